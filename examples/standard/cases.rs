@@ -1,0 +1,243 @@
+//! The table of operations: for each name, the workloads it is measured on and how to run it.
+//!
+//! Preparing a case (loading, building tensors) is not timed; the returned closure is.
+
+use openwork::{Layout, Tensor, io::matrix_market};
+
+use crate::Outcome;
+use crate::measure::Run;
+use crate::workload::Workload;
+
+/// One row of the table.
+pub struct Op {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// The standard cases, `workload:dtype`.
+    pub cases: &'static [&'static str],
+    /// Loads the operands and returns the work to time.
+    pub prepare: fn(&Workload) -> Outcome<Run>,
+}
+
+const MATRICES: &[&str] = &["rmat20:f64", "lap100:f64", "uni3:f64", "reco:f64"];
+const PAIRS: &[&str] = &["rmat20:f64", "uni3:f64"];
+const RMAT: &[&str] = &["rmat20:f64"];
+const REDUCED: &[&str] = &["rmat20:f64", "reco:f64"];
+const WEIGHTS: &[&str] = &["nn90:f32"];
+const SQUARES: &[&str] = &["lap100:f64", "uni4:f64"];
+
+/// Every operation that can be measured.
+pub const OPS: &[Op] = &[
+    Op {
+        name: "coo2csr",
+        cases: MATRICES,
+        prepare: coo2csr,
+    },
+    Op {
+        name: "transpose",
+        cases: MATRICES,
+        prepare: |w| unary(w, |a| a.to_layout(Layout::Csc)),
+    },
+    Op {
+        name: "csr2dense",
+        cases: WEIGHTS,
+        prepare: |w| unary(w, Tensor::to_dense),
+    },
+    Op {
+        name: "dense2csr",
+        cases: WEIGHTS,
+        prepare: dense2csr,
+    },
+    Op {
+        name: "spmv",
+        cases: &[
+            "rmat20:f64",
+            "lap100:f64",
+            "uni3:f64",
+            "reco:f64",
+            "rmat20:f32",
+            "lap100:f32",
+        ],
+        prepare: spmv,
+    },
+    Op {
+        name: "spmv_t",
+        cases: REDUCED,
+        prepare: spmv_t,
+    },
+    Op {
+        name: "spmm32",
+        cases: &["rmat20:f64", "lap100:f64", "uni3:f64"],
+        prepare: |w| spmm(w, 32),
+    },
+    Op {
+        name: "spmm128",
+        cases: &["lap100:f64", "uni4:f64", "nn90:f32"],
+        prepare: |w| spmm(w, 128),
+    },
+    Op {
+        name: "spmm512",
+        cases: &["uni4:f64"],
+        prepare: |w| spmm(w, 512),
+    },
+    Op {
+        name: "dspmm32",
+        cases: &["uni3:f64"],
+        prepare: |w| dspmm(w, 32),
+    },
+    Op {
+        name: "dspmm128",
+        cases: WEIGHTS,
+        prepare: |w| dspmm(w, 128),
+    },
+    Op {
+        name: "spgemm_aa",
+        cases: SQUARES,
+        prepare: |w| unary(w, |a| a.matmul(a)),
+    },
+    Op {
+        name: "spgemm_aat",
+        cases: &["uni4:f64"],
+        prepare: |w| unary(w, |a| a.matmul(&a.permute_dims(&[1, 0])?)),
+    },
+    Op {
+        name: "add",
+        cases: PAIRS,
+        prepare: |w| binary(w.csr()?, w.second()?.csr()?, |a, b| a.add(b)),
+    },
+    Op {
+        name: "mul",
+        cases: PAIRS,
+        prepare: |w| binary(w.csr()?, w.second()?.csr()?, |a, b| a.mul(b)),
+    },
+    Op {
+        name: "add_coo",
+        cases: &["uni3:f64"],
+        prepare: |w| binary(w.coo()?, w.second()?.coo()?, |a, b| a.add(b)),
+    },
+    Op {
+        name: "bcast_row",
+        cases: RMAT,
+        prepare: bcast_row,
+    },
+    Op {
+        name: "bcast_col",
+        cases: RMAT,
+        prepare: bcast_col,
+    },
+    Op {
+        name: "sin",
+        cases: RMAT,
+        prepare: |w| unary(w, Tensor::sin),
+    },
+    Op {
+        name: "relu",
+        cases: RMAT,
+        prepare: |w| unary(w, Tensor::relu),
+    },
+    Op {
+        name: "sum0",
+        cases: REDUCED,
+        prepare: |w| unary(w, |a| a.sum(Some(&[0]), false)),
+    },
+    Op {
+        name: "sum1",
+        cases: REDUCED,
+        prepare: |w| unary(w, |a| a.sum(Some(&[1]), false)),
+    },
+    Op {
+        name: "sumall",
+        cases: REDUCED,
+        prepare: |w| unary(w, |a| a.sum(None, false)),
+    },
+    Op {
+        name: "max0",
+        cases: REDUCED,
+        prepare: |w| unary(w, |a| a.max(Some(&[0]), false)),
+    },
+    Op {
+        name: "max1",
+        cases: REDUCED,
+        prepare: |w| unary(w, |a| a.max(Some(&[1]), false)),
+    },
+    Op {
+        name: "maxall",
+        cases: REDUCED,
+        prepare: |w| unary(w, |a| a.max(None, false)),
+    },
+    Op {
+        name: "mtx_read",
+        cases: &["uni4:f64", "lap100:f64"],
+        prepare: mtx_read,
+    },
+];
+
+/// The operation called `name`.
+pub fn find(name: &str) -> Outcome<&'static Op> {
+    let found = OPS.iter().find(|op| op.name == name);
+    found.ok_or_else(|| format!("no operation '{name}'; --list names them").into())
+}
+
+fn unary(w: &Workload, op: fn(&Tensor) -> openwork::Result<Tensor>) -> Outcome<Run> {
+    let a = w.csr()?;
+    Ok(Box::new(move || op(&a)))
+}
+
+fn binary(
+    a: Tensor,
+    b: Tensor,
+    op: fn(&Tensor, &Tensor) -> openwork::Result<Tensor>,
+) -> Outcome<Run> {
+    Ok(Box::new(move || op(&a, &b)))
+}
+
+fn coo2csr(w: &Workload) -> Outcome<Run> {
+    let a = w.raw_coo()?;
+    Ok(Box::new(move || a.to_layout(Layout::Csr)))
+}
+
+fn dense2csr(w: &Workload) -> Outcome<Run> {
+    let (dense, zero) = (w.dense()?, w.zero());
+    Ok(Box::new(move || dense.to_sparse(Layout::Csr, zero.clone())))
+}
+
+fn spmv(w: &Workload) -> Outcome<Run> {
+    binary(w.csr()?, w.vector(w.shape()?[1])?, Tensor::matmul)
+}
+
+fn spmv_t(w: &Workload) -> Outcome<Run> {
+    binary(
+        w.csr()?.permute_dims(&[1, 0])?,
+        w.vector(w.shape()?[0])?,
+        Tensor::matmul,
+    )
+}
+
+fn spmm(w: &Workload, columns: usize) -> Outcome<Run> {
+    binary(w.csr()?, w.matrix(w.shape()?[1], columns)?, Tensor::matmul)
+}
+
+fn dspmm(w: &Workload, rows: usize) -> Outcome<Run> {
+    binary(w.matrix(rows, w.shape()?[0])?, w.csr()?, Tensor::matmul)
+}
+
+fn bcast_row(w: &Workload) -> Outcome<Run> {
+    let columns = w.shape()?[1];
+    binary(
+        w.csr()?,
+        w.vector(columns)?.reshape(&[1, columns])?,
+        |a, v| a.mul(v),
+    )
+}
+
+fn bcast_col(w: &Workload) -> Outcome<Run> {
+    let rows = w.shape()?[0];
+    binary(w.csr()?, w.vector(rows)?.reshape(&[rows, 1])?, |a, v| {
+        a.mul(v)
+    })
+}
+
+fn mtx_read(w: &Workload) -> Outcome<Run> {
+    let path = w.matrix_market()?;
+    std::fs::read(&path)?; // the first call should find the file in memory, too
+    Ok(Box::new(move || matrix_market::read(&path)))
+}

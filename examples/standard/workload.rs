@@ -1,0 +1,194 @@
+//! A workload: a folder of `.npy` arrays, made into tensors.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use openwork::{Fill, Layout, Tensor};
+
+use crate::Outcome;
+use crate::npy::{Npy, NpyElement};
+
+/// The value type a case runs with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Precision {
+    F32,
+    F64,
+}
+
+impl Precision {
+    /// Reads `f32` or `f64`.
+    pub fn parse(text: &str) -> Outcome<Precision> {
+        match text {
+            "f32" => Ok(Precision::F32),
+            "f64" => Ok(Precision::F64),
+            _ => Err(format!("dtype '{text}' is not one of f32, f64").into()),
+        }
+    }
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Precision::F32 => "f32",
+            Precision::F64 => "f64",
+        })
+    }
+}
+
+/// One named workload in a data folder.
+pub struct Workload {
+    data: PathBuf,
+    name: String,
+    precision: Precision,
+}
+
+impl Workload {
+    /// The workload `name` in the folder `data`, with values of `precision`.
+    pub fn open(data: &Path, name: &str, precision: Precision) -> Outcome<Workload> {
+        let folder = data.join(name);
+        if !folder.is_dir() {
+            return Err(format!("no workload folder {}", folder.display()).into());
+        }
+        Ok(Workload {
+            data: data.to_owned(),
+            name: name.to_owned(),
+            precision,
+        })
+    }
+
+    /// The second operand that belongs to this workload: `rmat20b` for `rmat20`.
+    pub fn second(&self) -> Outcome<Workload> {
+        Workload::open(&self.data, &format!("{}b", self.name), self.precision)
+    }
+
+    /// Rows and columns of the matrix.
+    pub fn shape(&self) -> Outcome<[usize; 2]> {
+        let shape: Vec<i64> = self.vec("shape")?;
+        match shape[..] {
+            [rows, columns] => Ok([usize::try_from(rows)?, usize::try_from(columns)?]),
+            _ => Err(format!("{} is not a matrix: shape {shape:?}", self.name).into()),
+        }
+    }
+
+    /// The matrix as CSR with fill 0.
+    pub fn csr(&self) -> Outcome<Tensor> {
+        let shape = self.shape()?;
+        let (pointers, indices): (Vec<i32>, Vec<i32>) = (self.vec("indptr")?, self.vec("indices")?);
+        Ok(Tensor::csr(
+            &shape,
+            pointers,
+            indices,
+            self.floats(&self.file("data"))?,
+            self.zero(),
+        )?)
+    }
+
+    /// The matrix as an unsorted list of coordinates, duplicates included, with fill 0.
+    pub fn raw_coo(&self) -> Outcome<Tensor> {
+        let shape = self.shape()?;
+        let (rows, columns): (Vec<i32>, Vec<i32>) = (self.vec("coo_row")?, self.vec("coo_col")?);
+        Ok(Tensor::coo(
+            &shape,
+            vec![rows, columns],
+            self.floats(&self.file("coo_val"))?,
+            self.zero(),
+        )?)
+    }
+
+    /// The matrix as sorted coordinates without duplicates.
+    pub fn coo(&self) -> Outcome<Tensor> {
+        Ok(self.csr()?.to_layout(Layout::Coo)?)
+    }
+
+    /// The matrix with every element present.
+    pub fn dense(&self) -> Outcome<Tensor> {
+        Ok(self.csr()?.to_dense()?)
+    }
+
+    /// The random vector that every program multiplies with.
+    pub fn vector(&self, length: usize) -> Outcome<Tensor> {
+        self.random(&format!("x99_{length}_{}.npy", self.precision), &[length])
+    }
+
+    /// The random matrix that every program multiplies with.
+    pub fn matrix(&self, rows: usize, columns: usize) -> Outcome<Tensor> {
+        self.random(
+            &format!("x98_{rows}x{columns}_{}.npy", self.precision),
+            &[rows, columns],
+        )
+    }
+
+    /// The workload as a Matrix Market file.
+    pub fn matrix_market(&self) -> Outcome<PathBuf> {
+        let folder =
+            std::env::var_os("SPB_SCRATCH").map_or_else(|| self.data.clone(), PathBuf::from);
+        let path = folder.join(format!("{}.mtx", self.name));
+        if path.is_file() {
+            Ok(path)
+        } else {
+            Err(missing(&path).into())
+        }
+    }
+
+    /// The fill of every operand: 0 in the case's dtype.
+    pub fn zero(&self) -> Fill {
+        match self.precision {
+            Precision::F32 => 0.0_f32.into(),
+            Precision::F64 => 0.0_f64.into(),
+        }
+    }
+
+    fn file(&self, array: &str) -> PathBuf {
+        self.data.join(&self.name).join(format!("{array}.npy"))
+    }
+
+    fn vec<T: NpyElement>(&self, array: &str) -> Outcome<Vec<T>> {
+        Ok(Npy::open(&self.file(array))?.elements()?.to_vec())
+    }
+
+    fn random(&self, file: &str, shape: &[usize]) -> Outcome<Tensor> {
+        let path = self.data.join(file);
+        if !path.is_file() {
+            return Err(missing(&path).into());
+        }
+        let tensor = self.floats(&path)?;
+        if tensor.shape() != shape {
+            return Err(format!(
+                "{}: shape {:?}, expected {shape:?}",
+                path.display(),
+                tensor.shape()
+            )
+            .into());
+        }
+        Ok(tensor)
+    }
+
+    /// An array of `f4` or `f8` as a strided tensor of the case's dtype.
+    fn floats(&self, path: &Path) -> Outcome<Tensor> {
+        let array = Npy::open(path)?;
+        let shape = array.shape();
+        Ok(match (array.descr(), self.precision) {
+            (f32::DESCR, Precision::F32) => {
+                Tensor::from_vec(shape, array.elements::<f32>()?.to_vec())?
+            }
+            (f32::DESCR, Precision::F64) => Tensor::from_vec(
+                shape,
+                array
+                    .elements()?
+                    .iter()
+                    .map(|&x: &f32| f64::from(x))
+                    .collect(),
+            )?,
+            (_, Precision::F32) => Tensor::from_vec(
+                shape,
+                array.elements()?.iter().map(|&x: &f64| x as f32).collect(),
+            )?,
+            (_, Precision::F64) => Tensor::from_vec(shape, array.elements::<f64>()?.to_vec())?,
+        })
+    }
+}
+
+fn missing(path: &Path) -> String {
+    let script = "python examples/standard/vectors.py --data DIR OPERATION:WORKLOAD:DTYPE";
+    format!("{} is missing: `{script}` makes it", path.display())
+}

@@ -1,0 +1,156 @@
+//! Element functions of the binary ops that take more than an expression.
+
+use crate::dtype::{c64, c128};
+
+/// Whether a value counts as true: it is not zero. NaN is true.
+pub(crate) trait Truthy: Copy {
+    fn truthy(self) -> bool;
+}
+
+macro_rules! truthy {
+    ($zero:expr => $($ty:ty),+) => {$(
+        impl Truthy for $ty {
+            #[inline(always)]
+            fn truthy(self) -> bool {
+                self != $zero
+            }
+        }
+    )+};
+}
+truthy!(0 => u8, u16, u32, u64);
+truthy!(0.0 => f32, f64);
+
+macro_rules! truthy_parts {
+    ($($ty:ty),+) => {$(
+        impl Truthy for $ty {
+            #[inline(always)]
+            fn truthy(self) -> bool {
+                self.re != 0.0 || self.im != 0.0
+            }
+        }
+    )+};
+}
+truthy_parts!(c64, c128);
+
+/// Division that rounds down, with its remainder.
+pub(crate) trait FloorDiv: Copy {
+    fn floor_div(self, by: Self) -> Self;
+    fn floor_rem(self, by: Self) -> Self;
+}
+
+macro_rules! floor_div_signed {
+    ($($ty:ty),+) => {$(
+        impl FloorDiv for $ty {
+            #[inline(always)]
+            fn floor_div(self, by: $ty) -> $ty {
+                if by == 0 {
+                    return 0;
+                }
+                let (quotient, rest) = (self.wrapping_div(by), self.wrapping_rem(by));
+                if rest != 0 && (rest < 0) != (by < 0) { quotient - 1 } else { quotient }
+            }
+            #[inline(always)]
+            fn floor_rem(self, by: $ty) -> $ty {
+                if by == 0 {
+                    return 0;
+                }
+                let rest = self.wrapping_rem(by);
+                if rest != 0 && (rest < 0) != (by < 0) { rest + by } else { rest }
+            }
+        }
+    )+};
+}
+floor_div_signed!(i8, i16, i32, i64);
+
+macro_rules! floor_div_unsigned {
+    ($($ty:ty),+) => {$(
+        impl FloorDiv for $ty {
+            #[inline(always)]
+            fn floor_div(self, by: $ty) -> $ty {
+                self.checked_div(by).unwrap_or(0)
+            }
+            #[inline(always)]
+            fn floor_rem(self, by: $ty) -> $ty {
+                self.checked_rem(by).unwrap_or(0)
+            }
+        }
+    )+};
+}
+floor_div_unsigned!(u8, u16, u32, u64);
+
+macro_rules! floor_div_float {
+    ($($ty:ty),+) => {$(
+        impl FloorDiv for $ty {
+            /// As Python's `//`, and `a / b` where `b` is 0.
+            #[inline]
+            fn floor_div(self, by: $ty) -> $ty {
+                if by == 0.0 {
+                    return self / by;
+                }
+                // `self - rest` is a multiple of `by`, so the quotient is an integer but for its rounding.
+                let rest = self % by;
+                let mut quotient = (self - rest) / by;
+                if rest != 0.0 && (rest < 0.0) != (by < 0.0) {
+                    quotient -= 1.0;
+                }
+                if quotient == 0.0 { (0.0 as $ty).copysign(self / by) } else { quotient.round() }
+            }
+            #[inline]
+            fn floor_rem(self, by: $ty) -> $ty {
+                let rest = self % by;
+                if rest == 0.0 {
+                    rest.copysign(by)
+                } else if (rest < 0.0) != (by < 0.0) {
+                    rest + by
+                } else {
+                    rest
+                }
+            }
+        }
+    )+};
+}
+floor_div_float!(f32, f64);
+
+/// Integer powers, which wrap.
+pub(crate) trait Power: Copy {
+    fn power(self, exponent: Self) -> Self;
+}
+
+macro_rules! power {
+    ($($ty:ty as $wide:ty: $power:ident;)+) => {$(
+        impl Power for $ty {
+            #[inline(always)]
+            fn power(self, exponent: $ty) -> $ty {
+                $power(self as $wide, exponent as $wide) as $ty // modulo 2^64, so modulo less too
+            }
+        }
+    )+};
+}
+power! {
+    i8 as i64: pow_signed; i16 as i64: pow_signed; i32 as i64: pow_signed; i64 as i64: pow_signed;
+    u8 as u64: pow_unsigned; u16 as u64: pow_unsigned; u32 as u64: pow_unsigned; u64 as u64: pow_unsigned;
+}
+
+/// `base` to the power of `exponent`, modulo 2^64.
+fn pow_unsigned(mut base: u64, mut exponent: u64) -> u64 {
+    let mut power = 1u64;
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            power = power.wrapping_mul(base);
+        }
+        base = base.wrapping_mul(base);
+        exponent >>= 1;
+    }
+    power
+}
+
+/// `base` to the power of `exponent`, modulo 2^64; negative powers are truncated to integers, that of
+/// 0 to 0.
+fn pow_signed(base: i64, exponent: i64) -> i64 {
+    match (base, exponent) {
+        (1, _) => 1,
+        (-1, _) => 1 - 2 * (exponent & 1),
+        (_, ..0) => 0,
+        _ => pow_unsigned(base as u64, exponent as u64) as i64,
+    }
+}

@@ -1,0 +1,351 @@
+//! Ops of two operands of one dtype: the table, and what it says about each op.
+
+pub(crate) mod element;
+#[cfg(test)]
+mod tests;
+
+use self::element::{FloorDiv, Power, Truthy};
+use crate::dtype::{DType, Kind};
+use crate::groups::{binary_line, pick};
+use crate::registry::{Annihilator, BinaryKernel, Domain, Side, Typing};
+use crate::unary::complex::{self, Wide};
+
+/// The dtype rules of the table, for the dtype in which the operands meet.
+mod typing {
+    use super::{DType, Kind, Typing};
+
+    pub(super) const fn any(dtype: DType) -> Option<Typing> {
+        Some(Typing::same(dtype))
+    }
+    pub(super) const fn number(dtype: DType) -> Option<Typing> {
+        if matches!(dtype, DType::Bool) { None } else { any(dtype) }
+    }
+    pub(super) const fn real(dtype: DType) -> Option<Typing> {
+        if dtype.is_complex() { None } else { any(dtype) }
+    }
+    pub(super) const fn real_number(dtype: DType) -> Option<Typing> {
+        if dtype.is_complex() { None } else { number(dtype) }
+    }
+    /// Exact dtypes are taken as `float32`.
+    pub(super) const fn inexact(dtype: DType) -> Option<Typing> {
+        any(dtype.to_inexact())
+    }
+    pub(super) const fn inexact_real(dtype: DType) -> Option<Typing> {
+        real(dtype.to_inexact())
+    }
+    pub(super) const fn predicate(dtype: DType) -> Option<Typing> {
+        Some(Typing { compute: dtype, out: DType::Bool })
+    }
+    pub(super) const fn order(dtype: DType) -> Option<Typing> {
+        if dtype.is_complex() { None } else { predicate(dtype) }
+    }
+    pub(super) const fn bits(dtype: DType) -> Option<Typing> {
+        if matches!(dtype.kind(), Kind::Bool | Kind::Int) { any(dtype) } else { None }
+    }
+    pub(super) const fn int(dtype: DType) -> Option<Typing> {
+        if dtype.is_int() { any(dtype) } else { None }
+    }
+}
+
+/// An annihilator on both sides that holds for every other operand.
+const fn exact(element: i8) -> Annihilator {
+    Annihilator { element, side: Side::Both, exact: true }
+}
+
+/// Makes the registry of the table: `$d` is a dollar sign, for the macro that this writes.
+macro_rules! binary_table {
+    ($d:tt $(
+        #[doc = $doc:literal]
+        $op:ident {
+            name: $name:ident, symbol: $symbol:expr, domain: $domain:ident, typing: $typing:ident,
+            commutative: $commutative:literal, annihilators: $annihilators:expr,
+            kernels: { $($group:ident $kind:tt $kernel:expr),+ $(,)? }
+        }
+    )+) => {
+        /// An op of two operands.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum BinaryOp { $(#[doc = $doc] $op),+ }
+
+        impl BinaryOp {
+            /// Every op, in the order of the table.
+            pub const ALL: &'static [BinaryOp] = &[$(BinaryOp::$op),+];
+
+            /// The name: that of the tensor's method.
+            pub const fn name(self) -> &'static str {
+                match self { $(BinaryOp::$op => stringify!($name)),+ }
+            }
+
+            /// The infix symbol, where the array API has one.
+            pub const fn symbol(self) -> Option<&'static str> {
+                match self { $(BinaryOp::$op => $symbol),+ }
+            }
+
+            /// One line of documentation.
+            pub const fn doc(self) -> &'static str {
+                match self { $(BinaryOp::$op => $doc.trim_ascii()),+ }
+            }
+
+            /// The finite values on which the op is tested.
+            pub const fn domain(self) -> Domain {
+                match self { $(BinaryOp::$op => Domain::$domain),+ }
+            }
+
+            /// Whether `f(a, b) = f(b, a)`.
+            pub const fn is_commutative(self) -> bool {
+                match self { $(BinaryOp::$op => $commutative),+ }
+            }
+
+            /// The elements beside which the other operand does not matter, in the dtypes the op is
+            /// defined for; an inexact one (see [`Annihilator::exact`]) is exact for bool and integers.
+            pub const fn annihilators(self) -> &'static [Annihilator] {
+                match self { $(BinaryOp::$op => const { &$annihilators }),+ }
+            }
+
+            /// What the op computes in and gives for operands that meet in `promoted`; `None` if it is
+            /// not defined for that dtype.
+            pub fn typing(self, promoted: DType) -> Option<Typing> {
+                match self { $(BinaryOp::$op => typing::$typing(promoted)),+ }
+            }
+
+            /// The kernel for a compute dtype that [`BinaryOp::typing`] gives; `None` for some others.
+            pub fn kernel(self, compute: DType) -> Option<BinaryKernel> {
+                match self { $(BinaryOp::$op => {
+                    fn lookup(compute: DType) -> Option<BinaryKernel> {
+                        $(binary_line!($kind $group, compute, $kernel);)+
+                        None
+                    }
+                    lookup(compute)
+                }),+ }
+            }
+        }
+
+        /// Calls a macro with `(Variant, method_name, "doc"),` for every binary op, to declare
+        /// something per op without naming the ops again.
+        #[macro_export]
+        macro_rules! for_each_binary {
+            ($d($d callback:tt)+) => { $d($d callback)+! { $(($op, $name, $doc),)+ } };
+        }
+    };
+}
+
+binary_table! { $
+    /// `a + b`. Integers wrap; or, for bool.
+    Add {
+        name: add, symbol: Some("+"), domain: Any, typing: any, commutative: true, annihilators: [],
+        kernels: {
+            bool => |a, b| a | b,
+            bits => |a, b| a.wrapping_add(b),
+            float => |a, b| a + b,
+            complex => |a, b| a + b,
+        }
+    }
+    /// `a - b`. Integers wrap.
+    Sub {
+        name: sub, symbol: Some("-"), domain: Any, typing: number, commutative: false, annihilators: [],
+        kernels: {
+            bits => |a, b| a.wrapping_sub(b),
+            float => |a, b| a - b,
+            complex => |a, b| a - b,
+        }
+    }
+    /// `a * b`. Integers wrap; and, for bool.
+    Mul {
+        name: mul, symbol: Some("*"), domain: Any, typing: any, commutative: true,
+        annihilators: [Annihilator { element: 0, side: Side::Both, exact: false }],
+        kernels: {
+            bool => |a, b| a & b,
+            bits => |a, b| a.wrapping_mul(b),
+            float => |a, b| a * b,
+            complex => |a, b| a * b,
+        }
+    }
+    /// `a / b`, the true quotient: a float for integers.
+    Div {
+        name: div, symbol: Some("/"), domain: Any, typing: inexact, commutative: false, annihilators: [],
+        kernels: {
+            float => |a, b| a / b,
+            complex => |a, b| a.through2(b, complex::div),
+        }
+    }
+    /// The quotient rounded down; 0 for integers divided by 0.
+    FloorDivide {
+        name: floor_divide, symbol: Some("//"), domain: Any, typing: real_number, commutative: false,
+        annihilators: [],
+        kernels: {
+            int => |a, b| a.floor_div(b),
+            float => |a, b| a.floor_div(b),
+        }
+    }
+    /// `a - floor(a / b) * b`, which has the sign of `b`; 0 for integers divided by 0.
+    Remainder {
+        name: remainder, symbol: Some("%"), domain: Any, typing: real_number, commutative: false,
+        annihilators: [],
+        kernels: {
+            int => |a, b| a.floor_rem(b),
+            float => |a, b| a.floor_rem(b),
+        }
+    }
+    /// `a` to the power of `b`, 1 for `b = 0`. Integers wrap; a negative integer power truncates to 0, 1 or −1.
+    Pow {
+        name: pow, symbol: Some("**"), domain: Positive, typing: number, commutative: false,
+        annihilators: [Annihilator { element: 0, side: Side::Right, exact: true }],
+        kernels: {
+            int => |a, b| a.power(b),
+            float => |a, b| a.powf(b),
+            complex => |a, b| a.through2(b, complex::pow),
+        }
+    }
+    /// The greater of `a` and `b`; NaN if one is.
+    Maximum {
+        name: maximum, symbol: None, domain: Any, typing: real, commutative: true, annihilators: [],
+        kernels: {
+            bool => |a, b| a | b,
+            int => |a, b| a.max(b),
+            float => |a, b| if a > b || a.is_nan() { a } else { b },
+        }
+    }
+    /// The lesser of `a` and `b`; NaN if one is.
+    Minimum {
+        name: minimum, symbol: None, domain: Any, typing: real, commutative: true, annihilators: [],
+        kernels: {
+            bool => |a, b| a & b,
+            int => |a, b| a.min(b),
+            float => |a, b| if a < b || a.is_nan() { a } else { b },
+        }
+    }
+    /// The angle of the point `(b, a)`, between −π and π.
+    Atan2 {
+        name: atan2, symbol: None, domain: Any, typing: inexact_real, commutative: false, annihilators: [],
+        kernels: { float => |a, b| a.atan2(b) }
+    }
+    /// `sqrt(a * a + b * b)` without needless overflow.
+    Hypot {
+        name: hypot, symbol: None, domain: Any, typing: inexact_real, commutative: true, annihilators: [],
+        kernels: { float => |a, b| a.hypot(b) }
+    }
+    /// The magnitude of `a` with the sign of `b`.
+    Copysign {
+        name: copysign, symbol: None, domain: Any, typing: inexact_real, commutative: false, annihilators: [],
+        kernels: { float => |a, b| a.copysign(b) }
+    }
+    /// Whether `a == b`.
+    Eq {
+        name: eq, symbol: Some("=="), domain: Any, typing: predicate, commutative: true, annihilators: [],
+        kernels: {
+            bool => |a, b| a == b,
+            bits => |a, b| a == b,
+            float => |a, b| a == b,
+            complex => |a, b| a == b,
+        }
+    }
+    /// Whether `a != b`.
+    Ne {
+        name: ne, symbol: Some("!="), domain: Any, typing: predicate, commutative: true, annihilators: [],
+        kernels: {
+            bool => |a, b| a != b,
+            bits => |a, b| a != b,
+            float => |a, b| a != b,
+            complex => |a, b| a != b,
+        }
+    }
+    /// Whether `a < b`.
+    Lt {
+        name: lt, symbol: Some("<"), domain: Any, typing: order, commutative: false, annihilators: [],
+        kernels: {
+            bool => |a, b| !a & b,
+            int => |a, b| a < b,
+            float => |a, b| a < b,
+        }
+    }
+    /// Whether `a <= b`.
+    Le {
+        name: le, symbol: Some("<="), domain: Any, typing: order, commutative: false, annihilators: [],
+        kernels: {
+            bool => |a, b| !a | b,
+            int => |a, b| a <= b,
+            float => |a, b| a <= b,
+        }
+    }
+    /// Whether `a > b`.
+    Gt {
+        name: gt, symbol: Some(">"), domain: Any, typing: order, commutative: false, annihilators: [],
+        kernels: {
+            bool => |a, b| a & !b,
+            int => |a, b| a > b,
+            float => |a, b| a > b,
+        }
+    }
+    /// Whether `a >= b`.
+    Ge {
+        name: ge, symbol: Some(">="), domain: Any, typing: order, commutative: false, annihilators: [],
+        kernels: {
+            bool => |a, b| a | !b,
+            int => |a, b| a >= b,
+            float => |a, b| a >= b,
+        }
+    }
+    /// Whether both are not zero. NaN is not zero.
+    LogicalAnd {
+        name: logical_and, symbol: None, domain: Any, typing: predicate, commutative: true,
+        annihilators: [exact(0)],
+        kernels: {
+            bool => |a, b| a & b,
+            bits => |a, b| a.truthy() & b.truthy(),
+            float => |a, b| a.truthy() & b.truthy(),
+            complex => |a, b| a.truthy() & b.truthy(),
+        }
+    }
+    /// Whether one is not zero. NaN is not zero.
+    LogicalOr {
+        name: logical_or, symbol: None, domain: Any, typing: predicate, commutative: true,
+        annihilators: [exact(1)],
+        kernels: {
+            bool => |a, b| a | b,
+            bits => |a, b| a.truthy() | b.truthy(),
+            float => |a, b| a.truthy() | b.truthy(),
+            complex => |a, b| a.truthy() | b.truthy(),
+        }
+    }
+    /// Whether one is zero and the other is not. NaN is not zero.
+    LogicalXor {
+        name: logical_xor, symbol: None, domain: Any, typing: predicate, commutative: true, annihilators: [],
+        kernels: {
+            bool => |a, b| a ^ b,
+            bits => |a, b| a.truthy() ^ b.truthy(),
+            float => |a, b| a.truthy() ^ b.truthy(),
+            complex => |a, b| a.truthy() ^ b.truthy(),
+        }
+    }
+    /// Bit by bit, and.
+    BitwiseAnd {
+        name: bitwise_and, symbol: Some("&"), domain: Any, typing: bits, commutative: true,
+        annihilators: [exact(0)],
+        kernels: { bool => |a, b| a & b, bits => |a, b| a & b }
+    }
+    /// Bit by bit, or.
+    BitwiseOr {
+        name: bitwise_or, symbol: Some("|"), domain: Any, typing: bits, commutative: true, annihilators: [],
+        kernels: { bool => |a, b| a | b, bits => |a, b| a | b }
+    }
+    /// Bit by bit, exclusive or.
+    BitwiseXor {
+        name: bitwise_xor, symbol: Some("^"), domain: Any, typing: bits, commutative: true, annihilators: [],
+        kernels: { bool => |a, b| a ^ b, bits => |a, b| a ^ b }
+    }
+    /// `a * 2^b`: bits shifted up; 0 for `b` negative or past the width.
+    BitwiseLeftShift {
+        name: bitwise_left_shift, symbol: Some("<<"), domain: SmallRight, typing: int, commutative: false,
+        annihilators: [Annihilator { element: 0, side: Side::Left, exact: true }],
+        // A negative count is a large unsigned one.
+        kernels: { bits => |a, b| if b < T::BITS as T { a << b } else { 0 } }
+    }
+    /// `a / 2^b` rounded down: bits shifted down; 0 (−1 for negative `a`) for `b` negative or past the width.
+    BitwiseRightShift {
+        name: bitwise_right_shift, symbol: Some(">>"), domain: SmallRight, typing: int, commutative: false,
+        annihilators: [Annihilator { element: 0, side: Side::Left, exact: true }],
+        kernels: {
+            signed => |a, b| a >> if (0..T::BITS as T).contains(&b) { b } else { T::BITS as T - 1 },
+            unsigned => |a, b| if b < T::BITS as T { a >> b } else { 0 },
+        }
+    }
+}

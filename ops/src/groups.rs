@@ -1,0 +1,237 @@
+//! Dtype groups: the words in which the op tables say which closure serves which dtypes, and the loops
+//! that make a block kernel of a closure over elements.
+
+use bytemuck::Pod;
+use half::slice::HalfFloatSliceExt;
+use half::{bf16, f16};
+
+use crate::dtype::{Element, c64, c128};
+use crate::registry::{BinaryKernel, UnaryKernel};
+
+/// An element as it is written: `bool` as its byte, so that a result block may hold anything before.
+pub(crate) trait Store: Element {
+    type Raw: Pod;
+    fn store(self) -> Self::Raw;
+}
+
+impl Store for bool {
+    type Raw = u8;
+    #[inline(always)]
+    fn store(self) -> u8 {
+        u8::from(self)
+    }
+}
+
+macro_rules! store {
+    ($($ty:ty),*) => {$(
+        impl Store for $ty {
+            type Raw = $ty;
+            #[inline(always)]
+            fn store(self) -> $ty {
+                self
+            }
+        }
+    )*};
+}
+store!(i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128);
+
+/// `out[i] = f(x[i])`.
+#[inline(always)]
+pub(crate) fn map<A: Element, B: Store>(x: &[u8], out: &mut [u8], f: impl Fn(A) -> B) {
+    let (x, out) = (A::from_bytes(x), bytemuck::cast_slice_mut::<u8, B::Raw>(out));
+    debug_assert_eq!(x.len(), out.len());
+    for (o, &x) in out.iter_mut().zip(x) {
+        *o = f(x).store();
+    }
+}
+
+/// `out[i] = f(a[i], b[i])`.
+#[inline(always)]
+pub(crate) fn zip<A: Element, B: Store>(a: &[u8], b: &[u8], out: &mut [u8], f: impl Fn(A, A) -> B) {
+    let (a, b, out) = (A::from_bytes(a), A::from_bytes(b), bytemuck::cast_slice_mut::<u8, B::Raw>(out));
+    debug_assert!(a.len() == b.len() && a.len() == out.len());
+    for ((o, &a), &b) in out.iter_mut().zip(a).zip(b) {
+        *o = f(a, b).store();
+    }
+}
+
+/// Half-precision types: blocks are widened to `f32`, computed there, and rounded once.
+pub(crate) trait Half: Element + Pod {
+    fn widen_all(from: &[Self], to: &mut [f32]);
+    fn round_all(from: &[f32], to: &mut [Self]);
+}
+
+macro_rules! half {
+    ($($ty:ty),*) => {$(
+        impl Half for $ty {
+            fn widen_all(from: &[$ty], to: &mut [f32]) {
+                from.convert_to_f32_slice(to);
+            }
+            fn round_all(from: &[f32], to: &mut [$ty]) {
+                to.convert_from_f32_slice(from);
+            }
+        }
+    )*};
+}
+half!(f16, bf16);
+
+/// Elements widened at a time; the buffers stay in the first-level cache.
+const CHUNK: usize = 512;
+
+/// Runs the `f32` kernel of a unary op on half-precision elements. The op's results are of the same
+/// dtype or bool, which the lengths tell.
+pub(crate) fn unary_through_f32<H: Half>(x: &[u8], out: &mut [u8], kernel: UnaryKernel) {
+    let (mut wide, mut wide_out) = ([0f32; CHUNK], [0f32; CHUNK]);
+    let to_bool = out.len() < x.len();
+    let out_bytes = if to_bool { CHUNK } else { 2 * CHUNK };
+    for (x, out) in x.chunks(2 * CHUNK).zip(out.chunks_mut(out_bytes)) {
+        let n = x.len() / 2;
+        H::widen_all(H::from_bytes(x), &mut wide[..n]);
+        let x = bytemuck::cast_slice(&wide[..n]);
+        if to_bool {
+            kernel(x, out);
+        } else {
+            kernel(x, bytemuck::cast_slice_mut(&mut wide_out[..n]));
+            H::round_all(&wide_out[..n], bytemuck::cast_slice_mut(out));
+        }
+    }
+}
+
+/// Runs the `f32` kernel of a binary op on half-precision elements, as [`unary_through_f32`] does.
+pub(crate) fn binary_through_f32<H: Half>(a: &[u8], b: &[u8], out: &mut [u8], kernel: BinaryKernel) {
+    let (mut wide_a, mut wide_b, mut wide_out) = ([0f32; CHUNK], [0f32; CHUNK], [0f32; CHUNK]);
+    let to_bool = out.len() < a.len();
+    let out_bytes = if to_bool { CHUNK } else { 2 * CHUNK };
+    for ((a, b), out) in a.chunks(2 * CHUNK).zip(b.chunks(2 * CHUNK)).zip(out.chunks_mut(out_bytes)) {
+        let n = a.len() / 2;
+        H::widen_all(H::from_bytes(a), &mut wide_a[..n]);
+        H::widen_all(H::from_bytes(b), &mut wide_b[..n]);
+        let (a, b) = (bytemuck::cast_slice(&wide_a[..n]), bytemuck::cast_slice(&wide_b[..n]));
+        if to_bool {
+            kernel(a, b, out);
+        } else {
+            kernel(a, b, bytemuck::cast_slice_mut(&mut wide_out[..n]));
+            H::round_all(&wide_out[..n], bytemuck::cast_slice_mut(out));
+        }
+    }
+}
+
+/// The pattern of the dtypes in a group.
+macro_rules! group {
+    (bool) => {
+        $crate::DType::Bool
+    };
+    (signed) => {
+        $crate::DType::I8 | $crate::DType::I16 | $crate::DType::I32 | $crate::DType::I64
+    };
+    (unsigned) => {
+        $crate::DType::U8 | $crate::DType::U16 | $crate::DType::U32 | $crate::DType::U64
+    };
+    (int) => {
+        group!(signed) | group!(unsigned)
+    };
+    (exact) => {
+        group!(bool) | group!(int)
+    };
+    (float) => {
+        $crate::DType::F16 | $crate::DType::BF16 | $crate::DType::F32 | $crate::DType::F64
+    };
+    (real) => {
+        group!(exact) | group!(float)
+    };
+}
+
+/// Returns `Some($kernel)` if `$dtype` is in the group, with `T` the type of the elements. `bits` are
+/// the integers of both signs as unsigned ones: for ops that do not look at the sign.
+macro_rules! pick {
+    (bool, $dtype:expr, $kernel:expr) => { pick!(@ $dtype, $kernel, Bool => bool) };
+    (bits, $dtype:expr, $kernel:expr) => {
+        pick!(@ $dtype, $kernel, I8 U8 => u8, I16 U16 => u16, I32 U32 => u32, I64 U64 => u64)
+    };
+    (signed, $dtype:expr, $kernel:expr) => {
+        pick!(@ $dtype, $kernel, I8 => i8, I16 => i16, I32 => i32, I64 => i64)
+    };
+    (unsigned, $dtype:expr, $kernel:expr) => {
+        pick!(@ $dtype, $kernel, U8 => u8, U16 => u16, U32 => u32, U64 => u64)
+    };
+    (int, $dtype:expr, $kernel:expr) => {
+        pick!(@ $dtype, $kernel, I8 => i8, I16 => i16, I32 => i32, I64 => i64);
+        pick!(@ $dtype, $kernel, U8 => u8, U16 => u16, U32 => u32, U64 => u64)
+    };
+    (complex, $dtype:expr, $kernel:expr) => {
+        pick!(@ $dtype, $kernel, Complex64 => $crate::c64, Complex128 => $crate::c128)
+    };
+    (@ $dtype:expr, $kernel:expr, $($($variant:ident)+ => $ty:ty),+) => {
+        match $dtype {
+            $($($crate::DType::$variant)|+ => {
+                type T = $ty;
+                return Some($kernel);
+            })+
+            _ => {}
+        }
+    };
+}
+
+/// One line `group => closure` (over elements) or `group: kernel` (over blocks) of a unary op's entry.
+/// The half-precision dtypes follow `f32`.
+macro_rules! unary_line {
+    (=> float, $dtype:expr, $f:expr) => {
+        fn single(x: &[u8], out: &mut [u8]) {
+            type T = f32;
+            $crate::groups::map::<T, _>(x, out, $f);
+        }
+        unary_line!(: f32, $dtype, single);
+        pick!(@ $dtype, |x, out| $crate::groups::map::<T, _>(x, out, $f), F64 => f64);
+    };
+    (=> $group:ident, $dtype:expr, $f:expr) => {
+        pick!($group, $dtype, |x, out| $crate::groups::map::<T, _>(x, out, $f));
+    };
+    (: f32, $dtype:expr, $kernel:expr) => {
+        match $dtype {
+            $crate::DType::F32 => return Some($kernel),
+            $crate::DType::F16 => {
+                return Some(|x, out| $crate::groups::unary_through_f32::<half::f16>(x, out, $kernel));
+            }
+            $crate::DType::BF16 => {
+                return Some(|x, out| $crate::groups::unary_through_f32::<half::bf16>(x, out, $kernel));
+            }
+            _ => {}
+        }
+    };
+    (: f64, $dtype:expr, $kernel:expr) => {
+        if $dtype == $crate::DType::F64 {
+            return Some($kernel);
+        }
+    };
+    (: $group:ident, $dtype:expr, $kernel:expr) => {
+        if matches!($dtype, group!($group)) {
+            return Some($kernel);
+        }
+    };
+}
+
+/// One line `group => closure` of a binary op's entry, as [`unary_line`].
+macro_rules! binary_line {
+    (=> float, $dtype:expr, $f:expr) => {
+        fn single(a: &[u8], b: &[u8], out: &mut [u8]) {
+            type T = f32;
+            $crate::groups::zip::<T, _>(a, b, out, $f);
+        }
+        match $dtype {
+            $crate::DType::F32 => return Some(single),
+            $crate::DType::F16 => {
+                return Some(|a, b, out| $crate::groups::binary_through_f32::<half::f16>(a, b, out, single));
+            }
+            $crate::DType::BF16 => {
+                return Some(|a, b, out| $crate::groups::binary_through_f32::<half::bf16>(a, b, out, single));
+            }
+            _ => {}
+        }
+        pick!(@ $dtype, |a, b, out| $crate::groups::zip::<T, _>(a, b, out, $f), F64 => f64);
+    };
+    (=> $group:ident, $dtype:expr, $f:expr) => {
+        pick!($group, $dtype, |a, b, out| $crate::groups::zip::<T, _>(a, b, out, $f));
+    };
+}
+
+pub(crate) use {binary_line, group, pick, unary_line};

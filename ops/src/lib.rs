@@ -1,0 +1,27 @@
+//! What `f(x, y)` is, what is known about `f`, and the loops that run it.
+//!
+//! This crate knows slices, dtypes and index widths. It knows no tensor, layout, fill storage, thread
+//! pool or file: the `openwork` crate puts those around it. Kernels take and give contiguous blocks as
+//! bytes; the caller has proven lengths and alignment.
+
+pub mod binary;
+pub mod cast;
+pub mod dtype;
+pub mod identity;
+mod groups;
+pub mod reduce;
+pub mod registry;
+pub mod scalar;
+pub mod simd;
+pub mod structure;
+#[cfg(test)]
+mod testing;
+pub mod unary;
+
+pub use binary::BinaryOp;
+pub use dtype::{DType, Element, Kind, UnknownDType, c64, c128, promote};
+pub use half::{bf16, f16};
+pub use reduce::ReduceOp;
+pub use registry::{Annihilator, Domain, Side, Typing};
+pub use scalar::{Cast, DoesNotFit, Number, Scalar, Wide};
+pub use unary::UnaryOp;

@@ -1,0 +1,209 @@
+//! The loops of the folds.
+
+use super::ReduceKernels;
+use super::monoid::{Fold, Monoid};
+use crate::cast::cast_block;
+use crate::dtype::{Element, c128};
+use crate::groups::{Half, Store};
+use crate::scalar::Scalar;
+use crate::unary::UnaryOp;
+
+/// Elements folded in lanes before blocks are combined pairwise: 32 steps of 16 lanes.
+const BLOCK: usize = 512;
+
+/// Pairwise levels: enough for every slice.
+const LEVELS: usize = 64;
+
+/// Segments up to this length are folded in order.
+const SHORT: usize = 16;
+
+/// The kernels of the fold `M` of elements `E`.
+pub(super) fn of<M: Fold<E>, E: Element>() -> ReduceKernels {
+    ReduceKernels {
+        identity: M::IDENTITY.to_scalar(),
+        fold: |values, acc| store::<M>(acc, fold::<M, E>(E::from_bytes(values))),
+        scatter: |values, keys, acc| scatter::<M, E>(E::from_bytes(values), keys, acc),
+        segments: |values, offsets, acc| segments::<M, E>(E::from_bytes(values), offsets, acc),
+        accumulate: |values, acc| accumulate::<M, E>(E::from_bytes(values), acc),
+        merge: merge::<M>,
+        nfold: nfold::<M, E>,
+    }
+}
+
+/// The same for elements `E` that are taken as `V` first: one more pass, fewer loops to compile.
+pub(super) fn through<M: Fold<V>, V: Via<E>, E: Element>() -> ReduceKernels {
+    ReduceKernels {
+        fold: |values, acc| store::<M>(acc, fold::<M, V>(V::from_bytes(V::convert(values).bytes()))),
+        scatter: |values, keys, acc| scatter::<M, V>(V::from_bytes(V::convert(values).bytes()), keys, acc),
+        segments: |values, offsets, acc| segments::<M, V>(V::from_bytes(V::convert(values).bytes()), offsets, acc),
+        accumulate: |values, acc| accumulate::<M, V>(V::from_bytes(V::convert(values).bytes()), acc),
+        ..of::<M, V>()
+    }
+}
+
+/// Elements of a wider type, as words that are aligned for it.
+pub(super) struct Words {
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl Words {
+    fn zeroed(len: usize) -> Words {
+        Words { words: vec![0; len.div_ceil(size_of::<u64>())], len }
+    }
+    fn bytes(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.words)[..self.len]
+    }
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut bytemuck::cast_slice_mut(&mut self.words)[..self.len]
+    }
+}
+
+/// An element type through which a fold takes blocks of `E`.
+pub(super) trait Via<E: Element>: Element {
+    fn convert(values: &[u8]) -> Words;
+}
+
+macro_rules! via_cast {
+    ($($ty:ty),+) => {$(
+        impl<E: Element> Via<E> for $ty {
+            fn convert(values: &[u8]) -> Words {
+                let mut wide = Words::zeroed(values.len() / size_of::<E>() * size_of::<$ty>());
+                cast_block(E::DTYPE, values, <$ty>::DTYPE, wide.bytes_mut());
+                wide
+            }
+        }
+    )+};
+}
+via_cast!(i32, i64, u32, u64, f64, c128);
+
+impl<H: Half> Via<H> for f32 {
+    fn convert(values: &[u8]) -> Words {
+        let mut wide = Words::zeroed(2 * values.len());
+        H::widen_all(H::from_bytes(values), bytemuck::cast_slice_mut(wide.bytes_mut()));
+        wide
+    }
+}
+
+/// Whether each element is not zero.
+impl<E: Element> Via<E> for bool {
+    fn convert(values: &[u8]) -> Words {
+        let mut truth = Words::zeroed(values.len() / size_of::<E>());
+        if let Some(is_zero) = UnaryOp::LogicalNot.kernel(E::DTYPE) {
+            is_zero(values, truth.bytes_mut());
+        }
+        for value in truth.bytes_mut() {
+            *value ^= 1;
+        }
+        truth
+    }
+}
+
+fn store<M: Monoid>(acc: &mut [u8], value: M::Acc) {
+    if let [acc] = bytemuck::cast_slice_mut(acc) {
+        *acc = value.store();
+    } else {
+        debug_assert!(false, "a fold has one result");
+    }
+}
+
+fn fold<M: Fold<E>, E: Element>(values: &[E]) -> M::Acc {
+    if values.len() <= BLOCK {
+        return fold_block::<M, E>(values);
+    }
+    // A binary counter: `partial[k]` holds the fold of 2^j blocks, j falling with k.
+    let mut partial = [M::IDENTITY; LEVELS];
+    let mut depth = 0;
+    for (i, block) in values.chunks(BLOCK).enumerate() {
+        let mut acc = fold_block::<M, E>(block);
+        for _ in 0..i.trailing_ones() {
+            depth -= 1;
+            acc = M::combine(partial[depth], acc);
+        }
+        partial[depth] = acc;
+        depth += 1;
+    }
+    let mut acc = M::IDENTITY;
+    while depth > 0 {
+        depth -= 1;
+        acc = M::combine(partial[depth], acc);
+    }
+    acc
+}
+
+#[inline(never)] // once per fold: it is by far the largest of the loops
+fn fold_block<M: Fold<E>, E: Element>(values: &[E]) -> M::Acc {
+    // `const`, so that only one of them is compiled.
+    if const { size_of::<M::Acc>() <= 2 } {
+        fold_lanes::<M, E, 32>(values)
+    } else if const { size_of::<M::Acc>() <= 8 } {
+        fold_lanes::<M, E, 16>(values)
+    } else {
+        fold_lanes::<M, E, 8>(values)
+    }
+}
+
+/// Independent accumulators, for the vector unit, combined as a tree.
+fn fold_lanes<M: Fold<E>, E: Element, const N: usize>(values: &[E]) -> M::Acc {
+    let mut lanes = [M::IDENTITY; N];
+    let (chunks, rest) = values.as_chunks::<N>();
+    for chunk in chunks {
+        for i in 0..N {
+            lanes[i] = M::combine(lanes[i], M::lift(chunk[i]));
+        }
+    }
+    for (lane, &value) in lanes.iter_mut().zip(rest) {
+        *lane = M::combine(*lane, M::lift(value));
+    }
+    let mut width = N;
+    while width > 1 {
+        width /= 2;
+        for i in 0..width {
+            lanes[i] = M::combine(lanes[i], lanes[i + width]);
+        }
+    }
+    lanes[0]
+}
+
+fn scatter<M: Fold<E>, E: Element>(values: &[E], keys: &[u32], acc: &mut [u8]) {
+    debug_assert_eq!(values.len(), keys.len());
+    let acc = M::Acc::from_bytes_mut(acc);
+    for (&value, &key) in values.iter().zip(keys) {
+        let slot = &mut acc[key as usize];
+        *slot = M::combine(*slot, M::lift(value));
+    }
+}
+
+fn segments<M: Fold<E>, E: Element>(values: &[E], offsets: &[usize], acc: &mut [u8]) {
+    let acc = M::Acc::from_bytes_mut(acc);
+    debug_assert_eq!(offsets.len(), acc.len() + 1);
+    for (slot, ends) in acc.iter_mut().zip(offsets.windows(2)) {
+        let segment = &values[ends[0]..ends[1]];
+        if segment.len() > SHORT {
+            *slot = M::combine(*slot, fold::<M, E>(segment));
+        } else {
+            *slot = segment.iter().fold(*slot, |acc, &value| M::combine(acc, M::lift(value)));
+        }
+    }
+}
+
+fn accumulate<M: Fold<E>, E: Element>(values: &[E], acc: &mut [u8]) {
+    let acc = M::Acc::from_bytes_mut(acc);
+    debug_assert_eq!(values.len(), acc.len());
+    for (slot, &value) in acc.iter_mut().zip(values) {
+        *slot = M::combine(*slot, M::lift(value));
+    }
+}
+
+fn merge<M: Monoid>(acc: &mut [u8], other: &[u8]) {
+    let (acc, other) = (M::Acc::from_bytes_mut(acc), M::Acc::from_bytes(other));
+    debug_assert_eq!(acc.len(), other.len());
+    for (slot, &value) in acc.iter_mut().zip(other) {
+        *slot = M::combine(*slot, value);
+    }
+}
+
+fn nfold<M: Fold<E>, E: Element>(value: Scalar, n: u128) -> Scalar {
+    let acc = if n == 0 { M::IDENTITY } else { M::power(M::lift_scalar(value), n) };
+    acc.to_scalar()
+}

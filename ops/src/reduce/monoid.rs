@@ -1,0 +1,200 @@
+//! The monoids of the folds: an accumulator type, its neutral element, how two combine, and how an
+//! element enters.
+
+use std::marker::PhantomData;
+
+use crate::dtype::{Element, c128};
+use crate::groups::Store;
+use crate::scalar::{Cast, Scalar};
+use crate::{bf16, f16};
+
+/// An associative combination, commutative but for float rounding, with a neutral element.
+pub(super) trait Monoid: 'static {
+    type Acc: Store;
+    const IDENTITY: Self::Acc;
+    fn combine(a: Self::Acc, b: Self::Acc) -> Self::Acc;
+    /// `n` copies of `a` combined, for `n > 0`.
+    fn power(a: Self::Acc, n: u128) -> Self::Acc;
+}
+
+/// A fold of elements of type `E`.
+pub(super) trait Fold<E: Element>: Monoid {
+    /// An element as an accumulator.
+    fn lift(element: E) -> Self::Acc;
+    /// The same for a scalar of the fold's input dtype, which is not `E` where blocks are converted.
+    fn lift_scalar(scalar: Scalar) -> Self::Acc;
+}
+
+pub(super) struct Sum<A>(PhantomData<A>);
+pub(super) struct Prod<A>(PhantomData<A>);
+pub(super) struct Min<A>(PhantomData<A>);
+pub(super) struct Max<A>(PhantomData<A>);
+pub(super) struct Any;
+pub(super) struct All;
+pub(super) struct Count;
+
+/// `a` combined with itself `n > 0` times, by squaring.
+fn repeat<A: Copy>(mut a: A, mut n: u128, combine: impl Fn(A, A) -> A) -> A {
+    while n & 1 == 0 {
+        a = combine(a, a);
+        n >>= 1;
+    }
+    let mut power = a;
+    while n > 1 {
+        a = combine(a, a);
+        n >>= 1;
+        if n & 1 == 1 {
+            power = combine(power, a);
+        }
+    }
+    power
+}
+
+macro_rules! arithmetic {
+    ($ty:ty, $zero:expr, $one:expr, $add:expr, $mul:expr, $times:expr, $power:expr) => {
+        impl Monoid for Sum<$ty> {
+            type Acc = $ty;
+            const IDENTITY: $ty = $zero;
+            #[inline(always)]
+            fn combine(a: $ty, b: $ty) -> $ty {
+                let add: fn($ty, $ty) -> $ty = $add;
+                add(a, b)
+            }
+            fn power(a: $ty, n: u128) -> $ty {
+                let times: fn($ty, u128) -> $ty = $times;
+                times(a, n)
+            }
+        }
+        impl Monoid for Prod<$ty> {
+            type Acc = $ty;
+            const IDENTITY: $ty = $one;
+            #[inline(always)]
+            fn combine(a: $ty, b: $ty) -> $ty {
+                let mul: fn($ty, $ty) -> $ty = $mul;
+                mul(a, b)
+            }
+            fn power(a: $ty, n: u128) -> $ty {
+                let power: fn($ty, u128) -> $ty = $power;
+                power(a, n)
+            }
+        }
+        arithmetic!(@ Sum<$ty>, $ty);
+        arithmetic!(@ Prod<$ty>, $ty);
+    };
+    (@ $monoid:ty, $ty:ty) => {
+        impl<E: Cast> Fold<E> for $monoid {
+            #[inline(always)]
+            fn lift(element: E) -> $ty {
+                <$ty>::narrow(element.widen())
+            }
+            fn lift_scalar(scalar: Scalar) -> $ty {
+                scalar.to()
+            }
+        }
+    };
+}
+
+arithmetic!(i64, 0, 1, i64::wrapping_add, i64::wrapping_mul, |a, n| a.wrapping_mul(n as i64), |a, n| repeat(
+    a,
+    n,
+    i64::wrapping_mul
+));
+arithmetic!(u64, 0, 1, u64::wrapping_add, u64::wrapping_mul, |a, n| a.wrapping_mul(n as u64), |a, n| repeat(
+    a,
+    n,
+    u64::wrapping_mul
+));
+arithmetic!(
+    f64,
+    0.0,
+    1.0,
+    |a, b| a + b,
+    |a, b| a * b,
+    |a, n| a * n as f64,
+    // One rounding, where squaring would double the relative error in each step.
+    |a, n| if a < 0.0 && n & 1 == 1 { -(-a).powf(n as f64) } else { a.abs().powf(n as f64) }
+);
+arithmetic!(
+    c128,
+    c128::new(0.0, 0.0),
+    c128::new(1.0, 0.0),
+    |a, b| a + b,
+    |a, b| a * b,
+    |a, n| c128::new(a.re * n as f64, a.im * n as f64),
+    |a, n| repeat(a, n, |a, b| a * b)
+);
+
+/// The least or greatest element. `$better(a, b)` says whether `a` replaces `b`.
+macro_rules! order {
+    ($($ty:ty: $least:expr, $greatest:expr, |$a:ident| $wins:expr;)+) => {$(
+        order!(@ Min, $ty, $greatest, |$a| $wins, <);
+        order!(@ Max, $ty, $least, |$a| $wins, >);
+    )+};
+    (@ $monoid:ident, $ty:ty, $identity:expr, |$a:ident| $wins:expr, $better:tt) => {
+        impl Monoid for $monoid<$ty> {
+            type Acc = $ty;
+            const IDENTITY: $ty = $identity;
+            #[inline(always)]
+            fn combine($a: $ty, b: $ty) -> $ty {
+                if $a $better b || $wins { $a } else { b }
+            }
+            fn power(a: $ty, _: u128) -> $ty {
+                a
+            }
+        }
+        impl Fold<$ty> for $monoid<$ty> {
+            #[inline(always)]
+            fn lift(element: $ty) -> $ty {
+                element
+            }
+            fn lift_scalar(scalar: Scalar) -> $ty {
+                scalar.to()
+            }
+        }
+    };
+}
+
+order! {
+    i8: i8::MIN, i8::MAX, |a| false;
+    i16: i16::MIN, i16::MAX, |a| false;
+    i32: i32::MIN, i32::MAX, |a| false;
+    i64: i64::MIN, i64::MAX, |a| false;
+    u8: u8::MIN, u8::MAX, |a| false;
+    u16: u16::MIN, u16::MAX, |a| false;
+    u32: u32::MIN, u32::MAX, |a| false;
+    u64: u64::MIN, u64::MAX, |a| false;
+    f16: f16::NEG_INFINITY, f16::INFINITY, |a| a.is_nan();
+    bf16: bf16::NEG_INFINITY, bf16::INFINITY, |a| a.is_nan();
+    f32: f32::NEG_INFINITY, f32::INFINITY, |a| a.is_nan();
+    f64: f64::NEG_INFINITY, f64::INFINITY, |a| a.is_nan();
+}
+
+/// Folds of whether elements are not zero: blocks enter as bool.
+macro_rules! truth {
+    ($monoid:ty, $acc:ty, $identity:expr, |$a:ident, $b:ident| $combine:expr, |$n:ident| $power:expr) => {
+        impl Monoid for $monoid {
+            type Acc = $acc;
+            const IDENTITY: $acc = $identity;
+            #[inline(always)]
+            fn combine($a: $acc, $b: $acc) -> $acc {
+                $combine
+            }
+            fn power($a: $acc, $n: u128) -> $acc {
+                $power
+            }
+        }
+        impl Fold<bool> for $monoid {
+            #[inline(always)]
+            fn lift(element: bool) -> $acc {
+                element.into()
+            }
+            fn lift_scalar(scalar: Scalar) -> $acc {
+                (!scalar.is_zero()).into()
+            }
+        }
+    };
+}
+
+truth!(Any, bool, false, |a, b| a | b, |_n| a);
+truth!(All, bool, true, |a, b| a & b, |_n| a);
+truth!(Count, u64, 0, |a, b| a.wrapping_add(b), |n| a.wrapping_mul(n as u64));

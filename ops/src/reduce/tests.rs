@@ -1,0 +1,174 @@
+#![allow(clippy::unwrap_used)] // a failed unwrap is a failed test
+
+use super::*;
+use crate::dtype::Element;
+use crate::testing::{Block, all_same, scalars, special};
+
+fn kernels(op: ReduceOp, dtype: DType) -> (ReduceTyping, ReduceKernels) {
+    let typing = op.typing(dtype).unwrap();
+    (typing, op.kernels(typing).unwrap())
+}
+
+/// The fold of scalars of the input dtype.
+fn fold(op: ReduceOp, dtype: DType, values: &[Scalar]) -> Scalar {
+    let (typing, kernels) = kernels(op, dtype);
+    let mut acc = Block::zeroed(typing.acc.size());
+    (kernels.fold)(Block::of(values, typing.input).bytes(), acc.bytes_mut());
+    acc.scalars(typing.acc)[0]
+}
+
+#[track_caller]
+fn check<T: Element, A: Element>(op: ReduceOp, values: &[T], expected: A) {
+    let got = fold(op, T::DTYPE, &scalars(values));
+    assert!(got.same(expected.to_scalar()), "{} {values:?} = {got:?}, not {expected:?}", op.name());
+}
+
+/// Every op with every dtype it is defined for.
+fn defined() -> impl Iterator<Item = (ReduceOp, DType)> {
+    let all = ReduceOp::ALL.iter().flat_map(|&op| DType::ALL.map(|dtype| (op, dtype)));
+    all.filter(|(op, dtype)| op.typing(*dtype).is_some())
+}
+
+/// Small values, whose folds of a few dozen are exact in every dtype.
+fn small(dtype: DType, n: usize) -> Vec<Scalar> {
+    (0..n).map(|i| Scalar::I64([1, 2, 0, 1, 3, 1, 1][i % 7]).cast(dtype)).collect()
+}
+
+#[test]
+fn every_typing_has_kernels() {
+    for (op, dtype) in defined() {
+        let (typing, kernels) = kernels(op, dtype);
+        assert_eq!(kernels.identity.dtype(), typing.acc, "{} {dtype}", op.name());
+        assert!(fold(op, dtype, &[]).same(kernels.identity));
+    }
+    assert!(ReduceOp::Min.typing(DType::Complex64).is_none());
+    assert!(ReduceOp::Sum.kernels(ReduceTyping { input: DType::F32, acc: DType::F32, out: DType::F32 }).is_none());
+    let mean = ReduceTyping { input: DType::F64, acc: DType::F64, out: DType::F32 };
+    assert_eq!(ReduceOp::Mean.typing(DType::U8), Some(mean));
+    assert_eq!(ReduceOp::Sum.typing(DType::Bool).map(|t| t.out), Some(DType::I64));
+    assert_eq!(ReduceOp::Sum.typing(DType::F16).map(|t| (t.acc, t.out)), Some((DType::F64, DType::F16)));
+}
+
+#[test]
+fn values_by_hand() {
+    let (nan, inf) = (f64::NAN, f64::INFINITY);
+    check(ReduceOp::Sum, &[true, true, false], 2i64);
+    check(ReduceOp::Sum, &[i8::MAX, i8::MAX], 254i64);
+    check(ReduceOp::Sum, &[i64::MAX, 1], i64::MIN);
+    check(ReduceOp::Sum, &[u32::MAX, 1], 1u64 << 32);
+    check(ReduceOp::Sum, &[16_777_216.0f32, 1.0], 16_777_217.0f64);
+    check(ReduceOp::Sum, &[inf, -inf], nan);
+    check(ReduceOp::Sum, &[c64::new(1.0, 2.0), c64::new(3.0, -5.0)], c128::new(4.0, -3.0));
+    check(ReduceOp::Sum, &[f16::MAX, f16::MAX], 131_008.0f64);
+    check(ReduceOp::Sum, &[bf16::from_f32(0.5), bf16::from_f32(256.0)], 256.5f64);
+    check(ReduceOp::Prod, &[3i16, -4, 1000], -12_000i64);
+    check(ReduceOp::Prod, &[c64::new(0.0, 1.0), c64::new(0.0, 1.0)], c128::new(-1.0, 0.0));
+    check(ReduceOp::Prod, &[0.0, inf], nan);
+    check(ReduceOp::Min, &[3.0, nan, -inf], nan);
+    check(ReduceOp::Min, &[inf, inf], inf);
+    check(ReduceOp::Max, &[-inf, -inf], -inf);
+    check(ReduceOp::Max, &[f16::ONE, f16::NAN, f16::INFINITY], f16::NAN);
+    check(ReduceOp::Max, &[i8::MIN, -3], -3i8);
+    check(ReduceOp::Min, &[true, false], false);
+    check(ReduceOp::Max, &[false, false], false);
+    check(ReduceOp::Any, &[0.0, -0.0], false);
+    check(ReduceOp::Any, &[0.0, nan], true);
+    check(ReduceOp::Any, &[bf16::NEG_ZERO], false);
+    check(ReduceOp::All, &[nan, 1.0], true);
+    check(ReduceOp::All, &[1i64, 0], false);
+    check(ReduceOp::All, &[c64::new(0.0, 1.0)], true);
+    check(ReduceOp::CountNonzero, &[nan, 0.0, -0.0, 3.0], 2u64);
+    check(ReduceOp::CountNonzero, &[bf16::from_f32(1e-39), bf16::ZERO], 1u64);
+    check(ReduceOp::Mean, &[1.0f32, 2.0], 3.0f64);
+}
+
+/// NaN wins wherever it stands.
+#[test]
+fn nan_wins_in_every_place() {
+    for n in [1, 5, 16, 17, 40, 600, 1500] {
+        for at in [0, n / 2, n - 1] {
+            let mut values = vec![1.0f64; n];
+            values[at] = f64::NAN;
+            check(ReduceOp::Min, &values, f64::NAN);
+            check(ReduceOp::Max, &values, f64::NAN);
+        }
+    }
+}
+
+#[test]
+fn all_loops_agree() {
+    for (op, dtype) in defined() {
+        let (typing, kernels) = kernels(op, dtype);
+        let values = small(typing.input, 60);
+        let block = Block::of(&values, typing.input);
+        let size = typing.acc.size();
+        let initial = |n: usize| Block::of(&vec![kernels.identity; n], typing.acc);
+        // Segments: empty, short, long.
+        let ends = [0, 0, 3, 25, 60];
+        let mut by_segment = initial(4);
+        (kernels.segments)(block.bytes(), &ends, by_segment.bytes_mut());
+        let expected: Vec<_> = ends.windows(2).map(|w| fold(op, dtype, &values[w[0]..w[1]])).collect();
+        assert!(all_same(&by_segment.scalars(typing.acc), &expected), "{} {dtype} segments", op.name());
+        // The same segments as keys, in any order.
+        let keys: Vec<u32> = (0..60).map(|i| ends[1..].iter().filter(|&&e| e <= i).count() as u32).collect();
+        let mut by_key = initial(4);
+        (kernels.scatter)(block.bytes(), &keys, by_key.bytes_mut());
+        assert!(all_same(&by_key.scalars(typing.acc), &expected), "{} {dtype} scatter", op.name());
+        // Rows of 20 accumulated, then halves of the row merged.
+        let mut row = initial(20);
+        for part in block.bytes().chunks(20 * typing.input.size()) {
+            (kernels.accumulate)(part, row.bytes_mut());
+        }
+        let (mut first, mut second) = (initial(10), initial(10));
+        first.bytes_mut().copy_from_slice(&row.bytes()[..10 * size]);
+        second.bytes_mut().copy_from_slice(&row.bytes()[10 * size..]);
+        (kernels.merge)(first.bytes_mut(), second.bytes());
+        let columns: Vec<_> =
+            (0..10).map(|c| fold(op, dtype, &values.iter().skip(c).step_by(10).copied().collect::<Vec<_>>())).collect();
+        assert!(all_same(&first.scalars(typing.acc), &columns), "{} {dtype} accumulate", op.name());
+    }
+}
+
+#[test]
+fn nfold_is_the_fold_of_copies() {
+    for (op, dtype) in defined() {
+        let (typing, kernels) = kernels(op, dtype);
+        for value in special(typing.input) {
+            for n in [0usize, 1, 2, 3, 7, 64, 65] {
+                let (got, expected) = ((kernels.nfold)(value, n as u128), fold(op, dtype, &vec![value; n]));
+                let near = match (got.widen(), expected.widen()) {
+                    (crate::Wide::Float(a), crate::Wide::Float(b)) => (a - b).abs() <= 1e-13 * b.abs(),
+                    // Complex products of infinities and NaN depend on the order.
+                    (crate::Wide::Complex(a, c), crate::Wide::Complex(b, d)) => {
+                        !expected.is_finite() || (a - b).hypot(c - d) <= 1e-12 * b.hypot(d)
+                    }
+                    _ => false,
+                };
+                assert!(near || got.same(expected), "{} of {n} × {value:?}: {got:?}, not {expected:?}", op.name());
+            }
+        }
+    }
+    let (_, sum) = kernels(ReduceOp::Sum, DType::I64);
+    assert!((sum.nfold)(Scalar::I64(3), (1 << 64) + 2).same(Scalar::I64(6)));
+    let (_, product) = kernels(ReduceOp::Prod, DType::I64);
+    assert!((product.nfold)(Scalar::I64(2), 1 << 64).same(Scalar::I64(0)));
+    assert!((product.nfold)(Scalar::I64(-1), (1 << 64) + 1).same(Scalar::I64(-1)));
+    let (_, product) = kernels(ReduceOp::Prod, DType::F64);
+    assert!((product.nfold)(Scalar::F64(-1.0), (1 << 100) + 1).same(Scalar::F64(-1.0)));
+}
+
+/// Sums of many floats: against exact arithmetic in integers, the error stays near one rounding.
+#[test]
+fn float_sums_are_accurate() {
+    for n in [511usize, 512, 513, 4097, 1_000_003] {
+        let ints: Vec<i64> = (0..n as i64).map(|i| (i * 7_919 + 13) % 1_000_003).collect();
+        let values: Vec<f64> = ints.iter().map(|&v| v as f64 * 0.1).collect();
+        // Each term is a float; its exact value in units of 2^-60 fits i128.
+        let exact: i128 = values.iter().map(|&v| (v * 2f64.powi(60)) as i128).sum();
+        let exact = exact as f64 / 2f64.powi(60);
+        let Scalar::F64(sum) = fold(ReduceOp::Sum, DType::F64, &scalars(&values)) else { unreachable!() };
+        assert!(((sum - exact) / exact).abs() <= 4.0 * f64::EPSILON, "{n}: {sum} {exact}");
+        let total: i64 = ints.iter().sum();
+        check(ReduceOp::Sum, &ints, total);
+    }
+}

@@ -1,0 +1,453 @@
+//! One value: [`Scalar`] has a dtype, [`Number`] is a Rust number that takes the dtype of what it meets.
+
+use std::fmt;
+
+use half::{bf16, f16};
+
+use crate::dtype::{DType, Element, Kind, c64, c128};
+use crate::with_dtype;
+
+/// One value of a [`DType`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[allow(missing_docs)] // one variant per dtype, named like it
+pub enum Scalar {
+    Bool(bool),
+    I8(i8),
+    I16(i16),
+    I32(i32),
+    I64(i64),
+    U8(u8),
+    U16(u16),
+    U32(u32),
+    U64(u64),
+    F16(f16),
+    BF16(bf16),
+    F32(f32),
+    F64(f64),
+    Complex64(c64),
+    Complex128(c128),
+}
+
+/// A value in the widest type of its kind, on its way from one dtype to another. Casting through it
+/// rounds once, because every element type fits one of the variants exactly.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Wide {
+    /// Signed integers.
+    Signed(i64),
+    /// Unsigned integers and bool.
+    Unsigned(u64),
+    /// Real floats.
+    Float(f64),
+    /// Complex floats.
+    Complex(f64, f64),
+}
+
+/// The cast between element types: total, as the registry's closures are. Integers wrap, float to
+/// integer truncates and saturates with NaN to 0, complex to real drops the imaginary part, anything to
+/// bool is `!= 0` (so NaN is true).
+pub trait Cast: Element {
+    /// Widens without loss.
+    fn widen(self) -> Wide;
+    /// Narrows to this type.
+    fn narrow(wide: Wide) -> Self;
+}
+
+impl Cast for bool {
+    #[inline(always)]
+    fn widen(self) -> Wide {
+        Wide::Unsigned(u64::from(self))
+    }
+    #[inline(always)]
+    fn narrow(wide: Wide) -> bool {
+        match wide {
+            Wide::Signed(v) => v != 0,
+            Wide::Unsigned(v) => v != 0,
+            Wide::Float(v) => v != 0.0,
+            Wide::Complex(re, im) => re != 0.0 || im != 0.0,
+        }
+    }
+}
+
+macro_rules! cast_primitive {
+    ($($ty:ty => $wide:ident($via:ty)),* $(,)?) => {$(
+        impl Cast for $ty {
+            #[inline(always)]
+            fn widen(self) -> Wide {
+                Wide::$wide(self as $via)
+            }
+            #[inline(always)]
+            fn narrow(wide: Wide) -> $ty {
+                match wide {
+                    Wide::Signed(v) => v as $ty,
+                    Wide::Unsigned(v) => v as $ty,
+                    Wide::Float(v) | Wide::Complex(v, _) => v as $ty,
+                }
+            }
+        }
+    )*};
+}
+
+cast_primitive! {
+    i8 => Signed(i64), i16 => Signed(i64), i32 => Signed(i64), i64 => Signed(i64),
+    u8 => Unsigned(u64), u16 => Unsigned(u64), u32 => Unsigned(u64), u64 => Unsigned(u64),
+    f32 => Float(f64), f64 => Float(f64),
+}
+
+macro_rules! cast_half {
+    ($($ty:ty),*) => {$(
+        impl Cast for $ty {
+            #[inline(always)]
+            fn widen(self) -> Wide {
+                Wide::Float(f64::from(self.to_f32()))
+            }
+            #[inline(always)]
+            fn narrow(wide: Wide) -> $ty {
+                match wide {
+                    Wide::Signed(v) => <$ty>::from_f32(odd_f32(odd_f64(v as f64, v.unsigned_abs()))),
+                    Wide::Unsigned(v) => <$ty>::from_f32(odd_f32(odd_f64(v as f64, v))),
+                    Wide::Float(v) | Wide::Complex(v, _) => <$ty>::from_f32(odd_f32(v)),
+                }
+            }
+        }
+    )*};
+}
+
+/// `v` as an `f32` rounded to odd: where inexact, the neighbour with an odd mantissa. Rounding that once
+/// more to 11 or fewer bits gives the correctly rounded result of the whole way (Boldo and Melquiond,
+/// "When double rounding is odd", 2004). The `half` crate's own `from_f64` does not.
+#[inline(always)]
+fn odd_f32(v: f64) -> f32 {
+    let near = v as f32;
+    let back = f64::from(near);
+    if back == v || !back.is_finite() || near.to_bits() & 1 == 1 {
+        return near;
+    }
+    let bits = near.to_bits();
+    // The even neighbour was nearer; the odd one lies on the other side of `v`.
+    f32::from_bits(if back.abs() < v.abs() { bits + 1 } else { bits - 1 })
+}
+
+/// `near`, the rounded value of an integer of the given magnitude, rounded to odd instead.
+#[inline(always)]
+fn odd_f64(near: f64, magnitude: u64) -> f64 {
+    let back = near.abs() as u128;
+    let exact = u128::from(magnitude);
+    if back == exact || near.to_bits() & 1 == 1 {
+        return near;
+    }
+    let bits = near.to_bits();
+    f64::from_bits(if back < exact { bits + 1 } else { bits - 1 })
+}
+
+cast_half!(f16, bf16);
+
+macro_rules! cast_complex {
+    ($($ty:ident of $part:ty),*) => {$(
+        impl Cast for $ty {
+            #[inline(always)]
+            fn widen(self) -> Wide {
+                Wide::Complex(f64::from(self.re), f64::from(self.im))
+            }
+            #[inline(always)]
+            fn narrow(wide: Wide) -> $ty {
+                match wide {
+                    Wide::Signed(v) => $ty::new(v as $part, 0.0),
+                    Wide::Unsigned(v) => $ty::new(v as $part, 0.0),
+                    Wide::Float(v) => $ty::new(v as $part, 0.0),
+                    Wide::Complex(re, im) => $ty::new(re as $part, im as $part),
+                }
+            }
+        }
+    )*};
+}
+
+cast_complex!(c64 of f32, c128 of f64);
+
+macro_rules! each_scalar {
+    ($scalar:expr, $v:ident => $body:expr) => {
+        match $scalar {
+            Scalar::Bool($v) => $body,
+            Scalar::I8($v) => $body,
+            Scalar::I16($v) => $body,
+            Scalar::I32($v) => $body,
+            Scalar::I64($v) => $body,
+            Scalar::U8($v) => $body,
+            Scalar::U16($v) => $body,
+            Scalar::U32($v) => $body,
+            Scalar::U64($v) => $body,
+            Scalar::F16($v) => $body,
+            Scalar::BF16($v) => $body,
+            Scalar::F32($v) => $body,
+            Scalar::F64($v) => $body,
+            Scalar::Complex64($v) => $body,
+            Scalar::Complex128($v) => $body,
+        }
+    };
+}
+
+impl Scalar {
+    /// The dtype.
+    pub const fn dtype(&self) -> DType {
+        match self {
+            Scalar::Bool(_) => DType::Bool,
+            Scalar::I8(_) => DType::I8,
+            Scalar::I16(_) => DType::I16,
+            Scalar::I32(_) => DType::I32,
+            Scalar::I64(_) => DType::I64,
+            Scalar::U8(_) => DType::U8,
+            Scalar::U16(_) => DType::U16,
+            Scalar::U32(_) => DType::U32,
+            Scalar::U64(_) => DType::U64,
+            Scalar::F16(_) => DType::F16,
+            Scalar::BF16(_) => DType::BF16,
+            Scalar::F32(_) => DType::F32,
+            Scalar::F64(_) => DType::F64,
+            Scalar::Complex64(_) => DType::Complex64,
+            Scalar::Complex128(_) => DType::Complex128,
+        }
+    }
+
+    /// Zero (false) of a dtype.
+    pub fn zero(dtype: DType) -> Scalar {
+        with_dtype!(dtype, T => T::default().to_scalar())
+    }
+
+    /// One (true) of a dtype.
+    pub fn one(dtype: DType) -> Scalar {
+        Scalar::U8(1).cast(dtype)
+    }
+
+    /// The value in the widest type of its kind.
+    pub fn widen(self) -> Wide {
+        each_scalar!(self, v => v.widen())
+    }
+
+    /// This value cast to `dtype` (see [`Cast`]: total, never an error).
+    pub fn cast(self, dtype: DType) -> Scalar {
+        if self.dtype() == dtype {
+            return self;
+        }
+        with_dtype!(dtype, T => T::narrow(self.widen()).to_scalar())
+    }
+
+    /// This value as `T`, cast.
+    pub fn to<T: Cast>(self) -> T {
+        T::narrow(self.widen())
+    }
+
+    /// This value as an element of `dtype`, if it fits: exactly for bool and integers, without overflow
+    /// for floats (rounding is fine, NaN and infinities pass, a complex value needs imaginary part 0).
+    pub fn fit(self, dtype: DType) -> Result<Scalar, DoesNotFit> {
+        let out = self.cast(dtype);
+        let misfit = Err(DoesNotFit { value: self, dtype });
+        let fits = match (self.widen(), dtype.kind()) {
+            (Wide::Complex(_, im), kind) if kind != Kind::Complex && im != 0.0 => return misfit,
+            (Wide::Float(v) | Wide::Complex(v, _), Kind::Bool | Kind::Int) => {
+                // Going back must give the same number; i64::MAX as f64 rounds up, so compare exactly too.
+                v.fract() == 0.0 && v.abs() < 18_446_744_073_709_551_616.0 && float_of(out) == v && !out.is_saturated(v)
+            }
+            (Wide::Signed(v), Kind::Bool | Kind::Int) => out.to_i128() == Some(i128::from(v)),
+            (Wide::Unsigned(v), Kind::Bool | Kind::Int) => out.to_i128() == Some(i128::from(v)),
+            (wide, Kind::Float | Kind::Complex) => finite(out.widen()) || !finite(wide),
+        };
+        if fits { Ok(out) } else { misfit }
+    }
+
+    fn is_saturated(self, from: f64) -> bool {
+        // Only the ends of the 64-bit ranges are not exact in f64.
+        matches!(self, Scalar::I64(i64::MAX) | Scalar::U64(u64::MAX)) && from > 0.0
+    }
+
+    /// The value as an integer, if it is a bool or an integer.
+    pub fn to_i128(self) -> Option<i128> {
+        match self.widen() {
+            Wide::Signed(v) => Some(i128::from(v)),
+            Wide::Unsigned(v) => Some(i128::from(v)),
+            _ => None,
+        }
+    }
+
+    /// Whether the value, or a part of it, is NaN.
+    pub fn is_nan(self) -> bool {
+        match self.widen() {
+            Wide::Float(v) => v.is_nan(),
+            Wide::Complex(re, im) => re.is_nan() || im.is_nan(),
+            _ => false,
+        }
+    }
+
+    /// Whether the value is neither NaN nor infinite.
+    pub fn is_finite(self) -> bool {
+        finite(self.widen())
+    }
+
+    /// Whether the value equals zero (−0 does; false does).
+    pub fn is_zero(self) -> bool {
+        match self.widen() {
+            Wide::Signed(v) => v == 0,
+            Wide::Unsigned(v) => v == 0,
+            Wide::Float(v) => v == 0.0,
+            Wide::Complex(re, im) => re == 0.0 && im == 0.0,
+        }
+    }
+
+    /// The law's equality: same dtype, and equal or both NaN (−0 equals 0).
+    pub fn same(self, other: Scalar) -> bool {
+        let eq = |a: f64, b: f64| a == b || (a.is_nan() && b.is_nan());
+        self.dtype() == other.dtype()
+            && match (self.widen(), other.widen()) {
+                (Wide::Float(a), Wide::Float(b)) => eq(a, b),
+                (Wide::Complex(a, c), Wide::Complex(b, d)) => eq(a, b) && eq(c, d),
+                (a, b) => a == b,
+            }
+    }
+
+    /// The bytes of the element, native endian; the first `dtype().size()` of the array count.
+    pub fn to_bytes(self) -> ([u8; 16], usize) {
+        let mut out = [0u8; 16];
+        each_scalar!(self, v => {
+            let array = [v];
+            let bytes = Element::as_bytes(&array);
+            out[..bytes.len()].copy_from_slice(bytes);
+            (out, bytes.len())
+        })
+    }
+
+    /// Reads the first element of `bytes` as `dtype`. The bytes may be unaligned but not too few.
+    pub fn from_bytes(dtype: DType, bytes: &[u8]) -> Scalar {
+        with_dtype!(dtype, T => {
+            let mut one = [T::default()];
+            let size = dtype.size();
+            T::from_bytes_mut_of(&mut one).copy_from_slice(&bytes[..size]);
+            one[0].to_scalar()
+        })
+    }
+}
+
+/// Views elements as mutable raw bytes; private because any byte may be written through it.
+trait RawBytes: Element {
+    fn from_bytes_mut_of(elements: &mut [Self]) -> &mut [u8];
+}
+
+macro_rules! raw_bytes {
+    ($($ty:ty),*) => {$(
+        impl RawBytes for $ty {
+            fn from_bytes_mut_of(elements: &mut [$ty]) -> &mut [u8] {
+                bytemuck::cast_slice_mut(elements)
+            }
+        }
+    )*};
+}
+raw_bytes!(i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128);
+
+impl RawBytes for bool {
+    #[allow(unsafe_code)]
+    fn from_bytes_mut_of(elements: &mut [bool]) -> &mut [u8] {
+        // SAFETY: same size and alignment; the only writer, `Scalar::from_bytes`, copies bytes of a
+        // bool buffer, which are 0 or 1.
+        unsafe { std::slice::from_raw_parts_mut(elements.as_mut_ptr().cast(), elements.len()) }
+    }
+}
+
+fn finite(wide: Wide) -> bool {
+    match wide {
+        Wide::Float(v) => v.is_finite(),
+        Wide::Complex(re, im) => re.is_finite() && im.is_finite(),
+        _ => true,
+    }
+}
+
+fn float_of(scalar: Scalar) -> f64 {
+    match scalar.widen() {
+        Wide::Signed(v) => v as f64,
+        Wide::Unsigned(v) => v as f64,
+        Wide::Float(v) | Wide::Complex(v, _) => v,
+    }
+}
+
+impl fmt::Display for Scalar {
+    /// As Rust prints the number; complex as `re±imj`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let complex = |re: &dyn fmt::Display, im: f64, text: &dyn fmt::Display| {
+            let sign = if im.is_sign_negative() && !im.is_nan() { "" } else { "+" };
+            format!("{re}{sign}{text}j")
+        };
+        let text = match self {
+            Scalar::Complex64(v) => complex(&v.re, f64::from(v.im), &v.im),
+            Scalar::Complex128(v) => complex(&v.re, v.im, &v.im),
+            other => each_scalar!(*other, v => v.to_string()),
+        };
+        f.pad(&text)
+    }
+}
+
+/// A value was given for a dtype that cannot hold it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DoesNotFit {
+    /// The value given.
+    pub value: Scalar,
+    /// The dtype that it had to fit.
+    pub dtype: DType,
+}
+
+impl fmt::Display for DoesNotFit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the {} value {} does not fit {}", self.value.dtype(), self.value, self.dtype)
+    }
+}
+
+impl std::error::Error for DoesNotFit {}
+
+/// A Rust number in an expression with a tensor: it takes the tensor's dtype if its kind (bool < int <
+/// float < complex) is not above the tensor's, else the default dtype of its kind.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Number(Scalar);
+
+impl Number {
+    /// The value, in the Rust type it was written in.
+    pub const fn scalar(self) -> Scalar {
+        self.0
+    }
+
+    /// The dtype in which the number meets elements of `dtype`: PyTorch's rule, with `float32` and
+    /// `complex64` (`complex128` beside `float64`) as the default dtypes of their kinds.
+    pub const fn meets(self, dtype: DType) -> DType {
+        let kind = self.0.dtype().kind();
+        if kind as u8 <= dtype.kind() as u8 {
+            return dtype;
+        }
+        match kind {
+            Kind::Bool => DType::Bool,
+            Kind::Int => DType::I64,
+            Kind::Float => DType::F32,
+            Kind::Complex if matches!(dtype, DType::F64) => DType::Complex128,
+            Kind::Complex => DType::Complex64,
+        }
+    }
+}
+
+macro_rules! scalar_from {
+    ($($ty:ty => $variant:ident),* $(,)?) => {$(
+        impl From<$ty> for Scalar {
+            fn from(value: $ty) -> Scalar {
+                Scalar::$variant(value)
+            }
+        }
+        impl From<$ty> for Number {
+            fn from(value: $ty) -> Number {
+                Number(Scalar::$variant(value))
+            }
+        }
+    )*};
+}
+
+scalar_from! {
+    bool => Bool, i8 => I8, i16 => I16, i32 => I32, i64 => I64, u8 => U8, u16 => U16, u32 => U32, u64 => U64,
+    f16 => F16, bf16 => BF16, f32 => F32, f64 => F64, c64 => Complex64, c128 => Complex128,
+}
+
+impl From<Scalar> for Number {
+    fn from(value: Scalar) -> Number {
+        Number(value)
+    }
+}

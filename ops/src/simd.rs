@@ -1,0 +1,333 @@
+//! Functions that are worth vector code of their own: an element at a time in plain Rust, compiled for
+//! the CPU features that are detected at run time.
+//!
+//! A result depends on its element alone, not on the place in a block: each vector lane does the same
+//! IEEE operations as the scalar code for the rest of a block, and both vector widths do the same.
+#![allow(unsafe_code)] // functions compiled for CPU features are called once these were detected
+
+use crate::dtype::Element;
+
+/// A function of a float whose common case is branch-free arithmetic with fused multiply-adds.
+trait Function {
+    /// `fast` holds for arguments of at most this magnitude.
+    const LIMIT: f64;
+    fn fast(x: f64) -> f64;
+    /// For every other argument, and for CPUs without fused multiply-add.
+    fn exact(x: f64) -> f64;
+}
+
+/// `f32` and `f64`; both are computed as `f64`.
+trait Float: Element {
+    fn wide(self) -> f64;
+    fn round(wide: f64) -> Self;
+}
+
+impl Float for f64 {
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        self
+    }
+    #[inline(always)]
+    fn round(wide: f64) -> f64 {
+        wide
+    }
+}
+
+impl Float for f32 {
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        f64::from(self)
+    }
+    #[inline(always)]
+    fn round(wide: f64) -> f32 {
+        wide as f32
+    }
+}
+
+/// Elements between two looks for arguments past the limit.
+const CHUNK: usize = 256;
+
+#[inline(always)]
+fn run<F: Function, T: Float>(x: &[T], out: &mut [T]) {
+    for (x, out) in x.chunks(CHUNK).zip(out.chunks_mut(CHUNK)) {
+        let mut beyond = 0u64;
+        for (o, x) in out.iter_mut().zip(x) {
+            let x = x.wide();
+            beyond |= u64::from(!within::<F>(x));
+            *o = T::round(F::fast(x));
+        }
+        if beyond != 0 {
+            repair::<F, T>(x, out);
+        }
+    }
+}
+
+#[inline(always)]
+fn within<F: Function>(x: f64) -> bool {
+    x.abs() <= F::LIMIT // false for NaN
+}
+
+#[cold]
+#[inline(never)]
+fn repair<F: Function, T: Float>(x: &[T], out: &mut [T]) {
+    for (o, x) in out.iter_mut().zip(x) {
+        let x = x.wide();
+        if !within::<F>(x) {
+            *o = T::round(F::exact(x));
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512dq,avx512vl")]
+fn run_avx512<F: Function, T: Float>(x: &[T], out: &mut [T]) {
+    run::<F, T>(x, out);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn run_avx2<F: Function, T: Float>(x: &[T], out: &mut [T]) {
+    run::<F, T>(x, out);
+}
+
+fn apply<F: Function, T: Float>(x: &[u8], out: &mut [u8]) {
+    let (x, out) = (T::from_bytes(x), T::from_bytes_mut(out));
+    debug_assert_eq!(x.len(), out.len());
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+        {
+            // SAFETY: the CPU has the features that the function is compiled for.
+            return unsafe { run_avx512::<F, T>(x, out) };
+        }
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            // SAFETY: as above.
+            return unsafe { run_avx2::<F, T>(x, out) };
+        }
+    }
+    if cfg!(any(target_arch = "aarch64", target_feature = "fma")) {
+        run::<F, T>(x, out); // fused multiply-add is part of the target
+    } else {
+        for (o, x) in out.iter_mut().zip(x) {
+            *o = T::round(F::exact(x.wide()));
+        }
+    }
+}
+
+/// Adding this to a number below 2^51 rounds it to an integer, half to even, which the low bits of the
+/// sum hold in two's complement.
+const ROUND: f64 = 6_755_399_441_055_744.0; // 1.5 * 2^52
+
+/// `c[0] + x * (c[1] + x * (…))`.
+#[inline(always)]
+fn polynomial<const N: usize>(x: f64, coefficients: &[f64; N]) -> f64 {
+    let mut sum = coefficients[N - 1];
+    let mut i = N - 1;
+    while i > 0 {
+        i -= 1;
+        sum = sum.mul_add(x, coefficients[i]);
+    }
+    sum
+}
+
+/// The quadrant of `x` (modulo 4, in the low bits) and what is left of it, as a sum of two floats, the
+/// first within ±π/4 and the second below its rounding. Cody and Waite's reduction: π/2 in three floats,
+/// of which the first product cancels without rounding.
+#[inline(always)]
+fn reduce_angle(x: f64) -> (u64, f64, f64) {
+    const FRAC_PI_2: [f64; 3] = [std::f64::consts::FRAC_PI_2, 6.123_233_995_736_766e-17, -1.497_384_904_859_169_8e-33];
+    let shifted = x.mul_add(std::f64::consts::FRAC_2_PI, ROUND);
+    let n = -(shifted - ROUND); // less the quadrant
+    let first = n.mul_add(FRAC_PI_2[0], x);
+    // The second product may cancel the first difference: keep the error of both steps (Knuth's sum).
+    let product = n * FRAC_PI_2[1];
+    let high = first + product;
+    let moved = high - first;
+    let lost = (first - (high - moved)) + (product - moved) + n.mul_add(FRAC_PI_2[1], -product);
+    (shifted.to_bits(), high, n.mul_add(FRAC_PI_2[2], lost))
+}
+
+/// The sine of `x + low` for `x` within ±π/4: the polynomial of fdlibm's `__kernel_sin`.
+#[inline(always)]
+fn sin_polynomial(x: f64, low: f64) -> f64 {
+    const FIRST: f64 = -0.166_666_666_666_666_32;
+    const REST: [f64; 5] = [
+        8.333_333_333_322_49e-3,
+        -1.984_126_982_985_795e-4,
+        2.755_731_370_707_006_8e-6,
+        -2.505_076_025_340_686_3e-8,
+        1.589_690_995_211_55e-10,
+    ];
+    let square = x * x;
+    let cube = square * x;
+    let tail = 0.5f64.mul_add(low, -(cube * polynomial(square, &REST)));
+    x - cube.mul_add(-FIRST, square.mul_add(tail, -low))
+}
+
+/// The cosine of `x + low` for `x` within ±π/4: the polynomial of fdlibm's `__kernel_cos`.
+#[inline(always)]
+fn cos_polynomial(x: f64, low: f64) -> f64 {
+    const REST: [f64; 6] = [
+        4.166_666_666_666_66e-2,
+        -1.388_888_888_887_411e-3,
+        2.480_158_728_947_673e-5,
+        -2.755_731_435_139_066_3e-7,
+        2.087_572_321_298_175e-9,
+        -1.135_964_755_778_819_5e-11,
+    ];
+    let square = x * x;
+    let half = 0.5 * square;
+    let head = 1.0 - half;
+    let tail = square.mul_add(square * polynomial(square, &REST), -(x * low));
+    head + (((1.0 - head) - half) + tail)
+}
+
+/// The sine of the angle moved on by `quadrants`.
+#[inline(always)]
+fn sine(x: f64, quadrants: u64) -> f64 {
+    let (quadrant, x, low) = reduce_angle(x);
+    let quadrant = quadrant.wrapping_add(quadrants);
+    let (sin, cos) = (sin_polynomial(x, low), cos_polynomial(x, low));
+    let value = if quadrant & 1 == 0 { sin } else { cos };
+    f64::from_bits(value.to_bits() ^ ((quadrant & 2) << 62))
+}
+
+/// `e` to the power of `x`: `2^n` times a Taylor polynomial within ±ln(2)/2, where its 14 terms suffice.
+#[inline(always)]
+fn exponential(x: f64) -> f64 {
+    const LN_2: [f64; 2] = [std::f64::consts::LN_2, 2.319_046_813_846_299_6e-17];
+    const INVERSE_FACTORIALS: [f64; 12] = [
+        1.0 / 2.0,
+        1.0 / 6.0,
+        1.0 / 24.0,
+        1.0 / 120.0,
+        1.0 / 720.0,
+        1.0 / 5_040.0,
+        1.0 / 40_320.0,
+        1.0 / 362_880.0,
+        1.0 / 3_628_800.0,
+        1.0 / 39_916_800.0,
+        1.0 / 479_001_600.0,
+        1.0 / 6_227_020_800.0,
+    ];
+    let shifted = x.mul_add(std::f64::consts::LOG2_E, ROUND);
+    let n = -(shifted - ROUND); // less the exponent
+    let first = n.mul_add(LN_2[0], x);
+    let high = n.mul_add(LN_2[1], first);
+    let low = n.mul_add(LN_2[1], first - high);
+    let tail = (high * high).mul_add(polynomial(high, &INVERSE_FACTORIALS), low);
+    let power = f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52);
+    (1.0 + (high + tail)) * power
+}
+
+struct Sin;
+impl Function for Sin {
+    const LIMIT: f64 = 1_048_576.0;
+    #[inline(always)]
+    fn fast(x: f64) -> f64 {
+        sine(x, 0)
+    }
+    fn exact(x: f64) -> f64 {
+        x.sin()
+    }
+}
+
+struct Cos;
+impl Function for Cos {
+    const LIMIT: f64 = 1_048_576.0;
+    #[inline(always)]
+    fn fast(x: f64) -> f64 {
+        sine(x, 1)
+    }
+    fn exact(x: f64) -> f64 {
+        x.cos()
+    }
+}
+
+struct Exp;
+impl Function for Exp {
+    const LIMIT: f64 = 708.0; // results and powers of two stay normal numbers
+    #[inline(always)]
+    fn fast(x: f64) -> f64 {
+        exponential(x)
+    }
+    fn exact(x: f64) -> f64 {
+        x.exp()
+    }
+}
+
+struct Sigmoid;
+impl Function for Sigmoid {
+    const LIMIT: f64 = 708.0;
+    #[inline(always)]
+    fn fast(x: f64) -> f64 {
+        1.0 / (1.0 + exponential(-x))
+    }
+    fn exact(x: f64) -> f64 {
+        1.0 / (1.0 + (-x).exp())
+    }
+}
+
+macro_rules! functions {
+    ($($function:ident, $what:literal: $f32:ident $f64:ident;)+) => {$(
+        #[doc = concat!("The ", $what, " of a block of `f32`: computed in `f64` and rounded once.")]
+        pub fn $f32(x: &[u8], out: &mut [u8]) {
+            apply::<$function, f32>(x, out);
+        }
+        #[doc = concat!("The ", $what, " of a block of `f64`.")]
+        pub fn $f64(x: &[u8], out: &mut [u8]) {
+            apply::<$function, f64>(x, out);
+        }
+    )+};
+}
+
+functions! {
+    Sin, "sine": sin_f32 sin_f64;
+    Cos, "cosine": cos_f32 cos_f64;
+    Exp, "exponential": exp_f32 exp_f64;
+    Sigmoid, "logistic sigmoid": sigmoid_f32 sigmoid_f64;
+}
+
+/// Rounding functions: one instruction where the CPU has SSE4.1, a call per element else.
+macro_rules! roundings {
+    ($($name:ident: $ty:ty => $method:ident;)+) => {$(
+        #[doc = concat!("`", stringify!($method), "` of each of a block of `", stringify!($ty), "`.")]
+        pub fn $name(x: &[u8], out: &mut [u8]) {
+            #[inline(always)]
+            fn run(x: &[$ty], out: &mut [$ty]) {
+                for (o, x) in out.iter_mut().zip(x) {
+                    *o = x.$method();
+                }
+            }
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2")]
+            fn run_avx2(x: &[$ty], out: &mut [$ty]) {
+                run(x, out);
+            }
+            let (x, out) = (<$ty>::from_bytes(x), <$ty>::from_bytes_mut(out));
+            debug_assert_eq!(x.len(), out.len());
+            #[cfg(target_arch = "x86_64")]
+            if is_x86_feature_detected!("avx2") {
+                // SAFETY: the CPU has the feature that the function is compiled for.
+                return unsafe { run_avx2(x, out) };
+            }
+            run(x, out);
+        }
+    )+};
+}
+
+roundings! {
+    floor_f32: f32 => floor;
+    floor_f64: f64 => floor;
+    ceil_f32: f32 => ceil;
+    ceil_f64: f64 => ceil;
+    trunc_f32: f32 => trunc;
+    trunc_f64: f64 => trunc;
+    round_f32: f32 => round_ties_even;
+    round_f64: f64 => round_ties_even;
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,156 @@
+use super::*;
+
+/// A small generator (splitmix64): tests need spread, not quality.
+struct Random(u64);
+
+impl Random {
+    fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+    /// Uniform within ±`bound`.
+    fn within(&mut self, bound: f64) -> f64 {
+        ((self.bits() >> 11) as f64 / (1u64 << 52) as f64 - 1.0) * bound
+    }
+}
+
+type Block = fn(&[u8], &mut [u8]);
+
+fn run64(block: Block, x: &[f64]) -> Vec<f64> {
+    let mut out = vec![f64::NAN; x.len()];
+    block(f64::as_bytes(x), bytemuck::cast_slice_mut(&mut out));
+    out
+}
+
+fn run32(block: Block, x: &[f32]) -> Vec<f32> {
+    let mut out = vec![f32::NAN; x.len()];
+    block(f32::as_bytes(x), bytemuck::cast_slice_mut(&mut out));
+    out
+}
+
+/// Floats between the two, in steps: 0 if equal, both zero or both NaN.
+fn ulps(a: f64, b: f64) -> u64 {
+    let line = |x: f64| {
+        let bits = x.to_bits() as i64;
+        if bits < 0 { i64::MIN.wrapping_sub(bits) } else { bits }
+    };
+    if a.is_nan() && b.is_nan() { 0 } else { line(a).wrapping_sub(line(b)).unsigned_abs() }
+}
+
+/// A kernel, the function it computes, and how many ulps lie between.
+type Claim = (Block, fn(f64) -> f64, u64);
+
+const FUNCTIONS: [Claim; 4] = [
+    (sin_f64, f64::sin, 1),
+    (cos_f64, f64::cos, 1),
+    (exp_f64, f64::exp, 1),
+    (sigmoid_f64, |x| 1.0 / (1.0 + (-x).exp()), 3),
+];
+
+#[test]
+fn within_ulps_of_std() {
+    let mut random = Random(1);
+    for bound in [1e-3, 1.0, 10.0, 700.0, 1e6, 1e300] {
+        let x: Vec<f64> = (0..250_000).map(|_| random.within(bound)).collect();
+        for (i, &(block, exact, limit)) in FUNCTIONS.iter().enumerate() {
+            let worst = run64(block, &x).iter().zip(&x).map(|(&y, &x)| (ulps(y, exact(x)), x)).max_by_key(|w| w.0);
+            assert!(worst.is_some_and(|(w, _)| w <= limit), "function {i} within {bound}: {worst:?}");
+        }
+    }
+}
+
+#[test]
+fn near_multiples_of_half_pi() {
+    let x: Vec<f64> = (0..600_000i64)
+        .flat_map(|n| {
+            let x = n as f64 * std::f64::consts::FRAC_PI_2;
+            [x, x.next_up(), -x.next_down(), (n as f64 * std::f64::consts::FRAC_PI_4)]
+        })
+        .collect();
+    for (block, exact, limit) in [FUNCTIONS[0], FUNCTIONS[1]] {
+        let worst = run64(block, &x).iter().zip(&x).map(|(&y, &x)| (ulps(y, exact(x)), x)).max_by_key(|w| w.0);
+        assert!(worst.is_some_and(|(w, _)| w <= limit), "{worst:?}");
+    }
+}
+
+#[test]
+fn special_values() {
+    let inf = f64::INFINITY;
+    let x = [0.0, -0.0, inf, -inf, f64::NAN, 5e-324, -1e-310, 709.0, 710.0, -740.0, -746.0, 1e22, f64::MAX, -708.5];
+    for (block, exact, _) in FUNCTIONS {
+        for (y, x) in run64(block, &x).into_iter().zip(x) {
+            assert!(ulps(y, exact(x)) == 0, "f({x}) = {y}, not {}", exact(x));
+        }
+    }
+    assert!(run64(sin_f64, &[-0.0])[0].is_sign_negative());
+}
+
+#[test]
+fn singles_are_rounded_once() {
+    let mut random = Random(2);
+    let mut x: Vec<f32> = (0..200_000).map(|_| random.within(200.0) as f32).collect();
+    x.extend([0.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, -103.5, 88.8, 3e7]);
+    for (block, exact) in [(sin_f32 as Block, f64::sin as fn(f64) -> f64), (cos_f32, f64::cos), (exp_f32, f64::exp)] {
+        let y = run32(block, &x);
+        let wrong = y.iter().zip(&x).filter(|&(&y, &x)| {
+            let exact = exact(f64::from(x)) as f32;
+            !(y == exact || (y.is_nan() && exact.is_nan()))
+        });
+        assert!(wrong.count() <= 2, "more than ties that the last bit of f64 decides");
+    }
+}
+
+/// Every element has the same bits whatever block it is in, and whatever its place.
+#[test]
+fn place_does_not_matter() {
+    let mut random = Random(3);
+    let x: Vec<f64> = (0..700).map(|i| if i % 97 == 0 { 1e10 } else { random.within(100.0) }).collect();
+    for (block, _, _) in FUNCTIONS {
+        let whole: Vec<u64> = run64(block, &x).iter().map(|y| y.to_bits()).collect();
+        for start in [0, 1, 3, 250, 690] {
+            for len in [1, 2, 7, 8, 9] {
+                let part: Vec<u64> = run64(block, &x[start..start + len]).iter().map(|y| y.to_bits()).collect();
+                assert_eq!(part, whole[start..start + len]);
+            }
+        }
+    }
+}
+
+/// The functions compiled for each set of features agree bit for bit.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn vector_widths_agree() {
+    fn check<F: Function>(x: &[f64]) {
+        let (mut narrow, mut wide) = (vec![0.0; x.len()], vec![0.0; x.len()]);
+        if is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+        {
+            // SAFETY: the CPU has the features.
+            unsafe {
+                run_avx2::<F, f64>(x, &mut narrow);
+                run_avx512::<F, f64>(x, &mut wide);
+            }
+            assert!(narrow.iter().zip(&wide).all(|(a, b)| a.to_bits() == b.to_bits()));
+        }
+    }
+    let mut random = Random(4);
+    let x: Vec<f64> = (0..10_001).map(|_| random.within(700.0)).collect();
+    check::<Sin>(&x);
+    check::<Cos>(&x);
+    check::<Exp>(&x);
+    check::<Sigmoid>(&x);
+}
+
+#[test]
+fn roundings_of_halves() {
+    let x = [-2.5, -1.5, -0.5, -0.0, 0.5, 1.5, 2.5, 1e300];
+    assert_eq!(run64(floor_f64, &x), [-3.0, -2.0, -1.0, 0.0, 0.0, 1.0, 2.0, 1e300]);
+    assert_eq!(run64(ceil_f64, &x), [-2.0, -1.0, 0.0, 0.0, 1.0, 2.0, 3.0, 1e300]);
+    assert_eq!(run64(trunc_f64, &x), [-2.0, -1.0, 0.0, 0.0, 0.0, 1.0, 2.0, 1e300]);
+    assert_eq!(run64(round_f64, &x), [-2.0, -2.0, 0.0, 0.0, 0.0, 2.0, 2.0, 1e300]);
+    assert_eq!(run32(round_f32, &[2.5, 3.5, -0.5]), [2.0, 4.0, 0.0]);
+}

@@ -1,0 +1,12 @@
+//! Index-only code: generic over the width of indices, ignorant of element types.
+//!
+//! Kernels that move elements know the width of an element in bytes and nothing else.
+
+pub mod gather;
+pub mod index;
+pub mod keys;
+pub mod merge;
+pub mod sort;
+pub mod transpose;
+
+pub use index::{Index, IndexSlice, IndexVec};

@@ -1,0 +1,291 @@
+//! Ops of one operand: the table, and what it says about each op.
+
+pub(crate) mod complex;
+#[cfg(test)]
+mod tests;
+
+use num_complex::ComplexFloat;
+
+use self::complex::Wide;
+use crate::dtype::{DType, Kind};
+use crate::groups::{group, pick, unary_line};
+use crate::registry::{Domain, Typing, UnaryKernel};
+use crate::simd;
+
+/// The dtype rules of the table.
+mod typing {
+    use super::{DType, Kind, Typing};
+
+    pub(super) const fn any(dtype: DType) -> Option<Typing> {
+        Some(Typing::same(dtype))
+    }
+    pub(super) const fn number(dtype: DType) -> Option<Typing> {
+        if matches!(dtype, DType::Bool) { None } else { any(dtype) }
+    }
+    pub(super) const fn real(dtype: DType) -> Option<Typing> {
+        if dtype.is_complex() { None } else { any(dtype) }
+    }
+    pub(super) const fn real_number(dtype: DType) -> Option<Typing> {
+        if dtype.is_complex() { None } else { number(dtype) }
+    }
+    /// Any dtype in; the real part's dtype out.
+    pub(super) const fn part(dtype: DType) -> Option<Typing> {
+        Some(Typing { compute: dtype, out: dtype.real() })
+    }
+    /// Exact dtypes are taken as `float32`.
+    pub(super) const fn inexact(dtype: DType) -> Option<Typing> {
+        any(dtype.to_inexact())
+    }
+    pub(super) const fn inexact_real(dtype: DType) -> Option<Typing> {
+        real(dtype.to_inexact())
+    }
+    pub(super) const fn predicate(dtype: DType) -> Option<Typing> {
+        Some(Typing { compute: dtype, out: DType::Bool })
+    }
+    pub(super) const fn bits(dtype: DType) -> Option<Typing> {
+        if matches!(dtype.kind(), Kind::Bool | Kind::Int) { any(dtype) } else { None }
+    }
+}
+
+fn copy(x: &[u8], out: &mut [u8]) {
+    out.copy_from_slice(x);
+}
+
+/// Zero bytes: 0 of any dtype, and false.
+fn zeros(_: &[u8], out: &mut [u8]) {
+    out.fill(0);
+}
+
+fn trues(_: &[u8], out: &mut [u8]) {
+    out.fill(1);
+}
+
+/// Makes the registry of the table: `$d` is a dollar sign, for the macro that this writes.
+macro_rules! unary_table {
+    ($d:tt $(
+        #[doc = $doc:literal]
+        $op:ident { name: $name:ident, domain: $domain:ident, typing: $typing:ident, kernels: {
+            $($group:ident $kind:tt $kernel:expr),+ $(,)?
+        } }
+    )+) => {
+        /// An op of one operand.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum UnaryOp { $(#[doc = $doc] $op),+ }
+
+        impl UnaryOp {
+            /// Every op, in the order of the table.
+            pub const ALL: &'static [UnaryOp] = &[$(UnaryOp::$op),+];
+
+            /// The name: that of the tensor's method.
+            pub const fn name(self) -> &'static str {
+                match self { $(UnaryOp::$op => stringify!($name)),+ }
+            }
+
+            /// One line of documentation.
+            pub const fn doc(self) -> &'static str {
+                match self { $(UnaryOp::$op => $doc.trim_ascii()),+ }
+            }
+
+            /// The finite values on which the op is tested.
+            pub const fn domain(self) -> Domain {
+                match self { $(UnaryOp::$op => Domain::$domain),+ }
+            }
+
+            /// What the op computes in and gives for a dtype; `None` if it is not defined for it.
+            pub fn typing(self, dtype: DType) -> Option<Typing> {
+                match self { $(UnaryOp::$op => typing::$typing(dtype)),+ }
+            }
+
+            /// The kernel for a compute dtype that [`UnaryOp::typing`] gives; `None` for some others.
+            pub fn kernel(self, compute: DType) -> Option<UnaryKernel> {
+                match self { $(UnaryOp::$op => {
+                    fn lookup(compute: DType) -> Option<UnaryKernel> {
+                        $(unary_line!($kind $group, compute, $kernel);)+
+                        None
+                    }
+                    lookup(compute)
+                }),+ }
+            }
+        }
+
+        /// Calls a macro with `(Variant, method_name, "doc"),` for every unary op, to declare
+        /// something per op without naming the ops again.
+        #[macro_export]
+        macro_rules! for_each_unary {
+            ($d($d callback:tt)+) => { $d($d callback)+! { $(($op, $name, $doc),)+ } };
+        }
+    };
+}
+
+unary_table! { $
+    /// `-x`. Integers wrap.
+    Neg { name: neg, domain: Any, typing: number, kernels: {
+        bits => |x| x.wrapping_neg(),
+        float => |x| -x,
+        complex => |x| -x,
+    } }
+    /// The absolute value; real for complex `x`. Integers wrap.
+    Abs { name: abs, domain: Any, typing: part, kernels: {
+        bool: copy,
+        unsigned: copy,
+        signed => |x| x.wrapping_abs(),
+        float => |x| x.abs(),
+        complex => |x| x.re.hypot(x.im),
+    } }
+    /// The sign: −1, 0 or 1, NaN for NaN; `x / |x|` for complex `x`.
+    Sign { name: sign, domain: Any, typing: number, kernels: {
+        signed => |x| x.signum(),
+        unsigned => |x| T::from(x != 0),
+        float => |x| if x > 0.0 { 1.0 } else if x < 0.0 { -1.0 } else { x },
+        complex => |x| x.through(complex::sign),
+    } }
+    /// `x * x`. Integers wrap.
+    Square { name: square, domain: Any, typing: any, kernels: {
+        bool: copy,
+        bits => |x| x.wrapping_mul(x),
+        float => |x| x * x,
+        complex => |x| x * x,
+    } }
+    /// The square root; for complex `x` the one with a real part of at least 0.
+    Sqrt { name: sqrt, domain: Positive, typing: inexact, kernels: {
+        float => |x| x.sqrt(),
+        complex => |x| x.through(ComplexFloat::sqrt),
+    } }
+    /// `1 / x`.
+    Reciprocal { name: reciprocal, domain: Positive, typing: inexact, kernels: {
+        float => |x| 1.0 / x,
+        complex => |x| x.through(|x| complex::div(1.0.into(), x)),
+    } }
+    /// `e` to the power of `x`.
+    Exp { name: exp, domain: Any, typing: inexact, kernels: {
+        f32: simd::exp_f32,
+        f64: simd::exp_f64,
+        complex => |x| x.through(ComplexFloat::exp),
+    } }
+    /// `exp(x) - 1`, accurate near 0.
+    Expm1 { name: expm1, domain: Any, typing: inexact_real, kernels: {
+        float => |x| x.exp_m1(),
+    } }
+    /// The natural logarithm.
+    Log { name: log, domain: Positive, typing: inexact, kernels: {
+        float => |x| x.ln(),
+        complex => |x| x.through(ComplexFloat::ln),
+    } }
+    /// `log(1 + x)`, accurate near 0.
+    Log1p { name: log1p, domain: Positive, typing: inexact_real, kernels: {
+        float => |x| x.ln_1p(),
+    } }
+    /// The sine.
+    Sin { name: sin, domain: Any, typing: inexact, kernels: {
+        f32: simd::sin_f32,
+        f64: simd::sin_f64,
+        complex => |x| x.through(ComplexFloat::sin),
+    } }
+    /// The cosine.
+    Cos { name: cos, domain: Any, typing: inexact, kernels: {
+        f32: simd::cos_f32,
+        f64: simd::cos_f64,
+        complex => |x| x.through(ComplexFloat::cos),
+    } }
+    /// The tangent.
+    Tan { name: tan, domain: Any, typing: inexact, kernels: {
+        float => |x| x.tan(),
+        complex => |x| x.through(complex::tan),
+    } }
+    /// The hyperbolic sine.
+    Sinh { name: sinh, domain: Any, typing: inexact, kernels: {
+        float => |x| x.sinh(),
+        complex => |x| x.through(ComplexFloat::sinh),
+    } }
+    /// The hyperbolic cosine.
+    Cosh { name: cosh, domain: Any, typing: inexact, kernels: {
+        float => |x| x.cosh(),
+        complex => |x| x.through(ComplexFloat::cosh),
+    } }
+    /// The hyperbolic tangent.
+    Tanh { name: tanh, domain: Any, typing: inexact, kernels: {
+        float => |x| x.tanh(),
+        complex => |x| x.through(complex::tanh),
+    } }
+    /// `1 / (1 + exp(-x))`.
+    Sigmoid { name: sigmoid, domain: Any, typing: inexact_real, kernels: {
+        f32: simd::sigmoid_f32,
+        f64: simd::sigmoid_f64,
+    } }
+    /// `max(x, 0)`; NaN stays.
+    Relu { name: relu, domain: Any, typing: real, kernels: {
+        bool: copy,
+        unsigned: copy,
+        signed => |x| x.max(0),
+        float => |x| if x <= 0.0 { 0.0 } else { x },
+    } }
+    /// The greatest integer that is at most `x`.
+    Floor { name: floor, domain: Any, typing: real_number, kernels: {
+        int: copy,
+        f32: simd::floor_f32,
+        f64: simd::floor_f64,
+    } }
+    /// The least integer that is at least `x`.
+    Ceil { name: ceil, domain: Any, typing: real_number, kernels: {
+        int: copy,
+        f32: simd::ceil_f32,
+        f64: simd::ceil_f64,
+    } }
+    /// The integer part of `x`.
+    Trunc { name: trunc, domain: Any, typing: real_number, kernels: {
+        int: copy,
+        f32: simd::trunc_f32,
+        f64: simd::trunc_f64,
+    } }
+    /// The nearest integer; the even one of two.
+    Round { name: round, domain: Any, typing: real_number, kernels: {
+        int: copy,
+        f32: simd::round_f32,
+        f64: simd::round_f64,
+    } }
+    /// Whether `x`, or a part of it, is NaN.
+    Isnan { name: isnan, domain: Any, typing: predicate, kernels: {
+        exact: zeros,
+        float => |x| x.is_nan(),
+        complex => |x| x.is_nan(),
+    } }
+    /// Whether `x`, or a part of it, is infinite.
+    Isinf { name: isinf, domain: Any, typing: predicate, kernels: {
+        exact: zeros,
+        float => |x| x.is_infinite(),
+        complex => |x| x.re.is_infinite() || x.im.is_infinite(),
+    } }
+    /// Whether `x` is neither NaN nor infinite.
+    Isfinite { name: isfinite, domain: Any, typing: predicate, kernels: {
+        exact: trues,
+        float => |x| x.is_finite(),
+        complex => |x| x.is_finite(),
+    } }
+    /// Whether `x` is zero (false). NaN is not.
+    LogicalNot { name: logical_not, domain: Any, typing: predicate, kernels: {
+        bool => |x| !x,
+        bits => |x| x == 0,
+        float => |x| x == 0.0,
+        complex => |x| x.re == 0.0 && x.im == 0.0,
+    } }
+    /// Every bit flipped; not, for bool.
+    BitwiseNot { name: bitwise_not, domain: Any, typing: bits, kernels: {
+        bool => |x| !x,
+        bits => |x| !x,
+    } }
+    /// The complex conjugate.
+    Conj { name: conj, domain: Any, typing: any, kernels: {
+        real: copy,
+        complex => |x| x.conj(),
+    } }
+    /// The real part.
+    Real { name: real, domain: Any, typing: part, kernels: {
+        real: copy,
+        complex => |x| x.re,
+    } }
+    /// The imaginary part: 0 for real `x`.
+    Imag { name: imag, domain: Any, typing: part, kernels: {
+        real: zeros,
+        complex => |x| x.im,
+    } }
+}

@@ -1,0 +1,190 @@
+//! Shared bytes: (owner, offset, length), and memory for large results.
+#![allow(unsafe_code)] // huge-page memory is allocated and freed by hand; each block says why it is sound
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use openwork_ops::Element;
+
+/// Memory that a buffer may share. The bytes must stay put and unchanged while the owner lives.
+trait Owner: Send + Sync {
+    fn bytes(&self) -> &[u8];
+    fn bytes_mut(&mut self) -> &mut [u8];
+}
+
+struct VecOwner<T: Element>(Vec<T>);
+
+impl<T: Element> Owner for VecOwner<T> {
+    fn bytes(&self) -> &[u8] {
+        T::as_bytes(&self.0)
+    }
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: any `Element` is plain old data without padding; `bool` buffers receive only 0 and 1 from
+        // the kernels that write here.
+        unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), size_of_val(self.0.as_slice())) }
+    }
+}
+
+/// From this size on, memory is aligned to huge pages and the kernel is asked to use them: random access
+/// costs half, and first touch a fraction.
+const HUGE: usize = 4 << 20;
+const HUGE_ALIGN: usize = 2 << 20;
+
+/// Zeroed memory, aligned for any element type.
+struct Zeroed {
+    at: std::ptr::NonNull<u8>,
+    layout: std::alloc::Layout,
+    len: usize,
+}
+
+// SAFETY: plain bytes, owned alone; nothing about them is tied to a thread.
+unsafe impl Send for Zeroed {}
+// SAFETY: shared access only reads.
+unsafe impl Sync for Zeroed {}
+
+impl Zeroed {
+    fn new(len: usize) -> Zeroed {
+        let align = if len >= HUGE { HUGE_ALIGN } else { 16 };
+        let size = len.max(1).next_multiple_of(align);
+        let layout = match std::alloc::Layout::from_size_align(size, align) {
+            Ok(layout) => layout,
+            // The size rounds past isize::MAX: out of memory by definition.
+            Err(_) => std::alloc::handle_alloc_error(std::alloc::Layout::new::<u8>()),
+        };
+        #[cfg(target_os = "linux")]
+        if len >= HUGE {
+            return Zeroed::map(layout, len);
+        }
+        // SAFETY: the size is not 0.
+        let at = unsafe { std::alloc::alloc_zeroed(layout) };
+        match std::ptr::NonNull::new(at) {
+            Some(at) => Zeroed { at, layout, len },
+            None => std::alloc::handle_alloc_error(layout),
+        }
+    }
+
+    /// Fresh pages from the kernel: zero without writing, aligned so that huge pages fit.
+    #[cfg(target_os = "linux")]
+    fn map(layout: std::alloc::Layout, len: usize) -> Zeroed {
+        let (size, align) = (layout.size(), layout.align());
+        // SAFETY: an anonymous private mapping touches no memory of ours.
+        let raw = unsafe { libc::mmap(std::ptr::null_mut(), size + align, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0) };
+        if raw == libc::MAP_FAILED {
+            std::alloc::handle_alloc_error(layout);
+        }
+        let skip = raw.align_offset(align).min(align);
+        let at = raw.cast::<u8>().wrapping_add(skip);
+        // SAFETY: head and tail lie inside the fresh mapping and outside what is kept; failure of
+        // `madvise` leaves ordinary pages.
+        unsafe {
+            if skip > 0 {
+                libc::munmap(raw, skip);
+            }
+            if align > skip {
+                libc::munmap(at.wrapping_add(size).cast(), align - skip);
+            }
+            libc::madvise(at.cast(), size, libc::MADV_HUGEPAGE);
+        }
+        match std::ptr::NonNull::new(at) {
+            Some(at) => Zeroed { at, layout, len },
+            None => std::alloc::handle_alloc_error(layout),
+        }
+    }
+}
+
+impl Drop for Zeroed {
+    fn drop(&mut self) {
+        #[cfg(target_os = "linux")]
+        if self.len >= HUGE {
+            // SAFETY: exactly the part of the mapping that `map` kept.
+            unsafe { libc::munmap(self.at.as_ptr().cast(), self.layout.size()) };
+            return;
+        }
+        // SAFETY: allocated in `new` with this layout.
+        unsafe { std::alloc::dealloc(self.at.as_ptr(), self.layout) }
+    }
+}
+
+impl Owner for Zeroed {
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: `len` bytes are allocated and initialised (zeroed), for as long as `self`.
+        unsafe { std::slice::from_raw_parts(self.at.as_ptr(), self.len) }
+    }
+    fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as in `bytes`, and `self` is borrowed alone.
+        unsafe { std::slice::from_raw_parts_mut(self.at.as_ptr(), self.len) }
+    }
+}
+
+/// A shared, immutable run of bytes. Cloning and slicing are free.
+#[derive(Clone)]
+pub(crate) struct Buffer {
+    owner: Arc<dyn Owner>,
+    range: Range<usize>,
+}
+
+impl Buffer {
+    /// Takes a vector without copying.
+    pub(crate) fn from_vec<T: Element>(data: Vec<T>) -> Buffer {
+        let range = 0..size_of_val(data.as_slice());
+        Buffer { owner: Arc::new(VecOwner(data)), range }
+    }
+
+    /// `len` zero bytes, handed to `fill` before they are shared.
+    pub(crate) fn build(len: usize, fill: impl FnOnce(&mut [u8])) -> Buffer {
+        let mut owner = Zeroed::new(len);
+        fill(owner.bytes_mut());
+        Buffer { owner: Arc::new(owner), range: 0..len }
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.owner.bytes()[self.range.clone()]
+    }
+
+    /// Whether memory for `len` bytes can be had at all. Asks the kernel for address space and gives it
+    /// back; nothing is touched.
+    pub(crate) fn is_possible(len: usize) -> bool {
+        if len < HUGE {
+            return true;
+        }
+        let mut probe: Vec<u8> = Vec::new();
+        probe.try_reserve_exact(len).is_ok()
+    }
+
+    /// The bytes, if nobody else shares them.
+    pub(crate) fn unique_mut(&mut self) -> Option<&mut [u8]> {
+        Arc::get_mut(&mut self.owner).map(|owner| &mut owner.bytes_mut()[self.range.clone()])
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.range.len()
+    }
+
+    /// A part of the bytes.
+    pub(crate) fn slice(&self, part: Range<usize>) -> Buffer {
+        debug_assert!(part.end <= self.len());
+        let range = self.range.start + part.start..self.range.start + part.end;
+        Buffer { owner: self.owner.clone(), range }
+    }
+
+    /// The first `len` bytes; for buffers built with room to spare.
+    pub(crate) fn truncated(self, len: usize) -> Buffer {
+        self.slice(0..len)
+    }
+
+    pub(crate) fn typed<T: Element>(&self) -> &[T] {
+        T::from_bytes(self.bytes())
+    }
+
+    /// Whether both are the same memory.
+    pub(crate) fn is_same(&self, other: &Buffer) -> bool {
+        self.range.len() == other.range.len() && std::ptr::eq(self.bytes().as_ptr(), other.bytes().as_ptr())
+    }
+}
+
+impl fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Buffer({} bytes)", self.len())
+    }
+}

@@ -1,0 +1,209 @@
+//! Errors: which op, what was wrong where, what to do instead.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use openwork_ops::{DType, DoesNotFit};
+
+/// What went wrong. One pointer wide; see [`ErrorKind`] for the cases.
+#[derive(Debug)]
+pub struct Error(Box<ErrorKind>);
+
+/// `Result` with [`Error`].
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// The cases of [`Error`], each with what a program needs to react and a person to mend.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Shapes do not go together.
+    Shape {
+        /// The op.
+        op: &'static str,
+        /// The shapes given, in argument order.
+        shapes: Vec<Vec<usize>>,
+        /// What is wrong and what would be right.
+        why: String,
+    },
+    /// An op is not defined for these dtypes.
+    DType {
+        /// The op.
+        op: &'static str,
+        /// The dtypes given, in argument order.
+        dtypes: Vec<DType>,
+        /// What is wrong and what would be right.
+        why: String,
+    },
+    /// An axis is out of range or given twice.
+    Axis {
+        /// The op.
+        op: &'static str,
+        /// The axis given.
+        axis: isize,
+        /// The number of axes there are.
+        ndim: usize,
+        /// What is wrong.
+        why: String,
+    },
+    /// A layout cannot hold the tensor, or an op cannot take it.
+    Layout {
+        /// The op.
+        op: &'static str,
+        /// What is wrong and what would be right.
+        why: String,
+    },
+    /// An argument breaks a rule: an index out of range, arrays of unequal length, …
+    Invalid {
+        /// The op or constructor.
+        op: &'static str,
+        /// The argument.
+        argument: String,
+        /// What is wrong, where, and what is allowed.
+        why: String,
+    },
+    /// A value does not fit the dtype it is meant for.
+    DoesNotFit {
+        /// The op or constructor.
+        op: &'static str,
+        /// Value and dtype.
+        source: DoesNotFit,
+    },
+    /// The result is not sparse, and too large for the densify budget.
+    Densify {
+        /// The op.
+        op: &'static str,
+        /// Bytes the dense result would take.
+        bytes: u128,
+        /// The budget in force, in bytes.
+        budget: u64,
+        /// Why the result is not sparse.
+        why: String,
+    },
+    /// An element or a dense form was asked for where a tensor with undefined fill has none.
+    Absent {
+        /// The op.
+        op: &'static str,
+        /// What is absent and what to do.
+        why: String,
+    },
+    /// A file could not be read or written.
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The cause.
+        source: std::io::Error,
+    },
+    /// A file breaks its format.
+    Format {
+        /// The file, if it is one.
+        path: Option<PathBuf>,
+        /// The format's name.
+        format: &'static str,
+        /// Where and what.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+impl Error {
+    /// The case.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Error {
+        Error(Box::new(kind))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind() {
+            ErrorKind::Shape { op, shapes, why } => write!(f, "{op}: shapes {}: {why}", list(shapes)),
+            ErrorKind::DType { op, dtypes, why } => {
+                let names: Vec<_> = dtypes.iter().map(|d| d.name()).collect();
+                write!(f, "{op}: dtype {}: {why}", names.join(", "))
+            }
+            ErrorKind::Axis { op, axis, ndim, why } => write!(f, "{op}: axis {axis} of a tensor with {ndim} axes: {why}"),
+            ErrorKind::Layout { op, why } => write!(f, "{op}: {why}"),
+            ErrorKind::Invalid { op, argument, why } => write!(f, "{op}: argument `{argument}`: {why}"),
+            ErrorKind::DoesNotFit { op, source } => write!(f, "{op}: {source}; cast the value or choose another dtype"),
+            ErrorKind::Densify { op, bytes, budget, why } => write!(
+                f,
+                "{op}: {why}; the dense result would take {bytes} bytes, over the densify budget of {budget}: convert with \
+                 to_dense() first, or raise the budget with with_densify_budget"
+            ),
+            ErrorKind::Absent { op, why } => write!(f, "{op}: {why}"),
+            ErrorKind::Io { path, source } => write!(f, "{}: {source}", path.display()),
+            ErrorKind::Format { path: Some(path), format, source } => write!(f, "{}: {format}: {source}", path.display()),
+            ErrorKind::Format { path: None, format, source } => write!(f, "{format}: {source}"),
+        }
+    }
+}
+
+fn list(shapes: &[Vec<usize>]) -> String {
+    shapes.iter().map(|s| format!("{s:?}")).collect::<Vec<_>>().join(", ")
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self.kind() {
+            ErrorKind::Io { source, .. } => Some(source),
+            ErrorKind::Format { source, .. } => Some(source.as_ref()),
+            ErrorKind::DoesNotFit { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+pub(crate) fn shape(op: &'static str, shapes: &[&[usize]], why: impl Into<String>) -> Error {
+    ErrorKind::Shape { op, shapes: shapes.iter().map(|s| s.to_vec()).collect(), why: why.into() }.into()
+}
+
+pub(crate) fn dtype(op: &'static str, dtypes: &[DType], why: impl Into<String>) -> Error {
+    ErrorKind::DType { op, dtypes: dtypes.to_vec(), why: why.into() }.into()
+}
+
+pub(crate) fn layout(op: &'static str, why: impl Into<String>) -> Error {
+    ErrorKind::Layout { op, why: why.into() }.into()
+}
+
+pub(crate) fn invalid(op: &'static str, argument: impl Into<String>, why: impl Into<String>) -> Error {
+    ErrorKind::Invalid { op, argument: argument.into(), why: why.into() }.into()
+}
+
+pub(crate) fn absent(op: &'static str, why: impl Into<String>) -> Error {
+    ErrorKind::Absent { op, why: why.into() }.into()
+}
+
+pub(crate) fn does_not_fit(op: &'static str) -> impl Fn(DoesNotFit) -> Error {
+    move |source| ErrorKind::DoesNotFit { op, source }.into()
+}
+
+/// `axis` counted from the front; negative axes count from the back.
+pub(crate) fn axis(op: &'static str, axis: isize, ndim: usize) -> Result<usize> {
+    let from_front = if axis < 0 { axis + ndim as isize } else { axis };
+    if (0..ndim as isize).contains(&from_front) {
+        return Ok(from_front as usize);
+    }
+    let why = if ndim == 0 { "it has none".to_string() } else { format!("allowed are -{ndim}..={}", ndim - 1) };
+    Err(ErrorKind::Axis { op, axis, ndim, why }.into())
+}
+
+/// Several axes, each named once; `None` is all of them. Sorted.
+pub(crate) fn axes(op: &'static str, given: Option<&[isize]>, ndim: usize) -> Result<Vec<usize>> {
+    let Some(given) = given else { return Ok((0..ndim).collect()) };
+    let mut out = Vec::with_capacity(given.len());
+    for &a in given {
+        let front = axis(op, a, ndim)?;
+        if out.contains(&front) {
+            return Err(ErrorKind::Axis { op, axis: a, ndim, why: "given twice".into() }.into());
+        }
+        out.push(front);
+    }
+    out.sort_unstable();
+    Ok(out)
+}
+
+const _: () = assert!(size_of::<Error>() == size_of::<usize>());

@@ -1,0 +1,321 @@
+//! A place in the text, and the scanners that move it: the inner loop of the reader.
+//!
+//! Scanners return a [`Problem`], which is small; the line and the message are worked out from it once, after the
+//! fact, so that the loop counts no lines and builds no text.
+
+/// A part of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Row,
+    Column,
+    Value,
+    Imaginary,
+}
+
+/// Why a scanner stopped; [`Cursor::mark`] says where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Problem {
+    /// The line ends where a part should be.
+    Missing(Part),
+    /// Not a whole number.
+    NotAnIndex(Part),
+    /// A whole number that is 0 or beyond the size.
+    OutOfRange(Part),
+    /// Not a number of the file's field.
+    NotAValue,
+    /// An integer that does not fit.
+    Overflow,
+    /// The last token of an entry is glued to something that is no part of it.
+    Glued,
+    /// More than an entry on a line.
+    Trailing,
+    /// A carriage return that does not end a line.
+    LoneReturn,
+}
+
+/// A place in the text.
+#[derive(Clone, Copy)]
+pub(super) struct Cursor<'a> {
+    bytes: &'a [u8],
+    pos: usize,
+    /// Where the last token started, or what stands in the place of the one that was expected.
+    mark: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Cursor {
+            bytes,
+            pos: 0,
+            mark: 0,
+        }
+    }
+
+    pub(super) fn bytes(self) -> &'a [u8] {
+        self.bytes
+    }
+
+    pub(super) fn mark(self) -> usize {
+        self.mark
+    }
+
+    pub(super) fn position(self) -> usize {
+        self.pos
+    }
+
+    /// The number of bytes not read yet.
+    pub(super) fn remaining(self) -> usize {
+        self.bytes.len().saturating_sub(self.pos)
+    }
+
+    #[inline(always)]
+    fn peek(self) -> Option<u8> {
+        self.bytes.get(self.pos).copied()
+    }
+
+    /// The whole token at [`mark`](Self::mark).
+    pub(super) fn token(self) -> &'a [u8] {
+        let rest = self.bytes.get(self.mark..).unwrap_or_default();
+        let end = rest
+            .iter()
+            .position(|&byte| is_space(byte))
+            .unwrap_or(rest.len());
+        rest.get(..end).unwrap_or_default()
+    }
+
+    /// Moves past a token and returns it; empty at the end of a line.
+    pub(super) fn word(&mut self) -> &'a [u8] {
+        self.mark = self.pos;
+        let word = self.token();
+        self.pos += word.len();
+        word
+    }
+
+    /// Moves past blanks, not past the end of a line.
+    #[inline(always)]
+    pub(super) fn blanks(&mut self) {
+        while let Some(b' ' | b'\t') = self.peek() {
+            self.pos += 1;
+        }
+    }
+
+    /// The rest of the line, with neither its end nor blanks around it; moves to the next line.
+    pub(super) fn line(&mut self) -> &'a [u8] {
+        let start = self.pos;
+        self.pos = after_line(self.bytes, start);
+        self.bytes
+            .get(start..self.pos)
+            .unwrap_or_default()
+            .trim_ascii()
+    }
+
+    /// Moves to the first token of a line, past blank lines but not past comments; false at the end of the text.
+    pub(super) fn seek_token(&mut self) -> Result<bool, Problem> {
+        loop {
+            match self.peek() {
+                None => return Ok(false),
+                Some(b' ' | b'\t' | b'\n') => self.pos += 1,
+                Some(b'\r') => self.end_line()?,
+                Some(_) => return Ok(true),
+            }
+        }
+    }
+
+    /// Moves to the first token of an entry, past blank lines and comments; false at the end of the text.
+    #[inline(always)]
+    pub(super) fn seek_entry(&mut self) -> Result<bool, Problem> {
+        loop {
+            match self.peek() {
+                Some(b'0'..=b'9' | b'-') => return Ok(true),
+                Some(b'%') => self.pos = after_line(self.bytes, self.pos),
+                _ => {
+                    if !self.seek_token()? {
+                        return Ok(false);
+                    }
+                    if self.peek() != Some(b'%') {
+                        return Ok(true);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Moves over the blanks between two parts of an entry; `next` is the part to come.
+    #[inline(always)]
+    pub(super) fn gap(&mut self, next: Part) -> Result<(), Problem> {
+        if self.peek() != Some(b' ') && self.peek() != Some(b'\t') {
+            return Err(if self.at_space() {
+                self.missing(next)
+            } else {
+                before(next)
+            });
+        }
+        self.blanks();
+        if self.at_space() {
+            Err(self.missing(next))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn missing(&mut self, part: Part) -> Problem {
+        self.mark = self.pos;
+        Problem::Missing(part)
+    }
+
+    /// Whether a blank, the end of a line or the end of the text comes next.
+    fn at_space(self) -> bool {
+        self.peek().is_none_or(is_space)
+    }
+
+    /// Moves past the end of a line, of which nothing but blanks may be left.
+    #[inline(always)]
+    pub(super) fn end_line(&mut self) -> Result<(), Problem> {
+        if self.peek() == Some(b'\n') {
+            self.pos += 1;
+            return Ok(());
+        }
+        let start = self.pos;
+        self.blanks();
+        match self.peek() {
+            None => return Ok(()),
+            Some(b'\n') => {
+                self.pos += 1;
+                return Ok(());
+            }
+            Some(b'\r') => {}
+            Some(_) if self.pos == start => return Err(Problem::Glued),
+            Some(_) => {
+                self.mark = self.pos;
+                return Err(Problem::Trailing);
+            }
+        }
+        match self.bytes.get(self.pos + 1) {
+            None => self.pos += 1,
+            Some(b'\n') => self.pos += 2,
+            Some(_) => {
+                self.mark = self.pos;
+                return Err(Problem::LoneReturn);
+            }
+        }
+        Ok(())
+    }
+
+    /// A run of decimal digits; `None` where there is no digit, [`Problem::Overflow`] beyond 2^64−1.
+    #[inline(always)]
+    pub(super) fn digits(&mut self) -> Result<Option<u64>, Problem> {
+        let start = self.pos;
+        let mut pos = start;
+        let mut value = 0_u64;
+        while let Some(&byte) = self.bytes.get(pos) {
+            let digit = byte.wrapping_sub(b'0');
+            if digit > 9 {
+                break;
+            }
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
+            pos += 1;
+        }
+        self.pos = pos;
+        match pos - start {
+            0 => Ok(None),
+            1..=19 => Ok(Some(value)),
+            _ => long_digits(self.bytes.get(start..pos).unwrap_or_default()).map(Some),
+        }
+    }
+
+    /// An index, counted from 1 in the text and from 0 in the result.
+    #[inline(always)]
+    pub(super) fn index(&mut self, part: Part, size: u64) -> Result<u64, Problem> {
+        self.mark = self.pos;
+        let index = match self.digits() {
+            Ok(Some(number)) => number.wrapping_sub(1),
+            Ok(None) => return Err(Problem::NotAnIndex(part)),
+            Err(_) => u64::MAX,
+        };
+        if index < size {
+            Ok(index)
+        } else {
+            Err(Problem::OutOfRange(part))
+        }
+    }
+
+    /// A real number, rounded correctly.
+    #[inline(always)]
+    pub(super) fn real(&mut self) -> Result<f64, Problem> {
+        self.mark = self.pos;
+        let rest = self.bytes.get(self.pos..).unwrap_or_default();
+        match fast_float2::parse_partial::<f64, _>(rest) {
+            Ok((value, length)) => {
+                self.pos += length;
+                Ok(value)
+            }
+            Err(_) => Err(Problem::NotAValue),
+        }
+    }
+
+    /// A signed integer.
+    #[inline(always)]
+    pub(super) fn signed(&mut self) -> Result<i64, Problem> {
+        self.mark = self.pos;
+        let negative = self.peek() == Some(b'-');
+        if negative || self.peek() == Some(b'+') {
+            self.pos += 1;
+        }
+        let magnitude = self.digits()?.ok_or(Problem::NotAValue)?;
+        let value = if negative {
+            0_i64.checked_sub_unsigned(magnitude)
+        } else {
+            0_i64.checked_add_unsigned(magnitude)
+        };
+        value.ok_or(Problem::Overflow)
+    }
+
+    /// An unsigned integer.
+    #[inline(always)]
+    pub(super) fn unsigned(&mut self) -> Result<u64, Problem> {
+        self.mark = self.pos;
+        if self.peek() == Some(b'+') {
+            self.pos += 1;
+        }
+        self.digits()?.ok_or(Problem::NotAValue)
+    }
+}
+
+/// The problem of a part that is glued to something, given the part that should follow it.
+#[cold]
+fn before(next: Part) -> Problem {
+    match next {
+        Part::Row | Part::Column => Problem::NotAnIndex(Part::Row),
+        Part::Value => Problem::NotAnIndex(Part::Column),
+        Part::Imaginary => Problem::NotAValue,
+    }
+}
+
+#[inline(always)]
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+/// The start of the line after the one that `start` is in.
+#[inline(never)]
+fn after_line(bytes: &[u8], start: usize) -> usize {
+    let rest = bytes.get(start..).unwrap_or_default();
+    start
+        + rest
+            .iter()
+            .position(|&byte| byte == b'\n')
+            .map_or(rest.len(), |newline| newline + 1)
+}
+
+#[cold]
+#[inline(never)]
+fn long_digits(digits: &[u8]) -> Result<u64, Problem> {
+    digits
+        .iter()
+        .try_fold(0_u64, |value, &byte| {
+            value
+                .checked_mul(10)?
+                .checked_add(u64::from(byte.wrapping_sub(b'0')))
+        })
+        .ok_or(Problem::Overflow)
+}

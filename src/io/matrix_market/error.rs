@@ -1,0 +1,98 @@
+//! What can go wrong while reading, and how it is told.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+pub(super) const LONE_RETURN: &str =
+    "a carriage return stands inside a line; lines have to end with a line feed, or with both";
+
+/// The text is not a Matrix Market file that the reader accepts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    /// The line at fault, counted from 1.
+    pub line: u64,
+    /// What was found there, and what is allowed.
+    pub message: String,
+}
+
+impl ParseError {
+    /// An error at the line that holds byte `position` of `bytes`.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn at(bytes: &[u8], position: usize, message: impl Into<String>) -> Self {
+        let before = bytes.get(..position).unwrap_or(bytes);
+        let newlines = before.iter().filter(|&&byte| byte == b'\n').count();
+        ParseError {
+            line: newlines as u64 + 1,
+            message: message.into(),
+        }
+    }
+
+    /// An error at the last line of `bytes`.
+    pub(super) fn at_end(bytes: &[u8], message: impl Into<String>) -> Self {
+        ParseError::at(bytes, bytes.len().saturating_sub(1), message)
+    }
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.message)
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+/// A file could not be turned into a matrix.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The file could not be opened or read.
+    Io {
+        /// The file asked for.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The file was read, but does not hold what it should.
+    Parse {
+        /// The file asked for.
+        path: PathBuf,
+        /// What is wrong, and on which line.
+        source: ParseError,
+    },
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReadError::Io { path, source } => write!(f, "cannot read {}: {source}", path.display()),
+            ReadError::Parse { path, source } => write!(f, "{}: {source}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for ReadError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            ReadError::Io { source, .. } => Some(source),
+            ReadError::Parse { source, .. } => Some(source),
+        }
+    }
+}
+
+/// A token for an error message: quoted, unprintable bytes escaped, at most 40 characters between the quotes.
+pub(super) fn quoted(token: &[u8]) -> String {
+    const LONGEST: usize = 40;
+    let shown: String = token
+        .iter()
+        .take(LONGEST + 1)
+        .flat_map(|byte| byte.escape_ascii())
+        .map(char::from)
+        .collect();
+    if shown.len() <= LONGEST {
+        return format!("'{shown}'");
+    }
+    let start: String = shown.chars().take(LONGEST - 1).collect();
+    format!("'{start}…'")
+}

@@ -1,0 +1,132 @@
+//! Errors about entries, in words. Nothing here runs while a file is fine.
+
+use super::cursor::{Cursor, Part, Problem};
+use super::error::{LONE_RETURN, ParseError, quoted};
+use super::header::Header;
+use super::parsed::Format;
+
+/// What an entry of the file has in the place of its value.
+#[derive(Clone, Copy)]
+pub(super) struct Expected {
+    /// How many numbers.
+    pub numbers: usize,
+    /// What each of them can be.
+    pub allowed: &'static str,
+}
+
+#[cold]
+pub(super) fn no_memory(cursor: Cursor<'_>, header: &Header) -> ParseError {
+    at_line(
+        cursor,
+        format!("not enough memory for {} entries", header.listed),
+    )
+}
+
+#[cold]
+#[inline(never)]
+pub(super) fn too_many(cursor: Cursor<'_>, header: &Header) -> ParseError {
+    at_line(
+        cursor,
+        format!(
+            "there are more entries than the {} that the size line promises",
+            header.listed
+        ),
+    )
+}
+
+#[cold]
+#[inline(never)]
+pub(super) fn too_few(cursor: Cursor<'_>, header: &Header, found: usize) -> ParseError {
+    let message = format!(
+        "the file ends after {found} of the {} entries that the size line promises",
+        header.listed
+    );
+    ParseError::at_end(cursor.bytes(), message)
+}
+
+#[cold]
+#[inline(never)]
+pub(super) fn at_line(cursor: Cursor<'_>, message: impl Into<String>) -> ParseError {
+    ParseError::at(cursor.bytes(), cursor.position(), message)
+}
+
+/// The error for a problem that a scanner met.
+#[cold]
+#[inline(never)]
+pub(super) fn explain(
+    cursor: Cursor<'_>,
+    header: &Header,
+    expected: Expected,
+    problem: Problem,
+) -> ParseError {
+    let token = cursor.token();
+    let found = quoted(token);
+    let layout = match (header.format, expected.numbers) {
+        (Format::Coordinate, 0) => "`ROW COLUMN`",
+        (Format::Coordinate, 1) => "`ROW COLUMN VALUE`",
+        (Format::Coordinate, _) => "`ROW COLUMN REAL IMAGINARY`",
+        (Format::Array, 0 | 1) => "`VALUE`",
+        (Format::Array, _) => "`REAL IMAGINARY`",
+    };
+    let message = match problem {
+        Problem::Missing(part) => format!(
+            "the line ends where {} should be; an entry is {layout}",
+            name(part)
+        ),
+        Problem::NotAnIndex(part) => not_an_index(part, &found, header),
+        Problem::Glued if expected.numbers == 0 => not_an_index(Part::Column, &found, header),
+        Problem::OutOfRange(part) if !token.iter().all(u8::is_ascii_digit) => {
+            not_an_index(part, &found, header)
+        }
+        Problem::OutOfRange(part) => format!(
+            "{} {found} is out of range; {}",
+            name(part),
+            range(part, header)
+        ),
+        Problem::NotAValue | Problem::Glued | Problem::Overflow => {
+            let problem = if problem == Problem::Overflow {
+                "does not fit"
+            } else {
+                "is not a number of this file"
+            };
+            format!(
+                "{found} {problem}; {} is expected in an entry {layout}",
+                expected.allowed
+            )
+        }
+        Problem::Trailing if token.starts_with(b"%") => {
+            format!("{found} follows an entry; a comment needs a line of its own")
+        }
+        Problem::Trailing => format!("{found} is too much; an entry is {layout}"),
+        Problem::LoneReturn => LONE_RETURN.to_owned(),
+    };
+    ParseError::at(cursor.bytes(), cursor.mark(), message)
+}
+
+fn not_an_index(part: Part, found: &str, header: &Header) -> String {
+    format!(
+        "{} {found} is not a whole number; {}",
+        name(part),
+        range(part, header)
+    )
+}
+
+fn name(part: Part) -> &'static str {
+    match part {
+        Part::Row => "row",
+        Part::Column => "column",
+        Part::Value => "a value",
+        Part::Imaginary => "an imaginary part",
+    }
+}
+
+fn range(part: Part, header: &Header) -> String {
+    match if part == Part::Row {
+        header.rows
+    } else {
+        header.cols
+    } {
+        0 => "the matrix is empty, so none is allowed".to_owned(),
+        size => format!("1 to {size} is allowed"),
+    }
+}

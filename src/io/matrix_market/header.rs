@@ -1,0 +1,258 @@
+//! The banner, the comments below it, and the size line.
+
+use super::cursor::{Cursor, Problem};
+use super::error::{LONE_RETURN, ParseError, quoted};
+use super::parsed::{Field, Format, Symmetry};
+
+/// What the lines above the entries say.
+#[derive(Clone, Debug)]
+pub(super) struct Header {
+    pub format: Format,
+    pub field: Field,
+    pub symmetry: Symmetry,
+    pub type_hint: Option<String>,
+    pub rows: u64,
+    pub cols: u64,
+    /// How many entries (or, in an array, values) the file has to list.
+    pub listed: u64,
+}
+
+const BANNER: &str = "`%%MatrixMarket matrix FORMAT FIELD SYMMETRY`";
+
+/// Reads the header; the cursor is left at the start of the line below it.
+pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Header, ParseError> {
+    let (format, field, symmetry) = banner(cursor)?;
+    let mut type_hint = None;
+    loop {
+        if !cursor
+            .seek_token()
+            .map_err(|_| error(*cursor, LONE_RETURN))?
+        {
+            return Err(ParseError::at_end(
+                cursor.bytes(),
+                format!(
+                    "the file ends before the size line, {}",
+                    size_layout(format)
+                ),
+            ));
+        }
+        let mut ahead = *cursor;
+        if !ahead.word().starts_with(b"%") {
+            break;
+        }
+        let comment = cursor.line();
+        if type_hint.is_none() {
+            type_hint = graphblas_type(comment);
+        }
+    }
+    let (rows, cols, listed) = size(cursor, format, symmetry)?;
+    Ok(Header {
+        format,
+        field,
+        symmetry,
+        type_hint,
+        rows,
+        cols,
+        listed,
+    })
+}
+
+fn banner(cursor: &mut Cursor<'_>) -> Result<(Format, Field, Symmetry), ParseError> {
+    if !cursor
+        .seek_token()
+        .map_err(|_| error(*cursor, LONE_RETURN))?
+    {
+        return Err(ParseError::at_end(
+            cursor.bytes(),
+            format!("the file is empty; it has to start with {BANNER}"),
+        ));
+    }
+    keyword(
+        cursor,
+        "the file has to start with",
+        &[("%%MatrixMarket", ())],
+    )?;
+    keyword(
+        cursor,
+        "the object of the banner has to be",
+        &[("matrix", ())],
+    )?;
+    let format = keyword(
+        cursor,
+        "the format of the banner has to be",
+        &[("coordinate", Format::Coordinate), ("array", Format::Array)],
+    )?;
+    let field = keyword(
+        cursor,
+        "the field of the banner has to be",
+        &[
+            ("real", Field::Real),
+            ("double", Field::Real),
+            ("integer", Field::Integer),
+            ("unsigned-integer", Field::UnsignedInteger),
+            ("complex", Field::Complex),
+            ("pattern", Field::Pattern),
+        ],
+    )?;
+    let symmetry = keyword(
+        cursor,
+        "the symmetry of the banner has to be",
+        &[
+            ("general", Symmetry::General),
+            ("symmetric", Symmetry::Symmetric),
+            ("skew-symmetric", Symmetry::SkewSymmetric),
+            ("hermitian", Symmetry::Hermitian),
+        ],
+    )?;
+    if let Some(message) = illegal(format, field, symmetry) {
+        return Err(error(*cursor, message));
+    }
+    end_line(cursor, &format!("the banner, which is {BANNER}"))?;
+    Ok((format, field, symmetry))
+}
+
+/// Reads one of several words; case does not matter.
+fn keyword<T: Copy>(
+    cursor: &mut Cursor<'_>,
+    what: &str,
+    allowed: &[(&str, T)],
+) -> Result<T, ParseError> {
+    cursor.blanks();
+    let word = cursor.word();
+    if let Some(&(_, value)) = allowed
+        .iter()
+        .find(|(name, _)| name.as_bytes().eq_ignore_ascii_case(word))
+    {
+        return Ok(value);
+    }
+    let names: Vec<String> = allowed
+        .iter()
+        .map(|(name, _)| format!("`{name}`"))
+        .collect();
+    let found = if word.is_empty() {
+        "the line ends there".to_owned()
+    } else {
+        format!("found {}", quoted(word))
+    };
+    Err(error(
+        *cursor,
+        format!("{what} {}; {found}", names.join(" or ")),
+    ))
+}
+
+/// Why a format, a field and a symmetry do not go together, if they do not.
+fn illegal(format: Format, field: Field, symmetry: Symmetry) -> Option<&'static str> {
+    match (format, field, symmetry) {
+        (Format::Array, Field::Pattern, _) => Some(
+            "field `pattern` goes with format `coordinate` only: an array without values says nothing",
+        ),
+        (_, Field::Pattern, Symmetry::SkewSymmetric | Symmetry::Hermitian) => {
+            Some("field `pattern` goes with symmetry `general` or `symmetric` only")
+        }
+        (_, Field::UnsignedInteger, Symmetry::SkewSymmetric) => Some(
+            "field `unsigned-integer` does not go with symmetry `skew-symmetric`, which needs negative values",
+        ),
+        (_, Field::Real | Field::Integer | Field::UnsignedInteger, Symmetry::Hermitian) => {
+            Some("symmetry `hermitian` goes with field `complex` only; use `symmetric`")
+        }
+        _ => None,
+    }
+}
+
+/// The type named by a comment `%%GraphBLAS type T`.
+fn graphblas_type(comment: &[u8]) -> Option<String> {
+    let comment = String::from_utf8_lossy(comment);
+    let mut words = comment.split_ascii_whitespace();
+    if !words.next()?.eq_ignore_ascii_case("%%GraphBLAS")
+        || !words.next()?.eq_ignore_ascii_case("type")
+    {
+        return None;
+    }
+    let name: Vec<&str> = words.collect();
+    (!name.is_empty()).then(|| name.join(" "))
+}
+
+fn size(
+    cursor: &mut Cursor<'_>,
+    format: Format,
+    symmetry: Symmetry,
+) -> Result<(u64, u64, u64), ParseError> {
+    let rows = count(cursor, "the number of rows", format)?;
+    let cols = count(cursor, "the number of columns", format)?;
+    if symmetry != Symmetry::General && rows != cols {
+        return Err(error(
+            *cursor,
+            format!(
+                "the size is {rows} × {cols}, but with a symmetry other than `general` it has to be square"
+            ),
+        ));
+    }
+    let listed = match format {
+        Format::Coordinate => count(cursor, "the number of entries", format)?,
+        Format::Array => array_values(rows, cols, symmetry).ok_or_else(|| {
+            error(
+                *cursor,
+                format!("an array of {rows} × {cols} values is beyond 2^64-1 values"),
+            )
+        })?,
+    };
+    end_line(cursor, &format!("the size line, {}", size_layout(format)))?;
+    Ok((rows, cols, listed))
+}
+
+/// How many values an array file lists; `None` beyond 2^64-1 positions.
+fn array_values(rows: u64, cols: u64, symmetry: Symmetry) -> Option<u64> {
+    let positions = rows.checked_mul(cols)?;
+    Some(match symmetry {
+        Symmetry::General => positions,
+        // The positions are a square, so the off-diagonal ones come in pairs.
+        Symmetry::SkewSymmetric => (positions - rows) / 2,
+        Symmetry::Symmetric | Symmetry::Hermitian => (positions - rows) / 2 + rows,
+    })
+}
+
+fn count(cursor: &mut Cursor<'_>, what: &str, format: Format) -> Result<u64, ParseError> {
+    cursor.blanks();
+    let mut word = Cursor::new(cursor.word());
+    if word.remaining() == 0 {
+        return Err(error(
+            *cursor,
+            format!(
+                "the line ends where {what} should be on {}",
+                size_layout(format)
+            ),
+        ));
+    }
+    match word.digits() {
+        Ok(Some(number)) if word.remaining() == 0 => Ok(number),
+        _ => Err(error(
+            *cursor,
+            format!(
+                "{what} is {} on {}; a whole number from 0 to 2^64-1 is expected",
+                quoted(cursor.token()),
+                size_layout(format)
+            ),
+        )),
+    }
+}
+
+fn size_layout(format: Format) -> &'static str {
+    match format {
+        Format::Coordinate => "`ROWS COLUMNS ENTRIES`",
+        Format::Array => "`ROWS COLUMNS`",
+    }
+}
+
+fn end_line(cursor: &mut Cursor<'_>, line: &str) -> Result<(), ParseError> {
+    cursor.end_line().map_err(|problem| match problem {
+        Problem::LoneReturn => error(*cursor, LONE_RETURN),
+        _ => error(
+            *cursor,
+            format!("{} is too much on {line}", quoted(cursor.token())),
+        ),
+    })
+}
+
+fn error(cursor: Cursor<'_>, message: impl Into<String>) -> ParseError {
+    ParseError::at(cursor.bytes(), cursor.mark(), message)
+}

@@ -1,0 +1,103 @@
+//! Matrix Market text files (`.mtx`, `.mtx.gz`): the strict, single-pass parser.
+//!
+//! The grammar is the one of the NIST format description, plus the extensions that real files carry:
+//!
+//! ```text
+//! file     = banner { comment | blank } size { entry | comment | blank }
+//! banner   = "%%MatrixMarket" "matrix" format field symmetry
+//! format   = "coordinate" | "array"
+//! field    = "real" | "double" | "integer" | "unsigned-integer" | "complex" | "pattern"
+//! symmetry = "general" | "symmetric" | "skew-symmetric" | "hermitian"
+//! size     = rows columns entries      (coordinate)
+//!          | rows columns              (array)
+//! entry    = row column [ value ]      (coordinate, one per line, counted from 1)
+//!          | value                     (array, one per line, down the columns)
+//! value    = number                    (two of them, real and imaginary, if complex)
+//! comment  = "%" anything, on a line of its own
+//! ```
+//!
+//! **Accepted**: keywords in any case; lines ended by `\n` or `\r\n`, the last one by nothing; blank lines, leading and
+//! trailing blanks, tabs; comments anywhere after the banner, in any encoding; explicit zeros and repeated
+//! coordinates, which stay as the file has them; `inf`, `infinity` and `nan` in any case and with a sign in real
+//! and complex files. A real literal too large for an `f64`, such as `1e400`, is read as infinity, one too small as
+//! zero; every other one is rounded correctly.
+//!
+//! **Refused**, with the line, the token and what is allowed: anything left over on a line; an index of 0, below it or
+//! beyond the size; more or fewer entries than declared; an integer that does not fit; a field and symmetry that do
+//! not go together (`pattern` with `array`, `skew-symmetric` or `hermitian`; `hermitian` with anything but `complex`;
+//! `unsigned-integer` with `skew-symmetric`); a symmetry on a matrix that is not square; an entry above the diagonal
+//! of a file with a symmetry; a skew-symmetric diagonal that is not zero; the objects `vector` and `tensor`.
+//!
+//! A comment `%%GraphBLAS type T` before the size line is handed on as [`Parsed::type_hint`]. Some GraphBLAS files
+//! declare the field `integer` for values that go beyond it, so `T` widens what an integer file may hold: `uint64_t`
+//! up to 2^64-1 (values are then unsigned; not in skew-symmetric files), `float` and `double` any real number (values
+//! are then real).
+//!
+//! Memory stays in proportion to the input: the count on the size line reserves no more entries than the bytes that
+//! follow could hold. Compressed input can still be much larger than it looks; [`Options::max_bytes`] bounds it.
+
+mod cursor;
+mod error;
+mod explain;
+mod header;
+mod input;
+mod parse;
+mod parsed;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+pub use error::{ParseError, ReadError};
+pub use parsed::{Field, Format, Indices, Parsed, Symmetry, Values};
+
+/// What the reader is allowed to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The largest number of bytes to accept, before and after decompression; `None` (the default) sets no bound.
+    pub max_bytes: Option<u64>,
+}
+
+/// Parses the bytes of a Matrix Market file, plain or compressed by gzip (told apart by their first two bytes).
+///
+/// Entries come back in file order; [`Parsed::expand_symmetry`] adds the mirrored ones. Lines in errors are counted in
+/// the decompressed text.
+///
+/// # Errors
+///
+/// A [`ParseError`] if the bytes are not a file that the [module](self) accepts, or if memory runs out.
+///
+/// # Cost
+///
+/// One pass over the bytes; per entry 4 or 8 bytes for each index and 8 or 16 for the value, allocated once.
+pub fn parse(bytes: &[u8]) -> Result<Parsed, ParseError> {
+    parse_with(bytes, Options::default())
+}
+
+/// Like [`parse`], within the bounds that `options` sets.
+///
+/// # Errors
+///
+/// As [`parse`]; also if the input, compressed or not, is larger than [`Options::max_bytes`].
+pub fn parse_with(bytes: &[u8], options: Options) -> Result<Parsed, ParseError> {
+    let text = input::plain_text(bytes, options)?;
+    parse::matrix(&text)
+}
+
+/// Reads and parses the Matrix Market file at `path`, plain or compressed by gzip whatever its name.
+///
+/// # Errors
+///
+/// [`ReadError::Io`] if the file cannot be read, [`ReadError::Parse`] if [`parse_with`] refuses what it holds.
+pub fn parse_file(path: impl AsRef<Path>, options: Options) -> Result<Parsed, ReadError> {
+    let path = path.as_ref();
+    let bytes = input::file(path, options).map_err(|source| ReadError::Io {
+        path: path.to_owned(),
+        source,
+    })?;
+    parse_with(&bytes, options).map_err(|source| ReadError::Parse {
+        path: path.to_owned(),
+        source,
+    })
+}

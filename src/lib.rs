@@ -1,0 +1,41 @@
+//! An N-dimensional tensor whose storage layout, element type and fill value are data.
+#![doc = include_str!("../README.md")]
+
+mod blocks;
+mod buffer;
+mod build;
+mod coiterate;
+mod construct;
+pub mod context;
+mod convert;
+mod display;
+mod error;
+mod fill;
+mod get;
+mod layout;
+mod level;
+mod methods;
+pub mod parallel;
+mod pattern;
+mod pointwise;
+mod reduce;
+mod shape;
+mod sort;
+mod storage;
+mod strided;
+mod tensor;
+mod validate;
+
+pub use construct::{IndexArray, LevelData};
+pub use context::{NanPolicy, explain, with_densify_budget, with_nan_policy};
+pub use error::{Error, ErrorKind, Result};
+pub use fill::Fill;
+pub use layout::{Layout, LevelSpec};
+pub use level::LevelKind;
+pub use methods::IntoOperand;
+pub use openwork_ops::{
+    BinaryOp, DType, Element, Number, ReduceOp, Scalar, UnaryOp, bf16, c64, c128, f16, promote,
+};
+pub use pattern::Part;
+pub use pointwise::Operand;
+pub use tensor::{BufferInfo, Tensor};

@@ -1,0 +1,74 @@
+//! The one place that names the thread pool.
+//!
+//! Work is cut into chunks by its size alone, never by the number of threads, and results are put together
+//! in chunk order: every result is the same bit for bit on any number of threads.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+/// Elements per chunk of a cheap loop: long enough to pay for the hand-over, short enough to balance.
+pub(crate) const GRAIN: usize = 1 << 15;
+
+/// Whether splitting `n` pieces of work of this grain is worth it at all.
+fn serial(n: usize, grain: usize) -> bool {
+    n <= grain || rayon::current_num_threads() == 1
+}
+
+fn chunk(i: usize, n: usize, grain: usize) -> Range<usize> {
+    i * grain..((i + 1) * grain).min(n)
+}
+
+/// Runs `f` on consecutive ranges of at most `grain` that cover `0..n`, and gives the results in order.
+pub(crate) fn map_chunks<R: Send>(n: usize, grain: usize, f: &(dyn Fn(Range<usize>) -> R + Sync)) -> Vec<R> {
+    let chunks = n.div_ceil(grain);
+    if serial(n, grain) {
+        return (0..chunks).map(|i| f(chunk(i, n, grain))).collect();
+    }
+    (0..chunks).into_par_iter().map(|i| f(chunk(i, n, grain))).collect()
+}
+
+/// Runs `f(i, piece)` on the pieces of a buffer cut at multiples of `grain` elements of `width` bytes;
+/// `f` gets the first element's number.
+pub(crate) fn for_chunks_mut<T: Send>(out: &mut [T], width: usize, grain: usize, f: &(dyn Fn(usize, &mut [T]) + Sync)) {
+    if width == 0 || out.is_empty() {
+        return;
+    }
+    let piece = grain.max(1) * width;
+    if serial(out.len() / width, grain) {
+        out.chunks_mut(piece).enumerate().for_each(|(i, part)| f(i * grain, part));
+    } else {
+        out.par_chunks_mut(piece).enumerate().for_each(|(i, part)| f(i * grain, part));
+    }
+}
+
+/// Cuts `out` at the given ends (rising, the last one `out.len()`) and runs `f(i, piece)` on each piece.
+pub(crate) fn for_pieces_mut<T: Send>(out: &mut [T], ends: &[usize], f: &(dyn Fn(usize, &mut [T]) + Sync)) {
+    let mut pieces = Vec::with_capacity(ends.len());
+    let (mut rest, mut start) = (out, 0);
+    for (i, &end) in ends.iter().enumerate() {
+        let (piece, tail) = rest.split_at_mut(end - start);
+        pieces.push((i, piece));
+        (rest, start) = (tail, end);
+    }
+    if pieces.len() <= 1 || rayon::current_num_threads() == 1 {
+        pieces.into_iter().for_each(|(i, piece)| f(i, piece));
+    } else {
+        pieces.into_par_iter().for_each(|(i, piece)| f(i, piece));
+    }
+}
+
+/// How many threads dense products may use.
+pub(crate) fn threads() -> usize {
+    rayon::current_num_threads()
+}
+
+/// Runs `f` on a pool of `threads` threads: results do not depend on the number, only time does.
+///
+/// # Errors
+/// If the pool cannot be started.
+pub fn with_threads<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) -> crate::Result<R> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(|e| crate::error::invalid("with_threads", "threads", format!("no pool of {threads} threads: {e}")))?;
+    Ok(pool.install(f))
+}

@@ -1,0 +1,175 @@
+//! The one validator of patterns: nothing that passes can later read out of bounds.
+
+use openwork_ops::structure::keys::Order;
+use openwork_ops::with_index;
+
+use crate::error::{self, Result};
+use crate::level::{Indices, Level};
+use crate::pattern::Pattern;
+
+/// Checks index ranges, pointers and lengths of every level, then the claimed order and uniqueness, and
+/// fills in `positions`. What is not claimed is found out: flags are only ever raised to what holds.
+///
+/// Cost: O(bytes of the arrays).
+pub(crate) fn pattern(op: &'static str, mut p: Pattern) -> Result<Pattern> {
+    let claimed: Vec<(bool, bool)> = p.levels.iter().map(|l| (l.is_ordered(), l.is_unique())).collect();
+    let mut parents = 1usize;
+    let mut dim = 0;
+    for (l, level) in p.levels.iter().enumerate() {
+        let rank = level.kind().rank();
+        let sizes: Vec<usize> = p.dims[dim..dim + rank].iter().map(|d| d.size).collect();
+        match level {
+            Level::Dense => {
+                parents = parents.checked_mul(sizes[0]).ok_or_else(|| error::layout(op, format!("level {l}: dense levels exceed 2^64 positions")))?;
+            }
+            Level::Singleton { indices } => {
+                length(op, &format!("indices_{dim}"), indices, parents, "one per parent")?;
+                in_range(op, &format!("indices_{dim}"), indices, sizes[0])?;
+            }
+            Level::Sparse { pointers, indices, .. } => {
+                let count = match pointers {
+                    Some(ptr) => check_pointers(op, dim, ptr, parents)?,
+                    None if parents != 1 || l > 0 => {
+                        return Err(error::invalid(op, format!("pointers_to_{dim}"), format!("missing: level {l} has {parents} parents")));
+                    }
+                    None => match indices.first() {
+                        Some(first) => first.len(),
+                        None => return Err(error::invalid(op, format!("pointers_to_{dim}"), "a level of rank 0 needs pointers")),
+                    },
+                };
+                for (i, array) in indices.iter().enumerate() {
+                    let name = format!("indices_{}", dim + i);
+                    length(op, &name, array, count, "as many as the pointers say, and as every array of the level has")?;
+                    in_range(op, &name, array, sizes[i])?;
+                }
+                parents = count;
+            }
+        }
+        dim += rank;
+    }
+    p.positions = parents;
+    for l in 0..p.levels.len() {
+        let order = order_to(&p, l);
+        let (ordered, unique) = claimed[l];
+        let is_unique = match order {
+            Order::Strict => true,
+            Order::Repeats => false,
+            Order::Unsorted => distinct(&p, l),
+        };
+        if let Level::Sparse { ordered: o, unique: u, .. } = &mut p.levels[l] {
+            let place = |what: &str| error::invalid(op, "levels", format!("level {l}: coordinates {what}; sort and sum them first, or give them as unordered COO"));
+            if ordered && order == Order::Unsorted {
+                return Err(place("are claimed to rise within each segment, but do not"));
+            }
+            *o = order != Order::Unsorted;
+            *u = is_unique;
+            let last = l + 1 == p.levels.len();
+            let place = |what: &str| error::invalid(op, "levels", format!("level {l}: coordinates {what}"));
+            if unique && !is_unique {
+                return Err(place("repeat within a segment"));
+            }
+            if !is_unique && !last {
+                return Err(place("repeat, which only the last level's may"));
+            }
+        }
+    }
+    Ok(p)
+}
+
+/// The pattern cut after level `l`, for looking at its order.
+fn prefix(p: &Pattern, l: usize) -> Pattern {
+    let levels = p.levels[..=l].to_vec();
+    let level_dims = levels.iter().map(|l| l.kind().rank()).sum();
+    let positions = if l + 1 == p.levels.len() { p.positions } else { level_positions(&levels, &p.dims) };
+    Pattern { dims: p.dims[..level_dims].to_vec(), levels, level_dims, positions }
+}
+
+fn level_positions(levels: &[Level], dims: &[crate::pattern::Dim]) -> usize {
+    let (mut n, mut dim) = (1, 0);
+    for level in levels {
+        match level {
+            Level::Dense => n *= dims[dim].size,
+            Level::Singleton { .. } => {}
+            Level::Sparse { pointers: Some(p), .. } => n = p.len().checked_sub(1).map_or(0, |last| p.get(last) - p.get(0)),
+            Level::Sparse { indices, .. } => n = indices.first().map_or(0, Indices::len),
+        }
+        dim += level.kind().rank();
+    }
+    n
+}
+
+/// How tuples down to level `l` are ordered within their segments (upper levels have been checked).
+fn order_to(p: &Pattern, l: usize) -> Order {
+    match &p.levels[l] {
+        Level::Sparse { pointers, indices, .. } if indices.len() == 1 => order_of_segments(pointers.as_ref(), &indices[0]),
+        Level::Sparse { .. } => {
+            let p = prefix(p, l);
+            if p.levels[..l].iter().all(Level::is_ordered) { p.order() } else { Order::Unsorted }
+        }
+        _ => Order::Strict,
+    }
+}
+
+fn order_of_segments(pointers: Option<&Indices>, indices: &Indices) -> Order {
+    let (mut repeats, mut falls) = (false, false);
+    with_index!(indices.as_slice(), s => {
+        let mut check = |range: std::ops::Range<usize>| {
+            for pair in s[range].windows(2) {
+                repeats |= pair[0] == pair[1];
+                falls |= pair[0] > pair[1];
+            }
+        };
+        match pointers {
+            None => check(0..s.len()),
+            Some(p) => {
+                let base = p.get(0);
+                with_index!(p.as_slice(), p => for w in p.windows(2) {
+                    check(w[0] as usize - base..w[1] as usize - base);
+                });
+            }
+        }
+    });
+    match (falls, repeats) {
+        (true, _) => Order::Unsorted,
+        (_, true) => Order::Repeats,
+        _ => Order::Strict,
+    }
+}
+
+/// Whether unsorted tuples are distinct: by sorting.
+fn distinct(p: &Pattern, l: usize) -> bool {
+    let (layout, words) = prefix(p, l).own_keys();
+    let sorted = crate::sort::sort_keys(&layout, words);
+    openwork_ops::structure::keys::order_of(&sorted.words) == Order::Strict
+}
+
+fn length(op: &'static str, name: &str, array: &Indices, wanted: usize, why: &str) -> Result<()> {
+    if array.len() == wanted {
+        return Ok(());
+    }
+    Err(error::invalid(op, name, format!("has {} entries, {wanted} are needed ({why})", array.len())))
+}
+
+fn in_range(op: &'static str, name: &str, array: &Indices, size: usize) -> Result<()> {
+    let bad = with_index!(array.as_slice(), s => {
+        // One pass without branches; the place is looked for only if there is one.
+        let most = s.iter().copied().max();
+        if most.is_none_or(|m| (m as usize) < size) { None } else { s.iter().position(|&i| i as usize >= size).map(|at| (at, s[at] as u64)) }
+    });
+    match bad {
+        None => Ok(()),
+        Some((at, value)) => Err(error::invalid(op, name, format!("entry {at} is {value}, out of range for an axis of size {size}"))),
+    }
+}
+
+/// Checks pointers and gives the number of entries they span.
+fn check_pointers(op: &'static str, dim: usize, pointers: &Indices, parents: usize) -> Result<usize> {
+    let name = format!("pointers_to_{dim}");
+    let wanted = parents.checked_add(1).ok_or_else(|| error::invalid(op, &*name, "too many parents"))?;
+    length(op, &name, pointers, wanted, "one more than there are parents")?;
+    let falls = with_index!(pointers.as_slice(), p => p.windows(2).position(|w| w[0] > w[1]).map(|i| (i, p[i] as u64, p[i + 1] as u64)));
+    if let Some((i, a, b)) = falls {
+        return Err(error::invalid(op, name, format!("entries {i} and {} are {a} and {b}: pointers must not fall", i + 1)));
+    }
+    Ok(pointers.get(parents) - pointers.get(0))
+}

@@ -1,0 +1,138 @@
+//! The binary ops on plain numbers of one kind, before the result is rounded or wrapped.
+
+use super::OType;
+use super::complex::{self, C};
+
+/// Addition and maximum are or; multiplication and minimum are and.
+pub fn on_bool(op: &str, a: bool, b: bool) -> bool {
+    match op {
+        "add" | "maximum" | "bitwise_or" => a || b,
+        "mul" | "minimum" | "bitwise_and" => a && b,
+        "bitwise_xor" => a != b,
+        _ => panic!("{op} of bool"),
+    }
+}
+
+/// Before wrapping. Division rounds down and the remainder has the divisor's sign; both are 0 where
+/// the divisor is 0.
+pub fn on_int(op: &str, dtype: OType, a: i128, b: i128) -> i128 {
+    match op {
+        "add" => a + b,
+        "sub" => a - b,
+        "mul" => a.wrapping_mul(b),
+        "floor_divide" | "remainder" if b == 0 => 0,
+        "floor_divide" => floor_division(a, b),
+        "remainder" => a - b * floor_division(a, b),
+        "pow" => int_pow(dtype, a, b),
+        "maximum" => a.max(b),
+        "minimum" => a.min(b),
+        "bitwise_and" => a & b,
+        "bitwise_or" => a | b,
+        "bitwise_xor" => a ^ b,
+        // A count below 0 or past the last bit shifts every bit out.
+        "bitwise_left_shift" if b < 0 || b >= dtype.bits() as i128 => 0,
+        "bitwise_left_shift" => a << b,
+        "bitwise_right_shift" if b < 0 || b >= dtype.bits() as i128 => {
+            if a < 0 {
+                -1
+            } else {
+                0
+            }
+        }
+        "bitwise_right_shift" => a >> b,
+        _ => panic!("{op} of integers"),
+    }
+}
+
+fn floor_division(a: i128, b: i128) -> i128 {
+    let quotient = a / b;
+    if a % b != 0 && (a < 0) != (b < 0) {
+        quotient - 1
+    } else {
+        quotient
+    }
+}
+
+/// Wrapping; to a negative power the integer part of the true value: 0, except for bases 1 and -1
+/// (and 0, which also gives 0).
+fn int_pow(dtype: OType, base: i128, exponent: i128) -> i128 {
+    if exponent < 0 {
+        return match base {
+            1 => 1,
+            -1 => {
+                if exponent % 2 == 0 {
+                    1
+                } else {
+                    -1
+                }
+            }
+            _ => 0,
+        };
+    }
+    let (mut result, mut square, mut left) = (1, base, exponent);
+    while left > 0 {
+        if left % 2 == 1 {
+            result = dtype.wrap(i128::wrapping_mul(result, square));
+        }
+        square = dtype.wrap(square.wrapping_mul(square));
+        left /= 2;
+    }
+    result
+}
+
+/// Each step rounded to the dtype of computation: in f64 for f64, else in f32.
+pub fn on_float(op: &str, dtype: OType, a: f64, b: f64) -> f64 {
+    let step = |x: f64| dtype.compute().round(x);
+    match op {
+        "add" => a + b,
+        "sub" => a - b,
+        "mul" => a * b,
+        "div" => a / b,
+        "remainder" => remainder(a, b, step),
+        "floor_divide" if b == 0.0 => a / b,
+        "floor_divide" => step(step(a - remainder(a, b, step)) / b).round(),
+        "pow" => a.powf(b),
+        "maximum" | "minimum" if a.is_nan() || b.is_nan() => f64::NAN,
+        "maximum" => {
+            if a >= b {
+                a
+            } else {
+                b
+            }
+        }
+        "minimum" => {
+            if a <= b {
+                a
+            } else {
+                b
+            }
+        }
+        "atan2" => a.atan2(b),
+        "hypot" => a.hypot(b),
+        "copysign" => a.copysign(b),
+        _ => panic!("{op} of floats"),
+    }
+}
+
+/// The truncated remainder, which is exact, moved to the divisor's sign.
+fn remainder(a: f64, b: f64, step: impl Fn(f64) -> f64) -> f64 {
+    let r = a % b;
+    if r == 0.0 {
+        r.copysign(b)
+    } else if (r < 0.0) != (b < 0.0) {
+        step(r + b)
+    } else {
+        r
+    }
+}
+
+pub fn on_complex(op: &str, a: C, b: C) -> C {
+    match op {
+        "add" => complex::add(a, b),
+        "sub" => complex::sub(a, b),
+        "mul" => complex::mul(a, b),
+        "div" => complex::div(a, b),
+        "pow" => complex::pow(a, b),
+        _ => panic!("{op} of complex"),
+    }
+}
