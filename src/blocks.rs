@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use openwork_ops::structure::gather::{self, gather_rows_or};
 use openwork_ops::structure::Index;
+use openwork_ops::structure::gather::{self, gather_rows_or};
 use openwork_ops::{DType, Scalar, cast, with_index};
 
 use crate::buffer::Buffer;
@@ -94,7 +94,9 @@ impl Source {
                 let elements: Vec<u64> = if block == 1 {
                     offsets.iter().map(|o| base.wrapping_add(*o)).collect()
                 } else {
-                    (start..start + n).map(|e| base.wrapping_add(offsets[e / block - rows.start]).wrapping_add(within[e % block])).collect()
+                    (start..start + n)
+                        .map(|e| base.wrapping_add(offsets[e / block - rows.start]).wrapping_add(within[e % block]))
+                        .collect()
                 };
                 gather::gather_offsets(array.buffer.bytes(), size, &elements, out);
             }
@@ -139,7 +141,11 @@ impl<'a> Reader<'a> {
             Source::Strided(values) if from == compute => values.contiguous_bytes(),
             _ => None,
         };
-        let (raw, cast) = if direct.is_some() { (0, 0) } else { (BLOCK * from.size(), if from == compute { 0 } else { BLOCK * compute.size() }) };
+        let (raw, cast) = if direct.is_some() {
+            (0, 0)
+        } else {
+            (BLOCK * from.size(), if from == compute { 0 } else { BLOCK * compute.size() })
+        };
         Reader { source, direct, compute, raw: scratch(raw), cast: scratch(cast), ready: false }
     }
 

@@ -69,7 +69,16 @@ impl Zeroed {
     fn map(layout: std::alloc::Layout, len: usize) -> Zeroed {
         let (size, align) = (layout.size(), layout.align());
         // SAFETY: an anonymous private mapping touches no memory of ours.
-        let raw = unsafe { libc::mmap(std::ptr::null_mut(), size + align, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0) };
+        let raw = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                size + align,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        };
         if raw == libc::MAP_FAILED {
             std::alloc::handle_alloc_error(layout);
         }
@@ -115,6 +124,24 @@ impl Owner for Zeroed {
         // SAFETY: as in `bytes`, and `self` is borrowed alone.
         unsafe { std::slice::from_raw_parts_mut(self.at.as_ptr(), self.len) }
     }
+}
+
+/// A zeroed vector whose pages, if it is large, the kernel is asked to make huge: for large temporaries.
+pub(crate) fn zeroed_vec<T: bytemuck::Zeroable + Clone>(n: usize) -> Vec<T> {
+    let mut out: Vec<T> = bytemuck::allocation::zeroed_vec(n);
+    #[cfg(target_os = "linux")]
+    {
+        let (start, bytes) = (out.as_mut_ptr() as usize, size_of_val(out.as_slice()));
+        let first = start.next_multiple_of(HUGE_ALIGN);
+        if bytes >= HUGE && first < start + bytes {
+            // SAFETY: the range lies inside the vector's allocation; the advice changes no content, and its
+            // failure leaves ordinary pages.
+            unsafe {
+                libc::madvise(first as *mut libc::c_void, start + bytes - first, libc::MADV_HUGEPAGE);
+            }
+        }
+    }
+    out
 }
 
 /// A shared, immutable run of bytes. Cloning and slicing are free.
@@ -166,11 +193,6 @@ impl Buffer {
         debug_assert!(part.end <= self.len());
         let range = self.range.start + part.start..self.range.start + part.end;
         Buffer { owner: self.owner.clone(), range }
-    }
-
-    /// The first `len` bytes; for buffers built with room to spare.
-    pub(crate) fn truncated(self, len: usize) -> Buffer {
-        self.slice(0..len)
     }
 
     pub(crate) fn typed<T: Element>(&self) -> &[T] {

@@ -1,12 +1,13 @@
 //! Patterns from sorted coordinate keys.
 
-use openwork_ops::structure::keys::{Field, KeyLayout, decode};
+use openwork_ops::structure::keys::{self, Field, KeyLayout};
 use openwork_ops::structure::{Index, IndexVec};
 
+use crate::buffer::zeroed_vec;
 use crate::error::{self, Result};
 use crate::level::{Level, LevelKind};
 use crate::pattern::{Dim, Pattern};
-use crate::sort;
+use crate::{parallel, sort};
 
 /// Sorted keys of coordinate tuples over the level dimensions of a pattern to be.
 pub(crate) struct SortedKeys<'a> {
@@ -74,10 +75,17 @@ pub(crate) fn build(op: &'static str, kinds: &[LevelKind], dims: Vec<Dim>, keys:
             }
             LevelKind::Sparse { rank } => {
                 let heads = if last { None } else { Some(keys.heads(dim + rank)) };
-                let at_heads = |p: &Parents| parents_at(keys, p, nodes.as_deref(), heads.as_deref());
                 let pointers = match &parents {
                     Parents::Root if rank > 0 => None,
-                    p => Some(pointers(op, &at_heads(p), count, wide, &dims[..dim])?),
+                    Parents::Field(d) => {
+                        let (field, words) = keys.field(*d);
+                        let parent = |i: usize| field.of(words[heads.as_ref().map_or(i, |h| h[i])]);
+                        Some(pointers(op, heads.as_ref().map_or(n, Vec::len), parent, count, wide, &dims[..dim])?)
+                    }
+                    p => {
+                        let parents = parents_at(keys, p, nodes.as_deref(), heads.as_deref());
+                        Some(pointers(op, parents.len(), |i| parents[i], count, wide, &dims[..dim])?)
+                    }
                 };
                 let indices = (dim..dim + rank)
                     .map(|d| {
@@ -89,7 +97,12 @@ pub(crate) fn build(op: &'static str, kinds: &[LevelKind], dims: Vec<Dim>, keys:
                     })
                     .collect();
                 count = heads.as_ref().map_or(n, Vec::len);
-                levels.push(Level::Sparse { pointers: pointers.map(Into::into), indices, ordered: true, unique: !last || keys.unique });
+                levels.push(Level::Sparse {
+                    pointers: pointers.map(Into::into),
+                    indices,
+                    ordered: true,
+                    unique: !last || keys.unique,
+                });
                 if let Some(heads) = heads {
                     parents = Parents::List((0..heads.len() as u64).collect());
                     nodes = Some(heads);
@@ -99,7 +112,10 @@ pub(crate) fn build(op: &'static str, kinds: &[LevelKind], dims: Vec<Dim>, keys:
                 let heads = if last { (0..n).collect() } else { keys.heads(dim + 1) };
                 let at = parents_at(keys, &parents, nodes.as_deref(), Some(&heads));
                 if at.len() != count || at.iter().enumerate().any(|(i, &p)| p != i as u64) {
-                    return Err(error::layout(op, format!("level {l} is a singleton, but not every parent has exactly one coordinate")));
+                    return Err(error::layout(
+                        op,
+                        format!("level {l} is a singleton, but not every parent has exactly one coordinate"),
+                    ));
                 }
                 let (field, words) = keys.field(dim);
                 levels.push(Level::Singleton { indices: decode(&sort::pick(words, &heads), field, wide).into() });
@@ -114,7 +130,10 @@ pub(crate) fn build(op: &'static str, kinds: &[LevelKind], dims: Vec<Dim>, keys:
 
 fn too_many(op: &'static str, dims: &[Dim]) -> crate::Error {
     let sizes: Vec<_> = dims.iter().map(|d| d.size.to_string()).collect();
-    error::layout(op, format!("dense levels over {} coordinates do not fit in memory: choose coo, dcsr or csf", sizes.join(" x ")))
+    error::layout(
+        op,
+        format!("dense levels over {} coordinates do not fit in memory: choose coo, dcsr or csf", sizes.join(" x ")),
+    )
 }
 
 /// Parents of the key nodes (or of `heads`, a coarser choice of keys) under the levels so far.
@@ -153,21 +172,39 @@ fn dense_parents(keys: &SortedKeys<'_>, parents: Parents, nodes: Option<&[usize]
     Parents::List(list)
 }
 
-/// Pointers from the rising parents of a level's nodes.
-fn pointers(op: &'static str, parents: &[u64], count: usize, wide: bool, dims: &[Dim]) -> Result<IndexVec> {
-    fn typed<I: Index>(parents: &[u64], count: usize) -> Option<IndexVec> {
+/// Reads one coordinate out of every key.
+fn decode(words: &[u64], field: Field, wide: bool) -> IndexVec {
+    fn typed<I: Index>(words: &[u64], field: Field) -> IndexVec {
+        let mut out = zeroed_vec::<I>(words.len());
+        parallel::for_chunks_mut(&mut out, 1, parallel::GRAIN, &|start, out| keys::decode(&words[start..], field, out));
+        I::vec(out)
+    }
+    if wide { typed::<u64>(words, field) } else { typed::<u32>(words, field) }
+}
+
+/// Pointers from the rising parents of a level's `n` nodes.
+fn pointers(
+    op: &'static str,
+    n: usize,
+    parent: impl Fn(usize) -> u64,
+    count: usize,
+    wide: bool,
+    dims: &[Dim],
+) -> Result<IndexVec> {
+    fn typed<I: Index>(n: usize, parent: impl Fn(usize) -> u64, count: usize) -> Option<IndexVec> {
         let mut out: Vec<I> = Vec::new();
         out.try_reserve_exact(count.checked_add(1)?).ok()?;
         out.push(I::default());
         // Rising parents: each parent's end is where the next one starts.
-        for (i, &p) in parents.iter().enumerate() {
-            while out.len() <= p as usize {
+        for i in 0..n {
+            let p = parent(i) as usize;
+            while out.len() <= p {
                 out.push(I::new(i));
             }
         }
-        out.resize(count + 1, I::new(parents.len()));
+        out.resize(count + 1, I::new(n));
         Some(I::vec(out))
     }
-    let out = if wide { typed::<u64>(parents, count) } else { typed::<u32>(parents, count) };
+    let out = if wide { typed::<u64>(n, parent, count) } else { typed::<u32>(n, parent, count) };
     out.ok_or_else(|| too_many(op, dims))
 }

@@ -3,9 +3,10 @@
 
 use std::ops::Range;
 
-use openwork_ops::structure::merge::{Keep, Selection, merge_segment, merge_tuples};
+use openwork_ops::structure::merge::{self, Keep, Selection};
 use openwork_ops::structure::{Index, IndexVec};
 
+use crate::buffer::zeroed_vec;
 use crate::level::{Indices, Level};
 use crate::parallel;
 use crate::pattern::Pattern;
@@ -58,10 +59,7 @@ fn merge_typed<I: Index>(a: &Pattern, b: &Pattern, keep: Keep) -> Merged {
     let mut dim = 0;
     for (la, lb) in a.levels.iter().zip(&b.levels) {
         match (la, lb) {
-            (
-                Level::Sparse { pointers: pa, indices: ia, .. },
-                Level::Sparse { pointers: pb, indices: ib, .. },
-            ) => {
+            (Level::Sparse { pointers: pa, indices: ia, .. }, Level::Sparse { pointers: pb, indices: ib, .. }) => {
                 let (left, right) = (Segments::new(pa, ia, a.positions), Segments::new(pb, ib, b.positions));
                 let (level, selection) = merge_level(&left, &right, &pairs, keep, pa.is_some() || pb.is_some());
                 levels.push(level);
@@ -127,7 +125,54 @@ enum Task {
     Part(Range<usize>, Range<usize>),
 }
 
-fn merge_level<I: Index>(left: &Segments<'_, I>, right: &Segments<'_, I>, pairs: &Pairs<I>, keep: Keep, pointers: bool) -> (Level, Selection<I>) {
+/// Two sides of one level.
+struct Both<'a, I> {
+    left: &'a Segments<'a, I>,
+    right: &'a Segments<'a, I>,
+    keep: Keep,
+}
+
+impl<I: Index> Both<'_, I> {
+    fn count(&self, l: Range<usize>, r: Range<usize>) -> usize {
+        match (&self.left.columns[..], &self.right.columns[..]) {
+            ([left], [right]) => merge::count_segment(&left[l], &right[r], self.keep),
+            (left, right) => merge::count_tuples(left, l, right, r, self.keep),
+        }
+    }
+
+    fn merge(&self, l: Range<usize>, r: Range<usize>, out: &mut Selection<'_, I>) -> usize {
+        match (&self.left.columns[..], &self.right.columns[..]) {
+            ([left], [right]) => merge::merge_segment(left, l, right, r, self.keep, out),
+            (left, right) => merge::merge_tuples(left, l, right, r, self.keep, out),
+        }
+    }
+}
+
+/// The arrays that a merge of one level gives.
+struct Chosen<I> {
+    left: Vec<I>,
+    right: Vec<I>,
+    coords: Vec<I>,
+}
+
+impl<I: Index> Chosen<I> {
+    fn with_room(n: usize) -> Chosen<I> {
+        Chosen { left: zeroed_vec(n), right: zeroed_vec(n), coords: zeroed_vec(n) }
+    }
+
+    /// The part from `start` on, to write to.
+    fn from(&mut self, start: usize) -> Selection<'_, I> {
+        Selection { left: &mut self.left[start..], right: &mut self.right[start..], coords: &mut self.coords[start..] }
+    }
+}
+
+fn merge_level<I: Index>(
+    left: &Segments<'_, I>,
+    right: &Segments<'_, I>,
+    pairs: &Pairs<I>,
+    keep: Keep,
+    pointers: bool,
+) -> (Level, Chosen<I>) {
     let count = match pairs {
         Pairs::Same(n) => *n,
         Pairs::List(l, _) => l.len(),
@@ -136,89 +181,117 @@ fn merge_level<I: Index>(left: &Segments<'_, I>, right: &Segments<'_, I>, pairs:
         Pairs::Same(_) => (left.of(i), right.of(i)),
         Pairs::List(l, r) => (left.of_listed(l[i]), right.of_listed(r[i])),
     };
-    let tasks = tasks(left, right, count, &segment);
-    let done = parallel::map_chunks(tasks.len(), 1, &|task| {
-        let merge_one = |(l, r): (Range<usize>, Range<usize>), out: &mut Selection<I>| match (&left.columns[..], &right.columns[..]) {
-            ([l_only], [r_only]) => merge_segment(l_only, l, r_only, r, keep, out),
-            _ => merge_tuples(&left.columns, l, &right.columns, r, keep, out),
-        };
-        let mut ends = Vec::new();
-        let selection = match &tasks[task.start] {
-            Task::Part(l, r) => {
-                let mut out = Selection::with_room(l.len() + r.len());
-                merge_one((l.clone(), r.clone()), &mut out);
-                out
-            }
-            Task::Parents(parents) => {
-                let room = parents.clone().map(|i| { let (l, r) = segment(i); l.len() + r.len() }).sum();
-                let mut out = Selection::with_room(room);
-                ends.reserve_exact(parents.len());
-                for i in parents.clone() {
-                    merge_one(segment(i), &mut out);
-                    ends.push(I::new(out.len));
-                }
-                out
-            }
-        };
-        (selection.finish(), ends)
-    });
-    let total = done.iter().map(|(s, _)| s.len).sum();
-    let mut starts = Vec::new();
-    if pointers {
-        starts.reserve_exact(count + 1);
-        starts.push(I::default());
-        let mut base = 0;
-        for (selection, ends) in &done {
-            starts.extend(ends.iter().map(|e| I::new(base + e.get())));
-            base += selection.len;
-        }
-        if starts.len() == 1 {
-            starts.push(I::new(total)); // one segment, cut in parts
-        }
-    }
-    let selection = join(done.into_iter().map(|(s, _)| s).collect(), total);
+    let both = Both { left, right, keep };
+    let (mut chosen, ends) = match tasks(left, right, count, &segment) {
+        None => one_pass(&both, count, &segment),
+        Some(tasks) => two_passes(&both, &tasks, count, &segment),
+    };
     let indices: Vec<IndexVec> = match &left.columns[..] {
-        [_] => vec![I::vec(selection.coords.clone())],
-        columns => columns.iter().zip(&right.columns).map(|(l, r)| I::vec(choose(l, r, &selection))).collect(),
+        [_] => vec![I::vec(std::mem::take(&mut chosen.coords))],
+        columns => columns.iter().zip(&right.columns).map(|(l, r)| I::vec(choose(l, r, &chosen))).collect(),
     };
     let level = Level::Sparse {
-        pointers: pointers.then(|| I::vec(starts).into()),
+        pointers: pointers.then(|| I::vec(ends).into()),
         indices: indices.into_iter().map(Into::into).collect(),
         ordered: true,
         unique: true,
     };
-    (level, selection)
+    (level, chosen)
+}
+
+type SegmentOf<'a> = &'a (dyn Fn(usize) -> (Range<usize>, Range<usize>) + Sync);
+
+/// On one thread: into room for all of both sides, then cut to what was kept.
+fn one_pass<I: Index>(both: &Both<'_, I>, count: usize, segment: SegmentOf<'_>) -> (Chosen<I>, Vec<I>) {
+    let most = (0..count).map(|i| segment(i)).map(|(l, r)| l.len() + r.len()).sum();
+    let mut chosen = Chosen::with_room(most);
+    let mut ends = Vec::with_capacity(count + 1);
+    ends.push(I::default());
+    let mut done = 0;
+    for i in 0..count {
+        let (l, r) = segment(i);
+        done += both.merge(l, r, &mut chosen.from(done));
+        ends.push(I::new(done));
+    }
+    for v in [&mut chosen.left, &mut chosen.right, &mut chosen.coords] {
+        v.truncate(done);
+    }
+    (chosen, ends)
+}
+
+/// On several threads: count what each task keeps, then write where it belongs.
+fn two_passes<I: Index>(
+    both: &Both<'_, I>,
+    tasks: &[Task],
+    count: usize,
+    segment: SegmentOf<'_>,
+) -> (Chosen<I>, Vec<I>) {
+    let counts = parallel::map_chunks(tasks.len(), 1, &|t| match &tasks[t.start] {
+        Task::Part(l, r) => vec![both.count(l.clone(), r.clone())],
+        Task::Parents(parents) => parents.clone().map(|i| segment(i)).map(|(l, r)| both.count(l, r)).collect(),
+    });
+    let mut ends = Vec::with_capacity(count + 1);
+    ends.push(I::default());
+    let mut total = 0;
+    for of_task in &counts {
+        for n in of_task {
+            total += n;
+            ends.push(I::new(total));
+        }
+    }
+    if count == 1 {
+        ends = vec![I::default(), I::new(total)]; // one segment, perhaps cut in parts
+    }
+    let mut chosen = Chosen::with_room(total);
+    let mut rest = chosen.from(0);
+    let mut pieces = Vec::with_capacity(tasks.len());
+    for of_task in &counts {
+        let n = of_task.iter().sum();
+        let (left, more_left) = rest.left.split_at_mut(n);
+        let (right, more_right) = rest.right.split_at_mut(n);
+        let (coords, more_coords) = rest.coords.split_at_mut(n);
+        pieces.push(Selection { left, right, coords });
+        rest = Selection { left: more_left, right: more_right, coords: more_coords };
+    }
+    parallel::for_each(pieces, &|t, piece| {
+        let mut done = 0;
+        let mut merge = |l, r| {
+            let mut out = Selection {
+                left: &mut piece.left[done..],
+                right: &mut piece.right[done..],
+                coords: &mut piece.coords[done..],
+            };
+            done += both.merge(l, r, &mut out);
+        };
+        match &tasks[t] {
+            Task::Part(l, r) => merge(l.clone(), r.clone()),
+            Task::Parents(parents) => parents.clone().map(|i| segment(i)).for_each(|(l, r)| merge(l, r)),
+        }
+    });
+    (chosen, ends)
 }
 
 /// Coordinates of kept tuples, from whichever side has them.
-fn choose<I: Index>(left: &[I], right: &[I], selection: &Selection<I>) -> Vec<I> {
+fn choose<I: Index>(left: &[I], right: &[I], selection: &Chosen<I>) -> Vec<I> {
     let pick = |(&l, &r): (&I, &I)| if l == I::NONE { right[r.get()] } else { left[l.get()] };
     selection.left.iter().zip(&selection.right).map(pick).collect()
 }
 
-fn join<I: Index>(mut parts: Vec<Selection<I>>, total: usize) -> Selection<I> {
-    if parts.len() == 1 {
-        return parts.swap_remove(0);
-    }
-    let ends: Vec<usize> = parts.iter().scan(0, |end, s| { *end += s.len; Some(*end) }).collect();
-    let mut out = Selection::with_room(total);
-    out.len = total;
-    parallel::for_pieces_mut(&mut out.left, &ends, &|i, piece| piece.copy_from_slice(&parts[i].left));
-    parallel::for_pieces_mut(&mut out.right, &ends, &|i, piece| piece.copy_from_slice(&parts[i].right));
-    parallel::for_pieces_mut(&mut out.coords, &ends, &|i, piece| piece.copy_from_slice(&parts[i].coords));
-    out
-}
-
-/// Cuts the work at segments (or inside one large segment at equal tuples) into pieces of similar size.
-fn tasks<I: Index>(left: &Segments<'_, I>, right: &Segments<'_, I>, count: usize, segment: &dyn Fn(usize) -> (Range<usize>, Range<usize>)) -> Vec<Task> {
+/// Cuts the work at segments (or inside one large segment at equal tuples) into pieces of similar size; `None` where
+/// one pass on one thread is best.
+fn tasks<I: Index>(
+    left: &Segments<'_, I>,
+    right: &Segments<'_, I>,
+    count: usize,
+    segment: SegmentOf<'_>,
+) -> Option<Vec<Task>> {
     if parallel::threads() == 1 {
-        return vec![Task::Parents(0..count)]; // cutting changes no result, and joining costs a copy
+        return None; // how the work is cut changes no result
     }
     if count == 1 {
         let (l, r) = segment(0);
-        if l.len() + r.len() > 2 * parallel::GRAIN && !left.columns.is_empty() {
-            return parts(left, right, l, r);
-        }
+        let long = l.len() + r.len() > 2 * parallel::GRAIN && !left.columns.is_empty();
+        return long.then(|| parts(left, right, l, r));
     }
     let (mut out, mut start, mut work) = (Vec::new(), 0, 0);
     for i in 0..count {
@@ -229,10 +302,10 @@ fn tasks<I: Index>(left: &Segments<'_, I>, right: &Segments<'_, I>, count: usize
             (start, work) = (i + 1, 0);
         }
     }
-    if start < count || count == 0 {
+    if start < count {
         out.push(Task::Parents(start..count));
     }
-    out
+    (out.len() > 1).then_some(out)
 }
 
 /// Cuts one pair of long segments where a tuple of the left side begins.
@@ -240,7 +313,15 @@ fn parts<I: Index>(left: &Segments<'_, I>, right: &Segments<'_, I>, l: Range<usi
     let (mut out, mut l0, mut r0) = (Vec::new(), l.start, r.start);
     let mut cut = l.start + parallel::GRAIN;
     while cut < l.end {
-        let below = |j: usize| right.columns.iter().zip(&left.columns).map(|(rc, lc)| rc[j].cmp(&lc[cut])).find(|o| o.is_ne()).is_some_and(|o| o.is_lt());
+        let below = |j: usize| {
+            right
+                .columns
+                .iter()
+                .zip(&left.columns)
+                .map(|(rc, lc)| rc[j].cmp(&lc[cut]))
+                .find(|o| o.is_ne())
+                .is_some_and(|o| o.is_lt())
+        };
         let (mut low, mut high) = (r0, r.end);
         while low < high {
             let mid = low.midpoint(high);

@@ -51,7 +51,10 @@ impl From<Vec<u32>> for IndexArray {
 impl From<&Tensor> for IndexArray {
     fn from(values: &Tensor) -> IndexArray {
         let Some(s) = values.strided().filter(|s| s.ndim() == 1 && s.dtype.is_int()) else {
-            return IndexArray(Err(format!("a one-dimensional strided integer tensor is needed, this is {}", values.summary())));
+            return IndexArray(Err(format!(
+                "a one-dimensional strided integer tensor is needed, this is {}",
+                values.summary()
+            )));
         };
         if s.dtype == DType::U64 {
             return s.cast(DType::U64).to_contiguous().typed::<u64>().unwrap_or_default().to_vec().into();
@@ -97,7 +100,11 @@ impl Tensor {
     pub fn from_vec<T: Element>(shape: &[usize], data: Vec<T>) -> Result<Tensor> {
         let n = convert::dense_len("from_vec", shape, T::DTYPE)?;
         if data.len() != n {
-            return Err(error::invalid("from_vec", "data", format!("{} elements for shape {shape:?}, which has {n}", data.len())));
+            return Err(error::invalid(
+                "from_vec",
+                "data",
+                format!("{} elements for shape {shape:?}, which has {n}", data.len()),
+            ));
         }
         Ok(Tensor::from_strided(Strided::from_vec(data, shape.to_vec())))
     }
@@ -245,12 +252,20 @@ impl Tensor {
     /// # Errors
     /// If arrays differ in length, an index is negative or out of range, shapes of values and tensor do not
     /// agree, or the fill does not fit.
-    pub fn coo<I: Into<IndexArray>>(shape: &[usize], indices: Vec<I>, values: &Tensor, fill: impl Into<Fill>) -> Result<Tensor> {
+    pub fn coo<I: Into<IndexArray>>(
+        shape: &[usize],
+        indices: Vec<I>,
+        values: &Tensor,
+        fill: impl Into<Fill>,
+    ) -> Result<Tensor> {
         let rank = indices.len();
         if rank > shape.len() {
             return Err(error::invalid("coo", "indices", format!("{rank} index arrays for {} axes", shape.len())));
         }
-        let spec = LevelSpec { levels: vec![LevelKind::Sparse { rank }], dims: (0..shape.len()).map(|a| (a, Part::Whole)).collect() };
+        let spec = LevelSpec {
+            levels: vec![LevelKind::Sparse { rank }],
+            dims: (0..shape.len()).map(|a| (a, Part::Whole)).collect(),
+        };
         let indices: Vec<IndexArray> = indices.into_iter().map(Into::into).collect();
         let pointers = (rank == 0).then(|| vec![0u64, values.shape().first().copied().unwrap_or(0) as u64].into());
         let level = LevelData::Sparse { pointers, indices, ordered: false, unique: false };
@@ -261,7 +276,13 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::coo`].
-    pub fn from_triplets<I: Into<IndexArray>, T: Element>(shape: [usize; 2], rows: I, cols: I, values: Vec<T>, fill: impl Into<Fill>) -> Result<Tensor> {
+    pub fn from_triplets<I: Into<IndexArray>, T: Element>(
+        shape: [usize; 2],
+        rows: I,
+        cols: I,
+        values: Vec<T>,
+        fill: impl Into<Fill>,
+    ) -> Result<Tensor> {
         let values = Tensor::from_vec(&[values.len()], values)?;
         Tensor::coo(&shape, vec![rows, cols], &values, fill)
     }
@@ -270,7 +291,12 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::coo`], or if `indices` is not a strided integer matrix.
-    pub fn from_index_matrix(shape: &[usize], indices: &Tensor, values: &Tensor, fill: impl Into<Fill>) -> Result<Tensor> {
+    pub fn from_index_matrix(
+        shape: &[usize],
+        indices: &Tensor,
+        values: &Tensor,
+        fill: impl Into<Fill>,
+    ) -> Result<Tensor> {
         let Some(s) = indices.strided().filter(|s| s.ndim() == 2 && s.dtype.is_int()) else {
             let why = format!("a strided integer matrix is needed, this is {}", indices.summary());
             return Err(error::invalid("from_index_matrix", "indices", why));
@@ -286,7 +312,13 @@ impl Tensor {
     /// # Errors
     /// If pointers fall or have the wrong length, an index is out of range or out of order, `values` has
     /// another length, or the fill does not fit.
-    pub fn csr(shape: &[usize], pointers: impl Into<IndexArray>, indices: impl Into<IndexArray>, values: &Tensor, fill: impl Into<Fill>) -> Result<Tensor> {
+    pub fn csr(
+        shape: &[usize],
+        pointers: impl Into<IndexArray>,
+        indices: impl Into<IndexArray>,
+        values: &Tensor,
+        fill: impl Into<Fill>,
+    ) -> Result<Tensor> {
         compressed("csr", shape, Layout::Csr, pointers.into(), indices.into(), values, fill.into())
     }
 
@@ -294,7 +326,13 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::csr`].
-    pub fn csc(shape: &[usize], pointers: impl Into<IndexArray>, indices: impl Into<IndexArray>, values: &Tensor, fill: impl Into<Fill>) -> Result<Tensor> {
+    pub fn csc(
+        shape: &[usize],
+        pointers: impl Into<IndexArray>,
+        indices: impl Into<IndexArray>,
+        values: &Tensor,
+        fill: impl Into<Fill>,
+    ) -> Result<Tensor> {
         compressed("csc", shape, Layout::Csc, pointers.into(), indices.into(), values, fill.into())
     }
 
@@ -302,11 +340,25 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::csr`], or if the blocks do not divide the shape.
-    pub fn bsr(shape: &[usize], pointers: impl Into<IndexArray>, indices: impl Into<IndexArray>, values: &Tensor, fill: impl Into<Fill>) -> Result<Tensor> {
+    pub fn bsr(
+        shape: &[usize],
+        pointers: impl Into<IndexArray>,
+        indices: impl Into<IndexArray>,
+        values: &Tensor,
+        fill: impl Into<Fill>,
+    ) -> Result<Tensor> {
         let &[_, rows, cols] = values.shape() else {
             return Err(error::shape("bsr", &[values.shape()], "values must have shape (blocks, rows, columns)"));
         };
-        compressed("bsr", shape, Layout::Bsr { block: [rows, cols] }, pointers.into(), indices.into(), values, fill.into())
+        compressed(
+            "bsr",
+            shape,
+            Layout::Bsr { block: [rows, cols] },
+            pointers.into(),
+            indices.into(),
+            values,
+            fill.into(),
+        )
     }
 
     /// A tensor from its levels, the map of their dimensions to axes, and values of shape (positions, value
@@ -317,7 +369,13 @@ impl Tensor {
     ///
     /// # Errors
     /// If anything does not fit together: lengths, ranges, pointers, claimed order, shapes, dtypes, fill.
-    pub fn from_parts(shape: &[usize], levels: Vec<LevelData>, spec: &LevelSpec, values: &Tensor, fill: impl Into<Fill>) -> Result<Tensor> {
+    pub fn from_parts(
+        shape: &[usize],
+        levels: Vec<LevelData>,
+        spec: &LevelSpec,
+        values: &Tensor,
+        fill: impl Into<Fill>,
+    ) -> Result<Tensor> {
         parts("from_parts", shape, levels, spec, values, fill.into())
     }
 
@@ -331,21 +389,42 @@ impl Tensor {
     /// fall and end where the indices do, order and uniqueness as claimed. Other contents give wrong results;
     /// kernels that rely on them may read out of bounds.
     #[allow(unsafe_code)] // declares a contract, performs nothing unsafe itself
-    pub unsafe fn from_parts_unchecked(shape: &[usize], levels: Vec<LevelData>, spec: &LevelSpec, values: &Tensor, fill: impl Into<Fill>) -> Result<Tensor> {
+    pub unsafe fn from_parts_unchecked(
+        shape: &[usize],
+        levels: Vec<LevelData>,
+        spec: &LevelSpec,
+        values: &Tensor,
+        fill: impl Into<Fill>,
+    ) -> Result<Tensor> {
         let mut pattern = assemble("from_parts_unchecked", shape, levels, spec)?;
         pattern.positions = values.shape().first().copied().unwrap_or(0);
         finish("from_parts_unchecked", shape, pattern, values, fill.into())
     }
 }
 
-fn compressed(op: &'static str, shape: &[usize], layout: Layout, pointers: IndexArray, indices: IndexArray, values: &Tensor, fill: Fill) -> Result<Tensor> {
+fn compressed(
+    op: &'static str,
+    shape: &[usize],
+    layout: Layout,
+    pointers: IndexArray,
+    indices: IndexArray,
+    values: &Tensor,
+    fill: Fill,
+) -> Result<Tensor> {
     let spec = LevelSpec::of_layout(op, layout, shape)?;
     let mut levels = vec![LevelData::Dense; spec.levels.len() - 1];
     levels.push(LevelData::Sparse { pointers: Some(pointers), indices: vec![indices], ordered: true, unique: true });
     parts(op, shape, levels, &spec, values, fill)
 }
 
-fn parts(op: &'static str, shape: &[usize], levels: Vec<LevelData>, spec: &LevelSpec, values: &Tensor, fill: Fill) -> Result<Tensor> {
+fn parts(
+    op: &'static str,
+    shape: &[usize],
+    levels: Vec<LevelData>,
+    spec: &LevelSpec,
+    values: &Tensor,
+    fill: Fill,
+) -> Result<Tensor> {
     let pattern = validate::pattern(op, assemble(op, shape, levels, spec)?)?;
     finish(op, shape, pattern, values, fill)
 }
@@ -358,7 +437,9 @@ fn assemble(op: &'static str, shape: &[usize], levels: Vec<LevelData>, spec: &Le
     for data in levels {
         let level = match data {
             LevelData::Dense => Level::Dense,
-            LevelData::Singleton { indices } => Level::Singleton { indices: indices.take(op, format!("indices_{dim}"))? },
+            LevelData::Singleton { indices } => {
+                Level::Singleton { indices: indices.take(op, format!("indices_{dim}"))? }
+            }
             LevelData::Sparse { pointers, indices, ordered, unique } => {
                 let pointers = pointers.map(|p| p.take(op, format!("pointers_to_{dim}"))).transpose()?;
                 let named = indices.into_iter().enumerate().map(|(i, a)| a.take(op, format!("indices_{}", dim + i)));
@@ -370,7 +451,11 @@ fn assemble(op: &'static str, shape: &[usize], levels: Vec<LevelData>, spec: &Le
     }
     let kinds: Vec<LevelKind> = out.iter().map(Level::kind).collect();
     if kinds != spec.levels {
-        return Err(error::invalid(op, "levels", format!("the arrays make levels {kinds:?}, the specification says {:?}", spec.levels)));
+        return Err(error::invalid(
+            op,
+            "levels",
+            format!("the arrays make levels {kinds:?}, the specification says {:?}", spec.levels),
+        ));
     }
     Ok(same_width(Pattern { levels: out, dims, level_dims, positions: 0 }))
 }

@@ -125,6 +125,10 @@ pub fn explain<R>(f: impl FnOnce() -> R) -> (R, Vec<Step>) {
 pub(crate) fn record(step: impl FnOnce() -> Step) {
     if TRACE.with_borrow(Option::is_some) {
         let step = step();
-        TRACE.with_borrow_mut(|t| if let Some(t) = t { t.push(step) });
+        TRACE.with_borrow_mut(|t| {
+            if let Some(t) = t {
+                t.push(step)
+            }
+        });
     }
 }

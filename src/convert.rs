@@ -43,7 +43,10 @@ fn form(pattern: &Pattern, terms: &[Term], elements: bool) -> Vec<u64> {
     if elements && !of_values.is_empty() {
         let mut within = vec![0u64];
         for (d, &w) in pattern.value_dims().iter().zip(of_values) {
-            within = within.iter().flat_map(|&base| (0..d.size as u64).map(move |i| base.wrapping_add(w.wrapping_mul(i)))).collect();
+            within = within
+                .iter()
+                .flat_map(|&base| (0..d.size as u64).map(move |i| base.wrapping_add(w.wrapping_mul(i))))
+                .collect();
         }
         out = out.iter().flat_map(|&row| within.iter().map(move |&v| row.wrapping_add(v))).collect();
     }
@@ -67,7 +70,12 @@ pub(crate) fn keys(pattern: &Pattern, dims: &[Dim], elements: bool) -> (KeyLayou
     let layout = KeyLayout::new(&dims.iter().map(|d| d.size).collect::<Vec<_>>());
     let words = (0..layout.word_bits.len())
         .map(|word| {
-            let terms: Vec<Term> = dims.iter().zip(&layout.fields).filter(|(_, f)| f.word == word).map(|(&d, f)| (d, f.weight())).collect();
+            let terms: Vec<Term> = dims
+                .iter()
+                .zip(&layout.fields)
+                .filter(|(_, f)| f.word == word)
+                .map(|(&d, f)| (d, f.weight()))
+                .collect();
             form(pattern, &terms, elements)
         })
         .collect();
@@ -106,21 +114,30 @@ pub(crate) fn coalesce(op: &'static str, s: &Sparse, fold: ReduceOp) -> Result<S
 }
 
 /// The road that keeps rows of values whole: sort the keys, merge equal ones, build levels.
-fn rows_to(op: &'static str, s: &Sparse, values: Strided, kinds: &[LevelKind], dims: Vec<Dim>, fold: ReduceOp) -> Result<Sparse> {
+fn rows_to(
+    op: &'static str,
+    s: &Sparse,
+    values: Strided,
+    kinds: &[LevelKind],
+    dims: Vec<Dim>,
+    fold: ReduceOp,
+) -> Result<Sparse> {
     let level_dims: usize = kinds.iter().map(|k| k.rank()).sum();
     let (layout, mut words) = keys(&s.pattern, &dims[..level_dims], false);
     let mut values = values;
-    let mut order = order_of(&words);
+    let order = order_of(&words);
     if order == Order::Unsorted {
         let sorted = sort::sort_keys(&layout, words);
         words = sorted.words;
         values = gather_values(&values, &sorted.order);
-        order = order_of(&words);
     }
-    if order == Order::Repeats {
-        let heads = sort::heads(&words);
-        values = reduce::merge_rows(op, fold, &values, &heads)?;
-        words = words.iter().map(|w| sort::pick(w, &heads)).collect();
+    if order != Order::Strict {
+        let runs = sort::runs(&words);
+        let (n, firsts) = (values.shape[0], &runs[..runs.len() - 1]);
+        if firsts.len() < n {
+            values = reduce::merge_rows(op, fold, &values, &runs)?;
+            words = words.iter().map(|w| sort::pick(w, firsts)).collect();
+        }
     }
     let keys = SortedKeys { layout: &layout, words: &words, unique: true };
     let pattern = build::build(op, kinds, dims, &keys)?;
@@ -162,7 +179,8 @@ fn elements_to(op: &'static str, s: &Sparse, kinds: &[LevelKind], dims: Vec<Dim>
         }
         _ => None,
     };
-    let heads = sort::heads(&words);
+    let runs = sort::runs(&words);
+    let heads = &runs[..runs.len() - 1];
     if s.fill.is_undefined() && heads.len() * block != n {
         let why = format!(
             "{n} stored elements do not fill {} whole rows of {block}, and with an undefined fill a row cannot hold absent elements",
@@ -170,14 +188,14 @@ fn elements_to(op: &'static str, s: &Sparse, kinds: &[LevelKind], dims: Vec<Dim>
         );
         return Err(error::layout(op, why));
     }
-    words = words.iter().map(|w| sort::pick(w, &heads)).collect();
-    let pattern = Arc::new(build::build(op, kinds, dims, &SortedKeys { layout: &layout, words: &words, unique: true })?);
+    words = words.iter().map(|w| sort::pick(w, heads)).collect();
+    let pattern =
+        Arc::new(build::build(op, kinds, dims, &SortedKeys { layout: &layout, words: &words, unique: true })?);
     let dtype = s.dtype();
     // Where each sorted element goes: its row, and its slot in the row.
     let mut targets = vec![0u64; n];
     for (row, &head) in heads.iter().enumerate() {
-        let end = heads.get(row + 1).copied().unwrap_or(n);
-        for (i, target) in targets[head..end].iter_mut().enumerate() {
+        for (i, target) in targets[head..runs[row + 1]].iter_mut().enumerate() {
             let element = order.as_ref().map_or(head + i, |o| o.as_slice().get(head + i));
             *target = (row * block) as u64 + slots[element];
         }
@@ -196,7 +214,13 @@ fn elements_to(op: &'static str, s: &Sparse, kinds: &[LevelKind], dims: Vec<Dim>
 }
 
 /// A buffer of the fill at every element of a pattern, over which `write` puts what is stored.
-fn overlay_fill(background: &Background, pattern: &Arc<Pattern>, n: usize, dtype: DType, write: impl FnOnce(&mut [u8])) -> Buffer {
+fn overlay_fill(
+    background: &Background,
+    pattern: &Arc<Pattern>,
+    n: usize,
+    dtype: DType,
+    write: impl FnOnce(&mut [u8]),
+) -> Buffer {
     let Some(fill) = background.values() else { return Buffer::build(n * dtype.size(), write) };
     let filled = blocks::collect(n, Source::at(fill, pattern), dtype);
     let mut buffer = filled.buffer;
@@ -211,7 +235,11 @@ fn swap_compressed(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> Option<Spar
     const COMPRESSED: [LevelKind; 2] = [LevelKind::Dense, LevelKind::Sparse { rank: 1 }];
     let from = &s.pattern;
     let [Level::Dense, Level::Sparse { pointers: Some(pointers), indices, .. }] = &from.levels[..] else { return None };
-    let swapped = kinds == COMPRESSED && from.dims.len() == 2 && dims.len() == 2 && dims[0] == from.dims[1] && dims[1] == from.dims[0];
+    let swapped = kinds == COMPRESSED
+        && from.dims.len() == 2
+        && dims.len() == 2
+        && dims[0] == from.dims[1]
+        && dims[1] == from.dims[0];
     if !swapped {
         return None;
     }
@@ -232,15 +260,24 @@ fn swap_compressed(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> Option<Spar
             }
         });
     });
-    let pattern = Pattern { levels: vec![Level::Dense, level?], dims: dims.to_vec(), level_dims: 2, positions: from.positions };
+    let pattern =
+        Pattern { levels: vec![Level::Dense, level?], dims: dims.to_vec(), level_dims: 2, positions: from.positions };
     let values = Strided::new(buffer, s.dtype(), s.values.shape.clone());
     Some(Sparse { shape: s.shape.clone(), pattern: Arc::new(pattern), values, fill: s.fill.clone() })
 }
 
-fn transpose_typed<const W: usize, I: Index>((pointers, indices, values, minor, out): (&[I], &[I], &[u8], usize, &mut [u8])) -> Option<Level> {
+fn transpose_typed<const W: usize, I: Index>(
+    (pointers, indices, values, minor, out): (&[I], &[I], &[u8], usize, &mut [u8]),
+) -> Option<Level> {
     let base = pointers.first()?.get();
-    let (pointers, indices) = transpose::transpose::<W, I>(pointers, base, indices, values, minor, out);
-    Some(Level::Sparse { pointers: Some(I::vec(pointers).into()), indices: vec![I::vec(indices).into()], ordered: true, unique: true })
+    let mut swapped = crate::buffer::zeroed_vec(indices.len());
+    let pointers = transpose::transpose::<W, I>(pointers, base, indices, values, minor, &mut swapped, out);
+    Some(Level::Sparse {
+        pointers: Some(I::vec(pointers).into()),
+        indices: vec![I::vec(swapped).into()],
+        ordered: true,
+        unique: true,
+    })
 }
 
 /// The dense form. The tensor has a defined background (its own, or one the caller gives).
@@ -276,7 +313,9 @@ pub(crate) fn dense_len(op: &'static str, shape: &[usize], dtype: DType) -> Resu
     let bytes = n.and_then(|n| n.checked_mul(dtype.size())).filter(|&b| Buffer::is_possible(b));
     match (n, bytes) {
         (Some(n), Some(_)) => Ok(n),
-        _ => Err(error::shape(op, &[shape], format!("a dense tensor of {dtype} with this shape does not fit in memory"))),
+        _ => {
+            Err(error::shape(op, &[shape], format!("a dense tensor of {dtype} with this shape does not fit in memory")))
+        }
     }
 }
 
@@ -299,7 +338,8 @@ pub(crate) fn from_strided(op: &'static str, x: &Strided, spec: &LevelSpec, fill
         Some(values) => {
             let values = view_along(values, &dims);
             let sources = [Source::values(&view), Source::values(&values)];
-            let mask = blocks::run(view.len(), &sources, x.dtype, DType::Bool, Kernel::Binary(identity::differs(x.dtype)));
+            let mask =
+                blocks::run(view.len(), &sources, x.dtype, DType::Bool, Kernel::Binary(identity::differs(x.dtype)));
             let mask = mask.bytes();
             if block == 1 {
                 (0..rows).filter(|&r| mask[r] != 0).map(|r| r as u64).collect()
@@ -343,7 +383,12 @@ pub(crate) fn select_rows(op: &'static str, s: &Sparse, keep: &[usize]) -> Resul
     let keys = SortedKeys { layout: &layout, words: &words, unique: true };
     let pattern = build::build(op, &s.pattern.kinds(), s.pattern.dims.clone(), &keys)?;
     let order = IndexVec::U64(keep.iter().map(|&k| k as u64).collect());
-    Ok(Sparse { shape: s.shape.clone(), pattern: Arc::new(pattern), values: gather_values(&s.values, &order), fill: s.fill.clone() })
+    Ok(Sparse {
+        shape: s.shape.clone(),
+        pattern: Arc::new(pattern),
+        values: gather_values(&s.values, &order),
+        fill: s.fill.clone(),
+    })
 }
 
 /// Drops rows in which every element is the same as the fill.

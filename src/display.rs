@@ -121,11 +121,14 @@ impl fmt::Debug for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "Tensor {}", self.summary())?;
         match &self.storage {
-            Storage::Strided(s) => write!(f, "  strided: strides {:?}, offset {}, {} bytes", s.strides, s.offset, s.buffer.len()),
+            Storage::Strided(s) => {
+                write!(f, "  strided: strides {:?}, offset {}, {} bytes", s.strides, s.offset, s.buffer.len())
+            }
             Storage::Sparse(s) => {
                 let mut dims = s.pattern.dims.iter();
                 for (l, (level, first)) in s.pattern.levels.iter().zip(s.pattern.first_dims()).enumerate() {
-                    let axes: Vec<String> = dims.by_ref().take(level.kind().rank()).map(|d| name(d.axis, d.part)).collect();
+                    let axes: Vec<String> =
+                        dims.by_ref().take(level.kind().rank()).map(|d| name(d.axis, d.part)).collect();
                     let pad = "  ".repeat(l + 1);
                     write!(f, "{pad}{} {}", kind(level), axes.join(", "))?;
                     for (name, array) in arrays(level, first) {

@@ -125,7 +125,9 @@ impl fmt::Display for Error {
                 let names: Vec<_> = dtypes.iter().map(|d| d.name()).collect();
                 write!(f, "{op}: dtype {}: {why}", names.join(", "))
             }
-            ErrorKind::Axis { op, axis, ndim, why } => write!(f, "{op}: axis {axis} of a tensor with {ndim} axes: {why}"),
+            ErrorKind::Axis { op, axis, ndim, why } => {
+                write!(f, "{op}: axis {axis} of a tensor with {ndim} axes: {why}")
+            }
             ErrorKind::Layout { op, why } => write!(f, "{op}: {why}"),
             ErrorKind::Invalid { op, argument, why } => write!(f, "{op}: argument `{argument}`: {why}"),
             ErrorKind::DoesNotFit { op, source } => write!(f, "{op}: {source}; cast the value or choose another dtype"),
@@ -136,7 +138,9 @@ impl fmt::Display for Error {
             ),
             ErrorKind::Absent { op, why } => write!(f, "{op}: {why}"),
             ErrorKind::Io { path, source } => write!(f, "{}: {source}", path.display()),
-            ErrorKind::Format { path: Some(path), format, source } => write!(f, "{}: {format}: {source}", path.display()),
+            ErrorKind::Format { path: Some(path), format, source } => {
+                write!(f, "{}: {format}: {source}", path.display())
+            }
             ErrorKind::Format { path: None, format, source } => write!(f, "{format}: {source}"),
         }
     }

@@ -104,17 +104,29 @@ pub(crate) fn check(op: &'static str, fill: Fill, shape: &[usize], dtype: DType)
         Fill::Scalar(value) => value.fit(dtype).map(Fill::Scalar).map_err(error::does_not_fit(op)),
         Fill::Array(values) => {
             let Some(array) = values.strided() else {
-                return Err(error::invalid(op, "fill", format!("an array fill must be strided, this one is {}", values.layout())));
+                return Err(error::invalid(
+                    op,
+                    "fill",
+                    format!("an array fill must be strided, this one is {}", values.layout()),
+                ));
             };
             let fits = array.ndim() <= shape.len() && {
                 let lead = shape.len() - array.ndim();
                 array.shape.iter().zip(&shape[lead..]).all(|(&f, &s)| f == s || f == 1)
             };
             if !fits {
-                return Err(error::shape(op, &[shape, &array.shape], "each axis of an array fill must have the tensor's size or 1"));
+                return Err(error::shape(
+                    op,
+                    &[shape, &array.shape],
+                    "each axis of an array fill must have the tensor's size or 1",
+                ));
             }
             if array.dtype != dtype {
-                return Err(error::dtype(op, &[dtype, array.dtype], "an array fill must have the tensor's dtype; cast it"));
+                return Err(error::dtype(
+                    op,
+                    &[dtype, array.dtype],
+                    "an array fill must have the tensor's dtype; cast it",
+                ));
             }
             if array.shape.contains(&0) {
                 return Ok(Fill::Scalar(Scalar::zero(dtype))); // no element of the tensor is unstored

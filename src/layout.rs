@@ -97,7 +97,9 @@ impl LevelSpec {
         const ONE: LevelKind = LevelKind::Sparse { rank: 1 };
         let n = shape.len();
         let whole = |axes: &mut dyn Iterator<Item = usize>| axes.map(|a| (a, Part::Whole)).collect::<Vec<_>>();
-        let matrix = |why: &str| if n >= 2 { Ok(()) } else { Err(error::layout(op, format!("{layout} needs {why}, the tensor has {n}"))) };
+        let matrix = |why: &str| {
+            if n >= 2 { Ok(()) } else { Err(error::layout(op, format!("{layout} needs {why}, the tensor has {n}"))) }
+        };
         let last_two = |first: (usize, Part), second: (usize, Part)| {
             let mut dims = whole(&mut (0..n - 2));
             dims.extend([first, second]);
@@ -124,7 +126,9 @@ impl LevelSpec {
                 matrix("at least 2 axes")?;
                 Ok(compressed(last_two((n - 1, Part::Whole), (n - 2, Part::Whole))))
             }
-            Layout::Dcsr | Layout::Dcsc if n != 2 => Err(error::layout(op, format!("{layout} needs 2 axes, the tensor has {n}"))),
+            Layout::Dcsr | Layout::Dcsc if n != 2 => {
+                Err(error::layout(op, format!("{layout} needs 2 axes, the tensor has {n}")))
+            }
             Layout::Dcsr => Ok(LevelSpec { levels: vec![ONE; 2], dims: whole(&mut (0..2)) }),
             Layout::Dcsc => Ok(LevelSpec { levels: vec![ONE; 2], dims: whole(&mut (0..2).rev()) }),
             Layout::Csf if n == 0 => LevelSpec::of_layout(op, Layout::Coo, shape),
@@ -133,7 +137,10 @@ impl LevelSpec {
                 matrix("at least 2 axes")?;
                 for (axis, b) in [(n - 2, block[0]), (n - 1, block[1])] {
                     if b == 0 || shape[axis] % b != 0 {
-                        return Err(error::layout(op, format!("blocks of {b} do not divide axis {axis} of size {}", shape[axis])));
+                        return Err(error::layout(
+                            op,
+                            format!("blocks of {b} do not divide axis {axis} of size {}", shape[axis]),
+                        ));
                     }
                 }
                 let (row, col) = ((n - 2, Part::Div(block[0])), (n - 1, Part::Div(block[1])));
@@ -167,7 +174,9 @@ impl LevelSpec {
                 return bad(format!("level {i} is sparse of rank 0, which only the last level may be"));
             }
             if level == LevelKind::Singleton && i > 0 && matches!(self.levels[i - 1], LevelKind::Sparse { .. }) {
-                return bad(format!("level {i} is a singleton right after a sparse level: raise that level's rank instead"));
+                return bad(format!(
+                    "level {i} is a singleton right after a sparse level: raise that level's rank instead"
+                ));
             }
         }
         let mut dims = Vec::with_capacity(self.dims.len());
@@ -194,7 +203,9 @@ impl LevelSpec {
                 _ => false,
             };
             if !once {
-                return bad(format!("axis {axis} must appear once whole, or once as quotient and once as remainder of one block size"));
+                return bad(format!(
+                    "axis {axis} must appear once whole, or once as quotient and once as remainder of one block size"
+                ));
             }
         }
         Ok(dims)
@@ -228,6 +239,7 @@ impl Pattern {
         let named = [Layout::Csr, Layout::Csc, Layout::Dcsr, Layout::Dcsc, Layout::Csf].into_iter();
         let blocked = block.into_iter().flat_map(|block| [Layout::Bsr { block }, Layout::Bsc { block }]);
         let mut all = named.chain(blocked);
-        all.find(|&layout| LevelSpec::of_layout("layout", layout, shape).is_ok_and(|s| s == spec)).unwrap_or(Layout::Levels)
+        all.find(|&layout| LevelSpec::of_layout("layout", layout, shape).is_ok_and(|s| s == spec))
+            .unwrap_or(Layout::Levels)
     }
 }

@@ -32,10 +32,6 @@ impl Indices {
         self.wide
     }
 
-    pub(crate) fn buffer(&self) -> &Buffer {
-        &self.buffer
-    }
-
     pub(crate) fn slice(&self, range: std::ops::Range<usize>) -> Indices {
         let width = if self.wide { 8 } else { 4 };
         Indices { buffer: self.buffer.slice(range.start * width..range.end * width), wide: self.wide }

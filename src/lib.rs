@@ -12,6 +12,7 @@ mod display;
 mod error;
 mod fill;
 mod get;
+pub mod io;
 mod layout;
 mod level;
 mod methods;
@@ -33,9 +34,7 @@ pub use fill::Fill;
 pub use layout::{Layout, LevelSpec};
 pub use level::LevelKind;
 pub use methods::IntoOperand;
-pub use openwork_ops::{
-    BinaryOp, DType, Element, Number, ReduceOp, Scalar, UnaryOp, bf16, c64, c128, f16, promote,
-};
+pub use openwork_ops::{BinaryOp, DType, Element, Number, ReduceOp, Scalar, UnaryOp, bf16, c64, c128, f16, promote};
 pub use pattern::Part;
 pub use pointwise::Operand;
 pub use tensor::{BufferInfo, Tensor};

@@ -46,15 +46,20 @@ pub(crate) fn for_chunks_mut<T: Send>(out: &mut [T], width: usize, grain: usize,
 pub(crate) fn for_pieces_mut<T: Send>(out: &mut [T], ends: &[usize], f: &(dyn Fn(usize, &mut [T]) + Sync)) {
     let mut pieces = Vec::with_capacity(ends.len());
     let (mut rest, mut start) = (out, 0);
-    for (i, &end) in ends.iter().enumerate() {
+    for &end in ends {
         let (piece, tail) = rest.split_at_mut(end - start);
-        pieces.push((i, piece));
+        pieces.push(piece);
         (rest, start) = (tail, end);
     }
-    if pieces.len() <= 1 || rayon::current_num_threads() == 1 {
-        pieces.into_iter().for_each(|(i, piece)| f(i, piece));
+    for_each(pieces, f);
+}
+
+/// Runs `f(i, item)` on every item.
+pub(crate) fn for_each<T: Send>(items: Vec<T>, f: &(dyn Fn(usize, T) + Sync)) {
+    if items.len() <= 1 || rayon::current_num_threads() == 1 {
+        items.into_iter().enumerate().for_each(|(i, item)| f(i, item));
     } else {
-        pieces.into_par_iter().for_each(|(i, piece)| f(i, piece));
+        items.into_par_iter().enumerate().for_each(|(i, item)| f(i, item));
     }
 }
 
@@ -69,6 +74,7 @@ pub(crate) fn threads() -> usize {
 /// If the pool cannot be started.
 pub fn with_threads<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) -> crate::Result<R> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|e| crate::error::invalid("with_threads", "threads", format!("no pool of {threads} threads: {e}")))?;
+    let pool = pool
+        .map_err(|e| crate::error::invalid("with_threads", "threads", format!("no pool of {threads} threads: {e}")))?;
     Ok(pool.install(f))
 }

@@ -158,7 +158,8 @@ impl Pattern {
                     Some(pointers) => {
                         let pointers = pointers.as_slice();
                         let base = pointers.get(0);
-                        let parents = pointers.upper_bound(base + range.start) - 1..pointers.lower_bound(base + range.end);
+                        let parents =
+                            pointers.upper_bound(base + range.start) - 1..pointers.lower_bound(base + range.end);
                         let values = parents_of(parents.clone());
                         with_index!(pointers, p => {
                             use openwork_ops::structure::Index;
@@ -183,7 +184,7 @@ impl Pattern {
 
     /// The linear form over all positions.
     pub(crate) fn linearize_all(&self, weights: &[u64]) -> Vec<u64> {
-        let mut out = vec![0; self.positions];
+        let mut out = crate::buffer::zeroed_vec(self.positions);
         parallel::for_chunks_mut(&mut out, 1, parallel::GRAIN, &|start, out| {
             self.linearize(weights, start..start + out.len(), out);
         });
@@ -200,7 +201,10 @@ impl Pattern {
         let mut out = vec![0u64];
         for d in self.value_dims() {
             let w = axis_weights[d.axis].wrapping_mul(d.step() as u64);
-            out = out.iter().flat_map(|&base| (0..d.size as u64).map(move |i| base.wrapping_add(w.wrapping_mul(i)))).collect();
+            out = out
+                .iter()
+                .flat_map(|&base| (0..d.size as u64).map(move |i| base.wrapping_add(w.wrapping_mul(i))))
+                .collect();
         }
         out
     }
@@ -217,7 +221,8 @@ impl Pattern {
         let layout = KeyLayout::new(&self.level_dims().iter().map(|d| d.size).collect::<Vec<_>>());
         let words = (0..layout.word_bits.len())
             .map(|word| {
-                let weights: Vec<u64> = layout.fields.iter().map(|f| if f.word == word { f.weight() } else { 0 }).collect();
+                let weights: Vec<u64> =
+                    layout.fields.iter().map(|f| if f.word == word { f.weight() } else { 0 }).collect();
                 self.linearize_all(&weights)
             })
             .collect();

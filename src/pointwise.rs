@@ -53,7 +53,24 @@ macro_rules! operand_from {
         }
     )*};
 }
-operand_from!(bool, i8, i16, i32, i64, u8, u16, u32, u64, openwork_ops::f16, openwork_ops::bf16, f32, f64, openwork_ops::c64, openwork_ops::c128, Scalar);
+operand_from!(
+    bool,
+    i8,
+    i16,
+    i32,
+    i64,
+    u8,
+    u16,
+    u32,
+    u64,
+    openwork_ops::f16,
+    openwork_ops::bf16,
+    f32,
+    f64,
+    openwork_ops::c64,
+    openwork_ops::c128,
+    Scalar
+);
 
 impl Tensor {
     /// Applies a registered unary op. The result has the same pattern; its fill is the op of the fill.
@@ -63,7 +80,8 @@ impl Tensor {
     /// # Errors
     /// If the op is not defined for the dtype.
     pub fn unary(&self, op: UnaryOp) -> Result<Tensor> {
-        let unsupported = || error::dtype(op.name(), &[self.dtype()], "the op is not defined for this dtype; cast first");
+        let unsupported =
+            || error::dtype(op.name(), &[self.dtype()], "the op is not defined for this dtype; cast first");
         let typing = op.typing(self.dtype()).ok_or_else(unsupported)?;
         let kernel = Kernel::Unary(op.kernel(typing.compute).ok_or_else(unsupported)?);
         let apply = |x: &Strided| blocks::map_strided(&[x], typing.compute, typing.out, kernel);
@@ -71,7 +89,11 @@ impl Tensor {
             Storage::Strided(s) => (Tensor::from_strided(apply(s)), Path::Strided),
             Storage::Sparse(s) => {
                 // Duplicates mean their sum, which negation alone commutes with.
-                let s = if s.pattern.is_unique() || op == UnaryOp::Neg { Cow::Borrowed(&**s) } else { Cow::Owned(convert::coalesce(op.name(), s, ReduceOp::Sum)?) };
+                let s = if s.pattern.is_unique() || op == UnaryOp::Neg {
+                    Cow::Borrowed(&**s)
+                } else {
+                    Cow::Owned(convert::coalesce(op.name(), s, ReduceOp::Sum)?)
+                };
                 let fill = match s.background() {
                     Background::Undefined => Fill::Undefined,
                     Background::Values(values) => fill_of(&apply(&values)),
@@ -127,7 +149,11 @@ pub(crate) fn broadcast_shapes(op: &'static str, a: &[usize], b: &[usize]) -> Re
     let axis = |d| match (size(a, d), size(b, d)) {
         (x, y) if x == y || y == 1 => Ok(x),
         (1, y) => Ok(y),
-        (x, y) => Err(error::shape(op, &[a, b], format!("sizes {x} and {y} do not broadcast (counted from the last, axis {})", ndim - d))),
+        (x, y) => Err(error::shape(
+            op,
+            &[a, b],
+            format!("sizes {x} and {y} do not broadcast (counted from the last, axis {})", ndim - d),
+        )),
     };
     (0..ndim).map(axis).collect()
 }
@@ -161,7 +187,8 @@ fn all_finite(values: &Strided) -> bool {
 }
 
 fn binary(op: BinaryOp, a: &Tensor, b: &Tensor, common: DType) -> Result<Tensor> {
-    let unsupported = || error::dtype(op.name(), &[a.dtype(), b.dtype()], format!("the op is not defined for {common}; cast first"));
+    let unsupported =
+        || error::dtype(op.name(), &[a.dtype(), b.dtype()], format!("the op is not defined for {common}; cast first"));
     let typing = op.typing(common).ok_or_else(unsupported)?;
     let kernel = Kernel::Binary(op.kernel(typing.compute).ok_or_else(unsupported)?);
     let shape = broadcast_shapes(op.name(), a.shape(), b.shape())?;
@@ -199,21 +226,34 @@ impl Plan {
     /// Prepares an operand: broadcast, coalesced, its fill spread over the shape.
     fn side<'a>(&self, x: &'a Tensor, side: Side) -> Result<Side2<'a>> {
         let sparse = match &x.storage {
-            Storage::Strided(s) => return Ok(Side2 { stored: None, background: Background::Values(s.broadcast(&self.shape).cast(self.common)) }),
+            Storage::Strided(s) => {
+                return Ok(Side2 {
+                    stored: None,
+                    background: Background::Values(s.broadcast(&self.shape).cast(self.common)),
+                });
+            }
             Storage::Sparse(s) => &**s,
         };
         if sparse.shape == self.shape {
-            let stored = if sparse.pattern.is_canonical() { Cow::Borrowed(sparse) } else { Cow::Owned(convert::coalesce(self.op.name(), sparse, ReduceOp::Sum)?) };
+            let stored = if sparse.pattern.is_canonical() {
+                Cow::Borrowed(sparse)
+            } else {
+                Cow::Owned(convert::coalesce(self.op.name(), sparse, ReduceOp::Sum)?)
+            };
             let stored = self.in_common(stored);
             return Ok(Side2 { background: stored.background(), stored: Some(stored) });
         }
         // A vector along one axis is cheaper as a fill than repeated along the others. Not where its
         // unstored zeros annihilate: a fill element would count as a value.
         let real_axes = sparse.shape.iter().filter(|&&n| n > 1).count();
-        let annihilates = sparse.background().values().and_then(constant).is_some_and(|f| self.is_annihilator(f, side).is_some());
+        let annihilates =
+            sparse.background().values().and_then(constant).is_some_and(|f| self.is_annihilator(f, side).is_some());
         if let (Background::Values(fill), true, false) = (sparse.background(), real_axes <= 1, annihilates) {
             let values = convert::to_strided(self.op.name(), sparse, &fill)?;
-            return Ok(Side2 { stored: None, background: Background::Values(values.broadcast(&self.shape).cast(self.common)) });
+            return Ok(Side2 {
+                stored: None,
+                background: Background::Values(values.broadcast(&self.shape).cast(self.common)),
+            });
         }
         let wide = x.broadcast_to(&self.shape)?;
         let Storage::Sparse(wide) = &wide.storage else { return self.side_owned(wide) };
@@ -223,7 +263,9 @@ impl Plan {
 
     fn side_owned<'a>(&self, x: Tensor) -> Result<Side2<'a>> {
         match x.storage {
-            Storage::Strided(s) => Ok(Side2 { stored: None, background: Background::Values(s.broadcast(&self.shape).cast(self.common)) }),
+            Storage::Strided(s) => {
+                Ok(Side2 { stored: None, background: Background::Values(s.broadcast(&self.shape).cast(self.common)) })
+            }
             Storage::Sparse(_) => Err(error::layout(self.op.name(), "a sparse operand did not broadcast")),
         }
     }
@@ -238,7 +280,9 @@ impl Plan {
 
     /// Whether `value` on this side annihilates; `Some(exact)` says whether it does for all values.
     fn is_annihilator(&self, value: Scalar, side: Side) -> Option<bool> {
-        let hit = |a: &&openwork_ops::Annihilator| (a.side == side || a.side == Side::Both) && value.same(Scalar::I8(a.element).cast(value.dtype()));
+        let hit = |a: &&openwork_ops::Annihilator| {
+            (a.side == side || a.side == Side::Both) && value.same(Scalar::I8(a.element).cast(value.dtype()))
+        };
         let exact_dtype = matches!(self.typing.compute.kind(), Kind::Bool | Kind::Int);
         self.op.annihilators().iter().find(hit).map(|a| a.exact || exact_dtype)
     }
@@ -290,8 +334,12 @@ impl Plan {
                 let right = selected(&y, &b.background, &pattern, Selected(merged.right));
                 (pattern, left, right, Path::Engine)
             }
-            (Some(x), None) => (x.pattern.clone(), Source::values(&x.values), beside(&b.background, &x.pattern), Path::Engine),
-            (None, Some(y)) => (y.pattern.clone(), beside(&a.background, &y.pattern), Source::values(&y.values), Path::Engine),
+            (Some(x), None) => {
+                (x.pattern.clone(), Source::values(&x.values), beside(&b.background, &x.pattern), Path::Engine)
+            }
+            (None, Some(y)) => {
+                (y.pattern.clone(), beside(&a.background, &y.pattern), Source::values(&y.values), Path::Engine)
+            }
             (None, None) => {
                 // Both became backgrounds (two vectors along different axes): dense, or there is no plan.
                 return match &fill {
@@ -301,7 +349,10 @@ impl Plan {
             }
         };
         let values = self.values(&pattern, left, right);
-        let path = if path == Path::Engine && (constant_or_none(&a.background, a) && constant_or_none(&b.background, b)) && a.stored.is_some() != b.stored.is_some() {
+        let path = if path == Path::Engine
+            && (constant_or_none(&a.background, a) && constant_or_none(&b.background, b))
+            && a.stored.is_some() != b.stored.is_some()
+        {
             Path::Values // a scalar operand: no index was read
         } else {
             path
@@ -338,21 +389,34 @@ impl Plan {
         if core.len() <= 1 {
             return false;
         }
-        let Some(pattern) = [a, b].iter().filter_map(|s| s.stored.as_ref()).map(|s| &s.pattern).min_by_key(|p| p.value_dims().len()) else {
+        let Some(pattern) =
+            [a, b].iter().filter_map(|s| s.stored.as_ref()).map(|s| &s.pattern).min_by_key(|p| p.value_dims().len())
+        else {
             return true;
         };
-        let of_levels = (0..self.shape.len()).filter(|&x| full(x) && pattern.level_dims().iter().any(|d| d.axis == x)).count();
+        let of_levels =
+            (0..self.shape.len()).filter(|&x| full(x) && pattern.level_dims().iter().any(|d| d.axis == x)).count();
         of_levels > 1 || core.len() == self.shape.iter().product::<usize>()
     }
 
     /// The result as a strided tensor: free where an operand already is one of that size, else within budget.
     fn densify(&self, a: &Side2<'_>, b: &Side2<'_>, fill: &Strided) -> Result<(Tensor, Path)> {
-        let full = |s: &Side2<'_>| s.background.values().is_some_and(|v| v.unbroadcast().len() as u128 == self.shape.iter().map(|&n| n as u128).product());
+        let full = |s: &Side2<'_>| {
+            s.background
+                .values()
+                .is_some_and(|v| v.unbroadcast().len() as u128 == self.shape.iter().map(|&n| n as u128).product())
+        };
         if !full(a) && !full(b) {
             context::may_densify(self.op.name(), &self.shape, self.typing.out.size(), || {
                 let core = fill.unbroadcast().shape;
-                let of = |s: &Side2<'_>| s.background.values().map_or_else(|| "undefined".into(), |v| format!("{:?}", v.unbroadcast().shape));
-                format!("the fills {} and {} together give a fill of shape {core:?}, which varies along more than one sparse axis", of(a), of(b))
+                let of = |s: &Side2<'_>| {
+                    s.background.values().map_or_else(|| "undefined".into(), |v| format!("{:?}", v.unbroadcast().shape))
+                };
+                format!(
+                    "the fills {} and {} together give a fill of shape {core:?}, which varies along more than one sparse axis",
+                    of(a),
+                    of(b)
+                )
             })?;
         }
         let dense = |s: &Side2<'_>| -> Result<Strided> {
@@ -372,14 +436,22 @@ impl Plan {
     /// Brings two sparse operands to one level structure.
     fn alike<'s>(&self, x: &'s Sparse, y: &'s Sparse) -> Result<(Cow<'s, Sparse>, Cow<'s, Sparse>)> {
         let (from_x, from_y) = (x.pattern.spec(), y.pattern.spec());
-        let mut spec = if from_x == from_y || x.pattern.value_dims().len() <= y.pattern.value_dims().len() { from_x.clone() } else { from_y.clone() };
+        let mut spec = if from_x == from_y || x.pattern.value_dims().len() <= y.pattern.value_dims().len() {
+            from_x.clone()
+        } else {
+            from_y.clone()
+        };
         for kind in &mut spec.levels {
             if *kind == LevelKind::Singleton {
                 *kind = LevelKind::Sparse { rank: 1 };
             }
         }
         let to = |s: &'s Sparse, have: &LevelSpec| -> Result<Cow<'s, Sparse>> {
-            if *have == spec { Ok(Cow::Borrowed(s)) } else { convert::convert(self.op.name(), s, &spec).map(Cow::Owned) }
+            if *have == spec {
+                Ok(Cow::Borrowed(s))
+            } else {
+                convert::convert(self.op.name(), s, &spec).map(Cow::Owned)
+            }
         };
         Ok((to(x, &from_x)?, to(y, &from_y)?))
     }
@@ -403,7 +475,12 @@ fn selected(s: &Sparse, background: &Background, pattern: &Arc<Pattern>, select:
         Some(values) => Source::at(values, pattern),
         None => Source::Constant(Scalar::zero(s.dtype())), // never selected
     };
-    Source::Select { values: s.values.to_contiguous().into_owned(), row: s.pattern.block(), select, fallback: Box::new(fallback) }
+    Source::Select {
+        values: s.values.to_contiguous().into_owned(),
+        row: s.pattern.block(),
+        select,
+        fallback: Box::new(fallback),
+    }
 }
 
 /// Values and fill cast, pattern shared.
@@ -421,5 +498,10 @@ pub(crate) fn cast_sparse(s: &Sparse, dtype: DType) -> Sparse {
 
 /// Records a step for [`context::explain`].
 pub(crate) fn record(op: &'static str, path: Path, operands: &[&Tensor], result: &Tensor) {
-    context::record(|| Step { op, path, operands: operands.iter().map(|t| t.summary()).collect(), result: result.summary() });
+    context::record(|| Step {
+        op,
+        path,
+        operands: operands.iter().map(|t| t.summary()).collect(),
+        result: result.summary(),
+    });
 }

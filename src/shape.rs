@@ -36,7 +36,8 @@ impl Tensor {
                 let dims = s.pattern.dims.iter().map(|d| Dim { axis: to(d.axis), ..*d }).collect();
                 let pattern = Arc::new(Pattern { dims, ..(*s.pattern).clone() });
                 let fill = map_fill(&s.fill, |values| values.permute(&order));
-                Sparse { shape: order.iter().map(|&a| s.shape[a]).collect(), pattern, values: s.values.clone(), fill }.into()
+                Sparse { shape: order.iter().map(|&a| s.shape[a]).collect(), pattern, values: s.values.clone(), fill }
+                    .into()
             }
         };
         record("permute_dims", Path::Values, &[self], &out);
@@ -304,7 +305,10 @@ fn reshape_fill(values: &Strided, shape: &[usize]) -> Result<Fill> {
         return Ok(fill_of(&core.reshape(&small).broadcast(shape)));
     }
     context::may_densify("reshape", shape, values.dtype.size(), || {
-        format!("the array fill of shape {:?} is full along some of the axes that merge or split, and constant along others", core.shape)
+        format!(
+            "the array fill of shape {:?} is full along some of the axes that merge or split, and constant along others",
+            core.shape
+        )
     })?;
     Ok(fill_of(&values.reshape(shape)))
 }
@@ -319,7 +323,9 @@ fn broadcast_sparse(s: &Sparse, shape: &[usize]) -> Result<Sparse> {
         Background::Values(values) => fill_of(&values.broadcast(shape)),
     };
     let copies = (0..shape.len()).filter(|&a| repeats(a)).try_fold(1usize, |n, a| n.checked_mul(shape[a]));
-    let n = copies.and_then(|c| c.checked_mul(s.pattern.positions)).filter(|&n| crate::buffer::Buffer::is_possible(n.saturating_mul(24)));
+    let n = copies
+        .and_then(|c| c.checked_mul(s.pattern.positions))
+        .filter(|&n| crate::buffer::Buffer::is_possible(n.saturating_mul(24)));
     let (Some(copies), Some(n)) = (copies, n) else {
         let why = format!("{} stored elements repeated that often do not fit in memory", s.pattern.positions);
         return Err(error::shape("broadcast_to", &[&s.shape, shape], why));
@@ -330,7 +336,8 @@ fn broadcast_sparse(s: &Sparse, shape: &[usize]) -> Result<Sparse> {
     let mut order = Vec::with_capacity(n);
     let stored: Vec<Vec<u64>> = (0..words.len())
         .map(|w| {
-            let weight = |a: usize| if layout.fields[a].word == w && !repeats(a) { layout.fields[a].weight() } else { 0 };
+            let weight =
+                |a: usize| if layout.fields[a].word == w && !repeats(a) { layout.fields[a].weight() } else { 0 };
             s.pattern.linearize_all(&(lead..shape.len()).map(weight).collect::<Vec<_>>())
         })
         .collect();

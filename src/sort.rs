@@ -4,6 +4,7 @@ use openwork_ops::structure::keys::KeyLayout;
 use openwork_ops::structure::{Index, IndexSlice, IndexVec, sort};
 use openwork_ops::with_index;
 
+use crate::buffer::zeroed_vec;
 use crate::parallel;
 
 /// Keys in ascending order, and where each stood before; equal keys keep their order.
@@ -36,31 +37,34 @@ fn narrowest(order: Vec<u64>) -> IndexVec {
 }
 
 fn sort_word(keys: Vec<u64>, bits: u32) -> (Vec<u64>, IndexVec) {
-    let Some(mut parts) = sort::partition(&keys, bits) else {
+    let n = keys.len();
+    let Some(plan) = sort::Plan::new(n, bits) else {
         let order = sort::sort_pairs(&keys);
         let sorted = order.iter().map(|&i| keys[i as usize]).collect();
         return (sorted, narrowest(order));
     };
+    let mut packed = zeroed_vec::<u64>(n);
+    let offsets = sort::partition(&keys, plan, &mut packed);
     drop(keys);
-    let (index_bits, key_bits) = (parts.index_bits, parts.key_bits);
-    let ends = &parts.offsets[1..];
-    let groups = group_ends(ends);
+    let groups = group_ends(&offsets[1..]);
     // Several buckets make one piece of work.
-    let group_start = |g: usize| if g == 0 { 0 } else { groups[g - 1].1 };
-    let group_sizes: Vec<usize> = groups.iter().map(|g| g.0).collect();
-    parallel::for_pieces_mut(&mut parts.packed, &group_sizes, &|g, piece| {
+    let first_of = |g: usize| if g == 0 { 0 } else { groups[g - 1].1 };
+    let ends: Vec<usize> = groups.iter().map(|g| g.0).collect();
+    let buckets = |g: usize, piece: &mut [u64], f: &mut dyn FnMut(usize, &mut [u64])| {
         let mut rest = piece;
-        for b in group_start(g)..groups[g].1 {
-            let (bucket, tail) = rest.split_at_mut(parts.offsets[b + 1] - parts.offsets[b]);
-            sort::sort_bucket(bucket, index_bits, key_bits);
+        for b in first_of(g)..groups[g].1 {
+            let (bucket, tail) = rest.split_at_mut(offsets[b + 1] - offsets[b]);
+            f(b, bucket);
             rest = tail;
         }
+    };
+    parallel::for_pieces_mut(&mut packed, &ends, &|g, piece| {
+        let mut scratch = Vec::new();
+        buckets(g, piece, &mut |_, bucket| sort::sort_bucket(bucket, plan, &mut scratch));
     });
-    let mask = (1u64 << index_bits) - 1;
-    let n = parts.packed.len();
+    let mask = (1u64 << plan.index_bits) - 1;
     let order = if n < 1 << 31 {
-        let mut order = vec![0u32; n];
-        let packed = &parts.packed;
+        let mut order = zeroed_vec::<u32>(n);
         parallel::for_chunks_mut(&mut order, 1, parallel::GRAIN, &|start, out| {
             for (o, &v) in out.iter_mut().zip(&packed[start..]) {
                 *o = (v & mask) as u32;
@@ -68,17 +72,16 @@ fn sort_word(keys: Vec<u64>, bits: u32) -> (Vec<u64>, IndexVec) {
         });
         IndexVec::U32(order)
     } else {
-        IndexVec::U64(parts.packed.iter().map(|v| v & mask).collect())
+        IndexVec::U64(packed.iter().map(|v| v & mask).collect())
     };
-    let mut start = 0;
-    for (b, &end) in ends.iter().enumerate() {
-        let lead = if key_bits == 64 { 0 } else { (b as u64) << key_bits };
-        for v in &mut parts.packed[start..end] {
-            *v = lead | v.checked_shr(index_bits).unwrap_or(0);
-        }
-        start = end;
-    }
-    (parts.packed, order)
+    // What is left of each word, with its bucket in front, is the key again.
+    parallel::for_pieces_mut(&mut packed, &ends, &|g, piece| {
+        buckets(g, piece, &mut |b, bucket| {
+            let lead = (b as u64).checked_shl(plan.key_bits).unwrap_or(0);
+            bucket.iter_mut().for_each(|v| *v = lead | v.checked_shr(plan.index_bits).unwrap_or(0));
+        });
+    });
+    (packed, order)
 }
 
 /// Groups consecutive buckets into pieces of a worthwhile size: (end element, end bucket) of each.
@@ -93,18 +96,32 @@ fn group_ends(ends: &[usize]) -> Vec<(usize, usize)> {
     groups
 }
 
-/// The positions at which a new key begins, in sorted keys.
-pub(crate) fn heads(words: &[Vec<u64>]) -> Vec<usize> {
+/// Where runs of equal keys begin in sorted keys, and the end of the last: one more entry than there are runs.
+pub(crate) fn runs(words: &[Vec<u64>]) -> Vec<usize> {
     let n = words.first().map_or(0, Vec::len);
-    match words {
-        [only] => (0..n).filter(|&i| i == 0 || only[i] != only[i - 1]).collect(),
-        _ => (0..n).filter(|&i| i == 0 || words.iter().any(|w| w[i] != w[i - 1])).collect(),
+    let new = |i: usize| match words {
+        [only] => only[i] != only[i - 1],
+        _ => words.iter().any(|w| w[i] != w[i - 1]),
+    };
+    let mut out = zeroed_vec::<usize>(n + 1);
+    // The first key begins; after that, write always and advance where one begins.
+    let mut count = usize::from(n > 0);
+    for i in 1..n {
+        out[count] = i;
+        count += usize::from(new(i));
     }
+    out[count] = n;
+    out.truncate(count + 1);
+    out
 }
 
 /// The entries of an array at given places.
 pub(crate) fn pick(values: &[u64], places: &[usize]) -> Vec<u64> {
-    places.iter().map(|&i| values[i]).collect()
+    let mut out = zeroed_vec::<u64>(places.len());
+    for (o, &i) in out.iter_mut().zip(places) {
+        *o = values[i];
+    }
+    out
 }
 
 /// Rows `order[i]` of a byte array, gathered in parallel.

@@ -47,7 +47,10 @@ impl Tensor {
     pub fn to_dense(&self) -> Result<Tensor> {
         let Some(s) = self.sparse() else { return Ok(self.clone()) };
         let Background::Values(values) = s.background() else {
-            return Err(error::absent("to_dense", "the fill is undefined: give absent elements a value with to_dense_with(value)"));
+            return Err(error::absent(
+                "to_dense",
+                "the fill is undefined: give absent elements a value with to_dense_with(value)",
+            ));
         };
         let out = Tensor::from_strided(convert::to_strided("to_dense", s, &values)?);
         record("to_dense", Path::Densified, &[self], &out);
@@ -158,9 +161,19 @@ impl Tensor {
         match &self.storage {
             Storage::Strided(s) => Ok(Tensor::from_strided(Strided::constant(Scalar::Bool(true), &s.shape))),
             Storage::Sparse(s) => {
-                let s = if s.pattern.is_unique() { Cow::Borrowed(&**s) } else { Cow::Owned(convert::coalesce("is_stored", s, ReduceOp::Sum)?) };
+                let s = if s.pattern.is_unique() {
+                    Cow::Borrowed(&**s)
+                } else {
+                    Cow::Owned(convert::coalesce("is_stored", s, ReduceOp::Sum)?)
+                };
                 let values = Strided::constant(Scalar::Bool(true), &s.values.shape);
-                Ok(Sparse { shape: s.shape.clone(), pattern: s.pattern.clone(), values, fill: Scalar::Bool(false).into() }.into())
+                Ok(Sparse {
+                    shape: s.shape.clone(),
+                    pattern: s.pattern.clone(),
+                    values,
+                    fill: Scalar::Bool(false).into(),
+                }
+                .into())
             }
         }
     }
@@ -178,7 +191,10 @@ impl Tensor {
             if s.fill.is_undefined() && new.is_undefined() {
                 return Ok(self.clone());
             }
-            return Err(error::absent("with_fill", "an undefined fill has no value to keep; replace_fill(v) changes the meaning"));
+            return Err(error::absent(
+                "with_fill",
+                "an undefined fill has no value to keep; replace_fill(v) changes the meaning",
+            ));
         };
         if same(&old, &wanted) {
             return Ok(Sparse { fill: new, ..s.clone() }.into());
@@ -197,9 +213,16 @@ impl Tensor {
     /// If the fill does not fit shape and dtype, or the tensor is strided and has no unstored element.
     pub fn replace_fill(&self, fill: impl Into<Fill>) -> Result<Tensor> {
         let Some(s) = self.sparse() else {
-            return Err(error::layout("replace_fill", "a strided tensor has no unstored element; convert with to_sparse first"));
+            return Err(error::layout(
+                "replace_fill",
+                "a strided tensor has no unstored element; convert with to_sparse first",
+            ));
         };
-        let s = if s.pattern.is_unique() { Cow::Borrowed(s) } else { Cow::Owned(convert::coalesce("replace_fill", s, ReduceOp::Sum)?) };
+        let s = if s.pattern.is_unique() {
+            Cow::Borrowed(s)
+        } else {
+            Cow::Owned(convert::coalesce("replace_fill", s, ReduceOp::Sum)?)
+        };
         let fill = fill::check("replace_fill", fill.into(), &s.shape, s.dtype())?;
         Ok(Sparse { fill, ..s.into_owned() }.into())
     }
@@ -216,7 +239,11 @@ impl Tensor {
         match &self.storage {
             Storage::Strided(s) => Ok(Tensor::from_strided(s.cast(dtype))),
             Storage::Sparse(s) => {
-                let s = if s.pattern.is_unique() { Cow::Borrowed(&**s) } else { Cow::Owned(convert::coalesce("cast", s, ReduceOp::Sum)?) };
+                let s = if s.pattern.is_unique() {
+                    Cow::Borrowed(&**s)
+                } else {
+                    Cow::Owned(convert::coalesce("cast", s, ReduceOp::Sum)?)
+                };
                 Ok(cast_sparse(&s, dtype).into())
             }
         }

@@ -140,7 +140,11 @@ impl Strided {
     }
 
     pub(crate) fn permute(&self, axes: &[usize]) -> Strided {
-        Strided { shape: axes.iter().map(|&a| self.shape[a]).collect(), strides: axes.iter().map(|&a| self.strides[a]).collect(), ..self.clone() }
+        Strided {
+            shape: axes.iter().map(|&a| self.shape[a]).collect(),
+            strides: axes.iter().map(|&a| self.strides[a]).collect(),
+            ..self.clone()
+        }
     }
 
     /// Broadcasts to a shape that is known to be compatible (trailing axes aligned).
@@ -162,16 +166,6 @@ impl Strided {
         out
     }
 
-    /// Splits an axis into (quotient, remainder) by a block size that divides it.
-    pub(crate) fn split_axis(&self, axis: usize, block: usize) -> Strided {
-        let mut out = self.clone();
-        out.shape[axis] /= block;
-        out.strides[axis] *= block as isize;
-        out.shape.insert(axis + 1, block);
-        out.strides.insert(axis + 1, self.strides[axis]);
-        out
-    }
-
     /// Another shape of as many elements: a view where strides allow it, else a copy.
     pub(crate) fn reshape(&self, shape: &[usize]) -> Strided {
         if let Some(strides) = self.view_strides(shape) {
@@ -186,7 +180,8 @@ impl Strided {
         if self.is_contiguous() {
             return Some(c_strides(shape));
         }
-        let old: Vec<(usize, isize)> = self.shape.iter().copied().zip(self.strides.iter().copied()).filter(|&(n, _)| n != 1).collect();
+        let old: Vec<(usize, isize)> =
+            self.shape.iter().copied().zip(self.strides.iter().copied()).filter(|&(n, _)| n != 1).collect();
         let mut strides = vec![0isize; shape.len()];
         let (mut i, mut j) = (0, 0);
         while i < old.len() {
@@ -318,7 +313,6 @@ mod tests {
         assert_eq!(elements(&x.permute(&[1, 0]).reshape(&[2, 3])), [0, 3, 1, 4, 2, 5]);
         assert_eq!(elements(&x.narrow(1, 1..3)), [1, 2, 4, 5]);
         assert_eq!(elements(&x.narrow(0, 1..2).broadcast(&[2, 3])), [3, 4, 5, 3, 4, 5]);
-        assert_eq!(elements(&iota(&[4, 2]).split_axis(0, 2).permute(&[1, 0, 2])), [0, 1, 4, 5, 2, 3, 6, 7]);
         assert_eq!(elements(&iota(&[]).broadcast(&[2])), [0, 0]);
     }
 

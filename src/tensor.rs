@@ -142,7 +142,9 @@ impl Tensor {
         };
         match sparse.background() {
             Background::Values(values) => Ok(Tensor::from_strided(values)),
-            Background::Undefined => Err(error::absent("fill_value", "the fill is undefined: unstored elements have no value")),
+            Background::Undefined => {
+                Err(error::absent("fill_value", "the fill is undefined: unstored elements have no value"))
+            }
         }
     }
 
@@ -190,7 +192,9 @@ impl Tensor {
             Storage::Strided(s) => return vec![info("values".into(), s.dtype, s.unbroadcast().len())],
             Storage::Sparse(s) => (s, s.dtype()),
         };
-        let index = |name: String, array: &Indices| info(name, if array.is_wide() { DType::U64 } else { DType::U32 }, array.len());
+        let index = |name: String, array: &Indices| {
+            info(name, if array.is_wide() { DType::U64 } else { DType::U32 }, array.len())
+        };
         let mut out = Vec::new();
         for (level, first) in sparse.pattern.levels.iter().zip(sparse.pattern.first_dims()) {
             match level {
@@ -234,9 +238,15 @@ impl Tensor {
             Storage::Sparse(s) => &s.values,
         };
         if values.dtype != T::DTYPE {
-            return Err(error::dtype("values", &[values.dtype, T::DTYPE], "the slice asked for has another element type; cast first"));
+            return Err(error::dtype(
+                "values",
+                &[values.dtype, T::DTYPE],
+                "the slice asked for has another element type; cast first",
+            ));
         }
-        values.typed().ok_or_else(|| error::layout("values", "the values do not lie in order without gaps; use to_contiguous() first"))
+        values.typed().ok_or_else(|| {
+            error::layout("values", "the values do not lie in order without gaps; use to_contiguous() first")
+        })
     }
 
     /// The same tensor with its values (not its indices) in order without gaps.

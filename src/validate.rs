@@ -20,7 +20,9 @@ pub(crate) fn pattern(op: &'static str, mut p: Pattern) -> Result<Pattern> {
         let sizes: Vec<usize> = p.dims[dim..dim + rank].iter().map(|d| d.size).collect();
         match level {
             Level::Dense => {
-                parents = parents.checked_mul(sizes[0]).ok_or_else(|| error::layout(op, format!("level {l}: dense levels exceed 2^64 positions")))?;
+                parents = parents
+                    .checked_mul(sizes[0])
+                    .ok_or_else(|| error::layout(op, format!("level {l}: dense levels exceed 2^64 positions")))?;
             }
             Level::Singleton { indices } => {
                 length(op, &format!("indices_{dim}"), indices, parents, "one per parent")?;
@@ -30,16 +32,32 @@ pub(crate) fn pattern(op: &'static str, mut p: Pattern) -> Result<Pattern> {
                 let count = match pointers {
                     Some(ptr) => check_pointers(op, dim, ptr, parents)?,
                     None if parents != 1 || l > 0 => {
-                        return Err(error::invalid(op, format!("pointers_to_{dim}"), format!("missing: level {l} has {parents} parents")));
+                        return Err(error::invalid(
+                            op,
+                            format!("pointers_to_{dim}"),
+                            format!("missing: level {l} has {parents} parents"),
+                        ));
                     }
                     None => match indices.first() {
                         Some(first) => first.len(),
-                        None => return Err(error::invalid(op, format!("pointers_to_{dim}"), "a level of rank 0 needs pointers")),
+                        None => {
+                            return Err(error::invalid(
+                                op,
+                                format!("pointers_to_{dim}"),
+                                "a level of rank 0 needs pointers",
+                            ));
+                        }
                     },
                 };
                 for (i, array) in indices.iter().enumerate() {
                     let name = format!("indices_{}", dim + i);
-                    length(op, &name, array, count, "as many as the pointers say, and as every array of the level has")?;
+                    length(
+                        op,
+                        &name,
+                        array,
+                        count,
+                        "as many as the pointers say, and as every array of the level has",
+                    )?;
                     in_range(op, &name, array, sizes[i])?;
                 }
                 parents = count;
@@ -54,10 +72,17 @@ pub(crate) fn pattern(op: &'static str, mut p: Pattern) -> Result<Pattern> {
         let is_unique = match order {
             Order::Strict => true,
             Order::Repeats => false,
-            Order::Unsorted => distinct(&p, l),
+            // Not claimed: duplicates are assumed, which costs less than looking.
+            Order::Unsorted => unique && distinct(&p, l),
         };
         if let Level::Sparse { ordered: o, unique: u, .. } = &mut p.levels[l] {
-            let place = |what: &str| error::invalid(op, "levels", format!("level {l}: coordinates {what}; sort and sum them first, or give them as unordered COO"));
+            let place = |what: &str| {
+                error::invalid(
+                    op,
+                    "levels",
+                    format!("level {l}: coordinates {what}; sort and sum them first, or give them as unordered COO"),
+                )
+            };
             if ordered && order == Order::Unsorted {
                 return Err(place("are claimed to rise within each segment, but do not"));
             }
@@ -90,7 +115,9 @@ fn level_positions(levels: &[Level], dims: &[crate::pattern::Dim]) -> usize {
         match level {
             Level::Dense => n *= dims[dim].size,
             Level::Singleton { .. } => {}
-            Level::Sparse { pointers: Some(p), .. } => n = p.len().checked_sub(1).map_or(0, |last| p.get(last) - p.get(0)),
+            Level::Sparse { pointers: Some(p), .. } => {
+                n = p.len().checked_sub(1).map_or(0, |last| p.get(last) - p.get(0))
+            }
             Level::Sparse { indices, .. } => n = indices.first().map_or(0, Indices::len),
         }
         dim += level.kind().rank();
@@ -101,7 +128,9 @@ fn level_positions(levels: &[Level], dims: &[crate::pattern::Dim]) -> usize {
 /// How tuples down to level `l` are ordered within their segments (upper levels have been checked).
 fn order_to(p: &Pattern, l: usize) -> Order {
     match &p.levels[l] {
-        Level::Sparse { pointers, indices, .. } if indices.len() == 1 => order_of_segments(pointers.as_ref(), &indices[0]),
+        Level::Sparse { pointers, indices, .. } if indices.len() == 1 => {
+            order_of_segments(pointers.as_ref(), &indices[0])
+        }
         Level::Sparse { .. } => {
             let p = prefix(p, l);
             if p.levels[..l].iter().all(Level::is_ordered) { p.order() } else { Order::Unsorted }
@@ -158,7 +187,9 @@ fn in_range(op: &'static str, name: &str, array: &Indices, size: usize) -> Resul
     });
     match bad {
         None => Ok(()),
-        Some((at, value)) => Err(error::invalid(op, name, format!("entry {at} is {value}, out of range for an axis of size {size}"))),
+        Some((at, value)) => {
+            Err(error::invalid(op, name, format!("entry {at} is {value}, out of range for an axis of size {size}")))
+        }
     }
 }
 
@@ -169,7 +200,11 @@ fn check_pointers(op: &'static str, dim: usize, pointers: &Indices, parents: usi
     length(op, &name, pointers, wanted, "one more than there are parents")?;
     let falls = with_index!(pointers.as_slice(), p => p.windows(2).position(|w| w[0] > w[1]).map(|i| (i, p[i] as u64, p[i + 1] as u64)));
     if let Some((i, a, b)) = falls {
-        return Err(error::invalid(op, name, format!("entries {i} and {} are {a} and {b}: pointers must not fall", i + 1)));
+        return Err(error::invalid(
+            op,
+            name,
+            format!("entries {i} and {} are {a} and {b}: pointers must not fall", i + 1),
+        ));
     }
     Ok(pointers.get(parents) - pointers.get(0))
 }

@@ -27,148 +27,37 @@ const SQUARES: &[&str] = &["lap100:f64", "uni4:f64"];
 
 /// Every operation that can be measured.
 pub const OPS: &[Op] = &[
-    Op {
-        name: "coo2csr",
-        cases: MATRICES,
-        prepare: coo2csr,
-    },
-    Op {
-        name: "transpose",
-        cases: MATRICES,
-        prepare: |w| unary(w, |a| a.to_layout(Layout::Csc)),
-    },
-    Op {
-        name: "csr2dense",
-        cases: WEIGHTS,
-        prepare: |w| unary(w, Tensor::to_dense),
-    },
-    Op {
-        name: "dense2csr",
-        cases: WEIGHTS,
-        prepare: dense2csr,
-    },
+    Op { name: "coo2csr", cases: MATRICES, prepare: coo2csr },
+    Op { name: "transpose", cases: MATRICES, prepare: |w| unary(w, |a| a.to_layout(Layout::Csc)) },
+    Op { name: "csr2dense", cases: WEIGHTS, prepare: |w| unary(w, Tensor::to_dense) },
+    Op { name: "dense2csr", cases: WEIGHTS, prepare: dense2csr },
     Op {
         name: "spmv",
-        cases: &[
-            "rmat20:f64",
-            "lap100:f64",
-            "uni3:f64",
-            "reco:f64",
-            "rmat20:f32",
-            "lap100:f32",
-        ],
+        cases: &["rmat20:f64", "lap100:f64", "uni3:f64", "reco:f64", "rmat20:f32", "lap100:f32"],
         prepare: spmv,
     },
-    Op {
-        name: "spmv_t",
-        cases: REDUCED,
-        prepare: spmv_t,
-    },
-    Op {
-        name: "spmm32",
-        cases: &["rmat20:f64", "lap100:f64", "uni3:f64"],
-        prepare: |w| spmm(w, 32),
-    },
-    Op {
-        name: "spmm128",
-        cases: &["lap100:f64", "uni4:f64", "nn90:f32"],
-        prepare: |w| spmm(w, 128),
-    },
-    Op {
-        name: "spmm512",
-        cases: &["uni4:f64"],
-        prepare: |w| spmm(w, 512),
-    },
-    Op {
-        name: "dspmm32",
-        cases: &["uni3:f64"],
-        prepare: |w| dspmm(w, 32),
-    },
-    Op {
-        name: "dspmm128",
-        cases: WEIGHTS,
-        prepare: |w| dspmm(w, 128),
-    },
-    Op {
-        name: "spgemm_aa",
-        cases: SQUARES,
-        prepare: |w| unary(w, |a| a.matmul(a)),
-    },
-    Op {
-        name: "spgemm_aat",
-        cases: &["uni4:f64"],
-        prepare: |w| unary(w, |a| a.matmul(&a.permute_dims(&[1, 0])?)),
-    },
-    Op {
-        name: "add",
-        cases: PAIRS,
-        prepare: |w| binary(w.csr()?, w.second()?.csr()?, |a, b| a.add(b)),
-    },
-    Op {
-        name: "mul",
-        cases: PAIRS,
-        prepare: |w| binary(w.csr()?, w.second()?.csr()?, |a, b| a.mul(b)),
-    },
-    Op {
-        name: "add_coo",
-        cases: &["uni3:f64"],
-        prepare: |w| binary(w.coo()?, w.second()?.coo()?, |a, b| a.add(b)),
-    },
-    Op {
-        name: "bcast_row",
-        cases: RMAT,
-        prepare: bcast_row,
-    },
-    Op {
-        name: "bcast_col",
-        cases: RMAT,
-        prepare: bcast_col,
-    },
-    Op {
-        name: "sin",
-        cases: RMAT,
-        prepare: |w| unary(w, Tensor::sin),
-    },
-    Op {
-        name: "relu",
-        cases: RMAT,
-        prepare: |w| unary(w, Tensor::relu),
-    },
-    Op {
-        name: "sum0",
-        cases: REDUCED,
-        prepare: |w| unary(w, |a| a.sum(Some(&[0]), false)),
-    },
-    Op {
-        name: "sum1",
-        cases: REDUCED,
-        prepare: |w| unary(w, |a| a.sum(Some(&[1]), false)),
-    },
-    Op {
-        name: "sumall",
-        cases: REDUCED,
-        prepare: |w| unary(w, |a| a.sum(None, false)),
-    },
-    Op {
-        name: "max0",
-        cases: REDUCED,
-        prepare: |w| unary(w, |a| a.max(Some(&[0]), false)),
-    },
-    Op {
-        name: "max1",
-        cases: REDUCED,
-        prepare: |w| unary(w, |a| a.max(Some(&[1]), false)),
-    },
-    Op {
-        name: "maxall",
-        cases: REDUCED,
-        prepare: |w| unary(w, |a| a.max(None, false)),
-    },
-    Op {
-        name: "mtx_read",
-        cases: &["uni4:f64", "lap100:f64"],
-        prepare: mtx_read,
-    },
+    Op { name: "spmv_t", cases: REDUCED, prepare: spmv_t },
+    Op { name: "spmm32", cases: &["rmat20:f64", "lap100:f64", "uni3:f64"], prepare: |w| spmm(w, 32) },
+    Op { name: "spmm128", cases: &["lap100:f64", "uni4:f64", "nn90:f32"], prepare: |w| spmm(w, 128) },
+    Op { name: "spmm512", cases: &["uni4:f64"], prepare: |w| spmm(w, 512) },
+    Op { name: "dspmm32", cases: &["uni3:f64"], prepare: |w| dspmm(w, 32) },
+    Op { name: "dspmm128", cases: WEIGHTS, prepare: |w| dspmm(w, 128) },
+    Op { name: "spgemm_aa", cases: SQUARES, prepare: |w| unary(w, |a| a.matmul(a)) },
+    Op { name: "spgemm_aat", cases: &["uni4:f64"], prepare: |w| unary(w, |a| a.matmul(&a.permute_dims(&[1, 0])?)) },
+    Op { name: "add", cases: PAIRS, prepare: |w| binary(w.csr()?, w.second()?.csr()?, |a, b| a.add(b)) },
+    Op { name: "mul", cases: PAIRS, prepare: |w| binary(w.csr()?, w.second()?.csr()?, |a, b| a.mul(b)) },
+    Op { name: "add_coo", cases: &["uni3:f64"], prepare: |w| binary(w.coo()?, w.second()?.coo()?, |a, b| a.add(b)) },
+    Op { name: "bcast_row", cases: RMAT, prepare: bcast_row },
+    Op { name: "bcast_col", cases: RMAT, prepare: bcast_col },
+    Op { name: "sin", cases: RMAT, prepare: |w| unary(w, Tensor::sin) },
+    Op { name: "relu", cases: RMAT, prepare: |w| unary(w, Tensor::relu) },
+    Op { name: "sum0", cases: REDUCED, prepare: |w| unary(w, |a| a.sum(Some(&[0]), false)) },
+    Op { name: "sum1", cases: REDUCED, prepare: |w| unary(w, |a| a.sum(Some(&[1]), false)) },
+    Op { name: "sumall", cases: REDUCED, prepare: |w| unary(w, |a| a.sum(None, false)) },
+    Op { name: "max0", cases: REDUCED, prepare: |w| unary(w, |a| a.max(Some(&[0]), false)) },
+    Op { name: "max1", cases: REDUCED, prepare: |w| unary(w, |a| a.max(Some(&[1]), false)) },
+    Op { name: "maxall", cases: REDUCED, prepare: |w| unary(w, |a| a.max(None, false)) },
+    Op { name: "mtx_read", cases: &["uni4:f64", "lap100:f64"], prepare: mtx_read },
 ];
 
 /// The operation called `name`.
@@ -182,11 +71,7 @@ fn unary(w: &Workload, op: fn(&Tensor) -> openwork::Result<Tensor>) -> Outcome<R
     Ok(Box::new(move || op(&a)))
 }
 
-fn binary(
-    a: Tensor,
-    b: Tensor,
-    op: fn(&Tensor, &Tensor) -> openwork::Result<Tensor>,
-) -> Outcome<Run> {
+fn binary(a: Tensor, b: Tensor, op: fn(&Tensor, &Tensor) -> openwork::Result<Tensor>) -> Outcome<Run> {
     Ok(Box::new(move || op(&a, &b)))
 }
 
@@ -205,11 +90,7 @@ fn spmv(w: &Workload) -> Outcome<Run> {
 }
 
 fn spmv_t(w: &Workload) -> Outcome<Run> {
-    binary(
-        w.csr()?.permute_dims(&[1, 0])?,
-        w.vector(w.shape()?[0])?,
-        Tensor::matmul,
-    )
+    binary(w.csr()?.permute_dims(&[1, 0])?, w.vector(w.shape()?[0])?, Tensor::matmul)
 }
 
 fn spmm(w: &Workload, columns: usize) -> Outcome<Run> {
@@ -222,18 +103,12 @@ fn dspmm(w: &Workload, rows: usize) -> Outcome<Run> {
 
 fn bcast_row(w: &Workload) -> Outcome<Run> {
     let columns = w.shape()?[1];
-    binary(
-        w.csr()?,
-        w.vector(columns)?.reshape(&[1, columns])?,
-        |a, v| a.mul(v),
-    )
+    binary(w.csr()?, w.vector(columns)?.reshape(&[1, columns])?, |a, v| a.mul(v))
 }
 
 fn bcast_col(w: &Workload) -> Outcome<Run> {
     let rows = w.shape()?[0];
-    binary(w.csr()?, w.vector(rows)?.reshape(&[rows, 1])?, |a, v| {
-        a.mul(v)
-    })
+    binary(w.csr()?, w.vector(rows)?.reshape(&[rows, 1])?, |a, v| a.mul(v))
 }
 
 fn mtx_read(w: &Workload) -> Outcome<Run> {

@@ -26,7 +26,8 @@ use workload::{Precision, Workload};
 /// The result of anything that can fail here.
 pub type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-const USAGE: &str = "usage: standard --case OPERATION:WORKLOAD:DTYPE [--threads N] [--data DIR] [--samples N] [--tag TEXT]
+const USAGE: &str =
+    "usage: standard --case OPERATION:WORKLOAD:DTYPE [--threads N] [--data DIR] [--samples N] [--tag TEXT]
        standard --list";
 
 fn main() -> ExitCode {
@@ -78,10 +79,7 @@ impl Request {
             if flag == "--list" {
                 return Ok(None);
             }
-            let mut value = || {
-                args.next()
-                    .ok_or_else(|| format!("{flag} needs a value\n{USAGE}"))
-            };
+            let mut value = || args.next().ok_or_else(|| format!("{flag} needs a value\n{USAGE}"));
             match flag.as_str() {
                 "--case" => case = Some(value()?),
                 "--threads" => threads = value()?.parse()?,
@@ -144,9 +142,5 @@ fn checksum(result: &Tensor) -> Outcome<f64> {
 
 /// A number as JSON can hold it.
 fn number(x: f64) -> String {
-    if x.is_finite() {
-        format!("{x:?}")
-    } else {
-        "null".to_owned()
-    }
+    if x.is_finite() { format!("{x:?}") } else { "null".to_owned() }
 }

@@ -56,11 +56,8 @@ pub fn measure(run: &mut Run, threads: usize, samples: usize) -> Outcome<Measure
     let first = start.elapsed();
     let peak = memory_kb("VmHWM")?.saturating_sub(before);
 
-    let repeats = if first < SHORT {
-        ((SAMPLE / first.as_secs_f64().max(1e-7)) as usize).clamp(1, MOST_REPEATS)
-    } else {
-        1
-    };
+    let repeats =
+        if first < SHORT { ((SAMPLE / first.as_secs_f64().max(1e-7)) as usize).clamp(1, MOST_REPEATS) } else { 1 };
     let (mut times, mut total, mut cpu, mut foreign) = (Vec::new(), Duration::ZERO, 0.0, 0.0);
     while times.len() < samples && (total < BUDGET || (times.len() < 2 && first < AFFORDABLE)) {
         let (machine, own, start) = (machine_seconds()?, own_seconds()?, Instant::now());
@@ -93,18 +90,13 @@ pub fn measure(run: &mut Run, threads: usize, samples: usize) -> Outcome<Measure
 
 /// Waits a moment for other programs to calm down; measures anyway when they do not.
 fn wait_for_quiet(threads: usize) -> Outcome<()> {
-    let (limit, enough) = if threads > 1 {
-        (3.0, 0.35)
-    } else {
-        (0.6, 1.15)
-    };
+    let (limit, enough) = if threads > 1 { (3.0, 0.35) } else { (0.6, 1.15) };
     let begin = Instant::now();
     loop {
         let (machine, own, start) = (machine_seconds()?, own_seconds()?, Instant::now());
         std::thread::sleep(Duration::from_millis(60));
         let foreign = (machine_seconds()? - machine) - (own_seconds()? - own);
-        if foreign / start.elapsed().as_secs_f64() < enough || begin.elapsed().as_secs_f64() > limit
-        {
+        if foreign / start.elapsed().as_secs_f64() < enough || begin.elapsed().as_secs_f64() > limit {
             return Ok(());
         }
     }
@@ -114,14 +106,9 @@ fn wait_for_quiet(threads: usize) -> Outcome<()> {
 fn machine_seconds() -> Outcome<f64> {
     let text = fs::read_to_string("/proc/stat")?;
     let line = text.lines().next().ok_or("/proc/stat is empty")?;
-    let ticks = line
-        .split_whitespace()
-        .skip(1)
-        .map(str::parse)
-        .collect::<Result<Vec<u64>, _>>()?;
+    let ticks = line.split_whitespace().skip(1).map(str::parse).collect::<Result<Vec<u64>, _>>()?;
     let (idle, waiting) = (ticks.get(3), ticks.get(4));
-    let resting = idle.ok_or("/proc/stat has no idle time")?
-        + waiting.ok_or("/proc/stat has no wait time")?;
+    let resting = idle.ok_or("/proc/stat has no idle time")? + waiting.ok_or("/proc/stat has no wait time")?;
     Ok((ticks.iter().sum::<u64>() - resting) as f64 / TICKS_PER_SECOND)
 }
 
@@ -138,13 +125,8 @@ fn own_seconds() -> Outcome<f64> {
 
 fn memory_kb(key: &str) -> Outcome<u64> {
     let text = fs::read_to_string("/proc/self/status")?;
-    let line = text
-        .lines()
-        .find(|line| line.starts_with(key))
-        .ok_or_else(|| format!("/proc/self/status has no {key}"))?;
-    let number = line
-        .split_whitespace()
-        .nth(1)
-        .ok_or_else(|| format!("/proc/self/status has no number for {key}"))?;
+    let line =
+        text.lines().find(|line| line.starts_with(key)).ok_or_else(|| format!("/proc/self/status has no {key}"))?;
+    let number = line.split_whitespace().nth(1).ok_or_else(|| format!("/proc/self/status has no number for {key}"))?;
     Ok(number.parse()?)
 }

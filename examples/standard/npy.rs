@@ -40,22 +40,15 @@ impl Npy {
         // starts, and nothing rewrites or truncates them while it runs.
         let map = unsafe { Mmap::map(&file) }.map_err(|e| named(&e))?;
         let header = Header::parse(&map).map_err(|e| named(&e))?;
-        let announced = header
-            .bytes()
-            .ok_or_else(|| named(&"the shape's product overflows"))?;
+        let announced = header.bytes().ok_or_else(|| named(&"the shape's product overflows"))?;
         let present = map.len() - header.data_start;
         if announced != present {
             let shape = &header.shape;
-            return Err(named(&format!(
-                "shape {shape:?} needs {announced} bytes of data, the file has {present}"
-            ))
-            .into());
+            return Err(
+                named(&format!("shape {shape:?} needs {announced} bytes of data, the file has {present}")).into()
+            );
         }
-        Ok(Npy {
-            path: path.to_owned(),
-            map,
-            header,
-        })
+        Ok(Npy { path: path.to_owned(), map, header })
     }
 
     /// The `descr` of the elements, such as `<f8`.
@@ -75,12 +68,9 @@ impl Npy {
             return Err(format!("{path}: little-endian data on a big-endian machine").into());
         }
         if T::DESCR != self.header.descr {
-            return Err(
-                format!("{path}: holds {}, expected {}", self.header.descr, T::DESCR).into(),
-            );
+            return Err(format!("{path}: holds {}, expected {}", self.header.descr, T::DESCR).into());
         }
-        bytemuck::try_cast_slice(&self.map[self.header.data_start..])
-            .map_err(|e| format!("{path}: {e}").into())
+        bytemuck::try_cast_slice(&self.map[self.header.data_start..]).map_err(|e| format!("{path}: {e}").into())
     }
 }
 
@@ -98,39 +88,26 @@ impl Header {
         let (&[major, minor], rest) = rest.split_first_chunk().ok_or("cut off in the version")?;
         let (length, rest) = match (major, minor) {
             (1, 0) => {
-                let (length, rest) = rest
-                    .split_first_chunk()
-                    .ok_or("cut off in the header's length")?;
+                let (length, rest) = rest.split_first_chunk().ok_or("cut off in the header's length")?;
                 (usize::from(u16::from_le_bytes(*length)), rest)
             }
             (2, 0) => {
-                let (length, rest) = rest
-                    .split_first_chunk()
-                    .ok_or("cut off in the header's length")?;
+                let (length, rest) = rest.split_first_chunk().ok_or("cut off in the header's length")?;
                 (usize::try_from(u32::from_le_bytes(*length))?, rest)
             }
             _ => {
-                return Err(format!(
-                    "format version {major}.{minor} is not supported, only 1.0 and 2.0 are"
-                )
-                .into());
+                return Err(format!("format version {major}.{minor} is not supported, only 1.0 and 2.0 are").into());
             }
         };
         let text = rest.get(..length).ok_or("cut off in the header")?;
         let data_start = file.len() - rest.len() + length;
         let (descr, shape) = Literal::new(std::str::from_utf8(text)?).dictionary()?;
-        Ok(Header {
-            descr,
-            shape,
-            data_start,
-        })
+        Ok(Header { descr, shape, data_start })
     }
 
     fn bytes(&self) -> Option<usize> {
         let width = if self.descr.ends_with('4') { 4 } else { 8 };
-        self.shape
-            .iter()
-            .try_fold(width, |bytes: usize, &n| bytes.checked_mul(n))
+        self.shape.iter().try_fold(width, |bytes: usize, &n| bytes.checked_mul(n))
     }
 }
 
@@ -170,10 +147,7 @@ impl<'a> Literal<'a> {
         if order.ok_or("the header lacks 'fortran_order'")? {
             return Err("Fortran order is not supported, only C order is".into());
         }
-        Ok((
-            descr.ok_or("the header lacks 'descr'")?,
-            shape.ok_or("the header lacks 'shape'")?,
-        ))
+        Ok((descr.ok_or("the header lacks 'descr'")?, shape.ok_or("the header lacks 'shape'")?))
     }
 
     fn accept(&mut self, token: &str) -> bool {
@@ -196,10 +170,7 @@ impl<'a> Literal<'a> {
 
     fn string(&mut self) -> Outcome<&'a str> {
         self.expect("'")?;
-        let (text, rest) = self
-            .rest
-            .split_once('\'')
-            .ok_or("unterminated string in the header")?;
+        let (text, rest) = self.rest.split_once('\'').ok_or("unterminated string in the header")?;
         self.rest = rest;
         Ok(text)
     }
@@ -208,9 +179,7 @@ impl<'a> Literal<'a> {
         let text = self.string()?;
         let known = [i32::DESCR, i64::DESCR, f32::DESCR, f64::DESCR];
         let found = known.into_iter().find(|descr| *descr == text);
-        found.ok_or_else(|| {
-            format!("elements '{text}' are not supported, only {known:?} are").into()
-        })
+        found.ok_or_else(|| format!("elements '{text}' are not supported, only {known:?} are").into())
     }
 
     fn boolean(&mut self) -> Outcome<bool> {
@@ -225,16 +194,9 @@ impl<'a> Literal<'a> {
         self.expect("(")?;
         while !self.accept(")") {
             self.rest = self.rest.trim_start();
-            let digits = self
-                .rest
-                .find(|c: char| !c.is_ascii_digit())
-                .unwrap_or(self.rest.len());
+            let digits = self.rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(self.rest.len());
             let (number, rest) = self.rest.split_at(digits);
-            shape.push(
-                number
-                    .parse()
-                    .map_err(|e| format!("axis length '{number}' in the header: {e}"))?,
-            );
+            shape.push(number.parse().map_err(|e| format!("axis length '{number}' in the header: {e}"))?);
             self.rest = rest;
             if !self.accept(",") {
                 self.expect(")")?;
@@ -266,14 +228,7 @@ mod tests {
         let dictionary = "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }   \n";
         for (version, data_start) in [([1, 0], 10), ([2, 0], 12)] {
             let header = Header::parse(&file(version, dictionary))?;
-            assert_eq!(
-                header,
-                Header {
-                    descr: "<f8",
-                    shape: vec![3, 4],
-                    data_start: data_start + dictionary.len()
-                }
-            );
+            assert_eq!(header, Header { descr: "<f8", shape: vec![3, 4], data_start: data_start + dictionary.len() });
             assert_eq!(header.bytes(), Some(96));
         }
         Ok(())
@@ -281,11 +236,7 @@ mod tests {
 
     #[test]
     fn reads_every_shape() -> Outcome<()> {
-        for (text, shape) in [
-            ("()", vec![]),
-            ("(7,)", vec![7]),
-            ("(2, 0, 5)", vec![2, 0, 5]),
-        ] {
+        for (text, shape) in [("()", vec![]), ("(7,)", vec![7]), ("(2, 0, 5)", vec![2, 0, 5])] {
             let dictionary = format!("{{'shape': {text}, 'descr': '<i4', 'fortran_order': False}}");
             assert_eq!(Header::parse(&file([1, 0], &dictionary))?.shape, shape);
         }
@@ -296,61 +247,27 @@ mod tests {
     fn says_what_is_wrong() {
         let cases = [
             (file([3, 0], "{}"), "version 3.0"),
-            (
-                file([1, 0], "{'descr': '<f8', 'fortran_order': False}"),
-                "lacks 'shape'",
-            ),
-            (
-                file(
-                    [1, 0],
-                    "{'descr': '>f8', 'fortran_order': False, 'shape': (1,)}",
-                ),
-                "'>f8'",
-            ),
-            (
-                file(
-                    [1, 0],
-                    "{'descr': '<f8', 'fortran_order': True, 'shape': (1,)}",
-                ),
-                "Fortran order",
-            ),
+            (file([1, 0], "{'descr': '<f8', 'fortran_order': False}"), "lacks 'shape'"),
+            (file([1, 0], "{'descr': '>f8', 'fortran_order': False, 'shape': (1,)}"), "'>f8'"),
+            (file([1, 0], "{'descr': '<f8', 'fortran_order': True, 'shape': (1,)}"), "Fortran order"),
             (file([1, 0], "{'descr': '<f8', 'descr': '<f8'}"), "twice"),
-            (
-                file(
-                    [1, 0],
-                    "{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}",
-                ),
-                "axis length",
-            ),
-            (
-                file(
-                    [1, 0],
-                    "{'descr': '<f8', 'fortran_order': False, 'shape': (1,)} x",
-                ),
-                "text after",
-            ),
-            (
-                file([1, 0], "{'descr': '<f8', 'size': 3}"),
-                "unknown header key",
-            ),
+            (file([1, 0], "{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}"), "axis length"),
+            (file([1, 0], "{'descr': '<f8', 'fortran_order': False, 'shape': (1,)} x"), "text after"),
+            (file([1, 0], "{'descr': '<f8', 'size': 3}"), "unknown header key"),
             (file([1, 0], "{'descr': '<f8'")[..20].to_vec(), "cut off"),
             (b"PK\x03\x04".to_vec(), "not an npy file"),
         ];
         for (file, expected) in cases {
             match Header::parse(&file) {
                 Ok(header) => panic!("{header:?} instead of an error with '{expected}'"),
-                Err(error) => assert!(
-                    error.to_string().contains(expected),
-                    "{error} lacks '{expected}'"
-                ),
+                Err(error) => assert!(error.to_string().contains(expected), "{error} lacks '{expected}'"),
             }
         }
     }
 
     #[test]
     fn an_overflowing_shape_has_no_size() -> Outcome<()> {
-        let dictionary =
-            "{'descr': '<f8', 'fortran_order': False, 'shape': (4611686018427387904, 2)}";
+        let dictionary = "{'descr': '<f8', 'fortran_order': False, 'shape': (4611686018427387904, 2)}";
         assert_eq!(Header::parse(&file([1, 0], dictionary))?.bytes(), None);
         Ok(())
     }

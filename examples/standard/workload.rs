@@ -49,11 +49,7 @@ impl Workload {
         if !folder.is_dir() {
             return Err(format!("no workload folder {}", folder.display()).into());
         }
-        Ok(Workload {
-            data: data.to_owned(),
-            name: name.to_owned(),
-            precision,
-        })
+        Ok(Workload { data: data.to_owned(), name: name.to_owned(), precision })
     }
 
     /// The second operand that belongs to this workload: `rmat20b` for `rmat20`.
@@ -74,25 +70,14 @@ impl Workload {
     pub fn csr(&self) -> Outcome<Tensor> {
         let shape = self.shape()?;
         let (pointers, indices): (Vec<i32>, Vec<i32>) = (self.vec("indptr")?, self.vec("indices")?);
-        Ok(Tensor::csr(
-            &shape,
-            pointers,
-            indices,
-            self.floats(&self.file("data"))?,
-            self.zero(),
-        )?)
+        Ok(Tensor::csr(&shape, pointers, indices, self.floats(&self.file("data"))?, self.zero())?)
     }
 
     /// The matrix as an unsorted list of coordinates, duplicates included, with fill 0.
     pub fn raw_coo(&self) -> Outcome<Tensor> {
         let shape = self.shape()?;
         let (rows, columns): (Vec<i32>, Vec<i32>) = (self.vec("coo_row")?, self.vec("coo_col")?);
-        Ok(Tensor::coo(
-            &shape,
-            vec![rows, columns],
-            self.floats(&self.file("coo_val"))?,
-            self.zero(),
-        )?)
+        Ok(Tensor::coo(&shape, vec![rows, columns], self.floats(&self.file("coo_val"))?, self.zero())?)
     }
 
     /// The matrix as sorted coordinates without duplicates.
@@ -112,22 +97,14 @@ impl Workload {
 
     /// The random matrix that every program multiplies with.
     pub fn matrix(&self, rows: usize, columns: usize) -> Outcome<Tensor> {
-        self.random(
-            &format!("x98_{rows}x{columns}_{}.npy", self.precision),
-            &[rows, columns],
-        )
+        self.random(&format!("x98_{rows}x{columns}_{}.npy", self.precision), &[rows, columns])
     }
 
     /// The workload as a Matrix Market file.
     pub fn matrix_market(&self) -> Outcome<PathBuf> {
-        let folder =
-            std::env::var_os("SPB_SCRATCH").map_or_else(|| self.data.clone(), PathBuf::from);
+        let folder = std::env::var_os("SPB_SCRATCH").map_or_else(|| self.data.clone(), PathBuf::from);
         let path = folder.join(format!("{}.mtx", self.name));
-        if path.is_file() {
-            Ok(path)
-        } else {
-            Err(missing(&path).into())
-        }
+        if path.is_file() { Ok(path) } else { Err(missing(&path).into()) }
     }
 
     /// The fill of every operand: 0 in the case's dtype.
@@ -153,12 +130,7 @@ impl Workload {
         }
         let tensor = self.floats(&path)?;
         if tensor.shape() != shape {
-            return Err(format!(
-                "{}: shape {:?}, expected {shape:?}",
-                path.display(),
-                tensor.shape()
-            )
-            .into());
+            return Err(format!("{}: shape {:?}, expected {shape:?}", path.display(), tensor.shape()).into());
         }
         Ok(tensor)
     }
@@ -168,21 +140,13 @@ impl Workload {
         let array = Npy::open(path)?;
         let shape = array.shape();
         Ok(match (array.descr(), self.precision) {
-            (f32::DESCR, Precision::F32) => {
-                Tensor::from_vec(shape, array.elements::<f32>()?.to_vec())?
+            (f32::DESCR, Precision::F32) => Tensor::from_vec(shape, array.elements::<f32>()?.to_vec())?,
+            (f32::DESCR, Precision::F64) => {
+                Tensor::from_vec(shape, array.elements()?.iter().map(|&x: &f32| f64::from(x)).collect())?
             }
-            (f32::DESCR, Precision::F64) => Tensor::from_vec(
-                shape,
-                array
-                    .elements()?
-                    .iter()
-                    .map(|&x: &f32| f64::from(x))
-                    .collect(),
-            )?,
-            (_, Precision::F32) => Tensor::from_vec(
-                shape,
-                array.elements()?.iter().map(|&x: &f64| x as f32).collect(),
-            )?,
+            (_, Precision::F32) => {
+                Tensor::from_vec(shape, array.elements()?.iter().map(|&x: &f64| x as f32).collect())?
+            }
             (_, Precision::F64) => Tensor::from_vec(shape, array.elements::<f64>()?.to_vec())?,
         })
     }

@@ -7,8 +7,8 @@
 pub mod binary;
 pub mod cast;
 pub mod dtype;
-pub mod identity;
 mod groups;
+pub mod identity;
 pub mod reduce;
 pub mod registry;
 pub mod scalar;

@@ -9,10 +9,10 @@ use crate::blocks::{self, Kernel};
 use crate::buffer::Buffer;
 use crate::context::Path;
 use crate::error::{self, Result};
+use crate::parallel;
 use crate::pointwise::record;
 use crate::strided::{Strided, count};
 use crate::tensor::{Storage, Tensor};
-use crate::parallel;
 
 impl Tensor {
     /// Folds over some axes (`None`: all), which are dropped or kept with size 1.
@@ -167,7 +167,9 @@ impl Fold {
     /// The mean from sums and counts.
     pub(crate) fn divide(&self, acc: &Strided, counts: &Strided) -> Strided {
         match BinaryOp::Div.kernel(self.typing.acc) {
-            Some(kernel) => blocks::map_strided(&[acc, counts], self.typing.acc, self.typing.acc, Kernel::Binary(kernel)),
+            Some(kernel) => {
+                blocks::map_strided(&[acc, counts], self.typing.acc, self.typing.acc, Kernel::Binary(kernel))
+            }
             None => acc.clone(), // accumulators of means are floats, which divide
         }
         .cast(self.typing.out)
@@ -179,31 +181,29 @@ fn bytes_of(word: &mut [u128; 1], dtype: DType) -> &mut [u8] {
     &mut bytemuck::cast_slice_mut(word)[..dtype.size()]
 }
 
-/// Folds runs of rows (each run starts at a head) into one row each, in the values' own dtype.
-pub(crate) fn merge_rows(op: &'static str, fold: ReduceOp, values: &Strided, heads: &[usize]) -> Result<Strided> {
+/// Folds runs of rows (`runs[i]..runs[i + 1]`) into one row each, in the values' own dtype.
+pub(crate) fn merge_rows(op: &'static str, fold: ReduceOp, values: &Strided, runs: &[usize]) -> Result<Strided> {
     let dtype = values.dtype;
     let fold = Fold::new(fold, dtype)?;
     if fold.typing.input != dtype || fold.op == ReduceOp::Mean || fold.op == ReduceOp::CountNonzero {
         return Err(error::invalid(op, "fold", format!("{} does not fold duplicates", fold.op.name())));
     }
-    let n = values.shape[0];
+    let n = runs.len() - 1;
     let block: usize = values.shape[1..].iter().product();
     let bytes = values.dense_bytes();
     let mut shape = values.shape.clone();
-    shape[0] = heads.len();
+    shape[0] = n;
     let buffer = if block == 1 {
-        let offsets: Vec<usize> = heads.iter().copied().chain([n]).collect();
-        fold.segments(&bytes, &offsets)
+        fold.segments(&bytes, runs)
     } else {
         let (from, to) = (block * dtype.size(), block * fold.typing.acc.size());
-        Buffer::build(heads.len() * to, |acc| {
+        Buffer::build(n * to, |acc| {
             if to == 0 {
                 return;
             }
             fold.fill_identity(acc);
-            for (i, row) in acc.chunks_exact_mut(to).enumerate() {
-                let end = heads.get(i + 1).copied().unwrap_or(n);
-                for p in heads[i]..end {
+            for (run, row) in runs.windows(2).zip(acc.chunks_exact_mut(to)) {
+                for p in run[0]..run[1] {
                     (fold.kernels.accumulate)(&bytes[p * from..(p + 1) * from], row);
                 }
             }
@@ -217,5 +217,5 @@ pub(crate) fn sum_scalars(dtype: DType, values: &[Scalar]) -> Result<Scalar> {
     let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_bytes().0[..dtype.size()].to_vec()).collect();
     let buffer = Buffer::build(bytes.len(), |out| out.copy_from_slice(&bytes));
     let rows = Strided::new(buffer, dtype, vec![values.len()]);
-    Ok(merge_rows("get", ReduceOp::Sum, &rows, &[0])?.get(&[0]))
+    Ok(merge_rows("get", ReduceOp::Sum, &rows, &[0, values.len()])?.get(&[0]))
 }

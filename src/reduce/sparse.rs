@@ -46,7 +46,9 @@ pub(super) fn reduce(fold: &Fold, s: &Sparse, kept: &[usize], axes: &[usize], k:
     if fold.op.is_sum_like() && finite() {
         return varying(fold, &s, &fill, kept, axes, k).map(|t| (t, Path::Engine));
     }
-    context::may_densify(op, &s.shape, s.dtype().size(), || format!("the fill varies along a reduced axis, and {op} cannot take elements away"))?;
+    context::may_densify(op, &s.shape, s.dtype().size(), || {
+        format!("the fill varies along a reduced axis, and {op} cannot take elements away")
+    })?;
     let dense = convert::to_strided(op, &s, &fill)?;
     Ok((Tensor::from_strided(fold.strided(&dense, kept, axes)), Path::Densified))
 }
@@ -60,11 +62,15 @@ fn group(fold: &Fold, s: &Sparse, values: &Strided, kept: &[usize]) -> Result<Gr
     let reduced_values: Vec<usize> = (0..of_values.len()).filter(|&i| !is_kept(&of_values[i])).collect();
     let per_row: usize = reduced_values.iter().map(|&i| of_values[i].size).product();
     // Rows of kept value elements; each row's reduced value axes are folded with the rest below.
-    let order: Vec<usize> = [0].into_iter().chain(reduced_values.iter().map(|i| i + 1)).chain(kept_values.iter().map(|i| i + 1)).collect();
+    let order: Vec<usize> =
+        [0].into_iter().chain(reduced_values.iter().map(|i| i + 1)).chain(kept_values.iter().map(|i| i + 1)).collect();
     let values = values.cast(fold.typing.input).permute(&order);
     let dims: Vec<Dim> = level_dims.iter().copied().filter(is_kept).collect();
     let (layout, mut words) = convert::keys(pattern, &dims, false);
-    let dense = dims.iter().try_fold(1usize, |n, d| n.checked_mul(d.size)).filter(|&n| n <= (4 * pattern.positions).max(1 << 16));
+    let dense = dims
+        .iter()
+        .try_fold(1usize, |n, d| n.checked_mul(d.size))
+        .filter(|&n| n <= (4 * pattern.positions).max(1 << 16));
     let block: usize = kept_values.iter().map(|&i| of_values[i].size).product();
     let ordering = order_of(&words);
     let rows_in_order = ordering != Order::Unsorted;
@@ -77,17 +83,20 @@ fn group(fold: &Fold, s: &Sparse, values: &Strided, kept: &[usize]) -> Result<Gr
         words = sorted.words;
         values = convert::gather_values(&values, &sorted.order);
     }
-    let heads = sort::heads(&words);
-    let n = pattern.positions;
+    let runs = sort::runs(&words);
+    let heads = &runs[..runs.len() - 1];
     let bytes = values.dense_bytes();
     let acc = if block == 1 {
-        let offsets: Vec<usize> = heads.iter().chain([&n]).map(|h| h * per_row).collect();
-        fold.segments(&bytes, &offsets)
+        if per_row == 1 {
+            fold.segments(&bytes, &runs)
+        } else {
+            fold.segments(&bytes, &runs.iter().map(|r| r * per_row).collect::<Vec<_>>())
+        }
     } else {
-        rows(fold, &bytes, &heads, n, per_row, block)
+        rows(fold, &bytes, &runs, per_row, block)
     };
-    let counts = heads.iter().enumerate().map(|(i, &h)| ((heads.get(i + 1).copied().unwrap_or(n) - h) * per_row) as u64).collect();
-    let words: Vec<Vec<u64>> = words.iter().map(|w| sort::pick(w, &heads)).collect();
+    let counts = runs.windows(2).map(|run| ((run[1] - run[0]) * per_row) as u64).collect();
+    let words: Vec<Vec<u64>> = words.iter().map(|w| sort::pick(w, heads)).collect();
     let mut shape = vec![heads.len()];
     shape.extend(kept_values.iter().map(|&i| of_values[i].size));
     let dims = dims.into_iter().chain(kept_values.iter().map(|&i| of_values[i])).collect::<Vec<_>>();
@@ -98,14 +107,13 @@ fn group(fold: &Fold, s: &Sparse, values: &Strided, kept: &[usize]) -> Result<Gr
 }
 
 /// Folds runs of rows of `block` elements, `per_row` of them per position.
-fn rows(fold: &Fold, bytes: &[u8], heads: &[usize], n: usize, per_row: usize, block: usize) -> Buffer {
+fn rows(fold: &Fold, bytes: &[u8], runs: &[usize], per_row: usize, block: usize) -> Buffer {
     let (from, to) = (block * fold.typing.input.size(), block * fold.typing.acc.size());
-    Buffer::build(heads.len() * to, |acc| {
+    Buffer::build((runs.len() - 1) * to, |acc| {
         parallel::for_chunks_mut(acc, to, 256, &|first, acc| {
             fold.fill_identity(acc);
             for (i, row) in acc.chunks_exact_mut(to).enumerate() {
-                let end = heads.get(first + i + 1).copied().unwrap_or(n);
-                for r in heads[first + i] * per_row..end * per_row {
+                for r in runs[first + i] * per_row..runs[first + i + 1] * per_row {
                     (fold.kernels.accumulate)(&bytes[r * from..(r + 1) * from], row);
                 }
             }
@@ -170,14 +178,19 @@ fn constant(fold: &Fold, s: &Sparse, fill: &Strided, kept: &[usize], axes: &[usi
     let empty = Strided { shape: core.shape.clone(), ..empty }.broadcast(&shape);
     let mut groups = group(fold, s, &s.values, kept)?;
     renumber(&mut groups, kept);
-    let pattern = Arc::new(std::mem::replace(&mut groups.pattern, Pattern { levels: vec![], dims: vec![], level_dims: 0, positions: 0 }));
+    let pattern = Arc::new(std::mem::replace(
+        &mut groups.pattern,
+        Pattern { levels: vec![], dims: vec![], level_dims: 0, positions: 0 },
+    ));
     // What the unstored elements of each group add.
     let n = groups.acc.len();
     let block = pattern.block().max(1);
     let fills = blocks::collect(n, Source::at(&over_kept, &pattern), s.dtype());
     let mut added = vec![0u128; (n * fold.typing.acc.size()).div_ceil(16)];
     let added = &mut bytemuck::cast_slice_mut::<u128, u8>(&mut added)[..n * fold.typing.acc.size()];
-    let neutral = constant_scalar(&core).is_some_and(|v| (fold.kernels.nfold)(v.cast(fold.typing.input), 1).same((fold.kernels.nfold)(v.cast(fold.typing.input), 0)));
+    let neutral = constant_scalar(&core).is_some_and(|v| {
+        (fold.kernels.nfold)(v.cast(fold.typing.input), 1).same((fold.kernels.nfold)(v.cast(fold.typing.input), 0))
+    });
     if !neutral {
         for (i, out) in added.chunks_exact_mut(fold.typing.acc.size()).enumerate() {
             let value = fills.at_offset(i).cast(fold.typing.input);
@@ -201,7 +214,9 @@ fn constant(fold: &Fold, s: &Sparse, fill: &Strided, kept: &[usize], axes: &[usi
 fn axes_are_inner(s: &Sparse, kept: &[usize], axes: &[usize]) -> bool {
     let p = &s.pattern;
     let dense = p.levels.iter().take_while(|l| l.kind() == LevelKind::Dense).count();
-    dense > 0 && p.level_dims()[..dense].iter().all(|d| kept.contains(&d.axis)) && p.level_dims()[dense..].iter().all(|d| axes.contains(&d.axis))
+    dense > 0
+        && p.level_dims()[..dense].iter().all(|d| kept.contains(&d.axis))
+        && p.level_dims()[dense..].iter().all(|d| axes.contains(&d.axis))
 }
 
 fn constant_scalar(core: &Strided) -> Option<Scalar> {
@@ -237,7 +252,11 @@ fn check_count(fold: &Fold, fill: &Strided, k: u128) -> Result<()> {
     if (0..dense.len()).all(|i| dense.at_offset(dense.offset + i).is_zero()) {
         return Ok(());
     }
-    Err(error::invalid("count_nonzero", "self", format!("{k} elements with a fill that is not zero: the count does not fit int64")))
+    Err(error::invalid(
+        "count_nonzero",
+        "self",
+        format!("{k} elements with a fill that is not zero: the count does not fit int64"),
+    ))
 }
 
 /// A finite fill that varies along a reduced axis, under a sum: stored less fill there, plus all fill.
@@ -247,7 +266,11 @@ fn varying(fold: &Fold, s: &Sparse, fill: &Strided, kept: &[usize], axes: &[usiz
     let groups_of = |values: &Strided| group(fold, s, values, kept);
     let mut groups = groups_of(&s.values)?;
     let beneath = blocks::collect(s.nse(), Source::at(fill, &s.pattern), s.dtype());
-    let beneath = groups_of(&Strided { shape: s.values.shape.clone(), strides: crate::strided::c_strides(&s.values.shape), ..beneath })?;
+    let beneath = groups_of(&Strided {
+        shape: s.values.shape.clone(),
+        strides: crate::strided::c_strides(&s.values.shape),
+        ..beneath
+    })?;
     renumber(&mut groups, kept);
     let pattern = Arc::new(groups.pattern);
     let n = groups.acc.len();
@@ -260,7 +283,8 @@ fn varying(fold: &Fold, s: &Sparse, fill: &Strided, kept: &[usize], axes: &[usiz
     let flat = |x: &Strided| Strided { shape: vec![n], strides: vec![1], ..x.clone() };
     let rest = blocks::map_strided(&[&totals, &flat(&beneath.acc)], acc, acc, sub);
     let sums = blocks::map_strided(&[&rest, &flat(&groups.acc)], acc, acc, add);
-    let sums = Strided { shape: groups.acc.shape.clone(), strides: crate::strided::c_strides(&groups.acc.shape), ..sums };
+    let sums =
+        Strided { shape: groups.acc.shape.clone(), strides: crate::strided::c_strides(&groups.acc.shape), ..sums };
     let out = Sparse { shape, values: fold.finish(&sums, k), fill: fill_of(&fold.finish(&total, k)), pattern };
     if out.pattern.level_dims == 0 || axes_are_inner(s, kept, axes) {
         let Background::Values(fill) = out.background() else { return Ok(out.into()) };
@@ -272,7 +296,10 @@ fn varying(fold: &Fold, s: &Sparse, fill: &Strided, kept: &[usize], axes: &[usiz
 /// The sum of a fill over the reduced axes: over those along which it varies by adding, times the rest.
 fn total(fold: &Fold, fill: &Strided, kept: &[usize], axes: &[usize]) -> Result<Strided> {
     let core = fill.unbroadcast();
-    let times = axes.iter().filter(|&&a| core.shape[a] != fill.shape[a]).fold(1u128, |n, &a| n.saturating_mul(fill.shape[a] as u128));
+    let times = axes
+        .iter()
+        .filter(|&&a| core.shape[a] != fill.shape[a])
+        .fold(1u128, |n, &a| n.saturating_mul(fill.shape[a] as u128));
     check_count(fold, &core, times)?;
     let acc = fold.strided_acc(&core, kept, axes);
     // In the accumulator's own arithmetic, integers wrapping.

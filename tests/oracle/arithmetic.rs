@@ -46,11 +46,7 @@ pub fn on_int(op: &str, dtype: OType, a: i128, b: i128) -> i128 {
 
 fn floor_division(a: i128, b: i128) -> i128 {
     let quotient = a / b;
-    if a % b != 0 && (a < 0) != (b < 0) {
-        quotient - 1
-    } else {
-        quotient
-    }
+    if a % b != 0 && (a < 0) != (b < 0) { quotient - 1 } else { quotient }
 }
 
 /// Wrapping; to a negative power the integer part of the true value: 0, except for bases 1 and -1
@@ -90,7 +86,7 @@ pub fn on_float(op: &str, dtype: OType, a: f64, b: f64) -> f64 {
         "div" => a / b,
         "remainder" => remainder(a, b, step),
         "floor_divide" if b == 0.0 => a / b,
-        "floor_divide" => step(step(a - remainder(a, b, step)) / b).round(),
+        "floor_divide" => floor_divide(a, b, step),
         "pow" => a.powf(b),
         "maximum" | "minimum" if a.is_nan() || b.is_nan() => f64::NAN,
         "maximum" => {
@@ -112,6 +108,14 @@ pub fn on_float(op: &str, dtype: OType, a: f64, b: f64) -> f64 {
         "copysign" => a.copysign(b),
         _ => panic!("{op} of floats"),
     }
+}
+
+/// As Python defines it for floats: the truncated quotient, one less where the remainder has not the
+/// divisor's sign, to the nearest integer. So `-1 // inf` is -1.
+fn floor_divide(a: f64, b: f64, step: impl Fn(f64) -> f64) -> f64 {
+    let r = a % b;
+    let truncated = step(step(a - r) / b);
+    if r != 0.0 && (r < 0.0) != (b < 0.0) { step(truncated - 1.0).round() } else { truncated.round() }
 }
 
 /// The truncated remainder, which is exact, moved to the divisor's sign.

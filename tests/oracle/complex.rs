@@ -21,17 +21,11 @@ pub fn div(a: C, b: C) -> C {
     if b.0.abs() >= b.1.abs() {
         let ratio = b.1 / b.0;
         let denominator = b.0 + b.1 * ratio;
-        (
-            (a.0 + a.1 * ratio) / denominator,
-            (a.1 - a.0 * ratio) / denominator,
-        )
+        ((a.0 + a.1 * ratio) / denominator, (a.1 - a.0 * ratio) / denominator)
     } else {
         let ratio = b.0 / b.1;
         let denominator = b.0 * ratio + b.1;
-        (
-            (a.0 * ratio + a.1) / denominator,
-            (a.1 * ratio - a.0) / denominator,
-        )
+        ((a.0 * ratio + a.1) / denominator, (a.1 * ratio - a.0) / denominator)
     }
 }
 
@@ -54,11 +48,7 @@ pub fn sqrt(z: C) -> C {
         return (0.0, z.1);
     }
     let t = ((z.0.abs() + modulus(z)) / 2.0).sqrt();
-    if z.0 >= 0.0 {
-        (t, z.1 / (2.0 * t))
-    } else {
-        (z.1.abs() / (2.0 * t), t.copysign(z.1))
-    }
+    if z.0 >= 0.0 { (t, z.1 / (2.0 * t)) } else { (z.1.abs() / (2.0 * t), t.copysign(z.1)) }
 }
 
 pub fn exp(z: C) -> C {
@@ -69,10 +59,7 @@ pub fn exp(z: C) -> C {
 /// exp(z) - 1 without cancellation near 0: cos y = 1 - 2 sin^2(y/2).
 pub fn expm1(z: C) -> C {
     let half = (z.1 / 2.0).sin();
-    (
-        z.0.exp_m1() * z.1.cos() - 2.0 * half * half,
-        z.0.exp() * z.1.sin(),
-    )
+    (z.0.exp_m1() * z.1.cos() - 2.0 * half * half, z.0.exp() * z.1.sin())
 }
 
 /// log |z| + i arg z; near |z| = 1 the modulus enters as |z|^2 - 1.
@@ -118,16 +105,10 @@ pub fn cosh(z: C) -> C {
 pub fn tanh(z: C) -> C {
     let (x, y) = z;
     if x.abs() > 25.0 {
-        return (
-            1f64.copysign(x),
-            4.0 * y.sin() * y.cos() * (-2.0 * x.abs()).exp(),
-        );
+        return (1f64.copysign(x), 4.0 * y.sin() * y.cos() * (-2.0 * x.abs()).exp());
     }
     let denominator = x.sinh().powi(2) + y.cos().powi(2);
-    (
-        x.sinh() * x.cosh() / denominator,
-        y.sin() * y.cos() / denominator,
-    )
+    (x.sinh() * x.cosh() / denominator, y.sin() * y.cos() / denominator)
 }
 
 /// tan z = -i tanh(i z).
@@ -138,11 +119,7 @@ pub fn tan(z: C) -> C {
 
 /// 1 / (1 + exp(-z)), with the exponential that does not overflow.
 pub fn sigmoid(z: C) -> C {
-    if z.0 >= 0.0 {
-        div((1.0, 0.0), add((1.0, 0.0), exp((-z.0, -z.1))))
-    } else {
-        div(exp(z), add((1.0, 0.0), exp(z)))
-    }
+    if z.0 >= 0.0 { div((1.0, 0.0), add((1.0, 0.0), exp((-z.0, -z.1)))) } else { div(exp(z), add((1.0, 0.0), exp(z))) }
 }
 
 /// exp(b log a); 0^0 is 1 and 0^b is 0 for every other b.
@@ -177,10 +154,7 @@ mod tests {
                 close(div(sinh(z), cosh(z)), tanh(z));
                 close(add(mul(sin(z), sin(z)), mul(cos(z), cos(z))), (1.0, 0.0));
                 close(pow(z, (2.0, 0.0)), mul(z, z));
-                close(
-                    div((1.0, 0.0), sub((1.0, 0.0), sigmoid(z))),
-                    add((1.0, 0.0), exp(z)),
-                );
+                close(div((1.0, 0.0), sub((1.0, 0.0), sigmoid(z))), add((1.0, 0.0), exp(z)));
                 close((modulus(sign(z)), 0.0), (1.0, 0.0));
             }
         }

@@ -53,9 +53,8 @@ const NAMES: [(OType, &str); 15] = [
 
 impl OType {
     /// Every dtype.
-    pub const ALL: [OType; 15] = [
-        Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64, Complex64, Complex128,
-    ];
+    pub const ALL: [OType; 15] =
+        [Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64, Complex64, Complex128];
 
     /// The dtype of that name; a name that is none of the fifteen is `None`.
     pub fn parse(name: &str) -> Option<OType> {
@@ -64,11 +63,7 @@ impl OType {
 
     /// The name that `parse` reads.
     pub fn name(self) -> &'static str {
-        NAMES
-            .iter()
-            .find(|(t, _)| *t == self)
-            .expect("all dtypes are listed")
-            .1
+        NAMES.iter().find(|(t, _)| *t == self).expect("all dtypes are listed").1
     }
 
     pub fn kind(self) -> Kind {
@@ -136,40 +131,24 @@ impl OType {
 
     /// Smallest value of an integer dtype.
     pub fn int_min(self) -> i128 {
-        if self.kind() == Kind::Signed {
-            -(1 << (self.bits() - 1))
-        } else {
-            0
-        }
+        if self.kind() == Kind::Signed { -(1 << (self.bits() - 1)) } else { 0 }
     }
 
     /// Largest value of an integer dtype.
     pub fn int_max(self) -> i128 {
         let unsigned_max = (1i128 << self.bits()) - 1;
-        if self.kind() == Kind::Signed {
-            unsigned_max >> 1
-        } else {
-            unsigned_max
-        }
+        if self.kind() == Kind::Signed { unsigned_max >> 1 } else { unsigned_max }
     }
 
     /// The value of this integer dtype that is congruent to `v` modulo 2^bits.
     pub fn wrap(self, v: i128) -> i128 {
         let low = v.rem_euclid(1i128 << self.bits());
-        if low > self.int_max() {
-            low - (1i128 << self.bits())
-        } else {
-            low
-        }
+        if low > self.int_max() { low - (1i128 << self.bits()) } else { low }
     }
 
     /// Toward zero, then to the nearest end of the range; NaN gives 0.
     pub fn saturate(self, x: f64) -> i128 {
-        if x.is_nan() {
-            0
-        } else {
-            (x.trunc() as i128).clamp(self.int_min(), self.int_max())
-        }
+        if x.is_nan() { 0 } else { (x.trunc() as i128).clamp(self.int_min(), self.int_max()) }
     }
 
     /// Significant bits of a float dtype (of its parts, if complex), the hidden one included.
@@ -203,6 +182,11 @@ impl OType {
             F64 => f64::MAX,
             other => panic!("{} is not a float dtype", other.name()),
         }
+    }
+
+    /// Smallest positive value that is not subnormal.
+    pub fn float_min(self) -> f64 {
+        power_of_two(self.least_exponent() + self.precision() as i32 - 1)
     }
 
     /// The gap between 1 and the next value.
@@ -246,21 +230,13 @@ impl OType {
     }
 
     fn overflow(self, x: f64) -> f64 {
-        if x.abs() > self.float_max() {
-            f64::INFINITY.copysign(x)
-        } else {
-            x
-        }
+        if x.abs() > self.float_max() { f64::INFINITY.copysign(x) } else { x }
     }
 }
 
 /// 2^n for any n from -1074 to 1023.
 pub fn power_of_two(n: i32) -> f64 {
-    if n >= -1022 {
-        f64::from_bits(((n + 1023) as u64) << 52)
-    } else {
-        f64::from_bits(1 << (n + 1074))
-    }
+    if n >= -1022 { f64::from_bits(((n + 1023) as u64) << 52) } else { f64::from_bits(1 << (n + 1074)) }
 }
 
 /// The e with 2^e <= |x| < 2^(e+1); for zero and subnormals -1023.
@@ -300,18 +276,12 @@ mod tests {
     fn rounding_to_f32_is_that_of_the_machine() {
         let mut state = 1u64;
         for _ in 0..200_000 {
-            state = state
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1442695040888963407);
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             let x = f64::from_bits(state ^ (state >> 29));
-            let squeezed =
-                f64::from_bits((x.to_bits() & !(0x7ff << 52)) | ((800 + (state % 400)) << 52));
+            let squeezed = f64::from_bits((x.to_bits() & !(0x7ff << 52)) | ((800 + (state % 400)) << 52));
             for x in [x, squeezed] {
                 let (got, want) = (F32.round(x), (x as f32) as f64);
-                assert!(
-                    got == want || (got.is_nan() && want.is_nan()),
-                    "{x:e}: {got:e} {want:e}"
-                );
+                assert!(got == want || (got.is_nan() && want.is_nan()), "{x:e}: {got:e} {want:e}");
             }
             let v = state as i64 as i128;
             assert_eq!(F32.round_int(v), (v as f32) as f64);
@@ -324,14 +294,8 @@ mod tests {
         assert_eq!(F16.round(65519.9), 65504.0);
         assert_eq!(F16.round(65520.0), f64::INFINITY);
         assert_eq!(F16.round(1.0 + power_of_two(-11)), 1.0);
-        assert_eq!(
-            F16.round(1.0 + power_of_two(-11) + power_of_two(-50)),
-            1.0 + power_of_two(-10)
-        );
-        assert_eq!(
-            F16.round(1.0 + 3.0 * power_of_two(-11)),
-            1.0 + power_of_two(-9)
-        );
+        assert_eq!(F16.round(1.0 + power_of_two(-11) + power_of_two(-50)), 1.0 + power_of_two(-10));
+        assert_eq!(F16.round(1.0 + 3.0 * power_of_two(-11)), 1.0 + power_of_two(-9));
         assert_eq!(F16.round(power_of_two(-25)), 0.0);
         assert_eq!(F16.round(1.5 * power_of_two(-25)), power_of_two(-24));
         assert_eq!(BF16.round(1.0 + power_of_two(-8)), 1.0);
@@ -340,10 +304,7 @@ mod tests {
         assert_eq!(F16.round_int(2049), 2048.0);
         assert_eq!(F16.round_int(-2051), -2052.0);
         // Through f64 this would be a tie and go down.
-        assert_eq!(
-            BF16.round_int((1 << 60) + (1 << 52) + 1),
-            power_of_two(60) + power_of_two(53)
-        );
+        assert_eq!(BF16.round_int((1 << 60) + (1 << 52) + 1), power_of_two(60) + power_of_two(53));
     }
 
     #[test]

@@ -37,12 +37,7 @@ impl Plan {
         if inner != b_inner {
             return Err(Refused::Shape);
         }
-        Ok(Plan {
-            batch: broadcast_shapes(a_batch, b_batch)?,
-            rows,
-            inner,
-            columns,
-        })
+        Ok(Plan { batch: broadcast_shapes(a_batch, b_batch)?, rows, inner, columns })
     }
 }
 
@@ -51,34 +46,16 @@ impl Plan {
 /// terms is absent, or 0 if both operands are defined (the contracted length is 0).
 pub fn matmul(a: &Oracle, b: &Oracle) -> Result<Expected, Refused> {
     let dtype = promote(a.dtype, b.dtype).ok_or(Refused::Promotion)?;
-    let Plan {
-        batch,
-        rows,
-        inner,
-        columns,
-    } = Plan::new(&a.shape, &b.shape)?;
+    let Plan { batch, rows, inner, columns } = Plan::new(&a.shape, &b.shape)?;
     let with = |m: usize, n: usize| [batch.as_slice(), &[m, n]].concat();
-    let a_matrix = if a.ndim() == 1 {
-        a.expand_dims(0)?
-    } else {
-        a.clone()
-    };
-    let b_matrix = if b.ndim() == 1 {
-        b.expand_dims(1)?
-    } else {
-        b.clone()
-    };
+    let a_matrix = if a.ndim() == 1 { a.expand_dims(0)? } else { a.clone() };
+    let b_matrix = if b.ndim() == 1 { b.expand_dims(1)? } else { b.clone() };
     let wide_a = a_matrix.cast(dtype).broadcast_to(&with(rows, inner))?;
     let wide_b = b_matrix.cast(dtype).broadcast_to(&with(inner, columns))?;
 
     let undefined = a.undefined || b.undefined;
     let shape = matmul_shape(&a.shape, &b.shape)?;
-    let mut result = Expected::from(Oracle {
-        shape,
-        dtype,
-        data: Vec::new(),
-        undefined,
-    });
+    let mut result = Expected::from(Oracle { shape, dtype, data: Vec::new(), undefined });
     for index in super::indices(&with(rows, columns)) {
         let (outer, last) = index.split_at(batch.len());
         let mut terms = Vec::new();
@@ -90,11 +67,7 @@ pub fn matmul(a: &Oracle, b: &Oracle) -> Result<Expected, Refused> {
         let absent = terms.is_empty() && undefined;
         let (value, abs_sum) = inner_product(dtype, &terms);
         let is_rounded = dtype.is_float() || dtype.is_complex();
-        let slack = if absent || !is_rounded {
-            0.0
-        } else {
-            sum_slack(dtype, terms.len(), abs_sum)
-        };
+        let slack = if absent || !is_rounded { 0.0 } else { sum_slack(dtype, terms.len(), abs_sum) };
         result.value.data.push((!absent).then_some(value));
         result.slack.push(slack);
         result.abs_sum.push(abs_sum);
@@ -145,10 +118,7 @@ mod tests {
         assert_eq!(matmul_shape(&[2, 3], &[3]), Ok(vec![2]));
         assert_eq!(matmul_shape(&[3], &[3, 4]), Ok(vec![4]));
         assert_eq!(matmul_shape(&[2, 3], &[3, 4]), Ok(vec![2, 4]));
-        assert_eq!(
-            matmul_shape(&[5, 1, 2, 3], &[6, 3, 4]),
-            Ok(vec![5, 6, 2, 4])
-        );
+        assert_eq!(matmul_shape(&[5, 1, 2, 3], &[6, 3, 4]), Ok(vec![5, 6, 2, 4]));
         assert_eq!(matmul_shape(&[3], &[5, 3, 4]), Ok(vec![5, 4]));
         assert_eq!(matmul_shape(&[5, 2, 3], &[3]), Ok(vec![5, 2]));
         assert_eq!(matmul_shape(&[], &[3]), Err(Refused::Shape));
@@ -166,14 +136,8 @@ mod tests {
         let batched = a.reshape(&[2, 1, 3]).unwrap();
         assert_eq!(matmul(&batched, &b).unwrap().value.data, e.value.data);
         let row = Oracle::from_f64(&[3], F64, &[1., 2., 3.]);
-        assert_eq!(
-            matmul(&row, &b).unwrap().value,
-            Oracle::from_f64(&[2], F64, &[4., 5.])
-        );
-        assert_eq!(
-            matmul(&row, &row).unwrap().value,
-            Oracle::from_f64(&[], F64, &[14.])
-        );
+        assert_eq!(matmul(&row, &b).unwrap().value, Oracle::from_f64(&[2], F64, &[4., 5.]));
+        assert_eq!(matmul(&row, &row).unwrap().value, Oracle::from_f64(&[], F64, &[14.]));
         let i = Oracle::from_f64(&[2], I8, &[100., 100.]);
         assert_eq!(matmul(&i, &i).unwrap().value.data, [Some(Int(32))]);
         let u = Oracle::full(&[2], U64, Some(Int(u64::MAX as i128)));
@@ -182,15 +146,9 @@ mod tests {
         let t = Oracle::from_f64(&[2], OType::Bool, &[0., 1.]);
         assert_eq!(matmul(&t, &t).unwrap().value.data, [Some(Bool(true))]);
         let z = Oracle::full(&[2], Complex64, Some(Complex(1.0, 1.0)));
-        assert_eq!(
-            matmul(&z, &z).unwrap().value.data,
-            [Some(Complex(0.0, 4.0))]
-        );
+        assert_eq!(matmul(&z, &z).unwrap().value.data, [Some(Complex(0.0, 4.0))]);
         let h = Oracle::from_f64(&[2], F16, &[300., 300.]);
-        assert_eq!(
-            matmul(&h, &h).unwrap().value.data,
-            [Some(Float(f64::INFINITY))]
-        );
+        assert_eq!(matmul(&h, &h).unwrap().value.data, [Some(Float(f64::INFINITY))]);
     }
 
     #[test]
@@ -202,10 +160,7 @@ mod tests {
         assert_eq!(e.terms, [1, 0]);
         let none = Oracle::full(&[2, 0], F64, None);
         let other = Oracle::full(&[0, 1], F64, None);
-        assert_eq!(
-            matmul(&none, &other).unwrap().value.data,
-            [Some(Float(0.0)); 2]
-        );
+        assert_eq!(matmul(&none, &other).unwrap().value.data, [Some(Float(0.0)); 2]);
         let undefined = other.with_undefined(true);
         assert_eq!(matmul(&none, &undefined).unwrap().value.data, [None, None]);
     }

@@ -7,16 +7,7 @@ use super::total::{Total, usable};
 use super::{Expected, Kind, OType, Oracle, Refused, indices, ravel};
 
 /// Every reduction by name.
-pub const REDUCE: [&str; 8] = [
-    "sum",
-    "prod",
-    "min",
-    "max",
-    "any",
-    "all",
-    "count_nonzero",
-    "mean",
-];
+pub const REDUCE: [&str; 8] = ["sum", "prod", "min", "max", "any", "all", "count_nonzero", "mean"];
 
 /// The c in the tolerances of sums, `c log2(n + 1) eps (sum of |terms|)`, and of products,
 /// `c n eps |result|`.
@@ -45,24 +36,15 @@ pub fn reduce(op: &str, x: &Oracle, axes: &[usize], keepdims: bool) -> Result<Ex
     check_axes(axes, x.ndim())?;
     let dtype = reduce_dtype(op, x.dtype).ok_or(Refused::Dtype)?;
     let reduced = |axis: usize| axes.contains(&axis);
-    let kept_shape: Vec<usize> = (0..x.ndim())
-        .map(|k| if reduced(k) { 1 } else { x.shape[k] })
-        .collect();
+    let kept_shape: Vec<usize> = (0..x.ndim()).map(|k| if reduced(k) { 1 } else { x.shape[k] }).collect();
 
     let mut slices = vec![Vec::new(); kept_shape.iter().product()];
     for index in indices(&x.shape) {
-        let kept: Vec<usize> = (0..x.ndim())
-            .map(|k| if reduced(k) { 0 } else { index[k] })
-            .collect();
+        let kept: Vec<usize> = (0..x.ndim()).map(|k| if reduced(k) { 0 } else { index[k] }).collect();
         slices[ravel(&kept, &kept_shape)].extend(x.at(&index));
     }
 
-    let value = Oracle {
-        shape: kept_shape,
-        dtype,
-        data: Vec::new(),
-        undefined: x.undefined,
-    };
+    let value = Oracle { shape: kept_shape, dtype, data: Vec::new(), undefined: x.undefined };
     let mut result = Expected::from(value);
     for slice in &slices {
         let folded = if !slice.is_empty() {
@@ -97,11 +79,7 @@ struct Folded {
 
 impl Folded {
     fn exact(value: OValue) -> Folded {
-        Folded {
-            value,
-            slack: 0.0,
-            abs_sum: 0.0,
-        }
+        Folded { value, slack: 0.0, abs_sum: 0.0 }
     }
 }
 
@@ -133,11 +111,7 @@ fn fold(op: &str, out: OType, slice: &[OValue]) -> Folded {
 }
 
 /// The value that beats all others; NaN beats any. bool counts as 0 and 1.
-fn extreme(
-    slice: &[OValue],
-    int_beats: fn(i128, i128) -> bool,
-    float_beats: fn(f64, f64) -> bool,
-) -> OValue {
+fn extreme(slice: &[OValue], int_beats: fn(i128, i128) -> bool, float_beats: fn(f64, f64) -> bool) -> OValue {
     let mut best = slice[0];
     for &v in slice {
         let better = match (v, best) {
@@ -160,11 +134,7 @@ fn sum(out: OType, slice: &[OValue]) -> Folded {
     }
     let (re, im) = totals(slice);
     let abs_sum = re.abs() + im.abs();
-    Folded {
-        value: rounded(out, re.value(), im.value()),
-        slack: sum_slack(out, slice.len(), abs_sum),
-        abs_sum,
-    }
+    Folded { value: rounded(out, re.value(), im.value()), slack: sum_slack(out, slice.len(), abs_sum), abs_sum }
 }
 
 /// The sum divided by the number of values in f64, rounded once; integers are summed exactly.
@@ -177,36 +147,24 @@ fn mean(out: OType, slice: &[OValue]) -> Folded {
         Float(_) | Complex(..) => re.value(),
     };
     let slack = sum_slack(out, slice.len(), abs_sum / n);
-    Folded {
-        value: rounded(out, re / n, im.value() / n),
-        slack,
-        abs_sum,
-    }
+    Folded { value: rounded(out, re / n, im.value() / n), slack, abs_sum }
 }
 
 /// Integers wrap in i64 or u64; floats are multiplied in f64 and rounded once.
 fn prod(out: OType, slice: &[OValue]) -> Folded {
     if out.is_int() {
-        let product = slice
-            .iter()
-            .fold(1, |p: i128, v| out.wrap(p.wrapping_mul(v.int())));
+        let product = slice.iter().fold(1, |p: i128, v| out.wrap(p.wrapping_mul(v.int())));
         return Folded::exact(Int(product));
     }
     let (value, size) = if out.is_complex() {
-        let (re, im) = slice
-            .iter()
-            .fold((1.0, 0.0), |p, v| complex::mul(p, v.parts()));
+        let (re, im) = slice.iter().fold((1.0, 0.0), |p, v| complex::mul(p, v.parts()));
         (rounded(out, re, im), complex::modulus((re, im)))
     } else {
         let product: f64 = slice.iter().map(|v| v.parts().0).product();
         (rounded(out, product, 0.0), product.abs())
     };
     let slack = usable(TOLERANCE * slice.len() as f64 * out.eps() * size + out.ulp(0.0));
-    Folded {
-        value,
-        slack,
-        abs_sum: 0.0,
-    }
+    Folded { value, slack, abs_sum: 0.0 }
 }
 
 /// `c log2(n + 1) eps (sum of |terms|)`, and a subnormal for results that underflow.
@@ -215,11 +173,7 @@ pub(super) fn sum_slack(out: OType, terms: usize, abs_sum: f64) -> f64 {
 }
 
 pub(super) fn rounded(out: OType, re: f64, im: f64) -> OValue {
-    if out.is_complex() {
-        Complex(out.round(re), out.round(im))
-    } else {
-        Float(out.round(re))
-    }
+    if out.is_complex() { Complex(out.round(re), out.round(im)) } else { Float(out.round(re)) }
 }
 
 fn totals(slice: &[OValue]) -> (Total, Total) {
@@ -266,22 +220,13 @@ mod tests {
     fn axes() {
         let x = Oracle::from_f64(&[2, 3], I8, &[1., 2., 3., 4., 5., 6.]);
         let ints = |v: &[i128]| v.iter().map(|&v| Some(Int(v))).collect::<Vec<_>>();
-        assert_eq!(
-            reduce("sum", &x, &[0], false).unwrap().value.data,
-            ints(&[5, 7, 9])
-        );
+        assert_eq!(reduce("sum", &x, &[0], false).unwrap().value.data, ints(&[5, 7, 9]));
         let rows = reduce("sum", &x, &[1], true).unwrap().value;
         assert_eq!((rows.shape, rows.data), (vec![2, 1], ints(&[6, 15])));
-        assert_eq!(
-            reduce("prod", &x, &[1, 0], false).unwrap().value,
-            Oracle::scalar(I64, Some(Int(720)))
-        );
+        assert_eq!(reduce("prod", &x, &[1, 0], false).unwrap().value, Oracle::scalar(I64, Some(Int(720))));
         assert_eq!(reduce("max", &x, &[], false).unwrap().value, x);
         assert_eq!(reduce("max", &x, &[2], false).unwrap_err(), Refused::Axis);
-        assert_eq!(
-            reduce("max", &x, &[0, 0], false).unwrap_err(),
-            Refused::Axis
-        );
+        assert_eq!(reduce("max", &x, &[0, 0], false).unwrap_err(), Refused::Axis);
     }
 
     #[test]
@@ -289,35 +234,17 @@ mod tests {
         let f = |data: &[f64]| Oracle::from_f64(&[data.len()], F32, data);
         assert_eq!(all("sum", &f(&[1e30, 1.0, -1e30])), Ok(Some(Float(1.0))));
         assert_eq!(all("mean", &f(&[1.0, 2.0])), Ok(Some(Float(1.5))));
-        assert!(
-            all("min", &f(&[1.0, f64::NAN, -1.0]))
-                .unwrap()
-                .unwrap()
-                .is_nan()
-        );
+        assert!(all("min", &f(&[1.0, f64::NAN, -1.0])).unwrap().unwrap().is_nan());
         assert!(all("max", &f(&[f64::NAN, 1.0])).unwrap().unwrap().is_nan());
         assert_eq!(all("max", &f(&[-1.0, 1.0])), Ok(Some(Float(1.0))));
-        assert_eq!(
-            all("count_nonzero", &f(&[0.0, f64::NAN, -0.0])),
-            Ok(Some(Int(1)))
-        );
+        assert_eq!(all("count_nonzero", &f(&[0.0, f64::NAN, -0.0])), Ok(Some(Int(1))));
         assert_eq!(all("all", &f(&[1.0, f64::NAN])), Ok(Some(Bool(true))));
         let u = Oracle::full(&[2], U64, Some(Int(u64::MAX as i128)));
         assert_eq!(all("sum", &u), Ok(Some(Int(u64::MAX as i128 - 1))));
         assert_eq!(all("prod", &u), Ok(Some(Int(1))));
-        assert_eq!(
-            all("mean", &Oracle::from_f64(&[2], U8, &[255.0, 254.0])),
-            Ok(Some(Float(254.5)))
-        );
-        assert_eq!(
-            all("sum", &Oracle::full(&[4], F16, Some(Float(65504.0)))),
-            Ok(Some(Float(f64::INFINITY)))
-        );
-        let z = Oracle::new(
-            &[2],
-            Complex64,
-            vec![Some(Complex(1.0, 2.0)), Some(Complex(3.0, 4.0))],
-        );
+        assert_eq!(all("mean", &Oracle::from_f64(&[2], U8, &[255.0, 254.0])), Ok(Some(Float(254.5))));
+        assert_eq!(all("sum", &Oracle::full(&[4], F16, Some(Float(65504.0)))), Ok(Some(Float(f64::INFINITY))));
+        let z = Oracle::new(&[2], Complex64, vec![Some(Complex(1.0, 2.0)), Some(Complex(3.0, 4.0))]);
         assert_eq!(all("prod", &z), Ok(Some(Complex(-5.0, 10.0))));
         assert_eq!(all("sum", &z), Ok(Some(Complex(4.0, 6.0))));
         assert_eq!(all("min", &z), Err(Refused::Dtype));
@@ -329,45 +256,20 @@ mod tests {
     #[test]
     fn nothing_there() {
         let defined = Oracle::full(&[0, 2], F64, None);
-        assert_eq!(
-            reduce("sum", &defined, &[0], false).unwrap().value.data,
-            [Some(Float(0.0)); 2]
-        );
-        assert_eq!(
-            reduce("prod", &defined, &[0], false).unwrap().value.data,
-            [Some(Float(1.0)); 2]
-        );
-        assert!(
-            reduce("mean", &defined, &[0], false).unwrap().value.data[1]
-                .unwrap()
-                .is_nan()
-        );
-        assert_eq!(
-            reduce("min", &defined, &[0], false).unwrap_err(),
-            Refused::Empty
-        );
-        assert_eq!(
-            reduce("min", &defined, &[1], false).unwrap().value.shape,
-            [0]
-        );
+        assert_eq!(reduce("sum", &defined, &[0], false).unwrap().value.data, [Some(Float(0.0)); 2]);
+        assert_eq!(reduce("prod", &defined, &[0], false).unwrap().value.data, [Some(Float(1.0)); 2]);
+        assert!(reduce("mean", &defined, &[0], false).unwrap().value.data[1].unwrap().is_nan());
+        assert_eq!(reduce("min", &defined, &[0], false).unwrap_err(), Refused::Empty);
+        assert_eq!(reduce("min", &defined, &[1], false).unwrap().value.shape, [0]);
         assert_eq!(all("any", &defined), Ok(Some(Bool(false))));
         assert_eq!(all("all", &defined), Ok(Some(Bool(true))));
         let undefined = defined.with_undefined(true);
         for op in ["sum", "prod", "mean", "min", "any"] {
-            assert_eq!(
-                reduce(op, &undefined, &[0], false).unwrap().value.data,
-                [None, None]
-            );
+            assert_eq!(reduce(op, &undefined, &[0], false).unwrap().value.data, [None, None]);
         }
         let holes = Oracle::new(&[2, 2], F64, vec![None, Some(Float(3.0)), None, None]);
-        assert_eq!(
-            reduce("sum", &holes, &[0], false).unwrap().value.data,
-            [None, Some(Float(3.0))]
-        );
-        assert_eq!(
-            reduce("mean", &holes, &[1], false).unwrap().value.data,
-            [Some(Float(3.0)), None]
-        );
+        assert_eq!(reduce("sum", &holes, &[0], false).unwrap().value.data, [None, Some(Float(3.0))]);
+        assert_eq!(reduce("mean", &holes, &[1], false).unwrap().value.data, [Some(Float(3.0)), None]);
         let counts = reduce("count_nonzero", &holes, &[1], false).unwrap();
         assert_eq!(counts.value.data, [Some(Int(1)), Some(Int(0))]);
         assert_eq!(counts.terms, [1, 0]);
@@ -378,9 +280,6 @@ mod tests {
         let x = Oracle::from_f64(&[3], F32, &[1e6, -1e6, 1.0]);
         let e = reduce("sum", &x, &[0], false).unwrap();
         assert_eq!(e.abs_sum, [2_000_001.0]);
-        assert_eq!(
-            e.slack[0],
-            2.0 * 2.0 * F32.eps() * 2_000_001.0 + F32.ulp(0.0)
-        );
+        assert_eq!(e.slack[0], 2.0 * 2.0 * F32.eps() * 2_000_001.0 + F32.ulp(0.0));
     }
 }

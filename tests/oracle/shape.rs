@@ -14,11 +14,7 @@ pub fn unravel(mut position: usize, shape: &[usize]) -> Vec<usize> {
 
 /// The position of an index in C order.
 pub fn ravel(index: &[usize], shape: &[usize]) -> usize {
-    assert_eq!(
-        index.len(),
-        shape.len(),
-        "index {index:?} into shape {shape:?}"
-    );
+    assert_eq!(index.len(), shape.len(), "index {index:?} into shape {shape:?}");
     index.iter().zip(shape).fold(0, |position, (&i, &n)| {
         assert!(i < n, "index {index:?} outside shape {shape:?}");
         position * n + i
@@ -27,9 +23,7 @@ pub fn ravel(index: &[usize], shape: &[usize]) -> usize {
 
 /// Every index of a shape in C order.
 pub fn indices(shape: &[usize]) -> Vec<Vec<usize>> {
-    (0..shape.iter().product())
-        .map(|position| unravel(position, shape))
-        .collect()
+    (0..shape.iter().product()).map(|position| unravel(position, shape)).collect()
 }
 
 /// Shapes are aligned at their last axis; missing axes count as 1; lengths are equal or one is 1.
@@ -57,16 +51,8 @@ pub(super) fn check_axes(axes: &[usize], ndim: usize) -> Result<(), Refused> {
 impl Oracle {
     /// A result of that shape whose element at each index is this one's at `from(index)`.
     fn moved(&self, shape: &[usize], from: impl Fn(&[usize]) -> Vec<usize>) -> Oracle {
-        let data = indices(shape)
-            .iter()
-            .map(|index| self.at(&from(index)))
-            .collect();
-        Oracle {
-            shape: shape.to_vec(),
-            dtype: self.dtype,
-            data,
-            undefined: self.undefined,
-        }
+        let data = indices(shape).iter().map(|index| self.at(&from(index))).collect();
+        Oracle { shape: shape.to_vec(), dtype: self.dtype, data, undefined: self.undefined }
     }
 
     /// Axis k of the result is axis `axes[k]` of the operand.
@@ -78,9 +64,7 @@ impl Oracle {
         let shape: Vec<usize> = axes.iter().map(|&axis| self.shape[axis]).collect();
         Ok(self.moved(&shape, |index| {
             let mut source = vec![0; index.len()];
-            axes.iter()
-                .zip(index)
-                .for_each(|(&axis, &i)| source[axis] = i);
+            axes.iter().zip(index).for_each(|(&axis, &i)| source[axis] = i);
             source
         }))
     }
@@ -90,10 +74,7 @@ impl Oracle {
         if shape.iter().product::<usize>() != self.data.len() {
             return Err(Refused::Shape);
         }
-        Ok(Oracle {
-            shape: shape.to_vec(),
-            ..self.clone()
-        })
+        Ok(Oracle { shape: shape.to_vec(), ..self.clone() })
     }
 
     /// A new axis of length 1, which will be axis `axis`.
@@ -123,22 +104,14 @@ impl Oracle {
         }
         let new = shape.len() - self.ndim();
         Ok(self.moved(shape, |index| {
-            index[new..]
-                .iter()
-                .zip(&self.shape)
-                .map(|(&i, &n)| if n == 1 { 0 } else { i })
-                .collect()
+            index[new..].iter().zip(&self.shape).map(|(&i, &n)| if n == 1 { 0 } else { i }).collect()
         }))
     }
 
     /// Every element cast; the absent stay absent.
     pub fn cast(&self, dtype: OType) -> Oracle {
         let data = self.data.iter().map(|v| v.map(|v| v.cast(dtype))).collect();
-        Oracle {
-            dtype,
-            data,
-            ..self.clone()
-        }
+        Oracle { dtype, data, ..self.clone() }
     }
 }
 
@@ -147,9 +120,7 @@ mod tests {
     use super::*;
 
     fn count(shape: &[usize]) -> Oracle {
-        let data: Vec<f64> = (0..shape.iter().product::<usize>())
-            .map(|i| i as f64)
-            .collect();
+        let data: Vec<f64> = (0..shape.iter().product::<usize>()).map(|i| i as f64).collect();
         Oracle::from_f64(shape, OType::I32, &data)
     }
 

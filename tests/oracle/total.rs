@@ -18,11 +18,7 @@ impl Total {
             return;
         }
         let high = self.high + x;
-        let (large, small) = if self.high.abs() >= x.abs() {
-            (self.high, x)
-        } else {
-            (x, self.high)
-        };
+        let (large, small) = if self.high.abs() >= x.abs() { (self.high, x) } else { (x, self.high) };
         self.low += (large - high) + small;
         self.high = high;
     }
@@ -53,11 +49,7 @@ impl Total {
 /// A tolerance that came out infinite or NaN, because a term was, asks for equality instead. (For
 /// complex results, where it must stay positive, for no more than "not finite".)
 pub fn usable(slack: f64) -> f64 {
-    if slack.is_finite() {
-        slack
-    } else {
-        f64::MIN_POSITIVE
-    }
+    if slack.is_finite() { slack } else { f64::MIN_POSITIVE }
 }
 
 #[cfg(test)]

@@ -130,10 +130,7 @@ mod tests {
         assert_eq!(Int(16_777_217).cast(OType::F32), Float(16_777_216.0));
         assert_eq!(Int(70_000).cast(OType::F16), Float(f64::INFINITY));
         assert_eq!(Float(1e300).cast(OType::F32), Float(f64::INFINITY));
-        assert_eq!(
-            Complex(1e300, 0.1).cast(OType::Complex64),
-            Complex(f64::INFINITY, 0.1f32 as f64)
-        );
+        assert_eq!(Complex(1e300, 0.1).cast(OType::Complex64), Complex(f64::INFINITY, 0.1f32 as f64));
     }
 
     #[test]

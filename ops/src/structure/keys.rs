@@ -3,7 +3,7 @@
 //! Each coordinate takes just enough bits of a 64-bit word, the first dimension the highest bits; tuples
 //! that need more than 64 bits take several words, so that shapes of any size have keys.
 
-use super::index::{Index, IndexVec};
+use super::index::Index;
 
 /// Where one coordinate stands in a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,11 +72,10 @@ impl KeyLayout {
 }
 
 /// Reads one coordinate out of every key.
-pub fn decode(words: &[u64], field: Field, wide: bool) -> IndexVec {
-    fn typed<I: Index>(words: &[u64], field: Field) -> IndexVec {
-        I::vec(words.iter().map(|&w| I::new(field.of(w) as usize)).collect())
+pub fn decode<I: Index>(words: &[u64], field: Field, out: &mut [I]) {
+    for (o, &w) in out.iter_mut().zip(words) {
+        *o = I::new(field.of(w) as usize);
     }
-    if wide { typed::<u64>(words, field) } else { typed::<u32>(words, field) }
 }
 
 /// How a sequence of keys is ordered.

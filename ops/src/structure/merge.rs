@@ -22,96 +22,142 @@ impl Keep {
     pub const INTERSECTION: Keep = Keep { left: false, right: false };
 }
 
-/// What a merge writes: per kept coordinate its position on either side ([`Index::NONE`] if absent), and
-/// for single coordinates the coordinate.
+/// Where a merge writes, from the front: per kept coordinate its position on either side ([`Index::NONE`] if
+/// absent), and for single coordinates the coordinate. The slices are of one length, no shorter than what is kept.
 #[derive(Debug)]
-pub struct Selection<I> {
+pub struct Selection<'a, I> {
     /// Positions on the left.
-    pub left: Vec<I>,
+    pub left: &'a mut [I],
     /// Positions on the right.
-    pub right: Vec<I>,
-    /// Coordinates, written by [`merge_segment`] only.
-    pub coords: Vec<I>,
-    /// How many are written.
-    pub len: usize,
+    pub right: &'a mut [I],
+    /// Coordinates; may be empty for [`merge_tuples`].
+    pub coords: &'a mut [I],
 }
 
-impl<I: Index> Selection<I> {
-    /// With room for `most` coordinates: the summed lengths of all segments to be merged into it.
-    pub fn with_room(most: usize) -> Selection<I> {
-        Selection { left: vec![I::default(); most], right: vec![I::default(); most], coords: vec![I::default(); most], len: 0 }
+/// How many coordinates [`merge_segment`] keeps.
+pub fn count_segment<I: Index>(left: &[I], right: &[I], keep: Keep) -> usize {
+    let (mut i, mut j, mut both) = (0, 0, 0);
+    while i < left.len() && j < right.len() {
+        let (x, y) = (left[i], right[j]);
+        both += usize::from(x == y);
+        i += usize::from(x <= y);
+        j += usize::from(y <= x);
     }
-
-    /// Cuts the arrays to what was written.
-    pub fn finish(mut self) -> Selection<I> {
-        for v in [&mut self.left, &mut self.right, &mut self.coords] {
-            v.truncate(self.len);
-        }
-        self
-    }
+    kept(left.len(), right.len(), both, keep)
 }
 
-/// Merges one pair of segments of single coordinates into `out`, which has room for both.
-pub fn merge_segment<I: Index>(left: &[I], left_range: Range<usize>, right: &[I], right_range: Range<usize>, keep: Keep, out: &mut Selection<I>) {
-    let most = left_range.len() + right_range.len();
-    let room = out.len..out.len + most;
-    let (to_left, to_right, to_coord) = (&mut out.left[room.clone()], &mut out.right[room.clone()], &mut out.coords[room]);
+fn kept(left: usize, right: usize, both: usize, keep: Keep) -> usize {
+    both + if keep.left { left - both } else { 0 } + if keep.right { right - both } else { 0 }
+}
+
+/// Merges one pair of segments of single coordinates; gives how many were kept.
+pub fn merge_segment<I: Index>(
+    left: &[I],
+    left_range: Range<usize>,
+    right: &[I],
+    right_range: Range<usize>,
+    keep: Keep,
+    out: &mut Selection<'_, I>,
+) -> usize {
+    let room = (left_range.len() + right_range.len()).min(out.left.len());
+    let (to_left, to_right, to_coord) = (&mut out.left[..room], &mut out.right[..room], &mut out.coords[..room]);
     let (mut i, mut j, mut k) = (left_range.start, right_range.start, 0);
-    // Branch-free: always write, advance by what was kept.
+    // Write always, advance by what was kept: the one branch is foreseeable, it fails only past the last one kept.
     while i < left_range.end && j < right_range.end {
         let (x, y) = (left[i], right[j]);
         let (from_left, from_right) = (x <= y, y <= x);
-        to_left[k] = if from_left { I::new(i) } else { I::NONE };
-        to_right[k] = if from_right { I::new(j) } else { I::NONE };
-        to_coord[k] = if from_left { x } else { y };
+        if k < room {
+            to_left[k] = if from_left { I::new(i) } else { I::NONE };
+            to_right[k] = if from_right { I::new(j) } else { I::NONE };
+            to_coord[k] = if from_left { x } else { y };
+        }
         let kept = (from_left & from_right) | (from_left & keep.left) | (from_right & keep.right);
         k += usize::from(kept);
         i += usize::from(from_left);
         j += usize::from(from_right);
     }
     if keep.left {
-        for i in i..left_range.end {
-            (to_left[k], to_right[k], to_coord[k]) = (I::new(i), I::NONE, left[i]);
+        for (i, &x) in (i..).zip(&left[i..left_range.end]) {
+            (to_left[k], to_right[k], to_coord[k]) = (I::new(i), I::NONE, x);
             k += 1;
         }
     }
     if keep.right {
-        for j in j..right_range.end {
-            (to_left[k], to_right[k], to_coord[k]) = (I::NONE, I::new(j), right[j]);
+        for (j, &y) in (j..).zip(&right[j..right_range.end]) {
+            (to_left[k], to_right[k], to_coord[k]) = (I::NONE, I::new(j), y);
             k += 1;
         }
     }
-    out.len += k;
+    k
 }
 
-/// Merges one pair of segments of coordinate tuples, one slice per tuple element.
-pub fn merge_tuples<I: Index>(left: &[&[I]], left_range: Range<usize>, right: &[&[I]], right_range: Range<usize>, keep: Keep, out: &mut Selection<I>) {
-    let compare = |i: usize, j: usize| {
-        let unequal = left.iter().zip(right).map(|(l, r)| l[i].cmp(&r[j])).find(|o| o.is_ne());
-        unequal.unwrap_or(Ordering::Equal)
-    };
+/// How the next tuples of two segments compare; `None` when both have ended.
+fn compare<I: Index>(left: &[&[I]], i: Option<usize>, right: &[&[I]], j: Option<usize>) -> Option<Ordering> {
+    match (i, j) {
+        (None, None) => None,
+        (Some(_), None) => Some(Ordering::Less),
+        (None, Some(_)) => Some(Ordering::Greater),
+        (Some(i), Some(j)) => {
+            let unequal = left.iter().zip(right).map(|(l, r)| l[i].cmp(&r[j])).find(|o| o.is_ne());
+            Some(unequal.unwrap_or(Ordering::Equal))
+        }
+    }
+}
+
+/// Walks two segments of coordinate tuples in step and gives `step(order, i, j)` for each distinct tuple.
+fn walk<I: Index>(
+    left: &[&[I]],
+    left_range: Range<usize>,
+    right: &[&[I]],
+    right_range: Range<usize>,
+    mut step: impl FnMut(Ordering, usize, usize),
+) {
     let (mut i, mut j) = (left_range.start, right_range.start);
-    loop {
-        let order = match (i < left_range.end, j < right_range.end) {
-            (false, false) => return,
-            (true, false) => Ordering::Less,
-            (false, true) => Ordering::Greater,
-            (true, true) => compare(i, j),
-        };
+    let within = |at: usize, range: &Range<usize>| (at < range.end).then_some(at);
+    while let Some(order) = compare(left, within(i, &left_range), right, within(j, &right_range)) {
+        step(order, i, j);
+        i += usize::from(order.is_le());
+        j += usize::from(order.is_ge());
+    }
+}
+
+/// How many tuples [`merge_tuples`] keeps.
+pub fn count_tuples<I: Index>(
+    left: &[&[I]],
+    left_range: Range<usize>,
+    right: &[&[I]],
+    right_range: Range<usize>,
+    keep: Keep,
+) -> usize {
+    let mut both = 0;
+    let lengths = (left_range.len(), right_range.len());
+    walk(left, left_range, right, right_range, |order, _, _| both += usize::from(order.is_eq()));
+    kept(lengths.0, lengths.1, both, keep)
+}
+
+/// Merges one pair of segments of coordinate tuples, one slice per tuple element; gives how many were kept.
+pub fn merge_tuples<I: Index>(
+    left: &[&[I]],
+    left_range: Range<usize>,
+    right: &[&[I]],
+    right_range: Range<usize>,
+    keep: Keep,
+    out: &mut Selection<'_, I>,
+) -> usize {
+    let mut k = 0;
+    walk(left, left_range, right, right_range, |order, i, j| {
         let kept = match order {
             Ordering::Equal => true,
             Ordering::Less => keep.left,
             Ordering::Greater => keep.right,
         };
-        let (from_left, from_right) = (order.is_le(), order.is_ge());
         if kept {
-            out.left[out.len] = if from_left { I::new(i) } else { I::NONE };
-            out.right[out.len] = if from_right { I::new(j) } else { I::NONE };
-            out.len += 1;
+            out.left[k] = if order.is_le() { I::new(i) } else { I::NONE };
+            out.right[k] = if order.is_ge() { I::new(j) } else { I::NONE };
+            k += 1;
         }
-        i += usize::from(from_left);
-        j += usize::from(from_right);
-    }
+    });
+    k
 }
 
 #[cfg(test)]
@@ -119,13 +165,16 @@ mod tests {
     use super::*;
 
     fn run(a: &[u32], b: &[u32], keep: Keep) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
-        let mut out = Selection::with_room(a.len() + b.len());
-        merge_segment(a, 0..a.len(), b, 0..b.len(), keep, &mut out);
-        let mut tuples = Selection::with_room(a.len() + b.len());
-        merge_tuples(&[a], 0..a.len(), &[b], 0..b.len(), keep, &mut tuples);
-        let (out, tuples) = (out.finish(), tuples.finish());
-        assert_eq!((&out.left, &out.right), (&tuples.left, &tuples.right));
-        (out.coords, out.left, out.right)
+        let n = count_segment(a, b, keep);
+        assert_eq!(n, count_tuples(&[a], 0..a.len(), &[b], 0..b.len(), keep));
+        let (mut left, mut right, mut coords) = (vec![7; n], vec![7; n], vec![7; n]);
+        let mut out = Selection { left: &mut left, right: &mut right, coords: &mut coords };
+        assert_eq!(n, merge_segment(a, 0..a.len(), b, 0..b.len(), keep, &mut out));
+        let (mut l, mut r) = (vec![7; n], vec![7; n]);
+        let mut tuples = Selection { left: &mut l, right: &mut r, coords: &mut [] };
+        assert_eq!(n, merge_tuples(&[a], 0..a.len(), &[b], 0..b.len(), keep, &mut tuples));
+        assert_eq!((&left, &right), (&l, &r));
+        (coords, left, right)
     }
 
     #[test]

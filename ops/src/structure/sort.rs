@@ -10,88 +10,103 @@ const BUCKET: usize = 1 << 14;
 /// At most this many buckets: more write streams than that thrash the translation buffer.
 const MAX_PARTITION_BITS: u32 = 11;
 
-/// Keys after the partition: `(low bits of the key) << index_bits | index`, bucket by bucket.
-#[derive(Debug)]
-pub struct Partitioned {
-    /// The packed words.
-    pub packed: Vec<u64>,
-    /// Bucket `b` is `packed[offsets[b]..offsets[b + 1]]`.
-    pub offsets: Vec<usize>,
+/// How keys are cut into buckets and packed with their indices.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
     /// Bits of the index in each packed word.
     pub index_bits: u32,
-    /// Bits of the key left in each packed word.
+    /// Bits of the key left in each packed word: all but the leading ones, which the bucket tells.
     pub key_bits: u32,
+    /// Number of buckets.
+    pub buckets: usize,
 }
 
-/// Partitions keys (all below `2^bits`) by their leading bits, or `None` where the rest of a key and
-/// its index do not fit 64 bits together (then use [`sort_pairs`]).
-pub fn partition(keys: &[u64], bits: u32) -> Option<Partitioned> {
-    let index_bits = (usize::BITS - keys.len().leading_zeros()).max(1);
-    let wanted = (keys.len() / BUCKET).max(1).ilog2() + 1;
-    let must = (bits + index_bits).saturating_sub(64);
-    let lead = wanted.max(must).min(MAX_PARTITION_BITS).min(bits);
-    let key_bits = bits - lead;
-    if key_bits + index_bits > 64 {
-        return None;
+impl Plan {
+    /// A plan for `n` keys below `2^bits`, or `None` where the rest of a key and its index do not fit 64 bits
+    /// together (then use [`sort_pairs`]).
+    pub fn new(n: usize, bits: u32) -> Option<Plan> {
+        let index_bits = (usize::BITS - n.leading_zeros()).max(1);
+        let wanted = (n / BUCKET).max(1).ilog2() + 1;
+        let must = (bits + index_bits).saturating_sub(64);
+        let lead = wanted.max(must).min(MAX_PARTITION_BITS).min(bits);
+        let key_bits = bits - lead;
+        // An index takes at least a bit, so that the key's part never takes all 64.
+        (key_bits + index_bits <= 64).then_some(Plan { index_bits, key_bits, buckets: 1 << lead })
     }
-    let buckets = 1usize << lead;
-    let bucket = |key: u64| if lead == 0 { 0 } else { (key >> key_bits) as usize };
-    let mut offsets = vec![0usize; buckets + 1];
+
+    #[inline(always)]
+    fn bucket(self, key: u64) -> usize {
+        key.checked_shr(self.key_bits).unwrap_or(0) as usize
+    }
+}
+
+/// Writes `(low bits of the key) << index_bits | index` for every key, bucket by bucket; gives where the buckets begin and
+/// end: bucket `b` is `packed[offsets[b]..offsets[b + 1]]`.
+pub fn partition(keys: &[u64], plan: Plan, packed: &mut [u64]) -> Vec<usize> {
+    let mut offsets = vec![0usize; plan.buckets + 1];
     for &key in keys {
-        offsets[bucket(key) + 1] += 1;
+        offsets[plan.bucket(key) + 1] += 1;
     }
-    for b in 0..buckets {
+    for b in 0..plan.buckets {
         offsets[b + 1] += offsets[b];
     }
     let mut next = offsets.clone();
-    let mut packed = vec![0u64; keys.len()];
-    let low = if key_bits == 0 { 0 } else { u64::MAX >> (64 - key_bits) };
+    let low = if plan.key_bits == 0 { 0 } else { u64::MAX >> (64 - plan.key_bits) };
     for (i, &key) in keys.iter().enumerate() {
-        let slot = &mut next[bucket(key)];
-        packed[*slot] = ((key & low) << (index_bits % 64)) | i as u64;
+        let slot = &mut next[plan.bucket(key)];
+        packed[*slot] = ((key & low) << (plan.index_bits % 64)) | i as u64;
         *slot += 1;
     }
-    Some(Partitioned { packed, offsets, index_bits, key_bits })
+    offsets
 }
 
-/// Sorts one bucket of packed words by key, stably (the index bits already rise in it).
-pub fn sort_bucket(bucket: &mut [u64], index_bits: u32, key_bits: u32) {
-    const DIGIT: u32 = 8;
-    if bucket.len() < 64 {
+/// At most this many bits in one radix pass: the counters and as many write positions fit the first-level cache.
+const MAX_DIGIT: u32 = 10;
+
+/// Sorts one bucket of packed words by key, stably (the index bits already rise in it). `scratch` is reused between
+/// calls.
+pub fn sort_bucket(bucket: &mut [u64], plan: Plan, scratch: &mut Vec<u64>) {
+    if bucket.len() < 64 || bucket.len() > u32::MAX as usize {
         bucket.sort_unstable(); // indices are distinct and rise: the same as stable by key
         return;
     }
-    let mut scratch = vec![0u64; bucket.len()];
+    if scratch.len() < bucket.len() {
+        scratch.resize(bucket.len(), 0);
+    }
+    let scratch = &mut scratch[..bucket.len()];
+    let passes = plan.key_bits.div_ceil(MAX_DIGIT);
+    let digit = plan.key_bits.div_ceil(passes.max(1));
     let mut in_scratch = false;
-    for pass in 0..key_bits.div_ceil(DIGIT) {
-        let shift = index_bits + pass * DIGIT;
-        let (from, to) = if in_scratch { (&scratch[..], &mut *bucket) } else { (&*bucket, &mut scratch[..]) };
-        if radix_pass(from, to, shift) {
+    for pass in 0..passes {
+        let shift = plan.index_bits + pass * digit;
+        let (from, to) = if in_scratch { (&*scratch, &mut *bucket) } else { (&*bucket, &mut *scratch) };
+        if radix_pass(from, to, shift, digit) {
             in_scratch = !in_scratch;
         }
     }
     if in_scratch {
-        bucket.copy_from_slice(&scratch);
+        bucket.copy_from_slice(scratch);
     }
 }
 
-/// One counting pass on eight bits; `false` (nothing moved) where all share one digit.
-fn radix_pass(from: &[u64], to: &mut [u64], shift: u32) -> bool {
-    let digit = |v: u64| ((v >> shift) & 0xff) as usize;
-    let mut counts = [0usize; 256];
+/// One counting pass on some bits; `false` (nothing moved) where all words share them.
+fn radix_pass(from: &[u64], to: &mut [u64], shift: u32, bits: u32) -> bool {
+    let mask = (1u64 << bits) - 1;
+    let digit = |v: u64| ((v >> shift) & mask) as usize & ((1 << MAX_DIGIT) - 1);
+    let mut counts = [0u32; 1 << MAX_DIGIT];
     for &v in from {
         counts[digit(v)] += 1;
     }
-    if from.first().is_none_or(|&v| counts[digit(v)] == from.len()) {
+    if from.first().is_none_or(|&v| counts[digit(v)] as usize == from.len()) {
         return false;
     }
     let mut sum = 0;
-    for c in &mut counts {
+    for c in &mut counts[..1 << bits] {
         sum += std::mem::replace(c, sum);
     }
     for &v in from {
         let slot = &mut counts[digit(v)];
-        to[*slot] = v;
+        to[*slot as usize] = v;
         *slot += 1;
     }
     true
@@ -109,14 +124,16 @@ mod tests {
     use super::*;
 
     fn sorted(keys: &[u64], bits: u32) -> Vec<u64> {
-        match partition(keys, bits) {
+        match Plan::new(keys.len(), bits) {
             None => sort_pairs(keys),
-            Some(mut p) => {
-                for b in 0..p.offsets.len() - 1 {
-                    sort_bucket(&mut p.packed[p.offsets[b]..p.offsets[b + 1]], p.index_bits, p.key_bits);
+            Some(plan) => {
+                let mut packed = vec![0; keys.len()];
+                let offsets = partition(keys, plan, &mut packed);
+                for b in 0..plan.buckets {
+                    sort_bucket(&mut packed[offsets[b]..offsets[b + 1]], plan, &mut Vec::new());
                 }
-                let mask = (1u64 << p.index_bits) - 1;
-                p.packed.iter().map(|v| v & mask).collect()
+                let mask = (1u64 << plan.index_bits) - 1;
+                packed.iter().map(|v| v & mask).collect()
             }
         }
     }

@@ -3,9 +3,17 @@
 
 use super::index::Index;
 
-/// `pointers` and `indices` of the transpose, and its values, from a compressed matrix whose pointers
+/// Pointers of the transpose; its indices and values go to `out_indices` and `out_values`. From a compressed matrix whose pointers
 /// start at `base`. Values are elements of `W` bytes. The result's pointers start at 0.
-pub fn transpose<const W: usize, I: Index>(pointers: &[I], base: usize, indices: &[I], values: &[u8], minor: usize, out_values: &mut [u8]) -> (Vec<I>, Vec<I>) {
+pub fn transpose<const W: usize, I: Index>(
+    pointers: &[I],
+    base: usize,
+    indices: &[I],
+    values: &[u8],
+    minor: usize,
+    out_indices: &mut [I],
+    out_values: &mut [u8],
+) -> Vec<I> {
     let (values, _) = values.as_chunks::<W>();
     let (out_values, _) = out_values.as_chunks_mut::<W>();
     let mut next = vec![I::default(); minor + 1];
@@ -17,7 +25,6 @@ pub fn transpose<const W: usize, I: Index>(pointers: &[I], base: usize, indices:
         next[j + 1] = I::new(next[j + 1].get() + next[j].get());
     }
     let out_pointers = next.clone();
-    let mut out_indices = vec![I::default(); indices.len()];
     for (i, ends) in pointers.windows(2).enumerate() {
         let major = I::new(i);
         let range = ends[0].get() - base..ends[1].get() - base;
@@ -29,5 +36,5 @@ pub fn transpose<const W: usize, I: Index>(pointers: &[I], base: usize, indices:
             *slot = I::new(at + 1);
         }
     }
-    (out_pointers, out_indices)
+    out_pointers
 }

@@ -44,11 +44,7 @@ pub(super) struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Cursor {
-            bytes,
-            pos: 0,
-            mark: 0,
-        }
+        Cursor { bytes, pos: 0, mark: 0 }
     }
 
     pub(super) fn bytes(self) -> &'a [u8] {
@@ -76,10 +72,7 @@ impl<'a> Cursor<'a> {
     /// The whole token at [`mark`](Self::mark).
     pub(super) fn token(self) -> &'a [u8] {
         let rest = self.bytes.get(self.mark..).unwrap_or_default();
-        let end = rest
-            .iter()
-            .position(|&byte| is_space(byte))
-            .unwrap_or(rest.len());
+        let end = rest.iter().position(|&byte| is_space(byte)).unwrap_or(rest.len());
         rest.get(..end).unwrap_or_default()
     }
 
@@ -103,10 +96,7 @@ impl<'a> Cursor<'a> {
     pub(super) fn line(&mut self) -> &'a [u8] {
         let start = self.pos;
         self.pos = after_line(self.bytes, start);
-        self.bytes
-            .get(start..self.pos)
-            .unwrap_or_default()
-            .trim_ascii()
+        self.bytes.get(start..self.pos).unwrap_or_default().trim_ascii()
     }
 
     /// Moves to the first token of a line, past blank lines but not past comments; false at the end of the text.
@@ -144,18 +134,10 @@ impl<'a> Cursor<'a> {
     #[inline(always)]
     pub(super) fn gap(&mut self, next: Part) -> Result<(), Problem> {
         if self.peek() != Some(b' ') && self.peek() != Some(b'\t') {
-            return Err(if self.at_space() {
-                self.missing(next)
-            } else {
-                before(next)
-            });
+            return Err(if self.at_space() { self.missing(next) } else { before(next) });
         }
         self.blanks();
-        if self.at_space() {
-            Err(self.missing(next))
-        } else {
-            Ok(())
-        }
+        if self.at_space() { Err(self.missing(next)) } else { Ok(()) }
     }
 
     fn missing(&mut self, part: Part) -> Problem {
@@ -232,11 +214,7 @@ impl<'a> Cursor<'a> {
             Ok(None) => return Err(Problem::NotAnIndex(part)),
             Err(_) => u64::MAX,
         };
-        if index < size {
-            Ok(index)
-        } else {
-            Err(Problem::OutOfRange(part))
-        }
+        if index < size { Ok(index) } else { Err(Problem::OutOfRange(part)) }
     }
 
     /// A real number, rounded correctly.
@@ -262,11 +240,8 @@ impl<'a> Cursor<'a> {
             self.pos += 1;
         }
         let magnitude = self.digits()?.ok_or(Problem::NotAValue)?;
-        let value = if negative {
-            0_i64.checked_sub_unsigned(magnitude)
-        } else {
-            0_i64.checked_add_unsigned(magnitude)
-        };
+        let value =
+            if negative { 0_i64.checked_sub_unsigned(magnitude) } else { 0_i64.checked_add_unsigned(magnitude) };
         value.ok_or(Problem::Overflow)
     }
 
@@ -300,11 +275,7 @@ fn is_space(byte: u8) -> bool {
 #[inline(never)]
 fn after_line(bytes: &[u8], start: usize) -> usize {
     let rest = bytes.get(start..).unwrap_or_default();
-    start
-        + rest
-            .iter()
-            .position(|&byte| byte == b'\n')
-            .map_or(rest.len(), |newline| newline + 1)
+    start + rest.iter().position(|&byte| byte == b'\n').map_or(rest.len(), |newline| newline + 1)
 }
 
 #[cold]
@@ -312,10 +283,6 @@ fn after_line(bytes: &[u8], start: usize) -> usize {
 fn long_digits(digits: &[u8]) -> Result<u64, Problem> {
     digits
         .iter()
-        .try_fold(0_u64, |value, &byte| {
-            value
-                .checked_mul(10)?
-                .checked_add(u64::from(byte.wrapping_sub(b'0')))
-        })
+        .try_fold(0_u64, |value, &byte| value.checked_mul(10)?.checked_add(u64::from(byte.wrapping_sub(b'0'))))
         .ok_or(Problem::Overflow)
 }

@@ -23,10 +23,7 @@ impl ParseError {
     pub(super) fn at(bytes: &[u8], position: usize, message: impl Into<String>) -> Self {
         let before = bytes.get(..position).unwrap_or(bytes);
         let newlines = before.iter().filter(|&&byte| byte == b'\n').count();
-        ParseError {
-            line: newlines as u64 + 1,
-            message: message.into(),
-        }
+        ParseError { line: newlines as u64 + 1, message: message.into() }
     }
 
     /// An error at the last line of `bytes`.
@@ -84,12 +81,7 @@ impl std::error::Error for ReadError {
 /// A token for an error message: quoted, unprintable bytes escaped, at most 40 characters between the quotes.
 pub(super) fn quoted(token: &[u8]) -> String {
     const LONGEST: usize = 40;
-    let shown: String = token
-        .iter()
-        .take(LONGEST + 1)
-        .flat_map(|byte| byte.escape_ascii())
-        .map(char::from)
-        .collect();
+    let shown: String = token.iter().take(LONGEST + 1).flat_map(|byte| byte.escape_ascii()).map(char::from).collect();
     if shown.len() <= LONGEST {
         return format!("'{shown}'");
     }

@@ -16,31 +16,19 @@ pub(super) struct Expected {
 
 #[cold]
 pub(super) fn no_memory(cursor: Cursor<'_>, header: &Header) -> ParseError {
-    at_line(
-        cursor,
-        format!("not enough memory for {} entries", header.listed),
-    )
+    at_line(cursor, format!("not enough memory for {} entries", header.listed))
 }
 
 #[cold]
 #[inline(never)]
 pub(super) fn too_many(cursor: Cursor<'_>, header: &Header) -> ParseError {
-    at_line(
-        cursor,
-        format!(
-            "there are more entries than the {} that the size line promises",
-            header.listed
-        ),
-    )
+    at_line(cursor, format!("there are more entries than the {} that the size line promises", header.listed))
 }
 
 #[cold]
 #[inline(never)]
 pub(super) fn too_few(cursor: Cursor<'_>, header: &Header, found: usize) -> ParseError {
-    let message = format!(
-        "the file ends after {found} of the {} entries that the size line promises",
-        header.listed
-    );
+    let message = format!("the file ends after {found} of the {} entries that the size line promises", header.listed);
     ParseError::at_end(cursor.bytes(), message)
 }
 
@@ -53,12 +41,7 @@ pub(super) fn at_line(cursor: Cursor<'_>, message: impl Into<String>) -> ParseEr
 /// The error for a problem that a scanner met.
 #[cold]
 #[inline(never)]
-pub(super) fn explain(
-    cursor: Cursor<'_>,
-    header: &Header,
-    expected: Expected,
-    problem: Problem,
-) -> ParseError {
+pub(super) fn explain(cursor: Cursor<'_>, header: &Header, expected: Expected, problem: Problem) -> ParseError {
     let token = cursor.token();
     let found = quoted(token);
     let layout = match (header.format, expected.numbers) {
@@ -69,30 +52,14 @@ pub(super) fn explain(
         (Format::Array, _) => "`REAL IMAGINARY`",
     };
     let message = match problem {
-        Problem::Missing(part) => format!(
-            "the line ends where {} should be; an entry is {layout}",
-            name(part)
-        ),
+        Problem::Missing(part) => format!("the line ends where {} should be; an entry is {layout}", name(part)),
         Problem::NotAnIndex(part) => not_an_index(part, &found, header),
         Problem::Glued if expected.numbers == 0 => not_an_index(Part::Column, &found, header),
-        Problem::OutOfRange(part) if !token.iter().all(u8::is_ascii_digit) => {
-            not_an_index(part, &found, header)
-        }
-        Problem::OutOfRange(part) => format!(
-            "{} {found} is out of range; {}",
-            name(part),
-            range(part, header)
-        ),
+        Problem::OutOfRange(part) if !token.iter().all(u8::is_ascii_digit) => not_an_index(part, &found, header),
+        Problem::OutOfRange(part) => format!("{} {found} is out of range; {}", name(part), range(part, header)),
         Problem::NotAValue | Problem::Glued | Problem::Overflow => {
-            let problem = if problem == Problem::Overflow {
-                "does not fit"
-            } else {
-                "is not a number of this file"
-            };
-            format!(
-                "{found} {problem}; {} is expected in an entry {layout}",
-                expected.allowed
-            )
+            let problem = if problem == Problem::Overflow { "does not fit" } else { "is not a number of this file" };
+            format!("{found} {problem}; {} is expected in an entry {layout}", expected.allowed)
         }
         Problem::Trailing if token.starts_with(b"%") => {
             format!("{found} follows an entry; a comment needs a line of its own")
@@ -104,11 +71,7 @@ pub(super) fn explain(
 }
 
 fn not_an_index(part: Part, found: &str, header: &Header) -> String {
-    format!(
-        "{} {found} is not a whole number; {}",
-        name(part),
-        range(part, header)
-    )
+    format!("{} {found} is not a whole number; {}", name(part), range(part, header))
 }
 
 fn name(part: Part) -> &'static str {
@@ -121,11 +84,7 @@ fn name(part: Part) -> &'static str {
 }
 
 fn range(part: Part, header: &Header) -> String {
-    match if part == Part::Row {
-        header.rows
-    } else {
-        header.cols
-    } {
+    match if part == Part::Row { header.rows } else { header.cols } {
         0 => "the matrix is empty, so none is allowed".to_owned(),
         size => format!("1 to {size} is allowed"),
     }

@@ -24,16 +24,10 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Header, ParseError> {
     let (format, field, symmetry) = banner(cursor)?;
     let mut type_hint = None;
     loop {
-        if !cursor
-            .seek_token()
-            .map_err(|_| error(*cursor, LONE_RETURN))?
-        {
+        if !cursor.seek_token().map_err(|_| error(*cursor, LONE_RETURN))? {
             return Err(ParseError::at_end(
                 cursor.bytes(),
-                format!(
-                    "the file ends before the size line, {}",
-                    size_layout(format)
-                ),
+                format!("the file ends before the size line, {}", size_layout(format)),
             ));
         }
         let mut ahead = *cursor;
@@ -46,37 +40,15 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Header, ParseError> {
         }
     }
     let (rows, cols, listed) = size(cursor, format, symmetry)?;
-    Ok(Header {
-        format,
-        field,
-        symmetry,
-        type_hint,
-        rows,
-        cols,
-        listed,
-    })
+    Ok(Header { format, field, symmetry, type_hint, rows, cols, listed })
 }
 
 fn banner(cursor: &mut Cursor<'_>) -> Result<(Format, Field, Symmetry), ParseError> {
-    if !cursor
-        .seek_token()
-        .map_err(|_| error(*cursor, LONE_RETURN))?
-    {
-        return Err(ParseError::at_end(
-            cursor.bytes(),
-            format!("the file is empty; it has to start with {BANNER}"),
-        ));
+    if !cursor.seek_token().map_err(|_| error(*cursor, LONE_RETURN))? {
+        return Err(ParseError::at_end(cursor.bytes(), format!("the file is empty; it has to start with {BANNER}")));
     }
-    keyword(
-        cursor,
-        "the file has to start with",
-        &[("%%MatrixMarket", ())],
-    )?;
-    keyword(
-        cursor,
-        "the object of the banner has to be",
-        &[("matrix", ())],
-    )?;
+    keyword(cursor, "the file has to start with", &[("%%MatrixMarket", ())])?;
+    keyword(cursor, "the object of the banner has to be", &[("matrix", ())])?;
     let format = keyword(
         cursor,
         "the format of the banner has to be",
@@ -112,46 +84,29 @@ fn banner(cursor: &mut Cursor<'_>) -> Result<(Format, Field, Symmetry), ParseErr
 }
 
 /// Reads one of several words; case does not matter.
-fn keyword<T: Copy>(
-    cursor: &mut Cursor<'_>,
-    what: &str,
-    allowed: &[(&str, T)],
-) -> Result<T, ParseError> {
+fn keyword<T: Copy>(cursor: &mut Cursor<'_>, what: &str, allowed: &[(&str, T)]) -> Result<T, ParseError> {
     cursor.blanks();
     let word = cursor.word();
-    if let Some(&(_, value)) = allowed
-        .iter()
-        .find(|(name, _)| name.as_bytes().eq_ignore_ascii_case(word))
-    {
+    if let Some(&(_, value)) = allowed.iter().find(|(name, _)| name.as_bytes().eq_ignore_ascii_case(word)) {
         return Ok(value);
     }
-    let names: Vec<String> = allowed
-        .iter()
-        .map(|(name, _)| format!("`{name}`"))
-        .collect();
-    let found = if word.is_empty() {
-        "the line ends there".to_owned()
-    } else {
-        format!("found {}", quoted(word))
-    };
-    Err(error(
-        *cursor,
-        format!("{what} {}; {found}", names.join(" or ")),
-    ))
+    let names: Vec<String> = allowed.iter().map(|(name, _)| format!("`{name}`")).collect();
+    let found = if word.is_empty() { "the line ends there".to_owned() } else { format!("found {}", quoted(word)) };
+    Err(error(*cursor, format!("{what} {}; {found}", names.join(" or "))))
 }
 
 /// Why a format, a field and a symmetry do not go together, if they do not.
 fn illegal(format: Format, field: Field, symmetry: Symmetry) -> Option<&'static str> {
     match (format, field, symmetry) {
-        (Format::Array, Field::Pattern, _) => Some(
-            "field `pattern` goes with format `coordinate` only: an array without values says nothing",
-        ),
+        (Format::Array, Field::Pattern, _) => {
+            Some("field `pattern` goes with format `coordinate` only: an array without values says nothing")
+        }
         (_, Field::Pattern, Symmetry::SkewSymmetric | Symmetry::Hermitian) => {
             Some("field `pattern` goes with symmetry `general` or `symmetric` only")
         }
-        (_, Field::UnsignedInteger, Symmetry::SkewSymmetric) => Some(
-            "field `unsigned-integer` does not go with symmetry `skew-symmetric`, which needs negative values",
-        ),
+        (_, Field::UnsignedInteger, Symmetry::SkewSymmetric) => {
+            Some("field `unsigned-integer` does not go with symmetry `skew-symmetric`, which needs negative values")
+        }
         (_, Field::Real | Field::Integer | Field::UnsignedInteger, Symmetry::Hermitian) => {
             Some("symmetry `hermitian` goes with field `complex` only; use `symmetric`")
         }
@@ -163,38 +118,26 @@ fn illegal(format: Format, field: Field, symmetry: Symmetry) -> Option<&'static 
 fn graphblas_type(comment: &[u8]) -> Option<String> {
     let comment = String::from_utf8_lossy(comment);
     let mut words = comment.split_ascii_whitespace();
-    if !words.next()?.eq_ignore_ascii_case("%%GraphBLAS")
-        || !words.next()?.eq_ignore_ascii_case("type")
-    {
+    if !words.next()?.eq_ignore_ascii_case("%%GraphBLAS") || !words.next()?.eq_ignore_ascii_case("type") {
         return None;
     }
     let name: Vec<&str> = words.collect();
     (!name.is_empty()).then(|| name.join(" "))
 }
 
-fn size(
-    cursor: &mut Cursor<'_>,
-    format: Format,
-    symmetry: Symmetry,
-) -> Result<(u64, u64, u64), ParseError> {
+fn size(cursor: &mut Cursor<'_>, format: Format, symmetry: Symmetry) -> Result<(u64, u64, u64), ParseError> {
     let rows = count(cursor, "the number of rows", format)?;
     let cols = count(cursor, "the number of columns", format)?;
     if symmetry != Symmetry::General && rows != cols {
         return Err(error(
             *cursor,
-            format!(
-                "the size is {rows} × {cols}, but with a symmetry other than `general` it has to be square"
-            ),
+            format!("the size is {rows} × {cols}, but with a symmetry other than `general` it has to be square"),
         ));
     }
     let listed = match format {
         Format::Coordinate => count(cursor, "the number of entries", format)?,
-        Format::Array => array_values(rows, cols, symmetry).ok_or_else(|| {
-            error(
-                *cursor,
-                format!("an array of {rows} × {cols} values is beyond 2^64-1 values"),
-            )
-        })?,
+        Format::Array => array_values(rows, cols, symmetry)
+            .ok_or_else(|| error(*cursor, format!("an array of {rows} × {cols} values is beyond 2^64-1 values")))?,
     };
     end_line(cursor, &format!("the size line, {}", size_layout(format)))?;
     Ok((rows, cols, listed))
@@ -215,13 +158,7 @@ fn count(cursor: &mut Cursor<'_>, what: &str, format: Format) -> Result<u64, Par
     cursor.blanks();
     let mut word = Cursor::new(cursor.word());
     if word.remaining() == 0 {
-        return Err(error(
-            *cursor,
-            format!(
-                "the line ends where {what} should be on {}",
-                size_layout(format)
-            ),
-        ));
+        return Err(error(*cursor, format!("the line ends where {what} should be on {}", size_layout(format))));
     }
     match word.digits() {
         Ok(Some(number)) if word.remaining() == 0 => Ok(number),
@@ -246,10 +183,7 @@ fn size_layout(format: Format) -> &'static str {
 fn end_line(cursor: &mut Cursor<'_>, line: &str) -> Result<(), ParseError> {
     cursor.end_line().map_err(|problem| match problem {
         Problem::LoneReturn => error(*cursor, LONE_RETURN),
-        _ => error(
-            *cursor,
-            format!("{} is too much on {line}", quoted(cursor.token())),
-        ),
+        _ => error(*cursor, format!("{} is too much on {line}", quoted(cursor.token()))),
     })
 }
 

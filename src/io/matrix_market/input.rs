@@ -16,9 +16,7 @@ pub(super) fn file(path: &Path, options: Options) -> io::Result<Vec<u8>> {
         None => std::fs::read(path),
         Some(limit) => {
             let mut bytes = Vec::new();
-            File::open(path)?
-                .take(limit.saturating_add(1))
-                .read_to_end(&mut bytes)?;
+            File::open(path)?.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
             Ok(bytes)
         }
     }
@@ -33,10 +31,7 @@ pub(super) fn plain_text(bytes: &[u8], options: Options) -> Result<Cow<'_, [u8]>
     // The text grows as it comes out; the size that a stream claims for itself is never believed.
     let limit = options.max_bytes.unwrap_or(u64::MAX).saturating_add(1);
     let mut text = Vec::new();
-    if let Err(error) = MultiGzDecoder::new(bytes)
-        .take(limit)
-        .read_to_end(&mut text)
-    {
+    if let Err(error) = MultiGzDecoder::new(bytes).take(limit).read_to_end(&mut text) {
         let message = format!(
             "the gzip stream is cut off or damaged after {} bytes of text ({error}); \
              a whole gzip stream or plain text is expected",

@@ -43,6 +43,7 @@ mod header;
 mod input;
 mod parse;
 mod parsed;
+mod tensor;
 
 #[cfg(test)]
 mod tests;
@@ -51,6 +52,7 @@ use std::path::Path;
 
 pub use error::{ParseError, ReadError};
 pub use parsed::{Field, Format, Indices, Parsed, Symmetry, Values};
+pub use tensor::{read, read_bytes, read_with};
 
 /// What the reader is allowed to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -92,12 +94,6 @@ pub fn parse_with(bytes: &[u8], options: Options) -> Result<Parsed, ParseError> 
 /// [`ReadError::Io`] if the file cannot be read, [`ReadError::Parse`] if [`parse_with`] refuses what it holds.
 pub fn parse_file(path: impl AsRef<Path>, options: Options) -> Result<Parsed, ReadError> {
     let path = path.as_ref();
-    let bytes = input::file(path, options).map_err(|source| ReadError::Io {
-        path: path.to_owned(),
-        source,
-    })?;
-    parse_with(&bytes, options).map_err(|source| ReadError::Parse {
-        path: path.to_owned(),
-        source,
-    })
+    let bytes = input::file(path, options).map_err(|source| ReadError::Io { path: path.to_owned(), source })?;
+    parse_with(&bytes, options).map_err(|source| ReadError::Parse { path: path.to_owned(), source })
 }

@@ -24,9 +24,7 @@ pub(super) fn matrix(text: &[u8]) -> Result<Parsed, ParseError> {
 /// The field that the values are read as: the declared one, unless a type hint says that integers are not all.
 fn stored_field(header: &Header) -> Field {
     match (header.field, header.type_hint.as_deref()) {
-        (Field::Integer, Some("uint64_t")) if header.symmetry != Symmetry::SkewSymmetric => {
-            Field::UnsignedInteger
-        }
+        (Field::Integer, Some("uint64_t")) if header.symmetry != Symmetry::SkewSymmetric => Field::UnsignedInteger,
         (Field::Integer, Some("float" | "double")) => Field::Real,
         (field, _) => field,
     }
@@ -171,10 +169,7 @@ impl Width for u64 {
 }
 
 fn expected<K: Kind>() -> Expected {
-    Expected {
-        numbers: K::NUMBERS,
-        allowed: K::ALLOWED,
-    }
+    Expected { numbers: K::NUMBERS, allowed: K::ALLOWED }
 }
 
 fn entries<K: Kind>(cursor: Cursor<'_>, header: Header) -> Result<Parsed, ParseError> {
@@ -182,37 +177,11 @@ fn entries<K: Kind>(cursor: Cursor<'_>, header: Header) -> Result<Parsed, ParseE
     let (row_indices, col_indices, values) = match (header.format, narrow) {
         (Format::Coordinate, true) => coordinates::<K, u32>(cursor, &header)?,
         (Format::Coordinate, false) => coordinates::<K, u64>(cursor, &header)?,
-        (Format::Array, true) => (
-            u32::indices(Vec::new()),
-            u32::indices(Vec::new()),
-            array::<K>(cursor, &header)?,
-        ),
-        (Format::Array, false) => (
-            u64::indices(Vec::new()),
-            u64::indices(Vec::new()),
-            array::<K>(cursor, &header)?,
-        ),
+        (Format::Array, true) => (u32::indices(Vec::new()), u32::indices(Vec::new()), array::<K>(cursor, &header)?),
+        (Format::Array, false) => (u64::indices(Vec::new()), u64::indices(Vec::new()), array::<K>(cursor, &header)?),
     };
-    let Header {
-        rows,
-        cols,
-        format,
-        field,
-        symmetry,
-        type_hint,
-        ..
-    } = header;
-    Ok(Parsed {
-        rows,
-        cols,
-        format,
-        field,
-        symmetry,
-        type_hint,
-        row_indices,
-        col_indices,
-        values,
-    })
+    let Header { rows, cols, format, field, symmetry, type_hint, .. } = header;
+    Ok(Parsed { rows, cols, format, field, symmetry, type_hint, row_indices, col_indices, values })
 }
 
 fn coordinates<K: Kind, W: Width>(
@@ -225,10 +194,7 @@ fn coordinates<K: Kind, W: Width>(
     let mut values: Vec<K::Item> = reserved(cursor, header, shortest)?;
     let symmetry = header.symmetry;
     // The cursor is handed to the error path by value, which keeps it in registers here.
-    while cursor
-        .seek_entry()
-        .map_err(|problem| explain(cursor, header, expected::<K>(), problem))?
-    {
+    while cursor.seek_entry().map_err(|problem| explain(cursor, header, expected::<K>(), problem))? {
         if rows.len() as u64 == header.listed {
             return Err(too_many(cursor, header));
         }
@@ -251,10 +217,7 @@ fn coordinates<K: Kind, W: Width>(
 }
 
 #[inline(always)]
-fn coordinate<K: Kind>(
-    cursor: &mut Cursor<'_>,
-    header: &Header,
-) -> Result<(u64, u64, K::Item), Problem> {
+fn coordinate<K: Kind>(cursor: &mut Cursor<'_>, header: &Header) -> Result<(u64, u64, K::Item), Problem> {
     let row = cursor.index(Part::Row, header.rows)?;
     cursor.gap(Part::Column)?;
     let col = cursor.index(Part::Column, header.cols)?;
@@ -268,12 +231,7 @@ fn coordinate<K: Kind>(
 
 /// Why an entry contradicts the symmetry of its file, if it does.
 #[inline]
-fn asymmetric<K: Kind>(
-    symmetry: Symmetry,
-    row: u64,
-    col: u64,
-    value: K::Item,
-) -> Option<&'static str> {
+fn asymmetric<K: Kind>(symmetry: Symmetry, row: u64, col: u64, value: K::Item) -> Option<&'static str> {
     let skew = symmetry == Symmetry::SkewSymmetric;
     if row < col {
         return Some(if skew {
@@ -283,24 +241,17 @@ fn asymmetric<K: Kind>(
         });
     }
     if skew && row == col && value != K::Item::ZERO {
-        return Some(
-            "the entry is on the diagonal and not zero; that of a skew-symmetric matrix is zero",
-        );
+        return Some("the entry is on the diagonal and not zero; that of a skew-symmetric matrix is zero");
     }
     if !K::has_mirror(value, symmetry) {
-        return Some(
-            "the negated entry does not fit: -2^63 has no place in a skew-symmetric integer file",
-        );
+        return Some("the negated entry does not fit: -2^63 has no place in a skew-symmetric integer file");
     }
     None
 }
 
 fn array<K: Kind>(mut cursor: Cursor<'_>, header: &Header) -> Result<Values, ParseError> {
     let mut items: Vec<K::Item> = reserved(cursor, header, K::NUMBERS * 2)?;
-    while cursor
-        .seek_entry()
-        .map_err(|problem| explain(cursor, header, expected::<K>(), problem))?
-    {
+    while cursor.seek_entry().map_err(|problem| explain(cursor, header, expected::<K>(), problem))? {
         if items.len() as u64 == header.listed {
             return Err(too_many(cursor, header));
         }
@@ -309,10 +260,7 @@ fn array<K: Kind>(mut cursor: Cursor<'_>, header: &Header) -> Result<Values, Par
             .and_then(|item| cursor.end_line().map(|()| item))
             .map_err(|problem| explain(cursor, header, expected::<K>(), problem))?;
         if !K::has_mirror(item, header.symmetry) {
-            return Err(at_line(
-                start,
-                "-2^63 has no place in a skew-symmetric integer file, as 2^63 does not fit",
-            ));
+            return Err(at_line(start, "-2^63 has no place in a skew-symmetric integer file, as 2^63 does not fit"));
         }
         items.push(item);
     }
@@ -354,7 +302,6 @@ fn reserved<T>(cursor: Cursor<'_>, header: &Header, shortest: usize) -> Result<V
     let possible = (cursor.remaining() + 1) / shortest.max(1);
     let count = usize::try_from(header.listed).map_or(possible, |listed| listed.min(possible));
     let mut vec = Vec::new();
-    vec.try_reserve_exact(count)
-        .map_err(|_| no_memory(cursor, header))?;
+    vec.try_reserve_exact(count).map_err(|_| no_memory(cursor, header))?;
     Ok(vec)
 }

@@ -178,18 +178,12 @@ impl Parsed {
 /// The entries whose row is not their column.
 fn off_diagonal(rows: &Indices, cols: &Indices) -> Vec<usize> {
     fn differing<T: PartialEq>(a: &[T], b: &[T]) -> Vec<usize> {
-        a.iter()
-            .zip(b)
-            .enumerate()
-            .filter_map(|(entry, (x, y))| (x != y).then_some(entry))
-            .collect()
+        a.iter().zip(b).enumerate().filter_map(|(entry, (x, y))| (x != y).then_some(entry)).collect()
     }
     match (rows, cols) {
         (Indices::U32(rows), Indices::U32(cols)) => differing(rows, cols),
         (Indices::U64(rows), Indices::U64(cols)) => differing(rows, cols),
-        _ => (0..rows.len().min(cols.len()))
-            .filter(|&entry| rows.get(entry) != cols.get(entry))
-            .collect(),
+        _ => (0..rows.len().min(cols.len())).filter(|&entry| rows.get(entry) != cols.get(entry)).collect(),
     }
 }
 
@@ -227,11 +221,7 @@ impl Item for f64 {
 
     #[inline]
     fn mirrored(self, symmetry: Symmetry) -> Self {
-        if symmetry == Symmetry::SkewSymmetric {
-            -self
-        } else {
-            self
-        }
+        if symmetry == Symmetry::SkewSymmetric { -self } else { self }
     }
 }
 
@@ -240,11 +230,7 @@ impl Item for i64 {
 
     #[inline]
     fn mirrored(self, symmetry: Symmetry) -> Self {
-        if symmetry == Symmetry::SkewSymmetric {
-            self.wrapping_neg()
-        } else {
-            self
-        }
+        if symmetry == Symmetry::SkewSymmetric { self.wrapping_neg() } else { self }
     }
 }
 
@@ -253,11 +239,7 @@ impl Item for u64 {
 
     #[inline]
     fn mirrored(self, symmetry: Symmetry) -> Self {
-        if symmetry == Symmetry::SkewSymmetric {
-            self.wrapping_neg()
-        } else {
-            self
-        }
+        if symmetry == Symmetry::SkewSymmetric { self.wrapping_neg() } else { self }
     }
 }
 

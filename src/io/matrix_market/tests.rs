@@ -29,14 +29,9 @@ fn gzip(text: &[u8]) -> Vec<u8> {
 
 #[test]
 fn coordinates_come_in_file_order() {
-    let parsed = good(format!(
-        "{REAL}% a comment\n3 4 4\n3 1 1.5\n1 4 -2e-3\n3 1 0\n2 2 .25\n"
-    ));
+    let parsed = good(format!("{REAL}% a comment\n3 4 4\n3 1 1.5\n1 4 -2e-3\n3 1 0\n2 2 .25\n"));
     assert_eq!((parsed.rows, parsed.cols), (3, 4));
-    assert_eq!(
-        (parsed.format, parsed.field, parsed.symmetry),
-        (Format::Coordinate, Field::Real, Symmetry::General)
-    );
+    assert_eq!((parsed.format, parsed.field, parsed.symmetry), (Format::Coordinate, Field::Real, Symmetry::General));
     assert_eq!(parsed.type_hint, None);
     assert_eq!(parsed.row_indices, u32s(&[2, 0, 2, 1]));
     assert_eq!(parsed.col_indices, u32s(&[0, 3, 0, 1]));
@@ -46,28 +41,13 @@ fn coordinates_come_in_file_order() {
 
 #[test]
 fn every_field_is_read() {
-    assert_eq!(
-        good(format!("{INTEGER}1 1 1\n1 1 -7\n")).values,
-        Values::Integer(vec![-7])
-    );
+    assert_eq!(good(format!("{INTEGER}1 1 1\n1 1 -7\n")).values, Values::Integer(vec![-7]));
     let unsigned = good(format!("{UNSIGNED}1 1 1\n1 1 18446744073709551615\n"));
-    assert_eq!(
-        (unsigned.field, unsigned.values),
-        (Field::UnsignedInteger, Values::Unsigned(vec![u64::MAX]))
-    );
-    assert_eq!(
-        good(format!("{PATTERN}2 2 2\n1 1\n2 1\n")).values,
-        Values::Pattern(2)
-    );
-    assert_eq!(
-        good(format!("{COMPLEX}1 1 1\n1 1 1.5 -inf\n")).values,
-        Values::Complex(vec![[1.5, f64::NEG_INFINITY]])
-    );
+    assert_eq!((unsigned.field, unsigned.values), (Field::UnsignedInteger, Values::Unsigned(vec![u64::MAX])));
+    assert_eq!(good(format!("{PATTERN}2 2 2\n1 1\n2 1\n")).values, Values::Pattern(2));
+    assert_eq!(good(format!("{COMPLEX}1 1 1\n1 1 1.5 -inf\n")).values, Values::Complex(vec![[1.5, f64::NEG_INFINITY]]));
     let double = good("%%matrixmarket MATRIX Coordinate DOUBLE General\n1 1 1\n1 1 2\n");
-    assert_eq!(
-        (double.field, double.values),
-        (Field::Real, Values::Real(vec![2.0]))
-    );
+    assert_eq!((double.field, double.values), (Field::Real, Values::Real(vec![2.0])));
 }
 
 #[test]
@@ -108,9 +88,7 @@ fn reals_are_rounded_correctly() {
         "-9.0360358396317193e-17",
     ];
     for literal in literals {
-        let Values::Real(values) = good(format!("{REAL}1 1 1\n1 1 {literal}")).values else {
-            unreachable!()
-        };
+        let Values::Real(values) = good(format!("{REAL}1 1 1\n1 1 {literal}")).values else { unreachable!() };
         let expected: f64 = literal.parse().unwrap();
         assert_eq!(values[0].to_bits(), expected.to_bits(), "{literal}");
     }
@@ -121,13 +99,8 @@ fn reals_are_rounded_correctly() {
         ("nan", f64::NAN),
         ("-NaN", f64::NAN),
     ] {
-        let Values::Real(values) = good(format!("{REAL}1 1 1\n1 1 {literal}\n")).values else {
-            unreachable!()
-        };
-        assert!(
-            values[0] == expected || values[0].is_nan() && expected.is_nan(),
-            "{literal}"
-        );
+        let Values::Real(values) = good(format!("{REAL}1 1 1\n1 1 {literal}\n")).values else { unreachable!() };
+        assert!(values[0] == expected || values[0].is_nan() && expected.is_nan(), "{literal}");
     }
     let mut random = Random(7);
     for _ in 0..20_000 {
@@ -141,50 +114,24 @@ fn reals_are_rounded_correctly() {
 
 #[test]
 fn type_hints_widen_integers() {
-    let hinted = |hint: &str, value: &str| {
-        format!("{INTEGER}%%GraphBLAS type {hint}\n% more\n1 1 1\n1 1 {value}\n")
-    };
+    let hinted = |hint: &str, value: &str| format!("{INTEGER}%%GraphBLAS type {hint}\n% more\n1 1 1\n1 1 {value}\n");
     let parsed = good(hinted("uint64_t", "18446744073709551615"));
-    assert_eq!(
-        (parsed.field, parsed.values),
-        (Field::Integer, Values::Unsigned(vec![u64::MAX]))
-    );
-    assert_eq!(
-        good(hinted("float", "-inf")).values,
-        Values::Real(vec![f64::NEG_INFINITY])
-    );
+    assert_eq!((parsed.field, parsed.values), (Field::Integer, Values::Unsigned(vec![u64::MAX])));
+    assert_eq!(good(hinted("float", "-inf")).values, Values::Real(vec![f64::NEG_INFINITY]));
     assert_eq!(good(hinted("int8_t", "5")).values, Values::Integer(vec![5]));
     refused(hinted("int64_t", "inf"), 5, &["'inf'"]);
+    assert_eq!(good(hinted("  double \t complex ", "5")).type_hint.as_deref(), Some("double complex"));
     assert_eq!(
-        good(hinted("  double \t complex ", "5"))
-            .type_hint
-            .as_deref(),
-        Some("double complex")
-    );
-    assert_eq!(
-        good(format!(
-            "{PATTERN}%%GraphBLAS comment\n%%graphblas TYPE bool\r\n1 1 0\n"
-        ))
-        .type_hint
-        .as_deref(),
+        good(format!("{PATTERN}%%GraphBLAS comment\n%%graphblas TYPE bool\r\n1 1 0\n")).type_hint.as_deref(),
         Some("bool")
     );
-    assert_eq!(
-        good(format!(
-            "{PATTERN}%%GraphBLAS type\n1 1 0\n%%GraphBLAS type bool\n"
-        ))
-        .type_hint,
-        None
-    );
+    assert_eq!(good(format!("{PATTERN}%%GraphBLAS type\n1 1 0\n%%GraphBLAS type bool\n")).type_hint, None);
 }
 
 #[test]
 fn symmetry_is_expanded_on_request() {
     let text = |field: &str, symmetry: &str, entries: &str| {
-        good(format!(
-            "%%MatrixMarket matrix coordinate {field} {symmetry}\n3 3 3\n{entries}"
-        ))
-        .expand_symmetry()
+        good(format!("%%MatrixMarket matrix coordinate {field} {symmetry}\n3 3 3\n{entries}")).expand_symmetry()
     };
     let parsed = text("real", "symmetric", "2 1 5\n3 3 6\n3 2 7\n");
     assert_eq!(parsed.symmetry, Symmetry::General);
@@ -195,72 +142,33 @@ fn symmetry_is_expanded_on_request() {
     assert_eq!(parsed.row_indices, u32s(&[1, 2, 2, 0, 0, 1]));
     assert_eq!(parsed.values, Values::Integer(vec![5, 6, -7, -5, -6, 7]));
     let parsed = text("complex", "hermitian", "1 1 5 0\n3 1 6 2\n3 2 7 -1\n");
-    assert_eq!(
-        parsed.values,
-        Values::Complex(vec![
-            [5.0, 0.0],
-            [6.0, 2.0],
-            [7.0, -1.0],
-            [6.0, -2.0],
-            [7.0, 1.0]
-        ])
-    );
+    assert_eq!(parsed.values, Values::Complex(vec![[5.0, 0.0], [6.0, 2.0], [7.0, -1.0], [6.0, -2.0], [7.0, 1.0]]));
     let parsed = text("pattern", "symmetric", "1 1\n2 2\n3 2\n");
-    assert_eq!(
-        (parsed.values, parsed.col_indices),
-        (Values::Pattern(4), u32s(&[0, 1, 1, 2]))
-    );
-    let wide = good(
-        "%%MatrixMarket matrix coordinate pattern symmetric\n2147483648 2147483648 1\n2147483648 1\n",
-    );
+    assert_eq!((parsed.values, parsed.col_indices), (Values::Pattern(4), u32s(&[0, 1, 1, 2])));
+    let wide = good("%%MatrixMarket matrix coordinate pattern symmetric\n2147483648 2147483648 1\n2147483648 1\n");
     let parsed = wide.expand_symmetry();
     assert_eq!(parsed.row_indices, Indices::U64(vec![2_147_483_647, 0]));
-    assert_eq!(
-        (parsed.col_indices.get(1), parsed.col_indices.get(2)),
-        (Some(2_147_483_647), None)
-    );
+    assert_eq!((parsed.col_indices.get(1), parsed.col_indices.get(2)), (Some(2_147_483_647), None));
 }
 
 #[test]
 fn arrays_hold_every_position() {
-    let array =
-        |banner: &str, rest: &str| good(format!("%%MatrixMarket matrix array {banner}\n{rest}"));
+    let array = |banner: &str, rest: &str| good(format!("%%MatrixMarket matrix array {banner}\n{rest}"));
     let parsed = array("integer general", "2 3\n1\n\n2\n% c\n3\n4\n5\n-6");
-    assert_eq!(
-        (parsed.rows, parsed.cols, parsed.row_indices.is_empty()),
-        (2, 3, true)
-    );
+    assert_eq!((parsed.rows, parsed.cols, parsed.row_indices.is_empty()), (2, 3, true));
     assert_eq!(parsed.values, Values::Integer(vec![1, 2, 3, 4, 5, -6]));
     let parsed = array("real symmetric", "3 3\n1\n.2\n3\n4\n-inf\n6\n");
     let inf = f64::NEG_INFINITY;
     assert_eq!(parsed.symmetry, Symmetry::Symmetric);
-    assert_eq!(
-        parsed.values,
-        Values::Real(vec![1.0, 0.2, 3.0, 0.2, 4.0, inf, 3.0, inf, 6.0])
-    );
-    let general = Parsed {
-        symmetry: Symmetry::General,
-        ..parsed.clone()
-    };
+    assert_eq!(parsed.values, Values::Real(vec![1.0, 0.2, 3.0, 0.2, 4.0, inf, 3.0, inf, 6.0]));
+    let general = Parsed { symmetry: Symmetry::General, ..parsed.clone() };
     assert_eq!(parsed.expand_symmetry(), general);
     let skew = array("integer skew-symmetric", "3 3\n1\n2\n3\n");
-    assert_eq!(
-        skew.values,
-        Values::Integer(vec![0, 1, 2, -1, 0, 3, -2, -3, 0])
-    );
+    assert_eq!(skew.values, Values::Integer(vec![0, 1, 2, -1, 0, 3, -2, -3, 0]));
     let hermitian = array("complex hermitian", "2 2\n1 0\n2 3\n4 0\n");
-    assert_eq!(
-        hermitian.values,
-        Values::Complex(vec![[1.0, 0.0], [2.0, 3.0], [2.0, -3.0], [4.0, 0.0]])
-    );
-    assert_eq!(
-        array("real skew-symmetric", "1 1\n").values,
-        Values::Real(vec![0.0])
-    );
-    assert_eq!(
-        array("real skew-symmetric", "0 0\n").values,
-        Values::Real(vec![])
-    );
+    assert_eq!(hermitian.values, Values::Complex(vec![[1.0, 0.0], [2.0, 3.0], [2.0, -3.0], [4.0, 0.0]]));
+    assert_eq!(array("real skew-symmetric", "1 1\n").values, Values::Real(vec![0.0]));
+    assert_eq!(array("real skew-symmetric", "0 0\n").values, Values::Real(vec![]));
 }
 
 #[test]
@@ -272,39 +180,22 @@ fn gzip_is_recognised_by_its_bytes() {
     assert_eq!(good([gzip(first), gzip(second)].concat()), good(&text));
     for cut in 2..packed.len() {
         let error = parse(&packed[..cut]).unwrap_err();
-        assert!(
-            error.message.contains("gzip stream is cut off or damaged"),
-            "{error}"
-        );
+        assert!(error.message.contains("gzip stream is cut off or damaged"), "{error}");
     }
     refused([0x1f, 0x8b], 1, &["gzip"]);
     let last = packed.len() - 1;
     let mut damaged = packed.clone();
     damaged[last] ^= 1;
     refused(damaged, 5, &["damaged"]);
-    refused(
-        gzip(format!("{REAL}2 2 1\n1 x 1\n").as_bytes()),
-        3,
-        &["'x'"],
-    );
+    refused(gzip(format!("{REAL}2 2 1\n1 x 1\n").as_bytes()), 3, &["'x'"]);
 }
 
 #[test]
 fn the_caller_can_bound_the_size() {
     let bomb = gzip(&vec![b'\n'; 20_000_000]);
-    let bounded = |bytes: &[u8], limit: u64| {
-        parse_with(
-            bytes,
-            Options {
-                max_bytes: Some(limit),
-            },
-        )
-    };
+    let bounded = |bytes: &[u8], limit: u64| parse_with(bytes, Options { max_bytes: Some(limit) });
     let error = bounded(&bomb, 1_000_000).unwrap_err();
-    assert!(
-        error.message.contains("larger than the 1000000 bytes"),
-        "{error}"
-    );
+    assert!(error.message.contains("larger than the 1000000 bytes"), "{error}");
     assert_eq!(error.line, 1_000_001);
     let text = format!("{REAL}1 1 1\n1 1 1\n");
     let length = text.len() as u64;
@@ -315,30 +206,15 @@ fn the_caller_can_bound_the_size() {
 
 #[test]
 fn files_are_read_and_named_in_errors() {
-    let path =
-        std::env::temp_dir().join(format!("openwork-matrix-market-{}.txt", std::process::id()));
+    let path = std::env::temp_dir().join(format!("openwork-matrix-market-{}.txt", std::process::id()));
     std::fs::write(&path, gzip(format!("{REAL}1 1 1\n1 1 1\n").as_bytes())).unwrap();
-    assert_eq!(
-        parse_file(&path, Options::default()).unwrap().values,
-        Values::Real(vec![1.0])
-    );
-    assert!(matches!(
-        parse_file(&path, Options { max_bytes: Some(9) }),
-        Err(ReadError::Parse { .. })
-    ));
+    assert_eq!(parse_file(&path, Options::default()).unwrap().values, Values::Real(vec![1.0]));
+    assert!(matches!(parse_file(&path, Options { max_bytes: Some(9) }), Err(ReadError::Parse { .. })));
     std::fs::write(&path, format!("{REAL}1 1 1\n1 1 x\n")).unwrap();
-    let error = parse_file(&path, Options::default())
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.starts_with(&format!("{}: line 3: 'x'", path.display())),
-        "{error}"
-    );
+    let error = parse_file(&path, Options::default()).unwrap_err().to_string();
+    assert!(error.starts_with(&format!("{}: line 3: 'x'", path.display())), "{error}");
     std::fs::remove_file(&path).unwrap();
-    assert!(matches!(
-        parse_file(&path, Options::default()),
-        Err(ReadError::Io { .. })
-    ));
+    assert!(matches!(parse_file(&path, Options::default()), Err(ReadError::Io { .. })));
 }
 
 /// A small generator, good enough to choose bytes.
@@ -367,9 +243,7 @@ fn mutated_files_never_panic() {
         gzip(format!("{INTEGER}2 2 2\n1 1 1\n2 2 -2\n").as_bytes()),
     ];
     const TELLING: &[u8] = b"0123456789 \t\r\n%+-.eEinfa\x00\x1f\x8b\xff";
-    let options = Options {
-        max_bytes: Some(1 << 20),
-    };
+    let options = Options { max_bytes: Some(1 << 20) };
     let mut random = Random(1);
     for round in 0..20_000 {
         let mut bytes = seeds[round % seeds.len()].clone();

@@ -1,0 +1,120 @@
+//! From a parsed file to a tensor.
+
+use std::path::Path;
+
+use openwork_ops::{DType, Scalar, c128};
+
+use super::{Format, Indices, Options, Parsed, ReadError, Values, parse_file, parse_with};
+use crate::construct::IndexArray;
+use crate::error::{self, ErrorKind, Result};
+use crate::strided::Strided;
+use crate::tensor::Tensor;
+
+/// Reads a Matrix Market file, plain or gzip, into a tensor with two axes.
+///
+/// Coordinate files give COO with fill 0, in file order with mirrored entries behind (so not coalesced in
+/// general; duplicates mean their sum); array files give a strided tensor. Real, integer, unsigned and
+/// complex fields become `float64`, `int64`, `uint64` and `complex128`; a pattern becomes an iso tensor of
+/// `true`. A comment `%%GraphBLAS type T` names another dtype, which the values must fit.
+///
+/// # Errors
+/// If the file cannot be read ([`ErrorKind::Io`]) or is not one that the [module](super) accepts
+/// ([`ErrorKind::Format`], with the line).
+///
+/// # Cost
+/// One pass over the bytes, one thread.
+pub fn read(path: impl AsRef<Path>) -> Result<Tensor> {
+    read_with(path, Options::default())
+}
+
+/// As [`read`], within the bounds that `options` sets.
+///
+/// # Errors
+/// As [`read`]; also if the file is larger than the bound.
+pub fn read_with(path: impl AsRef<Path>, options: Options) -> Result<Tensor> {
+    let parsed = parse_file(path, options).map_err(|e| match e {
+        ReadError::Io { path, source } => ErrorKind::Io { path, source },
+        ReadError::Parse { path, source } => {
+            ErrorKind::Format { path: Some(path), format: "Matrix Market", source: Box::new(source) }
+        }
+    })?;
+    tensor(parsed)
+}
+
+/// Reads the bytes of a Matrix Market file; see [`read`].
+///
+/// # Errors
+/// As [`read`].
+pub fn read_bytes(bytes: &[u8], options: Options) -> Result<Tensor> {
+    let parsed = parse_with(bytes, options).map_err(|source| ErrorKind::Format {
+        path: None,
+        format: "Matrix Market",
+        source: Box::new(source),
+    })?;
+    tensor(parsed)
+}
+
+fn tensor(parsed: Parsed) -> Result<Tensor> {
+    let dtype = parsed.type_hint.as_deref().and_then(hinted);
+    let size = |n: u64, axis: usize| {
+        usize::try_from(n)
+            .ok()
+            .filter(|&n| n <= 1 << 63)
+            .ok_or_else(|| error::invalid("matrix_market", "size", format!("axis {axis} of size {n} is beyond 2^63")))
+    };
+    let shape = [size(parsed.rows, 0)?, size(parsed.cols, 1)?];
+    let full = parsed.expand_symmetry();
+    let n = full.values.len();
+    let values = match full.values {
+        Values::Real(v) => Strided::from_vec(v, vec![n]),
+        Values::Integer(v) => Strided::from_vec(v, vec![n]),
+        Values::Unsigned(v) => Strided::from_vec(v, vec![n]),
+        Values::Complex(v) => Strided::from_vec::<c128>(bytemuck::allocation::cast_vec(v), vec![n]),
+        Values::Pattern(n) => Strided::constant(Scalar::Bool(true), &[n]),
+    };
+    // A hint that would change a value (1.5 as int8) is not followed: the numbers in the file stand.
+    let values = match dtype {
+        Some(dtype) if keeps_values(&values, dtype) => values.cast(dtype),
+        _ => values,
+    };
+    if full.format == Format::Array {
+        let columns = values.reshape(&[shape[1], shape[0]]);
+        return Ok(Tensor::from_strided(columns.permute(&[1, 0])));
+    }
+    let index = |i: Indices| match i {
+        Indices::U32(v) => IndexArray::from(v),
+        Indices::U64(v) => IndexArray::from(v),
+    };
+    let indices = vec![index(full.row_indices), index(full.col_indices)];
+    let fill = Scalar::zero(values.dtype);
+    Tensor::coo(&shape, indices, &Tensor::from_strided(values), fill)
+}
+
+/// Whether a cast keeps the numbers: any narrowing of floats counts as rounding, not as loss.
+fn keeps_values(values: &Strided, dtype: DType) -> bool {
+    if dtype.is_inexact() || values.dtype == DType::Bool {
+        return !(values.dtype.is_complex() && !dtype.is_complex());
+    }
+    let back = values.cast(dtype).cast(values.dtype);
+    back.dense_bytes() == values.dense_bytes()
+}
+
+/// The dtype of a GraphBLAS type name.
+fn hinted(name: &str) -> Option<DType> {
+    Some(match name {
+        "bool" => DType::Bool,
+        "int8_t" => DType::I8,
+        "int16_t" => DType::I16,
+        "int32_t" => DType::I32,
+        "int64_t" => DType::I64,
+        "uint8_t" => DType::U8,
+        "uint16_t" => DType::U16,
+        "uint32_t" => DType::U32,
+        "uint64_t" => DType::U64,
+        "float" => DType::F32,
+        "double" => DType::F64,
+        "float complex" => DType::Complex64,
+        "double complex" => DType::Complex128,
+        _ => return None,
+    })
+}

@@ -1,0 +1,20 @@
+//! The law as a library of checks: `dense(op(A, B, …)) == op(dense(A), dense(B), …)`.
+//!
+//! Every check builds tensors from a cell (storage, fill, dtype, shape) and a seed, and compares what the
+//! library gives with the oracle and with the library's own strided computation. `tests/law.rs` runs the
+//! checks and `tests/faults.rs` proves that they can fail.
+
+#![allow(dead_code)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
+
+pub mod bridge;
+pub mod cells;
+#[path = "gen.rs"]
+pub mod gen_;
+pub mod levels;
+#[path = "../oracle/mod.rs"]
+pub mod oracle;
+pub mod pointwise;
+pub mod report;
+pub mod rng;
+pub mod values;

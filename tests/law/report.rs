@@ -1,0 +1,98 @@
+//! What a run of the law counts, and what it says of failures.
+
+use std::cell::{Cell as Slot, RefCell};
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
+
+/// Failures of one op that are kept; the rest are only counted.
+const PER_OP: usize = 3;
+
+/// Counts and failures of a run.
+#[derive(Default)]
+pub struct Report {
+    pub ops: BTreeSet<String>,
+    pub cells: BTreeSet<String>,
+    pub cases: u64,
+    pub failed: u64,
+    pub failures: Vec<(String, String)>,
+    /// Failures after which a run stops; 0 for no end.
+    pub enough: u64,
+}
+
+impl Report {
+    pub fn new() -> Report {
+        quiet_panics();
+        Report { enough: 2000, ..Report::default() }
+    }
+
+    /// Stops at the first failure.
+    pub fn first() -> Report {
+        Report { enough: 1, ..Report::new() }
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.enough > 0 && self.failed >= self.enough
+    }
+
+    /// One case: a panic in it is a failure too. `what` names the cells and the seed.
+    pub fn case(&mut self, op: &str, what: impl FnOnce() -> String, check: impl FnOnce() -> Result<(), String>) {
+        self.cases += 1;
+        if !self.ops.contains(op) {
+            self.ops.insert(op.to_string());
+        }
+        if let Err(why) = caught(check) {
+            self.failed += 1;
+            if self.failures.iter().filter(|(o, _)| o == op).count() < PER_OP {
+                self.failures.push((op.to_string(), format!("{op} | {} | {why}", what())));
+            }
+        }
+    }
+
+    pub fn cell(&mut self, cell: &super::cells::Cell) {
+        let cell = format!("{:?} {:?} {:?}", cell.store, cell.fill, cell.dtype);
+        self.cells.insert(cell);
+    }
+
+    pub fn merge(&mut self, other: Report) {
+        self.ops.extend(other.ops);
+        self.cells.extend(other.cells);
+        self.cases += other.cases;
+        self.failed += other.failed;
+        self.failures.extend(other.failures);
+    }
+
+    /// Panics with up to twenty reproducers if anything failed, and prints the counts.
+    pub fn finish(self, name: &str) {
+        println!("{name}: {} ops, {} cells, {} cases", self.ops.len(), self.cells.len(), self.cases);
+        let shown: Vec<&str> = self.failures.iter().take(20).map(|(_, text)| text.as_str()).collect();
+        assert!(self.failed == 0, "{name}: {} of {} cases failed\n{}", self.failed, self.cases, shown.join("\n"));
+    }
+}
+
+thread_local! {
+    static INSIDE: Slot<bool> = const { Slot::new(false) };
+    static PANIC: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Panics inside a case are kept for its failure instead of printed.
+fn quiet_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let print = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if INSIDE.get() {
+                PANIC.with_borrow_mut(|p| *p = info.to_string().replace('\n', " "));
+            } else {
+                print(info);
+            }
+        }));
+    });
+}
+
+fn caught(check: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    INSIDE.set(true);
+    let result = catch_unwind(AssertUnwindSafe(check));
+    INSIDE.set(false);
+    result.unwrap_or_else(|_| Err(PANIC.with_borrow(|p| format!("panic: {p}"))))
+}
