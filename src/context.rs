@@ -121,6 +121,34 @@ pub fn explain<R>(f: impl FnOnce() -> R) -> (R, Vec<Step>) {
     (result, steps)
 }
 
+/// The settings of a thread, to take to another.
+pub(crate) struct Settings {
+    budget: u64,
+    policy: NanPolicy,
+    explained: bool,
+}
+
+impl Settings {
+    pub(crate) fn of_this_thread() -> Settings {
+        Settings { budget: densify_budget(), policy: nan_policy(), explained: TRACE.with_borrow(Option::is_some) }
+    }
+
+    /// Runs `f` under these settings, and gives the steps it took if they are wanted.
+    pub(crate) fn apply<R>(&self, f: impl FnOnce() -> R) -> (R, Vec<Step>) {
+        let run = || with_densify_budget(self.budget, || with_nan_policy(self.policy, f));
+        if self.explained { explain(run) } else { (run(), Vec::new()) }
+    }
+}
+
+/// Adds steps taken elsewhere.
+pub(crate) fn extend(steps: Vec<Step>) {
+    TRACE.with_borrow_mut(|t| {
+        if let Some(t) = t {
+            t.extend(steps);
+        }
+    });
+}
+
 /// Records a step if somebody asked; the closure runs only then.
 pub(crate) fn record(step: impl FnOnce() -> Step) {
     if TRACE.with_borrow(Option::is_some) {

@@ -203,8 +203,9 @@ fn elements_to(op: &'static str, s: &Sparse, kinds: &[LevelKind], dims: Vec<Dim>
     let flat = s.values.reshape(&[n]);
     let sorted = match &order {
         Some(order) => gather_values(&flat, order),
-        None => flat.to_contiguous().into_owned(),
+        None => flat,
     };
+    let sorted = sorted.to_contiguous();
     let mut shape = vec![heads.len()];
     shape.extend(value_shape);
     let values = overlay_fill(&s.background(), &pattern, heads.len() * block, dtype, |out| {
@@ -373,6 +374,16 @@ pub(crate) fn unravel(positions: &[u64], shape: &[usize]) -> (KeyLayout, Vec<Vec
     (layout, words)
 }
 
+/// Levels that may have any number of coordinates per parent where there was exactly one.
+pub(crate) fn without_singletons(mut kinds: Vec<LevelKind>) -> Vec<LevelKind> {
+    for kind in &mut kinds {
+        if *kind == LevelKind::Singleton {
+            *kind = LevelKind::Sparse { rank: 1 };
+        }
+    }
+    kinds
+}
+
 /// Keeps the rows for which `keep` holds. The tensor is ordered and unique.
 pub(crate) fn select_rows(op: &'static str, s: &Sparse, keep: &[usize]) -> Result<Sparse> {
     if keep.len() == s.pattern.positions {
@@ -381,7 +392,7 @@ pub(crate) fn select_rows(op: &'static str, s: &Sparse, keep: &[usize]) -> Resul
     let (layout, words) = s.pattern.own_keys();
     let words: Vec<Vec<u64>> = words.iter().map(|w| sort::pick(w, keep)).collect();
     let keys = SortedKeys { layout: &layout, words: &words, unique: true };
-    let pattern = build::build(op, &s.pattern.kinds(), s.pattern.dims.clone(), &keys)?;
+    let pattern = build::build(op, &without_singletons(s.pattern.kinds()), s.pattern.dims.clone(), &keys)?;
     let order = IndexVec::U64(keep.iter().map(|&k| k as u64).collect());
     Ok(Sparse {
         shape: s.shape.clone(),

@@ -16,6 +16,7 @@ pub mod io;
 mod layout;
 mod level;
 mod methods;
+mod narrow;
 pub mod parallel;
 mod pattern;
 mod pointwise;
@@ -26,6 +27,7 @@ mod storage;
 mod strided;
 mod tensor;
 mod validate;
+mod views;
 
 pub use construct::{IndexArray, LevelData};
 pub use context::{NanPolicy, explain, with_densify_budget, with_nan_policy};

@@ -65,8 +65,8 @@ macro_rules! reduce_methods {
 }
 for_each_reduce!(reduce_methods);
 
-/// What an operator takes on its right: a tensor, a number, or the `Result` of an expression, so that
-/// `(a + b)? * c` and `(a + b) * c` both read well.
+/// What an operator takes on its right: a tensor, a number, or the `Result` of an expression. With a tensor on the
+/// right, the left may be a `Result` too, so that `(&a + &b) * &c` needs one `?` at its end.
 pub trait IntoOperand<'a> {
     /// The operand, or the error of the expression that was to give it.
     fn into_operand(self) -> Result<Operand<'a>>;
@@ -101,6 +101,18 @@ macro_rules! operator {
             type Output = Result<Tensor>;
             fn $method(self, other: R) -> Result<Tensor> {
                 self.binary(BinaryOp::$op, other.into_operand()?)
+            }
+        }
+        impl $trait<&Tensor> for Result<Tensor> {
+            type Output = Result<Tensor>;
+            fn $method(self, other: &Tensor) -> Result<Tensor> {
+                self?.binary(BinaryOp::$op, other)
+            }
+        }
+        impl $trait<Tensor> for Result<Tensor> {
+            type Output = Result<Tensor>;
+            fn $method(self, other: Tensor) -> Result<Tensor> {
+                self?.binary(BinaryOp::$op, other)
             }
         }
     )*};

@@ -68,7 +68,8 @@ pub(crate) fn threads() -> usize {
     rayon::current_num_threads()
 }
 
-/// Runs `f` on a pool of `threads` threads: results do not depend on the number, only time does.
+/// Runs `f` on a pool of `threads` threads: results do not depend on the number, only time does. Budget, NaN policy and
+/// [`crate::explain`] apply inside as outside.
 ///
 /// # Errors
 /// If the pool cannot be started.
@@ -76,5 +77,8 @@ pub fn with_threads<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) -> cr
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool
         .map_err(|e| crate::error::invalid("with_threads", "threads", format!("no pool of {threads} threads: {e}")))?;
-    Ok(pool.install(f))
+    let settings = crate::context::Settings::of_this_thread();
+    let (result, steps) = pool.install(|| settings.apply(f));
+    crate::context::extend(steps);
+    Ok(result)
 }

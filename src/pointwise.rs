@@ -16,8 +16,7 @@ use crate::context::{self, NanPolicy, Path, Step};
 use crate::convert;
 use crate::error::{self, Result};
 use crate::fill::{Background, Fill, fill_of};
-use crate::layout::LevelSpec;
-use crate::level::LevelKind;
+use crate::layout::{Layout, LevelSpec};
 use crate::pattern::Pattern;
 use crate::strided::Strided;
 use crate::tensor::{Sparse, Storage, Tensor};
@@ -243,30 +242,41 @@ impl Plan {
             let stored = self.in_common(stored);
             return Ok(Side2 { background: stored.background(), stored: Some(stored) });
         }
-        // A vector along one axis is cheaper as a fill than repeated along the others. Not where its
-        // unstored zeros annihilate: a fill element would count as a value.
+        // Only new axes of size 1: nothing repeats.
+        let lead = self.shape.len() - sparse.shape.len();
+        if self.shape[lead..] == sparse.shape[..] && self.shape[..lead].iter().all(|&n| n == 1) {
+            let padded = (0..lead).try_fold(x.clone(), |t, _| t.expand_dims(0))?;
+            return self.side_of(padded);
+        }
+        // A vector along one axis is cheaper as a fill than repeated along the others: if its dense form fits the budget, or
+        // is no longer than what repeating would store. Not where its unstored zeros annihilate: a fill element would count
+        // as a value.
         let real_axes = sparse.shape.iter().filter(|&&n| n > 1).count();
+        let result = self.shape.iter().fold(1u128, |n, &s| n.saturating_mul(s as u128));
+        let repeated = (x.nse() as u128).saturating_mul(result / x.size().max(1));
+        let bytes = x.size().saturating_mul(self.common.size() as u128);
+        let small = real_axes <= 1 && (bytes <= u128::from(context::densify_budget()) || x.size() <= repeated);
         let annihilates =
             sparse.background().values().and_then(constant).is_some_and(|f| self.is_annihilator(f, side).is_some());
-        if let (Background::Values(fill), true, false) = (sparse.background(), real_axes <= 1, annihilates) {
+        if let (Background::Values(fill), true, false) = (sparse.background(), small, annihilates) {
             let values = convert::to_strided(self.op.name(), sparse, &fill)?;
-            return Ok(Side2 {
-                stored: None,
-                background: Background::Values(values.broadcast(&self.shape).cast(self.common)),
-            });
+            return self.side_of(Tensor::from_strided(values));
         }
-        let wide = x.broadcast_to(&self.shape)?;
-        let Storage::Sparse(wide) = &wide.storage else { return self.side_owned(wide) };
-        let stored = self.in_common(Cow::Owned(convert::coalesce(self.op.name(), wide, ReduceOp::Sum)?));
-        Ok(Side2 { background: stored.background(), stored: Some(stored) })
+        self.side_of(x.broadcast_to(&self.shape)?)
     }
 
-    fn side_owned<'a>(&self, x: Tensor) -> Result<Side2<'a>> {
+    /// A tensor of the result's shape, or a strided one that broadcasts to it.
+    fn side_of<'a>(&self, x: Tensor) -> Result<Side2<'a>> {
         match x.storage {
             Storage::Strided(s) => {
-                Ok(Side2 { stored: None, background: Background::Values(s.broadcast(&self.shape).cast(self.common)) })
+                let values = s.broadcast(&self.shape).cast(self.common);
+                Ok(Side2 { stored: None, background: Background::Values(values) })
             }
-            Storage::Sparse(_) => Err(error::layout(self.op.name(), "a sparse operand did not broadcast")),
+            Storage::Sparse(s) => {
+                let stored = convert::coalesce(self.op.name(), &s, ReduceOp::Sum)?;
+                let stored = self.in_common(Cow::Owned(stored));
+                Ok(Side2 { background: stored.background(), stored: Some(stored) })
+            }
         }
     }
 
@@ -293,6 +303,14 @@ impl Plan {
         exact || context::nan_policy() == NanPolicy::ZeroAnnihilates || other.stored_finite()
     }
 
+    /// What an annihilator gives, whatever it meets.
+    fn annihilated(&self, value: Scalar, side: Side) -> Strided {
+        let one = Strided::constant(Scalar::one(self.common), &self.shape);
+        let z = Strided::constant(value, &self.shape);
+        let (l, r) = if side == Side::Left { (&z, &one) } else { (&one, &z) };
+        map2(l, r, self.common, self.typing, self.kernel)
+    }
+
     /// The op of the backgrounds.
     fn fill(&self, a: &Side2<'_>, b: &Side2<'_>) -> Background {
         let (Some(x), Some(y)) = (a.background.values(), b.background.values()) else { return Background::Undefined };
@@ -302,10 +320,7 @@ impl Plan {
             // An unstored zero beside a strided operand's elements; beside a fill only if that is finite.
             let beside_elements = other.stored.is_none() && context::nan_policy() == NanPolicy::ZeroAnnihilates;
             if exact || beside_elements || (constant(values).is_none() && all_finite(values)) {
-                let one = Strided::constant(Scalar::one(self.common), &self.shape);
-                let z = Strided::constant(fill, &self.shape);
-                let (l, r) = if side == Side::Left { (&z, &one) } else { (&one, &z) };
-                return Background::Values(map2(l, r, self.common, self.typing, self.kernel));
+                return Background::Values(self.annihilated(fill, side));
             }
         }
         Background::Values(map2(x, y, self.common, self.typing, self.kernel))
@@ -313,9 +328,16 @@ impl Plan {
 
     fn run(&self, a: &Side2<'_>, b: &Side2<'_>) -> Result<(Tensor, Path)> {
         let fill = self.fill(a, b);
+        // A position may be dropped only if the fill is what the annihilator gives: not where the fill is undefined (the
+        // position would be absent) or came of an annihilator beside NaN.
+        let filled = fill.values().and_then(constant);
+        let annihilates = |fill_side: &Side2<'_>, side, other: &Side2<'_>| {
+            let given = fill_side.constant_fill().and_then(|z| constant(&self.annihilated(z, side)));
+            filled.zip(given).is_some_and(|(f, g)| f.same(g)) && self.annihilates_stored(fill_side, side, other)
+        };
         let keep = Keep {
-            left: b.background.values().is_some() && !self.annihilates_stored(b, Side::Right, a),
-            right: a.background.values().is_some() && !self.annihilates_stored(a, Side::Left, b),
+            left: b.background.values().is_some() && !annihilates(b, Side::Right, a),
+            right: a.background.values().is_some() && !annihilates(a, Side::Left, b),
         };
         if let Background::Values(values) = &fill
             && self.is_dense(values, a, b)
@@ -436,16 +458,17 @@ impl Plan {
     /// Brings two sparse operands to one level structure.
     fn alike<'s>(&self, x: &'s Sparse, y: &'s Sparse) -> Result<(Cow<'s, Sparse>, Cow<'s, Sparse>)> {
         let (from_x, from_y) = (x.pattern.spec(), y.pattern.spec());
-        let mut spec = if from_x == from_y || x.pattern.value_dims().len() <= y.pattern.value_dims().len() {
+        let (dims_x, dims_y) = (x.pattern.value_dims(), y.pattern.value_dims());
+        let undefined = x.fill.is_undefined() || y.fill.is_undefined();
+        let mut spec = if undefined && dims_x != dims_y {
+            // A row of value axes cannot hold absent elements.
+            LevelSpec::of_layout(self.op.name(), Layout::Coo, &self.shape)?
+        } else if dims_x.len() <= dims_y.len() {
             from_x.clone()
         } else {
             from_y.clone()
         };
-        for kind in &mut spec.levels {
-            if *kind == LevelKind::Singleton {
-                *kind = LevelKind::Sparse { rank: 1 };
-            }
-        }
+        spec.levels = convert::without_singletons(spec.levels);
         let to = |s: &'s Sparse, have: &LevelSpec| -> Result<Cow<'s, Sparse>> {
             if *have == spec {
                 Ok(Cow::Borrowed(s))

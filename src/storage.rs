@@ -203,7 +203,9 @@ impl Tensor {
             format!("with fill {new} every element that the fill {} stood for has to be stored", s.fill)
         })?;
         let dense = convert::to_strided("with_fill", s, &old)?;
-        Ok(convert::from_strided("with_fill", &dense, &s.pattern.spec(), new)?.into())
+        let spec = s.pattern.spec();
+        let spec = LevelSpec { levels: convert::without_singletons(spec.levels), ..spec };
+        Ok(convert::from_strided("with_fill", &dense, &spec, new)?.into())
     }
 
     /// Another fill, which changes what unstored elements are. O(size of the fill); indices and values are

@@ -3,92 +3,71 @@
 #[path = "law/mod.rs"]
 mod checks;
 
-use checks::cells::{Cell, FillKind, SHAPES, Store};
-use checks::oracle::OType;
-use checks::pointwise::{self, Mode};
+use checks::grid;
 use checks::report::Report;
 use checks::rng::Rng;
-use openwork::{BinaryOp, UnaryOp};
+use checks::sample::PARTS;
 
-fn random_cell(rng: &mut Rng) -> Cell {
-    loop {
-        let cell = Cell {
-            store: *rng.pick(&Store::ALL),
-            fill: *rng.pick(&FillKind::ALL),
-            dtype: *rng.pick(&OType::ALL),
-            shape: rng.pick(&SHAPES).to_vec(),
-        };
-        if cell.suits() {
-            return cell;
-        }
-    }
+/// The seed of the sampled run, the same every time.
+const SEED: u64 = 20_240_229;
+
+fn part(name: &str) {
+    let (_, run, rounds) = PARTS.iter().find(|(n, ..)| *n == name).unwrap();
+    let mut report = Report::new();
+    run(&mut report, &mut Rng::new(SEED), *rounds);
+    report.finish(name);
 }
 
-#[test]
-fn unary() {
-    let mut report = Report::new();
-    let mut rng = Rng::new(1);
-    for _ in 0..1000 {
-        for &op in UnaryOp::ALL {
-            let mode = if rng.one_in(2) { Mode::Finite } else { Mode::Exact };
-            let cell = random_cell(&mut rng);
-            if mode == Mode::Finite && !cell.fill.is_finite() {
-                continue;
-            }
-            let seed = rng.next();
-            report.cell(&cell);
-            report.case(
-                op.name(),
-                || format!("{cell:?} {seed:#x} {mode:?}"),
-                || pointwise::unary(op, &cell, seed, mode),
-            );
+macro_rules! parts {
+    ($($name:ident)+) => {$(
+        #[test]
+        fn $name() {
+            part(stringify!($name));
         }
-    }
-    report.finish("unary");
+    )+};
+}
+parts!(unary binary pattern numbers reduce shape storage large);
+
+/// Both tables of dtypes: promotion of every pair, and what every op gives or refuses.
+#[test]
+fn dtypes() {
+    let mut report = Report::new();
+    checks::typing::check(&mut report);
+    report.finish("dtypes");
 }
 
+/// The sampled parts again with another seed, given by `LAW_SEED`, and ten times as long.
 #[test]
-fn binary() {
-    let mut report = Report::new();
-    let mut rng = Rng::new(2);
-    for _ in 0..2000 {
-        for &op in BinaryOp::ALL {
-            let mode = if rng.one_in(2) { Mode::Finite } else { Mode::Exact };
-            let a = random_cell(&mut rng);
-            let mut b = random_cell(&mut rng);
-            let shape = if rng.one_in(3) {
-                a.shape.clone()
-            } else {
-                // Some axes broadcast, some are left out.
-                let mut s = a.shape.clone();
-                for n in &mut s {
-                    if rng.one_in(4) {
-                        *n = 1;
-                    }
-                }
-                if !s.is_empty() && rng.one_in(4) {
-                    s.remove(0);
-                }
-                s
-            };
-            b.shape = shape;
-            if !b.suits() || (mode == Mode::Finite && !(a.fill.is_finite() && b.fill.is_finite())) {
-                continue;
-            }
-            if rng.one_in(2) {
-                b.dtype = a.dtype;
-            }
-            if !b.suits() {
-                continue;
-            }
-            let seed = rng.next();
-            report.cell(&a);
-            report.case(
-                op.name(),
-                || format!("{a:?} {b:?} {seed:#x} {mode:?}"),
-                || pointwise::binary(op, [&a, &b], seed, mode),
-            );
-        }
+#[ignore = "minutes"]
+fn more_samples() {
+    let seed = std::env::var("LAW_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(SEED + 1);
+    let mut total = Report::new();
+    for (name, run, rounds) in PARTS {
+        let mut report = Report::new();
+        run(&mut report, &mut Rng::new(seed), rounds * 10);
+        println!("{name}: {} cases, {} failed", report.cases, report.failed);
+        total.merge(report);
     }
-    report.finish("binary");
+    total.finish("more samples");
+}
+
+/// All ops, storages, fills and dtypes; binary ops on all pairs of storages.
+#[test]
+#[ignore = "many minutes: run with --release"]
+fn full_grid() {
+    let mut total = Report::new();
+    let rng = &mut Rng::new(SEED);
+    let start = std::time::Instant::now();
+    let mut part = |name: &str, run: &mut dyn FnMut(&mut Report)| {
+        let mut report = Report::new();
+        run(&mut report);
+        let seconds = start.elapsed().as_secs();
+        println!("{name}: {} ops, {} cells, {} cases, {} failed, at {seconds} s", report.ops.len(), report.cells.len(), report.cases, report.failed);
+        total.merge(report);
+    };
+    part("unary", &mut |r| grid::unary(r, rng));
+    part("binary", &mut |r| grid::binary(r, rng, 60));
+    part("reductions", &mut |r| grid::reductions(r, rng));
+    part("shapes and storage", &mut |r| grid::shapes_and_storage(r, rng));
+    total.finish("full grid");
 }

@@ -279,37 +279,34 @@ pub trait Element: Copy + Send + Sync + PartialEq + fmt::Debug + Default + priva
     /// The dtype of this type.
     const DTYPE: DType;
     /// Views bytes as elements. The bytes must be aligned for `Self` and a whole number of elements;
-    /// for `bool`, each must be 0 or 1 (validated where bytes enter the library).
+    /// for `bool`, each must be 0 or 1 (which is checked: another byte is a bug and panics).
     fn from_bytes(bytes: &[u8]) -> &[Self];
     /// Views bytes as mutable elements, as [`Element::from_bytes`] does.
     fn from_bytes_mut(bytes: &mut [u8]) -> &mut [Self];
     /// Views elements as bytes.
     fn as_bytes(elements: &[Self]) -> &[u8];
+    /// Reads one element from the front of bytes of any alignment.
+    fn read(bytes: &[u8]) -> Self;
     /// This value as a [`Scalar`].
     fn to_scalar(self) -> Scalar;
     /// The value of a scalar of this dtype; `None` if its dtype is another.
     fn from_scalar(scalar: Scalar) -> Option<Self>;
 }
 
-/// `u8` bytes that are 0 or 1, as [`bool`].
 impl private::Sealed for bool {}
 impl Element for bool {
     const DTYPE: DType = DType::Bool;
-    #[allow(unsafe_code)]
     fn from_bytes(bytes: &[u8]) -> &[bool] {
-        debug_assert!(bytes.iter().all(|&b| b <= 1), "a bool buffer holds a byte other than 0 and 1");
-        // SAFETY: `bool` and `u8` have the same size and alignment, and every byte that enters a bool
-        // buffer is 0 or 1: constructors and readers validate, kernels write `bool`s, zeroed memory is false.
-        unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) }
+        bytemuck::checked::cast_slice(bytes)
     }
-    #[allow(unsafe_code)]
     fn from_bytes_mut(bytes: &mut [u8]) -> &mut [bool] {
-        debug_assert!(bytes.iter().all(|&b| b <= 1), "a bool buffer holds a byte other than 0 and 1");
-        // SAFETY: as in `from_bytes`; a `&mut [bool]` can write only 0 and 1.
-        unsafe { std::slice::from_raw_parts_mut(bytes.as_mut_ptr().cast(), bytes.len()) }
+        bytemuck::checked::cast_slice_mut(bytes)
     }
     fn as_bytes(elements: &[bool]) -> &[u8] {
         bytemuck::cast_slice(elements)
+    }
+    fn read(bytes: &[u8]) -> bool {
+        bytes[0] != 0
     }
     fn to_scalar(self) -> Scalar {
         Scalar::Bool(self)
@@ -333,6 +330,9 @@ macro_rules! element {
             }
             fn as_bytes(elements: &[$ty]) -> &[u8] {
                 bytemuck::cast_slice(elements)
+            }
+            fn read(bytes: &[u8]) -> $ty {
+                bytemuck::pod_read_unaligned(&bytes[..size_of::<$ty>()])
             }
             fn to_scalar(self) -> Scalar {
                 Scalar::$variant(self)

@@ -9,6 +9,7 @@ pub mod cast;
 pub mod dtype;
 mod groups;
 pub mod identity;
+pub mod matmul;
 pub mod reduce;
 pub mod registry;
 pub mod scalar;

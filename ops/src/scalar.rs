@@ -315,37 +315,7 @@ impl Scalar {
 
     /// Reads the first element of `bytes` as `dtype`. The bytes may be unaligned but not too few.
     pub fn from_bytes(dtype: DType, bytes: &[u8]) -> Scalar {
-        with_dtype!(dtype, T => {
-            let mut one = [T::default()];
-            let size = dtype.size();
-            T::from_bytes_mut_of(&mut one).copy_from_slice(&bytes[..size]);
-            one[0].to_scalar()
-        })
-    }
-}
-
-/// Views elements as mutable raw bytes; private because any byte may be written through it.
-trait RawBytes: Element {
-    fn from_bytes_mut_of(elements: &mut [Self]) -> &mut [u8];
-}
-
-macro_rules! raw_bytes {
-    ($($ty:ty),*) => {$(
-        impl RawBytes for $ty {
-            fn from_bytes_mut_of(elements: &mut [$ty]) -> &mut [u8] {
-                bytemuck::cast_slice_mut(elements)
-            }
-        }
-    )*};
-}
-raw_bytes!(i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128);
-
-impl RawBytes for bool {
-    #[allow(unsafe_code)]
-    fn from_bytes_mut_of(elements: &mut [bool]) -> &mut [u8] {
-        // SAFETY: same size and alignment; the only writer, `Scalar::from_bytes`, copies bytes of a
-        // bool buffer, which are 0 or 1.
-        unsafe { std::slice::from_raw_parts_mut(elements.as_mut_ptr().cast(), elements.len()) }
+        with_dtype!(dtype, T => T::read(bytes).to_scalar())
     }
 }
 
@@ -366,19 +336,28 @@ fn float_of(scalar: Scalar) -> f64 {
 }
 
 impl fmt::Display for Scalar {
-    /// As Rust prints the number; complex as `re±imj`.
+    /// The shortest text that reads back as the same number, with an exponent where that is shorter; complex as `re±imj`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let complex = |re: &dyn fmt::Display, im: f64, text: &dyn fmt::Display| {
-            let sign = if im.is_sign_negative() && !im.is_nan() { "" } else { "+" };
-            format!("{re}{sign}{text}j")
+        let complex = |re: String, im: String| {
+            let sign = if im.starts_with('-') { "" } else { "+" };
+            format!("{re}{sign}{im}j")
         };
         let text = match self {
-            Scalar::Complex64(v) => complex(&v.re, f64::from(v.im), &v.im),
-            Scalar::Complex128(v) => complex(&v.re, v.im, &v.im),
+            Scalar::F16(v) => v.to_string(),
+            Scalar::BF16(v) => v.to_string(),
+            Scalar::F32(v) => float_text(*v, f64::from(*v)),
+            Scalar::F64(v) => float_text(*v, *v),
+            Scalar::Complex64(v) => complex(float_text(v.re, v.re.into()), float_text(v.im, v.im.into())),
+            Scalar::Complex128(v) => complex(float_text(v.re, v.re), float_text(v.im, v.im)),
             other => each_scalar!(*other, v => v.to_string()),
         };
         f.pad(&text)
     }
+}
+
+fn float_text<T: fmt::Display + fmt::LowerExp>(value: T, size: f64) -> String {
+    let plain = size == 0.0 || !size.is_finite() || (1e-5..1e16).contains(&size.abs());
+    if plain { format!("{value}") } else { format!("{value:e}") }
 }
 
 /// A value was given for a dtype that cannot hold it.

@@ -2,7 +2,7 @@
 
 mod sparse;
 
-use openwork_ops::reduce::{ReduceKernels, ReduceTyping};
+use openwork_ops::reduce::{Compensated, ReduceKernels, ReduceTyping};
 use openwork_ops::{BinaryOp, DType, ReduceOp, Scalar};
 
 use crate::blocks::{self, Kernel};
@@ -137,22 +137,31 @@ impl Fold {
         Strided::new(buffer, self.typing.acc, shape)
     }
 
-    /// Folds `k` rows of `results` elements into one row: fixed groups of rows, merged in order.
+    /// Folds `k` rows of `results` elements into one row, in order.
     fn leading(&self, values: &[u8], k: usize, results: usize) -> Buffer {
-        const ROWS: usize = 64;
         let row = results * self.typing.input.size();
         Buffer::build(results * self.typing.acc.size(), |acc| {
-            self.fill_identity(acc);
-            let mut group = vec![0u128; acc.len().div_ceil(16)];
-            let group = &mut bytemuck::cast_slice_mut(&mut group)[..acc.len()];
-            for first in (0..k).step_by(ROWS) {
-                self.fill_identity(group);
-                for r in first..(first + ROWS).min(k) {
-                    (self.kernels.accumulate)(&values[r * row..(r + 1) * row], group);
-                }
-                (self.kernels.merge)(acc, group);
-            }
+            // Each chunk of columns goes down all rows.
+            let (from, to) = (self.typing.input.size(), self.typing.acc.size());
+            parallel::for_chunks_mut(acc, to, 1 << 10, &|first, acc| {
+                let n = acc.len() / to;
+                let rows = (0..k).map(|r| &values[r * row + first * from..r * row + (first + n) * from]);
+                self.accumulate_rows(rows, acc);
+            });
         })
+    }
+
+    /// Folds rows of equal length elementwise into `acc`, one after the other.
+    pub(crate) fn accumulate_rows<'r>(&self, rows: impl Iterator<Item = &'r [u8]>, acc: &mut [u8]) {
+        self.fill_identity(acc);
+        let Some(kernels) = Compensated::of(self.op, self.typing.input) else {
+            rows.for_each(|row| (self.kernels.accumulate)(row, acc));
+            return;
+        };
+        let mut low = vec![0u128; acc.len().div_ceil(16)];
+        let low = &mut bytemuck::cast_slice_mut(&mut low)[..acc.len()];
+        rows.for_each(|row| (kernels.accumulate)(row, acc, low));
+        Compensated::finish(acc, low);
     }
 
     /// Accumulators to results: the mean divides by the number of elements, and the dtype is the op's.
@@ -184,7 +193,11 @@ fn bytes_of(word: &mut [u128; 1], dtype: DType) -> &mut [u8] {
 /// Folds runs of rows (`runs[i]..runs[i + 1]`) into one row each, in the values' own dtype.
 pub(crate) fn merge_rows(op: &'static str, fold: ReduceOp, values: &Strided, runs: &[usize]) -> Result<Strided> {
     let dtype = values.dtype;
-    let fold = Fold::new(fold, dtype)?;
+    let mut fold = Fold::new(fold, dtype)?;
+    if fold.op == ReduceOp::Sum && fold.typing.acc.is_inexact() {
+        // The sum of one −0 is −0.
+        fold.kernels.identity = Scalar::Complex128(openwork_ops::c128::new(-0.0, -0.0)).cast(fold.typing.acc);
+    }
     if fold.typing.input != dtype || fold.op == ReduceOp::Mean || fold.op == ReduceOp::CountNonzero {
         return Err(error::invalid(op, "fold", format!("{} does not fold duplicates", fold.op.name())));
     }
@@ -201,11 +214,8 @@ pub(crate) fn merge_rows(op: &'static str, fold: ReduceOp, values: &Strided, run
             if to == 0 {
                 return;
             }
-            fold.fill_identity(acc);
             for (run, row) in runs.windows(2).zip(acc.chunks_exact_mut(to)) {
-                for p in run[0]..run[1] {
-                    (fold.kernels.accumulate)(&bytes[p * from..(p + 1) * from], row);
-                }
+                fold.accumulate_rows((run[0]..run[1]).map(|p| &bytes[p * from..(p + 1) * from]), row);
             }
         })
     };

@@ -4,11 +4,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use openwork_ops::structure::keys::{Order, order_of};
+use openwork_ops::reduce::Compensated;
 use openwork_ops::{BinaryOp, DType, ReduceOp, Scalar, identity};
 
 use super::Fold;
 use crate::blocks::{self, Kernel, Source};
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, zeroed_vec};
 use crate::build::{self, SortedKeys};
 use crate::context::{self, Path};
 use crate::convert;
@@ -111,11 +112,9 @@ fn rows(fold: &Fold, bytes: &[u8], runs: &[usize], per_row: usize, block: usize)
     let (from, to) = (block * fold.typing.input.size(), block * fold.typing.acc.size());
     Buffer::build((runs.len() - 1) * to, |acc| {
         parallel::for_chunks_mut(acc, to, 256, &|first, acc| {
-            fold.fill_identity(acc);
             for (i, row) in acc.chunks_exact_mut(to).enumerate() {
-                for r in runs[first + i] * per_row..runs[first + i + 1] * per_row {
-                    (fold.kernels.accumulate)(&bytes[r * from..(r + 1) * from], row);
-                }
+                let own = runs[first + i] * per_row..runs[first + i + 1] * per_row;
+                fold.accumulate_rows(own.map(|r| &bytes[r * from..(r + 1) * from]), row);
             }
         });
     })
@@ -136,6 +135,12 @@ fn scatter(fold: &Fold, pattern: &Pattern, values: &Strided, dims: &[Dim], size:
     let bytes = values.dense_bytes();
     let acc = Buffer::build(size * fold.typing.acc.size(), |acc| {
         fold.fill_identity(acc);
+        let compensated = Compensated::of(fold.op, fold.typing.input);
+        let mut low = Vec::<u128>::new();
+        if compensated.is_some() {
+            low = zeroed_vec(acc.len().div_ceil(16));
+        }
+        let low = &mut bytemuck::cast_slice_mut::<u128, u8>(&mut low);
         let mut offsets = vec![0u64; parallel::GRAIN];
         let mut narrow = vec![0u32; parallel::GRAIN];
         for start in (0..pattern.positions).step_by(parallel::GRAIN) {
@@ -146,7 +151,15 @@ fn scatter(fold: &Fold, pattern: &Pattern, values: &Strided, dims: &[Dim], size:
                 *k = o as u32;
                 counts[o as usize] += 1;
             }
-            (fold.kernels.scatter)(&bytes[start * width..end * width], narrow, acc);
+            let values = &bytes[start * width..end * width];
+            match compensated {
+                Some(kernels) => (kernels.scatter)(values, narrow, acc, low),
+                None => (fold.kernels.scatter)(values, narrow, acc),
+            }
+        }
+        if compensated.is_some() {
+            let n = acc.len();
+            Compensated::finish(acc, &low[..n]);
         }
     });
     let touched: Vec<usize> = (0..size).filter(|&i| counts[i] > 0).collect();

@@ -168,11 +168,6 @@ impl FillKind {
     pub const ALL: [FillKind; 11] =
         [Zero, Value, Special, NegativeZero, Nan, Infinity, Rows, Columns, Middle, Dense, Undefined];
 
-    /// Whether unstored elements of finite data are finite.
-    pub fn is_finite(self) -> bool {
-        !matches!(self, Special | Nan | Infinity)
-    }
-
     pub fn suits(self, store: Store, shape: &[usize], dtype: OType) -> bool {
         let inexact = dtype.is_float() || dtype.is_complex();
         match self {
@@ -181,7 +176,7 @@ impl FillKind {
             NegativeZero | Nan | Infinity => inexact,
             Rows | Columns => !shape.is_empty(),
             Middle => shape.len() == 3,
-            Dense => matches!(store, Store::Hybrid | Store::HybridDuplicates | Store::HybridFirst | Store::CsrHybrid),
+            Dense => matches!(store, Hybrid | HybridDuplicates | HybridFirst | CsrHybrid),
             Value | Special | Undefined => true,
         }
     }

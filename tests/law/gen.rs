@@ -85,7 +85,8 @@ fn fill(cell: &Cell, rng: &mut Rng, data: Data, spec: &LevelSpec) -> (Fill, Orac
     let (shape, dtype) = (&cell.shape, cell.dtype);
     let n = shape.len();
     let cast = |x: f64| OValue::Float(x).cast(dtype);
-    let finite = if data == Data::Special { Data::Any } else { data };
+    let finite = if matches!(data, Data::Special | Data::Summable) { Data::Any } else { data };
+    let special = if data == Data::Summable { data } else { Data::Special };
     let array = |rng: &mut Rng, axes: &[usize]| {
         let small: Vec<usize> = (0..n).map(|a| if axes.contains(&a) { shape[a] } else { 1 }).collect();
         let values = random(rng, &small, dtype, data);
@@ -108,7 +109,7 @@ fn fill(cell: &Cell, rng: &mut Rng, data: Data, spec: &LevelSpec) -> (Fill, Orac
         FillKind::NegativeZero => cast(-0.0),
         FillKind::Nan => cast(f64::NAN),
         FillKind::Infinity => cast(f64::INFINITY),
-        FillKind::Special => value(rng, dtype, Data::Special),
+        FillKind::Special => value(rng, dtype, special),
         FillKind::Value => loop {
             let v = value(rng, dtype, finite);
             if v.truth() {
@@ -156,7 +157,8 @@ fn sparse(cell: &Cell, rng: &mut Rng, data: Data) -> Sample {
             let at = ravel(&index, shape);
             let v = match background.data[at] {
                 _ if cell.store.is_iso() => iso,
-                Some(fill) if rng.one_in(6) => fill,
+                // An element that is stored though it is the fill; finite data stay finite.
+                Some(fill) if rng.one_in(6) && (fill.is_finite() || matches!(data, Data::Special | Data::Summable)) => fill,
                 _ => value(rng, dtype, data),
             };
             let [a, b] = split(rng, dtype, v);

@@ -7,14 +7,22 @@
 #![allow(dead_code)]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
+pub mod big;
 pub mod bridge;
 pub mod cells;
 #[path = "gen.rs"]
 pub mod gen_;
+pub mod grid;
 pub mod levels;
+pub mod numbers;
 #[path = "../oracle/mod.rs"]
 pub mod oracle;
 pub mod pointwise;
+pub mod reduce;
 pub mod report;
 pub mod rng;
+pub mod sample;
+pub mod shape;
+pub mod storage;
+pub mod typing;
 pub mod values;

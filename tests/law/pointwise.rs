@@ -52,7 +52,16 @@ pub fn binary(op: BinaryOp, cells: [&Cell; 2], seed: u64, mode: Mode) -> Result<
     pair(op, &a, &b, mode)
 }
 
-/// Two tensors, which may share a pattern.
+/// A tensor and its square, which shares its pattern.
+pub fn with_square(op: BinaryOp, cell: &Cell, seed: u64, mode: Mode) -> Result<(), String> {
+    let x = generate(cell, seed, mode.data(op.domain())[0]);
+    let tensor = mode.run(|| x.tensor.square()).map_err(|e| format!("square: {e}"))?;
+    let fill = background(&tensor)?;
+    let square = Sample { model: meaning(&tensor)?, fill, tensor };
+    // The square of duplicates is that of their sum, of which the pattern is another.
+    pair(op, &x, &square, mode)
+}
+
 pub fn pair(op: BinaryOp, a: &Sample, b: &Sample, mode: Mode) -> Result<(), String> {
     let want = oracle::binary(op.name(), &a.model, &b.model);
     let got = mode.run(|| a.tensor.binary(op, &b.tensor));
@@ -88,7 +97,8 @@ fn nothing_dense_unasked(op: BinaryOp, a: &Sample, b: &Sample, mode: Mode) -> Re
     }
 }
 
-fn full_fill(x: &Sample) -> bool {
+/// Whether the fill is an array as large as the tensor: dense already.
+pub fn full_fill(x: &Sample) -> bool {
     let size: usize = x.model.shape.iter().product();
     matches!(x.tensor.fill(), Some(openwork::Fill::Array(f)) if f.nse() == size)
 }

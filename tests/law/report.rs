@@ -5,6 +5,9 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 
+use super::cells::{Cell, FillKind, Store};
+use super::oracle::OType;
+
 /// Failures of one op that are kept; the rest are only counted.
 const PER_OP: usize = 3;
 
@@ -12,7 +15,7 @@ const PER_OP: usize = 3;
 #[derive(Default)]
 pub struct Report {
     pub ops: BTreeSet<String>,
-    pub cells: BTreeSet<String>,
+    pub cells: BTreeSet<(Store, FillKind, OType)>,
     pub cases: u64,
     pub failed: u64,
     pub failures: Vec<(String, String)>,
@@ -36,8 +39,11 @@ impl Report {
     }
 
     /// One case: a panic in it is a failure too. `what` names the cells and the seed.
-    pub fn case(&mut self, op: &str, what: impl FnOnce() -> String, check: impl FnOnce() -> Result<(), String>) {
+    pub fn case(
+        &mut self, op: &str, cells: &[&Cell], what: impl FnOnce() -> String, check: impl FnOnce() -> Result<(), String>,
+    ) {
         self.cases += 1;
+        self.cells.extend(cells.iter().map(|c| (c.store, c.fill, c.dtype)));
         if !self.ops.contains(op) {
             self.ops.insert(op.to_string());
         }
@@ -47,11 +53,6 @@ impl Report {
                 self.failures.push((op.to_string(), format!("{op} | {} | {why}", what())));
             }
         }
-    }
-
-    pub fn cell(&mut self, cell: &super::cells::Cell) {
-        let cell = format!("{:?} {:?} {:?}", cell.store, cell.fill, cell.dtype);
-        self.cells.insert(cell);
     }
 
     pub fn merge(&mut self, other: Report) {

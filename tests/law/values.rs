@@ -14,6 +14,8 @@ pub enum Data {
     Small,
     /// Those of `Any`, and NaN, infinities, -0 and the ends of the range.
     Special,
+    /// As `Special`, but sums of floats do not overflow.
+    Summable,
 }
 
 const INTS: [i128; 12] = [0, 1, -1, 2, -2, 3, -3, 5, 6, -7, 8, 10];
@@ -21,6 +23,7 @@ const COUNTS: [i128; 5] = [0, 1, 2, 3, 5];
 const FLOATS: [f64; 14] = [0.0, 1.0, -1.0, 0.5, -0.5, 0.25, -0.75, 1.5, 2.0, -2.5, 3.0, 3.25, -4.0, 7.0];
 const SPECIAL: [f64; 10] =
     [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, f64::MAX, f64::MIN, 1e30, 1e-30, 5e-324, -1e-3];
+const SUMMABLE: [f64; 6] = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 1024.0, -2048.0];
 
 /// A value of that dtype.
 pub fn value(rng: &mut Rng, dtype: OType, data: Data) -> OValue {
@@ -37,7 +40,7 @@ pub fn value(rng: &mut Rng, dtype: OType, data: Data) -> OValue {
 }
 
 fn integer(rng: &mut Rng, dtype: OType, data: Data) -> i128 {
-    if data == Data::Special && rng.one_in(3) {
+    if matches!(data, Data::Special | Data::Summable) && rng.one_in(3) {
         return *rng.pick(&[dtype.int_min(), dtype.int_max(), dtype.int_min() + 1, dtype.int_max() - 1]);
     }
     let v = *rng.pick(if data == Data::Small { &COUNTS } else { &INTS });
@@ -49,6 +52,9 @@ fn integer(rng: &mut Rng, dtype: OType, data: Data) -> i128 {
 fn float(rng: &mut Rng, dtype: OType, data: Data) -> f64 {
     if data == Data::Special && rng.one_in(2) {
         return dtype.real().round(*rng.pick(&SPECIAL));
+    }
+    if data == Data::Summable && rng.one_in(4) {
+        return *rng.pick(&SUMMABLE);
     }
     if data == Data::Small {
         return *rng.pick(&COUNTS) as f64;

@@ -1,10 +1,12 @@
 //! Folds: the table, and what it says about each op.
 
+mod compensated;
 mod kernels;
 mod monoid;
 #[cfg(test)]
 mod tests;
 
+pub use self::compensated::Compensated;
 use self::monoid::{All, Any, Count, Max, Min, Prod, Sum};
 use crate::dtype::DType;
 use crate::scalar::Scalar;

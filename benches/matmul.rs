@@ -1,0 +1,50 @@
+//! Matrix products. `loop/spmv` is the textbook CSR loop on one thread, over the same arrays.
+
+use std::hint::black_box;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use openwork::{DType, Layout, Tensor};
+
+const N: usize = 1 << 16;
+const PER_ROW: usize = 16;
+
+fn matrix(seed: u64) -> Tensor {
+    Tensor::random(&[N, N], PER_ROW as f64 / N as f64, 0.0, Layout::Csr, seed).expect("a valid matrix")
+}
+
+fn dense(cols: usize) -> Tensor {
+    let n = N * cols;
+    Tensor::from_vec(&[N, cols], (0..n).map(|i| (i % 17) as f64 - 8.0).collect()).expect("as many as the shape has")
+}
+
+fn products(c: &mut Criterion) {
+    let mut group = c.benchmark_group("matmul");
+    let a = matrix(1);
+    let x = dense(1).reshape(&[N]).expect("a vector");
+    group.throughput(Throughput::Elements(a.nse() as u64));
+
+    let columns = a.coordinates().remove(1).1;
+    let values = a.values::<f64>().expect("values of a fresh matrix are contiguous");
+    let rows = a.coordinates().remove(0).1;
+    let xs = x.values::<f64>().expect("a contiguous vector");
+    group.bench_function("loop/spmv", |b| {
+        b.iter(|| {
+            let mut y = vec![0.0; N];
+            for ((&i, &j), v) in rows.iter().zip(&columns).zip(values) {
+                y[i as usize] += v * xs[j as usize];
+            }
+            y
+        });
+    });
+    group.bench_function("spmv", |b| b.iter(|| black_box(&a).matmul(&x)));
+    let b32 = dense(32);
+    group.sample_size(20);
+    group.bench_function("spmm_32", |b| b.iter(|| black_box(&a).matmul(&b32)));
+    group.bench_function("spgemm", |b| b.iter(|| black_box(&a).matmul(&a)));
+    let square = Tensor::ones(&[512, 512], DType::F64, Layout::Strided).map(|t| t.to_contiguous()).expect("ones");
+    group.bench_function("dense_512", |b| b.iter(|| black_box(&square).matmul(&square)));
+    group.finish();
+}
+
+criterion_group!(benches, products);
+criterion_main!(benches);

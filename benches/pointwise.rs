@@ -1,0 +1,64 @@
+//! Elementwise ops, beside what the values alone would cost: `loop/*` runs the same function over a plain slice of as
+//! many elements. The ratio of the two is the price of the layout.
+
+use std::hint::black_box;
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use openwork::{Layout, Tensor};
+
+const ROWS: usize = 1 << 16;
+const COLS: usize = 1 << 16;
+const NSE: usize = 1 << 20;
+
+fn matrix(layout: Layout, seed: u64) -> Tensor {
+    let density = NSE as f64 / (ROWS * COLS) as f64;
+    Tensor::random(&[ROWS, COLS], density, 0.0, layout, seed).expect("a valid matrix")
+}
+
+fn unary(c: &mut Criterion) {
+    let mut group = c.benchmark_group("unary");
+    let x = matrix(Layout::Csr, 1);
+    let values = x.values::<f64>().expect("values of a fresh matrix are contiguous").to_vec();
+    group.throughput(Throughput::Elements(values.len() as u64));
+    group.bench_function("loop/sin", |b| b.iter(|| values.iter().map(|v| v.sin()).collect::<Vec<f64>>()));
+    group.bench_function("loop/relu", |b| b.iter(|| values.iter().map(|v| v.max(0.0)).collect::<Vec<f64>>()));
+    for layout in [Layout::Csr, Layout::Coo] {
+        let x = x.to_layout(layout).expect("any matrix has this layout");
+        group.bench_function(BenchmarkId::new("sin", layout), |b| b.iter(|| black_box(&x).sin()));
+        group.bench_function(BenchmarkId::new("relu", layout), |b| b.iter(|| black_box(&x).relu()));
+        group.bench_function(BenchmarkId::new("cos_fill_1", layout), |b| b.iter(|| black_box(&x).cos()));
+    }
+    group.finish();
+}
+
+fn binary(c: &mut Criterion) {
+    let mut group = c.benchmark_group("binary");
+    let (x, y) = (matrix(Layout::Csr, 1), matrix(Layout::Csr, 2));
+    let values = x.values::<f64>().expect("values of a fresh matrix are contiguous").to_vec();
+    group.throughput(Throughput::Elements(x.nse() as u64));
+    group.bench_function("loop/add", |b| {
+        b.iter(|| values.iter().zip(&values).map(|(a, b)| a + b).collect::<Vec<f64>>());
+    });
+    group.bench_function("add_same_pattern", |b| b.iter(|| black_box(&x).add(&x)));
+    group.bench_function("add_number", |b| b.iter(|| black_box(&x).add(1.5)));
+    let row = Tensor::random(&[1, COLS], 1.0, 0.0, Layout::Csr, 3).and_then(|r| r.to_dense()).expect("a row");
+    group.bench_function("add_dense_row", |b| b.iter(|| black_box(&x).add(&row)));
+    for layout in [Layout::Csr, Layout::Coo] {
+        let (x, y) = (x.to_layout(layout).expect("a layout"), y.to_layout(layout).expect("a layout"));
+        group.bench_function(BenchmarkId::new("add", layout), |b| b.iter(|| black_box(&x).add(&y)));
+        group.bench_function(BenchmarkId::new("mul", layout), |b| b.iter(|| black_box(&x).mul(&y)));
+    }
+    group.finish();
+}
+
+fn convert(c: &mut Criterion) {
+    let mut group = c.benchmark_group("convert");
+    let (csr, coo) = (matrix(Layout::Csr, 1), matrix(Layout::Coo, 1));
+    group.throughput(Throughput::Elements(csr.nse() as u64));
+    group.bench_function("coo_to_csr", |b| b.iter(|| black_box(&coo).to_layout(Layout::Csr)));
+    group.bench_function("csr_to_csc", |b| b.iter(|| black_box(&csr).to_layout(Layout::Csc)));
+    group.finish();
+}
+
+criterion_group!(benches, unary, binary, convert);
+criterion_main!(benches);

@@ -1,0 +1,256 @@
+//! The loops.
+
+use std::ops::Range;
+
+use super::ring::Term;
+use super::{Finish, Grid, Kernels, Product, Rows, Run};
+use crate::structure::{Index, IndexSlice};
+
+pub(super) fn of<T: Term>() -> Kernels {
+    Kernels {
+        sparse_dense: |left, rows, right, n, acc| match left.pointers {
+            IndexSlice::U32(_) => sparse_dense::<T, u32>(left, rows, right, n, acc),
+            IndexSlice::U64(_) => sparse_dense::<T, u64>(left, rows, right, n, acc),
+        },
+        sparse_sparse: |left, rows, right, first, n, acc| match left.pointers {
+            IndexSlice::U32(_) => sparse_sparse::<T, u32>(left, rows, right, first, n, acc),
+            IndexSlice::U64(_) => sparse_sparse::<T, u64>(left, rows, right, first, n, acc),
+        },
+        dense_sparse: |left, rows, right, right_rows, ids, n, acc| match right.pointers {
+            IndexSlice::U32(_) => dense_sparse::<T, u32>(left, rows, right, right_rows, ids, n, acc),
+            IndexSlice::U64(_) => dense_sparse::<T, u64>(left, rows, right, right_rows, ids, n, acc),
+        },
+        dense_dense: dense_dense::<T>,
+        gustavson: |left, runs, right, n, finish, width| match left.pointers {
+            IndexSlice::U32(_) => gustavson::<T, u32>(left, runs, right, n, finish, width),
+            IndexSlice::U64(_) => gustavson::<T, u64>(left, runs, right, n, finish, width),
+        },
+    }
+}
+
+fn slice<T: bytemuck::Pod>(bytes: &[u8]) -> &[T] {
+    // An empty slice may lie anywhere, which the cast would refuse.
+    if bytes.is_empty() { &[] } else { bytemuck::cast_slice(bytes) }
+}
+
+fn slice_mut<T: bytemuck::Pod>(bytes: &mut [u8]) -> &mut [T] {
+    if bytes.is_empty() { &mut [] } else { bytemuck::cast_slice_mut(bytes) }
+}
+
+/// [`Rows`] with their types.
+#[derive(Clone, Copy)]
+struct Typed<'a, T, I> {
+    pointers: &'a [I],
+    base: usize,
+    indices: &'a [I],
+    values: &'a [T],
+}
+
+impl<'a, T: Term, I: Index> Typed<'a, T, I> {
+    fn new(rows: Rows<'a>) -> Typed<'a, T, I> {
+        let of = |s| I::of(s).unwrap_or(&[]);
+        Typed { pointers: of(rows.pointers), base: rows.base, indices: of(rows.indices), values: slice(rows.values) }
+    }
+
+    #[inline(always)]
+    fn row(&self, r: usize) -> (&'a [I], &'a [T]) {
+        let range = self.pointers[r].get() - self.base..self.pointers[r + 1].get() - self.base;
+        (&self.indices[range.clone()], &self.values[range])
+    }
+}
+
+/// Columns that are accumulated in registers at a time.
+const WIDE: usize = 16;
+
+fn sparse_dense<T: Term, I: Index>(left: Rows<'_>, rows: Range<usize>, right: Grid<'_>, n: usize, acc: &mut [u8]) {
+    let (left, b, acc) = (Typed::<T, I>::new(left), slice::<T>(right.values), slice_mut::<T::Acc>(acc));
+    if right.col == 0 || n == 1 {
+        // One value per row on the right: a dot product, for every column.
+        for (out, r) in acc.chunks_exact_mut(n).zip(rows) {
+            let (indices, values) = left.row(r);
+            let sum = if right.row == 1 { dot(indices, values, b) } else { dot_strided(indices, values, b, right.row) };
+            out.iter_mut().for_each(|o| *o = T::add(*o, sum));
+        }
+        return;
+    }
+    for (out, r) in acc.chunks_exact_mut(n).zip(rows) {
+        let (indices, values) = left.row(r);
+        let mut j = 0;
+        let (wide, rest) = out.as_chunks_mut::<WIDE>();
+        for out in wide {
+            block(indices, values, &b[j..], right.row, out);
+            j += WIDE;
+        }
+        let (half, rest) = rest.as_chunks_mut::<{ WIDE / 4 }>();
+        for out in half {
+            block(indices, values, &b[j..], right.row, out);
+            j += WIDE / 4;
+        }
+        for out in rest {
+            *out = T::add(*out, dot_strided(indices, values, &b[j..], right.row));
+            j += 1;
+        }
+    }
+}
+
+/// `N` columns of one row, in registers.
+#[inline(always)]
+fn block<T: Term, I: Index, const N: usize>(indices: &[I], values: &[T], b: &[T], stride: usize, out: &mut [T::Acc; N]) {
+    let mut acc = *out;
+    for (&k, &x) in indices.iter().zip(values) {
+        let at = k.get() * stride;
+        let row: &[T] = &b[at..at + N];
+        for i in 0..N {
+            acc[i] = T::mul_add(acc[i], x, row[i]);
+        }
+    }
+    *out = acc;
+}
+
+#[inline(always)]
+fn dot<T: Term, I: Index>(indices: &[I], values: &[T], b: &[T]) -> T::Acc {
+    const LANES: usize = 4;
+    let mut lanes = [T::ZERO; LANES];
+    let ((ks, k_rest), (xs, x_rest)) = (indices.as_chunks::<LANES>(), values.as_chunks::<LANES>());
+    for (k, x) in ks.iter().zip(xs) {
+        for i in 0..LANES {
+            lanes[i] = T::mul_add(lanes[i], x[i], b[k[i].get()]);
+        }
+    }
+    for ((lane, &k), &x) in lanes.iter_mut().zip(k_rest).zip(x_rest) {
+        *lane = T::mul_add(*lane, x, b[k.get()]);
+    }
+    T::add(T::add(lanes[0], lanes[1]), T::add(lanes[2], lanes[3]))
+}
+
+fn dot_strided<T: Term, I: Index>(indices: &[I], values: &[T], b: &[T], stride: usize) -> T::Acc {
+    indices.iter().zip(values).fold(T::ZERO, |acc, (&k, &x)| T::mul_add(acc, x, b[k.get() * stride]))
+}
+
+/// Adds `x` times one sparse row.
+#[inline(always)]
+fn scatter<T: Term, I: Index>(x: T, (columns, values): (&[I], &[T]), out: &mut [T::Acc]) {
+    for (&j, &y) in columns.iter().zip(values) {
+        let slot = &mut out[j.get()];
+        *slot = T::mul_add(*slot, x, y);
+    }
+}
+
+fn sparse_sparse<T: Term, I: Index>(left: Rows<'_>, rows: Range<usize>, right: Rows<'_>, first: usize, n: usize, acc: &mut [u8]) {
+    let (left, right, acc) = (Typed::<T, I>::new(left), Typed::<T, I>::new(right), slice_mut::<T::Acc>(acc));
+    for (out, r) in acc.chunks_exact_mut(n).zip(rows) {
+        let (indices, values) = left.row(r);
+        for (&k, &x) in indices.iter().zip(values) {
+            scatter(x, right.row(first + k.get()), out);
+        }
+    }
+}
+
+fn dense_sparse<T: Term, I: Index>(
+    left: Grid<'_>,
+    rows: Range<usize>,
+    right: Rows<'_>,
+    right_rows: Range<usize>,
+    ids: Option<(u64, &[u64])>,
+    n: usize,
+    acc: &mut [u8],
+) {
+    let (a, right, acc) = (slice::<T>(left.values), Typed::<T, I>::new(right), slice_mut::<T::Acc>(acc));
+    // Each sparse row is read once for all dense rows.
+    for (i, r) in right_rows.enumerate() {
+        let row = right.row(r);
+        if row.0.is_empty() {
+            continue;
+        }
+        let k = ids.map_or(i, |(first, ids)| (ids[i] - first) as usize);
+        for (out, r) in acc.chunks_exact_mut(n).zip(rows.clone()) {
+            scatter(a[r * left.row + k * left.col], row, out);
+        }
+    }
+}
+
+fn dense_dense<T: Term>(left: Grid<'_>, rows: Range<usize>, right: Grid<'_>, k: usize, n: usize, acc: &mut [u8]) {
+    let (a, b, acc) = (slice::<T>(left.values), slice::<T>(right.values), slice_mut::<T::Acc>(acc));
+    if k == 0 {
+        return;
+    }
+    for (out, r) in acc.chunks_exact_mut(n).zip(rows) {
+        let a = &a[r * left.row..];
+        if left.col == 0 && right.row == 0 {
+            for (j, o) in out.iter_mut().enumerate() {
+                *o = T::add(*o, T::times(a[0], b[j * right.col], k));
+            }
+        } else if right.col == 0 || n == 1 {
+            let sum = (0..k).fold(T::ZERO, |acc, k| T::mul_add(acc, a[k * left.col], b[k * right.row]));
+            out.iter_mut().for_each(|o| *o = T::add(*o, sum));
+        } else {
+            for k in 0..k {
+                let x = a[k * left.col];
+                let row = &b[k * right.row..k * right.row + n];
+                for (o, &y) in out.iter_mut().zip(row) {
+                    *o = T::mul_add(*o, x, y);
+                }
+            }
+        }
+    }
+}
+
+/// Finished values are written in blocks of this many.
+const FLUSH: usize = 2048;
+
+fn gustavson<T: Term, I: Index>(left: Rows<'_>, runs: &[Run<'_>], right: Rows<'_>, n: usize, finish: Finish<'_>, width: usize) -> Product {
+    let (left, right) = (Typed::<T, I>::new(left), Typed::<T, I>::new(right));
+    let mut acc = vec![T::ZERO; n];
+    // Which columns a row has touched: a bit each, and the words with any bit.
+    let mut bits = vec![0u64; n.div_ceil(64)];
+    let mut words: Vec<u32> = Vec::new();
+    let (mut columns, mut counts, mut values): (Vec<I>, Vec<usize>, Vec<u8>) = (Vec::new(), Vec::new(), Vec::new());
+    let mut pending: Vec<T::Acc> = Vec::with_capacity(FLUSH);
+    let mut flush = |pending: &mut Vec<T::Acc>| {
+        let start = values.len();
+        values.resize(start + pending.len() * width, 0);
+        finish(bytemuck::cast_slice(pending), &mut values[start..]);
+        pending.clear();
+    };
+    counts.reserve_exact(runs.iter().map(|r| r.left.len()).sum());
+    for run in runs {
+        let init = run.init.map(|g| (slice::<T::Acc>(g.values), g.row, g.col));
+        for (i, r) in run.left.clone().enumerate() {
+            let (indices, xs) = left.row(r);
+            for (&k, &x) in indices.iter().zip(xs) {
+                let (js, ys) = right.row(run.right + k.get());
+                for (&j, &y) in js.iter().zip(ys) {
+                    let j = j.get();
+                    let (word, bit) = (&mut bits[j / 64], 1 << (j % 64));
+                    let slot = &mut acc[j];
+                    if *word & bit == 0 {
+                        if *word == 0 {
+                            words.push((j / 64) as u32);
+                        }
+                        *word |= bit;
+                        *slot = init.map_or(T::ZERO, |(values, row, col)| values[i * row + j * col]);
+                    }
+                    *slot = T::mul_add(*slot, x, y);
+                }
+            }
+            let before = columns.len();
+            words.sort_unstable();
+            for &w in &words {
+                let mut left = std::mem::take(&mut bits[w as usize]);
+                while left != 0 {
+                    let j = w as usize * 64 + left.trailing_zeros() as usize;
+                    left &= left - 1;
+                    columns.push(I::new(j));
+                    pending.push(acc[j]);
+                }
+                if pending.len() >= FLUSH {
+                    flush(&mut pending);
+                }
+            }
+            words.clear();
+            counts.push(columns.len() - before);
+        }
+    }
+    flush(&mut pending);
+    Product { counts, columns: I::vec(columns), values }
+}

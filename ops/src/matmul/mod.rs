@@ -1,0 +1,91 @@
+//! Inner kernels of matrix products: rows of one operand against rows of the other, into accumulators.
+//!
+//! A [`Ring`] says in what terms are multiplied and added for a dtype: integers wrap in their own width,
+//! bool is or-and, every float accumulates in `f64` or better. Where a fill other than zero takes part,
+//! floats become sums of two `f64` ([`Ring::Double`]): stored elements enter as their difference from the
+//! fill, and what that cancels must not cost accuracy.
+
+mod double;
+mod kernels;
+mod ring;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use crate::structure::{IndexSlice, IndexVec};
+
+pub use ring::Ring;
+
+/// Compressed rows: row `r` holds entries `pointers[r] - base..pointers[r + 1] - base`. Pointers and indices
+/// have one width.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'a> {
+    /// One more than there are rows.
+    pub pointers: IndexSlice<'a>,
+    /// What is taken off every pointer.
+    pub base: usize,
+    /// The column of each entry.
+    pub indices: IndexSlice<'a>,
+    /// The term of each entry.
+    pub values: &'a [u8],
+}
+
+/// A matrix of terms (or accumulators) with strides in elements; a stride is 0 where nothing varies. The
+/// stride of columns is 0 or 1.
+#[derive(Clone, Copy, Debug)]
+pub struct Grid<'a> {
+    /// The elements, from the first of the matrix on.
+    pub values: &'a [u8],
+    /// From a row to the next.
+    pub row: usize,
+    /// From a column to the next.
+    pub col: usize,
+}
+
+/// Rows of the left operand that meet one matrix of the right operand.
+#[derive(Clone, Debug)]
+pub struct Run<'a> {
+    /// Rows of the left operand.
+    pub left: Range<usize>,
+    /// Column `k` on the left meets row `right + k` on the right.
+    pub right: usize,
+    /// What accumulators start from, row by row: `None` is zero.
+    pub init: Option<Grid<'a>>,
+}
+
+/// Rows of a sparse product, in order.
+#[derive(Debug)]
+pub struct Product {
+    /// Entries in each row.
+    pub counts: Vec<usize>,
+    /// Columns, rising in each row.
+    pub columns: IndexVec,
+    /// Finished values.
+    pub values: Vec<u8>,
+}
+
+/// Turns accumulators into elements.
+pub type Finish<'a> = &'a (dyn Fn(&[u8], &mut [u8]) + Sync);
+
+/// The kernels of a ring. `acc` holds one row of `n` accumulators for each row on the left; everything is
+/// added to what is there.
+#[derive(Clone, Copy, Debug)]
+pub struct Kernels {
+    /// Sparse rows times a dense matrix.
+    pub sparse_dense: fn(left: Rows<'_>, rows: Range<usize>, right: Grid<'_>, n: usize, acc: &mut [u8]),
+    /// Sparse rows times sparse rows: column `k` on the left meets row `first + k` on the right.
+    pub sparse_sparse: fn(left: Rows<'_>, rows: Range<usize>, right: Rows<'_>, first: usize, n: usize, acc: &mut [u8]),
+    /// Dense rows times the sparse rows `right_rows`, which stand for the columns `ids` (counted from the
+    /// first number) or, without these, for `0..`.
+    pub dense_sparse: DenseSparse,
+    /// Dense rows times a dense matrix of `k` rows.
+    pub dense_dense: fn(left: Grid<'_>, rows: Range<usize>, right: Grid<'_>, k: usize, n: usize, acc: &mut [u8]),
+    /// Sparse rows times sparse rows of `n` columns, only what meets (Gustavson, "Two fast algorithms for
+    /// sparse matrices", 1978). `width` is the size of a finished element.
+    pub gustavson: fn(left: Rows<'_>, runs: &[Run<'_>], right: Rows<'_>, n: usize, finish: Finish<'_>, width: usize) -> Product,
+}
+
+/// The type of [`Kernels::dense_sparse`].
+pub type DenseSparse =
+    fn(left: Grid<'_>, rows: Range<usize>, right: Rows<'_>, right_rows: Range<usize>, ids: Option<(u64, &[u64])>, n: usize, acc: &mut [u8]);

@@ -1,0 +1,99 @@
+//! The law on tensors that are cut into chunks, and the same bits on any number of threads.
+
+use openwork::{BinaryOp, Fill, Layout, ReduceOp, Result, Tensor, UnaryOp, parallel};
+use openwork_ops::{Element, with_dtype};
+
+use super::bridge::meaning;
+use super::cells::{Cell, FillKind, Store};
+use super::gen_::{Sample, generate};
+use super::oracle::{self, Expected, OType, Oracle, Refused};
+use super::pointwise::Mode;
+use super::values::Data;
+
+type Ops = (fn(&Tensor, &Tensor) -> Result<Tensor>, fn(&Oracle, &Oracle) -> std::result::Result<Expected, Refused>);
+
+/// An op of two tensors (or of the first alone), and the same on models.
+pub const OPS: [(&str, Ops); 17] = [
+    ("sin", (|a, _| a.sin(), |a, _| oracle::unary("sin", a))),
+    ("isfinite", (|a, _| a.unary(UnaryOp::Isfinite), |a, _| oracle::unary("isfinite", a))),
+    ("add", (|a, b| a.add(b), |a, b| oracle::binary("add", a, b))),
+    ("mul", (|a, b| a.mul(b), |a, b| oracle::binary("mul", a, b))),
+    ("lt", (|a, b| a.binary(BinaryOp::Lt, b), |a, b| oracle::binary("lt", a, b))),
+    ("sum", (|a, _| a.sum(None, false), |a, _| oracle::reduce("sum", a, &all(a), false))),
+    ("sum", (|a, _| a.sum(Some(&[0]), false), |a, _| oracle::reduce("sum", a, &[0], false))),
+    ("sum", (|a, _| a.sum(Some(&[-1]), false), |a, _| oracle::reduce("sum", a, &[a.ndim() - 1], false))),
+    ("mean", (|a, _| a.mean(Some(&[0]), true), |a, _| oracle::reduce("mean", a, &[0], true))),
+    ("max", (|a, _| a.reduce(ReduceOp::Max, Some(&[0]), false), |a, _| oracle::reduce("max", a, &[0], false))),
+    ("coalesce", (|a, _| a.coalesce(), |a, _| Ok(a.clone().into()))),
+    ("prune", (|a, _| a.prune(), |a, _| Ok(a.clone().into()))),
+    ("to_layout", (|a, _| sparse_in(a, Layout::Coo), |a, _| Ok(a.clone().into()))),
+    ("to_layout", (|a, _| sparse_in(a, Layout::Csc), |a, _| Ok(a.clone().into()))),
+    ("to_layout", (|a, _| sparse_in(a, Layout::Csf), |a, _| Ok(a.clone().into()))),
+    ("reshape", (|a, _| a.reshape(&[500, 200]), |a, _| a.reshape(&[500, 200]).map(Expected::from))),
+    ("permute_dims", (|a, _| a.permute_dims(&[1, 0]), |a, _| a.permute(&[1, 0]).map(Expected::from))),
+];
+
+fn all(a: &Oracle) -> Vec<usize> {
+    (0..a.ndim()).collect()
+}
+
+fn sparse_in(a: &Tensor, layout: Layout) -> Result<Tensor> {
+    if a.is_strided() { a.to_sparse(layout, openwork::Scalar::zero(a.dtype())) } else { a.to_layout(layout) }
+}
+
+/// Pairs of operands of 10^5 elements.
+pub fn cells() -> Vec<(Cell, Cell)> {
+    let cell = |store, fill, dtype| Cell { store, fill, dtype, shape: vec![250, 400] };
+    vec![
+        (cell(Store::Coo, FillKind::Zero, OType::F64), cell(Store::Coo, FillKind::Value, OType::F64)),
+        (cell(Store::CooDuplicates, FillKind::Rows, OType::I32), cell(Store::Csr, FillKind::Zero, OType::I16)),
+        (cell(Store::Csr, FillKind::Zero, OType::F32), cell(Store::Csr, FillKind::Columns, OType::F32)),
+        (cell(Store::Dcsc, FillKind::Undefined, OType::U8), cell(Store::Csc, FillKind::Undefined, OType::U8)),
+        (cell(Store::Hybrid, FillKind::Dense, OType::F16), cell(Store::Coo, FillKind::Value, OType::F16)),
+        (cell(Store::Bsr, FillKind::Value, OType::Complex64), cell(Store::Strided, FillKind::Zero, OType::Complex64)),
+        (cell(Store::StridedTransposed, FillKind::Zero, OType::F64), cell(Store::Csf, FillKind::Zero, OType::F64)),
+        (cell(Store::Multigraph, FillKind::Value, OType::I64), cell(Store::CooIso, FillKind::Zero, OType::Bool)),
+    ]
+}
+
+pub fn check((op, model): Ops, cells: [&Cell; 2], seed: u64) -> std::result::Result<(), String> {
+    let [a, b]: [Sample; 2] = [generate(cells[0], seed, Data::Any), generate(cells[1], !seed, Data::Any)];
+    let run = |threads| {
+        let result = parallel::with_threads(threads, || Mode::Finite.run(|| op(&a.tensor, &b.tensor)));
+        result.and_then(|r| r).map_err(|e| format!("error on {threads} threads: {e}"))
+    };
+    let (want, one) = match (model(&a.model, &b.model), run(1)) {
+        (Err(_), Err(_)) => return Ok(()),
+        (want, got) => (want.map_err(|e| e.to_string())?, got?),
+    };
+    oracle::compare(&want, &meaning(&one)?).map_err(|e| format!("result in {}: {e}", one.layout()))?;
+    for threads in [2, 3] {
+        identical(&one, &run(threads)?).map_err(|e| format!("one thread and {threads}: {e}"))?;
+    }
+    Ok(())
+}
+
+/// The same layout, coordinates, values and fill, bit for bit.
+pub fn identical(a: &Tensor, b: &Tensor) -> std::result::Result<(), String> {
+    let spec = |t: &Tensor| (t.shape().to_vec(), t.dtype(), t.level_spec());
+    if spec(a) != spec(b) {
+        return Err(format!("{:?} and {:?}", spec(a), spec(b)));
+    }
+    if a.coordinates() != b.coordinates() {
+        return Err("coordinates differ".to_string());
+    }
+    if bits(a)? != bits(b)? {
+        return Err("values differ".to_string());
+    }
+    match (a.fill(), b.fill()) {
+        (Some(Fill::Array(x)), Some(Fill::Array(y))) if bits(x)? == bits(y)? => Ok(()),
+        (Some(Fill::Scalar(x)), Some(Fill::Scalar(y))) if x.to_bytes() == y.to_bytes() => Ok(()),
+        (Some(Fill::Undefined), Some(Fill::Undefined)) | (None, None) => Ok(()),
+        _ => Err("fills differ".to_string()),
+    }
+}
+
+fn bits(x: &Tensor) -> std::result::Result<Vec<u8>, String> {
+    let x = x.to_contiguous();
+    with_dtype!(x.dtype(), T => x.values::<T>().map(|v| Element::as_bytes(v).to_vec()).map_err(|e| e.to_string()))
+}
