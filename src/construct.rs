@@ -361,6 +361,24 @@ impl Tensor {
         )
     }
 
+    /// A BSC tensor: as [`Tensor::bsr`], blocks compressed by block columns; values have the same shape.
+    ///
+    /// # Errors
+    /// As [`Tensor::bsr`].
+    pub fn bsc(
+        shape: &[usize],
+        pointers: impl Into<IndexArray>,
+        indices: impl Into<IndexArray>,
+        values: &Tensor,
+        fill: impl Into<Fill>,
+    ) -> Result<Tensor> {
+        let &[_, rows, cols] = values.shape() else {
+            return Err(error::shape("bsc", &[values.shape()], "values must have shape (blocks, rows, columns)"));
+        };
+        let layout = Layout::Bsc { block: [rows, cols] };
+        compressed("bsc", shape, layout, pointers.into(), indices.into(), values, fill.into())
+    }
+
     /// A tensor from its levels, the map of their dimensions to axes, and values of shape (positions, value
     /// axes…): the constructor of every sparse layout. `spec` names the levels again, so that a mistake in
     /// either shows.

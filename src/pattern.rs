@@ -155,6 +155,7 @@ impl Pattern {
             Level::Sparse { pointers, indices, .. } => {
                 match pointers {
                     None => out.fill(0),
+                    Some(_) if weights[..dims].iter().all(|&w| w == 0) => out.fill(0),
                     Some(pointers) => {
                         let pointers = pointers.as_slice();
                         let base = pointers.get(0);

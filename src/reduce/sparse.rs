@@ -15,7 +15,7 @@ use crate::context::{self, Path};
 use crate::convert;
 use crate::error::{self, Result};
 use crate::fill::{Background, Fill, fill_of};
-use crate::level::LevelKind;
+use crate::level::{Level, LevelKind};
 use crate::pattern::{Dim, Pattern};
 use crate::strided::{Strided, count};
 use crate::tensor::{Sparse, Tensor};
@@ -67,28 +67,41 @@ fn group(fold: &Fold, s: &Sparse, values: &Strided, kept: &[usize]) -> Result<Gr
         [0].into_iter().chain(reduced_values.iter().map(|i| i + 1)).chain(kept_values.iter().map(|i| i + 1)).collect();
     let values = values.cast(fold.typing.input).permute(&order);
     let dims: Vec<Dim> = level_dims.iter().copied().filter(is_kept).collect();
-    let (layout, mut words) = convert::keys(pattern, &dims, false);
+    let block: usize = kept_values.iter().map(|&i| of_values[i].size).product();
+    // Kept dimensions that come first in storage order need no sorting.
+    let in_order = dims.is_empty() || (pattern.is_canonical() && dims[..] == level_dims[..dims.len()]);
     let dense = dims
         .iter()
         .try_fold(1usize, |n, d| n.checked_mul(d.size))
         .filter(|&n| n <= (4 * pattern.positions).max(1 << 16));
-    let block: usize = kept_values.iter().map(|&i| of_values[i].size).product();
-    let ordering = order_of(&words);
-    let rows_in_order = ordering != Order::Unsorted;
-    if let (Some(size), false, 1, 1) = (dense, rows_in_order, block, per_row) {
+    if let (Some(size), false, 1, 1) = (dense, in_order, block, per_row) {
         return scatter(fold, pattern, &values, &dims, size);
     }
     let mut values = values;
-    if !rows_in_order {
-        let sorted = sort::sort_keys(&layout, words);
-        words = sorted.words;
-        values = convert::gather_values(&values, &sorted.order);
-    }
-    let runs = sort::runs(&words);
-    let heads = &runs[..runs.len() - 1];
+    let sizes: Vec<usize> = dims.iter().map(|d| d.size).collect();
+    let (layout, words, runs) = match row_runs(pattern, &dims) {
+        Some(runs) => {
+            let rows: Vec<u64> = (0..runs.len() as u64 - 1).collect();
+            let (layout, words) = convert::unravel(&rows, &sizes);
+            (layout, words, runs)
+        }
+        None => {
+            let (layout, mut words) = convert::keys(pattern, &dims, false);
+            if !in_order && order_of(&words) == Order::Unsorted {
+                let sorted = sort::sort_keys(&layout, words);
+                words = sorted.words;
+                values = convert::gather_values(&values, &sorted.order);
+            }
+            let runs = sort::runs(&words);
+            let words = words.iter().map(|w| sort::pick(w, &runs[..runs.len() - 1])).collect();
+            (layout, words, runs)
+        }
+    };
     let bytes = values.dense_bytes();
     let acc = if block == 1 {
-        if per_row == 1 {
+        if dims.is_empty() && runs.len() == 2 {
+            fold.all(&bytes)
+        } else if per_row == 1 {
             fold.segments(&bytes, &runs)
         } else {
             fold.segments(&bytes, &runs.iter().map(|r| r * per_row).collect::<Vec<_>>())
@@ -97,14 +110,34 @@ fn group(fold: &Fold, s: &Sparse, values: &Strided, kept: &[usize]) -> Result<Gr
         rows(fold, &bytes, &runs, per_row, block)
     };
     let counts = runs.windows(2).map(|run| ((run[1] - run[0]) * per_row) as u64).collect();
-    let words: Vec<Vec<u64>> = words.iter().map(|w| sort::pick(w, heads)).collect();
-    let mut shape = vec![heads.len()];
+    let mut shape = vec![runs.len() - 1];
     shape.extend(kept_values.iter().map(|&i| of_values[i].size));
     let dims = dims.into_iter().chain(kept_values.iter().map(|&i| of_values[i])).collect::<Vec<_>>();
     let rank = layout.fields.len();
     let keys = SortedKeys { layout: &layout, words: &words, unique: true };
     let pattern = build::build(fold.op.name(), &[LevelKind::Sparse { rank }], dims, &keys)?;
     Ok(Groups { pattern, acc: Strided::new(acc, fold.typing.acc, shape), counts })
+}
+
+/// Where the segments under the dense levels begin and end, if exactly these are kept and one sparse level follows:
+/// the pointers, with the empty segments. All positions together, if nothing is kept.
+fn row_runs(pattern: &Pattern, dims: &[Dim]) -> Option<Vec<usize>> {
+    if dims.is_empty() {
+        return Some(if pattern.positions == 0 { vec![0] } else { vec![0, pattern.positions] });
+    }
+    let (last, above) = pattern.levels.split_last()?;
+    let Level::Sparse { pointers: Some(pointers), .. } = last else { return None };
+    let dense = above.iter().all(|l| l.kind() == LevelKind::Dense) && above.len() == dims.len();
+    if !dense || dims != &pattern.level_dims()[..dims.len()] {
+        return None;
+    }
+    let mut runs = zeroed_vec::<usize>(pointers.len());
+    openwork_ops::with_index!(pointers.as_slice(), p => {
+        use openwork_ops::structure::Index;
+        let base = p[0].get();
+        runs.iter_mut().zip(p).for_each(|(r, p)| *r = p.get() - base);
+    });
+    Some(runs)
 }
 
 /// Folds runs of rows of `block` elements, `per_row` of them per position.
@@ -215,8 +248,7 @@ fn constant(fold: &Fold, s: &Sparse, fill: &Strided, kept: &[usize], axes: &[usi
     let values = fold.finish(&groups.acc, k);
     let fill = fill_of(&fold.finish(&empty, k));
     let out = Sparse { shape, pattern, values, fill };
-    let whole = s.pattern.levels.len() == 2 && axes_are_inner(s, kept, axes);
-    if out.pattern.level_dims == 0 || whole {
+    if out.pattern.level_dims == 0 || axes_are_inner(s, kept, axes) {
         let Background::Values(fill) = out.background() else { return Ok(out.into()) };
         return Ok(Tensor::from_strided(convert::to_strided(fold.op.name(), &out, &fill)?));
     }

@@ -1,0 +1,82 @@
+//! Faults that `tests/faults.rs` plants, one at a time, to prove that the law test finds them. Without the
+//! feature `planted-faults` every question is the constant `false` and nothing is left of it.
+
+/// A mistake that the library can be told to make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+#[doc(hidden)]
+#[allow(missing_docs)] // the name says it; the one place that asks shows it
+pub enum Fault {
+    UnaryKeepsFill = 1,
+    BinaryFillOfLeft,
+    DuplicatesDropped,
+    NotSorted,
+    PointersOffByOne,
+    BroadcastReversed,
+    UnstoredCountedOnceMore,
+    IntersectionForUnion,
+    PrunedByNotEqual,
+    CastThroughInt8,
+    TransposeWithoutAxes,
+    GatherFirstRow,
+    IsoAsZero,
+    ChunkEndLost,
+    AbsentAsZero,
+    NanAnnihilated,
+    PromotedToLeft,
+    PartLost,
+}
+
+#[cfg(feature = "planted-faults")]
+mod switch {
+    use std::sync::atomic::{AtomicU8, Ordering};
+
+    use super::Fault;
+
+    static PLANTED: AtomicU8 = AtomicU8::new(0);
+
+    impl Fault {
+        /// Every fault.
+        pub const ALL: [Fault; 18] = [
+            Fault::UnaryKeepsFill,
+            Fault::BinaryFillOfLeft,
+            Fault::DuplicatesDropped,
+            Fault::NotSorted,
+            Fault::PointersOffByOne,
+            Fault::BroadcastReversed,
+            Fault::UnstoredCountedOnceMore,
+            Fault::IntersectionForUnion,
+            Fault::PrunedByNotEqual,
+            Fault::CastThroughInt8,
+            Fault::TransposeWithoutAxes,
+            Fault::GatherFirstRow,
+            Fault::IsoAsZero,
+            Fault::ChunkEndLost,
+            Fault::AbsentAsZero,
+            Fault::NanAnnihilated,
+            Fault::PromotedToLeft,
+            Fault::PartLost,
+        ];
+    }
+
+    /// Makes the whole process make this mistake from now on; `None`: none.
+    pub fn plant(fault: Option<Fault>) {
+        PLANTED.store(fault.map_or(0, |f| f as u8), Ordering::SeqCst);
+    }
+
+    pub(crate) fn is(fault: Fault) -> bool {
+        PLANTED.load(Ordering::Relaxed) == fault as u8
+    }
+}
+
+#[cfg(feature = "planted-faults")]
+pub use switch::plant;
+#[cfg(feature = "planted-faults")]
+pub(crate) use switch::is;
+
+/// Whether the library is to make this mistake: never.
+#[cfg(not(feature = "planted-faults"))]
+#[inline(always)]
+pub(crate) const fn is(_: Fault) -> bool {
+    false
+}
