@@ -8,6 +8,7 @@ use openwork_ops::structure::gather::{self, gather_rows_or};
 use openwork_ops::{DType, Scalar, cast, with_index};
 
 use crate::buffer::Buffer;
+use crate::faults::{self, Fault};
 use crate::parallel;
 use crate::pattern::Pattern;
 use crate::strided::Strided;
@@ -35,6 +36,9 @@ impl Source {
     /// Values as they lie.
     pub(crate) fn values(values: &Strided) -> Source {
         let core = values.unbroadcast();
+        if core.len() == 1 && values.len() > 0 && faults::is(Fault::IsoAsZero) {
+            return Source::Constant(Scalar::zero(values.dtype));
+        }
         if core.len() == 1 && values.len() > 0 {
             return Source::Constant(core.at_offset(core.offset));
         }
@@ -197,6 +201,9 @@ pub(crate) fn run(n: usize, sources: &[Source], compute: DType, out: DType, kern
                     (Kernel::Unary(f), [x]) => f(x.block(start, n), block),
                     (Kernel::Binary(f), [a, b]) => f(a.block(start, n), b.block(start, n), block),
                     _ => debug_assert!(false, "a kernel for {} operands", readers.len()),
+                }
+                if faults::is(Fault::ChunkEndLost) && n == BLOCK {
+                    block[(n - 1) * width..].fill(0);
                 }
             }
         });

@@ -5,6 +5,7 @@ use openwork_ops::structure::{Index, IndexVec};
 
 use crate::buffer::zeroed_vec;
 use crate::error::{self, Result};
+use crate::faults::{self, Fault};
 use crate::level::{Level, LevelKind};
 use crate::pattern::{Dim, Pattern};
 use crate::{parallel, sort};
@@ -199,7 +200,7 @@ fn pointers(
         for i in 0..n {
             let p = parent(i) as usize;
             while out.len() <= p {
-                out.push(I::new(i));
+                out.push(I::new(i + usize::from(faults::is(Fault::PointersOffByOne))));
             }
         }
         out.resize(count + 1, I::new(n));

@@ -7,6 +7,7 @@ use openwork_ops::structure::merge::{self, Keep, Selection};
 use openwork_ops::structure::{Index, IndexVec};
 
 use crate::buffer::zeroed_vec;
+use crate::faults::{self, Fault};
 use crate::level::{Indices, Level};
 use crate::parallel;
 use crate::pattern::Pattern;
@@ -327,7 +328,7 @@ fn parts<I: Index>(left: &Segments<'_, I>, right: &Segments<'_, I>, l: Range<usi
             let mid = low.midpoint(high);
             if below(mid) { low = mid + 1 } else { high = mid }
         }
-        out.push(Task::Part(l0..cut, r0..low));
+        out.push(Task::Part(l0..cut, r0..if faults::is(Fault::PartLost) { r0 } else { low }));
         (l0, r0) = (cut, low);
         cut += parallel::GRAIN;
     }

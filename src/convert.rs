@@ -11,6 +11,7 @@ use crate::blocks::{self, Kernel, Source};
 use crate::buffer::Buffer;
 use crate::build::{self, SortedKeys};
 use crate::error::{self, Result};
+use crate::faults::{self, Fault};
 use crate::fill::{Background, Fill};
 use crate::layout::LevelSpec;
 use crate::level::{Level, LevelKind};
@@ -124,9 +125,10 @@ fn rows_to(
 ) -> Result<Sparse> {
     let level_dims: usize = kinds.iter().map(|k| k.rank()).sum();
     let (layout, mut words) = keys(&s.pattern, &dims[..level_dims], false);
+    let fold = if faults::is(Fault::DuplicatesDropped) { ReduceOp::Max } else { fold };
     let mut values = values;
     let order = order_of(&words);
-    if order == Order::Unsorted {
+    if order == Order::Unsorted && !faults::is(Fault::NotSorted) {
         let sorted = sort::sort_keys(&layout, words);
         words = sorted.words;
         values = gather_values(&values, &sorted.order);
@@ -157,6 +159,8 @@ pub(crate) fn gather_values(values: &Strided, order: &IndexVec) -> Strided {
     shape[0] = 1;
     let row = crate::strided::count(&shape) * values.dtype.size();
     shape[0] = n;
+    let first = IndexVec::U64(if faults::is(Fault::GatherFirstRow) { vec![0; n] } else { Vec::new() });
+    let order = if faults::is(Fault::GatherFirstRow) { &first } else { order };
     let buffer = Buffer::build(n * row, |out| sort::gather(bytes, row, order.as_slice(), out));
     Strided::new(buffer, values.dtype, shape)
 }
@@ -407,7 +411,9 @@ pub(crate) fn prune(op: &'static str, s: &Sparse) -> Result<Sparse> {
     let s = coalesce(op, s, ReduceOp::Sum)?;
     let Background::Values(fill) = s.background() else { return Ok(s) };
     let sources = [Source::values(&s.values), Source::at(&fill, &s.pattern)];
-    let mask = blocks::run(s.nse(), &sources, s.dtype(), DType::Bool, Kernel::Binary(identity::differs(s.dtype())));
+    let not_equal = openwork_ops::BinaryOp::Ne.kernel(s.dtype()).filter(|_| faults::is(Fault::PrunedByNotEqual));
+    let differs = Kernel::Binary(not_equal.unwrap_or(identity::differs(s.dtype())));
+    let mask = blocks::run(s.nse(), &sources, s.dtype(), DType::Bool, differs);
     let (mask, block) = (mask.bytes(), s.pattern.block());
     let any = |p: &usize| mask[p * block..(p + 1) * block].iter().any(|&m| m != 0);
     let keep: Vec<usize> = (0..s.pattern.positions).filter(any).collect();

@@ -70,9 +70,9 @@ mod switch {
 }
 
 #[cfg(feature = "planted-faults")]
-pub use switch::plant;
-#[cfg(feature = "planted-faults")]
 pub(crate) use switch::is;
+#[cfg(feature = "planted-faults")]
+pub use switch::plant;
 
 /// Whether the library is to make this mistake: never.
 #[cfg(not(feature = "planted-faults"))]

@@ -10,11 +10,17 @@ pub mod context;
 mod convert;
 mod display;
 mod error;
+#[cfg(not(feature = "planted-faults"))]
+mod faults;
+#[cfg(feature = "planted-faults")]
+#[doc(hidden)]
+pub mod faults;
 mod fill;
 mod get;
 pub mod io;
 mod layout;
 mod level;
+mod matmul;
 mod methods;
 mod narrow;
 pub mod parallel;

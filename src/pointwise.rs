@@ -15,6 +15,7 @@ use crate::coiterate;
 use crate::context::{self, NanPolicy, Path, Step};
 use crate::convert;
 use crate::error::{self, Result};
+use crate::faults::{self, Fault};
 use crate::fill::{Background, Fill, fill_of};
 use crate::layout::{Layout, LevelSpec};
 use crate::pattern::Pattern;
@@ -95,6 +96,9 @@ impl Tensor {
                 };
                 let fill = match s.background() {
                     Background::Undefined => Fill::Undefined,
+                    Background::Values(values) if faults::is(Fault::UnaryKeepsFill) => {
+                        fill_of(&values.cast(typing.out))
+                    }
                     Background::Values(values) => fill_of(&apply(&values)),
                 };
                 let out = Sparse { shape: s.shape.clone(), pattern: s.pattern.clone(), values: apply(&s.values), fill };
@@ -119,6 +123,7 @@ impl Tensor {
                 let dtypes = [self.dtype(), other.dtype()];
                 let why = "no dtype holds the values of both; cast one side";
                 let common = promote(dtypes[0], dtypes[1]).ok_or_else(|| error::dtype(op.name(), &dtypes, why))?;
+                let common = if faults::is(Fault::PromotedToLeft) { dtypes[0] } else { common };
                 binary(op, self, &other, common)
             }
             Operand::Number(number) => binary_number(op, self, number, false),
@@ -260,7 +265,10 @@ impl Plan {
             sparse.background().values().and_then(constant).is_some_and(|f| self.is_annihilator(f, side).is_some());
         if let (Background::Values(fill), true, false) = (sparse.background(), small, annihilates) {
             let values = convert::to_strided(self.op.name(), sparse, &fill)?;
-            return self.side_of(Tensor::from_strided(values));
+            // Beside an unstored zero, a NaN counts if it is the fill and not if it is stored: then the two must stay apart.
+            if self.op.annihilators().iter().all(|a| a.exact) || all_finite(&values) {
+                return self.side_of(Tensor::from_strided(values));
+            }
         }
         self.side_of(x.broadcast_to(&self.shape)?)
     }
@@ -300,7 +308,10 @@ impl Plan {
     /// Whether the unstored elements of `fill_side` make the result constant beside what `other` stores.
     fn annihilates_stored(&self, fill_side: &Side2<'_>, side: Side, other: &Side2<'_>) -> bool {
         let Some(exact) = fill_side.constant_fill().and_then(|f| self.is_annihilator(f, side)) else { return false };
-        exact || context::nan_policy() == NanPolicy::ZeroAnnihilates || other.stored_finite()
+        exact
+            || faults::is(Fault::NanAnnihilated)
+            || context::nan_policy() == NanPolicy::ZeroAnnihilates
+            || other.stored_finite()
     }
 
     /// What an annihilator gives, whatever it meets.
@@ -323,6 +334,7 @@ impl Plan {
                 return Background::Values(self.annihilated(fill, side));
             }
         }
+        let y = if faults::is(Fault::BinaryFillOfLeft) { x } else { y };
         Background::Values(map2(x, y, self.common, self.typing, self.kernel))
     }
 
@@ -339,6 +351,7 @@ impl Plan {
             left: b.background.values().is_some() && !annihilates(b, Side::Right, a),
             right: a.background.values().is_some() && !annihilates(a, Side::Left, b),
         };
+        let keep = if faults::is(Fault::IntersectionForUnion) { Keep { left: false, right: false } } else { keep };
         if let Background::Values(values) = &fill
             && self.is_dense(values, a, b)
         {
@@ -404,7 +417,7 @@ impl Plan {
     }
 
     /// Whether a fill with these values is as large as the tensor: full along more than one axis that a
-    /// level holds, or along every axis.
+    /// level holds, or beside a strided operand of the result's size.
     fn is_dense(&self, fill: &Strided, a: &Side2<'_>, b: &Side2<'_>) -> bool {
         let core = fill.unbroadcast();
         let full = |axis: usize| core.shape[axis] > 1;
@@ -418,7 +431,11 @@ impl Plan {
         };
         let of_levels =
             (0..self.shape.len()).filter(|&x| full(x) && pattern.level_dims().iter().any(|d| d.axis == x)).count();
-        of_levels > 1 || core.len() == self.shape.iter().product::<usize>()
+        let all = |s: &&Side2<'_>| {
+            s.stored.is_none() && s.background.values().is_some_and(|v| v.unbroadcast().len() == core.len())
+        };
+        let as_large = core.len() == self.shape.iter().product::<usize>();
+        of_levels > 1 || (as_large && [a, b].iter().any(all))
     }
 
     /// The result as a strided tensor: free where an operand already is one of that size, else within budget.
@@ -516,7 +533,8 @@ pub(crate) fn cast_sparse(s: &Sparse, dtype: DType) -> Sparse {
             None => s.fill.clone(),
         },
     };
-    Sparse { shape: s.shape.clone(), pattern: s.pattern.clone(), values: s.values.cast(dtype), fill }
+    let via = if faults::is(Fault::CastThroughInt8) { DType::I8 } else { dtype };
+    Sparse { shape: s.shape.clone(), pattern: s.pattern.clone(), values: s.values.cast(via).cast(dtype), fill }
 }
 
 /// Records a step for [`context::explain`].

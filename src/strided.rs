@@ -6,6 +6,7 @@ use openwork_ops::structure::gather;
 use openwork_ops::{DType, Element, Scalar};
 
 use crate::buffer::Buffer;
+use crate::faults::{self, Fault};
 use crate::parallel;
 
 /// A dense array over a shared buffer. Strides and offset count elements; a stride may be 0 or negative.
@@ -150,9 +151,10 @@ impl Strided {
     /// Broadcasts to a shape that is known to be compatible (trailing axes aligned).
     pub(crate) fn broadcast(&self, shape: &[usize]) -> Strided {
         let lead = shape.len() - self.ndim();
-        let strides = (0..shape.len())
+        let mut strides: Vec<isize> = (0..shape.len())
             .map(|d| if d < lead || (self.shape[d - lead] == 1 && shape[d] != 1) { 0 } else { self.strides[d - lead] })
             .collect();
+        strides.rotate_left(usize::from(faults::is(Fault::BroadcastReversed) && !shape.is_empty()));
         Strided { shape: shape.to_vec(), strides, ..self.clone() }
     }
 

@@ -26,11 +26,16 @@ impl Tensor {
             return Err(error::layout("view", why));
         };
         if s.dtype != T::DTYPE {
-            return Err(error::dtype("view", &[s.dtype, T::DTYPE], "the view asked for has another element type; cast first"));
+            return Err(error::dtype(
+                "view",
+                &[s.dtype, T::DTYPE],
+                "the view asked for has another element type; cast first",
+            ));
         }
         // ndarray takes strides upwards from the lowest element; axes that run down are turned round afterwards.
         let down = |d: usize| s.strides[d] < 0 && s.shape[d] > 0;
-        let lowest = (0..s.ndim()).filter(|&d| down(d)).map(|d| (s.shape[d] - 1) as isize * s.strides[d]).sum::<isize>();
+        let lowest =
+            (0..s.ndim()).filter(|&d| down(d)).map(|d| (s.shape[d] - 1) as isize * s.strides[d]).sum::<isize>();
         let start = (s.offset as isize + lowest) as usize;
         let strides: Vec<usize> = s.strides.iter().map(|s| s.unsigned_abs()).collect();
         let data: &[T] = s.buffer.typed();

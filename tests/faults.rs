@@ -30,7 +30,9 @@ fn every_planted_fault_is_found() {
         let found = first_failure();
         plant(None);
         match found {
-            Some((part, text)) => println!("{fault:?}: found by {part}: {}", text.chars().take(160).collect::<String>()),
+            Some((part, text)) => {
+                println!("{fault:?}: found by {part}: {}", text.chars().take(160).collect::<String>())
+            }
             None => missed.push(fault),
         }
     }

@@ -26,7 +26,7 @@ macro_rules! parts {
         }
     )+};
 }
-parts!(unary binary pattern numbers reduce shape storage large);
+parts!(unary binary pattern numbers reduce matmul shape storage large);
 
 /// Both tables of dtypes: promotion of every pair, and what every op gives or refuses.
 #[test]
@@ -62,7 +62,13 @@ fn full_grid() {
         let mut report = Report::new();
         run(&mut report);
         let seconds = start.elapsed().as_secs();
-        println!("{name}: {} ops, {} cells, {} cases, {} failed, at {seconds} s", report.ops.len(), report.cells.len(), report.cases, report.failed);
+        println!(
+            "{name}: {} ops, {} cells, {} cases, {} failed, at {seconds} s",
+            report.ops.len(),
+            report.cells.len(),
+            report.cases,
+            report.failed
+        );
         total.merge(report);
     };
     part("unary", &mut |r| grid::unary(r, rng));

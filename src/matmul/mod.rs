@@ -11,7 +11,7 @@ mod engine;
 mod operand;
 mod sparse;
 
-use openwork_ops::{DType, identity, promote};
+use openwork_ops::{DType, Scalar, identity, promote};
 
 use crate::context::{self, NanPolicy, Path};
 use crate::convert;
@@ -66,7 +66,9 @@ impl Tensor {
         let b = if other.ndim() == 1 { other.expand_dims(1)? } else { other.clone() };
         let (k, also) = (a.shape()[a.ndim() - 1], b.shape()[b.ndim() - 2]);
         if k != also {
-            let why = format!("the last axis of the left operand has {k} elements, the matching axis of the right one {also}");
+            let why = format!(
+                "the last axis of the left operand has {k} elements, the matching axis of the right one {also}"
+            );
             return Err(error::shape(OP, &shapes, why));
         }
         let batches = [&a.shape()[..a.ndim() - 2], &b.shape()[..b.ndim() - 2]];
@@ -89,13 +91,14 @@ impl Tensor {
 /// The product of tensors with at least two axes and one dtype.
 fn product(a: &Tensor, b: &Tensor, dtype: DType, batch: &[usize]) -> Result<(Tensor, Path)> {
     let mut path = if a.is_strided() && b.is_strided() { Path::Strided } else { Path::Specialised };
-    let (x, y) = (densified(a, b, batch)?, densified(b, a, batch)?);
+    let result: Vec<usize> = batch.iter().copied().chain([a.shape()[a.ndim() - 2], b.shape()[b.ndim() - 1]]).collect();
+    let (x, y) = (densified(a, b, &result)?, densified(b, a, &result)?);
     if x.is_some() || y.is_some() {
         path = Path::Densified;
     }
     let (a, b) = (x.as_ref().unwrap_or(a), y.as_ref().unwrap_or(b));
     if let (Some(x), Some(y)) = (a.strided(), b.strided()) {
-        return Ok((Tensor::from_strided(dense::product(x, y, dtype, batch)?), path));
+        return Ok((Tensor::from_strided(dense::product(x, y, dtype, &result)?), path));
     }
     let (out, sparse_path) = if is_transposed(a, b) {
         let (out, path) = sparse::product(&b.matrix_transpose()?, &a.matrix_transpose()?, dtype, batch)?;
@@ -117,6 +120,7 @@ fn named(left: Layout, ndim: usize) -> Layout {
     match left {
         Layout::Coo | Layout::Csf | Layout::Csc => left,
         Layout::Dcsr | Layout::Dcsc if ndim == 2 => left,
+        Layout::Bsc { .. } => Layout::Csc,
         _ => Layout::Csr,
     }
 }
@@ -137,8 +141,10 @@ fn is_transposed(a: &Tensor, b: &Tensor) -> bool {
 
 /// A sparse operand as a strided one, where NaN or infinity keeps products of its fill from being taken
 /// apart.
-fn densified(x: &Tensor, other: &Tensor, batch: &[usize]) -> Result<Option<Tensor>> {
-    let Some((s, background)) = x.sparse().and_then(|s| Some((s, s.background().values()?.unbroadcast()))) else { return Ok(None) };
+fn densified(x: &Tensor, other: &Tensor, result: &[usize]) -> Result<Option<Tensor>> {
+    let Some((s, background)) = x.sparse().and_then(|s| Some((s, s.background().values()?.unbroadcast()))) else {
+        return Ok(None);
+    };
     if !x.dtype().is_inexact() || x.size() == 0 {
         return Ok(None);
     }
@@ -156,12 +162,10 @@ fn densified(x: &Tensor, other: &Tensor, batch: &[usize]) -> Result<Option<Tenso
     } else {
         return Ok(None);
     };
-    let shape: Vec<usize> = batch.iter().chain([&x.shape()[x.ndim() - 2], &x.shape()[x.ndim() - 1]]).copied().collect();
-    context::may_densify(OP, &shape, x.dtype().size(), || why.into())?;
-    let Storage::Sparse(_) = &other.storage else { return x.to_dense().map(Some) };
-    let (left, right) = (x.shape(), other.shape());
-    let rows: Vec<usize> = batch.iter().chain([&left[left.len() - 2], &right[right.len() - 1]]).copied().collect();
-    context::may_densify(OP, &rows, x.dtype().size(), || why.into())?;
+    context::may_densify(OP, &s.shape, s.dtype().size(), || why.into())?;
+    if !other.is_strided() {
+        context::may_densify(OP, result, s.dtype().size(), || why.into())?;
+    }
     let values = convert::to_strided(OP, s, &background.broadcast(&s.shape))?;
     Ok(Some(Tensor::from_strided(values)))
 }
@@ -182,5 +186,5 @@ fn is_zero(values: &Strided) -> bool {
     if values.len() > 1 && bytes.iter().all(|&b| b == 0) {
         return true;
     }
-    bytes.chunks_exact(size).all(|b| openwork_ops::Scalar::from_bytes(values.dtype, b).is_zero())
+    bytes.chunks_exact(size).all(|b| Scalar::from_bytes(values.dtype, b).is_zero())
 }

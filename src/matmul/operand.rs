@@ -31,11 +31,10 @@ pub(super) struct Stored {
 }
 
 /// Whether rows are so many beside what is stored that only those that store something are listed.
-fn is_hyper_sparse(s: &Sparse) -> bool {
+pub(super) fn is_hyper_sparse(s: &Sparse) -> bool {
     let rows = s.shape[..s.ndim() - 1].iter().try_fold(1usize, |n, &size| n.checked_mul(size));
-    let by_rows = s.pattern.spec() == LevelSpec::of_layout(OP, Layout::Csr, &s.shape).unwrap_or(s.pattern.spec()) && !s.pattern.levels.is_empty();
-    let compressed = by_rows && s.pattern.levels[0].kind() == LevelKind::Dense;
-    !compressed && rows.is_none_or(|rows| rows > 4 * s.pattern.positions + (1 << 16))
+    let has_all = LevelSpec::of_layout(OP, Layout::Csr, &s.shape).is_ok_and(|csr| csr == s.pattern.spec());
+    !has_all && rows.is_none_or(|rows| rows > 4 * s.pattern.positions + (1 << 16))
 }
 
 impl Stored {
@@ -52,7 +51,9 @@ impl Stored {
         };
         let s = convert::convert(OP, s, &spec)?;
         let broken = || error::layout(OP, "a conversion to compressed rows did not give compressed rows");
-        let Some(Level::Sparse { pointers: Some(pointers), indices, .. }) = s.pattern.levels.last() else { return Err(broken()) };
+        let Some(Level::Sparse { pointers: Some(pointers), indices, .. }) = s.pattern.levels.last() else {
+            return Err(broken());
+        };
         let [indices] = &indices[..] else { return Err(broken()) };
         let ids = match &s.pattern.levels[0] {
             Level::Sparse { indices, .. } if listed => Some(flat(indices, &s.shape[..n - 1])?),
@@ -111,7 +112,13 @@ impl Stored {
 
     /// Columns as places in the rows that `right` lists; entries that meet no row are dropped. Matrix `b` here
     /// meets matrix `matrices(b)` there.
-    pub(super) fn against(&self, right: &Stored, ids: &[u64], term: usize, matrices: &dyn Fn(usize) -> usize) -> Stored {
+    pub(super) fn against(
+        &self,
+        right: &Stored,
+        ids: &[u64],
+        term: usize,
+        matrices: &dyn Fn(usize) -> usize,
+    ) -> Stored {
         let (mut pointers, mut places, mut from) = (vec![0u64], Vec::new(), Vec::new());
         let mut window = (usize::MAX, 0..0);
         for r in 0..self.len() {
@@ -137,8 +144,17 @@ impl Stored {
                 o.copy_from_slice(&source[e * term..(e + 1) * term]);
             }
         });
-        let of = |v: Vec<u64>| IndexVec::U64(v).into();
-        Stored { pointers: of(pointers), indices: of(places), terms, ids: self.ids.clone(), batch: self.batch.clone(), rows: self.rows }
+        let of = |v: Vec<u64>| {
+            if self.is_wide() { IndexVec::U64(v) } else { IndexVec::U32(v.iter().map(|&i| i as u32).collect()) }.into()
+        };
+        Stored {
+            pointers: of(pointers),
+            indices: of(places),
+            terms,
+            ids: self.ids.clone(),
+            batch: self.batch.clone(),
+            rows: self.rows,
+        }
     }
 
     /// Columns numbered among those that occur, and what they were.
@@ -148,8 +164,11 @@ impl Stored {
         columns.sort_unstable();
         columns.dedup();
         let renumbered = all.iter().map(|j| columns.partition_point(|c| c < j));
-        let indices: IndexVec =
-            if self.is_wide() { IndexVec::U64(renumbered.map(|j| j as u64).collect()) } else { IndexVec::U32(renumbered.map(|j| j as u32).collect()) };
+        let indices: IndexVec = if self.is_wide() {
+            IndexVec::U64(renumbered.map(|j| j as u64).collect())
+        } else {
+            IndexVec::U32(renumbered.map(|j| j as u32).collect())
+        };
         let out = Stored {
             pointers: self.pointers.clone(),
             indices: indices.into(),
@@ -165,7 +184,11 @@ impl Stored {
 /// C-order numbers of coordinate tuples.
 fn flat(indices: &[Indices], shape: &[usize]) -> Result<Vec<u64>> {
     shape.iter().try_fold(1u64, |n, &size| n.checked_mul(size as u64)).ok_or_else(|| {
-        error::shape(OP, &[shape], "rows of all matrices together are 2^64 or more; merge or split the batch axes differently")
+        error::shape(
+            OP,
+            &[shape],
+            "rows of all matrices together are 2^64 or more; merge or split the batch axes differently",
+        )
     })?;
     let mut out = vec![0u64; indices.first().map_or(0, Indices::len)];
     for (array, &size) in indices.iter().zip(shape) {
@@ -230,7 +253,8 @@ impl Field {
 
     /// Elements of this shape in C order, broadcast along axes of size 1.
     pub(super) fn of(values: Buffer, shape: &[usize], size: usize) -> Field {
-        let strides = c_strides(shape).into_iter().zip(shape).map(|(s, &n)| if n == 1 { 0 } else { s as usize }).collect();
+        let strides =
+            c_strides(shape).into_iter().zip(shape).map(|(s, &n)| if n == 1 { 0 } else { s as usize }).collect();
         Field { values, strides, size }
     }
 

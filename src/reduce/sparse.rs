@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use openwork_ops::structure::keys::{Order, order_of};
 use openwork_ops::reduce::Compensated;
+use openwork_ops::structure::keys::{Order, order_of};
 use openwork_ops::{BinaryOp, DType, ReduceOp, Scalar, identity};
 
 use super::Fold;
@@ -14,6 +14,7 @@ use crate::build::{self, SortedKeys};
 use crate::context::{self, Path};
 use crate::convert;
 use crate::error::{self, Result};
+use crate::faults::{self, Fault};
 use crate::fill::{Background, Fill, fill_of};
 use crate::level::{Level, LevelKind};
 use crate::pattern::{Dim, Pattern};
@@ -36,6 +37,9 @@ pub(super) fn reduce(fold: &Fold, s: &Sparse, kept: &[usize], axes: &[usize], k:
     let op = fold.op.name();
     let s = if s.pattern.is_unique() { Cow::Borrowed(s) } else { Cow::Owned(convert::coalesce(op, s, ReduceOp::Sum)?) };
     let fill = match s.background() {
+        Background::Undefined if faults::is(Fault::AbsentAsZero) => {
+            Strided::constant(Scalar::zero(s.dtype()), &s.shape)
+        }
         Background::Undefined => return undefined(fold, &s, kept, axes).map(|t| (t, Path::Engine)),
         Background::Values(fill) => fill,
     };
@@ -240,7 +244,9 @@ fn constant(fold: &Fold, s: &Sparse, fill: &Strided, kept: &[usize], axes: &[usi
     if !neutral {
         for (i, out) in added.chunks_exact_mut(fold.typing.acc.size()).enumerate() {
             let value = fills.at_offset(i).cast(fold.typing.input);
-            let (bytes, size) = (fold.kernels.nfold)(value, k - u128::from(groups.counts[i / block])).to_bytes();
+            let unstored =
+                k - u128::from(groups.counts[i / block]) + u128::from(faults::is(Fault::UnstoredCountedOnceMore));
+            let (bytes, size) = (fold.kernels.nfold)(value, unstored).to_bytes();
             out.copy_from_slice(&bytes[..size]);
         }
         groups.acc = merged(fold, &groups.acc, added);

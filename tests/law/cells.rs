@@ -25,6 +25,8 @@ pub enum Store {
     Hybrid,
     /// In random order and with duplicates, the last axis dense.
     HybridDuplicates,
+    /// The last axis dense, and a window of a longer one.
+    HybridNarrowed,
     /// The first axis dense.
     HybridFirst,
     /// With three axes: batched, with unequal counts.
@@ -32,6 +34,8 @@ pub enum Store {
     /// Pointers that start above 0.
     CsrWindow,
     CsrIso,
+    /// Rows of a larger CSR tensor.
+    CsrNarrowed,
     Csc,
     Dcsr,
     Dcsc,
@@ -51,7 +55,7 @@ pub enum Store {
 use Store::*;
 
 impl Store {
-    pub const ALL: [Store; 24] = [
+    pub const ALL: [Store; 26] = [
         Strided,
         StridedTransposed,
         StridedReversed,
@@ -62,10 +66,12 @@ impl Store {
         CooIso,
         Hybrid,
         HybridDuplicates,
+        HybridNarrowed,
         HybridFirst,
         Csr,
         CsrWindow,
         CsrIso,
+        CsrNarrowed,
         Csc,
         Dcsr,
         Dcsc,
@@ -103,9 +109,9 @@ impl Store {
         let (levels, axes) = match self {
             Coo | CooDuplicates | CooIso => in_order(vec![S(n)]),
             CooPermuted if n >= 2 => (vec![S(n)], (0..n).rev().collect()),
-            Hybrid | HybridDuplicates if n >= 1 => in_order(vec![S(n - 1)]),
+            Hybrid | HybridDuplicates | HybridNarrowed if n >= 1 => in_order(vec![S(n - 1)]),
             HybridFirst if n >= 2 => (vec![S(n - 1)], (1..n).chain([0]).collect()),
-            Csr | CsrWindow | CsrIso if n >= 2 => in_order(with_last(S(1))),
+            Csr | CsrWindow | CsrIso | CsrNarrowed if n >= 2 => in_order(with_last(S(1))),
             Csc if n >= 2 => (with_last(S(1)), swapped()),
             Dcsr if n == 2 => in_order(vec![S(1), S(1)]),
             Dcsc if n == 2 => (vec![S(1), S(1)], vec![1, 0]),
@@ -127,6 +133,15 @@ impl Store {
             _ => return None,
         };
         Some(LevelSpec { levels, dims: axes.into_iter().map(|a| (a, Part::Whole)).collect() })
+    }
+
+    /// The storage of which this one is a window along an axis.
+    pub fn window_of(self, ndim: usize) -> Option<(Store, usize)> {
+        match self {
+            CsrNarrowed => Some((Csr, 0)),
+            HybridNarrowed => Some((Hybrid, ndim - 1)),
+            _ => None,
+        }
     }
 
     /// Whether the storage suits a shape.
@@ -176,7 +191,7 @@ impl FillKind {
             NegativeZero | Nan | Infinity => inexact,
             Rows | Columns => !shape.is_empty(),
             Middle => shape.len() == 3,
-            Dense => matches!(store, Hybrid | HybridDuplicates | HybridFirst | CsrHybrid),
+            Dense => matches!(store, Hybrid | HybridDuplicates | HybridNarrowed | HybridFirst | CsrHybrid),
             Value | Special | Undefined => true,
         }
     }

@@ -22,7 +22,21 @@ pub struct Sample {
 pub fn generate(cell: &Cell, seed: u64, data: Data) -> Sample {
     let mut rng = Rng::new(seed);
     assert!(cell.suits(), "no tensor of {cell:?}");
+    if let Some((store, axis)) = cell.store.window_of(cell.shape.len()) {
+        return window(cell, store, axis, seed, data);
+    }
     if cell.store.is_strided() { view(cell, &mut rng, data) } else { sparse(cell, &mut rng, data) }
+}
+
+/// The middle of a tensor that is longer by one on either side.
+fn window(cell: &Cell, store: Store, axis: usize, seed: u64, data: Data) -> Sample {
+    let mut whole = Cell { store, ..cell.clone() };
+    whole.shape[axis] += 2;
+    let range = 1..cell.shape[axis] + 1;
+    let Sample { tensor, model, fill } = generate(&whole, seed, data);
+    let narrow = |m: Oracle| m.narrow(axis, range.clone()).unwrap().with_undefined(model.undefined);
+    let tensor = tensor.narrow(axis as isize, range.clone()).unwrap();
+    Sample { tensor, model: narrow(model.clone()), fill: fill.map(narrow) }
 }
 
 fn random(rng: &mut Rng, shape: &[usize], dtype: OType, data: Data) -> Oracle {
@@ -86,7 +100,7 @@ fn fill(cell: &Cell, rng: &mut Rng, data: Data, spec: &LevelSpec) -> (Fill, Orac
     let n = shape.len();
     let cast = |x: f64| OValue::Float(x).cast(dtype);
     let finite = if matches!(data, Data::Special | Data::Summable) { Data::Any } else { data };
-    let special = if data == Data::Summable { data } else { Data::Special };
+    let special = if data == Data::Special { data } else { Data::Summable };
     let array = |rng: &mut Rng, axes: &[usize]| {
         let small: Vec<usize> = (0..n).map(|a| if axes.contains(&a) { shape[a] } else { 1 }).collect();
         let values = random(rng, &small, dtype, data);
@@ -158,7 +172,9 @@ fn sparse(cell: &Cell, rng: &mut Rng, data: Data) -> Sample {
             let v = match background.data[at] {
                 _ if cell.store.is_iso() => iso,
                 // An element that is stored though it is the fill; finite data stay finite.
-                Some(fill) if rng.one_in(6) && (fill.is_finite() || matches!(data, Data::Special | Data::Summable)) => fill,
+                Some(fill) if rng.one_in(6) && (fill.is_finite() || matches!(data, Data::Special | Data::Summable)) => {
+                    fill
+                }
                 _ => value(rng, dtype, data),
             };
             let [a, b] = split(rng, dtype, v);

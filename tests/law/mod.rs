@@ -14,6 +14,7 @@ pub mod cells;
 pub mod gen_;
 pub mod grid;
 pub mod levels;
+pub mod matmul;
 pub mod numbers;
 #[path = "../oracle/mod.rs"]
 pub mod oracle;

@@ -48,14 +48,17 @@ pub fn check(op: BinaryOp, cell: &Cell, seed: u64, mode: Mode) -> Result<(), Str
     let x = generate(cell, seed, if on_the_left { data[1] } else { data[0] });
     let dtype = common(cell.dtype, value);
     let cast = value.cast(dtype);
-    let fits = !dtype.is_int() || matches!((value, cast), (OValue::Int(a), OValue::Int(b)) if a == b) || matches!(value, OValue::Bool(_));
+    let fits = !dtype.is_int()
+        || matches!((value, cast), (OValue::Int(a), OValue::Int(b)) if a == b)
+        || matches!(value, OValue::Bool(_));
     let scalar = Oracle::scalar(dtype, Some(cast));
     let on_model = |x: &Oracle| match (fits, on_the_left) {
         (false, _) => Err(Refused::Dtype),
         (_, true) => oracle::binary(op.name(), &scalar, x),
         (_, false) => oracle::binary(op.name(), x, &scalar),
     };
-    let give = |x: &Tensor| mode.run(|| if on_the_left { x.binary_from(op, number) } else { x.binary(op, number.scalar()) });
+    let give =
+        |x: &Tensor| mode.run(|| if on_the_left { x.binary_from(op, number) } else { x.binary(op, number.scalar()) });
     let outcome = || {
         let Some((want, got)) = both(on_model(&x.model), give(&x.tensor))? else { return Ok(()) };
         let got_meaning = agrees("the oracle", &want, &got)?;

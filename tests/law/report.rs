@@ -8,8 +8,8 @@ use std::sync::Once;
 use super::cells::{Cell, FillKind, Store};
 use super::oracle::OType;
 
-/// Failures of one op that are kept; the rest are only counted.
-const PER_OP: usize = 3;
+/// Failures of one sort that are kept; the rest are only counted.
+const OF_ONE_SORT: usize = 2;
 
 /// Counts and failures of a run.
 #[derive(Default)]
@@ -40,7 +40,11 @@ impl Report {
 
     /// One case: a panic in it is a failure too. `what` names the cells and the seed.
     pub fn case(
-        &mut self, op: &str, cells: &[&Cell], what: impl FnOnce() -> String, check: impl FnOnce() -> Result<(), String>,
+        &mut self,
+        op: &str,
+        cells: &[&Cell],
+        what: impl FnOnce() -> String,
+        check: impl FnOnce() -> Result<(), String>,
     ) {
         self.cases += 1;
         self.cells.extend(cells.iter().map(|c| (c.store, c.fill, c.dtype)));
@@ -49,8 +53,10 @@ impl Report {
         }
         if let Err(why) = caught(check) {
             self.failed += 1;
-            if self.failures.iter().filter(|(o, _)| o == op).count() < PER_OP {
-                self.failures.push((op.to_string(), format!("{op} | {} | {why}", what())));
+            // One op may fail in several ways; each begins its message in its own.
+            let sort = format!("{op} {}", why.chars().take(24).collect::<String>());
+            if self.failures.iter().filter(|(s, _)| *s == sort).count() < OF_ONE_SORT {
+                self.failures.push((sort, format!("{op} | {} | {why}", what())));
             }
         }
     }

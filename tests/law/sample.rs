@@ -7,18 +7,19 @@ use super::oracle::OType;
 use super::pointwise::{self, Mode};
 use super::report::Report;
 use super::rng::Rng;
-use super::{big, numbers, reduce, shape, storage};
+use super::{big, matmul, numbers, reduce, shape, storage};
 
 /// A part of the law: runs that many rounds over all its ops.
 pub type Part = fn(&mut Report, &mut Rng, usize);
 
 /// Every part, with the number of rounds of the normal run.
-pub const PARTS: [(&str, Part, usize); 8] = [
+pub const PARTS: [(&str, Part, usize); 9] = [
     ("unary", unary, 4000),
     ("binary", binary, 8000),
     ("pattern", shared_pattern, 600),
     ("numbers", numbers, 1500),
     ("reduce", reductions, 10_000),
+    ("matmul", products, 60_000),
     ("shape", shapes, 10_000),
     ("storage", storages, 3000),
     ("large", large, 1),
@@ -144,6 +145,23 @@ pub fn reductions(report: &mut Report, rng: &mut Rng, rounds: usize) {
     }
 }
 
+fn products(report: &mut Report, rng: &mut Rng, rounds: usize) {
+    for _ in 0..rounds {
+        let shapes = matmul::any_shapes(rng);
+        let dtype = *rng.pick(&OType::ALL);
+        let other = partner(rng, dtype);
+        let (Some(a), Some(b)) = (cell_of_shape(rng, dtype, &shapes[0]), cell_of_shape(rng, other, &shapes[1])) else {
+            continue;
+        };
+        let (mode, seed) = (any_mode(rng), rng.next());
+        let what = || format!("{a:?} {b:?} {mode:?} {seed:#x}");
+        report.case("matmul", &[&a, &b], what, || matmul::matmul([&a, &b], seed, mode));
+        if report.is_full() {
+            return;
+        }
+    }
+}
+
 fn shapes(report: &mut Report, rng: &mut Rng, rounds: usize) {
     for _ in 0..rounds {
         for (name, op) in shape::OPS {
@@ -181,7 +199,12 @@ fn large(report: &mut Report, rng: &mut Rng, rounds: usize) {
         for (name, op) in big::OPS {
             for (cell, other) in big::cells() {
                 let seed = rng.next();
-                report.case(name, &[&cell], || format!("{cell:?} {other:?} {seed:#x}"), || big::check(op, [&cell, &other], seed));
+                report.case(
+                    name,
+                    &[&cell],
+                    || format!("{cell:?} {other:?} {seed:#x}"),
+                    || big::check(op, [&cell, &other], seed),
+                );
                 if report.is_full() {
                     return;
                 }

@@ -13,13 +13,14 @@ use super::values::Data;
 type Outcome = (String, Result<Oracle, Refused>, openwork::Result<Tensor>, Result<Option<Oracle>, Refused>);
 
 /// The ops of this file, each on a tensor with arguments of its own choice.
-pub const OPS: [(&str, fn(&Sample, &mut Rng) -> Outcome); 6] = [
+pub const OPS: [(&str, fn(&Sample, &mut Rng) -> Outcome); 7] = [
     ("permute_dims", permute_dims),
     ("matrix_transpose", matrix_transpose),
     ("reshape", reshape),
     ("squeeze", squeeze),
     ("expand_dims", expand_dims),
     ("broadcast_to", broadcast_to),
+    ("narrow", narrow),
 ];
 
 pub fn check(op: fn(&Sample, &mut Rng) -> Outcome, cell: &Cell, seed: u64) -> Result<(), String> {
@@ -43,7 +44,10 @@ pub fn check(op: fn(&Sample, &mut Rng) -> Outcome, cell: &Cell, seed: u64) -> Re
 
 /// The same on the model and on the fill.
 fn outcome(
-    x: &Sample, arguments: String, f: impl Fn(&Oracle) -> Result<Oracle, Refused>, got: openwork::Result<Tensor>,
+    x: &Sample,
+    arguments: String,
+    f: impl Fn(&Oracle) -> Result<Oracle, Refused>,
+    got: openwork::Result<Tensor>,
 ) -> Outcome {
     (arguments, f(&x.model), got, x.fill.as_ref().map(f).transpose())
 }
@@ -128,4 +132,20 @@ fn broadcast_to(x: &Sample, rng: &mut Rng) -> Outcome {
     }
     (0..rng.below(3)).for_each(|_| shape.insert(0, *rng.pick(&[1, 2, 3])));
     outcome(x, format!("{shape:?}"), |m| m.broadcast_to(&shape), x.tensor.broadcast_to(&shape))
+}
+
+fn narrow(x: &Sample, rng: &mut Rng) -> Outcome {
+    let axis = rng.below(x.model.ndim() + 1);
+    let n = x.model.shape.get(axis).copied().unwrap_or(1);
+    let (mut start, mut end) = (rng.below(n + 1), rng.below(n + 1));
+    if start > end && !rng.one_in(8) {
+        (start, end) = (end, start);
+    }
+    end += usize::from(rng.one_in(12));
+    outcome(
+        x,
+        format!("{axis} {start}..{end}"),
+        |m| m.narrow(axis, start..end),
+        x.tensor.narrow(axis as isize, start..end),
+    )
 }

@@ -72,8 +72,8 @@ pub fn convert(cell: &Cell, to: Store, seed: u64) -> Result<(), String> {
 fn layout_of(store: Store) -> Option<Layout> {
     Some(match store {
         Store::Coo | Store::CooDuplicates | Store::CooIso => Layout::Coo,
-        Store::Hybrid | Store::HybridDuplicates => Layout::HybridCoo { dense_dims: 1 },
-        Store::Csr | Store::CsrWindow | Store::CsrIso => Layout::Csr,
+        Store::Hybrid | Store::HybridDuplicates | Store::HybridNarrowed => Layout::HybridCoo { dense_dims: 1 },
+        Store::Csr | Store::CsrWindow | Store::CsrIso | Store::CsrNarrowed => Layout::Csr,
         Store::Csc => Layout::Csc,
         Store::Dcsr => Layout::Dcsr,
         Store::Dcsc => Layout::Dcsc,
@@ -114,7 +114,8 @@ fn zeros(model: &Oracle) -> Oracle {
 
 fn same(model: &Oracle, got: &Tensor) -> Result<(), String> {
     let got_meaning = meaning(got).map_err(|e| format!("result in {}: {e}", got.layout()))?;
-    oracle::compare(&Expected::from(model.clone()), &got_meaning).map_err(|e| format!("result in {}: {e}", got.layout()))
+    oracle::compare(&Expected::from(model.clone()), &got_meaning)
+        .map_err(|e| format!("result in {}: {e}", got.layout()))
 }
 
 fn same_fill(want: &Oracle, got: &Tensor) -> Result<(), String> {

@@ -108,6 +108,21 @@ impl Oracle {
         }))
     }
 
+    /// The indices of `range` along one axis.
+    pub fn narrow(&self, axis: usize, range: std::ops::Range<usize>) -> Result<Oracle, Refused> {
+        check_axes(&[axis], self.ndim())?;
+        if range.start > range.end || range.end > self.shape[axis] {
+            return Err(Refused::Shape);
+        }
+        let mut shape = self.shape.clone();
+        shape[axis] = range.len();
+        Ok(self.moved(&shape, |index| {
+            let mut source = index.to_vec();
+            source[axis] += range.start;
+            source
+        }))
+    }
+
     /// Every element cast; the absent stay absent.
     pub fn cast(&self, dtype: OType) -> Oracle {
         let data = self.data.iter().map(|v| v.map(|v| v.cast(dtype))).collect();

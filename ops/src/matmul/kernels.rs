@@ -95,7 +95,13 @@ fn sparse_dense<T: Term, I: Index>(left: Rows<'_>, rows: Range<usize>, right: Gr
 
 /// `N` columns of one row, in registers.
 #[inline(always)]
-fn block<T: Term, I: Index, const N: usize>(indices: &[I], values: &[T], b: &[T], stride: usize, out: &mut [T::Acc; N]) {
+fn block<T: Term, I: Index, const N: usize>(
+    indices: &[I],
+    values: &[T],
+    b: &[T],
+    stride: usize,
+    out: &mut [T::Acc; N],
+) {
     let mut acc = *out;
     for (&k, &x) in indices.iter().zip(values) {
         let at = k.get() * stride;
@@ -136,7 +142,14 @@ fn scatter<T: Term, I: Index>(x: T, (columns, values): (&[I], &[T]), out: &mut [
     }
 }
 
-fn sparse_sparse<T: Term, I: Index>(left: Rows<'_>, rows: Range<usize>, right: Rows<'_>, first: usize, n: usize, acc: &mut [u8]) {
+fn sparse_sparse<T: Term, I: Index>(
+    left: Rows<'_>,
+    rows: Range<usize>,
+    right: Rows<'_>,
+    first: usize,
+    n: usize,
+    acc: &mut [u8],
+) {
     let (left, right, acc) = (Typed::<T, I>::new(left), Typed::<T, I>::new(right), slice_mut::<T::Acc>(acc));
     for (out, r) in acc.chunks_exact_mut(n).zip(rows) {
         let (indices, values) = left.row(r);
@@ -198,7 +211,14 @@ fn dense_dense<T: Term>(left: Grid<'_>, rows: Range<usize>, right: Grid<'_>, k: 
 /// Finished values are written in blocks of this many.
 const FLUSH: usize = 2048;
 
-fn gustavson<T: Term, I: Index>(left: Rows<'_>, runs: &[Run<'_>], right: Rows<'_>, n: usize, finish: Finish<'_>, width: usize) -> Product {
+fn gustavson<T: Term, I: Index>(
+    left: Rows<'_>,
+    runs: &[Run<'_>],
+    right: Rows<'_>,
+    n: usize,
+    finish: Finish<'_>,
+    width: usize,
+) -> Product {
     let (left, right) = (Typed::<T, I>::new(left), Typed::<T, I>::new(right));
     let mut acc = vec![T::ZERO; n];
     // Which columns a row has touched: a bit each, and the words with any bit.

@@ -83,9 +83,17 @@ pub struct Kernels {
     pub dense_dense: fn(left: Grid<'_>, rows: Range<usize>, right: Grid<'_>, k: usize, n: usize, acc: &mut [u8]),
     /// Sparse rows times sparse rows of `n` columns, only what meets (Gustavson, "Two fast algorithms for
     /// sparse matrices", 1978). `width` is the size of a finished element.
-    pub gustavson: fn(left: Rows<'_>, runs: &[Run<'_>], right: Rows<'_>, n: usize, finish: Finish<'_>, width: usize) -> Product,
+    pub gustavson:
+        fn(left: Rows<'_>, runs: &[Run<'_>], right: Rows<'_>, n: usize, finish: Finish<'_>, width: usize) -> Product,
 }
 
 /// The type of [`Kernels::dense_sparse`].
-pub type DenseSparse =
-    fn(left: Grid<'_>, rows: Range<usize>, right: Rows<'_>, right_rows: Range<usize>, ids: Option<(u64, &[u64])>, n: usize, acc: &mut [u8]);
+pub type DenseSparse = fn(
+    left: Grid<'_>,
+    rows: Range<usize>,
+    right: Rows<'_>,
+    right_rows: Range<usize>,
+    ids: Option<(u64, &[u64])>,
+    n: usize,
+    acc: &mut [u8],
+);

@@ -40,7 +40,11 @@ fn all_kernels_agree() {
 fn doubles_survive_cancellation() {
     let ring = Ring::new(DType::F64, true);
     let mut terms = [0f64; 4];
-    ring.widen(bytemuck::cast_slice(&[1e-20, 1.0]), Some(bytemuck::cast_slice(&[1.0, 1.0])), bytemuck::cast_slice_mut(&mut terms));
+    ring.widen(
+        bytemuck::cast_slice(&[1e-20, 1.0]),
+        Some(bytemuck::cast_slice(&[1.0, 1.0])),
+        bytemuck::cast_slice_mut(&mut terms),
+    );
     // (1e-20 - 1) + (1 - 1) + 1
     let a = rows(&[0, 2], &[0, 1], &[]);
     let a = Rows { values: bytemuck::cast_slice(&terms), ..a };

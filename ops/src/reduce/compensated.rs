@@ -21,9 +21,7 @@ impl Compensated {
     /// The kernels for a sum of elements of `input`, if it needs them.
     pub fn of(op: ReduceOp, input: DType) -> Option<Compensated> {
         match (op, input) {
-            (ReduceOp::Sum | ReduceOp::Mean, DType::F64) => {
-                Some(Compensated { scatter: scatter::<1>, accumulate })
-            }
+            (ReduceOp::Sum | ReduceOp::Mean, DType::F64) => Some(Compensated { scatter: scatter::<1>, accumulate }),
             (ReduceOp::Sum | ReduceOp::Mean, DType::Complex128) => {
                 Some(Compensated { scatter: scatter::<2>, accumulate })
             }
@@ -34,7 +32,8 @@ impl Compensated {
     /// Adds the corrections to the accumulators, once. A sum that is not finite has none.
     pub fn finish(acc: &mut [u8], low: &[u8]) {
         for (a, &l) in f64::from_bytes_mut(acc).iter_mut().zip(f64::from_bytes(low)) {
-            if a.is_finite() {
+            // A correction of 0 would make 0 of −0.
+            if l != 0.0 && a.is_finite() {
                 *a += l;
             }
         }

@@ -1,12 +1,14 @@
 //! Folds: the table, and what it says about each op.
 
 mod compensated;
+mod exact;
 mod kernels;
 mod monoid;
 #[cfg(test)]
 mod tests;
 
 pub use self::compensated::Compensated;
+pub use self::exact::{Compact, Exact};
 use self::monoid::{All, Any, Count, Max, Min, Prod, Sum};
 use crate::dtype::DType;
 use crate::scalar::Scalar;

@@ -63,6 +63,23 @@ pub(crate) fn sign(x: c128) -> c128 {
     if norm == 0.0 { c128::new(0.0, 0.0) } else { c128::new(x.re / norm, x.im / norm) }
 }
 
+/// The natural logarithm. Near the unit circle `ln |x|` is the logarithm of almost 1, so `|x|² - 1` is formed with what
+/// its roundings drop (Dekker's exact products) and goes through `ln_1p`.
+pub(crate) fn ln(x: c128) -> c128 {
+    let (large, small) = (x.re.abs().max(x.im.abs()), x.re.abs().min(x.im.abs()));
+    let square = large * large + small * small;
+    if !(0.5..2.0).contains(&square) {
+        return x.ln();
+    }
+    let (p, q) = (large * large, small * small);
+    let (p_low, q_low) = (large.mul_add(large, -p), small.mul_add(small, -q));
+    let near = p - 1.0; // exact: p lies in 0.25..2, and below 0.5 the sum with q is far from 1
+    let sum = near + q;
+    let of_q = sum - near;
+    let low = (near - (sum - of_q)) + (q - of_q);
+    c128::new(0.5 * (sum + (low + p_low + q_low)).ln_1p(), x.im.atan2(x.re))
+}
+
 /// `tanh`, which tends to ±1 where `cosh` overflows.
 pub(crate) fn tanh(x: c128) -> c128 {
     const SATURATED: f64 = 20.0; // tanh(20) rounds to 1
@@ -89,6 +106,6 @@ pub(crate) fn pow(a: c128, b: c128) -> c128 {
     } else if a == zero {
         zero
     } else {
-        (b * a.ln()).exp()
+        (b * ln(a)).exp()
     }
 }

@@ -169,7 +169,7 @@ unary_table! { $
     /// The natural logarithm.
     Log { name: log, domain: Positive, typing: inexact, kernels: {
         float => |x| x.ln(),
-        complex => |x| x.through(ComplexFloat::ln),
+        complex => |x| x.through(complex::ln),
     } }
     /// `log(1 + x)`, accurate near 0.
     Log1p { name: log1p, domain: Positive, typing: inexact_real, kernels: {
