@@ -63,7 +63,17 @@ impl From<&Tensor> for IndexArray {
     }
 }
 
+impl From<Indices> for IndexArray {
+    fn from(indices: Indices) -> IndexArray {
+        IndexArray(Ok(indices))
+    }
+}
+
 impl IndexArray {
+    pub(crate) fn as_indices(&self) -> Option<&Indices> {
+        self.0.as_ref().ok()
+    }
+
     fn take(self, op: &'static str, name: impl Into<String>) -> Result<Indices> {
         self.0.map_err(|why| error::invalid(op, name, why))
     }

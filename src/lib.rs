@@ -10,6 +10,7 @@ pub mod context;
 mod convert;
 mod display;
 mod error;
+mod export;
 #[cfg(not(feature = "planted-faults"))]
 mod faults;
 #[cfg(feature = "planted-faults")]

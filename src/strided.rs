@@ -154,7 +154,7 @@ impl Strided {
         let mut strides: Vec<isize> = (0..shape.len())
             .map(|d| if d < lead || (self.shape[d - lead] == 1 && shape[d] != 1) { 0 } else { self.strides[d - lead] })
             .collect();
-        strides.rotate_left(usize::from(faults::is(Fault::BroadcastReversed) && !shape.is_empty()));
+        strides.rotate_left(usize::from(faults::is(Fault::BroadcastRotated) && !shape.is_empty()));
         Strided { shape: shape.to_vec(), strides, ..self.clone() }
     }
 

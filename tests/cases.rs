@@ -6,6 +6,9 @@ use openwork::{
     with_densify_budget,
 };
 
+#[path = "cases/edges.rs"]
+mod edges;
+
 fn values(data: &[f64]) -> Tensor {
     Tensor::from_vec(&[data.len()], data.to_vec()).unwrap()
 }
@@ -178,9 +181,17 @@ mod specifications {
         invalid(from(vec![one; 3], whole()), "spec", "3 dimensions, 2 are given");
         invalid(from(vec![one; 2], vec![(0, Part::Whole), (0, Part::Whole)]), "spec", "axis 0");
         invalid(from(vec![one; 2], vec![(0, Part::Whole), (2, Part::Whole)]), "spec", "axis 2");
-        invalid(from(vec![one; 3], vec![(0, Part::Div(3)), (0, Part::Mod(3)), (1, Part::Whole)]), "spec", "blocks of 3");
+        invalid(
+            from(vec![one; 3], vec![(0, Part::Div(3)), (0, Part::Mod(3)), (1, Part::Whole)]),
+            "spec",
+            "blocks of 3",
+        );
         invalid(from(vec![one; 3], vec![(0, Part::Div(2)), (0, Part::Mod(4)), (1, Part::Whole)]), "spec", "axis 0");
-        invalid(from(vec![one; 3], vec![(0, Part::Div(0)), (0, Part::Mod(0)), (1, Part::Whole)]), "spec", "blocks of 0");
+        invalid(
+            from(vec![one; 3], vec![(0, Part::Div(0)), (0, Part::Mod(0)), (1, Part::Whole)]),
+            "spec",
+            "blocks of 0",
+        );
         invalid(from(vec![LevelKind::Sparse { rank: 0 }, one, one], whole()), "spec", "rank 0");
         invalid(from(vec![one, LevelKind::Singleton], whole()), "spec", "singleton");
     }
@@ -322,7 +333,9 @@ mod fills {
     #[test]
     fn undefined_have_no_value() {
         let x = Tensor::coo(&[3], vec![vec![1i64]], &values(&[5.0]), Fill::Undefined).unwrap();
-        for e in [error(x.to_dense()), error(x.with_fill(0.0)), error(x.fill_value()), error(x.to_layout(Layout::Strided))] {
+        for e in
+            [error(x.to_dense()), error(x.with_fill(0.0)), error(x.fill_value()), error(x.to_layout(Layout::Strided))]
+        {
             assert!(matches!(e.kind(), ErrorKind::Absent { .. }), "{e}");
         }
         assert_eq!(x.get(&[0]).unwrap(), None);
@@ -368,6 +381,11 @@ mod shapes {
         assert_eq!(y.get(&HUGE.map(|n| n - 1)).unwrap(), Some(4.0.into()));
         assert_eq!(y.get(&[0, 1, 0]).unwrap(), Some(1.0.into()));
         assert_eq!(y.nse(), 2);
+        // Another pattern, in wide and in narrow indices.
+        let near = Tensor::coo(&HUGE, vec![vec![1u32]; 3], &values(&[3.0]), 0.0).unwrap();
+        let sum = near.add(&x).unwrap();
+        assert_eq!((sum.nse(), sum.get(&[1, 1, 1]).unwrap()), (3, Some(3.5.into())));
+        assert_eq!(sum.get(&HUGE.map(|n| n - 1)).unwrap(), Some(2.0.into()));
         let z = x.permute_dims(&[2, 0, 1]).unwrap().coalesce().unwrap();
         assert_eq!(z.nse(), 2);
         let max = x.max(None, false).unwrap();

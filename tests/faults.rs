@@ -15,7 +15,7 @@ use openwork::faults::{Fault, plant};
 fn first_failure() -> Option<(&'static str, String)> {
     PARTS.iter().find_map(|(name, run, rounds)| {
         let mut report = Report::first();
-        run(&mut report, &mut Rng::new(11), rounds.div_ceil(40));
+        run(&mut report, &mut Rng::new(11), rounds.div_ceil(20));
         report.failures.pop().map(|(_, text)| (*name, text))
     })
 }

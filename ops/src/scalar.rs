@@ -3,6 +3,7 @@
 use std::fmt;
 
 use half::{bf16, f16};
+use num_traits::ToPrimitive;
 
 use crate::dtype::{DType, Element, Kind, c64, c128};
 use crate::with_dtype;
@@ -246,8 +247,8 @@ impl Scalar {
                 // Going back must give the same number; i64::MAX as f64 rounds up, so compare exactly too.
                 v.fract() == 0.0 && v.abs() < 18_446_744_073_709_551_616.0 && float_of(out) == v && !out.is_saturated(v)
             }
-            (Wide::Signed(v), Kind::Bool | Kind::Int) => out.to_i128() == Some(i128::from(v)),
-            (Wide::Unsigned(v), Kind::Bool | Kind::Int) => out.to_i128() == Some(i128::from(v)),
+            (Wide::Signed(v), Kind::Bool | Kind::Int) => out.as_integer() == Some(i128::from(v)),
+            (Wide::Unsigned(v), Kind::Bool | Kind::Int) => out.as_integer() == Some(i128::from(v)),
             (wide, Kind::Float | Kind::Complex) => finite(out.widen()) || !finite(wide),
         };
         if fits { Ok(out) } else { misfit }
@@ -259,7 +260,7 @@ impl Scalar {
     }
 
     /// The value as an integer, if it is a bool or an integer.
-    pub fn to_i128(self) -> Option<i128> {
+    pub fn as_integer(self) -> Option<i128> {
         match self.widen() {
             Wide::Signed(v) => Some(i128::from(v)),
             Wide::Unsigned(v) => Some(i128::from(v)),
@@ -360,6 +361,42 @@ fn float_text<T: fmt::Display + fmt::LowerExp>(value: T, size: f64) -> String {
     if plain { format!("{value}") } else { format!("{value:e}") }
 }
 
+/// Numbers out of a scalar, by the rules of `num-traits`: `None` where the value does not fit, floats truncated towards
+/// zero for integers; a complex value counts as its real part if the imaginary part is 0.
+impl ToPrimitive for Scalar {
+    fn to_i64(&self) -> Option<i64> {
+        self.number(|v| v.to_i64(), |v| v.to_i64(), |v| v.to_i64())
+    }
+    fn to_u64(&self) -> Option<u64> {
+        self.number(|v| v.to_u64(), |v| v.to_u64(), |v| v.to_u64())
+    }
+    fn to_i128(&self) -> Option<i128> {
+        self.number(|v| v.to_i128(), |v| v.to_i128(), |v| v.to_i128())
+    }
+    fn to_u128(&self) -> Option<u128> {
+        self.number(|v| v.to_u128(), |v| v.to_u128(), |v| v.to_u128())
+    }
+    fn to_f64(&self) -> Option<f64> {
+        self.number(|v| v.to_f64(), |v| v.to_f64(), Some)
+    }
+}
+
+impl Scalar {
+    fn number<R>(
+        self,
+        signed: impl Fn(i64) -> Option<R>,
+        unsigned: impl Fn(u64) -> Option<R>,
+        float: impl Fn(f64) -> Option<R>,
+    ) -> Option<R> {
+        match self.widen() {
+            Wide::Signed(v) => signed(v),
+            Wide::Unsigned(v) => unsigned(v),
+            Wide::Float(v) => float(v),
+            Wide::Complex(re, im) => float(re).filter(|_| im == 0.0),
+        }
+    }
+}
+
 /// A value was given for a dtype that cannot hold it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DoesNotFit {
@@ -428,5 +465,43 @@ scalar_from! {
 impl From<Scalar> for Number {
     fn from(value: Scalar) -> Number {
         Number(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_come_out_where_they_fit() {
+        assert_eq!(Scalar::F32(2.75).to_i64(), Some(2));
+        assert_eq!(Scalar::I8(-1).to_u64(), None);
+        assert_eq!(Scalar::U64(u64::MAX).to_i64(), None);
+        assert_eq!(Scalar::U64(u64::MAX).to_u128(), Some(u128::from(u64::MAX)));
+        assert_eq!(Scalar::F64(f64::NAN).to_i128(), None);
+        assert_eq!(Scalar::Complex64(c64::new(1.5, 0.0)).to_f64(), Some(1.5));
+        assert_eq!(Scalar::Complex64(c64::new(1.5, 1.0)).to_f64(), None);
+        assert_eq!(Scalar::Bool(true).to_f32(), Some(1.0));
+    }
+
+    #[test]
+    fn what_fits_a_dtype() {
+        let fits = |v: Scalar, d: DType| v.fit(d).is_ok();
+        assert!(fits(Scalar::I32(255), DType::U8) && !fits(Scalar::I32(256), DType::U8));
+        assert!(fits(Scalar::F64(3.0), DType::I8) && !fits(Scalar::F64(3.5), DType::I8));
+        assert!(!fits(Scalar::F64(f64::NAN), DType::I64) && fits(Scalar::F64(f64::NAN), DType::F16));
+        assert!(fits(Scalar::F64(f64::INFINITY), DType::F32) && !fits(Scalar::F64(1e300), DType::F32));
+        assert!(!fits(Scalar::F64(9_223_372_036_854_775_808.0), DType::I64));
+        assert!(fits(Scalar::F64(9_223_372_036_854_775_808.0), DType::U64));
+        assert!(!fits(Scalar::I32(2), DType::Bool) && fits(Scalar::I32(1), DType::Bool));
+        assert!(!fits(Scalar::Complex64(c64::new(1.0, 1.0)), DType::F32));
+    }
+
+    #[test]
+    fn halves_round_once() {
+        let v = 1.0 + 2f64.powi(-11) + 2f64.powi(-40);
+        assert_eq!(Scalar::F64(v).cast(DType::F16), Scalar::F16(f16::from_f32(1.000_976_6)));
+        let big = (1i64 << 60) + (1 << 52) + 1;
+        assert_eq!(Scalar::I64(big).to::<bf16>().to_f64(), 2f64.powi(60) + 2f64.powi(53));
     }
 }

@@ -148,17 +148,19 @@ fn densified(x: &Tensor, other: &Tensor, result: &[usize]) -> Result<Option<Tens
     if !x.dtype().is_inexact() || x.size() == 0 {
         return Ok(None);
     }
-    let (stored, fill) = finite(other);
+    let fill = finite_fill(other);
     let why = if is_zero(&background) {
         if !fill {
             "an unstored zero meets a fill that is NaN or infinite"
-        } else if context::nan_policy() == NanPolicy::Exact && !stored {
+        } else if context::nan_policy() == NanPolicy::Exact && !finite_elements(other) {
             "an unstored zero meets NaN or infinity, and the policy is NanPolicy::Exact"
         } else {
             return Ok(None);
         }
-    } else if finite(x) != (true, true) || !stored || !fill {
+    } else if !(fill && finite_fill(x) && finite_elements(x) && finite_elements(other)) {
         "NaN or infinity takes part, and a fill is not zero"
+    } else if !is_separable(x, other) {
+        "the fill is too large beside stored elements to be taken off them and added again"
     } else {
         return Ok(None);
     };
@@ -170,13 +172,47 @@ fn densified(x: &Tensor, other: &Tensor, result: &[usize]) -> Result<Option<Tens
     Ok(Some(Tensor::from_strided(values)))
 }
 
-/// Whether elements, and unstored ones, are all neither NaN nor infinite.
-fn finite(x: &Tensor) -> (bool, bool) {
-    let all = |v: &Strided| !v.dtype.is_inexact() || identity::all_finite(v.dtype, &v.unbroadcast().dense_bytes());
+fn all_finite(values: &Strided) -> bool {
+    !values.dtype.is_inexact() || identity::all_finite(values.dtype, &values.unbroadcast().dense_bytes())
+}
+
+/// Whether no element that is there is NaN or infinite.
+fn finite_elements(x: &Tensor) -> bool {
     match &x.storage {
-        Storage::Strided(s) => (all(s), true),
-        Storage::Sparse(s) => (all(&s.values), s.background().values().is_none_or(all)),
+        Storage::Strided(s) => all_finite(s),
+        Storage::Sparse(s) => all_finite(&s.values),
     }
+}
+
+/// Whether no fill is.
+fn finite_fill(x: &Tensor) -> bool {
+    x.sparse().is_none_or(|s| s.background().values().is_none_or(all_finite))
+}
+
+/// Whether products of stored elements less their fills, and of the fills, add up to the accuracy of the dtype
+/// in sums of two `f64`: fills must not be larger than stored elements by more than the bits to spare.
+fn is_separable(x: &Tensor, other: &Tensor) -> bool {
+    let (mut ratio, mut largest) = (1.0, x.shape()[x.ndim() - 1] as f64);
+    for t in [x, other] {
+        let (stored, fill) = match &t.storage {
+            Storage::Strided(s) => (magnitudes(s), (f64::INFINITY, 0.0)),
+            Storage::Sparse(s) => {
+                (magnitudes(&s.values), s.background().values().map_or((f64::INFINITY, 0.0), magnitudes))
+            }
+        };
+        ratio *= (fill.1 / stored.0).max(1.0);
+        largest *= fill.1.max(stored.1);
+    }
+    ratio < x.dtype().epsilon() * 2f64.powi(98) && largest < 1e290
+}
+
+/// The smallest magnitude other than zero, and the largest, of floats or of the parts of complex numbers.
+fn magnitudes(values: &Strided) -> (f64, f64) {
+    let wide = if values.dtype.is_complex() { DType::Complex128 } else { DType::F64 };
+    let bytes = values.unbroadcast().cast(wide);
+    let parts = bytes.dense_bytes();
+    let of = parts.as_chunks::<8>().0.iter().map(|b| f64::from_ne_bytes(*b).abs()).filter(|&v| v > 0.0);
+    of.fold((f64::INFINITY, 0.0), |(low, high), v| (v.min(low), v.max(high)))
 }
 
 /// Whether every element is zero.

@@ -30,9 +30,13 @@ impl<'a> Side<'a> {
         let shape = x.shape();
         let is_empty = shape.contains(&0);
         match &x.storage {
-            Storage::Strided(s) => {
-                Side { shape, stored: None, background: (!is_empty).then(|| s.clone()), is_strided: true, is_undefined: false }
-            }
+            Storage::Strided(s) => Side {
+                shape,
+                stored: None,
+                background: (!is_empty).then(|| s.clone()),
+                is_strided: true,
+                is_undefined: false,
+            },
             Storage::Sparse(s) => {
                 let background = match s.background() {
                     Background::Values(values) => Some(values).filter(|v| !is_empty && !is_zero(&v.unbroadcast())),

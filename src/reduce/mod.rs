@@ -1,6 +1,8 @@
 //! Reductions: what the stored elements fold to, and what the unstored ones add.
 
+mod groups;
 mod sparse;
+mod varying;
 
 use openwork_ops::reduce::{Compensated, ReduceKernels, ReduceTyping};
 use openwork_ops::{BinaryOp, DType, ReduceOp, Scalar};

@@ -3,7 +3,7 @@
 use openwork::{BinaryOp, Fill, Layout, ReduceOp, Result, Tensor, UnaryOp, parallel};
 use openwork_ops::{Element, with_dtype};
 
-use super::bridge::meaning;
+use super::bridge::{dense, meaning};
 use super::cells::{Cell, FillKind, Store};
 use super::gen_::{Sample, generate};
 use super::oracle::{self, Expected, OType, Oracle, Refused};
@@ -96,4 +96,22 @@ pub fn identical(a: &Tensor, b: &Tensor) -> std::result::Result<(), String> {
 fn bits(x: &Tensor) -> std::result::Result<Vec<u8>, String> {
     let x = x.to_contiguous();
     with_dtype!(x.dtype(), T => x.values::<T>().map(|v| Element::as_bytes(v).to_vec()).map_err(|e| e.to_string()))
+}
+
+/// A product with a transpose: small values, whose sums are exact, so that dense operands give the same bits.
+pub fn product(cells: [&Cell; 2], seed: u64) -> std::result::Result<(), String> {
+    let [a, b]: [Sample; 2] = [generate(cells[0], seed, Data::Any), generate(cells[1], !seed, Data::Any)];
+    let run = |threads: usize, a: &Tensor, b: &Tensor| {
+        let product = || Mode::Finite.run(|| a.matmul(&b.matrix_transpose()?));
+        parallel::with_threads(threads, product).and_then(|r| r).map_err(|e| format!("error on {threads} threads: {e}"))
+    };
+    let one = run(1, &a.tensor, &b.tensor)?;
+    for threads in [2, 3] {
+        identical(&one, &run(threads, &a.tensor, &b.tensor)?).map_err(|e| format!("one thread and {threads}: {e}"))?;
+    }
+    if a.model.undefined || b.model.undefined {
+        return Ok(());
+    }
+    let plain = meaning(&run(2, &dense(&a.model), &dense(&b.model))?)?;
+    oracle::compare(&plain.into(), &meaning(&one)?).map_err(|e| format!("result in {}: {e}", one.layout()))
 }

@@ -112,7 +112,7 @@ fn consistent(x: &Tensor, dense: &Oracle) -> Result<(), String> {
     let Some(fill) = background(x)? else { return Ok(()) };
     let mut data = fill.data;
     let mut seen = vec![false; data.len()];
-    let (mut count, mut last, mut repeats) = (0, None, false);
+    let (mut count, mut repeats) = (0, false);
     for (index, value) in x.iter_stored() {
         if index.len() != x.ndim() || index.iter().zip(x.shape()).any(|(&i, &n)| i >= n) {
             return Err(format!("a stored element at {index:?} outside shape {:?}", x.shape()));
@@ -123,10 +123,8 @@ fn consistent(x: &Tensor, dense: &Oracle) -> Result<(), String> {
         repeats |= seen[at];
         data[at] = Some(old.map_or(value, |old| add(dense.dtype, old, value)));
         seen[at] = true;
-        last = Some(at);
         count += 1;
     }
-    let _ = last;
     if count != x.nse() {
         return Err(format!("{count} stored elements, but nse is {}", x.nse()));
     }

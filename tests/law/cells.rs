@@ -212,8 +212,8 @@ impl Cell {
     }
 }
 
-/// Shapes of every rank to 3, with sizes 0 and 1 among them.
-pub const SHAPES: [&[usize]; 18] = [
+/// Shapes of every rank to 4, with sizes 0 and 1 among them.
+pub const SHAPES: [&[usize]; 19] = [
     &[3, 4],
     &[4, 6],
     &[2, 3, 4],
@@ -232,4 +232,5 @@ pub const SHAPES: [&[usize]; 18] = [
     &[2, 0, 2],
     &[0, 0],
     &[1, 2, 2],
+    &[2, 3, 2, 2],
 ];

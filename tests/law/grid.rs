@@ -8,7 +8,7 @@ use super::pointwise::{self, Mode};
 use super::report::Report;
 use super::rng::Rng;
 use super::sample::partner;
-use super::{reduce, shape, storage};
+use super::{matmul, reduce, shape, storage};
 
 /// Every storage with every fill and dtype that suit it, each with some shapes that suit both.
 fn cells(rng: &mut Rng, shapes: usize) -> Vec<Cell> {
@@ -34,7 +34,7 @@ const MODES: [Mode; 2] = [Mode::Finite, Mode::Exact];
 
 pub fn unary(report: &mut Report, rng: &mut Rng) {
     for &op in UnaryOp::ALL {
-        for cell in cells(rng, 2) {
+        for cell in cells(rng, 8) {
             for mode in MODES {
                 let seed = rng.next();
                 let what = || format!("{cell:?} {mode:?} {seed:#x}");
@@ -73,9 +73,34 @@ fn pair(rng: &mut Rng, left: Store, right: Store) -> Option<[Cell; 2]> {
     })
 }
 
+/// Products of every pair of storages.
+pub fn products(report: &mut Report, rng: &mut Rng, samples: usize) {
+    for left in Store::ALL {
+        for right in Store::ALL {
+            for _ in 0..samples {
+                let Some([a, b]) = factors(rng, left, right) else { continue };
+                let (mode, seed) = (*rng.pick(&MODES), rng.next());
+                let what = || format!("{a:?} {b:?} {mode:?} {seed:#x}");
+                report.case("matmul", &[&a, &b], what, || matmul::matmul([&a, &b], seed, mode));
+            }
+        }
+    }
+}
+
+/// Cells of two storages whose shapes multiply, mostly.
+fn factors(rng: &mut Rng, left: Store, right: Store) -> Option<[Cell; 2]> {
+    (0..20).find_map(|_| {
+        let [s, t] = matmul::any_shapes(rng);
+        let dtype = *rng.pick(&OType::ALL);
+        let a = Cell { store: left, fill: *rng.pick(&FillKind::ALL), dtype, shape: s };
+        let b = Cell { store: right, fill: *rng.pick(&FillKind::ALL), dtype: partner(rng, dtype), shape: t };
+        (a.suits() && b.suits()).then_some([a, b])
+    })
+}
+
 pub fn reductions(report: &mut Report, rng: &mut Rng) {
     for &op in ReduceOp::ALL {
-        for cell in cells(rng, 2) {
+        for cell in cells(rng, 8) {
             for axes in reduce::axis_sets(cell.shape.len()) {
                 let (keepdims, mode, seed) = (rng.one_in(2), *rng.pick(&MODES), rng.next());
                 let what = || format!("{cell:?} over {axes:?} keepdims {keepdims} {mode:?} {seed:#x}");
@@ -87,19 +112,19 @@ pub fn reductions(report: &mut Report, rng: &mut Rng) {
 
 pub fn shapes_and_storage(report: &mut Report, rng: &mut Rng) {
     for (name, op) in shape::OPS {
-        for cell in cells(rng, 3) {
+        for cell in cells(rng, 10) {
             let seed = rng.next();
             report.case(name, &[&cell], || format!("{cell:?} {seed:#x}"), || shape::check(op, &cell, seed));
         }
     }
     for (name, op) in storage::OPS {
-        for cell in cells(rng, 2) {
+        for cell in cells(rng, 10) {
             let seed = rng.next();
             report.case(name, &[&cell], || format!("{cell:?} {seed:#x}"), || storage::check(op, &cell, seed));
         }
     }
     for to in Store::ALL {
-        for cell in cells(rng, 2).into_iter().filter(|c| to.suits(&c.shape)) {
+        for cell in cells(rng, 10).into_iter().filter(|c| to.suits(&c.shape)) {
             let seed = rng.next();
             let what = || format!("{cell:?} to {to:?} {seed:#x}");
             report.case("to_layout", &[&cell], what, || storage::convert(&cell, to, seed));

@@ -41,6 +41,9 @@ pub fn matmul(cells: [&Cell; 2], seed: u64, mode: Mode) -> Result<(), String> {
     }
     match mode.run(|| with_densify_budget(0, || a.tensor.matmul(&b.tensor))) {
         Err(e) if !matches!(e.kind(), openwork::ErrorKind::Densify { .. }) => Err(format!("budget 0: {e}")),
+        Ok(t) if t.is_strided() && a.fill.is_some() && b.fill.is_some() && t.size() > 1 => {
+            Err("budget 0: strided from sparse operands".to_string())
+        }
         _ => Ok(()),
     }
 }

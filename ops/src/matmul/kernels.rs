@@ -53,9 +53,14 @@ impl<'a, T: Term, I: Index> Typed<'a, T, I> {
     }
 
     #[inline(always)]
+    fn range(&self, r: usize) -> (usize, usize) {
+        (self.pointers[r].get() - self.base, self.pointers[r + 1].get() - self.base)
+    }
+
+    #[inline(always)]
     fn row(&self, r: usize) -> (&'a [I], &'a [T]) {
-        let range = self.pointers[r].get() - self.base..self.pointers[r + 1].get() - self.base;
-        (&self.indices[range.clone()], &self.values[range])
+        let (start, end) = self.range(r);
+        (&self.indices[start..end], &self.values[start..end])
     }
 }
 
@@ -208,8 +213,66 @@ fn dense_dense<T: Term>(left: Grid<'_>, rows: Range<usize>, right: Grid<'_>, k: 
     }
 }
 
-/// Finished values are written in blocks of this many.
+/// A set of column numbers that gives them back in order: a bit each, and two levels above of a bit for each
+/// word that has any.
+struct Columns {
+    levels: [Vec<u64>; 3],
+}
+
+impl Columns {
+    fn new(n: usize) -> Columns {
+        let words = |n: usize| vec![0u64; n.div_ceil(64)];
+        Columns { levels: [words(n), words(n.div_ceil(1 << 6)), words(n.div_ceil(1 << 12))] }
+    }
+
+    /// Whether the column is new.
+    #[inline(always)]
+    fn insert(&mut self, mut j: usize) -> bool {
+        let bit = 1 << (j % 64);
+        if self.levels[0][j / 64] & bit != 0 {
+            return false;
+        }
+        for level in &mut self.levels {
+            let (word, bit) = (&mut level[j / 64], 1 << (j % 64));
+            let was = *word;
+            *word |= bit;
+            if was != 0 {
+                break; // the levels above know
+            }
+            j /= 64;
+        }
+        true
+    }
+
+    /// Takes all columns out, rising.
+    #[inline(always)]
+    fn drain(&mut self, mut f: impl FnMut(usize)) {
+        let [low, middle, high] = &mut self.levels;
+        for (i, top) in high.iter_mut().enumerate() {
+            each_bit(std::mem::take(top), |b| {
+                let i = i * 64 + b;
+                each_bit(std::mem::take(&mut middle[i]), |b| {
+                    let i = i * 64 + b;
+                    each_bit(std::mem::take(&mut low[i]), |b| f(i * 64 + b));
+                });
+            });
+        }
+    }
+}
+
+#[inline(always)]
+fn each_bit(mut word: u64, mut f: impl FnMut(usize)) {
+    while word != 0 {
+        f(word.trailing_zeros() as usize);
+        word &= word - 1;
+    }
+}
+
+/// Finished values are written in blocks of about this many.
 const FLUSH: usize = 2048;
+
+/// Rows on the right that are looked up at a time.
+const AHEAD: usize = 16;
 
 fn gustavson<T: Term, I: Index>(
     left: Rows<'_>,
@@ -221,11 +284,9 @@ fn gustavson<T: Term, I: Index>(
 ) -> Product {
     let (left, right) = (Typed::<T, I>::new(left), Typed::<T, I>::new(right));
     let mut acc = vec![T::ZERO; n];
-    // Which columns a row has touched: a bit each, and the words with any bit.
-    let mut bits = vec![0u64; n.div_ceil(64)];
-    let mut words: Vec<u32> = Vec::new();
+    let mut touched = Columns::new(n);
     let (mut columns, mut counts, mut values): (Vec<I>, Vec<usize>, Vec<u8>) = (Vec::new(), Vec::new(), Vec::new());
-    let mut pending: Vec<T::Acc> = Vec::with_capacity(FLUSH);
+    let mut pending: Vec<T::Acc> = Vec::with_capacity(2 * FLUSH);
     let mut flush = |pending: &mut Vec<T::Acc>| {
         let start = values.len();
         values.resize(start + pending.len() * width, 0);
@@ -236,39 +297,45 @@ fn gustavson<T: Term, I: Index>(
     for run in runs {
         let init = run.init.map(|g| (slice::<T::Acc>(g.values), g.row, g.col));
         for (i, r) in run.left.clone().enumerate() {
-            let (indices, xs) = left.row(r);
-            for (&k, &x) in indices.iter().zip(xs) {
-                let (js, ys) = right.row(run.right + k.get());
-                for (&j, &y) in js.iter().zip(ys) {
-                    let j = j.get();
-                    let (word, bit) = (&mut bits[j / 64], 1 << (j % 64));
-                    let slot = &mut acc[j];
-                    if *word & bit == 0 {
-                        if *word == 0 {
-                            words.push((j / 64) as u32);
-                        }
-                        *word |= bit;
-                        *slot = init.map_or(T::ZERO, |(values, row, col)| values[i * row + j * col]);
+            let mut add = |x: T, j: I, y: T| {
+                let j = j.get();
+                let slot = &mut acc[j];
+                if touched.insert(j) {
+                    *slot = init.map_or(T::ZERO, |(values, row, col)| values[i * row + j * col]);
+                }
+                *slot = T::mul_add(*slot, x, y);
+            };
+            let (ks, xs) = left.row(r);
+            for (ks, xs) in ks.chunks(AHEAD).zip(xs.chunks(AHEAD)) {
+                // Rows lie anywhere: their pointers and first entries are asked for before any is used, so
+                // that memory answers all at once.
+                let mut ranges = [(0, 0); AHEAD];
+                for (range, &k) in ranges.iter_mut().zip(ks) {
+                    *range = right.range(run.right + k.get());
+                }
+                let mut firsts = [None; AHEAD];
+                for (first, &(start, end)) in firsts.iter_mut().zip(&ranges) {
+                    if start < end {
+                        *first = Some((right.indices[start], right.values[start]));
                     }
-                    *slot = T::mul_add(*slot, x, y);
+                }
+                for ((&x, &(start, end)), first) in xs.iter().zip(&ranges).zip(firsts) {
+                    let Some((j, y)) = first else { continue };
+                    add(x, j, y);
+                    for (&j, &y) in right.indices[start + 1..end].iter().zip(&right.values[start + 1..end]) {
+                        add(x, j, y);
+                    }
                 }
             }
             let before = columns.len();
-            words.sort_unstable();
-            for &w in &words {
-                let mut left = std::mem::take(&mut bits[w as usize]);
-                while left != 0 {
-                    let j = w as usize * 64 + left.trailing_zeros() as usize;
-                    left &= left - 1;
-                    columns.push(I::new(j));
-                    pending.push(acc[j]);
-                }
-                if pending.len() >= FLUSH {
-                    flush(&mut pending);
-                }
-            }
-            words.clear();
+            touched.drain(|j| {
+                columns.push(I::new(j));
+                pending.push(acc[j]);
+            });
             counts.push(columns.len() - before);
+            if pending.len() >= FLUSH {
+                flush(&mut pending);
+            }
         }
     }
     flush(&mut pending);

@@ -1,18 +1,16 @@
-//! Elementwise ops: one plan for every layout, fill and dtype.
-//!
-//! The result's fill is the op run on the operands' fills. A strided operand beside a sparse one is
-//! nothing but a fill that varies; so `x - x.mean(0)` keeps the pattern of `x` and gets a fill per column.
+//! The plan of a binary op with a sparse operand: what the fill is, which positions are stored, where values come from.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use openwork_ops::registry::{Side, Typing};
 use openwork_ops::structure::merge::Keep;
-use openwork_ops::{BinaryOp, DType, Kind, Number, ReduceOp, Scalar, UnaryOp, identity, promote};
+use openwork_ops::{BinaryOp, DType, Kind, ReduceOp, Scalar, identity};
 
+use super::{broadcast_shapes, cast_sparse, record};
 use crate::blocks::{self, Kernel, Selected, Source};
 use crate::coiterate;
-use crate::context::{self, NanPolicy, Path, Step};
+use crate::context::{self, NanPolicy, Path};
 use crate::convert;
 use crate::error::{self, Result};
 use crate::faults::{self, Fault};
@@ -22,156 +20,16 @@ use crate::pattern::Pattern;
 use crate::strided::Strided;
 use crate::tensor::{Sparse, Storage, Tensor};
 
-/// The right-hand side of a binary op: a tensor, or a Rust number that takes the tensor's dtype where its
-/// kind allows (see [`Number`]).
-#[derive(Clone)]
-pub enum Operand<'a> {
-    /// A tensor, with its dtype.
-    Tensor(Cow<'a, Tensor>),
-    /// A number, weakly typed.
-    Number(Number),
-}
-
-impl<'a> From<&'a Tensor> for Operand<'a> {
-    fn from(tensor: &'a Tensor) -> Operand<'a> {
-        Operand::Tensor(Cow::Borrowed(tensor))
-    }
-}
-
-impl From<Tensor> for Operand<'_> {
-    fn from(tensor: Tensor) -> Self {
-        Operand::Tensor(Cow::Owned(tensor))
-    }
-}
-
-macro_rules! operand_from {
-    ($($ty:ty),*) => {$(
-        impl From<$ty> for Operand<'_> {
-            fn from(value: $ty) -> Self {
-                Operand::Number(value.into())
-            }
-        }
-    )*};
-}
-operand_from!(
-    bool,
-    i8,
-    i16,
-    i32,
-    i64,
-    u8,
-    u16,
-    u32,
-    u64,
-    openwork_ops::f16,
-    openwork_ops::bf16,
-    f32,
-    f64,
-    openwork_ops::c64,
-    openwork_ops::c128,
-    Scalar
-);
-
-impl Tensor {
-    /// Applies a registered unary op. The result has the same pattern; its fill is the op of the fill.
-    ///
-    /// Cost: O(nse + size of the fill).
-    ///
-    /// # Errors
-    /// If the op is not defined for the dtype.
-    pub fn unary(&self, op: UnaryOp) -> Result<Tensor> {
-        let unsupported =
-            || error::dtype(op.name(), &[self.dtype()], "the op is not defined for this dtype; cast first");
-        let typing = op.typing(self.dtype()).ok_or_else(unsupported)?;
-        let kernel = Kernel::Unary(op.kernel(typing.compute).ok_or_else(unsupported)?);
-        let apply = |x: &Strided| blocks::map_strided(&[x], typing.compute, typing.out, kernel);
-        let (out, path) = match &self.storage {
-            Storage::Strided(s) => (Tensor::from_strided(apply(s)), Path::Strided),
-            Storage::Sparse(s) => {
-                // Duplicates mean their sum, which negation alone commutes with.
-                let s = if s.pattern.is_unique() || op == UnaryOp::Neg {
-                    Cow::Borrowed(&**s)
-                } else {
-                    Cow::Owned(convert::coalesce(op.name(), s, ReduceOp::Sum)?)
-                };
-                let fill = match s.background() {
-                    Background::Undefined => Fill::Undefined,
-                    Background::Values(values) if faults::is(Fault::UnaryKeepsFill) => {
-                        fill_of(&values.cast(typing.out))
-                    }
-                    Background::Values(values) => fill_of(&apply(&values)),
-                };
-                let out = Sparse { shape: s.shape.clone(), pattern: s.pattern.clone(), values: apply(&s.values), fill };
-                (out.into(), Path::Values)
-            }
-        };
-        record(op.name(), path, &[self], &out);
-        Ok(out)
-    }
-
-    /// Applies a registered binary op with full broadcasting and dtype promotion.
-    ///
-    /// The fill of the result is the op of the fills; stored are the positions where the result may differ
-    /// from it. Cost: O(nse of both + size of the result's fill).
-    ///
-    /// # Errors
-    /// If shapes do not broadcast, dtypes do not promote or do not have the op, or the result is not sparse
-    /// and exceeds the densify budget.
-    pub fn binary<'a>(&self, op: BinaryOp, other: impl Into<Operand<'a>>) -> Result<Tensor> {
-        match other.into() {
-            Operand::Tensor(other) => {
-                let dtypes = [self.dtype(), other.dtype()];
-                let why = "no dtype holds the values of both; cast one side";
-                let common = promote(dtypes[0], dtypes[1]).ok_or_else(|| error::dtype(op.name(), &dtypes, why))?;
-                let common = if faults::is(Fault::PromotedToLeft) { dtypes[0] } else { common };
-                binary(op, self, &other, common)
-            }
-            Operand::Number(number) => binary_number(op, self, number, false),
-        }
-    }
-
-    /// `number op self`: the number stands on the left.
-    ///
-    /// # Errors
-    /// As [`Tensor::binary`].
-    pub fn binary_from(&self, op: BinaryOp, number: impl Into<Number>) -> Result<Tensor> {
-        binary_number(op, self, number.into(), true)
-    }
-}
-
-fn binary_number(op: BinaryOp, x: &Tensor, number: Number, reverse: bool) -> Result<Tensor> {
-    let common = number.meets(x.dtype());
-    let value = number.scalar().fit(common).map_err(error::does_not_fit(op.name()))?;
-    let scalar = Tensor::from_strided(Strided::constant(value, &[]));
-    if reverse { binary(op, &scalar, x, common) } else { binary(op, x, &scalar, common) }
-}
-
-/// The broadcast shape of two shapes.
-pub(crate) fn broadcast_shapes(op: &'static str, a: &[usize], b: &[usize]) -> Result<Vec<usize>> {
-    let ndim = a.len().max(b.len());
-    let size = |s: &[usize], d: usize| if d + s.len() < ndim { 1 } else { s[d + s.len() - ndim] };
-    let axis = |d| match (size(a, d), size(b, d)) {
-        (x, y) if x == y || y == 1 => Ok(x),
-        (1, y) => Ok(y),
-        (x, y) => Err(error::shape(
-            op,
-            &[a, b],
-            format!("sizes {x} and {y} do not broadcast (counted from the last, axis {})", ndim - d),
-        )),
-    };
-    (0..ndim).map(axis).collect()
-}
-
 /// One operand as the plan sees it.
-struct Side2<'a> {
+pub(super) struct Side2<'a> {
     /// Stored elements, if it is sparse: canonical and of the result's shape.
-    stored: Option<Cow<'a, Sparse>>,
-    background: Background,
+    pub(super) stored: Option<Cow<'a, Sparse>>,
+    pub(super) background: Background,
 }
 
 impl Side2<'_> {
     /// The constant that unstored elements are, if there are any and they are one value.
-    fn constant_fill(&self) -> Option<Scalar> {
+    pub(super) fn constant_fill(&self) -> Option<Scalar> {
         self.stored.as_ref()?;
         constant(self.background.values()?)
     }
@@ -181,7 +39,7 @@ impl Side2<'_> {
     }
 }
 
-fn constant(values: &Strided) -> Option<Scalar> {
+pub(super) fn constant(values: &Strided) -> Option<Scalar> {
     let core = values.unbroadcast();
     (core.len() == 1).then(|| core.at_offset(core.offset))
 }
@@ -190,7 +48,7 @@ fn all_finite(values: &Strided) -> bool {
     !values.dtype.is_inexact() || identity::all_finite(values.dtype, &values.unbroadcast().dense_bytes())
 }
 
-fn binary(op: BinaryOp, a: &Tensor, b: &Tensor, common: DType) -> Result<Tensor> {
+pub(super) fn binary(op: BinaryOp, a: &Tensor, b: &Tensor, common: DType) -> Result<Tensor> {
     let unsupported =
         || error::dtype(op.name(), &[a.dtype(), b.dtype()], format!("the op is not defined for {common}; cast first"));
     let typing = op.typing(common).ok_or_else(unsupported)?;
@@ -203,6 +61,14 @@ fn binary(op: BinaryOp, a: &Tensor, b: &Tensor, common: DType) -> Result<Tensor>
         return Ok(out);
     }
     let plan = Plan { op, typing, common, kernel, shape };
+    let looked_up = match plan.looked_up(a, b, Side::Right)? {
+        None => plan.looked_up(b, a, Side::Left)?,
+        done => done,
+    };
+    if let Some((out, path)) = looked_up {
+        record(op.name(), path, &[a, b], &out);
+        return Ok(out);
+    }
     let left = plan.side(a, Side::Left)?;
     let right = plan.side(b, Side::Right)?;
     let (out, path) = plan.run(&left, &right)?;
@@ -218,12 +84,13 @@ fn map2(a: &Strided, b: &Strided, common: DType, typing: Typing, kernel: Kernel)
     blocks::map_strided(&[&narrow(a), &narrow(b)], typing.compute, typing.out, kernel)
 }
 
-struct Plan {
-    op: BinaryOp,
-    typing: Typing,
-    common: DType,
-    kernel: Kernel,
-    shape: Vec<usize>,
+/// One application: the op, its dtypes, kernel and broadcast shape.
+pub(super) struct Plan {
+    pub(super) op: BinaryOp,
+    pub(super) typing: Typing,
+    pub(super) common: DType,
+    pub(super) kernel: Kernel,
+    pub(super) shape: Vec<usize>,
 }
 
 impl Plan {
@@ -266,7 +133,7 @@ impl Plan {
         if let (Background::Values(fill), true, false) = (sparse.background(), small, annihilates) {
             let values = convert::to_strided(self.op.name(), sparse, &fill)?;
             // Beside an unstored zero, a NaN counts if it is the fill and not if it is stored: then the two must stay apart.
-            if self.op.annihilators().iter().all(|a| a.exact) || all_finite(&values) {
+            if self.op.annihilators().iter().all(|a| a.exact) || all_finite(&values.cast(self.common)) {
                 return self.side_of(Tensor::from_strided(values));
             }
         }
@@ -289,7 +156,7 @@ impl Plan {
     }
 
     /// Values and fill in the common dtype, where blocks could not cast them without detour.
-    fn in_common<'a>(&self, s: Cow<'a, Sparse>) -> Cow<'a, Sparse> {
+    pub(super) fn in_common<'a>(&self, s: Cow<'a, Sparse>) -> Cow<'a, Sparse> {
         if s.dtype() == self.common {
             return s;
         }
@@ -306,7 +173,7 @@ impl Plan {
     }
 
     /// Whether the unstored elements of `fill_side` make the result constant beside what `other` stores.
-    fn annihilates_stored(&self, fill_side: &Side2<'_>, side: Side, other: &Side2<'_>) -> bool {
+    pub(super) fn annihilates_stored(&self, fill_side: &Side2<'_>, side: Side, other: &Side2<'_>) -> bool {
         let Some(exact) = fill_side.constant_fill().and_then(|f| self.is_annihilator(f, side)) else { return false };
         exact
             || faults::is(Fault::NanAnnihilated)
@@ -315,7 +182,7 @@ impl Plan {
     }
 
     /// What an annihilator gives, whatever it meets.
-    fn annihilated(&self, value: Scalar, side: Side) -> Strided {
+    pub(super) fn annihilated(&self, value: Scalar, side: Side) -> Strided {
         let one = Strided::constant(Scalar::one(self.common), &self.shape);
         let z = Strided::constant(value, &self.shape);
         let (l, r) = if side == Side::Left { (&z, &one) } else { (&one, &z) };
@@ -323,7 +190,7 @@ impl Plan {
     }
 
     /// The op of the backgrounds.
-    fn fill(&self, a: &Side2<'_>, b: &Side2<'_>) -> Background {
+    pub(super) fn fill(&self, a: &Side2<'_>, b: &Side2<'_>) -> Background {
         let (Some(x), Some(y)) = (a.background.values(), b.background.values()) else { return Background::Undefined };
         for (mine, side, other, values) in [(a, Side::Left, b, y), (b, Side::Right, a, x)] {
             let Some(fill) = mine.constant_fill() else { continue };
@@ -342,11 +209,8 @@ impl Plan {
         let fill = self.fill(a, b);
         // A position may be dropped only if the fill is what the annihilator gives: not where the fill is undefined (the
         // position would be absent) or came of an annihilator beside NaN.
-        let filled = fill.values().and_then(constant);
-        let annihilates = |fill_side: &Side2<'_>, side, other: &Side2<'_>| {
-            let given = fill_side.constant_fill().and_then(|z| constant(&self.annihilated(z, side)));
-            filled.zip(given).is_some_and(|(f, g)| f.same(g)) && self.annihilates_stored(fill_side, side, other)
-        };
+        let annihilates =
+            |fill_side: &Side2<'_>, side, other: &Side2<'_>| self.drops_stored(&fill, fill_side, side, other);
         let keep = Keep {
             left: b.background.values().is_some() && !annihilates(b, Side::Right, a),
             right: a.background.values().is_some() && !annihilates(a, Side::Left, b),
@@ -400,7 +264,7 @@ impl Plan {
         Ok((out.into(), path))
     }
 
-    fn values(&self, pattern: &Arc<Pattern>, left: Source, right: Source) -> Strided {
+    pub(super) fn values(&self, pattern: &Arc<Pattern>, left: Source, right: Source) -> Strided {
         let mut shape = vec![pattern.positions];
         shape.extend(pattern.value_shape());
         let full = |s: &Source| match s {
@@ -521,28 +385,4 @@ fn selected(s: &Sparse, background: &Background, pattern: &Arc<Pattern>, select:
         select,
         fallback: Box::new(fallback),
     }
-}
-
-/// Values and fill cast, pattern shared.
-pub(crate) fn cast_sparse(s: &Sparse, dtype: DType) -> Sparse {
-    let fill = match &s.fill {
-        Fill::Undefined => Fill::Undefined,
-        Fill::Scalar(value) => Fill::Scalar(value.cast(dtype)),
-        Fill::Array(values) => match values.strided() {
-            Some(values) => fill_of(&values.cast(dtype)),
-            None => s.fill.clone(),
-        },
-    };
-    let via = if faults::is(Fault::CastThroughInt8) { DType::I8 } else { dtype };
-    Sparse { shape: s.shape.clone(), pattern: s.pattern.clone(), values: s.values.cast(via).cast(dtype), fill }
-}
-
-/// Records a step for [`context::explain`].
-pub(crate) fn record(op: &'static str, path: Path, operands: &[&Tensor], result: &Tensor) {
-    context::record(|| Step {
-        op,
-        path,
-        operands: operands.iter().map(|t| t.summary()).collect(),
-        result: result.summary(),
-    });
 }
