@@ -245,8 +245,8 @@ fn swap_compressed(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> Option<Spar
         && dims.len() == 2
         && dims[0] == from.dims[1]
         && dims[1] == from.dims[0];
-    if !swapped {
-        return None;
+    if !swapped || s.values.strides[0] == 0 {
+        return None; // an iso tensor moves indices only, which the road by keys does
     }
     let minor = dims[0].size;
     minor.checked_add(1)?;

@@ -88,13 +88,24 @@ impl Background {
     }
 }
 
-/// The fill that a broadcast strided array stands for: a scalar where it is constant.
+/// The fill that a broadcast strided array stands for: a scalar where its elements are the same bits.
 pub(crate) fn fill_of(values: &Strided) -> Fill {
-    let core = values.unbroadcast();
-    if core.len() == 1 {
-        return Fill::Scalar(core.at_offset(core.offset));
+    match single(values) {
+        Some(value) => Fill::Scalar(value),
+        None => Fill::array(Tensor::from_strided(values.unbroadcast())),
     }
-    Fill::array(Tensor::from_strided(core))
+}
+
+/// The one value of an array whose elements are all the same bits. O(stored elements of the array).
+pub(crate) fn single(values: &Strided) -> Option<Scalar> {
+    let core = values.unbroadcast();
+    if core.len() == 0 {
+        return Some(Scalar::zero(values.dtype)); // of no element
+    }
+    let first = core.at_offset(core.offset);
+    let (bytes, size) = first.to_bytes();
+    let same = core.len() == 1 || core.dense_bytes().chunks_exact(size).all(|e| e == &bytes[..size]);
+    same.then_some(first)
 }
 
 /// Checks a fill for a tensor of this shape and dtype and gives it that dtype.

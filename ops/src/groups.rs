@@ -142,7 +142,8 @@ macro_rules! group {
 }
 
 /// Returns `Some($kernel)` if `$dtype` is in the group, with `T` the type of the elements. `bits` are
-/// the integers of both signs as unsigned ones: for ops that do not look at the sign.
+/// the integers of both signs as unsigned ones: for ops that do not look at the sign. `each_float` are the floats
+/// without a detour through `f32`: for ops whose result depends on the dtype.
 macro_rules! pick {
     (bool, $dtype:expr, $kernel:expr) => { pick!(@ $dtype, $kernel, Bool => bool) };
     (bits, $dtype:expr, $kernel:expr) => {
@@ -157,6 +158,9 @@ macro_rules! pick {
     (int, $dtype:expr, $kernel:expr) => {
         pick!(@ $dtype, $kernel, I8 => i8, I16 => i16, I32 => i32, I64 => i64);
         pick!(@ $dtype, $kernel, U8 => u8, U16 => u16, U32 => u32, U64 => u64)
+    };
+    (each_float, $dtype:expr, $kernel:expr) => {
+        pick!(@ $dtype, $kernel, F16 => half::f16, BF16 => half::bf16, F32 => f32, F64 => f64)
     };
     (complex, $dtype:expr, $kernel:expr) => {
         pick!(@ $dtype, $kernel, Complex64 => $crate::c64, Complex128 => $crate::c128)

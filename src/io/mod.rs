@@ -1,3 +1,33 @@
 //! Files.
+//!
+//! Every writer puts its output beside the file it replaces and swaps the two once all of it is on the disk: a write
+//! that fails leaves the old file as it was.
 
+use std::fmt;
+
+mod atomic;
+pub mod frostt;
 pub mod matrix_market;
+mod text;
+
+/// A function that hears how far a reader or a writer is: what is done, then what there is to do.
+///
+/// Readers count bytes of the input as it is stored (compressed or not), writers stored elements. Calls come from the
+/// calling thread, with `done` rising; the last one has both numbers equal. Nothing is called once an error is found.
+///
+/// ```
+/// use openwork::io::{Progress, matrix_market};
+/// let text = b"%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 7\n";
+/// let show = |done: u64, total: u64| eprintln!("{done} of {total} bytes");
+/// let options = matrix_market::Options { progress: Some(Progress(&show)), ..Default::default() };
+/// assert_eq!(matrix_market::read_bytes(text, options)?.nse(), 1);
+/// # Ok::<(), openwork::Error>(())
+/// ```
+#[derive(Clone, Copy)]
+pub struct Progress<'a>(pub &'a (dyn Fn(u64, u64) + Sync));
+
+impl fmt::Debug for Progress<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Progress(..)")
+    }
+}

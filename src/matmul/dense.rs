@@ -16,6 +16,9 @@ use crate::strided::Strided;
 /// Rows of the result that one call computes: fixed, so that results do not depend on threads.
 const PANEL: usize = 256;
 
+/// Columns of a result with few rows that one call computes.
+const COLUMNS: usize = 1024;
+
 /// The product in shape `(batch…, m, n)` of arrays of one dtype whose leading axes broadcast.
 pub(super) fn product(a: &Strided, b: &Strided, dtype: DType, shape: &[usize]) -> Result<Strided> {
     convert::dense_len(OP, shape, dtype)?;
@@ -83,6 +86,11 @@ fn floats<T: Float>(a: &Strided, b: &Strided, [m, k, n]: [usize; 3], batch: &[us
             return;
         }
         let (of_a, of_b) = (T::from_bytes(a.buffer.bytes()), T::from_bytes(b.buffer.bytes()));
+        if m <= PANEL && n > 2 * COLUMNS && batch.iter().product::<usize>() == 1 {
+            return by_columns::<T>([m, k, n], T::from_bytes_mut(out), &|j| {
+                (corner(of_a, a, batch, 0, 0), corner(of_b, &b.narrow(batch.len() + 1, j..n), batch, 0, 0))
+            });
+        }
         // Small matrices of a batch share a piece; a large one is cut into panels.
         let grain = if m > PANEL { PANEL } else { m * ((1 << 20) / (m * k * n).max(1)).max(1) };
         parallel::for_chunks_mut(T::from_bytes_mut(out), n, grain, &|first, out| {
@@ -103,6 +111,29 @@ fn floats<T: Float>(a: &Strided, b: &Strided, [m, k, n]: [usize; 3], batch: &[us
         });
     });
     Strided::new(buffer, T::DTYPE, shape.to_vec())
+}
+
+/// A matrix of few rows, in panels of columns. `corners` gives the left operand, and the right one from a column
+/// on.
+fn by_columns<T: Float>(
+    [m, k, n]: [usize; 3],
+    out: &mut [T],
+    corners: &(dyn Fn(usize) -> (Matrix<T>, Matrix<T>) + Sync),
+) {
+    let panels = parallel::map_chunks(n, COLUMNS, &|range| {
+        let mut panel = vec![T::default(); m * range.len()];
+        let (left, right) = corners(range.start);
+        // SAFETY: `left` reaches (m, k) elements of its array and `right`, from a column of its array on,
+        // those of the columns of this panel; `panel` has a row of these for each of m.
+        unsafe { T::gemm([m, k, range.len()], &mut panel, left, right) };
+        panel
+    });
+    for (p, panel) in panels.iter().enumerate() {
+        let width = panel.len() / m;
+        for (row, part) in out.chunks_exact_mut(n).zip(panel.chunks_exact(width)) {
+            row[p * COLUMNS..p * COLUMNS + width].copy_from_slice(part);
+        }
+    }
 }
 
 /// Matrix `b` of an array from row `i` on.

@@ -49,12 +49,20 @@ const BLOCK: usize = 1 << 16;
 const WORK: usize = 1 << 18;
 
 impl Pass<'_> {
+    /// The matrix of an operand that takes part in matrix `b` of the product.
+    fn matrix_of(&self, side: Option<&Stored>, b: usize) -> usize {
+        match side {
+            Some(s) if s.batch != self.batch => offset(&self.batch, &batch_strides(&s.batch), b),
+            _ => b,
+        }
+    }
+
     fn left_matrix(&self, b: usize) -> usize {
-        self.left.map_or(0, |s| offset(&self.batch, &batch_strides(&s.batch), b))
+        self.matrix_of(self.left, b)
     }
 
     fn right_matrix(&self, b: usize) -> usize {
-        self.right.map_or(0, |s| offset(&self.batch, &batch_strides(&s.batch), b))
+        self.matrix_of(self.right, b)
     }
 
     fn field_offset(&self, field: &Field, b: usize) -> usize {

@@ -159,7 +159,7 @@ impl Stored {
 
     /// Columns numbered among those that occur, and what they were.
     pub(super) fn with_dense_columns(&self) -> (Stored, Vec<u64>) {
-        let all: Vec<u64> = with_index!(self.indices.as_slice(), s => s.iter().map(|&j| u64::from(j)).collect());
+        let all: Vec<u64> = with_index!(self.indices.as_slice(), s => s.iter().map(|j| j.get() as u64).collect());
         let mut columns = all.clone();
         columns.sort_unstable();
         columns.dedup();

@@ -14,7 +14,7 @@ use crate::context::{self, NanPolicy, Path};
 use crate::convert;
 use crate::error::{self, Result};
 use crate::faults::{self, Fault};
-use crate::fill::{Background, Fill, fill_of};
+use crate::fill::{self, Background, Fill, fill_of};
 use crate::layout::{Layout, LevelSpec};
 use crate::pattern::Pattern;
 use crate::strided::Strided;
@@ -206,7 +206,14 @@ impl Plan {
     }
 
     fn run(&self, a: &Side2<'_>, b: &Side2<'_>) -> Result<(Tensor, Path)> {
-        let fill = self.fill(a, b);
+        let fill = match self.fill(a, b) {
+            // `0 / rows` varies in name only, and would keep the next op from staying sparse.
+            Background::Values(values) => match fill::single(&values) {
+                Some(value) => Background::Values(Strided::constant(value, &self.shape)),
+                None => Background::Values(values),
+            },
+            undefined => undefined,
+        };
         // A position may be dropped only if the fill is what the annihilator gives: not where the fill is undefined (the
         // position would be absent) or came of an annihilator beside NaN.
         let annihilates =

@@ -124,7 +124,7 @@ pub(super) fn group(fold: &Fold, s: &Sparse, values: &Strided, kept: &[usize]) -
     let mut values = split.rows_of(&values.cast(fold.typing.input));
     let few = split.dims.iter().try_fold(1usize, |n, d| n.checked_mul(d.size));
     let few = few.filter(|&n| n <= (4 * s.pattern.positions).max(1 << 16));
-    if let (Some(size), false, 1, 1) = (few, split.in_order(), block, per_row) {
+    if let (Some(size), false, true, 1) = (few, split.in_order(), split.value_dims.is_empty(), per_row) {
         return scatter(fold, &split, &values, kept, size);
     }
     let runs = split.runs();

@@ -26,7 +26,7 @@ fn a_fill_of_negative_zero_is_zero() {
     let y = x.neg().unwrap();
     assert!(fill(&y).is_zero());
     assert_eq!(elements(&x.add(&y).unwrap()), [0.0; 3]);
-    assert_eq!(x.eq(&y.neg().unwrap()).unwrap().all(None, false).unwrap().item().unwrap(), true.into());
+    assert_eq!(x.eq(y.neg().unwrap()).unwrap().all(None, false).unwrap().item().unwrap(), true.into());
     assert_eq!(x.mul(&y).unwrap().nse(), 1);
     assert_eq!(elements(&y.with_fill(0.0).unwrap()), [0.0, -2.0, 0.0]);
 }
@@ -183,7 +183,7 @@ fn duplicates_mean_their_sum_which_replaces_the_fill() {
 fn the_layout_of_a_result_does_not_depend_on_values() {
     let x = |v: f64| coo(&[2, 2], &[&[0, 0]], &[v], 0.0);
     for v in [0.0, 1.0, f64::NAN, f64::INFINITY] {
-        for result in [x(v).mul(&x(0.0)), x(v).add(v), x(v).exp(), x(v).div(&x(v)), x(v).pow(2.0)] {
+        for result in [x(v).mul(x(0.0)), x(v).add(v), x(v).exp(), x(v).div(x(v)), x(v).pow(2.0)] {
             assert_eq!(result.unwrap().layout(), Layout::Coo);
         }
     }
@@ -200,7 +200,7 @@ fn the_fill_is_shown() {
 #[test]
 fn centring_keeps_the_pattern() {
     let x = coo(&[2, 3], &[&[0, 0], &[1, 2]], &[4.0, 6.0], 0.0);
-    let centred = x.sub(&x.mean(Some(&[0]), true).unwrap()).unwrap();
+    let centred = x.sub(x.mean(Some(&[0]), true).unwrap()).unwrap();
     assert_eq!(elements(&centred), [2.0, 0.0, -3.0, -2.0, 0.0, 3.0]);
     assert_eq!((centred.nse(), centred.fill().unwrap().to_string()), (2, "array[1, 3]".to_string()));
     assert_eq!(elements(&centred.sum(Some(&[0]), false).unwrap()), [0.0; 3]);

@@ -105,7 +105,7 @@ impl Store {
         let in_order = |levels: Vec<LevelKind>| (levels, (0..n).collect::<Vec<_>>());
         let with_last = |last: LevelKind| [vec![D; n - 1], vec![last]].concat();
         let swapped = || (0..n - 2).chain([n - 1, n - 2]).collect::<Vec<_>>();
-        let blocks = |axis: usize| shape[axis] % 2 == 0;
+        let blocks = |axis: usize| shape[axis].is_multiple_of(2);
         let (levels, axes) = match self {
             Coo | CooDuplicates | CooIso => in_order(vec![S(n)]),
             CooPermuted if n >= 2 => (vec![S(n)], (0..n).rev().collect()),

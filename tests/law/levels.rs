@@ -17,7 +17,8 @@ pub fn levels(
 ) -> Vec<LevelData> {
     let width = rng.below(5);
     // The tuples below each node of the level above.
-    let mut nodes: Vec<Range<usize>> = vec![0..tuples.len()];
+    let whole: Range<usize> = 0..tuples.len();
+    let mut nodes = Vec::from([whole]);
     let mut dim = 0;
     let mut out = Vec::new();
     for (l, kind) in kinds.iter().enumerate() {

@@ -67,7 +67,7 @@ pub fn pair(op: BinaryOp, a: &Sample, b: &Sample, mode: Mode) -> Result<(), Stri
     let got = mode.run(|| a.tensor.binary(op, &b.tensor));
     let Some((want, got)) = both(want, got)? else { return Ok(()) };
     let got_meaning = agrees("the oracle", &want, &got)?;
-    let plain = dense(&a.model).binary(op, &dense(&b.model)).map_err(|e| format!("strided: {e}"))?;
+    let plain = dense(&a.model).binary(op, dense(&b.model)).map_err(|e| format!("strided: {e}"))?;
     bit_for_bit(&got_meaning, &meaning(&plain)?)?;
     if a.fill.is_some() || b.fill.is_some() {
         nothing_dense_unasked(op, a, b, mode)?;

@@ -18,7 +18,7 @@ pub fn reduce(op: ReduceOp, cell: &Cell, axes: &[usize], keepdims: bool, seed: u
     let x = generate(cell, seed, if mode == Mode::Exact { Data::Summable } else { Data::Any });
     let want = oracle::reduce(op.name(), &x.model, axes, keepdims);
     let signed: Vec<isize> = axes.iter().map(|&a| a as isize).collect();
-    let given = if axes.len() == cell.shape.len() && seed % 2 == 0 { None } else { Some(&signed[..]) };
+    let given = if axes.len() == cell.shape.len() && seed.is_multiple_of(2) { None } else { Some(&signed[..]) };
     let got = mode.run(|| x.tensor.reduce(op, given, keepdims));
     let budget_zero = mode.run(|| with_densify_budget(0, || x.tensor.reduce(op, given, keepdims)));
     if let Err(e) = budget_zero

@@ -14,14 +14,14 @@ pub type Part = fn(&mut Report, &mut Rng, usize);
 
 /// Every part, with the number of rounds of the normal run.
 pub const PARTS: [(&str, Part, usize); 9] = [
-    ("unary", unary, 3000),
-    ("binary", binary, 6000),
-    ("pattern", shared_pattern, 600),
-    ("numbers", numbers, 1500),
-    ("reduce", reductions, 8000),
+    ("unary", unary, 1500),
+    ("binary", binary, 3500),
+    ("pattern", shared_pattern, 400),
+    ("numbers", numbers, 1000),
+    ("reduce", reductions, 6000),
     ("matmul", products, 60_000),
-    ("shape", shapes, 8000),
-    ("storage", storages, 2400),
+    ("shape", shapes, 6000),
+    ("storage", storages, 2000),
     ("large", large, 1),
 ];
 

@@ -92,7 +92,7 @@ fn random_shape(mut size: usize, rng: &mut Rng) -> Vec<usize> {
         return shape;
     }
     while size > 1 {
-        let factors: Vec<usize> = (2..=size).filter(|f| size % f == 0).collect();
+        let factors: Vec<usize> = (2..=size).filter(|f| size.is_multiple_of(*f)).collect();
         let f = *rng.pick(&factors);
         shape.push(f);
         size /= f;

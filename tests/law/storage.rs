@@ -43,7 +43,7 @@ pub fn convert(cell: &Cell, to: Store, seed: u64) -> Result<(), String> {
         Some(spec) => {
             let named = layout_of(to);
             let got = match named {
-                Some(layout) if seed % 2 == 0 => x.tensor.to_layout(layout),
+                Some(layout) if seed.is_multiple_of(2) => x.tensor.to_layout(layout),
                 _ => x.tensor.to_levels(&spec),
             };
             (got, has_value_axes(&spec))

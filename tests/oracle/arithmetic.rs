@@ -2,12 +2,13 @@
 
 use super::OType;
 use super::complex::{self, C};
+use super::special;
 
 /// Addition and maximum are or; multiplication and minimum are and.
 pub fn on_bool(op: &str, a: bool, b: bool) -> bool {
     match op {
-        "add" | "maximum" | "bitwise_or" => a || b,
-        "mul" | "minimum" | "bitwise_and" => a && b,
+        "add" | "maximum" | "fmax" | "heaviside" | "bitwise_or" => a || b,
+        "mul" | "minimum" | "fmin" | "bitwise_and" => a && b,
         "bitwise_xor" => a != b,
         _ => panic!("{op} of bool"),
     }
@@ -20,12 +21,18 @@ pub fn on_int(op: &str, dtype: OType, a: i128, b: i128) -> i128 {
         "add" => a + b,
         "sub" => a - b,
         "mul" => a.wrapping_mul(b),
-        "floor_divide" | "remainder" if b == 0 => 0,
+        "floor_divide" | "remainder" | "fmod" if b == 0 => 0,
+        "fmod" => a - b * (a / b),
+        "gcd" => common_divisor(a, b),
+        "lcm" if a == 0 || b == 0 => 0,
+        "lcm" => (a.abs() / common_divisor(a, b)).wrapping_mul(b.abs()),
+        "heaviside" if a == 0 => b,
+        "heaviside" => (a > 0) as i128,
         "floor_divide" => floor_division(a, b),
         "remainder" => a - b * floor_division(a, b),
         "pow" => int_pow(dtype, a, b),
-        "maximum" => a.max(b),
-        "minimum" => a.min(b),
+        "maximum" | "fmax" => a.max(b),
+        "minimum" | "fmin" => a.min(b),
         "bitwise_and" => a & b,
         "bitwise_or" => a | b,
         "bitwise_xor" => a ^ b,
@@ -42,6 +49,11 @@ pub fn on_int(op: &str, dtype: OType, a: i128, b: i128) -> i128 {
         "bitwise_right_shift" => a >> b,
         _ => panic!("{op} of integers"),
     }
+}
+
+/// The greatest number that divides both; that of a number and 0 is its magnitude.
+fn common_divisor(a: i128, b: i128) -> i128 {
+    if b == 0 { a.abs() } else { common_divisor(b, a % b) }
 }
 
 fn floor_division(a: i128, b: i128) -> i128 {
@@ -106,8 +118,34 @@ pub fn on_float(op: &str, dtype: OType, a: f64, b: f64) -> f64 {
         "atan2" => a.atan2(b),
         "hypot" => a.hypot(b),
         "copysign" => a.copysign(b),
+        "fmod" => a % b,
+        "fmax" | "fmin" if a.is_nan() => b,
+        "fmax" | "fmin" if b.is_nan() => a,
+        "fmax" => a.max(b),
+        "fmin" => a.min(b),
+        "heaviside" if a == 0.0 => b,
+        "heaviside" => (a > 0.0) as u8 as f64,
+        "logaddexp" => special::logaddexp(a, b),
+        "xlogy" => special::xlogy(a, b),
+        "nextafter" if a.is_nan() || b.is_nan() => f64::NAN,
+        "nextafter" if a == b => b,
+        "nextafter" if a < b => step_up(dtype, a),
+        "nextafter" => -step_up(dtype, -a),
         _ => panic!("{op} of floats"),
     }
+}
+
+/// The least value of the dtype that is greater than x.
+fn step_up(dtype: OType, x: f64) -> f64 {
+    if x == f64::NEG_INFINITY {
+        return -dtype.float_max();
+    }
+    if dtype == OType::F64 {
+        return x.next_up();
+    }
+    // Between x and the next value lies the half of a gap, which is a value itself only below a power of two.
+    let half = x + dtype.ulp(x) / 2.0;
+    if x < 0.0 && dtype.round(half) == half { half } else { dtype.round(x + dtype.ulp(x)) }
 }
 
 /// As Python defines it for floats: the truncated quotient, one less where the remainder has not the

@@ -7,7 +7,7 @@ use super::unary::narrow;
 use super::{Expected, OType, Oracle, Refused, broadcast_shapes, is_wild, promote, ulps, ulps_at};
 
 /// Every binary op by name.
-pub const BINARY: [&str; 26] = [
+pub const BINARY: [&str; 35] = [
     "add",
     "sub",
     "mul",
@@ -34,6 +34,15 @@ pub const BINARY: [&str; 26] = [
     "bitwise_xor",
     "bitwise_left_shift",
     "bitwise_right_shift",
+    "fmod",
+    "gcd",
+    "lcm",
+    "fmax",
+    "fmin",
+    "nextafter",
+    "logaddexp",
+    "xlogy",
+    "heaviside",
 ];
 
 /// The dtype of the result. Operands are promoted first, whatever the op; `div` and the float
@@ -50,13 +59,13 @@ fn on_common(op: &str, dtype: OType) -> Option<OType> {
         "add" | "mul" => (true, dtype),
         "sub" | "pow" => (!is_bool, dtype),
         "div" => (true, dtype.floating()),
-        "floor_divide" | "remainder" => (!is_bool && !is_complex, dtype),
-        "maximum" | "minimum" => (!is_complex, dtype),
-        "atan2" | "hypot" | "copysign" => (!is_complex, dtype.floating()),
+        "floor_divide" | "remainder" | "fmod" => (!is_bool && !is_complex, dtype),
+        "maximum" | "minimum" | "fmax" | "fmin" | "heaviside" => (!is_complex, dtype),
+        "atan2" | "hypot" | "copysign" | "nextafter" | "logaddexp" | "xlogy" => (!is_complex, dtype.floating()),
         "lt" | "le" | "gt" | "ge" => (!is_complex, OType::Bool),
         "eq" | "ne" | "logical_and" | "logical_or" | "logical_xor" => (true, OType::Bool),
         "bitwise_and" | "bitwise_or" | "bitwise_xor" => (is_bool || dtype.is_int(), dtype),
-        "bitwise_left_shift" | "bitwise_right_shift" => (dtype.is_int(), dtype),
+        "bitwise_left_shift" | "bitwise_right_shift" | "gcd" | "lcm" => (dtype.is_int(), dtype),
         _ => panic!("no binary op is called {op}"),
     };
     defined.then_some(out)
@@ -80,7 +89,7 @@ pub fn binary(op: &str, a: &Oracle, b: &Oracle) -> Result<Expected, Refused> {
         let (a, b) = (a.cast(common), b.cast(common));
         let value = apply(op, common, a, b);
         data.push(Some(value));
-        let ulps = ulps(op, common) + extra_ulps(op, a, b);
+        let ulps = ulps(op, common) + extra_ulps(op, a, b, value);
         slack.push(if ulps > 0.0 && dtype.is_complex() && is_wild(dtype, &[a, b, value]) {
             f64::INFINITY
         } else {
@@ -92,9 +101,14 @@ pub fn binary(op: &str, a: &Oracle, b: &Oracle) -> Result<Expected, Refused> {
     Ok(Expected { slack, ..Expected::from(value) })
 }
 
-/// A complex power is exp(b log a): a relative error of b log a becomes an absolute one.
-fn extra_ulps(op: &str, a: OValue, b: OValue) -> f64 {
+/// A complex power is exp(b log a): a relative error of b log a becomes an absolute one. logaddexp is its
+/// greater operand and a logarithm, which may cancel.
+fn extra_ulps(op: &str, a: OValue, b: OValue, answer: OValue) -> f64 {
     match (op, a, b) {
+        ("logaddexp", Float(a), Float(b)) => {
+            let ratio = a.max(b).abs() / answer.parts().0.abs();
+            if ratio.is_finite() { 4.0 * ratio } else { 0.0 }
+        }
         ("pow", Complex(ar, ai), Complex(br, bi)) if (ar, ai) != (0.0, 0.0) => {
             let size = complex::modulus(complex::mul((br, bi), complex::log((ar, ai))));
             if size.is_finite() { 4.0 * size } else { 0.0 }
@@ -200,6 +214,36 @@ mod tests {
     }
 
     #[test]
+    fn divisors() {
+        let i = |op, a, b| on(op, I8, Int(a), Int(b));
+        assert_eq!(i("gcd", 12, -18), Int(6));
+        assert_eq!(i("gcd", -128, 0), Int(-128));
+        assert_eq!(i("gcd", -128, -96), Int(32));
+        assert_eq!(i("lcm", -4, 6), Int(12));
+        assert_eq!(i("lcm", 0, 0), Int(0));
+        assert_eq!(i("lcm", 127, 126), Int(-126));
+        assert_eq!(i("fmod", -7, 2), Int(-1));
+        assert_eq!(i("fmod", 5, 0), Int(0));
+        assert_eq!(i("heaviside", 0, 9), Int(9));
+        let wide = on("lcm", U64, Int(u64::MAX as i128), Int(u64::MAX as i128 - 1));
+        assert_eq!(wide, Int(2));
+    }
+
+    #[test]
+    fn neighbours() {
+        let f = |dtype, a, b| on("nextafter", dtype, Float(a), Float(b));
+        assert_eq!(f(F32, 1.0, 2.0), Float(1f32.next_up() as f64));
+        assert_eq!(f(F32, 1.0, -2.0), Float(1f32.next_down() as f64));
+        assert_eq!(f(F64, 1.0, 0.0), Float(1f64.next_down()));
+        assert_eq!(f(F16, 0.0, -1.0), Float(-(2f64.powi(-24))));
+        assert_eq!(f(F16, f64::INFINITY, 0.0), Float(65504.0));
+        assert_eq!(f(F16, -65504.0, f64::NEG_INFINITY), Float(f64::NEG_INFINITY));
+        assert_eq!(f(BF16, 2f64.powi(-133), 0.0), Float(0.0));
+        assert_eq!(f(F16, -2f64.powi(-14), 0.0), Float(-(2f64.powi(-14) - 2f64.powi(-24))));
+        assert_eq!(f(BF16, 3.0, 3.0), Float(3.0));
+    }
+
+    #[test]
     fn bools_and_complexes() {
         let t = OType::Bool;
         assert_eq!(on("add", t, Bool(true), Bool(true)), Bool(true));
@@ -231,6 +275,13 @@ mod tests {
         assert_eq!(f("eq", 0.0, -0.0), Bool(true));
         assert_eq!(f("copysign", 3.0, -0.0), Float(-3.0));
         assert_eq!(f("pow", 0.0, 0.0), Float(1.0));
+        assert_eq!(f("fmod", -7.5, 2.0), Float(-1.5));
+        assert_eq!(f("fmax", f64::NAN, 1.0), Float(1.0));
+        assert_eq!(f("fmin", 1.0, f64::NAN), Float(1.0));
+        assert_eq!(f("heaviside", f64::NAN, 5.0), Float(0.0));
+        assert_eq!(f("xlogy", 0.0, -1.0), Float(0.0));
+        assert!(f("xlogy", 0.0, f64::NAN).is_nan());
+        assert_eq!(f("logaddexp", f64::INFINITY, f64::NEG_INFINITY), Float(f64::INFINITY));
         assert_eq!(f("logical_and", f64::NAN, 1.0), Bool(true));
         let third = Float((1f32 / 3.0) as f64);
         assert_eq!(on("div", F32, Float(1.0), Float(3.0)), third);

@@ -122,6 +122,74 @@ pub fn sigmoid(z: C) -> C {
     if z.0 >= 0.0 { div((1.0, 0.0), add((1.0, 0.0), exp((-z.0, -z.1)))) } else { div(exp(z), add((1.0, 0.0), exp(z))) }
 }
 
+/// 1 / sqrt(z).
+pub fn rsqrt(z: C) -> C {
+    div((1.0, 0.0), sqrt(z))
+}
+
+/// log(z) / log(base).
+pub fn log_to_base(z: C, base: f64) -> C {
+    let (re, im) = log(z);
+    (re / base.ln(), im / base.ln())
+}
+
+/// exp(z log 2).
+pub fn exp2(z: C) -> C {
+    let ln_2 = std::f64::consts::LN_2;
+    let r = z.0.exp2();
+    (r * (z.1 * ln_2).cos(), r * (z.1 * ln_2).sin())
+}
+
+/// log(z + sqrt(z - 1) sqrt(z + 1)), with the 1 taken out for the neighbourhood of 1. The real part is at least 0
+/// and the imaginary part has the sign of that of z.
+pub fn acosh(z: C) -> C {
+    let less_one = (z.0 - 1.0, z.1);
+    let roots = mul(sqrt(less_one), sqrt((z.0 + 1.0, z.1)));
+    let w = log1p(add(less_one, roots));
+    (w.0.abs(), w.1.abs().copysign(z.1))
+}
+
+/// ∓i acosh(z), of the sign that gives a real part of at least 0.
+pub fn acos(z: C) -> C {
+    let (re, im) = acosh(z);
+    (im.abs(), -re.copysign(z.1))
+}
+
+/// log(z + sqrt(z² + 1)) on the right, from there -asinh(-z). With the root r, z + r - 1 = z + z² / (1 + r).
+pub fn asinh(z: C) -> C {
+    if z.0.is_sign_negative() {
+        let (re, im) = asinh((-z.0, -z.1));
+        return (-re, -im);
+    }
+    // z² + 1 = (z - i)(z + i), whose factors are exact near the branch points.
+    let root = sqrt(mul((z.0, z.1 - 1.0), (z.0, z.1 + 1.0)));
+    // Above i and below -i the root of the product may be the other one: its real part is at least 0.
+    let root = if z.1.abs() > 1.0 { (root.0, root.1.abs().copysign(z.1)) } else { root };
+    log1p(add(z, div(mul(z, z), add((1.0, 0.0), root))))
+}
+
+/// -i asinh(i z).
+pub fn asin(z: C) -> C {
+    let (re, im) = asinh((-z.1, z.0));
+    (im, -re)
+}
+
+/// (log(1 + z) - log(1 - z)) / 2 within the unit circle; outside it is that of 1 / z, a quarter turn on.
+pub fn atanh(z: C) -> C {
+    if modulus(z) > 1.0 {
+        let (re, im) = atanh(div((1.0, 0.0), z));
+        return (re, im + std::f64::consts::FRAC_PI_2.copysign(z.1));
+    }
+    let (plus, minus) = (log1p(z), log1p((-z.0, -z.1)));
+    ((plus.0 - minus.0) / 2.0, (plus.1 - minus.1) / 2.0)
+}
+
+/// -i atanh(i z).
+pub fn atan(z: C) -> C {
+    let (re, im) = atanh((-z.1, z.0));
+    (im, -re)
+}
+
 /// exp(b log a); 0^0 is 1 and 0^b is 0 for every other b.
 pub fn pow(a: C, b: C) -> C {
     match (a == (0.0, 0.0), b == (0.0, 0.0)) {
@@ -156,6 +224,17 @@ mod tests {
                 close(pow(z, (2.0, 0.0)), mul(z, z));
                 close(div((1.0, 0.0), sub((1.0, 0.0), sigmoid(z))), add((1.0, 0.0), exp(z)));
                 close((modulus(sign(z)), 0.0), (1.0, 0.0));
+                close(sin(asin(z)), z);
+                close(tan(atan(z)), z);
+                close(sinh(asinh(z)), z);
+                close(tanh(atanh(z)), z);
+                if modulus(z) > 0.1 {
+                    close(cos(acos(z)), z);
+                    close(cosh(acosh(z)), z);
+                }
+                close(mul(rsqrt(z), sqrt(z)), (1.0, 0.0));
+                close(exp2(log_to_base(z, 2.0)), z);
+                close(pow((10.0, 0.0), log_to_base(z, 10.0)), z);
             }
         }
         close(expm1((1e-9, 1e-9)), (1e-9, 1e-9 + 1e-18));
@@ -172,5 +251,24 @@ mod tests {
         assert_eq!(sqrt((0.0, 0.0)), (0.0, 0.0));
         assert_eq!(log((0.0, 0.0)).0, f64::NEG_INFINITY);
         assert_eq!(log((1.0, 0.0)), (0.0, 0.0));
+    }
+
+    /// The sides of the cuts, and a branch point.
+    #[test]
+    fn inverses() {
+        let half_pi = std::f64::consts::FRAC_PI_2;
+        for zero in [0.0, -0.0f64] {
+            let side = 1f64.copysign(zero);
+            close(asin((2.0, zero)), (half_pi, side * 1.316_957_896_924_816_6));
+            close(acos((2.0, zero)), (0.0, -side * 1.316_957_896_924_816_6));
+            close(acosh((-2.0, zero)), (1.316_957_896_924_816_6, side * 2.0 * half_pi));
+            close(atanh((2.0, zero)), (0.549_306_144_334_054_8, side * half_pi));
+            close(asinh((zero, 2.0)), (side * 1.316_957_896_924_816_6, half_pi));
+            close(asinh((zero, -2.0)), (side * 1.316_957_896_924_816_6, -half_pi));
+            close(atan((zero, 2.0)), (side * half_pi, 0.549_306_144_334_054_8));
+        }
+        let close_by = 2f64.powi(-40);
+        close(acos((1.0 + close_by, 0.0)), (0.0, -1.348_699_152_348_506_8e-6));
+        close(acosh((1.0, close_by)), (9.536_743_164_063_222e-7, 9.536_743_164_061_777e-7));
     }
 }

@@ -12,11 +12,13 @@ mod arithmetic;
 mod binary;
 mod compare;
 mod complex;
+mod double;
 mod dtype;
 mod matmul;
 mod promote;
 mod reduce;
 mod shape;
+mod special;
 mod total;
 mod unary;
 mod value;
@@ -147,8 +149,11 @@ impl std::error::Error for Refused {}
 /// arithmetic only what works part by part.
 pub fn is_exact(op: &str, dtype: OType) -> bool {
     match op {
-        "exp" | "expm1" | "log" | "log1p" | "sin" | "cos" | "tan" | "sinh" | "cosh" | "tanh" | "sigmoid" | "atan2"
-        | "hypot" => false,
+        "exp" | "exp2" | "expm1" | "log" | "log2" | "log10" | "log1p" | "rsqrt" => false,
+        "sin" | "cos" | "tan" | "sinh" | "cosh" | "tanh" | "atan2" | "hypot" | "deg2rad" | "rad2deg" => false,
+        "asin" | "acos" | "atan" | "asinh" | "acosh" | "atanh" => false,
+        "sigmoid" | "logit" | "softplus" | "silu" | "gelu" | "leaky_relu" | "elu" => false,
+        "erf" | "erfc" | "lgamma" | "digamma" | "logaddexp" | "xlogy" => false,
         "pow" => dtype.is_int(),
         "mul" | "div" | "square" | "sqrt" | "reciprocal" | "abs" | "sign" => !dtype.is_complex(),
         _ => true,

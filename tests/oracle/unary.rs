@@ -3,10 +3,11 @@
 use super::OType::{self, BF16, F16};
 use super::OValue::{self, Bool, Complex, Float, Int};
 use super::complex::{self, C};
+use super::special;
 use super::{Expected, Oracle, Refused, is_wild, ulps, ulps_at};
 
 /// Every unary op by name.
-pub const UNARY: [&str; 30] = [
+pub const UNARY: [&str; 56] = [
     "neg",
     "abs",
     "sign",
@@ -37,6 +38,32 @@ pub const UNARY: [&str; 30] = [
     "conj",
     "real",
     "imag",
+    "rsqrt",
+    "exp2",
+    "log2",
+    "log10",
+    "asin",
+    "acos",
+    "atan",
+    "asinh",
+    "acosh",
+    "atanh",
+    "deg2rad",
+    "rad2deg",
+    "logit",
+    "softplus",
+    "silu",
+    "gelu",
+    "leaky_relu",
+    "elu",
+    "erf",
+    "erfc",
+    "lgamma",
+    "digamma",
+    "isposinf",
+    "isneginf",
+    "signbit",
+    "nan_to_num",
 ];
 
 /// The dtype of the result; `None` where the op is not defined. Float functions turn bool and
@@ -44,17 +71,20 @@ pub const UNARY: [&str; 30] = [
 pub fn unary_dtype(op: &str, dtype: OType) -> Option<OType> {
     let keep_if = |defined: bool| defined.then_some(dtype);
     match op {
-        "sqrt" | "reciprocal" | "exp" | "log" | "sin" | "cos" | "tan" | "sinh" | "cosh" | "tanh" => {
+        "sqrt" | "reciprocal" | "exp" | "log" | "sin" | "cos" | "tan" | "sinh" | "cosh" | "tanh" | "expm1"
+        | "log1p" | "rsqrt" | "exp2" | "log2" | "log10" | "asin" | "acos" | "atan" | "asinh" | "acosh" | "atanh" => {
             Some(dtype.floating())
         }
-        "expm1" | "log1p" | "sigmoid" => (!dtype.is_complex()).then_some(dtype.floating()),
+        "sigmoid" | "deg2rad" | "rad2deg" | "logit" | "softplus" | "silu" | "gelu" | "leaky_relu" | "elu" | "erf"
+        | "erfc" | "lgamma" | "digamma" => (!dtype.is_complex()).then_some(dtype.floating()),
         "neg" | "sign" => keep_if(!dtype.is_bool()),
-        "square" | "conj" => Some(dtype),
+        "square" | "conj" | "nan_to_num" => Some(dtype),
         "abs" | "real" | "imag" => Some(dtype.real()),
         "relu" => keep_if(!dtype.is_complex()),
         "floor" | "ceil" | "trunc" | "round" => keep_if(!dtype.is_complex() && !dtype.is_bool()),
         "bitwise_not" => keep_if(dtype.is_bool() || dtype.is_int()),
         "isnan" | "isinf" | "isfinite" | "logical_not" => Some(OType::Bool),
+        "isposinf" | "isneginf" | "signbit" => (!dtype.is_complex()).then_some(OType::Bool),
         _ => panic!("no unary op is called {op}"),
     }
 }
@@ -68,6 +98,10 @@ pub fn unary(op: &str, x: &Oracle) -> Result<Expected, Refused> {
         let answer = apply(op, x.dtype, value);
         result.value.data[i] = Some(answer);
         let ulps = ulps(op, x.dtype) + extra_ulps(op, value, answer);
+        if op == "signbit" && value.is_nan() {
+            result.slack[i] = f64::INFINITY; // which NaN it is may depend on the machine
+            continue;
+        }
         result.slack[i] = if ulps > 0.0 && dtype.is_complex() && is_wild(dtype, &[value, answer]) {
             f64::INFINITY
         } else {
@@ -78,13 +112,15 @@ pub fn unary(op: &str, x: &Oracle) -> Result<Expected, Refused> {
 }
 
 /// Near a pole p, where the complex functions that have poles are about 1 / (z - p), an error of one
-/// ulp in z is |z f(z)| ulps in f(z).
+/// ulp in z is |z f(z)| ulps in f(z). An exponential turns an error relative to z into one of |z| ulps.
 fn extra_ulps(op: &str, value: OValue, answer: OValue) -> f64 {
     match (op, value, answer) {
         ("tan" | "tanh" | "sigmoid", Complex(a, b), Complex(c, d)) => {
             let size = complex::modulus((a, b)) * complex::modulus((c, d));
             if size.is_finite() { 4.0 * size } else { 0.0 }
         }
+        ("exp2", Complex(_, b), Complex(..)) if b.is_finite() => 4.0 * b.abs(),
+        (_, Float(x), Float(y)) => special::lost_ulps(op, x, y),
         _ => 0.0,
     }
 }
@@ -97,6 +133,23 @@ fn apply(op: &str, dtype: OType, value: OValue) -> OValue {
         "isfinite" => return Bool(value.is_finite()),
         "logical_not" => return Bool(!value.truth()),
         "real" => return value.cast(dtype.real()),
+        "isposinf" => return Bool(value == Float(f64::INFINITY)),
+        "isneginf" => return Bool(value == Float(f64::NEG_INFINITY)),
+        "signbit" => {
+            return Bool(match value {
+                Int(v) => v < 0,
+                Float(x) => x.is_sign_negative(),
+                _ => false,
+            });
+        }
+        "nan_to_num" => {
+            let finite = |x: f64| if x.is_nan() { 0.0 } else { x.clamp(-dtype.float_max(), dtype.float_max()) };
+            return match value {
+                Float(x) => Float(finite(x)),
+                Complex(re, im) => Complex(finite(re), finite(im)),
+                exact => exact,
+            };
+        }
         _ => {}
     }
     let out = unary_dtype(op, dtype).expect("the caller has asked");
@@ -181,7 +234,16 @@ fn on_float(op: &str, x: f64) -> f64 {
         "trunc" => x.trunc(),
         "round" => x.round_ties_even(),
         "imag" => 0.0,
-        _ => panic!("{op} of a float"),
+        "rsqrt" => 1.0 / x.sqrt(),
+        "asin" => x.asin(),
+        "acos" => x.acos(),
+        "atan" => x.atan(),
+        "deg2rad" => x * (std::f64::consts::PI / 180.0),
+        "rad2deg" => x * (180.0 / std::f64::consts::PI),
+        "leaky_relu" if x < 0.0 => x / 100.0,
+        "elu" if x < 0.0 => x.exp_m1(),
+        "leaky_relu" | "elu" => x,
+        _ => special::special(op, x).unwrap_or_else(|| panic!("{op} of a float")),
     }
 }
 
@@ -206,6 +268,16 @@ fn on_complex(op: &str, z: C) -> C {
         "sigmoid" => complex::sigmoid(z),
         "conj" => (z.0, -z.1),
         "imag" => (z.1, 0.0),
+        "rsqrt" => complex::rsqrt(z),
+        "exp2" => complex::exp2(z),
+        "log2" => complex::log_to_base(z, 2.0),
+        "log10" => complex::log_to_base(z, 10.0),
+        "asin" => complex::asin(z),
+        "acos" => complex::acos(z),
+        "atan" => complex::atan(z),
+        "asinh" => complex::asinh(z),
+        "acosh" => complex::acosh(z),
+        "atanh" => complex::atanh(z),
         _ => panic!("{op} of complex"),
     }
 }
@@ -273,6 +345,15 @@ mod tests {
         assert_eq!(on("square", F16, Float(300.0)), Float(f64::INFINITY));
         assert_eq!(on("logical_not", F64, Float(f64::NAN)), Bool(false));
         assert_eq!(unary_dtype("bitwise_not", F32), None);
+        assert_eq!(on("nan_to_num", F16, Float(f64::NEG_INFINITY)), Float(-65504.0));
+        assert_eq!(on("nan_to_num", F64, Float(f64::NAN)), Float(0.0));
+        assert_eq!(on("signbit", F32, Float(-0.0)), Bool(true));
+        assert_eq!(on("signbit", I8, Int(-1)), Bool(true));
+        assert_eq!(on("isneginf", F32, Float(f64::NEG_INFINITY)), Bool(true));
+        assert_eq!(on("isposinf", U8, Int(255)), Bool(false));
+        assert_eq!(on("elu", F64, Float(f64::NEG_INFINITY)), Float(-1.0));
+        assert_eq!(on("leaky_relu", F64, Float(-200.0)), Float(-2.0));
+        assert_eq!(on("lgamma", I32, Int(3)), Float(2f64.ln() as f32 as f64));
     }
 
     #[test]

@@ -54,7 +54,7 @@ fn every_file_reads_as_expected() {
         failures.extend(outcome.err().map(|why| format!("{file}: {why}")));
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
-    assert_eq!((read, refused), (166, 27));
+    assert_eq!((read, refused), (168, 25));
 }
 
 /// What the four files hold that the other reader refuses.
@@ -119,15 +119,15 @@ fn compare(x: &Tensor, golden: &Value, bytes: &[u8]) -> Result<(), String> {
     let mut entries: Vec<(Vec<usize>, Scalar)> = Vec::new();
     for entry in golden["entries"].as_array().unwrap() {
         let index: Vec<usize> = [0, 1].map(|i| entry[i].as_u64().unwrap() as usize).to_vec();
-        // Of an array with a symmetry the other reader gives the upper triangle as zeros.
-        if !dense || symmetry == "general" || index[0] >= index[1] {
+        // Of an array with a symmetry the other reader gives what the file does not list as more zeros at (0, 0).
+        if !dense || symmetry == "general" || entries.iter().all(|e| e.0 != index) {
             entries.push((index, number(&entry[2])));
         }
     }
     let listed = entries.clone().into_iter().filter(|(index, _)| symmetry != "general" && index[0] != index[1]);
     entries.extend(listed.map(|(index, value)| (vec![index[1], index[0]], mirrored(value, symmetry))));
     if dense && symmetry == "skew-symmetric" {
-        entries.extend((0..shape[0] as usize).map(|i| (vec![i, i], Scalar::F64(0.0))));
+        entries.extend((1..shape[0] as usize).map(|i| (vec![i, i], Scalar::F64(0.0))));
     }
     let mut expected: Vec<_> = entries.into_iter().map(|(index, value)| (index, value.cast(dtype))).collect();
     if x.is_strided() != dense {

@@ -41,7 +41,7 @@ fn steps_through_the_club() {
     assert_eq!(counts, [17, 26, 34]);
 }
 
-/// The diagonal of a positive definite matrix is positive, and no row has a larger element than the two diagonals allow.
+/// The diagonal of a positive definite matrix is positive, and no element is larger than its two diagonal ones allow.
 #[test]
 fn stiffness_matrix() {
     let Some(folder) = super::folder("stiffness_matrix", "matrices") else { return };
@@ -50,10 +50,15 @@ fn stiffness_matrix() {
     let diagonal = (&k * &eye).unwrap().sum(Some(&[1]), false).unwrap().to_dense().unwrap();
     let smallest = diagonal.min(None, false).unwrap().item().unwrap().to::<f64>();
     assert!(smallest > 0.0, "{smallest}");
-    // |k_ij| <= sqrt(k_ii k_jj): both sides are divided, so that the pattern stays that of k.
+    // |k_ij| <= sqrt(k_ii k_jj). Rows and columns are divided and multiplied with the pattern kept.
     let root = diagonal.sqrt().unwrap();
-    let scaled = ((&k / root.expand_dims(1).unwrap()).unwrap() / &root).unwrap();
-    assert_eq!(scaled.nse(), k.nse());
-    let largest = scaled.abs().unwrap().max(None, false).unwrap().item().unwrap().to::<f64>();
-    assert!((1.0..1.0 + 1e-12).contains(&largest), "{largest}");
+    let divided = ((&k / root.expand_dims(1).unwrap()).unwrap() / &root).unwrap();
+    let scale = root.reciprocal().unwrap();
+    let multiplied = ((&k * scale.expand_dims(1).unwrap()).unwrap() * &scale).unwrap();
+    for scaled in [divided, multiplied] {
+        let facts = (scaled.nse(), scaled.layout(), scaled.fill().unwrap().to_string());
+        assert_eq!(facts, (k.nse(), Layout::Csr, "0".into()));
+        let largest = scaled.abs().unwrap().max(None, false).unwrap().item().unwrap().to::<f64>();
+        assert!((largest - 1.0).abs() < 1e-12, "{largest}");
+    }
 }

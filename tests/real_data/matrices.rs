@@ -21,10 +21,10 @@ const SYMMETRIC: [Facts; 6] = [
     ("bcsstk13.mtx", 2003, 2003, 42943, 83883, 83883),
     ("jagmesh7.mtx", 1138, 1138, 4294, 7450, 7450),
     ("karate.mtx", 34, 34, 78, 156, 156),
-    ("pushpull.mtx", 4000, 4000, 99208, 198416, 198416),
+    ("pushpull.mtx", 4000, 4000, 99208, 196305, 196305),
     ("zenios.mtx", 2873, 2873, 15032, 27191, 1314),
 ];
-/// From a strided file order to each of them in turn, and back.
+/// From file order to each of them in turn.
 const ROUND: [Layout; 7] =
     [Layout::Csr, Layout::Csc, Layout::Dcsr, Layout::Csf, Layout::Dcsc, Layout::Coo, Layout::Csr];
 const LAYOUTS: [Layout; 6] = [Layout::Coo, Layout::Csr, Layout::Csc, Layout::Dcsr, Layout::Dcsc, Layout::Csf];
@@ -57,13 +57,14 @@ fn facts_of_the_headers() {
         assert_eq!((plain.rows, plain.cols, plain.listed, plain.symmetric), (rows, cols, listed, is_symmetric));
         assert_eq!(x.shape(), [rows, cols], "{name}");
         assert_eq!((x.nse(), x.layout()), (all, Layout::Coo), "{name}");
-        assert_eq!(x.fill_value().unwrap().count_nonzero(None, false).unwrap().item().unwrap(), 0.into(), "{name}");
+        assert_eq!(x.fill_value().unwrap().count_nonzero(None, false).unwrap().item().unwrap(), 0i64.into(), "{name}");
         let dtype = match plain.field.as_str() {
             "real" => DType::F64,
             "integer" => DType::I64,
             _ => DType::Bool,
         };
         assert_eq!(x.dtype(), dtype, "{name}");
+        assert_eq!(x.fill().unwrap().to_string(), if dtype == DType::Bool { "false" } else { "0" }, "{name}");
         assert_eq!(x.prune().unwrap().nse(), nonzero, "{name}");
         assert_eq!(x.count_nonzero(None, false).unwrap().item().unwrap(), (nonzero as i64).into(), "{name}");
         // As the file has them, the mirrored ones behind.
@@ -88,10 +89,10 @@ fn conversions_come_back() {
             assert_eq!((now.layout(), now.is_coalesced()), (named, true), "{name} to {layout}");
             assert_eq!(stored(&now), sorted, "{name} to {layout}");
         }
+        // A pattern takes one value for all, also after conversions.
         assert_eq!(now.buffers(), first.buffers(), "{name}");
         assert!(now.iter_stored().eq(first.iter_stored()), "{name}");
-        let narrow = [first.shape()[0], first.shape()[1]].iter().product::<usize>() < 1 << 20;
-        if narrow {
+        if plain.rows * plain.cols < 1 << 20 {
             let strided = x.to_dense().unwrap();
             assert_eq!(stored(&strided.to_layout(Layout::Csr).unwrap()), stored(&x.prune().unwrap()), "{name}");
         }

@@ -154,3 +154,71 @@ fn pow_signed(base: i64, exponent: i64) -> i64 {
         _ => pow_unsigned(base as u64, exponent as u64) as i64,
     }
 }
+
+/// The greatest common divisor and the least common multiple. They are not negative, but for wrapping.
+pub(crate) trait Divisors: Copy {
+    fn gcd(self, other: Self) -> Self;
+    fn lcm(self, other: Self) -> Self;
+}
+
+macro_rules! divisors {
+    ($($ty:ty: $magnitude:expr;)+) => {$(
+        impl Divisors for $ty {
+            #[inline(always)]
+            fn gcd(self, other: $ty) -> $ty {
+                gcd($magnitude(self), $magnitude(other)) as $ty
+            }
+            #[inline(always)]
+            fn lcm(self, other: $ty) -> $ty {
+                lcm($magnitude(self), $magnitude(other)) as $ty // modulo 2^64, so modulo less too
+            }
+        }
+    )+};
+}
+divisors! {
+    i8: |x: i8| x.unsigned_abs().into(); i16: |x: i16| x.unsigned_abs().into();
+    i32: |x: i32| x.unsigned_abs().into(); i64: i64::unsigned_abs;
+    u8: u64::from; u16: u64::from; u32: u64::from; u64: u64::from;
+}
+
+/// Euclid's algorithm; `gcd(x, 0) = x`.
+fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// Modulo 2^64; `lcm(x, 0) = 0`.
+fn lcm(a: u64, b: u64) -> u64 {
+    a.checked_div(gcd(a, b)).unwrap_or(0).wrapping_mul(b)
+}
+
+/// Steps along the floats of a dtype.
+pub(crate) trait Neighbour: Copy {
+    fn next_after(self, to: Self) -> Self;
+}
+
+macro_rules! neighbour {
+    ($($ty:ty),+) => {$(
+        impl Neighbour for $ty {
+            /// Floats of one sign are ordered as their bits are.
+            #[inline]
+            fn next_after(self, to: $ty) -> $ty {
+                let zero = <$ty>::default();
+                if self.is_nan() {
+                    self
+                } else if to.is_nan() || self == to {
+                    to
+                } else if self == zero {
+                    <$ty>::from_bits(1).copysign(to)
+                } else if (self < to) == (self > zero) {
+                    <$ty>::from_bits(self.to_bits() + 1)
+                } else {
+                    <$ty>::from_bits(self.to_bits() - 1)
+                }
+            }
+        }
+    )+};
+}
+neighbour!(half::f16, half::bf16, f32, f64);

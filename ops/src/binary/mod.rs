@@ -4,11 +4,12 @@ pub(crate) mod element;
 #[cfg(test)]
 mod tests;
 
-use self::element::{FloorDiv, Power, Truthy};
+use self::element::{Divisors, FloorDiv, Neighbour, Power, Truthy};
 use crate::dtype::{DType, Kind};
 use crate::groups::{binary_line, pick};
 use crate::registry::{Annihilator, BinaryKernel, Domain, Side, Typing};
 use crate::unary::complex::{self, Wide};
+use crate::unary::special::{self, Precise};
 
 /// The dtype rules of the table, for the dtype in which the operands meet.
 mod typing {
@@ -185,6 +186,24 @@ binary_table! { $
             float => |a, b| a.floor_rem(b),
         }
     }
+    /// The remainder of the quotient cut to an integer, which has the sign of `a`; 0 for integers divided by 0.
+    Fmod {
+        name: fmod, symbol: None, domain: Any, typing: real_number, commutative: false, annihilators: [],
+        kernels: {
+            int => |a, b| a.checked_rem(b).unwrap_or(0),
+            float => |a, b| a % b,
+        }
+    }
+    /// The greatest common divisor; `|a|` for `b = 0`. Integers wrap.
+    Gcd {
+        name: gcd, symbol: None, domain: Any, typing: int, commutative: true, annihilators: [exact(1)],
+        kernels: { int => |a, b| a.gcd(b) }
+    }
+    /// The least common multiple; 0 for `b = 0`. Integers wrap.
+    Lcm {
+        name: lcm, symbol: None, domain: Any, typing: int, commutative: true, annihilators: [exact(0)],
+        kernels: { int => |a, b| a.lcm(b) }
+    }
     /// `a` to the power of `b`, 1 for `b = 0`. Integers wrap; a negative integer power truncates to 0, 1 or −1.
     Pow {
         name: pow, symbol: Some("**"), domain: Positive, typing: number, commutative: false,
@@ -213,6 +232,24 @@ binary_table! { $
             float => |a, b| if a < b || a.is_nan() { a } else { b },
         }
     }
+    /// The greater of `a` and `b`; of NaN and a number the number.
+    Fmax {
+        name: fmax, symbol: None, domain: Any, typing: real, commutative: true, annihilators: [],
+        kernels: {
+            bool => |a, b| a | b,
+            int => |a, b| a.max(b),
+            float => |a, b| if a > b || b.is_nan() { a } else { b },
+        }
+    }
+    /// The lesser of `a` and `b`; of NaN and a number the number.
+    Fmin {
+        name: fmin, symbol: None, domain: Any, typing: real, commutative: true, annihilators: [],
+        kernels: {
+            bool => |a, b| a & b,
+            int => |a, b| a.min(b),
+            float => |a, b| if a < b || b.is_nan() { a } else { b },
+        }
+    }
     /// The angle of the point `(b, a)`, between −π and π.
     Atan2 {
         name: atan2, symbol: None, domain: Any, typing: inexact_real, commutative: false, annihilators: [],
@@ -227,6 +264,32 @@ binary_table! { $
     Copysign {
         name: copysign, symbol: None, domain: Any, typing: inexact_real, commutative: false, annihilators: [],
         kernels: { float => |a, b| a.copysign(b) }
+    }
+    /// The float next to `a` in the direction of `b`.
+    Nextafter {
+        name: nextafter, symbol: None, domain: Any, typing: inexact_real, commutative: false, annihilators: [],
+        kernels: { each_float => |a, b| a.next_after(b) }
+    }
+    /// `log(exp(a) + exp(b))`, without overflow.
+    Logaddexp {
+        name: logaddexp, symbol: None, domain: Any, typing: inexact_real, commutative: true, annihilators: [],
+        kernels: { float => |a, b| a.precisely2(b, special::logaddexp) }
+    }
+    /// `a * log(b)`, and 0 for `a = 0`, but NaN for NaN.
+    Xlogy {
+        name: xlogy, symbol: None, domain: Any, typing: inexact_real, commutative: false,
+        annihilators: [Annihilator { element: 0, side: Side::Left, exact: false }],
+        kernels: { float => |a, b| a.precisely2(b, special::xlogy) }
+    }
+    /// The step function: 0 for `a` below 0 or NaN, `b` for 0, 1 above.
+    Heaviside {
+        name: heaviside, symbol: None, domain: Any, typing: real, commutative: false,
+        annihilators: [Annihilator { element: 1, side: Side::Left, exact: true }],
+        kernels: {
+            bool => |a, b| a | b,
+            int => |a, b| if a == 0 { b } else { T::from(a > 0) },
+            float => |a, b| if a == 0.0 { b } else if a > 0.0 { 1.0 } else { 0.0 },
+        }
     }
     /// Whether `a == b`.
     Eq {

@@ -1,5 +1,8 @@
 //! Complex arithmetic that `num_complex` leaves to its user: without needless overflow.
 
+use std::f64::consts::{FRAC_PI_2, LN_2, LN_10, LOG2_E};
+
+use super::special;
 use crate::dtype::{c64, c128};
 
 /// Functions of `complex64` are computed in `complex128` and rounded once.
@@ -108,4 +111,128 @@ pub(crate) fn pow(a: c128, b: c128) -> c128 {
     } else {
         (b * ln(a)).exp()
     }
+}
+
+/// The principal square root, each part to a few roundings and with the sign of zeros (W. Kahan, "Branch cuts for
+/// complex elementary functions", 1987).
+pub(crate) fn sqrt(x: c128) -> c128 {
+    // Scaled so that the modulus neither overflows nor sinks among the subnormals; 0 and what is not finite pass.
+    let size = x.re.abs().max(x.im.abs());
+    let (scale, root) = if size > 1e300 {
+        (0.062_5, 4.0)
+    } else if size < 1e-290 {
+        (2f64.powi(200), 2f64.powi(-100))
+    } else {
+        (1.0, 1.0)
+    };
+    let (re, im) = (x.re * scale, x.im * scale);
+    let norm = re.hypot(im);
+    let large = (0.5 * (re.abs() + norm)).sqrt();
+    if large == 0.0 {
+        return c128::new(0.0, x.im);
+    }
+    let small = 0.5 * im / large;
+    if re >= 0.0 { c128::new(large * root, small * root) } else { c128::new(small.abs() * root, large.copysign(im) * root) }
+}
+
+/// `1 / sqrt(x)`.
+pub(crate) fn rsqrt(x: c128) -> c128 {
+    div(1.0.into(), sqrt(x))
+}
+
+/// The logarithm to base 2.
+pub(crate) fn log2(x: c128) -> c128 {
+    ln(x) * LOG2_E
+}
+
+/// The logarithm to base 10.
+pub(crate) fn log10(x: c128) -> c128 {
+    ln(x) / LN_10
+}
+
+/// `2` to the power of `x`. The angle is formed with what its rounding drops.
+pub(crate) fn exp2(x: c128) -> c128 {
+    const LOW: f64 = 2.319_046_813_846_299_6e-17; // what ln 2 lost to rounding
+    let angle = x.im * LN_2;
+    let low = x.im.mul_add(LN_2, -angle) + x.im * LOW;
+    let (power, (sin, cos)) = (x.re.exp2(), angle.sin_cos());
+    if x.im == 0.0 {
+        return c128::new(power, x.im);
+    }
+    c128::new(power * (cos - low * sin), power * (sin + low * cos))
+}
+
+/// `exp(x) - 1`. The real part is `expm1(re) cos(im)` less `1 - cos(im)`, which is `2 sin²(im / 2)`.
+pub(crate) fn exp_m1(x: c128) -> c128 {
+    let (sin, cos) = x.im.sin_cos();
+    let half = (0.5 * x.im).sin();
+    let im = if x.im == 0.0 { x.im } else { x.re.exp() * sin };
+    c128::new(x.re.exp_m1() * cos - 2.0 * half * half, im)
+}
+
+/// `log(1 + x)`. Near 0 the modulus enters as `|1 + x|² - 1`.
+pub(crate) fn ln_1p(x: c128) -> c128 {
+    if x.re.abs().max(x.im.abs()) < 0.5 {
+        let square = x.re.mul_add(x.re, x.im * x.im);
+        c128::new(0.5 * 2f64.mul_add(x.re, square).ln_1p(), x.im.atan2(1.0 + x.re))
+    } else {
+        ln(c128::new(1.0 + x.re, x.im))
+    }
+}
+
+/// The square roots of `1 - x` and `1 + x`. Zeros keep their signs, which choose the side of a branch cut.
+fn roots(x: c128) -> (c128, c128) {
+    (sqrt(c128::new(1.0 - x.re, -x.im)), sqrt(c128::new(1.0 + x.re, x.im)))
+}
+
+/// The inverse of the sine. This and the next three are by Kahan's formulas, whose sums do not cancel (W. Kahan,
+/// "Branch cuts for complex elementary functions", 1987).
+pub(crate) fn asin(x: c128) -> c128 {
+    let (minus, plus) = roots(x);
+    let re = x.re.atan2(minus.re * plus.re - minus.im * plus.im);
+    c128::new(re, special::asinh(minus.re * plus.im - minus.im * plus.re))
+}
+
+/// The inverse of the cosine.
+pub(crate) fn acos(x: c128) -> c128 {
+    let (minus, plus) = roots(x);
+    c128::new(2.0 * minus.re.atan2(plus.re), special::asinh(plus.re * minus.im - plus.im * minus.re))
+}
+
+/// The inverse of the hyperbolic sine: `-i asin(i x)`.
+pub(crate) fn asinh(x: c128) -> c128 {
+    let turned = asin(c128::new(-x.im, x.re));
+    c128::new(turned.im, -turned.re)
+}
+
+/// The inverse of the hyperbolic cosine.
+pub(crate) fn acosh(x: c128) -> c128 {
+    let (minus, plus) = (sqrt(c128::new(x.re - 1.0, x.im)), sqrt(c128::new(x.re + 1.0, x.im)));
+    c128::new(special::asinh(minus.re * plus.re + minus.im * plus.im), 2.0 * minus.im.atan2(plus.re))
+}
+
+/// The inverse of the hyperbolic tangent, for a real part of at least 0, from which the other half follows.
+pub(crate) fn atanh(x: c128) -> c128 {
+    let (re, im) = (x.re.abs(), x.im);
+    let near = 1.0 - re;
+    let distance = near * near + im * im;
+    let of_re = if distance > 0.0 {
+        0.25 * (4.0 * re / distance).ln_1p()
+    } else if im == 0.0 {
+        f64::INFINITY
+    } else {
+        0.5 * (LN_2 - im.abs().ln()) // the square of the distance is no number
+    };
+    let of_im = if re.is_infinite() || im.is_infinite() {
+        FRAC_PI_2.copysign(im)
+    } else {
+        0.5 * (2.0 * im).atan2(near * (1.0 + re) - im * im)
+    };
+    c128::new(of_re.copysign(x.re), of_im)
+}
+
+/// The inverse of the tangent: `-i atanh(i x)`.
+pub(crate) fn atan(x: c128) -> c128 {
+    let turned = atanh(c128::new(-x.im, x.re));
+    c128::new(turned.im, -turned.re)
 }

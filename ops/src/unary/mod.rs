@@ -1,12 +1,15 @@
 //! Ops of one operand: the table, and what it says about each op.
 
+mod coefficients;
 pub(crate) mod complex;
+pub(crate) mod special;
 #[cfg(test)]
 mod tests;
 
 use num_complex::ComplexFloat;
 
 use self::complex::Wide;
+use self::special::{Finite, Precise};
 use crate::dtype::{DType, Kind};
 use crate::groups::{group, pick, unary_line};
 use crate::registry::{Domain, Typing, UnaryKernel};
@@ -41,6 +44,9 @@ mod typing {
     }
     pub(super) const fn predicate(dtype: DType) -> Option<Typing> {
         Some(Typing { compute: dtype, out: DType::Bool })
+    }
+    pub(super) const fn real_predicate(dtype: DType) -> Option<Typing> {
+        if dtype.is_complex() { None } else { predicate(dtype) }
     }
     pub(super) const fn bits(dtype: DType) -> Option<Typing> {
         if matches!(dtype.kind(), Kind::Bool | Kind::Int) { any(dtype) } else { None }
@@ -151,6 +157,11 @@ unary_table! { $
         float => |x| x.sqrt(),
         complex => |x| x.through(ComplexFloat::sqrt),
     } }
+    /// `1 / sqrt(x)`.
+    Rsqrt { name: rsqrt, domain: Positive, typing: inexact, kernels: {
+        float => |x| 1.0 / x.sqrt(),
+        complex => |x| x.through(complex::rsqrt),
+    } }
     /// `1 / x`.
     Reciprocal { name: reciprocal, domain: Positive, typing: inexact, kernels: {
         float => |x| 1.0 / x,
@@ -162,18 +173,35 @@ unary_table! { $
         f64: simd::exp_f64,
         complex => |x| x.through(ComplexFloat::exp),
     } }
+    /// `2` to the power of `x`.
+    Exp2 { name: exp2, domain: Any, typing: inexact, kernels: {
+        float => |x| x.exp2(),
+        complex => |x| x.through(complex::exp2),
+    } }
     /// `exp(x) - 1`, accurate near 0.
-    Expm1 { name: expm1, domain: Any, typing: inexact_real, kernels: {
+    Expm1 { name: expm1, domain: Any, typing: inexact, kernels: {
         float => |x| x.exp_m1(),
+        complex => |x| x.through(complex::exp_m1),
     } }
     /// The natural logarithm.
     Log { name: log, domain: Positive, typing: inexact, kernels: {
         float => |x| x.ln(),
         complex => |x| x.through(complex::ln),
     } }
+    /// The logarithm to base 2.
+    Log2 { name: log2, domain: Positive, typing: inexact, kernels: {
+        float => |x| x.log2(),
+        complex => |x| x.through(complex::log2),
+    } }
+    /// The logarithm to base 10.
+    Log10 { name: log10, domain: Positive, typing: inexact, kernels: {
+        float => |x| x.log10(),
+        complex => |x| x.through(complex::log10),
+    } }
     /// `log(1 + x)`, accurate near 0.
-    Log1p { name: log1p, domain: Positive, typing: inexact_real, kernels: {
+    Log1p { name: log1p, domain: Positive, typing: inexact, kernels: {
         float => |x| x.ln_1p(),
+        complex => |x| x.through(complex::ln_1p),
     } }
     /// The sine.
     Sin { name: sin, domain: Any, typing: inexact, kernels: {
@@ -207,10 +235,64 @@ unary_table! { $
         float => |x| x.tanh(),
         complex => |x| x.through(complex::tanh),
     } }
+    /// The inverse of the sine: between −π/2 and π/2, NaN outside ±1; for complex `x` cut along the real axis outside ±1.
+    Asin { name: asin, domain: Any, typing: inexact, kernels: {
+        float => |x| x.asin(),
+        complex => |x| x.through(complex::asin),
+    } }
+    /// The inverse of the cosine: between 0 and π, NaN outside ±1; for complex `x` cut as `asin`.
+    Acos { name: acos, domain: Any, typing: inexact, kernels: {
+        float => |x| x.acos(),
+        complex => |x| x.through(complex::acos),
+    } }
+    /// The inverse of the tangent: between −π/2 and π/2; for complex `x` cut along the imaginary axis outside ±i.
+    Atan { name: atan, domain: Any, typing: inexact, kernels: {
+        float => |x| x.atan(),
+        complex => |x| x.through(complex::atan),
+    } }
+    /// The inverse of the hyperbolic sine; for complex `x` cut along the imaginary axis outside ±i.
+    Asinh { name: asinh, domain: Any, typing: inexact, kernels: {
+        float => |x| x.precisely(special::asinh),
+        complex => |x| x.through(complex::asinh),
+    } }
+    /// The inverse of the hyperbolic cosine, NaN below 1; for complex `x` cut along the real axis below 1.
+    Acosh { name: acosh, domain: Positive, typing: inexact, kernels: {
+        float => |x| x.precisely(special::acosh),
+        complex => |x| x.through(complex::acosh),
+    } }
+    /// The inverse of the hyperbolic tangent, NaN outside ±1; for complex `x` cut along the real axis outside ±1.
+    Atanh { name: atanh, domain: Any, typing: inexact, kernels: {
+        float => |x| x.precisely(special::atanh),
+        complex => |x| x.through(complex::atanh),
+    } }
+    /// `x` in degrees, in radians: `x * (π / 180)`.
+    Deg2rad { name: deg2rad, domain: Any, typing: inexact_real, kernels: {
+        float => |x| x.to_radians(),
+    } }
+    /// `x` in radians, in degrees: `x * (180 / π)`.
+    Rad2deg { name: rad2deg, domain: Any, typing: inexact_real, kernels: {
+        float => |x| x.to_degrees(),
+    } }
     /// `1 / (1 + exp(-x))`.
     Sigmoid { name: sigmoid, domain: Any, typing: inexact_real, kernels: {
         f32: simd::sigmoid_f32,
         f64: simd::sigmoid_f64,
+    } }
+    /// `log(x / (1 - x))`, the inverse of `sigmoid`; NaN outside 0 to 1.
+    Logit { name: logit, domain: Any, typing: inexact_real, kernels: {
+        float => |x| x.precisely(special::logit),
+    } }
+    /// `log(1 + exp(x))`.
+    Softplus { name: softplus, domain: Any, typing: inexact_real, kernels: {
+        float => |x| x.precisely(special::softplus),
+    } }
+    /// `x * sigmoid(x)`; 0, its limit, for −∞.
+    Silu { name: silu, domain: Any, typing: inexact_real, kernels: {
+        float => |x| x.precisely(special::silu),
+    } }
+    /// `x * (1 + erf(x / sqrt(2))) / 2`; 0, its limit, for −∞.
+    Gelu { name: gelu, domain: Any, typing: inexact_real, kernels: {
+        float => |x| x.precisely(special::gelu),
     } }
     /// `max(x, 0)`; NaN stays.
     Relu { name: relu, domain: Any, typing: real, kernels: {
@@ -218,6 +300,30 @@ unary_table! { $
         unsigned: copy,
         signed => |x| x.max(0),
         float => |x| if x <= 0.0 { 0.0 } else { x },
+    } }
+    /// `x`, or `0.01 * x` below 0.
+    LeakyRelu { name: leaky_relu, domain: Any, typing: inexact_real, kernels: {
+        float => |x| if x < 0.0 { 0.01 * x } else { x },
+    } }
+    /// `x`, or `exp(x) - 1` below 0.
+    Elu { name: elu, domain: Any, typing: inexact_real, kernels: {
+        float => |x| if x < 0.0 { x.exp_m1() } else { x },
+    } }
+    /// The error function: `2 / sqrt(π)` times the integral of `exp(-t * t)` from 0 to `x`.
+    Erf { name: erf, domain: Any, typing: inexact_real, kernels: {
+        float => |x| x.precisely(special::erf),
+    } }
+    /// `1 - erf(x)`, accurate where `erf(x)` is almost 1.
+    Erfc { name: erfc, domain: Any, typing: inexact_real, kernels: {
+        float => |x| x.precisely(special::erfc),
+    } }
+    /// The logarithm of the absolute value of the gamma function; ∞ at 0 and negative integers.
+    Lgamma { name: lgamma, domain: Any, typing: inexact_real, kernels: {
+        float => |x| x.precisely(special::lgamma),
+    } }
+    /// The derivative of `lgamma`; ∓∞ at ±0 and NaN at negative integers.
+    Digamma { name: digamma, domain: Any, typing: inexact_real, kernels: {
+        float => |x| x.precisely(special::digamma),
     } }
     /// The greatest integer that is at most `x`.
     Floor { name: floor, domain: Any, typing: real_number, kernels: {
@@ -260,6 +366,29 @@ unary_table! { $
         exact: trues,
         float => |x| x.is_finite(),
         complex => |x| x.is_finite(),
+    } }
+    /// Whether `x` is ∞.
+    Isposinf { name: isposinf, domain: Any, typing: real_predicate, kernels: {
+        exact: zeros,
+        float => |x| x == T::INFINITY,
+    } }
+    /// Whether `x` is −∞.
+    Isneginf { name: isneginf, domain: Any, typing: real_predicate, kernels: {
+        exact: zeros,
+        float => |x| x == T::NEG_INFINITY,
+    } }
+    /// Whether the sign of `x` is minus: for floats the sign bit, that of −0 and NaN too.
+    Signbit { name: signbit, domain: Any, typing: real_predicate, kernels: {
+        bool: zeros,
+        unsigned: zeros,
+        signed => |x| x < 0,
+        float => |x| x.is_sign_negative(),
+    } }
+    /// `x` with 0 for NaN, and the greatest and the least finite number for ±∞; in each part of complex `x`.
+    NanToNum { name: nan_to_num, domain: Any, typing: any, kernels: {
+        exact: copy,
+        each_float => |x| x.finite(),
+        complex => |x| T::new(x.re.finite(), x.im.finite()),
     } }
     /// Whether `x` is zero (false). NaN is not.
     LogicalNot { name: logical_not, domain: Any, typing: predicate, kernels: {

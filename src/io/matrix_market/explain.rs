@@ -1,9 +1,9 @@
 //! Errors about entries, in words. Nothing here runs while a file is fine.
 
-use super::cursor::{Cursor, Part, Problem};
-use super::error::{LONE_RETURN, ParseError, quoted};
 use super::header::Header;
 use super::parsed::Format;
+use crate::io::text::cursor::{Cursor, Part, Problem};
+use crate::io::text::error::{LONE_RETURN, ParseError, quoted};
 
 /// What an entry of the file has in the place of its value.
 #[derive(Clone, Copy)]
@@ -15,8 +15,8 @@ pub(super) struct Expected {
 }
 
 #[cold]
-pub(super) fn no_memory(cursor: Cursor<'_>, header: &Header) -> ParseError {
-    at_line(cursor, format!("not enough memory for {} entries", header.listed))
+pub(super) fn no_memory(header: &Header) -> String {
+    format!("not enough memory for {} entries", header.listed)
 }
 
 #[cold]
@@ -27,9 +27,8 @@ pub(super) fn too_many(cursor: Cursor<'_>, header: &Header) -> ParseError {
 
 #[cold]
 #[inline(never)]
-pub(super) fn too_few(cursor: Cursor<'_>, header: &Header, found: usize) -> ParseError {
-    let message = format!("the file ends after {found} of the {} entries that the size line promises", header.listed);
-    ParseError::at_end(cursor.bytes(), message)
+pub(super) fn too_few(header: &Header, found: u64) -> String {
+    format!("the file ends after {found} of the {} entries that the size line promises", header.listed)
 }
 
 #[cold]
@@ -80,6 +79,7 @@ fn name(part: Part) -> &'static str {
         Part::Column => "column",
         Part::Value => "a value",
         Part::Imaginary => "an imaginary part",
+        Part::Mode(_) => "an index",
     }
 }
 

@@ -1,8 +1,9 @@
 //! The banner, the comments below it, and the size line.
 
-use super::cursor::{Cursor, Problem};
-use super::error::{LONE_RETURN, ParseError, quoted};
 use super::parsed::{Field, Format, Symmetry};
+use crate::io::text::cursor::{Cursor, Problem};
+use crate::io::text::error::{LONE_RETURN, ParseError, quoted};
+use crate::io::text::source::Short;
 
 /// What the lines above the entries say.
 #[derive(Clone, Debug)]
@@ -17,38 +18,40 @@ pub(super) struct Header {
     pub listed: u64,
 }
 
-const BANNER: &str = "`%%MatrixMarket matrix FORMAT FIELD SYMMETRY`";
-
 /// Reads the header; the cursor is left at the start of the line below it.
-pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Header, ParseError> {
-    let (format, field, symmetry) = banner(cursor)?;
-    let mut type_hint = None;
-    loop {
-        if !cursor.seek_token().map_err(|_| error(*cursor, LONE_RETURN))? {
-            return Err(ParseError::at_end(
-                cursor.bytes(),
-                format!("the file ends before the size line, {}", size_layout(format)),
-            ));
-        }
-        let mut ahead = *cursor;
-        if !ahead.word().starts_with(b"%") {
-            break;
-        }
-        let comment = cursor.line();
-        if type_hint.is_none() {
-            type_hint = graphblas_type(comment);
-        }
-    }
+pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Header, Short> {
+    let (format, field, symmetry) = banner(cursor, "matrix")?;
+    let type_hint = comments(cursor, size_layout(format))?;
     let (rows, cols, listed) = size(cursor, format, symmetry)?;
     Ok(Header { format, field, symmetry, type_hint, rows, cols, listed })
 }
 
-fn banner(cursor: &mut Cursor<'_>) -> Result<(Format, Field, Symmetry), ParseError> {
+/// Moves to the size line and returns the first type hint above it.
+pub(in crate::io) fn comments(cursor: &mut Cursor<'_>, size_layout: &str) -> Result<Option<String>, Short> {
+    let mut type_hint = None;
+    loop {
+        if !cursor.seek_token().map_err(|_| error(*cursor, LONE_RETURN))? {
+            return Err(Short::More(format!("the file ends before the size line, {size_layout}")));
+        }
+        let mut ahead = *cursor;
+        if !ahead.word().starts_with(b"%") {
+            return Ok(type_hint);
+        }
+        let comment = cursor.line();
+        if type_hint.is_none() {
+            type_hint = named_type(comment);
+        }
+    }
+}
+
+/// Reads the banner of a file about an `object`.
+pub(in crate::io) fn banner(cursor: &mut Cursor<'_>, object: &str) -> Result<(Format, Field, Symmetry), Short> {
+    let layout = format!("`%%MatrixMarket {object} FORMAT FIELD SYMMETRY`");
     if !cursor.seek_token().map_err(|_| error(*cursor, LONE_RETURN))? {
-        return Err(ParseError::at_end(cursor.bytes(), format!("the file is empty; it has to start with {BANNER}")));
+        return Err(Short::More(format!("the file is empty; it has to start with {layout}")));
     }
     keyword(cursor, "the file has to start with", &[("%%MatrixMarket", ())])?;
-    keyword(cursor, "the object of the banner has to be", &[("matrix", ())])?;
+    keyword(cursor, "the object of the banner has to be", &[(object, ())])?;
     let format = keyword(
         cursor,
         "the format of the banner has to be",
@@ -77,9 +80,9 @@ fn banner(cursor: &mut Cursor<'_>) -> Result<(Format, Field, Symmetry), ParseErr
         ],
     )?;
     if let Some(message) = illegal(format, field, symmetry) {
-        return Err(error(*cursor, message));
+        return Err(error(*cursor, message).into());
     }
-    end_line(cursor, &format!("the banner, which is {BANNER}"))?;
+    end_line(cursor, &format!("the banner, which is {layout}"))?;
     Ok((format, field, symmetry))
 }
 
@@ -96,7 +99,7 @@ fn keyword<T: Copy>(cursor: &mut Cursor<'_>, what: &str, allowed: &[(&str, T)]) 
 }
 
 /// Why a format, a field and a symmetry do not go together, if they do not.
-fn illegal(format: Format, field: Field, symmetry: Symmetry) -> Option<&'static str> {
+pub(super) fn illegal(format: Format, field: Field, symmetry: Symmetry) -> Option<&'static str> {
     match (format, field, symmetry) {
         (Format::Array, Field::Pattern, _) => {
             Some("field `pattern` goes with format `coordinate` only: an array without values says nothing")
@@ -114,11 +117,13 @@ fn illegal(format: Format, field: Field, symmetry: Symmetry) -> Option<&'static 
     }
 }
 
-/// The type named by a comment `%%GraphBLAS type T`.
-fn graphblas_type(comment: &[u8]) -> Option<String> {
+/// The type named by a comment `%%GraphBLAS type T`, or `%%openwork type T` for types that GraphBLAS has not.
+fn named_type(comment: &[u8]) -> Option<String> {
     let comment = String::from_utf8_lossy(comment);
     let mut words = comment.split_ascii_whitespace();
-    if !words.next()?.eq_ignore_ascii_case("%%GraphBLAS") || !words.next()?.eq_ignore_ascii_case("type") {
+    let family = words.next()?;
+    let known = family.eq_ignore_ascii_case("%%GraphBLAS") || family.eq_ignore_ascii_case("%%openwork");
+    if !known || !words.next()?.eq_ignore_ascii_case("type") {
         return None;
     }
     let name: Vec<&str> = words.collect();
@@ -155,21 +160,24 @@ fn array_values(rows: u64, cols: u64, symmetry: Symmetry) -> Option<u64> {
 }
 
 fn count(cursor: &mut Cursor<'_>, what: &str, format: Format) -> Result<u64, ParseError> {
+    number(cursor, what, size_layout(format))
+}
+
+/// A number of the size line.
+pub(in crate::io) fn number(cursor: &mut Cursor<'_>, what: &str, size_layout: &str) -> Result<u64, ParseError> {
     cursor.blanks();
     let mut word = Cursor::new(cursor.word());
     if word.remaining() == 0 {
-        return Err(error(*cursor, format!("the line ends where {what} should be on {}", size_layout(format))));
+        return Err(error(*cursor, format!("the line ends where {what} should be on {size_layout}")));
     }
     match word.digits() {
         Ok(Some(number)) if word.remaining() == 0 => Ok(number),
-        _ => Err(error(
-            *cursor,
-            format!(
-                "{what} is {} on {}; a whole number from 0 to 2^64-1 is expected",
-                quoted(cursor.token()),
-                size_layout(format)
-            ),
-        )),
+        _ => {
+            let found = quoted(cursor.token());
+            let message =
+                format!("{what} is {found} on {size_layout}; a whole number from 0 to 2^64-1 is expected");
+            Err(error(*cursor, message))
+        }
     }
 }
 
@@ -180,13 +188,13 @@ fn size_layout(format: Format) -> &'static str {
     }
 }
 
-fn end_line(cursor: &mut Cursor<'_>, line: &str) -> Result<(), ParseError> {
+pub(in crate::io) fn end_line(cursor: &mut Cursor<'_>, line: &str) -> Result<(), ParseError> {
     cursor.end_line().map_err(|problem| match problem {
         Problem::LoneReturn => error(*cursor, LONE_RETURN),
         _ => error(*cursor, format!("{} is too much on {line}", quoted(cursor.token()))),
     })
 }
 
-fn error(cursor: Cursor<'_>, message: impl Into<String>) -> ParseError {
+pub(in crate::io) fn error(cursor: Cursor<'_>, message: impl Into<String>) -> ParseError {
     ParseError::at(cursor.bytes(), cursor.mark(), message)
 }

@@ -1,4 +1,4 @@
-//! Matrix Market text files (`.mtx`, `.mtx.gz`): the strict, single-pass parser.
+//! Matrix Market text files (`.mtx`, `.mtx.gz`): a strict parser, and a writer.
 //!
 //! The grammar is the one of the NIST format description, plus the extensions that real files carry:
 //!
@@ -33,32 +33,44 @@
 //! up to 2^64-1 (values are then unsigned; not in skew-symmetric files), `float` and `double` any real number (values
 //! are then real).
 //!
+//! Types that GraphBLAS has no name for are named by `%%openwork type T` in the same place.
+//!
 //! Memory stays in proportion to the input: the count on the size line reserves no more entries than the bytes that
-//! follow could hold. Compressed input can still be much larger than it looks; [`Options::max_bytes`] bounds it.
+//! follow could hold, and files are read block by block. Compressed input can still be much larger than it looks; [`Options::max_bytes`] bounds it.
 
-mod cursor;
-mod error;
 mod explain;
 mod header;
-mod input;
 mod parse;
 mod parsed;
+mod symmetry;
 mod tensor;
+mod write;
 
 #[cfg(test)]
 mod tests;
 
 use std::path::Path;
 
-pub use error::{ParseError, ReadError};
+pub(in crate::io) use header::{banner, comments, end_line, error, number};
+pub(in crate::io) use parse::stored_field;
+pub(in crate::io) use parsed::Item;
 pub use parsed::{Field, Format, Indices, Parsed, Symmetry, Values};
+pub(in crate::io) use tensor::{hinted, index_array, values_of};
 pub use tensor::{read, read_bytes, read_with};
+pub(in crate::io) use write::{Declared, Written, banner_of, comment_lines, written};
+pub use write::{WriteOptions, to_bytes, write};
 
-/// What the reader is allowed to do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
+use super::Progress;
+pub use super::text::error::{ParseError, ReadError};
+use super::text::source::{Fault, Source};
+
+/// What the reader is allowed to do, and whom it tells.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options<'a> {
     /// The largest number of bytes to accept, before and after decompression; `None` (the default) sets no bound.
     pub max_bytes: Option<u64>,
+    /// Hears how many bytes are read.
+    pub progress: Option<Progress<'a>>,
 }
 
 /// Parses the bytes of a Matrix Market file, plain or compressed by gzip (told apart by their first two bytes).
@@ -72,7 +84,9 @@ pub struct Options {
 ///
 /// # Cost
 ///
-/// One pass over the bytes; per entry 4 or 8 bytes for each index and 8 or 16 for the value, allocated once.
+/// One pass over the bytes, on all threads of the pool; the result does not depend on their number. Per entry 4 or 8
+/// bytes for each index and 8 or 16 for the value; some 10 MB beside, more if a line is longer than that. Gzip is
+/// decompressed by one thread.
 pub fn parse(bytes: &[u8]) -> Result<Parsed, ParseError> {
     parse_with(bytes, Options::default())
 }
@@ -82,18 +96,20 @@ pub fn parse(bytes: &[u8]) -> Result<Parsed, ParseError> {
 /// # Errors
 ///
 /// As [`parse`]; also if the input, compressed or not, is larger than [`Options::max_bytes`].
-pub fn parse_with(bytes: &[u8], options: Options) -> Result<Parsed, ParseError> {
-    let text = input::plain_text(bytes, options)?;
-    parse::matrix(&text)
+pub fn parse_with(bytes: &[u8], options: Options<'_>) -> Result<Parsed, ParseError> {
+    let source = Source::bytes(bytes, options.max_bytes, options.progress);
+    source.and_then(|mut source| parse::matrix(&mut source)).map_err(Fault::of_bytes)
 }
 
 /// Reads and parses the Matrix Market file at `path`, plain or compressed by gzip whatever its name.
 ///
+/// The file is read block by block: neither its bytes nor its text are in memory as a whole.
+///
 /// # Errors
 ///
 /// [`ReadError::Io`] if the file cannot be read, [`ReadError::Parse`] if [`parse_with`] refuses what it holds.
-pub fn parse_file(path: impl AsRef<Path>, options: Options) -> Result<Parsed, ReadError> {
+pub fn parse_file(path: impl AsRef<Path>, options: Options<'_>) -> Result<Parsed, ReadError> {
     let path = path.as_ref();
-    let bytes = input::file(path, options).map_err(|source| ReadError::Io { path: path.to_owned(), source })?;
-    parse_with(&bytes, options).map_err(|source| ReadError::Parse { path: path.to_owned(), source })
+    let source = Source::open(path, options.max_bytes, options.progress);
+    source.and_then(|mut source| parse::matrix(&mut source)).map_err(|fault| fault.with_path(path))
 }

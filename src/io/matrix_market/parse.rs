@@ -1,170 +1,37 @@
 //! The entries below the size line.
 //!
-//! One loop for coordinate files and one for arrays, each compiled per index width and kind of value.
+//! One loop for coordinate files and one for arrays, each compiled per index width and kind of value, over pieces of
+//! whole lines.
 
-use super::cursor::{Cursor, Part, Problem};
-use super::error::ParseError;
 use super::explain::{Expected, at_line, explain, no_memory, too_few, too_many};
 use super::header::{self, Header};
 use super::parsed::{Field, Format, Indices, Item, Parsed, Symmetry, Values};
+use crate::io::text::column::{Column, room};
+use crate::io::text::cursor::{Cursor, Part, Problem};
+use crate::io::text::error::ParseError;
+use crate::io::text::kind::{Complex, Integer, Kind, Pattern, Real, Unsigned, Width};
+use crate::io::text::source::{Fault, Source};
 
 /// Parses a whole file.
-pub(super) fn matrix(text: &[u8]) -> Result<Parsed, ParseError> {
-    let mut cursor = Cursor::new(text);
-    let header = header::read(&mut cursor)?;
-    match stored_field(&header) {
-        Field::Real => entries::<Real>(cursor, header),
-        Field::Integer => entries::<Integer>(cursor, header),
-        Field::UnsignedInteger => entries::<Unsigned>(cursor, header),
-        Field::Complex => entries::<Complex>(cursor, header),
-        Field::Pattern => entries::<Pattern>(cursor, header),
-    }
+pub(super) fn matrix(source: &mut Source<'_>) -> Result<Parsed, Fault> {
+    let header = source.header(|cursor, _| header::read(cursor))?;
+    let parsed = match stored_field(header.field, header.type_hint.as_deref(), header.symmetry) {
+        Field::Real => entries::<Real>(source, header),
+        Field::Integer => entries::<Integer>(source, header),
+        Field::UnsignedInteger => entries::<Unsigned>(source, header),
+        Field::Complex => entries::<Complex>(source, header),
+        Field::Pattern => entries::<Pattern>(source, header),
+    }?;
+    source.finish();
+    Ok(parsed)
 }
 
 /// The field that the values are read as: the declared one, unless a type hint says that integers are not all.
-fn stored_field(header: &Header) -> Field {
-    match (header.field, header.type_hint.as_deref()) {
-        (Field::Integer, Some("uint64_t")) if header.symmetry != Symmetry::SkewSymmetric => Field::UnsignedInteger,
+pub(in crate::io) fn stored_field(field: Field, type_hint: Option<&str>, symmetry: Symmetry) -> Field {
+    match (field, type_hint) {
+        (Field::Integer, Some("uint64_t")) if symmetry != Symmetry::SkewSymmetric => Field::UnsignedInteger,
         (Field::Integer, Some("float" | "double")) => Field::Real,
         (field, _) => field,
-    }
-}
-
-/// A kind of value: how it is scanned and where it goes.
-trait Kind {
-    type Item: Item;
-
-    /// How many numbers it takes.
-    const NUMBERS: usize;
-
-    /// What is allowed in the place of a number.
-    const ALLOWED: &'static str;
-
-    fn scan(cursor: &mut Cursor<'_>) -> Result<Self::Item, Problem>;
-
-    fn values(items: Vec<Self::Item>) -> Values;
-
-    /// Whether the mirrored value can be told.
-    fn has_mirror(_: Self::Item, _: Symmetry) -> bool {
-        true
-    }
-}
-
-struct Real;
-struct Integer;
-struct Unsigned;
-struct Complex;
-struct Pattern;
-
-const REAL_ALLOWED: &str = "a decimal number such as -1.5e-3, or `inf` or `nan`";
-
-impl Kind for Real {
-    type Item = f64;
-    const NUMBERS: usize = 1;
-    const ALLOWED: &'static str = REAL_ALLOWED;
-
-    #[inline(always)]
-    fn scan(cursor: &mut Cursor<'_>) -> Result<f64, Problem> {
-        cursor.real()
-    }
-
-    fn values(items: Vec<f64>) -> Values {
-        Values::Real(items)
-    }
-}
-
-impl Kind for Integer {
-    type Item = i64;
-    const NUMBERS: usize = 1;
-    const ALLOWED: &'static str = "a whole number from -2^63 to 2^63-1";
-
-    #[inline(always)]
-    fn scan(cursor: &mut Cursor<'_>) -> Result<i64, Problem> {
-        cursor.signed()
-    }
-
-    fn values(items: Vec<i64>) -> Values {
-        Values::Integer(items)
-    }
-
-    fn has_mirror(item: i64, symmetry: Symmetry) -> bool {
-        symmetry != Symmetry::SkewSymmetric || item != i64::MIN
-    }
-}
-
-impl Kind for Unsigned {
-    type Item = u64;
-    const NUMBERS: usize = 1;
-    const ALLOWED: &'static str = "a whole number from 0 to 2^64-1";
-
-    #[inline(always)]
-    fn scan(cursor: &mut Cursor<'_>) -> Result<u64, Problem> {
-        cursor.unsigned()
-    }
-
-    fn values(items: Vec<u64>) -> Values {
-        Values::Unsigned(items)
-    }
-}
-
-impl Kind for Complex {
-    type Item = [f64; 2];
-    const NUMBERS: usize = 2;
-    const ALLOWED: &'static str = REAL_ALLOWED;
-
-    #[inline(always)]
-    fn scan(cursor: &mut Cursor<'_>) -> Result<[f64; 2], Problem> {
-        let re = cursor.real()?;
-        cursor.gap(Part::Imaginary)?;
-        Ok([re, cursor.real()?])
-    }
-
-    fn values(items: Vec<[f64; 2]>) -> Values {
-        Values::Complex(items)
-    }
-}
-
-impl Kind for Pattern {
-    type Item = ();
-    const NUMBERS: usize = 0;
-    const ALLOWED: &'static str = "nothing";
-
-    #[inline(always)]
-    fn scan(_: &mut Cursor<'_>) -> Result<(), Problem> {
-        Ok(())
-    }
-
-    fn values(items: Vec<()>) -> Values {
-        Values::Pattern(items.len())
-    }
-}
-
-/// An index width.
-trait Width: Copy {
-    /// Keeps the low bits; indices are checked against a size that fits before.
-    fn narrow(index: u64) -> Self;
-    fn indices(all: Vec<Self>) -> Indices;
-}
-
-impl Width for u32 {
-    #[inline(always)]
-    fn narrow(index: u64) -> u32 {
-        index as u32
-    }
-
-    fn indices(all: Vec<u32>) -> Indices {
-        Indices::U32(all)
-    }
-}
-
-impl Width for u64 {
-    #[inline(always)]
-    fn narrow(index: u64) -> u64 {
-        index
-    }
-
-    fn indices(all: Vec<u64>) -> Indices {
-        Indices::U64(all)
     }
 }
 
@@ -172,30 +39,68 @@ fn expected<K: Kind>() -> Expected {
     Expected { numbers: K::NUMBERS, allowed: K::ALLOWED }
 }
 
-fn entries<K: Kind>(cursor: Cursor<'_>, header: Header) -> Result<Parsed, ParseError> {
+fn entries<K: Kind>(source: &mut Source<'_>, header: Header) -> Result<Parsed, Fault> {
     let narrow = header.rows.max(header.cols) < 1 << 31;
     let (row_indices, col_indices, values) = match (header.format, narrow) {
-        (Format::Coordinate, true) => coordinates::<K, u32>(cursor, &header)?,
-        (Format::Coordinate, false) => coordinates::<K, u64>(cursor, &header)?,
-        (Format::Array, true) => (u32::indices(Vec::new()), u32::indices(Vec::new()), array::<K>(cursor, &header)?),
-        (Format::Array, false) => (u64::indices(Vec::new()), u64::indices(Vec::new()), array::<K>(cursor, &header)?),
+        (Format::Coordinate, true) => coordinates::<K, u32>(source, &header)?,
+        (Format::Coordinate, false) => coordinates::<K, u64>(source, &header)?,
+        (Format::Array, true) => (u32::indices(Vec::new()), u32::indices(Vec::new()), array::<K>(source, &header)?),
+        (Format::Array, false) => (u64::indices(Vec::new()), u64::indices(Vec::new()), array::<K>(source, &header)?),
     };
     let Header { rows, cols, format, field, symmetry, type_hint, .. } = header;
     Ok(Parsed { rows, cols, format, field, symmetry, type_hint, row_indices, col_indices, values })
 }
 
+/// The entries of a few lines.
+struct Lines<W, T> {
+    rows: Vec<W>,
+    cols: Vec<W>,
+    values: Vec<T>,
+}
+
 fn coordinates<K: Kind, W: Width>(
+    source: &mut Source<'_>,
+    header: &Header,
+) -> Result<(Indices, Indices, Values), Fault> {
+    let room = room(source.remaining(), header.listed, (2 + K::NUMBERS) * 2);
+    let columns = (|| Some((Column::<W>::new(room)?, Column::<W>::new(room)?, Column::<K::Item>::new(room)?)))();
+    let (mut rows, mut cols, mut values) = columns.ok_or_else(|| source.at_end(no_memory(header)))?;
+    let mut take = |parts: Vec<Lines<W, K::Item>>| {
+        let lengths: Vec<usize> = parts.iter().map(|part| part.values.len()).collect();
+        let part = |i: usize| parts.get(i);
+        let copied = rows
+            .append(&lengths, &|i, out| copy(part(i).map(|part| &part.rows), out))
+            .and_then(|()| cols.append(&lengths, &|i, out| copy(part(i).map(|part| &part.cols), out)))
+            .and_then(|()| values.append(&lengths, &|i, out| copy(part(i).map(|part| &part.values), out)));
+        copied.ok_or_else(|| no_memory(header))
+    };
+    let parse = |text: &[u8], limit: u64| lines::<K, W>(Cursor::new(text), header, limit);
+    let found = source.entries(header.listed, &parse, &|part| part.values.len(), &mut take)?;
+    if found != header.listed {
+        return Err(source.at_end(too_few(header, found)));
+    }
+    Ok((W::indices(rows.into_vec()), W::indices(cols.into_vec()), K::values(values.into_vec())))
+}
+
+fn copy<T: Copy>(from: Option<&Vec<T>>, to: &mut [T]) {
+    for (to, &from) in to.iter_mut().zip(from.into_iter().flatten()) {
+        *to = from;
+    }
+}
+
+fn lines<K: Kind, W: Width>(
     mut cursor: Cursor<'_>,
     header: &Header,
-) -> Result<(Indices, Indices, Values), ParseError> {
+    limit: u64,
+) -> Result<Lines<W, K::Item>, ParseError> {
     let shortest = (2 + K::NUMBERS) * 2;
     let mut rows: Vec<W> = reserved(cursor, header, shortest)?;
     let mut cols: Vec<W> = reserved(cursor, header, shortest)?;
     let mut values: Vec<K::Item> = reserved(cursor, header, shortest)?;
     let symmetry = header.symmetry;
     // The cursor is handed to the error path by value, which keeps it in registers here.
-    while cursor.seek_entry().map_err(|problem| explain(cursor, header, expected::<K>(), problem))? {
-        if rows.len() as u64 == header.listed {
+    while cursor.seek_entry::<b'%'>().map_err(|problem| explain(cursor, header, expected::<K>(), problem))? {
+        if rows.len() as u64 == limit {
             return Err(too_many(cursor, header));
         }
         let start = cursor;
@@ -210,10 +115,7 @@ fn coordinates<K: Kind, W: Width>(
         cols.push(W::narrow(col));
         values.push(value);
     }
-    if rows.len() as u64 != header.listed {
-        return Err(too_few(cursor, header, rows.len()));
-    }
-    Ok((W::indices(rows), W::indices(cols), K::values(values)))
+    Ok(Lines { rows, cols, values })
 }
 
 #[inline(always)]
@@ -249,10 +151,29 @@ fn asymmetric<K: Kind>(symmetry: Symmetry, row: u64, col: u64, value: K::Item) -
     None
 }
 
-fn array<K: Kind>(mut cursor: Cursor<'_>, header: &Header) -> Result<Values, ParseError> {
+fn array<K: Kind>(source: &mut Source<'_>, header: &Header) -> Result<Values, Fault> {
+    let room = room(source.remaining(), header.listed, K::NUMBERS * 2);
+    let mut items = Column::<K::Item>::new(room).ok_or_else(|| source.at_end(no_memory(header)))?;
+    let mut take = |parts: Vec<Vec<K::Item>>| {
+        let lengths: Vec<usize> = parts.iter().map(Vec::len).collect();
+        items.append(&lengths, &|i, out| copy(parts.get(i), out)).ok_or_else(|| no_memory(header))
+    };
+    let parse = |text: &[u8], limit: u64| array_lines::<K>(Cursor::new(text), header, limit);
+    let found = source.entries(header.listed, &parse, &Vec::len, &mut take)?;
+    if found != header.listed {
+        return Err(source.at_end(too_few(header, found)));
+    }
+    let mut items = items.into_vec();
+    if header.symmetry != Symmetry::General {
+        items = square(&items, header).ok_or_else(|| source.at_end(no_memory(header)))?;
+    }
+    Ok(K::values(items))
+}
+
+fn array_lines<K: Kind>(mut cursor: Cursor<'_>, header: &Header, limit: u64) -> Result<Vec<K::Item>, ParseError> {
     let mut items: Vec<K::Item> = reserved(cursor, header, K::NUMBERS * 2)?;
-    while cursor.seek_entry().map_err(|problem| explain(cursor, header, expected::<K>(), problem))? {
-        if items.len() as u64 == header.listed {
+    while cursor.seek_entry::<b'%'>().map_err(|problem| explain(cursor, header, expected::<K>(), problem))? {
+        if items.len() as u64 == limit {
             return Err(too_many(cursor, header));
         }
         let start = cursor;
@@ -264,13 +185,7 @@ fn array<K: Kind>(mut cursor: Cursor<'_>, header: &Header) -> Result<Values, Par
         }
         items.push(item);
     }
-    if items.len() as u64 != header.listed {
-        return Err(too_few(cursor, header, items.len()));
-    }
-    if header.symmetry != Symmetry::General {
-        items = square(&items, header).ok_or_else(|| no_memory(cursor, header))?;
-    }
-    Ok(K::values(items))
+    Ok(items)
 }
 
 /// All positions of a square array, from those on (unless skew-symmetric) and below the diagonal, both down the
@@ -296,12 +211,10 @@ fn square<T: Item>(listed: &[T], header: &Header) -> Option<Vec<T>> {
     Some(all)
 }
 
-/// An empty vector with room for every entry: as many as declared, or as the text can hold if that is less.
+/// An empty vector with room for as many entries as the text can hold.
 fn reserved<T>(cursor: Cursor<'_>, header: &Header, shortest: usize) -> Result<Vec<T>, ParseError> {
-    // The last line may lack its end.
-    let possible = (cursor.remaining() + 1) / shortest.max(1);
-    let count = usize::try_from(header.listed).map_or(possible, |listed| listed.min(possible));
     let mut vec = Vec::new();
-    vec.try_reserve_exact(count).map_err(|_| no_memory(cursor, header))?;
+    let room = room(Some(cursor.remaining() as u64), header.listed, shortest);
+    vec.try_reserve_exact(room).map_err(|_| at_line(cursor, no_memory(header)))?;
     Ok(vec)
 }

@@ -25,9 +25,10 @@ pub enum Field {
 }
 
 /// What the entries listed say about the ones across the diagonal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Symmetry {
     /// Nothing: all entries are listed.
+    #[default]
     General,
     /// They are the same.
     Symmetric,
@@ -202,7 +203,7 @@ fn push_mirrored<T: Item>(values: &mut Vec<T>, symmetry: Symmetry, entries: &[us
 }
 
 /// One value of a file.
-pub(super) trait Item: Copy + PartialEq {
+pub(in crate::io) trait Item: Copy + PartialEq + Send + Sync + bytemuck::Zeroable {
     /// The value of a position that a skew-symmetric array leaves out.
     const ZERO: Self;
 

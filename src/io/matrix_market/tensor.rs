@@ -4,7 +4,7 @@ use std::path::Path;
 
 use openwork_ops::{DType, Scalar, c128};
 
-use super::{Format, Indices, Options, Parsed, ReadError, Values, parse_file, parse_with};
+use super::{Format, Indices, Options, Parsed, Values, parse_file, parse_with};
 use crate::construct::IndexArray;
 use crate::error::{self, ErrorKind, Result};
 use crate::strided::Strided;
@@ -22,7 +22,7 @@ use crate::tensor::Tensor;
 /// ([`ErrorKind::Format`], with the line).
 ///
 /// # Cost
-/// One pass over the bytes, one thread.
+/// As [`parse`](super::parse).
 pub fn read(path: impl AsRef<Path>) -> Result<Tensor> {
     read_with(path, Options::default())
 }
@@ -31,21 +31,15 @@ pub fn read(path: impl AsRef<Path>) -> Result<Tensor> {
 ///
 /// # Errors
 /// As [`read`]; also if the file is larger than the bound.
-pub fn read_with(path: impl AsRef<Path>, options: Options) -> Result<Tensor> {
-    let parsed = parse_file(path, options).map_err(|e| match e {
-        ReadError::Io { path, source } => ErrorKind::Io { path, source },
-        ReadError::Parse { path, source } => {
-            ErrorKind::Format { path: Some(path), format: "Matrix Market", source: Box::new(source) }
-        }
-    })?;
-    tensor(parsed)
+pub fn read_with(path: impl AsRef<Path>, options: Options<'_>) -> Result<Tensor> {
+    tensor(parse_file(path, options).map_err(|error| error.of_format("Matrix Market"))?)
 }
 
 /// Reads the bytes of a Matrix Market file; see [`read`].
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_bytes(bytes: &[u8], options: Options) -> Result<Tensor> {
+pub fn read_bytes(bytes: &[u8], options: Options<'_>) -> Result<Tensor> {
     let parsed = parse_with(bytes, options).map_err(|source| ErrorKind::Format {
         path: None,
         format: "Matrix Market",
@@ -55,7 +49,6 @@ pub fn read_bytes(bytes: &[u8], options: Options) -> Result<Tensor> {
 }
 
 fn tensor(parsed: Parsed) -> Result<Tensor> {
-    let dtype = parsed.type_hint.as_deref().and_then(hinted);
     let size = |n: u64, axis: usize| {
         usize::try_from(n)
             .ok()
@@ -64,8 +57,20 @@ fn tensor(parsed: Parsed) -> Result<Tensor> {
     };
     let shape = [size(parsed.rows, 0)?, size(parsed.cols, 1)?];
     let full = parsed.expand_symmetry();
-    let n = full.values.len();
-    let values = match full.values {
+    let values = values_of(full.values, full.type_hint.as_deref().and_then(hinted));
+    if full.format == Format::Array {
+        let columns = values.reshape(&[shape[1], shape[0]]);
+        return Ok(Tensor::from_strided(columns.permute(&[1, 0])));
+    }
+    let indices = vec![index_array(full.row_indices), index_array(full.col_indices)];
+    let fill = Scalar::zero(values.dtype);
+    Tensor::coo(&shape, indices, &Tensor::from_strided(values), fill)
+}
+
+/// Values as an array, in the dtype that was named if that keeps them.
+pub(in crate::io) fn values_of(values: Values, dtype: Option<DType>) -> Strided {
+    let n = values.len();
+    let values = match values {
         Values::Real(v) => Strided::from_vec(v, vec![n]),
         Values::Integer(v) => Strided::from_vec(v, vec![n]),
         Values::Unsigned(v) => Strided::from_vec(v, vec![n]),
@@ -73,21 +78,17 @@ fn tensor(parsed: Parsed) -> Result<Tensor> {
         Values::Pattern(n) => Strided::constant(Scalar::Bool(true), &[n]),
     };
     // A hint that would change a value (1.5 as int8) is not followed: the numbers in the file stand.
-    let values = match dtype {
+    match dtype {
         Some(dtype) if keeps_values(&values, dtype) => values.cast(dtype),
         _ => values,
-    };
-    if full.format == Format::Array {
-        let columns = values.reshape(&[shape[1], shape[0]]);
-        return Ok(Tensor::from_strided(columns.permute(&[1, 0])));
     }
-    let index = |i: Indices| match i {
+}
+
+pub(in crate::io) fn index_array(indices: Indices) -> IndexArray {
+    match indices {
         Indices::U32(v) => IndexArray::from(v),
         Indices::U64(v) => IndexArray::from(v),
-    };
-    let indices = vec![index(full.row_indices), index(full.col_indices)];
-    let fill = Scalar::zero(values.dtype);
-    Tensor::coo(&shape, indices, &Tensor::from_strided(values), fill)
+    }
 }
 
 /// Whether a cast keeps the numbers: any narrowing of floats counts as rounding, not as loss.
@@ -99,8 +100,8 @@ fn keeps_values(values: &Strided, dtype: DType) -> bool {
     back.dense_bytes() == values.dense_bytes()
 }
 
-/// The dtype of a GraphBLAS type name.
-fn hinted(name: &str) -> Option<DType> {
+/// The dtype of the name that a type hint gives.
+pub(in crate::io) fn hinted(name: &str) -> Option<DType> {
     Some(match name {
         "bool" => DType::Bool,
         "int8_t" => DType::I8,
@@ -115,6 +116,8 @@ fn hinted(name: &str) -> Option<DType> {
         "double" => DType::F64,
         "float complex" => DType::Complex64,
         "double complex" => DType::Complex128,
+        "float16" => DType::F16,
+        "bfloat16" => DType::BF16,
         _ => return None,
     })
 }

@@ -5,16 +5,18 @@
 
 /// A part of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(in crate::io) enum Part {
     Row,
     Column,
     Value,
     Imaginary,
+    /// The index of one mode of a tensor.
+    Mode(usize),
 }
 
 /// Why a scanner stopped; [`Cursor::mark`] says where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Problem {
+pub(in crate::io) enum Problem {
     /// The line ends where a part should be.
     Missing(Part),
     /// Not a whole number.
@@ -35,7 +37,7 @@ pub(super) enum Problem {
 
 /// A place in the text.
 #[derive(Clone, Copy)]
-pub(super) struct Cursor<'a> {
+pub(in crate::io) struct Cursor<'a> {
     bytes: &'a [u8],
     pos: usize,
     /// Where the last token started, or what stands in the place of the one that was expected.
@@ -43,24 +45,24 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
+    pub(in crate::io) fn new(bytes: &'a [u8]) -> Self {
         Cursor { bytes, pos: 0, mark: 0 }
     }
 
-    pub(super) fn bytes(self) -> &'a [u8] {
+    pub(in crate::io) fn bytes(self) -> &'a [u8] {
         self.bytes
     }
 
-    pub(super) fn mark(self) -> usize {
+    pub(in crate::io) fn mark(self) -> usize {
         self.mark
     }
 
-    pub(super) fn position(self) -> usize {
+    pub(in crate::io) fn position(self) -> usize {
         self.pos
     }
 
     /// The number of bytes not read yet.
-    pub(super) fn remaining(self) -> usize {
+    pub(in crate::io) fn remaining(self) -> usize {
         self.bytes.len().saturating_sub(self.pos)
     }
 
@@ -70,14 +72,14 @@ impl<'a> Cursor<'a> {
     }
 
     /// The whole token at [`mark`](Self::mark).
-    pub(super) fn token(self) -> &'a [u8] {
+    pub(in crate::io) fn token(self) -> &'a [u8] {
         let rest = self.bytes.get(self.mark..).unwrap_or_default();
         let end = rest.iter().position(|&byte| is_space(byte)).unwrap_or(rest.len());
         rest.get(..end).unwrap_or_default()
     }
 
     /// Moves past a token and returns it; empty at the end of a line.
-    pub(super) fn word(&mut self) -> &'a [u8] {
+    pub(in crate::io) fn word(&mut self) -> &'a [u8] {
         self.mark = self.pos;
         let word = self.token();
         self.pos += word.len();
@@ -86,21 +88,21 @@ impl<'a> Cursor<'a> {
 
     /// Moves past blanks, not past the end of a line.
     #[inline(always)]
-    pub(super) fn blanks(&mut self) {
+    pub(in crate::io) fn blanks(&mut self) {
         while let Some(b' ' | b'\t') = self.peek() {
             self.pos += 1;
         }
     }
 
     /// The rest of the line, with neither its end nor blanks around it; moves to the next line.
-    pub(super) fn line(&mut self) -> &'a [u8] {
+    pub(in crate::io) fn line(&mut self) -> &'a [u8] {
         let start = self.pos;
         self.pos = after_line(self.bytes, start);
         self.bytes.get(start..self.pos).unwrap_or_default().trim_ascii()
     }
 
     /// Moves to the first token of a line, past blank lines but not past comments; false at the end of the text.
-    pub(super) fn seek_token(&mut self) -> Result<bool, Problem> {
+    pub(in crate::io) fn seek_token(&mut self) -> Result<bool, Problem> {
         loop {
             match self.peek() {
                 None => return Ok(false),
@@ -111,18 +113,18 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Moves to the first token of an entry, past blank lines and comments; false at the end of the text.
+    /// Moves to the first token of an entry, past blank lines and lines that start with `COMMENT`; false at the end of the text.
     #[inline(always)]
-    pub(super) fn seek_entry(&mut self) -> Result<bool, Problem> {
+    pub(in crate::io) fn seek_entry<const COMMENT: u8>(&mut self) -> Result<bool, Problem> {
         loop {
             match self.peek() {
                 Some(b'0'..=b'9' | b'-') => return Ok(true),
-                Some(b'%') => self.pos = after_line(self.bytes, self.pos),
+                Some(byte) if byte == COMMENT => self.pos = after_line(self.bytes, self.pos),
                 _ => {
                     if !self.seek_token()? {
                         return Ok(false);
                     }
-                    if self.peek() != Some(b'%') {
+                    if self.peek() != Some(COMMENT) {
                         return Ok(true);
                     }
                 }
@@ -132,7 +134,7 @@ impl<'a> Cursor<'a> {
 
     /// Moves over the blanks between two parts of an entry; `next` is the part to come.
     #[inline(always)]
-    pub(super) fn gap(&mut self, next: Part) -> Result<(), Problem> {
+    pub(in crate::io) fn gap(&mut self, next: Part) -> Result<(), Problem> {
         if self.peek() != Some(b' ') && self.peek() != Some(b'\t') {
             return Err(if self.at_space() { self.missing(next) } else { before(next) });
         }
@@ -140,19 +142,20 @@ impl<'a> Cursor<'a> {
         if self.at_space() { Err(self.missing(next)) } else { Ok(()) }
     }
 
-    fn missing(&mut self, part: Part) -> Problem {
+    pub(in crate::io) fn missing(&mut self, part: Part) -> Problem {
         self.mark = self.pos;
         Problem::Missing(part)
     }
 
     /// Whether a blank, the end of a line or the end of the text comes next.
-    fn at_space(self) -> bool {
+    #[inline(always)]
+    pub(in crate::io) fn at_space(self) -> bool {
         self.peek().is_none_or(is_space)
     }
 
     /// Moves past the end of a line, of which nothing but blanks may be left.
     #[inline(always)]
-    pub(super) fn end_line(&mut self) -> Result<(), Problem> {
+    pub(in crate::io) fn end_line(&mut self) -> Result<(), Problem> {
         if self.peek() == Some(b'\n') {
             self.pos += 1;
             return Ok(());
@@ -185,7 +188,7 @@ impl<'a> Cursor<'a> {
 
     /// A run of decimal digits; `None` where there is no digit, [`Problem::Overflow`] beyond 2^64−1.
     #[inline(always)]
-    pub(super) fn digits(&mut self) -> Result<Option<u64>, Problem> {
+    pub(in crate::io) fn digits(&mut self) -> Result<Option<u64>, Problem> {
         let start = self.pos;
         let mut pos = start;
         let mut value = 0_u64;
@@ -205,9 +208,24 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// The index of one mode of a tensor, counted from `base` in the text and from 0 in the result.
+    #[inline(always)]
+    pub(in crate::io) fn mode(&mut self, mode: usize, base: u64, size: u64) -> Result<u64, Problem> {
+        self.mark = self.pos;
+        let index = match self.digits() {
+            Ok(Some(number)) => number.wrapping_sub(base),
+            Ok(None) => return Err(Problem::NotAnIndex(Part::Mode(mode))),
+            Err(_) => u64::MAX,
+        };
+        if !self.at_space() {
+            return Err(Problem::NotAnIndex(Part::Mode(mode)));
+        }
+        if index < size { Ok(index) } else { Err(Problem::OutOfRange(Part::Mode(mode))) }
+    }
+
     /// An index, counted from 1 in the text and from 0 in the result.
     #[inline(always)]
-    pub(super) fn index(&mut self, part: Part, size: u64) -> Result<u64, Problem> {
+    pub(in crate::io) fn index(&mut self, part: Part, size: u64) -> Result<u64, Problem> {
         self.mark = self.pos;
         let index = match self.digits() {
             Ok(Some(number)) => number.wrapping_sub(1),
@@ -219,7 +237,7 @@ impl<'a> Cursor<'a> {
 
     /// A real number, rounded correctly.
     #[inline(always)]
-    pub(super) fn real(&mut self) -> Result<f64, Problem> {
+    pub(in crate::io) fn real(&mut self) -> Result<f64, Problem> {
         self.mark = self.pos;
         let rest = self.bytes.get(self.pos..).unwrap_or_default();
         match fast_float2::parse_partial::<f64, _>(rest) {
@@ -233,7 +251,7 @@ impl<'a> Cursor<'a> {
 
     /// A signed integer.
     #[inline(always)]
-    pub(super) fn signed(&mut self) -> Result<i64, Problem> {
+    pub(in crate::io) fn signed(&mut self) -> Result<i64, Problem> {
         self.mark = self.pos;
         let negative = self.peek() == Some(b'-');
         if negative || self.peek() == Some(b'+') {
@@ -247,7 +265,7 @@ impl<'a> Cursor<'a> {
 
     /// An unsigned integer.
     #[inline(always)]
-    pub(super) fn unsigned(&mut self) -> Result<u64, Problem> {
+    pub(in crate::io) fn unsigned(&mut self) -> Result<u64, Problem> {
         self.mark = self.pos;
         if self.peek() == Some(b'+') {
             self.pos += 1;
@@ -263,6 +281,7 @@ fn before(next: Part) -> Problem {
         Part::Row | Part::Column => Problem::NotAnIndex(Part::Row),
         Part::Value => Problem::NotAnIndex(Part::Column),
         Part::Imaginary => Problem::NotAValue,
+        Part::Mode(mode) => Problem::NotAnIndex(Part::Mode(mode.saturating_sub(1))),
     }
 }
 

@@ -4,10 +4,12 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-pub(super) const LONE_RETURN: &str =
+use crate::error::ErrorKind;
+
+pub(in crate::io) const LONE_RETURN: &str =
     "a carriage return stands inside a line; lines have to end with a line feed, or with both";
 
-/// The text is not a Matrix Market file that the reader accepts.
+/// The text is not one that the reader accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
     /// The line at fault, counted from 1.
@@ -20,15 +22,15 @@ impl ParseError {
     /// An error at the line that holds byte `position` of `bytes`.
     #[cold]
     #[inline(never)]
-    pub(super) fn at(bytes: &[u8], position: usize, message: impl Into<String>) -> Self {
+    pub(in crate::io) fn at(bytes: &[u8], position: usize, message: impl Into<String>) -> Self {
         let before = bytes.get(..position).unwrap_or(bytes);
         let newlines = before.iter().filter(|&&byte| byte == b'\n').count();
         ParseError { line: newlines as u64 + 1, message: message.into() }
     }
 
-    /// An error at the last line of `bytes`.
-    pub(super) fn at_end(bytes: &[u8], message: impl Into<String>) -> Self {
-        ParseError::at(bytes, bytes.len().saturating_sub(1), message)
+    /// The same error in a text with so many lines before it.
+    pub(in crate::io) fn below(self, lines: u64) -> Self {
+        ParseError { line: self.line + lines, ..self }
     }
 }
 
@@ -40,7 +42,7 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// A file could not be turned into a matrix.
+/// A file could not be read as what it should be.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReadError {
@@ -58,6 +60,18 @@ pub enum ReadError {
         /// What is wrong, and on which line.
         source: ParseError,
     },
+}
+
+impl ReadError {
+    /// The library's error for a file of a format.
+    pub(in crate::io) fn of_format(self, format: &'static str) -> ErrorKind {
+        match self {
+            ReadError::Io { path, source } => ErrorKind::Io { path, source },
+            ReadError::Parse { path, source } => {
+                ErrorKind::Format { path: Some(path), format, source: Box::new(source) }
+            }
+        }
+    }
 }
 
 impl fmt::Display for ReadError {
@@ -79,7 +93,7 @@ impl std::error::Error for ReadError {
 }
 
 /// A token for an error message: quoted, unprintable bytes escaped, at most 40 characters between the quotes.
-pub(super) fn quoted(token: &[u8]) -> String {
+pub(in crate::io) fn quoted(token: &[u8]) -> String {
     const LONGEST: usize = 40;
     let shown: String = token.iter().take(LONGEST + 1).flat_map(|byte| byte.escape_ascii()).map(char::from).collect();
     if shown.len() <= LONGEST {

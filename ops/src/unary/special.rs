@@ -1,0 +1,308 @@
+//! Special functions of one real number, in double precision: `f32` goes through `f64` and is rounded once. The
+//! polynomials are in `coefficients`; what surrounds them are the reflections, recurrences and asymptotic series of
+//! the NIST Digital Library of Mathematical Functions (chapters 5 and 7), whose equations the comments name.
+
+use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, LN_2, PI};
+
+use super::coefficients as table;
+
+/// Real numbers, computed in `f64`.
+pub(crate) trait Precise: Copy {
+    /// Widens, applies, rounds.
+    fn precisely(self, f: fn(f64) -> f64) -> Self;
+    /// The same for two operands.
+    fn precisely2(self, other: Self, f: fn(f64, f64) -> f64) -> Self;
+}
+
+impl Precise for f64 {
+    #[inline(always)]
+    fn precisely(self, f: fn(f64) -> f64) -> f64 {
+        f(self)
+    }
+    #[inline(always)]
+    fn precisely2(self, other: f64, f: fn(f64, f64) -> f64) -> f64 {
+        f(self, other)
+    }
+}
+
+impl Precise for f32 {
+    #[inline(always)]
+    fn precisely(self, f: fn(f64) -> f64) -> f32 {
+        f(f64::from(self)) as f32
+    }
+    #[inline(always)]
+    fn precisely2(self, other: f32, f: fn(f64, f64) -> f64) -> f32 {
+        f(f64::from(self), f64::from(other)) as f32
+    }
+}
+
+/// Floats that can be made finite.
+pub(crate) trait Finite: Copy {
+    /// 0 for NaN, the end of the range for an infinity.
+    fn finite(self) -> Self;
+}
+
+macro_rules! finite {
+    ($($ty:ty),+) => {$(
+        impl Finite for $ty {
+            #[inline(always)]
+            fn finite(self) -> $ty {
+                if self.is_nan() { <$ty>::default() } else { self.clamp(<$ty>::MIN, <$ty>::MAX) }
+            }
+        }
+    )+};
+}
+finite!(half::f16, half::bf16, f32, f64);
+
+/// `c[0] + x * (c[1] + x * (…))`.
+fn polynomial(x: f64, coefficients: &[f64]) -> f64 {
+    coefficients.iter().rev().fold(0.0, |sum, c| sum * x + c)
+}
+
+/// `erf(x)` for `x` within ±0.5.
+fn erf_near_zero(x: f64) -> f64 {
+    x + x * polynomial(x * x - 0.125, &table::ERF)
+}
+
+/// `exp(-x²)`, for which the rounding of `x²` is made good.
+fn exp_minus_square(x: f64) -> f64 {
+    let square = x * x;
+    let lost = x.mul_add(x, -square);
+    (-square).exp() * (1.0 - lost)
+}
+
+/// `exp(x²) erfc(x)`, which varies little, for `x` of at least 0.5.
+fn scaled_erfc(x: f64) -> f64 {
+    if x < 1.25 {
+        polynomial(x - 0.875, &table::ERFCX_A)
+    } else if x < 2.5 {
+        polynomial(x - 1.875, &table::ERFCX_B)
+    } else if x < 5.0 {
+        polynomial(x - 3.75, &table::ERFCX_C)
+    } else {
+        polynomial(1.0 / (x * x) - 0.02, &table::ERFCX_TAIL) / x
+    }
+}
+
+/// `erfc(x)` for `x` of at least 0.5. From 28 on it is less than the least number.
+fn erfc_above(x: f64) -> f64 {
+    if x > 28.0 { 0.0 } else { exp_minus_square(x) * scaled_erfc(x) }
+}
+
+/// The error function (DLMF 7.2.1).
+pub(crate) fn erf(x: f64) -> f64 {
+    if x.is_nan() {
+        x
+    } else if x.abs() < 0.5 {
+        erf_near_zero(x)
+    } else {
+        (1.0 - erfc_above(x.abs())).copysign(x)
+    }
+}
+
+/// The complementary error function `1 - erf(x)` (DLMF 7.2.2), without its cancellation.
+pub(crate) fn erfc(x: f64) -> f64 {
+    if x.is_nan() {
+        x
+    } else if x.abs() < 0.5 {
+        1.0 - erf_near_zero(x)
+    } else if x > 0.0 {
+        erfc_above(x)
+    } else {
+        2.0 - erfc_above(-x)
+    }
+}
+
+/// `x Φ(x)`, where `Φ(x) = erfc(-x / √2) / 2` is the normal distribution. In the left tail `erfc` magnifies the
+/// rounding of its argument, which is made good by its derivative.
+pub(crate) fn gelu(x: f64) -> f64 {
+    const LOW: f64 = -4.833_646_656_726_457e-17; // what 1 / √2 lost to rounding
+    if x == f64::NEG_INFINITY {
+        return -0.0;
+    }
+    let u = -x * FRAC_1_SQRT_2;
+    if !(u > 0.5 && u < 28.0) {
+        return 0.5 * x * erfc(u);
+    }
+    let lost = (-x).mul_add(FRAC_1_SQRT_2, -u) - x * LOW;
+    0.5 * x * (scaled_erfc(u) - lost * FRAC_2_SQRT_PI) * exp_minus_square(u)
+}
+
+/// Where Stirling's series begins: eight terms of it are enough.
+const STIRLING: f64 = 10.0;
+
+/// `sin(π x)`, where `x` is not an integer, and `x` less the nearest integer.
+fn sin_pi(x: f64) -> (f64, f64) {
+    let rest = x - x.round();
+    ((PI * rest).sin(), rest)
+}
+
+/// The logarithm of `|Γ(x)|`; infinite at the poles.
+pub(crate) fn lgamma(x: f64) -> f64 {
+    if x >= 0.0 {
+        lgamma_above(x)
+    } else if x.is_nan() {
+        x
+    } else if x == x.trunc() {
+        f64::INFINITY // a pole; numbers past 2^53 are integers
+    } else if x > -0.25 {
+        lgamma_above(1.0 + x) - (-x).ln() // DLMF 5.5.1
+    } else {
+        // Γ(x) Γ(-x) = -π / (x sin(πx)) (DLMF 5.5.3)
+        (PI / (x * sin_pi(x).0).abs()).ln() - lgamma_above(-x)
+    }
+}
+
+/// `lgamma(x)` for `x` of at least 0.
+fn lgamma_above(x: f64) -> f64 {
+    if x < 0.75 {
+        lgamma_above(1.0 + x) - x.ln() // DLMF 5.5.1
+    } else if x < 2.0 {
+        (x - 1.0) * (x - 2.0) * polynomial(x - 1.375, &table::LGAMMA_1)
+    } else if x < 3.0 {
+        (x - 2.0) * polynomial(x - 2.5, &table::LGAMMA_2)
+    } else if x < STIRLING {
+        // DLMF 5.5.1 down to between 2 and 3
+        let (mut rest, mut product) = (x, 1.0);
+        while rest >= 3.0 {
+            rest -= 1.0;
+            product *= rest;
+        }
+        lgamma_above(rest) + product.ln()
+    } else {
+        // DLMF 5.11.1: B(2k) / (2k (2k - 1) x^(2k - 1))
+        const TERMS: [f64; 8] = [
+            1.0 / 12.0,
+            -1.0 / 360.0,
+            1.0 / 1_260.0,
+            -1.0 / 1_680.0,
+            1.0 / 1_188.0,
+            -691.0 / 360_360.0,
+            1.0 / 156.0,
+            -3_617.0 / 122_400.0,
+        ];
+        const LN_ROOT_2_PI: f64 = 0.918_938_533_204_672_8;
+        if x.is_infinite() {
+            return x;
+        }
+        let series = polynomial((1.0 / x) * (1.0 / x), &TERMS) / x;
+        (x - 0.5) * (x.ln() - 1.0) + (series + (LN_ROOT_2_PI - 0.5))
+    }
+}
+
+/// The logarithmic derivative of `Γ`. At 0 it is infinite, with the sign of what comes before; at negative integers NaN.
+pub(crate) fn digamma(x: f64) -> f64 {
+    if x == 0.0 {
+        f64::INFINITY.copysign(-x)
+    } else if x > 0.0 {
+        digamma_above(x)
+    } else if x == x.trunc() || x.is_nan() {
+        f64::NAN
+    } else {
+        // DLMF 5.5.4; the tangent has the period 1 in x
+        digamma_above(1.0 - x) - PI / (PI * sin_pi(x).1).tan()
+    }
+}
+
+/// `digamma(x)` for `x` above 0.
+fn digamma_above(x: f64) -> f64 {
+    if x < 1.0 {
+        digamma_above(1.0 + x) - 1.0 / x // DLMF 5.5.2
+    } else if x < 3.0 {
+        const ROOT: [f64; 2] = [1.461_632_144_968_362_2, 9.549_995_429_965_697e-17];
+        ((x - ROOT[0]) - ROOT[1]) * polynomial(x - 2.0, &table::DIGAMMA)
+    } else if x < STIRLING {
+        // DLMF 5.5.2 down to between 2 and 3
+        let (mut rest, mut sum) = (x, 0.0);
+        while rest >= 3.0 {
+            rest -= 1.0;
+            sum += 1.0 / rest;
+        }
+        digamma_above(rest) + sum
+    } else {
+        // DLMF 5.11.2: B(2k) / (2k x^2k)
+        const TERMS: [f64; 8] = [
+            1.0 / 12.0,
+            -1.0 / 120.0,
+            1.0 / 252.0,
+            -1.0 / 240.0,
+            1.0 / 132.0,
+            -691.0 / 32_760.0,
+            1.0 / 12.0,
+            -3_617.0 / 8_160.0,
+        ];
+        let square = (1.0 / x) * (1.0 / x);
+        x.ln() - (0.5 / x + square * polynomial(square, &TERMS))
+    }
+}
+
+/// `log(x / (1 - x))`; near a half the logarithm of almost 1 goes through `ln_1p`.
+pub(crate) fn logit(x: f64) -> f64 {
+    if (0.25..=0.75).contains(&x) { ((2.0 * x - 1.0) / (1.0 - x)).ln_1p() } else { (x / (1.0 - x)).ln() }
+}
+
+/// `x / (1 + exp(-x))`, and its limit 0 at −∞.
+pub(crate) fn silu(x: f64) -> f64 {
+    if x >= 0.0 {
+        x / (1.0 + (-x).exp())
+    } else if x > -700.0 {
+        let power = x.exp();
+        x * power / (1.0 + power)
+    } else if x > -1000.0 {
+        let root = (0.5 * x).exp(); // whose square may be subnormal
+        x * root * root
+    } else if x.is_nan() {
+        x
+    } else {
+        -0.0
+    }
+}
+
+/// `log(1 + exp(x))`.
+pub(crate) fn softplus(x: f64) -> f64 {
+    if x > 0.0 { x + (-x).exp().ln_1p() } else { x.exp().ln_1p() }
+}
+
+/// The inverse of `sinh`.
+pub(crate) fn asinh(x: f64) -> f64 {
+    let a = x.abs();
+    let value = if a > 1e9 {
+        a.ln() + LN_2
+    } else {
+        let square = a * a;
+        (a + square / (1.0 + (1.0 + square).sqrt())).ln_1p()
+    };
+    value.copysign(x)
+}
+
+/// The inverse of `cosh`; NaN below 1. Near 1 it goes through the distance to 1, which is exact.
+pub(crate) fn acosh(x: f64) -> f64 {
+    if x > 1e9 {
+        x.ln() + LN_2
+    } else if x < 1.0 {
+        f64::NAN
+    } else {
+        let above = x - 1.0;
+        (above + (above * (x + 1.0)).sqrt()).ln_1p()
+    }
+}
+
+/// The inverse of `tanh`; NaN outside ±1.
+pub(crate) fn atanh(x: f64) -> f64 {
+    let a = x.abs();
+    (0.5 * (2.0 * a / (1.0 - a)).ln_1p()).copysign(x)
+}
+
+/// `log(exp(a) + exp(b))`, without overflow.
+pub(crate) fn logaddexp(a: f64, b: f64) -> f64 {
+    if a == b {
+        return a + LN_2; // infinities too
+    }
+    let (less, more) = if a < b { (a, b) } else { (b, a) };
+    if more.is_nan() || less.is_nan() { f64::NAN } else { more + (less - more).exp().ln_1p() }
+}
+
+/// `a log(b)`, where 0 is 0 whatever the logarithm, but for NaN.
+pub(crate) fn xlogy(a: f64, b: f64) -> f64 {
+    if a == 0.0 && !b.is_nan() { 0.0 } else { a * b.ln() }
+}

@@ -1,0 +1,121 @@
+//! Coordinate text files of tensors: FROSTT (`.tns`) and TensorMarket (`.ttx`), plain or gzip.
+//!
+//! ```text
+//! tns    = { entry | comment | blank }
+//! entry  = index … index value         (one per line, counted from 1 unless the options say 0)
+//! comment= "#" anything, on a line of its own
+//!
+//! ttx    = "%%MatrixMarket tensor coordinate" field "general" { comment | blank } size { entry | comment | blank }
+//! size   = d1 … dN entries
+//! entry  = as above; no value for the field pattern, two for complex
+//! comment= "%" anything, on a line of its own
+//! ```
+//!
+//! The two are told apart by the banner, whatever the file's name. Numbers, blanks and line ends are those of
+//! [`matrix_market`](super::matrix_market), and so are the fields of `.ttx` and its `%%GraphBLAS type T`.
+//!
+//! A `.tns` file does not say its shape: its order is that of the first entry, each axis reaches to the largest index.
+//! [`Options::shape`] gives it another; so do the two lines that HiParTI writes on top (the order, then the sizes), if
+//! [`Options::header`] announces them, and the comment `#openwork shape d1 … dN` above the first entry. Values are
+//! `float64`, unless a comment `#openwork dtype T` there names another dtype that they fit.
+//!
+//! **Refused**, with the line, the token and what is allowed: a line with more or fewer parts than the first; an index
+//! that is no whole number, below the base, beyond the shape or from 2^63 on; a value that is no number; a file without
+//! entries whose shape nobody tells; more than 64 axes, or none.
+
+mod explain;
+mod head;
+mod parse;
+mod write;
+
+use std::path::Path;
+
+pub use super::text::error::ParseError;
+pub use write::{WriteOptions, to_bytes, write};
+
+use super::Progress;
+use super::text::source::{Fault, Source};
+use crate::error::{ErrorKind, Result};
+use crate::tensor::Tensor;
+
+/// The most axes of a tensor in a file.
+const MAX_ORDER: usize = 64;
+
+/// What the first index of an axis is written as.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Base {
+    /// 1, which is what the format says.
+    #[default]
+    One,
+    /// 0, as some programs have it. Not for `.ttx`.
+    Zero,
+}
+
+/// Which of the two formats a file has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Dialect {
+    /// FROSTT, `.tns`: entries alone.
+    #[default]
+    Tns,
+    /// TensorMarket, `.ttx`: a banner and a size line above them.
+    Ttx,
+}
+
+/// How a file is read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options<'a> {
+    /// The shape of a `.tns` file, where the largest indices do not tell it.
+    pub shape: Option<&'a [usize]>,
+    /// What the first index of an axis is written as in a `.tns` file.
+    pub base: Base,
+    /// Whether a `.tns` file starts with a line that holds the order and one that holds the shape.
+    pub header: bool,
+    /// The largest number of bytes to accept, before and after decompression; `None` (the default) sets no bound.
+    pub max_bytes: Option<u64>,
+    /// Hears how many bytes are read.
+    pub progress: Option<Progress<'a>>,
+}
+
+/// Reads a FROSTT or TensorMarket file, plain or gzip, into COO with fill 0.
+///
+/// Entries stay in file order, so the tensor is not coalesced in general; duplicates mean their sum.
+///
+/// # Errors
+/// If the file cannot be read ([`ErrorKind::Io`]) or is not one that the [module](self) accepts
+/// ([`ErrorKind::Format`], with the line).
+///
+/// # Cost
+/// One pass, block by block on all threads of the pool; the result does not depend on their number. Gzip is
+/// decompressed by one thread.
+pub fn read(path: impl AsRef<Path>) -> Result<Tensor> {
+    read_with(path, Options::default())
+}
+
+/// As [`read`], with the shape, the base and the bounds that `options` set.
+///
+/// # Errors
+/// As [`read`]; also if the file is larger than the bound.
+pub fn read_with(path: impl AsRef<Path>, options: Options<'_>) -> Result<Tensor> {
+    let path = path.as_ref();
+    let source = Source::open(path, options.max_bytes, options.progress);
+    let parsed = source.and_then(|mut source| parse::tensor(&mut source, &options));
+    parsed.map_err(|fault| fault.with_path(path).of_format("FROSTT"))?.into_tensor()
+}
+
+/// Reads the bytes of a FROSTT or TensorMarket file; see [`read`].
+///
+/// ```
+/// use openwork::io::frostt;
+/// let x = frostt::read_bytes(b"# three axes\n1 1 1 0.5\n2 3 1 -4\n", Default::default())?;
+/// assert_eq!((x.shape(), x.nse()), (&[2, 3, 1][..], 2));
+/// # Ok::<(), openwork::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`read_with`].
+pub fn read_bytes(bytes: &[u8], options: Options<'_>) -> Result<Tensor> {
+    let source = Source::bytes(bytes, options.max_bytes, options.progress);
+    let parsed = source.and_then(|mut source| parse::tensor(&mut source, &options)).map_err(Fault::of_bytes);
+    let format = |source| ErrorKind::Format { path: None, format: "FROSTT", source: Box::new(source) };
+    parsed.map_err(format)?.into_tensor()
+}

@@ -1,0 +1,140 @@
+//! From a tensor to a file.
+
+use std::path::Path;
+
+use openwork_ops::{DType, Scalar};
+
+use super::{Base, Dialect, MAX_ORDER};
+use crate::error::{self, Result};
+use crate::io::Progress;
+use crate::io::matrix_market::{
+    Declared, Field, Format, Symmetry, Written, banner_of, comment_lines, written,
+};
+use crate::io::text::sink::{Lines, is_gzip, push_comment};
+use crate::layout::Layout;
+use crate::level::Indices;
+use crate::strided::Strided;
+use crate::tensor::Tensor;
+
+const OP: &str = "frostt::write";
+
+/// How a file is written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WriteOptions<'a> {
+    /// The format; `None` (the default) goes by the name: `.ttx` and `.ttx.gz` are TensorMarket, all else is FROSTT.
+    pub dialect: Option<Dialect>,
+    /// What the first index of an axis is written as; 0 is for `.tns` only, and has to be told to the reader.
+    pub base: Base,
+    /// Comment lines on top (in `.ttx`: below the banner).
+    pub comment: &'a str,
+    /// Hears how many stored elements are written.
+    pub progress: Option<Progress<'a>>,
+}
+
+/// Writes a tensor as a FROSTT or TensorMarket file, compressed by gzip if the name ends in `.gz`.
+///
+/// What is listed are the stored elements in C order, duplicates summed; of a strided tensor, all that are not 0. A
+/// `.tns` file that would read back with another shape or dtype gets a comment on top that [`read`](super::read)
+/// understands and other programs that know comments skip. A `.ttx` file tells shape and dtype as
+/// [`matrix_market::write`](crate::io::matrix_market::write) does.
+///
+/// The file takes the place of an old one only when it is complete.
+///
+/// # Errors
+/// Before a byte is written: if the fill is not 0, which the formats cannot hold; if the tensor has no axis, or more
+/// than 64; if it is complex and the format `.tns`; if base 0 is asked for in `.ttx`. Then
+/// [`ErrorKind::Io`](crate::ErrorKind::Io) if the file cannot be written; the old file is then as it was.
+///
+/// # Cost
+/// O(nse), and a sort where the stored elements are not in order; formatted on all threads of the pool, compressed by
+/// one. The bytes do not depend on the number of threads.
+pub fn write(path: impl AsRef<Path>, tensor: &Tensor, options: WriteOptions<'_>) -> Result<()> {
+    let path = path.as_ref();
+    let dialect = options.dialect.unwrap_or_else(|| named(path));
+    lines(tensor, &options, dialect)?.to_file(path, options.progress)
+}
+
+/// The text of the file that [`write`] makes, not compressed; FROSTT unless the options say otherwise.
+///
+/// ```
+/// use openwork::{Tensor, io::frostt};
+/// let values = Tensor::from_vec(&[2], vec![0.5, -4.0])?;
+/// let x = Tensor::coo(&[2, 3, 1], vec![vec![0, 1], vec![0, 2], vec![0, 0]], &values, 0.0)?;
+/// assert_eq!(frostt::to_bytes(&x, Default::default())?, b"1 1 1 0.5\n2 3 1 -4.0\n");
+/// # Ok::<(), openwork::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`write`], but for those of files.
+pub fn to_bytes(tensor: &Tensor, options: WriteOptions<'_>) -> Result<Vec<u8>> {
+    Ok(lines(tensor, &options, options.dialect.unwrap_or_default())?.to_vec(options.progress))
+}
+
+/// The format that a name stands for.
+fn named(path: &Path) -> Dialect {
+    let ends_in_ttx = |path: &Path| path.extension().is_some_and(|end| end.eq_ignore_ascii_case("ttx"));
+    let ttx = if is_gzip(path) { ends_in_ttx(&path.with_extension("")) } else { ends_in_ttx(path) };
+    if ttx { Dialect::Ttx } else { Dialect::Tns }
+}
+
+fn lines(tensor: &Tensor, options: &WriteOptions<'_>, dialect: Dialect) -> Result<Lines> {
+    let shape = tensor.shape();
+    if !(1..=MAX_ORDER).contains(&shape.len()) {
+        let why = format!("a file holds 1 to {MAX_ORDER} axes; reshape makes them fewer");
+        return Err(error::shape(OP, &[shape], why));
+    }
+    let (columns, values) = entries(tensor)?;
+    let declared = Declared::of(&values, Format::Coordinate);
+    let (head, base, has_values) = match dialect {
+        Dialect::Tns => {
+            if values.dtype.is_complex() {
+                let why = "a .tns file has one number per entry; TensorMarket (.ttx) holds complex ones";
+                return Err(error::dtype(OP, &[values.dtype], why));
+            }
+            (plain_head(shape, &columns, values.dtype, options.comment), u64::from(options.base == Base::One), true)
+        }
+        Dialect::Ttx => {
+            if options.base == Base::Zero {
+                return Err(error::invalid(OP, "base", "a .ttx file counts from 1; .tns can count from 0"));
+            }
+            let mut head = banner_of("tensor", Format::Coordinate, declared.field, Symmetry::General);
+            comment_lines(&mut head, &declared, options.comment);
+            head.extend_from_slice(format!("{} {}\n", list(shape), values.len()).as_bytes());
+            (head, 1, declared.field != Field::Pattern)
+        }
+    };
+    let entries = values.len();
+    Ok(Lines { head, columns, base, values: has_values.then_some(values), keep: None, entries })
+}
+
+fn entries(tensor: &Tensor) -> Result<(Vec<Indices>, Strided)> {
+    const FORMAT: &str = "a coordinate file";
+    match written(OP, FORMAT, tensor)? {
+        Written::Entries(columns, values) => Ok((columns, values)),
+        Written::Dense(_) => {
+            let sparse = tensor.to_sparse(Layout::Coo, Scalar::zero(tensor.dtype()))?;
+            match written(OP, FORMAT, &sparse)? {
+                Written::Entries(columns, values) => Ok((columns, values)),
+                Written::Dense(_) => Err(error::layout(OP, "the tensor has no coordinates")),
+            }
+        }
+    }
+}
+
+/// The comments of a `.tns` file: the caller's, and what the entries do not tell.
+fn plain_head(shape: &[usize], columns: &[Indices], dtype: DType, comment: &str) -> Vec<u8> {
+    let mut head = Vec::new();
+    push_comment(&mut head, b'#', comment);
+    let reach = |column: &Indices| (0..column.len()).map(|i| column.get(i) + 1).max();
+    if !columns.iter().zip(shape).all(|(column, &size)| reach(column) == Some(size)) {
+        head.extend_from_slice(format!("#openwork shape {}\n", list(shape)).as_bytes());
+    }
+    if dtype != DType::F64 {
+        head.extend_from_slice(format!("#openwork dtype {dtype}\n").as_bytes());
+    }
+    head
+}
+
+fn list(shape: &[usize]) -> String {
+    shape.iter().map(usize::to_string).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,142 @@
+//! Kinds of value and widths of index: what the loops over entries are compiled for.
+
+use super::cursor::{Cursor, Part, Problem};
+use crate::io::matrix_market::{Indices, Item, Symmetry, Values};
+
+/// A kind of value: how it is scanned and where it goes.
+pub(in crate::io) trait Kind {
+    type Item: Item;
+
+    /// How many numbers it takes.
+    const NUMBERS: usize;
+
+    /// What is allowed in the place of a number.
+    const ALLOWED: &'static str;
+
+    fn scan(cursor: &mut Cursor<'_>) -> Result<Self::Item, Problem>;
+
+    fn values(items: Vec<Self::Item>) -> Values;
+
+    /// Whether the mirrored value can be told.
+    fn has_mirror(_: Self::Item, _: Symmetry) -> bool {
+        true
+    }
+}
+
+pub(in crate::io) struct Real;
+pub(in crate::io) struct Integer;
+pub(in crate::io) struct Unsigned;
+pub(in crate::io) struct Complex;
+pub(in crate::io) struct Pattern;
+
+const REAL_ALLOWED: &str = "a decimal number such as -1.5e-3, or `inf` or `nan`";
+
+impl Kind for Real {
+    type Item = f64;
+    const NUMBERS: usize = 1;
+    const ALLOWED: &'static str = REAL_ALLOWED;
+
+    #[inline(always)]
+    fn scan(cursor: &mut Cursor<'_>) -> Result<f64, Problem> {
+        cursor.real()
+    }
+
+    fn values(items: Vec<f64>) -> Values {
+        Values::Real(items)
+    }
+}
+
+impl Kind for Integer {
+    type Item = i64;
+    const NUMBERS: usize = 1;
+    const ALLOWED: &'static str = "a whole number from -2^63 to 2^63-1";
+
+    #[inline(always)]
+    fn scan(cursor: &mut Cursor<'_>) -> Result<i64, Problem> {
+        cursor.signed()
+    }
+
+    fn values(items: Vec<i64>) -> Values {
+        Values::Integer(items)
+    }
+
+    fn has_mirror(item: i64, symmetry: Symmetry) -> bool {
+        symmetry != Symmetry::SkewSymmetric || item != i64::MIN
+    }
+}
+
+impl Kind for Unsigned {
+    type Item = u64;
+    const NUMBERS: usize = 1;
+    const ALLOWED: &'static str = "a whole number from 0 to 2^64-1";
+
+    #[inline(always)]
+    fn scan(cursor: &mut Cursor<'_>) -> Result<u64, Problem> {
+        cursor.unsigned()
+    }
+
+    fn values(items: Vec<u64>) -> Values {
+        Values::Unsigned(items)
+    }
+}
+
+impl Kind for Complex {
+    type Item = [f64; 2];
+    const NUMBERS: usize = 2;
+    const ALLOWED: &'static str = REAL_ALLOWED;
+
+    #[inline(always)]
+    fn scan(cursor: &mut Cursor<'_>) -> Result<[f64; 2], Problem> {
+        let re = cursor.real()?;
+        cursor.gap(Part::Imaginary)?;
+        Ok([re, cursor.real()?])
+    }
+
+    fn values(items: Vec<[f64; 2]>) -> Values {
+        Values::Complex(items)
+    }
+}
+
+impl Kind for Pattern {
+    type Item = ();
+    const NUMBERS: usize = 0;
+    const ALLOWED: &'static str = "nothing";
+
+    #[inline(always)]
+    fn scan(_: &mut Cursor<'_>) -> Result<(), Problem> {
+        Ok(())
+    }
+
+    fn values(items: Vec<()>) -> Values {
+        Values::Pattern(items.len())
+    }
+}
+
+/// An index width.
+pub(in crate::io) trait Width: Copy + Send + Sync + bytemuck::Zeroable {
+    /// Keeps the low bits; indices are checked against a size that fits before.
+    fn narrow(index: u64) -> Self;
+    fn indices(all: Vec<Self>) -> Indices;
+}
+
+impl Width for u32 {
+    #[inline(always)]
+    fn narrow(index: u64) -> u32 {
+        index as u32
+    }
+
+    fn indices(all: Vec<u32>) -> Indices {
+        Indices::U32(all)
+    }
+}
+
+impl Width for u64 {
+    #[inline(always)]
+    fn narrow(index: u64) -> u64 {
+        index
+    }
+
+    fn indices(all: Vec<u64>) -> Indices {
+        Indices::U64(all)
+    }
+}

@@ -1,0 +1,9 @@
+//! What the text formats share: blocks of lines, scanners, columns that grow, numbers in decimal.
+
+pub(super) mod column;
+pub(super) mod cursor;
+pub(super) mod error;
+pub(super) mod kind;
+pub(super) mod number;
+pub(super) mod sink;
+pub(super) mod source;

@@ -1,0 +1,374 @@
+//! Text in: from memory or a file, out of gzip, as blocks of whole lines that are parsed in parallel.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, Read};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use flate2::read::MultiGzDecoder;
+
+use super::cursor::Cursor;
+use super::error::{ParseError, ReadError};
+use crate::io::Progress;
+use crate::parallel;
+
+/// Bytes of a block: what is in memory at a time.
+const BLOCK: usize = 8 << 20;
+/// Bytes of a piece of a block, which one thread parses.
+const PIECE: usize = 128 << 10;
+
+/// Why a reader stopped.
+pub(in crate::io) enum Fault {
+    Io(io::Error),
+    Parse(ParseError),
+}
+
+impl From<ParseError> for Fault {
+    fn from(error: ParseError) -> Fault {
+        Fault::Parse(error)
+    }
+}
+
+impl Fault {
+    pub(in crate::io) fn with_path(self, path: &Path) -> ReadError {
+        let path: PathBuf = path.to_owned();
+        match self {
+            Fault::Io(source) => ReadError::Io { path, source },
+            Fault::Parse(source) => ReadError::Parse { path, source },
+        }
+    }
+
+    /// The error of a reader that has its bytes already.
+    pub(in crate::io) fn of_bytes(self) -> ParseError {
+        match self {
+            Fault::Io(error) => ParseError { line: 1, message: error.to_string() },
+            Fault::Parse(error) => error,
+        }
+    }
+}
+
+/// Why a header could not be read from the lines at hand.
+pub(in crate::io) enum Short {
+    /// The lines are all right but end too early: if none follow, this is the error.
+    More(String),
+    Wrong(ParseError),
+}
+
+impl From<ParseError> for Short {
+    fn from(error: ParseError) -> Short {
+        Short::Wrong(error)
+    }
+}
+
+enum Input<'a> {
+    Slice(&'a [u8]),
+    Reader { reader: Box<dyn Read + 'a>, gzip: bool, buffer: Vec<u8>, filled: usize },
+}
+
+/// A text, block by block.
+pub(in crate::io) struct Source<'a> {
+    input: Input<'a>,
+    block: Range<usize>,
+    /// Nothing follows the block.
+    ended: bool,
+    /// Line feeds before the block.
+    lines: u64,
+    /// Whether text before the block ends inside a line.
+    open_line: bool,
+    /// Bytes of text so far, those read ahead among them.
+    text: u64,
+    raw: Rc<Cell<u64>>,
+    total: u64,
+    max_bytes: Option<u64>,
+    progress: Option<Progress<'a>>,
+}
+
+/// Counts the bytes of a reader.
+struct Counted<R>(R, Rc<Cell<u64>>);
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.0.read(buffer)?;
+        self.1.set(self.1.get() + n as u64);
+        Ok(n)
+    }
+}
+
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+impl<'a> Source<'a> {
+    /// The text of these bytes, or of what they are when decompressed.
+    pub(in crate::io) fn bytes(
+        bytes: &'a [u8],
+        max_bytes: Option<u64>,
+        progress: Option<Progress<'a>>,
+    ) -> Result<Source<'a>, Fault> {
+        let end = max_bytes.and_then(|limit| usize::try_from(limit).ok()).filter(|&end| end < bytes.len());
+        if let (Some(end), Some(limit)) = (end, max_bytes) {
+            return Err(ParseError::at(bytes, end, too_large(limit)).into());
+        }
+        let raw = Rc::new(Cell::new(0));
+        let input = if bytes.starts_with(&GZIP) {
+            let reader = Box::new(MultiGzDecoder::new(Counted(bytes, raw.clone())));
+            Input::Reader { reader, gzip: true, buffer: Vec::new(), filled: 0 }
+        } else {
+            Input::Slice(bytes)
+        };
+        Ok(Source::new(input, raw, bytes.len() as u64, max_bytes, progress))
+    }
+
+    /// The text of a file, decompressed if it starts like a gzip stream.
+    pub(in crate::io) fn open(
+        path: &Path,
+        max_bytes: Option<u64>,
+        progress: Option<Progress<'a>>,
+    ) -> Result<Source<'a>, Fault> {
+        let mut file = File::open(path).map_err(Fault::Io)?;
+        let total = file.metadata().map_err(Fault::Io)?.len();
+        let mut first = Vec::with_capacity(GZIP.len());
+        (&mut file).take(GZIP.len() as u64).read_to_end(&mut first).map_err(Fault::Io)?;
+        let gzip = first == GZIP;
+        let raw = Rc::new(Cell::new(0));
+        let all = Counted(io::Cursor::new(first).chain(file), raw.clone());
+        let reader: Box<dyn Read> = if gzip { Box::new(MultiGzDecoder::new(all)) } else { Box::new(all) };
+        let input = Input::Reader { reader, gzip, buffer: Vec::new(), filled: 0 };
+        Ok(Source::new(input, raw, total, max_bytes, progress))
+    }
+
+    fn new(
+        input: Input<'a>,
+        raw: Rc<Cell<u64>>,
+        total: u64,
+        max_bytes: Option<u64>,
+        progress: Option<Progress<'a>>,
+    ) -> Source<'a> {
+        let (block, ended, lines, open_line, text) = (0..0, false, 0, false, 0);
+        Source { input, block, ended, lines, open_line, text, raw, total, max_bytes, progress }
+    }
+
+    fn block(&self) -> &[u8] {
+        let all = match &self.input {
+            Input::Slice(bytes) => bytes,
+            Input::Reader { buffer, .. } => &**buffer,
+        };
+        all.get(self.block.clone()).unwrap_or_default()
+    }
+
+    /// The number of bytes of text that are still to come, if it is known.
+    pub(in crate::io) fn remaining(&self) -> Option<u64> {
+        match &self.input {
+            Input::Slice(bytes) => Some((bytes.len() - self.block.start) as u64),
+            Input::Reader { gzip: true, .. } => None,
+            Input::Reader { filled, .. } => {
+                Some(self.total.saturating_sub(self.raw.get()) + (filled - self.block.start) as u64)
+            }
+        }
+    }
+
+    /// Moves past the first `count` bytes of the block.
+    fn consume(&mut self, count: usize) {
+        let gone = self.block().get(..count).unwrap_or_default();
+        if let Some(&last) = gone.last() {
+            let lines = newlines(gone);
+            self.open_line = last != b'\n';
+            self.lines += lines;
+        }
+        self.block.start += count;
+    }
+
+    /// Moves to the next block; false at the end of the text.
+    fn next(&mut self) -> Result<bool, Fault> {
+        self.consume(self.block.len());
+        Ok(!self.ended && self.grow(BLOCK)? && !self.block.is_empty())
+    }
+
+    /// Makes the block longer by whole lines; false if there are none.
+    fn grow(&mut self, more: usize) -> Result<bool, Fault> {
+        if self.ended {
+            return Ok(false);
+        }
+        let mut wanted = self.block.len() + more;
+        loop {
+            self.fill(wanted)?;
+            if self.ended {
+                return Ok(true);
+            }
+            let (all, filled) = match &self.input {
+                Input::Slice(bytes) => (*bytes, (self.block.start + wanted).min(bytes.len())),
+                Input::Reader { buffer, filled, .. } => (&**buffer, *filled),
+            };
+            let fresh = all.get(self.block.end..filled).unwrap_or_default();
+            if let Some(last) = fresh.iter().rposition(|&byte| byte == b'\n') {
+                self.block.end += last + 1;
+                return Ok(true);
+            }
+            wanted = wanted.saturating_mul(2);
+        }
+    }
+
+    /// Has at least `wanted` bytes from the start of the block in memory, or all there are: then the block is these.
+    fn fill(&mut self, wanted: usize) -> Result<(), Fault> {
+        let (reader, gzip, buffer, filled) = match &mut self.input {
+            Input::Slice(bytes) => {
+                if bytes.len() - self.block.start <= wanted {
+                    (self.block.end, self.ended) = (bytes.len(), true);
+                }
+                return Ok(());
+            }
+            Input::Reader { reader, gzip, buffer, filled } => (reader, *gzip, buffer, filled),
+        };
+        let start = self.block.start;
+        buffer.copy_within(start..*filled, 0);
+        (self.block, *filled) = (0..self.block.end - start, *filled - start);
+        // Memory follows what has come: the size that a file tells is believed once, a gzip stream's is not known.
+        let first = if gzip { 1 << 18 } else { usize::try_from(self.total).unwrap_or(wanted).max(1 << 16) };
+        let wanted = wanted.min(first.saturating_add(1).max(buffer.len().saturating_mul(2)));
+        if buffer.len() < wanted.max(*filled + 1) {
+            let missing = wanted.max(*filled + 4096) - buffer.len();
+            let reserved = buffer.try_reserve_exact(missing);
+            reserved.map_err(|_| Fault::Io(io::Error::from(io::ErrorKind::OutOfMemory)))?;
+            buffer.resize(buffer.len() + missing, 0);
+        }
+        while let Some(room) = buffer.get_mut(*filled..).filter(|room| !room.is_empty()) {
+            match reader.read(room) {
+                Ok(0) => {
+                    (self.block.end, self.ended) = (*filled, true);
+                    break;
+                }
+                Ok(n) => {
+                    *filled += n;
+                    self.text += n as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if !gzip => return Err(Fault::Io(error)),
+                Err(error) => {
+                    let message = format!(
+                        "the gzip stream is cut off or damaged after {} bytes of text ({error}); \
+                         a whole gzip stream or plain text is expected",
+                        self.text
+                    );
+                    let read = buffer.get(..*filled).unwrap_or_default();
+                    return Err(ParseError::at(read, read.len(), message).below(self.lines).into());
+                }
+            }
+            let Some(limit) = self.max_bytes else { continue };
+            if self.text.max(self.raw.get()) > limit {
+                let excess = usize::try_from(self.text.saturating_sub(limit)).unwrap_or(usize::MAX);
+                let read = buffer.get(..*filled).unwrap_or_default();
+                let at = read.len().saturating_sub(excess);
+                return Err(ParseError::at(read, at, too_large(limit)).below(self.lines).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// An error at the last line of the text so far.
+    pub(in crate::io) fn at_end(&self, message: String) -> Fault {
+        let block = self.block();
+        let open = block.last().map_or(self.open_line, |&last| last != b'\n');
+        let line = (self.lines + newlines(block) + u64::from(open)).max(1);
+        Fault::Parse(ParseError { line, message })
+    }
+
+    /// Reads the first lines with `read`, with as many of them at hand as it needs, and moves past them. It is also told
+    /// whether these are all the lines there are.
+    pub(in crate::io) fn header<H>(&mut self, read: impl Fn(&mut Cursor<'_>, bool) -> Result<H, Short>) -> Result<H, Fault> {
+        self.next()?;
+        loop {
+            let mut cursor = Cursor::new(self.block());
+            match read(&mut cursor, self.ended) {
+                Ok(header) => {
+                    let position = cursor.position();
+                    self.consume(position);
+                    return Ok(header);
+                }
+                Err(Short::Wrong(error)) => return Err(error.below(self.lines).into()),
+                Err(Short::More(message)) => {
+                    let more = self.block.len().max(BLOCK);
+                    if !self.grow(more)? {
+                        return Err(self.at_end(message));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Parses all lines that are left, pieces of them in parallel; `take` gets the parts in order. Returns the number of
+    /// entries.
+    ///
+    /// `parse` gets whole lines and the most entries that they may hold; more of them are its error. `count` says how
+    /// many a part has. The error is that of the first line at fault.
+    pub(in crate::io) fn entries<P: Send>(
+        &mut self,
+        listed: u64,
+        parse: &(dyn Fn(&[u8], u64) -> Result<P, ParseError> + Sync),
+        count: &dyn Fn(&P) -> usize,
+        take: &mut dyn FnMut(Vec<P>) -> Result<(), String>,
+    ) -> Result<u64, Fault> {
+        let mut done = 0_u64;
+        loop {
+            let block = self.block();
+            let pieces = pieces(block);
+            let piece = |i: usize| pieces.get(i).and_then(|range| block.get(range.clone())).unwrap_or_default();
+            let parsed = parallel::map_chunks(pieces.len(), 1, &|one| parse(piece(one.start), listed));
+            let mut parts = Vec::with_capacity(parsed.len());
+            for (i, part) in parsed.into_iter().enumerate() {
+                let left = listed - done;
+                // With what came before it known, the first error of the piece is the first of the text.
+                let part = match part {
+                    Ok(part) if count(&part) as u64 <= left => Ok(part),
+                    _ => parse(piece(i), left),
+                };
+                let part = part.map_err(|error| {
+                    let before = block.get(..pieces.get(i).map_or(0, |range| range.start)).unwrap_or_default();
+                    error.below(self.lines + newlines(before))
+                })?;
+                done += count(&part) as u64;
+                parts.push(part);
+            }
+            take(parts).map_err(|message| self.at_end(message))?;
+            let progressed = self.progress.filter(|_| !self.ended);
+            if let Some(Progress(tell)) = progressed {
+                let raw = if matches!(self.input, Input::Slice(_)) { self.block.end as u64 } else { self.raw.get() };
+                tell(raw.min(self.total), self.total);
+            }
+            if !self.next()? {
+                break;
+            }
+        }
+        Ok(done)
+    }
+
+    /// Says that all is done.
+    pub(in crate::io) fn finish(&self) {
+        if let Some(Progress(tell)) = self.progress {
+            tell(self.total, self.total);
+        }
+    }
+}
+
+fn too_large(limit: u64) -> String {
+    format!("the input is larger than the {limit} bytes that the caller allows")
+}
+
+fn newlines(text: &[u8]) -> u64 {
+    text.iter().filter(|&&byte| byte == b'\n').count() as u64
+}
+
+/// Ranges of whole lines, of about one size: where they are cut follows from the text alone.
+fn pieces(block: &[u8]) -> Vec<Range<usize>> {
+    let mut pieces = Vec::with_capacity(block.len() / PIECE + 1);
+    let mut start = 0;
+    while start < block.len() {
+        let rest = block.get(start + PIECE..).unwrap_or_default();
+        let end = match rest.iter().position(|&byte| byte == b'\n') {
+            Some(newline) => start + PIECE + newline + 1,
+            None => block.len(),
+        };
+        pieces.push(start..end);
+        start = end;
+    }
+    pieces
+}

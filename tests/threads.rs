@@ -1,0 +1,193 @@
+//! Results are the same bit for bit on any number of threads: work is cut by its size, and put together in order.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
+
+use openwork::{DType, Fill, Layout, Result, Tensor, parallel};
+
+const SHAPE: [usize; 2] = [1500, 2000];
+const THREADS: [usize; 3] = [2, 3, 8];
+
+/// About 300 000 stored elements.
+fn random(dtype: DType, layout: Layout, seed: u64) -> Tensor {
+    Tensor::random(&SHAPE, 0.1, 0.0, layout, seed).unwrap().sub(0.25).unwrap().cast(dtype).unwrap()
+}
+
+/// Stored in no order, most places more than once: sums of duplicates depend on their order.
+fn unordered(dtype: DType) -> Tensor {
+    let n = 300_000u64;
+    let mix = |i: u64, salt: u64| {
+        let z = (i ^ salt).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (z ^ (z >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 33
+    };
+    let rows: Vec<u64> = (0..n).map(|i| mix(i, 1) % 300).collect();
+    let columns: Vec<u64> = (0..n).map(|i| mix(i, 2) % 400).collect();
+    let values: Vec<f64> = (0..n).map(|i| mix(i, 3) as f64 / 7e8 - 1.5).collect();
+    let values = Tensor::from_vec(&[values.len()], values).unwrap().cast(dtype).unwrap();
+    Tensor::coo(&[300, 400], vec![rows, columns], &values, 0.0).unwrap()
+}
+
+/// What a tensor is, bit for bit.
+#[derive(PartialEq)]
+struct Bits {
+    shape: Vec<usize>,
+    layout: Layout,
+    coordinates: Vec<(usize, Vec<u64>)>,
+    values: Vec<u64>,
+    fill: Option<Vec<u64>>,
+}
+
+impl Bits {
+    fn of(x: &Tensor) -> Bits {
+        let fill = match x.fill() {
+            None => None,
+            Some(Fill::Undefined) => Some(Vec::new()),
+            Some(Fill::Array(values)) => Some(bits(values)),
+            Some(Fill::Scalar(_)) => {
+                Some(bits(&x.fill_value().unwrap().reshape(&[x.size() as usize]).unwrap().narrow(0, 0..1).unwrap()))
+            }
+        };
+        let values = bits(&x.stored_values());
+        Bits { shape: x.shape().to_vec(), layout: x.layout(), coordinates: x.coordinates(), values, fill }
+    }
+}
+
+fn bits(x: &Tensor) -> Vec<u64> {
+    let x = x.to_contiguous();
+    match x.dtype() {
+        DType::F64 => x.values::<f64>().unwrap().iter().map(|v| v.to_bits()).collect(),
+        DType::F32 => x.values::<f32>().unwrap().iter().map(|v| u64::from(v.to_bits())).collect(),
+        DType::I64 => x.values::<i64>().unwrap().iter().map(|&v| v as u64).collect(),
+        DType::Bool => x.values::<bool>().unwrap().iter().map(|&v| u64::from(v)).collect(),
+        other => panic!("{other}"),
+    }
+}
+
+/// Runs an op on one thread and on more.
+fn same_on_all(what: &str, op: &(dyn Fn() -> Result<Tensor> + Sync)) {
+    let run = |threads| Bits::of(&parallel::with_threads(threads, op).unwrap().unwrap());
+    let one = run(1);
+    for threads in THREADS {
+        let many = run(threads);
+        assert!(many.coordinates == one.coordinates, "{what}: other coordinates on {threads} threads");
+        assert!(many.values == one.values, "{what}: other values on {threads} threads");
+        assert!(many == one, "{what}: another fill or layout on {threads} threads");
+    }
+}
+
+fn each_dtype(check: impl Fn(DType)) {
+    [DType::F32, DType::F64].into_iter().for_each(check);
+}
+
+#[test]
+fn elementwise() {
+    each_dtype(|dtype| {
+        for layout in [Layout::Coo, Layout::Csr, Layout::Strided] {
+            let (x, y) = (random(dtype, layout, 1), random(dtype, layout, 2));
+            assert!(layout == Layout::Strided || x.nse() > 280_000);
+            let row = y.narrow(0, 0..1).unwrap();
+            let what = |op: &str| format!("{op} of {dtype} {layout}");
+            same_on_all(&what("add"), &|| &x + &y);
+            same_on_all(&what("mul"), &|| &x * &y);
+            same_on_all(&what("sin"), &|| x.sin());
+            same_on_all(&what("exp"), &|| x.exp());
+            same_on_all(&what("lt"), &|| x.binary(openwork::BinaryOp::Lt, &y));
+            same_on_all(&what("add a row"), &|| &x + &row);
+            same_on_all(&what("cast"), &|| x.cast(DType::I64));
+        }
+        let (x, y) = (random(dtype, Layout::Csr, 1), random(dtype, Layout::Csc, 2));
+        same_on_all(&format!("add of {dtype} csr and csc"), &|| &x + &y);
+        let strided = y.to_dense().unwrap();
+        same_on_all(&format!("mul of {dtype} csr and strided"), &|| &x * &strided);
+    });
+}
+
+#[test]
+fn reductions() {
+    type Op = (&'static str, fn(&Tensor, Option<&[isize]>) -> Result<Tensor>);
+    let ops: [Op; 6] = [
+        ("sum", |x, axes| x.sum(axes, false)),
+        ("mean", |x, axes| x.mean(axes, false)),
+        ("prod", |x, axes| x.add(1.25)?.prod(axes, false)),
+        ("max", |x, axes| x.max(axes, true)),
+        ("any", |x, axes| x.any(axes, false)),
+        ("count_nonzero", |x, axes| x.count_nonzero(axes, false)),
+    ];
+    each_dtype(|dtype| {
+        for layout in [Layout::Coo, Layout::Csr, Layout::Csc, Layout::Csf, Layout::Strided] {
+            let x = random(dtype, layout, 3);
+            for (name, op) in ops {
+                for axes in [None, Some(&[0][..]), Some(&[1])] {
+                    same_on_all(&format!("{name} of {dtype} {layout} over {axes:?}"), &|| op(&x, axes));
+                }
+            }
+        }
+    });
+}
+
+/// Reductions of what has a fill that varies, or none.
+#[test]
+fn reductions_of_other_fills() {
+    each_dtype(|dtype| {
+        let x = random(dtype, Layout::Csr, 3);
+        let centred = (&x - x.mean(Some(&[0]), true).unwrap()).unwrap();
+        let absent = x.stored();
+        for axes in [None, Some(&[0][..]), Some(&[1])] {
+            same_on_all(&format!("sum of {dtype} with a fill array over {axes:?}"), &|| centred.sum(axes, false));
+            same_on_all(&format!("mean of {dtype} without fill over {axes:?}"), &|| absent.mean(axes, false));
+            same_on_all(&format!("max of {dtype} without fill over {axes:?}"), &|| absent.max(axes, false));
+        }
+    });
+}
+
+#[test]
+fn conversions() {
+    each_dtype(|dtype| {
+        for from in [Layout::Coo, Layout::Csr, Layout::Dcsc, Layout::Strided] {
+            let x = random(dtype, from, 4);
+            for to in [Layout::Coo, Layout::Csr, Layout::Csc, Layout::Dcsr, Layout::Strided] {
+                same_on_all(&format!("{dtype} {from} to {to}"), &|| x.to_layout(to));
+            }
+            same_on_all(&format!("narrow of {dtype} {from}"), &|| x.narrow(1, 300..1700));
+        }
+        let x = random(dtype, Layout::Csr, 4);
+        same_on_all(&format!("reshape of {dtype}"), &|| x.reshape(&[1000, 3000]));
+        same_on_all(&format!("prune of {dtype}"), &|| x.maximum(0.0)?.prune());
+        let part = x.narrow(0, 0..300).unwrap();
+        for to in [Layout::Bsr { block: [3, 4] }, Layout::HybridCoo { dense_dims: 1 }] {
+            same_on_all(&format!("{dtype} to {to}"), &|| part.to_layout(to));
+        }
+    });
+}
+
+#[test]
+fn duplicates() {
+    each_dtype(|dtype| {
+        let x = unordered(dtype);
+        assert_eq!((x.nse(), x.is_coalesced()), (300_000, false));
+        same_on_all(&format!("coalesce of {dtype}"), &|| x.coalesce());
+        same_on_all(&format!("coalesce of {dtype} by max"), &|| x.coalesce_with(openwork::ReduceOp::Max));
+        same_on_all(&format!("csc of {dtype}"), &|| x.to_layout(Layout::Csc));
+        same_on_all(&format!("sin of {dtype}"), &|| x.sin());
+        same_on_all(&format!("to_dense of {dtype}"), &|| x.to_dense());
+        for axes in [None, Some(&[0][..]), Some(&[1])] {
+            same_on_all(&format!("sum of {dtype} over {axes:?}"), &|| x.sum(axes, false));
+        }
+    });
+}
+
+#[test]
+fn products() {
+    each_dtype(|dtype| {
+        let (x, y) = (random(dtype, Layout::Csr, 5), random(dtype, Layout::Coo, 6));
+        let some = x.narrow(0, 0..300).unwrap();
+        let dense = y.to_dense().unwrap().narrow(1, 0..40).unwrap();
+        let vector = Tensor::random(&[2000], 1.0, 0.0, Layout::Strided, 7).unwrap().cast(dtype).unwrap();
+        same_on_all(&format!("{dtype} csr @ vector"), &|| x.matmul(&vector));
+        same_on_all(&format!("{dtype} coo @ vector"), &|| y.matmul(&vector));
+        same_on_all(&format!("{dtype} csc @ dense"), &|| x.matrix_transpose()?.matmul(&dense));
+        same_on_all(&format!("{dtype} csr @ csr"), &|| some.matmul(&x.matrix_transpose()?));
+        let a = some.to_dense().unwrap();
+        let b = dense.matrix_transpose().unwrap().narrow(1, 0..300).unwrap();
+        same_on_all(&format!("{dtype} dense @ dense"), &|| b.matmul(&a));
+    });
+}
