@@ -204,7 +204,7 @@ type SegmentOf<'a> = &'a (dyn Fn(usize) -> (Range<usize>, Range<usize>) + Sync);
 
 /// On one thread: into room for all of both sides, then cut to what was kept.
 fn one_pass<I: Index>(both: &Both<'_, I>, count: usize, segment: SegmentOf<'_>) -> (Chosen<I>, Vec<I>) {
-    let most = (0..count).map(|i| segment(i)).map(|(l, r)| l.len() + r.len()).sum();
+    let most = (0..count).map(segment).map(|(l, r)| l.len() + r.len()).sum();
     let mut chosen = Chosen::with_room(most);
     let mut ends = Vec::with_capacity(count + 1);
     ends.push(I::default());
@@ -229,7 +229,7 @@ fn two_passes<I: Index>(
 ) -> (Chosen<I>, Vec<I>) {
     let counts = parallel::map_chunks(tasks.len(), 1, &|t| match &tasks[t.start] {
         Task::Part(l, r) => vec![both.count(l.clone(), r.clone())],
-        Task::Parents(parents) => parents.clone().map(|i| segment(i)).map(|(l, r)| both.count(l, r)).collect(),
+        Task::Parents(parents) => parents.clone().map(segment).map(|(l, r)| both.count(l, r)).collect(),
     });
     let mut ends = Vec::with_capacity(count + 1);
     ends.push(I::default());
@@ -266,7 +266,7 @@ fn two_passes<I: Index>(
         };
         match &tasks[t] {
             Task::Part(l, r) => merge(l.clone(), r.clone()),
-            Task::Parents(parents) => parents.clone().map(|i| segment(i)).for_each(|(l, r)| merge(l, r)),
+            Task::Parents(parents) => parents.clone().map(segment).for_each(|(l, r)| merge(l, r)),
         }
     });
     (chosen, ends)

@@ -136,7 +136,7 @@ impl LevelSpec {
             Layout::Bsr { block } | Layout::Bsc { block } => {
                 matrix("at least 2 axes")?;
                 for (axis, b) in [(n - 2, block[0]), (n - 1, block[1])] {
-                    if b == 0 || shape[axis] % b != 0 {
+                    if b == 0 || !shape[axis].is_multiple_of(b) {
                         return Err(error::layout(
                             op,
                             format!("blocks of {b} do not divide axis {axis} of size {}", shape[axis]),

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use openwork_ops::structure::Index;
 use openwork_ops::structure::keys::{self, KeyLayout, Order};
 use openwork_ops::with_index;
 
@@ -163,7 +164,6 @@ impl Pattern {
                             pointers.upper_bound(base + range.start) - 1..pointers.lower_bound(base + range.end);
                         let values = parents_of(parents.clone());
                         with_index!(pointers, p => {
-                            use openwork_ops::structure::Index;
                             for (ends, &value) in p[parents.start..=parents.end].windows(2).zip(&values) {
                                 let start = (ends[0].get() - base).max(range.start) - range.start;
                                 let end = (ends[1].get() - base).min(range.end) - range.start;
@@ -241,6 +241,6 @@ fn add_scaled(index: &Indices, weight: u64, out: &mut [u64]) {
         return;
     }
     with_index!(index.as_slice(), s => for (o, &i) in out.iter_mut().zip(s) {
-        *o = o.wrapping_add(weight.wrapping_mul(u64::from(i)));
+        *o = o.wrapping_add(weight.wrapping_mul(i.get() as u64));
     });
 }

@@ -1,5 +1,6 @@
 //! The one validator of patterns: nothing that passes can later read out of bounds.
 
+use openwork_ops::structure::Index;
 use openwork_ops::structure::keys::Order;
 use openwork_ops::with_index;
 
@@ -66,9 +67,8 @@ pub(crate) fn pattern(op: &'static str, mut p: Pattern) -> Result<Pattern> {
         dim += rank;
     }
     p.positions = parents;
-    for l in 0..p.levels.len() {
+    for (l, (ordered, unique)) in claimed.into_iter().enumerate() {
         let order = order_to(&p, l);
-        let (ordered, unique) = claimed[l];
         let is_unique = match order {
             Order::Strict => true,
             Order::Repeats => false,
@@ -183,7 +183,7 @@ fn in_range(op: &'static str, name: &str, array: &Indices, size: usize) -> Resul
     let bad = with_index!(array.as_slice(), s => {
         // One pass without branches; the place is looked for only if there is one.
         let most = s.iter().copied().max();
-        if most.is_none_or(|m| (m as usize) < size) { None } else { s.iter().position(|&i| i as usize >= size).map(|at| (at, s[at] as u64)) }
+        if most.is_none_or(|m| (m as usize) < size) { None } else { s.iter().position(|&i| i as usize >= size).map(|at| (at, s[at].get())) }
     });
     match bad {
         None => Ok(()),
@@ -198,7 +198,7 @@ fn check_pointers(op: &'static str, dim: usize, pointers: &Indices, parents: usi
     let name = format!("pointers_to_{dim}");
     let wanted = parents.checked_add(1).ok_or_else(|| error::invalid(op, &*name, "too many parents"))?;
     length(op, &name, pointers, wanted, "one more than there are parents")?;
-    let falls = with_index!(pointers.as_slice(), p => p.windows(2).position(|w| w[0] > w[1]).map(|i| (i, p[i] as u64, p[i + 1] as u64)));
+    let falls = with_index!(pointers.as_slice(), p => p.windows(2).position(|w| w[0] > w[1]).map(|i| (i, p[i].get(), p[i + 1].get())));
     if let Some((i, a, b)) = falls {
         return Err(error::invalid(
             op,

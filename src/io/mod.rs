@@ -6,6 +6,7 @@
 use std::fmt;
 
 mod atomic;
+pub mod binsparse;
 pub mod frostt;
 pub mod matrix_market;
 mod text;

@@ -35,7 +35,11 @@ impl Tensor {
         let fold = Fold::new(op, self.dtype())?;
         let axes = error::axes(op.name(), axes, self.ndim())?;
         let kept: Vec<usize> = (0..self.ndim()).filter(|a| !axes.contains(a)).collect();
-        let reduced = axes.iter().fold(1u128, |n, &a| n.saturating_mul(self.shape()[a] as u128));
+        let sizes = || axes.iter().map(|&a| self.shape()[a] as u128);
+        let reduced = if sizes().any(|n| n == 0) { Some(0) } else { sizes().try_fold(1u128, u128::checked_mul) };
+        let reduced = reduced.ok_or_else(|| {
+            error::shape(op.name(), &[self.shape()], "more than 2^128 elements fold into one; reduce over fewer axes")
+        })?;
         let results = kept.iter().any(|&a| self.shape()[a] == 0);
         if reduced == 0 && !op.has_identity() && !results && self.fill().is_none_or(|f| !f.is_undefined()) {
             let why = "of no elements is undefined: an axis has size 0";
@@ -171,19 +175,28 @@ impl Fold {
         if self.op != ReduceOp::Mean {
             return acc.cast(self.typing.out);
         }
-        let n = Scalar::F64(n as f64).cast(self.typing.acc);
-        self.divide(acc, &Strided::constant(n, &acc.shape))
+        self.divide(acc, &Strided::constant(Scalar::F64(n as f64), &acc.shape))
     }
 
-    /// The mean from sums and counts.
+    /// The mean from sums and counts; complex sums part by part, so that NaN stays in its part.
     pub(crate) fn divide(&self, acc: &Strided, counts: &Strided) -> Strided {
-        match BinaryOp::Div.kernel(self.typing.acc) {
-            Some(kernel) => {
-                blocks::map_strided(&[acc, counts], self.typing.acc, self.typing.acc, Kernel::Binary(kernel))
-            }
-            None => acc.clone(), // accumulators of means are floats, which divide
+        let Some(kernel) = BinaryOp::Div.kernel(DType::F64) else { return acc.clone() };
+        let divide = |x: &Strided, n: &Strided| {
+            blocks::map_strided(&[x, &n.cast(DType::F64)], DType::F64, DType::F64, Kernel::Binary(kernel))
+        };
+        if acc.dtype != DType::Complex128 {
+            return divide(acc, counts).cast(self.typing.out);
         }
-        .cast(self.typing.out)
+        let shape: Vec<usize> = acc.shape.iter().copied().chain([2]).collect();
+        let strides = acc.strides.iter().map(|s| 2 * s).chain([1]).collect();
+        let parts = Strided { dtype: DType::F64, shape, strides, offset: 2 * acc.offset, buffer: acc.buffer.clone() };
+        let mut counts = counts.clone();
+        counts.shape.push(2);
+        counts.strides.push(0);
+        let out = divide(&parts.to_contiguous(), &counts).to_contiguous().into_owned();
+        let whole = Strided { offset: out.offset / 2, dtype: DType::Complex128, ..out };
+        let shape = acc.shape.clone();
+        Strided { strides: crate::strided::c_strides(&shape), shape, ..whole }.cast(self.typing.out)
     }
 }
 

@@ -56,8 +56,16 @@ pub fn cells() -> Vec<(Cell, Cell)> {
     ]
 }
 
-pub fn check((op, model): Ops, cells: [&Cell; 2], seed: u64) -> std::result::Result<(), String> {
-    let [a, b]: [Sample; 2] = [generate(cells[0], seed, Data::Any), generate(cells[1], !seed, Data::Any)];
+/// Two operands with enough stored elements to be cut.
+pub fn operands(cells: [&Cell; 2], seed: u64) -> [Sample; 2] {
+    let large = |cell: &Cell, seed: u64| {
+        let mut samples = (0..20).map(|i| generate(cell, seed.wrapping_add(i), Data::Any));
+        samples.find(|s| s.tensor.nse() > 25_000).unwrap()
+    };
+    [large(cells[0], seed), large(cells[1], !seed)]
+}
+
+pub fn check((op, model): Ops, [a, b]: &[Sample; 2]) -> std::result::Result<(), String> {
     let run = |threads| {
         let result = parallel::with_threads(threads, || Mode::Finite.run(|| op(&a.tensor, &b.tensor)));
         result.and_then(|r| r).map_err(|e| format!("error on {threads} threads: {e}"))
@@ -99,8 +107,7 @@ fn bits(x: &Tensor) -> std::result::Result<Vec<u8>, String> {
 }
 
 /// A product with a transpose: small values, whose sums are exact, so that dense operands give the same bits.
-pub fn product(cells: [&Cell; 2], seed: u64) -> std::result::Result<(), String> {
-    let [a, b]: [Sample; 2] = [generate(cells[0], seed, Data::Any), generate(cells[1], !seed, Data::Any)];
+pub fn product([a, b]: &[Sample; 2]) -> std::result::Result<(), String> {
     let run = |threads: usize, a: &Tensor, b: &Tensor| {
         let product = || Mode::Finite.run(|| a.matmul(&b.matrix_transpose()?));
         parallel::with_threads(threads, product).and_then(|r| r).map_err(|e| format!("error on {threads} threads: {e}"))

@@ -197,15 +197,21 @@ fn storages(report: &mut Report, rng: &mut Rng, rounds: usize) {
 fn large(report: &mut Report, rng: &mut Rng, rounds: usize) {
     for _ in 0..rounds {
         for (a, b) in big::cells() {
+            let seed = rng.next();
+            let what = || format!("{a:?} {b:?} {seed:#x}");
+            let mut made = None;
+            report.case("construct", &[&a, &b], what, || {
+                made = Some(big::operands([&a, &b], seed));
+                Ok(())
+            });
+            let Some(operands) = made else { continue };
             for (name, op) in big::OPS {
-                let seed = rng.next();
-                report.case(name, &[&a, &b], || format!("{a:?} {b:?} {seed:#x}"), || big::check(op, [&a, &b], seed));
+                report.case(name, &[&a, &b], what, || big::check(op, &operands));
                 if report.is_full() {
                     return;
                 }
             }
-            let seed = rng.next();
-            report.case("matmul", &[&a, &b], || format!("{a:?} {b:?} {seed:#x}"), || big::product([&a, &b], seed));
+            report.case("matmul", &[&a, &b], what, || big::product(&operands));
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Windows of the rows of CSR: they share memory, and their pointers start above 0.
 
+use std::ops::Range;
+
 use openwork::context::Path;
 use openwork::{BinaryOp, DType, Fill, Layout, ReduceOp, Result, Tensor, UnaryOp, explain};
 
@@ -13,19 +15,30 @@ fn matrix(fill: impl Into<Fill>) -> Tensor {
     Tensor::csr(&[8, 5], pointers, columns, &Tensor::from_vec(&[12], values).unwrap(), fill).unwrap()
 }
 
-/// The same tensor made from nothing: its pointers start at 0 and it shares no memory.
-fn afresh(x: &Tensor) -> Tensor {
-    let indices: Vec<(Vec<usize>, f64)> = x.iter_stored().map(|(i, v)| (i, v.to::<f64>())).collect();
-    let mut pointers = vec![0u64; x.shape()[0] + 1];
-    indices.iter().for_each(|(i, _)| pointers[i[0] + 1] += 1);
-    (0..x.shape()[0]).for_each(|r| pointers[r + 1] += pointers[r]);
-    let columns: Vec<u64> = indices.iter().map(|(i, _)| i[1] as u64).collect();
-    let values: Vec<f64> = indices.iter().map(|(_, v)| *v).collect();
-    let fill = match x.fill().unwrap() {
-        Fill::Array(values) => Fill::array(values.to_contiguous()),
+/// The same rows of a whole matrix made from nothing: pointers start at 0 and no memory is shared.
+fn afresh(whole: &Tensor, rows: Range<usize>) -> Tensor {
+    let stored: Vec<(Vec<usize>, f64)> = whole.iter_stored().map(|(i, v)| (i, v.to::<f64>())).collect();
+    let inside: Vec<_> = stored.into_iter().filter(|(i, _)| rows.contains(&i[0])).collect();
+    let shape = [rows.len(), whole.shape()[1]];
+    let mut pointers = vec![0u64; rows.len() + 1];
+    inside.iter().for_each(|(i, _)| pointers[i[0] - rows.start + 1] += 1);
+    (0..rows.len()).for_each(|r| pointers[r + 1] += pointers[r]);
+    let columns: Vec<u64> = inside.iter().map(|(i, _)| i[1] as u64).collect();
+    let values: Vec<f64> = inside.iter().map(|(_, v)| *v).collect();
+    let fill = match whole.fill().unwrap() {
+        Fill::Array(_) if rows.is_empty() => 0.0.into(), // of no element
+        Fill::Array(values) => {
+            let all = elements(values).into_iter().map(Option::unwrap);
+            let (n, cut) = if values.shape()[0] == 1 {
+                (1, all.collect())
+            } else {
+                (rows.len(), all.collect::<Vec<_>>()[rows].to_vec())
+            };
+            Fill::array(Tensor::from_vec(&[n, cut.len() / n], cut).unwrap())
+        }
         other => other.clone(),
     };
-    Tensor::csr(x.shape(), pointers, columns, &Tensor::from_vec(&[values.len()], values).unwrap(), fill).unwrap()
+    Tensor::csr(&shape, pointers, columns, &Tensor::from_vec(&[values.len()], values).unwrap(), fill).unwrap()
 }
 
 fn fills() -> [Fill; 5] {
@@ -71,7 +84,7 @@ fn each(check: impl Fn(&str, &Tensor, &Tensor)) {
         let x = matrix(fill);
         for range in super::ranges(8) {
             let window = x.narrow(0, range.clone()).unwrap();
-            check(&format!("rows {range:?} of {x:?}"), &window, &afresh(&window));
+            check(&format!("rows {range:?} of {x:?}"), &window, &afresh(&x, range));
         }
     }
 }
@@ -215,9 +228,9 @@ fn ops_of_two_tensors() {
     for x in fills().map(matrix) {
         for other in &others {
             for (a, b) in [(0..4, 4..8), (2..6, 2..6), (1..3, 5..7), (4..8, 1..5), (3..4, 0..1), (2..2, 5..5)] {
-                let (x, y) = (x.narrow(0, a.clone()).unwrap(), other.narrow(0, b.clone()).unwrap());
-                let (fx, fy) = (afresh(&x), afresh(&y));
-                let what = format!("{a:?} of {x:?} and {b:?} of {y:?}");
+                let what = format!("{a:?} of {x:?} and {b:?} of {other:?}");
+                let (fx, fy) = (afresh(&x, a.clone()), afresh(other, b.clone()));
+                let (x, y) = (x.narrow(0, a).unwrap(), other.narrow(0, b).unwrap());
                 for op in [BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::Maximum, BinaryOp::Lt] {
                     let what = format!("{} of {what}", op.name());
                     assert_same(&what, x.binary(op, &y), fx.binary(op, &fy));
@@ -226,7 +239,7 @@ fn ops_of_two_tensors() {
                     assert_same(&what, x.binary(op, csc(&y)), fx.binary(op, csc(&fy)));
                     assert_same(&what, x.binary(op, &row), fx.binary(op, &row));
                     let first = other.narrow(0, 1..2).unwrap();
-                    assert_same(&what, x.binary(op, &first), fx.binary(op, afresh(&first)));
+                    assert_same(&what, x.binary(op, &first), fx.binary(op, afresh(other, 1..2)));
                 }
             }
         }
@@ -238,7 +251,7 @@ fn products() {
     let dense = Tensor::from_vec(&[5, 3], (0..15).map(|i| f64::from(i) - 6.0).collect()).unwrap();
     let vector = Tensor::from_vec(&[5], vec![1.0, -2.0, 0.5, 3.0, 4.0]).unwrap();
     let square = matrix(0.0).narrow(0, 2..7).unwrap();
-    let fresh_square = afresh(&square);
+    let fresh_square = afresh(&matrix(0.0), 2..7);
     each(|what, window, fresh| {
         assert_same(&format!("{what} @ dense"), window.matmul(&dense), fresh.matmul(&dense));
         assert_same(&format!("{what} @ vector"), window.matmul(&vector), fresh.matmul(&vector));

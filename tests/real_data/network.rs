@@ -73,7 +73,7 @@ fn layer_six_is_symmetric() {
     assert_eq!((plain.symmetric, plain.listed, plain.entries.len()), (true, 16896, 32768));
     let w = weights(&folder, 6);
     assert_eq!(stored(&w), plain.sorted());
-    let difference = w.sub(&w.matrix_transpose().unwrap()).unwrap();
+    let difference = w.sub(w.matrix_transpose().unwrap()).unwrap();
     assert_eq!(difference.abs().unwrap().max(None, false).unwrap().item().unwrap(), Scalar::F32(0.0));
     assert_eq!(difference.prune().unwrap().nse(), 0);
 }

@@ -47,7 +47,8 @@ fn every_typing_has_a_total_kernel() {
 
 #[test]
 fn half_precision_is_single_rounded() {
-    for &op in BinaryOp::ALL {
+    // The next float is that of the dtype.
+    for &op in BinaryOp::ALL.iter().filter(|&&op| op != BinaryOp::Nextafter) {
         for dtype in [DType::F16, DType::BF16] {
             let Some(typing) = op.typing(dtype) else { continue };
             let single = Typing { compute: DType::F32, out: if typing.out == dtype { DType::F32 } else { typing.out } };
@@ -172,6 +173,53 @@ fn extremes_and_angles() {
     check(BinaryOp::Atan2, &[(0.0, 1.0), (1.0, 0.0)], &[0.0, std::f64::consts::FRAC_PI_2]);
     check(BinaryOp::Hypot, &[(3e300, 4e300), (NAN, INF)], &[5e300, INF]);
     check(BinaryOp::Copysign, &[(3.0, -0.0), (-INF, 1.0)], &[-3.0, INF]);
+}
+
+#[test]
+fn numbers_win_over_nan() {
+    check(BinaryOp::Fmax, &[(NAN, 1.0), (1.0, NAN), (NAN, NAN), (-INF, 2.0)], &[1.0, 1.0, NAN, 2.0]);
+    check(BinaryOp::Fmin, &[(NAN, 1.0), (1.0, NAN), (NAN, NAN), (-INF, 2.0)], &[1.0, 1.0, NAN, -INF]);
+    check(BinaryOp::Fmax, &[(3i8, -4)], &[3i8]);
+    check(BinaryOp::Fmin, &[(true, false)], &[false]);
+}
+
+#[test]
+fn divisors() {
+    check(BinaryOp::Fmod, &[(7i8, 3), (-7, 3), (7, -3), (7, 0), (i8::MIN, -1)], &[1i8, -1, 1, 0, 0]);
+    check(BinaryOp::Fmod, &[(7.5, 2.0), (-7.5, 2.0), (1.0, INF), (1.0, 0.0), (INF, 1.0)], &[1.5, -1.5, 1.0, NAN, NAN]);
+    check(BinaryOp::Fmod, &[(9u64, 4)], &[1u64]);
+    check(BinaryOp::Gcd, &[(12i8, -18), (0, -5), (0, 0), (i8::MIN, 0), (i8::MIN, -96)], &[6i8, 5, 0, i8::MIN, 32]);
+    check(BinaryOp::Gcd, &[(u64::MAX, 15)], &[15u64]);
+    check(BinaryOp::Lcm, &[(-4i8, 6), (0, 0), (0, 7), (127, 126), (i8::MIN, 1)], &[12i8, 0, 0, -126, i8::MIN]);
+    check(BinaryOp::Lcm, &[(u64::MAX, u64::MAX - 1)], &[2u64]);
+}
+
+#[test]
+fn neighbours() {
+    let up = 1f64.next_up();
+    check(BinaryOp::Nextafter, &[(1.0, 2.0), (up, 0.0), (0.0, 1.0), (0.0, -1.0)], &[up, 1.0, 5e-324, -5e-324]);
+    check(BinaryOp::Nextafter, &[(f64::MAX, INF), (-INF, 0.0), (-5e-324, 1.0)], &[INF, f64::MIN, -0.0]);
+    check(BinaryOp::Nextafter, &[(NAN, 1.0), (1.0, NAN), (3.0, 3.0), (0.0, -0.0)], &[NAN, NAN, 3.0, -0.0]);
+    check(BinaryOp::Nextafter, &[(f16::ONE, f16::MAX)], &[f16::from_f32(1.000_976_6)]);
+    check(BinaryOp::Nextafter, &[(bf16::ONE, bf16::ZERO)], &[bf16::from_f32(0.996_093_75)]);
+    check(BinaryOp::Nextafter, &[(-1f32, f32::INFINITY)], &[(-1f32).next_up()]);
+}
+
+#[test]
+fn logarithms_and_steps() {
+    let ln_2 = std::f64::consts::LN_2;
+    check(BinaryOp::Logaddexp, &[(1.0, 1.0), (-INF, 3.0), (-INF, -INF)], &[1.0 + ln_2, 3.0, -INF]);
+    check(BinaryOp::Logaddexp, &[(INF, -INF), (NAN, INF), (1e5, 0.0)], &[INF, NAN, 1e5]);
+    check(BinaryOp::Logaddexp, &[(0.0, -100.0), (-1.0, 2.0)], &[3.720_075_976_020_836e-44, 2.048_587_351_573_742]);
+    check(BinaryOp::Xlogy, &[(0.0, 0.0), (0.0, -1.0), (0.0, NAN), (NAN, 1.0)], &[0.0, 0.0, NAN, NAN]);
+    check(BinaryOp::Xlogy, &[(2.0, 1.0), (2.0, 0.0), (1.0, -1.0), (-1.0, 2.0)], &[0.0, -INF, NAN, -ln_2]);
+    check(
+        BinaryOp::Heaviside,
+        &[(-1.0, 5.0), (0.0, 5.0), (-0.0, NAN), (2.0, NAN), (NAN, 5.0)],
+        &[0.0, 5.0, NAN, 1.0, 0.0],
+    );
+    check(BinaryOp::Heaviside, &[(-1i8, 9), (0, 9), (7, 9)], &[0i8, 9, 1]);
+    check(BinaryOp::Heaviside, &[(false, true), (true, false)], &[true, true]);
 }
 
 #[test]

@@ -115,6 +115,7 @@ pub(crate) fn pow(a: c128, b: c128) -> c128 {
 
 /// The principal square root, each part to a few roundings and with the sign of zeros (W. Kahan, "Branch cuts for
 /// complex elementary functions", 1987).
+#[inline(never)]
 pub(crate) fn sqrt(x: c128) -> c128 {
     // Scaled so that the modulus neither overflows nor sinks among the subnormals; 0 and what is not finite pass.
     let size = x.re.abs().max(x.im.abs());
@@ -132,25 +133,33 @@ pub(crate) fn sqrt(x: c128) -> c128 {
         return c128::new(0.0, x.im);
     }
     let small = 0.5 * im / large;
-    if re >= 0.0 { c128::new(large * root, small * root) } else { c128::new(small.abs() * root, large.copysign(im) * root) }
+    if re >= 0.0 {
+        c128::new(large * root, small * root)
+    } else {
+        c128::new(small.abs() * root, large.copysign(im) * root)
+    }
 }
 
 /// `1 / sqrt(x)`.
+#[inline(never)]
 pub(crate) fn rsqrt(x: c128) -> c128 {
     div(1.0.into(), sqrt(x))
 }
 
 /// The logarithm to base 2.
+#[inline(never)]
 pub(crate) fn log2(x: c128) -> c128 {
     ln(x) * LOG2_E
 }
 
 /// The logarithm to base 10.
+#[inline(never)]
 pub(crate) fn log10(x: c128) -> c128 {
     ln(x) / LN_10
 }
 
 /// `2` to the power of `x`. The angle is formed with what its rounding drops.
+#[inline(never)]
 pub(crate) fn exp2(x: c128) -> c128 {
     const LOW: f64 = 2.319_046_813_846_299_6e-17; // what ln 2 lost to rounding
     let angle = x.im * LN_2;
@@ -163,6 +172,7 @@ pub(crate) fn exp2(x: c128) -> c128 {
 }
 
 /// `exp(x) - 1`. The real part is `expm1(re) cos(im)` less `1 - cos(im)`, which is `2 sin²(im / 2)`.
+#[inline(never)]
 pub(crate) fn exp_m1(x: c128) -> c128 {
     let (sin, cos) = x.im.sin_cos();
     let half = (0.5 * x.im).sin();
@@ -171,6 +181,7 @@ pub(crate) fn exp_m1(x: c128) -> c128 {
 }
 
 /// `log(1 + x)`. Near 0 the modulus enters as `|1 + x|² - 1`.
+#[inline(never)]
 pub(crate) fn ln_1p(x: c128) -> c128 {
     if x.re.abs().max(x.im.abs()) < 0.5 {
         let square = x.re.mul_add(x.re, x.im * x.im);
@@ -187,6 +198,7 @@ fn roots(x: c128) -> (c128, c128) {
 
 /// The inverse of the sine. This and the next three are by Kahan's formulas, whose sums do not cancel (W. Kahan,
 /// "Branch cuts for complex elementary functions", 1987).
+#[inline(never)]
 pub(crate) fn asin(x: c128) -> c128 {
     let (minus, plus) = roots(x);
     let re = x.re.atan2(minus.re * plus.re - minus.im * plus.im);
@@ -194,24 +206,28 @@ pub(crate) fn asin(x: c128) -> c128 {
 }
 
 /// The inverse of the cosine.
+#[inline(never)]
 pub(crate) fn acos(x: c128) -> c128 {
     let (minus, plus) = roots(x);
     c128::new(2.0 * minus.re.atan2(plus.re), special::asinh(plus.re * minus.im - plus.im * minus.re))
 }
 
 /// The inverse of the hyperbolic sine: `-i asin(i x)`.
+#[inline(never)]
 pub(crate) fn asinh(x: c128) -> c128 {
     let turned = asin(c128::new(-x.im, x.re));
     c128::new(turned.im, -turned.re)
 }
 
 /// The inverse of the hyperbolic cosine.
+#[inline(never)]
 pub(crate) fn acosh(x: c128) -> c128 {
     let (minus, plus) = (sqrt(c128::new(x.re - 1.0, x.im)), sqrt(c128::new(x.re + 1.0, x.im)));
     c128::new(special::asinh(minus.re * plus.re + minus.im * plus.im), 2.0 * minus.im.atan2(plus.re))
 }
 
 /// The inverse of the hyperbolic tangent, for a real part of at least 0, from which the other half follows.
+#[inline(never)]
 pub(crate) fn atanh(x: c128) -> c128 {
     let (re, im) = (x.re.abs(), x.im);
     let near = 1.0 - re;
@@ -232,6 +248,7 @@ pub(crate) fn atanh(x: c128) -> c128 {
 }
 
 /// The inverse of the tangent: `-i atanh(i x)`.
+#[inline(never)]
 pub(crate) fn atan(x: c128) -> c128 {
     let turned = atanh(c128::new(-x.im, x.re));
     c128::new(turned.im, -turned.re)

@@ -1,5 +1,7 @@
 //! Ops of one operand: the table, and what it says about each op.
 
+#[cfg(test)]
+mod accuracy;
 mod coefficients;
 pub(crate) mod complex;
 pub(crate) mod special;

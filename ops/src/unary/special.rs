@@ -1,6 +1,7 @@
 //! Special functions of one real number, in double precision: `f32` goes through `f64` and is rounded once. The
 //! polynomials are in `coefficients`; what surrounds them are the reflections, recurrences and asymptotic series of
 //! the NIST Digital Library of Mathematical Functions (chapters 5 and 7), whose equations the comments name.
+//! They are not inlined into the loops of the ops: a call costs little beside them, compiling them twice does.
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, LN_2, PI};
 
@@ -90,6 +91,7 @@ fn erfc_above(x: f64) -> f64 {
 }
 
 /// The error function (DLMF 7.2.1).
+#[inline(never)]
 pub(crate) fn erf(x: f64) -> f64 {
     if x.is_nan() {
         x
@@ -101,6 +103,7 @@ pub(crate) fn erf(x: f64) -> f64 {
 }
 
 /// The complementary error function `1 - erf(x)` (DLMF 7.2.2), without its cancellation.
+#[inline(never)]
 pub(crate) fn erfc(x: f64) -> f64 {
     if x.is_nan() {
         x
@@ -115,6 +118,7 @@ pub(crate) fn erfc(x: f64) -> f64 {
 
 /// `x Φ(x)`, where `Φ(x) = erfc(-x / √2) / 2` is the normal distribution. In the left tail `erfc` magnifies the
 /// rounding of its argument, which is made good by its derivative.
+#[inline(never)]
 pub(crate) fn gelu(x: f64) -> f64 {
     const LOW: f64 = -4.833_646_656_726_457e-17; // what 1 / √2 lost to rounding
     if x == f64::NEG_INFINITY {
@@ -138,6 +142,7 @@ fn sin_pi(x: f64) -> (f64, f64) {
 }
 
 /// The logarithm of `|Γ(x)|`; infinite at the poles.
+#[inline(never)]
 pub(crate) fn lgamma(x: f64) -> f64 {
     if x >= 0.0 {
         lgamma_above(x)
@@ -191,6 +196,7 @@ fn lgamma_above(x: f64) -> f64 {
 }
 
 /// The logarithmic derivative of `Γ`. At 0 it is infinite, with the sign of what comes before; at negative integers NaN.
+#[inline(never)]
 pub(crate) fn digamma(x: f64) -> f64 {
     if x == 0.0 {
         f64::INFINITY.copysign(-x)
@@ -237,11 +243,13 @@ fn digamma_above(x: f64) -> f64 {
 }
 
 /// `log(x / (1 - x))`; near a half the logarithm of almost 1 goes through `ln_1p`.
+#[inline(never)]
 pub(crate) fn logit(x: f64) -> f64 {
     if (0.25..=0.75).contains(&x) { ((2.0 * x - 1.0) / (1.0 - x)).ln_1p() } else { (x / (1.0 - x)).ln() }
 }
 
 /// `x / (1 + exp(-x))`, and its limit 0 at −∞.
+#[inline(never)]
 pub(crate) fn silu(x: f64) -> f64 {
     if x >= 0.0 {
         x / (1.0 + (-x).exp())
@@ -259,11 +267,13 @@ pub(crate) fn silu(x: f64) -> f64 {
 }
 
 /// `log(1 + exp(x))`.
+#[inline(never)]
 pub(crate) fn softplus(x: f64) -> f64 {
     if x > 0.0 { x + (-x).exp().ln_1p() } else { x.exp().ln_1p() }
 }
 
 /// The inverse of `sinh`.
+#[inline(never)]
 pub(crate) fn asinh(x: f64) -> f64 {
     let a = x.abs();
     let value = if a > 1e9 {
@@ -276,6 +286,7 @@ pub(crate) fn asinh(x: f64) -> f64 {
 }
 
 /// The inverse of `cosh`; NaN below 1. Near 1 it goes through the distance to 1, which is exact.
+#[inline(never)]
 pub(crate) fn acosh(x: f64) -> f64 {
     if x > 1e9 {
         x.ln() + LN_2
@@ -288,12 +299,14 @@ pub(crate) fn acosh(x: f64) -> f64 {
 }
 
 /// The inverse of `tanh`; NaN outside ±1.
+#[inline(never)]
 pub(crate) fn atanh(x: f64) -> f64 {
     let a = x.abs();
     (0.5 * (2.0 * a / (1.0 - a)).ln_1p()).copysign(x)
 }
 
 /// `log(exp(a) + exp(b))`, without overflow.
+#[inline(never)]
 pub(crate) fn logaddexp(a: f64, b: f64) -> f64 {
     if a == b {
         return a + LN_2; // infinities too
@@ -303,6 +316,7 @@ pub(crate) fn logaddexp(a: f64, b: f64) -> f64 {
 }
 
 /// `a log(b)`, where 0 is 0 whatever the logarithm, but for NaN.
+#[inline(never)]
 pub(crate) fn xlogy(a: f64, b: f64) -> f64 {
     if a == 0.0 && !b.is_nan() { 0.0 } else { a * b.ln() }
 }

@@ -53,7 +53,8 @@ fn every_typing_has_a_kernel() {
 
 #[test]
 fn half_precision_is_single_rounded() {
-    for &op in UnaryOp::ALL {
+    // The ends of the range are those of the dtype.
+    for &op in UnaryOp::ALL.iter().filter(|&&op| op != UnaryOp::NanToNum) {
         for dtype in [DType::F16, DType::BF16] {
             let Some(typing) = op.typing(dtype) else { continue };
             let out = if typing.out == dtype { DType::F32 } else { typing.out };
@@ -73,7 +74,7 @@ fn undefined_dtypes() {
     for op in [UnaryOp::Neg, UnaryOp::Sign] {
         assert_eq!(undefined(op), [DType::Bool]);
     }
-    for op in [UnaryOp::Relu, UnaryOp::Expm1, UnaryOp::Log1p, UnaryOp::Sigmoid] {
+    for op in [UnaryOp::Relu, UnaryOp::Erf, UnaryOp::Signbit, UnaryOp::Isposinf, UnaryOp::Sigmoid] {
         assert_eq!(undefined(op), complex);
     }
     for op in [UnaryOp::Floor, UnaryOp::Ceil, UnaryOp::Trunc, UnaryOp::Round] {
@@ -133,7 +134,97 @@ fn functions() {
 }
 
 #[test]
+fn inverse_functions() {
+    use std::f64::consts::{FRAC_PI_2, PI};
+    close(UnaryOp::Rsqrt, &[4.0, 0.0, -0.0, INF, -1.0], &[0.5, INF, -INF, 0.0, NAN]);
+    close(UnaryOp::Exp2, &[3.0, -1074.0, 1024.0, -INF, NAN], &[8.0, 5e-324, INF, 0.0, NAN]);
+    close(UnaryOp::Log2, &[8.0, 5e-324, 0.0, -1.0, INF], &[3.0, -1074.0, -INF, NAN, INF]);
+    close(UnaryOp::Log10, &[1000.0, 1e-30, 0.0, -1.0, INF], &[3.0, -30.0, -INF, NAN, INF]);
+    close(UnaryOp::Asin, &[0.0, -1.0, 1.5, INF], &[0.0, -FRAC_PI_2, NAN, NAN]);
+    close(UnaryOp::Acos, &[1.0, -1.0, 0.0, NAN], &[0.0, PI, FRAC_PI_2, NAN]);
+    close(UnaryOp::Atan, &[0.0, INF, -INF, NAN], &[0.0, FRAC_PI_2, -FRAC_PI_2, NAN]);
+    close(UnaryOp::Asinh, &[0.0, INF, -INF, f64::MAX, NAN], &[0.0, INF, -INF, 710.475_860_073_943_9, NAN]);
+    close(UnaryOp::Acosh, &[1.0, 0.5, -1e8, f64::MAX, INF], &[0.0, NAN, NAN, 710.475_860_073_943_9, INF]);
+    close(UnaryOp::Atanh, &[0.0, 1.0, -1.0, 1.5, INF, -1e300], &[0.0, INF, -INF, NAN, NAN, NAN]);
+    close(UnaryOp::Logit, &[0.5, 0.0, 1.0, -0.1, 1.1, NAN], &[0.0, -INF, INF, NAN, NAN, NAN]);
+    close(UnaryOp::Deg2rad, &[180.0, -INF, NAN], &[PI, -INF, NAN]);
+    close(UnaryOp::Rad2deg, &[PI, INF, NAN], &[180.0, INF, NAN]);
+    for op in [UnaryOp::Asinh, UnaryOp::Atanh, UnaryOp::Asin, UnaryOp::Erf, UnaryOp::Silu, UnaryOp::Gelu] {
+        assert!(apply::<f64, f64>(op, &[-0.0])[0].is_sign_negative(), "{}", op.name());
+    }
+}
+
+#[test]
+fn special_functions() {
+    close(UnaryOp::Erf, &[0.0, INF, -INF, 7.0, 5e-324, NAN], &[0.0, 1.0, -1.0, 1.0, 5e-324, NAN]);
+    close(UnaryOp::Erfc, &[0.0, INF, -INF, 30.0, -7.0, NAN], &[1.0, 0.0, 2.0, 0.0, 2.0, NAN]);
+    close(UnaryOp::Lgamma, &[1.0, 2.0, 0.0, -0.0, -1.0, -3.0], &[0.0, 0.0, INF, INF, INF, INF]);
+    close(UnaryOp::Lgamma, &[INF, -INF, NAN, f64::MAX, 5e-324], &[INF, INF, NAN, INF, 744.440_071_921_381_2]);
+    close(UnaryOp::Lgamma, &[11.0, 3.0], &[15.104_412_573_075_516, std::f64::consts::LN_2]);
+    close(UnaryOp::Digamma, &[0.0, -0.0, -1.0, -1e300, -INF, INF, NAN], &[-INF, INF, NAN, NAN, NAN, INF, NAN]);
+    close(UnaryOp::Digamma, &[1.0, 1e-300, -1e-300], &[-0.577_215_664_901_532_9, -1e300, 1e300]);
+    close(UnaryOp::Softplus, &[-INF, INF, -1e4, 1e4, NAN], &[0.0, INF, 0.0, 1e4, NAN]);
+    close(UnaryOp::Silu, &[-INF, INF, -1e4, 1e4, 0.0, NAN], &[0.0, INF, 0.0, 1e4, 0.0, NAN]);
+    close(UnaryOp::Gelu, &[-INF, INF, f64::MIN, 1e4, 0.0, NAN], &[0.0, INF, 0.0, 1e4, 0.0, NAN]);
+    close(UnaryOp::LeakyRelu, &[-INF, INF, -100.0, 3.0, NAN], &[-INF, INF, -1.0, 3.0, NAN]);
+    close(UnaryOp::Elu, &[-INF, INF, -1e-20, 3.0, NAN], &[-1.0, INF, -1e-20, 3.0, NAN]);
+    check(UnaryOp::Erf, &[f16::ONE], &[f16::from_f32(0.842_700_8)]);
+    check(UnaryOp::Lgamma, &[bf16::from_f32(3.0)], &[bf16::from_f32(std::f32::consts::LN_2)]);
+}
+
+/// The sides of the branch cuts, and the points where they end.
+#[test]
+fn branch_cuts() {
+    use std::f64::consts::{FRAC_PI_2, PI};
+    let r = 1.316_957_896_924_816_8; // acosh(2)
+    let check = |op: UnaryOp, z: (f64, f64), want: (f64, f64)| {
+        let got = apply::<c128, c128>(op, &[c128::new(z.0, z.1)])[0];
+        let off = (got - c128::new(want.0, want.1)).norm();
+        assert!(off <= 1e-15, "{}({z:?}) = {got}, not {want:?}", op.name());
+    };
+    for zero in [0.0f64, -0.0] {
+        let side = 1f64.copysign(zero);
+        check(UnaryOp::Asin, (2.0, zero), (FRAC_PI_2, side * r));
+        check(UnaryOp::Asin, (-2.0, zero), (-FRAC_PI_2, side * r));
+        check(UnaryOp::Acos, (2.0, zero), (0.0, -side * r));
+        check(UnaryOp::Acos, (-2.0, zero), (PI, -side * r));
+        check(UnaryOp::Acosh, (-2.0, zero), (r, side * PI));
+        check(UnaryOp::Acosh, (0.0, zero), (0.0, side * FRAC_PI_2));
+        check(UnaryOp::Asinh, (zero, 2.0), (side * r, FRAC_PI_2));
+        check(UnaryOp::Asinh, (zero, -2.0), (side * r, -FRAC_PI_2));
+        check(UnaryOp::Atan, (zero, 2.0), (side * FRAC_PI_2, 0.549_306_144_334_054_8));
+        check(UnaryOp::Atanh, (2.0, zero), (0.549_306_144_334_054_8, side * FRAC_PI_2));
+        check(UnaryOp::Log1p, (-2.0, zero), (0.0, side * PI));
+        check(UnaryOp::Rsqrt, (-4.0, zero), (0.0, -side * 0.5));
+        check(UnaryOp::Expm1, (0.0, zero), (0.0, zero));
+        check(UnaryOp::Exp2, (3.0, zero), (8.0, zero));
+    }
+    check(UnaryOp::Acos, (1.0, 0.0), (0.0, 0.0));
+    check(UnaryOp::Asin, (1.0, 0.0), (FRAC_PI_2, 0.0));
+    check(UnaryOp::Log2, (-8.0, 0.0), (3.0, PI / std::f64::consts::LN_2));
+    let pole = apply::<c128, c128>(UnaryOp::Atanh, &[c128::new(-1.0, 0.0)])[0];
+    assert_eq!(pole.re, -INF);
+    let large = apply::<c128, c128>(UnaryOp::Asinh, &[c128::new(1e300, 1e300)])[0];
+    assert!((large - c128::new(691.815_248_669_053_6, std::f64::consts::FRAC_PI_4)).norm() < 1e-12, "{large}");
+}
+
+#[test]
 fn predicates() {
+    check(UnaryOp::Isposinf, &[NAN, INF, -INF, 1.0], &[false, true, false, false]);
+    check(UnaryOp::Isneginf, &[NAN, INF, -INF, 1.0], &[false, false, true, false]);
+    check(UnaryOp::Isneginf, &[f16::NEG_INFINITY], &[true]);
+    check(UnaryOp::Isposinf, &[3u8, 255], &[false, false]);
+    check(UnaryOp::Signbit, &[0.0, -0.0, -NAN, NAN, -INF, 2.0], &[false, true, true, false, true, false]);
+    check(UnaryOp::Signbit, &[i8::MIN, 0, 7], &[true, false, false]);
+    check(UnaryOp::Signbit, &[u8::MAX], &[false]);
+    check(UnaryOp::Signbit, &[true], &[false]);
+    check(UnaryOp::Signbit, &[bf16::NEG_ZERO], &[true]);
+    check(UnaryOp::NanToNum, &[NAN, INF, -INF, -2.5], &[0.0, f64::MAX, f64::MIN, -2.5]);
+    check(UnaryOp::NanToNum, &[f16::NAN, f16::INFINITY, f16::NEG_INFINITY], &[f16::ZERO, f16::MAX, f16::MIN]);
+    check(UnaryOp::NanToNum, &[bf16::INFINITY, bf16::ONE], &[bf16::MAX, bf16::ONE]);
+    check(UnaryOp::NanToNum, &[c64::new(f32::NAN, f32::NEG_INFINITY)], &[c64::new(0.0, f32::MIN)]);
+    check(UnaryOp::NanToNum, &[i64::MIN, 4], &[i64::MIN, 4]);
+    check(UnaryOp::NanToNum, &[true, false], &[true, false]);
     check(UnaryOp::Isnan, &[NAN, INF, 1.0], &[true, false, false]);
     check(UnaryOp::Isnan, &[c64::new(0.0, f32::NAN), c64::new(f32::INFINITY, 0.0)], &[true, false]);
     check(UnaryOp::Isinf, &[NAN, -INF, 1.0], &[false, true, false]);

@@ -22,7 +22,9 @@ pub(super) fn explain<K: Kind>(cursor: Cursor<'_>, head: &Head, problem: Problem
             format!("the line ends where index {} should be; an entry is {layout}", mode + 1)
         }
         Problem::Missing(_) => format!("the line ends where a value should be; an entry is {layout}"),
-        Problem::OutOfRange(Part::Mode(mode)) if token.iter().all(u8::is_ascii_digit) => out_of_range(mode, &found, head),
+        Problem::OutOfRange(Part::Mode(mode)) if token.iter().all(u8::is_ascii_digit) => {
+            out_of_range(mode, &found, head)
+        }
         Problem::NotAnIndex(Part::Mode(mode)) | Problem::OutOfRange(Part::Mode(mode)) => {
             format!("index {} {found} is not a whole number; {}", mode + 1, range(mode, head))
         }

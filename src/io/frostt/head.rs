@@ -182,7 +182,8 @@ fn check_order(cursor: Cursor<'_>, order: usize) -> Result<(), ParseError> {
     if (1..=MAX_ORDER).contains(&order) {
         return Ok(());
     }
-    let message = format!("a tensor of {order} axes; 1 to {MAX_ORDER} are allowed, each with an index before the value");
+    let message =
+        format!("a tensor of {order} axes; 1 to {MAX_ORDER} are allowed, each with an index before the value");
     Err(ParseError::at(cursor.bytes(), cursor.position(), message))
 }
 

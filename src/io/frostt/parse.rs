@@ -126,7 +126,9 @@ impl Columns {
 
     fn into_arrays(self) -> Vec<IndexArray> {
         match self {
-            Columns::Narrow(all) => all.into_iter().map(|column| index_array(u32::indices(column.into_vec()))).collect(),
+            Columns::Narrow(all) => {
+                all.into_iter().map(|column| index_array(u32::indices(column.into_vec()))).collect()
+            }
             Columns::Wide(all) => all.into_iter().map(|column| index_array(u64::indices(column.into_vec()))).collect(),
         }
     }

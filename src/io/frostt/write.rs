@@ -7,9 +7,7 @@ use openwork_ops::{DType, Scalar};
 use super::{Base, Dialect, MAX_ORDER};
 use crate::error::{self, Result};
 use crate::io::Progress;
-use crate::io::matrix_market::{
-    Declared, Field, Format, Symmetry, Written, banner_of, comment_lines, written,
-};
+use crate::io::matrix_market::{Declared, Field, Format, Symmetry, Written, banner_of, comment_lines, written};
 use crate::io::text::sink::{Lines, is_gzip, push_comment};
 use crate::layout::Layout;
 use crate::level::Indices;

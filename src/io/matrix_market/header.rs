@@ -174,8 +174,7 @@ pub(in crate::io) fn number(cursor: &mut Cursor<'_>, what: &str, size_layout: &s
         Ok(Some(number)) if word.remaining() == 0 => Ok(number),
         _ => {
             let found = quoted(cursor.token());
-            let message =
-                format!("{what} is {found} on {size_layout}; a whole number from 0 to 2^64-1 is expected");
+            let message = format!("{what} is {found} on {size_layout}; a whole number from 0 to 2^64-1 is expected");
             Err(error(*cursor, message))
         }
     }

@@ -64,9 +64,9 @@ fn same_indices(a: &Indices, b: &Indices) -> bool {
     a.len() == b.len() && (0..a.len()).all(|i| a.get(i) == b.get(i))
 }
 
-/// Whether two values across the diagonal, or one on it, are as a symmetry wants them, bit for bit but for NaN.
+/// Whether two values across the diagonal, or one on it, are as a symmetry wants them: NaN like NaN, −0 like 0.
 fn mirrors(a: Scalar, b: Scalar, symmetry: Symmetry, diagonal: bool) -> bool {
-    let eq = |a: f64, b: f64| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
+    let eq = |a: f64, b: f64| a == b || (a.is_nan() && b.is_nan());
     match (symmetry, a.widen(), b.widen()) {
         (Symmetry::General, ..) => true,
         (Symmetry::SkewSymmetric, ..) if diagonal => a.is_zero(),

@@ -94,7 +94,7 @@ pub(in crate::io) fn index_array(indices: Indices) -> IndexArray {
 /// Whether a cast keeps the numbers: any narrowing of floats counts as rounding, not as loss.
 fn keeps_values(values: &Strided, dtype: DType) -> bool {
     if dtype.is_inexact() || values.dtype == DType::Bool {
-        return !(values.dtype.is_complex() && !dtype.is_complex());
+        return !values.dtype.is_complex() || dtype.is_complex();
     }
     let back = values.cast(dtype).cast(values.dtype);
     back.dense_bytes() == values.dense_bytes()

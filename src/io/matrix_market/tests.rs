@@ -193,7 +193,8 @@ fn gzip_is_recognised_by_its_bytes() {
 #[test]
 fn the_caller_can_bound_the_size() {
     let bomb = gzip(&vec![b'\n'; 20_000_000]);
-    let bounded = |bytes: &[u8], limit: u64| parse_with(bytes, Options { max_bytes: Some(limit), ..Options::default() });
+    let bounded =
+        |bytes: &[u8], limit: u64| parse_with(bytes, Options { max_bytes: Some(limit), ..Options::default() });
     let error = bounded(&bomb, 1_000_000).unwrap_err();
     assert!(error.message.contains("larger than the 1000000 bytes"), "{error}");
     assert_eq!(error.line, 1_000_001);
@@ -209,7 +210,10 @@ fn files_are_read_and_named_in_errors() {
     let path = std::env::temp_dir().join(format!("openwork-matrix-market-{}.txt", std::process::id()));
     std::fs::write(&path, gzip(format!("{REAL}1 1 1\n1 1 1\n").as_bytes())).unwrap();
     assert_eq!(parse_file(&path, Options::default()).unwrap().values, Values::Real(vec![1.0]));
-    assert!(matches!(parse_file(&path, Options { max_bytes: Some(9), ..Options::default() }), Err(ReadError::Parse { .. })));
+    assert!(matches!(
+        parse_file(&path, Options { max_bytes: Some(9), ..Options::default() }),
+        Err(ReadError::Parse { .. })
+    ));
     std::fs::write(&path, format!("{REAL}1 1 1\n1 1 x\n")).unwrap();
     let error = parse_file(&path, Options::default()).unwrap_err().to_string();
     assert!(error.starts_with(&format!("{}: line 3: 'x'", path.display())), "{error}");

@@ -23,7 +23,7 @@ const OP: &str = "matrix_market::write";
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WriteOptions<'a> {
     /// The symmetry that the file declares, `General` by default. Any other halves the file, and is an error where the
-    /// tensor does not have it.
+    /// tensor does not have it. A zero left out of the file may come back with another sign.
     pub symmetry: Symmetry,
     /// Comment lines below the banner.
     pub comment: &'a str,

@@ -83,9 +83,8 @@ impl Lines {
         let mut start = 0;
         while start < total {
             let end = (start + BATCH).min(total);
-            let texts = parallel::map_chunks(end - start, CHUNK, &|chunk| {
-                self.format(start + chunk.start..start + chunk.end)
-            });
+            let texts =
+                parallel::map_chunks(end - start, CHUNK, &|chunk| self.format(start + chunk.start..start + chunk.end));
             texts.iter().try_for_each(|text| put(text))?;
             start = end;
             if let Some(Progress(tell)) = progress.filter(|_| end < total) {

@@ -274,7 +274,10 @@ impl<'a> Source<'a> {
 
     /// Reads the first lines with `read`, with as many of them at hand as it needs, and moves past them. It is also told
     /// whether these are all the lines there are.
-    pub(in crate::io) fn header<H>(&mut self, read: impl Fn(&mut Cursor<'_>, bool) -> Result<H, Short>) -> Result<H, Fault> {
+    pub(in crate::io) fn header<H>(
+        &mut self,
+        read: impl Fn(&mut Cursor<'_>, bool) -> Result<H, Short>,
+    ) -> Result<H, Fault> {
         self.next()?;
         loop {
             let mut cursor = Cursor::new(self.block());

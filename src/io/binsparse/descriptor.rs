@@ -1,0 +1,309 @@
+//! What a descriptor says, whatever container it came in.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::fault::{Res, bad};
+use super::types::{self, DataType, Structure};
+use super::warning::Warning;
+use super::{Mode, dialect, extension, json};
+use crate::{DType, LevelKind, LevelSpec, Part};
+
+/// The descriptor of a binsparse file: all that is said about a tensor before its arrays are read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Descriptor {
+    /// The version, as the file spells it.
+    pub version: String,
+    /// The predefined format (`CSR`, `COOR`, …), `custom`, or `openwork` for a file of this library's extension.
+    pub format: String,
+    /// Size of each axis.
+    pub shape: Vec<u64>,
+    /// Levels, and the axis that each dimension holds. Without levels the tensor is strided, its elements in the
+    /// order of the dimensions.
+    pub levels: LevelSpec,
+    /// Stored elements, of a structured matrix those of its triangle. Only a lenient reader accepts a file without.
+    pub number_of_stored_values: Option<u64>,
+    /// Element types by array. Only a lenient reader accepts a file that leaves some out.
+    pub data_types: BTreeMap<String, DataType>,
+    /// What is said about unstored elements.
+    pub fill: FillKind,
+    /// The symmetry by which one triangle stands for both.
+    pub structure: Option<Structure>,
+    /// Whether coordinates may repeat or be out of order.
+    pub unordered: bool,
+    /// Keys beside the descriptor's own: the writer's metadata.
+    pub metadata: Map<String, Value>,
+    /// Names of arrays in the file, where they differ from today's.
+    pub(crate) stored_names: BTreeMap<String, String>,
+    /// Values are one for all, whatever their type says (older drafts).
+    pub(crate) iso: bool,
+}
+
+/// What a descriptor says about unstored elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FillKind {
+    /// Nothing: read as 0.
+    Unspecified,
+    /// They have the one value of the array `fill_value`.
+    Value,
+    /// They are absent (extension).
+    Undefined,
+    /// They have the values of the array `fill_value`, of this shape (extension).
+    Array(Vec<u64>),
+}
+
+/// The part of the files's name space that is known, for error messages.
+const KEYS: [&str; 10] = [
+    "version",
+    "format",
+    "shape",
+    "number_of_stored_values",
+    "data_types",
+    "fill",
+    "structure",
+    "custom",
+    "attrs",
+    "attributes",
+];
+
+impl Descriptor {
+    /// Whether the file uses this library's extension, which no other reader takes for binsparse.
+    pub fn is_extension(&self) -> bool {
+        self.format == extension::NAMESPACE
+    }
+
+    /// The element type of the values, if the file says.
+    pub fn dtype(&self) -> Option<DType> {
+        self.data_types.get("values").map(|t| t.dtype)
+    }
+
+    /// Parses a descriptor.
+    pub(crate) fn parse(text: &str, mode: Mode, warnings: &mut Vec<Warning>) -> Res<Descriptor> {
+        let mut root = json::object(text)?;
+        if let Some(inner) = root.remove(extension::NAMESPACE) {
+            if root.contains_key("binsparse") {
+                return bad("the descriptor has both `openwork` and `binsparse`");
+            }
+            return extension::parse(object("openwork", inner)?, root);
+        }
+        let hints =
+            if mode == Mode::Lenient { dialect::normalise(&mut root, warnings)? } else { dialect::Hints::default() };
+        let Some(inner) = root.remove("binsparse") else {
+            return bad("the descriptor has no key `binsparse`");
+        };
+        let map = object("binsparse", inner)?;
+        if let Some(key) = map.keys().find(|k| !KEYS.contains(&k.as_str())) {
+            return bad(format!("unknown key {key:?} in `binsparse`: it may change what the arrays mean"));
+        }
+        let mut d = namespace(&map, mode, warnings)?;
+        d.metadata = root;
+        d.stored_names = hints.stored_names;
+        d.iso = hints.iso;
+        d.unordered |= hints.unordered;
+        Ok(d)
+    }
+}
+
+fn namespace(map: &Map<String, Value>, mode: Mode, warnings: &mut Vec<Warning>) -> Res<Descriptor> {
+    let lenient = mode == Mode::Lenient;
+    let mut missing = |key: &'static str| -> Res<()> {
+        if !lenient {
+            return bad(format!("the key `{key}` is missing"));
+        }
+        warnings.push(Warning::MissingKey(key));
+        Ok(())
+    };
+    let version = match map.get("version") {
+        Some(Value::String(v)) => v.clone(),
+        Some(other) => return bad(format!("`version` is {other}, not a string")),
+        None => {
+            missing("version")?;
+            "0.1".into()
+        }
+    };
+    let shape = match map.get("shape") {
+        Some(shape) => integers("shape", shape)?,
+        None => return bad("the key `shape` is missing"),
+    };
+    let number_of_stored_values = match map.get("number_of_stored_values") {
+        Some(n) => Some(integer("number_of_stored_values", n)?),
+        None => {
+            missing("number_of_stored_values")?;
+            None
+        }
+    };
+    let mut data_types = BTreeMap::new();
+    match map.get("data_types") {
+        Some(types) => {
+            for (array, name) in as_object("data_types", types)? {
+                let Some(parsed) = name.as_str().and_then(|n| DataType::parse(n, false)) else {
+                    return bad(format!(
+                        "`data_types` gives {array:?} the type {name}, which binsparse 0.1 does not have"
+                    ));
+                };
+                data_types.insert(array.clone(), parsed);
+            }
+        }
+        None => missing("data_types")?,
+    }
+    let fill = match map.get("fill") {
+        None | Some(Value::Bool(false)) => FillKind::Unspecified,
+        Some(Value::Bool(true)) => FillKind::Value,
+        Some(other) => return bad(format!("`fill` is {other}, not true or false")),
+    };
+    let custom = map.get("custom").map(|c| custom(c, shape.len())).transpose()?;
+    let format = match map.get("format") {
+        Some(Value::String(f)) => Some(f.as_str()),
+        Some(other) => return bad(format!("`format` is {other}, not a string")),
+        None => {
+            missing("format")?;
+            None
+        }
+    };
+    let (format, levels) = match (format, custom) {
+        (None | Some("custom"), Some(c)) => ("custom", c),
+        (None | Some("custom"), None) => return bad("there is neither a predefined `format` nor `custom`"),
+        (Some(f), c) => {
+            let named = predefined(f, shape.len())?;
+            if c.is_some_and(|c| c != named) {
+                return bad(format!("`custom` describes other levels than `format`, {f}"));
+            }
+            (f, named)
+        }
+    };
+    let structure = match map.get("structure") {
+        None => None,
+        Some(Value::Null) if lenient => None,
+        Some(s) => match s.as_str().and_then(Structure::parse) {
+            Some(s) => Some(s),
+            None => return bad(format!("unknown `structure` {s}")),
+        },
+    };
+    if structure.is_some() && (shape.len() != 2 || shape[0] != shape[1]) {
+        return bad(format!("`structure` is for square matrices, the shape is {shape:?}"));
+    }
+    if !types::is_supported_version(&version) {
+        if !(lenient && types::is_near_version(&version)) {
+            return bad(format!("version {version:?} is unknown; known are \"0.1\" and \"0.1.0\""));
+        }
+        warnings.push(Warning::Version(version.clone()));
+    }
+    Ok(Descriptor {
+        version,
+        format: format.to_owned(),
+        shape,
+        levels,
+        number_of_stored_values,
+        data_types,
+        fill,
+        structure,
+        unordered: false,
+        metadata: Map::new(),
+        stored_names: BTreeMap::new(),
+        iso: false,
+    })
+}
+
+/// The levels of a predefined format.
+fn predefined(name: &str, ndim: usize) -> Res<LevelSpec> {
+    const ONE: LevelKind = LevelKind::Sparse { rank: 1 };
+    let (levels, dims): (Vec<LevelKind>, &[usize]) = match name {
+        "DVEC" => (vec![], &[0]),
+        "DMAT" | "DMATR" => (vec![], &[0, 1]),
+        "DMATC" => (vec![], &[1, 0]),
+        "CVEC" => (vec![ONE], &[0]),
+        "CSR" => (vec![LevelKind::Dense, ONE], &[0, 1]),
+        "CSC" => (vec![LevelKind::Dense, ONE], &[1, 0]),
+        "DCSR" => (vec![ONE, ONE], &[0, 1]),
+        "DCSC" => (vec![ONE, ONE], &[1, 0]),
+        "COO" | "COOR" => (vec![LevelKind::Sparse { rank: 2 }], &[0, 1]),
+        "COOC" => (vec![LevelKind::Sparse { rank: 2 }], &[1, 0]),
+        _ => return bad(format!("unknown `format` {name:?}")),
+    };
+    if dims.len() != ndim {
+        return bad(format!("{name} has {} axes, `shape` has {ndim}", dims.len()));
+    }
+    Ok(LevelSpec { levels, dims: dims.iter().map(|&a| (a, Part::Whole)).collect() })
+}
+
+/// The predefined format with these levels.
+pub(crate) fn alias(levels: &LevelSpec) -> Option<&'static str> {
+    let names = ["DVEC", "DMATR", "DMATC", "CVEC", "CSR", "CSC", "DCSR", "DCSC", "COOR", "COOC"];
+    names.into_iter().find(|name| predefined(name, levels.dims.len()).is_ok_and(|l| l == *levels))
+}
+
+fn custom(value: &Value, ndim: usize) -> Res<LevelSpec> {
+    let map = as_object("custom", value)?;
+    if let Some(key) = map.keys().find(|k| !["level", "transpose"].contains(&k.as_str())) {
+        return bad(format!("unknown key {key:?} in `custom`"));
+    }
+    let order: Vec<usize> = match map.get("transpose") {
+        None => (0..ndim).collect(),
+        Some(t) => {
+            let given = integers("transpose", t)?;
+            let order: Vec<usize> = given.iter().filter_map(|&a| usize::try_from(a).ok()).collect();
+            let mut sorted = order.clone();
+            sorted.sort_unstable();
+            if given.len() != ndim || !sorted.into_iter().eq(0..ndim) {
+                return bad(format!("`transpose` {given:?} does not permute {ndim} axes"));
+            }
+            order
+        }
+    };
+    let mut levels = Vec::new();
+    let mut taken = 0;
+    let mut next = map.get("level");
+    loop {
+        let Some(level) = next else { return bad("a level has no child: the innermost must be an element") };
+        let level = as_object("level", level)?;
+        let kind = level.get("level_desc").and_then(Value::as_str);
+        let allowed: &[&str] = if kind == Some("element") { &["level_desc"] } else { &["level_desc", "rank", "level"] };
+        if let Some(key) = level.keys().find(|k| !allowed.contains(&k.as_str())) {
+            return bad(format!("key {key:?} in a level {kind:?}"));
+        }
+        let rank = match (kind, level.get("rank")) {
+            (Some("element"), _) => break,
+            (Some("dense" | "sparse"), Some(rank)) => integer("rank", rank)?,
+            (Some("dense" | "sparse"), None) => return bad("a level has no `rank`"),
+            _ => return bad(format!("unknown `level_desc` {:?}", level.get("level_desc"))),
+        };
+        let rank = usize::try_from(rank).ok().filter(|&r| r > 0 && r <= ndim - taken);
+        let Some(rank) = rank else {
+            return bad(format!("the levels do not take the {ndim} axes of `shape`"));
+        };
+        taken += rank;
+        if kind == Some("dense") {
+            levels.extend(vec![LevelKind::Dense; rank]);
+        } else {
+            levels.push(LevelKind::Sparse { rank });
+        }
+        next = level.get("level");
+    }
+    if taken != ndim {
+        return bad(format!("the levels take {taken} axes, `shape` has {ndim}"));
+    }
+    while levels.last() == Some(&LevelKind::Dense) {
+        levels.pop(); // trailing dense levels are value axes
+    }
+    Ok(LevelSpec { levels, dims: order.into_iter().map(|a| (a, Part::Whole)).collect() })
+}
+
+pub(crate) fn integer(key: &str, value: &Value) -> Res<u64> {
+    value.as_u64().map_or_else(|| bad(format!("`{key}` has {value}, not an integer of 0 to 2^64 - 1")), Ok)
+}
+
+pub(crate) fn integers(key: &str, value: &Value) -> Res<Vec<u64>> {
+    match value {
+        Value::Array(items) => items.iter().map(|v| integer(key, v)).collect(),
+        _ => bad(format!("`{key}` is not a list")),
+    }
+}
+
+pub(crate) fn as_object<'a>(key: &str, value: &'a Value) -> Res<&'a Map<String, Value>> {
+    value.as_object().map_or_else(|| bad(format!("`{key}` is not an object")), Ok)
+}
+
+fn object(key: &str, value: Value) -> Res<Map<String, Value>> {
+    if let Value::Object(map) = value { Ok(map) } else { bad(format!("`{key}` is not an object")) }
+}

@@ -1,0 +1,264 @@
+//! From a tensor to a descriptor and arrays.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::descriptor::{Descriptor, FillKind, alias};
+use super::sizes::raw;
+use super::types::{DataType, Version};
+use super::{Options, extension};
+use crate::construct::{IndexArray, LevelData};
+use crate::error::{self, Result};
+use crate::fill::Fill;
+use crate::strided::Strided;
+use crate::{DType, Layout, LevelKind, LevelSpec, Part, Scalar, Tensor};
+
+/// A tensor as it will be written.
+pub(crate) struct Export {
+    pub(crate) json: String,
+    pub(crate) arrays: Vec<OutArray>,
+}
+
+pub(crate) struct OutArray {
+    pub(crate) name: String,
+    /// As stored.
+    pub(crate) dtype: DType,
+    data: Data,
+}
+
+enum Data {
+    Index(IndexArray),
+    Values(Vec<u8>),
+    Shared(Strided),
+}
+
+impl OutArray {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match &self.data {
+            Data::Index(a) => match (a.as_u32(), a.as_u64()) {
+                (Some(v), _) => bytemuck::cast_slice(v),
+                (_, Some(v)) => bytemuck::cast_slice(v),
+                _ => &[],
+            },
+            Data::Values(bytes) => bytes,
+            Data::Shared(values) => values.contiguous_bytes().unwrap_or_default(),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.bytes().len() / self.dtype.size()
+    }
+
+    fn index(name: String, array: IndexArray) -> OutArray {
+        let dtype = if array.as_u32().is_some() { DType::U32 } else { DType::U64 };
+        OutArray { name, dtype, data: Data::Index(array) }
+    }
+
+    fn values(name: &str, values: &Strided) -> OutArray {
+        let dtype = raw(values.dtype);
+        let data = match values.is_contiguous() {
+            true => Data::Shared(values.clone()),
+            false => Data::Values(values.dense_bytes().into_owned()),
+        };
+        OutArray { name: name.into(), dtype, data }
+    }
+}
+
+/// What binsparse 0.1 cannot say about a tensor.
+fn losses(x: &Tensor) -> Vec<String> {
+    let mut out = Vec::new();
+    if matches!(x.dtype(), DType::F16 | DType::BF16) {
+        out.push(format!("the dtype {} (cast to float32)", x.dtype()));
+    }
+    match x.fill() {
+        Some(Fill::Undefined) => out.push("the undefined fill (replace_fill gives absent elements a value)".into()),
+        Some(Fill::Array(values)) => {
+            out.push(format!("the fill, an array of shape {:?} (with_fill stores what it stands for)", values.shape()));
+        }
+        Some(Fill::Scalar(_)) | None => {}
+    }
+    if let Some(spec) = x.level_spec() {
+        if spec.dims.iter().any(|d| d.1 != Part::Whole) {
+            out.push(format!("the blocks of layout {} (to_layout converts to another)", x.layout()));
+        }
+        if spec.levels.contains(&LevelKind::Singleton) {
+            out.push("a singleton level (to_layout converts to another layout)".into());
+        }
+        if spec.levels.contains(&LevelKind::Sparse { rank: 0 }) {
+            out.push("a sparse level without axes (to_dense)".into());
+        }
+    }
+    if !x.is_coalesced() {
+        out.push("repeated or unordered coordinates (coalesce)".into());
+    }
+    out
+}
+
+impl Export {
+    /// Prepares a tensor, or says what would be lost.
+    pub(crate) fn new(x: &Tensor, options: &Options, version: Version) -> Result<Export> {
+        let losses = losses(x);
+        if !losses.is_empty() && !options.extensions {
+            let why = format!(
+                "binsparse 0.1 cannot hold {}; `Options::extensions` writes it in a form that openwork alone reads",
+                losses.join(", nor ")
+            );
+            return Err(error::layout("binsparse::write", why));
+        }
+        let extended = !losses.is_empty();
+        // Rows without elements are no part of a doubly compressed format.
+        if !extended && matches!(x.layout(), Layout::Dcsr | Layout::Dcsc) && has_empty_segments(x) {
+            let compact = x.to_layout(Layout::Coo)?.to_layout(x.layout())?;
+            return Export::whole(&compact, options, version, extended);
+        }
+        Export::whole(x, options, version, extended)
+    }
+
+    fn whole(x: &Tensor, options: &Options, version: Version, extended: bool) -> Result<Export> {
+        let shape: Vec<u64> = x.shape().iter().map(|&s| s as u64).collect();
+        let mut arrays = Vec::new();
+        let mut types = BTreeMap::new();
+        let (spec, values) = match (x.strided(), x.level_spec(), x.levels()) {
+            (Some(s), _, _) => strided(s),
+            (None, Some(spec), Some(levels)) => {
+                index_arrays(levels, extended, &mut arrays);
+                (spec, x.stored_values())
+            }
+            _ => return Err(error::layout("binsparse::write", "a tensor of unknown storage")),
+        };
+        let Some(values) = values.strided() else {
+            return Err(error::layout("binsparse::write", "values that are not strided"));
+        };
+        let core = values.unbroadcast();
+        let iso = values.len() > 1 && core.len() == 1;
+        arrays.push(OutArray::values("values", if iso { &core } else { values }));
+        for a in &arrays {
+            types.insert(a.name.clone(), a.dtype.into());
+        }
+        types.insert("values".into(), DataType { iso, dtype: x.dtype() });
+        let fill = match x.fill() {
+            None => FillKind::Unspecified,
+            Some(Fill::Undefined) => FillKind::Undefined,
+            Some(Fill::Scalar(value)) if value.same(Scalar::zero(x.dtype())) => FillKind::Unspecified,
+            Some(Fill::Scalar(value)) => {
+                arrays.push(OutArray::values("fill_value", &Strided::constant(*value, &[1])));
+                FillKind::Value
+            }
+            Some(Fill::Array(array)) => {
+                if let Some(array) = array.strided() {
+                    arrays.push(OutArray::values("fill_value", array));
+                }
+                FillKind::Array(array.shape().iter().map(|&s| s as u64).collect())
+            }
+        };
+        if matches!(fill, FillKind::Value | FillKind::Array(_)) {
+            types.insert("fill_value".into(), x.dtype().into());
+        }
+        let name = if extended { extension::NAMESPACE } else { alias(&spec).unwrap_or("custom") };
+        let descriptor = Descriptor {
+            version: version.text().into(),
+            format: name.into(),
+            shape,
+            levels: spec,
+            number_of_stored_values: Some(x.nse() as u64),
+            data_types: types,
+            fill,
+            structure: None,
+            unordered: !x.is_coalesced(),
+            metadata: options.metadata.clone(),
+            stored_names: BTreeMap::new(),
+            iso: false,
+        };
+        Ok(Export { json: text(&descriptor)?, arrays })
+    }
+}
+
+/// The levels and values of a strided tensor: its dimensions in the order in which they lie in memory.
+fn strided(s: &Strided) -> (LevelSpec, Tensor) {
+    let n = s.ndim();
+    let reversed: Vec<usize> = (0..n).rev().collect();
+    let (dims, values) = if n > 1 && !s.is_contiguous() && s.permute(&reversed).is_contiguous() {
+        (reversed.clone(), s.permute(&reversed))
+    } else {
+        ((0..n).collect(), s.clone())
+    };
+    let dims = dims.into_iter().map(|a| (a, Part::Whole)).collect();
+    (LevelSpec { levels: Vec::new(), dims }, Tensor::from_strided(values))
+}
+
+fn index_arrays(levels: Vec<LevelData>, extended: bool, out: &mut Vec<OutArray>) {
+    let mut dim = 0;
+    for (l, level) in levels.into_iter().enumerate() {
+        match level {
+            LevelData::Dense => dim += 1,
+            LevelData::Singleton { indices } => {
+                out.push(OutArray::index(format!("indices_{dim}"), indices));
+                dim += 1;
+            }
+            LevelData::Sparse { pointers, indices, .. } => {
+                if let Some(p) = pointers.filter(|_| l > 0 || (extended && indices.is_empty())) {
+                    out.push(OutArray::index(format!("pointers_to_{dim}"), p));
+                }
+                for array in indices {
+                    out.push(OutArray::index(format!("indices_{dim}"), array));
+                    dim += 1;
+                }
+            }
+        }
+    }
+}
+
+fn has_empty_segments(x: &Tensor) -> bool {
+    x.levels().into_iter().flatten().any(|level| match level {
+        LevelData::Sparse { pointers: Some(p), .. } => match (p.as_u32(), p.as_u64()) {
+            (Some(p), _) => p.windows(2).any(|w| w[0] == w[1]),
+            (_, Some(p)) => p.windows(2).any(|w| w[0] == w[1]),
+            _ => false,
+        },
+        _ => false,
+    })
+}
+
+/// The JSON of a descriptor.
+fn text(d: &Descriptor) -> Result<String> {
+    let mut root = Map::new();
+    for (key, value) in &d.metadata {
+        if key == "binsparse" || key == extension::NAMESPACE {
+            return Err(error::invalid("binsparse::write", "metadata", format!("the key {key:?} is the descriptor's")));
+        }
+        root.insert(key.clone(), value.clone());
+    }
+    if d.is_extension() {
+        root.insert(extension::NAMESPACE.into(), extension::write(d));
+    } else {
+        root.insert("binsparse".into(), standard(d));
+    }
+    Ok(Value::Object(root).to_string())
+}
+
+fn standard(d: &Descriptor) -> Value {
+    let types: Map<String, Value> = d.data_types.iter().map(|(k, t)| (k.clone(), t.to_string().into())).collect();
+    let mut out = json!({
+        "version": d.version,
+        "format": d.format,
+        "shape": d.shape,
+        "number_of_stored_values": d.number_of_stored_values,
+        "data_types": types,
+    });
+    if d.fill == FillKind::Value {
+        out["fill"] = json!(true);
+    }
+    if d.format == "custom" {
+        let value_axes = d.levels.dims.len() - d.levels.levels.iter().map(|l| l.rank()).sum::<usize>();
+        let kinds = d.levels.levels.iter().copied().chain(vec![LevelKind::Dense; value_axes]);
+        let mut level = json!({ "level_desc": "element" });
+        for kind in kinds.collect::<Vec<_>>().into_iter().rev() {
+            let name = if kind == LevelKind::Dense { "dense" } else { "sparse" };
+            level = json!({ "level_desc": name, "rank": kind.rank(), "level": level });
+        }
+        let transpose: Vec<usize> = d.levels.dims.iter().map(|d| d.0).collect();
+        out["custom"] = json!({ "transpose": transpose, "level": level });
+    }
+    out
+}

@@ -1,0 +1,125 @@
+//! The extension: what binsparse 0.1 has no words for, in a name space of its own. A reader that does not know it
+//! finds no `binsparse` key and fails, as it must: the arrays would not mean what it thinks.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::descriptor::{Descriptor, FillKind, as_object, integer, integers};
+use super::fault::{Res, bad};
+use super::types::DataType;
+use crate::{LevelKind, LevelSpec, Part};
+
+pub(crate) const NAMESPACE: &str = "openwork";
+const VERSION: &str = "1";
+const KEYS: [&str; 8] =
+    ["version", "shape", "levels", "dims", "number_of_stored_values", "data_types", "fill", "unordered"];
+
+pub(crate) fn parse(map: Map<String, Value>, metadata: Map<String, Value>) -> Res<Descriptor> {
+    if let Some(key) = map.keys().find(|k| !KEYS.contains(&k.as_str())) {
+        return bad(format!("unknown key {key:?} in `{NAMESPACE}`"));
+    }
+    let get = |key: &'static str| map.get(key).map_or_else(|| bad(format!("the key `{key}` is missing")), Ok);
+    let version = get("version")?;
+    if version.as_str() != Some(VERSION) {
+        return bad(format!("version {version} of the extension `{NAMESPACE}` is unknown; known is \"{VERSION}\""));
+    }
+    let shape = integers("shape", get("shape")?)?;
+    let levels = list("levels", get("levels")?)?.iter().map(level).collect::<Res<Vec<_>>>()?;
+    let dims = list("dims", get("dims")?)?.iter().map(dim).collect::<Res<Vec<_>>>()?;
+    let mut data_types = BTreeMap::new();
+    for (array, name) in as_object("data_types", get("data_types")?)? {
+        let Some(parsed) = name.as_str().and_then(|n| DataType::parse(n, true)) else {
+            return bad(format!("`data_types` gives {array:?} the unknown type {name}"));
+        };
+        data_types.insert(array.clone(), parsed);
+    }
+    let fill = match map.get("fill") {
+        None => FillKind::Unspecified,
+        Some(Value::String(word)) if word == "undefined" => FillKind::Undefined,
+        Some(shape) => FillKind::Array(integers("fill", shape)?),
+    };
+    let unordered = match map.get("unordered") {
+        None => false,
+        Some(Value::Bool(b)) => *b,
+        Some(other) => return bad(format!("`unordered` is {other}, not true or false")),
+    };
+    Ok(Descriptor {
+        version: VERSION.into(),
+        format: NAMESPACE.into(),
+        shape,
+        levels: LevelSpec { levels, dims },
+        number_of_stored_values: Some(integer("number_of_stored_values", get("number_of_stored_values")?)?),
+        data_types,
+        fill,
+        structure: None,
+        unordered,
+        metadata,
+        stored_names: BTreeMap::new(),
+        iso: false,
+    })
+}
+
+fn list<'a>(key: &str, value: &'a Value) -> Res<&'a [Value]> {
+    value.as_array().map_or_else(|| bad(format!("`{key}` is not a list")), |v| Ok(v.as_slice()))
+}
+
+fn level(value: &Value) -> Res<LevelKind> {
+    match value.as_str() {
+        Some("dense") => return Ok(LevelKind::Dense),
+        Some("singleton") => return Ok(LevelKind::Singleton),
+        _ => {}
+    }
+    let rank = value.as_object().filter(|m| m.len() == 1).and_then(|m| m.get("sparse")).and_then(Value::as_u64);
+    match rank.and_then(|r| usize::try_from(r).ok()).filter(|&r| r <= 1 << 16) {
+        Some(rank) => Ok(LevelKind::Sparse { rank }),
+        None => bad(format!("unknown level {value}")),
+    }
+}
+
+fn dim(value: &Value) -> Res<(usize, Part)> {
+    let size = |v: &Value| v.as_u64().and_then(|n| usize::try_from(n).ok());
+    let parsed = match value.as_array().map(Vec::as_slice) {
+        Some([axis]) => size(axis).map(|a| (a, Part::Whole)),
+        Some([axis, part, block]) => match (size(axis), part.as_str(), size(block)) {
+            (Some(a), Some("div"), Some(b)) => Some((a, Part::Div(b))),
+            (Some(a), Some("mod"), Some(b)) => Some((a, Part::Mod(b))),
+            _ => None,
+        },
+        _ => None,
+    };
+    parsed.map_or_else(|| bad(format!("unknown dimension {value}")), Ok)
+}
+
+/// The JSON of a descriptor of this name space.
+pub(crate) fn write(d: &Descriptor) -> Value {
+    let levels = d.levels.levels.iter().map(|l| match l {
+        LevelKind::Dense => json!("dense"),
+        LevelKind::Singleton => json!("singleton"),
+        LevelKind::Sparse { rank } => json!({ "sparse": rank }),
+    });
+    let dims = d.levels.dims.iter().map(|&(axis, part)| match part {
+        Part::Whole => json!([axis]),
+        Part::Div(b) => json!([axis, "div", b]),
+        Part::Mod(b) => json!([axis, "mod", b]),
+    });
+    let types: Map<String, Value> = d.data_types.iter().map(|(k, t)| (k.clone(), t.to_string().into())).collect();
+    let mut out = json!({
+        "version": VERSION,
+        "shape": d.shape,
+        "levels": levels.collect::<Vec<_>>(),
+        "dims": dims.collect::<Vec<_>>(),
+        "number_of_stored_values": d.number_of_stored_values,
+        "data_types": types,
+    });
+    match &d.fill {
+        FillKind::Unspecified => {}
+        FillKind::Undefined => out["fill"] = json!("undefined"),
+        FillKind::Value => out["fill"] = json!([]),
+        FillKind::Array(shape) => out["fill"] = json!(shape),
+    }
+    if d.unordered {
+        out["unordered"] = json!(true);
+    }
+    out
+}

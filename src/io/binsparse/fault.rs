@@ -1,0 +1,54 @@
+//! What is wrong with a file, before its name is known.
+
+use std::path::Path;
+use std::{fmt, io};
+
+use crate::error::{Error, ErrorKind};
+
+/// A broken rule or a failed read.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    Bad(String),
+    Io(io::Error),
+}
+
+pub(crate) type Res<T> = Result<T, Fault>;
+
+/// The rule that is broken.
+pub(crate) fn bad<T>(why: impl Into<String>) -> Res<T> {
+    Err(Fault::Bad(why.into()))
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Bad(why) => f.write_str(why),
+            Fault::Io(source) => source.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl From<io::Error> for Fault {
+    fn from(source: io::Error) -> Fault {
+        Fault::Io(source)
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(source: Error) -> Fault {
+        Fault::Bad(source.to_string())
+    }
+}
+
+impl Fault {
+    /// The error for a caller, naming the file.
+    pub(crate) fn at(self, path: Option<&Path>) -> Error {
+        let path = path.map(Path::to_owned);
+        match (self, path) {
+            (Fault::Io(source), Some(path)) => ErrorKind::Io { path, source }.into(),
+            (fault, path) => ErrorKind::Format { path, format: "binsparse", source: Box::new(fault) }.into(),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! JSON in which no key repeats. `serde_json` bounds the depth, keeps integers exact, and refuses NaN, trailing
+//! commas and trailing text; what it lets pass, and a reader must not, is a key given twice.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+use super::fault::{Res, bad};
+
+/// Descriptors larger than this are refused before they are parsed.
+pub(crate) const MAX_BYTES: u64 = 16 << 20;
+
+/// Parses one JSON object.
+pub(crate) fn object(text: &str) -> Res<Map<String, Value>> {
+    if text.len() as u64 > MAX_BYTES {
+        return bad(format!("the descriptor has {} bytes, {MAX_BYTES} are allowed", text.len()));
+    }
+    match serde_json::from_str::<Strict>(text) {
+        Ok(Strict(Value::Object(map))) => Ok(map),
+        Ok(_) => bad("the descriptor is not a JSON object"),
+        Err(e) => bad(format!("the descriptor is not JSON: {e}")),
+    }
+}
+
+struct Strict(Value);
+
+impl<'de> Deserialize<'de> for Strict {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Strict, D::Error> {
+        deserializer.deserialize_any(StrictVisitor).map(Strict)
+    }
+}
+
+struct StrictVisitor;
+
+impl<'de> Visitor<'de> for StrictVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON without repeated keys")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E: Error>(self, v: bool) -> Result<Value, E> {
+        Ok(Value::Bool(v))
+    }
+
+    fn visit_u64<E: Error>(self, v: u64) -> Result<Value, E> {
+        Ok(Value::Number(v.into()))
+    }
+
+    fn visit_i64<E: Error>(self, v: i64) -> Result<Value, E> {
+        Ok(Value::Number(v.into()))
+    }
+
+    fn visit_f64<E: Error>(self, v: f64) -> Result<Value, E> {
+        Number::from_f64(v).map(Value::Number).ok_or_else(|| E::custom("a number that is not finite"))
+    }
+
+    fn visit_str<E: Error>(self, v: &str) -> Result<Value, E> {
+        Ok(Value::String(v.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let mut out = Vec::new();
+        while let Some(Strict(item)) = seq.next_element()? {
+            out.push(item);
+        }
+        Ok(Value::Array(out))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut out = Map::new();
+        while let Some(key) = map.next_key::<String>()? {
+            if out.contains_key(&key) {
+                return Err(A::Error::custom(format_args!("the key {key:?} is given twice")));
+            }
+            let Strict(item) = map.next_value()?;
+            out.insert(key, item);
+        }
+        Ok(Value::Object(out))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_json_is_refused() {
+        for (text, why) in [
+            ("", "not JSON"),
+            ("[1]", "not a JSON object"),
+            ("{} x", "trailing"),
+            ("{\"a\": 1,}", "trailing comma"),
+            ("{\"a\": NaN}", "not JSON"),
+            ("\u{feff}{}", "not JSON"),
+            ("{\"a\": 1, \"a\": 1}", "\"a\" is given twice"),
+            ("{\"x\": [{\"b\": 1, \"b\": 2}]}", "\"b\" is given twice"),
+        ] {
+            let error = object(text).unwrap_err().to_string();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+        let deep = format!("{{\"u\": {}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+        assert!(object(&deep).unwrap_err().to_string().contains("recursion limit"));
+        let map = object("{\"n\": 18446744073709551615, \"m\": 9007199254740993, \"f\": 3.0}").unwrap();
+        assert_eq!(map["n"].as_u64(), Some(u64::MAX));
+        assert_eq!(map["m"].as_u64(), Some((1 << 53) + 1));
+        assert_eq!(map["f"].as_u64(), None);
+    }
+}

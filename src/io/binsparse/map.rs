@@ -1,0 +1,367 @@
+//! From a descriptor and arrays to a tensor. Everything is checked against what the container says about its arrays
+//! before one of them is read; what they hold is checked once, by the constructor.
+
+use super::arrays::{Arrays, Info, read_index, read_values};
+use super::descriptor::{Descriptor, FillKind};
+use super::fault::{Res, bad};
+use super::sizes::{product, product64, raw, repeats, shape};
+use super::types::DataType;
+use super::warning::Warning;
+use super::{Mode, Options, structure};
+use crate::construct::{IndexArray, LevelData};
+use crate::fill::Fill;
+use crate::strided::Strided;
+use crate::{DType, LevelKind, Scalar, Tensor};
+
+pub(crate) struct Reader<'a> {
+    pub(crate) descriptor: &'a Descriptor,
+    pub(crate) arrays: &'a mut dyn Arrays,
+    pub(crate) options: &'a Options,
+    pub(crate) warnings: &'a mut Vec<Warning>,
+}
+
+/// The lengths that follow from the descriptor and the index arrays.
+struct Lengths {
+    /// Sizes of all dimensions.
+    sizes: Vec<usize>,
+    level_dims: usize,
+    positions: u64,
+    elements: u64,
+}
+
+/// An array that was found and fits.
+struct Found {
+    name: String,
+    info: Info,
+}
+
+impl Reader<'_> {
+    pub(crate) fn tensor(mut self) -> Res<Tensor> {
+        let d = self.descriptor;
+        let shape = shape(d)?;
+        // Nothing is read before all of it is known to fit.
+        let (indices, lengths) = self.index_arrays(&shape)?;
+        let values = self.value_array(&lengths)?;
+        let fill = self.fill_array()?;
+        self.unused_types(&indices)?;
+        let bytes: u128 = indices.iter().flatten().chain([&values.0]).chain(&fill).map(|f| f.info.bytes()).sum();
+        if let Some(limit) = self.options.max_bytes
+            && bytes > u128::from(limit)
+        {
+            return bad(format!("the arrays take {bytes} bytes, {limit} are allowed"));
+        }
+        let levels = self.levels(indices)?;
+        let values = self.values(values, &lengths)?;
+        let fill = self.fill(fill, values.dtype)?;
+        self.build(&shape, levels, values, fill, &lengths)
+    }
+
+    fn lenient(&self) -> bool {
+        self.options.mode == Mode::Lenient
+    }
+
+    fn find(&mut self, name: &str) -> Res<Found> {
+        let stored = self.descriptor.stored_names.get(name).map_or(name, String::as_str).to_owned();
+        match self.arrays.info(&stored)? {
+            Some(info) => Ok(Found { name: stored, info }),
+            None => bad(format!("the array `{stored}` is missing")),
+        }
+    }
+
+    /// An index array, of some length or of any.
+    fn find_index(&mut self, name: String, wanted: Option<u128>, why: &str) -> Res<Found> {
+        let found = self.find(&name)?;
+        let declared = self.declared(&name)?;
+        if !found.info.dtype.is_int() {
+            return bad(format!("`{name}` holds {}, not integers", found.info.dtype));
+        }
+        if let Some(t) = declared
+            && t != found.info.dtype.into()
+        {
+            self.mismatch(&name, t, found.info.dtype)?;
+        }
+        if wanted.is_some_and(|w| w != u128::from(found.info.len)) {
+            let wanted = wanted.unwrap_or_default();
+            return bad(format!("`{name}` has {} entries, {wanted} are needed ({why})", found.info.len));
+        }
+        Ok(found)
+    }
+
+    fn declared(&mut self, name: &str) -> Res<Option<DataType>> {
+        let declared = self.descriptor.data_types.get(name).copied();
+        if declared.is_none() && !self.lenient() {
+            return bad(format!("`data_types` does not name `{name}`"));
+        }
+        Ok(declared)
+    }
+
+    fn mismatch(&mut self, array: &str, declared: DataType, stored: DType) -> Res<()> {
+        if !self.lenient() {
+            return bad(format!("`{array}` is declared {declared} and stored as {stored}"));
+        }
+        let (declared, stored) = (declared.to_string(), stored.to_string());
+        self.warnings.push(Warning::StoredType { array: array.to_owned(), declared, stored });
+        Ok(())
+    }
+
+    /// Finds the index arrays of each level, and what lengths follow from them.
+    fn index_arrays(&mut self, shape: &[usize]) -> Res<(Vec<Vec<Found>>, Lengths)> {
+        let d = self.descriptor;
+        let level_dims = d.levels.levels.iter().map(|l| l.rank()).sum();
+        let sizes: Vec<usize> = if d.levels.levels.is_empty() {
+            d.levels.dims.iter().map(|&(a, _)| shape[a]).collect()
+        } else {
+            d.levels.resolve("binsparse", shape)?.iter().map(|d| d.size).collect()
+        };
+        let block = product(&sizes[level_dims..])?;
+        let mut parents = 1u128;
+        let mut dim = 0;
+        let mut out = Vec::new();
+        for (l, level) in d.levels.levels.iter().enumerate() {
+            let mut found = Vec::new();
+            match *level {
+                LevelKind::Dense => parents = product64(parents, sizes[dim] as u128)?,
+                LevelKind::Singleton => {
+                    found.push(self.find_index(format!("indices_{dim}"), Some(parents), "one per parent")?);
+                }
+                LevelKind::Sparse { rank } => {
+                    if l > 0 || rank == 0 {
+                        let wanted = Some(parents + 1);
+                        found.push(self.find_index(format!("pointers_to_{dim}"), wanted, "one more than parents")?);
+                    }
+                    let mut count = None;
+                    if rank == 0 {
+                        let stored = u128::from(d.number_of_stored_values.unwrap_or_default());
+                        if block == 0 {
+                            return bad("values of no elements at one position");
+                        }
+                        count = Some(stored / block);
+                    }
+                    for i in dim..dim + rank {
+                        let array = self.find_index(format!("indices_{i}"), count, "as its level's others have")?;
+                        count = Some(u128::from(array.info.len));
+                        found.push(array);
+                    }
+                    parents = count.unwrap_or_default();
+                }
+            }
+            dim += level.rank();
+            out.push(found);
+        }
+        let elements = product64(parents, block)?;
+        if let Some(declared) = d.number_of_stored_values
+            && u128::from(declared) != elements
+        {
+            return bad(format!("`number_of_stored_values` is {declared}, the arrays hold {elements}"));
+        }
+        let size = shape.iter().fold(1u128, |n, &s| n.saturating_mul(s as u128));
+        if elements > size && !self.lenient() && !d.unordered {
+            return bad(format!("{elements} stored values in a tensor of {size} elements"));
+        }
+        Ok((out, Lengths { sizes, level_dims, positions: parents as u64, elements: elements as u64 }))
+    }
+
+    /// Finds the values: the array, its element type in memory, and whether one stands for all.
+    fn value_array(&mut self, lengths: &Lengths) -> Res<(Found, DType, bool)> {
+        let found = self.find("values")?;
+        let declared = self.declared("values")?;
+        let stored = found.info.dtype;
+        let mut wanted = declared.unwrap_or(DataType { iso: false, dtype: stored });
+        wanted.iso |= self.descriptor.iso;
+        let raw = raw(wanted.dtype);
+        // A container's own truth values and complex numbers are not what the text says.
+        if stored != raw && (stored != wanted.dtype || declared.is_some() || stored == DType::Bool) {
+            self.mismatch("values", wanted, stored)?;
+        }
+        let per_element = if wanted.dtype.is_complex() && !stored.is_complex() { 2 } else { 1 };
+        let n = u128::from(lengths.elements) * per_element;
+        let len = u128::from(found.info.len);
+        let mut iso = wanted.iso;
+        if iso && len != per_element && !(lengths.elements == 0 && len == 0) {
+            if !(self.lenient() && len == n) {
+                return bad(format!("`values` is {wanted} and has {len} entries, not {per_element}"));
+            }
+            self.warnings.push(Warning::NotIso);
+            iso = false;
+        } else if !iso && len != n {
+            return bad(format!("`values` has {len} entries, {n} are needed for {} of {wanted}", lengths.elements));
+        }
+        Ok((found, wanted.dtype, iso))
+    }
+
+    fn fill_array(&mut self) -> Res<Option<Found>> {
+        let shape = match &self.descriptor.fill {
+            FillKind::Unspecified | FillKind::Undefined => return Ok(None),
+            FillKind::Value => Vec::new(),
+            FillKind::Array(shape) => shape.iter().map(|&s| s as usize).collect(),
+        };
+        let n = product(&shape)?;
+        let found = self.find("fill_value")?;
+        let values = self.descriptor.data_types.get("values").copied();
+        let declared = self.descriptor.data_types.get("fill_value").copied().or(values);
+        let stored = found.info.dtype;
+        if let (Some(fill), Some(values)) = (declared, values)
+            && (fill.dtype != values.dtype || raw(fill.dtype) != stored)
+        {
+            self.mismatch("fill_value", DataType { iso: false, ..values }, stored)?;
+        }
+        let complex = values.or(declared).is_some_and(|t| t.dtype.is_complex()) && !stored.is_complex();
+        let n = if complex { n * 2 } else { n };
+        if u128::from(found.info.len) != n {
+            return bad(format!("`fill_value` has {} entries, {n} are needed", found.info.len));
+        }
+        Ok(Some(found))
+    }
+
+    fn unused_types(&mut self, indices: &[Vec<Found>]) -> Res<()> {
+        let d = self.descriptor;
+        for name in d.data_types.keys() {
+            let stored = d.stored_names.get(name).unwrap_or(name);
+            let used = name == "values" || name == "fill_value" || indices.iter().flatten().any(|f| f.name == *stored);
+            if !used && !self.lenient() {
+                return bad(format!("`data_types` names {name:?}, which the format does not have"));
+            }
+            if !used {
+                self.warnings.push(Warning::UnusedType(name.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    fn levels(&mut self, found: Vec<Vec<Found>>) -> Res<Vec<LevelData>> {
+        let d = self.descriptor;
+        let loose = self.lenient() || d.unordered;
+        let mut out = Vec::new();
+        for (l, (kind, arrays)) in d.levels.levels.iter().zip(found).enumerate() {
+            let names: Vec<String> = arrays.iter().map(|f| f.name.clone()).collect();
+            let mut read = Vec::new();
+            for f in arrays {
+                read.push(read_index(self.arrays, &f.name, f.info)?);
+            }
+            out.push(match *kind {
+                LevelKind::Dense => LevelData::Dense,
+                LevelKind::Singleton => match read.pop() {
+                    Some(indices) => LevelData::Singleton { indices },
+                    None => return bad("a singleton level has no indices"),
+                },
+                LevelKind::Sparse { rank } => {
+                    let indices = read.split_off(read.len() - rank);
+                    let pointers = read.pop();
+                    if let Some(p) = &pointers {
+                        self.check_pointers(&names[0], p, l)?;
+                    }
+                    LevelData::Sparse { pointers, indices, ordered: !loose, unique: !loose }
+                }
+            });
+        }
+        Ok(out)
+    }
+
+    /// Rules for pointers that the constructor does not have: from 0, and no repeats in doubly compressed formats.
+    fn check_pointers(&mut self, name: &str, pointers: &IndexArray, level: usize) -> Res<()> {
+        let first = match (pointers.as_u32(), pointers.as_u64()) {
+            (Some(p), _) => p.first().map(|&p| u64::from(p)),
+            (_, Some(p)) => p.first().copied(),
+            _ => Some(0), // an entry is out of range: the constructor says which
+        };
+        if first != Some(0) {
+            return bad(format!("`{name}` starts with {first:?}, not 0"));
+        }
+        let doubly = level == 1 && matches!(self.descriptor.format.as_str(), "DCSR" | "DCSC");
+        if doubly && repeats(pointers) {
+            if !self.lenient() {
+                return bad(format!(
+                    "`{name}` repeats an entry: a doubly compressed format has no empty rows (columns)"
+                ));
+            }
+            self.warnings.push(Warning::EmptySegments);
+        }
+        Ok(())
+    }
+
+    /// The values, one per element or, where one stands for all, a single one.
+    fn values(&mut self, (found, dtype, iso): (Found, DType, bool), lengths: &Lengths) -> Res<Strided> {
+        let values = self.elements(&found, dtype)?;
+        let shape: Vec<usize> = if self.descriptor.levels.levels.is_empty() {
+            lengths.sizes.clone()
+        } else {
+            let rows = [lengths.positions as usize];
+            rows.into_iter().chain(lengths.sizes[lengths.level_dims..].iter().copied()).collect()
+        };
+        if !iso {
+            return Ok(values.reshape(&shape));
+        }
+        let value = if values.len() == 0 { Scalar::zero(dtype) } else { values.get(&[0]) };
+        Ok(Strided::constant(value, &shape))
+    }
+
+    /// Reads values and gives them the wanted type, which they must fit exactly.
+    fn elements(&mut self, found: &Found, dtype: DType) -> Res<Strided> {
+        let lenient = self.lenient();
+        let as_bool = dtype == DType::Bool && found.info.dtype.size() == 1;
+        let (values, odd) = read_values(self.arrays, &found.name, found.info, as_bool, lenient)?;
+        if odd > 0 {
+            self.warnings.push(Warning::TruthValues(odd));
+        }
+        if values.dtype == dtype {
+            return Ok(values);
+        }
+        // Interleaved complex numbers and bit patterns are their bytes.
+        let n = values.len();
+        if values.dtype == raw(dtype) {
+            let n = n * values.dtype.size() / dtype.size();
+            return Ok(Strided::new(values.buffer, dtype, vec![n]));
+        }
+        if dtype.is_complex() && !values.dtype.is_complex() {
+            return bad(format!("`{}` holds {}, complex numbers are needed", found.name, values.dtype));
+        }
+        let cast = values.cast(dtype);
+        if cast.cast(values.dtype).dense_bytes() != values.dense_bytes() {
+            return bad(format!("`{}` holds {} values that {dtype} does not", found.name, values.dtype));
+        }
+        Ok(cast)
+    }
+
+    fn fill(&mut self, found: Option<Found>, dtype: DType) -> Res<Fill> {
+        let shape: Vec<usize> = match &self.descriptor.fill {
+            FillKind::Unspecified => return Ok(Fill::Scalar(Scalar::zero(dtype))),
+            FillKind::Undefined => return Ok(Fill::Undefined),
+            FillKind::Value => Vec::new(),
+            FillKind::Array(shape) => shape.iter().map(|&s| s as usize).collect(),
+        };
+        let Some(found) = found else { return bad("the array `fill_value` is missing") };
+        let values = self.elements(&found, dtype)?;
+        Ok(if shape.is_empty() {
+            Fill::Scalar(values.get(&[0]))
+        } else {
+            Fill::array(Tensor::from_strided(values.reshape(&shape)))
+        })
+    }
+
+    fn build(
+        &mut self,
+        shape: &[usize],
+        levels: Vec<LevelData>,
+        values: Strided,
+        fill: Fill,
+        lengths: &Lengths,
+    ) -> Res<Tensor> {
+        let d = self.descriptor;
+        if d.levels.levels.is_empty() {
+            if d.structure.is_some() {
+                return bad("a `structure` on a dense format, which holds both triangles");
+            }
+            let mut axes = vec![0; lengths.sizes.len()];
+            d.levels.dims.iter().enumerate().for_each(|(k, &(a, _))| axes[a] = k);
+            return Ok(Tensor::from_strided(values.permute(&axes)));
+        }
+        let tensor = Tensor::from_parts(shape, levels, &d.levels, &Tensor::from_strided(values), fill)?;
+        if !tensor.is_coalesced() && !d.unordered {
+            self.warnings.push(Warning::Unordered);
+        }
+        match d.structure {
+            Some(s) => structure::expand(&tensor, s, self.lenient(), self.warnings),
+            None => Ok(tensor),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Files of other writers, compared with their published decoding.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use openwork::io::binsparse::{self, Mode, Options};
+use openwork::{Fill, Scalar, Tensor};
+use serde_json::{Value, json};
+
+/// A stored element as the published decoding spells it.
+fn spelled(value: Scalar) -> Value {
+    let float = |v: f64| match v {
+        v if v.is_nan() => json!("NaN"),
+        v if v.is_infinite() => json!(if v > 0.0 { "Infinity" } else { "-Infinity" }),
+        v => json!(v),
+    };
+    match value {
+        Scalar::Bool(b) => json!(b),
+        Scalar::F32(v) => float(v.into()),
+        Scalar::F64(v) => float(v),
+        Scalar::Complex64(z) => json!({"re": float(z.re.into()), "im": float(z.im.into())}),
+        Scalar::Complex128(z) => json!({"re": float(z.re), "im": float(z.im)}),
+        other => json!(other.to_string().parse::<i64>().unwrap()),
+    }
+}
+
+fn numbers_agree(ours: &Value, theirs: &Value) -> bool {
+    ours == theirs || (ours.is_number() && ours.as_f64() == theirs.as_f64())
+}
+
+fn compare(tensor: &Tensor, golden: &Value) {
+    let shape: Vec<usize> = serde_json::from_value(golden["shape"].clone()).unwrap();
+    assert_eq!(tensor.shape(), shape);
+    let mut ours: Vec<(Vec<usize>, Value)> = tensor.iter_stored().map(|(i, v)| (i, spelled(v))).collect();
+    let entries = golden["entries"].as_array().unwrap();
+    let mut theirs: Vec<(Vec<usize>, Value)> =
+        entries.iter().map(|e| (serde_json::from_value(e[0].clone()).unwrap(), e[1].clone())).collect();
+    ours.sort_by(|a, b| a.0.cmp(&b.0));
+    theirs.sort_by(|a, b| a.0.cmp(&b.0));
+    assert_eq!(ours.len(), theirs.len());
+    for (a, b) in ours.iter().zip(&theirs) {
+        assert!(a.0 == b.0 && numbers_agree(&a.1, &b.1), "{a:?} and {b:?}");
+    }
+    if let (Some(Fill::Scalar(fill)), false) = (tensor.fill(), golden["fill"].is_null()) {
+        assert!(numbers_agree(&spelled(*fill), &golden["fill"]));
+    }
+}
+
+fn goldens(root: &Path) -> BTreeMap<String, Value> {
+    let text = std::fs::read_to_string(root.join("GOLDEN.jsonl")).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines.map(|v| (v["file"].as_str().unwrap().to_owned(), v)).collect()
+}
+
+#[test]
+fn npz_files_of_the_python_reference_decode_as_published() {
+    let Some(root) = super::folder("npz_files_of_the_python_reference_decode_as_published", "formats") else { return };
+    let goldens = goldens(&root);
+    let folder = "generated/py-binsparse-0.1.4";
+    let (mut read, mut strict) = (0, 0);
+    let mut names: Vec<_> = std::fs::read_dir(root.join(folder)).unwrap().map(|e| e.unwrap().path()).collect();
+    names.sort();
+    for path in names.iter().filter(|p| p.extension().is_some_and(|e| e == "npz")) {
+        let stem = path.file_stem().unwrap().to_str().unwrap();
+        let golden = &goldens[&format!("{folder}/{stem}.h5")];
+        let options = Options { mode: Mode::Lenient, ..Options::default() };
+        let reading = binsparse::read_with(path, &options).unwrap();
+        compare(&reading.tensor, golden);
+        assert_eq!(binsparse::info(path).unwrap(), reading.descriptor);
+        // The writer gives fills of other types than the values, which strict reading refuses.
+        match binsparse::read(path) {
+            Ok(tensor) => {
+                assert!(reading.warnings.is_empty(), "{stem}: {:?}", reading.warnings);
+                compare(&tensor, golden);
+                strict += 1;
+            }
+            Err(error) => assert!(error.to_string().contains("fill_value"), "{stem}: {error}"),
+        }
+        read += 1;
+    }
+    assert_eq!((read, strict), (25, 23));
+}
+
+#[test]
+fn broken_npz_files_get_their_published_verdict() {
+    let Some(root) = super::folder("broken_npz_files_get_their_published_verdict", "formats/malformed") else { return };
+    let text = std::fs::read_to_string(root.join("EXPECTED.tsv")).unwrap();
+    let lenient = Options { mode: Mode::Lenient, ..Options::default() };
+    let mut seen = 0;
+    for line in text.lines().filter(|l| l.contains(".npz")) {
+        let [file, verdict, _] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let path = root.join(file);
+        let before: Vec<_> = std::fs::read_dir(&root).unwrap().map(|e| e.unwrap().path()).collect();
+        let (strict, lenient) = (binsparse::read(&path), binsparse::read_with(&path, &lenient));
+        match verdict {
+            "reject" => assert!(strict.is_err() && lenient.is_err(), "{line}"),
+            "lenient accept" | "py .item() accepts; strict reject" => {
+                assert!(strict.is_err(), "{line}");
+                assert_eq!(lenient.unwrap().warnings.len(), 1, "{line}");
+            }
+            _ => {
+                assert!(verdict.starts_with("accept"), "{line}");
+                assert_eq!(strict.unwrap().values::<f64>().unwrap().len(), 4, "{line}");
+            }
+        }
+        assert_eq!(std::fs::read_dir(&root).unwrap().count(), before.len(), "{line}: a file was made");
+        seen += 1;
+    }
+    assert_eq!(seen, 8);
+}
