@@ -31,10 +31,8 @@ impl Tensor {
             let why = format!("{}..{} is not inside axis {axis} of size {size}", range.start, range.end);
             return Err(error::invalid("narrow", "range", why));
         }
-        if range == (0..size) {
-            return Ok(self.clone());
-        }
         let (out, path) = match &self.storage {
+            _ if range == (0..size) => (self.clone(), if self.is_strided() { Path::Strided } else { Path::Values }),
             Storage::Strided(s) => (Tensor::from_strided(s.narrow(axis, range)), Path::Strided),
             Storage::Sparse(s) => match values_window(s, axis, &range).or_else(|| root_window(s, axis, &range)) {
                 Some(out) => (out.into(), Path::Values),

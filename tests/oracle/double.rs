@@ -45,7 +45,7 @@ impl Double {
 
     /// 2^n times the Taylor series within ln(2) / 2 of 0. Past the range of f64 what f64 has.
     pub fn exp(self) -> Double {
-        if !(self.high.abs() < 700.0) {
+        if self.high.is_nan() || self.high.abs() >= 700.0 {
             // In two halves down to the least number.
             let half = if self.high.abs() < 760.0 { (self * double(0.5)).exp().value() } else { self.high.exp() };
             return double(half * half);
