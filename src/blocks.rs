@@ -242,7 +242,7 @@ pub(crate) fn map_strided(operands: &[&Strided], compute: DType, out: DType, ker
         .iter()
         .map(|x| Source::values(&Strided { shape: core.clone(), ..(*x).clone() }.permute(&order)))
         .collect();
-    let n = core.iter().product();
+    let n = crate::strided::count(&core);
     let permuted = order.iter().map(|&d| core[d]).collect();
     let result = Strided::new(run(n, &sources, compute, out, kernel), out, permuted);
     let mut back = vec![0; ndim];

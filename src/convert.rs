@@ -337,7 +337,8 @@ pub(crate) fn from_strided(op: &'static str, x: &Strided, spec: &LevelSpec, fill
     let level_dims = spec.level_dims();
     let view = view_along(x, &dims).to_contiguous().into_owned();
     let block: usize = view.shape[level_dims..].iter().product();
-    let rows: usize = view.shape[..level_dims].iter().product();
+    // Without elements there is nothing to store, however many rows.
+    let rows = if view.len() == 0 { 0 } else { crate::strided::count(&view.shape[..level_dims]) };
     let kept: Vec<u64> = match Background::of(&fill, &x.shape).values() {
         None => (0..rows as u64).collect(),
         Some(values) => {

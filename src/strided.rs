@@ -21,16 +21,16 @@ pub(crate) struct Strided {
 
 /// C-order strides of a shape, in elements.
 pub(crate) fn c_strides(shape: &[usize]) -> Vec<isize> {
-    let mut strides = vec![1; shape.len()];
+    let mut strides = vec![1isize; shape.len()];
     for d in (1..shape.len()).rev() {
-        strides[d - 1] = strides[d] * shape[d].max(1) as isize;
+        strides[d - 1] = strides[d].wrapping_mul(shape[d].max(1) as isize); // may wrap only where there is no element
     }
     strides
 }
 
 /// The number of elements of a shape that is known to be stored.
 pub(crate) fn count(shape: &[usize]) -> usize {
-    shape.iter().product()
+    if shape.contains(&0) { 0 } else { shape.iter().product() }
 }
 
 impl Strided {

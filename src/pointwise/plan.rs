@@ -282,7 +282,7 @@ impl Plan {
         if let (Some(x), Some(y)) = (full(&left), full(&right)) {
             return blocks::map_strided(&[&x, &y], self.typing.compute, self.typing.out, self.kernel);
         }
-        let n = shape.iter().product();
+        let n = crate::strided::count(&shape);
         let buffer = blocks::run(n, &[left, right], self.typing.compute, self.typing.out, self.kernel);
         Strided::new(buffer, self.typing.out, shape)
     }

@@ -248,3 +248,12 @@ fn a_large_fill_beneath_stored_elements_leaves_no_trace() {
     let mean = x.mean(Some(&[0]), false).unwrap();
     assert_eq!((mean.get(&[0]).unwrap(), mean.get(&[1]).unwrap()), (Some(3.0f32.into()), Some(4.0f32.into())));
 }
+
+#[test]
+fn a_shape_without_elements_may_be_as_long_as_it_likes() {
+    let x = Tensor::zeros(&[0, 1 << 40, 1 << 40], DType::F64, Layout::Strided).unwrap();
+    assert_eq!(x.nse(), 0);
+    let y = Tensor::zeros(&[1 << 40, 0, 1 << 40], DType::F64, Layout::Coo).unwrap();
+    assert_eq!(y.to_dense().unwrap().nse(), 0);
+    assert_eq!((&y + 1.0).unwrap().sum(None, false).unwrap().item().unwrap(), 0.0.into());
+}

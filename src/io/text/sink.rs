@@ -7,6 +7,7 @@ use std::path::Path;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use openwork_ops::structure::Index;
 use openwork_ops::{Element, with_dtype, with_index};
 
 use super::number::{Text, push_u64};
@@ -134,8 +135,8 @@ pub(in crate::io) fn is_gzip(path: &Path) -> bool {
 
 fn picked(column: &Indices, range: &Range<usize>, kept: Option<&[usize]>) -> Vec<u64> {
     with_index!(column.as_slice(), indices => match kept {
-        None => indices[range.clone()].iter().map(|&index| u64::from(index)).collect(),
-        Some(kept) => kept.iter().map(|&entry| u64::from(indices[entry])).collect(),
+        None => indices[range.clone()].iter().map(|index| index.get() as u64).collect(),
+        Some(kept) => kept.iter().map(|&entry| indices[entry].get() as u64).collect(),
     })
 }
 
