@@ -32,9 +32,9 @@ pub struct WriteOptions<'a> {
 /// Writes a tensor as a FROSTT or TensorMarket file, compressed by gzip if the name ends in `.gz`.
 ///
 /// What is listed are the stored elements in C order, duplicates summed; of a strided tensor, all that are not 0. A
-/// `.tns` file that would read back with another shape or dtype gets a comment on top that [`read`](super::read)
+/// `.tns` file that would read back with another shape or dtype gets a comment on top that [`read`](super::read())
 /// understands and other programs that know comments skip. A `.ttx` file tells shape and dtype as
-/// [`matrix_market::write`](crate::io::matrix_market::write) does.
+/// [`matrix_market::write`](crate::io::matrix_market::write()) does.
 ///
 /// The file takes the place of an old one only when it is complete.
 ///
@@ -52,7 +52,7 @@ pub fn write(path: impl AsRef<Path>, tensor: &Tensor, options: WriteOptions<'_>)
     lines(tensor, &options, dialect)?.to_file(path, options.progress)
 }
 
-/// The text of the file that [`write`] makes, not compressed; FROSTT unless the options say otherwise.
+/// The text of the file that [`write()`] makes, not compressed; FROSTT unless the options say otherwise.
 ///
 /// ```
 /// use openwork::{Tensor, io::frostt};
@@ -63,7 +63,7 @@ pub fn write(path: impl AsRef<Path>, tensor: &Tensor, options: WriteOptions<'_>)
 /// ```
 ///
 /// # Errors
-/// As [`write`], but for those of files.
+/// As [`write()`], but for those of files.
 pub fn to_bytes(tensor: &Tensor, options: WriteOptions<'_>) -> Result<Vec<u8>> {
     Ok(lines(tensor, &options, options.dialect.unwrap_or_default())?.to_vec(options.progress))
 }

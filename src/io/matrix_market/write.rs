@@ -35,7 +35,7 @@ pub struct WriteOptions<'a> {
 ///
 /// A sparse tensor becomes a `coordinate` file, its stored elements row by row with duplicates summed, stored zeros
 /// among them; a strided one becomes an `array` file. Floats are written with the fewest digits that read back as the
-/// same value, NaN without its payload. The field follows from the dtype; where [`read`](super::read) would take it for
+/// same value, NaN without its payload. The field follows from the dtype; where [`read`](super::read()) would take it for
 /// another dtype, a comment `%%GraphBLAS type T` (`%%openwork type T` for `float16` and `bfloat16`) names it:
 ///
 /// | dtype | field |
@@ -70,10 +70,10 @@ pub fn write(path: impl AsRef<Path>, tensor: &Tensor, options: WriteOptions<'_>)
     lines(tensor, &options)?.to_file(path.as_ref(), options.progress)
 }
 
-/// The text of the file that [`write`] makes, not compressed.
+/// The text of the file that [`write()`] makes, not compressed.
 ///
 /// # Errors
-/// As [`write`], but for those of files.
+/// As [`write()`], but for those of files.
 pub fn to_bytes(tensor: &Tensor, options: WriteOptions<'_>) -> Result<Vec<u8>> {
     Ok(lines(tensor, &options)?.to_vec(options.progress))
 }
