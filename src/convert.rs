@@ -129,9 +129,14 @@ fn rows_to(
     let mut values = values;
     let order = order_of(&words);
     if order == Order::Unsorted && !faults::is(Fault::NotSorted) {
-        let sorted = sort::sort_keys(&layout, words);
-        words = sorted.words;
-        values = gather_values(&values, &sorted.order);
+        if values.strides[0] == 0 {
+            words = sort::sort_keys(&layout, words).words; // an iso tensor: rows are alike
+        } else {
+            let row = crate::strided::count(&values.shape[1..]) * values.dtype.size();
+            let sorted = sort::sort_rows(&layout, words, &values.dense_bytes(), row);
+            words = sorted.0;
+            values = Strided::new(sorted.1, values.dtype, values.shape.clone());
+        }
     }
     if order != Order::Strict {
         let runs = sort::runs(&words);

@@ -4,7 +4,7 @@ use openwork_ops::structure::keys::KeyLayout;
 use openwork_ops::structure::{Index, IndexSlice, IndexVec, sort};
 use openwork_ops::with_index;
 
-use crate::buffer::zeroed_vec;
+use crate::buffer::{Buffer, zeroed_vec};
 use crate::parallel;
 
 /// Keys in ascending order, and where each stood before; equal keys keep their order.
@@ -36,6 +36,36 @@ fn narrowest(order: Vec<u64>) -> IndexVec {
     if order.len() < 1 << 31 { IndexVec::U32(order.iter().map(|&i| i as u32).collect()) } else { IndexVec::U64(order) }
 }
 
+/// Sorts keys and rows of `row` bytes with them. The rows move twice, but never far from their neighbours.
+pub(crate) fn sort_rows(
+    layout: &KeyLayout,
+    mut words: Vec<Vec<u64>>,
+    rows: &[u8],
+    row: usize,
+) -> (Vec<Vec<u64>>, Buffer) {
+    let n = words[0].len();
+    let plan = if words.len() == 1 { sort::Plan::new(n, layout.word_bits[0]) } else { None };
+    let (Some(plan), 1 | 2 | 4 | 8 | 16) = (plan, row) else {
+        let sorted = sort_keys(layout, words);
+        let rows = Buffer::build(n * row, |out| gather(rows, row, sorted.order.as_slice(), out));
+        return (sorted.words, rows);
+    };
+    let keys = words.swap_remove(0);
+    let mut packed = zeroed_vec::<u64>(n);
+    let mut moved = zeroed_vec::<u8>(n * row);
+    let (to, at) = (&mut packed[..], &mut moved[..]);
+    let offsets = match row {
+        1 => sort::partition_rows::<1>(&keys, rows, plan, to, at),
+        2 => sort::partition_rows::<2>(&keys, rows, plan, to, at),
+        4 => sort::partition_rows::<4>(&keys, rows, plan, to, at),
+        8 => sort::partition_rows::<8>(&keys, rows, plan, to, at),
+        _ => sort::partition_rows::<16>(&keys, rows, plan, to, at),
+    };
+    drop(keys);
+    let (sorted, order) = sort_buckets(packed, plan, &offsets);
+    (vec![sorted], Buffer::build(n * row, |out| gather(&moved, row, order.as_slice(), out)))
+}
+
 fn sort_word(keys: Vec<u64>, bits: u32) -> (Vec<u64>, IndexVec) {
     let n = keys.len();
     let Some(plan) = sort::Plan::new(n, bits) else {
@@ -46,6 +76,12 @@ fn sort_word(keys: Vec<u64>, bits: u32) -> (Vec<u64>, IndexVec) {
     let mut packed = zeroed_vec::<u64>(n);
     let offsets = sort::partition(&keys, plan, &mut packed);
     drop(keys);
+    sort_buckets(packed, plan, &offsets)
+}
+
+/// Sorts partitioned words; gives the keys again, and the indices that rode with them.
+fn sort_buckets(mut packed: Vec<u64>, plan: sort::Plan, offsets: &[usize]) -> (Vec<u64>, IndexVec) {
+    let n = packed.len();
     let groups = group_ends(&offsets[1..]);
     // Several buckets make one piece of work.
     let first_of = |g: usize| if g == 0 { 0 } else { groups[g - 1].1 };

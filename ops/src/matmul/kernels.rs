@@ -69,6 +69,16 @@ const WIDE: usize = 16;
 
 fn sparse_dense<T: Term, I: Index>(left: Rows<'_>, rows: Range<usize>, right: Grid<'_>, n: usize, acc: &mut [u8]) {
     let (left, b, acc) = (Typed::<T, I>::new(left), slice::<T>(right.values), slice_mut::<T::Acc>(acc));
+    if n == 1 && right.row == 1 {
+        // A vector: each row ends where the next begins.
+        let mut start = left.range(rows.start).0;
+        for (out, end) in acc.iter_mut().zip(&left.pointers[rows.start + 1..=rows.end]) {
+            let end = end.get() - left.base;
+            *out = T::add(*out, dot(&left.indices[start..end], &left.values[start..end], b));
+            start = end;
+        }
+        return;
+    }
     if right.col == 0 || n == 1 {
         // One value per row on the right: a dot product, for every column.
         for (out, r) in acc.chunks_exact_mut(n).zip(rows) {

@@ -34,6 +34,10 @@ impl Plan {
         (key_bits + index_bits <= 64).then_some(Plan { index_bits, key_bits, buckets: 1 << lead })
     }
 
+    fn low_mask(self) -> u64 {
+        if self.key_bits == 0 { 0 } else { u64::MAX >> (64 - self.key_bits) }
+    }
+
     #[inline(always)]
     fn bucket(self, key: u64) -> usize {
         key.checked_shr(self.key_bits).unwrap_or(0) as usize
@@ -43,19 +47,47 @@ impl Plan {
 /// Writes `(low bits of the key) << index_bits | index` for every key, bucket by bucket; gives where the buckets begin and
 /// end: bucket `b` is `packed[offsets[b]..offsets[b + 1]]`.
 pub fn partition(keys: &[u64], plan: Plan, packed: &mut [u64]) -> Vec<usize> {
+    let offsets = bucket_offsets(keys, plan);
+    let mut next = offsets.clone();
+    let low = plan.low_mask();
+    for (i, &key) in keys.iter().enumerate() {
+        let slot = &mut next[plan.bucket(key)];
+        packed[*slot] = ((key & low) << (plan.index_bits % 64)) | i as u64;
+        *slot += 1;
+    }
+    offsets
+}
+
+/// As [`partition`], moving rows of `W` bytes along: row `i` goes where key `i` goes, and the packed words hold that new
+/// place for an index. Gathering the sorted rows then stays inside a bucket, that is, inside the cache.
+pub fn partition_rows<const W: usize>(
+    keys: &[u64],
+    rows: &[u8],
+    plan: Plan,
+    packed: &mut [u64],
+    moved: &mut [u8],
+) -> Vec<usize> {
+    let (rows, _) = rows.as_chunks::<W>();
+    let (moved, _) = moved.as_chunks_mut::<W>();
+    let offsets = bucket_offsets(keys, plan);
+    let mut next = offsets.clone();
+    let low = plan.low_mask();
+    for (&key, row) in keys.iter().zip(rows) {
+        let slot = &mut next[plan.bucket(key)];
+        packed[*slot] = ((key & low) << (plan.index_bits % 64)) | *slot as u64;
+        moved[*slot] = *row;
+        *slot += 1;
+    }
+    offsets
+}
+
+fn bucket_offsets(keys: &[u64], plan: Plan) -> Vec<usize> {
     let mut offsets = vec![0usize; plan.buckets + 1];
     for &key in keys {
         offsets[plan.bucket(key) + 1] += 1;
     }
     for b in 0..plan.buckets {
         offsets[b + 1] += offsets[b];
-    }
-    let mut next = offsets.clone();
-    let low = if plan.key_bits == 0 { 0 } else { u64::MAX >> (64 - plan.key_bits) };
-    for (i, &key) in keys.iter().enumerate() {
-        let slot = &mut next[plan.bucket(key)];
-        packed[*slot] = ((key & low) << (plan.index_bits % 64)) | i as u64;
-        *slot += 1;
     }
     offsets
 }
