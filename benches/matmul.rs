@@ -1,4 +1,5 @@
 //! Matrix products. `loop/spmv` is the textbook CSR loop on one thread, over the same arrays.
+#![allow(clippy::expect_used, missing_docs)] // a bench that cannot set up has nothing to measure
 
 use std::hint::black_box;
 

@@ -1,5 +1,6 @@
 //! Elementwise ops, beside what the values alone would cost: `loop/*` runs the same function over a plain slice of as
 //! many elements. The ratio of the two is the price of the layout.
+#![allow(clippy::expect_used, missing_docs)] // a bench that cannot set up has nothing to measure
 
 use std::hint::black_box;
 
