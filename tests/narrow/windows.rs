@@ -68,7 +68,7 @@ fn assert_same(what: &str, got: Result<Tensor>, expected: Result<Tensor>) {
 fn assert_close(got: &Tensor, expected: &Tensor) {
     assert_eq!(got.shape(), expected.shape());
     let pairs = elements(got).into_iter().zip(elements(expected));
-    pairs.for_each(|(g, e)| assert!((g.unwrap() - e.unwrap()).abs() < 1e-12, "{g:?}, expected {e:?}"));
+    pairs.for_each(|(g, e)| approx::assert_abs_diff_eq!(g.unwrap(), e.unwrap(), epsilon = 1e-12));
 }
 
 /// The same memory; of no elements nothing is said.

@@ -59,6 +59,6 @@ fn stiffness_matrix() {
         let facts = (scaled.nse(), scaled.layout(), scaled.fill().unwrap().to_string());
         assert_eq!(facts, (k.nse(), Layout::Csr, "0".into()));
         let largest = scaled.abs().unwrap().max(None, false).unwrap().item().unwrap().to::<f64>();
-        assert!((largest - 1.0).abs() < 1e-12, "{largest}");
+        approx::assert_relative_eq!(largest, 1.0, max_relative = 1e-12);
     }
 }
