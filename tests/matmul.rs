@@ -281,7 +281,7 @@ fn fills_do_not_cost_accuracy() {
     for b in [b.clone(), b.to_sparse(Layout::Coo, 0.0).unwrap()] {
         let out = a.matmul(&b).unwrap().to_dense().unwrap();
         for (got, want) in out.values::<f64>().unwrap().iter().zip(expected) {
-            approx::assert_relative_eq!(got, want, max_relative = 2.0 * f64::EPSILON);
+            approx::assert_relative_eq!(*got, want, max_relative = 2.0 * f64::EPSILON);
         }
     }
     // Too far below it to be taken apart: dense, or an error that says so.
