@@ -14,7 +14,7 @@ impl Tensor {
     /// ```
     /// use openwork::Tensor;
     /// let x = Tensor::from_vec(&[2, 3], vec![1, 2, 3, 4, 5, 6])?.permute_dims(&[1, 0])?;
-    /// assert_eq!(x.view::<i32>()?.row(2).to_vec(), [3, 6]);
+    /// assert_eq!(x.view::<i32>()?[[2, 1]], 6);
     /// # Ok::<(), openwork::Error>(())
     /// ```
     ///
