@@ -74,7 +74,7 @@ fn full_grid() {
         total.merge(report);
     };
     part("unary", &mut |r| grid::unary(r, rng));
-    part("binary", &mut |r| grid::binary(r, rng, 250));
+    part("binary", &mut |r| grid::binary(r, rng, 200));
     part("reductions", &mut |r| grid::reductions(r, rng));
     part("products", &mut |r| grid::products(r, rng, 300));
     part("shapes and storage", &mut |r| grid::shapes_and_storage(r, rng));

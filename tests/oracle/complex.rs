@@ -174,9 +174,9 @@ pub fn asin(z: C) -> C {
     (im, -re)
 }
 
-/// (log(1 + z) - log(1 - z)) / 2 within the unit circle; outside it is that of 1 / z, a quarter turn on.
+/// (log(1 + z) - log(1 - z)) / 2; far out, where the logarithms cancel, it is that of 1 / z, a quarter turn on.
 pub fn atanh(z: C) -> C {
-    if modulus(z) > 1.0 {
+    if modulus(z) > 2.0 {
         let (re, im) = atanh(div((1.0, 0.0), z));
         return (re, im + std::f64::consts::FRAC_PI_2.copysign(z.1));
     }
