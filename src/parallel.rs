@@ -4,6 +4,7 @@
 //! in chunk order: every result is the same bit for bit on any number of threads.
 
 use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rayon::prelude::*;
 
@@ -19,13 +20,24 @@ fn chunk(i: usize, n: usize, grain: usize) -> Range<usize> {
     i * grain..((i + 1) * grain).min(n)
 }
 
+/// Runs `f(i)` for every `i` below `n`, in parallel. The only call of the pool's iterators: what is generic above it
+/// would otherwise compile them again for every type.
+fn run(n: usize, f: &(dyn Fn(usize) + Sync)) {
+    (0..n).into_par_iter().for_each(f);
+}
+
 /// Runs `f` on consecutive ranges of at most `grain` that cover `0..n`, and gives the results in order.
 pub(crate) fn map_chunks<R: Send>(n: usize, grain: usize, f: &(dyn Fn(Range<usize>) -> R + Sync)) -> Vec<R> {
     let chunks = n.div_ceil(grain);
     if serial(n, grain) {
         return (0..chunks).map(|i| f(chunk(i, n, grain))).collect();
     }
-    (0..chunks).into_par_iter().map(|i| f(chunk(i, n, grain))).collect()
+    let results: Vec<Mutex<Option<R>>> = (0..chunks).map(|_| Mutex::new(None)).collect();
+    run(chunks, &|i| {
+        let result = f(chunk(i, n, grain));
+        *lock(&results[i]) = Some(result);
+    });
+    results.into_iter().filter_map(|r| r.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
 }
 
 /// Runs `f(i, piece)` on the pieces of a buffer cut at multiples of `grain` elements of `width` bytes;
@@ -38,7 +50,7 @@ pub(crate) fn for_chunks_mut<T: Send>(out: &mut [T], width: usize, grain: usize,
     if serial(out.len() / width, grain) {
         out.chunks_mut(piece).enumerate().for_each(|(i, part)| f(i * grain, part));
     } else {
-        out.par_chunks_mut(piece).enumerate().for_each(|(i, part)| f(i * grain, part));
+        for_each(out.chunks_mut(piece).collect(), &|i, part| f(i * grain, part));
     }
 }
 
@@ -58,9 +70,20 @@ pub(crate) fn for_pieces_mut<T: Send>(out: &mut [T], ends: &[usize], f: &(dyn Fn
 pub(crate) fn for_each<T: Send>(items: Vec<T>, f: &(dyn Fn(usize, T) + Sync)) {
     if items.len() <= 1 || rayon::current_num_threads() == 1 {
         items.into_iter().enumerate().for_each(|(i, item)| f(i, item));
-    } else {
-        items.into_par_iter().enumerate().for_each(|(i, item)| f(i, item));
+        return;
     }
+    let items: Vec<Mutex<Option<T>>> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
+    run(items.len(), &|i| {
+        let item = lock(&items[i]).take();
+        if let Some(item) = item {
+            f(i, item);
+        }
+    });
+}
+
+/// A lock that nobody else holds: each index is one task's.
+fn lock<T>(slot: &Mutex<T>) -> MutexGuard<'_, T> {
+    slot.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// How many threads dense products may use.

@@ -6,6 +6,7 @@
 #[path = "law/mod.rs"]
 mod checks;
 
+use checks::families::{FAMILIES, sampled};
 use checks::report::Report;
 use checks::rng::Rng;
 use checks::sample::PARTS;
@@ -13,10 +14,17 @@ use openwork::faults::{Fault, plant};
 
 /// The first failure of a short run of the whole law, with the part that found it.
 fn first_failure() -> Option<(&'static str, String)> {
-    PARTS.iter().find_map(|(name, run, rounds)| {
+    let of_parts = PARTS.iter().find_map(|(name, run, rounds)| {
         let mut report = Report::first();
         run(&mut report, &mut Rng::new(11), rounds.div_ceil(20));
         report.failures.pop().map(|(_, text)| (*name, text))
+    });
+    of_parts.or_else(|| {
+        FAMILIES.iter().find_map(|family| {
+            let mut report = Report::first();
+            sampled(family, &mut report, &mut Rng::new(11), family.rounds.div_ceil(20));
+            report.failures.pop().map(|(_, text)| (family.name, text))
+        })
     })
 }
 

@@ -3,12 +3,13 @@
 use openwork::{BinaryOp, ReduceOp, UnaryOp};
 
 use super::cells::{Cell, FillKind, SHAPES, Store};
+use super::families::Family;
 use super::oracle::OType;
 use super::pointwise::{self, Mode};
 use super::report::Report;
 use super::rng::Rng;
 use super::sample::partner;
-use super::{matmul, reduce, shape, storage};
+use super::{families, matmul, reduce, storage};
 
 /// Every storage with every fill and dtype that suit it, each with some shapes that suit both.
 fn cells(rng: &mut Rng, shapes: usize) -> Vec<Cell> {
@@ -110,13 +111,11 @@ pub fn reductions(report: &mut Report, rng: &mut Rng) {
     }
 }
 
-pub fn shapes_and_storage(report: &mut Report, rng: &mut Rng) {
-    for (name, op) in shape::OPS {
-        for cell in cells(rng, 10) {
-            let seed = rng.next();
-            report.case(name, &[&cell], || format!("{cell:?} {seed:#x}"), || shape::check(op, &cell, seed));
-        }
-    }
+pub fn family(family: &Family, report: &mut Report, rng: &mut Rng) {
+    families::on_cells(family, report, rng, |rng| cells(rng, 10));
+}
+
+pub fn storage(report: &mut Report, rng: &mut Rng) {
     for (name, op) in storage::OPS {
         for cell in cells(rng, 10) {
             let seed = rng.next();

@@ -10,6 +10,7 @@
 pub mod big;
 pub mod bridge;
 pub mod cells;
+pub mod families;
 #[path = "gen.rs"]
 pub mod gen_;
 pub mod grid;

@@ -7,20 +7,19 @@ use super::oracle::OType;
 use super::pointwise::{self, Mode};
 use super::report::Report;
 use super::rng::Rng;
-use super::{big, matmul, numbers, reduce, shape, storage};
+use super::{big, matmul, numbers, reduce, storage};
 
 /// A part of the law: runs that many rounds over all its ops.
 pub type Part = fn(&mut Report, &mut Rng, usize);
 
 /// Every part, with the number of rounds of the normal run.
-pub const PARTS: [(&str, Part, usize); 9] = [
+pub const PARTS: [(&str, Part, usize); 8] = [
     ("unary", unary, 1500),
     ("binary", binary, 3500),
     ("pattern", shared_pattern, 400),
     ("numbers", numbers, 1000),
     ("reduce", reductions, 6000),
     ("matmul", products, 60_000),
-    ("shape", shapes, 6000),
     ("storage", storages, 2000),
     ("large", large, 1),
 ];
@@ -158,18 +157,6 @@ fn products(report: &mut Report, rng: &mut Rng, rounds: usize) {
         report.case("matmul", &[&a, &b], what, || matmul::matmul([&a, &b], seed, mode));
         if report.is_full() {
             return;
-        }
-    }
-}
-
-fn shapes(report: &mut Report, rng: &mut Rng, rounds: usize) {
-    for _ in 0..rounds {
-        for (name, op) in shape::OPS {
-            let (cell, seed) = (any_cell(rng), rng.next());
-            report.case(name, &[&cell], || format!("{cell:?} {seed:#x}"), || shape::check(op, &cell, seed));
-            if report.is_full() {
-                return;
-            }
         }
     }
 }

@@ -4,6 +4,7 @@ use openwork::Tensor;
 
 use super::bridge::background;
 use super::cells::Cell;
+use super::families::Family;
 use super::gen_::{Sample, generate};
 use super::oracle::{self, Expected, Oracle, Refused};
 use super::pointwise::{Mode, agrees, both};
@@ -12,8 +13,18 @@ use super::values::Data;
 
 type Outcome = (String, Result<Oracle, Refused>, openwork::Result<Tensor>, Result<Option<Oracle>, Refused>);
 
+pub const FAMILY: Family = Family {
+    name: "shape",
+    ops: &["permute_dims", "matrix_transpose", "reshape", "squeeze", "expand_dims", "broadcast_to", "narrow"],
+    rounds: 6000,
+    check: |op, cell, seed| {
+        let (_, op) = OPS.iter().find(|(name, _)| *name == op).unwrap();
+        check(*op, cell, seed)
+    },
+};
+
 /// The ops of this file, each on a tensor with arguments of its own choice.
-pub const OPS: [(&str, fn(&Sample, &mut Rng) -> Outcome); 7] = [
+const OPS: [(&str, fn(&Sample, &mut Rng) -> Outcome); 7] = [
     ("permute_dims", permute_dims),
     ("matrix_transpose", matrix_transpose),
     ("reshape", reshape),
@@ -23,7 +34,7 @@ pub const OPS: [(&str, fn(&Sample, &mut Rng) -> Outcome); 7] = [
     ("narrow", narrow),
 ];
 
-pub fn check(op: fn(&Sample, &mut Rng) -> Outcome, cell: &Cell, seed: u64) -> Result<(), String> {
+fn check(op: fn(&Sample, &mut Rng) -> Outcome, cell: &Cell, seed: u64) -> Result<(), String> {
     let x = generate(cell, seed, Data::Special);
     let (arguments, want, got, fill) = Mode::Exact.run(|| op(&x, &mut Rng::new(seed ^ 0x33)));
     let result = || {
