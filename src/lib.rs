@@ -18,6 +18,7 @@ mod faults;
 pub mod faults;
 mod fill;
 mod get;
+pub mod guide;
 pub mod io;
 mod layout;
 mod level;

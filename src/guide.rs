@@ -1,0 +1,4 @@
+//! The guide: one page per subject. Every code block in it runs as a test.
+
+#[doc = include_str!("guide/fills.md")]
+pub mod fills {}
