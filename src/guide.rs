@@ -2,3 +2,6 @@
 
 #[doc = include_str!("guide/fills.md")]
 pub mod fills {}
+
+#[doc = include_str!("guide/support.md")]
+pub mod support {}

@@ -4,6 +4,8 @@
 
 #[path = "law/mod.rs"]
 mod checks;
+#[path = "support/mod.rs"]
+mod support;
 
 use checks::families::{FAMILIES, sampled};
 use checks::grid;

@@ -1,0 +1,60 @@
+//! The support table: how every op is carried out on every layout and fill. It is made by running them, and a page of
+//! the guide shows it; this test holds the page to what the library does, so that a hole in it is a decision.
+//!
+//! `OPENWORK_BLESS=1 cargo test --test law support` writes the page anew.
+
+mod ops;
+mod table;
+
+use std::collections::BTreeSet;
+
+use openwork::{BinaryOp, ReduceOp, UnaryOp};
+
+use crate::checks::families::FAMILIES;
+use table::How;
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/guide/support.md");
+
+#[test]
+fn the_page_says_what_the_library_does() {
+    let page = table::page(&ops::all());
+    if std::env::var_os("OPENWORK_BLESS").is_some() {
+        std::fs::write(PAGE, &page).unwrap();
+    }
+    let written = std::fs::read_to_string(PAGE).unwrap_or_default();
+    let differs = written.lines().zip(page.lines()).find(|(a, b)| a != b);
+    assert!(
+        written == page,
+        "{PAGE} is not what the library does now (first difference: {differs:?}); is the change meant? \
+         Then run OPENWORK_BLESS=1 cargo test --test law support, and read the difference"
+    );
+}
+
+/// Everything that enters the law is in the table.
+#[test]
+fn no_op_is_left_out() {
+    let listed: BTreeSet<&str> = ops::all().iter().map(|op| op.name).collect();
+    let registered = UnaryOp::ALL.iter().map(|op| op.name());
+    let registered = registered.chain(BinaryOp::ALL.iter().map(|op| op.name()));
+    let registered = registered.chain(ReduceOp::ALL.iter().map(|op| op.name()));
+    let families = FAMILIES.iter().flat_map(|f| f.ops.iter().copied());
+    let missing: Vec<&str> = registered.chain(families).filter(|name| !listed.contains(name)).collect();
+    assert!(missing.is_empty(), "not in the support table (tests/support/ops.rs): {missing:?}");
+}
+
+/// A defined fill is never the reason of an error, except where the mathematics has no answer.
+#[test]
+fn no_op_refuses_a_defined_fill() {
+    let mut refused = Vec::new();
+    for op in ops::all() {
+        for (layout, fill, how) in table::outcomes(&op) {
+            if let How::Error(why) = how
+                && fill != table::FillKind::Undefined
+                && !ops::NO_ANSWER.contains(&op.name)
+            {
+                refused.push(format!("{} on {layout} with fill {}: {why}", op.name, fill.name()));
+            }
+        }
+    }
+    assert!(refused.is_empty(), "{} errors:\n{}", refused.len(), refused.join("\n"));
+}
