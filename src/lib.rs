@@ -17,6 +17,7 @@ mod faults;
 #[doc(hidden)]
 pub mod faults;
 mod fill;
+mod forms;
 mod get;
 pub mod guide;
 pub mod io;

@@ -11,6 +11,7 @@ pub mod big;
 pub mod bridge;
 pub mod cells;
 pub mod families;
+pub mod forms;
 #[path = "gen.rs"]
 pub mod gen_;
 pub mod grid;

@@ -37,7 +37,9 @@ fn no_op_is_left_out() {
     let registered = UnaryOp::ALL.iter().map(|op| op.name());
     let registered = registered.chain(BinaryOp::ALL.iter().map(|op| op.name()));
     let registered = registered.chain(ReduceOp::ALL.iter().map(|op| op.name()));
-    let families = FAMILIES.iter().flat_map(|f| f.ops.iter().copied());
+    // Constructions rather than ops.
+    let forms = ["bitmap", "diagonals"];
+    let families = FAMILIES.iter().flat_map(|f| f.ops.iter().copied()).filter(|name| !forms.contains(name));
     let missing: Vec<&str> = registered.chain(families).filter(|name| !listed.contains(name)).collect();
     assert!(missing.is_empty(), "not in the support table (tests/support/ops.rs): {missing:?}");
 }

@@ -82,6 +82,7 @@ fn plain(group: Group, name: &'static str, run: impl Fn(&Tensor) -> Result<Tenso
 
 fn shapes() -> Vec<Op> {
     let op = |name, run: fn(&Tensor) -> Result<Tensor>| plain(Group::Shape, name, run);
+    let of = |dtype, op| Op { dtype, ..op };
     vec![
         op("permute_dims", |x| x.permute_dims(&[1, 0])),
         Op { step: "permute_dims", ..op("matrix_transpose", |x| x.matrix_transpose()) },
@@ -91,5 +92,7 @@ fn shapes() -> Vec<Op> {
         op("broadcast_to", |x| x.broadcast_to(&[2, 6, 6])),
         Op { label: "narrow(0)", ..op("narrow", |x| x.narrow(0, 1..4)) },
         Op { label: "narrow(1)", ..op("narrow", |x| x.narrow(1, 1..4)) },
+        of(DType::Complex128, op("view_as_real", |x| x.view_as_real())),
+        of(DType::Complex128, op("view_as_complex", |x| x.view_as_real()?.view_as_complex())),
     ]
 }
