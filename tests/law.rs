@@ -56,6 +56,7 @@ macro_rules! families {
     };
 }
 families! {
+    custom
     forms
     shape
 }

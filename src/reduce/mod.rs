@@ -1,5 +1,6 @@
 //! Reductions: what the stored elements fold to, and what the unstored ones add.
 
+mod custom;
 mod groups;
 mod sparse;
 mod varying;

@@ -5,7 +5,7 @@ use super::cells::Cell;
 use super::report::Report;
 use super::rng::Rng;
 use super::sample::any_cell;
-use super::{forms, shape};
+use super::{custom, forms, shape};
 
 /// Ops that are checked in one way.
 pub struct Family {
@@ -17,7 +17,12 @@ pub struct Family {
     pub check: fn(&str, &Cell, u64) -> Result<(), String>,
 }
 
-pub const FAMILIES: &[Family] = &[forms::FAMILY, shape::FAMILY];
+#[rustfmt::skip] // one to a line
+pub const FAMILIES: &[Family] = &[
+    custom::FAMILY,
+    forms::FAMILY,
+    shape::FAMILY,
+];
 
 /// Every op of a family on random cells.
 pub fn sampled(family: &Family, report: &mut Report, rng: &mut Rng, rounds: usize) {

@@ -10,6 +10,7 @@
 pub mod big;
 pub mod bridge;
 pub mod cells;
+pub mod custom;
 pub mod families;
 pub mod forms;
 #[path = "gen.rs"]

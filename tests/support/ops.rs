@@ -67,6 +67,8 @@ pub fn all() -> Vec<Op> {
             out.push(Op { dtype, label, ..plain(Group::Reduction, op.name(), run) });
         }
     }
+    let larger = |x: &Tensor| x.reduce_with(Some(&[1]), false, f64::NEG_INFINITY, f64::max);
+    out.push(Op { label: "reduce_with(1)", ..plain(Group::Reduction, "reduce_with", larger) });
     out.extend(shapes());
     out.push(plain(Group::Product, "matmul", |x| x.matmul(&partner(x)?)));
     out.push(Op {
