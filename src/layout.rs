@@ -1,6 +1,7 @@
 //! Layouts by name, and level structures by specification.
 
 use std::fmt;
+use std::str::FromStr;
 
 use crate::error::{self, Result};
 use crate::level::LevelKind;
@@ -65,6 +66,52 @@ impl fmt::Display for Layout {
     }
 }
 
+impl FromStr for Layout {
+    type Err = error::Error;
+
+    /// Reads the name that [`Display`](fmt::Display) writes, in any case: `csr`, `coo+1dense`, `bsr2x3`.
+    ///
+    /// ```
+    /// use openwork::Layout;
+    /// assert_eq!("csr".parse::<Layout>()?, Layout::Csr);
+    /// let block: Layout = "bsr2x3".parse()?;
+    /// assert_eq!((block, block.to_string().as_str()), (Layout::Bsr { block: [2, 3] }, "bsr2x3"));
+    /// assert!("csr2".parse::<Layout>().unwrap_err().to_string().contains("dcsr"));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the text is no such name; the error lists them.
+    fn from_str(text: &str) -> Result<Layout> {
+        let name = text.to_ascii_lowercase();
+        let block = |sizes: &str| {
+            let (rows, cols) = sizes.split_once('x')?;
+            Some([rows.parse().ok()?, cols.parse().ok()?])
+        };
+        let plain = [
+            Layout::Strided,
+            Layout::Coo,
+            Layout::Csr,
+            Layout::Csc,
+            Layout::Dcsr,
+            Layout::Dcsc,
+            Layout::Csf,
+            Layout::Levels,
+        ];
+        let found = plain.into_iter().find(|layout| layout.to_string() == name).or_else(|| {
+            let dense = |count: &str| Some(Layout::HybridCoo { dense_dims: count.parse().ok()? });
+            let hybrid = name.strip_prefix("coo+").and_then(|rest| rest.strip_suffix("dense")).and_then(dense);
+            let bsr = || name.strip_prefix("bsr").and_then(block).map(|block| Layout::Bsr { block });
+            let bsc = || name.strip_prefix("bsc").and_then(block).map(|block| Layout::Bsc { block });
+            hybrid.or_else(bsr).or_else(bsc)
+        });
+        found.ok_or_else(|| {
+            let names = "strided, coo, coo+Ndense, csr, csc, dcsr, dcsc, csf, bsrRxC, bscRxC, levels";
+            error::invalid("Layout::from_str", "text", format!("{text:?} names no layout; known are {names}"))
+        })
+    }
+}
+
 /// A level structure to convert to: the levels, and which part of which axis each dimension holds.
 ///
 /// The first dimensions belong to the levels in order (a `Sparse` level of rank r takes r), the rest are
@@ -87,6 +134,33 @@ pub struct LevelSpec {
 }
 
 impl LevelSpec {
+    /// The name of this structure for a tensor of this shape; [`Layout::Levels`] if it has none.
+    pub fn layout(&self, shape: &[usize]) -> Layout {
+        let n = shape.len();
+        if self.levels.is_empty() {
+            return Layout::Strided;
+        }
+        if let [LevelKind::Sparse { rank }] = self.levels[..]
+            && self.dims.iter().all(|&(_, part)| part == Part::Whole)
+        {
+            if rank == n {
+                return Layout::Coo;
+            }
+            if self.dims.iter().enumerate().all(|(i, &(axis, _))| i < rank || axis == i) {
+                return Layout::HybridCoo { dense_dims: n - rank };
+            }
+        }
+        let block = match self.dims.get(self.level_dims()..) {
+            Some(&[(_, Part::Mod(r)), (_, Part::Mod(c))]) => Some([r, c]),
+            _ => None,
+        };
+        let named = [Layout::Csr, Layout::Csc, Layout::Dcsr, Layout::Dcsc, Layout::Csf].into_iter();
+        let blocked = block.into_iter().flat_map(|block| [Layout::Bsr { block }, Layout::Bsc { block }]);
+        let mut all = named.chain(blocked);
+        all.find(|&layout| LevelSpec::of_layout("layout", layout, shape).is_ok_and(|s| s == *self))
+            .unwrap_or(Layout::Levels)
+    }
+
     /// How many dimensions the levels take.
     pub(crate) fn level_dims(&self) -> usize {
         self.levels.iter().map(|l| l.rank()).sum()
@@ -220,26 +294,6 @@ impl Pattern {
 
     /// The name of the layout.
     pub(crate) fn layout(&self, shape: &[usize]) -> Layout {
-        let n = shape.len();
-        if let [LevelKind::Sparse { rank }] = self.kinds()[..]
-            && self.dims.iter().all(|d| d.part == Part::Whole)
-        {
-            if rank == n {
-                return Layout::Coo;
-            }
-            if self.dims.iter().enumerate().all(|(i, d)| i < rank || d.axis == i) {
-                return Layout::HybridCoo { dense_dims: n - rank };
-            }
-        }
-        let block = match self.value_dims() {
-            [Dim { part: Part::Mod(r), .. }, Dim { part: Part::Mod(c), .. }] => Some([*r, *c]),
-            _ => None,
-        };
-        let spec = self.spec();
-        let named = [Layout::Csr, Layout::Csc, Layout::Dcsr, Layout::Dcsc, Layout::Csf].into_iter();
-        let blocked = block.into_iter().flat_map(|block| [Layout::Bsr { block }, Layout::Bsc { block }]);
-        let mut all = named.chain(blocked);
-        all.find(|&layout| LevelSpec::of_layout("layout", layout, shape).is_ok_and(|s| s == spec))
-            .unwrap_or(Layout::Levels)
+        self.spec().layout(shape)
     }
 }

@@ -2,14 +2,24 @@
 //!
 //! Every writer puts its output beside the file it replaces and swaps the two once all of it is on the disk: a write
 //! that fails leaves the old file as it was.
+//!
+//! [`read`] and [`write()`] take any known format, [`info`] tells what a file holds, [`validate`] all that is wrong with
+//! it; each format's module has what is its own.
 
 use std::fmt;
 
+mod any;
 mod atomic;
 pub mod binsparse;
 pub mod frostt;
+mod info;
 pub mod matrix_market;
 mod text;
+mod violations;
+
+pub use any::{Format, Loaded, ReadOptions, WriteOptions, read, read_with, write, write_with};
+pub use info::{FillInfo, Info, info, info_with};
+pub use violations::{Violation, validate};
 
 /// A function that hears how far a reader or a writer is: what is done, then what there is to do.
 ///

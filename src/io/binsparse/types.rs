@@ -100,6 +100,21 @@ impl Structure {
     }
 }
 
+impl fmt::Display for Structure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self {
+            Structure::Symmetric(_) => "symmetric",
+            Structure::Hermitian(_) => "hermitian",
+            Structure::SkewSymmetric(_) => "skew_symmetric",
+        };
+        let triangle = match self.triangle() {
+            Triangle::Lower => "lower",
+            Triangle::Upper => "upper",
+        };
+        write!(f, "{kind}_{triangle}")
+    }
+}
+
 /// The version to write into a descriptor. No single one is read by everyone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {

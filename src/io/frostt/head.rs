@@ -12,18 +12,37 @@ use crate::io::text::cursor::Cursor;
 use crate::io::text::error::{LONE_RETURN, ParseError, quoted};
 use crate::io::text::source::Short;
 
-/// What is known before the first entry is read.
-#[derive(Clone, Debug)]
-pub(super) struct Head {
+/// What is known before the entries are read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Head {
+    /// Which of the two formats the file has.
     pub dialect: Dialect,
+    /// The number of axes.
     pub order: usize,
     /// The size of each axis, where it does not follow from the entries.
     pub shape: Option<Vec<u64>>,
+    /// The kind of value, which `.tns` files do not declare: real, unless a comment names a dtype.
     pub field: Field,
+    /// The dtype that a comment names.
     pub dtype: Option<DType>,
+    /// What the first index of an axis is written as.
     pub base: u64,
     /// How many entries there have to be; `None` if the file does not say.
     pub listed: Option<u64>,
+}
+
+impl Head {
+    /// The dtype that [`read`](super::read()) gives the tensor, unless a value turns out not to fit a hinted one.
+    pub fn value_dtype(&self) -> DType {
+        let of_field = match self.field {
+            Field::Real => DType::F64,
+            Field::Integer => DType::I64,
+            Field::UnsignedInteger => DType::U64,
+            Field::Complex => DType::Complex128,
+            Field::Pattern => DType::Bool,
+        };
+        self.dtype.filter(|dtype| dtype.is_complex() || !of_field.is_complex()).unwrap_or(of_field)
+    }
 }
 
 const SIZE: &str = "`d1 … dN ENTRIES`";

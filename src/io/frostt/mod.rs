@@ -33,8 +33,10 @@ use std::path::Path;
 pub use super::text::error::ParseError;
 pub use write::{WriteOptions, to_bytes, write};
 
+pub use head::Head as Header;
+
 use super::Progress;
-use super::text::source::{Fault, Source};
+use super::text::source::{Fault, Source, text_told};
 use crate::error::{ErrorKind, Result};
 use crate::tensor::Tensor;
 
@@ -118,4 +120,32 @@ pub fn read_bytes(bytes: &[u8], options: Options<'_>) -> Result<Tensor> {
     let parsed = source.and_then(|mut source| parse::tensor(&mut source, &options)).map_err(Fault::of_bytes);
     let format = |source| ErrorKind::Format { path: None, format: "FROSTT", source: Box::new(source) };
     parsed.map_err(format)?.into_tensor()
+}
+
+/// Reads what stands above the entries, and of these the first line.
+///
+/// # Errors
+/// As [`read_with`], for those lines alone.
+pub fn header(path: impl AsRef<Path>, options: Options<'_>) -> Result<Header> {
+    let path = path.as_ref();
+    let source = Source::open(path, options.max_bytes, None);
+    let read = source.and_then(|mut source| source.header(|cursor, last| head::read(cursor, last, &options)));
+    Ok(read.map_err(|fault| fault.with_path(path).of_format("FROSTT"))?)
+}
+
+/// Reads the whole file and tells every line at fault, where [`read_with`] stops at the first; nothing is kept.
+///
+/// A fault above the entries is the only one told, for what follows cannot be understood without it. The number of
+/// entries, where the file promises one, is judged last, with the faulty ones counted in.
+///
+/// # Errors
+/// [`ErrorKind::Io`] if the file cannot be read. What is wrong with its text is told, not returned.
+///
+/// # Cost
+/// As [`read`], and one line at a time in blocks of lines that hold a fault.
+pub fn violations(path: impl AsRef<Path>, options: Options<'_>, tell: &mut dyn FnMut(ParseError)) -> Result<()> {
+    let path = path.as_ref();
+    let source = Source::open(path, options.max_bytes, options.progress);
+    let checked = source.and_then(|mut source| parse::violations(&mut source, &options, tell));
+    Ok(text_told(checked, tell).map_err(|fault| fault.with_path(path).of_format("FROSTT"))?)
 }

@@ -55,6 +55,43 @@ pub(super) fn tensor(source: &mut Source<'_>, options: &Options<'_>) -> std::res
     Ok(parsed)
 }
 
+/// Tells every line at fault.
+pub(super) fn violations(
+    source: &mut Source<'_>,
+    options: &Options<'_>,
+    tell: &mut dyn FnMut(ParseError),
+) -> std::result::Result<(), Fault> {
+    let head = source.header(|cursor, last| head::read(cursor, last, options))?;
+    let found = source.violations(
+        &|text| match head.field {
+            Field::Real => count::<Real>(text, &head),
+            Field::Integer => count::<Integer>(text, &head),
+            Field::UnsignedInteger => count::<Unsigned>(text, &head),
+            Field::Complex => count::<Complex>(text, &head),
+            Field::Pattern => count::<Pattern>(text, &head),
+        },
+        tell,
+    )?;
+    if let Some(listed) = head.listed.filter(|&listed| listed != found) {
+        return Err(source.at_end(format!("there are {found} entries where the size line promises {listed}")));
+    }
+    source.finish();
+    Ok(())
+}
+
+/// How many entries some lines hold, if they are right.
+fn count<K: Kind>(text: &[u8], head: &Head) -> std::result::Result<u64, ParseError> {
+    parsed::<K>(text, head, u64::MAX).map(|lines| lines.values.len() as u64)
+}
+
+/// The entries of some lines, in the narrower tuples if these hold them.
+fn parsed<K: Kind>(text: &[u8], head: &Head, limit: u64) -> std::result::Result<Lines<K::Item>, ParseError> {
+    match lines::<K, u32>(Cursor::new(text), head, limit) {
+        Err(Stop::Wide) => lines::<K, u64>(Cursor::new(text), head, limit).map_err(Stop::into_error),
+        other => other.map_err(Stop::into_error),
+    }
+}
+
 /// Index tuples one after the other.
 enum Tuples {
     Narrow(Vec<u32>),
@@ -164,10 +201,7 @@ fn entries<K: Kind>(source: &mut Source<'_>, head: Head) -> std::result::Result<
         });
         done.ok_or_else(no_memory)
     };
-    let parse = |text: &[u8], limit: u64| match lines::<K, u32>(Cursor::new(text), &head, limit) {
-        Err(Stop::Wide) => lines::<K, u64>(Cursor::new(text), &head, limit).map_err(Stop::into_error),
-        other => other.map_err(Stop::into_error),
-    };
+    let parse = |text: &[u8], limit: u64| parsed::<K>(text, &head, limit);
     let found = source.entries(listed, &parse, &|part| part.values.len(), &mut take)?;
     if let Some(listed) = head.listed.filter(|&listed| listed != found) {
         let message = format!("the file ends after {found} of the {listed} entries that the size line promises");

@@ -1,21 +1,51 @@
 //! The banner, the comments below it, and the size line.
 
+use openwork_ops::DType;
+
+use super::parse::stored_field;
 use super::parsed::{Field, Format, Symmetry};
+use super::tensor::hinted;
 use crate::io::text::cursor::{Cursor, Problem};
 use crate::io::text::error::{LONE_RETURN, ParseError, quoted};
 use crate::io::text::source::Short;
 
 /// What the lines above the entries say.
-#[derive(Clone, Debug)]
-pub(super) struct Header {
+#[derive(Clone, Debug, PartialEq)]
+pub struct Header {
+    /// Whether the file lists entries or all positions.
     pub format: Format,
+    /// The field that the file declares.
     pub field: Field,
+    /// The symmetry that the file declares.
     pub symmetry: Symmetry,
+    /// `T` of the first comment `%%GraphBLAS type T` (or `%%openwork type T`) before the size line.
     pub type_hint: Option<String>,
+    /// The number of rows.
     pub rows: u64,
+    /// The number of columns.
     pub cols: u64,
     /// How many entries (or, in an array, values) the file has to list.
     pub listed: u64,
+}
+
+impl Header {
+    /// Format, field and symmetry, as the banner has them.
+    pub(in crate::io) fn words(&self) -> String {
+        format!("{} {} {}", self.format.word(), self.field.word(), self.symmetry.word())
+    }
+
+    /// The dtype that [`read`](super::read()) gives the tensor, unless a value turns out not to fit a hinted one.
+    pub fn dtype(&self) -> DType {
+        let of_field = match stored_field(self.field, self.type_hint.as_deref(), self.symmetry) {
+            Field::Real => DType::F64,
+            Field::Integer => DType::I64,
+            Field::UnsignedInteger => DType::U64,
+            Field::Complex => DType::Complex128,
+            Field::Pattern => DType::Bool,
+        };
+        let hint = self.type_hint.as_deref().and_then(hinted);
+        hint.filter(|dtype| dtype.is_complex() || !of_field.is_complex()).unwrap_or(of_field)
+    }
 }
 
 /// Reads the header; the cursor is left at the start of the line below it.

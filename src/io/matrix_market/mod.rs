@@ -51,6 +51,7 @@ mod tests;
 
 use std::path::Path;
 
+pub use header::Header;
 pub(in crate::io) use header::{banner, comments, end_line, error, number};
 pub(in crate::io) use parse::stored_field;
 pub(in crate::io) use parsed::Item;
@@ -62,7 +63,7 @@ pub use write::{WriteOptions, to_bytes, write};
 
 use super::Progress;
 pub use super::text::error::{ParseError, ReadError};
-use super::text::source::{Fault, Source};
+use super::text::source::{Fault, Source, text_told};
 
 /// What the reader is allowed to do, and whom it tells.
 #[derive(Clone, Copy, Debug, Default)]
@@ -112,4 +113,38 @@ pub fn parse_file(path: impl AsRef<Path>, options: Options<'_>) -> Result<Parsed
     let path = path.as_ref();
     let source = Source::open(path, options.max_bytes, options.progress);
     source.and_then(|mut source| parse::matrix(&mut source)).map_err(|fault| fault.with_path(path))
+}
+
+/// Reads what stands above the entries, and nothing below it.
+///
+/// # Errors
+///
+/// As [`parse_file`], for the banner, the comments and the size line alone.
+pub fn header(path: impl AsRef<Path>) -> Result<Header, ReadError> {
+    let path = path.as_ref();
+    let source = Source::open(path, None, None);
+    source.and_then(|mut source| source.header(|cursor, _| header::read(cursor))).map_err(|fault| fault.with_path(path))
+}
+
+/// Reads the whole file and tells every line at fault, where [`parse_file`] stops at the first; nothing is kept.
+///
+/// A fault above the entries is the only one told, for what follows cannot be understood without it. The number of
+/// entries is judged last, with the faulty ones counted in.
+///
+/// # Errors
+///
+/// [`ReadError::Io`] if the file cannot be read. What is wrong with its text is told, not returned.
+///
+/// # Cost
+///
+/// As [`parse_file`], and one line at a time in blocks of lines that hold a fault.
+pub fn violations(
+    path: impl AsRef<Path>,
+    options: Options<'_>,
+    tell: &mut dyn FnMut(ParseError),
+) -> Result<(), ReadError> {
+    let path = path.as_ref();
+    let source = Source::open(path, options.max_bytes, options.progress);
+    let checked = source.and_then(|mut source| parse::violations(&mut source, tell));
+    text_told(checked, tell).map_err(|fault| fault.with_path(path))
 }

@@ -26,6 +26,45 @@ pub(super) fn matrix(source: &mut Source<'_>) -> Result<Parsed, Fault> {
     Ok(parsed)
 }
 
+/// Tells every line at fault.
+pub(super) fn violations(source: &mut Source<'_>, tell: &mut dyn FnMut(ParseError)) -> Result<(), Fault> {
+    let header = source.header(|cursor, _| header::read(cursor))?;
+    let field = stored_field(header.field, header.type_hint.as_deref(), header.symmetry);
+    let found = source.violations(
+        &|text| match field {
+            Field::Real => count::<Real>(text, &header),
+            Field::Integer => count::<Integer>(text, &header),
+            Field::UnsignedInteger => count::<Unsigned>(text, &header),
+            Field::Complex => count::<Complex>(text, &header),
+            Field::Pattern => count::<Pattern>(text, &header),
+        },
+        tell,
+    )?;
+    if found != header.listed {
+        let few = found < header.listed;
+        let more = || format!("there are {found} entries where the size line promises {}", header.listed);
+        let message = if few { too_few(&header, found) } else { more() };
+        return Err(source.at_end(message));
+    }
+    source.finish();
+    Ok(())
+}
+
+/// How many entries some lines hold, if they are right.
+fn count<K: Kind>(text: &[u8], header: &Header) -> Result<u64, ParseError> {
+    let cursor = Cursor::new(text);
+    Ok(match (header.format, is_narrow(header)) {
+        (Format::Coordinate, true) => lines::<K, u32>(cursor, header, u64::MAX)?.values.len(),
+        (Format::Coordinate, false) => lines::<K, u64>(cursor, header, u64::MAX)?.values.len(),
+        (Format::Array, _) => array_lines::<K>(cursor, header, u64::MAX)?.len(),
+    } as u64)
+}
+
+/// Whether indices fit 32 bits with the first one spare.
+fn is_narrow(header: &Header) -> bool {
+    header.rows.max(header.cols) < 1 << 31
+}
+
 /// The field that the values are read as: the declared one, unless a type hint says that integers are not all.
 pub(in crate::io) fn stored_field(field: Field, type_hint: Option<&str>, symmetry: Symmetry) -> Field {
     match (field, type_hint) {
@@ -40,7 +79,7 @@ fn expected<K: Kind>() -> Expected {
 }
 
 fn entries<K: Kind>(source: &mut Source<'_>, header: Header) -> Result<Parsed, Fault> {
-    let narrow = header.rows.max(header.cols) < 1 << 31;
+    let narrow = is_narrow(&header);
     let (row_indices, col_indices, values) = match (header.format, narrow) {
         (Format::Coordinate, true) => coordinates::<K, u32>(source, &header)?,
         (Format::Coordinate, false) => coordinates::<K, u64>(source, &header)?,

@@ -9,6 +9,16 @@ pub enum Format {
     Array,
 }
 
+impl Format {
+    /// The word of the banner.
+    pub(in crate::io) fn word(self) -> &'static str {
+        match self {
+            Format::Coordinate => "coordinate",
+            Format::Array => "array",
+        }
+    }
+}
+
 /// What kind of value a file declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Field {
@@ -24,6 +34,19 @@ pub enum Field {
     Pattern,
 }
 
+impl Field {
+    /// The word of the banner.
+    pub(in crate::io) fn word(self) -> &'static str {
+        match self {
+            Field::Real => "real",
+            Field::Integer => "integer",
+            Field::UnsignedInteger => "unsigned-integer",
+            Field::Complex => "complex",
+            Field::Pattern => "pattern",
+        }
+    }
+}
+
 /// What the entries listed say about the ones across the diagonal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Symmetry {
@@ -36,6 +59,18 @@ pub enum Symmetry {
     SkewSymmetric,
     /// They are the complex conjugates.
     Hermitian,
+}
+
+impl Symmetry {
+    /// The word of the banner.
+    pub(in crate::io) fn word(self) -> &'static str {
+        match self {
+            Symmetry::General => "general",
+            Symmetry::Symmetric => "symmetric",
+            Symmetry::SkewSymmetric => "skew-symmetric",
+            Symmetry::Hermitian => "hermitian",
+        }
+    }
 }
 
 /// Row or column indices, counted from 0.

@@ -197,24 +197,7 @@ fn fits_signed(values: &Strided) -> bool {
 
 /// The first line of a file.
 pub(in crate::io) fn banner_of(object: &str, format: Format, field: Field, symmetry: Symmetry) -> Vec<u8> {
-    let format = match format {
-        Format::Coordinate => "coordinate",
-        Format::Array => "array",
-    };
-    let field = match field {
-        Field::Real => "real",
-        Field::Integer => "integer",
-        Field::UnsignedInteger => "unsigned-integer",
-        Field::Complex => "complex",
-        Field::Pattern => "pattern",
-    };
-    let symmetry = match symmetry {
-        Symmetry::General => "general",
-        Symmetry::Symmetric => "symmetric",
-        Symmetry::SkewSymmetric => "skew-symmetric",
-        Symmetry::Hermitian => "hermitian",
-    };
-    format!("%%MatrixMarket {object} {format} {field} {symmetry}\n").into_bytes()
+    format!("%%MatrixMarket {object} {} {} {}\n", format.word(), field.word(), symmetry.word()).into_bytes()
 }
 
 /// The lines between banner and size.

@@ -332,11 +332,7 @@ impl<'a> Source<'a> {
                 parts.push(part);
             }
             take(parts).map_err(|message| self.at_end(message))?;
-            let progressed = self.progress.filter(|_| !self.ended);
-            if let Some(Progress(tell)) = progressed {
-                let raw = if matches!(self.input, Input::Slice(_)) { self.block.end as u64 } else { self.raw.get() };
-                tell(raw.min(self.total), self.total);
-            }
+            self.tell_progress();
             if !self.next()? {
                 break;
             }
@@ -344,11 +340,65 @@ impl<'a> Source<'a> {
         Ok(done)
     }
 
+    /// Tells every line at fault among those that are left; the number of entries, those at fault among them.
+    ///
+    /// `check` gets whole lines, as the `parse` of [`entries`](Self::entries) does, and gives the number of entries.
+    pub(in crate::io) fn violations(
+        &mut self,
+        check: &(dyn Fn(&[u8]) -> Result<u64, ParseError> + Sync),
+        tell: &mut dyn FnMut(ParseError),
+    ) -> Result<u64, Fault> {
+        let mut found = 0_u64;
+        loop {
+            let block = self.block();
+            let pieces = pieces(block);
+            let piece = |i: usize| pieces.get(i).and_then(|range| block.get(range.clone())).unwrap_or_default();
+            let checked = parallel::map_chunks(pieces.len(), 1, &|one| check(piece(one.start)));
+            let mut lines = self.lines;
+            for (i, checked) in checked.into_iter().enumerate() {
+                let text = piece(i);
+                found += checked.unwrap_or_else(|_| {
+                    let each = text.split_inclusive(|&byte| byte == b'\n').zip(lines..);
+                    each.map(|(line, before)| {
+                        check(line).unwrap_or_else(|error| {
+                            tell(error.below(before));
+                            1
+                        })
+                    })
+                    .sum()
+                });
+                lines += newlines(text);
+            }
+            self.tell_progress();
+            if !self.next()? {
+                return Ok(found);
+            }
+        }
+    }
+
+    fn tell_progress(&self) {
+        if let Some(Progress(tell)) = self.progress.filter(|_| !self.ended) {
+            let raw = if matches!(self.input, Input::Slice(_)) { self.block.end as u64 } else { self.raw.get() };
+            tell(raw.min(self.total), self.total);
+        }
+    }
+
     /// Says that all is done.
     pub(in crate::io) fn finish(&self) {
         if let Some(Progress(tell)) = self.progress {
             tell(self.total, self.total);
         }
+    }
+}
+
+/// Tells a fault of the text, hands on any other.
+pub(in crate::io) fn text_told(checked: Result<(), Fault>, tell: &mut dyn FnMut(ParseError)) -> Result<(), Fault> {
+    match checked {
+        Err(Fault::Parse(error)) => {
+            tell(error);
+            Ok(())
+        }
+        other => other,
     }
 }
 

@@ -1,0 +1,262 @@
+//! Any file: which format it has, and the reader or writer for it.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+
+use super::{Progress, binsparse, frostt, matrix_market};
+use crate::error::{self, ErrorKind, Result};
+use crate::tensor::Tensor;
+
+/// A file format that tensors are read from and written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Format {
+    /// Matrix Market: `.mtx`, `.mtx.gz`.
+    MatrixMarket,
+    /// FROSTT: `.tns`, `.tns.gz`.
+    Frostt,
+    /// TensorMarket: `.ttx`, `.ttx.gz`.
+    TensorMarket,
+    /// Binsparse in NPZ: `.npz`.
+    Npz,
+    /// Binsparse in HDF5: `.h5`, `.hdf5`.
+    Hdf5,
+}
+
+const KNOWN: &str = ".mtx, .tns, .ttx (each also with .gz), .npz, .h5, .hdf5";
+const HDF5: &[u8] = b"\x89HDF\r\n\x1a\n";
+
+impl Format {
+    /// The format that a file's name stands for; `None` if it stands for none.
+    pub fn of_name(path: impl AsRef<Path>) -> Option<Format> {
+        let name = path.as_ref().file_name()?.to_str()?.to_ascii_lowercase();
+        let (name, gzip) = name.strip_suffix(".gz").map_or((&*name, false), |name| (name, true));
+        let format = match name.rsplit_once('.')?.1 {
+            "mtx" => Format::MatrixMarket,
+            "tns" => Format::Frostt,
+            "ttx" => Format::TensorMarket,
+            "npz" => Format::Npz,
+            "h5" | "hdf5" => Format::Hdf5,
+            _ => return None,
+        };
+        (!gzip || format.is_text()).then_some(format)
+    }
+
+    /// The format that [`write()`] gives a file of this name.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] if the name stands for no format.
+    pub fn of_name_to_write(path: impl AsRef<Path>) -> Result<Format> {
+        let path = path.as_ref();
+        Format::of_name(path).ok_or_else(|| unknown("io::write", path, ""))
+    }
+
+    /// The format that a file has: what it starts with decides, and where that tells nothing its name.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`] if the file cannot be read; [`ErrorKind::Invalid`] if neither content nor name is known.
+    pub fn of_file(path: impl AsRef<Path>) -> Result<Format> {
+        let path = path.as_ref();
+        let sniffed = File::open(path).and_then(|mut file| sniff(&mut file));
+        match sniffed.map_err(|source| ErrorKind::Io { path: path.to_owned(), source })? {
+            Some(format) => Ok(format),
+            None => Format::of_name(path)
+                .ok_or_else(|| unknown("io::read", path, ", and what the file holds tells no format either")),
+        }
+    }
+
+    /// Whether the file is text, one line per element.
+    pub fn is_text(self) -> bool {
+        matches!(self, Format::MatrixMarket | Format::Frostt | Format::TensorMarket)
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Format::MatrixMarket => "Matrix Market",
+            Format::Frostt => "FROSTT",
+            Format::TensorMarket => "TensorMarket",
+            Format::Npz => "binsparse NPZ",
+            Format::Hdf5 => "binsparse HDF5",
+        })
+    }
+}
+
+#[cold]
+fn unknown(op: &'static str, path: &Path, more: &str) -> error::Error {
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    error::invalid(op, "path", format!("the name {name:?} ends in no known extension{more}; known are {KNOWN}"))
+}
+
+/// What the first bytes of a file tell, if they do.
+fn sniff(file: &mut File) -> io::Result<Option<Format>> {
+    let mut start = Vec::with_capacity(512);
+    file.take(512).read_to_end(&mut start)?;
+    if start.starts_with(&[0x1f, 0x8b]) {
+        file.seek(SeekFrom::Start(0))?;
+        start.clear();
+        // A stream that is cut off or damaged is told by the reader.
+        let _ = MultiGzDecoder::new(file).take(512).read_to_end(&mut start);
+        return Ok(banner(&start));
+    }
+    if start.starts_with(b"PK\x03\x04") || start.starts_with(b"PK\x05\x06") {
+        return Ok(Some(Format::Npz));
+    }
+    // The format allows other bytes before its signature, 512 or twice as many and so on.
+    let (length, mut at) = (file.metadata()?.len(), 512_u64);
+    let mut found = start.starts_with(HDF5);
+    while !found && at.saturating_add(HDF5.len() as u64) <= length {
+        let mut signature = [0; HDF5.len()];
+        file.seek(SeekFrom::Start(at))?;
+        file.read_exact(&mut signature)?;
+        found = signature == HDF5;
+        at = at.saturating_mul(2);
+    }
+    Ok(if found { Some(Format::Hdf5) } else { banner(&start) })
+}
+
+/// The format of a text with a banner.
+fn banner(start: &[u8]) -> Option<Format> {
+    let mut words = start.trim_ascii_start().split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty());
+    if !words.next()?.eq_ignore_ascii_case(b"%%MatrixMarket") {
+        return None;
+    }
+    let tensor = words.next().is_some_and(|object| object.eq_ignore_ascii_case(b"tensor"));
+    Some(if tensor { Format::TensorMarket } else { Format::MatrixMarket })
+}
+
+/// How any file is read; each format takes what it knows of.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReadOptions<'a> {
+    /// Binsparse: accept older drafts and common deviations, each with a warning.
+    pub lenient: bool,
+    /// The shape of a `.tns` file, where the largest indices do not tell it.
+    pub shape: Option<&'a [usize]>,
+    /// What the first index of an axis is written as in a `.tns` file.
+    pub base: frostt::Base,
+    /// Whether a `.tns` file starts with a line that holds the order and one that holds the shape.
+    pub header: bool,
+    /// The most bytes to accept: of text before and after decompression, of arrays together.
+    pub max_bytes: Option<u64>,
+    /// Hears how far the reader is; binsparse files tell nothing.
+    pub progress: Option<Progress<'a>>,
+}
+
+impl<'a> ReadOptions<'a> {
+    pub(super) fn matrix_market(&self) -> matrix_market::Options<'a> {
+        matrix_market::Options { max_bytes: self.max_bytes, progress: self.progress }
+    }
+
+    pub(super) fn frostt(&self) -> frostt::Options<'a> {
+        let ReadOptions { shape, base, header, max_bytes, progress, .. } = *self;
+        frostt::Options { shape, base, header, max_bytes, progress }
+    }
+
+    pub(super) fn binsparse(&self) -> binsparse::Options {
+        let mode = if self.lenient { binsparse::Mode::Lenient } else { binsparse::Mode::Strict };
+        binsparse::Options { mode, max_bytes: self.max_bytes, ..Default::default() }
+    }
+}
+
+/// What [`read_with`] found in a file.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The tensor.
+    pub tensor: Tensor,
+    /// The file's format.
+    pub format: Format,
+    /// What lenient reading let pass.
+    pub warnings: Vec<binsparse::Warning>,
+}
+
+/// Reads a tensor from a file of any known format; what the file starts with decides which, else its name.
+///
+/// ```
+/// use openwork::{Layout, Tensor, io};
+/// let folder = std::env::temp_dir();
+/// let x = Tensor::random(&[20, 30], 0.1, 0.0, Layout::Csr, 1)?;
+/// for name in ["mtx", "mtx.gz", "ttx", "npz"] {
+///     let path = folder.join(format!("openwork-any-{}.{name}", std::process::id()));
+///     io::write(&path, &x)?;
+///     assert_eq!(io::read(&path)?.to_layout(Layout::Csr)?.values::<f64>()?, x.values::<f64>()?);
+/// #   std::fs::remove_file(&path).ok();
+/// }
+/// # Ok::<(), openwork::Error>(())
+/// ```
+///
+/// # Errors
+/// If the file cannot be read, has no known format, or breaks the rules of the one it has.
+pub fn read(path: impl AsRef<Path>) -> Result<Tensor> {
+    read_with(path, &ReadOptions::default()).map(|loaded| loaded.tensor)
+}
+
+/// As [`read`], with options.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Loaded> {
+    let path = path.as_ref();
+    let format = Format::of_file(path)?;
+    let mut warnings = Vec::new();
+    let tensor = match format {
+        Format::MatrixMarket => matrix_market::read_with(path, options.matrix_market())?,
+        Format::Frostt | Format::TensorMarket => frostt::read_with(path, options.frostt())?,
+        Format::Npz | Format::Hdf5 => {
+            let reading = binsparse::read_with(path, &options.binsparse())?;
+            warnings = reading.warnings;
+            reading.tensor
+        }
+    };
+    Ok(Loaded { tensor, format, warnings })
+}
+
+/// How any file is written; each format takes what it knows of.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WriteOptions<'a> {
+    /// Binsparse: compress the arrays. Text is compressed if its name ends in `.gz`.
+    pub compress: bool,
+    /// Binsparse: allow what its text cannot say, in a form that other readers refuse.
+    pub extensions: bool,
+    /// Hears how far the writer is; binsparse files tell nothing.
+    pub progress: Option<Progress<'a>>,
+}
+
+/// Writes a tensor to a file whose name tells the format, whole or not at all.
+///
+/// # Errors
+/// If the name tells no format, or the format cannot hold the tensor: both before a byte is written. Then
+/// [`ErrorKind::Io`] if the file cannot be written; the old file is then as it was.
+pub fn write(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
+    write_with(path, tensor, &WriteOptions::default())
+}
+
+/// As [`write()`], with options.
+///
+/// # Errors
+/// As [`write()`]; also if text is to be compressed and its name does not end in `.gz`.
+pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOptions<'_>) -> Result<()> {
+    let path = path.as_ref();
+    let format = Format::of_name_to_write(path)?;
+    if format.is_text() && options.compress && !super::text::sink::is_gzip(path) {
+        let why = format!("{format} text is compressed if its name ends in .gz, which {} does not", path.display());
+        return Err(error::invalid("io::write", "compress", why));
+    }
+    let progress = options.progress;
+    match format {
+        Format::MatrixMarket => {
+            matrix_market::write(path, tensor, matrix_market::WriteOptions { progress, ..Default::default() })
+        }
+        Format::Frostt | Format::TensorMarket => {
+            frostt::write(path, tensor, frostt::WriteOptions { progress, ..Default::default() })
+        }
+        Format::Npz | Format::Hdf5 => {
+            let WriteOptions { compress, extensions, .. } = *options;
+            binsparse::write_with(path, tensor, &binsparse::Options { compress, extensions, ..Default::default() })
+        }
+    }
+}

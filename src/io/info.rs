@@ -1,0 +1,210 @@
+//! What files say about the tensors they hold, without these being read.
+
+use std::fmt;
+use std::path::Path;
+
+use openwork_ops::DType;
+use serde_json::{Value, json};
+
+use super::any::{Format, ReadOptions};
+use super::binsparse::{self, FillKind};
+use super::{frostt, matrix_market};
+use crate::error::{ErrorKind, Result};
+use crate::layout::Layout;
+
+/// What a file says about a tensor. What it does not say, and only its arrays or lines would tell, is `None`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Info {
+    /// The tensor's name in a file of several; empty where there is one without a name.
+    pub name: String,
+    /// The file's format.
+    pub format: Format,
+    /// What the format calls the way it is stored: `CSR`, `coordinate real symmetric`.
+    pub stored_as: String,
+    /// Size of each axis.
+    pub shape: Option<Vec<u64>>,
+    /// The number of axes, which is known in any case.
+    pub ndim: usize,
+    /// The element type.
+    pub dtype: Option<DType>,
+    /// The layout that the tensor is read in.
+    pub layout: Layout,
+    /// What an unstored element is, if there are any.
+    pub fill: Option<FillInfo>,
+    /// How many elements the file lists; those that a structure implies are not counted.
+    pub nse: Option<u64>,
+    /// The structure that is stored as part of itself: `symmetric_lower`; `None` if all that is stored is listed.
+    pub structure: Option<String>,
+    /// Bytes of the whole file.
+    pub file_bytes: u64,
+}
+
+/// What a file says about unstored elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FillInfo {
+    /// They are 0, which the file need not say.
+    Zero,
+    /// They have the one value of an array.
+    Value,
+    /// They have the values of an array of this shape.
+    Array(Vec<u64>),
+    /// They are absent.
+    Undefined,
+}
+
+impl fmt::Display for FillInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FillInfo::Zero => f.write_str("0"),
+            FillInfo::Value => f.write_str("a value"),
+            FillInfo::Array(shape) => write!(f, "array{shape:?}"),
+            FillInfo::Undefined => f.write_str("undefined"),
+        }
+    }
+}
+
+impl Info {
+    /// How many elements the tensor has; `None` if its shape is not known.
+    ///
+    /// Saturates at 2^128 - 1.
+    pub fn size(&self) -> Option<u128> {
+        let shape = self.shape.as_ref()?;
+        if shape.contains(&0) {
+            return Some(0);
+        }
+        Some(shape.iter().fold(1_u128, |size, &n| size.saturating_mul(n.into())))
+    }
+
+    /// The part of the elements that is listed; `None` if it is not known or there is no element.
+    pub fn density(&self) -> Option<f64> {
+        let size = self.size().filter(|&size| size > 0)?;
+        Some(self.nse? as f64 / size as f64)
+    }
+
+    /// All of it as a JSON object, `null` where the file does not say.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "format": self.format.to_string(),
+            "stored_as": self.stored_as,
+            "shape": self.shape,
+            "ndim": self.ndim,
+            "dtype": self.dtype.map(|dtype| dtype.name()),
+            "layout": self.layout.to_string(),
+            "fill": self.fill.as_ref().map(ToString::to_string),
+            "nse": self.nse,
+            "density": self.density(),
+            "structure": self.structure,
+            "file_bytes": self.file_bytes,
+        })
+    }
+}
+
+/// What a file says about each tensor that it holds. No array is read, and of text the lines above the entries alone
+/// (of a `.tns` file also the first entry).
+///
+/// ```
+/// use openwork::{Layout, Tensor, io};
+/// let path = std::env::temp_dir().join(format!("openwork-info-{}.mtx", std::process::id()));
+/// io::write(&path, &Tensor::random(&[20, 30], 0.1, 0.0, Layout::Csr, 1)?)?;
+/// let info = &io::info(&path)?[0];
+/// assert_eq!((info.shape.as_deref(), info.layout), (Some(&[20, 30][..]), Layout::Coo));
+/// # std::fs::remove_file(&path).ok();
+/// # Ok::<(), openwork::Error>(())
+/// ```
+///
+/// # Errors
+/// If the file cannot be read, has no known format, or what is read of it breaks the format's rules.
+pub fn info(path: impl AsRef<Path>) -> Result<Vec<Info>> {
+    info_with(path, &ReadOptions::default())
+}
+
+/// As [`info`], with options.
+///
+/// # Errors
+/// As [`info`].
+pub fn info_with(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Vec<Info>> {
+    let path = path.as_ref();
+    let format = Format::of_file(path)?;
+    let metadata = std::fs::metadata(path).map_err(|source| ErrorKind::Io { path: path.to_owned(), source })?;
+    let file_bytes = metadata.len();
+    match format {
+        Format::MatrixMarket => {
+            let header = matrix_market::header(path).map_err(|error| error.of_format("Matrix Market"))?;
+            Ok(vec![of_matrix_market(&header, file_bytes)])
+        }
+        Format::Frostt | Format::TensorMarket => {
+            Ok(vec![of_frostt(&frostt::header(path, options.frostt())?, file_bytes)])
+        }
+        Format::Npz | Format::Hdf5 => {
+            let descriptor = binsparse::info(path)?;
+            Ok(vec![of_binsparse(String::new(), format, &descriptor, file_bytes)])
+        }
+    }
+}
+
+fn of_matrix_market(header: &matrix_market::Header, file_bytes: u64) -> Info {
+    use matrix_market::{Format as Listing, Symmetry};
+    let array = header.format == Listing::Array;
+    let structure = match header.symmetry {
+        Symmetry::General => None,
+        Symmetry::Symmetric => Some("symmetric_lower"),
+        Symmetry::SkewSymmetric => Some("skew_symmetric_lower"),
+        Symmetry::Hermitian => Some("hermitian_lower"),
+    };
+    Info {
+        name: String::new(),
+        format: Format::MatrixMarket,
+        stored_as: header.words(),
+        shape: Some(vec![header.rows, header.cols]),
+        ndim: 2,
+        dtype: Some(header.dtype()),
+        layout: if array { Layout::Strided } else { Layout::Coo },
+        fill: (!array).then_some(FillInfo::Zero),
+        nse: Some(header.listed),
+        structure: structure.map(str::to_owned),
+        file_bytes,
+    }
+}
+
+fn of_frostt(header: &frostt::Header, file_bytes: u64) -> Info {
+    let plain = header.dialect == frostt::Dialect::Tns;
+    Info {
+        name: String::new(),
+        format: if plain { Format::Frostt } else { Format::TensorMarket },
+        stored_as: if plain { "entries".to_owned() } else { format!("coordinate {}", header.field.word()) },
+        shape: header.shape.clone(),
+        ndim: header.order,
+        dtype: Some(header.value_dtype()),
+        layout: Layout::Coo,
+        fill: Some(FillInfo::Zero),
+        nse: header.listed,
+        structure: None,
+        file_bytes,
+    }
+}
+
+fn of_binsparse(name: String, format: Format, d: &binsparse::Descriptor, file_bytes: u64) -> Info {
+    let fits: Option<Vec<usize>> = d.shape.iter().map(|&n| usize::try_from(n).ok()).collect();
+    let fill = match &d.fill {
+        FillKind::Unspecified => FillInfo::Zero,
+        FillKind::Value => FillInfo::Value,
+        FillKind::Undefined => FillInfo::Undefined,
+        FillKind::Array(shape) => FillInfo::Array(shape.clone()),
+    };
+    Info {
+        name,
+        format,
+        stored_as: d.format.clone(),
+        shape: Some(d.shape.clone()),
+        ndim: d.shape.len(),
+        dtype: d.dtype(),
+        layout: fits.map_or(Layout::Levels, |shape| d.levels.layout(&shape)),
+        fill: (!d.levels.levels.is_empty()).then_some(fill),
+        nse: d.number_of_stored_values,
+        structure: d.structure.map(|structure| structure.to_string()),
+        file_bytes,
+    }
+}

@@ -1,0 +1,65 @@
+//! All that is wrong with a file, not only what stops a reader.
+
+use std::fmt;
+use std::path::Path;
+
+use super::any::{Format, ReadOptions};
+use super::text::error::ParseError;
+use super::{binsparse, frostt, matrix_market};
+use crate::error::{ErrorKind, Result};
+
+/// A rule that a file breaks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Where: `line 3`, or the name of an array or tensor; empty for the file as a whole.
+    pub place: String,
+    /// What is found there, and what is allowed.
+    pub what: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.place.is_empty() { f.write_str(&self.what) } else { write!(f, "{}: {}", self.place, self.what) }
+    }
+}
+
+impl From<ParseError> for Violation {
+    fn from(error: ParseError) -> Violation {
+        Violation { place: format!("line {}", error.line), what: error.message }
+    }
+}
+
+/// Reads a whole file and tells each rule that it breaks, with its place; a valid file is told nothing of.
+///
+/// Of text every line at fault is told. Of binsparse everything that lenient reading would let pass, and then what
+/// stops even that; with [`ReadOptions::lenient`] the latter alone.
+///
+/// A file is valid exactly if [`read_with`](super::read_with) reads it with the same options.
+///
+/// # Errors
+/// If the file cannot be read, or its format is not known. That it breaks its format's rules is told, not an error.
+pub fn validate(path: impl AsRef<Path>, options: &ReadOptions<'_>, tell: &mut dyn FnMut(Violation)) -> Result<()> {
+    let path = path.as_ref();
+    match Format::of_file(path)? {
+        Format::MatrixMarket => {
+            let mut told = |error: ParseError| tell(error.into());
+            let checked = matrix_market::violations(path, options.matrix_market(), &mut told);
+            Ok(checked.map_err(|error| error.of_format("Matrix Market"))?)
+        }
+        Format::Frostt | Format::TensorMarket => {
+            frostt::violations(path, options.frostt(), &mut |error| tell(error.into()))
+        }
+        Format::Npz | Format::Hdf5 => of_binsparse(path, options, tell),
+    }
+}
+
+fn of_binsparse(path: &Path, options: &ReadOptions<'_>, tell: &mut dyn FnMut(Violation)) -> Result<()> {
+    let Err(error) = binsparse::read_with(path, &options.binsparse()) else { return Ok(()) };
+    match error.kind() {
+        ErrorKind::Format { source, .. } => {
+            tell(Violation { place: String::new(), what: source.to_string() });
+            Ok(())
+        }
+        _ => Err(error),
+    }
+}

@@ -1,0 +1,113 @@
+//! `validate`: every rule that is broken, with its place, and the same verdict as the library's readers.
+
+use std::path::PathBuf;
+
+use openwork::io::{self, ReadOptions};
+
+use super::{folder, good, run, temporary, text};
+
+/// What `validate` prints, less the name of the file, and its exit status.
+fn validated(arguments: &[&str], name: &str) -> (Vec<String>, i32) {
+    let output = run(&[&["validate", name], arguments].concat());
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let lines = printed.lines().map(|line| line.strip_prefix(name).unwrap().strip_prefix(": ").unwrap().to_owned());
+    (lines.collect(), output.status.code().unwrap())
+}
+
+#[test]
+fn every_faulty_line_is_told() {
+    let folder = temporary("lines");
+    let path = folder.join("x.mtx");
+    let mut lines = vec!["%%MatrixMarket matrix coordinate real general".to_owned(), "100 100 30000".to_owned()];
+    let at = |i: usize| (i % 100 + 1, i / 100 % 100 + 1);
+    lines.extend((0..30_000).map(|i| format!("{} {} {i}.5", at(i).0, at(i).1)));
+    lines[2] = "0 1 1".into();
+    lines[500] = "1 101 1".into();
+    lines[20_000] = "1 1 x".into();
+    lines[29_999] = "1 1 1 1".into();
+    std::fs::write(&path, lines.join("\n")).unwrap();
+    let (told, status) = validated(&[], text(&path));
+    assert_eq!((told.len(), status), (5, 1), "{told:?}");
+    for (line, words) in
+        told.iter().zip(["line 3: row '0'", "line 501: column '101'", "line 20001: 'x'", "line 30000: '1'"])
+    {
+        assert!(line.starts_with(words), "{line} {words}");
+    }
+    assert_eq!(told[4], "invalid, 4 violations");
+    assert_eq!(validated(&["--limit", "2"], text(&path)).0.len(), 3);
+    // Lines at fault are entries too; one more than promised is told behind them.
+    lines.push("1 1 1".into());
+    std::fs::write(&path, lines.join("\n")).unwrap();
+    let (told, _) = validated(&[], text(&path));
+    assert!(told[4].contains("30001 entries where the size line promises 30000"), "{told:?}");
+    std::fs::write(&path, lines[..100].join("\n")).unwrap();
+    let (told, _) = validated(&[], text(&path));
+    assert!(told.len() == 3 && told[1].contains("98 of"), "{told:?}");
+    std::fs::write(&path, "%%MatrixMarket matrix coordinate real general\n").unwrap();
+    let (told, status) = validated(&[], text(&path));
+    assert!(told[0].contains("size line") && status == 1, "{told:?}");
+    let path = folder.join("x.tns");
+    std::fs::write(&path, "1 1 1\n1 1\nx 1 1\n# fine\n1 2 3 4\n1 2 3\n").unwrap();
+    let (told, status) = validated(&[], text(&path));
+    let places: Vec<&str> = told.iter().map(|line| line.split(':').next().unwrap()).collect();
+    assert_eq!((places, status), (vec!["line 2", "line 3", "line 5", "invalid, 3 violations"], 1));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// All files of a folder, and of those in it.
+fn files(root: PathBuf) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![root];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { folders.push(path) } else { found.push(path) }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// On every file there is, in both modes.
+#[test]
+fn the_verdict_is_that_of_the_reader() {
+    let Some(root) = folder("the_verdict_is_that_of_the_reader", "formats") else { return };
+    let (mut valid, mut invalid, mut unreadable) = (0, 0, 0);
+    for path in files(root) {
+        if io::Format::of_name(&path).is_none_or(|format| format == io::Format::Hdf5) {
+            continue;
+        }
+        for mode in [&[][..], &["--lenient"]] {
+            let options = ReadOptions { lenient: !mode.is_empty(), ..Default::default() };
+            let read = io::read_with(&path, &options);
+            let (told, status) = validated(mode, text(&path));
+            match (&read, status) {
+                (Ok(_), 0) => {
+                    assert_eq!(told, ["valid"], "{}", path.display());
+                    valid += 1;
+                }
+                (Err(_), 1) => {
+                    assert!(told.len() >= 2, "{}: {told:?}", path.display());
+                    invalid += 1;
+                }
+                (Err(_), 2) => unreadable += 1,
+                _ => panic!("{}: {status} {told:?} {read:?}", path.display()),
+            }
+        }
+    }
+    assert!(valid > 300 && invalid > 60 && unreadable == 0, "{valid} {invalid} {unreadable}");
+}
+
+#[test]
+fn an_empty_file_of_a_known_name_is_invalid() {
+    let folder = temporary("empty");
+    for (name, words) in [("x.mtx", "empty"), ("x.tns", "no entry"), ("x.npz", "container")] {
+        let path = folder.join(name);
+        std::fs::write(&path, "").unwrap();
+        let (told, status) = validated(&[], text(&path));
+        assert!(status == 1 && told[0].contains(words), "{name}: {told:?}");
+    }
+    std::fs::write(folder.join("good.tns"), "1 1 1\n").unwrap();
+    assert!(good(&["validate", text(&folder.join("good.tns"))]).ends_with("valid\n"));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
