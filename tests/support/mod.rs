@@ -8,7 +8,7 @@ mod table;
 
 use std::collections::BTreeSet;
 
-use openwork::{BinaryOp, ReduceOp, UnaryOp};
+use openwork::{BinaryOp, ErrorKind, Layout, ReduceOp, UnaryOp};
 
 use crate::checks::families::FAMILIES;
 use table::How;
@@ -55,6 +55,26 @@ fn no_op_refuses_a_defined_fill() {
                 && !ops::NO_ANSWER.contains(&op.name)
             {
                 refused.push(format!("{} on {layout} with fill {}: {why}", op.name, fill.name()));
+            }
+        }
+    }
+    assert!(refused.is_empty(), "{} errors:\n{}", refused.len(), refused.join("\n"));
+}
+
+/// Where no dense result is needed, the number of elements does not matter.
+#[test]
+fn every_op_takes_more_than_2_to_the_64_elements() {
+    let mut refused = Vec::new();
+    for op in ops::all().iter().filter(|op| !ops::DENSE_OPERAND.contains(&op.label)) {
+        for layout in [Layout::Coo, Layout::Dcsr, Layout::Csf] {
+            for fill in [table::FillKind::Zero, table::FillKind::Value, table::FillKind::Undefined] {
+                let dense = || table::outcome(op, layout, fill) == How::Densify;
+                match (op.run)(&table::huge(layout, fill, op.dtype)) {
+                    Err(e) if matches!(e.kind(), ErrorKind::Densify { .. }) && dense() => {}
+                    Err(e) if op.name == "count_nonzero" && e.to_string().contains("does not fit int64") => {}
+                    Err(e) => refused.push(format!("{} on {layout} with fill {}: {e}", op.label, fill.name())),
+                    Ok(_) => {}
+                }
             }
         }
     }

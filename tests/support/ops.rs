@@ -40,6 +40,9 @@ pub struct Op {
 /// Ops that some defined fill leaves without an answer, whatever the layout: none.
 pub const NO_ANSWER: &[&str] = &[];
 
+/// Rows of the table with an operand that is as large as a dense result.
+pub const DENSE_OPERAND: &[&str] = &["matmul(strided)"];
+
 /// Where an op has several floats, integers and truth values to choose from, the first that it takes.
 const DTYPES: [DType; 4] = [DType::F64, DType::I64, DType::Bool, DType::Complex128];
 
@@ -88,10 +91,10 @@ fn shapes() -> Vec<Op> {
     vec![
         op("permute_dims", |x| x.permute_dims(&[1, 0])),
         Op { step: "permute_dims", ..op("matrix_transpose", |x| x.matrix_transpose()) },
-        op("reshape", |x| x.reshape(&[2, 3, 6])),
+        op("reshape", |x| x.reshape(&[2, x.shape()[0] / 2, x.shape()[1]])),
         op("expand_dims", |x| x.expand_dims(0)),
         op("squeeze", |x| x.expand_dims(0)?.squeeze(Some(&[0]))),
-        op("broadcast_to", |x| x.broadcast_to(&[2, 6, 6])),
+        op("broadcast_to", |x| x.broadcast_to(&[&[2], x.shape()].concat())),
         Op { label: "narrow(0)", ..op("narrow", |x| x.narrow(0, 1..4)) },
         Op { label: "narrow(1)", ..op("narrow", |x| x.narrow(1, 1..4)) },
         of(DType::Complex128, op("view_as_real", |x| x.view_as_real())),

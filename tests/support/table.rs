@@ -103,6 +103,14 @@ pub fn sample(layout: Layout, fill: FillKind, dtype: DType) -> Tensor {
     if layout == Layout::Strided { x.to_dense().unwrap() } else { x.to_layout(layout).unwrap() }
 }
 
+/// A matrix of 2^80 elements, five of them stored.
+pub fn huge(layout: Layout, fill: FillKind, dtype: DType) -> Tensor {
+    const N: usize = 1 << 40;
+    let values = Tensor::from_vec(&[5], vec![1, 2, 3, 4, 5]).unwrap().cast(dtype).unwrap();
+    let indices = vec![vec![0, 1, 1, 7, N - 1], vec![3, 0, N - 1, 7, N - 2]];
+    Tensor::coo(&[N, N], indices, &values, fill.fill(&[1, 1], dtype)).unwrap().to_layout(layout).unwrap()
+}
+
 /// Runs an op on every layout and fill.
 pub fn outcomes(op: &Op) -> Vec<(Layout, FillKind, How)> {
     let mut out = vec![(Layout::Strided, FillKind::Strided, outcome(op, Layout::Strided, FillKind::Strided))];
@@ -112,7 +120,7 @@ pub fn outcomes(op: &Op) -> Vec<(Layout, FillKind, How)> {
     out
 }
 
-fn outcome(op: &Op, layout: Layout, fill: FillKind) -> How {
+pub fn outcome(op: &Op, layout: Layout, fill: FillKind) -> How {
     let x = sample(layout, fill, op.dtype);
     let (result, steps) = explain(|| with_densify_budget(0, || (op.run)(&x)));
     match result {
