@@ -31,6 +31,7 @@ mod pattern;
 mod pointwise;
 mod reduce;
 mod shape;
+mod softmax;
 mod sort;
 mod storage;
 mod strided;

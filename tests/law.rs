@@ -59,6 +59,7 @@ families! {
     custom
     forms
     shape
+    softmax
 }
 
 /// Both tables of dtypes: promotion of every pair, and what every op gives or refuses.

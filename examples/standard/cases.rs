@@ -23,6 +23,7 @@ const PAIRS: &[&str] = &["rmat20:f64", "uni3:f64"];
 const RMAT: &[&str] = &["rmat20:f64"];
 const REDUCED: &[&str] = &["rmat20:f64", "reco:f64"];
 const WEIGHTS: &[&str] = &["nn90:f32"];
+const THREE: &[&str] = &["t3:f64"];
 const SQUARES: &[&str] = &["lap100:f64", "uni4:f64"];
 
 /// Every operation that can be measured.
@@ -57,6 +58,19 @@ pub const OPS: &[Op] = &[
     Op { name: "max0", cases: REDUCED, prepare: |w| unary(w, |a| a.max(Some(&[0]), false)) },
     Op { name: "max1", cases: REDUCED, prepare: |w| unary(w, |a| a.max(Some(&[1]), false)) },
     Op { name: "maxall", cases: REDUCED, prepare: |w| unary(w, |a| a.max(None, false)) },
+    Op { name: "softmax", cases: &["rmat20:f64", "nn90:f32"], prepare: softmax },
+    Op { name: "rowslice", cases: RMAT, prepare: |w| unary(w, |a| a.narrow(0, 100_000..600_000)) },
+    Op { name: "colslice", cases: RMAT, prepare: |w| unary(w, |a| a.narrow(1, 10_000..210_000)) },
+    Op { name: "nd_coalesce", cases: THREE, prepare: nd_coalesce },
+    Op {
+        name: "nd_transpose",
+        cases: THREE,
+        prepare: |w| of_three(w, |t| t.permute_dims(&[2, 0, 1])?.to_layout(Layout::Coo)),
+    },
+    Op { name: "nd_sum0", cases: THREE, prepare: |w| of_three(w, |t| t.sum(Some(&[0]), false)) },
+    Op { name: "nd_sum1", cases: THREE, prepare: |w| of_three(w, |t| t.sum(Some(&[1]), false)) },
+    Op { name: "nd_sum2", cases: THREE, prepare: |w| of_three(w, |t| t.sum(Some(&[2]), false)) },
+    Op { name: "nd_sin", cases: THREE, prepare: |w| of_three(w, Tensor::sin) },
     Op { name: "mtx_read", cases: &["uni4:f64", "lap100:f64"], prepare: mtx_read },
 ];
 
@@ -109,6 +123,22 @@ fn bcast_row(w: &Workload) -> Outcome<Run> {
 fn bcast_col(w: &Workload) -> Outcome<Run> {
     let rows = w.shape()?[0];
     binary(w.csr()?, w.vector(rows)?.reshape(&[rows, 1])?, |a, v| a.mul(v))
+}
+
+/// Over what each row stores, as the peers do.
+fn softmax(w: &Workload) -> Outcome<Run> {
+    let a = w.csr()?.stored();
+    Ok(Box::new(move || a.softmax(Some(&[1]))))
+}
+
+fn of_three(w: &Workload, op: fn(&Tensor) -> openwork::Result<Tensor>) -> Outcome<Run> {
+    let t = w.three(false)?;
+    Ok(Box::new(move || op(&t)))
+}
+
+fn nd_coalesce(w: &Workload) -> Outcome<Run> {
+    let t = w.three(true)?;
+    Ok(Box::new(move || t.coalesce()))
 }
 
 fn mtx_read(w: &Workload) -> Outcome<Run> {

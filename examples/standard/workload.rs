@@ -85,6 +85,22 @@ impl Workload {
         Ok(self.csr()?.to_layout(Layout::Coo)?)
     }
 
+    /// A tensor of three axes as coordinates: in C order, or shuffled.
+    pub fn three(&self, shuffled: bool) -> Outcome<Tensor> {
+        let shape: Vec<i64> = self.vec("shape")?;
+        let shape = shape.iter().map(|&n| usize::try_from(n)).collect::<Result<Vec<_>, _>>()?;
+        let mut axes: Vec<Vec<i32>> = ["i", "j", "k"].iter().map(|a| self.vec(a)).collect::<Outcome<_>>()?;
+        let mut values: Vec<f64> = self.vec("data")?;
+        if shuffled {
+            let order: Vec<i32> = self.vec("shuffle")?;
+            axes = axes.iter().map(|a| order.iter().map(|&p| a[p as usize]).collect()).collect();
+            values = order.iter().map(|&p| values[p as usize]).collect();
+        }
+        let values = Tensor::from_vec(&[values.len()], values)?;
+        let tensor = Tensor::coo(&shape, axes, &values, self.zero())?;
+        Ok(if shuffled { tensor } else { tensor.coalesce()? })
+    }
+
     /// The matrix with every element present.
     pub fn dense(&self) -> Outcome<Tensor> {
         Ok(self.csr()?.to_dense()?)

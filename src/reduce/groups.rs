@@ -25,7 +25,7 @@ pub(super) struct Groups {
 }
 
 /// Which dimensions of a pattern a reduction keeps.
-pub(super) struct Split<'a> {
+pub(crate) struct Split<'a> {
     pattern: &'a Pattern,
     /// Of the levels.
     dims: Vec<Dim>,
@@ -39,7 +39,7 @@ pub(super) struct Split<'a> {
 }
 
 impl<'a> Split<'a> {
-    pub(super) fn new(pattern: &'a Pattern, kept: &[usize]) -> Split<'a> {
+    pub(crate) fn new(pattern: &'a Pattern, kept: &[usize]) -> Split<'a> {
         let is_kept = |d: &Dim| kept.contains(&d.axis);
         let of_values = pattern.value_dims();
         let (keep, fold): (Vec<usize>, Vec<usize>) = (0..of_values.len()).partition(|&i| is_kept(&of_values[i]));
@@ -65,7 +65,7 @@ impl<'a> Split<'a> {
     }
 
     /// Positions by their kept coordinates.
-    pub(super) fn runs(&self) -> Runs {
+    pub(crate) fn runs(&self) -> Runs {
         if let Some(ends) = row_runs(self.pattern, &self.dims) {
             let rows: Vec<u64> = (0..ends.len() as u64 - 1).collect();
             let (layout, words) = convert::unravel(&rows, &sizes(&self.dims));
@@ -103,14 +103,14 @@ impl<'a> Split<'a> {
 }
 
 /// Positions in runs of equal kept coordinates.
-pub(super) struct Runs {
-    pub(super) layout: KeyLayout,
+pub(crate) struct Runs {
+    pub(crate) layout: KeyLayout,
     /// Coordinates of each run, sorted.
-    pub(super) words: Vec<Vec<u64>>,
+    pub(crate) words: Vec<Vec<u64>>,
     /// Where each run begins, and the end of the last.
-    pub(super) ends: Vec<usize>,
+    pub(crate) ends: Vec<usize>,
     /// The positions in the order of the runs, if that is not storage order.
-    pub(super) order: Option<IndexVec>,
+    pub(crate) order: Option<IndexVec>,
 }
 
 fn sizes(dims: &[Dim]) -> Vec<usize> {

@@ -5,6 +5,8 @@ mod groups;
 mod sparse;
 mod varying;
 
+pub(crate) use self::groups::Split;
+pub(crate) use self::sparse::{axes_are_inner, map_scalars};
 use openwork_ops::reduce::{Compensated, ReduceKernels, ReduceTyping};
 use openwork_ops::{BinaryOp, DType, ReduceOp, Scalar};
 

@@ -93,7 +93,7 @@ pub(super) fn tensor_of(fold: &Fold, s: &Sparse, kept: &[usize], axes: &[usize],
 }
 
 /// Whether exactly the dense levels of a pattern are kept: then the result is as long as its pointers.
-fn axes_are_inner(s: &Sparse, kept: &[usize], axes: &[usize]) -> bool {
+pub(crate) fn axes_are_inner(s: &Sparse, kept: &[usize], axes: &[usize]) -> bool {
     let p = &s.pattern;
     let dense = p.levels.iter().take_while(|l| l.kind() == LevelKind::Dense).count();
     dense > 0
@@ -114,7 +114,7 @@ fn merged(fold: &Fold, acc: &Strided, other: &[u8]) -> Strided {
     Strided::new(buffer, acc.dtype, acc.shape.clone())
 }
 
-pub(super) fn map_scalars(values: &Strided, dtype: DType, f: impl Fn(Scalar) -> Scalar) -> Strided {
+pub(crate) fn map_scalars(values: &Strided, dtype: DType, f: impl Fn(Scalar) -> Scalar) -> Strided {
     let dense = values.to_contiguous();
     let size = dtype.size();
     let buffer = Buffer::build(dense.len() * size, |out| {

@@ -5,7 +5,7 @@ use super::cells::Cell;
 use super::report::Report;
 use super::rng::Rng;
 use super::sample::any_cell;
-use super::{custom, forms, shape};
+use super::{custom, forms, shape, softmax};
 
 /// Ops that are checked in one way.
 pub struct Family {
@@ -22,6 +22,7 @@ pub const FAMILIES: &[Family] = &[
     custom::FAMILY,
     forms::FAMILY,
     shape::FAMILY,
+    softmax::FAMILY,
 ];
 
 /// Every op of a family on random cells.

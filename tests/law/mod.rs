@@ -27,6 +27,7 @@ pub mod report;
 pub mod rng;
 pub mod sample;
 pub mod shape;
+pub mod softmax;
 pub mod storage;
 pub mod typing;
 pub mod values;

@@ -18,6 +18,7 @@ mod matmul;
 mod promote;
 mod reduce;
 mod shape;
+mod softmax;
 mod special;
 mod total;
 mod unary;
@@ -30,6 +31,7 @@ pub use matmul::{matmul, matmul_shape};
 pub use promote::promote;
 pub use reduce::{REDUCE, TOLERANCE, reduce, reduce_dtype};
 pub use shape::{broadcast_shapes, indices, ravel, unravel};
+pub use softmax::{Kin, kin_dtype, softmax_kin};
 pub use unary::{UNARY, unary, unary_dtype};
 pub use value::OValue;
 
