@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 mod build;
 #[path = "binsparse/golden.rs"]
 mod golden;
+#[cfg(feature = "hdf5")]
+#[path = "binsparse/hdf5.rs"]
+mod hdf5;
 #[path = "binsparse/lenient.rs"]
 mod lenient;
 #[path = "binsparse/mutants.rs"]

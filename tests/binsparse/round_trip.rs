@@ -37,7 +37,7 @@ fn fills(dtype: DType, shape: &[usize]) -> Vec<Fill> {
 }
 
 /// The same storage: what the debug form shows, fill and values bit for bit.
-fn assert_same(a: &Tensor, b: &Tensor) {
+pub fn assert_same(a: &Tensor, b: &Tensor) {
     assert_eq!((a.shape(), a.dtype(), a.layout(), a.nse()), (b.shape(), b.dtype(), b.layout(), b.nse()));
     assert_eq!(a.level_spec(), b.level_spec());
     let cells = |x: &Tensor| x.iter_stored().collect::<Vec<_>>();

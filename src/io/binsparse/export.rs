@@ -97,7 +97,7 @@ fn losses(x: &Tensor) -> Vec<String> {
 
 impl Export {
     /// Prepares a tensor, or says what would be lost.
-    pub(crate) fn new(x: &Tensor, options: &Options, version: Version) -> Result<Export> {
+    pub(crate) fn new(x: &Tensor, options: &Options, metadata: &Map<String, Value>) -> Result<Export> {
         let losses = losses(x);
         if !losses.is_empty() && !options.extensions {
             let why = format!(
@@ -110,12 +110,12 @@ impl Export {
         // Rows without elements are no part of a doubly compressed format.
         if !extended && matches!(x.layout(), Layout::Dcsr | Layout::Dcsc) && has_empty_segments(x) {
             let compact = x.to_layout(Layout::Coo)?.to_layout(x.layout())?;
-            return Export::whole(&compact, options, version, extended);
+            return Export::whole(&compact, options, metadata, extended);
         }
-        Export::whole(x, options, version, extended)
+        Export::whole(x, options, metadata, extended)
     }
 
-    fn whole(x: &Tensor, options: &Options, version: Version, extended: bool) -> Result<Export> {
+    fn whole(x: &Tensor, options: &Options, metadata: &Map<String, Value>, extended: bool) -> Result<Export> {
         let shape: Vec<u64> = x.shape().iter().map(|&s| s as u64).collect();
         let mut arrays = Vec::new();
         let mut types = BTreeMap::new();
@@ -157,7 +157,7 @@ impl Export {
         }
         let name = if extended { extension::NAMESPACE } else { alias(&spec).unwrap_or("custom") };
         let descriptor = Descriptor {
-            version: version.text().into(),
+            version: options.version.unwrap_or(Version::V0_1_0).text().into(),
             format: name.into(),
             shape,
             levels: spec,
@@ -166,7 +166,7 @@ impl Export {
             fill,
             structure: None,
             unordered: !x.is_coalesced(),
-            metadata: options.metadata.clone(),
+            metadata: metadata.clone(),
             stored_names: BTreeMap::new(),
             iso: false,
         };

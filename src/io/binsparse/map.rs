@@ -1,59 +1,74 @@
 //! From a descriptor and arrays to a tensor. Everything is checked against what the container says about its arrays
 //! before one of them is read; what they hold is checked once, by the constructor.
 
-use super::arrays::{Arrays, Info, read_index, read_values};
+use super::arrays::{Arrays, Found, read_index, read_values};
 use super::descriptor::{Descriptor, FillKind};
 use super::fault::{Res, bad};
 use super::sizes::{product, product64, raw, repeats, shape};
 use super::types::DataType;
 use super::warning::Warning;
-use super::{Mode, Options, structure};
+use super::{Mode, Options, rows, structure};
 use crate::construct::{IndexArray, LevelData};
+use crate::error::Result;
 use crate::fill::Fill;
 use crate::strided::Strided;
-use crate::{DType, LevelKind, Scalar, Tensor};
+use crate::{DType, LevelKind, LevelSpec, Scalar, Tensor};
+
+/// Makes a tensor of its parts: `Tensor::from_parts` or its unchecked twin.
+pub(crate) type Make = fn(&[usize], Vec<LevelData>, &LevelSpec, &Tensor, Fill) -> Result<Tensor>;
 
 pub(crate) struct Reader<'a> {
     pub(crate) descriptor: &'a Descriptor,
     pub(crate) arrays: &'a mut dyn Arrays,
     pub(crate) options: &'a Options,
     pub(crate) warnings: &'a mut Vec<Warning>,
+    pub(crate) make: Make,
 }
 
 /// The lengths that follow from the descriptor and the index arrays.
-struct Lengths {
+pub(super) struct Lengths {
     /// Sizes of all dimensions.
-    sizes: Vec<usize>,
-    level_dims: usize,
-    positions: u64,
-    elements: u64,
-}
-
-/// An array that was found and fits.
-struct Found {
-    name: String,
-    info: Info,
+    pub(super) sizes: Vec<usize>,
+    pub(super) level_dims: usize,
+    pub(super) positions: u64,
+    pub(super) elements: u64,
 }
 
 impl Reader<'_> {
-    pub(crate) fn tensor(mut self) -> Res<Tensor> {
+    /// The tensor, or of one axis, the outermost in memory, only the `range`.
+    pub(crate) fn tensor(mut self, range: Option<std::ops::Range<usize>>) -> Res<Tensor> {
         let d = self.descriptor;
-        let shape = shape(d)?;
+        let mut shape = shape(d)?;
         // Nothing is read before all of it is known to fit.
-        let (indices, lengths) = self.index_arrays(&shape)?;
-        let values = self.value_array(&lengths)?;
+        let (mut indices, mut lengths) = self.index_arrays(&shape)?;
+        let mut values = self.value_array(&lengths)?;
         let fill = self.fill_array()?;
         self.unused_types(&indices)?;
-        let bytes: u128 = indices.iter().flatten().chain([&values.0]).chain(&fill).map(|f| f.info.bytes()).sum();
-        if let Some(limit) = self.options.max_bytes
-            && bytes > u128::from(limit)
-        {
-            return bad(format!("the arrays take {bytes} bytes, {limit} are allowed"));
+        if let Some(range) = range {
+            let window = rows::Window::new(d, &shape, range)?;
+            let pointers = window.narrow(self.arrays, d, &mut lengths, &mut indices, &mut values)?;
+            self.within_limit(&indices, &values.0, fill.as_ref())?;
+            let levels = self.levels(indices, pointers)?;
+            let values = self.values(values, &lengths)?;
+            let fill = window.fill(self.fill(fill, values.dtype)?, &shape)?;
+            window.apply(&mut shape);
+            return self.build(&shape, levels, values, fill, &lengths);
         }
-        let levels = self.levels(indices)?;
+        self.within_limit(&indices, &values.0, fill.as_ref())?;
+        let levels = self.levels(indices, Vec::new())?;
         let values = self.values(values, &lengths)?;
         let fill = self.fill(fill, values.dtype)?;
         self.build(&shape, levels, values, fill, &lengths)
+    }
+
+    fn within_limit(&self, indices: &[Vec<Found>], values: &Found, fill: Option<&Found>) -> Res<()> {
+        let bytes: u128 = indices.iter().flatten().chain([values]).chain(fill).map(|f| f.info.bytes()).sum();
+        match self.options.max_bytes {
+            Some(limit) if bytes > u128::from(limit) => {
+                bad(format!("the arrays take {bytes} bytes, {limit} are allowed"))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn lenient(&self) -> bool {
@@ -63,7 +78,7 @@ impl Reader<'_> {
     fn find(&mut self, name: &str) -> Res<Found> {
         let stored = self.descriptor.stored_names.get(name).map_or(name, String::as_str).to_owned();
         match self.arrays.info(&stored)? {
-            Some(info) => Ok(Found { name: stored, info }),
+            Some(info) => Ok(Found { name: stored, start: 0, info }),
             None => bad(format!("the array `{stored}` is missing")),
         }
     }
@@ -228,15 +243,17 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn levels(&mut self, found: Vec<Vec<Found>>) -> Res<Vec<LevelData>> {
+    /// Reads the index arrays; `pointers` were read before, level by level.
+    fn levels(&mut self, found: Vec<Vec<Found>>, pointers: Vec<Option<IndexArray>>) -> Res<Vec<LevelData>> {
         let d = self.descriptor;
         let loose = self.lenient() || d.unordered;
         let mut out = Vec::new();
+        let mut known = pointers.into_iter();
         for (l, (kind, arrays)) in d.levels.levels.iter().zip(found).enumerate() {
             let names: Vec<String> = arrays.iter().map(|f| f.name.clone()).collect();
-            let mut read = Vec::new();
-            for f in arrays {
-                read.push(read_index(self.arrays, &f.name, f.info)?);
+            let mut read: Vec<IndexArray> = known.next().flatten().into_iter().collect();
+            for f in &arrays[read.len()..] {
+                read.push(read_index(self.arrays, f)?);
             }
             out.push(match *kind {
                 LevelKind::Dense => LevelData::Dense,
@@ -299,7 +316,7 @@ impl Reader<'_> {
     fn elements(&mut self, found: &Found, dtype: DType) -> Res<Strided> {
         let lenient = self.lenient();
         let as_bool = dtype == DType::Bool && found.info.dtype.size() == 1;
-        let (values, odd) = read_values(self.arrays, &found.name, found.info, as_bool, lenient)?;
+        let (values, odd) = read_values(self.arrays, found, as_bool, lenient)?;
         if odd > 0 {
             self.warnings.push(Warning::TruthValues(odd));
         }
@@ -355,7 +372,7 @@ impl Reader<'_> {
             d.levels.dims.iter().enumerate().for_each(|(k, &(a, _))| axes[a] = k);
             return Ok(Tensor::from_strided(values.permute(&axes)));
         }
-        let tensor = Tensor::from_parts(shape, levels, &d.levels, &Tensor::from_strided(values), fill)?;
+        let tensor = (self.make)(shape, levels, &d.levels, &Tensor::from_strided(values), fill)?;
         if !tensor.is_coalesced() && !d.unordered {
             self.warnings.push(Warning::Unordered);
         }

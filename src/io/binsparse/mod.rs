@@ -1,4 +1,4 @@
-//! Binsparse files: a JSON descriptor and named arrays, in an NPZ container (`.npz`).
+//! Binsparse files: a JSON descriptor and named arrays, in HDF5 (`.h5`, `.hdf5`; feature `hdf5`) or NPZ (`.npz`).
 //!
 //! Versions 0.1 and 0.1.0 of the text are read and written: every predefined format (`DVEC`, `DMATR`, `DMATC`,
 //! `CVEC`, `CSR`, `CSC`, `DCSR`, `DCSC`, `COOR`, `COOC`) and custom levels, iso values, complex numbers, `bint8`, a
@@ -12,6 +12,9 @@
 //! Some tensors have no binsparse form: those with an undefined or array fill, half-precision dtypes, blocks,
 //! unordered or repeated coordinates. Writing one is an error that names what would be lost; with
 //! [`Options::extensions`] it is written in a name space of its own, which other readers refuse.
+//!
+//! An HDF5 file may hold many tensors, each in a group: [`write_all`], and [`File`] to read them one by one. [`info`]
+//! reads descriptors alone, [`read_rows`] a range of rows.
 //!
 //! ```
 //! use openwork::io::binsparse;
@@ -33,18 +36,22 @@ mod dialect;
 mod export;
 mod extension;
 mod fault;
+mod file;
+#[cfg(feature = "hdf5")]
+mod h5;
 mod json;
 mod map;
 mod npy;
 mod npz;
+mod rows;
 mod sizes;
 mod structure;
 mod types;
 mod warning;
 mod zip;
 
-use std::fs::File;
-use std::io::{BufReader, BufWriter, Cursor, Read, Seek};
+use std::io::BufWriter;
+use std::ops::Range;
 use std::path::Path;
 
 use crate::Tensor;
@@ -52,7 +59,7 @@ use crate::error::{self, Result};
 use crate::io::atomic;
 pub use descriptor::{Descriptor, FillKind};
 use export::Export;
-use fault::{Res, bad};
+pub use file::{Entry, File};
 pub use types::{DataType, Structure, Triangle, Version};
 pub use warning::Warning;
 
@@ -73,11 +80,20 @@ pub struct Options {
     pub mode: Mode,
     /// Reading: most bytes that the arrays may take together; `None` (the default) sets no bound.
     pub max_bytes: Option<u64>,
-    /// Writing: the version to claim; `None` (the default) is the one that readers of the container ask for (`0.1.0`
-    /// for NPZ).
+    /// The group of the tensor, as in `"layers/0"` (HDF5). `None` (the default) is the root; where that holds no tensor,
+    /// a reader takes the only one there is.
+    pub group: Option<String>,
+    /// Writing: the version to claim; `None` (the default) is 0.1.0.
     pub version: Option<Version>,
-    /// Writing: pack the arrays with deflate.
+    /// Writing: pack the arrays with deflate. In HDF5 those of 64 KiB and more.
     pub compress: bool,
+    /// Writing: how hard to pack, 0 to 9; `None` (the default) is the container's own: 4 in HDF5, 6 in NPZ.
+    pub level: Option<u8>,
+    /// Writing: order bytes by significance before they are packed, which suits indices (HDF5).
+    pub shuffle: bool,
+    /// Writing: entries of a chunk (HDF5). `None` (the default) stores arrays in one piece, packed ones in chunks of
+    /// 1 MiB.
+    pub chunk: Option<usize>,
     /// Writing: allow what binsparse 0.1 cannot say, in a form that other readers refuse.
     pub extensions: bool,
     /// Writing: keys to put beside the descriptor.
@@ -110,8 +126,33 @@ pub fn read(path: impl AsRef<Path>) -> Result<Tensor> {
 /// # Errors
 /// If the file cannot be read, is no known container, or breaks a rule that the mode does not let pass.
 pub fn read_with(path: impl AsRef<Path>, options: &Options) -> Result<Reading> {
-    let path = path.as_ref();
-    open(path).and_then(|file| read_from(file, options)).map_err(|e| e.at(Some(path)))
+    File::open(path)?.reading(options.group.as_deref(), options, None)
+}
+
+/// Reads a range of the outermost axis in memory, and nothing of the rest: rows of CSR and DMATR, columns of CSC and
+/// DMATC, batches; blocks of BSR, which the range must not split. The descriptor that comes with it is the file's.
+///
+/// Cost: the pointers, indices and values of the range. In HDF5 chunks are unpacked whole.
+///
+/// # Errors
+/// As [`read_with`], of what is read. If the first level is sparse (COO, DCSR, CSF), for nothing tells where a row
+/// begins; if a `structure` stands for the other triangle; if the range is out of range or splits a block; if an NPZ
+/// file is compressed.
+///
+/// ```
+/// use openwork::io::binsparse::{self, Options};
+/// use openwork::{Layout, Tensor};
+///
+/// let path = std::env::temp_dir().join(format!("openwork-rows-{}.npz", std::process::id()));
+/// let x = Tensor::random(&[1000, 40], 0.1, 0.0, Layout::Csr, 1)?;
+/// binsparse::write(&path, &x)?;
+/// let rows = binsparse::read_rows(&path, 200..210, &Options::default())?.tensor;
+/// assert_eq!(rows.to_string(), x.narrow(0, 200..210)?.to_string());
+/// # std::fs::remove_file(path).ok();
+/// # Ok::<(), openwork::Error>(())
+/// ```
+pub fn read_rows(path: impl AsRef<Path>, range: Range<usize>, options: &Options) -> Result<Reading> {
+    File::open(path)?.reading(options.group.as_deref(), options, Some(range))
 }
 
 /// Reads a tensor from the bytes of a file.
@@ -119,24 +160,21 @@ pub fn read_with(path: impl AsRef<Path>, options: &Options) -> Result<Reading> {
 /// # Errors
 /// As [`read_with`].
 pub fn read_bytes(bytes: &[u8], options: &Options) -> Result<Reading> {
-    read_from(Cursor::new(bytes), options).map_err(|e| e.at(None))
+    file::Opened::of_bytes(bytes)
+        .and_then(|mut opened| file::load(opened.select(options.group.as_deref())?, options, None))
+        .map_err(|e| e.at(None))
 }
 
-/// Reads the descriptor alone, leniently.
+/// Reads the descriptor alone, leniently. No array is read.
 ///
 /// # Errors
 /// If the file cannot be read, is no known container, or its descriptor cannot be understood.
 pub fn info(path: impl AsRef<Path>) -> Result<Descriptor> {
-    let path = path.as_ref();
-    let descriptor = || {
-        let mut warnings = Vec::new();
-        let text = container(open(path)?)?.descriptor(Mode::Lenient, &mut warnings)?;
-        Descriptor::parse(&text, Mode::Lenient, &mut warnings)
-    };
-    descriptor().map_err(|e: fault::Fault| e.at(Some(path)))
+    File::open(path)?.descriptor(None)
 }
 
-/// Writes a tensor as binsparse; the extension of the path names the container (`.npz`).
+/// Writes a tensor as binsparse; the extension of the path names the container: `.npz`, or with the feature `hdf5`
+/// also `.h5` and `.hdf5`.
 ///
 /// The file appears whole or not at all: it is written beside its place and moved there.
 ///
@@ -149,60 +187,123 @@ pub fn write(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
 /// As [`write()`], with options.
 ///
 /// # Errors
-/// As [`write()`].
+/// As [`write()`]; if an option is not one of the container.
 pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &Options) -> Result<()> {
     let path = path.as_ref();
-    known_container(path)?;
-    let export = Export::new(tensor, options, options.version.unwrap_or(Version::V0_1_0))?;
-    atomic::write(path, |file| npz::write(BufWriter::new(file), &export, options.compress))
+    let kind = ContainerKind::of_path(path)?;
+    kind.check(options)?;
+    let export = Export::new(tensor, options, &options.metadata)?;
+    match kind {
+        ContainerKind::Npz => {
+            let level = options.compress.then_some(options.level.unwrap_or(6));
+            atomic::write(path, |file| npz::write(BufWriter::new(file), &export, level))
+        }
+        ContainerKind::Hdf5 => {
+            let group = options.group.as_deref().unwrap_or_default();
+            file::check_name(group)?;
+            write_hdf5(path, &[(group, export)], None, options)
+        }
+    }
 }
+
+/// Writes several tensors into one new HDF5 file, each in the group of its name, in an order that [`File::names`]
+/// gives back. [`Options::metadata`] is what is said about all of them ([`File::metadata`]).
+///
+/// The file appears whole or not at all.
+///
+/// # Errors
+/// If a name is given twice, is no path of names, or would lie inside a tensor; as [`write_with`].
+pub fn write_all(path: impl AsRef<Path>, tensors: &[Entry], options: &Options) -> Result<()> {
+    let path = path.as_ref();
+    let kind = ContainerKind::of_path(path)?;
+    if kind != ContainerKind::Hdf5 {
+        let why = "NPZ holds one tensor; known containers of several are .h5 and .hdf5";
+        return Err(error::invalid("binsparse::write_all", "path", why));
+    }
+    kind.check(options)?;
+    if options.group.is_some() {
+        let why = "every tensor has a name of its own; None is allowed";
+        return Err(error::invalid("binsparse::write_all", "options.group", why));
+    }
+    let mut exports = Vec::with_capacity(tensors.len());
+    for entry in tensors {
+        file::check_name(entry.name)?;
+        exports.push((entry.name, Export::new(entry.tensor, options, &entry.metadata)?));
+    }
+    file::check_names(&exports)?;
+    let names: Vec<&str> = tensors.iter().map(|e| e.name).collect();
+    let list = serde_json::json!({ "tensors": names, "metadata": options.metadata }).to_string();
+    write_hdf5(path, &exports, Some(&list), options)
+}
+
+#[cfg(feature = "hdf5")]
+fn write_hdf5(path: &Path, tensors: &[(&str, Export)], list: Option<&str>, options: &Options) -> Result<()> {
+    atomic::write_path(path, |new| h5::write(new, tensors, list, options))
+}
+
+#[cfg(not(feature = "hdf5"))]
+fn write_hdf5(path: &Path, _: &[(&str, Export)], _: Option<&str>, _: &Options) -> Result<()> {
+    Err(fault::Fault::Bad(NO_HDF5.into()).at(Some(path)))
+}
+
+/// What a build without libhdf5 says.
+#[cfg(not(feature = "hdf5"))]
+pub(crate) const NO_HDF5: &str = "HDF5 needs the feature `hdf5` of openwork (system libhdf5) or `hdf5-static`";
 
 /// The bytes of an NPZ file that holds a tensor.
 ///
 /// # Errors
-/// If binsparse 0.1 cannot hold the tensor.
+/// If binsparse 0.1 cannot hold the tensor; if an option is not one of NPZ.
 pub fn to_bytes(tensor: &Tensor, options: &Options) -> Result<Vec<u8>> {
-    let export = Export::new(tensor, options, options.version.unwrap_or(Version::V0_1_0))?;
+    ContainerKind::Npz.check(options)?;
+    let export = Export::new(tensor, options, &options.metadata)?;
     let mut out = Vec::new();
-    let written = npz::write(&mut out, &export, options.compress);
+    let written = npz::write(&mut out, &export, options.compress.then_some(options.level.unwrap_or(6)));
     written.map_err(|e| fault::Fault::from(e).at(None))?;
     Ok(out)
 }
 
-/// Refuses a path whose extension names no container.
-fn known_container(path: &Path) -> Result<()> {
-    let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_ascii_lowercase();
-    if extension == "npz" {
-        return Ok(());
-    }
-    let why = format!("the extension {extension:?} names no container; known is .npz");
-    Err(error::invalid("binsparse::write", "path", why))
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ContainerKind {
+    Npz,
+    Hdf5,
 }
 
-fn open(path: &Path) -> Res<BufReader<File>> {
-    Ok(BufReader::new(File::open(path)?))
-}
-
-/// Chooses the container by its first bytes.
-fn container<R: Read + Seek>(mut source: R) -> Res<npz::Npz<R>> {
-    let mut magic = [0; 4];
-    let mut n = 0;
-    while let more @ 1.. = source.read(&mut magic[n..])? {
-        n += more;
+impl ContainerKind {
+    /// The container that the extension of a path names.
+    fn of_path(path: &Path) -> Result<ContainerKind> {
+        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_ascii_lowercase();
+        match extension.as_str() {
+            "npz" => Ok(ContainerKind::Npz),
+            "h5" | "hdf5" => Ok(ContainerKind::Hdf5),
+            _ => {
+                let why = format!("the extension {extension:?} names no container; known are .npz, .h5 and .hdf5");
+                Err(error::invalid("binsparse::write", "path", why))
+            }
+        }
     }
-    match &magic {
-        b"PK\x03\x04" | b"PK\x05\x06" => npz::Npz::open(source),
-        b"\x89HDF" => bad("an HDF5 file, which this build does not read"),
-        _ => bad("neither ZIP (.npz) nor any other known container"),
-    }
-}
 
-fn read_from<R: Read + Seek>(source: R, options: &Options) -> Res<Reading> {
-    let mut container = container(source)?;
-    let mut warnings = Vec::new();
-    let text = container.descriptor(options.mode, &mut warnings)?;
-    let descriptor = Descriptor::parse(&text, options.mode, &mut warnings)?;
-    let reader = map::Reader { descriptor: &descriptor, arrays: &mut container, options, warnings: &mut warnings };
-    let tensor = reader.tensor()?;
-    Ok(Reading { tensor, descriptor, warnings })
+    /// Refuses options that the container does not have.
+    fn check(self, options: &Options) -> Result<()> {
+        let refused = |option: &str, why: String| Err(error::invalid("binsparse::write", option, why));
+        if let Some(level) = options.level
+            && level > 9
+        {
+            return refused("options.level", format!("is {level}; 0 to 9 are allowed"));
+        }
+        if options.chunk == Some(0) {
+            return refused("options.chunk", "is 0; a chunk has at least one entry".into());
+        }
+        let own = [
+            ("options.group", options.group.is_some()),
+            ("options.shuffle", options.shuffle),
+            ("options.chunk", options.chunk.is_some()),
+        ];
+        match own.into_iter().find(|(_, given)| *given) {
+            Some((option, _)) if self == ContainerKind::Npz => {
+                refused(option, "is given, which NPZ does not have; HDF5 (.h5) does".into())
+            }
+            _ => Ok(()),
+        }
+    }
 }

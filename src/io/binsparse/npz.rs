@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Seek, Write};
 
-use super::arrays::{Arrays, Info};
+use super::arrays::{Arrays, Container, Info};
 use super::export::Export;
 use super::fault::{Res, bad};
 use super::npy::{self, Header};
@@ -44,16 +44,22 @@ impl<R: Read + Seek> Npz<R> {
         Ok(Some(header))
     }
 
-    fn data(&mut self, file: &str, header: &Header, out: &mut [u8]) -> Res<()> {
+    /// Reads bytes of the data from `start` on. All of them must agree with the checksum; a part has none.
+    fn data(&mut self, file: &str, header: &Header, start: u64, out: &mut [u8]) -> Res<()> {
         let Some(member) = self.archive.member(file) else { return bad(format!("no member {file:?}")) };
-        let mut reader = self.archive.reader(member)?;
-        reader.read_exact(&mut vec![0; header.data_at])?;
-        reader.read_exact(out)?;
-        reader.finish()
+        let data_at = header.data_at as u64;
+        if start == 0 && data_at + out.len() as u64 == member.size {
+            let mut reader = self.archive.reader(member)?;
+            reader.read_exact(&mut vec![0; header.data_at])?;
+            reader.read_exact(out)?;
+            return reader.finish();
+        }
+        self.archive.read_part(file, member, data_at + start, out)
     }
+}
 
-    /// The text of the descriptor.
-    pub(crate) fn descriptor(&mut self, mode: Mode, warnings: &mut Vec<Warning>) -> Res<String> {
+impl<R: Read + Seek> Container for Npz<R> {
+    fn descriptor(&mut self, mode: Mode, warnings: &mut Vec<Warning>) -> Res<String> {
         let file = "binsparse.npy";
         let Some(header) = self.header("binsparse", file)? else {
             return bad("there is no array `binsparse` with a descriptor");
@@ -75,7 +81,7 @@ impl<R: Read + Seek> Npz<R> {
             return bad(format!("the descriptor has {bytes} bytes"));
         }
         let mut data = vec![0; bytes as usize];
-        self.data(file, &header, &mut data)?;
+        self.data(file, &header, 0, &mut data)?;
         if header.kind == 'S' {
             let text = data.split(|&b| b == 0).next().unwrap_or_default();
             return String::from_utf8(text.to_vec()).or_else(|_| bad("the descriptor is not UTF-8"));
@@ -105,10 +111,10 @@ impl<R: Read + Seek> Arrays for Npz<R> {
         }
     }
 
-    fn read(&mut self, name: &str, out: &mut [u8]) -> Res<()> {
+    fn read(&mut self, name: &str, start: u64, out: &mut [u8]) -> Res<()> {
         let file = format!("{name}.npy");
         let Some(header) = self.header(name, &file)? else { return bad(format!("the array `{name}` is missing")) };
-        self.data(&file, &header, out)?;
+        self.data(&file, &header, start * header.item, out)?;
         let number = if header.kind == 'c' { header.item / 2 } else { header.item };
         if header.big_endian != cfg!(target_endian = "big") && number > 1 {
             out.chunks_exact_mut(number as usize).for_each(<[u8]>::reverse);
@@ -117,16 +123,16 @@ impl<R: Read + Seek> Arrays for Npz<R> {
     }
 }
 
-/// Writes a whole file.
-pub(crate) fn write(sink: impl Write, export: &Export, compress: bool) -> io::Result<()> {
+/// Writes a whole file, packed at a level if there is one.
+pub(crate) fn write(sink: impl Write, export: &Export, level: Option<u8>) -> io::Result<()> {
     let mut zip = Writer::new(sink);
     for array in &export.arrays {
         let header = npy::write(&descr(array.dtype), &[array.len() as u64]);
-        zip.add(&format!("{}.npy", array.name), &[&header, array.bytes()], compress)?;
+        zip.add(&format!("{}.npy", array.name), &[&header, array.bytes()], level)?;
     }
     let text: Vec<u8> = export.json.chars().flat_map(|c| u32::from(c).to_ne_bytes()).collect();
     let header = npy::write(&format!("{}U{}", ORDER, text.len() / 4), &[]);
-    zip.add("binsparse.npy", &[&header, &text], compress)?;
+    zip.add("binsparse.npy", &[&header, &text], level)?;
     zip.finish()?.flush()
 }
 

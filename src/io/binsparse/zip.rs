@@ -106,8 +106,31 @@ impl<R: Read + Seek> Archive<R> {
         }
     }
 
+    /// Reads bytes from the middle of a member that is stored as it is.
+    pub(crate) fn read_part(&mut self, name: &str, member: Member, at: u64, out: &mut [u8]) -> Res<()> {
+        if member.deflated {
+            return bad(format!("the member {name:?} is compressed: no part can be read without the rest"));
+        }
+        if at.checked_add(out.len() as u64).is_none_or(|end| end > member.size) {
+            return bad(format!("a part of the member {name:?} lies outside it"));
+        }
+        let data_at = self.data_at(member)?;
+        self.source.seek(SeekFrom::Start(data_at + at))?;
+        Ok(self.source.read_exact(out)?)
+    }
+
     /// A reader of a member's unpacked bytes, and a check for when they are read.
     pub(crate) fn reader(&mut self, member: Member) -> Res<MemberReader<'_, R>> {
+        let data_at = self.data_at(member)?;
+        self.source.seek(SeekFrom::Start(data_at))?;
+        let packed = (&mut self.source).take(member.packed);
+        let inner =
+            if member.deflated { Packed::Deflated(DeflateDecoder::new(packed)) } else { Packed::Stored(packed) };
+        Ok(MemberReader { inner, crc: Crc::new(), member })
+    }
+
+    /// Where the bytes of a member lie, all of them in the file.
+    fn data_at(&mut self, member: Member) -> Res<u64> {
         let outside = || bad("a ZIP member lies outside the file");
         if member.header_at.checked_add(30).is_none_or(|end| end > self.len) {
             return outside();
@@ -121,11 +144,7 @@ impl<R: Read + Seek> Archive<R> {
         if data_at.checked_add(member.packed).is_none_or(|end| end > self.len) {
             return outside();
         }
-        self.source.seek(SeekFrom::Start(data_at))?;
-        let packed = (&mut self.source).take(member.packed);
-        let inner =
-            if member.deflated { Packed::Deflated(DeflateDecoder::new(packed)) } else { Packed::Stored(packed) };
-        Ok(MemberReader { inner, crc: Crc::new(), member })
+        Ok(data_at)
     }
 }
 
@@ -225,14 +244,15 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Adds a member made of parts, deflated if `compress`.
-    pub(crate) fn add(&mut self, name: &str, parts: &[&[u8]], compress: bool) -> io::Result<()> {
+    /// Adds a member made of parts, deflated at a level if there is one.
+    pub(crate) fn add(&mut self, name: &str, parts: &[&[u8]], level: Option<u8>) -> io::Result<()> {
+        let compress = level.is_some();
         let mut crc = Crc::new();
         parts.iter().for_each(|p| crc.update(p));
         let size: u64 = parts.iter().map(|p| p.len() as u64).sum();
         let mut deflated = Vec::new();
-        if compress {
-            let mut encoder = DeflateEncoder::new(&mut deflated, Compression::default());
+        if let Some(level) = level {
+            let mut encoder = DeflateEncoder::new(&mut deflated, Compression::new(level.into()));
             for part in parts {
                 encoder.write_all(part)?;
             }

@@ -1,0 +1,292 @@
+//! An open file and the tensors in it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufReader, Cursor, Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::{fmt, io};
+
+use serde_json::{Map, Value};
+
+use super::arrays::Container;
+use super::descriptor::Descriptor;
+use super::export::Export;
+use super::fault::{Res, bad};
+use super::{Mode, Options, Reading, map, npz};
+use crate::Tensor;
+use crate::error::{self, Result};
+
+/// A tensor to be written under a name.
+#[derive(Clone, Debug)]
+pub struct Entry<'a> {
+    /// Names of groups, one inside the other, between slashes: `"layers/0"`. No name is the root.
+    pub name: &'a str,
+    /// The tensor.
+    pub tensor: &'a Tensor,
+    /// Keys to put beside its descriptor.
+    pub metadata: Map<String, Value>,
+}
+
+impl<'a> Entry<'a> {
+    /// A tensor and its name, without metadata.
+    pub fn new(name: &'a str, tensor: &'a Tensor) -> Entry<'a> {
+        Entry { name, tensor, metadata: Map::new() }
+    }
+}
+
+/// An open binsparse file. Tensors are read when they are asked for; each call reads what it gives and no more.
+///
+/// ```
+/// # #[cfg(feature = "hdf5")] {
+/// use openwork::io::binsparse::{self, Entry, File, Options};
+/// use openwork::{DType, Layout, Tensor};
+///
+/// let path = std::env::temp_dir().join(format!("openwork-file-{}.h5", std::process::id()));
+/// let (weight, bias) = (Tensor::eye(4, DType::F32, Layout::Csr)?, Tensor::zeros(&[4], DType::F32, Layout::Strided)?);
+/// let entries = [Entry::new("layer/weight", &weight), Entry::new("layer/bias", &bias)];
+/// binsparse::write_all(&path, &entries, &Options::default())?;
+///
+/// let mut file = File::open(&path)?;
+/// assert_eq!(file.names()?, ["layer/weight", "layer/bias"]);
+/// assert_eq!(file.info("layer/weight")?.format, "CSR");
+/// assert_eq!(file.read("layer/bias")?.shape(), [4]);
+/// # std::fs::remove_file(path).ok();
+/// # }
+/// # Ok::<(), openwork::Error>(())
+/// ```
+pub struct File {
+    path: PathBuf,
+    opened: Opened<'static>,
+}
+
+impl fmt::Debug for File {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("File").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl File {
+    /// Opens a file, whatever its extension; its first bytes tell the container.
+    ///
+    /// # Errors
+    /// If the file cannot be read or is no known container.
+    pub fn open(path: impl AsRef<Path>) -> Result<File> {
+        let path = path.as_ref().to_owned();
+        match Opened::of_path(&path) {
+            Ok(opened) => Ok(File { path, opened }),
+            Err(fault) => Err(fault.at(Some(&path))),
+        }
+    }
+
+    /// The names of the tensors: as their writer ordered them, then those it does not list by name. The root's is empty.
+    ///
+    /// # Errors
+    /// If the file's groups cannot be read.
+    pub fn names(&mut self) -> Result<Vec<String>> {
+        let names = match &mut self.opened {
+            Opened::Npz(_) => Ok(vec![String::new()]),
+            #[cfg(feature = "hdf5")]
+            Opened::Hdf5(file) => file.names(),
+        };
+        names.map_err(|e| e.at(Some(&self.path)))
+    }
+
+    /// What was said about all tensors together ([`super::write_all`]). What was said about one is in its descriptor.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn metadata(&mut self) -> Result<Map<String, Value>> {
+        let metadata = match &mut self.opened {
+            Opened::Npz(_) => Ok(Map::new()),
+            #[cfg(feature = "hdf5")]
+            Opened::Hdf5(file) => file.list().map(|(_, metadata)| metadata),
+        };
+        metadata.map_err(|e| e.at(Some(&self.path)))
+    }
+
+    /// The descriptor of a tensor, read leniently. No array is read.
+    ///
+    /// # Errors
+    /// If there is no tensor of that name, or its descriptor cannot be understood.
+    pub fn info(&mut self, name: &str) -> Result<Descriptor> {
+        self.descriptor(Some(name))
+    }
+
+    /// A tensor, read strictly.
+    ///
+    /// # Errors
+    /// If there is no tensor of that name, or it breaks a rule of binsparse 0.1.
+    pub fn read(&mut self, name: &str) -> Result<Tensor> {
+        self.read_with(name, &Options::default()).map(|r| r.tensor)
+    }
+
+    /// A tensor and what the file says about it. [`Options::group`] is not looked at.
+    ///
+    /// # Errors
+    /// As [`super::read_with`].
+    pub fn read_with(&mut self, name: &str, options: &Options) -> Result<Reading> {
+        self.reading(Some(name), options, None)
+    }
+
+    /// A range of rows of a tensor, or whatever its outermost axis in memory is.
+    ///
+    /// # Errors
+    /// As [`super::read_rows`].
+    pub fn read_rows(&mut self, name: &str, range: Range<usize>, options: &Options) -> Result<Reading> {
+        self.reading(Some(name), options, Some(range))
+    }
+
+    pub(super) fn reading(
+        &mut self,
+        name: Option<&str>,
+        options: &Options,
+        range: Option<Range<usize>>,
+    ) -> Result<Reading> {
+        let selected = self.opened.select(name);
+        selected.and_then(|container| load(container, options, range)).map_err(|e| e.at(Some(&self.path)))
+    }
+
+    pub(super) fn descriptor(&mut self, name: Option<&str>) -> Result<Descriptor> {
+        let mut warnings = Vec::new();
+        self.opened
+            .select(name)
+            .and_then(|container| container.descriptor(Mode::Lenient, &mut warnings))
+            .and_then(|text| Descriptor::parse(&text, Mode::Lenient, &mut warnings))
+            .map_err(|e| e.at(Some(&self.path)))
+    }
+}
+
+/// Reads a tensor, or a range of one.
+pub(super) fn load(container: &mut dyn Container, options: &Options, range: Option<Range<usize>>) -> Res<Reading> {
+    let mut warnings = Vec::new();
+    let text = container.descriptor(options.mode, &mut warnings)?;
+    let descriptor = Descriptor::parse(&text, options.mode, &mut warnings)?;
+    let make: map::Make = Tensor::from_parts;
+    let reader = map::Reader { descriptor: &descriptor, arrays: container, options, warnings: &mut warnings, make };
+    let tensor = reader.tensor(range)?;
+    Ok(Reading { tensor, descriptor, warnings })
+}
+
+/// Bytes that can be read from any place.
+pub(super) trait Source: Read + Seek + Send {}
+
+impl<T: Read + Seek + Send> Source for T {}
+
+/// An open container.
+pub(super) enum Opened<'a> {
+    Npz(npz::Npz<Box<dyn Source + 'a>>),
+    #[cfg(feature = "hdf5")]
+    Hdf5(super::h5::H5),
+}
+
+enum Magic {
+    Zip,
+    Hdf5,
+}
+
+impl<'a> Opened<'a> {
+    fn of_path(path: &Path) -> Res<Opened<'static>> {
+        let mut file = BufReader::new(fs::File::open(path)?);
+        match magic(&mut file)? {
+            Magic::Zip => Opened::npz(Box::new(file)),
+            #[cfg(feature = "hdf5")]
+            Magic::Hdf5 => Ok(Opened::Hdf5(super::h5::H5::open(path)?)),
+            #[cfg(not(feature = "hdf5"))]
+            Magic::Hdf5 => bad(super::NO_HDF5),
+        }
+    }
+
+    pub(super) fn of_bytes(bytes: &'a [u8]) -> Res<Opened<'a>> {
+        let mut source = Cursor::new(bytes);
+        match magic(&mut source)? {
+            Magic::Zip => Opened::npz(Box::new(source)),
+            #[cfg(feature = "hdf5")]
+            Magic::Hdf5 => Ok(Opened::Hdf5(super::h5::H5::from_bytes(bytes)?)),
+            #[cfg(not(feature = "hdf5"))]
+            Magic::Hdf5 => bad(super::NO_HDF5),
+        }
+    }
+
+    fn npz(source: Box<dyn Source + 'a>) -> Res<Opened<'a>> {
+        Ok(Opened::Npz(npz::Npz::open(source)?))
+    }
+
+    /// Goes to a tensor: the one of that name, or the only one.
+    pub(super) fn select(&mut self, name: Option<&str>) -> Res<&mut dyn Container> {
+        match self {
+            Opened::Npz(_) if !name.unwrap_or_default().is_empty() => {
+                bad(format!("there is no group {:?}: NPZ holds one tensor, without a name", name.unwrap_or_default()))
+            }
+            Opened::Npz(npz) => Ok(npz),
+            #[cfg(feature = "hdf5")]
+            Opened::Hdf5(file) => {
+                file.select(name)?;
+                Ok(file)
+            }
+        }
+    }
+}
+
+/// Tells the container by its first bytes. HDF5 may begin at 512, 1024, … after a block of the user's.
+fn magic(source: &mut (impl Read + Seek)) -> Res<Magic> {
+    let mut at = 0;
+    loop {
+        let mut found = [0; 8];
+        let mut n = 0;
+        source.seek(SeekFrom::Start(at))?;
+        while n < found.len() {
+            match source.read(&mut found[n..]) {
+                Ok(0) => break,
+                Ok(more) => n += more,
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) => return Err(e.into()),
+            }
+        }
+        if at == 0 && (found.starts_with(b"PK\x03\x04") || found.starts_with(b"PK\x05\x06")) {
+            return Ok(Magic::Zip);
+        }
+        if found == *b"\x89HDF\r\n\x1a\n" {
+            return Ok(Magic::Hdf5);
+        }
+        if n < found.len() {
+            return bad("neither ZIP (.npz) nor HDF5 nor any other known container");
+        }
+        at = if at == 0 { 512 } else { at * 2 };
+    }
+}
+
+fn refused<T>(why: String) -> Result<T> {
+    Err(error::invalid("binsparse::write", "name", why))
+}
+
+/// Refuses what is no path of names. No name is the root.
+pub(super) fn check_name(name: &str) -> Result<()> {
+    let wrong = |part: &str| part.is_empty() || part == "." || part == ".." || part.contains('\0');
+    if !name.is_empty() && name.split('/').any(wrong) {
+        return refused(format!("{name:?} is not names between slashes, as \"a/b\""));
+    }
+    Ok(())
+}
+
+/// Refuses names given twice, and tensors whose arrays would lie where another has its group.
+pub(super) fn check_names(tensors: &[(&str, Export)]) -> Result<()> {
+    let mut names = BTreeSet::new();
+    let mut groups = BTreeSet::new();
+    for (name, _) in tensors {
+        if !names.insert(*name) {
+            return refused(format!("{name:?} is given twice"));
+        }
+        groups.extend(name.match_indices('/').map(|(at, _)| &name[..at]));
+        groups.insert(*name);
+    }
+    for (name, export) in tensors {
+        for array in &export.arrays {
+            let path = if name.is_empty() { array.name.clone() } else { format!("{name}/{}", array.name) };
+            if groups.contains(path.as_str()) {
+                return refused(format!("{path:?} is an array of {name:?}, and cannot be a tensor too"));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,158 @@
+//! The HDF5 container: groups, names, options, and where descriptors may stand.
+
+use std::path::{Path, PathBuf};
+
+use openwork::io::binsparse::{self, Entry, File, Options};
+use openwork::{DType, Fill, Layout, Tensor};
+
+use super::round_trip::assert_same;
+
+/// A path that no other test uses.
+pub fn path(name: &str) -> PathBuf {
+    std::env::temp_dir().join(format!("openwork-h5-{}-{name}.h5", std::process::id()))
+}
+
+pub struct Gone(pub PathBuf);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+impl AsRef<Path> for Gone {
+    fn as_ref(&self) -> &Path {
+        &self.0
+    }
+}
+
+#[test]
+fn one_tensor_at_the_root_and_in_a_group() {
+    let path = Gone(path("one"));
+    let x = Tensor::random(&[50, 40], 0.1, 0.0, Layout::Csr, 1).unwrap();
+    for group in [None, Some("a"), Some("a/b ß")] {
+        let options = Options { group: group.map(str::to_owned), ..Options::default() };
+        binsparse::write_with(&path, &x, &options).unwrap();
+        assert_same(&x, &binsparse::read_with(&path, &options).unwrap().tensor);
+        // The only tensor is found without its name.
+        assert_same(&x, &binsparse::read(&path).unwrap());
+        assert_eq!(binsparse::info(&path).unwrap().format, "CSR");
+        assert_eq!(File::open(&path).unwrap().names().unwrap(), [group.unwrap_or_default()]);
+        let bytes = std::fs::read(&path).unwrap();
+        assert_same(&x, &binsparse::read_bytes(&bytes, &Options::default()).unwrap().tensor);
+        let error = File::open(&path).unwrap().read("b").unwrap_err().to_string();
+        assert!(error.contains("there is no group \"b\"") && error.contains("one.h5"), "{error}");
+    }
+}
+
+#[test]
+fn many_tensors_keep_their_order_and_metadata() {
+    let path = Gone(path("many"));
+    let names = ["z/weight", "z/bias", "a", "z", "m/n/o"];
+    let layouts = [Layout::Csr, Layout::Strided, Layout::Csf, Layout::Bsr { block: [2, 5] }, Layout::Coo];
+    let tensors: Vec<Tensor> =
+        layouts.map(|l| Tensor::random(&[20, 10], 0.3, 0.0, Layout::Coo, 2).unwrap().to_layout(l).unwrap()).into();
+    let mut entries: Vec<Entry> = names.iter().zip(&tensors).map(|(n, t)| Entry::new(n, t)).collect();
+    entries[1].metadata.insert("title".into(), "the bias".into());
+    let mut options = Options { extensions: true, ..Options::default() };
+    options.metadata.insert("kind".into(), "model".into());
+    binsparse::write_all(&path, &entries, &options).unwrap();
+    let mut file = File::open(&path).unwrap();
+    assert_eq!(file.names().unwrap(), names);
+    assert_eq!(file.metadata().unwrap(), options.metadata);
+    for (name, x) in names.iter().zip(&tensors) {
+        assert_same(x, &file.read(name).unwrap());
+        assert_eq!(file.info(name).unwrap().metadata.len(), usize::from(*name == "z/bias"));
+    }
+    assert_eq!(file.info("z/bias").unwrap().metadata["title"], "the bias");
+    let error = binsparse::read(&path).unwrap_err().to_string();
+    assert!(error.contains("5 tensors, one must be named: z/weight, z/bias"), "{error}");
+}
+
+#[test]
+fn names_that_cannot_be() {
+    let path = path("names");
+    let x = Tensor::eye(3, DType::F32, Layout::Csr).unwrap();
+    let refused = |names: &[&str], why: &str| {
+        let entries: Vec<Entry> = names.iter().map(|n| Entry::new(n, &x)).collect();
+        let error = binsparse::write_all(&path, &entries, &Options::default()).unwrap_err().to_string();
+        assert!(error.contains("binsparse::write") && error.contains("`name`") && error.contains(why), "{error}");
+        assert!(!path.exists());
+    };
+    for name in ["/a", "a/", "a//b", ".", "a/../b", "a\0b", "/"] {
+        refused(&[name], "not names between slashes");
+    }
+    refused(&["a", "b", "a"], "\"a\" is given twice");
+    refused(&["a", "a/values"], "\"a/values\" is an array of \"a\"");
+    refused(&["", "indices_1/x"], "\"indices_1\" is an array of \"\"");
+    let grouped = Options { group: Some("g".into()), ..Options::default() };
+    let error = binsparse::write_all(&path, &[Entry::new("a", &x)], &grouped).unwrap_err().to_string();
+    assert!(error.contains("options.group"), "{error}");
+    let error = binsparse::write_all("x.npz", &[Entry::new("a", &x)], &Options::default()).unwrap_err().to_string();
+    assert!(error.contains("NPZ holds one tensor"), "{error}");
+}
+
+#[test]
+fn a_refused_tensor_leaves_the_old_file() {
+    let path = Gone(path("refused"));
+    let x = Tensor::eye(3, DType::F32, Layout::Csr).unwrap();
+    binsparse::write(&path, &x).unwrap();
+    let before = std::fs::read(&path).unwrap();
+    let graph = x.replace_fill(Fill::Undefined).unwrap();
+    let entries = [Entry::new("a", &x), Entry::new("b", &graph)];
+    let error = binsparse::write_all(&path, &entries, &Options::default()).unwrap_err().to_string();
+    assert!(error.contains("undefined fill"), "{error}");
+    assert_eq!(std::fs::read(&path).unwrap(), before);
+}
+
+#[test]
+fn chunks_and_compression() {
+    let path = Gone(path("packed"));
+    let x = Tensor::eye(30_000, DType::I64, Layout::Coo).unwrap();
+    let size = |options: &Options| {
+        binsparse::write_with(&path, &x, options).unwrap();
+        assert_same(&x, &binsparse::read(&path).unwrap());
+        std::fs::metadata(&path).unwrap().len()
+    };
+    let plain = size(&Options::default());
+    assert!(plain > 2 * 4 * 30_000);
+    let packed = Options { compress: true, ..Options::default() };
+    let shuffled = Options { shuffle: true, ..packed.clone() };
+    let chunked = Options { chunk: Some(1000), ..Options::default() };
+    let both = Options { chunk: Some(1000), level: Some(9), ..shuffled.clone() };
+    let stored = Options { level: Some(0), ..packed.clone() };
+    let (chunked, stored) = (size(&chunked), size(&stored));
+    assert!(chunked > plain && stored > plain);
+    let (packed, shuffled, both) = (size(&packed), size(&shuffled), size(&both));
+    assert!(packed < plain / 2 && shuffled < packed / 2 && both < plain / 4, "{plain} {packed} {shuffled} {both}");
+    // Arrays of less than 64 KiB are left as they are.
+    let small = Tensor::eye(1000, DType::I64, Layout::Coo).unwrap();
+    binsparse::write_with(&path, &small, &Options { compress: true, ..Options::default() }).unwrap();
+    assert!(std::fs::metadata(&path).unwrap().len() > 8000);
+    for (options, why) in [
+        (Options { level: Some(10), ..Options::default() }, "options.level"),
+        (Options { chunk: Some(0), ..Options::default() }, "options.chunk"),
+    ] {
+        let error = binsparse::write_with(&path, &small, &options).unwrap_err().to_string();
+        assert!(error.contains(why) && error.contains('0'), "{error}");
+    }
+    let npz = Options { chunk: Some(10), ..Options::default() };
+    let error = binsparse::to_bytes(&small, &npz).unwrap_err().to_string();
+    assert!(error.contains("options.chunk") && error.contains("NPZ"), "{error}");
+}
+
+#[test]
+fn empty_tensors_and_long_axes() {
+    let path = Gone(path("empty"));
+    let cases = [
+        Tensor::empty(&[0, 5], DType::F64, Layout::Csr, 0.0).unwrap(),
+        Tensor::empty(&[1 << 40, 1 << 40, 1 << 40], DType::F32, Layout::Coo, 1.5).unwrap(),
+        Tensor::zeros(&[0], DType::Bool, Layout::Strided).unwrap(),
+        Tensor::scalar(2.5),
+    ];
+    for x in cases {
+        binsparse::write(&path, &x).unwrap();
+        let back = binsparse::read(&path).unwrap();
+        assert_same(&x, &back);
+    }
+}
