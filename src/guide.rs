@@ -5,3 +5,5 @@ pub mod fills {}
 
 #[doc = include_str!("guide/support.md")]
 pub mod support {}
+#[doc = include_str!("guide/levels.md")]
+pub mod levels {}

@@ -35,6 +35,7 @@ mod softmax;
 mod sort;
 mod storage;
 mod strided;
+pub mod structures;
 mod tensor;
 mod validate;
 mod views;
