@@ -84,7 +84,7 @@ impl File {
     /// # Errors
     /// If the file's groups cannot be read.
     pub fn names(&mut self) -> Result<Vec<String>> {
-        let names = match &mut self.opened {
+        let names: Res<Vec<String>> = match &mut self.opened {
             Opened::Npz(_) => Ok(vec![String::new()]),
             #[cfg(feature = "hdf5")]
             Opened::Hdf5(file) => file.names(),
@@ -97,7 +97,7 @@ impl File {
     /// # Errors
     /// If it cannot be read.
     pub fn metadata(&mut self) -> Result<Map<String, Value>> {
-        let metadata = match &mut self.opened {
+        let metadata: Res<Map<String, Value>> = match &mut self.opened {
             Opened::Npz(_) => Ok(Map::new()),
             #[cfg(feature = "hdf5")]
             Opened::Hdf5(file) => file.list().map(|(_, metadata)| metadata),
