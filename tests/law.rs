@@ -58,6 +58,7 @@ macro_rules! families {
 families! {
     custom
     forms
+    rearrange
     shape
     softmax
 }
