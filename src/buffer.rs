@@ -7,10 +7,15 @@ use std::sync::Arc;
 
 use openwork_ops::Element;
 
-/// Memory that a buffer may share. The bytes must stay put and unchanged while the owner lives.
+/// Memory that a buffer may share. The bytes must stay put while the owner lives, and unchanged while they are read.
 trait Owner: Send + Sync {
     fn bytes(&self) -> &[u8];
-    fn bytes_mut(&mut self) -> &mut [u8];
+    /// `None` for memory that is not ours to write.
+    fn bytes_mut(&mut self) -> Option<&mut [u8]>;
+    /// Whether somebody else may write the bytes between two calls into this library.
+    fn may_change(&self) -> bool {
+        false
+    }
 }
 
 struct VecOwner<T: Element>(Vec<T>);
@@ -19,10 +24,36 @@ impl<T: Element> Owner for VecOwner<T> {
     fn bytes(&self) -> &[u8] {
         T::as_bytes(&self.0)
     }
-    fn bytes_mut(&mut self) -> &mut [u8] {
+    fn bytes_mut(&mut self) -> Option<&mut [u8]> {
         // SAFETY: any `Element` is plain old data without padding; `bool` buffers receive only 0 and 1 from
         // the kernels that write here.
-        unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), size_of_val(self.0.as_slice())) }
+        Some(unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), size_of_val(self.0.as_slice())) })
+    }
+}
+
+/// Memory of another library or of a mapped file, for as long as its owner lives.
+struct Foreign {
+    at: std::ptr::NonNull<u8>,
+    len: usize,
+    may_change: bool,
+    _owner: Box<dyn Send + Sync>,
+}
+
+// SAFETY: the memory is only read, and its owner may be dropped on any thread.
+unsafe impl Send for Foreign {}
+// SAFETY: shared access only reads.
+unsafe impl Sync for Foreign {}
+
+impl Owner for Foreign {
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: whoever made it with `Buffer::foreign` promised `len` readable bytes while the owner lives.
+        unsafe { std::slice::from_raw_parts(self.at.as_ptr(), self.len) }
+    }
+    fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+        None
+    }
+    fn may_change(&self) -> bool {
+        self.may_change
     }
 }
 
@@ -62,6 +93,11 @@ impl Zeroed {
             Some(at) => Zeroed { at, layout, len },
             None => std::alloc::handle_alloc_error(layout),
         }
+    }
+
+    fn all_mut(&mut self) -> &mut [u8] {
+        // SAFETY: `len` bytes are allocated and initialised (zeroed), and `self` is borrowed alone.
+        unsafe { std::slice::from_raw_parts_mut(self.at.as_ptr(), self.len) }
     }
 
     /// Fresh pages from the kernel: zero without writing, aligned so that huge pages fit.
@@ -120,9 +156,8 @@ impl Owner for Zeroed {
         // SAFETY: `len` bytes are allocated and initialised (zeroed), for as long as `self`.
         unsafe { std::slice::from_raw_parts(self.at.as_ptr(), self.len) }
     }
-    fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `bytes`, and `self` is borrowed alone.
-        unsafe { std::slice::from_raw_parts_mut(self.at.as_ptr(), self.len) }
+    fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+        Some(self.all_mut())
     }
 }
 
@@ -161,8 +196,26 @@ impl Buffer {
     /// `len` zero bytes, handed to `fill` before they are shared.
     pub(crate) fn build(len: usize, fill: impl FnOnce(&mut [u8])) -> Buffer {
         let mut owner = Zeroed::new(len);
-        fill(owner.bytes_mut());
+        fill(owner.all_mut());
         Buffer { owner: Arc::new(owner), range: 0..len }
+    }
+
+    /// Shares memory of another owner, without copying.
+    ///
+    /// # Safety
+    /// `len` bytes from `at` must be readable until `owner` is dropped, and nobody may write them while this library
+    /// reads them. Unless `may_change`, nobody may write them at all.
+    pub(crate) unsafe fn foreign(at: *const u8, len: usize, owner: Box<dyn Send + Sync>, may_change: bool) -> Buffer {
+        // Memory of no bytes may lie nowhere.
+        match std::ptr::NonNull::new(at.cast_mut()).filter(|_| len > 0) {
+            Some(at) => Buffer { owner: Arc::new(Foreign { at, len, may_change, _owner: owner }), range: 0..len },
+            None => Buffer::build(0, |_| {}),
+        }
+    }
+
+    /// Whether somebody else may write the bytes: indices among them must be copied before they are trusted.
+    pub(crate) fn may_change(&self) -> bool {
+        self.owner.may_change()
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {
@@ -181,7 +234,8 @@ impl Buffer {
 
     /// The bytes, if nobody else shares them.
     pub(crate) fn unique_mut(&mut self) -> Option<&mut [u8]> {
-        Arc::get_mut(&mut self.owner).map(|owner| &mut owner.bytes_mut()[self.range.clone()])
+        let range = self.range.clone();
+        Arc::get_mut(&mut self.owner).and_then(|owner| owner.bytes_mut()).map(|bytes| &mut bytes[range])
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -16,8 +16,8 @@ use crate::tensor::{Sparse, Tensor};
 use crate::validate;
 
 /// An index or pointer array given to a constructor: `Vec` of `u32`, `u64`, `i32`, `i64` or `usize`, or a
-/// one-dimensional integer tensor. Signed and unsigned 32- and 64-bit vectors are taken without a copy after
-/// one check.
+/// one-dimensional integer tensor. Signed and unsigned 32- and 64-bit vectors and tensors are taken without a copy after
+/// one check, unless another library may write a tensor's memory ([`IndexArray::share`]).
 #[derive(Clone, Debug)]
 pub struct IndexArray(std::result::Result<Indices, String>);
 
@@ -48,19 +48,34 @@ impl From<Vec<u32>> for IndexArray {
     }
 }
 
+/// Shares the memory of 32- and 64-bit integers in order without gaps, unless another library may write it; else
+/// copies.
 impl From<&Tensor> for IndexArray {
     fn from(values: &Tensor) -> IndexArray {
-        let Some(s) = values.strided().filter(|s| s.ndim() == 1 && s.dtype.is_int()) else {
-            return IndexArray(Err(format!(
-                "a one-dimensional strided integer tensor is needed, this is {}",
-                values.summary()
-            )));
-        };
-        if s.dtype == DType::U64 {
-            return s.cast(DType::U64).to_contiguous().typed::<u64>().unwrap_or_default().to_vec().into();
-        }
-        s.cast(DType::I64).to_contiguous().typed::<i64>().unwrap_or_default().to_vec().into()
+        index_array_of(values, false)
     }
+}
+
+/// An index array of a tensor; `trusting` shares memory that another library may write.
+fn index_array_of(values: &Tensor, trusting: bool) -> IndexArray {
+    let Some(s) = values.strided().filter(|s| s.ndim() == 1 && s.dtype.is_int()) else {
+        return IndexArray(Err(format!(
+            "a one-dimensional strided integer tensor is needed, this is {}",
+            values.summary()
+        )));
+    };
+    let shared = (s.is_contiguous() && s.dtype.size() >= 4 && (trusting || !s.buffer.may_change())).then(|| {
+        let size = s.dtype.size();
+        let range = if s.len() == 0 { 0..0 } else { s.offset * size..(s.offset + s.len()) * size };
+        Indices::of_buffer(s.buffer.slice(range), size == 8)
+    });
+    if let Some(indices) = shared.filter(Indices::is_small) {
+        return IndexArray(Ok(indices));
+    }
+    if s.dtype == DType::U64 {
+        return s.cast(DType::U64).to_contiguous().typed::<u64>().unwrap_or_default().to_vec().into();
+    }
+    s.cast(DType::I64).to_contiguous().typed::<i64>().unwrap_or_default().to_vec().into()
 }
 
 impl From<Indices> for IndexArray {
@@ -70,8 +85,23 @@ impl From<Indices> for IndexArray {
 }
 
 impl IndexArray {
+    /// As `IndexArray::from`, sharing memory even where its owner, another library or a file, could write it: the
+    /// twin for arrays that a safe function copies.
+    ///
+    /// # Safety
+    /// Nobody may write the memory while the index array, or a tensor made of it, lives: entries are checked once, and
+    /// kernels rely on them.
+    #[allow(unsafe_code)] // declares a contract, performs nothing unsafe itself
+    pub unsafe fn share(values: &Tensor) -> IndexArray {
+        index_array_of(values, true)
+    }
+
     pub(crate) fn as_indices(&self) -> Option<&Indices> {
         self.0.as_ref().ok()
+    }
+
+    pub(crate) fn checked(&self, op: &'static str) -> Result<&Indices> {
+        self.0.as_ref().map_err(|why| error::invalid(op, "self", why.clone()))
     }
 
     fn take(self, op: &'static str, name: impl Into<String>) -> Result<Indices> {

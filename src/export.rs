@@ -1,10 +1,12 @@
 //! The constituent arrays of a tensor, for writers and other libraries.
 
 use openwork_ops::structure::{Index, IndexSlice};
-use openwork_ops::with_index;
+use openwork_ops::{DType, with_index};
 
 use crate::construct::{IndexArray, LevelData};
+use crate::error::Result;
 use crate::level::{Indices, Level};
+use crate::strided::Strided;
 use crate::tensor::Tensor;
 
 impl IndexArray {
@@ -26,6 +28,22 @@ impl IndexArray {
     /// Whether there are no entries.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// The entries as a one-dimensional tensor of `uint32` or `uint64`, without copying; with `signed`, of `int32` or
+    /// `int64`, which are the same bytes.
+    ///
+    /// # Errors
+    /// If the array was made of something that is no index array; the constructors say the same.
+    pub fn to_tensor(&self, signed: bool) -> Result<Tensor> {
+        let indices = self.checked("to_tensor")?;
+        let dtype = match (indices.is_wide(), signed) {
+            (false, false) => DType::U32,
+            (false, true) => DType::I32,
+            (true, false) => DType::U64,
+            (true, true) => DType::I64,
+        };
+        Ok(Tensor::from_strided(Strided::new(indices.buffer().clone(), dtype, vec![indices.len()])))
     }
 
     fn slice(&self) -> Option<IndexSlice<'_>> {

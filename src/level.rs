@@ -12,6 +12,15 @@ pub(crate) struct Indices {
 }
 
 impl Indices {
+    /// Shares a buffer of entries that are known to fit: below 2^31, or 2^63 where `wide`.
+    pub(crate) fn of_buffer(buffer: Buffer, wide: bool) -> Indices {
+        Indices { buffer, wide }
+    }
+
+    pub(crate) fn buffer(&self) -> &Buffer {
+        &self.buffer
+    }
+
     pub(crate) fn as_slice(&self) -> IndexSlice<'_> {
         if self.wide { IndexSlice::U64(self.buffer.typed()) } else { IndexSlice::U32(self.buffer.typed()) }
     }
@@ -40,6 +49,14 @@ impl Indices {
     /// The same array, 64 bits wide where `wide`.
     pub(crate) fn widened(&self, wide: bool) -> Indices {
         if self.wide || !wide { self.clone() } else { self.as_slice().to_vec(true).into() }
+    }
+
+    /// Whether every entry is below 2^31 (2^63), so that its bytes are the same number signed and unsigned.
+    pub(crate) fn is_small(&self) -> bool {
+        match self.as_slice() {
+            IndexSlice::U32(s) => s.iter().fold(0, |all, v| all | v) < 1 << 31,
+            IndexSlice::U64(s) => s.iter().fold(0, |all, v| all | v) < 1 << 63,
+        }
     }
 
     pub(crate) fn is_same(&self, other: &Indices) -> bool {

@@ -58,7 +58,6 @@ macro_rules! families {
 families! {
     custom
     forms
-    rearrange
     shape
     softmax
 }

@@ -14,6 +14,8 @@ pub mod binsparse;
 pub mod frostt;
 mod info;
 pub mod matrix_market;
+mod safetensors;
+pub mod state_dict;
 mod text;
 mod violations;
 

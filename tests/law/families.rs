@@ -2,7 +2,6 @@
 //! mean to the oracle; this one runs them all, in samples and in the full grid.
 
 use super::cells::Cell;
-use super::rearrange;
 use super::report::Report;
 use super::rng::Rng;
 use super::sample::any_cell;
@@ -22,7 +21,6 @@ pub struct Family {
 pub const FAMILIES: &[Family] = &[
     custom::FAMILY,
     forms::FAMILY,
-    rearrange::FAMILY,
     shape::FAMILY,
     softmax::FAMILY,
 ];

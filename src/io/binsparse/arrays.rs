@@ -3,10 +3,10 @@
 use super::Mode;
 use super::fault::{Res, bad};
 use super::warning::Warning;
-use crate::DType;
 use crate::buffer::{self, Buffer};
 use crate::construct::IndexArray;
 use crate::strided::Strided;
+use crate::{DType, Tensor};
 
 /// What a container knows about an array before it reads it. All arrays are one-dimensional.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +31,11 @@ pub(crate) trait Arrays {
     /// Reads entries from `start` on into `out`, which has the size of some, in this machine's byte order. Truth values
     /// come as bytes. What is not read is not checked either.
     fn read(&mut self, name: &str, start: u64, out: &mut [u8]) -> Res<()>;
+
+    /// The array as it lies in memory: exactly its bytes, as `info` describes them. `None` where it must be read.
+    fn share(&mut self, _name: &str) -> Option<Strided> {
+        None
+    }
 }
 
 /// Arrays and what describes them.
@@ -50,6 +55,16 @@ pub(crate) struct Found {
     pub(crate) info: Info,
 }
 
+/// The entries that were found, as they lie in memory.
+fn shared(arrays: &mut dyn Arrays, found: &Found) -> Option<Strided> {
+    let whole = arrays.share(&found.name)?;
+    let (start, len) = (usize::try_from(found.start).ok()?, usize::try_from(found.info.len).ok()?);
+    let part = whole.narrow(0, start..start + len);
+    let bytes = part.offset * part.dtype.size();
+    let buffer = part.buffer.slice(bytes..bytes + part.len() * part.dtype.size());
+    Some(Strided::new(buffer, part.dtype, vec![len]))
+}
+
 /// Reads an integer array.
 pub(crate) fn read_index(arrays: &mut dyn Arrays, found: &Found) -> Res<IndexArray> {
     fn vec<T: bytemuck::Pod>(arrays: &mut dyn Arrays, found: &Found, len: usize) -> Res<Vec<T>> {
@@ -64,6 +79,9 @@ pub(crate) fn read_index(arrays: &mut dyn Arrays, found: &Found) -> Res<IndexArr
             Ok(values) => Ok(values.into()),
             Err(_) => bad(format!("`{name}` has a negative entry")),
         }
+    }
+    if let Some(shared) = shared(arrays, found).filter(|s| s.dtype.is_int()) {
+        return Ok(IndexArray::from(&Tensor::from_strided(shared)));
     }
     let len = possible(found)?;
     match found.info.dtype {
@@ -87,10 +105,15 @@ pub(crate) fn read_values(
     lenient: bool,
 ) -> Res<(Strided, usize)> {
     let Found { name, start, info } = found;
+    let as_bool = as_bool || info.dtype == DType::Bool;
+    let fits = |s: &Strided| !as_bool || s.buffer.bytes().iter().all(|&byte| byte <= 1);
+    if let Some(shared) = shared(arrays, found).filter(fits) {
+        let dtype = if as_bool { DType::Bool } else { shared.dtype };
+        return Ok((Strided { dtype, ..shared }, 0));
+    }
     let len = possible(found)?;
     let mut result = Ok(());
     let mut odd = 0;
-    let as_bool = as_bool || info.dtype == DType::Bool;
     let buffer = Buffer::build(len * info.dtype.size(), |out| {
         result = arrays.read(name, *start, out);
         if as_bool {

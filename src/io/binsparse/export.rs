@@ -29,8 +29,8 @@ pub(crate) struct OutArray {
 
 enum Data {
     Index(IndexArray),
-    Values(Vec<u8>),
-    Shared(Strided),
+    /// In order without gaps.
+    Values(Strided),
 }
 
 impl OutArray {
@@ -41,8 +41,7 @@ impl OutArray {
                 (_, Some(v)) => bytemuck::cast_slice(v),
                 _ => &[],
             },
-            Data::Values(bytes) => bytes,
-            Data::Shared(values) => values.contiguous_bytes().unwrap_or_default(),
+            Data::Values(values) => values.contiguous_bytes().unwrap_or_default(),
         }
     }
 
@@ -56,12 +55,16 @@ impl OutArray {
     }
 
     fn values(name: &str, values: &Strided) -> OutArray {
-        let dtype = raw(values.dtype);
-        let data = match values.is_contiguous() {
-            true => Data::Shared(values.clone()),
-            false => Data::Values(values.dense_bytes().into_owned()),
-        };
-        OutArray { name: name.into(), dtype, data }
+        let data = Data::Values(values.to_contiguous().into_owned());
+        OutArray { name: name.into(), dtype: raw(values.dtype), data }
+    }
+
+    /// The array as a one-dimensional tensor of its own element type, sharing memory.
+    pub(crate) fn tensor(&self) -> Result<Tensor> {
+        match &self.data {
+            Data::Index(array) => array.to_tensor(false),
+            Data::Values(values) => Ok(Tensor::from_strided(values.reshape(&[values.len()]))),
+        }
     }
 }
 
@@ -140,7 +143,10 @@ impl Export {
         let fill = match x.fill() {
             None => FillKind::Unspecified,
             Some(Fill::Undefined) => FillKind::Undefined,
-            Some(Fill::Scalar(value)) if value.same(Scalar::zero(x.dtype())) => FillKind::Unspecified,
+            // Bit for bit: -0 is another fill.
+            Some(Fill::Scalar(value)) if value.to_bytes() == Scalar::zero(x.dtype()).to_bytes() => {
+                FillKind::Unspecified
+            }
             Some(Fill::Scalar(value)) => {
                 arrays.push(OutArray::values("fill_value", &Strided::constant(*value, &[1])));
                 FillKind::Value

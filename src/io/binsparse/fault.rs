@@ -45,10 +45,15 @@ impl From<Error> for Fault {
 impl Fault {
     /// The error for a caller, naming the file.
     pub(crate) fn at(self, path: Option<&Path>) -> Error {
+        self.of("binsparse", path)
+    }
+
+    /// The same for a file of another format.
+    pub(crate) fn of(self, format: &'static str, path: Option<&Path>) -> Error {
         let path = path.map(Path::to_owned);
         match (self, path) {
             (Fault::Io(source), Some(path)) => ErrorKind::Io { path, source }.into(),
-            (fault, path) => ErrorKind::Format { path, format: "binsparse", source: Box::new(fault) }.into(),
+            (fault, path) => ErrorKind::Format { path, format, source: Box::new(fault) }.into(),
         }
     }
 }

@@ -102,6 +102,18 @@ impl Reader<'_> {
         Ok(found)
     }
 
+    /// The last of the pointers that were found.
+    fn last_pointer(&mut self, found: Option<&Found>) -> Res<u128> {
+        let Some(Found { name, start, info }) = found.filter(|f| f.info.len > 0) else { return Ok(0) };
+        let mut out = [0; 16];
+        let out = &mut out[..info.dtype.size()];
+        self.arrays.read(name, start + info.len - 1, out)?;
+        match Scalar::from_bytes(info.dtype, out).as_integer().map(u128::try_from) {
+            Some(Ok(last)) => Ok(last),
+            _ => bad(format!("`{name}` ends with a negative entry")),
+        }
+    }
+
     fn declared(&mut self, name: &str) -> Res<Option<DataType>> {
         let declared = self.descriptor.data_types.get(name).copied();
         if declared.is_none() && !self.lenient() {
@@ -147,10 +159,9 @@ impl Reader<'_> {
                     let mut count = None;
                     if rank == 0 {
                         let stored = u128::from(d.number_of_stored_values.unwrap_or_default());
-                        if block == 0 {
-                            return bad("values of no elements at one position");
-                        }
-                        count = Some(stored / block);
+                        // Rows without elements are not counted by their elements.
+                        let rows = stored.checked_div(block);
+                        count = Some(rows.map_or_else(|| self.last_pointer(found.last()), Ok)?);
                     }
                     for i in dim..dim + rank {
                         let array = self.find_index(format!("indices_{i}"), count, "as its level's others have")?;

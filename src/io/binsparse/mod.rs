@@ -30,21 +30,21 @@
 //! # Ok::<(), openwork::Error>(())
 //! ```
 
-mod arrays;
-mod descriptor;
+pub(crate) mod arrays;
+pub(crate) mod descriptor;
 mod dialect;
-mod export;
+pub(crate) mod export;
 mod extension;
-mod fault;
+pub(crate) mod fault;
 mod file;
 #[cfg(feature = "hdf5")]
 mod h5;
-mod json;
-mod map;
+pub(crate) mod json;
+pub(crate) mod map;
 mod npy;
 mod npz;
 mod rows;
-mod sizes;
+pub(crate) mod sizes;
 mod structure;
 mod types;
 mod warning;

@@ -1,0 +1,237 @@
+//! The header: names, element types, shapes and places of the arrays. Nothing that breaks a rule passes.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+
+use super::Kind;
+use crate::io::binsparse::fault::{Res, bad};
+
+/// Longer headers are refused, as by every reader of the format.
+pub(crate) const MAX_HEADER: u64 = 100_000_000;
+/// Shapes of more axes are refused.
+const MAX_AXES: usize = 1024;
+
+/// One array of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Entry {
+    pub(crate) kind: Kind,
+    pub(crate) shape: Vec<u64>,
+    /// Bytes of the data part, from the end of the header on.
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+}
+
+impl Entry {
+    pub(crate) fn bytes(&self) -> u64 {
+        self.end - self.start
+    }
+
+    /// Number of elements. No overflow: they are known to lie in the file.
+    pub(crate) fn len(&self) -> u64 {
+        self.bytes() * 8 / self.kind.bits()
+    }
+}
+
+/// All that a file says before its data.
+#[derive(Debug, Default)]
+pub(crate) struct Header {
+    pub(crate) metadata: BTreeMap<String, String>,
+    /// In the order of the header.
+    pub(crate) entries: Vec<(String, Entry)>,
+}
+
+impl Header {
+    /// Parses a header and checks it against the bytes that follow it: arrays cover them from first to last, none
+    /// overlaps another, and each has the bytes that its type and shape need.
+    pub(crate) fn parse(text: &[u8], data: u64) -> Res<Header> {
+        if text.first() != Some(&b'{') {
+            return bad("the header does not start with `{`");
+        }
+        let header: Header = match serde_json::from_slice(text) {
+            Ok(header) => header,
+            Err(e) => return bad(format!("the header: {e}")),
+        };
+        let mut places: Vec<&(String, Entry)> = header.entries.iter().collect();
+        places.sort_by_key(|(_, e)| (e.start, e.end));
+        let mut covered = 0;
+        for (name, entry) in places {
+            let (start, end) = (entry.start, entry.end);
+            if start != covered {
+                let what = if start < covered { "overlaps the array before it" } else { "leaves a gap before it" };
+                return bad(format!("{name:?} at bytes {start}..{end} {what}, which ends at {covered}"));
+            }
+            if end < start || end > data {
+                return bad(format!("{name:?} at bytes {start}..{end}: the file has data of {data} bytes"));
+            }
+            // An empty array has no bytes, however long its other axes.
+            let empty = entry.shape.contains(&0);
+            let count = entry.shape.iter().try_fold(1u64, |n, &s| n.checked_mul(s));
+            let bits = if empty { Some(0) } else { count.and_then(|n| n.checked_mul(entry.kind.bits())) };
+            if bits.is_none_or(|b| b % 8 != 0 || b / 8 != end - start) {
+                let (shape, kind) = (&entry.shape, entry.kind);
+                return bad(format!("{name:?} has {} bytes, not those of shape {shape:?} of {kind:?}", end - start));
+            }
+            covered = end;
+        }
+        if covered != data {
+            return bad(format!("the arrays end at byte {covered} of the data, which has {data}"));
+        }
+        Ok(header)
+    }
+}
+
+impl<'de> Deserialize<'de> for Header {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Header, D::Error> {
+        deserializer.deserialize_map(HeaderVisitor)
+    }
+}
+
+struct HeaderVisitor;
+
+impl<'de> Visitor<'de> for HeaderVisitor {
+    type Value = Header;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object of arrays")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Header, A::Error> {
+        let mut header = Header::default();
+        let mut seen = HashSet::new();
+        while let Some(name) = map.next_key::<String>()? {
+            if !seen.insert(name.clone()) {
+                return Err(A::Error::custom(format_args!("{name:?} is given twice")));
+            }
+            if name == "__metadata__" {
+                header.metadata = map.next_value::<Metadata>()?.0;
+            } else {
+                header.entries.push((name, map.next_value()?));
+            }
+        }
+        Ok(header)
+    }
+}
+
+struct Metadata(BTreeMap<String, String>);
+
+impl<'de> Deserialize<'de> for Metadata {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Metadata, D::Error> {
+        deserializer.deserialize_map(MetadataVisitor)
+    }
+}
+
+struct MetadataVisitor;
+
+impl<'de> Visitor<'de> for MetadataVisitor {
+    type Value = Metadata;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("`__metadata__`, an object of strings")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Metadata, A::Error> {
+        let mut out = BTreeMap::new();
+        while let Some((key, value)) = map.next_entry::<String, String>()? {
+            if out.contains_key(&key) {
+                return Err(A::Error::custom(format_args!("`__metadata__` has the key {key:?} twice")));
+            }
+            out.insert(key, value);
+        }
+        Ok(Metadata(out))
+    }
+}
+
+impl<'de> Deserialize<'de> for Entry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Entry, D::Error> {
+        deserializer.deserialize_map(EntryVisitor)
+    }
+}
+
+struct EntryVisitor;
+
+impl<'de> Visitor<'de> for EntryVisitor {
+    type Value = Entry;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array's `dtype`, `shape` and `data_offsets`")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entry, A::Error> {
+        let (mut kind, mut shape, mut place) = (None, None, None);
+        while let Some(key) = map.next_key::<String>()? {
+            let fresh = match key.as_str() {
+                "dtype" => {
+                    let name: String = map.next_value()?;
+                    let known = Kind::parse(&name);
+                    let known = known.ok_or_else(|| A::Error::custom(format_args!("unknown dtype {name:?}")))?;
+                    kind.replace(known).is_none()
+                }
+                "shape" => {
+                    let given: Vec<u64> = map.next_value()?;
+                    if given.len() > MAX_AXES {
+                        let why = format_args!("{} axes, {MAX_AXES} are allowed", given.len());
+                        return Err(A::Error::custom(why));
+                    }
+                    shape.replace(given).is_none()
+                }
+                "data_offsets" => place.replace(map.next_value::<[u64; 2]>()?).is_none(),
+                _ => {
+                    let why = format_args!("unknown key {key:?}, which may change what the bytes mean");
+                    return Err(A::Error::custom(why));
+                }
+            };
+            if !fresh {
+                return Err(A::Error::custom(format_args!("the key {key:?} is given twice")));
+            }
+        }
+        match (kind, shape, place) {
+            (Some(kind), Some(shape), Some([start, end])) => Ok(Entry { kind, shape, start, end }),
+            _ => Err(A::Error::custom("an array needs `dtype`, `shape` and `data_offsets`")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn broken_headers_are_refused() {
+        let good = r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}"#;
+        assert_eq!(Header::parse(good.as_bytes(), 8).unwrap().entries[0].1.len(), 2);
+        assert!(Header::parse(b"{}", 0).unwrap().entries.is_empty());
+        let one = |rest: &str| format!(r#"{{"a":{{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}{rest}}}"#);
+        for (text, data, why) in [
+            (good.to_string(), 9, "ends at"),
+            (good.to_string(), 7, "data of 7 bytes"),
+            (format!(" {good}"), 8, "start with"),
+            (format!("{good}x"), 8, "trailing"),
+            (good.replace("[2]", "[3]"), 8, "not those of shape"),
+            (good.replace("F32", "F64"), 8, "not those of shape"),
+            (good.replace("F32", "X32"), 8, "unknown dtype"),
+            (good.replace("[2]", "[-2]"), 8, "invalid value"),
+            (good.replace("[2]", "[2.0]"), 8, "floating point"),
+            (good.replace("[2]", "[4294967296,4294967296,4294967296]"), 8, "not those of shape"),
+            (good.replace("[0,8]", "[8,0]"), 8, "gap"),
+            (good.replace("[0,8]", "[0,8,8]"), 8, "trailing characters"),
+            (good.replace("[0,8]", "[0,18446744073709551616]"), 8, "invalid type"),
+            (good.replace("\"shape\":[2],", ""), 8, "an array needs"),
+            (good.replace("\"shape\":[2]", "\"shape\":[2],\"shape\":[2]"), 8, "twice"),
+            (good.replace("\"shape\"", "\"stride\":1,\"shape\""), 8, "unknown key"),
+            (one(r#","a":{"dtype":"F32","shape":[0],"data_offsets":[8,8]}"#), 8, "twice"),
+            (one(r#","b":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}"#), 8, "overlaps"),
+            (one(r#","b":{"dtype":"F32","shape":[1],"data_offsets":[12,16]}"#), 16, "gap"),
+            (one(r#","b":{"dtype":"F4","shape":[3],"data_offsets":[8,9]}"#), 9, "not those of shape"),
+            (one(r#","__metadata__":{"x":1}"#), 8, "expected a string"),
+            (one(r#","__metadata__":{"x":"1","x":"2"}"#), 8, "twice"),
+            (one(r#","__metadata__":[]"#), 8, "expected `__metadata__`"),
+        ] {
+            let error = Header::parse(text.as_bytes(), data).unwrap_err().to_string();
+            assert!(error.contains(why), "{text}: {error}");
+        }
+        let empty = good.replace("[2]", "[0,4294967296,4294967296]").replace("[0,8]", "[0,0]");
+        assert_eq!(Header::parse(empty.as_bytes(), 0).unwrap().entries[0].1.len(), 0);
+    }
+}

@@ -1,0 +1,282 @@
+//! A file of tensors that are read when asked for.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::entries::{self, Entries};
+use super::{DESCRIPTOR, Format, OWN_KEY, StateDict};
+use crate::Tensor;
+use crate::buffer::Buffer;
+use crate::error::{self, Error, Result};
+use crate::io::binsparse::descriptor::Descriptor;
+use crate::io::binsparse::fault::{Fault, Res, bad};
+use crate::io::binsparse::{Mode, json};
+use crate::io::safetensors::{Entry, Header, Source};
+
+/// An open file of named tensors. Names, metadata and descriptors are known; the arrays of a tensor are read when it
+/// is asked for.
+#[derive(Debug)]
+pub struct Archive {
+    path: Option<PathBuf>,
+    source: Source,
+    entries: Entries,
+    tensors: Vec<(String, Stored)>,
+    /// Where a name is in `tensors`.
+    places: HashMap<String, usize>,
+    metadata: Map<String, Value>,
+}
+
+/// How a tensor is stored.
+#[derive(Debug)]
+enum Stored {
+    /// One array; `complex`: real and imaginary parts along a last axis.
+    Plain { entry: Entry, complex: bool },
+    /// Constituent arrays.
+    Described(Box<Descriptor>),
+}
+
+impl Archive {
+    /// Opens a file; its extension names the format. Arrays are read from it when a tensor is asked for, so the file
+    /// must stay as it is until then.
+    ///
+    /// # Errors
+    /// If the file cannot be read or breaks a rule: arrays that overlap, leave gaps, reach beyond the end or do not
+    /// have the bytes that type and shape need, names given twice, descriptors that are not binsparse or name arrays
+    /// that are not there. No more memory is asked for than the file has bytes.
+    pub fn open(path: impl AsRef<Path>) -> Result<Archive> {
+        let path = path.as_ref();
+        match Format::of("Archive::open", path)? {
+            Format::Safetensors => Archive::new(Source::open(path), Some(path)),
+        }
+    }
+
+    /// A file of the safetensors format in memory. Tensors share one copy of the bytes.
+    ///
+    /// # Errors
+    /// As [`Archive::open`].
+    pub fn from_safetensors(bytes: &[u8]) -> Result<Archive> {
+        let copy = Buffer::build(bytes.len(), |out| out.copy_from_slice(bytes));
+        Archive::new(Source::memory(copy), None)
+    }
+
+    /// Maps a safetensors file into memory: its tensors, values and indices, are the file's pages, read by the system
+    /// when they are touched, and shared with every process that maps it. Indices are checked once, when a tensor is
+    /// asked for. Arrays that are not aligned in the file, which ours are, are copied.
+    ///
+    /// The map lives as long as a tensor of it. [`Archive::open`] is the safe way, and copies.
+    ///
+    /// # Errors
+    /// As [`Archive::open`].
+    ///
+    /// # Safety
+    /// Nobody may write to the file or cut it while the archive, or a tensor of it, lives. Saving over it is no such
+    /// write: [`StateDict::save`] puts a new file in its place.
+    #[allow(unsafe_code)] // maps a file; the block says why it is sound
+    pub unsafe fn map(path: impl AsRef<Path>) -> Result<Archive> {
+        let path = path.as_ref();
+        let map = || -> std::io::Result<memmap2::Mmap> {
+            let file = std::fs::File::open(path)?;
+            // SAFETY: the caller promises that the file does not change.
+            unsafe { memmap2::Mmap::map(&file) }
+        };
+        let map = match map() {
+            Ok(map) => map,
+            Err(e) => return Err(Fault::from(e).of("safetensors", Some(path))),
+        };
+        let (at, len) = (map.as_ptr(), map.len());
+        // SAFETY: the pages stay where they are until the map is dropped, and the caller promises that nobody writes
+        // them.
+        let bytes = unsafe { Buffer::foreign(at, len, Box::new(map), false) };
+        Archive::new(Source::memory(bytes), Some(path))
+    }
+
+    fn new(opened: Res<(Source, Header)>, path: Option<&Path>) -> Result<Archive> {
+        let archive = opened.and_then(|(source, header)| Archive::of(source, header));
+        let mut archive = archive.map_err(|e| e.of("safetensors", path))?;
+        archive.path = path.map(Path::to_owned);
+        Ok(archive)
+    }
+
+    /// Finds out which arrays make which tensor.
+    fn of(source: Source, mut header: Header) -> Res<Archive> {
+        let own = header.metadata.remove(OWN_KEY);
+        let own = own.map_or_else(|| Ok(Own::default()), |text| Own::parse(&text))?;
+        let order: Vec<String> = header.entries.iter().map(|(name, _)| name.clone()).collect();
+        let entries: Entries = header.entries.into_iter().collect();
+        let mut described = BTreeMap::new();
+        let mut parts = HashSet::new();
+        let mut metadata = Map::new();
+        for (key, text) in header.metadata {
+            let Some(name) = key.strip_suffix(DESCRIPTOR) else {
+                metadata.insert(key, Value::String(text));
+                continue;
+            };
+            let within = |e: Fault| Fault::Bad(format!("the tensor {name:?}: {e}"));
+            let descriptor = Descriptor::parse(&text, Mode::Strict, &mut Vec::new()).map_err(within)?;
+            for array in descriptor.data_types.keys() {
+                let part = format!("{name}.{array}");
+                if !entries.contains_key(&part) {
+                    return bad(format!("the tensor {name:?}: the array {part:?} is missing"));
+                }
+                parts.insert(part);
+            }
+            if entries.contains_key(name) {
+                return bad(format!("{name:?} is both an array and a tensor made of several"));
+            }
+            described.insert(name.to_string(), descriptor);
+        }
+        for key in own.json {
+            let Some(Value::String(text)) = metadata.get(&key) else {
+                return bad(format!("`{OWN_KEY}` says that the metadata {key:?} are JSON, which are not there"));
+            };
+            match serde_json::from_str(text) {
+                Ok(value) => metadata.insert(key, value),
+                Err(e) => return bad(format!("the metadata {key:?} are not JSON: {e}")),
+            };
+        }
+        let mut tensors = Vec::new();
+        let mut taken = HashSet::new();
+        let rest: Vec<String> = order.into_iter().filter(|name| !parts.contains(name)).collect();
+        let left = described.keys().cloned().collect::<Vec<_>>();
+        for (listed, name) in
+            own.order.into_iter().map(|n| (true, n)).chain(rest.into_iter().chain(left).map(|n| (false, n)))
+        {
+            if taken.contains(&name) {
+                if listed {
+                    return bad(format!("`{OWN_KEY}` lists the tensor {name:?} twice"));
+                }
+                continue;
+            }
+            let stored = match described.remove(&name) {
+                Some(descriptor) => Stored::Described(Box::new(descriptor)),
+                None => match entries.get(&name) {
+                    Some(entry) => Stored::Plain { entry: entry.clone(), complex: own.complex.contains(&name) },
+                    None => return bad(format!("`{OWN_KEY}` lists the tensor {name:?}, which is not there")),
+                },
+            };
+            taken.insert(name.clone());
+            tensors.push((name, stored));
+        }
+        if let Some(name) = own.complex.iter().find(|name| !taken.contains(*name)) {
+            return bad(format!("`{OWN_KEY}` says that {name:?} is complex, which is not there"));
+        }
+        let places = tensors.iter().enumerate().map(|(i, (name, _))| (name.clone(), i)).collect();
+        Ok(Archive { path: None, source, entries, tensors, places, metadata })
+    }
+
+    /// The names of the tensors, in the order in which they were saved; of files that do not say, in the order of
+    /// their header.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.tensors.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Number of tensors.
+    pub fn len(&self) -> usize {
+        self.tensors.len()
+    }
+
+    /// Whether there are no tensors.
+    pub fn is_empty(&self) -> bool {
+        self.tensors.is_empty()
+    }
+
+    /// What is said about the whole.
+    pub fn metadata(&self) -> &Map<String, Value> {
+        &self.metadata
+    }
+
+    /// What is known of a tensor before its arrays are read: shape, levels, dtype, fill.
+    ///
+    /// # Errors
+    /// If there is no tensor of this name, or its element type is one that tensors do not have (`F8_E4M3` and its like).
+    pub fn descriptor(&self, name: &str) -> Result<Descriptor> {
+        match self.find("Archive::descriptor", name)? {
+            Stored::Described(descriptor) => Ok(Descriptor::clone(descriptor)),
+            Stored::Plain { entry, complex } => {
+                entries::plain_descriptor(entry, *complex).map_err(|e| self.within(name, e))
+            }
+        }
+    }
+
+    /// Reads a tensor.
+    ///
+    /// # Errors
+    /// If there is no tensor of this name, it has an element type that tensors do not have, or its arrays do not make
+    /// a tensor: everything that [`Tensor::from_parts`] checks, and truth values other than 0 and 1.
+    pub fn tensor(&self, name: &str) -> Result<Tensor> {
+        self.read(name, self.find("Archive::tensor", name)?)
+    }
+
+    fn read(&self, name: &str, stored: &Stored) -> Result<Tensor> {
+        let tensor = match stored {
+            Stored::Described(descriptor) => entries::described(name, descriptor, &self.entries, &self.source),
+            Stored::Plain { entry, complex } => entries::plain(entry, *complex, &self.source),
+        };
+        tensor.map_err(|e| self.within(name, e))
+    }
+
+    /// Reads all tensors.
+    ///
+    /// # Errors
+    /// As [`Archive::tensor`].
+    pub fn load(&self) -> Result<StateDict> {
+        let mut out = StateDict { metadata: self.metadata.clone(), ..StateDict::default() };
+        for (name, stored) in &self.tensors {
+            out.insert(name.as_str(), self.read(name, stored)?)?;
+        }
+        Ok(out)
+    }
+
+    fn find(&self, op: &'static str, name: &str) -> Result<&Stored> {
+        let stored = self.places.get(name).and_then(|&at| self.tensors.get(at));
+        stored.map(|(_, stored)| stored).ok_or_else(|| missing(op, name, self.names()))
+    }
+
+    fn within(&self, name: &str, fault: Fault) -> Error {
+        let fault = match fault {
+            Fault::Bad(why) => Fault::Bad(format!("the tensor {name:?}: {why}")),
+            io => io,
+        };
+        fault.of("safetensors", self.path.as_deref())
+    }
+}
+
+/// The error for a name that is not there. It shows the first of those that are.
+pub(super) fn missing<'a>(op: &'static str, name: &str, names: impl ExactSizeIterator<Item = &'a str>) -> Error {
+    let n = names.len();
+    let first: Vec<String> = names.take(5).map(|n| format!("{n:?}")).collect();
+    let more = if n > first.len() { format!(" and {} more", n - first.len()) } else { String::new() };
+    let known = if n == 0 { "there are no tensors".into() } else { format!("known are {}{more}", first.join(", ")) };
+    error::invalid(op, "name", format!("{name:?} is not there; {known}"))
+}
+
+/// What the format has no words for.
+#[derive(Default)]
+struct Own {
+    order: Vec<String>,
+    json: Vec<String>,
+    complex: HashSet<String>,
+}
+
+impl Own {
+    fn parse(text: &str) -> Res<Own> {
+        let map = json::object(text)?;
+        let strings = |key: &str| -> Res<Vec<String>> {
+            let Some(value) = map.get(key) else { return Ok(Vec::new()) };
+            let items = value.as_array().map(|items| items.iter().map(|v| v.as_str().map(str::to_owned)).collect());
+            match items {
+                Some(Some(strings)) => Ok(strings),
+                _ => bad(format!("`{OWN_KEY}` has `{key}`, which is not a list of strings")),
+            }
+        };
+        if map.get("version").and_then(Value::as_str) != Some("1") {
+            return bad(format!("`{OWN_KEY}` is of version {:?}; known is \"1\"", map.get("version")));
+        }
+        if let Some(key) = map.keys().find(|k| !["version", "order", "json", "complex"].contains(&k.as_str())) {
+            return bad(format!("unknown key {key:?} in `{OWN_KEY}`"));
+        }
+        Ok(Own { order: strings("order")?, json: strings("json")?, complex: strings("complex")?.into_iter().collect() })
+    }
+}

@@ -1,0 +1,137 @@
+//! One tensor as arrays of a safetensors file, and back.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::Map;
+
+use crate::error::Result;
+use crate::io::binsparse::arrays::{Arrays, Info};
+use crate::io::binsparse::descriptor::{Descriptor, FillKind, alias};
+use crate::io::binsparse::export::Export;
+use crate::io::binsparse::fault::{Res, bad};
+use crate::io::binsparse::map::{self, Reader};
+use crate::io::binsparse::sizes::{product, raw};
+use crate::io::binsparse::{Options, Version};
+use crate::io::safetensors::{Entry, Item, Kind, Source};
+use crate::strided::Strided;
+use crate::{DType, LevelSpec, Part, Tensor};
+
+/// Adds the arrays of a tensor to those of the file, and gives the descriptor that makes a tensor of them. A strided
+/// tensor is one array and needs none.
+pub(super) fn items(name: &str, tensor: &Tensor, out: &mut Vec<Item>) -> Result<Option<String>> {
+    if let Some(values) = tensor.strided() {
+        out.push(Item { name: name.to_string(), values: values.clone() });
+        return Ok(None);
+    }
+    let options = Options { extensions: true, version: Some(Version::V0_1), ..Options::default() };
+    let export = Export::new(tensor, &options, &Map::new())?;
+    for array in &export.arrays {
+        if let Some(values) = array.tensor()?.strided() {
+            out.push(Item { name: format!("{name}.{}", array.name), values: values.clone() });
+        }
+    }
+    Ok(Some(export.json))
+}
+
+/// The entries of a file by name.
+pub(super) type Entries = HashMap<String, Entry>;
+
+/// The tensor of a descriptor.
+pub(super) fn described(name: &str, descriptor: &Descriptor, entries: &Entries, source: &Source) -> Res<Tensor> {
+    let mut warnings = Vec::new();
+    let mut arrays = Named { name, entries, source };
+    let options = Options::default();
+    let make: map::Make = Tensor::from_parts;
+    Reader { descriptor, arrays: &mut arrays, options: &options, warnings: &mut warnings, make }.tensor(None)
+}
+
+/// The strided tensor of an entry; `complex`: its last axis holds real and imaginary parts.
+pub(super) fn plain(entry: &Entry, complex: bool, source: &Source) -> Res<Tensor> {
+    let (shape, dtype) = plain_type(entry, complex)?;
+    let Ok(shape) = shape.iter().map(|&s| usize::try_from(s)).collect::<std::result::Result<Vec<usize>, _>>() else {
+        return bad(format!("the shape {shape:?} does not fit this machine"));
+    };
+    product(&shape)?;
+    let len = if complex { entry.len() / 2 } else { entry.len() };
+    let values = source.elements(entry.start, len, dtype)?;
+    match values.strided() {
+        Some(values) => Ok(Tensor::from_strided(values.reshape(&shape))),
+        None => bad("values that are not strided"),
+    }
+}
+
+/// Shape and dtype of the strided tensor of an entry.
+pub(super) fn plain_type(entry: &Entry, complex: bool) -> Res<(Vec<u64>, DType)> {
+    let dtype = match entry.kind {
+        Kind::Known(dtype) => dtype,
+        Kind::Other(name, _) => return bad(format!("its element type is {name}, which tensors do not have")),
+    };
+    if !complex {
+        return Ok((entry.shape.clone(), dtype));
+    }
+    match (dtype, entry.shape.split_last()) {
+        (DType::F32, Some((2, shape))) => Ok((shape.to_vec(), DType::Complex64)),
+        (DType::F64, Some((2, shape))) => Ok((shape.to_vec(), DType::Complex128)),
+        _ => bad(format!("complex numbers need pairs of floats, this is {dtype} of shape {:?}", entry.shape)),
+    }
+}
+
+/// What a descriptor would say about a strided tensor.
+pub(super) fn plain_descriptor(entry: &Entry, complex: bool) -> Res<Descriptor> {
+    let (shape, dtype) = plain_type(entry, complex)?;
+    let levels = LevelSpec { levels: Vec::new(), dims: (0..shape.len()).map(|a| (a, Part::Whole)).collect() };
+    Ok(Descriptor {
+        version: Version::V0_1.text().into(),
+        format: alias(&levels).unwrap_or("custom").into(),
+        number_of_stored_values: Some(if complex { entry.len() / 2 } else { entry.len() }),
+        shape,
+        levels,
+        data_types: BTreeMap::from([("values".to_string(), dtype.into())]),
+        fill: FillKind::Unspecified,
+        structure: None,
+        unordered: false,
+        metadata: Map::new(),
+        stored_names: BTreeMap::new(),
+        iso: false,
+    })
+}
+
+/// The arrays of one tensor, as a container of binsparse has them: one-dimensional, complex numbers as pairs, truth
+/// values and `bfloat16` as integers.
+struct Named<'a> {
+    name: &'a str,
+    entries: &'a Entries,
+    source: &'a Source,
+}
+
+impl Named<'_> {
+    fn entry(&self, name: &str) -> Option<&Entry> {
+        self.entries.get(&format!("{}.{name}", self.name))
+    }
+}
+
+impl Arrays for Named<'_> {
+    fn info(&mut self, name: &str) -> Res<Option<Info>> {
+        let Some(entry) = self.entry(name) else { return Ok(None) };
+        match entry.kind {
+            Kind::Known(dtype) if dtype.is_complex() => Ok(Some(Info { dtype: dtype.real(), len: entry.len() * 2 })),
+            Kind::Known(dtype) => Ok(Some(Info { dtype: raw(dtype), len: entry.len() })),
+            Kind::Other(kind, _) => bad(format!("`{name}` holds {kind}, which tensors do not have")),
+        }
+    }
+
+    fn read(&mut self, name: &str, start: u64, out: &mut [u8]) -> Res<()> {
+        match (self.info(name)?, self.entry(name)) {
+            (Some(info), Some(entry)) => {
+                self.source.read_elements(entry.start + start * info.dtype.size() as u64, info.dtype, out)
+            }
+            _ => bad(format!("the array `{name}` is missing")),
+        }
+    }
+
+    fn share(&mut self, name: &str) -> Option<Strided> {
+        let info = self.info(name).ok()??;
+        let len = usize::try_from(info.len).ok()?;
+        self.source.share(self.entry(name)?.start, len, info.dtype)
+    }
+}

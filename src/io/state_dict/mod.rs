@@ -1,0 +1,244 @@
+//! Models: named tensors of any layout in one file.
+//!
+//! A [`StateDict`] holds tensors by name, in order, and metadata. It is saved to **safetensors** (`.safetensors`).
+//! A strided tensor is one array under its own name, which every reader of the format sees. A sparse tensor is its
+//! constituent arrays: tensor `w` in CSR becomes the arrays `w.pointers_to_1`, `w.indices_1` and `w.values`, and the
+//! metadata key `w.binsparse` holds its binsparse descriptor. What binsparse 0.1 cannot say is said in this library's
+//! name space, as [`binsparse`](super::binsparse) describes it, so every layout, fill and dtype comes back as it was.
+//!
+//! [`Archive`] opens a file without reading its tensors: names and descriptors come first, a tensor when it is asked
+//! for.
+//!
+//! ```
+//! use openwork::io::state_dict::{Archive, StateDict};
+//! use openwork::{Layout, Tensor};
+//!
+//! let mut model = StateDict::new();
+//! model.insert("layer.weight", Tensor::random(&[64, 32], 0.1, 0.0, Layout::Csr, 1)?)?;
+//! model.insert("layer.bias", Tensor::from_vec(&[32], vec![0.5f32; 32])?)?;
+//! model.metadata_mut().insert("epoch".into(), 3.into());
+//! let path = std::env::temp_dir().join(format!("openwork-doc-{}.safetensors", std::process::id()));
+//! model.save(&path)?;
+//!
+//! let archive = Archive::open(&path)?;
+//! assert_eq!(archive.names().collect::<Vec<_>>(), ["layer.weight", "layer.bias"]);
+//! assert_eq!(archive.descriptor("layer.weight")?.format, "CSR");
+//! let weight = archive.tensor("layer.weight")?; // this one alone is read
+//! assert_eq!((weight.layout(), weight.nse()), (Layout::Csr, model.tensor("layer.weight")?.nse()));
+//! # std::fs::remove_file(path).ok();
+//! # Ok::<(), openwork::Error>(())
+//! ```
+
+mod archive;
+mod entries;
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::BufWriter;
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use crate::Tensor;
+use crate::error::{self, Result};
+use crate::io::atomic;
+use crate::io::safetensors::{Item, Writer};
+pub use archive::Archive;
+
+/// The metadata key of what safetensors has no words for: the order of tensors, and which metadata are JSON.
+const OWN_KEY: &str = "openwork";
+/// The metadata key of a tensor's descriptor ends so.
+const DESCRIPTOR: &str = ".binsparse";
+
+/// Tensors of any layout by name, in the order in which they were added, and metadata.
+#[derive(Clone, Debug, Default)]
+pub struct StateDict {
+    tensors: Vec<(String, Tensor)>,
+    places: HashMap<String, usize>,
+    metadata: Map<String, Value>,
+}
+
+impl StateDict {
+    /// Without tensors.
+    pub fn new() -> StateDict {
+        StateDict::default()
+    }
+
+    /// Adds a tensor, or replaces the one of this name in its place, and gives that one back.
+    ///
+    /// # Errors
+    /// If the name is empty or `__metadata__`, which files keep for themselves.
+    pub fn insert(&mut self, name: impl Into<String>, tensor: Tensor) -> Result<Option<Tensor>> {
+        let name = name.into();
+        if name.is_empty() || name == "__metadata__" {
+            let why = format!("{name:?} cannot name a tensor: give a name that is not empty nor \"__metadata__\"");
+            return Err(error::invalid("StateDict::insert", "name", why));
+        }
+        if let Some(&at) = self.places.get(&name) {
+            return Ok(Some(std::mem::replace(&mut self.tensors[at].1, tensor)));
+        }
+        self.places.insert(name.clone(), self.tensors.len());
+        self.tensors.push((name, tensor));
+        Ok(None)
+    }
+
+    /// The tensor of a name.
+    pub fn get(&self, name: &str) -> Option<&Tensor> {
+        self.places.get(name).map(|&at| &self.tensors[at].1)
+    }
+
+    /// The tensor of a name that must be there.
+    ///
+    /// # Errors
+    /// If it is not.
+    pub fn tensor(&self, name: &str) -> Result<&Tensor> {
+        self.get(name).ok_or_else(|| archive::missing("StateDict::tensor", name, self.names()))
+    }
+
+    /// Takes a tensor out; those after it keep their order. O(number of tensors).
+    pub fn remove(&mut self, name: &str) -> Option<Tensor> {
+        let at = self.places.remove(name)?;
+        self.places.values_mut().filter(|place| **place > at).for_each(|place| *place -= 1);
+        Some(self.tensors.remove(at).1)
+    }
+
+    /// Number of tensors.
+    pub fn len(&self) -> usize {
+        self.tensors.len()
+    }
+
+    /// Whether there are no tensors.
+    pub fn is_empty(&self) -> bool {
+        self.tensors.is_empty()
+    }
+
+    /// The names, in order.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.tensors.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// Names and tensors, in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Tensor)> {
+        self.tensors.iter().map(|(name, tensor)| (name.as_str(), tensor))
+    }
+
+    /// Bytes of all constituent arrays.
+    pub fn nbytes(&self) -> usize {
+        self.tensors.iter().map(|(_, tensor)| tensor.nbytes()).sum()
+    }
+
+    /// What is said about the whole: strings, or any JSON.
+    pub fn metadata(&self) -> &Map<String, Value> {
+        &self.metadata
+    }
+
+    /// The metadata, to change.
+    pub fn metadata_mut(&mut self) -> &mut Map<String, Value> {
+        &mut self.metadata
+    }
+
+    /// Saves to a file; the extension names the format: `.safetensors`. The file appears whole or not at all.
+    ///
+    /// Iso and broadcast values of sparse tensors are written once; a strided tensor is written whole.
+    ///
+    /// # Errors
+    /// If the extension names no format, two arrays would have one name (a tensor `w.values` beside a sparse tensor
+    /// `w`), a metadata key is one that the format needs (`openwork`, or one that ends in `.binsparse`), or writing
+    /// fails. Nothing is written then.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        let path = path.as_ref();
+        match Format::of("StateDict::save", path)? {
+            Format::Safetensors => {
+                let writer = self.safetensors("StateDict::save")?;
+                atomic::write(path, |file| writer.write(&mut BufWriter::with_capacity(1 << 20, file)))
+            }
+        }
+    }
+
+    /// Reads a whole file. [`Archive`] reads single tensors.
+    ///
+    /// # Errors
+    /// As [`Archive::open`] and [`Archive::tensor`].
+    pub fn load(path: impl AsRef<Path>) -> Result<StateDict> {
+        Archive::open(path)?.load()
+    }
+
+    /// The bytes of a safetensors file.
+    ///
+    /// # Errors
+    /// As [`StateDict::save`].
+    pub fn to_safetensors(&self) -> Result<Vec<u8>> {
+        let writer = self.safetensors("StateDict::to_safetensors")?;
+        let mut out = Vec::with_capacity(usize::try_from(writer.len()).unwrap_or(0));
+        writer.write(&mut out).map_err(|e| super::binsparse::fault::Fault::from(e).of("safetensors", None))?;
+        Ok(out)
+    }
+
+    /// Reads the bytes of a safetensors file.
+    ///
+    /// # Errors
+    /// As [`Archive::open`] and [`Archive::tensor`].
+    pub fn from_safetensors(bytes: &[u8]) -> Result<StateDict> {
+        Archive::from_safetensors(bytes)?.load()
+    }
+
+    fn safetensors(&self, op: &'static str) -> Result<Writer> {
+        let mut items: Vec<Item> = Vec::new();
+        let mut metadata = BTreeMap::new();
+        let mut descriptors = Vec::new();
+        for (name, tensor) in &self.tensors {
+            if let Some(text) = entries::items(name, tensor, &mut items)? {
+                descriptors.push((format!("{name}{DESCRIPTOR}"), text));
+            }
+        }
+        let mut parsed = Vec::new();
+        for (key, value) in &self.metadata {
+            let text = match value {
+                Value::String(text) => text.clone(),
+                other => {
+                    parsed.push(key);
+                    other.to_string()
+                }
+            };
+            metadata.insert(key.clone(), text);
+        }
+        let complex = self.iter().filter(|(_, x)| x.is_strided() && x.dtype().is_complex()).map(|(name, _)| name);
+        let own = json!({
+            "version": "1",
+            "order": self.names().collect::<Vec<_>>(),
+            "json": parsed,
+            "complex": complex.collect::<Vec<_>>(),
+        });
+        descriptors.push((OWN_KEY.to_string(), own.to_string()));
+        if let Some(key) = self.metadata.keys().find(|k| k.ends_with(DESCRIPTOR)) {
+            let why =
+                format!("the key {key:?} would be read as a tensor's descriptor; choose one that does not end so");
+            return Err(error::invalid(op, "metadata", why));
+        }
+        for (key, text) in descriptors {
+            if metadata.insert(key.clone(), text).is_some() {
+                let why = format!("the key {key:?} is one that the file needs; choose another");
+                return Err(error::invalid(op, "metadata", why));
+            }
+        }
+        Writer::new(op, items, &metadata)
+    }
+}
+
+/// A format that the extension of a path names.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Format {
+    Safetensors,
+}
+
+impl Format {
+    pub(crate) fn of(op: &'static str, path: &Path) -> Result<Format> {
+        let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_ascii_lowercase();
+        match extension.as_str() {
+            "safetensors" => Ok(Format::Safetensors),
+            _ => {
+                let why = format!("the extension {extension:?} names no format for models; known is .safetensors");
+                Err(error::invalid(op, "path", why))
+            }
+        }
+    }
+}
