@@ -181,25 +181,40 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A kernel over blocks of one or two operands.
+/// A kernel over blocks.
 #[derive(Clone, Copy)]
-pub(crate) enum Kernel {
+pub(crate) enum Kernel<'a> {
     Unary(fn(&[u8], &mut [u8])),
     Binary(fn(&[u8], &[u8], &mut [u8])),
+    /// Of any number of operands, in order; it may capture what it needs.
+    Many(ManyKernel<'a>),
 }
 
-/// Runs a kernel over `n` elements of its sources, in parallel, and gives the results in order.
-pub(crate) fn run(n: usize, sources: &[Source], compute: DType, out: DType, kernel: Kernel) -> Buffer {
+/// A kernel over blocks of any number of operands.
+pub(crate) type ManyKernel<'a> = &'a (dyn Fn(&[&[u8]], &mut [u8]) + Sync);
+
+/// Runs a kernel over `n` elements of its sources, all of one compute dtype.
+pub(crate) fn run(n: usize, sources: &[Source], compute: DType, out: DType, kernel: Kernel<'_>) -> Buffer {
+    run_each(n, sources, &vec![compute; sources.len()], out, kernel)
+}
+
+/// Runs a kernel over `n` elements of its sources, each in its compute dtype, in parallel, and gives the results in
+/// order.
+pub(crate) fn run_each(n: usize, sources: &[Source], computes: &[DType], out: DType, kernel: Kernel<'_>) -> Buffer {
     let width = out.size();
     Buffer::build(n * width, |bytes| {
         parallel::for_chunks_mut(bytes, width, parallel::GRAIN, &|first, bytes| {
-            let mut readers: Vec<Reader<'_>> = sources.iter().map(|s| Reader::new(s, compute)).collect();
+            let mut readers: Vec<Reader<'_>> = sources.iter().zip(computes).map(|(s, &c)| Reader::new(s, c)).collect();
             for (i, block) in bytes.chunks_mut(BLOCK * width).enumerate() {
                 let (start, n) = (first + i * BLOCK, block.len() / width);
                 readers.iter_mut().for_each(|r| r.load(start, n));
                 match (kernel, &readers[..]) {
                     (Kernel::Unary(f), [x]) => f(x.block(start, n), block),
                     (Kernel::Binary(f), [a, b]) => f(a.block(start, n), b.block(start, n), block),
+                    (Kernel::Many(f), all) => {
+                        let views: Vec<&[u8]> = all.iter().map(|r| r.block(start, n)).collect();
+                        f(&views, block);
+                    }
                     _ => debug_assert!(false, "a kernel for {} operands", readers.len()),
                 }
                 if faults::is(Fault::ChunkEndLost) && n == BLOCK {
@@ -208,6 +223,29 @@ pub(crate) fn run(n: usize, sources: &[Source], compute: DType, out: DType, kern
             }
         });
     })
+}
+
+/// The values of a pattern's elements from those of its sources, shaped like them. Where every source is an array of
+/// that shape, repetition stays repetition.
+pub(crate) fn values(
+    pattern: &Pattern,
+    sources: &[Source],
+    computes: &[DType],
+    out: DType,
+    kernel: Kernel<'_>,
+) -> Strided {
+    let mut shape = vec![pattern.positions];
+    shape.extend(pattern.value_shape());
+    let full = |s: &Source| match s {
+        Source::Constant(value) => Some(Strided::constant(*value, &shape)),
+        Source::Strided(values) if values.shape == shape => Some(values.clone()),
+        _ => None,
+    };
+    if let Some(arrays) = sources.iter().map(full).collect::<Option<Vec<Strided>>>() {
+        return map_each(&arrays.iter().collect::<Vec<_>>(), computes, out, kernel);
+    }
+    let n = crate::strided::count(&shape);
+    Strided::new(run_each(n, sources, computes, out, kernel), out, shape)
 }
 
 /// Copies the elements of a source, in order, as `dtype`.
@@ -226,9 +264,14 @@ pub(crate) fn collect(n: usize, source: Source, dtype: DType) -> Strided {
     Strided::new(buffer, dtype, vec![n])
 }
 
-/// Applies a kernel elementwise to arrays of one shape. Axes on which none of them varies are computed
-/// once and stay broadcast; memory order follows the first operand.
-pub(crate) fn map_strided(operands: &[&Strided], compute: DType, out: DType, kernel: Kernel) -> Strided {
+/// Applies a kernel elementwise to arrays of one shape, in one compute dtype.
+pub(crate) fn map_strided(operands: &[&Strided], compute: DType, out: DType, kernel: Kernel<'_>) -> Strided {
+    map_each(operands, &vec![compute; operands.len()], out, kernel)
+}
+
+/// Applies a kernel elementwise to arrays of one shape, each in its compute dtype. Axes on which none of them varies
+/// are computed once and stay broadcast; memory order follows the first operand.
+pub(crate) fn map_each(operands: &[&Strided], computes: &[DType], out: DType, kernel: Kernel<'_>) -> Strided {
     let shape = operands[0].shape.clone();
     let ndim = shape.len();
     let constant = |d: usize| shape[d] > 1 && operands.iter().all(|x| x.strides[d] == 0);
@@ -244,7 +287,7 @@ pub(crate) fn map_strided(operands: &[&Strided], compute: DType, out: DType, ker
         .collect();
     let n = crate::strided::count(&core);
     let permuted = order.iter().map(|&d| core[d]).collect();
-    let result = Strided::new(run(n, &sources, compute, out, kernel), out, permuted);
+    let result = Strided::new(run_each(n, &sources, computes, out, kernel), out, permuted);
     let mut back = vec![0; ndim];
     order.iter().enumerate().for_each(|(i, &d)| back[d] = i);
     let mut result = result.permute(&back);

@@ -56,8 +56,11 @@ macro_rules! families {
     };
 }
 families! {
+    compare
+    composed
     custom
     forms
+    nary
     shape
     softmax
 }

@@ -6,6 +6,7 @@
 
 pub mod binary;
 pub mod cast;
+pub mod closeness;
 pub mod dtype;
 mod groups;
 pub mod identity;

@@ -266,7 +266,8 @@ impl Function for Sigmoid {
         1.0 / (1.0 + exponential(-x))
     }
     fn exact(x: f64) -> f64 {
-        1.0 / (1.0 + (-x).exp())
+        // Below the limit `exp(-x)` may overflow where the result is subnormal; the 1 is nothing beside it.
+        if x < -Self::LIMIT { x.exp() } else { 1.0 / (1.0 + (-x).exp()) }
     }
 }
 

@@ -3,13 +3,23 @@
 //! The result's fill is the op run on the operands' fills. A strided operand beside a sparse one is
 //! nothing but a fill that varies; so `x - x.mean(0)` keeps the pattern of `x` and gets a fill per column.
 
+mod by_index;
+mod composed;
+mod join;
 mod lookup;
+mod map;
+mod nary;
 mod plan;
+mod select;
+mod union;
 
 use std::borrow::Cow;
 
 use openwork_ops::{BinaryOp, DType, Number, ReduceOp, Scalar, UnaryOp, promote};
 
+pub use self::composed::Limit;
+pub(crate) use self::join::{Joined, Role, join};
+pub(crate) use self::plan::Side2;
 use self::plan::binary;
 use crate::blocks::{self, Kernel};
 use crate::context::{self, Path, Step};

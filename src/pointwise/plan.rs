@@ -21,10 +21,10 @@ use crate::strided::Strided;
 use crate::tensor::{Sparse, Storage, Tensor};
 
 /// One operand as the plan sees it.
-pub(super) struct Side2<'a> {
+pub(crate) struct Side2<'a> {
     /// Stored elements, if it is sparse: canonical and of the result's shape.
-    pub(super) stored: Option<Cow<'a, Sparse>>,
-    pub(super) background: Background,
+    pub(crate) stored: Option<Cow<'a, Sparse>>,
+    pub(crate) background: Background,
 }
 
 impl Side2<'_> {
@@ -37,9 +37,72 @@ impl Side2<'_> {
     fn stored_finite(&self) -> bool {
         self.stored.as_ref().is_none_or(|s| all_finite(&s.values))
     }
+
+    /// Whether it is a strided operand as large as the shape.
+    pub(super) fn is_full(&self, shape: &[usize]) -> bool {
+        let size = shape.iter().fold(1u128, |n, &s| n.saturating_mul(s as u128));
+        self.background.values().is_some_and(|v| v.unbroadcast().len() as u128 == size)
+    }
+
+    /// Every element of the shape.
+    ///
+    /// # Errors
+    /// If the fill is undefined, or memory cannot hold them.
+    pub(crate) fn dense(&self, op: &'static str) -> Result<Strided> {
+        match (&self.stored, self.background.values()) {
+            (Some(x), Some(fill)) => convert::to_strided(op, x, fill),
+            (None, Some(values)) => {
+                convert::dense_len(op, &values.shape, values.dtype)?;
+                Ok(values.clone())
+            }
+            (_, None) => Err(error::absent(op, "an undefined fill has no dense form")),
+        }
+    }
 }
 
-pub(super) fn constant(values: &Strided) -> Option<Scalar> {
+/// Whether a result's fill is as large as the result: full along more than one axis that a level holds, or beside a
+/// strided operand of the result's size.
+pub(super) fn is_dense(shape: &[usize], fill: &Strided, sides: &[&Side2<'_>]) -> bool {
+    let core = fill.unbroadcast();
+    let full = |axis: usize| core.shape[axis] > 1;
+    if core.len() <= 1 {
+        return false;
+    }
+    let patterns = sides.iter().filter_map(|s| s.stored.as_ref()).map(|s| &s.pattern);
+    let Some(pattern) = patterns.min_by_key(|p| p.value_dims().len()) else { return true };
+    let of_levels = (0..shape.len()).filter(|&x| full(x) && pattern.level_dims().iter().any(|d| d.axis == x)).count();
+    let all = |s: &&Side2<'_>| {
+        s.stored.is_none() && s.background.values().is_some_and(|v| v.unbroadcast().len() == core.len())
+    };
+    let size = shape.iter().fold(1u128, |n, &s| n.saturating_mul(s as u128));
+    of_levels > 1 || (core.len() as u128 == size && sides.iter().copied().any(|s| all(&s)))
+}
+
+/// Whether a result with this fill may be strided: free where an operand already is as large, else within budget.
+pub(super) fn may_be_dense(
+    op: &'static str,
+    shape: &[usize],
+    out: DType,
+    sides: &[&Side2<'_>],
+    fill: &Strided,
+) -> Result<()> {
+    if !sides.iter().any(|s| s.is_full(shape)) {
+        context::may_densify(op, shape, out.size(), || {
+            let core = fill.unbroadcast().shape;
+            let of = |s: &&Side2<'_>| {
+                s.background.values().map_or_else(|| "undefined".into(), |v| format!("{:?}", v.unbroadcast().shape))
+            };
+            let fills: Vec<String> = sides.iter().map(of).collect();
+            format!(
+                "the fills {} together give a fill of shape {core:?}, which varies along more than one sparse axis",
+                fills.join(" and ")
+            )
+        })?;
+    }
+    convert::dense_len(op, shape, out).map(|_| ())
+}
+
+pub(crate) fn constant(values: &Strided) -> Option<Scalar> {
     let core = values.unbroadcast();
     (core.len() == 1).then(|| core.at_offset(core.offset))
 }
@@ -77,7 +140,7 @@ pub(super) fn binary(op: BinaryOp, a: &Tensor, b: &Tensor, common: DType) -> Res
 }
 
 /// Two arrays of one shape, through the promoted dtype into the compute dtype.
-fn map2(a: &Strided, b: &Strided, common: DType, typing: Typing, kernel: Kernel) -> Strided {
+fn map2(a: &Strided, b: &Strided, common: DType, typing: Typing, kernel: Kernel<'_>) -> Strided {
     // Blocks cast straight to the compute dtype: the same as through the common one, except where an
     // integer would wrap or round on the way.
     let narrow = |x: &Strided| if x.dtype == common || common == typing.compute { x.clone() } else { x.cast(common) };
@@ -89,7 +152,7 @@ pub(super) struct Plan {
     pub(super) op: BinaryOp,
     pub(super) typing: Typing,
     pub(super) common: DType,
-    pub(super) kernel: Kernel,
+    pub(super) kernel: Kernel<'static>,
     pub(super) shape: Vec<usize>,
 }
 
@@ -120,14 +183,8 @@ impl Plan {
             let padded = (0..lead).try_fold(x.clone(), |t, _| t.expand_dims(0))?;
             return self.side_of(padded);
         }
-        // A vector along one axis is cheaper as a fill than repeated along the others: if its dense form fits the budget, or
-        // is no longer than what repeating would store. Not where its unstored zeros annihilate: a fill element would count
-        // as a value.
-        let real_axes = sparse.shape.iter().filter(|&&n| n > 1).count();
-        let result = self.shape.iter().fold(1u128, |n, &s| n.saturating_mul(s as u128));
-        let repeated = (x.nse() as u128).saturating_mul(result / x.size().max(1));
-        let bytes = x.size().saturating_mul(self.common.size() as u128);
-        let small = real_axes <= 1 && (bytes <= u128::from(context::densify_budget()) || x.size() <= repeated);
+        // Not where its unstored zeros annihilate: a fill element would count as a value.
+        let small = is_cheaper_as_fill(x, &self.shape, self.common);
         let annihilates =
             sparse.background().values().and_then(constant).is_some_and(|f| self.is_annihilator(f, side).is_some());
         if let (Background::Values(fill), true, false) = (sparse.background(), small, annihilates) {
@@ -224,7 +281,7 @@ impl Plan {
         };
         let keep = if faults::is(Fault::IntersectionForUnion) { Keep { left: false, right: false } } else { keep };
         if let Background::Values(values) = &fill
-            && self.is_dense(values, a, b)
+            && is_dense(&self.shape, values, &[a, b])
         {
             return self.densify(a, b, values);
         }
@@ -272,73 +329,13 @@ impl Plan {
     }
 
     pub(super) fn values(&self, pattern: &Arc<Pattern>, left: Source, right: Source) -> Strided {
-        let mut shape = vec![pattern.positions];
-        shape.extend(pattern.value_shape());
-        let full = |s: &Source| match s {
-            Source::Constant(value) => Some(Strided::constant(*value, &shape)),
-            Source::Strided(values) if values.shape == shape => Some(values.clone()),
-            _ => None,
-        };
-        if let (Some(x), Some(y)) = (full(&left), full(&right)) {
-            return blocks::map_strided(&[&x, &y], self.typing.compute, self.typing.out, self.kernel);
-        }
-        let n = crate::strided::count(&shape);
-        let buffer = blocks::run(n, &[left, right], self.typing.compute, self.typing.out, self.kernel);
-        Strided::new(buffer, self.typing.out, shape)
-    }
-
-    /// Whether a fill with these values is as large as the tensor: full along more than one axis that a
-    /// level holds, or beside a strided operand of the result's size.
-    fn is_dense(&self, fill: &Strided, a: &Side2<'_>, b: &Side2<'_>) -> bool {
-        let core = fill.unbroadcast();
-        let full = |axis: usize| core.shape[axis] > 1;
-        if core.len() <= 1 {
-            return false;
-        }
-        let Some(pattern) =
-            [a, b].iter().filter_map(|s| s.stored.as_ref()).map(|s| &s.pattern).min_by_key(|p| p.value_dims().len())
-        else {
-            return true;
-        };
-        let of_levels =
-            (0..self.shape.len()).filter(|&x| full(x) && pattern.level_dims().iter().any(|d| d.axis == x)).count();
-        let all = |s: &&Side2<'_>| {
-            s.stored.is_none() && s.background.values().is_some_and(|v| v.unbroadcast().len() == core.len())
-        };
-        let as_large = core.len() == self.shape.iter().product::<usize>();
-        of_levels > 1 || (as_large && [a, b].iter().any(all))
+        blocks::values(pattern, &[left, right], &[self.typing.compute; 2], self.typing.out, self.kernel)
     }
 
     /// The result as a strided tensor: free where an operand already is one of that size, else within budget.
     fn densify(&self, a: &Side2<'_>, b: &Side2<'_>, fill: &Strided) -> Result<(Tensor, Path)> {
-        let full = |s: &Side2<'_>| {
-            s.background
-                .values()
-                .is_some_and(|v| v.unbroadcast().len() as u128 == self.shape.iter().map(|&n| n as u128).product())
-        };
-        if !full(a) && !full(b) {
-            context::may_densify(self.op.name(), &self.shape, self.typing.out.size(), || {
-                let core = fill.unbroadcast().shape;
-                let of = |s: &Side2<'_>| {
-                    s.background.values().map_or_else(|| "undefined".into(), |v| format!("{:?}", v.unbroadcast().shape))
-                };
-                format!(
-                    "the fills {} and {} together give a fill of shape {core:?}, which varies along more than one sparse axis",
-                    of(a),
-                    of(b)
-                )
-            })?;
-        }
-        let dense = |s: &Side2<'_>| -> Result<Strided> {
-            match (&s.stored, s.background.values()) {
-                (Some(x), Some(fill)) => convert::to_strided(self.op.name(), x, fill),
-                (None, Some(values)) => Ok(values.clone()),
-                (_, None) => Err(error::absent(self.op.name(), "an undefined fill has no dense form")),
-            }
-        };
-        let n = convert::dense_len(self.op.name(), &self.shape, self.typing.out)?;
-        let (x, y) = (dense(a)?, dense(b)?);
-        debug_assert_eq!(n, x.len());
+        may_be_dense(self.op.name(), &self.shape, self.typing.out, &[a, b], fill)?;
+        let (x, y) = (a.dense(self.op.name())?, b.dense(self.op.name())?);
         let out = map2(&x, &y, self.common, self.typing, self.kernel);
         Ok((Tensor::from_strided(out), Path::Densified))
     }
@@ -370,6 +367,16 @@ impl Plan {
 
 fn constant_or_none(background: &Background, side: &Side2<'_>) -> bool {
     side.stored.is_some() || background.values().and_then(constant).is_some()
+}
+
+/// A sparse vector along one axis is cheaper as a fill than repeated along the others, if its dense form fits the
+/// budget, or is no longer than what repeating would store.
+pub(super) fn is_cheaper_as_fill(x: &Tensor, shape: &[usize], dtype: DType) -> bool {
+    let real_axes = x.shape().iter().filter(|&&n| n > 1).count();
+    let result = shape.iter().fold(1u128, |n, &s| n.saturating_mul(s as u128));
+    let repeated = (x.nse() as u128).saturating_mul(result / x.size().max(1));
+    let bytes = x.size().saturating_mul(dtype.size() as u128);
+    real_axes <= 1 && (bytes <= u128::from(context::densify_budget()) || x.size() <= repeated)
 }
 
 /// What a strided operand has at the positions of a pattern.

@@ -5,7 +5,7 @@ use super::cells::Cell;
 use super::report::Report;
 use super::rng::Rng;
 use super::sample::any_cell;
-use super::{custom, forms, shape, softmax};
+use super::{compare, composed, custom, forms, nary, shape, softmax};
 
 /// Ops that are checked in one way.
 pub struct Family {
@@ -19,8 +19,11 @@ pub struct Family {
 
 #[rustfmt::skip] // one to a line
 pub const FAMILIES: &[Family] = &[
+    compare::FAMILY,
+    composed::FAMILY,
     custom::FAMILY,
     forms::FAMILY,
+    nary::FAMILY,
     shape::FAMILY,
     softmax::FAMILY,
 ];

@@ -10,6 +10,8 @@
 pub mod big;
 pub mod bridge;
 pub mod cells;
+pub mod compare;
+pub mod composed;
 pub mod custom;
 pub mod families;
 pub mod forms;
@@ -18,6 +20,7 @@ pub mod gen_;
 pub mod grid;
 pub mod levels;
 pub mod matmul;
+pub mod nary;
 pub mod numbers;
 #[path = "../oracle/mod.rs"]
 pub mod oracle;

@@ -39,7 +39,7 @@ fn any_cell_of(rng: &mut Rng, dtype: OType) -> Cell {
 }
 
 /// A cell of that shape and dtype, unless what was drawn does not suit it.
-fn cell_of_shape(rng: &mut Rng, dtype: OType, shape: &[usize]) -> Option<Cell> {
+pub fn cell_of_shape(rng: &mut Rng, dtype: OType, shape: &[usize]) -> Option<Cell> {
     let cell = Cell { store: *rng.pick(&Store::ALL), fill: *rng.pick(&FillKind::ALL), dtype, shape: shape.to_vec() };
     cell.suits().then_some(cell)
 }
@@ -54,7 +54,7 @@ pub fn partner(rng: &mut Rng, dtype: OType) -> OType {
 }
 
 /// A shape that broadcasts with another: some axes of size 1, some left out.
-fn broadcasting(rng: &mut Rng, shape: &[usize]) -> Vec<usize> {
+pub fn broadcasting(rng: &mut Rng, shape: &[usize]) -> Vec<usize> {
     let mut out = shape.to_vec();
     if rng.one_in(2) {
         return out;

@@ -15,6 +15,7 @@ mod complex;
 mod double;
 mod dtype;
 mod matmul;
+mod nary;
 mod promote;
 mod reduce;
 mod shape;
@@ -28,6 +29,7 @@ pub use binary::{BINARY, binary, binary_dtype};
 pub use compare::{compare, compare_data};
 pub use dtype::{Kind, OType};
 pub use matmul::{matmul, matmul_shape};
+pub use nary::{agree, index_mapped, mapped, mask, united, where_};
 pub use promote::promote;
 pub use reduce::{REDUCE, TOLERANCE, reduce, reduce_dtype};
 pub use shape::{broadcast_shapes, indices, ravel, unravel};
@@ -154,6 +156,7 @@ pub fn is_exact(op: &str, dtype: OType) -> bool {
         "exp" | "exp2" | "expm1" | "log" | "log2" | "log10" | "log1p" | "rsqrt" => false,
         "sin" | "cos" | "tan" | "sinh" | "cosh" | "tanh" | "atan2" | "hypot" | "deg2rad" | "rad2deg" => false,
         "asin" | "acos" | "atan" | "asinh" | "acosh" | "atanh" => false,
+        "hardsigmoid" | "softsign" | "erfinv" | "angle" => false,
         "sigmoid" | "logit" | "softplus" | "silu" | "gelu" | "leaky_relu" | "elu" => false,
         "erf" | "erfc" | "lgamma" | "digamma" | "logaddexp" | "xlogy" => false,
         "pow" => dtype.is_int(),

@@ -33,15 +33,16 @@ pub fn special(op: &str, x: f64) -> Option<f64> {
         "erf" if x.abs() < 4.0 => erf_series(double(x)).value(),
         "erf" => (double(1.0) - erfc(double(x))).value(),
         "erfc" => erfc(double(x)).value(),
+        "erfinv" => erfinv(x),
         "lgamma" => lgamma(x),
         "digamma" => digamma(x),
         _ => return None,
     })
 }
 
-const ALL: [&str; 14] = [
-    "exp2", "log2", "log10", "asinh", "acosh", "atanh", "logit", "softplus", "silu", "gelu", "erf", "erfc", "lgamma",
-    "digamma",
+const ALL: [&str; 15] = [
+    "exp2", "log2", "log10", "asinh", "acosh", "atanh", "logit", "softplus", "silu", "gelu", "erf", "erfc", "erfinv",
+    "lgamma", "digamma",
 ];
 
 fn asinh(x: f64) -> f64 {
@@ -133,6 +134,30 @@ fn erfc(x: Double) -> Double {
         // The exponential may be subnormal: it comes last.
         (below * PI.sqrt()).recip() * (-(x * x)).exp()
     }
+}
+
+/// Halving the interval in which erf (erfc, in the upper half) takes the value, then Newton's step in twice the
+/// precision.
+fn erfinv(x: f64) -> f64 {
+    let a = x.abs();
+    if a >= 1.0 {
+        return if a == 1.0 { f64::INFINITY.copysign(x) } else { f64::NAN };
+    }
+    if a < 1e-20 {
+        return x * PI.sqrt().value() / 2.0;
+    }
+    // erf(y) - a, of which the sign is right.
+    let off = |y: f64| {
+        if a < 0.5 { erf_series(double(y)) - double(a) } else { double(1.0) - double(a) - erfc(double(y)) }
+    };
+    let (mut low, mut high) = (0.0, 6.0);
+    for _ in 0..60 {
+        let mid = 0.5 * (low + high);
+        if off(mid).value() < 0.0 { low = mid } else { high = mid }
+    }
+    let y = if a < 1e-6 { a * PI.sqrt().value() / 2.0 } else { low };
+    let slope = double(2.0) / PI.sqrt() * (-(double(y) * double(y))).exp();
+    (double(y) - off(y) / slope).value().copysign(x)
 }
 
 /// The Bernoulli numbers B(2), B(4), … B(20), as fractions.
@@ -254,6 +279,8 @@ mod tests {
         assert_eq!(at("erfc", 3.999), 1.554_474_949_099_499e-8);
         assert_eq!(at("erfc", -40.0), 2.0);
         assert_eq!(at("erf", -1.0), -0.842_700_792_949_714_9);
+        assert_eq!(at("erfinv", 0.5), 0.476_936_276_204_469_9);
+        assert_eq!(at("erfinv", -0.999), -2.326_753_765_513_524_6);
         assert_eq!(at("lgamma", 0.5), 0.572_364_942_924_700_1);
         assert_eq!(at("lgamma", 11.0), 3_628_800f64.ln());
         assert_eq!(at("lgamma", -0.5), 1.265_512_123_484_645_4);

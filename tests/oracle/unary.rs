@@ -7,7 +7,7 @@ use super::special;
 use super::{Expected, Oracle, Refused, is_wild, ulps, ulps_at};
 
 /// Every unary op by name.
-pub const UNARY: [&str; 56] = [
+pub const UNARY: [&str; 60] = [
     "neg",
     "abs",
     "sign",
@@ -64,6 +64,10 @@ pub const UNARY: [&str; 56] = [
     "isneginf",
     "signbit",
     "nan_to_num",
+    "hardsigmoid",
+    "softsign",
+    "erfinv",
+    "angle",
 ];
 
 /// The dtype of the result; `None` where the op is not defined. Float functions turn bool and
@@ -76,7 +80,10 @@ pub fn unary_dtype(op: &str, dtype: OType) -> Option<OType> {
             Some(dtype.floating())
         }
         "sigmoid" | "deg2rad" | "rad2deg" | "logit" | "softplus" | "silu" | "gelu" | "leaky_relu" | "elu" | "erf"
-        | "erfc" | "lgamma" | "digamma" => (!dtype.is_complex()).then_some(dtype.floating()),
+        | "erfc" | "lgamma" | "digamma" | "hardsigmoid" | "softsign" | "erfinv" => {
+            (!dtype.is_complex()).then_some(dtype.floating())
+        }
+        "angle" => Some(dtype.floating().real()),
         "neg" | "sign" => keep_if(!dtype.is_bool()),
         "square" | "conj" | "nan_to_num" => Some(dtype),
         "abs" | "real" | "imag" => Some(dtype.real()),
@@ -229,6 +236,17 @@ fn on_float(op: &str, x: f64) -> f64 {
                 x
             }
         }
+        "hardsigmoid" => (x / 6.0 + 0.5).clamp(0.0, 1.0),
+        "softsign" if x.is_infinite() => x.signum(),
+        "softsign" => x / (1.0 + x.abs()),
+        "angle" if x.is_nan() => x,
+        "angle" => {
+            if x < 0.0 {
+                std::f64::consts::PI
+            } else {
+                0.0
+            }
+        }
         "floor" => x.floor(),
         "ceil" => x.ceil(),
         "trunc" => x.trunc(),
@@ -268,6 +286,7 @@ fn on_complex(op: &str, z: C) -> C {
         "sigmoid" => complex::sigmoid(z),
         "conj" => (z.0, -z.1),
         "imag" => (z.1, 0.0),
+        "angle" => (z.1.atan2(z.0), 0.0),
         "rsqrt" => complex::rsqrt(z),
         "exp2" => complex::exp2(z),
         "log2" => complex::log_to_base(z, 2.0),

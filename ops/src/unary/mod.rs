@@ -4,7 +4,7 @@
 mod accuracy;
 mod coefficients;
 pub(crate) mod complex;
-pub(crate) mod special;
+pub mod special;
 #[cfg(test)]
 mod tests;
 
@@ -40,6 +40,10 @@ mod typing {
     /// Exact dtypes are taken as `float32`.
     pub(super) const fn inexact(dtype: DType) -> Option<Typing> {
         any(dtype.to_inexact())
+    }
+    /// Exact dtypes are taken as `float32`; the real part's dtype out.
+    pub(super) const fn inexact_part(dtype: DType) -> Option<Typing> {
+        part(dtype.to_inexact())
     }
     pub(super) const fn inexact_real(dtype: DType) -> Option<Typing> {
         real(dtype.to_inexact())
@@ -280,6 +284,14 @@ unary_table! { $
         f32: simd::sigmoid_f32,
         f64: simd::sigmoid_f64,
     } }
+    /// A line for `sigmoid`: `x / 6 + 1 / 2`, at least 0 and at most 1.
+    Hardsigmoid { name: hardsigmoid, domain: Any, typing: inexact_real, kernels: {
+        float => |x| if x.is_nan() { x } else { (x + 3.0).clamp(0.0, 6.0) / 6.0 },
+    } }
+    /// `x / (1 + |x|)`; its limits ±1 for ±∞.
+    Softsign { name: softsign, domain: Any, typing: inexact_real, kernels: {
+        float => |x| x.precisely(special::softsign),
+    } }
     /// `log(x / (1 - x))`, the inverse of `sigmoid`; NaN outside 0 to 1.
     Logit { name: logit, domain: Any, typing: inexact_real, kernels: {
         float => |x| x.precisely(special::logit),
@@ -318,6 +330,10 @@ unary_table! { $
     /// `1 - erf(x)`, accurate where `erf(x)` is almost 1.
     Erfc { name: erfc, domain: Any, typing: inexact_real, kernels: {
         float => |x| x.precisely(special::erfc),
+    } }
+    /// The inverse of `erf`; ±∞ for ±1, NaN outside.
+    Erfinv { name: erfinv, domain: Any, typing: inexact_real, kernels: {
+        float => |x| x.precisely(special::erfinv),
     } }
     /// The logarithm of the absolute value of the gamma function; ∞ at 0 and negative integers.
     Lgamma { name: lgamma, domain: Any, typing: inexact_real, kernels: {
@@ -403,6 +419,11 @@ unary_table! { $
     BitwiseNot { name: bitwise_not, domain: Any, typing: bits, kernels: {
         bool => |x| !x,
         bits => |x| !x,
+    } }
+    /// The angle of complex `x`, between −π and π; for real `x` π below 0, else 0.
+    Angle { name: angle, domain: Any, typing: inexact_part, kernels: {
+        float => |x| if x < 0.0 { std::f64::consts::PI as T } else if x.is_nan() { x } else { 0.0 },
+        complex => |x| x.im.atan2(x.re),
     } }
     /// The complex conjugate.
     Conj { name: conj, domain: Any, typing: any, kernels: {

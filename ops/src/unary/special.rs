@@ -242,6 +242,140 @@ fn digamma_above(x: f64) -> f64 {
     }
 }
 
+/// `log Γ_p(x) = p (p - 1) / 4 log π + Σ log Γ(x - i / 2)` over `i` below `p` (DLMF 35.3.4), for `x > (p - 1) / 2`; NaN
+/// elsewhere.
+pub fn mvlgamma(p: u32, x: f64) -> f64 {
+    let p = f64::from(p);
+    if x.is_nan() || x <= (p - 1.0) / 2.0 {
+        return f64::NAN;
+    }
+    let (mut sum, mut i) = (p * (p - 1.0) / 4.0 * PI.ln(), 0.0);
+    while i < p {
+        sum += lgamma(x - i / 2.0);
+        i += 1.0;
+    }
+    sum
+}
+
+/// The derivative of order `n` of `digamma`. At 0 and negative integers, the poles, it is infinite for odd `n`, which
+/// has one sign on both sides, and NaN for even `n`.
+pub fn polygamma(n: u32, x: f64) -> f64 {
+    if n == 0 {
+        return digamma(x);
+    }
+    let even = n.is_multiple_of(2);
+    if x.is_nan() || x == f64::NEG_INFINITY {
+        f64::NAN
+    } else if x == f64::INFINITY {
+        0.0
+    } else if x <= 0.0 && x == x.trunc() {
+        if even { f64::NAN } else { f64::INFINITY }
+    } else if x < -32.0 {
+        // DLMF 5.15.6; derivatives of the cotangent are polynomials of it: d/dx P(cot πx) = -π (1 + cot²) P'(cot)
+        let (sin, cot) = (sin_pi(x).0, 1.0 / (PI * sin_pi(x).1).tan());
+        let mut derivative = vec![0.0, 1.0];
+        for _ in 0..n - 1 {
+            derivative = cotangent_step(&derivative);
+        }
+        // The last step by 1 + cot² = 1 / sin², which does not overflow before the result does.
+        let last: f64 = derivative.iter().enumerate().skip(1).rev().fold(0.0, |sum, (k, c)| sum * cot + k as f64 * c);
+        let term = -PI.powi(n as i32 + 1) * last / (sin * sin);
+        if even { polygamma(n, 1.0 - x) - term } else { -polygamma(n, 1.0 - x) - term }
+    } else {
+        // DLMF 5.15.1
+        let size = factorial(n) * zeta(n + 1, x);
+        if even { -size } else { size }
+    }
+}
+
+/// The coefficients of `-(1 + c²) P'(c)`.
+fn cotangent_step(p: &[f64]) -> Vec<f64> {
+    let mut out = vec![0.0; p.len() + 1];
+    for (k, c) in p.iter().enumerate().skip(1) {
+        out[k - 1] -= k as f64 * c;
+        out[k + 1] -= k as f64 * c;
+    }
+    out
+}
+
+fn factorial(n: u32) -> f64 {
+    (2..=n.min(171)).fold(1.0, |product, k| product * f64::from(k)) // from 171 on infinite
+}
+
+/// The Hurwitz zeta function `Σ (x + k)^-s` over `k >= 0`, for `s` of at least 2: terms until `x + k` is large enough for
+/// the rest to be Euler and Maclaurin's series (DLMF 25.11.5).
+fn zeta(s: u32, x: f64) -> f64 {
+    // B(2k) / (2k)!
+    const TERMS: [f64; 10] = [
+        1.0 / 12.0,
+        -1.0 / 720.0,
+        1.0 / 30_240.0,
+        -1.0 / 1_209_600.0,
+        1.0 / 47_900_160.0,
+        -691.0 / 1_307_674_368_000.0,
+        1.0 / 74_724_249_600.0,
+        -3_617.0 / 10_670_622_842_880_000.0,
+        43_867.0 / 5_109_094_217_170_944_000.0,
+        -174_611.0 / 802_857_662_698_291_200_000.0,
+    ];
+    let power = |x: f64| x.powi(-(s.min(1 << 20) as i32));
+    let s = f64::from(s);
+    let far = 12.0f64.max(s);
+    let (mut x, mut sum) = (x, 0.0);
+    while x < far {
+        let term = power(x);
+        sum += term;
+        if x > 1.0 && term <= sum.abs() * 1e-18 {
+            return sum; // what follows is less still
+        }
+        x += 1.0;
+    }
+    let at = power(x);
+    sum += at * (x / (s - 1.0) + 0.5);
+    // s (s + 1) … (s + 2k - 2) / x^(2k - 1)
+    let mut factor = s * at / x;
+    for (k, term) in TERMS.iter().enumerate() {
+        let step = factor * term;
+        sum += step;
+        if step.abs() < sum.abs() * 1e-18 {
+            break;
+        }
+        let m = 2.0 * k as f64 + s;
+        factor *= (m + 1.0) * (m + 2.0) / (x * x);
+    }
+    sum
+}
+
+/// The inverse of the error function; infinite at ±1, NaN outside. An approximation by elementary functions (Winitzki),
+/// good to two or three digits, and three of Halley's steps, each of which triples them.
+#[inline(never)]
+pub(crate) fn erfinv(x: f64) -> f64 {
+    const A: f64 = 0.147;
+    let a = x.abs();
+    if a >= 1.0 || x.is_nan() {
+        return if a == 1.0 { f64::INFINITY.copysign(x) } else { f64::NAN };
+    }
+    if a < 1e-9 {
+        return x / FRAC_2_SQRT_PI;
+    }
+    let rest = 1.0 - a; // exact where it matters, from a half on
+    let log = (rest * (1.0 + a)).ln();
+    let half = 2.0 / (PI * A) + 0.5 * log;
+    let mut y = (log / -A / (half + (half * half - log / A).sqrt())).sqrt();
+    for _ in 0..3 {
+        let off = if a < 0.5 { erf(y) - a } else { rest - erfc(y) };
+        let step = off / (FRAC_2_SQRT_PI * exp_minus_square(y));
+        y -= step / (1.0 + y * step);
+    }
+    y.copysign(x)
+}
+
+/// `x / (1 + |x|)`, and its limit ±1 at ±∞.
+#[inline(never)]
+pub(crate) fn softsign(x: f64) -> f64 {
+    if x.is_infinite() { 1f64.copysign(x) } else { x / (1.0 + x.abs()) }
+}
+
 /// `log(x / (1 - x))`; near a half the logarithm of almost 1 goes through `ln_1p`.
 #[inline(never)]
 pub(crate) fn logit(x: f64) -> f64 {

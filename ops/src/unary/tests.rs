@@ -124,6 +124,7 @@ fn functions() {
     close(UnaryOp::Cosh, &[0.0, 0.5, -1000.0], &[1.0, 1.127_625_965_206_380_7, INF]);
     close(UnaryOp::Tanh, &[0.0, 0.5, -1000.0, INF], &[0.0, 0.462_117_157_260_009_75, -1.0, 1.0]);
     close(UnaryOp::Sigmoid, &[0.0, 1000.0, -1000.0, NAN, 1.0], &[0.5, 1.0, 0.0, NAN, 0.731_058_578_630_004_9]);
+    check(UnaryOp::Sigmoid, &[-740.0, -708.5], &[(-740f64).exp(), (-708.5f64).exp()]);
     check(UnaryOp::Floor, &[-1.5, 1.5, -INF, NAN], &[-2.0, 1.0, -INF, NAN]);
     check(UnaryOp::Ceil, &[-1.5f32, 1.5], &[-1.0f32, 2.0]);
     check(UnaryOp::Trunc, &[-1.5, 1.5, 1e300], &[-1.0, 1.0, 1e300]);
@@ -163,6 +164,9 @@ fn special_functions() {
     close(UnaryOp::Lgamma, &[11.0, 3.0], &[15.104_412_573_075_516, std::f64::consts::LN_2]);
     close(UnaryOp::Digamma, &[0.0, -0.0, -1.0, -1e300, -INF, INF, NAN], &[-INF, INF, NAN, NAN, NAN, INF, NAN]);
     close(UnaryOp::Digamma, &[1.0, 1e-300, -1e-300], &[-0.577_215_664_901_532_9, -1e300, 1e300]);
+    close(UnaryOp::Erfinv, &[0.0, 1.0, -1.0, 1.5, NAN], &[0.0, INF, -INF, NAN, NAN]);
+    close(UnaryOp::Softsign, &[-INF, INF, 1.0, -3.0, NAN], &[-1.0, 1.0, 0.5, -0.75, NAN]);
+    close(UnaryOp::Hardsigmoid, &[-INF, INF, -3.0, 0.0, 1.5, NAN], &[0.0, 1.0, 0.0, 0.5, 0.75, NAN]);
     close(UnaryOp::Softplus, &[-INF, INF, -1e4, 1e4, NAN], &[0.0, INF, 0.0, 1e4, NAN]);
     close(UnaryOp::Silu, &[-INF, INF, -1e4, 1e4, 0.0, NAN], &[0.0, INF, 0.0, 1e4, 0.0, NAN]);
     close(UnaryOp::Gelu, &[-INF, INF, f64::MIN, 1e4, 0.0, NAN], &[0.0, INF, 0.0, 1e4, 0.0, NAN]);
@@ -249,6 +253,8 @@ fn bits_and_parts() {
     check(UnaryOp::Conj, &z, &[c64::new(1.0, 2.0)]);
     check(UnaryOp::Real, &z, &[1.0f32]);
     check(UnaryOp::Imag, &z, &[-2.0f32]);
+    check(UnaryOp::Angle, &[c64::new(0.0, -2.0)], &[-std::f32::consts::FRAC_PI_2]);
+    check(UnaryOp::Angle, &[-3.0, 0.0, -0.0, INF, NAN], &[std::f64::consts::PI, 0.0, 0.0, 0.0, NAN]);
     check(UnaryOp::Conj, &[true], &[true]);
     check(UnaryOp::Real, &[-3i32], &[-3i32]);
     check(UnaryOp::Imag, &[f64::NAN, 3.0], &[0.0, 0.0]);
