@@ -161,7 +161,7 @@ fn alike<'a>(op: &'static str, shape: &[usize], sides: Vec<Side2<'a>>, single: b
     let stored: Vec<&Sparse> = sides.iter().filter_map(|s| s.stored.as_deref()).collect();
     let Some(least) = stored.iter().min_by_key(|s| s.pattern.value_dims().len()) else { return Ok(sides) };
     let rows = least.pattern.value_dims();
-    if stored.iter().all(|s| s.pattern.is_same(&stored[0].pattern)) && !(single && !rows.is_empty()) {
+    if (!single || rows.is_empty()) && stored.iter().all(|s| s.pattern.is_same(&stored[0].pattern)) {
         return Ok(sides);
     }
     let undefined = stored.iter().any(|s| s.fill.is_undefined());
