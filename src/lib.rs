@@ -51,4 +51,5 @@ pub use methods::IntoOperand;
 pub use openwork_ops::{BinaryOp, DType, Element, Number, ReduceOp, Scalar, UnaryOp, bf16, c64, c128, f16, promote};
 pub use pattern::Part;
 pub use pointwise::{Limit, Operand};
+pub use shape::Pad;
 pub use tensor::{BufferInfo, Tensor};

@@ -184,28 +184,33 @@ impl Tensor {
     /// If the fill is or becomes undefined (that changes the meaning: [`Tensor::replace_fill`]), does not fit,
     /// or the tensor would have to store all its elements and that exceeds the densify budget.
     pub fn with_fill(&self, fill: impl Into<Fill>) -> Result<Tensor> {
+        self.with_fill_as("with_fill", fill.into())
+    }
+
+    /// As [`Tensor::with_fill`], on behalf of another op.
+    pub(crate) fn with_fill_as(&self, op: &'static str, fill: Fill) -> Result<Tensor> {
         let Some(s) = self.sparse() else { return Ok(self.clone()) };
-        let new = fill::check("with_fill", fill.into(), &s.shape, s.dtype())?;
+        let new = fill::check(op, fill, &s.shape, s.dtype())?;
         let (old, new_background) = (s.background(), Background::of(&new, &s.shape));
         let (Background::Values(old), Background::Values(wanted)) = (old, new_background) else {
             if s.fill.is_undefined() && new.is_undefined() {
                 return Ok(self.clone());
             }
             return Err(error::absent(
-                "with_fill",
+                op,
                 "an undefined fill has no value to keep; replace_fill(v) changes the meaning",
             ));
         };
         if same(&old, &wanted) {
             return Ok(Sparse { fill: new, ..s.clone() }.into());
         }
-        crate::context::may_densify("with_fill", &s.shape, s.dtype().size(), || {
+        crate::context::may_densify(op, &s.shape, s.dtype().size(), || {
             format!("with fill {new} every element that the fill {} stood for has to be stored", s.fill)
         })?;
-        let dense = convert::to_strided("with_fill", s, &old)?;
+        let dense = convert::to_strided(op, s, &old)?;
         let spec = s.pattern.spec();
         let spec = LevelSpec { levels: convert::without_singletons(spec.levels), ..spec };
-        Ok(convert::from_strided("with_fill", &dense, &spec, new)?.into())
+        Ok(convert::from_strided(op, &dense, &spec, new)?.into())
     }
 
     /// Another fill, which changes what unstored elements are. O(size of the fill); indices and values are

@@ -61,6 +61,7 @@ families! {
     custom
     forms
     nary
+    rearrange
     shape
     softmax
 }

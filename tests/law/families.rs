@@ -2,6 +2,7 @@
 //! mean to the oracle; this one runs them all, in samples and in the full grid.
 
 use super::cells::Cell;
+use super::rearrange;
 use super::report::Report;
 use super::rng::Rng;
 use super::sample::any_cell;
@@ -24,6 +25,7 @@ pub const FAMILIES: &[Family] = &[
     custom::FAMILY,
     forms::FAMILY,
     nary::FAMILY,
+    rearrange::FAMILY,
     shape::FAMILY,
     softmax::FAMILY,
 ];

@@ -25,6 +25,7 @@ pub mod numbers;
 #[path = "../oracle/mod.rs"]
 pub mod oracle;
 pub mod pointwise;
+pub mod rearrange;
 pub mod reduce;
 pub mod report;
 pub mod rng;

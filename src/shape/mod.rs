@@ -1,4 +1,12 @@
-//! Ops that change shape and move no value, or as few as the layout allows.
+//! Ops that change shape and move no value, or as few as the layout allows; and, in files of their own, those that
+//! choose, join and move elements.
+
+pub(crate) mod along;
+pub(crate) mod join;
+mod moves;
+mod outer;
+mod pad;
+pub(crate) mod triangle;
 
 use std::sync::Arc;
 
@@ -16,6 +24,8 @@ use crate::pattern::{Dim, Part, Pattern};
 use crate::pointwise::{broadcast_shapes, record};
 use crate::strided::Strided;
 use crate::tensor::{Sparse, Storage, Tensor};
+
+pub use pad::Pad;
 
 impl Tensor {
     /// Reorders the axes: axis `i` of the result is axis `axes[i]`. No index and no value moves: a permuted
@@ -214,12 +224,12 @@ fn squeeze_free(s: &Sparse, kept: &[usize]) -> Option<Sparse> {
     })
 }
 
-fn coo_dims(shape: &[usize]) -> Vec<Dim> {
+pub(crate) fn coo_dims(shape: &[usize]) -> Vec<Dim> {
     shape.iter().enumerate().map(|(a, &n)| Dim::whole(a, n)).collect()
 }
 
 /// Flattens to plain coordinates, one position per element, in C order.
-fn to_coo(op: &'static str, s: &Sparse) -> Result<Sparse> {
+pub(crate) fn to_coo(op: &'static str, s: &Sparse) -> Result<Sparse> {
     convert::convert(op, s, &crate::LevelSpec::of_layout(op, crate::Layout::Coo, &s.shape)?)
 }
 
