@@ -36,6 +36,7 @@ mod softmax;
 mod sort;
 mod storage;
 mod strided;
+mod structure_facts;
 pub mod structures;
 mod tensor;
 mod validate;
@@ -52,4 +53,5 @@ pub use openwork_ops::{BinaryOp, DType, Element, Number, ReduceOp, Scalar, Unary
 pub use pattern::Part;
 pub use pointwise::{Limit, Operand};
 pub use shape::Pad;
+pub use structure_facts::StructureFacts;
 pub use tensor::{BufferInfo, Tensor};

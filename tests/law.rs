@@ -59,6 +59,7 @@ families! {
     compare
     composed
     custom
+    facts
     forms
     nary
     rearrange

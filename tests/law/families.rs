@@ -6,7 +6,7 @@ use super::rearrange;
 use super::report::Report;
 use super::rng::Rng;
 use super::sample::any_cell;
-use super::{compare, composed, custom, forms, nary, shape, softmax};
+use super::{compare, composed, custom, facts, forms, nary, shape, softmax};
 
 /// Ops that are checked in one way.
 pub struct Family {
@@ -23,6 +23,7 @@ pub const FAMILIES: &[Family] = &[
     compare::FAMILY,
     composed::FAMILY,
     custom::FAMILY,
+    facts::FAMILY,
     forms::FAMILY,
     nary::FAMILY,
     rearrange::FAMILY,

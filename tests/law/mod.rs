@@ -13,6 +13,7 @@ pub mod cells;
 pub mod compare;
 pub mod composed;
 pub mod custom;
+pub mod facts;
 pub mod families;
 pub mod forms;
 #[path = "gen.rs"]

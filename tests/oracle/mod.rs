@@ -14,6 +14,7 @@ mod compare;
 mod complex;
 mod double;
 mod dtype;
+mod facts;
 mod matmul;
 mod nary;
 mod promote;
