@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 #[path = "binsparse/build.rs"]
 mod build;
+#[path = "binsparse/facts.rs"]
+mod facts;
 #[path = "binsparse/golden.rs"]
 mod golden;
 #[cfg(feature = "hdf5")]

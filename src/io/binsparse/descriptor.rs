@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use super::fault::{Res, bad};
 use super::types::{self, DataType, Structure};
 use super::warning::Warning;
-use super::{Mode, dialect, extension, json};
-use crate::{DType, LevelKind, LevelSpec, Part};
+use super::{Mode, dialect, extension, facts, json};
+use crate::{DType, LevelKind, LevelSpec, Part, StructureFacts};
 
 /// The descriptor of a binsparse file: all that is said about a tensor before its arrays are read.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +32,9 @@ pub struct Descriptor {
     pub structure: Option<Structure>,
     /// Whether coordinates may repeat or be out of order.
     pub unordered: bool,
+    /// What is said about the structure of a matrix beside the descriptor. Reading checks it: where it is false, a
+    /// strict reader fails and a lenient one warns.
+    pub facts: StructureFacts,
     /// Keys beside the descriptor's own: the writer's metadata.
     pub metadata: Map<String, Value>,
     /// Names of arrays in the file, where they differ from today's.
@@ -81,11 +84,12 @@ impl Descriptor {
     /// Parses a descriptor.
     pub(crate) fn parse(text: &str, mode: Mode, warnings: &mut Vec<Warning>) -> Res<Descriptor> {
         let mut root = json::object(text)?;
+        let facts = facts::take(&mut root, mode, warnings)?;
         if let Some(inner) = root.remove(extension::NAMESPACE) {
             if root.contains_key("binsparse") {
                 return bad("the descriptor has both `openwork` and `binsparse`");
             }
-            return extension::parse(object("openwork", inner)?, root);
+            return Ok(Descriptor { facts, ..extension::parse(object("openwork", inner)?, root)? });
         }
         let hints =
             if mode == Mode::Lenient { dialect::normalise(&mut root, warnings)? } else { dialect::Hints::default() };
@@ -97,6 +101,7 @@ impl Descriptor {
             return bad(format!("unknown key {key:?} in `binsparse`: it may change what the arrays mean"));
         }
         let mut d = namespace(&map, mode, warnings)?;
+        d.facts = facts;
         d.metadata = root;
         d.stored_names = hints.stored_names;
         d.iso = hints.iso;
@@ -199,6 +204,7 @@ fn namespace(map: &Map<String, Value>, mode: Mode, warnings: &mut Vec<Warning>) 
         fill,
         structure,
         unordered: false,
+        facts: StructureFacts::default(),
         metadata: Map::new(),
         stored_names: BTreeMap::new(),
         iso: false,

@@ -7,12 +7,12 @@ use serde_json::{Map, Value, json};
 use super::descriptor::{Descriptor, FillKind, alias};
 use super::sizes::raw;
 use super::types::{DataType, Version};
-use super::{Options, extension};
+use super::{Options, extension, facts};
 use crate::construct::{IndexArray, LevelData};
 use crate::error::{self, Result};
 use crate::fill::Fill;
 use crate::strided::Strided;
-use crate::{DType, Layout, LevelKind, LevelSpec, Part, Scalar, Tensor};
+use crate::{DType, Layout, LevelKind, LevelSpec, Part, Scalar, StructureFacts, Tensor};
 
 /// A tensor as it will be written.
 pub(crate) struct Export {
@@ -172,6 +172,7 @@ impl Export {
             fill,
             structure: None,
             unordered: !x.is_coalesced(),
+            facts: if options.facts && x.ndim() >= 2 { StructureFacts::of(x)? } else { StructureFacts::default() },
             metadata: metadata.clone(),
             stored_names: BTreeMap::new(),
             iso: false,
@@ -230,10 +231,13 @@ fn has_empty_segments(x: &Tensor) -> bool {
 fn text(d: &Descriptor) -> Result<String> {
     let mut root = Map::new();
     for (key, value) in &d.metadata {
-        if key == "binsparse" || key == extension::NAMESPACE {
+        if key == "binsparse" || key == extension::NAMESPACE || key == facts::KEY {
             return Err(error::invalid("binsparse::write", "metadata", format!("the key {key:?} is the descriptor's")));
         }
         root.insert(key.clone(), value.clone());
+    }
+    if d.facts != StructureFacts::default() {
+        root.insert(facts::KEY.into(), facts::write(&d.facts));
     }
     if d.is_extension() {
         root.insert(extension::NAMESPACE.into(), extension::write(d));

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::descriptor::{Descriptor, FillKind, as_object, integer, integers};
 use super::fault::{Res, bad};
 use super::types::DataType;
-use crate::{LevelKind, LevelSpec, Part};
+use crate::{LevelKind, LevelSpec, Part, StructureFacts};
 
 pub(crate) const NAMESPACE: &str = "openwork";
 const VERSION: &str = "1";
@@ -54,6 +54,7 @@ pub(crate) fn parse(map: Map<String, Value>, metadata: Map<String, Value>) -> Re
         fill,
         structure: None,
         unordered,
+        facts: StructureFacts::default(),
         metadata,
         stored_names: BTreeMap::new(),
         iso: false,

@@ -13,7 +13,7 @@ use super::arrays::Container;
 use super::descriptor::Descriptor;
 use super::export::Export;
 use super::fault::{Res, bad};
-use super::{Mode, Options, Reading, map, npz};
+use super::{Mode, Options, Reading, facts, map, npz};
 use crate::Tensor;
 use crate::error::{self, Result};
 
@@ -164,7 +164,11 @@ pub(super) fn load(container: &mut dyn Container, options: &Options, range: Opti
     let descriptor = Descriptor::parse(&text, options.mode, &mut warnings)?;
     let make: map::Make = Tensor::from_parts;
     let reader = map::Reader { descriptor: &descriptor, arrays: container, options, warnings: &mut warnings, make };
+    let is_whole = range.is_none();
     let tensor = reader.tensor(range)?;
+    if is_whole {
+        facts::verify(&descriptor.facts, &tensor, options.mode, &mut warnings)?;
+    }
     Ok(Reading { tensor, descriptor, warnings })
 }
 

@@ -35,6 +35,7 @@ pub(crate) mod descriptor;
 mod dialect;
 pub(crate) mod export;
 mod extension;
+mod facts;
 pub(crate) mod fault;
 mod file;
 #[cfg(feature = "hdf5")]
@@ -96,6 +97,9 @@ pub struct Options {
     pub chunk: Option<usize>,
     /// Writing: allow what binsparse 0.1 cannot say, in a form that other readers refuse.
     pub extensions: bool,
+    /// Writing: find out [`StructureFacts`](crate::StructureFacts) of matrices and store them beside the descriptor,
+    /// where other readers pass over them. Strict reading checks them.
+    pub facts: bool,
     /// Writing: keys to put beside the descriptor.
     pub metadata: serde_json::Map<String, serde_json::Value>,
 }

@@ -44,6 +44,8 @@ pub enum Warning {
     EmptySegments,
     /// A skew-symmetric matrix has a diagonal that is not zero.
     SkewDiagonal,
+    /// What is said about the structure of a matrix is malformed or false.
+    Facts(String),
     /// The container holds the descriptor in an unusual form.
     DescriptorForm(&'static str),
 }
@@ -66,6 +68,7 @@ impl fmt::Display for Warning {
             Warning::Unordered => f.write_str("coordinates repeat or are out of order"),
             Warning::EmptySegments => f.write_str("a doubly compressed format has empty segments"),
             Warning::SkewDiagonal => f.write_str("a skew-symmetric matrix has a diagonal that is not zero"),
+            Warning::Facts(why) => f.write_str(why),
             Warning::DescriptorForm(form) => write!(f, "the descriptor is stored as {form}"),
         }
     }

@@ -14,7 +14,7 @@ use crate::io::binsparse::sizes::{product, raw};
 use crate::io::binsparse::{Options, Version};
 use crate::io::safetensors::{Entry, Item, Kind, Source};
 use crate::strided::Strided;
-use crate::{DType, LevelSpec, Part, Tensor};
+use crate::{DType, LevelSpec, Part, StructureFacts, Tensor};
 
 /// Adds the arrays of a tensor to those of the file, and gives the descriptor that makes a tensor of them. A strided
 /// tensor is one array and needs none.
@@ -90,6 +90,7 @@ pub(super) fn plain_descriptor(entry: &Entry, complex: bool) -> Res<Descriptor> 
         fill: FillKind::Unspecified,
         structure: None,
         unordered: false,
+        facts: StructureFacts::default(),
         metadata: Map::new(),
         stored_names: BTreeMap::new(),
         iso: false,

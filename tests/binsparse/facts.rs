@@ -1,0 +1,75 @@
+//! Facts about a matrix beside its descriptor: stored on request, checked when read.
+
+use openwork::io::binsparse::{self, Options, Warning};
+use openwork::{Fill, Layout, StructureFacts, Tensor};
+use serde_json::{Value, json};
+
+use super::build::Draft;
+
+fn with(options: &Options, x: &Tensor) -> binsparse::Reading {
+    let bytes = binsparse::to_bytes(x, options).unwrap();
+    binsparse::read_bytes(&bytes, &Options::default()).unwrap()
+}
+
+#[test]
+fn stored_on_request() {
+    let square = Tensor::random(&[6, 6], 0.3, 0.0, Layout::Csr, 1).unwrap();
+    let symmetric = (&square + &square.matrix_transpose().unwrap()).unwrap();
+    let options = Options { facts: true, ..Options::default() };
+    for x in [&square, &symmetric, &symmetric.to_dense().unwrap(), &symmetric.to_layout(Layout::Dcsc).unwrap()] {
+        let reading = with(&options, x);
+        assert_eq!(reading.descriptor.facts, StructureFacts::of(x).unwrap());
+        assert!(reading.descriptor.facts.ndiag.is_some() && reading.descriptor.metadata.is_empty());
+        assert_eq!(with(&Options::default(), x).descriptor.facts, StructureFacts::default());
+    }
+    // Beside a descriptor of the extension too, and not of vectors.
+    let options = Options { extensions: true, ..options };
+    let undefined = symmetric.replace_fill(Fill::Undefined).unwrap();
+    assert_eq!(with(&options, &undefined).descriptor.facts.is_symmetric, Some(true));
+    let vector = Tensor::random(&[9], 0.3, 0.0, Layout::Coo, 1).unwrap();
+    assert_eq!(with(&options, &vector).descriptor.facts, StructureFacts::default());
+}
+
+/// The hand-made CSR file with something said about it.
+fn claiming(facts: Value) -> Draft {
+    let draft = Draft::csr();
+    let mut json: Value = serde_json::from_str(&draft.json).unwrap();
+    json["openwork_facts"] = facts;
+    draft.text(&json.to_string())
+}
+
+#[test]
+fn claims_are_checked() {
+    let x = Draft::csr().strict().unwrap().tensor;
+    let facts = StructureFacts::of(&x).unwrap();
+    let truth = json!({
+        "is_symmetric": facts.is_symmetric,
+        "is_structure_symmetric": facts.is_structure_symmetric,
+        "is_upper_triangular": facts.is_upper_triangular,
+        "is_lower_triangular": facts.is_lower_triangular,
+        "ndiag": facts.ndiag.unwrap() as u64,
+    });
+    assert_eq!(claiming(truth.clone()).strict().unwrap().descriptor.facts, facts);
+    for (name, fact) in truth.as_object().unwrap() {
+        let mut wrong = truth.clone();
+        wrong[name] = fact.as_bool().map_or_else(|| json!(fact.as_u64().unwrap() + 1), |b| json!(!b));
+        let error = claiming(wrong.clone()).strict().unwrap_err().to_string();
+        let says = format!("`openwork_facts` does not hold: StructureFacts::check: argument `{name}`");
+        assert!(error.contains(&says), "{error}");
+        let warnings = claiming(wrong).lenient().unwrap().warnings;
+        assert!(matches!(&warnings[..], [Warning::Facts(why)] if why.contains(name)), "{warnings:?}");
+    }
+    for (facts, says) in [
+        (json!([]), "`openwork_facts` is not an object"),
+        (json!({ "is_diagonal": true }), "unknown key \"is_diagonal\""),
+        (json!({ "is_symmetric": 1 }), "`is_symmetric` is 1, not true or false"),
+        (json!({ "ndiag": -1 }), "`ndiag` is -1, not a count"),
+    ] {
+        let error = claiming(facts.clone()).strict().unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+        assert!(matches!(&claiming(facts).lenient().unwrap().warnings[..], [Warning::Facts(_)]));
+    }
+    let metadata = json!({ "openwork_facts": {} }).as_object().unwrap().clone();
+    let error = binsparse::to_bytes(&x, &Options { metadata, ..Options::default() }).unwrap_err().to_string();
+    assert!(error.contains("argument `metadata`: the key \"openwork_facts\""), "{error}");
+}
