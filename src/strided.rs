@@ -44,6 +44,11 @@ impl Strided {
         Strided::new(Buffer::from_vec(data), T::DTYPE, shape)
     }
 
+    /// A copy of elements in C order.
+    pub(crate) fn from_bytes(bytes: &[u8], dtype: DType, shape: &[usize]) -> Strided {
+        Strided::new(Buffer::build(bytes.len(), |out| out.copy_from_slice(bytes)), dtype, shape.to_vec())
+    }
+
     /// A view of one element, broadcast: every stride is 0.
     pub(crate) fn constant(value: Scalar, shape: &[usize]) -> Strided {
         let (bytes, size) = value.to_bytes();

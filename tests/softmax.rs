@@ -123,6 +123,7 @@ fn the_path_is_said() {
     assert_eq!(path(&csr(0.0).to_dense().unwrap()), ("softmax", Path::Strided));
     let columns = Fill::array(Tensor::from_vec(&[1, 4], vec![1.0, 2.0, 3.0, 4.0]).unwrap());
     assert_eq!(path(&csr(0.0).replace_fill(columns).unwrap()), ("softmax", Path::Densified));
+    assert_eq!(path(&csr(0.0)), ("softmax", Path::Specialised));
     assert_eq!(path(&csr(0.0).to_layout(Layout::Csc).unwrap()), ("softmax", Path::Engine));
 }
 

@@ -15,6 +15,7 @@ pub mod reduce;
 pub mod registry;
 pub mod scalar;
 pub mod simd;
+pub mod softmax;
 pub mod structure;
 #[cfg(test)]
 mod testing;

@@ -1,10 +1,10 @@
 //! Stored elements by the coordinates that a reduction keeps.
 
-use openwork_ops::reduce::Compensated;
 use openwork_ops::structure::IndexVec;
 use openwork_ops::structure::keys::{KeyLayout, Order, order_of};
 
 use super::Fold;
+use super::scatter::scatter;
 use crate::buffer::{Buffer, zeroed_vec};
 use crate::build::{self, SortedKeys};
 use crate::error::Result;
@@ -20,22 +20,31 @@ pub(super) struct Groups {
     pub(super) pattern: Pattern,
     /// Shape (groups, kept value axes…).
     pub(super) acc: Strided,
-    /// Stored elements in each group, per kept value element.
+    /// Stored elements in each group, per kept value element; empty if nobody needs them.
     pub(super) counts: Vec<u64>,
+}
+
+/// What a caller needs to know of groups, beside their folds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Need {
+    /// How many elements each has.
+    Counts,
+    /// Nothing: groups that fold to the identity may even be left out.
+    Folds,
 }
 
 /// Which dimensions of a pattern a reduction keeps.
 pub(crate) struct Split<'a> {
-    pattern: &'a Pattern,
+    pub(super) pattern: &'a Pattern,
     /// Of the levels.
-    dims: Vec<Dim>,
+    pub(super) dims: Vec<Dim>,
     /// Of the values.
-    value_dims: Vec<Dim>,
+    pub(super) value_dims: Vec<Dim>,
     /// Axes of the values: positions, reduced ones, kept ones.
-    order: Vec<usize>,
+    pub(crate) order: Vec<usize>,
     /// Elements that are folded in each position's row, for each of `block` that are kept.
-    pub(super) per_row: usize,
-    pub(super) block: usize,
+    pub(crate) per_row: usize,
+    pub(crate) block: usize,
 }
 
 impl<'a> Split<'a> {
@@ -54,12 +63,12 @@ impl<'a> Split<'a> {
     }
 
     /// Values of the pattern as rows of `per_row` times `block` elements.
-    pub(super) fn rows_of(&self, values: &Strided) -> Strided {
+    pub(crate) fn rows_of(&self, values: &Strided) -> Strided {
         values.permute(&self.order)
     }
 
     /// Kept dimensions that come first in storage order need no sorting.
-    fn in_order(&self) -> bool {
+    pub(crate) fn in_order(&self) -> bool {
         let dims = &self.pattern.level_dims()[..self.dims.len()];
         dims.is_empty() || (self.pattern.is_canonical() && self.dims == dims)
     }
@@ -83,9 +92,9 @@ impl<'a> Split<'a> {
     }
 
     /// The pattern of a result with these level coordinates, over all kept dimensions.
-    pub(super) fn pattern(
+    pub(crate) fn result_pattern(
         &self,
-        fold: &Fold,
+        op: &'static str,
         kept: &[usize],
         layout: &KeyLayout,
         words: &[Vec<u64>],
@@ -93,11 +102,29 @@ impl<'a> Split<'a> {
         let number = |d: &Dim| Dim { axis: kept.iter().position(|&a| a == d.axis).unwrap_or(d.axis), ..*d };
         let dims = self.dims.iter().chain(&self.value_dims).map(number).collect();
         let keys = SortedKeys { layout, words, unique: true };
-        build::build(fold.op.name(), &[LevelKind::Sparse { rank: self.dims.len() }], dims, &keys)
+        build::build(op, &[LevelKind::Sparse { rank: self.dims.len() }], dims, &keys)
+    }
+
+    /// Folds values over runs of positions (`ends`, in this order if one is given): a row of `block` accumulators each.
+    pub(super) fn fold_runs(&self, fold: &Fold, values: &Strided, ends: &[usize], order: Option<&IndexVec>) -> Buffer {
+        let mut values = self.rows_of(&values.cast(fold.typing.input));
+        if let Some(order) = order {
+            values = convert::gather_values(&values, order);
+        }
+        let (per_row, bytes) = (self.per_row, values.dense_bytes());
+        if self.block != 1 {
+            rows(fold, &bytes, ends, per_row, self.block)
+        } else if self.dims.is_empty() && ends.len() == 2 {
+            fold.all(&bytes)
+        } else if per_row == 1 {
+            fold.segments(&bytes, ends)
+        } else {
+            fold.segments(&bytes, &ends.iter().map(|r| r * per_row).collect::<Vec<_>>())
+        }
     }
 
     /// The shape of values over `n` groups.
-    pub(super) fn shape(&self, n: usize) -> Vec<usize> {
+    pub(crate) fn shape(&self, n: usize) -> Vec<usize> {
         [n].into_iter().chain(sizes(&self.value_dims)).collect()
     }
 }
@@ -113,46 +140,31 @@ pub(crate) struct Runs {
     pub(crate) order: Option<IndexVec>,
 }
 
-fn sizes(dims: &[Dim]) -> Vec<usize> {
+pub(super) fn sizes(dims: &[Dim]) -> Vec<usize> {
     dims.iter().map(|d| d.size).collect()
 }
 
 /// Folds values over the reduced value axes, then positions by their kept coordinates.
-pub(super) fn group(fold: &Fold, s: &Sparse, values: &Strided, kept: &[usize]) -> Result<Groups> {
+pub(super) fn group(fold: &Fold, s: &Sparse, values: &Strided, kept: &[usize], need: Need) -> Result<Groups> {
     let split = Split::new(&s.pattern, kept);
-    let (per_row, block) = (split.per_row, split.block);
-    let mut values = split.rows_of(&values.cast(fold.typing.input));
+    let per_row = split.per_row;
     let few = split.dims.iter().try_fold(1usize, |n, d| n.checked_mul(d.size));
-    let few = few.filter(|&n| n <= (4 * s.pattern.positions).max(1 << 16));
+    let few = few.filter(|&n| n <= (4 * s.pattern.positions).max(1 << 16) && s.pattern.positions <= u32::MAX as usize);
     if let (Some(size), false, true, 1) = (few, split.in_order(), split.value_dims.is_empty(), per_row) {
-        return scatter(fold, &split, &values, kept, size);
+        return scatter(fold, &split, &split.rows_of(&values.cast(fold.typing.input)), kept, size, need);
     }
     let runs = split.runs();
-    if let Some(order) = &runs.order {
-        values = convert::gather_values(&values, order);
-    }
     let ends = &runs.ends;
     let n = ends.len() - 1;
-    let bytes = values.dense_bytes();
-    let acc = if block == 1 {
-        if split.dims.is_empty() && n == 1 {
-            fold.all(&bytes)
-        } else if per_row == 1 {
-            fold.segments(&bytes, ends)
-        } else {
-            fold.segments(&bytes, &ends.iter().map(|r| r * per_row).collect::<Vec<_>>())
-        }
-    } else {
-        rows(fold, &bytes, ends, per_row, block)
-    };
+    let acc = split.fold_runs(fold, values, ends, runs.order.as_ref());
     let counts = ends.windows(2).map(|run| ((run[1] - run[0]) * per_row) as u64).collect();
-    let pattern = split.pattern(fold, kept, &runs.layout, &runs.words)?;
+    let pattern = split.result_pattern(fold.op.name(), kept, &runs.layout, &runs.words)?;
     Ok(Groups { pattern, acc: Strided::new(acc, fold.typing.acc, split.shape(n)), counts })
 }
 
 /// Where the segments under the dense levels begin and end, if exactly these are kept and one sparse level follows:
 /// the pointers, with the empty segments. All positions together, if nothing is kept.
-fn row_runs(pattern: &Pattern, dims: &[Dim]) -> Option<Vec<usize>> {
+pub(super) fn row_runs(pattern: &Pattern, dims: &[Dim]) -> Option<Vec<usize>> {
     if dims.is_empty() {
         return Some(if pattern.positions == 0 { vec![0] } else { vec![0, pattern.positions] });
     }
@@ -182,56 +194,4 @@ fn rows(fold: &Fold, bytes: &[u8], runs: &[usize], per_row: usize, block: usize)
             }
         });
     })
-}
-
-/// Folds into an accumulator per kept coordinate, where these are few.
-fn scatter(fold: &Fold, split: &Split<'_>, values: &Strided, kept: &[usize], size: usize) -> Result<Groups> {
-    let (pattern, dims) = (split.pattern, &split.dims);
-    let mut weights = vec![0u64; pattern.level_dims];
-    let mut step = 1u64;
-    for (d, w) in pattern.level_dims().iter().zip(&mut weights).rev() {
-        if dims.contains(d) {
-            *w = step;
-            step = step.wrapping_mul(d.size as u64);
-        }
-    }
-    let mut counts = vec![0u64; size];
-    let width = fold.typing.input.size();
-    let bytes = values.dense_bytes();
-    let acc = Buffer::build(size * fold.typing.acc.size(), |acc| {
-        fold.fill_identity(acc);
-        let compensated = Compensated::of(fold.op, fold.typing.input);
-        let mut low = Vec::<u128>::new();
-        if compensated.is_some() {
-            low = zeroed_vec(acc.len().div_ceil(16));
-        }
-        let low = &mut bytemuck::cast_slice_mut::<u128, u8>(&mut low);
-        let mut offsets = vec![0u64; parallel::GRAIN];
-        let mut narrow = vec![0u32; parallel::GRAIN];
-        for start in (0..pattern.positions).step_by(parallel::GRAIN) {
-            let end = (start + parallel::GRAIN).min(pattern.positions);
-            let (offsets, narrow) = (&mut offsets[..end - start], &mut narrow[..end - start]);
-            pattern.linearize(&weights, start..end, offsets);
-            for (k, &o) in narrow.iter_mut().zip(&*offsets) {
-                *k = o as u32;
-                counts[o as usize] += 1;
-            }
-            let values = &bytes[start * width..end * width];
-            match compensated {
-                Some(kernels) => (kernels.scatter)(values, narrow, acc, low),
-                None => (fold.kernels.scatter)(values, narrow, acc),
-            }
-        }
-        if compensated.is_some() {
-            let n = acc.len();
-            Compensated::finish(acc, &low[..n]);
-        }
-    });
-    let touched: Vec<usize> = (0..size).filter(|&i| counts[i] > 0).collect();
-    let order = IndexVec::U64(touched.iter().map(|&i| i as u64).collect());
-    let acc = convert::gather_values(&Strided::new(acc, fold.typing.acc, vec![size]), &order);
-    let places: Vec<u64> = touched.iter().map(|&i| i as u64).collect();
-    let (layout, words) = convert::unravel(&places, &sizes(dims));
-    let pattern = split.pattern(fold, kept, &layout, &words)?;
-    Ok(Groups { pattern, acc, counts: sort::pick(&counts, &touched) })
 }

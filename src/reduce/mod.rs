@@ -2,6 +2,8 @@
 
 mod custom;
 mod groups;
+mod rows;
+mod scatter;
 mod sparse;
 mod varying;
 
@@ -71,6 +73,15 @@ impl Fold {
         let typing = op.typing(dtype).ok_or_else(unsupported)?;
         let kernels = op.kernels(typing).ok_or_else(unsupported)?;
         Ok(Fold { op, typing, kernels })
+    }
+
+    /// The same fold, of which a float sum starts from −0: the sum of one −0 is −0, and no other sum ends there.
+    pub(crate) fn starting_at_minus_zero(&self) -> Fold {
+        let mut fold = Fold { ..*self };
+        if matches!(fold.op, ReduceOp::Sum | ReduceOp::Mean) && fold.typing.acc.is_inexact() {
+            fold.kernels.identity = Scalar::Complex128(openwork_ops::c128::new(-0.0, -0.0)).cast(fold.typing.acc);
+        }
+        fold
     }
 
     /// Folds each of `offsets.len() - 1` runs of contiguous input elements.
@@ -211,11 +222,7 @@ fn bytes_of(word: &mut [u128; 1], dtype: DType) -> &mut [u8] {
 /// Folds runs of rows (`runs[i]..runs[i + 1]`) into one row each, in the values' own dtype.
 pub(crate) fn merge_rows(op: &'static str, fold: ReduceOp, values: &Strided, runs: &[usize]) -> Result<Strided> {
     let dtype = values.dtype;
-    let mut fold = Fold::new(fold, dtype)?;
-    if fold.op == ReduceOp::Sum && fold.typing.acc.is_inexact() {
-        // The sum of one −0 is −0.
-        fold.kernels.identity = Scalar::Complex128(openwork_ops::c128::new(-0.0, -0.0)).cast(fold.typing.acc);
-    }
+    let fold = Fold::new(fold, dtype)?.starting_at_minus_zero();
     if fold.typing.input != dtype || fold.op == ReduceOp::Mean || fold.op == ReduceOp::CountNonzero {
         return Err(error::invalid(op, "fold", format!("{} does not fold duplicates", fold.op.name())));
     }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use openwork_ops::{DType, ReduceOp, Scalar, identity};
 
 use super::Fold;
-use super::groups::{Groups, group};
+use super::groups::{Groups, Need, group};
+use super::rows::{constant_scalar, is_idempotent, is_neutral, rows, with_unstored};
 use super::varying::varying;
 use crate::blocks::{self, Source};
 use crate::buffer::Buffer;
@@ -15,7 +16,7 @@ use crate::convert;
 use crate::error::{self, Result};
 use crate::faults::{self, Fault};
 use crate::fill::{Background, Fill, fill_of};
-use crate::level::LevelKind;
+use crate::level::{Level, LevelKind};
 use crate::strided::{Strided, count};
 use crate::tensor::{Sparse, Tensor};
 
@@ -54,28 +55,19 @@ fn constant(fold: &Fold, s: &Sparse, fill: &Strided, kept: &[usize], axes: &[usi
     over_kept.shape = shape.clone();
     let core = over_kept.unbroadcast();
     check_count(fold, &core, k)?;
+    if let Some(out) = rows(fold, s, fill, kept, axes, k) {
+        return Ok(Tensor::from_strided(out));
+    }
     let empty = map_scalars(&core, fold.typing.acc, |v| (fold.kernels.nfold)(v.cast(fold.typing.input), k));
     let empty = Strided { shape: core.shape.clone(), ..empty }.broadcast(&shape);
-    let Groups { pattern, mut acc, counts } = group(fold, s, &s.values, kept)?;
+    let need = if leaves_folds(fold, s, &core, kept, k) { Need::Folds } else { Need::Counts };
+    let Groups { pattern, acc, counts } = group(fold, s, &s.values, kept, need)?;
     let pattern = Arc::new(pattern);
-    // What the unstored elements of each group add.
-    let n = acc.len();
-    let block = pattern.block().max(1);
-    let fills = blocks::collect(n, Source::at(&over_kept, &pattern), s.dtype());
-    let mut added = vec![0u128; (n * fold.typing.acc.size()).div_ceil(16)];
-    let added = &mut bytemuck::cast_slice_mut::<u128, u8>(&mut added)[..n * fold.typing.acc.size()];
-    let neutral = constant_scalar(&core).is_some_and(|v| {
-        (fold.kernels.nfold)(v.cast(fold.typing.input), 1).same((fold.kernels.nfold)(v.cast(fold.typing.input), 0))
-    });
-    if !neutral {
-        for (i, out) in added.chunks_exact_mut(fold.typing.acc.size()).enumerate() {
-            let value = fills.at_offset(i).cast(fold.typing.input);
-            let unstored = k - u128::from(counts[i / block]) + u128::from(faults::is(Fault::UnstoredCountedOnceMore));
-            let (bytes, size) = (fold.kernels.nfold)(value, unstored).to_bytes();
-            out.copy_from_slice(&bytes[..size]);
-        }
-        acc = merged(fold, &acc, added);
-    }
+    let (n, block) = (acc.len(), pattern.block());
+    let count = |i: usize| counts.get(i).copied().unwrap_or(0);
+    let fills = || blocks::collect(n, Source::at(&over_kept, &pattern), s.dtype());
+    let fills = || constant_scalar(&core).map_or_else(fills, |v| Strided::constant(v, &[n]));
+    let acc = with_unstored(fold, acc, &fills, &count, block, k);
     let values = fold.finish(&acc, k);
     let fill = fill_of(&fold.finish(&empty, k));
     let out = Sparse { shape, pattern, values, fill };
@@ -101,17 +93,16 @@ pub(crate) fn axes_are_inner(s: &Sparse, kept: &[usize], axes: &[usize]) -> bool
         && p.level_dims()[dense..].iter().all(|d| axes.contains(&d.axis))
 }
 
-fn constant_scalar(core: &Strided) -> Option<Scalar> {
-    (core.len() == 1).then(|| core.at_offset(core.offset))
-}
-
-fn merged(fold: &Fold, acc: &Strided, other: &[u8]) -> Strided {
-    let bytes = acc.dense_bytes();
-    let buffer = Buffer::build(bytes.len(), |out| {
-        out.copy_from_slice(&bytes);
-        (fold.kernels.merge)(out, other);
-    });
-    Strided::new(buffer, acc.dtype, acc.shape.clone())
+/// Whether what the stored elements of a slice fold to is all there is to know: the fill changes no fold, or the same way
+/// however often it occurs, and it occurs in every slice.
+fn leaves_folds(fold: &Fold, s: &Sparse, fill: &Strided, kept: &[usize], k: u128) -> bool {
+    let some_unstored = || {
+        k > s.nse() as u128
+            || matches!(&s.pattern.levels[..], [Level::Dense, Level::Sparse { pointers: Some(p), .. }]
+                if !kept.contains(&s.pattern.dims[0].axis) && p.as_slice().has_empty())
+    };
+    let value = constant_scalar(fill);
+    value.is_some_and(|v| is_neutral(fold, v) || (is_idempotent(fold, v) && some_unstored()))
 }
 
 pub(crate) fn map_scalars(values: &Strided, dtype: DType, f: impl Fn(Scalar) -> Scalar) -> Strided {
@@ -143,7 +134,7 @@ pub(super) fn check_count(fold: &Fold, fill: &Strided, k: u128) -> Result<()> {
 
 /// An undefined fill: only what is stored counts.
 fn undefined(fold: &Fold, s: &Sparse, kept: &[usize], axes: &[usize]) -> Result<Tensor> {
-    let groups = group(fold, s, &s.values, kept)?;
+    let groups = group(fold, s, &s.values, kept, Need::Counts)?;
     let shape: Vec<usize> = kept.iter().map(|&a| s.shape[a]).collect();
     let pattern = Arc::new(groups.pattern);
     if fold.op == ReduceOp::CountNonzero {

@@ -10,7 +10,7 @@ use openwork_ops::reduce::{Compact, Exact};
 use openwork_ops::{BinaryOp, Element, ReduceOp};
 
 use super::Fold;
-use super::groups::{Groups, Split, group};
+use super::groups::{Groups, Need, Split, group};
 use super::sparse::{check_count, map_scalars, tensor_of};
 use crate::blocks::{self, Kernel, Source};
 use crate::buffer::Buffer;
@@ -81,8 +81,8 @@ fn integers(
     }
     let times = repeats(fill, &core, axes, u128::wrapping_mul);
     let total = map_scalars(&once, acc, |v| (sum.nfold)(v, times));
-    let Groups { pattern, acc: stored, .. } = group(fold, s, &s.values, kept)?;
-    let beneath = group(fold, s, beneath, kept)?.acc;
+    let Groups { pattern, acc: stored, .. } = group(fold, s, &s.values, kept, Need::Counts)?;
+    let beneath = group(fold, s, beneath, kept, Need::Counts)?.acc;
     let pattern = Arc::new(pattern);
     let shape: Vec<usize> = kept.iter().map(|&a| s.shape[a]).collect();
     let totals = blocks::collect(stored.len(), Source::at(&total.broadcast(&shape), &pattern), acc);
@@ -102,7 +102,7 @@ fn floats(fold: &Fold, s: &Sparse, fill: &Strided, beneath: &Strided, kept: &[us
 
     let split = Split::new(&s.pattern, kept);
     let runs = split.runs();
-    let pattern = Arc::new(split.pattern(fold, kept, &runs.layout, &runs.words)?);
+    let pattern = Arc::new(split.result_pattern(fold.op.name(), kept, &runs.layout, &runs.words)?);
     let shape = split.shape(runs.ends.len() - 1);
     let (n, width) = (count(&shape) * parts, split.block * parts);
     let (stored, beneath) = (floats(&split.rows_of(&s.values)), floats(&split.rows_of(beneath)));

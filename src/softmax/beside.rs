@@ -9,6 +9,7 @@ use crate::context;
 use crate::convert;
 use crate::error::{self, Result};
 use crate::fill::{self, Background, Fill, fill_of};
+use crate::level::LevelKind;
 use crate::reduce::Split;
 use crate::strided::Strided;
 use crate::tensor::{Sparse, Storage, Tensor};
@@ -38,8 +39,8 @@ fn values_at(family: &'static str, s: &Sparse, r: &Tensor, axes: &[usize]) -> Re
         Storage::Strided(r) => return Ok(at_coordinates(s, r)),
         Storage::Sparse(t) => t,
     };
-    // A table over all slices, where that is no longer than what is stored.
-    if r.size() <= s.nse() as u128 {
+    // A table over all slices, where these are few: so few that their reduction may have left out some (see `group`).
+    if r.size() <= (4 * s.pattern.positions).max(1 << 16) as u128 {
         let absent = Strided::constant(Scalar::zero(t.dtype()), &t.shape);
         let fill = t.background().values().cloned().unwrap_or(absent);
         return Ok(at_coordinates(s, &convert::to_strided(family, t, &fill)?));
@@ -89,6 +90,12 @@ fn at_coordinates(s: &Sparse, r: &Strided) -> Strided {
 fn result_fill(family: &'static str, op: BinaryOp, s: &Sparse, fill: &Strided, r: &Tensor) -> Result<Fill> {
     let over_slices = Strided { shape: r.shape().to_vec(), ..fill.clone() };
     let out = Tensor::from_strided(over_slices.unbroadcast()).binary(op, r)?;
+    fill_over(family, s, out)
+}
+
+/// A fill with these elements, one for each slice: a scalar if they are the same. An array that is large beside what is
+/// stored needs the budget.
+pub(super) fn fill_over(family: &'static str, s: &Sparse, out: Tensor) -> Result<Fill> {
     let f = match &out.storage {
         Storage::Strided(f) => return Ok(fill_of(&f.broadcast(&s.shape))),
         Storage::Sparse(f) => f,
@@ -104,7 +111,11 @@ fn result_fill(family: &'static str, op: BinaryOp, s: &Sparse, fill: &Strided, r
     }
     let in_levels = |axis: usize| s.pattern.level_dims().iter().any(|d| d.axis == axis);
     let full = (0..s.ndim()).filter(|&a| f.shape[a] > 1 && in_levels(a)).count();
-    if full > 1 || out.size() > s.nse() as u128 {
+    // Over the dense levels it is no longer than the pointers.
+    let dense: usize = s.pattern.levels.iter().take_while(|l| l.kind() == LevelKind::Dense).count();
+    let inner = s.pattern.level_dims()[dense..].iter().all(|d| f.shape[d.axis] == 1);
+    let free = (inner && dense > 0) || (full <= 1 && out.size() <= s.nse() as u128);
+    if !free {
         context::may_densify(family, &f.shape, f.dtype().size(), || {
             format!(
                 "unstored elements differ from slice to slice, which takes a fill of shape {:?}; stored() leaves them out",

@@ -2,6 +2,7 @@
 //! axes that are not named.
 
 mod beside;
+mod rows;
 
 use openwork_ops::{BinaryOp, DType, ReduceOp, Scalar, UnaryOp};
 
@@ -42,6 +43,9 @@ impl Tensor {
     /// named axis makes the result dense, within the budget.
     pub fn softmax(&self, axes: Option<&[isize]>) -> Result<Tensor> {
         let Some(x) = Slices::new("softmax", self, axes)? else { return empty("softmax", self) };
+        if let Some(out) = x.in_rows(false)? {
+            return x.specialised().finish(self, out);
+        }
         let e = x.shifted()?.unary(UnaryOp::Exp)?;
         let sum = x.reduced(&e, ReduceOp::Sum)?;
         x.finish(self, x.beside(BinaryOp::Div, &e, &sum)?)
@@ -56,6 +60,9 @@ impl Tensor {
     /// As [`Tensor::softmax`].
     pub fn log_softmax(&self, axes: Option<&[isize]>) -> Result<Tensor> {
         let Some(x) = Slices::new("log_softmax", self, axes)? else { return empty("log_softmax", self) };
+        if let Some(out) = x.in_rows(true)? {
+            return x.specialised().finish(self, out);
+        }
         let shifted = x.shifted()?;
         let sum = x.reduced(&shifted.unary(UnaryOp::Exp)?, ReduceOp::Sum)?.unary(UnaryOp::Log)?;
         x.finish(self, x.beside(BinaryOp::Sub, &shifted, &sum)?)
@@ -204,6 +211,14 @@ impl Slices {
             }
         };
         Ok(Some(Slices { op, axes, tensor: tensor.cast(compute)?, out, path }))
+    }
+
+    /// With another path to record: that of the kernel for rows.
+    fn specialised(mut self) -> Slices {
+        if self.path == Path::Engine {
+            self.path = Path::Specialised;
+        }
+        self
     }
 
     fn signed(&self) -> Vec<isize> {

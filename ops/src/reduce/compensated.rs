@@ -8,22 +8,27 @@
 use super::ReduceOp;
 use crate::dtype::{DType, Element};
 
-/// Kernels over accumulators `acc` and their corrections `low`, both elements of the accumulator's dtype.
+/// Kernels over accumulators and their corrections.
 #[derive(Clone, Copy, Debug)]
 pub struct Compensated {
-    /// Adds `values[i]` to `acc[keys[i]]`, for each `i` in turn.
-    pub scatter: fn(values: &[u8], keys: &[u32], acc: &mut [u8], low: &mut [u8]),
-    /// Adds `values[i]` to `acc[i]`.
+    /// Adds `values[i]` to `pairs[keys[i]]`, for each `i` in turn: an accumulator with its correction beside it, for each
+    /// part of an element, so that one line of the cache holds both.
+    pub scatter: fn(values: &[u8], keys: &[u32], pairs: &mut [f64]),
+    /// Adds `values[i]` to `acc[i]`, with the correction in `low[i]`; both are of the accumulator's dtype.
     pub accumulate: fn(values: &[u8], acc: &mut [u8], low: &mut [u8]),
+    /// Parts of an element: 1 for reals, 2 for complex numbers.
+    pub parts: usize,
 }
 
 impl Compensated {
     /// The kernels for a sum of elements of `input`, if it needs them.
     pub fn of(op: ReduceOp, input: DType) -> Option<Compensated> {
         match (op, input) {
-            (ReduceOp::Sum | ReduceOp::Mean, DType::F64) => Some(Compensated { scatter: scatter::<1>, accumulate }),
+            (ReduceOp::Sum | ReduceOp::Mean, DType::F64) => {
+                Some(Compensated { scatter: scatter::<1>, accumulate, parts: 1 })
+            }
             (ReduceOp::Sum | ReduceOp::Mean, DType::Complex128) => {
-                Some(Compensated { scatter: scatter::<2>, accumulate })
+                Some(Compensated { scatter: scatter::<2>, accumulate, parts: 2 })
             }
             _ => None,
         }
@@ -32,12 +37,21 @@ impl Compensated {
     /// Adds the corrections to the accumulators, once. A sum that is not finite has none.
     pub fn finish(acc: &mut [u8], low: &[u8]) {
         for (a, &l) in f64::from_bytes_mut(acc).iter_mut().zip(f64::from_bytes(low)) {
-            // A correction of 0 would make 0 of −0.
-            if l != 0.0 && a.is_finite() {
-                *a += l;
-            }
+            *a = corrected(*a, l);
         }
     }
+
+    /// The sums of pairs, as [`Compensated::scatter`] leaves them.
+    pub fn finish_pairs(pairs: &[f64], acc: &mut [u8]) {
+        for (a, &[sum, low]) in f64::from_bytes_mut(acc).iter_mut().zip(pairs.as_chunks::<2>().0) {
+            *a = corrected(sum, low);
+        }
+    }
+}
+
+fn corrected(sum: f64, low: f64) -> f64 {
+    // A correction of 0 would make 0 of −0.
+    if low != 0.0 && sum.is_finite() { sum + low } else { sum }
 }
 
 /// `acc + value`, and what that rounds away.
@@ -49,13 +63,13 @@ fn add(acc: &mut f64, low: &mut f64, value: f64) {
     *acc = sum;
 }
 
-/// Elements of `P` parts each: 1 for reals, 2 for complex numbers.
-fn scatter<const P: usize>(values: &[u8], keys: &[u32], acc: &mut [u8], low: &mut [u8]) {
-    let (acc, low) = (f64::from_bytes_mut(acc), f64::from_bytes_mut(low));
-    for (value, &key) in f64::from_bytes(values).chunks_exact(P).zip(keys) {
+/// Elements of `P` parts each.
+fn scatter<const P: usize>(values: &[u8], keys: &[u32], pairs: &mut [f64]) {
+    let pairs = pairs.as_chunks_mut::<2>().0;
+    for (value, &key) in f64::from_bytes(values).as_chunks::<P>().0.iter().zip(keys) {
         for (part, &v) in value.iter().enumerate() {
-            let at = key as usize * P + part;
-            add(&mut acc[at], &mut low[at], v);
+            let [acc, low] = &mut pairs[key as usize * P + part];
+            add(acc, low, v);
         }
     }
 }
@@ -75,11 +89,10 @@ mod tests {
     fn small_terms_survive_a_large_one() {
         let values: Vec<f64> = std::iter::once(1e16).chain(std::iter::repeat_n(1.0, 1001)).chain([-1e16]).collect();
         let kernels = Compensated::of(ReduceOp::Sum, DType::F64).unwrap();
-        let (mut acc, mut low) = ([0.0; 2], [0.0; 2]);
+        let (mut acc, mut pairs) = ([0.0; 2], [0.0; 4]);
         let keys = vec![1u32; values.len()];
-        let bytes = bytemuck::cast_slice_mut;
-        (kernels.scatter)(f64::as_bytes(&values), &keys, bytes(&mut acc), bytes(&mut low));
-        Compensated::finish(bytemuck::cast_slice_mut(&mut acc), bytemuck::cast_slice(&low));
+        (kernels.scatter)(f64::as_bytes(&values), &keys, &mut pairs);
+        Compensated::finish_pairs(&pairs, bytemuck::cast_slice_mut(&mut acc));
         assert_eq!(acc, [0.0, 1001.0]);
     }
 

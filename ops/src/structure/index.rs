@@ -116,6 +116,11 @@ impl IndexSlice<'_> {
     pub fn lower_bound(&self, value: usize) -> usize {
         with_index!(*self, s => s.partition_point(|&v| v.get() < value))
     }
+
+    /// Whether two neighbours are equal: as pointers, whether some segment is empty.
+    pub fn has_empty(&self) -> bool {
+        with_index!(*self, s => s.windows(2).any(|ends| ends[0] == ends[1]))
+    }
 }
 
 impl IndexVec {

@@ -8,5 +8,6 @@ pub mod keys;
 pub mod merge;
 pub mod sort;
 pub mod transpose;
+pub mod window;
 
 pub use index::{Index, IndexSlice, IndexVec};

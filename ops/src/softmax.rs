@@ -1,0 +1,256 @@
+//! Softmax and its logarithm over rows: one pass for each row's maximum, one of vector exponentials over a block of
+//! rows, one that divides. A block stays in the first-level cache.
+
+use crate::dtype::{DType, Element};
+use crate::reduce::ReduceOp;
+use crate::unary::UnaryOp;
+
+/// Elements that are handled at a time; longer rows take several turns.
+const BLOCK: usize = 1024;
+
+/// Rows of `values`, and what is beside them.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'a> {
+    /// Elements of the dtype.
+    pub values: &'a [u8],
+    /// Where each row begins in `values`, and the end of the last.
+    pub ends: &'a [usize],
+    /// An element for each row that takes part in it, as often as `times` says; both empty if there is none.
+    pub fills: &'a [u8],
+    /// How often: a number of any size, exact below 2^53.
+    pub times: &'a [f64],
+    /// Whether the logarithm is wanted.
+    pub log: bool,
+}
+
+/// Writes what becomes of every element, and of every row's fill (0 where it occurs never).
+pub type RowsKernel = fn(rows: Rows<'_>, out: &mut [u8], fills: &mut [u8]);
+
+/// The kernel for `float32` and `float64`.
+pub fn rows(dtype: DType) -> Option<RowsKernel> {
+    match dtype {
+        DType::F32 => Some(run::<f32>),
+        DType::F64 => Some(run::<f64>),
+        _ => None,
+    }
+}
+
+/// What the loops need of a float.
+trait Real: Element + bytemuck::Pod + PartialOrd + std::ops::Sub<Output = Self> + std::ops::Mul<Output = Self> {
+    const LEAST: Self;
+    fn wide(self) -> f64;
+    fn of(wide: f64) -> Self;
+}
+
+macro_rules! real {
+    ($($ty:ty),+) => {$(
+        impl Real for $ty {
+            const LEAST: $ty = <$ty>::NEG_INFINITY;
+            #[inline(always)]
+            fn wide(self) -> f64 {
+                self.into()
+            }
+            #[inline(always)]
+            fn of(wide: f64) -> $ty {
+                wide as $ty
+            }
+        }
+    )+};
+}
+real!(f32, f64);
+
+/// The exponentials and sums of one dtype.
+struct Kernels {
+    exp: fn(&[u8], &mut [u8]),
+    /// Sums of rows, in `float64`.
+    sums: fn(&[u8], &[usize], &mut [u8]),
+}
+
+impl Kernels {
+    fn of(dtype: DType) -> Option<Kernels> {
+        let sums = ReduceOp::Sum.kernels(ReduceOp::Sum.typing(dtype)?)?.segments;
+        Some(Kernels { exp: UnaryOp::Exp.kernel(dtype)?, sums })
+    }
+}
+
+fn run<T: Real>(rows: Rows<'_>, out: &mut [u8], fills: &mut [u8]) {
+    let Some(kernels) = Kernels::of(T::DTYPE) else { return };
+    let (out, fills) = (T::from_bytes_mut(out), T::from_bytes_mut(fills));
+    let n = rows.ends.len() - 1;
+    let mut scratch =
+        Scratch { shifted: vec![T::LEAST; BLOCK], sums: Vec::new(), greatest: Vec::new(), ends: Vec::new() };
+    let mut first = 0;
+    while first < n {
+        // As many rows as fit a block, or a long one alone.
+        let start = rows.ends[first];
+        let fit = rows.ends[first..].partition_point(|&end| end - start <= BLOCK).clamp(2, BLOCK) - 1;
+        let last = (first + fit).min(n);
+        let part = start..rows.ends[last];
+        let range = first..last;
+        let fills = if fills.is_empty() { &mut [][..] } else { &mut fills[range.clone()] };
+        block::<T>(&kernels, rows, range, &mut out[part], fills, &mut scratch);
+        first = last;
+    }
+}
+
+struct Scratch<T> {
+    shifted: Vec<T>,
+    sums: Vec<f64>,
+    greatest: Vec<T>,
+    ends: Vec<usize>,
+}
+
+fn block<T: Real>(
+    kernels: &Kernels,
+    rows: Rows<'_>,
+    range: std::ops::Range<usize>,
+    out: &mut [T],
+    out_fills: &mut [T],
+    scratch: &mut Scratch<T>,
+) {
+    let Scratch { shifted, sums, greatest, ends } = scratch;
+    let start = rows.ends[range.start];
+    ends.clear();
+    ends.extend(rows.ends[range.start..=range.end].iter().map(|e| e - start));
+    let values = &T::from_bytes(rows.values)[start..start + out.len()];
+    let (fills, times): (&[T], &[f64]) = if rows.times.is_empty() {
+        (&[], &[])
+    } else {
+        (&T::from_bytes(rows.fills)[range.clone()], &rows.times[range])
+    };
+
+    greatest.clear();
+    greatest.extend(ends.windows(2).map(|e| most(&values[e[0]..e[1]])));
+    for ((m, &fill), &n) in greatest.iter_mut().zip(fills).zip(times) {
+        if n > 0.0 && fill > *m {
+            *m = fill;
+        }
+    }
+    // Exponentials of what is left without the greatest, a block at a time. NaN and infinite maxima make NaN of their rows:
+    // these are not numbers less themselves.
+    let exp = |shifted: &[T], out: &mut [T]| (kernels.exp)(T::as_bytes(shifted), as_bytes_mut(out));
+    if values.len() <= BLOCK {
+        for (e, &m) in ends.windows(2).zip(&*greatest) {
+            shift(&values[e[0]..e[1]], m, &mut shifted[e[0]..e[1]]);
+        }
+        exp(&shifted[..values.len()], out);
+    } else {
+        for (values, out) in values.chunks(BLOCK).zip(out.chunks_mut(BLOCK)) {
+            shift(values, greatest[0], &mut shifted[..values.len()]);
+            exp(&shifted[..values.len()], out);
+        }
+    }
+    sums.clear();
+    sums.resize(greatest.len(), 0.0);
+    (kernels.sums)(T::as_bytes(out), ends, bytemuck::cast_slice_mut(sums));
+    if !times.is_empty() {
+        fill_in(kernels, (fills, times), greatest, sums, out_fills, rows.log);
+    }
+    for ((e, &m), &sum) in ends.windows(2).zip(&*greatest).zip(&*sums) {
+        let out = &mut out[e[0]..e[1]];
+        if rows.log {
+            let log = sum.ln();
+            out.iter_mut().zip(&values[e[0]..e[1]]).for_each(|(o, &v)| *o = T::of((v - m).wide() - log));
+        } else {
+            let scale = T::of(1.0 / sum);
+            out.iter_mut().for_each(|o| *o = *o * scale);
+        }
+    }
+}
+
+/// Adds the fills to the sums, and gives what becomes of them.
+fn fill_in<T: Real>(
+    kernels: &Kernels,
+    (fills, times): (&[T], &[f64]),
+    greatest: &[T],
+    sums: &mut [f64],
+    out: &mut [T],
+    log: bool,
+) {
+    let shifted: Vec<T> = fills.iter().zip(greatest).map(|(&f, &m)| f - m).collect();
+    (kernels.exp)(T::as_bytes(&shifted), as_bytes_mut(out));
+    for (i, (o, sum)) in out.iter_mut().zip(sums).enumerate() {
+        if times[i] > 0.0 {
+            *sum += times[i] * o.wide();
+            *o = T::of(if log { shifted[i].wide() - sum.ln() } else { o.wide() / *sum });
+        } else {
+            *o = T::of(0.0);
+        }
+    }
+}
+
+fn as_bytes_mut<T: Real>(values: &mut [T]) -> &mut [u8] {
+    bytemuck::cast_slice_mut(values)
+}
+
+#[inline(always)]
+fn shift<T: Real>(values: &[T], m: T, out: &mut [T]) {
+    for (o, &v) in out.iter_mut().zip(values) {
+        *o = v - m;
+    }
+}
+
+/// The greatest element that is not NaN.
+#[inline(always)]
+fn most<T: Real>(values: &[T]) -> T {
+    let greater = |m: T, v: T| if v > m { v } else { m };
+    let (chunks, rest) = values.as_chunks::<8>();
+    let mut lanes = [T::LEAST; 8];
+    for chunk in chunks {
+        for (m, &v) in lanes.iter_mut().zip(chunk) {
+            *m = greater(*m, v);
+        }
+    }
+    let m = rest.iter().fold(T::LEAST, |m, &v| greater(m, v));
+    if chunks.is_empty() { m } else { lanes.iter().fold(m, |m, &v| greater(m, v)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn softmax(values: &[f64], ends: &[usize], fill: Option<(&[f64], &[f64])>, log: bool) -> (Vec<f64>, Vec<f64>) {
+        let (fills, times) = fill.unwrap_or((&[], &[]));
+        let (mut out, mut of_fills) = (vec![0.0; values.len()], vec![0.0; fills.len()]);
+        let rows_of = Rows { values: f64::as_bytes(values), ends, fills: f64::as_bytes(fills), times, log };
+        rows(DType::F64).unwrap()(rows_of, as_bytes_mut(&mut out), as_bytes_mut(&mut of_fills));
+        (out, of_fills)
+    }
+
+    #[test]
+    fn rows_of_every_length_add_up_to_one() {
+        let lengths = [0, 1, 5, 16, 17, 1000, 1024, 1025, 5000, 3, 0];
+        let ends: Vec<usize> =
+            std::iter::once(0).chain(lengths.iter().scan(0, |at, n| (*at += n, Some(*at)).1)).collect();
+        let values: Vec<f64> = (0..*ends.last().unwrap()).map(|i| (i * 7919 % 1013) as f64 / 100.0).collect();
+        let (out, _) = softmax(&values, &ends, None, false);
+        let (log, _) = softmax(&values, &ends, None, true);
+        for e in ends.windows(2).filter(|e| e[0] < e[1]) {
+            let sum: f64 = out[e[0]..e[1]].iter().sum();
+            assert!((sum - 1.0).abs() < 1e-13, "{sum}");
+            let z: f64 = values[e[0]..e[1]].iter().map(|v| v.exp()).sum();
+            for i in e[0]..e[1] {
+                assert!((out[i] - values[i].exp() / z).abs() <= 1e-13 * out[i]);
+                assert!((log[i] - (values[i] - z.ln())).abs() <= 1e-13 * log[i].abs().max(1.0));
+            }
+        }
+    }
+
+    #[test]
+    fn fills_take_part_as_often_as_they_occur() {
+        let (out, fills) = softmax(&[1.0, 2.0], &[0, 2, 2], Some((&[3.0, f64::INFINITY], &[2.0, 0.0])), false);
+        let z = 1f64.exp() + 2f64.exp() + 2.0 * 3f64.exp();
+        assert!((out[0] - 1f64.exp() / z).abs() < 1e-16 && (fills[0] - 3f64.exp() / z).abs() < 1e-15);
+        assert_eq!(fills[1], 0.0);
+        let (_, fills) = softmax(&[1.0], &[0, 1, 1], Some((&[f64::NEG_INFINITY; 2], &[2.0, 3.0])), false);
+        assert!(fills[0] == 0.0 && fills[1].is_nan());
+    }
+
+    #[test]
+    fn what_is_not_finite_makes_its_row_nan() {
+        let (out, _) =
+            softmax(&[1.0, f64::NAN, f64::INFINITY, 2.0, f64::NEG_INFINITY, 0.0], &[0, 2, 4, 6], None, false);
+        assert!(out[..4].iter().all(|v| v.is_nan()));
+        assert_eq!(out[4..], [0.0, 1.0]);
+    }
+}
