@@ -62,6 +62,7 @@ families! {
     facts
     forms
     nary
+    index
     rearrange
     shape
     softmax

@@ -32,12 +32,14 @@ pub(crate) enum Along<'a> {
     Repeat { times: usize, len: usize },
     /// Element `i` is element `list[i]`.
     List(&'a [u64]),
+    /// All but these, which rise: `len` elements.
+    Without { gone: &'a [u64], len: usize },
 }
 
 impl Along<'_> {
     pub(crate) fn len(&self) -> usize {
         match self {
-            Along::Step { len, .. } | Along::Repeat { len, .. } => *len,
+            Along::Step { len, .. } | Along::Repeat { len, .. } | Along::Without { len, .. } => *len,
             Along::List(list) => list.len(),
         }
     }
@@ -48,6 +50,15 @@ impl Along<'_> {
             Along::Step { start, step, .. } => start.wrapping_add_signed(step.wrapping_mul(i as isize)),
             Along::Repeat { times, .. } => i / times,
             Along::List(list) => list[i] as usize,
+            Along::Without { gone, .. } => {
+                // So many are gone before it: those of which the places, without the gone, do not exceed it.
+                let (mut low, mut high) = (0, gone.len());
+                while low < high {
+                    let middle = low.midpoint(high);
+                    if gone[middle] as usize - middle <= i { low = middle + 1 } else { high = middle }
+                }
+                i + low
+            }
         }
     }
 }
@@ -225,6 +236,11 @@ fn spread(
                 (rest == 0 && (0..len as i128).contains(&steps)).then_some(steps as u64)
             };
             Ok(coordinates.iter().enumerate().filter_map(|(p, &c)| Some((p as u64, place(c)?))).unzip())
+        }
+        Along::Without { gone, .. } => {
+            let place =
+                |(p, &c): (usize, &u64)| gone.binary_search(&c).err().map(|before| (p as u64, c - before as u64));
+            Ok(coordinates.iter().enumerate().filter_map(place).unzip())
         }
         Along::Repeat { times, .. } => {
             let all = fits(op, shape, coordinates.len().checked_mul(times))?;

@@ -102,7 +102,8 @@ impl Tensor {
         Ok(out)
     }
 
-    /// Drops axes of size 1 (`None`: all of them). Free where they are value axes or dense levels.
+    /// Drops axes of size 1 (`None`: all of them). Free where they are value axes or dense levels; elsewhere the
+    /// coordinates that are left make COO, value axes kept.
     ///
     /// # Errors
     /// If a named axis is out of range or not of size 1.
@@ -118,12 +119,11 @@ impl Tensor {
             }
         }
         let kept: Vec<usize> = (0..self.ndim()).filter(|a| !drop.contains(a)).collect();
-        let shape: Vec<usize> = kept.iter().map(|&a| self.shape()[a]).collect();
         let out = match &self.storage {
             Storage::Strided(s) => Tensor::from_strided(s.permute(&kept)),
             Storage::Sparse(s) => match squeeze_free(s, &kept) {
                 Some(out) => out.into(),
-                None => return self.reshape(&shape),
+                None => squeeze_levels(s, &kept)?.into(),
             },
         };
         record("squeeze", Path::Values, &[self], &out);
@@ -220,6 +220,39 @@ fn squeeze_free(s: &Sparse, kept: &[usize]) -> Option<Sparse> {
         shape: kept.iter().map(|&a| s.shape[a]).collect(),
         pattern: Arc::new(Pattern { levels, dims, level_dims, positions: s.pattern.positions }),
         values: s.values.permute(&axes),
+        fill: map_fill(&s.fill, |values| values.permute(kept)),
+    })
+}
+
+/// Drops axes of size 1 that index arrays hold: the other coordinates are left, in C order.
+fn squeeze_levels(s: &Sparse, kept: &[usize]) -> Result<Sparse> {
+    const OP: &str = "squeeze";
+    let dropped: Vec<usize> = (0..s.ndim()).filter(|a| !kept.contains(a)).collect();
+    let s = along::whole(OP, s, &dropped)?;
+    let p = &s.pattern;
+    let is_kept = |d: &&Dim| kept.contains(&d.axis);
+    let to = |d: &Dim| Dim { axis: kept.iter().position(|&a| a == d.axis).unwrap_or(d.axis), ..*d };
+    let mut own: Vec<Dim> = p.level_dims().iter().filter(is_kept).copied().collect();
+    own.sort_by_key(|d| (d.axis, matches!(d.part, Part::Mod(_))));
+    let layout = KeyLayout::new(&own.iter().map(|d| d.size).collect::<Vec<_>>());
+    let word = |w: usize| {
+        let weight = |d: &Dim| match own.iter().position(|o| o == d) {
+            Some(i) if layout.fields[i].word == w => layout.fields[i].weight(),
+            _ => 0,
+        };
+        p.linearize_all(&p.level_dims().iter().map(weight).collect::<Vec<_>>())
+    };
+    let words = (0..layout.word_bits.len()).map(word).collect();
+    let value_axes = p.value_dims().iter().enumerate().filter(|(_, d)| is_kept(d)).map(|(i, _)| i + 1);
+    let values = s.values.permute(&[0].into_iter().chain(value_axes).collect::<Vec<_>>());
+    let kinds = vec![LevelKind::Sparse { rank: own.len() }];
+    let dims = own.iter().chain(p.value_dims().iter().filter(is_kept)).map(to).collect();
+    let from = (0..p.positions as u64).collect();
+    let (pattern, order) = along::rebuild(OP, kinds, dims, &layout, words, from)?;
+    Ok(Sparse {
+        shape: kept.iter().map(|&a| s.shape[a]).collect(),
+        pattern: Arc::new(pattern),
+        values: convert::gather_values(&values, &order),
         fill: map_fill(&s.fill, |values| values.permute(kept)),
     })
 }

@@ -2,6 +2,7 @@
 //! mean to the oracle; this one runs them all, in samples and in the full grid.
 
 use super::cells::Cell;
+use super::index;
 use super::rearrange;
 use super::report::Report;
 use super::rng::Rng;
@@ -26,6 +27,7 @@ pub const FAMILIES: &[Family] = &[
     facts::FAMILY,
     forms::FAMILY,
     nary::FAMILY,
+    index::FAMILY,
     rearrange::FAMILY,
     shape::FAMILY,
     softmax::FAMILY,

@@ -19,6 +19,7 @@ pub mod forms;
 #[path = "gen.rs"]
 pub mod gen_;
 pub mod grid;
+pub mod index;
 pub mod levels;
 pub mod matmul;
 pub mod nary;
