@@ -15,12 +15,21 @@ mod facts;
 #[path = "binsparse/golden.rs"]
 mod golden;
 #[cfg(feature = "hdf5")]
-#[path = "binsparse/hdf5.rs"]
-mod hdf5;
+#[path = "binsparse/golden_h5.rs"]
+mod golden_h5;
+#[cfg(feature = "hdf5")]
+#[path = "binsparse/h5.rs"]
+mod h5;
+#[cfg(feature = "hdf5")]
+#[path = "binsparse/hostile.rs"]
+mod hostile;
 #[path = "binsparse/lenient.rs"]
 mod lenient;
 #[path = "binsparse/mutants.rs"]
 mod mutants;
+#[cfg(feature = "hdf5")]
+#[path = "binsparse/mutants_h5.rs"]
+mod mutants_h5;
 #[path = "binsparse/refused.rs"]
 mod refused;
 #[path = "binsparse/round_trip.rs"]

@@ -6,16 +6,16 @@ use serde_json::json;
 
 use super::build::{Draft, f64s, zip};
 
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         (z ^ (z >> 27)) >> 16
     }
 
-    fn below(&mut self, n: usize) -> usize {
+    pub fn below(&mut self, n: usize) -> usize {
         (self.next() % n as u64) as usize
     }
 }
@@ -41,7 +41,7 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
 }
 
 /// Reads in both modes; what is accepted must be a whole tensor.
-fn read(bytes: &[u8]) -> usize {
+pub fn read(bytes: &[u8]) -> usize {
     let options = Options { max_bytes: Some(1 << 20), ..Options::default() };
     let mut accepted = 0;
     for mode in [Mode::Strict, Mode::Lenient] {

@@ -97,12 +97,22 @@ fn every_layout_fill_and_dtype() {
                         standard += 1;
                     }
                     options.compress = size.is_multiple_of(4);
-                    let bytes = binsparse::to_bytes(&x, &options).unwrap();
-                    let reading = binsparse::read_bytes(&bytes, &Options::default()).unwrap();
-                    assert!(reading.warnings.is_empty());
-                    assert_same(&x, &reading.tensor);
-                    assert_eq!(reading.descriptor.is_extension(), half || blocked || odd_fill);
-                    assert_eq!(reading.descriptor.dtype(), Some(dtype));
+                    let mut files = vec![binsparse::to_bytes(&x, &options).unwrap()];
+                    if cfg!(feature = "hdf5") {
+                        let path = path("both").with_extension("h5");
+                        // Chunks, even where nothing is packed.
+                        let chunk = size.is_multiple_of(3).then_some(5);
+                        binsparse::write_with(&path, &x, &Options { chunk, ..options }).unwrap();
+                        files.push(std::fs::read(&path).unwrap());
+                        std::fs::remove_file(&path).unwrap();
+                    }
+                    for bytes in files {
+                        let reading = binsparse::read_bytes(&bytes, &Options::default()).unwrap();
+                        assert!(reading.warnings.is_empty());
+                        assert_same(&x, &reading.tensor);
+                        assert_eq!(reading.descriptor.is_extension(), half || blocked || odd_fill);
+                        assert_eq!(reading.descriptor.dtype(), Some(dtype));
+                    }
                 }
             }
         }
@@ -202,4 +212,27 @@ fn options_are_followed() {
     options.metadata.insert("binsparse".into(), 1.into());
     assert!(binsparse::write_with(&path, &x, &options).is_err() && !path.exists());
     assert!(binsparse::write(path.with_extension("xyz"), &x).unwrap_err().to_string().contains("names no container"));
+}
+
+#[test]
+#[allow(unsafe_code)]
+fn trusted_reading_reads_the_same() {
+    let name = if cfg!(feature = "hdf5") { "trusted.h5" } else { "trusted" };
+    let path = if cfg!(feature = "hdf5") { path(name).with_extension("") } else { path(name) };
+    for layout in [Layout::Csr, Layout::Csf, Layout::Coo, Layout::Strided] {
+        let x = Tensor::random(&[40, 30], 0.2, 0.0, layout, 7).unwrap();
+        binsparse::write(&path, &x).unwrap();
+        // SAFETY: the file was written above, by this process.
+        let back = unsafe { binsparse::read_trusted(&path, &Options::default()) }.unwrap();
+        assert_same(&x, &back.tensor);
+        assert!(back.tensor.is_coalesced());
+    }
+    std::fs::remove_file(&path).unwrap();
+    // Lengths are checked all the same.
+    let short = super::build::Draft::csr().array("values", super::build::f64s(&[1.0; 3])).bytes();
+    std::fs::write(&path, short).unwrap();
+    // SAFETY: the index arrays are good ones.
+    let error = unsafe { binsparse::read_trusted(&path, &Options::default()) }.unwrap_err();
+    assert!(error.to_string().contains("3 entries, 4 are needed"), "{error}");
+    std::fs::remove_file(&path).unwrap();
 }

@@ -29,7 +29,7 @@ pub(crate) fn normalise(root: &mut Map<String, Value>, warnings: &mut Vec<Warnin
         if !(root.contains_key("format") && root.contains_key("shape")) {
             return Ok(hints); // not a descriptor at all: the parser says so
         }
-        const OWN: [&str; 10] = [
+        const OWN: [&str; 13] = [
             "version",
             "format",
             "shape",
@@ -40,6 +40,9 @@ pub(crate) fn normalise(root: &mut Map<String, Value>, warnings: &mut Vec<Warnin
             "structure",
             "custom",
             "attrs",
+            "attributes",
+            "swizzle",
+            "tensor",
         ];
         let inner: Map<String, Value> =
             OWN.iter().filter_map(|k| root.remove(*k).map(|v| (k.to_string(), v))).collect();
@@ -173,8 +176,8 @@ fn types(map: &mut Map<String, Value>, hints: &mut Hints, warnings: &mut Vec<War
             }
             None => value,
         };
-        if out.insert(name.clone(), value).is_some() {
-            return bad(format!("`data_types` names {name:?} twice: {given:?}"));
+        if out.insert(name.clone(), value.clone()).is_some_and(|other| other != value) {
+            return bad(format!("`data_types` gives {name:?} two types: {given:?}"));
         }
     }
     *types = out;
@@ -191,5 +194,10 @@ fn data_type(text: &str) -> String {
         Some((stored, memory)) if stored == memory => memory,
         _ => text,
     };
-    if text == "bool" { "bint8" } else { text }.to_owned()
+    match text {
+        "bool" => "bint8",
+        "complex[int64]" => "complex[float64]",
+        other => other,
+    }
+    .to_owned()
 }

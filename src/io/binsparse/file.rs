@@ -126,7 +126,7 @@ impl File {
     /// # Errors
     /// As [`super::read_with`].
     pub fn read_with(&mut self, name: &str, options: &Options) -> Result<Reading> {
-        self.reading(Some(name), options, None)
+        self.reading(Some(name), options, None, Tensor::from_parts)
     }
 
     /// A range of rows of a tensor, or whatever its outermost axis in memory is.
@@ -134,7 +134,7 @@ impl File {
     /// # Errors
     /// As [`super::read_rows`].
     pub fn read_rows(&mut self, name: &str, range: Range<usize>, options: &Options) -> Result<Reading> {
-        self.reading(Some(name), options, Some(range))
+        self.reading(Some(name), options, Some(range), Tensor::from_parts)
     }
 
     pub(super) fn reading(
@@ -142,9 +142,10 @@ impl File {
         name: Option<&str>,
         options: &Options,
         range: Option<Range<usize>>,
+        make: map::Make,
     ) -> Result<Reading> {
         let selected = self.opened.select(name);
-        selected.and_then(|container| load(container, options, range)).map_err(|e| e.at(Some(&self.path)))
+        selected.and_then(|container| load(container, options, range, make)).map_err(|e| e.at(Some(&self.path)))
     }
 
     pub(super) fn descriptor(&mut self, name: Option<&str>) -> Result<Descriptor> {
@@ -158,11 +159,15 @@ impl File {
 }
 
 /// Reads a tensor, or a range of one.
-pub(super) fn load(container: &mut dyn Container, options: &Options, range: Option<Range<usize>>) -> Res<Reading> {
+pub(super) fn load(
+    container: &mut dyn Container,
+    options: &Options,
+    range: Option<Range<usize>>,
+    make: map::Make,
+) -> Res<Reading> {
     let mut warnings = Vec::new();
     let text = container.descriptor(options.mode, &mut warnings)?;
     let descriptor = Descriptor::parse(&text, options.mode, &mut warnings)?;
-    let make: map::Make = Tensor::from_parts;
     let reader = map::Reader { descriptor: &descriptor, arrays: container, options, warnings: &mut warnings, make };
     let is_whole = range.is_none();
     let tensor = reader.tensor(range)?;

@@ -76,11 +76,13 @@ impl Reader<'_> {
     }
 
     fn find(&mut self, name: &str) -> Res<Found> {
-        let stored = self.descriptor.stored_names.get(name).map_or(name, String::as_str).to_owned();
-        match self.arrays.info(&stored)? {
-            Some(info) => Ok(Found { name: stored, start: 0, info }),
-            None => bad(format!("the array `{stored}` is missing")),
+        let older = self.descriptor.stored_names.get(name).map(String::as_str);
+        for stored in older.into_iter().chain([name]) {
+            if let Some(info) = self.arrays.info(stored)? {
+                return Ok(Found { name: stored.to_owned(), start: 0, info });
+            }
         }
+        bad(format!("the array `{}` is missing", older.unwrap_or(name)))
     }
 
     /// An index array, of some length or of any.
@@ -115,9 +117,14 @@ impl Reader<'_> {
     }
 
     fn declared(&mut self, name: &str) -> Res<Option<DataType>> {
-        let declared = self.descriptor.data_types.get(name).copied();
+        let types = &self.descriptor.data_types;
+        let declared = types.get(name).copied();
         if declared.is_none() && !self.lenient() {
             return bad(format!("`data_types` does not name `{name}`"));
+        }
+        // Where there are no types at all, that is said once.
+        if declared.is_none() && !types.is_empty() {
+            self.warnings.push(Warning::MissingType(name.to_owned()));
         }
         Ok(declared)
     }
@@ -340,14 +347,21 @@ impl Reader<'_> {
             let n = n * values.dtype.size() / dtype.size();
             return Ok(Strided::new(values.buffer, dtype, vec![n]));
         }
+        if dtype.is_complex() && values.dtype.is_int() && found.info.len.is_multiple_of(2) {
+            // Pairs of integers, of a draft.
+            let floats = exactly(&values, dtype.real());
+            let Some(floats) = floats else {
+                return bad(format!("`{}` holds {} values that {dtype} does not", found.name, values.dtype));
+            };
+            return Ok(Strided::new(floats.buffer, dtype, vec![n / 2]));
+        }
         if dtype.is_complex() && !values.dtype.is_complex() {
             return bad(format!("`{}` holds {}, complex numbers are needed", found.name, values.dtype));
         }
-        let cast = values.cast(dtype);
-        if cast.cast(values.dtype).dense_bytes() != values.dense_bytes() {
-            return bad(format!("`{}` holds {} values that {dtype} does not", found.name, values.dtype));
+        match exactly(&values, dtype) {
+            Some(cast) => Ok(cast),
+            None => bad(format!("`{}` holds {} values that {dtype} does not", found.name, values.dtype)),
         }
-        Ok(cast)
     }
 
     fn fill(&mut self, found: Option<Found>, dtype: DType) -> Res<Fill> {
@@ -392,4 +406,28 @@ impl Reader<'_> {
             None => Ok(tensor),
         }
     }
+}
+
+/// A cast that keeps every value, or nothing.
+fn exactly(values: &Strided, dtype: DType) -> Option<Strided> {
+    // The largest integer becomes the power of two above it, which becomes the largest integer again.
+    let digits = match dtype {
+        DType::F16 => 11,
+        DType::BF16 => 8,
+        DType::F32 => 24,
+        DType::F64 => 53,
+        _ => u32::MAX as usize,
+    };
+    let (from, size) = (values.dtype, values.dtype.size());
+    if from.is_int() && size * 8 - usize::from(!from.is_unsigned()) > digits {
+        let mut largest = vec![0xff; size];
+        if !from.is_unsigned() {
+            largest[if cfg!(target_endian = "big") { 0 } else { size - 1 }] = 0x7f;
+        }
+        if values.dense_bytes().chunks_exact(size).any(|v| v == largest) {
+            return None;
+        }
+    }
+    let cast = values.cast(dtype);
+    (cast.cast(values.dtype).dense_bytes() == values.dense_bytes()).then_some(cast)
 }

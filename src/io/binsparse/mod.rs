@@ -47,6 +47,7 @@ mod npz;
 mod rows;
 pub(crate) mod sizes;
 mod structure;
+mod trusted;
 mod types;
 mod warning;
 mod zip;
@@ -61,6 +62,7 @@ use crate::io::atomic;
 pub use descriptor::{Descriptor, FillKind};
 use export::Export;
 pub use file::{Entry, File};
+pub use trusted::read_trusted;
 pub use types::{DataType, Structure, Triangle, Version};
 pub use warning::Warning;
 
@@ -130,7 +132,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<Tensor> {
 /// # Errors
 /// If the file cannot be read, is no known container, or breaks a rule that the mode does not let pass.
 pub fn read_with(path: impl AsRef<Path>, options: &Options) -> Result<Reading> {
-    File::open(path)?.reading(options.group.as_deref(), options, None)
+    File::open(path)?.reading(options.group.as_deref(), options, None, Tensor::from_parts)
 }
 
 /// Reads a range of the outermost axis in memory, and nothing of the rest: rows of CSR and DMATR, columns of CSC and
@@ -156,7 +158,7 @@ pub fn read_with(path: impl AsRef<Path>, options: &Options) -> Result<Reading> {
 /// # Ok::<(), openwork::Error>(())
 /// ```
 pub fn read_rows(path: impl AsRef<Path>, range: Range<usize>, options: &Options) -> Result<Reading> {
-    File::open(path)?.reading(options.group.as_deref(), options, Some(range))
+    File::open(path)?.reading(options.group.as_deref(), options, Some(range), Tensor::from_parts)
 }
 
 /// Reads a tensor from the bytes of a file.
@@ -165,7 +167,7 @@ pub fn read_rows(path: impl AsRef<Path>, range: Range<usize>, options: &Options)
 /// As [`read_with`].
 pub fn read_bytes(bytes: &[u8], options: &Options) -> Result<Reading> {
     file::Opened::of_bytes(bytes)
-        .and_then(|mut opened| file::load(opened.select(options.group.as_deref())?, options, None))
+        .and_then(|mut opened| file::load(opened.select(options.group.as_deref())?, options, None, Tensor::from_parts))
         .map_err(|e| e.at(None))
 }
 

@@ -23,6 +23,8 @@ pub enum Warning {
     Swizzle,
     /// A level says that its coordinates are not sorted, as a draft of the text allows.
     UnsortedLevel,
+    /// `data_types` leaves out an array; the type is the container's.
+    MissingType(String),
     /// `data_types` names an array that the format does not have.
     UnusedType(String),
     /// An array's element type is not the declared one; the values were kept.
@@ -59,6 +61,7 @@ impl fmt::Display for Warning {
             Warning::OldSpelling { found, meaning } => write!(f, "`{found}` is read as `{meaning}`"),
             Warning::Swizzle => f.write_str("`swizzle` counts axes from 1"),
             Warning::UnsortedLevel => f.write_str("a level says that it is not sorted"),
+            Warning::MissingType(array) => write!(f, "`data_types` does not name {array:?}"),
             Warning::UnusedType(array) => write!(f, "`data_types` names {array:?}, which the format does not have"),
             Warning::StoredType { array, declared, stored } => {
                 write!(f, "{array:?} is declared {declared} and stored as {stored}")

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ::hdf5::{Attribute, Dataset, Group};
 
 use super::raw::{self, Kind};
+use super::sscdf::{self, Bitmap, Given};
 use super::{Links, dataset, of};
 use crate::DType;
 use crate::io::binsparse::Mode;
@@ -16,19 +17,29 @@ use crate::io::binsparse::warning::Warning;
 pub(super) const NAME: &str = "binsparse";
 /// A dataset of bytes in files of 2022, and an attribute of sscdf files.
 const METADATA: &str = "metadata";
+/// An attribute of older sscdf files.
+const FORMAT: &str = "format";
 
 /// A descriptor, and how to find what it speaks of.
+#[derive(Default)]
 pub(super) struct Found {
     pub(super) text: String,
     /// Names of arrays in the file, by binsparse's.
     pub(super) aliases: BTreeMap<String, String>,
     /// Whether arrays of one element may have no axis.
     pub(super) scalars: bool,
+    /// Arrays that the file implies.
+    pub(super) given: BTreeMap<String, Given>,
+    /// What tells index arrays and values, once they are asked for.
+    pub(super) bitmap: Option<Bitmap>,
 }
 
 /// Whether a group has something that looks like a descriptor.
 pub(super) fn is_there(group: &Group, links: &Links) -> Res<bool> {
-    Ok(has_attribute(group, NAME)? || links.contains_key(NAME) || links.contains_key(METADATA))
+    let attributes = of(group.attr_names())?;
+    let has = |name: &str| attributes.iter().any(|n| n == name);
+    let old = links.contains_key(NAME) || links.contains_key(METADATA) || has(METADATA);
+    Ok(has(NAME) || old || (has(FORMAT) && has("datatype")))
 }
 
 fn has_attribute(group: &Group, name: &str) -> Res<bool> {
@@ -43,7 +54,7 @@ pub(super) fn find(
     mode: Mode,
     warnings: &mut Vec<Warning>,
 ) -> Res<Found> {
-    let plain = |text| Ok(Found { text, aliases: BTreeMap::new(), scalars: false });
+    let plain = |text| Ok(Found { text, ..Found::default() });
     let mut form = None;
     if let Some(text) = attribute(group, NAME, &mut form)? {
         allow(form, mode, warnings)?;
@@ -58,6 +69,16 @@ pub(super) fn find(
             allow(Some(form), mode, warnings)?;
             return plain(text);
         }
+    }
+    if mode == Mode::Lenient
+        && let Some(text) = attribute(group, METADATA, &mut form)?
+    {
+        allow(Some("an attribute `metadata` (sscdf)"), mode, warnings)?;
+        return sscdf::newer(&text);
+    }
+    if mode == Mode::Lenient && has_attribute(group, FORMAT)? && has_attribute(group, "datatype")? {
+        allow(Some("attributes and variables (sscdf)"), mode, warnings)?;
+        return sscdf::older(group, links, file_bytes);
     }
     bad("the group has no attribute `binsparse` with a descriptor")
 }

@@ -27,7 +27,7 @@ use crate::DType;
 pub(crate) enum Kind {
     /// A number in either byte order, or a pair of floats named `r` and `i`.
     Number(DType),
-    /// An enumeration of `FALSE` and `TRUE`.
+    /// Bytes that are an enumeration of `FALSE` and `TRUE`, or bit fields, as Julia has them.
     Truth,
     Text,
     Other(&'static str),
@@ -59,6 +59,7 @@ fn kind_of(dtype: &Datatype) -> Kind {
         }
         Class::H5T_COMPOUND => Kind::Other("records"),
         Class::H5T_OPAQUE => Kind::Other("opaque bytes"),
+        Class::H5T_BITFIELD if dtype.size() == 1 => Kind::Truth,
         Class::H5T_BITFIELD => Kind::Other("bit fields"),
         Class::H5T_REFERENCE => Kind::Other("references"),
         Class::H5T_VLEN => Kind::Other("lists"),
