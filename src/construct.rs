@@ -487,6 +487,21 @@ fn parts(
     finish(op, shape, pattern, values, fill)
 }
 
+/// As [`Tensor::from_parts`]; `values` is told the shape that the levels need.
+pub(crate) fn parts_with(
+    op: &'static str,
+    shape: &[usize],
+    levels: Vec<LevelData>,
+    spec: &LevelSpec,
+    fill: Fill,
+    values: &mut dyn FnMut(&[usize]) -> Result<Tensor>,
+) -> Result<Tensor> {
+    let pattern = validate::pattern(op, assemble(op, shape, levels, spec)?)?;
+    let wanted: Vec<usize> = [pattern.positions].into_iter().chain(pattern.value_shape()).collect();
+    let values = values(&wanted)?;
+    finish(op, shape, pattern, &values, fill)
+}
+
 fn assemble(op: &'static str, shape: &[usize], levels: Vec<LevelData>, spec: &LevelSpec) -> Result<Pattern> {
     let dims: Vec<Dim> = spec.resolve(op, shape)?;
     let level_dims = spec.level_dims();

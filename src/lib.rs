@@ -32,6 +32,7 @@ pub mod parallel;
 mod pattern;
 mod pointwise;
 mod reduce;
+mod serialize;
 mod shape;
 mod softmax;
 mod sort;

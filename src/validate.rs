@@ -4,6 +4,7 @@ use openwork_ops::structure::Index;
 use openwork_ops::structure::keys::Order;
 use openwork_ops::with_index;
 
+use crate::buffer::Buffer;
 use crate::error::{self, Result};
 use crate::level::{Indices, Level};
 use crate::pattern::Pattern;
@@ -31,7 +32,15 @@ pub(crate) fn pattern(op: &'static str, mut p: Pattern) -> Result<Pattern> {
             }
             Level::Sparse { pointers, indices, .. } => {
                 let count = match pointers {
-                    Some(ptr) => check_pointers(op, dim, ptr, parents)?,
+                    Some(ptr) => {
+                        let count = check_pointers(op, dim, ptr, parents)?;
+                        // No array has as many entries: pointers alone could claim any number.
+                        let keys = count.checked_mul(8).filter(|&bytes| rank > 0 || Buffer::is_possible(bytes));
+                        keys.map(|_| count).ok_or_else(|| {
+                            let why = format!("claim {count} positions, more than fit in memory");
+                            error::invalid(op, format!("pointers_to_{dim}"), why)
+                        })?
+                    }
                     None if parents != 1 || l > 0 => {
                         return Err(error::invalid(
                             op,
@@ -130,6 +139,10 @@ fn order_to(p: &Pattern, l: usize) -> Order {
     match &p.levels[l] {
         Level::Sparse { pointers, indices, .. } if indices.len() == 1 => {
             order_of_segments(pointers.as_ref(), &indices[0])
+        }
+        Level::Sparse { pointers: Some(pointers), indices, .. } if indices.is_empty() => {
+            let repeats = with_index!(pointers.as_slice(), p => p.windows(2).any(|w| w[1].get() - w[0].get() > 1));
+            if repeats { Order::Repeats } else { Order::Strict }
         }
         Level::Sparse { .. } => {
             let p = prefix(p, l);

@@ -7,6 +7,8 @@ mod law;
 
 #[path = "models/hostile.rs"]
 mod hostile;
+#[path = "models/serde.rs"]
+mod serde;
 #[path = "models/state_dict.rs"]
 mod state_dict;
 
@@ -63,7 +65,11 @@ fn same(a: &Tensor, b: &Tensor) -> Result<(), String> {
     if bits(&a.stored_values()) != bits(&b.stored_values()) {
         return Err(format!("values {:?}, {:?}", a.stored_values(), b.stored_values()));
     }
-    match (a.fill(), b.fill()) {
+    same_fill(a.fill(), b.fill())
+}
+
+fn same_fill(a: Option<&Fill>, b: Option<&Fill>) -> Result<(), String> {
+    match (a, b) {
         (None, None) | (Some(Fill::Undefined), Some(Fill::Undefined)) => Ok(()),
         (Some(Fill::Scalar(x)), Some(Fill::Scalar(y))) if x.to_bytes() == y.to_bytes() => Ok(()),
         (Some(Fill::Array(x)), Some(Fill::Array(y))) if x.shape() == y.shape() && bits(x) == bits(y) => Ok(()),

@@ -14,6 +14,7 @@ pub mod matmul;
 pub mod reduce;
 pub mod registry;
 pub mod scalar;
+pub mod serialize;
 pub mod simd;
 pub mod softmax;
 pub mod structure;

@@ -164,3 +164,38 @@ fn what_cannot_be_saved_is_refused_before_a_file_exists() {
     assert!(d.save(file.join("below")).is_err() && file.exists());
     fs::remove_file(file).unwrap();
 }
+
+#[cfg(feature = "hdf5")]
+#[test]
+fn every_storage_fill_and_dtype_in_hdf5() {
+    let mut model = StateDict::new();
+    // Some of them: groups are slow.
+    let tensors: Vec<(String, Tensor)> = all_tensors(2).step_by(29).collect();
+    for (i, (_, x)) in tensors.iter().enumerate() {
+        model.insert(format!("g{}/t{i}", i % 7), x.clone()).unwrap();
+    }
+    model.metadata_mut().insert("steps".into(), serde_json::json!([1, 2.5, null]));
+    let file = path("all.h5");
+    model.save(&file).unwrap();
+    let archive = Archive::open(&file).unwrap();
+    assert!(archive.names().eq(model.names()), "in the order of insertion");
+    assert_eq!(archive.metadata(), model.metadata());
+    for ((cell, x), name) in tensors.iter().zip(model.names()) {
+        assert_eq!(archive.descriptor(name).unwrap().dtype(), Some(x.dtype()));
+        same(x, &archive.tensor(name).unwrap()).unwrap_or_else(|e| panic!("{cell} {name}: {e}"));
+    }
+    assert!(archive.tensor("g0").unwrap_err().to_string().contains("\"g0\" is not there; known are"));
+    fs::remove_file(&file).unwrap();
+    for name in ["a//b", "../a", "/a"] {
+        let mut d = StateDict::new();
+        d.insert(name, Tensor::scalar(1.0)).unwrap();
+        assert!(d.save(&file).unwrap_err().to_string().contains(name) && !file.exists());
+    }
+}
+
+#[cfg(not(feature = "hdf5"))]
+#[test]
+fn without_the_feature_the_error_names_it() {
+    let error = StateDict::new().save(path("x.h5")).unwrap_err().to_string();
+    assert!(error.contains("feature"), "{error}");
+}

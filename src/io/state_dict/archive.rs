@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
 
@@ -12,7 +13,7 @@ use crate::buffer::Buffer;
 use crate::error::{self, Error, Result};
 use crate::io::binsparse::descriptor::Descriptor;
 use crate::io::binsparse::fault::{Fault, Res, bad};
-use crate::io::binsparse::{Mode, json};
+use crate::io::binsparse::{self, Mode, json};
 use crate::io::safetensors::{Entry, Header, Source};
 
 /// An open file of named tensors. Names, metadata and descriptors are known; the arrays of a tensor are read when it
@@ -20,12 +21,22 @@ use crate::io::safetensors::{Entry, Header, Source};
 #[derive(Debug)]
 pub struct Archive {
     path: Option<PathBuf>,
-    source: Source,
-    entries: Entries,
+    store: Store,
     tensors: Vec<(String, Stored)>,
     /// Where a name is in `tensors`.
     places: HashMap<String, usize>,
     metadata: Map<String, Value>,
+}
+
+/// The open file.
+#[derive(Debug)]
+enum Store {
+    Safetensors {
+        source: Source,
+        entries: Entries,
+    },
+    /// Groups of an HDF5 file; reading moves from group to group.
+    Groups(Mutex<binsparse::File>),
 }
 
 /// How a tensor is stored.
@@ -35,6 +46,8 @@ enum Stored {
     Plain { entry: Entry, complex: bool },
     /// Constituent arrays.
     Described(Box<Descriptor>),
+    /// A group of that name.
+    Group,
 }
 
 impl Archive {
@@ -44,12 +57,22 @@ impl Archive {
     /// # Errors
     /// If the file cannot be read or breaks a rule: arrays that overlap, leave gaps, reach beyond the end or do not
     /// have the bytes that type and shape need, names given twice, descriptors that are not binsparse or name arrays
-    /// that are not there. No more memory is asked for than the file has bytes.
+    /// that are not there; for HDF5, if this build lacks the feature `hdf5`. No more memory is asked for than the file
+    /// has bytes.
     pub fn open(path: impl AsRef<Path>) -> Result<Archive> {
         let path = path.as_ref();
         match Format::of("Archive::open", path)? {
             Format::Safetensors => Archive::new(Source::open(path), Some(path)),
+            Format::Hdf5 => Archive::groups(path),
         }
+    }
+
+    fn groups(path: &Path) -> Result<Archive> {
+        let mut file = binsparse::File::open(path)?;
+        let tensors: Vec<(String, Stored)> = file.names()?.into_iter().map(|name| (name, Stored::Group)).collect();
+        let metadata = file.metadata()?;
+        let places = places(&tensors);
+        Ok(Archive { path: Some(path.to_owned()), store: Store::Groups(Mutex::new(file)), tensors, places, metadata })
     }
 
     /// A file of the safetensors format in memory. Tensors share one copy of the bytes.
@@ -76,6 +99,10 @@ impl Archive {
     #[allow(unsafe_code)] // maps a file; the block says why it is sound
     pub unsafe fn map(path: impl AsRef<Path>) -> Result<Archive> {
         let path = path.as_ref();
+        if Format::of("Archive::map", path)? != Format::Safetensors {
+            let why = "only .safetensors files lie in a map as tensors need them; use Archive::open";
+            return Err(error::invalid("Archive::map", "path", why));
+        }
         let map = || -> std::io::Result<memmap2::Mmap> {
             let file = std::fs::File::open(path)?;
             // SAFETY: the caller promises that the file does not change.
@@ -162,8 +189,8 @@ impl Archive {
         if let Some(name) = own.complex.iter().find(|name| !taken.contains(*name)) {
             return bad(format!("`{OWN_KEY}` says that {name:?} is complex, which is not there"));
         }
-        let places = tensors.iter().enumerate().map(|(i, (name, _))| (name.clone(), i)).collect();
-        Ok(Archive { path: None, source, entries, tensors, places, metadata })
+        let places = places(&tensors);
+        Ok(Archive { path: None, store: Store::Safetensors { source, entries }, tensors, places, metadata })
     }
 
     /// The names of the tensors, in the order in which they were saved; of files that do not say, in the order of
@@ -197,6 +224,10 @@ impl Archive {
             Stored::Plain { entry, complex } => {
                 entries::plain_descriptor(entry, *complex).map_err(|e| self.within(name, e))
             }
+            Stored::Group => match &self.store {
+                Store::Groups(file) => lock(file).info(name),
+                Store::Safetensors { .. } => Err(missing("Archive::descriptor", name, self.names())),
+            },
         }
     }
 
@@ -210,9 +241,14 @@ impl Archive {
     }
 
     fn read(&self, name: &str, stored: &Stored) -> Result<Tensor> {
+        let (source, entries) = match &self.store {
+            Store::Groups(file) => return lock(file).read(name),
+            Store::Safetensors { source, entries } => (source, entries),
+        };
         let tensor = match stored {
-            Stored::Described(descriptor) => entries::described(name, descriptor, &self.entries, &self.source),
-            Stored::Plain { entry, complex } => entries::plain(entry, *complex, &self.source),
+            Stored::Described(descriptor) => entries::described(name, descriptor, entries, source),
+            Stored::Plain { entry, complex } => entries::plain(entry, *complex, source),
+            Stored::Group => return Err(missing("Archive::tensor", name, self.names())),
         };
         tensor.map_err(|e| self.within(name, e))
     }
@@ -241,6 +277,16 @@ impl Archive {
         };
         fault.of("safetensors", self.path.as_deref())
     }
+}
+
+/// Where each name is.
+fn places(tensors: &[(String, Stored)]) -> HashMap<String, usize> {
+    tensors.iter().enumerate().map(|(i, (name, _))| (name.clone(), i)).collect()
+}
+
+/// A thread that panicked while it read left the file in some group, nothing worse.
+fn lock(file: &Mutex<binsparse::File>) -> MutexGuard<'_, binsparse::File> {
+    file.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The error for a name that is not there. It shows the first of those that are.

@@ -6,6 +6,9 @@
 //! metadata key `w.binsparse` holds its binsparse descriptor. What binsparse 0.1 cannot say is said in this library's
 //! name space, as [`binsparse`](super::binsparse) describes it, so every layout, fill and dtype comes back as it was.
 //!
+//! With the feature `hdf5` it is saved to **HDF5** (`.h5`, `.hdf5`) as well: each tensor is a group that readers of
+//! binsparse know.
+//!
 //! [`Archive`] opens a file without reading its tensors: names and descriptors come first, a tensor when it is asked
 //! for.
 //!
@@ -41,6 +44,7 @@ use serde_json::{Map, Value, json};
 use crate::Tensor;
 use crate::error::{self, Result};
 use crate::io::atomic;
+use crate::io::binsparse::{self, Entry, Options};
 use crate::io::safetensors::{Item, Writer};
 pub use archive::Archive;
 
@@ -136,20 +140,27 @@ impl StateDict {
         &mut self.metadata
     }
 
-    /// Saves to a file; the extension names the format: `.safetensors`. The file appears whole or not at all.
+    /// Saves to a file; the extension names the format: `.safetensors`, `.h5` or `.hdf5`. The file appears whole or not
+    /// at all.
     ///
     /// Iso and broadcast values of sparse tensors are written once; a strided tensor is written whole.
     ///
     /// # Errors
-    /// If the extension names no format, two arrays would have one name (a tensor `w.values` beside a sparse tensor
-    /// `w`), a metadata key is one that the format needs (`openwork`, or one that ends in `.binsparse`), or writing
-    /// fails. Nothing is written then.
+    /// If the extension names no format or one that this build lacks (HDF5 without the feature `hdf5`); for safetensors,
+    /// if two arrays would have one name (a tensor `w.values` beside a sparse tensor `w`), or a metadata key is one that
+    /// the format needs (`openwork`, or one that ends in `.binsparse`); for HDF5, if a name is no path of groups (`a/b`)
+    /// or is an array of another tensor (`w/values`); or if writing fails. No file is made or changed then.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let path = path.as_ref();
         match Format::of("StateDict::save", path)? {
             Format::Safetensors => {
                 let writer = self.safetensors("StateDict::save")?;
                 atomic::write(path, |file| writer.write(&mut BufWriter::with_capacity(1 << 20, file)))
+            }
+            Format::Hdf5 => {
+                let entries: Vec<Entry> = self.iter().map(|(name, tensor)| Entry::new(name, tensor)).collect();
+                let metadata = self.metadata.clone();
+                binsparse::write_all(path, &entries, &Options { extensions: true, metadata, ..Options::default() })
             }
         }
     }
@@ -169,7 +180,7 @@ impl StateDict {
     pub fn to_safetensors(&self) -> Result<Vec<u8>> {
         let writer = self.safetensors("StateDict::to_safetensors")?;
         let mut out = Vec::with_capacity(usize::try_from(writer.len()).unwrap_or(0));
-        writer.write(&mut out).map_err(|e| super::binsparse::fault::Fault::from(e).of("safetensors", None))?;
+        writer.write(&mut out).map_err(|e| binsparse::fault::Fault::from(e).of("safetensors", None))?;
         Ok(out)
     }
 
@@ -228,6 +239,7 @@ impl StateDict {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Format {
     Safetensors,
+    Hdf5,
 }
 
 impl Format {
@@ -235,8 +247,11 @@ impl Format {
         let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_ascii_lowercase();
         match extension.as_str() {
             "safetensors" => Ok(Format::Safetensors),
+            "h5" | "hdf5" => Ok(Format::Hdf5),
             _ => {
-                let why = format!("the extension {extension:?} names no format for models; known is .safetensors");
+                let why = format!(
+                    "the extension {extension:?} names no format for models; known are .safetensors, .h5 and .hdf5"
+                );
                 Err(error::invalid(op, "path", why))
             }
         }
