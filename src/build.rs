@@ -29,7 +29,7 @@ impl SortedKeys<'_> {
     }
 
     /// Where the tuples of the first `dims` dimensions change.
-    fn heads(&self, dims: usize) -> Vec<usize> {
+    pub(crate) fn heads(&self, dims: usize) -> Vec<usize> {
         let masks: Vec<u64> = (0..self.words.len())
             .map(|w| self.layout.fields[..dims].iter().filter(|f| f.word == w).fold(0, |m, f| m | mask(*f)))
             .collect();

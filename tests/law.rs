@@ -61,11 +61,14 @@ families! {
     custom
     facts
     forms
-    nary
     index
+    nary
+    order
     rearrange
+    scan
     shape
     softmax
+    statistics
 }
 
 /// Both tables of dtypes: promotion of every pair, and what every op gives or refuses.

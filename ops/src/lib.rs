@@ -11,6 +11,7 @@ pub mod dtype;
 mod groups;
 pub mod identity;
 pub mod matmul;
+pub mod order;
 pub mod reduce;
 pub mod registry;
 pub mod scalar;

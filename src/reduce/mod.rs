@@ -2,13 +2,18 @@
 
 mod custom;
 mod groups;
+mod nan;
+mod order;
 mod rows;
 mod scatter;
 mod sparse;
+mod statistics;
 mod varying;
 
 pub(crate) use self::groups::Split;
+pub use self::order::Interpolation;
 pub(crate) use self::sparse::{axes_are_inner, map_scalars};
+
 use openwork_ops::reduce::{Compensated, ReduceKernels, ReduceTyping};
 use openwork_ops::{BinaryOp, DType, ReduceOp, Scalar};
 

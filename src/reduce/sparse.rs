@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use openwork_ops::{DType, ReduceOp, Scalar, identity};
 
-use super::Fold;
 use super::groups::{Groups, Need, group};
 use super::rows::{constant_scalar, is_idempotent, is_neutral, rows, with_unstored};
 use super::varying::varying;
+use super::{Fold, order};
 use crate::blocks::{self, Source};
 use crate::buffer::Buffer;
 use crate::context::{self, Path};
@@ -39,6 +39,11 @@ pub(super) fn reduce(fold: &Fold, s: &Sparse, kept: &[usize], axes: &[usize], k:
         || !fold.typing.acc.is_inexact() || identity::all_finite(fill.dtype, &fill.unbroadcast().dense_bytes());
     if fold.op.is_sum_like() && finite() {
         return varying(fold, &s, &fill, kept, axes, k).map(|t| (t, Path::Engine));
+    }
+    if k > 0
+        && let Some(out) = order::varying(fold, &s, axes)?
+    {
+        return Ok((out, Path::Engine));
     }
     context::may_densify(op, &s.shape, s.dtype().size(), || {
         format!("the fill varies along a reduced axis, and {op} cannot take elements away")

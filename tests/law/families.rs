@@ -2,12 +2,13 @@
 //! mean to the oracle; this one runs them all, in samples and in the full grid.
 
 use super::cells::Cell;
-use super::index;
-use super::rearrange;
+use super::report::Report;
 use super::report::Report;
 use super::rng::Rng;
+use super::rng::Rng;
 use super::sample::any_cell;
-use super::{compare, composed, custom, facts, forms, nary, shape, softmax};
+use super::sample::any_cell;
+use super::{compare, composed, custom, facts, forms, index, nary, order, rearrange, scan, shape, softmax, statistics};
 
 /// Ops that are checked in one way.
 pub struct Family {
@@ -26,11 +27,14 @@ pub const FAMILIES: &[Family] = &[
     custom::FAMILY,
     facts::FAMILY,
     forms::FAMILY,
-    nary::FAMILY,
     index::FAMILY,
+    nary::FAMILY,
+    order::FAMILY,
     rearrange::FAMILY,
+    scan::FAMILY,
     shape::FAMILY,
     softmax::FAMILY,
+    statistics::FAMILY,
 ];
 
 /// Every op of a family on random cells.

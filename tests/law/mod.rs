@@ -26,14 +26,17 @@ pub mod nary;
 pub mod numbers;
 #[path = "../oracle/mod.rs"]
 pub mod oracle;
+pub mod order;
 pub mod pointwise;
 pub mod rearrange;
 pub mod reduce;
 pub mod report;
 pub mod rng;
 pub mod sample;
+pub mod scan;
 pub mod shape;
 pub mod softmax;
+pub mod statistics;
 pub mod storage;
 pub mod typing;
 pub mod values;

@@ -4,12 +4,14 @@ mod compensated;
 mod exact;
 mod kernels;
 mod monoid;
+mod scan;
 #[cfg(test)]
 mod tests;
 
 pub use self::compensated::Compensated;
 pub use self::exact::{Compact, Exact};
 use self::monoid::{All, Any, Count, Max, Min, Prod, Sum};
+pub use self::scan::{ScanKernel, ScanOp};
 use crate::dtype::DType;
 use crate::scalar::Scalar;
 use crate::{bf16, c64, c128, f16};

@@ -1,0 +1,198 @@
+//! The order of elements: each real dtype as `u64` keys that rise as the elements do, so that sorting, ranking and
+//! selecting are written once.
+//!
+//! NaN is greater than every number and equal to itself; −0 equals 0. Booleans and integers keep their order by a shift
+//! of the sign; floats by the bits of their `float64` (the usual trick: those of negative numbers inverted).
+
+use half::{bf16, f16};
+
+use crate::dtype::DType;
+use crate::groups::Store;
+
+/// The key of NaN. No number has it, but the greatest `uint64` does: see [`has_nan`].
+pub const NAN: u64 = u64::MAX;
+
+const SIGN: u64 = 1 << 63;
+
+trait Ordered: Store {
+    fn key(self) -> u64;
+    fn of_key(key: u64) -> Self;
+}
+
+impl Ordered for bool {
+    #[inline(always)]
+    fn key(self) -> u64 {
+        u64::from(self)
+    }
+    fn of_key(key: u64) -> bool {
+        key != 0
+    }
+}
+
+macro_rules! ordered {
+    ($($ty:ty: |$v:ident| $key:expr, |$k:ident| $value:expr;)+) => {$(
+        impl Ordered for $ty {
+            #[inline(always)]
+            fn key(self) -> u64 {
+                let $v = self;
+                $key
+            }
+            #[inline(always)]
+            fn of_key($k: u64) -> $ty {
+                $value
+            }
+        }
+    )+};
+}
+ordered! {
+    i8: |v| i64::from(v) as u64 ^ SIGN, |k| (k ^ SIGN) as i8;
+    i16: |v| i64::from(v) as u64 ^ SIGN, |k| (k ^ SIGN) as i16;
+    i32: |v| i64::from(v) as u64 ^ SIGN, |k| (k ^ SIGN) as i32;
+    i64: |v| v as u64 ^ SIGN, |k| (k ^ SIGN) as i64;
+    u8: |v| v.into(), |k| k as u8;
+    u16: |v| v.into(), |k| k as u16;
+    u32: |v| v.into(), |k| k as u32;
+    u64: |v| v, |k| k;
+    f16: |v| of_float(v.to_f64()), |k| f16::from_f64(to_float(k));
+    bf16: |v| of_float(v.to_f64()), |k| bf16::from_f64(to_float(k));
+    f32: |v| of_float(v.into()), |k| to_float(k) as f32;
+    f64: |v| of_float(v), |k| to_float(k);
+}
+
+/// The key of a float.
+#[inline(always)]
+pub fn of_float(v: f64) -> u64 {
+    // Adding +0 makes +0 of −0.
+    let bits = (v + 0.0).to_bits();
+    if v.is_nan() {
+        NAN
+    } else if bits & SIGN == 0 {
+        bits | SIGN
+    } else {
+        !bits
+    }
+}
+
+/// The float of a key.
+#[inline(always)]
+pub fn to_float(key: u64) -> f64 {
+    if key == NAN {
+        f64::NAN
+    } else if key & SIGN == 0 {
+        f64::from_bits(!key)
+    } else {
+        f64::from_bits(key & !SIGN)
+    }
+}
+
+/// Calls a function of each dtype that has an order.
+macro_rules! real {
+    ($dtype:expr, $f:ident ( $($arg:expr),* )) => {
+        match $dtype {
+            DType::Bool => $f::<bool>($($arg),*),
+            DType::I8 => $f::<i8>($($arg),*),
+            DType::I16 => $f::<i16>($($arg),*),
+            DType::I32 => $f::<i32>($($arg),*),
+            DType::I64 => $f::<i64>($($arg),*),
+            DType::U8 => $f::<u8>($($arg),*),
+            DType::U16 => $f::<u16>($($arg),*),
+            DType::U32 => $f::<u32>($($arg),*),
+            DType::U64 => $f::<u64>($($arg),*),
+            DType::F16 => $f::<f16>($($arg),*),
+            DType::BF16 => $f::<bf16>($($arg),*),
+            DType::F32 => $f::<f32>($($arg),*),
+            DType::F64 => $f::<f64>($($arg),*),
+            DType::Complex64 | DType::Complex128 => debug_assert!(false, "complex numbers have no order"),
+        }
+    };
+}
+
+/// Whether elements of a dtype have an order: all but complex.
+pub const fn is_ordered(dtype: DType) -> bool {
+    !dtype.is_complex()
+}
+
+/// Whether [`NAN`] is the key of NaN in a dtype, and not of a number.
+pub const fn has_nan(dtype: DType) -> bool {
+    dtype.is_float()
+}
+
+/// The keys of a block of elements of a dtype that is ordered.
+pub fn keys(dtype: DType, values: &[u8], out: &mut [u64]) {
+    fn run<T: Ordered>(values: &[u8], out: &mut [u64]) {
+        for (o, &v) in out.iter_mut().zip(T::from_bytes(values)) {
+            *o = v.key();
+        }
+    }
+    real!(dtype, run(values, out));
+}
+
+/// The elements that have these keys: NaN without payload, and no −0.
+pub fn values(dtype: DType, keys: &[u64], out: &mut [u8]) {
+    fn run<T: Ordered>(keys: &[u64], out: &mut [u8]) {
+        for (o, &k) in bytemuck::cast_slice_mut::<u8, T::Raw>(out).iter_mut().zip(keys) {
+            *o = T::of_key(k).store();
+        }
+    }
+    real!(dtype, run(keys, out));
+}
+
+/// `out[i]` is `x[i]`, or `other[i]` where `x[i]` is NaN: for floats of either kind.
+pub fn replace_nan(dtype: DType) -> Option<crate::registry::BinaryKernel> {
+    fn run<T: Store>(x: &[u8], other: &[u8], out: &mut [u8], is_nan: impl Fn(T) -> bool) {
+        crate::groups::zip::<T, T>(x, other, out, |x, other| if is_nan(x) { other } else { x });
+    }
+    match dtype {
+        DType::F16 => Some(|x, other, out| run::<f16>(x, other, out, f16::is_nan)),
+        DType::BF16 => Some(|x, other, out| run::<bf16>(x, other, out, bf16::is_nan)),
+        DType::F32 => Some(|x, other, out| run::<f32>(x, other, out, f32::is_nan)),
+        DType::F64 => Some(|x, other, out| run::<f64>(x, other, out, f64::is_nan)),
+        DType::Complex64 => Some(|x, other, out| run::<crate::c64>(x, other, out, crate::c64::is_nan)),
+        DType::Complex128 => Some(|x, other, out| run::<crate::c128>(x, other, out, crate::c128::is_nan)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::Element;
+
+    fn check<T: Element>(rising: &[T]) {
+        let mut got = vec![0; rising.len()];
+        keys(T::DTYPE, T::as_bytes(rising), &mut got);
+        assert!(got.windows(2).all(|w| w[0] < w[1]), "{}: {got:?}", T::DTYPE);
+        let mut back = vec![0u64; rising.len()];
+        let bytes = &mut bytemuck::cast_slice_mut(&mut back)[..size_of_val(rising)];
+        values(T::DTYPE, &got, bytes);
+        for (a, b) in rising.iter().zip(T::from_bytes(bytes)) {
+            assert!(a.to_scalar().same(b.to_scalar()), "{a:?} {b:?}");
+        }
+    }
+
+    #[test]
+    fn keys_rise_with_the_elements() {
+        check(&[false, true]);
+        check(&[i8::MIN, -1, 0, 1, i8::MAX]);
+        check(&[i16::MIN, -1, 0, 1, i16::MAX]);
+        check(&[i32::MIN, -1, 0, 1, i32::MAX]);
+        check(&[i64::MIN, -1, 0, 1, i64::MAX]);
+        check(&[0, 1, u8::MAX]);
+        check(&[0, 1, u16::MAX]);
+        check(&[0, 1, u32::MAX]);
+        check(&[0, 1, u64::MAX - 1, u64::MAX]);
+        let floats = [f64::NEG_INFINITY, f64::MIN, -1.0, -5e-324, 0.0, 5e-324, 1.0, f64::MAX, f64::INFINITY, f64::NAN];
+        check(&floats);
+        check(&[f32::NEG_INFINITY, f32::MIN, -1e-45, 0.0, 1e-45, f32::MAX, f32::INFINITY, f32::NAN]);
+        check(&[f16::NEG_INFINITY, f16::NEG_ONE, f16::ZERO, f16::MIN_POSITIVE_SUBNORMAL, f16::INFINITY, f16::NAN]);
+        check(&[bf16::NEG_INFINITY, bf16::NEG_ONE, bf16::ZERO, bf16::ONE, bf16::INFINITY, bf16::NAN]);
+    }
+
+    #[test]
+    fn zeros_and_nans_are_each_one_key() {
+        assert_eq!(of_float(-0.0), of_float(0.0));
+        assert_eq!(of_float(-f64::NAN), NAN);
+        assert!(has_nan(DType::F16) && !has_nan(DType::U64));
+        assert!(!is_ordered(DType::Complex64));
+    }
+}
