@@ -201,7 +201,8 @@ fn weighted(x: &Tensor, weights: &Tensor, minlength: usize) -> Result<Tensor> {
     let fold = Fold::new(ReduceOp::Sum, weights.dtype())?;
     // Both on the pattern where either stores something: adding zeros changes nothing else.
     let (x, w) = (with_one_fill(x)?, with_one_fill(weights)?);
-    let both = [x.add(&zeros_like(&w, x.dtype())?)?, w.add(&zeros_like(&x, w.dtype())?)?];
+    // The elements are on the left in both, so that both get one pattern.
+    let both = [x.add(&zeros_like(&w, x.dtype())?)?, zeros_like(&x, w.dtype())?.add(&w)?];
     let both = [with_one_fill(&both[0])?, with_one_fill(&both[1])?];
     // A fill that varied is now dense; then the other has to be.
     let dense = both.iter().any(Tensor::is_strided) && !both.iter().all(Tensor::is_strided);

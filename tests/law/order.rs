@@ -5,7 +5,7 @@ use openwork::{Fill, Result as Res, Tensor};
 use super::cells::{Cell, Store};
 use super::families::Family;
 use super::gen_::{Sample, generate};
-use super::oracle::{Expected, OType, Refused, order};
+use super::oracle::{Expected, OType, OValue, Refused, order};
 use super::rng::Rng;
 use super::sample::any_cell;
 use super::statistics::compare;
@@ -82,21 +82,18 @@ fn along(op: &str, cell: &Cell, seed: u64, rng: &mut Rng) -> Result<(), String> 
 fn stays_sparse(x: &Sample, axis: isize, descending: bool) -> Result<(), String> {
     let Ok(sorted) = openwork::with_densify_budget(0, || x.tensor.sort(axis, descending)) else { return Ok(()) };
     let before = x.tensor.coalesce().map_err(|e| e.to_string())?;
-    let array = matches!(x.tensor.fill(), Some(Fill::Array(_)));
-    if !array && sorted.nse() != before.nse() {
+    let Some(spec) = x.tensor.level_spec().filter(|_| !matches!(x.tensor.fill(), Some(Fill::Array(_)))) else {
+        return Ok(());
+    };
+    if sorted.nse() != before.nse() {
         return Err(format!("{} stored elements become {}", before.nse(), sorted.nse()));
     }
-    let kept = matches!(x.tensor.level_spec(), Some(s) if sorted.level_spec() == Some(s));
-    let has_values = x.tensor.positions() != x.tensor.nse();
-    if !array && !x.tensor.is_strided() && !kept && !has_values && sorted.ndim() == 2 && sorted.nse() > 0 {
-        // Singletons may become levels with any number of elements.
-        let singleton = x.tensor.level_spec().is_some_and(|s| s.levels.contains(&openwork::LevelKind::Singleton));
-        let parts = x.tensor.level_spec().is_some_and(|s| s.dims.iter().any(|d| d.1 != openwork::Part::Whole));
-        let rows =
-            x.tensor.level_spec().is_some_and(|s| s.dims.len() != s.levels.iter().map(|l| l.rank()).sum::<usize>());
-        if !singleton && !parts && !rows {
-            return Err(format!("from {} to {}", x.tensor.layout(), sorted.layout()));
-        }
+    // Rows of value axes would be filled up, and singletons are no longer alone with their parents.
+    let whole = spec.dims.iter().all(|d| d.1 == openwork::Part::Whole);
+    let rows = spec.dims.len() != spec.levels.iter().map(|l| l.rank()).sum::<usize>();
+    let singleton = spec.levels.contains(&openwork::LevelKind::Singleton);
+    if whole && !rows && !singleton && sorted.level_spec() != Some(spec) {
+        return Err(format!("from {} to {}", x.tensor.layout(), sorted.layout()));
     }
     Ok(())
 }
@@ -160,6 +157,9 @@ fn bins(cell: &Cell, seed: u64, rng: &mut Rng) -> Result<(), String> {
         return Ok(());
     }
     let x = generate(&cell, seed, if rng.one_in(10) { Data::Any } else { Data::Small });
+    if x.model.data.iter().flatten().any(|v| matches!(v, OValue::Int(v) if *v > 1000)) {
+        return Ok(()); // more bins than the oracle has memory for
+    }
     let n = rng.below(8);
     if rng.one_in(2) {
         return compare(&x, order::bincount(&x.model, n).map(Expected::from), &|t| t.bincount(None, n));
