@@ -3,6 +3,9 @@
 #[doc = include_str!("guide/fills.md")]
 pub mod fills {}
 
+#[doc = include_str!("guide/reductions.md")]
+pub mod reductions {}
+
 #[doc = include_str!("guide/support.md")]
 pub mod support {}
 #[doc = include_str!("guide/levels.md")]

@@ -7,13 +7,13 @@
 mod along;
 mod ranked;
 
-pub(crate) use self::ranked::{Ranked, Rest, Slice, Sorted, keys_of, number_of, values_of};
+pub(crate) use self::ranked::{Ranked, Rest, Slice, Sorted, keys_of, number_of, ordered, values_of};
 
 use std::sync::Arc;
 
-use openwork_ops::ReduceOp;
 use openwork_ops::structure::IndexVec;
 use openwork_ops::structure::keys::{Field, KeyLayout, Order, order_of};
+use openwork_ops::{DType, ReduceOp};
 
 use crate::blocks::{self, Source};
 use crate::build::{self, SortedKeys};
@@ -21,7 +21,7 @@ use crate::error::{self, Result};
 use crate::fill::{Background, Fill, fill_of};
 use crate::level::LevelKind;
 use crate::pattern::{Dim, Pattern};
-use crate::strided::{Strided, count};
+use crate::strided::Strided;
 use crate::tensor::{Sparse, Storage, Tensor};
 use crate::{convert, sort};
 
@@ -73,7 +73,8 @@ impl Slices {
             Storage::Strided(s) => {
                 let all: Vec<usize> = kept.iter().chain(&axes).copied().collect();
                 let values = s.permute(&all).to_contiguous().into_owned();
-                let slices = count(&kept.iter().map(|&a| shape[a]).collect::<Vec<_>>());
+                // Slices without elements can be more than there is memory for.
+                let slices = convert::dense_len(op, &kept.iter().map(|&a| shape[a]).collect::<Vec<_>>(), DType::U64)?;
                 let ends = (0..=slices).map(|g| g * length as usize).collect();
                 let values = values.reshape(&[values.len()]);
                 return Ok(Slices { op, kept, axes, shape, length, ends, values, order: None, sparse: None });

@@ -11,7 +11,7 @@ use crate::error::{self, Result};
 use crate::fill::{Background, Fill};
 use crate::pointwise::record;
 use crate::reduce::Fold;
-use crate::slices::{Ranked, Slices, number_of};
+use crate::slices::{Ranked, Slices, number_of, ordered};
 use crate::strided::Strided;
 use crate::tensor::{Sparse, Storage, Tensor};
 
@@ -93,10 +93,7 @@ impl Tensor {
             return Err(error::invalid(OP, "bins", "0 is given, allowed is 1 and more"));
         }
         convert::dense_len(OP, &[bins.saturating_add(1)], DType::F64)?;
-        if self.dtype().is_complex() {
-            let why = "complex numbers have no order; take abs(), real() or imag() first";
-            return Err(error::dtype(OP, &[self.dtype()], why));
-        }
+        ordered(OP, self.dtype())?;
         let x = self.cast(DType::F64)?;
         let slices = all(OP, &x)?;
         let ranked = Ranked::of(&slices)?;

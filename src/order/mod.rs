@@ -53,7 +53,7 @@ fn map_keys(op: &'static str, x: &Tensor, dtype: DType, f: &dyn Fn(u64) -> Resul
             let fill = match s.background() {
                 Background::Undefined => Fill::Undefined,
                 // Of a fill that no element has, nothing is asked.
-                Background::Values(values) if values.len() == 0 => Fill::Scalar(0i64.to_scalar()),
+                Background::Values(values) if values.shape.contains(&0) => Fill::Scalar(0i64.to_scalar()),
                 Background::Values(values) => fill_of(&map(&values)?),
             };
             Sparse { values: map(&s.values)?, fill, ..s }.into()

@@ -1,7 +1,7 @@
 //! Sorting along an axis: the fill moves as one block.
 
-use openwork_ops::Element;
 use openwork_ops::structure::IndexVec;
+use openwork_ops::{DType, Element};
 
 use super::done;
 use crate::context;
@@ -9,7 +9,7 @@ use crate::convert;
 use crate::error::{self, Result};
 use crate::fill::{Background, Fill, fill_of};
 use crate::parallel::{self, GRAIN};
-use crate::slices::{Ranked, Rest, Slice, Slices};
+use crate::slices::{Ranked, Rest, Slice, Slices, ordered};
 use crate::strided::Strided;
 use crate::tensor::Tensor;
 
@@ -111,6 +111,7 @@ impl Order {
 
     /// A dense copy, within the budget, of a tensor whose fill varies along the axis.
     fn dense(&self, x: &Tensor) -> Result<Option<Tensor>> {
+        ordered(self.op, x.dtype())?;
         let Some(s) = x.sparse() else { return Ok(None) };
         let Background::Values(fill) = s.background() else { return Ok(None) };
         if fill.strides[self.axis] == 0 || fill.shape[self.axis] <= 1 {
@@ -126,6 +127,9 @@ impl Order {
     fn values(&self, x: &Tensor) -> Result<Tensor> {
         if let Some(dense) = self.dense(x)? {
             return self.values(&dense);
+        }
+        if let Some(s) = x.strided().filter(|s| s.len() == 0) {
+            return Ok(Tensor::from_strided(s.narrow(self.axis, 0..self.limit.min(s.shape[self.axis]))));
         }
         let slices = Slices::of(self.op, x, &[self.axis])?;
         let ranked = Ranked::of(&slices)?;
@@ -150,6 +154,9 @@ impl Order {
 
     /// Where the elements in order were.
     fn places(&self, x: &Tensor) -> Result<Tensor> {
+        if x.strided().is_some_and(|s| s.len() == 0) {
+            return self.values(x)?.cast(DType::I64);
+        }
         if let Some(dense) = self.dense(x)? {
             return self.places(&dense);
         }

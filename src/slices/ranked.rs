@@ -55,6 +55,14 @@ impl FillOrder {
     }
 }
 
+/// Refuses dtypes without an order.
+pub(crate) fn ordered(op: &'static str, dtype: DType) -> Result<()> {
+    if order::is_ordered(dtype) {
+        return Ok(());
+    }
+    Err(error::dtype(op, &[dtype], "complex numbers have no order; take abs(), real() or imag() first"))
+}
+
 /// Keys of an array's elements in C order.
 pub(crate) fn keys_of(x: &Strided) -> Vec<u64> {
     let bytes = x.dense_bytes();
@@ -69,10 +77,7 @@ pub(crate) fn keys_of(x: &Strided) -> Vec<u64> {
 impl<'s> Ranked<'s> {
     /// Slices by their elements; complex numbers have no order.
     pub(crate) fn of(slices: &'s Slices) -> Result<Ranked<'s>> {
-        if !order::is_ordered(slices.values.dtype) {
-            let why = "complex numbers have no order; take abs(), real() or imag() first";
-            return Err(error::dtype(slices.op, &[slices.values.dtype], why));
-        }
+        ordered(slices.op, slices.values.dtype)?;
         Ok(Ranked::by(slices, &keys_of))
     }
 

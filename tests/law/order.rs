@@ -25,7 +25,7 @@ pub const FAMILY: Family = Family {
         "bincount",
         "histogram",
     ],
-    rounds: 2500,
+    rounds: 1500,
     check,
 };
 

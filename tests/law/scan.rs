@@ -12,7 +12,7 @@ use super::values::Data;
 pub const FAMILY: Family = Family {
     name: "scan",
     ops: &["cumulative_sum", "cumulative_prod", "cummax", "cummin", "diff"],
-    rounds: 4000,
+    rounds: 2500,
     check,
 };
 

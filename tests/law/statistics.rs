@@ -36,7 +36,7 @@ pub const FAMILY: Family = Family {
         "prod_as",
         "mean_as",
     ],
-    rounds: 1500,
+    rounds: 1000,
     check,
 };
 

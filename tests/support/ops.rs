@@ -2,23 +2,28 @@
 
 use openwork::{BinaryOp, DType, Layout, ReduceOp, Result, Tensor, UnaryOp};
 
+use super::order;
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Group {
     Unary,
     Binary,
     Reduction,
+    Order,
     Shape,
     Product,
 }
 
 impl Group {
-    pub const ALL: [Group; 5] = [Group::Unary, Group::Binary, Group::Reduction, Group::Shape, Group::Product];
+    pub const ALL: [Group; 6] =
+        [Group::Unary, Group::Binary, Group::Reduction, Group::Order, Group::Shape, Group::Product];
 
     pub fn name(self) -> &'static str {
         match self {
             Group::Unary => "Functions of one operand",
             Group::Binary => "Functions of two operands",
             Group::Reduction => "Reductions",
+            Group::Order => "Scans, order and counts",
             Group::Shape => "Shape",
             Group::Product => "Products",
         }
@@ -72,6 +77,8 @@ pub fn all() -> Vec<Op> {
     }
     let larger = |x: &Tensor| x.reduce_with(Some(&[1]), false, f64::NEG_INFINITY, f64::max);
     out.push(Op { label: "reduce_with(1)", ..plain(Group::Reduction, "reduce_with", larger) });
+    out.extend(order::reductions());
+    out.extend(order::order());
     out.extend(shapes());
     out.push(plain(Group::Product, "matmul", |x| x.matmul(&partner(x)?)));
     out.push(Op {
@@ -81,7 +88,7 @@ pub fn all() -> Vec<Op> {
     out
 }
 
-fn plain(group: Group, name: &'static str, run: impl Fn(&Tensor) -> Result<Tensor> + 'static) -> Op {
+pub fn plain(group: Group, name: &'static str, run: impl Fn(&Tensor) -> Result<Tensor> + 'static) -> Op {
     Op { name, label: name, step: name, group, dtype: DType::F64, run: Box::new(run) }
 }
 
