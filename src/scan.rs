@@ -208,8 +208,8 @@ impl Scan {
         let (Some(fill), Some(pattern)) = (slices.fill(), slices.pattern_along(n)) else {
             return Ok((s.clone().into(), Path::Engine));
         };
-        let background = self.background(slices, fill)?;
         slices.may_fill(self.length(n), self.typing.acc)?;
+        let background = self.background(slices, fill)?;
         let beneath = blocks::collect(groups * n, Source::at(fill, &Arc::new(pattern)), s.dtype());
         let mut rows = Strided { shape: vec![groups, n], strides: c_strides(&[groups, n]), ..beneath };
         let positions = slices.positions();

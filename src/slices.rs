@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use openwork_ops::structure::IndexVec;
 use openwork_ops::structure::keys::{Field, KeyLayout, Order, order_of};
-use openwork_ops::{DType, ReduceOp};
+use openwork_ops::{DType, Element, ReduceOp};
 
 use crate::blocks::{self, Source};
 use crate::build::{self, SortedKeys};
@@ -21,7 +21,7 @@ use crate::error::{self, Result};
 use crate::fill::{Background, Fill, fill_of};
 use crate::level::LevelKind;
 use crate::pattern::{Dim, Pattern};
-use crate::strided::Strided;
+use crate::strided::{Strided, count};
 use crate::tensor::{Sparse, Storage, Tensor};
 use crate::{convert, sort};
 
@@ -185,6 +185,30 @@ impl Slices {
         }
     }
 
+    /// A fill that varies along the reduced axes.
+    pub(crate) fn varying_fill(&self, fill: &Strided) -> VaryingFill {
+        let core = fill.unbroadcast();
+        let (mut step, mut times, mut axes) = (1u128, 1u128, Vec::new());
+        for &a in self.axes.iter().rev() {
+            let (size, varies) = (self.shape[a] as u128, core.shape[a] == self.shape[a]);
+            axes.push((size, step, varies));
+            step *= size;
+            times *= if varies { 1 } else { size };
+        }
+        axes.reverse();
+        let number = |core: &[usize], full: &[usize]| {
+            Strided::from_vec((0..count(core) as u64).collect(), core.to_vec()).broadcast(full)
+        };
+        let list = |x: &Strided| u64::from_bytes(&x.dense_bytes()).to_vec();
+        let over_kept: Vec<usize> = self.kept.iter().map(|&a| core.shape[a]).collect();
+        let at = list(&self.at_slices(&number(&over_kept, &self.kept_shape())));
+        let mut reduced = vec![1; self.shape.len()];
+        self.axes.iter().for_each(|&a| reduced[a] = core.shape[a]);
+        let beneath = list(&self.at_elements(&number(&reduced, &self.shape)));
+        let all: Vec<usize> = self.kept.iter().chain(&self.axes).copied().collect();
+        VaryingFill { core: core.permute(&all), over_kept, terms: count(&reduced), times, axes, at, beneath }
+    }
+
     /// One result per slice: `values` where something is stored, `empty` (of the kept shape, broadcast) elsewhere, or
     /// nothing. Strided where only axes are kept that storage keeps dense.
     pub(crate) fn folded(&self, values: Strided, empty: Option<Strided>, keepdims: bool) -> Result<Tensor> {
@@ -218,6 +242,24 @@ impl Slices {
         let (leading, sparse) = p.level_dims().split_at(dense);
         leading.iter().all(kept) && !sparse.iter().any(kept)
     }
+}
+
+/// A fill that varies along the reduced axes, and what lies where.
+pub(crate) struct VaryingFill {
+    /// Over the kept axes, then the reduced ones; of size 1 along those on which it does not vary.
+    pub(crate) core: Strided,
+    /// Sizes of the core along the kept axes.
+    pub(crate) over_kept: Vec<usize>,
+    /// Elements of the core in one slice.
+    pub(crate) terms: usize,
+    /// How often each occurs in a slice: along reduced axes on which the fill is constant.
+    pub(crate) times: u128,
+    /// Size and step of each reduced axis, and whether the fill varies along it.
+    pub(crate) axes: Vec<(u128, u128, bool)>,
+    /// For each slice that stores something, where in the core over the kept axes it is.
+    pub(crate) at: Vec<u64>,
+    /// For each stored element, which of the terms it stands over.
+    pub(crate) beneath: Vec<u64>,
 }
 
 /// Where elements are in their slices.

@@ -19,12 +19,11 @@ impl Tensor {
     /// dtype. Unstored elements count as the fill; absent ones do not, and where there are no others the result is absent.
     ///
     /// The result has one element per slice; sparse unless only axes are kept that storage keeps dense. Cost: O(nse), plus
-    /// a sort where storage order is not that of the slices. Where the fill varies along the axes, the differences
-    /// are made first, and these are sparse if the mean and the fill do not vary along more than one sparse axis together.
+    /// a sort where storage order is not that of the slices. Where the fill varies along the axes, its own variance is
+    /// corrected by what is stored over it; slices in which that leaves little of much are looked at whole.
     ///
     /// # Errors
-    /// If an axis is out of range or given twice, the correction is negative or not finite, or the differences are not sparse and
-    /// exceed the densify budget.
+    /// If an axis is out of range or given twice, or the correction is negative or not finite.
     pub fn var(&self, axes: Option<&[isize]>, correction: f64, keepdims: bool) -> Result<Tensor> {
         variance("var", self, axes, correction, keepdims, false)
     }
@@ -237,47 +236,88 @@ fn variance(
     let out = x.dtype().to_inexact();
     let of = error::axes(op, axes, x.ndim())?;
     let slices = Slices::of(op, x, &of)?;
-    if slices.fill_varies() {
-        return of_differences(op, x, axes, correction, keepdims, skip_nan, slices.length as f64);
-    }
-    let (found, empty) = fold_present(&slices, skip_nan, &|x| x.variance(correction));
+    let (found, empty) = match slices.fill().filter(|_| slices.fill_varies()) {
+        Some(fill) => {
+            let (found, empty) = over_a_fill(&slices, fill, correction, skip_nan);
+            (found, Some(empty))
+        }
+        None => fold_present(&slices, skip_nan, &|x| x.variance(correction)),
+    };
     let result = slices.folded(found.cast(out), empty.map(|e| e.cast(out)), keepdims)?;
     record(op, if x.is_strided() { Path::Strided } else { Path::Engine }, &[x], &result);
     Ok(result)
 }
 
-/// The variance by way of the differences to the mean, as a tensor: for a fill that varies along the axes.
-fn of_differences(
-    op: &'static str,
-    x: &Tensor,
-    axes: Option<&[isize]>,
-    correction: f64,
-    keepdims: bool,
-    skip_nan: bool,
-    length: f64,
-) -> Result<Tensor> {
-    let (wide, out) = (x.cast(DType::F64)?, x.dtype().to_inexact());
-    let present = if skip_nan { super::nan::counted(x, axes, true)? } else { Tensor::scalar(length) };
-    let mean = if skip_nan { wide.nanmean(axes, true)? } else { wide.mean(axes, true)? };
-    let squares = wide.sub(&mean)?.square()?;
-    let squares = if skip_nan {
-        // What an infinity differs by from its mean is NaN, which is not to be left out: it is what it less itself is.
-        let numbers = super::nan::with_nan_as(&wide, 0.0)?;
-        squares.nansum(axes, true)?.add(&numbers.sub(&numbers)?.sum(axes, true)?)?
-    } else {
-        squares.sum(axes, true)?
-    };
-    // Without degrees of freedom, NaN: 0 by 0, also of squares that are not 0.
-    let freedom = present.sub(correction)?.relu()?;
-    let result = squares.mul(&freedom.div(&freedom)?)?.div(&freedom)?.cast(out)?;
-    let result = if keepdims { result } else { squeezed(op, &result, axes)? };
-    record(op, Path::Engine, &[x], &result);
-    Ok(result)
+/// The fill of one slice, where it varies: its elements, each so many times.
+struct Spread<'a> {
+    terms: &'a [f64],
+    times: u128,
+    mean: f64,
+    /// `Σ (x − mean)²` of all of it.
+    squares: f64,
 }
 
-fn squeezed(op: &'static str, x: &Tensor, axes: Option<&[isize]>) -> Result<Tensor> {
-    let axes: Vec<isize> = error::axes(op, axes, x.ndim())?.iter().map(|&a| a as isize).collect();
-    x.squeeze(Some(&axes))
+impl<'a> Spread<'a> {
+    fn new(terms: &'a [f64], times: u128) -> Spread<'a> {
+        let n = terms.len() as f64;
+        let mean = terms[0] + sum(terms, &|x| x - terms[0]) / n;
+        Spread { terms, times, mean, squares: times as f64 * sum(terms, &|x| (x - mean) * (x - mean)) }
+    }
+
+    fn len(&self) -> f64 {
+        self.terms.len() as f64 * self.times as f64
+    }
+
+    /// The variance with elements stored over it: of all the fill, less what lies beneath, with what is stored. `None`
+    /// where little is left of much, or there are NaN and infinities.
+    fn quickly(&self, stored: &[f64], beneath: &[u64], correction: f64) -> Option<f64> {
+        let (n, over) = (self.len(), |i: &u64| self.terms[*i as usize]);
+        let moved: f64 = stored.iter().zip(beneath).map(|(v, i)| v - over(i)).sum();
+        let shift = moved / n;
+        let mean = self.mean + shift;
+        let square = |x: f64| (x - mean) * (x - mean);
+        let all = self.squares + n * shift * shift;
+        let (more, less) = (sum(stored, &square), beneath.iter().map(|i| square(over(i))).sum::<f64>());
+        let squares = all + more - less;
+        // Of NaN nothing is greater.
+        (n > correction && squares > (all + more + less) / 4.0).then(|| squares / (n - correction))
+    }
+
+    /// The same, looking at every element of the fill.
+    fn slowly(&self, stored: &[f64], beneath: &[u64], correction: f64, skip_nan: bool) -> f64 {
+        let mut counts = vec![self.times; self.terms.len()];
+        beneath.iter().for_each(|&i| counts[i as usize] -= 1);
+        let there = |x: f64| !(skip_nan && x.is_nan());
+        let mut all: Vec<(f64, f64)> = self.terms.iter().zip(&counts).map(|(&x, &n)| (x, n as f64)).collect();
+        all.extend(stored.iter().map(|&x| (x, 1.0)));
+        all.retain(|&(x, n)| n > 0.0 && there(x));
+        let n: f64 = all.iter().map(|e| e.1).sum();
+        let Some(&(shift, _)) = all.first().filter(|_| n > correction) else { return f64::NAN };
+        let mean = shift + all.iter().map(|(x, k)| k * (x - shift)).sum::<f64>() / n;
+        all.iter().map(|(x, k)| k * (x - mean) * (x - mean)).sum::<f64>() / (n - correction)
+    }
+}
+
+/// The variance over a fill that varies along the axes.
+fn over_a_fill(slices: &Slices, fill: &Strided, correction: f64, skip_nan: bool) -> (Strided, Strided) {
+    let varying = slices.varying_fill(fill);
+    let floats = |x: &Strided| x.cast(DType::F64).to_contiguous().into_owned();
+    let (core, values) = (floats(&varying.core), floats(&slices.values));
+    let (core, values) = (core.typed::<f64>().unwrap_or_default(), values.typed::<f64>().unwrap_or_default());
+    let spreads: Vec<Spread<'_>> =
+        core.chunks_exact(varying.terms.max(1)).map(|terms| Spread::new(terms, varying.times)).collect();
+    let one = |g: usize| {
+        let (own, spread) = (slices.ends[g]..slices.ends[g + 1], &spreads[varying.at[g] as usize]);
+        let (stored, beneath) = (&values[own.clone()], &varying.beneath[own]);
+        let quickly = spread.quickly(stored, beneath, correction);
+        quickly.unwrap_or_else(|| spread.slowly(stored, beneath, correction, skip_nan))
+    };
+    let n = slices.len();
+    let grain = (GRAIN * n / values.len().max(1)).clamp(1, GRAIN);
+    let parts = parallel::map_chunks(n, grain, &|range| range.map(one).collect::<Vec<_>>());
+    let empty = spreads.iter().map(|s| s.slowly(&[], &[], correction, skip_nan)).collect();
+    let empty = Strided::from_vec(empty, varying.over_kept).broadcast(&slices.kept_shape());
+    (Strided::from_vec(parts.concat(), vec![n]), empty)
 }
 
 fn norm(x: &Tensor, ord: f64, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {

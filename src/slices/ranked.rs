@@ -2,11 +2,11 @@
 
 use openwork_ops::{DType, Element, Scalar, order};
 
-use super::{Positions, Slices};
+use super::{Positions, Slices, VaryingFill};
 use crate::buffer::zeroed_vec;
 use crate::error::{self, Result};
 use crate::parallel::{self, GRAIN};
-use crate::strided::{Strided, count};
+use crate::strided::Strided;
 
 /// Slices with a key for each element: see [`openwork_ops::order`].
 pub(crate) struct Ranked<'s> {
@@ -169,36 +169,14 @@ pub(crate) fn number_of(dtype: DType, key: u64) -> f64 {
 }
 
 fn varying(slices: &Slices, fill: &Strided, key: &dyn Fn(&Strided) -> Vec<u64>) -> (Rests, Vec<usize>) {
-    let core = fill.unbroadcast();
-    let all: Vec<usize> = slices.kept.iter().chain(&slices.axes).copied().collect();
-    let keys = key(&core.permute(&all));
-    let over_kept: Vec<usize> = slices.kept.iter().map(|&a| core.shape[a]).collect();
-    let terms: usize = slices.axes.iter().map(|&a| core.shape[a]).product();
-    let mut step = 1u128;
-    let mut axes = Vec::new();
-    let mut times = 1u128;
-    for &a in slices.axes.iter().rev() {
-        let (size, varies) = (slices.shape[a] as u128, core.shape[a] == slices.shape[a]);
-        axes.push((size, step, varies));
-        step *= size;
-        times *= if varies { 1 } else { size };
-    }
-    axes.reverse();
+    let VaryingFill { core, over_kept, terms, times, axes, at, beneath } = slices.varying_fill(fill);
     let order = |keys: &[u64]| {
         let mut sorted: Vec<(u64, u64)> = keys.iter().copied().zip(0..).collect();
         sorted.sort_unstable();
         FillOrder { sorted, keys: keys.to_vec(), times, axes: axes.clone() }
     };
-    let orders: Vec<FillOrder> = keys.chunks_exact(terms.max(1)).map(order).collect();
-    let number = |shape: &[usize], full: &[usize]| {
-        Strided::from_vec((0..count(shape) as u64).collect(), shape.to_vec()).broadcast(full)
-    };
-    let at = slices.at_slices(&number(&over_kept, &slices.kept_shape()));
-    let mut reduced = vec![1; slices.shape.len()];
-    slices.axes.iter().for_each(|&a| reduced[a] = core.shape[a]);
-    let beneath = slices.at_elements(&number(&reduced, &slices.shape));
-    let list = |x: &Strided| u64::from_bytes(&x.dense_bytes()).to_vec();
-    (Rests::Varying { orders, at: list(&at), beneath: list(&beneath) }, over_kept)
+    let orders: Vec<FillOrder> = key(&core).chunks_exact(terms.max(1)).map(order).collect();
+    (Rests::Varying { orders, at, beneath }, over_kept)
 }
 
 /// What a slice does not store.

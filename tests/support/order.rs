@@ -4,8 +4,8 @@ use openwork::{DType, Interpolation, Result, Tensor};
 
 use super::ops::{Group, Op, plain};
 
-/// Ops that count all elements exactly: of 2^80 there are more than `int64` holds.
-pub const EXACT_COUNTS: [&str; 4] = ["count_nonzero", "unique_counts", "unique_all", "bincount"];
+/// Ops that count elements or places exactly: of 2^80 there are more than `int64` holds.
+pub const EXACT_COUNTS: [&str; 6] = ["count_nonzero", "unique_counts", "unique_all", "bincount", "argmin", "argmax"];
 
 /// Reductions that are no folds, over rows, columns and everything.
 pub fn reductions() -> Vec<Op> {
