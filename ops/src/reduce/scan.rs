@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(run(ScanOp::Min, &[true, false, true]), [true, false, false]);
         let nan = run(ScanOp::Min, &[1.0, f64::NAN, 0.0]);
         assert!(nan[0] == 1.0 && nan[1].is_nan() && nan[2].is_nan());
-        assert!(run(ScanOp::Sum, &[-0.0])[0].is_sign_negative());
+        assert!(run(ScanOp::Sum, &[-0.0f64])[0].is_sign_negative());
         let z = |re, im| c128::new(re, im);
         assert_eq!(run(ScanOp::Sum, &[z(1.0, 2.0), z(3.0, -5.0)]), [z(1.0, 2.0), z(4.0, -3.0)]);
         assert!(ScanOp::Max.kernel(DType::Complex64).is_none());
