@@ -3,10 +3,7 @@
 
 use super::cells::Cell;
 use super::report::Report;
-use super::report::Report;
 use super::rng::Rng;
-use super::rng::Rng;
-use super::sample::any_cell;
 use super::sample::any_cell;
 use super::{compare, composed, custom, facts, forms, index, nary, order, rearrange, scan, shape, softmax, statistics};
 
