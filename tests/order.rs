@@ -338,7 +338,7 @@ mod paths {
     #[test]
     fn a_fill_that_varies_is_sorted_once_and_not_made_dense() {
         let x = Tensor::random(&[50, 40], 0.1, 0.0, Layout::Csr, 1).unwrap();
-        let x = x.sub(&x.mean(Some(&[0]), true).unwrap()).unwrap(); // a fill per column
+        let x = x.sub(x.mean(Some(&[0]), true).unwrap()).unwrap(); // a fill per column
         with_densify_budget(0, || {
             for over in [Some(&[1][..]), None] {
                 assert_eq!(path(|| x.min(over, false)), Path::Engine);
