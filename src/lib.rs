@@ -4,6 +4,7 @@
 mod blocks;
 mod buffer;
 mod build;
+mod bundle;
 mod coiterate;
 mod compare;
 mod construct;
@@ -47,6 +48,7 @@ mod tensor;
 mod validate;
 mod views;
 
+pub use bundle::Bundle;
 pub use construct::{IndexArray, LevelData};
 pub use context::{NanPolicy, explain, with_densify_budget, with_nan_policy};
 pub use error::{Error, ErrorKind, Result};

@@ -102,6 +102,19 @@ impl Pattern {
             })
     }
 
+    /// Whether both are the same pattern, in whatever memory.
+    pub(crate) fn has_equal_arrays(&self, other: &Pattern) -> bool {
+        let equal = |a: &Indices, b: &Indices| a.is_same(b) || a.as_slice() == b.as_slice();
+        self.positions == other.positions
+            && self.dims == other.dims
+            && self.kinds() == other.kinds()
+            && self.levels.iter().zip(&other.levels).all(|(a, b)| {
+                (a.is_ordered(), a.is_unique()) == (b.is_ordered(), b.is_unique())
+                    && a.arrays().count() == b.arrays().count()
+                    && a.arrays().zip(b.arrays()).all(|(a, b)| equal(a, b))
+            })
+    }
+
     /// First dimension of each level.
     pub(crate) fn first_dims(&self) -> Vec<usize> {
         let mut next = 0;

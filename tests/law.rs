@@ -64,6 +64,7 @@ families! {
     index
     nary
     order
+    parts
     rearrange
     scan
     shape

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 
 #[path = "rank_n/arrays.rs"]
 mod arrays;
+#[path = "rank_n/bundles.rs"]
+mod bundles;
 #[path = "rank_n/files.rs"]
 mod files;
 #[path = "rank_n/names.rs"]

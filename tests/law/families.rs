@@ -5,7 +5,9 @@ use super::cells::Cell;
 use super::report::Report;
 use super::rng::Rng;
 use super::sample::any_cell;
-use super::{compare, composed, custom, facts, forms, index, nary, order, rearrange, scan, shape, softmax, statistics};
+use super::{
+    compare, composed, custom, facts, forms, index, nary, order, parts, rearrange, scan, shape, softmax, statistics,
+};
 
 /// Ops that are checked in one way.
 pub struct Family {
@@ -27,6 +29,7 @@ pub const FAMILIES: &[Family] = &[
     index::FAMILY,
     nary::FAMILY,
     order::FAMILY,
+    parts::FAMILY,
     rearrange::FAMILY,
     scan::FAMILY,
     shape::FAMILY,

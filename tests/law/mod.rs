@@ -27,6 +27,7 @@ pub mod numbers;
 #[path = "../oracle/mod.rs"]
 pub mod oracle;
 pub mod order;
+pub mod parts;
 pub mod pointwise;
 pub mod rearrange;
 pub mod reduce;

@@ -31,6 +31,7 @@
 //! ```
 
 pub(crate) mod arrays;
+mod bundle;
 pub(crate) mod descriptor;
 mod dialect;
 pub(crate) mod export;
@@ -59,6 +60,7 @@ use std::path::Path;
 use crate::Tensor;
 use crate::error::{self, Result};
 use crate::io::atomic;
+pub use bundle::{read_bundle, write_bundle};
 pub use descriptor::{Descriptor, FillKind};
 use export::Export;
 pub use file::{Entry, File};

@@ -1,0 +1,49 @@
+//! Bundles in files: every part a tensor of its own, and a word beside them that their sum is meant.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::{Entry, File, Options};
+use crate::error::{self, Result};
+use crate::{Bundle, Tensor};
+
+/// The key in what is said about all tensors of the file: how many parts there are.
+const KEY: &str = "openwork_sum_of_parts";
+
+/// Writes a bundle into one new HDF5 file, its parts in the groups `0`, `1`, …: each is a tensor that any reader reads.
+///
+/// The file appears whole or not at all.
+///
+/// # Errors
+/// As [`super::write_all`].
+pub fn write_bundle(path: impl AsRef<Path>, bundle: &Bundle, options: &Options) -> Result<()> {
+    let names: Vec<String> = (0..bundle.parts().len()).map(|i| i.to_string()).collect();
+    let entries: Vec<Entry> = names.iter().zip(bundle.parts()).map(|(n, part)| Entry::new(n, part)).collect();
+    let mut options = options.clone();
+    if options.metadata.insert(KEY.into(), names.len().into()).is_some() {
+        let why = format!("the key {KEY:?} is that of the bundle");
+        return Err(error::invalid("binsparse::write_bundle", "options.metadata", why));
+    }
+    super::write_all(path, &entries, &options)
+}
+
+/// Reads a bundle, and checks that its parts are disjoint.
+///
+/// # Errors
+/// If the file does not say that its tensors are parts of one, or how many; as [`super::read_with`] and
+/// [`Bundle::new`].
+pub fn read_bundle(path: impl AsRef<Path>, options: &Options) -> Result<Bundle> {
+    const OP: &str = "binsparse::read_bundle";
+    let path = path.as_ref();
+    let mut file = File::open(path)?;
+    let said = file.metadata()?.get(KEY).and_then(Value::as_u64);
+    let names = file.names()?;
+    if said != Some(names.len() as u64) {
+        let what = said.map_or("nothing of".to_string(), |n| n.to_string());
+        let why = format!("{} says {what} parts of a sum and holds {} tensors", path.display(), names.len());
+        return Err(error::invalid(OP, "path", why));
+    }
+    let parts = (0..names.len()).map(|i| Ok(file.read_with(&i.to_string(), options)?.tensor));
+    Bundle::new(parts.collect::<Result<Vec<Tensor>>>()?)
+}
