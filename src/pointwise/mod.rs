@@ -5,6 +5,7 @@
 
 mod by_index;
 mod composed;
+mod interp;
 mod join;
 mod lookup;
 mod map;

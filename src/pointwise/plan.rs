@@ -188,6 +188,12 @@ impl Plan {
         let annihilates =
             sparse.background().values().and_then(constant).is_some_and(|f| self.is_annihilator(f, side).is_some());
         if let (Background::Values(fill), true, false) = (sparse.background(), small, annihilates) {
+            if convert::dense_len(self.op.name(), &sparse.shape, sparse.dtype()).is_err() {
+                // What it would store if it were repeated is more still.
+                context::may_densify(self.op.name(), &self.shape, self.common.size(), || {
+                    format!("a vector of shape {:?} is repeated over what the other operand stores", sparse.shape)
+                })?;
+            }
             let values = convert::to_strided(self.op.name(), sparse, &fill)?;
             // Beside an unstored zero, a NaN counts if it is the fill and not if it is stored: then the two must stay apart.
             if self.op.annihilators().iter().all(|a| a.exact) || all_finite(&values.cast(self.common)) {

@@ -72,6 +72,25 @@ impl Tensor {
         let tensors: Vec<&Tensor> = tensors.iter().map(Borrow::borrow).collect();
         block_diag(&tensors)
     }
+
+    /// A tensor of blocks, given row by row: each row is joined along the last axis, then the rows along the last but one.
+    /// Layout, fill and cost as [`Tensor::concat`].
+    ///
+    /// ```
+    /// use openwork::{DType, Layout, Tensor};
+    /// let (eye, zeros) = (Tensor::eye(2, DType::F64, Layout::Csr)?, Tensor::zeros(&[2, 1], DType::F64, Layout::Csr)?);
+    /// let x = Tensor::block(&[vec![&eye, &zeros], vec![&zeros, &eye]])?;
+    /// assert_eq!((x.shape(), x.nse(), x.layout()), (&[4, 3][..], 4, Layout::Csr));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If a row is empty, tensors have fewer than two axes, or as [`Tensor::concat`].
+    pub fn block<T: Borrow<Tensor>>(rows: &[Vec<T>]) -> Result<Tensor> {
+        let joined = |row: &Vec<T>| concat("block", &row.iter().map(Borrow::borrow).collect::<Vec<_>>(), -1);
+        let rows = rows.iter().map(joined).collect::<Result<Vec<_>>>()?;
+        concat("block", &rows.iter().collect::<Vec<_>>(), -2)
+    }
 }
 
 fn no_tensor(op: &'static str) -> crate::Error {

@@ -1,6 +1,6 @@
 //! Every op, with arguments, for the support table.
 
-use openwork::{BinaryOp, DType, Layout, ReduceOp, Result, Tensor, UnaryOp};
+use openwork::{BinaryOp, DType, Layout, ReduceOp, Result, Tensor, UnaryOp, s};
 
 use super::order;
 
@@ -8,23 +8,41 @@ use super::order;
 pub enum Group {
     Unary,
     Binary,
+    Selection,
     Reduction,
     Order,
+    Softmax,
     Shape,
+    Join,
+    Index,
     Product,
 }
 
 impl Group {
-    pub const ALL: [Group; 6] =
-        [Group::Unary, Group::Binary, Group::Reduction, Group::Order, Group::Shape, Group::Product];
+    pub const ALL: [Group; 10] = [
+        Group::Unary,
+        Group::Binary,
+        Group::Selection,
+        Group::Reduction,
+        Group::Softmax,
+        Group::Order,
+        Group::Shape,
+        Group::Join,
+        Group::Index,
+        Group::Product,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
             Group::Unary => "Functions of one operand",
             Group::Binary => "Functions of two operands",
+            Group::Selection => "Choices, masks, functions of one's own",
             Group::Reduction => "Reductions",
             Group::Order => "Scans, order and counts",
+            Group::Softmax => "Softmax and its kin",
             Group::Shape => "Shape",
+            Group::Join => "Tensors joined",
+            Group::Index => "Indexing",
             Group::Product => "Products",
         }
     }
@@ -35,8 +53,8 @@ pub struct Op {
     pub name: &'static str,
     /// How the table calls it: the name, with arguments that matter.
     pub label: &'static str,
-    /// What `explain` calls it.
-    pub step: &'static str,
+    /// What `explain` calls it, or the last of its parts.
+    pub step: Vec<&'static str>,
     pub group: Group,
     pub dtype: DType,
     pub run: Box<dyn Fn(&Tensor) -> Result<Tensor>>,
@@ -45,8 +63,11 @@ pub struct Op {
 /// Ops that some defined fill leaves without an answer, whatever the layout: none.
 pub const NO_ANSWER: &[&str] = &[];
 
-/// Rows of the table with an operand that is as large as a dense result.
-pub const DENSE_OPERAND: &[&str] = &["matmul(strided)"];
+/// Rows of the table with an operand that is as large as a dense result, or a result whose sizes exceed `usize`.
+pub const NOT_HUGE: &[&str] = &["matmul(strided)", "kron"];
+
+/// Ops whose result is sparse, but may need a fill or a border as long as an axis: of a huge one that is dense too.
+pub const LONG_FILL: [&str; 5] = ["softmax", "log_softmax", "normalize", "standardize", "pad"];
 
 /// Where an op has several floats, integers and truth values to choose from, the first that it takes.
 const DTYPES: [DType; 4] = [DType::F64, DType::I64, DType::Bool, DType::Complex128];
@@ -79,8 +100,16 @@ pub fn all() -> Vec<Op> {
     out.push(Op { label: "reduce_with(1)", ..plain(Group::Reduction, "reduce_with", larger) });
     out.extend(order::reductions());
     out.extend(order::order());
+    out.extend(selections());
+    out.extend(kin());
     out.extend(shapes());
+    out.extend(joined());
+    out.extend(indexed());
     out.push(plain(Group::Product, "matmul", |x| x.matmul(&partner(x)?)));
+    out.push(plain(Group::Product, "outer", |x| {
+        x.narrow(0, 0..1)?.squeeze(Some(&[0]))?.outer(&x.narrow(0, 0..1)?.squeeze(Some(&[0]))?)
+    }));
+    out.push(plain(Group::Product, "kron", |x| x.kron(&partner(x)?)));
     out.push(Op {
         label: "matmul(strided)",
         ..plain(Group::Product, "matmul", |x| x.matmul(&Tensor::ones(&[6, 3], DType::F64, Layout::Strided)?))
@@ -89,7 +118,79 @@ pub fn all() -> Vec<Op> {
 }
 
 pub fn plain(group: Group, name: &'static str, run: impl Fn(&Tensor) -> Result<Tensor> + 'static) -> Op {
-    Op { name, label: name, step: name, group, dtype: DType::F64, run: Box::new(run) }
+    Op { name, label: name, step: vec![name], group, dtype: DType::F64, run: Box::new(run) }
+}
+
+fn selections() -> Vec<Op> {
+    let op = |name, run: fn(&Tensor) -> Result<Tensor>| plain(Group::Selection, name, run);
+    let of = |part, op| Op { step: vec![part], ..op };
+    vec![
+        op("where_", |x| x.gt(0.0)?.where_(x, &partner(x)?)),
+        Op { label: "where_(number)", ..op("where_", |x| x.gt(0.0)?.where_(x, 1.0)) },
+        of("minimum", op("clamp", |x| x.clamp(-1.0, 1.0))),
+        of("add", op("lerp", |x| x.lerp(&partner(x)?, 0.25))),
+        of("add", op("addcmul", |x| x.addcmul(&partner(x)?, x, 2.0))),
+        of("add", op("addcdiv", |x| x.addcdiv(&partner(x)?, x, 2.0))),
+        op("isclose", |x| x.isclose(&partner(x)?, 1e-5, 1e-8, false)),
+        op("positive", |x| x.positive()),
+        op("polygamma", |x| x.polygamma(1)),
+        op("mvlgamma", |x| x.add(9.0)?.mvlgamma(2)),
+        op("interp", |x| x.interp(&[0.0, 1.0], &[2.0, 3.0])),
+        op("mask", |x| x.mask(&partner(x)?.gt(0.0)?)),
+        op("mask_complement", |x| x.mask_complement(&partner(x)?.gt(0.0)?)),
+        Op { step: vec!["union", "add"], ..op("union", |x| x.union(BinaryOp::Add, &partner(x)?, 0.0, 0.0)) },
+        op("map", |x| x.map(|v: f64| v + 1.0)),
+        op("zip_with", |x| x.zip_with(&partner(x)?, |a: f64, b: f64| a + b)),
+        op("zip_with3", |x| x.zip_with3(&partner(x)?, x, |a: f64, b: f64, c: f64| a * b + c)),
+        op("zip_many", |x| Tensor::zip_many(&[x, &partner(x)?, x], |v: &[f64]| v[0] * v[1] + v[2])),
+        op("apply_stored", |x| x.apply_stored(|v: f64| v + 1.0)),
+        op("index_map", |x| x.index_map(|at, v: f64| v + at[0] as f64)),
+        op("select", |x| x.select(|at, v: f64| at[0] > 1 && v > 0.0)),
+        op("select_values", |x| x.select_values(|v: f64| v > 0.0)),
+    ]
+}
+
+fn kin() -> Vec<Op> {
+    const AXES: [(&str, Option<&[isize]>); 3] = [("(0)", Some(&[0])), ("(1)", Some(&[1])), ("()", None)];
+    let mut out = Vec::new();
+    for (suffix, axes) in AXES {
+        let mut add = |name: &'static str, run: Box<dyn Fn(&Tensor) -> Result<Tensor>>| {
+            let label: &'static str = format!("{name}{suffix}").leak();
+            out.push(Op { label, ..plain(Group::Softmax, name, run) });
+        };
+        add("softmax", Box::new(move |x| x.softmax(axes)));
+        add("log_softmax", Box::new(move |x| x.log_softmax(axes)));
+        add("logsumexp", Box::new(move |x| x.logsumexp(axes, false)));
+        add("normalize", Box::new(move |x| x.normalize(2.0, axes, None)));
+        add("standardize", Box::new(move |x| x.standardize(axes, 0.0)));
+    }
+    out
+}
+
+fn joined() -> Vec<Op> {
+    let op = |name, run: fn(&Tensor) -> Result<Tensor>| plain(Group::Join, name, run);
+    vec![
+        Op { label: "concat(0)", ..op("concat", |x| Tensor::concat(&[x, &partner(x)?], 0)) },
+        Op { label: "concat(1)", ..op("concat", |x| Tensor::concat(&[x, &partner(x)?], 1)) },
+        op("stack", |x| Tensor::stack(&[x, &partner(x)?], 0)),
+        op("block_diag", |x| Tensor::block_diag(&[x, &partner(x)?])),
+        op("block", |x| Tensor::block(&[vec![x, x], vec![x, x]])),
+    ]
+}
+
+fn indexed() -> Vec<Op> {
+    let op = |name, run: fn(&Tensor) -> Result<Tensor>| plain(Group::Index, name, run);
+    vec![
+        Op { label: "slice(rows)", ..op("slice", |x| x.slice(s![1..4])) },
+        Op { label: "slice(columns)", ..op("slice", |x| x.slice(s![.., 1..4])) },
+        Op { label: "slice(steps)", ..op("slice", |x| x.slice(s![..;-2, ..;2])) },
+        Op { step: vec!["slice", "index"], ..op("index", |x| x.index(s![vec![2, 0], vec![1, 1]])) },
+        op("index_select", |x| x.index_select(0, vec![3, 0, 3])),
+        op("take", |x| x.take(vec![3, 0, 3], Some(1))),
+        op("delete", |x| x.delete(vec![1], 0)),
+        Op { step: vec!["index"], ..op("masked", |x| x.index(s![x.gt(0.0)?])) },
+        op("argwhere", |x| x.argwhere()),
+    ]
 }
 
 fn shapes() -> Vec<Op> {
@@ -97,13 +198,25 @@ fn shapes() -> Vec<Op> {
     let of = |dtype, op| Op { dtype, ..op };
     vec![
         op("permute_dims", |x| x.permute_dims(&[1, 0])),
-        Op { step: "permute_dims", ..op("matrix_transpose", |x| x.matrix_transpose()) },
+        Op { step: vec!["permute_dims"], ..op("matrix_transpose", |x| x.matrix_transpose()) },
         op("reshape", |x| x.reshape(&[2, x.shape()[0] / 2, x.shape()[1]])),
         op("expand_dims", |x| x.expand_dims(0)),
         op("squeeze", |x| x.expand_dims(0)?.squeeze(Some(&[0]))),
         op("broadcast_to", |x| x.broadcast_to(&[&[2], x.shape()].concat())),
         Op { label: "narrow(0)", ..op("narrow", |x| x.narrow(0, 1..4)) },
         Op { label: "narrow(1)", ..op("narrow", |x| x.narrow(1, 1..4)) },
+        op("flip", |x| x.flip(None)),
+        op("roll", |x| x.roll(&[1], Some(&[0]))),
+        op("repeat", |x| x.repeat(&[2], Some(0))),
+        op("tile", |x| x.tile(&[2, 1])),
+        op("pad", |x| x.pad(&[(1, 1), (0, 0)], 0.0)),
+        op("tril", |x| x.tril(0)),
+        op("triu", |x| x.triu(0)),
+        op("diagonal", |x| x.diagonal(0, 0, 1)),
+        Op { step: vec!["diagonal"], ..op("diag", |x| x.diag(0)) },
+        Op { step: vec!["permute_dims"], ..op("moveaxis", |x| x.moveaxis(&[0], &[1])) },
+        Op { step: vec!["narrow"], ..op("split", |x| Ok(x.split(&[2, x.shape()[0] - 2], 0)?.swap_remove(1))) },
+        Op { step: vec!["squeeze", "reshape"], ..op("unstack", |x| Ok(x.narrow(0, 0..4)?.unstack(0)?.swap_remove(1))) },
         of(DType::Complex128, op("view_as_real", |x| x.view_as_real())),
         of(DType::Complex128, op("view_as_complex", |x| x.view_as_real()?.view_as_complex())),
     ]

@@ -36,13 +36,13 @@ pub fn reductions() -> Vec<Op> {
     for (name, run) in over {
         for (suffix, axis) in [("(0)", Some(0)), ("(1)", Some(1)), ("()", None)] {
             let label: &'static str = format!("{name}{suffix}").leak();
-            let step = name.trim_end_matches("_as");
+            let step = vec![name.trim_end_matches("_as")];
             let run = move |x: &Tensor| run(x, axis.as_ref().map(std::slice::from_ref));
             out.push(Op { label, step, ..plain(Group::Reduction, name, run) });
         }
     }
     let min = |x: &Tensor| Ok(x.aminmax(Some(&[1]), false)?.0);
-    out.push(Op { label: "aminmax(1)", step: "min", ..plain(Group::Reduction, "aminmax", min) });
+    out.push(Op { label: "aminmax(1)", step: vec!["min"], ..plain(Group::Reduction, "aminmax", min) });
     out
 }
 

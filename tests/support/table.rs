@@ -125,14 +125,14 @@ pub fn outcome(op: &Op, layout: Layout, fill: FillKind) -> How {
     let (result, steps) = explain(|| with_densify_budget(0, || (op.run)(&x)));
     match result {
         Ok(_) => {
-            let step = steps.iter().rev().find(|s| s.op == op.step);
+            let step = steps.iter().rev().find(|s| op.step.contains(&s.op));
             match step.map(|s| s.path) {
                 Some(Path::Strided) => How::Strided,
                 Some(Path::Values) => How::Values,
                 Some(Path::Specialised) => How::Specialised,
                 Some(Path::Engine) => How::Engine,
                 Some(Path::Densified) => How::Densify,
-                other => How::Error(format!("{other:?}: the op `{}` says nothing to explain()", op.step)),
+                other => How::Error(format!("{other:?}: `{}` says nothing to explain()", op.name)),
             }
         }
         Err(e) if matches!(e.kind(), ErrorKind::Densify { .. }) => match (op.run)(&x) {
