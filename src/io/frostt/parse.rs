@@ -7,8 +7,8 @@ use super::head::{self, Head};
 use super::{Dialect, Options};
 use crate::construct::IndexArray;
 use crate::error::{self, Result};
-use crate::io::matrix_market::{Field, Values, index_array, values_of};
-use crate::io::text::column::{Column, room};
+use crate::io::matrix_market::{Field, Values, values_of};
+use crate::io::text::column::{Array, Column, copy, room};
 use crate::io::text::cursor::{Cursor, Part, Problem};
 use crate::io::text::error::ParseError;
 use crate::io::text::kind::{Complex, Integer, Kind, Pattern, Real, Unsigned, Width};
@@ -44,13 +44,7 @@ impl Parsed {
 /// Parses a whole file.
 pub(super) fn tensor(source: &mut Source<'_>, options: &Options<'_>) -> std::result::Result<Parsed, Fault> {
     let head = source.header(|cursor, last| head::read(cursor, last, options))?;
-    let parsed = match head.field {
-        Field::Real => entries::<Real>(source, head),
-        Field::Integer => entries::<Integer>(source, head),
-        Field::UnsignedInteger => entries::<Unsigned>(source, head),
-        Field::Complex => entries::<Complex>(source, head),
-        Field::Pattern => entries::<Pattern>(source, head),
-    }?;
+    let parsed = entries(source, head)?;
     source.finish();
     Ok(parsed)
 }
@@ -62,16 +56,8 @@ pub(super) fn violations(
     tell: &mut dyn FnMut(ParseError),
 ) -> std::result::Result<(), Fault> {
     let head = source.header(|cursor, last| head::read(cursor, last, options))?;
-    let found = source.violations(
-        &|text| match head.field {
-            Field::Real => count::<Real>(text, &head),
-            Field::Integer => count::<Integer>(text, &head),
-            Field::UnsignedInteger => count::<Unsigned>(text, &head),
-            Field::Complex => count::<Complex>(text, &head),
-            Field::Pattern => count::<Pattern>(text, &head),
-        },
-        tell,
-    )?;
+    let count = |text: &[u8]| part(text, &head, u64::MAX).map(|part| part.values.len() as u64);
+    let found = source.violations(&count, tell)?;
     if let Some(listed) = head.listed.filter(|&listed| listed != found) {
         return Err(source.at_end(format!("there are {found} entries where the size line promises {listed}")));
     }
@@ -79,136 +65,114 @@ pub(super) fn violations(
     Ok(())
 }
 
-/// How many entries some lines hold, if they are right.
-fn count<K: Kind>(text: &[u8], head: &Head) -> std::result::Result<u64, ParseError> {
-    parsed::<K>(text, head, u64::MAX).map(|lines| lines.values.len() as u64)
+/// The entries of some lines.
+struct Lines {
+    /// Index tuples one after the other, in 32 bits where these hold them all.
+    tuples: Array,
+    values: Array,
+    /// Per axis, one more than the largest index.
+    reach: Vec<u64>,
 }
 
-/// The entries of some lines, in the narrower tuples if these hold them.
-fn parsed<K: Kind>(text: &[u8], head: &Head, limit: u64) -> std::result::Result<Lines<K::Item>, ParseError> {
+fn part(text: &[u8], head: &Head, limit: u64) -> std::result::Result<Lines, ParseError> {
+    match head.field {
+        Field::Real => part_of::<Real>(text, head, limit),
+        Field::Integer => part_of::<Integer>(text, head, limit),
+        Field::UnsignedInteger => part_of::<Unsigned>(text, head, limit),
+        Field::Complex => part_of::<Complex>(text, head, limit),
+        Field::Pattern => part_of::<Pattern>(text, head, limit),
+    }
+}
+
+fn part_of<K: Kind>(text: &[u8], head: &Head, limit: u64) -> std::result::Result<Lines, ParseError> {
     match lines::<K, u32>(Cursor::new(text), head, limit) {
         Err(Stop::Wide) => lines::<K, u64>(Cursor::new(text), head, limit).map_err(Stop::into_error),
         other => other.map_err(Stop::into_error),
     }
 }
 
-/// Index tuples one after the other.
-enum Tuples {
-    Narrow(Vec<u32>),
-    Wide(Vec<u64>),
-}
-
-/// The entries of a few lines.
-struct Lines<T> {
-    tuples: Tuples,
-    values: Vec<T>,
-    /// One more than the largest index of each axis.
-    reach: Vec<u64>,
-}
-
-/// Why a few lines were not parsed.
+/// Why lines could not be parsed.
 enum Stop {
-    /// An index needs 64 bits.
-    Wide,
     Wrong(ParseError),
+    /// An index needs more than 32 bits.
+    Wide,
 }
 
-/// One column per axis, in 32 bits as long as they suffice.
-enum Columns {
-    Narrow(Vec<Column<u32>>),
-    Wide(Vec<Column<u64>>),
-}
-
-impl Columns {
-    fn new(order: usize, room: usize) -> Option<Columns> {
-        (0..order).map(|_| Column::new(room)).collect::<Option<_>>().map(Columns::Narrow)
-    }
-
-    fn widen(&mut self) {
-        if let Columns::Narrow(columns) = self {
-            let wide = |column: Column<u32>| Column::from_vec(column.into_vec().into_iter().map(u64::from).collect());
-            *self = Columns::Wide(std::mem::take(columns).into_iter().map(wide).collect());
-        }
-    }
-
-    fn append<T>(&mut self, parts: &[Lines<T>], lengths: &[usize]) -> Option<()>
-    where
-        T: Sync,
-    {
-        if parts.iter().any(|part| matches!(part.tuples, Tuples::Wide(_))) {
-            self.widen();
-        }
-        match self {
-            Columns::Narrow(columns) => {
-                let order = columns.len();
-                columns.iter_mut().enumerate().try_for_each(|(axis, column)| {
-                    column.append(lengths, &|i, out| match parts.get(i).map(|part| &part.tuples) {
-                        Some(Tuples::Narrow(tuples)) => pick(tuples, order, axis, out, |index| index),
-                        _ => debug_assert!(false, "wide tuples made the columns wide"),
-                    })
-                })
-            }
-            Columns::Wide(columns) => {
-                let order = columns.len();
-                columns.iter_mut().enumerate().try_for_each(|(axis, column)| {
-                    column.append(lengths, &|i, out| match parts.get(i).map(|part| &part.tuples) {
-                        Some(Tuples::Narrow(tuples)) => pick(tuples, order, axis, out, u64::from),
-                        Some(Tuples::Wide(tuples)) => pick(tuples, order, axis, out, |index| index),
-                        None => {}
-                    })
-                })
+/// Writes one index out of every tuple; `out` has as many, in 32 bits or 64.
+fn pick(tuples: &Array, order: usize, axis: usize, out: &mut [u8]) {
+    fn each<F: Copy, const N: usize>(
+        tuples: &[F],
+        order: usize,
+        axis: usize,
+        out: &mut [u8],
+        to: impl Fn(F) -> [u8; N],
+    ) {
+        let (out, _) = out.as_chunks_mut::<N>();
+        for (out, tuple) in out.iter_mut().zip(tuples.chunks_exact(order)) {
+            if let Some(&index) = tuple.get(axis) {
+                *out = to(index);
             }
         }
     }
-
-    fn into_arrays(self) -> Vec<IndexArray> {
-        match self {
-            Columns::Narrow(all) => {
-                all.into_iter().map(|column| index_array(u32::indices(column.into_vec()))).collect()
-            }
-            Columns::Wide(all) => all.into_iter().map(|column| index_array(u64::indices(column.into_vec()))).collect(),
-        }
+    let entries = tuples.len() / order.max(1);
+    match tuples {
+        Array::U32(tuples) if out.len() == entries * 4 => each(tuples, order, axis, out, u32::to_ne_bytes),
+        Array::U32(tuples) => each(tuples, order, axis, out, |index| u64::from(index).to_ne_bytes()),
+        Array::U64(tuples) => each(tuples, order, axis, out, u64::to_ne_bytes),
+        _ => debug_assert!(false, "values are no indices"),
     }
 }
 
-/// One index out of every tuple.
-fn pick<F: Copy, T>(tuples: &[F], order: usize, axis: usize, out: &mut [T], to: impl Fn(F) -> T) {
-    for (out, tuple) in out.iter_mut().zip(tuples.chunks_exact(order.max(1))) {
-        if let Some(&index) = tuple.get(axis) {
-            *out = to(index);
-        }
-    }
-}
-
-fn entries<K: Kind>(source: &mut Source<'_>, head: Head) -> std::result::Result<Parsed, Fault> {
+fn entries(source: &mut Source<'_>, head: Head) -> std::result::Result<Parsed, Fault> {
     let listed = head.listed.unwrap_or(u64::MAX);
+    let order = head.order;
     let no_memory = || "not enough memory for the entries".to_owned();
+    let empty = part(b"", &head, 0)?;
+    let numbers = match empty.values {
+        Array::Units(_) => 0,
+        Array::Pairs(_) => 2,
+        _ => 1,
+    };
     // Entries are rarely as short as they could be.
-    let room = room(source.remaining(), listed, (head.order + K::NUMBERS) * if head.listed.is_some() { 2 } else { 4 });
-    let made = Columns::new(head.order, room).zip(Column::<K::Item>::new(room));
+    let room = room(source.remaining(), listed, (order + numbers) * if head.listed.is_some() { 2 } else { 4 });
+    let columns: Option<Vec<Column>> = (0..order).map(|_| Column::new(&empty.tuples, room)).collect();
+    let made = columns.zip(Column::new(&empty.values, room));
     let (mut columns, mut values) = made.ok_or_else(|| source.at_end(no_memory()))?;
-    let mut reach = vec![0_u64; head.order];
-    let mut take = |parts: Vec<Lines<K::Item>>| {
+    let mut reach = vec![0_u64; order];
+    let mut take = |parts: Vec<Lines>| {
         let lengths: Vec<usize> = parts.iter().map(|part| part.values.len()).collect();
         for part in &parts {
             reach.iter_mut().zip(&part.reach).for_each(|(all, &here)| *all = here.max(*all));
         }
-        let done = columns.append(&parts, &lengths).and_then(|()| {
+        let wide = parts.iter().any(|part| matches!(part.tuples, Array::U64(_)));
+        let done = columns.iter_mut().enumerate().try_for_each(|(axis, column)| {
+            if wide {
+                column.widen()?;
+            }
+            column.append(&lengths, &|i, out| {
+                if let Some(part) = parts.get(i) {
+                    pick(&part.tuples, order, axis, out);
+                }
+            })
+        });
+        let done = done.and_then(|()| {
             values.append(&lengths, &|i, out| {
-                let part = parts.get(i).map(|part| part.values.as_slice()).unwrap_or_default();
-                out.iter_mut().zip(part).for_each(|(out, &value)| *out = value);
+                if let Some(part) = parts.get(i) {
+                    copy(part.values.bytes(), out);
+                }
             })
         });
         done.ok_or_else(no_memory)
     };
-    let parse = |text: &[u8], limit: u64| parsed::<K>(text, &head, limit);
+    let parse = |text: &[u8], limit: u64| part(text, &head, limit);
     let found = source.entries(listed, &parse, &|part| part.values.len(), &mut take)?;
     if let Some(listed) = head.listed.filter(|&listed| listed != found) {
         let message = format!("the file ends after {found} of the {listed} entries that the size line promises");
         return Err(source.at_end(message));
     }
     let shape = head.shape.clone().unwrap_or(reach);
-    Ok(Parsed { shape, columns: columns.into_arrays(), values: K::values(values.into_vec()), head })
+    let columns = columns.into_iter().map(|column| column.into_array().into_index_array()).collect();
+    Ok(Parsed { shape, columns, values: values.into_array().into_values(), head })
 }
 
 impl Stop {
@@ -222,29 +186,19 @@ impl Stop {
 
 /// A width of tuples.
 trait Tuple: Width {
+    /// Indices from here on do not fit.
     const END: u64;
-    fn tuples(all: Vec<Self>) -> Tuples;
 }
 
 impl Tuple for u32 {
     const END: u64 = NARROW;
-    fn tuples(all: Vec<u32>) -> Tuples {
-        Tuples::Narrow(all)
-    }
 }
 
 impl Tuple for u64 {
     const END: u64 = u64::MAX;
-    fn tuples(all: Vec<u64>) -> Tuples {
-        Tuples::Wide(all)
-    }
 }
 
-fn lines<K: Kind, W: Tuple>(
-    mut cursor: Cursor<'_>,
-    head: &Head,
-    limit: u64,
-) -> std::result::Result<Lines<K::Item>, Stop> {
+fn lines<K: Kind, W: Tuple>(mut cursor: Cursor<'_>, head: &Head, limit: u64) -> std::result::Result<Lines, Stop> {
     let shortest = (head.order + K::NUMBERS) * 2;
     let room = room(Some(cursor.remaining() as u64), limit, shortest);
     let mut tuples: Vec<W> = Vec::new();
@@ -272,7 +226,7 @@ fn lines<K: Kind, W: Tuple>(
         }
         values.push(value::<K>(&mut cursor).map_err(|problem| wrong(cursor, problem))?);
     }
-    Ok(Lines { tuples: W::tuples(tuples), values, reach })
+    Ok(Lines { tuples: W::array(tuples), values: K::array(values), reach })
 }
 
 fn limit_of(head: &Head, limit: u64) -> u64 {

@@ -56,7 +56,7 @@ pub(in crate::io) use header::{banner, comments, end_line, error, number};
 pub(in crate::io) use parse::stored_field;
 pub(in crate::io) use parsed::Item;
 pub use parsed::{Field, Format, Indices, Parsed, Symmetry, Values};
-pub(in crate::io) use tensor::{hinted, index_array, values_of};
+pub(in crate::io) use tensor::{hinted, values_of};
 pub use tensor::{read, read_bytes, read_with};
 pub(in crate::io) use write::{Declared, Written, banner_of, comment_lines, written};
 pub use write::{WriteOptions, to_bytes, write};

@@ -1,12 +1,12 @@
 //! The entries below the size line.
 //!
 //! One loop for coordinate files and one for arrays, each compiled per index width and kind of value, over pieces of
-//! whole lines.
+//! whole lines. What collects the pieces is compiled once.
 
 use super::explain::{Expected, at_line, explain, no_memory, too_few, too_many};
 use super::header::{self, Header};
 use super::parsed::{Field, Format, Indices, Item, Parsed, Symmetry, Values};
-use crate::io::text::column::{Column, room};
+use crate::io::text::column::{Array, Column, copy, room};
 use crate::io::text::cursor::{Cursor, Part, Problem};
 use crate::io::text::error::ParseError;
 use crate::io::text::kind::{Complex, Integer, Kind, Pattern, Real, Unsigned, Width};
@@ -15,31 +15,20 @@ use crate::io::text::source::{Fault, Source};
 /// Parses a whole file.
 pub(super) fn matrix(source: &mut Source<'_>) -> Result<Parsed, Fault> {
     let header = source.header(|cursor, _| header::read(cursor))?;
-    let parsed = match stored_field(header.field, header.type_hint.as_deref(), header.symmetry) {
-        Field::Real => entries::<Real>(source, header),
-        Field::Integer => entries::<Integer>(source, header),
-        Field::UnsignedInteger => entries::<Unsigned>(source, header),
-        Field::Complex => entries::<Complex>(source, header),
-        Field::Pattern => entries::<Pattern>(source, header),
-    }?;
+    let field = stored_field(header.field, header.type_hint.as_deref(), header.symmetry);
+    let parse = |text: &[u8], limit: u64| part(field, text, &header, limit);
+    let (row_indices, col_indices, values) = entries(source, &header, &parse)?;
+    let Header { rows, cols, format, field, symmetry, type_hint, .. } = header;
     source.finish();
-    Ok(parsed)
+    Ok(Parsed { rows, cols, format, field, symmetry, type_hint, row_indices, col_indices, values })
 }
 
 /// Tells every line at fault.
 pub(super) fn violations(source: &mut Source<'_>, tell: &mut dyn FnMut(ParseError)) -> Result<(), Fault> {
     let header = source.header(|cursor, _| header::read(cursor))?;
     let field = stored_field(header.field, header.type_hint.as_deref(), header.symmetry);
-    let found = source.violations(
-        &|text| match field {
-            Field::Real => count::<Real>(text, &header),
-            Field::Integer => count::<Integer>(text, &header),
-            Field::UnsignedInteger => count::<Unsigned>(text, &header),
-            Field::Complex => count::<Complex>(text, &header),
-            Field::Pattern => count::<Pattern>(text, &header),
-        },
-        tell,
-    )?;
+    let count = |text: &[u8]| part(field, text, &header, u64::MAX).map(|part| part.values.len() as u64);
+    let found = source.violations(&count, tell)?;
     if found != header.listed {
         let few = found < header.listed;
         let more = || format!("there are {found} entries where the size line promises {}", header.listed);
@@ -50,14 +39,30 @@ pub(super) fn violations(source: &mut Source<'_>, tell: &mut dyn FnMut(ParseErro
     Ok(())
 }
 
-/// How many entries some lines hold, if they are right.
-fn count<K: Kind>(text: &[u8], header: &Header) -> Result<u64, ParseError> {
+/// The entries of a few lines; an array has no rows and columns.
+struct Lines {
+    rows: Array,
+    cols: Array,
+    values: Array,
+}
+
+fn part(field: Field, text: &[u8], header: &Header, limit: u64) -> Result<Lines, ParseError> {
+    match field {
+        Field::Real => part_of::<Real>(text, header, limit),
+        Field::Integer => part_of::<Integer>(text, header, limit),
+        Field::UnsignedInteger => part_of::<Unsigned>(text, header, limit),
+        Field::Complex => part_of::<Complex>(text, header, limit),
+        Field::Pattern => part_of::<Pattern>(text, header, limit),
+    }
+}
+
+fn part_of<K: Kind>(text: &[u8], header: &Header, limit: u64) -> Result<Lines, ParseError> {
     let cursor = Cursor::new(text);
-    Ok(match (header.format, is_narrow(header)) {
-        (Format::Coordinate, true) => lines::<K, u32>(cursor, header, u64::MAX)?.values.len(),
-        (Format::Coordinate, false) => lines::<K, u64>(cursor, header, u64::MAX)?.values.len(),
-        (Format::Array, _) => array_lines::<K>(cursor, header, u64::MAX)?.len(),
-    } as u64)
+    match (header.format, is_narrow(header)) {
+        (Format::Coordinate, true) => lines::<K, u32>(cursor, header, limit),
+        (Format::Coordinate, false) => lines::<K, u64>(cursor, header, limit),
+        (Format::Array, _) => array_lines::<K>(cursor, header, limit),
+    }
 }
 
 /// Whether indices fit 32 bits with the first one spare.
@@ -78,60 +83,52 @@ fn expected<K: Kind>() -> Expected {
     Expected { numbers: K::NUMBERS, allowed: K::ALLOWED }
 }
 
-fn entries<K: Kind>(source: &mut Source<'_>, header: Header) -> Result<Parsed, Fault> {
-    let narrow = is_narrow(&header);
-    let (row_indices, col_indices, values) = match (header.format, narrow) {
-        (Format::Coordinate, true) => coordinates::<K, u32>(source, &header)?,
-        (Format::Coordinate, false) => coordinates::<K, u64>(source, &header)?,
-        (Format::Array, true) => (u32::indices(Vec::new()), u32::indices(Vec::new()), array::<K>(source, &header)?),
-        (Format::Array, false) => (u64::indices(Vec::new()), u64::indices(Vec::new()), array::<K>(source, &header)?),
-    };
-    let Header { rows, cols, format, field, symmetry, type_hint, .. } = header;
-    Ok(Parsed { rows, cols, format, field, symmetry, type_hint, row_indices, col_indices, values })
-}
-
-/// The entries of a few lines.
-struct Lines<W, T> {
-    rows: Vec<W>,
-    cols: Vec<W>,
-    values: Vec<T>,
-}
-
-fn coordinates<K: Kind, W: Width>(
+/// Parses all entries; whatever their types are, `parse` knows.
+fn entries(
     source: &mut Source<'_>,
     header: &Header,
+    parse: &(dyn Fn(&[u8], u64) -> Result<Lines, ParseError> + Sync),
 ) -> Result<(Indices, Indices, Values), Fault> {
-    let room = room(source.remaining(), header.listed, (2 + K::NUMBERS) * 2);
-    let columns = (|| Some((Column::<W>::new(room)?, Column::<W>::new(room)?, Column::<K::Item>::new(room)?)))();
-    let (mut rows, mut cols, mut values) = columns.ok_or_else(|| source.at_end(no_memory(header)))?;
-    let mut take = |parts: Vec<Lines<W, K::Item>>| {
+    let empty = parse(b"", 0)?;
+    let numbers = match empty.values {
+        Array::Units(_) => 0,
+        Array::Pairs(_) => 2,
+        _ => 1,
+    };
+    let indices = if header.format == Format::Array { 0 } else { 2 };
+    let room = room(source.remaining(), header.listed, (indices + numbers) * 2);
+    let column = |like: &Array, room: usize| Column::new(like, room).ok_or_else(|| no_memory(header));
+    let columns = |indices: usize| -> Result<[Column; 3], String> {
+        Ok([column(&empty.rows, indices)?, column(&empty.cols, indices)?, column(&empty.values, room)?])
+    };
+    let made = columns(if indices == 0 { 0 } else { room });
+    let [mut rows, mut cols, mut values] = made.map_err(|message| source.at_end(message))?;
+    let mut take = |parts: Vec<Lines>| {
         let lengths: Vec<usize> = parts.iter().map(|part| part.values.len()).collect();
-        let part = |i: usize| parts.get(i);
+        let listed: Vec<usize> = parts.iter().map(|part| part.rows.len()).collect();
+        let from = |i: usize, of: &dyn Fn(&Lines) -> &Array, out: &mut [u8]| {
+            if let Some(part) = parts.get(i) {
+                copy(of(part).bytes(), out);
+            }
+        };
         let copied = rows
-            .append(&lengths, &|i, out| copy(part(i).map(|part| &part.rows), out))
-            .and_then(|()| cols.append(&lengths, &|i, out| copy(part(i).map(|part| &part.cols), out)))
-            .and_then(|()| values.append(&lengths, &|i, out| copy(part(i).map(|part| &part.values), out)));
+            .append(&listed, &|i, out| from(i, &|part| &part.rows, out))
+            .and_then(|()| cols.append(&listed, &|i, out| from(i, &|part| &part.cols, out)))
+            .and_then(|()| values.append(&lengths, &|i, out| from(i, &|part| &part.values, out)));
         copied.ok_or_else(|| no_memory(header))
     };
-    let parse = |text: &[u8], limit: u64| lines::<K, W>(Cursor::new(text), header, limit);
-    let found = source.entries(header.listed, &parse, &|part| part.values.len(), &mut take)?;
+    let found = source.entries(header.listed, parse, &|part| part.values.len(), &mut take)?;
     if found != header.listed {
         return Err(source.at_end(too_few(header, found)));
     }
-    Ok((W::indices(rows.into_vec()), W::indices(cols.into_vec()), K::values(values.into_vec())))
-}
-
-fn copy<T: Copy>(from: Option<&Vec<T>>, to: &mut [T]) {
-    for (to, &from) in to.iter_mut().zip(from.into_iter().flatten()) {
-        *to = from;
+    let mut values = values.into_array();
+    if header.format == Format::Array && header.symmetry != Symmetry::General {
+        values = squared(values, header).ok_or_else(|| source.at_end(no_memory(header)))?;
     }
+    Ok((rows.into_array().into_indices(), cols.into_array().into_indices(), values.into_values()))
 }
 
-fn lines<K: Kind, W: Width>(
-    mut cursor: Cursor<'_>,
-    header: &Header,
-    limit: u64,
-) -> Result<Lines<W, K::Item>, ParseError> {
+fn lines<K: Kind, W: Width>(mut cursor: Cursor<'_>, header: &Header, limit: u64) -> Result<Lines, ParseError> {
     let shortest = (2 + K::NUMBERS) * 2;
     let mut rows: Vec<W> = reserved(cursor, header, shortest)?;
     let mut cols: Vec<W> = reserved(cursor, header, shortest)?;
@@ -154,7 +151,7 @@ fn lines<K: Kind, W: Width>(
         cols.push(W::narrow(col));
         values.push(value);
     }
-    Ok(Lines { rows, cols, values })
+    Ok(Lines { rows: W::array(rows), cols: W::array(cols), values: K::array(values) })
 }
 
 #[inline(always)]
@@ -190,26 +187,7 @@ fn asymmetric<K: Kind>(symmetry: Symmetry, row: u64, col: u64, value: K::Item) -
     None
 }
 
-fn array<K: Kind>(source: &mut Source<'_>, header: &Header) -> Result<Values, Fault> {
-    let room = room(source.remaining(), header.listed, K::NUMBERS * 2);
-    let mut items = Column::<K::Item>::new(room).ok_or_else(|| source.at_end(no_memory(header)))?;
-    let mut take = |parts: Vec<Vec<K::Item>>| {
-        let lengths: Vec<usize> = parts.iter().map(Vec::len).collect();
-        items.append(&lengths, &|i, out| copy(parts.get(i), out)).ok_or_else(|| no_memory(header))
-    };
-    let parse = |text: &[u8], limit: u64| array_lines::<K>(Cursor::new(text), header, limit);
-    let found = source.entries(header.listed, &parse, &Vec::len, &mut take)?;
-    if found != header.listed {
-        return Err(source.at_end(too_few(header, found)));
-    }
-    let mut items = items.into_vec();
-    if header.symmetry != Symmetry::General {
-        items = square(&items, header).ok_or_else(|| source.at_end(no_memory(header)))?;
-    }
-    Ok(K::values(items))
-}
-
-fn array_lines<K: Kind>(mut cursor: Cursor<'_>, header: &Header, limit: u64) -> Result<Vec<K::Item>, ParseError> {
+fn array_lines<K: Kind>(mut cursor: Cursor<'_>, header: &Header, limit: u64) -> Result<Lines, ParseError> {
     let mut items: Vec<K::Item> = reserved(cursor, header, K::NUMBERS * 2)?;
     while cursor.seek_entry::<b'%'>().map_err(|problem| explain(cursor, header, expected::<K>(), problem))? {
         if items.len() as u64 == limit {
@@ -224,7 +202,19 @@ fn array_lines<K: Kind>(mut cursor: Cursor<'_>, header: &Header, limit: u64) -> 
         }
         items.push(item);
     }
-    Ok(items)
+    let none = || Array::U32(Vec::new());
+    Ok(Lines { rows: none(), cols: none(), values: K::array(items) })
+}
+
+/// All positions of a square array, from those listed; `None` if memory runs out.
+fn squared(values: Array, header: &Header) -> Option<Array> {
+    Some(match values {
+        Array::F64(listed) => Array::F64(square(&listed, header)?),
+        Array::I64(listed) => Array::I64(square(&listed, header)?),
+        Array::U64(listed) => Array::U64(square(&listed, header)?),
+        Array::Pairs(listed) => Array::Pairs(square(&listed, header)?),
+        other => other,
+    })
 }
 
 /// All positions of a square array, from those on (unless skew-symmetric) and below the diagonal, both down the

@@ -189,6 +189,17 @@ impl<'a> Cursor<'a> {
     /// A run of decimal digits; `None` where there is no digit, [`Problem::Overflow`] beyond 2^64−1.
     #[inline(always)]
     pub(in crate::io) fn digits(&mut self) -> Result<Option<u64>, Problem> {
+        if let Some(&word) = self.bytes.get(self.pos..).and_then(|rest| rest.first_chunk::<8>())
+            && let Some((value, length)) = short_digits(u64::from_le_bytes(word))
+        {
+            self.pos += length;
+            return Ok((length > 0).then_some(value));
+        }
+        self.any_digits()
+    }
+
+    /// The same digit by digit: at the end of the text, and for eight digits or more.
+    fn any_digits(&mut self) -> Result<Option<u64>, Problem> {
         let start = self.pos;
         let mut pos = start;
         let mut value = 0_u64;
@@ -274,6 +285,30 @@ impl<'a> Cursor<'a> {
     }
 }
 
+/// The number that the first bytes of a word spell, first byte lowest, and how many digits it has; `None` if all eight
+/// are digits. No branch depends on the length, which predictors cannot guess.
+///
+/// Three multiplications join neighbours, then pairs, then quadruples: D. Lemire, "Number parsing at a gigabyte per
+/// second", Software: Practice and Experience 51 (2021).
+#[inline(always)]
+fn short_digits(word: u64) -> Option<(u64, usize)> {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const PAIRS: u64 = 0x0000_00ff_0000_00ff;
+    let digits = word ^ (ONES * 0x30);
+    // The high bit of each byte that is no digit: it was set, or adding 118 to a number above 9 sets it.
+    let others = (((digits & (ONES * 0x7f)) + ONES * 118) | digits) & (ONES * 0x80);
+    if others == 0 {
+        return None;
+    }
+    let length = others.trailing_zeros() as usize / 8;
+    // Zeros in front, so that the digits end where eight of them would.
+    let digits = (digits << (56 - 8 * length)) << 8;
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
+    let high = (pairs & PAIRS).wrapping_mul(100 + (1_000_000 << 32));
+    let low = ((pairs >> 16) & PAIRS).wrapping_mul(1 + (10_000 << 32));
+    Some((high.wrapping_add(low) >> 32, length))
+}
+
 /// The problem of a part that is glued to something, given the part that should follow it.
 #[cold]
 fn before(next: Part) -> Problem {
@@ -304,4 +339,32 @@ fn long_digits(digits: &[u8]) -> Result<u64, Problem> {
         .iter()
         .try_fold(0_u64, |value, &byte| value.checked_mul(10)?.checked_add(u64::from(byte.wrapping_sub(b'0'))))
         .ok_or(Problem::Overflow)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_of_every_length_before_every_byte() {
+        for length in 0..=21_usize {
+            for seed in 0..20_u64 {
+                let digit = |i: usize| b'0' + ((seed * 7 + i as u64 * (seed + 3)) % 10) as u8;
+                let text: Vec<u8> = (0..length).map(digit).collect();
+                let number = std::str::from_utf8(&text).unwrap().parse::<u64>().ok();
+                let mut others: Vec<Vec<u8>> = (0..=255_u8).map(|byte| [&[byte][..], b"1234567"].concat()).collect();
+                others.extend([vec![], b" ".to_vec(), b"/9".to_vec(), b":9".to_vec()]);
+                for other in others.iter().filter(|other| !other.first().is_some_and(u8::is_ascii_digit)) {
+                    let all = [&text[..], other].concat();
+                    let mut cursor = Cursor::new(&all);
+                    match (cursor.digits(), number) {
+                        (Ok(None), None) => assert_eq!(length, 0),
+                        (Ok(found), number) => assert_eq!((found, cursor.position()), (number, length), "{all:?}"),
+                        (Err(problem), None) => assert!(length > 19 && problem == Problem::Overflow),
+                        other => panic!("{all:?}: {other:?}"),
+                    }
+                }
+            }
+        }
+    }
 }

@@ -1,7 +1,8 @@
 //! Kinds of value and widths of index: what the loops over entries are compiled for.
 
+use super::column::Array;
 use super::cursor::{Cursor, Part, Problem};
-use crate::io::matrix_market::{Indices, Item, Symmetry, Values};
+use crate::io::matrix_market::{Item, Symmetry};
 
 /// A kind of value: how it is scanned and where it goes.
 pub(in crate::io) trait Kind {
@@ -15,7 +16,7 @@ pub(in crate::io) trait Kind {
 
     fn scan(cursor: &mut Cursor<'_>) -> Result<Self::Item, Problem>;
 
-    fn values(items: Vec<Self::Item>) -> Values;
+    fn array(items: Vec<Self::Item>) -> Array;
 
     /// Whether the mirrored value can be told.
     fn has_mirror(_: Self::Item, _: Symmetry) -> bool {
@@ -41,8 +42,8 @@ impl Kind for Real {
         cursor.real()
     }
 
-    fn values(items: Vec<f64>) -> Values {
-        Values::Real(items)
+    fn array(items: Vec<f64>) -> Array {
+        Array::F64(items)
     }
 }
 
@@ -56,8 +57,8 @@ impl Kind for Integer {
         cursor.signed()
     }
 
-    fn values(items: Vec<i64>) -> Values {
-        Values::Integer(items)
+    fn array(items: Vec<i64>) -> Array {
+        Array::I64(items)
     }
 
     fn has_mirror(item: i64, symmetry: Symmetry) -> bool {
@@ -75,8 +76,8 @@ impl Kind for Unsigned {
         cursor.unsigned()
     }
 
-    fn values(items: Vec<u64>) -> Values {
-        Values::Unsigned(items)
+    fn array(items: Vec<u64>) -> Array {
+        Array::U64(items)
     }
 }
 
@@ -92,8 +93,8 @@ impl Kind for Complex {
         Ok([re, cursor.real()?])
     }
 
-    fn values(items: Vec<[f64; 2]>) -> Values {
-        Values::Complex(items)
+    fn array(items: Vec<[f64; 2]>) -> Array {
+        Array::Pairs(items)
     }
 }
 
@@ -107,16 +108,16 @@ impl Kind for Pattern {
         Ok(())
     }
 
-    fn values(items: Vec<()>) -> Values {
-        Values::Pattern(items.len())
+    fn array(items: Vec<()>) -> Array {
+        Array::Units(items.len())
     }
 }
 
 /// An index width.
-pub(in crate::io) trait Width: Copy + Send + Sync + bytemuck::Zeroable {
+pub(in crate::io) trait Width: Copy {
     /// Keeps the low bits; indices are checked against a size that fits before.
     fn narrow(index: u64) -> Self;
-    fn indices(all: Vec<Self>) -> Indices;
+    fn array(all: Vec<Self>) -> Array;
 }
 
 impl Width for u32 {
@@ -125,8 +126,8 @@ impl Width for u32 {
         index as u32
     }
 
-    fn indices(all: Vec<u32>) -> Indices {
-        Indices::U32(all)
+    fn array(all: Vec<u32>) -> Array {
+        Array::U32(all)
     }
 }
 
@@ -136,7 +137,7 @@ impl Width for u64 {
         index
     }
 
-    fn indices(all: Vec<u64>) -> Indices {
-        Indices::U64(all)
+    fn array(all: Vec<u64>) -> Array {
+        Array::U64(all)
     }
 }

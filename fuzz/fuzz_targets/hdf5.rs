@@ -1,0 +1,24 @@
+//! Binsparse in HDF5, whole files. A crash inside libhdf5, which is not built for fuzzing, is libhdf5's.
+#![no_main]
+
+mod checks;
+
+use std::path::PathBuf;
+
+use checks::{LARGEST, sound};
+use libfuzzer_sys::fuzz_target;
+use openwork::io::binsparse::{self, Mode, Options};
+
+fuzz_target!(|data: &[u8]| {
+    let memory = PathBuf::from("/dev/shm");
+    let folder = if memory.is_dir() { memory } else { std::env::temp_dir() };
+    let path = folder.join(format!("openwork-fuzz-{}.h5", std::process::id()));
+    std::fs::write(&path, data).expect("a small file");
+    for mode in [Mode::Strict, Mode::Lenient] {
+        let options = Options { mode, max_bytes: Some(LARGEST), ..Default::default() };
+        if let Ok(reading) = binsparse::read_with(&path, &options) {
+            sound(&reading.tensor, LARGEST as usize, 8);
+        }
+    }
+    std::fs::remove_file(&path).expect("just written");
+});
