@@ -12,6 +12,9 @@ use std::process::{Command, Output, Stdio};
 use openwork::io;
 use openwork::{DType, Layout, Tensor};
 
+#[path = "binsparse/build.rs"]
+#[allow(dead_code)]
+mod build;
 #[path = "command/golden.rs"]
 mod golden;
 #[path = "command/violations.rs"]
@@ -72,7 +75,7 @@ fn text(path: &Path) -> &str {
 
 /// Containers that this build writes.
 fn endings() -> Vec<&'static str> {
-    let mut all = vec!["mtx", "mtx.gz", "tns", "tns.gz", "ttx", "ttx.gz", "npz"];
+    let mut all = vec!["mtx", "mtx.gz", "tns", "tns.gz", "ttx", "ttx.gz", "npz", "safetensors"];
     if cfg!(feature = "hdf5") {
         all.extend(["h5", "hdf5"]);
     }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
+use super::state_dict::{Archive, StateDict};
 use super::{Progress, binsparse, frostt, matrix_market};
 use crate::error::{self, ErrorKind, Result};
 use crate::tensor::Tensor;
@@ -25,9 +26,11 @@ pub enum Format {
     Npz,
     /// Binsparse in HDF5: `.h5`, `.hdf5`.
     Hdf5,
+    /// Named tensors in safetensors: `.safetensors`.
+    Safetensors,
 }
 
-const KNOWN: &str = ".mtx, .tns, .ttx (each also with .gz), .npz, .h5, .hdf5";
+const KNOWN: &str = ".mtx, .tns, .ttx (each also with .gz), .npz, .h5, .hdf5, .safetensors";
 const HDF5: &[u8] = b"\x89HDF\r\n\x1a\n";
 
 impl Format {
@@ -41,6 +44,7 @@ impl Format {
             "ttx" => Format::TensorMarket,
             "npz" => Format::Npz,
             "h5" | "hdf5" => Format::Hdf5,
+            "safetensors" => Format::Safetensors,
             _ => return None,
         };
         (!gzip || format.is_text()).then_some(format)
@@ -83,6 +87,7 @@ impl fmt::Display for Format {
             Format::TensorMarket => "TensorMarket",
             Format::Npz => "binsparse NPZ",
             Format::Hdf5 => "binsparse HDF5",
+            Format::Safetensors => "safetensors",
         })
     }
 }
@@ -135,6 +140,9 @@ fn banner(start: &[u8]) -> Option<Format> {
 pub struct ReadOptions<'a> {
     /// Binsparse: accept older drafts and common deviations, each with a warning.
     pub lenient: bool,
+    /// HDF5 and safetensors: the name of the tensor, as in `layers/0`. Without, a reader takes the one that has no name,
+    /// or the only one; [`validate`](super::validate) takes all.
+    pub name: Option<&'a str>,
     /// The shape of a `.tns` file, where the largest indices do not tell it.
     pub shape: Option<&'a [usize]>,
     /// What the first index of an axis is written as in a `.tns` file.
@@ -159,7 +167,8 @@ impl<'a> ReadOptions<'a> {
 
     pub(super) fn binsparse(&self) -> binsparse::Options {
         let mode = if self.lenient { binsparse::Mode::Lenient } else { binsparse::Mode::Strict };
-        binsparse::Options { mode, max_bytes: self.max_bytes, ..Default::default() }
+        let group = self.name.map(str::to_owned);
+        binsparse::Options { mode, group, max_bytes: self.max_bytes, ..Default::default() }
     }
 }
 
@@ -211,9 +220,30 @@ pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Lo
             warnings = reading.warnings;
             reading.tensor
         }
+        Format::Safetensors => {
+            let archive = Archive::open(path)?;
+            archive.tensor(named(&archive, options.name)?)?
+        }
     };
     Ok(Loaded { tensor, format, warnings })
 }
+
+/// The name of the tensor to read: the one that is asked for, else the only one.
+fn named<'a>(archive: &'a Archive, name: Option<&'a str>) -> Result<&'a str> {
+    let mut names = archive.names();
+    match (name, archive.len(), names.next()) {
+        (Some(name), _, _) => Ok(name),
+        (None, 1, Some(only)) => Ok(only),
+        (None, count, _) => {
+            let first: Vec<String> = archive.names().take(5).map(|name| format!("{name:?}")).collect();
+            let why = format!("the file holds {count} tensors, name one of them: {}", first.join(", "));
+            Err(error::invalid("io::read", "name", why))
+        }
+    }
+}
+
+/// The name of a tensor that is alone in a file whose tensors have names.
+const ALONE: &str = "tensor";
 
 /// How any file is written; each format takes what it knows of.
 #[derive(Clone, Copy, Debug, Default)]
@@ -226,7 +256,8 @@ pub struct WriteOptions<'a> {
     pub progress: Option<Progress<'a>>,
 }
 
-/// Writes a tensor to a file whose name tells the format, whole or not at all.
+/// Writes a tensor to a file whose name tells the format, whole or not at all. In safetensors, which gives tensors
+/// names, it is called `tensor`.
 ///
 /// # Errors
 /// If the name tells no format, or the format cannot hold the tensor: both before a byte is written. Then
@@ -257,6 +288,11 @@ pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOption
         Format::Npz | Format::Hdf5 => {
             let WriteOptions { compress, extensions, .. } = *options;
             binsparse::write_with(path, tensor, &binsparse::Options { compress, extensions, ..Default::default() })
+        }
+        Format::Safetensors => {
+            let mut model = StateDict::new();
+            model.insert(ALONE, tensor.clone())?;
+            model.save(path)
         }
     }
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::any::{Format, ReadOptions};
 use super::binsparse::{self, FillKind};
+use super::state_dict::Archive;
 use super::{frostt, matrix_market};
 use crate::error::{ErrorKind, Result};
 use crate::layout::Layout;
@@ -139,8 +140,25 @@ pub fn info_with(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Ve
             Ok(vec![of_frostt(&frostt::header(path, options.frostt())?, file_bytes)])
         }
         Format::Npz | Format::Hdf5 => {
-            let descriptor = binsparse::info(path)?;
-            Ok(vec![of_binsparse(String::new(), format, &descriptor, file_bytes)])
+            let mut file = binsparse::File::open(path)?;
+            let names = match options.name {
+                Some(name) => vec![name.to_owned()],
+                None => file.names()?,
+            };
+            let described = |name: String| {
+                let descriptor = file.info(&name)?;
+                Ok(of_binsparse(name, format, &descriptor, file_bytes))
+            };
+            names.into_iter().map(described).collect()
+        }
+        Format::Safetensors => {
+            let archive = Archive::open(path)?;
+            let names: Vec<&str> = options.name.map_or_else(|| archive.names().collect(), |name| vec![name]);
+            let described = |name: &str| {
+                let descriptor = archive.descriptor(name)?;
+                Ok(of_binsparse(name.to_owned(), format, &descriptor, file_bytes))
+            };
+            names.into_iter().map(described).collect()
         }
     }
 }

@@ -4,9 +4,10 @@ use std::fmt;
 use std::path::Path;
 
 use super::any::{Format, ReadOptions};
+use super::state_dict::Archive;
 use super::text::error::ParseError;
 use super::{binsparse, frostt, matrix_market};
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// A rule that a file breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,10 +32,11 @@ impl From<ParseError> for Violation {
 
 /// Reads a whole file and tells each rule that it breaks, with its place; a valid file is told nothing of.
 ///
-/// Of text every line at fault is told. Of binsparse everything that lenient reading would let pass, and then what
-/// stops even that; with [`ReadOptions::lenient`] the latter alone.
+/// Of text every line at fault is told. Of binsparse every tensor is read: what lenient reading would let pass is told
+/// unless [`ReadOptions::lenient`] allows it, then every pointer and index that cannot be, or what else stops the
+/// reader.
 ///
-/// A file is valid exactly if [`read_with`](super::read_with) reads it with the same options.
+/// A file of one tensor is valid exactly if [`read_with`](super::read_with) reads it with the same options.
 ///
 /// # Errors
 /// If the file cannot be read, or its format is not known. That it breaks its format's rules is told, not an error.
@@ -50,16 +52,41 @@ pub fn validate(path: impl AsRef<Path>, options: &ReadOptions<'_>, tell: &mut dy
             frostt::violations(path, options.frostt(), &mut |error| tell(error.into()))
         }
         Format::Npz | Format::Hdf5 => of_binsparse(path, options, tell),
+        Format::Safetensors => of_safetensors(path, options, tell),
     }
 }
 
 fn of_binsparse(path: &Path, options: &ReadOptions<'_>, tell: &mut dyn FnMut(Violation)) -> Result<()> {
-    let Err(error) = binsparse::read_with(path, &options.binsparse()) else { return Ok(()) };
-    match error.kind() {
+    binsparse::violations(path, &options.binsparse(), &mut |tensor, array, what| {
+        let separator = if tensor.is_empty() || array.is_empty() { "" } else { ": " };
+        tell(Violation { place: format!("{tensor}{separator}{array}"), what });
+    })
+}
+
+/// The rules of the file as a whole, and those of each tensor.
+fn of_safetensors(path: &Path, options: &ReadOptions<'_>, tell: &mut dyn FnMut(Violation)) -> Result<()> {
+    let mut told = |place: &str, error: Error| match error.kind() {
+        ErrorKind::Io { .. } => Err(error),
         ErrorKind::Format { source, .. } => {
-            tell(Violation { place: String::new(), what: source.to_string() });
+            tell(Violation { place: place.to_owned(), what: source.to_string() });
             Ok(())
         }
-        _ => Err(error),
+        _ => {
+            tell(Violation { place: place.to_owned(), what: error.to_string() });
+            Ok(())
+        }
+    };
+    let archive = match Archive::open(path) {
+        Ok(archive) => archive,
+        Err(error) => return told("", error),
+    };
+    for name in archive.names().filter(|&name| options.name.is_none_or(|wanted| wanted == name)) {
+        if let Err(error) = archive.tensor(name) {
+            told(name, error)?;
+        }
+    }
+    match options.name.filter(|&wanted| archive.names().all(|name| name != wanted)) {
+        Some(name) => archive.descriptor(name).map(drop).or_else(|error| told(name, error)),
+        None => Ok(()),
     }
 }

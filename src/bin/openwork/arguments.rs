@@ -11,7 +11,7 @@ use crate::number;
 /// Look at tensors in files, convert, check and print them.
 ///
 /// Formats: Matrix Market (.mtx), FROSTT (.tns) and TensorMarket (.ttx), each also with .gz; binsparse in NPZ (.npz)
-/// and HDF5 (.h5, .hdf5).
+/// and HDF5 (.h5, .hdf5); safetensors (.safetensors).
 #[derive(Parser)]
 #[command(name = "openwork", version)]
 pub(crate) struct Arguments {
@@ -93,6 +93,9 @@ pub(crate) struct Reading {
     /// Accept older drafts of binsparse and common deviations
     #[arg(long)]
     lenient: bool,
+    /// The tensor of that name, in a file of several
+    #[arg(long)]
+    name: Option<String>,
     /// The shape of a .tns file, where its largest indices do not tell it: 4,5,6
     #[arg(long, value_delimiter = ',', value_name = "SIZES")]
     shape: Option<Vec<usize>>,
@@ -111,6 +114,7 @@ impl Reading {
     pub(crate) fn options(&self) -> ReadOptions<'_> {
         ReadOptions {
             lenient: self.lenient,
+            name: self.name.as_deref(),
             shape: self.shape.as_deref(),
             base: if self.zero_based { frostt::Base::Zero } else { frostt::Base::One },
             header: self.header,

@@ -195,7 +195,7 @@ enum Magic {
 }
 
 impl<'a> Opened<'a> {
-    fn of_path(path: &Path) -> Res<Opened<'static>> {
+    pub(super) fn of_path(path: &Path) -> Res<Opened<'static>> {
         let mut file = BufReader::new(fs::File::open(path)?);
         match magic(&mut file)? {
             Magic::Zip => Opened::npz(Box::new(file)),

@@ -32,6 +32,7 @@
 
 pub(crate) mod arrays;
 mod bundle;
+mod check;
 pub(crate) mod descriptor;
 mod dialect;
 pub(crate) mod export;
@@ -61,6 +62,7 @@ use crate::Tensor;
 use crate::error::{self, Result};
 use crate::io::atomic;
 pub use bundle::{read_bundle, write_bundle};
+pub(in crate::io) use check::violations;
 pub use descriptor::{Descriptor, FillKind};
 use export::Export;
 pub use file::{Entry, File};

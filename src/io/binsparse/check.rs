@@ -1,0 +1,205 @@
+//! All that is wrong with a file: what lenient reading lets pass, and every entry of an index array that cannot be.
+
+use std::ops::Range;
+use std::path::Path;
+
+use openwork_ops::{Element, Scalar, with_dtype};
+
+use super::arrays::Container;
+use super::descriptor::Descriptor;
+use super::fault::{Fault, Res};
+use super::file::Opened;
+use super::{Mode, Options, map};
+use crate::error::Result;
+use crate::{LevelKind, Tensor};
+
+/// Hears of a fault: the tensor, the array and entry (empty where it is about the tensor), what is wrong.
+pub(in crate::io) type Tell<'a> = &'a mut dyn FnMut(&str, String, String);
+
+/// Reads all tensors of a file, or the one of that name, and tells what is wrong with them.
+///
+/// # Errors
+/// If the file cannot be read. What is wrong with what it holds is told.
+pub(in crate::io) fn violations(path: &Path, options: &Options, tell: Tell<'_>) -> Result<()> {
+    let opened = Opened::of_path(path).and_then(|mut opened| {
+        let names = match (&options.group, &mut opened) {
+            (Some(name), _) => vec![name.clone()],
+            (None, Opened::Npz(_)) => vec![String::new()],
+            #[cfg(feature = "hdf5")]
+            (None, Opened::Hdf5(file)) => file.names()?,
+        };
+        Ok((opened, names))
+    });
+    let told = opened.and_then(|(mut opened, names)| {
+        if names.is_empty() {
+            // The error says that there is no tensor.
+            opened.select(None)?;
+        }
+        for name in names {
+            match opened.select(Some(&name)).and_then(|container| examine(container, &name, options, tell)) {
+                Err(Fault::Bad(why)) => tell(&name, String::new(), why),
+                other => other?,
+            }
+        }
+        Ok(())
+    });
+    match told {
+        Err(Fault::Bad(why)) => {
+            tell("", String::new(), why);
+            Ok(())
+        }
+        other => other.map_err(|fault| fault.at(Some(path))),
+    }
+}
+
+fn examine(container: &mut dyn Container, name: &str, options: &Options, tell: Tell<'_>) -> Res<()> {
+    let strictly = super::file::load(container, options, None, Tensor::from_parts);
+    let error = match strictly {
+        Ok(_) => return Ok(()),
+        Err(Fault::Bad(why)) => why,
+        Err(fault) => return Err(fault),
+    };
+    let lenient = Options { mode: Mode::Lenient, ..options.clone() };
+    let (mut warnings, mut told) = (Vec::new(), 0);
+    let text = container.descriptor(Mode::Lenient, &mut warnings)?;
+    let descriptor = Descriptor::parse(&text, Mode::Lenient, &mut warnings);
+    let read = descriptor.as_ref().ok().map(|descriptor| {
+        let (warnings, options) = (&mut warnings, &lenient);
+        let reader = map::Reader { descriptor, arrays: container, options, warnings, make: Tensor::from_parts };
+        reader.tensor(None)
+    });
+    if options.mode == Mode::Strict {
+        told += warnings.len();
+        warnings.iter().for_each(|warning| tell(name, String::new(), warning.to_string()));
+    }
+    let descriptor = descriptor?;
+    if let Some(Err(fault)) = read {
+        let before = told;
+        let mut counted = |place: String, what: String| {
+            told += 1;
+            tell(name, place, what);
+        };
+        entries(container, &descriptor, options.max_bytes, &mut counted)?;
+        // The fault of the reader is the first of the entries, where there is one.
+        if told == before {
+            return Err(fault);
+        }
+    }
+    if told == 0 {
+        tell(name, String::new(), error);
+    }
+    Ok(())
+}
+
+/// Integers as a container has them; `None` if there is no such array, or it holds no integers.
+fn integers(container: &mut dyn Container, d: &Descriptor, name: &str, limit: Option<u64>) -> Res<Option<Vec<i128>>> {
+    let stored = d.stored_names.get(name).map_or(name, String::as_str);
+    let Some(info) = container.info(stored)?.filter(|info| info.dtype.is_int()) else { return Ok(None) };
+    let bytes = usize::try_from(info.bytes()).ok().filter(|&n| limit.is_none_or(|limit| n as u64 <= limit));
+    let Some(bytes) = bytes else { return Ok(None) };
+    let mut all = crate::buffer::zeroed_vec::<u8>(bytes);
+    container.read(stored, 0, &mut all)?;
+    let element = |at: &[u8]| {
+        let value = with_dtype!(info.dtype, T => Scalar::from(<T as Element>::read(at)));
+        value.as_integer().unwrap_or_default()
+    };
+    Ok(Some(all.chunks_exact(info.dtype.size()).map(element).collect()))
+}
+
+/// Tells every entry of the pointers and indices that cannot be.
+fn entries(
+    container: &mut dyn Container,
+    d: &Descriptor,
+    limit: Option<u64>,
+    tell: &mut dyn FnMut(String, String),
+) -> Res<()> {
+    let Some(shape) = d.shape.iter().map(|&n| usize::try_from(n).ok()).collect::<Option<Vec<usize>>>() else {
+        return Ok(());
+    };
+    let Ok(dims) = d.levels.resolve("binsparse", &shape) else { return Ok(()) };
+    let mut dim = 0;
+    for (l, level) in d.levels.levels.iter().enumerate() {
+        let rank = level.rank();
+        let columns: Vec<(String, Vec<i128>)> = match level {
+            LevelKind::Dense => Vec::new(),
+            _ => {
+                let mut columns = Vec::new();
+                for i in dim..dim + rank {
+                    let name = format!("indices_{i}");
+                    match integers(container, d, &name, limit)? {
+                        Some(column) => columns.push((name, column)),
+                        None => return Ok(()),
+                    }
+                }
+                columns
+            }
+        };
+        for ((name, column), dim) in columns.iter().zip(dims.iter().skip(dim)) {
+            for (at, &index) in column.iter().enumerate().filter(|&(_, &i)| i < 0 || i >= dim.size as i128) {
+                let what = format!("index {index} is out of range; 0 to {} is allowed", dim.size as i128 - 1);
+                tell(format!("{name}[{at}]"), what);
+            }
+        }
+        let count = columns.iter().map(|(_, column)| column.len()).min();
+        let mut segments = vec![0..count.unwrap_or_default()];
+        if matches!(level, LevelKind::Sparse { .. }) && (l > 0 || rank == 0) {
+            let name = format!("pointers_to_{dim}");
+            let Some(pointers) = integers(container, d, &name, limit)? else { return Ok(()) };
+            segments = pointed(&name, &pointers, count, tell);
+        }
+        if matches!(level, LevelKind::Sparse { .. }) && !d.unordered {
+            ordered(&columns, segments, tell);
+        }
+        dim += rank;
+    }
+    Ok(())
+}
+
+/// Tells what is wrong with pointers; the segments that are right.
+fn pointed(
+    name: &str,
+    pointers: &[i128],
+    count: Option<usize>,
+    tell: &mut dyn FnMut(String, String),
+) -> Vec<Range<usize>> {
+    if let Some(&first) = pointers.first().filter(|&&first| first != 0) {
+        tell(format!("{name}[0]"), format!("the first pointer is {first}; it has to be 0"));
+    }
+    if let (Some(&last), Some(count)) = (pointers.last(), count)
+        && last != count as i128
+    {
+        let place = format!("{name}[{}]", pointers.len() - 1);
+        tell(place, format!("the last pointer is {last}; it has to be {count}, the number of indices"));
+    }
+    let mut right = Vec::new();
+    for (at, pair) in pointers.windows(2).enumerate() {
+        let &[start, end] = pair else { continue };
+        if end < start {
+            tell(format!("{name}[{}]", at + 1), format!("pointer {end} is below {start}, the one before it"));
+        } else if let (Ok(start), Ok(end)) = (usize::try_from(start), usize::try_from(end))
+            && count.is_some_and(|count| end <= count)
+        {
+            right.push(start..end);
+        }
+    }
+    right
+}
+
+/// Tells coordinates that do not rise within their segment.
+fn ordered(columns: &[(String, Vec<i128>)], segments: Vec<Range<usize>>, tell: &mut dyn FnMut(String, String)) {
+    let Some((name, _)) = columns.last() else { return };
+    let tuple = |at: usize| columns.iter().map(move |(_, column)| column.get(at));
+    for segment in segments {
+        for at in segment.skip(1) {
+            let list = |at: usize| tuple(at).flatten().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            match tuple(at - 1).cmp(tuple(at)) {
+                std::cmp::Ordering::Less => {}
+                std::cmp::Ordering::Equal => tell(format!("{name}[{at}]"), format!("[{}] is given twice", list(at))),
+                std::cmp::Ordering::Greater => {
+                    let what = format!("[{}] follows [{}]; coordinates have to rise", list(at), list(at - 1));
+                    tell(format!("{name}[{at}]"), what);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Files between this library and the Python packages that own their formats: binsparse, h5py, NumPy, SciPy,
+//! fast_matrix_market, safetensors.
+//!
+//! `tests/python/setup.sh` makes the environment in `target/python`; `OPENWORK_PYTHON` names another interpreter.
+//! Without either these tests say `SKIPPED` on standard error, which the harness does not capture.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use openwork::io::{self, ReadOptions, WriteOptions};
+use openwork::{DType, Fill, Layout, Scalar, Tensor};
+use serde_json::{Value, json};
+
+const DTYPES: [DType; 13] = [
+    DType::Bool,
+    DType::I8,
+    DType::I16,
+    DType::I32,
+    DType::I64,
+    DType::U8,
+    DType::U16,
+    DType::U32,
+    DType::U64,
+    DType::F32,
+    DType::F64,
+    DType::Complex64,
+    DType::Complex128,
+];
+
+/// Runs the script with the interpreter that was set up; `false` after saying that the test is skipped.
+fn python(test: &str, arguments: &[&str]) -> bool {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let made = root.join("target/python/bin/python");
+    let interpreter = std::env::var_os("OPENWORK_PYTHON").map_or(made, PathBuf::from);
+    if !interpreter.is_file() {
+        let line = format!("SKIPPED {test}: {} not found; tests/python/setup.sh makes it\n", interpreter.display());
+        std::io::stderr().write_all(line.as_bytes()).unwrap();
+        return false;
+    }
+    let script = root.join("tests/python/exchange.py");
+    let output = Command::new(interpreter).arg(script).args(arguments).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {told}");
+    true
+}
+
+fn temporary(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("openwork-python-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn spelled(value: Scalar) -> Value {
+    let float = |v: f64| match v {
+        v if v.is_nan() => json!("NaN"),
+        v if v.is_infinite() => json!(if v > 0.0 { "Infinity" } else { "-Infinity" }),
+        v => json!(v),
+    };
+    match value {
+        Scalar::Bool(v) => json!(v),
+        Scalar::F32(v) => float(v.into()),
+        Scalar::F64(v) => float(v),
+        Scalar::Complex64(v) => json!({"re": float(v.re.into()), "im": float(v.im.into())}),
+        Scalar::Complex128(v) => json!({"re": float(v.re), "im": float(v.im)}),
+        Scalar::U64(v) => json!(v),
+        other => json!(other.to_string().parse::<i64>().unwrap()),
+    }
+}
+
+/// A tensor with `n` elements other than 0, the extremes of the dtype among them.
+fn sample(shape: &[usize], dtype: DType, layout: Layout) -> Tensor {
+    let x = Tensor::random(shape, 0.3, 0.0, Layout::Coo, 5).unwrap();
+    let x = (x * 200.0).unwrap().cast(if dtype == DType::Bool { DType::Bool } else { dtype }).unwrap();
+    let mut extremes = match dtype {
+        DType::I64 => Tensor::scalar(i64::MIN),
+        DType::U64 => Tensor::scalar(u64::MAX),
+        DType::F32 => Tensor::scalar(f32::NEG_INFINITY),
+        DType::F64 => Tensor::scalar(f64::NAN),
+        _ => Tensor::scalar(Scalar::zero(dtype)),
+    };
+    extremes = extremes.broadcast_to(shape).unwrap();
+    let one_place = Tensor::coo(shape, vec![vec![1]; shape.len()], &Tensor::from_vec(&[1], vec![true]).unwrap(), false);
+    let all = one_place.unwrap().where_(&extremes, &x.to_dense().unwrap()).unwrap().to_dense();
+    all.unwrap().to_sparse(Layout::Coo, Scalar::zero(dtype)).unwrap().to_layout(layout).unwrap()
+}
+
+fn save(folder: &Path, name: &str, tensor: &Tensor, options: &WriteOptions<'_>) {
+    let path = folder.join(name);
+    io::write_with(&path, tensor, options).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let entries: Vec<Value> = tensor.iter_stored().map(|(index, value)| json!([index, spelled(value)])).collect();
+    let fill = match tensor.fill() {
+        Some(Fill::Scalar(fill)) => spelled(*fill),
+        _ => Value::Null,
+    };
+    let dtype = tensor.dtype().name();
+    let facts = json!({"shape": tensor.shape(), "dtype": dtype, "fill": fill, "entries": entries});
+    std::fs::write(folder.join(format!("{name}.json")), facts.to_string()).unwrap();
+}
+
+#[test]
+fn python_reads_what_we_write() {
+    let folder = temporary("read");
+    let plain = WriteOptions::default();
+    let packed = WriteOptions { compress: true, ..Default::default() };
+    let mut containers = vec!["npz"];
+    if cfg!(feature = "hdf5") {
+        containers.push("h5");
+    }
+    let matrices = [Layout::Strided, Layout::Coo, Layout::Csr, Layout::Csc, Layout::Dcsr, Layout::Dcsc];
+    for dtype in DTYPES {
+        for container in containers.iter().copied().chain(["safetensors"]) {
+            for layout in matrices {
+                // A dense array of complex numbers is one of pairs there, which NumPy does not know.
+                if container == "safetensors" && layout == Layout::Strided && dtype.is_complex() {
+                    continue;
+                }
+                let x = sample(&[6, 5], dtype, layout);
+                save(&folder, &format!("{dtype}-{layout}.{container}"), &x, &plain);
+            }
+            let (vector, cube) = (sample(&[9], dtype, Layout::Coo), sample(&[3, 4, 5], dtype, Layout::Csf));
+            save(&folder, &format!("{dtype}-vector.{container}"), &vector, &packed);
+            save(&folder, &format!("{dtype}-csf.{container}"), &cube, &plain);
+            save(&folder, &format!("{dtype}-batched.{container}"), &cube.to_layout(Layout::Csr).unwrap(), &packed);
+            let hybrid = cube.to_layout(Layout::HybridCoo { dense_dims: 1 }).unwrap();
+            save(&folder, &format!("{dtype}-hybrid.{container}"), &hybrid, &plain);
+            let columns = sample(&[6, 5], dtype, Layout::Strided).permute_dims(&[1, 0]).unwrap();
+            if !(container == "safetensors" && dtype.is_complex()) {
+                save(&folder, &format!("{dtype}-columns.{container}"), &columns, &plain);
+            }
+            let iso = Tensor::eye(7, dtype, Layout::Csr).unwrap();
+            save(&folder, &format!("{dtype}-iso.{container}"), &iso, &plain);
+            let filled = iso.replace_fill(Scalar::one(dtype)).unwrap();
+            save(&folder, &format!("{dtype}-fill.{container}"), &filled, &packed);
+            let empty = Tensor::zeros(&[0, 4], dtype, Layout::Csc).unwrap();
+            save(&folder, &format!("{dtype}-empty.{container}"), &empty, &plain);
+        }
+        for layout in [Layout::Strided, Layout::Coo] {
+            // The comment that tells a dtype apart is no matter to readers that skip comments.
+            save(&folder, &format!("{dtype}-{layout}.mtx"), &sample(&[6, 5], dtype, layout), &plain);
+            save(&folder, &format!("{dtype}-{layout}.mtx.gz"), &sample(&[6, 5], dtype, layout), &plain);
+        }
+    }
+    if python("python_reads_what_we_write", &["read", folder.to_str().unwrap()]) {
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
+
+#[test]
+fn we_read_what_python_writes() {
+    let folder = temporary("write");
+    if !python("we_read_what_python_writes", &["write", folder.to_str().unwrap()]) {
+        return;
+    }
+    let mut read = 0;
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        let ending = path.extension().unwrap().to_str().unwrap();
+        if ending == "json" || ending == "h5" && !cfg!(feature = "hdf5") {
+            continue;
+        }
+        let facts: Value = serde_json::from_slice(&std::fs::read(format!("{}.json", path.display())).unwrap()).unwrap();
+        // Strictly: these packages write what the text says.
+        let tensor = io::read_with(&path, &ReadOptions::default()).unwrap_or_else(|error| panic!("{error}")).tensor;
+        assert_eq!(json!(tensor.shape()), facts["shape"], "{}", path.display());
+        assert_eq!(json!(tensor.dtype().name()), facts["dtype"], "{}", path.display());
+        let sorted = |mut entries: Vec<Value>| {
+            entries.sort_by_key(|entry| entry[0].to_string());
+            entries
+        };
+        let ours = sorted(tensor.iter_stored().map(|(index, value)| json!([index, spelled(value)])).collect());
+        let theirs = sorted(facts["entries"].as_array().unwrap().clone());
+        assert_eq!(ours.len(), theirs.len(), "{}", path.display());
+        for (ours, theirs) in ours.iter().zip(&theirs) {
+            assert_eq!(ours, theirs, "{}", path.display());
+        }
+        read += 1;
+    }
+    assert!(read >= if cfg!(feature = "hdf5") { 160 } else { 110 }, "{read}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
