@@ -83,7 +83,7 @@ fn sample(shape: &[usize], dtype: DType, layout: Layout) -> Tensor {
     };
     extremes = extremes.broadcast_to(shape).unwrap();
     let one_place = Tensor::coo(shape, vec![vec![1]; shape.len()], &Tensor::from_vec(&[1], vec![true]).unwrap(), false);
-    let all = one_place.unwrap().where_(&extremes, &x.to_dense().unwrap()).unwrap().to_dense();
+    let all = one_place.unwrap().where_(&extremes, x.to_dense().unwrap()).unwrap().to_dense();
     all.unwrap().to_sparse(Layout::Coo, Scalar::zero(dtype)).unwrap().to_layout(layout).unwrap()
 }
 

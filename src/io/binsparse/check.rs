@@ -141,12 +141,13 @@ fn entries(
             }
         }
         let count = columns.iter().map(|(_, column)| column.len()).min();
-        let mut segments = vec![0..count.unwrap_or_default()];
-        if matches!(level, LevelKind::Sparse { .. }) && (l > 0 || rank == 0) {
+        let segments = if matches!(level, LevelKind::Sparse { .. }) && (l > 0 || rank == 0) {
             let name = format!("pointers_to_{dim}");
             let Some(pointers) = integers(container, d, &name, limit)? else { return Ok(()) };
-            segments = pointed(&name, &pointers, count, tell);
-        }
+            pointed(&name, &pointers, count, tell)
+        } else {
+            std::iter::once(0..count.unwrap_or_default()).collect()
+        };
         if matches!(level, LevelKind::Sparse { .. }) && !d.unordered {
             ordered(&columns, segments, tell);
         }
