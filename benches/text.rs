@@ -5,6 +5,7 @@
 
 use std::hint::black_box;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use openwork::io::matrix_market;
@@ -26,6 +27,17 @@ fn matrices() -> Vec<(&'static str, Tensor)> {
     vec![("real17", random(1_520_000)), ("integer", integers(2_450_000)), ("pattern", pattern)]
 }
 
+/// How long `n` runs of some work take on the threads that `on` gives it.
+fn timed<R>(n: u64, on: &dyn Fn(&mut (dyn FnMut() + Send)), work: &(dyn Fn() -> R + Sync)) -> Duration {
+    let mut taken = Duration::ZERO;
+    on(&mut || {
+        let start = Instant::now();
+        (0..n).for_each(|_| drop(black_box(work())));
+        taken = start.elapsed();
+    });
+    taken
+}
+
 fn text(c: &mut Criterion) {
     let (folder, keep) = match std::env::var_os("OPENWORK_TEXT") {
         Some(folder) => (PathBuf::from(folder), true),
@@ -40,13 +52,14 @@ fn text(c: &mut Criterion) {
         let bytes = std::fs::metadata(&path).expect("just written").len();
         group.throughput(Throughput::Bytes(bytes));
         for threads in [1, 2] {
+            let on = |work: &mut (dyn FnMut() + Send)| with_threads(threads, work).expect("a pool of threads");
             group.bench_function(format!("read_{name}/{threads}"), |b| {
-                with_threads(threads, || b.iter(|| matrix_market::read(black_box(&path)).expect("just written")));
+                let read = || matrix_market::read(black_box(&path)).expect("just written");
+                b.iter_custom(|n| timed(n, &on, &read));
             });
             group.bench_function(format!("write_{name}/{threads}"), |b| {
-                with_threads(threads, || {
-                    b.iter(|| matrix_market::to_bytes(black_box(&x), Default::default()).expect("as before"))
-                });
+                let write = || matrix_market::to_bytes(black_box(&x), Default::default()).expect("as before");
+                b.iter_custom(|n| timed(n, &on, &write));
             });
         }
         if !keep {

@@ -21,15 +21,7 @@ pub(in crate::io) type Tell<'a> = &'a mut dyn FnMut(&str, String, String);
 /// # Errors
 /// If the file cannot be read. What is wrong with what it holds is told.
 pub(in crate::io) fn violations(path: &Path, options: &Options, tell: Tell<'_>) -> Result<()> {
-    let opened = Opened::of_path(path).and_then(|mut opened| {
-        let names = match (&options.group, &mut opened) {
-            (Some(name), _) => vec![name.clone()],
-            (None, Opened::Npz(_)) => vec![String::new()],
-            #[cfg(feature = "hdf5")]
-            (None, Opened::Hdf5(file)) => file.names()?,
-        };
-        Ok((opened, names))
-    });
+    let opened = Opened::of_path(path).and_then(|mut opened| names(&mut opened, options).map(|names| (opened, names)));
     let told = opened.and_then(|(mut opened, names)| {
         if names.is_empty() {
             // The error says that there is no tensor.
@@ -49,6 +41,16 @@ pub(in crate::io) fn violations(path: &Path, options: &Options, tell: Tell<'_>) 
             Ok(())
         }
         other => other.map_err(|fault| fault.at(Some(path))),
+    }
+}
+
+/// The tensors to read.
+fn names(opened: &mut Opened<'_>, options: &Options) -> Res<Vec<String>> {
+    match (&options.group, opened) {
+        (Some(name), _) => Ok(vec![name.clone()]),
+        (None, Opened::Npz(_)) => Ok(vec![String::new()]),
+        #[cfg(feature = "hdf5")]
+        (None, Opened::Hdf5(file)) => file.names(),
     }
 }
 
