@@ -1,0 +1,135 @@
+//! Elementwise ops beyond the registry: what they refuse, how they are carried out, and shapes of any size.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use openwork::context::Path;
+use openwork::{BinaryOp, DType, Error, ErrorKind, Fill, Layout, Result, Scalar, Tensor, explain, with_densify_budget};
+
+#[path = "elementwise/large.rs"]
+mod large;
+#[path = "elementwise/paths.rs"]
+mod paths;
+#[path = "elementwise/refused.rs"]
+mod refused;
+
+/// Elements at single places of a tensor of any shape.
+fn coo(shape: &[usize], places: &[&[u64]], data: &[f64], fill: impl Into<Fill>) -> Tensor {
+    let columns: Vec<Vec<u64>> = (0..shape.len()).map(|a| places.iter().map(|p| p[a]).collect()).collect();
+    Tensor::coo(shape, columns, &Tensor::from_vec(&[data.len()], data.to_vec()).unwrap(), fill).unwrap()
+}
+
+fn vector(data: &[f64]) -> Tensor {
+    Tensor::from_vec(&[data.len()], data.to_vec()).unwrap()
+}
+
+fn at(x: &Tensor, index: &[usize]) -> Option<Scalar> {
+    x.get(index).unwrap()
+}
+
+fn fill(x: &Tensor) -> String {
+    x.fill().map_or("none".into(), ToString::to_string)
+}
+
+/// The message of an error, which has these words in it.
+#[track_caller]
+fn says<T>(result: Result<T>, words: &[&str]) -> Error {
+    let Err(error) = result else { panic!("wrong input was accepted; expected {words:?}") };
+    let message = error.to_string();
+    words.iter().for_each(|w| assert!(message.contains(w), "no {w:?} in: {message}"));
+    error
+}
+
+#[test]
+fn a_choice_keeps_the_pattern_of_what_is_chosen() {
+    let x = Tensor::random(&[60, 80], 0.1, 0.0, Layout::Csr, 1).unwrap();
+    let capped = x.gt(0.5).unwrap().where_(0.5, &x).unwrap();
+    assert_eq!((capped.layout(), capped.nse(), fill(&capped)), (Layout::Csr, x.nse(), "0".into()));
+    // What the fill of the condition does not choose is merely looked up: a strided arm makes nothing dense.
+    let dense = Tensor::from_vec(&[60, 80], vec![2.0; 4800]).unwrap();
+    let marked = with_densify_budget(0, || x.gt(0.5).unwrap().where_(&dense, &x)).unwrap();
+    assert_eq!((marked.layout(), marked.nse()), (Layout::Csr, x.nse()));
+    // Numbers alone take the default dtypes.
+    let both = x.gt(0.5).unwrap().where_(1, 0.5).unwrap();
+    assert_eq!((both.dtype(), fill(&both)), (DType::F32, "0.5".into()));
+    assert_eq!(x.gt(0.5).unwrap().where_(1, 0).unwrap().dtype(), DType::I64);
+}
+
+#[test]
+fn masks_by_value_and_by_structure() {
+    let x = coo(&[4], &[&[0], &[1], &[2]], &[1.0, 2.0, 3.0], 0.0);
+    let m = Tensor::coo(&[4], vec![vec![0u64, 1, 3]], &Tensor::from_vec(&[3], vec![true, false, true]).unwrap(), false)
+        .unwrap();
+    let present = |t: &Tensor| (0..4).map(|i| at(t, &[i]).map(|v| v.to::<f64>())).collect::<Vec<_>>();
+    assert_eq!(present(&x.mask(&m).unwrap()), [Some(1.0), None, None, Some(0.0)]);
+    assert_eq!(present(&x.mask_complement(&m).unwrap()), [None, Some(2.0), Some(3.0), None]);
+    assert_eq!(present(&x.mask(&m.is_stored().unwrap()).unwrap()), [Some(1.0), Some(2.0), None, Some(0.0)]);
+    // Stored elements alone under the mask, as GraphBLAS has it.
+    let masked = x.stored().mask(&m).unwrap();
+    assert_eq!((present(&masked), masked.nse()), (vec![Some(1.0), None, None, None], 1));
+    assert_eq!(fill(&masked), "undefined");
+}
+
+#[test]
+fn comparing_whole_tensors() {
+    let x = coo(&[2, 3], &[&[0, 1], &[1, 2]], &[4.0, f64::NAN], 0.0);
+    assert!(x.same_meaning(&x.to_dense().unwrap()).unwrap() && x.to_dense().unwrap().same_meaning(&x).unwrap());
+    assert!(x.same_meaning(&x.with_fill(7.0).unwrap().to_layout(Layout::Csc).unwrap()).unwrap());
+    assert!(!x.equal(&x, false).unwrap() && x.equal(&x, true).unwrap());
+    assert!(!x.same_meaning(&x.stored()).unwrap());
+    assert!(!x.same_meaning(&x.cast(DType::F32).unwrap()).unwrap());
+    assert!(x.equal(&x.cast(DType::F32).unwrap(), true).unwrap());
+    assert!(!x.equal(&x.reshape(&[3, 2]).unwrap(), true).unwrap());
+    // −0 equals 0 and is not the same.
+    let zeros = [coo(&[2], &[], &[], 0.0), coo(&[2], &[], &[], -0.0)];
+    assert!(zeros[0].equal(&zeros[1], false).unwrap() && !zeros[0].same_meaning(&zeros[1]).unwrap());
+    // Everything is stored: fills do not matter, nor whether there is one.
+    let all = [1.0, 5.0, 0.0].map(|f| coo(&[2], &[&[0], &[1]], &[3.0, 4.0], f));
+    assert!(all[0].same_meaning(&all[1]).unwrap() && all[1].same_meaning(&all[2].stored()).unwrap());
+    // Of a fill per row, all of the row that differs is stored.
+    let rows = Fill::array(Tensor::from_vec(&[2, 1], vec![1.0, 9.0]).unwrap());
+    let a = coo(&[2, 2], &[&[1, 0], &[1, 1]], &[1.0, 1.0], rows.clone());
+    assert!(a.same_meaning(&coo(&[2, 2], &[], &[], 1.0)).unwrap());
+    assert!(!coo(&[2, 2], &[&[1, 0]], &[1.0], rows).same_meaning(&coo(&[2, 2], &[], &[], 1.0)).unwrap());
+    assert!(vector(&[1.0, 2.0]).allclose(&vector(&[1.0 + 1e-9, 2.0]), 1e-5, 1e-8, false).unwrap());
+    assert!(vector(&[1.0, 1.0]).allclose(&Tensor::scalar(1.0), 0.0, 0.0, false).unwrap());
+    assert!(!vector(&[1.0, 2.0]).allclose(&Tensor::scalar(1.0), 0.0, 0.5, false).unwrap());
+}
+
+/// A user's function sees fills, and runs on threads as on one.
+#[test]
+fn functions_of_the_user() {
+    let x = Tensor::random(&[300, 400], 0.5, 0.25, Layout::Csr, 5).unwrap();
+    let y = x.map(|v: f64| v > 0.3).unwrap();
+    assert_eq!((y.dtype(), y.nse(), fill(&y)), (DType::Bool, x.nse(), "false".into()));
+    let z = Tensor::random(&[300, 400], 0.5, 0.0, Layout::Coo, 6).unwrap();
+    let one = || Tensor::zip_many(&[&x, &z, &x], |v: &[f64]| v[0] * v[1] + v[2]);
+    let by_ops = ((&x * &z).unwrap() + &x).unwrap();
+    for threads in [1, 3] {
+        let fused = openwork::parallel::with_threads(threads, one).unwrap().unwrap();
+        assert!(fused.same_meaning(&by_ops).unwrap());
+    }
+    let doubled = x.apply_stored(|v: f64| 2.0 * v).unwrap();
+    assert_eq!(fill(&doubled), "0.25");
+    // Duplicates mean their sum, which the function sees.
+    let twice = coo(&[2], &[&[0], &[0]], &[1.0, 2.0], 0.0);
+    assert_eq!(at(&twice.map(|v: f64| v * v).unwrap(), &[0]), Some(9.0.into()));
+    assert_eq!(at(&twice.apply_stored(|v: f64| v * v).unwrap(), &[0]), Some(9.0.into()));
+    assert_eq!(twice.select_values(|v: f64| v > 2.5).unwrap().nse(), 1);
+}
+
+#[test]
+fn functions_of_the_place() {
+    for layout in [Layout::Coo, Layout::Csr, Layout::Csc, Layout::Dcsr, Layout::Bsr { block: [2, 2] }] {
+        let x = Tensor::random(&[40, 60], 0.2, 0.0, layout, 9).unwrap();
+        let below = x.select(|at: &[usize], _: f64| at[0] > at[1]).unwrap();
+        assert!(below.iter_stored().all(|(at, _)| at[0] > at[1]), "{layout}");
+        let above = x.select(|at: &[usize], _: f64| at[0] <= at[1]).unwrap();
+        assert!((&below + &above).unwrap().same_meaning(&x).unwrap(), "{layout}");
+        let kept = if layout == (Layout::Bsr { block: [2, 2] }) { Layout::Coo } else { layout };
+        assert_eq!(below.layout(), kept);
+        let number = x.stored().index_map(|at: &[usize], _: f64| (at[0] * 60 + at[1]) as i64).unwrap();
+        assert_eq!((number.layout(), number.nse()), (layout, x.nse()));
+        assert!(number.iter_stored().all(|(at, v)| v == Scalar::I64((at[0] * 60 + at[1]) as i64)), "{layout}");
+    }
+    let strided = vector(&[3.0, -1.0, 2.0]).select_values(|v: f64| v > 0.0).unwrap();
+    assert_eq!((strided.layout(), strided.nse(), fill(&strided)), (Layout::Coo, 2, "undefined".into()));
+}
