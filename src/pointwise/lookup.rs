@@ -40,7 +40,11 @@ impl Plan {
         let vector = self.in_common(Cow::Owned(convert::coalesce(self.op.name(), vector, ReduceOp::Sum)?));
         let v = Side2 { background: vector.background(), stored: Some(vector) };
         let spread = Side2 { stored: v.stored.clone(), background: spread(v.background.values(), &self.shape) };
-        let fill = if side == Side::Left { self.fill(&spread, &x) } else { self.fill(&x, &spread) };
+        let (left, right) = if side == Side::Left { (&spread, &x) } else { (&x, &spread) };
+        if self.core_of_fill(left, right).iter().filter(|&&n| n > 1).count() > 1 {
+            return Ok(None); // stored elements of both take part
+        }
+        let fill = self.fill(left, right);
         let x_only = match (x.background.values(), v.background.values()) {
             (None, _) => true,
             (Some(_), None) => false,

@@ -3,7 +3,7 @@
 use openwork_ops::{DType, ReduceOp};
 
 use super::join::{Role, join};
-use super::plan::{Side2, is_dense, may_be_dense};
+use super::plan::{Side2, core_of, core_of_all, is_dense, may_be_dense};
 use super::{broadcast_shapes, record};
 use crate::blocks::{self, Kernel, ManyKernel};
 use crate::context::Path;
@@ -38,7 +38,7 @@ impl Function<'_> {
                 let sides = sides(self.op, operands, &shape)?;
                 let role = |s: &Side2<'_>| if s.is_undefined() { Role::Every } else { Role::Any };
                 let roles: Vec<Role> = sides.iter().map(role).collect();
-                let fill = self.fill(&sides);
+                let fill = self.fill(&shape, &sides)?;
                 self.on_sides(&shape, sides, &roles, fill)?
             }
         };
@@ -51,10 +51,16 @@ impl Function<'_> {
         self.on_arrays(&wide.iter().collect::<Vec<_>>())
     }
 
-    /// The function of the backgrounds.
-    fn fill(&self, sides: &[Side2<'_>]) -> Background {
+    /// The function of the backgrounds. Fills that are small may give a large one: that is refused before it is computed.
+    pub(super) fn fill(&self, shape: &[usize], sides: &[Side2<'_>]) -> Result<Background> {
         let arrays: Option<Vec<&Strided>> = sides.iter().map(|s| s.background.values()).collect();
-        arrays.map_or(Background::Undefined, |arrays| Background::Values(self.on_arrays(&arrays)))
+        let Some(arrays) = arrays else { return Ok(Background::Undefined) };
+        let all: Vec<&Side2<'_>> = sides.iter().collect();
+        let core = core_of_all(shape, &all);
+        if is_dense(shape, &core, &all) {
+            may_be_dense(self.op, shape, self.out, &all, &core)?;
+        }
+        Ok(Background::Values(self.on_arrays(&arrays)))
     }
 
     /// The result with a fill that is known already, at the positions that the roles give.
@@ -75,8 +81,8 @@ impl Function<'_> {
         };
         if let Background::Values(values) = &fill {
             let all: Vec<&Side2<'_>> = sides.iter().collect();
-            if is_dense(shape, values, &all) {
-                may_be_dense(self.op, shape, self.out, &all, values)?;
+            if is_dense(shape, &core_of(values), &all) {
+                may_be_dense(self.op, shape, self.out, &all, &core_of(values))?;
                 let dense = all.iter().map(|s| s.dense(self.op)).collect::<Result<Vec<Strided>>>()?;
                 let out = self.on_arrays(&dense.iter().collect::<Vec<_>>());
                 return Ok((Tensor::from_strided(out), Path::Densified));

@@ -40,8 +40,7 @@ impl Side2<'_> {
 
     /// Whether it is a strided operand as large as the shape.
     pub(super) fn is_full(&self, shape: &[usize]) -> bool {
-        let size = shape.iter().fold(1u128, |n, &s| n.saturating_mul(s as u128));
-        self.background.values().is_some_and(|v| v.unbroadcast().len() as u128 == size)
+        self.background.values().is_some_and(|v| v.unbroadcast().len() as u128 == elements(shape))
     }
 
     /// Every element of the shape.
@@ -60,22 +59,35 @@ impl Side2<'_> {
     }
 }
 
-/// Whether a result's fill is as large as the result: full along more than one axis that a level holds, or beside a
+/// The shape of a fill without the axes along which it does not vary: those of size 1.
+pub(super) fn core_of(fill: &Strided) -> Vec<usize> {
+    fill.unbroadcast().shape
+}
+
+/// The core of the fill that operands give together, before it is computed.
+pub(super) fn core_of_all(shape: &[usize], sides: &[&Side2<'_>]) -> Vec<usize> {
+    let varies = |d: usize| sides.iter().filter_map(|s| s.background.values()).any(|v| v.strides[d] != 0);
+    (0..shape.len()).map(|d| if varies(d) { shape[d] } else { shape[d].min(1) }).collect()
+}
+
+fn elements(shape: &[usize]) -> u128 {
+    shape.iter().fold(1u128, |n, &s| n.saturating_mul(s as u128))
+}
+
+/// Whether a result whose fill has this core is dense: full along more than one axis that a level holds, or beside a
 /// strided operand of the result's size.
-pub(super) fn is_dense(shape: &[usize], fill: &Strided, sides: &[&Side2<'_>]) -> bool {
-    let core = fill.unbroadcast();
-    let full = |axis: usize| core.shape[axis] > 1;
-    if core.len() <= 1 {
+pub(super) fn is_dense(shape: &[usize], core: &[usize], sides: &[&Side2<'_>]) -> bool {
+    let full = |axis: usize| core[axis] > 1;
+    if elements(core) <= 1 {
         return false;
     }
     let patterns = sides.iter().filter_map(|s| s.stored.as_ref()).map(|s| &s.pattern);
     let Some(pattern) = patterns.min_by_key(|p| p.value_dims().len()) else { return true };
     let of_levels = (0..shape.len()).filter(|&x| full(x) && pattern.level_dims().iter().any(|d| d.axis == x)).count();
     let all = |s: &&Side2<'_>| {
-        s.stored.is_none() && s.background.values().is_some_and(|v| v.unbroadcast().len() == core.len())
+        s.stored.is_none() && s.background.values().is_some_and(|v| v.unbroadcast().len() as u128 == elements(core))
     };
-    let size = shape.iter().fold(1u128, |n, &s| n.saturating_mul(s as u128));
-    of_levels > 1 || (core.len() as u128 == size && sides.iter().copied().any(|s| all(&s)))
+    of_levels > 1 || (elements(core) == elements(shape) && sides.iter().copied().any(|s| all(&s)))
 }
 
 /// Whether a result with this fill may be strided: free where an operand already is as large, else within budget.
@@ -84,11 +96,10 @@ pub(super) fn may_be_dense(
     shape: &[usize],
     out: DType,
     sides: &[&Side2<'_>],
-    fill: &Strided,
+    core: &[usize],
 ) -> Result<()> {
     if !sides.iter().any(|s| s.is_full(shape)) {
         context::may_densify(op, shape, out.size(), || {
-            let core = fill.unbroadcast().shape;
             let of = |s: &&Side2<'_>| {
                 s.background.values().map_or_else(|| "undefined".into(), |v| format!("{:?}", v.unbroadcast().shape))
             };
@@ -252,23 +263,43 @@ impl Plan {
         map2(l, r, self.common, self.typing, self.kernel)
     }
 
-    /// The op of the backgrounds.
+    /// The op of the backgrounds. It is as large as they are together: whether that is too large has been asked.
     pub(super) fn fill(&self, a: &Side2<'_>, b: &Side2<'_>) -> Background {
         let (Some(x), Some(y)) = (a.background.values(), b.background.values()) else { return Background::Undefined };
+        if let Some(fill) = self.annihilated_fill(a, b) {
+            return Background::Values(fill);
+        }
+        let y = if faults::is(Fault::BinaryFillOfLeft) { x } else { y };
+        Background::Values(map2(x, y, self.common, self.typing, self.kernel))
+    }
+
+    /// The core of the fill that two operands give, where it has to be computed.
+    pub(super) fn core_of_fill(&self, a: &Side2<'_>, b: &Side2<'_>) -> Vec<usize> {
+        let known = a.is_undefined() || b.is_undefined() || self.annihilated_fill(a, b).is_some();
+        if known { vec![1; self.shape.len()] } else { core_of_all(&self.shape, &[a, b]) }
+    }
+
+    /// The fill where one side's annihilates the other's.
+    fn annihilated_fill(&self, a: &Side2<'_>, b: &Side2<'_>) -> Option<Strided> {
+        let (x, y) = (a.background.values()?, b.background.values()?);
         for (mine, side, other, values) in [(a, Side::Left, b, y), (b, Side::Right, a, x)] {
             let Some(fill) = mine.constant_fill() else { continue };
             let Some(exact) = self.is_annihilator(fill, side) else { continue };
             // An unstored zero beside a strided operand's elements; beside a fill only if that is finite.
             let beside_elements = other.stored.is_none() && context::nan_policy() == NanPolicy::ZeroAnnihilates;
             if exact || beside_elements || (constant(values).is_none() && all_finite(values)) {
-                return Background::Values(self.annihilated(fill, side));
+                return Some(self.annihilated(fill, side));
             }
         }
-        let y = if faults::is(Fault::BinaryFillOfLeft) { x } else { y };
-        Background::Values(map2(x, y, self.common, self.typing, self.kernel))
+        None
     }
 
     fn run(&self, a: &Side2<'_>, b: &Side2<'_>) -> Result<(Tensor, Path)> {
+        // Two fills that are small may give a large one: that is refused before it is computed.
+        let core = self.core_of_fill(a, b);
+        if is_dense(&self.shape, &core, &[a, b]) {
+            may_be_dense(self.op.name(), &self.shape, self.typing.out, &[a, b], &core)?;
+        }
         let fill = match self.fill(a, b) {
             // `0 / rows` varies in name only, and would keep the next op from staying sparse.
             Background::Values(values) => match fill::single(&values) {
@@ -287,7 +318,7 @@ impl Plan {
         };
         let keep = if faults::is(Fault::IntersectionForUnion) { Keep { left: false, right: false } } else { keep };
         if let Background::Values(values) = &fill
-            && is_dense(&self.shape, values, &[a, b])
+            && is_dense(&self.shape, &core_of(values), &[a, b])
         {
             return self.densify(a, b, values);
         }
@@ -340,7 +371,7 @@ impl Plan {
 
     /// The result as a strided tensor: free where an operand already is one of that size, else within budget.
     fn densify(&self, a: &Side2<'_>, b: &Side2<'_>, fill: &Strided) -> Result<(Tensor, Path)> {
-        may_be_dense(self.op.name(), &self.shape, self.typing.out, &[a, b], fill)?;
+        may_be_dense(self.op.name(), &self.shape, self.typing.out, &[a, b], &core_of(fill))?;
         let (x, y) = (a.dense(self.op.name())?, b.dense(self.op.name())?);
         let out = map2(&x, &y, self.common, self.typing, self.kernel);
         Ok((Tensor::from_strided(out), Path::Densified))

@@ -162,8 +162,7 @@ impl Choice<'_> {
             let fill = sides[arm].background.values().map(|v| Background::Values(v.cast(self.dtype)));
             return function.on_sides(shape, sides, &roles, fill.unwrap_or(Background::Undefined));
         }
-        let backgrounds: Vec<&Strided> = sides.iter().filter_map(|s| s.background.values()).collect();
-        let fill = Background::Values(function.on_arrays(&backgrounds));
+        let fill = function.fill(shape, &sides)?;
         function.on_sides(shape, sides, &[Role::Any; 3], fill)
     }
 

@@ -82,5 +82,6 @@ fn nothing_becomes_dense_unasked() {
     let (rows, columns) = (vector(&[1.0; 1 << 20]).reshape(&[1 << 20, 1]).unwrap(), vector(&[2.0; 1 << 20]));
     let of = |r: &Tensor| r.mul(Tensor::from_vec(r.shape(), (0..1 << 20).map(f64::from).collect()).unwrap()).unwrap();
     let f = |v: &[f64]| v[0] + v[1] * v[2];
+    densify(&(&x - &of(&rows)).unwrap() - &of(&columns), &["sub", "[1048576, 1]", "[1, 1048576]"]);
     densify(Tensor::zip_many(&[&x, &of(&rows), &of(&columns)], f), &["zip_many", "[1048576, 1]", "[1, 1048576]"]);
 }
