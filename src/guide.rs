@@ -10,3 +10,6 @@ pub mod reductions {}
 pub mod support {}
 #[doc = include_str!("guide/levels.md")]
 pub mod levels {}
+
+#[doc = include_str!("guide/softmax.md")]
+pub mod softmax {}

@@ -67,6 +67,12 @@ impl<'a> Split<'a> {
         values.permute(&self.order)
     }
 
+    /// The logarithm of the number of elements that are reduced to one.
+    pub(super) fn log2_of_reduced(&self) -> f64 {
+        let reduced = self.pattern.dims.iter().filter(|d| !self.dims.contains(d) && !self.value_dims.contains(d));
+        reduced.map(|d| (d.size as f64).log2()).sum()
+    }
+
     /// Kept dimensions that come first in storage order need no sorting.
     pub(crate) fn in_order(&self) -> bool {
         let dims = &self.pattern.level_dims()[..self.dims.len()];

@@ -1,6 +1,6 @@
 //! Folds into a table: an accumulator per kept coordinate, where these are few.
 
-use openwork_ops::reduce::Compensated;
+use openwork_ops::reduce::{Compensated, Table};
 use openwork_ops::structure::{IndexSlice, IndexVec};
 
 use super::Fold;
@@ -31,29 +31,32 @@ pub(super) fn scatter(
     let mut counts = zeroed_vec::<u32>(if need == Need::Counts { size } else { 0 });
     let compensated = Compensated::of(fold.op, fold.typing.input);
     let acc = Buffer::build(size * fold.typing.acc.size(), |acc| {
-        let mut pairs = Vec::new();
-        match compensated {
-            Some(kernels) => {
-                pairs = zeroed_vec::<f64>(2 * kernels.parts * size);
-                pairs.iter_mut().step_by(2).for_each(|sum| *sum = -0.0);
-            }
-            None => fold.fill_identity(acc),
+        let mut table = compensated.map(|kernels| {
+            // Where the fill is defined, unstored elements are terms as well.
+            let few = Table::few(if need == Need::Folds { split.log2_of_reduced() } else { 0.0 });
+            let mut recent = zeroed_vec::<f64>(kernels.parts * size);
+            recent.fill(-0.0);
+            let (terms, pairs) = (zeroed_vec(size), zeroed_vec(2 * kernels.parts * size));
+            Table { recent, terms, pairs, few }
+        });
+        if table.is_none() {
+            fold.fill_identity(acc);
         }
         let mut scratch = Scratch::default();
         for start in (0..pattern.positions).step_by(PIECE) {
             let end = (start + PIECE).min(pattern.positions);
             let keys = keys.read(start..end, &mut scratch);
             let values = &bytes[start * width..end * width];
-            match compensated {
-                Some(kernels) => (kernels.scatter)(values, keys, &mut pairs),
-                None => (fold.kernels.scatter)(values, keys, acc),
+            match (compensated, &mut table) {
+                (Some(kernels), Some(table)) => (kernels.scatter)(values, keys, table),
+                _ => (fold.kernels.scatter)(values, keys, acc),
             }
             if need == Need::Counts {
                 keys.iter().for_each(|&k| counts[k as usize] += 1);
             }
         }
-        if compensated.is_some() {
-            Compensated::finish_pairs(&pairs, acc);
+        if let Some(table) = table {
+            table.finish(acc);
         }
     });
     let width = fold.typing.acc.size();

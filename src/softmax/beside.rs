@@ -24,8 +24,9 @@ pub(super) fn beside(family: &'static str, op: BinaryOp, x: &Tensor, r: &Tensor,
     let (Some(typing), Some(kernel)) = (typing, kernel) else {
         return Err(error::dtype(family, &[x.dtype(), r.dtype()], format!("{} is not defined for these", op.name())));
     };
-    let own = values_at(family, s, r, axes)?;
-    let values = blocks::map_strided(&[&s.values, &own], typing.compute, typing.out, Kernel::Binary(kernel));
+    let sources = [Source::values(&s.values), values_at(family, s, r, axes)?];
+    let values = blocks::run(s.nse(), &sources, typing.compute, typing.out, Kernel::Binary(kernel));
+    let values = Strided::new(values, typing.out, s.values.shape.clone());
     let fill = match s.background() {
         Background::Undefined => Fill::Undefined,
         Background::Values(fill) => result_fill(family, op, s, &fill, r)?,
@@ -33,8 +34,8 @@ pub(super) fn beside(family: &'static str, op: BinaryOp, x: &Tensor, r: &Tensor,
     Ok(Sparse { values, fill, ..s.clone() }.into())
 }
 
-/// What `r` has at every stored element of `s`: shape as the values.
-fn values_at(family: &'static str, s: &Sparse, r: &Tensor, axes: &[usize]) -> Result<Strided> {
+/// What `r` has at every stored element of `s`, in the order of the values.
+fn values_at(family: &'static str, s: &Sparse, r: &Tensor, axes: &[usize]) -> Result<Source> {
     let t = match &r.storage {
         Storage::Strided(r) => return Ok(at_coordinates(s, r)),
         Storage::Sparse(t) => t,
@@ -65,11 +66,11 @@ fn values_at(family: &'static str, s: &Sparse, r: &Tensor, axes: &[usize]) -> Re
     let from =
         |d: &crate::pattern::Dim| t.pattern.value_dims().iter().position(|e| (e.axis, e.part) == (d.axis, d.part));
     let strides = dims.iter().map(|d| from(d).filter(|_| d.size > 1).map_or(0, |i| stride(&rows, i + 1)));
-    Ok(Strided {
+    Ok(Source::Strided(Strided {
         strides: std::iter::once(rows.strides[0]).chain(strides).collect(),
         shape: s.values.shape.clone(),
         ..rows
-    })
+    }))
 }
 
 /// The stride along an axis, 0 where the size is 1.
@@ -77,13 +78,8 @@ fn stride(x: &Strided, axis: usize) -> isize {
     if x.shape[axis] == 1 { 0 } else { x.strides[axis] }
 }
 
-fn at_coordinates(s: &Sparse, r: &Strided) -> Strided {
-    let source = Source::at(&r.broadcast(&s.shape), &s.pattern);
-    if let Source::Constant(value) = source {
-        return Strided::constant(value, &s.values.shape);
-    }
-    let at = blocks::collect(s.nse(), source, r.dtype);
-    Strided { strides: crate::strided::c_strides(&s.values.shape), shape: s.values.shape.clone(), ..at }
+fn at_coordinates(s: &Sparse, r: &Strided) -> Source {
+    Source::at(&r.broadcast(&s.shape), &s.pattern)
 }
 
 /// `fill op r`: a scalar if it is the same in every slice, else an array that has size 1 along the reduced axes.

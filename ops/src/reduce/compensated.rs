@@ -11,13 +11,47 @@ use crate::dtype::{DType, Element};
 /// Kernels over accumulators and their corrections.
 #[derive(Clone, Copy, Debug)]
 pub struct Compensated {
-    /// Adds `values[i]` to `pairs[keys[i]]`, for each `i` in turn: an accumulator with its correction beside it, for each
-    /// part of an element, so that one line of the cache holds both.
-    pub scatter: fn(values: &[u8], keys: &[u32], pairs: &mut [f64]),
+    /// Adds `values[i]` to entry `keys[i]` of a table, for each `i` in turn.
+    pub scatter: fn(values: &[u8], keys: &[u32], table: &mut Table),
     /// Adds `values[i]` to `acc[i]`, with the correction in `low[i]`; both are of the accumulator's dtype.
     pub accumulate: fn(values: &[u8], acc: &mut [u8], low: &mut [u8]),
     /// Parts of an element: 1 for reals, 2 for complex numbers.
     pub parts: usize,
+}
+
+/// Sums of elements that come in any order. A few terms of each are added plainly; what they come to is added with its
+/// correction. So most entries are one number, read and written, and no sum has more than a few plain roundings.
+#[derive(Debug)]
+pub struct Table {
+    /// Sums of the last few terms, for each part of an entry.
+    pub recent: Vec<f64>,
+    /// How many terms these have, for each entry.
+    pub terms: Vec<u8>,
+    /// Sums of all terms before, each with its correction beside it.
+    pub pairs: Vec<f64>,
+    /// How many terms are a few.
+    pub few: u8,
+}
+
+impl Table {
+    /// How many plain additions a sum of at least `n` terms can bear, `log2(n)` being given: the rounding errors of
+    /// `few - 1` additions and two more stay below `2 log2(n + 1)` units of the precision times the sum of magnitudes.
+    pub fn few(log2: f64) -> u8 {
+        (4.0 * log2 - 8.0).clamp(12.0, 128.0) as u8
+    }
+
+    /// The sums, after the last term.
+    pub fn finish(&self, acc: &mut [u8]) {
+        let pairs = self.pairs.as_chunks::<2>().0;
+        for ((a, &recent), &[mut sum, mut low]) in f64::from_bytes_mut(acc).iter_mut().zip(&self.recent).zip(pairs) {
+            *a = if sum == 0.0 && low == 0.0 {
+                recent
+            } else {
+                add(&mut sum, &mut low, recent);
+                corrected(sum, low)
+            };
+        }
+    }
 }
 
 impl Compensated {
@@ -40,13 +74,6 @@ impl Compensated {
             *a = corrected(*a, l);
         }
     }
-
-    /// The sums of pairs, as [`Compensated::scatter`] leaves them.
-    pub fn finish_pairs(pairs: &[f64], acc: &mut [u8]) {
-        for (a, &[sum, low]) in f64::from_bytes_mut(acc).iter_mut().zip(pairs.as_chunks::<2>().0) {
-            *a = corrected(sum, low);
-        }
-    }
 }
 
 fn corrected(sum: f64, low: f64) -> f64 {
@@ -64,13 +91,28 @@ fn add(acc: &mut f64, low: &mut f64, value: f64) {
 }
 
 /// Elements of `P` parts each.
-fn scatter<const P: usize>(values: &[u8], keys: &[u32], pairs: &mut [f64]) {
-    let pairs = pairs.as_chunks_mut::<2>().0;
+fn scatter<const P: usize>(values: &[u8], keys: &[u32], table: &mut Table) {
+    let few = table.few;
+    let (recent, terms) = (table.recent.as_chunks_mut::<P>().0, &mut table.terms[..]);
     for (value, &key) in f64::from_bytes(values).as_chunks::<P>().0.iter().zip(keys) {
-        for (part, &v) in value.iter().enumerate() {
-            let [acc, low] = &mut pairs[key as usize * P + part];
-            add(acc, low, v);
+        let at = key as usize;
+        for (sum, v) in recent[at].iter_mut().zip(value) {
+            *sum += v;
         }
+        terms[at] += 1;
+        if terms[at] >= few {
+            terms[at] = 0;
+            settle(&mut recent[at], &mut table.pairs[2 * P * at..]);
+        }
+    }
+}
+
+/// Moves sums to where they have corrections.
+#[cold]
+#[inline(never)]
+fn settle(recent: &mut [f64], pairs: &mut [f64]) {
+    for (sum, [high, low]) in recent.iter_mut().zip(pairs.as_chunks_mut::<2>().0) {
+        add(high, low, std::mem::replace(sum, -0.0));
     }
 }
 
@@ -89,11 +131,27 @@ mod tests {
     fn small_terms_survive_a_large_one() {
         let values: Vec<f64> = std::iter::once(1e16).chain(std::iter::repeat_n(1.0, 1001)).chain([-1e16]).collect();
         let kernels = Compensated::of(ReduceOp::Sum, DType::F64).unwrap();
-        let (mut acc, mut pairs) = ([0.0; 2], [0.0; 4]);
+        let mut acc = [1.0; 2];
+        let mut table = Table { recent: vec![-0.0; 2], terms: vec![0; 2], pairs: vec![0.0; 4], few: 1 };
         let keys = vec![1u32; values.len()];
-        (kernels.scatter)(f64::as_bytes(&values), &keys, &mut pairs);
-        Compensated::finish_pairs(&pairs, bytemuck::cast_slice_mut(&mut acc));
+        (kernels.scatter)(f64::as_bytes(&values), &keys, &mut table);
+        table.finish(bytemuck::cast_slice_mut(&mut acc));
         assert_eq!(acc, [0.0, 1001.0]);
+    }
+
+    #[test]
+    fn a_few_plain_additions_at_a_time() {
+        // Plainly added to 2^53, ones would be lost.
+        let n = 1u32 << 16;
+        let values: Vec<f64> = std::iter::once(9007199254740992.0).chain((0..n).map(|_| 1.0)).collect();
+        let kernels = Compensated::of(ReduceOp::Sum, DType::F64).unwrap();
+        let few = Table::few(16.0);
+        let mut table = Table { recent: vec![-0.0], terms: vec![0], pairs: vec![0.0; 2], few };
+        (kernels.scatter)(f64::as_bytes(&values), &vec![0; values.len()], &mut table);
+        let mut acc = [0.0];
+        table.finish(bytemuck::cast_slice_mut(&mut acc));
+        let off = (acc[0] - 9007199254740992.0 - f64::from(n)).abs();
+        assert!(off <= f64::from(few), "{off}");
     }
 
     #[test]

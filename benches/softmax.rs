@@ -1,0 +1,37 @@
+//! Softmax over rows in one pass, beside the same as a composition of elementwise ops and reductions.
+#![allow(clippy::expect_used, missing_docs)] // a bench that cannot set up has nothing to measure
+
+use std::hint::black_box;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use openwork::{Layout, Result, Tensor};
+
+const ROWS: usize = 1 << 16;
+const COLS: usize = 1 << 16;
+const NSE: usize = 1 << 20;
+
+/// What the pass over rows replaces.
+fn composed(x: &Tensor) -> Result<Tensor> {
+    let e = (x - &x.max(Some(&[1]), true)?)?.exp()?;
+    &e / &e.sum(Some(&[1]), true)?
+}
+
+fn softmax(c: &mut Criterion) {
+    let mut group = c.benchmark_group("softmax");
+    let density = NSE as f64 / (ROWS * COLS) as f64;
+    let x = Tensor::random(&[ROWS, COLS], density, 0.0, Layout::Csr, 1).expect("a valid matrix");
+    group.throughput(Throughput::Elements(x.nse() as u64));
+    group.bench_function("exp_alone", |b| b.iter(|| black_box(&x).exp()));
+    group.bench_function("rows/composed", |b| b.iter(|| composed(black_box(&x))));
+    group.bench_function("rows/csr", |b| b.iter(|| black_box(&x).softmax(Some(&[1]))));
+    group.bench_function("rows/csr_log", |b| b.iter(|| black_box(&x).log_softmax(Some(&[1]))));
+    let stored = x.stored();
+    group.bench_function("rows/csr_stored", |b| b.iter(|| black_box(&stored).softmax(Some(&[1]))));
+    group.bench_function("columns/csr", |b| b.iter(|| black_box(&x).softmax(Some(&[0]))));
+    group.bench_function("normalize/csr", |b| b.iter(|| black_box(&x).normalize(2.0, Some(&[1]), None)));
+    group.bench_function("standardize/csr", |b| b.iter(|| black_box(&x).standardize(Some(&[0]), 0.0)));
+    group.finish();
+}
+
+criterion_group!(benches, softmax);
+criterion_main!(benches);
