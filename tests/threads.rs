@@ -140,6 +140,25 @@ fn reductions_of_other_fills() {
 }
 
 #[test]
+fn softmax_and_its_kin() {
+    each_dtype(|dtype| {
+        for layout in [Layout::Coo, Layout::Csr, Layout::Csc, Layout::Strided] {
+            let x = random(dtype, layout, 8);
+            let absent = x.stored();
+            for axis in [0, 1] {
+                let what = |op: &str| format!("{op} of {dtype} {layout} over {axis}");
+                same_on_all(&what("softmax"), &|| x.softmax(Some(&[axis])));
+                same_on_all(&what("log_softmax without fill"), &|| absent.log_softmax(Some(&[axis])));
+                same_on_all(&what("logsumexp"), &|| x.logsumexp(Some(&[axis]), false));
+                same_on_all(&what("normalize"), &|| x.normalize(2.0, Some(&[axis]), None));
+                same_on_all(&what("standardize"), &|| x.standardize(Some(&[axis]), 1.0));
+            }
+            same_on_all(&format!("softmax of all of {dtype} {layout}"), &|| absent.softmax(None));
+        }
+    });
+}
+
+#[test]
 fn conversions() {
     each_dtype(|dtype| {
         for from in [Layout::Coo, Layout::Csr, Layout::Dcsc, Layout::Strided] {
