@@ -20,7 +20,7 @@ const INPUTS: f64 = 3.0;
 type Op = (&'static str, fn(&Tensor) -> Result<Tensor>);
 
 const OPS: [Op; 7] = [
-    ("x - x.mean(0)", |x| (x - &x.mean(Some(&[0]), true)?)),
+    ("x - x.mean(0)", |x| x - &x.mean(Some(&[0]), true)?),
     ("x.standardize(0)", |x| x.standardize(Some(&[0]), 0.0)),
     ("x.softmax(1)", |x| x.softmax(Some(&[1]))),
     ("x.softmax(0)", |x| x.softmax(Some(&[0]))),
