@@ -14,6 +14,8 @@ mod arrays;
 mod bundles;
 #[path = "rank_n/files.rs"]
 mod files;
+#[path = "rank_n/mutants.rs"]
+mod mutants;
 #[path = "rank_n/names.rs"]
 mod names;
 #[path = "rank_n/samples.rs"]

@@ -1,7 +1,11 @@
 //! Facts about matrices: by hand, on shapes beyond 64 bits, and what is refused. The law has the rest.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic)]
 
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use openwork::io::matrix_market;
 use openwork::{DType, Fill, Layout, StructureFacts, Tensor, with_densify_budget};
 
 fn facts(x: &Tensor) -> StructureFacts {
@@ -114,4 +118,32 @@ fn claims_are_checked() {
     assert_eq!(e, "StructureFacts::check: argument `is_lower_triangular`: false is said, true is true of the tensor");
     let wrong = StructureFacts { ndiag: Some(4), ..StructureFacts::default() };
     assert!(wrong.check(&x).unwrap_err().to_string().contains("argument `ndiag`: 4 is said, 3 is true"));
+}
+
+/// Files whose header says so are symmetric, and nothing that is read from them becomes dense.
+#[test]
+fn real_matrices() {
+    let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
+    let folder = std::env::var_os("OPENWORK_DATA").map_or_else(default, PathBuf::from).join("formats/matrixmarket");
+    if !folder.is_dir() {
+        let line = format!("SKIPPED real_matrices: {} not found\n", folder.display());
+        std::io::stderr().write_all(line.as_bytes()).unwrap();
+        return;
+    }
+    let mut seen = [0; 2];
+    for name in ["fmm-tests/symmetry", "lagraph"] {
+        let files = std::fs::read_dir(folder.join(name)).unwrap().map(|f| f.unwrap().path());
+        for path in files.filter(|p| p.extension().is_some_and(|e| e == "mtx")) {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let header = text.lines().next().unwrap_or_default().to_lowercase();
+            let Ok(x) = matrix_market::read(&path) else { continue };
+            let facts = facts(&x);
+            facts.check(&x.to_dense().unwrap()).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+            let symmetric = header.ends_with(" symmetric");
+            seen[usize::from(symmetric)] += 1;
+            let both = facts.is_symmetric == Some(true) && facts.is_structure_symmetric == Some(true);
+            assert!(both || !symmetric, "{}", path.display());
+        }
+    }
+    assert!(seen[0] > 20 && seen[1] > 10, "{seen:?}");
 }
