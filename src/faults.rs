@@ -25,6 +25,8 @@ pub enum Fault {
     NanAnnihilated,
     PromotedToLeft,
     PartLost,
+    FillUnranked,
+    GapMissed,
 }
 
 #[cfg(feature = "planted-faults")]
@@ -37,7 +39,7 @@ mod switch {
 
     impl Fault {
         /// Every fault.
-        pub const ALL: [Fault; 18] = [
+        pub const ALL: [Fault; 20] = [
             Fault::UnaryKeepsFill,
             Fault::BinaryFillOfLeft,
             Fault::DuplicatesDropped,
@@ -56,6 +58,8 @@ mod switch {
             Fault::NanAnnihilated,
             Fault::PromotedToLeft,
             Fault::PartLost,
+            Fault::FillUnranked,
+            Fault::GapMissed,
         ];
     }
 

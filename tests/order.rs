@@ -288,7 +288,6 @@ mod wrong {
             says(z.median(None, false), &["median", "complex64"]),
             says(z.sort(0, false), &["sort", "complex64"]),
             says(z.cummax(0), &["cummax", "complex64"]),
-            says(z.unique_values(), &["unique_values", "complex64"]),
             says(z.histogram(3, None), &["histogram", "complex64"]),
             says(x().searchsorted(&z, false), &["searchsorted", "complex"]),
             says(x().bincount(None, 0), &["bincount", "float64", "integers"]),

@@ -11,7 +11,7 @@ use crate::error::{self, Result};
 use crate::fill::{Background, Fill};
 use crate::pointwise::record;
 use crate::reduce::Fold;
-use crate::slices::{Ranked, Slices, number_of, ordered};
+use crate::slices::{Ranked, Slices, keys_of, number_of, ordered};
 use crate::strided::Strided;
 use crate::tensor::{Sparse, Storage, Tensor};
 
@@ -44,7 +44,7 @@ impl Tensor {
             let n = up_to.and_then(|key| sorted.as_ref().map(|s| s.rank(key)));
             int64(OP, "place", n.unwrap_or_default())
         };
-        let out = map_keys(OP, values, dtype, &place)?;
+        let out = map_keys(OP, values, &|x| keys_of(&x.cast(dtype)), &place)?;
         record(OP, if values.is_strided() { Path::Strided } else { Path::Engine }, &[self, values], &out);
         Ok(out)
     }

@@ -8,14 +8,14 @@ mod unique;
 
 pub use self::unique::{Unique, UniqueCounts, UniqueInverse};
 
-use openwork_ops::{DType, Element};
+use openwork_ops::Element;
 
 use crate::context::Path;
 use crate::convert;
 use crate::error::{self, Result};
 use crate::fill::{Background, Fill, fill_of};
 use crate::pointwise::record;
-use crate::slices::{Ranked, Slice, Slices, keys_of};
+use crate::slices::{Ranked, Slice, Slices};
 use crate::strided::Strided;
 use crate::tensor::{Sparse, Storage, Tensor};
 
@@ -40,10 +40,15 @@ fn int64(op: &'static str, what: &str, n: u128) -> Result<i64> {
 }
 
 /// An integer for each element, given by its key; the pattern and the fill's kind stay.
-fn map_keys(op: &'static str, x: &Tensor, dtype: DType, f: &dyn Fn(u64) -> Result<i64>) -> Result<Tensor> {
+fn map_keys(
+    op: &'static str,
+    x: &Tensor,
+    keys: &dyn Fn(&Strided) -> Vec<u64>,
+    f: &dyn Fn(u64) -> Result<i64>,
+) -> Result<Tensor> {
     let map = |x: &Strided| -> Result<Strided> {
         let core = x.unbroadcast();
-        let values = keys_of(&core.cast(dtype)).into_iter().map(f).collect::<Result<Vec<i64>>>()?;
+        let values = keys(&core).into_iter().map(f).collect::<Result<Vec<i64>>>()?;
         Ok(Strided::from_vec(values, core.shape.clone()).broadcast(&x.shape))
     };
     Ok(match &x.storage {

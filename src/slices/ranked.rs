@@ -5,6 +5,7 @@ use openwork_ops::{DType, Element, Scalar, order};
 use super::{Positions, Slices, VaryingFill};
 use crate::buffer::zeroed_vec;
 use crate::error::{self, Result};
+use crate::faults::{self, Fault};
 use crate::parallel::{self, GRAIN};
 use crate::strided::Strided;
 
@@ -232,7 +233,7 @@ impl Slice<'_> {
                 low = middle + 1;
             }
         }
-        n + low as u128
+        n + low as u128 + u128::from(faults::is(Fault::GapMissed))
     }
 
     fn is_stored(&self, position: u128) -> bool {
@@ -302,6 +303,7 @@ impl Sorted<'_> {
         let not_above = |list: &[u64]| list.partition_point(|&k| k <= key) as u128;
         let rest = match self.rest {
             Rest::None => 0,
+            Rest::Constant { .. } if faults::is(Fault::FillUnranked) => 0,
             Rest::Constant { key: fill } if fill <= key => self.unstored,
             Rest::Constant { .. } => 0,
             Rest::Varying(order) => {

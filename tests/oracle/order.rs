@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::OValue::{self, Bool, Float, Int};
+use super::OValue::{self, Bool, Complex, Float, Int};
 use super::shape::check_axes;
 use super::{Expected, OType, Oracle, Refused, indices, ravel};
 
@@ -204,8 +204,15 @@ pub fn sorted_along(x: &Oracle, axis: usize, descending: bool, k: usize) -> Resu
 }
 
 /// The distinct values, the first place of each, which of them each element is, and how often each occurs.
+///
+/// Complex numbers by real, then imaginary parts; all with a NaN in them are one.
 pub fn unique(x: &Oracle) -> Result<[Oracle; 4], Refused> {
-    ordered(x)?;
+    let cmp = |a: OValue, b: OValue| match (a, b) {
+        (Complex(a, b), Complex(c, d)) => cmp(Float(a), Float(c)).then(cmp(Float(b), Float(d))),
+        _ => cmp(a, b),
+    };
+    let nan = |v: OValue| if v.is_nan() && x.dtype.is_complex() { Complex(f64::NAN, f64::NAN) } else { v };
+    let x = &Oracle { data: x.data.iter().map(|v| v.map(nan)).collect(), ..x.clone() };
     let mut values: Vec<OValue> = x.data.iter().flatten().copied().collect();
     values.sort_by(|a, b| cmp(*a, *b));
     values.dedup_by(|a, b| cmp(*a, *b).is_eq());
