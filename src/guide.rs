@@ -5,6 +5,8 @@ pub mod fills {}
 
 #[doc = include_str!("guide/reductions.md")]
 pub mod reductions {}
+#[doc = include_str!("guide/indexing.md")]
+pub mod indexing {}
 
 #[doc = include_str!("guide/support.md")]
 pub mod support {}

@@ -3,9 +3,11 @@
 //! An index is a list of [`Index`] items, one for each axis and a few that stand for others. It is resolved against a
 //! shape once ([`Plan`]); reading and assigning follow the same plan.
 
+mod along_axis;
+mod assign;
 mod choose;
 mod pick;
-
+mod put;
 mod truth;
 
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
@@ -164,13 +166,21 @@ impl From<&Tensor> for Index {
 macro_rules! s {
     (@ [$($done:expr,)*]) => { [$($done),*] };
     (@ [$($done:expr,)*] $range:expr ; $step:expr, $($rest:tt)*) => {
-        $crate::s!(@ [$($done,)* $crate::Index::stepped($range, $step),] $($rest)*)
+        $crate::s!(@ [$($done,)* $crate::s!(# $crate::Index::stepped($range, $step)),] $($rest)*)
     };
-    (@ [$($done:expr,)*] $range:expr ; $step:expr) => { [$($done,)* $crate::Index::stepped($range, $step)] };
+    (@ [$($done:expr,)*] $range:expr ; $step:expr) => {
+        [$($done,)* $crate::s!(# $crate::Index::stepped($range, $step))]
+    };
     (@ [$($done:expr,)*] $item:expr, $($rest:tt)*) => {
-        $crate::s!(@ [$($done,)* $crate::Index::from($item),] $($rest)*)
+        $crate::s!(@ [$($done,)* $crate::s!(# $crate::Index::from($item)),] $($rest)*)
     };
-    (@ [$($done:expr,)*] $item:expr) => { [$($done,)* $crate::Index::from($item)] };
+    (@ [$($done:expr,)*] $item:expr) => { [$($done,)* $crate::s!(# $crate::Index::from($item))] };
+    // `3..-1` is not empty here.
+    (# $item:expr) => {{
+        #[allow(clippy::reversed_empty_ranges)]
+        let item = $item;
+        item
+    }};
     () => { [] as [$crate::Index; 0] };
     ($($items:tt)+) => { $crate::s!(@ [] $($items)+) };
 }

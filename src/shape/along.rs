@@ -17,7 +17,7 @@ use crate::convert;
 use crate::error::{self, Result};
 use crate::fill::{Background, Fill, fill_of};
 use crate::layout::{Layout, LevelSpec};
-use crate::level::{Level, LevelKind};
+use crate::level::{Indices, Level, LevelKind};
 use crate::pattern::{Dim, Part, Pattern};
 use crate::strided::Strided;
 use crate::tensor::{Sparse, Storage, Tensor};
@@ -348,7 +348,9 @@ fn root_rows(
     });
     fits(op, &s.shape, Some(total))?;
     let runs = Runs { starts: &starts, ends: &ends };
-    let wide = total >= 1 << 31 || dims[..s.pattern.level_dims].iter().any(|d| d.size > 1 << 31);
+    let wide = total >= 1 << 31
+        || dims[..s.pattern.level_dims].iter().any(|d| d.size > 1 << 31)
+        || indices.iter().any(Indices::is_wide); // all arrays are of one width
     let level = Level::Sparse {
         pointers: Some(pointers_of(&ends, wide).into()),
         indices: indices.iter().map(|i| runs.indices(i.widened(wide).as_slice()).into()).collect(),

@@ -161,6 +161,8 @@ fn strided(op: &'static str, parts: &[Tensor], axis: usize, shape: &[usize]) -> 
 pub(crate) struct Piece<'a> {
     pub(crate) sparse: Cow<'a, Sparse>,
     pub(crate) offset: Vec<usize>,
+    /// How far apart its elements stand along each axis; other than 1 only along axes that levels hold whole.
+    pub(crate) step: Vec<isize>,
 }
 
 fn sparse(op: &'static str, parts: &[Tensor], axis: usize, shape: &[usize], model: usize) -> Result<Tensor> {
@@ -200,7 +202,7 @@ fn sparse(op: &'static str, parts: &[Tensor], axis: usize, shape: &[usize], mode
         };
         let mut offset = vec![0; shape.len()];
         offset[axis] = at;
-        pieces.push(Piece { sparse: refilled(op, part, own, &spec)?, offset });
+        pieces.push(Piece { sparse: refilled(op, part, own, &spec)?, offset, step: vec![1; shape.len()] });
         at = range.end;
     }
     if let Some(out) = rows(&pieces, axis, shape, &fill) {
@@ -415,8 +417,12 @@ pub(crate) fn place(
     let total = pieces.iter().map(|p| p.sparse.pattern.positions).sum();
     let mut words: Vec<Vec<u64>> = vec![Vec::with_capacity(total); layout.word_bits.len()];
     for piece in pieces {
-        let own = along::keys_without(&piece.sparse.pattern, &layout, |_| false);
-        for (w, (all, own)) in words.iter_mut().zip(own).enumerate() {
+        for (w, all) in words.iter_mut().enumerate() {
+            let weights = of_levels
+                .iter()
+                .zip(&layout.fields)
+                .map(|(d, f)| if f.word == w { f.weight().wrapping_mul(piece.step[d.axis] as u64) } else { 0 });
+            let own = piece.sparse.pattern.linearize_all(&weights.collect::<Vec<_>>());
             let shift = of_levels.iter().zip(&layout.fields).filter(|(_, f)| f.word == w).map(|(d, f)| {
                 let offset = match d.part {
                     Part::Whole => piece.offset[d.axis],
@@ -520,7 +526,7 @@ fn block_diag(tensors: &[&Tensor]) -> Result<Tensor> {
             let spec = LevelSpec { levels: convert::without_singletons(spec.levels), ..spec };
             let mut pieces = Vec::with_capacity(matrices.len());
             for (m, offset) in matrices.iter().zip(offsets) {
-                pieces.push(Piece { sparse: refilled(OP, m, fill.clone(), &spec)?, offset });
+                pieces.push(Piece { sparse: refilled(OP, m, fill.clone(), &spec)?, offset, step: vec![1; 2] });
             }
             place(OP, &shape, &spec, &pieces, fill)?.into()
         }

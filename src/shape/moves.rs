@@ -215,7 +215,7 @@ impl Tensor {
         let ends = indices.iter().chain([&n]);
         let starts = [&0].into_iter().chain(indices);
         let part = |(&start, &end): (&usize, &usize)| {
-            if start > end {
+            if start > end || end > n {
                 let why = format!("{indices:?} must not fall, nor exceed {n}, the size of axis {a}");
                 return Err(error::invalid("tensor_split", "indices", why));
             }

@@ -92,7 +92,8 @@ fn padded(x: &Tensor, widths: &[(usize, usize)], pad: Pad) -> Result<Tensor> {
             }
             spec.levels = crate::convert::without_singletons(spec.levels);
             let offset = widths.iter().map(|w| w.0).collect();
-            let pieces = [Piece { sparse: join::refilled(OP, x, fill.clone(), &spec)?, offset }];
+            let pieces =
+                [Piece { sparse: join::refilled(OP, x, fill.clone(), &spec)?, offset, step: vec![1; widths.len()] }];
             return Ok(join::place(OP, &shape, &spec, &pieces, fill)?.into());
         }
     }

@@ -1,8 +1,8 @@
 //! The law for indexing: reading, and assigning.
 
-use openwork::{Index, Tensor};
+use openwork::{Index, ReduceOp, Tensor};
 
-use super::bridge::{dense, strided};
+use super::bridge::{add, strided};
 use super::cells::Cell;
 use super::families::Family;
 use super::gen_::{Sample, generate};
@@ -16,16 +16,36 @@ type Make = fn(Sample, &Cell, &mut Rng) -> Case;
 
 pub const FAMILY: Family = Family {
     name: "index",
-    ops: &["slice", "index", "index_select", "take", "delete", "argwhere", "nonzero", "masked"],
+    ops: &[
+        "slice",
+        "index",
+        "index_select",
+        "take",
+        "delete",
+        "argwhere",
+        "nonzero",
+        "masked",
+        "take_along_axis",
+        "gather",
+        "slice_assign",
+        "index_put",
+        "accumulate",
+        "unset",
+        "scatter",
+        "scatter_reduce",
+    ],
     rounds: 2500,
     check: |op, cell, seed| {
-        let (_, make) = OPS.iter().find(|(name, _)| *name == op).unwrap();
-        let case = make(generate(cell, seed, Data::Special), cell, &mut Rng::new(seed ^ 0x33));
+        let (op, make) = OPS.iter().find(|(name, _)| *name == op).unwrap();
+        // Sums of small values are exact in any order.
+        let sums = matches!(*op, "accumulate" | "scatter_reduce");
+        let data = if sums { Data::Any } else { Data::Special };
+        let case = make(generate(cell, seed, data), cell, &mut Rng::new(seed ^ 0x33));
         check(&case, Mode::Exact).map_err(|e| format!("{}: {e}", case.arguments))
     },
 };
 
-const OPS: [(&str, Make); 8] = [
+const OPS: [(&str, Make); 16] = [
     ("slice", slice),
     ("index", index),
     ("index_select", index_select),
@@ -34,6 +54,14 @@ const OPS: [(&str, Make); 8] = [
     ("argwhere", argwhere),
     ("nonzero", nonzero),
     ("masked", masked),
+    ("take_along_axis", take_along_axis),
+    ("gather", gather),
+    ("slice_assign", slice_assign),
+    ("index_put", |x, cell, rng| index_put(x, cell, rng, false)),
+    ("accumulate", |x, cell, rng| index_put(x, cell, rng, true)),
+    ("unset", unset),
+    ("scatter", |x, cell, rng| scatter(x, cell, rng, false)),
+    ("scatter_reduce", |x, cell, rng| scatter(x, cell, rng, true)),
 ];
 
 /// An index of an axis, now and then out of bounds.
@@ -251,7 +279,6 @@ fn masked(x: Sample, cell: &Cell, rng: &mut Rng) -> Case {
     let given = mask.tensor.clone();
     let plain = Tensor::from_vec(&cell.shape, truth).unwrap();
     let strided = x.fill.is_none();
-    let _ = dense;
     let mut case = on_one(
         x,
         format!("{given:?}"),
@@ -260,4 +287,168 @@ fn masked(x: Sample, cell: &Cell, rng: &mut Rng) -> Case {
     );
     case.fill = None;
     case
+}
+
+/// An index for each element along an axis, of a shape that mostly suits.
+fn along_axis(rng: &mut Rng, cell: &Cell, axis: usize) -> (Vec<usize>, Vec<isize>) {
+    let n = cell.shape.get(axis).copied().unwrap_or(1);
+    let mut shape = cell.shape.clone();
+    if let Some(len) = shape.get_mut(axis) {
+        *len = if n == 0 { 0 } else { rng.below(4) };
+    }
+    for (d, len) in shape.iter_mut().enumerate() {
+        if d != axis && rng.one_in(4) {
+            *len = if rng.one_in(6) { *len + 1 } else { 1.min(*len) };
+        }
+    }
+    let list = (0..shape.iter().product()).map(|_| at(rng, n)).collect();
+    (shape, list)
+}
+
+fn integers(rng: &mut Rng, shape: &[usize], list: &[isize]) -> Tensor {
+    let dtype = *rng.pick(&[OType::I64, OType::I32, OType::I16]);
+    strided(shape, dtype, &list.iter().map(|&i| OValue::Int(i as i128)).collect::<Vec<_>>())
+}
+
+fn take_along_axis(x: Sample, cell: &Cell, rng: &mut Rng) -> Case {
+    let axis = any_axis(rng, cell);
+    let (shape, list) = along_axis(rng, cell, axis);
+    let given = integers(rng, &shape, &list);
+    let f = |m: &Oracle| m.along_axis(axis, &shape, &list, true);
+    let mut case =
+        on_one(x, format!("{axis} {shape:?} {list:?}"), f, move |t| t.take_along_axis(&given, axis as isize));
+    case.fill = None;
+    case
+}
+
+fn gather(x: Sample, cell: &Cell, rng: &mut Rng) -> Case {
+    let axis = any_axis(rng, cell);
+    let (shape, list) = along_axis(rng, cell, axis);
+    let given = integers(rng, &shape, &list);
+    let f = |m: &Oracle| m.along_axis(axis, &shape, &list, false);
+    let mut case = on_one(x, format!("{axis} {shape:?} {list:?}"), f, move |t| t.gather(axis as isize, &given));
+    case.fill = None;
+    case
+}
+
+/// An op on a tensor and values for it. Where something is absent only the tensors themselves will do.
+fn assigned(
+    x: Sample,
+    values: Sample,
+    arguments: String,
+    want: Result<Oracle, oracle::Refused>,
+    run: impl Fn(&Tensor, &Tensor) -> openwork::Result<Tensor> + 'static,
+) -> Case {
+    let fits = oracle::promote(x.model.dtype, values.model.dtype) == Some(x.model.dtype);
+    let want = if fits { want.map(Expected::from) } else { Err(oracle::Refused::Dtype) };
+    let arguments = format!("{arguments}; {:?}", values.tensor);
+    let own = (x.model.undefined || values.model.undefined).then(|| (x.tensor.clone(), values.tensor.clone()));
+    let run: Run = Box::new(move |t| match &own {
+        Some((x, values)) => run(x, values),
+        None => run(t[0], t[1]),
+    });
+    Case { arguments, want, fill: None, operands: vec![x, values], run }
+}
+
+/// Values for what an index names, of a shape that broadcasts to it.
+fn values_for(rng: &mut Rng, cell: &Cell, items: &[OIndex], data: Data) -> Sample {
+    let mut shape = oracle::named(&cell.shape, items).map_or(vec![1], |named| named.shape);
+    if rng.one_in(2) {
+        shape.iter_mut().for_each(|n| *n = if rng.one_in(3) { 1 } else { *n });
+        shape.drain(..rng.below(shape.len() + 1));
+    }
+    if rng.one_in(30) {
+        shape.insert(0, 2);
+    }
+    let dtype = if rng.one_in(6) { *rng.pick(&OType::ALL) } else { cell.dtype };
+    let mut values = beside(rng, dtype, &shape, data);
+    // Mostly something that can be assigned.
+    while values.model.data.contains(&None) && cell.fill != super::cells::FillKind::Undefined && !rng.one_in(8) {
+        values = beside(rng, dtype, &shape, data);
+    }
+    values
+}
+
+fn slice_assign(x: Sample, cell: &Cell, rng: &mut Rng) -> Case {
+    let items = basic_items(rng, &cell.shape);
+    let values = values_for(rng, cell, &items, Data::Special);
+    let want = x.model.put(&items, &values.model.cast(cell.dtype), None);
+    let given = given(rng, &items);
+    assigned(x, values, format!("{items:?}"), want, move |t, v| t.slice_assign(&given, v))
+}
+
+fn index_put(x: Sample, cell: &Cell, rng: &mut Rng, accumulate: bool) -> Case {
+    let items = any_items(rng, &cell.shape);
+    let values = values_for(rng, cell, &items, if accumulate { Data::Any } else { Data::Special });
+    let sum = |a, b| add(cell.dtype, a, b);
+    let want = x.model.put(&items, &values.model.cast(cell.dtype), if accumulate { Some(&sum) } else { None });
+    let given = given(rng, &items);
+    assigned(x, values, format!("{items:?}"), want, move |t, v| t.index_put(&given, v, accumulate))
+}
+
+fn unset(x: Sample, cell: &Cell, rng: &mut Rng) -> Case {
+    let items = any_items(rng, &cell.shape);
+    let given = given(rng, &items);
+    let want = match &x.fill {
+        None => Err(oracle::Refused::Shape),
+        Some(fill) => fill.index(&items).and_then(|values| x.model.put(&items, &values, None)).map(Expected::from),
+    };
+    let (fill, own) = (x.fill.clone(), x.tensor.clone());
+    let run: Run = Box::new(move |_| own.unset(&given));
+    Case { arguments: format!("{items:?}"), want, fill, operands: vec![x], run }
+}
+
+fn scatter(x: Sample, cell: &Cell, rng: &mut Rng, reduces: bool) -> Case {
+    let axis = any_axis(rng, cell);
+    let (shape, list) = along_axis(rng, cell, axis);
+    let data = if reduces { Data::Any } else { Data::Special };
+    let undefined = cell.fill == super::cells::FillKind::Undefined;
+    let src = loop {
+        let src = beside(rng, cell.dtype, &shape, data);
+        if undefined || !src.model.data.contains(&None) || rng.one_in(8) {
+            break src;
+        }
+    };
+    let (op, meet): (_, fn(OType, OValue, OValue) -> OValue) =
+        match rng.below(if cell.dtype.is_complex() { 1 } else { 3 }) {
+            0 => (ReduceOp::Sum, add),
+            1 => (ReduceOp::Max, |_, a, b| if at_least(a, b, true) { a } else { b }),
+            _ => (ReduceOp::Min, |_, a, b| if at_least(a, b, false) { b } else { a }),
+        };
+    // The same by listing an index for every axis.
+    let places = oracle::indices(&shape);
+    let items: Vec<OIndex> = (0..shape.len())
+        .map(|d| {
+            let own = places.iter().zip(&list).map(|(p, &i)| if d == axis { i } else { p[d] as isize });
+            OIndex::List(shape.clone(), own.collect())
+        })
+        .collect();
+    let both = |a, b| meet(cell.dtype, a, b);
+    let larger = axis >= shape.len() || (0..shape.len()).any(|d| d != axis && shape[d] > cell.shape[d]);
+    let want = if larger {
+        Err(oracle::Refused::Shape)
+    } else {
+        x.model.put(&items, &src.model, if reduces { Some(&both) } else { None })
+    };
+    let given = integers(rng, &shape, &list);
+    let reduce = reduces.then_some(op);
+    assigned(x, src, format!("{axis} {shape:?} {list:?} {reduce:?}"), want, move |t, v| {
+        t.scatter(axis as isize, &given, v, reduce)
+    })
+}
+
+/// NaN is above all and below all.
+fn at_least(a: OValue, b: OValue, wins: bool) -> bool {
+    match (a, b) {
+        (OValue::Bool(a), OValue::Bool(b)) => a >= b,
+        (OValue::Int(a), OValue::Int(b)) => a >= b,
+        (OValue::Float(a), OValue::Float(b)) => {
+            if a.is_nan() || b.is_nan() {
+                a.is_nan() == wins
+            } else {
+                a >= b
+            }
+        }
+        other => panic!("{other:?}"),
+    }
 }

@@ -159,7 +159,7 @@ impl Oracle {
         &self,
         items: &[OIndex],
         values: &Oracle,
-        add: Option<fn(OValue, OValue) -> OValue>,
+        add: Option<&dyn Fn(OValue, OValue) -> OValue>,
     ) -> Result<Oracle, Refused> {
         let named = named(&self.shape, items)?;
         let values = values.broadcast_to(&named.shape)?;
@@ -171,11 +171,9 @@ impl Oracle {
                 (Some(add), Some(old), Some(value)) => Some(add(old, value)),
                 (_, _, value) => value,
             };
-            if place.is_none() && !self.undefined {
-                return Err(Refused::Shape);
-            }
         }
-        Ok(out)
+        // Only the last value at a place is looked at.
+        if out.data.contains(&None) && !self.undefined { Err(Refused::Shape) } else { Ok(out) }
     }
 
     /// Without some indices of an axis.

@@ -34,7 +34,7 @@ mod value;
 pub use binary::{BINARY, binary, binary_dtype};
 pub use compare::{compare, compare_data};
 pub use dtype::{Kind, OType};
-pub use index::OIndex;
+pub use index::{OIndex, named};
 pub use matmul::{matmul, matmul_shape};
 pub use nary::{agree, index_mapped, mapped, mask, united, where_};
 pub use promote::promote;
