@@ -11,6 +11,7 @@ mod construct;
 pub mod context;
 mod convert;
 mod display;
+pub mod dlpack;
 mod error;
 mod export;
 #[cfg(not(feature = "planted-faults"))]
@@ -23,6 +24,7 @@ mod forms;
 mod get;
 pub mod guide;
 mod index;
+pub mod interchange;
 pub mod io;
 mod layout;
 mod level;

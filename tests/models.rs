@@ -5,8 +5,12 @@
 #[path = "law/mod.rs"]
 mod law;
 
+#[path = "models/dlpack.rs"]
+mod dlpack;
 #[path = "models/hostile.rs"]
 mod hostile;
+#[path = "models/interchange.rs"]
+mod interchange;
 #[path = "models/serde.rs"]
 mod serde;
 #[path = "models/state_dict.rs"]

@@ -1,0 +1,236 @@
+//! DLPack: what is exported comes back, what is imported is checked, and every deleter is called once.
+#![allow(unsafe_code)] // the tests are the other library
+
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use openwork::dlpack::{
+    DLDataType, DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor, FLAG_IS_COPIED,
+    FLAG_READ_ONLY, LegacyManaged, Managed,
+};
+use openwork::interchange::Constituents;
+use openwork::io::binsparse::Options;
+use openwork::{DType, Layout, Tensor};
+
+use super::{all_tensors, same};
+
+/// An array of another library: its memory, and how often it was deleted.
+struct Foreign {
+    bytes: Vec<u64>,
+    shape: Vec<i64>,
+    strides: Option<Vec<i64>>,
+    structure: DLManagedTensorVersioned,
+    deleted: Arc<AtomicUsize>,
+}
+
+unsafe extern "C" fn delete(at: *mut DLManagedTensorVersioned) {
+    // SAFETY: the context is the box that `Foreign::give` leaked; nobody else has it.
+    let own = unsafe { Box::from_raw((*at).manager_ctx.cast::<Foreign>()) };
+    own.deleted.fetch_add(1, Ordering::SeqCst);
+}
+
+impl Foreign {
+    fn new(
+        bytes: Vec<u64>,
+        shape: &[i64],
+        strides: Option<&[i64]>,
+        dtype: (u8, u8, u16),
+    ) -> (Box<Foreign>, Arc<AtomicUsize>) {
+        let deleted = Arc::new(AtomicUsize::new(0));
+        let (code, bits, lanes) = dtype;
+        let dl_tensor = DLTensor {
+            data: ptr::null_mut(),
+            device: DLDevice { device_type: 1, device_id: 0 },
+            ndim: shape.len() as i32,
+            dtype: DLDataType { code, bits, lanes },
+            shape: ptr::null_mut(),
+            strides: ptr::null_mut(),
+            byte_offset: 0,
+        };
+        let structure = DLManagedTensorVersioned {
+            version: DLPackVersion { major: 1, minor: 3 },
+            manager_ctx: ptr::null_mut(),
+            deleter: Some(delete),
+            flags: 0,
+            dl_tensor,
+        };
+        let strides = strides.map(<[i64]>::to_vec);
+        (Box::new(Foreign { bytes, shape: shape.to_vec(), strides, structure, deleted: deleted.clone() }), deleted)
+    }
+
+    fn give(self: Box<Foreign>) -> Managed {
+        let own = Box::into_raw(self);
+        // SAFETY: the box is leaked; the structure points into it until it is deleted.
+        unsafe {
+            let t = &mut (*own).structure.dl_tensor;
+            t.data = (*own).bytes.as_mut_ptr().cast();
+            t.shape = (*own).shape.as_mut_ptr();
+            t.strides = (*own).strides.as_mut().map_or(ptr::null_mut(), |s| s.as_mut_ptr());
+            (*own).structure.manager_ctx = own.cast::<c_void>();
+            Managed::from_raw(&raw mut (*own).structure).unwrap()
+        }
+    }
+}
+
+const I64: (u8, u8, u16) = (0, 64, 1);
+
+#[test]
+fn every_strided_tensor_comes_back() {
+    let mut seen = 0;
+    for (cell, x) in all_tensors(9) {
+        let x = if x.is_strided() { x } else { x.stored_values() };
+        let managed = x.to_dlpack().unwrap();
+        // SAFETY: it lives until it is imported below.
+        let (flags, ndim) = unsafe { ((*managed.as_ptr()).flags, (*managed.as_ptr()).dl_tensor.ndim) };
+        assert_eq!((flags, ndim as usize), (FLAG_READ_ONLY, x.ndim()));
+        let y = Tensor::from_dlpack(managed).unwrap_or_else(|e| panic!("{cell}: {e}"));
+        same(&x, &y).unwrap_or_else(|e| panic!("{cell}: {e}"));
+        let copy = x.to_dlpack_copy().unwrap();
+        // SAFETY: as above.
+        assert_eq!(unsafe { (*copy.as_ptr()).flags }, FLAG_IS_COPIED);
+        same(&x, &Tensor::from_dlpack(copy).unwrap()).unwrap();
+        same(&x, &Tensor::from_dlpack_legacy(x.to_dlpack_legacy().unwrap()).unwrap()).unwrap();
+        seen += 1;
+    }
+    assert!(seen > 2500);
+    let sparse = Tensor::eye(3, DType::F32, Layout::Csr).unwrap();
+    for error in [sparse.to_dlpack().err(), sparse.to_dlpack_copy().err()] {
+        assert!(error.unwrap().to_string().contains("DLPack holds strided tensors, this one is csr"));
+    }
+}
+
+#[test]
+fn memory_is_shared_and_lives_as_long_as_anyone_needs_it() {
+    let x = Tensor::from_vec(&[2, 3], vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
+    let at = x.values::<f64>().unwrap().as_ptr();
+    let managed = x.to_dlpack().unwrap();
+    drop(x);
+    let y = Tensor::from_dlpack(managed).unwrap();
+    assert_eq!((y.values::<f64>().unwrap().as_ptr(), y.values::<f64>().unwrap()[5]), (at, 6.0));
+    let column = y.narrow(1, 2..3).unwrap();
+    drop(y);
+    assert_eq!(column.sum(None, false).unwrap().item().unwrap(), 9.0.into());
+
+    let (foreign, deleted) = Foreign::new(vec![1, 2, 3, 4, 5, 6], &[3], Some(&[-2]), I64);
+    let mut foreign = foreign;
+    foreign.structure.dl_tensor.byte_offset = 5 * 8;
+    let x = Tensor::from_dlpack(foreign.give()).unwrap();
+    let clone = x.clone();
+    let tail = x.narrow(0, 1..3).unwrap();
+    drop(x);
+    drop(clone);
+    assert_eq!(deleted.load(Ordering::SeqCst), 0);
+    assert_eq!(tail.to_contiguous().values::<i64>().unwrap(), [4, 2]);
+    // In place is no option for memory of others.
+    assert_eq!(tail.clone().add(1i64).unwrap().to_contiguous().values::<i64>().unwrap(), [5, 3]);
+    std::thread::spawn(move || drop(tail)).join().unwrap();
+    assert_eq!(deleted.load(Ordering::SeqCst), 1);
+
+    // Not taken: the deleter is called all the same, once.
+    let (foreign, deleted) = Foreign::new(vec![1], &[1], None, I64);
+    drop(foreign.give());
+    assert_eq!(deleted.load(Ordering::SeqCst), 1);
+    let (foreign, deleted) = Foreign::new(vec![1], &[1], None, I64);
+    let raw = foreign.give().into_raw();
+    assert_eq!(deleted.load(Ordering::SeqCst), 0);
+    // SAFETY: `into_raw` gave it to us.
+    drop(unsafe { Managed::from_raw(raw) }.unwrap());
+    assert_eq!(deleted.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn odd_memory_is_copied() {
+    // One byte off: not aligned.
+    let (mut foreign, deleted) = Foreign::new(vec![0x0200, 0], &[1], None, I64);
+    foreign.structure.dl_tensor.byte_offset = 1;
+    let x = Tensor::from_dlpack(foreign.give()).unwrap();
+    assert_eq!((x.item().unwrap(), deleted.load(Ordering::SeqCst)), (2i64.into(), 1));
+    // Truth values with something else between them.
+    let bytes = u64::from_le_bytes([1, 77, 0, 77, 1, 77, 77, 77]);
+    let (foreign, deleted) = Foreign::new(vec![bytes], &[3], Some(&[2]), (6, 8, 1));
+    let x = Tensor::from_dlpack(foreign.give()).unwrap();
+    assert_eq!((x.values::<bool>().unwrap(), deleted.load(Ordering::SeqCst)), (&[true, false, true][..], 1));
+    // Empty arrays may lie nowhere and have any strides.
+    let (foreign, deleted) = Foreign::new(vec![], &[0, 5], Some(&[i64::MAX, i64::MIN]), I64);
+    assert_eq!(Tensor::from_dlpack(foreign.give()).unwrap().shape(), [0, 5]);
+    assert_eq!(deleted.load(Ordering::SeqCst), 1);
+    // Broadcast.
+    let (foreign, _) = Foreign::new(vec![7], &[1000, 1000], Some(&[0, 0]), I64);
+    let x = Tensor::from_dlpack(foreign.give()).unwrap();
+    assert_eq!((x.nbytes(), x.sum(None, false).unwrap().item().unwrap()), (8, 7_000_000i64.into()));
+}
+
+#[test]
+fn what_is_no_tensor_is_refused_and_given_back() {
+    type Change = fn(&mut Foreign);
+    let cases: [(Change, &str); 12] = [
+        (|f| f.structure.version.major = 2, "version 2.3 is not known, 1.x are"),
+        (|f| f.structure.dl_tensor.device.device_type = 2, "memory on device 2:0, only 1 (CPU) is read"),
+        (|f| f.structure.dl_tensor.dtype.lanes = 4, "4 lanes"),
+        (|f| f.structure.dl_tensor.dtype.code = 7, "code 7 of 64 bits"),
+        (|f| f.structure.dl_tensor.dtype.bits = 4, "code 0 of 4 bits"),
+        (|f| f.structure.dl_tensor.ndim = -1, "-1 axes, 0 to 1024 are allowed"),
+        (|f| f.structure.dl_tensor.ndim = 2000, "2000 axes"),
+        (|f| f.shape[0] = -3, "[-3] has a negative size"),
+        (|f| f.shape[0] = i64::MAX, "does not fit in memory"),
+        (|f| f.strides = Some(vec![i64::MAX]), "reach outside memory"),
+        (|f| f.strides = Some(vec![i64::MIN]), "reach outside memory"),
+        (
+            |f| (f.structure.dl_tensor.dtype = DLDataType { code: 6, bits: 8, lanes: 1 }, f.bytes[0] = 2).0,
+            "2 among the truth values",
+        ),
+    ];
+    for (change, why) in cases {
+        let (mut foreign, deleted) = Foreign::new(vec![1, 2, 3], &[3], None, I64);
+        change(&mut foreign);
+        let error = Tensor::from_dlpack(foreign.give()).unwrap_err().to_string();
+        assert!(error.contains(why) && error.starts_with("from_dlpack: "), "{error}");
+        assert_eq!(deleted.load(Ordering::SeqCst), 1, "{why}");
+    }
+    // SAFETY: null is allowed, and refused.
+    unsafe {
+        assert!(Managed::from_raw(ptr::null_mut()).unwrap_err().to_string().contains("the pointer is null"));
+        assert!(LegacyManaged::from_raw(ptr::null_mut::<DLManagedTensor>()).is_err());
+    }
+}
+
+/// Indices that their owner could write are copied by the safe functions, and shared by the others.
+#[test]
+fn foreign_indices() {
+    let make = |n: Vec<u64>| {
+        let shape = [n.len() as i64];
+        let (foreign, deleted) = Foreign::new(n, &shape, None, I64);
+        let at = foreign.bytes.as_ptr().cast_mut();
+        (Tensor::from_dlpack(foreign.give()).unwrap(), at, deleted)
+    };
+    let (pointers, ..) = make(vec![0, 1, 3]);
+    let (indices, at, deleted) = make(vec![2, 0, 1]);
+    let values = Tensor::from_vec(&[3], vec![1.0, 2.0, 3.0]).unwrap();
+    let x = Tensor::csr(&[2, 3], &pointers, &indices, &values, 0.0).unwrap();
+    let parts = Constituents {
+        descriptor: x.to_binsparse(false).unwrap().descriptor,
+        arrays: vec![("pointers_to_1".into(), pointers), ("indices_1".into(), indices), ("values".into(), values)],
+    };
+    let y = Tensor::from_binsparse(&parts).unwrap();
+    // SAFETY: the arrays of `parts` are not written while this tensor lives.
+    let shared = unsafe { Tensor::from_binsparse_shared(&parts, &Options::default()).unwrap().tensor };
+    let first = |t: &Tensor| match t.levels().unwrap().pop().unwrap() {
+        openwork::LevelData::Sparse { indices, .. } => indices[0].as_u64().unwrap().as_ptr(),
+        _ => panic!("CSR ends with a sparse level"),
+    };
+    assert_eq!(first(&shared), at.cast_const());
+    assert!(first(&x) != at.cast_const() && first(&y) != at.cast_const());
+    assert_eq!(shared.get(&[0, 2]).unwrap(), Some(1.0.into()));
+    drop(shared);
+    // SAFETY: nobody reads it meanwhile.
+    unsafe { *at = 1 << 40 };
+    for t in [&x, &y] {
+        assert_eq!(t.get(&[0, 2]).unwrap(), Some(1.0.into()));
+    }
+    assert!(Tensor::from_binsparse(&parts).unwrap_err().to_string().contains("out of range"));
+    assert_eq!(deleted.load(Ordering::SeqCst), 0);
+    drop(parts);
+    assert_eq!(deleted.load(Ordering::SeqCst), 1);
+}
