@@ -8,14 +8,19 @@
 //! ```text
 //! cargo run --release --example sparse_network                                   a network of its own, from a seed
 //! cargo run --release --example sparse_network -- DATA_DIR --layout csr          the published network and answer
+//! cargo run --release --example sparse_network -- DATA_DIR --save net.safetensors
+//! cargo run --release --example sparse_network -- DATA_DIR --load net.safetensors
 //! ```
-//! Layouts: strided, coo, csr, csc, csf.
+//! Layouts: strided, coo, csr, csc, csf. `--save` keeps images, weights and the active rows in one file
+//! (`.safetensors`, or `.h5` with the feature `hdf5`) as they are stored; `--load` takes them from there, and the answer
+//! must be the one that was saved.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
 use openwork::io::matrix_market;
+use openwork::io::state_dict::{Archive, StateDict};
 use openwork::{DType, Layout, Tensor, explain};
 
 const LAYERS: usize = 30;
@@ -26,8 +31,17 @@ const CEILING: f64 = 32.0;
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 
+/// What the command line asks for.
+#[derive(Default)]
+struct Arguments {
+    data: Option<PathBuf>,
+    layout: Option<Layout>,
+    save: Option<PathBuf>,
+    load: Option<PathBuf>,
+}
+
 fn main() -> ExitCode {
-    match arguments().and_then(|(data, layout)| run(data.as_deref(), layout)) {
+    match arguments().and_then(|a| run(&a)) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(e) => {
@@ -37,25 +51,32 @@ fn main() -> ExitCode {
     }
 }
 
-fn arguments() -> Fallible<(Option<PathBuf>, Layout)> {
-    let (mut data, mut layout) = (None, Layout::Csr);
+fn arguments() -> Fallible<Arguments> {
+    let mut out = Arguments::default();
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
-        if arg != "--layout" {
-            data = Some(PathBuf::from(arg));
-            continue;
+        let mut value = || args.next().ok_or_else(|| format!("{arg} needs a value"));
+        match arg.as_str() {
+            "--save" => out.save = Some(value()?.into()),
+            "--load" => out.load = Some(value()?.into()),
+            "--layout" => {
+                let name = value()?;
+                out.layout = Some(match name.as_str() {
+                    "strided" => Layout::Strided,
+                    "coo" => Layout::Coo,
+                    "csr" => Layout::Csr,
+                    "csc" => Layout::Csc,
+                    "csf" => Layout::Csf,
+                    _ => return Err(format!("--layout {name:?}: choose strided, coo, csr, csc or csf").into()),
+                });
+            }
+            _ if arg.starts_with("--") => {
+                return Err(format!("unknown option {arg}; known are --layout, --save and --load").into());
+            }
+            _ => out.data = Some(arg.into()),
         }
-        let name = args.next().unwrap_or_default();
-        layout = match name.as_str() {
-            "strided" => Layout::Strided,
-            "coo" => Layout::Coo,
-            "csr" => Layout::Csr,
-            "csc" => Layout::Csc,
-            "csf" => Layout::Csf,
-            _ => return Err(format!("--layout {name:?}: choose strided, coo, csr, csc or csf").into()),
-        };
     }
-    Ok((data, layout))
+    Ok(out)
 }
 
 /// One layer. This is all the numerical code there is.
@@ -88,36 +109,92 @@ fn active_rows(y: &Tensor) -> openwork::Result<Vec<usize>> {
     Ok(active.values::<bool>()?.iter().enumerate().filter(|(_, a)| **a).map(|(row, _)| row).collect())
 }
 
-fn run(data: Option<&Path>, layout: Layout) -> Fallible<bool> {
+fn run(arguments: &Arguments) -> Fallible<bool> {
+    let Arguments { data, layout, save, load } = arguments;
     let start = Instant::now();
-    let (images, weights) = match data {
-        Some(folder) => read_network(folder)?,
-        None => make_network(1)?,
+    let model = match load {
+        Some(file) => Model::load(file, *layout)?,
+        None => {
+            let (images, weights) = match data {
+                Some(folder) => read_network(folder)?,
+                None => make_network(1)?,
+            };
+            Model { images, weights, rows: None }.stored_as(layout.unwrap_or(Layout::Csr))?
+        }
     };
-    println!("read in {:.2} s; running as {layout}", start.elapsed().as_secs_f64());
-    let store = |x: &Tensor, layout| x.to_layout(layout);
-    let weights_as = |layout| weights.iter().map(|w| store(w, layout)).collect::<openwork::Result<Vec<_>>>();
+    println!("read in {:.2} s; running as {}", start.elapsed().as_secs_f64(), model.images.layout());
     let start = Instant::now();
-    let y = infer(&store(&images, layout)?, &weights_as(layout)?)?;
+    let y = infer(&model.images, &model.weights)?;
     println!("{LAYERS} layers in {:.2} s", start.elapsed().as_secs_f64());
     let rows = active_rows(&y)?;
-    match data {
-        Some(folder) => {
-            let published = read_categories(folder)?;
-            let found = published.iter().filter(|r| rows.contains(r)).count();
-            let extra = rows.len() - found;
-            println!("{found} of {}, {extra} extra", published.len());
-            Ok(found == published.len() && extra == 0)
+    let mut agree = true;
+    if let Some(saved) = &model.rows {
+        agree = *saved == rows;
+        println!("{} rows active, {} the saved answer", rows.len(), if agree { "as" } else { "NOT as" });
+    }
+    if let Some(folder) = data {
+        let published = read_categories(folder)?;
+        let found = published.iter().filter(|r| rows.contains(r)).count();
+        let extra = rows.len() - found;
+        println!("{found} of {}, {extra} extra", published.len());
+        agree &= found == published.len() && extra == 0;
+    } else {
+        println!("the same network as strided:");
+        let strided = model.stored_as(Layout::Strided)?;
+        let dense = infer(&strided.images, &strided.weights)?;
+        let difference = y.sub(&dense)?.abs()?.max(None, false)?.item()?.to::<f64>();
+        let same = difference <= 1e-2 && rows == active_rows(&dense)?;
+        println!("{} rows active, largest difference from strided {difference:e}", rows.len());
+        println!("{}", if same { "sparse and strided agree" } else { "sparse and strided DISAGREE" });
+        agree &= same;
+    }
+    if let Some(file) = save {
+        Model { rows: Some(rows), ..model }.save(file)?;
+        println!("saved to {}, {} bytes", file.display(), std::fs::metadata(file)?.len());
+    }
+    Ok(agree)
+}
+
+/// The network, what goes into it, and what came out if that is known.
+struct Model {
+    images: Tensor,
+    weights: Vec<Tensor>,
+    rows: Option<Vec<usize>>,
+}
+
+impl Model {
+    fn stored_as(&self, layout: Layout) -> openwork::Result<Model> {
+        let weights = self.weights.iter().map(|w| w.to_layout(layout)).collect::<openwork::Result<_>>()?;
+        Ok(Model { images: self.images.to_layout(layout)?, weights, rows: self.rows.clone() })
+    }
+
+    fn save(&self, file: &Path) -> Fallible<()> {
+        let mut dict = StateDict::new();
+        for (i, w) in self.weights.iter().enumerate() {
+            dict.insert(format!("layers/{i}/weight"), w.clone())?;
         }
-        None => {
-            println!("the same network as strided:");
-            let dense = infer(&store(&images, Layout::Strided)?, &weights_as(Layout::Strided)?)?;
-            let difference = y.sub(&dense)?.abs()?.max(None, false)?.item()?.to::<f64>();
-            let agree = difference <= 1e-2 && rows == active_rows(&dense)?;
-            println!("{} rows active, largest difference from strided {difference:e}", rows.len());
-            println!("{}", if agree { "sparse and strided agree" } else { "sparse and strided DISAGREE" });
-            Ok(agree)
+        dict.insert("images", self.images.clone())?;
+        let rows: Vec<u64> = self.rows.iter().flatten().map(|&row| row as u64).collect();
+        dict.insert("active_rows", Tensor::from_vec(&[rows.len()], rows)?)?;
+        dict.metadata_mut().insert("bias".into(), BIAS.into());
+        dict.metadata_mut().insert("ceiling".into(), CEILING.into());
+        Ok(dict.save(file)?)
+    }
+
+    /// Reads a saved network, stored as it was or in the layout asked for.
+    fn load(file: &Path, layout: Option<Layout>) -> Fallible<Model> {
+        let archive = Archive::open(file)?;
+        for (key, wanted) in [("bias", BIAS), ("ceiling", CEILING)] {
+            let found = archive.metadata().get(key).and_then(|v| v.as_f64());
+            if found != Some(wanted) {
+                return Err(format!("{}: the {key} is {found:?}, this program's is {wanted}", file.display()).into());
+            }
         }
+        let images = archive.tensor("images")?;
+        let weights: openwork::Result<_> = (0..LAYERS).map(|i| archive.tensor(&format!("layers/{i}/weight"))).collect();
+        let rows = archive.tensor("active_rows")?.values::<u64>()?.iter().map(|&row| row as usize).collect();
+        let model = Model { images, weights: weights?, rows: Some(rows) };
+        Ok(layout.map_or(Ok(None), |layout| model.stored_as(layout).map(Some))?.unwrap_or(model))
     }
 }
 

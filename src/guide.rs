@@ -15,3 +15,5 @@ pub mod levels {}
 
 #[doc = include_str!("guide/softmax.md")]
 pub mod softmax {}
+#[doc = include_str!("guide/files.md")]
+pub mod files {}
