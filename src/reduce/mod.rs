@@ -31,7 +31,7 @@ impl Tensor {
     ///
     /// Unstored elements count as what the fill says: a fill that is constant along the reduced axes is
     /// folded as often as it occurs; a sum-like op takes the total of a fill that varies, less what is
-    /// stored over; other ops then densify within budget. Absent elements are skipped, and a slice with
+    /// stored over; `min`, `max`, `any` and `all` sort such a fill once; products densify within budget. Absent elements are skipped, and a slice with
     /// nothing in it is absent in the result (`count_nonzero` gives 0). The result is strided where only
     /// dense levels are left, else sparse with the fold of the fill as its fill.
     ///
