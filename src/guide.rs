@@ -17,3 +17,6 @@ pub mod levels {}
 pub mod softmax {}
 #[doc = include_str!("guide/files.md")]
 pub mod files {}
+
+#[doc = include_str!("guide/command.md")]
+pub mod command {}

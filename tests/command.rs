@@ -237,3 +237,38 @@ fn tns_files_say_little_and_options_the_rest() {
     assert!(fails(&["dump", "--header", "--max-bytes", "10", text(&path)], 1).contains("10 bytes"));
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+/// A file of several tensors: all are listed and validated, one is read by its name.
+#[test]
+fn tensors_by_name() {
+    let folder = temporary("names");
+    let (a, b) = (Tensor::eye(3, DType::F32, Layout::Csr).unwrap(), Tensor::ones(&[2], DType::I8, Layout::Strided));
+    let b = b.unwrap();
+    let mut files = vec![folder.join("x.safetensors")];
+    let mut model = io::state_dict::StateDict::new();
+    model.insert("a/weight", a.clone()).unwrap();
+    model.insert("b", b.clone()).unwrap();
+    model.save(&files[0]).unwrap();
+    if cfg!(feature = "hdf5") {
+        let entries = [io::binsparse::Entry::new("a/weight", &a), io::binsparse::Entry::new("b", &b)];
+        files.push(folder.join("x.h5"));
+        io::binsparse::write_all(&files[1], &entries, &Default::default()).unwrap();
+    }
+    for path in &files {
+        let told = good(&["info", "--json", text(path)]);
+        let names: Vec<_> =
+            told.lines().map(|l| serde_json::from_str::<serde_json::Value>(l).unwrap()["name"].clone()).collect();
+        assert_eq!(names, ["a/weight", "b"]);
+        assert!(good(&["info", "--name", "b", text(path)]).contains("int8"));
+        assert_eq!(good(&["dump", "--name", "b", text(path)]), "[[0], 1]\n[[1], 1]\n");
+        let told = fails(&["dump", text(path)], 1);
+        assert!(told.contains("a/weight"), "{told}");
+        let told = fails(&["dump", "--name", "c", text(path)], 1);
+        assert!(told.contains("\"c\""), "{told}");
+        assert!(good(&["validate", text(path)]).ends_with("valid\n"));
+        let out = folder.join("a.mtx");
+        good(&["convert", "--name", "a/weight", text(path), text(&out)]);
+        assert_eq!(io::read(&out).unwrap().nse(), 3);
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
