@@ -98,7 +98,8 @@ fn every_layout_fill_and_dtype() {
                     }
                     options.compress = size.is_multiple_of(4);
                     let mut files = vec![binsparse::to_bytes(&x, &options).unwrap()];
-                    if cfg!(feature = "hdf5") {
+                    // Every write waits for the disk: of shapes that differ little, one dtype is enough.
+                    if cfg!(feature = "hdf5") && (shape == [4, 6] || dtype == DType::F32) {
                         let path = path("both").with_extension("h5");
                         // Chunks, even where nothing is packed.
                         let chunk = size.is_multiple_of(3).then_some(5);
@@ -235,4 +236,15 @@ fn trusted_reading_reads_the_same() {
     let error = unsafe { binsparse::read_trusted(&path, &Options::default()) }.unwrap_err();
     assert!(error.to_string().contains("3 entries, 4 are needed"), "{error}");
     std::fs::remove_file(&path).unwrap();
+}
+
+#[cfg(not(feature = "hdf5"))]
+#[test]
+fn without_the_feature() {
+    let x = Tensor::eye(3, DType::F64, Layout::Csr).unwrap();
+    let path = path("absent").with_extension("h5");
+    let error = binsparse::write(&path, &x).unwrap_err().to_string();
+    assert!(error.contains("feature `hdf5`") && !path.exists(), "{error}");
+    let error = binsparse::read_bytes(b"\x89HDF\r\n\x1a\n and so on", &Options::default()).unwrap_err().to_string();
+    assert!(error.contains("feature `hdf5`"), "{error}");
 }
