@@ -39,7 +39,9 @@ index_array!(i32 as u32 => U32, i64 as u64 => U64, u64 as u64 => U64, usize as u
 
 impl From<Vec<u32>> for IndexArray {
     fn from(values: Vec<u32>) -> IndexArray {
-        let vec = if values.iter().any(|&v| v >= 1 << 31) {
+        // One pass without branches.
+        let most = crate::parallel::map_chunks(values.len(), 1 << 18, &|r| values[r].iter().copied().max());
+        let vec = if most.into_iter().flatten().max().is_some_and(|m| m >= 1 << 31) {
             IndexVec::U64(values.into_iter().map(u64::from).collect())
         } else {
             IndexVec::U32(values)

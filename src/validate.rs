@@ -7,6 +7,7 @@ use openwork_ops::with_index;
 use crate::buffer::Buffer;
 use crate::error::{self, Result};
 use crate::level::{Indices, Level};
+use crate::parallel;
 use crate::pattern::Pattern;
 
 /// Checks index ranges, pointers and lengths of every level, then the claimed order and uniqueness, and
@@ -153,25 +154,28 @@ fn order_to(p: &Pattern, l: usize) -> Order {
 }
 
 fn order_of_segments(pointers: Option<&Indices>, indices: &Indices) -> Order {
-    let (mut repeats, mut falls) = (false, false);
-    with_index!(indices.as_slice(), s => {
-        let mut check = |range: std::ops::Range<usize>| {
-            for pair in s[range].windows(2) {
-                repeats |= pair[0] == pair[1];
-                falls |= pair[0] > pair[1];
-            }
+    /// Segments, or pairs, that one task looks at.
+    const GRAIN: usize = 1 << 15;
+    let found = with_index!(indices.as_slice(), s => {
+        let check = |range: std::ops::Range<usize>| {
+            s[range].windows(2).fold((false, false), |(f, r), w| (f | (w[0] > w[1]), r | (w[0] == w[1])))
         };
         match pointers {
-            None => check(0..s.len()),
+            None => parallel::map_chunks(s.len().saturating_sub(1), GRAIN, &|r| check(r.start..r.end + 1)),
             Some(p) => {
                 let base = p.get(0);
-                with_index!(p.as_slice(), p => for w in p.windows(2) {
-                    check(w[0] as usize - base..w[1] as usize - base);
-                });
+                with_index!(p.as_slice(), p => parallel::map_chunks(p.len() - 1, GRAIN, &|r| {
+                    let (mut falls, mut repeats) = (false, false);
+                    for w in p[r.start..=r.end].windows(2) {
+                        let (f, r) = check(w[0] as usize - base..w[1] as usize - base);
+                        (falls, repeats) = (falls | f, repeats | r);
+                    }
+                    (falls, repeats)
+                }))
             }
         }
     });
-    match (falls, repeats) {
+    match found.into_iter().fold((false, false), |(f, r), (falls, repeats)| (f | falls, r | repeats)) {
         (true, _) => Order::Unsorted,
         (_, true) => Order::Repeats,
         _ => Order::Strict,
@@ -195,7 +199,7 @@ fn length(op: &'static str, name: &str, array: &Indices, wanted: usize, why: &st
 fn in_range(op: &'static str, name: &str, array: &Indices, size: usize) -> Result<()> {
     let bad = with_index!(array.as_slice(), s => {
         // One pass without branches; the place is looked for only if there is one.
-        let most = s.iter().copied().max();
+        let most = parallel::map_chunks(s.len(), 1 << 18, &|r| s[r].iter().copied().max()).into_iter().flatten().max();
         if most.is_none_or(|m| (m as usize) < size) { None } else { s.iter().position(|&i| i as usize >= size).map(|at| (at, s[at].get())) }
     });
     match bad {
