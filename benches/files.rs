@@ -7,8 +7,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use openwork::Tensor;
 use openwork::io::binsparse::{self, Options};
-use openwork::{Layout, Tensor};
 
 /// About 200 MB: a million rows, 16 elements in each, values of three digits.
 fn matrix() -> Tensor {
