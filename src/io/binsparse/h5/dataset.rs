@@ -97,14 +97,3 @@ pub(super) fn is_stored(data: &Dataset, name: &str, bytes: u128, file_bytes: u64
     }
     Ok(())
 }
-
-/// Where a large array lies in the file as it would in memory, if it does.
-#[cfg(unix)]
-pub(super) fn place(data: &Dataset, kind: Kind, bytes: usize) -> Res<Option<u64>> {
-    const LARGE: usize = 8 << 20;
-    if bytes < LARGE || !of(raw::is_native(data, kind))? {
-        return Ok(None);
-    }
-    let contiguous = of(of(data.create_plist())?.get_layout())? == Layout::Contiguous;
-    Ok(data.offset().filter(|_| contiguous))
-}

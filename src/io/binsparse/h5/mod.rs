@@ -48,8 +48,6 @@ pub(crate) struct H5 {
     /// Arrays that the file implies.
     given: BTreeMap<String, Given>,
     bitmap: Option<Bitmap>,
-    /// The file as the system has it.
-    system: Option<std::fs::File>,
 }
 
 impl H5 {
@@ -65,12 +63,8 @@ impl H5 {
     fn of_file(file: File, bytes: u64) -> Res<H5> {
         let group = of(file.group("/"))?;
         let links = links(&group)?;
-        #[cfg(unix)]
-        let system = raw::descriptor(&file);
-        #[cfg(not(unix))]
-        let system = None;
         let (aliases, given) = Default::default();
-        Ok(H5 { file, bytes, group, links, aliases, scalars: false, given, bitmap: None, system })
+        Ok(H5 { file, bytes, group, links, aliases, scalars: false, given, bitmap: None })
     }
 
     /// Goes to the group of a tensor. Without a name that is the root, or else the only tensor of the file.
@@ -223,25 +217,6 @@ impl Arrays for H5 {
         if u128::from(start) * info.dtype.size() as u128 + out.len() as u128 > info.bytes() {
             return bad(format!("`{stored}` has {} entries: fewer than are read", info.len));
         }
-        #[cfg(unix)]
-        if let (Some(file), Some(at)) = (&self.system, dataset::place(&data, kind, out.len())?) {
-            return Ok(read_at(file, at + start * info.dtype.size() as u64, out)?);
-        }
         of(raw::read(&data, kind, start, out))
     }
-}
-
-/// Reads bytes from a place of a file, by all threads: most of the time goes into pages that are touched first.
-#[cfg(unix)]
-fn read_at(file: &std::fs::File, at: u64, out: &mut [u8]) -> std::io::Result<()> {
-    use std::os::unix::fs::FileExt;
-
-    const GRAIN: usize = 4 << 20;
-    let failed = std::sync::Mutex::new(None);
-    crate::parallel::for_chunks_mut(out, 1, GRAIN, &|from, part| {
-        if let Err(e) = file.read_exact_at(part, at + from as u64) {
-            failed.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert(e);
-        }
-    });
-    failed.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).map_or(Ok(()), Err)
 }

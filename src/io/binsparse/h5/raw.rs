@@ -2,18 +2,16 @@
 //! telling element types apart exactly.
 #![allow(unsafe_code)] // libhdf5 is C: ids and pointers
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ::hdf5::datatype::ByteOrder;
-use ::hdf5::file::FileDriver;
 use ::hdf5::sync::sync;
 use ::hdf5::types::TypeDescriptor;
 use ::hdf5::{Container, Dataset, Dataspace, Datatype, File, Result, from_id, h5check};
 use hdf5_sys::h5a::H5Aread;
 use hdf5_sys::h5d::{H5Dread, H5Dvlen_reclaim, H5Dwrite};
-use hdf5_sys::h5f::{H5F_ACC_RDONLY, H5Fget_vfd_handle, H5Fopen};
+use hdf5_sys::h5f::{H5F_ACC_RDONLY, H5Fopen};
 use hdf5_sys::h5i::{H5I_type_t, H5Iget_type, hid_t};
 use hdf5_sys::h5p::{H5P_CLS_FILE_ACCESS, H5P_DEFAULT, H5Pclose, H5Pcreate, H5Pset_fapl_core, H5Pset_file_image};
 use hdf5_sys::h5s::H5S_ALL;
@@ -145,36 +143,6 @@ pub(crate) fn memory(dtype: DType) -> Result<Datatype> {
         DType::Complex64 => Datatype::from_type::<num_complex::Complex<f32>>(),
         DType::Complex128 => Datatype::from_type::<num_complex::Complex<f64>>(),
     }
-}
-
-/// The file itself, where libhdf5 reads it as one file of the system.
-#[cfg(unix)]
-pub(crate) fn descriptor(file: &File) -> Option<std::fs::File> {
-    use std::os::fd::BorrowedFd;
-
-    if !matches!(file.access_plist().ok()?.get_driver(), Ok(FileDriver::Sec2)) {
-        return None;
-    }
-    let mut at: *mut c_void = ptr::null_mut();
-    sync(|| {
-        // SAFETY: the handle of this driver is a pointer to its file descriptor, which is open while `file` is; it is
-        // duplicated before the lock is given back, and the duplicate is ours.
-        unsafe {
-            h5check(H5Fget_vfd_handle(file.id(), H5P_DEFAULT, &mut at)).ok()?;
-            let fd = *at.cast::<c_int>().as_ref()?;
-            (fd >= 0).then(|| BorrowedFd::borrow_raw(fd).try_clone_to_owned().ok().map(std::fs::File::from))?
-        }
-    })
-}
-
-/// Whether elements lie in the file as they lie in memory.
-pub(crate) fn is_native(data: &Dataset, kind: Kind) -> Result<bool> {
-    let native = if cfg!(target_endian = "big") { ByteOrder::BigEndian } else { ByteOrder::LittleEndian };
-    Ok(match kind {
-        Kind::Truth => true,
-        Kind::Number(dtype) => !dtype.is_complex() && (dtype.size() == 1 || data.dtype()?.byte_order() == native),
-        Kind::Text | Kind::Other(_) => false,
-    })
 }
 
 /// Reads elements from `start` on until `out` is full, as this machine has them.
