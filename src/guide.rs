@@ -20,3 +20,5 @@ pub mod files {}
 
 #[doc = include_str!("guide/command.md")]
 pub mod command {}
+#[doc = include_str!("guide/undefined.md")]
+pub mod undefined {}
