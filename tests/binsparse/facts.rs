@@ -1,7 +1,7 @@
 //! Facts about a matrix beside its descriptor: stored on request, checked when read.
 
 use openwork::io::binsparse::{self, Options, Warning};
-use openwork::{Fill, Layout, StructureFacts, Tensor};
+use openwork::{Fill, Layout, StructureFacts, Tensor, io};
 use serde_json::{Value, json};
 
 use super::build::Draft;
@@ -72,4 +72,24 @@ fn claims_are_checked() {
     let metadata = json!({ "openwork_facts": {} }).as_object().unwrap().clone();
     let error = binsparse::to_bytes(&x, &Options { metadata, ..Options::default() }).unwrap_err().to_string();
     assert!(error.contains("argument `metadata`: the key \"openwork_facts\""), "{error}");
+}
+
+/// A false claim is one violation among the others.
+#[test]
+fn false_claims_are_violations() {
+    let path = std::env::temp_dir().join(format!("openwork-facts-{}.npz", std::process::id()));
+    let told = |draft: &Draft, lenient: bool| {
+        std::fs::write(&path, draft.bytes()).unwrap();
+        let mut told = Vec::new();
+        let options = io::ReadOptions { lenient, ..io::ReadOptions::default() };
+        io::validate(&path, &options, &mut |v| told.push(v.to_string())).unwrap();
+        told
+    };
+    let wrong = claiming(json!({ "is_symmetric": true }));
+    let one = told(&wrong, false);
+    assert!(one.len() == 1 && one[0].contains("argument `is_symmetric`: true is said, false is true"), "{one:?}");
+    let two = told(&wrong.key("version", json!("0.1.7")), false);
+    assert!(two.len() == 2 && two.iter().any(|v| v.contains("is_symmetric")), "{two:?}");
+    assert!(told(&claiming(json!({ "is_symmetric": true })), true).is_empty());
+    std::fs::remove_file(path).ok();
 }

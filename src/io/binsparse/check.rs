@@ -9,7 +9,7 @@ use super::arrays::Container;
 use super::descriptor::Descriptor;
 use super::fault::{Fault, Res};
 use super::file::Opened;
-use super::{Mode, Options, map};
+use super::{Mode, Options, facts, map};
 use crate::error::Result;
 use crate::{LevelKind, Tensor};
 
@@ -70,6 +70,9 @@ fn examine(container: &mut dyn Container, name: &str, options: &Options, tell: T
         let reader = map::Reader { descriptor, arrays: container, options, warnings, make: Tensor::from_parts };
         reader.tensor(None)
     });
+    if let (Ok(descriptor), Some(Ok(tensor))) = (&descriptor, &read) {
+        facts::verify(&descriptor.facts, tensor, Mode::Lenient, &mut warnings)?;
+    }
     if options.mode == Mode::Strict {
         told += warnings.len();
         warnings.iter().for_each(|warning| tell(name, String::new(), warning.to_string()));
