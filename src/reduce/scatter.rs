@@ -1,6 +1,6 @@
 //! Folds into a table: an accumulator per kept coordinate, where these are few.
 
-use openwork_ops::reduce::{Compensated, Line, Table};
+use openwork_ops::reduce::{Compensated, Table};
 use openwork_ops::structure::{IndexSlice, IndexVec};
 
 use super::Fold;
@@ -33,9 +33,11 @@ pub(super) fn scatter(
     let acc = Buffer::build(size * fold.typing.acc.size(), |acc| {
         let mut table = compensated.map(|kernels| {
             // Where the fill is defined, unstored elements are terms as well.
-            let terms = if need == Need::Folds { split.log2_of_reduced() } else { 0.0 };
-            let (lines, pairs) = Table::sizes(size, kernels.parts);
-            Table::new(zeroed_vec::<Line>(lines), zeroed_vec(pairs), terms)
+            let few = Table::few(if need == Need::Folds { split.log2_of_reduced() } else { 0.0 });
+            let mut recent = zeroed_vec::<f64>(kernels.parts * size);
+            recent.fill(-0.0);
+            let (terms, pairs) = (zeroed_vec(size), zeroed_vec(2 * kernels.parts * size));
+            Table { recent, terms, pairs, few }
         });
         if table.is_none() {
             fold.fill_identity(acc);
@@ -57,10 +59,14 @@ pub(super) fn scatter(
             table.finish(acc);
         }
     });
-    let touched = match need {
-        Need::Counts => places(&counts, |n| *n > 0),
-        Need::Folds => not_identity(&fold, acc.bytes()),
+    let width = fold.typing.acc.size();
+    let (identity, _) = fold.kernels.identity.to_bytes();
+    let used = |i: usize| match need {
+        Need::Counts => counts[i] > 0,
+        Need::Folds => acc.bytes()[i * width..(i + 1) * width] != identity[..width],
     };
+    let mut touched = Vec::with_capacity(size.min(pattern.positions));
+    touched.extend((0..size as u64).filter(|&i| used(i as usize)));
     let counts =
         if need == Need::Counts { touched.iter().map(|&i| counts[i as usize].into()).collect() } else { Vec::new() };
     let pattern = match split.dims[..] {
@@ -73,27 +79,6 @@ pub(super) fn scatter(
     let acc = Strided::new(acc, fold.typing.acc, vec![size]);
     let acc = if touched.len() == size { acc } else { convert::gather_values(&acc, &IndexVec::U64(touched)) };
     Ok(Groups { pattern, acc, counts })
-}
-
-/// Where a condition holds.
-fn places<T>(entries: &[T], holds: impl Fn(&T) -> bool) -> Vec<u64> {
-    (0..).zip(entries).filter(|(_, e)| holds(e)).map(|(i, _)| i).collect()
-}
-
-/// The accumulators that are not what the fold of nothing is, bit for bit.
-fn not_identity(fold: &Fold, acc: &[u8]) -> Vec<u64> {
-    fn places_of<const W: usize>(identity: &[u8], acc: &[u8]) -> Vec<u64> {
-        let Some(identity) = identity.first_chunk::<W>() else { return Vec::new() };
-        places(acc.as_chunks::<W>().0, |a| a != identity)
-    }
-    let (identity, size) = fold.kernels.identity.to_bytes();
-    match size {
-        1 => places_of::<1>(&identity, acc),
-        2 => places_of::<2>(&identity, acc),
-        4 => places_of::<4>(&identity, acc),
-        8 => places_of::<8>(&identity, acc),
-        _ => places_of::<16>(&identity, acc),
-    }
 }
 
 /// The pattern of a result over one axis with these coordinates.

@@ -5,8 +5,6 @@
 //! that collects what the additions round away (Knuth's two-sum; the scheme is Kahan and Babuška's). Narrower
 //! floats need none of this: their `float64` accumulators have bits to spare.
 
-use bytemuck::Zeroable;
-
 use super::ReduceOp;
 use crate::dtype::{DType, Element};
 
@@ -22,57 +20,36 @@ pub struct Compensated {
 }
 
 /// Sums of elements that come in any order. A few terms of each are added plainly; what they come to is added with its
-/// correction. So no sum has more than a few plain roundings, and all that most additions touch is one line of the cache.
+/// correction. So most entries are one number, read and written, and no sum has more than a few plain roundings.
 #[derive(Debug)]
 pub struct Table {
-    /// Sums of the last few terms.
-    lines: Vec<Line>,
+    /// Sums of the last few terms, for each part of an entry.
+    pub recent: Vec<f64>,
+    /// How many terms these have, for each entry.
+    pub terms: Vec<u8>,
     /// Sums of all terms before, each with its correction beside it.
-    pairs: Vec<f64>,
+    pub pairs: Vec<f64>,
     /// How many terms are a few.
-    few: u8,
-}
-
-/// Sums in a line of the cache, beside which there is room for their counts.
-const SUMS: usize = 7;
-
-/// The flag in a count that says that there are terms before.
-const SETTLED: u8 = 1 << 7;
-
-/// One line of a [`Table`].
-#[derive(Clone, Copy, Debug, Zeroable)]
-#[repr(C, align(64))]
-pub struct Line {
-    sums: [f64; SUMS],
-    terms: [u8; 8],
+    pub few: u8,
 }
 
 impl Table {
-    /// How many lines a table of so many elements of `parts` parts has, and how many words its pairs.
-    pub fn sizes(elements: usize, parts: usize) -> (usize, usize) {
-        ((elements * parts).div_ceil(SUMS), 2 * elements * parts)
+    /// How many plain additions a sum of at least `n` terms can bear, `log2(n)` being given: the rounding errors of
+    /// `few - 1` additions and two more stay below `2 log2(n + 1)` units of the precision times the sum of magnitudes.
+    pub fn few(log2: f64) -> u8 {
+        (4.0 * log2 - 8.0).clamp(12.0, 128.0) as u8
     }
 
-    /// An empty table in zeroed memory of [`Table::sizes`], for sums of at least `2^log2` terms. The rounding errors of
-    /// all plain additions and two more stay below `2 log2(n + 1)` units of the precision times the sum of magnitudes.
-    pub fn new(lines: Vec<Line>, pairs: Vec<f64>, log2: f64) -> Table {
-        Table { lines, pairs, few: (4.0 * log2 - 8.0).clamp(12.0, 120.0) as u8 }
-    }
-
-    /// The sums, after the last term; −0 where there is none.
+    /// The sums, after the last term.
     pub fn finish(&self, acc: &mut [u8]) {
-        let pairs = self.pairs.as_chunks::<2>().0.chunks(SUMS);
-        for ((acc, line), pairs) in f64::from_bytes_mut(acc).chunks_mut(SUMS).zip(&self.lines).zip(pairs) {
-            for (i, (a, &[mut sum, mut low])) in acc.iter_mut().zip(pairs).enumerate() {
-                *a = match line.terms[i] {
-                    0 => -0.0,
-                    n if n & SETTLED == 0 => line.sums[i],
-                    _ => {
-                        add(&mut sum, &mut low, line.sums[i]);
-                        corrected(sum, low)
-                    }
-                };
-            }
+        let pairs = self.pairs.as_chunks::<2>().0;
+        for ((a, &recent), &[mut sum, mut low]) in f64::from_bytes_mut(acc).iter_mut().zip(&self.recent).zip(pairs) {
+            *a = if sum == 0.0 && low == 0.0 {
+                recent
+            } else {
+                add(&mut sum, &mut low, recent);
+                corrected(sum, low)
+            };
         }
     }
 }
@@ -116,26 +93,26 @@ fn add(acc: &mut f64, low: &mut f64, value: f64) {
 /// Elements of `P` parts each.
 fn scatter<const P: usize>(values: &[u8], keys: &[u32], table: &mut Table) {
     let few = table.few;
+    let (recent, terms) = (table.recent.as_chunks_mut::<P>().0, &mut table.terms[..]);
     for (value, &key) in f64::from_bytes(values).as_chunks::<P>().0.iter().zip(keys) {
-        for (part, v) in value.iter().enumerate() {
-            let at = key as usize * P + part;
-            let (line, i) = (&mut table.lines[at / SUMS], at % SUMS);
-            line.sums[i] += v;
-            line.terms[i] += 1;
-            if line.terms[i] & !SETTLED >= few {
-                settle(line, i, &mut table.pairs[2 * at..]);
-            }
+        let at = key as usize;
+        for (sum, v) in recent[at].iter_mut().zip(value) {
+            *sum += v;
+        }
+        terms[at] += 1;
+        if terms[at] >= few {
+            terms[at] = 0;
+            settle(&mut recent[at], &mut table.pairs[2 * P * at..]);
         }
     }
 }
 
-/// Moves a sum to where it has a correction.
+/// Moves sums to where they have corrections.
 #[cold]
 #[inline(never)]
-fn settle(line: &mut Line, i: usize, pairs: &mut [f64]) {
-    if let [high, low, ..] = pairs {
-        add(high, low, std::mem::take(&mut line.sums[i]));
-        line.terms[i] = SETTLED;
+fn settle(recent: &mut [f64], pairs: &mut [f64]) {
+    for (sum, [high, low]) in recent.iter_mut().zip(pairs.as_chunks_mut::<2>().0) {
+        add(high, low, std::mem::replace(sum, -0.0));
     }
 }
 
@@ -150,23 +127,16 @@ fn accumulate(values: &[u8], acc: &mut [u8], low: &mut [u8]) {
 mod tests {
     use super::*;
 
-    fn table(elements: usize, log2: f64) -> Table {
-        let (lines, pairs) = Table::sizes(elements, 1);
-        Table::new(vec![Line::zeroed(); lines], vec![0.0; pairs], log2)
-    }
-
     #[test]
     fn small_terms_survive_a_large_one() {
         let values: Vec<f64> = std::iter::once(1e16).chain(std::iter::repeat_n(1.0, 1001)).chain([-1e16]).collect();
         let kernels = Compensated::of(ReduceOp::Sum, DType::F64).unwrap();
-        let mut acc = [1.0f64; 2];
-        let mut table = table(2, 0.0);
-        table.few = 1;
+        let mut acc = [1.0; 2];
+        let mut table = Table { recent: vec![-0.0; 2], terms: vec![0; 2], pairs: vec![0.0; 4], few: 1 };
         let keys = vec![1u32; values.len()];
         (kernels.scatter)(f64::as_bytes(&values), &keys, &mut table);
         table.finish(bytemuck::cast_slice_mut(&mut acc));
         assert_eq!(acc, [0.0, 1001.0]);
-        assert!(acc[0].is_sign_negative(), "without terms");
     }
 
     #[test]
@@ -175,12 +145,13 @@ mod tests {
         let n = 1u32 << 16;
         let values: Vec<f64> = std::iter::once(9007199254740992.0).chain((0..n).map(|_| 1.0)).collect();
         let kernels = Compensated::of(ReduceOp::Sum, DType::F64).unwrap();
-        let mut table = table(1, 16.0);
+        let few = Table::few(16.0);
+        let mut table = Table { recent: vec![-0.0], terms: vec![0], pairs: vec![0.0; 2], few };
         (kernels.scatter)(f64::as_bytes(&values), &vec![0; values.len()], &mut table);
         let mut acc = [0.0];
         table.finish(bytemuck::cast_slice_mut(&mut acc));
         let off = (acc[0] - 9007199254740992.0 - f64::from(n)).abs();
-        assert!(off <= f64::from(table.few), "{off}");
+        assert!(off <= f64::from(few), "{off}");
     }
 
     #[test]

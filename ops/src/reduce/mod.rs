@@ -8,7 +8,7 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
-pub use self::compensated::{Compensated, Line, Table};
+pub use self::compensated::{Compensated, Table};
 pub use self::exact::{Compact, Exact};
 use self::monoid::{All, Any, Count, Max, Min, Prod, Sum};
 pub use self::scan::{ScanKernel, ScanOp};
