@@ -64,7 +64,7 @@ pub struct Op {
 pub const NO_ANSWER: &[&str] = &[];
 
 /// Rows of the table with an operand that is as large as a dense result, or a result whose sizes exceed `usize`.
-pub const NOT_HUGE: &[&str] = &["matmul(strided)", "kron"];
+pub const NOT_HUGE: &[&str] = &["matmul(strided)", "kron", "take_along_axis"];
 
 /// Ops whose result is sparse, but may need a fill or a border as long as an axis: of a huge one that is dense too.
 pub const LONG_FILL: [&str; 5] = ["softmax", "log_softmax", "normalize", "standardize", "pad"];
@@ -178,8 +178,14 @@ fn joined() -> Vec<Op> {
     ]
 }
 
+/// An index array for one row.
+fn places() -> Tensor {
+    Tensor::from_vec(&[1, 2], vec![0i64, 1]).unwrap()
+}
+
 fn indexed() -> Vec<Op> {
     let op = |name, run: fn(&Tensor) -> Result<Tensor>| plain(Group::Index, name, run);
+    let of = |part, op| Op { step: vec![part], ..op };
     vec![
         Op { label: "slice(rows)", ..op("slice", |x| x.slice(s![1..4])) },
         Op { label: "slice(columns)", ..op("slice", |x| x.slice(s![.., 1..4])) },
@@ -190,6 +196,13 @@ fn indexed() -> Vec<Op> {
         op("delete", |x| x.delete(vec![1], 0)),
         Op { step: vec!["index"], ..op("masked", |x| x.index(s![x.gt(0.0)?])) },
         op("argwhere", |x| x.argwhere()),
+        op("take_along_axis", |x| x.take_along_axis(&places(), 1)),
+        op("gather", |x| x.gather(1, &places())),
+        op("slice_assign", |x| x.slice_assign(s![1..3, 1], 2.0)),
+        op("index_put", |x| x.index_put(s![vec![2, 0], vec![1, 1]], 2.0, false)),
+        of("index_put", op("accumulate", |x| x.index_put(s![vec![2, 0], vec![1, 1]], 2.0, true))),
+        op("scatter", |x| x.scatter(1, &places(), 2.0, None)),
+        of("scatter", op("scatter_reduce", |x| x.scatter(1, &places(), 2.0, Some(ReduceOp::Max)))),
     ]
 }
 
