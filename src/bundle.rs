@@ -22,7 +22,7 @@ use crate::tensor::{Sparse, Storage, Tensor};
 ///
 /// ```
 /// use openwork::{Bundle, Layout, Tensor};
-/// let x = Tensor::random(&[30, 20, 40], 0.02, 0.0, Layout::Coo, 1)?;
+/// let x = Tensor::random(&[200, 5, 40], 0.01, 0.0, Layout::Coo, 1)?;
 /// let bundle = Bundle::hb_csf(&x)?;
 /// let names: Vec<String> = bundle.parts().iter().map(|p| p.level_spec().unwrap().to_string()).collect();
 /// assert_eq!(names, ["S-S-S-R", "DC-S-S-R", "DC-DC-S-R"]);

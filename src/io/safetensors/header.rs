@@ -204,7 +204,7 @@ mod tests {
         assert!(Header::parse(b"{}", 0).unwrap().entries.is_empty());
         let one = |rest: &str| format!(r#"{{"a":{{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}{rest}}}"#);
         for (text, data, why) in [
-            (good.to_string(), 9, "ends at"),
+            (good.to_string(), 9, "end at byte 8"),
             (good.to_string(), 7, "data of 7 bytes"),
             (format!(" {good}"), 8, "start with"),
             (format!("{good}x"), 8, "trailing"),
