@@ -4,7 +4,7 @@
 //! A strided tensor is one array under its own name, which every reader of the format sees. A sparse tensor is its
 //! constituent arrays: tensor `w` in CSR becomes the arrays `w.pointers_to_1`, `w.indices_1` and `w.values`, and the
 //! metadata key `w.binsparse` holds its binsparse descriptor. What binsparse 0.1 cannot say is said in this library's
-//! name space, as [`binsparse`](super::binsparse) describes it, so every layout, fill and dtype comes back as it was.
+//! name space, as [`super::binsparse`] describes it, so every layout, fill and dtype comes back as it was.
 //!
 //! With the feature `hdf5` it is saved to **HDF5** (`.h5`, `.hdf5`) as well: each tensor is a group that readers of
 //! binsparse know.
