@@ -100,19 +100,6 @@ pub fn lawful_within(
     }
 }
 
-/// Whether the array fills of the operands together vary along every axis: what a first step makes of them may be as large as
-/// the result, and so dense already for the next.
-pub fn together_full(operands: &[&Sample]) -> bool {
-    let shape = operands.iter().map(|s| &s.model.shape).max_by_key(|s| s.len()).unwrap();
-    let fills = || {
-        operands.iter().filter_map(|s| match s.tensor.fill() {
-            Some(openwork::Fill::Array(fill)) if s.model.shape == *shape => Some(fill),
-            _ => None,
-        })
-    };
-    fills().next().is_some() && (0..shape.len()).all(|a| fills().any(|f| f.shape()[a] == shape[a]))
-}
-
 fn where_(x: &Sample, cell: &Cell, rng: &mut Rng) -> Result<(), String> {
     let condition = partner(cell, OType::Bool, rng, Data::Any);
     let dtype = super::sample::partner(rng, cell.dtype);
