@@ -21,16 +21,24 @@ use crate::validate;
 #[derive(Clone, Debug)]
 pub struct IndexArray(std::result::Result<Indices, String>);
 
+/// The largest entry.
+fn most<T: Copy + Ord + Send + Sync>(values: &[T]) -> Option<T> {
+    // One pass without branches.
+    crate::parallel::map_chunks(values.len(), 1 << 18, &|r| values[r].iter().copied().max()).into_iter().flatten().max()
+}
+
 macro_rules! index_array {
     ($($ty:ty as $to:ty => $variant:ident),*) => {$(
         impl From<Vec<$ty>> for IndexArray {
             fn from(values: Vec<$ty>) -> IndexArray {
-                // All values below 2^31 (2^63) are the same bytes signed and unsigned.
-                #[allow(unused_comparisons)]
-                if let Some(at) = values.iter().position(|&v| v < 0 || v > (<$to>::MAX >> 1) as $ty) {
-                    return IndexArray(Err(format!("entry {at} is {}, out of range", values[at])));
+                // All values below 2^31 (2^63) are the same bytes signed and unsigned; negative ones are above.
+                let values: Vec<$to> = bytemuck::allocation::cast_vec(values);
+                let limit = most(&values).map_or(0, |most| u64::from(most).saturating_add(1));
+                if limit > 1 << (<$to>::BITS - 1) {
+                    let at = values.iter().position(|&v| v >> (<$to>::BITS - 1) != 0).unwrap_or(0);
+                    return IndexArray(Err(format!("entry {at} is {}, out of range", values[at] as $ty)));
                 }
-                IndexArray(Ok(IndexVec::$variant(bytemuck::allocation::cast_vec(values)).into()))
+                IndexArray(Ok(Indices::from(IndexVec::$variant(values)).known_below(limit)))
             }
         }
     )*};
@@ -39,14 +47,13 @@ index_array!(i32 as u32 => U32, i64 as u64 => U64, u64 as u64 => U64, usize as u
 
 impl From<Vec<u32>> for IndexArray {
     fn from(values: Vec<u32>) -> IndexArray {
-        // One pass without branches.
-        let most = crate::parallel::map_chunks(values.len(), 1 << 18, &|r| values[r].iter().copied().max());
-        let vec = if most.into_iter().flatten().max().is_some_and(|m| m >= 1 << 31) {
+        let limit = most(&values).map_or(0, |most| u64::from(most).saturating_add(1));
+        let vec = if limit > 1 << 31 {
             IndexVec::U64(values.into_iter().map(u64::from).collect())
         } else {
             IndexVec::U32(values)
         };
-        IndexArray(Ok(vec.into()))
+        IndexArray(Ok(Indices::from(vec).known_below(limit)))
     }
 }
 

@@ -9,12 +9,30 @@ use crate::buffer::Buffer;
 pub(crate) struct Indices {
     buffer: Buffer,
     wide: bool,
+    /// What every entry is known to be below.
+    limit: u64,
+}
+
+/// What all entries are below, by their width: their bytes are the same number signed and unsigned.
+const fn limit_of_width(wide: bool) -> u64 {
+    if wide { 1 << 63 } else { 1 << 31 }
 }
 
 impl Indices {
     /// Shares a buffer of entries that are known to fit: below 2^31, or 2^63 where `wide`.
     pub(crate) fn of_buffer(buffer: Buffer, wide: bool) -> Indices {
-        Indices { buffer, wide }
+        Indices { buffer, wide, limit: limit_of_width(wide) }
+    }
+
+    /// With the limit that a pass over the entries has found.
+    pub(crate) fn known_below(self, limit: u64) -> Indices {
+        debug_assert!((0..self.len()).all(|i| (self.get(i) as u64) < limit));
+        Indices { limit, ..self }
+    }
+
+    /// What every entry is known to be below, without a look at them: they may be further below.
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit
     }
 
     pub(crate) fn buffer(&self) -> &Buffer {
@@ -43,7 +61,7 @@ impl Indices {
 
     pub(crate) fn slice(&self, range: std::ops::Range<usize>) -> Indices {
         let width = if self.wide { 8 } else { 4 };
-        Indices { buffer: self.buffer.slice(range.start * width..range.end * width), wide: self.wide }
+        Indices { buffer: self.buffer.slice(range.start * width..range.end * width), ..*self }
     }
 
     /// The same array, 64 bits wide where `wide`.
@@ -67,8 +85,8 @@ impl Indices {
 impl From<IndexVec> for Indices {
     fn from(vec: IndexVec) -> Indices {
         match vec {
-            IndexVec::U32(v) => Indices { buffer: Buffer::from_vec(v), wide: false },
-            IndexVec::U64(v) => Indices { buffer: Buffer::from_vec(v), wide: true },
+            IndexVec::U32(v) => Indices::of_buffer(Buffer::from_vec(v), false),
+            IndexVec::U64(v) => Indices::of_buffer(Buffer::from_vec(v), true),
         }
     }
 }

@@ -27,6 +27,20 @@ fn item(x: Result<Tensor>) -> Scalar {
     x.unwrap().item().unwrap()
 }
 
+/// Infinite is an integer too, where float16 is what both operands become.
+#[test]
+fn an_integer_beyond_float16_meets_a_fill_of_zero() {
+    let x = Tensor::coo(&[2], vec![vec![1i64]], &Tensor::from_vec(&[1], vec![70_000u32]).unwrap(), 0u32).unwrap();
+    let zeros = Tensor::zeros(&[2], DType::F16, Layout::Coo).unwrap();
+    with_nan_policy(NanPolicy::Exact, || {
+        for product in [x.outer(&zeros), x.kron(&zeros)] {
+            let nan = product.unwrap().isnan().unwrap();
+            assert_eq!(nan.count_nonzero(None, false).unwrap().item().unwrap(), 2i64.into());
+        }
+    });
+    assert_eq!(x.outer(&zeros).unwrap().nse(), 0);
+}
+
 /// Fills of 0 and −0.
 #[test]
 fn a_fill_of_negative_zero_is_zero() {

@@ -32,6 +32,10 @@ impl Tensor {
         common.insert(axis, self.shape()[axis]);
         let x = self.broadcast_to(&common)?;
         common[axis] = indices.shape()[axis];
+        if common.contains(&0) {
+            // Repeated no times, a wrong index would go unseen.
+            integers(OP, indices)?.iter().try_for_each(|&i| bounded(OP, i, axis, self.shape()[axis]).map(drop))?;
+        }
         picked(OP, self, &x, &indices.broadcast_to(&common)?, axis)
     }
 

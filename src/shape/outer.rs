@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use openwork_ops::structure::keys::KeyLayout;
-use openwork_ops::{Kind, identity};
+use openwork_ops::{Kind, identity, promote};
 
 use super::along;
 use crate::context::{self, NanPolicy, Path};
@@ -72,9 +72,11 @@ fn pairs(op: &'static str, a: &Tensor, b: &Tensor) -> Result<Option<Tensor>> {
     if !blank {
         return Ok(None);
     }
+    // An integer can be infinite in the common dtype: beyond the largest float16.
+    let common = promote(a.dtype(), b.dtype());
     let finite = |v: &Strided| {
-        matches!(v.dtype.kind(), Kind::Bool | Kind::Int)
-            || identity::all_finite(v.dtype, &v.unbroadcast().dense_bytes())
+        let v = v.unbroadcast().cast(common.unwrap_or(v.dtype));
+        matches!(v.dtype.kind(), Kind::Bool | Kind::Int) || identity::all_finite(v.dtype, &v.dense_bytes())
     };
     let exact = context::nan_policy() == NanPolicy::Exact;
     if exact && !undefined && !(finite(&x.values) && finite(&y.values)) {

@@ -36,6 +36,10 @@ fn indices_out_of_bounds() {
     }
     let none = Tensor::zeros(&[0, 3], DType::F64, Layout::Coo).unwrap();
     says(none.slice(s![0]), &["size 0", "no index"]);
+    // Repeated no times along an axis of size 0, an index is looked at all the same.
+    let wide = Tensor::zeros(&[2, 0], DType::F64, Layout::Coo).unwrap();
+    let far = Tensor::from_vec(&[1, 1], vec![2i64]).unwrap();
+    says(wide.take_along_axis(&far, 0), &["take_along_axis", "2 is out of bounds", "axis 0 of size 2"]);
     let huge = Tensor::from_vec(&[1], vec![u64::MAX]).unwrap();
     says(iota(&[3]).index(s![huge]), &["18446744073709551615", "out of bounds"]);
 }

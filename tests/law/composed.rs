@@ -1,6 +1,6 @@
 //! The law for elementwise functions with limits, weights, tolerances and orders.
 
-use openwork::{Number, Tensor};
+use openwork::{Number, Tensor, with_densify_budget};
 use openwork_ops::unary::special;
 
 use super::bridge::{dtype_of, otype_of, scalar_of};
@@ -8,8 +8,9 @@ use super::cells::Cell;
 use super::compare::close;
 use super::families::Family;
 use super::gen_::{Sample, generate};
-use super::nary::{lawful, lawful_within, partner};
+use super::nary::{any_full_fill, lawful, lawful_within, partner};
 use super::oracle::{self, Expected, OType, OValue, Oracle, Refused};
+use super::pointwise::full_fill;
 use super::rng::Rng;
 use super::values::{Data, value};
 
@@ -69,7 +70,7 @@ fn on_the_way(
     f: &dyn Fn(&[&Tensor]) -> openwork::Result<Tensor>,
 ) -> Result<(), String> {
     let varies = |s: &&Sample| matches!(s.tensor.fill(), Some(openwork::Fill::Array(_)));
-    lawful_within(operands, want, f, true, if operands.iter().any(varies) { |_| true } else { |_| false })
+    lawful_within(operands, want, f, true, &|operands| operands.iter().any(varies))
 }
 
 fn clamp(x: &Sample, low: &Sample, cell: &Cell, rng: &mut Rng) -> Result<(), String> {
@@ -84,7 +85,12 @@ fn clamp(x: &Sample, low: &Sample, cell: &Cell, rng: &mut Rng) -> Result<(), Str
         _ => {
             let high = partner(cell, cell.dtype, rng, Data::Any);
             let want = op("minimum", raised, of(&high));
-            lawful(&[x, low, &high], want.map(Expected::from), &|t| t[0].clamp(t[1], t[2]), true)
+            // The fills of the first two may vary along an axis of a level and one of values: together as large as the result.
+            let full = |s: &[&Sample]| {
+                let raised = with_densify_budget(0, || s[0].tensor.maximum(&s[1].tensor));
+                any_full_fill(s) || raised.is_ok_and(|t| t.is_strided() || full_fill(&t))
+            };
+            lawful_within(&[x, low, &high], want.map(Expected::from), &|t| t[0].clamp(t[1], t[2]), true, &full)
         }
     }
 }

@@ -69,7 +69,12 @@ pub fn lawful(
     f: &dyn Fn(&[&Tensor]) -> openwork::Result<Tensor>,
     plain: bool,
 ) -> Result<(), String> {
-    lawful_within(operands, want, f, plain, |operands| operands.iter().any(|s| full_fill(s)))
+    lawful_within(operands, want, f, plain, &any_full_fill)
+}
+
+/// Whether an operand is as large as it would be strided.
+pub fn any_full_fill(operands: &[&Sample]) -> bool {
+    operands.iter().any(|s| full_fill(&s.tensor))
 }
 
 /// The same, where the caller says which operands may give a strided result under a budget of 0.
@@ -78,7 +83,7 @@ pub fn lawful_within(
     want: Result<Expected, Refused>,
     f: &dyn Fn(&[&Tensor]) -> openwork::Result<Tensor>,
     plain: bool,
-    may_be_strided: fn(&[&Sample]) -> bool,
+    may_be_strided: &dyn Fn(&[&Sample]) -> bool,
 ) -> Result<(), String> {
     let tensors: Vec<&Tensor> = operands.iter().map(|s| &s.tensor).collect();
     let got = Mode::Exact.run(|| f(&tensors));

@@ -64,7 +64,7 @@ pub fn check(op: BinaryOp, cell: &Cell, seed: u64, mode: Mode) -> Result<(), Str
         let got_meaning = agrees("the oracle", &want, &got)?;
         let plain = give(&dense(&x.model)).map_err(|e| format!("strided: {e}"))?;
         bit_for_bit(&got_meaning, &meaning(&plain)?)?;
-        if got.is_strided() != x.tensor.is_strided() && !full_fill(&x) {
+        if got.is_strided() != x.tensor.is_strided() && !full_fill(&x.tensor) {
             return Err(format!("from {} to {}", x.tensor.layout(), got.layout()));
         }
         fill_is(&got, x.fill.as_ref().map(|f| on_model(f).unwrap()))

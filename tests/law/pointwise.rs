@@ -86,7 +86,7 @@ fn nothing_dense_unasked(op: BinaryOp, a: &Sample, b: &Sample, mode: Mode) -> Re
     let got = mode.run(|| with_densify_budget(0, || a.tensor.binary(op, &b.tensor)));
     match got {
         Ok(t) if t.is_strided() && a.fill.is_some() && b.fill.is_some() => {
-            if full_fill(a) || full_fill(b) || t.size() == 0 {
+            if full_fill(&a.tensor) || full_fill(&b.tensor) || t.size() == 0 {
                 return Ok(()); // a fill as large as the tensor is dense already
             }
             Err("budget 0: strided from sparse operands".to_string())
@@ -98,9 +98,8 @@ fn nothing_dense_unasked(op: BinaryOp, a: &Sample, b: &Sample, mode: Mode) -> Re
 }
 
 /// Whether the fill is an array as large as the tensor: dense already.
-pub fn full_fill(x: &Sample) -> bool {
-    let size: usize = x.model.shape.iter().product();
-    matches!(x.tensor.fill(), Some(openwork::Fill::Array(f)) if f.nse() == size)
+pub fn full_fill(x: &Tensor) -> bool {
+    matches!(x.fill(), Some(openwork::Fill::Array(f)) if f.nse() as u128 == x.size())
 }
 
 /// Both refuse, or both give something.

@@ -60,7 +60,7 @@ fn check(op: &str, cell: &Cell, seed: u64) -> Result<(), String> {
         nothing_dense_unasked(
             &x.tensor,
             kin,
-            full_fill(&x),
+            full_fill(&x.tensor),
             &got,
             mode.run(|| with_densify_budget(0, || apply(&x.tensor))),
         )?;

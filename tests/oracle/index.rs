@@ -1,7 +1,8 @@
 //! What an index names, element by element.
 
+use super::reduce::sum_of;
 use super::shape::{broadcast_shapes, indices, ravel};
-use super::{OValue, Oracle, Refused};
+use super::{Expected, OValue, Oracle, Refused};
 
 /// One item of an index.
 #[derive(Clone, Debug)]
@@ -153,27 +154,46 @@ impl Oracle {
         Ok(Oracle { shape: named.shape, dtype: self.dtype, data, undefined: self.undefined })
     }
 
-    /// Elements put at what an index names; the last of several at one place counts. With `add` they are added, one after
-    /// the other: to what is absent as to nothing.
+    /// Elements put at what an index names; the last of several at one place counts. With `meet` it is asked what they and
+    /// the element there before become, one after the other: what is absent is nothing.
     pub fn put(
         &self,
         items: &[OIndex],
         values: &Oracle,
-        add: Option<&dyn Fn(OValue, OValue) -> OValue>,
+        meet: Option<&dyn Fn(OValue, OValue) -> OValue>,
     ) -> Result<Oracle, Refused> {
         let named = named(&self.shape, items)?;
         let values = values.broadcast_to(&named.shape)?;
         let mut out = self.clone();
         for (source, value) in named.sources.iter().zip(values.data) {
             let place = &mut out.data[ravel(source, &self.shape)];
-            *place = match (add, *place, value) {
+            *place = match (meet, *place, value) {
                 (Some(_), old, None) => old,
-                (Some(add), Some(old), Some(value)) => Some(add(old, value)),
+                (Some(meet), Some(old), Some(value)) => Some(meet(old, value)),
                 (_, _, value) => value,
             };
         }
         // Only the last value at a place is looked at.
         if out.data.contains(&None) && !self.undefined { Err(Refused::Shape) } else { Ok(out) }
+    }
+
+    /// Elements added to what an index names, as a sum adds: of truth values whether one is true.
+    pub fn put_sum(&self, items: &[OIndex], values: &Oracle) -> Result<Expected, Refused> {
+        let named = named(&self.shape, items)?;
+        let values = values.broadcast_to(&named.shape)?;
+        let mut terms: Vec<Vec<OValue>> = self.data.iter().map(|old| old.iter().copied().collect()).collect();
+        for (source, value) in named.sources.iter().zip(values.data) {
+            terms[ravel(source, &self.shape)].extend(value);
+        }
+        let mut out = Expected::from(self.clone());
+        for (at, terms) in terms.iter().enumerate() {
+            // What nothing is added to stays as it is, whatever it is.
+            if terms.len() > 1 || self.data[at].is_none() {
+                let sum = (!terms.is_empty()).then(|| sum_of(self.dtype, terms));
+                (out.value.data[at], out.slack[at]) = sum.map_or((None, 0.0), |(value, slack)| (Some(value), slack));
+            }
+        }
+        if out.value.data.contains(&None) && !self.undefined { Err(Refused::Shape) } else { Ok(out) }
     }
 
     /// Without some indices of an axis.

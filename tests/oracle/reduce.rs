@@ -137,6 +137,15 @@ fn sum(out: OType, slice: &[OValue]) -> Folded {
     Folded { value: rounded(out, re.value(), im.value()), slack: sum_slack(out, slice.len(), abs_sum), abs_sum }
 }
 
+/// The sum of some elements in their own dtype, and its tolerance; of truth values whether one is true.
+pub(super) fn sum_of(dtype: OType, terms: &[OValue]) -> (OValue, f64) {
+    if dtype.is_bool() {
+        return (fold("any", dtype, terms).value, 0.0);
+    }
+    let sum = sum(dtype, terms);
+    (sum.value, if terms.len() > 1 { sum.slack } else { 0.0 })
+}
+
 /// The sum divided by the number of values in f64, rounded once; integers are summed exactly.
 fn mean(out: OType, slice: &[OValue]) -> Folded {
     let n = slice.len() as f64;
