@@ -86,7 +86,7 @@ fn lock<T>(slot: &Mutex<T>) -> MutexGuard<'_, T> {
     slot.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How many threads dense products may use.
+/// How many threads there are: for choices that change no result.
 pub(crate) fn threads() -> usize {
     rayon::current_num_threads()
 }

@@ -124,6 +124,38 @@ fn reductions() {
     });
 }
 
+/// Folds into tables that are too large for a cache, a few of whose entries get most of the terms.
+#[test]
+fn reductions_to_many() {
+    let (n, columns) = (400_000u64, 150_000);
+    let mix = |i: u64| (i ^ (i >> 7)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 24;
+    let column = |i| if i % 3 == 0 { mix(i) % columns } else { mix(i) % 50 * 2_999 };
+    let row: Vec<u64> = (0..n).map(|i| i / 100).collect();
+    let kept: Vec<u64> = (0..n).map(column).collect();
+    let values: Vec<f64> = (0..n).map(|i| (mix(i + n) % 1000) as f64 / 8.0 - 60.0).collect();
+    let mut expected = vec![0.0; columns as usize];
+    kept.iter().zip(&values).for_each(|(&k, v)| expected[k as usize] += v);
+
+    let values = Tensor::from_vec(&[values.len()], values).unwrap();
+    let flat = Tensor::coo(&[4000, columns as usize], vec![row.clone(), kept.clone()], &values, 0.0).unwrap();
+    let (high, low) = kept.iter().map(|k| (k / 500, k % 500)).unzip();
+    let cube = Tensor::coo(&[4000, 300, 500], vec![row, high, low], &values, 0.0).unwrap();
+    for x in [flat.to_layout(Layout::Csr).unwrap(), flat, cube] {
+        // Eighths are added exactly, thirds are not.
+        let sum = x.sum(Some(&[0]), false).unwrap().to_dense().unwrap();
+        assert_eq!(sum.reshape(&[expected.len()]).unwrap().values::<f64>().unwrap(), &expected);
+        let thirds = x.div(3.0).unwrap();
+        let what = |op: &str| format!("{op} of {} of {:?}", x.layout(), x.shape());
+        same_on_all(&what("sum"), &|| thirds.sum(Some(&[0]), false));
+        same_on_all(&what("max"), &|| thirds.max(Some(&[0]), false));
+        same_on_all(&what("mean without fill"), &|| thirds.stored().mean(Some(&[0]), false));
+        let narrow = x.cast(DType::F32).unwrap();
+        same_on_all(&what("sum of float32"), &|| narrow.sum(Some(&[0]), false));
+        let turned = thirds.cast(DType::Complex128).unwrap();
+        same_on_all(&what("complex sum"), &|| turned.sum(Some(&[0]), false)?.view_as_real());
+    }
+}
+
 /// Reductions of what has a fill that varies, or none.
 #[test]
 fn reductions_of_other_fills() {

@@ -155,7 +155,8 @@ pub(super) fn group(fold: &Fold, s: &Sparse, values: &Strided, kept: &[usize], n
     let split = Split::new(&s.pattern, kept);
     let per_row = split.per_row;
     let few = split.dims.iter().try_fold(1usize, |n, d| n.checked_mul(d.size));
-    let few = few.filter(|&n| n <= (4 * s.pattern.positions).max(1 << 16) && s.pattern.positions <= u32::MAX as usize);
+    let few =
+        few.filter(|&n| n <= (4 * s.pattern.positions).max(1 << 16) && n.max(s.pattern.positions) <= u32::MAX as usize);
     if let (Some(size), false, true, 1) = (few, split.in_order(), split.value_dims.is_empty(), per_row) {
         return scatter(fold, &split, &split.rows_of(&values.cast(fold.typing.input)), kept, size, need);
     }

@@ -1,19 +1,31 @@
 //! Folds into a table: an accumulator per kept coordinate, where these are few.
 
+use std::ops::Range;
+
 use openwork_ops::reduce::{Compensated, Table};
+use openwork_ops::structure::gather::select_by_key;
 use openwork_ops::structure::{IndexSlice, IndexVec};
 
 use super::Fold;
 use super::groups::{Groups, Need, Split, sizes};
 use crate::buffer::{Buffer, zeroed_vec};
-use crate::convert;
 use crate::error::Result;
 use crate::level::{Indices, Level};
 use crate::pattern::{Dim, Pattern};
 use crate::strided::Strided;
+use crate::{convert, parallel};
 
 /// Positions that are folded at a time: their keys stay in the first-level cache.
 const PIECE: usize = 1 << 12;
+
+/// A table of more accumulators may be cut into parts: smaller ones are in the cache, where cutting gains nothing.
+const CUT: usize = 1 << 17;
+
+/// Parts of a table at most: every one looks at all keys.
+const PARTS: usize = 16;
+
+/// Positions that are looked at to say where a table is cut: so many runs of so many.
+const SAMPLE: [usize; 2] = [256, 16];
 
 /// Folds rows of one element each into a table of `size` accumulators, in storage order.
 pub(super) fn scatter(
@@ -25,69 +37,164 @@ pub(super) fn scatter(
     need: Need,
 ) -> Result<Groups> {
     let fold = fold.starting_at_minus_zero();
-    let (pattern, width) = (split.pattern, fold.typing.input.size());
-    let keys = Keys::new(pattern, &split.dims);
+    let pattern = split.pattern;
     let bytes = values.dense_bytes();
+    let log2 = if need == Need::Folds { split.log2_of_reduced() } else { 0.0 };
+    let all = Terms { fold: &fold, keys: Keys::new(pattern, &split.dims), values: &bytes, size, log2 };
+    let ends = all.ends(pattern.positions);
     let mut counts = zeroed_vec::<u32>(if need == Need::Counts { size } else { 0 });
-    let compensated = Compensated::of(fold.op, fold.typing.input);
-    let acc = Buffer::build(size * fold.typing.acc.size(), |acc| {
-        let mut table = compensated.map(|kernels| {
-            // Where the fill is defined, unstored elements are terms as well.
-            let few = Table::few(if need == Need::Folds { split.log2_of_reduced() } else { 0.0 });
-            let mut recent = zeroed_vec::<f64>(kernels.parts * size);
-            recent.fill(-0.0);
-            let (terms, pairs) = (zeroed_vec(size), zeroed_vec(2 * kernels.parts * size));
-            Table { recent, terms, pairs, few }
-        });
-        if table.is_none() {
-            fold.fill_identity(acc);
-        }
-        let mut scratch = Scratch::default();
-        for start in (0..pattern.positions).step_by(PIECE) {
-            let end = (start + PIECE).min(pattern.positions);
-            let keys = keys.read(start..end, &mut scratch);
-            let values = &bytes[start * width..end * width];
-            match (compensated, &mut table) {
-                (Some(kernels), Some(table)) => (kernels.scatter)(values, keys, table),
-                _ => (fold.kernels.scatter)(values, keys, acc),
-            }
-            if need == Need::Counts {
-                keys.iter().for_each(|&k| counts[k as usize] += 1);
-            }
-        }
-        if let Some(table) = table {
-            table.finish(acc);
-        }
-    });
     let width = fold.typing.acc.size();
-    let (identity, _) = fold.kernels.identity.to_bytes();
-    let used = |i: usize| match need {
-        Need::Counts => counts[i] > 0,
-        Need::Folds => acc.bytes()[i * width..(i + 1) * width] != identity[..width],
+    let acc = Buffer::build(size * width, |mut acc| {
+        let (mut counts, mut start) = (&mut counts[..], 0);
+        let mut parts = Vec::with_capacity(ends.len());
+        for end in ends {
+            let n = end - start;
+            let (own, own_counts);
+            (own, acc) = std::mem::take(&mut acc).split_at_mut(n * width);
+            (own_counts, counts) = std::mem::take(&mut counts).split_at_mut(if need == Need::Counts { n } else { 0 });
+            parts.push((start as u32..end as u32, own, own_counts));
+            start = end;
+        }
+        parallel::for_each(parts, &|_, (range, acc, counts)| all.fold_part(pattern.positions, range, acc, counts));
+    });
+    let touched = match need {
+        Need::Counts => which(&counts, |&n| n > 0),
+        Need::Folds => all.unlike_identity(acc.bytes()),
     };
-    let mut touched = Vec::with_capacity(size.min(pattern.positions));
-    touched.extend((0..size as u64).filter(|&i| used(i as usize)));
-    let counts =
-        if need == Need::Counts { touched.iter().map(|&i| counts[i as usize].into()).collect() } else { Vec::new() };
+    let counts = touched.iter().take(counts.len()).map(|&i| counts[i as usize].into()).collect();
     let pattern = match split.dims[..] {
         [dim] => line(kept, dim, &touched),
         _ => {
-            let (layout, words) = convert::unravel(&touched, &sizes(&split.dims));
+            let places: Vec<u64> = touched.iter().map(|&i| i.into()).collect();
+            let (layout, words) = convert::unravel(&places, &sizes(&split.dims));
             split.result_pattern(fold.op.name(), kept, &layout, &words)?
         }
     };
     let acc = Strided::new(acc, fold.typing.acc, vec![size]);
-    let acc = if touched.len() == size { acc } else { convert::gather_values(&acc, &IndexVec::U64(touched)) };
+    let acc = if touched.len() == size { acc } else { convert::gather_values(&acc, &IndexVec::U32(touched)) };
     Ok(Groups { pattern, acc, counts })
 }
 
+/// Where terms go.
+enum Accumulators<'a> {
+    Plain(&'a mut [u8]),
+    Compensated(Compensated, Table<'a>),
+}
+
+/// What is folded.
+struct Terms<'a> {
+    fold: &'a Fold,
+    keys: Keys<'a>,
+    values: &'a [u8],
+    /// Of the table.
+    size: usize,
+    /// The logarithm of how many elements are reduced to one.
+    log2: f64,
+}
+
+impl Terms<'_> {
+    /// Where the table is cut, so that parts have about as many terms. An accumulator gets its terms in storage order in any
+    /// part, so that results do not depend on this: it is left out on one thread.
+    fn ends(&self, positions: usize) -> Vec<usize> {
+        let parts = parallel::threads().min(PARTS);
+        let mut ends = Vec::new();
+        if parts > 1 && self.size > CUT && positions >= CUT {
+            let [runs, run] = SAMPLE;
+            let (mut sample, mut scratch) = (Vec::with_capacity(runs * run), Scratch::default());
+            for start in (0..runs).map(|i| i * (positions - run) / runs) {
+                sample.extend_from_slice(self.keys.read(start..start + run, &mut scratch));
+            }
+            sample.sort_unstable();
+            ends.extend((1..parts).map(|i| sample[i * sample.len() / parts] as usize));
+            ends.dedup();
+            ends.retain(|&end| end > 0);
+        }
+        ends.push(self.size);
+        ends
+    }
+
+    /// Folds the terms with keys in `range`, and counts them if there is room for counts.
+    fn fold_part(&self, positions: usize, range: Range<u32>, acc: &mut [u8], counts: &mut [u32]) {
+        let width = self.fold.typing.input.size();
+        let whole = range.len() == self.size;
+        let mut sums = match Compensated::of(self.fold.op, self.fold.typing.input) {
+            Some(kernels) => {
+                let (sums, zeroed) = (kernels.parts * self.size, (zeroed_vec, zeroed_vec));
+                Accumulators::Compensated(kernels, Table::new(&kernels, acc, sums, self.log2, zeroed))
+            }
+            None => {
+                self.fold.fill_identity(acc);
+                Accumulators::Plain(acc)
+            }
+        };
+        // These kernels gain from long pieces, where keys need no place of their own.
+        let long =
+            whole && counts.is_empty() && matches!((&sums, &self.keys), (Accumulators::Compensated(..), Keys::Own(_)));
+        let piece = if long { positions } else { PIECE };
+        let mut scratch = Scratch::default();
+        let (mut own_keys, mut own_values) = (Vec::new(), Vec::new());
+        if !whole {
+            (own_keys, own_values) = (vec![0; piece], vec![0u128; (piece * width).div_ceil(16)]);
+        }
+        let own_values: &mut [u8] = bytemuck::cast_slice_mut(&mut own_values);
+        for start in (0..positions).step_by(piece.max(1)) {
+            let end = (start + piece).min(positions);
+            let mut keys = self.keys.read(start..end, &mut scratch);
+            let mut values = &self.values[start * width..end * width];
+            if !whole {
+                let n = select_by_key(keys, values, width, range.clone(), (&mut own_keys, own_values));
+                (keys, values) = (&own_keys[..n], &own_values[..n * width]);
+            }
+            match &mut sums {
+                Accumulators::Compensated(kernels, table) => (kernels.scatter)(values, keys, table),
+                Accumulators::Plain(acc) => (self.fold.kernels.scatter)(values, keys, acc),
+            }
+            if !counts.is_empty() {
+                keys.iter().for_each(|&k| counts[k as usize] += 1);
+            }
+        }
+        if let Accumulators::Compensated(_, table) = sums {
+            table.finish();
+        }
+    }
+
+    /// The accumulators that some term has changed.
+    fn unlike_identity(&self, acc: &[u8]) -> Vec<u32> {
+        fn unlike<const W: usize>(acc: &[u8], identity: &[u8]) -> Vec<u32> {
+            let (acc, identity) = (acc.as_chunks::<W>().0, identity.as_chunks::<W>().0);
+            identity.first().map_or_else(Vec::new, |identity| which(acc, |a| a != identity))
+        }
+        let (identity, width) = self.fold.kernels.identity.to_bytes();
+        match width {
+            1 => unlike::<1>(acc, &identity),
+            2 => unlike::<2>(acc, &identity),
+            4 => unlike::<4>(acc, &identity),
+            8 => unlike::<8>(acc, &identity),
+            _ => unlike::<16>(acc, &identity),
+        }
+    }
+}
+
+/// The numbers of the items that are meant.
+fn which<T>(items: &[T], is_meant: impl Fn(&T) -> bool) -> Vec<u32> {
+    let mut out = zeroed_vec::<u32>(items.len());
+    let mut n = 0;
+    for (i, item) in items.iter().enumerate() {
+        // Each is written, and the next one over it if it is not meant: a branch would be a guess.
+        out[n] = i as u32;
+        n += usize::from(is_meant(item));
+    }
+    out.truncate(n);
+    out
+}
+
 /// The pattern of a result over one axis with these coordinates.
-fn line(kept: &[usize], dim: Dim, coordinates: &[u64]) -> Pattern {
+fn line(kept: &[usize], dim: Dim, coordinates: &[u32]) -> Pattern {
     let axis = kept.iter().position(|&a| a == dim.axis).unwrap_or(dim.axis);
     let indices = if dim.size > 1 << 31 {
-        IndexVec::U64(coordinates.to_vec())
+        IndexVec::U64(coordinates.iter().map(|&i| i.into()).collect())
     } else {
-        IndexVec::U32(coordinates.iter().map(|&i| i as u32).collect())
+        IndexVec::U32(coordinates.to_vec())
     };
     let level = Level::Sparse { pointers: None, indices: vec![indices.into()], ordered: true, unique: true };
     Pattern { levels: vec![level], dims: vec![Dim { axis, ..dim }], level_dims: 1, positions: coordinates.len() }
@@ -127,7 +234,7 @@ impl<'a> Keys<'a> {
         Keys::Form(pattern, weights)
     }
 
-    fn read<'s>(&'s self, range: std::ops::Range<usize>, scratch: &'s mut Scratch) -> &'s [u32] {
+    fn read<'s>(&'s self, range: Range<usize>, scratch: &'s mut Scratch) -> &'s [u32] {
         match self {
             Keys::Own(indices) => match indices.as_slice() {
                 IndexSlice::U32(own) => &own[range],

@@ -12,44 +12,79 @@ use crate::dtype::{DType, Element};
 #[derive(Clone, Copy, Debug)]
 pub struct Compensated {
     /// Adds `values[i]` to entry `keys[i]` of a table, for each `i` in turn.
-    pub scatter: fn(values: &[u8], keys: &[u32], table: &mut Table),
+    pub scatter: fn(values: &[u8], keys: &[u32], table: &mut Table<'_>),
     /// Adds `values[i]` to `acc[i]`, with the correction in `low[i]`; both are of the accumulator's dtype.
     pub accumulate: fn(values: &[u8], acc: &mut [u8], low: &mut [u8]),
     /// Parts of an element: 1 for reals, 2 for complex numbers.
     pub parts: usize,
 }
 
-/// Sums of elements that come in any order. A few terms of each are added plainly; what they come to is added with its
-/// correction. So most entries are one number, read and written, and no sum has more than a few plain roundings.
+/// Sums of elements that come in any order.
+///
+/// A large table is bound by the memory that it touches, so most entries of one are a single number: a few terms of each
+/// are added plainly, and what they come to is added with its correction. No sum has more than a few plain roundings. In
+/// a small table, every term is added with its correction.
+///
+/// What happens to an entry depends on its own terms alone, so a table may be cut into parts that are filled apart.
 #[derive(Debug)]
-pub struct Table {
-    /// Sums of the last few terms, for each part of an entry.
-    pub recent: Vec<f64>,
-    /// How many terms these have, for each entry.
-    pub terms: Vec<u8>,
+pub struct Table<'a> {
+    /// Sums of the last few terms, for each part of an entry; and in the end all sums.
+    recent: &'a mut [f64],
+    /// How many terms these have, for each entry; none in a small table.
+    terms: Vec<u8>,
     /// Sums of all terms before, each with its correction beside it.
-    pub pairs: Vec<f64>,
+    pairs: Vec<f64>,
     /// How many terms are a few.
-    pub few: u8,
+    few: u8,
+    /// Whether any sum has moved to the pairs.
+    settled: bool,
+    /// Where in a block of terms an entry has got its last of a few.
+    full: Vec<u32>,
 }
 
-impl Table {
+impl<'a> Table<'a> {
+    /// Sums of this many parts that fit the second-level cache with their corrections are a small table.
+    const SMALL: usize = 1 << 17;
+
+    /// A table of no terms over the accumulators of a sum of at least `2^log2` elements. `sums` says how many the whole
+    /// table has that this one may be a part of. `zeroed` gives memory for so many bytes and numbers.
+    pub fn new(
+        kernels: &Compensated,
+        acc: &'a mut [u8],
+        sums: usize,
+        log2: f64,
+        zeroed: (impl FnOnce(usize) -> Vec<u8>, impl FnOnce(usize) -> Vec<f64>),
+    ) -> Table<'a> {
+        let recent = f64::from_bytes_mut(acc);
+        recent.fill(-0.0);
+        let n = recent.len();
+        let terms = if sums > Table::SMALL { (zeroed.0)(n / kernels.parts) } else { Vec::new() };
+        let mut pairs = (zeroed.1)(2 * n);
+        if terms.is_empty() {
+            // The sum of −0 is −0.
+            pairs.as_chunks_mut().0.fill([-0.0, 0.0]);
+        }
+        Table { recent, terms, pairs, few: Table::few(log2), settled: false, full: Vec::new() }
+    }
+
     /// How many plain additions a sum of at least `n` terms can bear, `log2(n)` being given: the rounding errors of
     /// `few - 1` additions and two more stay below `2 log2(n + 1)` units of the precision times the sum of magnitudes.
-    pub fn few(log2: f64) -> u8 {
+    fn few(log2: f64) -> u8 {
         (4.0 * log2 - 8.0).clamp(12.0, 128.0) as u8
     }
 
-    /// The sums, after the last term.
-    pub fn finish(&self, acc: &mut [u8]) {
-        let pairs = self.pairs.as_chunks::<2>().0;
-        for ((a, &recent), &[mut sum, mut low]) in f64::from_bytes_mut(acc).iter_mut().zip(&self.recent).zip(pairs) {
-            *a = if sum == 0.0 && low == 0.0 {
-                recent
-            } else {
-                add(&mut sum, &mut low, recent);
-                corrected(sum, low)
-            };
+    /// Writes the sums to the accumulators, after the last term.
+    pub fn finish(self) {
+        let sums = self.recent.iter_mut().zip(self.pairs.as_chunks().0);
+        if self.terms.is_empty() {
+            sums.for_each(|(sum, &[high, low])| *sum = corrected(high, low));
+        } else if self.settled {
+            for (sum, &[mut high, mut low]) in sums {
+                if high != 0.0 || low != 0.0 {
+                    add(&mut high, &mut low, *sum);
+                    *sum = corrected(high, low);
+                }
+            }
         }
     }
 }
@@ -91,28 +126,54 @@ fn add(acc: &mut f64, low: &mut f64, value: f64) {
 }
 
 /// Elements of `P` parts each.
-fn scatter<const P: usize>(values: &[u8], keys: &[u32], table: &mut Table) {
-    let few = table.few;
-    let (recent, terms) = (table.recent.as_chunks_mut::<P>().0, &mut table.terms[..]);
-    for (value, &key) in f64::from_bytes(values).as_chunks::<P>().0.iter().zip(keys) {
-        let at = key as usize;
-        for (sum, v) in recent[at].iter_mut().zip(value) {
-            *sum += v;
-        }
-        terms[at] += 1;
-        if terms[at] >= few {
-            terms[at] = 0;
-            settle(&mut recent[at], &mut table.pairs[2 * P * at..]);
+fn scatter<const P: usize>(values: &[u8], keys: &[u32], table: &mut Table<'_>) {
+    let values = f64::from_bytes(values).as_chunks::<P>().0;
+    debug_assert_eq!(values.len(), keys.len());
+    let (recent, pairs) = (table.recent.as_chunks_mut::<P>().0, table.pairs.as_chunks_mut::<2>().0.as_chunks_mut().0);
+    if table.terms.is_empty() {
+        values.iter().zip(keys).for_each(|(value, &key)| add_all::<P>(&mut pairs[key as usize], value));
+        return;
+    }
+    // Counting first: its small table then has the cache to itself, and where it branches the sums are not waited for.
+    fill(keys, &mut table.terms, table.few, &mut table.full);
+    table.settled |= !table.full.is_empty();
+    let mut start = 0;
+    for &at in &table.full {
+        let end = at as usize + 1;
+        plainly(&values[start..end], &keys[start..end], recent);
+        let key = keys[at as usize] as usize;
+        add_all(&mut pairs[key], &std::mem::replace(&mut recent[key], [-0.0; P]));
+        start = end;
+    }
+    plainly(&values[start..], &keys[start..], recent);
+}
+
+/// Counts terms, and notes where an entry has got a few.
+fn fill(keys: &[u32], terms: &mut [u8], few: u8, full: &mut Vec<u32>) {
+    full.clear();
+    for (i, &key) in keys.iter().enumerate() {
+        let n = &mut terms[key as usize];
+        *n += 1;
+        if *n >= few {
+            *n = 0;
+            full.push(i as u32);
         }
     }
 }
 
-/// Moves sums to where they have corrections.
-#[cold]
-#[inline(never)]
-fn settle(recent: &mut [f64], pairs: &mut [f64]) {
-    for (sum, [high, low]) in recent.iter_mut().zip(pairs.as_chunks_mut::<2>().0) {
-        add(high, low, std::mem::replace(sum, -0.0));
+#[inline(always)]
+fn plainly<const P: usize>(values: &[[f64; P]], keys: &[u32], sums: &mut [[f64; P]]) {
+    for (value, &key) in values.iter().zip(keys) {
+        for (sum, v) in sums[key as usize].iter_mut().zip(value) {
+            *sum += v;
+        }
+    }
+}
+
+#[inline(always)]
+fn add_all<const P: usize>(pairs: &mut [[f64; 2]; P], values: &[f64; P]) {
+    for ([high, low], &value) in pairs.iter_mut().zip(values) {
+        add(high, low, value);
     }
 }
 
@@ -127,16 +188,28 @@ fn accumulate(values: &[u8], acc: &mut [u8], low: &mut [u8]) {
 mod tests {
     use super::*;
 
+    /// The sums of parts of `size` entries, as part of a table of `sums`.
+    fn sums(values: &[f64], keys: &[u32], parts: usize, size: usize, sums: usize, log2: f64) -> Vec<f64> {
+        let dtype = if parts == 1 { DType::F64 } else { DType::Complex128 };
+        let kernels = Compensated::of(ReduceOp::Sum, dtype).unwrap();
+        let mut acc = vec![1.0; parts * size];
+        let zeroed = (|n| vec![0; n], |n| vec![0.0; n]);
+        let mut table = Table::new(&kernels, bytemuck::cast_slice_mut(&mut acc), sums, log2, zeroed);
+        for (values, keys) in values.chunks(100 * parts).zip(keys.chunks(100)) {
+            (kernels.scatter)(f64::as_bytes(values), keys, &mut table);
+        }
+        table.finish();
+        acc
+    }
+
+    const LARGE: usize = Table::SMALL + 1;
+
     #[test]
     fn small_terms_survive_a_large_one() {
         let values: Vec<f64> = std::iter::once(1e16).chain(std::iter::repeat_n(1.0, 1001)).chain([-1e16]).collect();
-        let kernels = Compensated::of(ReduceOp::Sum, DType::F64).unwrap();
-        let mut acc = [1.0; 2];
-        let mut table = Table { recent: vec![-0.0; 2], terms: vec![0; 2], pairs: vec![0.0; 4], few: 1 };
-        let keys = vec![1u32; values.len()];
-        (kernels.scatter)(f64::as_bytes(&values), &keys, &mut table);
-        table.finish(bytemuck::cast_slice_mut(&mut acc));
-        assert_eq!(acc, [0.0, 1001.0]);
+        let sums = sums(&values, &vec![1; values.len()], 1, 2, 2, 0.0);
+        assert_eq!(sums, [-0.0, 1001.0]);
+        assert!(sums[0].is_sign_negative());
     }
 
     #[test]
@@ -144,14 +217,21 @@ mod tests {
         // Plainly added to 2^53, ones would be lost.
         let n = 1u32 << 16;
         let values: Vec<f64> = std::iter::once(9007199254740992.0).chain((0..n).map(|_| 1.0)).collect();
-        let kernels = Compensated::of(ReduceOp::Sum, DType::F64).unwrap();
-        let few = Table::few(16.0);
-        let mut table = Table { recent: vec![-0.0], terms: vec![0], pairs: vec![0.0; 2], few };
-        (kernels.scatter)(f64::as_bytes(&values), &vec![0; values.len()], &mut table);
-        let mut acc = [0.0];
-        table.finish(bytemuck::cast_slice_mut(&mut acc));
-        let off = (acc[0] - 9007199254740992.0 - f64::from(n)).abs();
-        assert!(off <= f64::from(few), "{off}");
+        let sum = sums(&values, &vec![0; values.len()], 1, 1, LARGE, 16.0)[0];
+        let off = (sum - 9007199254740992.0 - f64::from(n)).abs();
+        assert!(off <= f64::from(Table::few(16.0)), "{off}");
+    }
+
+    #[test]
+    fn complex_entries_have_a_sum_for_each_part() {
+        let n = 1000;
+        let values: Vec<f64> = (0..n).flat_map(|i| [f64::from(i), -0.0]).collect();
+        let keys: Vec<u32> = (0..n).map(|i| (i % 5 == 0).into()).collect();
+        for all in [2, LARGE] {
+            let sums = sums(&values, &keys, 2, 3, all, 3.0);
+            assert_eq!(sums, [400_000.0, 0.0, 99_500.0, 0.0, 0.0, 0.0]);
+            assert!([1, 3, 4, 5].iter().all(|&i: &usize| sums[i].is_sign_negative()), "{sums:?}");
+        }
     }
 
     #[test]

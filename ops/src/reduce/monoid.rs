@@ -136,7 +136,8 @@ macro_rules! order {
             const IDENTITY: $ty = $identity;
             #[inline(always)]
             fn combine($a: $ty, b: $ty) -> $ty {
-                if $a $better b || $wins { $a } else { b }
+                // Without a branch that nobody can predict.
+                if ($a $better b) | $wins { $a } else { b }
             }
             fn power(a: $ty, _: u128) -> $ty {
                 a

@@ -1,5 +1,7 @@
 //! Moving elements and rows by their width in bytes.
 
+use std::ops::Range;
+
 use super::index::{Index, IndexSlice};
 use crate::with_index;
 
@@ -31,6 +33,38 @@ fn gather_wide<const W: usize, I: Index>(source: &[u8], select: &[I], out: &mut 
     for (o, &i) in out.iter_mut().zip(select) {
         *o = source[i.get()];
     }
+}
+
+/// Moves elements of `width` bytes whose keys are in `range` to the front of `out`, in order, with their keys less its
+/// start; both of `out` are as long as `keys`. Returns how many they are.
+pub fn select_by_key(
+    keys: &[u32],
+    values: &[u8],
+    width: usize,
+    range: Range<u32>,
+    out: (&mut [u32], &mut [u8]),
+) -> usize {
+    match width {
+        1 => select_wide::<1>(keys, values, range, out),
+        2 => select_wide::<2>(keys, values, range, out),
+        4 => select_wide::<4>(keys, values, range, out),
+        8 => select_wide::<8>(keys, values, range, out),
+        16 => select_wide::<16>(keys, values, range, out),
+        _ => 0,
+    }
+}
+
+fn select_wide<const W: usize>(keys: &[u32], values: &[u8], range: Range<u32>, out: (&mut [u32], &mut [u8])) -> usize {
+    let (values, _) = values.as_chunks::<W>();
+    let (out_keys, (out_values, _)) = (out.0, out.1.as_chunks_mut::<W>());
+    let mut n = 0;
+    for (&key, value) in keys.iter().zip(values) {
+        // Each is written, and the next one over it if it is not wanted: a branch would be a guess.
+        let own = key.wrapping_sub(range.start);
+        (out_keys[n], out_values[n]) = (own, *value);
+        n += usize::from(own < range.end - range.start);
+    }
+    n
 }
 
 /// As [`gather_rows`], with `fallback` (one row) where nothing is selected ([`Index::NONE`]).
@@ -108,5 +142,23 @@ pub fn repeat(element: &[u8], out: &mut [u8]) {
         4 => wide::<4>(element, out),
         8 => wide::<8>(element, out),
         _ => wide::<16>(element, out),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_of_a_range_of_keys_keep_their_order() {
+        let keys = [7, 3, 0, 9, 4, 7, 2, u32::MAX];
+        for width in [1, 2, 4, 8, 16] {
+            let values: Vec<u8> = (0..keys.len() * width).map(|i| i as u8).collect();
+            let (mut out_keys, mut out_values) = (vec![0; keys.len()], vec![0; values.len()]);
+            let n = select_by_key(&keys, &values, width, 3..8, (&mut out_keys, &mut out_values));
+            assert_eq!(out_keys[..n], [4, 0, 1, 4]);
+            let rows: Vec<u8> = [0, 1, 4, 5].iter().flat_map(|r| values[r * width..(r + 1) * width].to_vec()).collect();
+            assert_eq!(out_values[..n * width], rows);
+        }
     }
 }
