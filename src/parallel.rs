@@ -1,7 +1,7 @@
 //! The one place that names the thread pool.
 //!
-//! Work is cut into chunks by its size alone, never by the number of threads, and results are put together
-//! in chunk order: every result is the same bit for bit on any number of threads.
+//! Work is cut into chunks by its size alone, never by the number of threads (but where no result can depend on the
+//! cut), and results are put together in chunk order: every result is the same bit for bit on any number of threads.
 
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
