@@ -82,7 +82,7 @@ pub(crate) fn for_each<T: Send>(items: Vec<T>, f: &(dyn Fn(usize, T) + Sync)) {
 }
 
 /// A lock that nobody else holds: each index is one task's.
-fn lock<T>(slot: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(slot: &Mutex<T>) -> MutexGuard<'_, T> {
     slot.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -10,6 +10,9 @@ use crate::error::{Error, ErrorKind};
 pub(crate) enum Fault {
     Bad(String),
     Io(io::Error),
+    /// A form that one reader of HDF5 leaves to another.
+    #[cfg(feature = "hdf5")]
+    Unknown(&'static str),
 }
 
 pub(crate) type Res<T> = Result<T, Fault>;
@@ -24,6 +27,8 @@ impl fmt::Display for Fault {
         match self {
             Fault::Bad(why) => f.write_str(why),
             Fault::Io(source) => source.fmt(f),
+            #[cfg(feature = "hdf5")]
+            Fault::Unknown(what) => write!(f, "{what} cannot be read"),
         }
     }
 }

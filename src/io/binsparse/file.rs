@@ -186,7 +186,7 @@ impl<T: Read + Seek + Send> Source for T {}
 pub(super) enum Opened<'a> {
     Npz(npz::Npz<Box<dyn Source + 'a>>),
     #[cfg(feature = "hdf5")]
-    Hdf5(super::h5::H5),
+    Hdf5(super::h5::H5<'a>),
 }
 
 enum Magic {

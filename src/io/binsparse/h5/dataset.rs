@@ -1,12 +1,7 @@
-//! One dataset: what it says it holds, and whether the file can hold that. Nothing is asked of libhdf5 that would
-//! follow a name out of the file, load a filter from elsewhere, or make memory for elements that are not stored.
+//! One dataset: what it says it holds, and whether the file can hold that.
 
-use ::hdf5::dataset::Layout;
-use ::hdf5::filters::Filter;
-use ::hdf5::{Dataset, Group, LinkType, LocationType};
-
-use super::raw::{self, Kind};
-use super::{Links, of};
+use super::H5;
+use super::store::{Facts, Kind, Layout, Link, Object};
 use crate::DType;
 use crate::io::binsparse::arrays::Info;
 use crate::io::binsparse::fault::{Res, bad};
@@ -14,83 +9,80 @@ use crate::io::binsparse::fault::{Res, bad};
 /// Deflate packs at most this many bytes into one.
 const MAX_RATIO: u128 = 1032;
 
-/// Opens a dataset of a group, if the group has something of that name. Only a hard link leads to it: what others
-/// lead to is not known to be in this file, nor to end.
-pub(super) fn open(group: &Group, links: &Links, name: &str) -> Res<Option<Dataset>> {
-    match links.get(name) {
+const DEFLATE: i64 = 1;
+const SHUFFLE: i64 = 2;
+const FLETCHER32: i64 = 3;
+
+/// What a dataset of a group says of itself, if the group has something of that name. Only a hard link leads to it:
+/// what others lead to is not known to be in this file, nor to end.
+pub(super) fn open(file: &mut H5<'_>, name: &str) -> Res<Option<Facts>> {
+    match file.store.links().get(name) {
         None => return Ok(None),
-        Some(LinkType::Hard) => {}
-        Some(LinkType::Soft) => return bad(format!("`{name}` is a soft link, which is not followed")),
-        Some(LinkType::External) => return bad(format!("`{name}` is a link to another file, which is not followed")),
+        Some(Link::Hard) => {}
+        Some(Link::Soft) => return bad(format!("`{name}` is a soft link, which is not followed")),
+        Some(Link::External) => return bad(format!("`{name}` is a link to another file, which is not followed")),
     }
-    if of(group.loc_type_by_name(name))? != LocationType::Dataset {
+    if file.ask(|store| store.object(name))? != Object::Dataset {
         return bad(format!("`{name}` is not a dataset"));
     }
-    Ok(Some(of(group.dataset(name))?))
+    file.ask(|store| store.facts(name)).map(Some)
 }
 
 /// Element type and length of an array, once it is proven that the file has its bytes. One element without an axis
 /// is an array of one only where `scalars` says so.
-pub(super) fn info(data: &Dataset, name: &str, file_bytes: u64, scalars: bool) -> Res<(Kind, Info)> {
-    let kind = of(raw::kind(data))?;
-    let dtype = match kind {
+pub(super) fn info(facts: &Facts, name: &str, file_bytes: u64, scalars: bool) -> Res<Info> {
+    let dtype = match facts.kind {
         Kind::Number(dtype) => dtype,
         Kind::Truth => DType::Bool,
         Kind::Text => return bad(format!("`{name}` holds text, not numbers")),
         Kind::Other(what) => return bad(format!("`{name}` holds {what}, not numbers")),
     };
-    let space = of(data.space())?;
-    if space.is_null() {
-        return bad(format!("`{name}` has no elements at all, not even a length (a null dataspace)"));
-    }
-    let len = match space.shape()[..] {
-        [len] => len as u64,
-        [] if scalars => 1,
-        ref shape => return bad(format!("`{name}` has shape {shape:?}, not one axis")),
+    let len = match facts.shape.as_deref() {
+        None => return bad(format!("`{name}` has no elements at all, not even a length (a null dataspace)")),
+        Some(&[len]) => len,
+        Some([]) if scalars => 1,
+        Some(shape) => return bad(format!("`{name}` has shape {shape:?}, not one axis")),
     };
     let info = Info { dtype, len };
-    is_stored(data, name, info.bytes(), file_bytes)?;
-    Ok((kind, info))
+    is_stored(facts, name, info.bytes(), file_bytes)?;
+    Ok(info)
 }
 
-/// Whether a file of that many bytes can hold what a dataset claims to hold, and libhdf5 can give it alone.
-pub(super) fn is_stored(data: &Dataset, name: &str, bytes: u128, file_bytes: u64) -> Res<()> {
-    let made = of(data.create_plist())?;
-    if !of(made.get_external())?.is_empty() {
+/// Whether a file of that many bytes can hold what a dataset claims to hold.
+pub(super) fn is_stored(facts: &Facts, name: &str, bytes: u128, file_bytes: u64) -> Res<()> {
+    if facts.external {
         return bad(format!("`{name}` is stored in another file, which is not opened"));
     }
     let mut ratio = 1;
-    for filter in of(made.get_filters())? {
-        match filter {
-            Filter::Deflate(_) if ratio == 1 => ratio = MAX_RATIO,
-            Filter::Shuffle | Filter::Fletcher32 => {}
-            other => {
-                let id = other.id();
-                return bad(format!("`{name}` went through filter {id}; known are one deflate, shuffle, fletcher32"));
-            }
+    for filter in &facts.filters {
+        match *filter {
+            DEFLATE if ratio == 1 => ratio = MAX_RATIO,
+            SHUFFLE | FLETCHER32 => {}
+            id => return bad(format!("`{name}` went through filter {id}; known are one deflate, shuffle, fletcher32")),
         }
     }
-    let stored = u128::from(data.storage_size());
+    let stored = u128::from(facts.stored);
     if stored > u128::from(file_bytes) {
         return bad(format!("`{name}` claims {stored} bytes of a file of {file_bytes}"));
     }
-    let needed = match of(made.get_layout())? {
+    let needed = match facts.layout {
         Layout::Compact => bytes,
-        Layout::Contiguous => {
-            let end = data.offset().map_or(0, |at| u128::from(at) + bytes);
+        Layout::Contiguous(at) => {
+            let end = at.map_or(0, |at| u128::from(at) + bytes);
             if bytes > 0 && end > u128::from(file_bytes) {
                 return bad(format!("`{name}` lies beyond the end of the file"));
             }
             bytes
         }
-        Layout::Chunked => {
-            let chunk = of(made.get_chunk())?.unwrap_or_default();
-            let size = of(data.dtype())?.size() as u128;
-            let chunk = chunk.iter().fold(size, |n, &c| n.saturating_mul(c as u128));
-            // A chunk is stored, and unpacked, whole.
-            if bytes == 0 { 0 } else { bytes.max(chunk) }
+        // A chunk is stored, and unpacked, whole.
+        Layout::Chunked(chunk) => {
+            if bytes == 0 {
+                0
+            } else {
+                bytes.max(u128::from(chunk))
+            }
         }
-        _ => return bad(format!("`{name}` is put together from other datasets, which are not opened")),
+        Layout::Virtual => return bad(format!("`{name}` is put together from other datasets, which are not opened")),
     };
     if needed > stored.saturating_mul(ratio) {
         return bad(format!("`{name}` claims to hold {needed} bytes and has {stored} in the file"));

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use ::hdf5::{Attribute, Dataset, Group};
-
-use super::raw::{self, Kind};
 use super::sscdf::{self, Bitmap, Given};
-use super::{Links, dataset, of};
+use super::store::{Attribute, Facts, Kind};
+use super::{H5, dataset};
 use crate::DType;
 use crate::io::binsparse::Mode;
 use crate::io::binsparse::fault::{Res, bad};
@@ -34,51 +32,43 @@ pub(super) struct Found {
     pub(super) bitmap: Option<Bitmap>,
 }
 
-/// Whether a group has something that looks like a descriptor.
-pub(super) fn is_there(group: &Group, links: &Links) -> Res<bool> {
-    let attributes = of(group.attr_names())?;
+/// Whether the group has something that looks like a descriptor.
+pub(super) fn is_there(file: &mut H5<'_>) -> Res<bool> {
+    let attributes = file.ask(|store| store.attributes())?;
     let has = |name: &str| attributes.iter().any(|n| n == name);
+    let links = file.store.links();
     let old = links.contains_key(NAME) || links.contains_key(METADATA) || has(METADATA);
     Ok(has(NAME) || old || (has(FORMAT) && has("datatype")))
 }
 
-fn has_attribute(group: &Group, name: &str) -> Res<bool> {
-    Ok(of(group.attr_names())?.iter().any(|n| n == name))
-}
-
-/// The text of the descriptor of a group.
-pub(super) fn find(
-    group: &Group,
-    links: &Links,
-    file_bytes: u64,
-    mode: Mode,
-    warnings: &mut Vec<Warning>,
-) -> Res<Found> {
+/// The text of the descriptor of the group.
+pub(super) fn find(file: &mut H5<'_>, mode: Mode, warnings: &mut Vec<Warning>) -> Res<Found> {
     let plain = |text| Ok(Found { text, ..Found::default() });
     let mut form = None;
-    if let Some(text) = attribute(group, NAME, &mut form)? {
+    if let Some(text) = attribute(file, NAME, &mut form)? {
         allow(form, mode, warnings)?;
         return plain(text);
     }
     for name in [NAME, METADATA] {
         if mode == Mode::Lenient
-            && let Some(data) = dataset::open(group, links, name)?
+            && let Some(facts) = dataset::open(file, name)?
         {
-            let text = in_dataset(&data, name, file_bytes)?;
+            let text = in_dataset(file, &facts, name)?;
             let form = if name == NAME { "a dataset" } else { "a dataset of bytes" };
             allow(Some(form), mode, warnings)?;
             return plain(text);
         }
     }
     if mode == Mode::Lenient
-        && let Some(text) = attribute(group, METADATA, &mut form)?
+        && let Some(text) = attribute(file, METADATA, &mut form)?
     {
         allow(Some("an attribute `metadata` (sscdf)"), mode, warnings)?;
         return sscdf::newer(&text);
     }
-    if mode == Mode::Lenient && has_attribute(group, FORMAT)? && has_attribute(group, "datatype")? {
+    let attributes = file.ask(|store| store.attributes())?;
+    if mode == Mode::Lenient && [FORMAT, "datatype"].iter().all(|&name| attributes.iter().any(|n| n == name)) {
         allow(Some("attributes and variables (sscdf)"), mode, warnings)?;
-        return sscdf::older(group, links, file_bytes);
+        return sscdf::older(file);
     }
     bad("the group has no attribute `binsparse` with a descriptor")
 }
@@ -94,42 +84,34 @@ fn allow(form: Option<&'static str>, mode: Mode, warnings: &mut Vec<Warning>) ->
 }
 
 /// The text of an attribute; `form` says in which unusual form it is.
-pub(super) fn attribute(group: &Group, name: &str, form: &mut Option<&'static str>) -> Res<Option<String>> {
-    if !has_attribute(group, name)? {
-        return Ok(None);
-    }
-    let attribute: Attribute = of(group.attr(name))?;
-    let shape = of(of(attribute.space())?.extents())?;
-    if shape.is_null() {
-        return bad(format!("the attribute `{name}` is empty"));
-    }
-    let kind = of(raw::kind(&attribute))?;
-    let bytes = match (kind, attribute.shape().as_slice()) {
-        (Kind::Text, []) => of(raw::text(&attribute, MAX_BYTES as usize))?,
-        (Kind::Text, [1]) => {
+pub(super) fn attribute(file: &mut H5<'_>, name: &str, form: &mut Option<&'static str>) -> Res<Option<String>> {
+    let bytes = match file.ask(|store| store.attribute(name, MAX_BYTES as usize))? {
+        None => return Ok(None),
+        Some(Attribute::Null) => return bad(format!("the attribute `{name}` is empty")),
+        Some(Attribute::Text { list: false, text }) => text,
+        Some(Attribute::Text { list: true, text }) => {
             *form = Some("a list of one text");
-            of(raw::text(&attribute, MAX_BYTES as usize))?
+            text
         }
-        (Kind::Number(DType::U8 | DType::I8), [n]) => {
+        Some(Attribute::Bytes(bytes)) => {
             *form = Some("bytes");
-            if *n as u64 > MAX_BYTES { None } else { Some(of(attribute.read_raw::<u8>())?) }
+            bytes
         }
-        _ => return bad(format!("the attribute `{name}` is not one text")),
+        Some(Attribute::Other) => return bad(format!("the attribute `{name}` is not one text")),
     };
     utf8(bytes, name).map(Some)
 }
 
-fn in_dataset(data: &Dataset, name: &str, file_bytes: u64) -> Res<String> {
-    let bytes = match of(raw::kind(data))? {
-        Kind::Text if data.size() == 1 => {
-            dataset::is_stored(data, name, of(data.dtype())?.size() as u128, file_bytes)?;
-            of(raw::text(data, MAX_BYTES as usize))?
+fn in_dataset(file: &mut H5<'_>, facts: &Facts, name: &str) -> Res<String> {
+    let bytes = match (facts.kind, facts.shape.as_deref()) {
+        (Kind::Text, Some([] | [1])) => {
+            dataset::is_stored(facts, name, u128::from(facts.item), file.bytes)?;
+            file.ask(|store| store.text(name, MAX_BYTES as usize))?
         }
-        Kind::Number(DType::U8 | DType::I8) => {
-            let (_, info) = dataset::info(data, name, file_bytes, false)?;
+        (Kind::Number(DType::U8 | DType::I8), _) => {
+            let info = dataset::info(facts, name, file.bytes, false)?;
             let mut out = vec![0; info.len.min(MAX_BYTES + 1) as usize];
-            let kind = of(raw::kind(data))?;
-            of(raw::read(data, kind, 0, &mut out))?;
+            file.ask(|store| store.read(name, 0, &mut out))?;
             (info.len <= MAX_BYTES).then_some(out)
         }
         _ => return bad(format!("the dataset `{name}` is not one text")),

@@ -2,14 +2,17 @@
 
 mod dataset;
 mod descriptor;
+mod ours;
 mod raw;
 mod sscdf;
+mod store;
+mod theirs;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::io::Cursor;
+use std::path::{Path, PathBuf};
 
-use ::hdf5::{File, Group, IndexType, IterationOrder, LinkType, LocationType};
 use serde_json::{Map, Value};
 
 use super::arrays::{Arrays, Container, Info};
@@ -17,7 +20,10 @@ use super::fault::{Fault, Res, bad};
 use super::warning::Warning;
 use super::{Mode, json};
 use descriptor::Found;
+use ours::Ours;
 use sscdf::{Bitmap, Given};
+use store::{Link, Object, Store};
+use theirs::Theirs;
 pub(crate) use write::write;
 
 /// Groups deeper than this are not looked into.
@@ -26,21 +32,22 @@ const MAX_DEPTH: usize = 64;
 /// The attribute of the root that lists tensors in order, and holds what is said about all of them.
 const LIST: &str = "openwork_tensors";
 
-/// The names in a group, and what kind of link each is.
-type Links = BTreeMap<String, LinkType>;
-
-/// What libhdf5 says is wrong.
-fn of<T>(result: ::hdf5::Result<T>) -> Res<T> {
-    result.map_err(|e| Fault::Bad(format!("libhdf5: {e}")))
+/// Where the bytes of a file are.
+enum Origin<'a> {
+    Path(PathBuf),
+    Bytes(&'a [u8]),
 }
 
 /// An open file, and the group that is being read.
-pub(crate) struct H5 {
-    file: File,
+pub(crate) struct H5<'a> {
+    origin: Origin<'a>,
+    /// Our own reader, until it meets a form that it leaves to libhdf5.
+    store: Box<dyn Store + 'a>,
+    is_theirs: bool,
     /// Bytes of the file as they are on the disk.
     bytes: u64,
-    group: Group,
-    links: Links,
+    /// The name of the group.
+    name: String,
     /// Names of arrays in files of other formats, by binsparse's.
     aliases: BTreeMap<String, String>,
     /// Whether one element without an axis is an array.
@@ -50,21 +57,37 @@ pub(crate) struct H5 {
     bitmap: Option<Bitmap>,
 }
 
-impl H5 {
-    pub(crate) fn open(path: &Path) -> Res<H5> {
+impl<'a> H5<'a> {
+    pub(crate) fn open(path: &Path) -> Res<H5<'a>> {
         let bytes = std::fs::metadata(path)?.len();
-        H5::of_file(of(File::open(path))?, bytes)
+        let file = std::fs::File::open(path)?;
+        H5::of_store(Ours::open(Box::new(file)), Origin::Path(path.to_owned()), bytes)
     }
 
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Res<H5> {
-        H5::of_file(of(raw::open_bytes(bytes))?, bytes.len() as u64)
+    pub(crate) fn from_bytes(bytes: &'a [u8]) -> Res<H5<'a>> {
+        H5::of_store(Ours::open(Box::new(Cursor::new(bytes))), Origin::Bytes(bytes), bytes.len() as u64)
     }
 
-    fn of_file(file: File, bytes: u64) -> Res<H5> {
-        let group = of(file.group("/"))?;
-        let links = links(&group)?;
-        let (aliases, given) = Default::default();
-        Ok(H5 { file, bytes, group, links, aliases, scalars: false, given, bitmap: None })
+    fn of_store(ours: Res<Ours<'a>>, origin: Origin<'a>, bytes: u64) -> Res<H5<'a>> {
+        let (store, is_theirs): (Box<dyn Store + 'a>, _) = match ours {
+            Err(Fault::Unknown(_)) => (theirs(&origin)?, true),
+            ours => (Box::new(ours?), false),
+        };
+        let (name, aliases, given) = Default::default();
+        Ok(H5 { origin, store, is_theirs, bytes, name, aliases, scalars: false, given, bitmap: None })
+    }
+
+    /// Asks our own reader, and libhdf5 where that leaves it to it; from then on libhdf5 alone.
+    fn ask<T>(&mut self, mut question: impl FnMut(&mut dyn Store) -> Res<T>) -> Res<T> {
+        match question(&mut *self.store) {
+            Err(Fault::Unknown(_)) if !self.is_theirs => {
+                let mut store = theirs(&self.origin)?;
+                store.enter(&self.name)?;
+                (self.store, self.is_theirs) = (store, true);
+                question(&mut *self.store)
+            }
+            answer => answer,
+        }
     }
 
     /// Goes to the group of a tensor. Without a name that is the root, or else the only tensor of the file.
@@ -93,28 +116,22 @@ impl H5 {
     }
 
     fn enter(&mut self, name: &str) -> Res<()> {
-        let mut group = of(self.file.group("/"))?;
-        let mut links = links(&group)?;
-        for part in name.split('/').filter(|p| !p.is_empty()) {
-            match links.get(part) {
-                Some(LinkType::Hard) if of(group.loc_type_by_name(part))? == LocationType::Group => {}
-                Some(LinkType::Hard) => return bad(format!("{part:?} in the name {name:?} is not a group")),
-                Some(_) => return bad(format!("{part:?} in the name {name:?} is a link that is not followed")),
-                None => return bad(format!("there is no group {name:?}")),
-            }
-            group = of(group.group(part))?;
-            links = self::links(&group)?;
-        }
-        (self.group, self.links) = (group, links);
+        self.ask(|store| store.enter(name))?;
+        self.name = name.to_owned();
         self.describe(Default::default());
         Ok(())
     }
 
     /// The tensors of the file, as listed by its writer, then by name. The root is called by no name.
     pub(crate) fn names(&mut self) -> Res<Vec<String>> {
+        let whose = self.is_theirs;
         let mut found = Vec::new();
-        let mut seen = BTreeSet::new();
-        self.look_into("", 0, &mut seen, &mut found)?;
+        self.look_into("", 0, &mut BTreeSet::new(), &mut found)?;
+        if self.is_theirs != whose {
+            // The two readers tell groups apart each in its own way.
+            found.clear();
+            self.look_into("", 0, &mut BTreeSet::new(), &mut found)?;
+        }
         let (listed, _) = self.list()?;
         let rank: BTreeMap<&str, usize> = listed.iter().enumerate().map(|(i, n)| (n.as_str(), i)).collect();
         found.sort_by_key(|n| rank.get(n.as_str()).copied().unwrap_or(usize::MAX));
@@ -124,19 +141,19 @@ impl H5 {
     fn look_into(&mut self, path: &str, depth: usize, seen: &mut BTreeSet<String>, out: &mut Vec<String>) -> Res<()> {
         self.enter(path)?;
         // Groups may hold each other.
-        if !seen.insert(format!("{:?}", of(self.group.loc_info())?.token)) {
+        if !seen.insert(self.store.identity()?) {
             return Ok(());
         }
         if self.has_descriptor()? {
             out.push(path.to_owned());
         }
+        let hard: Vec<String> =
+            self.store.links().iter().filter(|(_, link)| **link == Link::Hard).map(|(name, _)| name.clone()).collect();
         let mut inner = Vec::new();
-        for (name, link) in &self.links {
+        for name in hard {
             // What cannot be opened is no group that holds a tensor.
-            let is_group = *link == LinkType::Hard
-                && self.group.loc_type_by_name(name).is_ok_and(|kind| kind == LocationType::Group);
-            if is_group {
-                inner.push(if path.is_empty() { name.clone() } else { format!("{path}/{name}") });
+            if self.ask(|store| store.object(&name)).is_ok_and(|object| object == Object::Group) {
+                inner.push(if path.is_empty() { name } else { format!("{path}/{name}") });
             }
         }
         if depth == MAX_DEPTH && !inner.is_empty() {
@@ -151,7 +168,7 @@ impl H5 {
     /// What the writer says about all tensors: their order, and metadata.
     pub(crate) fn list(&mut self) -> Res<(Vec<String>, Map<String, Value>)> {
         self.enter("")?;
-        let Some(text) = descriptor::attribute(&self.group, LIST, &mut None)? else { return Ok(Default::default()) };
+        let Some(text) = descriptor::attribute(self, LIST, &mut None)? else { return Ok(Default::default()) };
         let mut root = json::object(&text)?;
         let names = root.remove("tensors").and_then(|v| match v {
             Value::Array(names) => names.iter().map(|n| n.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>(),
@@ -171,33 +188,43 @@ impl H5 {
         found.text
     }
 
-    fn has_descriptor(&self) -> Res<bool> {
-        descriptor::is_there(&self.group, &self.links)
+    fn has_descriptor(&mut self) -> Res<bool> {
+        descriptor::is_there(self)
+    }
+
+    /// What a dataset of the group says of itself, if there is one.
+    fn array(&mut self, name: &str) -> Res<Option<(String, Info)>> {
+        let stored = self.aliases.get(name).map_or(name, String::as_str).to_owned();
+        let Some(facts) = dataset::open(self, &stored)? else { return Ok(None) };
+        let info = dataset::info(&facts, &stored, self.bytes, self.scalars)?;
+        Ok(Some((stored, info)))
     }
 }
 
-fn links(group: &Group) -> Res<Links> {
-    Ok(of(group.links(IndexType::Name, IterationOrder::Native))?.into_iter().map(|(n, i)| (n, i.link_type)).collect())
+/// The file as libhdf5 reads it.
+fn theirs<'a>(origin: &Origin<'_>) -> Res<Box<dyn Store + 'a>> {
+    Ok(Box::new(match origin {
+        Origin::Path(path) => Theirs::open(path)?,
+        Origin::Bytes(bytes) => Theirs::from_bytes(bytes)?,
+    }))
 }
 
-impl Container for H5 {
+impl Container for H5<'_> {
     fn descriptor(&mut self, mode: Mode, warnings: &mut Vec<Warning>) -> Res<String> {
-        let found = descriptor::find(&self.group, &self.links, self.bytes, mode, warnings)?;
+        let found = descriptor::find(self, mode, warnings)?;
         Ok(self.describe(found))
     }
 }
 
-impl Arrays for H5 {
+impl Arrays for H5<'_> {
     fn info(&mut self, name: &str) -> Res<Option<Info>> {
         if let Some(bitmap) = self.bitmap.take() {
-            self.given = bitmap.arrays(&self.group, &self.links, self.bytes)?;
+            self.given = bitmap.arrays(self)?;
         }
         if let Some(given) = self.given.get(name) {
             return Ok(Some(given.info()));
         }
-        let stored = self.aliases.get(name).map_or(name, String::as_str);
-        let Some(data) = dataset::open(&self.group, &self.links, stored)? else { return Ok(None) };
-        Ok(Some(dataset::info(&data, stored, self.bytes, self.scalars)?.1))
+        Ok(self.array(name)?.map(|(_, info)| info))
     }
 
     fn read(&mut self, name: &str, start: u64, out: &mut [u8]) -> Res<()> {
@@ -209,14 +236,10 @@ impl Arrays for H5 {
             out.copy_from_slice(part);
             return Ok(());
         }
-        let stored = self.aliases.get(name).map_or(name, String::as_str);
-        let Some(data) = dataset::open(&self.group, &self.links, stored)? else {
-            return bad(format!("the array `{stored}` is missing"));
-        };
-        let (kind, info) = dataset::info(&data, stored, self.bytes, self.scalars)?;
+        let Some((stored, info)) = self.array(name)? else { return bad(format!("the array `{name}` is missing")) };
         if u128::from(start) * info.dtype.size() as u128 + out.len() as u128 > info.bytes() {
             return bad(format!("`{stored}` has {} entries: fewer than are read", info.len));
         }
-        of(raw::read(&data, kind, start, out))
+        self.ask(|store| store.read(&stored, start, out))
     }
 }

@@ -20,18 +20,8 @@ use hdf5_sys::h5t::{
     H5Tget_order, H5Tget_precision, H5Tget_sign, H5Tget_size, H5Tget_strpad, H5Tis_variable_str,
 };
 
+use super::store::{Kind, Padding, unpadded};
 use crate::DType;
-
-/// Element types as far as a reader cares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// A number in either byte order, or a pair of floats named `r` and `i`.
-    Number(DType),
-    /// Bytes that are an enumeration of `FALSE` and `TRUE`, or bit fields, as Julia has them.
-    Truth,
-    Text,
-    Other(&'static str),
-}
 
 /// The element type of a dataset or an attribute.
 pub(crate) fn kind(data: &Container) -> Result<Kind> {
@@ -224,13 +214,12 @@ pub(crate) fn text(data: &Container, most: usize) -> Result<Option<Vec<u8>>> {
     let mut out = vec![0u8; dtype.size()];
     // SAFETY: one element takes the bytes of its type, and `out` has them.
     sync(|| unsafe { read_one(data, id, out.as_mut_ptr().cast()) })?;
-    let end = match padding {
-        H5T_str_t::H5T_STR_NULLTERM => out.iter().position(|&b| b == 0),
-        H5T_str_t::H5T_STR_SPACEPAD => Some(out.iter().rposition(|&b| b != b' ').map_or(0, |last| last + 1)),
-        _ => Some(out.iter().rposition(|&b| b != 0).map_or(0, |last| last + 1)),
+    let padding = match padding {
+        H5T_str_t::H5T_STR_NULLTERM => Padding::Terminated,
+        H5T_str_t::H5T_STR_SPACEPAD => Padding::Spaces,
+        _ => Padding::Zeros,
     };
-    out.truncate(end.unwrap_or(out.len()));
-    Ok(Some(out))
+    Ok(Some(unpadded(out, padding)))
 }
 
 /// # Safety

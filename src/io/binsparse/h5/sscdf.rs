@@ -4,14 +4,13 @@
 
 use std::collections::BTreeMap;
 
-use ::hdf5::Group;
 use serde_json::{Map, Value, json};
 
 use super::descriptor::{Found, attribute};
-use super::{Links, dataset, of, raw};
+use super::{H5, dataset};
 use crate::DType;
 use crate::io::binsparse::arrays::Info;
-use crate::io::binsparse::fault::{Res, bad};
+use crate::io::binsparse::fault::{Fault, Res, bad};
 use crate::io::binsparse::{DataType, json as text_json};
 
 /// An array that the file implies, and does not hold.
@@ -90,24 +89,24 @@ fn number(value: &Value, dtype: DType) -> Option<Given> {
 }
 
 /// The older format: a descriptor made of its attributes.
-pub(super) fn older(group: &Group, links: &Links, file_bytes: u64) -> Res<Found> {
+pub(super) fn older(file: &mut H5<'_>) -> Res<Found> {
     let mut ignored = None;
-    let mut text = |name| attribute(group, name, &mut ignored);
+    let mut text = |name| attribute(file, name, &mut ignored);
     let (format, datatype) = (text("format")?.unwrap_or_default(), text("datatype")?.unwrap_or_default());
     if let Some(version) = text("version")?.filter(|v| v != "1.0") {
         return bad(format!("sscdf of version {version:?}; known is \"1.0\""));
     }
-    let size = |name: &str| -> Res<u64> {
-        let Some(data) = dataset::open(group, links, name)? else { return bad(format!("`{name}` is missing")) };
-        let (kind, info) = dataset::info(&data, name, file_bytes, true)?;
+    fn size(file: &mut H5<'_>, name: &str) -> Res<u64> {
+        let Some(facts) = dataset::open(file, name)? else { return bad(format!("`{name}` is missing")) };
+        let info = dataset::info(&facts, name, file.bytes, true)?;
         if info.len != 1 || info.dtype != DType::U64 {
             return bad(format!("`{name}` is not one uint64"));
         }
         let mut out = [0; 8];
-        of(raw::read(&data, kind, 0, &mut out))?;
+        file.ask(|store| store.read(name, 0, &mut out))?;
         Ok(u64::from_ne_bytes(out))
-    };
-    let matrix = || Ok::<_, crate::io::binsparse::fault::Fault>(vec![size("nrows")?, size("ncols")?]);
+    }
+    let mut matrix = || Ok::<_, Fault>(vec![size(file, "nrows")?, size(file, "ncols")?]);
     const POINTERS: (&str, &str) = ("pointers_to_1", "indptr");
     let (name, shape, arrays): (&str, Vec<u64>, &[(&str, &str)]) = match format.as_str() {
         "csr" => ("CSR", matrix()?, &[POINTERS, ("indices_1", "col_indices")]),
@@ -118,11 +117,11 @@ pub(super) fn older(group: &Group, links: &Links, file_bytes: u64) -> Res<Found>
         "cooc" => ("COOC", matrix()?, &[("indices_0", "cols"), ("indices_1", "rows")]),
         "fullr" => ("DMATR", matrix()?, &[]),
         "fullc" => ("DMATC", matrix()?, &[]),
-        "full" => ("DVEC", vec![size("size")?], &[]),
-        "sparse" => ("CVEC", vec![size("size")?], &[("indices_0", "indices")]),
+        "full" => ("DVEC", vec![size(file, "size")?], &[]),
+        "sparse" => ("CVEC", vec![size(file, "size")?], &[("indices_0", "indices")]),
         "bitmapr" => ("CSR", matrix()?, &[]),
         "bitmapc" => ("CSC", matrix()?, &[]),
-        "bitmap" => ("CVEC", vec![size("size")?], &[]),
+        "bitmap" => ("CVEC", vec![size(file, "size")?], &[]),
         "scalar" => ("custom", vec![], &[("values", "value")]),
         "scalar_empty" => ("openwork", vec![], &[]),
         _ => return bad(format!("unknown format {format:?} of sscdf")),
@@ -137,10 +136,7 @@ pub(super) fn older(group: &Group, links: &Links, file_bytes: u64) -> Res<Found>
     let mut found = Found { scalars: true, ..Found::default() };
     found.aliases = arrays.iter().map(|&(ours, theirs)| (ours.to_owned(), theirs.to_owned())).collect();
     let mut types: Map<String, Value> = arrays.iter().map(|&(ours, _)| (ours.to_owned(), json!("uint64"))).collect();
-    let iso = match dataset::open(group, links, "values")? {
-        Some(data) => of(data.space())?.is_scalar(),
-        None => false,
-    };
+    let iso = dataset::open(file, "values")?.is_some_and(|facts| facts.shape.as_deref() == Some(&[]));
     types.insert("values".into(), json!(if iso { format!("iso[{dtype}]") } else { dtype.to_owned() }));
     if format.starts_with("bitmap") {
         for array in if shape.len() == 1 { &["indices_0"][..] } else { &["pointers_to_1", "indices_1"] } {
@@ -175,13 +171,13 @@ pub(super) fn older(group: &Group, links: &Links, file_bytes: u64) -> Res<Found>
 
 impl Bitmap {
     /// The arrays that a bitmap stands for.
-    pub(super) fn arrays(&self, group: &Group, links: &Links, file_bytes: u64) -> Res<BTreeMap<String, Given>> {
+    pub(super) fn arrays(&self, file: &mut H5<'_>) -> Res<BTreeMap<String, Given>> {
         let Some(size) = self.major.checked_mul(self.minor) else { return bad("the bitmap has more than 2^64 bits") };
-        let read = |name: &str| {
-            let Some(data) = dataset::open(group, links, name)? else { return bad(format!("`{name}` is missing")) };
-            let (kind, info) = dataset::info(&data, name, file_bytes, true)?;
+        let mut read = |name: &str| {
+            let Some(facts) = dataset::open(file, name)? else { return bad(format!("`{name}` is missing")) };
+            let info = dataset::info(&facts, name, file.bytes, true)?;
             let mut out = vec![0; info.bytes() as usize]; // no more than a multiple of the file
-            of(raw::read(&data, kind, 0, &mut out))?;
+            file.ask(|store| store.read(name, 0, &mut out))?;
             Ok((info, out))
         };
         let (info, bits) = read("bitmap")?;

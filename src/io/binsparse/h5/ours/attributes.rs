@@ -1,0 +1,107 @@
+//! Attributes of a group that stand in its header.
+
+use super::super::store::{Attribute, Kind};
+use super::bytes::{Block, Disk};
+use super::header::{self, Header};
+use super::types::{self, Text, Type};
+use crate::DType;
+use crate::io::binsparse::fault::{Fault, Res, bad};
+
+/// The parts of an attribute.
+struct Parts<'a> {
+    name: String,
+    ty: Block<'a>,
+    shape: Block<'a>,
+    /// Whether type and shape are those of another object.
+    shared: (bool, bool),
+    data: &'a [u8],
+}
+
+fn parts<'a>(disk: &Disk<'_>, body: &'a [u8]) -> Res<Parts<'a>> {
+    let mut block = disk.block(body, "an attribute");
+    let (version, flags) = (block.u8()?, block.u8()?);
+    if !(1..=3).contains(&version) {
+        return bad(format!("an attribute has version {version}"));
+    }
+    let sizes = (block.u16()?, block.u16()?, block.u16()?);
+    block.take(if version == 3 { 1 } else { 0 })?; // the character set of the name
+    let mut next = |size: u16, what| -> Res<Block<'a>> {
+        let part = block.part(usize::from(size), what)?;
+        if version == 1 {
+            block.align();
+        }
+        Ok(part)
+    };
+    let name = next(sizes.0, "the name of an attribute")?.name()?;
+    let ty = next(sizes.1, "the type of an attribute")?;
+    let shape = next(sizes.2, "the shape of an attribute")?;
+    let shared = if version == 1 { (false, false) } else { (flags & 1 != 0, flags & 2 != 0) };
+    Ok(Parts { name: String::from_utf8_lossy(name).into_owned(), ty, shape, shared, data: block.rest() })
+}
+
+/// The bodies of all attributes.
+fn bodies<'a>(disk: &Disk<'_>, header: &'a Header) -> Res<impl Iterator<Item = &'a [u8]> + use<'a>> {
+    if let Some(body) = header.find(header::ATTRIBUTE_INFO)? {
+        let mut block = disk.block(body, "what is said about attributes");
+        let (version, flags) = (block.u8()?, block.u8()?);
+        if version != 0 {
+            return bad(format!("what is said about attributes has version {version}"));
+        }
+        block.take(if flags & 1 == 0 { 0 } else { 2 })?;
+        if block.address()?.is_some() {
+            return Err(Fault::Unknown("attributes in a fractal heap"));
+        }
+    }
+    // One that objects share is not among them; `find` says so.
+    header.find(header::ATTRIBUTE)?;
+    Ok(header.messages.iter().filter(|m| m.kind == header::ATTRIBUTE).map(|m| &m.body[..]))
+}
+
+pub(super) fn names(disk: &Disk<'_>, header: &Header) -> Res<Vec<String>> {
+    bodies(disk, header)?.map(|body| Ok(parts(disk, body)?.name)).collect()
+}
+
+/// The attribute of a name, read.
+pub(super) fn find(disk: &mut Disk<'_>, header: &Header, name: &str, most: usize) -> Res<Option<Attribute>> {
+    for body in bodies(disk, header)? {
+        let parts = parts(disk, body)?;
+        if parts.name == name {
+            return read(disk, parts, most).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+fn read(disk: &mut Disk<'_>, mut parts: Parts<'_>, most: usize) -> Res<Attribute> {
+    let ty: Type = if parts.shared.0 {
+        let body = header::shared(disk, &mut parts.ty, header::TYPE)?;
+        types::of(&mut disk.block(&body, "an element type"))?
+    } else {
+        types::of(&mut parts.ty)?
+    };
+    let shape = if parts.shared.1 {
+        let body = header::shared(disk, &mut parts.shape, header::SPACE)?;
+        types::shape(&mut disk.block(&body, "a shape"))?
+    } else {
+        types::shape(&mut parts.shape)?
+    };
+    let Some(shape) = shape else { return Ok(Attribute::Null) };
+    let is_one = matches!(shape[..], [] | [1]);
+    match (ty.kind, &shape[..]) {
+        (Kind::Text, _) if is_one => {
+            let Some(element) = usize::try_from(ty.size).ok().and_then(|n| parts.data.get(..n)) else {
+                return bad(format!("the attribute `{}` is cut short", parts.name));
+            };
+            let is_long = element.len() > most && matches!(ty.text, Text::Padded(_));
+            let text = if is_long { None } else { super::text(disk, ty.text, element.to_vec(), most)? };
+            Ok(Attribute::Text { list: !shape.is_empty(), text })
+        }
+        (Kind::Number(DType::U8 | DType::I8), &[n]) => {
+            let Some(bytes) = usize::try_from(n).ok().and_then(|n| parts.data.get(..n)) else {
+                return bad(format!("the attribute `{}` is cut short", parts.name));
+            };
+            Ok(Attribute::Bytes((bytes.len() <= most).then(|| bytes.to_vec())))
+        }
+        _ => Ok(Attribute::Other),
+    }
+}

@@ -1,0 +1,290 @@
+//! Datasets: how their elements are stored, and reading them.
+
+use std::sync::Mutex;
+
+use super::super::store::{Facts, Layout};
+use super::bytes::{Block, Budget, Disk};
+use super::filters::{self, Filter};
+use super::header::{self, Header};
+use super::types::{self, Type};
+use crate::io::binsparse::fault::{Fault, Res, bad};
+use crate::parallel;
+
+/// Packed bytes that are in memory at a time, beside one chunk.
+const BATCH: u64 = 16 << 20;
+
+/// A dataset.
+pub(super) struct Data {
+    pub(super) ty: Type,
+    pub(super) facts: Facts,
+    place: Place,
+    filters: Vec<Filter>,
+    /// One element, where nothing is stored; empty for zeros.
+    fill: Vec<u8>,
+}
+
+enum Place {
+    Compact(Vec<u8>),
+    Contiguous(u64),
+    Chunked {
+        /// Elements of a chunk.
+        each: u64,
+        /// By their first elements, rising.
+        chunks: Vec<Chunk>,
+    },
+    /// Nothing that this reader reads.
+    None,
+}
+
+#[derive(Clone, Copy)]
+struct Chunk {
+    /// The first element.
+    start: u64,
+    at: u64,
+    bytes: u64,
+    /// Filters that were left out.
+    skipped: u32,
+}
+
+/// Reads what a header says of a dataset, and where its chunks are.
+pub(super) fn open(disk: &mut Disk<'_>, header: &Header, name: &str) -> Res<Data> {
+    let (Some(ty), Some(space)) = (header.find_shared(disk, header::TYPE)?, header.find_shared(disk, header::SPACE)?)
+    else {
+        return bad(format!("`{name}` is not a dataset"));
+    };
+    let ty = types::of(&mut disk.block(&ty, "an element type"))?;
+    let shape = types::shape(&mut disk.block(&space, "a shape"))?;
+    let Some(body) = header.find(header::LAYOUT)? else { return bad(format!("`{name}` is stored in no way")) };
+    let mut stored = 0;
+    let (layout, place) = layout(disk, &mut disk.block(body, "a layout"), &ty, &mut stored)?;
+    let filters = match header.find(header::FILTERS)? {
+        Some(body) => filters::pipeline(&mut disk.block(body, "a list of filters"))?,
+        None => Vec::new(),
+    };
+    let facts = Facts {
+        kind: ty.kind,
+        item: ty.size,
+        shape,
+        layout,
+        external: header.has(header::EXTERNAL),
+        filters: filters.iter().map(|f| i64::from(f.id)).collect(),
+        stored,
+    };
+    Ok(Data { ty, facts, place, filters, fill: fill(disk, header, &ty)? })
+}
+
+fn layout(disk: &mut Disk<'_>, block: &mut Block<'_>, ty: &Type, stored: &mut u64) -> Res<(Layout, Place)> {
+    let version = block.u8()?;
+    let (axes, class) = match version {
+        1 | 2 => (Some(block.u8()?), block.u8()?),
+        3 | 4 => (None, block.u8()?),
+        5 => return Err(Fault::Unknown("a layout of version 5")),
+        _ => return bad(format!("a layout has version {version}")),
+    };
+    if axes.is_some() {
+        block.take(5)?;
+    }
+    match class {
+        0 => {
+            let size = match axes {
+                Some(axes) => {
+                    block.take(4 * usize::from(axes))?;
+                    block.u32()?
+                }
+                None => u32::from(block.u16()?),
+            };
+            let bytes = block.take(size as usize)?.to_vec();
+            *stored = bytes.len() as u64;
+            Ok((Layout::Compact, Place::Compact(bytes)))
+        }
+        1 => {
+            let at = block.address()?;
+            // The older versions say where, and leave the size to type and shape.
+            let size = if axes.is_some() { disk.end.saturating_sub(at.unwrap_or(disk.end)) } else { block.length()? };
+            let absolute = at.map(|at| at.saturating_add(disk.base));
+            *stored = if at.is_some() { size } else { 0 };
+            Ok((Layout::Contiguous(absolute), at.map_or(Place::None, Place::Contiguous)))
+        }
+        2 if version == 4 => Err(Fault::Unknown("chunks in a newer kind of index")),
+        2 => {
+            let (axes, tree) = match axes {
+                Some(axes) => (axes, block.address()?),
+                None => (block.u8()?, block.address()?),
+            };
+            let lengths = (0..axes).map(|_| block.u32().map(u64::from)).collect::<Res<Vec<u64>>>()?;
+            // The last axis is the bytes of an element.
+            let Some((&item, lengths)) = lengths.split_last() else { return bad("a chunk has no axes") };
+            if item != ty.size || lengths.is_empty() || lengths.contains(&0) {
+                return bad(format!("a chunk has the shape {lengths:?} of {item} bytes, elements have {}", ty.size));
+            }
+            let size = lengths.iter().try_fold(item, |n, &c| n.checked_mul(c));
+            let Some(size) = size.filter(|&n| n < 1 << 32) else { return bad("a chunk has more than 2^32 bytes") };
+            let mut chunks = Vec::new();
+            if let Some(tree) = tree {
+                let mut budget = Budget::of(disk);
+                node(disk, tree, None, lengths.len() + 1, &mut budget, &mut chunks)?;
+            }
+            *stored = chunks.iter().fold(0, |n: u64, c| n.saturating_add(c.bytes));
+            let place = match *lengths {
+                [each] => Place::Chunked { each, chunks },
+                _ => Place::None,
+            };
+            Ok((Layout::Chunked(size), place))
+        }
+        3 if version == 4 => Ok((Layout::Virtual, Place::None)),
+        _ => bad(format!("a layout is of the unknown class {class}")),
+    }
+}
+
+/// A node of the tree of chunks, which is one level below its parent.
+fn node(
+    disk: &mut Disk<'_>,
+    at: u64,
+    parent: Option<u8>,
+    axes: usize,
+    budget: &mut Budget,
+    out: &mut Vec<Chunk>,
+) -> Res<()> {
+    const WHAT: &str = "a tree of chunks";
+    let address = disk.widths.address as u64;
+    let head = disk.signed(at, 8 + 2 * address, b"TREE", WHAT)?;
+    let mut block = disk.block(&head, WHAT);
+    block.take(4)?;
+    let (kind, level, n) = (block.u8()?, block.u8()?, u64::from(block.u16()?));
+    if kind != 1 || parent.is_some_and(|parent| Some(level) != parent.checked_sub(1)) {
+        return bad(format!("{WHAT} has a node of kind {kind} and level {level} at byte {at}"));
+    }
+    let len = 8 + 2 * address + n * (8 + 8 * axes as u64 + address);
+    budget.spend(len, WHAT)?;
+    let bytes = disk.read(at, len, WHAT)?;
+    let mut block = disk.block(&bytes, WHAT);
+    block.take(head.len())?;
+    for _ in 0..n {
+        let (size, skipped, start) = (u64::from(block.u32()?), block.u32()?, block.u64()?);
+        block.take(8 * (axes - 1))?;
+        let Some(child) = block.address()? else { return bad(format!("{WHAT} leads nowhere")) };
+        if level > 0 {
+            node(disk, child, Some(level), axes, budget, out)?;
+            continue;
+        }
+        disk.check(child, size, "a chunk")?;
+        // Where there are more axes, nothing is read: the order of the first says nothing.
+        if axes == 2 && out.last().is_some_and(|last| last.start >= start) {
+            return bad(format!("{WHAT} has chunk {start} out of order"));
+        }
+        out.push(Chunk { start, at: child, bytes: size, skipped });
+    }
+    Ok(())
+}
+
+/// The element that stands for what is not stored.
+fn fill(disk: &Disk<'_>, header: &Header, ty: &Type) -> Res<Vec<u8>> {
+    const WHAT: &str = "a fill value";
+    let bytes = if let Some(body) = header.find(header::FILL)? {
+        let mut block = disk.block(body, WHAT);
+        let version = block.u8()?;
+        let is_given = match version {
+            1 | 2 => {
+                block.take(2)?;
+                block.u8()? != 0 || version == 1
+            }
+            3 => block.u8()? & 0x20 != 0,
+            _ => return bad(format!("{WHAT} has version {version}")),
+        };
+        let size = if is_given { block.u32()? } else { 0 };
+        block.take(size as usize)?.to_vec()
+    } else if let Some(body) = header.find(header::OLD_FILL)? {
+        let mut block = disk.block(body, WHAT);
+        let size = block.u32()?;
+        block.take(size as usize)?.to_vec()
+    } else {
+        Vec::new()
+    };
+    if !bytes.is_empty() && bytes.len() as u64 != ty.size {
+        return bad(format!("{WHAT} has {} bytes, elements have {}", bytes.len(), ty.size));
+    }
+    Ok(bytes)
+}
+
+impl Data {
+    /// Reads elements as they are stored, from `start` on until `out` is full. Whoever calls knows that they are there.
+    pub(super) fn read(&self, disk: &mut Disk<'_>, start: u64, out: &mut [u8], name: &str) -> Res<()> {
+        let item = self.ty.size;
+        let Some(from) = start.checked_mul(item) else { return bad(format!("`{name}` has no element {start}")) };
+        match &self.place {
+            Place::Compact(bytes) => {
+                let part = usize::try_from(from).ok().and_then(|from| bytes.get(from..)?.get(..out.len()));
+                let Some(part) = part else { return bad(format!("`{name}` has fewer elements than are read")) };
+                out.copy_from_slice(part);
+                Ok(())
+            }
+            Place::Contiguous(at) => match at.checked_add(from) {
+                Some(at) => disk.read_into(at, out, name),
+                None => bad(format!("`{name}` lies beyond the end of the file")),
+            },
+            Place::Chunked { each, chunks } => self.read_chunks(disk, *each, chunks, from, out, name),
+            Place::None if out.is_empty() => Ok(()),
+            Place::None => bad(format!("`{name}` is not stored along one axis")),
+        }
+    }
+
+    fn read_chunks(
+        &self,
+        disk: &mut Disk<'_>,
+        each: u64,
+        chunks: &[Chunk],
+        from: u64,
+        mut out: &mut [u8],
+        name: &str,
+    ) -> Res<()> {
+        let whole = each * self.ty.size;
+        let mut next = from;
+        let mut batch: Vec<(Vec<u8>, Chunk, u64, &mut [u8])> = Vec::new();
+        let mut held = 0;
+        while !out.is_empty() {
+            let (number, skip) = (next / whole, next % whole);
+            let len = (whole - skip).min(out.len() as u64);
+            let (part, rest) = out.split_at_mut(len as usize);
+            (out, next) = (rest, next + len);
+            match chunks.binary_search_by_key(&(number * each), |c| c.start).ok().and_then(|i| chunks.get(i)) {
+                None if self.fill.is_empty() => part.fill(0),
+                None => part.chunks_mut(self.fill.len()).for_each(|p| p.copy_from_slice(&self.fill[..p.len()])),
+                Some(chunk) if self.filters.is_empty() => {
+                    if chunk.bytes != whole {
+                        return bad(format!("`{name}` has a chunk of {} bytes, not {whole}", chunk.bytes));
+                    }
+                    disk.read_into(chunk.at + skip, part, name)?;
+                }
+                Some(chunk) => {
+                    held += chunk.bytes + whole;
+                    batch.push((disk.read(chunk.at, chunk.bytes, "a chunk")?, *chunk, skip, part));
+                }
+            }
+            if held > BATCH {
+                self.unpack(std::mem::take(&mut batch), whole, name)?;
+                held = 0;
+            }
+        }
+        self.unpack(batch, whole, name)
+    }
+
+    /// Unpacks chunks, each into its part of the elements.
+    fn unpack(&self, batch: Vec<(Vec<u8>, Chunk, u64, &mut [u8])>, whole: u64, name: &str) -> Res<()> {
+        let faults = Mutex::new(Vec::new());
+        parallel::for_each(batch, &|_, (packed, chunk, skip, part)| match filters::undo(
+            &self.filters,
+            chunk.skipped,
+            packed,
+            whole,
+        ) {
+            Ok(bytes) => part.copy_from_slice(&bytes[skip as usize..][..part.len()]),
+            Err(why) => parallel::lock(&faults).push((chunk.start, why)),
+        });
+        // The first one, whichever was found first.
+        let first = parallel::lock(&faults).drain(..).min();
+        match first {
+            None => Ok(()),
+            Some((start, why)) => bad(format!("`{name}`, the chunk of element {start}: {why}")),
+        }
+    }
+}

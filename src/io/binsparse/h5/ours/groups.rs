@@ -1,0 +1,147 @@
+//! The links of a group: a tree of symbol tables, or messages.
+
+use std::collections::BTreeMap;
+
+use super::bytes::{Block, Budget, Disk};
+use super::header::{Header, LINK, LINK_INFO, SYMBOLS};
+use super::heaps;
+use crate::io::binsparse::fault::{Fault, Res, bad};
+
+/// What a name leads to.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Target {
+    Object(u64),
+    Soft,
+    External,
+}
+
+type Targets = BTreeMap<String, Target>;
+
+/// All links of a group.
+pub(super) fn links(disk: &mut Disk<'_>, header: &Header) -> Res<Targets> {
+    let mut out = Targets::new();
+    if let Some(body) = header.find(SYMBOLS)? {
+        let mut block = disk.block(body, "a symbol table");
+        let (Some(tree), Some(heap)) = (block.address()?, block.address()?) else {
+            return bad("a group has no symbol table");
+        };
+        let names = heaps::names(disk, heap)?;
+        let mut budget = Budget::of(disk);
+        symbols(disk, tree, None, &names, &mut budget, &mut out)?;
+        return Ok(out);
+    }
+    let Some(body) = header.find(LINK_INFO)? else { return bad("the object is not a group") };
+    let mut block = disk.block(body, "what is said about links");
+    let (version, flags) = (block.u8()?, block.u8()?);
+    if version != 0 {
+        return bad(format!("what is said about links has version {version}"));
+    }
+    block.take(if flags & 1 == 0 { 0 } else { 8 })?;
+    if block.address()?.is_some() {
+        return Err(Fault::Unknown("links in a fractal heap"));
+    }
+    for message in header.messages.iter().filter(|m| m.kind == LINK) {
+        let (name, target) = link(disk.block(&message.body, "a link"))?;
+        add(&mut out, name, target)?;
+    }
+    Ok(out)
+}
+
+fn add(out: &mut Targets, name: &[u8], target: Target) -> Res<()> {
+    let name = String::from_utf8_lossy(name).into_owned();
+    match out.insert(name, target) {
+        None => Ok(()),
+        Some(_) => bad("a group has two links of one name"),
+    }
+}
+
+fn link<'a>(mut block: Block<'a>) -> Res<(&'a [u8], Target)> {
+    let (version, flags) = (block.u8()?, block.u8()?);
+    if version != 1 || flags & 0xe0 != 0 {
+        return bad(format!("a link has version {version} and flags {flags}"));
+    }
+    let kind = if flags & 8 == 0 { 0 } else { block.u8()? };
+    block.take(if flags & 4 == 0 { 0 } else { 8 })?; // the order of creation
+    block.take(if flags & 16 == 0 { 0 } else { 1 })?; // the character set
+    let len = block.sized(flags)?;
+    let name = block.take(usize::try_from(len).unwrap_or(usize::MAX))?;
+    if name.is_empty() {
+        return bad("a link has no name");
+    }
+    match kind {
+        0 => match block.address()? {
+            Some(at) => Ok((name, Target::Object(at))),
+            None => bad("a link leads nowhere"),
+        },
+        1 => Ok((name, Target::Soft)),
+        64.. => Ok((name, Target::External)),
+        _ => bad(format!("a link is of kind {kind}")),
+    }
+}
+
+/// A node of the tree, which is one level below its parent.
+fn symbols(
+    disk: &mut Disk<'_>,
+    at: u64,
+    parent: Option<u8>,
+    names: &[u8],
+    budget: &mut Budget,
+    out: &mut Targets,
+) -> Res<()> {
+    const WHAT: &str = "a tree of links";
+    let (address, length) = (disk.widths.address as u64, disk.widths.length as u64);
+    let head = disk.signed(at, 8 + 2 * address, b"TREE", WHAT)?;
+    let mut block = disk.block(&head, WHAT);
+    block.take(4)?;
+    let (kind, level, n) = (block.u8()?, block.u8()?, u64::from(block.u16()?));
+    if kind != 0 || parent.is_some_and(|parent| Some(level) != parent.checked_sub(1)) {
+        return bad(format!("{WHAT} has a node of kind {kind} and level {level} at byte {at}"));
+    }
+    let len = 8 + 2 * address + n * (address + length);
+    budget.spend(len, WHAT)?;
+    let bytes = disk.read(at, len, WHAT)?;
+    let mut block = disk.block(&bytes, WHAT);
+    block.take(head.len())?;
+    for _ in 0..n {
+        block.length()?; // a name by which to search
+        let Some(child) = block.address()? else { return bad(format!("{WHAT} leads nowhere")) };
+        if level > 0 {
+            symbols(disk, child, Some(level), names, budget, out)?;
+        } else {
+            table(disk, child, names, budget, out)?;
+        }
+    }
+    Ok(())
+}
+
+fn table(disk: &mut Disk<'_>, at: u64, names: &[u8], budget: &mut Budget, out: &mut Targets) -> Res<()> {
+    const WHAT: &str = "a table of links";
+    let head = disk.signed(at, 8, b"SNOD", WHAT)?;
+    let mut block = disk.block(&head, WHAT);
+    block.take(4)?;
+    let (version, _, n) = (block.u8()?, block.u8()?, u64::from(block.u16()?));
+    if version != 1 {
+        return bad(format!("{WHAT} has version {version}"));
+    }
+    let len = 8 + n * (2 * disk.widths.address as u64 + 24);
+    budget.spend(len, WHAT)?;
+    let bytes = disk.read(at, len, WHAT)?;
+    let mut block = disk.block(&bytes, WHAT);
+    block.take(8)?;
+    for _ in 0..n {
+        let (name, object) = (block.address()?, block.address()?);
+        let cached = block.u32()?;
+        block.take(20)?;
+        let name = name.and_then(|at| names.get(usize::try_from(at).ok()?..)).unwrap_or_default();
+        let Some(end) = name.iter().position(|&b| b == 0) else {
+            return bad(format!("{WHAT} has a name outside of its heap"));
+        };
+        let target = match (cached, object) {
+            (2, _) => Target::Soft,
+            (0 | 1, Some(at)) => Target::Object(at),
+            _ => return bad(format!("{WHAT} leads nowhere")),
+        };
+        add(out, &name[..end], target)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,149 @@
+//! HDF5 read by libhdf5, which is asked only for what is known to be harmless: nothing that would follow a name out of
+//! the file, load a filter from elsewhere, or make memory for elements that are not stored.
+
+use std::path::Path;
+
+use ::hdf5::dataset::Layout as Stored;
+use ::hdf5::filters::Filter;
+use ::hdf5::{Dataset, File, Group, IndexType, IterationOrder, LinkType, LocationType};
+
+use super::raw;
+use super::store::{Attribute, Facts, Kind, Layout, Link, Links, Object, Store};
+use crate::DType;
+use crate::io::binsparse::fault::{Fault, Res, bad};
+
+/// What libhdf5 says is wrong.
+fn of<T>(result: ::hdf5::Result<T>) -> Res<T> {
+    result.map_err(|e| Fault::Bad(format!("libhdf5: {e}")))
+}
+
+/// An open file, and the group that was entered last.
+pub(super) struct Theirs {
+    file: File,
+    group: Group,
+    links: Links,
+}
+
+impl Theirs {
+    pub(super) fn open(path: &Path) -> Res<Theirs> {
+        Theirs::of_file(of(File::open(path))?)
+    }
+
+    pub(super) fn from_bytes(bytes: &[u8]) -> Res<Theirs> {
+        Theirs::of_file(of(raw::open_bytes(bytes))?)
+    }
+
+    fn of_file(file: File) -> Res<Theirs> {
+        let group = of(file.group("/"))?;
+        let links = links(&group)?;
+        Ok(Theirs { file, group, links })
+    }
+
+    fn dataset(&self, name: &str) -> Res<Dataset> {
+        of(self.group.dataset(name))
+    }
+}
+
+fn links(group: &Group) -> Res<Links> {
+    let kind = |link| match link {
+        LinkType::Hard => Link::Hard,
+        LinkType::Soft => Link::Soft,
+        LinkType::External => Link::External,
+    };
+    let found = of(group.links(IndexType::Name, IterationOrder::Native))?;
+    Ok(found.into_iter().map(|(name, info)| (name, kind(info.link_type))).collect())
+}
+
+fn object(group: &Group, name: &str) -> Res<Object> {
+    Ok(match of(group.loc_type_by_name(name))? {
+        LocationType::Group => Object::Group,
+        LocationType::Dataset => Object::Dataset,
+        _ => Object::Other,
+    })
+}
+
+impl Store for Theirs {
+    fn enter(&mut self, name: &str) -> Res<()> {
+        let mut group = of(self.file.group("/"))?;
+        let mut links = links(&group)?;
+        for part in name.split('/').filter(|p| !p.is_empty()) {
+            match links.get(part) {
+                Some(Link::Hard) if object(&group, part)? == Object::Group => {}
+                Some(Link::Hard) => return bad(format!("{part:?} in the name {name:?} is not a group")),
+                Some(_) => return bad(format!("{part:?} in the name {name:?} is a link that is not followed")),
+                None => return bad(format!("there is no group {name:?}")),
+            }
+            group = of(group.group(part))?;
+            links = self::links(&group)?;
+        }
+        (self.group, self.links) = (group, links);
+        Ok(())
+    }
+
+    fn identity(&self) -> Res<String> {
+        Ok(format!("{:?}", of(self.group.loc_info())?.token))
+    }
+
+    fn links(&self) -> &Links {
+        &self.links
+    }
+
+    fn object(&mut self, name: &str) -> Res<Object> {
+        object(&self.group, name)
+    }
+
+    fn attributes(&self) -> Res<Vec<String>> {
+        of(self.group.attr_names())
+    }
+
+    fn attribute(&mut self, name: &str, most: usize) -> Res<Option<Attribute>> {
+        if !self.attributes()?.iter().any(|n| n == name) {
+            return Ok(None);
+        }
+        let attribute = of(self.group.attr(name))?;
+        let shape = of(of(attribute.space())?.extents())?;
+        if shape.is_null() {
+            return Ok(Some(Attribute::Null));
+        }
+        let kind = of(raw::kind(&attribute))?;
+        Ok(Some(match (kind, attribute.shape().as_slice()) {
+            (Kind::Text, shape @ ([] | [1])) => {
+                Attribute::Text { list: !shape.is_empty(), text: of(raw::text(&attribute, most))? }
+            }
+            (Kind::Number(DType::U8 | DType::I8), [n]) if *n > most => Attribute::Bytes(None),
+            (Kind::Number(DType::U8 | DType::I8), [_]) => Attribute::Bytes(Some(of(attribute.read_raw::<u8>())?)),
+            _ => Attribute::Other,
+        }))
+    }
+
+    fn facts(&mut self, name: &str) -> Res<Facts> {
+        let data = self.dataset(name)?;
+        let kind = of(raw::kind(&data))?;
+        let item = of(data.dtype())?.size() as u64;
+        let space = of(data.space())?;
+        let shape = (!space.is_null()).then(|| space.shape().iter().map(|&n| n as u64).collect());
+        let made = of(data.create_plist())?;
+        let layout = match of(made.get_layout())? {
+            Stored::Compact => Layout::Compact,
+            Stored::Contiguous => Layout::Contiguous(data.offset()),
+            Stored::Chunked => {
+                let chunk = of(made.get_chunk())?.unwrap_or_default();
+                Layout::Chunked(chunk.iter().fold(item, |n, &c| n.saturating_mul(c as u64)))
+            }
+            _ => Layout::Virtual,
+        };
+        let external = !of(made.get_external())?.is_empty();
+        let filters = of(made.get_filters())?.iter().map(|f: &Filter| i64::from(f.id())).collect();
+        Ok(Facts { kind, item, shape, layout, external, filters, stored: data.storage_size() })
+    }
+
+    fn read(&mut self, name: &str, start: u64, out: &mut [u8]) -> Res<()> {
+        let data = self.dataset(name)?;
+        let kind = of(raw::kind(&data))?;
+        of(raw::read(&data, kind, start, out))
+    }
+
+    fn text(&mut self, name: &str, most: usize) -> Res<Option<Vec<u8>>> {
+        of(raw::text(&*self.dataset(name)?, most))
+    }
+}
