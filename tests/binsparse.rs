@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 
 #[path = "binsparse/build.rs"]
 mod build;
+#[cfg(feature = "hdf5")]
+#[path = "binsparse/damaged_h5.rs"]
+mod damaged_h5;
 #[path = "binsparse/facts.rs"]
 mod facts;
 #[path = "binsparse/golden.rs"]

@@ -16,7 +16,7 @@ const FLETCHER32: i64 = 3;
 /// What a dataset of a group says of itself, if the group has something of that name. Only a hard link leads to it:
 /// what others lead to is not known to be in this file, nor to end.
 pub(super) fn open(file: &mut H5<'_>, name: &str) -> Res<Option<Facts>> {
-    match file.store.links().get(name) {
+    match file.ask(|store| store.link(name))? {
         None => return Ok(None),
         Some(Link::Hard) => {}
         Some(Link::Soft) => return bad(format!("`{name}` is a soft link, which is not followed")),

@@ -36,9 +36,10 @@ pub(super) struct Found {
 pub(super) fn is_there(file: &mut H5<'_>) -> Res<bool> {
     let attributes = file.ask(|store| store.attributes())?;
     let has = |name: &str| attributes.iter().any(|n| n == name);
-    let links = file.store.links();
-    let old = links.contains_key(NAME) || links.contains_key(METADATA) || has(METADATA);
-    Ok(has(NAME) || old || (has(FORMAT) && has("datatype")))
+    if has(NAME) || has(METADATA) || (has(FORMAT) && has("datatype")) {
+        return Ok(true);
+    }
+    Ok(file.ask(|store| store.link(NAME))?.is_some() || file.ask(|store| store.link(METADATA))?.is_some())
 }
 
 /// The text of the descriptor of the group.

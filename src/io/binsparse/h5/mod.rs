@@ -6,6 +6,8 @@ mod ours;
 mod raw;
 mod sscdf;
 mod store;
+#[cfg(test)]
+mod tests;
 mod theirs;
 mod write;
 
@@ -41,9 +43,11 @@ enum Origin<'a> {
 /// An open file, and the group that is being read.
 pub(crate) struct H5<'a> {
     origin: Origin<'a>,
-    /// Our own reader, until it meets a form that it leaves to libhdf5.
-    store: Box<dyn Store + 'a>,
-    is_theirs: bool,
+    ours: Ours<'a>,
+    /// Whether our own reader is in the group.
+    is_ours: bool,
+    /// libhdf5, once there is something that our own reader leaves to it, and the group it is in.
+    theirs: Option<(Theirs, String)>,
     /// Bytes of the file as they are on the disk.
     bytes: u64,
     /// The name of the group.
@@ -61,33 +65,37 @@ impl<'a> H5<'a> {
     pub(crate) fn open(path: &Path) -> Res<H5<'a>> {
         let bytes = std::fs::metadata(path)?.len();
         let file = std::fs::File::open(path)?;
-        H5::of_store(Ours::open(Box::new(file)), Origin::Path(path.to_owned()), bytes)
+        Ok(H5::of(Ours::open(Box::new(file))?, Origin::Path(path.to_owned()), bytes))
     }
 
     pub(crate) fn from_bytes(bytes: &'a [u8]) -> Res<H5<'a>> {
-        H5::of_store(Ours::open(Box::new(Cursor::new(bytes))), Origin::Bytes(bytes), bytes.len() as u64)
+        Ok(H5::of(Ours::open(Box::new(Cursor::new(bytes)))?, Origin::Bytes(bytes), bytes.len() as u64))
     }
 
-    fn of_store(ours: Res<Ours<'a>>, origin: Origin<'a>, bytes: u64) -> Res<H5<'a>> {
-        let (store, is_theirs): (Box<dyn Store + 'a>, _) = match ours {
-            Err(Fault::Unknown(_)) => (theirs(&origin)?, true),
-            ours => (Box::new(ours?), false),
-        };
+    fn of(ours: Ours<'a>, origin: Origin<'a>, bytes: u64) -> H5<'a> {
         let (name, aliases, given) = Default::default();
-        Ok(H5 { origin, store, is_theirs, bytes, name, aliases, scalars: false, given, bitmap: None })
+        H5 { origin, ours, is_ours: true, theirs: None, bytes, name, aliases, scalars: false, given, bitmap: None }
     }
 
-    /// Asks our own reader, and libhdf5 where that leaves it to it; from then on libhdf5 alone.
+    /// Asks our own reader, and libhdf5 what that leaves to it.
     fn ask<T>(&mut self, mut question: impl FnMut(&mut dyn Store) -> Res<T>) -> Res<T> {
-        match question(&mut *self.store) {
-            Err(Fault::Unknown(_)) if !self.is_theirs => {
-                let mut store = theirs(&self.origin)?;
-                store.enter(&self.name)?;
-                (self.store, self.is_theirs) = (store, true);
-                question(&mut *self.store)
+        if self.is_ours {
+            match question(&mut self.ours) {
+                Err(Fault::Unknown(_)) => {}
+                answer => return answer,
             }
-            answer => answer,
         }
+        let (mut theirs, place) = match self.theirs.take() {
+            Some(opened) => opened,
+            None => match &self.origin {
+                Origin::Path(path) => (Theirs::open(path)?, String::new()),
+                Origin::Bytes(bytes) => (Theirs::from_bytes(bytes)?, String::new()),
+            },
+        };
+        if place != self.name {
+            theirs.enter(&self.name)?;
+        }
+        question(&mut self.theirs.insert((theirs, self.name.clone())).0)
     }
 
     /// Goes to the group of a tensor. Without a name that is the root, or else the only tensor of the file.
@@ -116,22 +124,20 @@ impl<'a> H5<'a> {
     }
 
     fn enter(&mut self, name: &str) -> Res<()> {
-        self.ask(|store| store.enter(name))?;
+        self.is_ours = match self.ours.enter(name) {
+            Err(Fault::Unknown(_)) => false,
+            entered => entered.map(|()| true)?,
+        };
         self.name = name.to_owned();
         self.describe(Default::default());
-        Ok(())
+        // libhdf5 goes where our own reader does not.
+        if self.is_ours { Ok(()) } else { self.ask(|_| Ok(())) }
     }
 
     /// The tensors of the file, as listed by its writer, then by name. The root is called by no name.
     pub(crate) fn names(&mut self) -> Res<Vec<String>> {
-        let whose = self.is_theirs;
         let mut found = Vec::new();
         self.look_into("", 0, &mut BTreeSet::new(), &mut found)?;
-        if self.is_theirs != whose {
-            // The two readers tell groups apart each in its own way.
-            found.clear();
-            self.look_into("", 0, &mut BTreeSet::new(), &mut found)?;
-        }
         let (listed, _) = self.list()?;
         let rank: BTreeMap<&str, usize> = listed.iter().enumerate().map(|(i, n)| (n.as_str(), i)).collect();
         found.sort_by_key(|n| rank.get(n.as_str()).copied().unwrap_or(usize::MAX));
@@ -141,16 +147,15 @@ impl<'a> H5<'a> {
     fn look_into(&mut self, path: &str, depth: usize, seen: &mut BTreeSet<String>, out: &mut Vec<String>) -> Res<()> {
         self.enter(path)?;
         // Groups may hold each other.
-        if !seen.insert(self.store.identity()?) {
+        if !seen.insert(self.ask(|store| store.identity())?) {
             return Ok(());
         }
         if self.has_descriptor()? {
             out.push(path.to_owned());
         }
-        let hard: Vec<String> =
-            self.store.links().iter().filter(|(_, link)| **link == Link::Hard).map(|(name, _)| name.clone()).collect();
+        let links = self.ask(|store| store.links())?;
         let mut inner = Vec::new();
-        for name in hard {
+        for (name, _) in links.into_iter().filter(|(_, link)| *link == Link::Hard) {
             // What cannot be opened is no group that holds a tensor.
             if self.ask(|store| store.object(&name)).is_ok_and(|object| object == Object::Group) {
                 inner.push(if path.is_empty() { name } else { format!("{path}/{name}") });
@@ -199,14 +204,6 @@ impl<'a> H5<'a> {
         let info = dataset::info(&facts, &stored, self.bytes, self.scalars)?;
         Ok(Some((stored, info)))
     }
-}
-
-/// The file as libhdf5 reads it.
-fn theirs<'a>(origin: &Origin<'_>) -> Res<Box<dyn Store + 'a>> {
-    Ok(Box::new(match origin {
-        Origin::Path(path) => Theirs::open(path)?,
-        Origin::Bytes(bytes) => Theirs::from_bytes(bytes)?,
-    }))
 }
 
 impl Container for H5<'_> {

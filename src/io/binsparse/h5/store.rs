@@ -88,10 +88,12 @@ pub(super) trait Store: Send {
     fn enter(&mut self, name: &str) -> Res<()>;
     /// What tells the group from others.
     fn identity(&self) -> Res<String>;
-    fn links(&self) -> &Links;
+    fn links(&self) -> Res<Links>;
+    /// What a name in the group leads to, if there is one.
+    fn link(&self, name: &str) -> Res<Option<Link>>;
     /// What a hard link of the group leads to.
     fn object(&mut self, name: &str) -> Res<Object>;
-    fn attributes(&self) -> Res<Vec<String>>;
+    fn attributes(&mut self) -> Res<Vec<String>>;
     /// An attribute of the group, if it has one of that name.
     fn attribute(&mut self, name: &str, most: usize) -> Res<Option<Attribute>>;
     /// A dataset of the group, which a hard link leads to.

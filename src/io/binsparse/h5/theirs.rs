@@ -81,18 +81,22 @@ impl Store for Theirs {
     }
 
     fn identity(&self) -> Res<String> {
-        Ok(format!("{:?}", of(self.group.loc_info())?.token))
+        Ok(format!("libhdf5: {:?}", of(self.group.loc_info())?.token))
     }
 
-    fn links(&self) -> &Links {
-        &self.links
+    fn links(&self) -> Res<Links> {
+        Ok(self.links.clone())
+    }
+
+    fn link(&self, name: &str) -> Res<Option<Link>> {
+        Ok(self.links.get(name).copied())
     }
 
     fn object(&mut self, name: &str) -> Res<Object> {
         object(&self.group, name)
     }
 
-    fn attributes(&self) -> Res<Vec<String>> {
+    fn attributes(&mut self) -> Res<Vec<String>> {
         of(self.group.attr_names())
     }
 

@@ -3,9 +3,10 @@
 use super::super::store::{Attribute, Kind};
 use super::bytes::{Block, Disk};
 use super::header::{self, Header};
+use super::heaps;
 use super::types::{self, Text, Type};
 use crate::DType;
-use crate::io::binsparse::fault::{Fault, Res, bad};
+use crate::io::binsparse::fault::{Res, bad};
 
 /// The parts of an attribute.
 struct Parts<'a> {
@@ -40,7 +41,7 @@ fn parts<'a>(disk: &Disk<'_>, body: &'a [u8]) -> Res<Parts<'a>> {
 }
 
 /// The bodies of all attributes.
-fn bodies<'a>(disk: &Disk<'_>, header: &'a Header) -> Res<impl Iterator<Item = &'a [u8]> + use<'a>> {
+fn bodies<'a>(disk: &mut Disk<'_>, header: &'a Header) -> Res<impl Iterator<Item = &'a [u8]> + use<'a>> {
     if let Some(body) = header.find(header::ATTRIBUTE_INFO)? {
         let mut block = disk.block(body, "what is said about attributes");
         let (version, flags) = (block.u8()?, block.u8()?);
@@ -48,16 +49,14 @@ fn bodies<'a>(disk: &Disk<'_>, header: &'a Header) -> Res<impl Iterator<Item = &
             return bad(format!("what is said about attributes has version {version}"));
         }
         block.take(if flags & 1 == 0 { 0 } else { 2 })?;
-        if block.address()?.is_some() {
-            return Err(Fault::Unknown("attributes in a fractal heap"));
-        }
+        heaps::dense(disk, block, "a heap of attributes")?;
     }
     // One that objects share is not among them; `find` says so.
     header.find(header::ATTRIBUTE)?;
     Ok(header.messages.iter().filter(|m| m.kind == header::ATTRIBUTE).map(|m| &m.body[..]))
 }
 
-pub(super) fn names(disk: &Disk<'_>, header: &Header) -> Res<Vec<String>> {
+pub(super) fn names(disk: &mut Disk<'_>, header: &Header) -> Res<Vec<String>> {
     bodies(disk, header)?.map(|body| Ok(parts(disk, body)?.name)).collect()
 }
 

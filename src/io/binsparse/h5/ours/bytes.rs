@@ -2,6 +2,7 @@
 
 use std::io::SeekFrom;
 
+use super::checksum::lookup3;
 use crate::io::binsparse::fault::{Res, bad};
 use crate::io::binsparse::file::Source;
 
@@ -20,6 +21,8 @@ pub(super) struct Disk<'a> {
     /// The first address that the file does not have.
     pub(super) end: u64,
     pub(super) widths: Widths,
+    /// Whether it has a place for messages that objects share.
+    pub(super) may_share: bool,
 }
 
 impl Disk<'_> {
@@ -51,6 +54,16 @@ impl Disk<'_> {
             return bad(format!("{what} at byte {at} does not begin with {}", String::from_utf8_lossy(signature)));
         }
         Ok(out)
+    }
+
+    /// Fails unless a block of this signature and size is there and has its checksum, which are its last four bytes.
+    pub(super) fn summed(&mut self, at: u64, len: u64, signature: &[u8; 4], what: &'static str) -> Res<()> {
+        let bytes = self.signed(at, len, signature, what)?;
+        let (bytes, sum) = bytes.split_at(bytes.len().saturating_sub(4));
+        if lookup3(bytes).to_le_bytes() != sum {
+            return bad(format!("{what} at byte {at} does not have its checksum"));
+        }
+        Ok(())
     }
 
     pub(super) fn block<'b>(&self, bytes: &'b [u8], what: &'static str) -> Block<'b> {

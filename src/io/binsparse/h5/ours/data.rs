@@ -105,7 +105,7 @@ fn layout(disk: &mut Disk<'_>, block: &mut Block<'_>, ty: &Type, stored: &mut u6
             *stored = if at.is_some() { size } else { 0 };
             Ok((Layout::Contiguous(absolute), at.map_or(Place::None, Place::Contiguous)))
         }
-        2 if version == 4 => Err(Fault::Unknown("chunks in a newer kind of index")),
+        2 if version == 4 => newer_index(disk, block),
         2 => {
             let (axes, tree) = match axes {
                 Some(axes) => (axes, block.address()?),
@@ -134,6 +134,27 @@ fn layout(disk: &mut Disk<'_>, block: &mut Block<'_>, ty: &Type, stored: &mut u6
         3 if version == 4 => Ok((Layout::Virtual, Place::None)),
         _ => bad(format!("a layout is of the unknown class {class}")),
     }
+}
+
+/// Chunks in an index that libhdf5 has since 1.10 are left to it, if the index is where it is said to be.
+fn newer_index<T>(disk: &mut Disk<'_>, block: &mut Block<'_>) -> Res<T> {
+    const WHAT: &str = "chunks in a newer kind of index";
+    let (flags, axes, width) = (block.u8()?, usize::from(block.u8()?), usize::from(block.u8()?));
+    block.take(axes * width)?;
+    let (address, length) = (disk.widths.address as u64, disk.widths.length as u64);
+    let (parameters, signature, size) = match block.u8()? {
+        1 => (if flags & 2 == 0 { 0 } else { disk.widths.length + 4 }, None, 0),
+        2 => (0, None, 0),
+        3 => (1, Some(b"FAHD"), 12 + length + address),
+        4 => (5, Some(b"EAHD"), 16 + 6 * length + address),
+        5 => (6, Some(b"BTHD"), 22 + length + address),
+        other => return bad(format!("chunks are in an index of the unknown kind {other}")),
+    };
+    block.take(parameters)?;
+    if let (Some(at), Some(signature)) = (block.address()?, signature) {
+        disk.summed(at, size, signature, WHAT)?;
+    }
+    Err(Fault::Unknown(WHAT))
 }
 
 /// A node of the tree of chunks, which is one level below its parent.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::bytes::{Block, Budget, Disk};
 use super::header::{Header, LINK, LINK_INFO, SYMBOLS};
 use super::heaps;
-use crate::io::binsparse::fault::{Fault, Res, bad};
+use crate::io::binsparse::fault::{Res, bad};
 
 /// What a name leads to.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +15,7 @@ pub(super) enum Target {
     External,
 }
 
-type Targets = BTreeMap<String, Target>;
+pub(super) type Targets = BTreeMap<String, Target>;
 
 /// All links of a group.
 pub(super) fn links(disk: &mut Disk<'_>, header: &Header) -> Res<Targets> {
@@ -37,9 +37,7 @@ pub(super) fn links(disk: &mut Disk<'_>, header: &Header) -> Res<Targets> {
         return bad(format!("what is said about links has version {version}"));
     }
     block.take(if flags & 1 == 0 { 0 } else { 8 })?;
-    if block.address()?.is_some() {
-        return Err(Fault::Unknown("links in a fractal heap"));
-    }
+    heaps::dense(disk, block, "a heap of links")?;
     for message in header.messages.iter().filter(|m| m.kind == LINK) {
         let (name, target) = link(disk.block(&message.body, "a link"))?;
         add(&mut out, name, target)?;

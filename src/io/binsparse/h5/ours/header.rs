@@ -16,6 +16,7 @@ pub(super) const FILTERS: u16 = 0x0b;
 pub(super) const ATTRIBUTE: u16 = 0x0c;
 const CONTINUED: u16 = 0x10;
 pub(super) const SYMBOLS: u16 = 0x11;
+pub(super) const SHARES: u16 = 0x0f;
 pub(super) const DRIVER: u16 = 0x14;
 pub(super) const ATTRIBUTE_INFO: u16 = 0x15;
 pub(super) const CACHE_IMAGE: u16 = 0x18;
@@ -37,6 +38,7 @@ pub(super) struct Message {
 /// The messages of an object.
 pub(super) struct Header {
     pub(super) messages: Vec<Message>,
+    may_share: bool,
 }
 
 impl Header {
@@ -44,11 +46,21 @@ impl Header {
         self.messages.iter().any(|m| m.kind == kind)
     }
 
-    /// The body of the first message of a kind. One that is kept in a place that objects share is not looked for.
+    /// The body of the first message of a kind, which is here and nowhere else.
     pub(super) fn find(&self, kind: u16) -> Res<Option<&[u8]>> {
         match self.messages.iter().find(|m| m.kind == kind) {
-            Some(message) if message.flags & SHARED != 0 => Err(Fault::Unknown("messages that objects share")),
+            Some(message) if message.flags & SHARED != 0 => self.elsewhere(kind),
             found => Ok(found.map(|m| &m.body[..])),
+        }
+    }
+
+    /// A message that stands where objects of the file share messages. Few files have such a place.
+    fn elsewhere<T>(&self, kind: u16) -> Res<T> {
+        match kind {
+            FILL | OLD_FILL | FILTERS | ATTRIBUTE if self.may_share => {
+                Err(Fault::Unknown("messages that objects share"))
+            }
+            _ => bad(format!("a message {kind} claims to be shared")),
         }
     }
 
@@ -69,8 +81,8 @@ pub(super) fn shared(disk: &mut Disk<'_>, block: &mut Block<'_>, kind: u16) -> R
     match (version, form) {
         (1, _) => drop(block.take(6 + disk.widths.length)?),
         (2, _) | (3, 2) => {}
-        (3, _) => return Err(Fault::Unknown("messages that objects share")),
-        _ => return bad(format!("a shared message has version {version}")),
+        (3, 1) if disk.may_share => return Err(Fault::Unknown("messages that objects share")),
+        _ => return bad(format!("a shared message has version {version} and form {form}")),
     }
     let Some(at) = block.address()? else { return bad("a shared message is nowhere") };
     // What is shared is a message itself: one step is all.
@@ -112,7 +124,7 @@ fn older(disk: &mut Disk<'_>, at: u64, budget: &mut Budget) -> Res<Header> {
     }
     block.take(7)?;
     let size = u64::from(block.u32()?);
-    let mut out = Header { messages: Vec::new() };
+    let mut out = Header { messages: Vec::new(), may_share: disk.may_share };
     let mut parts = vec![(at + 16, size)];
     while let Some((at, len)) = parts.pop() {
         budget.spend(len.max(1), WHAT)?;
@@ -141,7 +153,7 @@ fn newer(disk: &mut Disk<'_>, at: u64, budget: &mut Budget) -> Res<Header> {
     block.take(if flags & 0x10 == 0 { 0 } else { 4 })?;
     let size = block.sized(flags)?;
     let head = (prefix.len() - block.left()) as u64;
-    let mut out = Header { messages: Vec::new() };
+    let mut out = Header { messages: Vec::new(), may_share: disk.may_share };
     let Some(whole) = size.checked_add(head + 4) else { return bad("an object header has more than 2^64 bytes") };
     // The first part has a head of its own, the others four letters.
     let mut parts = vec![(at, whole)];

@@ -14,16 +14,15 @@ mod header;
 mod heaps;
 mod types;
 
-use std::collections::BTreeMap;
 use std::io::SeekFrom;
 
 use super::store::{Attribute, Facts, Kind, Link, Links, Object, Store, unpadded};
-use crate::io::binsparse::fault::{Res, bad};
+use crate::io::binsparse::fault::{Fault, Res, bad};
 use crate::io::binsparse::file::Source;
 use bytes::{Disk, Widths};
 use checksum::lookup3;
 use data::Data;
-use groups::Target;
+use groups::{Target, Targets};
 use header::Header;
 use types::Text;
 
@@ -35,8 +34,8 @@ pub(super) struct Ours<'a> {
     root: u64,
     group: u64,
     header: Header,
-    targets: BTreeMap<String, Target>,
-    links: Links,
+    /// `None` where it has too many links for this reader.
+    targets: Option<Targets>,
     /// The dataset that was asked for last: facts are asked for, then elements.
     last: Option<(String, Data)>,
 }
@@ -46,12 +45,16 @@ impl<'a> Ours<'a> {
     pub(super) fn open(mut source: Box<dyn Source + 'a>) -> Res<Ours<'a>> {
         let bytes = source.seek(SeekFrom::End(0))?;
         let (mut disk, root) = superblock(source, bytes)?;
-        let (header, targets, links) = group(&mut disk, root)?;
-        Ok(Ours { disk, root, group: root, header, targets, links, last: None })
+        let (header, targets) = group(&mut disk, root)?;
+        Ok(Ours { disk, root, group: root, header, targets, last: None })
+    }
+
+    fn targets(&self) -> Res<&Targets> {
+        self.targets.as_ref().ok_or(Fault::Unknown("a heap of links"))
     }
 
     fn child(&self, name: &str) -> Res<u64> {
-        match self.targets.get(name) {
+        match self.targets()?.get(name) {
             Some(&Target::Object(at)) => Ok(at),
             _ => bad(format!("there is no object {name:?}")),
         }
@@ -84,7 +87,7 @@ impl<'a> Ours<'a> {
 fn superblock<'a>(source: Box<dyn Source + 'a>, bytes: u64) -> Res<(Disk<'a>, u64)> {
     const WHAT: &str = "the superblock";
     let widths = Widths { address: 8, length: 8 };
-    let mut disk = Disk { source, base: 0, end: bytes, widths };
+    let mut disk = Disk { source, base: 0, end: bytes, widths, may_share: false };
     while disk.read(0, 8, WHAT)? != SIGNATURE {
         disk.base = if disk.base == 0 { 512 } else { disk.base * 2 };
         disk.end = bytes.saturating_sub(disk.base);
@@ -150,22 +153,26 @@ fn superblock<'a>(source: Box<dyn Source + 'a>, bytes: u64) -> Res<(Disk<'a>, u6
         if header.has(header::DRIVER) || header.has(header::CACHE_IMAGE) {
             return bad("the file is one of several that belong together, or holds an image of a cache");
         }
+        disk.may_share = header.has(header::SHARES);
     }
     Ok((disk, root))
 }
 
-type Opened = (Header, BTreeMap<String, Target>, Links);
-
-fn group(disk: &mut Disk<'_>, at: u64) -> Res<Opened> {
+/// The header of a group, and its links.
+fn group(disk: &mut Disk<'_>, at: u64) -> Res<(Header, Option<Targets>)> {
     let header = header::read(disk, at)?;
-    let targets = groups::links(disk, &header)?;
-    let link = |target: &Target| match target {
+    match groups::links(disk, &header) {
+        Err(Fault::Unknown(_)) => Ok((header, None)),
+        targets => Ok((header, Some(targets?))),
+    }
+}
+
+fn link(target: &Target) -> Link {
+    match target {
         Target::Object(_) => Link::Hard,
         Target::Soft => Link::Soft,
         Target::External => Link::External,
-    };
-    let links = targets.iter().map(|(name, target)| (name.clone(), link(target))).collect();
-    Ok((header, targets, links))
+    }
 }
 
 fn object(header: &Header) -> Object {
@@ -181,9 +188,10 @@ fn object(header: &Header) -> Object {
 impl Store for Ours<'_> {
     fn enter(&mut self, name: &str) -> Res<()> {
         let mut at = self.root;
-        let (mut header, mut targets, mut links) = group(&mut self.disk, at)?;
+        let (mut header, mut targets) = group(&mut self.disk, at)?;
         for part in name.split('/').filter(|p| !p.is_empty()) {
-            at = match targets.get(part) {
+            let Some(known) = targets else { return Err(Fault::Unknown("a heap of links")) };
+            at = match known.get(part) {
                 Some(&Target::Object(at)) => at,
                 Some(_) => return bad(format!("{part:?} in the name {name:?} is a link that is not followed")),
                 None => return bad(format!("there is no group {name:?}")),
@@ -191,9 +199,9 @@ impl Store for Ours<'_> {
             if object(&header::read(&mut self.disk, at)?) != Object::Group {
                 return bad(format!("{part:?} in the name {name:?} is not a group"));
             }
-            (header, targets, links) = group(&mut self.disk, at)?;
+            (header, targets) = group(&mut self.disk, at)?;
         }
-        (self.group, self.header, self.targets, self.links, self.last) = (at, header, targets, links, None);
+        (self.group, self.header, self.targets, self.last) = (at, header, targets, None);
         Ok(())
     }
 
@@ -201,8 +209,12 @@ impl Store for Ours<'_> {
         Ok(self.group.to_string())
     }
 
-    fn links(&self) -> &Links {
-        &self.links
+    fn links(&self) -> Res<Links> {
+        Ok(self.targets()?.iter().map(|(name, target)| (name.clone(), link(target))).collect())
+    }
+
+    fn link(&self, name: &str) -> Res<Option<Link>> {
+        Ok(self.targets()?.get(name).map(link))
     }
 
     fn object(&mut self, name: &str) -> Res<Object> {
@@ -210,8 +222,8 @@ impl Store for Ours<'_> {
         Ok(object(&header::read(&mut self.disk, at)?))
     }
 
-    fn attributes(&self) -> Res<Vec<String>> {
-        attributes::names(&self.disk, &self.header)
+    fn attributes(&mut self) -> Res<Vec<String>> {
+        attributes::names(&mut self.disk, &self.header)
     }
 
     fn attribute(&mut self, name: &str, most: usize) -> Res<Option<Attribute>> {
