@@ -2,8 +2,8 @@
 
 use super::super::store::{Attribute, Kind};
 use super::bytes::{Block, Disk};
+use super::dense;
 use super::header::{self, Header};
-use super::heaps;
 use super::types::{self, Text, Type};
 use crate::DType;
 use crate::io::binsparse::fault::{Res, bad};
@@ -41,7 +41,11 @@ fn parts<'a>(disk: &Disk<'_>, body: &'a [u8]) -> Res<Parts<'a>> {
 }
 
 /// The bodies of all attributes.
-fn bodies<'a>(disk: &mut Disk<'_>, header: &'a Header) -> Res<impl Iterator<Item = &'a [u8]> + use<'a>> {
+fn bodies(disk: &mut Disk<'_>, header: &Header) -> Res<Vec<Vec<u8>>> {
+    // One that objects share is not among them; `find` says so.
+    header.find(header::ATTRIBUTE)?;
+    let mut out: Vec<Vec<u8>> =
+        header.messages.iter().filter(|m| m.kind == header::ATTRIBUTE).map(|m| m.body.clone()).collect();
     if let Some(body) = header.find(header::ATTRIBUTE_INFO)? {
         let mut block = disk.block(body, "what is said about attributes");
         let (version, flags) = (block.u8()?, block.u8()?);
@@ -49,21 +53,22 @@ fn bodies<'a>(disk: &mut Disk<'_>, header: &'a Header) -> Res<impl Iterator<Item
             return bad(format!("what is said about attributes has version {version}"));
         }
         block.take(if flags & 1 == 0 { 0 } else { 2 })?;
-        heaps::dense(disk, block, "a heap of attributes")?;
+        if let (Some(heap), tree) = (block.address()?, block.address()?) {
+            // A record begins with where the attribute is.
+            out.append(&mut dense::objects(disk, heap, tree, 0)?);
+        }
     }
-    // One that objects share is not among them; `find` says so.
-    header.find(header::ATTRIBUTE)?;
-    Ok(header.messages.iter().filter(|m| m.kind == header::ATTRIBUTE).map(|m| &m.body[..]))
+    Ok(out)
 }
 
 pub(super) fn names(disk: &mut Disk<'_>, header: &Header) -> Res<Vec<String>> {
-    bodies(disk, header)?.map(|body| Ok(parts(disk, body)?.name)).collect()
+    bodies(disk, header)?.iter().map(|body| Ok(parts(disk, body)?.name)).collect()
 }
 
 /// The attribute of a name, read.
 pub(super) fn find(disk: &mut Disk<'_>, header: &Header, name: &str, most: usize) -> Res<Option<Attribute>> {
     for body in bodies(disk, header)? {
-        let parts = parts(disk, body)?;
+        let parts = parts(disk, &body)?;
         if parts.name == name {
             return read(disk, parts, most).map(Some);
         }

@@ -121,7 +121,7 @@ impl<'a> Block<'a> {
         self.bytes.len() - self.at
     }
 
-    fn number(&mut self, n: usize) -> Res<u64> {
+    pub(super) fn number(&mut self, n: usize) -> Res<u64> {
         Ok(self.take(n)?.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
     }
 

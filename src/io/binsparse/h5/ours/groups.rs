@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::bytes::{Block, Budget, Disk};
 use super::header::{Header, LINK, LINK_INFO, SYMBOLS};
-use super::heaps;
+use super::{dense, heaps};
 use crate::io::binsparse::fault::{Res, bad};
 
 /// What a name leads to.
@@ -37,9 +37,15 @@ pub(super) fn links(disk: &mut Disk<'_>, header: &Header) -> Res<Targets> {
         return bad(format!("what is said about links has version {version}"));
     }
     block.take(if flags & 1 == 0 { 0 } else { 8 })?;
-    heaps::dense(disk, block, "a heap of links")?;
-    for message in header.messages.iter().filter(|m| m.kind == LINK) {
-        let (name, target) = link(disk.block(&message.body, "a link"))?;
+    let (heap, tree) = (block.address()?, block.address()?);
+    let many = match heap {
+        // A record is a hash of the link's name, then where the link is.
+        Some(heap) => dense::objects(disk, heap, tree, 4)?,
+        None => Vec::new(),
+    };
+    let few = header.messages.iter().filter(|m| m.kind == LINK).map(|m| &m.body);
+    for body in few.chain(&many) {
+        let (name, target) = link(disk.block(body, "a link"))?;
         add(&mut out, name, target)?;
     }
     Ok(out)

@@ -1,8 +1,7 @@
 //! Heaps: names of the links of older groups, and elements of variable length.
 
-use super::bytes::Block;
 use super::bytes::Disk;
-use crate::io::binsparse::fault::{Fault, Res, bad};
+use crate::io::binsparse::fault::{Res, bad};
 
 /// The bytes of a heap of names.
 pub(super) fn names(disk: &mut Disk<'_>, at: u64) -> Res<Vec<u8>> {
@@ -59,18 +58,4 @@ pub(super) fn object(disk: &mut Disk<'_>, at: u64, wanted: u32) -> Res<Vec<u8>> 
         block.take(head + len.checked_next_multiple_of(8).unwrap_or(len))?;
     }
     bad(format!("{WHAT} at byte {at} has no object {wanted}"))
-}
-
-/// The heap and the tree of links or attributes that are too many for a header: both are left to libhdf5, if they are
-/// where they are said to be. The block ends with their addresses.
-pub(super) fn dense(disk: &mut Disk<'_>, mut block: Block<'_>, what: &'static str) -> Res<()> {
-    let (heap, tree) = (block.address()?, block.address()?);
-    let Some(heap) = heap else { return Ok(()) };
-    let (address, length) = (disk.widths.address as u64, disk.widths.length as u64);
-    let head = disk.signed(heap, 9, b"FRHP", what)?;
-    let filtered = if head[7..9] == [0; 2] { 0 } else { length + 4 + u64::from(head[7]) + 256 * u64::from(head[8]) };
-    disk.summed(heap, 26 + 12 * length + 3 * address + filtered, b"FRHP", what)?;
-    let Some(tree) = tree else { return bad(format!("{what} has no tree")) };
-    disk.summed(tree, 22 + length + address, b"BTHD", what)?;
-    Err(Fault::Unknown(what))
 }

@@ -8,6 +8,7 @@ mod attributes;
 mod bytes;
 mod checksum;
 mod data;
+mod dense;
 mod filters;
 mod groups;
 mod header;
@@ -31,11 +32,9 @@ const SIGNATURE: &[u8; 8] = b"\x89HDF\r\n\x1a\n";
 /// An open file, and the group that was entered last.
 pub(super) struct Ours<'a> {
     disk: Disk<'a>,
-    root: u64,
-    group: u64,
-    header: Header,
-    /// `None` where it has too many links for this reader.
-    targets: Option<Targets>,
+    root: Opened,
+    /// The groups on the way to the one that was entered last, and it.
+    path: Vec<(String, Opened)>,
     /// The dataset that was asked for last: facts are asked for, then elements.
     last: Option<(String, Data)>,
 }
@@ -45,16 +44,17 @@ impl<'a> Ours<'a> {
     pub(super) fn open(mut source: Box<dyn Source + 'a>) -> Res<Ours<'a>> {
         let bytes = source.seek(SeekFrom::End(0))?;
         let (mut disk, root) = superblock(source, bytes)?;
-        let (header, targets) = group(&mut disk, root)?;
-        Ok(Ours { disk, root, group: root, header, targets, last: None })
+        let root = Opened::at(&mut disk, root)?;
+        Ok(Ours { disk, root, path: Vec::new(), last: None })
     }
 
-    fn targets(&self) -> Res<&Targets> {
-        self.targets.as_ref().ok_or(Fault::Unknown("a heap of links"))
+    /// The group that was entered last.
+    fn group(&self) -> &Opened {
+        self.path.last().map_or(&self.root, |(_, opened)| opened)
     }
 
     fn child(&self, name: &str) -> Res<u64> {
-        match self.targets()?.get(name) {
+        match self.group().targets()?.get(name) {
             Some(&Target::Object(at)) => Ok(at),
             _ => bad(format!("there is no object {name:?}")),
         }
@@ -158,12 +158,26 @@ fn superblock<'a>(source: Box<dyn Source + 'a>, bytes: u64) -> Res<(Disk<'a>, u6
     Ok((disk, root))
 }
 
-/// The header of a group, and its links.
-fn group(disk: &mut Disk<'_>, at: u64) -> Res<(Header, Option<Targets>)> {
-    let header = header::read(disk, at)?;
-    match groups::links(disk, &header) {
-        Err(Fault::Unknown(_)) => Ok((header, None)),
-        targets => Ok((header, Some(targets?))),
+/// A group.
+struct Opened {
+    at: u64,
+    header: Header,
+    /// Its links, or why they are left to libhdf5.
+    targets: Result<Targets, &'static str>,
+}
+
+impl Opened {
+    fn at(disk: &mut Disk<'_>, at: u64) -> Res<Opened> {
+        let header = header::read(disk, at)?;
+        let targets = match groups::links(disk, &header) {
+            Err(Fault::Unknown(what)) => Err(what),
+            targets => Ok(targets?),
+        };
+        Ok(Opened { at, header, targets })
+    }
+
+    fn targets(&self) -> Res<&Targets> {
+        self.targets.as_ref().map_err(|what| Fault::Unknown(what))
     }
 }
 
@@ -187,11 +201,13 @@ fn object(header: &Header) -> Object {
 
 impl Store for Ours<'_> {
     fn enter(&mut self, name: &str) -> Res<()> {
-        let mut at = self.root;
-        let (mut header, mut targets) = group(&mut self.disk, at)?;
-        for part in name.split('/').filter(|p| !p.is_empty()) {
-            let Some(known) = targets else { return Err(Fault::Unknown("a heap of links")) };
-            at = match known.get(part) {
+        let parts: Vec<&str> = name.split('/').filter(|p| !p.is_empty()).collect();
+        // What was opened on the way to the last group is not opened again.
+        let kept = self.path.iter().zip(&parts).take_while(|((a, _), b)| a == *b).count();
+        let mut opened: Vec<(String, Opened)> = Vec::new();
+        for part in &parts[kept..] {
+            let before = self.path[..kept].last().map_or(&self.root, |(_, opened)| opened);
+            let at = match opened.last().map_or(before, |(_, opened)| opened).targets()?.get(*part) {
                 Some(&Target::Object(at)) => at,
                 Some(_) => return bad(format!("{part:?} in the name {name:?} is a link that is not followed")),
                 None => return bad(format!("there is no group {name:?}")),
@@ -199,22 +215,24 @@ impl Store for Ours<'_> {
             if object(&header::read(&mut self.disk, at)?) != Object::Group {
                 return bad(format!("{part:?} in the name {name:?} is not a group"));
             }
-            (header, targets) = group(&mut self.disk, at)?;
+            opened.push(((*part).to_owned(), Opened::at(&mut self.disk, at)?));
         }
-        (self.group, self.header, self.targets, self.last) = (at, header, targets, None);
+        self.path.truncate(kept);
+        self.path.append(&mut opened);
+        self.last = None;
         Ok(())
     }
 
     fn identity(&self) -> Res<String> {
-        Ok(self.group.to_string())
+        Ok(self.group().at.to_string())
     }
 
     fn links(&self) -> Res<Links> {
-        Ok(self.targets()?.iter().map(|(name, target)| (name.clone(), link(target))).collect())
+        Ok(self.group().targets()?.iter().map(|(name, target)| (name.clone(), link(target))).collect())
     }
 
     fn link(&self, name: &str) -> Res<Option<Link>> {
-        Ok(self.targets()?.get(name).map(link))
+        Ok(self.group().targets()?.get(name).map(link))
     }
 
     fn object(&mut self, name: &str) -> Res<Object> {
@@ -223,11 +241,13 @@ impl Store for Ours<'_> {
     }
 
     fn attributes(&mut self) -> Res<Vec<String>> {
-        attributes::names(&mut self.disk, &self.header)
+        let group = self.path.last().map_or(&self.root, |(_, opened)| opened);
+        attributes::names(&mut self.disk, &group.header)
     }
 
     fn attribute(&mut self, name: &str, most: usize) -> Res<Option<Attribute>> {
-        attributes::find(&mut self.disk, &self.header, name, most)
+        let group = self.path.last().map_or(&self.root, |(_, opened)| opened);
+        attributes::find(&mut self.disk, &group.header, name, most)
     }
 
     fn facts(&mut self, name: &str) -> Res<Facts> {
