@@ -1,4 +1,5 @@
-//! Binsparse in HDF5, whole files. A crash inside libhdf5, which is not built for fuzzing, is libhdf5's.
+//! Binsparse in HDF5, whole files. Few of them get as far as libhdf5, which is not built for fuzzing; a crash inside
+//! it is its own.
 #![no_main]
 
 mod checks;

@@ -9,7 +9,7 @@ use openwork::{DType, Layout, Tensor};
 use super::h5::{Gone, path};
 
 fn written(name: &str, x: &Tensor, options: &Options) -> Vec<u8> {
-    let path = Gone(path(name));
+    let path = Gone(path(&format!("damaged-{name}")));
     binsparse::write_with(&path, x, options).unwrap();
     std::fs::read(&path).unwrap()
 }

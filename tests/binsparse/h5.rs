@@ -107,7 +107,7 @@ fn a_refused_tensor_leaves_the_old_file() {
 
 #[test]
 fn chunks_and_compression() {
-    let path = Gone(path("packed"));
+    let path = Gone(path("packings"));
     let x = Tensor::eye(30_000, DType::I64, Layout::Coo).unwrap();
     let size = |options: &Options| {
         binsparse::write_with(&path, &x, options).unwrap();

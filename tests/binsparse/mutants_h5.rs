@@ -1,5 +1,5 @@
-//! Damaged HDF5 files. Damage to what the library reads itself, descriptor and arrays, is tried here. Damage to what
-//! libhdf5 reads may bring that library down, so it is tried in a process of its own, and the two are told apart: a
+//! Damaged HDF5 files. Damage to descriptor and arrays is tried here. Damage anywhere may make a file one of those that
+//! libhdf5 reads, and bring that library down, so it is tried in a process of its own, and the two are told apart: a
 //! panic is ours, a signal libhdf5's.
 
 use std::io::Write;
@@ -132,8 +132,8 @@ fn damage_anywhere_is_an_error() {
     let _ = std::fs::remove_file(&progress);
     let line = format!("libhdf5 crashed on mutants {crashes:?} and hung on {hangs:?} of {COUNT}\n");
     std::io::stderr().write_all(line.as_bytes()).unwrap();
-    // Most damage is seen and reported by libhdf5; where it is not, its version is what to change.
-    assert!(crashes.len() + hangs.len() < COUNT as usize / 20, "{line}");
+    // Little gets as far as libhdf5.
+    assert!(crashes.len() + hangs.len() <= 1, "{line}");
 }
 
 /// Not a test of its own: what the other process runs.

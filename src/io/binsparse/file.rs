@@ -186,7 +186,7 @@ impl<T: Read + Seek + Send> Source for T {}
 pub(super) enum Opened<'a> {
     Npz(npz::Npz<Box<dyn Source + 'a>>),
     #[cfg(feature = "hdf5")]
-    Hdf5(super::h5::H5<'a>),
+    Hdf5(Box<super::h5::H5<'a>>),
 }
 
 enum Magic {
@@ -200,7 +200,7 @@ impl<'a> Opened<'a> {
         match magic(&mut file)? {
             Magic::Zip => Opened::npz(Box::new(file)),
             #[cfg(feature = "hdf5")]
-            Magic::Hdf5 => Ok(Opened::Hdf5(super::h5::H5::open(path)?)),
+            Magic::Hdf5 => Ok(Opened::Hdf5(Box::new(super::h5::H5::open(path)?))),
             #[cfg(not(feature = "hdf5"))]
             Magic::Hdf5 => bad(super::NO_HDF5),
         }
@@ -211,7 +211,7 @@ impl<'a> Opened<'a> {
         match magic(&mut source)? {
             Magic::Zip => Opened::npz(Box::new(source)),
             #[cfg(feature = "hdf5")]
-            Magic::Hdf5 => Ok(Opened::Hdf5(super::h5::H5::from_bytes(bytes)?)),
+            Magic::Hdf5 => Ok(Opened::Hdf5(Box::new(super::h5::H5::from_bytes(bytes)?))),
             #[cfg(not(feature = "hdf5"))]
             Magic::Hdf5 => bad(super::NO_HDF5),
         }
@@ -231,7 +231,7 @@ impl<'a> Opened<'a> {
             #[cfg(feature = "hdf5")]
             Opened::Hdf5(file) => {
                 file.select(name)?;
-                Ok(file)
+                Ok(&mut **file)
             }
         }
     }

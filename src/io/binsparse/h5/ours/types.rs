@@ -61,9 +61,7 @@ pub(super) fn of(block: &mut Block<'_>) -> Res<Type> {
         _ => Kind::Other("elements of an unknown class"),
     };
     if let Kind::Number(dtype) = out.kind {
-        if !dtype.is_complex() {
-            out.swapped = swapped(bits, dtype.size());
-        }
+        out.swapped = swapped(bits, dtype.size());
     }
     Ok(out)
 }
