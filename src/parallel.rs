@@ -29,15 +29,29 @@ fn run(n: usize, f: &(dyn Fn(usize) + Sync)) {
 /// Runs `f` on consecutive ranges of at most `grain` that cover `0..n`, and gives the results in order.
 pub(crate) fn map_chunks<R: Send>(n: usize, grain: usize, f: &(dyn Fn(Range<usize>) -> R + Sync)) -> Vec<R> {
     let chunks = n.div_ceil(grain);
+    let mut results = Vec::with_capacity(chunks);
     if serial(n, grain) {
-        return (0..chunks).map(|i| f(chunk(i, n, grain))).collect();
+        for i in 0..chunks {
+            results.push(f(chunk(i, n, grain)));
+        }
+        return results;
     }
-    let results: Vec<Mutex<Option<R>>> = (0..chunks).map(|_| Mutex::new(None)).collect();
+    let mut slots = Vec::new();
+    slots.resize_with(chunks, || None);
+    let slots = Mutex::new(slots);
     run(chunks, &|i| {
         let result = f(chunk(i, n, grain));
-        *lock(&results[i]) = Some(result);
+        if let Some(slot) = lock(&slots).get_mut(i) {
+            *slot = Some(result);
+        }
     });
-    results.into_iter().filter_map(|r| r.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
+    for result in slots.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        match result {
+            Some(result) => results.push(result),
+            None => debug_assert!(false, "every chunk has its result"),
+        }
+    }
+    results
 }
 
 /// Runs `f(i, piece)` on the pieces of a buffer cut at multiples of `grain` elements of `width` bytes;
@@ -68,22 +82,30 @@ pub(crate) fn for_pieces_mut<T: Send>(out: &mut [T], ends: &[usize], f: &(dyn Fn
 
 /// Runs `f(i, item)` on every item.
 pub(crate) fn for_each<T: Send>(items: Vec<T>, f: &(dyn Fn(usize, T) + Sync)) {
-    if items.len() <= 1 || rayon::current_num_threads() == 1 {
-        items.into_iter().enumerate().for_each(|(i, item)| f(i, item));
+    let n = items.len();
+    if n <= 1 || rayon::current_num_threads() == 1 {
+        for (i, item) in items.into_iter().enumerate() {
+            f(i, item);
+        }
         return;
     }
-    let items: Vec<Mutex<Option<T>>> = items.into_iter().map(|item| Mutex::new(Some(item))).collect();
-    run(items.len(), &|i| {
-        let item = lock(&items[i]).take();
+    let mut slots = Vec::with_capacity(n);
+    for item in items {
+        slots.push(Some(item));
+    }
+    let slots = Mutex::new(slots);
+    run(n, &|i| {
+        let item = lock(&slots).get_mut(i).and_then(Option::take);
         if let Some(item) = item {
             f(i, item);
         }
     });
 }
 
-/// A lock that nobody else holds: each index is one task's.
-pub(crate) fn lock<T>(slot: &Mutex<T>) -> MutexGuard<'_, T> {
-    slot.lock().unwrap_or_else(PoisonError::into_inner)
+/// One lock serves all slots: it is held for a move, against a task of thousands of elements, and a lock per slot would
+/// be compiled for every type.
+pub(crate) fn lock<T>(slots: &Mutex<T>) -> MutexGuard<'_, T> {
+    slots.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// How many threads there are: for choices that change no result.

@@ -213,9 +213,10 @@ fn weighted(x: &Tensor, weights: &Tensor, minlength: usize) -> Result<Tensor> {
         };
         (s.keys.to_vec(), fill)
     });
-    let mut places: Vec<u64> = (0..keys.len() as u64).collect();
-    places.sort_unstable_by_key(|&i| (keys[i as usize], i));
-    let sorted: Vec<u64> = places.iter().map(|&i| keys[i as usize]).collect();
+    let mut pairs: Vec<(u64, u64)> = keys.into_iter().zip(0..).collect();
+    pairs.sort_unstable();
+    let sorted: Vec<u64> = pairs.iter().map(|p| p.0).collect();
+    let places = pairs.iter().map(|p| p.1).collect();
     let mut ends = crate::sort::runs(std::slice::from_ref(&sorted));
     let mut distinct: Vec<u64> = ends[..ends.len() - 1].iter().map(|&e| sorted[e]).collect();
     let order = openwork_ops::structure::IndexVec::U64(places);

@@ -83,7 +83,7 @@ fn sparse_dense<T: Term, I: Index>(left: Rows<'_>, rows: Range<usize>, right: Gr
         // One value per row on the right: a dot product, for every column.
         for (out, r) in acc.chunks_exact_mut(n).zip(rows) {
             let (indices, values) = left.row(r);
-            let sum = if right.row == 1 { dot(indices, values, b) } else { dot_strided(indices, values, b, right.row) };
+            let sum = dot_strided(indices, values, b, right.row);
             out.iter_mut().for_each(|o| *o = T::add(*o, sum));
         }
         return;
@@ -237,33 +237,40 @@ impl Columns {
 
     /// Whether the column is new.
     #[inline(always)]
-    fn insert(&mut self, mut j: usize) -> bool {
-        let bit = 1 << (j % 64);
-        if self.levels[0][j / 64] & bit != 0 {
-            return false;
+    fn insert(&mut self, j: usize) -> bool {
+        let (word, bit) = (&mut self.levels[0][j / 64], 1 << (j % 64));
+        let was = *word;
+        *word |= bit;
+        if was == 0 {
+            self.tell_above(j / 64);
         }
-        for level in &mut self.levels {
+        was & bit == 0
+    }
+
+    /// Notes in the levels above that a word has a column. Not generic, and rarer than columns.
+    #[inline(never)]
+    fn tell_above(&mut self, mut j: usize) {
+        for level in &mut self.levels[1..] {
             let (word, bit) = (&mut level[j / 64], 1 << (j % 64));
             let was = *word;
             *word |= bit;
             if was != 0 {
-                break; // the levels above know
+                break;
             }
             j /= 64;
         }
-        true
     }
 
-    /// Takes all columns out, rising.
-    #[inline(always)]
-    fn drain(&mut self, mut f: impl FnMut(usize)) {
+    /// Takes all columns out, rising. Not generic over terms, of which there are many.
+    #[inline(never)]
+    fn drain<I: Index>(&mut self, columns: &mut Vec<I>) {
         let [low, middle, high] = &mut self.levels;
         for (i, top) in high.iter_mut().enumerate() {
             each_bit(std::mem::take(top), |b| {
                 let i = i * 64 + b;
                 each_bit(std::mem::take(&mut middle[i]), |b| {
                     let i = i * 64 + b;
-                    each_bit(std::mem::take(&mut low[i]), |b| f(i * 64 + b));
+                    each_bit(std::mem::take(&mut low[i]), |b| columns.push(I::new(i * 64 + b)));
                 });
             });
         }
@@ -297,12 +304,6 @@ fn gustavson<T: Term, I: Index>(
     let mut touched = Columns::new(n);
     let (mut columns, mut counts, mut values): (Vec<I>, Vec<usize>, Vec<u8>) = (Vec::new(), Vec::new(), Vec::new());
     let mut pending: Vec<T::Acc> = Vec::with_capacity(2 * FLUSH);
-    let mut flush = |pending: &mut Vec<T::Acc>| {
-        let start = values.len();
-        values.resize(start + pending.len() * width, 0);
-        finish(bytemuck::cast_slice(pending), &mut values[start..]);
-        pending.clear();
-    };
     counts.reserve_exact(runs.iter().map(|r| r.left.len()).sum());
     for run in runs {
         let init = run.init.map(|g| (slice::<T::Acc>(g.values), g.row, g.col));
@@ -330,24 +331,35 @@ fn gustavson<T: Term, I: Index>(
                     }
                 }
                 for ((&x, &(start, end)), first) in xs.iter().zip(&ranges).zip(firsts) {
-                    let Some((j, y)) = first else { continue };
-                    add(x, j, y);
-                    for (&j, &y) in right.indices[start + 1..end].iter().zip(&right.values[start + 1..end]) {
+                    let Some((mut j, mut y)) = first else { continue };
+                    let mut rest = right.indices[start + 1..end].iter().zip(&right.values[start + 1..end]);
+                    // One loop for the first entry and the others, so that the body is compiled once.
+                    loop {
                         add(x, j, y);
+                        let Some((&next_j, &next_y)) = rest.next() else { break };
+                        (j, y) = (next_j, next_y);
                     }
                 }
             }
             let before = columns.len();
-            touched.drain(|j| {
-                columns.push(I::new(j));
-                pending.push(acc[j]);
-            });
+            touched.drain(&mut columns);
+            for j in &columns[before..] {
+                pending.push(acc[j.get()]);
+            }
             counts.push(columns.len() - before);
             if pending.len() >= FLUSH {
-                flush(&mut pending);
+                flush(bytemuck::cast_slice(&pending), pending.len() * width, finish, &mut values);
+                pending.clear();
             }
         }
     }
-    flush(&mut pending);
+    flush(bytemuck::cast_slice(&pending), pending.len() * width, finish, &mut values);
     Product { counts, columns: I::vec(columns), values }
+}
+
+/// Appends finished values of so many bytes.
+fn flush(acc: &[u8], size: usize, finish: Finish<'_>, values: &mut Vec<u8>) {
+    let start = values.len();
+    values.resize(start + size, 0);
+    finish(acc, &mut values[start..]);
 }

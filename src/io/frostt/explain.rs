@@ -3,16 +3,16 @@
 use super::head::Head;
 use super::{Base, Dialect};
 use crate::io::text::cursor::{Cursor, Part, Problem};
-use crate::io::text::error::{LONE_RETURN, ParseError, quoted};
-use crate::io::text::kind::Kind;
+use crate::io::text::error::{Expected, LONE_RETURN, ParseError, quoted};
 
 /// The error for a problem that a scanner met.
 #[cold]
 #[inline(never)]
-pub(super) fn explain<K: Kind>(cursor: Cursor<'_>, head: &Head, problem: Problem) -> ParseError {
+pub(super) fn explain(cursor: Cursor<'_>, head: &Head, expected: Expected, problem: Problem) -> ParseError {
     let token = cursor.token();
     let found = quoted(token);
-    let layout = match K::NUMBERS {
+    let allowed = expected.allowed;
+    let layout = match expected.numbers {
         0 => format!("`i1 … i{}`", head.order),
         1 => format!("`i1 … i{} VALUE`", head.order),
         _ => format!("`i1 … i{} REAL IMAGINARY`", head.order),
@@ -29,9 +29,9 @@ pub(super) fn explain<K: Kind>(cursor: Cursor<'_>, head: &Head, problem: Problem
             format!("index {} {found} is not a whole number; {}", mode + 1, range(mode, head))
         }
         Problem::NotAValue | Problem::Glued | Problem::NotAnIndex(_) | Problem::OutOfRange(_) => {
-            format!("{found} is not a number of this file; {} is expected in an entry {layout}", K::ALLOWED)
+            format!("{found} is not a number of this file; {allowed} is expected in an entry {layout}")
         }
-        Problem::Overflow => format!("{found} does not fit; {} is expected in an entry {layout}", K::ALLOWED),
+        Problem::Overflow => format!("{found} does not fit; {allowed} is expected in an entry {layout}"),
         Problem::Trailing if token.starts_with(b"#") || token.starts_with(b"%") => {
             format!("{found} follows an entry; a comment needs a line of its own")
         }

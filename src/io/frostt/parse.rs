@@ -10,8 +10,8 @@ use crate::error::{self, Result};
 use crate::io::matrix_market::{Field, Values, values_of};
 use crate::io::text::column::{Array, Column, copy, room};
 use crate::io::text::cursor::{Cursor, Part, Problem};
-use crate::io::text::error::ParseError;
-use crate::io::text::kind::{Complex, Integer, Kind, Pattern, Real, Unsigned, Width};
+use crate::io::text::error::{Expected, ParseError};
+use crate::io::text::kind::{Complex, Integer, Kind, Pattern, Real, Unsigned};
 use crate::io::text::source::{Fault, Source};
 use crate::tensor::Tensor;
 
@@ -85,8 +85,8 @@ fn part(text: &[u8], head: &Head, limit: u64) -> std::result::Result<Lines, Pars
 }
 
 fn part_of<K: Kind>(text: &[u8], head: &Head, limit: u64) -> std::result::Result<Lines, ParseError> {
-    match lines::<K, u32>(Cursor::new(text), head, limit) {
-        Err(Stop::Wide) => lines::<K, u64>(Cursor::new(text), head, limit).map_err(Stop::into_error),
+    match lines::<K>(Cursor::new(text), head, limit, false) {
+        Err(Stop::Wide) => lines::<K>(Cursor::new(text), head, limit, true).map_err(Stop::into_error),
         other => other.map_err(Stop::into_error),
     }
 }
@@ -184,32 +184,24 @@ impl Stop {
     }
 }
 
-/// A width of tuples.
-trait Tuple: Width {
-    /// Indices from here on do not fit.
-    const END: u64;
-}
-
-impl Tuple for u32 {
-    const END: u64 = NARROW;
-}
-
-impl Tuple for u64 {
-    const END: u64 = u64::MAX;
-}
-
-fn lines<K: Kind, W: Tuple>(mut cursor: Cursor<'_>, head: &Head, limit: u64) -> std::result::Result<Lines, Stop> {
+/// Parses into indices of 64 bits (`wide`) or 32.
+fn lines<K: Kind>(mut cursor: Cursor<'_>, head: &Head, limit: u64, wide: bool) -> std::result::Result<Lines, Stop> {
     let shortest = (head.order + K::NUMBERS) * 2;
     let room = room(Some(cursor.remaining() as u64), limit, shortest);
-    let mut tuples: Vec<W> = Vec::new();
+    let no_memory = || Stop::Wrong(ParseError::at(&[], 0, "not enough memory for the entries"));
+    let mut tuples = Array::indices(wide, room * head.order).ok_or_else(no_memory)?;
     let mut values: Vec<K::Item> = Vec::new();
-    let reserved = tuples.try_reserve_exact(room * head.order).and_then(|()| values.try_reserve_exact(room));
-    let no_memory = |_| Stop::Wrong(ParseError::at(&[], 0, "not enough memory for the entries"));
-    reserved.map_err(no_memory)?;
+    values.try_reserve_exact(room).map_err(|_| no_memory())?;
+    let end = if wide { u64::MAX } else { NARROW };
+    let comment = match head.dialect {
+        Dialect::Tns => b'#',
+        Dialect::Ttx => b'%',
+    };
     let sizes = head.shape.clone().unwrap_or_else(|| vec![LARGEST; head.order]);
     let mut reach = vec![0_u64; head.order];
-    let wrong = |cursor: Cursor<'_>, problem: Problem| Stop::Wrong(explain::<K>(cursor, head, problem));
-    while seek(&mut cursor, head.dialect).map_err(|problem| wrong(cursor, problem))? {
+    let expected = Expected { numbers: K::NUMBERS, allowed: K::ALLOWED };
+    let wrong = |cursor: Cursor<'_>, problem: Problem| Stop::Wrong(explain(cursor, head, expected, problem));
+    while cursor.seek_entry(comment).map_err(|problem| wrong(cursor, problem))? {
         if values.len() as u64 == limit {
             return Err(Stop::Wrong(too_many(cursor, limit_of(head, limit))));
         }
@@ -218,27 +210,19 @@ fn lines<K: Kind, W: Tuple>(mut cursor: Cursor<'_>, head: &Head, limit: u64) -> 
                 cursor.gap(Part::Mode(mode)).map_err(|problem| wrong(cursor, problem))?;
             }
             let index = cursor.mode(mode, head.base, size).map_err(|problem| wrong(cursor, problem))?;
-            if index >= W::END {
+            if index >= end {
                 return Err(Stop::Wide);
             }
             *reach = (index + 1).max(*reach);
-            tuples.push(W::narrow(index));
+            tuples.push_index(index);
         }
         values.push(value::<K>(&mut cursor).map_err(|problem| wrong(cursor, problem))?);
     }
-    Ok(Lines { tuples: W::array(tuples), values: K::array(values), reach })
+    Ok(Lines { tuples, values: K::array(values), reach })
 }
 
 fn limit_of(head: &Head, limit: u64) -> u64 {
     head.listed.unwrap_or(limit)
-}
-
-#[inline(always)]
-fn seek(cursor: &mut Cursor<'_>, dialect: Dialect) -> std::result::Result<bool, Problem> {
-    match dialect {
-        Dialect::Tns => cursor.seek_entry::<b'#'>(),
-        Dialect::Ttx => cursor.seek_entry::<b'%'>(),
-    }
 }
 
 #[inline(always)]

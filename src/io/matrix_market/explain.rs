@@ -3,16 +3,7 @@
 use super::header::Header;
 use super::parsed::Format;
 use crate::io::text::cursor::{Cursor, Part, Problem};
-use crate::io::text::error::{LONE_RETURN, ParseError, quoted};
-
-/// What an entry of the file has in the place of its value.
-#[derive(Clone, Copy)]
-pub(super) struct Expected {
-    /// How many numbers.
-    pub numbers: usize,
-    /// What each of them can be.
-    pub allowed: &'static str,
-}
+use crate::io::text::error::{Expected, LONE_RETURN, ParseError, quoted};
 
 #[cold]
 pub(super) fn no_memory(header: &Header) -> String {

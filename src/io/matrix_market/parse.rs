@@ -1,15 +1,14 @@
 //! The entries below the size line.
 //!
-//! One loop for coordinate files and one for arrays, each compiled per index width and kind of value, over pieces of
-//! whole lines. What collects the pieces is compiled once.
+//! One loop for coordinate files and one for arrays, each compiled per kind of value, over pieces of whole lines. What collects the pieces is compiled once.
 
-use super::explain::{Expected, at_line, explain, no_memory, too_few, too_many};
+use super::explain::{at_line, explain, no_memory, too_few, too_many};
 use super::header::{self, Header};
 use super::parsed::{Field, Format, Indices, Item, Parsed, Symmetry, Values};
 use crate::io::text::column::{Array, Column, copy, room};
 use crate::io::text::cursor::{Cursor, Part, Problem};
-use crate::io::text::error::ParseError;
-use crate::io::text::kind::{Complex, Integer, Kind, Pattern, Real, Unsigned, Width};
+use crate::io::text::error::{Expected, ParseError};
+use crate::io::text::kind::{Complex, Integer, Kind, Pattern, Real, Unsigned};
 use crate::io::text::source::{Fault, Source};
 
 /// Parses a whole file.
@@ -58,10 +57,9 @@ fn part(field: Field, text: &[u8], header: &Header, limit: u64) -> Result<Lines,
 
 fn part_of<K: Kind>(text: &[u8], header: &Header, limit: u64) -> Result<Lines, ParseError> {
     let cursor = Cursor::new(text);
-    match (header.format, is_narrow(header)) {
-        (Format::Coordinate, true) => lines::<K, u32>(cursor, header, limit),
-        (Format::Coordinate, false) => lines::<K, u64>(cursor, header, limit),
-        (Format::Array, _) => array_lines::<K>(cursor, header, limit),
+    match header.format {
+        Format::Coordinate => lines::<K>(cursor, header, limit),
+        Format::Array => array_lines::<K>(cursor, header, limit),
     }
 }
 
@@ -128,15 +126,18 @@ fn entries(
     Ok((rows.into_array().into_indices(), cols.into_array().into_indices(), values.into_values()))
 }
 
-fn lines<K: Kind, W: Width>(mut cursor: Cursor<'_>, header: &Header, limit: u64) -> Result<Lines, ParseError> {
+fn lines<K: Kind>(mut cursor: Cursor<'_>, header: &Header, limit: u64) -> Result<Lines, ParseError> {
     let shortest = (2 + K::NUMBERS) * 2;
-    let mut rows: Vec<W> = reserved(cursor, header, shortest)?;
-    let mut cols: Vec<W> = reserved(cursor, header, shortest)?;
+    let indices = || {
+        let room = room(Some(cursor.remaining() as u64), header.listed, shortest);
+        Array::indices(!is_narrow(header), room).ok_or_else(|| at_line(cursor, no_memory(header)))
+    };
+    let (mut rows, mut cols) = (indices()?, indices()?);
     let mut values: Vec<K::Item> = reserved(cursor, header, shortest)?;
     let symmetry = header.symmetry;
     // The cursor is handed to the error path by value, which keeps it in registers here.
-    while cursor.seek_entry::<b'%'>().map_err(|problem| explain(cursor, header, expected::<K>(), problem))? {
-        if rows.len() as u64 == limit {
+    while cursor.seek_entry(b'%').map_err(|problem| explain(cursor, header, expected::<K>(), problem))? {
+        if values.len() as u64 == limit {
             return Err(too_many(cursor, header));
         }
         let start = cursor;
@@ -147,11 +148,11 @@ fn lines<K: Kind, W: Width>(mut cursor: Cursor<'_>, header: &Header, limit: u64)
         {
             return Err(at_line(start, message));
         }
-        rows.push(W::narrow(row));
-        cols.push(W::narrow(col));
+        rows.push_index(row);
+        cols.push_index(col);
         values.push(value);
     }
-    Ok(Lines { rows: W::array(rows), cols: W::array(cols), values: K::array(values) })
+    Ok(Lines { rows, cols, values: K::array(values) })
 }
 
 #[inline(always)]
@@ -189,7 +190,7 @@ fn asymmetric<K: Kind>(symmetry: Symmetry, row: u64, col: u64, value: K::Item) -
 
 fn array_lines<K: Kind>(mut cursor: Cursor<'_>, header: &Header, limit: u64) -> Result<Lines, ParseError> {
     let mut items: Vec<K::Item> = reserved(cursor, header, K::NUMBERS * 2)?;
-    while cursor.seek_entry::<b'%'>().map_err(|problem| explain(cursor, header, expected::<K>(), problem))? {
+    while cursor.seek_entry(b'%').map_err(|problem| explain(cursor, header, expected::<K>(), problem))? {
         if items.len() as u64 == limit {
             return Err(too_many(cursor, header));
         }

@@ -56,6 +56,27 @@ impl Array {
         each!(self, vec => bytemuck::cast_slice_mut(vec), _count => &mut [])
     }
 
+    /// No indices yet, with room for so many; `None` if memory does not suffice.
+    pub(in crate::io) fn indices(wide: bool, room: usize) -> Option<Array> {
+        fn reserved<T>(room: usize) -> Option<Vec<T>> {
+            let mut vec = Vec::new();
+            vec.try_reserve_exact(room).ok()?;
+            Some(vec)
+        }
+        Some(if wide { Array::U64(reserved(room)?) } else { Array::U32(reserved(room)?) })
+    }
+
+    /// Adds an index, whose low bits are kept: it is checked against a size that fits before. A branch per index that
+    /// always goes one way is cheaper than every parser compiled for both widths.
+    #[inline(always)]
+    pub(in crate::io) fn push_index(&mut self, index: u64) {
+        match self {
+            Array::U32(indices) => indices.push(index as u32),
+            Array::U64(indices) => indices.push(index),
+            _ => debug_assert!(false, "values are no indices"),
+        }
+    }
+
     /// So many zeros of the same type; `None` if memory does not suffice.
     fn zeroed(&self, len: usize) -> Option<Array> {
         Some(match self {

@@ -113,18 +113,18 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Moves to the first token of an entry, past blank lines and lines that start with `COMMENT`; false at the end of the text.
+    /// Moves to the first token of an entry, past blank lines and lines that start with `comment`; false at the end of the text.
     #[inline(always)]
-    pub(in crate::io) fn seek_entry<const COMMENT: u8>(&mut self) -> Result<bool, Problem> {
+    pub(in crate::io) fn seek_entry(&mut self, comment: u8) -> Result<bool, Problem> {
         loop {
             match self.peek() {
                 Some(b'0'..=b'9' | b'-') => return Ok(true),
-                Some(byte) if byte == COMMENT => self.pos = after_line(self.bytes, self.pos),
+                Some(byte) if byte == comment => self.pos = after_line(self.bytes, self.pos),
                 _ => {
                     if !self.seek_token()? {
                         return Ok(false);
                     }
-                    if self.peek() != Some(COMMENT) {
+                    if self.peek() != Some(comment) {
                         return Ok(true);
                     }
                 }

@@ -9,6 +9,15 @@ use crate::error::ErrorKind;
 pub(in crate::io) const LONE_RETURN: &str =
     "a carriage return stands inside a line; lines have to end with a line feed, or with both";
 
+/// What an entry of the file has in the place of its value.
+#[derive(Clone, Copy)]
+pub(in crate::io) struct Expected {
+    /// How many numbers.
+    pub(in crate::io) numbers: usize,
+    /// What each of them can be.
+    pub(in crate::io) allowed: &'static str,
+}
+
 /// The text is not one that the reader accepts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {

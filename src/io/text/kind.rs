@@ -112,32 +112,3 @@ impl Kind for Pattern {
         Array::Units(items.len())
     }
 }
-
-/// An index width.
-pub(in crate::io) trait Width: Copy {
-    /// Keeps the low bits; indices are checked against a size that fits before.
-    fn narrow(index: u64) -> Self;
-    fn array(all: Vec<Self>) -> Array;
-}
-
-impl Width for u32 {
-    #[inline(always)]
-    fn narrow(index: u64) -> u32 {
-        index as u32
-    }
-
-    fn array(all: Vec<u32>) -> Array {
-        Array::U32(all)
-    }
-}
-
-impl Width for u64 {
-    #[inline(always)]
-    fn narrow(index: u64) -> u64 {
-        index
-    }
-
-    fn array(all: Vec<u64>) -> Array {
-        Array::U64(all)
-    }
-}

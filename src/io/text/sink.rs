@@ -63,17 +63,17 @@ impl Lines {
             return out;
         };
         let bytes = values.contiguous_bytes().unwrap_or_default();
-        with_dtype!(values.dtype, T => {
-            for i in 0..range.len() {
-                indices(&mut out, i);
-                if !columns.is_empty() {
-                    out.push(b' ');
-                }
-                let entry = kept.map_or(range.start + i, |kept| kept[i]);
-                T::read(&bytes[entry * size_of::<T>()..]).push(&mut out);
-                out.push(b'\n');
+        let size = values.dtype.size();
+        let push: fn(&[u8], &mut Vec<u8>) = with_dtype!(values.dtype, T => |bytes, out| T::read(bytes).push(out));
+        for i in 0..range.len() {
+            indices(&mut out, i);
+            if !columns.is_empty() {
+                out.push(b' ');
             }
-        });
+            let entry = kept.map_or(range.start + i, |kept| kept[i]);
+            push(&bytes[entry * size..], &mut out);
+            out.push(b'\n');
+        }
         out
     }
 
