@@ -197,7 +197,14 @@ impl Buffer {
     pub(crate) fn build(len: usize, fill: impl FnOnce(&mut [u8])) -> Buffer {
         let mut owner = Zeroed::new(len);
         fill(owner.all_mut());
-        Buffer { owner: Arc::new(owner), range: 0..len }
+        Buffer::owned(owner)
+    }
+
+    /// Not part of [`Buffer::build`], which is compiled for every closure.
+    #[inline(never)]
+    fn owned(owner: Zeroed) -> Buffer {
+        let range = 0..owner.len;
+        Buffer { owner: Arc::new(owner), range }
     }
 
     /// Shares memory of another owner, without copying.

@@ -5,7 +5,7 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 
 /// The default densify budget: 16 MiB.
 pub const DEFAULT_DENSIFY_BUDGET: u64 = 16 << 20;
@@ -60,13 +60,22 @@ pub fn nan_policy() -> NanPolicy {
 
 /// Whether `elements` of `size` bytes may become dense, else the error that says why not.
 pub(crate) fn may_densify(op: &'static str, shape: &[usize], size: usize, why: impl FnOnce() -> String) -> Result<()> {
+    match over_budget(shape, size) {
+        None => Ok(()),
+        Some((bytes, budget)) => Err(densify_error(op, bytes, budget, why())),
+    }
+}
+
+fn densify_error(op: &'static str, bytes: u128, budget: u64, why: String) -> Error {
+    ErrorKind::Densify { op, bytes, budget, why }.into()
+}
+
+/// The bytes of a dense array and the budget, if it exceeds that.
+fn over_budget(shape: &[usize], size: usize) -> Option<(u128, u64)> {
     let elements = shape.iter().try_fold(1u128, |n, &s| n.checked_mul(s as u128)).unwrap_or(u128::MAX);
     let bytes = elements.saturating_mul(size as u128);
     let budget = densify_budget();
-    if bytes <= u128::from(budget) {
-        return Ok(());
-    }
-    Err(ErrorKind::Densify { op, bytes, budget, why: why() }.into())
+    (bytes > u128::from(budget)).then_some((bytes, budget))
 }
 
 /// How an op was carried out.

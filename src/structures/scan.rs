@@ -1,6 +1,6 @@
 //! Reading names token by token, with errors that say where.
 
-use crate::error::{self, Result};
+use crate::error::{self, Error, Result};
 
 /// A text and the place reached in it.
 pub(super) struct Scan<'a> {
@@ -104,14 +104,22 @@ impl<'a> Scan<'a> {
 
     /// The error that something else was expected here.
     pub(super) fn fail<T>(&self, expected: &str) -> Result<T> {
+        Err(self.expected(expected))
+    }
+
+    fn expected(&self, expected: &str) -> Error {
         let rest = self.rest().trim_start();
         let found = rest.chars().next().map_or("the end".to_string(), |c| format!("{c:?}"));
         let at = self.text.len() - rest.len();
-        self.refuse(format!("at byte {at} stands {found}, expected {expected}"))
+        self.refused(&format!("at byte {at} stands {found}, expected {expected}"))
     }
 
     /// The error that the name says what cannot be.
     pub(super) fn refuse<T>(&self, why: impl std::fmt::Display) -> Result<T> {
-        Err(error::invalid(self.op, "name", format!("{:?}: {why}", self.text)))
+        Err(self.refused(&why))
+    }
+
+    fn refused(&self, why: &dyn std::fmt::Display) -> Error {
+        error::invalid(self.op, "name", format!("{:?}: {why}", self.text))
     }
 }

@@ -237,40 +237,33 @@ impl Columns {
 
     /// Whether the column is new.
     #[inline(always)]
-    fn insert(&mut self, j: usize) -> bool {
-        let (word, bit) = (&mut self.levels[0][j / 64], 1 << (j % 64));
-        let was = *word;
-        *word |= bit;
-        if was == 0 {
-            self.tell_above(j / 64);
+    fn insert(&mut self, mut j: usize) -> bool {
+        let bit = 1 << (j % 64);
+        if self.levels[0][j / 64] & bit != 0 {
+            return false;
         }
-        was & bit == 0
-    }
-
-    /// Notes in the levels above that a word has a column. Not generic, and rarer than columns.
-    #[inline(never)]
-    fn tell_above(&mut self, mut j: usize) {
-        for level in &mut self.levels[1..] {
+        for level in &mut self.levels {
             let (word, bit) = (&mut level[j / 64], 1 << (j % 64));
             let was = *word;
             *word |= bit;
             if was != 0 {
-                break;
+                break; // the levels above know
             }
             j /= 64;
         }
+        true
     }
 
-    /// Takes all columns out, rising. Not generic over terms, of which there are many.
-    #[inline(never)]
-    fn drain<I: Index>(&mut self, columns: &mut Vec<I>) {
+    /// Takes all columns out, rising.
+    #[inline(always)]
+    fn drain(&mut self, mut f: impl FnMut(usize)) {
         let [low, middle, high] = &mut self.levels;
         for (i, top) in high.iter_mut().enumerate() {
             each_bit(std::mem::take(top), |b| {
                 let i = i * 64 + b;
                 each_bit(std::mem::take(&mut middle[i]), |b| {
                     let i = i * 64 + b;
-                    each_bit(std::mem::take(&mut low[i]), |b| columns.push(I::new(i * 64 + b)));
+                    each_bit(std::mem::take(&mut low[i]), |b| f(i * 64 + b));
                 });
             });
         }
@@ -342,10 +335,10 @@ fn gustavson<T: Term, I: Index>(
                 }
             }
             let before = columns.len();
-            touched.drain(&mut columns);
-            for j in &columns[before..] {
-                pending.push(acc[j.get()]);
-            }
+            touched.drain(|j| {
+                columns.push(I::new(j));
+                pending.push(acc[j]);
+            });
             counts.push(columns.len() - before);
             if pending.len() >= FLUSH {
                 flush(bytemuck::cast_slice(&pending), pending.len() * width, finish, &mut values);
