@@ -83,7 +83,7 @@ fn sparse_dense<T: Term, I: Index>(left: Rows<'_>, rows: Range<usize>, right: Gr
         // One value per row on the right: a dot product, for every column.
         for (out, r) in acc.chunks_exact_mut(n).zip(rows) {
             let (indices, values) = left.row(r);
-            let sum = dot_strided(indices, values, b, right.row);
+            let sum = if right.row == 1 { dot(indices, values, b) } else { dot_strided(indices, values, b, right.row) };
             out.iter_mut().for_each(|o| *o = T::add(*o, sum));
         }
         return;
