@@ -5,7 +5,7 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use openwork::{Layout, Tensor};
+use openwork::{Layout, Tensor, UnaryOp};
 
 const ROWS: usize = 1 << 16;
 const COLS: usize = 1 << 16;
@@ -28,6 +28,17 @@ fn unary(c: &mut Criterion) {
         group.bench_function(BenchmarkId::new("sin", layout), |b| b.iter(|| black_box(&x).sin()));
         group.bench_function(BenchmarkId::new("relu", layout), |b| b.iter(|| black_box(&x).relu()));
         group.bench_function(BenchmarkId::new("cos_fill_1", layout), |b| b.iter(|| black_box(&x).cos()));
+    }
+    // Values of 128 MB: most of the time goes to memory that is new.
+    let large = Tensor::random(&[1 << 12, 1 << 12], 1.0, 0.0, Layout::Strided, 1).expect("a valid matrix");
+    group.throughput(Throughput::Elements(1 << 24));
+    group.sample_size(20);
+    for op in [UnaryOp::Sin, UnaryOp::Relu] {
+        group.bench_function(BenchmarkId::new("large", op.name()), |b| b.iter(|| black_box(&large).unary(op)));
+        let mut out = large.unary(op).expect("defined for floats");
+        group.bench_function(BenchmarkId::new("large_into", op.name()), |b| {
+            b.iter(|| black_box(&large).unary_into(op, &mut out));
+        });
     }
     group.finish();
 }

@@ -202,7 +202,7 @@ pub(crate) fn run(n: usize, sources: &[Source], compute: DType, out: DType, kern
 /// order.
 pub(crate) fn run_each(n: usize, sources: &[Source], computes: &[DType], out: DType, kernel: Kernel<'_>) -> Buffer {
     let width = out.size();
-    Buffer::build(n * width, |bytes| {
+    Buffer::overwritten(n * width, width, |bytes| {
         parallel::for_chunks_mut(bytes, width, parallel::GRAIN, &|first, bytes| {
             let mut readers: Vec<Reader<'_>> = sources.iter().zip(computes).map(|(s, &c)| Reader::new(s, c)).collect();
             for (i, block) in bytes.chunks_mut(BLOCK * width).enumerate() {

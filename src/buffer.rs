@@ -1,6 +1,7 @@
 //! Shared bytes: (owner, offset, length), and memory for large results.
 #![allow(unsafe_code)] // huge-page memory is allocated and freed by hand; each block says why it is sound
 
+use std::cell::RefCell;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,6 +16,10 @@ trait Owner: Send + Sync {
     /// Whether somebody else may write the bytes between two calls into this library.
     fn may_change(&self) -> bool {
         false
+    }
+    /// The memory itself, if it can be had apart from its owner, who is left with none.
+    fn memory(&mut self) -> Option<&mut Zeroed> {
+        None
     }
 }
 
@@ -159,6 +164,14 @@ impl Owner for Zeroed {
     fn bytes_mut(&mut self) -> Option<&mut [u8]> {
         Some(self.all_mut())
     }
+    fn memory(&mut self) -> Option<&mut Zeroed> {
+        Some(self)
+    }
+}
+
+thread_local! {
+    /// Memory that a result may be written to: see [`Buffer::lent`].
+    static LENT: RefCell<Option<Zeroed>> = const { RefCell::new(None) };
 }
 
 /// A zeroed vector whose pages, if it is large, the kernel is asked to make huge: for large temporaries.
@@ -205,6 +218,43 @@ impl Buffer {
     fn owned(owner: Zeroed) -> Buffer {
         let range = 0..owner.len;
         Buffer { owner: Arc::new(owner), range }
+    }
+
+    /// Memory of `len` bytes, elements of `width` bytes each, all of which `fill` writes: memory that is lent, where it
+    /// has that size, else new. Of one byte each there may be truth values, which may not hold any bits even before they
+    /// are written.
+    pub(crate) fn overwritten(len: usize, width: usize, fill: impl FnOnce(&mut [u8])) -> Buffer {
+        let lent = if width > 1 { LENT.with_borrow_mut(|lent| lent.take_if(|m| m.len == len)) } else { None };
+        let mut owner = lent.unwrap_or_else(|| Zeroed::new(len));
+        #[cfg(debug_assertions)]
+        owner.all_mut().fill(if width > 1 { 0xaa } else { 0 }); // what is not written shows
+        fill(owner.all_mut());
+        Buffer { owner: Arc::new(owner), range: 0..len }
+    }
+
+    /// Runs `f`, in which a result of this size may take this buffer's memory, if nobody else shares it, and says whether
+    /// one did: then the buffer is left with no bytes at all. Else it is as it was.
+    pub(crate) fn lent<R>(&mut self, f: impl FnOnce() -> R) -> (R, bool) {
+        /// Puts back what was lent around it, also by a panic.
+        struct Outer(Option<Zeroed>);
+        impl Drop for Outer {
+            fn drop(&mut self) {
+                LENT.replace(self.0.take());
+            }
+        }
+        let whole = self.range.clone();
+        let own = Arc::get_mut(&mut self.owner).and_then(|owner| owner.memory()).filter(|m| whole == (0..m.len));
+        let Some(own) = own else { return (f(), false) };
+        let outer = Outer(LENT.replace(Some(std::mem::replace(own, Zeroed::new(0)))));
+        let result = f();
+        let left = LENT.take();
+        drop(outer);
+        let is_taken = left.is_none();
+        match left {
+            Some(memory) => *own = memory,
+            None => self.range = 0..0,
+        }
+        (result, is_taken)
     }
 
     /// Shares memory of another owner, without copying.

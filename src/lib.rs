@@ -25,6 +25,7 @@ mod get;
 pub mod guide;
 mod index;
 pub mod interchange;
+mod into;
 pub mod io;
 mod layout;
 mod level;

@@ -81,7 +81,7 @@ struct Matrix<T> {
 
 fn floats<T: Float>(a: &Strided, b: &Strided, [m, k, n]: [usize; 3], batch: &[usize], shape: &[usize]) -> Strided {
     let size = T::DTYPE.size();
-    let buffer = Buffer::build(crate::strided::count(shape) * size, |out| {
+    let buffer = Buffer::overwritten(crate::strided::count(shape) * size, size, |out| {
         if out.is_empty() {
             return;
         }

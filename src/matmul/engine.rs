@@ -84,7 +84,7 @@ impl Pass<'_> {
     /// Every row of every matrix, dense, `width` bytes an element.
     pub(super) fn all_rows(&self, finish: Finish<'_>, width: usize) -> Buffer {
         let rows = self.batch.iter().product::<usize>() * self.m;
-        Buffer::build(rows * self.n * width, |out| {
+        Buffer::overwritten(rows * self.n * width, width, |out| {
             let grain = (WORK / self.work_per_row().max(1)).max(1);
             parallel::for_chunks_mut(out, self.n * width, grain, &|first, out| {
                 let end = first + out.len() / (self.n * width);
