@@ -12,7 +12,6 @@ mod theirs;
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Cursor;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
@@ -22,7 +21,7 @@ use super::fault::{Fault, Res, bad};
 use super::warning::Warning;
 use super::{Mode, json};
 use descriptor::Found;
-use ours::Ours;
+use ours::{Ours, Source};
 use sscdf::{Bitmap, Given};
 use store::{Link, Object, Store};
 use theirs::Theirs;
@@ -65,11 +64,11 @@ impl<'a> H5<'a> {
     pub(crate) fn open(path: &Path) -> Res<H5<'a>> {
         let bytes = std::fs::metadata(path)?.len();
         let file = std::fs::File::open(path)?;
-        Ok(H5::of(Ours::open(Box::new(file))?, Origin::Path(path.to_owned()), bytes))
+        Ok(H5::of(Ours::open(Source::File(file))?, Origin::Path(path.to_owned()), bytes))
     }
 
     pub(crate) fn from_bytes(bytes: &'a [u8]) -> Res<H5<'a>> {
-        Ok(H5::of(Ours::open(Box::new(Cursor::new(bytes)))?, Origin::Bytes(bytes), bytes.len() as u64))
+        Ok(H5::of(Ours::open(Source::Memory(bytes))?, Origin::Bytes(bytes), bytes.len() as u64))
     }
 
     fn of(ours: Ours<'a>, origin: Origin<'a>, bytes: u64) -> H5<'a> {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::ours::Ours;
+use super::ours::{Ours, Source};
 use super::store::{Kind, Layout, Link, Object, Store};
 use super::theirs::Theirs;
 use crate::io::binsparse::fault::{Fault, Res};
@@ -16,7 +16,7 @@ const MOST: usize = 1 << 20;
 fn compare(path: &Path, left: &mut BTreeSet<String>) -> Option<[usize; 3]> {
     let name = path.file_name().unwrap().to_string_lossy().into_owned();
     let theirs = Theirs::open(path);
-    let ours = Ours::open(Box::new(std::fs::File::open(path).unwrap()));
+    let ours = Ours::open(Source::File(std::fs::File::open(path).unwrap()));
     let (mut ours, mut theirs) = match (ours, theirs) {
         (ours, Err(_)) => {
             // A file that libhdf5 cannot open.

@@ -1,10 +1,65 @@
 //! Bytes of a file, and numbers in them. Nothing is read or allocated beyond the end of the file.
 
-use std::io::SeekFrom;
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::sync::Mutex;
 
 use super::checksum::lookup3;
 use crate::io::binsparse::fault::{Res, bad};
-use crate::io::binsparse::file::Source;
+use crate::parallel;
+
+/// How many bytes a thread reads at a time.
+const PIECE: usize = 4 << 20;
+
+/// Where bytes are.
+pub(in crate::io::binsparse::h5) enum Source<'a> {
+    File(File),
+    Memory(&'a [u8]),
+}
+
+impl Source<'_> {
+    pub(super) fn len(&self) -> io::Result<u64> {
+        match self {
+            Source::File(file) => Ok(file.metadata()?.len()),
+            Source::Memory(bytes) => Ok(bytes.len() as u64),
+        }
+    }
+
+    /// Bytes from `at` on, until `out` is full. Many are read by all threads: what takes time is less the file, which the
+    /// kernel has at hand more often than not, than the copy into memory that is new.
+    fn read(&self, at: u64, out: &mut [u8]) -> io::Result<()> {
+        match self {
+            Source::Memory(bytes) => {
+                let part = usize::try_from(at).ok().and_then(|at| bytes.get(at..)?.get(..out.len()));
+                out.copy_from_slice(part.ok_or(ErrorKind::UnexpectedEof)?);
+                Ok(())
+            }
+            Source::File(file) if cfg!(unix) && out.len() > PIECE => {
+                let fault = Mutex::new(None);
+                parallel::for_chunks_mut(out, 1, PIECE, &|first, part| {
+                    if let Err(e) = read_at(file, at + first as u64, part) {
+                        *parallel::lock(&fault) = Some(e);
+                    }
+                });
+                let fault = parallel::lock(&fault).take();
+                fault.map_or(Ok(()), Err)
+            }
+            Source::File(file) => read_at(file, at, out),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, at: u64, out: &mut [u8]) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, out, at)
+}
+
+#[cfg(not(unix))]
+fn read_at(mut file: &File, at: u64, out: &mut [u8]) -> io::Result<()> {
+    use std::io::{Read, Seek, SeekFrom};
+    file.seek(SeekFrom::Start(at))?;
+    file.read_exact(out)
+}
 
 /// How wide addresses and lengths are in a file.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +70,7 @@ pub(super) struct Widths {
 
 /// The file. Addresses count from its superblock.
 pub(super) struct Disk<'a> {
-    pub(super) source: Box<dyn Source + 'a>,
+    pub(super) source: Source<'a>,
     /// Where the superblock is.
     pub(super) base: u64,
     /// The first address that the file does not have.
@@ -43,8 +98,7 @@ impl Disk<'_> {
 
     pub(super) fn read_into(&mut self, at: u64, out: &mut [u8], what: &str) -> Res<()> {
         self.check(at, out.len() as u64, what)?;
-        self.source.seek(SeekFrom::Start(self.base + at))?;
-        Ok(self.source.read_exact(out)?)
+        Ok(self.source.read(self.base + at, out)?)
     }
 
     /// A block of which the first bytes are known.

@@ -15,11 +15,9 @@ mod header;
 mod heaps;
 mod types;
 
-use std::io::SeekFrom;
-
 use super::store::{Attribute, Facts, Kind, Link, Links, Object, Store, unpadded};
 use crate::io::binsparse::fault::{Fault, Res, bad};
-use crate::io::binsparse::file::Source;
+pub(super) use bytes::Source;
 use bytes::{Disk, Widths};
 use checksum::lookup3;
 use data::Data;
@@ -41,8 +39,8 @@ pub(super) struct Ours<'a> {
 
 impl<'a> Ours<'a> {
     /// Opens a file and goes to its root.
-    pub(super) fn open(mut source: Box<dyn Source + 'a>) -> Res<Ours<'a>> {
-        let bytes = source.seek(SeekFrom::End(0))?;
+    pub(super) fn open(source: Source<'a>) -> Res<Ours<'a>> {
+        let bytes = source.len()?;
         let (mut disk, root) = superblock(source, bytes)?;
         let root = Opened::at(&mut disk, root)?;
         Ok(Ours { disk, root, path: Vec::new(), last: None })
@@ -84,7 +82,7 @@ impl<'a> Ours<'a> {
 }
 
 /// Reads the superblock: the file, and where the header of the root group is.
-fn superblock<'a>(source: Box<dyn Source + 'a>, bytes: u64) -> Res<(Disk<'a>, u64)> {
+fn superblock<'a>(source: Source<'a>, bytes: u64) -> Res<(Disk<'a>, u64)> {
     const WHAT: &str = "the superblock";
     let widths = Widths { address: 8, length: 8 };
     let mut disk = Disk { source, base: 0, end: bytes, widths, may_share: false };
