@@ -27,7 +27,7 @@ fn memory_of_the_same_size_is_written_again() {
     x.unary_into(UnaryOp::Exp, &mut out).unwrap();
     same(&out, &x.exp().unwrap());
     assert_eq!(place(&out), at);
-    x.binary_into(BinaryOp::Add, &dense(&[40], 3.0), &mut out).unwrap();
+    x.binary_into(BinaryOp::Add, dense(&[40], 3.0), &mut out).unwrap();
     same(&out, &x.add(dense(&[40], 3.0)).unwrap());
     assert_eq!(place(&out), at);
     let y = dense(&[30, 30], 0.5);
@@ -101,7 +101,7 @@ fn an_error_leaves_it_as_it_was() {
     let x = dense(&[4, 5], 1.0);
     let mut out = x.sin().unwrap();
     let (before, at) = (x.sin().unwrap(), place(&out));
-    let why = x.binary_into(BinaryOp::Add, &dense(&[3], 1.0), &mut out).unwrap_err();
+    let why = x.binary_into(BinaryOp::Add, dense(&[3], 1.0), &mut out).unwrap_err();
     assert!(why.to_string().contains("[4, 5]"), "{why}");
     assert!(x.binary_into(BinaryOp::BitwiseAnd, 1.5, &mut out).is_err());
     assert!(x.matmul_into(&x, &mut out).is_err());
