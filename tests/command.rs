@@ -1,16 +1,15 @@
 //! The command `openwork`, run as a user runs it.
-//!
-//! Files of other writers lie in the folder that `OPENWORK_DATA` names, by default `../shared/data` seen from this
-//! package; without it those tests say `SKIPPED` on standard error, which the harness does not capture.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use common::folder;
 use openwork::io;
 use openwork::{DType, Layout, Tensor};
+
+mod common;
 
 #[path = "binsparse/build.rs"]
 #[allow(dead_code)]
@@ -55,18 +54,6 @@ fn temporary(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("openwork-command-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     folder
-}
-
-/// A folder of the data, or `None` after saying that the test is skipped.
-fn folder(test: &str, name: &str) -> Option<PathBuf> {
-    let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
-    let path = std::env::var_os("OPENWORK_DATA").map_or_else(default, PathBuf::from).join(name);
-    if path.is_dir() {
-        return Some(path);
-    }
-    let line = format!("SKIPPED {test}: {} not found\n", path.display());
-    std::io::stderr().write_all(line.as_bytes()).unwrap();
-    None
 }
 
 fn text(path: &Path) -> &str {
@@ -161,6 +148,15 @@ fn info_reads_no_arrays() {
         let plain = good(&["info", text(&path)]);
         assert!(plain.contains("float64") && plain.contains(&info.format.to_string()), "{plain}");
     }
+    // The levels by name, and what is said about the structure.
+    let path = folder.join("facts.npz");
+    let diagonal = Tensor::eye(4, DType::F64, Layout::Dcsr).unwrap();
+    io::binsparse::write_with(&path, &diagonal, &io::binsparse::Options { facts: true, ..Default::default() }).unwrap();
+    let told = good(&["info", text(&path)]);
+    assert!(told.contains("levels     ") && told.contains(&diagonal.level_spec().unwrap().to_string()), "{told}");
+    assert!(told.contains("facts      is_symmetric = true, is_structure_symmetric = true"), "{told}");
+    let json: serde_json::Value = serde_json::from_str(&good(&["info", "--json", text(&path)])).unwrap();
+    assert_eq!(json["facts"]["ndiag"], 4);
     // Damage below the header is not seen.
     let path = folder.join("cut.mtx");
     std::fs::write(&path, "%%MatrixMarket matrix coordinate complex hermitian\n9 9 100\n1 1 nonsense\n").unwrap();

@@ -5,6 +5,8 @@
 #[path = "law/mod.rs"]
 mod law;
 
+mod common;
+
 #[path = "models/dlpack.rs"]
 mod dlpack;
 #[path = "models/hostile.rs"]

@@ -6,10 +6,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+mod common;
 
+use std::path::{Path, PathBuf};
+
+use common::python;
 use openwork::io::{self, ReadOptions, WriteOptions};
 use openwork::{DType, Fill, Layout, Scalar, Tensor};
 use serde_json::{Value, json};
@@ -29,23 +30,6 @@ const DTYPES: [DType; 13] = [
     DType::Complex64,
     DType::Complex128,
 ];
-
-/// Runs the script with the interpreter that was set up; `false` after saying that the test is skipped.
-fn python(test: &str, arguments: &[&str]) -> bool {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let made = root.join("target/python/bin/python");
-    let interpreter = std::env::var_os("OPENWORK_PYTHON").map_or(made, PathBuf::from);
-    if !interpreter.is_file() {
-        let line = format!("SKIPPED {test}: {} not found; tests/python/setup.sh makes it\n", interpreter.display());
-        std::io::stderr().write_all(line.as_bytes()).unwrap();
-        return false;
-    }
-    let script = root.join("tests/python/exchange.py");
-    let output = Command::new(interpreter).arg(script).args(arguments).output().unwrap();
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{arguments:?}: {told}");
-    true
-}
 
 fn temporary(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("openwork-python-{name}-{}", std::process::id()));
@@ -143,7 +127,7 @@ fn python_reads_what_we_write() {
             save(&folder, &format!("{dtype}-{layout}.mtx.gz"), &sample(&[6, 5], dtype, layout), &plain);
         }
     }
-    if python("python_reads_what_we_write", &["read", folder.to_str().unwrap()]) {
+    if python("python_reads_what_we_write", "exchange.py", &["read", folder.to_str().unwrap()]).is_some() {
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }
@@ -151,7 +135,7 @@ fn python_reads_what_we_write() {
 #[test]
 fn we_read_what_python_writes() {
     let folder = temporary("write");
-    if !python("we_read_what_python_writes", &["write", folder.to_str().unwrap()]) {
+    if python("we_read_what_python_writes", "exchange.py", &["write", folder.to_str().unwrap()]).is_none() {
         return;
     }
     let mut read = 0;
@@ -179,5 +163,38 @@ fn we_read_what_python_writes() {
         read += 1;
     }
     assert!(read >= if cfg!(feature = "hdf5") { 160 } else { 110 }, "{read}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Files of h5py, which our own reader of HDF5 and libhdf5 read: large ones of old and new form, and filters.
+#[cfg(feature = "hdf5")]
+#[test]
+fn forms_of_hdf5_that_h5py_writes() {
+    use openwork::io::binsparse;
+
+    let folder = temporary("h5py");
+    if python("forms_of_hdf5_that_h5py_writes", "h5py_forms.py", &[folder.to_str().unwrap()]).is_none() {
+        return;
+    }
+    for (form, rows) in [("earliest", 200_000), ("v108", 200_000), ("latest", 200_000), ("packed", 200_000)] {
+        let x = binsparse::read(folder.join(format!("{form}.h5"))).unwrap_or_else(|error| panic!("{form}: {error}"));
+        assert_eq!((x.shape(), x.nse()), (&[rows, 1000][..], 5 * rows), "{form}");
+        // Row i holds i + k in column 7 k + i % 100.
+        assert_eq!(x.get(&[rows - 1, 28 + (rows - 1) % 100]).unwrap(), Some((rows as f64 + 3.0).into()), "{form}");
+        let n = rows as f64;
+        assert_eq!(
+            x.sum(None, false).unwrap().item().unwrap(),
+            (5.0 * n * (n - 1.0) / 2.0 + 10.0 * n).into(),
+            "{form}"
+        );
+    }
+    for (form, why) in [
+        ("twice", "`values` went through filter 1; known are one deflate, shuffle, fletcher32"),
+        ("lzf", "`values` went through filter 32000"),
+        ("scaled", "`values` went through filter 6"),
+    ] {
+        let error = binsparse::read(folder.join(format!("{form}.h5"))).unwrap_err().to_string();
+        assert!(error.contains(why) && error.contains(form), "{error}");
+    }
     std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -1,12 +1,8 @@
 //! Level structures by the names of other systems, tensors as their arrays, and bundles of parts.
-//!
-//! Files of other writers lie in the folder that `OPENWORK_DATA` names, by default `../shared/data` seen from this
-//! package; without it those tests say `SKIPPED` on standard error, which the harness does not capture.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+mod common;
 
 #[path = "rank_n/arrays.rs"]
 mod arrays;
@@ -21,14 +17,4 @@ mod names;
 #[path = "rank_n/samples.rs"]
 mod samples;
 
-/// A folder of the data, or `None` after saying that the test is skipped.
-fn folder(test: &str, name: &str) -> Option<PathBuf> {
-    let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
-    let path = std::env::var_os("OPENWORK_DATA").map_or_else(default, PathBuf::from).join(name);
-    if path.is_dir() {
-        return Some(path);
-    }
-    let line = format!("SKIPPED {test}: {} not found\n", path.display());
-    std::io::stderr().write_all(line.as_bytes()).unwrap();
-    None
-}
+use common::folder;

@@ -2,8 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+mod common;
 
 use openwork::io::matrix_market;
 use openwork::{DType, Fill, Layout, StructureFacts, Tensor, with_densify_budget};
@@ -123,13 +122,7 @@ fn claims_are_checked() {
 /// Files whose header says so are symmetric, and nothing that is read from them becomes dense.
 #[test]
 fn real_matrices() {
-    let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
-    let folder = std::env::var_os("OPENWORK_DATA").map_or_else(default, PathBuf::from).join("formats/matrixmarket");
-    if !folder.is_dir() {
-        let line = format!("SKIPPED real_matrices: {} not found\n", folder.display());
-        std::io::stderr().write_all(line.as_bytes()).unwrap();
-        return;
-    }
+    let Some(folder) = common::folder("real_matrices", "formats/matrixmarket") else { return };
     let mut seen = [0; 2];
     for name in ["fmm-tests/symmetry", "lagraph"] {
         let files = std::fs::read_dir(folder.join(name)).unwrap().map(|f| f.unwrap().path());

@@ -2,10 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Mutex;
 
+mod common;
+
+use common::folder;
 use openwork::io::matrix_market::{self, Symmetry};
 use openwork::io::{Progress, frostt};
 use openwork::parallel::with_threads;
@@ -313,18 +315,6 @@ fn a_refused_write_leaves_the_old_file() {
     assert!(matches!(nowhere.kind(), ErrorKind::Io { path, .. } if path.ends_with("no/x.mtx")));
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
     std::fs::remove_dir_all(&folder).unwrap();
-}
-
-/// A folder of the data, or `None` after saying that the test is skipped.
-fn folder(test: &str, name: &str) -> Option<PathBuf> {
-    let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
-    let path = std::env::var_os("OPENWORK_DATA").map_or_else(default, PathBuf::from).join(name);
-    if path.is_dir() {
-        return Some(path);
-    }
-    let line = format!("SKIPPED {test}: {} not found\n", path.display());
-    std::io::stderr().write_all(line.as_bytes()).unwrap();
-    None
 }
 
 #[test]

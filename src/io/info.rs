@@ -12,6 +12,7 @@ use super::state_dict::Archive;
 use super::{frostt, matrix_market};
 use crate::error::{ErrorKind, Result};
 use crate::layout::Layout;
+use crate::{LevelKind, LevelSpec, Part, StructureFacts};
 
 /// What a file says about a tensor. What it does not say, and only its arrays or lines would tell, is `None`.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,12 +32,16 @@ pub struct Info {
     pub dtype: Option<DType>,
     /// The layout that the tensor is read in.
     pub layout: Layout,
+    /// The levels of that layout; none of a strided tensor.
+    pub levels: LevelSpec,
     /// What an unstored element is, if there are any.
     pub fill: Option<FillInfo>,
     /// How many elements the file lists; those that a structure implies are not counted.
     pub nse: Option<u64>,
     /// The structure that is stored as part of itself: `symmetric_lower`; `None` if all that is stored is listed.
     pub structure: Option<String>,
+    /// What is said about the structure of a matrix beside that. Reading the tensor checks it.
+    pub facts: StructureFacts,
     /// Bytes of the whole file.
     pub file_bytes: u64,
 }
@@ -94,10 +99,12 @@ impl Info {
             "ndim": self.ndim,
             "dtype": self.dtype.map(|dtype| dtype.name()),
             "layout": self.layout.to_string(),
+            "levels": (!self.levels.levels.is_empty()).then(|| self.levels.to_string()),
             "fill": self.fill.as_ref().map(ToString::to_string),
             "nse": self.nse,
             "density": self.density(),
             "structure": self.structure,
+            "facts": self.facts.to_json(),
             "file_bytes": self.file_bytes,
         })
     }
@@ -163,6 +170,14 @@ pub fn info_with(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Ve
     }
 }
 
+fn strided(ndim: usize) -> LevelSpec {
+    LevelSpec { levels: Vec::new(), dims: (0..ndim).map(|axis| (axis, Part::Whole)).collect() }
+}
+
+fn coordinates(ndim: usize) -> LevelSpec {
+    LevelSpec { levels: vec![LevelKind::Sparse { rank: ndim }], ..strided(ndim) }
+}
+
 fn of_matrix_market(header: &matrix_market::Header, file_bytes: u64) -> Info {
     use matrix_market::{Format as Listing, Symmetry};
     let array = header.format == Listing::Array;
@@ -180,9 +195,11 @@ fn of_matrix_market(header: &matrix_market::Header, file_bytes: u64) -> Info {
         ndim: 2,
         dtype: Some(header.dtype()),
         layout: if array { Layout::Strided } else { Layout::Coo },
+        levels: if array { strided(2) } else { coordinates(2) },
         fill: (!array).then_some(FillInfo::Zero),
         nse: Some(header.listed),
         structure: structure.map(str::to_owned),
+        facts: StructureFacts::default(),
         file_bytes,
     }
 }
@@ -197,9 +214,11 @@ fn of_frostt(header: &frostt::Header, file_bytes: u64) -> Info {
         ndim: header.order,
         dtype: Some(header.value_dtype()),
         layout: Layout::Coo,
+        levels: coordinates(header.order),
         fill: Some(FillInfo::Zero),
         nse: header.listed,
         structure: None,
+        facts: StructureFacts::default(),
         file_bytes,
     }
 }
@@ -220,9 +239,11 @@ fn of_binsparse(name: String, format: Format, d: &binsparse::Descriptor, file_by
         ndim: d.shape.len(),
         dtype: d.dtype(),
         layout: fits.map_or(Layout::Levels, |shape| d.levels.layout(&shape)),
+        levels: d.levels.clone(),
         fill: (!d.levels.levels.is_empty()).then_some(fill),
         nse: d.number_of_stored_values,
         structure: d.structure.map(|structure| structure.to_string()),
+        facts: d.facts,
         file_bytes,
     }
 }

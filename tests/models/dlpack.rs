@@ -12,8 +12,11 @@ use openwork::dlpack::{
 };
 use openwork::interchange::Constituents;
 use openwork::io::binsparse::Options;
-use openwork::{DType, Layout, Tensor};
+use openwork::{DType, Layout, Scalar, Tensor};
 
+use serde_json::{Value, json};
+
+use super::common::python;
 use super::{all_tensors, same};
 
 /// An array of another library: its memory, and how often it was deleted.
@@ -233,4 +236,119 @@ fn foreign_indices() {
     assert_eq!(deleted.load(Ordering::SeqCst), 0);
     drop(parts);
     assert_eq!(deleted.load(Ordering::SeqCst), 1);
+}
+
+fn bytes_of(x: &Tensor) -> Vec<u8> {
+    let element = |value: Scalar| {
+        let (bytes, n) = value.to_bytes();
+        bytes[..n].to_vec()
+    };
+    x.iter_stored().flat_map(|(_, value)| element(value)).collect()
+}
+
+/// What NumPy makes of its arrays is what our structures say, field for field.
+#[test]
+fn structures_of_numpy_are_read() {
+    let Some(given) = python("structures_of_numpy_are_read", "dlpack.py", &["give"]) else { return };
+    let mut seen = 0;
+    for line in given.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let list = |key: &str| serde_json::from_value::<Vec<u8>>(line[key].clone()).unwrap();
+        let numbers = |key: &str| serde_json::from_value::<Option<Vec<i64>>>(line[key].clone()).unwrap();
+        let bytes = list("bytes");
+        let memory = list("memory");
+        let memory = memory.chunks(8).map(|word| {
+            let mut whole = [0; 8];
+            whole[..word.len()].copy_from_slice(word);
+            u64::from_ne_bytes(whole)
+        });
+        let (mut foreign, deleted) =
+            Foreign::new(memory.collect(), &numbers("shape").unwrap(), numbers("strides").as_deref(), I64);
+        // SAFETY: as many bytes as the structure has; its pointers are not followed, and replaced below.
+        unsafe {
+            if line["form"] == "versioned" {
+                assert_eq!(bytes.len(), size_of::<DLManagedTensorVersioned>());
+                foreign.structure = ptr::read_unaligned(bytes.as_ptr().cast());
+                assert!(foreign.structure.deleter.is_some() && !foreign.structure.manager_ctx.is_null());
+            } else {
+                assert_eq!(bytes.len(), size_of::<DLManagedTensor>());
+                let legacy: DLManagedTensor = ptr::read_unaligned(bytes.as_ptr().cast());
+                assert!(legacy.deleter.is_some() && !legacy.manager_ctx.is_null());
+                foreign.structure.dl_tensor = legacy.dl_tensor;
+            }
+        }
+        assert_eq!(foreign.structure.dl_tensor.strides.is_null(), line["strides"].is_null());
+        assert_eq!(foreign.structure.dl_tensor.byte_offset, 0);
+        foreign.structure.deleter = Some(delete);
+        foreign.structure.dl_tensor.byte_offset = line["first"].as_u64().unwrap();
+        let x = Tensor::from_dlpack(foreign.give()).unwrap_or_else(|e| panic!("{line}: {e}"));
+        assert_eq!((json!(x.dtype().name()), json!(x.shape())), (line["dtype"].clone(), line["shape"].clone()));
+        assert_eq!(bytes_of(&x), list("values"), "{line}");
+        drop(x);
+        assert_eq!(deleted.load(Ordering::SeqCst), 1);
+        seen += 1;
+    }
+    assert!(seen >= 140, "{seen}");
+}
+
+/// NumPy makes the same arrays of our structures: `numpy.from_dlpack` is given their bytes.
+#[test]
+fn structures_are_read_by_numpy() {
+    /// A line for the script: the structure as bytes, and the memory that its strides reach.
+    fn line<T>(form: &str, structure: *const T, tensor: &DLTensor, x: &Tensor) -> Value {
+        // SAFETY: the structure is alive and has no padding; `ndim` lengths and strides belong to it.
+        let (bytes, shape, strides) = unsafe {
+            let n = tensor.ndim as usize;
+            let strides = (!tensor.strides.is_null()).then(|| std::slice::from_raw_parts(tensor.strides, n).to_vec());
+            let shape = if n == 0 { &[][..] } else { std::slice::from_raw_parts(tensor.shape, n) };
+            (std::slice::from_raw_parts(structure.cast::<u8>(), size_of::<T>()), shape.to_vec(), strides)
+        };
+        let size = x.dtype().size() as i64;
+        let (mut low, mut high) = (0, 0);
+        for (n, s) in shape.iter().zip(strides.iter().flatten()) {
+            low += ((n - 1) * s).min(0) * size;
+            high += ((n - 1) * s).max(0) * size;
+        }
+        if strides.is_none() {
+            high = (shape.iter().product::<i64>() - 1) * size;
+        }
+        // SAFETY: the elements lie between the lowest and the highest one that shape and strides reach.
+        let memory = unsafe {
+            let first = tensor.data.cast::<u8>().wrapping_offset(tensor.byte_offset as isize + low as isize);
+            if shape.contains(&0) { &[] } else { std::slice::from_raw_parts(first, (high - low + size) as usize) }
+        };
+        json!({"form": form, "bytes": bytes, "dtype": x.dtype().name(), "shape": shape, "strides": strides,
+            "values": bytes_of(x), "memory": memory, "first": -low - tensor.byte_offset as i64})
+    }
+    let folder = std::env::temp_dir().join(format!("openwork-dlpack-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut text = String::new();
+    let mut seen = 0;
+    for (_, x) in all_tensors(3).filter(|(_, x)| x.dtype() != DType::BF16).step_by(7) {
+        let x = if x.is_strided() { x } else { x.stored_values() };
+        let mut views = vec![x.clone()];
+        if x.ndim() > 1 {
+            let axes: Vec<isize> = (0..x.ndim() as isize).rev().collect();
+            views.push(x.permute_dims(&axes).unwrap());
+            views.push(x.flip(Some(&[0])).unwrap());
+        }
+        for x in views {
+            let (managed, legacy) = (x.to_dlpack().unwrap(), x.to_dlpack_legacy().unwrap());
+            // SAFETY: both live until the end of the round.
+            let lines = unsafe {
+                let (new, old) = (managed.as_ptr(), legacy.as_ptr());
+                [line("versioned", new, &(*new).dl_tensor, &x), line("legacy", old, &(*old).dl_tensor, &x)]
+            };
+            for line in lines {
+                text += &format!("{line}\n");
+                seen += 1;
+            }
+        }
+    }
+    std::fs::write(folder.join("given.json"), text).unwrap();
+    if let Some(told) = python("structures_are_read_by_numpy", "dlpack.py", &["take", folder.to_str().unwrap()]) {
+        assert_eq!(told.trim().parse(), Ok(seen));
+        assert!(seen > 400);
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
 }

@@ -199,3 +199,49 @@ fn without_the_feature_the_error_names_it() {
     let error = StateDict::new().save(path("x.h5")).unwrap_err().to_string();
     assert!(error.contains("feature"), "{error}");
 }
+
+#[test]
+fn ranges_of_rows() {
+    let mut model = StateDict::new();
+    let csr = Tensor::random(&[300, 20], 0.2, 0.0, Layout::Csr, 5).unwrap();
+    let layouts = [Layout::Csr, Layout::Bsr { block: [10, 4] }, Layout::Strided, Layout::Csc];
+    for layout in layouts {
+        model.insert(layout.to_string(), csr.to_layout(layout).unwrap()).unwrap();
+    }
+    let complex = csr.to_dense().unwrap().cast(DType::Complex64).unwrap();
+    let truth = csr.to_dense().unwrap().cast(DType::Bool).unwrap();
+    model.insert("complex", complex).unwrap();
+    model.insert("truth", truth).unwrap();
+    model.insert("coo", csr.to_layout(Layout::Coo).unwrap()).unwrap();
+    model.insert("one", Tensor::scalar(1.0)).unwrap();
+    let endings = if cfg!(feature = "hdf5") { &["safetensors", "h5"][..] } else { &["safetensors"] };
+    for ending in endings {
+        let file = path(&format!("rows.{ending}"));
+        model.save(&file).unwrap();
+        let mut archives = vec![Archive::open(&file).unwrap()];
+        if *ending == "safetensors" {
+            archives.push(Archive::from_safetensors(&fs::read(&file).unwrap()).unwrap());
+        }
+        for archive in archives {
+            for name in archive.names().filter(|n| !["coo", "one"].contains(n)) {
+                let x = archive.tensor(name).unwrap();
+                let axis = usize::from(name == Layout::Csc.to_string());
+                for range in [0..0, 0..10, 10..20, 0..x.shape()[axis], x.shape()[axis]..x.shape()[axis]] {
+                    let rows = archive.rows(name, range.clone()).unwrap_or_else(|e| panic!("{name}: {e}"));
+                    let narrowed = x.narrow(axis as isize, range.clone()).unwrap();
+                    // A window on blocks is of another layout.
+                    same(&narrowed.to_dense().unwrap().to_contiguous(), &rows.to_dense().unwrap().to_contiguous())
+                        .unwrap_or_else(|e| panic!("{ending} {name} {range:?}: {e}"));
+                    assert_eq!((rows.layout(), rows.dtype()), (x.layout(), x.dtype()), "{ending} {name}");
+                }
+                let error = archive.rows(name, 290..301).unwrap_err().to_string();
+                assert!(error.contains("290..301") && error.contains("does not lie in axis"), "{error}");
+            }
+            for (name, why) in [("coo", "is sparse"), ("one", "without axes"), ("none", "Archive::rows")] {
+                let error = archive.rows(name, 0..1).unwrap_err().to_string();
+                assert!(error.contains(why), "{error}");
+            }
+        }
+        fs::remove_file(file).unwrap();
+    }
+}

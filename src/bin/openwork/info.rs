@@ -40,9 +40,25 @@ fn described(info: &io::Info) -> String {
     line("shape", shape.unwrap_or_else(|| format!("{} axes, their sizes {}", info.ndim, unknown())));
     line("dtype", info.dtype.map_or_else(unknown, |dtype| dtype.to_string()));
     line("layout", format!("{} (stored as {})", info.layout, info.stored_as));
+    if !info.levels.levels.is_empty() {
+        line("levels", info.levels.to_string());
+    }
     line("fill", info.fill.as_ref().map_or_else(|| "none: every element is stored".to_owned(), ToString::to_string));
     line("nse", info.nse.map_or_else(unknown, |nse| nse.to_string()));
     line("density", info.density().map_or_else(unknown, |density| format!("{density:.6}")));
     line("structure", info.structure.clone().unwrap_or_else(|| "general".to_owned()));
+    let said = |(name, value): (&str, Option<String>)| value.map(|value| format!("{name} = {value}"));
+    let is = |fact: Option<bool>| fact.map(|fact| fact.to_string());
+    let facts = [
+        ("is_symmetric", is(info.facts.is_symmetric)),
+        ("is_structure_symmetric", is(info.facts.is_structure_symmetric)),
+        ("is_upper_triangular", is(info.facts.is_upper_triangular)),
+        ("is_lower_triangular", is(info.facts.is_lower_triangular)),
+        ("ndiag", info.facts.ndiag.map(|n| n.to_string())),
+    ];
+    let facts: Vec<String> = facts.into_iter().filter_map(said).collect();
+    if !facts.is_empty() {
+        line("facts", facts.join(", "));
+    }
     text
 }

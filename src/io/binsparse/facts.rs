@@ -14,6 +14,13 @@ pub(crate) const KEY: &str = "openwork_facts";
 const NAMES: [&str; 5] =
     ["is_symmetric", "is_structure_symmetric", "is_upper_triangular", "is_lower_triangular", "ndiag"];
 
+impl StructureFacts {
+    /// What is said, as a JSON object. A count of 2^64 or more is left out.
+    pub(crate) fn to_json(&self) -> Value {
+        write(self)
+    }
+}
+
 /// The JSON of facts; a count of 2^64 or more is left out.
 pub(crate) fn write(facts: &StructureFacts) -> Value {
     let mut out = Map::new();

@@ -1,6 +1,7 @@
 //! A file of tensors that are read when asked for.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -237,17 +238,50 @@ impl Archive {
     /// If there is no tensor of this name, it has an element type that tensors do not have, or its arrays do not make
     /// a tensor: everything that [`Tensor::from_parts`] checks, and truth values other than 0 and 1.
     pub fn tensor(&self, name: &str) -> Result<Tensor> {
-        self.read(name, self.find("Archive::tensor", name)?)
+        self.read(name, self.find("Archive::tensor", name)?, None)
     }
 
-    fn read(&self, name: &str, stored: &Stored) -> Result<Tensor> {
+    /// Reads a range of the outermost axis in memory, and nothing of the rest: rows of CSR and of strided tensors,
+    /// columns of CSC, batches; blocks of BSR, which the range must not split. See
+    /// [`read_rows`](binsparse::read_rows).
+    ///
+    /// Cost: the pointers, indices and values of the range.
+    ///
+    /// # Errors
+    /// As [`Archive::tensor`], of what is read. If the first level is sparse (COO, DCSR, CSF), for nothing tells where a
+    /// row begins; if the range is out of range or splits a block.
+    ///
+    /// ```
+    /// use openwork::io::state_dict::{Archive, StateDict};
+    /// use openwork::{Layout, Tensor};
+    ///
+    /// let x = Tensor::random(&[1000, 40], 0.1, 0.0, Layout::Csr, 1)?;
+    /// let mut model = StateDict::new();
+    /// model.insert("embedding", x.clone())?;
+    /// let archive = Archive::from_safetensors(&model.to_safetensors()?)?;
+    /// let rows = archive.rows("embedding", 200..210)?;
+    /// assert_eq!(rows.to_string(), x.narrow(0, 200..210)?.to_string());
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    pub fn rows(&self, name: &str, range: Range<usize>) -> Result<Tensor> {
+        self.read(name, self.find("Archive::rows", name)?, Some(range))
+    }
+
+    /// A tensor, or a range of one.
+    fn read(&self, name: &str, stored: &Stored, range: Option<Range<usize>>) -> Result<Tensor> {
         let (source, entries) = match &self.store {
-            Store::Groups(file) => return lock(file).read(name),
+            Store::Groups(file) => {
+                let mut file = lock(file);
+                return match range {
+                    None => file.read(name),
+                    Some(range) => file.read_rows(name, range, &binsparse::Options::default()).map(|r| r.tensor),
+                };
+            }
             Store::Safetensors { source, entries } => (source, entries),
         };
         let tensor = match stored {
-            Stored::Described(descriptor) => entries::described(name, descriptor, entries, source),
-            Stored::Plain { entry, complex } => entries::plain(entry, *complex, source),
+            Stored::Described(descriptor) => entries::described(name, descriptor, entries, source, range),
+            Stored::Plain { entry, complex } => entries::plain(entry, *complex, source, range),
             Stored::Group => return Err(missing("Archive::tensor", name, self.names())),
         };
         tensor.map_err(|e| self.within(name, e))
@@ -260,7 +294,7 @@ impl Archive {
     pub fn load(&self) -> Result<StateDict> {
         let mut out = StateDict { metadata: self.metadata.clone(), ..StateDict::default() };
         for (name, stored) in &self.tensors {
-            out.insert(name.as_str(), self.read(name, stored)?)?;
+            out.insert(name.as_str(), self.read(name, stored, None)?)?;
         }
         Ok(out)
     }

@@ -1,6 +1,7 @@
 //! One tensor as arrays of a safetensors file, and back.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 use serde_json::Map;
 
@@ -36,24 +37,42 @@ pub(super) fn items(name: &str, tensor: &Tensor, out: &mut Vec<Item>) -> Result<
 /// The entries of a file by name.
 pub(super) type Entries = HashMap<String, Entry>;
 
-/// The tensor of a descriptor.
-pub(super) fn described(name: &str, descriptor: &Descriptor, entries: &Entries, source: &Source) -> Res<Tensor> {
+/// The tensor of a descriptor, or a range of its outermost axis.
+pub(super) fn described(
+    name: &str,
+    descriptor: &Descriptor,
+    entries: &Entries,
+    source: &Source,
+    range: Option<Range<usize>>,
+) -> Res<Tensor> {
     let mut warnings = Vec::new();
     let mut arrays = Named { name, entries, source };
     let options = Options::default();
     let make: map::Make = Tensor::from_parts;
-    Reader { descriptor, arrays: &mut arrays, options: &options, warnings: &mut warnings, make }.tensor(None)
+    Reader { descriptor, arrays: &mut arrays, options: &options, warnings: &mut warnings, make }.tensor(range)
 }
 
-/// The strided tensor of an entry; `complex`: its last axis holds real and imaginary parts.
-pub(super) fn plain(entry: &Entry, complex: bool, source: &Source) -> Res<Tensor> {
+/// The strided tensor of an entry, or a range of its rows; `complex`: its last axis holds real and imaginary parts.
+pub(super) fn plain(entry: &Entry, complex: bool, source: &Source, range: Option<Range<usize>>) -> Res<Tensor> {
     let (shape, dtype) = plain_type(entry, complex)?;
-    let Ok(shape) = shape.iter().map(|&s| usize::try_from(s)).collect::<std::result::Result<Vec<usize>, _>>() else {
+    let Ok(mut shape) = shape.iter().map(|&s| usize::try_from(s)).collect::<std::result::Result<Vec<usize>, _>>()
+    else {
         return bad(format!("the shape {shape:?} does not fit this machine"));
     };
     product(&shape)?;
-    let len = if complex { entry.len() / 2 } else { entry.len() };
-    let values = source.elements(entry.start, len, dtype)?;
+    let (mut start, mut len) = (entry.start, if complex { entry.len() / 2 } else { entry.len() });
+    if let Some(range) = range {
+        let Some((rows, row)) = shape.split_first_mut() else { return bad("a tensor without axes has no ranges") };
+        if range.start > range.end || range.end > *rows {
+            let Range { start, end } = range;
+            return bad(format!("the range {start}..{end} does not lie in axis 0, which has size {rows}"));
+        }
+        let row = row.iter().product::<usize>() as u64; // the whole product was checked
+        start += range.start as u64 * row * dtype.size() as u64;
+        *rows = range.len();
+        len = *rows as u64 * row;
+    }
+    let values = source.elements(start, len, dtype)?;
     match values.strided() {
         Some(values) => Ok(Tensor::from_strided(values.reshape(&shape))),
         None => bad("values that are not strided"),

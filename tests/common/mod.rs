@@ -1,0 +1,43 @@
+//! What tests of several files need: the data folder, and a Python with the packages that read our files.
+
+#![allow(dead_code)] // each test program uses some of it
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A folder of the data, or `None` after saying that the test is skipped.
+///
+/// The data lie in the folder that `OPENWORK_DATA` names, by default `../shared/data` seen from this package. Where a
+/// folder is not there, `SKIPPED <test>: <folder> not found` goes straight to standard error, which the test harness
+/// does not capture: `.ci/run` searches the output for the word and fails where the data folder exists.
+pub fn folder(test: &str, name: &str) -> Option<PathBuf> {
+    let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
+    let path = std::env::var_os("OPENWORK_DATA").map_or_else(default, PathBuf::from).join(name);
+    if path.is_dir() {
+        return Some(path);
+    }
+    skipped(&format!("{test}: {} not found", path.display()));
+    None
+}
+
+/// What a script of `tests/python` prints, run with the interpreter that `tests/python/setup.sh` made or
+/// `OPENWORK_PYTHON` names; `None` after saying that the test is skipped.
+pub fn python(test: &str, script: &str, arguments: &[&str]) -> Option<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let made = root.join("target/python/bin/python");
+    let interpreter = std::env::var_os("OPENWORK_PYTHON").map_or(made, PathBuf::from);
+    if !interpreter.is_file() {
+        skipped(&format!("{test}: {} not found; tests/python/setup.sh makes it", interpreter.display()));
+        return None;
+    }
+    let script = root.join("tests/python").join(script);
+    let output = Command::new(interpreter).arg(script).args(arguments).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {told}");
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
+fn skipped(why: &str) {
+    std::io::stderr().write_all(format!("SKIPPED {why}\n").as_bytes()).unwrap();
+}
