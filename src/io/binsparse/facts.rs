@@ -16,8 +16,8 @@ const NAMES: [&str; 5] =
 
 impl StructureFacts {
     /// What is said, as a JSON object. A count of 2^64 or more is left out.
-    pub(crate) fn to_json(&self) -> Value {
-        write(self)
+    pub(crate) fn to_json(self) -> Value {
+        write(&self)
     }
 }
 
