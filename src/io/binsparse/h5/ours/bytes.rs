@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::sync::Mutex;
 
-use super::checksum::lookup3;
+use super::checksum::is_whole;
 use crate::io::binsparse::fault::{Res, bad};
 use crate::parallel;
 
@@ -114,7 +114,7 @@ impl Disk<'_> {
     pub(super) fn summed(&mut self, at: u64, len: u64, signature: &[u8; 4], what: &'static str) -> Res<()> {
         let bytes = self.signed(at, len, signature, what)?;
         let (bytes, sum) = bytes.split_at(bytes.len().saturating_sub(4));
-        if lookup3(bytes).to_le_bytes() != sum {
+        if !is_whole(bytes, sum) {
             return bad(format!("{what} at byte {at} does not have its checksum"));
         }
         Ok(())

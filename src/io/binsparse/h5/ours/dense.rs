@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::bytes::{Budget, Disk};
-use super::checksum::lookup3;
+use super::checksum::is_whole;
 use crate::io::binsparse::fault::{Fault, Res, bad};
 
 /// Bytes that a number up to `most` takes.
@@ -15,7 +15,7 @@ fn width(most: u64) -> usize {
 fn summed(disk: &mut Disk<'_>, at: u64, len: u64, signature: &[u8; 4], what: &'static str) -> Res<Vec<u8>> {
     let mut bytes = disk.signed(at, len, signature, what)?;
     let sum = bytes.split_off(bytes.len().saturating_sub(4));
-    if lookup3(&bytes).to_le_bytes() != *sum {
+    if !is_whole(&bytes, &sum) {
         return bad(format!("{what} at byte {at} does not have its checksum"));
     }
     bytes.drain(..4.min(bytes.len()));
@@ -207,7 +207,7 @@ impl Heap {
         if let (true, Some(sum)) = (self.summed, read.get(place..place + 4)) {
             let mut zeroed = read.clone();
             zeroed[place..place + 4].fill(0);
-            if lookup3(&zeroed).to_le_bytes() != sum {
+            if !is_whole(&zeroed, sum) {
                 return bad(format!("{HEAP} does not have its checksum"));
             }
         }

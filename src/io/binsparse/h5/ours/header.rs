@@ -1,7 +1,7 @@
 //! Object headers: the messages that say what a group or a dataset is.
 
 use super::bytes::{Block, Budget, Disk};
-use super::checksum::lookup3;
+use super::checksum::is_whole;
 use crate::io::binsparse::fault::{Fault, Res, bad};
 
 pub(super) const SPACE: u16 = 0x01;
@@ -162,7 +162,7 @@ fn newer(disk: &mut Disk<'_>, at: u64, budget: &mut Budget) -> Res<Header> {
         budget.spend(len.max(1), WHAT)?;
         let bytes = disk.signed(at, len, if head == 4 { b"OCHK" } else { b"OHDR" }, WHAT)?;
         let (bytes, sum) = bytes.split_at(bytes.len().saturating_sub(4));
-        if lookup3(bytes).to_le_bytes() != sum {
+        if !is_whole(bytes, sum) {
             return bad(format!("the object header at byte {at} does not have its checksum"));
         }
         let mut block = disk.block(bytes, WHAT);

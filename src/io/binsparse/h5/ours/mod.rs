@@ -19,7 +19,7 @@ use super::store::{Attribute, Facts, Kind, Link, Links, Object, Store, unpadded}
 use crate::io::binsparse::fault::{Fault, Res, bad};
 pub(super) use bytes::Source;
 use bytes::{Disk, Widths};
-use checksum::lookup3;
+use checksum::is_whole;
 use data::Data;
 use groups::{Target, Targets};
 use header::Header;
@@ -134,7 +134,7 @@ fn superblock<'a>(source: Source<'a>, bytes: u64) -> Res<(Disk<'a>, u64)> {
         eof = block.address()?;
         root = block.address()?;
         let used = found.len() - block.left();
-        if lookup3(&found[..used]) != block.u32()? {
+        if !is_whole(&found[..used], block.take(4)?) {
             return bad(format!("{WHAT} does not have its checksum"));
         }
     }
