@@ -18,6 +18,9 @@ use crate::{convert, parallel};
 /// Positions that are folded at a time: their keys stay in the first-level cache.
 const PIECE: usize = 1 << 12;
 
+/// The longest piece: places in one are numbers of 32 bits.
+const LONG: usize = 1 << 31;
+
 /// A table of more accumulators may be cut into parts: smaller ones are in the cache, where cutting gains nothing.
 const CUT: usize = 1 << 17;
 
@@ -130,7 +133,7 @@ impl Terms<'_> {
         // These kernels gain from long pieces, where keys need no place of their own.
         let long =
             whole && counts.is_empty() && matches!((&sums, &self.keys), (Accumulators::Compensated(..), Keys::Own(_)));
-        let piece = if long { positions } else { PIECE };
+        let piece = if long { positions.min(LONG) } else { PIECE };
         let mut scratch = Scratch::default();
         let (mut own_keys, mut own_values) = (Vec::new(), Vec::new());
         if !whole {

@@ -11,7 +11,7 @@ use crate::dtype::{DType, Element};
 /// Kernels over accumulators and their corrections.
 #[derive(Clone, Copy, Debug)]
 pub struct Compensated {
-    /// Adds `values[i]` to entry `keys[i]` of a table, for each `i` in turn.
+    /// Adds `values[i]` to entry `keys[i]` of a table, for each `i` in turn: fewer than 2^32 of them.
     pub scatter: fn(values: &[u8], keys: &[u32], table: &mut Table<'_>),
     /// Adds `values[i]` to `acc[i]`, with the correction in `low[i]`; both are of the accumulator's dtype.
     pub accumulate: fn(values: &[u8], acc: &mut [u8], low: &mut [u8]),
@@ -128,7 +128,7 @@ fn add(acc: &mut f64, low: &mut f64, value: f64) {
 /// Elements of `P` parts each.
 fn scatter<const P: usize>(values: &[u8], keys: &[u32], table: &mut Table<'_>) {
     let values = f64::from_bytes(values).as_chunks::<P>().0;
-    debug_assert_eq!(values.len(), keys.len());
+    debug_assert!(values.len() == keys.len() && u32::try_from(keys.len()).is_ok());
     let (recent, pairs) = (table.recent.as_chunks_mut::<P>().0, table.pairs.as_chunks_mut::<2>().0.as_chunks_mut().0);
     if table.terms.is_empty() {
         values.iter().zip(keys).for_each(|(value, &key)| add_all::<P>(&mut pairs[key as usize], value));

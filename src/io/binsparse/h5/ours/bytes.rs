@@ -110,14 +110,15 @@ impl Disk<'_> {
         Ok(out)
     }
 
-    /// Fails unless a block of this signature and size is there and has its checksum, which are its last four bytes.
-    pub(super) fn summed(&mut self, at: u64, len: u64, signature: &[u8; 4], what: &'static str) -> Res<()> {
-        let bytes = self.signed(at, len, signature, what)?;
-        let (bytes, sum) = bytes.split_at(bytes.len().saturating_sub(4));
-        if !is_whole(bytes, sum) {
+    /// A block with a signature and, as its last four bytes, a checksum; both are taken away.
+    pub(super) fn summed(&mut self, at: u64, len: u64, signature: &[u8; 4], what: &'static str) -> Res<Vec<u8>> {
+        let mut bytes = self.signed(at, len, signature, what)?;
+        let sum = bytes.split_off(bytes.len().saturating_sub(4));
+        if !is_whole(&bytes, &sum) {
             return bad(format!("{what} at byte {at} does not have its checksum"));
         }
-        Ok(())
+        bytes.drain(..4.min(bytes.len()));
+        Ok(bytes)
     }
 
     pub(super) fn block<'b>(&self, bytes: &'b [u8], what: &'static str) -> Block<'b> {

@@ -11,17 +11,6 @@ fn width(most: u64) -> usize {
     (64 - most.max(1).leading_zeros() as usize).div_ceil(8)
 }
 
-/// A block with a signature and a checksum, which are taken away.
-fn summed(disk: &mut Disk<'_>, at: u64, len: u64, signature: &[u8; 4], what: &'static str) -> Res<Vec<u8>> {
-    let mut bytes = disk.signed(at, len, signature, what)?;
-    let sum = bytes.split_off(bytes.len().saturating_sub(4));
-    if !is_whole(&bytes, &sum) {
-        return bad(format!("{what} at byte {at} does not have its checksum"));
-    }
-    bytes.drain(..4.min(bytes.len()));
-    Ok(bytes)
-}
-
 /// All objects of a heap that a tree lists. A record of the tree has the object's name in the heap at `place`.
 pub(super) fn objects(disk: &mut Disk<'_>, heap: u64, tree: Option<u64>, place: usize) -> Res<Vec<Vec<u8>>> {
     if disk.may_share {
@@ -53,7 +42,7 @@ struct Tree {
 /// All records of a tree.
 fn records(disk: &mut Disk<'_>, at: u64) -> Res<Vec<Vec<u8>>> {
     let size = 22 + (disk.widths.length + disk.widths.address) as u64;
-    let bytes = summed(disk, at, size, b"BTHD", TREE)?;
+    let bytes = disk.summed(at, size, b"BTHD", TREE)?;
     let mut block = disk.block(&bytes, TREE);
     let (version, kind, node, record) = (block.u8()?, block.u8()?, u64::from(block.u32()?), block.u16()?);
     let depth = block.u16()?;
@@ -101,7 +90,7 @@ impl Tree {
             return bad(format!("{TREE} has a node of {size} bytes, {} is the most", self.node));
         }
         budget.spend(size, TREE)?;
-        let bytes = summed(disk, at, size, if depth == 0 { b"BTLF" } else { b"BTIN" }, TREE)?;
+        let bytes = disk.summed(at, size, if depth == 0 { b"BTLF" } else { b"BTIN" }, TREE)?;
         let mut block = disk.block(&bytes, TREE);
         if (block.u8()?, block.u8()?) != (0, self.kind) {
             return bad(format!("{TREE} has a node of another kind at byte {at}"));
@@ -149,7 +138,7 @@ impl Heap {
         if disk.signed(at, 9, b"FRHP", HEAP)?[7..9] != [0; 2] {
             return Err(Fault::Unknown("a heap that went through filters"));
         }
-        let bytes = summed(disk, at, size as u64, b"FRHP", HEAP)?;
+        let bytes = disk.summed(at, size as u64, b"FRHP", HEAP)?;
         let mut block = disk.block(&bytes, HEAP);
         let (version, id) = (block.u8()?, usize::from(block.u16()?));
         block.u16()?; // filters
@@ -224,7 +213,7 @@ impl Heap {
                 let address = disk.widths.address as u64;
                 let head = 5 + address + self.offset as u64;
                 let entries = rows * self.width * address;
-                let bytes = summed(disk, at, head + entries + 4, b"FHIB", HEAP)?;
+                let bytes = disk.summed(at, head + entries + 4, b"FHIB", HEAP)?;
                 let mut block = disk.block(&bytes, HEAP);
                 block.take((head - 4 + (row * self.width + column) * address) as usize)?;
                 let Some(child) = block.address()? else { return bad(format!("{HEAP} has no block there")) };
