@@ -9,7 +9,7 @@ use flate2::read::MultiGzDecoder;
 
 use super::state_dict::{Archive, StateDict};
 use super::{Progress, binsparse, frostt, matrix_market};
-use crate::error::{self, ErrorKind, Result};
+use crate::base::error::{self, ErrorKind, Result};
 use crate::tensor::Tensor;
 
 /// A file format that tensors are read from and written to.

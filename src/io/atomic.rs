@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::error::{ErrorKind, Result};
+use crate::base::error::{ErrorKind, Result};
 
 /// Writes a file through `body`, whole or not at all: into a new file in the same folder, which takes the place of the
 /// old one once it is on the disk. A symbolic link is followed, permissions of an old file are kept.

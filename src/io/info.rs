@@ -10,8 +10,8 @@ use super::any::{Format, ReadOptions};
 use super::binsparse::{self, FillKind};
 use super::state_dict::Archive;
 use super::{frostt, matrix_market};
-use crate::error::{ErrorKind, Result};
-use crate::layout::Layout;
+use crate::base::error::{ErrorKind, Result};
+use crate::levels::layout::Layout;
 use crate::{LevelKind, LevelSpec, Part, StructureFacts};
 
 /// What a file says about a tensor. What it does not say, and only its arrays or lines would tell, is `None`.

@@ -11,6 +11,7 @@ use std::fmt;
 mod any;
 mod atomic;
 pub mod binsparse;
+pub(crate) mod fault;
 pub mod frostt;
 mod info;
 pub mod matrix_market;

@@ -7,7 +7,7 @@ use super::any::{Format, ReadOptions};
 use super::state_dict::Archive;
 use super::text::error::ParseError;
 use super::{binsparse, frostt, matrix_market};
-use crate::error::{Error, ErrorKind, Result};
+use crate::base::error::{Error, ErrorKind, Result};
 
 /// A rule that a file breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,11 +6,11 @@ use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use openwork::dlpack::{
+use openwork::exchange::binsparse::Constituents;
+use openwork::exchange::dlpack::{
     DLDataType, DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor, FLAG_IS_COPIED,
     FLAG_READ_ONLY, LegacyManaged, Managed,
 };
-use openwork::interchange::Constituents;
 use openwork::io::binsparse::Options;
 use openwork::{DType, Layout, Scalar, Tensor};
 

@@ -1,6 +1,6 @@
 //! Descriptors and arrays handed from one library to another.
 
-use openwork::interchange::{Binsparse, Constituents};
+use openwork::exchange::binsparse::{Binsparse, Constituents};
 use openwork::io::binsparse::{Mode, Options, Warning};
 use openwork::{DType, Fill, Layout, Tensor};
 use serde_json::{Value, json};

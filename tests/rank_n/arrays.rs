@@ -1,6 +1,6 @@
 //! Arrays of other systems both ways, and what is wrong with them.
 
-use openwork::structures::{LevelStructure, System, SystemArrays};
+use openwork::exchange::systems::{LevelStructure, System, SystemArrays};
 use openwork::{Fill, IndexArray, Layout, Tensor};
 
 use super::samples::{all_of, tensors};

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use openwork::structures::{LevelStructure, System, SystemArrays};
+use openwork::exchange::systems::{LevelStructure, System, SystemArrays};
 use openwork::{IndexArray, LevelData, LevelKind, LevelSpec, Tensor};
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! Names and arrays with random mistakes: an error or a tensor, never a panic.
 
-use openwork::structures::{LevelStructure, System, SystemArrays};
+use openwork::exchange::systems::{LevelStructure, System, SystemArrays};
 use openwork::{IndexArray, LevelSpec, Tensor};
 
 use super::samples::{all_of, tensors};

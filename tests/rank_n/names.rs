@@ -1,6 +1,6 @@
 //! Names both ways.
 
-use openwork::structures::{LevelProperties, LevelStructure, System};
+use openwork::exchange::systems::{LevelProperties, LevelStructure, System};
 use openwork::{Layout, LevelKind, LevelSpec, Part};
 
 const D: LevelKind = LevelKind::Dense;

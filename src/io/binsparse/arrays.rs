@@ -1,11 +1,11 @@
 //! The arrays of a container, and how they become indices and values.
 
 use super::Mode;
-use super::fault::{Res, bad};
 use super::warning::Warning;
-use crate::buffer::{self, Buffer};
-use crate::construct::IndexArray;
-use crate::strided::Strided;
+use crate::base::buffer::{self, Buffer};
+use crate::base::strided::Strided;
+use crate::io::fault::{Res, bad};
+use crate::tensor::construct::IndexArray;
 use crate::{DType, Tensor};
 
 /// What a container knows about an array before it reads it. All arrays are one-dimensional.

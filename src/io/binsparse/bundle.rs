@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::{Entry, File, Options};
-use crate::error::{self, Result};
+use crate::base::error::{self, Result};
 use crate::{Bundle, Tensor};
 
 /// The key in what is said about all tensors of the file: how many parts there are.

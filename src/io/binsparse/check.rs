@@ -7,10 +7,10 @@ use openwork_ops::{Element, Scalar, with_dtype};
 
 use super::arrays::Container;
 use super::descriptor::Descriptor;
-use super::fault::{Fault, Res};
 use super::file::Opened;
 use super::{Mode, Options, facts, map};
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::io::fault::{Fault, Res};
 use crate::{LevelKind, Tensor};
 
 /// Hears of a fault: the tensor, the array and entry (empty where it is about the tensor), what is wrong.
@@ -102,7 +102,7 @@ fn integers(container: &mut dyn Container, d: &Descriptor, name: &str, limit: Op
     let Some(info) = container.info(stored)?.filter(|info| info.dtype.is_int()) else { return Ok(None) };
     let bytes = usize::try_from(info.bytes()).ok().filter(|&n| limit.is_none_or(|limit| n as u64 <= limit));
     let Some(bytes) = bytes else { return Ok(None) };
-    let mut all = crate::buffer::zeroed_vec::<u8>(bytes);
+    let mut all = crate::base::buffer::zeroed_vec::<u8>(bytes);
     container.read(stored, 0, &mut all)?;
     let element = |at: &[u8]| {
         let value = with_dtype!(info.dtype, T => Scalar::from(<T as Element>::read(at)));

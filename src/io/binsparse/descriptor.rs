@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::fault::{Res, bad};
 use super::types::{self, DataType, Structure};
 use super::warning::Warning;
 use super::{Mode, dialect, extension, facts, json};
+use crate::io::fault::{Res, bad};
 use crate::{DType, LevelKind, LevelSpec, Part, StructureFacts};
 
 /// The descriptor of a binsparse file: all that is said about a tensor before its arrays are read.

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::fault::{Res, bad};
 use super::warning::Warning;
+use crate::io::fault::{Res, bad};
 
 /// What a rewritten descriptor needs beside itself.
 #[derive(Default)]

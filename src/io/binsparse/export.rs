@@ -8,10 +8,10 @@ use super::descriptor::{Descriptor, FillKind, alias};
 use super::sizes::raw;
 use super::types::{DataType, Version};
 use super::{Options, extension, facts};
-use crate::construct::{IndexArray, LevelData};
-use crate::error::{self, Result};
-use crate::fill::Fill;
-use crate::strided::Strided;
+use crate::base::error::{self, Result};
+use crate::base::strided::Strided;
+use crate::tensor::construct::{IndexArray, LevelData};
+use crate::tensor::fill::Fill;
 use crate::{DType, Layout, LevelKind, LevelSpec, Part, Scalar, StructureFacts, Tensor};
 
 /// A tensor as it will be written.

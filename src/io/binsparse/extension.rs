@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::descriptor::{Descriptor, FillKind, as_object, integer, integers};
-use super::fault::{Res, bad};
 use super::types::DataType;
+use crate::io::fault::{Res, bad};
 use crate::{LevelKind, LevelSpec, Part, StructureFacts};
 
 pub(crate) const NAMESPACE: &str = "openwork";

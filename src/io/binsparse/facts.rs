@@ -4,8 +4,8 @@
 use serde_json::{Map, Value};
 
 use super::Mode;
-use super::fault::{Res, bad};
 use super::warning::Warning;
+use crate::io::fault::{Res, bad};
 use crate::{StructureFacts, Tensor};
 
 /// The key beside `binsparse`.

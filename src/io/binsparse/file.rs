@@ -12,10 +12,10 @@ use serde_json::{Map, Value};
 use super::arrays::Container;
 use super::descriptor::Descriptor;
 use super::export::Export;
-use super::fault::{Res, bad};
 use super::{Mode, Options, Reading, facts, map, npz};
 use crate::Tensor;
-use crate::error::{self, Result};
+use crate::base::error::{self, Result};
+use crate::io::fault::{Res, bad};
 
 /// A tensor to be written under a name.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-use super::fault::{Res, bad};
+use crate::io::fault::{Res, bad};
 
 /// Descriptors larger than this are refused before they are parsed.
 pub(crate) const MAX_BYTES: u64 = 16 << 20;

@@ -3,15 +3,15 @@
 
 use super::arrays::{Arrays, Found, read_index, read_values};
 use super::descriptor::{Descriptor, FillKind};
-use super::fault::{Res, bad};
 use super::sizes::{product, product64, raw, repeats, shape};
 use super::types::DataType;
 use super::warning::Warning;
 use super::{Mode, Options, rows, structure};
-use crate::construct::{IndexArray, LevelData};
-use crate::error::Result;
-use crate::fill::Fill;
-use crate::strided::Strided;
+use crate::base::error::Result;
+use crate::base::strided::Strided;
+use crate::io::fault::{Res, bad};
+use crate::tensor::construct::{IndexArray, LevelData};
+use crate::tensor::fill::Fill;
 use crate::{DType, LevelKind, LevelSpec, Scalar, Tensor};
 
 /// Makes a tensor of its parts: `Tensor::from_parts` or its unchecked twin.

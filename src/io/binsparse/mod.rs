@@ -38,7 +38,6 @@ mod dialect;
 pub(crate) mod export;
 mod extension;
 mod facts;
-pub(crate) mod fault;
 mod file;
 #[cfg(feature = "hdf5")]
 mod h5;
@@ -59,7 +58,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use crate::Tensor;
-use crate::error::{self, Result};
+use crate::base::error::{self, Result};
 use crate::io::atomic;
 pub use bundle::{read_bundle, write_bundle};
 pub(in crate::io) use check::violations;
@@ -253,7 +252,7 @@ fn write_hdf5(path: &Path, tensors: &[(&str, Export)], list: Option<&str>, optio
 
 #[cfg(not(feature = "hdf5"))]
 fn write_hdf5(path: &Path, _: &[(&str, Export)], _: Option<&str>, _: &Options) -> Result<()> {
-    Err(fault::Fault::Bad(NO_HDF5.into()).at(Some(path)))
+    Err(super::fault::Fault::Bad(NO_HDF5.into()).at(Some(path)))
 }
 
 /// What a build without libhdf5 says.
@@ -269,7 +268,7 @@ pub fn to_bytes(tensor: &Tensor, options: &Options) -> Result<Vec<u8>> {
     let export = Export::new(tensor, options, &options.metadata)?;
     let mut out = Vec::new();
     let written = npz::write(&mut out, &export, options.compress.then_some(options.level.unwrap_or(6)));
-    written.map_err(|e| fault::Fault::from(e).at(None))?;
+    written.map_err(|e| super::fault::Fault::from(e).at(None))?;
     Ok(out)
 }
 

@@ -4,12 +4,12 @@ use std::io::{self, Read, Seek, Write};
 
 use super::arrays::{Arrays, Container, Info};
 use super::export::Export;
-use super::fault::{Res, bad};
 use super::npy::{self, Header};
 use super::warning::Warning;
 use super::zip::{Archive, Writer};
 use super::{Mode, json};
 use crate::DType;
+use crate::io::fault::{Res, bad};
 
 pub(crate) struct Npz<R> {
     archive: Archive<R>,

@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use super::arrays::{Arrays, Found, read_index};
 use super::descriptor::Descriptor;
-use super::fault::{Res, bad};
 use super::map::Lengths;
-use crate::construct::IndexArray;
-use crate::fill::Fill;
+use crate::io::fault::{Res, bad};
+use crate::tensor::construct::IndexArray;
+use crate::tensor::fill::Fill;
 use crate::{DType, LevelKind, Part};
 
 /// What part of a tensor is wanted.

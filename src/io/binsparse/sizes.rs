@@ -1,8 +1,8 @@
 //! Sizes that follow from a descriptor, without overflow.
 
 use super::descriptor::Descriptor;
-use super::fault::{Res, bad};
-use crate::construct::IndexArray;
+use crate::io::fault::{Res, bad};
+use crate::tensor::construct::IndexArray;
 use crate::{DType, Part};
 
 /// Checks of the map of dimensions take quadratic time.

@@ -2,11 +2,11 @@
 
 use openwork_ops::with_dtype;
 
-use super::fault::{Res, bad};
 use super::types::{Structure, Triangle};
 use super::warning::Warning;
-use crate::fill::Fill;
-use crate::strided::Strided;
+use crate::base::strided::Strided;
+use crate::io::fault::{Res, bad};
+use crate::tensor::fill::Fill;
 use crate::{DType, Scalar, Tensor, UnaryOp};
 
 /// Adds the mirrored elements.

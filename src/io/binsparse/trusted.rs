@@ -4,9 +4,9 @@
 use std::path::Path;
 
 use super::{File, Options, Reading};
-use crate::construct::LevelData;
-use crate::error::Result;
-use crate::fill::Fill;
+use crate::base::error::Result;
+use crate::tensor::construct::LevelData;
+use crate::tensor::fill::Fill;
 use crate::{LevelSpec, Tensor};
 
 /// As [`super::read_with`], trusting the index arrays: for files that this process, or one as trustworthy, has written

@@ -11,7 +11,7 @@ use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use flate2::{Compression, Crc};
 
-use super::fault::{Res, bad};
+use crate::io::fault::{Res, bad};
 
 /// Deflate packs at most this many bytes into one.
 const MAX_RATIO: u64 = 1032;

@@ -37,7 +37,7 @@ pub use head::Head as Header;
 
 use super::Progress;
 use super::text::source::{Fault, Source, text_told};
-use crate::error::{ErrorKind, Result};
+use crate::base::error::{ErrorKind, Result};
 use crate::tensor::Tensor;
 
 /// The most axes of a tensor in a file.

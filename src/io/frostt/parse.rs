@@ -5,8 +5,7 @@ use openwork_ops::Scalar;
 use super::explain::{explain, too_many};
 use super::head::{self, Head};
 use super::{Dialect, Options};
-use crate::construct::IndexArray;
-use crate::error::{self, Result};
+use crate::base::error::{self, Result};
 use crate::io::matrix_market::{Field, Values, values_of};
 use crate::io::text::column::{Array, Column, copy, room};
 use crate::io::text::cursor::{Cursor, Part, Problem};
@@ -14,6 +13,7 @@ use crate::io::text::error::{Expected, ParseError};
 use crate::io::text::kind::{Complex, Integer, Kind, Pattern, Real, Unsigned};
 use crate::io::text::source::{Fault, Source};
 use crate::tensor::Tensor;
+use crate::tensor::construct::IndexArray;
 
 /// Indices from here on are not read: no axis is longer.
 const LARGEST: u64 = 1 << 63;

@@ -5,13 +5,13 @@ use std::path::Path;
 use openwork_ops::{DType, Scalar};
 
 use super::{Base, Dialect, MAX_ORDER};
-use crate::error::{self, Result};
+use crate::base::error::{self, Result};
+use crate::base::strided::Strided;
 use crate::io::Progress;
 use crate::io::matrix_market::{Declared, Field, Format, Symmetry, Written, banner_of, comment_lines, written};
 use crate::io::text::sink::{Lines, is_gzip, push_comment};
-use crate::layout::Layout;
-use crate::level::Indices;
-use crate::strided::Strided;
+use crate::levels::layout::Layout;
+use crate::levels::level::Indices;
 use crate::tensor::Tensor;
 
 const OP: &str = "frostt::write";

@@ -3,9 +3,9 @@
 use openwork_ops::{Scalar, Wide};
 
 use super::Symmetry;
-use crate::error::{self, Result};
-use crate::level::Indices;
-use crate::strided::Strided;
+use crate::base::error::{self, Result};
+use crate::base::strided::Strided;
+use crate::levels::level::Indices;
 use crate::tensor::Tensor;
 
 /// Which entries of a square matrix a file with this symmetry lists; `None`: all.

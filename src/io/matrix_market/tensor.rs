@@ -5,10 +5,10 @@ use std::path::Path;
 use openwork_ops::{DType, Scalar, c128};
 
 use super::{Format, Indices, Options, Parsed, Values, parse_file, parse_with};
-use crate::construct::IndexArray;
-use crate::error::{self, ErrorKind, Result};
-use crate::strided::Strided;
+use crate::base::error::{self, ErrorKind, Result};
+use crate::base::strided::Strided;
 use crate::tensor::Tensor;
+use crate::tensor::construct::IndexArray;
 
 /// Reads a Matrix Market file, plain or gzip, into a tensor with two axes.
 ///

@@ -8,13 +8,13 @@ use openwork_ops::DType;
 use super::header::illegal;
 use super::symmetry;
 use super::{Field, Format, Symmetry};
-use crate::error::{self, Result};
-use crate::fill::Fill;
+use crate::base::error::{self, Result};
+use crate::base::strided::Strided;
 use crate::io::Progress;
 use crate::io::text::sink::{Lines, push_comment};
-use crate::layout::Layout;
-use crate::level::{Indices, Level};
-use crate::strided::Strided;
+use crate::levels::layout::Layout;
+use crate::levels::level::{Indices, Level};
+use crate::tensor::fill::Fill;
 use crate::tensor::{Sparse, Storage, Tensor};
 
 const OP: &str = "matrix_market::write";

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
 use super::Kind;
-use crate::io::binsparse::fault::{Res, bad};
+use crate::io::fault::{Res, bad};
 
 /// Longer headers are refused, as by every reader of the format.
 pub(crate) const MAX_HEADER: u64 = 100_000_000;

@@ -7,9 +7,9 @@ use std::sync::{Mutex, PoisonError};
 
 use super::header::MAX_HEADER;
 use super::{Header, swap};
-use crate::buffer::Buffer;
-use crate::io::binsparse::fault::{Res, bad};
-use crate::strided::Strided;
+use crate::base::buffer::Buffer;
+use crate::base::strided::Strided;
+use crate::io::fault::{Res, bad};
 use crate::{DType, Tensor};
 
 #[derive(Debug)]

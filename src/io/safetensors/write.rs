@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::header::MAX_HEADER;
 use super::{Kind, swap};
-use crate::error::{self, Result};
-use crate::strided::Strided;
+use crate::base::error::{self, Result};
+use crate::base::strided::Strided;
 
 /// Data start at a multiple of this, so that a mapped file's arrays are aligned.
 const ALIGN: usize = 64;

@@ -5,16 +5,16 @@ use std::ops::Range;
 
 use serde_json::Map;
 
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::strided::Strided;
 use crate::io::binsparse::arrays::{Arrays, Info};
 use crate::io::binsparse::descriptor::{Descriptor, FillKind, alias};
 use crate::io::binsparse::export::Export;
-use crate::io::binsparse::fault::{Res, bad};
 use crate::io::binsparse::map::{self, Reader};
 use crate::io::binsparse::sizes::{product, raw};
 use crate::io::binsparse::{Options, Version};
+use crate::io::fault::{Res, bad};
 use crate::io::safetensors::{Entry, Item, Kind, Source};
-use crate::strided::Strided;
 use crate::{DType, LevelSpec, Part, StructureFacts, Tensor};
 
 /// Adds the arrays of a tensor to those of the file, and gives the descriptor that makes a tensor of them. A strided

@@ -42,7 +42,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use crate::Tensor;
-use crate::error::{self, Result};
+use crate::base::error::{self, Result};
 use crate::io::atomic;
 use crate::io::binsparse::{self, Entry, Options};
 use crate::io::safetensors::{Item, Writer};
@@ -180,7 +180,7 @@ impl StateDict {
     pub fn to_safetensors(&self) -> Result<Vec<u8>> {
         let writer = self.safetensors("StateDict::to_safetensors")?;
         let mut out = Vec::with_capacity(usize::try_from(writer.len()).unwrap_or(0));
-        writer.write(&mut out).map_err(|e| binsparse::fault::Fault::from(e).of("safetensors", None))?;
+        writer.write(&mut out).map_err(|e| super::fault::Fault::from(e).of("safetensors", None))?;
         Ok(out)
     }
 

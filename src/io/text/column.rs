@@ -4,10 +4,10 @@
 
 use bytemuck::Zeroable;
 
-use crate::buffer::zeroed_vec;
-use crate::construct::IndexArray;
+use crate::base::buffer::zeroed_vec;
+use crate::base::parallel;
 use crate::io::matrix_market::{Indices, Values};
-use crate::parallel;
+use crate::tensor::construct::IndexArray;
 
 /// Elements of one of the types that text is parsed into.
 pub(in crate::io) enum Array {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use crate::error::ErrorKind;
+use crate::base::error::ErrorKind;
 
 pub(in crate::io) const LONE_RETURN: &str =
     "a carriage return stands inside a line; lines have to end with a line feed, or with both";

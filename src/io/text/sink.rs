@@ -11,11 +11,11 @@ use openwork_ops::structure::Index;
 use openwork_ops::{Element, with_dtype, with_index};
 
 use super::number::{Text, push_u64};
-use crate::error::Result;
+use crate::base::error::Result;
+use crate::base::parallel;
+use crate::base::strided::Strided;
 use crate::io::{Progress, atomic};
-use crate::level::Indices;
-use crate::parallel;
-use crate::strided::Strided;
+use crate::levels::level::Indices;
 
 /// Entries that one thread formats at a time.
 const CHUNK: usize = 1 << 12;

@@ -13,8 +13,8 @@ use flate2::read::MultiGzDecoder;
 
 use super::cursor::Cursor;
 use super::error::{ParseError, ReadError};
+use crate::base::parallel;
 use crate::io::Progress;
-use crate::parallel;
 
 /// Bytes of a block: what is in memory at a time.
 const BLOCK: usize = 8 << 20;

@@ -4,7 +4,7 @@ use super::H5;
 use super::store::{Facts, Kind, Layout, Link, Object};
 use crate::DType;
 use crate::io::binsparse::arrays::Info;
-use crate::io::binsparse::fault::{Res, bad};
+use crate::io::fault::{Res, bad};
 
 /// Deflate packs at most this many bytes into one.
 const MAX_RATIO: u128 = 1032;

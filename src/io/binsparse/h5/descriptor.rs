@@ -7,9 +7,9 @@ use super::store::{Attribute, Facts, Kind};
 use super::{H5, dataset};
 use crate::DType;
 use crate::io::binsparse::Mode;
-use crate::io::binsparse::fault::{Res, bad};
 use crate::io::binsparse::json::MAX_BYTES;
 use crate::io::binsparse::warning::Warning;
+use crate::io::fault::{Res, bad};
 
 /// The name of the attribute, and in files of 2023 of a dataset.
 pub(super) const NAME: &str = "binsparse";

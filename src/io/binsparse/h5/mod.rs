@@ -17,9 +17,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use super::arrays::{Arrays, Container, Info};
-use super::fault::{Fault, Res, bad};
 use super::warning::Warning;
 use super::{Mode, json};
+use crate::io::fault::{Fault, Res, bad};
 use descriptor::Found;
 use ours::{Ours, Source};
 use sscdf::{Bitmap, Given};

@@ -10,8 +10,8 @@ use super::descriptor::{Found, attribute};
 use super::{H5, dataset};
 use crate::DType;
 use crate::io::binsparse::arrays::Info;
-use crate::io::binsparse::fault::{Fault, Res, bad};
 use crate::io::binsparse::{DataType, json as text_json};
+use crate::io::fault::{Fault, Res, bad};
 
 /// An array that the file implies, and does not hold.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::DType;
-use crate::io::binsparse::fault::Res;
+use crate::io::fault::Res;
 
 /// Element types as far as a reader cares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::ours::{Ours, Source};
 use super::store::{Kind, Layout, Link, Object, Store};
 use super::theirs::Theirs;
-use crate::io::binsparse::fault::{Fault, Res};
+use crate::io::fault::{Fault, Res};
 
 const MOST: usize = 1 << 20;
 

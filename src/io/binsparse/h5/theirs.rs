@@ -10,7 +10,7 @@ use ::hdf5::{Dataset, File, Group, IndexType, IterationOrder, LinkType, Location
 use super::raw;
 use super::store::{Attribute, Facts, Kind, Layout, Link, Links, Object, Store};
 use crate::DType;
-use crate::io::binsparse::fault::{Fault, Res, bad};
+use crate::io::fault::{Fault, Res, bad};
 
 /// What libhdf5 says is wrong.
 fn of<T>(result: ::hdf5::Result<T>) -> Res<T> {

@@ -6,7 +6,7 @@ use super::dense;
 use super::header::{self, Header};
 use super::types::{self, Text, Type};
 use crate::DType;
-use crate::io::binsparse::fault::{Res, bad};
+use crate::io::fault::{Res, bad};
 
 /// The parts of an attribute.
 struct Parts<'a> {

@@ -5,8 +5,8 @@ use std::io::{self, ErrorKind};
 use std::sync::Mutex;
 
 use super::checksum::is_whole;
-use crate::io::binsparse::fault::{Res, bad};
-use crate::parallel;
+use crate::base::parallel;
+use crate::io::fault::{Res, bad};
 
 /// How many bytes a thread reads at a time.
 const PIECE: usize = 4 << 20;

@@ -7,8 +7,8 @@ use super::bytes::{Block, Budget, Disk};
 use super::filters::{self, Filter};
 use super::header::{self, Header};
 use super::types::{self, Type};
-use crate::io::binsparse::fault::{Fault, Res, bad};
-use crate::parallel;
+use crate::base::parallel;
+use crate::io::fault::{Fault, Res, bad};
 
 /// Packed bytes that are in memory at a time, beside one chunk.
 const BATCH: u64 = 16 << 20;

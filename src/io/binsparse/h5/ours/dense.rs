@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::bytes::{Budget, Disk};
 use super::checksum::is_whole;
-use crate::io::binsparse::fault::{Fault, Res, bad};
+use crate::io::fault::{Fault, Res, bad};
 
 /// Bytes that a number up to `most` takes.
 fn width(most: u64) -> usize {

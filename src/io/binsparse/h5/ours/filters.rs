@@ -4,7 +4,7 @@ use flate2::{Decompress, FlushDecompress, Status};
 
 use super::bytes::Block;
 use super::checksum::fletcher32;
-use crate::io::binsparse::fault::{Res, bad};
+use crate::io::fault::{Res, bad};
 
 const DEFLATE: u16 = 1;
 const SHUFFLE: u16 = 2;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::bytes::{Block, Budget, Disk};
 use super::header::{Header, LINK, LINK_INFO, SYMBOLS};
 use super::{dense, heaps};
-use crate::io::binsparse::fault::{Res, bad};
+use crate::io::fault::{Res, bad};
 
 /// What a name leads to.
 #[derive(Clone, Copy, Debug)]

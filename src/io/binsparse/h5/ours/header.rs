@@ -2,7 +2,7 @@
 
 use super::bytes::{Block, Budget, Disk};
 use super::checksum::is_whole;
-use crate::io::binsparse::fault::{Fault, Res, bad};
+use crate::io::fault::{Fault, Res, bad};
 
 pub(super) const SPACE: u16 = 0x01;
 pub(super) const LINK_INFO: u16 = 0x02;

@@ -1,7 +1,7 @@
 //! Heaps: names of the links of older groups, and elements of variable length.
 
 use super::bytes::Disk;
-use crate::io::binsparse::fault::{Res, bad};
+use crate::io::fault::{Res, bad};
 
 /// The bytes of a heap of names.
 pub(super) fn names(disk: &mut Disk<'_>, at: u64) -> Res<Vec<u8>> {

@@ -16,7 +16,7 @@ mod heaps;
 mod types;
 
 use super::store::{Attribute, Facts, Kind, Link, Links, Object, Store, unpadded};
-use crate::io::binsparse::fault::{Fault, Res, bad};
+use crate::io::fault::{Fault, Res, bad};
 pub(super) use bytes::Source;
 use bytes::{Disk, Widths};
 use checksum::is_whole;

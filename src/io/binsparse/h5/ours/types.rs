@@ -3,7 +3,7 @@
 use super::super::store::{Kind, Padding};
 use super::bytes::Block;
 use crate::DType;
-use crate::io::binsparse::fault::{Res, bad};
+use crate::io::fault::{Res, bad};
 
 /// An element type.
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,12 @@
+//! What everything else stands on: bytes, dense arrays over them, errors, threads, and what the caller allows.
+//! Knows no sparse storage and no fill.
+
+pub(crate) mod buffer;
+pub mod context;
+pub(crate) mod error;
+#[cfg(not(feature = "planted-faults"))]
+pub(crate) mod faults;
+#[cfg(feature = "planted-faults")]
+pub mod faults;
+pub mod parallel;
+pub(crate) mod strided;

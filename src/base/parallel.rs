@@ -1,0 +1,130 @@
+//! The one place that names the thread pool.
+//!
+//! Work is cut into chunks by its size alone, never by the number of threads (but where no result can depend on the
+//! cut), and results are put together in chunk order: every result is the same bit for bit on any number of threads.
+
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rayon::prelude::*;
+
+/// Elements per chunk of a cheap loop: long enough to pay for the hand-over, short enough to balance.
+pub(crate) const GRAIN: usize = 1 << 15;
+
+/// Whether splitting `n` pieces of work of this grain is worth it at all.
+fn serial(n: usize, grain: usize) -> bool {
+    n <= grain || rayon::current_num_threads() == 1
+}
+
+fn chunk(i: usize, n: usize, grain: usize) -> Range<usize> {
+    i * grain..((i + 1) * grain).min(n)
+}
+
+/// Runs `f(i)` for every `i` below `n`, in parallel. The only call of the pool's iterators: what is generic above it
+/// would otherwise compile them again for every type.
+fn run(n: usize, f: &(dyn Fn(usize) + Sync)) {
+    (0..n).into_par_iter().for_each(f);
+}
+
+/// Runs `f` on consecutive ranges of at most `grain` that cover `0..n`, and gives the results in order.
+pub(crate) fn map_chunks<R: Send>(n: usize, grain: usize, f: &(dyn Fn(Range<usize>) -> R + Sync)) -> Vec<R> {
+    let chunks = n.div_ceil(grain);
+    let mut results = Vec::with_capacity(chunks);
+    if serial(n, grain) {
+        for i in 0..chunks {
+            results.push(f(chunk(i, n, grain)));
+        }
+        return results;
+    }
+    let mut slots = Vec::new();
+    slots.resize_with(chunks, || None);
+    let slots = Mutex::new(slots);
+    run(chunks, &|i| {
+        let result = f(chunk(i, n, grain));
+        if let Some(slot) = lock(&slots).get_mut(i) {
+            *slot = Some(result);
+        }
+    });
+    for result in slots.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        match result {
+            Some(result) => results.push(result),
+            None => debug_assert!(false, "every chunk has its result"),
+        }
+    }
+    results
+}
+
+/// Runs `f(i, piece)` on the pieces of a buffer cut at multiples of `grain` elements of `width` bytes;
+/// `f` gets the first element's number.
+pub(crate) fn for_chunks_mut<T: Send>(out: &mut [T], width: usize, grain: usize, f: &(dyn Fn(usize, &mut [T]) + Sync)) {
+    if width == 0 || out.is_empty() {
+        return;
+    }
+    let piece = grain.max(1) * width;
+    if serial(out.len() / width, grain) {
+        out.chunks_mut(piece).enumerate().for_each(|(i, part)| f(i * grain, part));
+    } else {
+        for_each(out.chunks_mut(piece).collect(), &|i, part| f(i * grain, part));
+    }
+}
+
+/// Cuts `out` at the given ends (rising, the last one `out.len()`) and runs `f(i, piece)` on each piece.
+pub(crate) fn for_pieces_mut<T: Send>(out: &mut [T], ends: &[usize], f: &(dyn Fn(usize, &mut [T]) + Sync)) {
+    let mut pieces = Vec::with_capacity(ends.len());
+    let (mut rest, mut start) = (out, 0);
+    for &end in ends {
+        let (piece, tail) = rest.split_at_mut(end - start);
+        pieces.push(piece);
+        (rest, start) = (tail, end);
+    }
+    for_each(pieces, f);
+}
+
+/// Runs `f(i, item)` on every item.
+pub(crate) fn for_each<T: Send>(items: Vec<T>, f: &(dyn Fn(usize, T) + Sync)) {
+    let n = items.len();
+    if n <= 1 || rayon::current_num_threads() == 1 {
+        for (i, item) in items.into_iter().enumerate() {
+            f(i, item);
+        }
+        return;
+    }
+    let mut slots = Vec::with_capacity(n);
+    for item in items {
+        slots.push(Some(item));
+    }
+    let slots = Mutex::new(slots);
+    run(n, &|i| {
+        let item = lock(&slots).get_mut(i).and_then(Option::take);
+        if let Some(item) = item {
+            f(i, item);
+        }
+    });
+}
+
+/// One lock serves all slots: it is held for a move, against a task of thousands of elements, and a lock per slot would
+/// be compiled for every type.
+pub(crate) fn lock<T>(slots: &Mutex<T>) -> MutexGuard<'_, T> {
+    slots.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How many threads there are: for choices that change no result.
+pub(crate) fn threads() -> usize {
+    rayon::current_num_threads()
+}
+
+/// Runs `f` on a pool of `threads` threads: results do not depend on the number, only time does. Budget, NaN policy and
+/// [`crate::explain`] apply inside as outside.
+///
+/// # Errors
+/// If the pool cannot be started.
+pub fn with_threads<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) -> crate::Result<R> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = pool.map_err(|e| {
+        crate::base::error::invalid("with_threads", "threads", format!("no pool of {threads} threads: {e}"))
+    })?;
+    let settings = crate::base::context::Settings::of_this_thread();
+    let (result, steps) = pool.install(|| settings.apply(f));
+    crate::base::context::extend(steps);
+    Ok(result)
+}

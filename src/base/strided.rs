@@ -1,0 +1,345 @@
+//! Strided storage: a buffer with shape, strides and offset. Views are free.
+
+use std::borrow::Cow;
+
+use openwork_ops::structure::gather;
+use openwork_ops::{DType, Element, Scalar};
+
+use crate::base::buffer::Buffer;
+use crate::base::faults::{self, Fault};
+use crate::base::parallel;
+
+/// A dense array over a shared buffer. Strides and offset count elements; a stride may be 0 or negative.
+#[derive(Clone, Debug)]
+pub(crate) struct Strided {
+    pub(crate) buffer: Buffer,
+    pub(crate) dtype: DType,
+    pub(crate) shape: Vec<usize>,
+    pub(crate) strides: Vec<isize>,
+    pub(crate) offset: usize,
+}
+
+/// C-order strides of a shape, in elements.
+pub(crate) fn c_strides(shape: &[usize]) -> Vec<isize> {
+    let mut strides = vec![1isize; shape.len()];
+    for d in (1..shape.len()).rev() {
+        strides[d - 1] = strides[d].wrapping_mul(shape[d].max(1) as isize); // may wrap only where there is no element
+    }
+    strides
+}
+
+/// The number of elements of a shape that is known to be stored.
+pub(crate) fn count(shape: &[usize]) -> usize {
+    if shape.contains(&0) { 0 } else { shape.iter().product() }
+}
+
+impl Strided {
+    /// C-order storage of a buffer that has exactly the shape's elements.
+    pub(crate) fn new(buffer: Buffer, dtype: DType, shape: Vec<usize>) -> Strided {
+        debug_assert_eq!(buffer.len(), count(&shape) * dtype.size());
+        Strided { strides: c_strides(&shape), buffer, dtype, shape, offset: 0 }
+    }
+
+    pub(crate) fn from_vec<T: Element>(data: Vec<T>, shape: Vec<usize>) -> Strided {
+        Strided::new(Buffer::from_vec(data), T::DTYPE, shape)
+    }
+
+    /// A copy of elements in C order.
+    pub(crate) fn from_bytes(bytes: &[u8], dtype: DType, shape: &[usize]) -> Strided {
+        Strided::new(Buffer::build(bytes.len(), |out| out.copy_from_slice(bytes)), dtype, shape.to_vec())
+    }
+
+    /// A view of one element, broadcast: every stride is 0.
+    pub(crate) fn constant(value: Scalar, shape: &[usize]) -> Strided {
+        let (bytes, size) = value.to_bytes();
+        let buffer = Buffer::build(size, |b| b.copy_from_slice(&bytes[..size]));
+        Strided { buffer, dtype: value.dtype(), shape: shape.to_vec(), strides: vec![0; shape.len()], offset: 0 }
+    }
+
+    pub(crate) fn ndim(&self) -> usize {
+        self.shape.len()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        count(&self.shape)
+    }
+
+    /// The bytes of the elements in C order, if they lie so.
+    pub(crate) fn contiguous_bytes(&self) -> Option<&[u8]> {
+        let size = self.dtype.size();
+        if self.len() == 0 {
+            return Some(&[]);
+        }
+        self.is_contiguous().then(|| &self.buffer.bytes()[self.offset * size..(self.offset + self.len()) * size])
+    }
+
+    /// Whether the elements lie in C order without gaps.
+    pub(crate) fn is_contiguous(&self) -> bool {
+        let mut expected = 1isize;
+        for (&n, &s) in self.shape.iter().zip(&self.strides).rev() {
+            if n != 1 && s != expected {
+                return self.len() == 0;
+            }
+            expected *= n as isize;
+        }
+        true
+    }
+
+    /// The same elements in C order without gaps.
+    pub(crate) fn to_contiguous(&self) -> Cow<'_, Strided> {
+        if self.is_contiguous() {
+            return Cow::Borrowed(self);
+        }
+        let size = self.dtype.size();
+        let buffer = Buffer::build(self.len() * size, |out| {
+            parallel::for_chunks_mut(out, size, parallel::GRAIN, &|start, out| self.read(start, out));
+        });
+        Cow::Owned(Strided::new(buffer, self.dtype, self.shape.clone()))
+    }
+
+    /// The elements as bytes in C order, copied only if they lie otherwise.
+    pub(crate) fn dense_bytes(&self) -> Cow<'_, [u8]> {
+        match self.contiguous_bytes() {
+            Some(bytes) => Cow::Borrowed(bytes),
+            None => Cow::Owned(self.to_contiguous().contiguous_bytes().unwrap_or_default().to_vec()),
+        }
+    }
+
+    /// Reads elements `start..` in C order, as many as fit `out`.
+    pub(crate) fn read(&self, start: usize, out: &mut [u8]) {
+        let size = self.dtype.size();
+        let source = self.buffer.bytes();
+        if let Some(bytes) = self.contiguous_bytes() {
+            out.copy_from_slice(&bytes[start * size..start * size + out.len()]);
+            return;
+        }
+        let mut walk = Walk::new(self, start);
+        let (mut done, total) = (0, out.len() / size);
+        while done < total {
+            let run = walk.run().min(total - done);
+            let part = &mut out[done * size..(done + run) * size];
+            match walk.inner_stride() {
+                1 => part.copy_from_slice(&source[walk.at as usize * size..(walk.at as usize + run) * size]),
+                0 => gather::repeat(&source[walk.at as usize * size..(walk.at as usize + 1) * size], part),
+                stride => {
+                    for (i, o) in part.chunks_exact_mut(size).enumerate() {
+                        let at = (walk.at + i as isize * stride) as usize * size;
+                        o.copy_from_slice(&source[at..at + size]);
+                    }
+                }
+            }
+            done += run;
+            walk.advance(run);
+        }
+    }
+
+    /// The element at an index that is in range.
+    pub(crate) fn get(&self, index: &[usize]) -> Scalar {
+        let at = index.iter().zip(&self.strides).map(|(&i, &s)| i as isize * s).sum::<isize>() + self.offset as isize;
+        self.at_offset(at as usize)
+    }
+
+    /// The element at an offset from the start of the buffer.
+    pub(crate) fn at_offset(&self, at: usize) -> Scalar {
+        let size = self.dtype.size();
+        Scalar::from_bytes(self.dtype, &self.buffer.bytes()[at * size..(at + 1) * size])
+    }
+
+    pub(crate) fn permute(&self, axes: &[usize]) -> Strided {
+        Strided {
+            shape: axes.iter().map(|&a| self.shape[a]).collect(),
+            strides: axes.iter().map(|&a| self.strides[a]).collect(),
+            ..self.clone()
+        }
+    }
+
+    /// Broadcasts to a shape that is known to be compatible (trailing axes aligned).
+    pub(crate) fn broadcast(&self, shape: &[usize]) -> Strided {
+        let lead = shape.len() - self.ndim();
+        let mut strides: Vec<isize> = (0..shape.len())
+            .map(|d| if d < lead || (self.shape[d - lead] == 1 && shape[d] != 1) { 0 } else { self.strides[d - lead] })
+            .collect();
+        strides.rotate_left(usize::from(faults::is(Fault::BroadcastRotated) && !shape.is_empty()));
+        Strided { shape: shape.to_vec(), strides, ..self.clone() }
+    }
+
+    /// `start..end` of one axis.
+    pub(crate) fn narrow(&self, axis: usize, range: std::ops::Range<usize>) -> Strided {
+        let mut out = self.clone();
+        out.shape[axis] = range.len();
+        if !range.is_empty() {
+            out.offset = (out.offset as isize + range.start as isize * out.strides[axis]) as usize;
+        }
+        out
+    }
+
+    /// Another shape of as many elements: a view where strides allow it, else a copy.
+    pub(crate) fn reshape(&self, shape: &[usize]) -> Strided {
+        if let Some(strides) = self.view_strides(shape) {
+            return Strided { shape: shape.to_vec(), strides, ..self.clone() };
+        }
+        let dense = self.to_contiguous().into_owned();
+        Strided { shape: shape.to_vec(), strides: c_strides(shape), ..dense }
+    }
+
+    /// Strides that make the same buffer another shape, if there are any.
+    fn view_strides(&self, shape: &[usize]) -> Option<Vec<isize>> {
+        if self.is_contiguous() {
+            return Some(c_strides(shape));
+        }
+        let old: Vec<(usize, isize)> =
+            self.shape.iter().copied().zip(self.strides.iter().copied()).filter(|&(n, _)| n != 1).collect();
+        let mut strides = vec![0isize; shape.len()];
+        let (mut i, mut j) = (0, 0);
+        while i < old.len() {
+            let (mut from, mut to) = (old[i].0, 1);
+            let (i0, j0) = (i, j);
+            i += 1;
+            while from != to || shape.get(j) == Some(&1) {
+                if to < from || shape.get(j) == Some(&1) {
+                    to *= shape.get(j)?;
+                    j += 1;
+                } else {
+                    from *= old.get(i)?.0;
+                    i += 1;
+                }
+            }
+            if old[i0..i].windows(2).any(|w| w[0].1 != w[1].1 * w[1].0 as isize) {
+                return None;
+            }
+            let mut stride = old[i - 1].1;
+            for d in (j0..j).rev() {
+                strides[d] = stride;
+                stride *= shape[d] as isize;
+            }
+        }
+        Some(strides)
+    }
+
+    /// The typed elements, if they lie in C order and have this dtype.
+    pub(crate) fn typed<T: Element>(&self) -> Option<&[T]> {
+        (self.dtype == T::DTYPE).then_some(())?;
+        self.contiguous_bytes().map(T::from_bytes)
+    }
+
+    /// The same elements as another dtype.
+    pub(crate) fn cast(&self, dtype: DType) -> Strided {
+        if self.dtype == dtype {
+            return self.clone();
+        }
+        // Broadcast axes stay broadcast: cast what is stored once.
+        let core = self.unbroadcast();
+        let source = core.dense_bytes();
+        let (from, to) = (self.dtype.size(), dtype.size());
+        let buffer = Buffer::build(core.len() * to, |out| {
+            parallel::for_chunks_mut(out, to, parallel::GRAIN, &|start, out| {
+                let n = out.len() / to;
+                openwork_ops::cast::cast_block(self.dtype, &source[start * from..(start + n) * from], dtype, out);
+            });
+        });
+        Strided::new(buffer, dtype, core.shape.clone()).broadcast(&self.shape)
+    }
+
+    /// The same without repetition: axes of stride 0 become size 1 (unless they are empty).
+    pub(crate) fn unbroadcast(&self) -> Strided {
+        let mut out = self.clone();
+        for (n, &s) in out.shape.iter_mut().zip(&self.strides) {
+            if s == 0 && *n > 1 {
+                *n = 1;
+            }
+        }
+        out
+    }
+}
+
+/// An odometer over the rows of a strided array.
+struct Walk<'a> {
+    array: &'a Strided,
+    index: Vec<usize>,
+    at: isize,
+}
+
+impl<'a> Walk<'a> {
+    fn new(array: &'a Strided, start: usize) -> Walk<'a> {
+        let mut index = vec![0; array.ndim()];
+        let mut rest = start;
+        let mut at = array.offset as isize;
+        for d in (0..array.ndim()).rev() {
+            let n = array.shape[d].max(1);
+            index[d] = rest % n;
+            rest /= n;
+            at += index[d] as isize * array.strides[d];
+        }
+        Walk { array, index, at }
+    }
+
+    /// Elements left in the innermost row.
+    fn run(&self) -> usize {
+        match self.index.last() {
+            Some(&i) => self.array.shape[self.array.ndim() - 1] - i,
+            None => 1,
+        }
+    }
+
+    fn inner_stride(&self) -> isize {
+        self.array.strides.last().copied().unwrap_or(1)
+    }
+
+    /// Goes forward by `n`, at most to the end of the row.
+    fn advance(&mut self, n: usize) {
+        let Some(last) = self.index.len().checked_sub(1) else { return };
+        self.index[last] += n;
+        self.at += n as isize * self.array.strides[last];
+        let mut d = last;
+        while d > 0 && self.index[d] == self.array.shape[d] {
+            self.at -= self.index[d] as isize * self.array.strides[d];
+            self.index[d] = 0;
+            d -= 1;
+            self.index[d] += 1;
+            self.at += self.array.strides[d];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn iota(shape: &[usize]) -> Strided {
+        Strided::from_vec((0..count(shape) as i32).collect(), shape.to_vec())
+    }
+
+    fn elements(x: &Strided) -> Vec<i32> {
+        x.to_contiguous().typed::<i32>().unwrap().to_vec()
+    }
+
+    #[test]
+    fn views_read_what_they_mean() {
+        let x = iota(&[2, 3]);
+        assert_eq!(elements(&x.permute(&[1, 0])), [0, 3, 1, 4, 2, 5]);
+        assert_eq!(elements(&x.permute(&[1, 0]).reshape(&[2, 3])), [0, 3, 1, 4, 2, 5]);
+        assert_eq!(elements(&x.narrow(1, 1..3)), [1, 2, 4, 5]);
+        assert_eq!(elements(&x.narrow(0, 1..2).broadcast(&[2, 3])), [3, 4, 5, 3, 4, 5]);
+        assert_eq!(elements(&iota(&[]).broadcast(&[2])), [0, 0]);
+    }
+
+    #[test]
+    fn reshape_of_a_slice_is_a_view_where_it_can_be() {
+        let x = iota(&[4, 6]).narrow(1, 0..3);
+        let y = x.reshape(&[2, 2, 1, 3]);
+        assert!(y.buffer.is_same(&x.buffer));
+        assert_eq!(elements(&y), elements(&x));
+        assert_eq!(elements(&x.reshape(&[12])), elements(&x));
+    }
+
+    #[test]
+    fn reading_from_the_middle() {
+        let x = iota(&[3, 4]).permute(&[1, 0]);
+        let all = elements(&x);
+        for start in 0..12 {
+            let mut out = vec![0i32; 12 - start];
+            x.read(start, bytemuck::cast_slice_mut(&mut out));
+            assert_eq!(out, all[start..]);
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! `openwork`: look at tensors in files, convert, check and print them.
+//!
+//! Exit status: 0 all is well; 1 the file is invalid, or what was asked for cannot be done with it; 2 the file cannot
+//! be read or written, its format is not known, or the command is wrong.
+
+mod arguments;
+mod convert;
+mod dump;
+mod failure;
+mod info;
+mod number;
+mod progress;
+mod validate;
+
+use std::process::ExitCode;
+
+use arguments::{Arguments, Command};
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::Info(arguments) => info::run(&arguments).map(|()| 0),
+        Command::Convert(arguments) => convert::run(&arguments).map(|()| 0),
+        Command::Validate(arguments) => validate::run(&arguments),
+        Command::Dump(arguments) => dump::run(&arguments).map(|()| 0),
+    };
+    match done {
+        Ok(status) => ExitCode::from(status),
+        // Whoever read the output has seen enough.
+        Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("openwork: {failure}");
+            ExitCode::from(failure.status())
+        }
+    }
+}

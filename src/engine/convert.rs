@@ -1,0 +1,429 @@
+//! Conversion between any two layouts, coalescing, and the ways between sparse and strided.
+
+use std::sync::Arc;
+
+use openwork_ops::structure::gather::scatter_offsets;
+use openwork_ops::structure::keys::{KeyLayout, Order, order_of};
+use openwork_ops::structure::{Index, IndexVec, transpose};
+use openwork_ops::{DType, ReduceOp, identity, with_index};
+
+use crate::base::buffer::Buffer;
+use crate::base::error::{self, Result};
+use crate::base::faults::{self, Fault};
+use crate::base::parallel;
+use crate::base::strided::Strided;
+use crate::engine::blocks::{self, Kernel, Source};
+use crate::family::reduce;
+use crate::levels::build::{self, SortedKeys};
+use crate::levels::layout::LevelSpec;
+use crate::levels::level::{Level, LevelKind};
+use crate::levels::pattern::{Dim, Part, Pattern};
+use crate::levels::sort;
+use crate::tensor::Sparse;
+use crate::tensor::fill::{Background, Fill};
+
+/// A weighted dimension: one term of a linear form over coordinates.
+type Term = (Dim, u64);
+
+/// `Σ weight · part(coordinate)` for every position, or for every stored element with its value axes.
+fn form(pattern: &Pattern, terms: &[Term], elements: bool) -> Vec<u64> {
+    let mut weights = vec![0u64; pattern.dims.len()];
+    let mut indirect = Vec::new();
+    for &(dim, w) in terms {
+        let same = |d: &Dim| (d.axis, d.part) == (dim.axis, dim.part);
+        if dim.part == Part::Whole {
+            for (weight, d) in weights.iter_mut().zip(&pattern.dims).filter(|(_, d)| d.axis == dim.axis) {
+                *weight = weight.wrapping_add(w.wrapping_mul(d.step() as u64));
+            }
+        } else if let Some(d) = pattern.dims.iter().position(same) {
+            weights[d] = weights[d].wrapping_add(w);
+        } else {
+            indirect.push((dim, w));
+        }
+    }
+    let (of_levels, of_values) = weights.split_at(pattern.level_dims);
+    let mut out = pattern.linearize_all(of_levels);
+    if elements && !of_values.is_empty() {
+        let mut within = vec![0u64];
+        for (d, &w) in pattern.value_dims().iter().zip(of_values) {
+            within = within
+                .iter()
+                .flat_map(|&base| (0..d.size as u64).map(move |i| base.wrapping_add(w.wrapping_mul(i))))
+                .collect();
+        }
+        out = out.iter().flat_map(|&row| within.iter().map(move |&v| row.wrapping_add(v))).collect();
+    }
+    for (dim, w) in indirect {
+        let whole = Dim { part: Part::Whole, ..dim };
+        let coordinates = form(pattern, &[(whole, 1)], elements);
+        for (o, c) in out.iter_mut().zip(coordinates) {
+            let part = match dim.part {
+                Part::Whole => c,
+                Part::Div(b) => c / b as u64,
+                Part::Mod(b) => c % b as u64,
+            };
+            *o = o.wrapping_add(w.wrapping_mul(part));
+        }
+    }
+    out
+}
+
+/// Sort keys over `dims` of every position (or stored element) of a pattern.
+pub(crate) fn keys(pattern: &Pattern, dims: &[Dim], elements: bool) -> (KeyLayout, Vec<Vec<u64>>) {
+    let layout = KeyLayout::new(&dims.iter().map(|d| d.size).collect::<Vec<_>>());
+    let words = (0..layout.word_bits.len())
+        .map(|word| {
+            let terms: Vec<Term> = dims
+                .iter()
+                .zip(&layout.fields)
+                .filter(|(_, f)| f.word == word)
+                .map(|(&d, f)| (d, f.weight()))
+                .collect();
+            form(pattern, &terms, elements)
+        })
+        .collect();
+    (layout, words)
+}
+
+/// Converts to another level structure; the result is ordered and unique. Duplicates are summed.
+pub(crate) fn convert(op: &'static str, s: &Sparse, spec: &LevelSpec) -> Result<Sparse> {
+    let dims = spec.resolve(op, &s.shape)?;
+    if s.pattern.is_canonical() {
+        if s.pattern.spec() == *spec {
+            return Ok(s.clone());
+        }
+        if let Some(done) = swap_compressed(s, &spec.levels, &dims) {
+            return Ok(done);
+        }
+    }
+    let level_dims = spec.level_dims();
+    let (wanted, have) = (&dims[level_dims..], s.pattern.value_dims());
+    let from: Option<Vec<usize>> = wanted.iter().map(|d| have.iter().position(|h| h == d)).collect();
+    match from {
+        Some(from) if wanted.len() == have.len() => {
+            let axes: Vec<usize> = std::iter::once(0).chain(from.iter().map(|d| d + 1)).collect();
+            rows_to(op, s, s.values.permute(&axes), &spec.levels, dims, ReduceOp::Sum)
+        }
+        _ => elements_to(op, &coalesce(op, s, ReduceOp::Sum)?, &spec.levels, dims),
+    }
+}
+
+/// Sorts and merges duplicates with `fold` (bool: `Sum` is "or"), keeping the level structure.
+pub(crate) fn coalesce(op: &'static str, s: &Sparse, fold: ReduceOp) -> Result<Sparse> {
+    if s.pattern.is_canonical() {
+        return Ok(s.clone());
+    }
+    rows_to(op, s, s.values.clone(), &s.pattern.kinds(), s.pattern.dims.clone(), fold)
+}
+
+/// The road that keeps rows of values whole: sort the keys, merge equal ones, build levels.
+fn rows_to(
+    op: &'static str,
+    s: &Sparse,
+    values: Strided,
+    kinds: &[LevelKind],
+    dims: Vec<Dim>,
+    fold: ReduceOp,
+) -> Result<Sparse> {
+    let level_dims: usize = kinds.iter().map(|k| k.rank()).sum();
+    let (layout, mut words) = keys(&s.pattern, &dims[..level_dims], false);
+    let fold = if faults::is(Fault::DuplicatesDropped) { ReduceOp::Max } else { fold };
+    let mut values = values;
+    let order = order_of(&words);
+    if order == Order::Unsorted && !faults::is(Fault::NotSorted) {
+        if values.strides[0] == 0 {
+            words = sort::sort_keys(&layout, words).words; // an iso tensor: rows are alike
+        } else {
+            let row = crate::base::strided::count(&values.shape[1..]) * values.dtype.size();
+            let sorted = sort::sort_rows(&layout, words, &values.dense_bytes(), row);
+            words = sorted.0;
+            values = Strided::new(sorted.1, values.dtype, values.shape.clone());
+        }
+    }
+    if order != Order::Strict {
+        let runs = sort::runs(&words);
+        let (n, firsts) = (values.shape[0], &runs[..runs.len() - 1]);
+        if firsts.len() < n {
+            values = reduce::merge_rows(op, fold, &values, &runs)?;
+            words = words.iter().map(|w| sort::pick(w, firsts)).collect();
+        }
+    }
+    let keys = SortedKeys { layout: &layout, words: &words, unique: true };
+    let pattern = build::build(op, kinds, dims, &keys)?;
+    Ok(Sparse { shape: s.shape.clone(), pattern: Arc::new(pattern), values, fill: s.fill.clone() })
+}
+
+/// Rows `order[i]` of values; an iso tensor stays one.
+pub(crate) fn gather_values(values: &Strided, order: &IndexVec) -> Strided {
+    let mut shape = values.shape.clone();
+    let n = order.len();
+    if values.strides[0] == 0 && values.shape[0] > 0 {
+        shape[0] = n;
+        return Strided { shape, ..values.clone() };
+    }
+    let dense = values.to_contiguous();
+    let bytes = dense.contiguous_bytes().unwrap_or_default();
+    shape[0] = 1;
+    let row = crate::base::strided::count(&shape) * values.dtype.size();
+    shape[0] = n;
+    let first = IndexVec::U64(if faults::is(Fault::GatherFirstRow) { vec![0; n] } else { Vec::new() });
+    let order = if faults::is(Fault::GatherFirstRow) { &first } else { order };
+    let buffer = Buffer::build(n * row, |out| sort::gather(bytes, row, order.as_slice(), out));
+    Strided::new(buffer, values.dtype, shape)
+}
+
+/// The road through single elements, where value axes change. The tensor has no duplicates.
+fn elements_to(op: &'static str, s: &Sparse, kinds: &[LevelKind], dims: Vec<Dim>) -> Result<Sparse> {
+    let level_dims: usize = kinds.iter().map(|k| k.rank()).sum();
+    let (layout, mut words) = keys(&s.pattern, &dims[..level_dims], true);
+    let value_shape: Vec<usize> = dims[level_dims..].iter().map(|d| d.size).collect();
+    let block: usize = value_shape.iter().product();
+    let strides = crate::base::strided::c_strides(&value_shape);
+    let terms: Vec<Term> = dims[level_dims..].iter().zip(strides).map(|(&d, s)| (d, s as u64)).collect();
+    let slots = form(&s.pattern, &terms, true);
+    let n = slots.len();
+    let order = match order_of(&words) {
+        Order::Unsorted => {
+            let sorted = sort::sort_keys(&layout, words);
+            words = sorted.words;
+            Some(sorted.order)
+        }
+        _ => None,
+    };
+    let runs = sort::runs(&words);
+    let heads = &runs[..runs.len() - 1];
+    if s.fill.is_undefined() && heads.len() * block != n {
+        let why = format!(
+            "{n} stored elements do not fill {} whole rows of {block}, and with an undefined fill a row cannot hold absent elements",
+            heads.len()
+        );
+        return Err(error::layout(op, why));
+    }
+    words = words.iter().map(|w| sort::pick(w, heads)).collect();
+    let pattern =
+        Arc::new(build::build(op, kinds, dims, &SortedKeys { layout: &layout, words: &words, unique: true })?);
+    let dtype = s.dtype();
+    // Where each sorted element goes: its row, and its slot in the row.
+    let mut targets = vec![0u64; n];
+    for (row, &head) in heads.iter().enumerate() {
+        for (i, target) in targets[head..runs[row + 1]].iter_mut().enumerate() {
+            let element = order.as_ref().map_or(head + i, |o| o.as_slice().get(head + i));
+            *target = (row * block) as u64 + slots[element];
+        }
+    }
+    let flat = s.values.reshape(&[n]);
+    let sorted = match &order {
+        Some(order) => gather_values(&flat, order),
+        None => flat,
+    };
+    let sorted = sorted.to_contiguous();
+    let mut shape = vec![heads.len()];
+    shape.extend(value_shape);
+    let values = overlay_fill(&s.background(), &pattern, heads.len() * block, dtype, |out| {
+        scatter_offsets(sorted.contiguous_bytes().unwrap_or_default(), dtype.size(), &targets, out);
+    });
+    Ok(Sparse { shape: s.shape.clone(), pattern, values: Strided::new(values, dtype, shape), fill: s.fill.clone() })
+}
+
+/// A buffer of the fill at every element of a pattern, over which `write` puts what is stored.
+fn overlay_fill(
+    background: &Background,
+    pattern: &Arc<Pattern>,
+    n: usize,
+    dtype: DType,
+    write: impl FnOnce(&mut [u8]),
+) -> Buffer {
+    let Some(fill) = background.values() else { return Buffer::build(n * dtype.size(), write) };
+    let filled = blocks::collect(n, Source::at(fill, pattern), dtype);
+    let mut buffer = filled.buffer;
+    if let Some(bytes) = buffer.unique_mut() {
+        write(bytes);
+    }
+    buffer
+}
+
+/// CSR to CSC and back: a counting sort, values moved directly.
+fn swap_compressed(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> Option<Sparse> {
+    const COMPRESSED: [LevelKind; 2] = [LevelKind::Dense, LevelKind::Sparse { rank: 1 }];
+    let from = &s.pattern;
+    let [Level::Dense, Level::Sparse { pointers: Some(pointers), indices, .. }] = &from.levels[..] else { return None };
+    let swapped = kinds == COMPRESSED
+        && from.dims.len() == 2
+        && dims.len() == 2
+        && dims[0] == from.dims[1]
+        && dims[1] == from.dims[0];
+    if !swapped || s.values.strides[0] == 0 {
+        return None; // an iso tensor moves indices only, which the road by keys does
+    }
+    let minor = dims[0].size;
+    minor.checked_add(1)?;
+    let values = s.values.to_contiguous();
+    let bytes = values.contiguous_bytes()?;
+    let mut level = None;
+    let buffer = Buffer::build(bytes.len(), |out| {
+        level = with_index!(pointers.as_slice(), p => {
+            let arrays = (p, indices[0].typed(), bytes, minor, out);
+            match s.dtype().size() {
+                1 => transpose_typed::<1, _>(arrays),
+                2 => transpose_typed::<2, _>(arrays),
+                4 => transpose_typed::<4, _>(arrays),
+                8 => transpose_typed::<8, _>(arrays),
+                _ => transpose_typed::<16, _>(arrays),
+            }
+        });
+    });
+    let pattern =
+        Pattern { levels: vec![Level::Dense, level?], dims: dims.to_vec(), level_dims: 2, positions: from.positions };
+    let values = Strided::new(buffer, s.dtype(), s.values.shape.clone());
+    Some(Sparse { shape: s.shape.clone(), pattern: Arc::new(pattern), values, fill: s.fill.clone() })
+}
+
+fn transpose_typed<const W: usize, I: Index>(
+    (pointers, indices, values, minor, out): (&[I], &[I], &[u8], usize, &mut [u8]),
+) -> Option<Level> {
+    let base = pointers.first()?.get();
+    let mut swapped = crate::base::buffer::zeroed_vec(indices.len());
+    let pointers = transpose::transpose::<W, I>(pointers, base, indices, values, minor, &mut swapped, out);
+    Some(Level::Sparse {
+        pointers: Some(I::vec(pointers).into()),
+        indices: vec![I::vec(swapped).into()],
+        ordered: true,
+        unique: true,
+    })
+}
+
+/// The dense form. The tensor has a defined background (its own, or one the caller gives).
+///
+/// # Errors
+/// If the dense form does not fit in memory.
+pub(crate) fn to_strided(op: &'static str, s: &Sparse, background: &Strided) -> Result<Strided> {
+    let s = coalesce(op, s, ReduceOp::Sum)?;
+    let dtype = s.dtype();
+    let n = dense_len(op, &s.shape, dtype)?;
+    let strides: Vec<u64> = crate::base::strided::c_strides(&s.shape).iter().map(|&x| x as u64).collect();
+    let rows = s.pattern.linearize_all(&s.pattern.level_weights(&strides));
+    let within = s.pattern.value_offsets(&strides);
+    let offsets: Vec<u64> = match within[..] {
+        [only] => rows.iter().map(|r| r + only).collect(),
+        _ => rows.iter().flat_map(|&row| within.iter().map(move |&v| row + v)).collect(),
+    };
+    let values = s.values.dense_bytes();
+    let core = background.unbroadcast();
+    let zero = core.len() == 1 && core.at_offset(core.offset).to_bytes().0 == [0; 16];
+    let buffer = Buffer::build(n * dtype.size(), |out| {
+        if !zero {
+            parallel::for_chunks_mut(out, dtype.size(), parallel::GRAIN, &|start, out| background.read(start, out));
+        }
+        scatter_offsets(&values, dtype.size(), &offsets, out);
+    });
+    Ok(Strided::new(buffer, dtype, s.shape.clone()))
+}
+
+/// The number of elements of a dense array, if memory could hold it.
+pub(crate) fn dense_len(op: &'static str, shape: &[usize], dtype: DType) -> Result<usize> {
+    let n = if shape.contains(&0) { Some(0) } else { shape.iter().try_fold(1usize, |n, &s| n.checked_mul(s)) };
+    let bytes = n.and_then(|n| n.checked_mul(dtype.size())).filter(|&b| Buffer::is_possible(b));
+    match (n, bytes) {
+        (Some(n), Some(_)) => Ok(n),
+        _ => {
+            Err(error::shape(op, &[shape], format!("a dense tensor of {dtype} with this shape does not fit in memory")))
+        }
+    }
+}
+
+/// An array seen along the dimensions of a level structure: whole axes, quotients and remainders.
+fn view_along(x: &Strided, dims: &[Dim]) -> Strided {
+    let shape = dims.iter().map(|d| d.size).collect();
+    let strides = dims.iter().map(|d| x.strides[d.axis] * d.step() as isize).collect();
+    Strided { shape, strides, ..x.clone() }
+}
+
+/// Stores what differs from the fill (bit for bit, NaN like NaN); with an undefined fill, everything.
+pub(crate) fn from_strided(op: &'static str, x: &Strided, spec: &LevelSpec, fill: Fill) -> Result<Sparse> {
+    let dims = spec.resolve(op, &x.shape)?;
+    let level_dims = spec.level_dims();
+    let view = view_along(x, &dims).to_contiguous().into_owned();
+    let block: usize = view.shape[level_dims..].iter().product();
+    // Without elements there is nothing to store, however many rows.
+    let rows = if view.len() == 0 { 0 } else { crate::base::strided::count(&view.shape[..level_dims]) };
+    let kept: Vec<u64> = match Background::of(&fill, &x.shape).values() {
+        None => (0..rows as u64).collect(),
+        Some(values) => {
+            let values = view_along(values, &dims);
+            let sources = [Source::values(&view), Source::values(&values)];
+            let mask =
+                blocks::run(view.len(), &sources, x.dtype, DType::Bool, Kernel::Binary(identity::differs(x.dtype)));
+            let mask = mask.bytes();
+            if block == 1 {
+                (0..rows).filter(|&r| mask[r] != 0).map(|r| r as u64).collect()
+            } else {
+                let any = |r: usize| mask[r * block..(r + 1) * block].iter().any(|&m| m != 0);
+                (0..rows).filter(|&r| any(r)).map(|r| r as u64).collect()
+            }
+        }
+    };
+    let (layout, words) = unravel(&kept, &view.shape[..level_dims]);
+    let keys = SortedKeys { layout: &layout, words: &words, unique: true };
+    let pattern = build::build(op, &spec.levels, dims, &keys)?;
+    let mut shape = vec![rows];
+    shape.extend(&view.shape[level_dims..]);
+    let values = gather_values(&view.reshape(&shape), &IndexVec::U64(kept));
+    Ok(Sparse { shape: x.shape.clone(), pattern: Arc::new(pattern), values, fill })
+}
+
+/// Keys of C-order positions in a dense space.
+pub(crate) fn unravel(positions: &[u64], shape: &[usize]) -> (KeyLayout, Vec<Vec<u64>>) {
+    let layout = KeyLayout::new(shape);
+    let mut words = vec![vec![0u64; positions.len()]; layout.word_bits.len()];
+    for (i, &p) in positions.iter().enumerate() {
+        let mut rest = p;
+        for (field, &size) in layout.fields.iter().zip(shape).rev() {
+            let size = size as u64;
+            words[field.word][i] |= (rest % size).checked_shl(field.shift).unwrap_or(0);
+            rest /= size;
+        }
+    }
+    (layout, words)
+}
+
+/// Levels that may have any number of coordinates per parent where there was exactly one.
+pub(crate) fn without_singletons(mut kinds: Vec<LevelKind>) -> Vec<LevelKind> {
+    for kind in &mut kinds {
+        if *kind == LevelKind::Singleton {
+            *kind = LevelKind::Sparse { rank: 1 };
+        }
+    }
+    kinds
+}
+
+/// Keeps the rows for which `keep` holds. The tensor is ordered and unique.
+pub(crate) fn select_rows(op: &'static str, s: &Sparse, keep: &[usize]) -> Result<Sparse> {
+    if keep.len() == s.pattern.positions {
+        return Ok(s.clone());
+    }
+    let (layout, words) = s.pattern.own_keys();
+    let words: Vec<Vec<u64>> = words.iter().map(|w| sort::pick(w, keep)).collect();
+    let keys = SortedKeys { layout: &layout, words: &words, unique: true };
+    let pattern = build::build(op, &without_singletons(s.pattern.kinds()), s.pattern.dims.clone(), &keys)?;
+    let order = IndexVec::U64(keep.iter().map(|&k| k as u64).collect());
+    Ok(Sparse {
+        shape: s.shape.clone(),
+        pattern: Arc::new(pattern),
+        values: gather_values(&s.values, &order),
+        fill: s.fill.clone(),
+    })
+}
+
+/// Drops rows in which every element is the same as the fill.
+pub(crate) fn prune(op: &'static str, s: &Sparse) -> Result<Sparse> {
+    let s = coalesce(op, s, ReduceOp::Sum)?;
+    let Background::Values(fill) = s.background() else { return Ok(s) };
+    let sources = [Source::values(&s.values), Source::at(&fill, &s.pattern)];
+    let not_equal = openwork_ops::BinaryOp::Ne.kernel(s.dtype()).filter(|_| faults::is(Fault::PrunedByNotEqual));
+    let differs = Kernel::Binary(not_equal.unwrap_or(identity::differs(s.dtype())));
+    let mask = blocks::run(s.nse(), &sources, s.dtype(), DType::Bool, differs);
+    let (mask, block) = (mask.bytes(), s.pattern.block());
+    let any = |p: &usize| mask[p * block..(p + 1) * block].iter().any(|&m| m != 0);
+    let keep: Vec<usize> = (0..s.pattern.positions).filter(any).collect();
+    select_rows(op, &s, &keep)
+}

@@ -1,0 +1,5 @@
+//! Machines that several op families share: kernels on blocks of values, any layout to any, a tensor cut into slices.
+
+pub(crate) mod blocks;
+pub(crate) mod convert;
+pub(crate) mod slices;

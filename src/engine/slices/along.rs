@@ -1,0 +1,117 @@
+//! Results that have as many slices as the operand, along one axis.
+
+use std::sync::Arc;
+
+use openwork_ops::DType;
+
+use super::{Keyed, Slices};
+use crate::base::context;
+use crate::base::error::Result;
+use crate::base::strided::Strided;
+use crate::engine::convert;
+use crate::levels::build::{self, SortedKeys};
+use crate::levels::layout::LevelSpec;
+use crate::levels::level::LevelKind;
+use crate::levels::pattern::{Dim, Part, Pattern};
+use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::{Sparse, Tensor};
+
+impl Slices {
+    /// Whether the slices that store something may have `length` elements of `dtype` each, all of them stored.
+    pub(crate) fn may_fill(&self, length: usize, dtype: DType) -> Result<()> {
+        let groups = self.len();
+        if groups as u128 * length as u128 > self.values.len() as u128 {
+            context::may_densify(self.op, &[groups, length], dtype.size(), || {
+                format!("axis {} becomes dense in the {groups} slices that store something", self.axes[0])
+            })?;
+        }
+        convert::dense_len(self.op, &[groups, length], dtype).map(|_| ())
+    }
+
+    /// An array over the kept axes and then the one of the slices, with the axes where they belong.
+    pub(crate) fn placed(&self, x: &Strided) -> Strided {
+        let mut back = vec![0; self.shape.len()];
+        self.kept.iter().chain(&self.axes).enumerate().for_each(|(i, &a)| back[a] = i);
+        x.permute(&back)
+    }
+
+    fn shape_along(&self, length: usize) -> Vec<usize> {
+        let mut shape = self.shape.clone();
+        shape[self.axes[0]] = length;
+        shape
+    }
+
+    /// The fill, which does not vary along the axis, for another length of this.
+    pub(crate) fn fill_along(&self, length: usize) -> Fill {
+        match self.fill_over_kept() {
+            None => Fill::Undefined,
+            Some(fill) => {
+                let mut fill = Strided { shape: [&fill.shape[..], &[length]].concat(), ..fill };
+                fill.strides.push(0);
+                fill_of(&self.placed(&fill))
+            }
+        }
+    }
+
+    /// Over the kept axes, with the one of the slices as a value axis.
+    pub(crate) fn pattern_along(&self, length: usize) -> Option<Pattern> {
+        let pattern = self.pattern()?;
+        let number = |d: &Dim| Dim { axis: self.kept[d.axis], ..*d };
+        let dims = pattern.dims.iter().map(number).chain([Dim::whole(self.axes[0], length)]).collect();
+        Some(Pattern { dims, ..(**pattern).clone() })
+    }
+
+    /// A sparse tensor with a dense row for every slice that stores something, and a fill elsewhere; strided if there is
+    /// no elsewhere.
+    pub(crate) fn along(&self, rows: Strided, fill: Fill) -> Result<Tensor> {
+        let length = rows.shape[1];
+        let Some(pattern) = self.pattern_along(length) else { return Ok(Tensor::from_strided(rows)) };
+        let slices = self.kept.iter().try_fold(1usize, |k, &a| k.checked_mul(self.shape[a]));
+        let out = Sparse { shape: self.shape_along(length), pattern: Arc::new(pattern), values: rows, fill };
+        if slices == Some(self.len())
+            && let Background::Values(fill) = out.background()
+        {
+            return Ok(Tensor::from_strided(convert::to_strided(self.op, &out, &fill)?));
+        }
+        Ok(out.into())
+    }
+
+    /// Stored elements `taken` of each slice (slice by slice) put at `places` along the axis, which rise in each slice; the
+    /// axis gets a length, and the elements are `values`.
+    pub(crate) fn rearranged(
+        &self,
+        taken: &[u64],
+        places: &[u64],
+        length: usize,
+        values: Strided,
+        fill: Fill,
+    ) -> Result<Tensor> {
+        let Some(s) = &self.sparse else {
+            let shape = [&self.kept_shape()[..], &[length]].concat();
+            return Ok(Tensor::from_strided(self.placed(&values.reshape(&shape))));
+        };
+        let Keyed { source, layout, words, .. } = s;
+        let field = layout.fields[self.kept.len()];
+        let moved = |(w, word): (usize, &Vec<u64>)| -> Vec<u64> {
+            let own = if field.word == w { field.weight() } else { 0 };
+            let mask = if own == 0 { 0 } else { (u64::MAX >> (64 - field.bits)) << field.shift };
+            taken.iter().zip(places).map(|(&e, &p)| (word[e as usize] & !mask) | own.wrapping_mul(p)).collect()
+        };
+        let words: Vec<Vec<u64>> = words.iter().enumerate().map(moved).collect();
+        let shape = self.shape_along(length);
+        let dims = self.kept.iter().chain(&self.axes).map(|&a| Dim::whole(a, shape[a])).collect();
+        let keys = SortedKeys { layout, words: &words, unique: true };
+        let rank = shape.len();
+        let pattern = Arc::new(build::build(self.op, &[LevelKind::Sparse { rank }], dims, &keys)?);
+        let out = Sparse { shape, pattern, values, fill };
+        // The operand's layout, or the rows of its value axes would be filled up.
+        let spec = source.pattern.spec();
+        let has_values = !source.pattern.value_dims().is_empty();
+        let spec = if has_values || spec.dims.iter().any(|d| d.1 != Part::Whole) {
+            LevelSpec { levels: vec![LevelKind::Sparse { rank }], dims: (0..rank).map(|a| (a, Part::Whole)).collect() }
+        } else {
+            LevelSpec { levels: convert::without_singletons(spec.levels), ..spec }
+        };
+        Ok(convert::convert(self.op, &out, &spec)?.into())
+    }
+}

@@ -1,0 +1,282 @@
+//! Slices along some axes: what reductions that are no folds, order and counting look at.
+//!
+//! The elements of a slice are those at one index of the kept axes. What a slice stores comes in C order of the reduced
+//! axes; what it does not is said by its [`Rest`]. Slices in which nothing is stored are all alike where the fill does not
+//! vary along the kept axes, and are computed once.
+
+mod along;
+mod ranked;
+
+pub(crate) use self::ranked::{Ranked, Rest, Slice, Sorted, keys_of, number_of, ordered, values_of};
+
+use std::sync::Arc;
+
+use openwork_ops::structure::IndexVec;
+use openwork_ops::structure::keys::{Field, KeyLayout, Order, order_of};
+use openwork_ops::{DType, Element, ReduceOp};
+
+use crate::base::error::{self, Result};
+use crate::base::strided::{Strided, count};
+use crate::engine::blocks::{self, Source};
+use crate::engine::convert;
+use crate::levels::build::{self, SortedKeys};
+use crate::levels::level::LevelKind;
+use crate::levels::pattern::{Dim, Pattern};
+use crate::levels::sort;
+use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::{Sparse, Storage, Tensor};
+
+/// A tensor cut into slices.
+pub(crate) struct Slices {
+    op: &'static str,
+    pub(crate) kept: Vec<usize>,
+    pub(crate) axes: Vec<usize>,
+    /// Of the tensor.
+    pub(crate) shape: Vec<usize>,
+    /// Elements of a slice, stored or not.
+    pub(crate) length: u128,
+    /// Slice `g` stores elements `ends[g]..ends[g + 1]`.
+    pub(crate) ends: Vec<usize>,
+    /// The stored elements of all slices, contiguous.
+    pub(crate) values: Strided,
+    /// Which stored element of the tensor each of them was, if not the same.
+    pub(crate) order: Option<IndexVec>,
+    /// Of a sparse tensor.
+    sparse: Option<Keyed>,
+}
+
+/// What slices of a sparse tensor have besides their elements.
+struct Keyed {
+    source: Sparse,
+    /// Over the kept axes, then the reduced ones.
+    layout: KeyLayout,
+    words: Vec<Vec<u64>>,
+    /// Over the kept axes: which slices store anything.
+    pattern: Arc<Pattern>,
+    /// The fill, of the tensor's shape.
+    fill: Option<Strided>,
+}
+
+impl Slices {
+    /// Slices of a tensor along `axes` (in range, each once, in the order in which positions count). Duplicates are
+    /// summed.
+    ///
+    /// Cost: O(nse), plus a sort where storage order is another.
+    pub(crate) fn of(op: &'static str, x: &Tensor, axes: &[usize]) -> Result<Slices> {
+        let shape = x.shape().to_vec();
+        let kept: Vec<usize> = (0..x.ndim()).filter(|a| !axes.contains(a)).collect();
+        let sizes = || axes.iter().map(|&a| shape[a] as u128);
+        let length = if sizes().any(|n| n == 0) { Some(0) } else { sizes().try_fold(1u128, u128::checked_mul) };
+        let length = length
+            .ok_or_else(|| error::shape(op, &[&shape], "more than 2^128 elements in one slice; name fewer axes"))?;
+        let axes = axes.to_vec();
+        let s = match &x.storage {
+            Storage::Strided(s) => {
+                let all: Vec<usize> = kept.iter().chain(&axes).copied().collect();
+                let values = s.permute(&all).to_contiguous().into_owned();
+                // Slices without elements can be more than there is memory for.
+                let slices = convert::dense_len(op, &kept.iter().map(|&a| shape[a]).collect::<Vec<_>>(), DType::U64)?;
+                let ends = (0..=slices).map(|g| g * length as usize).collect();
+                let values = values.reshape(&[values.len()]);
+                return Ok(Slices { op, kept, axes, shape, length, ends, values, order: None, sparse: None });
+            }
+            Storage::Sparse(s) => convert::coalesce(op, s, ReduceOp::Sum)?,
+        };
+        let dim = |&a: &usize| Dim::whole(a, shape[a]);
+        let dims: Vec<Dim> = kept.iter().chain(&axes).map(dim).collect();
+        let (layout, mut words) = convert::keys(&s.pattern, &dims, true);
+        let mut order = None;
+        if order_of(&words) == Order::Unsorted {
+            let sorted = sort::sort_keys(&layout, words);
+            (words, order) = (sorted.words, Some(sorted.order));
+        }
+        let n = s.nse();
+        let values = s.values.reshape(&[n]);
+        let values = match &order {
+            Some(order) => convert::gather_values(&values, order),
+            None => values,
+        };
+        let values = values.to_contiguous().into_owned();
+        let keys = SortedKeys { layout: &layout, words: &words, unique: true };
+        let mut ends = keys.heads(kept.len());
+        let picked: Vec<Vec<u64>> = words.iter().map(|w| sort::pick(w, &ends)).collect();
+        ends.push(n);
+        let keys = SortedKeys { layout: &layout, words: &picked, unique: true };
+        let own = kept.iter().enumerate().map(|(i, &a)| Dim::whole(i, shape[a])).collect();
+        let pattern = Arc::new(build::build(op, &[LevelKind::Sparse { rank: kept.len() }], own, &keys)?);
+        let fill = s.background().values().cloned();
+        let sparse = Some(Keyed { source: s, layout, words, pattern, fill });
+        Ok(Slices { op, kept, axes, shape, length, ends, values, order, sparse })
+    }
+
+    /// How many slices store anything (all of a strided tensor).
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len() - 1
+    }
+
+    pub(crate) fn is_sparse(&self) -> bool {
+        self.sparse.is_some()
+    }
+
+    pub(crate) fn is_undefined(&self) -> bool {
+        self.sparse.as_ref().is_some_and(|s| s.fill.is_none())
+    }
+
+    /// The coalesced tensor, if it is sparse.
+    pub(crate) fn source(&self) -> Option<&Sparse> {
+        self.sparse.as_ref().map(|s| &s.source)
+    }
+
+    /// Which slices store anything, as a pattern over the kept axes; `None` for a strided tensor.
+    pub(crate) fn pattern(&self) -> Option<&Arc<Pattern>> {
+        self.sparse.as_ref().map(|s| &s.pattern)
+    }
+
+    /// The fill over the full shape, if it is defined.
+    pub(crate) fn fill(&self) -> Option<&Strided> {
+        self.sparse.as_ref().and_then(|s| s.fill.as_ref())
+    }
+
+    /// Whether the fill is not the same along all the reduced axes.
+    pub(crate) fn fill_varies(&self) -> bool {
+        self.length > 0 && self.fill().is_some_and(|f| self.axes.iter().any(|&a| f.strides[a] != 0 && f.shape[a] > 1))
+    }
+
+    /// The shape of the kept axes.
+    pub(crate) fn kept_shape(&self) -> Vec<usize> {
+        self.kept.iter().map(|&a| self.shape[a]).collect()
+    }
+
+    /// Where in its slice an element is.
+    pub(crate) fn positions(&self) -> Positions<'_> {
+        let mut step = 1u128;
+        let mut terms = Vec::new();
+        for (i, &a) in self.axes.iter().enumerate().rev() {
+            if let Some(s) = &self.sparse {
+                let field = s.layout.fields[self.kept.len() + i];
+                terms.push((field, &s.words[field.word][..], step));
+            }
+            step = step.saturating_mul(self.shape[a] as u128);
+        }
+        Positions { terms, strided: self.sparse.is_none(), length: self.length.max(1) as usize }
+    }
+
+    /// The fill over the kept axes, where it does not vary along the reduced ones: broadcast to their shape.
+    pub(crate) fn fill_over_kept(&self) -> Option<Strided> {
+        let fill = self.fill().filter(|_| !self.fill_varies())?;
+        // Any index along the reduced axes will do.
+        Some(Strided { shape: self.kept_shape(), ..fill.permute(&self.kept) })
+    }
+
+    /// Elements of an array over the kept axes at each slice that stores anything.
+    pub(crate) fn at_slices(&self, array: &Strided) -> Strided {
+        match &self.sparse {
+            Some(s) => blocks::collect(self.len(), Source::at(array, &s.pattern), array.dtype),
+            None => array.reshape(&[array.len()]).to_contiguous().into_owned(),
+        }
+    }
+
+    /// Elements of an array of the tensor's shape at each stored element.
+    pub(crate) fn at_elements(&self, array: &Strided) -> Strided {
+        let Some(s) = &self.sparse else { return array.reshape(&[array.len()]) };
+        let at = blocks::collect(self.values.len(), Source::at(array, &s.source.pattern), array.dtype);
+        match &self.order {
+            Some(order) => convert::gather_values(&at, order),
+            None => at,
+        }
+    }
+
+    /// A fill that varies along the reduced axes.
+    pub(crate) fn varying_fill(&self, fill: &Strided) -> VaryingFill {
+        let core = fill.unbroadcast();
+        let (mut step, mut times, mut axes) = (1u128, 1u128, Vec::new());
+        for &a in self.axes.iter().rev() {
+            let (size, varies) = (self.shape[a] as u128, core.shape[a] == self.shape[a]);
+            axes.push((size, step, varies));
+            step *= size;
+            times *= if varies { 1 } else { size };
+        }
+        axes.reverse();
+        let number = |core: &[usize], full: &[usize]| {
+            Strided::from_vec((0..count(core) as u64).collect(), core.to_vec()).broadcast(full)
+        };
+        let list = |x: &Strided| u64::from_bytes(&x.dense_bytes()).to_vec();
+        let over_kept: Vec<usize> = self.kept.iter().map(|&a| core.shape[a]).collect();
+        let at = list(&self.at_slices(&number(&over_kept, &self.kept_shape())));
+        let mut reduced = vec![1; self.shape.len()];
+        self.axes.iter().for_each(|&a| reduced[a] = core.shape[a]);
+        let beneath = list(&self.at_elements(&number(&reduced, &self.shape)));
+        let all: Vec<usize> = self.kept.iter().chain(&self.axes).copied().collect();
+        VaryingFill { core: core.permute(&all), over_kept, terms: count(&reduced), times, axes, at, beneath }
+    }
+
+    /// One result per slice: `values` where something is stored, `empty` (of the kept shape, broadcast) elsewhere, or
+    /// nothing. Strided where only axes are kept that storage keeps dense.
+    pub(crate) fn folded(&self, values: Strided, empty: Option<Strided>, keepdims: bool) -> Result<Tensor> {
+        let out = match &self.sparse {
+            None => Tensor::from_strided(values.reshape(&self.kept_shape())),
+            Some(s) => {
+                let fill = empty.as_ref().map_or(Fill::Undefined, fill_of);
+                let out = Sparse { shape: self.kept_shape(), pattern: s.pattern.clone(), values, fill };
+                match out.background() {
+                    Background::Values(fill) if self.kept.is_empty() || self.keeps_dense(s) => {
+                        Tensor::from_strided(convert::to_strided(self.op, &out, &fill)?)
+                    }
+                    _ => out.into(),
+                }
+            }
+        };
+        if keepdims {
+            let mut axes = self.axes.clone();
+            axes.sort_unstable();
+            return axes.iter().try_fold(out, |t, &a| t.expand_dims(a as isize));
+        }
+        Ok(out)
+    }
+
+    /// Whether what is kept are exactly leading dense levels, or value axes: then the result is as long as an array that
+    /// the tensor has.
+    fn keeps_dense(&self, s: &Keyed) -> bool {
+        let p = &s.source.pattern;
+        let kept = |d: &Dim| self.kept.contains(&d.axis);
+        let dense = p.levels.iter().take_while(|l| l.kind() == LevelKind::Dense).count();
+        let (leading, sparse) = p.level_dims().split_at(dense);
+        leading.iter().all(kept) && !sparse.iter().any(kept)
+    }
+}
+
+/// A fill that varies along the reduced axes, and what lies where.
+pub(crate) struct VaryingFill {
+    /// Over the kept axes, then the reduced ones; of size 1 along those on which it does not vary.
+    pub(crate) core: Strided,
+    /// Sizes of the core along the kept axes.
+    pub(crate) over_kept: Vec<usize>,
+    /// Elements of the core in one slice.
+    pub(crate) terms: usize,
+    /// How often each occurs in a slice: along reduced axes on which the fill is constant.
+    pub(crate) times: u128,
+    /// Size and step of each reduced axis, and whether the fill varies along it.
+    pub(crate) axes: Vec<(u128, u128, bool)>,
+    /// For each slice that stores something, where in the core over the kept axes it is.
+    pub(crate) at: Vec<u64>,
+    /// For each stored element, which of the terms it stands over.
+    pub(crate) beneath: Vec<u64>,
+}
+
+/// Where elements are in their slices.
+pub(crate) struct Positions<'a> {
+    /// Fields of the keys, and what a step of each is worth; none for a strided tensor.
+    terms: Vec<(Field, &'a [u64], u128)>,
+    strided: bool,
+    length: usize,
+}
+
+impl Positions<'_> {
+    /// The position of element `e`, in C order of the reduced axes.
+    pub(crate) fn of(&self, e: usize) -> u128 {
+        if self.strided {
+            return (e % self.length) as u128;
+        }
+        self.terms.iter().map(|(field, words, step)| u128::from(field.of(words[e])) * step).sum()
+    }
+}

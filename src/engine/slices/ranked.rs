@@ -1,0 +1,334 @@
+//! Slices whose elements have an order: ranks, selection, and where an element comes first.
+
+use openwork_ops::{DType, Element, Scalar, order};
+
+use super::{Positions, Slices, VaryingFill};
+use crate::base::buffer::zeroed_vec;
+use crate::base::error::{self, Result};
+use crate::base::faults::{self, Fault};
+use crate::base::parallel::{self, GRAIN};
+use crate::base::strided::Strided;
+
+/// Slices with a key for each element: see [`openwork_ops::order`].
+pub(crate) struct Ranked<'s> {
+    slices: &'s Slices,
+    /// Of the stored elements.
+    keys: Vec<u64>,
+    positions: Positions<'s>,
+    rests: Rests,
+    /// The kept axes as far as the fill varies along them: of size 1 where not.
+    core: Vec<usize>,
+}
+
+/// What slices do not store.
+enum Rests {
+    /// Nothing: the tensor is strided, or its fill undefined.
+    None,
+    /// One key per slice; and one per element of the core over the kept axes.
+    Constant { at: Vec<u64>, core: Vec<u64> },
+    /// One order per element of the core; of each slice, which; of each stored element, the number of the fill's element
+    /// beneath.
+    Varying { orders: Vec<FillOrder>, at: Vec<u64>, beneath: Vec<u64> },
+}
+
+/// The fill of one slice, sorted once.
+pub(crate) struct FillOrder {
+    /// Keys with the numbers of their elements, sorted.
+    pub(crate) sorted: Vec<(u64, u64)>,
+    /// Keys by number.
+    keys: Vec<u64>,
+    /// How often each occurs: along reduced axes on which the fill is constant.
+    pub(crate) times: u128,
+    /// Size and step of each reduced axis, and whether the fill varies along it.
+    axes: Vec<(u128, u128, bool)>,
+}
+
+impl FillOrder {
+    /// Where the `t`-th occurrence of element `number` is, in C order.
+    fn position(&self, number: u64, t: u128) -> u128 {
+        let (mut number, mut t, mut at) = (u128::from(number), t, 0);
+        for &(size, step, varies) in self.axes.iter().rev() {
+            let rest = if varies { &mut number } else { &mut t };
+            at += (*rest % size) * step;
+            *rest /= size;
+        }
+        at
+    }
+}
+
+/// Refuses dtypes without an order.
+pub(crate) fn ordered(op: &'static str, dtype: DType) -> Result<()> {
+    if order::is_ordered(dtype) {
+        return Ok(());
+    }
+    Err(error::dtype(op, &[dtype], "complex numbers have no order; take abs(), real() or imag() first"))
+}
+
+/// Keys of an array's elements in C order.
+pub(crate) fn keys_of(x: &Strided) -> Vec<u64> {
+    let bytes = x.dense_bytes();
+    let size = x.dtype.size();
+    let mut out = zeroed_vec(x.len());
+    parallel::for_chunks_mut(&mut out, 1, GRAIN, &|start, out| {
+        order::keys(x.dtype, &bytes[start * size..(start + out.len()) * size], out);
+    });
+    out
+}
+
+impl<'s> Ranked<'s> {
+    /// Slices by their elements; complex numbers have no order.
+    pub(crate) fn of(slices: &'s Slices) -> Result<Ranked<'s>> {
+        ordered(slices.op, slices.values.dtype)?;
+        Ok(Ranked::by(slices, &keys_of))
+    }
+
+    /// Slices by keys that `key` gives the elements of an array, in C order.
+    pub(crate) fn by(slices: &'s Slices, key: &dyn Fn(&Strided) -> Vec<u64>) -> Ranked<'s> {
+        let keys = key(&slices.values);
+        let (rests, core) = match (slices.fill(), slices.fill_over_kept()) {
+            (None, _) => (Rests::None, vec![1; slices.kept.len()]),
+            (_, Some(fill)) => {
+                let core = fill.unbroadcast();
+                (Rests::Constant { at: key(&slices.at_slices(&fill)), core: key(&core) }, core.shape)
+            }
+            (Some(fill), None) => varying(slices, fill, key),
+        };
+        Ranked { slices, keys, positions: slices.positions(), rests, core }
+    }
+
+    /// How many slices store anything.
+    pub(crate) fn len(&self) -> usize {
+        self.slices.len()
+    }
+
+    /// A slice that stores something.
+    pub(crate) fn slice(&self, g: usize) -> Slice<'_> {
+        let own = self.slices.ends[g]..self.slices.ends[g + 1];
+        let (rest, beneath) = match &self.rests {
+            Rests::None => (Rest::None, &[][..]),
+            Rests::Constant { at, .. } => (Rest::Constant { key: at[g] }, &[][..]),
+            Rests::Varying { orders, at, beneath } => (Rest::Varying(&orders[at[g] as usize]), &beneath[own.clone()]),
+        };
+        let (length, first) = (self.slices.length, own.start);
+        Slice { keys: &self.keys[own], first, rest, beneath, length, positions: &self.positions }
+    }
+
+    /// Slices that store nothing: one for each element of the fill's core over the kept axes. None if the fill is
+    /// undefined, and of a strided tensor.
+    pub(crate) fn empty(&self) -> Vec<Slice<'_>> {
+        let rests: Vec<Rest<'_>> = match &self.rests {
+            Rests::None => Vec::new(),
+            Rests::Constant { core, .. } => core.iter().map(|&key| Rest::Constant { key }).collect(),
+            Rests::Varying { orders, .. } => orders.iter().map(Rest::Varying).collect(),
+        };
+        let (length, positions) = (self.slices.length, &self.positions);
+        let slice = |rest| Slice { keys: &[], first: 0, rest, beneath: &[], length, positions };
+        rests.into_iter().map(slice).collect()
+    }
+
+    /// What `f` makes of each slice that stores something, and of those that do not, over the kept axes.
+    ///
+    /// `f` gets slices with at least one element.
+    pub(crate) fn fold<T: Element + Send>(
+        &self,
+        f: &(dyn Fn(&Slice<'_>) -> Result<T> + Sync),
+    ) -> Result<(Vec<T>, Option<Strided>)> {
+        let n = self.slices.len();
+        let grain = (GRAIN * n / self.keys.len().max(1)).clamp(1, GRAIN);
+        let chunk = |range: std::ops::Range<usize>| range.map(|g| f(&self.slice(g))).collect::<Result<Vec<T>>>();
+        let mut stored = Vec::with_capacity(n);
+        for part in parallel::map_chunks(n, grain, &chunk) {
+            stored.extend(part?);
+        }
+        let empty = match &self.rests {
+            Rests::None => None,
+            _ => {
+                let values = self.empty().iter().map(f).collect::<Result<Vec<T>>>()?;
+                Some(Strided::from_vec(values, self.core.clone()).broadcast(&self.slices.kept_shape()))
+            }
+        };
+        Ok((stored, empty))
+    }
+}
+
+/// Elements of a dtype from their keys.
+pub(crate) fn values_of(dtype: DType, keys: &Strided) -> Strided {
+    let core = keys.unbroadcast();
+    let bytes = core.dense_bytes();
+    let buffer = crate::base::buffer::Buffer::build(core.len() * dtype.size(), |out| {
+        order::values(dtype, u64::from_bytes(&bytes), out);
+    });
+    Strided::new(buffer, dtype, core.shape.clone()).broadcast(&keys.shape)
+}
+
+/// The number that a key stands for.
+pub(crate) fn number_of(dtype: DType, key: u64) -> f64 {
+    let mut word = [0u64];
+    let bytes = &mut bytemuck::cast_slice_mut(&mut word)[..dtype.size()];
+    order::values(dtype, &[key], bytes);
+    Scalar::from_bytes(dtype, bytes).to()
+}
+
+fn varying(slices: &Slices, fill: &Strided, key: &dyn Fn(&Strided) -> Vec<u64>) -> (Rests, Vec<usize>) {
+    let VaryingFill { core, over_kept, terms, times, axes, at, beneath } = slices.varying_fill(fill);
+    let order = |keys: &[u64]| {
+        let mut sorted: Vec<(u64, u64)> = keys.iter().copied().zip(0..).collect();
+        sorted.sort_unstable();
+        FillOrder { sorted, keys: keys.to_vec(), times, axes: axes.clone() }
+    };
+    let orders: Vec<FillOrder> = key(&core).chunks_exact(terms.max(1)).map(order).collect();
+    (Rests::Varying { orders, at, beneath }, over_kept)
+}
+
+/// What a slice does not store.
+#[derive(Clone, Copy)]
+pub(crate) enum Rest<'a> {
+    None,
+    /// One value.
+    Constant {
+        key: u64,
+    },
+    /// All of a fill, but where elements are stored.
+    Varying(&'a FillOrder),
+}
+
+/// One slice.
+pub(crate) struct Slice<'a> {
+    /// Of the stored elements, in C order.
+    pub(crate) keys: &'a [u64],
+    /// The number of the first of them among those of all slices.
+    first: usize,
+    pub(crate) rest: Rest<'a>,
+    /// Which of the fill's elements each stored one stands over.
+    beneath: &'a [u64],
+    length: u128,
+    positions: &'a Positions<'a>,
+}
+
+impl Slice<'_> {
+    /// How many elements are not stored and yet present.
+    pub(crate) fn unstored(&self) -> u128 {
+        if let Rest::None = self.rest { 0 } else { self.length - self.keys.len() as u128 }
+    }
+
+    /// How many elements there are.
+    pub(crate) fn present(&self) -> u128 {
+        self.keys.len() as u128 + self.unstored()
+    }
+
+    /// Where the `i`-th stored element is.
+    pub(crate) fn position(&self, i: usize) -> u128 {
+        self.positions.of(self.first + i)
+    }
+
+    /// The `n`-th position at which nothing is stored.
+    pub(crate) fn gap(&self, n: u128) -> u128 {
+        // The first stored element with more than `n` gaps before it.
+        let (mut low, mut high) = (0, self.keys.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.position(middle) - middle as u128 > n {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        n + low as u128 + u128::from(faults::is(Fault::GapMissed))
+    }
+
+    fn is_stored(&self, position: u128) -> bool {
+        let (mut low, mut high) = (0, self.keys.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.position(middle).cmp(&position) {
+                std::cmp::Ordering::Equal => return true,
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        false
+    }
+
+    /// The elements in order.
+    pub(crate) fn sorted(&self) -> Sorted<'_> {
+        let mut stored = self.keys.to_vec();
+        stored.sort_unstable();
+        let mut removed = Vec::new();
+        if let Rest::Varying(order) = self.rest {
+            removed = self.beneath.iter().map(|&n| order.keys[n as usize]).collect();
+            removed.sort_unstable();
+        }
+        Sorted { stored, removed, rest: self.rest, unstored: self.unstored() }
+    }
+
+    /// Where an element with this key comes first, in C order.
+    pub(crate) fn first(&self, key: u64) -> Option<u128> {
+        let stored = self.keys.iter().position(|&k| k == key).map(|i| self.position(i));
+        let unstored = match self.rest {
+            Rest::Constant { key: fill } if fill == key && self.unstored() > 0 => Some(self.gap(0)),
+            Rest::Varying(order) => {
+                let from = order.sorted.partition_point(|e| e.0 < key);
+                let same = order.sorted[from..].iter().take_while(|e| e.0 == key);
+                // At most as many occurrences are passed as elements are stored.
+                let first = |&(_, number): &(u64, u64)| {
+                    let mut t = 0;
+                    while t < order.times {
+                        let at = order.position(number, t);
+                        if !self.is_stored(at) {
+                            return Some(at);
+                        }
+                        t += 1;
+                    }
+                    None
+                };
+                same.filter_map(first).min()
+            }
+            _ => None,
+        };
+        stored.into_iter().chain(unstored).min()
+    }
+}
+
+/// The elements of a slice in order: stored ones, and the fill's without those that are stored over.
+pub(crate) struct Sorted<'a> {
+    pub(crate) stored: Vec<u64>,
+    removed: Vec<u64>,
+    rest: Rest<'a>,
+    unstored: u128,
+}
+
+impl Sorted<'_> {
+    /// How many elements are not above `key`.
+    pub(crate) fn rank(&self, key: u64) -> u128 {
+        let not_above = |list: &[u64]| list.partition_point(|&k| k <= key) as u128;
+        let rest = match self.rest {
+            Rest::None => 0,
+            Rest::Constant { .. } if faults::is(Fault::FillUnranked) => 0,
+            Rest::Constant { key: fill } if fill <= key => self.unstored,
+            Rest::Constant { .. } => 0,
+            Rest::Varying(order) => {
+                order.sorted.partition_point(|e| e.0 <= key) as u128 * order.times - not_above(&self.removed)
+            }
+        };
+        not_above(&self.stored) + rest
+    }
+
+    /// How many elements there are.
+    pub(crate) fn present(&self) -> u128 {
+        self.stored.len() as u128 + self.unstored
+    }
+
+    /// The `k`-th element of those there are, in rising order: the least key that more than `k` do not exceed.
+    pub(crate) fn select(&self, k: u128) -> u64 {
+        let (mut low, mut high) = (0, u64::MAX);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.rank(middle) > k {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        low
+    }
+}

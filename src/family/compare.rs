@@ -1,0 +1,197 @@
+//! Whole tensors compared, without making either dense.
+
+use openwork_ops::closeness::{Tolerance, close};
+use openwork_ops::{BinaryOp, DType, identity, promote};
+
+use crate::base::error::{self, Result};
+use crate::base::strided::{Strided, c_strides};
+use crate::engine::blocks::{self, Kernel, ManyKernel, Source};
+use crate::family::pointwise::{Joined, Role, Side2, broadcast_shapes, join};
+use crate::levels::pattern::Pattern;
+use crate::tensor::Tensor;
+
+/// Elements of the fills that are compared at once.
+const CHUNK: usize = 1 << 16;
+
+impl Tensor {
+    /// Whether both have the same shape and all their elements are equal (NumPy's `array_equal`, PyTorch's `equal`).
+    /// Elements are compared after promotion, so that 1 equals 1.0, and −0 equals 0; NaN equals NaN if `equal_nan`.
+    /// What is absent in one must be absent in the other. Layouts, and fills of which nothing is left, do not matter.
+    ///
+    /// Cost: O(nse of both); where fills vary, also the product of the axes along which they do.
+    ///
+    /// # Errors
+    /// If the shapes are the same and the dtypes do not promote (`uint64` with a signed integer).
+    pub fn equal(&self, other: &Tensor, equal_nan: bool) -> Result<bool> {
+        const OP: &str = "equal";
+        if self.shape() != other.shape() {
+            return Ok(false);
+        }
+        let tolerance = Tolerance { rtol: 0.0, atol: 0.0, equal_nan };
+        let common = common(OP, self, other)?;
+        let unequal = BinaryOp::Ne.kernel(common);
+        agree(OP, self, other, common, &|x, out| match unequal {
+            Some(unequal) if !equal_nan => unequal(x[0], x[1], out),
+            _ => far(common, x, out, tolerance),
+        })
+    }
+
+    /// Whether all elements are close: `|a - b| <= atol + rtol * |b|`, as in [`Tensor::isclose`]. Shapes broadcast. What
+    /// is absent in one must be absent in the other.
+    ///
+    /// Cost: as [`Tensor::equal`].
+    ///
+    /// # Errors
+    /// If shapes do not broadcast, dtypes do not promote, or a tolerance is negative or NaN.
+    pub fn allclose(&self, other: &Tensor, rtol: f64, atol: f64, equal_nan: bool) -> Result<bool> {
+        const OP: &str = "allclose";
+        let tolerance = tolerance(OP, rtol, atol, equal_nan)?;
+        let common = common(OP, self, other)?;
+        agree(OP, self, other, common, &|x, out| far(common, x, out, tolerance))
+    }
+
+    /// Whether both mean the same: shape, dtype, where an element is absent, and every element bit for bit (NaN like
+    /// NaN; −0 is not 0). Layouts, fills, order and duplicates do not matter, as far as they mean the same: this is the
+    /// equality that conversions keep.
+    ///
+    /// Cost: as [`Tensor::equal`].
+    ///
+    /// # Errors
+    /// If one tensor's fill has to be compared with another's along more elements than can be counted.
+    pub fn same_meaning(&self, other: &Tensor) -> Result<bool> {
+        const OP: &str = "same_meaning";
+        let dtype = self.dtype();
+        if self.shape() != other.shape() || dtype != other.dtype() {
+            return Ok(false);
+        }
+        let differs = identity::differs(dtype);
+        agree(OP, self, other, dtype, &|x, out| differs(x[0], x[1], out))
+    }
+}
+
+/// Checked tolerances.
+pub(crate) fn tolerance(op: &'static str, rtol: f64, atol: f64, equal_nan: bool) -> Result<Tolerance> {
+    match [("rtol", rtol), ("atol", atol)].into_iter().find(|(_, t)| t.is_nan() || *t < 0.0) {
+        None => Ok(Tolerance { rtol, atol, equal_nan }),
+        Some((name, t)) => Err(error::invalid(op, name, format!("{t} given; a tolerance is at least 0"))),
+    }
+}
+
+/// The dtype in which two tensors are compared.
+pub(crate) fn common(op: &'static str, a: &Tensor, b: &Tensor) -> Result<DType> {
+    let dtypes = [a.dtype(), b.dtype()];
+    let why = "no dtype holds the values of both; cast one side";
+    promote(dtypes[0], dtypes[1]).ok_or_else(|| error::dtype(op, &dtypes, why))
+}
+
+fn far(dtype: DType, x: &[&[u8]], out: &mut [u8], tolerance: Tolerance) {
+    close(dtype, x[0], x[1], out, tolerance);
+    out.iter_mut().for_each(|o| *o ^= 1);
+}
+
+/// Whether the kernel, which says what differs, finds nothing in tensors that broadcast.
+fn agree(op: &'static str, a: &Tensor, b: &Tensor, compute: DType, differs: ManyKernel<'_>) -> Result<bool> {
+    let shape = broadcast_shapes(op, a.shape(), b.shape())?;
+    if shape.contains(&0) {
+        return Ok(true);
+    }
+    let sides = vec![Side2::of(op, a, &shape)?, Side2::of(op, b, &shape)?];
+    let absent = [sides[0].is_undefined(), sides[1].is_undefined()];
+    let backgrounds = [sides[0].background.values().cloned(), sides[1].background.values().cloned()];
+    let fills = match backgrounds {
+        [Some(x), Some(y)] => Some([x, y]),
+        _ => None,
+    };
+    let size = shape.iter().fold(1u128, |n, &s| n.saturating_mul(s as u128));
+    let joined = join(op, &shape, sides, &[Role::Any; 2], false)?;
+    if let Some(joined) = &joined {
+        let elements = joined.pattern.positions * joined.pattern.block();
+        // Two that are absent where nothing is stored must store the same; one, everything.
+        let everywhere = |i: usize| joined.presence(i).is_none_or(|there| there.iter().all(|&t| t));
+        if (absent[0] || absent[1]) && !(everywhere(0) && everywhere(1)) {
+            return Ok(false);
+        }
+        if absent[0] != absent[1] && (elements as u128) < size {
+            return Ok(false);
+        }
+        let sources = [joined.source(0, None), joined.source(1, None)];
+        if any(elements, &sources, compute, differs) {
+            return Ok(false);
+        }
+        if elements as u128 == size {
+            return Ok(true); // nothing is left of the fills
+        }
+    }
+    match fills {
+        Some([x, y]) => fills_agree(op, [&x, &y], joined.as_ref(), compute, differs),
+        None => Ok(true),
+    }
+}
+
+fn any(n: usize, sources: &[Source], compute: DType, differs: ManyKernel<'_>) -> bool {
+    let mask = blocks::run(n, sources, compute, DType::Bool, Kernel::Many(differs));
+    mask.bytes().iter().any(|&m| m != 0)
+}
+
+/// Whether two backgrounds agree wherever not all elements are stored.
+fn fills_agree(
+    op: &'static str,
+    fills: [&Strided; 2],
+    joined: Option<&Joined<'_>>,
+    compute: DType,
+    differs: ManyKernel<'_>,
+) -> Result<bool> {
+    let shape = &fills[0].shape;
+    let varies = |d: usize| shape[d] > 1 && fills.iter().any(|f| f.strides[d] != 0);
+    let core: Vec<usize> = (0..shape.len()).map(|d| if varies(d) { shape[d] } else { 1 }).collect();
+    let Some(cells) = core.iter().try_fold(1usize, |n, &s| n.checked_mul(s)) else {
+        return Err(error::shape(op, &[&core], "the fills vary along more elements than can be compared"));
+    };
+    let of_cell = (0..shape.len()).filter(|&d| !varies(d)).fold(1u128, |n, d| n.saturating_mul(shape[d] as u128));
+    let stored = joined.map_or(0, |j| j.pattern.positions * j.pattern.block());
+    let bound = (stored as u128 / of_cell) as usize;
+    let arrays = fills.map(|f| Strided { shape: core.clone(), ..f.clone() });
+    let mut differing: Vec<u64> = Vec::new();
+    for start in (0..cells).step_by(CHUNK) {
+        let n = CHUNK.min(cells - start);
+        let sources = arrays.each_ref().map(|a| window(a, start, n));
+        let mask = blocks::run(n, &sources, compute, DType::Bool, Kernel::Many(differs));
+        differing.extend(mask.bytes().iter().enumerate().filter(|(_, m)| **m != 0).map(|(i, _)| (start + i) as u64));
+        if differing.len() > bound {
+            return Ok(false); // no pattern covers that many
+        }
+    }
+    match joined {
+        Some(joined) => Ok(covers(&joined.pattern, &core, &differing, of_cell)),
+        None => Ok(differing.is_empty()),
+    }
+}
+
+/// Elements `start..start + n` of an array in C order.
+fn window(x: &Strided, start: usize, n: usize) -> Source {
+    if x.strides.iter().zip(&x.shape).all(|(&s, &n)| s == 0 || n == 1) {
+        return Source::Constant(x.at_offset(x.offset));
+    }
+    let buffer = crate::base::buffer::Buffer::build(n * x.dtype.size(), |out| x.read(start, out));
+    Source::Strided(Strided::new(buffer, x.dtype, vec![n]))
+}
+
+/// Whether a pattern holds all of the `of_cell` elements for which each of these cells of `core` stands.
+fn covers(pattern: &Pattern, core: &[usize], cells: &[u64], of_cell: u128) -> bool {
+    if cells.is_empty() {
+        return true;
+    }
+    let weight = |(&n, s): (&usize, isize)| if n == 1 { 0 } else { s as u64 };
+    let weights: Vec<u64> = core.iter().zip(c_strides(core)).map(weight).collect();
+    let rows = pattern.linearize_all(&pattern.level_weights(&weights));
+    let within = pattern.value_offsets(&weights);
+    let mut counts = vec![0u128; cells.len()];
+    for row in rows {
+        for offset in &within {
+            if let Ok(cell) = cells.binary_search(&row.wrapping_add(*offset)) {
+                counts[cell] += 1;
+            }
+        }
+    }
+    counts.iter().all(|&n| n == of_cell)
+}

@@ -1,0 +1,141 @@
+//! One index for each element of the result, along one axis: take_along_axis, gather, scatter.
+
+use openwork_ops::{DType, ReduceOp};
+
+use super::pick::pick;
+use super::put::{Given, put, value_of};
+use super::{bounded, integers};
+use crate::base::context::{self, Path};
+use crate::base::error::{self, Result};
+use crate::base::strided::{Strided, c_strides};
+use crate::engine::convert;
+use crate::family::pointwise::{Operand, broadcast_shapes, record};
+use crate::family::shape::along;
+use crate::tensor::Tensor;
+use crate::tensor::fill::{Background, Fill};
+
+impl Tensor {
+    /// Elements by an index each: `out[…, i, …] = self[…, indices[…, i, …], …]`. The other axes broadcast.
+    ///
+    /// Sparse: the result is COO with the fill, if that is one value; an array fill gives as many values as there are
+    /// indices, which is dense, within the densify budget. Cost: O(nse + number of indices), and a sort.
+    ///
+    /// # Errors
+    /// If the axis is out of range, there are not as many axes, other axes do not broadcast, the indices are
+    /// not integers, one is out of bounds, or the densify budget is exceeded.
+    pub fn take_along_axis(&self, indices: &Tensor, axis: isize) -> Result<Tensor> {
+        const OP: &str = "take_along_axis";
+        let axis = error::axis(OP, axis, self.ndim())?;
+        same_rank(OP, self, indices)?;
+        let without = |s: &[usize]| [&s[..axis], &s[axis + 1..]].concat();
+        let mut common = broadcast_shapes(OP, &without(self.shape()), &without(indices.shape()))?;
+        common.insert(axis, self.shape()[axis]);
+        let x = self.broadcast_to(&common)?;
+        common[axis] = indices.shape()[axis];
+        if common.contains(&0) {
+            // Repeated no times, a wrong index would go unseen.
+            integers(OP, indices)?.iter().try_for_each(|&i| bounded(OP, i, axis, self.shape()[axis]).map(drop))?;
+        }
+        picked(OP, self, &x, &indices.broadcast_to(&common)?, axis)
+    }
+
+    /// Elements by an index each: `out[…, i, …] = self[…, index[…, i, …], …]`. `index` may be smaller than the tensor along the
+    /// other axes; nothing broadcasts. Else as [`Tensor::take_along_axis`].
+    ///
+    /// # Errors
+    /// As [`Tensor::take_along_axis`], or if `index` is larger along another axis.
+    pub fn gather(&self, axis: isize, index: &Tensor) -> Result<Tensor> {
+        const OP: &str = "gather";
+        let axis = error::axis(OP, axis, self.ndim())?;
+        inside(OP, self, index, axis)?;
+        picked(OP, self, self, index, axis)
+    }
+
+    /// A copy with `self[…, index[…, i, …], …] = src[…, i, …]`. `src` has the shape of `index`, or is a number. Where
+    /// a place is named several times the last value counts; with a `reduce` (sum, prod, max or min) all meet there by
+    /// it, and what was there too, unless it is absent. Absent values make absent elements, or add nothing.
+    ///
+    /// Dtype, layout and cost as [`Tensor::index_put`].
+    ///
+    /// # Errors
+    /// If the axis is out of range, `index` has other axes or is larger along another one, its elements are not integers or
+    /// out of bounds, `src` has another shape or does not fit the dtype, or the reduction is none of the four.
+    pub fn scatter<'a>(
+        &self,
+        axis: isize,
+        index: &Tensor,
+        src: impl Into<Operand<'a>>,
+        reduce: Option<ReduceOp>,
+    ) -> Result<Tensor> {
+        scatter(self, axis, index, src.into(), reduce)
+    }
+}
+
+fn scatter(x: &Tensor, axis: isize, index: &Tensor, src: Operand<'_>, reduce: Option<ReduceOp>) -> Result<Tensor> {
+    const OP: &str = "scatter";
+    let axis = error::axis(OP, axis, x.ndim())?;
+    inside(OP, x, index, axis)?;
+    let src = match value_of(OP, x, src)? {
+        number if number.ndim() == 0 => number.broadcast_to(index.shape())?,
+        src => src,
+    };
+    if src.shape() != index.shape() {
+        return Err(error::shape(OP, &[index.shape(), src.shape()], "src needs the shape of index, or is a number"));
+    }
+    let (n, columns) = columns(OP, x, index, axis)?;
+    let out = put(OP, x, n, &columns, Given::of(OP, &src, n, reduce)?)?;
+    record(OP, if out.is_strided() { Path::Strided } else { Path::Engine }, &[x, index, &src], &out);
+    Ok(out)
+}
+
+fn same_rank(op: &'static str, x: &Tensor, index: &Tensor) -> Result<()> {
+    if x.ndim() == index.ndim() {
+        return Ok(());
+    }
+    Err(error::shape(op, &[x.shape(), index.shape()], "the indices need as many axes as the tensor"))
+}
+
+/// Whether the index is no larger than the tensor along other axes.
+fn inside(op: &'static str, x: &Tensor, index: &Tensor, axis: usize) -> Result<()> {
+    same_rank(op, x, index)?;
+    if (0..x.ndim()).any(|d| d != axis && index.shape()[d] > x.shape()[d]) {
+        let why = format!("the index may be larger than the tensor only along axis {axis}");
+        return Err(error::shape(op, &[x.shape(), index.shape()], why));
+    }
+    Ok(())
+}
+
+/// The coordinates that each element of the index names: a column for each axis.
+fn columns(op: &'static str, x: &Tensor, index: &Tensor, axis: usize) -> Result<(usize, Vec<Vec<u64>>)> {
+    let n = convert::dense_len(op, index.shape(), DType::Complex128)?;
+    along::fits(op, index.shape(), n.checked_mul(x.ndim()))?;
+    let size = x.shape()[axis];
+    let named = integers(op, index)?.iter().map(|&i| bounded(op, i, axis, size)).collect::<Result<Vec<_>>>()?;
+    let strides = c_strides(index.shape());
+    let own = |d: usize| (0..n).map(|i| ((i / strides[d] as usize) % index.shape()[d]) as u64).collect();
+    Ok((n, (0..x.ndim()).map(|d| if d == axis { named.clone() } else { own(d) }).collect()))
+}
+
+fn picked(op: &'static str, given: &Tensor, x: &Tensor, index: &Tensor, axis: usize) -> Result<Tensor> {
+    let (n, columns) = columns(op, x, index, axis)?;
+    let axes: Vec<usize> = (0..x.ndim()).collect();
+    let lists: Vec<&[u64]> = columns.iter().map(|c| &c[..]).collect();
+    let flat = pick(op, x, &axes, &lists, 0)?;
+    let (flat, path) = match (flat.sparse(), flat.fill()) {
+        (Some(s), Some(Fill::Array(_))) => {
+            context::may_densify(op, index.shape(), s.dtype().size(), || {
+                format!("the fill {} is another at each index", given.fill().map_or_else(String::new, Fill::to_string))
+            })?;
+            let dense = match s.background() {
+                Background::Values(fill) => convert::to_strided(op, s, &fill)?,
+                Background::Undefined => Strided::constant(openwork_ops::Scalar::zero(s.dtype()), &[n]), // it is an array
+            };
+            (Tensor::from_strided(dense), Path::Densified)
+        }
+        (Some(_), _) => (flat, Path::Engine),
+        (None, _) => (flat, Path::Strided),
+    };
+    let out = flat.reshape(index.shape())?;
+    record(op, path, &[given, index], &out);
+    Ok(out)
+}

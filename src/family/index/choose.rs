@@ -1,0 +1,172 @@
+//! Reading: slices, lists, masks.
+
+use super::pick::pick;
+use super::{Index, Made, Plan, Taken};
+use crate::base::context::Path;
+use crate::base::error::{self, Result};
+use crate::family::pointwise::record;
+use crate::family::shape::along::{self, Along};
+use crate::tensor::Tensor;
+
+impl Tensor {
+    /// The elements that integers, ranges, [`NewAxis`](Index::NewAxis) and [`Ellipsis`](Index::Ellipsis) name; see
+    /// [`s!`](crate::s!). Axes that are not named are taken whole.
+    ///
+    /// A view where no index must move, as [`Tensor::narrow`]; the layout stays (blocks that are cut are taken apart),
+    /// but for integers on sparse axes, which leave coordinates. Absent elements stay absent. Cost: at most O(nse) for each axis
+    /// that is cut; a negative step on a sparse axis sorts.
+    ///
+    /// # Errors
+    /// If there are more items than axes, an index or range is out of bounds, a step is 0, or an item is a list or
+    /// mask.
+    pub fn slice(&self, items: impl AsRef<[Index]>) -> Result<Tensor> {
+        let items = items.as_ref();
+        if let Some(at) = items.iter().position(|i| matches!(i, Index::List(_) | Index::Mask(_))) {
+            let why = format!("item {at} is a list or mask: slice takes integers and ranges, index takes all");
+            return Err(error::invalid("slice", "indices", why));
+        }
+        self.indexed("slice", items)
+    }
+
+    /// The elements that an index names; lists and masks too.
+    ///
+    /// One list chooses along its axis, and the layout stays. Several, and integers beside them, broadcast against each other
+    /// and name elements together, as in NumPy: their axes stand where the items did if those are side by side, and come first
+    /// otherwise; the result is COO over what was sparse. Absent elements stay absent. Cost: O(nse + what is listed), and
+    /// a sort where the order changes.
+    ///
+    /// # Errors
+    /// As [`Tensor::slice`] otherwise, or if lists do not broadcast or are not of integers, or a mask has another
+    /// shape than its axes.
+    pub fn index(&self, items: impl AsRef<[Index]>) -> Result<Tensor> {
+        self.indexed("index", items.as_ref())
+    }
+
+    /// The listed elements of one axis.
+    ///
+    /// # Errors
+    /// If the axis is out of range, the indices are not a vector of integers, or one is out of bounds.
+    pub fn index_select(&self, axis: isize, indices: impl Into<Index>) -> Result<Tensor> {
+        let indices = indices.into();
+        if let Index::List(list) = &indices
+            && list.ndim() != 1
+        {
+            return Err(error::shape("index_select", &[list.shape()], "indices are a vector"));
+        }
+        taken("index_select", self, indices, Some(axis))
+    }
+
+    /// The listed elements of one axis (`None`: of the flattened tensor). A list of several axes leaves these in place of
+    /// the one.
+    ///
+    /// # Errors
+    /// If the axis is out of range, the indices are not integers, or one is out of bounds.
+    pub fn take(&self, indices: impl Into<Index>, axis: Option<isize>) -> Result<Tensor> {
+        taken("take", self, indices.into(), axis)
+    }
+
+    /// Without the listed elements of one axis.
+    ///
+    /// # Errors
+    /// If the axis is out of range, the indices are not integers, or one is out of bounds.
+    pub fn delete(&self, indices: impl Into<Index>, axis: isize) -> Result<Tensor> {
+        const OP: &str = "delete";
+        let axis = error::axis(OP, axis, self.ndim())?;
+        let plan = Plan::new(OP, &self.shape()[axis..=axis], &[indices.into()])?;
+        let mut gone = match plan.taken.into_iter().next() {
+            Some(Taken::At(at)) => vec![at as u64],
+            Some(Taken::List(list)) => list,
+            Some(Taken::Step { start, step, len }) => {
+                along::fits(OP, self.shape(), Some(len))?;
+                (0..len as isize).map(|i| start.wrapping_add_signed(step * i) as u64).collect()
+            }
+            None => Vec::new(),
+        };
+        gone.sort_unstable();
+        gone.dedup();
+        let choice = Along::Without { gone: &gone, len: self.shape()[axis] - gone.len() };
+        let (out, path) = along::along(OP, self, axis, &choice)?;
+        record(OP, path, &[self], &out);
+        Ok(out)
+    }
+
+    fn indexed(&self, op: &'static str, items: &[Index]) -> Result<Tensor> {
+        let plan = Plan::new(op, self.shape(), items)?;
+        let (out, path) = read(op, self, &plan)?;
+        debug_assert_eq!(out.shape(), plan.shape());
+        record(op, path, &[self], &out);
+        Ok(out)
+    }
+}
+
+fn taken(op: &'static str, x: &Tensor, indices: Index, axis: Option<isize>) -> Result<Tensor> {
+    if !matches!(indices, Index::List(_)) {
+        return Err(error::invalid(op, "indices", "a list of integers is needed; index takes all else"));
+    }
+    let Some(axis) = axis else { return taken(op, &x.flatten()?, indices, Some(0)) };
+    let axis = error::axis(op, axis, x.ndim())?;
+    let mut items = vec![Index::from(..); axis];
+    items.push(indices);
+    x.indexed(op, &items)
+}
+
+/// Follows a plan.
+fn read(op: &'static str, x: &Tensor, plan: &Plan) -> Result<(Tensor, Path)> {
+    let mut out = x.clone();
+    let mut path = if x.is_strided() { Path::Strided } else { Path::Values };
+    let mut moved = |p: Path| {
+        if p != Path::Values && path != Path::Engine {
+            path = p;
+        }
+    };
+    for (axis, taken) in plan.taken.iter().enumerate() {
+        match *taken {
+            Taken::At(at) => out = out.narrow(axis as isize, at..at + 1)?,
+            Taken::Step { start, step: 1, len } => out = out.narrow(axis as isize, start..start + len)?,
+            Taken::Step { start, step, len } => {
+                let (next, by) = along::along(op, &out, axis, &Along::Step { start, step, len })?;
+                (out, _) = (next, moved(by));
+            }
+            Taken::List(_) => {}
+        }
+    }
+    let mut axes = plan.listed();
+    let lists: Vec<&[u64]> =
+        plan.taken.iter().filter_map(|t| if let Taken::List(l) = t { Some(&l[..]) } else { None }).collect();
+    // How many axes of the tensor stand before the lists' in the result.
+    let at = plan.made.iter().take_while(|m| **m != Made::Lists).filter(|m| matches!(m, Made::Axis(_))).count();
+    match (&axes[..], &lists[..]) {
+        ([], _) => {}
+        (&[axis], [list]) if axis == at => {
+            let (next, by) = along::along(op, &out, axis, &Along::List(list))?;
+            (out, _) = (next, moved(by));
+        }
+        _ => {
+            out = pick(op, &out, &axes, &lists, at)?;
+            moved(if x.is_strided() { Path::Strided } else { Path::Engine });
+            axes = vec![at];
+        }
+    }
+    let gone: Vec<isize> =
+        plan.taken.iter().enumerate().filter(|(_, t)| matches!(t, Taken::At(_))).map(|(a, _)| a as isize).collect();
+    if !gone.is_empty() {
+        out = out.squeeze(Some(&gone))?;
+    }
+    // The lists' axis in the shape of the lists, and new axes.
+    if let Some(shape) = plan.lists.as_ref().filter(|shape| shape.len() != 1) {
+        let at = if axes.len() == 1 { at } else { 0 };
+        let mut all = out.shape().to_vec();
+        all.splice(at..at + 1, shape.iter().copied());
+        out = out.reshape(&all)?;
+    }
+    let mut axis = 0;
+    for made in &plan.made {
+        match made {
+            Made::New => out = out.expand_dims(axis as isize)?,
+            Made::Lists => axis += plan.lists.as_ref().map_or(0, Vec::len),
+            Made::Axis(_) => {}
+        }
+        axis += usize::from(*made != Made::Lists);
+    }
+    Ok((out, path))
+}

@@ -1,0 +1,413 @@
+//! Indexing: which elements are meant, chosen, or assigned to.
+//!
+//! An index is a list of [`Index`] items, one for each axis and a few that stand for others. It is resolved against a
+//! shape once ([`Plan`]); reading and assigning follow the same plan.
+
+mod along_axis;
+mod assign;
+mod choose;
+mod pick;
+mod put;
+mod truth;
+
+use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
+
+use openwork_ops::DType;
+
+use crate::base::error::{self, Result};
+use crate::family::pointwise::broadcast_shapes;
+use crate::tensor::Tensor;
+
+/// One item of an index: what it takes from an axis. Made by [`s!`](crate::s!), or from integers, ranges, lists and
+/// tensors.
+///
+/// Negative indices count from the end. Nothing is cut to fit: what is out of bounds is an error.
+#[derive(Clone, Debug)]
+pub enum Index {
+    /// One element; the axis goes.
+    At(isize),
+    /// The elements of a range, every `step`th of them. With a negative step they come from the range's end
+    /// backwards: `..;-1` is the axis reversed, `1..5;-2` the elements 4 and 2.
+    Range(Span, isize),
+    /// A new axis of size 1.
+    NewAxis,
+    /// As many whole axes as are not named. At most once.
+    Ellipsis,
+    /// The elements that a strided integer tensor lists. Several broadcast against each other, as in NumPy.
+    List(Tensor),
+    /// The elements at which a bool tensor is true; absent is not. It stands for as many axes as it has, whose sizes it
+    /// has.
+    Mask(Tensor),
+}
+
+/// A range of one axis; either end may be negative and counts from the axis' end then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// The first element.
+    pub start: isize,
+    /// One past the last element; the axis' end if there is none.
+    pub end: Option<isize>,
+}
+
+impl Index {
+    /// Every `step`th element of a range; a negative step goes backwards from its end.
+    pub fn stepped(range: impl Into<Span>, step: isize) -> Index {
+        Index::Range(range.into(), step)
+    }
+}
+
+impl From<RangeFull> for Span {
+    fn from(_: RangeFull) -> Span {
+        Span { start: 0, end: None }
+    }
+}
+
+impl<T> From<T> for Index
+where
+    Span: From<T>,
+{
+    fn from(range: T) -> Index {
+        Index::Range(range.into(), 1)
+    }
+}
+
+/// A machine index as it counts from the front: what does not fit is out of any bounds.
+fn signed(index: impl TryInto<isize>) -> isize {
+    index.try_into().unwrap_or(isize::MAX)
+}
+
+macro_rules! from_integers {
+    ($($ty:ty),*) => {$(
+        impl From<$ty> for Index {
+            fn from(at: $ty) -> Index {
+                Index::At(signed(at))
+            }
+        }
+        impl From<Range<$ty>> for Span {
+            fn from(r: Range<$ty>) -> Span {
+                Span { start: signed(r.start), end: Some(signed(r.end)) }
+            }
+        }
+        impl From<RangeFrom<$ty>> for Span {
+            fn from(r: RangeFrom<$ty>) -> Span {
+                Span { start: signed(r.start), end: None }
+            }
+        }
+        impl From<RangeTo<$ty>> for Span {
+            fn from(r: RangeTo<$ty>) -> Span {
+                Span { start: 0, end: Some(signed(r.end)) }
+            }
+        }
+        impl From<RangeInclusive<$ty>> for Span {
+            fn from(r: RangeInclusive<$ty>) -> Span {
+                Span { start: signed(*r.start()), end: past(signed(*r.end())) }
+            }
+        }
+        impl From<RangeToInclusive<$ty>> for Span {
+            fn from(r: RangeToInclusive<$ty>) -> Span {
+                Span { start: 0, end: past(signed(r.end)) }
+            }
+        }
+        impl From<Vec<$ty>> for Index {
+            fn from(list: Vec<$ty>) -> Index {
+                listed(list.into_iter().map(|i| signed(i) as i64).collect())
+            }
+        }
+        impl From<&[$ty]> for Index {
+            fn from(list: &[$ty]) -> Index {
+                listed(list.iter().map(|&i| signed(i) as i64).collect())
+            }
+        }
+        impl<const N: usize> From<[$ty; N]> for Index {
+            fn from(list: [$ty; N]) -> Index {
+                listed(list.into_iter().map(|i| signed(i) as i64).collect())
+            }
+        }
+    )*};
+}
+from_integers!(i32, isize, usize, i64, u32);
+
+/// The end of an inclusive range: `..=-1` ends where the axis does.
+fn past(end: isize) -> Option<isize> {
+    if end == -1 { None } else { Some(end.saturating_add(1)) }
+}
+
+fn listed(list: Vec<i64>) -> Index {
+    let n = list.len();
+    Index::List(Tensor::from_strided(crate::base::strided::Strided::from_vec(list, vec![n])))
+}
+
+impl From<Tensor> for Index {
+    fn from(tensor: Tensor) -> Index {
+        if tensor.dtype() == DType::Bool { Index::Mask(tensor) } else { Index::List(tensor) }
+    }
+}
+
+impl From<&Tensor> for Index {
+    fn from(tensor: &Tensor) -> Index {
+        tensor.clone().into()
+    }
+}
+
+/// Index items, one for each axis: integers, ranges, `range;step`, [`NewAxis`](crate::Index::NewAxis),
+/// [`Ellipsis`](crate::Index::Ellipsis), lists, masks.
+///
+/// ```
+/// use openwork::{Ellipsis, Layout, NewAxis, Tensor, s};
+///
+/// let x = Tensor::random(&[8, 6, 5], 0.2, 0.0, Layout::Csf, 1)?;
+/// assert_eq!(x.slice(s![3, 1..4, ..])?.shape(), [3, 5]);
+/// assert_eq!(x.slice(s![..;-1, Ellipsis, -1])?.shape(), [8, 6]);
+/// assert_eq!(x.slice(s![NewAxis, ..;2, ..=2, 0..0])?.shape(), [1, 4, 3, 0]);
+/// assert_eq!(x.index(s![[0, 7, 0], .., vec![1, 2, 2]])?.shape(), [3, 6]);
+/// # Ok::<(), openwork::Error>(())
+/// ```
+#[macro_export]
+macro_rules! s {
+    (@ [$($done:expr,)*]) => { [$($done),*] };
+    (@ [$($done:expr,)*] $range:expr ; $step:expr, $($rest:tt)*) => {
+        $crate::s!(@ [$($done,)* $crate::s!(# $crate::Index::stepped($range, $step)),] $($rest)*)
+    };
+    (@ [$($done:expr,)*] $range:expr ; $step:expr) => {
+        [$($done,)* $crate::s!(# $crate::Index::stepped($range, $step))]
+    };
+    (@ [$($done:expr,)*] $item:expr, $($rest:tt)*) => {
+        $crate::s!(@ [$($done,)* $crate::s!(# $crate::Index::from($item)),] $($rest)*)
+    };
+    (@ [$($done:expr,)*] $item:expr) => { [$($done,)* $crate::s!(# $crate::Index::from($item))] };
+    // `3..-1` is not empty here.
+    (# $item:expr) => {{
+        #[allow(clippy::reversed_empty_ranges)]
+        let item = $item;
+        item
+    }};
+    () => { [] as [$crate::Index; 0] };
+    ($($items:tt)+) => { $crate::s!(@ [] $($items)+) };
+}
+
+/// What an index takes from one axis of the tensor.
+#[derive(Clone, Debug)]
+pub(crate) enum Taken {
+    At(usize),
+    Step {
+        start: usize,
+        step: isize,
+        len: usize,
+    },
+    /// An element for each place of the lists, which have been broadcast.
+    List(Vec<u64>),
+}
+
+/// What an axis of the result is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Made {
+    /// An axis of the tensor, stepped through.
+    Axis(usize),
+    New,
+    /// The axes of the broadcast lists.
+    Lists,
+}
+
+/// An index resolved against a shape.
+pub(crate) struct Plan {
+    /// For each axis of the tensor. With lists there is no `At`: it is a list then.
+    taken: Vec<Taken>,
+    made: Vec<Made>,
+    /// The shape of the broadcast lists, if there are any.
+    lists: Option<Vec<usize>>,
+}
+
+impl Plan {
+    pub(crate) fn new(op: &'static str, shape: &[usize], items: &[Index]) -> Result<Plan> {
+        let axes_of = |item: &Index| match item {
+            Index::NewAxis | Index::Ellipsis => 0,
+            Index::Mask(mask) => mask.ndim(),
+            _ => 1,
+        };
+        let named: usize = items.iter().map(axes_of).sum();
+        if named > shape.len() {
+            let why = format!("{named} axes are indexed, the tensor has {}", shape.len());
+            return Err(error::invalid(op, "indices", why));
+        }
+        if items.iter().filter(|i| matches!(i, Index::Ellipsis)).count() > 1 {
+            return Err(error::invalid(op, "indices", "more than one ellipsis: one is allowed"));
+        }
+        let mut plan = Plan { taken: Vec::with_capacity(shape.len()), made: Vec::new(), lists: None };
+        // Lists with their shapes, and where they stand among the items.
+        let (mut lists, mut places) = (Vec::<(usize, Vec<i64>, Vec<usize>)>::new(), Vec::new());
+        let whole = [Index::Ellipsis];
+        let implied = if items.iter().any(|i| matches!(i, Index::Ellipsis)) { &[][..] } else { &whole };
+        for (place, item) in items.iter().chain(implied).enumerate() {
+            let axis = plan.taken.len();
+            match item {
+                Index::NewAxis => plan.made.push(Made::New),
+                Index::Ellipsis => {
+                    for &len in &shape[axis..axis + shape.len() - named] {
+                        plan.made.push(Made::Axis(plan.taken.len()));
+                        plan.taken.push(Taken::Step { start: 0, step: 1, len });
+                    }
+                }
+                Index::At(at) => plan.taken.push(Taken::At(bounded(op, *at as i64, axis, shape[axis])? as usize)),
+                Index::Range(span, step) => {
+                    plan.made.push(Made::Axis(axis));
+                    plan.taken.push(stepped(op, *span, *step, axis, shape[axis])?);
+                }
+                Index::List(list) => {
+                    lists.push((axis, integers(op, list)?, list.shape().to_vec()));
+                    places.push(place);
+                    plan.taken.push(Taken::At(0)); // filled in below
+                }
+                Index::Mask(mask) => {
+                    let end = axis + mask.ndim();
+                    if mask.ndim() == 0 || mask.shape() != &shape[axis..end] {
+                        let why = "a mask needs the sizes of the axes it stands for";
+                        return Err(error::shape(op, &[mask.shape(), &shape[axis..end]], why));
+                    }
+                    for column in truth::places(op, mask)? {
+                        let n = column.len();
+                        lists.push((plan.taken.len(), column.into_iter().map(|c| c as i64).collect(), vec![n]));
+                        plan.taken.push(Taken::At(0));
+                    }
+                    places.push(place);
+                }
+            }
+            if matches!(item, Index::At(_)) {
+                places.push(place);
+            }
+        }
+        if !lists.is_empty() {
+            plan.broadcast(op, shape, items, lists, &places)?;
+        }
+        Ok(plan)
+    }
+
+    /// Puts lists and integers together: NumPy's rules for several arrays.
+    fn broadcast(
+        &mut self,
+        op: &'static str,
+        shape: &[usize],
+        items: &[Index],
+        lists: Vec<(usize, Vec<i64>, Vec<usize>)>,
+        places: &[usize],
+    ) -> Result<()> {
+        let mut common = Vec::new();
+        for (_, _, own) in &lists {
+            common = broadcast_shapes(op, &common, own)?;
+        }
+        let n = crate::engine::convert::dense_len(op, &common, DType::U64)?;
+        for (axis, list, own) in lists {
+            let list = list.iter().map(|&i| bounded(op, i, axis, shape[axis])).collect::<Result<Vec<_>>>()?;
+            let array = crate::base::strided::Strided::from_vec(list, own).broadcast(&common);
+            self.taken[axis] = Taken::List(array.to_contiguous().typed::<u64>().unwrap_or_default().to_vec());
+        }
+        for taken in &mut self.taken {
+            if let Taken::At(at) = taken {
+                *taken = Taken::List(vec![*at as u64; n]);
+            }
+        }
+        // Side by side, they leave their axes where they stand; else their axes come first.
+        let together = places.windows(2).all(|w| w[1] == w[0] + 1);
+        let first = places.first().copied().unwrap_or(0);
+        let before = if together {
+            let axes = |item: &Index| match item {
+                Index::NewAxis | Index::Range(..) => 1,
+                Index::Ellipsis => self.made.len() - items.iter().filter(|i| counts(i)).count(),
+                _ => 0,
+            };
+            items[..first].iter().map(axes).sum()
+        } else {
+            0
+        };
+        self.made.insert(before, Made::Lists);
+        self.lists = Some(common);
+        Ok(())
+    }
+
+    /// Sizes of the tensor's axes as the index takes them, axes that go having size 1.
+    fn window(&self) -> Vec<usize> {
+        self.taken
+            .iter()
+            .map(|t| match t {
+                Taken::At(_) => 1,
+                Taken::Step { len, .. } => *len,
+                Taken::List(list) => list.len(),
+            })
+            .collect()
+    }
+
+    /// The shape of the result.
+    pub(crate) fn shape(&self) -> Vec<usize> {
+        let window = self.window();
+        let mut out = Vec::new();
+        for made in &self.made {
+            match *made {
+                Made::Axis(a) => out.push(window[a]),
+                Made::New => out.push(1),
+                Made::Lists => out.extend(self.lists.iter().flatten()),
+            }
+        }
+        out
+    }
+
+    /// The axes that lists are for.
+    fn listed(&self) -> Vec<usize> {
+        (0..self.taken.len()).filter(|&a| matches!(self.taken[a], Taken::List(_))).collect()
+    }
+}
+
+/// Whether an item makes exactly one axis.
+fn counts(item: &Index) -> bool {
+    matches!(item, Index::NewAxis | Index::Range(..))
+}
+
+/// An index counted from the front.
+fn bounded(op: &'static str, at: i64, axis: usize, size: usize) -> Result<u64> {
+    let front = if at < 0 { i128::from(at) + size as i128 } else { i128::from(at) };
+    if (0..size as i128).contains(&front) {
+        return Ok(front as u64);
+    }
+    let why = if size == 0 {
+        format!("{at} on axis {axis}, which has size 0: no index is allowed")
+    } else {
+        format!("{at} is out of bounds for axis {axis} of size {size}: allowed are -{size}..={}", size - 1)
+    };
+    Err(error::invalid(op, "indices", why))
+}
+
+fn stepped(op: &'static str, span: Span, step: isize, axis: usize, size: usize) -> Result<Taken> {
+    if step == 0 {
+        return Err(error::invalid(op, "indices", format!("a step of 0 on axis {axis}: any other is allowed")));
+    }
+    let front = |end: isize| if end < 0 { end as i128 + size as i128 } else { end as i128 };
+    let (start, end) = (front(span.start), span.end.map_or(size as i128, front));
+    if start < 0 || start > end || end > size as i128 {
+        let given = match span.end {
+            Some(end) => format!("{}..{end}", span.start),
+            None => format!("{}..", span.start),
+        };
+        let why = format!(
+            "{given} is not inside axis {axis} of size {size}: allowed are ends from 0 to {size} that do not fall, or negative ones that count from the end"
+        );
+        return Err(error::invalid(op, "indices", why));
+    }
+    let (start, n) = (start as usize, (end - start) as usize);
+    let len = n.div_ceil(step.unsigned_abs());
+    let start = if step < 0 && n > 0 { start + n - 1 } else { start };
+    Ok(Taken::Step { start, step, len })
+}
+
+/// The elements of an integer tensor.
+fn integers(op: &'static str, list: &Tensor) -> Result<Vec<i64>> {
+    if !list.dtype().is_int() {
+        let why = "a list of indices has integers, a mask bools; cast it";
+        return Err(error::dtype(op, &[list.dtype()], why));
+    }
+    let dense = list.to_dense()?;
+    let Some(values) = dense.strided() else { return Err(error::layout(op, "a list of indices is strided")) };
+    // An index that i64 does not hold is out of any bounds.
+    let of_u64 = (values.dtype == DType::U64).then(|| values.to_contiguous());
+    if let Some(large) = of_u64.as_ref().and_then(|v| v.typed::<u64>()?.iter().find(|&&v| i64::try_from(v).is_err())) {
+        return Err(error::invalid(op, "indices", format!("{large} is out of bounds for any axis")));
+    }
+    Ok(values.cast(DType::I64).to_contiguous().typed::<i64>().unwrap_or_default().to_vec())
+}

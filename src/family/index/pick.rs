@@ -1,0 +1,165 @@
+//! Elements at listed places of several axes at once.
+
+use std::sync::Arc;
+
+use openwork_ops::structure::keys::KeyLayout;
+use openwork_ops::structure::{Index, gather};
+use openwork_ops::with_index;
+
+use crate::base::buffer::Buffer;
+use crate::base::error::Result;
+use crate::base::parallel;
+use crate::base::strided::{Strided, count};
+use crate::engine::convert;
+use crate::family::shape::along::{self, Places};
+use crate::family::shape::triangle::in_levels;
+use crate::levels::level::LevelKind;
+use crate::levels::pattern::Dim;
+use crate::levels::sort;
+use crate::tensor::{Sparse, Storage, Tensor};
+
+/// The tensor without `axes`, and with a new axis before the axis `at` of those that are left: its element `i` is what
+/// stands at `lists[..][i]` along `axes`.
+pub(super) fn pick(op: &'static str, x: &Tensor, axes: &[usize], lists: &[&[u64]], at: usize) -> Result<Tensor> {
+    match &x.storage {
+        Storage::Strided(s) => {
+            let shape = picked_shape(&s.shape, axes, lists[0].len(), at);
+            convert::dense_len(op, &shape, s.dtype)?;
+            Ok(Tensor::from_strided(strided(s, axes, lists, at)))
+        }
+        Storage::Sparse(s) => Ok(sparse(op, s, axes, lists, at)?.into()),
+    }
+}
+
+fn picked_shape(shape: &[usize], axes: &[usize], n: usize, at: usize) -> Vec<usize> {
+    let mut out: Vec<usize> = (0..shape.len()).filter(|a| !axes.contains(a)).map(|a| shape[a]).collect();
+    out.insert(at, n);
+    out
+}
+
+/// Axes along which the array does not vary stay so.
+fn strided(x: &Strided, axes: &[usize], lists: &[&[u64]], at: usize) -> Strided {
+    let n = lists[0].len();
+    let full = picked_shape(&x.shape, axes, n, at);
+    if full.contains(&0) {
+        return Strided::new(Buffer::build(0, |_| ()), x.dtype, full);
+    }
+    let core = x.unbroadcast();
+    let varies = axes.iter().any(|&a| core.shape[a] > 1);
+    let rest: Vec<usize> = (0..x.ndim()).filter(|a| !axes.contains(a)).collect();
+    // Offsets of all elements along some axes.
+    let offsets = |axes: &[usize]| {
+        axes.iter().fold(vec![0u64], |all, &a| {
+            let step = |i: usize| (core.strides[a] as u64).wrapping_mul(i as u64);
+            all.iter().flat_map(|&o| (0..core.shape[a]).map(move |i| o.wrapping_add(step(i)))).collect()
+        })
+    };
+    let place = |i: usize| {
+        let along = |(&a, list): (&usize, &&[u64])| {
+            if core.shape[a] == 1 { 0 } else { (core.strides[a] as u64).wrapping_mul(list[i]) }
+        };
+        axes.iter().zip(lists).map(along).fold(core.offset as u64, u64::wrapping_add)
+    };
+    let places: Vec<u64> = (0..if varies { n } else { 1 }).map(place).collect();
+    let (before, after) = (offsets(&rest[..at]), offsets(&rest[at..]));
+    let mut all = Vec::with_capacity(before.len() * places.len() * after.len());
+    for b in &before {
+        for p in &places {
+            all.extend(after.iter().map(|a| a.wrapping_add(*p).wrapping_add(*b)));
+        }
+    }
+    let mut shape: Vec<usize> = rest.iter().map(|&a| core.shape[a]).collect();
+    shape.insert(at, places.len());
+    let size = x.dtype.size();
+    let source = core.buffer.bytes();
+    let buffer = Buffer::build(count(&shape) * size, |out| {
+        parallel::for_chunks_mut(out, size, parallel::GRAIN, &|start, out| {
+            gather::gather_offsets(source, size, &all[start..start + out.len() / size], out);
+        });
+    });
+    Strided::new(buffer, x.dtype, shape).broadcast(&full)
+}
+
+fn sparse(op: &'static str, s: &Sparse, axes: &[usize], lists: &[&[u64]], at: usize) -> Result<Sparse> {
+    let n = lists[0].len();
+    let shape = picked_shape(&s.shape, axes, n, at);
+    let fill = along::map_fill(s, &shape, |values| strided(values, axes, lists, at));
+    let s = in_levels(op, s, axes)?;
+    let (from, to) = matches(op, &s, axes, lists)?;
+    // Axes that are left, numbered as in the result; coordinates in C order.
+    let rest: Vec<usize> = (0..s.ndim()).filter(|a| !axes.contains(a)).collect();
+    let number = |axis: usize| {
+        let i = rest.iter().position(|&r| r == axis).unwrap_or(0);
+        i + usize::from(i >= at)
+    };
+    let renamed = |d: &Dim| Dim { axis: number(d.axis), ..*d };
+    let own: Vec<Option<Dim>> =
+        s.pattern.level_dims().iter().map(|d| (!axes.contains(&d.axis)).then(|| renamed(d))).collect();
+    let mut dims: Vec<Dim> = own.iter().flatten().copied().collect();
+    dims.push(Dim::whole(at, n));
+    dims.sort_by_key(|d| d.axis);
+    let level_dims = dims.len();
+    let layout = KeyLayout::new(&dims.iter().map(|d| d.size).collect::<Vec<_>>());
+    let field = |d: &Dim| dims.iter().position(|o| o == d).map(|i| layout.fields[i]);
+    let picked = field(&Dim::whole(at, n));
+    let words = (0..layout.word_bits.len()).map(|w| {
+        let weight = |d: &Option<Dim>| match d.as_ref().and_then(field) {
+            Some(f) if f.word == w => f.weight(),
+            _ => 0,
+        };
+        let stored = s.pattern.linearize_all(&own.iter().map(weight).collect::<Vec<_>>());
+        let step = picked.filter(|f| f.word == w).map_or(0, |f| f.weight());
+        from.iter().zip(&to).map(|(&p, &i)| stored[p as usize].wrapping_add(step.wrapping_mul(i))).collect()
+    });
+    let words: Vec<Vec<u64>> = words.collect();
+    dims.extend(s.pattern.value_dims().iter().map(renamed));
+    let kinds = vec![LevelKind::Sparse { rank: level_dims }];
+    let (pattern, order) = along::rebuild(op, kinds, dims, &layout, words, from)?;
+    let values = convert::gather_values(&s.values, &order);
+    Ok(Sparse { shape, pattern: Arc::new(pattern), values, fill })
+}
+
+/// Stored positions and the places of the lists that name their coordinates: (position, place).
+fn matches(op: &'static str, s: &Sparse, axes: &[usize], lists: &[&[u64]]) -> Result<(Vec<u64>, Vec<u64>)> {
+    let sizes: Vec<usize> = axes.iter().map(|&a| s.shape[a]).collect();
+    let layout = KeyLayout::new(&sizes);
+    let words = layout.word_bits.len();
+    let (mut stored, mut listed) = (Vec::with_capacity(words), Vec::with_capacity(words));
+    for w in 0..words {
+        let mut weights = vec![0u64; s.ndim()];
+        let mut own = vec![0u64; lists[0].len()];
+        for ((&a, f), list) in axes.iter().zip(&layout.fields).zip(lists).filter(|((_, f), _)| f.word == w) {
+            weights[a] = f.weight();
+            own.iter_mut().zip(*list).for_each(|(o, &c)| *o = o.wrapping_add(f.weight().wrapping_mul(c)));
+        }
+        stored.push(s.pattern.linearize_all(&s.pattern.level_weights(&weights)));
+        listed.push(own);
+    }
+    let (mut from, mut to) = (Vec::new(), Vec::new());
+    let mut found = |p: usize, places: &[u64]| {
+        from.extend(std::iter::repeat_n(p as u64, places.len()));
+        to.extend_from_slice(places);
+        along::fits(op, &s.shape, Some(from.len()))
+    };
+    if let ([stored], [listed]) = (&stored[..], &listed[..]) {
+        let bits = layout.word_bits[0];
+        let below = if bits >= usize::BITS { usize::MAX } else { 1 << bits };
+        let places = Places::new(below, listed, stored.len());
+        for (p, &key) in stored.iter().enumerate() {
+            found(p, places.of(key))?;
+        }
+        return Ok((from, to));
+    }
+    // Keys of several words: sorted, and searched for.
+    let n = lists[0].len();
+    let sorted = sort::sort_keys(&layout, listed);
+    let order: Vec<u64> = with_index!(sorted.order.as_slice(), o => o.iter().map(|i| i.get() as u64).collect());
+    let runs: Vec<usize> = (0..=n).collect();
+    for p in 0..s.pattern.positions {
+        let compare = |&i: &usize| sorted.words.iter().map(|w| w[i]).cmp(stored.iter().map(|w| w[p]));
+        let start = runs[..n].partition_point(|i| compare(i).is_lt());
+        let end = start + runs[start..n].partition_point(|i| compare(i).is_eq());
+        found(p, &order[start..end])?;
+    }
+    Ok((from, to))
+}

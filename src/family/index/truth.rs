@@ -1,0 +1,97 @@
+//! Where elements are true: nonzero, argwhere, and masks as lists of indices.
+
+use openwork_ops::{DType, ReduceOp};
+
+use crate::base::context::{self, Path};
+use crate::base::error::{self, Result};
+use crate::base::strided::Strided;
+use crate::engine::convert;
+use crate::family::pointwise::{cast_sparse, record};
+use crate::levels::layout::{Layout, LevelSpec};
+use crate::tensor::fill::Background;
+use crate::tensor::{Storage, Tensor};
+
+impl Tensor {
+    /// The indices of the elements that are not zero, in C order: an `int64` vector for each axis. NaN is not zero;
+    /// absent elements are left out.
+    ///
+    /// Cost: O(nse), and a sort for other orders than C's. Where the fill is not zero nearly all indices are wanted: that
+    /// is dense, within the densify budget.
+    ///
+    /// # Errors
+    /// If there is no axis, or the densify budget is exceeded.
+    pub fn nonzero(&self) -> Result<Vec<Tensor>> {
+        if self.ndim() == 0 {
+            return Err(error::shape("nonzero", &[self.shape()], "at least one axis is needed"));
+        }
+        let columns = places("nonzero", self)?;
+        let n = columns.first().map_or(0, Vec::len);
+        Ok(columns.into_iter().map(|c| Tensor::from_strided(Strided::from_vec(signed(c), vec![n]))).collect())
+    }
+
+    /// The indices of the elements that are not zero, in C order: an `int64` matrix with a row for each. As
+    /// [`Tensor::nonzero`].
+    ///
+    /// # Errors
+    /// If the densify budget is exceeded.
+    pub fn argwhere(&self) -> Result<Tensor> {
+        let columns = places("argwhere", self)?;
+        let rows = if self.ndim() == 0 {
+            let one = self.get(&[])?.is_some_and(|v| !v.is_zero());
+            usize::from(one)
+        } else {
+            columns[0].len()
+        };
+        let data: Vec<i64> = (0..rows).flat_map(|r| columns.iter().map(move |c| c[r] as i64)).collect();
+        let out = Tensor::from_strided(Strided::from_vec(data, vec![rows, self.ndim()]));
+        record("argwhere", if self.is_strided() { Path::Strided } else { Path::Engine }, &[self], &out);
+        Ok(out)
+    }
+}
+
+fn signed(column: Vec<u64>) -> Vec<i64> {
+    column.into_iter().map(|v| v as i64).collect()
+}
+
+/// The indices of the elements that are not zero, in C order: a column for each axis.
+pub(super) fn places(op: &'static str, x: &Tensor) -> Result<Vec<Vec<u64>>> {
+    let s = match &x.storage {
+        Storage::Strided(s) => return Ok(of_strided(s)),
+        Storage::Sparse(s) => &**s,
+    };
+    if let Background::Values(fill) = s.background()
+        && of_strided_any(&fill)
+        && !s.shape.contains(&0)
+    {
+        context::may_densify(op, &s.shape, s.dtype().size() + 8 * s.ndim(), || {
+            format!("where nothing is stored the fill {} is not zero, so that its indices are wanted", s.fill)
+        })?;
+        return Ok(of_strided(&convert::to_strided(op, s, &fill)?));
+    }
+    let coo = LevelSpec::of_layout(op, Layout::Coo, &s.shape)?;
+    let s = convert::coalesce(op, &convert::convert(op, s, &coo)?, ReduceOp::Sum)?;
+    let truth = cast_sparse(&s, DType::Bool);
+    let mask = truth.values.dense_bytes();
+    let keep: Vec<u64> = (0..mask.len() as u64).filter(|&p| mask[p as usize] != 0).collect();
+    let chosen = |column: Vec<u64>| keep.iter().map(|&p| column[p as usize]).collect();
+    Ok((0..s.ndim()).map(|a| chosen(s.pattern.axis_coordinates(a, s.ndim()))).collect())
+}
+
+fn of_strided_any(fill: &Strided) -> bool {
+    fill.unbroadcast().cast(DType::Bool).dense_bytes().contains(&1)
+}
+
+fn of_strided(x: &Strided) -> Vec<Vec<u64>> {
+    let truth = x.cast(DType::Bool);
+    let mask = truth.dense_bytes();
+    let kept: Vec<u64> = (0..mask.len() as u64).filter(|&i| mask[i as usize] != 0).collect();
+    let mut columns = vec![vec![0u64; kept.len()]; x.ndim()];
+    for (i, &position) in kept.iter().enumerate() {
+        let mut rest = position;
+        for (column, &n) in columns.iter_mut().zip(&x.shape).rev() {
+            column[i] = rest % n as u64;
+            rest /= n as u64;
+        }
+    }
+    columns
+}

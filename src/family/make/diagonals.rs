@@ -1,0 +1,135 @@
+//! Matrices by their diagonals.
+
+use std::collections::BTreeSet;
+
+use openwork_ops::Scalar;
+use openwork_ops::structure::IndexVec;
+
+use crate::base::error::{self, Result};
+use crate::engine::convert;
+use crate::tensor::Tensor;
+use crate::tensor::fill::Fill;
+
+impl Tensor {
+    /// A matrix with the given diagonals, as COO: `diagonals` is strided with shape (number of diagonals, columns), and
+    /// `diagonals[d, j]` goes to column `j` of diagonal `offsets[d]`, that is to row `j - offsets[d]`, as in
+    /// `torch.sparse.spdiags` and SciPy's `dia_array`; elements that fall outside are left out. All else is the fill.
+    ///
+    /// ```
+    /// use openwork::Tensor;
+    /// let ones = Tensor::from_vec(&[2, 3], vec![1, 2, 3, 7, 8, 9])?;
+    /// let x = Tensor::from_diagonals([3, 3], &ones, &[0, 1], 0)?;
+    /// assert_eq!(x.to_dense()?.values::<i32>()?, [1, 8, 0, 0, 2, 9, 0, 0, 3]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the diagonals are not strided with one row per offset and one column per column of the matrix, an offset
+    /// comes twice, or the fill does not fit.
+    pub fn from_diagonals(
+        shape: [usize; 2],
+        diagonals: &Tensor,
+        offsets: &[isize],
+        fill: impl Into<Fill>,
+    ) -> Result<Tensor> {
+        const OP: &str = "from_diagonals";
+        let wanted = [offsets.len(), shape[1]];
+        let Some(values) = diagonals.strided().filter(|s| s.shape == wanted) else {
+            let why = format!("{} given, a strided tensor of shape {wanted:?} is needed", diagonals.summary());
+            return Err(error::invalid(OP, "diagonals", why));
+        };
+        let mut seen = BTreeSet::new();
+        if let Some(twice) = offsets.iter().find(|&&o| !seen.insert(o)) {
+            return Err(error::invalid(OP, "offsets", format!("{twice} comes twice")));
+        }
+        let (mut rows, mut columns, mut at) = (Vec::new(), Vec::new(), Vec::new());
+        for (d, &offset) in offsets.iter().enumerate() {
+            for j in columns_of(shape, offset) {
+                rows.push((j as isize - offset) as u64);
+                columns.push(j as u64);
+                at.push((d * shape[1] + j) as u64);
+            }
+        }
+        let flat = values.reshape(&[values.len()]);
+        let values = Tensor::from_strided(convert::gather_values(&flat, &IndexVec::U64(at)));
+        Tensor::coo(&shape, vec![rows, columns], &values, fill)?.coalesce()
+    }
+
+    /// The diagonals of a sparse matrix that store something, in the form of [`Tensor::from_diagonals`]: (strided
+    /// values, rising offsets). Where nothing is stored the values are the fill. Of a strided matrix, all diagonals.
+    ///
+    /// Cost: O(nse + diagonals · columns). The result is asked for, so no budget applies; a matrix without diagonal
+    /// structure has many.
+    ///
+    /// # Errors
+    /// If the tensor is not a matrix, the fill is undefined or an array, or the result does not fit in memory.
+    pub fn to_diagonals(&self) -> Result<(Tensor, Vec<isize>)> {
+        const OP: &str = "to_diagonals";
+        let &[m, n] = self.shape() else {
+            return Err(error::shape(OP, &[self.shape()], "only a matrix has diagonals"));
+        };
+        let (x, fill) = match self.fill() {
+            None => (self.to_sparse(crate::Layout::Coo, Fill::Undefined)?, Scalar::zero(self.dtype())),
+            Some(Fill::Scalar(fill)) => (self.to_layout(crate::Layout::Coo)?, *fill),
+            Some(_) => return Err(error::absent(OP, "one value must stand for what is not stored: see replace_fill")),
+        };
+        let coordinates = x.coordinates();
+        let [(_, rows), (_, columns)] = &coordinates[..] else {
+            return Err(error::layout(OP, "the matrix has no coordinates"));
+        };
+        debug_assert!(rows.len() == columns.len() && rows.iter().all(|&r| r < m as u64));
+        let offset = |r: &u64, c: &u64| *c as isize - *r as isize;
+        let offsets: BTreeSet<isize> = rows.iter().zip(columns).map(|(r, c)| offset(r, c)).collect();
+        let offsets: Vec<isize> = offsets.into_iter().collect();
+        let row_of = |o: isize| offsets.partition_point(|&x| x < o) as u64;
+        let of: Vec<u64> = rows.iter().zip(columns).map(|(r, c)| row_of(offset(r, c))).collect();
+        let values = Tensor::coo(&[offsets.len(), n], vec![of, columns.clone()], &x.stored_values(), fill)?;
+        Ok((values.to_dense()?, offsets))
+    }
+}
+
+/// The columns in which a diagonal has an element.
+fn columns_of(shape: [usize; 2], offset: isize) -> std::ops::Range<usize> {
+    let start = offset.max(0);
+    let end = (shape[0] as isize).saturating_add(offset).clamp(start, (shape[1] as isize).max(start));
+    start as usize..(end as usize).min(shape[1]).max(start as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Layout;
+
+    #[test]
+    fn there_and_back() {
+        for shape in [[4, 4], [3, 6], [6, 3], [0, 4], [4, 0], [1, 1]] {
+            let x = Tensor::random(&shape, 0.4, -1.0, Layout::Csr, 5).unwrap();
+            for x in [x.clone(), x.to_dense().unwrap()] {
+                let (values, offsets) = x.to_diagonals().unwrap();
+                let back = Tensor::from_diagonals(shape, &values, &offsets, -1.0).unwrap();
+                let (x, back) = (x.to_dense().unwrap(), back.to_dense().unwrap());
+                assert_eq!(x.values::<f64>().unwrap(), back.values::<f64>().unwrap(), "{shape:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn offsets_beyond_the_matrix_are_empty() {
+        let ones = Tensor::from_vec(&[3, 2], vec![1.0; 6]).unwrap();
+        let x = Tensor::from_diagonals([2, 2], &ones, &[isize::MAX, isize::MIN, -1], 0.0).unwrap();
+        assert_eq!(x.nse(), 1);
+        assert_eq!(x.get(&[1, 0]).unwrap(), Some(1.0.into()));
+    }
+
+    #[test]
+    fn what_is_refused() {
+        let ones = Tensor::from_vec(&[2, 2], vec![1.0; 4]).unwrap();
+        let refused =
+            |shape, offsets: &[isize]| Tensor::from_diagonals(shape, &ones, offsets, 0.0).unwrap_err().to_string();
+        assert!(refused([2, 3], &[0, 1]).contains("shape [2, 3] is needed"));
+        assert!(refused([2, 2], &[1, 1]).contains("1 comes twice"));
+        assert!(ones.reshape(&[4]).unwrap().to_diagonals().unwrap_err().to_string().contains("only a matrix"));
+        let undefined = ones.to_sparse(Layout::Coo, Fill::Undefined).unwrap();
+        assert!(undefined.to_diagonals().unwrap_err().to_string().contains("replace_fill"));
+    }
+}

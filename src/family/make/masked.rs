@@ -1,0 +1,97 @@
+//! Dense values beside a mask of what is stored: the bitmap of GraphBLAS, the masked array of NumPy.
+
+use openwork_ops::structure::IndexVec;
+use openwork_ops::{DType, Scalar};
+
+use crate::base::error::{self, Result};
+use crate::base::strided::c_strides;
+use crate::engine::convert;
+use crate::levels::layout::{Layout, LevelSpec};
+use crate::tensor::fill::{self, Fill};
+use crate::tensor::{Sparse, Tensor};
+
+impl Tensor {
+    /// The elements of a strided tensor that a mask chooses, stored in a layout; all else is the fill. With a mask
+    /// like `x.abs()?.gt(1e-6)?` it drops what is small.
+    ///
+    /// `mask` is a strided bool tensor that broadcasts to the shape. Cost: O(size).
+    ///
+    /// ```
+    /// use openwork::{Fill, Layout, Tensor};
+    /// let x = Tensor::from_vec(&[2, 2], vec![1.0, 0.01, 0.0, 5.0])?;
+    /// let kept = x.to_sparse_where(&x.gt(0.1)?, Layout::Csr, 0.0)?;
+    /// assert_eq!(kept.values::<f64>()?, [1.0, 5.0]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If either is not strided, the mask is not bool or does not broadcast, the layout does not suit the shape or has
+    /// value axes (their rows are stored whole), or the fill does not fit.
+    pub fn to_sparse_where(&self, mask: &Tensor, layout: Layout, fill: impl Into<Fill>) -> Result<Tensor> {
+        const OP: &str = "to_sparse_where";
+        let (Some(values), Some(chosen)) = (self.strided(), mask.strided()) else {
+            let why = format!("{} beside a mask {}: both must be strided", self.summary(), mask.summary());
+            return Err(error::layout(OP, why));
+        };
+        if chosen.dtype != DType::Bool {
+            return Err(error::dtype(OP, &[chosen.dtype], "the mask must be bool; compare with != 0 first"));
+        }
+        let fill = fill::check(OP, fill.into(), &values.shape, values.dtype)?;
+        let spec = LevelSpec::of_layout(OP, layout, &values.shape)?;
+        if spec.level_dims() != values.ndim() {
+            return Err(error::layout(
+                OP,
+                format!("{layout} has value axes, which store rows whole; choose coo or csr"),
+            ));
+        }
+        let mask = mask.broadcast_to(&values.shape)?;
+        let Some(chosen) = mask.strided() else { return Err(error::layout(OP, "the mask is not strided")) };
+        // The pattern of what the mask chooses, then the values at it.
+        let pattern = convert::from_strided(OP, chosen, &spec, Scalar::Bool(false).into())?.pattern;
+        let weights: Vec<u64> = c_strides(&values.shape).iter().map(|&w| w as u64).collect();
+        let at = pattern.linearize_all(&pattern.level_weights(&weights));
+        let flat = values.reshape(&[values.len()]);
+        let values = convert::gather_values(&flat, &IndexVec::U64(at));
+        Ok(Sparse { shape: self.shape().to_vec(), pattern, values, fill }.into())
+    }
+
+    /// Dense values, and a bool mask of what is stored: the bitmap form. Where nothing is stored the values are the
+    /// fill, or zero if it is undefined. Both are strided; it is asked for, so no budget applies.
+    ///
+    /// # Errors
+    /// If the dense form does not fit in memory.
+    pub fn to_bitmap(&self) -> Result<(Tensor, Tensor)> {
+        let mask = self.is_stored()?.to_dense()?;
+        Ok((self.to_dense_with(Scalar::zero(self.dtype()))?, mask))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bitmap_there_and_back() {
+        let values = Tensor::from_vec(&[3], vec![7, 0, 5]).unwrap();
+        for fill in [Fill::Undefined, Fill::from(3i32)] {
+            let x = Tensor::coo(&[2, 3], vec![vec![0, 1, 1], vec![2, 0, 2]], &values, fill.clone()).unwrap();
+            for layout in [Layout::Coo, Layout::Csr, Layout::Csc, Layout::Dcsr, Layout::Csf] {
+                let x = x.to_layout(layout).unwrap();
+                let (dense, mask) = x.to_bitmap().unwrap();
+                let back = dense.to_sparse_where(&mask, layout, fill.clone()).unwrap();
+                assert_eq!(format!("{back:?}"), format!("{x:?}"));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_refused() {
+        let x = Tensor::from_vec(&[2, 2], vec![1.0, 2.0, 3.0, 4.0]).unwrap();
+        let refused = |mask: &Tensor, layout| x.to_sparse_where(mask, layout, 0.0).unwrap_err().to_string();
+        let yes = x.gt(0.0).unwrap();
+        assert!(refused(&x, Layout::Coo).contains("must be bool"));
+        assert!(refused(&yes, Layout::HybridCoo { dense_dims: 1 }).contains("value axes"));
+        assert!(refused(&yes.to_layout(Layout::Coo).unwrap(), Layout::Coo).contains("both must be strided"));
+        assert!(refused(&yes.narrow(0, 0..1).unwrap().reshape(&[2, 1, 1]).unwrap(), Layout::Coo).contains("shapes"));
+    }
+}

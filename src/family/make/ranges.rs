@@ -1,0 +1,121 @@
+//! Ranges of numbers.
+
+use openwork_ops::{DType, Number, Wide};
+
+use crate::base::error::{self, Result};
+use crate::base::strided::Strided;
+use crate::tensor::Tensor;
+
+impl Tensor {
+    /// The numbers `start, start + step, …` before `stop`, strided: integers (`int64`) if all three are, else `float64`.
+    /// Element `i` of a float range is `start + i · step`, rounded once per operation.
+    ///
+    /// # Errors
+    /// If the step is zero, a number is complex or not finite, or there are too many.
+    pub fn arange(start: impl Into<Number>, stop: impl Into<Number>, step: impl Into<Number>) -> Result<Tensor> {
+        arange(start.into(), stop.into(), step.into())
+    }
+
+    /// `n` numbers at equal distances from `start` to `stop`, both included (`n` of 1: `start`), strided `float64`.
+    ///
+    /// # Errors
+    /// If a bound is not finite or there are too many numbers.
+    pub fn linspace(start: f64, stop: f64, n: usize) -> Result<Tensor> {
+        const OP: &str = "linspace";
+        if !start.is_finite() || !stop.is_finite() {
+            return Err(error::invalid(OP, "stop", format!("{start} to {stop}: both must be finite")));
+        }
+        crate::engine::convert::dense_len(OP, &[n], DType::F64)?;
+        let last = n.saturating_sub(1).max(1) as f64;
+        // From either end, so that both ends are exact.
+        let at = |i: usize| {
+            let t = i as f64 / last;
+            if t < 0.5 { start + t * (stop - start) } else { stop - (1.0 - t) * (stop - start) }
+        };
+        Ok(Tensor::from_strided(Strided::from_vec((0..n).map(at).collect::<Vec<f64>>(), vec![n])))
+    }
+}
+
+fn arange(start: Number, stop: Number, step: Number) -> Result<Tensor> {
+    const OP: &str = "arange";
+    let wide = |n: Number| n.scalar().widen();
+    let (start, stop, step) = (wide(start), wide(stop), wide(step));
+    if let (Some(a), Some(b), Some(d)) = (integer(start), integer(stop), integer(step)) {
+        if d == 0 {
+            return Err(error::invalid(OP, "step", "0 never reaches the end"));
+        }
+        let n = if (b - a).signum() == d.signum() {
+            (b - a).abs().div_euclid(d.abs()) + i128::from((b - a) % d != 0)
+        } else {
+            0
+        };
+        let n = usize::try_from(n).unwrap_or(usize::MAX);
+        crate::engine::convert::dense_len(OP, &[n], DType::I64)?;
+        let values = (0..n as i128).map(|i| i64::try_from(a + i * d)).collect::<std::result::Result<Vec<i64>, _>>();
+        let values = values.map_err(|_| error::invalid(OP, "stop", "the numbers do not fit int64"))?;
+        return Ok(Tensor::from_strided(Strided::from_vec(values, vec![n])));
+    }
+    let (Some(a), Some(b), Some(d)) = (real(start), real(stop), real(step)) else {
+        return Err(error::invalid(OP, "start", "the numbers must be real and finite"));
+    };
+    if d == 0.0 {
+        return Err(error::invalid(OP, "step", "0 never reaches the end"));
+    }
+    let n = ((b - a) / d).ceil().max(0.0);
+    let n = if n < 1e18 { n as usize } else { usize::MAX };
+    crate::engine::convert::dense_len(OP, &[n], DType::F64)?;
+    Ok(Tensor::from_strided(Strided::from_vec((0..n).map(|i| a + i as f64 * d).collect::<Vec<f64>>(), vec![n])))
+}
+
+fn integer(value: Wide) -> Option<i128> {
+    match value {
+        Wide::Signed(v) => Some(v.into()),
+        Wide::Unsigned(v) => Some(v.into()),
+        _ => None,
+    }
+}
+
+fn real(value: Wide) -> Option<f64> {
+    let value = match value {
+        Wide::Signed(v) => v as f64,
+        Wide::Unsigned(v) => v as f64,
+        Wide::Float(v) => v,
+        Wide::Complex(..) => return None,
+    };
+    value.is_finite().then_some(value)
+}
+
+impl Tensor {
+    /// Whether one value stands for all that is stored (a stride of 0), as in the pattern of a graph.
+    pub fn is_iso(&self) -> bool {
+        let values = match &self.storage {
+            crate::tensor::Storage::Strided(s) => s,
+            crate::tensor::Storage::Sparse(s) => &s.values,
+        };
+        values.unbroadcast().len() <= 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges() {
+        let ints = |a: i64, b: i64, d: i64| Tensor::arange(a, b, d).unwrap().values::<i64>().unwrap().to_vec();
+        assert_eq!(ints(0, 5, 2), [0, 2, 4]);
+        assert_eq!(ints(0, 6, 2), [0, 2, 4]);
+        assert_eq!(ints(5, 0, -2), [5, 3, 1]);
+        assert_eq!(ints(5, 0, 2), [0i64; 0]);
+        assert_eq!(ints(i64::MAX - 1, i64::MAX, 1), [i64::MAX - 1]);
+        assert_eq!(Tensor::arange(0, 1, 0.25).unwrap().values::<f64>().unwrap(), [0.0, 0.25, 0.5, 0.75]);
+        assert_eq!(Tensor::linspace(0.0, 1.0, 3).unwrap().values::<f64>().unwrap(), [0.0, 0.5, 1.0]);
+        assert_eq!(Tensor::linspace(2.0, 9.0, 1).unwrap().values::<f64>().unwrap(), [2.0]);
+        assert_eq!(Tensor::linspace(2.0, 9.0, 0).unwrap().nse(), 0);
+        for refused in [Tensor::arange(0, 5, 0), Tensor::arange(0.0, 5.0, 0.0), Tensor::arange(0.0, f64::NAN, 1.0)] {
+            assert!(refused.unwrap_err().to_string().starts_with("arange: argument"));
+        }
+        assert!(Tensor::arange(0, i64::MAX, 1).is_err() && Tensor::arange(0.0, 1e300, 1.0).is_err());
+        assert!(Tensor::linspace(0.0, f64::INFINITY, 3).is_err());
+    }
+}

@@ -1,0 +1,226 @@
+//! Matrix products.
+//!
+//! An operand is what it stores plus a background: the fill, or all of a strided tensor. With `A = S + F` and
+//! `B = T + G` (stored elements counted from the fill beneath them) the product is `S·T + S·G + F·T + F·G`,
+//! and each of the four is a kernel over rows. Where nothing of it varies along both output axes except
+//! `S·T`, the result is sparse with the rest as its fill.
+
+mod assemble;
+mod dense;
+mod operand;
+mod plan;
+mod rows;
+
+use openwork_ops::{DType, Scalar, identity, promote};
+
+use crate::base::context::{self, NanPolicy, Path};
+use crate::base::error::{self, Result};
+use crate::base::strided::Strided;
+use crate::engine::convert;
+use crate::family::pointwise::{broadcast_shapes, record};
+use crate::levels::layout::Layout;
+use crate::tensor::{Storage, Tensor};
+
+const OP: &str = "matmul";
+
+impl Tensor {
+    /// The matrix product over the last two axes, leading axes broadcast. A vector on the left is a row and on
+    /// the right a column, and its axis is left out of the result.
+    ///
+    /// dtype: the promotion of both. Integers wrap in it, bool is or-and, floats of sparse operands accumulate
+    /// in `f64` or better and are rounded once.
+    ///
+    /// Layouts: strided if an operand is; else that of `self` where it has a name for the result (`Csr`
+    /// otherwise). Fill: `0` for two zero fills; an array where the background varies along one output axis
+    /// (a left fill that is scalar or of shape `(1, K)` beside a zero fill, or the mirror image); a result
+    /// whose background varies along both is strided, within the densify budget. Products with an undefined
+    /// fill skip absent terms, and an element without terms is absent.
+    ///
+    /// An unstored zero makes a term zero whatever it meets (see [`NanPolicy`]). Elsewhere NaN and infinity
+    /// beside a fill other than zero are computed densely, within the budget.
+    ///
+    /// Cost: O(products of stored elements that meet), for sparse by strided O(nse · columns); row-major
+    /// layouts on both sides (or column-major ones) need no conversion.
+    ///
+    /// ```
+    /// use openwork::{Layout, Tensor};
+    /// let a = Tensor::from_triplets([2, 3], vec![0i64, 1], vec![2, 0], vec![2.0, 5.0], 0.0)?;
+    /// let x = Tensor::from_vec(&[3], vec![1.0, 10.0, 100.0])?;
+    /// assert_eq!(a.matmul(&x)?.values::<f64>()?, [200.0, 5.0]);
+    /// assert_eq!(a.matmul(&a.matrix_transpose()?)?.layout(), Layout::Coo);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If an operand is 0-d, the contracted lengths differ, batch axes do not broadcast, dtypes do not
+    /// promote, or the result is not sparse and exceeds the densify budget.
+    pub fn matmul(&self, other: &Tensor) -> Result<Tensor> {
+        let dtypes = [self.dtype(), other.dtype()];
+        let why = "no dtype holds the values of both; cast one side";
+        let dtype = promote(dtypes[0], dtypes[1]).ok_or_else(|| error::dtype(OP, &dtypes, why))?;
+        let shapes = [self.shape(), other.shape()];
+        if self.ndim() == 0 || other.ndim() == 0 {
+            return Err(error::shape(OP, &shapes, "a 0-d tensor has no matrix product; multiply elementwise"));
+        }
+        let a = if self.ndim() == 1 { self.expand_dims(0)? } else { self.clone() };
+        let b = if other.ndim() == 1 { other.expand_dims(1)? } else { other.clone() };
+        let (k, also) = (a.shape()[a.ndim() - 1], b.shape()[b.ndim() - 2]);
+        if k != also {
+            let why = format!(
+                "the last axis of the left operand has {k} elements, the matching axis of the right one {also}"
+            );
+            return Err(error::shape(OP, &shapes, why));
+        }
+        let batches = [&a.shape()[..a.ndim() - 2], &b.shape()[..b.ndim() - 2]];
+        let batch = broadcast_shapes(OP, batches[0], batches[1])
+            .map_err(|_| error::shape(OP, &shapes, "the axes before the last two do not broadcast"))?;
+        let (out, path) = product(&a.cast(dtype)?, &b.cast(dtype)?, dtype, &batch)?;
+        let mut drop = Vec::new();
+        if self.ndim() == 1 {
+            drop.push(batch.len() as isize);
+        }
+        if other.ndim() == 1 {
+            drop.push(batch.len() as isize + 1);
+        }
+        let out = if drop.is_empty() { out } else { out.squeeze(Some(&drop))? };
+        record(OP, path, &[self, other], &out);
+        Ok(out)
+    }
+}
+
+/// The product of tensors with at least two axes and one dtype.
+fn product(a: &Tensor, b: &Tensor, dtype: DType, batch: &[usize]) -> Result<(Tensor, Path)> {
+    let mut path = if a.is_strided() && b.is_strided() { Path::Strided } else { Path::Specialised };
+    let result: Vec<usize> = batch.iter().copied().chain([a.shape()[a.ndim() - 2], b.shape()[b.ndim() - 1]]).collect();
+    let (x, y) = (densified(a, b, &result)?, densified(b, a, &result)?);
+    if x.is_some() || y.is_some() {
+        path = Path::Densified;
+    }
+    let (a, b) = (x.as_ref().unwrap_or(a), y.as_ref().unwrap_or(b));
+    if let (Some(x), Some(y)) = (a.strided(), b.strided()) {
+        return Ok((Tensor::from_strided(dense::product(x, y, dtype, &result)?), path));
+    }
+    let (out, sparse_path) = if is_transposed(a, b) {
+        let (out, path) = plan::product(&b.matrix_transpose()?, &a.matrix_transpose()?, dtype, batch)?;
+        (out.matrix_transpose()?, path)
+    } else {
+        plan::product(a, b, dtype, batch)?
+    };
+    let out = match (a.layout(), out.sparse(), out.fill()) {
+        // Absent rows or columns: kept whole.
+        (_, Some(s), _) if !s.pattern.value_dims().is_empty() => out,
+        (Layout::Strided, ..) | (_, None, _) => out,
+        (layout, ..) => out.to_layout(named(layout, out.ndim()))?,
+    };
+    Ok((out, if path == Path::Densified { path } else { sparse_path }))
+}
+
+/// The layout of a sparse product whose left operand has this one.
+fn named(left: Layout, ndim: usize) -> Layout {
+    match left {
+        Layout::Coo | Layout::Csf | Layout::Csc => left,
+        Layout::Dcsr | Layout::Dcsc if ndim == 2 => left,
+        Layout::Bsc { .. } => Layout::Csc,
+        _ => Layout::Csr,
+    }
+}
+
+/// Whether the product of the transposes, transposed, is the better one to compute: rows of which operand
+/// the kernels walk.
+fn is_transposed(a: &Tensor, b: &Tensor) -> bool {
+    const FEW: usize = 4;
+    let by_columns = |t: &Tensor| matches!(t.layout(), Layout::Csc | Layout::Dcsc | Layout::Bsc { .. });
+    let undefined = |t: &Tensor| t.fill().is_some_and(|f| f.is_undefined());
+    match (a.is_strided(), b.is_strided()) {
+        (true, _) => undefined(b) || by_columns(b) || a.shape()[a.ndim() - 2] > FEW,
+        (_, true) => !undefined(a) && by_columns(a) && b.shape()[b.ndim() - 1] <= FEW,
+        _ if undefined(a) != undefined(b) => undefined(b),
+        _ => by_columns(a) && by_columns(b),
+    }
+}
+
+/// A sparse operand as a strided one, where NaN or infinity keeps products of its fill from being taken
+/// apart.
+fn densified(x: &Tensor, other: &Tensor, result: &[usize]) -> Result<Option<Tensor>> {
+    let Some((s, background)) = x.sparse().and_then(|s| Some((s, s.background().values()?.unbroadcast()))) else {
+        return Ok(None);
+    };
+    if !x.dtype().is_inexact() || x.size() == 0 {
+        return Ok(None);
+    }
+    let fill = finite_fill(other);
+    let why = if is_zero(&background) {
+        if !fill {
+            "an unstored zero meets a fill that is NaN or infinite"
+        } else if context::nan_policy() == NanPolicy::Exact && !finite_elements(other) {
+            "an unstored zero meets NaN or infinity, and the policy is NanPolicy::Exact"
+        } else {
+            return Ok(None);
+        }
+    } else if !(fill && finite_fill(x) && finite_elements(x) && finite_elements(other)) {
+        "NaN or infinity takes part, and a fill is not zero"
+    } else if !is_separable(x, other) {
+        "the fill is too large beside stored elements to be taken off them and added again"
+    } else {
+        return Ok(None);
+    };
+    context::may_densify(OP, &s.shape, s.dtype().size(), || why.into())?;
+    if !other.is_strided() {
+        context::may_densify(OP, result, s.dtype().size(), || why.into())?;
+    }
+    let values = convert::to_strided(OP, s, &background.broadcast(&s.shape))?;
+    Ok(Some(Tensor::from_strided(values)))
+}
+
+fn all_finite(values: &Strided) -> bool {
+    !values.dtype.is_inexact() || identity::all_finite(values.dtype, &values.unbroadcast().dense_bytes())
+}
+
+/// Whether no element that is there is NaN or infinite.
+fn finite_elements(x: &Tensor) -> bool {
+    match &x.storage {
+        Storage::Strided(s) => all_finite(s),
+        Storage::Sparse(s) => all_finite(&s.values),
+    }
+}
+
+/// Whether no fill is.
+fn finite_fill(x: &Tensor) -> bool {
+    x.sparse().is_none_or(|s| s.background().values().is_none_or(all_finite))
+}
+
+/// Whether products of stored elements less their fills, and of the fills, add up to the accuracy of the dtype
+/// in sums of two `f64`: fills must not be larger than stored elements by more than the bits to spare.
+fn is_separable(x: &Tensor, other: &Tensor) -> bool {
+    let (mut ratio, mut largest) = (1.0, x.shape()[x.ndim() - 1] as f64);
+    for t in [x, other] {
+        let (stored, fill) = match &t.storage {
+            Storage::Strided(s) => (magnitudes(s), (f64::INFINITY, 0.0)),
+            Storage::Sparse(s) => {
+                (magnitudes(&s.values), s.background().values().map_or((f64::INFINITY, 0.0), magnitudes))
+            }
+        };
+        ratio *= (fill.1 / stored.0).max(1.0);
+        largest *= fill.1.max(stored.1);
+    }
+    ratio < x.dtype().epsilon() * 2f64.powi(98) && largest < 1e290
+}
+
+/// The smallest magnitude other than zero, and the largest, of floats or of the parts of complex numbers.
+fn magnitudes(values: &Strided) -> (f64, f64) {
+    let wide = if values.dtype.is_complex() { DType::Complex128 } else { DType::F64 };
+    let bytes = values.unbroadcast().cast(wide);
+    let parts = bytes.dense_bytes();
+    let of = parts.as_chunks::<8>().0.iter().map(|b| f64::from_ne_bytes(*b).abs()).filter(|&v| v > 0.0);
+    of.fold((f64::INFINITY, 0.0), |(low, high), v| (v.min(low), v.max(high)))
+}
+
+/// Whether every element is zero.
+fn is_zero(values: &Strided) -> bool {
+    let bytes = values.dense_bytes();
+    let size = values.dtype.size();
+    if values.len() > 1 && bytes.iter().all(|&b| b == 0) {
+        return true;
+    }
+    bytes.chunks_exact(size).all(|b| Scalar::from_bytes(values.dtype, b).is_zero())
+}

@@ -1,0 +1,289 @@
+//! Operands as the kernels take them: compressed rows of terms, and strided fields of terms.
+
+use std::borrow::Cow;
+
+use openwork_ops::matmul::{Grid, Ring, Rows};
+use openwork_ops::structure::{Index, IndexVec};
+use openwork_ops::{BinaryOp, DType, with_index};
+
+use super::OP;
+use crate::base::buffer::Buffer;
+use crate::base::error::{self, Result};
+use crate::base::strided::{Strided, c_strides};
+use crate::engine::blocks::{self, Kernel, Source};
+use crate::engine::convert;
+use crate::levels::layout::{Layout, LevelSpec};
+use crate::levels::level::{Indices, Level, LevelKind};
+use crate::levels::pattern::Part;
+use crate::tensor::Sparse;
+
+/// What an operand stores, less the fill beneath it: compressed rows of all matrices one after the other.
+pub(super) struct Stored {
+    pub(super) pointers: Indices,
+    pub(super) indices: Indices,
+    pub(super) terms: Buffer,
+    /// The number `batch * rows + row` of each row that is there, rising; `None` if all are.
+    pub(super) ids: Option<Vec<u64>>,
+    /// Shape of the leading axes.
+    pub(super) batch: Vec<usize>,
+    /// Rows of one matrix.
+    pub(super) rows: usize,
+}
+
+/// Whether rows are so many beside what is stored that only those that store something are listed.
+pub(super) fn is_hyper_sparse(s: &Sparse) -> bool {
+    let rows = s.shape[..s.ndim() - 1].iter().try_fold(1usize, |n, &size| n.checked_mul(size));
+    let has_all = LevelSpec::of_layout(OP, Layout::Csr, &s.shape).is_ok_and(|csr| csr == s.pattern.spec());
+    !has_all && rows.is_none_or(|rows| rows > 4 * s.pattern.positions + (1 << 16))
+}
+
+impl Stored {
+    /// Rows of a tensor. `fills` says whether the fill is other than zero and has to be taken off;
+    /// `all_rows` asks for every row, stored or not.
+    pub(super) fn new(s: &Sparse, ring: Ring, fills: bool, all_rows: bool) -> Result<Stored> {
+        let n = s.ndim();
+        let listed = !all_rows && is_hyper_sparse(s);
+        let spec = if listed {
+            let levels = vec![LevelKind::Sparse { rank: n - 1 }, LevelKind::Sparse { rank: 1 }];
+            LevelSpec { levels, dims: (0..n).map(|a| (a, Part::Whole)).collect() }
+        } else {
+            LevelSpec::of_layout(OP, Layout::Csr, &s.shape)?
+        };
+        let s = convert::convert(OP, s, &spec)?;
+        let broken = || error::layout(OP, "a conversion to compressed rows did not give compressed rows");
+        let Some(Level::Sparse { pointers: Some(pointers), indices, .. }) = s.pattern.levels.last() else {
+            return Err(broken());
+        };
+        let [indices] = &indices[..] else { return Err(broken()) };
+        let ids = match &s.pattern.levels[0] {
+            Level::Sparse { indices, .. } if listed => Some(flat(indices, &s.shape[..n - 1])?),
+            _ => None,
+        };
+        Ok(Stored {
+            pointers: pointers.clone(),
+            indices: indices.clone(),
+            terms: terms(&s, ring, fills),
+            ids,
+            batch: s.shape[..n - 2].to_vec(),
+            rows: s.shape[n - 2],
+        })
+    }
+
+    pub(super) fn view(&self) -> Rows<'_> {
+        Rows {
+            pointers: self.pointers.as_slice(),
+            base: self.pointers.get(0),
+            indices: self.indices.as_slice(),
+            values: self.terms.bytes(),
+        }
+    }
+
+    pub(super) fn nse(&self) -> usize {
+        self.indices.len()
+    }
+
+    /// Rows that are there.
+    pub(super) fn len(&self) -> usize {
+        self.pointers.len() - 1
+    }
+
+    /// Entries before row `r`.
+    pub(super) fn start(&self, r: usize) -> usize {
+        self.pointers.get(r) - self.pointers.get(0)
+    }
+
+    /// The rows of matrix `b`.
+    pub(super) fn matrix(&self, b: usize) -> std::ops::Range<usize> {
+        let (first, end) = ((b * self.rows) as u64, ((b + 1) * self.rows) as u64);
+        match &self.ids {
+            None => first as usize..end as usize,
+            Some(ids) => ids.partition_point(|&id| id < first)..ids.partition_point(|&id| id < end),
+        }
+    }
+
+    /// The same with indices of 64 bits where `wide`.
+    pub(super) fn widened(self, wide: bool) -> Stored {
+        Stored { pointers: self.pointers.widened(wide), indices: self.indices.widened(wide), ..self }
+    }
+
+    pub(super) fn is_wide(&self) -> bool {
+        self.pointers.is_wide() || self.indices.is_wide()
+    }
+
+    /// Columns as places in the rows that `right` lists; entries that meet no row are dropped. Matrix `b` here
+    /// meets matrix `matrices(b)` there.
+    pub(super) fn against(
+        &self,
+        right: &Stored,
+        ids: &[u64],
+        term: usize,
+        matrices: &dyn Fn(usize) -> usize,
+    ) -> Stored {
+        let (mut pointers, mut places, mut from) = (vec![0u64], Vec::new(), Vec::new());
+        let mut window = (usize::MAX, 0..0);
+        for r in 0..self.len() {
+            let b = self.ids.as_ref().map_or(r, |ids| ids[r] as usize) / self.rows;
+            if window.0 != b {
+                window = (b, right.matrix(matrices(b)));
+            }
+            let first = (matrices(b) * right.rows) as u64;
+            let mut range = window.1.clone();
+            for e in self.start(r)..self.start(r + 1) {
+                let id = first + self.indices.get(e) as u64;
+                range.start += ids[range.clone()].partition_point(|&x| x < id);
+                if range.start < range.end && ids[range.start] == id {
+                    places.push(range.start as u64);
+                    from.push(e);
+                }
+            }
+            pointers.push(places.len() as u64);
+        }
+        let source = self.terms.bytes();
+        let terms = Buffer::build(from.len() * term, |out| {
+            for (o, e) in out.chunks_exact_mut(term).zip(from) {
+                o.copy_from_slice(&source[e * term..(e + 1) * term]);
+            }
+        });
+        let of = |v: Vec<u64>| {
+            if self.is_wide() { IndexVec::U64(v) } else { IndexVec::U32(v.iter().map(|&i| i as u32).collect()) }.into()
+        };
+        Stored {
+            pointers: of(pointers),
+            indices: of(places),
+            terms,
+            ids: self.ids.clone(),
+            batch: self.batch.clone(),
+            rows: self.rows,
+        }
+    }
+
+    /// Columns numbered among those that occur, and what they were.
+    pub(super) fn with_dense_columns(&self) -> (Stored, Vec<u64>) {
+        let all: Vec<u64> = with_index!(self.indices.as_slice(), s => s.iter().map(|j| j.get() as u64).collect());
+        let mut columns = all.clone();
+        columns.sort_unstable();
+        columns.dedup();
+        let renumbered = all.iter().map(|j| columns.partition_point(|c| c < j));
+        let indices: IndexVec = if self.is_wide() {
+            IndexVec::U64(renumbered.map(|j| j as u64).collect())
+        } else {
+            IndexVec::U32(renumbered.map(|j| j as u32).collect())
+        };
+        let out = Stored {
+            pointers: self.pointers.clone(),
+            indices: indices.into(),
+            terms: self.terms.clone(),
+            ids: self.ids.clone(),
+            batch: self.batch.clone(),
+            rows: self.rows,
+        };
+        (out, columns)
+    }
+}
+
+/// C-order numbers of coordinate tuples.
+fn flat(indices: &[Indices], shape: &[usize]) -> Result<Vec<u64>> {
+    shape.iter().try_fold(1u64, |n, &size| n.checked_mul(size as u64)).ok_or_else(|| {
+        error::shape(
+            OP,
+            &[shape],
+            "rows of all matrices together are 2^64 or more; merge or split the batch axes differently",
+        )
+    })?;
+    let mut out = vec![0u64; indices.first().map_or(0, Indices::len)];
+    for (array, &size) in indices.iter().zip(shape) {
+        with_index!(array.as_slice(), s => {
+            for (o, &i) in out.iter_mut().zip(s) {
+                *o = *o * size as u64 + i.get() as u64;
+            }
+        });
+    }
+    Ok(out)
+}
+
+/// The stored values of compressed rows, as terms.
+fn terms(s: &Sparse, ring: Ring, fills: bool) -> Buffer {
+    let input = ring.input(s.dtype());
+    let values = s.values.cast(input);
+    let n = s.pattern.positions;
+    let fill = match s.background().values() {
+        Some(fill) if fills => Some(Source::at(fill, &s.pattern)),
+        _ => None,
+    };
+    if ring.is_wide() {
+        let beneath = fill.map(|fill| blocks::collect(n, fill, input));
+        return widen(ring, &values.dense_bytes(), beneath.as_ref().map(|f| f.dense_bytes()), n);
+    }
+    match (fill, BinaryOp::Sub.kernel(input)) {
+        (Some(fill), Some(sub)) => blocks::run(n, &[Source::values(&values), fill], input, input, Kernel::Binary(sub)),
+        _ => bytes_of(&values),
+    }
+}
+
+fn widen(ring: Ring, values: &[u8], fills: Option<Cow<'_, [u8]>>, n: usize) -> Buffer {
+    Buffer::build(n * ring.term_size(), |out| ring.widen(values, fills.as_deref(), out))
+}
+
+/// The elements in C order, shared where they lie so.
+fn bytes_of(values: &Strided) -> Buffer {
+    let dense = values.to_contiguous();
+    let size = dense.dtype.size();
+    if dense.len() == 0 {
+        return Buffer::build(0, |_| {});
+    }
+    dense.buffer.slice(dense.offset * size..(dense.offset + dense.len()) * size)
+}
+
+/// Terms (or accumulators) at every element of a shape, strides 0 where they do not vary.
+pub(super) struct Field {
+    pub(super) values: Buffer,
+    /// Over leading axes, rows, columns.
+    pub(super) strides: Vec<usize>,
+    /// Bytes of one.
+    pub(super) size: usize,
+}
+
+impl Field {
+    /// The elements of an array that has been broadcast to the leading axes of the product.
+    pub(super) fn new(x: &Strided, ring: Ring, dtype: DType) -> Field {
+        let core = x.unbroadcast().cast(ring.input(dtype));
+        let values = if ring.is_wide() { widen(ring, &core.dense_bytes(), None, core.len()) } else { bytes_of(&core) };
+        Field::of(values, &core.shape, ring.term_size())
+    }
+
+    /// Elements of this shape in C order, broadcast along axes of size 1.
+    pub(super) fn of(values: Buffer, shape: &[usize], size: usize) -> Field {
+        let strides =
+            c_strides(shape).into_iter().zip(shape).map(|(s, &n)| if n == 1 { 0 } else { s as usize }).collect();
+        Field { values, strides, size }
+    }
+
+    pub(super) fn varies(&self, axis_from_last: usize) -> bool {
+        self.strides[self.strides.len() - axis_from_last] != 0
+    }
+
+    /// The matrix from an offset (see [`offset`]) on.
+    pub(super) fn grid(&self, offset: usize) -> Grid<'_> {
+        let n = self.strides.len();
+        Grid { values: &self.values.bytes()[offset * self.size..], row: self.strides[n - 2], col: self.strides[n - 1] }
+    }
+}
+
+/// Where matrix `b` of a batch of this shape begins, with these strides over the batch's last axes.
+pub(super) fn offset(batch: &[usize], strides: &[usize], mut b: usize) -> usize {
+    let mut at = 0;
+    let lead = batch.len() - strides.len();
+    for (d, &n) in batch.iter().enumerate().rev() {
+        if d < lead {
+            break;
+        }
+        at += (b % n) * strides[d - lead];
+        b /= n;
+    }
+    at
+}
+
+/// Strides of a batch shape, in matrices, as it is broadcast.
+pub(super) fn batch_strides(own: &[usize]) -> Vec<usize> {
+    c_strides(own).into_iter().zip(own).map(|(s, &n)| if n == 1 { 0 } else { s as usize }).collect()
+}

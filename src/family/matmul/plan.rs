@@ -1,0 +1,357 @@
+//! Products in which an operand is sparse: the plan.
+
+use openwork_ops::matmul::{Finish, Ring};
+use openwork_ops::{DType, Scalar};
+
+use super::operand::{Field, Stored, batch_strides, offset};
+use super::rows::{Parts, Pass};
+use super::{OP, assemble, is_zero};
+use crate::base::buffer::Buffer;
+use crate::base::context::{self, Path};
+use crate::base::error::Result;
+use crate::base::strided::Strided;
+use crate::engine::convert;
+use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::{Sparse, Storage, Tensor};
+
+/// An operand in parts.
+struct Side<'a> {
+    shape: &'a [usize],
+    /// What is stored, if anything is.
+    stored: Option<&'a Sparse>,
+    /// What is not, over the tensor's shape, unless it is zero (or absent).
+    background: Option<Strided>,
+    is_strided: bool,
+    is_undefined: bool,
+}
+
+impl<'a> Side<'a> {
+    fn new(x: &'a Tensor) -> Side<'a> {
+        let shape = x.shape();
+        let is_empty = shape.contains(&0);
+        match &x.storage {
+            Storage::Strided(s) => Side {
+                shape,
+                stored: None,
+                background: (!is_empty).then(|| s.clone()),
+                is_strided: true,
+                is_undefined: false,
+            },
+            Storage::Sparse(s) => {
+                let background = match s.background() {
+                    Background::Values(values) => Some(values).filter(|v| !is_empty && !is_zero(&v.unbroadcast())),
+                    Background::Undefined => None,
+                };
+                let stored = Some(&**s).filter(|s| s.nse() > 0);
+                Side { shape, stored, background, is_strided: false, is_undefined: s.fill.is_undefined() }
+            }
+        }
+    }
+
+    fn fills(&self) -> bool {
+        self.background.is_some() && !self.is_strided
+    }
+
+    fn field(&self, batch: &[usize], ring: Ring, dtype: DType) -> Option<Field> {
+        let x = self.background.as_ref()?;
+        let full: Vec<usize> = batch.iter().chain(&self.shape[self.shape.len() - 2..]).copied().collect();
+        Some(Field::new(&x.broadcast(&full), ring, dtype))
+    }
+
+    fn batch(&self) -> &[usize] {
+        &self.shape[..self.shape.len() - 2]
+    }
+}
+
+/// The product of tensors of one dtype, at least one of them sparse. The left operand is walked by rows; if
+/// one operand is undefined, it is the left one.
+pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType, batch: &[usize]) -> Result<(Tensor, Path)> {
+    let (x, y) = (Side::new(a), Side::new(b));
+    let (m, k, n) = (x.shape[x.shape.len() - 2], x.shape[x.shape.len() - 1], y.shape[y.shape.len() - 1]);
+    let shape: Vec<usize> = batch.iter().copied().chain([m, n]).collect();
+    let ring = Ring::new(dtype, x.fills() || y.fills());
+    let plan = Plan {
+        ring,
+        dtype,
+        batch,
+        m,
+        k,
+        n,
+        shape,
+        left_field: x.field(batch, ring, dtype),
+        right_field: y.field(batch, ring, dtype),
+    };
+    if x.is_undefined && y.is_undefined {
+        return plan
+            .meeting(&x, &y, Parts { stored: true, ..Parts::default() }, Fill::Undefined)
+            .map(|t| (t, Path::Specialised));
+    }
+    if x.is_undefined {
+        return plan.rows_of_left(&x, &y, Fill::Undefined);
+    }
+    let (stored, background) =
+        ([x.stored.is_some(), y.stored.is_some()], [x.background.is_some(), y.background.is_some()]);
+    let parts = Parts {
+        stored: stored[0] && stored[1],
+        rows: stored[0] && background[1],
+        columns: background[0] && stored[1],
+        backgrounds: background[0] && background[1],
+    };
+    let (by_row, by_column) = plan.varies(parts);
+    if x.is_strided || y.is_strided {
+        let core = plan.core(parts, by_row, by_column);
+        if convert::dense_len(OP, &core, dtype).is_err() && x.background.is_none() {
+            return plan.rows_of_left(&x, &y, Fill::Scalar(Scalar::zero(dtype)));
+        }
+        return plan.dense(&x, &y, parts, &core).map(|t| (t, Path::Specialised));
+    }
+    if by_row && by_column {
+        context::may_densify(OP, &plan.shape, dtype.size(), || {
+            let of =
+                |s: &Side<'_>| s.background.as_ref().map_or("zero".into(), |v| format!("{:?}", v.unbroadcast().shape));
+            format!(
+                "fills of shape {} and {} make the background of the product vary along both of its axes",
+                of(&x),
+                of(&y)
+            )
+        })?;
+        let core = plan.shape.clone();
+        return plan.dense(&x, &y, parts, &core).map(|t| (t, Path::Densified));
+    }
+    plan.meeting(&x, &y, parts, Fill::Scalar(Scalar::zero(dtype))).map(|t| (t, Path::Specialised))
+}
+
+struct Plan<'a> {
+    ring: Ring,
+    dtype: DType,
+    batch: &'a [usize],
+    m: usize,
+    k: usize,
+    n: usize,
+    /// Of the result.
+    shape: Vec<usize>,
+    left_field: Option<Field>,
+    right_field: Option<Field>,
+}
+
+impl Plan<'_> {
+    /// Whether the background of the product varies along its rows, and along its columns.
+    fn varies(&self, parts: Parts) -> (bool, bool) {
+        let left = self.left_field.as_ref().is_some_and(|f| f.varies(2));
+        let right = self.right_field.as_ref().is_some_and(|f| f.varies(1));
+        let by_row = parts.rows || ((parts.columns || parts.backgrounds) && left);
+        let by_column = parts.columns || ((parts.rows || parts.backgrounds) && right);
+        (by_row && self.m > 1, by_column && self.n > 1)
+    }
+
+    /// The shape in which a background is computed: 1 where it does not vary.
+    fn core(&self, parts: Parts, by_row: bool, by_column: bool) -> Vec<usize> {
+        let field = |f: &Option<Field>, d: usize| f.as_ref().is_some_and(|f| f.strides[d] != 0);
+        // Stored elements may differ from matrix to matrix.
+        let stored = parts.rows || parts.columns;
+        let batch = self.batch.iter().enumerate().map(|(d, &size)| {
+            if stored || field(&self.left_field, d) || field(&self.right_field, d) { size } else { size.min(1) }
+        });
+        let axis = |on: bool, size: usize| if on { size } else { size.min(1) };
+        batch.chain([axis(by_row, self.m), axis(by_column, self.n)]).collect()
+    }
+
+    fn pass<'p>(&'p self, parts: Parts, core: &[usize]) -> Pass<'p> {
+        let lead = core.len() - 2;
+        Pass {
+            ring: self.ring,
+            kernels: self.ring.kernels(),
+            parts,
+            batch: core[..lead].to_vec(),
+            m: core[lead],
+            k: self.k,
+            n: core[lead + 1],
+            left: None,
+            left_against: None,
+            right: None,
+            left_field: self.left_field.as_ref(),
+            right_field: self.right_field.as_ref(),
+            init: None,
+        }
+    }
+
+    fn finish(&self) -> impl Fn(&[u8], &mut [u8]) + Sync {
+        let (ring, dtype) = (self.ring, self.dtype);
+        move |acc: &[u8], out: &mut [u8]| ring.finish(acc, dtype, out)
+    }
+
+    /// Rows of what a side stores; every one of them where the result has every one.
+    fn stored(&self, side: &Side<'_>, all_rows: bool) -> Result<Option<Stored>> {
+        side.stored.map(|s| Stored::new(s, self.ring, side.fills(), all_rows)).transpose()
+    }
+
+    /// A dense result in a core shape, seen in the whole shape.
+    fn dense(&self, x: &Side<'_>, y: &Side<'_>, parts: Parts, core: &[usize]) -> Result<Tensor> {
+        convert::dense_len(OP, core, self.dtype)?;
+        let out = self.accumulated(x, y, parts, core, &self.finish(), self.dtype.size())?;
+        Ok(Tensor::from_strided(Strided::new(out, self.dtype, core.to_vec()).broadcast(&self.shape)))
+    }
+
+    /// Dense rows of all parts. What is the same for every row is computed once.
+    fn accumulated(
+        &self,
+        x: &Side<'_>,
+        y: &Side<'_>,
+        parts: Parts,
+        core: &[usize],
+        finish: Finish<'_>,
+        width: usize,
+    ) -> Result<Buffer> {
+        // Listed rows meet one matrix on the left each.
+        let all_right = parts.stored && x.batch() != self.batch;
+        let (left, right) = same_width(self.stored(x, true)?, self.stored(y, all_right)?);
+        let left_varies = self.left_field.as_ref().is_some_and(|f| f.varies(2));
+        let m = core[core.len() - 2];
+        let once = Parts { stored: false, rows: false, ..parts };
+        let (common, rest) = if m > 1 && !left_varies && (parts.columns || parts.backgrounds) {
+            (Some(once), Parts { columns: false, backgrounds: false, ..parts })
+        } else {
+            (None, parts)
+        };
+        let init = match common {
+            None => None,
+            Some(once) => {
+                let mut one_row = core.to_vec();
+                one_row[core.len() - 2] = 1;
+                let size = self.ring.acc_size();
+                let pass = Pass { right: right.as_ref(), ..self.pass(once, &one_row) };
+                let copy = |acc: &[u8], out: &mut [u8]| out.copy_from_slice(acc);
+                Some(Field::of(pass.all_rows(&copy, size), &one_row, size))
+            }
+        };
+        let against = self.against(left.as_ref(), right.as_ref(), parts.stored)?;
+        let pass = Pass {
+            left: left.as_ref(),
+            left_against: against.as_ref(),
+            right: right.as_ref(),
+            init: init.as_ref(),
+            ..self.pass(rest, core)
+        };
+        Ok(pass.all_rows(finish, width))
+    }
+
+    /// The left operand with columns that are places in the rows which the right one lists, if it does.
+    fn against(&self, left: Option<&Stored>, right: Option<&Stored>, wanted: bool) -> Result<Option<Stored>> {
+        let (Some(left), Some(right), true) = (left, right, wanted) else { return Ok(None) };
+        let Some(ids) = &right.ids else { return Ok(None) };
+        let strides = batch_strides(&right.batch);
+        let matrices = |b: usize| offset(&left.batch, &strides, b);
+        Ok(Some(left.against(right, ids, self.ring.term_size(), &matrices)))
+    }
+
+    /// Whole rows of the product wherever the left operand, which has no background, stores something.
+    fn rows_of_left(&self, x: &Side<'_>, y: &Side<'_>, fill: Fill) -> Result<(Tensor, Path)> {
+        let wide = self.spread(x, y)?;
+        let spread = wide.as_ref().map(Side::new);
+        let x = spread.as_ref().unwrap_or(x);
+        let (left, right) = same_width(self.stored(x, false)?, self.stored(y, false)?);
+        let mut rows = Vec::new();
+        if let Some(left) = &left {
+            let own = batch_strides(&left.batch);
+            if left.ids.is_some() || left.batch == self.batch {
+                rows.extend((0..left.len()).map(|r| (left.ids.as_ref().map_or(r, |ids| ids[r] as usize) / self.m, r)));
+            } else {
+                for b in 0..self.batch.iter().product() {
+                    let first = offset(self.batch, &own, b) * self.m;
+                    rows.extend((first..first + self.m).map(|r| (b, r)));
+                }
+            }
+            rows.retain(|&(_, r)| left.start(r) < left.start(r + 1));
+        }
+        let ids: Vec<u64> = match &left {
+            None => Vec::new(),
+            Some(left) => {
+                let row = |r: usize| left.ids.as_ref().map_or(r, |ids| ids[r] as usize) % self.m;
+                rows.iter().map(|&(b, r)| (b * self.m + row(r)) as u64).collect()
+            }
+        };
+        if !y.is_strided {
+            context::may_densify(OP, &[ids.len(), self.n], self.dtype.size(), || {
+                "rows of the left operand, whose fill is undefined, meet a defined fill: every element of theirs exists"
+                    .into()
+            })?;
+        }
+        convert::dense_len(OP, &[ids.len(), self.n], self.dtype)?;
+        let parts = Parts { stored: y.stored.is_some(), rows: y.background.is_some(), ..Parts::default() };
+        let against = self.against(left.as_ref(), right.as_ref(), parts.stored)?;
+        let pass = Pass {
+            left: left.as_ref(),
+            left_against: against.as_ref(),
+            right: right.as_ref(),
+            ..self.pass(parts, &self.shape)
+        };
+        let values = pass.listed_rows(&rows, &self.finish(), self.dtype.size());
+        Ok((assemble::whole_rows(&self.shape, self.dtype, fill, values, &ids).into(), Path::Specialised))
+    }
+
+    /// The left operand repeated along the batch axes of the result, where rows that are listed are to meet
+    /// other matrices in each.
+    fn spread(&self, x: &Side<'_>, y: &Side<'_>) -> Result<Option<Tensor>> {
+        let listed = |s: &Side<'_>| s.stored.is_some_and(super::operand::is_hyper_sparse);
+        if x.batch() == self.batch || x.stored.is_none() || !(listed(x) || listed(y)) {
+            return Ok(None);
+        }
+        let Some(s) = x.stored else { return Ok(None) };
+        let full: Vec<usize> = self.batch.iter().copied().chain([self.m, self.k]).collect();
+        Tensor::from(s.clone()).broadcast_to(&full).map(Some)
+    }
+
+    /// A sparse result: what meets, over a background that varies along one axis at most.
+    fn meeting(&self, x: &Side<'_>, y: &Side<'_>, parts: Parts, zero: Fill) -> Result<Tensor> {
+        let background = Parts { stored: false, ..parts };
+        let mut fill = zero;
+        let mut init = None;
+        if parts.rows || parts.columns || parts.backgrounds {
+            let (by_row, by_column) = self.varies(background);
+            let core = self.core(background, by_row, by_column);
+            convert::dense_len(OP, &core, self.dtype)?;
+            let size = self.ring.acc_size();
+            let copy = |acc: &[u8], out: &mut [u8]| out.copy_from_slice(acc);
+            let acc = self.accumulated(x, y, background, &core, &copy, size)?;
+            let n: usize = core.iter().product();
+            let values = Buffer::build(n * self.dtype.size(), |out| self.ring.finish(acc.bytes(), self.dtype, out));
+            fill = if n == 0 { fill } else { fill_of(&Strided::new(values, self.dtype, core.clone()).unbroadcast()) };
+            init = Some(Field::of(acc, &core, size));
+        }
+        if !parts.stored || x.stored.is_none() || y.stored.is_none() {
+            return Ok(assemble::compressed(&self.shape, self.dtype, fill, Vec::new(), Some(&[]), None).into());
+        }
+        let by_row = init.as_ref().is_some_and(|f| f.varies(2));
+        let by_column = init.as_ref().is_some_and(|f| f.varies(1));
+        let wide = self.spread(x, y)?;
+        let spread = wide.as_ref().map(Side::new);
+        let (left, right) = same_width(self.stored(spread.as_ref().unwrap_or(x), by_row)?, self.stored(y, false)?);
+        let against = self.against(left.as_ref(), right.as_ref(), true)?;
+        let (right, columns) = match right {
+            Some(right) if !by_column && self.n > (1 << 22) && self.n / 8 > right.nse() => {
+                let (right, columns) = right.with_dense_columns();
+                (Some(right), Some(columns))
+            }
+            right => (right, None),
+        };
+        let mut pass = Pass {
+            left: left.as_ref(),
+            left_against: against.as_ref(),
+            right: right.as_ref(),
+            init: init.as_ref(),
+            ..self.pass(parts, &self.shape)
+        };
+        if let Some(columns) = &columns {
+            pass.n = columns.len();
+        }
+        let products = pass.sparse_rows(&self.finish(), self.dtype.size());
+        let ids = left.as_ref().and_then(|l| l.ids.as_deref());
+        Ok(assemble::compressed(&self.shape, self.dtype, fill, products, ids, columns.as_deref()).into())
+    }
+}
+
+/// Indices of one width.
+fn same_width(left: Option<Stored>, right: Option<Stored>) -> (Option<Stored>, Option<Stored>) {
+    let wide = left.as_ref().is_some_and(Stored::is_wide) || right.as_ref().is_some_and(Stored::is_wide);
+    (left.map(|s| s.widened(wide)), right.map(|s| s.widened(wide)))
+}

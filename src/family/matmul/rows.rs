@@ -1,0 +1,233 @@
+//! The loops over matrices and rows: which rows meet which, in pieces that threads share.
+
+use std::ops::Range;
+
+use openwork_ops::matmul::{Finish, Kernels, Product, Ring, Run};
+
+use super::operand::{Field, Stored, batch_strides, offset};
+use crate::base::buffer::Buffer;
+use crate::base::parallel;
+
+/// The parts of a product that one pass computes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Parts {
+    /// Stored elements with stored elements.
+    pub(super) stored: bool,
+    /// Stored elements on the left with the background on the right.
+    pub(super) rows: bool,
+    /// The background on the left with stored elements on the right.
+    pub(super) columns: bool,
+    /// Background with background.
+    pub(super) backgrounds: bool,
+}
+
+/// One pass over a product: its operands, and the shape it is computed in, which is 1 along an axis where
+/// nothing in it varies.
+pub(super) struct Pass<'a> {
+    pub(super) ring: Ring,
+    pub(super) kernels: Kernels,
+    pub(super) parts: Parts,
+    pub(super) batch: Vec<usize>,
+    pub(super) m: usize,
+    pub(super) k: usize,
+    pub(super) n: usize,
+    /// The left operand; for products with stored elements on the right, its columns may be places in the
+    /// rows listed there.
+    pub(super) left: Option<&'a Stored>,
+    pub(super) left_against: Option<&'a Stored>,
+    pub(super) right: Option<&'a Stored>,
+    pub(super) left_field: Option<&'a Field>,
+    pub(super) right_field: Option<&'a Field>,
+    /// What accumulators start from.
+    pub(super) init: Option<&'a Field>,
+}
+
+/// Bytes of accumulators at a time.
+const BLOCK: usize = 1 << 16;
+
+/// Multiply-adds in one piece of work.
+const WORK: usize = 1 << 18;
+
+impl Pass<'_> {
+    /// The matrix of an operand that takes part in matrix `b` of the product.
+    fn matrix_of(&self, side: Option<&Stored>, b: usize) -> usize {
+        match side {
+            Some(s) if s.batch != self.batch => offset(&self.batch, &batch_strides(&s.batch), b),
+            _ => b,
+        }
+    }
+
+    fn left_matrix(&self, b: usize) -> usize {
+        self.matrix_of(self.left, b)
+    }
+
+    fn right_matrix(&self, b: usize) -> usize {
+        self.matrix_of(self.right, b)
+    }
+
+    fn field_offset(&self, field: &Field, b: usize) -> usize {
+        offset(&self.batch, &field.strides[..field.strides.len() - 2], b)
+    }
+
+    /// About how many multiply-adds a row takes.
+    fn work_per_row(&self) -> usize {
+        let per_row = |s: Option<&Stored>| s.map_or(0, |s| s.nse() / s.len().max(1) + 1);
+        let (left, right) = (per_row(self.left), per_row(self.right));
+        let part = |on: bool, work: usize| if on { work } else { 0 };
+        part(self.parts.stored, left.saturating_mul(right))
+            + part(self.parts.rows, left.saturating_mul(self.n))
+            + part(self.parts.columns, self.right.map_or(0, Stored::nse))
+            + part(self.parts.backgrounds, self.k.saturating_mul(self.n))
+            + self.n
+    }
+
+    /// Every row of every matrix, dense, `width` bytes an element.
+    pub(super) fn all_rows(&self, finish: Finish<'_>, width: usize) -> Buffer {
+        let rows = self.batch.iter().product::<usize>() * self.m;
+        Buffer::overwritten(rows * self.n * width, width, |out| {
+            let grain = (WORK / self.work_per_row().max(1)).max(1);
+            parallel::for_chunks_mut(out, self.n * width, grain, &|first, out| {
+                let end = first + out.len() / (self.n * width);
+                let mut at = first;
+                let mut rest = out;
+                let mut scratch = Vec::new();
+                while at < end {
+                    let (b, i) = (at / self.m, at % self.m);
+                    let count = (self.m - i).min(end - at);
+                    let (part, tail) = rest.split_at_mut(count * self.n * width);
+                    let left = self.left_matrix(b) * self.m + i;
+                    self.rows(b, i, left..left + count, &mut scratch, finish, part);
+                    (rest, at) = (tail, at + count);
+                }
+            });
+        })
+    }
+
+    /// The rows of the left operand with these numbers, dense: `(matrix of the product, row)`.
+    pub(super) fn listed_rows(&self, rows: &[(usize, usize)], finish: Finish<'_>, width: usize) -> Buffer {
+        Buffer::build(rows.len() * self.n * width, |out| {
+            let grain = (WORK / self.work_per_row().max(1)).max(1);
+            parallel::for_chunks_mut(out, self.n * width, grain, &|first, out| {
+                let mut scratch = Vec::new();
+                for (&(b, row), out) in rows[first..].iter().zip(out.chunks_exact_mut(self.n * width)) {
+                    self.rows(b, 0, row..row + 1, &mut scratch, finish, out);
+                }
+            });
+        })
+    }
+
+    /// Consecutive rows of matrix `b`, from row `i` on, finished into `out`.
+    fn rows(
+        &self,
+        b: usize,
+        i: usize,
+        left: Range<usize>,
+        scratch: &mut Vec<u128>,
+        finish: Finish<'_>,
+        out: &mut [u8],
+    ) {
+        let row = self.n * self.ring.acc_size();
+        let per_block = (BLOCK / row).max(1);
+        let width = out.len() / left.len().max(1);
+        let mut done = 0;
+        for out in out.chunks_mut(per_block * width) {
+            let count = out.len() / width;
+            scratch.clear();
+            scratch.resize((count * row).div_ceil(16), 0);
+            let acc = &mut bytemuck::cast_slice_mut::<u128, u8>(scratch)[..count * row];
+            self.accumulate(b, i + done..i + done + count, left.start + done..left.start + done + count, acc);
+            finish(acc, out);
+            done += count;
+        }
+    }
+
+    /// Adds all parts of some rows to zeroed accumulators.
+    fn accumulate(&self, b: usize, rows: Range<usize>, left: Range<usize>, acc: &mut [u8]) {
+        let kernels = &self.kernels;
+        if let Some(init) = self.init {
+            let grid = init.grid(self.field_offset(init, b));
+            for (i, row) in acc.chunks_exact_mut(self.n * init.size).enumerate() {
+                for (j, slot) in row.chunks_exact_mut(init.size).enumerate() {
+                    let at = ((rows.start + i) * grid.row + j * grid.col) * init.size;
+                    slot.copy_from_slice(&grid.values[at..at + init.size]);
+                }
+            }
+        }
+        let fields = [self.left_field, self.right_field].map(|f| f.map(|f| f.grid(self.field_offset(f, b))));
+        if let (Some(x), Some(y), true) = (self.left_against.or(self.left), self.right, self.parts.stored) {
+            let first = if y.ids.is_some() { 0 } else { self.right_matrix(b) * y.rows };
+            (kernels.sparse_sparse)(x.view(), left.clone(), y.view(), first, self.n, acc);
+        }
+        if let (Some(x), Some(y), true) = (self.left, fields[1], self.parts.rows) {
+            (kernels.sparse_dense)(x.view(), left, y, self.n, acc);
+        }
+        if let (Some(x), Some(y), true) = (fields[0], self.right, self.parts.columns) {
+            let (matrix, first) = (self.right_matrix(b), (self.right_matrix(b) * y.rows) as u64);
+            let of = y.matrix(matrix);
+            let ids = y.ids.as_ref().map(|ids| (first, &ids[of.clone()]));
+            (kernels.dense_sparse)(x, rows.clone(), y.view(), of, ids, self.n, acc);
+        }
+        if let (Some(x), Some(y), true) = (fields[0], fields[1], self.parts.backgrounds) {
+            (kernels.dense_dense)(x, rows, y, self.k, self.n, acc);
+        }
+    }
+
+    /// Only what meets: rows of the left operand (all of every matrix, or the listed ones) in order.
+    pub(super) fn sparse_rows(&self, finish: Finish<'_>, width: usize) -> Vec<Product> {
+        let (Some(left), Some(right)) = (self.left_against.or(self.left), self.right) else { return Vec::new() };
+        let total = match &left.ids {
+            Some(ids) => ids.len(),
+            None => self.batch.iter().product::<usize>() * self.m,
+        };
+        let pieces = self.pieces(left, total);
+        parallel::map_chunks(pieces.len(), 1, &|piece| {
+            let rows = pieces[piece.start].clone();
+            let mut runs = Vec::new();
+            let mut at = rows.start;
+            while at < rows.end {
+                let (b, i, count) = match &left.ids {
+                    None => (at / self.m, at % self.m, (self.m - at % self.m).min(rows.end - at)),
+                    Some(ids) => {
+                        let b = ids[at] as usize / self.m;
+                        let end = ids[at..rows.end].partition_point(|&id| id as usize / self.m == b);
+                        (b, 0, end)
+                    }
+                };
+                let start = if left.ids.is_some() { at } else { self.left_matrix(b) * self.m + i };
+                let init = self.init.map(|f| {
+                    // Listed rows are not at their places in a field, which then does not vary along them.
+                    let skip = if left.ids.is_some() { 0 } else { i * f.grid(0).row };
+                    f.grid(self.field_offset(f, b) + skip)
+                });
+                let first = if right.ids.is_some() { 0 } else { self.right_matrix(b) * right.rows };
+                runs.push(Run { left: start..start + count, right: first, init });
+                at += count;
+            }
+            (self.kernels.gustavson)(left.view(), &runs, right.view(), self.n, finish, width)
+        })
+    }
+
+    /// Cuts rows into pieces of similar work. A row's result does not depend on the piece it is in.
+    fn pieces(&self, left: &Stored, total: usize) -> Vec<Range<usize>> {
+        let one = 0..total;
+        if parallel::threads() == 1 || total == 0 {
+            return vec![one; usize::from(total > 0)]; // joining costs a copy
+        }
+        let per_entry = self.right.map_or(1, |r| r.nse() / r.len().max(1) + 1);
+        // A piece has its own accumulators, `n` of them.
+        let work = (WORK.max(4 * self.n)) / per_entry + 1;
+        let (mut out, mut start, mut sum) = (Vec::new(), 0, 0);
+        for r in 0..total {
+            let own = if left.ids.is_some() { r } else { self.left_matrix(r / self.m) * self.m + r % self.m };
+            sum += left.start(own + 1) - left.start(own) + 1;
+            if sum >= work {
+                out.push(start..r + 1);
+                (start, sum) = (r + 1, 0);
+            }
+        }
+        if start < total {
+            out.push(start..total);
+        }
+        out
+    }
+}

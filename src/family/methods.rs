@@ -1,0 +1,175 @@
+//! One method per registered op, and the operators.
+
+use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
+
+use openwork_ops::{
+    BinaryOp, Number, ReduceOp, Scalar, UnaryOp, bf16, c64, c128, f16, for_each_binary, for_each_reduce, for_each_unary,
+};
+
+use crate::base::error::Result;
+use crate::family::pointwise::Operand;
+use crate::tensor::Tensor;
+
+macro_rules! unary_methods {
+    ($(($op:ident, $name:ident, $doc:literal),)*) => {
+        /// Elementwise functions: see [`Tensor::unary`] for fill, cost and errors.
+        impl Tensor {
+            $(
+                #[doc = $doc]
+                ///
+                /// # Errors
+                /// As [`Tensor::unary`].
+                pub fn $name(&self) -> Result<Tensor> {
+                    self.unary(UnaryOp::$op)
+                }
+            )*
+        }
+    };
+}
+for_each_unary!(unary_methods);
+
+macro_rules! binary_methods {
+    ($(($op:ident, $name:ident, $doc:literal),)*) => {
+        /// Elementwise functions of two operands, the other a tensor or a number: see [`Tensor::binary`] for
+        /// fill, cost and errors.
+        impl Tensor {
+            $(
+                #[doc = $doc]
+                ///
+                /// # Errors
+                /// As [`Tensor::binary`].
+                pub fn $name<'a>(&self, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+                    self.binary(BinaryOp::$op, other)
+                }
+            )*
+        }
+    };
+}
+for_each_binary!(binary_methods);
+
+macro_rules! reduce_methods {
+    ($(($op:ident, $name:ident, $doc:literal),)*) => {
+        /// Reductions over some axes (`None`: all): see [`Tensor::reduce`] for fill, cost and errors.
+        impl Tensor {
+            $(
+                #[doc = $doc]
+                ///
+                /// # Errors
+                /// As [`Tensor::reduce`].
+                pub fn $name(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+                    self.reduce(ReduceOp::$op, axes, keepdims)
+                }
+            )*
+        }
+    };
+}
+for_each_reduce!(reduce_methods);
+
+/// What an operator takes on its right: a tensor, a number, or the `Result` of an expression. With a tensor on the
+/// right, the left may be a `Result` too, so that `(&a + &b) * &c` needs one `?` at its end.
+pub trait IntoOperand<'a> {
+    /// The operand, or the error of the expression that was to give it.
+    fn into_operand(self) -> Result<Operand<'a>>;
+}
+
+macro_rules! into_operand {
+    ($($ty:ty),*) => {$(
+        impl<'a> IntoOperand<'a> for $ty {
+            fn into_operand(self) -> Result<Operand<'a>> {
+                Ok(self.into())
+            }
+        }
+    )*};
+}
+into_operand!(Tensor, &'a Tensor, Scalar, bool, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128);
+
+impl<'a> IntoOperand<'a> for Result<Tensor> {
+    fn into_operand(self) -> Result<Operand<'a>> {
+        self.map(Into::into)
+    }
+}
+
+macro_rules! operator {
+    ($($trait:ident $method:ident $op:ident),* $(,)?) => {$(
+        impl<'a, R: IntoOperand<'a>> $trait<R> for &Tensor {
+            type Output = Result<Tensor>;
+            fn $method(self, other: R) -> Result<Tensor> {
+                self.binary(BinaryOp::$op, other.into_operand()?)
+            }
+        }
+        impl<'a, R: IntoOperand<'a>> $trait<R> for Tensor {
+            type Output = Result<Tensor>;
+            fn $method(self, other: R) -> Result<Tensor> {
+                self.binary(BinaryOp::$op, other.into_operand()?)
+            }
+        }
+        impl $trait<&Tensor> for Result<Tensor> {
+            type Output = Result<Tensor>;
+            fn $method(self, other: &Tensor) -> Result<Tensor> {
+                self?.binary(BinaryOp::$op, other)
+            }
+        }
+        impl $trait<Tensor> for Result<Tensor> {
+            type Output = Result<Tensor>;
+            fn $method(self, other: Tensor) -> Result<Tensor> {
+                self?.binary(BinaryOp::$op, other)
+            }
+        }
+    )*};
+}
+
+operator! {
+    Add add Add, Sub sub Sub, Mul mul Mul, Div div Div, Rem rem Remainder,
+    BitAnd bitand BitwiseAnd, BitOr bitor BitwiseOr, BitXor bitxor BitwiseXor,
+    Shl shl BitwiseLeftShift, Shr shr BitwiseRightShift,
+}
+
+/// Operators with a number on the left: `1.0 - &x`.
+macro_rules! operator_from_number {
+    ($($ty:ty),*) => {$(
+        operator_from_number!($ty: Add add Add, Sub sub Sub, Mul mul Mul, Div div Div);
+    )*};
+    ($ty:ty: $($trait:ident $method:ident $op:ident),*) => {$(
+        impl $trait<&Tensor> for $ty {
+            type Output = Result<Tensor>;
+            fn $method(self, other: &Tensor) -> Result<Tensor> {
+                other.binary_from(BinaryOp::$op, Number::from(self))
+            }
+        }
+        impl $trait<Tensor> for $ty {
+            type Output = Result<Tensor>;
+            fn $method(self, other: Tensor) -> Result<Tensor> {
+                other.binary_from(BinaryOp::$op, Number::from(self))
+            }
+        }
+    )*};
+}
+operator_from_number!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
+
+impl Neg for &Tensor {
+    type Output = Result<Tensor>;
+    fn neg(self) -> Result<Tensor> {
+        self.unary(UnaryOp::Neg)
+    }
+}
+
+impl Neg for Tensor {
+    type Output = Result<Tensor>;
+    fn neg(self) -> Result<Tensor> {
+        self.unary(UnaryOp::Neg)
+    }
+}
+
+impl Not for &Tensor {
+    type Output = Result<Tensor>;
+    fn not(self) -> Result<Tensor> {
+        self.unary(UnaryOp::BitwiseNot)
+    }
+}
+
+impl Not for Tensor {
+    type Output = Result<Tensor>;
+    fn not(self) -> Result<Tensor> {
+        self.unary(UnaryOp::BitwiseNot)
+    }
+}

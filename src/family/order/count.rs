@@ -1,0 +1,255 @@
+//! Places among sorted elements, and counts of elements in bins.
+
+use openwork_ops::{DType, ReduceOp, Scalar, order, promote};
+
+use super::unique::distinct;
+use super::{all, done, int64, map_keys, whole};
+use crate::Layout;
+use crate::base::context::{self, Path};
+use crate::base::error::{self, Result};
+use crate::base::strided::Strided;
+use crate::engine::convert;
+use crate::engine::slices::{Ranked, Slices, keys_of, number_of, ordered};
+use crate::family::pointwise::record;
+use crate::family::reduce::Fold;
+use crate::tensor::fill::{Background, Fill};
+use crate::tensor::{Sparse, Storage, Tensor};
+
+impl Tensor {
+    /// For each element of `values`, before which place of this sorted vector it belongs, so that order is kept: before
+    /// those equal to it, or (`right`) after them. `int64`, of the shape, pattern and kind of fill of `values`.
+    ///
+    /// That is the number of elements less than it (`right`: not greater), of which the fill is one that occurs often: it
+    /// is not looked through. NaN is greater than every number; absent elements of the vector do not count.
+    ///
+    /// Cost: O((nse + nse of the values) log nse).
+    ///
+    /// # Errors
+    /// If this is not a vector, the dtypes have no common one, or it is complex.
+    pub fn searchsorted(&self, values: &Tensor, right: bool) -> Result<Tensor> {
+        const OP: &str = "searchsorted";
+        if self.ndim() != 1 {
+            return Err(error::shape(OP, &[self.shape()], "the sorted elements must be a vector, of one axis"));
+        }
+        let dtypes = [self.dtype(), values.dtype()];
+        let dtype = promote(dtypes[0], dtypes[1])
+            .ok_or_else(|| error::dtype(OP, &dtypes, "no dtype holds the values of both; cast one side"))?;
+        let sorted = self.cast(dtype)?;
+        let slices = all(OP, &sorted)?;
+        let ranked = Ranked::of(&slices)?;
+        let slice = whole(&ranked);
+        let sorted = slice.as_ref().map(|s| s.sorted());
+        let place = |key: u64| {
+            let up_to = if right { Some(key) } else { key.checked_sub(1) };
+            let n = up_to.and_then(|key| sorted.as_ref().map(|s| s.rank(key)));
+            int64(OP, "place", n.unwrap_or_default())
+        };
+        let out = map_keys(OP, values, &|x| keys_of(&x.cast(dtype)), &place)?;
+        record(OP, if values.is_strided() { Path::Strided } else { Path::Engine }, &[self, values], &out);
+        Ok(out)
+    }
+
+    /// How often each integer from 0 occurs: a vector, `int64`, as long as the greatest element and one, at least
+    /// `minlength`. With weights, of the operand's shape: the sum of the weights where it occurs.
+    ///
+    /// Of a sparse operand the result is sparse, with fill 0: it stores as many elements as there are distinct ones. Absent
+    /// elements, and absent weights, do not count. Cost: O(nse log nse).
+    ///
+    /// # Errors
+    /// If the dtype is no integer, an element is negative, the weights have another shape or are bool, or a count does not
+    /// fit `int64`. With weights, if a fill varies and the densify budget is exceeded.
+    pub fn bincount(&self, weights: Option<&Tensor>, minlength: usize) -> Result<Tensor> {
+        const OP: &str = "bincount";
+        if !self.dtype().is_int() {
+            return Err(error::dtype(OP, &[self.dtype()], "only integers have bins; cast first"));
+        }
+        let out = match weights {
+            Some(weights) => weighted(self, weights, minlength)?,
+            None => {
+                let slices = all(OP, self)?;
+                let ranked = Ranked::of(&slices)?;
+                let found = whole(&ranked).map_or_else(Vec::new, |s| distinct(&s));
+                let bins = found.iter().map(|&(key, _)| bin(self.dtype(), key)).collect::<Result<Vec<u64>>>()?;
+                let counts = found.iter().map(|f| int64(OP, "count", f.1)).collect::<Result<Vec<i64>>>()?;
+                let n = counts.len();
+                binned(self, &bins, Strided::from_vec(counts, vec![n]), minlength)?
+            }
+        };
+        Ok(done(OP, self, out))
+    }
+
+    /// How many elements fall into each of `bins` equal parts of a range (`None`: from the least to the greatest element):
+    /// the counts, `int64`, and the `bins + 1` edges, `float64`.
+    ///
+    /// Each bin holds its lower edge, the last both. Elements outside the range do not count, nor NaN, nor what is absent.
+    /// A range of one point reaches half a unit to both sides; that of no elements is 0 to 1, as NumPy has it. Elements are
+    /// compared as `float64`. Cost: O(nse log nse + bins log nse).
+    ///
+    /// # Errors
+    /// If `bins` is 0, the range is not finite or falls, the dtype is complex, or a count does not fit `int64`.
+    pub fn histogram(&self, bins: usize, range: Option<(f64, f64)>) -> Result<(Tensor, Tensor)> {
+        const OP: &str = "histogram";
+        if bins == 0 {
+            return Err(error::invalid(OP, "bins", "0 is given, allowed is 1 and more"));
+        }
+        convert::dense_len(OP, &[bins.saturating_add(1)], DType::F64)?;
+        ordered(OP, self.dtype())?;
+        let x = self.cast(DType::F64)?;
+        let slices = all(OP, &x)?;
+        let ranked = Ranked::of(&slices)?;
+        let slice = whole(&ranked).filter(|s| s.present() > 0);
+        let sorted = slice.as_ref().map(|s| s.sorted());
+        let (low, high) = match (range, &sorted) {
+            (Some(range), _) => range,
+            (None, None) => (0.0, 1.0),
+            (None, Some(s)) => {
+                let at = |k| number_of(DType::F64, s.select(k));
+                (at(0), at(s.present() - 1))
+            }
+        };
+        if !(low.is_finite() && high.is_finite() && low <= high) {
+            let what = if range.is_some() { "is given" } else { "is that of the elements" };
+            return Err(error::invalid(
+                OP,
+                "range",
+                format!("{low} to {high} {what}, allowed are finite ones that rise"),
+            ));
+        }
+        let (low, high) = if low == high { (low - 0.5, high + 0.5) } else { (low, high) };
+        let step = |i: usize| i as f64 / bins as f64;
+        let edge = |i: usize| if i == bins { high } else { low * (1.0 - step(i)) + high * step(i) };
+        let edges: Vec<f64> = (0..=bins).map(edge).collect();
+        let rank = |key: u64| sorted.as_ref().map_or(0, |s| s.rank(key));
+        // No key is 0, which only a NaN with its sign would have.
+        let below =
+            |i: usize| if i == bins { rank(order::of_float(high)) } else { rank(order::of_float(edges[i]) - 1) };
+        let mut last = below(0);
+        let mut counts = Vec::with_capacity(bins);
+        for i in 1..=bins {
+            let next = below(i);
+            counts.push(int64(OP, "count", next.saturating_sub(last))?);
+            last = next.max(last);
+        }
+        let vector = |x: Strided| Tensor::from_strided(x);
+        let counts = done(OP, self, vector(Strided::from_vec(counts, vec![bins])));
+        Ok((counts, vector(Strided::from_vec(edges, vec![bins + 1]))))
+    }
+}
+
+/// The bin of an integer, given by its key.
+fn bin(dtype: DType, key: u64) -> Result<u64> {
+    let mut word = [0u64];
+    let bytes = &mut bytemuck::cast_slice_mut(&mut word)[..dtype.size()];
+    order::values(dtype, &[key], bytes);
+    let value = Scalar::from_bytes(dtype, bytes).as_integer().unwrap_or_default();
+    u64::try_from(value)
+        .map_err(|_| error::invalid("bincount", "self", format!("there is an element {value}, allowed is 0 and more")))
+}
+
+/// The vector that has `values` at rising `bins`, and 0 elsewhere.
+fn binned(x: &Tensor, bins: &[u64], values: Strided, minlength: usize) -> Result<Tensor> {
+    const OP: &str = "bincount";
+    let length = bins.last().map_or(Some(0), |&b| usize::try_from(b).ok().and_then(|b| b.checked_add(1)));
+    let length = length.ok_or_else(|| {
+        error::invalid(OP, "self", "there is an element 2^64 − 1, whose vector would be too long for an index")
+    })?;
+    let shape = [length.max(minlength)];
+    let dtype = values.dtype;
+    let out =
+        Tensor::coo(&shape, vec![bins.to_vec()], &Tensor::from_strided(values), Fill::Scalar(Scalar::zero(dtype)))?;
+    if !x.is_strided() {
+        return Ok(out);
+    }
+    convert::dense_len(OP, &shape, dtype)?;
+    out.to_layout(Layout::Strided)
+}
+
+/// Zeros with the pattern and the kind of fill of a tensor.
+fn zeros_like(x: &Tensor, dtype: DType) -> Result<Tensor> {
+    let zero = Scalar::zero(dtype);
+    Ok(match &x.storage {
+        Storage::Strided(s) => Tensor::from_strided(Strided::constant(zero, &s.shape)),
+        Storage::Sparse(s) => {
+            let s = convert::coalesce("bincount", s, ReduceOp::Sum)?;
+            let fill = if s.fill.is_undefined() { Fill::Undefined } else { Fill::Scalar(zero) };
+            Sparse { values: Strided::constant(zero, &s.values.shape), fill, ..s }.into()
+        }
+    })
+}
+
+/// A tensor as dense as it must be for its fill to be one value, or none.
+fn with_one_fill(x: &Tensor) -> Result<Tensor> {
+    let Some(s) = x.sparse() else { return Ok(x.clone()) };
+    let Background::Values(fill) = s.background() else { return Ok(x.clone()) };
+    if fill.unbroadcast().len() <= 1 {
+        return Ok(x.clone());
+    }
+    context::may_densify("bincount", &s.shape, s.dtype().size(), || {
+        "with weights, a fill that varies is looked through element by element".to_string()
+    })?;
+    Ok(Tensor::from_strided(convert::to_strided("bincount", s, &fill)?))
+}
+
+fn weighted(x: &Tensor, weights: &Tensor, minlength: usize) -> Result<Tensor> {
+    const OP: &str = "bincount";
+    if weights.shape() != x.shape() {
+        return Err(error::shape(OP, &[x.shape(), weights.shape()], "the weights must have the shape of the elements"));
+    }
+    let fold = Fold::new(ReduceOp::Sum, weights.dtype())?;
+    // Both on the pattern where either stores something: adding zeros changes nothing else.
+    let (x, w) = (with_one_fill(x)?, with_one_fill(weights)?);
+    // The elements are on the left in both, so that both get one pattern.
+    let both = [x.add(&zeros_like(&w, x.dtype())?)?, zeros_like(&x, w.dtype())?.add(&w)?];
+    let both = [with_one_fill(&both[0])?, with_one_fill(&both[1])?];
+    // A fill that varied is now dense; then the other has to be.
+    let dense = both.iter().any(Tensor::is_strided) && !both.iter().all(Tensor::is_strided);
+    let both = if dense { [densified(&both[0])?, densified(&both[1])?] } else { both };
+    let [slices, of_weights]: [Slices; 2] = [all(OP, &both[0])?, all(OP, &both[1])?];
+    let ranked = Ranked::of(&slices)?;
+    let (keys, fill) = whole(&ranked).map_or((Vec::new(), None), |s| {
+        let fill = match s.rest {
+            crate::engine::slices::Rest::Constant { key } if s.unstored() > 0 => Some((key, s.unstored())),
+            _ => None,
+        };
+        (s.keys.to_vec(), fill)
+    });
+    let mut pairs: Vec<(u64, u64)> = keys.into_iter().zip(0..).collect();
+    pairs.sort_unstable();
+    let sorted: Vec<u64> = pairs.iter().map(|p| p.0).collect();
+    let places = pairs.iter().map(|p| p.1).collect();
+    let mut ends = crate::levels::sort::runs(std::slice::from_ref(&sorted));
+    let mut distinct: Vec<u64> = ends[..ends.len() - 1].iter().map(|&e| sorted[e]).collect();
+    let order = openwork_ops::structure::IndexVec::U64(places);
+    let terms = convert::gather_values(&of_weights.values, &order).cast(fold.typing.input);
+    // The fill's bin: its own segment, empty if no stored element falls into it.
+    let at = fill.map(|(key, _)| distinct.partition_point(|&k| k < key));
+    if let (Some(at), Some((key, _))) = (at, fill)
+        && distinct.get(at) != Some(&key)
+    {
+        distinct.insert(at, key);
+        ends.insert(at, ends[at]);
+    }
+    let mut sums = fold.segments(&terms.dense_bytes(), &ends);
+    if let (Some(at), Some((_, unstored)), Some(weight)) = (at, fill, of_weights.fill())
+        && let Some(bytes) = sums.unique_mut()
+    {
+        let value = weight.at_offset(weight.offset).cast(fold.typing.input);
+        let (more, size) = (fold.kernels.nfold)(value, unstored).to_bytes();
+        let mut word = [0u128];
+        let aligned = &mut bytemuck::cast_slice_mut::<u128, u8>(&mut word)[..size];
+        aligned.copy_from_slice(&more[..size]);
+        (fold.kernels.merge)(&mut bytes[at * size..(at + 1) * size], aligned);
+    }
+    let n = distinct.len();
+    let sums = Strided::new(sums, fold.typing.acc, vec![n]).cast(fold.typing.out);
+    let bins = distinct.iter().map(|&key| bin(x.dtype(), key)).collect::<Result<Vec<u64>>>()?;
+    binned(&both[0], &bins, sums, minlength)
+}
+
+/// The strided form, within the budget; absent elements stay absent.
+fn densified(x: &Tensor) -> Result<Tensor> {
+    let Some(s) = x.sparse() else { return Ok(x.clone()) };
+    let Background::Values(fill) = s.background() else { return Ok(x.clone()) };
+    context::may_densify("bincount", &s.shape, s.dtype().size(), || "with dense weights".to_string())?;
+    Ok(Tensor::from_strided(convert::to_strided("bincount", s, &fill)?))
+}

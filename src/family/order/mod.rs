@@ -1,0 +1,67 @@
+//! Ops that order elements or count equal ones: the fill of a slice is one element that occurs often.
+//!
+//! Everywhere NaN is greater than every number and equal to itself, and −0 is 0.
+
+mod count;
+mod sort;
+mod unique;
+
+pub use self::unique::{Unique, UniqueCounts, UniqueInverse};
+
+use openwork_ops::Element;
+
+use crate::base::context::Path;
+use crate::base::error::{self, Result};
+use crate::base::strided::Strided;
+use crate::engine::convert;
+use crate::engine::slices::{Ranked, Slice, Slices};
+use crate::family::pointwise::record;
+use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::{Sparse, Storage, Tensor};
+
+fn done(op: &'static str, x: &Tensor, out: Tensor) -> Tensor {
+    record(op, if x.is_strided() { Path::Strided } else { Path::Engine }, &[x], &out);
+    out
+}
+
+/// All elements as one slice.
+fn whole<'r>(ranked: &'r Ranked<'_>) -> Option<Slice<'r>> {
+    if ranked.len() > 0 { Some(ranked.slice(0)) } else { ranked.empty().into_iter().next() }
+}
+
+/// All elements of a tensor, in C order.
+fn all(op: &'static str, x: &Tensor) -> Result<Slices> {
+    Slices::of(op, x, &(0..x.ndim()).collect::<Vec<_>>())
+}
+
+/// An exact count or place as `int64`.
+fn int64(op: &'static str, what: &str, n: u128) -> Result<i64> {
+    i64::try_from(n).map_err(|_| error::invalid(op, "self", format!("the {what} {n} does not fit int64")))
+}
+
+/// An integer for each element, given by its key; the pattern and the fill's kind stay.
+fn map_keys(
+    op: &'static str,
+    x: &Tensor,
+    keys: &dyn Fn(&Strided) -> Vec<u64>,
+    f: &dyn Fn(u64) -> Result<i64>,
+) -> Result<Tensor> {
+    let map = |x: &Strided| -> Result<Strided> {
+        let core = x.unbroadcast();
+        let values = keys(&core).into_iter().map(f).collect::<Result<Vec<i64>>>()?;
+        Ok(Strided::from_vec(values, core.shape.clone()).broadcast(&x.shape))
+    };
+    Ok(match &x.storage {
+        Storage::Strided(s) => Tensor::from_strided(map(s)?),
+        Storage::Sparse(s) => {
+            let s = convert::coalesce(op, s, openwork_ops::ReduceOp::Sum)?;
+            let fill = match s.background() {
+                Background::Undefined => Fill::Undefined,
+                // Of a fill that no element has, nothing is asked.
+                Background::Values(values) if values.shape.contains(&0) => Fill::Scalar(0i64.to_scalar()),
+                Background::Values(values) => fill_of(&map(&values)?),
+            };
+            Sparse { values: map(&s.values)?, fill, ..s }.into()
+        }
+    })
+}

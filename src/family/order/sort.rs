@@ -1,0 +1,243 @@
+//! Sorting along an axis: the fill moves as one block.
+
+use openwork_ops::structure::IndexVec;
+use openwork_ops::{DType, Element};
+
+use super::done;
+use crate::base::context;
+use crate::base::error::{self, Result};
+use crate::base::parallel::{self, GRAIN};
+use crate::base::strided::Strided;
+use crate::engine::convert;
+use crate::engine::slices::{Ranked, Rest, Slice, Slices, ordered};
+use crate::tensor::Tensor;
+use crate::tensor::fill::{Background, Fill, fill_of};
+
+impl Tensor {
+    /// The elements along an axis in rising order (`descending`: falling). NaN is greater than every number, so it comes
+    /// last in rising order; absent elements come last in either.
+    ///
+    /// Stored elements below the fill move to the front, those above it to the back, and the fill stays one block between
+    /// them: as many elements are stored as before. A fill that varies along the axis is sorted densely, within the budget.
+    /// The layout stays if it has no value axes, else it becomes COO. Cost: O(nse log nse).
+    ///
+    /// # Errors
+    /// If the axis is out of range, the dtype is complex, or the densify budget is exceeded.
+    pub fn sort(&self, axis: isize, descending: bool) -> Result<Tensor> {
+        let order = Order { op: "sort", axis: error::axis("sort", axis, self.ndim())?, descending, limit: usize::MAX };
+        Ok(done("sort", self, order.values(self)?))
+    }
+
+    /// The places along an axis from which [`Tensor::sort`] takes its elements, as `int64`. Equal elements keep their
+    /// order, stored or not.
+    ///
+    /// The axis becomes dense in slices that store something, and the fill is the numbers along the axis. With an undefined
+    /// fill, the places of the stored elements; absent last. Cost: O(nse log nse) and the elements that the result stores.
+    ///
+    /// # Errors
+    /// As [`Tensor::sort`]; if the axis is made dense and exceeds the densify budget.
+    pub fn argsort(&self, axis: isize, descending: bool) -> Result<Tensor> {
+        let axis = error::axis("argsort", axis, self.ndim())?;
+        let order = Order { op: "argsort", axis, descending, limit: usize::MAX };
+        Ok(done("argsort", self, order.places(self)?))
+    }
+
+    /// The `k` greatest (else least) elements along an axis, in order, and where they are: `(values, indices)`. NaN is
+    /// greater than every number; of equal elements the first come first; absent ones come last.
+    ///
+    /// The values are sparse, with the operand's fill; the fill is not sorted, it is one block. The indices are dense
+    /// along the axis in slices that store something, as with [`Tensor::argsort`]. Cost: O(nse) for small `k`.
+    ///
+    /// # Errors
+    /// As [`Tensor::argsort`]; if `k` is larger than the axis.
+    pub fn topk(&self, k: usize, axis: isize, largest: bool) -> Result<(Tensor, Tensor)> {
+        let axis = error::axis("topk", axis, self.ndim())?;
+        let size = self.shape()[axis];
+        if k > size {
+            return Err(error::invalid(
+                "topk",
+                "k",
+                format!("{k} is given, allowed is 0 to the size {size} of axis {axis}"),
+            ));
+        }
+        let order = Order { op: "topk", axis, descending: largest, limit: k };
+        Ok((done("topk", self, order.values(self)?), done("topk", self, order.places(self)?)))
+    }
+}
+
+struct Order {
+    op: &'static str,
+    axis: usize,
+    descending: bool,
+    /// How many elements of each slice are wanted.
+    limit: usize,
+}
+
+impl Order {
+    /// A key by which what comes first is least.
+    fn rank(&self, key: u64) -> u64 {
+        if self.descending { !key } else { key }
+    }
+
+    /// The operand's size along the axis, at most the limit.
+    fn length(&self, slices: &Slices) -> usize {
+        self.limit.min(slices.length as usize)
+    }
+
+    /// The stored elements of a slice in order, as far as they can be among those that are wanted.
+    fn stored(&self, slice: &Slice<'_>) -> Vec<usize> {
+        let by = |&i: &usize| (self.rank(slice.keys[i]), i);
+        let mut out: Vec<usize> = (0..slice.keys.len()).collect();
+        // The block of the fill comes between: those after it count from the back.
+        let fewer = self.limit < out.len() && !matches!(slice.rest, Rest::Constant { .. });
+        if fewer && self.limit > 0 {
+            out.select_nth_unstable_by_key(self.limit - 1, by);
+        }
+        if fewer {
+            out.truncate(self.limit);
+        }
+        out.sort_unstable_by_key(by);
+        out
+    }
+
+    /// How many of the stored elements in order come before the fill, and how many before all that are not above it.
+    fn before_fill(&self, slice: &Slice<'_>, stored: &[usize]) -> (usize, usize) {
+        let Rest::Constant { key } = slice.rest else { return (stored.len(), stored.len()) };
+        let fill = self.rank(key);
+        let below = stored.partition_point(|&i| self.rank(slice.keys[i]) < fill);
+        let equal = stored.partition_point(|&i| self.rank(slice.keys[i]) <= fill);
+        (below, equal)
+    }
+
+    /// A dense copy, within the budget, of a tensor whose fill varies along the axis.
+    fn dense(&self, x: &Tensor) -> Result<Option<Tensor>> {
+        ordered(self.op, x.dtype())?;
+        let Some(s) = x.sparse() else { return Ok(None) };
+        let Background::Values(fill) = s.background() else { return Ok(None) };
+        if fill.strides[self.axis] == 0 || fill.shape[self.axis] <= 1 {
+            return Ok(None);
+        }
+        context::may_densify(self.op, &s.shape, s.dtype().size(), || {
+            format!("the fill varies along axis {}, and is no block in order", self.axis)
+        })?;
+        Ok(Some(Tensor::from_strided(convert::to_strided(self.op, s, &fill)?)))
+    }
+
+    /// The elements in order.
+    fn values(&self, x: &Tensor) -> Result<Tensor> {
+        if let Some(dense) = self.dense(x)? {
+            return self.values(&dense);
+        }
+        if let Some(s) = x.strided().filter(|s| s.len() == 0) {
+            return Ok(Tensor::from_strided(s.narrow(self.axis, 0..self.limit.min(s.shape[self.axis]))));
+        }
+        let slices = Slices::of(self.op, x, &[self.axis])?;
+        let ranked = Ranked::of(&slices)?;
+        let length = self.length(&slices);
+        let place = |g: usize, taken: &mut Vec<u64>, places: &mut Vec<u64>| {
+            let slice = ranked.slice(g);
+            let stored = self.stored(&slice);
+            let (_, front) = self.before_fill(&slice, &stored);
+            let behind = slice.unstored() as usize;
+            for (i, &e) in stored.iter().enumerate() {
+                let at = if i < front { i } else { i + behind };
+                if at < length {
+                    taken.push((slices.ends[g] + e) as u64);
+                    places.push(at as u64);
+                }
+            }
+        };
+        let (taken, places) = self.each(&slices, &place);
+        let values = convert::gather_values(&slices.values, &IndexVec::U64(taken.clone()));
+        slices.rearranged(&taken, &places, length, values, slices.fill_along(length))
+    }
+
+    /// Where the elements in order were.
+    fn places(&self, x: &Tensor) -> Result<Tensor> {
+        if x.strided().is_some_and(|s| s.len() == 0) {
+            return self.values(x)?.cast(DType::I64);
+        }
+        if let Some(dense) = self.dense(x)? {
+            return self.places(&dense);
+        }
+        let slices = Slices::of(self.op, x, &[self.axis])?;
+        let ranked = Ranked::of(&slices)?;
+        let length = self.length(&slices);
+        if slices.is_sparse() && !slices.is_undefined() {
+            slices.may_fill(length, i64::DTYPE)?;
+            convert::dense_len(self.op, &[length], i64::DTYPE)?;
+            let place = |g: usize, out: &mut Vec<u64>, _: &mut Vec<u64>| self.with_fill(&ranked.slice(g), length, out);
+            let (places, _) = self.each(&slices, &place);
+            let rows = Strided::from_vec(places.iter().map(|&p| p as i64).collect(), vec![slices.len(), length]);
+            return slices.along(rows, self.numbers(x, length));
+        }
+        let place = |g: usize, taken: &mut Vec<u64>, places: &mut Vec<u64>| {
+            let stored = self.stored(&ranked.slice(g));
+            for (i, &e) in stored.iter().enumerate().take(length) {
+                taken.push((slices.ends[g] + e) as u64);
+                places.push(i as u64);
+            }
+        };
+        let (taken, places) = self.each(&slices, &place);
+        let positions = slices.positions();
+        let from = taken.iter().map(|&e| positions.of(e as usize) as i64).collect();
+        let values = Strided::from_vec(from, vec![taken.len()]);
+        slices.rearranged(&taken, &places, length, values, Fill::Undefined)
+    }
+
+    /// The numbers along the axis, as a fill.
+    fn numbers(&self, x: &Tensor, length: usize) -> Fill {
+        let mut shape = vec![1; x.ndim()];
+        shape[self.axis] = length;
+        match length {
+            0 => Fill::Scalar(0i64.to_scalar()),
+            _ => fill_of(&Strided::from_vec((0..length as i64).collect(), shape)),
+        }
+    }
+
+    /// The places of a slice's elements in order, stored or not, up to `length`.
+    fn with_fill(&self, slice: &Slice<'_>, length: usize, out: &mut Vec<u64>) {
+        let end = out.len() + length;
+        let stored = self.stored(slice);
+        let (below, equal) = self.before_fill(slice, &stored);
+        let at = |i: &usize| slice.position(*i) as u64;
+        out.extend(stored[..below].iter().take(length).map(at));
+        // What equals the fill stands among it, each at its place.
+        let mut same = stored[below..equal].iter().map(at).peekable();
+        let mut gap = 0;
+        while out.len() < end && (gap < slice.unstored() || same.peek().is_some()) {
+            let unstored = (gap < slice.unstored()).then(|| slice.gap(gap) as u64);
+            match (unstored, same.peek()) {
+                (Some(free), Some(&own)) if own < free => out.extend(same.next()),
+                (Some(free), _) => {
+                    out.push(free);
+                    gap += 1;
+                }
+                (None, _) => out.extend(same.next()),
+            }
+        }
+        let left = end - out.len();
+        out.extend(stored[equal..].iter().take(left).map(at));
+    }
+
+    /// Runs `place` on every slice that stores something, and puts the two lists together.
+    fn each(
+        &self,
+        slices: &Slices,
+        place: &(dyn Fn(usize, &mut Vec<u64>, &mut Vec<u64>) + Sync),
+    ) -> (Vec<u64>, Vec<u64>) {
+        let n = slices.len();
+        let grain = (GRAIN * n / slices.values.len().max(1)).clamp(1, GRAIN);
+        let parts = parallel::map_chunks(n, grain, &|range| {
+            let (mut a, mut b) = (Vec::new(), Vec::new());
+            range.for_each(|g| place(g, &mut a, &mut b));
+            (a, b)
+        });
+        let (mut a, mut b) = (Vec::new(), Vec::new());
+        for (x, y) in parts {
+            a.extend(x);
+            b.extend(y);
+        }
+        (a, b)
+    }
+}

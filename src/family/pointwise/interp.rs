@@ -1,0 +1,59 @@
+//! Piecewise linear interpolation.
+
+use openwork_ops::DType;
+
+use crate::base::context::Path;
+use crate::base::error::{self, Result};
+use crate::family::pointwise::record;
+use crate::tensor::Tensor;
+
+impl Tensor {
+    /// The piecewise linear function through the points `(xp[i], fp[i])` at every element: `fp[0]` before the first point,
+    /// the last `fp` behind the last one, NaN at NaN. `float64`.
+    ///
+    /// An elementwise op: the fill is interpolated as any element, and the pattern is kept. Cost: O((nse + size of the
+    /// fill) · log points).
+    ///
+    /// ```
+    /// use openwork::{Layout, Tensor};
+    /// let x = Tensor::random(&[9, 9], 0.2, 0.0, Layout::Csr, 1)?;
+    /// let y = x.interp(&[-1.0, 1.0], &[10.0, 20.0])?;
+    /// assert_eq!(y.fill().map(|f| f.to_string()).as_deref(), Some("15"));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If there is no point, `fp` has another length than `xp`, `xp` does not rise or holds NaN, or the dtype is complex.
+    pub fn interp(&self, xp: &[f64], fp: &[f64]) -> Result<Tensor> {
+        const OP: &str = "interp";
+        if self.dtype().is_complex() {
+            return Err(error::dtype(OP, &[self.dtype()], "complex numbers are in no order"));
+        }
+        let (Some(&first), Some(&last)) = (fp.first(), fp.last()) else {
+            return Err(error::invalid(OP, "fp", "no point is given, at least one is needed"));
+        };
+        if xp.len() != fp.len() {
+            return Err(error::invalid(OP, "fp", format!("{} values for {} points", fp.len(), xp.len())));
+        }
+        if let Some(i) = (0..xp.len()).find(|&i| xp[i].is_nan() || (i > 0 && xp[i] <= xp[i - 1])) {
+            return Err(error::invalid(OP, "xp", format!("point {i} is {}: points must rise", xp[i])));
+        }
+        let at = |x: f64| {
+            if x.is_nan() {
+                return f64::NAN;
+            }
+            match xp.partition_point(|&p| p <= x) {
+                0 => first,
+                i if i == xp.len() => last,
+                i if x == xp[i - 1] => fp[i - 1],
+                i => {
+                    let t = (x - xp[i - 1]) / (xp[i] - xp[i - 1]);
+                    fp[i - 1] + t * (fp[i] - fp[i - 1])
+                }
+            }
+        };
+        let out = self.cast(DType::F64)?.map(at)?;
+        record(OP, if self.is_strided() { Path::Strided } else { Path::Values }, &[self], &out);
+        Ok(out)
+    }
+}

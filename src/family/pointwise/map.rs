@@ -1,0 +1,148 @@
+//! A user's function on typed elements.
+
+use openwork_ops::Element;
+
+use super::nary::Function;
+use crate::base::error::{self, Result};
+use crate::tensor::Tensor;
+
+/// The operands of a typed function have its element types.
+pub(super) fn typed(op: &'static str, operands: &[(&Tensor, openwork_ops::DType)]) -> Result<()> {
+    match operands.iter().position(|(x, want)| x.dtype() != *want) {
+        None => Ok(()),
+        Some(i) => {
+            let given: Vec<_> = operands.iter().map(|(x, _)| x.dtype()).collect();
+            let why = format!("the function takes {} as operand {i}; cast the tensor first", operands[i].1);
+            Err(error::dtype(op, &given, why))
+        }
+    }
+}
+
+/// A user's function on every element. The function should depend on its arguments alone: it runs in no fixed order,
+/// on several threads, and also on the fill.
+///
+/// **Fill:** the function of the fills. With an undefined fill an element exists where it does in all operands.
+/// Layouts and fills may be mixed, shapes broadcast; the patterns are walked once and nothing is stored in between.
+/// No function is known to annihilate, so that zeros of one operand do not hide another's elements.
+///
+/// **Cost:** O(nse of all operands + size of the result's fill).
+///
+/// **Errors:** an element type that is not the tensor's dtype (elements are never cast on the way), shapes that do not
+/// broadcast, a result that is not sparse and exceeds the densify budget.
+impl Tensor {
+    /// `f(x)` on every element. See above for fill, cost and errors.
+    ///
+    /// ```
+    /// use openwork::{Layout, Tensor};
+    /// let x = Tensor::eye(3, openwork::DType::F64, Layout::Csr)?;
+    /// let y = x.map(|v: f64| (v * 10.0) as i32 - 1)?;
+    /// assert_eq!((y.nse(), y.fill().map(|f| f.to_string())), (3, Some("-1".to_string())));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the dtype is not that of `A`.
+    pub fn map<A: Element, B: Element>(&self, f: impl Fn(A) -> B + Sync) -> Result<Tensor> {
+        self.map_as("map", f)
+    }
+
+    fn map_as<A: Element, B: Element>(&self, op: &'static str, f: impl Fn(A) -> B + Sync) -> Result<Tensor> {
+        typed(op, &[(self, A::DTYPE)])?;
+        let kernel = |x: &[&[u8]], out: &mut [u8]| {
+            for (o, &v) in B::from_bytes_mut(out).iter_mut().zip(A::from_bytes(x[0])) {
+                *o = f(v);
+            }
+        };
+        Function { op, computes: &[A::DTYPE], out: B::DTYPE, kernel: &kernel }.apply(&[self])
+    }
+
+    /// `f(x, y)` on every pair of elements. See above for fill, cost and errors.
+    ///
+    /// # Errors
+    /// If a dtype is not that of the function's argument, or shapes do not broadcast.
+    pub fn zip_with<A: Element, B: Element, C: Element>(
+        &self,
+        other: &Tensor,
+        f: impl Fn(A, B) -> C + Sync,
+    ) -> Result<Tensor> {
+        typed("zip_with", &[(self, A::DTYPE), (other, B::DTYPE)])?;
+        let kernel = |x: &[&[u8]], out: &mut [u8]| {
+            let (a, b) = (A::from_bytes(x[0]), B::from_bytes(x[1]));
+            for ((o, &a), &b) in C::from_bytes_mut(out).iter_mut().zip(a).zip(b) {
+                *o = f(a, b);
+            }
+        };
+        let computes = &[A::DTYPE, B::DTYPE];
+        Function { op: "zip_with", computes, out: C::DTYPE, kernel: &kernel }.apply(&[self, other])
+    }
+
+    /// `f(x, y, z)` on every triple of elements, so that `a * b + c` makes no intermediate tensor. See above for fill,
+    /// cost and errors.
+    ///
+    /// # Errors
+    /// If a dtype is not that of the function's argument, or shapes do not broadcast.
+    pub fn zip_with3<A: Element, B: Element, C: Element, D: Element>(
+        &self,
+        second: &Tensor,
+        third: &Tensor,
+        f: impl Fn(A, B, C) -> D + Sync,
+    ) -> Result<Tensor> {
+        typed("zip_with3", &[(self, A::DTYPE), (second, B::DTYPE), (third, C::DTYPE)])?;
+        let kernel = |x: &[&[u8]], out: &mut [u8]| {
+            let (a, b, c) = (A::from_bytes(x[0]), B::from_bytes(x[1]), C::from_bytes(x[2]));
+            for (((o, &a), &b), &c) in D::from_bytes_mut(out).iter_mut().zip(a).zip(b).zip(c) {
+                *o = f(a, b, c);
+            }
+        };
+        let computes = &[A::DTYPE, B::DTYPE, C::DTYPE];
+        Function { op: "zip_with3", computes, out: D::DTYPE, kernel: &kernel }.apply(&[self, second, third])
+    }
+
+    /// `f([x₀, x₁, …])` on the elements of any number of tensors of one dtype. See above for fill, cost and errors.
+    ///
+    /// ```
+    /// use openwork::{Layout, Tensor};
+    /// let a = Tensor::random(&[100, 100], 0.1, 0.0, Layout::Csr, 1)?;
+    /// let b = Tensor::random(&[100, 100], 0.1, 0.0, Layout::Coo, 2)?;
+    /// let c = Tensor::from_vec(&[100], vec![1.0; 100])?; // a strided row
+    /// let fused = Tensor::zip_many(&[&a, &b, &c], |v: &[f64]| v[0] * v[1] + v[2])?;
+    /// assert!(fused.equal(&((&a * &b)? + &c)?, false)?);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If no tensor is given, a dtype is not that of `A`, or shapes do not broadcast.
+    pub fn zip_many<A: Element, B: Element>(operands: &[&Tensor], f: impl Fn(&[A]) -> B + Sync) -> Result<Tensor> {
+        const OP: &str = "zip_many";
+        if operands.is_empty() {
+            return Err(error::invalid(OP, "operands", "none given; at least one tensor is needed"));
+        }
+        typed(OP, &operands.iter().map(|&x| (x, A::DTYPE)).collect::<Vec<_>>())?;
+        let kernel = |x: &[&[u8]], out: &mut [u8]| {
+            let columns: Vec<&[A]> = x.iter().map(|b| A::from_bytes(b)).collect();
+            let mut row = vec![A::default(); columns.len()];
+            for (i, o) in B::from_bytes_mut(out).iter_mut().enumerate() {
+                row.iter_mut().zip(&columns).for_each(|(v, column)| *v = column[i]);
+                *o = f(&row);
+            }
+        };
+        let computes = vec![A::DTYPE; operands.len()];
+        Function { op: OP, computes: &computes, out: B::DTYPE, kernel: &kernel }.apply(operands)
+    }
+
+    /// `f(x)` on the stored elements alone; the fill stays what it is. It is
+    /// `self.stored().map(f).replace_fill(fill)`, so it looks at storage; on a strided tensor, all of which is
+    /// stored, it is [`Tensor::map`].
+    ///
+    /// Cost: O(nse).
+    ///
+    /// # Errors
+    /// If the dtype is not that of `A`.
+    pub fn apply_stored<A: Element>(&self, f: impl Fn(A) -> A + Sync) -> Result<Tensor> {
+        let mapped = self.stored().map_as("apply_stored", f)?;
+        match self.fill() {
+            Some(fill) => mapped.replace_fill(fill.clone()),
+            None => Ok(mapped),
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Elementwise ops: one plan for every layout, fill and dtype.
+//!
+//! The result's fill is the op run on the operands' fills. A strided operand beside a sparse one is
+//! nothing but a fill that varies; so `x - x.mean(0)` keeps the pattern of `x` and gets a fill per column.
+
+mod by_index;
+mod composed;
+mod interp;
+mod join;
+mod lookup;
+mod map;
+mod nary;
+mod plan;
+mod select;
+mod union;
+
+use std::borrow::Cow;
+
+use openwork_ops::{BinaryOp, DType, Number, ReduceOp, Scalar, UnaryOp, promote};
+
+pub use self::composed::Limit;
+pub(crate) use self::join::{Joined, Role, join};
+pub(crate) use self::plan::Side2;
+use self::plan::binary;
+use crate::base::context::{self, Path, Step};
+use crate::base::error::{self, Result};
+use crate::base::faults::{self, Fault};
+use crate::base::strided::Strided;
+use crate::engine::blocks::{self, Kernel};
+use crate::engine::convert;
+use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::{Sparse, Storage, Tensor};
+
+/// The right-hand side of a binary op: a tensor, or a Rust number that takes the tensor's dtype where its
+/// kind allows (see [`Number`]).
+#[derive(Clone)]
+pub enum Operand<'a> {
+    /// A tensor, with its dtype.
+    Tensor(Cow<'a, Tensor>),
+    /// A number, weakly typed.
+    Number(Number),
+}
+
+impl<'a> From<&'a Tensor> for Operand<'a> {
+    fn from(tensor: &'a Tensor) -> Operand<'a> {
+        Operand::Tensor(Cow::Borrowed(tensor))
+    }
+}
+
+impl From<Tensor> for Operand<'_> {
+    fn from(tensor: Tensor) -> Self {
+        Operand::Tensor(Cow::Owned(tensor))
+    }
+}
+
+macro_rules! operand_from {
+    ($($ty:ty),*) => {$(
+        impl From<$ty> for Operand<'_> {
+            fn from(value: $ty) -> Self {
+                Operand::Number(value.into())
+            }
+        }
+    )*};
+}
+operand_from!(
+    bool,
+    i8,
+    i16,
+    i32,
+    i64,
+    u8,
+    u16,
+    u32,
+    u64,
+    openwork_ops::f16,
+    openwork_ops::bf16,
+    f32,
+    f64,
+    openwork_ops::c64,
+    openwork_ops::c128,
+    Scalar
+);
+
+impl Tensor {
+    /// Applies a registered unary op. The result has the same pattern; its fill is the op of the fill.
+    ///
+    /// Cost: O(nse + size of the fill).
+    ///
+    /// # Errors
+    /// If the op is not defined for the dtype.
+    pub fn unary(&self, op: UnaryOp) -> Result<Tensor> {
+        let unsupported =
+            || error::dtype(op.name(), &[self.dtype()], "the op is not defined for this dtype; cast first");
+        let typing = op.typing(self.dtype()).ok_or_else(unsupported)?;
+        let kernel = Kernel::Unary(op.kernel(typing.compute).ok_or_else(unsupported)?);
+        let apply = |x: &Strided| blocks::map_strided(&[x], typing.compute, typing.out, kernel);
+        let (out, path) = match &self.storage {
+            Storage::Strided(s) => (Tensor::from_strided(apply(s)), Path::Strided),
+            Storage::Sparse(s) => {
+                // Duplicates mean their sum, which negation alone commutes with.
+                let s = if s.pattern.is_unique() || op == UnaryOp::Neg {
+                    Cow::Borrowed(&**s)
+                } else {
+                    Cow::Owned(convert::coalesce(op.name(), s, ReduceOp::Sum)?)
+                };
+                let fill = match s.background() {
+                    Background::Undefined => Fill::Undefined,
+                    Background::Values(values) if faults::is(Fault::UnaryKeepsFill) => {
+                        fill_of(&values.cast(typing.out))
+                    }
+                    Background::Values(values) => fill_of(&apply(&values)),
+                };
+                let out = Sparse { shape: s.shape.clone(), pattern: s.pattern.clone(), values: apply(&s.values), fill };
+                (out.into(), Path::Values)
+            }
+        };
+        record(op.name(), path, &[self], &out);
+        Ok(out)
+    }
+
+    /// Applies a registered binary op with full broadcasting and dtype promotion.
+    ///
+    /// The fill of the result is the op of the fills; stored are the positions where the result may differ
+    /// from it. Cost: O(nse of both + size of the result's fill).
+    ///
+    /// # Errors
+    /// If shapes do not broadcast, dtypes do not promote or do not have the op, or the result is not sparse
+    /// and exceeds the densify budget.
+    pub fn binary<'a>(&self, op: BinaryOp, other: impl Into<Operand<'a>>) -> Result<Tensor> {
+        match other.into() {
+            Operand::Tensor(other) => {
+                let dtypes = [self.dtype(), other.dtype()];
+                let why = "no dtype holds the values of both; cast one side";
+                let common = promote(dtypes[0], dtypes[1]).ok_or_else(|| error::dtype(op.name(), &dtypes, why))?;
+                let common = if faults::is(Fault::PromotedToLeft) { dtypes[0] } else { common };
+                binary(op, self, &other, common)
+            }
+            Operand::Number(number) => binary_number(op, self, number, false),
+        }
+    }
+
+    /// `number op self`: the number stands on the left.
+    ///
+    /// # Errors
+    /// As [`Tensor::binary`].
+    pub fn binary_from(&self, op: BinaryOp, number: impl Into<Number>) -> Result<Tensor> {
+        binary_number(op, self, number.into(), true)
+    }
+}
+
+fn binary_number(op: BinaryOp, x: &Tensor, number: Number, reverse: bool) -> Result<Tensor> {
+    let common = number.meets(x.dtype());
+    let value = number.scalar().fit(common).map_err(error::does_not_fit(op.name()))?;
+    let scalar = Tensor::from_strided(Strided::constant(value, &[]));
+    if reverse { binary(op, &scalar, x, common) } else { binary(op, x, &scalar, common) }
+}
+
+/// The broadcast shape of two shapes.
+pub(crate) fn broadcast_shapes(op: &'static str, a: &[usize], b: &[usize]) -> Result<Vec<usize>> {
+    let ndim = a.len().max(b.len());
+    let size = |s: &[usize], d: usize| if d + s.len() < ndim { 1 } else { s[d + s.len() - ndim] };
+    let axis = |d| match (size(a, d), size(b, d)) {
+        (x, y) if x == y || y == 1 => Ok(x),
+        (1, y) => Ok(y),
+        (x, y) => Err(error::shape(
+            op,
+            &[a, b],
+            format!("sizes {x} and {y} do not broadcast (counted from the last, axis {})", ndim - d),
+        )),
+    };
+    (0..ndim).map(axis).collect()
+}
+
+/// Values and fill cast, pattern shared.
+pub(crate) fn cast_sparse(s: &Sparse, dtype: DType) -> Sparse {
+    let fill = match &s.fill {
+        Fill::Undefined => Fill::Undefined,
+        Fill::Scalar(value) => Fill::Scalar(value.cast(dtype)),
+        Fill::Array(values) => match values.strided() {
+            Some(values) => fill_of(&values.cast(dtype)),
+            None => s.fill.clone(),
+        },
+    };
+    let via = if faults::is(Fault::CastThroughInt8) { DType::I8 } else { dtype };
+    Sparse { shape: s.shape.clone(), pattern: s.pattern.clone(), values: s.values.cast(via).cast(dtype), fill }
+}
+
+/// Records a step for [`context::explain`].
+pub(crate) fn record(op: &'static str, path: Path, operands: &[&Tensor], result: &Tensor) {
+    context::record(|| Step {
+        op,
+        path,
+        operands: operands.iter().map(|t| t.summary()).collect(),
+        result: result.summary(),
+    });
+}

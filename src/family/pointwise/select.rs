@@ -1,0 +1,240 @@
+//! `where_` and masks: each element from one of two tensors, or from none.
+
+use openwork_ops::{DType, Number, Scalar, promote};
+
+use super::join::{Role, join};
+use super::nary::{Function, common_shape, sides};
+use super::plan::Side2;
+use super::{Operand, record};
+use crate::base::context::{self, Path};
+use crate::base::error::{self, Result};
+use crate::base::strided::Strided;
+use crate::engine::blocks::{self, Kernel, Source};
+use crate::engine::convert;
+use crate::levels::layout::{Layout, LevelSpec};
+use crate::tensor::fill::{Background, Fill};
+use crate::tensor::{Sparse, Tensor};
+
+/// Two arms and a condition; an arm that is not there is absent everywhere.
+struct Choice<'a> {
+    op: &'static str,
+    condition: &'a Tensor,
+    arms: [Option<&'a Tensor>; 2],
+    dtype: DType,
+}
+
+/// `out[i] = if condition[i] { x[i] } else { y[i] }` for elements of `W` bytes.
+fn choose<const W: usize>(condition: &[u8], x: &[u8], y: &[u8], out: &mut [u8]) {
+    let ((x, _), (y, _), (out, _)) = (x.as_chunks::<W>(), y.as_chunks::<W>(), out.as_chunks_mut::<W>());
+    for (((o, &c), x), y) in out.iter_mut().zip(condition).zip(x).zip(y) {
+        *o = if c != 0 { *x } else { *y };
+    }
+}
+
+fn choose_block(blocks: &[&[u8]], out: &mut [u8]) {
+    let [condition, x, y] = blocks else { return };
+    match out.len() / condition.len().max(1) {
+        1 => choose::<1>(condition, x, y, out),
+        2 => choose::<2>(condition, x, y, out),
+        4 => choose::<4>(condition, x, y, out),
+        8 => choose::<8>(condition, x, y, out),
+        _ => choose::<16>(condition, x, y, out),
+    }
+}
+
+impl Tensor {
+    /// Each element from `x` where this bool tensor is true, from `y` where it is false: the array API's `where`,
+    /// which is a word of Rust's. All three broadcast; `x` and `y` are promoted to one dtype, and a number takes that
+    /// of the other.
+    ///
+    /// **Fill:** the choice of the fills. An element is absent where the condition is, or where the chosen one is;
+    /// what is not chosen does not matter. With an undefined fill among the operands the result's is undefined.
+    ///
+    /// **Cost:** O(nse of all three + size of the result's fill). Where the condition's fill is one value, an arm that
+    /// only its stored elements can choose is merely looked up there. With an undefined fill beside a defined one that
+    /// fills choose, every element has to be stored, within the densify budget.
+    ///
+    /// ```
+    /// use openwork::{Layout, Tensor};
+    /// let x = Tensor::random(&[50, 50], 0.1, 0.0, Layout::Csr, 3)?;
+    /// let capped = x.gt(0.5)?.where_(0.5, &x)?;
+    /// assert_eq!((capped.layout(), capped.nse()), (Layout::Csr, x.nse()));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the condition is not bool, shapes do not broadcast, dtypes do not promote, a number does not fit the dtype,
+    /// or the result is not sparse and exceeds the densify budget.
+    pub fn where_<'a>(&self, x: impl Into<Operand<'a>>, y: impl Into<Operand<'a>>) -> Result<Tensor> {
+        const OP: &str = "where_";
+        let (x, y) = (x.into(), y.into());
+        let dtype = match (&x, &y) {
+            (Operand::Tensor(x), Operand::Tensor(y)) => promote(x.dtype(), y.dtype()),
+            (Operand::Tensor(x), Operand::Number(n)) | (Operand::Number(n), Operand::Tensor(x)) => {
+                Some(n.meets(x.dtype()))
+            }
+            // Each beside the default dtype of the other's kind.
+            (Operand::Number(a), Operand::Number(b)) => {
+                let alone = |n: &Number| n.meets(DType::Bool);
+                promote(a.meets(alone(b)), b.meets(alone(a)))
+            }
+        };
+        let given = |o: &Operand<'_>| match o {
+            Operand::Tensor(t) => t.dtype(),
+            Operand::Number(n) => n.scalar().dtype(),
+        };
+        let dtype = dtype.ok_or_else(|| {
+            error::dtype(OP, &[self.dtype(), given(&x), given(&y)], "no dtype holds the values of both; cast one side")
+        })?;
+        let tensor = |o: Operand<'a>| -> Result<Tensor> {
+            match o {
+                Operand::Tensor(t) => Ok(t.into_owned()),
+                Operand::Number(n) => {
+                    let value = n.scalar().fit(dtype).map_err(error::does_not_fit(OP))?;
+                    Ok(Tensor::from_strided(Strided::constant(value, &[])))
+                }
+            }
+        };
+        let (x, y) = (tensor(x)?, tensor(y)?);
+        Choice { op: OP, condition: self, arms: [Some(&x), Some(&y)], dtype }.run()
+    }
+
+    /// The elements where a bool mask is true; all others are absent, so that the result's fill is undefined. Where the
+    /// mask itself is absent, so is the result. Shapes broadcast.
+    ///
+    /// The mask counts by value. GraphBLAS's structural mask, which counts what is stored, is `x.mask(&m.is_stored()?)`;
+    /// to have the fill where the mask is not, take [`Tensor::where_`] or [`Tensor::replace_fill`] afterwards.
+    ///
+    /// **Cost:** O(nse of both) if the mask's fill is false or undefined, or this fill is undefined; else every element that
+    /// the fills keep has to be stored, within the densify budget.
+    ///
+    /// # Errors
+    /// If the mask is not bool, shapes do not broadcast, or the densify budget is exceeded.
+    pub fn mask(&self, mask: &Tensor) -> Result<Tensor> {
+        Choice { op: "mask", condition: mask, arms: [Some(self), None], dtype: self.dtype() }.run()
+    }
+
+    /// The elements where a bool mask is false: otherwise as [`Tensor::mask`].
+    ///
+    /// # Errors
+    /// As [`Tensor::mask`].
+    pub fn mask_complement(&self, mask: &Tensor) -> Result<Tensor> {
+        Choice { op: "mask_complement", condition: mask, arms: [None, Some(self)], dtype: self.dtype() }.run()
+    }
+}
+
+impl Choice<'_> {
+    fn run(&self) -> Result<Tensor> {
+        let dtypes: Vec<DType> = [Some(self.condition)].iter().chain(&self.arms).flatten().map(|t| t.dtype()).collect();
+        if self.condition.dtype() != DType::Bool {
+            let why = "the condition must be bool; compare, or cast(DType::Bool) for `!= 0`";
+            return Err(error::dtype(self.op, &dtypes, why));
+        }
+        let given: Vec<&Tensor> = [Some(self.condition)].into_iter().chain(self.arms).flatten().collect();
+        let shape = common_shape(self.op, &given)?;
+        let nowhere = Tensor::empty(&shape, self.dtype, Layout::Coo, Fill::Undefined)?;
+        let operands = [self.condition, self.arms[0].unwrap_or(&nowhere), self.arms[1].unwrap_or(&nowhere)];
+        let computes = [DType::Bool, self.dtype, self.dtype];
+        let function = Function { op: self.op, computes: &computes, out: self.dtype, kernel: &choose_block };
+        let (out, path) = match operands.map(|t| t.strided()) {
+            [Some(c), Some(x), Some(y)] => {
+                (Tensor::from_strided(function.on_strided(&[c, x, y], &shape)), Path::Strided)
+            }
+            _ => {
+                let sides = sides(self.op, &operands, &shape)?;
+                if sides.iter().any(Side2::is_undefined) {
+                    self.of_present(function, &shape, sides)?
+                } else {
+                    self.of_all(function, &shape, sides)?
+                }
+            }
+        };
+        record(self.op, path, &given, &out);
+        Ok(out)
+    }
+
+    /// Every element is there.
+    fn of_all(&self, function: Function<'_>, shape: &[usize], sides: Vec<Side2<'_>>) -> Result<(Tensor, Path)> {
+        // Where the condition stores nothing, one arm is chosen: the other matters only where it stores something.
+        if let Some(Scalar::Bool(chosen)) = sides[0].constant_fill() {
+            let (roles, arm) =
+                if chosen { ([Role::Any, Role::Any, Role::Look], 1) } else { ([Role::Any, Role::Look, Role::Any], 2) };
+            let fill = sides[arm].background.values().map(|v| Background::Values(v.cast(self.dtype)));
+            return function.on_sides(shape, sides, &roles, fill.unwrap_or(Background::Undefined));
+        }
+        let fill = function.fill(shape, &sides)?;
+        function.on_sides(shape, sides, &[Role::Any; 3], fill)
+    }
+
+    /// Some fill is undefined, and so is the result's: what is there is found among stored elements, or, if fills
+    /// choose from a defined one, among all.
+    fn of_present(&self, function: Function<'_>, shape: &[usize], sides: Vec<Side2<'_>>) -> Result<(Tensor, Path)> {
+        let absent = |i: usize| sides[i].is_undefined();
+        let roles = match sides[0].constant_fill() {
+            _ if absent(0) => Some([Role::Every, Role::Look, Role::Look]),
+            Some(Scalar::Bool(true)) if absent(1) => Some([Role::Any, Role::Any, Role::Look]),
+            Some(Scalar::Bool(false)) if absent(2) => Some([Role::Any, Role::Look, Role::Any]),
+            _ if absent(1) && absent(2) => Some([Role::Look, Role::Any, Role::Any]),
+            _ => None,
+        };
+        let joined = match roles {
+            Some(roles) => join(self.op, shape, sides, &roles, true)?,
+            None => return self.of_every(function, shape, &sides),
+        };
+        let Some(joined) = joined else {
+            return Ok((Tensor::empty(shape, self.dtype, Layout::Coo, Fill::Undefined)?, Path::Engine));
+        };
+        let n = joined.pattern.positions;
+        let sources = [0, 1, 2].map(|i| joined.source(i, None));
+        let values =
+            blocks::values(&joined.pattern, &sources, function.computes, self.dtype, Kernel::Many(function.kernel));
+        let [condition, ..] = sources;
+        let presence = [0, 1, 2].map(|i| joined.presence(i));
+        let keep = present(n, condition, &presence);
+        let all = Sparse { shape: shape.to_vec(), pattern: joined.pattern.clone(), values, fill: Fill::Undefined };
+        Ok((convert::select_rows(self.op, &all, &keep)?.into(), Path::Engine))
+    }
+
+    /// Every element of the shape is looked at, within budget.
+    fn of_every(&self, function: Function<'_>, shape: &[usize], sides: &[Side2<'_>]) -> Result<(Tensor, Path)> {
+        if !sides.iter().any(|s| s.is_full(shape)) {
+            context::may_densify(self.op, shape, self.dtype.size(), || {
+                "one arm is absent where it is not stored, and the fills choose the other, so that every element has to be \
+                 stored"
+                    .into()
+            })?;
+        }
+        let n = convert::dense_len(self.op, shape, self.dtype)?;
+        let dense = |s: &Side2<'_>| match (&s.stored, s.is_undefined()) {
+            (Some(x), true) => convert::to_strided(self.op, x, &Strided::constant(Scalar::zero(x.dtype()), shape)),
+            _ => s.dense(self.op),
+        };
+        let arrays = sides.iter().map(dense).collect::<Result<Vec<Strided>>>()?;
+        let presence = |s: &Side2<'_>| -> Result<Option<Vec<bool>>> {
+            match (&s.stored, s.is_undefined()) {
+                (Some(x), true) => {
+                    let values = Strided::constant(Scalar::Bool(true), &x.values.shape);
+                    let stored = Sparse { values, fill: Scalar::Bool(false).into(), ..(**x).clone() };
+                    let nothing = Strided::constant(Scalar::Bool(false), shape);
+                    let dense = convert::to_strided(self.op, &stored, &nothing)?;
+                    Ok(Some(dense.dense_bytes().iter().map(|&b| b != 0).collect()))
+                }
+                _ => Ok(None),
+            }
+        };
+        let presence = [presence(&sides[0])?, presence(&sides[1])?, presence(&sides[2])?];
+        let keep = present(n, Source::Strided(arrays[0].clone()), &presence);
+        let values = function.on_arrays(&arrays.iter().collect::<Vec<_>>());
+        let spec = LevelSpec::of_layout(self.op, Layout::Coo, shape)?;
+        let all = convert::from_strided(self.op, &values, &spec, Fill::Undefined)?;
+        Ok((convert::select_rows(self.op, &all, &keep)?.into(), Path::Densified))
+    }
+}
+
+/// The positions at which the condition and the arm it chooses are there.
+fn present(n: usize, condition: Source, presence: &[Option<Vec<bool>>; 3]) -> Vec<usize> {
+    let condition = blocks::collect(n, condition, DType::Bool);
+    let chosen = condition.dense_bytes();
+    let is = |i: usize, p: usize| presence[i].as_ref().is_none_or(|there| there[p]);
+    (0..n).filter(|&p| is(0, p) && is(if chosen[p] != 0 { 1 } else { 2 }, p)).collect()
+}

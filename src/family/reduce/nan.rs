@@ -1,0 +1,116 @@
+//! Reductions of the elements that are not NaN.
+//!
+//! NaN is replaced by what changes nothing, in stored elements and the fill alike; the pattern stays. Dtypes without NaN
+//! have the plain op.
+
+use openwork_ops::{DType, ReduceOp, Scalar, order};
+
+use crate::base::context::Path;
+use crate::base::error::Result;
+use crate::base::strided::Strided;
+use crate::engine::blocks::{self, Kernel};
+use crate::engine::convert;
+use crate::family::pointwise::record;
+use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::{Sparse, Storage, Tensor};
+
+impl Tensor {
+    /// The sum of the elements that are not NaN; 0 where there are no others. See [`Tensor::sum`].
+    ///
+    /// # Errors
+    /// As [`Tensor::reduce`].
+    pub fn nansum(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+        done("nansum", self, with_nan_as(self, 0.0)?.sum(axes, keepdims)?)
+    }
+
+    /// The product of the elements that are not NaN; 1 where there are no others. See [`Tensor::prod`].
+    ///
+    /// # Errors
+    /// As [`Tensor::reduce`].
+    pub fn nanprod(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+        done("nanprod", self, with_nan_as(self, 1.0)?.prod(axes, keepdims)?)
+    }
+
+    /// The least of the elements that are not NaN; NaN where there are no others. See [`Tensor::min`].
+    ///
+    /// # Errors
+    /// As [`Tensor::reduce`].
+    pub fn nanmin(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+        let least = with_nan_as(self, f64::INFINITY)?.min(axes, keepdims)?;
+        done("nanmin", self, nan_where_none(least, self, axes, keepdims)?)
+    }
+
+    /// The greatest of the elements that are not NaN; NaN where there are no others. See [`Tensor::max`].
+    ///
+    /// # Errors
+    /// As [`Tensor::reduce`].
+    pub fn nanmax(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+        let greatest = with_nan_as(self, f64::NEG_INFINITY)?.max(axes, keepdims)?;
+        done("nanmax", self, nan_where_none(greatest, self, axes, keepdims)?)
+    }
+
+    /// The mean of the elements that are not NaN; NaN where there are no others. See [`Tensor::mean`].
+    ///
+    /// # Errors
+    /// As [`Tensor::reduce`].
+    pub fn nanmean(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+        let out = self.dtype();
+        if !out.is_inexact() {
+            return done("nanmean", self, self.mean(axes, keepdims)?);
+        }
+        let wide = if out.is_complex() { DType::Complex128 } else { DType::F64 };
+        let sum = with_nan_as(&self.cast(wide)?, 0.0)?.sum(axes, keepdims)?;
+        let count = counted(self, axes, keepdims)?;
+        done("nanmean", self, sum.div(&count)?.cast(out)?)
+    }
+}
+
+fn done(op: &'static str, x: &Tensor, out: Tensor) -> Result<Tensor> {
+    record(op, if x.is_strided() { Path::Strided } else { Path::Engine }, &[x], &out);
+    Ok(out)
+}
+
+/// The tensor with NaN replaced by a number.
+pub(super) fn with_nan_as(x: &Tensor, value: f64) -> Result<Tensor> {
+    replaced(x, Scalar::F64(value))
+}
+
+/// The complex tensor with NaN in both parts where it is in one.
+pub(super) fn spread(z: &Tensor) -> Result<Tensor> {
+    replaced(z, Scalar::Complex128(openwork_ops::c128::new(f64::NAN, f64::NAN)))
+}
+
+fn replaced(x: &Tensor, value: Scalar) -> Result<Tensor> {
+    let dtype = x.dtype();
+    let Some(kernel) = order::replace_nan(dtype) else { return Ok(x.clone()) };
+    let value = value.cast(dtype);
+    let replace = |x: &Strided| {
+        blocks::map_strided(&[x, &Strided::constant(value, &x.shape)], dtype, dtype, Kernel::Binary(kernel))
+    };
+    Ok(match &x.storage {
+        Storage::Strided(s) => Tensor::from_strided(replace(s)),
+        Storage::Sparse(s) => {
+            let s = convert::coalesce("nan_to_num", s, ReduceOp::Sum)?;
+            let fill = match s.background() {
+                Background::Undefined => Fill::Undefined,
+                Background::Values(values) => fill_of(&replace(&values)),
+            };
+            Sparse { fill, values: replace(&s.values), ..s }.into()
+        }
+    })
+}
+
+/// How many elements are not NaN, as `float64`.
+pub(super) fn counted(x: &Tensor, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+    x.isnan()?.logical_not()?.sum_as(DType::F64, axes, keepdims)
+}
+
+/// NaN where every element is; `found` elsewhere.
+fn nan_where_none(found: Tensor, x: &Tensor, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+    if !x.dtype().is_inexact() {
+        return Ok(found);
+    }
+    // 0 by the count is 0, or NaN where there is nothing to count; an infinity stays what it is.
+    let nothing = Tensor::scalar(0.0).div(&counted(x, axes, keepdims)?)?.cast(x.dtype())?;
+    found.add(&nothing)
+}

@@ -1,0 +1,299 @@
+//! Reductions by order: where the least element is, and which one is in the middle.
+//!
+//! All of them look at a slice as ranks among its stored elements, its fill as often as it is unstored, and, where the
+//! fill varies, the fill sorted once less what is stored over. Nothing becomes dense.
+
+use openwork_ops::{DType, ReduceOp, order};
+
+use super::Fold;
+use crate::base::context::Path;
+use crate::base::error::{self, Result};
+use crate::base::strided::Strided;
+use crate::engine::slices::{Ranked, Rest, Slice, Slices, Sorted, number_of, values_of};
+use crate::family::pointwise::record;
+use crate::tensor::{Sparse, Tensor};
+
+/// What a quantile is that falls between two elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Interpolation {
+    /// On the line between them.
+    #[default]
+    Linear,
+    /// The lower.
+    Lower,
+    /// The higher.
+    Higher,
+    /// The nearer; of two as near, the one at the even place.
+    Nearest,
+    /// Half way.
+    Midpoint,
+}
+
+impl Tensor {
+    /// Where the least element is along one axis, or (`None`) in C order among all: `int64`.
+    ///
+    /// The first of several, stored or not; the first NaN, if there is one. With an undefined fill, the first least stored
+    /// element; absent where there is none.
+    ///
+    /// The result has one element per slice; sparse unless only axes are kept that storage keeps dense. Cost: O(nse), plus
+    /// a sort where storage order is not that of the slices, and sorting the fill once where it varies along the axis.
+    ///
+    /// # Errors
+    /// If the axis is out of range, the dtype is complex, the slices have no elements, or an index does not fit `int64`.
+    pub fn argmin(&self, axis: Option<isize>, keepdims: bool) -> Result<Tensor> {
+        extreme("argmin", self, axis, keepdims, false)
+    }
+
+    /// Where the greatest element is along one axis, or (`None`) in C order among all: as [`Tensor::argmin`].
+    ///
+    /// # Errors
+    /// As [`Tensor::argmin`].
+    pub fn argmax(&self, axis: Option<isize>, keepdims: bool) -> Result<Tensor> {
+        extreme("argmax", self, axis, keepdims, true)
+    }
+
+    /// The least and the greatest element: [`Tensor::min`] and [`Tensor::max`].
+    ///
+    /// # Errors
+    /// As [`Tensor::min`].
+    pub fn aminmax(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<(Tensor, Tensor)> {
+        Ok((self.min(axes, keepdims)?, self.max(axes, keepdims)?))
+    }
+
+    /// The middle element over some axes (`None`: all), of an even number the lower one, as PyTorch has it
+    /// ([`Tensor::quantile`] of 0.5 is the mean of both); NaN if there is one. The dtype stays.
+    ///
+    /// Absent elements do not count; absent where there are no others. Fill and cost as [`Tensor::argmin`].
+    ///
+    /// # Errors
+    /// If an axis is out of range or given twice, the dtype is complex, or the slices have no elements.
+    pub fn median(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+        median("median", self, axes, keepdims, false)
+    }
+
+    /// The median of the elements that are not NaN; NaN where there are no others.
+    ///
+    /// # Errors
+    /// As [`Tensor::median`].
+    pub fn nanmedian(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+        median("nanmedian", self, axes, keepdims, true)
+    }
+
+    /// The element below which lies a share `q` of the others over some axes (`None`: all): at place `q · (n − 1)` of `n`
+    /// elements in order, where a place between two is [interpolated](Interpolation); NaN if there is one. Integers and
+    /// bool give `float32`.
+    ///
+    /// Absent elements do not count; absent where there are no others. Fill and cost as [`Tensor::argmin`].
+    ///
+    /// # Errors
+    /// If `q` is not in 0..=1, an axis is out of range or given twice, the dtype is complex, or the slices have no
+    /// elements.
+    pub fn quantile(
+        &self,
+        q: f64,
+        axes: Option<&[isize]>,
+        keepdims: bool,
+        interpolation: Interpolation,
+    ) -> Result<Tensor> {
+        quantile("quantile", self, q, axes, keepdims, interpolation, false)
+    }
+
+    /// The quantile of the elements that are not NaN; NaN where there are no others.
+    ///
+    /// # Errors
+    /// As [`Tensor::quantile`].
+    pub fn nanquantile(
+        &self,
+        q: f64,
+        axes: Option<&[isize]>,
+        keepdims: bool,
+        interpolation: Interpolation,
+    ) -> Result<Tensor> {
+        quantile("nanquantile", self, q, axes, keepdims, interpolation, true)
+    }
+
+    /// The most frequent element over some axes (`None`: all), of several as frequent the least. NaN is one element,
+    /// greater than any number; so is 0, of either sign.
+    ///
+    /// Absent elements do not count; absent where there are no others. Fill and cost as [`Tensor::argmin`].
+    ///
+    /// # Errors
+    /// As [`Tensor::median`].
+    pub fn mode(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+        by_key("mode", self, axes, keepdims, &|slice, _| most_frequent(slice))
+    }
+}
+
+/// Slices of at least one element each.
+fn slices_of(op: &'static str, x: &Tensor, axes: &[usize]) -> Result<Slices> {
+    let slices = Slices::of(op, x, axes)?;
+    let results = !slices.kept_shape().contains(&0);
+    if slices.length == 0 && results && !slices.is_undefined() {
+        return Err(error::shape(op, &[x.shape()], "of no elements is undefined: an axis has size 0"));
+    }
+    Ok(slices)
+}
+
+fn done(op: &'static str, x: &Tensor, out: Tensor) -> Result<Tensor> {
+    record(op, if x.is_strided() { Path::Strided } else { Path::Engine }, &[x], &out);
+    Ok(out)
+}
+
+/// Whether there is NaN among the elements.
+fn has_nan(sorted: &Sorted<'_>, dtype: DType) -> bool {
+    order::has_nan(dtype) && sorted.rank(order::NAN - 1) < sorted.present()
+}
+
+/// The least or the greatest element; NaN if there is one.
+fn outermost(slice: &Slice<'_>, greatest: bool, dtype: DType) -> u64 {
+    // One more than each key makes NaN the least.
+    let shift = u64::from(order::has_nan(dtype) && !greatest);
+    let fill = match slice.rest {
+        Rest::Varying(_) => {
+            let sorted = slice.sorted();
+            return match greatest {
+                true => sorted.select(sorted.present() - 1),
+                false if has_nan(&sorted, dtype) => order::NAN,
+                false => sorted.select(0),
+            };
+        }
+        Rest::Constant { key } if slice.unstored() > 0 => Some(key),
+        _ => None,
+    };
+    let keys = slice.keys.iter().copied().chain(fill).map(|k| k.wrapping_add(shift));
+    let best = if greatest { keys.max() } else { keys.min() };
+    best.unwrap_or_default().wrapping_sub(shift)
+}
+
+fn extreme(op: &'static str, x: &Tensor, axis: Option<isize>, keepdims: bool, greatest: bool) -> Result<Tensor> {
+    let axes = match axis {
+        Some(axis) => vec![error::axis(op, axis, x.ndim())?],
+        None => (0..x.ndim()).collect(),
+    };
+    let slices = slices_of(op, x, &axes)?;
+    let ranked = Ranked::of(&slices)?;
+    let (found, empty) = ranked.fold(&|slice: &Slice<'_>| {
+        let at = slice.first(outermost(slice, greatest, x.dtype())).unwrap_or_default();
+        i64::try_from(at).map_err(|_| {
+            error::invalid(op, "self", format!("the index {at} does not fit int64: name an axis, or reshape"))
+        })
+    })?;
+    let n = found.len();
+    done(op, x, slices.folded(Strided::from_vec(found, vec![n]), empty, keepdims)?)
+}
+
+/// One element of each slice, given by its key.
+fn by_key(
+    op: &'static str,
+    x: &Tensor,
+    axes: Option<&[isize]>,
+    keepdims: bool,
+    f: &(dyn Fn(&Slice<'_>, DType) -> u64 + Sync),
+) -> Result<Tensor> {
+    let slices = slices_of(op, x, &error::axes(op, axes, x.ndim())?)?;
+    let ranked = Ranked::of(&slices)?;
+    let dtype = x.dtype();
+    let (found, empty) = ranked.fold(&|slice: &Slice<'_>| Ok(f(slice, dtype)))?;
+    let n = found.len();
+    let values = values_of(dtype, &Strided::from_vec(found, vec![n]));
+    done(op, x, slices.folded(values, empty.map(|e| values_of(dtype, &e)), keepdims)?)
+}
+
+/// How many elements count: all; or those that are not NaN; none at all if one is NaN.
+fn counted(sorted: &Sorted<'_>, dtype: DType, skip_nan: bool) -> u128 {
+    match has_nan(sorted, dtype) {
+        true if skip_nan => sorted.rank(order::NAN - 1),
+        true => 0,
+        false => sorted.present(),
+    }
+}
+
+fn median(op: &'static str, x: &Tensor, axes: Option<&[isize]>, keepdims: bool, skip_nan: bool) -> Result<Tensor> {
+    by_key(op, x, axes, keepdims, &|slice, dtype| {
+        let sorted = slice.sorted();
+        match counted(&sorted, dtype, skip_nan) {
+            0 => order::NAN,
+            n => sorted.select((n - 1) / 2),
+        }
+    })
+}
+
+fn quantile(
+    op: &'static str,
+    x: &Tensor,
+    q: f64,
+    axes: Option<&[isize]>,
+    keepdims: bool,
+    interpolation: Interpolation,
+    skip_nan: bool,
+) -> Result<Tensor> {
+    if !(0.0..=1.0).contains(&q) {
+        return Err(error::invalid(op, "q", format!("{q} is given, allowed is 0 to 1")));
+    }
+    let slices = slices_of(op, x, &error::axes(op, axes, x.ndim())?)?;
+    let ranked = Ranked::of(&slices)?;
+    let (dtype, out) = (x.dtype(), x.dtype().to_inexact());
+    let (found, empty) = ranked.fold(&|slice: &Slice<'_>| {
+        let sorted = slice.sorted();
+        let n = counted(&sorted, dtype, skip_nan);
+        Ok(if n == 0 { f64::NAN } else { interpolated(&sorted, n, q, interpolation, dtype) })
+    })?;
+    let n = found.len();
+    let values = Strided::from_vec(found, vec![n]).cast(out);
+    done(op, x, slices.folded(values, empty.map(|e| e.cast(out)), keepdims)?)
+}
+
+fn interpolated(sorted: &Sorted<'_>, n: u128, q: f64, interpolation: Interpolation, dtype: DType) -> f64 {
+    let place = q * (n - 1) as f64;
+    let (below, share) = (place.floor(), place - place.floor());
+    let at = |k: u128| number_of(dtype, sorted.select(k.min(n - 1)));
+    let k = below as u128;
+    let share = match interpolation {
+        _ if share == 0.0 => return at(k),
+        Interpolation::Lower => return at(k),
+        Interpolation::Higher => return at(k + 1),
+        Interpolation::Nearest => return at(place.round_ties_even() as u128),
+        Interpolation::Midpoint => 0.5,
+        Interpolation::Linear => share,
+    };
+    let (low, high) = (at(k), at(k + 1));
+    // Neither infinity less itself, nor the difference of numbers at both ends of the range.
+    if low == high { low } else { low * (1.0 - share) + high * share }
+}
+
+/// How often a key occurs, then which is the least: more is better.
+fn most_frequent(slice: &Slice<'_>) -> u64 {
+    let sorted = slice.sorted();
+    let count = |key: u64| sorted.rank(key) - key.checked_sub(1).map_or(0, |below| sorted.rank(below));
+    let mut best = (0, 0);
+    let mut consider = |key: u64| {
+        let n = count(key);
+        if n > best.0 || (n == best.0 && key < best.1) {
+            best = (n, key);
+        }
+    };
+    sorted.stored.chunk_by(|a, b| a == b).for_each(|run| consider(run[0]));
+    match slice.rest {
+        Rest::None => {}
+        Rest::Constant { key } => consider(key),
+        Rest::Varying(order) => order.sorted.chunk_by(|a, b| a.0 == b.0).for_each(|run| consider(run[0].0)),
+    }
+    best.1
+}
+
+/// A minimum, a maximum, `any` or `all` over axes along which the fill varies.
+pub(super) fn varying(fold: &Fold, s: &Sparse, axes: &[usize]) -> Result<Option<Tensor>> {
+    let truth = matches!(fold.op, ReduceOp::Any | ReduceOp::All);
+    if !truth && !matches!(fold.op, ReduceOp::Min | ReduceOp::Max) {
+        return Ok(None);
+    }
+    let x: Tensor = s.clone().into();
+    let x = if truth { x.cast(DType::Bool)? } else { x };
+    let slices = Slices::of(fold.op.name(), &x, axes)?;
+    let ranked = Ranked::of(&slices)?;
+    let (found, empty) = ranked
+        .fold(&|slice: &Slice<'_>| Ok(outermost(slice, matches!(fold.op, ReduceOp::Max | ReduceOp::Any), x.dtype())))?;
+    let n = found.len();
+    let values = values_of(x.dtype(), &Strided::from_vec(found, vec![n]));
+    slices.folded(values, empty.map(|e| values_of(x.dtype(), &e)), false).map(Some)
+}

@@ -1,0 +1,256 @@
+//! Folds into a table: an accumulator per kept coordinate, where these are few.
+
+use std::ops::Range;
+
+use openwork_ops::reduce::{Compensated, Table};
+use openwork_ops::structure::gather::select_by_key;
+use openwork_ops::structure::{IndexSlice, IndexVec};
+
+use super::Fold;
+use super::groups::{Groups, Need, Split, sizes};
+use crate::base::buffer::{Buffer, zeroed_vec};
+use crate::base::error::Result;
+use crate::base::parallel;
+use crate::base::strided::Strided;
+use crate::engine::convert;
+use crate::levels::level::{Indices, Level};
+use crate::levels::pattern::{Dim, Pattern};
+
+/// Positions that are folded at a time: their keys stay in the first-level cache.
+const PIECE: usize = 1 << 12;
+
+/// The longest piece: places in one are numbers of 32 bits.
+const LONG: usize = 1 << 31;
+
+/// A table of more accumulators may be cut into parts: smaller ones are in the cache, where cutting gains nothing.
+const CUT: usize = 1 << 17;
+
+/// Parts of a table at most: every one looks at all keys.
+const PARTS: usize = 16;
+
+/// Positions that are looked at to say where a table is cut: so many runs of so many.
+const SAMPLE: [usize; 2] = [256, 16];
+
+/// Folds rows of one element each into a table of `size` accumulators, in storage order.
+pub(super) fn scatter(
+    fold: &Fold,
+    split: &Split<'_>,
+    values: &Strided,
+    kept: &[usize],
+    size: usize,
+    need: Need,
+) -> Result<Groups> {
+    let fold = fold.starting_at_minus_zero();
+    let pattern = split.pattern;
+    let bytes = values.dense_bytes();
+    let log2 = if need == Need::Folds { split.log2_of_reduced() } else { 0.0 };
+    let all = Terms { fold: &fold, keys: Keys::new(pattern, &split.dims), values: &bytes, size, log2 };
+    let ends = all.ends(pattern.positions);
+    let mut counts = zeroed_vec::<u32>(if need == Need::Counts { size } else { 0 });
+    let width = fold.typing.acc.size();
+    let acc = Buffer::build(size * width, |mut acc| {
+        let (mut counts, mut start) = (&mut counts[..], 0);
+        let mut parts = Vec::with_capacity(ends.len());
+        for end in ends {
+            let n = end - start;
+            let (own, own_counts);
+            (own, acc) = std::mem::take(&mut acc).split_at_mut(n * width);
+            (own_counts, counts) = std::mem::take(&mut counts).split_at_mut(if need == Need::Counts { n } else { 0 });
+            parts.push((start as u32..end as u32, own, own_counts));
+            start = end;
+        }
+        parallel::for_each(parts, &|_, (range, acc, counts)| all.fold_part(pattern.positions, range, acc, counts));
+    });
+    let touched = match need {
+        Need::Counts => which(&counts, |&n| n > 0),
+        Need::Folds => all.unlike_identity(acc.bytes()),
+    };
+    let counts = touched.iter().take(counts.len()).map(|&i| counts[i as usize].into()).collect();
+    let pattern = match split.dims[..] {
+        [dim] => line(kept, dim, &touched),
+        _ => {
+            let places: Vec<u64> = touched.iter().map(|&i| i.into()).collect();
+            let (layout, words) = convert::unravel(&places, &sizes(&split.dims));
+            split.result_pattern(fold.op.name(), kept, &layout, &words)?
+        }
+    };
+    let acc = Strided::new(acc, fold.typing.acc, vec![size]);
+    let acc = if touched.len() == size { acc } else { convert::gather_values(&acc, &IndexVec::U32(touched)) };
+    Ok(Groups { pattern, acc, counts })
+}
+
+/// Where terms go.
+enum Accumulators<'a> {
+    Plain(&'a mut [u8]),
+    Compensated(Compensated, Table<'a>),
+}
+
+/// What is folded.
+struct Terms<'a> {
+    fold: &'a Fold,
+    keys: Keys<'a>,
+    values: &'a [u8],
+    /// Of the table.
+    size: usize,
+    /// The logarithm of how many elements are reduced to one.
+    log2: f64,
+}
+
+impl Terms<'_> {
+    /// Where the table is cut, so that parts have about as many terms. An accumulator gets its terms in storage order in any
+    /// part, so that results do not depend on this: it is left out on one thread.
+    fn ends(&self, positions: usize) -> Vec<usize> {
+        let parts = parallel::threads().min(PARTS);
+        let mut ends = Vec::new();
+        if parts > 1 && self.size > CUT && positions >= CUT {
+            let [runs, run] = SAMPLE;
+            let (mut sample, mut scratch) = (Vec::with_capacity(runs * run), Scratch::default());
+            for start in (0..runs).map(|i| i * (positions - run) / runs) {
+                sample.extend_from_slice(self.keys.read(start..start + run, &mut scratch));
+            }
+            sample.sort_unstable();
+            ends.extend((1..parts).map(|i| sample[i * sample.len() / parts] as usize));
+            ends.dedup();
+            ends.retain(|&end| end > 0);
+        }
+        ends.push(self.size);
+        ends
+    }
+
+    /// Folds the terms with keys in `range`, and counts them if there is room for counts.
+    fn fold_part(&self, positions: usize, range: Range<u32>, acc: &mut [u8], counts: &mut [u32]) {
+        let width = self.fold.typing.input.size();
+        let whole = range.len() == self.size;
+        let mut sums = match Compensated::of(self.fold.op, self.fold.typing.input) {
+            Some(kernels) => {
+                let (sums, zeroed) = (kernels.parts * self.size, (zeroed_vec, zeroed_vec));
+                Accumulators::Compensated(kernels, Table::new(&kernels, acc, sums, self.log2, zeroed))
+            }
+            None => {
+                self.fold.fill_identity(acc);
+                Accumulators::Plain(acc)
+            }
+        };
+        // These kernels gain from long pieces, where keys need no place of their own.
+        let long =
+            whole && counts.is_empty() && matches!((&sums, &self.keys), (Accumulators::Compensated(..), Keys::Own(_)));
+        let piece = if long { positions.min(LONG) } else { PIECE };
+        let mut scratch = Scratch::default();
+        let (mut own_keys, mut own_values) = (Vec::new(), Vec::new());
+        if !whole {
+            (own_keys, own_values) = (vec![0; piece], vec![0u128; (piece * width).div_ceil(16)]);
+        }
+        let own_values: &mut [u8] = bytemuck::cast_slice_mut(&mut own_values);
+        for start in (0..positions).step_by(piece.max(1)) {
+            let end = (start + piece).min(positions);
+            let mut keys = self.keys.read(start..end, &mut scratch);
+            let mut values = &self.values[start * width..end * width];
+            if !whole {
+                let n = select_by_key(keys, values, width, range.clone(), (&mut own_keys, own_values));
+                (keys, values) = (&own_keys[..n], &own_values[..n * width]);
+            }
+            match &mut sums {
+                Accumulators::Compensated(kernels, table) => (kernels.scatter)(values, keys, table),
+                Accumulators::Plain(acc) => (self.fold.kernels.scatter)(values, keys, acc),
+            }
+            if !counts.is_empty() {
+                keys.iter().for_each(|&k| counts[k as usize] += 1);
+            }
+        }
+        if let Accumulators::Compensated(_, table) = sums {
+            table.finish();
+        }
+    }
+
+    /// The accumulators that some term has changed.
+    fn unlike_identity(&self, acc: &[u8]) -> Vec<u32> {
+        fn unlike<const W: usize>(acc: &[u8], identity: &[u8]) -> Vec<u32> {
+            let (acc, identity) = (acc.as_chunks::<W>().0, identity.as_chunks::<W>().0);
+            identity.first().map_or_else(Vec::new, |identity| which(acc, |a| a != identity))
+        }
+        let (identity, width) = self.fold.kernels.identity.to_bytes();
+        match width {
+            1 => unlike::<1>(acc, &identity),
+            2 => unlike::<2>(acc, &identity),
+            4 => unlike::<4>(acc, &identity),
+            8 => unlike::<8>(acc, &identity),
+            _ => unlike::<16>(acc, &identity),
+        }
+    }
+}
+
+/// The numbers of the items that are meant.
+fn which<T>(items: &[T], is_meant: impl Fn(&T) -> bool) -> Vec<u32> {
+    let mut out = zeroed_vec::<u32>(items.len());
+    let mut n = 0;
+    for (i, item) in items.iter().enumerate() {
+        // Each is written, and the next one over it if it is not meant: a branch would be a guess.
+        out[n] = i as u32;
+        n += usize::from(is_meant(item));
+    }
+    out.truncate(n);
+    out
+}
+
+/// The pattern of a result over one axis with these coordinates.
+fn line(kept: &[usize], dim: Dim, coordinates: &[u32]) -> Pattern {
+    let axis = kept.iter().position(|&a| a == dim.axis).unwrap_or(dim.axis);
+    let indices = if dim.size > 1 << 31 {
+        IndexVec::U64(coordinates.iter().map(|&i| i.into()).collect())
+    } else {
+        IndexVec::U32(coordinates.to_vec())
+    };
+    let level = Level::Sparse { pointers: None, indices: vec![indices.into()], ordered: true, unique: true };
+    Pattern { levels: vec![level], dims: vec![Dim { axis, ..dim }], level_dims: 1, positions: coordinates.len() }
+}
+
+/// Where each position goes in the table.
+enum Keys<'a> {
+    /// As an index array has it.
+    Own(&'a Indices),
+    /// A linear form over the coordinates.
+    Form(&'a Pattern, Vec<u64>),
+}
+
+#[derive(Default)]
+struct Scratch {
+    wide: Vec<u64>,
+    narrow: Vec<u32>,
+}
+
+impl<'a> Keys<'a> {
+    fn new(pattern: &'a Pattern, kept: &[Dim]) -> Keys<'a> {
+        if let ([dim], Some(Level::Sparse { indices, .. })) = (kept, pattern.levels.last())
+            && let of_last = &pattern.level_dims()[pattern.level_dims - indices.len()..]
+            && let Some(own) = of_last.iter().position(|d| d == dim)
+            && !indices[own].is_wide()
+        {
+            return Keys::Own(&indices[own]);
+        }
+        let mut weights = vec![0u64; pattern.level_dims];
+        let mut step = 1u64;
+        for (d, w) in pattern.level_dims().iter().zip(&mut weights).rev() {
+            if kept.contains(d) {
+                *w = step;
+                step = step.wrapping_mul(d.size as u64);
+            }
+        }
+        Keys::Form(pattern, weights)
+    }
+
+    fn read<'s>(&'s self, range: Range<usize>, scratch: &'s mut Scratch) -> &'s [u32] {
+        match self {
+            Keys::Own(indices) => match indices.as_slice() {
+                IndexSlice::U32(own) => &own[range],
+                IndexSlice::U64(_) => &[], // not taken
+            },
+            Keys::Form(pattern, weights) => {
+                scratch.wide.resize(range.len(), 0);
+                pattern.linearize(weights, range, &mut scratch.wide);
+                scratch.narrow.clear();
+                scratch.narrow.extend(scratch.wide.iter().map(|&o| o as u32));
+                &scratch.narrow
+            }
+        }
+    }
+}

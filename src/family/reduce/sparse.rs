@@ -1,0 +1,161 @@
+//! Reductions of sparse tensors.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use openwork_ops::{DType, ReduceOp, Scalar, identity};
+
+use super::groups::{Groups, Need, group};
+use super::rows::{constant_scalar, is_idempotent, is_neutral, rows, with_unstored};
+use super::varying::varying;
+use super::{Fold, order};
+use crate::base::buffer::Buffer;
+use crate::base::context::{self, Path};
+use crate::base::error::{self, Result};
+use crate::base::faults::{self, Fault};
+use crate::base::strided::{Strided, count};
+use crate::engine::blocks::{self, Source};
+use crate::engine::convert;
+use crate::levels::level::{Level, LevelKind};
+use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::{Sparse, Tensor};
+
+/// Reduces over `axes` (with `k` elements together), keeping `kept`.
+pub(super) fn reduce(fold: &Fold, s: &Sparse, kept: &[usize], axes: &[usize], k: u128) -> Result<(Tensor, Path)> {
+    let op = fold.op.name();
+    let s = if s.pattern.is_unique() { Cow::Borrowed(s) } else { Cow::Owned(convert::coalesce(op, s, ReduceOp::Sum)?) };
+    let fill = match s.background() {
+        Background::Undefined if faults::is(Fault::AbsentAsZero) => {
+            Strided::constant(Scalar::zero(s.dtype()), &s.shape)
+        }
+        Background::Undefined => return undefined(fold, &s, kept, axes).map(|t| (t, Path::Engine)),
+        Background::Values(fill) => fill,
+    };
+    let varies = axes.iter().any(|&a| fill.strides[a] != 0 && fill.shape[a] > 1);
+    if !varies {
+        return constant(fold, &s, &fill, kept, axes, k).map(|t| (t, Path::Engine));
+    }
+    let finite =
+        || !fold.typing.acc.is_inexact() || identity::all_finite(fill.dtype, &fill.unbroadcast().dense_bytes());
+    if fold.op.is_sum_like() && finite() {
+        return varying(fold, &s, &fill, kept, axes, k).map(|t| (t, Path::Engine));
+    }
+    if k > 0
+        && let Some(out) = order::varying(fold, &s, axes)?
+    {
+        return Ok((out, Path::Engine));
+    }
+    context::may_densify(op, &s.shape, s.dtype().size(), || {
+        format!("the fill varies along a reduced axis, and {op} cannot take elements away")
+    })?;
+    let dense = convert::to_strided(op, &s, &fill)?;
+    Ok((Tensor::from_strided(fold.strided(&dense, kept, axes)), Path::Densified))
+}
+
+/// A fill that is one value along every reduced axis.
+fn constant(fold: &Fold, s: &Sparse, fill: &Strided, kept: &[usize], axes: &[usize], k: u128) -> Result<Tensor> {
+    let shape: Vec<usize> = kept.iter().map(|&a| s.shape[a]).collect();
+    // The fill over the kept axes: any index along the reduced ones will do.
+    let mut over_kept = fill.permute(kept);
+    over_kept.shape = shape.clone();
+    let core = over_kept.unbroadcast();
+    check_count(fold, &core, k)?;
+    if let Some(out) = rows(fold, s, fill, kept, axes, k) {
+        return Ok(Tensor::from_strided(out));
+    }
+    let empty = map_scalars(&core, fold.typing.acc, |v| (fold.kernels.nfold)(v.cast(fold.typing.input), k));
+    let empty = Strided { shape: core.shape.clone(), ..empty }.broadcast(&shape);
+    let need = if leaves_folds(fold, s, &core, kept, k) { Need::Folds } else { Need::Counts };
+    let Groups { pattern, acc, counts } = group(fold, s, &s.values, kept, need)?;
+    let pattern = Arc::new(pattern);
+    let (n, block) = (acc.len(), pattern.block());
+    let count = |i: usize| counts.get(i).copied().unwrap_or(0);
+    let fills = || blocks::collect(n, Source::at(&over_kept, &pattern), s.dtype());
+    let fills = || constant_scalar(&core).map_or_else(fills, |v| Strided::constant(v, &[n]));
+    let acc = with_unstored(fold, acc, &fills, &count, block, k);
+    let values = fold.finish(&acc, k);
+    let fill = fill_of(&fold.finish(&empty, k));
+    let out = Sparse { shape, pattern, values, fill };
+    tensor_of(fold, s, kept, axes, out)
+}
+
+/// The result: strided where only dense levels are left.
+pub(super) fn tensor_of(fold: &Fold, s: &Sparse, kept: &[usize], axes: &[usize], out: Sparse) -> Result<Tensor> {
+    match out.background() {
+        Background::Values(fill) if out.pattern.level_dims == 0 || axes_are_inner(s, kept, axes) => {
+            Ok(Tensor::from_strided(convert::to_strided(fold.op.name(), &out, &fill)?))
+        }
+        _ => Ok(out.into()),
+    }
+}
+
+/// Whether exactly the dense levels of a pattern are kept: then the result is as long as its pointers.
+pub(crate) fn axes_are_inner(s: &Sparse, kept: &[usize], axes: &[usize]) -> bool {
+    let p = &s.pattern;
+    let dense = p.levels.iter().take_while(|l| l.kind() == LevelKind::Dense).count();
+    dense > 0
+        && p.level_dims()[..dense].iter().all(|d| kept.contains(&d.axis))
+        && p.level_dims()[dense..].iter().all(|d| axes.contains(&d.axis))
+}
+
+/// Whether what the stored elements of a slice fold to is all there is to know: the fill changes no fold, or the same way
+/// however often it occurs, and it occurs in every slice.
+fn leaves_folds(fold: &Fold, s: &Sparse, fill: &Strided, kept: &[usize], k: u128) -> bool {
+    let some_unstored = || {
+        k > s.nse() as u128
+            || matches!(&s.pattern.levels[..], [Level::Dense, Level::Sparse { pointers: Some(p), .. }]
+                if !kept.contains(&s.pattern.dims[0].axis) && p.as_slice().has_empty())
+    };
+    let value = constant_scalar(fill);
+    value.is_some_and(|v| is_neutral(fold, v) || (is_idempotent(fold, v) && some_unstored()))
+}
+
+pub(crate) fn map_scalars(values: &Strided, dtype: DType, f: impl Fn(Scalar) -> Scalar) -> Strided {
+    let dense = values.to_contiguous();
+    let size = dtype.size();
+    let buffer = Buffer::build(dense.len() * size, |out| {
+        for (i, o) in out.chunks_exact_mut(size).enumerate() {
+            o.copy_from_slice(&f(dense.at_offset(dense.offset + i)).to_bytes().0[..size]);
+        }
+    });
+    Strided::new(buffer, dtype, values.shape.clone())
+}
+
+/// Counts are exact: a number of elements beyond what the result holds is an error.
+pub(super) fn check_count(fold: &Fold, fill: &Strided, k: u128) -> Result<()> {
+    if fold.op != ReduceOp::CountNonzero || k <= i64::MAX as u128 {
+        return Ok(());
+    }
+    let dense = fill.to_contiguous();
+    if (0..dense.len()).all(|i| dense.at_offset(dense.offset + i).is_zero()) {
+        return Ok(());
+    }
+    Err(error::invalid(
+        "count_nonzero",
+        "self",
+        format!("{k} elements with a fill that is not zero: the count does not fit int64"),
+    ))
+}
+
+/// An undefined fill: only what is stored counts.
+fn undefined(fold: &Fold, s: &Sparse, kept: &[usize], axes: &[usize]) -> Result<Tensor> {
+    let groups = group(fold, s, &s.values, kept, Need::Counts)?;
+    let shape: Vec<usize> = kept.iter().map(|&a| s.shape[a]).collect();
+    let pattern = Arc::new(groups.pattern);
+    if fold.op == ReduceOp::CountNonzero {
+        let values = groups.acc.cast(fold.typing.out);
+        let out = Sparse { shape, pattern, values, fill: Fill::Scalar(Scalar::zero(fold.typing.out)) };
+        return tensor_of(fold, s, kept, axes, out);
+    }
+    // A group of positions without elements (a value axis of size 0) has nothing in it either.
+    let keep: Vec<usize> = (0..pattern.positions).filter(|&p| groups.counts[p] > 0).collect();
+    let values = if fold.op == ReduceOp::Mean {
+        let block = count(&groups.acc.shape[1..]);
+        let counts: Vec<f64> = groups.counts.iter().flat_map(|&c| std::iter::repeat_n(c as f64, block)).collect();
+        fold.divide(&groups.acc, &Strided::from_vec(counts, groups.acc.shape.clone()).cast(fold.typing.acc))
+    } else {
+        groups.acc.cast(fold.typing.out)
+    };
+    let out = Sparse { shape, pattern, values, fill: Fill::Undefined };
+    convert::select_rows(fold.op.name(), &out, &keep).map(Into::into)
+}

@@ -1,0 +1,352 @@
+//! Moments and norms: reductions that look at a slice as `float64` numbers, and more than once.
+
+use openwork_ops::DType;
+
+use crate::base::context::Path;
+use crate::base::error::{self, Result};
+use crate::base::parallel::{self, GRAIN};
+use crate::base::strided::Strided;
+use crate::engine::slices::Slices;
+use crate::family::pointwise::record;
+use crate::tensor::Tensor;
+
+impl Tensor {
+    /// The variance over some axes (`None`: all): the sum of `|x − mean|²` by `n − correction`. A correction of 0 is that
+    /// of a whole population, of 1 that of a sample; NaN where `n` is not above it.
+    ///
+    /// Computed in `float64` in two passes, the second corrected by the sum of the differences (Chan, Golub, LeVeque,
+    /// "Algorithms for computing the sample variance", 1983). Integers and bool give `float32`, complex numbers their real
+    /// dtype. Unstored elements count as the fill; absent ones do not, and where there are no others the result is absent.
+    ///
+    /// The result has one element per slice; sparse unless only axes are kept that storage keeps dense. Cost: O(nse), plus
+    /// a sort where storage order is not that of the slices. Where the fill varies along the axes, its own variance is
+    /// corrected by what is stored over it; slices in which that leaves little of much are looked at whole.
+    ///
+    /// # Errors
+    /// If an axis is out of range or given twice, or the correction is negative or not finite.
+    pub fn var(&self, axes: Option<&[isize]>, correction: f64, keepdims: bool) -> Result<Tensor> {
+        variance("var", self, axes, correction, keepdims, false)
+    }
+
+    /// The square root of the variance: [`Tensor::var`].
+    ///
+    /// # Errors
+    /// As [`Tensor::var`].
+    pub fn std(&self, axes: Option<&[isize]>, correction: f64, keepdims: bool) -> Result<Tensor> {
+        root("std", self, variance("std", &accurate(self)?, axes, correction, keepdims, false)?)
+    }
+
+    /// The variance of the elements that are not NaN: [`Tensor::var`].
+    ///
+    /// # Errors
+    /// As [`Tensor::var`].
+    pub fn nanvar(&self, axes: Option<&[isize]>, correction: f64, keepdims: bool) -> Result<Tensor> {
+        variance("nanvar", self, axes, correction, keepdims, true)
+    }
+
+    /// The standard deviation of the elements that are not NaN: [`Tensor::std`].
+    ///
+    /// # Errors
+    /// As [`Tensor::var`].
+    pub fn nanstd(&self, axes: Option<&[isize]>, correction: f64, keepdims: bool) -> Result<Tensor> {
+        root("nanstd", self, variance("nanstd", &accurate(self)?, axes, correction, keepdims, true)?)
+    }
+
+    /// The vector norm of order `ord` over some axes (`None`: all): `(Σ |x|^ord)^(1/ord)`; of order 0 the number of
+    /// elements that are not 0, of infinite order the greatest modulus (−∞: the least).
+    ///
+    /// Computed in `float64`, scaled where squares would leave its range. Integers and bool give `float32`, complex
+    /// numbers their real dtype. Fill and cost as [`Tensor::var`]; where the fill varies along the axes, moduli are raised
+    /// to the power first and summed.
+    ///
+    /// # Errors
+    /// If `ord` is NaN, an axis is out of range or given twice, or (infinite order) the slices have no elements.
+    #[doc(alias = "norm")]
+    pub fn vector_norm(&self, ord: f64, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+        norm(self, ord, axes, keepdims)
+    }
+
+    /// The sum of the elements as `dtype`, which is the dtype of the result: [`Tensor::sum`].
+    ///
+    /// # Errors
+    /// As [`Tensor::reduce`].
+    pub fn sum_as(&self, dtype: DType, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+        self.cast(dtype)?.sum(axes, keepdims)?.cast(dtype)
+    }
+
+    /// The product of the elements as `dtype`, which is the dtype of the result: [`Tensor::prod`].
+    ///
+    /// # Errors
+    /// As [`Tensor::reduce`].
+    pub fn prod_as(&self, dtype: DType, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+        self.cast(dtype)?.prod(axes, keepdims)?.cast(dtype)
+    }
+
+    /// The mean of the elements as `dtype`, which is the dtype of the result: [`Tensor::mean`].
+    ///
+    /// # Errors
+    /// As [`Tensor::reduce`]; if the dtype is bool or an integer, which hold no mean.
+    pub fn mean_as(&self, dtype: DType, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+        if !dtype.is_inexact() {
+            return Err(error::dtype("mean_as", &[dtype], "a mean is real or complex: name a floating-point dtype"));
+        }
+        self.cast(dtype)?.mean(axes, keepdims)
+    }
+}
+
+/// In double precision, if it is of less.
+fn accurate(x: &Tensor) -> Result<Tensor> {
+    x.cast(if x.dtype().is_complex() { DType::Complex128 } else { DType::F64 })
+}
+
+fn root(op: &'static str, x: &Tensor, variance: Tensor) -> Result<Tensor> {
+    let out = variance.sqrt()?.cast(x.dtype().to_inexact().real())?;
+    record(op, if x.is_strided() { Path::Strided } else { Path::Engine }, &[x], &out);
+    Ok(out)
+}
+
+/// The elements of a slice: stored ones, and another one so many times.
+struct Numbers<'a> {
+    stored: &'a [f64],
+    fill: f64,
+    unstored: u128,
+}
+
+/// Adds pairwise: the error grows with the logarithm of the number.
+fn sum(terms: &[f64], f: &impl Fn(f64) -> f64) -> f64 {
+    match terms.len() {
+        n @ 65.. => {
+            let (a, b) = terms.split_at(n / 2);
+            sum(a, f) + sum(b, f)
+        }
+        _ => terms.iter().map(|&x| f(x)).sum(),
+    }
+}
+
+impl Numbers<'_> {
+    fn len(&self) -> f64 {
+        (self.stored.len() as u128 + self.unstored) as f64
+    }
+
+    /// `Σ f(x)`.
+    fn sum(&self, f: impl Fn(f64) -> f64) -> f64 {
+        let stored = if self.stored.is_empty() { 0.0 } else { sum(self.stored, &f) };
+        if self.unstored == 0 { stored } else { stored + self.unstored as f64 * f(self.fill) }
+    }
+
+    fn variance(&self, correction: f64) -> f64 {
+        let n = self.len();
+        // A constant near all elements: their differences are what the rounding errors are relative to.
+        let shift = self.stored.first().copied().unwrap_or(self.fill);
+        let mean = shift + self.sum(|x| x - shift) / n;
+        let (squares, rest) = (self.sum(|x| (x - mean) * (x - mean)), self.sum(|x| x - mean));
+        if n > correction { ((squares - rest * rest / n) / (n - correction)).max_or_nan(0.0) } else { f64::NAN }
+    }
+
+    fn norm(&self, ord: f64) -> f64 {
+        let all = || self.stored.iter().copied().chain((self.unstored > 0).then_some(self.fill));
+        let outermost = if ord > 0.0 { all().fold(0.0, f64::max) } else { all().fold(f64::INFINITY, f64::min) };
+        // A power of two that leaves the term that counts most near 1, where powers would overflow or vanish.
+        let scale = match outermost.log2() {
+            e if e.is_finite() && (e * ord).abs() > 900.0 => (-e.round().clamp(-1000.0, 1000.0)).exp2(),
+            _ => 1.0,
+        };
+        let power = |x: f64| match ord {
+            1.0 => x * scale,
+            2.0 => (x * scale) * (x * scale),
+            _ => (x * scale).powf(ord),
+        };
+        let sum = self.sum(power);
+        (if ord == 2.0 { sum.sqrt() } else { sum.powf(1.0 / ord) }) / scale
+    }
+}
+
+trait MaxOrNan {
+    fn max_or_nan(self, other: Self) -> Self;
+}
+
+impl MaxOrNan for f64 {
+    /// The greater; NaN stays.
+    fn max_or_nan(self, other: f64) -> f64 {
+        if self < other { other } else { self }
+    }
+}
+
+/// Folds the numbers of each slice; the fill does not vary along the reduced axes.
+fn fold(slices: &Slices, f: &(dyn Fn(&Numbers<'_>) -> f64 + Sync)) -> (Strided, Option<Strided>) {
+    let values = slices.values.cast(DType::F64);
+    let values = values.typed::<f64>().unwrap_or_default();
+    let fill = slices.fill_over_kept().map(|f| f.cast(DType::F64));
+    let at = fill.as_ref().map(|f| slices.at_slices(f));
+    let at = at.as_ref().and_then(|f| f.typed::<f64>());
+    let one = |g: usize| {
+        let stored = &values[slices.ends[g]..slices.ends[g + 1]];
+        let (fill, unstored) = at.map_or((0.0, 0), |at| (at[g], slices.length - stored.len() as u128));
+        f(&Numbers { stored, fill, unstored })
+    };
+    let n = slices.len();
+    let grain = (GRAIN * n / values.len().max(1)).clamp(1, GRAIN);
+    let parts = parallel::map_chunks(n, grain, &|range| range.map(one).collect::<Vec<_>>());
+    let found = Strided::from_vec(parts.concat(), vec![n]);
+    let empty = fill.map(|fill| {
+        let core = fill.unbroadcast();
+        let core = core.to_contiguous();
+        let values = core.typed::<f64>().unwrap_or_default();
+        let of = |&fill: &f64| f(&Numbers { stored: &[], fill, unstored: slices.length });
+        Strided::from_vec(values.iter().map(of).collect(), core.shape.clone()).broadcast(&fill.shape)
+    });
+    (found, empty)
+}
+
+/// The same with the numbers that are NaN left out.
+fn fold_present(
+    slices: &Slices,
+    skip_nan: bool,
+    f: &(dyn Fn(&Numbers<'_>) -> f64 + Sync),
+) -> (Strided, Option<Strided>) {
+    fold(slices, &|all| {
+        let nan = |x: f64| x.is_nan();
+        if !skip_nan || !(nan(all.fill) || all.stored.iter().copied().any(nan)) {
+            return f(all);
+        }
+        let stored: Vec<f64> = all.stored.iter().copied().filter(|x| !nan(*x)).collect();
+        f(&Numbers { stored: &stored, fill: all.fill, unstored: if nan(all.fill) { 0 } else { all.unstored } })
+    })
+}
+
+fn variance(
+    op: &'static str,
+    x: &Tensor,
+    axes: Option<&[isize]>,
+    correction: f64,
+    keepdims: bool,
+    skip_nan: bool,
+) -> Result<Tensor> {
+    if !(correction.is_finite() && correction >= 0.0) {
+        let why = format!("{correction} is given, allowed are finite numbers from 0");
+        return Err(error::invalid(op, "correction", why));
+    }
+    if x.dtype().is_complex() {
+        // |z − mean|² is the sum over both parts; a number with a NaN in one has it in both.
+        let out = x.dtype().real();
+        let x = if skip_nan { super::nan::spread(x)? } else { x.clone() };
+        let part = |x: Tensor| variance(op, &x, axes, correction, keepdims, skip_nan);
+        return part(accurate(&x.real()?)?)?.add(&part(accurate(&x.imag()?)?)?)?.cast(out);
+    }
+    let out = x.dtype().to_inexact();
+    let of = error::axes(op, axes, x.ndim())?;
+    let slices = Slices::of(op, x, &of)?;
+    let (found, empty) = match slices.fill().filter(|_| slices.fill_varies()) {
+        Some(fill) => {
+            let (found, empty) = over_a_fill(&slices, fill, correction, skip_nan);
+            (found, Some(empty))
+        }
+        None => fold_present(&slices, skip_nan, &|x| x.variance(correction)),
+    };
+    let result = slices.folded(found.cast(out), empty.map(|e| e.cast(out)), keepdims)?;
+    record(op, if x.is_strided() { Path::Strided } else { Path::Engine }, &[x], &result);
+    Ok(result)
+}
+
+/// The fill of one slice, where it varies: its elements, each so many times.
+struct Spread<'a> {
+    terms: &'a [f64],
+    times: u128,
+    mean: f64,
+    /// `Σ (x − mean)²` of all of it.
+    squares: f64,
+}
+
+impl<'a> Spread<'a> {
+    fn new(terms: &'a [f64], times: u128) -> Spread<'a> {
+        let n = terms.len() as f64;
+        let mean = terms[0] + sum(terms, &|x| x - terms[0]) / n;
+        Spread { terms, times, mean, squares: times as f64 * sum(terms, &|x| (x - mean) * (x - mean)) }
+    }
+
+    fn len(&self) -> f64 {
+        self.terms.len() as f64 * self.times as f64
+    }
+
+    /// The variance with elements stored over it: of all the fill, less what lies beneath, with what is stored. `None`
+    /// where little is left of much, or there are NaN and infinities.
+    fn quickly(&self, stored: &[f64], beneath: &[u64], correction: f64) -> Option<f64> {
+        let (n, over) = (self.len(), |i: &u64| self.terms[*i as usize]);
+        let moved: f64 = stored.iter().zip(beneath).map(|(v, i)| v - over(i)).sum();
+        let shift = moved / n;
+        let mean = self.mean + shift;
+        let square = |x: f64| (x - mean) * (x - mean);
+        let all = self.squares + n * shift * shift;
+        let (more, less) = (sum(stored, &square), beneath.iter().map(|i| square(over(i))).sum::<f64>());
+        let squares = all + more - less;
+        // Of NaN nothing is greater.
+        (n > correction && squares > (all + more + less) / 4.0).then(|| squares / (n - correction))
+    }
+
+    /// The same, looking at every element of the fill.
+    fn slowly(&self, stored: &[f64], beneath: &[u64], correction: f64, skip_nan: bool) -> f64 {
+        let mut counts = vec![self.times; self.terms.len()];
+        beneath.iter().for_each(|&i| counts[i as usize] -= 1);
+        let there = |x: f64| !(skip_nan && x.is_nan());
+        let mut all: Vec<(f64, f64)> = self.terms.iter().zip(&counts).map(|(&x, &n)| (x, n as f64)).collect();
+        all.extend(stored.iter().map(|&x| (x, 1.0)));
+        all.retain(|&(x, n)| n > 0.0 && there(x));
+        let n: f64 = all.iter().map(|e| e.1).sum();
+        let Some(&(shift, _)) = all.first().filter(|_| n > correction) else { return f64::NAN };
+        let mean = shift + all.iter().map(|(x, k)| k * (x - shift)).sum::<f64>() / n;
+        all.iter().map(|(x, k)| k * (x - mean) * (x - mean)).sum::<f64>() / (n - correction)
+    }
+}
+
+/// The variance over a fill that varies along the axes.
+fn over_a_fill(slices: &Slices, fill: &Strided, correction: f64, skip_nan: bool) -> (Strided, Strided) {
+    let varying = slices.varying_fill(fill);
+    let floats = |x: &Strided| x.cast(DType::F64).to_contiguous().into_owned();
+    let (core, values) = (floats(&varying.core), floats(&slices.values));
+    let (core, values) = (core.typed::<f64>().unwrap_or_default(), values.typed::<f64>().unwrap_or_default());
+    let spreads: Vec<Spread<'_>> =
+        core.chunks_exact(varying.terms.max(1)).map(|terms| Spread::new(terms, varying.times)).collect();
+    let one = |g: usize| {
+        let (own, spread) = (slices.ends[g]..slices.ends[g + 1], &spreads[varying.at[g] as usize]);
+        let (stored, beneath) = (&values[own.clone()], &varying.beneath[own]);
+        let quickly = spread.quickly(stored, beneath, correction);
+        quickly.unwrap_or_else(|| spread.slowly(stored, beneath, correction, skip_nan))
+    };
+    let n = slices.len();
+    let grain = (GRAIN * n / values.len().max(1)).clamp(1, GRAIN);
+    let parts = parallel::map_chunks(n, grain, &|range| range.map(one).collect::<Vec<_>>());
+    let empty = spreads.iter().map(|s| s.slowly(&[], &[], correction, skip_nan)).collect();
+    let empty = Strided::from_vec(empty, varying.over_kept).broadcast(&slices.kept_shape());
+    (Strided::from_vec(parts.concat(), vec![n]), empty)
+}
+
+fn norm(x: &Tensor, ord: f64, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+    const OP: &str = "vector_norm";
+    if ord.is_nan() {
+        return Err(error::invalid(OP, "ord", "NaN is given, allowed are numbers and infinities"));
+    }
+    let of = error::axes(OP, axes, x.ndim())?;
+    let out = x.dtype().to_inexact().real();
+    let result = if ord == 0.0 {
+        x.count_nonzero(axes, keepdims)?.cast(out)?
+    } else {
+        // Moduli in double precision: that of the least integer is not an integer of its dtype.
+        let moduli = accurate(x)?.abs()?;
+        let slices = Slices::of(OP, &moduli, &of)?;
+        if ord.is_infinite() {
+            if slices.length == 0 && !slices.kept_shape().contains(&0) && !slices.is_undefined() {
+                let why = "of infinite order and of no elements is undefined: an axis has size 0";
+                return Err(error::shape(OP, &[x.shape()], why));
+            }
+            let result = if ord > 0.0 { moduli.max(axes, keepdims)? } else { moduli.min(axes, keepdims)? };
+            result.cast(out)?
+        } else if slices.fill_varies() {
+            moduli.pow(ord)?.sum(axes, keepdims)?.pow(1.0 / ord)?.cast(out)?
+        } else {
+            let (found, empty) = fold(&slices, &|x| x.norm(ord));
+            slices.folded(found.cast(out), empty.map(|e| e.cast(out)), keepdims)?
+        }
+    };
+    record(OP, if x.is_strided() { Path::Strided } else { Path::Engine }, &[x], &result);
+    Ok(result)
+}

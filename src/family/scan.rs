@@ -1,0 +1,268 @@
+//! Scans: running sums, products and extremes along an axis, and differences.
+//!
+//! A scan changes every element after a stored one. So the axis becomes dense in slices that store something; in the
+//! others the scan is that of the fill, which is a fill that varies along the axis.
+
+use std::sync::Arc;
+
+use openwork_ops::reduce::{ReduceTyping, ScanKernel, ScanOp};
+use openwork_ops::structure::gather::scatter_offsets;
+use openwork_ops::{DType, Scalar};
+
+use crate::base::buffer::Buffer;
+use crate::base::context::{self, Path};
+use crate::base::error::{self, Result};
+use crate::base::parallel::{self, GRAIN};
+use crate::base::strided::{Strided, c_strides, count};
+use crate::engine::blocks::{self, Source};
+use crate::engine::convert;
+use crate::engine::slices::Slices;
+use crate::family::pointwise::record;
+use crate::tensor::fill::{Fill, fill_of};
+use crate::tensor::{Sparse, Tensor};
+
+impl Tensor {
+    /// Running sums along an axis, of the elements as `dtype` (`None`: as they are); with `include_initial` a 0 comes
+    /// before the first, and the axis is longer by one.
+    ///
+    /// Integers are summed as `int64` or `uint64`, and wrap; a given `dtype` is that of the result. The axis becomes dense
+    /// in the slices that store something; elsewhere the result is its fill, which is constant where the scan of the fill
+    /// is (sums of 0). If every slice stores something, the result is strided. With an undefined fill, sums of the stored
+    /// elements, at the places of these.
+    ///
+    /// Cost: O(nse), a sort where storage order is not that of the slices, and the elements that the result stores.
+    ///
+    /// # Errors
+    /// If the axis is out of range, an initial element is asked for where the fill is undefined, or the result
+    /// stores more elements than the operand and these exceed the densify budget.
+    #[doc(alias = "cumsum")]
+    pub fn cumulative_sum(&self, axis: isize, dtype: Option<DType>, include_initial: bool) -> Result<Tensor> {
+        scan("cumulative_sum", ScanOp::Sum, self, axis, dtype, include_initial)
+    }
+
+    /// Running products along an axis: as [`Tensor::cumulative_sum`], and 1 is the initial element.
+    ///
+    /// # Errors
+    /// As [`Tensor::cumulative_sum`].
+    #[doc(alias = "cumprod")]
+    pub fn cumulative_prod(&self, axis: isize, dtype: Option<DType>, include_initial: bool) -> Result<Tensor> {
+        scan("cumulative_prod", ScanOp::Prod, self, axis, dtype, include_initial)
+    }
+
+    /// The greatest element so far along an axis; NaN from the first on. Fill and cost as [`Tensor::cumulative_sum`].
+    ///
+    /// # Errors
+    /// As [`Tensor::cumulative_sum`]; if the dtype is complex.
+    pub fn cummax(&self, axis: isize) -> Result<Tensor> {
+        scan("cummax", ScanOp::Max, self, axis, None, false)
+    }
+
+    /// The least element so far along an axis; NaN from the first on. Fill and cost as [`Tensor::cumulative_sum`].
+    ///
+    /// # Errors
+    /// As [`Tensor::cummax`].
+    pub fn cummin(&self, axis: isize) -> Result<Tensor> {
+        scan("cummin", ScanOp::Min, self, axis, None, false)
+    }
+
+    /// The differences of neighbours along an axis, `n` times: each time the axis becomes shorter by one, down to none.
+    ///
+    /// Sparse, with at most twice the stored elements each time; the fill is the difference of the fills.
+    ///
+    /// # Errors
+    /// If the axis is out of range, or the dtype is bool.
+    pub fn diff(&self, n: usize, axis: isize) -> Result<Tensor> {
+        let axis = error::axis("diff", axis, self.ndim())?;
+        if self.dtype() == DType::Bool {
+            return Err(error::dtype("diff", &[DType::Bool], "booleans have no difference; cast first, or use ne"));
+        }
+        let mut out = self.clone();
+        for _ in 0..n.min(self.shape()[axis]) {
+            let size = out.shape()[axis];
+            let later = out.narrow(axis as isize, 1..size)?;
+            out = later.sub(&out.narrow(axis as isize, 0..size - 1)?)?;
+        }
+        record("diff", if self.is_strided() { Path::Strided } else { Path::Engine }, &[self], &out);
+        Ok(out)
+    }
+}
+
+/// A scan of one dtype.
+struct Scan {
+    op: &'static str,
+    typing: ReduceTyping,
+    kernel: ScanKernel,
+    /// The element before the first.
+    initial: Option<Scalar>,
+}
+
+fn scan(
+    op: &'static str,
+    scan: ScanOp,
+    x: &Tensor,
+    axis: isize,
+    dtype: Option<DType>,
+    include_initial: bool,
+) -> Result<Tensor> {
+    let axis = error::axis(op, axis, x.ndim())?;
+    let x = match dtype {
+        Some(dtype) => &x.cast(dtype)?,
+        None => x,
+    };
+    let unsupported = || error::dtype(op, &[x.dtype()], "the op is not defined for this dtype; cast first");
+    let typing = scan.typing(x.dtype()).ok_or_else(unsupported)?;
+    let kernel = scan.kernel(typing.acc).ok_or_else(unsupported)?;
+    let identity = scan.fold().kernels(typing).map(|k| k.identity);
+    let scan = Scan { op, typing, kernel, initial: identity.filter(|_| include_initial) };
+    let slices = Slices::of(op, x, &[axis])?;
+    let (out, path) = match slices.source() {
+        None => (Tensor::from_strided(scan.strided(&slices)), Path::Strided),
+        Some(s) if slices.is_undefined() => (scan.stored(&slices, s)?.into(), Path::Engine),
+        Some(s) => scan.filled(&slices, s)?,
+    };
+    let out = match dtype {
+        Some(dtype) => out.cast(dtype)?,
+        None => out,
+    };
+    record(op, path, &[x], &out);
+    Ok(out)
+}
+
+impl Scan {
+    /// Elements of a row of `n` in the result.
+    fn length(&self, n: usize) -> usize {
+        n + usize::from(self.initial.is_some())
+    }
+
+    /// Scans rows of `length` accumulators.
+    fn rows(&self, rows: &mut [u8], length: usize) {
+        let row = length * self.typing.acc.size();
+        parallel::for_chunks_mut(rows, row, (GRAIN / length.max(1)).max(1), &|_, rows| {
+            rows.chunks_exact_mut(row).for_each(self.kernel);
+        });
+    }
+
+    /// Rows `0..n` of accumulators with the initial element, if there is one, and zeros after.
+    fn begun(&self, rows: &mut [u8], length: usize) {
+        if let Some(initial) = self.initial {
+            let (bytes, size) = initial.to_bytes();
+            rows.chunks_exact_mut(length * size).for_each(|row| row[..size].copy_from_slice(&bytes[..size]));
+        }
+    }
+
+    /// Scans an array along its last axis.
+    fn last_axis(&self, x: &Strided) -> Strided {
+        let (Some((&n, outer)), size) = (x.shape.split_last(), self.typing.acc.size()) else { return x.clone() };
+        let (length, rows) = (self.length(n), count(outer));
+        let x = x.cast(self.typing.input).cast(self.typing.acc);
+        let bytes = x.dense_bytes();
+        let buffer = Buffer::build(rows * length * size, |out| {
+            self.begun(out, length);
+            let skip = (length - n) * size;
+            parallel::for_chunks_mut(out, length * size, (GRAIN / length.max(1)).max(1), &|first, out| {
+                let from = bytes[first * n * size..].chunks_exact((n * size).max(1));
+                out.chunks_exact_mut(length * size).zip(from).for_each(|(to, from)| to[skip..].copy_from_slice(from));
+            });
+            self.rows(out, length);
+        });
+        let shape = outer.iter().copied().chain([length]).collect();
+        Strided::new(buffer, self.typing.acc, shape).cast(self.typing.out)
+    }
+
+    fn strided(&self, slices: &Slices) -> Strided {
+        let shape: Vec<usize> = slices.kept_shape().into_iter().chain([slices.length as usize]).collect();
+        slices.placed(&self.last_axis(&slices.values.reshape(&shape)))
+    }
+
+    /// An undefined fill: the stored elements of each slice, which stay where they are.
+    fn stored(&self, slices: &Slices, s: &Sparse) -> Result<Sparse> {
+        if self.initial.is_some() {
+            let why = "the fill is undefined: an initial element would be the only one in slices that store nothing";
+            return Err(error::invalid(self.op, "include_initial", why));
+        }
+        let values = slices.values.cast(self.typing.input).cast(self.typing.acc);
+        let size = self.typing.acc.size();
+        let ends: Vec<usize> = slices.ends[1..].iter().map(|e| e * size).collect();
+        let buffer = Buffer::build(values.len() * size, |out| {
+            out.copy_from_slice(&values.dense_bytes());
+            parallel::for_pieces_mut(out, &ends, &|_, row| (self.kernel)(row));
+        });
+        let scanned = Strided::new(buffer, self.typing.acc, vec![values.len()]).cast(self.typing.out);
+        let values = match &slices.order {
+            None => scanned,
+            Some(order) => {
+                let places: Vec<u64> = (0..order.len()).map(|i| order.as_slice().get(i) as u64).collect();
+                let bytes = scanned.dense_bytes();
+                let buffer = Buffer::build(bytes.len(), |out| {
+                    scatter_offsets(&bytes, self.typing.out.size(), &places, out);
+                });
+                Strided::new(buffer, self.typing.out, vec![places.len()])
+            }
+        };
+        Ok(Sparse { values: values.reshape(&s.values.shape), ..s.clone() })
+    }
+
+    /// A defined fill: dense rows where something is stored.
+    fn filled(&self, slices: &Slices, s: &Sparse) -> Result<(Tensor, Path)> {
+        let (n, groups) = (slices.length as usize, slices.len());
+        let (Some(fill), Some(pattern)) = (slices.fill(), slices.pattern_along(n)) else {
+            return Ok((s.clone().into(), Path::Engine));
+        };
+        slices.may_fill(self.length(n), self.typing.acc)?;
+        let background = self.background(slices, fill)?;
+        let beneath = blocks::collect(groups * n, Source::at(fill, &Arc::new(pattern)), s.dtype());
+        let mut rows = Strided { shape: vec![groups, n], strides: c_strides(&[groups, n]), ..beneath };
+        let positions = slices.positions();
+        let within = |g: usize| {
+            let positions = &positions;
+            (slices.ends[g]..slices.ends[g + 1]).map(move |e| (g * n) as u64 + positions.of(e) as u64)
+        };
+        let places: Vec<u64> = (0..groups).flat_map(within).collect();
+        if let Some(bytes) = rows.buffer.unique_mut() {
+            scatter_offsets(&slices.values.dense_bytes(), s.dtype().size(), &places, bytes);
+        }
+        let out = slices.along(self.last_axis(&rows), background)?;
+        let path = if out.is_strided() { Path::Densified } else { Path::Engine };
+        Ok((out, path))
+    }
+
+    /// The scan of the fill, as a fill.
+    fn background(&self, slices: &Slices, fill: &Strided) -> Result<Fill> {
+        let (axis, n) = (slices.axes[0], slices.length as usize);
+        let core = fill.unbroadcast();
+        let all: Vec<usize> = slices.kept.iter().chain(&slices.axes).copied().collect();
+        let mut full = core.permute(&all);
+        let last = all.len() - 1;
+        if full.strides[last] == 0 || full.shape[last] == 1 {
+            // Two steps tell whether a scan of equal elements moves at all.
+            full.shape[last] = n.min(2);
+            full.strides[last] = 0;
+            let first = self.last_axis(&full);
+            let length = first.shape[last];
+            let moves = (1..length)
+                .any(|i| first.narrow(last, i..i + 1).dense_bytes() != first.narrow(last, 0..1).dense_bytes());
+            if !moves && length > 0 {
+                let mut shape = slices.shape.clone();
+                shape[axis] = self.length(n);
+                let one = slices.placed(&first.narrow(last, 0..1));
+                return Ok(fill_of(&one.broadcast(&shape)));
+            }
+            full.shape[last] = n;
+        }
+        // Along one axis a fill is cheap; along several it is as large as what it stands for.
+        if full.shape[..last].iter().any(|&n| n > 1) {
+            context::may_densify(self.op, &full.shape, self.typing.out.size(), || {
+                format!("the running results of the fill vary along axis {axis} and along others")
+            })?;
+        }
+        convert::dense_len(self.op, &full.shape, self.typing.acc)?;
+        let mut shape = slices.shape.clone();
+        shape[axis] = self.length(n);
+        let scanned = slices.placed(&self.last_axis(&full));
+        Ok(if scanned.len() == 0 {
+            Fill::Scalar(Scalar::zero(self.typing.out))
+        } else {
+            fill_of(&scanned.broadcast(&shape))
+        })
+    }
+}

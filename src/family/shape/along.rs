@@ -1,0 +1,431 @@
+//! Elements of one axis, chosen and put in another order: what flip, repeat, slices with a step and index lists share.
+//!
+//! The coordinates of the stored elements are mapped, the values gathered, and the pattern rebuilt; the fill is chosen
+//! from likewise. A sort happens only where the order is not kept.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use openwork_ops::structure::keys::{self, KeyLayout};
+use openwork_ops::structure::{Index, IndexVec};
+use openwork_ops::{ReduceOp, Scalar, with_index};
+
+use crate::base::buffer::{Buffer, zeroed_vec};
+use crate::base::context::Path;
+use crate::base::error::{self, Result};
+use crate::base::parallel;
+use crate::base::strided::Strided;
+use crate::engine::convert;
+use crate::levels::build::{self, SortedKeys};
+use crate::levels::layout::{Layout, LevelSpec};
+use crate::levels::level::{Indices, Level, LevelKind};
+use crate::levels::pattern::{Dim, Part, Pattern};
+use crate::levels::sort;
+use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::{Sparse, Storage, Tensor};
+
+/// What an axis of the result takes from the same axis of the operand. Everything named is inside.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Along<'a> {
+    /// `start`, `start + step`, …: `len` elements.
+    Step { start: usize, step: isize, len: usize },
+    /// Each element so many times.
+    Repeat { times: usize, len: usize },
+    /// Element `i` is element `list[i]`.
+    List(&'a [u64]),
+    /// All but these, which rise: `len` elements.
+    Without { gone: &'a [u64], len: usize },
+}
+
+impl Along<'_> {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Along::Step { len, .. } | Along::Repeat { len, .. } | Along::Without { len, .. } => *len,
+            Along::List(list) => list.len(),
+        }
+    }
+
+    /// Which element of the operand element `i` is.
+    fn source(&self, i: usize) -> usize {
+        match *self {
+            Along::Step { start, step, .. } => start.wrapping_add_signed(step.wrapping_mul(i as isize)),
+            Along::Repeat { times, .. } => i / times,
+            Along::List(list) => list[i] as usize,
+            Along::Without { gone, .. } => {
+                // So many are gone before it: those of which the places, without the gone, do not exceed it.
+                let (mut low, mut high) = (0, gone.len());
+                while low < high {
+                    let middle = low.midpoint(high);
+                    if gone[middle] as usize - middle <= i { low = middle + 1 } else { high = middle }
+                }
+                i + low
+            }
+        }
+    }
+}
+
+/// The chosen elements of one axis, on any storage.
+pub(crate) fn along(op: &'static str, x: &Tensor, axis: usize, choice: &Along<'_>) -> Result<(Tensor, Path)> {
+    match &x.storage {
+        Storage::Strided(s) => {
+            let mut shape = s.shape.clone();
+            shape[axis] = choice.len();
+            convert::dense_len(op, &shape, s.dtype)?;
+            Ok((Tensor::from_strided(strided(s, axis, choice)), Path::Strided))
+        }
+        Storage::Sparse(s) => sparse(op, s, axis, choice).map(|(s, path)| (s.into(), path)),
+    }
+}
+
+/// The chosen elements of one axis of an array: a view where they are evenly spaced, else a copy. Axes along which the
+/// array does not vary stay so.
+pub(crate) fn strided(x: &Strided, axis: usize, choice: &Along<'_>) -> Strided {
+    let (n, len) = (x.shape[axis], choice.len());
+    let mut view = x.clone();
+    view.shape[axis] = len;
+    if n <= 1 || x.strides[axis] == 0 {
+        view.strides[axis] = 0;
+        return view;
+    }
+    if let Along::Step { start, step, .. } = *choice {
+        view.offset = view.offset.wrapping_add_signed(if len == 0 { 0 } else { start as isize * x.strides[axis] });
+        view.strides[axis] *= step;
+        return view;
+    }
+    let core = x.unbroadcast();
+    let outer = crate::base::strided::count(&core.shape[..axis]);
+    let inner = crate::base::strided::count(&core.shape[axis + 1..]) * x.dtype.size();
+    let select: Vec<u64> = (0..outer).flat_map(|o| (0..len).map(move |i| (o * n + choice.source(i)) as u64)).collect();
+    let source = core.dense_bytes();
+    let buffer = Buffer::build(select.len() * inner, |out| {
+        sort::gather(&source, inner, IndexVec::U64(select).as_slice(), out);
+    });
+    let mut shape = core.shape.clone();
+    shape[axis] = len;
+    Strided::new(buffer, x.dtype, shape).broadcast(&view.shape)
+}
+
+/// A fill of another shape, mapped as the elements are.
+pub(crate) fn map_fill(s: &Sparse, shape: &[usize], f: impl FnOnce(&Strided) -> Strided) -> Fill {
+    match (&s.fill, s.background()) {
+        (Fill::Array(_), Background::Values(values)) if !s.shape.contains(&0) && !shape.contains(&0) => {
+            fill_of(&f(&values))
+        }
+        (Fill::Array(values), _) => Fill::Scalar(Scalar::zero(values.dtype())), // of no element
+        (fill, _) => fill.clone(),
+    }
+}
+
+/// Levels that hold every axis whole: where there are blocks, block rows become rows and block columns columns, or all
+/// becomes coordinates.
+pub(crate) fn unblocked(op: &'static str, s: &Sparse) -> Result<LevelSpec> {
+    let mut spec = s.pattern.spec();
+    if spec.dims.iter().all(|d| d.1 == Part::Whole) {
+        return Ok(spec);
+    }
+    let compressed = spec.levels.split_last().is_some_and(|(last, above)| {
+        *last == (LevelKind::Sparse { rank: 1 }) && above.iter().all(|l| *l == LevelKind::Dense)
+    });
+    if !compressed || s.pattern.level_dims().iter().any(|d| matches!(d.part, Part::Mod(_))) {
+        return LevelSpec::of_layout(op, Layout::Coo, &s.shape);
+    }
+    spec.dims.retain(|d| !matches!(d.1, Part::Mod(_)));
+    spec.dims.iter_mut().for_each(|d| d.1 = Part::Whole);
+    Ok(spec)
+}
+
+/// The same tensor without duplicates, in levels that hold the axes whole.
+pub(crate) fn whole<'a>(op: &'static str, s: &'a Sparse, axes: &[usize]) -> Result<Cow<'a, Sparse>> {
+    if s.pattern.dims.iter().any(|d| axes.contains(&d.axis) && d.part != Part::Whole) {
+        return convert::convert(op, s, &unblocked(op, s)?).map(Cow::Owned);
+    }
+    if s.pattern.is_canonical() {
+        Ok(Cow::Borrowed(s))
+    } else {
+        convert::coalesce(op, s, ReduceOp::Sum).map(Cow::Owned)
+    }
+}
+
+/// Words of keys in a layout over a pattern's own level dimensions, leaving out some of them.
+pub(crate) fn keys_without(pattern: &Pattern, layout: &KeyLayout, left_out: impl Fn(usize) -> bool) -> Vec<Vec<u64>> {
+    let word = |w: usize| {
+        let weight = |(d, f): (usize, &keys::Field)| if f.word == w && !left_out(d) { f.weight() } else { 0 };
+        pattern.linearize_all(&layout.fields.iter().enumerate().map(weight).collect::<Vec<_>>())
+    };
+    (0..layout.word_bits.len()).map(word).collect()
+}
+
+/// A pattern and the rows of values it takes, from keys in any order, each with the row it came from. No key repeats.
+pub(crate) fn rebuild(
+    op: &'static str,
+    kinds: Vec<LevelKind>,
+    dims: Vec<Dim>,
+    layout: &KeyLayout,
+    mut words: Vec<Vec<u64>>,
+    from: Vec<u64>,
+) -> Result<(Pattern, IndexVec)> {
+    let mut order = IndexVec::U64(from);
+    if keys::order_of(&words) == keys::Order::Unsorted {
+        let sorted = sort::sort_keys(layout, words);
+        words = sorted.words;
+        order = with_index!(order.as_slice(), from => {
+            with_index!(sorted.order.as_slice(), o => IndexVec::U64(o.iter().map(|&i| from[i.get()].get() as u64).collect()))
+        });
+    }
+    debug_assert_ne!(keys::order_of(&words), keys::Order::Unsorted);
+    let keys = SortedKeys { layout, words: &words, unique: true };
+    Ok((build::build(op, &convert::without_singletons(kinds), dims, &keys)?, order))
+}
+
+/// Whether that many copied keys and positions fit in memory, else the error.
+pub(crate) fn fits(op: &'static str, shape: &[usize], copies: Option<usize>) -> Result<usize> {
+    copies
+        .filter(|&n| Buffer::is_possible(n.saturating_mul(24)))
+        .ok_or_else(|| error::shape(op, &[shape], "the stored elements, repeated that often, do not fit in memory"))
+}
+
+fn sparse(op: &'static str, s: &Sparse, axis: usize, choice: &Along<'_>) -> Result<(Sparse, Path)> {
+    let mut shape = s.shape.clone();
+    shape[axis] = choice.len();
+    let fill = map_fill(s, &shape, |values| strided(values, axis, choice));
+    let resized = |p: &Pattern| -> Vec<Dim> {
+        p.dims.iter().map(|d| if d.axis == axis { Dim { size: choice.len(), ..*d } } else { *d }).collect()
+    };
+    let of_values = |p: &Pattern| p.value_dims().iter().position(|d| (d.axis, d.part) == (axis, Part::Whole));
+    if let Some(place) = of_values(&s.pattern) {
+        let mut value_shape = s.values.shape.clone();
+        value_shape[place + 1] = choice.len();
+        convert::dense_len(op, &value_shape, s.dtype())?;
+        let pattern = Arc::new(Pattern { dims: resized(&s.pattern), ..(*s.pattern).clone() });
+        return Ok((Sparse { shape, pattern, values: strided(&s.values, place + 1, choice), fill }, Path::Values));
+    }
+    let s = whole(op, s, &[axis])?;
+    let dims = resized(&s.pattern);
+    if let Some((pattern, values)) = root_rows(op, &s, axis, choice, &dims)? {
+        return Ok((Sparse { shape, pattern: Arc::new(pattern), values, fill }, Path::Specialised));
+    }
+    let Some(place) = s.pattern.level_dims().iter().position(|d| d.axis == axis) else {
+        return Err(error::layout(op, format!("no level holds axis {axis}")));
+    };
+    let layout = KeyLayout::new(&dims[..s.pattern.level_dims].iter().map(|d| d.size).collect::<Vec<_>>());
+    let words = keys_without(&s.pattern, &layout, |d| d == place);
+    let coordinates = s.pattern.axis_coordinates(axis, s.ndim());
+    let (from, to) = spread(op, &s.shape, s.shape[axis], &coordinates, choice)?;
+    let field = layout.fields[place];
+    let words = words.iter().enumerate().map(|(w, word)| {
+        let weight = if w == field.word { field.weight() } else { 0 };
+        from.iter().zip(&to).map(|(&p, &c)| word[p as usize].wrapping_add(weight.wrapping_mul(c))).collect()
+    });
+    let (pattern, order) = rebuild(op, s.pattern.kinds(), dims, &layout, words.collect(), from)?;
+    let values = convert::gather_values(&s.values, &order);
+    Ok((Sparse { shape, pattern: Arc::new(pattern), values, fill }, Path::Engine))
+}
+
+/// For coordinates along an axis of size `n`, all their places in the result: (which coordinate, the place).
+fn spread(
+    op: &'static str,
+    shape: &[usize],
+    n: usize,
+    coordinates: &[u64],
+    choice: &Along<'_>,
+) -> Result<(Vec<u64>, Vec<u64>)> {
+    match *choice {
+        Along::Step { start, step, len } => {
+            let place = |c: u64| {
+                let away = c as i128 - start as i128;
+                let (steps, rest) = (away / step as i128, away % step as i128);
+                (rest == 0 && (0..len as i128).contains(&steps)).then_some(steps as u64)
+            };
+            Ok(coordinates.iter().enumerate().filter_map(|(p, &c)| Some((p as u64, place(c)?))).unzip())
+        }
+        Along::Without { gone, .. } => {
+            let place =
+                |(p, &c): (usize, &u64)| gone.binary_search(&c).err().map(|before| (p as u64, c - before as u64));
+            Ok(coordinates.iter().enumerate().filter_map(place).unzip())
+        }
+        Along::Repeat { times, .. } => {
+            let all = fits(op, shape, coordinates.len().checked_mul(times))?;
+            let (mut from, mut to) = (Vec::with_capacity(all), Vec::with_capacity(all));
+            for (p, &c) in coordinates.iter().enumerate() {
+                from.extend(std::iter::repeat_n(p as u64, times));
+                to.extend((0..times as u64).map(|t| c * times as u64 + t));
+            }
+            Ok((from, to))
+        }
+        Along::List(list) => {
+            let places = Places::new(n, list, coordinates.len());
+            let count = coordinates.iter().try_fold(0usize, |sum, &c| sum.checked_add(places.of(c).len()));
+            let all = fits(op, shape, count)?;
+            let (mut from, mut to) = (Vec::with_capacity(all), Vec::with_capacity(all));
+            for (p, &c) in coordinates.iter().enumerate() {
+                let of = places.of(c);
+                from.extend(std::iter::repeat_n(p as u64, of.len()));
+                to.extend_from_slice(of);
+            }
+            Ok((from, to))
+        }
+    }
+}
+
+/// Where each value stands in a list.
+pub(crate) struct Places {
+    /// The places, those of one value together and rising.
+    places: Vec<u64>,
+    lookup: Lookup,
+}
+
+enum Lookup {
+    /// Where the places of value `v` begin; one more entry than there are values.
+    Table(Vec<u64>),
+    /// The values, sorted.
+    Sorted(Vec<u64>),
+}
+
+impl Places {
+    /// Of a list of values below `n`, to be asked `asked` times.
+    pub(crate) fn new(n: usize, list: &[u64], asked: usize) -> Places {
+        if n <= 4 * (list.len() + asked) + 1024 {
+            let mut starts = vec![0u64; n + 1];
+            list.iter().for_each(|&v| starts[v as usize + 1] += 1);
+            for v in 0..n {
+                starts[v + 1] += starts[v];
+            }
+            let mut next = starts.clone();
+            let mut places = zeroed_vec(list.len());
+            for (i, &v) in list.iter().enumerate() {
+                places[next[v as usize] as usize] = i as u64;
+                next[v as usize] += 1;
+            }
+            return Places { places, lookup: Lookup::Table(starts) };
+        }
+        let sorted = sort::sort_keys(&KeyLayout::new(&[n]), vec![list.to_vec()]);
+        let places = with_index!(sorted.order.as_slice(), o => o.iter().map(|&i| i.get() as u64).collect());
+        Places { places, lookup: Lookup::Sorted(sorted.words.into_iter().flatten().collect()) }
+    }
+
+    pub(crate) fn of(&self, value: u64) -> &[u64] {
+        match &self.lookup {
+            Lookup::Table(starts) => &self.places[starts[value as usize] as usize..starts[value as usize + 1] as usize],
+            Lookup::Sorted(values) => {
+                let start = values.partition_point(|&v| v < value);
+                let end = start + values[start..].partition_point(|&v| v == value);
+                &self.places[start..end]
+            }
+        }
+    }
+}
+
+/// The outermost axis, if its level is dense and all levels but the last are: segments are copied whole.
+fn root_rows(
+    op: &'static str,
+    s: &Sparse,
+    axis: usize,
+    choice: &Along<'_>,
+    dims: &[Dim],
+) -> Result<Option<(Pattern, Strided)>> {
+    let Some((Level::Sparse { pointers: Some(pointers), indices, .. }, above)) = s.pattern.levels.split_last() else {
+        return Ok(None);
+    };
+    if above.is_empty() || above.iter().any(|l| l.kind() != LevelKind::Dense) || dims[0].axis != axis {
+        return Ok(None);
+    }
+    let inner: usize = dims[1..above.len()].iter().map(|d| d.size).product();
+    let too_many = || error::shape(op, &[&s.shape], "the rows of the result do not fit in memory: choose coo");
+    let parents = choice.len().checked_mul(inner).filter(|&n| Buffer::is_possible(n.saturating_mul(16)));
+    let parents = parents.ok_or_else(too_many)?;
+    // Where each segment begins, and where it will end.
+    let (mut starts, mut ends) = (Vec::with_capacity(parents), Vec::with_capacity(parents));
+    let mut total = 0usize;
+    with_index!(pointers.as_slice(), p => {
+        let base = p[0].get();
+        for i in 0..choice.len() {
+            let first = choice.source(i) * inner;
+            for segment in p[first..first + inner + 1].windows(2) {
+                starts.push(segment[0].get() - base);
+                total = total.checked_add(segment[1].get() - segment[0].get()).ok_or_else(too_many)?;
+                ends.push(total);
+            }
+        }
+    });
+    fits(op, &s.shape, Some(total))?;
+    let runs = Runs { starts: &starts, ends: &ends };
+    let wide = total >= 1 << 31
+        || dims[..s.pattern.level_dims].iter().any(|d| d.size > 1 << 31)
+        || indices.iter().any(Indices::is_wide); // all arrays are of one width
+    let level = Level::Sparse {
+        pointers: Some(pointers_of(&ends, wide).into()),
+        indices: indices.iter().map(|i| runs.indices(i.widened(wide).as_slice()).into()).collect(),
+        ordered: true,
+        unique: true,
+    };
+    let mut levels = above.to_vec();
+    levels.push(level);
+    let pattern = Pattern { levels, dims: dims.to_vec(), level_dims: s.pattern.level_dims, positions: total };
+    Ok(Some((pattern, runs.values(&s.values))))
+}
+
+/// Pointers from where each segment ends.
+pub(super) fn pointers_of(ends: &[usize], wide: bool) -> IndexVec {
+    fn typed<I: Index>(ends: &[usize]) -> IndexVec {
+        let mut out = zeroed_vec::<I>(ends.len() + 1);
+        out[1..].iter_mut().zip(ends).for_each(|(o, &e)| *o = I::new(e));
+        I::vec(out)
+    }
+    if wide { typed::<u64>(ends) } else { typed::<u32>(ends) }
+}
+
+/// Runs of rows, to be copied one after the other: where each begins in the source, and ends in the copy.
+struct Runs<'a> {
+    starts: &'a [usize],
+    ends: &'a [usize],
+}
+
+impl Runs<'_> {
+    fn total(&self) -> usize {
+        self.ends.last().copied().unwrap_or(0)
+    }
+
+    fn copy(&self, source: &[u8], row: usize, out: &mut [u8]) {
+        // Several runs make one piece of work.
+        let (mut cuts, mut firsts, mut begun) = (Vec::new(), vec![0], 0);
+        for (r, &end) in self.ends.iter().enumerate() {
+            if end - begun >= parallel::GRAIN {
+                (begun, _) = (end, firsts.push(r + 1));
+                cuts.push(end * row);
+            }
+        }
+        cuts.push(self.total() * row);
+        firsts.push(self.ends.len());
+        parallel::for_pieces_mut(out, &cuts, &|piece, mut out| {
+            for r in firsts[piece]..firsts[piece + 1] {
+                let begin = if r == 0 { 0 } else { self.ends[r - 1] };
+                let (part, rest) = out.split_at_mut((self.ends[r] - begin) * row);
+                let from = self.starts[r] * row;
+                part.copy_from_slice(&source[from..from + part.len()]);
+                out = rest;
+            }
+        });
+    }
+
+    fn indices(&self, source: openwork_ops::structure::IndexSlice<'_>) -> IndexVec {
+        with_index!(source, s => self.typed(s))
+    }
+
+    fn typed<I: Index>(&self, source: &[I]) -> IndexVec {
+        let mut out = zeroed_vec::<I>(self.total());
+        self.copy(bytemuck::cast_slice(source), size_of::<I>(), bytemuck::cast_slice_mut(&mut out));
+        I::vec(out)
+    }
+
+    fn values(&self, values: &Strided) -> Strided {
+        let mut shape = values.shape.clone();
+        shape[0] = self.total();
+        if values.strides[0] == 0 && values.shape[0] > 0 {
+            return Strided { shape, ..values.clone() };
+        }
+        let row = crate::base::strided::count(&values.shape[1..]) * values.dtype.size();
+        let source = values.dense_bytes();
+        let buffer = Buffer::build(self.total() * row, |out| self.copy(&source, row, out));
+        Strided::new(buffer, values.dtype, shape)
+    }
+}

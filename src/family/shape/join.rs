@@ -1,0 +1,536 @@
+//! Tensors laid side by side in a larger one: concat, stack, block_diag, and what pads.
+//!
+//! Stored coordinates are shifted, keys and values put one after the other, and the pattern rebuilt; a sort happens only
+//! where the parts interleave. The fills decide what else is done.
+
+use std::borrow::{Borrow, Cow};
+use std::sync::Arc;
+
+use openwork_ops::structure::keys::KeyLayout;
+use openwork_ops::structure::{Index, IndexVec};
+use openwork_ops::{Scalar, promote, with_index};
+
+use super::along;
+use crate::base::buffer::{Buffer, zeroed_vec};
+use crate::base::context::{self, Path};
+use crate::base::error::{self, Result};
+use crate::base::strided::Strided;
+use crate::engine::convert;
+use crate::family::pointwise::record;
+use crate::levels::layout::{Layout, LevelSpec};
+use crate::levels::level::{Indices, Level, LevelKind};
+use crate::levels::pattern::{Dim, Part, Pattern};
+use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::{Sparse, Storage, Tensor};
+
+impl Tensor {
+    /// Joins tensors along an axis they have. Other axes have equal sizes; dtypes promote.
+    ///
+    /// Strided tensors give a strided one. With a sparse one among them the result is sparse, in the layout of the first
+    /// (COO where that cannot hold it), and strided parts are stored elements.
+    ///
+    /// Fill: what the parts' fills agree on (−0 and 0 do); else an array fill that varies along the axis, if it
+    /// varies along no other sparse axis; else the fill of the largest part, the others storing what differs, within
+    /// the densify budget. One undefined fill makes the result's undefined, the others storing all their elements within
+    /// the budget.
+    ///
+    /// Cost: O(nse) and one copy; compressed rows joined along the rows are copied as they lie. Parts that interleave in
+    /// storage order are sorted.
+    ///
+    /// # Errors
+    /// If there is no tensor, the axis is out of range, other axes differ, dtypes do not promote, or the fills
+    /// differ and exceed the densify budget.
+    pub fn concat<T: Borrow<Tensor>>(tensors: &[T], axis: isize) -> Result<Tensor> {
+        let tensors: Vec<&Tensor> = tensors.iter().map(Borrow::borrow).collect();
+        concat("concat", &tensors, axis)
+    }
+
+    /// Joins tensors of one shape along a new axis. Stacked CSR matrices are batched CSR; fills as
+    /// [`Tensor::concat`].
+    ///
+    /// # Errors
+    /// As [`Tensor::concat`].
+    pub fn stack<T: Borrow<Tensor>>(tensors: &[T], axis: isize) -> Result<Tensor> {
+        let tensors: Vec<&Tensor> = tensors.iter().map(Borrow::borrow).collect();
+        let Some(first) = tensors.first() else { return Err(no_tensor("stack")) };
+        let at = error::axis("stack", axis, first.ndim() + 1)?;
+        if let Some(other) = tensors.iter().find(|t| t.shape() != first.shape()) {
+            return Err(error::shape("stack", &[first.shape(), other.shape()], "all shapes must be equal"));
+        }
+        let expanded = tensors.iter().map(|t| lift(t, at)).collect::<Result<Vec<_>>>()?;
+        concat("stack", &expanded.iter().collect::<Vec<_>>(), at as isize)
+    }
+
+    /// Matrices along the diagonal of a larger one; vectors are rows. Everywhere else is zero, or absent if one of
+    /// the fills is undefined. Strided matrices give a strided one; with a sparse one among them the result is sparse,
+    /// in the layout of the first.
+    ///
+    /// # Errors
+    /// If there is no tensor or one has more than two axes, dtypes do not promote, or a fill other than
+    /// zero has to be stored and exceeds the densify budget.
+    pub fn block_diag<T: Borrow<Tensor>>(tensors: &[T]) -> Result<Tensor> {
+        let tensors: Vec<&Tensor> = tensors.iter().map(Borrow::borrow).collect();
+        block_diag(&tensors)
+    }
+
+    /// A tensor of blocks, given row by row: each row is joined along the last axis, then the rows along the last but one.
+    /// Layout, fill and cost as [`Tensor::concat`].
+    ///
+    /// ```
+    /// use openwork::{DType, Layout, Tensor};
+    /// let (eye, zeros) = (Tensor::eye(2, DType::F64, Layout::Csr)?, Tensor::zeros(&[2, 1], DType::F64, Layout::Csr)?);
+    /// let x = Tensor::block(&[vec![&eye, &zeros], vec![&zeros, &eye]])?;
+    /// assert_eq!((x.shape(), x.nse(), x.layout()), (&[4, 3][..], 4, Layout::Csr));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If a row is empty, tensors have fewer than two axes, or as [`Tensor::concat`].
+    pub fn block<T: Borrow<Tensor>>(rows: &[Vec<T>]) -> Result<Tensor> {
+        let joined = |row: &Vec<T>| concat("block", &row.iter().map(Borrow::borrow).collect::<Vec<_>>(), -1);
+        let rows = rows.iter().map(joined).collect::<Result<Vec<_>>>()?;
+        concat("block", &rows.iter().collect::<Vec<_>>(), -2)
+    }
+}
+
+fn no_tensor(op: &'static str) -> crate::Error {
+    error::invalid(op, "tensors", "none is given, at least one is needed")
+}
+
+/// All in the dtype they promote to.
+fn promoted(op: &'static str, tensors: &[&Tensor]) -> Result<Vec<Tensor>> {
+    let Some(first) = tensors.first() else { return Err(no_tensor(op)) };
+    let mut dtype = first.dtype();
+    for t in tensors {
+        let why = "no dtype holds the values of both; cast one side";
+        dtype = promote(dtype, t.dtype()).ok_or_else(|| error::dtype(op, &[dtype, t.dtype()], why))?;
+    }
+    tensors.iter().map(|t| t.cast(dtype)).collect()
+}
+
+pub(crate) fn concat(op: &'static str, tensors: &[&Tensor], axis: isize) -> Result<Tensor> {
+    let Some(first) = tensors.first() else { return Err(no_tensor(op)) };
+    let axis = error::axis(op, axis, first.ndim())?;
+    let out = concat_like(op, tensors, axis, 0)?;
+    record(op, if out.is_strided() { Path::Strided } else { Path::Engine }, tensors, &out);
+    Ok(out)
+}
+
+/// Joins tensors in the layout of the one numbered `model`, or where that is strided, of the first sparse one.
+pub(crate) fn concat_like(op: &'static str, tensors: &[&Tensor], axis: usize, model: usize) -> Result<Tensor> {
+    let first = tensors[0];
+    let mut shape = first.shape().to_vec();
+    shape[axis] = 0;
+    for t in tensors {
+        let fits = t.ndim() == shape.len() && (0..shape.len()).all(|a| a == axis || t.shape()[a] == shape[a]);
+        if !fits {
+            let why = format!("only axis {axis} may differ in size");
+            return Err(error::shape(op, &[first.shape(), t.shape()], why));
+        }
+        shape[axis] = shape[axis].checked_add(t.shape()[axis]).ok_or_else(|| {
+            error::shape(op, &[first.shape(), t.shape()], format!("together axis {axis} exceeds the largest size"))
+        })?;
+    }
+    let parts = promoted(op, tensors)?;
+    if parts.iter().all(Tensor::is_strided) {
+        return Ok(Tensor::from_strided(strided(op, &parts, axis, &shape)?));
+    }
+    sparse(op, &parts, axis, &shape, model)
+}
+
+fn strided(op: &'static str, parts: &[Tensor], axis: usize, shape: &[usize]) -> Result<Strided> {
+    let dtype = parts[0].dtype();
+    let n = convert::dense_len(op, shape, dtype)?;
+    let size = dtype.size();
+    let inner = crate::base::strided::count(&shape[axis + 1..]) * size;
+    let row = shape[axis] * inner;
+    let buffer = Buffer::build(n * size, |out| {
+        let mut at = 0;
+        for s in parts.iter().filter_map(Tensor::strided).filter(|s| s.len() > 0) {
+            let (bytes, width) = (s.dense_bytes(), s.shape[axis] * inner);
+            for (to, from) in out.chunks_exact_mut(row).zip(bytes.chunks_exact(width)) {
+                to[at..at + width].copy_from_slice(from);
+            }
+            at += width;
+        }
+    });
+    Ok(Strided::new(buffer, dtype, shape.to_vec()))
+}
+
+/// One sparse part, and where its first element stands in the whole.
+pub(crate) struct Piece<'a> {
+    pub(crate) sparse: Cow<'a, Sparse>,
+    pub(crate) offset: Vec<usize>,
+    /// How far apart its elements stand along each axis; other than 1 only along axes that levels hold whole.
+    pub(crate) step: Vec<isize>,
+}
+
+fn sparse(op: &'static str, parts: &[Tensor], axis: usize, shape: &[usize], model: usize) -> Result<Tensor> {
+    let Some(first) = parts[model].sparse().or_else(|| parts.iter().find_map(Tensor::sparse)) else {
+        return Err(no_tensor(op));
+    };
+    // Parts without an element say nothing about the fill.
+    let with_elements: Vec<&Sparse> =
+        parts.iter().filter_map(Tensor::sparse).filter(|s| !s.shape.contains(&0)).collect();
+    let undefined = if with_elements.is_empty() {
+        first.fill.is_undefined()
+    } else {
+        with_elements.iter().any(|s| s.fill.is_undefined())
+    };
+    let spec = spec_of(op, parts, first, axis, shape, undefined)?;
+    let fill = if undefined {
+        Fill::Undefined
+    } else {
+        match joined_fill(op, parts, &with_elements, axis, shape, &spec)? {
+            Some(fill) => fill,
+            None => {
+                let dense = parts.iter().map(Tensor::to_dense).collect::<Result<Vec<_>>>()?;
+                return Ok(Tensor::from_strided(strided(op, &dense, axis, shape)?));
+            }
+        }
+    };
+    let background = Background::of(&fill, shape);
+    let (mut pieces, mut at) = (Vec::with_capacity(parts.len()), 0);
+    for part in parts {
+        let range = at..at + part.shape()[axis];
+        let own = match (&fill, background.values()) {
+            (Fill::Array(_), Some(values)) if !part.shape().contains(&0) => {
+                fill_of(&values.narrow(axis, range.clone()))
+            }
+            (Fill::Array(values), _) => Fill::Scalar(Scalar::zero(values.dtype())),
+            (fill, _) => fill.clone(),
+        };
+        let mut offset = vec![0; shape.len()];
+        offset[axis] = at;
+        pieces.push(Piece { sparse: refilled(op, part, own, &spec)?, offset, step: vec![1; shape.len()] });
+        at = range.end;
+    }
+    if let Some(out) = rows(&pieces, axis, shape, &fill) {
+        return Ok(out.into());
+    }
+    Ok(place(op, shape, &spec, &pieces, fill)?.into())
+}
+
+/// The level structure of the whole: that of the first sparse part, where it can hold it.
+fn spec_of(
+    op: &'static str,
+    parts: &[Tensor],
+    first: &Sparse,
+    axis: usize,
+    shape: &[usize],
+    undefined: bool,
+) -> Result<LevelSpec> {
+    let plain = |s: &Sparse| {
+        let spec = s.pattern.spec();
+        LevelSpec { levels: convert::without_singletons(spec.levels), ..spec }
+    };
+    let coo = || LevelSpec::of_layout(op, Layout::Coo, shape);
+    let mut spec = plain(first);
+    let held = spec.dims.iter().position(|d| d.0 == axis).map(|d| (d, spec.dims[d].1));
+    match held {
+        Some((_, Part::Div(b) | Part::Mod(b))) if parts.iter().all(|t| t.shape()[axis].is_multiple_of(b)) => {}
+        Some((_, Part::Div(_) | Part::Mod(_))) => spec = along::unblocked(op, first)?,
+        Some((d, Part::Whole)) if d >= spec.level_dims() => spec = coo()?,
+        _ => {}
+    }
+    // Rows of value axes cannot hold absent elements.
+    let other = |s: &Sparse| s.fill.is_undefined() && plain(s) != spec;
+    if undefined && spec.level_dims() < spec.dims.len() && parts.iter().filter_map(Tensor::sparse).any(other) {
+        spec = coo()?;
+    }
+    Ok(spec)
+}
+
+/// Whether two fills of one shape are the same; zeros are, whatever their sign.
+fn agree(a: &Strided, b: &Strided) -> bool {
+    let (x, y) = (a.unbroadcast(), b.unbroadcast());
+    let zero = |s: &Strided| s.len() == 1 && s.at_offset(s.offset).is_zero();
+    x.shape == y.shape && (x.dense_bytes() == y.dense_bytes() || (zero(&x) && zero(&y)))
+}
+
+/// The fill of parts whose fills are all defined; `None` if only a dense result is left, which fits the budget.
+fn joined_fill(
+    op: &'static str,
+    parts: &[Tensor],
+    with_elements: &[&Sparse],
+    axis: usize,
+    shape: &[usize],
+    spec: &LevelSpec,
+) -> Result<Option<Fill>> {
+    let dtype = parts[0].dtype();
+    let cores: Vec<Strided> =
+        with_elements.iter().filter_map(|s| s.background().values().map(Strided::unbroadcast)).collect();
+    let Some(first) = cores.first() else { return Ok(Some(Fill::Scalar(Scalar::zero(dtype)))) };
+    let constant = |core: &&Strided| core.shape[axis] == 1;
+    if cores.iter().all(|c| constant(&c) && agree(c, first)) {
+        return Ok(Some(fill_of(&first.broadcast(shape))));
+    }
+    // One that varies along the axis, and along others only as the parts' fills do.
+    let by_level = |d: usize| spec.dims[..spec.level_dims()].iter().any(|&(a, _)| a == d);
+    let full = |core: &Strided| (0..shape.len()).filter(|&d| by_level(d) && core.shape[d] > 1).count();
+    let varies: Vec<bool> = (0..shape.len()).map(|d| d == axis || cores.iter().any(|c| c.shape[d] > 1)).collect();
+    let small: Vec<usize> = (0..shape.len()).map(|d| if varies[d] { shape[d] } else { 1 }).collect();
+    let count = (0..shape.len()).filter(|&d| by_level(d) && varies[d]).count();
+    let allowed = cores.iter().map(full).max().unwrap_or(0).max(1);
+    if count <= allowed && convert::dense_len(op, &small, dtype).is_ok() {
+        let zero = Strided::constant(Scalar::zero(dtype), &vec![1; shape.len()]);
+        let beside = cores.iter().find(constant).unwrap_or(&zero);
+        let fills = parts.iter().map(|part| {
+            let mut own = small.clone();
+            own[axis] = part.shape()[axis];
+            let background = part.sparse().filter(|s| !s.shape.contains(&0)).map(Sparse::background);
+            let core = background.as_ref().and_then(Background::values).map(Strided::unbroadcast);
+            Tensor::from_strided(core.as_ref().unwrap_or(beside).broadcast(&own))
+        });
+        let joined = strided(op, &fills.collect::<Vec<_>>(), axis, &small)?;
+        return Ok(Some(fill_of(&joined.broadcast(shape))));
+    }
+    let size = |core: &&Strided| {
+        let at = cores.iter().position(|c| std::ptr::eq(c, *core)).map_or(0, |i| i);
+        with_elements[at].shape.iter().fold(1u128, |n, &s| n.saturating_mul(s as u128))
+    };
+    if let Some(largest) = cores.iter().filter(constant).max_by_key(size) {
+        return Ok(Some(fill_of(&largest.broadcast(shape))));
+    }
+    context::may_densify(op, shape, dtype.size(), || {
+        let fills: Vec<String> = cores.iter().map(|c| format!("{:?}", c.shape)).collect();
+        format!("fills of shapes {} together vary along more than one sparse axis", fills.join(" and "))
+    })?;
+    Ok(None)
+}
+
+/// A part with the fill and in the levels of the whole.
+pub(crate) fn refilled<'a>(
+    op: &'static str,
+    part: &'a Tensor,
+    fill: Fill,
+    spec: &LevelSpec,
+) -> Result<Cow<'a, Sparse>> {
+    let s = match &part.storage {
+        Storage::Strided(s) => return convert::from_strided(op, s, spec, fill).map(Cow::Owned),
+        Storage::Sparse(s) => &**s,
+    };
+    match (s.background(), Background::of(&fill, &s.shape)) {
+        (Background::Undefined, _) => {}
+        (Background::Values(old), Background::Undefined) => {
+            context::may_densify(op, &s.shape, s.dtype().size(), || {
+                format!("beside an undefined fill every element that the fill {} stood for has to be stored", s.fill)
+            })?;
+            let dense = convert::to_strided(op, s, &old)?;
+            return convert::from_strided(op, &dense, spec, fill).map(Cow::Owned);
+        }
+        (Background::Values(old), Background::Values(new)) if !agree(&old, &new) && !s.shape.contains(&0) => {
+            let other = part.with_fill_as(op, fill)?;
+            let Some(other) = other.sparse() else { return Err(error::layout(op, "a new fill keeps levels")) };
+            return convert::convert(op, other, spec).map(Cow::Owned);
+        }
+        _ => {}
+    }
+    let plain = s.pattern.is_canonical() && s.pattern.spec() == *spec;
+    if plain { Ok(Cow::Borrowed(s)) } else { convert::convert(op, s, spec).map(Cow::Owned) }
+}
+
+/// Rows of values one after the other; iso parts of one value stay iso.
+fn join_values(pieces: &[Piece<'_>]) -> Strided {
+    let first = &pieces[0].sparse.values;
+    let mut shape = first.shape.clone();
+    shape[0] = pieces.iter().map(|p| p.sparse.pattern.positions).sum();
+    let rows: Vec<&Strided> = pieces.iter().map(|p| &p.sparse.values).filter(|v| v.len() > 0).collect();
+    let iso = |v: &&Strided| (v.strides[0] == 0).then(|| v.narrow(0, 0..1).dense_bytes().into_owned());
+    if let Some(one) = rows.first()
+        && let Some(bytes) = iso(one)
+        && rows.iter().all(|v| iso(v).as_ref() == Some(&bytes))
+    {
+        return Strided { shape, ..(*one).clone() };
+    }
+    let n = crate::base::strided::count(&shape) * first.dtype.size();
+    let buffer = Buffer::build(n, |mut out| {
+        for values in rows {
+            let bytes = values.dense_bytes();
+            let (part, rest) = out.split_at_mut(bytes.len());
+            part.copy_from_slice(&bytes);
+            out = rest;
+        }
+    });
+    Strided::new(buffer, first.dtype, shape)
+}
+
+/// Compressed rows joined along the rows: arrays one after the other.
+fn rows(pieces: &[Piece<'_>], axis: usize, shape: &[usize], fill: &Fill) -> Option<Sparse> {
+    let first = &pieces.first()?.sparse.pattern;
+    let (last, above) = first.levels.split_last()?;
+    let dense = !above.is_empty() && above.iter().all(|l| l.kind() == LevelKind::Dense);
+    if !dense || (first.dims[0].axis, first.dims[0].part) != (axis, Part::Whole) {
+        return None;
+    }
+    let total = pieces.iter().map(|p| p.sparse.pattern.positions).sum::<usize>();
+    let mut dims = first.dims.clone();
+    dims[0].size = shape[axis];
+    let wide = total >= 1 << 31 || dims[..first.level_dims].iter().any(|d| d.size > 1 << 31);
+    let mut ends = Vec::new();
+    let mut columns: Vec<Vec<Indices>> = vec![Vec::new(); last.kind().rank()];
+    let mut before = 0;
+    for piece in pieces {
+        let p = &piece.sparse.pattern;
+        let Some(Level::Sparse { pointers: Some(pointers), indices, .. }) = p.levels.last() else { return None };
+        with_index!(pointers.as_slice(), s => {
+            let base = s[0].get();
+            ends.extend(s[1..].iter().map(|e| e.get() - base + before));
+        });
+        columns.iter_mut().zip(indices).for_each(|(c, i)| c.push(i.widened(wide)));
+        before += p.positions;
+    }
+    let indices = columns.iter().map(|c| join_indices(c, wide).into()).collect();
+    let pointers = Some(along::pointers_of(&ends, wide).into());
+    let mut levels = above.to_vec();
+    levels.push(Level::Sparse { pointers, indices, ordered: true, unique: true });
+    let pattern = Pattern { levels, dims, level_dims: first.level_dims, positions: total };
+    Some(Sparse { shape: shape.to_vec(), pattern: Arc::new(pattern), values: join_values(pieces), fill: fill.clone() })
+}
+
+fn join_indices(parts: &[Indices], wide: bool) -> IndexVec {
+    fn typed<I: Index>(parts: &[Indices]) -> IndexVec {
+        let mut out = Vec::with_capacity(parts.iter().map(Indices::len).sum());
+        // A wide part in a narrow whole: every value fits.
+        for part in parts {
+            match I::of(part.as_slice()) {
+                Some(same) => out.extend_from_slice(same),
+                None => with_index!(part.as_slice(), s => out.extend(s.iter().map(|v| I::new(v.get())))),
+            }
+        }
+        I::vec(out)
+    }
+    if wide { typed::<u64>(parts) } else { typed::<u32>(parts) }
+}
+
+/// Pieces that do not overlap, in a larger shape. Each is canonical and has the levels of `spec`.
+pub(crate) fn place(
+    op: &'static str,
+    shape: &[usize],
+    spec: &LevelSpec,
+    pieces: &[Piece<'_>],
+    fill: Fill,
+) -> Result<Sparse> {
+    let dims = spec.resolve(op, shape)?;
+    let of_levels = &dims[..spec.level_dims()];
+    let layout = KeyLayout::new(&of_levels.iter().map(|d| d.size).collect::<Vec<_>>());
+    let total = pieces.iter().map(|p| p.sparse.pattern.positions).sum();
+    let mut words: Vec<Vec<u64>> = vec![Vec::with_capacity(total); layout.word_bits.len()];
+    for piece in pieces {
+        for (w, all) in words.iter_mut().enumerate() {
+            let weights = of_levels
+                .iter()
+                .zip(&layout.fields)
+                .map(|(d, f)| if f.word == w { f.weight().wrapping_mul(piece.step[d.axis] as u64) } else { 0 });
+            let own = piece.sparse.pattern.linearize_all(&weights.collect::<Vec<_>>());
+            let shift = of_levels.iter().zip(&layout.fields).filter(|(_, f)| f.word == w).map(|(d, f)| {
+                let offset = match d.part {
+                    Part::Whole => piece.offset[d.axis],
+                    Part::Div(b) => piece.offset[d.axis] / b,
+                    Part::Mod(_) => 0,
+                };
+                f.weight().wrapping_mul(offset as u64)
+            });
+            let shift = shift.fold(0u64, u64::wrapping_add);
+            all.extend(own.iter().map(|k| k.wrapping_add(shift)));
+        }
+    }
+    let mut from = zeroed_vec::<u64>(total);
+    from.iter_mut().enumerate().for_each(|(i, f)| *f = i as u64);
+    let (pattern, order) = along::rebuild(op, spec.levels.clone(), dims.clone(), &layout, words, from)?;
+    let values = join_values(pieces);
+    // Where no sort was needed the rows are in place.
+    let in_place = with_index!(order.as_slice(), o => o.iter().enumerate().all(|(i, o)| o.get() == i));
+    let values = if in_place { values } else { convert::gather_values(&values, &order) };
+    Ok(Sparse { shape: shape.to_vec(), pattern: Arc::new(pattern), values, fill })
+}
+
+/// A new axis of size 1 as a level, so that others can join it there: a coordinate of COO, else a dense level at the root.
+fn lift(t: &Tensor, at: usize) -> Result<Tensor> {
+    let Some(s) = t.sparse() else { return t.expand_dims(at as isize) };
+    let mut shape = s.shape.clone();
+    shape.insert(at, 1);
+    let p = &s.pattern;
+    let mut dims: Vec<Dim> = p.dims.iter().map(|d| Dim { axis: d.axis + usize::from(d.axis >= at), ..*d }).collect();
+    let mut levels = p.levels.clone();
+    if let [Level::Sparse { indices, .. }] = &mut levels[..] {
+        let place = dims[..p.level_dims].iter().position(|d| d.axis > at).unwrap_or(p.level_dims);
+        let wide = p.is_wide();
+        let zeros = if wide { IndexVec::U64(zeroed_vec(p.positions)) } else { IndexVec::U32(zeroed_vec(p.positions)) };
+        indices.insert(place, zeros.into());
+        dims.insert(place, Dim::whole(at, 1));
+    } else {
+        if let Some(Level::Sparse { pointers: pointers @ None, indices, .. }) = levels.first_mut() {
+            *pointers = Some(along::pointers_of(&[indices.first().map_or(0, Indices::len)], p.is_wide()).into());
+        }
+        levels.insert(0, Level::Dense);
+        dims.insert(0, Dim::whole(at, 1));
+    }
+    let pattern = Pattern { levels, dims, level_dims: p.level_dims + 1, positions: p.positions };
+    let fill = super::map_fill(&s.fill, |values| insert_axis(values, at));
+    Ok(Sparse { shape, pattern: Arc::new(pattern), values: s.values.clone(), fill }.into())
+}
+
+fn insert_axis(values: &Strided, at: usize) -> Strided {
+    let mut out = values.clone();
+    out.shape.insert(at, 1);
+    out.strides.insert(at, 0);
+    out
+}
+
+fn block_diag(tensors: &[&Tensor]) -> Result<Tensor> {
+    const OP: &str = "block_diag";
+    let parts = promoted(OP, tensors)?;
+    let mut matrices = Vec::with_capacity(parts.len());
+    for part in &parts {
+        matrices.push(match part.shape() {
+            [_, _] => part.clone(),
+            [n] => part.reshape(&[1, *n])?,
+            [] => part.reshape(&[1, 1])?,
+            _ => return Err(error::shape(OP, &[part.shape()], "matrices have two axes; vectors are taken as rows")),
+        });
+    }
+    let mut shape = vec![0usize; 2];
+    let mut offsets = Vec::with_capacity(matrices.len());
+    for m in &matrices {
+        offsets.push(shape.clone());
+        for (total, &n) in shape.iter_mut().zip(m.shape()) {
+            *total =
+                total.checked_add(n).ok_or_else(|| error::shape(OP, &[m.shape()], "together they are too large"))?;
+        }
+    }
+    let dtype = parts[0].dtype();
+    let out: Tensor = match matrices.iter().find_map(Tensor::sparse) {
+        None => {
+            let n = convert::dense_len(OP, &shape, dtype)?;
+            let size = dtype.size();
+            let buffer = Buffer::build(n * size, |out| {
+                for (m, offset) in
+                    matrices.iter().filter_map(Tensor::strided).zip(&offsets).filter(|(m, _)| m.len() > 0)
+                {
+                    let bytes = m.dense_bytes();
+                    for (i, row) in bytes.chunks_exact(m.shape[1] * size).enumerate() {
+                        let start = ((offset[0] + i) * shape[1] + offset[1]) * size;
+                        out[start..start + row.len()].copy_from_slice(row);
+                    }
+                }
+            });
+            Tensor::from_strided(Strided::new(buffer, dtype, shape.clone()))
+        }
+        Some(first) => {
+            let undefined = matrices.iter().filter_map(Tensor::sparse).any(|s| s.fill.is_undefined());
+            let fill = if undefined { Fill::Undefined } else { Fill::Scalar(Scalar::zero(dtype)) };
+            let unblocked = along::unblocked(OP, first)?;
+            let spec =
+                if unblocked.level_dims() == 2 { unblocked } else { LevelSpec::of_layout(OP, Layout::Coo, &shape)? };
+            let spec = LevelSpec { levels: convert::without_singletons(spec.levels), ..spec };
+            let mut pieces = Vec::with_capacity(matrices.len());
+            for (m, offset) in matrices.iter().zip(offsets) {
+                pieces.push(Piece { sparse: refilled(OP, m, fill.clone(), &spec)?, offset, step: vec![1; 2] });
+            }
+            place(OP, &shape, &spec, &pieces, fill)?.into()
+        }
+    };
+    record(OP, if out.is_strided() { Path::Strided } else { Path::Engine }, tensors, &out);
+    Ok(out)
+}

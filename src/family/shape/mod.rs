@@ -1,0 +1,421 @@
+//! Ops that change shape and move no value, or as few as the layout allows; and, in files of their own, those that
+//! choose, join and move elements.
+
+pub(crate) mod along;
+mod complex;
+pub(crate) mod join;
+mod moves;
+mod outer;
+mod pad;
+pub(crate) mod triangle;
+pub(crate) mod window;
+
+use std::sync::Arc;
+
+use openwork_ops::structure::keys::KeyLayout;
+use openwork_ops::structure::{IndexVec, keys};
+
+use crate::base::context::{self, Path};
+use crate::base::error::{self, Result};
+use crate::base::faults::{self, Fault};
+use crate::base::strided::Strided;
+use crate::engine::convert;
+use crate::family::pointwise::{broadcast_shapes, record};
+use crate::levels::build::{self, SortedKeys};
+use crate::levels::level::{Level, LevelKind};
+use crate::levels::pattern::{Dim, Part, Pattern};
+use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::{Sparse, Storage, Tensor};
+
+pub use pad::Pad;
+
+impl Tensor {
+    /// Reorders the axes: axis `i` of the result is axis `axes[i]`. No index and no value moves: a permuted
+    /// CSR is a CSC.
+    ///
+    /// # Errors
+    /// If `axes` is not a permutation.
+    pub fn permute_dims(&self, axes: &[isize]) -> Result<Tensor> {
+        let n = self.ndim();
+        if axes.len() != n {
+            return Err(error::invalid("permute_dims", "axes", format!("{} axes for a tensor with {n}", axes.len())));
+        }
+        error::axes("permute_dims", Some(axes), n)?;
+        let order = axes.iter().map(|&a| error::axis("permute_dims", a, n)).collect::<Result<Vec<_>>>()?;
+        let out = match &self.storage {
+            Storage::Strided(s) => Tensor::from_strided(s.permute(&order)),
+            Storage::Sparse(s) => {
+                let axes = if faults::is(Fault::TransposeWithoutAxes) { &[] } else { &order[..] };
+                let to = |axis: usize| axes.iter().position(|&a| a == axis).unwrap_or(axis);
+                let dims = s.pattern.dims.iter().map(|d| Dim { axis: to(d.axis), ..*d }).collect();
+                let pattern = Arc::new(Pattern { dims, ..(*s.pattern).clone() });
+                let fill = map_fill(&s.fill, |values| values.permute(&order));
+                Sparse { shape: order.iter().map(|&a| s.shape[a]).collect(), pattern, values: s.values.clone(), fill }
+                    .into()
+            }
+        };
+        record("permute_dims", Path::Values, &[self], &out);
+        Ok(out)
+    }
+
+    /// Swaps the last two axes.
+    ///
+    /// # Errors
+    /// If there are fewer than two.
+    pub fn matrix_transpose(&self) -> Result<Tensor> {
+        let n = self.ndim() as isize;
+        if n < 2 {
+            return Err(error::shape("matrix_transpose", &[self.shape()], "at least two axes are needed"));
+        }
+        let mut axes: Vec<isize> = (0..n).collect();
+        axes.swap(n as usize - 1, n as usize - 2);
+        self.permute_dims(&axes)
+    }
+
+    /// Inserts an axis of size 1 before `axis` of the result. Free.
+    ///
+    /// # Errors
+    /// If `axis` is out of range (one more than the axes there are is allowed).
+    pub fn expand_dims(&self, axis: isize) -> Result<Tensor> {
+        let at = error::axis("expand_dims", axis, self.ndim() + 1)?;
+        let mut shape = self.shape().to_vec();
+        shape.insert(at, 1);
+        let insert = |s: &Strided| {
+            let mut out = s.clone();
+            out.shape.insert(at, 1);
+            out.strides.insert(at, 0);
+            out
+        };
+        let out = match &self.storage {
+            Storage::Strided(s) => Tensor::from_strided(insert(s)),
+            Storage::Sparse(s) => {
+                // A new value axis of size 1: no index changes.
+                let mut dims: Vec<Dim> =
+                    s.pattern.dims.iter().map(|d| Dim { axis: d.axis + usize::from(d.axis >= at), ..*d }).collect();
+                dims.push(Dim::whole(at, 1));
+                let pattern = Arc::new(Pattern { dims, ..(*s.pattern).clone() });
+                let mut values = s.values.clone();
+                values.shape.push(1);
+                values.strides.push(1);
+                Sparse { shape, pattern, values, fill: map_fill(&s.fill, insert) }.into()
+            }
+        };
+        record("expand_dims", Path::Values, &[self], &out);
+        Ok(out)
+    }
+
+    /// Drops axes of size 1 (`None`: all of them). Free where they are value axes or dense levels; elsewhere the
+    /// coordinates that are left make COO, value axes kept.
+    ///
+    /// # Errors
+    /// If a named axis is out of range or not of size 1.
+    pub fn squeeze(&self, axes: Option<&[isize]>) -> Result<Tensor> {
+        let mut drop = error::axes("squeeze", axes, self.ndim())?;
+        match axes {
+            None => drop.retain(|&a| self.shape()[a] == 1),
+            Some(_) => {
+                if let Some(&a) = drop.iter().find(|&&a| self.shape()[a] != 1) {
+                    let why = format!("axis {a} has size {}, only axes of size 1 can be dropped", self.shape()[a]);
+                    return Err(error::shape("squeeze", &[self.shape()], why));
+                }
+            }
+        }
+        let kept: Vec<usize> = (0..self.ndim()).filter(|a| !drop.contains(a)).collect();
+        let out = match &self.storage {
+            Storage::Strided(s) => Tensor::from_strided(s.permute(&kept)),
+            Storage::Sparse(s) => match squeeze_free(s, &kept) {
+                Some(out) => out.into(),
+                None => squeeze_levels(s, &kept)?.into(),
+            },
+        };
+        record("squeeze", Path::Values, &[self], &out);
+        Ok(out)
+    }
+
+    /// Another shape of as many elements, in C order.
+    ///
+    /// Strided: a view where strides allow. Sparse: the result is COO (its value axes go into the
+    /// coordinates); an array fill is kept if merged or split axes are all full or all constant. Cost:
+    /// O(nse) for an ordered tensor, plus a sort otherwise.
+    ///
+    /// # Errors
+    /// If the shape has another number of elements, or the reshaped fill would be dense and exceed the budget.
+    pub fn reshape(&self, shape: &[usize]) -> Result<Tensor> {
+        let size = |s: &[usize]| product(s);
+        if size(self.shape()) != size(shape) {
+            return Err(error::shape("reshape", &[self.shape(), shape], "the numbers of elements differ"));
+        }
+        let out = match &self.storage {
+            Storage::Strided(s) => Tensor::from_strided(s.reshape(shape)),
+            Storage::Sparse(s) if s.shape == shape => return Ok(self.clone()),
+            Storage::Sparse(s) => reshape_sparse(s, shape)?.into(),
+        };
+        record("reshape", Path::Engine, &[self], &out);
+        Ok(out)
+    }
+
+    /// Broadcasts to a shape: axes of size 1 repeat, new axes come in front. Strided tensors and fills are
+    /// views; stored elements of a sparse tensor are repeated (the result is COO).
+    ///
+    /// # Errors
+    /// If the shape is not one this tensor broadcasts to.
+    pub fn broadcast_to(&self, shape: &[usize]) -> Result<Tensor> {
+        if broadcast_shapes("broadcast_to", self.shape(), shape)? != shape {
+            return Err(error::shape("broadcast_to", &[self.shape(), shape], "the tensor is larger than the shape"));
+        }
+        let out = match &self.storage {
+            Storage::Strided(s) => Tensor::from_strided(s.broadcast(shape)),
+            Storage::Sparse(s) if s.shape == shape => return Ok(self.clone()),
+            Storage::Sparse(s) => broadcast_sparse(s, shape)?.into(),
+        };
+        record("broadcast_to", Path::Engine, &[self], &out);
+        Ok(out)
+    }
+}
+
+/// Number of elements; `None` from 2^128 on.
+fn product(shape: &[usize]) -> Option<u128> {
+    if shape.contains(&0) {
+        return Some(0);
+    }
+    shape.iter().try_fold(1u128, |n, &s| n.checked_mul(s as u128))
+}
+
+fn map_fill(fill: &Fill, f: impl Fn(&Strided) -> Strided) -> Fill {
+    match fill {
+        Fill::Array(values) => match values.strided() {
+            Some(values) => fill_of(&f(values)),
+            None => fill.clone(),
+        },
+        other => other.clone(),
+    }
+}
+
+/// Drops axes of size 1 that no index array holds.
+fn squeeze_free(s: &Sparse, kept: &[usize]) -> Option<Sparse> {
+    let dropped = |d: &Dim| !kept.contains(&d.axis);
+    let mut levels = Vec::new();
+    let mut first = 0;
+    for level in &s.pattern.levels {
+        let rank = level.kind().rank();
+        let any = s.pattern.dims[first..first + rank].iter().any(dropped);
+        first += rank;
+        match level {
+            Level::Dense if any => {}
+            _ if any => return None,
+            level => levels.push(level.clone()),
+        }
+    }
+    if s.pattern.dims.iter().any(|d| dropped(d) && d.part != Part::Whole) || levels.is_empty() {
+        return None;
+    }
+    // A dense root that goes leaves pointers with one segment at the root, which may stay.
+    let keep_dim: Vec<usize> = (0..s.pattern.dims.len()).filter(|&i| !dropped(&s.pattern.dims[i])).collect();
+    let level_dims = keep_dim.iter().filter(|&&i| i < s.pattern.level_dims).count();
+    let to = |axis: usize| kept.iter().position(|&a| a == axis).unwrap_or(axis);
+    let dims = keep_dim.iter().map(|&i| s.pattern.dims[i]).map(|d| Dim { axis: to(d.axis), ..d }).collect();
+    let axes: Vec<usize> = [0]
+        .into_iter()
+        .chain(keep_dim.iter().filter(|&&i| i >= s.pattern.level_dims).map(|i| i - s.pattern.level_dims + 1))
+        .collect();
+    Some(Sparse {
+        shape: kept.iter().map(|&a| s.shape[a]).collect(),
+        pattern: Arc::new(Pattern { levels, dims, level_dims, positions: s.pattern.positions }),
+        values: s.values.permute(&axes),
+        fill: map_fill(&s.fill, |values| values.permute(kept)),
+    })
+}
+
+/// Drops axes of size 1 that index arrays hold: the other coordinates are left, in C order.
+fn squeeze_levels(s: &Sparse, kept: &[usize]) -> Result<Sparse> {
+    const OP: &str = "squeeze";
+    let dropped: Vec<usize> = (0..s.ndim()).filter(|a| !kept.contains(a)).collect();
+    let s = along::whole(OP, s, &dropped)?;
+    let p = &s.pattern;
+    let is_kept = |d: &&Dim| kept.contains(&d.axis);
+    let to = |d: &Dim| Dim { axis: kept.iter().position(|&a| a == d.axis).unwrap_or(d.axis), ..*d };
+    let mut own: Vec<Dim> = p.level_dims().iter().filter(is_kept).copied().collect();
+    own.sort_by_key(|d| (d.axis, matches!(d.part, Part::Mod(_))));
+    let layout = KeyLayout::new(&own.iter().map(|d| d.size).collect::<Vec<_>>());
+    let word = |w: usize| {
+        let weight = |d: &Dim| match own.iter().position(|o| o == d) {
+            Some(i) if layout.fields[i].word == w => layout.fields[i].weight(),
+            _ => 0,
+        };
+        p.linearize_all(&p.level_dims().iter().map(weight).collect::<Vec<_>>())
+    };
+    let words = (0..layout.word_bits.len()).map(word).collect();
+    let value_axes = p.value_dims().iter().enumerate().filter(|(_, d)| is_kept(d)).map(|(i, _)| i + 1);
+    let values = s.values.permute(&[0].into_iter().chain(value_axes).collect::<Vec<_>>());
+    let kinds = vec![LevelKind::Sparse { rank: own.len() }];
+    let dims = own.iter().chain(p.value_dims().iter().filter(is_kept)).map(to).collect();
+    let from = (0..p.positions as u64).collect();
+    let (pattern, order) = along::rebuild(OP, kinds, dims, &layout, words, from)?;
+    Ok(Sparse {
+        shape: kept.iter().map(|&a| s.shape[a]).collect(),
+        pattern: Arc::new(pattern),
+        values: convert::gather_values(&values, &order),
+        fill: map_fill(&s.fill, |values| values.permute(kept)),
+    })
+}
+
+pub(crate) fn coo_dims(shape: &[usize]) -> Vec<Dim> {
+    shape.iter().enumerate().map(|(a, &n)| Dim::whole(a, n)).collect()
+}
+
+/// Flattens to plain coordinates, one position per element, in C order.
+pub(crate) fn to_coo(op: &'static str, s: &Sparse) -> Result<Sparse> {
+    convert::convert(op, s, &crate::LevelSpec::of_layout(op, crate::Layout::Coo, &s.shape)?)
+}
+
+fn reshape_sparse(s: &Sparse, shape: &[usize]) -> Result<Sparse> {
+    let s = to_coo("reshape", s)?;
+    let fill = match &s.fill {
+        Fill::Array(_) => {
+            let Background::Values(values) = s.background() else { return Err(error::layout("reshape", "no fill")) };
+            reshape_fill(&values, shape)?
+        }
+        other => other.clone(),
+    };
+    // Coordinates of either shape are digits of one C-order number, group of axes by group of axes.
+    let n = s.pattern.positions;
+    let layout = KeyLayout::new(shape);
+    let mut words = vec![vec![0u64; n]; layout.word_bits.len()];
+    let mut linear: Vec<u128> = vec![0; n];
+    for (from, to) in axis_groups(&s.shape, shape) {
+        let overflow = || error::shape("reshape", &[&s.shape, shape], "axes that merge exceed 2^128 elements together");
+        product(&s.shape[from.clone()]).ok_or_else(overflow)?;
+        linear.fill(0);
+        for axis in from {
+            let coordinates = s.pattern.axis_coordinates(axis, s.ndim());
+            for (l, c) in linear.iter_mut().zip(coordinates) {
+                *l = *l * s.shape[axis] as u128 + u128::from(c);
+            }
+        }
+        for axis in to.rev() {
+            let (field, size) = (layout.fields[axis], shape[axis] as u128);
+            for (l, word) in linear.iter_mut().zip(&mut words[field.word]) {
+                *word |= ((*l % size) as u64).checked_shl(field.shift).unwrap_or(0);
+                *l /= size;
+            }
+        }
+    }
+    debug_assert_eq!(keys::order_of(&words), keys::Order::Strict);
+    let keys = SortedKeys { layout: &layout, words: &words, unique: true };
+    let pattern = build::build("reshape", &[LevelKind::Sparse { rank: shape.len() }], coo_dims(shape), &keys)?;
+    Ok(Sparse { shape: shape.to_vec(), pattern: Arc::new(pattern), values: s.values, fill })
+}
+
+/// The finest groups of consecutive axes with equal numbers of elements on both sides.
+fn axis_groups(from: &[usize], to: &[usize]) -> Vec<(std::ops::Range<usize>, std::ops::Range<usize>)> {
+    if product(from) == Some(0) {
+        return vec![(0..from.len(), 0..0)]; // nothing is stored
+    }
+    let (mut out, mut i, mut j) = (Vec::new(), 0, 0);
+    while i < from.len() || j < to.len() {
+        let (i0, j0) = (i, j);
+        let (mut x, mut y) = (1u128, 1u128);
+        loop {
+            if x == y && (i > i0 || j > j0) && x != 1 {
+                break;
+            }
+            if x <= y && i < from.len() {
+                x = x.saturating_mul(from[i] as u128);
+                i += 1;
+            } else if j < to.len() {
+                y = y.saturating_mul(to[j] as u128);
+                j += 1;
+            } else if i < from.len() {
+                x = x.saturating_mul(from[i] as u128);
+                i += 1;
+            } else {
+                break;
+            }
+        }
+        out.push((i0..i, j0..j));
+    }
+    out
+}
+
+/// An array fill in another shape: each group of axes must be constant or full as a whole.
+fn reshape_fill(values: &Strided, shape: &[usize]) -> Result<Fill> {
+    let core = values.unbroadcast();
+    let mut small = Vec::with_capacity(shape.len());
+    let mut fits = true;
+    for (from, to) in axis_groups(&values.shape, shape) {
+        let varies = from.clone().any(|a| core.shape[a] > 1);
+        let full = from.clone().all(|a| core.shape[a] == values.shape[a]);
+        fits &= !varies || full;
+        small.extend(to.map(|a| if varies { shape[a] } else { 1 }));
+    }
+    if fits {
+        return Ok(fill_of(&core.reshape(&small).broadcast(shape)));
+    }
+    context::may_densify("reshape", shape, values.dtype.size(), || {
+        format!(
+            "the array fill of shape {:?} is full along some of the axes that merge or split, and constant along others",
+            core.shape
+        )
+    })?;
+    Ok(fill_of(&values.reshape(shape)))
+}
+
+fn broadcast_sparse(s: &Sparse, shape: &[usize]) -> Result<Sparse> {
+    let s = to_coo("broadcast_to", s)?;
+    let lead = shape.len() - s.ndim();
+    let repeats = |a: usize| a < lead || (s.shape[a - lead] == 1 && shape[a] != 1);
+    let background = s.background();
+    let fill = match &background {
+        Background::Undefined => Fill::Undefined,
+        Background::Values(values) => fill_of(&values.broadcast(shape)),
+    };
+    let copies = (0..shape.len()).filter(|&a| repeats(a)).try_fold(1usize, |n, a| n.checked_mul(shape[a]));
+    let n = copies
+        .and_then(|c| c.checked_mul(s.pattern.positions))
+        .filter(|&n| crate::base::buffer::Buffer::is_possible(n.saturating_mul(24)));
+    let (Some(copies), Some(n)) = (copies, n) else {
+        let why = format!("{} stored elements repeated that often do not fit in memory", s.pattern.positions);
+        return Err(error::shape("broadcast_to", &[&s.shape, shape], why));
+    };
+    let layout = KeyLayout::new(shape);
+    // Keys of the stored tuples, and of the copies: a sum of fields.
+    let mut words = vec![Vec::with_capacity(n); layout.word_bits.len()];
+    let mut order = Vec::with_capacity(n);
+    let stored: Vec<Vec<u64>> = (0..words.len())
+        .map(|w| {
+            let weight =
+                |a: usize| if layout.fields[a].word == w && !repeats(a) { layout.fields[a].weight() } else { 0 };
+            s.pattern.linearize_all(&(lead..shape.len()).map(weight).collect::<Vec<_>>())
+        })
+        .collect();
+    let mut index = vec![0usize; shape.len()];
+    for _ in 0..copies {
+        for (w, word) in words.iter_mut().enumerate() {
+            let base: u64 = (0..shape.len())
+                .filter(|&a| repeats(a) && layout.fields[a].word == w)
+                .map(|a| index[a] as u64 * layout.fields[a].weight())
+                .sum();
+            word.extend(stored[w].iter().map(|k| k + base));
+        }
+        order.extend(0..s.pattern.positions as u64);
+        for a in (0..shape.len()).rev().filter(|&a| repeats(a)) {
+            index[a] += 1;
+            if index[a] < shape[a] {
+                break;
+            }
+            index[a] = 0;
+        }
+    }
+    let mut order = IndexVec::U64(order);
+    if keys::order_of(&words) == keys::Order::Unsorted {
+        let sorted = crate::levels::sort::sort_keys(&layout, words);
+        words = sorted.words;
+        let IndexVec::U64(from) = &order else { return Err(error::layout("broadcast_to", "copies are 64-bit")) };
+        let moved = (0..n).map(|i| from[sorted.order.as_slice().get(i)]).collect();
+        order = IndexVec::U64(moved);
+    }
+    let keys = SortedKeys { layout: &layout, words: &words, unique: true };
+    let pattern = build::build("broadcast_to", &[LevelKind::Sparse { rank: shape.len() }], coo_dims(shape), &keys)?;
+    let values = convert::gather_values(&s.values, &order);
+    Ok(Sparse { shape: shape.to_vec(), pattern: Arc::new(pattern), values, fill })
+}

@@ -1,0 +1,270 @@
+//! Elements moved along axes: flip, roll, repeat, tile, split and unstack, and other orders of the axes.
+
+use std::sync::Arc;
+
+use super::along::{self, Along};
+use super::{join, product};
+use crate::base::context::Path;
+use crate::base::error::{self, Result};
+use crate::engine::convert;
+use crate::family::pointwise::record;
+use crate::levels::layout::LevelSpec;
+use crate::levels::level::LevelKind;
+use crate::levels::pattern::Part;
+use crate::tensor::Tensor;
+
+impl Tensor {
+    /// Moves axes to other places; the others keep their order. Free, as [`Tensor::permute_dims`].
+    ///
+    /// # Errors
+    /// If an axis is out of range or given twice, or the two lists are of unequal length.
+    pub fn moveaxis(&self, source: &[isize], destination: &[isize]) -> Result<Tensor> {
+        const OP: &str = "moveaxis";
+        let n = self.ndim();
+        if source.len() != destination.len() {
+            let why = format!("{} axes for {} in `source`: as many are needed", destination.len(), source.len());
+            return Err(error::invalid(OP, "destination", why));
+        }
+        error::axes(OP, Some(source), n)?;
+        error::axes(OP, Some(destination), n)?;
+        let mut order: Vec<Option<isize>> = vec![None; n];
+        let mut moved = vec![false; n];
+        for (&from, &to) in source.iter().zip(destination) {
+            let from = error::axis(OP, from, n)?;
+            order[error::axis(OP, to, n)?] = Some(from as isize);
+            moved[from] = true;
+        }
+        let mut rest = (0..n as isize).filter(|&a| !moved[a as usize]);
+        let order: Vec<isize> = order.into_iter().filter_map(|place| place.or_else(|| rest.next())).collect();
+        self.permute_dims(&order)
+    }
+
+    /// Swaps two axes. Free, as [`Tensor::permute_dims`].
+    ///
+    /// # Errors
+    /// If an axis is out of range.
+    pub fn swapaxes(&self, a: isize, b: isize) -> Result<Tensor> {
+        let n = self.ndim();
+        let (a, b) = (error::axis("swapaxes", a, n)?, error::axis("swapaxes", b, n)?);
+        let mut order: Vec<isize> = (0..n as isize).collect();
+        order.swap(a, b);
+        self.permute_dims(&order)
+    }
+
+    /// All elements along one axis, in C order: see [`Tensor::reshape`].
+    ///
+    /// # Errors
+    /// If an axis cannot be that long, or as [`Tensor::reshape`].
+    pub fn flatten(&self) -> Result<Tensor> {
+        let size = product(self.shape()).and_then(|n| usize::try_from(n).ok());
+        let size =
+            size.ok_or_else(|| error::shape("flatten", &[self.shape()], "no axis can hold that many elements"))?;
+        self.reshape(&[size])
+    }
+
+    /// At least so many axes: new ones of size 1 come in front. Free.
+    ///
+    /// # Errors
+    /// None today; results are fallible throughout.
+    pub fn atleast_nd(&self, ndim: usize) -> Result<Tensor> {
+        (self.ndim()..ndim).try_fold(self.clone(), |t, _| t.expand_dims(0))
+    }
+
+    /// The elements in reverse order along some axes (`None`: all).
+    ///
+    /// Strided: a view. Sparse: the layout stays (blocks are taken apart); flipped rows of CSR are copied whole, elsewhere
+    /// the stored elements are sorted.
+    ///
+    /// # Errors
+    /// If an axis is out of range or given twice.
+    pub fn flip(&self, axes: Option<&[isize]>) -> Result<Tensor> {
+        let axes = error::axes("flip", axes, self.ndim())?;
+        let (mut out, mut path) = (self.clone(), if self.is_strided() { Path::Strided } else { Path::Values });
+        for axis in axes {
+            let len = out.shape()[axis];
+            if len > 1 {
+                (out, path) = along::along("flip", &out, axis, &Along::Step { start: len - 1, step: -1, len })?;
+            }
+        }
+        record("flip", path, &[self], &out);
+        Ok(out)
+    }
+
+    /// Shifts the elements along some axes; those that leave at one end come back at the other. With `None` the
+    /// tensor is rolled as if it had one axis, by one shift.
+    ///
+    /// Sparse: the layout stays (blocks are taken apart). Cost: O(nse), and a sort but for rows of CSR.
+    ///
+    /// # Errors
+    /// If an axis is out of range, or there are not as many shifts as axes.
+    pub fn roll(&self, shifts: &[isize], axes: Option<&[isize]>) -> Result<Tensor> {
+        let Some(axes) = axes else {
+            if shifts.len() != 1 {
+                let why = format!("{} are given, without axes one is needed", shifts.len());
+                return Err(error::invalid("roll", "shifts", why));
+            }
+            return self.flatten()?.roll(shifts, Some(&[0]))?.reshape(self.shape());
+        };
+        if shifts.len() != axes.len() {
+            let why = format!("{} are given for {} axes: as many are needed", shifts.len(), axes.len());
+            return Err(error::invalid("roll", "shifts", why));
+        }
+        let mut out = self.clone();
+        for (&shift, &axis) in shifts.iter().zip(axes) {
+            let a = error::axis("roll", axis, self.ndim())?;
+            let n = self.shape()[a];
+            let by = if n == 0 { 0 } else { (shift as i128).rem_euclid(n as i128) as usize };
+            if by > 0 {
+                out = unblocked("roll", &out, a)?;
+                let parts = [out.narrow(axis, n - by..n)?, out.narrow(axis, 0..n - by)?];
+                out = join::concat("roll", &[&parts[0], &parts[1]], axis)?;
+            }
+        }
+        record("roll", if self.is_strided() { Path::Strided } else { Path::Engine }, &[self], &out);
+        Ok(out)
+    }
+
+    /// Repeats each element along an axis (`None`: of the flattened tensor): `repeats` has one count for all, or one
+    /// for each.
+    ///
+    /// Sparse: the layout stays (blocks are taken apart). Cost: O(nse of the result).
+    ///
+    /// # Errors
+    /// If the axis is out of range, the number of counts is neither 1 nor the axis' size, or the result is too
+    /// large.
+    pub fn repeat(&self, repeats: &[usize], axis: Option<isize>) -> Result<Tensor> {
+        const OP: &str = "repeat";
+        let Some(axis) = axis else { return self.flatten()?.repeat(repeats, Some(0)) };
+        let axis = error::axis(OP, axis, self.ndim())?;
+        let n = self.shape()[axis];
+        let too_long = || error::shape(OP, &[self.shape()], format!("repeated, axis {axis} exceeds the largest size"));
+        let list;
+        let choice = match repeats {
+            [times] => {
+                let len = n.checked_mul(*times).ok_or_else(too_long)?;
+                Along::Repeat { times: *times, len }
+            }
+            _ if repeats.len() == n => {
+                let total = repeats.iter().try_fold(0usize, |sum, &r| sum.checked_add(r)).ok_or_else(too_long)?;
+                along::fits(OP, self.shape(), Some(total))?;
+                let each = repeats.iter().enumerate();
+                list = each.flat_map(|(i, &r)| std::iter::repeat_n(i as u64, r)).collect::<Vec<u64>>();
+                Along::List(&list)
+            }
+            _ => {
+                let why =
+                    format!("{} counts for axis {axis} of size {n}: one is needed, or one for each", repeats.len());
+                return Err(error::invalid(OP, "repeats", why));
+            }
+        };
+        let (out, path) = along::along(OP, self, axis, &choice)?;
+        record(OP, path, &[self], &out);
+        Ok(out)
+    }
+
+    /// Lays copies of the tensor side by side: `repeats[i]` of them along axis `i`. The shorter of shape and `repeats`
+    /// is filled up with ones in front.
+    ///
+    /// # Errors
+    /// If the result is too large.
+    pub fn tile(&self, repeats: &[usize]) -> Result<Tensor> {
+        let mut out = self.atleast_nd(repeats.len())?;
+        let lead = out.ndim() - repeats.len();
+        for (axis, &times) in repeats.iter().enumerate() {
+            let axis = (lead + axis) as isize;
+            if times == 0 {
+                out = out.narrow(axis, 0..0)?;
+            } else if times > 1 {
+                let nse = out.nse().checked_mul(times);
+                along::fits("tile", out.shape(), nse)?;
+                along::fits("tile", out.shape(), Some(times))?;
+                out = join::concat("tile", &vec![&out; times], axis)?;
+            }
+        }
+        record("tile", if self.is_strided() { Path::Strided } else { Path::Engine }, &[self], &out);
+        Ok(out)
+    }
+
+    /// Cuts an axis into parts of the given sizes; each as [`Tensor::narrow`] gives it.
+    ///
+    /// # Errors
+    /// If the axis is out of range, or the sizes do not add up to it.
+    pub fn split(&self, sizes: &[usize], axis: isize) -> Result<Vec<Tensor>> {
+        let a = error::axis("split", axis, self.ndim())?;
+        let n = self.shape()[a];
+        if sizes.iter().try_fold(0usize, |sum, &s| sum.checked_add(s)) != Some(n) {
+            let why = format!("{sizes:?} do not add up to {n}, the size of axis {a}");
+            return Err(error::invalid("split", "sizes", why));
+        }
+        let mut start = 0;
+        let part = |&size: &usize| {
+            start += size;
+            self.narrow(axis, start - size..start)
+        };
+        sizes.iter().map(part).collect()
+    }
+
+    /// Cuts an axis before each of the given indices, which do not fall: `tensor_split(&[2, 5], 0)` gives the elements
+    /// `..2`, `2..5` and `5..`. Each as [`Tensor::narrow`] gives it.
+    ///
+    /// # Errors
+    /// If the axis is out of range, or the indices fall or go beyond it.
+    pub fn tensor_split(&self, indices: &[usize], axis: isize) -> Result<Vec<Tensor>> {
+        let a = error::axis("tensor_split", axis, self.ndim())?;
+        let n = self.shape()[a];
+        let ends = indices.iter().chain([&n]);
+        let starts = [&0].into_iter().chain(indices);
+        let part = |(&start, &end): (&usize, &usize)| {
+            if start > end || end > n {
+                let why = format!("{indices:?} must not fall, nor exceed {n}, the size of axis {a}");
+                return Err(error::invalid("tensor_split", "indices", why));
+            }
+            self.narrow(axis, start..end)
+        };
+        starts.zip(ends).map(part).collect()
+    }
+
+    /// The tensors of one axis less, one for each index of an axis. Sparse: views of one another where the axis is the
+    /// outermost dense level (matrices of batched CSR); else all are cut from one tensor sorted by that axis, and are
+    /// COO.
+    ///
+    /// # Errors
+    /// If the axis is out of range.
+    pub fn unstack(&self, axis: isize) -> Result<Vec<Tensor>> {
+        let a = error::axis("unstack", axis, self.ndim())?;
+        let mut x = unblocked("unstack", self, a)?;
+        if let Some(s) = x.sparse() {
+            let p = &s.pattern;
+            let at_root = p.levels.first().map(|l| l.kind()) == Some(LevelKind::Dense) && p.dims[0].axis == a;
+            let of_values = p.value_dims().iter().any(|d| d.axis == a);
+            if !at_root && !of_values && x.shape()[a] > 1 {
+                let others: Vec<(usize, Part)> = if p.value_dims().iter().all(|d| d.part == Part::Whole) {
+                    let mut axes: Vec<usize> = p.level_dims().iter().map(|d| d.axis).filter(|&o| o != a).collect();
+                    axes.sort_unstable();
+                    axes.into_iter().chain(p.value_dims().iter().map(|d| d.axis)).map(|a| (a, Part::Whole)).collect()
+                } else {
+                    (0..x.ndim()).filter(|&o| o != a).map(|a| (a, Part::Whole)).collect()
+                };
+                let rank = if p.value_dims().iter().all(|d| d.part == Part::Whole) {
+                    others.len() - p.value_dims().len()
+                } else {
+                    others.len()
+                };
+                let dims = [(a, Part::Whole)].into_iter().chain(others).collect();
+                let spec = LevelSpec { levels: vec![LevelKind::Dense, LevelKind::Sparse { rank }], dims };
+                x = convert::convert("unstack", s, &spec)?.into();
+            }
+        }
+        (0..x.shape()[a]).map(|i| x.narrow(axis, i..i + 1)?.squeeze(Some(&[axis]))).collect()
+    }
+}
+
+/// The same tensor in levels that hold the axis whole.
+fn unblocked(op: &'static str, x: &Tensor, axis: usize) -> Result<Tensor> {
+    match x.sparse() {
+        Some(s) if s.pattern.dims.iter().any(|d| d.axis == axis && d.part != Part::Whole) => {
+            Ok(Tensor { storage: crate::tensor::Storage::Sparse(Arc::new(along::whole(op, s, &[axis])?.into_owned())) })
+        }
+        _ => Ok(x.clone()),
+    }
+}

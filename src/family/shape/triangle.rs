@@ -1,0 +1,244 @@
+//! Triangles and diagonals of matrices.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use openwork_ops::Scalar;
+use openwork_ops::structure::keys::KeyLayout;
+
+use super::{along, join};
+use crate::base::buffer::Buffer;
+use crate::base::context::{self, Path};
+use crate::base::error::{self, Result};
+use crate::base::strided::Strided;
+use crate::engine::convert;
+use crate::family::pointwise::record;
+use crate::levels::layout::{Layout, LevelSpec};
+use crate::levels::level::LevelKind;
+use crate::levels::pattern::Dim;
+use crate::tensor::fill::{Background, Fill};
+use crate::tensor::{Sparse, Storage, Tensor};
+
+impl Tensor {
+    /// The elements on and below a diagonal of the last two axes (`offset` above the main one); zero elsewhere, absent
+    /// with an undefined fill.
+    ///
+    /// Sparse with fill 0 or undefined: stored elements are dropped and the layout stays (blocks are taken apart). With
+    /// another fill the result is not sparse: dense, within the densify budget. Cost: O(nse).
+    ///
+    /// # Errors
+    /// If there are fewer than two axes, or the densify budget is exceeded.
+    pub fn tril(&self, offset: isize) -> Result<Tensor> {
+        triangle("tril", self, offset, true)
+    }
+
+    /// The elements on and above a diagonal; else as [`Tensor::tril`].
+    ///
+    /// # Errors
+    /// As [`Tensor::tril`].
+    pub fn triu(&self, offset: isize) -> Result<Tensor> {
+        triangle("triu", self, offset, false)
+    }
+
+    /// The elements at equal indices of two axes (`offset` added to the first is the second), as the last axis of the
+    /// result; the two axes go.
+    ///
+    /// Strided: a view. Sparse: coordinates that are left, value axes kept; the fill's diagonal is the fill. Cost:
+    /// O(nse).
+    ///
+    /// # Errors
+    /// If an axis is out of range, or both are the same.
+    pub fn diagonal(&self, offset: isize, axis1: isize, axis2: isize) -> Result<Tensor> {
+        const OP: &str = "diagonal";
+        let (a, b) = (error::axis(OP, axis1, self.ndim())?, error::axis(OP, axis2, self.ndim())?);
+        error::axes(OP, Some(&[axis1, axis2]), self.ndim())?;
+        let out = match &self.storage {
+            Storage::Strided(s) => Tensor::from_strided(diagonal_of(s, offset, a, b)),
+            Storage::Sparse(s) => sparse_diagonal(s, offset, a, b)?.into(),
+        };
+        record(OP, if out.is_strided() { Path::Strided } else { Path::Engine }, &[self], &out);
+        Ok(out)
+    }
+
+    /// A matrix with this vector on a diagonal (`offset` above the main one), zero elsewhere, absent with an
+    /// undefined fill; or of a matrix, its diagonal.
+    ///
+    /// Sparse: the result is COO with fill 0 or undefined; another fill's elements on the diagonal are stored, within the
+    /// densify budget.
+    ///
+    /// # Errors
+    /// If there are neither one nor two axes, or the densify budget is exceeded.
+    pub fn diag(&self, offset: isize) -> Result<Tensor> {
+        const OP: &str = "diag";
+        let &[n] = self.shape() else {
+            if self.ndim() != 2 {
+                return Err(error::shape(OP, &[self.shape()], "a vector or a matrix is needed"));
+            }
+            return self.diagonal(offset, 0, 1);
+        };
+        let size = n.checked_add(offset.unsigned_abs());
+        let size = size.ok_or_else(|| error::invalid(OP, "offset", format!("{offset} makes the matrix too large")))?;
+        let out = match &self.storage {
+            Storage::Strided(s) => Tensor::from_strided(on_diagonal(s, offset, size)?),
+            Storage::Sparse(s) => {
+                let fill = if s.fill.is_undefined() { Fill::Undefined } else { Fill::Scalar(Scalar::zero(s.dtype())) };
+                let spec = LevelSpec::of_layout(OP, Layout::Coo, &s.shape)?;
+                let s = join::refilled(OP, self, fill.clone(), &spec)?;
+                let row = s.pattern.axis_coordinates(0, 1);
+                let shape = [size, size];
+                let layout = KeyLayout::new(&shape);
+                let mut words = vec![vec![0u64; row.len()]; layout.word_bits.len()];
+                let starts = [(-offset).max(0) as u64, offset.max(0) as u64];
+                for (field, start) in layout.fields.iter().zip(starts) {
+                    for (word, r) in words[field.word].iter_mut().zip(&row) {
+                        *word |= (r + start).wrapping_mul(field.weight());
+                    }
+                }
+                let from = (0..row.len() as u64).collect();
+                let (kinds, dims) = (vec![LevelKind::Sparse { rank: 2 }], super::coo_dims(&shape));
+                let (pattern, _) = along::rebuild(OP, kinds, dims, &layout, words, from)?;
+                Sparse { shape: shape.to_vec(), pattern: Arc::new(pattern), values: s.values.clone(), fill }.into()
+            }
+        };
+        record(OP, if out.is_strided() { Path::Strided } else { Path::Engine }, &[self], &out);
+        Ok(out)
+    }
+}
+
+fn triangle(op: &'static str, x: &Tensor, offset: isize, lower: bool) -> Result<Tensor> {
+    let n = x.ndim();
+    if n < 2 {
+        return Err(error::shape(op, &[x.shape()], "at least two axes are needed"));
+    }
+    let keep = |row: u64, column: u64| {
+        let away = column as i128 - row as i128 - offset as i128;
+        if lower { away <= 0 } else { away >= 0 }
+    };
+    let (out, path): (Tensor, Path) = match &x.storage {
+        Storage::Strided(s) => (Tensor::from_strided(kept(op, s, &keep)?), Path::Strided),
+        Storage::Sparse(s) => {
+            let blank = match &s.fill {
+                Fill::Undefined => true,
+                Fill::Scalar(value) => value.is_zero(),
+                Fill::Array(_) => s.shape.contains(&0),
+            };
+            match s.background() {
+                Background::Values(fill) if !blank => {
+                    context::may_densify(op, &s.shape, s.dtype().size(), || {
+                        format!("outside the triangle is zero, the fill {} varies then along two axes", s.fill)
+                    })?;
+                    let dense = convert::to_strided(op, s, &fill)?;
+                    (Tensor::from_strided(kept(op, &dense, &keep)?), Path::Densified)
+                }
+                _ => {
+                    let s = in_levels(op, s, &[n - 2, n - 1])?;
+                    let (rows, columns) = (s.pattern.axis_coordinates(n - 2, n), s.pattern.axis_coordinates(n - 1, n));
+                    let places: Vec<usize> = (0..rows.len()).filter(|&p| keep(rows[p], columns[p])).collect();
+                    (convert::select_rows(op, &s, &places)?.into(), Path::Engine)
+                }
+            }
+        }
+    };
+    record(op, path, &[x], &out);
+    Ok(out)
+}
+
+/// The same tensor, canonical, with these axes whole in its levels.
+pub(crate) fn in_levels<'a>(op: &'static str, s: &'a Sparse, axes: &[usize]) -> Result<Cow<'a, Sparse>> {
+    let s = along::whole(op, s, axes)?;
+    if s.pattern.value_dims().iter().any(|d| axes.contains(&d.axis)) {
+        return convert::convert(op, &s, &LevelSpec::of_layout(op, Layout::Coo, &s.shape)?).map(Cow::Owned);
+    }
+    Ok(s)
+}
+
+/// A copy with zeros where `keep` does not hold of row and column.
+fn kept(op: &'static str, x: &Strided, keep: &dyn Fn(u64, u64) -> bool) -> Result<Strided> {
+    let total = convert::dense_len(op, &x.shape, x.dtype)?;
+    let size = x.dtype.size();
+    let [.., rows, columns] = x.shape[..] else { return Ok(x.clone()) };
+    let source = x.dense_bytes();
+    let buffer = Buffer::build(total * size, |out| {
+        if total == 0 {
+            return;
+        }
+        for (i, (to, from)) in out.chunks_exact_mut(columns * size).zip(source.chunks_exact(columns * size)).enumerate()
+        {
+            for c in (0..columns).filter(|&c| keep((i % rows) as u64, c as u64)) {
+                to[c * size..(c + 1) * size].copy_from_slice(&from[c * size..(c + 1) * size]);
+            }
+        }
+    });
+    Ok(Strided::new(buffer, x.dtype, x.shape.clone()))
+}
+
+fn diagonal_len(shape: &[usize], offset: isize, a: usize, b: usize) -> usize {
+    let left = shape[a].saturating_sub((-offset).max(0) as usize);
+    left.min(shape[b].saturating_sub(offset.max(0) as usize))
+}
+
+/// The shape without two axes, with one for their diagonal.
+fn diagonal_shape(shape: &[usize], offset: isize, a: usize, b: usize) -> Vec<usize> {
+    let rest = (0..shape.len()).filter(|&d| d != a && d != b).map(|d| shape[d]);
+    rest.chain([diagonal_len(shape, offset, a, b)]).collect()
+}
+
+fn diagonal_of(x: &Strided, offset: isize, a: usize, b: usize) -> Strided {
+    let shape = diagonal_shape(&x.shape, offset, a, b);
+    let rest = (0..x.ndim()).filter(|&d| d != a && d != b).map(|d| x.strides[d]);
+    let strides = rest.chain([x.strides[a].wrapping_add(x.strides[b])]).collect();
+    let first =
+        if offset < 0 { offset.wrapping_neg().wrapping_mul(x.strides[a]) } else { offset.wrapping_mul(x.strides[b]) };
+    let start = if shape.contains(&0) { 0 } else { first };
+    Strided { shape, strides, offset: x.offset.wrapping_add_signed(start), ..x.clone() }
+}
+
+fn sparse_diagonal(s: &Sparse, offset: isize, a: usize, b: usize) -> Result<Sparse> {
+    const OP: &str = "diagonal";
+    let n = s.ndim();
+    let s = in_levels(OP, s, &[a, b])?;
+    let shape = diagonal_shape(&s.shape, offset, a, b);
+    let fill = along::map_fill(&s, &shape, |values| diagonal_of(values, offset, a, b));
+    let (first, second) = (s.pattern.axis_coordinates(a, n), s.pattern.axis_coordinates(b, n));
+    let on = |p: &u64| second[*p as usize] as i128 - first[*p as usize] as i128 == offset as i128;
+    let from: Vec<u64> = (0..first.len() as u64).filter(on).collect();
+    // The axes that are left keep their order; blocks of them are taken apart with these two, or stay whole.
+    let to = |axis: usize| axis - usize::from(axis > a) - usize::from(axis > b);
+    let left = |d: &&Dim| d.axis != a && d.axis != b;
+    let own: Vec<Dim> = s.pattern.level_dims().iter().filter(left).copied().collect();
+    let mut dims: Vec<Dim> = own.iter().map(|d| Dim { axis: to(d.axis), ..*d }).collect();
+    dims.push(Dim::whole(n - 2, shape[n - 2]));
+    let level_dims = dims.len();
+    let layout = KeyLayout::new(&dims.iter().map(|d| d.size).collect::<Vec<_>>());
+    let diagonal = layout.fields[level_dims - 1];
+    let word = |w: usize| -> Vec<u64> {
+        let weight = |d: &Dim| match own.iter().position(|o| o == d) {
+            Some(i) if layout.fields[i].word == w => layout.fields[i].weight(),
+            _ => 0,
+        };
+        let weights: Vec<u64> = s.pattern.level_dims().iter().map(weight).collect();
+        let all = s.pattern.linearize_all(&weights);
+        let along = if diagonal.word == w { diagonal.weight() } else { 0 };
+        let at = |&p: &u64| all[p as usize].wrapping_add(along.wrapping_mul(first[p as usize].min(second[p as usize])));
+        from.iter().map(at).collect()
+    };
+    let words = (0..layout.word_bits.len()).map(word).collect();
+    dims.extend(s.pattern.value_dims().iter().map(|d| Dim { axis: to(d.axis), ..*d }));
+    let kinds = vec![LevelKind::Sparse { rank: level_dims }];
+    let (pattern, order) = along::rebuild(OP, kinds, dims, &layout, words, from)?;
+    let values = convert::gather_values(&s.values, &order);
+    Ok(Sparse { shape, pattern: Arc::new(pattern), values, fill })
+}
+
+fn on_diagonal(x: &Strided, offset: isize, n: usize) -> Result<Strided> {
+    let total = convert::dense_len("diag", &[n, n], x.dtype)?;
+    let (size, source) = (x.dtype.size(), x.dense_bytes());
+    let (row, column) = ((-offset).max(0) as usize, offset.max(0) as usize);
+    let buffer = Buffer::build(total * size, |out| {
+        for (i, element) in source.chunks_exact(size).enumerate() {
+            let at = ((row + i) * n + column + i) * size;
+            out[at..at + size].copy_from_slice(element);
+        }
+    });
+    Ok(Strided::new(buffer, x.dtype, vec![n, n]))
+}

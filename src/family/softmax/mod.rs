@@ -1,0 +1,349 @@
+//! Softmax and its kin: ops that set every element against its slice, the elements that share its coordinates along the
+//! axes that are not named.
+
+mod beside;
+mod rows;
+
+use openwork_ops::{BinaryOp, DType, ReduceOp, Scalar, UnaryOp};
+
+use self::beside::beside;
+use crate::base::context::{self, Path};
+use crate::base::error::{self, Result};
+use crate::base::strided::Strided;
+use crate::engine::blocks::{self, Source};
+use crate::engine::convert;
+use crate::family::pointwise::record;
+use crate::family::reduce;
+use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::{Sparse, Storage, Tensor};
+
+/// What [`Tensor::normalize`] divides by at least, if the caller does not say.
+const EPS: f64 = 1e-12;
+
+impl Tensor {
+    /// `exp(x) / sum(exp(x))` over each slice along some axes (`None`: all), computed as `exp(x - m) / sum(exp(x - m))`
+    /// with the slice's maximum `m`, so that nothing overflows.
+    ///
+    /// Shape as `self`; the dtype too if it is a float, else `float32`. `float16` and `bfloat16` are computed in `float32`,
+    /// integers and bool as their `float64` values.
+    ///
+    /// Fill: an unstored element takes part with its value, as often as it occurs, and the result keeps the pattern with a
+    /// fill that is constant in each slice: a scalar where all slices agree, else an array over the other axes. A fill of
+    /// −∞ gives 0, and NaN in slices with nothing stored, in which no element is finite. An undefined fill stays one: absent
+    /// elements take no part (`x.stored().softmax(axes)` is the softmax of what is stored).
+    ///
+    /// A slice with NaN or +∞ in it is NaN.
+    ///
+    /// Cost: O(nse + slices that store something), plus sorting the coordinates along the other axes where these are not
+    /// first in storage order and their slices are many.
+    ///
+    /// # Errors
+    /// If an axis is out of range or given twice, the dtype is complex, or the fill of the result is an array over more than
+    /// one axis of the levels, or longer than what is stored, and exceeds the densify budget. A fill that varies along a
+    /// named axis makes the result dense, within the budget.
+    pub fn softmax(&self, axes: Option<&[isize]>) -> Result<Tensor> {
+        let Some(x) = Slices::new("softmax", self, axes)? else { return empty("softmax", self) };
+        if let Some(out) = x.in_rows(false)? {
+            return x.specialised().finish(self, out);
+        }
+        let e = x.shifted()?.unary(UnaryOp::Exp)?;
+        let sum = x.reduced(&e, ReduceOp::Sum)?;
+        x.finish(self, x.beside(BinaryOp::Div, &e, &sum)?)
+    }
+
+    /// `x - logsumexp(x)` over each slice along some axes (`None`: all): the logarithm of [`Tensor::softmax`], accurate
+    /// where that is tiny.
+    ///
+    /// Shape, dtype, fill, cost and errors as [`Tensor::softmax`]; a fill of −∞ stays one.
+    ///
+    /// # Errors
+    /// As [`Tensor::softmax`].
+    pub fn log_softmax(&self, axes: Option<&[isize]>) -> Result<Tensor> {
+        let Some(x) = Slices::new("log_softmax", self, axes)? else { return empty("log_softmax", self) };
+        if let Some(out) = x.in_rows(true)? {
+            return x.specialised().finish(self, out);
+        }
+        let shifted = x.shifted()?;
+        let sum = x.reduced(&shifted.unary(UnaryOp::Exp)?, ReduceOp::Sum)?.unary(UnaryOp::Log)?;
+        x.finish(self, x.beside(BinaryOp::Sub, &shifted, &sum)?)
+    }
+
+    /// `log(sum(exp(x)))` of each slice along some axes (`None`: all), which are dropped or kept with size 1. Computed as
+    /// `m + log(sum(exp(x - m)))` with the slice's maximum `m`, so that nothing overflows.
+    ///
+    /// A slice of no elements gives −∞, the logarithm of 0; one in which every element is −∞ too. Dtype as
+    /// [`Tensor::softmax`]. Fill, layout, absent elements and cost as [`Tensor::reduce`].
+    ///
+    /// # Errors
+    /// As [`Tensor::softmax`], but the result is a reduction and needs no array for its fill.
+    pub fn logsumexp(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+        let op = "logsumexp";
+        let out = match Slices::new(op, self, axes)? {
+            None => {
+                let (dtype, out) = dtypes(op, self.dtype())?;
+                self.cast(dtype)?.reduce(ReduceOp::Sum, axes, keepdims)?.unary(UnaryOp::Log)?.cast(out)?
+            }
+            Some(x) => {
+                let out = x.logsumexp()?.cast(x.out)?;
+                if keepdims { out } else { out.squeeze(Some(&x.signed()))? }
+            }
+        };
+        record(op, x_path(self), &[self], &out);
+        Ok(out)
+    }
+
+    /// Divides each slice along some axes (`None`: all) by its `p`-norm `sum(|x|^p)^(1/p)`, or by `eps` where the norm is
+    /// less (by default 1e-12).
+    ///
+    /// `p` may be infinite (the greatest magnitude; the least for −∞) or 0 (the number of elements that are not 0). Shape as
+    /// `self`, dtype too where it is inexact, else `float32`; norms are computed in `float64`. Fill as
+    /// [`Tensor::softmax`]: one of 0 stays 0. Absent elements take no part.
+    ///
+    /// # Errors
+    /// If an axis is out of range or given twice, `p` or `eps` is NaN, `eps` is negative, or the fill of the result needs
+    /// more than the densify budget (as in [`Tensor::softmax`]).
+    pub fn normalize(&self, p: f64, axes: Option<&[isize]>, eps: Option<f64>) -> Result<Tensor> {
+        let op = "normalize";
+        let eps = eps.unwrap_or(EPS);
+        if p.is_nan() {
+            return Err(error::invalid(op, "p", "NaN is not the order of a norm; allowed is every other number"));
+        }
+        if eps.is_nan() || eps < 0.0 {
+            return Err(error::invalid(op, "eps", format!("{eps} is not at least 0")));
+        }
+        let Some(x) = Slices::wide(op, self, axes)? else { return empty(op, self) };
+        let norm = x.norm(p)?.binary(BinaryOp::Maximum, eps)?;
+        x.finish(self, x.beside(BinaryOp::Div, &x.tensor, &norm)?)
+    }
+
+    /// `(x - mean) / std` over each slice along some axes (`None`: all), with `std = sqrt(sum(|x - mean|²) / (n -
+    /// correction))`: 0 divides by the number of elements, 1 by one less. A slice whose elements are all equal, or which
+    /// has no more elements than `correction`, gives NaN.
+    ///
+    /// Shape as `self`, dtype too where it is inexact, else `float32`; computed in `float64`, in two passes. Fill as
+    /// [`Tensor::softmax`]. Absent elements take no part.
+    ///
+    /// # Errors
+    /// If an axis is out of range or given twice, `correction` is not finite, or the fill of the result needs more than the
+    /// densify budget (as in [`Tensor::softmax`]).
+    pub fn standardize(&self, axes: Option<&[isize]>, correction: f64) -> Result<Tensor> {
+        let op = "standardize";
+        if !correction.is_finite() {
+            return Err(error::invalid(op, "correction", format!("{correction} is not a finite number")));
+        }
+        let Some(x) = Slices::wide(op, self, axes)? else { return empty(op, self) };
+        let mean = x.reduced(&x.tensor, ReduceOp::Mean)?;
+        let d = x.beside(BinaryOp::Sub, &x.tensor, &mean)?;
+        drop(mean);
+        let freedom = map(&x.counts()?, |n| Scalar::F64((as_f64(n) - correction).max(0.0)));
+        let square = d.unary(UnaryOp::Abs)?.unary(UnaryOp::Square)?;
+        let variance = x.reduced(&square, ReduceOp::Sum)?.binary(BinaryOp::Div, &freedom)?;
+        drop(square);
+        x.finish(self, x.beside(BinaryOp::Div, &d, &variance.unary(UnaryOp::Sqrt)?)?)
+    }
+}
+
+/// The dtype in which a float op without complex numbers computes, and the one it gives.
+fn dtypes(op: &'static str, dtype: DType) -> Result<(DType, DType)> {
+    match dtype {
+        DType::F64 => Ok((dtype, dtype)),
+        d if d.is_float() => Ok((DType::F32, d)),
+        d if d.is_complex() => {
+            Err(error::dtype(op, &[d], "complex numbers have no order and so no maximum; take abs() or real() first"))
+        }
+        _ => Ok((DType::F64, DType::F32)),
+    }
+}
+
+/// The result for a tensor without elements.
+fn empty(op: &'static str, x: &Tensor) -> Result<Tensor> {
+    let out = if x.dtype().is_inexact() { x.clone() } else { x.cast(DType::F32)? };
+    record(op, x_path(x), &[x], &out);
+    Ok(out)
+}
+
+fn x_path(x: &Tensor) -> Path {
+    if x.is_strided() { Path::Strided } else { Path::Engine }
+}
+
+/// A tensor seen as slices along some axes.
+struct Slices {
+    op: &'static str,
+    axes: Vec<usize>,
+    /// Coalesced, in the dtype of computation, with a fill that is constant along the axes: else strided.
+    tensor: Tensor,
+    out: DType,
+    path: Path,
+}
+
+impl Slices {
+    /// Of a dtype that has an order. `None` if there are no elements.
+    fn new(op: &'static str, x: &Tensor, axes: Option<&[isize]>) -> Result<Option<Slices>> {
+        let (compute, out) = dtypes(op, x.dtype())?;
+        Slices::of(op, x, axes, compute, out)
+    }
+
+    /// Of any dtype, in double precision.
+    fn wide(op: &'static str, x: &Tensor, axes: Option<&[isize]>) -> Result<Option<Slices>> {
+        let compute = if x.dtype().is_complex() { DType::Complex128 } else { DType::F64 };
+        let out = if x.dtype().is_inexact() { x.dtype() } else { DType::F32 };
+        Slices::of(op, x, axes, compute, out)
+    }
+
+    fn of(op: &'static str, x: &Tensor, axes: Option<&[isize]>, compute: DType, out: DType) -> Result<Option<Slices>> {
+        let axes = error::axes(op, axes, x.ndim())?;
+        if x.size() == 0 {
+            return Ok(None);
+        }
+        let (tensor, path) = match &x.storage {
+            Storage::Strided(_) => (x.clone(), Path::Strided),
+            Storage::Sparse(s) => {
+                let s = convert::coalesce(op, s, ReduceOp::Sum)?;
+                match s.background() {
+                    Background::Values(fill) if axes.iter().any(|&a| fill.strides[a] != 0 && fill.shape[a] > 1) => {
+                        context::may_densify(op, &s.shape, s.dtype().size(), || {
+                            "the fill varies along a named axis, so every element of the result differs".to_string()
+                        })?;
+                        (Tensor::from_strided(convert::to_strided(op, &s, &fill)?), Path::Densified)
+                    }
+                    _ => (s.into(), Path::Engine),
+                }
+            }
+        };
+        Ok(Some(Slices { op, axes, tensor: tensor.cast(compute)?, out, path }))
+    }
+
+    /// With another path to record: that of the kernel for rows.
+    fn specialised(mut self) -> Slices {
+        if self.path == Path::Engine {
+            self.path = Path::Specialised;
+        }
+        self
+    }
+
+    fn signed(&self) -> Vec<isize> {
+        self.axes.iter().map(|&a| a as isize).collect()
+    }
+
+    /// Over the axes, which are kept with size 1.
+    fn reduced(&self, x: &Tensor, op: ReduceOp) -> Result<Tensor> {
+        x.reduce(op, Some(&self.signed()), true)
+    }
+
+    /// `x op r`, with `r` repeated along the axes.
+    fn beside(&self, op: BinaryOp, x: &Tensor, r: &Tensor) -> Result<Tensor> {
+        beside(self.op, op, x, r, &self.axes)
+    }
+
+    /// `x - max(x)`.
+    fn shifted(&self) -> Result<Tensor> {
+        self.beside(BinaryOp::Sub, &self.tensor, &self.reduced(&self.tensor, ReduceOp::Max)?)
+    }
+
+    /// How many elements each slice has: of `float64`, absent where there are none of an undefined fill.
+    fn counts(&self) -> Result<Tensor> {
+        let Some(s) = self.tensor.sparse().filter(|s| s.fill.is_undefined()) else {
+            let n: f64 = self.axes.iter().map(|&a| self.tensor.shape()[a] as f64).product();
+            let shape: Vec<usize> = vec![1; self.tensor.ndim()];
+            return Ok(Tensor::from_strided(Strided::constant(Scalar::F64(n), &shape)));
+        };
+        self.stored_counts(s)
+    }
+
+    /// How many elements each slice stores, where it stores any.
+    fn stored_counts(&self, s: &Sparse) -> Result<Tensor> {
+        let values = Strided::constant(Scalar::F64(1.0), &s.values.shape);
+        self.reduced(&Sparse { values, fill: Fill::Undefined, ..s.clone() }.into(), ReduceOp::Sum)
+    }
+
+    /// The `p`-norms, of `float64`.
+    fn norm(&self, p: f64) -> Result<Tensor> {
+        let x = self.tensor.unary(UnaryOp::Abs)?;
+        match p {
+            f64::INFINITY => return self.reduced(&x, ReduceOp::Max),
+            f64::NEG_INFINITY => return self.reduced(&x, ReduceOp::Min),
+            0.0 => return self.reduced(&x, ReduceOp::CountNonzero)?.cast(DType::F64),
+            1.0 => return self.reduced(&x, ReduceOp::Sum),
+            _ => {}
+        }
+        let power = |x: &Tensor| if p == 2.0 { x.unary(UnaryOp::Square) } else { x.binary(BinaryOp::Pow, p) };
+        let root = |x: &Tensor| if p == 2.0 { x.unary(UnaryOp::Sqrt) } else { x.binary(BinaryOp::Pow, 1.0 / p) };
+        // Powers of magnitudes near one neither overflow nor vanish.
+        let scale = map(&self.reduced(&x, if p > 0.0 { ReduceOp::Max } else { ReduceOp::Min })?, |v| {
+            let usable = as_f64(v).is_normal();
+            if usable { v } else { Scalar::F64(1.0) }
+        });
+        let x = self.beside(BinaryOp::Div, &x, &scale)?;
+        root(&self.reduced(&power(&x)?, ReduceOp::Sum)?)?.binary(BinaryOp::Mul, &scale)
+    }
+
+    /// The logarithm of the sum of exponentials, with the axes kept.
+    fn logsumexp(&self) -> Result<Tensor> {
+        let stored = match &self.tensor.storage {
+            Storage::Sparse(s) => Sparse { fill: Fill::Undefined, ..(**s).clone() }.into(),
+            Storage::Strided(_) => self.tensor.clone(),
+        };
+        // An infinite maximum would make NaN of its own slice; nothing finite is lost without it.
+        let finite = |v: Scalar| if v.is_finite() { v } else { Scalar::zero(v.dtype()) };
+        let m = map(&self.reduced(&stored, ReduceOp::Max)?, finite);
+        let e = self.beside(BinaryOp::Sub, &stored, &m)?.unary(UnaryOp::Exp)?;
+        let of_stored = self.reduced(&e, ReduceOp::Sum)?.unary(UnaryOp::Log)?.binary(BinaryOp::Add, &m)?;
+        match (&self.tensor.storage, &of_stored.storage) {
+            (Storage::Sparse(s), Storage::Sparse(t)) => match s.background() {
+                Background::Values(fill) => self.with_unstored(s, &fill, t),
+                Background::Undefined => Ok(of_stored),
+            },
+            _ => Ok(of_stored),
+        }
+    }
+
+    /// What unstored elements add to the logarithms `t` of sums over what is stored.
+    fn with_unstored(&self, s: &Sparse, fill: &Strided, t: &Sparse) -> Result<Tensor> {
+        let all: f64 = self.axes.iter().map(|&a| s.shape[a] as f64).product();
+        let of_slices = Strided { shape: t.shape.clone(), ..fill.clone() };
+        let fills = blocks::collect(t.nse(), Source::at(&of_slices, &t.pattern), DType::F64);
+        let counts = self.stored_counts(s)?.stored_values().to_contiguous();
+        let times = |f: f64, n: f64| if n > 0.0 { f + n.ln() } else { f64::NEG_INFINITY };
+        let pairs = fills.typed::<f64>().unwrap_or_default().iter().zip(counts.values::<f64>()?);
+        let added = Strided::from_vec(pairs.map(|(&f, n)| times(f, all - n)).collect(), t.values.shape.clone());
+        let added = Tensor::from_strided(added.cast(t.dtype()));
+        let sums = Tensor::from_strided(t.values.clone()).binary(BinaryOp::Logaddexp, &added)?;
+        let Storage::Strided(values) = sums.storage else {
+            return Err(error::layout(self.op, "values are strided"));
+        };
+        let alone = map(&Tensor::from_strided(of_slices), |f| Scalar::F64(times(as_f64(f), all)).cast(f.dtype()));
+        let Storage::Strided(alone) = alone.storage else { return Err(error::layout(self.op, "a fill is strided")) };
+        let out = Sparse { values, fill: fill_of(&alone), ..t.clone() };
+        let kept: Vec<usize> = (0..s.ndim()).filter(|a| !self.axes.contains(a)).collect();
+        if out.pattern.level_dims == 0 || reduce::axes_are_inner(s, &kept, &self.axes) {
+            return Ok(Tensor::from_strided(convert::to_strided(self.op, &out, &alone)?));
+        }
+        Ok(out.into())
+    }
+
+    fn finish(&self, x: &Tensor, out: Tensor) -> Result<Tensor> {
+        let out = out.cast(self.out)?;
+        record(self.op, self.path, &[x], &out);
+        Ok(out)
+    }
+}
+
+fn as_f64(v: Scalar) -> f64 {
+    v.cast(DType::F64).to()
+}
+
+/// A function of every element of a small tensor: of what is stored, and of the fill.
+fn map(x: &Tensor, f: impl Fn(Scalar) -> Scalar) -> Tensor {
+    let apply = |x: &Strided| {
+        let core = x.unbroadcast();
+        let out = reduce::map_scalars(&core, x.dtype, &f);
+        out.broadcast(&x.shape)
+    };
+    match &x.storage {
+        Storage::Strided(s) => Tensor::from_strided(apply(s)),
+        Storage::Sparse(s) => {
+            let fill = s.background().values().map(|fill| fill_of(&apply(fill)));
+            Sparse { values: apply(&s.values), fill: fill.unwrap_or(Fill::Undefined), ..(**s).clone() }.into()
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Softmax over slices that lie in storage one after the other: all of it in one pass over blocks of them.
+
+use openwork_ops::softmax::{self, Rows, RowsKernel};
+use openwork_ops::{DType, Scalar};
+
+use super::Slices;
+use super::beside::fill_over;
+use crate::base::buffer::{Buffer, zeroed_vec};
+use crate::base::error::Result;
+use crate::base::parallel::{self, GRAIN};
+use crate::base::strided::{Strided, count};
+use crate::engine::blocks::{self, Source};
+use crate::family::reduce::{Split, map_scalars};
+use crate::tensor::fill::{Background, fill_of};
+use crate::tensor::{Sparse, Storage, Tensor};
+
+/// Whether rows are worth a pass of their own. A few long ones are left to the elementwise ops, each of which uses all
+/// threads.
+fn suits(rows: usize, elements: usize) -> bool {
+    const MANY: usize = 16;
+    rows >= MANY || elements <= GRAIN
+}
+
+impl Slices {
+    /// Softmax or its logarithm, if slices lie together in storage and are many.
+    pub(super) fn in_rows(&self, log: bool) -> Result<Option<Tensor>> {
+        let Some(kernel) = softmax::rows(self.tensor.dtype()) else { return Ok(None) };
+        let kept: Vec<usize> = (0..self.tensor.ndim()).filter(|a| !self.axes.contains(a)).collect();
+        match &self.tensor.storage {
+            Storage::Strided(s) => Ok(self.strided_rows(s, &kept, kernel, log)),
+            Storage::Sparse(s) => self.sparse_rows(s, &kept, kernel, log),
+        }
+    }
+
+    fn strided_rows(&self, s: &Strided, kept: &[usize], kernel: RowsKernel, log: bool) -> Option<Tensor> {
+        let order: Vec<usize> = kept.iter().chain(&self.axes).copied().collect();
+        let rows = count(&kept.iter().map(|&a| s.shape[a]).collect::<Vec<_>>());
+        if !suits(rows, s.len()) {
+            return None;
+        }
+        let permuted = s.permute(&order);
+        let ends: Vec<usize> = (0..=rows).map(|r| r * (s.len() / rows)).collect();
+        let (out, _) = run(kernel, &permuted.dense_bytes(), &ends, None, s.dtype, log);
+        let mut back = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(i, &a)| back[a] = i);
+        Some(Tensor::from_strided(Strided::new(out, s.dtype, permuted.shape).permute(&back)))
+    }
+
+    fn sparse_rows(&self, s: &Sparse, kept: &[usize], kernel: RowsKernel, log: bool) -> Result<Option<Tensor>> {
+        let split = Split::new(&s.pattern, kept);
+        if split.block != 1 || !split.in_order() {
+            return Ok(None);
+        }
+        let runs = split.runs();
+        let rows = runs.ends.len() - 1;
+        if runs.order.is_some() || !suits(rows, s.nse()) {
+            return Ok(None);
+        }
+        let per_row = split.per_row;
+        let ends = if per_row == 1 { runs.ends.clone() } else { runs.ends.iter().map(|e| e * per_row).collect() };
+        let values = split.rows_of(&s.values);
+        let bytes = values.dense_bytes();
+        // Values in the order of the rows, seen again in their own.
+        let own = |out: Buffer| {
+            let mut back = vec![0; values.ndim()];
+            split.order.iter().enumerate().for_each(|(i, &a)| back[a] = i);
+            Strided::new(out, s.dtype(), values.shape.clone()).permute(&back)
+        };
+        let Background::Values(fill) = s.background() else {
+            let (out, _) = run(kernel, &bytes, &ends, None, s.dtype(), log);
+            return Ok(Some(Sparse { values: own(out), ..s.clone() }.into()));
+        };
+        let k: f64 = self.axes.iter().map(|&a| s.shape[a] as f64).product();
+        let over_kept = Strided { shape: kept.iter().map(|&a| s.shape[a]).collect(), ..fill.permute(kept) };
+        let pattern = std::sync::Arc::new(split.result_pattern(self.op, kept, &runs.layout, &runs.words)?);
+        let shape = split.shape(rows);
+        let fills = blocks::collect(rows, Source::at(&over_kept, &pattern), s.dtype());
+        let times: Vec<f64> = ends.windows(2).map(|e| k - (e[1] - e[0]) as f64).collect();
+        let (out, fills) = run(kernel, &bytes, &ends, Some((&fills.dense_bytes(), &times)), s.dtype(), log);
+        let alone = map_scalars(&over_kept.unbroadcast(), s.dtype(), |f| of_equals(f, k, log));
+        let alone = fill_of(&alone.broadcast(&over_kept.shape));
+        let slices =
+            Sparse { shape: over_kept.shape, pattern, values: Strided::new(fills, s.dtype(), shape), fill: alone };
+        let slices = self.axes.iter().try_fold(Tensor::from(slices), |t, &a| t.expand_dims(a as isize))?;
+        let fill = fill_over(self.op, s, slices)?;
+        Ok(Some(Sparse { values: own(out), fill, ..s.clone() }.into()))
+    }
+}
+
+/// What becomes of a slice of `k` times the same.
+fn of_equals(fill: Scalar, k: f64, log: bool) -> Scalar {
+    let value = match (fill.is_finite(), log) {
+        (false, _) => f64::NAN,
+        (true, true) => -k.ln(),
+        (true, false) => 1.0 / k,
+    };
+    Scalar::F64(value).cast(fill.dtype())
+}
+
+/// Rows in pieces of about equal length, in parallel: the values, and the fills.
+fn run(
+    kernel: RowsKernel,
+    values: &[u8],
+    ends: &[usize],
+    fills: Option<(&[u8], &[f64])>,
+    dtype: DType,
+    log: bool,
+) -> (Buffer, Buffer) {
+    let (size, rows) = (dtype.size(), ends.len() - 1);
+    let mut cuts = vec![0];
+    while let Some(&first) = cuts.last().filter(|&&c| c < rows) {
+        // At least a row, at most a grain of them, of about a grain of elements.
+        let enough = ends[first + 1..].partition_point(|&e| e - ends[first] < GRAIN) + 1;
+        cuts.push((first + enough.min(GRAIN)).min(rows));
+    }
+    let mut of_fills = None;
+    let out = Buffer::build(ends[rows] * size, |out| {
+        let made = Buffer::build(fills.map_or(0, |_| rows * size), |made| {
+            let (mut out, mut made, mut items) = (out, made, Vec::with_capacity(cuts.len()));
+            for cut in cuts.windows(2) {
+                let (piece, rest) = out.split_at_mut((ends[cut[1]] - ends[cut[0]]) * size);
+                let (fill, others) = made.split_at_mut(if fills.is_some() { (cut[1] - cut[0]) * size } else { 0 });
+                items.push((cut[0]..cut[1], piece, fill));
+                (out, made) = (rest, others);
+            }
+            parallel::for_each(items, &|_, (range, piece, made)| {
+                let start = ends[range.start];
+                let mut own = zeroed_vec::<usize>(range.len() + 1);
+                own.iter_mut().zip(&ends[range.start..]).for_each(|(o, e)| *o = e - start);
+                let values = &values[start * size..start * size + piece.len()];
+                let (fills, times) = fills.map_or((&[][..], &[][..]), |(fills, times)| {
+                    (&fills[range.start * size..range.end * size], &times[range])
+                });
+                kernel(Rows { values, ends: &own, fills, times, log }, piece, made);
+            });
+        });
+        of_fills = Some(made);
+    });
+    (out, of_fills.unwrap_or_else(|| Buffer::build(0, |_| {})))
+}

@@ -1,0 +1,266 @@
+//! From one storage to another, and what looks at storage.
+
+pub(crate) mod element;
+
+use std::borrow::Cow;
+
+use openwork_ops::{DType, ReduceOp, Scalar};
+
+use crate::base::context::Path;
+use crate::base::error::{self, Result};
+use crate::base::strided::Strided;
+use crate::engine::convert;
+use crate::family::pointwise::{cast_sparse, record};
+use crate::levels::layout::{Layout, LevelSpec};
+use crate::tensor::fill::{self, Background, Fill};
+use crate::tensor::{Sparse, Storage, Tensor};
+
+impl Tensor {
+    /// The same elements stored sparsely: those that are not the same as `fill` (bit for bit, NaN like NaN).
+    /// With an undefined fill every element of a strided tensor is stored.
+    ///
+    /// A sparse tensor is converted to the layout and its fill changed, the meaning kept. Cost: O(size)
+    /// from strided.
+    ///
+    /// # Errors
+    /// If the layout does not suit the shape, or the fill does not fit shape and dtype.
+    pub fn to_sparse(&self, layout: Layout, fill: impl Into<Fill>) -> Result<Tensor> {
+        let spec = LevelSpec::of_layout("to_sparse", layout, self.shape())?;
+        self.to_sparse_levels("to_sparse", &spec, fill.into())
+    }
+
+    pub(crate) fn to_sparse_levels(&self, op: &'static str, spec: &LevelSpec, fill: Fill) -> Result<Tensor> {
+        let out = match &self.storage {
+            Storage::Strided(s) => {
+                let fill = fill::check(op, fill, &s.shape, s.dtype)?;
+                convert::from_strided(op, s, spec, fill)?.into()
+            }
+            Storage::Sparse(_) => self.to_levels(spec)?.with_fill(fill)?,
+        };
+        record(op, Path::Engine, &[self], &out);
+        Ok(out)
+    }
+
+    /// The strided form. It is asked for, so no budget applies.
+    ///
+    /// # Errors
+    /// If the fill is undefined ([`Tensor::to_dense_with`] takes a value for absent elements) or the dense
+    /// form does not fit in memory.
+    pub fn to_dense(&self) -> Result<Tensor> {
+        let Some(s) = self.sparse() else { return Ok(self.clone()) };
+        let Background::Values(values) = s.background() else {
+            return Err(error::absent(
+                "to_dense",
+                "the fill is undefined: give absent elements a value with to_dense_with(value)",
+            ));
+        };
+        let out = Tensor::from_strided(convert::to_strided("to_dense", s, &values)?);
+        record("to_dense", Path::Densified, &[self], &out);
+        Ok(out)
+    }
+
+    /// The strided form, with a value for absent elements. The value is used only if the fill is undefined.
+    ///
+    /// # Errors
+    /// If the value does not fit the dtype or the dense form does not fit in memory.
+    pub fn to_dense_with(&self, absent: impl Into<Scalar>) -> Result<Tensor> {
+        let Some(s) = self.sparse() else { return Ok(self.clone()) };
+        if !s.fill.is_undefined() {
+            return self.to_dense();
+        }
+        let value = absent.into().fit(s.dtype()).map_err(error::does_not_fit("to_dense_with"))?;
+        let out = convert::to_strided("to_dense_with", s, &Strided::constant(value, &s.shape))?;
+        Ok(Tensor::from_strided(out))
+    }
+
+    /// The same tensor in another layout, sorted and without duplicates. Converting a strided tensor takes
+    /// zero for the fill; [`Tensor::to_sparse`] takes another.
+    ///
+    /// Cost: O(nse) if the order is kept or only two levels swap, else a sort.
+    ///
+    /// # Errors
+    /// If the layout does not suit the shape, or cannot hold the tensor (rows of value axes with absent
+    /// elements).
+    pub fn to_layout(&self, layout: Layout) -> Result<Tensor> {
+        if layout == Layout::Strided {
+            return self.to_dense();
+        }
+        let spec = LevelSpec::of_layout("to_layout", layout, self.shape())?;
+        self.to_levels(&spec)
+    }
+
+    /// The same tensor with another level structure; see [`LevelSpec`].
+    ///
+    /// # Errors
+    /// As [`Tensor::to_layout`], or if the specification does not hold every axis exactly once.
+    pub fn to_levels(&self, spec: &LevelSpec) -> Result<Tensor> {
+        let out = match &self.storage {
+            Storage::Strided(s) => {
+                return self.to_sparse_levels("to_levels", spec, Fill::Scalar(Scalar::zero(s.dtype)));
+            }
+            Storage::Sparse(s) => convert::convert("to_levels", s, spec)?.into(),
+        };
+        record("to_levels", Path::Engine, &[self], &out);
+        Ok(out)
+    }
+
+    /// The level structure of a sparse tensor.
+    pub fn level_spec(&self) -> Option<LevelSpec> {
+        self.sparse().map(|s| s.pattern.spec())
+    }
+
+    /// Sorts the stored elements and sums duplicates (bool: or).
+    ///
+    /// # Errors
+    /// None today; results are fallible throughout.
+    pub fn coalesce(&self) -> Result<Tensor> {
+        self.coalesce_with(ReduceOp::Sum)
+    }
+
+    /// Sorts the stored elements and folds duplicates with another op. Duplicates mean their sum
+    /// everywhere else, so this may change the meaning.
+    ///
+    /// # Errors
+    /// If the op does not fold values of a dtype into one of it (`mean`, `count_nonzero`).
+    pub fn coalesce_with(&self, fold: ReduceOp) -> Result<Tensor> {
+        match &self.storage {
+            Storage::Strided(_) => Ok(self.clone()),
+            Storage::Sparse(s) if s.pattern.is_canonical() => Ok(self.clone()),
+            Storage::Sparse(s) => Ok(convert::coalesce("coalesce", s, fold)?.into()),
+        }
+    }
+
+    /// Drops stored elements that are the same as the fill (bit for bit, NaN like NaN; −0 is not 0). In
+    /// layouts with value axes, rows of which every element is. The meaning does not change.
+    ///
+    /// # Errors
+    /// None today; results are fallible throughout.
+    pub fn prune(&self) -> Result<Tensor> {
+        match &self.storage {
+            Storage::Strided(_) => Ok(self.clone()),
+            Storage::Sparse(s) => {
+                let out = convert::prune("prune", s)?.into();
+                record("prune", Path::Engine, &[self], &out);
+                Ok(out)
+            }
+        }
+    }
+
+    /// The stored elements alone: the same pattern with undefined fill. O(1). A strided tensor is all
+    /// stored and gives itself.
+    pub fn stored(&self) -> Tensor {
+        match &self.storage {
+            Storage::Strided(_) => self.clone(),
+            Storage::Sparse(s) => Sparse { fill: Fill::Undefined, ..(**s).clone() }.into(),
+        }
+    }
+
+    /// Whether each element is stored, as a bool tensor with fill false.
+    ///
+    /// # Errors
+    /// None today; results are fallible throughout.
+    pub fn is_stored(&self) -> Result<Tensor> {
+        match &self.storage {
+            Storage::Strided(s) => Ok(Tensor::from_strided(Strided::constant(Scalar::Bool(true), &s.shape))),
+            Storage::Sparse(s) => {
+                let s = if s.pattern.is_unique() {
+                    Cow::Borrowed(&**s)
+                } else {
+                    Cow::Owned(convert::coalesce("is_stored", s, ReduceOp::Sum)?)
+                };
+                let values = Strided::constant(Scalar::Bool(true), &s.values.shape);
+                Ok(Sparse {
+                    shape: s.shape.clone(),
+                    pattern: s.pattern.clone(),
+                    values,
+                    fill: Scalar::Bool(false).into(),
+                }
+                .into())
+            }
+        }
+    }
+
+    /// Another fill, the meaning kept: elements that the old fill was are stored where the new one differs.
+    ///
+    /// # Errors
+    /// If the fill is or becomes undefined (that changes the meaning: [`Tensor::replace_fill`]), does not fit,
+    /// or the tensor would have to store all its elements and that exceeds the densify budget.
+    pub fn with_fill(&self, fill: impl Into<Fill>) -> Result<Tensor> {
+        self.with_fill_as("with_fill", fill.into())
+    }
+
+    /// As [`Tensor::with_fill`], on behalf of another op.
+    pub(crate) fn with_fill_as(&self, op: &'static str, fill: Fill) -> Result<Tensor> {
+        let Some(s) = self.sparse() else { return Ok(self.clone()) };
+        let new = fill::check(op, fill, &s.shape, s.dtype())?;
+        let (old, new_background) = (s.background(), Background::of(&new, &s.shape));
+        let (Background::Values(old), Background::Values(wanted)) = (old, new_background) else {
+            if s.fill.is_undefined() && new.is_undefined() {
+                return Ok(self.clone());
+            }
+            return Err(error::absent(
+                op,
+                "an undefined fill has no value to keep; replace_fill(v) changes the meaning",
+            ));
+        };
+        if same(&old, &wanted) {
+            return Ok(Sparse { fill: new, ..s.clone() }.into());
+        }
+        crate::base::context::may_densify(op, &s.shape, s.dtype().size(), || {
+            format!("with fill {new} every element that the fill {} stood for has to be stored", s.fill)
+        })?;
+        let dense = convert::to_strided(op, s, &old)?;
+        let spec = s.pattern.spec();
+        let spec = LevelSpec { levels: convert::without_singletons(spec.levels), ..spec };
+        Ok(convert::from_strided(op, &dense, &spec, new)?.into())
+    }
+
+    /// Another fill, which changes what unstored elements are. O(size of the fill); indices and values are
+    /// shared.
+    ///
+    /// # Errors
+    /// If the fill does not fit shape and dtype, or the tensor is strided and has no unstored element.
+    pub fn replace_fill(&self, fill: impl Into<Fill>) -> Result<Tensor> {
+        let Some(s) = self.sparse() else {
+            return Err(error::layout(
+                "replace_fill",
+                "a strided tensor has no unstored element; convert with to_sparse first",
+            ));
+        };
+        let s = if s.pattern.is_unique() {
+            Cow::Borrowed(s)
+        } else {
+            Cow::Owned(convert::coalesce("replace_fill", s, ReduceOp::Sum)?)
+        };
+        let fill = fill::check("replace_fill", fill.into(), &s.shape, s.dtype())?;
+        Ok(Sparse { fill, ..s.into_owned() }.into())
+    }
+
+    /// Casts every element, the fill as any other. Floats to integers truncate and saturate, NaN to 0;
+    /// integers wrap; complex to real drops the imaginary part; anything to bool is `!= 0`.
+    ///
+    /// # Errors
+    /// None today; results are fallible throughout.
+    pub fn cast(&self, dtype: DType) -> Result<Tensor> {
+        if dtype == self.dtype() {
+            return Ok(self.clone());
+        }
+        match &self.storage {
+            Storage::Strided(s) => Ok(Tensor::from_strided(s.cast(dtype))),
+            Storage::Sparse(s) => {
+                let s = if s.pattern.is_unique() {
+                    Cow::Borrowed(&**s)
+                } else {
+                    Cow::Owned(convert::coalesce("cast", s, ReduceOp::Sum)?)
+                };
+                Ok(cast_sparse(&s, dtype).into())
+            }
+        }
+    }
+}
+
+/// Whether two fills are the same everywhere.
+fn same(a: &Strided, b: &Strided) -> bool {
+    let (x, y) = (a.unbroadcast(), b.unbroadcast());
+    x.shape == y.shape && x.dense_bytes() == y.dense_bytes()
+}

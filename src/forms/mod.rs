@@ -1,8 +1,0 @@
-//! Other forms of a tensor, taken and given: entries with their indices, a mask beside dense values, diagonals, ranges of
-//! numbers, and complex numbers as pairs.
-
-mod complex;
-mod diagonals;
-mod entries;
-mod masked;
-mod ranges;

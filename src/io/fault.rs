@@ -1,0 +1,64 @@
+//! What is wrong with a file, before its name is known.
+
+use std::path::Path;
+use std::{fmt, io};
+
+use crate::base::error::{Error, ErrorKind};
+
+/// A broken rule or a failed read.
+#[derive(Debug)]
+pub(crate) enum Fault {
+    Bad(String),
+    Io(io::Error),
+    /// A form that one reader of HDF5 leaves to another.
+    #[cfg(feature = "hdf5")]
+    Unknown(&'static str),
+}
+
+pub(crate) type Res<T> = Result<T, Fault>;
+
+/// The rule that is broken.
+pub(crate) fn bad<T>(why: impl Into<String>) -> Res<T> {
+    Err(Fault::Bad(why.into()))
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Bad(why) => f.write_str(why),
+            Fault::Io(source) => source.fmt(f),
+            #[cfg(feature = "hdf5")]
+            Fault::Unknown(what) => write!(f, "{what} cannot be read"),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl From<io::Error> for Fault {
+    fn from(source: io::Error) -> Fault {
+        Fault::Io(source)
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(source: Error) -> Fault {
+        Fault::Bad(source.to_string())
+    }
+}
+
+impl Fault {
+    /// The error for a caller, naming the file.
+    pub(crate) fn at(self, path: Option<&Path>) -> Error {
+        self.of("binsparse", path)
+    }
+
+    /// The same for a file of another format.
+    pub(crate) fn of(self, format: &'static str, path: Option<&Path>) -> Error {
+        let path = path.map(Path::to_owned);
+        match (self, path) {
+            (Fault::Io(source), Some(path)) => ErrorKind::Io { path, source }.into(),
+            (fault, path) => ErrorKind::Format { path, format, source: Box::new(fault) }.into(),
+        }
+    }
+}

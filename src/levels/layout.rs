@@ -1,0 +1,299 @@
+//! Layouts by name, and level structures by specification.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::base::error::{self, Result};
+use crate::levels::level::LevelKind;
+use crate::levels::pattern::{Dim, Part, Pattern};
+
+/// How a tensor is stored. Every sparse layout is a list of levels with a name; the name is recognised,
+/// not stored, so that a permuted CSR *is* a CSC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Layout {
+    /// Every element, with strides.
+    Strided,
+    /// Coordinates of each stored element: one `Sparse` level over all axes. Coalesced or not
+    /// ([`crate::Tensor::is_coalesced`]).
+    Coo,
+    /// Coordinates over the leading axes, dense rows over the trailing `dense_dims`.
+    HybridCoo {
+        /// Number of trailing axes that are stored densely.
+        dense_dims: usize,
+    },
+    /// Compressed rows. With more than two axes the leading ones are batches, all in one pattern, each with
+    /// as many stored elements as it likes.
+    Csr,
+    /// Compressed columns; batched as `Csr`.
+    Csc,
+    /// Doubly compressed rows: only rows that store something. Two axes.
+    Dcsr,
+    /// Doubly compressed columns. Two axes.
+    Dcsc,
+    /// Compressed fibres: one `Sparse` level per axis. With two axes this is `Dcsr`, with one `Coo`.
+    Csf,
+    /// Compressed rows of dense blocks, which divide the shape.
+    Bsr {
+        /// Rows and columns of a block.
+        block: [usize; 2],
+    },
+    /// Compressed columns of dense blocks.
+    Bsc {
+        /// Rows and columns of a block.
+        block: [usize; 2],
+    },
+    /// Any other list of levels; see [`LevelSpec`].
+    Levels,
+}
+
+impl fmt::Display for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self {
+            Layout::Strided => "strided",
+            Layout::Coo => "coo",
+            Layout::HybridCoo { dense_dims } => return f.pad(&format!("coo+{dense_dims}dense")),
+            Layout::Csr => "csr",
+            Layout::Csc => "csc",
+            Layout::Dcsr => "dcsr",
+            Layout::Dcsc => "dcsc",
+            Layout::Csf => "csf",
+            Layout::Bsr { block: [r, c] } => return f.pad(&format!("bsr{r}x{c}")),
+            Layout::Bsc { block: [r, c] } => return f.pad(&format!("bsc{r}x{c}")),
+            Layout::Levels => "levels",
+        };
+        f.pad(name)
+    }
+}
+
+impl FromStr for Layout {
+    type Err = error::Error;
+
+    /// Reads the name that [`Display`](fmt::Display) writes, in any case: `csr`, `coo+1dense`, `bsr2x3`.
+    ///
+    /// ```
+    /// use openwork::Layout;
+    /// assert_eq!("csr".parse::<Layout>()?, Layout::Csr);
+    /// let block: Layout = "bsr2x3".parse()?;
+    /// assert_eq!((block, block.to_string().as_str()), (Layout::Bsr { block: [2, 3] }, "bsr2x3"));
+    /// assert!("csr2".parse::<Layout>().unwrap_err().to_string().contains("dcsr"));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the text is no such name; the error lists them.
+    fn from_str(text: &str) -> Result<Layout> {
+        let name = text.to_ascii_lowercase();
+        let block = |sizes: &str| {
+            let (rows, cols) = sizes.split_once('x')?;
+            Some([rows.parse().ok()?, cols.parse().ok()?])
+        };
+        let plain = [
+            Layout::Strided,
+            Layout::Coo,
+            Layout::Csr,
+            Layout::Csc,
+            Layout::Dcsr,
+            Layout::Dcsc,
+            Layout::Csf,
+            Layout::Levels,
+        ];
+        let found = plain.into_iter().find(|layout| layout.to_string() == name).or_else(|| {
+            let dense = |count: &str| Some(Layout::HybridCoo { dense_dims: count.parse().ok()? });
+            let hybrid = name.strip_prefix("coo+").and_then(|rest| rest.strip_suffix("dense")).and_then(dense);
+            let bsr = || name.strip_prefix("bsr").and_then(block).map(|block| Layout::Bsr { block });
+            let bsc = || name.strip_prefix("bsc").and_then(block).map(|block| Layout::Bsc { block });
+            hybrid.or_else(bsr).or_else(bsc)
+        });
+        found.ok_or_else(|| {
+            let names = "strided, coo, coo+Ndense, csr, csc, dcsr, dcsc, csf, bsrRxC, bscRxC, levels";
+            error::invalid("Layout::from_str", "text", format!("{text:?} names no layout; known are {names}"))
+        })
+    }
+}
+
+/// A level structure to convert to: the levels, and which part of which axis each dimension holds.
+///
+/// The first dimensions belong to the levels in order (a `Sparse` level of rank r takes r), the rest are
+/// value axes, stored densely under each position.
+///
+/// ```
+/// use openwork::{LevelKind, LevelSpec, Part};
+/// // CSC of a matrix: columns outside, rows compressed inside.
+/// let csc = LevelSpec { levels: vec![LevelKind::Dense, LevelKind::Sparse { rank: 1 }], dims: vec![(1, Part::Whole), (0, Part::Whole)] };
+/// # let x = openwork::Tensor::eye(3, openwork::DType::F64, openwork::Layout::Csr)?;
+/// assert_eq!(x.to_levels(&csc)?.layout(), openwork::Layout::Csc);
+/// # Ok::<(), openwork::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LevelSpec {
+    /// The levels, outermost first.
+    pub levels: Vec<LevelKind>,
+    /// (axis, part) of each dimension: level dimensions, then value axes.
+    pub dims: Vec<(usize, Part)>,
+}
+
+impl LevelSpec {
+    /// The name of this structure for a tensor of this shape; [`Layout::Levels`] if it has none.
+    pub fn layout(&self, shape: &[usize]) -> Layout {
+        let n = shape.len();
+        if self.levels.is_empty() {
+            return Layout::Strided;
+        }
+        if let [LevelKind::Sparse { rank }] = self.levels[..]
+            && self.dims.iter().all(|&(_, part)| part == Part::Whole)
+        {
+            if rank == n {
+                return Layout::Coo;
+            }
+            if self.dims.iter().enumerate().all(|(i, &(axis, _))| i < rank || axis == i) {
+                return Layout::HybridCoo { dense_dims: n - rank };
+            }
+        }
+        let block = match self.dims.get(self.level_dims()..) {
+            Some(&[(_, Part::Mod(r)), (_, Part::Mod(c))]) => Some([r, c]),
+            _ => None,
+        };
+        let named = [Layout::Csr, Layout::Csc, Layout::Dcsr, Layout::Dcsc, Layout::Csf].into_iter();
+        let blocked = block.into_iter().flat_map(|block| [Layout::Bsr { block }, Layout::Bsc { block }]);
+        let mut all = named.chain(blocked);
+        all.find(|&layout| LevelSpec::of_layout("layout", layout, shape).is_ok_and(|s| s == *self))
+            .unwrap_or(Layout::Levels)
+    }
+
+    /// How many dimensions the levels take.
+    pub(crate) fn level_dims(&self) -> usize {
+        self.levels.iter().map(|l| l.rank()).sum()
+    }
+
+    /// The specification of a layout by name, for a tensor of this shape.
+    pub(crate) fn of_layout(op: &'static str, layout: Layout, shape: &[usize]) -> Result<LevelSpec> {
+        const ONE: LevelKind = LevelKind::Sparse { rank: 1 };
+        let n = shape.len();
+        let whole = |axes: &mut dyn Iterator<Item = usize>| axes.map(|a| (a, Part::Whole)).collect::<Vec<_>>();
+        let matrix = |why: &str| {
+            if n >= 2 { Ok(()) } else { Err(error::layout(op, format!("{layout} needs {why}, the tensor has {n}"))) }
+        };
+        let last_two = |first: (usize, Part), second: (usize, Part)| {
+            let mut dims = whole(&mut (0..n - 2));
+            dims.extend([first, second]);
+            dims
+        };
+        let compressed = |dims| {
+            let mut levels = vec![LevelKind::Dense; n - 1];
+            levels.push(ONE);
+            LevelSpec { levels, dims }
+        };
+        match layout {
+            Layout::Coo => Ok(LevelSpec { levels: vec![LevelKind::Sparse { rank: n }], dims: whole(&mut (0..n)) }),
+            Layout::HybridCoo { dense_dims } if dense_dims <= n => {
+                Ok(LevelSpec { levels: vec![LevelKind::Sparse { rank: n - dense_dims }], dims: whole(&mut (0..n)) })
+            }
+            Layout::HybridCoo { dense_dims } => {
+                Err(error::layout(op, format!("{dense_dims} dense axes of a tensor that has {n} axes")))
+            }
+            Layout::Csr => {
+                matrix("at least 2 axes")?;
+                Ok(compressed(last_two((n - 2, Part::Whole), (n - 1, Part::Whole))))
+            }
+            Layout::Csc => {
+                matrix("at least 2 axes")?;
+                Ok(compressed(last_two((n - 1, Part::Whole), (n - 2, Part::Whole))))
+            }
+            Layout::Dcsr | Layout::Dcsc if n != 2 => {
+                Err(error::layout(op, format!("{layout} needs 2 axes, the tensor has {n}")))
+            }
+            Layout::Dcsr => Ok(LevelSpec { levels: vec![ONE; 2], dims: whole(&mut (0..2)) }),
+            Layout::Dcsc => Ok(LevelSpec { levels: vec![ONE; 2], dims: whole(&mut (0..2).rev()) }),
+            Layout::Csf if n == 0 => LevelSpec::of_layout(op, Layout::Coo, shape),
+            Layout::Csf => Ok(LevelSpec { levels: vec![ONE; n], dims: whole(&mut (0..n)) }),
+            Layout::Bsr { block } | Layout::Bsc { block } => {
+                matrix("at least 2 axes")?;
+                for (axis, b) in [(n - 2, block[0]), (n - 1, block[1])] {
+                    if b == 0 || !shape[axis].is_multiple_of(b) {
+                        return Err(error::layout(
+                            op,
+                            format!("blocks of {b} do not divide axis {axis} of size {}", shape[axis]),
+                        ));
+                    }
+                }
+                let (row, col) = ((n - 2, Part::Div(block[0])), (n - 1, Part::Div(block[1])));
+                let dims = if matches!(layout, Layout::Bsr { .. }) { last_two(row, col) } else { last_two(col, row) };
+                let mut spec = compressed(dims);
+                spec.dims.extend([(n - 2, Part::Mod(block[0])), (n - 1, Part::Mod(block[1]))]);
+                Ok(spec)
+            }
+            Layout::Strided | Layout::Levels => {
+                Err(error::layout(op, format!("`{layout}` does not say which levels; name a layout or use to_levels")))
+            }
+        }
+    }
+
+    /// The dimensions with their sizes, after checking that every axis is held exactly once.
+    pub(crate) fn resolve(&self, op: &'static str, shape: &[usize]) -> Result<Vec<Dim>> {
+        let bad = |why: String| Err(error::invalid(op, "spec", why));
+        let level_dims = self.level_dims();
+        if level_dims > self.dims.len() {
+            return bad(format!("levels take {level_dims} dimensions, {} are given", self.dims.len()));
+        }
+        if self.levels.is_empty() {
+            return bad("no levels: that is a strided tensor, use to_dense".into());
+        }
+        if self.levels.last() == Some(&LevelKind::Dense) {
+            return bad("the last level is dense: give its axis as a value axis instead".into());
+        }
+        for (i, &level) in self.levels.iter().enumerate() {
+            let last = i + 1 == self.levels.len();
+            if level == (LevelKind::Sparse { rank: 0 }) && !last {
+                return bad(format!("level {i} is sparse of rank 0, which only the last level may be"));
+            }
+            if level == LevelKind::Singleton && i > 0 && matches!(self.levels[i - 1], LevelKind::Sparse { .. }) {
+                return bad(format!(
+                    "level {i} is a singleton right after a sparse level: raise that level's rank instead"
+                ));
+            }
+        }
+        let mut dims = Vec::with_capacity(self.dims.len());
+        for &(axis, part) in &self.dims {
+            let Some(&size) = shape.get(axis) else {
+                return bad(format!("axis {axis} of a tensor with {} axes", shape.len()));
+            };
+            let size = match part {
+                Part::Whole => size,
+                Part::Div(0) | Part::Mod(0) => return bad(format!("axis {axis} in blocks of 0")),
+                Part::Div(b) | Part::Mod(b) if size % b != 0 => {
+                    return bad(format!("blocks of {b} do not divide axis {axis} of size {size}"));
+                }
+                Part::Div(b) => size / b,
+                Part::Mod(b) => b,
+            };
+            dims.push(Dim { axis, part, size });
+        }
+        for axis in 0..shape.len() {
+            let parts: Vec<Part> = dims.iter().filter(|d| d.axis == axis).map(|d| d.part).collect();
+            let once = match parts[..] {
+                [Part::Whole] => true,
+                [Part::Div(a), Part::Mod(b)] | [Part::Mod(b), Part::Div(a)] => a == b,
+                _ => false,
+            };
+            if !once {
+                return bad(format!(
+                    "axis {axis} must appear once whole, or once as quotient and once as remainder of one block size"
+                ));
+            }
+        }
+        Ok(dims)
+    }
+}
+
+impl Pattern {
+    /// The level structure, without the arrays.
+    pub(crate) fn spec(&self) -> LevelSpec {
+        LevelSpec { levels: self.kinds(), dims: self.dims.iter().map(|d| (d.axis, d.part)).collect() }
+    }
+
+    /// The name of the layout.
+    pub(crate) fn layout(&self, shape: &[usize]) -> Layout {
+        self.spec().layout(shape)
+    }
+}

@@ -1,0 +1,10 @@
+//! Sparse structure: kinds of level, lists of them with the axis map, their names, their one check, and how they are
+//! built, sorted and walked together. Indices only: nothing here knows a value.
+
+pub(crate) mod build;
+pub(crate) mod coiterate;
+pub(crate) mod layout;
+pub(crate) mod level;
+pub(crate) mod pattern;
+pub(crate) mod sort;
+pub(crate) mod validate;

@@ -1,0 +1,599 @@
+//! Constructors: everything given is checked here, and trusted from here on.
+
+use std::sync::Arc;
+
+use openwork_ops::structure::IndexVec;
+use openwork_ops::{DType, Element, Scalar};
+
+use crate::base::error::{self, Result};
+use crate::base::strided::{Strided, count};
+use crate::engine::convert;
+use crate::levels::layout::{Layout, LevelSpec};
+use crate::levels::level::{Indices, Level, LevelKind};
+use crate::levels::pattern::{Dim, Part, Pattern};
+use crate::levels::validate;
+use crate::tensor::fill::{self, Fill};
+use crate::tensor::{Sparse, Tensor};
+
+/// An index or pointer array given to a constructor: `Vec` of `u32`, `u64`, `i32`, `i64` or `usize`, or a
+/// one-dimensional integer tensor. Signed and unsigned 32- and 64-bit vectors and tensors are taken without a copy after
+/// one check, unless another library may write a tensor's memory ([`IndexArray::share`]).
+#[derive(Clone, Debug)]
+pub struct IndexArray(std::result::Result<Indices, String>);
+
+/// The largest entry.
+fn most<T: Copy + Ord + Send + Sync>(values: &[T]) -> Option<T> {
+    // One pass without branches.
+    crate::base::parallel::map_chunks(values.len(), 1 << 18, &|r| values[r].iter().copied().max())
+        .into_iter()
+        .flatten()
+        .max()
+}
+
+macro_rules! index_array {
+    ($($ty:ty as $to:ty => $variant:ident),*) => {$(
+        impl From<Vec<$ty>> for IndexArray {
+            fn from(values: Vec<$ty>) -> IndexArray {
+                // All values below 2^31 (2^63) are the same bytes signed and unsigned; negative ones are above.
+                let values: Vec<$to> = bytemuck::allocation::cast_vec(values);
+                let limit = most(&values).map_or(0, |most| u64::from(most).saturating_add(1));
+                if limit > 1 << (<$to>::BITS - 1) {
+                    let at = values.iter().position(|&v| v >> (<$to>::BITS - 1) != 0).unwrap_or(0);
+                    return IndexArray(Err(format!("entry {at} is {}, out of range", values[at] as $ty)));
+                }
+                IndexArray(Ok(Indices::from(IndexVec::$variant(values)).known_below(limit)))
+            }
+        }
+    )*};
+}
+index_array!(i32 as u32 => U32, i64 as u64 => U64, u64 as u64 => U64, usize as u64 => U64);
+
+impl From<Vec<u32>> for IndexArray {
+    fn from(values: Vec<u32>) -> IndexArray {
+        let limit = most(&values).map_or(0, |most| u64::from(most).saturating_add(1));
+        let vec = if limit > 1 << 31 {
+            IndexVec::U64(values.into_iter().map(u64::from).collect())
+        } else {
+            IndexVec::U32(values)
+        };
+        IndexArray(Ok(Indices::from(vec).known_below(limit)))
+    }
+}
+
+/// Shares the memory of 32- and 64-bit integers in order without gaps, unless another library may write it; else
+/// copies.
+impl From<&Tensor> for IndexArray {
+    fn from(values: &Tensor) -> IndexArray {
+        index_array_of(values, false)
+    }
+}
+
+/// An index array of a tensor; `trusting` shares memory that another library may write.
+fn index_array_of(values: &Tensor, trusting: bool) -> IndexArray {
+    let Some(s) = values.strided().filter(|s| s.ndim() == 1 && s.dtype.is_int()) else {
+        return IndexArray(Err(format!(
+            "a one-dimensional strided integer tensor is needed, this is {}",
+            values.summary()
+        )));
+    };
+    let shared = (s.is_contiguous() && s.dtype.size() >= 4 && (trusting || !s.buffer.may_change())).then(|| {
+        let size = s.dtype.size();
+        let range = if s.len() == 0 { 0..0 } else { s.offset * size..(s.offset + s.len()) * size };
+        Indices::of_buffer(s.buffer.slice(range), size == 8)
+    });
+    if let Some(indices) = shared.filter(Indices::is_small) {
+        return IndexArray(Ok(indices));
+    }
+    if s.dtype == DType::U64 {
+        return s.cast(DType::U64).to_contiguous().typed::<u64>().unwrap_or_default().to_vec().into();
+    }
+    s.cast(DType::I64).to_contiguous().typed::<i64>().unwrap_or_default().to_vec().into()
+}
+
+impl From<Indices> for IndexArray {
+    fn from(indices: Indices) -> IndexArray {
+        IndexArray(Ok(indices))
+    }
+}
+
+impl IndexArray {
+    /// As `IndexArray::from`, sharing memory even where its owner, another library or a file, could write it: the
+    /// twin for arrays that a safe function copies.
+    ///
+    /// # Safety
+    /// Nobody may write the memory while the index array, or a tensor made of it, lives: entries are checked once, and
+    /// kernels rely on them.
+    #[allow(unsafe_code)] // declares a contract, performs nothing unsafe itself
+    pub unsafe fn share(values: &Tensor) -> IndexArray {
+        index_array_of(values, true)
+    }
+
+    pub(crate) fn as_indices(&self) -> Option<&Indices> {
+        self.0.as_ref().ok()
+    }
+
+    pub(crate) fn checked(&self, op: &'static str) -> Result<&Indices> {
+        self.0.as_ref().map_err(|why| error::invalid(op, "self", why.clone()))
+    }
+
+    fn take(self, op: &'static str, name: impl Into<String>) -> Result<Indices> {
+        self.0.map_err(|why| error::invalid(op, name, why))
+    }
+}
+
+/// One level with its arrays, for [`Tensor::from_parts`].
+#[derive(Clone, Debug)]
+pub enum LevelData {
+    /// Every coordinate of one axis.
+    Dense,
+    /// Segments of tuples: one index array per axis it covers.
+    Sparse {
+        /// One more entry than there are parents; not needed at the root unless the rank is 0.
+        pointers: Option<IndexArray>,
+        /// One array per axis, of equal length.
+        indices: Vec<IndexArray>,
+        /// Claim that tuples rise within each segment.
+        ordered: bool,
+        /// Claim that no tuple repeats within a segment. Only the last level may repeat.
+        unique: bool,
+    },
+    /// One coordinate per parent.
+    Singleton {
+        /// As many entries as there are parents.
+        indices: IndexArray,
+    },
+}
+
+impl Tensor {
+    /// A strided tensor from elements in C order, without copying.
+    ///
+    /// # Errors
+    /// If the number of elements is not the shape's.
+    pub fn from_vec<T: Element>(shape: &[usize], data: Vec<T>) -> Result<Tensor> {
+        let n = convert::dense_len("from_vec", shape, T::DTYPE)?;
+        if data.len() != n {
+            return Err(error::invalid(
+                "from_vec",
+                "data",
+                format!("{} elements for shape {shape:?}, which has {n}", data.len()),
+            ));
+        }
+        Ok(Tensor::from_strided(Strided::from_vec(data, shape.to_vec())))
+    }
+
+    /// A strided tensor from nested rows of equal length.
+    ///
+    /// # Errors
+    /// If a row has another length than the first.
+    pub fn from_rows<T: Element>(rows: &[Vec<T>]) -> Result<Tensor> {
+        let width = rows.first().map_or(0, Vec::len);
+        if let Some(i) = rows.iter().position(|r| r.len() != width) {
+            let why = format!("row {i} has {} elements, row 0 has {width}: rows must be of one length", rows[i].len());
+            return Err(error::invalid("from_rows", "rows", why));
+        }
+        Tensor::from_vec(&[rows.len(), width], rows.concat())
+    }
+
+    /// A strided tensor over an array's memory, without copying; any memory order.
+    pub fn from_ndarray<T: Element, D: ndarray::Dimension>(array: ndarray::Array<T, D>) -> Tensor {
+        let (shape, strides) = (array.shape().to_vec(), array.strides().to_vec());
+        let (data, offset) = array.into_raw_vec_and_offset();
+        let buffer = crate::base::buffer::Buffer::from_vec(data);
+        let strides = if shape.contains(&0) { crate::base::strided::c_strides(&shape) } else { strides };
+        Tensor::from_strided(Strided { buffer, dtype: T::DTYPE, shape, strides, offset: offset.unwrap_or(0) })
+    }
+
+    /// A 0-d strided tensor.
+    pub fn scalar(value: impl Into<Scalar>) -> Tensor {
+        Tensor::from_strided(Strided::constant(value.into(), &[]))
+    }
+
+    /// A tensor of one value. Takes one element of memory in any layout: strided, a broadcast view; sparse,
+    /// a fill with nothing stored.
+    ///
+    /// # Errors
+    /// If the layout does not suit the shape.
+    pub fn full(shape: &[usize], value: impl Into<Scalar>, layout: Layout) -> Result<Tensor> {
+        let value = value.into();
+        if layout == Layout::Strided {
+            convert::dense_len("full", shape, value.dtype())?;
+            return Ok(Tensor::from_strided(Strided::constant(value, shape)));
+        }
+        Tensor::empty_sparse("full", shape, value.dtype(), layout, Fill::Scalar(value))
+    }
+
+    /// Zeros (false); see [`Tensor::full`].
+    ///
+    /// # Errors
+    /// As [`Tensor::full`].
+    pub fn zeros(shape: &[usize], dtype: DType, layout: Layout) -> Result<Tensor> {
+        Tensor::full(shape, Scalar::zero(dtype), layout)
+    }
+
+    /// Ones (true); see [`Tensor::full`].
+    ///
+    /// # Errors
+    /// As [`Tensor::full`].
+    pub fn ones(shape: &[usize], dtype: DType, layout: Layout) -> Result<Tensor> {
+        Tensor::full(shape, Scalar::one(dtype), layout)
+    }
+
+    /// A sparse tensor that stores nothing.
+    ///
+    /// # Errors
+    /// If the layout does not suit the shape, or the fill does not fit.
+    pub fn empty(shape: &[usize], dtype: DType, layout: Layout, fill: impl Into<Fill>) -> Result<Tensor> {
+        let fill = fill::check("empty", fill.into(), shape, dtype)?;
+        Tensor::empty_sparse("empty", shape, dtype, layout, fill)
+    }
+
+    fn empty_sparse(op: &'static str, shape: &[usize], dtype: DType, layout: Layout, fill: Fill) -> Result<Tensor> {
+        let spec = LevelSpec::of_layout(op, layout, shape)?;
+        let dims = spec.resolve(op, shape)?;
+        let sizes: Vec<usize> = dims[..spec.level_dims()].iter().map(|d| d.size).collect();
+        let layout = openwork_ops::structure::keys::KeyLayout::new(&sizes);
+        let words = vec![Vec::new(); layout.word_bits.len()];
+        let keys = crate::levels::build::SortedKeys { layout: &layout, words: &words, unique: true };
+        let pattern = crate::levels::build::build(op, &spec.levels, dims, &keys)?;
+        let value_shape: Vec<usize> = [pattern.positions].into_iter().chain(pattern.value_shape()).collect();
+        let values = Strided::constant(Scalar::zero(dtype), &value_shape);
+        Ok(Sparse { shape: shape.to_vec(), pattern: Arc::new(pattern), values, fill }.into())
+    }
+
+    /// The identity matrix of size `n`: `n` stored ones (an iso tensor), fill 0.
+    ///
+    /// # Errors
+    /// If the layout does not suit a square matrix of this size.
+    pub fn eye(n: usize, dtype: DType, layout: Layout) -> Result<Tensor> {
+        let diagonal = || (0..n as u64).collect::<Vec<u64>>();
+        let ones = Tensor::ones(&[n], dtype, Layout::Strided)?;
+        let coo = Tensor::coo(&[n, n], vec![diagonal(), diagonal()], &ones, Scalar::zero(dtype))?;
+        coo.to_layout(layout)
+    }
+
+    /// About `density · size` elements at distinct random places with values uniform in [0, 1), `float64`; the
+    /// rest is the fill. The same seed gives the same tensor on every machine (SplitMix64).
+    ///
+    /// # Errors
+    /// If the density is not in 0..=1, the shape has 2^64 elements or more, or the layout does not suit it.
+    pub fn random(shape: &[usize], density: f64, fill: impl Into<Fill>, layout: Layout, seed: u64) -> Result<Tensor> {
+        if !(0.0..=1.0).contains(&density) {
+            return Err(error::invalid("random", "density", format!("{density} is not in 0..=1")));
+        }
+        let size = shape.iter().try_fold(1u64, |n, &s| n.checked_mul(s as u64));
+        let size = size.ok_or_else(|| error::shape("random", &[shape], "2^64 elements or more"))?;
+        let wanted = (density * size as f64).round() as usize;
+        let mut random = SplitMix64(seed);
+        let mut places: Vec<u64> = Vec::with_capacity(wanted);
+        if density > 0.3 {
+            places.extend((0..size).filter(|_| random.unit() < density));
+        }
+        while density <= 0.3 && places.len() < wanted {
+            let more = wanted - places.len();
+            places.extend((0..more).map(|_| random.below(size)));
+            places.sort_unstable();
+            places.dedup();
+        }
+        let values: Vec<f64> = places.iter().map(|_| random.unit()).collect();
+        let mut indices = vec![vec![0u64; places.len()]; shape.len()];
+        for (i, &place) in places.iter().enumerate() {
+            let mut rest = place;
+            for (column, &n) in indices.iter_mut().zip(shape).rev() {
+                column[i] = rest % n as u64;
+                rest /= n as u64;
+            }
+        }
+        let values = Tensor::from_vec(&[places.len()], values)?;
+        Tensor::coo(shape, indices, &values, fill)?.to_layout(layout)
+    }
+
+    /// A COO tensor from one index array per sparse axis and values of shape (nse, dense axes…).
+    ///
+    /// Index tuples may come in any order and repeat: duplicates mean their sum. Value axes beyond the first
+    /// make a hybrid tensor: they are its trailing axes. Indices are taken without a copy where they are
+    /// `u32`, `i32`, `u64`, `i64` or `usize`; values share memory.
+    ///
+    /// ```
+    /// use openwork::Tensor;
+    /// let values = Tensor::from_vec(&[3], vec![1.0, 2.0, 4.0])?;
+    /// let x = Tensor::coo(&[2, 3], vec![vec![0i64, 1, 1], vec![2, 0, 0]], &values, 0.0)?;
+    /// assert_eq!(x.get(&[1, 0])?, Some(6.0.into())); // 2 + 4
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If arrays differ in length, an index is negative or out of range, shapes of values and tensor do not
+    /// agree, or the fill does not fit.
+    pub fn coo<I: Into<IndexArray>>(
+        shape: &[usize],
+        indices: Vec<I>,
+        values: &Tensor,
+        fill: impl Into<Fill>,
+    ) -> Result<Tensor> {
+        let rank = indices.len();
+        if rank > shape.len() {
+            return Err(error::invalid("coo", "indices", format!("{rank} index arrays for {} axes", shape.len())));
+        }
+        let spec = LevelSpec {
+            levels: vec![LevelKind::Sparse { rank }],
+            dims: (0..shape.len()).map(|a| (a, Part::Whole)).collect(),
+        };
+        let indices: Vec<IndexArray> = indices.into_iter().map(Into::into).collect();
+        let pointers = (rank == 0).then(|| vec![0u64, values.shape().first().copied().unwrap_or(0) as u64].into());
+        let level = LevelData::Sparse { pointers, indices, ordered: false, unique: false };
+        parts("coo", shape, vec![level], &spec, values, fill.into())
+    }
+
+    /// A matrix from triplets, as COO; duplicates mean their sum. See [`Tensor::coo`].
+    ///
+    /// # Errors
+    /// As [`Tensor::coo`].
+    pub fn from_triplets<I: Into<IndexArray>, T: Element>(
+        shape: [usize; 2],
+        rows: I,
+        cols: I,
+        values: Vec<T>,
+        fill: impl Into<Fill>,
+    ) -> Result<Tensor> {
+        let values = Tensor::from_vec(&[values.len()], values)?;
+        Tensor::coo(&shape, vec![rows, cols], &values, fill)
+    }
+
+    /// A COO tensor from an integer matrix of shape (nse, rank), one index tuple per row.
+    ///
+    /// # Errors
+    /// As [`Tensor::coo`], or if `indices` is not a strided integer matrix.
+    pub fn from_index_matrix(
+        shape: &[usize],
+        indices: &Tensor,
+        values: &Tensor,
+        fill: impl Into<Fill>,
+    ) -> Result<Tensor> {
+        let Some(s) = indices.strided().filter(|s| s.ndim() == 2 && s.dtype.is_int()) else {
+            let why = format!("a strided integer matrix is needed, this is {}", indices.summary());
+            return Err(error::invalid("from_index_matrix", "indices", why));
+        };
+        let column = |c: usize| Tensor::from_strided(s.narrow(1, c..c + 1).permute(&[1, 0]).reshape(&[s.shape[0]]));
+        let columns: Vec<IndexArray> = (0..s.shape[1]).map(|c| IndexArray::from(&column(c))).collect();
+        Tensor::coo(shape, columns, values, fill)
+    }
+
+    /// A CSR tensor: `pointers` has one more entry than there are rows, `indices` are column numbers, rising
+    /// within each row. With more than two axes, rows are those of all batches one after the other.
+    ///
+    /// # Errors
+    /// If pointers fall or have the wrong length, an index is out of range or out of order, `values` has
+    /// another length, or the fill does not fit.
+    pub fn csr(
+        shape: &[usize],
+        pointers: impl Into<IndexArray>,
+        indices: impl Into<IndexArray>,
+        values: &Tensor,
+        fill: impl Into<Fill>,
+    ) -> Result<Tensor> {
+        compressed("csr", shape, Layout::Csr, pointers.into(), indices.into(), values, fill.into())
+    }
+
+    /// A CSC tensor: as [`Tensor::csr`] with rows and columns swapped.
+    ///
+    /// # Errors
+    /// As [`Tensor::csr`].
+    pub fn csc(
+        shape: &[usize],
+        pointers: impl Into<IndexArray>,
+        indices: impl Into<IndexArray>,
+        values: &Tensor,
+        fill: impl Into<Fill>,
+    ) -> Result<Tensor> {
+        compressed("csc", shape, Layout::Csc, pointers.into(), indices.into(), values, fill.into())
+    }
+
+    /// A BSR tensor: pointers and indices over blocks, values of shape (blocks, rows, columns of a block).
+    ///
+    /// # Errors
+    /// As [`Tensor::csr`], or if the blocks do not divide the shape.
+    pub fn bsr(
+        shape: &[usize],
+        pointers: impl Into<IndexArray>,
+        indices: impl Into<IndexArray>,
+        values: &Tensor,
+        fill: impl Into<Fill>,
+    ) -> Result<Tensor> {
+        let &[_, rows, cols] = values.shape() else {
+            return Err(error::shape("bsr", &[values.shape()], "values must have shape (blocks, rows, columns)"));
+        };
+        compressed(
+            "bsr",
+            shape,
+            Layout::Bsr { block: [rows, cols] },
+            pointers.into(),
+            indices.into(),
+            values,
+            fill.into(),
+        )
+    }
+
+    /// A BSC tensor: as [`Tensor::bsr`], blocks compressed by block columns; values have the same shape.
+    ///
+    /// # Errors
+    /// As [`Tensor::bsr`].
+    pub fn bsc(
+        shape: &[usize],
+        pointers: impl Into<IndexArray>,
+        indices: impl Into<IndexArray>,
+        values: &Tensor,
+        fill: impl Into<Fill>,
+    ) -> Result<Tensor> {
+        let &[_, rows, cols] = values.shape() else {
+            return Err(error::shape("bsc", &[values.shape()], "values must have shape (blocks, rows, columns)"));
+        };
+        let layout = Layout::Bsc { block: [rows, cols] };
+        compressed("bsc", shape, layout, pointers.into(), indices.into(), values, fill.into())
+    }
+
+    /// A tensor from its levels, the map of their dimensions to axes, and values of shape (positions, value
+    /// axes…): the constructor of every sparse layout. `spec` names the levels again, so that a mistake in
+    /// either shows.
+    ///
+    /// Everything is checked, in O(bytes). Order and uniqueness are found out where they are not claimed.
+    ///
+    /// # Errors
+    /// If anything does not fit together: lengths, ranges, pointers, claimed order, shapes, dtypes, fill.
+    pub fn from_parts(
+        shape: &[usize],
+        levels: Vec<LevelData>,
+        spec: &LevelSpec,
+        values: &Tensor,
+        fill: impl Into<Fill>,
+    ) -> Result<Tensor> {
+        parts("from_parts", shape, levels, spec, values, fill.into())
+    }
+
+    /// As [`Tensor::from_parts`], trusting the arrays.
+    ///
+    /// # Errors
+    /// If shapes, number of arrays or fill do not fit; the contents of the arrays are not looked at.
+    ///
+    /// # Safety
+    /// The arrays must be what [`Tensor::from_parts`] would accept: indices in range, pointers that do not
+    /// fall and end where the indices do, order and uniqueness as claimed. Other contents give wrong results;
+    /// kernels that rely on them may read out of bounds.
+    #[allow(unsafe_code)] // declares a contract, performs nothing unsafe itself
+    pub unsafe fn from_parts_unchecked(
+        shape: &[usize],
+        levels: Vec<LevelData>,
+        spec: &LevelSpec,
+        values: &Tensor,
+        fill: impl Into<Fill>,
+    ) -> Result<Tensor> {
+        let mut pattern = assemble("from_parts_unchecked", shape, levels, spec)?;
+        pattern.positions = values.shape().first().copied().unwrap_or(0);
+        finish("from_parts_unchecked", shape, pattern, values, fill.into())
+    }
+}
+
+fn compressed(
+    op: &'static str,
+    shape: &[usize],
+    layout: Layout,
+    pointers: IndexArray,
+    indices: IndexArray,
+    values: &Tensor,
+    fill: Fill,
+) -> Result<Tensor> {
+    let spec = LevelSpec::of_layout(op, layout, shape)?;
+    let mut levels = vec![LevelData::Dense; spec.levels.len() - 1];
+    levels.push(LevelData::Sparse { pointers: Some(pointers), indices: vec![indices], ordered: true, unique: true });
+    parts(op, shape, levels, &spec, values, fill)
+}
+
+fn parts(
+    op: &'static str,
+    shape: &[usize],
+    levels: Vec<LevelData>,
+    spec: &LevelSpec,
+    values: &Tensor,
+    fill: Fill,
+) -> Result<Tensor> {
+    let pattern = validate::pattern(op, assemble(op, shape, levels, spec)?)?;
+    finish(op, shape, pattern, values, fill)
+}
+
+/// As [`Tensor::from_parts`]; `values` is told the shape that the levels need.
+pub(crate) fn parts_with(
+    op: &'static str,
+    shape: &[usize],
+    levels: Vec<LevelData>,
+    spec: &LevelSpec,
+    fill: Fill,
+    values: &mut dyn FnMut(&[usize]) -> Result<Tensor>,
+) -> Result<Tensor> {
+    let pattern = validate::pattern(op, assemble(op, shape, levels, spec)?)?;
+    let wanted: Vec<usize> = [pattern.positions].into_iter().chain(pattern.value_shape()).collect();
+    let values = values(&wanted)?;
+    finish(op, shape, pattern, &values, fill)
+}
+
+fn assemble(op: &'static str, shape: &[usize], levels: Vec<LevelData>, spec: &LevelSpec) -> Result<Pattern> {
+    let dims: Vec<Dim> = spec.resolve(op, shape)?;
+    let level_dims = spec.level_dims();
+    let mut dim = 0;
+    let mut out = Vec::with_capacity(levels.len());
+    for data in levels {
+        let level = match data {
+            LevelData::Dense => Level::Dense,
+            LevelData::Singleton { indices } => {
+                Level::Singleton { indices: indices.take(op, format!("indices_{dim}"))? }
+            }
+            LevelData::Sparse { pointers, indices, ordered, unique } => {
+                let pointers = pointers.map(|p| p.take(op, format!("pointers_to_{dim}"))).transpose()?;
+                let named = indices.into_iter().enumerate().map(|(i, a)| a.take(op, format!("indices_{}", dim + i)));
+                Level::Sparse { pointers, indices: named.collect::<Result<_>>()?, ordered, unique }
+            }
+        };
+        dim += level.kind().rank();
+        out.push(level);
+    }
+    let kinds: Vec<LevelKind> = out.iter().map(Level::kind).collect();
+    if kinds != spec.levels {
+        return Err(error::invalid(
+            op,
+            "levels",
+            format!("the arrays make levels {kinds:?}, the specification says {:?}", spec.levels),
+        ));
+    }
+    Ok(same_width(Pattern { levels: out, dims, level_dims, positions: 0 }))
+}
+
+/// Gives all arrays of a pattern one width, the widest given.
+fn same_width(mut p: Pattern) -> Pattern {
+    if !p.is_wide() {
+        return p;
+    }
+    for level in &mut p.levels {
+        match level {
+            Level::Dense => {}
+            Level::Singleton { indices } => *indices = indices.widened(true),
+            Level::Sparse { pointers, indices, .. } => {
+                pointers.iter_mut().chain(indices).for_each(|a| *a = a.widened(true));
+            }
+        }
+    }
+    p
+}
+
+fn finish(op: &'static str, shape: &[usize], pattern: Pattern, values: &Tensor, fill: Fill) -> Result<Tensor> {
+    let Some(values) = values.strided() else {
+        return Err(error::invalid(op, "values", format!("must be strided, are {}", values.layout())));
+    };
+    let wanted: Vec<usize> = [pattern.positions].into_iter().chain(pattern.value_shape()).collect();
+    if values.shape != wanted {
+        let why = format!("have shape {:?}, the indices and the shape {shape:?} need {wanted:?}", values.shape);
+        return Err(error::invalid(op, "values", why));
+    }
+    debug_assert_eq!(count(&wanted), values.len());
+    let fill = fill::check(op, fill, shape, values.dtype)?;
+    Ok(Sparse { shape: shape.to_vec(), pattern: Arc::new(pattern), values: values.clone(), fill }.into())
+}
+
+/// Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
+struct SplitMix64(u64);
+
+impl SplitMix64 {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Uniform in [0, 1).
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Uniform below `n`, up to a bias of n / 2^64.
+    fn below(&mut self, n: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
+    }
+}

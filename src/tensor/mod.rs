@@ -1,0 +1,284 @@
+//! The tensor: its storage, and what can be asked of it.
+
+pub(crate) mod construct;
+mod display;
+pub(crate) mod fill;
+mod parts;
+
+use std::sync::Arc;
+
+use openwork_ops::{DType, Element, Scalar};
+
+use crate::base::error::{self, Result};
+use crate::base::strided::Strided;
+use crate::levels::layout::Layout;
+use crate::levels::level::{Indices, Level};
+use crate::levels::pattern::Pattern;
+use crate::tensor::fill::{Background, Fill};
+
+/// An N-dimensional tensor whose layout, element type and fill value are data.
+///
+/// It *means* a total function from index to value-or-absent; how it is stored changes what an operation
+/// costs, never what it gives. Cloning is cheap and shares memory; values never change behind a clone.
+#[derive(Clone)]
+pub struct Tensor {
+    pub(crate) storage: Storage,
+}
+
+#[derive(Clone)]
+pub(crate) enum Storage {
+    Strided(Strided),
+    Sparse(Arc<Sparse>),
+}
+
+/// Sparse storage: a pattern, the values at its positions, and what all else is.
+#[derive(Clone)]
+pub(crate) struct Sparse {
+    pub(crate) shape: Vec<usize>,
+    pub(crate) pattern: Arc<Pattern>,
+    /// Shape (positions, value axes…). A stride of 0 over positions is an iso tensor.
+    pub(crate) values: Strided,
+    pub(crate) fill: Fill,
+}
+
+impl Sparse {
+    pub(crate) fn background(&self) -> Background {
+        Background::of(&self.fill, &self.shape)
+    }
+
+    pub(crate) fn dtype(&self) -> DType {
+        self.values.dtype
+    }
+
+    pub(crate) fn ndim(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// Stored elements: positions times value axes.
+    pub(crate) fn nse(&self) -> usize {
+        self.values.len()
+    }
+
+    /// The same pattern and fill with other values.
+    pub(crate) fn with_values(&self, values: Strided) -> Sparse {
+        debug_assert_eq!(values.shape, self.values.shape);
+        Sparse { values, ..self.clone() }
+    }
+}
+
+impl From<Sparse> for Tensor {
+    fn from(sparse: Sparse) -> Tensor {
+        debug_assert_eq!(sparse.values.shape[0], sparse.pattern.positions);
+        debug_assert_eq!(sparse.values.shape[1..], sparse.pattern.value_shape()[..]);
+        debug_assert!(!matches!(sparse.fill, Fill::Scalar(s) if s.dtype() != sparse.values.dtype));
+        Tensor { storage: Storage::Sparse(Arc::new(sparse)) }
+    }
+}
+
+/// One constituent array of a tensor: what [`Tensor::buffers`] lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BufferInfo {
+    /// `values`, `pointers_to_k`, `indices_k` (k counts the level dimensions) or `fill`.
+    pub name: String,
+    /// Element type: the tensor's dtype, or `uint32`/`uint64` for indices and pointers.
+    pub dtype: DType,
+    /// Number of elements.
+    pub len: usize,
+    /// Bytes they take.
+    pub bytes: usize,
+}
+
+impl Tensor {
+    pub(crate) fn from_strided(values: Strided) -> Tensor {
+        Tensor { storage: Storage::Strided(values) }
+    }
+
+    pub(crate) fn strided(&self) -> Option<&Strided> {
+        if let Storage::Strided(s) = &self.storage { Some(s) } else { None }
+    }
+
+    pub(crate) fn sparse(&self) -> Option<&Sparse> {
+        if let Storage::Sparse(s) = &self.storage { Some(s) } else { None }
+    }
+
+    /// Size of each axis.
+    pub fn shape(&self) -> &[usize] {
+        match &self.storage {
+            Storage::Strided(s) => &s.shape,
+            Storage::Sparse(s) => &s.shape,
+        }
+    }
+
+    /// Number of axes.
+    pub fn ndim(&self) -> usize {
+        self.shape().len()
+    }
+
+    /// Element type.
+    pub fn dtype(&self) -> DType {
+        match &self.storage {
+            Storage::Strided(s) => s.dtype,
+            Storage::Sparse(s) => s.values.dtype,
+        }
+    }
+
+    /// How the tensor is stored, by name.
+    pub fn layout(&self) -> Layout {
+        match &self.storage {
+            Storage::Strided(_) => Layout::Strided,
+            Storage::Sparse(s) => s.pattern.layout(&s.shape),
+        }
+    }
+
+    /// The specified fill: a scalar, an array with axes of size 1 where it is constant, or undefined.
+    /// `None` for a strided tensor, which has no unstored element.
+    pub fn fill(&self) -> Option<&Fill> {
+        self.sparse().map(|s| &s.fill)
+    }
+
+    /// The fill as a strided tensor of the full shape (a broadcast view: it takes no more memory than the
+    /// specified fill).
+    ///
+    /// # Errors
+    /// If the fill is undefined, or the tensor is strided and has none.
+    pub fn fill_value(&self) -> Result<Tensor> {
+        let Some(sparse) = self.sparse() else {
+            return Err(error::layout("fill_value", "a strided tensor has no unstored element and so no fill"));
+        };
+        match sparse.background() {
+            Background::Values(values) => Ok(Tensor::from_strided(values)),
+            Background::Undefined => {
+                Err(error::absent("fill_value", "the fill is undefined: unstored elements have no value"))
+            }
+        }
+    }
+
+    /// Number of specified elements: all of a strided tensor's, the stored ones of a sparse tensor
+    /// (duplicates counted each).
+    pub fn nse(&self) -> usize {
+        match &self.storage {
+            Storage::Strided(s) => s.len(),
+            Storage::Sparse(s) => s.nse(),
+        }
+    }
+
+    /// Number of value rows: [`Tensor::nse`] without the value axes of a hybrid or blocked layout.
+    pub fn positions(&self) -> usize {
+        match &self.storage {
+            Storage::Strided(s) => s.len(),
+            Storage::Sparse(s) => s.pattern.positions,
+        }
+    }
+
+    /// Number of elements of the shape, saturating.
+    pub fn size(&self) -> u128 {
+        self.shape().iter().fold(1u128, |n, &s| n.saturating_mul(s as u128))
+    }
+
+    /// Share of elements that are stored; 1 for an empty shape.
+    pub fn density(&self) -> f64 {
+        if self.size() == 0 { 1.0 } else { self.nse() as f64 / self.size() as f64 }
+    }
+
+    /// Whether the tensor is stored with strides.
+    pub fn is_strided(&self) -> bool {
+        self.sparse().is_none()
+    }
+
+    /// Whether stored coordinates rise in storage order and none repeats. Strided tensors are.
+    pub fn is_coalesced(&self) -> bool {
+        self.sparse().is_none_or(|s| s.pattern.is_canonical())
+    }
+
+    /// Every constituent array: pointers, indices, values, and the fill if it is an array.
+    pub fn buffers(&self) -> Vec<BufferInfo> {
+        let info = |name: String, dtype: DType, len: usize| BufferInfo { name, dtype, len, bytes: len * dtype.size() };
+        let (sparse, dtype) = match &self.storage {
+            Storage::Strided(s) => return vec![info("values".into(), s.dtype, s.unbroadcast().len())],
+            Storage::Sparse(s) => (s, s.dtype()),
+        };
+        let index = |name: String, array: &Indices| {
+            info(name, if array.is_wide() { DType::U64 } else { DType::U32 }, array.len())
+        };
+        let mut out = Vec::new();
+        for (level, first) in sparse.pattern.levels.iter().zip(sparse.pattern.first_dims()) {
+            match level {
+                Level::Dense => {}
+                Level::Sparse { pointers, indices, .. } => {
+                    out.extend(pointers.iter().map(|p| index(format!("pointers_to_{first}"), p)));
+                    out.extend(indices.iter().enumerate().map(|(i, a)| index(format!("indices_{}", first + i), a)));
+                }
+                Level::Singleton { indices } => out.push(index(format!("indices_{first}"), indices)),
+            }
+        }
+        out.push(info("values".into(), dtype, sparse.values.unbroadcast().len()));
+        if let Fill::Array(fill) = &sparse.fill {
+            out.push(info("fill".into(), dtype, fill.nse()));
+        }
+        out
+    }
+
+    /// Bytes of all constituent arrays.
+    pub fn nbytes(&self) -> usize {
+        self.buffers().iter().map(|b| b.bytes).sum()
+    }
+
+    /// The stored values as a strided tensor of shape (positions, value axes…), without copying; a strided
+    /// tensor gives itself.
+    pub fn stored_values(&self) -> Tensor {
+        match &self.storage {
+            Storage::Strided(_) => self.clone(),
+            Storage::Sparse(s) => Tensor::from_strided(s.values.clone()),
+        }
+    }
+
+    /// The stored values as a slice, in storage order (C order for a strided tensor).
+    ///
+    /// # Errors
+    /// If `T` is not the element type, or the values do not lie in order without gaps (a view, an iso
+    /// tensor): [`Tensor::to_contiguous`] makes them.
+    pub fn values<T: Element>(&self) -> Result<&[T]> {
+        let values = match &self.storage {
+            Storage::Strided(s) => s,
+            Storage::Sparse(s) => &s.values,
+        };
+        if values.dtype != T::DTYPE {
+            return Err(error::dtype(
+                "values",
+                &[values.dtype, T::DTYPE],
+                "the slice asked for has another element type; cast first",
+            ));
+        }
+        values.typed().ok_or_else(|| {
+            error::layout("values", "the values do not lie in order without gaps; use to_contiguous() first")
+        })
+    }
+
+    /// The same tensor with its values (not its indices) in order without gaps.
+    pub fn to_contiguous(&self) -> Tensor {
+        match &self.storage {
+            Storage::Strided(s) => Tensor::from_strided(s.to_contiguous().into_owned()),
+            Storage::Sparse(s) => s.with_values(s.values.to_contiguous().into_owned()).into(),
+        }
+    }
+
+    /// The coordinates of the stored positions along each axis that the levels hold whole, in storage
+    /// order: `(axis, coordinates)`.
+    pub fn coordinates(&self) -> Vec<(usize, Vec<u64>)> {
+        let Some(s) = self.sparse() else { return Vec::new() };
+        let axes = s.pattern.level_dims().iter().filter(|d| d.part == crate::Part::Whole).map(|d| d.axis);
+        axes.map(|a| (a, s.pattern.axis_coordinates(a, s.ndim()))).collect()
+    }
+
+    /// The only element of a tensor with one element.
+    ///
+    /// # Errors
+    /// If there is not exactly one element, or it is absent.
+    pub fn item(&self) -> Result<Scalar> {
+        if self.size() != 1 {
+            return Err(error::shape("item", &[self.shape()], "only a tensor with exactly one element is an item"));
+        }
+        let value = self.get(&vec![0; self.ndim()])?;
+        value.ok_or_else(|| error::absent("item", "the element is absent: the fill is undefined and nothing is stored"))
+    }
+}

@@ -1,0 +1,89 @@
+//! The constituent arrays of a tensor, for writers and other libraries.
+
+use openwork_ops::structure::{Index, IndexSlice};
+use openwork_ops::{DType, with_index};
+
+use crate::base::error::Result;
+use crate::base::strided::Strided;
+use crate::levels::level::{Indices, Level};
+use crate::tensor::Tensor;
+use crate::tensor::construct::{IndexArray, LevelData};
+
+impl IndexArray {
+    /// The entries as `u32`, if that is their width.
+    pub fn as_u32(&self) -> Option<&[u32]> {
+        self.slice().and_then(|s| u32::of(s))
+    }
+
+    /// The entries as `u64`, if that is their width.
+    pub fn as_u64(&self) -> Option<&[u64]> {
+        self.slice().and_then(|s| u64::of(s))
+    }
+
+    /// Number of entries.
+    pub fn len(&self) -> usize {
+        self.slice().map_or(0, |s| s.len())
+    }
+
+    /// Whether there are no entries.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The entries as a one-dimensional tensor of `uint32` or `uint64`, without copying; with `signed`, of `int32` or
+    /// `int64`, which are the same bytes.
+    ///
+    /// # Errors
+    /// If the array was made of something that is no index array; the constructors say the same.
+    pub fn to_tensor(&self, signed: bool) -> Result<Tensor> {
+        let indices = self.checked("to_tensor")?;
+        let dtype = match (indices.is_wide(), signed) {
+            (false, false) => DType::U32,
+            (false, true) => DType::I32,
+            (true, false) => DType::U64,
+            (true, true) => DType::I64,
+        };
+        Ok(Tensor::from_strided(Strided::new(indices.buffer().clone(), dtype, vec![indices.len()])))
+    }
+
+    fn slice(&self) -> Option<IndexSlice<'_>> {
+        self.as_indices().map(Indices::as_slice)
+    }
+}
+
+impl Tensor {
+    /// The levels of a sparse tensor with their arrays, as [`Tensor::from_parts`] takes them: with
+    /// [`Tensor::level_spec`], [`Tensor::stored_values`] and [`Tensor::fill`] they make the tensor again. `None` for a
+    /// strided tensor.
+    ///
+    /// Arrays are shared, not copied; pointers are copied where they do not start at 0 (a window of rows).
+    pub fn levels(&self) -> Option<Vec<LevelData>> {
+        let s = self.sparse()?;
+        Some(s.pattern.levels.iter().map(level_data).collect())
+    }
+}
+
+fn level_data(level: &Level) -> LevelData {
+    match level {
+        Level::Dense => LevelData::Dense,
+        Level::Singleton { indices } => LevelData::Singleton { indices: indices.clone().into() },
+        Level::Sparse { pointers, indices, ordered, unique } => LevelData::Sparse {
+            pointers: pointers.as_ref().map(|p| rebased(p).into()),
+            indices: indices.iter().map(|i| i.clone().into()).collect(),
+            ordered: *ordered,
+            unique: *unique,
+        },
+    }
+}
+
+/// Pointers that start at 0.
+fn rebased(pointers: &Indices) -> Indices {
+    fn typed<I: Index>(p: &[I]) -> Indices {
+        let base = p[0].get();
+        I::vec(p.iter().map(|v| I::new(v.get() - base)).collect()).into()
+    }
+    if pointers.len() == 0 || pointers.get(0) == 0 {
+        return pointers.clone();
+    }
+    with_index!(pointers.as_slice(), p => typed(p))
+}
