@@ -1,7 +1,7 @@
 //! Descriptors of binsparse, beside arrays that fit many of them.
 #![no_main]
 
-#[path = "../../tests/binsparse/build.rs"]
+#[path = "../../tests/common/npz.rs"]
 #[allow(dead_code)]
 mod build;
 mod checks;

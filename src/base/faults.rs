@@ -1,4 +1,4 @@
-//! Faults that `tests/faults.rs` plants, one at a time, to prove that the law test finds them. Without the
+//! Faults that `tests/law/faults.rs` plants, one at a time, to prove that the law test finds them. Without the
 //! feature `planted-faults` every question is the constant `false` and nothing is left of it.
 
 /// A mistake that the library can be told to make.

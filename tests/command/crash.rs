@@ -1,19 +1,11 @@
 //! A writer that is killed, or that meets a full disk: the old file or the new one, whole, and no other.
 
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
-
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::common::temporary;
 use openwork::{Layout, Tensor, io};
-
-fn temporary(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("openwork-crash-{name}-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
-}
 
 fn endings() -> Vec<&'static str> {
     let mut all = vec!["mtx", "mtx.gz", "tns", "npz", "safetensors"];
@@ -39,7 +31,7 @@ fn leftovers(folder: &Path, wanted: &[&str]) -> Vec<String> {
 /// that starts with a dot and ends in `.tmp`.
 #[test]
 fn a_killed_writer_leaves_the_old_file_or_the_new_one() {
-    let folder = temporary("kill");
+    let folder = temporary("crash-kill");
     let (a, b) = (folder.join("a.npz"), folder.join("b.npz"));
     io::write(&a, &Tensor::random(&[400, 300], 0.3, 0.0, Layout::Csr, 1).unwrap()).unwrap();
     io::write(&b, &Tensor::random(&[400, 300], 0.35, 0.0, Layout::Csr, 2).unwrap()).unwrap();
@@ -79,7 +71,7 @@ fn a_killed_writer_leaves_the_old_file_or_the_new_one() {
 /// A limit on the size of files fails writes as a full disk does, at any byte.
 #[test]
 fn a_full_disk_leaves_the_old_file_and_says_so() {
-    let folder = temporary("full");
+    let folder = temporary("crash-full");
     let source = folder.join("source.npz");
     io::write(&source, &Tensor::random(&[400, 300], 0.3, 0.0, Layout::Csr, 1).unwrap()).unwrap();
     for ending in endings() {

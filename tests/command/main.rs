@@ -2,22 +2,20 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-
-use common::folder;
-use openwork::io;
-use openwork::{DType, Layout, Tensor};
-
+#[path = "../common/mod.rs"]
 mod common;
 
-#[path = "binsparse/build.rs"]
-#[allow(dead_code)]
-mod build;
-#[path = "command/golden.rs"]
+#[cfg(unix)]
+mod crash;
 mod golden;
-#[path = "command/violations.rs"]
 mod violations;
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use common::{folder, temporary};
+use openwork::io;
+use openwork::{DType, Layout, Tensor};
 
 fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_openwork"));
@@ -49,13 +47,6 @@ fn fails(arguments: &[&str], status: i32) -> String {
     told
 }
 
-/// A folder of this test's own.
-fn temporary(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("openwork-command-{name}-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
-}
-
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
@@ -71,7 +62,7 @@ fn endings() -> Vec<&'static str> {
 
 #[test]
 fn any_format_to_any_other() {
-    let folder = temporary("convert");
+    let folder = temporary("command-convert");
     let x = Tensor::random(&[13, 17], 0.2, 0.0, Layout::Coo, 3).unwrap();
     let first = folder.join("first.mtx");
     io::write(&first, &x).unwrap();
@@ -92,7 +83,7 @@ fn any_format_to_any_other() {
 
 #[test]
 fn conversion_takes_layout_dtype_and_fill() {
-    let folder = temporary("options");
+    let folder = temporary("command-options");
     let (x, y) = (folder.join("x.mtx"), folder.join("y.npz"));
     std::fs::write(&x, "%%MatrixMarket matrix coordinate real general\n4 6 3\n1 1 2.5\n3 2 -1\n4 6 3\n").unwrap();
     for layout in [Layout::Csr, Layout::Dcsc, Layout::Coo, Layout::Strided] {
@@ -131,7 +122,7 @@ fn conversion_takes_layout_dtype_and_fill() {
 
 #[test]
 fn info_reads_no_arrays() {
-    let folder = temporary("info");
+    let folder = temporary("command-info");
     let x = Tensor::random(&[50, 40], 0.25, 0.0, Layout::Csr, 1).unwrap();
     for ending in endings() {
         let path = folder.join(format!("x.{ending}"));
@@ -179,7 +170,7 @@ fn info_reads_no_arrays() {
 
 #[test]
 fn failures_take_one_line_and_tell_by_status() {
-    let folder = temporary("failures");
+    let folder = temporary("command-failures");
     let none = folder.join("none.mtx");
     for arguments in [&["info"][..], &["dump"], &["validate"]] {
         let told = fails(&[arguments[0], text(&none)], 2);
@@ -207,7 +198,7 @@ fn failures_take_one_line_and_tell_by_status() {
 
 #[test]
 fn a_reader_that_has_seen_enough_is_no_failure() {
-    let folder = temporary("pipe");
+    let folder = temporary("command-pipe");
     let path = folder.join("x.npz");
     io::write(&path, &Tensor::random(&[1000, 1000], 0.1, 0.0, Layout::Csr, 1).unwrap()).unwrap();
     let mut child = command(&["dump", text(&path)]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -219,7 +210,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
 
 #[test]
 fn tns_files_say_little_and_options_the_rest() {
-    let folder = temporary("tns");
+    let folder = temporary("command-tns");
     let path = folder.join("x.tns");
     std::fs::write(&path, "0 0 1.5\n2 1 2\n").unwrap();
     assert!(fails(&["dump", text(&path)], 1).contains("--zero-based"));
@@ -237,7 +228,7 @@ fn tns_files_say_little_and_options_the_rest() {
 /// A file of several tensors: all are listed and validated, one is read by its name.
 #[test]
 fn tensors_by_name() {
-    let folder = temporary("names");
+    let folder = temporary("command-names");
     let (a, b) = (Tensor::eye(3, DType::F32, Layout::Csr).unwrap(), Tensor::ones(&[2], DType::I8, Layout::Strided));
     let b = b.unwrap();
     let mut files = vec![folder.join("x.safetensors")];

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use openwork::io::{self, ReadOptions};
 use serde_json::json;
 
-use super::build::{Draft, u64s};
 use super::{folder, good, run, temporary, text};
+use crate::common::npz::{Draft, u64s};
 
 /// What `validate` prints, less the name of the file, and its exit status.
 fn validated(arguments: &[&str], name: &str) -> (Vec<String>, i32) {
@@ -18,7 +18,7 @@ fn validated(arguments: &[&str], name: &str) -> (Vec<String>, i32) {
 
 #[test]
 fn every_faulty_line_is_told() {
-    let folder = temporary("lines");
+    let folder = temporary("violations-lines");
     let path = folder.join("x.mtx");
     let mut lines = vec!["%%MatrixMarket matrix coordinate real general".to_owned(), "100 100 30000".to_owned()];
     let at = |i: usize| (i % 100 + 1, i / 100 % 100 + 1);
@@ -105,7 +105,7 @@ fn the_verdict_is_that_of_the_reader() {
 
 #[test]
 fn an_empty_file_of_a_known_name_is_invalid() {
-    let folder = temporary("empty");
+    let folder = temporary("violations-empty");
     for (name, words) in [("x.mtx", "empty"), ("x.tns", "no entry"), ("x.npz", "container")] {
         let path = folder.join(name);
         std::fs::write(&path, "").unwrap();
@@ -120,7 +120,7 @@ fn an_empty_file_of_a_known_name_is_invalid() {
 /// Every entry that cannot be is told, with its array and number, and so is all that lenient reading lets pass.
 #[test]
 fn every_faulty_entry_of_an_array_is_told() {
-    let folder = temporary("entries");
+    let folder = temporary("violations-entries");
     let path = folder.join("x.npz");
     let told = |draft: Draft| {
         std::fs::write(&path, draft.bytes()).unwrap();

@@ -1,10 +1,35 @@
-//! What tests of several files need: the data folder, and a Python with the packages that read our files.
+//! What several test programs need: small tensors, the path of an op, files made by hand, folders, the data, and a Python
+//! with the packages that read our files.
 
 #![allow(dead_code)] // each test program uses some of it
+
+pub mod npz;
+pub mod tensors;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use openwork::{Result, explain};
+
+/// The path of the last step of a computation, which is the op asked for.
+#[track_caller]
+pub fn path<T>(op: &str, f: impl FnOnce() -> Result<T>) -> openwork::context::Path {
+    let (result, steps) = explain(f);
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+    let step = steps.last().expect("no step");
+    assert_eq!(step.op, op);
+    step.path
+}
+
+/// A folder that no other test of any program uses, if `name` is used once in its program.
+pub fn temporary(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("openwork-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
 
 /// A folder of the data, or `None` after saying that the test is skipped.
 ///

@@ -1,29 +1,17 @@
 //! What carries tensors out of the program and back: state dicts, serde, in-memory interchange.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
-
-#[path = "law/mod.rs"]
-mod law;
-
-mod common;
-
-#[path = "models/dlpack.rs"]
 mod dlpack;
-#[path = "models/hostile.rs"]
 mod hostile;
-#[path = "models/interchange.rs"]
 mod interchange;
-#[path = "models/serde.rs"]
 mod serde;
-#[path = "models/state_dict.rs"]
 mod state_dict;
 
-use law::bridge::dtype_of;
-use law::cells::{Cell, FillKind, SHAPES, Store};
-use law::gen_::generate;
-use law::oracle::OType;
-use law::rng::Rng;
-use law::values::Data;
+use crate::samples::bridge::dtype_of;
+use crate::samples::cells::{Cell, FillKind, SHAPES, Store};
+use crate::samples::gen_::generate;
+use crate::samples::oracle::OType;
+use crate::samples::rng::Rng;
+use crate::samples::values::Data;
 use openwork::{Fill, IndexArray, LevelData, Tensor};
 
 /// A tensor of every storage, fill and dtype that go together, special values included.

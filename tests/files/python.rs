@@ -4,13 +4,9 @@
 //! `tests/python/setup.sh` makes the environment in `target/python`; `OPENWORK_PYTHON` names another interpreter.
 //! Without either these tests say `SKIPPED` on standard error, which the harness does not capture.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
+use std::path::Path;
 
-mod common;
-
-use std::path::{Path, PathBuf};
-
-use common::python;
+use crate::common::{python, temporary};
 use openwork::io::{self, ReadOptions, WriteOptions};
 use openwork::{DType, Fill, Layout, Scalar, Tensor};
 use serde_json::{Value, json};
@@ -30,12 +26,6 @@ const DTYPES: [DType; 13] = [
     DType::Complex64,
     DType::Complex128,
 ];
-
-fn temporary(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("openwork-python-{name}-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
-}
 
 fn spelled(value: Scalar) -> Value {
     let float = |v: f64| match v {
@@ -86,7 +76,7 @@ fn save(folder: &Path, name: &str, tensor: &Tensor, options: &WriteOptions<'_>) 
 
 #[test]
 fn python_reads_what_we_write() {
-    let folder = temporary("read");
+    let folder = temporary("python-read");
     let plain = WriteOptions::default();
     let packed = WriteOptions { compress: true, ..Default::default() };
     let mut containers = vec!["npz"];
@@ -134,7 +124,7 @@ fn python_reads_what_we_write() {
 
 #[test]
 fn we_read_what_python_writes() {
-    let folder = temporary("write");
+    let folder = temporary("python-write");
     if python("we_read_what_python_writes", "exchange.py", &["write", folder.to_str().unwrap()]).is_none() {
         return;
     }
@@ -172,7 +162,7 @@ fn we_read_what_python_writes() {
 fn forms_of_hdf5_that_h5py_writes() {
     use openwork::io::binsparse;
 
-    let folder = temporary("h5py");
+    let folder = temporary("python-h5py");
     if python("forms_of_hdf5_that_h5py_writes", "h5py_forms.py", &[folder.to_str().unwrap()]).is_none() {
         return;
     }

@@ -1,19 +1,13 @@
 //! Matrix Market, FROSTT and TensorMarket files, written and read.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
-
-use std::path::PathBuf;
 use std::sync::Mutex;
 
-mod common;
-
-use common::folder;
+use crate::common::{folder, temporary};
 use openwork::io::matrix_market::{self, Symmetry};
 use openwork::io::{Progress, frostt};
 use openwork::parallel::with_threads;
 use openwork::{DType, ErrorKind, Fill, Layout, Scalar, Tensor, bf16, c64, c128, f16};
 
-#[path = "text_formats/refused.rs"]
 mod refused;
 
 /// Twelve values of a dtype, the awkward ones among them.
@@ -255,15 +249,9 @@ fn threads_change_nothing() {
     }
 }
 
-fn temporary(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("openwork-text-{}-{name}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
-}
-
 #[test]
 fn files_are_compressed_by_name_and_told_apart_by_content() {
-    let folder = temporary("names");
+    let folder = temporary("text-names");
     let x = large();
     for name in ["a.mtx", "a.mtx.gz", "b.tns", "b.tns.gz", "b.ttx", "b.TTX.GZ"] {
         let path = folder.join(name);
@@ -301,7 +289,7 @@ fn files_are_compressed_by_name_and_told_apart_by_content() {
 
 #[test]
 fn a_refused_write_leaves_the_old_file() {
-    let folder = temporary("atomic");
+    let folder = temporary("text-atomic");
     let path = folder.join("x.mtx");
     std::fs::write(&path, "old").unwrap();
     let x = Tensor::full(&[2, 2], 1.0, Layout::Csr).unwrap();

@@ -1,133 +1,42 @@
-//! The law: a layout changes cost, never answers. See `law/mod.rs`.
+//! The law: a layout changes cost, never answers: `dense(op(A, B, …)) == op(dense(A), dense(B), …)`.
+//!
+//! Every check builds tensors from a cell (storage, fill, dtype, shape) and a seed, and compares what the library gives
+//! with the oracle and with the library's own strided computation. `faults` proves that the checks can fail, and
+//! `support_table` holds a page of the guide to what the library does.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
-#[path = "law/mod.rs"]
-mod checks;
-#[path = "support/mod.rs"]
-mod support;
+#[path = "../samples/mod.rs"]
+mod samples;
 
-use checks::families::{FAMILIES, sampled};
-use checks::grid;
-use checks::report::Report;
-use checks::rng::Rng;
-use checks::sample::PARTS;
+mod big;
+mod compare;
+mod composed;
+mod custom;
+mod facts;
+mod families;
+#[cfg(feature = "planted-faults")]
+mod faults;
+mod forms;
+mod grid;
+mod index;
+mod matmul;
+mod nary;
+mod numbers;
+mod order;
+mod parts;
+mod pointwise;
+mod rearrange;
+mod reduce;
+mod report;
+mod run;
+mod sample;
+mod scan;
+mod shape;
+mod softmax;
+mod statistics;
+mod storage;
+mod support_table;
+mod typing;
 
-/// The seed of the sampled run, the same every time.
-const SEED: u64 = 20_240_229;
-
-fn part(name: &str) {
-    let (_, run, rounds) = PARTS.iter().find(|(n, ..)| *n == name).unwrap();
-    let mut report = Report::new();
-    run(&mut report, &mut Rng::new(SEED), *rounds);
-    report.finish(name);
-}
-
-macro_rules! parts {
-    ($($name:ident)+) => {$(
-        #[test]
-        fn $name() {
-            part(stringify!($name));
-        }
-    )+};
-}
-parts!(unary binary pattern numbers reduce matmul storage large);
-
-fn family(name: &str) {
-    let family = FAMILIES.iter().find(|f| f.name == name).unwrap();
-    let mut report = Report::new();
-    sampled(family, &mut report, &mut Rng::new(SEED), family.rounds);
-    report.finish(name);
-}
-
-macro_rules! families {
-    ($($name:ident)+) => {
-        $(
-            #[test]
-            fn $name() {
-                family(stringify!($name));
-            }
-        )+
-
-        #[test]
-        fn no_family_is_left_out() {
-            assert_eq!(FAMILIES.iter().map(|f| f.name).collect::<Vec<_>>(), [$(stringify!($name)),+]);
-        }
-    };
-}
-families! {
-    compare
-    composed
-    custom
-    facts
-    forms
-    index
-    nary
-    order
-    parts
-    rearrange
-    scan
-    shape
-    softmax
-    statistics
-}
-
-/// Both tables of dtypes: promotion of every pair, and what every op gives or refuses.
-#[test]
-fn dtypes() {
-    let mut report = Report::new();
-    checks::typing::check(&mut report);
-    report.finish("dtypes");
-}
-
-/// The sampled parts again with another seed, given by `LAW_SEED`, and ten times as long.
-#[test]
-#[ignore = "minutes"]
-fn more_samples() {
-    let seed = std::env::var("LAW_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(SEED + 1);
-    let mut total = Report::new();
-    for (name, run, rounds) in PARTS {
-        let mut report = Report::new();
-        run(&mut report, &mut Rng::new(seed), rounds * 10);
-        println!("{name}: {} cases, {} failed", report.cases, report.failed);
-        total.merge(report);
-    }
-    for family in FAMILIES {
-        let mut report = Report::new();
-        sampled(family, &mut report, &mut Rng::new(seed), family.rounds * 10);
-        println!("{}: {} cases, {} failed", family.name, report.cases, report.failed);
-        total.merge(report);
-    }
-    total.finish("more samples");
-}
-
-/// All ops, storages, fills and dtypes; binary ops on all pairs of storages.
-#[test]
-#[ignore = "many minutes: run with --release"]
-fn full_grid() {
-    let mut total = Report::new();
-    let rng = &mut Rng::new(SEED);
-    let start = std::time::Instant::now();
-    let mut part = |name: &str, run: &mut dyn FnMut(&mut Report)| {
-        let mut report = Report::new();
-        run(&mut report);
-        let seconds = start.elapsed().as_secs();
-        println!(
-            "{name}: {} ops, {} cells, {} cases, {} failed, at {seconds} s",
-            report.ops.len(),
-            report.cells.len(),
-            report.cases,
-            report.failed
-        );
-        total.merge(report);
-    };
-    part("unary", &mut |r| grid::unary(r, rng));
-    part("binary", &mut |r| grid::binary(r, rng, 200));
-    part("reductions", &mut |r| grid::reductions(r, rng));
-    part("products", &mut |r| grid::products(r, rng, 300));
-    part("storage", &mut |r| grid::storage(r, rng));
-    for family in FAMILIES {
-        part(family.name, &mut |r| grid::family(family, r, rng));
-    }
-    total.finish("full grid");
-}
+use samples::{bridge, cells, gen_, oracle, rng, values};

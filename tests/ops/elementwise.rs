@@ -1,25 +1,12 @@
 //! Elementwise ops beyond the registry: what they refuse, how they are carried out, and shapes of any size.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
+use crate::common::path;
+use crate::common::tensors::{coo, says, vector};
 use openwork::context::Path;
-use openwork::{BinaryOp, DType, Error, ErrorKind, Fill, Layout, Result, Scalar, Tensor, explain, with_densify_budget};
+use openwork::{BinaryOp, DType, ErrorKind, Fill, Layout, Result, Scalar, Tensor, with_densify_budget};
 
-#[path = "elementwise/large.rs"]
 mod large;
-#[path = "elementwise/paths.rs"]
 mod paths;
-#[path = "elementwise/refused.rs"]
 mod refused;
-
-/// Elements at single places of a tensor of any shape.
-fn coo(shape: &[usize], places: &[&[u64]], data: &[f64], fill: impl Into<Fill>) -> Tensor {
-    let columns: Vec<Vec<u64>> = (0..shape.len()).map(|a| places.iter().map(|p| p[a]).collect()).collect();
-    Tensor::coo(shape, columns, &Tensor::from_vec(&[data.len()], data.to_vec()).unwrap(), fill).unwrap()
-}
-
-fn vector(data: &[f64]) -> Tensor {
-    Tensor::from_vec(&[data.len()], data.to_vec()).unwrap()
-}
 
 fn at(x: &Tensor, index: &[usize]) -> Option<Scalar> {
     x.get(index).unwrap()
@@ -27,15 +14,6 @@ fn at(x: &Tensor, index: &[usize]) -> Option<Scalar> {
 
 fn fill(x: &Tensor) -> String {
     x.fill().map_or("none".into(), ToString::to_string)
-}
-
-/// The message of an error, which has these words in it.
-#[track_caller]
-fn says<T>(result: Result<T>, words: &[&str]) -> Error {
-    let Err(error) = result else { panic!("wrong input was accepted; expected {words:?}") };
-    let message = error.to_string();
-    words.iter().for_each(|w| assert!(message.contains(w), "no {w:?} in: {message}"));
-    error
 }
 
 #[test]

@@ -1,17 +1,15 @@
 //! Shape ops and indexing as users meet them: what stays a view, which layout comes out, shapes beyond 2^64, and what
 //! wrong arguments are told.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
+use crate::common::path;
+use crate::common::tensors::{elements, says};
 use openwork::context::Path;
 use openwork::{
-    DType, Ellipsis, Error, ErrorKind, Fill, Index, Layout, NewAxis, Pad, ReduceOp, Result, Scalar, Tensor, explain, s,
+    DType, Ellipsis, ErrorKind, Fill, Index, Layout, NewAxis, Pad, ReduceOp, Result, Scalar, Tensor, s,
     with_densify_budget,
 };
 
-#[path = "indexing/refused.rs"]
 mod refused;
-#[path = "indexing/sizes.rs"]
 mod sizes;
 
 fn iota(shape: &[usize]) -> Tensor {
@@ -21,18 +19,6 @@ fn iota(shape: &[usize]) -> Tensor {
 
 fn sparse(layout: Layout) -> Tensor {
     Tensor::random(&[6, 8], 0.4, 0.0, layout, 3).unwrap()
-}
-
-fn elements(x: &Tensor) -> Vec<f64> {
-    x.to_dense().unwrap().to_contiguous().values::<f64>().unwrap().to_vec()
-}
-
-fn path(op: &str, f: impl FnOnce() -> Result<Tensor>) -> Path {
-    let (result, steps) = explain(f);
-    result.unwrap();
-    let step = steps.last().expect("no step");
-    assert_eq!(step.op, op);
-    step.path
 }
 
 #[test]

@@ -1,6 +1,4 @@
 //! Results written into the memory of a tensor that is no longer needed.
-#![allow(clippy::unwrap_used)]
-
 use openwork::{BinaryOp, DType, ErrorKind, Layout, Tensor, UnaryOp, with_densify_budget};
 
 fn dense(shape: &[usize], scale: f64) -> Tensor {

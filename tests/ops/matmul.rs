@@ -1,7 +1,5 @@
 //! Matrix products against a triple loop, over layouts, fills and dtypes.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
 use openwork::parallel::with_threads;
 use openwork::{
     DType, ErrorKind, Fill, Layout, NanPolicy, Scalar, Tensor, c128, context, explain, f16, promote,

@@ -1,14 +1,9 @@
 //! Reductions by order, moments, scans, sorting and counting: values by hand, huge shapes, wrong input, and paths.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
+use crate::common::tensors::{says, vector};
 use openwork::context::Path;
 use openwork::{
-    DType, Error, ErrorKind, Fill, Interpolation, Layout, Result, Scalar, Tensor, c128, explain, with_densify_budget,
+    DType, ErrorKind, Fill, Interpolation, Layout, Result, Scalar, Tensor, c128, explain, with_densify_budget,
 };
-
-fn vector(data: &[f64]) -> Tensor {
-    Tensor::from_vec(&[data.len()], data.to_vec()).unwrap()
-}
 
 /// A vector of that length with some elements stored.
 fn sparse(length: usize, at: &[u64], data: &[f64], fill: impl Into<Fill>) -> Tensor {
@@ -25,15 +20,6 @@ fn ints(x: &Tensor) -> Vec<i64> {
 
 fn item(x: Result<Tensor>) -> f64 {
     x.unwrap().item().unwrap().to()
-}
-
-/// The message has these words in it.
-#[track_caller]
-fn says<T>(result: Result<T>, words: &[&str]) -> Error {
-    let Err(error) = result else { panic!("wrong input was accepted") };
-    let message = error.to_string();
-    words.iter().for_each(|w| assert!(message.contains(w), "no {w:?} in: {message}"));
-    error
 }
 
 mod values {

@@ -1,10 +1,9 @@
 //! The path that an op takes, as `explain` reports it, and the settings that decide about it: densify budget and NaN
 //! policy.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::common::path;
 use openwork::context::{DEFAULT_DENSIFY_BUDGET, NanPolicy, Path, Step, densify_budget, nan_policy};
 use openwork::{
     DType, ErrorKind, Fill, Layout, Result, Tensor, UnaryOp, explain, parallel, with_densify_budget, with_nan_policy,
@@ -35,14 +34,6 @@ fn steps<T>(f: impl FnOnce() -> Result<T>) -> Vec<Step> {
     let (result, steps) = explain(f);
     result.unwrap();
     steps
-}
-
-/// The path of the last step, which is the op asked for.
-#[track_caller]
-fn path<T>(op: &str, f: impl FnOnce() -> Result<T>) -> Path {
-    let step = steps(f).pop().expect("no step");
-    assert_eq!(step.op, op);
-    step.path
 }
 
 #[test]

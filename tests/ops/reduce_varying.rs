@@ -1,8 +1,6 @@
 //! Sums over an axis along which the fill varies: exact until they are rounded, however large the fill is that stored
 //! elements stand over.
 
-#![allow(clippy::unwrap_used, clippy::panic)] // in tests
-
 use openwork::{DType, Fill, Layout, ReduceOp, Scalar, Tensor, bf16, c64, c128, f16, parallel::with_threads};
 
 /// Every element in C order.

@@ -1,7 +1,5 @@
 //! Softmax and its kin: fills, paths, huge shapes and wrong input.
 
-#![allow(clippy::unwrap_used)]
-
 use openwork::context::{Path, explain};
 use openwork::{DType, ErrorKind, Fill, Layout, Result, Tensor, c64, with_densify_budget};
 

@@ -1,7 +1,5 @@
 //! Results are the same bit for bit on any number of threads: work is cut by its size, and put together in order.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
-
 use openwork::{DType, Fill, Layout, Result, Tensor, parallel};
 
 const SHAPE: [usize; 2] = [1500, 2000];

@@ -1,4 +1,4 @@
-"""Writes CSR matrices as binsparse with h5py, in forms of HDF5 that `tests/python.rs` names.
+"""Writes CSR matrices as binsparse with h5py, in forms of HDF5 that `tests/files/python.rs` names.
 
 usage: h5py_forms.py FOLDER
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Sets up what the tests of files need on a Debian machine: libhdf5 (apt, as root or with sudo) and a Python
-# environment in target/python (pip). Does nothing that is done already. tests/python.rs uses that environment, or the
+# environment in target/python (pip). Does nothing that is done already. tests/files/python.rs uses that environment, or the
 # interpreter that OPENWORK_PYTHON names.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

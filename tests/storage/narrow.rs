@@ -1,11 +1,8 @@
 //! `narrow`: on every layout, axis, range and fill it gives what the strided tensor gives; windows share memory, and
 //! every op takes a window as it takes any other tensor.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
-
 use openwork::{Fill, Layout, LevelKind, LevelSpec, Part, Result, Tensor};
 
-#[path = "narrow/windows.rs"]
 mod windows;
 
 /// Every element of a tensor, in C order; `None` where it is absent.

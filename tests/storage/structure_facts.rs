@@ -1,9 +1,5 @@
 //! Facts about matrices: by hand, on shapes beyond 64 bits, and what is refused. The law has the rest.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
-
-mod common;
-
 use openwork::io::matrix_market;
 use openwork::{DType, Fill, Layout, StructureFacts, Tensor, with_densify_budget};
 
@@ -122,7 +118,7 @@ fn claims_are_checked() {
 /// Files whose header says so are symmetric, and nothing that is read from them becomes dense.
 #[test]
 fn real_matrices() {
-    let Some(folder) = common::folder("real_matrices", "formats/matrixmarket") else { return };
+    let Some(folder) = crate::common::folder("real_matrices", "formats/matrixmarket") else { return };
     let mut seen = [0; 2];
     for name in ["fmm-tests/symmetry", "lagraph"] {
         let files = std::fs::read_dir(folder.join(name)).unwrap().map(|f| f.unwrap().path());

@@ -1,6 +1,4 @@
 //! Undefined fill, op by op: the absent absorb in elementwise ops, and are skipped by reductions, products and softmax.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
-
 use openwork::{BinaryOp, DType, ErrorKind, Fill, Layout, ReduceOp, Scalar, Tensor, UnaryOp, with_densify_budget};
 
 const LAYOUTS: [Layout; 5] = [Layout::Coo, Layout::Csr, Layout::Csc, Layout::Dcsr, Layout::Csf];

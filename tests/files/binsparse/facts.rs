@@ -4,7 +4,7 @@ use openwork::io::binsparse::{self, Options, Warning};
 use openwork::{Fill, Layout, StructureFacts, Tensor, io};
 use serde_json::{Value, json};
 
-use super::build::Draft;
+use crate::common::npz::Draft;
 
 fn with(options: &Options, x: &Tensor) -> binsparse::Reading {
     let bytes = binsparse::to_bytes(x, options).unwrap();

@@ -3,7 +3,7 @@
 use openwork::io::binsparse::Warning;
 use serde_json::{Value, json};
 
-use super::build::{Draft, f64s, u64s};
+use crate::common::npz::{Draft, f64s, u64s};
 
 fn old(found: &str, meaning: &str) -> Warning {
     Warning::OldSpelling { found: found.into(), meaning: meaning.into() }

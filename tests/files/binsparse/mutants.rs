@@ -4,7 +4,7 @@ use openwork::io::binsparse::{self, Mode, Options};
 use openwork::{Layout, Tensor};
 use serde_json::json;
 
-use super::build::{Draft, f64s, zip};
+use crate::common::npz::{Draft, f64s, zip};
 
 pub struct Random(pub u64);
 
@@ -128,7 +128,7 @@ fn archives_with_tricks_are_refused() {
     let twice = zip(&[("a.npy".into(), vec![1]), ("a.npy".into(), vec![1])]);
     assert!(read(&twice).unwrap_err().to_string().contains("two members"));
     // A member that claims 2^62 elements, and one that claims more bytes than deflate could hold.
-    let huge = super::build::npy("<f8", "(4611686018427387904,)", &[]);
+    let huge = crate::common::npz::npy("<f8", "(4611686018427387904,)", &[]);
     assert!(read(&Draft::csr().array("values", huge).bytes()).is_err());
     let mut wrong = good.clone();
     let at = good.len() - 60; // inside the directory

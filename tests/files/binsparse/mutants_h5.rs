@@ -102,7 +102,7 @@ fn damage_anywhere_is_an_error() {
     let (mut from, mut crashes, mut hangs) = (0, Vec::new(), Vec::new());
     while from < COUNT {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "mutants_h5::reads_damaged_files", "--ignored", "--test-threads=1"])
+            .args(["--exact", "binsparse::mutants_h5::reads_damaged_files", "--ignored", "--test-threads=1"])
             .env(FROM, format!("{from} {}", progress.display()))
             .stdout(std::process::Stdio::null())
             .stderr(std::process::Stdio::null())

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::build::{Draft, f32s, f64s, i64s, npy, u8s, u64s};
+use crate::common::npz::{Draft, f32s, f64s, i64s, npy, u8s, u64s};
 
 /// Both modes refuse, and say why.
 fn refused(draft: &Draft, why: &str) {

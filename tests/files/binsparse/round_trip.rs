@@ -230,7 +230,7 @@ fn trusted_reading_reads_the_same() {
     }
     std::fs::remove_file(&path).unwrap();
     // Lengths are checked all the same.
-    let short = super::build::Draft::csr().array("values", super::build::f64s(&[1.0; 3])).bytes();
+    let short = crate::common::npz::Draft::csr().array("values", crate::common::npz::f64s(&[1.0; 3])).bytes();
     std::fs::write(&path, short).unwrap();
     // SAFETY: the index arrays are good ones.
     let error = unsafe { binsparse::read_trusted(&path, &Options::default()) }.unwrap_err();

@@ -16,8 +16,8 @@ use openwork::{DType, Layout, Scalar, Tensor};
 
 use serde_json::{Value, json};
 
-use super::common::python;
 use super::{all_tensors, same};
+use crate::common::python;
 
 /// An array of another library: its memory, and how often it was deleted.
 struct Foreign {

@@ -3,8 +3,8 @@
 use openwork::{DType, Fill, Layout, LevelData, LevelKind, LevelSpec, Part, Scalar, Tensor, c64, f16};
 use serde_json::{Value, json};
 
-use super::law::rng::Rng;
 use super::{all_tensors, same, same_fill};
+use crate::samples::rng::Rng;
 
 fn flags(x: &Tensor) -> Vec<(bool, bool)> {
     let of = |l: &LevelData| match l {

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use openwork::{BinaryOp, ErrorKind, Layout, ReduceOp, UnaryOp};
 
-use crate::checks::families::FAMILIES;
+use crate::families::FAMILIES;
 use table::How;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/guide/support.md");
@@ -56,7 +56,7 @@ fn no_op_is_left_out() {
     let others = [&others[..], &facts].concat();
     let families = FAMILIES.iter().flat_map(|f| f.ops.iter().copied()).filter(|name| !others.contains(name));
     let missing: Vec<&str> = registered.chain(families).filter(|name| !listed.contains(name)).collect();
-    assert!(missing.is_empty(), "not in the support table (tests/support/ops.rs): {missing:?}");
+    assert!(missing.is_empty(), "not in the support table (tests/law/support_table/ops.rs): {missing:?}");
 }
 
 /// A defined fill is never the reason of an error, except where the mathematics has no answer.

@@ -2,17 +2,6 @@
 
 use super::*;
 
-#[track_caller]
-fn path<T>(op: &str, f: impl FnOnce() -> Result<T>) -> Path {
-    let (result, mut steps) = explain(f);
-    if let Err(error) = result {
-        panic!("{error}");
-    }
-    let step = steps.pop().expect("no step");
-    assert_eq!(step.op, op);
-    step.path
-}
-
 #[test]
 fn no_index_is_read_without_need() {
     let sum3 = |v: &[f64]| v.iter().sum::<f64>();

@@ -2,14 +2,6 @@
 
 use super::*;
 
-#[track_caller]
-fn says<T>(result: Result<T>, words: &[&str]) -> Error {
-    let Err(error) = result else { panic!("wrong input was accepted") };
-    let message = error.to_string();
-    words.iter().for_each(|w| assert!(message.contains(w), "no {w:?} in: {message}"));
-    error
-}
-
 fn every() -> Vec<Tensor> {
     let layouts = [Layout::Coo, Layout::Csr, Layout::HybridCoo { dense_dims: 1 }, Layout::Bsr { block: [2, 2] }];
     layouts.into_iter().map(sparse).chain([iota(&[6, 8])]).collect()

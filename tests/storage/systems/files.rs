@@ -3,8 +3,9 @@
 
 use std::path::Path;
 
+use crate::common::tensors::entries;
 use openwork::exchange::systems::{LevelStructure, System, SystemArrays};
-use openwork::{IndexArray, LevelData, LevelKind, LevelSpec, Tensor};
+use openwork::{LevelData, LevelKind, LevelSpec, Tensor};
 use serde_json::Value;
 
 use super::folder;
@@ -17,13 +18,6 @@ fn json(path: &Path) -> Value {
 
 fn numbers(value: &Value) -> Vec<u64> {
     value.as_array().unwrap().iter().map(|v| v.as_u64().unwrap()).collect()
-}
-
-fn entries(a: &IndexArray) -> Vec<u64> {
-    match (a.as_u32(), a.as_u64()) {
-        (Some(v), _) => v.iter().map(|&v| v.into()).collect(),
-        (_, v) => v.unwrap().to_vec(),
-    }
 }
 
 fn arrays(object: &Value) -> Vec<(String, Vec<u64>)> {

@@ -1,7 +1,8 @@
 //! Names and arrays with random mistakes: an error or a tensor, never a panic.
 
+use crate::common::tensors::entries;
 use openwork::exchange::systems::{LevelStructure, System, SystemArrays};
-use openwork::{IndexArray, LevelSpec, Tensor};
+use openwork::{LevelSpec, Tensor};
 
 use super::samples::{all_of, tensors};
 
@@ -12,13 +13,6 @@ impl Rng {
     fn below(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % n.max(1)
-    }
-}
-
-fn entries(a: &IndexArray) -> Vec<u64> {
-    match (a.as_u32(), a.as_u64()) {
-        (Some(v), _) => v.iter().map(|&v| v.into()).collect(),
-        (_, v) => v.unwrap().to_vec(),
     }
 }
 

@@ -1,16 +1,10 @@
 //! Arrays of other systems both ways, and what is wrong with them.
 
+use crate::common::tensors::entries;
 use openwork::exchange::systems::{LevelStructure, System, SystemArrays};
-use openwork::{Fill, IndexArray, Layout, Tensor};
+use openwork::{Fill, Layout, Tensor};
 
 use super::samples::{all_of, tensors};
-
-fn entries(a: &IndexArray) -> Vec<u64> {
-    match (a.as_u32(), a.as_u64()) {
-        (Some(v), _) => v.iter().map(|&v| v.into()).collect(),
-        (_, v) => v.unwrap().to_vec(),
-    }
-}
 
 #[test]
 fn there_and_back() {

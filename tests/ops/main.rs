@@ -1,0 +1,16 @@
+//! Ops by family: values by hand, what they refuse, huge shapes; which path they take, and that threads change nothing.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod elementwise;
+mod indexing;
+mod into;
+mod matmul;
+mod order;
+mod paths;
+mod reduce_varying;
+mod softmax;
+mod threads;

@@ -1,0 +1,14 @@
+//! What a tensor is: wrong and awkward input, shapes and fills at their limits, windows, level structures, facts.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod edge_cases;
+mod narrow;
+mod shapes;
+mod structure_facts;
+mod systems;
+mod undefined;
+mod wrong_input;
