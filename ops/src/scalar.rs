@@ -337,28 +337,58 @@ fn float_of(scalar: Scalar) -> f64 {
 }
 
 impl fmt::Display for Scalar {
-    /// The shortest text that reads back as the same number, with an exponent where that is shorter; complex as `re±imj`.
+    /// The shortest text that reads back as the same number (a half-precision one as a `float32`), with an exponent where
+    /// that is shorter; complex as `re±imj`. Width, alignment, fill, `+` and `0` mean what they do for Rust's numbers, and
+    /// a precision the number of decimal places: of both parts of a complex number, of no integer.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let complex = |re: String, im: String| {
-            let sign = if im.starts_with('-') { "" } else { "+" };
-            format!("{re}{sign}{im}j")
-        };
-        let text = match self {
-            Scalar::F16(v) => v.to_string(),
-            Scalar::BF16(v) => v.to_string(),
-            Scalar::F32(v) => float_text(*v, f64::from(*v)),
-            Scalar::F64(v) => float_text(*v, *v),
-            Scalar::Complex64(v) => complex(float_text(v.re, v.re.into()), float_text(v.im, v.im.into())),
-            Scalar::Complex128(v) => complex(float_text(v.re, v.re), float_text(v.im, v.im)),
-            other => each_scalar!(*other, v => v.to_string()),
-        };
-        f.pad(&text)
+        match self {
+            Scalar::Bool(v) => f.pad_integral(true, "", if *v { "true" } else { "false" }),
+            Scalar::F16(v) => float(f32::from(*v), f),
+            Scalar::BF16(v) => float(f32::from(*v), f),
+            Scalar::F32(v) => float(*v, f),
+            Scalar::F64(v) => float(*v, f),
+            Scalar::Complex64(v) => complex(v.re, v.im, f),
+            Scalar::Complex128(v) => complex(v.re, v.im, f),
+            other => each_scalar!(*other, v => fmt::Display::fmt(&v, f)),
+        }
     }
 }
 
-fn float_text<T: fmt::Display + fmt::LowerExp>(value: T, size: f64) -> String {
-    let plain = size == 0.0 || !size.is_finite() || (1e-5..1e16).contains(&size.abs());
-    if plain { format!("{value}") } else { format!("{value:e}") }
+/// `f32` or `f64`, to be printed.
+trait Printed: Copy + Into<f64> + fmt::Display + fmt::LowerExp {
+    /// Whether the text without an exponent is the shorter one.
+    fn is_plain(self) -> bool {
+        let size: f64 = self.into();
+        size == 0.0 || !size.is_finite() || (1e-5..1e16).contains(&size.abs())
+    }
+}
+
+impl Printed for f32 {}
+impl Printed for f64 {}
+
+/// A float as the formatter asks for it.
+fn float(value: impl Printed, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    if value.is_plain() || f.precision().is_some() {
+        fmt::Display::fmt(&value, f)
+    } else {
+        fmt::LowerExp::fmt(&value, f)
+    }
+}
+
+/// A complex number: both parts to the precision of the formatter, the whole to its width.
+fn complex<T: Printed>(re: T, im: T, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let part = |value: T| match f.precision() {
+        Some(places) => format!("{value:.places$}"),
+        None if value.is_plain() => value.to_string(),
+        None => format!("{value:e}"),
+    };
+    let (re, im) = (part(re), part(im));
+    let plus = if im.starts_with('-') { "" } else { "+" };
+    let text = format!("{re}{plus}{im}j");
+    match text.strip_prefix('-') {
+        Some(magnitude) => f.pad_integral(false, "", magnitude),
+        None => f.pad_integral(true, "", &text),
+    }
 }
 
 /// Numbers out of a scalar, by the rules of `num-traits`: `None` where the value does not fit, floats truncated towards
@@ -495,6 +525,38 @@ mod tests {
         assert!(fits(Scalar::F64(9_223_372_036_854_775_808.0), DType::U64));
         assert!(!fits(Scalar::I32(2), DType::Bool) && fits(Scalar::I32(1), DType::Bool));
         assert!(!fits(Scalar::Complex64(c64::new(1.0, 1.0)), DType::F32));
+    }
+
+    #[test]
+    fn text_of_scalars() {
+        let text = |v: Scalar| v.to_string();
+        assert_eq!(text(Scalar::F64(0.1)), "0.1");
+        assert_eq!(text(Scalar::F64(-1.5e300)), "-1.5e300");
+        assert_eq!(text(Scalar::F32(1e-6)), "1e-6");
+        assert_eq!(text(Scalar::BF16(bf16::from_f32(2f32.powi(100)))), "1.2676506e30");
+        assert_eq!(text(Scalar::F16(f16::from_f32(1.5))), "1.5");
+        assert_eq!(text(Scalar::Complex128(c128::new(-0.0, -1e20))), "-0-1e20j");
+        assert_eq!(text(Scalar::Complex64(c64::new(f32::NAN, f32::INFINITY))), "NaN+infj");
+        assert_eq!(text(Scalar::Bool(true)), "true");
+        assert_eq!(text(Scalar::I64(i64::MIN)), "-9223372036854775808");
+    }
+
+    #[test]
+    fn formats_of_scalars_are_those_of_numbers() {
+        let v = Scalar::F64(1234.5);
+        assert_eq!(format!("{v:.2}"), "1234.50");
+        assert_eq!(format!("{v:+012.3}"), format!("{:+012.3}", 1234.5));
+        assert_eq!(format!("{v:10.1}|{v:<10.1}|{v:*^10}"), "    1234.5|1234.5    |**1234.5**");
+        assert_eq!(format!("{:.6}", Scalar::F64(0.999_999_999_999_999_8)), "1.000000");
+        assert_eq!(format!("{:.2}", Scalar::F64(1e-7)), "0.00");
+        assert_eq!(format!("{:9}|", Scalar::F64(1e-7)), "     1e-7|");
+        assert_eq!(format!("{:.1}", Scalar::F16(f16::from_f32(0.25))), "0.2");
+        assert_eq!(format!("{:.3}", Scalar::F64(f64::NAN)), "NaN");
+        assert_eq!(format!("{:.2}|{0:6}|{0:<6}|{0:06}", Scalar::I16(-123)), "-123|  -123|-123  |-00123");
+        assert_eq!(format!("{:.2}|{0:6}", Scalar::Bool(true)), "true|  true");
+        let z = Scalar::Complex128(c128::new(-1.25, 1234.567));
+        assert_eq!(format!("{z:.1}|{z:18.2}|{z:<18.2}|"), "-1.2+1234.6j|    -1.25+1234.57j|-1.25+1234.57j    |");
+        assert_eq!(format!("{:+}", Scalar::Complex64(c64::new(1.0, -0.5))), "+1-0.5j");
     }
 
     #[test]

@@ -26,7 +26,8 @@ impl Tensor {
 
 impl fmt::Display for Tensor {
     /// As PyTorch and ndarray print: the elements (strided) or the stored elements with their indices, long
-    /// ones abbreviated, and what the tensor is.
+    /// ones abbreviated, and what the tensor is. Elements print as `Scalar`s do: `{:.2}` gives two decimal places, a width
+    /// lines them up.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.storage {
             Storage::Strided(s) => {
@@ -38,13 +39,13 @@ impl fmt::Display for Tensor {
                 let size: u128 = self.size();
                 write!(
                     f,
-                    "tensor(shape={:?}, dtype={}, layout={}, nse={} of {size}, fill={}",
+                    "tensor(shape={:?}, dtype={}, layout={}, nse={} of {size}, fill=",
                     s.shape,
                     s.dtype(),
                     self.layout(),
-                    s.nse(),
-                    s.fill
+                    s.nse()
                 )?;
+                fmt::Display::fmt(&s.fill, f)?;
                 let n = s.nse();
                 let shown = |i: usize| n <= 4 * EDGE || i < 2 * EDGE || i >= n - 2 * EDGE;
                 for (i, (index, value)) in excerpt(self, s, n) {
@@ -54,7 +55,8 @@ impl fmt::Display for Tensor {
                     if n > 4 * EDGE && i == n - 2 * EDGE {
                         write!(f, "\n  ...")?;
                     }
-                    write!(f, "\n  {index:?} {value}")?;
+                    write!(f, "\n  {index:?} ")?;
+                    fmt::Display::fmt(&value, f)?;
                 }
                 write!(f, ")")
             }
@@ -97,7 +99,7 @@ fn stored_at(s: &Sparse, i: usize) -> (Vec<usize>, Scalar) {
 
 fn nested(f: &mut fmt::Formatter<'_>, s: &Strided, index: &mut Vec<usize>, indent: usize) -> fmt::Result {
     if index.len() == s.ndim() {
-        return write!(f, "{}", s.get(index));
+        return fmt::Display::fmt(&s.get(index), f);
     }
     let n = s.shape[index.len()];
     let inner = index.len() + 1 == s.ndim();
@@ -181,5 +183,21 @@ fn arrays(level: &Level, first: usize) -> Vec<(String, &crate::levels::level::In
             let pointers = pointers.iter().map(|p| (format!("pointers_to_{first}"), p));
             pointers.chain(indices.iter().enumerate().map(|(i, a)| (format!("indices_{}", first + i), a))).collect()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Layout, Tensor};
+
+    #[test]
+    fn precision_is_that_of_the_elements() {
+        let x = Tensor::from_vec(&[2, 2], vec![1234.5, 0.25, -7.0, 0.0]).unwrap();
+        let dense = "tensor([[1234.50, 0.25],\n        [-7.00, 0.00]], shape=[2, 2], dtype=float64)";
+        assert_eq!(format!("{x:.2}"), dense);
+        let sparse = x.to_layout(Layout::Coo).unwrap();
+        let text = format!("{sparse:8.1}");
+        assert!(text.contains("fill=     0.0"), "{text}");
+        assert!(text.contains("\n  [0, 0]   1234.5\n"), "{text}");
     }
 }

@@ -53,7 +53,7 @@ impl From<Scalar> for Fill {
 impl fmt::Display for Fill {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fill::Scalar(value) => write!(f, "{value}"),
+            Fill::Scalar(value) => value.fmt(f),
             Fill::Array(values) => write!(f, "array{:?}", values.shape()),
             Fill::Undefined => f.write_str("undefined"),
         }
