@@ -7,6 +7,7 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
+use super::signature::{self, Signature};
 use super::state_dict::{Archive, StateDict};
 use super::{Progress, binsparse, frostt, matrix_market};
 use crate::base::error::{self, ErrorKind, Result};
@@ -31,7 +32,6 @@ pub enum Format {
 }
 
 const KNOWN: &str = ".mtx, .tns, .ttx (each also with .gz), .npz, .h5, .hdf5, .safetensors";
-const HDF5: &[u8] = b"\x89HDF\r\n\x1a\n";
 
 impl Format {
     /// The format that a file's name stands for; `None` if it stands for none.
@@ -64,13 +64,7 @@ impl Format {
     /// # Errors
     /// [`ErrorKind::Io`] if the file cannot be read; [`ErrorKind::Invalid`] if neither content nor name is known.
     pub fn of_file(path: impl AsRef<Path>) -> Result<Format> {
-        let path = path.as_ref();
-        let sniffed = File::open(path).and_then(|mut file| sniff(&mut file));
-        match sniffed.map_err(|source| ErrorKind::Io { path: path.to_owned(), source })? {
-            Some(format) => Ok(format),
-            None => Format::of_name(path)
-                .ok_or_else(|| unknown("io::read", path, ", and what the file holds tells no format either")),
-        }
+        identify(path.as_ref()).map(|identified| identified.format)
     }
 
     /// Whether the file is text, one line per element.
@@ -98,31 +92,42 @@ fn unknown(op: &'static str, path: &Path, more: &str) -> error::Error {
     error::invalid(op, "path", format!("the name {name:?} ends in no known extension{more}; known are {KNOWN}"))
 }
 
-/// What the first bytes of a file tell, if they do.
-fn sniff(file: &mut File) -> io::Result<Option<Format>> {
-    let mut start = Vec::with_capacity(512);
-    file.take(512).read_to_end(&mut start)?;
-    if start.starts_with(&[0x1f, 0x8b]) {
-        file.seek(SeekFrom::Start(0))?;
-        start.clear();
-        // A stream that is cut off or damaged is told by the reader.
-        let _ = MultiGzDecoder::new(file).take(512).read_to_end(&mut start);
-        return Ok(banner(&start));
+/// An open file, and what it begins with tells.
+pub(super) struct Identified {
+    pub(super) format: Format,
+    pub(super) file: File,
+    pub(super) signature: Option<Signature>,
+}
+
+/// Opens a file and finds out its format: what it begins with decides, and where that tells nothing its name.
+///
+/// # Errors
+/// As [`Format::of_file`].
+pub(super) fn identify(path: &Path) -> Result<Identified> {
+    let (file, signature, known) = opened(path).map_err(|source| ErrorKind::Io { path: path.to_owned(), source })?;
+    let why = ", and what the file holds tells no format either";
+    match known.or_else(|| Format::of_name(path)) {
+        Some(format) => Ok(Identified { format, file, signature }),
+        None => Err(unknown("io::read", path, why)),
     }
-    if start.starts_with(b"PK\x03\x04") || start.starts_with(b"PK\x05\x06") {
-        return Ok(Some(Format::Npz));
-    }
-    // The format allows other bytes before its signature, 512 or twice as many and so on.
-    let (length, mut at) = (file.metadata()?.len(), 512_u64);
-    let mut found = start.starts_with(HDF5);
-    while !found && at.saturating_add(HDF5.len() as u64) <= length {
-        let mut signature = [0; HDF5.len()];
-        file.seek(SeekFrom::Start(at))?;
-        file.read_exact(&mut signature)?;
-        found = signature == HDF5;
-        at = at.saturating_mul(2);
-    }
-    Ok(if found { Some(Format::Hdf5) } else { banner(&start) })
+}
+
+fn opened(path: &Path) -> io::Result<(File, Option<Signature>, Option<Format>)> {
+    let mut file = File::open(path)?;
+    let (signature, mut start) = signature::find(&mut file)?;
+    let format = match signature {
+        Some(Signature::Zip) => Some(Format::Npz),
+        Some(Signature::Hdf5(_)) => Some(Format::Hdf5),
+        Some(Signature::Gzip) => {
+            file.seek(SeekFrom::Start(0))?;
+            start.clear();
+            // A stream that is cut off or damaged is told by the reader.
+            let _ = MultiGzDecoder::new(&mut file).take(512).read_to_end(&mut start);
+            banner(&start)
+        }
+        None => banner(&start),
+    };
+    Ok((file, signature, format))
 }
 
 /// The format of a text with a banner.
@@ -210,13 +215,13 @@ pub fn read(path: impl AsRef<Path>) -> Result<Tensor> {
 /// As [`read`].
 pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Loaded> {
     let path = path.as_ref();
-    let format = Format::of_file(path)?;
+    let Identified { format, file, signature } = identify(path)?;
     let mut warnings = Vec::new();
     let tensor = match format {
         Format::MatrixMarket => matrix_market::read_with(path, options.matrix_market())?,
         Format::Frostt | Format::TensorMarket => frostt::read_with(path, options.frostt())?,
         Format::Npz | Format::Hdf5 => {
-            let reading = binsparse::read_with(path, &options.binsparse())?;
+            let reading = binsparse::File::of_file(file, path, signature)?.reading(&options.binsparse())?;
             warnings = reading.warnings;
             reading.tensor
         }

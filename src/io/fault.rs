@@ -10,8 +10,7 @@ use crate::base::error::{Error, ErrorKind};
 pub(crate) enum Fault {
     Bad(String),
     Io(io::Error),
-    /// A form that one reader of HDF5 leaves to another.
-    #[cfg(feature = "hdf5")]
+    /// A form of HDF5 that the native reader leaves to libhdf5.
     Unknown(&'static str),
 }
 
@@ -27,7 +26,6 @@ impl fmt::Display for Fault {
         match self {
             Fault::Bad(why) => f.write_str(why),
             Fault::Io(source) => source.fmt(f),
-            #[cfg(feature = "hdf5")]
             Fault::Unknown(what) => write!(f, "{what} cannot be read"),
         }
     }

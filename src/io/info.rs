@@ -6,7 +6,7 @@ use std::path::Path;
 use openwork_ops::DType;
 use serde_json::{Value, json};
 
-use super::any::{Format, ReadOptions};
+use super::any::{Format, Identified, ReadOptions, identify};
 use super::binsparse::{self, FillKind};
 use super::state_dict::Archive;
 use super::{frostt, matrix_market};
@@ -135,8 +135,8 @@ pub fn info(path: impl AsRef<Path>) -> Result<Vec<Info>> {
 /// As [`info`].
 pub fn info_with(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Vec<Info>> {
     let path = path.as_ref();
-    let format = Format::of_file(path)?;
-    let metadata = std::fs::metadata(path).map_err(|source| ErrorKind::Io { path: path.to_owned(), source })?;
+    let Identified { format, file, signature } = identify(path)?;
+    let metadata = file.metadata().map_err(|source| ErrorKind::Io { path: path.to_owned(), source })?;
     let file_bytes = metadata.len();
     match format {
         Format::MatrixMarket => {
@@ -147,7 +147,7 @@ pub fn info_with(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Ve
             Ok(vec![of_frostt(&frostt::header(path, options.frostt())?, file_bytes)])
         }
         Format::Npz | Format::Hdf5 => {
-            let mut file = binsparse::File::open(path)?;
+            let mut file = binsparse::File::of_file(file, path, signature)?;
             let names = match options.name {
                 Some(name) => vec![name.to_owned()],
                 None => file.names()?,

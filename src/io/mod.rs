@@ -16,6 +16,7 @@ pub mod frostt;
 mod info;
 pub mod matrix_market;
 mod safetensors;
+mod signature;
 pub mod state_dict;
 mod text;
 mod violations;

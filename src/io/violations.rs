@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
-use super::any::{Format, ReadOptions};
+use super::any::{Format, Identified, ReadOptions, identify};
 use super::state_dict::Archive;
 use super::text::error::ParseError;
 use super::{binsparse, frostt, matrix_market};
@@ -42,7 +42,8 @@ impl From<ParseError> for Violation {
 /// If the file cannot be read, or its format is not known. That it breaks its format's rules is told, not an error.
 pub fn validate(path: impl AsRef<Path>, options: &ReadOptions<'_>, tell: &mut dyn FnMut(Violation)) -> Result<()> {
     let path = path.as_ref();
-    match Format::of_file(path)? {
+    let Identified { format, file, signature } = identify(path)?;
+    match format {
         Format::MatrixMarket => {
             let mut told = |error: ParseError| tell(error.into());
             let checked = matrix_market::violations(path, options.matrix_market(), &mut told);
@@ -51,16 +52,15 @@ pub fn validate(path: impl AsRef<Path>, options: &ReadOptions<'_>, tell: &mut dy
         Format::Frostt | Format::TensorMarket => {
             frostt::violations(path, options.frostt(), &mut |error| tell(error.into()))
         }
-        Format::Npz | Format::Hdf5 => of_binsparse(path, options, tell),
+        Format::Npz | Format::Hdf5 => {
+            let mut told = |tensor: &str, array: String, what: String| {
+                let separator = if tensor.is_empty() || array.is_empty() { "" } else { ": " };
+                tell(Violation { place: format!("{tensor}{separator}{array}"), what });
+            };
+            binsparse::violations(file, path, signature, &options.binsparse(), &mut told)
+        }
         Format::Safetensors => of_safetensors(path, options, tell),
     }
-}
-
-fn of_binsparse(path: &Path, options: &ReadOptions<'_>, tell: &mut dyn FnMut(Violation)) -> Result<()> {
-    binsparse::violations(path, &options.binsparse(), &mut |tensor, array, what| {
-        let separator = if tensor.is_empty() || array.is_empty() { "" } else { ": " };
-        tell(Violation { place: format!("{tensor}{separator}{array}"), what });
-    })
 }
 
 /// The rules of the file as a whole, and those of each tensor.

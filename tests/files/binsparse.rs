@@ -4,7 +4,6 @@
 mod damaged_h5;
 mod facts;
 mod golden;
-#[cfg(feature = "hdf5")]
 mod golden_h5;
 #[cfg(feature = "hdf5")]
 mod h5;

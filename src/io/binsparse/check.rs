@@ -1,5 +1,6 @@
 //! All that is wrong with a file: what lenient reading lets pass, and every entry of an index array that cannot be.
 
+use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
 
@@ -11,6 +12,7 @@ use super::file::Opened;
 use super::{Mode, Options, facts, map};
 use crate::base::error::Result;
 use crate::io::fault::{Fault, Res};
+use crate::io::signature::Signature;
 use crate::{LevelKind, Tensor};
 
 /// Hears of a fault: the tensor, the array and entry (empty where it is about the tensor), what is wrong.
@@ -20,8 +22,15 @@ pub(in crate::io) type Tell<'a> = &'a mut dyn FnMut(&str, String, String);
 ///
 /// # Errors
 /// If the file cannot be read. What is wrong with what it holds is told.
-pub(in crate::io) fn violations(path: &Path, options: &Options, tell: Tell<'_>) -> Result<()> {
-    let opened = Opened::of_path(path).and_then(|mut opened| names(&mut opened, options).map(|names| (opened, names)));
+pub(in crate::io) fn violations(
+    file: File,
+    path: &Path,
+    signature: Option<Signature>,
+    options: &Options,
+    tell: Tell<'_>,
+) -> Result<()> {
+    let opened = Opened::of_file(file, path, signature)
+        .and_then(|mut opened| names(&mut opened, options).map(|names| (opened, names)));
     let told = opened.and_then(|(mut opened, names)| {
         if names.is_empty() {
             // The error says that there is no tensor.
@@ -49,7 +58,6 @@ fn names(opened: &mut Opened<'_>, options: &Options) -> Res<Vec<String>> {
     match (&options.group, opened) {
         (Some(name), _) => Ok(vec![name.clone()]),
         (None, Opened::Npz(_)) => Ok(vec![String::new()]),
-        #[cfg(feature = "hdf5")]
         (None, Opened::Hdf5(file)) => file.names(),
     }
 }

@@ -1,21 +1,23 @@
 //! An open file and the tensors in it.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::fs;
 use std::io::{BufReader, Cursor, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::{fmt, io};
 
 use serde_json::{Map, Value};
 
 use super::arrays::Container;
 use super::descriptor::Descriptor;
 use super::export::Export;
+use super::hdf5::Hdf5;
 use super::{Mode, Options, Reading, facts, map, npz};
 use crate::Tensor;
 use crate::base::error::{self, Result};
 use crate::io::fault::{Res, bad};
+use crate::io::signature::{self, Signature};
 
 /// A tensor to be written under a name.
 #[derive(Clone, Debug)]
@@ -72,11 +74,14 @@ impl File {
     /// # Errors
     /// If the file cannot be read or is no known container.
     pub fn open(path: impl AsRef<Path>) -> Result<File> {
-        let path = path.as_ref().to_owned();
-        match Opened::of_path(&path) {
-            Ok(opened) => Ok(File { path, opened }),
-            Err(fault) => Err(fault.at(Some(&path))),
-        }
+        let path = path.as_ref();
+        Opened::of_path(path).map_err(|fault| fault.at(Some(path))).map(|opened| File { path: path.to_owned(), opened })
+    }
+
+    /// An open file, by what it begins with.
+    pub(in crate::io) fn of_file(file: fs::File, path: &Path, signature: Option<Signature>) -> Result<File> {
+        let opened = Opened::of_file(file, path, signature).map_err(|fault| fault.at(Some(path)))?;
+        Ok(File { path: path.to_owned(), opened })
     }
 
     /// The names of the tensors: as their writer ordered them, then those it does not list by name. The root's is empty.
@@ -86,7 +91,6 @@ impl File {
     pub fn names(&mut self) -> Result<Vec<String>> {
         let names: Res<Vec<String>> = match &mut self.opened {
             Opened::Npz(_) => Ok(vec![String::new()]),
-            #[cfg(feature = "hdf5")]
             Opened::Hdf5(file) => file.names(),
         };
         names.map_err(|e| e.at(Some(&self.path)))
@@ -99,7 +103,6 @@ impl File {
     pub fn metadata(&mut self) -> Result<Map<String, Value>> {
         let metadata: Res<Map<String, Value>> = match &mut self.opened {
             Opened::Npz(_) => Ok(Map::new()),
-            #[cfg(feature = "hdf5")]
             Opened::Hdf5(file) => file.list().map(|(_, metadata)| metadata),
         };
         metadata.map_err(|e| e.at(Some(&self.path)))
@@ -126,7 +129,7 @@ impl File {
     /// # Errors
     /// As [`super::read_with`].
     pub fn read_with(&mut self, name: &str, options: &Options) -> Result<Reading> {
-        self.reading(Some(name), options, None, Tensor::from_parts)
+        self.load(Some(name), options, None, Tensor::from_parts)
     }
 
     /// A range of rows of a tensor, or whatever its outermost axis in memory is.
@@ -134,10 +137,15 @@ impl File {
     /// # Errors
     /// As [`super::read_rows`].
     pub fn read_rows(&mut self, name: &str, range: Range<usize>, options: &Options) -> Result<Reading> {
-        self.reading(Some(name), options, Some(range), Tensor::from_parts)
+        self.load(Some(name), options, Some(range), Tensor::from_parts)
     }
 
-    pub(super) fn reading(
+    /// The tensor that the options name, or the only one.
+    pub(in crate::io) fn reading(&mut self, options: &Options) -> Result<Reading> {
+        self.load(options.group.as_deref(), options, None, Tensor::from_parts)
+    }
+
+    pub(super) fn load(
         &mut self,
         name: Option<&str>,
         options: &Options,
@@ -177,6 +185,8 @@ pub(super) fn load(
     Ok(Reading { tensor, descriptor, warnings })
 }
 
+const UNKNOWN: &str = "neither ZIP (.npz) nor HDF5 nor any other known container";
+
 /// Bytes that can be read from any place.
 pub(super) trait Source: Read + Seek + Send {}
 
@@ -185,35 +195,33 @@ impl<T: Read + Seek + Send> Source for T {}
 /// An open container.
 pub(super) enum Opened<'a> {
     Npz(npz::Npz<Box<dyn Source + 'a>>),
-    #[cfg(feature = "hdf5")]
-    Hdf5(Box<super::h5::H5<'a>>),
-}
-
-enum Magic {
-    Zip,
-    Hdf5,
+    Hdf5(Box<Hdf5<'a>>),
 }
 
 impl<'a> Opened<'a> {
-    pub(super) fn of_path(path: &Path) -> Res<Opened<'static>> {
-        let mut file = BufReader::new(fs::File::open(path)?);
-        match magic(&mut file)? {
-            Magic::Zip => Opened::npz(Box::new(file)),
-            #[cfg(feature = "hdf5")]
-            Magic::Hdf5 => Ok(Opened::Hdf5(Box::new(super::h5::H5::open(path)?))),
-            #[cfg(not(feature = "hdf5"))]
-            Magic::Hdf5 => bad(super::NO_HDF5),
+    /// An open file, by what it begins with.
+    pub(super) fn of_file(mut file: fs::File, path: &Path, signature: Option<Signature>) -> Res<Opened<'static>> {
+        match signature {
+            Some(Signature::Zip) => {
+                file.seek(SeekFrom::Start(0))?;
+                Opened::npz(Box::new(BufReader::new(file)))
+            }
+            Some(Signature::Hdf5(base)) => Ok(Opened::Hdf5(Box::new(Hdf5::of_file(file, path, base)?))),
+            Some(Signature::Gzip) | None => bad(UNKNOWN),
         }
     }
 
+    pub(super) fn of_path(path: &Path) -> Res<Opened<'static>> {
+        let mut file = fs::File::open(path)?;
+        let (signature, _) = signature::find(&mut file)?;
+        Opened::of_file(file, path, signature)
+    }
+
     pub(super) fn of_bytes(bytes: &'a [u8]) -> Res<Opened<'a>> {
-        let mut source = Cursor::new(bytes);
-        match magic(&mut source)? {
-            Magic::Zip => Opened::npz(Box::new(source)),
-            #[cfg(feature = "hdf5")]
-            Magic::Hdf5 => Ok(Opened::Hdf5(Box::new(super::h5::H5::from_bytes(bytes)?))),
-            #[cfg(not(feature = "hdf5"))]
-            Magic::Hdf5 => bad(super::NO_HDF5),
+        match signature::find(&mut Cursor::new(bytes))?.0 {
+            Some(Signature::Zip) => Opened::npz(Box::new(Cursor::new(bytes))),
+            Some(Signature::Hdf5(base)) => Ok(Opened::Hdf5(Box::new(Hdf5::of_bytes(bytes, base)?))),
+            Some(Signature::Gzip) | None => bad(UNKNOWN),
         }
     }
 
@@ -228,40 +236,11 @@ impl<'a> Opened<'a> {
                 bad(format!("there is no group {:?}: NPZ holds one tensor, without a name", name.unwrap_or_default()))
             }
             Opened::Npz(npz) => Ok(npz),
-            #[cfg(feature = "hdf5")]
             Opened::Hdf5(file) => {
                 file.select(name)?;
                 Ok(&mut **file)
             }
         }
-    }
-}
-
-/// Tells the container by its first bytes. HDF5 may begin at 512, 1024, … after a block of the user's.
-fn magic(source: &mut (impl Read + Seek)) -> Res<Magic> {
-    let mut at = 0;
-    loop {
-        let mut found = [0; 8];
-        let mut n = 0;
-        source.seek(SeekFrom::Start(at))?;
-        while n < found.len() {
-            match source.read(&mut found[n..]) {
-                Ok(0) => break,
-                Ok(more) => n += more,
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-                Err(e) => return Err(e.into()),
-            }
-        }
-        if at == 0 && (found.starts_with(b"PK\x03\x04") || found.starts_with(b"PK\x05\x06")) {
-            return Ok(Magic::Zip);
-        }
-        if found == *b"\x89HDF\r\n\x1a\n" {
-            return Ok(Magic::Hdf5);
-        }
-        if n < found.len() {
-            return bad("neither ZIP (.npz) nor HDF5 nor any other known container");
-        }
-        at = if at == 0 { 512 } else { at * 2 };
     }
 }
 

@@ -39,8 +39,7 @@ pub(crate) mod export;
 mod extension;
 mod facts;
 mod file;
-#[cfg(feature = "hdf5")]
-mod h5;
+mod hdf5;
 pub(crate) mod json;
 pub(crate) mod map;
 mod npy;
@@ -135,7 +134,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<Tensor> {
 /// # Errors
 /// If the file cannot be read, is no known container, or breaks a rule that the mode does not let pass.
 pub fn read_with(path: impl AsRef<Path>, options: &Options) -> Result<Reading> {
-    File::open(path)?.reading(options.group.as_deref(), options, None, Tensor::from_parts)
+    File::open(path)?.reading(options)
 }
 
 /// Reads a range of the outermost axis in memory, and nothing of the rest: rows of CSR and DMATR, columns of CSC and
@@ -161,7 +160,7 @@ pub fn read_with(path: impl AsRef<Path>, options: &Options) -> Result<Reading> {
 /// # Ok::<(), openwork::Error>(())
 /// ```
 pub fn read_rows(path: impl AsRef<Path>, range: Range<usize>, options: &Options) -> Result<Reading> {
-    File::open(path)?.reading(options.group.as_deref(), options, Some(range), Tensor::from_parts)
+    File::open(path)?.load(options.group.as_deref(), options, Some(range), Tensor::from_parts)
 }
 
 /// Reads a tensor from the bytes of a file.
@@ -247,17 +246,14 @@ pub fn write_all(path: impl AsRef<Path>, tensors: &[Entry], options: &Options) -
 
 #[cfg(feature = "hdf5")]
 fn write_hdf5(path: &Path, tensors: &[(&str, Export)], list: Option<&str>, options: &Options) -> Result<()> {
-    atomic::write_path(path, |new| h5::write(new, tensors, list, options))
+    atomic::write_path(path, |new| hdf5::write(new, tensors, list, options))
 }
 
 #[cfg(not(feature = "hdf5"))]
 fn write_hdf5(path: &Path, _: &[(&str, Export)], _: Option<&str>, _: &Options) -> Result<()> {
-    Err(super::fault::Fault::Bad(NO_HDF5.into()).at(Some(path)))
+    Err(super::fault::Fault::Bad("HDF5 is written by libhdf5: build openwork with the feature `hdf5`".into())
+        .at(Some(path)))
 }
-
-/// What a build without libhdf5 says.
-#[cfg(not(feature = "hdf5"))]
-pub(crate) const NO_HDF5: &str = "HDF5 needs the feature `hdf5` of openwork (system libhdf5) or `hdf5-static`";
 
 /// The bytes of an NPZ file that holds a tensor.
 ///

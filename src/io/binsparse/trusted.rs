@@ -24,7 +24,7 @@ use crate::{LevelSpec, Tensor};
 /// repetition (but in files of our extension that say otherwise). Other contents give wrong results, and kernels that
 /// rely on them may read out of bounds.
 pub unsafe fn read_trusted(path: impl AsRef<Path>, options: &Options) -> Result<Reading> {
-    File::open(path)?.reading(options.group.as_deref(), options, None, unchecked)
+    File::open(path)?.load(options.group.as_deref(), options, None, unchecked)
 }
 
 impl File {
@@ -36,7 +36,7 @@ impl File {
     /// # Safety
     /// As [`read_trusted`].
     pub unsafe fn read_trusted(&mut self, name: &str, options: &Options) -> Result<Reading> {
-        self.reading(Some(name), options, None, unchecked)
+        self.load(Some(name), options, None, unchecked)
     }
 }
 

@@ -5,30 +5,35 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::ours::{Ours, Source};
+use super::libhdf5::Libhdf5;
+use super::native::{Bytes, Native};
 use super::store::{Kind, Layout, Link, Object, Store};
-use super::theirs::Theirs;
-use crate::io::fault::{Fault, Res};
+use crate::io::fault::{Fault, Res, bad};
+use crate::io::signature::{self, Signature};
 
 const MOST: usize = 1 << 20;
 
 /// Compares one file. Counts groups, attributes and datasets; what our reader leaves to libhdf5 goes to `left`.
 fn compare(path: &Path, left: &mut BTreeSet<String>) -> Option<[usize; 3]> {
     let name = path.file_name().unwrap().to_string_lossy().into_owned();
-    let theirs = Theirs::open(path);
-    let ours = Ours::open(Source::File(std::fs::File::open(path).unwrap()));
-    let (mut ours, mut theirs) = match (ours, theirs) {
-        (ours, Err(_)) => {
+    let libhdf5 = Libhdf5::open(path);
+    let mut file = std::fs::File::open(path).unwrap();
+    let native = match signature::find(&mut file).unwrap().0 {
+        Some(Signature::Hdf5(base)) => Native::open(Bytes::File(file), base),
+        _ => bad("no signature"),
+    };
+    let (mut native, mut libhdf5) = match (native, libhdf5) {
+        (native, Err(_)) => {
             // A file that libhdf5 cannot open.
-            assert!(ours.is_err(), "{name}");
+            assert!(native.is_err(), "{name}");
             return None;
         }
-        (ours, Ok(theirs)) => (ours.unwrap_or_else(|e| panic!("{name}: {e}")), theirs),
+        (native, Ok(libhdf5)) => (native.unwrap_or_else(|e| panic!("{name}: {e}")), libhdf5),
     };
     let mut counts = [0; 3];
     let mut groups = vec![(String::new(), 0)];
     while let Some((group, depth)) = groups.pop() {
-        match (ours.enter(&group), theirs.enter(&group)) {
+        match (native.enter(&group), libhdf5.enter(&group)) {
             (Err(Fault::Unknown(what)), Ok(())) => {
                 left.insert(format!("{name}: {what}"));
                 continue;
@@ -36,15 +41,15 @@ fn compare(path: &Path, left: &mut BTreeSet<String>) -> Option<[usize; 3]> {
             (a, b) => assert!(a.is_ok() && b.is_ok(), "{name} {group}"),
         }
         counts[0] += 1;
-        let links = match ours.links() {
+        let links = match native.links() {
             Err(Fault::Unknown(what)) => {
                 left.insert(format!("{name}: {what}"));
                 Default::default()
             }
             links => links.unwrap(),
         };
-        assert!(links.is_empty() || links == theirs.links().unwrap(), "{name} {group}");
-        let names = match ours.attributes() {
+        assert!(links.is_empty() || links == libhdf5.links().unwrap(), "{name} {group}");
+        let names = match native.attributes() {
             Err(Fault::Unknown(what)) => {
                 left.insert(format!("{name}: {what}"));
                 Vec::new()
@@ -52,21 +57,21 @@ fn compare(path: &Path, left: &mut BTreeSet<String>) -> Option<[usize; 3]> {
             names => names.unwrap(),
         };
         for attribute in &names {
-            let (a, b) = (ours.attribute(attribute, MOST), theirs.attribute(attribute, MOST));
+            let (a, b) = (native.attribute(attribute, MOST), libhdf5.attribute(attribute, MOST));
             assert_eq!(a.ok(), b.ok(), "{name} {group} {attribute}");
             counts[1] += 1;
         }
         if !names.is_empty() {
             let sorted = |names: Vec<String>| names.into_iter().collect::<BTreeSet<_>>();
-            assert_eq!(sorted(names), sorted(theirs.attributes().unwrap()), "{name} {group}");
+            assert_eq!(sorted(names), sorted(libhdf5.attributes().unwrap()), "{name} {group}");
         }
         for (child, _) in links.into_iter().filter(|(_, link)| *link == Link::Hard) {
             let place = format!("{name} {group}/{child}");
-            let object = ours.object(&child).unwrap();
-            assert_eq!(object, theirs.object(&child).unwrap(), "{place}");
+            let object = native.object(&child).unwrap();
+            assert_eq!(object, libhdf5.object(&child).unwrap(), "{place}");
             match object {
                 Object::Group if depth < 8 => groups.push((format!("{group}/{child}"), depth + 1)),
-                Object::Dataset => match dataset(&mut ours, &mut theirs, &child, &place) {
+                Object::Dataset => match dataset(&mut native, &mut libhdf5, &child, &place) {
                     Err(Fault::Unknown(what)) => drop(left.insert(format!("{name}: {what}"))),
                     outcome => {
                         outcome.unwrap();
@@ -80,8 +85,8 @@ fn compare(path: &Path, left: &mut BTreeSet<String>) -> Option<[usize; 3]> {
     Some(counts)
 }
 
-fn dataset(ours: &mut Ours<'_>, theirs: &mut Theirs, child: &str, place: &str) -> Res<()> {
-    let (a, b) = (ours.facts(child)?, theirs.facts(child)?);
+fn dataset(native: &mut Native<'_>, libhdf5: &mut Libhdf5, child: &str, place: &str) -> Res<()> {
+    let (a, b) = (native.facts(child)?, libhdf5.facts(child)?);
     assert_eq!((a.kind, &a.shape), (b.kind, &b.shape), "{place}");
     // Of text of variable length libhdf5 says how large a pointer to it is.
     assert!(a.item == b.item || a.kind == Kind::Text || matches!(a.kind, Kind::Other(_)), "{place}");
@@ -94,18 +99,18 @@ fn dataset(ours: &mut Ours<'_>, theirs: &mut Theirs, child: &str, place: &str) -
     match a.kind {
         Kind::Number(_) | Kind::Truth if shape.len() < 2 && a.stored > 0 => {
             let (mut x, mut y) = (vec![1; bytes as usize], vec![2; bytes as usize]);
-            ours.read(child, 0, &mut x)?;
-            theirs.read(child, 0, &mut y)?;
+            native.read(child, 0, &mut x)?;
+            libhdf5.read(child, 0, &mut y)?;
             assert!(x == y, "{place}");
             // A part of it, from the middle of a chunk if there are any.
             let (from, to) = (elements.unwrap_or(0) / 3, elements.unwrap_or(0) * 3 / 4);
             let (from, to) = ((from * a.item) as usize, (to * a.item) as usize);
             let mut part = vec![3; to - from];
-            ours.read(child, from as u64 / a.item, &mut part)?;
+            native.read(child, from as u64 / a.item, &mut part)?;
             assert!(part == x[from..to], "{place}");
         }
         Kind::Text if bytes == a.item && a.stored > 0 => {
-            assert_eq!(ours.text(child, MOST)?, theirs.text(child, MOST)?, "{place}");
+            assert_eq!(native.text(child, MOST)?, libhdf5.text(child, MOST)?, "{place}");
         }
         _ => {}
     }

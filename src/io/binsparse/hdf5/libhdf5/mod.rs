@@ -1,13 +1,14 @@
 //! HDF5 read by libhdf5, which is asked only for what is known to be harmless: nothing that would follow a name out of
 //! the file, load a filter from elsewhere, or make memory for elements that are not stored.
 
+pub(super) mod raw;
+
 use std::path::Path;
 
 use ::hdf5::dataset::Layout as Stored;
 use ::hdf5::filters::Filter;
 use ::hdf5::{Dataset, File, Group, IndexType, IterationOrder, LinkType, LocationType};
 
-use super::raw;
 use super::store::{Attribute, Facts, Kind, Layout, Link, Links, Object, Store};
 use crate::DType;
 use crate::io::fault::{Fault, Res, bad};
@@ -18,25 +19,25 @@ fn of<T>(result: ::hdf5::Result<T>) -> Res<T> {
 }
 
 /// An open file, and the group that was entered last.
-pub(super) struct Theirs {
+pub(super) struct Libhdf5 {
     file: File,
     group: Group,
     links: Links,
 }
 
-impl Theirs {
-    pub(super) fn open(path: &Path) -> Res<Theirs> {
-        Theirs::of_file(of(File::open(path))?)
+impl Libhdf5 {
+    pub(super) fn open(path: &Path) -> Res<Libhdf5> {
+        Libhdf5::of_file(of(File::open(path))?)
     }
 
-    pub(super) fn from_bytes(bytes: &[u8]) -> Res<Theirs> {
-        Theirs::of_file(of(raw::open_bytes(bytes))?)
+    pub(super) fn from_bytes(bytes: &[u8]) -> Res<Libhdf5> {
+        Libhdf5::of_file(of(raw::open_bytes(bytes))?)
     }
 
-    fn of_file(file: File) -> Res<Theirs> {
+    fn of_file(file: File) -> Res<Libhdf5> {
         let group = of(file.group("/"))?;
         let links = links(&group)?;
-        Ok(Theirs { file, group, links })
+        Ok(Libhdf5 { file, group, links })
     }
 
     fn dataset(&self, name: &str) -> Res<Dataset> {
@@ -62,7 +63,7 @@ fn object(group: &Group, name: &str) -> Res<Object> {
     })
 }
 
-impl Store for Theirs {
+impl Store for Libhdf5 {
     fn enter(&mut self, name: &str) -> Res<()> {
         let mut group = of(self.file.group("/"))?;
         let mut links = links(&group)?;

@@ -3,7 +3,7 @@
 use super::super::store::{Attribute, Kind};
 use super::bytes::{Block, Disk};
 use super::dense;
-use super::header::{self, Header};
+use super::header::{self, ObjectHeader};
 use super::types::{self, Text, Type};
 use crate::DType;
 use crate::io::fault::{Res, bad};
@@ -41,7 +41,7 @@ fn parts<'a>(disk: &Disk<'_>, body: &'a [u8]) -> Res<Parts<'a>> {
 }
 
 /// The bodies of all attributes.
-fn bodies(disk: &mut Disk<'_>, header: &Header) -> Res<Vec<Vec<u8>>> {
+fn bodies(disk: &mut Disk<'_>, header: &ObjectHeader) -> Res<Vec<Vec<u8>>> {
     // One that objects share is not among them; `find` says so.
     header.find(header::ATTRIBUTE)?;
     let mut out: Vec<Vec<u8>> =
@@ -61,12 +61,12 @@ fn bodies(disk: &mut Disk<'_>, header: &Header) -> Res<Vec<Vec<u8>>> {
     Ok(out)
 }
 
-pub(super) fn names(disk: &mut Disk<'_>, header: &Header) -> Res<Vec<String>> {
+pub(super) fn names(disk: &mut Disk<'_>, header: &ObjectHeader) -> Res<Vec<String>> {
     bodies(disk, header)?.iter().map(|body| Ok(parts(disk, body)?.name)).collect()
 }
 
 /// The attribute of a name, read.
-pub(super) fn find(disk: &mut Disk<'_>, header: &Header, name: &str, most: usize) -> Res<Option<Attribute>> {
+pub(super) fn find(disk: &mut Disk<'_>, header: &ObjectHeader, name: &str, most: usize) -> Res<Option<Attribute>> {
     for body in bodies(disk, header)? {
         let parts = parts(disk, &body)?;
         if parts.name == name {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::descriptor::{Found, attribute};
-use super::{H5, dataset};
+use super::{Hdf5, dataset};
 use crate::DType;
 use crate::io::binsparse::arrays::Info;
 use crate::io::binsparse::{DataType, json as text_json};
@@ -89,14 +89,14 @@ fn number(value: &Value, dtype: DType) -> Option<Given> {
 }
 
 /// The older format: a descriptor made of its attributes.
-pub(super) fn older(file: &mut H5<'_>) -> Res<Found> {
+pub(super) fn older(file: &mut Hdf5<'_>) -> Res<Found> {
     let mut ignored = None;
     let mut text = |name| attribute(file, name, &mut ignored);
     let (format, datatype) = (text("format")?.unwrap_or_default(), text("datatype")?.unwrap_or_default());
     if let Some(version) = text("version")?.filter(|v| v != "1.0") {
         return bad(format!("sscdf of version {version:?}; known is \"1.0\""));
     }
-    fn size(file: &mut H5<'_>, name: &str) -> Res<u64> {
+    fn size(file: &mut Hdf5<'_>, name: &str) -> Res<u64> {
         let Some(facts) = dataset::open(file, name)? else { return bad(format!("`{name}` is missing")) };
         let info = dataset::info(&facts, name, file.bytes, true)?;
         if info.len != 1 || info.dtype != DType::U64 {
@@ -171,7 +171,7 @@ pub(super) fn older(file: &mut H5<'_>) -> Res<Found> {
 
 impl Bitmap {
     /// The arrays that a bitmap stands for.
-    pub(super) fn arrays(&self, file: &mut H5<'_>) -> Res<BTreeMap<String, Given>> {
+    pub(super) fn arrays(&self, file: &mut Hdf5<'_>) -> Res<BTreeMap<String, Given>> {
         let Some(size) = self.major.checked_mul(self.minor) else { return bad("the bitmap has more than 2^64 bits") };
         let mut read = |name: &str| {
             let Some(facts) = dataset::open(file, name)? else { return bad(format!("`{name}` is missing")) };

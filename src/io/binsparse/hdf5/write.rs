@@ -6,8 +6,9 @@ use std::path::Path;
 use ::hdf5::types::VarLenUnicode;
 use ::hdf5::{File, Group};
 
+use super::LIST;
 use super::descriptor::NAME;
-use super::{LIST, raw};
+use super::libhdf5::raw;
 use crate::io::binsparse::Options;
 use crate::io::binsparse::export::{Export, OutArray};
 

@@ -12,16 +12,16 @@ use crate::io::fault::{Res, bad};
 const PIECE: usize = 4 << 20;
 
 /// Where bytes are.
-pub(in crate::io::binsparse::h5) enum Source<'a> {
+pub(in crate::io::binsparse::hdf5) enum Bytes<'a> {
     File(File),
     Memory(&'a [u8]),
 }
 
-impl Source<'_> {
+impl Bytes<'_> {
     pub(super) fn len(&self) -> io::Result<u64> {
         match self {
-            Source::File(file) => Ok(file.metadata()?.len()),
-            Source::Memory(bytes) => Ok(bytes.len() as u64),
+            Bytes::File(file) => Ok(file.metadata()?.len()),
+            Bytes::Memory(bytes) => Ok(bytes.len() as u64),
         }
     }
 
@@ -29,12 +29,12 @@ impl Source<'_> {
     /// kernel has at hand more often than not, than the copy into memory that is new.
     fn read(&self, at: u64, out: &mut [u8]) -> io::Result<()> {
         match self {
-            Source::Memory(bytes) => {
+            Bytes::Memory(bytes) => {
                 let part = usize::try_from(at).ok().and_then(|at| bytes.get(at..)?.get(..out.len()));
                 out.copy_from_slice(part.ok_or(ErrorKind::UnexpectedEof)?);
                 Ok(())
             }
-            Source::File(file) if cfg!(unix) && out.len() > PIECE => {
+            Bytes::File(file) if cfg!(unix) && out.len() > PIECE => {
                 let fault = Mutex::new(None);
                 parallel::for_chunks_mut(out, 1, PIECE, &|first, part| {
                     if let Err(e) = read_at(file, at + first as u64, part) {
@@ -44,7 +44,7 @@ impl Source<'_> {
                 let fault = parallel::lock(&fault).take();
                 fault.map_or(Ok(()), Err)
             }
-            Source::File(file) => read_at(file, at, out),
+            Bytes::File(file) => read_at(file, at, out),
         }
     }
 }
@@ -70,7 +70,7 @@ pub(super) struct Widths {
 
 /// The file. Addresses count from its superblock.
 pub(super) struct Disk<'a> {
-    pub(super) source: Source<'a>,
+    pub(super) source: Bytes<'a>,
     /// Where the superblock is.
     pub(super) base: u64,
     /// The first address that the file does not have.

@@ -1,6 +1,6 @@
 //! HDF5 read without libhdf5, in the forms that nearly all writers use: what this reader takes is checked against
-//! the file byte by byte, so no file, however damaged, leads it astray. Groups and attributes in fractal heaps,
-//! chunks in the indexes of version 1.10, and messages that objects share are left to libhdf5.
+//! the file byte by byte, so no file, however damaged, leads it astray. Chunks in the indexes of version 1.10, messages
+//! that objects share and large objects of fractal heaps are left to libhdf5.
 //!
 //! The format: "HDF5 File Format Specification Version 3.0", The HDF Group, 2018.
 
@@ -10,44 +10,48 @@ mod checksum;
 mod data;
 mod dense;
 mod filters;
-mod groups;
 mod header;
 mod heaps;
+mod links;
 mod types;
+
+use std::collections::BTreeMap;
 
 use super::store::{Attribute, Facts, Kind, Link, Links, Object, Store, unpadded};
 use crate::io::fault::{Fault, Res, bad};
-pub(super) use bytes::Source;
+pub(super) use bytes::Bytes;
 use bytes::{Disk, Widths};
 use checksum::is_whole;
 use data::Data;
-use groups::{Target, Targets};
-use header::Header;
+use header::ObjectHeader;
+use links::{Target, Targets};
 use types::Text;
 
-const SIGNATURE: &[u8; 8] = b"\x89HDF\r\n\x1a\n";
-
 /// An open file, and the group that was entered last.
-pub(super) struct Ours<'a> {
+pub(super) struct Native<'a> {
     disk: Disk<'a>,
-    root: Opened,
+    root: Group,
     /// The groups on the way to the one that was entered last, and it.
-    path: Vec<(String, Opened)>,
-    /// The dataset that was asked for last: facts are asked for, then elements.
-    last: Option<(String, Data)>,
+    path: Vec<(String, Group)>,
+    /// The header that was asked for last, by its address: what kind of object it is, is asked first.
+    last: Option<(u64, ObjectHeader)>,
+    /// Datasets by their addresses, for what they say of themselves is asked first, then elements. All are forgotten
+    /// where they would take more memory than the file has bytes.
+    datasets: BTreeMap<u64, Data>,
+    held: u64,
 }
 
-impl<'a> Ours<'a> {
-    /// Opens a file and goes to its root.
-    pub(super) fn open(source: Source<'a>) -> Res<Ours<'a>> {
-        let bytes = source.len()?;
-        let (mut disk, root) = superblock(source, bytes)?;
-        let root = Opened::at(&mut disk, root)?;
-        Ok(Ours { disk, root, path: Vec::new(), last: None })
+impl<'a> Native<'a> {
+    /// Opens a file whose signature is at `base`, and goes to its root.
+    pub(super) fn open(source: Bytes<'a>, base: u64) -> Res<Native<'a>> {
+        let (mut disk, root) = superblock(source, base)?;
+        let header = header::read(&mut disk, root)?;
+        let root = Group::of(&mut disk, root, header)?;
+        Ok(Native { disk, root, path: Vec::new(), last: None, datasets: BTreeMap::new(), held: 0 })
     }
 
     /// The group that was entered last.
-    fn group(&self) -> &Opened {
+    fn group(&self) -> &Group {
         self.path.last().map_or(&self.root, |(_, opened)| opened)
     }
 
@@ -58,38 +62,43 @@ impl<'a> Ours<'a> {
         }
     }
 
-    fn data(&mut self, name: &str) -> Res<&Data> {
-        let kept = self.last.take().filter(|(last, _)| last == name);
-        let opened = match kept {
-            Some(kept) => kept,
-            None => {
-                let at = self.child(name)?;
-                let header = header::read(&mut self.disk, at)?;
-                (name.to_owned(), data::open(&mut self.disk, &header, name)?)
-            }
+    /// The header at an address, read once if it is asked for twice in a row.
+    fn header(&mut self, at: u64) -> Res<&ObjectHeader> {
+        let header = match self.last.take() {
+            Some((last, header)) if last == at => header,
+            _ => header::read(&mut self.disk, at)?,
         };
-        Ok(&self.last.insert(opened).1)
+        Ok(&self.last.insert((at, header)).1)
     }
 
-    /// Elements as they are stored.
-    fn raw(&mut self, name: &str, start: u64, out: &mut [u8]) -> Res<()> {
-        self.data(name)?;
-        match &self.last {
-            Some((_, data)) => data.read(&mut self.disk, start, out, name),
-            None => Ok(()),
+    /// A dataset of the group, and the file that it is in.
+    fn dataset(&mut self, name: &str) -> Res<(&Data, &mut Disk<'a>)> {
+        let at = self.child(name)?;
+        if !self.datasets.contains_key(&at) {
+            self.header(at)?;
+            let Some((_, header)) = &self.last else { return bad(format!("`{name}` has no header")) };
+            let data = data::open(&mut self.disk, header, name)?;
+            let weight = data.weight();
+            if self.held.saturating_add(weight) > self.disk.end {
+                self.datasets.clear();
+                self.held = 0;
+            }
+            self.held = self.held.saturating_add(weight);
+            self.datasets.insert(at, data);
+        }
+        match self.datasets.get(&at) {
+            Some(data) => Ok((data, &mut self.disk)),
+            None => bad(format!("`{name}` is not a dataset")),
         }
     }
 }
 
 /// Reads the superblock: the file, and where the header of the root group is.
-fn superblock<'a>(source: Source<'a>, bytes: u64) -> Res<(Disk<'a>, u64)> {
+fn superblock<'a>(source: Bytes<'a>, base: u64) -> Res<(Disk<'a>, u64)> {
     const WHAT: &str = "the superblock";
     let widths = Widths { address: 8, length: 8 };
-    let mut disk = Disk { source, base: 0, end: bytes, widths, may_share: false };
-    while disk.read(0, 8, WHAT)? != SIGNATURE {
-        disk.base = if disk.base == 0 { 512 } else { disk.base * 2 };
-        disk.end = bytes.saturating_sub(disk.base);
-    }
+    let end = source.len()?.saturating_sub(base);
+    let mut disk = Disk { source, base, end, widths, may_share: false };
     // The longest one, with addresses of eight bytes.
     let found = disk.read(0, 100.min(disk.end), WHAT)?;
     let mut block = disk.block(&found, WHAT);
@@ -157,21 +166,20 @@ fn superblock<'a>(source: Source<'a>, bytes: u64) -> Res<(Disk<'a>, u64)> {
 }
 
 /// A group.
-struct Opened {
+struct Group {
     at: u64,
-    header: Header,
+    header: ObjectHeader,
     /// Its links, or why they are left to libhdf5.
     targets: Result<Targets, &'static str>,
 }
 
-impl Opened {
-    fn at(disk: &mut Disk<'_>, at: u64) -> Res<Opened> {
-        let header = header::read(disk, at)?;
-        let targets = match groups::links(disk, &header) {
+impl Group {
+    fn of(disk: &mut Disk<'_>, at: u64, header: ObjectHeader) -> Res<Group> {
+        let targets = match links::of(disk, &header) {
             Err(Fault::Unknown(what)) => Err(what),
             targets => Ok(targets?),
         };
-        Ok(Opened { at, header, targets })
+        Ok(Group { at, header, targets })
     }
 
     fn targets(&self) -> Res<&Targets> {
@@ -187,7 +195,7 @@ fn link(target: &Target) -> Link {
     }
 }
 
-fn object(header: &Header) -> Object {
+fn object(header: &ObjectHeader) -> Object {
     if header.has(header::SYMBOLS) || header.has(header::LINK_INFO) {
         Object::Group
     } else if header.has(header::TYPE) && header.has(header::SPACE) {
@@ -197,12 +205,12 @@ fn object(header: &Header) -> Object {
     }
 }
 
-impl Store for Ours<'_> {
+impl Store for Native<'_> {
     fn enter(&mut self, name: &str) -> Res<()> {
         let parts: Vec<&str> = name.split('/').filter(|p| !p.is_empty()).collect();
         // What was opened on the way to the last group is not opened again.
         let kept = self.path.iter().zip(&parts).take_while(|((a, _), b)| a == *b).count();
-        let mut opened: Vec<(String, Opened)> = Vec::new();
+        let mut opened: Vec<(String, Group)> = Vec::new();
         for part in &parts[kept..] {
             let before = self.path[..kept].last().map_or(&self.root, |(_, opened)| opened);
             let at = match opened.last().map_or(before, |(_, opened)| opened).targets()?.get(*part) {
@@ -210,14 +218,14 @@ impl Store for Ours<'_> {
                 Some(_) => return bad(format!("{part:?} in the name {name:?} is a link that is not followed")),
                 None => return bad(format!("there is no group {name:?}")),
             };
-            if object(&header::read(&mut self.disk, at)?) != Object::Group {
+            let header = header::read(&mut self.disk, at)?;
+            if object(&header) != Object::Group {
                 return bad(format!("{part:?} in the name {name:?} is not a group"));
             }
-            opened.push(((*part).to_owned(), Opened::at(&mut self.disk, at)?));
+            opened.push(((*part).to_owned(), Group::of(&mut self.disk, at, header)?));
         }
         self.path.truncate(kept);
         self.path.append(&mut opened);
-        self.last = None;
         Ok(())
     }
 
@@ -235,7 +243,7 @@ impl Store for Ours<'_> {
 
     fn object(&mut self, name: &str) -> Res<Object> {
         let at = self.child(name)?;
-        Ok(object(&header::read(&mut self.disk, at)?))
+        Ok(object(self.header(at)?))
     }
 
     fn attributes(&mut self) -> Res<Vec<String>> {
@@ -249,12 +257,13 @@ impl Store for Ours<'_> {
     }
 
     fn facts(&mut self, name: &str) -> Res<Facts> {
-        Ok(self.data(name)?.facts.clone())
+        Ok(self.dataset(name)?.0.facts.clone())
     }
 
     fn read(&mut self, name: &str, start: u64, out: &mut [u8]) -> Res<()> {
-        self.raw(name, start, out)?;
-        let swapped = self.data(name)?.ty.swapped;
+        let (data, disk) = self.dataset(name)?;
+        data.read(disk, start, out, name)?;
+        let swapped = data.ty.swapped;
         if swapped > 1 {
             out.chunks_exact_mut(swapped).for_each(<[u8]>::reverse);
         }
@@ -262,7 +271,8 @@ impl Store for Ours<'_> {
     }
 
     fn text(&mut self, name: &str, most: usize) -> Res<Option<Vec<u8>>> {
-        let ty = self.data(name)?.ty;
+        let (data, disk) = self.dataset(name)?;
+        let ty = data.ty;
         if ty.kind != Kind::Text {
             return bad(format!("`{name}` is not text"));
         }
@@ -270,8 +280,8 @@ impl Store for Ours<'_> {
             return Ok(None);
         }
         let mut element = vec![0; ty.size as usize];
-        self.raw(name, 0, &mut element)?;
-        text(&mut self.disk, ty.text, element, most)
+        data.read(disk, 0, &mut element, name)?;
+        text(disk, ty.text, element, most)
     }
 }
 

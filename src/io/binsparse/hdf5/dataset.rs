@@ -1,6 +1,6 @@
 //! One dataset: what it says it holds, and whether the file can hold that.
 
-use super::H5;
+use super::Hdf5;
 use super::store::{Facts, Kind, Layout, Link, Object};
 use crate::DType;
 use crate::io::binsparse::arrays::Info;
@@ -15,7 +15,7 @@ const FLETCHER32: i64 = 3;
 
 /// What a dataset of a group says of itself, if the group has something of that name. Only a hard link leads to it:
 /// what others lead to is not known to be in this file, nor to end.
-pub(super) fn open(file: &mut H5<'_>, name: &str) -> Res<Option<Facts>> {
+pub(super) fn open(file: &mut Hdf5<'_>, name: &str) -> Res<Option<Facts>> {
     match file.ask(|store| store.link(name))? {
         None => return Ok(None),
         Some(Link::Hard) => {}

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use super::super::store::{Facts, Layout};
 use super::bytes::{Block, Budget, Disk};
 use super::filters::{self, Filter};
-use super::header::{self, Header};
+use super::header::{self, ObjectHeader};
 use super::types::{self, Type};
 use crate::base::parallel;
 use crate::io::fault::{Fault, Res, bad};
@@ -47,7 +47,7 @@ struct Chunk {
 }
 
 /// Reads what a header says of a dataset, and where its chunks are.
-pub(super) fn open(disk: &mut Disk<'_>, header: &Header, name: &str) -> Res<Data> {
+pub(super) fn open(disk: &mut Disk<'_>, header: &ObjectHeader, name: &str) -> Res<Data> {
     let (Some(ty), Some(space)) = (header.find_shared(disk, header::TYPE)?, header.find_shared(disk, header::SPACE)?)
     else {
         return bad(format!("`{name}` is not a dataset"));
@@ -199,7 +199,7 @@ fn node(
 }
 
 /// The element that stands for what is not stored.
-fn fill(disk: &Disk<'_>, header: &Header, ty: &Type) -> Res<Vec<u8>> {
+fn fill(disk: &Disk<'_>, header: &ObjectHeader, ty: &Type) -> Res<Vec<u8>> {
     const WHAT: &str = "a fill value";
     let bytes = if let Some(body) = header.find(header::FILL)? {
         let mut block = disk.block(body, WHAT);
@@ -228,6 +228,16 @@ fn fill(disk: &Disk<'_>, header: &Header, ty: &Type) -> Res<Vec<u8>> {
 }
 
 impl Data {
+    /// About the bytes of memory that it takes.
+    pub(super) fn weight(&self) -> u64 {
+        let stored = match &self.place {
+            Place::Compact(bytes) => bytes.len(),
+            Place::Chunked { chunks, .. } => size_of_val(chunks.as_slice()),
+            Place::Contiguous(_) | Place::None => 0,
+        };
+        (size_of::<Data>() + stored + self.fill.len()) as u64
+    }
+
     /// Reads elements as they are stored, from `start` on until `out` is full. Whoever calls knows that they are there.
     pub(super) fn read(&self, disk: &mut Disk<'_>, start: u64, out: &mut [u8], name: &str) -> Res<()> {
         let item = self.ty.size;

@@ -36,12 +36,12 @@ pub(super) struct Message {
 }
 
 /// The messages of an object.
-pub(super) struct Header {
+pub(super) struct ObjectHeader {
     pub(super) messages: Vec<Message>,
     may_share: bool,
 }
 
-impl Header {
+impl ObjectHeader {
     pub(super) fn has(&self, kind: u16) -> bool {
         self.messages.iter().any(|m| m.kind == kind)
     }
@@ -93,7 +93,7 @@ pub(super) fn shared(disk: &mut Disk<'_>, block: &mut Block<'_>, kind: u16) -> R
 }
 
 /// Reads the header at an address.
-pub(super) fn read(disk: &mut Disk<'_>, at: u64) -> Res<Header> {
+pub(super) fn read(disk: &mut Disk<'_>, at: u64) -> Res<ObjectHeader> {
     let mut budget = Budget::of(disk);
     let start = disk.read(at, 4, WHAT)?;
     if start == *b"OHDR" { newer(disk, at, &mut budget) } else { older(disk, at, &mut budget) }
@@ -102,7 +102,7 @@ pub(super) fn read(disk: &mut Disk<'_>, at: u64) -> Res<Header> {
 /// Where the rest of a header lies: address and bytes.
 type Parts = Vec<(u64, u64)>;
 
-fn push(disk: &Disk<'_>, out: &mut Header, parts: &mut Parts, kind: u16, flags: u8, body: &[u8]) -> Res<()> {
+fn push(disk: &Disk<'_>, out: &mut ObjectHeader, parts: &mut Parts, kind: u16, flags: u8, body: &[u8]) -> Res<()> {
     if kind == CONTINUED {
         let mut block = disk.block(body, "a continued object header");
         let Some(at) = block.address()? else { return bad("an object header goes on nowhere") };
@@ -115,7 +115,7 @@ fn push(disk: &Disk<'_>, out: &mut Header, parts: &mut Parts, kind: u16, flags: 
     Ok(())
 }
 
-fn older(disk: &mut Disk<'_>, at: u64, budget: &mut Budget) -> Res<Header> {
+fn older(disk: &mut Disk<'_>, at: u64, budget: &mut Budget) -> Res<ObjectHeader> {
     let prefix = disk.read(at, 16, WHAT)?;
     let mut block = disk.block(&prefix, WHAT);
     let version = block.u8()?;
@@ -124,7 +124,7 @@ fn older(disk: &mut Disk<'_>, at: u64, budget: &mut Budget) -> Res<Header> {
     }
     block.take(7)?;
     let size = u64::from(block.u32()?);
-    let mut out = Header { messages: Vec::new(), may_share: disk.may_share };
+    let mut out = ObjectHeader { messages: Vec::new(), may_share: disk.may_share };
     let mut parts = vec![(at + 16, size)];
     while let Some((at, len)) = parts.pop() {
         budget.spend(len.max(1), WHAT)?;
@@ -139,7 +139,7 @@ fn older(disk: &mut Disk<'_>, at: u64, budget: &mut Budget) -> Res<Header> {
     Ok(out)
 }
 
-fn newer(disk: &mut Disk<'_>, at: u64, budget: &mut Budget) -> Res<Header> {
+fn newer(disk: &mut Disk<'_>, at: u64, budget: &mut Budget) -> Res<ObjectHeader> {
     // Version, flags, times, numbers of attributes, size: no more than this.
     let most = 34.min(disk.end.saturating_sub(at));
     let prefix = disk.read(at, most, WHAT)?;
@@ -153,7 +153,7 @@ fn newer(disk: &mut Disk<'_>, at: u64, budget: &mut Budget) -> Res<Header> {
     block.take(if flags & 0x10 == 0 { 0 } else { 4 })?;
     let size = block.sized(flags)?;
     let head = (prefix.len() - block.left()) as u64;
-    let mut out = Header { messages: Vec::new(), may_share: disk.may_share };
+    let mut out = ObjectHeader { messages: Vec::new(), may_share: disk.may_share };
     let Some(whole) = size.checked_add(head + 4) else { return bad("an object header has more than 2^64 bytes") };
     // The first part has a head of its own, the others four letters.
     let mut parts = vec![(at, whole)];

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::bytes::{Block, Budget, Disk};
-use super::header::{Header, LINK, LINK_INFO, SYMBOLS};
+use super::header::{LINK, LINK_INFO, ObjectHeader, SYMBOLS};
 use super::{dense, heaps};
 use crate::io::fault::{Res, bad};
 
@@ -18,7 +18,7 @@ pub(super) enum Target {
 pub(super) type Targets = BTreeMap<String, Target>;
 
 /// All links of a group.
-pub(super) fn links(disk: &mut Disk<'_>, header: &Header) -> Res<Targets> {
+pub(super) fn of(disk: &mut Disk<'_>, header: &ObjectHeader) -> Res<Targets> {
     let mut out = Targets::new();
     if let Some(body) = header.find(SYMBOLS)? {
         let mut block = disk.block(body, "a symbol table");

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::sscdf::{self, Bitmap, Given};
 use super::store::{Attribute, Facts, Kind};
-use super::{H5, dataset};
+use super::{Hdf5, dataset};
 use crate::DType;
 use crate::io::binsparse::Mode;
 use crate::io::binsparse::json::MAX_BYTES;
@@ -33,7 +33,7 @@ pub(super) struct Found {
 }
 
 /// Whether the group has something that looks like a descriptor.
-pub(super) fn is_there(file: &mut H5<'_>) -> Res<bool> {
+pub(super) fn is_there(file: &mut Hdf5<'_>) -> Res<bool> {
     let attributes = file.ask(|store| store.attributes())?;
     let has = |name: &str| attributes.iter().any(|n| n == name);
     if has(NAME) || has(METADATA) || (has(FORMAT) && has("datatype")) {
@@ -43,7 +43,7 @@ pub(super) fn is_there(file: &mut H5<'_>) -> Res<bool> {
 }
 
 /// The text of the descriptor of the group.
-pub(super) fn find(file: &mut H5<'_>, mode: Mode, warnings: &mut Vec<Warning>) -> Res<Found> {
+pub(super) fn find(file: &mut Hdf5<'_>, mode: Mode, warnings: &mut Vec<Warning>) -> Res<Found> {
     let plain = |text| Ok(Found { text, ..Found::default() });
     let mut form = None;
     if let Some(text) = attribute(file, NAME, &mut form)? {
@@ -85,7 +85,7 @@ fn allow(form: Option<&'static str>, mode: Mode, warnings: &mut Vec<Warning>) ->
 }
 
 /// The text of an attribute; `form` says in which unusual form it is.
-pub(super) fn attribute(file: &mut H5<'_>, name: &str, form: &mut Option<&'static str>) -> Res<Option<String>> {
+pub(super) fn attribute(file: &mut Hdf5<'_>, name: &str, form: &mut Option<&'static str>) -> Res<Option<String>> {
     let bytes = match file.ask(|store| store.attribute(name, MAX_BYTES as usize))? {
         None => return Ok(None),
         Some(Attribute::Null) => return bad(format!("the attribute `{name}` is empty")),
@@ -103,7 +103,7 @@ pub(super) fn attribute(file: &mut H5<'_>, name: &str, form: &mut Option<&'stati
     utf8(bytes, name).map(Some)
 }
 
-fn in_dataset(file: &mut H5<'_>, facts: &Facts, name: &str) -> Res<String> {
+fn in_dataset(file: &mut Hdf5<'_>, facts: &Facts, name: &str) -> Res<String> {
     let bytes = match (facts.kind, facts.shape.as_deref()) {
         (Kind::Text, Some([] | [1])) => {
             dataset::is_stored(facts, name, u128::from(facts.item), file.bytes)?;

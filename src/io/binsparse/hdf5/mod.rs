@@ -2,17 +2,20 @@
 
 mod dataset;
 mod descriptor;
-mod ours;
-mod raw;
+mod fallback;
+#[cfg(feature = "hdf5")]
+mod libhdf5;
+mod native;
 mod sscdf;
 mod store;
-#[cfg(test)]
+#[cfg(all(test, feature = "hdf5"))]
 mod tests;
-mod theirs;
+#[cfg(feature = "hdf5")]
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::path::Path;
 
 use serde_json::{Map, Value};
 
@@ -21,10 +24,11 @@ use super::warning::Warning;
 use super::{Mode, json};
 use crate::io::fault::{Fault, Res, bad};
 use descriptor::Found;
-use ours::{Ours, Source};
+use fallback::Fallback;
+use native::{Bytes, Native};
 use sscdf::{Bitmap, Given};
 use store::{Link, Object, Store};
-use theirs::Theirs;
+#[cfg(feature = "hdf5")]
 pub(crate) use write::write;
 
 /// Groups deeper than this are not looked into.
@@ -33,20 +37,12 @@ const MAX_DEPTH: usize = 64;
 /// The attribute of the root that lists tensors in order, and holds what is said about all of them.
 const LIST: &str = "openwork_tensors";
 
-/// Where the bytes of a file are.
-enum Origin<'a> {
-    Path(PathBuf),
-    Bytes(&'a [u8]),
-}
-
 /// An open file, and the group that is being read.
-pub(crate) struct H5<'a> {
-    origin: Origin<'a>,
-    ours: Ours<'a>,
-    /// Whether our own reader is in the group.
-    is_ours: bool,
-    /// libhdf5, once there is something that our own reader leaves to it, and the group it is in.
-    theirs: Option<(Theirs, String)>,
+pub(crate) struct Hdf5<'a> {
+    native: Native<'a>,
+    fallback: Fallback<'a>,
+    /// What keeps the native reader out of the group, if anything does.
+    unknown: Option<&'static str>,
     /// Bytes of the file as they are on the disk.
     bytes: u64,
     /// The name of the group.
@@ -58,43 +54,38 @@ pub(crate) struct H5<'a> {
     /// Arrays that the file implies.
     given: BTreeMap<String, Given>,
     bitmap: Option<Bitmap>,
+    /// Arrays that were found: what the file calls them, and what they hold.
+    found: BTreeMap<String, (String, Info)>,
 }
 
-impl<'a> H5<'a> {
-    pub(crate) fn open(path: &Path) -> Res<H5<'a>> {
-        let bytes = std::fs::metadata(path)?.len();
-        let file = std::fs::File::open(path)?;
-        Ok(H5::of(Ours::open(Source::File(file))?, Origin::Path(path.to_owned()), bytes))
+impl<'a> Hdf5<'a> {
+    /// A file whose signature is at `base`. libhdf5 opens it a second time, by its path, if it is needed.
+    pub(crate) fn of_file(file: File, path: &Path, base: u64) -> Res<Hdf5<'a>> {
+        let bytes = file.metadata()?.len();
+        Ok(Hdf5::new(Native::open(Bytes::File(file), base)?, Fallback::of_path(path), bytes))
     }
 
-    pub(crate) fn from_bytes(bytes: &'a [u8]) -> Res<H5<'a>> {
-        Ok(H5::of(Ours::open(Source::Memory(bytes))?, Origin::Bytes(bytes), bytes.len() as u64))
+    /// The bytes of a file whose signature is at `base`.
+    pub(crate) fn of_bytes(bytes: &'a [u8], base: u64) -> Res<Hdf5<'a>> {
+        let native = Native::open(Bytes::Memory(bytes), base)?;
+        Ok(Hdf5::new(native, Fallback::of_bytes(bytes), bytes.len() as u64))
     }
 
-    fn of(ours: Ours<'a>, origin: Origin<'a>, bytes: u64) -> H5<'a> {
-        let (name, aliases, given) = Default::default();
-        H5 { origin, ours, is_ours: true, theirs: None, bytes, name, aliases, scalars: false, given, bitmap: None }
+    fn new(native: Native<'a>, fallback: Fallback<'a>, bytes: u64) -> Hdf5<'a> {
+        let (name, aliases, given, found) = Default::default();
+        Hdf5 { native, fallback, unknown: None, bytes, name, aliases, scalars: false, given, bitmap: None, found }
     }
 
-    /// Asks our own reader, and libhdf5 what that leaves to it.
+    /// Asks the native reader, and libhdf5 what that leaves to it.
     fn ask<T>(&mut self, mut question: impl FnMut(&mut dyn Store) -> Res<T>) -> Res<T> {
-        if self.is_ours {
-            match question(&mut self.ours) {
-                Err(Fault::Unknown(_)) => {}
+        let unknown = match self.unknown {
+            Some(what) => what,
+            None => match question(&mut self.native) {
+                Err(Fault::Unknown(what)) => what,
                 answer => return answer,
-            }
-        }
-        let (mut theirs, place) = match self.theirs.take() {
-            Some(opened) => opened,
-            None => match &self.origin {
-                Origin::Path(path) => (Theirs::open(path)?, String::new()),
-                Origin::Bytes(bytes) => (Theirs::from_bytes(bytes)?, String::new()),
             },
         };
-        if place != self.name {
-            theirs.enter(&self.name)?;
-        }
-        question(&mut self.theirs.insert((theirs, self.name.clone())).0)
+        question(self.fallback.enter(&self.name, unknown)?)
     }
 
     /// Goes to the group of a tensor. Without a name that is the root, or else the only tensor of the file.
@@ -123,14 +114,14 @@ impl<'a> H5<'a> {
     }
 
     fn enter(&mut self, name: &str) -> Res<()> {
-        self.is_ours = match self.ours.enter(name) {
-            Err(Fault::Unknown(_)) => false,
-            entered => entered.map(|()| true)?,
+        self.unknown = match self.native.enter(name) {
+            Err(Fault::Unknown(what)) => Some(what),
+            entered => entered.map(|()| None)?,
         };
         self.name = name.to_owned();
         self.describe(Default::default());
-        // libhdf5 goes where our own reader does not.
-        if self.is_ours { Ok(()) } else { self.ask(|_| Ok(())) }
+        // libhdf5 goes where the native reader does not.
+        if self.unknown.is_none() { Ok(()) } else { self.ask(|_| Ok(())) }
     }
 
     /// The tensors of the file, as listed by its writer, then by name. The root is called by no name.
@@ -189,6 +180,7 @@ impl<'a> H5<'a> {
     fn describe(&mut self, found: Found) -> String {
         (self.aliases, self.scalars, self.given, self.bitmap) =
             (found.aliases, found.scalars, found.given, found.bitmap);
+        self.found.clear();
         found.text
     }
 
@@ -196,23 +188,27 @@ impl<'a> H5<'a> {
         descriptor::is_there(self)
     }
 
-    /// What a dataset of the group says of itself, if there is one.
+    /// What a dataset of the group says of itself, if there is one. It is asked once.
     fn array(&mut self, name: &str) -> Res<Option<(String, Info)>> {
+        if let Some(found) = self.found.get(name) {
+            return Ok(Some(found.clone()));
+        }
         let stored = self.aliases.get(name).map_or(name, String::as_str).to_owned();
         let Some(facts) = dataset::open(self, &stored)? else { return Ok(None) };
         let info = dataset::info(&facts, &stored, self.bytes, self.scalars)?;
+        self.found.insert(name.to_owned(), (stored.clone(), info));
         Ok(Some((stored, info)))
     }
 }
 
-impl Container for H5<'_> {
+impl Container for Hdf5<'_> {
     fn descriptor(&mut self, mode: Mode, warnings: &mut Vec<Warning>) -> Res<String> {
         let found = descriptor::find(self, mode, warnings)?;
         Ok(self.describe(found))
     }
 }
 
-impl Arrays for H5<'_> {
+impl Arrays for Hdf5<'_> {
     fn info(&mut self, name: &str) -> Res<Option<Info>> {
         if let Some(bitmap) = self.bitmap.take() {
             self.given = bitmap.arrays(self)?;

@@ -20,7 +20,7 @@ use hdf5_sys::h5t::{
     H5Tget_order, H5Tget_precision, H5Tget_sign, H5Tget_size, H5Tget_strpad, H5Tis_variable_str,
 };
 
-use super::store::{Kind, Padding, unpadded};
+use super::super::store::{Kind, Padding, unpadded};
 use crate::DType;
 
 /// The element type of a dataset or an attribute.

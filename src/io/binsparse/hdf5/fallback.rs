@@ -1,0 +1,71 @@
+//! What the native reader leaves: libhdf5 reads it, where the feature `hdf5` links that.
+
+use std::path::Path;
+#[cfg(feature = "hdf5")]
+use std::path::PathBuf;
+
+#[cfg(feature = "hdf5")]
+use super::libhdf5::Libhdf5;
+use super::store::Store;
+use crate::io::fault::Res;
+
+/// The file as libhdf5 opens it, once there is something for it to read.
+#[cfg(feature = "hdf5")]
+pub(super) struct Fallback<'a> {
+    place: Place<'a>,
+    /// The open file, and the group that it is in.
+    opened: Option<(Libhdf5, String)>,
+}
+
+#[cfg(feature = "hdf5")]
+enum Place<'a> {
+    Path(PathBuf),
+    Bytes(&'a [u8]),
+}
+
+#[cfg(feature = "hdf5")]
+impl<'a> Fallback<'a> {
+    pub(super) fn of_path(path: &Path) -> Fallback<'a> {
+        Fallback { place: Place::Path(path.to_owned()), opened: None }
+    }
+
+    pub(super) fn of_bytes(bytes: &'a [u8]) -> Fallback<'a> {
+        Fallback { place: Place::Bytes(bytes), opened: None }
+    }
+
+    /// libhdf5 in a group, for the native reader does not know `what` it found there.
+    pub(super) fn enter(&mut self, group: &str, _what: &str) -> Res<&mut dyn Store> {
+        let (mut libhdf5, before) = match (self.opened.take(), &self.place) {
+            (Some(opened), _) => opened,
+            (None, Place::Path(path)) => (Libhdf5::open(path)?, String::new()),
+            (None, Place::Bytes(bytes)) => (Libhdf5::from_bytes(bytes)?, String::new()),
+        };
+        if before != group {
+            libhdf5.enter(group)?;
+        }
+        Ok(&mut self.opened.insert((libhdf5, group.to_owned())).0)
+    }
+}
+
+/// Nobody.
+#[cfg(not(feature = "hdf5"))]
+pub(super) struct Fallback<'a>(std::marker::PhantomData<&'a [u8]>);
+
+#[cfg(not(feature = "hdf5"))]
+impl<'a> Fallback<'a> {
+    pub(super) fn of_path(_: &Path) -> Fallback<'a> {
+        Fallback(std::marker::PhantomData)
+    }
+
+    pub(super) fn of_bytes(_: &'a [u8]) -> Fallback<'a> {
+        Fallback(std::marker::PhantomData)
+    }
+
+    /// The error of a build that does not know `what` it found.
+    pub(super) fn enter(&mut self, group: &str, what: &str) -> Res<&mut dyn Store> {
+        let place = if group.is_empty() { String::new() } else { format!("the group {group:?} of ") };
+        crate::io::fault::bad(format!(
+            "{place}the file has {what}, which only libhdf5 reads: build openwork with the feature `hdf5`"
+        ))
+    }
+}

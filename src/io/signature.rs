@@ -1,0 +1,77 @@
+//! What a file begins with, looked at once for each file.
+
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+
+/// How many bytes are looked at: as many as may stand before a container's own.
+const START: u64 = 512;
+
+const HDF5: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
+
+/// What tells containers and compressed text apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::io) enum Signature {
+    Gzip,
+    Zip,
+    /// The place of the signature: 0, or 512 or twice as many and so on after a block of the user's.
+    Hdf5(u64),
+}
+
+/// The signature of a file, if it has one, and its first bytes. The place in the file is any after that.
+pub(in crate::io) fn find(source: &mut (impl Read + Seek)) -> io::Result<(Option<Signature>, Vec<u8>)> {
+    let mut start = Vec::with_capacity(START as usize);
+    source.seek(SeekFrom::Start(0))?;
+    source.by_ref().take(START).read_to_end(&mut start)?;
+    let known = if start.starts_with(&[0x1f, 0x8b]) {
+        Some(Signature::Gzip)
+    } else if start.starts_with(b"PK\x03\x04") || start.starts_with(b"PK\x05\x06") {
+        Some(Signature::Zip)
+    } else if start.starts_with(&HDF5) {
+        Some(Signature::Hdf5(0))
+    } else {
+        later(source)?.map(Signature::Hdf5)
+    };
+    Ok((known, start))
+}
+
+/// The place of the signature of HDF5 behind other bytes.
+fn later(source: &mut (impl Read + Seek)) -> io::Result<Option<u64>> {
+    let mut at = START;
+    loop {
+        let mut found = [0; HDF5.len()];
+        source.seek(SeekFrom::Start(at))?;
+        match source.read_exact(&mut found) {
+            Ok(()) if found == HDF5 => return Ok(Some(at)),
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
+            Err(error) => return Err(error),
+        }
+        at = match at.checked_mul(2) {
+            Some(next) => next,
+            None => return Ok(None),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    #[test]
+    fn signatures_are_found_where_they_may_be() {
+        let found = |bytes: &[u8]| find(&mut Cursor::new(bytes)).unwrap().0;
+        assert_eq!(found(b""), None);
+        assert_eq!(found(b"%%MatrixMarket"), None);
+        assert_eq!(found(b"\x1f\x8b\x08"), Some(Signature::Gzip));
+        assert_eq!(found(b"PK\x03\x04..."), Some(Signature::Zip));
+        for at in [0, 512, 1024, 1 << 14] {
+            let mut bytes = vec![7; at];
+            bytes.extend_from_slice(&HDF5);
+            assert_eq!(found(&bytes), Some(Signature::Hdf5(at as u64)));
+            assert_eq!(found(&bytes[..bytes.len() - 1]), None);
+            bytes.insert(0, 7);
+            assert_eq!(found(&bytes), None, "one byte later");
+        }
+    }
+}
