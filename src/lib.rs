@@ -10,12 +10,13 @@ pub mod io;
 mod levels;
 mod tensor;
 
-pub use base::context::{self, NanPolicy, explain, with_densify_budget, with_nan_policy};
+pub use base::context::{self, NanPolicy, with_densify_budget, with_nan_policy};
 pub use base::error::{Error, ErrorKind, Result};
 #[cfg(feature = "planted-faults")]
 #[doc(hidden)]
 pub use base::faults;
 pub use base::parallel;
+pub use base::trace::{self, explain};
 pub use exchange::systems::bundle::Bundle;
 pub use family::facts::StructureFacts;
 pub use family::index::Index::{self, Ellipsis, NewAxis};

@@ -1,11 +1,10 @@
-//! What the caller allows and may ask: the densify budget, the NaN policy, and the path an op took.
-//!
-//! All three are scoped to the calling thread.
+//! What the caller allows: the densify budget and the NaN policy, scoped to the calling thread.
 
-use std::cell::{Cell, RefCell};
-use std::fmt;
+use std::cell::Cell;
 
-use crate::base::error::{Error, ErrorKind, Result};
+use crate::base::error::{ErrorKind, Result};
+use crate::base::shape;
+use crate::base::trace::{self, Step, explain};
 
 /// The default densify budget: 16 MiB.
 pub const DEFAULT_DENSIFY_BUDGET: u64 = 16 << 20;
@@ -23,7 +22,6 @@ pub enum NanPolicy {
 thread_local! {
     static BUDGET: Cell<u64> = const { Cell::new(DEFAULT_DENSIFY_BUDGET) };
     static POLICY: Cell<NanPolicy> = const { Cell::new(NanPolicy::ZeroAnnihilates) };
-    static TRACE: RefCell<Option<Vec<Step>>> = const { RefCell::new(None) };
 }
 
 /// Puts a thread-local setting back when the scope ends, also by a panic.
@@ -58,16 +56,16 @@ pub fn nan_policy() -> NanPolicy {
     POLICY.get()
 }
 
-/// Whether `elements` of `size` bytes may become dense, else the error that says why not.
-pub(crate) fn may_densify(op: &'static str, shape: &[usize], size: usize, why: impl FnOnce() -> String) -> Result<()> {
+/// Whether a tensor of this shape and element size may become dense, else the error that says why not. What passes is
+/// noted as [`Path::Densified`](crate::trace::Path::Densified).
+pub(crate) fn may_densify(shape: &[usize], size: usize, why: impl FnOnce() -> String) -> Result<()> {
     match over_budget(shape, size) {
-        None => Ok(()),
-        Some((bytes, budget)) => Err(densify_error(op, bytes, budget, why())),
+        None => {
+            trace::asked(shape::elements(shape));
+            Ok(())
+        }
+        Some((bytes, budget)) => Err(ErrorKind::Densify { op: trace::op(), bytes, budget, why: why() }.into()),
     }
-}
-
-fn densify_error(op: &'static str, bytes: u128, budget: u64, why: String) -> Error {
-    ErrorKind::Densify { op, bytes, budget, why }.into()
 }
 
 /// The bytes of a dense array and the budget, if it exceeds that.
@@ -76,58 +74,6 @@ fn over_budget(shape: &[usize], size: usize) -> Option<(u128, u64)> {
     let bytes = elements.saturating_mul(size as u128);
     let budget = densify_budget();
     (bytes > u128::from(budget)).then_some((bytes, budget))
-}
-
-/// How an op was carried out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Path {
-    /// All operands strided: dense loops, or the dense library's kernels.
-    Strided,
-    /// Operands share their pattern: values only, no index was read.
-    Values,
-    /// A kernel written for this op and these layouts.
-    Specialised,
-    /// The level engine: co-iteration of patterns, then values in blocks.
-    Engine,
-    /// The result is not sparse and was computed densely, within the budget.
-    Densified,
-}
-
-/// One step of an [`explain`]ed computation.
-#[derive(Clone, Debug)]
-pub struct Step {
-    /// The op's name.
-    pub op: &'static str,
-    /// The path taken.
-    pub path: Path,
-    /// Operands, as `shape dtype layout fill`.
-    pub operands: Vec<String>,
-    /// The result, likewise.
-    pub result: String,
-}
-
-impl fmt::Display for Step {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} [{:?}] ({}) -> {}", self.op, self.path, self.operands.join("; "), self.result)
-    }
-}
-
-/// Runs `f` and says how each op in it was carried out: the path, and layouts and fills in and out.
-pub fn explain<R>(f: impl FnOnce() -> R) -> (R, Vec<Step>) {
-    struct Outer(Option<Vec<Step>>);
-    impl Drop for Outer {
-        fn drop(&mut self) {
-            TRACE.replace(self.0.take());
-        }
-    }
-    let mut outer = Outer(TRACE.replace(Some(Vec::new())));
-    let result = f();
-    let steps = TRACE.take().unwrap_or_default();
-    if let Some(enclosing) = &mut outer.0 {
-        enclosing.extend(steps.iter().cloned());
-    }
-    (result, steps)
 }
 
 /// The settings of a thread, to take to another.
@@ -139,33 +85,12 @@ pub(crate) struct Settings {
 
 impl Settings {
     pub(crate) fn of_this_thread() -> Settings {
-        Settings { budget: densify_budget(), policy: nan_policy(), explained: TRACE.with_borrow(Option::is_some) }
+        Settings { budget: densify_budget(), policy: nan_policy(), explained: trace::is_explained() }
     }
 
     /// Runs `f` under these settings, and gives the steps it took if they are wanted.
     pub(crate) fn apply<R>(&self, f: impl FnOnce() -> R) -> (R, Vec<Step>) {
         let run = || with_densify_budget(self.budget, || with_nan_policy(self.policy, f));
         if self.explained { explain(run) } else { (run(), Vec::new()) }
-    }
-}
-
-/// Adds steps taken elsewhere.
-pub(crate) fn extend(steps: Vec<Step>) {
-    TRACE.with_borrow_mut(|t| {
-        if let Some(t) = t {
-            t.extend(steps);
-        }
-    });
-}
-
-/// Records a step if somebody asked; the closure runs only then.
-pub(crate) fn record(step: impl FnOnce() -> Step) {
-    if TRACE.with_borrow(Option::is_some) {
-        let step = step();
-        TRACE.with_borrow_mut(|t| {
-            if let Some(t) = t {
-                t.push(step)
-            }
-        });
     }
 }

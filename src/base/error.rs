@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use openwork_ops::{DType, DoesNotFit};
 
+use crate::base::trace;
+
 /// What went wrong. One pointer wide; see [`ErrorKind`] for the cases.
 #[derive(Debug)]
 pub struct Error(Box<ErrorKind>);
@@ -161,48 +163,49 @@ impl std::error::Error for Error {
     }
 }
 
-pub(crate) fn shape(op: &'static str, shapes: &[&[usize]], why: impl Into<String>) -> Error {
-    ErrorKind::Shape { op, shapes: shapes.iter().map(|s| s.to_vec()).collect(), why: why.into() }.into()
+/// The shapes given to the op that runs do not go together.
+pub(crate) fn shape(shapes: &[&[usize]], why: impl Into<String>) -> Error {
+    ErrorKind::Shape { op: trace::op(), shapes: shapes.iter().map(|s| s.to_vec()).collect(), why: why.into() }.into()
 }
 
-pub(crate) fn dtype(op: &'static str, dtypes: &[DType], why: impl Into<String>) -> Error {
-    ErrorKind::DType { op, dtypes: dtypes.to_vec(), why: why.into() }.into()
+pub(crate) fn dtype(dtypes: &[DType], why: impl Into<String>) -> Error {
+    ErrorKind::DType { op: trace::op(), dtypes: dtypes.to_vec(), why: why.into() }.into()
 }
 
-pub(crate) fn layout(op: &'static str, why: impl Into<String>) -> Error {
-    ErrorKind::Layout { op, why: why.into() }.into()
+pub(crate) fn layout(why: impl Into<String>) -> Error {
+    ErrorKind::Layout { op: trace::op(), why: why.into() }.into()
 }
 
-pub(crate) fn invalid(op: &'static str, argument: impl Into<String>, why: impl Into<String>) -> Error {
-    ErrorKind::Invalid { op, argument: argument.into(), why: why.into() }.into()
+pub(crate) fn invalid(argument: impl Into<String>, why: impl Into<String>) -> Error {
+    ErrorKind::Invalid { op: trace::op(), argument: argument.into(), why: why.into() }.into()
 }
 
-pub(crate) fn absent(op: &'static str, why: impl Into<String>) -> Error {
-    ErrorKind::Absent { op, why: why.into() }.into()
+pub(crate) fn absent(why: impl Into<String>) -> Error {
+    ErrorKind::Absent { op: trace::op(), why: why.into() }.into()
 }
 
-pub(crate) fn does_not_fit(op: &'static str) -> impl Fn(DoesNotFit) -> Error {
-    move |source| ErrorKind::DoesNotFit { op, source }.into()
+pub(crate) fn does_not_fit(source: DoesNotFit) -> Error {
+    ErrorKind::DoesNotFit { op: trace::op(), source }.into()
 }
 
 /// `axis` counted from the front; negative axes count from the back.
-pub(crate) fn axis(op: &'static str, axis: isize, ndim: usize) -> Result<usize> {
+pub(crate) fn axis(axis: isize, ndim: usize) -> Result<usize> {
     let from_front = if axis < 0 { axis + ndim as isize } else { axis };
     if (0..ndim as isize).contains(&from_front) {
         return Ok(from_front as usize);
     }
     let why = if ndim == 0 { "it has none".to_string() } else { format!("allowed are -{ndim}..={}", ndim - 1) };
-    Err(ErrorKind::Axis { op, axis, ndim, why }.into())
+    Err(ErrorKind::Axis { op: trace::op(), axis, ndim, why }.into())
 }
 
 /// Several axes, each named once; `None` is all of them. Sorted.
-pub(crate) fn axes(op: &'static str, given: Option<&[isize]>, ndim: usize) -> Result<Vec<usize>> {
+pub(crate) fn axes(given: Option<&[isize]>, ndim: usize) -> Result<Vec<usize>> {
     let Some(given) = given else { return Ok((0..ndim).collect()) };
     let mut out = Vec::with_capacity(given.len());
     for &a in given {
-        let front = axis(op, a, ndim)?;
+        let front = axis(a, ndim)?;
         if out.contains(&front) {
-            return Err(ErrorKind::Axis { op, axis: a, ndim, why: "given twice".into() }.into());
+            return Err(ErrorKind::Axis { op: trace::op(), axis: a, ndim, why: "given twice".into() }.into());
         }
         out.push(front);
     }

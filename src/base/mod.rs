@@ -9,4 +9,6 @@ pub(crate) mod faults;
 #[cfg(feature = "planted-faults")]
 pub mod faults;
 pub mod parallel;
+pub(crate) mod shape;
 pub(crate) mod strided;
+pub mod trace;

@@ -120,11 +120,10 @@ pub(crate) fn threads() -> usize {
 /// If the pool cannot be started.
 pub fn with_threads<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) -> crate::Result<R> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|e| {
-        crate::base::error::invalid("with_threads", "threads", format!("no pool of {threads} threads: {e}"))
-    })?;
+    let pool =
+        pool.map_err(|e| crate::base::error::invalid("threads", format!("no pool of {threads} threads: {e}")))?;
     let settings = crate::base::context::Settings::of_this_thread();
     let (result, steps) = pool.install(|| settings.apply(f));
-    crate::base::context::extend(steps);
+    crate::base::trace::extend(steps);
     Ok(result)
 }

@@ -12,6 +12,7 @@ use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};
 use crate::base::parallel;
 use crate::base::strided::Strided;
+use crate::base::trace::{self, Work, raise};
 use crate::engine::blocks::{self, Kernel, Source};
 use crate::family::reduce;
 use crate::levels::build::{self, SortedKeys};
@@ -20,7 +21,7 @@ use crate::levels::level::{Level, LevelKind};
 use crate::levels::pattern::{Dim, Part, Pattern};
 use crate::levels::sort;
 use crate::tensor::Sparse;
-use crate::tensor::fill::{Background, Fill};
+use crate::tensor::fill::{Background, Fill, fill_of};
 
 /// A weighted dimension: one term of a linear form over coordinates.
 type Term = (Dim, u64);
@@ -70,6 +71,7 @@ fn form(pattern: &Pattern, terms: &[Term], elements: bool) -> Vec<u64> {
 
 /// Sort keys over `dims` of every position (or stored element) of a pattern.
 pub(crate) fn keys(pattern: &Pattern, dims: &[Dim], elements: bool) -> (KeyLayout, Vec<Vec<u64>>) {
+    raise(Work::Engine);
     let layout = KeyLayout::new(&dims.iter().map(|d| d.size).collect::<Vec<_>>());
     let words = (0..layout.word_bits.len())
         .map(|word| {
@@ -86,13 +88,14 @@ pub(crate) fn keys(pattern: &Pattern, dims: &[Dim], elements: bool) -> (KeyLayou
 }
 
 /// Converts to another level structure; the result is ordered and unique. Duplicates are summed.
-pub(crate) fn convert(op: &'static str, s: &Sparse, spec: &LevelSpec) -> Result<Sparse> {
-    let dims = spec.resolve(op, &s.shape)?;
+pub(crate) fn convert(s: &Sparse, spec: &LevelSpec) -> Result<Sparse> {
+    let dims = spec.resolve(&s.shape)?;
     if s.pattern.is_canonical() {
         if s.pattern.spec() == *spec {
             return Ok(s.clone());
         }
         if let Some(done) = swap_compressed(s, &spec.levels, &dims) {
+            raise(Work::Engine);
             return Ok(done);
         }
     }
@@ -102,29 +105,22 @@ pub(crate) fn convert(op: &'static str, s: &Sparse, spec: &LevelSpec) -> Result<
     match from {
         Some(from) if wanted.len() == have.len() => {
             let axes: Vec<usize> = std::iter::once(0).chain(from.iter().map(|d| d + 1)).collect();
-            rows_to(op, s, s.values.permute(&axes), &spec.levels, dims, ReduceOp::Sum)
+            rows_to(s, s.values.permute(&axes), &spec.levels, dims, ReduceOp::Sum)
         }
-        _ => elements_to(op, &coalesce(op, s, ReduceOp::Sum)?, &spec.levels, dims),
+        _ => elements_to(&coalesce(s, ReduceOp::Sum)?, &spec.levels, dims),
     }
 }
 
 /// Sorts and merges duplicates with `fold` (bool: `Sum` is "or"), keeping the level structure.
-pub(crate) fn coalesce(op: &'static str, s: &Sparse, fold: ReduceOp) -> Result<Sparse> {
+pub(crate) fn coalesce(s: &Sparse, fold: ReduceOp) -> Result<Sparse> {
     if s.pattern.is_canonical() {
         return Ok(s.clone());
     }
-    rows_to(op, s, s.values.clone(), &s.pattern.kinds(), s.pattern.dims.clone(), fold)
+    rows_to(s, s.values.clone(), &s.pattern.kinds(), s.pattern.dims.clone(), fold)
 }
 
 /// The road that keeps rows of values whole: sort the keys, merge equal ones, build levels.
-fn rows_to(
-    op: &'static str,
-    s: &Sparse,
-    values: Strided,
-    kinds: &[LevelKind],
-    dims: Vec<Dim>,
-    fold: ReduceOp,
-) -> Result<Sparse> {
+fn rows_to(s: &Sparse, values: Strided, kinds: &[LevelKind], dims: Vec<Dim>, fold: ReduceOp) -> Result<Sparse> {
     let level_dims: usize = kinds.iter().map(|k| k.rank()).sum();
     let (layout, mut words) = keys(&s.pattern, &dims[..level_dims], false);
     let fold = if faults::is(Fault::DuplicatesDropped) { ReduceOp::Max } else { fold };
@@ -144,12 +140,12 @@ fn rows_to(
         let runs = sort::runs(&words);
         let (n, firsts) = (values.shape[0], &runs[..runs.len() - 1]);
         if firsts.len() < n {
-            values = reduce::merge_rows(op, fold, &values, &runs)?;
+            values = reduce::merge_rows(fold, &values, &runs)?;
             words = words.iter().map(|w| sort::pick(w, firsts)).collect();
         }
     }
     let keys = SortedKeys { layout: &layout, words: &words, unique: true };
-    let pattern = build::build(op, kinds, dims, &keys)?;
+    let pattern = build::build(kinds, dims, &keys)?;
     Ok(Sparse { shape: s.shape.clone(), pattern: Arc::new(pattern), values, fill: s.fill.clone() })
 }
 
@@ -173,7 +169,7 @@ pub(crate) fn gather_values(values: &Strided, order: &IndexVec) -> Strided {
 }
 
 /// The road through single elements, where value axes change. The tensor has no duplicates.
-fn elements_to(op: &'static str, s: &Sparse, kinds: &[LevelKind], dims: Vec<Dim>) -> Result<Sparse> {
+fn elements_to(s: &Sparse, kinds: &[LevelKind], dims: Vec<Dim>) -> Result<Sparse> {
     let level_dims: usize = kinds.iter().map(|k| k.rank()).sum();
     let (layout, mut words) = keys(&s.pattern, &dims[..level_dims], true);
     let value_shape: Vec<usize> = dims[level_dims..].iter().map(|d| d.size).collect();
@@ -197,11 +193,10 @@ fn elements_to(op: &'static str, s: &Sparse, kinds: &[LevelKind], dims: Vec<Dim>
             "{n} stored elements do not fill {} whole rows of {block}, and with an undefined fill a row cannot hold absent elements",
             heads.len()
         );
-        return Err(error::layout(op, why));
+        return Err(error::layout(why));
     }
     words = words.iter().map(|w| sort::pick(w, heads)).collect();
-    let pattern =
-        Arc::new(build::build(op, kinds, dims, &SortedKeys { layout: &layout, words: &words, unique: true })?);
+    let pattern = Arc::new(build::build(kinds, dims, &SortedKeys { layout: &layout, words: &words, unique: true })?);
     let dtype = s.dtype();
     // Where each sorted element goes: its row, and its slot in the row.
     let mut targets = vec![0u64; n];
@@ -296,10 +291,11 @@ fn transpose_typed<const W: usize, I: Index>(
 ///
 /// # Errors
 /// If the dense form does not fit in memory.
-pub(crate) fn to_strided(op: &'static str, s: &Sparse, background: &Strided) -> Result<Strided> {
-    let s = coalesce(op, s, ReduceOp::Sum)?;
+pub(crate) fn to_strided(s: &Sparse, background: &Strided) -> Result<Strided> {
+    let s = coalesce(s, ReduceOp::Sum)?;
     let dtype = s.dtype();
-    let n = dense_len(op, &s.shape, dtype)?;
+    let n = dense_len(&s.shape, dtype)?;
+    trace::densified(n as u64);
     let strides: Vec<u64> = crate::base::strided::c_strides(&s.shape).iter().map(|&x| x as u64).collect();
     let rows = s.pattern.linearize_all(&s.pattern.level_weights(&strides));
     let within = s.pattern.value_offsets(&strides);
@@ -320,14 +316,12 @@ pub(crate) fn to_strided(op: &'static str, s: &Sparse, background: &Strided) -> 
 }
 
 /// The number of elements of a dense array, if memory could hold it.
-pub(crate) fn dense_len(op: &'static str, shape: &[usize], dtype: DType) -> Result<usize> {
+pub(crate) fn dense_len(shape: &[usize], dtype: DType) -> Result<usize> {
     let n = if shape.contains(&0) { Some(0) } else { shape.iter().try_fold(1usize, |n, &s| n.checked_mul(s)) };
     let bytes = n.and_then(|n| n.checked_mul(dtype.size())).filter(|&b| Buffer::is_possible(b));
     match (n, bytes) {
         (Some(n), Some(_)) => Ok(n),
-        _ => {
-            Err(error::shape(op, &[shape], format!("a dense tensor of {dtype} with this shape does not fit in memory")))
-        }
+        _ => Err(error::shape(&[shape], format!("a dense tensor of {dtype} with this shape does not fit in memory"))),
     }
 }
 
@@ -339,8 +333,9 @@ fn view_along(x: &Strided, dims: &[Dim]) -> Strided {
 }
 
 /// Stores what differs from the fill (bit for bit, NaN like NaN); with an undefined fill, everything.
-pub(crate) fn from_strided(op: &'static str, x: &Strided, spec: &LevelSpec, fill: Fill) -> Result<Sparse> {
-    let dims = spec.resolve(op, &x.shape)?;
+pub(crate) fn from_strided(x: &Strided, spec: &LevelSpec, fill: Fill) -> Result<Sparse> {
+    raise(Work::Engine);
+    let dims = spec.resolve(&x.shape)?;
     let level_dims = spec.level_dims();
     let view = view_along(x, &dims).to_contiguous().into_owned();
     let block: usize = view.shape[level_dims..].iter().product();
@@ -364,7 +359,7 @@ pub(crate) fn from_strided(op: &'static str, x: &Strided, spec: &LevelSpec, fill
     };
     let (layout, words) = unravel(&kept, &view.shape[..level_dims]);
     let keys = SortedKeys { layout: &layout, words: &words, unique: true };
-    let pattern = build::build(op, &spec.levels, dims, &keys)?;
+    let pattern = build::build(&spec.levels, dims, &keys)?;
     let mut shape = vec![rows];
     shape.extend(&view.shape[level_dims..]);
     let values = gather_values(&view.reshape(&shape), &IndexVec::U64(kept));
@@ -397,14 +392,15 @@ pub(crate) fn without_singletons(mut kinds: Vec<LevelKind>) -> Vec<LevelKind> {
 }
 
 /// Keeps the rows for which `keep` holds. The tensor is ordered and unique.
-pub(crate) fn select_rows(op: &'static str, s: &Sparse, keep: &[usize]) -> Result<Sparse> {
+pub(crate) fn select_rows(s: &Sparse, keep: &[usize]) -> Result<Sparse> {
+    raise(Work::Engine);
     if keep.len() == s.pattern.positions {
         return Ok(s.clone());
     }
     let (layout, words) = s.pattern.own_keys();
     let words: Vec<Vec<u64>> = words.iter().map(|w| sort::pick(w, keep)).collect();
     let keys = SortedKeys { layout: &layout, words: &words, unique: true };
-    let pattern = build::build(op, &without_singletons(s.pattern.kinds()), s.pattern.dims.clone(), &keys)?;
+    let pattern = build::build(&without_singletons(s.pattern.kinds()), s.pattern.dims.clone(), &keys)?;
     let order = IndexVec::U64(keep.iter().map(|&k| k as u64).collect());
     Ok(Sparse {
         shape: s.shape.clone(),
@@ -415,8 +411,8 @@ pub(crate) fn select_rows(op: &'static str, s: &Sparse, keep: &[usize]) -> Resul
 }
 
 /// Drops rows in which every element is the same as the fill.
-pub(crate) fn prune(op: &'static str, s: &Sparse) -> Result<Sparse> {
-    let s = coalesce(op, s, ReduceOp::Sum)?;
+pub(crate) fn prune(s: &Sparse) -> Result<Sparse> {
+    let s = coalesce(s, ReduceOp::Sum)?;
     let Background::Values(fill) = s.background() else { return Ok(s) };
     let sources = [Source::values(&s.values), Source::at(&fill, &s.pattern)];
     let not_equal = openwork_ops::BinaryOp::Ne.kernel(s.dtype()).filter(|_| faults::is(Fault::PrunedByNotEqual));
@@ -425,5 +421,19 @@ pub(crate) fn prune(op: &'static str, s: &Sparse) -> Result<Sparse> {
     let (mask, block) = (mask.bytes(), s.pattern.block());
     let any = |p: &usize| mask[p * block..(p + 1) * block].iter().any(|&m| m != 0);
     let keep: Vec<usize> = (0..s.pattern.positions).filter(any).collect();
-    select_rows(op, &s, &keep)
+    select_rows(&s, &keep)
+}
+
+/// Values and fill cast, pattern shared.
+pub(crate) fn cast_sparse(s: &Sparse, dtype: DType) -> Sparse {
+    let fill = match &s.fill {
+        Fill::Undefined => Fill::Undefined,
+        Fill::Scalar(value) => Fill::Scalar(value.cast(dtype)),
+        Fill::Array(values) => match values.strided() {
+            Some(values) => fill_of(&values.cast(dtype)),
+            None => s.fill.clone(),
+        },
+    };
+    let via = if faults::is(Fault::CastThroughInt8) { DType::I8 } else { dtype };
+    Sparse { shape: s.shape.clone(), pattern: s.pattern.clone(), values: s.values.cast(via).cast(dtype), fill }
 }

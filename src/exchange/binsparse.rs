@@ -36,6 +36,7 @@ use crate::io::binsparse::map::{self, Reader};
 use crate::io::binsparse::sizes::raw;
 use crate::io::binsparse::{DataType, Options, Reading, Version, Warning};
 use crate::io::fault::{Fault, Res, bad};
+use crate::tensor::trace;
 
 /// Something that can be taken apart into a descriptor and arrays.
 pub trait Binsparse {
@@ -102,11 +103,12 @@ impl Tensor {
     /// If binsparse 0.1 cannot hold the tensor (undefined and array fills, half precision, blocks, unordered or repeated
     /// coordinates), unless `extensions` allows the name space `openwork`, which this library alone reads.
     pub fn to_binsparse(&self, extensions: bool) -> Result<Constituents> {
+        let _call = trace::call("to_binsparse", &[]);
         let options = Options { extensions, version: Some(Version::V0_1), ..Options::default() };
         let export = Export::new(self, &options, &Map::new())?;
         let arrays = export.arrays.iter().map(|a| Ok((a.name.clone(), a.tensor()?))).collect::<Result<_>>()?;
         let descriptor = serde_json::from_str(&export.json);
-        let descriptor = descriptor.map_err(|e| error::invalid("to_binsparse", "descriptor", e.to_string()))?;
+        let descriptor = descriptor.map_err(|e| error::invalid("descriptor", e.to_string()))?;
         Ok(Constituents { descriptor, arrays })
     }
 

@@ -23,6 +23,7 @@ use std::ptr::{self, NonNull};
 use crate::base::buffer::Buffer;
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
+use crate::tensor::trace;
 use crate::{DType, Tensor};
 
 /// The version of the structures.
@@ -175,6 +176,7 @@ impl<S: Structure> Owned<S> {
     }
 
     fn into_raw(self) -> *mut S {
+        let _call = trace::call("from_dlpack", &[]);
         let at = self.0.as_ptr();
         std::mem::forget(self);
         at
@@ -201,7 +203,7 @@ macro_rules! managed {
             /// borrowed (between calls it may change).
             pub unsafe fn from_raw(at: *mut $structure) -> Result<$name> {
                 let owned = NonNull::new(at).map(|at| $name(Owned(at)));
-                owned.ok_or_else(|| error::invalid("from_dlpack", "at", "the pointer is null"))
+                owned.ok_or_else(|| error::invalid("at", "the pointer is null"))
             }
 
             /// Gives up ownership: the consumer calls the deleter.
@@ -293,17 +295,17 @@ fn versioned(values: &Strided, flags: u64) -> Managed {
 }
 
 impl Tensor {
-    fn for_dlpack(&self, op: &'static str) -> Result<&Strided> {
+    fn for_dlpack(&self) -> Result<&Strided> {
         let Some(values) = self.strided() else {
             let why = format!(
                 "DLPack holds strided tensors, this one is {}; export its arrays one by one (interchange, stored_values), \
                  or use to_dense() first",
                 self.layout()
             );
-            return Err(error::layout(op, why));
+            return Err(error::layout(why));
         };
         if i32::try_from(values.ndim()).is_err() || values.shape.iter().any(|&n| i64::try_from(n).is_err()) {
-            return Err(error::shape(op, &[&values.shape], "DLPack counts in 64-bit signed integers"));
+            return Err(error::shape(&[&values.shape], "DLPack counts in 64-bit signed integers"));
         }
         Ok(values)
     }
@@ -314,7 +316,8 @@ impl Tensor {
     /// # Errors
     /// If the tensor is not strided.
     pub fn to_dlpack(&self) -> Result<Managed> {
-        Ok(versioned(self.for_dlpack("to_dlpack")?, FLAG_READ_ONLY))
+        let _call = trace::call("to_dlpack", &[]);
+        Ok(versioned(self.for_dlpack()?, FLAG_READ_ONLY))
     }
 
     /// A copy of the tensor in C order as DLPack, which its consumer may write.
@@ -322,7 +325,8 @@ impl Tensor {
     /// # Errors
     /// If the tensor is not strided.
     pub fn to_dlpack_copy(&self) -> Result<Managed> {
-        Ok(versioned(&own_copy(self.for_dlpack("to_dlpack_copy")?), FLAG_IS_COPIED))
+        let _call = trace::call("to_dlpack_copy", &[]);
+        Ok(versioned(&own_copy(self.for_dlpack()?), FLAG_IS_COPIED))
     }
 
     /// A copy of the tensor in C order as DLPack before version 1, which has no word for read-only memory.
@@ -330,7 +334,8 @@ impl Tensor {
     /// # Errors
     /// If the tensor is not strided.
     pub fn to_dlpack_legacy(&self) -> Result<LegacyManaged> {
-        let values = own_copy(self.for_dlpack("to_dlpack_legacy")?);
+        let _call = trace::call("to_dlpack_legacy", &[]);
+        let values = own_copy(self.for_dlpack()?);
         let make =
             |dl_tensor| DLManagedTensor { dl_tensor, manager_ctx: ptr::null_mut(), deleter: Some(delete_legacy) };
         Ok(LegacyManaged(Owned(export(&values, make, |s| &mut s.manager_ctx))))
@@ -344,10 +349,11 @@ impl Tensor {
     /// If the structure is of another major version, the memory is not on the CPU, the element type is one that tensors
     /// do not have, shape or strides are out of range, or a truth value is not 0 or 1. The array is given back then.
     pub fn from_dlpack(managed: Managed) -> Result<Tensor> {
+        let _call = trace::call("from_dlpack", &[]);
         let version = managed.0.get().version;
         if version.major != VERSION.major {
             let why = format!("version {}.{} is not known, 1.x are", version.major, version.minor);
-            return Err(error::invalid("from_dlpack", "managed", why));
+            return Err(error::invalid("managed", why));
         }
         import(managed.0)
     }
@@ -369,10 +375,11 @@ fn own_copy(values: &Strided) -> Strided {
 }
 
 fn bad<T>(argument: &str, why: String) -> Result<T> {
-    Err(error::invalid("from_dlpack", argument, why))
+    Err(error::invalid(argument, why))
 }
 
 fn import<S: Structure + 'static>(owned: Owned<S>) -> Result<Tensor> {
+    let _call = trace::call("from_dlpack", &[]);
     let array = *owned.get().array();
     if array.device.device_type != CPU {
         let device = array.device;
@@ -399,7 +406,7 @@ fn import<S: Structure + 'static>(owned: Owned<S>) -> Result<Tensor> {
     };
     let strides = if array.strides.is_null() { None } else { Some(read(array.strides)) };
     let size = dtype.size();
-    let len = crate::engine::convert::dense_len("from_dlpack", &shape, dtype)?;
+    let len = crate::engine::convert::dense_len(&shape, dtype)?;
     if len == 0 {
         return Ok(Tensor::from_strided(Strided::new(Buffer::build(0, |_| {}), dtype, shape)));
     }

@@ -23,14 +23,10 @@ impl Tensor {
     pub fn view<T: Element>(&self) -> Result<ArrayViewD<'_, T>> {
         let Some(s) = self.strided() else {
             let why = format!("a view needs a strided tensor, this one is {}; use to_dense() first", self.layout());
-            return Err(error::layout("view", why));
+            return Err(error::layout(why));
         };
         if s.dtype != T::DTYPE {
-            return Err(error::dtype(
-                "view",
-                &[s.dtype, T::DTYPE],
-                "the view asked for has another element type; cast first",
-            ));
+            return Err(error::dtype(&[s.dtype, T::DTYPE], "the view asked for has another element type; cast first"));
         }
         // ndarray takes strides upwards from the lowest element; axes that run down are turned round afterwards.
         let down = |d: usize| s.strides[d] < 0 && s.shape[d] > 0;
@@ -41,7 +37,7 @@ impl Tensor {
         let data: &[T] = s.buffer.typed();
         let data = if s.shape.contains(&0) { &[] } else { &data[start..] };
         let mut view = ArrayViewD::from_shape(IxDyn(&s.shape).strides(IxDyn(&strides)), data)
-            .map_err(|e| error::layout("view", format!("ndarray does not take strides {:?}: {e}", s.strides)))?;
+            .map_err(|e| error::layout(format!("ndarray does not take strides {:?}: {e}", s.strides)))?;
         (0..s.ndim()).filter(|&d| down(d)).for_each(|d| view.invert_axis(Axis(d)));
         Ok(view)
     }

@@ -4,11 +4,13 @@ use openwork_ops::closeness::{Tolerance, close};
 use openwork_ops::{BinaryOp, DType, identity, promote};
 
 use crate::base::error::{self, Result};
+use crate::base::shape::broadcast_shapes;
 use crate::base::strided::{Strided, c_strides};
 use crate::engine::blocks::{self, Kernel, ManyKernel, Source};
-use crate::family::pointwise::{Joined, Role, Side2, broadcast_shapes, join};
+use crate::family::pointwise::{Joined, Role, Side2, join};
 use crate::levels::pattern::Pattern;
 use crate::tensor::Tensor;
+use crate::tensor::trace;
 
 /// Elements of the fills that are compared at once.
 const CHUNK: usize = 1 << 16;
@@ -23,17 +25,18 @@ impl Tensor {
     /// # Errors
     /// If the shapes are the same and the dtypes do not promote (`uint64` with a signed integer).
     pub fn equal(&self, other: &Tensor, equal_nan: bool) -> Result<bool> {
-        const OP: &str = "equal";
+        let call = trace::call("equal", &[self, other]);
         if self.shape() != other.shape() {
-            return Ok(false);
+            return Ok(call.done(false));
         }
         let tolerance = Tolerance { rtol: 0.0, atol: 0.0, equal_nan };
-        let common = common(OP, self, other)?;
+        let common = common(self, other)?;
         let unequal = BinaryOp::Ne.kernel(common);
-        agree(OP, self, other, common, &|x, out| match unequal {
+        let out = agree(self, other, common, &|x, out| match unequal {
             Some(unequal) if !equal_nan => unequal(x[0], x[1], out),
             _ => far(common, x, out, tolerance),
-        })
+        });
+        call.end(out)
     }
 
     /// Whether all elements are close: `|a - b| <= atol + rtol * |b|`, as in [`Tensor::isclose`]. Shapes broadcast. What
@@ -44,10 +47,10 @@ impl Tensor {
     /// # Errors
     /// If shapes do not broadcast, dtypes do not promote, or a tolerance is negative or NaN.
     pub fn allclose(&self, other: &Tensor, rtol: f64, atol: f64, equal_nan: bool) -> Result<bool> {
-        const OP: &str = "allclose";
-        let tolerance = tolerance(OP, rtol, atol, equal_nan)?;
-        let common = common(OP, self, other)?;
-        agree(OP, self, other, common, &|x, out| far(common, x, out, tolerance))
+        let call = trace::call("allclose", &[self, other]);
+        let tolerance = tolerance(rtol, atol, equal_nan)?;
+        let common = common(self, other)?;
+        call.end(agree(self, other, common, &|x, out| far(common, x, out, tolerance)))
     }
 
     /// Whether both mean the same: shape, dtype, where an element is absent, and every element bit for bit (NaN like
@@ -59,29 +62,29 @@ impl Tensor {
     /// # Errors
     /// If one tensor's fill has to be compared with another's along more elements than can be counted.
     pub fn same_meaning(&self, other: &Tensor) -> Result<bool> {
-        const OP: &str = "same_meaning";
+        let call = trace::call("same_meaning", &[self, other]);
         let dtype = self.dtype();
         if self.shape() != other.shape() || dtype != other.dtype() {
-            return Ok(false);
+            return Ok(call.done(false));
         }
         let differs = identity::differs(dtype);
-        agree(OP, self, other, dtype, &|x, out| differs(x[0], x[1], out))
+        call.end(agree(self, other, dtype, &|x, out| differs(x[0], x[1], out)))
     }
 }
 
 /// Checked tolerances.
-pub(crate) fn tolerance(op: &'static str, rtol: f64, atol: f64, equal_nan: bool) -> Result<Tolerance> {
+pub(crate) fn tolerance(rtol: f64, atol: f64, equal_nan: bool) -> Result<Tolerance> {
     match [("rtol", rtol), ("atol", atol)].into_iter().find(|(_, t)| t.is_nan() || *t < 0.0) {
         None => Ok(Tolerance { rtol, atol, equal_nan }),
-        Some((name, t)) => Err(error::invalid(op, name, format!("{t} given; a tolerance is at least 0"))),
+        Some((name, t)) => Err(error::invalid(name, format!("{t} given; a tolerance is at least 0"))),
     }
 }
 
 /// The dtype in which two tensors are compared.
-pub(crate) fn common(op: &'static str, a: &Tensor, b: &Tensor) -> Result<DType> {
+pub(crate) fn common(a: &Tensor, b: &Tensor) -> Result<DType> {
     let dtypes = [a.dtype(), b.dtype()];
     let why = "no dtype holds the values of both; cast one side";
-    promote(dtypes[0], dtypes[1]).ok_or_else(|| error::dtype(op, &dtypes, why))
+    promote(dtypes[0], dtypes[1]).ok_or_else(|| error::dtype(&dtypes, why))
 }
 
 fn far(dtype: DType, x: &[&[u8]], out: &mut [u8], tolerance: Tolerance) {
@@ -90,12 +93,12 @@ fn far(dtype: DType, x: &[&[u8]], out: &mut [u8], tolerance: Tolerance) {
 }
 
 /// Whether the kernel, which says what differs, finds nothing in tensors that broadcast.
-fn agree(op: &'static str, a: &Tensor, b: &Tensor, compute: DType, differs: ManyKernel<'_>) -> Result<bool> {
-    let shape = broadcast_shapes(op, a.shape(), b.shape())?;
+fn agree(a: &Tensor, b: &Tensor, compute: DType, differs: ManyKernel<'_>) -> Result<bool> {
+    let shape = broadcast_shapes(a.shape(), b.shape())?;
     if shape.contains(&0) {
         return Ok(true);
     }
-    let sides = vec![Side2::of(op, a, &shape)?, Side2::of(op, b, &shape)?];
+    let sides = vec![Side2::of(a, &shape)?, Side2::of(b, &shape)?];
     let absent = [sides[0].is_undefined(), sides[1].is_undefined()];
     let backgrounds = [sides[0].background.values().cloned(), sides[1].background.values().cloned()];
     let fills = match backgrounds {
@@ -103,7 +106,7 @@ fn agree(op: &'static str, a: &Tensor, b: &Tensor, compute: DType, differs: Many
         _ => None,
     };
     let size = shape.iter().fold(1u128, |n, &s| n.saturating_mul(s as u128));
-    let joined = join(op, &shape, sides, &[Role::Any; 2], false)?;
+    let joined = join(&shape, sides, &[Role::Any; 2], false)?;
     if let Some(joined) = &joined {
         let elements = joined.pattern.positions * joined.pattern.block();
         // Two that are absent where nothing is stored must store the same; one, everything.
@@ -123,7 +126,7 @@ fn agree(op: &'static str, a: &Tensor, b: &Tensor, compute: DType, differs: Many
         }
     }
     match fills {
-        Some([x, y]) => fills_agree(op, [&x, &y], joined.as_ref(), compute, differs),
+        Some([x, y]) => fills_agree([&x, &y], joined.as_ref(), compute, differs),
         None => Ok(true),
     }
 }
@@ -135,7 +138,6 @@ fn any(n: usize, sources: &[Source], compute: DType, differs: ManyKernel<'_>) ->
 
 /// Whether two backgrounds agree wherever not all elements are stored.
 fn fills_agree(
-    op: &'static str,
     fills: [&Strided; 2],
     joined: Option<&Joined<'_>>,
     compute: DType,
@@ -145,7 +147,7 @@ fn fills_agree(
     let varies = |d: usize| shape[d] > 1 && fills.iter().any(|f| f.strides[d] != 0);
     let core: Vec<usize> = (0..shape.len()).map(|d| if varies(d) { shape[d] } else { 1 }).collect();
     let Some(cells) = core.iter().try_fold(1usize, |n, &s| n.checked_mul(s)) else {
-        return Err(error::shape(op, &[&core], "the fills vary along more elements than can be compared"));
+        return Err(error::shape(&[&core], "the fills vary along more elements than can be compared"));
     };
     let of_cell = (0..shape.len()).filter(|&d| !varies(d)).fold(1u128, |n, d| n.saturating_mul(shape[d] as u128));
     let stored = joined.map_or(0, |j| j.pattern.positions * j.pattern.block());

@@ -13,6 +13,7 @@ use crate::base::strided::Strided;
 use crate::engine::blocks::{self, Source};
 use crate::engine::convert;
 use crate::tensor::fill::Fill;
+use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
 /// Facts about the structure of a matrix; `None` where nothing is said.
@@ -38,13 +39,14 @@ impl StructureFacts {
     /// # Errors
     /// As [`Tensor::is_symmetric`] and [`Tensor::ndiag`].
     pub fn of(x: &Tensor) -> Result<StructureFacts> {
-        Ok(StructureFacts {
+        let call = trace::call("StructureFacts::of", &[x]);
+        Ok(call.done(StructureFacts {
             is_symmetric: Some(x.is_symmetric()?),
             is_structure_symmetric: Some(x.is_structure_symmetric()?),
             is_upper_triangular: Some(x.is_upper_triangular()?),
             is_lower_triangular: Some(x.is_lower_triangular()?),
             ndiag: Some(x.ndiag()?),
-        })
+        }))
     }
 
     /// Checks the facts that are given; the cost is that of finding those out.
@@ -52,9 +54,10 @@ impl StructureFacts {
     /// # Errors
     /// If one is false: which, and what is true. Or as [`StructureFacts::of`].
     pub fn check(&self, x: &Tensor) -> Result<()> {
+        let call = trace::call("StructureFacts::check", &[x]);
         let differs = |name: &str, said: &dyn std::fmt::Display, is: &dyn std::fmt::Display| {
             let why = format!("{said} is said, {is} is true of the tensor");
-            Err(error::invalid("StructureFacts::check", name, why))
+            Err(error::invalid(name, why))
         };
         type Find = fn(&Tensor) -> Result<bool>;
         let claims: [(&str, Option<bool>, Find); 4] = [
@@ -67,14 +70,15 @@ impl StructureFacts {
             if let Some(said) = said {
                 let is = find(x)?;
                 if is != said {
-                    return differs(name, &said, &is);
+                    return call.end(differs(name, &said, &is));
                 }
             }
         }
-        match self.ndiag {
+        let out = match self.ndiag {
             Some(said) if said != x.ndiag()? => differs("ndiag", &said, &x.ndiag()?),
             _ => Ok(()),
-        }
+        };
+        call.end(out)
     }
 }
 
@@ -140,27 +144,28 @@ impl Tensor {
     /// # Errors
     /// If there are fewer than 2 axes.
     pub fn is_symmetric(&self) -> Result<bool> {
-        let (m, n) = self.matrix("is_symmetric")?;
+        let call = trace::call("is_symmetric", &[self]);
+        let (m, n) = self.matrix()?;
         if m != n {
-            return Ok(false);
+            return Ok(call.done(false));
         }
         let s = match &self.storage {
             Storage::Strided(s) => return Ok(asymmetric(s)? == 0),
-            Storage::Sparse(s) => unique("is_symmetric", s)?,
+            Storage::Sparse(s) => unique(s)?,
         };
         let x = Tensor::from(s.clone().into_owned());
         let mirror = x.matrix_transpose()?;
         // With undefined fill, `x.stored()` meets its mirror where both are; else everywhere.
         let met = same(&x.stored(), &mirror)?;
         if met.nse() != x.nse() || count_true(&met) != met.nse() as u128 {
-            return Ok(false);
+            return Ok(call.done(false));
         }
-        let Some(fill) = s.background().values().cloned() else { return Ok(true) };
+        let Some(fill) = s.background().values().cloned() else { return Ok(call.done(true)) };
         let differing = asymmetric(&fill)?;
         if differing == 0 || differing > 2 * s.nse() as u128 {
-            return Ok(differing == 0);
+            return Ok(call.done(differing == 0));
         }
-        Ok(covered(&s, &fill, &mirror)? == differing)
+        Ok(call.done(covered(&s, &fill, &mirror)? == differing))
     }
 
     /// Whether the structure is symmetric: an element is other than 0 (with an undefined fill: present) exactly if its
@@ -171,8 +176,9 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::is_symmetric`].
     pub fn is_structure_symmetric(&self) -> Result<bool> {
-        self.matrix("is_structure_symmetric")?;
-        self.structure()?.is_symmetric()
+        let call = trace::call("is_structure_symmetric", &[self]);
+        self.matrix()?;
+        call.end(self.structure()?.is_symmetric())
     }
 
     /// Whether every element below the diagonal is 0 (with an undefined fill: absent). Of any shape.
@@ -182,8 +188,9 @@ impl Tensor {
     /// # Errors
     /// If there are fewer than 2 axes.
     pub fn is_upper_triangular(&self) -> Result<bool> {
-        self.matrix("is_upper_triangular")?;
-        Ok(count("is_upper_triangular", &self.structure()?, Region::Below)? == 0)
+        let call = trace::call("is_upper_triangular", &[self]);
+        self.matrix()?;
+        Ok(call.done(count(&self.structure()?, Region::Below)? == 0))
     }
 
     /// Whether every element above the diagonal is 0 (with an undefined fill: absent). Of any shape.
@@ -193,8 +200,9 @@ impl Tensor {
     /// # Errors
     /// If there are fewer than 2 axes.
     pub fn is_lower_triangular(&self) -> Result<bool> {
-        self.matrix("is_lower_triangular")?;
-        Ok(count("is_lower_triangular", &self.structure()?, Region::Above)? == 0)
+        let call = trace::call("is_lower_triangular", &[self]);
+        self.matrix()?;
+        Ok(call.done(count(&self.structure()?, Region::Above)? == 0))
     }
 
     /// How many elements on the diagonal are other than 0 (with an undefined fill: present): loops of a graph.
@@ -205,17 +213,19 @@ impl Tensor {
     /// # Errors
     /// If there are fewer than 2 axes, or 2^128 - 1 such elements or more.
     pub fn ndiag(&self) -> Result<u128> {
-        self.matrix("ndiag")?;
-        match count("ndiag", &self.structure()?, Region::Diagonal)? {
-            u128::MAX => Err(error::shape("ndiag", &[self.shape()], "2^128 - 1 elements or more on the diagonals")),
+        let call = trace::call("ndiag", &[self]);
+        self.matrix()?;
+        let out = match count(&self.structure()?, Region::Diagonal)? {
+            u128::MAX => Err(error::shape(&[self.shape()], "2^128 - 1 elements or more on the diagonals")),
             n => Ok(n),
-        }
+        };
+        call.end(out)
     }
 
-    fn matrix(&self, op: &'static str) -> Result<(usize, usize)> {
+    fn matrix(&self) -> Result<(usize, usize)> {
         match self.shape() {
             [.., m, n] => Ok((*m, *n)),
-            shape => Err(error::shape(op, &[shape], "a matrix has at least 2 axes")),
+            shape => Err(error::shape(&[shape], "a matrix has at least 2 axes")),
         }
     }
 
@@ -225,11 +235,11 @@ impl Tensor {
     }
 }
 
-fn unique<'a>(op: &'static str, s: &'a Sparse) -> Result<Cow<'a, Sparse>> {
+fn unique<'a>(s: &'a Sparse) -> Result<Cow<'a, Sparse>> {
     if s.pattern.is_unique() {
         return Ok(Cow::Borrowed(s));
     }
-    convert::coalesce(op, s, ReduceOp::Sum).map(Cow::Owned)
+    convert::coalesce(s, ReduceOp::Sum).map(Cow::Owned)
 }
 
 /// Whether elements are the same: equal or both NaN, part by part where complex. Absent where either is.
@@ -255,13 +265,13 @@ fn count_true(x: &Tensor) -> u128 {
 }
 
 /// How many elements of a bool tensor are true in a region of its matrices, saturating.
-fn count(op: &'static str, x: &Tensor, region: Region) -> Result<u128> {
+fn count(x: &Tensor, region: Region) -> Result<u128> {
     let s = match &x.storage {
         Storage::Strided(values) => return Ok(count_dense(values, region)),
-        Storage::Sparse(s) => unique(op, s)?,
+        Storage::Sparse(s) => unique(s)?,
     };
     let Some(fill) = s.background().values().cloned() else {
-        return Err(error::absent(op, "a mask with an undefined fill"));
+        return Err(error::absent("a mask with an undefined fill"));
     };
     // Column less row of every stored element.
     let mut weights = vec![0u64; s.ndim()];

@@ -10,15 +10,15 @@ use openwork_ops::structure::gather::scatter_offsets;
 use openwork_ops::{DType, Scalar};
 
 use crate::base::buffer::Buffer;
-use crate::base::context::{self, Path};
+use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::{Strided, c_strides, count};
 use crate::engine::blocks::{self, Source};
 use crate::engine::convert;
 use crate::engine::slices::Slices;
-use crate::family::pointwise::record;
 use crate::tensor::fill::{Fill, fill_of};
+use crate::tensor::trace;
 use crate::tensor::{Sparse, Tensor};
 
 impl Tensor {
@@ -37,7 +37,8 @@ impl Tensor {
     /// stores more elements than the operand and these exceed the densify budget.
     #[doc(alias = "cumsum")]
     pub fn cumulative_sum(&self, axis: isize, dtype: Option<DType>, include_initial: bool) -> Result<Tensor> {
-        scan("cumulative_sum", ScanOp::Sum, self, axis, dtype, include_initial)
+        let call = trace::call("cumulative_sum", &[self]);
+        call.end(scan(ScanOp::Sum, self, axis, dtype, include_initial))
     }
 
     /// Running products along an axis: as [`Tensor::cumulative_sum`], and 1 is the initial element.
@@ -46,7 +47,8 @@ impl Tensor {
     /// As [`Tensor::cumulative_sum`].
     #[doc(alias = "cumprod")]
     pub fn cumulative_prod(&self, axis: isize, dtype: Option<DType>, include_initial: bool) -> Result<Tensor> {
-        scan("cumulative_prod", ScanOp::Prod, self, axis, dtype, include_initial)
+        let call = trace::call("cumulative_prod", &[self]);
+        call.end(scan(ScanOp::Prod, self, axis, dtype, include_initial))
     }
 
     /// The greatest element so far along an axis; NaN from the first on. Fill and cost as [`Tensor::cumulative_sum`].
@@ -54,7 +56,8 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::cumulative_sum`]; if the dtype is complex.
     pub fn cummax(&self, axis: isize) -> Result<Tensor> {
-        scan("cummax", ScanOp::Max, self, axis, None, false)
+        let call = trace::call("cummax", &[self]);
+        call.end(scan(ScanOp::Max, self, axis, None, false))
     }
 
     /// The least element so far along an axis; NaN from the first on. Fill and cost as [`Tensor::cumulative_sum`].
@@ -62,7 +65,8 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::cummax`].
     pub fn cummin(&self, axis: isize) -> Result<Tensor> {
-        scan("cummin", ScanOp::Min, self, axis, None, false)
+        let call = trace::call("cummin", &[self]);
+        call.end(scan(ScanOp::Min, self, axis, None, false))
     }
 
     /// The differences of neighbours along an axis, `n` times: each time the axis becomes shorter by one, down to none.
@@ -72,9 +76,10 @@ impl Tensor {
     /// # Errors
     /// If the axis is out of range, or the dtype is bool.
     pub fn diff(&self, n: usize, axis: isize) -> Result<Tensor> {
-        let axis = error::axis("diff", axis, self.ndim())?;
+        let call = trace::call("diff", &[self]);
+        let axis = error::axis(axis, self.ndim())?;
         if self.dtype() == DType::Bool {
-            return Err(error::dtype("diff", &[DType::Bool], "booleans have no difference; cast first, or use ne"));
+            return Err(error::dtype(&[DType::Bool], "booleans have no difference; cast first, or use ne"));
         }
         let mut out = self.clone();
         for _ in 0..n.min(self.shape()[axis]) {
@@ -82,49 +87,39 @@ impl Tensor {
             let later = out.narrow(axis as isize, 1..size)?;
             out = later.sub(&out.narrow(axis as isize, 0..size - 1)?)?;
         }
-        record("diff", if self.is_strided() { Path::Strided } else { Path::Engine }, &[self], &out);
-        Ok(out)
+        Ok(call.done(out))
     }
 }
 
 /// A scan of one dtype.
 struct Scan {
-    op: &'static str,
     typing: ReduceTyping,
     kernel: ScanKernel,
     /// The element before the first.
     initial: Option<Scalar>,
 }
 
-fn scan(
-    op: &'static str,
-    scan: ScanOp,
-    x: &Tensor,
-    axis: isize,
-    dtype: Option<DType>,
-    include_initial: bool,
-) -> Result<Tensor> {
-    let axis = error::axis(op, axis, x.ndim())?;
+fn scan(scan: ScanOp, x: &Tensor, axis: isize, dtype: Option<DType>, include_initial: bool) -> Result<Tensor> {
+    let axis = error::axis(axis, x.ndim())?;
     let x = match dtype {
         Some(dtype) => &x.cast(dtype)?,
         None => x,
     };
-    let unsupported = || error::dtype(op, &[x.dtype()], "the op is not defined for this dtype; cast first");
+    let unsupported = || error::dtype(&[x.dtype()], "the op is not defined for this dtype; cast first");
     let typing = scan.typing(x.dtype()).ok_or_else(unsupported)?;
     let kernel = scan.kernel(typing.acc).ok_or_else(unsupported)?;
     let identity = scan.fold().kernels(typing).map(|k| k.identity);
-    let scan = Scan { op, typing, kernel, initial: identity.filter(|_| include_initial) };
-    let slices = Slices::of(op, x, &[axis])?;
-    let (out, path) = match slices.source() {
-        None => (Tensor::from_strided(scan.strided(&slices)), Path::Strided),
-        Some(s) if slices.is_undefined() => (scan.stored(&slices, s)?.into(), Path::Engine),
+    let scan = Scan { typing, kernel, initial: identity.filter(|_| include_initial) };
+    let slices = Slices::of(x, &[axis])?;
+    let out = match slices.source() {
+        None => Tensor::from_strided(scan.strided(&slices)),
+        Some(s) if slices.is_undefined() => scan.stored(&slices, s)?.into(),
         Some(s) => scan.filled(&slices, s)?,
     };
     let out = match dtype {
         Some(dtype) => out.cast(dtype)?,
         None => out,
     };
-    record(op, path, &[x], &out);
     Ok(out)
 }
 
@@ -178,7 +173,7 @@ impl Scan {
     fn stored(&self, slices: &Slices, s: &Sparse) -> Result<Sparse> {
         if self.initial.is_some() {
             let why = "the fill is undefined: an initial element would be the only one in slices that store nothing";
-            return Err(error::invalid(self.op, "include_initial", why));
+            return Err(error::invalid("include_initial", why));
         }
         let values = slices.values.cast(self.typing.input).cast(self.typing.acc);
         let size = self.typing.acc.size();
@@ -203,10 +198,10 @@ impl Scan {
     }
 
     /// A defined fill: dense rows where something is stored.
-    fn filled(&self, slices: &Slices, s: &Sparse) -> Result<(Tensor, Path)> {
+    fn filled(&self, slices: &Slices, s: &Sparse) -> Result<Tensor> {
         let (n, groups) = (slices.length as usize, slices.len());
         let (Some(fill), Some(pattern)) = (slices.fill(), slices.pattern_along(n)) else {
-            return Ok((s.clone().into(), Path::Engine));
+            return Ok(s.clone().into());
         };
         slices.may_fill(self.length(n), self.typing.acc)?;
         let background = self.background(slices, fill)?;
@@ -221,9 +216,7 @@ impl Scan {
         if let Some(bytes) = rows.buffer.unique_mut() {
             scatter_offsets(&slices.values.dense_bytes(), s.dtype().size(), &places, bytes);
         }
-        let out = slices.along(self.last_axis(&rows), background)?;
-        let path = if out.is_strided() { Path::Densified } else { Path::Engine };
-        Ok((out, path))
+        slices.along(self.last_axis(&rows), background)
     }
 
     /// The scan of the fill, as a fill.
@@ -251,11 +244,11 @@ impl Scan {
         }
         // Along one axis a fill is cheap; along several it is as large as what it stands for.
         if full.shape[..last].iter().any(|&n| n > 1) {
-            context::may_densify(self.op, &full.shape, self.typing.out.size(), || {
+            context::may_densify(&full.shape, self.typing.out.size(), || {
                 format!("the running results of the fill vary along axis {axis} and along others")
             })?;
         }
-        convert::dense_len(self.op, &full.shape, self.typing.acc)?;
+        convert::dense_len(&full.shape, self.typing.acc)?;
         let mut shape = slices.shape.clone();
         shape[axis] = self.length(n);
         let scanned = slices.placed(&self.last_axis(&full));

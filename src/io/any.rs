@@ -12,6 +12,7 @@ use super::state_dict::{Archive, StateDict};
 use super::{Progress, binsparse, frostt, matrix_market};
 use crate::base::error::{self, ErrorKind, Result};
 use crate::tensor::Tensor;
+use crate::tensor::trace;
 
 /// A file format that tensors are read from and written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -55,8 +56,9 @@ impl Format {
     /// # Errors
     /// [`ErrorKind::Invalid`] if the name stands for no format.
     pub fn of_name_to_write(path: impl AsRef<Path>) -> Result<Format> {
+        let _call = trace::call("io::write", &[]);
         let path = path.as_ref();
-        Format::of_name(path).ok_or_else(|| unknown("io::write", path, ""))
+        Format::of_name(path).ok_or_else(|| unknown(path, ""))
     }
 
     /// The format that a file has: what it starts with decides, and where that tells nothing its name.
@@ -64,6 +66,7 @@ impl Format {
     /// # Errors
     /// [`ErrorKind::Io`] if the file cannot be read; [`ErrorKind::Invalid`] if neither content nor name is known.
     pub fn of_file(path: impl AsRef<Path>) -> Result<Format> {
+        let _call = trace::call("io::read", &[]);
         identify(path.as_ref()).map(|identified| identified.format)
     }
 
@@ -87,9 +90,9 @@ impl fmt::Display for Format {
 }
 
 #[cold]
-fn unknown(op: &'static str, path: &Path, more: &str) -> error::Error {
+fn unknown(path: &Path, more: &str) -> error::Error {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-    error::invalid(op, "path", format!("the name {name:?} ends in no known extension{more}; known are {KNOWN}"))
+    error::invalid("path", format!("the name {name:?} ends in no known extension{more}; known are {KNOWN}"))
 }
 
 /// An open file, and what it begins with tells.
@@ -108,7 +111,7 @@ pub(super) fn identify(path: &Path) -> Result<Identified> {
     let why = ", and what the file holds tells no format either";
     match known.or_else(|| Format::of_name(path)) {
         Some(format) => Ok(Identified { format, file, signature }),
-        None => Err(unknown("io::read", path, why)),
+        None => Err(unknown(path, why)),
     }
 }
 
@@ -235,6 +238,7 @@ pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Lo
 
 /// The name of the tensor to read: the one that is asked for, else the only one.
 fn named<'a>(archive: &'a Archive, name: Option<&'a str>) -> Result<&'a str> {
+    let _call = trace::call("io::read", &[]);
     let mut names = archive.names();
     match (name, archive.len(), names.next()) {
         (Some(name), _, _) => Ok(name),
@@ -242,7 +246,7 @@ fn named<'a>(archive: &'a Archive, name: Option<&'a str>) -> Result<&'a str> {
         (None, count, _) => {
             let first: Vec<String> = archive.names().take(5).map(|name| format!("{name:?}")).collect();
             let why = format!("the file holds {count} tensors, name one of them: {}", first.join(", "));
-            Err(error::invalid("io::read", "name", why))
+            Err(error::invalid("name", why))
         }
     }
 }
@@ -276,11 +280,12 @@ pub fn write(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
 /// # Errors
 /// As [`write()`]; also if text is to be compressed and its name does not end in `.gz`.
 pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOptions<'_>) -> Result<()> {
+    let _call = trace::call("io::write", &[]);
     let path = path.as_ref();
     let format = Format::of_name_to_write(path)?;
     if format.is_text() && options.compress && !super::text::sink::is_gzip(path) {
         let why = format!("{format} text is compressed if its name ends in .gz, which {} does not", path.display());
-        return Err(error::invalid("io::write", "compress", why));
+        return Err(error::invalid("compress", why));
     }
     let progress = options.progress;
     match format {

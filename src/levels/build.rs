@@ -57,7 +57,7 @@ enum Parents {
 /// # Errors
 /// If a dense level would need more pointers than memory, or a singleton level does not have exactly one
 /// coordinate per parent.
-pub(crate) fn build(op: &'static str, kinds: &[LevelKind], dims: Vec<Dim>, keys: &SortedKeys<'_>) -> Result<Pattern> {
+pub(crate) fn build(kinds: &[LevelKind], dims: Vec<Dim>, keys: &SortedKeys<'_>) -> Result<Pattern> {
     let n = keys.len();
     let level_dims = kinds.iter().map(|k| k.rank()).sum();
     let wide = n >= 1 << 31 || dims[..level_dims].iter().any(|d| d.size > 1 << 31);
@@ -70,7 +70,7 @@ pub(crate) fn build(op: &'static str, kinds: &[LevelKind], dims: Vec<Dim>, keys:
         match kind {
             LevelKind::Dense => {
                 let size = dims[dim].size;
-                count = count.checked_mul(size).ok_or_else(|| too_many(op, &dims[..=dim]))?;
+                count = count.checked_mul(size).ok_or_else(|| too_many(&dims[..=dim]))?;
                 parents = dense_parents(keys, parents, nodes.as_deref(), dim, size);
                 nodes = None; // the list is per key now
                 levels.push(Level::Dense);
@@ -82,11 +82,11 @@ pub(crate) fn build(op: &'static str, kinds: &[LevelKind], dims: Vec<Dim>, keys:
                     Parents::Field(d) => {
                         let (field, words) = keys.field(*d);
                         let parent = |i: usize| field.of(words[heads.as_ref().map_or(i, |h| h[i])]);
-                        Some(pointers(op, heads.as_ref().map_or(n, Vec::len), parent, count, wide, &dims[..dim])?)
+                        Some(pointers(heads.as_ref().map_or(n, Vec::len), parent, count, wide, &dims[..dim])?)
                     }
                     p => {
                         let parents = parents_at(keys, p, nodes.as_deref(), heads.as_deref());
-                        Some(pointers(op, parents.len(), |i| parents[i], count, wide, &dims[..dim])?)
+                        Some(pointers(parents.len(), |i| parents[i], count, wide, &dims[..dim])?)
                     }
                 };
                 let indices = (dim..dim + rank)
@@ -114,10 +114,9 @@ pub(crate) fn build(op: &'static str, kinds: &[LevelKind], dims: Vec<Dim>, keys:
                 let heads = if last { (0..n).collect() } else { keys.heads(dim + 1) };
                 let at = parents_at(keys, &parents, nodes.as_deref(), Some(&heads));
                 if at.len() != count || at.iter().enumerate().any(|(i, &p)| p != i as u64) {
-                    return Err(error::layout(
-                        op,
-                        format!("level {l} is a singleton, but not every parent has exactly one coordinate"),
-                    ));
+                    return Err(error::layout(format!(
+                        "level {l} is a singleton, but not every parent has exactly one coordinate"
+                    )));
                 }
                 let (field, words) = keys.field(dim);
                 levels.push(Level::Singleton { indices: decode(&sort::pick(words, &heads), field, wide).into() });
@@ -130,12 +129,12 @@ pub(crate) fn build(op: &'static str, kinds: &[LevelKind], dims: Vec<Dim>, keys:
     Ok(Pattern { levels, dims, level_dims, positions: count })
 }
 
-fn too_many(op: &'static str, dims: &[Dim]) -> crate::Error {
+fn too_many(dims: &[Dim]) -> crate::Error {
     let sizes: Vec<_> = dims.iter().map(|d| d.size.to_string()).collect();
-    error::layout(
-        op,
-        format!("dense levels over {} coordinates do not fit in memory: choose coo, dcsr or csf", sizes.join(" x ")),
-    )
+    error::layout(format!(
+        "dense levels over {} coordinates do not fit in memory: choose coo, dcsr or csf",
+        sizes.join(" x ")
+    ))
 }
 
 /// Parents of the key nodes (or of `heads`, a coarser choice of keys) under the levels so far.
@@ -185,14 +184,7 @@ fn decode(words: &[u64], field: Field, wide: bool) -> IndexVec {
 }
 
 /// Pointers from the rising parents of a level's `n` nodes.
-fn pointers(
-    op: &'static str,
-    n: usize,
-    parent: impl Fn(usize) -> u64,
-    count: usize,
-    wide: bool,
-    dims: &[Dim],
-) -> Result<IndexVec> {
+fn pointers(n: usize, parent: impl Fn(usize) -> u64, count: usize, wide: bool, dims: &[Dim]) -> Result<IndexVec> {
     fn typed<I: Index>(n: usize, parent: impl Fn(usize) -> u64, count: usize) -> Option<IndexVec> {
         let mut out: Vec<I> = Vec::new();
         out.try_reserve_exact(count.checked_add(1)?).ok()?;
@@ -208,5 +200,5 @@ fn pointers(
         Some(I::vec(out))
     }
     let out = if wide { typed::<u64>(n, parent, count) } else { typed::<u32>(n, parent, count) };
-    out.ok_or_else(|| too_many(op, dims))
+    out.ok_or_else(|| too_many(dims))
 }

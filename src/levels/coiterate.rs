@@ -9,6 +9,7 @@ use openwork_ops::structure::{Index, IndexVec};
 use crate::base::buffer::zeroed_vec;
 use crate::base::faults::{self, Fault};
 use crate::base::parallel;
+use crate::base::trace::{Work, raise};
 use crate::levels::level::{Indices, Level};
 use crate::levels::pattern::Pattern;
 
@@ -21,6 +22,7 @@ pub(crate) struct Merged {
 
 /// Merges two canonical patterns of the same level structure, without singletons.
 pub(crate) fn merge(a: &Pattern, b: &Pattern, keep: Keep) -> Merged {
+    raise(Work::Engine);
     if a.is_wide() || b.is_wide() || a.positions + b.positions >= 1 << 31 {
         merge_typed::<u64>(&a.widened(), &b.widened(), keep)
     } else {

@@ -107,7 +107,7 @@ impl FromStr for Layout {
         });
         found.ok_or_else(|| {
             let names = "strided, coo, coo+Ndense, csr, csc, dcsr, dcsc, csf, bsrRxC, bscRxC, levels";
-            error::invalid("Layout::from_str", "text", format!("{text:?} names no layout; known are {names}"))
+            error::invalid("Layout::from_str", format!("{text:?} names no layout; known are {names}"))
         })
     }
 }
@@ -157,8 +157,7 @@ impl LevelSpec {
         let named = [Layout::Csr, Layout::Csc, Layout::Dcsr, Layout::Dcsc, Layout::Csf].into_iter();
         let blocked = block.into_iter().flat_map(|block| [Layout::Bsr { block }, Layout::Bsc { block }]);
         let mut all = named.chain(blocked);
-        all.find(|&layout| LevelSpec::of_layout("layout", layout, shape).is_ok_and(|s| s == *self))
-            .unwrap_or(Layout::Levels)
+        all.find(|&layout| LevelSpec::of_layout(layout, shape).is_ok_and(|s| s == *self)).unwrap_or(Layout::Levels)
     }
 
     /// How many dimensions the levels take.
@@ -167,12 +166,12 @@ impl LevelSpec {
     }
 
     /// The specification of a layout by name, for a tensor of this shape.
-    pub(crate) fn of_layout(op: &'static str, layout: Layout, shape: &[usize]) -> Result<LevelSpec> {
+    pub(crate) fn of_layout(layout: Layout, shape: &[usize]) -> Result<LevelSpec> {
         const ONE: LevelKind = LevelKind::Sparse { rank: 1 };
         let n = shape.len();
         let whole = |axes: &mut dyn Iterator<Item = usize>| axes.map(|a| (a, Part::Whole)).collect::<Vec<_>>();
         let matrix = |why: &str| {
-            if n >= 2 { Ok(()) } else { Err(error::layout(op, format!("{layout} needs {why}, the tensor has {n}"))) }
+            if n >= 2 { Ok(()) } else { Err(error::layout(format!("{layout} needs {why}, the tensor has {n}"))) }
         };
         let last_two = |first: (usize, Part), second: (usize, Part)| {
             let mut dims = whole(&mut (0..n - 2));
@@ -190,7 +189,7 @@ impl LevelSpec {
                 Ok(LevelSpec { levels: vec![LevelKind::Sparse { rank: n - dense_dims }], dims: whole(&mut (0..n)) })
             }
             Layout::HybridCoo { dense_dims } => {
-                Err(error::layout(op, format!("{dense_dims} dense axes of a tensor that has {n} axes")))
+                Err(error::layout(format!("{dense_dims} dense axes of a tensor that has {n} axes")))
             }
             Layout::Csr => {
                 matrix("at least 2 axes")?;
@@ -201,20 +200,20 @@ impl LevelSpec {
                 Ok(compressed(last_two((n - 1, Part::Whole), (n - 2, Part::Whole))))
             }
             Layout::Dcsr | Layout::Dcsc if n != 2 => {
-                Err(error::layout(op, format!("{layout} needs 2 axes, the tensor has {n}")))
+                Err(error::layout(format!("{layout} needs 2 axes, the tensor has {n}")))
             }
             Layout::Dcsr => Ok(LevelSpec { levels: vec![ONE; 2], dims: whole(&mut (0..2)) }),
             Layout::Dcsc => Ok(LevelSpec { levels: vec![ONE; 2], dims: whole(&mut (0..2).rev()) }),
-            Layout::Csf if n == 0 => LevelSpec::of_layout(op, Layout::Coo, shape),
+            Layout::Csf if n == 0 => LevelSpec::of_layout(Layout::Coo, shape),
             Layout::Csf => Ok(LevelSpec { levels: vec![ONE; n], dims: whole(&mut (0..n)) }),
             Layout::Bsr { block } | Layout::Bsc { block } => {
                 matrix("at least 2 axes")?;
                 for (axis, b) in [(n - 2, block[0]), (n - 1, block[1])] {
                     if b == 0 || !shape[axis].is_multiple_of(b) {
-                        return Err(error::layout(
-                            op,
-                            format!("blocks of {b} do not divide axis {axis} of size {}", shape[axis]),
-                        ));
+                        return Err(error::layout(format!(
+                            "blocks of {b} do not divide axis {axis} of size {}",
+                            shape[axis]
+                        )));
                     }
                 }
                 let (row, col) = ((n - 2, Part::Div(block[0])), (n - 1, Part::Div(block[1])));
@@ -224,14 +223,14 @@ impl LevelSpec {
                 Ok(spec)
             }
             Layout::Strided | Layout::Levels => {
-                Err(error::layout(op, format!("`{layout}` does not say which levels; name a layout or use to_levels")))
+                Err(error::layout(format!("`{layout}` does not say which levels; name a layout or use to_levels")))
             }
         }
     }
 
     /// The dimensions with their sizes, after checking that every axis is held exactly once.
-    pub(crate) fn resolve(&self, op: &'static str, shape: &[usize]) -> Result<Vec<Dim>> {
-        let bad = |why: String| Err(error::invalid(op, "spec", why));
+    pub(crate) fn resolve(&self, shape: &[usize]) -> Result<Vec<Dim>> {
+        let bad = |why: String| Err(error::invalid("spec", why));
         let level_dims = self.level_dims();
         if level_dims > self.dims.len() {
             return bad(format!("levels take {level_dims} dimensions, {} are given", self.dims.len()));

@@ -7,6 +7,7 @@ use openwork_ops::structure::keys::{self, KeyLayout, Order};
 use openwork_ops::with_index;
 
 use crate::base::parallel;
+use crate::base::trace::{Work, raise};
 use crate::levels::level::{Indices, Level, LevelKind};
 
 /// Which part of a tensor axis a dimension of the pattern holds.
@@ -198,6 +199,7 @@ impl Pattern {
 
     /// The linear form over all positions.
     pub(crate) fn linearize_all(&self, weights: &[u64]) -> Vec<u64> {
+        raise(Work::Engine);
         let mut out = crate::base::buffer::zeroed_vec(self.positions);
         parallel::for_chunks_mut(&mut out, 1, parallel::GRAIN, &|start, out| {
             self.linearize(weights, start..start + out.len(), out);

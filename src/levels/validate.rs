@@ -16,7 +16,7 @@ use crate::levels::pattern::Pattern;
 /// fills in `positions`. What is not claimed is found out: flags are only ever raised to what holds.
 ///
 /// Cost: O(bytes of the arrays).
-pub(crate) fn pattern(op: &'static str, mut p: Pattern) -> Result<Pattern> {
+pub(crate) fn pattern(mut p: Pattern) -> Result<Pattern> {
     let claimed: Vec<(bool, bool)> = p.levels.iter().map(|l| (l.is_ordered(), l.is_unique())).collect();
     let mut parents = 1usize;
     let mut dim = 0;
@@ -27,26 +27,25 @@ pub(crate) fn pattern(op: &'static str, mut p: Pattern) -> Result<Pattern> {
             Level::Dense => {
                 parents = parents
                     .checked_mul(sizes[0])
-                    .ok_or_else(|| error::layout(op, format!("level {l}: dense levels exceed 2^64 positions")))?;
+                    .ok_or_else(|| error::layout(format!("level {l}: dense levels exceed 2^64 positions")))?;
             }
             Level::Singleton { indices } => {
-                length(op, &format!("indices_{dim}"), indices, parents, "one per parent")?;
-                in_range(op, &format!("indices_{dim}"), indices, sizes[0])?;
+                length(&format!("indices_{dim}"), indices, parents, "one per parent")?;
+                in_range(&format!("indices_{dim}"), indices, sizes[0])?;
             }
             Level::Sparse { pointers, indices, .. } => {
                 let count = match pointers {
                     Some(ptr) => {
-                        let count = check_pointers(op, dim, ptr, parents)?;
+                        let count = check_pointers(dim, ptr, parents)?;
                         // No array has as many entries: pointers alone could claim any number.
                         let keys = count.checked_mul(8).filter(|&bytes| rank > 0 || Buffer::is_possible(bytes));
                         keys.map(|_| count).ok_or_else(|| {
                             let why = format!("claim {count} positions, more than fit in memory");
-                            error::invalid(op, format!("pointers_to_{dim}"), why)
+                            error::invalid(format!("pointers_to_{dim}"), why)
                         })?
                     }
                     None if parents != 1 || l > 0 => {
                         return Err(error::invalid(
-                            op,
                             format!("pointers_to_{dim}"),
                             format!("missing: level {l} has {parents} parents"),
                         ));
@@ -55,7 +54,6 @@ pub(crate) fn pattern(op: &'static str, mut p: Pattern) -> Result<Pattern> {
                         Some(first) => first.len(),
                         None => {
                             return Err(error::invalid(
-                                op,
                                 format!("pointers_to_{dim}"),
                                 "a level of rank 0 needs pointers",
                             ));
@@ -64,14 +62,8 @@ pub(crate) fn pattern(op: &'static str, mut p: Pattern) -> Result<Pattern> {
                 };
                 for (i, array) in indices.iter().enumerate() {
                     let name = format!("indices_{}", dim + i);
-                    length(
-                        op,
-                        &name,
-                        array,
-                        count,
-                        "as many as the pointers say, and as every array of the level has",
-                    )?;
-                    in_range(op, &name, array, sizes[i])?;
+                    length(&name, array, count, "as many as the pointers say, and as every array of the level has")?;
+                    in_range(&name, array, sizes[i])?;
                 }
                 parents = count;
             }
@@ -90,7 +82,6 @@ pub(crate) fn pattern(op: &'static str, mut p: Pattern) -> Result<Pattern> {
         if let Level::Sparse { ordered: o, unique: u, .. } = &mut p.levels[l] {
             let place = |what: &str| {
                 error::invalid(
-                    op,
                     "levels",
                     format!("level {l}: coordinates {what}; sort and sum them first, or give them as unordered COO"),
                 )
@@ -101,7 +92,7 @@ pub(crate) fn pattern(op: &'static str, mut p: Pattern) -> Result<Pattern> {
             *o = order != Order::Unsorted;
             *u = is_unique;
             let last = l + 1 == p.levels.len();
-            let place = |what: &str| error::invalid(op, "levels", format!("level {l}: coordinates {what}"));
+            let place = |what: &str| error::invalid("levels", format!("level {l}: coordinates {what}"));
             if unique && !is_unique {
                 return Err(place("repeat within a segment"));
             }
@@ -220,14 +211,14 @@ fn distinct(p: &Pattern, l: usize) -> bool {
     openwork_ops::structure::keys::order_of(&sorted.words) == Order::Strict
 }
 
-fn length(op: &'static str, name: &str, array: &Indices, wanted: usize, why: &str) -> Result<()> {
+fn length(name: &str, array: &Indices, wanted: usize, why: &str) -> Result<()> {
     if array.len() == wanted {
         return Ok(());
     }
-    Err(error::invalid(op, name, format!("has {} entries, {wanted} are needed ({why})", array.len())))
+    Err(error::invalid(name, format!("has {} entries, {wanted} are needed ({why})", array.len())))
 }
 
-fn in_range(op: &'static str, name: &str, array: &Indices, size: usize) -> Result<()> {
+fn in_range(name: &str, array: &Indices, size: usize) -> Result<()> {
     if array.limit() <= size as u64 {
         return Ok(());
     }
@@ -239,23 +230,19 @@ fn in_range(op: &'static str, name: &str, array: &Indices, size: usize) -> Resul
     match bad {
         None => Ok(()),
         Some((at, value)) => {
-            Err(error::invalid(op, name, format!("entry {at} is {value}, out of range for an axis of size {size}")))
+            Err(error::invalid(name, format!("entry {at} is {value}, out of range for an axis of size {size}")))
         }
     }
 }
 
 /// Checks pointers and gives the number of entries they span.
-fn check_pointers(op: &'static str, dim: usize, pointers: &Indices, parents: usize) -> Result<usize> {
+fn check_pointers(dim: usize, pointers: &Indices, parents: usize) -> Result<usize> {
     let name = format!("pointers_to_{dim}");
-    let wanted = parents.checked_add(1).ok_or_else(|| error::invalid(op, &*name, "too many parents"))?;
-    length(op, &name, pointers, wanted, "one more than there are parents")?;
+    let wanted = parents.checked_add(1).ok_or_else(|| error::invalid(&*name, "too many parents"))?;
+    length(&name, pointers, wanted, "one more than there are parents")?;
     let falls = with_index!(pointers.as_slice(), p => p.windows(2).position(|w| w[0] > w[1]).map(|i| (i, p[i].get(), p[i + 1].get())));
     if let Some((i, a, b)) = falls {
-        return Err(error::invalid(
-            op,
-            name,
-            format!("entries {i} and {} are {a} and {b}: pointers must not fall", i + 1),
-        ));
+        return Err(error::invalid(name, format!("entries {i} and {} are {a} and {b}: pointers must not fall", i + 1)));
     }
     Ok(pointers.get(parents) - pointers.get(0))
 }

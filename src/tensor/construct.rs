@@ -13,6 +13,7 @@ use crate::levels::level::{Indices, Level, LevelKind};
 use crate::levels::pattern::{Dim, Part, Pattern};
 use crate::levels::validate;
 use crate::tensor::fill::{self, Fill};
+use crate::tensor::trace;
 use crate::tensor::{Sparse, Tensor};
 
 /// An index or pointer array given to a constructor: `Vec` of `u32`, `u64`, `i32`, `i64` or `usize`, or a
@@ -112,12 +113,12 @@ impl IndexArray {
         self.0.as_ref().ok()
     }
 
-    pub(crate) fn checked(&self, op: &'static str) -> Result<&Indices> {
-        self.0.as_ref().map_err(|why| error::invalid(op, "self", why.clone()))
+    pub(crate) fn checked(&self) -> Result<&Indices> {
+        self.0.as_ref().map_err(|why| error::invalid("self", why.clone()))
     }
 
-    fn take(self, op: &'static str, name: impl Into<String>) -> Result<Indices> {
-        self.0.map_err(|why| error::invalid(op, name, why))
+    fn take(self, name: impl Into<String>) -> Result<Indices> {
+        self.0.map_err(|why| error::invalid(name, why))
     }
 }
 
@@ -150,15 +151,12 @@ impl Tensor {
     /// # Errors
     /// If the number of elements is not the shape's.
     pub fn from_vec<T: Element>(shape: &[usize], data: Vec<T>) -> Result<Tensor> {
-        let n = convert::dense_len("from_vec", shape, T::DTYPE)?;
+        let call = trace::call("from_vec", &[]);
+        let n = convert::dense_len(shape, T::DTYPE)?;
         if data.len() != n {
-            return Err(error::invalid(
-                "from_vec",
-                "data",
-                format!("{} elements for shape {shape:?}, which has {n}", data.len()),
-            ));
+            return Err(error::invalid("data", format!("{} elements for shape {shape:?}, which has {n}", data.len())));
         }
-        Ok(Tensor::from_strided(Strided::from_vec(data, shape.to_vec())))
+        Ok(call.done(Tensor::from_strided(Strided::from_vec(data, shape.to_vec()))))
     }
 
     /// A strided tensor from nested rows of equal length.
@@ -166,12 +164,13 @@ impl Tensor {
     /// # Errors
     /// If a row has another length than the first.
     pub fn from_rows<T: Element>(rows: &[Vec<T>]) -> Result<Tensor> {
+        let call = trace::call("from_rows", &[]);
         let width = rows.first().map_or(0, Vec::len);
         if let Some(i) = rows.iter().position(|r| r.len() != width) {
             let why = format!("row {i} has {} elements, row 0 has {width}: rows must be of one length", rows[i].len());
-            return Err(error::invalid("from_rows", "rows", why));
+            return Err(error::invalid("rows", why));
         }
-        Tensor::from_vec(&[rows.len(), width], rows.concat())
+        call.end(Tensor::from_vec(&[rows.len(), width], rows.concat()))
     }
 
     /// A strided tensor over an array's memory, without copying; any memory order.
@@ -194,12 +193,13 @@ impl Tensor {
     /// # Errors
     /// If the layout does not suit the shape.
     pub fn full(shape: &[usize], value: impl Into<Scalar>, layout: Layout) -> Result<Tensor> {
+        let call = trace::call("full", &[]);
         let value = value.into();
         if layout == Layout::Strided {
-            convert::dense_len("full", shape, value.dtype())?;
-            return Ok(Tensor::from_strided(Strided::constant(value, shape)));
+            convert::dense_len(shape, value.dtype())?;
+            return Ok(call.done(Tensor::from_strided(Strided::constant(value, shape))));
         }
-        Tensor::empty_sparse("full", shape, value.dtype(), layout, Fill::Scalar(value))
+        call.end(Tensor::empty_sparse(shape, value.dtype(), layout, Fill::Scalar(value)))
     }
 
     /// Zeros (false); see [`Tensor::full`].
@@ -207,7 +207,8 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::full`].
     pub fn zeros(shape: &[usize], dtype: DType, layout: Layout) -> Result<Tensor> {
-        Tensor::full(shape, Scalar::zero(dtype), layout)
+        let call = trace::call("zeros", &[]);
+        call.end(Tensor::full(shape, Scalar::zero(dtype), layout))
     }
 
     /// Ones (true); see [`Tensor::full`].
@@ -215,7 +216,8 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::full`].
     pub fn ones(shape: &[usize], dtype: DType, layout: Layout) -> Result<Tensor> {
-        Tensor::full(shape, Scalar::one(dtype), layout)
+        let call = trace::call("ones", &[]);
+        call.end(Tensor::full(shape, Scalar::one(dtype), layout))
     }
 
     /// A sparse tensor that stores nothing.
@@ -223,18 +225,19 @@ impl Tensor {
     /// # Errors
     /// If the layout does not suit the shape, or the fill does not fit.
     pub fn empty(shape: &[usize], dtype: DType, layout: Layout, fill: impl Into<Fill>) -> Result<Tensor> {
-        let fill = fill::check("empty", fill.into(), shape, dtype)?;
-        Tensor::empty_sparse("empty", shape, dtype, layout, fill)
+        let call = trace::call("empty", &[]);
+        let fill = fill::check(fill.into(), shape, dtype)?;
+        call.end(Tensor::empty_sparse(shape, dtype, layout, fill))
     }
 
-    fn empty_sparse(op: &'static str, shape: &[usize], dtype: DType, layout: Layout, fill: Fill) -> Result<Tensor> {
-        let spec = LevelSpec::of_layout(op, layout, shape)?;
-        let dims = spec.resolve(op, shape)?;
+    fn empty_sparse(shape: &[usize], dtype: DType, layout: Layout, fill: Fill) -> Result<Tensor> {
+        let spec = LevelSpec::of_layout(layout, shape)?;
+        let dims = spec.resolve(shape)?;
         let sizes: Vec<usize> = dims[..spec.level_dims()].iter().map(|d| d.size).collect();
         let layout = openwork_ops::structure::keys::KeyLayout::new(&sizes);
         let words = vec![Vec::new(); layout.word_bits.len()];
         let keys = crate::levels::build::SortedKeys { layout: &layout, words: &words, unique: true };
-        let pattern = crate::levels::build::build(op, &spec.levels, dims, &keys)?;
+        let pattern = crate::levels::build::build(&spec.levels, dims, &keys)?;
         let value_shape: Vec<usize> = [pattern.positions].into_iter().chain(pattern.value_shape()).collect();
         let values = Strided::constant(Scalar::zero(dtype), &value_shape);
         Ok(Sparse { shape: shape.to_vec(), pattern: Arc::new(pattern), values, fill }.into())
@@ -245,10 +248,11 @@ impl Tensor {
     /// # Errors
     /// If the layout does not suit a square matrix of this size.
     pub fn eye(n: usize, dtype: DType, layout: Layout) -> Result<Tensor> {
+        let call = trace::call("eye", &[]);
         let diagonal = || (0..n as u64).collect::<Vec<u64>>();
         let ones = Tensor::ones(&[n], dtype, Layout::Strided)?;
         let coo = Tensor::coo(&[n, n], vec![diagonal(), diagonal()], &ones, Scalar::zero(dtype))?;
-        coo.to_layout(layout)
+        call.end(coo.to_layout(layout))
     }
 
     /// About `density · size` elements at distinct random places with values uniform in [0, 1), `float64`; the
@@ -257,11 +261,12 @@ impl Tensor {
     /// # Errors
     /// If the density is not in 0..=1, the shape has 2^64 elements or more, or the layout does not suit it.
     pub fn random(shape: &[usize], density: f64, fill: impl Into<Fill>, layout: Layout, seed: u64) -> Result<Tensor> {
+        let call = trace::call("random", &[]);
         if !(0.0..=1.0).contains(&density) {
-            return Err(error::invalid("random", "density", format!("{density} is not in 0..=1")));
+            return Err(error::invalid("density", format!("{density} is not in 0..=1")));
         }
         let size = shape.iter().try_fold(1u64, |n, &s| n.checked_mul(s as u64));
-        let size = size.ok_or_else(|| error::shape("random", &[shape], "2^64 elements or more"))?;
+        let size = size.ok_or_else(|| error::shape(&[shape], "2^64 elements or more"))?;
         let wanted = (density * size as f64).round() as usize;
         let mut random = SplitMix64(seed);
         let mut places: Vec<u64> = Vec::with_capacity(wanted);
@@ -284,7 +289,7 @@ impl Tensor {
             }
         }
         let values = Tensor::from_vec(&[places.len()], values)?;
-        Tensor::coo(shape, indices, &values, fill)?.to_layout(layout)
+        call.end(Tensor::coo(shape, indices, &values, fill)?.to_layout(layout))
     }
 
     /// A COO tensor from one index array per sparse axis and values of shape (nse, dense axes…).
@@ -310,9 +315,10 @@ impl Tensor {
         values: &Tensor,
         fill: impl Into<Fill>,
     ) -> Result<Tensor> {
+        let call = trace::call("coo", &[values]);
         let rank = indices.len();
         if rank > shape.len() {
-            return Err(error::invalid("coo", "indices", format!("{rank} index arrays for {} axes", shape.len())));
+            return Err(error::invalid("indices", format!("{rank} index arrays for {} axes", shape.len())));
         }
         let spec = LevelSpec {
             levels: vec![LevelKind::Sparse { rank }],
@@ -321,7 +327,7 @@ impl Tensor {
         let indices: Vec<IndexArray> = indices.into_iter().map(Into::into).collect();
         let pointers = (rank == 0).then(|| vec![0u64, values.shape().first().copied().unwrap_or(0) as u64].into());
         let level = LevelData::Sparse { pointers, indices, ordered: false, unique: false };
-        parts("coo", shape, vec![level], &spec, values, fill.into())
+        call.end(parts(shape, vec![level], &spec, values, fill.into()))
     }
 
     /// A matrix from triplets, as COO; duplicates mean their sum. See [`Tensor::coo`].
@@ -335,8 +341,9 @@ impl Tensor {
         values: Vec<T>,
         fill: impl Into<Fill>,
     ) -> Result<Tensor> {
+        let call = trace::call("from_triplets", &[]);
         let values = Tensor::from_vec(&[values.len()], values)?;
-        Tensor::coo(&shape, vec![rows, cols], &values, fill)
+        call.end(Tensor::coo(&shape, vec![rows, cols], &values, fill))
     }
 
     /// A COO tensor from an integer matrix of shape (nse, rank), one index tuple per row.
@@ -349,13 +356,14 @@ impl Tensor {
         values: &Tensor,
         fill: impl Into<Fill>,
     ) -> Result<Tensor> {
+        let call = trace::call("from_index_matrix", &[indices, values]);
         let Some(s) = indices.strided().filter(|s| s.ndim() == 2 && s.dtype.is_int()) else {
             let why = format!("a strided integer matrix is needed, this is {}", indices.summary());
-            return Err(error::invalid("from_index_matrix", "indices", why));
+            return Err(error::invalid("indices", why));
         };
         let column = |c: usize| Tensor::from_strided(s.narrow(1, c..c + 1).permute(&[1, 0]).reshape(&[s.shape[0]]));
         let columns: Vec<IndexArray> = (0..s.shape[1]).map(|c| IndexArray::from(&column(c))).collect();
-        Tensor::coo(shape, columns, values, fill)
+        call.end(Tensor::coo(shape, columns, values, fill))
     }
 
     /// A CSR tensor: `pointers` has one more entry than there are rows, `indices` are column numbers, rising
@@ -371,7 +379,8 @@ impl Tensor {
         values: &Tensor,
         fill: impl Into<Fill>,
     ) -> Result<Tensor> {
-        compressed("csr", shape, Layout::Csr, pointers.into(), indices.into(), values, fill.into())
+        let call = trace::call("csr", &[values]);
+        call.end(compressed(shape, Layout::Csr, pointers.into(), indices.into(), values, fill.into()))
     }
 
     /// A CSC tensor: as [`Tensor::csr`] with rows and columns swapped.
@@ -385,7 +394,8 @@ impl Tensor {
         values: &Tensor,
         fill: impl Into<Fill>,
     ) -> Result<Tensor> {
-        compressed("csc", shape, Layout::Csc, pointers.into(), indices.into(), values, fill.into())
+        let call = trace::call("csc", &[values]);
+        call.end(compressed(shape, Layout::Csc, pointers.into(), indices.into(), values, fill.into()))
     }
 
     /// A BSR tensor: pointers and indices over blocks, values of shape (blocks, rows, columns of a block).
@@ -399,18 +409,19 @@ impl Tensor {
         values: &Tensor,
         fill: impl Into<Fill>,
     ) -> Result<Tensor> {
+        let call = trace::call("bsr", &[values]);
         let &[_, rows, cols] = values.shape() else {
-            return Err(error::shape("bsr", &[values.shape()], "values must have shape (blocks, rows, columns)"));
+            return Err(error::shape(&[values.shape()], "values must have shape (blocks, rows, columns)"));
         };
-        compressed(
-            "bsr",
+        let out = compressed(
             shape,
             Layout::Bsr { block: [rows, cols] },
             pointers.into(),
             indices.into(),
             values,
             fill.into(),
-        )
+        );
+        call.end(out)
     }
 
     /// A BSC tensor: as [`Tensor::bsr`], blocks compressed by block columns; values have the same shape.
@@ -424,11 +435,12 @@ impl Tensor {
         values: &Tensor,
         fill: impl Into<Fill>,
     ) -> Result<Tensor> {
+        let call = trace::call("bsc", &[values]);
         let &[_, rows, cols] = values.shape() else {
-            return Err(error::shape("bsc", &[values.shape()], "values must have shape (blocks, rows, columns)"));
+            return Err(error::shape(&[values.shape()], "values must have shape (blocks, rows, columns)"));
         };
         let layout = Layout::Bsc { block: [rows, cols] };
-        compressed("bsc", shape, layout, pointers.into(), indices.into(), values, fill.into())
+        call.end(compressed(shape, layout, pointers.into(), indices.into(), values, fill.into()))
     }
 
     /// A tensor from its levels, the map of their dimensions to axes, and values of shape (positions, value
@@ -446,7 +458,8 @@ impl Tensor {
         values: &Tensor,
         fill: impl Into<Fill>,
     ) -> Result<Tensor> {
-        parts("from_parts", shape, levels, spec, values, fill.into())
+        let call = trace::call("from_parts", &[values]);
+        call.end(parts(shape, levels, spec, values, fill.into()))
     }
 
     /// As [`Tensor::from_parts`], trusting the arrays.
@@ -466,14 +479,13 @@ impl Tensor {
         values: &Tensor,
         fill: impl Into<Fill>,
     ) -> Result<Tensor> {
-        let mut pattern = assemble("from_parts_unchecked", shape, levels, spec)?;
+        let mut pattern = assemble(shape, levels, spec)?;
         pattern.positions = values.shape().first().copied().unwrap_or(0);
-        finish("from_parts_unchecked", shape, pattern, values, fill.into())
+        finish(shape, pattern, values, fill.into())
     }
 }
 
 fn compressed(
-    op: &'static str,
     shape: &[usize],
     layout: Layout,
     pointers: IndexArray,
@@ -481,53 +493,43 @@ fn compressed(
     values: &Tensor,
     fill: Fill,
 ) -> Result<Tensor> {
-    let spec = LevelSpec::of_layout(op, layout, shape)?;
+    let spec = LevelSpec::of_layout(layout, shape)?;
     let mut levels = vec![LevelData::Dense; spec.levels.len() - 1];
     levels.push(LevelData::Sparse { pointers: Some(pointers), indices: vec![indices], ordered: true, unique: true });
-    parts(op, shape, levels, &spec, values, fill)
+    parts(shape, levels, &spec, values, fill)
 }
 
-fn parts(
-    op: &'static str,
-    shape: &[usize],
-    levels: Vec<LevelData>,
-    spec: &LevelSpec,
-    values: &Tensor,
-    fill: Fill,
-) -> Result<Tensor> {
-    let pattern = validate::pattern(op, assemble(op, shape, levels, spec)?)?;
-    finish(op, shape, pattern, values, fill)
+fn parts(shape: &[usize], levels: Vec<LevelData>, spec: &LevelSpec, values: &Tensor, fill: Fill) -> Result<Tensor> {
+    let pattern = validate::pattern(assemble(shape, levels, spec)?)?;
+    finish(shape, pattern, values, fill)
 }
 
 /// As [`Tensor::from_parts`]; `values` is told the shape that the levels need.
 pub(crate) fn parts_with(
-    op: &'static str,
     shape: &[usize],
     levels: Vec<LevelData>,
     spec: &LevelSpec,
     fill: Fill,
     values: &mut dyn FnMut(&[usize]) -> Result<Tensor>,
 ) -> Result<Tensor> {
-    let pattern = validate::pattern(op, assemble(op, shape, levels, spec)?)?;
+    let pattern = validate::pattern(assemble(shape, levels, spec)?)?;
     let wanted: Vec<usize> = [pattern.positions].into_iter().chain(pattern.value_shape()).collect();
     let values = values(&wanted)?;
-    finish(op, shape, pattern, &values, fill)
+    finish(shape, pattern, &values, fill)
 }
 
-fn assemble(op: &'static str, shape: &[usize], levels: Vec<LevelData>, spec: &LevelSpec) -> Result<Pattern> {
-    let dims: Vec<Dim> = spec.resolve(op, shape)?;
+fn assemble(shape: &[usize], levels: Vec<LevelData>, spec: &LevelSpec) -> Result<Pattern> {
+    let dims: Vec<Dim> = spec.resolve(shape)?;
     let level_dims = spec.level_dims();
     let mut dim = 0;
     let mut out = Vec::with_capacity(levels.len());
     for data in levels {
         let level = match data {
             LevelData::Dense => Level::Dense,
-            LevelData::Singleton { indices } => {
-                Level::Singleton { indices: indices.take(op, format!("indices_{dim}"))? }
-            }
+            LevelData::Singleton { indices } => Level::Singleton { indices: indices.take(format!("indices_{dim}"))? },
             LevelData::Sparse { pointers, indices, ordered, unique } => {
-                let pointers = pointers.map(|p| p.take(op, format!("pointers_to_{dim}"))).transpose()?;
-                let named = indices.into_iter().enumerate().map(|(i, a)| a.take(op, format!("indices_{}", dim + i)));
+                let pointers = pointers.map(|p| p.take(format!("pointers_to_{dim}"))).transpose()?;
+                let named = indices.into_iter().enumerate().map(|(i, a)| a.take(format!("indices_{}", dim + i)));
                 Level::Sparse { pointers, indices: named.collect::<Result<_>>()?, ordered, unique }
             }
         };
@@ -537,7 +539,6 @@ fn assemble(op: &'static str, shape: &[usize], levels: Vec<LevelData>, spec: &Le
     let kinds: Vec<LevelKind> = out.iter().map(Level::kind).collect();
     if kinds != spec.levels {
         return Err(error::invalid(
-            op,
             "levels",
             format!("the arrays make levels {kinds:?}, the specification says {:?}", spec.levels),
         ));
@@ -562,17 +563,17 @@ fn same_width(mut p: Pattern) -> Pattern {
     p
 }
 
-fn finish(op: &'static str, shape: &[usize], pattern: Pattern, values: &Tensor, fill: Fill) -> Result<Tensor> {
+fn finish(shape: &[usize], pattern: Pattern, values: &Tensor, fill: Fill) -> Result<Tensor> {
     let Some(values) = values.strided() else {
-        return Err(error::invalid(op, "values", format!("must be strided, are {}", values.layout())));
+        return Err(error::invalid("values", format!("must be strided, are {}", values.layout())));
     };
     let wanted: Vec<usize> = [pattern.positions].into_iter().chain(pattern.value_shape()).collect();
     if values.shape != wanted {
         let why = format!("have shape {:?}, the indices and the shape {shape:?} need {wanted:?}", values.shape);
-        return Err(error::invalid(op, "values", why));
+        return Err(error::invalid("values", why));
     }
     debug_assert_eq!(count(&wanted), values.len());
-    let fill = fill::check(op, fill, shape, values.dtype)?;
+    let fill = fill::check(fill, shape, values.dtype)?;
     Ok(Sparse { shape: shape.to_vec(), pattern: Arc::new(pattern), values: values.clone(), fill }.into())
 }
 

@@ -109,14 +109,13 @@ pub(crate) fn single(values: &Strided) -> Option<Scalar> {
 }
 
 /// Checks a fill for a tensor of this shape and dtype and gives it that dtype.
-pub(crate) fn check(op: &'static str, fill: Fill, shape: &[usize], dtype: DType) -> Result<Fill> {
+pub(crate) fn check(fill: Fill, shape: &[usize], dtype: DType) -> Result<Fill> {
     match fill {
         Fill::Undefined => Ok(Fill::Undefined),
-        Fill::Scalar(value) => value.fit(dtype).map(Fill::Scalar).map_err(error::does_not_fit(op)),
+        Fill::Scalar(value) => value.fit(dtype).map(Fill::Scalar).map_err(error::does_not_fit),
         Fill::Array(values) => {
             let Some(array) = values.strided() else {
                 return Err(error::invalid(
-                    op,
                     "fill",
                     format!("an array fill must be strided, this one is {}", values.layout()),
                 ));
@@ -127,17 +126,12 @@ pub(crate) fn check(op: &'static str, fill: Fill, shape: &[usize], dtype: DType)
             };
             if !fits {
                 return Err(error::shape(
-                    op,
                     &[shape, &array.shape],
                     "each axis of an array fill must have the tensor's size or 1",
                 ));
             }
             if array.dtype != dtype {
-                return Err(error::dtype(
-                    op,
-                    &[dtype, array.dtype],
-                    "an array fill must have the tensor's dtype; cast it",
-                ));
+                return Err(error::dtype(&[dtype, array.dtype], "an array fill must have the tensor's dtype; cast it"));
             }
             if array.shape.contains(&0) {
                 return Ok(Fill::Scalar(Scalar::zero(dtype))); // no element of the tensor is unstored

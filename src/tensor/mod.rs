@@ -4,6 +4,7 @@ pub(crate) mod construct;
 mod display;
 pub(crate) mod fill;
 mod parts;
+pub(crate) mod trace;
 
 use std::sync::Arc;
 
@@ -142,15 +143,15 @@ impl Tensor {
     /// # Errors
     /// If the fill is undefined, or the tensor is strided and has none.
     pub fn fill_value(&self) -> Result<Tensor> {
+        let call = trace::call("fill_value", &[self]);
         let Some(sparse) = self.sparse() else {
-            return Err(error::layout("fill_value", "a strided tensor has no unstored element and so no fill"));
+            return Err(error::layout("a strided tensor has no unstored element and so no fill"));
         };
-        match sparse.background() {
+        let out = match sparse.background() {
             Background::Values(values) => Ok(Tensor::from_strided(values)),
-            Background::Undefined => {
-                Err(error::absent("fill_value", "the fill is undefined: unstored elements have no value"))
-            }
-        }
+            Background::Undefined => Err(error::absent("the fill is undefined: unstored elements have no value")),
+        };
+        call.end(out)
     }
 
     /// Number of specified elements: all of a strided tensor's, the stored ones of a sparse tensor
@@ -238,20 +239,21 @@ impl Tensor {
     /// If `T` is not the element type, or the values do not lie in order without gaps (a view, an iso
     /// tensor): [`Tensor::to_contiguous`] makes them.
     pub fn values<T: Element>(&self) -> Result<&[T]> {
+        let call = trace::call("values", &[self]);
         let values = match &self.storage {
             Storage::Strided(s) => s,
             Storage::Sparse(s) => &s.values,
         };
         if values.dtype != T::DTYPE {
             return Err(error::dtype(
-                "values",
                 &[values.dtype, T::DTYPE],
                 "the slice asked for has another element type; cast first",
             ));
         }
-        values.typed().ok_or_else(|| {
-            error::layout("values", "the values do not lie in order without gaps; use to_contiguous() first")
-        })
+        let out = values
+            .typed()
+            .ok_or_else(|| error::layout("the values do not lie in order without gaps; use to_contiguous() first"));
+        call.end(out)
     }
 
     /// The same tensor with its values (not its indices) in order without gaps.
@@ -275,10 +277,13 @@ impl Tensor {
     /// # Errors
     /// If there is not exactly one element, or it is absent.
     pub fn item(&self) -> Result<Scalar> {
+        let call = trace::call("item", &[self]);
         if self.size() != 1 {
-            return Err(error::shape("item", &[self.shape()], "only a tensor with exactly one element is an item"));
+            return Err(error::shape(&[self.shape()], "only a tensor with exactly one element is an item"));
         }
         let value = self.get(&vec![0; self.ndim()])?;
-        value.ok_or_else(|| error::absent("item", "the element is absent: the fill is undefined and nothing is stored"))
+        call.end(
+            value.ok_or_else(|| error::absent("the element is absent: the fill is undefined and nothing is stored")),
+        )
     }
 }

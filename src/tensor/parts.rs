@@ -8,6 +8,7 @@ use crate::base::strided::Strided;
 use crate::levels::level::{Indices, Level};
 use crate::tensor::Tensor;
 use crate::tensor::construct::{IndexArray, LevelData};
+use crate::tensor::trace;
 
 impl IndexArray {
     /// The entries as `u32`, if that is their width.
@@ -36,14 +37,15 @@ impl IndexArray {
     /// # Errors
     /// If the array was made of something that is no index array; the constructors say the same.
     pub fn to_tensor(&self, signed: bool) -> Result<Tensor> {
-        let indices = self.checked("to_tensor")?;
+        let call = trace::call("IndexArray::to_tensor", &[]);
+        let indices = self.checked()?;
         let dtype = match (indices.is_wide(), signed) {
             (false, false) => DType::U32,
             (false, true) => DType::I32,
             (true, false) => DType::U64,
             (true, true) => DType::I64,
         };
-        Ok(Tensor::from_strided(Strided::new(indices.buffer().clone(), dtype, vec![indices.len()])))
+        Ok(call.done(Tensor::from_strided(Strided::new(indices.buffer().clone(), dtype, vec![indices.len()]))))
     }
 
     fn slice(&self) -> Option<IndexSlice<'_>> {

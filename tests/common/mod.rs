@@ -14,7 +14,7 @@ use openwork::{Result, explain};
 
 /// The path of the last step of a computation, which is the op asked for.
 #[track_caller]
-pub fn path<T>(op: &str, f: impl FnOnce() -> Result<T>) -> openwork::context::Path {
+pub fn path<T>(op: &str, f: impl FnOnce() -> Result<T>) -> openwork::trace::Path {
     let (result, steps) = explain(f);
     if let Err(error) = result {
         panic!("{error}");

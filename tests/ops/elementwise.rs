@@ -1,7 +1,7 @@
 //! Elementwise ops beyond the registry: what they refuse, how they are carried out, and shapes of any size.
 use crate::common::path;
 use crate::common::tensors::{coo, says, vector};
-use openwork::context::Path;
+use openwork::trace::Path;
 use openwork::{BinaryOp, DType, ErrorKind, Fill, Layout, Result, Scalar, Tensor, with_densify_budget};
 
 mod large;

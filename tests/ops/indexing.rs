@@ -3,7 +3,7 @@
 
 use crate::common::path;
 use crate::common::tensors::{elements, says};
-use openwork::context::Path;
+use openwork::trace::Path;
 use openwork::{
     DType, Ellipsis, ErrorKind, Fill, Index, Layout, NewAxis, Pad, ReduceOp, Result, Scalar, Tensor, s,
     with_densify_budget,

@@ -2,8 +2,8 @@
 
 use openwork::parallel::with_threads;
 use openwork::{
-    DType, ErrorKind, Fill, Layout, NanPolicy, Scalar, Tensor, c128, context, explain, f16, promote,
-    with_densify_budget, with_nan_policy,
+    DType, ErrorKind, Fill, Layout, NanPolicy, Scalar, Tensor, c128, explain, f16, promote, trace, with_densify_budget,
+    with_nan_policy,
 };
 
 /// Small numbers, many of them 0 and some 2.
@@ -263,7 +263,7 @@ fn fills_that_vary_along_one_output_axis_stay_sparse() {
     ] {
         let (x, y) = (sparse(a.clone(), left), sparse(b.clone(), right));
         let ((), steps) = explain(|| assert!(check(&x, &y).is_strided()));
-        assert_eq!(steps.last().unwrap().path, context::Path::Densified);
+        assert_eq!(steps.last().unwrap().path, trace::Path::Densified);
         let error = with_densify_budget(0, || x.matmul(&y)).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Densify { op: "matmul", bytes: 96, .. }), "{error}");
     }

@@ -1,6 +1,6 @@
 //! Reductions by order, moments, scans, sorting and counting: values by hand, huge shapes, wrong input, and paths.
 use crate::common::tensors::{says, vector};
-use openwork::context::Path;
+use openwork::trace::Path;
 use openwork::{
     DType, ErrorKind, Fill, Interpolation, Layout, Result, Scalar, Tensor, c128, explain, with_densify_budget,
 };

@@ -4,7 +4,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::common::path;
-use openwork::context::{DEFAULT_DENSIFY_BUDGET, NanPolicy, Path, Step, densify_budget, nan_policy};
+use openwork::context::{DEFAULT_DENSIFY_BUDGET, NanPolicy, densify_budget, nan_policy};
+use openwork::trace::{Path, Step};
 use openwork::{
     DType, ErrorKind, Fill, Layout, Result, Tensor, UnaryOp, explain, parallel, with_densify_budget, with_nan_policy,
 };

@@ -1,6 +1,7 @@
 //! Softmax and its kin: fills, paths, huge shapes and wrong input.
 
-use openwork::context::{Path, explain};
+use openwork::explain;
+use openwork::trace::Path;
 use openwork::{DType, ErrorKind, Fill, Layout, Result, Tensor, c64, with_densify_budget};
 
 /// 3 × 4 with rows of two, none and one stored element.

@@ -21,11 +21,11 @@ impl Slices {
     pub(crate) fn may_fill(&self, length: usize, dtype: DType) -> Result<()> {
         let groups = self.len();
         if groups as u128 * length as u128 > self.values.len() as u128 {
-            context::may_densify(self.op, &[groups, length], dtype.size(), || {
+            context::may_densify(&[groups, length], dtype.size(), || {
                 format!("axis {} becomes dense in the {groups} slices that store something", self.axes[0])
             })?;
         }
-        convert::dense_len(self.op, &[groups, length], dtype).map(|_| ())
+        convert::dense_len(&[groups, length], dtype).map(|_| ())
     }
 
     /// An array over the kept axes and then the one of the slices, with the axes where they belong.
@@ -71,7 +71,7 @@ impl Slices {
         if slices == Some(self.len())
             && let Background::Values(fill) = out.background()
         {
-            return Ok(Tensor::from_strided(convert::to_strided(self.op, &out, &fill)?));
+            return Ok(Tensor::from_strided(convert::to_strided(&out, &fill)?));
         }
         Ok(out.into())
     }
@@ -102,7 +102,7 @@ impl Slices {
         let dims = self.kept.iter().chain(&self.axes).map(|&a| Dim::whole(a, shape[a])).collect();
         let keys = SortedKeys { layout, words: &words, unique: true };
         let rank = shape.len();
-        let pattern = Arc::new(build::build(self.op, &[LevelKind::Sparse { rank }], dims, &keys)?);
+        let pattern = Arc::new(build::build(&[LevelKind::Sparse { rank }], dims, &keys)?);
         let out = Sparse { shape, pattern, values, fill };
         // The operand's layout, or the rows of its value axes would be filled up.
         let spec = source.pattern.spec();
@@ -112,6 +112,6 @@ impl Slices {
         } else {
             LevelSpec { levels: convert::without_singletons(spec.levels), ..spec }
         };
-        Ok(convert::convert(self.op, &out, &spec)?.into())
+        Ok(convert::convert(&out, &spec)?.into())
     }
 }

@@ -28,7 +28,6 @@ use crate::tensor::{Sparse, Storage, Tensor};
 
 /// A tensor cut into slices.
 pub(crate) struct Slices {
-    op: &'static str,
     pub(crate) kept: Vec<usize>,
     pub(crate) axes: Vec<usize>,
     /// Of the tensor.
@@ -62,25 +61,25 @@ impl Slices {
     /// summed.
     ///
     /// Cost: O(nse), plus a sort where storage order is another.
-    pub(crate) fn of(op: &'static str, x: &Tensor, axes: &[usize]) -> Result<Slices> {
+    pub(crate) fn of(x: &Tensor, axes: &[usize]) -> Result<Slices> {
         let shape = x.shape().to_vec();
         let kept: Vec<usize> = (0..x.ndim()).filter(|a| !axes.contains(a)).collect();
         let sizes = || axes.iter().map(|&a| shape[a] as u128);
         let length = if sizes().any(|n| n == 0) { Some(0) } else { sizes().try_fold(1u128, u128::checked_mul) };
-        let length = length
-            .ok_or_else(|| error::shape(op, &[&shape], "more than 2^128 elements in one slice; name fewer axes"))?;
+        let length =
+            length.ok_or_else(|| error::shape(&[&shape], "more than 2^128 elements in one slice; name fewer axes"))?;
         let axes = axes.to_vec();
         let s = match &x.storage {
             Storage::Strided(s) => {
                 let all: Vec<usize> = kept.iter().chain(&axes).copied().collect();
                 let values = s.permute(&all).to_contiguous().into_owned();
                 // Slices without elements can be more than there is memory for.
-                let slices = convert::dense_len(op, &kept.iter().map(|&a| shape[a]).collect::<Vec<_>>(), DType::U64)?;
+                let slices = convert::dense_len(&kept.iter().map(|&a| shape[a]).collect::<Vec<_>>(), DType::U64)?;
                 let ends = (0..=slices).map(|g| g * length as usize).collect();
                 let values = values.reshape(&[values.len()]);
-                return Ok(Slices { op, kept, axes, shape, length, ends, values, order: None, sparse: None });
+                return Ok(Slices { kept, axes, shape, length, ends, values, order: None, sparse: None });
             }
-            Storage::Sparse(s) => convert::coalesce(op, s, ReduceOp::Sum)?,
+            Storage::Sparse(s) => convert::coalesce(s, ReduceOp::Sum)?,
         };
         let dim = |&a: &usize| Dim::whole(a, shape[a]);
         let dims: Vec<Dim> = kept.iter().chain(&axes).map(dim).collect();
@@ -103,10 +102,10 @@ impl Slices {
         ends.push(n);
         let keys = SortedKeys { layout: &layout, words: &picked, unique: true };
         let own = kept.iter().enumerate().map(|(i, &a)| Dim::whole(i, shape[a])).collect();
-        let pattern = Arc::new(build::build(op, &[LevelKind::Sparse { rank: kept.len() }], own, &keys)?);
+        let pattern = Arc::new(build::build(&[LevelKind::Sparse { rank: kept.len() }], own, &keys)?);
         let fill = s.background().values().cloned();
         let sparse = Some(Keyed { source: s, layout, words, pattern, fill });
-        Ok(Slices { op, kept, axes, shape, length, ends, values, order, sparse })
+        Ok(Slices { kept, axes, shape, length, ends, values, order, sparse })
     }
 
     /// How many slices store anything (all of a strided tensor).
@@ -220,7 +219,7 @@ impl Slices {
                 let out = Sparse { shape: self.kept_shape(), pattern: s.pattern.clone(), values, fill };
                 match out.background() {
                     Background::Values(fill) if self.kept.is_empty() || self.keeps_dense(s) => {
-                        Tensor::from_strided(convert::to_strided(self.op, &out, &fill)?)
+                        Tensor::from_strided(convert::to_strided(&out, &fill)?)
                     }
                     _ => out.into(),
                 }

@@ -57,11 +57,11 @@ impl FillOrder {
 }
 
 /// Refuses dtypes without an order.
-pub(crate) fn ordered(op: &'static str, dtype: DType) -> Result<()> {
+pub(crate) fn ordered(dtype: DType) -> Result<()> {
     if order::is_ordered(dtype) {
         return Ok(());
     }
-    Err(error::dtype(op, &[dtype], "complex numbers have no order; take abs(), real() or imag() first"))
+    Err(error::dtype(&[dtype], "complex numbers have no order; take abs(), real() or imag() first"))
 }
 
 /// Keys of an array's elements in C order.
@@ -78,7 +78,7 @@ pub(crate) fn keys_of(x: &Strided) -> Vec<u64> {
 impl<'s> Ranked<'s> {
     /// Slices by their elements; complex numbers have no order.
     pub(crate) fn of(slices: &'s Slices) -> Result<Ranked<'s>> {
-        ordered(slices.op, slices.values.dtype)?;
+        ordered(slices.values.dtype)?;
         Ok(Ranked::by(slices, &keys_of))
     }
 

@@ -19,6 +19,7 @@ use crate::base::strided::{Strided, count};
 use crate::engine::convert;
 use crate::tensor::construct::{self, IndexArray, LevelData};
 use crate::tensor::fill::Fill;
+use crate::tensor::trace;
 use crate::{DType, Layout, LevelKind, LevelSpec, Part, Tensor};
 
 /// The op that errors name.
@@ -179,30 +180,32 @@ struct Parts {
 
 impl Parts {
     fn tensor(self) -> Result<Tensor> {
+        let _call = trace::call(OP, &[]);
         let Parts { shape, dtype, sparse, stored_shape, values } = self;
         if shape.len() > MAX_AXES {
-            return Err(error::shape(OP, &[], format!("{} axes, {MAX_AXES} are allowed", shape.len())));
+            return Err(error::shape(&[], format!("{} axes, {MAX_AXES} are allowed", shape.len())));
         }
         let mut make = |wanted: &[usize]| place(&values, dtype, stored_shape.as_deref(), wanted);
         match sparse {
             None => make(&shape),
-            Some((spec, levels, fill)) => construct::parts_with(OP, &shape, levels, &spec, fill, &mut make),
+            Some((spec, levels, fill)) => construct::parts_with(&shape, levels, &spec, fill, &mut make),
         }
     }
 }
 
 /// Strided values of a shape, from what is stored of them.
 fn place(values: &[u8], dtype: DType, stored: Option<&[usize]>, wanted: &[usize]) -> Result<Tensor> {
+    let _call = trace::call(OP, &[]);
     let stored = stored.unwrap_or(wanted);
-    convert::dense_len(OP, wanted, dtype)?;
+    convert::dense_len(wanted, dtype)?;
     let fits = stored.len() == wanted.len() && stored.iter().zip(wanted).all(|(&s, &w)| s == w || (s == 1 && w > 0));
     if !fits {
         let why = "each axis of the stored values must have the tensor's size, or 1 where they repeat";
-        return Err(error::shape(OP, &[stored, wanted], why));
+        return Err(error::shape(&[stored, wanted], why));
     }
     let (n, given) = (count(stored), values.len() / dtype.size());
     if n != given {
-        return Err(error::invalid(OP, "values", format!("{given} elements for shape {stored:?}, which has {n}")));
+        return Err(error::invalid("values", format!("{given} elements for shape {stored:?}, which has {n}")));
     }
     let buffer = crate::base::buffer::Buffer::build(values.len(), |out| out.copy_from_slice(values));
     Ok(Tensor::from_strided(Strided::new(buffer, dtype, stored.to_vec()).broadcast(wanted)))

@@ -10,6 +10,7 @@ use serde::ser::{Serialize, SerializeMap, SerializeTuple, Serializer};
 use super::{MAX_AXES, Parts, core, flags, levels};
 use crate::tensor::construct::{IndexArray, LevelData};
 use crate::tensor::fill::Fill;
+use crate::tensor::trace;
 use crate::{DType, Layout, LevelKind, LevelSpec, Part, Tensor};
 
 /// The op that a layout's error names.
@@ -138,12 +139,13 @@ impl Serialize for FillWords<'_> {
 }
 
 pub(super) fn serialize<S: Serializer>(x: &Tensor, serializer: S) -> Result<S::Ok, S::Error> {
+    let _call = trace::call(OP, &[]);
     let mut map = serializer.serialize_map(None)?;
     map.serialize_entry("shape", x.shape())?;
     map.serialize_entry("dtype", &x.dtype())?;
     map.serialize_entry("layout", &x.layout())?;
     if let (Some(spec), Some(levels), Some(fill)) = (x.level_spec(), x.levels(), x.fill()) {
-        if LevelSpec::of_layout(OP, x.layout(), x.shape()).ok().as_ref() != Some(&spec) {
+        if LevelSpec::of_layout(x.layout(), x.shape()).ok().as_ref() != Some(&spec) {
             map.serialize_entry("levels", &spec)?;
         }
         let (ordered, unique): (Vec<bool>, Vec<bool>) = flags(&levels).into_iter().unzip();
@@ -248,6 +250,7 @@ fn is_array(key: &str) -> bool {
 
 impl Read {
     fn tensor(mut self) -> Result<Tensor, String> {
+        let _call = trace::call(OP, &[]);
         let missing = |key: &str| format!("`{key}` is missing");
         let shape = self.shape.ok_or_else(|| missing("shape"))?;
         let dtype = self.dtype.ok_or_else(|| missing("dtype"))?;
@@ -265,7 +268,7 @@ impl Read {
         } else {
             let spec = match self.levels {
                 Some(spec) => spec,
-                None => LevelSpec::of_layout(OP, layout, &shape).map_err(|e| e.to_string())?,
+                None => LevelSpec::of_layout(layout, &shape).map_err(|e| e.to_string())?,
             };
             let fill = match self.fill.ok_or_else(|| missing("fill"))? {
                 ReadFill::Scalar(Loose::Text(word)) if *word == *"undefined" => Fill::Undefined,

@@ -9,9 +9,7 @@ use crate::levels::pattern::Part;
 use crate::tensor::Tensor;
 use crate::tensor::construct::{IndexArray, LevelData};
 use crate::tensor::fill::Fill;
-
-const EXPORT: &str = "arrays_for";
-const IMPORT: &str = "SystemArrays::to_tensor";
+use crate::tensor::trace;
 
 /// A tensor as the arrays that a system expects, under the names it has for them.
 ///
@@ -59,7 +57,7 @@ impl Said {
         };
         Ok(match system {
             System::RankN => {
-                let parsed = rank_n::parse(IMPORT, text)?;
+                let parsed = rank_n::parse(text)?;
                 Said { expanded: parsed.expanded, ..plain(parsed.structure) }
             }
             System::Taco => plain(taco::parse(text)?),
@@ -137,6 +135,7 @@ impl Tensor {
     /// # Errors
     /// If the system has no words for the structure, or no such fill: MLIR has 0 alone, TACO and Finch one value.
     pub fn arrays_for(&self, system: System) -> Result<SystemArrays> {
+        let _call = trace::call("arrays_for", &[self]);
         let structure = self.own_structure();
         let width = self.index_width();
         let name = match system {
@@ -152,11 +151,12 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::arrays_for`], or if the words are of another structure than the tensor has.
     pub fn arrays_as(&self, system: System, name: &str) -> Result<SystemArrays> {
+        let _call = trace::call("arrays_as", &[]);
         let said = Said::parse(system, name)?;
         let own = self.own_structure();
         if said.structure != own || said.own_array.iter().zip(own_arrays(&own)).any(|(&said, own)| own && !said) {
             let why = format!("{name:?} is not the structure of the tensor, {}", own.name(System::RankN)?);
-            return Err(error::invalid("arrays_as", "name", why));
+            return Err(error::invalid("name", why));
         }
         self.export(system, name.into(), own, Some(said.expanded))
     }
@@ -169,6 +169,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::arrays_for`], or if the last two levels are not sparse, or `most` is 0.
     pub fn balanced_arrays(&self, system: System, most: usize) -> Result<SystemArrays> {
+        let _call = trace::call("balanced_arrays", &[self]);
         let mut structure = self.own_structure();
         let mut levels = self.levels().unwrap_or_default();
         let parent = balance::split(&mut levels, most)?;
@@ -225,7 +226,7 @@ impl Tensor {
                 LevelData::Singleton { .. } if system == System::RankN => {
                     let why = "the rank-N proposal has no arrays for exactly one coordinate per parent; \
                                to_levels with a sparse level has";
-                    return Err(error::layout(EXPORT, why));
+                    return Err(error::layout(why));
                 }
                 LevelData::Singleton { indices } => (None, vec![indices]),
                 LevelData::Sparse { pointers: None, indices, .. } => {
@@ -238,7 +239,7 @@ impl Tensor {
                 (Some(name), Some(p)) => arrays.push((name, scaled(system, p, times))),
                 (None, Some(_)) if kind == (LevelKind::Sparse { rank: 0 }) => {
                     let why = "the rank-N proposal has no arrays for values without coordinates; to_dense";
-                    return Err(error::layout(EXPORT, why));
+                    return Err(error::layout(why));
                 }
                 _ => {}
             }
@@ -286,7 +287,7 @@ fn check_fill(system: System, x: &Tensor) -> Result<()> {
     };
     let fill = x.fill().map(Fill::to_string).unwrap_or_default();
     let why = format!("the fill is {fill}, in {} it can be {allowed} alone; with_fill or stored()", system.title());
-    Err(error::layout(EXPORT, why))
+    Err(error::layout(why))
 }
 
 impl SystemArrays {
@@ -305,6 +306,7 @@ impl SystemArrays {
     /// # Errors
     /// If the structure's words are wrong or anything does not fit together: which array, and what is needed.
     pub fn to_tensor(&self) -> Result<Tensor> {
+        let _call = trace::call("SystemArrays::to_tensor", &[]);
         let said = Said::parse(self.system, &self.structure)?;
         let spec = &said.structure.spec;
         let mut reading = Reading { of: self, used: Vec::new(), given_as: Vec::new() };
@@ -312,7 +314,7 @@ impl SystemArrays {
             reading.all_used()?;
             return self.strided(&spec.dims);
         }
-        let sizes: Vec<usize> = spec.resolve(IMPORT, &self.shape)?.iter().map(|d| d.size).collect();
+        let sizes: Vec<usize> = spec.resolve(&self.shape)?.iter().map(|d| d.size).collect();
         let mut levels = reading.levels(&said, &sizes)?;
         reading.all_used()?;
         for (l, own) in said.structure.properties.iter().enumerate() {
@@ -325,13 +327,13 @@ impl SystemArrays {
         for l in 0..levels.len() - 1 {
             let repeats = !said.structure.properties[l].unique;
             if repeats {
-                balance::merge(IMPORT, &mut levels, l)?;
+                balance::merge(&mut levels, l)?;
             }
         }
         let values = self.rows(&sizes[spec.level_dims()..], &levels, &sizes)?;
         let fill = self.fill.clone().ok_or_else(|| {
             let why = "missing: the structure leaves elements unstored";
-            error::invalid(IMPORT, "fill", why)
+            error::invalid("fill", why)
         })?;
         Tensor::from_parts(&self.shape, levels, spec, &values, fill).map_err(|e| reading.renamed(e))
     }
@@ -369,7 +371,7 @@ impl SystemArrays {
         let wanted = shape.iter().try_fold(1u128, |n, &s| n.checked_mul(s as u128));
         if wanted != Some(self.values.size()) {
             let why = format!("{} elements, the indices and the shape need {shape:?}", self.values.size());
-            return Err(error::invalid(IMPORT, "values", why));
+            return Err(error::invalid("values", why));
         }
         self.values.reshape(&shape)
     }
@@ -377,7 +379,7 @@ impl SystemArrays {
     fn strided(&self, dims: &[(usize, Part)]) -> Result<Tensor> {
         if dims.len() != self.shape.len() || dims.iter().any(|d| d.1 != Part::Whole) {
             let why = format!("{} is no structure of a dense tensor with {} axes", self.structure, self.shape.len());
-            return Err(error::invalid(IMPORT, "structure", why));
+            return Err(error::invalid("structure", why));
         }
         let shape: Vec<usize> = dims.iter().map(|d| self.shape[d.0]).collect();
         let mut back = vec![0isize; dims.len()];
@@ -402,17 +404,17 @@ impl Reading<'_> {
         let (Some((_, a)), None) = (found.next(), found.next()) else {
             let twice = self.of.arrays.iter().any(|(n, _)| n == name);
             let why = if twice { "given twice" } else { "missing" };
-            return Err(error::invalid(IMPORT, name, format!("{why}: {} has it once", self.of.structure)));
+            return Err(error::invalid(name, format!("{why}: {} has it once", self.of.structure)));
         };
         if a.as_indices().is_none() {
-            return Err(error::invalid(IMPORT, name, "an entry is negative or out of range"));
+            return Err(error::invalid(name, "an entry is negative or out of range"));
         }
         self.used.push(name.into());
         if self.of.system != System::Finch {
             return Ok(a.clone());
         }
         if let Some(at) = entries(a).iter().position(|&v| v == 0) {
-            return Err(error::invalid(IMPORT, name, format!("entry {} is 0, Finch counts from 1", at + 1)));
+            return Err(error::invalid(name, format!("entry {} is 0, Finch counts from 1", at + 1)));
         }
         Ok(mapped(a, |v| v - 1))
     }
@@ -422,7 +424,7 @@ impl Reading<'_> {
             None => Ok(()),
             Some((name, _)) => {
                 let why = format!("{} has no such array", self.of.structure);
-                Err(error::invalid(IMPORT, name.as_str(), why))
+                Err(error::invalid(name.as_str(), why))
             }
         }
     }
@@ -486,7 +488,7 @@ impl Reading<'_> {
         let flat = entries(&all);
         if !flat.len().is_multiple_of(rank) {
             let why = format!("{} entries are no whole tuples of {rank}", flat.len());
-            return Err(error::invalid(IMPORT, name, why));
+            return Err(error::invalid(name, why));
         }
         Ok((0..rank).map(|d| array(flat.iter().skip(d).step_by(rank).copied().collect(), &all)).collect())
     }
@@ -496,7 +498,7 @@ impl Reading<'_> {
         let ErrorKind::Invalid { argument, why, .. } = e.kind() else { return e };
         let given = self.given_as.iter().find(|(ours, _)| ours == argument);
         let from_one = if self.of.system == System::Finch { " (entries counted from 0)" } else { "" };
-        error::invalid(IMPORT, given.map_or(argument.as_str(), |g| &g.1), format!("{why}{from_one}"))
+        error::invalid(given.map_or(argument.as_str(), |g| &g.1), format!("{why}{from_one}"))
     }
 }
 
@@ -512,7 +514,7 @@ fn divided(pointers: &IndexArray, times: u64, name: &str) -> Result<IndexArray> 
     let all = entries(pointers);
     if let Some(at) = all.iter().position(|p| p.checked_rem(times).is_some_and(|rest| rest != 0)) {
         let why = format!("entry {at} is {}, with `S` before `C` of size {times} a multiple of {times}", all[at]);
-        return Err(error::invalid(IMPORT, name, why));
+        return Err(error::invalid(name, why));
     }
     Ok(mapped(pointers, |p| p.checked_div(times).unwrap_or(0)))
 }
@@ -526,7 +528,7 @@ fn condensed(indices: &IndexArray, times: u64, name: &str) -> Result<IndexArray>
     }
     if !all.len().is_multiple_of(step) {
         let why = format!("{} entries, with `S` before `C` of size {step} a multiple of {step}", all.len());
-        return Err(error::invalid(IMPORT, name, why));
+        return Err(error::invalid(name, why));
     }
     for (group, same) in all.chunks_exact(step).enumerate() {
         if let Some(at) = same.iter().position(|&i| i != same[0]) {
@@ -536,7 +538,7 @@ fn condensed(indices: &IndexArray, times: u64, name: &str) -> Result<IndexArray>
                 same[at],
                 same[0]
             );
-            return Err(error::invalid(IMPORT, name, why));
+            return Err(error::invalid(name, why));
         }
     }
     Ok(array(all.into_iter().step_by(step).collect(), indices))

@@ -3,13 +3,14 @@
 use super::arrays::{array, entries};
 use crate::base::error::{self, Result};
 use crate::tensor::construct::{IndexArray, LevelData};
+use crate::tensor::trace;
 
 /// Splits the segments of the last level into pieces of at most `most` entries, repeating the coordinates above.
 /// Gives the level that now repeats.
 pub(super) fn split(levels: &mut [LevelData], most: usize) -> Result<usize> {
-    const OP: &str = "balanced_arrays";
+    let _call = trace::call("balanced_arrays", &[]);
     if most == 0 {
-        return Err(error::invalid(OP, "most", "0 entries per piece; at least 1"));
+        return Err(error::invalid("most", "0 entries per piece; at least 1"));
     }
     let n = levels.len();
     let [
@@ -18,10 +19,10 @@ pub(super) fn split(levels: &mut [LevelData], most: usize) -> Result<usize> {
         LevelData::Sparse { pointers: Some(p), indices, .. },
     ] = levels
     else {
-        return Err(error::layout(OP, "the last two levels must be sparse (CSF, DCSR); to_layout makes them"));
+        return Err(error::layout("the last two levels must be sparse (CSF, DCSR); to_layout makes them"));
     };
     if indices.is_empty() {
-        return Err(error::layout(OP, "several values per coordinate have no segments of coordinates to split"));
+        return Err(error::layout("several values per coordinate have no segments of coordinates to split"));
     }
     let ends = entries(p);
     let mut pieces: Vec<u64> = vec![0];
@@ -53,7 +54,7 @@ pub(super) fn split(levels: &mut [LevelData], most: usize) -> Result<usize> {
 }
 
 /// Merges coordinates of level `l` that repeat next to each other: their segments below become one.
-pub(super) fn merge(op: &'static str, levels: &mut [LevelData], l: usize) -> Result<()> {
+pub(super) fn merge(levels: &mut [LevelData], l: usize) -> Result<()> {
     let [.., LevelData::Sparse { pointers: above, indices, unique, .. }, below] = &mut levels[..l + 2] else {
         return Ok(());
     };
@@ -61,16 +62,16 @@ pub(super) fn merge(op: &'static str, levels: &mut [LevelData], l: usize) -> Res
         let why = format!(
             "level {l} may repeat coordinates above a level that is not sparse, whose parts cannot be put together"
         );
-        return Err(error::invalid(op, "structure", why));
+        return Err(error::invalid("structure", why));
     };
     let tuples: Vec<Vec<u64>> = indices.iter().map(entries).collect();
     let n = tuples.first().map_or(0, Vec::len);
-    let starts = segments(op, l, above.as_ref(), n)?;
+    let starts = segments(l, above.as_ref(), n)?;
     let ends = entries(below);
     if tuples.iter().any(|t| t.len() != n) || ends.len() != n + 1 {
         let why =
             format!("level {l} has index arrays of {n} entries, and {} pointers below, not {}", ends.len(), n + 1);
-        return Err(error::invalid(op, "arrays", why));
+        return Err(error::invalid("arrays", why));
     }
     let mut is_start = vec![false; n + 1];
     starts.iter().for_each(|&s| is_start[s] = true);
@@ -88,14 +89,14 @@ pub(super) fn merge(op: &'static str, levels: &mut [LevelData], l: usize) -> Res
 }
 
 /// Where segments start and the last one ends, from 0.
-fn segments(op: &'static str, l: usize, pointers: Option<&IndexArray>, n: usize) -> Result<Vec<usize>> {
+fn segments(l: usize, pointers: Option<&IndexArray>, n: usize) -> Result<Vec<usize>> {
     let Some(pointers) = pointers else { return Ok(vec![0, n]) };
     let all = entries(pointers);
     let base = all.first().copied().unwrap_or(0);
     let rises = all.windows(2).all(|w| w[0] <= w[1]);
     if !rises || all.last().is_some_and(|&last| last - base != n as u64) {
         let why = format!("the pointers of level {l} must not fall, and span its {n} indices");
-        return Err(error::invalid(op, "arrays", why));
+        return Err(error::invalid("arrays", why));
     }
     Ok(all.iter().map(|p| (p - base) as usize).collect())
 }

@@ -12,6 +12,7 @@ use crate::levels::layout::{Layout, LevelSpec};
 use crate::levels::level::LevelKind;
 use crate::levels::pattern::Part;
 use crate::tensor::fill::{Background, Fill};
+use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
 /// Sparse tensors of one shape, dtype and fill, no two of which store an element at one index: together they are the
@@ -43,10 +44,10 @@ impl Bundle {
     /// If there are none, or they differ in shape, dtype or fill, or one is strided, or two store an element at the
     /// same index.
     pub fn new(parts: Vec<Tensor>) -> Result<Bundle> {
-        const OP: &str = "Bundle::new";
-        let bad = |i: usize, why: String| Err(error::invalid(OP, format!("parts[{i}]"), why));
+        let _call = trace::call("Bundle::new", &[]);
+        let bad = |i: usize, why: String| Err(error::invalid(format!("parts[{i}]"), why));
         let Some(first) = parts.first() else {
-            return Err(error::invalid(OP, "parts", "none; at least one says shape, dtype and fill"));
+            return Err(error::invalid("parts", "none; at least one says shape, dtype and fill"));
         };
         for (i, part) in parts.iter().enumerate() {
             if part.is_strided() {
@@ -64,11 +65,11 @@ impl Bundle {
             }
         }
         let bundle = Bundle { parts };
-        let all = bundle.concatenated(OP)?;
+        let all = bundle.concatenated()?;
         let joined = all.coalesce()?;
         if joined.nse() != all.nse() {
             let why = format!("{} elements are stored by more than one part", all.nse() - joined.nse());
-            return Err(error::invalid(OP, "parts", why));
+            return Err(error::invalid("parts", why));
         }
         Ok(bundle)
     }
@@ -100,7 +101,8 @@ impl Bundle {
     /// # Errors
     /// None today; results are fallible throughout.
     pub fn join(&self) -> Result<Tensor> {
-        self.concatenated("Bundle::join")?.coalesce()
+        let _call = trace::call("Bundle::join", &[]);
+        self.concatenated()?.coalesce()
     }
 
     /// A tensor split into parts: `assign` says for each stored element, given its index, which of `specs` stores it.
@@ -112,7 +114,8 @@ impl Bundle {
     /// If the tensor is strided, `assign` gives a number that is none of `specs`, or a specification does not suit the
     /// shape.
     pub fn split(x: &Tensor, specs: &[LevelSpec], assign: impl Fn(&[u64]) -> usize) -> Result<Bundle> {
-        let coo = elements("Bundle::split", x)?;
+        let _call = trace::call("Bundle::split", &[]);
+        let coo = elements(x)?;
         let columns = columns(&coo);
         let mut index = vec![0; columns.len()];
         let of = (0..coo.pattern.positions).map(|p| {
@@ -120,7 +123,7 @@ impl Bundle {
             assign(&index)
         });
         let of: Vec<usize> = of.collect();
-        split_by("Bundle::split", &coo, specs, &of)
+        split_by(&coo, specs, &of)
     }
 
     /// HB-CSF: slices of the first axis with one element as COO, those whose fibres along the last axis have one element
@@ -133,9 +136,9 @@ impl Bundle {
     /// # Errors
     /// If the tensor is strided or has fewer than 2 axes.
     pub fn hb_csf(x: &Tensor) -> Result<Bundle> {
-        const OP: &str = "Bundle::hb_csf";
-        let n = axes(OP, x)?;
-        let coo = elements(OP, x)?;
+        let _call = trace::call("Bundle::hb_csf", &[]);
+        let n = axes(x)?;
+        let coo = elements(x)?;
         let columns = columns(&coo);
         let positions = coo.pattern.positions;
         let starts_fibre = |p: usize| columns[..n - 1].iter().any(|c| c[p] != c[p - 1]);
@@ -153,7 +156,7 @@ impl Bundle {
         let sparse = |rank| LevelKind::Sparse { rank };
         let spec = |levels| LevelSpec { levels, dims: whole(0..n) };
         let specs = [spec(vec![sparse(n)]), spec(vec![sparse(1), sparse(n - 1)]), spec(vec![sparse(1); n])];
-        split_by(OP, &coo, &specs, &of)
+        split_by(&coo, &specs, &of)
     }
 
     /// MM-CSF: each element in a CSF whose innermost axis is the one along which its fibre is longest; the last such axis
@@ -167,9 +170,9 @@ impl Bundle {
     /// # Errors
     /// If the tensor is strided or has fewer than 2 axes.
     pub fn mm_csf(x: &Tensor) -> Result<Bundle> {
-        const OP: &str = "Bundle::mm_csf";
-        let n = axes(OP, x)?;
-        let coo = elements(OP, x)?;
+        let _call = trace::call("Bundle::mm_csf", &[]);
+        let n = axes(x)?;
+        let coo = elements(x)?;
         let positions = coo.pattern.positions;
         let orders: Vec<Vec<usize>> =
             (0..n).map(|last| (0..n).filter(|&a| a != last).chain([last]).collect()).collect();
@@ -179,7 +182,7 @@ impl Bundle {
         let mut of = vec![n - 1; positions];
         for (axis, order) in orders.iter().enumerate() {
             let spec = LevelSpec { levels: vec![LevelKind::Sparse { rank: n }], dims: whole(order.iter().copied()) };
-            let sorted = convert::convert(OP, &ids, &spec)?;
+            let sorted = convert::convert(&ids, &spec)?;
             let bytes = sorted.values.to_contiguous();
             let ids: &[u64] = bytes.typed().unwrap_or_default();
             let columns = columns(&sorted);
@@ -200,12 +203,12 @@ impl Bundle {
         }
         let csf = |order: Vec<usize>| LevelSpec { levels: vec![LevelKind::Sparse { rank: 1 }; n], dims: whole(order) };
         let specs: Vec<LevelSpec> = orders.into_iter().map(csf).collect();
-        split_by(OP, &coo, &specs, &of)
+        split_by(&coo, &specs, &of)
     }
 
     /// All elements of all parts, one part after the other; those that a part repeats are summed.
-    fn concatenated(&self, op: &'static str) -> Result<Tensor> {
-        let all = self.parts.iter().map(|part| elements(op, part)).collect::<Result<Vec<Sparse>>>()?;
+    fn concatenated(&self) -> Result<Tensor> {
+        let all = self.parts.iter().map(|part| elements(part)).collect::<Result<Vec<Sparse>>>()?;
         let mut columns: Vec<Vec<u64>> = vec![Vec::new(); self.shape().len()];
         for part in &all {
             for (column, own) in columns.iter_mut().zip(self::columns(part)) {
@@ -231,20 +234,20 @@ fn whole(axes: impl IntoIterator<Item = usize>) -> Vec<(usize, Part)> {
     axes.into_iter().map(|a| (a, Part::Whole)).collect()
 }
 
-fn axes(op: &'static str, x: &Tensor) -> Result<usize> {
+fn axes(x: &Tensor) -> Result<usize> {
     match x.ndim() {
-        0 | 1 => Err(error::shape(op, &[x.shape()], "fibres need at least 2 axes")),
+        0 | 1 => Err(error::shape(&[x.shape()], "fibres need at least 2 axes")),
         n => Ok(n),
     }
 }
 
 /// A sparse tensor as sorted COO without repeats.
-fn elements(op: &'static str, x: &Tensor) -> Result<Sparse> {
+fn elements(x: &Tensor) -> Result<Sparse> {
     let Some(s) = x.sparse() else {
-        return Err(error::layout(op, "a strided tensor stores every element; convert with to_sparse first"));
+        return Err(error::layout("a strided tensor stores every element; convert with to_sparse first"));
     };
-    let s = convert::coalesce(op, s, ReduceOp::Sum)?;
-    convert::convert(op, &s, &LevelSpec::of_layout(op, Layout::Coo, x.shape())?)
+    let s = convert::coalesce(s, ReduceOp::Sum)?;
+    convert::convert(&s, &LevelSpec::of_layout(Layout::Coo, x.shape())?)
 }
 
 /// Coordinates by axis.
@@ -252,21 +255,21 @@ fn columns(coo: &Sparse) -> Vec<Vec<u64>> {
     (0..coo.ndim()).map(|a| coo.pattern.axis_coordinates(a, coo.ndim())).collect()
 }
 
-fn split_by(op: &'static str, coo: &Sparse, specs: &[LevelSpec], of: &[usize]) -> Result<Bundle> {
+fn split_by(coo: &Sparse, specs: &[LevelSpec], of: &[usize]) -> Result<Bundle> {
     if let Some(at) = of.iter().position(|&part| part >= specs.len()) {
         let why = format!("stored element {at} is given to part {}, there are {} specs", of[at], specs.len());
-        return Err(error::invalid(op, "assign", why));
+        return Err(error::invalid("assign", why));
     }
     let mut parts = Vec::new();
     for (part, spec) in specs.iter().enumerate() {
         let keep: Vec<usize> = (0..of.len()).filter(|&p| of[p] == part).collect();
         if !keep.is_empty() || (of.is_empty() && part == 0) {
-            let own = convert::select_rows(op, coo, &keep)?;
-            parts.push(convert::convert(op, &own, spec)?.into());
+            let own = convert::select_rows(coo, &keep)?;
+            parts.push(convert::convert(&own, spec)?.into());
         }
     }
     if parts.is_empty() {
-        return Err(error::invalid(op, "specs", "none; at least one"));
+        return Err(error::invalid("specs", "none; at least one"));
     }
     Ok(Bundle { parts })
 }
@@ -291,18 +294,18 @@ impl Tensor {
     /// # Errors
     /// If the tensor is strided, or values or fill do not fit.
     pub fn with_stored_values(&self, values: &Tensor, fill: impl Into<Fill>) -> Result<Tensor> {
-        const OP: &str = "with_stored_values";
+        let _call = trace::call("with_stored_values", &[]);
         let Some(s) = self.sparse() else {
-            return Err(error::layout(OP, "a strided tensor has no pattern to share"));
+            return Err(error::layout("a strided tensor has no pattern to share"));
         };
         let Some(values) = values.strided() else {
-            return Err(error::invalid(OP, "values", format!("must be strided, are {}", values.layout())));
+            return Err(error::invalid("values", format!("must be strided, are {}", values.layout())));
         };
         if values.shape != s.values.shape {
             let why = format!("have shape {:?}, the pattern needs {:?}", values.shape, s.values.shape);
-            return Err(error::invalid(OP, "values", why));
+            return Err(error::invalid("values", why));
         }
-        let fill = crate::tensor::fill::check(OP, fill.into(), &s.shape, values.dtype)?;
+        let fill = crate::tensor::fill::check(fill.into(), &s.shape, values.dtype)?;
         Ok(Sparse { values: values.clone(), fill, ..s.clone() }.into())
     }
 

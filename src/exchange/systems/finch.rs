@@ -7,17 +7,16 @@ use crate::base::error::{self, Result};
 use crate::levels::layout::LevelSpec;
 use crate::levels::level::LevelKind;
 use crate::levels::pattern::Part;
+use crate::tensor::trace;
 
 /// More than any tensor has, and little memory.
 const MOST_AXES: usize = 1024;
-const OP: &str = "LevelStructure::parse";
 const LEVELS: &str = "a level: `Dense(…)`, `SparseList(…)`, `SparseCOO{n}(…)`, `SparsePoint(…)` or, innermost, \
                       `Element`";
 
 pub(super) fn name(structure: &LevelStructure) -> Result<String> {
-    let no_words = |what: &str| {
-        error::layout("LevelStructure::name", format!("{} has no words for {what}", System::Finch.title()))
-    };
+    let _call = trace::call("LevelStructure::name", &[]);
+    let no_words = |what: &str| error::layout(format!("{} has no words for {what}", System::Finch.title()));
     let spec = &structure.spec;
     if spec.dims.iter().any(|d| d.1 != Part::Whole) {
         return Err(no_words("blocks; reshape to axes of blocks and axes within them"));
@@ -69,7 +68,7 @@ pub(super) struct Parsed {
 }
 
 pub(super) fn parse(text: &str) -> Result<Parsed> {
-    let mut scan = Scan::new(OP, text);
+    let mut scan = Scan::new(text);
     let swizzled = scan.take("swizzle");
     if swizzled {
         scan.expect("(")?;

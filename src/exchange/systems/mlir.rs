@@ -5,8 +5,8 @@ use super::words::Scan;
 use super::{LevelStructure, System};
 use crate::base::error::{self, Result};
 use crate::levels::pattern::Part;
+use crate::tensor::trace;
 
-const OP: &str = "LevelStructure::parse";
 const FORMATS: &str = "a level format: `dense`, `compressed` or `singleton` (`batch`, `loose_compressed` and \
                        `structured[n,m]` have no level here)";
 const PROPERTIES: &str = "a level property: `nonunique`, `nonordered` or `soa`";
@@ -21,8 +21,8 @@ pub(super) struct Encoding {
 
 /// The encoding; with a width in bits for positions and coordinates.
 pub(super) fn name(structure: &LevelStructure, width: Option<usize>) -> Result<String> {
-    let no_words =
-        |what: &str| error::layout("LevelStructure::name", format!("{} has no words for {what}", System::Mlir.title()));
+    let _call = trace::call("LevelStructure::name", &[]);
+    let no_words = |what: &str| error::layout(format!("{} has no words for {what}", System::Mlir.title()));
     let flat = structure.flat().map_err(no_words)?;
     let n = structure.spec.dims.iter().map(|d| d.0 + 1).max().unwrap_or(0);
     let dims: Vec<String> = (0..n).map(|d| format!("d{d}")).collect();
@@ -49,7 +49,7 @@ fn format(level: &Flat) -> String {
 
 /// Reads an encoding, with or without `#sparse_tensor.encoding<{ … }>` around it. Widths are left to the arrays.
 pub(super) fn parse(text: &str) -> Result<Encoding> {
-    let mut scan = Scan::new(OP, text);
+    let mut scan = Scan::new(text);
     let wrapped = scan.take("#sparse_tensor.encoding<{");
     scan.expect("map")?;
     scan.expect("=")?;

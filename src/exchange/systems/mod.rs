@@ -34,6 +34,7 @@ use crate::base::error::Result;
 use crate::levels::layout::LevelSpec;
 use crate::levels::level::LevelKind;
 use crate::tensor::Tensor;
+use crate::tensor::trace;
 pub use arrays::SystemArrays;
 
 /// A system that describes sparse storage level by level.
@@ -100,8 +101,9 @@ impl LevelStructure {
     /// # Errors
     /// If the text is not in those words, or says something that levels cannot be: which, where, and what is allowed.
     pub fn parse(system: System, name: &str) -> Result<LevelStructure> {
+        let _call = trace::call("LevelStructure::parse", &[]);
         match system {
-            System::RankN => rank_n::parse("LevelStructure::parse", name).map(|p| p.structure),
+            System::RankN => rank_n::parse(name).map(|p| p.structure),
             System::Taco => taco::parse(name),
             System::Mlir => mlir::parse(name).map(|e| e.structure),
             System::Finch => finch::parse(name).map(|p| p.structure),
@@ -144,7 +146,8 @@ impl LevelSpec {
     /// # Errors
     /// If the name is none: where, and what is allowed there.
     pub fn parse(name: &str) -> Result<LevelSpec> {
-        rank_n::parse_spec("LevelSpec::parse", name)
+        let _call = trace::call("LevelSpec::parse", &[]);
+        rank_n::parse_spec(name)
     }
 
     /// HiCOO: coordinates of blocks that store something, and below each the coordinates within it. One block size

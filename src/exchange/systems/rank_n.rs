@@ -86,8 +86,8 @@ pub(super) struct Parsed {
     pub(super) expanded: Vec<bool>,
 }
 
-pub(super) fn parse(op: &'static str, text: &str) -> Result<Parsed> {
-    let mut scan = Scan::new(op, text);
+pub(super) fn parse(text: &str) -> Result<Parsed> {
+    let mut scan = Scan::new(text);
     let mut tokens: Vec<Token> = Vec::new();
     let mut given = None;
     while !scan.is_end() {
@@ -123,11 +123,11 @@ pub(super) fn parse(op: &'static str, text: &str) -> Result<Parsed> {
 }
 
 /// A structure without marks.
-pub(super) fn parse_spec(op: &'static str, text: &str) -> Result<LevelSpec> {
-    let structure = parse(op, text)?.structure;
+pub(super) fn parse_spec(text: &str) -> Result<LevelSpec> {
+    let structure = parse(text)?.structure;
     if LevelStructure::from(structure.spec.clone()) != structure {
         let why = "the marks `~` and `*` say what arrays hold, not which levels there are: LevelStructure::parse";
-        return Scan::new(op, text).refuse(why);
+        return Scan::new(text).refuse(why);
     }
     Ok(structure.spec)
 }

@@ -5,15 +5,16 @@ use super::words::Scan;
 use super::{LevelStructure, System};
 use crate::base::error::{self, Result};
 use crate::levels::pattern::Part;
+use crate::tensor::trace;
 
-const OP: &str = "LevelStructure::parse";
 const MODES: &str = "a mode format: `Dense`, `Compressed` (or `Sparse`) or `Singleton`";
 const PROPERTIES: &str = "a property: `UNIQUE`, `NOT_UNIQUE`, `ORDERED` or `NOT_ORDERED`";
 
 pub(super) fn name(structure: &LevelStructure) -> Result<String> {
+    let _call = trace::call("LevelStructure::name", &[]);
     let no_words = |what: &str| {
         let why = format!("{} has no words for {what}", System::Taco.title());
-        error::layout("LevelStructure::name", why)
+        error::layout(why)
     };
     let flat = structure.flat().map_err(no_words)?;
     if structure.spec.dims.iter().any(|d| d.1 != Part::Whole) {
@@ -42,7 +43,7 @@ fn mode(level: &Flat) -> String {
 /// Reads the constructor in C++ (`Format({Dense, Compressed}, {1,0})`) and what TACO prints (`(dense,compressed;
 /// 1,0)`), with properties in parentheses or as `-nonunique`.
 pub(super) fn parse(text: &str) -> Result<LevelStructure> {
-    let mut scan = Scan::new(OP, text);
+    let mut scan = Scan::new(text);
     let constructor = scan.take("Format");
     scan.expect("(")?;
     let braced = scan.take("{");

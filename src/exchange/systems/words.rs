@@ -4,14 +4,13 @@ use crate::base::error::{self, Error, Result};
 
 /// A text and the place reached in it.
 pub(super) struct Scan<'a> {
-    op: &'static str,
     text: &'a str,
     at: usize,
 }
 
 impl<'a> Scan<'a> {
-    pub(super) fn new(op: &'static str, text: &'a str) -> Scan<'a> {
-        Scan { op, text, at: 0 }
+    pub(super) fn new(text: &'a str) -> Scan<'a> {
+        Scan { text, at: 0 }
     }
 
     fn rest(&self) -> &'a str {
@@ -120,6 +119,6 @@ impl<'a> Scan<'a> {
     }
 
     fn refused(&self, why: &dyn std::fmt::Display) -> Error {
-        error::invalid(self.op, "name", format!("{:?}: {why}", self.text))
+        error::invalid("name", format!("{:?}: {why}", self.text))
     }
 }

@@ -5,14 +5,16 @@ use openwork_ops::{DType, ReduceOp};
 use super::pick::pick;
 use super::put::{Given, put, value_of};
 use super::{bounded, integers};
-use crate::base::context::{self, Path};
+use crate::base::context;
 use crate::base::error::{self, Result};
+use crate::base::shape::broadcast_shapes;
 use crate::base::strided::{Strided, c_strides};
 use crate::engine::convert;
-use crate::family::pointwise::{Operand, broadcast_shapes, record};
+use crate::family::pointwise::Operand;
 use crate::family::shape::along;
 use crate::tensor::Tensor;
 use crate::tensor::fill::{Background, Fill};
+use crate::tensor::trace;
 
 impl Tensor {
     /// Elements by an index each: `out[…, i, …] = self[…, indices[…, i, …], …]`. The other axes broadcast.
@@ -24,19 +26,19 @@ impl Tensor {
     /// If the axis is out of range, there are not as many axes, other axes do not broadcast, the indices are
     /// not integers, one is out of bounds, or the densify budget is exceeded.
     pub fn take_along_axis(&self, indices: &Tensor, axis: isize) -> Result<Tensor> {
-        const OP: &str = "take_along_axis";
-        let axis = error::axis(OP, axis, self.ndim())?;
-        same_rank(OP, self, indices)?;
+        let call = trace::call("take_along_axis", &[self, indices]);
+        let axis = error::axis(axis, self.ndim())?;
+        same_rank(self, indices)?;
         let without = |s: &[usize]| [&s[..axis], &s[axis + 1..]].concat();
-        let mut common = broadcast_shapes(OP, &without(self.shape()), &without(indices.shape()))?;
+        let mut common = broadcast_shapes(&without(self.shape()), &without(indices.shape()))?;
         common.insert(axis, self.shape()[axis]);
         let x = self.broadcast_to(&common)?;
         common[axis] = indices.shape()[axis];
         if common.contains(&0) {
             // Repeated no times, a wrong index would go unseen.
-            integers(OP, indices)?.iter().try_for_each(|&i| bounded(OP, i, axis, self.shape()[axis]).map(drop))?;
+            integers(indices)?.iter().try_for_each(|&i| bounded(i, axis, self.shape()[axis]).map(drop))?;
         }
-        picked(OP, self, &x, &indices.broadcast_to(&common)?, axis)
+        call.end(picked(self, &x, &indices.broadcast_to(&common)?, axis))
     }
 
     /// Elements by an index each: `out[…, i, …] = self[…, index[…, i, …], …]`. `index` may be smaller than the tensor along the
@@ -45,10 +47,10 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::take_along_axis`], or if `index` is larger along another axis.
     pub fn gather(&self, axis: isize, index: &Tensor) -> Result<Tensor> {
-        const OP: &str = "gather";
-        let axis = error::axis(OP, axis, self.ndim())?;
-        inside(OP, self, index, axis)?;
-        picked(OP, self, self, index, axis)
+        let call = trace::call("gather", &[self, index]);
+        let axis = error::axis(axis, self.ndim())?;
+        inside(self, index, axis)?;
+        call.end(picked(self, self, index, axis))
     }
 
     /// A copy with `self[…, index[…, i, …], …] = src[…, i, …]`. `src` has the shape of `index`, or is a number. Where
@@ -67,75 +69,73 @@ impl Tensor {
         src: impl Into<Operand<'a>>,
         reduce: Option<ReduceOp>,
     ) -> Result<Tensor> {
-        scatter(self, axis, index, src.into(), reduce)
+        let call = trace::call("scatter", &[self, index]);
+        call.end(scatter(self, axis, index, src.into(), reduce))
     }
 }
 
 fn scatter(x: &Tensor, axis: isize, index: &Tensor, src: Operand<'_>, reduce: Option<ReduceOp>) -> Result<Tensor> {
-    const OP: &str = "scatter";
-    let axis = error::axis(OP, axis, x.ndim())?;
-    inside(OP, x, index, axis)?;
-    let src = match value_of(OP, x, src)? {
+    let axis = error::axis(axis, x.ndim())?;
+    inside(x, index, axis)?;
+    let src = match value_of(x, src)? {
         number if number.ndim() == 0 => number.broadcast_to(index.shape())?,
         src => src,
     };
     if src.shape() != index.shape() {
-        return Err(error::shape(OP, &[index.shape(), src.shape()], "src needs the shape of index, or is a number"));
+        return Err(error::shape(&[index.shape(), src.shape()], "src needs the shape of index, or is a number"));
     }
-    let (n, columns) = columns(OP, x, index, axis)?;
-    let out = put(OP, x, n, &columns, Given::of(OP, &src, n, reduce)?)?;
-    record(OP, if out.is_strided() { Path::Strided } else { Path::Engine }, &[x, index, &src], &out);
+    let (n, columns) = columns(x, index, axis)?;
+    let out = put(x, n, &columns, Given::of(&src, n, reduce)?)?;
     Ok(out)
 }
 
-fn same_rank(op: &'static str, x: &Tensor, index: &Tensor) -> Result<()> {
+fn same_rank(x: &Tensor, index: &Tensor) -> Result<()> {
     if x.ndim() == index.ndim() {
         return Ok(());
     }
-    Err(error::shape(op, &[x.shape(), index.shape()], "the indices need as many axes as the tensor"))
+    Err(error::shape(&[x.shape(), index.shape()], "the indices need as many axes as the tensor"))
 }
 
 /// Whether the index is no larger than the tensor along other axes.
-fn inside(op: &'static str, x: &Tensor, index: &Tensor, axis: usize) -> Result<()> {
-    same_rank(op, x, index)?;
+fn inside(x: &Tensor, index: &Tensor, axis: usize) -> Result<()> {
+    same_rank(x, index)?;
     if (0..x.ndim()).any(|d| d != axis && index.shape()[d] > x.shape()[d]) {
         let why = format!("the index may be larger than the tensor only along axis {axis}");
-        return Err(error::shape(op, &[x.shape(), index.shape()], why));
+        return Err(error::shape(&[x.shape(), index.shape()], why));
     }
     Ok(())
 }
 
 /// The coordinates that each element of the index names: a column for each axis.
-fn columns(op: &'static str, x: &Tensor, index: &Tensor, axis: usize) -> Result<(usize, Vec<Vec<u64>>)> {
-    let n = convert::dense_len(op, index.shape(), DType::Complex128)?;
-    along::fits(op, index.shape(), n.checked_mul(x.ndim()))?;
+fn columns(x: &Tensor, index: &Tensor, axis: usize) -> Result<(usize, Vec<Vec<u64>>)> {
+    let n = convert::dense_len(index.shape(), DType::Complex128)?;
+    along::fits(index.shape(), n.checked_mul(x.ndim()))?;
     let size = x.shape()[axis];
-    let named = integers(op, index)?.iter().map(|&i| bounded(op, i, axis, size)).collect::<Result<Vec<_>>>()?;
+    let named = integers(index)?.iter().map(|&i| bounded(i, axis, size)).collect::<Result<Vec<_>>>()?;
     let strides = c_strides(index.shape());
     let own = |d: usize| (0..n).map(|i| ((i / strides[d] as usize) % index.shape()[d]) as u64).collect();
     Ok((n, (0..x.ndim()).map(|d| if d == axis { named.clone() } else { own(d) }).collect()))
 }
 
-fn picked(op: &'static str, given: &Tensor, x: &Tensor, index: &Tensor, axis: usize) -> Result<Tensor> {
-    let (n, columns) = columns(op, x, index, axis)?;
+fn picked(given: &Tensor, x: &Tensor, index: &Tensor, axis: usize) -> Result<Tensor> {
+    let (n, columns) = columns(x, index, axis)?;
     let axes: Vec<usize> = (0..x.ndim()).collect();
     let lists: Vec<&[u64]> = columns.iter().map(|c| &c[..]).collect();
-    let flat = pick(op, x, &axes, &lists, 0)?;
-    let (flat, path) = match (flat.sparse(), flat.fill()) {
+    let flat = pick(x, &axes, &lists, 0)?;
+    let flat = match (flat.sparse(), flat.fill()) {
         (Some(s), Some(Fill::Array(_))) => {
-            context::may_densify(op, index.shape(), s.dtype().size(), || {
+            context::may_densify(index.shape(), s.dtype().size(), || {
                 format!("the fill {} is another at each index", given.fill().map_or_else(String::new, Fill::to_string))
             })?;
             let dense = match s.background() {
-                Background::Values(fill) => convert::to_strided(op, s, &fill)?,
+                Background::Values(fill) => convert::to_strided(s, &fill)?,
                 Background::Undefined => Strided::constant(openwork_ops::Scalar::zero(s.dtype()), &[n]), // it is an array
             };
-            (Tensor::from_strided(dense), Path::Densified)
+            Tensor::from_strided(dense)
         }
-        (Some(_), _) => (flat, Path::Engine),
-        (None, _) => (flat, Path::Strided),
+        (Some(_), _) => flat,
+        (None, _) => flat,
     };
     let out = flat.reshape(index.shape())?;
-    record(op, path, &[given, index], &out);
     Ok(out)
 }

@@ -7,15 +7,16 @@ use openwork_ops::structure::gather::scatter_offsets;
 use super::put::{spread, undefined, value_of};
 use super::{Index, Made, Plan, Taken};
 use crate::base::buffer::Buffer;
-use crate::base::context::{self, Path};
+use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::strided::{Strided, c_strides};
 use crate::engine::convert;
-use crate::family::pointwise::{Operand, record};
+use crate::family::pointwise::Operand;
 use crate::family::shape::along::{self, Along, unblocked};
 use crate::family::shape::join::{self, Piece};
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
 impl Tensor {
@@ -31,16 +32,15 @@ impl Tensor {
     /// As [`Tensor::slice`], or if the value does not broadcast or fit, the densify budget is exceeded, or absent
     /// elements are assigned where the fill is defined or all is stored.
     pub fn slice_assign<'a>(&self, items: impl AsRef<[Index]>, value: impl Into<Operand<'a>>) -> Result<Tensor> {
-        const OP: &str = "slice_assign";
-        let plan = Plan::new(OP, self.shape(), items.as_ref())?;
+        let call = trace::call("slice_assign", &[self]);
+        let plan = Plan::new(self.shape(), items.as_ref())?;
         if plan.lists.is_some() {
             let why = "a list or mask: slice_assign takes integers and ranges, index_put takes all";
-            return Err(error::invalid(OP, "indices", why));
+            return Err(error::invalid("indices", why));
         }
-        let value = value_of(OP, self, value.into())?;
-        let out = assign(OP, self, &plan, &value)?;
-        record(OP, if out.is_strided() { Path::Strided } else { Path::Engine }, &[self, &value], &out);
-        Ok(out)
+        let value = value_of(self, value.into())?;
+        let out = assign(self, &plan, &value)?;
+        Ok(call.done(out))
     }
 }
 
@@ -62,11 +62,11 @@ impl Plan {
 }
 
 /// The plan has no lists; the value has the tensor's dtype.
-pub(super) fn assign(op: &'static str, x: &Tensor, plan: &Plan, value: &Tensor) -> Result<Tensor> {
+pub(super) fn assign(x: &Tensor, plan: &Plan, value: &Tensor) -> Result<Tensor> {
     let window = plan.window();
     let given = value.size();
     // In the shape of the window: without new axes, with those that integers dropped.
-    let mut value = spread(op, value, &plan.shape())?;
+    let mut value = spread(value, &plan.shape())?;
     let new: Vec<isize> =
         plan.made.iter().enumerate().filter(|(_, m)| **m == Made::New).map(|(i, _)| i as isize).collect();
     value = if new.is_empty() { value } else { value.squeeze(Some(&new))? };
@@ -78,13 +78,13 @@ pub(super) fn assign(op: &'static str, x: &Tensor, plan: &Plan, value: &Tensor) 
     if undefined(&value) && !x_undefined {
         if value.coalesce()?.nse() as u128 != value.size() {
             let why = "absent elements are assigned, but only a tensor with undefined fill has absent elements";
-            return Err(error::absent(op, why));
+            return Err(error::absent(why));
         }
         value = value.replace_fill(openwork_ops::Scalar::zero(x.dtype()))?; // all is stored: nobody sees it
     }
     match &x.storage {
         Storage::Strided(s) => Ok(Tensor::from_strided(into_strided(s, plan, &value.to_dense()?))),
-        Storage::Sparse(s) => into_sparse(op, s, plan, value, given).map(Into::into),
+        Storage::Sparse(s) => into_sparse(s, plan, value, given).map(Into::into),
     }
 }
 
@@ -106,7 +106,7 @@ fn into_strided(s: &Strided, plan: &Plan, value: &Tensor) -> Strided {
     Strided::new(buffer, s.dtype, s.shape.clone())
 }
 
-fn into_sparse(op: &'static str, s: &Sparse, plan: &Plan, value: Tensor, given: u128) -> Result<Sparse> {
+fn into_sparse(s: &Sparse, plan: &Plan, value: Tensor, given: u128) -> Result<Sparse> {
     let window = plan.window();
     let cut = plan.cut(&s.shape);
     let fill = along::map_fill(s, &window, |values| {
@@ -115,35 +115,34 @@ fn into_sparse(op: &'static str, s: &Sparse, plan: &Plan, value: Tensor, given: 
             along::strided(&v, axis, &Along::Step { start, step, len })
         })
     });
-    let value = repeated(op, value, &fill, given)?;
-    let mut spec =
-        if s.pattern.dims.iter().any(|d| cut.contains(&d.axis)) { unblocked(op, s)? } else { s.pattern.spec() };
+    let value = repeated(value, &fill, given)?;
+    let mut spec = if s.pattern.dims.iter().any(|d| cut.contains(&d.axis)) { unblocked(s)? } else { s.pattern.spec() };
     let of_values = &spec.dims[spec.level_dims()..];
     // Rows of value axes can neither be cut nor hold absent elements.
     let partial = s.fill.is_undefined() && value.sparse().is_some() && !of_values.is_empty();
     if partial || of_values.iter().any(|d| cut.contains(&d.0)) {
-        spec = LevelSpec::of_layout(op, Layout::Coo, &s.shape)?;
+        spec = LevelSpec::of_layout(Layout::Coo, &s.shape)?;
     }
     spec.levels = convert::without_singletons(spec.levels);
-    let own = outside(op, &convert::convert(op, s, &spec)?, plan)?;
+    let own = outside(&convert::convert(s, &spec)?, plan)?;
     let n = s.ndim();
     let (starts, steps) = (0..n).map(|a| plan.along(a)).map(|(start, step, _)| (start, step)).unzip();
     let pieces = [
         Piece { sparse: Cow::Owned(own), offset: vec![0; n], step: vec![1; n] },
-        Piece { sparse: join::refilled(op, &value, fill, &spec)?, offset: starts, step: steps },
+        Piece { sparse: join::refilled(&value, fill, &spec)?, offset: starts, step: steps },
     ];
-    join::place(op, &s.shape, &spec, &pieces, s.fill.clone())
+    join::place(&s.shape, &spec, &pieces, s.fill.clone())
 }
 
 /// A strided value that broadcasting has repeated: nothing is stored of one that is the fill; else the budget decides.
-fn repeated(op: &'static str, value: Tensor, fill: &Fill, given: u128) -> Result<Tensor> {
+fn repeated(value: Tensor, fill: &Fill, given: u128) -> Result<Tensor> {
     let Some(v) = value.strided().filter(|_| value.size() > given) else { return Ok(value) };
     if let (Some(one), Background::Values(fill)) = (crate::tensor::fill::single(v), Background::of(fill, &v.shape))
         && crate::tensor::fill::single(&fill).is_some_and(|f| f.same(one))
     {
         return Tensor::full(&v.shape, one, Layout::Coo);
     }
-    context::may_densify(op, &v.shape, v.dtype.size(), || {
+    context::may_densify(&v.shape, v.dtype.size(), || {
         let what = match fill_of(v) {
             Fill::Scalar(value) => value.to_string(),
             _ => "the value".to_string(),
@@ -154,7 +153,7 @@ fn repeated(op: &'static str, value: Tensor, fill: &Fill, given: u128) -> Result
 }
 
 /// What is stored outside the window. The tensor is canonical, and holds whole in its levels the axes that are cut.
-pub(super) fn outside(op: &'static str, s: &Sparse, plan: &Plan) -> Result<Sparse> {
+pub(super) fn outside(s: &Sparse, plan: &Plan) -> Result<Sparse> {
     let mut inside = vec![true; s.pattern.positions];
     for axis in plan.cut(&s.shape) {
         let (start, step, len) = plan.along(axis);
@@ -167,5 +166,5 @@ pub(super) fn outside(op: &'static str, s: &Sparse, plan: &Plan) -> Result<Spars
     // An empty window holds nothing, whatever axes are whole.
     let none = plan.window().contains(&0);
     let keep: Vec<usize> = (0..inside.len()).filter(|&p| none || !inside[p]).collect();
-    convert::select_rows(op, s, &keep)
+    convert::select_rows(s, &keep)
 }

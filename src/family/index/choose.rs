@@ -2,11 +2,10 @@
 
 use super::pick::pick;
 use super::{Index, Made, Plan, Taken};
-use crate::base::context::Path;
 use crate::base::error::{self, Result};
-use crate::family::pointwise::record;
 use crate::family::shape::along::{self, Along};
 use crate::tensor::Tensor;
+use crate::tensor::trace;
 
 impl Tensor {
     /// The elements that integers, ranges, [`NewAxis`](Index::NewAxis) and [`Ellipsis`](Index::Ellipsis) name; see
@@ -20,12 +19,13 @@ impl Tensor {
     /// If there are more items than axes, an index or range is out of bounds, a step is 0, or an item is a list or
     /// mask.
     pub fn slice(&self, items: impl AsRef<[Index]>) -> Result<Tensor> {
+        let call = trace::call("slice", &[self]);
         let items = items.as_ref();
         if let Some(at) = items.iter().position(|i| matches!(i, Index::List(_) | Index::Mask(_))) {
             let why = format!("item {at} is a list or mask: slice takes integers and ranges, index takes all");
-            return Err(error::invalid("slice", "indices", why));
+            return Err(error::invalid("indices", why));
         }
-        self.indexed("slice", items)
+        call.end(self.indexed(items))
     }
 
     /// The elements that an index names; lists and masks too.
@@ -39,7 +39,8 @@ impl Tensor {
     /// As [`Tensor::slice`] otherwise, or if lists do not broadcast or are not of integers, or a mask has another
     /// shape than its axes.
     pub fn index(&self, items: impl AsRef<[Index]>) -> Result<Tensor> {
-        self.indexed("index", items.as_ref())
+        let call = trace::call("index", &[self]);
+        call.end(self.indexed(items.as_ref()))
     }
 
     /// The listed elements of one axis.
@@ -47,13 +48,14 @@ impl Tensor {
     /// # Errors
     /// If the axis is out of range, the indices are not a vector of integers, or one is out of bounds.
     pub fn index_select(&self, axis: isize, indices: impl Into<Index>) -> Result<Tensor> {
+        let call = trace::call("index_select", &[self]);
         let indices = indices.into();
         if let Index::List(list) = &indices
             && list.ndim() != 1
         {
-            return Err(error::shape("index_select", &[list.shape()], "indices are a vector"));
+            return Err(error::shape(&[list.shape()], "indices are a vector"));
         }
-        taken("index_select", self, indices, Some(axis))
+        call.end(taken(self, indices, Some(axis)))
     }
 
     /// The listed elements of one axis (`None`: of the flattened tensor). A list of several axes leaves these in place of
@@ -62,7 +64,8 @@ impl Tensor {
     /// # Errors
     /// If the axis is out of range, the indices are not integers, or one is out of bounds.
     pub fn take(&self, indices: impl Into<Index>, axis: Option<isize>) -> Result<Tensor> {
-        taken("take", self, indices.into(), axis)
+        let call = trace::call("take", &[self]);
+        call.end(taken(self, indices.into(), axis))
     }
 
     /// Without the listed elements of one axis.
@@ -70,14 +73,14 @@ impl Tensor {
     /// # Errors
     /// If the axis is out of range, the indices are not integers, or one is out of bounds.
     pub fn delete(&self, indices: impl Into<Index>, axis: isize) -> Result<Tensor> {
-        const OP: &str = "delete";
-        let axis = error::axis(OP, axis, self.ndim())?;
-        let plan = Plan::new(OP, &self.shape()[axis..=axis], &[indices.into()])?;
+        let call = trace::call("delete", &[self]);
+        let axis = error::axis(axis, self.ndim())?;
+        let plan = Plan::new(&self.shape()[axis..=axis], &[indices.into()])?;
         let mut gone = match plan.taken.into_iter().next() {
             Some(Taken::At(at)) => vec![at as u64],
             Some(Taken::List(list)) => list,
             Some(Taken::Step { start, step, len }) => {
-                along::fits(OP, self.shape(), Some(len))?;
+                along::fits(self.shape(), Some(len))?;
                 (0..len as isize).map(|i| start.wrapping_add_signed(step * i) as u64).collect()
             }
             None => Vec::new(),
@@ -85,48 +88,37 @@ impl Tensor {
         gone.sort_unstable();
         gone.dedup();
         let choice = Along::Without { gone: &gone, len: self.shape()[axis] - gone.len() };
-        let (out, path) = along::along(OP, self, axis, &choice)?;
-        record(OP, path, &[self], &out);
-        Ok(out)
+        let out = along::along(self, axis, &choice)?;
+        Ok(call.done(out))
     }
 
-    fn indexed(&self, op: &'static str, items: &[Index]) -> Result<Tensor> {
-        let plan = Plan::new(op, self.shape(), items)?;
-        let (out, path) = read(op, self, &plan)?;
+    fn indexed(&self, items: &[Index]) -> Result<Tensor> {
+        let plan = Plan::new(self.shape(), items)?;
+        let out = read(self, &plan)?;
         debug_assert_eq!(out.shape(), plan.shape());
-        record(op, path, &[self], &out);
         Ok(out)
     }
 }
 
-fn taken(op: &'static str, x: &Tensor, indices: Index, axis: Option<isize>) -> Result<Tensor> {
+fn taken(x: &Tensor, indices: Index, axis: Option<isize>) -> Result<Tensor> {
     if !matches!(indices, Index::List(_)) {
-        return Err(error::invalid(op, "indices", "a list of integers is needed; index takes all else"));
+        return Err(error::invalid("indices", "a list of integers is needed; index takes all else"));
     }
-    let Some(axis) = axis else { return taken(op, &x.flatten()?, indices, Some(0)) };
-    let axis = error::axis(op, axis, x.ndim())?;
+    let Some(axis) = axis else { return taken(&x.flatten()?, indices, Some(0)) };
+    let axis = error::axis(axis, x.ndim())?;
     let mut items = vec![Index::from(..); axis];
     items.push(indices);
-    x.indexed(op, &items)
+    x.indexed(&items)
 }
 
 /// Follows a plan.
-fn read(op: &'static str, x: &Tensor, plan: &Plan) -> Result<(Tensor, Path)> {
+fn read(x: &Tensor, plan: &Plan) -> Result<Tensor> {
     let mut out = x.clone();
-    let mut path = if x.is_strided() { Path::Strided } else { Path::Values };
-    let mut moved = |p: Path| {
-        if p != Path::Values && path != Path::Engine {
-            path = p;
-        }
-    };
     for (axis, taken) in plan.taken.iter().enumerate() {
         match *taken {
             Taken::At(at) => out = out.narrow(axis as isize, at..at + 1)?,
             Taken::Step { start, step: 1, len } => out = out.narrow(axis as isize, start..start + len)?,
-            Taken::Step { start, step, len } => {
-                let (next, by) = along::along(op, &out, axis, &Along::Step { start, step, len })?;
-                (out, _) = (next, moved(by));
-            }
+            Taken::Step { start, step, len } => out = along::along(&out, axis, &Along::Step { start, step, len })?,
             Taken::List(_) => {}
         }
     }
@@ -138,12 +130,10 @@ fn read(op: &'static str, x: &Tensor, plan: &Plan) -> Result<(Tensor, Path)> {
     match (&axes[..], &lists[..]) {
         ([], _) => {}
         (&[axis], [list]) if axis == at => {
-            let (next, by) = along::along(op, &out, axis, &Along::List(list))?;
-            (out, _) = (next, moved(by));
+            out = along::along(&out, axis, &Along::List(list))?;
         }
         _ => {
-            out = pick(op, &out, &axes, &lists, at)?;
-            moved(if x.is_strided() { Path::Strided } else { Path::Engine });
+            out = pick(&out, &axes, &lists, at)?;
             axes = vec![at];
         }
     }
@@ -168,5 +158,5 @@ fn read(op: &'static str, x: &Tensor, plan: &Plan) -> Result<(Tensor, Path)> {
         }
         axis += usize::from(*made != Made::Lists);
     }
-    Ok((out, path))
+    Ok(out)
 }

@@ -15,7 +15,7 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToIncl
 use openwork_ops::DType;
 
 use crate::base::error::{self, Result};
-use crate::family::pointwise::broadcast_shapes;
+use crate::base::shape::broadcast_shapes;
 use crate::tensor::Tensor;
 
 /// One item of an index: what it takes from an axis. Made by [`s!`](crate::s!), or from integers, ranges, lists and
@@ -218,7 +218,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    pub(crate) fn new(op: &'static str, shape: &[usize], items: &[Index]) -> Result<Plan> {
+    pub(crate) fn new(shape: &[usize], items: &[Index]) -> Result<Plan> {
         let axes_of = |item: &Index| match item {
             Index::NewAxis | Index::Ellipsis => 0,
             Index::Mask(mask) => mask.ndim(),
@@ -227,10 +227,10 @@ impl Plan {
         let named: usize = items.iter().map(axes_of).sum();
         if named > shape.len() {
             let why = format!("{named} axes are indexed, the tensor has {}", shape.len());
-            return Err(error::invalid(op, "indices", why));
+            return Err(error::invalid("indices", why));
         }
         if items.iter().filter(|i| matches!(i, Index::Ellipsis)).count() > 1 {
-            return Err(error::invalid(op, "indices", "more than one ellipsis: one is allowed"));
+            return Err(error::invalid("indices", "more than one ellipsis: one is allowed"));
         }
         let mut plan = Plan { taken: Vec::with_capacity(shape.len()), made: Vec::new(), lists: None };
         // Lists with their shapes, and where they stand among the items.
@@ -247,13 +247,13 @@ impl Plan {
                         plan.taken.push(Taken::Step { start: 0, step: 1, len });
                     }
                 }
-                Index::At(at) => plan.taken.push(Taken::At(bounded(op, *at as i64, axis, shape[axis])? as usize)),
+                Index::At(at) => plan.taken.push(Taken::At(bounded(*at as i64, axis, shape[axis])? as usize)),
                 Index::Range(span, step) => {
                     plan.made.push(Made::Axis(axis));
-                    plan.taken.push(stepped(op, *span, *step, axis, shape[axis])?);
+                    plan.taken.push(stepped(*span, *step, axis, shape[axis])?);
                 }
                 Index::List(list) => {
-                    lists.push((axis, integers(op, list)?, list.shape().to_vec()));
+                    lists.push((axis, integers(list)?, list.shape().to_vec()));
                     places.push(place);
                     plan.taken.push(Taken::At(0)); // filled in below
                 }
@@ -261,9 +261,9 @@ impl Plan {
                     let end = axis + mask.ndim();
                     if mask.ndim() == 0 || mask.shape() != &shape[axis..end] {
                         let why = "a mask needs the sizes of the axes it stands for";
-                        return Err(error::shape(op, &[mask.shape(), &shape[axis..end]], why));
+                        return Err(error::shape(&[mask.shape(), &shape[axis..end]], why));
                     }
-                    for column in truth::places(op, mask)? {
+                    for column in truth::places(mask)? {
                         let n = column.len();
                         lists.push((plan.taken.len(), column.into_iter().map(|c| c as i64).collect(), vec![n]));
                         plan.taken.push(Taken::At(0));
@@ -276,7 +276,7 @@ impl Plan {
             }
         }
         if !lists.is_empty() {
-            plan.broadcast(op, shape, items, lists, &places)?;
+            plan.broadcast(shape, items, lists, &places)?;
         }
         Ok(plan)
     }
@@ -284,7 +284,6 @@ impl Plan {
     /// Puts lists and integers together: NumPy's rules for several arrays.
     fn broadcast(
         &mut self,
-        op: &'static str,
         shape: &[usize],
         items: &[Index],
         lists: Vec<(usize, Vec<i64>, Vec<usize>)>,
@@ -292,11 +291,11 @@ impl Plan {
     ) -> Result<()> {
         let mut common = Vec::new();
         for (_, _, own) in &lists {
-            common = broadcast_shapes(op, &common, own)?;
+            common = broadcast_shapes(&common, own)?;
         }
-        let n = crate::engine::convert::dense_len(op, &common, DType::U64)?;
+        let n = crate::engine::convert::dense_len(&common, DType::U64)?;
         for (axis, list, own) in lists {
-            let list = list.iter().map(|&i| bounded(op, i, axis, shape[axis])).collect::<Result<Vec<_>>>()?;
+            let list = list.iter().map(|&i| bounded(i, axis, shape[axis])).collect::<Result<Vec<_>>>()?;
             let array = crate::base::strided::Strided::from_vec(list, own).broadcast(&common);
             self.taken[axis] = Taken::List(array.to_contiguous().typed::<u64>().unwrap_or_default().to_vec());
         }
@@ -361,7 +360,7 @@ fn counts(item: &Index) -> bool {
 }
 
 /// An index counted from the front.
-fn bounded(op: &'static str, at: i64, axis: usize, size: usize) -> Result<u64> {
+fn bounded(at: i64, axis: usize, size: usize) -> Result<u64> {
     let front = if at < 0 { i128::from(at) + size as i128 } else { i128::from(at) };
     if (0..size as i128).contains(&front) {
         return Ok(front as u64);
@@ -371,12 +370,12 @@ fn bounded(op: &'static str, at: i64, axis: usize, size: usize) -> Result<u64> {
     } else {
         format!("{at} is out of bounds for axis {axis} of size {size}: allowed are -{size}..={}", size - 1)
     };
-    Err(error::invalid(op, "indices", why))
+    Err(error::invalid("indices", why))
 }
 
-fn stepped(op: &'static str, span: Span, step: isize, axis: usize, size: usize) -> Result<Taken> {
+fn stepped(span: Span, step: isize, axis: usize, size: usize) -> Result<Taken> {
     if step == 0 {
-        return Err(error::invalid(op, "indices", format!("a step of 0 on axis {axis}: any other is allowed")));
+        return Err(error::invalid("indices", format!("a step of 0 on axis {axis}: any other is allowed")));
     }
     let front = |end: isize| if end < 0 { end as i128 + size as i128 } else { end as i128 };
     let (start, end) = (front(span.start), span.end.map_or(size as i128, front));
@@ -388,7 +387,7 @@ fn stepped(op: &'static str, span: Span, step: isize, axis: usize, size: usize) 
         let why = format!(
             "{given} is not inside axis {axis} of size {size}: allowed are ends from 0 to {size} that do not fall, or negative ones that count from the end"
         );
-        return Err(error::invalid(op, "indices", why));
+        return Err(error::invalid("indices", why));
     }
     let (start, n) = (start as usize, (end - start) as usize);
     let len = n.div_ceil(step.unsigned_abs());
@@ -397,17 +396,17 @@ fn stepped(op: &'static str, span: Span, step: isize, axis: usize, size: usize) 
 }
 
 /// The elements of an integer tensor.
-fn integers(op: &'static str, list: &Tensor) -> Result<Vec<i64>> {
+fn integers(list: &Tensor) -> Result<Vec<i64>> {
     if !list.dtype().is_int() {
         let why = "a list of indices has integers, a mask bools; cast it";
-        return Err(error::dtype(op, &[list.dtype()], why));
+        return Err(error::dtype(&[list.dtype()], why));
     }
     let dense = list.to_dense()?;
-    let Some(values) = dense.strided() else { return Err(error::layout(op, "a list of indices is strided")) };
+    let Some(values) = dense.strided() else { return Err(error::layout("a list of indices is strided")) };
     // An index that i64 does not hold is out of any bounds.
     let of_u64 = (values.dtype == DType::U64).then(|| values.to_contiguous());
     if let Some(large) = of_u64.as_ref().and_then(|v| v.typed::<u64>()?.iter().find(|&&v| i64::try_from(v).is_err())) {
-        return Err(error::invalid(op, "indices", format!("{large} is out of bounds for any axis")));
+        return Err(error::invalid("indices", format!("{large} is out of bounds for any axis")));
     }
     Ok(values.cast(DType::I64).to_contiguous().typed::<i64>().unwrap_or_default().to_vec())
 }

@@ -20,14 +20,14 @@ use crate::tensor::{Sparse, Storage, Tensor};
 
 /// The tensor without `axes`, and with a new axis before the axis `at` of those that are left: its element `i` is what
 /// stands at `lists[..][i]` along `axes`.
-pub(super) fn pick(op: &'static str, x: &Tensor, axes: &[usize], lists: &[&[u64]], at: usize) -> Result<Tensor> {
+pub(super) fn pick(x: &Tensor, axes: &[usize], lists: &[&[u64]], at: usize) -> Result<Tensor> {
     match &x.storage {
         Storage::Strided(s) => {
             let shape = picked_shape(&s.shape, axes, lists[0].len(), at);
-            convert::dense_len(op, &shape, s.dtype)?;
+            convert::dense_len(&shape, s.dtype)?;
             Ok(Tensor::from_strided(strided(s, axes, lists, at)))
         }
-        Storage::Sparse(s) => Ok(sparse(op, s, axes, lists, at)?.into()),
+        Storage::Sparse(s) => Ok(sparse(s, axes, lists, at)?.into()),
     }
 }
 
@@ -80,12 +80,12 @@ fn strided(x: &Strided, axes: &[usize], lists: &[&[u64]], at: usize) -> Strided 
     Strided::new(buffer, x.dtype, shape).broadcast(&full)
 }
 
-fn sparse(op: &'static str, s: &Sparse, axes: &[usize], lists: &[&[u64]], at: usize) -> Result<Sparse> {
+fn sparse(s: &Sparse, axes: &[usize], lists: &[&[u64]], at: usize) -> Result<Sparse> {
     let n = lists[0].len();
     let shape = picked_shape(&s.shape, axes, n, at);
     let fill = along::map_fill(s, &shape, |values| strided(values, axes, lists, at));
-    let s = in_levels(op, s, axes)?;
-    let (from, to) = matches(op, &s, axes, lists)?;
+    let s = in_levels(s, axes)?;
+    let (from, to) = matches(&s, axes, lists)?;
     // Axes that are left, numbered as in the result; coordinates in C order.
     let rest: Vec<usize> = (0..s.ndim()).filter(|a| !axes.contains(a)).collect();
     let number = |axis: usize| {
@@ -114,13 +114,13 @@ fn sparse(op: &'static str, s: &Sparse, axes: &[usize], lists: &[&[u64]], at: us
     let words: Vec<Vec<u64>> = words.collect();
     dims.extend(s.pattern.value_dims().iter().map(renamed));
     let kinds = vec![LevelKind::Sparse { rank: level_dims }];
-    let (pattern, order) = along::rebuild(op, kinds, dims, &layout, words, from)?;
+    let (pattern, order) = along::rebuild(kinds, dims, &layout, words, from)?;
     let values = convert::gather_values(&s.values, &order);
     Ok(Sparse { shape, pattern: Arc::new(pattern), values, fill })
 }
 
 /// Stored positions and the places of the lists that name their coordinates: (position, place).
-fn matches(op: &'static str, s: &Sparse, axes: &[usize], lists: &[&[u64]]) -> Result<(Vec<u64>, Vec<u64>)> {
+fn matches(s: &Sparse, axes: &[usize], lists: &[&[u64]]) -> Result<(Vec<u64>, Vec<u64>)> {
     let sizes: Vec<usize> = axes.iter().map(|&a| s.shape[a]).collect();
     let layout = KeyLayout::new(&sizes);
     let words = layout.word_bits.len();
@@ -139,7 +139,7 @@ fn matches(op: &'static str, s: &Sparse, axes: &[usize], lists: &[&[u64]]) -> Re
     let mut found = |p: usize, places: &[u64]| {
         from.extend(std::iter::repeat_n(p as u64, places.len()));
         to.extend_from_slice(places);
-        along::fits(op, &s.shape, Some(from.len()))
+        along::fits(&s.shape, Some(from.len()))
     };
     if let ([stored], [listed]) = (&stored[..], &listed[..]) {
         let bits = layout.word_bits[0];

@@ -10,12 +10,11 @@ use openwork_ops::{BinaryOp, DType, ReduceOp, Scalar, with_index};
 
 use super::{Index, Made, Plan, Taken};
 use crate::base::buffer::Buffer;
-use crate::base::context::Path;
 use crate::base::error::{self, Result};
 use crate::base::strided::{Strided, c_strides};
 use crate::engine::blocks::{self, Selected, Source};
 use crate::engine::convert;
-use crate::family::pointwise::{Operand, record};
+use crate::family::pointwise::Operand;
 use crate::family::reduce;
 use crate::family::shape::{along, coo_dims};
 use crate::levels::build::{self, SortedKeys};
@@ -23,6 +22,7 @@ use crate::levels::coiterate;
 use crate::levels::pattern::{Dim, Part};
 use crate::levels::sort;
 use crate::tensor::fill::{Background, Fill};
+use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
 impl Tensor {
@@ -44,7 +44,8 @@ impl Tensor {
         values: impl Into<Operand<'a>>,
         accumulate: bool,
     ) -> Result<Tensor> {
-        index_put(self, items.as_ref(), values.into(), accumulate)
+        let call = trace::call("index_put", &[self]);
+        call.end(index_put(self, items.as_ref(), values.into(), accumulate))
     }
 
     /// A copy in which the named elements are what unstored ones are: the fill, or absent. Nothing is stored for them
@@ -53,70 +54,67 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::index`], or if the tensor is strided and so has no unstored element.
     pub fn unset(&self, items: impl AsRef<[Index]>) -> Result<Tensor> {
-        unset(self, items.as_ref())
+        let call = trace::call("unset", &[self]);
+        call.end(unset(self, items.as_ref()))
     }
 }
 
 /// What is assigned, in the dtype of the tensor it is assigned to.
-pub(super) fn value_of(op: &'static str, x: &Tensor, value: Operand<'_>) -> Result<Tensor> {
+pub(super) fn value_of(x: &Tensor, value: Operand<'_>) -> Result<Tensor> {
     match value {
-        Operand::Number(number) => Ok(Tensor::scalar(number.scalar().fit(x.dtype()).map_err(error::does_not_fit(op))?)),
+        Operand::Number(number) => Ok(Tensor::scalar(number.scalar().fit(x.dtype()).map_err(error::does_not_fit)?)),
         Operand::Tensor(t) if openwork_ops::promote(x.dtype(), t.dtype()) == Some(x.dtype()) => t.cast(x.dtype()),
         Operand::Tensor(t) => {
             let why = "the tensor's dtype does not hold the values assigned; cast one of them";
-            Err(error::dtype(op, &[x.dtype(), t.dtype()], why))
+            Err(error::dtype(&[x.dtype(), t.dtype()], why))
         }
     }
 }
 
 /// Broadcasts values to what an index names.
-pub(super) fn spread(op: &'static str, value: &Tensor, shape: &[usize]) -> Result<Tensor> {
-    if crate::family::pointwise::broadcast_shapes(op, value.shape(), shape)? != shape {
-        return Err(error::shape(op, &[value.shape(), shape], "the values are more than what the index names"));
+pub(super) fn spread(value: &Tensor, shape: &[usize]) -> Result<Tensor> {
+    if crate::base::shape::broadcast_shapes(value.shape(), shape)? != shape {
+        return Err(error::shape(&[value.shape(), shape], "the values are more than what the index names"));
     }
     value.broadcast_to(shape)
 }
 
 fn index_put(x: &Tensor, items: &[Index], values: Operand<'_>, accumulate: bool) -> Result<Tensor> {
-    const OP: &str = "index_put";
-    let plan = Plan::new(OP, x.shape(), items)?;
-    let values = value_of(OP, x, values)?;
+    let plan = Plan::new(x.shape(), items)?;
+    let values = value_of(x, values)?;
     let fold = accumulate.then_some(ReduceOp::Sum);
     let out = if plan.lists.is_none() && !accumulate {
-        super::assign::assign(OP, x, &plan, &values)?
+        super::assign::assign(x, &plan, &values)?
     } else {
         let shape = plan.shape();
-        let (n, columns) = columns(OP, x, &plan)?;
-        let given = Given::of(OP, &spread(OP, &values, &shape)?, n, fold)?;
-        put(OP, x, n, &columns, given)?
+        let (n, columns) = columns(x, &plan)?;
+        let given = Given::of(&spread(&values, &shape)?, n, fold)?;
+        put(x, n, &columns, given)?
     };
-    record(OP, if out.is_strided() { Path::Strided } else { Path::Engine }, &[x, &values], &out);
     Ok(out)
 }
 
 fn unset(x: &Tensor, items: &[Index]) -> Result<Tensor> {
-    const OP: &str = "unset";
-    let plan = Plan::new(OP, x.shape(), items)?;
+    let plan = Plan::new(x.shape(), items)?;
     let Some(s) = x.sparse() else {
         let why = "a strided tensor has no unstored element: assign a value, or convert with to_sparse first";
-        return Err(error::layout(OP, why));
+        return Err(error::layout(why));
     };
     let out = if plan.lists.is_none() {
-        let s = crate::family::shape::triangle::in_levels(OP, s, &plan.cut(x.shape()))?;
-        super::assign::outside(OP, &s, &plan)?.into()
+        let s = crate::family::shape::triangle::in_levels(s, &plan.cut(x.shape()))?;
+        super::assign::outside(&s, &plan)?.into()
     } else {
-        let (n, columns) = columns(OP, x, &plan)?;
-        put(OP, x, n, &columns, Given { values: None, absent: vec![true; n], fold: None })?
+        let (n, columns) = columns(x, &plan)?;
+        put(x, n, &columns, Given { values: None, absent: vec![true; n], fold: None })?
     };
-    record(OP, Path::Engine, &[x], &out);
     Ok(out)
 }
 
 /// The coordinates of every element that an index names, in C order of the result: a column for each axis.
-fn columns(op: &'static str, x: &Tensor, plan: &Plan) -> Result<(usize, Vec<Vec<u64>>)> {
+fn columns(x: &Tensor, plan: &Plan) -> Result<(usize, Vec<Vec<u64>>)> {
     let shape = plan.shape();
-    let n = convert::dense_len(op, &shape, DType::Complex128)?;
-    along::fits(op, &shape, n.checked_mul(x.ndim().max(1)))?;
+    let n = convert::dense_len(&shape, DType::Complex128)?;
+    along::fits(&shape, n.checked_mul(x.ndim().max(1)))?;
     // How many elements of the result one step along each of its parts is.
     let mut inner = 1;
     let mut steps = vec![1; plan.made.len()];
@@ -159,13 +157,13 @@ pub(super) struct Given {
 
 impl Given {
     /// The `n` elements of a tensor in C order.
-    pub(super) fn of(op: &'static str, values: &Tensor, n: usize, fold: Option<ReduceOp>) -> Result<Given> {
+    pub(super) fn of(values: &Tensor, n: usize, fold: Option<ReduceOp>) -> Result<Given> {
         let (dense, absent) = match values.sparse() {
             Some(s) if s.fill.is_undefined() => {
                 let stored = values.is_stored()?.to_dense()?;
                 let absent = stored.strided().map(|s| s.dense_bytes().iter().map(|&b| b == 0).collect());
                 let zero = Strided::constant(Scalar::zero(s.dtype()), &s.shape);
-                (Tensor::from_strided(convert::to_strided(op, s, &zero)?), absent.unwrap_or_default())
+                (Tensor::from_strided(convert::to_strided(s, &zero)?), absent.unwrap_or_default())
             }
             _ => (values.to_dense()?, Vec::new()),
         };
@@ -187,14 +185,7 @@ struct Unique {
 }
 
 impl Unique {
-    fn new(
-        op: &'static str,
-        dtype: DType,
-        dims: &[Dim],
-        n: usize,
-        columns: &[Vec<u64>],
-        given: &Given,
-    ) -> Result<Unique> {
+    fn new(dtype: DType, dims: &[Dim], n: usize, columns: &[Vec<u64>], given: &Given) -> Result<Unique> {
         // Nothing is added where a value is absent.
         let kept: Vec<usize> = (0..n).filter(|&i| given.fold.is_none() || !given.is_absent(i)).collect();
         let layout = KeyLayout::new(&dims.iter().map(|d| d.size).collect::<Vec<_>>());
@@ -217,7 +208,7 @@ impl Unique {
         let (values, absent) = match given.fold {
             Some(fold) => {
                 let all = gathered(order.iter().map(|&i| i as u64).collect());
-                (if lasts.is_empty() { all } else { reduce::merge_rows(op, fold, &all, &runs)? }, Vec::new())
+                (if lasts.is_empty() { all } else { reduce::merge_rows(fold, &all, &runs)? }, Vec::new())
             }
             None => {
                 let chosen: Vec<usize> = lasts.iter().map(|&l| order[l]).collect();
@@ -247,10 +238,10 @@ impl Unique {
         out
     }
 
-    fn none_absent(&self, op: &'static str) -> Result<()> {
+    fn none_absent(&self) -> Result<()> {
         if self.absent.contains(&true) {
             let why = "an absent value is assigned, but only a tensor with undefined fill has absent elements";
-            return Err(error::absent(op, why));
+            return Err(error::absent(why));
         }
         Ok(())
     }
@@ -265,7 +256,7 @@ fn part(d: Dim, coordinate: u64) -> u64 {
 }
 
 /// How what is there and what is put meet.
-fn meeting(op: &'static str, fold: ReduceOp) -> Result<BinaryOp> {
+fn meeting(fold: ReduceOp) -> Result<BinaryOp> {
     match fold {
         ReduceOp::Sum => Ok(BinaryOp::Add),
         ReduceOp::Prod => Ok(BinaryOp::Mul),
@@ -273,18 +264,18 @@ fn meeting(op: &'static str, fold: ReduceOp) -> Result<BinaryOp> {
         ReduceOp::Min => Ok(BinaryOp::Minimum),
         other => {
             let why = format!("{} is none that values can meet by: allowed are sum, prod, max and min", other.name());
-            Err(error::invalid(op, "reduce", why))
+            Err(error::invalid("reduce", why))
         }
     }
 }
 
 /// A copy of the tensor with values at places, given by a column of coordinates for each axis.
-pub(super) fn put(op: &'static str, x: &Tensor, n: usize, columns: &[Vec<u64>], given: Given) -> Result<Tensor> {
-    let meeting = given.fold.map(|fold| meeting(op, fold)).transpose()?;
+pub(super) fn put(x: &Tensor, n: usize, columns: &[Vec<u64>], given: Given) -> Result<Tensor> {
+    let meeting = given.fold.map(|fold| meeting(fold)).transpose()?;
     match &x.storage {
         Storage::Strided(s) => {
-            let unique = Unique::new(op, s.dtype, &coo_dims(&s.shape), n, columns, &given)?;
-            unique.none_absent(op)?;
+            let unique = Unique::new(s.dtype, &coo_dims(&s.shape), n, columns, &given)?;
+            unique.none_absent()?;
             let strides: Vec<u64> = c_strides(&s.shape).iter().map(|&s| s as u64).collect();
             let offsets = unique.linear(0, &strides);
             let source = s.to_contiguous();
@@ -300,13 +291,12 @@ pub(super) fn put(op: &'static str, x: &Tensor, n: usize, columns: &[Vec<u64>], 
             let removes = given.values.is_none();
             // Rows of value axes cannot lose single elements.
             let single = (s.fill.is_undefined() || removes) && !s.pattern.value_dims().is_empty();
-            let s =
-                if single { crate::family::shape::to_coo(op, s)? } else { convert::coalesce(op, s, ReduceOp::Sum)? };
-            let unique = Unique::new(op, s.dtype(), &s.pattern.dims, n, columns, &given)?;
+            let s = if single { crate::family::shape::to_coo(s)? } else { convert::coalesce(s, ReduceOp::Sum)? };
+            let unique = Unique::new(s.dtype(), &s.pattern.dims, n, columns, &given)?;
             if !s.fill.is_undefined() && !removes {
-                unique.none_absent(op)?;
+                unique.none_absent()?;
             }
-            Ok(overlaid(op, &s, &unique, meeting)?.into())
+            Ok(overlaid(&s, &unique, meeting)?.into())
         }
     }
 }
@@ -319,7 +309,7 @@ fn met(op: Option<BinaryOp>, bytes: &[u8], offsets: &[u64], values: &Strided, ne
     let there = Tensor::from_strided(Strided::new(there, values.dtype, vec![offsets.len()]));
     let both = there.binary(op, Tensor::from_strided(values.clone()))?;
     let both = both.strided().map(|b| b.cast(values.dtype).to_contiguous().into_owned());
-    let Some(both) = both else { return Err(error::layout(op.name(), "vectors are strided")) };
+    let Some(both) = both else { return Err(error::layout("vectors are strided")) };
     if !new.contains(&true) {
         return Ok(both);
     }
@@ -334,10 +324,10 @@ fn met(op: Option<BinaryOp>, bytes: &[u8], offsets: &[u64], values: &Strided, ne
 }
 
 /// The union of what is stored and what is put.
-fn overlaid(op: &'static str, s: &Sparse, unique: &Unique, meeting: Option<BinaryOp>) -> Result<Sparse> {
+fn overlaid(s: &Sparse, unique: &Unique, meeting: Option<BinaryOp>) -> Result<Sparse> {
     let kinds = convert::without_singletons(s.pattern.kinds());
     let spec = crate::LevelSpec { levels: kinds.clone(), ..s.pattern.spec() };
-    let s = if s.pattern.kinds() == kinds { s.clone() } else { convert::convert(op, s, &spec)? };
+    let s = if s.pattern.kinds() == kinds { s.clone() } else { convert::convert(s, &spec)? };
     let p = &s.pattern;
     // The rows of the places, as a pattern of the same levels.
     let rows = KeyLayout::new(&p.level_dims().iter().map(|d| d.size).collect::<Vec<_>>());
@@ -350,7 +340,7 @@ fn overlaid(op: &'static str, s: &Sparse, unique: &Unique, meeting: Option<Binar
     let runs = sort::runs(&words);
     let heads: Vec<Vec<u64>> = words.iter().map(|w| sort::pick(w, &runs[..runs.len() - 1])).collect();
     let keys = SortedKeys { layout: &rows, words: &heads, unique: true };
-    let patch = build::build(op, &kinds, p.dims.clone(), &keys)?;
+    let patch = build::build(&kinds, p.dims.clone(), &keys)?;
     let merged = coiterate::merge(p, &patch, Keep::UNION);
     let pattern = Arc::new(merged.pattern);
     let background = s.background();
@@ -401,7 +391,7 @@ fn overlaid(op: &'static str, s: &Sparse, unique: &Unique, meeting: Option<Binar
     let mut gone = vec![false; out.pattern.positions];
     unique.absent.iter().zip(&offsets).filter(|(a, _)| **a).for_each(|(_, &o)| gone[o as usize] = true);
     let kept: Vec<usize> = (0..gone.len()).filter(|&p| !gone[p]).collect();
-    convert::select_rows(op, &out, &kept)
+    convert::select_rows(&out, &kept)
 }
 
 fn is_none<I: Width>(i: I) -> bool {

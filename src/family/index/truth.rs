@@ -2,13 +2,14 @@
 
 use openwork_ops::{DType, ReduceOp};
 
-use crate::base::context::{self, Path};
+use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 use crate::engine::convert;
-use crate::family::pointwise::{cast_sparse, record};
+use crate::engine::convert::cast_sparse;
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::tensor::fill::Background;
+use crate::tensor::trace;
 use crate::tensor::{Storage, Tensor};
 
 impl Tensor {
@@ -21,12 +22,14 @@ impl Tensor {
     /// # Errors
     /// If there is no axis, or the densify budget is exceeded.
     pub fn nonzero(&self) -> Result<Vec<Tensor>> {
+        let call = trace::call("nonzero", &[self]);
         if self.ndim() == 0 {
-            return Err(error::shape("nonzero", &[self.shape()], "at least one axis is needed"));
+            return Err(error::shape(&[self.shape()], "at least one axis is needed"));
         }
-        let columns = places("nonzero", self)?;
+        let columns = places(self)?;
         let n = columns.first().map_or(0, Vec::len);
-        Ok(columns.into_iter().map(|c| Tensor::from_strided(Strided::from_vec(signed(c), vec![n]))).collect())
+        Ok(call
+            .done(columns.into_iter().map(|c| Tensor::from_strided(Strided::from_vec(signed(c), vec![n]))).collect()))
     }
 
     /// The indices of the elements that are not zero, in C order: an `int64` matrix with a row for each. As
@@ -35,7 +38,8 @@ impl Tensor {
     /// # Errors
     /// If the densify budget is exceeded.
     pub fn argwhere(&self) -> Result<Tensor> {
-        let columns = places("argwhere", self)?;
+        let call = trace::call("argwhere", &[self]);
+        let columns = places(self)?;
         let rows = if self.ndim() == 0 {
             let one = self.get(&[])?.is_some_and(|v| !v.is_zero());
             usize::from(one)
@@ -44,8 +48,7 @@ impl Tensor {
         };
         let data: Vec<i64> = (0..rows).flat_map(|r| columns.iter().map(move |c| c[r] as i64)).collect();
         let out = Tensor::from_strided(Strided::from_vec(data, vec![rows, self.ndim()]));
-        record("argwhere", if self.is_strided() { Path::Strided } else { Path::Engine }, &[self], &out);
-        Ok(out)
+        Ok(call.done(out))
     }
 }
 
@@ -54,7 +57,7 @@ fn signed(column: Vec<u64>) -> Vec<i64> {
 }
 
 /// The indices of the elements that are not zero, in C order: a column for each axis.
-pub(super) fn places(op: &'static str, x: &Tensor) -> Result<Vec<Vec<u64>>> {
+pub(super) fn places(x: &Tensor) -> Result<Vec<Vec<u64>>> {
     let s = match &x.storage {
         Storage::Strided(s) => return Ok(of_strided(s)),
         Storage::Sparse(s) => &**s,
@@ -63,13 +66,13 @@ pub(super) fn places(op: &'static str, x: &Tensor) -> Result<Vec<Vec<u64>>> {
         && of_strided_any(&fill)
         && !s.shape.contains(&0)
     {
-        context::may_densify(op, &s.shape, s.dtype().size() + 8 * s.ndim(), || {
+        context::may_densify(&s.shape, s.dtype().size() + 8 * s.ndim(), || {
             format!("where nothing is stored the fill {} is not zero, so that its indices are wanted", s.fill)
         })?;
-        return Ok(of_strided(&convert::to_strided(op, s, &fill)?));
+        return Ok(of_strided(&convert::to_strided(s, &fill)?));
     }
-    let coo = LevelSpec::of_layout(op, Layout::Coo, &s.shape)?;
-    let s = convert::coalesce(op, &convert::convert(op, s, &coo)?, ReduceOp::Sum)?;
+    let coo = LevelSpec::of_layout(Layout::Coo, &s.shape)?;
+    let s = convert::coalesce(&convert::convert(s, &coo)?, ReduceOp::Sum)?;
     let truth = cast_sparse(&s, DType::Bool);
     let mask = truth.values.dense_bytes();
     let keep: Vec<u64> = (0..mask.len() as u64).filter(|&p| mask[p as usize] != 0).collect();

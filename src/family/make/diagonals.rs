@@ -9,6 +9,7 @@ use crate::base::error::{self, Result};
 use crate::engine::convert;
 use crate::tensor::Tensor;
 use crate::tensor::fill::Fill;
+use crate::tensor::trace;
 
 impl Tensor {
     /// A matrix with the given diagonals, as COO: `diagonals` is strided with shape (number of diagonals, columns), and
@@ -32,15 +33,15 @@ impl Tensor {
         offsets: &[isize],
         fill: impl Into<Fill>,
     ) -> Result<Tensor> {
-        const OP: &str = "from_diagonals";
+        let call = trace::call("from_diagonals", &[diagonals]);
         let wanted = [offsets.len(), shape[1]];
         let Some(values) = diagonals.strided().filter(|s| s.shape == wanted) else {
             let why = format!("{} given, a strided tensor of shape {wanted:?} is needed", diagonals.summary());
-            return Err(error::invalid(OP, "diagonals", why));
+            return Err(error::invalid("diagonals", why));
         };
         let mut seen = BTreeSet::new();
         if let Some(twice) = offsets.iter().find(|&&o| !seen.insert(o)) {
-            return Err(error::invalid(OP, "offsets", format!("{twice} comes twice")));
+            return Err(error::invalid("offsets", format!("{twice} comes twice")));
         }
         let (mut rows, mut columns, mut at) = (Vec::new(), Vec::new(), Vec::new());
         for (d, &offset) in offsets.iter().enumerate() {
@@ -52,7 +53,7 @@ impl Tensor {
         }
         let flat = values.reshape(&[values.len()]);
         let values = Tensor::from_strided(convert::gather_values(&flat, &IndexVec::U64(at)));
-        Tensor::coo(&shape, vec![rows, columns], &values, fill)?.coalesce()
+        call.end(Tensor::coo(&shape, vec![rows, columns], &values, fill)?.coalesce())
     }
 
     /// The diagonals of a sparse matrix that store something, in the form of [`Tensor::from_diagonals`]: (strided
@@ -64,18 +65,18 @@ impl Tensor {
     /// # Errors
     /// If the tensor is not a matrix, the fill is undefined or an array, or the result does not fit in memory.
     pub fn to_diagonals(&self) -> Result<(Tensor, Vec<isize>)> {
-        const OP: &str = "to_diagonals";
+        let call = trace::call("to_diagonals", &[self]);
         let &[m, n] = self.shape() else {
-            return Err(error::shape(OP, &[self.shape()], "only a matrix has diagonals"));
+            return Err(error::shape(&[self.shape()], "only a matrix has diagonals"));
         };
         let (x, fill) = match self.fill() {
             None => (self.to_sparse(crate::Layout::Coo, Fill::Undefined)?, Scalar::zero(self.dtype())),
             Some(Fill::Scalar(fill)) => (self.to_layout(crate::Layout::Coo)?, *fill),
-            Some(_) => return Err(error::absent(OP, "one value must stand for what is not stored: see replace_fill")),
+            Some(_) => return Err(error::absent("one value must stand for what is not stored: see replace_fill")),
         };
         let coordinates = x.coordinates();
         let [(_, rows), (_, columns)] = &coordinates[..] else {
-            return Err(error::layout(OP, "the matrix has no coordinates"));
+            return Err(error::layout("the matrix has no coordinates"));
         };
         debug_assert!(rows.len() == columns.len() && rows.iter().all(|&r| r < m as u64));
         let offset = |r: &u64, c: &u64| *c as isize - *r as isize;
@@ -84,7 +85,7 @@ impl Tensor {
         let row_of = |o: isize| offsets.partition_point(|&x| x < o) as u64;
         let of: Vec<u64> = rows.iter().zip(columns).map(|(r, c)| row_of(offset(r, c))).collect();
         let values = Tensor::coo(&[offsets.len(), n], vec![of, columns.clone()], &x.stored_values(), fill)?;
-        Ok((values.to_dense()?, offsets))
+        Ok(call.done((values.to_dense()?, offsets)))
     }
 }
 

@@ -5,6 +5,7 @@ use openwork_ops::Element;
 use crate::base::error::{self, Result};
 use crate::tensor::Tensor;
 use crate::tensor::fill::Fill;
+use crate::tensor::trace;
 
 impl Tensor {
     /// A COO tensor from entries in any order: what a map from index to value, or lists of rows, give. An index that
@@ -26,20 +27,21 @@ impl Tensor {
         entries: impl IntoIterator<Item = (K, T)>,
         fill: impl Into<Fill>,
     ) -> Result<Tensor> {
+        let call = trace::call("from_entries", &[]);
         let mut columns = vec![Vec::new(); shape.len()];
         let mut values = Vec::new();
         for (index, value) in entries {
             add_index(index.as_ref(), values.len(), &mut columns)?;
             values.push(value);
         }
-        Tensor::coo(shape, columns, &Tensor::from_vec(&[values.len()], values)?, fill)
+        call.end(Tensor::coo(shape, columns, &Tensor::from_vec(&[values.len()], values)?, fill))
     }
 }
 
 fn add_index(index: &[usize], entry: usize, columns: &mut [Vec<u64>]) -> Result<()> {
     if index.len() != columns.len() {
         let why = format!("entry {entry} has {} indices for {} axes", index.len(), columns.len());
-        return Err(error::invalid("from_entries", "entries", why));
+        return Err(error::invalid("entries", why));
     }
     columns.iter_mut().zip(index).for_each(|(column, &i)| column.push(i as u64));
     Ok(())

@@ -8,6 +8,7 @@ use crate::base::strided::c_strides;
 use crate::engine::convert;
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::tensor::fill::{self, Fill};
+use crate::tensor::trace;
 use crate::tensor::{Sparse, Tensor};
 
 impl Tensor {
@@ -28,31 +29,28 @@ impl Tensor {
     /// If either is not strided, the mask is not bool or does not broadcast, the layout does not suit the shape or has
     /// value axes (their rows are stored whole), or the fill does not fit.
     pub fn to_sparse_where(&self, mask: &Tensor, layout: Layout, fill: impl Into<Fill>) -> Result<Tensor> {
-        const OP: &str = "to_sparse_where";
+        let call = trace::call("to_sparse_where", &[self, mask]);
         let (Some(values), Some(chosen)) = (self.strided(), mask.strided()) else {
             let why = format!("{} beside a mask {}: both must be strided", self.summary(), mask.summary());
-            return Err(error::layout(OP, why));
+            return Err(error::layout(why));
         };
         if chosen.dtype != DType::Bool {
-            return Err(error::dtype(OP, &[chosen.dtype], "the mask must be bool; compare with != 0 first"));
+            return Err(error::dtype(&[chosen.dtype], "the mask must be bool; compare with != 0 first"));
         }
-        let fill = fill::check(OP, fill.into(), &values.shape, values.dtype)?;
-        let spec = LevelSpec::of_layout(OP, layout, &values.shape)?;
+        let fill = fill::check(fill.into(), &values.shape, values.dtype)?;
+        let spec = LevelSpec::of_layout(layout, &values.shape)?;
         if spec.level_dims() != values.ndim() {
-            return Err(error::layout(
-                OP,
-                format!("{layout} has value axes, which store rows whole; choose coo or csr"),
-            ));
+            return Err(error::layout(format!("{layout} has value axes, which store rows whole; choose coo or csr")));
         }
         let mask = mask.broadcast_to(&values.shape)?;
-        let Some(chosen) = mask.strided() else { return Err(error::layout(OP, "the mask is not strided")) };
+        let Some(chosen) = mask.strided() else { return Err(error::layout("the mask is not strided")) };
         // The pattern of what the mask chooses, then the values at it.
-        let pattern = convert::from_strided(OP, chosen, &spec, Scalar::Bool(false).into())?.pattern;
+        let pattern = convert::from_strided(chosen, &spec, Scalar::Bool(false).into())?.pattern;
         let weights: Vec<u64> = c_strides(&values.shape).iter().map(|&w| w as u64).collect();
         let at = pattern.linearize_all(&pattern.level_weights(&weights));
         let flat = values.reshape(&[values.len()]);
         let values = convert::gather_values(&flat, &IndexVec::U64(at));
-        Ok(Sparse { shape: self.shape().to_vec(), pattern, values, fill }.into())
+        Ok(call.done(Sparse { shape: self.shape().to_vec(), pattern, values, fill }.into()))
     }
 
     /// Dense values, and a bool mask of what is stored: the bitmap form. Where nothing is stored the values are the
@@ -61,8 +59,9 @@ impl Tensor {
     /// # Errors
     /// If the dense form does not fit in memory.
     pub fn to_bitmap(&self) -> Result<(Tensor, Tensor)> {
+        let call = trace::call("to_bitmap", &[self]);
         let mask = self.is_stored()?.to_dense()?;
-        Ok((self.to_dense_with(Scalar::zero(self.dtype()))?, mask))
+        Ok(call.done((self.to_dense_with(Scalar::zero(self.dtype()))?, mask)))
     }
 }
 

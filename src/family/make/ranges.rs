@@ -5,6 +5,7 @@ use openwork_ops::{DType, Number, Wide};
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 use crate::tensor::Tensor;
+use crate::tensor::trace;
 
 impl Tensor {
     /// The numbers `start, start + step, …` before `stop`, strided: integers (`int64`) if all three are, else `float64`.
@@ -13,7 +14,8 @@ impl Tensor {
     /// # Errors
     /// If the step is zero, a number is complex or not finite, or there are too many.
     pub fn arange(start: impl Into<Number>, stop: impl Into<Number>, step: impl Into<Number>) -> Result<Tensor> {
-        arange(start.into(), stop.into(), step.into())
+        let call = trace::call("arange", &[]);
+        call.end(arange(start.into(), stop.into(), step.into()))
     }
 
     /// `n` numbers at equal distances from `start` to `stop`, both included (`n` of 1: `start`), strided `float64`.
@@ -21,28 +23,27 @@ impl Tensor {
     /// # Errors
     /// If a bound is not finite or there are too many numbers.
     pub fn linspace(start: f64, stop: f64, n: usize) -> Result<Tensor> {
-        const OP: &str = "linspace";
+        let call = trace::call("linspace", &[]);
         if !start.is_finite() || !stop.is_finite() {
-            return Err(error::invalid(OP, "stop", format!("{start} to {stop}: both must be finite")));
+            return Err(error::invalid("stop", format!("{start} to {stop}: both must be finite")));
         }
-        crate::engine::convert::dense_len(OP, &[n], DType::F64)?;
+        crate::engine::convert::dense_len(&[n], DType::F64)?;
         let last = n.saturating_sub(1).max(1) as f64;
         // From either end, so that both ends are exact.
         let at = |i: usize| {
             let t = i as f64 / last;
             if t < 0.5 { start + t * (stop - start) } else { stop - (1.0 - t) * (stop - start) }
         };
-        Ok(Tensor::from_strided(Strided::from_vec((0..n).map(at).collect::<Vec<f64>>(), vec![n])))
+        Ok(call.done(Tensor::from_strided(Strided::from_vec((0..n).map(at).collect::<Vec<f64>>(), vec![n]))))
     }
 }
 
 fn arange(start: Number, stop: Number, step: Number) -> Result<Tensor> {
-    const OP: &str = "arange";
     let wide = |n: Number| n.scalar().widen();
     let (start, stop, step) = (wide(start), wide(stop), wide(step));
     if let (Some(a), Some(b), Some(d)) = (integer(start), integer(stop), integer(step)) {
         if d == 0 {
-            return Err(error::invalid(OP, "step", "0 never reaches the end"));
+            return Err(error::invalid("step", "0 never reaches the end"));
         }
         let n = if (b - a).signum() == d.signum() {
             (b - a).abs().div_euclid(d.abs()) + i128::from((b - a) % d != 0)
@@ -50,20 +51,20 @@ fn arange(start: Number, stop: Number, step: Number) -> Result<Tensor> {
             0
         };
         let n = usize::try_from(n).unwrap_or(usize::MAX);
-        crate::engine::convert::dense_len(OP, &[n], DType::I64)?;
+        crate::engine::convert::dense_len(&[n], DType::I64)?;
         let values = (0..n as i128).map(|i| i64::try_from(a + i * d)).collect::<std::result::Result<Vec<i64>, _>>();
-        let values = values.map_err(|_| error::invalid(OP, "stop", "the numbers do not fit int64"))?;
+        let values = values.map_err(|_| error::invalid("stop", "the numbers do not fit int64"))?;
         return Ok(Tensor::from_strided(Strided::from_vec(values, vec![n])));
     }
     let (Some(a), Some(b), Some(d)) = (real(start), real(stop), real(step)) else {
-        return Err(error::invalid(OP, "start", "the numbers must be real and finite"));
+        return Err(error::invalid("start", "the numbers must be real and finite"));
     };
     if d == 0.0 {
-        return Err(error::invalid(OP, "step", "0 never reaches the end"));
+        return Err(error::invalid("step", "0 never reaches the end"));
     }
     let n = ((b - a) / d).ceil().max(0.0);
     let n = if n < 1e18 { n as usize } else { usize::MAX };
-    crate::engine::convert::dense_len(OP, &[n], DType::F64)?;
+    crate::engine::convert::dense_len(&[n], DType::F64)?;
     Ok(Tensor::from_strided(Strided::from_vec((0..n).map(|i| a + i as f64 * d).collect::<Vec<f64>>(), vec![n])))
 }
 

@@ -4,7 +4,6 @@
 use openwork_ops::matmul::Ring;
 use openwork_ops::{DType, Element, Kind, Scalar, c64, c128};
 
-use super::OP;
 use super::operand::Field;
 use super::rows::{Parts, Pass};
 use crate::base::buffer::Buffer;
@@ -21,7 +20,7 @@ const COLUMNS: usize = 1024;
 
 /// The product in shape `(batch…, m, n)` of arrays of one dtype whose leading axes broadcast.
 pub(super) fn product(a: &Strided, b: &Strided, dtype: DType, shape: &[usize]) -> Result<Strided> {
-    convert::dense_len(OP, shape, dtype)?;
+    convert::dense_len(shape, dtype)?;
     let (batch, [m, n]) = (&shape[..shape.len() - 2], [shape[shape.len() - 2], shape[shape.len() - 1]]);
     let k = a.shape[a.ndim() - 1];
     if k == 0 {

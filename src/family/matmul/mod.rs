@@ -13,15 +13,15 @@ mod rows;
 
 use openwork_ops::{DType, Scalar, identity, promote};
 
-use crate::base::context::{self, NanPolicy, Path};
+use crate::base::context::{self, NanPolicy};
 use crate::base::error::{self, Result};
+use crate::base::shape::broadcast_shapes;
 use crate::base::strided::Strided;
+use crate::base::trace::{Work, raise};
 use crate::engine::convert;
-use crate::family::pointwise::{broadcast_shapes, record};
 use crate::levels::layout::Layout;
+use crate::tensor::trace;
 use crate::tensor::{Storage, Tensor};
-
-const OP: &str = "matmul";
 
 impl Tensor {
     /// The matrix product over the last two axes, leading axes broadcast. A vector on the left is a row and on
@@ -55,12 +55,13 @@ impl Tensor {
     /// If an operand is 0-d, the contracted lengths differ, batch axes do not broadcast, dtypes do not
     /// promote, or the result is not sparse and exceeds the densify budget.
     pub fn matmul(&self, other: &Tensor) -> Result<Tensor> {
+        let call = trace::call("matmul", &[self, other]);
         let dtypes = [self.dtype(), other.dtype()];
         let why = "no dtype holds the values of both; cast one side";
-        let dtype = promote(dtypes[0], dtypes[1]).ok_or_else(|| error::dtype(OP, &dtypes, why))?;
+        let dtype = promote(dtypes[0], dtypes[1]).ok_or_else(|| error::dtype(&dtypes, why))?;
         let shapes = [self.shape(), other.shape()];
         if self.ndim() == 0 || other.ndim() == 0 {
-            return Err(error::shape(OP, &shapes, "a 0-d tensor has no matrix product; multiply elementwise"));
+            return Err(error::shape(&shapes, "a 0-d tensor has no matrix product; multiply elementwise"));
         }
         let a = if self.ndim() == 1 { self.expand_dims(0)? } else { self.clone() };
         let b = if other.ndim() == 1 { other.expand_dims(1)? } else { other.clone() };
@@ -69,12 +70,12 @@ impl Tensor {
             let why = format!(
                 "the last axis of the left operand has {k} elements, the matching axis of the right one {also}"
             );
-            return Err(error::shape(OP, &shapes, why));
+            return Err(error::shape(&shapes, why));
         }
         let batches = [&a.shape()[..a.ndim() - 2], &b.shape()[..b.ndim() - 2]];
-        let batch = broadcast_shapes(OP, batches[0], batches[1])
-            .map_err(|_| error::shape(OP, &shapes, "the axes before the last two do not broadcast"))?;
-        let (out, path) = product(&a.cast(dtype)?, &b.cast(dtype)?, dtype, &batch)?;
+        let batch = broadcast_shapes(batches[0], batches[1])
+            .map_err(|_| error::shape(&shapes, "the axes before the last two do not broadcast"))?;
+        let out = product(&a.cast(dtype)?, &b.cast(dtype)?, dtype, &batch)?;
         let mut drop = Vec::new();
         if self.ndim() == 1 {
             drop.push(batch.len() as isize);
@@ -83,26 +84,22 @@ impl Tensor {
             drop.push(batch.len() as isize + 1);
         }
         let out = if drop.is_empty() { out } else { out.squeeze(Some(&drop))? };
-        record(OP, path, &[self, other], &out);
-        Ok(out)
+        Ok(call.done(out))
     }
 }
 
 /// The product of tensors with at least two axes and one dtype.
-fn product(a: &Tensor, b: &Tensor, dtype: DType, batch: &[usize]) -> Result<(Tensor, Path)> {
-    let mut path = if a.is_strided() && b.is_strided() { Path::Strided } else { Path::Specialised };
+fn product(a: &Tensor, b: &Tensor, dtype: DType, batch: &[usize]) -> Result<Tensor> {
     let result: Vec<usize> = batch.iter().copied().chain([a.shape()[a.ndim() - 2], b.shape()[b.ndim() - 1]]).collect();
     let (x, y) = (densified(a, b, &result)?, densified(b, a, &result)?);
-    if x.is_some() || y.is_some() {
-        path = Path::Densified;
-    }
+    raise(Work::Specialised);
     let (a, b) = (x.as_ref().unwrap_or(a), y.as_ref().unwrap_or(b));
     if let (Some(x), Some(y)) = (a.strided(), b.strided()) {
-        return Ok((Tensor::from_strided(dense::product(x, y, dtype, &result)?), path));
+        return Ok(Tensor::from_strided(dense::product(x, y, dtype, &result)?));
     }
-    let (out, sparse_path) = if is_transposed(a, b) {
-        let (out, path) = plan::product(&b.matrix_transpose()?, &a.matrix_transpose()?, dtype, batch)?;
-        (out.matrix_transpose()?, path)
+    let out = if is_transposed(a, b) {
+        let out = plan::product(&b.matrix_transpose()?, &a.matrix_transpose()?, dtype, batch)?;
+        out.matrix_transpose()?
     } else {
         plan::product(a, b, dtype, batch)?
     };
@@ -112,7 +109,7 @@ fn product(a: &Tensor, b: &Tensor, dtype: DType, batch: &[usize]) -> Result<(Ten
         (Layout::Strided, ..) | (_, None, _) => out,
         (layout, ..) => out.to_layout(named(layout, out.ndim()))?,
     };
-    Ok((out, if path == Path::Densified { path } else { sparse_path }))
+    Ok(out)
 }
 
 /// The layout of a sparse product whose left operand has this one.
@@ -164,11 +161,11 @@ fn densified(x: &Tensor, other: &Tensor, result: &[usize]) -> Result<Option<Tens
     } else {
         return Ok(None);
     };
-    context::may_densify(OP, &s.shape, s.dtype().size(), || why.into())?;
+    context::may_densify(&s.shape, s.dtype().size(), || why.into())?;
     if !other.is_strided() {
-        context::may_densify(OP, result, s.dtype().size(), || why.into())?;
+        context::may_densify(result, s.dtype().size(), || why.into())?;
     }
-    let values = convert::to_strided(OP, s, &background.broadcast(&s.shape))?;
+    let values = convert::to_strided(s, &background.broadcast(&s.shape))?;
     Ok(Some(Tensor::from_strided(values)))
 }
 

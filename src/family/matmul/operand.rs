@@ -6,7 +6,6 @@ use openwork_ops::matmul::{Grid, Ring, Rows};
 use openwork_ops::structure::{Index, IndexVec};
 use openwork_ops::{BinaryOp, DType, with_index};
 
-use super::OP;
 use crate::base::buffer::Buffer;
 use crate::base::error::{self, Result};
 use crate::base::strided::{Strided, c_strides};
@@ -33,7 +32,7 @@ pub(super) struct Stored {
 /// Whether rows are so many beside what is stored that only those that store something are listed.
 pub(super) fn is_hyper_sparse(s: &Sparse) -> bool {
     let rows = s.shape[..s.ndim() - 1].iter().try_fold(1usize, |n, &size| n.checked_mul(size));
-    let has_all = LevelSpec::of_layout(OP, Layout::Csr, &s.shape).is_ok_and(|csr| csr == s.pattern.spec());
+    let has_all = LevelSpec::of_layout(Layout::Csr, &s.shape).is_ok_and(|csr| csr == s.pattern.spec());
     !has_all && rows.is_none_or(|rows| rows > 4 * s.pattern.positions + (1 << 16))
 }
 
@@ -47,10 +46,10 @@ impl Stored {
             let levels = vec![LevelKind::Sparse { rank: n - 1 }, LevelKind::Sparse { rank: 1 }];
             LevelSpec { levels, dims: (0..n).map(|a| (a, Part::Whole)).collect() }
         } else {
-            LevelSpec::of_layout(OP, Layout::Csr, &s.shape)?
+            LevelSpec::of_layout(Layout::Csr, &s.shape)?
         };
-        let s = convert::convert(OP, s, &spec)?;
-        let broken = || error::layout(OP, "a conversion to compressed rows did not give compressed rows");
+        let s = convert::convert(s, &spec)?;
+        let broken = || error::layout("a conversion to compressed rows did not give compressed rows");
         let Some(Level::Sparse { pointers: Some(pointers), indices, .. }) = s.pattern.levels.last() else {
             return Err(broken());
         };
@@ -185,7 +184,6 @@ impl Stored {
 fn flat(indices: &[Indices], shape: &[usize]) -> Result<Vec<u64>> {
     shape.iter().try_fold(1u64, |n, &size| n.checked_mul(size as u64)).ok_or_else(|| {
         error::shape(
-            OP,
             &[shape],
             "rows of all matrices together are 2^64 or more; merge or split the batch axes differently",
         )

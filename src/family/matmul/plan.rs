@@ -5,9 +5,9 @@ use openwork_ops::{DType, Scalar};
 
 use super::operand::{Field, Stored, batch_strides, offset};
 use super::rows::{Parts, Pass};
-use super::{OP, assemble, is_zero};
+use super::{assemble, is_zero};
 use crate::base::buffer::Buffer;
-use crate::base::context::{self, Path};
+use crate::base::context;
 use crate::base::error::Result;
 use crate::base::strided::Strided;
 use crate::engine::convert;
@@ -65,7 +65,7 @@ impl<'a> Side<'a> {
 
 /// The product of tensors of one dtype, at least one of them sparse. The left operand is walked by rows; if
 /// one operand is undefined, it is the left one.
-pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType, batch: &[usize]) -> Result<(Tensor, Path)> {
+pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType, batch: &[usize]) -> Result<Tensor> {
     let (x, y) = (Side::new(a), Side::new(b));
     let (m, k, n) = (x.shape[x.shape.len() - 2], x.shape[x.shape.len() - 1], y.shape[y.shape.len() - 1]);
     let shape: Vec<usize> = batch.iter().copied().chain([m, n]).collect();
@@ -82,9 +82,7 @@ pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType, batch: &[usize]) -> 
         right_field: y.field(batch, ring, dtype),
     };
     if x.is_undefined && y.is_undefined {
-        return plan
-            .meeting(&x, &y, Parts { stored: true, ..Parts::default() }, Fill::Undefined)
-            .map(|t| (t, Path::Specialised));
+        return plan.meeting(&x, &y, Parts { stored: true, ..Parts::default() }, Fill::Undefined);
     }
     if x.is_undefined {
         return plan.rows_of_left(&x, &y, Fill::Undefined);
@@ -100,13 +98,13 @@ pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType, batch: &[usize]) -> 
     let (by_row, by_column) = plan.varies(parts);
     if x.is_strided || y.is_strided {
         let core = plan.core(parts, by_row, by_column);
-        if convert::dense_len(OP, &core, dtype).is_err() && x.background.is_none() {
+        if convert::dense_len(&core, dtype).is_err() && x.background.is_none() {
             return plan.rows_of_left(&x, &y, Fill::Scalar(Scalar::zero(dtype)));
         }
-        return plan.dense(&x, &y, parts, &core).map(|t| (t, Path::Specialised));
+        return plan.dense(&x, &y, parts, &core);
     }
     if by_row && by_column {
-        context::may_densify(OP, &plan.shape, dtype.size(), || {
+        context::may_densify(&plan.shape, dtype.size(), || {
             let of =
                 |s: &Side<'_>| s.background.as_ref().map_or("zero".into(), |v| format!("{:?}", v.unbroadcast().shape));
             format!(
@@ -116,9 +114,9 @@ pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType, batch: &[usize]) -> 
             )
         })?;
         let core = plan.shape.clone();
-        return plan.dense(&x, &y, parts, &core).map(|t| (t, Path::Densified));
+        return plan.dense(&x, &y, parts, &core).map(|t| t);
     }
-    plan.meeting(&x, &y, parts, Fill::Scalar(Scalar::zero(dtype))).map(|t| (t, Path::Specialised))
+    plan.meeting(&x, &y, parts, Fill::Scalar(Scalar::zero(dtype)))
 }
 
 struct Plan<'a> {
@@ -187,7 +185,7 @@ impl Plan<'_> {
 
     /// A dense result in a core shape, seen in the whole shape.
     fn dense(&self, x: &Side<'_>, y: &Side<'_>, parts: Parts, core: &[usize]) -> Result<Tensor> {
-        convert::dense_len(OP, core, self.dtype)?;
+        convert::dense_len(core, self.dtype)?;
         let out = self.accumulated(x, y, parts, core, &self.finish(), self.dtype.size())?;
         Ok(Tensor::from_strided(Strided::new(out, self.dtype, core.to_vec()).broadcast(&self.shape)))
     }
@@ -245,7 +243,7 @@ impl Plan<'_> {
     }
 
     /// Whole rows of the product wherever the left operand, which has no background, stores something.
-    fn rows_of_left(&self, x: &Side<'_>, y: &Side<'_>, fill: Fill) -> Result<(Tensor, Path)> {
+    fn rows_of_left(&self, x: &Side<'_>, y: &Side<'_>, fill: Fill) -> Result<Tensor> {
         let wide = self.spread(x, y)?;
         let spread = wide.as_ref().map(Side::new);
         let x = spread.as_ref().unwrap_or(x);
@@ -271,12 +269,12 @@ impl Plan<'_> {
             }
         };
         if !y.is_strided {
-            context::may_densify(OP, &[ids.len(), self.n], self.dtype.size(), || {
+            context::may_densify(&[ids.len(), self.n], self.dtype.size(), || {
                 "rows of the left operand, whose fill is undefined, meet a defined fill: every element of theirs exists"
                     .into()
             })?;
         }
-        convert::dense_len(OP, &[ids.len(), self.n], self.dtype)?;
+        convert::dense_len(&[ids.len(), self.n], self.dtype)?;
         let parts = Parts { stored: y.stored.is_some(), rows: y.background.is_some(), ..Parts::default() };
         let against = self.against(left.as_ref(), right.as_ref(), parts.stored)?;
         let pass = Pass {
@@ -286,7 +284,7 @@ impl Plan<'_> {
             ..self.pass(parts, &self.shape)
         };
         let values = pass.listed_rows(&rows, &self.finish(), self.dtype.size());
-        Ok((assemble::whole_rows(&self.shape, self.dtype, fill, values, &ids).into(), Path::Specialised))
+        Ok(assemble::whole_rows(&self.shape, self.dtype, fill, values, &ids).into())
     }
 
     /// The left operand repeated along the batch axes of the result, where rows that are listed are to meet
@@ -309,7 +307,7 @@ impl Plan<'_> {
         if parts.rows || parts.columns || parts.backgrounds {
             let (by_row, by_column) = self.varies(background);
             let core = self.core(background, by_row, by_column);
-            convert::dense_len(OP, &core, self.dtype)?;
+            convert::dense_len(&core, self.dtype)?;
             let size = self.ring.acc_size();
             let copy = |acc: &[u8], out: &mut [u8]| out.copy_from_slice(acc);
             let acc = self.accumulated(x, y, background, &core, &copy, size)?;

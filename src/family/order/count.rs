@@ -3,16 +3,16 @@
 use openwork_ops::{DType, ReduceOp, Scalar, order, promote};
 
 use super::unique::distinct;
-use super::{all, done, int64, map_keys, whole};
+use super::{all, int64, map_keys, whole};
 use crate::Layout;
-use crate::base::context::{self, Path};
+use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 use crate::engine::convert;
 use crate::engine::slices::{Ranked, Slices, keys_of, number_of, ordered};
-use crate::family::pointwise::record;
 use crate::family::reduce::Fold;
 use crate::tensor::fill::{Background, Fill};
+use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
 impl Tensor {
@@ -27,26 +27,25 @@ impl Tensor {
     /// # Errors
     /// If this is not a vector, the dtypes have no common one, or it is complex.
     pub fn searchsorted(&self, values: &Tensor, right: bool) -> Result<Tensor> {
-        const OP: &str = "searchsorted";
+        let call = trace::call("searchsorted", &[self, values]);
         if self.ndim() != 1 {
-            return Err(error::shape(OP, &[self.shape()], "the sorted elements must be a vector, of one axis"));
+            return Err(error::shape(&[self.shape()], "the sorted elements must be a vector, of one axis"));
         }
         let dtypes = [self.dtype(), values.dtype()];
         let dtype = promote(dtypes[0], dtypes[1])
-            .ok_or_else(|| error::dtype(OP, &dtypes, "no dtype holds the values of both; cast one side"))?;
+            .ok_or_else(|| error::dtype(&dtypes, "no dtype holds the values of both; cast one side"))?;
         let sorted = self.cast(dtype)?;
-        let slices = all(OP, &sorted)?;
+        let slices = all(&sorted)?;
         let ranked = Ranked::of(&slices)?;
         let slice = whole(&ranked);
         let sorted = slice.as_ref().map(|s| s.sorted());
         let place = |key: u64| {
             let up_to = if right { Some(key) } else { key.checked_sub(1) };
             let n = up_to.and_then(|key| sorted.as_ref().map(|s| s.rank(key)));
-            int64(OP, "place", n.unwrap_or_default())
+            int64("place", n.unwrap_or_default())
         };
-        let out = map_keys(OP, values, &|x| keys_of(&x.cast(dtype)), &place)?;
-        record(OP, if values.is_strided() { Path::Strided } else { Path::Engine }, &[self, values], &out);
-        Ok(out)
+        let out = map_keys(values, &|x| keys_of(&x.cast(dtype)), &place)?;
+        Ok(call.done(out))
     }
 
     /// How often each integer from 0 occurs: a vector, `int64`, as long as the greatest element and one, at least
@@ -59,23 +58,23 @@ impl Tensor {
     /// If the dtype is no integer, an element is negative, the weights have another shape or are bool, or a count does not
     /// fit `int64`. With weights, if a fill varies and the densify budget is exceeded.
     pub fn bincount(&self, weights: Option<&Tensor>, minlength: usize) -> Result<Tensor> {
-        const OP: &str = "bincount";
+        let call = trace::call("bincount", &[self]);
         if !self.dtype().is_int() {
-            return Err(error::dtype(OP, &[self.dtype()], "only integers have bins; cast first"));
+            return Err(error::dtype(&[self.dtype()], "only integers have bins; cast first"));
         }
         let out = match weights {
             Some(weights) => weighted(self, weights, minlength)?,
             None => {
-                let slices = all(OP, self)?;
+                let slices = all(self)?;
                 let ranked = Ranked::of(&slices)?;
                 let found = whole(&ranked).map_or_else(Vec::new, |s| distinct(&s));
                 let bins = found.iter().map(|&(key, _)| bin(self.dtype(), key)).collect::<Result<Vec<u64>>>()?;
-                let counts = found.iter().map(|f| int64(OP, "count", f.1)).collect::<Result<Vec<i64>>>()?;
+                let counts = found.iter().map(|f| int64("count", f.1)).collect::<Result<Vec<i64>>>()?;
                 let n = counts.len();
                 binned(self, &bins, Strided::from_vec(counts, vec![n]), minlength)?
             }
         };
-        Ok(done(OP, self, out))
+        Ok(call.done(out))
     }
 
     /// How many elements fall into each of `bins` equal parts of a range (`None`: from the least to the greatest element):
@@ -88,14 +87,14 @@ impl Tensor {
     /// # Errors
     /// If `bins` is 0, the range is not finite or falls, the dtype is complex, or a count does not fit `int64`.
     pub fn histogram(&self, bins: usize, range: Option<(f64, f64)>) -> Result<(Tensor, Tensor)> {
-        const OP: &str = "histogram";
+        let call = trace::call("histogram", &[self]);
         if bins == 0 {
-            return Err(error::invalid(OP, "bins", "0 is given, allowed is 1 and more"));
+            return Err(error::invalid("bins", "0 is given, allowed is 1 and more"));
         }
-        convert::dense_len(OP, &[bins.saturating_add(1)], DType::F64)?;
-        ordered(OP, self.dtype())?;
+        convert::dense_len(&[bins.saturating_add(1)], DType::F64)?;
+        ordered(self.dtype())?;
         let x = self.cast(DType::F64)?;
-        let slices = all(OP, &x)?;
+        let slices = all(&x)?;
         let ranked = Ranked::of(&slices)?;
         let slice = whole(&ranked).filter(|s| s.present() > 0);
         let sorted = slice.as_ref().map(|s| s.sorted());
@@ -109,11 +108,7 @@ impl Tensor {
         };
         if !(low.is_finite() && high.is_finite() && low <= high) {
             let what = if range.is_some() { "is given" } else { "is that of the elements" };
-            return Err(error::invalid(
-                OP,
-                "range",
-                format!("{low} to {high} {what}, allowed are finite ones that rise"),
-            ));
+            return Err(error::invalid("range", format!("{low} to {high} {what}, allowed are finite ones that rise")));
         }
         let (low, high) = if low == high { (low - 0.5, high + 0.5) } else { (low, high) };
         let step = |i: usize| i as f64 / bins as f64;
@@ -127,12 +122,12 @@ impl Tensor {
         let mut counts = Vec::with_capacity(bins);
         for i in 1..=bins {
             let next = below(i);
-            counts.push(int64(OP, "count", next.saturating_sub(last))?);
+            counts.push(int64("count", next.saturating_sub(last))?);
             last = next.max(last);
         }
         let vector = |x: Strided| Tensor::from_strided(x);
-        let counts = done(OP, self, vector(Strided::from_vec(counts, vec![bins])));
-        Ok((counts, vector(Strided::from_vec(edges, vec![bins + 1]))))
+        let counts = vector(Strided::from_vec(counts, vec![bins]));
+        Ok(call.done((counts, vector(Strided::from_vec(edges, vec![bins + 1])))))
     }
 }
 
@@ -143,15 +138,14 @@ fn bin(dtype: DType, key: u64) -> Result<u64> {
     order::values(dtype, &[key], bytes);
     let value = Scalar::from_bytes(dtype, bytes).as_integer().unwrap_or_default();
     u64::try_from(value)
-        .map_err(|_| error::invalid("bincount", "self", format!("there is an element {value}, allowed is 0 and more")))
+        .map_err(|_| error::invalid("self", format!("there is an element {value}, allowed is 0 and more")))
 }
 
 /// The vector that has `values` at rising `bins`, and 0 elsewhere.
 fn binned(x: &Tensor, bins: &[u64], values: Strided, minlength: usize) -> Result<Tensor> {
-    const OP: &str = "bincount";
     let length = bins.last().map_or(Some(0), |&b| usize::try_from(b).ok().and_then(|b| b.checked_add(1)));
     let length = length.ok_or_else(|| {
-        error::invalid(OP, "self", "there is an element 2^64 − 1, whose vector would be too long for an index")
+        error::invalid("self", "there is an element 2^64 − 1, whose vector would be too long for an index")
     })?;
     let shape = [length.max(minlength)];
     let dtype = values.dtype;
@@ -160,7 +154,7 @@ fn binned(x: &Tensor, bins: &[u64], values: Strided, minlength: usize) -> Result
     if !x.is_strided() {
         return Ok(out);
     }
-    convert::dense_len(OP, &shape, dtype)?;
+    convert::dense_len(&shape, dtype)?;
     out.to_layout(Layout::Strided)
 }
 
@@ -170,7 +164,7 @@ fn zeros_like(x: &Tensor, dtype: DType) -> Result<Tensor> {
     Ok(match &x.storage {
         Storage::Strided(s) => Tensor::from_strided(Strided::constant(zero, &s.shape)),
         Storage::Sparse(s) => {
-            let s = convert::coalesce("bincount", s, ReduceOp::Sum)?;
+            let s = convert::coalesce(s, ReduceOp::Sum)?;
             let fill = if s.fill.is_undefined() { Fill::Undefined } else { Fill::Scalar(zero) };
             Sparse { values: Strided::constant(zero, &s.values.shape), fill, ..s }.into()
         }
@@ -184,16 +178,15 @@ fn with_one_fill(x: &Tensor) -> Result<Tensor> {
     if fill.unbroadcast().len() <= 1 {
         return Ok(x.clone());
     }
-    context::may_densify("bincount", &s.shape, s.dtype().size(), || {
+    context::may_densify(&s.shape, s.dtype().size(), || {
         "with weights, a fill that varies is looked through element by element".to_string()
     })?;
-    Ok(Tensor::from_strided(convert::to_strided("bincount", s, &fill)?))
+    Ok(Tensor::from_strided(convert::to_strided(s, &fill)?))
 }
 
 fn weighted(x: &Tensor, weights: &Tensor, minlength: usize) -> Result<Tensor> {
-    const OP: &str = "bincount";
     if weights.shape() != x.shape() {
-        return Err(error::shape(OP, &[x.shape(), weights.shape()], "the weights must have the shape of the elements"));
+        return Err(error::shape(&[x.shape(), weights.shape()], "the weights must have the shape of the elements"));
     }
     let fold = Fold::new(ReduceOp::Sum, weights.dtype())?;
     // Both on the pattern where either stores something: adding zeros changes nothing else.
@@ -204,7 +197,7 @@ fn weighted(x: &Tensor, weights: &Tensor, minlength: usize) -> Result<Tensor> {
     // A fill that varied is now dense; then the other has to be.
     let dense = both.iter().any(Tensor::is_strided) && !both.iter().all(Tensor::is_strided);
     let both = if dense { [densified(&both[0])?, densified(&both[1])?] } else { both };
-    let [slices, of_weights]: [Slices; 2] = [all(OP, &both[0])?, all(OP, &both[1])?];
+    let [slices, of_weights]: [Slices; 2] = [all(&both[0])?, all(&both[1])?];
     let ranked = Ranked::of(&slices)?;
     let (keys, fill) = whole(&ranked).map_or((Vec::new(), None), |s| {
         let fill = match s.rest {
@@ -250,6 +243,6 @@ fn weighted(x: &Tensor, weights: &Tensor, minlength: usize) -> Result<Tensor> {
 fn densified(x: &Tensor) -> Result<Tensor> {
     let Some(s) = x.sparse() else { return Ok(x.clone()) };
     let Background::Values(fill) = s.background() else { return Ok(x.clone()) };
-    context::may_densify("bincount", &s.shape, s.dtype().size(), || "with dense weights".to_string())?;
-    Ok(Tensor::from_strided(convert::to_strided("bincount", s, &fill)?))
+    context::may_densify(&s.shape, s.dtype().size(), || "with dense weights".to_string())?;
+    Ok(Tensor::from_strided(convert::to_strided(s, &fill)?))
 }

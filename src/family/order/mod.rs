@@ -10,19 +10,12 @@ pub use self::unique::{Unique, UniqueCounts, UniqueInverse};
 
 use openwork_ops::Element;
 
-use crate::base::context::Path;
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 use crate::engine::convert;
 use crate::engine::slices::{Ranked, Slice, Slices};
-use crate::family::pointwise::record;
 use crate::tensor::fill::{Background, Fill, fill_of};
 use crate::tensor::{Sparse, Storage, Tensor};
-
-fn done(op: &'static str, x: &Tensor, out: Tensor) -> Tensor {
-    record(op, if x.is_strided() { Path::Strided } else { Path::Engine }, &[x], &out);
-    out
-}
 
 /// All elements as one slice.
 fn whole<'r>(ranked: &'r Ranked<'_>) -> Option<Slice<'r>> {
@@ -30,22 +23,17 @@ fn whole<'r>(ranked: &'r Ranked<'_>) -> Option<Slice<'r>> {
 }
 
 /// All elements of a tensor, in C order.
-fn all(op: &'static str, x: &Tensor) -> Result<Slices> {
-    Slices::of(op, x, &(0..x.ndim()).collect::<Vec<_>>())
+fn all(x: &Tensor) -> Result<Slices> {
+    Slices::of(x, &(0..x.ndim()).collect::<Vec<_>>())
 }
 
 /// An exact count or place as `int64`.
-fn int64(op: &'static str, what: &str, n: u128) -> Result<i64> {
-    i64::try_from(n).map_err(|_| error::invalid(op, "self", format!("the {what} {n} does not fit int64")))
+fn int64(what: &str, n: u128) -> Result<i64> {
+    i64::try_from(n).map_err(|_| error::invalid("self", format!("the {what} {n} does not fit int64")))
 }
 
 /// An integer for each element, given by its key; the pattern and the fill's kind stay.
-fn map_keys(
-    op: &'static str,
-    x: &Tensor,
-    keys: &dyn Fn(&Strided) -> Vec<u64>,
-    f: &dyn Fn(u64) -> Result<i64>,
-) -> Result<Tensor> {
+fn map_keys(x: &Tensor, keys: &dyn Fn(&Strided) -> Vec<u64>, f: &dyn Fn(u64) -> Result<i64>) -> Result<Tensor> {
     let map = |x: &Strided| -> Result<Strided> {
         let core = x.unbroadcast();
         let values = keys(&core).into_iter().map(f).collect::<Result<Vec<i64>>>()?;
@@ -54,7 +42,7 @@ fn map_keys(
     Ok(match &x.storage {
         Storage::Strided(s) => Tensor::from_strided(map(s)?),
         Storage::Sparse(s) => {
-            let s = convert::coalesce(op, s, openwork_ops::ReduceOp::Sum)?;
+            let s = convert::coalesce(s, openwork_ops::ReduceOp::Sum)?;
             let fill = match s.background() {
                 Background::Undefined => Fill::Undefined,
                 // Of a fill that no element has, nothing is asked.

@@ -3,7 +3,6 @@
 use openwork_ops::structure::IndexVec;
 use openwork_ops::{DType, Element};
 
-use super::done;
 use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::parallel::{self, GRAIN};
@@ -12,6 +11,7 @@ use crate::engine::convert;
 use crate::engine::slices::{Ranked, Rest, Slice, Slices, ordered};
 use crate::tensor::Tensor;
 use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::trace;
 
 impl Tensor {
     /// The elements along an axis in rising order (`descending`: falling). NaN is greater than every number, so it comes
@@ -24,8 +24,9 @@ impl Tensor {
     /// # Errors
     /// If the axis is out of range, the dtype is complex, or the densify budget is exceeded.
     pub fn sort(&self, axis: isize, descending: bool) -> Result<Tensor> {
-        let order = Order { op: "sort", axis: error::axis("sort", axis, self.ndim())?, descending, limit: usize::MAX };
-        Ok(done("sort", self, order.values(self)?))
+        let call = trace::call("sort", &[self]);
+        let order = Order { axis: error::axis(axis, self.ndim())?, descending, limit: usize::MAX };
+        Ok(call.done(order.values(self)?))
     }
 
     /// The places along an axis from which [`Tensor::sort`] takes its elements, as `int64`. Equal elements keep their
@@ -37,9 +38,10 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::sort`]; if the axis is made dense and exceeds the densify budget.
     pub fn argsort(&self, axis: isize, descending: bool) -> Result<Tensor> {
-        let axis = error::axis("argsort", axis, self.ndim())?;
-        let order = Order { op: "argsort", axis, descending, limit: usize::MAX };
-        Ok(done("argsort", self, order.places(self)?))
+        let call = trace::call("argsort", &[self]);
+        let axis = error::axis(axis, self.ndim())?;
+        let order = Order { axis, descending, limit: usize::MAX };
+        Ok(call.done(order.places(self)?))
     }
 
     /// The `k` greatest (else least) elements along an axis, in order, and where they are: `(values, indices)`. NaN is
@@ -51,22 +53,18 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::argsort`]; if `k` is larger than the axis.
     pub fn topk(&self, k: usize, axis: isize, largest: bool) -> Result<(Tensor, Tensor)> {
-        let axis = error::axis("topk", axis, self.ndim())?;
+        let call = trace::call("topk", &[self]);
+        let axis = error::axis(axis, self.ndim())?;
         let size = self.shape()[axis];
         if k > size {
-            return Err(error::invalid(
-                "topk",
-                "k",
-                format!("{k} is given, allowed is 0 to the size {size} of axis {axis}"),
-            ));
+            return Err(error::invalid("k", format!("{k} is given, allowed is 0 to the size {size} of axis {axis}")));
         }
-        let order = Order { op: "topk", axis, descending: largest, limit: k };
-        Ok((done("topk", self, order.values(self)?), done("topk", self, order.places(self)?)))
+        let order = Order { axis, descending: largest, limit: k };
+        Ok(call.done((order.values(self)?, order.places(self)?)))
     }
 }
 
 struct Order {
-    op: &'static str,
     axis: usize,
     descending: bool,
     /// How many elements of each slice are wanted.
@@ -111,16 +109,16 @@ impl Order {
 
     /// A dense copy, within the budget, of a tensor whose fill varies along the axis.
     fn dense(&self, x: &Tensor) -> Result<Option<Tensor>> {
-        ordered(self.op, x.dtype())?;
+        ordered(x.dtype())?;
         let Some(s) = x.sparse() else { return Ok(None) };
         let Background::Values(fill) = s.background() else { return Ok(None) };
         if fill.strides[self.axis] == 0 || fill.shape[self.axis] <= 1 {
             return Ok(None);
         }
-        context::may_densify(self.op, &s.shape, s.dtype().size(), || {
+        context::may_densify(&s.shape, s.dtype().size(), || {
             format!("the fill varies along axis {}, and is no block in order", self.axis)
         })?;
-        Ok(Some(Tensor::from_strided(convert::to_strided(self.op, s, &fill)?)))
+        Ok(Some(Tensor::from_strided(convert::to_strided(s, &fill)?)))
     }
 
     /// The elements in order.
@@ -131,7 +129,7 @@ impl Order {
         if let Some(s) = x.strided().filter(|s| s.len() == 0) {
             return Ok(Tensor::from_strided(s.narrow(self.axis, 0..self.limit.min(s.shape[self.axis]))));
         }
-        let slices = Slices::of(self.op, x, &[self.axis])?;
+        let slices = Slices::of(x, &[self.axis])?;
         let ranked = Ranked::of(&slices)?;
         let length = self.length(&slices);
         let place = |g: usize, taken: &mut Vec<u64>, places: &mut Vec<u64>| {
@@ -160,12 +158,12 @@ impl Order {
         if let Some(dense) = self.dense(x)? {
             return self.places(&dense);
         }
-        let slices = Slices::of(self.op, x, &[self.axis])?;
+        let slices = Slices::of(x, &[self.axis])?;
         let ranked = Ranked::of(&slices)?;
         let length = self.length(&slices);
         if slices.is_sparse() && !slices.is_undefined() {
             slices.may_fill(length, i64::DTYPE)?;
-            convert::dense_len(self.op, &[length], i64::DTYPE)?;
+            convert::dense_len(&[length], i64::DTYPE)?;
             let place = |g: usize, out: &mut Vec<u64>, _: &mut Vec<u64>| self.with_fill(&ranked.slice(g), length, out);
             let (places, _) = self.each(&slices, &place);
             let rows = Strided::from_vec(places.iter().map(|&p| p as i64).collect(), vec![slices.len(), length]);

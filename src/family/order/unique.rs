@@ -2,13 +2,12 @@
 
 use openwork_ops::{DType, Element, c128, order};
 
-use super::{all, done, int64, map_keys, whole};
-use crate::base::context::Path;
+use super::{all, int64, map_keys, whole};
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 use crate::engine::slices::{Ranked, Rest, Slice, Slices, keys_of, values_of};
-use crate::family::pointwise::record;
 use crate::tensor::Tensor;
+use crate::tensor::trace::{self, Outcome};
 
 /// What [`Tensor::unique_all`] gives; see there.
 #[derive(Clone)]
@@ -41,6 +40,21 @@ pub struct UniqueInverse {
     pub inverse: Tensor,
 }
 
+macro_rules! outcome {
+    ($($ty:ident: $($field:ident)*),*) => {$(
+        impl Outcome for $ty {
+            fn is_dense(&self) -> bool {
+                $(self.$field.is_strided())&&*
+            }
+
+            fn in_words(&self) -> String {
+                [$(self.$field.in_words()),*].join("; ")
+            }
+        }
+    )*};
+}
+outcome!(Unique: values indices inverse counts, UniqueCounts: values counts, UniqueInverse: values inverse);
+
 impl Tensor {
     /// The distinct elements in rising order, as a strided vector; complex numbers by real, then imaginary parts.
     ///
@@ -53,11 +67,12 @@ impl Tensor {
     /// # Errors
     /// If there are 2^128 elements or more, or complex ones have 2^32 different parts or more.
     pub fn unique_values(&self) -> Result<Tensor> {
-        let slices = all("unique_values", self)?;
-        let keys = Keys::of("unique_values", &slices)?;
+        let call = trace::call("unique_values", &[self]);
+        let slices = all(self)?;
+        let keys = Keys::of(&slices)?;
         let ranked = keys.ranked(&slices);
         let found = whole(&ranked).map_or_else(Vec::new, |s| distinct(&s));
-        Ok(done("unique_values", self, keys.vector(&found)))
+        Ok(call.done(keys.vector(&found)))
     }
 
     /// The distinct elements, as [`Tensor::unique_values`] gives them, and how often each occurs, exactly, as `int64`.
@@ -65,12 +80,13 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::unique_values`]; if a count does not fit `int64`.
     pub fn unique_counts(&self) -> Result<UniqueCounts> {
-        let slices = all("unique_counts", self)?;
-        let keys = Keys::of("unique_counts", &slices)?;
+        let call = trace::call("unique_counts", &[self]);
+        let slices = all(self)?;
+        let keys = Keys::of(&slices)?;
         let ranked = keys.ranked(&slices);
         let found = whole(&ranked).map_or_else(Vec::new, |s| distinct(&s));
-        let counts = counts("unique_counts", &found)?;
-        Ok(UniqueCounts { values: done("unique_counts", self, keys.vector(&found)), counts })
+        let counts = counts(&found)?;
+        Ok(call.done(UniqueCounts { values: keys.vector(&found), counts }))
     }
 
     /// The distinct elements, as [`Tensor::unique_values`] gives them, and which of them each element is: `int64`, of the
@@ -79,12 +95,13 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::unique_values`].
     pub fn unique_inverse(&self) -> Result<UniqueInverse> {
-        let slices = all("unique_inverse", self)?;
-        let keys = Keys::of("unique_inverse", &slices)?;
+        let call = trace::call("unique_inverse", &[self]);
+        let slices = all(self)?;
+        let keys = Keys::of(&slices)?;
         let ranked = keys.ranked(&slices);
         let found = whole(&ranked).map_or_else(Vec::new, |s| distinct(&s));
-        let inverse = keys.inverse("unique_inverse", self, &found)?;
-        Ok(UniqueInverse { values: done("unique_inverse", self, keys.vector(&found)), inverse })
+        let inverse = keys.inverse(self, &found)?;
+        Ok(call.done(UniqueInverse { values: keys.vector(&found), inverse }))
     }
 
     /// All that the other three give, and where each distinct element comes first in C order, stored or not: `int64`.
@@ -92,22 +109,21 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::unique_counts`]; if an index does not fit `int64`.
     pub fn unique_all(&self) -> Result<Unique> {
-        const OP: &str = "unique_all";
-        let slices = all(OP, self)?;
-        let keys = Keys::of(OP, &slices)?;
+        let call = trace::call("unique_all", &[self]);
+        let slices = all(self)?;
+        let keys = Keys::of(&slices)?;
         let ranked = keys.ranked(&slices);
         let slice = whole(&ranked);
         let found = slice.as_ref().map_or_else(Vec::new, distinct);
-        let first = |key: u64| int64(OP, "index", slice.as_ref().and_then(|s| s.first(key)).unwrap_or_default());
+        let first = |key: u64| int64("index", slice.as_ref().and_then(|s| s.first(key)).unwrap_or_default());
         let indices = found.iter().map(|&(key, _)| first(key)).collect::<Result<Vec<i64>>>()?;
         let out = Unique {
             values: keys.vector(&found),
             indices: Tensor::from_strided(Strided::from_vec(indices, vec![found.len()])),
-            inverse: keys.inverse(OP, self, &found)?,
-            counts: counts(OP, &found)?,
+            inverse: keys.inverse(self, &found)?,
+            counts: counts(&found)?,
         };
-        record(OP, if self.is_strided() { Path::Strided } else { Path::Engine }, &[self], &out.values);
-        Ok(out)
+        Ok(call.done(out))
     }
 }
 
@@ -134,8 +150,8 @@ pub(super) fn distinct(slice: &Slice<'_>) -> Vec<(u64, u128)> {
     out
 }
 
-fn counts(op: &'static str, found: &[(u64, u128)]) -> Result<Tensor> {
-    let counts = found.iter().map(|f| int64(op, "count", f.1)).collect::<Result<Vec<i64>>>()?;
+fn counts(found: &[(u64, u128)]) -> Result<Tensor> {
+    let counts = found.iter().map(|f| int64("count", f.1)).collect::<Result<Vec<i64>>>()?;
     Ok(Tensor::from_strided(Strided::from_vec(counts, vec![found.len()])))
 }
 
@@ -147,7 +163,7 @@ struct Keys {
 }
 
 impl Keys {
-    fn of(op: &'static str, slices: &Slices) -> Result<Keys> {
+    fn of(slices: &Slices) -> Result<Keys> {
         let dtype = slices.values.dtype;
         let mut parts = Vec::new();
         if dtype.is_complex() {
@@ -160,11 +176,7 @@ impl Keys {
             parts.sort_unstable_by(f64::total_cmp);
             parts.dedup();
             if parts.len() >= u32::MAX as usize {
-                return Err(error::invalid(
-                    op,
-                    "self",
-                    format!("{} different parts, allowed are 2^32 − 2", parts.len()),
-                ));
+                return Err(error::invalid("self", format!("{} different parts, allowed are 2^32 − 2", parts.len())));
             }
         }
         Ok(Keys { dtype, parts })
@@ -205,7 +217,7 @@ impl Keys {
     }
 
     /// For each element, which of the distinct ones it is.
-    fn inverse(&self, op: &'static str, x: &Tensor, found: &[(u64, u128)]) -> Result<Tensor> {
-        map_keys(op, x, &|x| self.keys(x), &|key| Ok(found.partition_point(|f| f.0 < key) as i64))
+    fn inverse(&self, x: &Tensor, found: &[(u64, u128)]) -> Result<Tensor> {
+        map_keys(x, &|x| self.keys(x), &|key| Ok(found.partition_point(|f| f.0 < key) as i64))
     }
 }

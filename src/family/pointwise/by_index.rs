@@ -4,15 +4,15 @@ use openwork_ops::{DType, Element};
 
 use super::map::typed;
 use super::nary::coalesced;
-use super::record;
 use crate::base::buffer::Buffer;
-use crate::base::context::{self, Path};
+use crate::base::context;
 use crate::base::error::Result;
 use crate::base::parallel;
 use crate::base::strided::{Strided, count};
 use crate::engine::convert;
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::tensor::fill::Fill;
+use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
 /// A kernel over a block of elements and their coordinates along each axis.
@@ -42,18 +42,18 @@ impl Tensor {
     /// # Errors
     /// If the dtype is not that of `A`, or the fill is defined and the dense result exceeds the densify budget.
     pub fn index_map<A: Element, B: Element>(&self, f: impl Fn(&[usize], A) -> B + Sync) -> Result<Tensor> {
-        const OP: &str = "index_map";
-        typed(OP, &[(self, A::DTYPE)])?;
+        let call = trace::call("index_map", &[self]);
+        typed(&[(self, A::DTYPE)])?;
         let kernel = indexed(self.ndim(), f);
-        let x = coalesced(OP, self)?;
-        let (out, path) = match &x.storage {
-            Storage::Strided(s) => (Tensor::from_strided(on_strided(s, B::DTYPE, true, &kernel)), Path::Strided),
+        let x = coalesced(self)?;
+        let out = match &x.storage {
+            Storage::Strided(s) => Tensor::from_strided(on_strided(s, B::DTYPE, true, &kernel)),
             Storage::Sparse(s) if s.fill.is_undefined() => {
                 let values = on_stored(s, B::DTYPE, true, &kernel);
-                (Sparse { values, ..(**s).clone() }.into(), Path::Engine)
+                Sparse { values, ..(**s).clone() }.into()
             }
             Storage::Sparse(s) => {
-                context::may_densify(OP, &s.shape, B::DTYPE.size(), || {
+                context::may_densify(&s.shape, B::DTYPE.size(), || {
                     format!(
                         "the function sees where elements are, so that the fill {} stands for different ones; stored() looks at \
                          stored elements alone",
@@ -62,11 +62,10 @@ impl Tensor {
                 })?;
                 let dense = x.to_dense()?;
                 let values = dense.strided().map(|s| on_strided(s, B::DTYPE, true, &kernel));
-                (values.map_or(dense.clone(), Tensor::from_strided), Path::Densified)
+                values.map_or(dense.clone(), Tensor::from_strided)
             }
         };
-        record(OP, path, &[self], &out);
-        Ok(out)
+        Ok(call.done(out))
     }
 
     /// The stored elements for which `f(index, x)` holds (GraphBLAS's `select`); the others are stored no more, and so
@@ -88,9 +87,9 @@ impl Tensor {
     /// # Errors
     /// If the dtype is not that of `A`.
     pub fn select<A: Element>(&self, f: impl Fn(&[usize], A) -> bool + Sync) -> Result<Tensor> {
-        const OP: &str = "select";
-        typed(OP, &[(self, A::DTYPE)])?;
-        selected(OP, self, true, &indexed(self.ndim(), f))
+        let call = trace::call("select", &[self]);
+        typed(&[(self, A::DTYPE)])?;
+        call.end(selected(self, true, &indexed(self.ndim(), f)))
     }
 
     /// [`Tensor::select`] by a predicate on the value alone. Cost: O(nse).
@@ -98,14 +97,14 @@ impl Tensor {
     /// # Errors
     /// If the dtype is not that of `A`.
     pub fn select_values<A: Element>(&self, f: impl Fn(A) -> bool + Sync) -> Result<Tensor> {
-        const OP: &str = "select_values";
-        typed(OP, &[(self, A::DTYPE)])?;
+        let call = trace::call("select_values", &[self]);
+        typed(&[(self, A::DTYPE)])?;
         let kernel = |_: &[Vec<u64>], x: &[u8], out: &mut [u8]| {
             for (o, &v) in out.iter_mut().zip(A::from_bytes(x)) {
                 *o = u8::from(f(v));
             }
         };
-        selected(OP, self, false, &kernel)
+        call.end(selected(self, false, &kernel))
     }
 }
 
@@ -123,19 +122,18 @@ fn indexed<A: Element, B: Element>(
     }
 }
 
-fn selected(op: &'static str, x: &Tensor, wants_index: bool, kernel: IndexKernel<'_>) -> Result<Tensor> {
-    let x = coalesced(op, x)?;
-    let spec = || LevelSpec::of_layout(op, Layout::Coo, x.shape());
+fn selected(x: &Tensor, wants_index: bool, kernel: IndexKernel<'_>) -> Result<Tensor> {
+    let x = coalesced(x)?;
+    let spec = || LevelSpec::of_layout(Layout::Coo, x.shape());
     let stored = match &x.storage {
-        Storage::Strided(s) => convert::from_strided(op, s, &spec()?, Fill::Undefined)?,
-        Storage::Sparse(s) if s.pattern.block() != 1 || !s.pattern.is_canonical() => convert::convert(op, s, &spec()?)?,
+        Storage::Strided(s) => convert::from_strided(s, &spec()?, Fill::Undefined)?,
+        Storage::Sparse(s) if s.pattern.block() != 1 || !s.pattern.is_canonical() => convert::convert(s, &spec()?)?,
         Storage::Sparse(s) => (**s).clone(),
     };
     let mask = on_stored(&stored, DType::Bool, wants_index, kernel);
     let mask = mask.dense_bytes();
     let keep: Vec<usize> = (0..stored.pattern.positions).filter(|&p| mask[p] != 0).collect();
-    let out: Tensor = convert::select_rows(op, &stored, &keep)?.into();
-    record(op, Path::Engine, &[&x], &out);
+    let out: Tensor = convert::select_rows(&stored, &keep)?.into();
     Ok(out)
 }
 

@@ -4,13 +4,13 @@ use openwork_ops::closeness::close;
 use openwork_ops::unary::special;
 use openwork_ops::{BinaryOp, DType, Element, Number, bf16, f16};
 
+use super::Operand;
 use super::nary::Function;
-use super::{Operand, record};
-use crate::base::context::Path;
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 use crate::family::compare;
 use crate::tensor::Tensor;
+use crate::tensor::trace;
 
 /// A limit of [`Tensor::clamp`]: a number, a tensor, or `None`.
 pub struct Limit<'a>(Option<Operand<'a>>);
@@ -42,12 +42,14 @@ impl Tensor {
     /// # Errors
     /// If both limits are `None`, or as [`Tensor::binary`].
     pub fn clamp<'a>(&self, low: impl Into<Limit<'a>>, high: impl Into<Limit<'a>>) -> Result<Tensor> {
-        match (low.into().0, high.into().0) {
-            (None, None) => Err(error::invalid("clamp", "low, high", "both are None; at least one limit is needed")),
+        let call = trace::call("clamp", &[self]);
+        let out = match (low.into().0, high.into().0) {
+            (None, None) => Err(error::invalid("low, high", "both are None; at least one limit is needed")),
             (Some(low), None) => self.maximum(low),
             (None, Some(high)) => self.minimum(high),
             (Some(low), Some(high)) => self.maximum(low)?.minimum(high),
-        }
+        };
+        call.end(out)
     }
 
     /// The array API's name of [`Tensor::clamp`].
@@ -55,7 +57,8 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::clamp`].
     pub fn clip<'a>(&self, low: impl Into<Limit<'a>>, high: impl Into<Limit<'a>>) -> Result<Tensor> {
-        self.clamp(low, high)
+        let call = trace::call("clip", &[self]);
+        call.end(self.clamp(low, high))
     }
 
     /// `x + weight * (end - x)`, and the same from the other end, `end - (end - x) * (1 - weight)`, for weights of at
@@ -66,16 +69,17 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::binary`]; complex weights, which have no order, are refused.
     pub fn lerp<'a>(&self, end: impl Into<Operand<'a>>, weight: impl Into<Operand<'a>>) -> Result<Tensor> {
+        let call = trace::call("lerp", &[self]);
         let end = end.into();
         let distance = self.binary_from_operand(BinaryOp::Sub, end.clone())?;
         let from_start = |weight: Operand<'_>| -> Result<Tensor> { self.add(distance.mul(weight)?) };
         let from_end = |rest: Operand<'_>| -> Result<Tensor> {
             distance.mul(rest)?.binary_from_operand(BinaryOp::Sub, end.clone())
         };
-        match weight.into() {
+        let out = match weight.into() {
             Operand::Number(n) => match n.scalar().cast(DType::F64) {
                 _ if n.scalar().dtype().is_complex() => {
-                    Err(error::dtype("lerp", &[self.dtype(), n.scalar().dtype()], "a weight must be real"))
+                    Err(error::dtype(&[self.dtype(), n.scalar().dtype()], "a weight must be real"))
                 }
                 openwork_ops::Scalar::F64(w) if w >= 0.5 => from_end(Operand::Number((1.0 - w).into())),
                 _ => from_start(Operand::Number(n)),
@@ -85,7 +89,8 @@ impl Tensor {
                 let rest = w.binary_from(BinaryOp::Sub, 1)?;
                 near_start.where_(from_start(Operand::Tensor(w))?, from_end(rest.into())?)
             }
-        }
+        };
+        call.end(out)
     }
 
     /// `other op self`.
@@ -109,7 +114,8 @@ impl Tensor {
         b: impl Into<Operand<'b>>,
         value: impl Into<Number>,
     ) -> Result<Tensor> {
-        self.add_combined(BinaryOp::Mul, a.into(), b.into(), value.into())
+        let call = trace::call("addcmul", &[self]);
+        call.end(self.add_combined(BinaryOp::Mul, a.into(), b.into(), value.into()))
     }
 
     /// `x + value * (a / b)`. Integers give floats.
@@ -124,7 +130,8 @@ impl Tensor {
         b: impl Into<Operand<'b>>,
         value: impl Into<Number>,
     ) -> Result<Tensor> {
-        self.add_combined(BinaryOp::Div, a.into(), b.into(), value.into())
+        let call = trace::call("addcdiv", &[self]);
+        call.end(self.add_combined(BinaryOp::Div, a.into(), b.into(), value.into()))
     }
 
     fn add_combined(&self, op: BinaryOp, a: Operand<'_>, b: Operand<'_>, value: Number) -> Result<Tensor> {
@@ -132,7 +139,7 @@ impl Tensor {
             (Operand::Tensor(a), b) => a.binary(op, b)?,
             (Operand::Number(n), Operand::Tensor(b)) => b.binary_from(op, n)?,
             (Operand::Number(n), b) => {
-                let a = n.scalar().fit(n.meets(self.dtype())).map_err(error::does_not_fit(op.name()))?;
+                let a = n.scalar().fit(n.meets(self.dtype())).map_err(error::does_not_fit)?;
                 Tensor::from_strided(Strided::constant(a, &[])).binary(op, b)?
             }
         };
@@ -154,18 +161,18 @@ impl Tensor {
     /// If shapes do not broadcast, dtypes do not promote, a tolerance is negative or NaN, or the result is not sparse
     /// and exceeds the densify budget.
     pub fn isclose<'a>(&self, other: impl Into<Operand<'a>>, rtol: f64, atol: f64, equal_nan: bool) -> Result<Tensor> {
-        const OP: &str = "isclose";
-        let tolerance = compare::tolerance(OP, rtol, atol, equal_nan)?;
+        let call = trace::call("isclose", &[self]);
+        let tolerance = compare::tolerance(rtol, atol, equal_nan)?;
         let other = match other.into() {
             Operand::Tensor(t) => t.into_owned(),
             Operand::Number(n) => {
-                let value = n.scalar().fit(n.meets(self.dtype())).map_err(error::does_not_fit(OP))?;
+                let value = n.scalar().fit(n.meets(self.dtype())).map_err(error::does_not_fit)?;
                 Tensor::from_strided(Strided::constant(value, &[]))
             }
         };
-        let common = compare::common(OP, self, &other)?;
+        let common = compare::common(self, &other)?;
         let kernel = |x: &[&[u8]], out: &mut [u8]| close(common, x[0], x[1], out, tolerance);
-        Function { op: OP, computes: &[common; 2], out: DType::Bool, kernel: &kernel }.apply(&[self, &other])
+        call.end(Function { computes: &[common; 2], out: DType::Bool, kernel: &kernel }.apply(&[self, &other]))
     }
 
     /// The derivative of order `order` of [`Tensor::digamma`], which order 0 is. At the poles, 0 and the negative integers,
@@ -176,11 +183,12 @@ impl Tensor {
     /// # Errors
     /// If the dtype is complex, or the order above 170, whose factorial is infinite.
     pub fn polygamma(&self, order: u32) -> Result<Tensor> {
+        let call = trace::call("polygamma", &[self]);
         const MOST: u32 = 170;
         if order > MOST {
-            return Err(error::invalid("polygamma", "order", format!("{order} given; allowed are 0..={MOST}")));
+            return Err(error::invalid("order", format!("{order} given; allowed are 0..={MOST}")));
         }
-        self.real_function("polygamma", &|x| special::polygamma(order, x))
+        call.end(self.real_function(&|x| special::polygamma(order, x)))
     }
 
     /// The logarithm of the multivariate gamma function of dimension `p`; NaN where `x` is at most `(p - 1) / 2`. Real
@@ -191,17 +199,18 @@ impl Tensor {
     /// # Errors
     /// If the dtype is complex, or `p` is 0.
     pub fn mvlgamma(&self, p: u32) -> Result<Tensor> {
+        let call = trace::call("mvlgamma", &[self]);
         if p == 0 {
-            return Err(error::invalid("mvlgamma", "p", "0 given; a dimension is at least 1"));
+            return Err(error::invalid("p", "0 given; a dimension is at least 1"));
         }
-        self.real_function("mvlgamma", &|x| special::mvlgamma(p, x))
+        call.end(self.real_function(&|x| special::mvlgamma(p, x)))
     }
 
     /// A function of real numbers: computed in `f64` and rounded, as every special function.
-    fn real_function(&self, op: &'static str, f: &(dyn Fn(f64) -> f64 + Sync)) -> Result<Tensor> {
+    fn real_function(&self, f: &(dyn Fn(f64) -> f64 + Sync)) -> Result<Tensor> {
         let dtype = self.dtype().to_inexact();
         if dtype.is_complex() {
-            return Err(error::dtype(op, &[self.dtype()], "the op is not defined for complex numbers"));
+            return Err(error::dtype(&[self.dtype()], "the op is not defined for complex numbers"));
         }
         let kernel = |x: &[&[u8]], out: &mut [u8]| match dtype {
             DType::F64 => each(x[0], out, f),
@@ -209,7 +218,7 @@ impl Tensor {
             DType::F16 => each(x[0], out, |v: f16| f16::from_f32(f(v.to_f64()) as f32)),
             _ => each(x[0], out, |v: bf16| bf16::from_f32(f(v.to_f64()) as f32)),
         };
-        Function { op, computes: &[dtype], out: dtype, kernel: &kernel }.apply(&[self])
+        Function { computes: &[dtype], out: dtype, kernel: &kernel }.apply(&[self])
     }
 
     /// The tensor itself, of a numeric dtype: the array API's `+x`.
@@ -217,12 +226,11 @@ impl Tensor {
     /// # Errors
     /// If the dtype is bool.
     pub fn positive(&self) -> Result<Tensor> {
+        let call = trace::call("positive", &[self]);
         if self.dtype() == DType::Bool {
-            return Err(error::dtype("positive", &[DType::Bool], "the op is not defined for this dtype; cast first"));
+            return Err(error::dtype(&[DType::Bool], "the op is not defined for this dtype; cast first"));
         }
-        let path = if self.is_strided() { Path::Strided } else { Path::Values };
-        record("positive", path, &[self], self);
-        Ok(self.clone())
+        Ok(call.done(self.clone()))
     }
 }
 

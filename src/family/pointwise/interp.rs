@@ -2,10 +2,9 @@
 
 use openwork_ops::DType;
 
-use crate::base::context::Path;
 use crate::base::error::{self, Result};
-use crate::family::pointwise::record;
 use crate::tensor::Tensor;
+use crate::tensor::trace;
 
 impl Tensor {
     /// The piecewise linear function through the points `(xp[i], fp[i])` at every element: `fp[0]` before the first point,
@@ -25,18 +24,18 @@ impl Tensor {
     /// # Errors
     /// If there is no point, `fp` has another length than `xp`, `xp` does not rise or holds NaN, or the dtype is complex.
     pub fn interp(&self, xp: &[f64], fp: &[f64]) -> Result<Tensor> {
-        const OP: &str = "interp";
+        let call = trace::call("interp", &[self]);
         if self.dtype().is_complex() {
-            return Err(error::dtype(OP, &[self.dtype()], "complex numbers are in no order"));
+            return Err(error::dtype(&[self.dtype()], "complex numbers are in no order"));
         }
         let (Some(&first), Some(&last)) = (fp.first(), fp.last()) else {
-            return Err(error::invalid(OP, "fp", "no point is given, at least one is needed"));
+            return Err(error::invalid("fp", "no point is given, at least one is needed"));
         };
         if xp.len() != fp.len() {
-            return Err(error::invalid(OP, "fp", format!("{} values for {} points", fp.len(), xp.len())));
+            return Err(error::invalid("fp", format!("{} values for {} points", fp.len(), xp.len())));
         }
         if let Some(i) = (0..xp.len()).find(|&i| xp[i].is_nan() || (i > 0 && xp[i] <= xp[i - 1])) {
-            return Err(error::invalid(OP, "xp", format!("point {i} is {}: points must rise", xp[i])));
+            return Err(error::invalid("xp", format!("point {i} is {}: points must rise", xp[i])));
         }
         let at = |x: f64| {
             if x.is_nan() {
@@ -53,7 +52,6 @@ impl Tensor {
             }
         };
         let out = self.cast(DType::F64)?.map(at)?;
-        record(OP, if self.is_strided() { Path::Strided } else { Path::Values }, &[self], &out);
-        Ok(out)
+        Ok(call.done(out))
     }
 }

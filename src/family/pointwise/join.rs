@@ -48,7 +48,7 @@ pub(crate) struct Joined<'a> {
 
 impl<'a> Side2<'a> {
     /// An operand, broadcast to the shape and coalesced. A sparse vector may become a background.
-    pub(crate) fn of(op: &'static str, x: &'a Tensor, shape: &[usize]) -> Result<Side2<'a>> {
+    pub(crate) fn of(x: &'a Tensor, shape: &[usize]) -> Result<Side2<'a>> {
         let sparse = match &x.storage {
             Storage::Strided(s) => return Ok(Side2::strided(s, shape)),
             Storage::Sparse(s) => &**s,
@@ -57,7 +57,7 @@ impl<'a> Side2<'a> {
             if s.pattern.is_canonical() {
                 return Ok(Cow::Borrowed(s));
             }
-            convert::coalesce(op, s, ReduceOp::Sum).map(Cow::Owned)
+            convert::coalesce(s, ReduceOp::Sum).map(Cow::Owned)
         };
         if sparse.shape == shape {
             let stored = canonical(sparse)?;
@@ -68,7 +68,7 @@ impl<'a> Side2<'a> {
         if let (Background::Values(fill), false, true) =
             (sparse.background(), nothing_repeats, is_cheaper_as_fill(x, shape, x.dtype()))
         {
-            return Ok(Side2::strided(&convert::to_strided(op, sparse, &fill)?, shape));
+            return Ok(Side2::strided(&convert::to_strided(sparse, &fill)?, shape));
         }
         let wide = if nothing_repeats {
             (0..lead).try_fold(x.clone(), |t, _| t.expand_dims(0))?
@@ -78,7 +78,7 @@ impl<'a> Side2<'a> {
         match &wide.storage {
             Storage::Strided(s) => Ok(Side2::strided(s, shape)),
             Storage::Sparse(s) => {
-                let stored = convert::coalesce(op, s, ReduceOp::Sum)?;
+                let stored = convert::coalesce(s, ReduceOp::Sum)?;
                 Ok(Side2 { background: stored.background(), stored: Some(Cow::Owned(stored)) })
             }
         }
@@ -97,7 +97,6 @@ impl<'a> Side2<'a> {
 /// Brings operands of one shape over one pattern; `None` if none of them gives positions. With `single`, each
 /// position is one element: then single ones can be dropped.
 pub(crate) fn join<'a>(
-    op: &'static str,
     shape: &[usize],
     sides: Vec<Side2<'a>>,
     roles: &[Role],
@@ -108,7 +107,7 @@ pub(crate) fn join<'a>(
     if order.first().is_none_or(|&i| roles[i] == Role::Look) {
         return Ok(None);
     }
-    let sides = alike(op, shape, sides, single)?;
+    let sides = alike(shape, sides, single)?;
     let pattern_of = |i: usize| sides[i].stored.as_ref().map(|s| s.pattern.clone());
     let mut places: Vec<Place> = sides.iter().map(|_| Place::Beside).collect();
     let mut common: Option<Arc<Pattern>> = None;
@@ -157,7 +156,7 @@ fn through(outer: &Indices, inner: &Indices) -> Indices {
 }
 
 /// Brings the sparse ones to one level structure: that with the fewest value axes, the first of several.
-fn alike<'a>(op: &'static str, shape: &[usize], sides: Vec<Side2<'a>>, single: bool) -> Result<Vec<Side2<'a>>> {
+fn alike<'a>(shape: &[usize], sides: Vec<Side2<'a>>, single: bool) -> Result<Vec<Side2<'a>>> {
     let stored: Vec<&Sparse> = sides.iter().filter_map(|s| s.stored.as_deref()).collect();
     let Some(least) = stored.iter().min_by_key(|s| s.pattern.value_dims().len()) else { return Ok(sides) };
     let rows = least.pattern.value_dims();
@@ -167,14 +166,14 @@ fn alike<'a>(op: &'static str, shape: &[usize], sides: Vec<Side2<'a>>, single: b
     let undefined = stored.iter().any(|s| s.fill.is_undefined());
     let mixed = stored.iter().any(|s| s.pattern.value_dims() != rows);
     let mut spec = if (single && !rows.is_empty()) || (undefined && mixed) {
-        LevelSpec::of_layout(op, Layout::Coo, shape)?
+        LevelSpec::of_layout(Layout::Coo, shape)?
     } else {
         least.pattern.spec()
     };
     spec.levels = convert::without_singletons(spec.levels);
     let to = |side: Side2<'a>| -> Result<Side2<'a>> {
         let Some(s) = side.stored else { return Ok(side) };
-        let s = if s.pattern.spec() == spec { s } else { Cow::Owned(convert::convert(op, &s, &spec)?) };
+        let s = if s.pattern.spec() == spec { s } else { Cow::Owned(convert::convert(&s, &spec)?) };
         Ok(Side2 { stored: Some(s), background: side.background })
     };
     sides.into_iter().map(to).collect()

@@ -7,9 +7,10 @@ use openwork_ops::registry::Side;
 use openwork_ops::{DType, ReduceOp, Scalar};
 
 use super::plan::{Plan, Side2, constant};
-use crate::base::context::{self, Path};
+use crate::base::context;
 use crate::base::error::Result;
 use crate::base::strided::Strided;
+use crate::base::trace::{Work, raise};
 use crate::engine::blocks::{self, Source};
 use crate::engine::convert;
 use crate::levels::pattern::Dim;
@@ -19,7 +20,7 @@ use crate::tensor::{Sparse, Tensor};
 impl Plan {
     /// `x op v` (or `v op x` if `side`, where `v` stands, is left), if `v` is a sparse vector that repeats along `x` and
     /// the result stores nothing where `x` does not: `x` is undefined there, or its fill annihilates.
-    pub(super) fn looked_up(&self, x: &Tensor, v: &Tensor, side: Side) -> Result<Option<(Tensor, Path)>> {
+    pub(super) fn looked_up(&self, x: &Tensor, v: &Tensor, side: Side) -> Result<Option<Tensor>> {
         let (Some(s), Some(vector)) = (x.sparse(), v.sparse()) else { return Ok(None) };
         let lead = self.shape.len().saturating_sub(vector.ndim());
         let mut real = (0..vector.ndim()).filter(|&d| vector.shape[d] > 1);
@@ -35,9 +36,9 @@ impl Plan {
             return Ok(None);
         }
         let x_side = if side == Side::Left { Side::Right } else { Side::Left };
-        let x = self.in_common(Cow::Owned(convert::coalesce(self.op.name(), s, ReduceOp::Sum)?));
+        let x = self.in_common(Cow::Owned(convert::coalesce(s, ReduceOp::Sum)?));
         let x = Side2 { background: x.background(), stored: Some(x) };
-        let vector = self.in_common(Cow::Owned(convert::coalesce(self.op.name(), vector, ReduceOp::Sum)?));
+        let vector = self.in_common(Cow::Owned(convert::coalesce(vector, ReduceOp::Sum)?));
         let v = Side2 { background: vector.background(), stored: Some(vector) };
         let spread = Side2 { stored: v.stored.clone(), background: spread(v.background.values(), &self.shape) };
         let (left, right) = if side == Side::Left { (&spread, &x) } else { (&x, &spread) };
@@ -56,28 +57,28 @@ impl Plan {
         self.at_positions(&x, &v, side, &fill).map(Some)
     }
 
-    fn at_positions(&self, x: &Side2<'_>, v: &Side2<'_>, side: Side, fill: &Background) -> Result<(Tensor, Path)> {
-        let op = self.op.name();
+    fn at_positions(&self, x: &Side2<'_>, v: &Side2<'_>, side: Side, fill: &Background) -> Result<Tensor> {
         let (Some(s), Some(vector)) = (&x.stored, &v.stored) else {
-            return Err(crate::base::error::layout(op, "a look-up needs two sparse operands"));
+            return Err(crate::base::error::layout("a look-up needs two sparse operands"));
         };
         let wide = |values: &Strided| values.broadcast(&self.shape);
         let defined = v.background.values().cloned();
         let table_fill = defined.clone().unwrap_or_else(|| Strided::constant(Scalar::zero(self.common), &vector.shape));
-        let table = wide(&convert::to_strided(op, vector, &table_fill)?);
+        let table = wide(&convert::to_strided(vector, &table_fill)?);
+        raise(Work::Engine);
         let drops = defined.is_none() || self.drops_stored(fill, v, side, x);
         let kept = if drops {
             let stored = Tensor::from(vector.clone().into_owned()).is_stored()?;
             let Some(stored) = stored.sparse() else {
-                return Err(crate::base::error::layout(op, "is_stored is sparse"));
+                return Err(crate::base::error::layout("is_stored is sparse"));
             };
             let none = Strided::constant(Scalar::Bool(false), &vector.shape);
-            let presence = wide(&convert::to_strided(op, stored, &none)?);
+            let presence = wide(&convert::to_strided(stored, &none)?);
             let block = s.pattern.block();
             let mask = blocks::collect(s.nse(), Source::at(&presence, &s.pattern), DType::Bool);
             let mask = mask.buffer.bytes();
             let keep: Vec<usize> = (0..s.pattern.positions).filter(|&p| block > 0 && mask[p * block] != 0).collect();
-            Cow::Owned(convert::select_rows(op, s, &keep)?)
+            Cow::Owned(convert::select_rows(s, &keep)?)
         } else {
             Cow::Borrowed(&**s)
         };
@@ -86,7 +87,7 @@ impl Plan {
         let values = self.values(&kept.pattern, left, right);
         let fill = fill.values().map_or(Fill::Undefined, fill_of);
         let out = Sparse { shape: self.shape.clone(), pattern: kept.pattern.clone(), values, fill };
-        Ok((out.into(), Path::Engine))
+        Ok(out.into())
     }
 
     /// Whether positions beside an unstored element of `fill_side` would get what the result's fill is.

@@ -5,15 +5,16 @@ use openwork_ops::Element;
 use super::nary::Function;
 use crate::base::error::{self, Result};
 use crate::tensor::Tensor;
+use crate::tensor::trace;
 
 /// The operands of a typed function have its element types.
-pub(super) fn typed(op: &'static str, operands: &[(&Tensor, openwork_ops::DType)]) -> Result<()> {
+pub(super) fn typed(operands: &[(&Tensor, openwork_ops::DType)]) -> Result<()> {
     match operands.iter().position(|(x, want)| x.dtype() != *want) {
         None => Ok(()),
         Some(i) => {
             let given: Vec<_> = operands.iter().map(|(x, _)| x.dtype()).collect();
             let why = format!("the function takes {} as operand {i}; cast the tensor first", operands[i].1);
-            Err(error::dtype(op, &given, why))
+            Err(error::dtype(&given, why))
         }
     }
 }
@@ -43,17 +44,18 @@ impl Tensor {
     /// # Errors
     /// If the dtype is not that of `A`.
     pub fn map<A: Element, B: Element>(&self, f: impl Fn(A) -> B + Sync) -> Result<Tensor> {
-        self.map_as("map", f)
+        let call = trace::call("map", &[self]);
+        call.end(self.map_as(f))
     }
 
-    fn map_as<A: Element, B: Element>(&self, op: &'static str, f: impl Fn(A) -> B + Sync) -> Result<Tensor> {
-        typed(op, &[(self, A::DTYPE)])?;
+    fn map_as<A: Element, B: Element>(&self, f: impl Fn(A) -> B + Sync) -> Result<Tensor> {
+        typed(&[(self, A::DTYPE)])?;
         let kernel = |x: &[&[u8]], out: &mut [u8]| {
             for (o, &v) in B::from_bytes_mut(out).iter_mut().zip(A::from_bytes(x[0])) {
                 *o = f(v);
             }
         };
-        Function { op, computes: &[A::DTYPE], out: B::DTYPE, kernel: &kernel }.apply(&[self])
+        Function { computes: &[A::DTYPE], out: B::DTYPE, kernel: &kernel }.apply(&[self])
     }
 
     /// `f(x, y)` on every pair of elements. See above for fill, cost and errors.
@@ -65,7 +67,8 @@ impl Tensor {
         other: &Tensor,
         f: impl Fn(A, B) -> C + Sync,
     ) -> Result<Tensor> {
-        typed("zip_with", &[(self, A::DTYPE), (other, B::DTYPE)])?;
+        let call = trace::call("zip_with", &[self, other]);
+        typed(&[(self, A::DTYPE), (other, B::DTYPE)])?;
         let kernel = |x: &[&[u8]], out: &mut [u8]| {
             let (a, b) = (A::from_bytes(x[0]), B::from_bytes(x[1]));
             for ((o, &a), &b) in C::from_bytes_mut(out).iter_mut().zip(a).zip(b) {
@@ -73,7 +76,7 @@ impl Tensor {
             }
         };
         let computes = &[A::DTYPE, B::DTYPE];
-        Function { op: "zip_with", computes, out: C::DTYPE, kernel: &kernel }.apply(&[self, other])
+        call.end(Function { computes, out: C::DTYPE, kernel: &kernel }.apply(&[self, other]))
     }
 
     /// `f(x, y, z)` on every triple of elements, so that `a * b + c` makes no intermediate tensor. See above for fill,
@@ -87,7 +90,8 @@ impl Tensor {
         third: &Tensor,
         f: impl Fn(A, B, C) -> D + Sync,
     ) -> Result<Tensor> {
-        typed("zip_with3", &[(self, A::DTYPE), (second, B::DTYPE), (third, C::DTYPE)])?;
+        let call = trace::call("zip_with3", &[self, second, third]);
+        typed(&[(self, A::DTYPE), (second, B::DTYPE), (third, C::DTYPE)])?;
         let kernel = |x: &[&[u8]], out: &mut [u8]| {
             let (a, b, c) = (A::from_bytes(x[0]), B::from_bytes(x[1]), C::from_bytes(x[2]));
             for (((o, &a), &b), &c) in D::from_bytes_mut(out).iter_mut().zip(a).zip(b).zip(c) {
@@ -95,7 +99,7 @@ impl Tensor {
             }
         };
         let computes = &[A::DTYPE, B::DTYPE, C::DTYPE];
-        Function { op: "zip_with3", computes, out: D::DTYPE, kernel: &kernel }.apply(&[self, second, third])
+        call.end(Function { computes, out: D::DTYPE, kernel: &kernel }.apply(&[self, second, third]))
     }
 
     /// `f([x₀, x₁, …])` on the elements of any number of tensors of one dtype. See above for fill, cost and errors.
@@ -113,11 +117,11 @@ impl Tensor {
     /// # Errors
     /// If no tensor is given, a dtype is not that of `A`, or shapes do not broadcast.
     pub fn zip_many<A: Element, B: Element>(operands: &[&Tensor], f: impl Fn(&[A]) -> B + Sync) -> Result<Tensor> {
-        const OP: &str = "zip_many";
+        let call = trace::call("zip_many", &[]);
         if operands.is_empty() {
-            return Err(error::invalid(OP, "operands", "none given; at least one tensor is needed"));
+            return Err(error::invalid("operands", "none given; at least one tensor is needed"));
         }
-        typed(OP, &operands.iter().map(|&x| (x, A::DTYPE)).collect::<Vec<_>>())?;
+        typed(&operands.iter().map(|&x| (x, A::DTYPE)).collect::<Vec<_>>())?;
         let kernel = |x: &[&[u8]], out: &mut [u8]| {
             let columns: Vec<&[A]> = x.iter().map(|b| A::from_bytes(b)).collect();
             let mut row = vec![A::default(); columns.len()];
@@ -127,7 +131,7 @@ impl Tensor {
             }
         };
         let computes = vec![A::DTYPE; operands.len()];
-        Function { op: OP, computes: &computes, out: B::DTYPE, kernel: &kernel }.apply(operands)
+        call.end(Function { computes: &computes, out: B::DTYPE, kernel: &kernel }.apply(operands))
     }
 
     /// `f(x)` on the stored elements alone; the fill stays what it is. It is
@@ -139,10 +143,12 @@ impl Tensor {
     /// # Errors
     /// If the dtype is not that of `A`.
     pub fn apply_stored<A: Element>(&self, f: impl Fn(A) -> A + Sync) -> Result<Tensor> {
-        let mapped = self.stored().map_as("apply_stored", f)?;
-        match self.fill() {
+        let call = trace::call("apply_stored", &[self]);
+        let mapped = self.stored().map_as(f)?;
+        let out = match self.fill() {
             Some(fill) => mapped.replace_fill(fill.clone()),
             None => Ok(mapped),
-        }
+        };
+        call.end(out)
     }
 }

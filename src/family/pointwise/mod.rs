@@ -16,19 +16,19 @@ mod union;
 
 use std::borrow::Cow;
 
-use openwork_ops::{BinaryOp, DType, Number, ReduceOp, Scalar, UnaryOp, promote};
+use openwork_ops::{BinaryOp, Number, ReduceOp, Scalar, UnaryOp, promote};
 
 pub use self::composed::Limit;
 pub(crate) use self::join::{Joined, Role, join};
 pub(crate) use self::plan::Side2;
 use self::plan::binary;
-use crate::base::context::{self, Path, Step};
 use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};
 use crate::base::strided::Strided;
 use crate::engine::blocks::{self, Kernel};
 use crate::engine::convert;
 use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
 /// The right-hand side of a binary op: a tensor, or a Rust number that takes the tensor's dtype where its
@@ -89,19 +89,19 @@ impl Tensor {
     /// # Errors
     /// If the op is not defined for the dtype.
     pub fn unary(&self, op: UnaryOp) -> Result<Tensor> {
-        let unsupported =
-            || error::dtype(op.name(), &[self.dtype()], "the op is not defined for this dtype; cast first");
+        let call = trace::call("unary", &[self]);
+        let unsupported = || error::dtype(&[self.dtype()], "the op is not defined for this dtype; cast first");
         let typing = op.typing(self.dtype()).ok_or_else(unsupported)?;
         let kernel = Kernel::Unary(op.kernel(typing.compute).ok_or_else(unsupported)?);
         let apply = |x: &Strided| blocks::map_strided(&[x], typing.compute, typing.out, kernel);
-        let (out, path) = match &self.storage {
-            Storage::Strided(s) => (Tensor::from_strided(apply(s)), Path::Strided),
+        let out = match &self.storage {
+            Storage::Strided(s) => Tensor::from_strided(apply(s)),
             Storage::Sparse(s) => {
                 // Duplicates mean their sum, which negation alone commutes with.
                 let s = if s.pattern.is_unique() || op == UnaryOp::Neg {
                     Cow::Borrowed(&**s)
                 } else {
-                    Cow::Owned(convert::coalesce(op.name(), s, ReduceOp::Sum)?)
+                    Cow::Owned(convert::coalesce(s, ReduceOp::Sum)?)
                 };
                 let fill = match s.background() {
                     Background::Undefined => Fill::Undefined,
@@ -111,11 +111,10 @@ impl Tensor {
                     Background::Values(values) => fill_of(&apply(&values)),
                 };
                 let out = Sparse { shape: s.shape.clone(), pattern: s.pattern.clone(), values: apply(&s.values), fill };
-                (out.into(), Path::Values)
+                out.into()
             }
         };
-        record(op.name(), path, &[self], &out);
-        Ok(out)
+        Ok(call.done(out))
     }
 
     /// Applies a registered binary op with full broadcasting and dtype promotion.
@@ -127,16 +126,18 @@ impl Tensor {
     /// If shapes do not broadcast, dtypes do not promote or do not have the op, or the result is not sparse
     /// and exceeds the densify budget.
     pub fn binary<'a>(&self, op: BinaryOp, other: impl Into<Operand<'a>>) -> Result<Tensor> {
-        match other.into() {
+        let call = trace::call("binary", &[self]);
+        let out = match other.into() {
             Operand::Tensor(other) => {
                 let dtypes = [self.dtype(), other.dtype()];
                 let why = "no dtype holds the values of both; cast one side";
-                let common = promote(dtypes[0], dtypes[1]).ok_or_else(|| error::dtype(op.name(), &dtypes, why))?;
+                let common = promote(dtypes[0], dtypes[1]).ok_or_else(|| error::dtype(&dtypes, why))?;
                 let common = if faults::is(Fault::PromotedToLeft) { dtypes[0] } else { common };
                 binary(op, self, &other, common)
             }
             Operand::Number(number) => binary_number(op, self, number, false),
-        }
+        };
+        call.end(out)
     }
 
     /// `number op self`: the number stands on the left.
@@ -144,53 +145,14 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::binary`].
     pub fn binary_from(&self, op: BinaryOp, number: impl Into<Number>) -> Result<Tensor> {
-        binary_number(op, self, number.into(), true)
+        let call = trace::call("binary_from", &[self]);
+        call.end(binary_number(op, self, number.into(), true))
     }
 }
 
 fn binary_number(op: BinaryOp, x: &Tensor, number: Number, reverse: bool) -> Result<Tensor> {
     let common = number.meets(x.dtype());
-    let value = number.scalar().fit(common).map_err(error::does_not_fit(op.name()))?;
+    let value = number.scalar().fit(common).map_err(error::does_not_fit)?;
     let scalar = Tensor::from_strided(Strided::constant(value, &[]));
     if reverse { binary(op, &scalar, x, common) } else { binary(op, x, &scalar, common) }
-}
-
-/// The broadcast shape of two shapes.
-pub(crate) fn broadcast_shapes(op: &'static str, a: &[usize], b: &[usize]) -> Result<Vec<usize>> {
-    let ndim = a.len().max(b.len());
-    let size = |s: &[usize], d: usize| if d + s.len() < ndim { 1 } else { s[d + s.len() - ndim] };
-    let axis = |d| match (size(a, d), size(b, d)) {
-        (x, y) if x == y || y == 1 => Ok(x),
-        (1, y) => Ok(y),
-        (x, y) => Err(error::shape(
-            op,
-            &[a, b],
-            format!("sizes {x} and {y} do not broadcast (counted from the last, axis {})", ndim - d),
-        )),
-    };
-    (0..ndim).map(axis).collect()
-}
-
-/// Values and fill cast, pattern shared.
-pub(crate) fn cast_sparse(s: &Sparse, dtype: DType) -> Sparse {
-    let fill = match &s.fill {
-        Fill::Undefined => Fill::Undefined,
-        Fill::Scalar(value) => Fill::Scalar(value.cast(dtype)),
-        Fill::Array(values) => match values.strided() {
-            Some(values) => fill_of(&values.cast(dtype)),
-            None => s.fill.clone(),
-        },
-    };
-    let via = if faults::is(Fault::CastThroughInt8) { DType::I8 } else { dtype };
-    Sparse { shape: s.shape.clone(), pattern: s.pattern.clone(), values: s.values.cast(via).cast(dtype), fill }
-}
-
-/// Records a step for [`context::explain`].
-pub(crate) fn record(op: &'static str, path: Path, operands: &[&Tensor], result: &Tensor) {
-    context::record(|| Step {
-        op,
-        path,
-        operands: operands.iter().map(|t| t.summary()).collect(),
-        result: result.summary(),
-    });
 }

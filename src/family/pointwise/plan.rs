@@ -7,13 +7,15 @@ use openwork_ops::registry::{Side, Typing};
 use openwork_ops::structure::merge::Keep;
 use openwork_ops::{BinaryOp, DType, Kind, ReduceOp, Scalar, identity};
 
-use super::{broadcast_shapes, cast_sparse, record};
-use crate::base::context::{self, NanPolicy, Path};
+use crate::base::context::{self, NanPolicy};
 use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};
+use crate::base::shape::broadcast_shapes;
 use crate::base::strided::Strided;
+use crate::base::trace::{Work, raise};
 use crate::engine::blocks::{self, Kernel, Selected, Source};
 use crate::engine::convert;
+use crate::engine::convert::cast_sparse;
 use crate::levels::coiterate;
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::levels::pattern::Pattern;
@@ -47,14 +49,14 @@ impl Side2<'_> {
     ///
     /// # Errors
     /// If the fill is undefined, or memory cannot hold them.
-    pub(crate) fn dense(&self, op: &'static str) -> Result<Strided> {
+    pub(crate) fn dense(&self) -> Result<Strided> {
         match (&self.stored, self.background.values()) {
-            (Some(x), Some(fill)) => convert::to_strided(op, x, fill),
+            (Some(x), Some(fill)) => convert::to_strided(x, fill),
             (None, Some(values)) => {
-                convert::dense_len(op, &values.shape, values.dtype)?;
+                convert::dense_len(&values.shape, values.dtype)?;
                 Ok(values.clone())
             }
-            (_, None) => Err(error::absent(op, "an undefined fill has no dense form")),
+            (_, None) => Err(error::absent("an undefined fill has no dense form")),
         }
     }
 }
@@ -91,15 +93,9 @@ pub(super) fn is_dense(shape: &[usize], core: &[usize], sides: &[&Side2<'_>]) ->
 }
 
 /// Whether a result with this fill may be strided: free where an operand already is as large, else within budget.
-pub(super) fn may_be_dense(
-    op: &'static str,
-    shape: &[usize],
-    out: DType,
-    sides: &[&Side2<'_>],
-    core: &[usize],
-) -> Result<()> {
+pub(super) fn may_be_dense(shape: &[usize], out: DType, sides: &[&Side2<'_>], core: &[usize]) -> Result<()> {
     if !sides.iter().any(|s| s.is_full(shape)) {
-        context::may_densify(op, shape, out.size(), || {
+        context::may_densify(shape, out.size(), || {
             let of = |s: &&Side2<'_>| {
                 s.background.values().map_or_else(|| "undefined".into(), |v| format!("{:?}", v.unbroadcast().shape))
             };
@@ -110,7 +106,7 @@ pub(super) fn may_be_dense(
             )
         })?;
     }
-    convert::dense_len(op, shape, out).map(|_| ())
+    convert::dense_len(shape, out).map(|_| ())
 }
 
 pub(crate) fn constant(values: &Strided) -> Option<Scalar> {
@@ -124,14 +120,13 @@ fn all_finite(values: &Strided) -> bool {
 
 pub(super) fn binary(op: BinaryOp, a: &Tensor, b: &Tensor, common: DType) -> Result<Tensor> {
     let unsupported =
-        || error::dtype(op.name(), &[a.dtype(), b.dtype()], format!("the op is not defined for {common}; cast first"));
+        || error::dtype(&[a.dtype(), b.dtype()], format!("the op is not defined for {common}; cast first"));
     let typing = op.typing(common).ok_or_else(unsupported)?;
     let kernel = Kernel::Binary(op.kernel(typing.compute).ok_or_else(unsupported)?);
-    let shape = broadcast_shapes(op.name(), a.shape(), b.shape())?;
+    let shape = broadcast_shapes(a.shape(), b.shape())?;
     if let (Some(x), Some(y)) = (a.strided(), b.strided()) {
         let out = map2(&x.broadcast(&shape), &y.broadcast(&shape), common, typing, kernel);
         let out = Tensor::from_strided(out);
-        record(op.name(), Path::Strided, &[a, b], &out);
         return Ok(out);
     }
     let plan = Plan { op, typing, common, kernel, shape };
@@ -139,14 +134,12 @@ pub(super) fn binary(op: BinaryOp, a: &Tensor, b: &Tensor, common: DType) -> Res
         None => plan.looked_up(b, a, Side::Left)?,
         done => done,
     };
-    if let Some((out, path)) = looked_up {
-        record(op.name(), path, &[a, b], &out);
+    if let Some(out) = looked_up {
         return Ok(out);
     }
     let left = plan.side(a, Side::Left)?;
     let right = plan.side(b, Side::Right)?;
-    let (out, path) = plan.run(&left, &right)?;
-    record(op.name(), path, &[a, b], &out);
+    let out = plan.run(&left, &right)?;
     Ok(out)
 }
 
@@ -183,7 +176,7 @@ impl Plan {
             let stored = if sparse.pattern.is_canonical() {
                 Cow::Borrowed(sparse)
             } else {
-                Cow::Owned(convert::coalesce(self.op.name(), sparse, ReduceOp::Sum)?)
+                Cow::Owned(convert::coalesce(sparse, ReduceOp::Sum)?)
             };
             let stored = self.in_common(stored);
             return Ok(Side2 { background: stored.background(), stored: Some(stored) });
@@ -199,13 +192,13 @@ impl Plan {
         let annihilates =
             sparse.background().values().and_then(constant).is_some_and(|f| self.is_annihilator(f, side).is_some());
         if let (Background::Values(fill), true, false) = (sparse.background(), small, annihilates) {
-            if convert::dense_len(self.op.name(), &sparse.shape, sparse.dtype()).is_err() {
+            if convert::dense_len(&sparse.shape, sparse.dtype()).is_err() {
                 // What it would store if it were repeated is more still.
-                context::may_densify(self.op.name(), &self.shape, self.common.size(), || {
+                context::may_densify(&self.shape, self.common.size(), || {
                     format!("a vector of shape {:?} is repeated over what the other operand stores", sparse.shape)
                 })?;
             }
-            let values = convert::to_strided(self.op.name(), sparse, &fill)?;
+            let values = convert::to_strided(sparse, &fill)?;
             // Beside an unstored zero, a NaN counts if it is the fill and not if it is stored: then the two must stay apart.
             if self.op.annihilators().iter().all(|a| a.exact) || all_finite(&values.cast(self.common)) {
                 return self.side_of(Tensor::from_strided(values));
@@ -222,7 +215,7 @@ impl Plan {
                 Ok(Side2 { stored: None, background: Background::Values(values) })
             }
             Storage::Sparse(s) => {
-                let stored = convert::coalesce(self.op.name(), &s, ReduceOp::Sum)?;
+                let stored = convert::coalesce(&s, ReduceOp::Sum)?;
                 let stored = self.in_common(Cow::Owned(stored));
                 Ok(Side2 { background: stored.background(), stored: Some(stored) })
             }
@@ -294,11 +287,11 @@ impl Plan {
         None
     }
 
-    fn run(&self, a: &Side2<'_>, b: &Side2<'_>) -> Result<(Tensor, Path)> {
+    fn run(&self, a: &Side2<'_>, b: &Side2<'_>) -> Result<Tensor> {
         // Two fills that are small may give a large one: that is refused before it is computed.
         let core = self.core_of_fill(a, b);
         if is_dense(&self.shape, &core, &[a, b]) {
-            may_be_dense(self.op.name(), &self.shape, self.typing.out, &[a, b], &core)?;
+            may_be_dense(&self.shape, self.typing.out, &[a, b], &core)?;
         }
         let fill = match self.fill(a, b) {
             // `0 / rows` varies in name only, and would keep the next op from staying sparse.
@@ -322,9 +315,9 @@ impl Plan {
         {
             return self.densify(a, b, values);
         }
-        let (pattern, left, right, path) = match (&a.stored, &b.stored) {
+        let (pattern, left, right) = match (&a.stored, &b.stored) {
             (Some(x), Some(y)) if x.pattern.is_same(&y.pattern) => {
-                (x.pattern.clone(), Source::values(&x.values), Source::values(&y.values), Path::Values)
+                (x.pattern.clone(), Source::values(&x.values), Source::values(&y.values))
             }
             (Some(x), Some(y)) => {
                 let (x, y) = self.alike(x, y)?;
@@ -332,37 +325,25 @@ impl Plan {
                 let pattern = Arc::new(merged.pattern);
                 let left = selected(&x, &a.background, &pattern, Selected(merged.left));
                 let right = selected(&y, &b.background, &pattern, Selected(merged.right));
-                (pattern, left, right, Path::Engine)
+                (pattern, left, right)
             }
-            (Some(x), None) => {
-                (x.pattern.clone(), Source::values(&x.values), beside(&b.background, &x.pattern), Path::Engine)
-            }
-            (None, Some(y)) => {
-                (y.pattern.clone(), beside(&a.background, &y.pattern), Source::values(&y.values), Path::Engine)
-            }
+            (Some(x), None) => (x.pattern.clone(), Source::values(&x.values), beside(&b.background, &x.pattern)),
+            (None, Some(y)) => (y.pattern.clone(), beside(&a.background, &y.pattern), Source::values(&y.values)),
             (None, None) => {
                 // Both became backgrounds (two vectors along different axes): dense, or there is no plan.
                 return match &fill {
                     Background::Values(values) => self.densify(a, b, values),
-                    Background::Undefined => Err(error::layout(self.op.name(), "no operand has a pattern")),
+                    Background::Undefined => Err(error::layout("no operand has a pattern")),
                 };
             }
         };
         let values = self.values(&pattern, left, right);
-        let path = if path == Path::Engine
-            && (constant_or_none(&a.background, a) && constant_or_none(&b.background, b))
-            && a.stored.is_some() != b.stored.is_some()
-        {
-            Path::Values // a scalar operand: no index was read
-        } else {
-            path
-        };
         let fill = match &fill {
             Background::Undefined => Fill::Undefined,
             Background::Values(values) => fill_of(values),
         };
         let out = Sparse { shape: self.shape.clone(), pattern, values, fill };
-        Ok((out.into(), path))
+        Ok(out.into())
     }
 
     pub(super) fn values(&self, pattern: &Arc<Pattern>, left: Source, right: Source) -> Strided {
@@ -370,11 +351,11 @@ impl Plan {
     }
 
     /// The result as a strided tensor: free where an operand already is one of that size, else within budget.
-    fn densify(&self, a: &Side2<'_>, b: &Side2<'_>, fill: &Strided) -> Result<(Tensor, Path)> {
-        may_be_dense(self.op.name(), &self.shape, self.typing.out, &[a, b], &core_of(fill))?;
-        let (x, y) = (a.dense(self.op.name())?, b.dense(self.op.name())?);
+    fn densify(&self, a: &Side2<'_>, b: &Side2<'_>, fill: &Strided) -> Result<Tensor> {
+        may_be_dense(&self.shape, self.typing.out, &[a, b], &core_of(fill))?;
+        let (x, y) = (a.dense()?, b.dense()?);
         let out = map2(&x, &y, self.common, self.typing, self.kernel);
-        Ok((Tensor::from_strided(out), Path::Densified))
+        Ok(Tensor::from_strided(out))
     }
 
     /// Brings two sparse operands to one level structure.
@@ -384,7 +365,7 @@ impl Plan {
         let undefined = x.fill.is_undefined() || y.fill.is_undefined();
         let mut spec = if undefined && dims_x != dims_y {
             // A row of value axes cannot hold absent elements.
-            LevelSpec::of_layout(self.op.name(), Layout::Coo, &self.shape)?
+            LevelSpec::of_layout(Layout::Coo, &self.shape)?
         } else if dims_x.len() <= dims_y.len() {
             from_x.clone()
         } else {
@@ -392,18 +373,10 @@ impl Plan {
         };
         spec.levels = convert::without_singletons(spec.levels);
         let to = |s: &'s Sparse, have: &LevelSpec| -> Result<Cow<'s, Sparse>> {
-            if *have == spec {
-                Ok(Cow::Borrowed(s))
-            } else {
-                convert::convert(self.op.name(), s, &spec).map(Cow::Owned)
-            }
+            if *have == spec { Ok(Cow::Borrowed(s)) } else { convert::convert(s, &spec).map(Cow::Owned) }
         };
         Ok((to(x, &from_x)?, to(y, &from_y)?))
     }
-}
-
-fn constant_or_none(background: &Background, side: &Side2<'_>) -> bool {
-    side.stored.is_some() || background.values().and_then(constant).is_some()
 }
 
 /// A sparse vector along one axis is cheaper as a fill than repeated along the others, if its dense form fits the
@@ -419,7 +392,12 @@ pub(super) fn is_cheaper_as_fill(x: &Tensor, shape: &[usize], dtype: DType) -> b
 /// What a strided operand has at the positions of a pattern.
 fn beside(background: &Background, pattern: &Arc<Pattern>) -> Source {
     match background.values() {
-        Some(values) => Source::at(values, pattern),
+        Some(values) => {
+            if constant(values).is_none() {
+                raise(Work::Engine); // the pattern says where to look
+            }
+            Source::at(values, pattern)
+        }
         None => Source::Constant(Scalar::Bool(false)),
     }
 }

@@ -2,22 +2,22 @@
 
 use openwork_ops::{DType, Number, Scalar, promote};
 
+use super::Operand;
 use super::join::{Role, join};
 use super::nary::{Function, common_shape, sides};
 use super::plan::Side2;
-use super::{Operand, record};
-use crate::base::context::{self, Path};
+use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 use crate::engine::blocks::{self, Kernel, Source};
 use crate::engine::convert;
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::tensor::fill::{Background, Fill};
+use crate::tensor::trace;
 use crate::tensor::{Sparse, Tensor};
 
 /// Two arms and a condition; an arm that is not there is absent everywhere.
 struct Choice<'a> {
-    op: &'static str,
     condition: &'a Tensor,
     arms: [Option<&'a Tensor>; 2],
     dtype: DType,
@@ -66,7 +66,7 @@ impl Tensor {
     /// If the condition is not bool, shapes do not broadcast, dtypes do not promote, a number does not fit the dtype,
     /// or the result is not sparse and exceeds the densify budget.
     pub fn where_<'a>(&self, x: impl Into<Operand<'a>>, y: impl Into<Operand<'a>>) -> Result<Tensor> {
-        const OP: &str = "where_";
+        let call = trace::call("where_", &[self]);
         let (x, y) = (x.into(), y.into());
         let dtype = match (&x, &y) {
             (Operand::Tensor(x), Operand::Tensor(y)) => promote(x.dtype(), y.dtype()),
@@ -84,19 +84,19 @@ impl Tensor {
             Operand::Number(n) => n.scalar().dtype(),
         };
         let dtype = dtype.ok_or_else(|| {
-            error::dtype(OP, &[self.dtype(), given(&x), given(&y)], "no dtype holds the values of both; cast one side")
+            error::dtype(&[self.dtype(), given(&x), given(&y)], "no dtype holds the values of both; cast one side")
         })?;
         let tensor = |o: Operand<'a>| -> Result<Tensor> {
             match o {
                 Operand::Tensor(t) => Ok(t.into_owned()),
                 Operand::Number(n) => {
-                    let value = n.scalar().fit(dtype).map_err(error::does_not_fit(OP))?;
+                    let value = n.scalar().fit(dtype).map_err(error::does_not_fit)?;
                     Ok(Tensor::from_strided(Strided::constant(value, &[])))
                 }
             }
         };
         let (x, y) = (tensor(x)?, tensor(y)?);
-        Choice { op: OP, condition: self, arms: [Some(&x), Some(&y)], dtype }.run()
+        call.end(Choice { condition: self, arms: [Some(&x), Some(&y)], dtype }.run())
     }
 
     /// The elements where a bool mask is true; all others are absent, so that the result's fill is undefined. Where the
@@ -111,7 +111,8 @@ impl Tensor {
     /// # Errors
     /// If the mask is not bool, shapes do not broadcast, or the densify budget is exceeded.
     pub fn mask(&self, mask: &Tensor) -> Result<Tensor> {
-        Choice { op: "mask", condition: mask, arms: [Some(self), None], dtype: self.dtype() }.run()
+        let call = trace::call("mask", &[self, mask]);
+        call.end(Choice { condition: mask, arms: [Some(self), None], dtype: self.dtype() }.run())
     }
 
     /// The elements where a bool mask is false: otherwise as [`Tensor::mask`].
@@ -119,7 +120,8 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::mask`].
     pub fn mask_complement(&self, mask: &Tensor) -> Result<Tensor> {
-        Choice { op: "mask_complement", condition: mask, arms: [None, Some(self)], dtype: self.dtype() }.run()
+        let call = trace::call("mask_complement", &[self, mask]);
+        call.end(Choice { condition: mask, arms: [None, Some(self)], dtype: self.dtype() }.run())
     }
 }
 
@@ -128,20 +130,18 @@ impl Choice<'_> {
         let dtypes: Vec<DType> = [Some(self.condition)].iter().chain(&self.arms).flatten().map(|t| t.dtype()).collect();
         if self.condition.dtype() != DType::Bool {
             let why = "the condition must be bool; compare, or cast(DType::Bool) for `!= 0`";
-            return Err(error::dtype(self.op, &dtypes, why));
+            return Err(error::dtype(&dtypes, why));
         }
         let given: Vec<&Tensor> = [Some(self.condition)].into_iter().chain(self.arms).flatten().collect();
-        let shape = common_shape(self.op, &given)?;
+        let shape = common_shape(&given)?;
         let nowhere = Tensor::empty(&shape, self.dtype, Layout::Coo, Fill::Undefined)?;
         let operands = [self.condition, self.arms[0].unwrap_or(&nowhere), self.arms[1].unwrap_or(&nowhere)];
         let computes = [DType::Bool, self.dtype, self.dtype];
-        let function = Function { op: self.op, computes: &computes, out: self.dtype, kernel: &choose_block };
-        let (out, path) = match operands.map(|t| t.strided()) {
-            [Some(c), Some(x), Some(y)] => {
-                (Tensor::from_strided(function.on_strided(&[c, x, y], &shape)), Path::Strided)
-            }
+        let function = Function { computes: &computes, out: self.dtype, kernel: &choose_block };
+        let out = match operands.map(|t| t.strided()) {
+            [Some(c), Some(x), Some(y)] => Tensor::from_strided(function.on_strided(&[c, x, y], &shape)),
             _ => {
-                let sides = sides(self.op, &operands, &shape)?;
+                let sides = sides(&operands, &shape)?;
                 if sides.iter().any(Side2::is_undefined) {
                     self.of_present(function, &shape, sides)?
                 } else {
@@ -149,12 +149,11 @@ impl Choice<'_> {
                 }
             }
         };
-        record(self.op, path, &given, &out);
         Ok(out)
     }
 
     /// Every element is there.
-    fn of_all(&self, function: Function<'_>, shape: &[usize], sides: Vec<Side2<'_>>) -> Result<(Tensor, Path)> {
+    fn of_all(&self, function: Function<'_>, shape: &[usize], sides: Vec<Side2<'_>>) -> Result<Tensor> {
         // Where the condition stores nothing, one arm is chosen: the other matters only where it stores something.
         if let Some(Scalar::Bool(chosen)) = sides[0].constant_fill() {
             let (roles, arm) =
@@ -168,7 +167,7 @@ impl Choice<'_> {
 
     /// Some fill is undefined, and so is the result's: what is there is found among stored elements, or, if fills
     /// choose from a defined one, among all.
-    fn of_present(&self, function: Function<'_>, shape: &[usize], sides: Vec<Side2<'_>>) -> Result<(Tensor, Path)> {
+    fn of_present(&self, function: Function<'_>, shape: &[usize], sides: Vec<Side2<'_>>) -> Result<Tensor> {
         let absent = |i: usize| sides[i].is_undefined();
         let roles = match sides[0].constant_fill() {
             _ if absent(0) => Some([Role::Every, Role::Look, Role::Look]),
@@ -178,11 +177,11 @@ impl Choice<'_> {
             _ => None,
         };
         let joined = match roles {
-            Some(roles) => join(self.op, shape, sides, &roles, true)?,
+            Some(roles) => join(shape, sides, &roles, true)?,
             None => return self.of_every(function, shape, &sides),
         };
         let Some(joined) = joined else {
-            return Ok((Tensor::empty(shape, self.dtype, Layout::Coo, Fill::Undefined)?, Path::Engine));
+            return Ok(Tensor::empty(shape, self.dtype, Layout::Coo, Fill::Undefined)?);
         };
         let n = joined.pattern.positions;
         let sources = [0, 1, 2].map(|i| joined.source(i, None));
@@ -192,22 +191,22 @@ impl Choice<'_> {
         let presence = [0, 1, 2].map(|i| joined.presence(i));
         let keep = present(n, condition, &presence);
         let all = Sparse { shape: shape.to_vec(), pattern: joined.pattern.clone(), values, fill: Fill::Undefined };
-        Ok((convert::select_rows(self.op, &all, &keep)?.into(), Path::Engine))
+        Ok(convert::select_rows(&all, &keep)?.into())
     }
 
     /// Every element of the shape is looked at, within budget.
-    fn of_every(&self, function: Function<'_>, shape: &[usize], sides: &[Side2<'_>]) -> Result<(Tensor, Path)> {
+    fn of_every(&self, function: Function<'_>, shape: &[usize], sides: &[Side2<'_>]) -> Result<Tensor> {
         if !sides.iter().any(|s| s.is_full(shape)) {
-            context::may_densify(self.op, shape, self.dtype.size(), || {
+            context::may_densify(shape, self.dtype.size(), || {
                 "one arm is absent where it is not stored, and the fills choose the other, so that every element has to be \
                  stored"
                     .into()
             })?;
         }
-        let n = convert::dense_len(self.op, shape, self.dtype)?;
+        let n = convert::dense_len(shape, self.dtype)?;
         let dense = |s: &Side2<'_>| match (&s.stored, s.is_undefined()) {
-            (Some(x), true) => convert::to_strided(self.op, x, &Strided::constant(Scalar::zero(x.dtype()), shape)),
-            _ => s.dense(self.op),
+            (Some(x), true) => convert::to_strided(x, &Strided::constant(Scalar::zero(x.dtype()), shape)),
+            _ => s.dense(),
         };
         let arrays = sides.iter().map(dense).collect::<Result<Vec<Strided>>>()?;
         let presence = |s: &Side2<'_>| -> Result<Option<Vec<bool>>> {
@@ -216,7 +215,7 @@ impl Choice<'_> {
                     let values = Strided::constant(Scalar::Bool(true), &x.values.shape);
                     let stored = Sparse { values, fill: Scalar::Bool(false).into(), ..(**x).clone() };
                     let nothing = Strided::constant(Scalar::Bool(false), shape);
-                    let dense = convert::to_strided(self.op, &stored, &nothing)?;
+                    let dense = convert::to_strided(&stored, &nothing)?;
                     Ok(Some(dense.dense_bytes().iter().map(|&b| b != 0).collect()))
                 }
                 _ => Ok(None),
@@ -225,9 +224,9 @@ impl Choice<'_> {
         let presence = [presence(&sides[0])?, presence(&sides[1])?, presence(&sides[2])?];
         let keep = present(n, Source::Strided(arrays[0].clone()), &presence);
         let values = function.on_arrays(&arrays.iter().collect::<Vec<_>>());
-        let spec = LevelSpec::of_layout(self.op, Layout::Coo, shape)?;
-        let all = convert::from_strided(self.op, &values, &spec, Fill::Undefined)?;
-        Ok((convert::select_rows(self.op, &all, &keep)?.into(), Path::Densified))
+        let spec = LevelSpec::of_layout(Layout::Coo, shape)?;
+        let all = convert::from_strided(&values, &spec, Fill::Undefined)?;
+        Ok(convert::select_rows(&all, &keep)?.into())
     }
 }
 

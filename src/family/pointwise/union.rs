@@ -4,12 +4,11 @@ use openwork_ops::{BinaryOp, Number, Scalar, promote};
 
 use super::join::{Role, join};
 use super::nary::{common_shape, sides};
-use super::record;
-use crate::base::context::Path;
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 use crate::engine::blocks::{self, Kernel};
 use crate::tensor::fill::Fill;
+use crate::tensor::trace;
 use crate::tensor::{Sparse, Tensor};
 
 impl Tensor {
@@ -40,33 +39,31 @@ impl Tensor {
         left_default: impl Into<Number>,
         right_default: impl Into<Number>,
     ) -> Result<Tensor> {
-        const OP: &str = "union";
-        let fit = |n: Number, x: &Tensor| n.scalar().fit(x.dtype()).map_err(error::does_not_fit(OP));
+        let call = trace::call("union", &[self, other]);
+        let fit = |n: Number, x: &Tensor| n.scalar().fit(x.dtype()).map_err(error::does_not_fit);
         let defaults = [fit(left_default.into(), self)?, fit(right_default.into(), other)?];
         let gaps = |x: &Tensor| x.fill().is_some_and(Fill::is_undefined);
         if !gaps(self) || !gaps(other) {
             let filled = |x: &Tensor, value: Scalar| if gaps(x) { x.replace_fill(value) } else { Ok(x.clone()) };
-            return filled(self, defaults[0])?.binary(op, &filled(other, defaults[1])?);
+            return call.end(filled(self, defaults[0])?.binary(op, &filled(other, defaults[1])?));
         }
         let dtypes = [self.dtype(), other.dtype()];
         let why = "no dtype holds the values of both; cast one side";
-        let common = promote(dtypes[0], dtypes[1]).ok_or_else(|| error::dtype(OP, &dtypes, why))?;
-        let unsupported =
-            || error::dtype(OP, &dtypes, format!("{} is not defined for {common}; cast first", op.name()));
+        let common = promote(dtypes[0], dtypes[1]).ok_or_else(|| error::dtype(&dtypes, why))?;
+        let unsupported = || error::dtype(&dtypes, format!("{} is not defined for {common}; cast first", op.name()));
         let typing = op.typing(common).ok_or_else(unsupported)?;
         let kernel = op.kernel(typing.compute).ok_or_else(unsupported)?;
-        let shape = common_shape(OP, &[self, other])?;
+        let shape = common_shape(&[self, other])?;
         // Through the common dtype, as every binary op.
         let operands = [self.cast(common)?, other.cast(common)?];
-        let sides = sides(OP, &[&operands[0], &operands[1]], &shape)?;
-        let Some(joined) = join(OP, &shape, sides, &[Role::Any; 2], true)? else {
-            return Err(error::layout(OP, "no operand has a pattern"));
+        let sides = sides(&[&operands[0], &operands[1]], &shape)?;
+        let Some(joined) = join(&shape, sides, &[Role::Any; 2], true)? else {
+            return Err(error::layout("no operand has a pattern"));
         };
         let sources = [0, 1].map(|i| joined.source(i, Some(defaults[i].cast(common))));
         let values: Strided =
             blocks::values(&joined.pattern, &sources, &[typing.compute; 2], typing.out, Kernel::Binary(kernel));
         let out = Sparse { shape, pattern: joined.pattern.clone(), values, fill: Fill::Undefined }.into();
-        record(OP, Path::Engine, &[self, other], &out);
-        Ok(out)
+        Ok(call.done(out))
     }
 }

@@ -5,20 +5,18 @@ use std::sync::Arc;
 
 use openwork_ops::{Element, Scalar};
 
-use crate::base::context::{self, Path};
+use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::engine::blocks::{self, Source};
 use crate::engine::convert;
-use crate::family::pointwise::record;
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::levels::level::{Level, LevelKind};
 use crate::levels::pattern::{Dim, Part, Pattern};
 use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
-
-const OP: &str = "reduce_with";
 
 impl Tensor {
     /// Folds over some axes (`None`: all) with a function, which must be associative and commutative, with `identity` as
@@ -47,16 +45,16 @@ impl Tensor {
         identity: T,
         f: impl Fn(T, T) -> T + Sync,
     ) -> Result<Tensor> {
+        let call = trace::call("reduce_with", &[self]);
         if T::DTYPE != self.dtype() {
             let why = "the function takes another element type than the tensor's; cast first";
-            return Err(error::dtype(OP, &[self.dtype(), T::DTYPE], why));
+            return Err(error::dtype(&[self.dtype(), T::DTYPE], why));
         }
-        let axes = error::axes(OP, axes, self.ndim())?;
+        let axes = error::axes(axes, self.ndim())?;
         let kept: Vec<usize> = (0..self.ndim()).filter(|a| !axes.contains(a)).collect();
-        let (out, path) = reduce(self, &kept, &axes, &Function { identity, f: &f })?;
+        let out = reduce(self, &kept, &axes, &Function { identity, f: &f })?;
         let out = if keepdims { axes.iter().try_fold(out, |t, &a| t.expand_dims(a as isize))? } else { out };
-        record(OP, path, &[self], &out);
-        Ok(out)
+        Ok(call.done(out))
     }
 }
 
@@ -106,21 +104,21 @@ impl<T: Element> Function<'_, T> {
     }
 }
 
-fn reduce<T: Element>(x: &Tensor, kept: &[usize], axes: &[usize], f: &Function<'_, T>) -> Result<(Tensor, Path)> {
+fn reduce<T: Element>(x: &Tensor, kept: &[usize], axes: &[usize], f: &Function<'_, T>) -> Result<Tensor> {
     let s = match &x.storage {
-        Storage::Strided(s) => return Ok((f.strided(s, kept, axes), Path::Strided)),
+        Storage::Strided(s) => return Ok(f.strided(s, kept, axes)),
         Storage::Sparse(s) => s,
     };
     let background = s.background();
     if let Background::Values(fill) = &background
         && axes.iter().any(|&a| fill.strides[a] != 0 && fill.shape[a] > 1)
     {
-        context::may_densify(OP, &s.shape, s.dtype().size(), || "the fill varies along a reduced axis".to_string())?;
-        let dense = convert::to_strided(OP, s, fill)?;
-        return Ok((f.strided(&dense, kept, axes), Path::Densified));
+        context::may_densify(&s.shape, s.dtype().size(), || "the fill varies along a reduced axis".to_string())?;
+        let dense = convert::to_strided(s, fill)?;
+        return Ok(f.strided(&dense, kept, axes));
     }
     let k = axes.iter().try_fold(1u128, |n, &a| n.checked_mul(s.shape[a] as u128));
-    let k = k.ok_or_else(|| error::shape(OP, &[&s.shape], "more than 2^128 elements fold into one"))?;
+    let k = k.ok_or_else(|| error::shape(&[&s.shape], "more than 2^128 elements fold into one"))?;
     let (pattern, segments, values) = segments(s, kept, axes)?;
     let pattern = Arc::new(pattern);
     let values = values.to_contiguous();
@@ -146,10 +144,10 @@ fn reduce<T: Element>(x: &Tensor, kept: &[usize], axes: &[usize], f: &Function<'
     let values = Strided::from_vec(values, vec![n]);
     let out = Sparse { shape, pattern, values, fill };
     let out = match out.background() {
-        Background::Values(fill) if kept.is_empty() => Tensor::from_strided(convert::to_strided(OP, &out, &fill)?),
+        Background::Values(fill) if kept.is_empty() => Tensor::from_strided(convert::to_strided(&out, &fill)?),
         _ => out.into(),
     };
-    Ok((out, Path::Engine))
+    Ok(out)
 }
 
 /// The pattern over the kept axes of what is stored, the values under each of its positions, and all values in order.
@@ -164,7 +162,7 @@ fn segments(s: &Sparse, kept: &[usize], axes: &[usize]) -> Result<Segments> {
         _ => vec![rank(kept), rank(axes)],
     };
     let dims = kept.iter().chain(axes).map(|&a| (a, Part::Whole)).collect();
-    let s = convert::convert(OP, s, &LevelSpec { levels, dims })?;
+    let s = convert::convert(s, &LevelSpec { levels, dims })?;
     let dims: Vec<Dim> = kept.iter().enumerate().map(|(i, &a)| Dim::whole(i, s.shape[a])).collect();
     let positions = s.pattern.positions;
     if kept.is_empty() {
@@ -177,7 +175,7 @@ fn segments(s: &Sparse, kept: &[usize], axes: &[usize]) -> Result<Segments> {
             Fill::Undefined,
         )?;
         let pattern = one.sparse().map(|s| (*s.pattern).clone());
-        let pattern = pattern.ok_or_else(|| error::layout(OP, "no pattern"))?;
+        let pattern = pattern.ok_or_else(|| error::layout("no pattern"))?;
         return Ok((pattern, Box::new(move |_| 0..positions), s.values.clone()));
     }
     let first = s.pattern.levels[0].clone();

@@ -9,6 +9,7 @@ use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::error::Result;
 use crate::base::parallel;
 use crate::base::strided::Strided;
+use crate::base::trace::{Work, raise};
 use crate::engine::convert;
 use crate::levels::build::{self, SortedKeys};
 use crate::levels::level::{Level, LevelKind};
@@ -51,6 +52,7 @@ pub(crate) struct Split<'a> {
 
 impl<'a> Split<'a> {
     pub(crate) fn new(pattern: &'a Pattern, kept: &[usize]) -> Split<'a> {
+        raise(Work::Specialised);
         let is_kept = |d: &Dim| kept.contains(&d.axis);
         let of_values = pattern.value_dims();
         let (keep, fold): (Vec<usize>, Vec<usize>) = (0..of_values.len()).partition(|&i| is_kept(&of_values[i]));
@@ -100,17 +102,11 @@ impl<'a> Split<'a> {
     }
 
     /// The pattern of a result with these level coordinates, over all kept dimensions.
-    pub(crate) fn result_pattern(
-        &self,
-        op: &'static str,
-        kept: &[usize],
-        layout: &KeyLayout,
-        words: &[Vec<u64>],
-    ) -> Result<Pattern> {
+    pub(crate) fn result_pattern(&self, kept: &[usize], layout: &KeyLayout, words: &[Vec<u64>]) -> Result<Pattern> {
         let number = |d: &Dim| Dim { axis: kept.iter().position(|&a| a == d.axis).unwrap_or(d.axis), ..*d };
         let dims = self.dims.iter().chain(&self.value_dims).map(number).collect();
         let keys = SortedKeys { layout, words, unique: true };
-        build::build(op, &[LevelKind::Sparse { rank: self.dims.len() }], dims, &keys)
+        build::build(&[LevelKind::Sparse { rank: self.dims.len() }], dims, &keys)
     }
 
     /// Folds values over runs of positions (`ends`, in this order if one is given): a row of `block` accumulators each.
@@ -167,7 +163,7 @@ pub(super) fn group(fold: &Fold, s: &Sparse, values: &Strided, kept: &[usize], n
     let n = ends.len() - 1;
     let acc = split.fold_runs(fold, values, ends, runs.order.as_ref());
     let counts = ends.windows(2).map(|run| ((run[1] - run[0]) * per_row) as u64).collect();
-    let pattern = split.result_pattern(fold.op.name(), kept, &runs.layout, &runs.words)?;
+    let pattern = split.result_pattern(kept, &runs.layout, &runs.words)?;
     Ok(Groups { pattern, acc: Strided::new(acc, fold.typing.acc, split.shape(n)), counts })
 }
 

@@ -18,12 +18,11 @@ use openwork_ops::reduce::{Compensated, ReduceKernels, ReduceTyping};
 use openwork_ops::{BinaryOp, DType, ReduceOp, Scalar};
 
 use crate::base::buffer::Buffer;
-use crate::base::context::Path;
 use crate::base::error::{self, Result};
 use crate::base::parallel;
 use crate::base::strided::{Strided, count};
 use crate::engine::blocks::{self, Kernel};
-use crate::family::pointwise::record;
+use crate::tensor::trace;
 use crate::tensor::{Storage, Tensor};
 
 impl Tensor {
@@ -42,26 +41,26 @@ impl Tensor {
     /// If an axis is out of range or given twice, the dtype does not have the op, a minimum or maximum of no
     /// elements is asked for, or the densify budget is exceeded.
     pub fn reduce(&self, op: ReduceOp, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+        let call = trace::call("reduce", &[self]);
         let fold = Fold::new(op, self.dtype())?;
-        let axes = error::axes(op.name(), axes, self.ndim())?;
+        let axes = error::axes(axes, self.ndim())?;
         let kept: Vec<usize> = (0..self.ndim()).filter(|a| !axes.contains(a)).collect();
         let sizes = || axes.iter().map(|&a| self.shape()[a] as u128);
         let reduced = if sizes().any(|n| n == 0) { Some(0) } else { sizes().try_fold(1u128, u128::checked_mul) };
         let reduced = reduced.ok_or_else(|| {
-            error::shape(op.name(), &[self.shape()], "more than 2^128 elements fold into one; reduce over fewer axes")
+            error::shape(&[self.shape()], "more than 2^128 elements fold into one; reduce over fewer axes")
         })?;
         let results = kept.iter().any(|&a| self.shape()[a] == 0);
         if reduced == 0 && !op.has_identity() && !results && self.fill().is_none_or(|f| !f.is_undefined()) {
             let why = "of no elements is undefined: an axis has size 0";
-            return Err(error::shape(op.name(), &[self.shape()], why));
+            return Err(error::shape(&[self.shape()], why));
         }
-        let (out, path) = match &self.storage {
-            Storage::Strided(s) => (Tensor::from_strided(fold.strided(s, &kept, &axes)), Path::Strided),
+        let out = match &self.storage {
+            Storage::Strided(s) => Tensor::from_strided(fold.strided(s, &kept, &axes)),
             Storage::Sparse(s) => sparse::reduce(&fold, s, &kept, &axes, reduced)?,
         };
         let out = if keepdims { axes.iter().try_fold(out, |t, &a| t.expand_dims(a as isize))? } else { out };
-        record(op.name(), path, &[self], &out);
-        Ok(out)
+        Ok(call.done(out))
     }
 }
 
@@ -74,7 +73,7 @@ pub(crate) struct Fold {
 
 impl Fold {
     pub(crate) fn new(op: ReduceOp, dtype: DType) -> Result<Fold> {
-        let unsupported = || error::dtype(op.name(), &[dtype], "the op is not defined for this dtype; cast first");
+        let unsupported = || error::dtype(&[dtype], "the op is not defined for this dtype; cast first");
         let typing = op.typing(dtype).ok_or_else(unsupported)?;
         let kernels = op.kernels(typing).ok_or_else(unsupported)?;
         Ok(Fold { op, typing, kernels })
@@ -225,11 +224,11 @@ fn bytes_of(word: &mut [u128; 1], dtype: DType) -> &mut [u8] {
 }
 
 /// Folds runs of rows (`runs[i]..runs[i + 1]`) into one row each, in the values' own dtype.
-pub(crate) fn merge_rows(op: &'static str, fold: ReduceOp, values: &Strided, runs: &[usize]) -> Result<Strided> {
+pub(crate) fn merge_rows(fold: ReduceOp, values: &Strided, runs: &[usize]) -> Result<Strided> {
     let dtype = values.dtype;
     let fold = Fold::new(fold, dtype)?.starting_at_minus_zero();
     if fold.typing.input != dtype || fold.op == ReduceOp::Mean || fold.op == ReduceOp::CountNonzero {
-        return Err(error::invalid(op, "fold", format!("{} does not fold duplicates", fold.op.name())));
+        return Err(error::invalid("fold", format!("{} does not fold duplicates", fold.op.name())));
     }
     let n = runs.len() - 1;
     let block: usize = values.shape[1..].iter().product();
@@ -257,5 +256,5 @@ pub(crate) fn sum_scalars(dtype: DType, values: &[Scalar]) -> Result<Scalar> {
     let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_bytes().0[..dtype.size()].to_vec()).collect();
     let buffer = Buffer::build(bytes.len(), |out| out.copy_from_slice(&bytes));
     let rows = Strided::new(buffer, dtype, vec![values.len()]);
-    Ok(merge_rows("get", ReduceOp::Sum, &rows, &[0, values.len()])?.get(&[0]))
+    Ok(merge_rows(ReduceOp::Sum, &rows, &[0, values.len()])?.get(&[0]))
 }

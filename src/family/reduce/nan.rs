@@ -5,13 +5,12 @@
 
 use openwork_ops::{DType, ReduceOp, Scalar, order};
 
-use crate::base::context::Path;
 use crate::base::error::Result;
 use crate::base::strided::Strided;
 use crate::engine::blocks::{self, Kernel};
 use crate::engine::convert;
-use crate::family::pointwise::record;
 use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
 impl Tensor {
@@ -20,7 +19,8 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::reduce`].
     pub fn nansum(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
-        done("nansum", self, with_nan_as(self, 0.0)?.sum(axes, keepdims)?)
+        let call = trace::call("nansum", &[self]);
+        Ok(call.done(with_nan_as(self, 0.0)?.sum(axes, keepdims)?))
     }
 
     /// The product of the elements that are not NaN; 1 where there are no others. See [`Tensor::prod`].
@@ -28,7 +28,8 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::reduce`].
     pub fn nanprod(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
-        done("nanprod", self, with_nan_as(self, 1.0)?.prod(axes, keepdims)?)
+        let call = trace::call("nanprod", &[self]);
+        Ok(call.done(with_nan_as(self, 1.0)?.prod(axes, keepdims)?))
     }
 
     /// The least of the elements that are not NaN; NaN where there are no others. See [`Tensor::min`].
@@ -36,8 +37,9 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::reduce`].
     pub fn nanmin(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+        let call = trace::call("nanmin", &[self]);
         let least = with_nan_as(self, f64::INFINITY)?.min(axes, keepdims)?;
-        done("nanmin", self, nan_where_none(least, self, axes, keepdims)?)
+        Ok(call.done(nan_where_none(least, self, axes, keepdims)?))
     }
 
     /// The greatest of the elements that are not NaN; NaN where there are no others. See [`Tensor::max`].
@@ -45,8 +47,9 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::reduce`].
     pub fn nanmax(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+        let call = trace::call("nanmax", &[self]);
         let greatest = with_nan_as(self, f64::NEG_INFINITY)?.max(axes, keepdims)?;
-        done("nanmax", self, nan_where_none(greatest, self, axes, keepdims)?)
+        Ok(call.done(nan_where_none(greatest, self, axes, keepdims)?))
     }
 
     /// The mean of the elements that are not NaN; NaN where there are no others. See [`Tensor::mean`].
@@ -54,20 +57,16 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::reduce`].
     pub fn nanmean(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+        let call = trace::call("nanmean", &[self]);
         let out = self.dtype();
         if !out.is_inexact() {
-            return done("nanmean", self, self.mean(axes, keepdims)?);
+            return Ok(call.done(self.mean(axes, keepdims)?));
         }
         let wide = if out.is_complex() { DType::Complex128 } else { DType::F64 };
         let sum = with_nan_as(&self.cast(wide)?, 0.0)?.sum(axes, keepdims)?;
         let count = counted(self, axes, keepdims)?;
-        done("nanmean", self, sum.div(&count)?.cast(out)?)
+        Ok(call.done(sum.div(&count)?.cast(out)?))
     }
-}
-
-fn done(op: &'static str, x: &Tensor, out: Tensor) -> Result<Tensor> {
-    record(op, if x.is_strided() { Path::Strided } else { Path::Engine }, &[x], &out);
-    Ok(out)
 }
 
 /// The tensor with NaN replaced by a number.
@@ -90,7 +89,7 @@ fn replaced(x: &Tensor, value: Scalar) -> Result<Tensor> {
     Ok(match &x.storage {
         Storage::Strided(s) => Tensor::from_strided(replace(s)),
         Storage::Sparse(s) => {
-            let s = convert::coalesce("nan_to_num", s, ReduceOp::Sum)?;
+            let s = convert::coalesce(s, ReduceOp::Sum)?;
             let fill = match s.background() {
                 Background::Undefined => Fill::Undefined,
                 Background::Values(values) => fill_of(&replace(&values)),

@@ -6,11 +6,10 @@
 use openwork_ops::{DType, ReduceOp, order};
 
 use super::Fold;
-use crate::base::context::Path;
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 use crate::engine::slices::{Ranked, Rest, Slice, Slices, Sorted, number_of, values_of};
-use crate::family::pointwise::record;
+use crate::tensor::trace;
 use crate::tensor::{Sparse, Tensor};
 
 /// What a quantile is that falls between two elements.
@@ -41,7 +40,8 @@ impl Tensor {
     /// # Errors
     /// If the axis is out of range, the dtype is complex, the slices have no elements, or an index does not fit `int64`.
     pub fn argmin(&self, axis: Option<isize>, keepdims: bool) -> Result<Tensor> {
-        extreme("argmin", self, axis, keepdims, false)
+        let call = trace::call("argmin", &[self]);
+        call.end(extreme(self, axis, keepdims, false))
     }
 
     /// Where the greatest element is along one axis, or (`None`) in C order among all: as [`Tensor::argmin`].
@@ -49,7 +49,8 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::argmin`].
     pub fn argmax(&self, axis: Option<isize>, keepdims: bool) -> Result<Tensor> {
-        extreme("argmax", self, axis, keepdims, true)
+        let call = trace::call("argmax", &[self]);
+        call.end(extreme(self, axis, keepdims, true))
     }
 
     /// The least and the greatest element: [`Tensor::min`] and [`Tensor::max`].
@@ -57,7 +58,8 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::min`].
     pub fn aminmax(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<(Tensor, Tensor)> {
-        Ok((self.min(axes, keepdims)?, self.max(axes, keepdims)?))
+        let call = trace::call("aminmax", &[self]);
+        Ok(call.done((self.min(axes, keepdims)?, self.max(axes, keepdims)?)))
     }
 
     /// The middle element over some axes (`None`: all), of an even number the lower one, as PyTorch has it
@@ -68,7 +70,8 @@ impl Tensor {
     /// # Errors
     /// If an axis is out of range or given twice, the dtype is complex, or the slices have no elements.
     pub fn median(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
-        median("median", self, axes, keepdims, false)
+        let call = trace::call("median", &[self]);
+        call.end(median(self, axes, keepdims, false))
     }
 
     /// The median of the elements that are not NaN; NaN where there are no others.
@@ -76,7 +79,8 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::median`].
     pub fn nanmedian(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
-        median("nanmedian", self, axes, keepdims, true)
+        let call = trace::call("nanmedian", &[self]);
+        call.end(median(self, axes, keepdims, true))
     }
 
     /// The element below which lies a share `q` of the others over some axes (`None`: all): at place `q · (n − 1)` of `n`
@@ -95,7 +99,8 @@ impl Tensor {
         keepdims: bool,
         interpolation: Interpolation,
     ) -> Result<Tensor> {
-        quantile("quantile", self, q, axes, keepdims, interpolation, false)
+        let call = trace::call("quantile", &[self]);
+        call.end(quantile(self, q, axes, keepdims, interpolation, false))
     }
 
     /// The quantile of the elements that are not NaN; NaN where there are no others.
@@ -109,7 +114,8 @@ impl Tensor {
         keepdims: bool,
         interpolation: Interpolation,
     ) -> Result<Tensor> {
-        quantile("nanquantile", self, q, axes, keepdims, interpolation, true)
+        let call = trace::call("nanquantile", &[self]);
+        call.end(quantile(self, q, axes, keepdims, interpolation, true))
     }
 
     /// The most frequent element over some axes (`None`: all), of several as frequent the least. NaN is one element,
@@ -120,23 +126,19 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::median`].
     pub fn mode(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
-        by_key("mode", self, axes, keepdims, &|slice, _| most_frequent(slice))
+        let call = trace::call("mode", &[self]);
+        call.end(by_key(self, axes, keepdims, &|slice, _| most_frequent(slice)))
     }
 }
 
 /// Slices of at least one element each.
-fn slices_of(op: &'static str, x: &Tensor, axes: &[usize]) -> Result<Slices> {
-    let slices = Slices::of(op, x, axes)?;
+fn slices_of(x: &Tensor, axes: &[usize]) -> Result<Slices> {
+    let slices = Slices::of(x, axes)?;
     let results = !slices.kept_shape().contains(&0);
     if slices.length == 0 && results && !slices.is_undefined() {
-        return Err(error::shape(op, &[x.shape()], "of no elements is undefined: an axis has size 0"));
+        return Err(error::shape(&[x.shape()], "of no elements is undefined: an axis has size 0"));
     }
     Ok(slices)
-}
-
-fn done(op: &'static str, x: &Tensor, out: Tensor) -> Result<Tensor> {
-    record(op, if x.is_strided() { Path::Strided } else { Path::Engine }, &[x], &out);
-    Ok(out)
 }
 
 /// Whether there is NaN among the elements.
@@ -165,38 +167,36 @@ fn outermost(slice: &Slice<'_>, greatest: bool, dtype: DType) -> u64 {
     best.unwrap_or_default().wrapping_sub(shift)
 }
 
-fn extreme(op: &'static str, x: &Tensor, axis: Option<isize>, keepdims: bool, greatest: bool) -> Result<Tensor> {
+fn extreme(x: &Tensor, axis: Option<isize>, keepdims: bool, greatest: bool) -> Result<Tensor> {
     let axes = match axis {
-        Some(axis) => vec![error::axis(op, axis, x.ndim())?],
+        Some(axis) => vec![error::axis(axis, x.ndim())?],
         None => (0..x.ndim()).collect(),
     };
-    let slices = slices_of(op, x, &axes)?;
+    let slices = slices_of(x, &axes)?;
     let ranked = Ranked::of(&slices)?;
     let (found, empty) = ranked.fold(&|slice: &Slice<'_>| {
         let at = slice.first(outermost(slice, greatest, x.dtype())).unwrap_or_default();
-        i64::try_from(at).map_err(|_| {
-            error::invalid(op, "self", format!("the index {at} does not fit int64: name an axis, or reshape"))
-        })
+        i64::try_from(at)
+            .map_err(|_| error::invalid("self", format!("the index {at} does not fit int64: name an axis, or reshape")))
     })?;
     let n = found.len();
-    done(op, x, slices.folded(Strided::from_vec(found, vec![n]), empty, keepdims)?)
+    Ok(slices.folded(Strided::from_vec(found, vec![n]), empty, keepdims)?)
 }
 
 /// One element of each slice, given by its key.
 fn by_key(
-    op: &'static str,
     x: &Tensor,
     axes: Option<&[isize]>,
     keepdims: bool,
     f: &(dyn Fn(&Slice<'_>, DType) -> u64 + Sync),
 ) -> Result<Tensor> {
-    let slices = slices_of(op, x, &error::axes(op, axes, x.ndim())?)?;
+    let slices = slices_of(x, &error::axes(axes, x.ndim())?)?;
     let ranked = Ranked::of(&slices)?;
     let dtype = x.dtype();
     let (found, empty) = ranked.fold(&|slice: &Slice<'_>| Ok(f(slice, dtype)))?;
     let n = found.len();
     let values = values_of(dtype, &Strided::from_vec(found, vec![n]));
-    done(op, x, slices.folded(values, empty.map(|e| values_of(dtype, &e)), keepdims)?)
+    Ok(slices.folded(values, empty.map(|e| values_of(dtype, &e)), keepdims)?)
 }
 
 /// How many elements count: all; or those that are not NaN; none at all if one is NaN.
@@ -208,8 +208,8 @@ fn counted(sorted: &Sorted<'_>, dtype: DType, skip_nan: bool) -> u128 {
     }
 }
 
-fn median(op: &'static str, x: &Tensor, axes: Option<&[isize]>, keepdims: bool, skip_nan: bool) -> Result<Tensor> {
-    by_key(op, x, axes, keepdims, &|slice, dtype| {
+fn median(x: &Tensor, axes: Option<&[isize]>, keepdims: bool, skip_nan: bool) -> Result<Tensor> {
+    by_key(x, axes, keepdims, &|slice, dtype| {
         let sorted = slice.sorted();
         match counted(&sorted, dtype, skip_nan) {
             0 => order::NAN,
@@ -219,7 +219,6 @@ fn median(op: &'static str, x: &Tensor, axes: Option<&[isize]>, keepdims: bool, 
 }
 
 fn quantile(
-    op: &'static str,
     x: &Tensor,
     q: f64,
     axes: Option<&[isize]>,
@@ -228,9 +227,9 @@ fn quantile(
     skip_nan: bool,
 ) -> Result<Tensor> {
     if !(0.0..=1.0).contains(&q) {
-        return Err(error::invalid(op, "q", format!("{q} is given, allowed is 0 to 1")));
+        return Err(error::invalid("q", format!("{q} is given, allowed is 0 to 1")));
     }
-    let slices = slices_of(op, x, &error::axes(op, axes, x.ndim())?)?;
+    let slices = slices_of(x, &error::axes(axes, x.ndim())?)?;
     let ranked = Ranked::of(&slices)?;
     let (dtype, out) = (x.dtype(), x.dtype().to_inexact());
     let (found, empty) = ranked.fold(&|slice: &Slice<'_>| {
@@ -240,7 +239,7 @@ fn quantile(
     })?;
     let n = found.len();
     let values = Strided::from_vec(found, vec![n]).cast(out);
-    done(op, x, slices.folded(values, empty.map(|e| e.cast(out)), keepdims)?)
+    Ok(slices.folded(values, empty.map(|e| e.cast(out)), keepdims)?)
 }
 
 fn interpolated(sorted: &Sorted<'_>, n: u128, q: f64, interpolation: Interpolation, dtype: DType) -> f64 {
@@ -289,7 +288,7 @@ pub(super) fn varying(fold: &Fold, s: &Sparse, axes: &[usize]) -> Result<Option<
     }
     let x: Tensor = s.clone().into();
     let x = if truth { x.cast(DType::Bool)? } else { x };
-    let slices = Slices::of(fold.op.name(), &x, axes)?;
+    let slices = Slices::of(&x, axes)?;
     let ranked = Ranked::of(&slices)?;
     let (found, empty) = ranked
         .fold(&|slice: &Slice<'_>| Ok(outermost(slice, matches!(fold.op, ReduceOp::Max | ReduceOp::Any), x.dtype())))?;

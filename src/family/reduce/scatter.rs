@@ -71,7 +71,7 @@ pub(super) fn scatter(
         _ => {
             let places: Vec<u64> = touched.iter().map(|&i| i.into()).collect();
             let (layout, words) = convert::unravel(&places, &sizes(&split.dims));
-            split.result_pattern(fold.op.name(), kept, &layout, &words)?
+            split.result_pattern(kept, &layout, &words)?
         }
     };
     let acc = Strided::new(acc, fold.typing.acc, vec![size]);

@@ -10,7 +10,7 @@ use super::rows::{constant_scalar, is_idempotent, is_neutral, rows, with_unstore
 use super::varying::varying;
 use super::{Fold, order};
 use crate::base::buffer::Buffer;
-use crate::base::context::{self, Path};
+use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};
 use crate::base::strided::{Strided, count};
@@ -21,35 +21,35 @@ use crate::tensor::fill::{Background, Fill, fill_of};
 use crate::tensor::{Sparse, Tensor};
 
 /// Reduces over `axes` (with `k` elements together), keeping `kept`.
-pub(super) fn reduce(fold: &Fold, s: &Sparse, kept: &[usize], axes: &[usize], k: u128) -> Result<(Tensor, Path)> {
+pub(super) fn reduce(fold: &Fold, s: &Sparse, kept: &[usize], axes: &[usize], k: u128) -> Result<Tensor> {
     let op = fold.op.name();
-    let s = if s.pattern.is_unique() { Cow::Borrowed(s) } else { Cow::Owned(convert::coalesce(op, s, ReduceOp::Sum)?) };
+    let s = if s.pattern.is_unique() { Cow::Borrowed(s) } else { Cow::Owned(convert::coalesce(s, ReduceOp::Sum)?) };
     let fill = match s.background() {
         Background::Undefined if faults::is(Fault::AbsentAsZero) => {
             Strided::constant(Scalar::zero(s.dtype()), &s.shape)
         }
-        Background::Undefined => return undefined(fold, &s, kept, axes).map(|t| (t, Path::Engine)),
+        Background::Undefined => return undefined(fold, &s, kept, axes).map(|t| t),
         Background::Values(fill) => fill,
     };
     let varies = axes.iter().any(|&a| fill.strides[a] != 0 && fill.shape[a] > 1);
     if !varies {
-        return constant(fold, &s, &fill, kept, axes, k).map(|t| (t, Path::Engine));
+        return constant(fold, &s, &fill, kept, axes, k).map(|t| t);
     }
     let finite =
         || !fold.typing.acc.is_inexact() || identity::all_finite(fill.dtype, &fill.unbroadcast().dense_bytes());
     if fold.op.is_sum_like() && finite() {
-        return varying(fold, &s, &fill, kept, axes, k).map(|t| (t, Path::Engine));
+        return varying(fold, &s, &fill, kept, axes, k).map(|t| t);
     }
     if k > 0
         && let Some(out) = order::varying(fold, &s, axes)?
     {
-        return Ok((out, Path::Engine));
+        return Ok(out);
     }
-    context::may_densify(op, &s.shape, s.dtype().size(), || {
+    context::may_densify(&s.shape, s.dtype().size(), || {
         format!("the fill varies along a reduced axis, and {op} cannot take elements away")
     })?;
-    let dense = convert::to_strided(op, &s, &fill)?;
-    Ok((Tensor::from_strided(fold.strided(&dense, kept, axes)), Path::Densified))
+    let dense = convert::to_strided(&s, &fill)?;
+    Ok(Tensor::from_strided(fold.strided(&dense, kept, axes)))
 }
 
 /// A fill that is one value along every reduced axis.
@@ -76,14 +76,14 @@ fn constant(fold: &Fold, s: &Sparse, fill: &Strided, kept: &[usize], axes: &[usi
     let values = fold.finish(&acc, k);
     let fill = fill_of(&fold.finish(&empty, k));
     let out = Sparse { shape, pattern, values, fill };
-    tensor_of(fold, s, kept, axes, out)
+    tensor_of(s, kept, axes, out)
 }
 
 /// The result: strided where only dense levels are left.
-pub(super) fn tensor_of(fold: &Fold, s: &Sparse, kept: &[usize], axes: &[usize], out: Sparse) -> Result<Tensor> {
+pub(super) fn tensor_of(s: &Sparse, kept: &[usize], axes: &[usize], out: Sparse) -> Result<Tensor> {
     match out.background() {
         Background::Values(fill) if out.pattern.level_dims == 0 || axes_are_inner(s, kept, axes) => {
-            Ok(Tensor::from_strided(convert::to_strided(fold.op.name(), &out, &fill)?))
+            Ok(Tensor::from_strided(convert::to_strided(&out, &fill)?))
         }
         _ => Ok(out.into()),
     }
@@ -130,11 +130,7 @@ pub(super) fn check_count(fold: &Fold, fill: &Strided, k: u128) -> Result<()> {
     if (0..dense.len()).all(|i| dense.at_offset(dense.offset + i).is_zero()) {
         return Ok(());
     }
-    Err(error::invalid(
-        "count_nonzero",
-        "self",
-        format!("{k} elements with a fill that is not zero: the count does not fit int64"),
-    ))
+    Err(error::invalid("self", format!("{k} elements with a fill that is not zero: the count does not fit int64")))
 }
 
 /// An undefined fill: only what is stored counts.
@@ -145,7 +141,7 @@ fn undefined(fold: &Fold, s: &Sparse, kept: &[usize], axes: &[usize]) -> Result<
     if fold.op == ReduceOp::CountNonzero {
         let values = groups.acc.cast(fold.typing.out);
         let out = Sparse { shape, pattern, values, fill: Fill::Scalar(Scalar::zero(fold.typing.out)) };
-        return tensor_of(fold, s, kept, axes, out);
+        return tensor_of(s, kept, axes, out);
     }
     // A group of positions without elements (a value axis of size 0) has nothing in it either.
     let keep: Vec<usize> = (0..pattern.positions).filter(|&p| groups.counts[p] > 0).collect();
@@ -157,5 +153,5 @@ fn undefined(fold: &Fold, s: &Sparse, kept: &[usize], axes: &[usize]) -> Result<
         groups.acc.cast(fold.typing.out)
     };
     let out = Sparse { shape, pattern, values, fill: Fill::Undefined };
-    convert::select_rows(fold.op.name(), &out, &keep).map(Into::into)
+    convert::select_rows(&out, &keep).map(Into::into)
 }

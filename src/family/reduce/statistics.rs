@@ -2,13 +2,12 @@
 
 use openwork_ops::DType;
 
-use crate::base::context::Path;
 use crate::base::error::{self, Result};
 use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::Strided;
 use crate::engine::slices::Slices;
-use crate::family::pointwise::record;
 use crate::tensor::Tensor;
+use crate::tensor::trace;
 
 impl Tensor {
     /// The variance over some axes (`None`: all): the sum of `|x − mean|²` by `n − correction`. A correction of 0 is that
@@ -25,7 +24,8 @@ impl Tensor {
     /// # Errors
     /// If an axis is out of range or given twice, or the correction is negative or not finite.
     pub fn var(&self, axes: Option<&[isize]>, correction: f64, keepdims: bool) -> Result<Tensor> {
-        variance("var", self, axes, correction, keepdims, false)
+        let call = trace::call("var", &[self]);
+        call.end(variance(self, axes, correction, keepdims, false))
     }
 
     /// The square root of the variance: [`Tensor::var`].
@@ -33,7 +33,8 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::var`].
     pub fn std(&self, axes: Option<&[isize]>, correction: f64, keepdims: bool) -> Result<Tensor> {
-        root("std", self, variance("std", &accurate(self)?, axes, correction, keepdims, false)?)
+        let call = trace::call("std", &[self]);
+        call.end(root(self, variance(&accurate(self)?, axes, correction, keepdims, false)?))
     }
 
     /// The variance of the elements that are not NaN: [`Tensor::var`].
@@ -41,7 +42,8 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::var`].
     pub fn nanvar(&self, axes: Option<&[isize]>, correction: f64, keepdims: bool) -> Result<Tensor> {
-        variance("nanvar", self, axes, correction, keepdims, true)
+        let call = trace::call("nanvar", &[self]);
+        call.end(variance(self, axes, correction, keepdims, true))
     }
 
     /// The standard deviation of the elements that are not NaN: [`Tensor::std`].
@@ -49,7 +51,8 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::var`].
     pub fn nanstd(&self, axes: Option<&[isize]>, correction: f64, keepdims: bool) -> Result<Tensor> {
-        root("nanstd", self, variance("nanstd", &accurate(self)?, axes, correction, keepdims, true)?)
+        let call = trace::call("nanstd", &[self]);
+        call.end(root(self, variance(&accurate(self)?, axes, correction, keepdims, true)?))
     }
 
     /// The vector norm of order `ord` over some axes (`None`: all): `(Σ |x|^ord)^(1/ord)`; of order 0 the number of
@@ -63,7 +66,8 @@ impl Tensor {
     /// If `ord` is NaN, an axis is out of range or given twice, or (infinite order) the slices have no elements.
     #[doc(alias = "norm")]
     pub fn vector_norm(&self, ord: f64, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
-        norm(self, ord, axes, keepdims)
+        let call = trace::call("vector_norm", &[self]);
+        call.end(norm(self, ord, axes, keepdims))
     }
 
     /// The sum of the elements as `dtype`, which is the dtype of the result: [`Tensor::sum`].
@@ -71,7 +75,8 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::reduce`].
     pub fn sum_as(&self, dtype: DType, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
-        self.cast(dtype)?.sum(axes, keepdims)?.cast(dtype)
+        let call = trace::call("sum_as", &[self]);
+        call.end(self.cast(dtype)?.sum(axes, keepdims)?.cast(dtype))
     }
 
     /// The product of the elements as `dtype`, which is the dtype of the result: [`Tensor::prod`].
@@ -79,7 +84,8 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::reduce`].
     pub fn prod_as(&self, dtype: DType, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
-        self.cast(dtype)?.prod(axes, keepdims)?.cast(dtype)
+        let call = trace::call("prod_as", &[self]);
+        call.end(self.cast(dtype)?.prod(axes, keepdims)?.cast(dtype))
     }
 
     /// The mean of the elements as `dtype`, which is the dtype of the result: [`Tensor::mean`].
@@ -87,10 +93,11 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::reduce`]; if the dtype is bool or an integer, which hold no mean.
     pub fn mean_as(&self, dtype: DType, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+        let call = trace::call("mean_as", &[self]);
         if !dtype.is_inexact() {
-            return Err(error::dtype("mean_as", &[dtype], "a mean is real or complex: name a floating-point dtype"));
+            return Err(error::dtype(&[dtype], "a mean is real or complex: name a floating-point dtype"));
         }
-        self.cast(dtype)?.mean(axes, keepdims)
+        call.end(self.cast(dtype)?.mean(axes, keepdims))
     }
 }
 
@@ -99,9 +106,8 @@ fn accurate(x: &Tensor) -> Result<Tensor> {
     x.cast(if x.dtype().is_complex() { DType::Complex128 } else { DType::F64 })
 }
 
-fn root(op: &'static str, x: &Tensor, variance: Tensor) -> Result<Tensor> {
+fn root(x: &Tensor, variance: Tensor) -> Result<Tensor> {
     let out = variance.sqrt()?.cast(x.dtype().to_inexact().real())?;
-    record(op, if x.is_strided() { Path::Strided } else { Path::Engine }, &[x], &out);
     Ok(out)
 }
 
@@ -214,28 +220,21 @@ fn fold_present(
     })
 }
 
-fn variance(
-    op: &'static str,
-    x: &Tensor,
-    axes: Option<&[isize]>,
-    correction: f64,
-    keepdims: bool,
-    skip_nan: bool,
-) -> Result<Tensor> {
+fn variance(x: &Tensor, axes: Option<&[isize]>, correction: f64, keepdims: bool, skip_nan: bool) -> Result<Tensor> {
     if !(correction.is_finite() && correction >= 0.0) {
         let why = format!("{correction} is given, allowed are finite numbers from 0");
-        return Err(error::invalid(op, "correction", why));
+        return Err(error::invalid("correction", why));
     }
     if x.dtype().is_complex() {
         // |z − mean|² is the sum over both parts; a number with a NaN in one has it in both.
         let out = x.dtype().real();
         let x = if skip_nan { super::nan::spread(x)? } else { x.clone() };
-        let part = |x: Tensor| variance(op, &x, axes, correction, keepdims, skip_nan);
+        let part = |x: Tensor| variance(&x, axes, correction, keepdims, skip_nan);
         return part(accurate(&x.real()?)?)?.add(&part(accurate(&x.imag()?)?)?)?.cast(out);
     }
     let out = x.dtype().to_inexact();
-    let of = error::axes(op, axes, x.ndim())?;
-    let slices = Slices::of(op, x, &of)?;
+    let of = error::axes(axes, x.ndim())?;
+    let slices = Slices::of(x, &of)?;
     let (found, empty) = match slices.fill().filter(|_| slices.fill_varies()) {
         Some(fill) => {
             let (found, empty) = over_a_fill(&slices, fill, correction, skip_nan);
@@ -244,7 +243,6 @@ fn variance(
         None => fold_present(&slices, skip_nan, &|x| x.variance(correction)),
     };
     let result = slices.folded(found.cast(out), empty.map(|e| e.cast(out)), keepdims)?;
-    record(op, if x.is_strided() { Path::Strided } else { Path::Engine }, &[x], &result);
     Ok(result)
 }
 
@@ -321,22 +319,21 @@ fn over_a_fill(slices: &Slices, fill: &Strided, correction: f64, skip_nan: bool)
 }
 
 fn norm(x: &Tensor, ord: f64, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
-    const OP: &str = "vector_norm";
     if ord.is_nan() {
-        return Err(error::invalid(OP, "ord", "NaN is given, allowed are numbers and infinities"));
+        return Err(error::invalid("ord", "NaN is given, allowed are numbers and infinities"));
     }
-    let of = error::axes(OP, axes, x.ndim())?;
+    let of = error::axes(axes, x.ndim())?;
     let out = x.dtype().to_inexact().real();
     let result = if ord == 0.0 {
         x.count_nonzero(axes, keepdims)?.cast(out)?
     } else {
         // Moduli in double precision: that of the least integer is not an integer of its dtype.
         let moduli = accurate(x)?.abs()?;
-        let slices = Slices::of(OP, &moduli, &of)?;
+        let slices = Slices::of(&moduli, &of)?;
         if ord.is_infinite() {
             if slices.length == 0 && !slices.kept_shape().contains(&0) && !slices.is_undefined() {
                 let why = "of infinite order and of no elements is undefined: an axis has size 0";
-                return Err(error::shape(OP, &[x.shape()], why));
+                return Err(error::shape(&[x.shape()], why));
             }
             let result = if ord > 0.0 { moduli.max(axes, keepdims)? } else { moduli.min(axes, keepdims)? };
             result.cast(out)?
@@ -347,6 +344,5 @@ fn norm(x: &Tensor, ord: f64, axes: Option<&[isize]>, keepdims: bool) -> Result<
             slices.folded(found.cast(out), empty.map(|e| e.cast(out)), keepdims)?
         }
     };
-    record(OP, if x.is_strided() { Path::Strided } else { Path::Engine }, &[x], &result);
     Ok(result)
 }

@@ -50,7 +50,7 @@ pub(super) fn varying(
     };
     let fill = fill_of(&fold.finish(&total.broadcast(&shape), k));
     let out = Sparse { shape, values: fold.finish(&sums, k), fill, pattern };
-    tensor_of(fold, s, kept, axes, out)
+    tensor_of(s, kept, axes, out)
 }
 
 /// How often each element of a fill's core counts: along reduced axes on which the fill is constant.
@@ -69,7 +69,7 @@ fn integers(
     axes: &[usize],
 ) -> Result<Sums> {
     let acc = fold.typing.acc;
-    let unsupported = || error::dtype(fold.op.name(), &[acc], "accumulators do not add");
+    let unsupported = || error::dtype(&[acc], "accumulators do not add");
     let sum = ReduceOp::Sum.typing(acc).and_then(|t| ReduceOp::Sum.kernels(t)).ok_or_else(unsupported)?;
     let add = BinaryOp::Add.kernel(acc).ok_or_else(unsupported)?;
     let sub = BinaryOp::Sub.kernel(acc).ok_or_else(unsupported)?;
@@ -102,7 +102,7 @@ fn floats(fold: &Fold, s: &Sparse, fill: &Strided, beneath: &Strided, kept: &[us
 
     let split = Split::new(&s.pattern, kept);
     let runs = split.runs();
-    let pattern = Arc::new(split.result_pattern(fold.op.name(), kept, &runs.layout, &runs.words)?);
+    let pattern = Arc::new(split.result_pattern(kept, &runs.layout, &runs.words)?);
     let shape = split.shape(runs.ends.len() - 1);
     let (n, width) = (count(&shape) * parts, split.block * parts);
     let (stored, beneath) = (floats(&split.rows_of(&s.values)), floats(&split.rows_of(beneath)));

@@ -11,10 +11,10 @@ use openwork_ops::structure::{Index, IndexVec};
 use openwork_ops::{ReduceOp, Scalar, with_index};
 
 use crate::base::buffer::{Buffer, zeroed_vec};
-use crate::base::context::Path;
 use crate::base::error::{self, Result};
 use crate::base::parallel;
 use crate::base::strided::Strided;
+use crate::base::trace::{Work, raise};
 use crate::engine::convert;
 use crate::levels::build::{self, SortedKeys};
 use crate::levels::layout::{Layout, LevelSpec};
@@ -65,15 +65,15 @@ impl Along<'_> {
 }
 
 /// The chosen elements of one axis, on any storage.
-pub(crate) fn along(op: &'static str, x: &Tensor, axis: usize, choice: &Along<'_>) -> Result<(Tensor, Path)> {
+pub(crate) fn along(x: &Tensor, axis: usize, choice: &Along<'_>) -> Result<Tensor> {
     match &x.storage {
         Storage::Strided(s) => {
             let mut shape = s.shape.clone();
             shape[axis] = choice.len();
-            convert::dense_len(op, &shape, s.dtype)?;
-            Ok((Tensor::from_strided(strided(s, axis, choice)), Path::Strided))
+            convert::dense_len(&shape, s.dtype)?;
+            Ok(Tensor::from_strided(strided(s, axis, choice)))
         }
-        Storage::Sparse(s) => sparse(op, s, axis, choice).map(|(s, path)| (s.into(), path)),
+        Storage::Sparse(s) => sparse(s, axis, choice).map(Tensor::from),
     }
 }
 
@@ -118,7 +118,7 @@ pub(crate) fn map_fill(s: &Sparse, shape: &[usize], f: impl FnOnce(&Strided) -> 
 
 /// Levels that hold every axis whole: where there are blocks, block rows become rows and block columns columns, or all
 /// becomes coordinates.
-pub(crate) fn unblocked(op: &'static str, s: &Sparse) -> Result<LevelSpec> {
+pub(crate) fn unblocked(s: &Sparse) -> Result<LevelSpec> {
     let mut spec = s.pattern.spec();
     if spec.dims.iter().all(|d| d.1 == Part::Whole) {
         return Ok(spec);
@@ -127,7 +127,7 @@ pub(crate) fn unblocked(op: &'static str, s: &Sparse) -> Result<LevelSpec> {
         *last == (LevelKind::Sparse { rank: 1 }) && above.iter().all(|l| *l == LevelKind::Dense)
     });
     if !compressed || s.pattern.level_dims().iter().any(|d| matches!(d.part, Part::Mod(_))) {
-        return LevelSpec::of_layout(op, Layout::Coo, &s.shape);
+        return LevelSpec::of_layout(Layout::Coo, &s.shape);
     }
     spec.dims.retain(|d| !matches!(d.1, Part::Mod(_)));
     spec.dims.iter_mut().for_each(|d| d.1 = Part::Whole);
@@ -135,15 +135,11 @@ pub(crate) fn unblocked(op: &'static str, s: &Sparse) -> Result<LevelSpec> {
 }
 
 /// The same tensor without duplicates, in levels that hold the axes whole.
-pub(crate) fn whole<'a>(op: &'static str, s: &'a Sparse, axes: &[usize]) -> Result<Cow<'a, Sparse>> {
+pub(crate) fn whole<'a>(s: &'a Sparse, axes: &[usize]) -> Result<Cow<'a, Sparse>> {
     if s.pattern.dims.iter().any(|d| axes.contains(&d.axis) && d.part != Part::Whole) {
-        return convert::convert(op, s, &unblocked(op, s)?).map(Cow::Owned);
+        return convert::convert(s, &unblocked(s)?).map(Cow::Owned);
     }
-    if s.pattern.is_canonical() {
-        Ok(Cow::Borrowed(s))
-    } else {
-        convert::coalesce(op, s, ReduceOp::Sum).map(Cow::Owned)
-    }
+    if s.pattern.is_canonical() { Ok(Cow::Borrowed(s)) } else { convert::coalesce(s, ReduceOp::Sum).map(Cow::Owned) }
 }
 
 /// Words of keys in a layout over a pattern's own level dimensions, leaving out some of them.
@@ -157,7 +153,6 @@ pub(crate) fn keys_without(pattern: &Pattern, layout: &KeyLayout, left_out: impl
 
 /// A pattern and the rows of values it takes, from keys in any order, each with the row it came from. No key repeats.
 pub(crate) fn rebuild(
-    op: &'static str,
     kinds: Vec<LevelKind>,
     dims: Vec<Dim>,
     layout: &KeyLayout,
@@ -174,17 +169,17 @@ pub(crate) fn rebuild(
     }
     debug_assert_ne!(keys::order_of(&words), keys::Order::Unsorted);
     let keys = SortedKeys { layout, words: &words, unique: true };
-    Ok((build::build(op, &convert::without_singletons(kinds), dims, &keys)?, order))
+    Ok((build::build(&convert::without_singletons(kinds), dims, &keys)?, order))
 }
 
 /// Whether that many copied keys and positions fit in memory, else the error.
-pub(crate) fn fits(op: &'static str, shape: &[usize], copies: Option<usize>) -> Result<usize> {
+pub(crate) fn fits(shape: &[usize], copies: Option<usize>) -> Result<usize> {
     copies
         .filter(|&n| Buffer::is_possible(n.saturating_mul(24)))
-        .ok_or_else(|| error::shape(op, &[shape], "the stored elements, repeated that often, do not fit in memory"))
+        .ok_or_else(|| error::shape(&[shape], "the stored elements, repeated that often, do not fit in memory"))
 }
 
-fn sparse(op: &'static str, s: &Sparse, axis: usize, choice: &Along<'_>) -> Result<(Sparse, Path)> {
+fn sparse(s: &Sparse, axis: usize, choice: &Along<'_>) -> Result<Sparse> {
     let mut shape = s.shape.clone();
     shape[axis] = choice.len();
     let fill = map_fill(s, &shape, |values| strided(values, axis, choice));
@@ -195,40 +190,36 @@ fn sparse(op: &'static str, s: &Sparse, axis: usize, choice: &Along<'_>) -> Resu
     if let Some(place) = of_values(&s.pattern) {
         let mut value_shape = s.values.shape.clone();
         value_shape[place + 1] = choice.len();
-        convert::dense_len(op, &value_shape, s.dtype())?;
+        convert::dense_len(&value_shape, s.dtype())?;
         let pattern = Arc::new(Pattern { dims: resized(&s.pattern), ..(*s.pattern).clone() });
-        return Ok((Sparse { shape, pattern, values: strided(&s.values, place + 1, choice), fill }, Path::Values));
+        return Ok(Sparse { shape, pattern, values: strided(&s.values, place + 1, choice), fill });
     }
-    let s = whole(op, s, &[axis])?;
+    let s = whole(s, &[axis])?;
     let dims = resized(&s.pattern);
-    if let Some((pattern, values)) = root_rows(op, &s, axis, choice, &dims)? {
-        return Ok((Sparse { shape, pattern: Arc::new(pattern), values, fill }, Path::Specialised));
+    if let Some((pattern, values)) = root_rows(&s, axis, choice, &dims)? {
+        raise(Work::Specialised);
+        return Ok(Sparse { shape, pattern: Arc::new(pattern), values, fill });
     }
     let Some(place) = s.pattern.level_dims().iter().position(|d| d.axis == axis) else {
-        return Err(error::layout(op, format!("no level holds axis {axis}")));
+        return Err(error::layout(format!("no level holds axis {axis}")));
     };
+    raise(Work::Engine);
     let layout = KeyLayout::new(&dims[..s.pattern.level_dims].iter().map(|d| d.size).collect::<Vec<_>>());
     let words = keys_without(&s.pattern, &layout, |d| d == place);
     let coordinates = s.pattern.axis_coordinates(axis, s.ndim());
-    let (from, to) = spread(op, &s.shape, s.shape[axis], &coordinates, choice)?;
+    let (from, to) = spread(&s.shape, s.shape[axis], &coordinates, choice)?;
     let field = layout.fields[place];
     let words = words.iter().enumerate().map(|(w, word)| {
         let weight = if w == field.word { field.weight() } else { 0 };
         from.iter().zip(&to).map(|(&p, &c)| word[p as usize].wrapping_add(weight.wrapping_mul(c))).collect()
     });
-    let (pattern, order) = rebuild(op, s.pattern.kinds(), dims, &layout, words.collect(), from)?;
+    let (pattern, order) = rebuild(s.pattern.kinds(), dims, &layout, words.collect(), from)?;
     let values = convert::gather_values(&s.values, &order);
-    Ok((Sparse { shape, pattern: Arc::new(pattern), values, fill }, Path::Engine))
+    Ok(Sparse { shape, pattern: Arc::new(pattern), values, fill })
 }
 
 /// For coordinates along an axis of size `n`, all their places in the result: (which coordinate, the place).
-fn spread(
-    op: &'static str,
-    shape: &[usize],
-    n: usize,
-    coordinates: &[u64],
-    choice: &Along<'_>,
-) -> Result<(Vec<u64>, Vec<u64>)> {
+fn spread(shape: &[usize], n: usize, coordinates: &[u64], choice: &Along<'_>) -> Result<(Vec<u64>, Vec<u64>)> {
     match *choice {
         Along::Step { start, step, len } => {
             let place = |c: u64| {
@@ -244,7 +235,7 @@ fn spread(
             Ok(coordinates.iter().enumerate().filter_map(place).unzip())
         }
         Along::Repeat { times, .. } => {
-            let all = fits(op, shape, coordinates.len().checked_mul(times))?;
+            let all = fits(shape, coordinates.len().checked_mul(times))?;
             let (mut from, mut to) = (Vec::with_capacity(all), Vec::with_capacity(all));
             for (p, &c) in coordinates.iter().enumerate() {
                 from.extend(std::iter::repeat_n(p as u64, times));
@@ -255,7 +246,7 @@ fn spread(
         Along::List(list) => {
             let places = Places::new(n, list, coordinates.len());
             let count = coordinates.iter().try_fold(0usize, |sum, &c| sum.checked_add(places.of(c).len()));
-            let all = fits(op, shape, count)?;
+            let all = fits(shape, count)?;
             let (mut from, mut to) = (Vec::with_capacity(all), Vec::with_capacity(all));
             for (p, &c) in coordinates.iter().enumerate() {
                 let of = places.of(c);
@@ -316,13 +307,7 @@ impl Places {
 }
 
 /// The outermost axis, if its level is dense and all levels but the last are: segments are copied whole.
-fn root_rows(
-    op: &'static str,
-    s: &Sparse,
-    axis: usize,
-    choice: &Along<'_>,
-    dims: &[Dim],
-) -> Result<Option<(Pattern, Strided)>> {
+fn root_rows(s: &Sparse, axis: usize, choice: &Along<'_>, dims: &[Dim]) -> Result<Option<(Pattern, Strided)>> {
     let Some((Level::Sparse { pointers: Some(pointers), indices, .. }, above)) = s.pattern.levels.split_last() else {
         return Ok(None);
     };
@@ -330,7 +315,7 @@ fn root_rows(
         return Ok(None);
     }
     let inner: usize = dims[1..above.len()].iter().map(|d| d.size).product();
-    let too_many = || error::shape(op, &[&s.shape], "the rows of the result do not fit in memory: choose coo");
+    let too_many = || error::shape(&[&s.shape], "the rows of the result do not fit in memory: choose coo");
     let parents = choice.len().checked_mul(inner).filter(|&n| Buffer::is_possible(n.saturating_mul(16)));
     let parents = parents.ok_or_else(too_many)?;
     // Where each segment begins, and where it will end.
@@ -347,7 +332,7 @@ fn root_rows(
             }
         }
     });
-    fits(op, &s.shape, Some(total))?;
+    fits(&s.shape, Some(total))?;
     let runs = Runs { starts: &starts, ends: &ends };
     let wide = total >= 1 << 31
         || dims[..s.pattern.level_dims].iter().any(|d| d.size > 1 << 31)

@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use openwork_ops::DType;
 
-use crate::base::context::Path;
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
-use crate::family::pointwise::record;
 use crate::levels::pattern::{Dim, Pattern};
 use crate::tensor::fill::{Fill, fill_of};
+use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
 impl Tensor {
@@ -19,11 +18,11 @@ impl Tensor {
     /// # Errors
     /// If the dtype is not complex.
     pub fn view_as_real(&self) -> Result<Tensor> {
-        const OP: &str = "view_as_real";
+        let call = trace::call("view_as_real", &[self]);
         let part = match self.dtype() {
             DType::Complex64 => DType::F32,
             DType::Complex128 => DType::F64,
-            other => return Err(error::dtype(OP, &[other], "only complex numbers have two parts")),
+            other => return Err(error::dtype(&[other], "only complex numbers have two parts")),
         };
         let split = |s: &Strided| {
             let shape = s.shape.iter().copied().chain([2]).collect();
@@ -45,8 +44,7 @@ impl Tensor {
                 Sparse { shape, pattern, values: split(&s.values), fill }.into()
             }
         };
-        record(OP, Path::Values, &[self], &out);
-        Ok(out)
+        Ok(call.done(out))
     }
 
     /// Pairs along the last axis as complex numbers, the last axis dropped: the inverse of [`Tensor::view_as_real`]. A view
@@ -56,14 +54,14 @@ impl Tensor {
     /// # Errors
     /// If the dtype is not float32 or float64, the last axis is not of size 2, or an element of a pair is absent.
     pub fn view_as_complex(&self) -> Result<Tensor> {
-        const OP: &str = "view_as_complex";
+        let call = trace::call("view_as_complex", &[self]);
         let whole = match self.dtype() {
             DType::F32 => DType::Complex64,
             DType::F64 => DType::Complex128,
-            other => return Err(error::dtype(OP, &[other], "pairs of float32 or float64 are needed; cast first")),
+            other => return Err(error::dtype(&[other], "pairs of float32 or float64 are needed; cast first")),
         };
         if self.shape().last() != Some(&2) {
-            return Err(error::shape(OP, &[self.shape()], "the last axis must have size 2"));
+            return Err(error::shape(&[self.shape()], "the last axis must have size 2"));
         }
         let join = |s: &Strided| {
             let n = s.ndim() - 1;
@@ -77,7 +75,7 @@ impl Tensor {
             Storage::Strided(s) => Tensor::from_strided(join(s)),
             Storage::Sparse(s) if s.pattern.value_dims().last() != Some(&Dim::whole(s.ndim() - 1, 2)) => {
                 // Pairs come together as rows of a hybrid.
-                return self.to_layout(crate::Layout::HybridCoo { dense_dims: 1 })?.view_as_complex();
+                return call.end(self.to_layout(crate::Layout::HybridCoo { dense_dims: 1 })?.view_as_complex());
             }
             Storage::Sparse(s) => {
                 let n = s.ndim() - 1;
@@ -95,8 +93,7 @@ impl Tensor {
                 Sparse { shape: s.shape[..n].to_vec(), pattern, values: join(&s.values), fill }.into()
             }
         };
-        record(OP, Path::Values, &[self], &out);
-        Ok(out)
+        Ok(call.done(out))
     }
 }
 

@@ -12,15 +12,15 @@ use openwork_ops::{Scalar, promote, with_index};
 
 use super::along;
 use crate::base::buffer::{Buffer, zeroed_vec};
-use crate::base::context::{self, Path};
+use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 use crate::engine::convert;
-use crate::family::pointwise::record;
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::levels::level::{Indices, Level, LevelKind};
 use crate::levels::pattern::{Dim, Part, Pattern};
 use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
 impl Tensor {
@@ -41,8 +41,9 @@ impl Tensor {
     /// If there is no tensor, the axis is out of range, other axes differ, dtypes do not promote, or the fills
     /// differ and exceed the densify budget.
     pub fn concat<T: Borrow<Tensor>>(tensors: &[T], axis: isize) -> Result<Tensor> {
+        let call = trace::call("concat", &[]);
         let tensors: Vec<&Tensor> = tensors.iter().map(Borrow::borrow).collect();
-        concat("concat", &tensors, axis)
+        call.end(concat(&tensors, axis))
     }
 
     /// Joins tensors of one shape along a new axis. Stacked CSR matrices are batched CSR; fills as
@@ -51,14 +52,15 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::concat`].
     pub fn stack<T: Borrow<Tensor>>(tensors: &[T], axis: isize) -> Result<Tensor> {
+        let call = trace::call("stack", &[]);
         let tensors: Vec<&Tensor> = tensors.iter().map(Borrow::borrow).collect();
-        let Some(first) = tensors.first() else { return Err(no_tensor("stack")) };
-        let at = error::axis("stack", axis, first.ndim() + 1)?;
+        let Some(first) = tensors.first() else { return Err(no_tensor()) };
+        let at = error::axis(axis, first.ndim() + 1)?;
         if let Some(other) = tensors.iter().find(|t| t.shape() != first.shape()) {
-            return Err(error::shape("stack", &[first.shape(), other.shape()], "all shapes must be equal"));
+            return Err(error::shape(&[first.shape(), other.shape()], "all shapes must be equal"));
         }
         let expanded = tensors.iter().map(|t| lift(t, at)).collect::<Result<Vec<_>>>()?;
-        concat("stack", &expanded.iter().collect::<Vec<_>>(), at as isize)
+        call.end(concat(&expanded.iter().collect::<Vec<_>>(), at as isize))
     }
 
     /// Matrices along the diagonal of a larger one; vectors are rows. Everywhere else is zero, or absent if one of
@@ -69,8 +71,9 @@ impl Tensor {
     /// If there is no tensor or one has more than two axes, dtypes do not promote, or a fill other than
     /// zero has to be stored and exceeds the densify budget.
     pub fn block_diag<T: Borrow<Tensor>>(tensors: &[T]) -> Result<Tensor> {
+        let call = trace::call("block_diag", &[]);
         let tensors: Vec<&Tensor> = tensors.iter().map(Borrow::borrow).collect();
-        block_diag(&tensors)
+        call.end(block_diag(&tensors))
     }
 
     /// A tensor of blocks, given row by row: each row is joined along the last axis, then the rows along the last but one.
@@ -87,37 +90,37 @@ impl Tensor {
     /// # Errors
     /// If a row is empty, tensors have fewer than two axes, or as [`Tensor::concat`].
     pub fn block<T: Borrow<Tensor>>(rows: &[Vec<T>]) -> Result<Tensor> {
-        let joined = |row: &Vec<T>| concat("block", &row.iter().map(Borrow::borrow).collect::<Vec<_>>(), -1);
+        let call = trace::call("block", &[]);
+        let joined = |row: &Vec<T>| concat(&row.iter().map(Borrow::borrow).collect::<Vec<_>>(), -1);
         let rows = rows.iter().map(joined).collect::<Result<Vec<_>>>()?;
-        concat("block", &rows.iter().collect::<Vec<_>>(), -2)
+        call.end(concat(&rows.iter().collect::<Vec<_>>(), -2))
     }
 }
 
-fn no_tensor(op: &'static str) -> crate::Error {
-    error::invalid(op, "tensors", "none is given, at least one is needed")
+fn no_tensor() -> crate::Error {
+    error::invalid("tensors", "none is given, at least one is needed")
 }
 
 /// All in the dtype they promote to.
-fn promoted(op: &'static str, tensors: &[&Tensor]) -> Result<Vec<Tensor>> {
-    let Some(first) = tensors.first() else { return Err(no_tensor(op)) };
+fn promoted(tensors: &[&Tensor]) -> Result<Vec<Tensor>> {
+    let Some(first) = tensors.first() else { return Err(no_tensor()) };
     let mut dtype = first.dtype();
     for t in tensors {
         let why = "no dtype holds the values of both; cast one side";
-        dtype = promote(dtype, t.dtype()).ok_or_else(|| error::dtype(op, &[dtype, t.dtype()], why))?;
+        dtype = promote(dtype, t.dtype()).ok_or_else(|| error::dtype(&[dtype, t.dtype()], why))?;
     }
     tensors.iter().map(|t| t.cast(dtype)).collect()
 }
 
-pub(crate) fn concat(op: &'static str, tensors: &[&Tensor], axis: isize) -> Result<Tensor> {
-    let Some(first) = tensors.first() else { return Err(no_tensor(op)) };
-    let axis = error::axis(op, axis, first.ndim())?;
-    let out = concat_like(op, tensors, axis, 0)?;
-    record(op, if out.is_strided() { Path::Strided } else { Path::Engine }, tensors, &out);
+pub(crate) fn concat(tensors: &[&Tensor], axis: isize) -> Result<Tensor> {
+    let Some(first) = tensors.first() else { return Err(no_tensor()) };
+    let axis = error::axis(axis, first.ndim())?;
+    let out = concat_like(tensors, axis, 0)?;
     Ok(out)
 }
 
 /// Joins tensors in the layout of the one numbered `model`, or where that is strided, of the first sparse one.
-pub(crate) fn concat_like(op: &'static str, tensors: &[&Tensor], axis: usize, model: usize) -> Result<Tensor> {
+pub(crate) fn concat_like(tensors: &[&Tensor], axis: usize, model: usize) -> Result<Tensor> {
     let first = tensors[0];
     let mut shape = first.shape().to_vec();
     shape[axis] = 0;
@@ -125,22 +128,22 @@ pub(crate) fn concat_like(op: &'static str, tensors: &[&Tensor], axis: usize, mo
         let fits = t.ndim() == shape.len() && (0..shape.len()).all(|a| a == axis || t.shape()[a] == shape[a]);
         if !fits {
             let why = format!("only axis {axis} may differ in size");
-            return Err(error::shape(op, &[first.shape(), t.shape()], why));
+            return Err(error::shape(&[first.shape(), t.shape()], why));
         }
         shape[axis] = shape[axis].checked_add(t.shape()[axis]).ok_or_else(|| {
-            error::shape(op, &[first.shape(), t.shape()], format!("together axis {axis} exceeds the largest size"))
+            error::shape(&[first.shape(), t.shape()], format!("together axis {axis} exceeds the largest size"))
         })?;
     }
-    let parts = promoted(op, tensors)?;
+    let parts = promoted(tensors)?;
     if parts.iter().all(Tensor::is_strided) {
-        return Ok(Tensor::from_strided(strided(op, &parts, axis, &shape)?));
+        return Ok(Tensor::from_strided(strided(&parts, axis, &shape)?));
     }
-    sparse(op, &parts, axis, &shape, model)
+    sparse(&parts, axis, &shape, model)
 }
 
-fn strided(op: &'static str, parts: &[Tensor], axis: usize, shape: &[usize]) -> Result<Strided> {
+fn strided(parts: &[Tensor], axis: usize, shape: &[usize]) -> Result<Strided> {
     let dtype = parts[0].dtype();
-    let n = convert::dense_len(op, shape, dtype)?;
+    let n = convert::dense_len(shape, dtype)?;
     let size = dtype.size();
     let inner = crate::base::strided::count(&shape[axis + 1..]) * size;
     let row = shape[axis] * inner;
@@ -165,9 +168,9 @@ pub(crate) struct Piece<'a> {
     pub(crate) step: Vec<isize>,
 }
 
-fn sparse(op: &'static str, parts: &[Tensor], axis: usize, shape: &[usize], model: usize) -> Result<Tensor> {
+fn sparse(parts: &[Tensor], axis: usize, shape: &[usize], model: usize) -> Result<Tensor> {
     let Some(first) = parts[model].sparse().or_else(|| parts.iter().find_map(Tensor::sparse)) else {
-        return Err(no_tensor(op));
+        return Err(no_tensor());
     };
     // Parts without an element say nothing about the fill.
     let with_elements: Vec<&Sparse> =
@@ -177,15 +180,15 @@ fn sparse(op: &'static str, parts: &[Tensor], axis: usize, shape: &[usize], mode
     } else {
         with_elements.iter().any(|s| s.fill.is_undefined())
     };
-    let spec = spec_of(op, parts, first, axis, shape, undefined)?;
+    let spec = spec_of(parts, first, axis, shape, undefined)?;
     let fill = if undefined {
         Fill::Undefined
     } else {
-        match joined_fill(op, parts, &with_elements, axis, shape, &spec)? {
+        match joined_fill(parts, &with_elements, axis, shape, &spec)? {
             Some(fill) => fill,
             None => {
                 let dense = parts.iter().map(Tensor::to_dense).collect::<Result<Vec<_>>>()?;
-                return Ok(Tensor::from_strided(strided(op, &dense, axis, shape)?));
+                return Ok(Tensor::from_strided(strided(&dense, axis, shape)?));
             }
         }
     };
@@ -202,34 +205,27 @@ fn sparse(op: &'static str, parts: &[Tensor], axis: usize, shape: &[usize], mode
         };
         let mut offset = vec![0; shape.len()];
         offset[axis] = at;
-        pieces.push(Piece { sparse: refilled(op, part, own, &spec)?, offset, step: vec![1; shape.len()] });
+        pieces.push(Piece { sparse: refilled(part, own, &spec)?, offset, step: vec![1; shape.len()] });
         at = range.end;
     }
     if let Some(out) = rows(&pieces, axis, shape, &fill) {
         return Ok(out.into());
     }
-    Ok(place(op, shape, &spec, &pieces, fill)?.into())
+    Ok(place(shape, &spec, &pieces, fill)?.into())
 }
 
 /// The level structure of the whole: that of the first sparse part, where it can hold it.
-fn spec_of(
-    op: &'static str,
-    parts: &[Tensor],
-    first: &Sparse,
-    axis: usize,
-    shape: &[usize],
-    undefined: bool,
-) -> Result<LevelSpec> {
+fn spec_of(parts: &[Tensor], first: &Sparse, axis: usize, shape: &[usize], undefined: bool) -> Result<LevelSpec> {
     let plain = |s: &Sparse| {
         let spec = s.pattern.spec();
         LevelSpec { levels: convert::without_singletons(spec.levels), ..spec }
     };
-    let coo = || LevelSpec::of_layout(op, Layout::Coo, shape);
+    let coo = || LevelSpec::of_layout(Layout::Coo, shape);
     let mut spec = plain(first);
     let held = spec.dims.iter().position(|d| d.0 == axis).map(|d| (d, spec.dims[d].1));
     match held {
         Some((_, Part::Div(b) | Part::Mod(b))) if parts.iter().all(|t| t.shape()[axis].is_multiple_of(b)) => {}
-        Some((_, Part::Div(_) | Part::Mod(_))) => spec = along::unblocked(op, first)?,
+        Some((_, Part::Div(_) | Part::Mod(_))) => spec = along::unblocked(first)?,
         Some((d, Part::Whole)) if d >= spec.level_dims() => spec = coo()?,
         _ => {}
     }
@@ -250,7 +246,6 @@ fn agree(a: &Strided, b: &Strided) -> bool {
 
 /// The fill of parts whose fills are all defined; `None` if only a dense result is left, which fits the budget.
 fn joined_fill(
-    op: &'static str,
     parts: &[Tensor],
     with_elements: &[&Sparse],
     axis: usize,
@@ -272,7 +267,7 @@ fn joined_fill(
     let small: Vec<usize> = (0..shape.len()).map(|d| if varies[d] { shape[d] } else { 1 }).collect();
     let count = (0..shape.len()).filter(|&d| by_level(d) && varies[d]).count();
     let allowed = cores.iter().map(full).max().unwrap_or(0).max(1);
-    if count <= allowed && convert::dense_len(op, &small, dtype).is_ok() {
+    if count <= allowed && convert::dense_len(&small, dtype).is_ok() {
         let zero = Strided::constant(Scalar::zero(dtype), &vec![1; shape.len()]);
         let beside = cores.iter().find(constant).unwrap_or(&zero);
         let fills = parts.iter().map(|part| {
@@ -282,7 +277,7 @@ fn joined_fill(
             let core = background.as_ref().and_then(Background::values).map(Strided::unbroadcast);
             Tensor::from_strided(core.as_ref().unwrap_or(beside).broadcast(&own))
         });
-        let joined = strided(op, &fills.collect::<Vec<_>>(), axis, &small)?;
+        let joined = strided(&fills.collect::<Vec<_>>(), axis, &small)?;
         return Ok(Some(fill_of(&joined.broadcast(shape))));
     }
     let size = |core: &&Strided| {
@@ -292,7 +287,7 @@ fn joined_fill(
     if let Some(largest) = cores.iter().filter(constant).max_by_key(size) {
         return Ok(Some(fill_of(&largest.broadcast(shape))));
     }
-    context::may_densify(op, shape, dtype.size(), || {
+    context::may_densify(shape, dtype.size(), || {
         let fills: Vec<String> = cores.iter().map(|c| format!("{:?}", c.shape)).collect();
         format!("fills of shapes {} together vary along more than one sparse axis", fills.join(" and "))
     })?;
@@ -300,34 +295,29 @@ fn joined_fill(
 }
 
 /// A part with the fill and in the levels of the whole.
-pub(crate) fn refilled<'a>(
-    op: &'static str,
-    part: &'a Tensor,
-    fill: Fill,
-    spec: &LevelSpec,
-) -> Result<Cow<'a, Sparse>> {
+pub(crate) fn refilled<'a>(part: &'a Tensor, fill: Fill, spec: &LevelSpec) -> Result<Cow<'a, Sparse>> {
     let s = match &part.storage {
-        Storage::Strided(s) => return convert::from_strided(op, s, spec, fill).map(Cow::Owned),
+        Storage::Strided(s) => return convert::from_strided(s, spec, fill).map(Cow::Owned),
         Storage::Sparse(s) => &**s,
     };
     match (s.background(), Background::of(&fill, &s.shape)) {
         (Background::Undefined, _) => {}
         (Background::Values(old), Background::Undefined) => {
-            context::may_densify(op, &s.shape, s.dtype().size(), || {
+            context::may_densify(&s.shape, s.dtype().size(), || {
                 format!("beside an undefined fill every element that the fill {} stood for has to be stored", s.fill)
             })?;
-            let dense = convert::to_strided(op, s, &old)?;
-            return convert::from_strided(op, &dense, spec, fill).map(Cow::Owned);
+            let dense = convert::to_strided(s, &old)?;
+            return convert::from_strided(&dense, spec, fill).map(Cow::Owned);
         }
         (Background::Values(old), Background::Values(new)) if !agree(&old, &new) && !s.shape.contains(&0) => {
-            let other = part.with_fill_as(op, fill)?;
-            let Some(other) = other.sparse() else { return Err(error::layout(op, "a new fill keeps levels")) };
-            return convert::convert(op, other, spec).map(Cow::Owned);
+            let other = part.with_fill_as(fill)?;
+            let Some(other) = other.sparse() else { return Err(error::layout("a new fill keeps levels")) };
+            return convert::convert(other, spec).map(Cow::Owned);
         }
         _ => {}
     }
     let plain = s.pattern.is_canonical() && s.pattern.spec() == *spec;
-    if plain { Ok(Cow::Borrowed(s)) } else { convert::convert(op, s, spec).map(Cow::Owned) }
+    if plain { Ok(Cow::Borrowed(s)) } else { convert::convert(s, spec).map(Cow::Owned) }
 }
 
 /// Rows of values one after the other; iso parts of one value stay iso.
@@ -404,14 +394,8 @@ fn join_indices(parts: &[Indices], wide: bool) -> IndexVec {
 }
 
 /// Pieces that do not overlap, in a larger shape. Each is canonical and has the levels of `spec`.
-pub(crate) fn place(
-    op: &'static str,
-    shape: &[usize],
-    spec: &LevelSpec,
-    pieces: &[Piece<'_>],
-    fill: Fill,
-) -> Result<Sparse> {
-    let dims = spec.resolve(op, shape)?;
+pub(crate) fn place(shape: &[usize], spec: &LevelSpec, pieces: &[Piece<'_>], fill: Fill) -> Result<Sparse> {
+    let dims = spec.resolve(shape)?;
     let of_levels = &dims[..spec.level_dims()];
     let layout = KeyLayout::new(&of_levels.iter().map(|d| d.size).collect::<Vec<_>>());
     let total = pieces.iter().map(|p| p.sparse.pattern.positions).sum();
@@ -437,7 +421,7 @@ pub(crate) fn place(
     }
     let mut from = zeroed_vec::<u64>(total);
     from.iter_mut().enumerate().for_each(|(i, f)| *f = i as u64);
-    let (pattern, order) = along::rebuild(op, spec.levels.clone(), dims.clone(), &layout, words, from)?;
+    let (pattern, order) = along::rebuild(spec.levels.clone(), dims.clone(), &layout, words, from)?;
     let values = join_values(pieces);
     // Where no sort was needed the rows are in place.
     let in_place = with_index!(order.as_slice(), o => o.iter().enumerate().all(|(i, o)| o.get() == i));
@@ -479,15 +463,14 @@ fn insert_axis(values: &Strided, at: usize) -> Strided {
 }
 
 fn block_diag(tensors: &[&Tensor]) -> Result<Tensor> {
-    const OP: &str = "block_diag";
-    let parts = promoted(OP, tensors)?;
+    let parts = promoted(tensors)?;
     let mut matrices = Vec::with_capacity(parts.len());
     for part in &parts {
         matrices.push(match part.shape() {
             [_, _] => part.clone(),
             [n] => part.reshape(&[1, *n])?,
             [] => part.reshape(&[1, 1])?,
-            _ => return Err(error::shape(OP, &[part.shape()], "matrices have two axes; vectors are taken as rows")),
+            _ => return Err(error::shape(&[part.shape()], "matrices have two axes; vectors are taken as rows")),
         });
     }
     let mut shape = vec![0usize; 2];
@@ -495,14 +478,13 @@ fn block_diag(tensors: &[&Tensor]) -> Result<Tensor> {
     for m in &matrices {
         offsets.push(shape.clone());
         for (total, &n) in shape.iter_mut().zip(m.shape()) {
-            *total =
-                total.checked_add(n).ok_or_else(|| error::shape(OP, &[m.shape()], "together they are too large"))?;
+            *total = total.checked_add(n).ok_or_else(|| error::shape(&[m.shape()], "together they are too large"))?;
         }
     }
     let dtype = parts[0].dtype();
     let out: Tensor = match matrices.iter().find_map(Tensor::sparse) {
         None => {
-            let n = convert::dense_len(OP, &shape, dtype)?;
+            let n = convert::dense_len(&shape, dtype)?;
             let size = dtype.size();
             let buffer = Buffer::build(n * size, |out| {
                 for (m, offset) in
@@ -520,17 +502,15 @@ fn block_diag(tensors: &[&Tensor]) -> Result<Tensor> {
         Some(first) => {
             let undefined = matrices.iter().filter_map(Tensor::sparse).any(|s| s.fill.is_undefined());
             let fill = if undefined { Fill::Undefined } else { Fill::Scalar(Scalar::zero(dtype)) };
-            let unblocked = along::unblocked(OP, first)?;
-            let spec =
-                if unblocked.level_dims() == 2 { unblocked } else { LevelSpec::of_layout(OP, Layout::Coo, &shape)? };
+            let unblocked = along::unblocked(first)?;
+            let spec = if unblocked.level_dims() == 2 { unblocked } else { LevelSpec::of_layout(Layout::Coo, &shape)? };
             let spec = LevelSpec { levels: convert::without_singletons(spec.levels), ..spec };
             let mut pieces = Vec::with_capacity(matrices.len());
             for (m, offset) in matrices.iter().zip(offsets) {
-                pieces.push(Piece { sparse: refilled(OP, m, fill.clone(), &spec)?, offset, step: vec![1; 2] });
+                pieces.push(Piece { sparse: refilled(m, fill.clone(), &spec)?, offset, step: vec![1; 2] });
             }
-            place(OP, &shape, &spec, &pieces, fill)?.into()
+            place(&shape, &spec, &pieces, fill)?.into()
         }
     };
-    record(OP, if out.is_strided() { Path::Strided } else { Path::Engine }, tensors, &out);
     Ok(out)
 }

@@ -15,16 +15,17 @@ use std::sync::Arc;
 use openwork_ops::structure::keys::KeyLayout;
 use openwork_ops::structure::{IndexVec, keys};
 
-use crate::base::context::{self, Path};
+use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};
+use crate::base::shape::broadcast_shapes;
 use crate::base::strided::Strided;
 use crate::engine::convert;
-use crate::family::pointwise::{broadcast_shapes, record};
 use crate::levels::build::{self, SortedKeys};
 use crate::levels::level::{Level, LevelKind};
 use crate::levels::pattern::{Dim, Part, Pattern};
 use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
 pub use pad::Pad;
@@ -36,12 +37,13 @@ impl Tensor {
     /// # Errors
     /// If `axes` is not a permutation.
     pub fn permute_dims(&self, axes: &[isize]) -> Result<Tensor> {
+        let call = trace::call("permute_dims", &[self]);
         let n = self.ndim();
         if axes.len() != n {
-            return Err(error::invalid("permute_dims", "axes", format!("{} axes for a tensor with {n}", axes.len())));
+            return Err(error::invalid("axes", format!("{} axes for a tensor with {n}", axes.len())));
         }
-        error::axes("permute_dims", Some(axes), n)?;
-        let order = axes.iter().map(|&a| error::axis("permute_dims", a, n)).collect::<Result<Vec<_>>>()?;
+        error::axes(Some(axes), n)?;
+        let order = axes.iter().map(|&a| error::axis(a, n)).collect::<Result<Vec<_>>>()?;
         let out = match &self.storage {
             Storage::Strided(s) => Tensor::from_strided(s.permute(&order)),
             Storage::Sparse(s) => {
@@ -54,8 +56,7 @@ impl Tensor {
                     .into()
             }
         };
-        record("permute_dims", Path::Values, &[self], &out);
-        Ok(out)
+        Ok(call.done(out))
     }
 
     /// Swaps the last two axes.
@@ -63,13 +64,14 @@ impl Tensor {
     /// # Errors
     /// If there are fewer than two.
     pub fn matrix_transpose(&self) -> Result<Tensor> {
+        let call = trace::call("matrix_transpose", &[self]);
         let n = self.ndim() as isize;
         if n < 2 {
-            return Err(error::shape("matrix_transpose", &[self.shape()], "at least two axes are needed"));
+            return Err(error::shape(&[self.shape()], "at least two axes are needed"));
         }
         let mut axes: Vec<isize> = (0..n).collect();
         axes.swap(n as usize - 1, n as usize - 2);
-        self.permute_dims(&axes)
+        call.end(self.permute_dims(&axes))
     }
 
     /// Inserts an axis of size 1 before `axis` of the result. Free.
@@ -77,7 +79,8 @@ impl Tensor {
     /// # Errors
     /// If `axis` is out of range (one more than the axes there are is allowed).
     pub fn expand_dims(&self, axis: isize) -> Result<Tensor> {
-        let at = error::axis("expand_dims", axis, self.ndim() + 1)?;
+        let call = trace::call("expand_dims", &[self]);
+        let at = error::axis(axis, self.ndim() + 1)?;
         let mut shape = self.shape().to_vec();
         shape.insert(at, 1);
         let insert = |s: &Strided| {
@@ -100,8 +103,7 @@ impl Tensor {
                 Sparse { shape, pattern, values, fill: map_fill(&s.fill, insert) }.into()
             }
         };
-        record("expand_dims", Path::Values, &[self], &out);
-        Ok(out)
+        Ok(call.done(out))
     }
 
     /// Drops axes of size 1 (`None`: all of them). Free where they are value axes or dense levels; elsewhere the
@@ -110,13 +112,14 @@ impl Tensor {
     /// # Errors
     /// If a named axis is out of range or not of size 1.
     pub fn squeeze(&self, axes: Option<&[isize]>) -> Result<Tensor> {
-        let mut drop = error::axes("squeeze", axes, self.ndim())?;
+        let call = trace::call("squeeze", &[self]);
+        let mut drop = error::axes(axes, self.ndim())?;
         match axes {
             None => drop.retain(|&a| self.shape()[a] == 1),
             Some(_) => {
                 if let Some(&a) = drop.iter().find(|&&a| self.shape()[a] != 1) {
                     let why = format!("axis {a} has size {}, only axes of size 1 can be dropped", self.shape()[a]);
-                    return Err(error::shape("squeeze", &[self.shape()], why));
+                    return Err(error::shape(&[self.shape()], why));
                 }
             }
         }
@@ -128,8 +131,7 @@ impl Tensor {
                 None => squeeze_levels(s, &kept)?.into(),
             },
         };
-        record("squeeze", Path::Values, &[self], &out);
-        Ok(out)
+        Ok(call.done(out))
     }
 
     /// Another shape of as many elements, in C order.
@@ -141,17 +143,17 @@ impl Tensor {
     /// # Errors
     /// If the shape has another number of elements, or the reshaped fill would be dense and exceed the budget.
     pub fn reshape(&self, shape: &[usize]) -> Result<Tensor> {
+        let call = trace::call("reshape", &[self]);
         let size = |s: &[usize]| product(s);
         if size(self.shape()) != size(shape) {
-            return Err(error::shape("reshape", &[self.shape(), shape], "the numbers of elements differ"));
+            return Err(error::shape(&[self.shape(), shape], "the numbers of elements differ"));
         }
         let out = match &self.storage {
             Storage::Strided(s) => Tensor::from_strided(s.reshape(shape)),
             Storage::Sparse(s) if s.shape == shape => return Ok(self.clone()),
             Storage::Sparse(s) => reshape_sparse(s, shape)?.into(),
         };
-        record("reshape", Path::Engine, &[self], &out);
-        Ok(out)
+        Ok(call.done(out))
     }
 
     /// Broadcasts to a shape: axes of size 1 repeat, new axes come in front. Strided tensors and fills are
@@ -160,16 +162,16 @@ impl Tensor {
     /// # Errors
     /// If the shape is not one this tensor broadcasts to.
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Tensor> {
-        if broadcast_shapes("broadcast_to", self.shape(), shape)? != shape {
-            return Err(error::shape("broadcast_to", &[self.shape(), shape], "the tensor is larger than the shape"));
+        let call = trace::call("broadcast_to", &[self]);
+        if broadcast_shapes(self.shape(), shape)? != shape {
+            return Err(error::shape(&[self.shape(), shape], "the tensor is larger than the shape"));
         }
         let out = match &self.storage {
             Storage::Strided(s) => Tensor::from_strided(s.broadcast(shape)),
             Storage::Sparse(s) if s.shape == shape => return Ok(self.clone()),
             Storage::Sparse(s) => broadcast_sparse(s, shape)?.into(),
         };
-        record("broadcast_to", Path::Engine, &[self], &out);
-        Ok(out)
+        Ok(call.done(out))
     }
 }
 
@@ -228,9 +230,8 @@ fn squeeze_free(s: &Sparse, kept: &[usize]) -> Option<Sparse> {
 
 /// Drops axes of size 1 that index arrays hold: the other coordinates are left, in C order.
 fn squeeze_levels(s: &Sparse, kept: &[usize]) -> Result<Sparse> {
-    const OP: &str = "squeeze";
     let dropped: Vec<usize> = (0..s.ndim()).filter(|a| !kept.contains(a)).collect();
-    let s = along::whole(OP, s, &dropped)?;
+    let s = along::whole(s, &dropped)?;
     let p = &s.pattern;
     let is_kept = |d: &&Dim| kept.contains(&d.axis);
     let to = |d: &Dim| Dim { axis: kept.iter().position(|&a| a == d.axis).unwrap_or(d.axis), ..*d };
@@ -250,7 +251,7 @@ fn squeeze_levels(s: &Sparse, kept: &[usize]) -> Result<Sparse> {
     let kinds = vec![LevelKind::Sparse { rank: own.len() }];
     let dims = own.iter().chain(p.value_dims().iter().filter(is_kept)).map(to).collect();
     let from = (0..p.positions as u64).collect();
-    let (pattern, order) = along::rebuild(OP, kinds, dims, &layout, words, from)?;
+    let (pattern, order) = along::rebuild(kinds, dims, &layout, words, from)?;
     Ok(Sparse {
         shape: kept.iter().map(|&a| s.shape[a]).collect(),
         pattern: Arc::new(pattern),
@@ -264,15 +265,15 @@ pub(crate) fn coo_dims(shape: &[usize]) -> Vec<Dim> {
 }
 
 /// Flattens to plain coordinates, one position per element, in C order.
-pub(crate) fn to_coo(op: &'static str, s: &Sparse) -> Result<Sparse> {
-    convert::convert(op, s, &crate::LevelSpec::of_layout(op, crate::Layout::Coo, &s.shape)?)
+pub(crate) fn to_coo(s: &Sparse) -> Result<Sparse> {
+    convert::convert(s, &crate::LevelSpec::of_layout(crate::Layout::Coo, &s.shape)?)
 }
 
 fn reshape_sparse(s: &Sparse, shape: &[usize]) -> Result<Sparse> {
-    let s = to_coo("reshape", s)?;
+    let s = to_coo(s)?;
     let fill = match &s.fill {
         Fill::Array(_) => {
-            let Background::Values(values) = s.background() else { return Err(error::layout("reshape", "no fill")) };
+            let Background::Values(values) = s.background() else { return Err(error::layout("no fill")) };
             reshape_fill(&values, shape)?
         }
         other => other.clone(),
@@ -283,7 +284,7 @@ fn reshape_sparse(s: &Sparse, shape: &[usize]) -> Result<Sparse> {
     let mut words = vec![vec![0u64; n]; layout.word_bits.len()];
     let mut linear: Vec<u128> = vec![0; n];
     for (from, to) in axis_groups(&s.shape, shape) {
-        let overflow = || error::shape("reshape", &[&s.shape, shape], "axes that merge exceed 2^128 elements together");
+        let overflow = || error::shape(&[&s.shape, shape], "axes that merge exceed 2^128 elements together");
         product(&s.shape[from.clone()]).ok_or_else(overflow)?;
         linear.fill(0);
         for axis in from {
@@ -302,7 +303,7 @@ fn reshape_sparse(s: &Sparse, shape: &[usize]) -> Result<Sparse> {
     }
     debug_assert_eq!(keys::order_of(&words), keys::Order::Strict);
     let keys = SortedKeys { layout: &layout, words: &words, unique: true };
-    let pattern = build::build("reshape", &[LevelKind::Sparse { rank: shape.len() }], coo_dims(shape), &keys)?;
+    let pattern = build::build(&[LevelKind::Sparse { rank: shape.len() }], coo_dims(shape), &keys)?;
     Ok(Sparse { shape: shape.to_vec(), pattern: Arc::new(pattern), values: s.values, fill })
 }
 
@@ -351,7 +352,7 @@ fn reshape_fill(values: &Strided, shape: &[usize]) -> Result<Fill> {
     if fits {
         return Ok(fill_of(&core.reshape(&small).broadcast(shape)));
     }
-    context::may_densify("reshape", shape, values.dtype.size(), || {
+    context::may_densify(shape, values.dtype.size(), || {
         format!(
             "the array fill of shape {:?} is full along some of the axes that merge or split, and constant along others",
             core.shape
@@ -361,7 +362,7 @@ fn reshape_fill(values: &Strided, shape: &[usize]) -> Result<Fill> {
 }
 
 fn broadcast_sparse(s: &Sparse, shape: &[usize]) -> Result<Sparse> {
-    let s = to_coo("broadcast_to", s)?;
+    let s = to_coo(s)?;
     let lead = shape.len() - s.ndim();
     let repeats = |a: usize| a < lead || (s.shape[a - lead] == 1 && shape[a] != 1);
     let background = s.background();
@@ -375,7 +376,7 @@ fn broadcast_sparse(s: &Sparse, shape: &[usize]) -> Result<Sparse> {
         .filter(|&n| crate::base::buffer::Buffer::is_possible(n.saturating_mul(24)));
     let (Some(copies), Some(n)) = (copies, n) else {
         let why = format!("{} stored elements repeated that often do not fit in memory", s.pattern.positions);
-        return Err(error::shape("broadcast_to", &[&s.shape, shape], why));
+        return Err(error::shape(&[&s.shape, shape], why));
     };
     let layout = KeyLayout::new(shape);
     // Keys of the stored tuples, and of the copies: a sum of fields.
@@ -410,12 +411,12 @@ fn broadcast_sparse(s: &Sparse, shape: &[usize]) -> Result<Sparse> {
     if keys::order_of(&words) == keys::Order::Unsorted {
         let sorted = crate::levels::sort::sort_keys(&layout, words);
         words = sorted.words;
-        let IndexVec::U64(from) = &order else { return Err(error::layout("broadcast_to", "copies are 64-bit")) };
+        let IndexVec::U64(from) = &order else { return Err(error::layout("copies are 64-bit")) };
         let moved = (0..n).map(|i| from[sorted.order.as_slice().get(i)]).collect();
         order = IndexVec::U64(moved);
     }
     let keys = SortedKeys { layout: &layout, words: &words, unique: true };
-    let pattern = build::build("broadcast_to", &[LevelKind::Sparse { rank: shape.len() }], coo_dims(shape), &keys)?;
+    let pattern = build::build(&[LevelKind::Sparse { rank: shape.len() }], coo_dims(shape), &keys)?;
     let values = convert::gather_values(&s.values, &order);
     Ok(Sparse { shape: shape.to_vec(), pattern: Arc::new(pattern), values, fill })
 }

@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use super::along::{self, Along};
 use super::{join, product};
-use crate::base::context::Path;
 use crate::base::error::{self, Result};
 use crate::engine::convert;
-use crate::family::pointwise::record;
 use crate::levels::layout::LevelSpec;
 use crate::levels::level::LevelKind;
 use crate::levels::pattern::Part;
 use crate::tensor::Tensor;
+use crate::tensor::trace;
 
 impl Tensor {
     /// Moves axes to other places; the others keep their order. Free, as [`Tensor::permute_dims`].
@@ -19,24 +18,24 @@ impl Tensor {
     /// # Errors
     /// If an axis is out of range or given twice, or the two lists are of unequal length.
     pub fn moveaxis(&self, source: &[isize], destination: &[isize]) -> Result<Tensor> {
-        const OP: &str = "moveaxis";
+        let call = trace::call("moveaxis", &[self]);
         let n = self.ndim();
         if source.len() != destination.len() {
             let why = format!("{} axes for {} in `source`: as many are needed", destination.len(), source.len());
-            return Err(error::invalid(OP, "destination", why));
+            return Err(error::invalid("destination", why));
         }
-        error::axes(OP, Some(source), n)?;
-        error::axes(OP, Some(destination), n)?;
+        error::axes(Some(source), n)?;
+        error::axes(Some(destination), n)?;
         let mut order: Vec<Option<isize>> = vec![None; n];
         let mut moved = vec![false; n];
         for (&from, &to) in source.iter().zip(destination) {
-            let from = error::axis(OP, from, n)?;
-            order[error::axis(OP, to, n)?] = Some(from as isize);
+            let from = error::axis(from, n)?;
+            order[error::axis(to, n)?] = Some(from as isize);
             moved[from] = true;
         }
         let mut rest = (0..n as isize).filter(|&a| !moved[a as usize]);
         let order: Vec<isize> = order.into_iter().filter_map(|place| place.or_else(|| rest.next())).collect();
-        self.permute_dims(&order)
+        call.end(self.permute_dims(&order))
     }
 
     /// Swaps two axes. Free, as [`Tensor::permute_dims`].
@@ -44,11 +43,12 @@ impl Tensor {
     /// # Errors
     /// If an axis is out of range.
     pub fn swapaxes(&self, a: isize, b: isize) -> Result<Tensor> {
+        let call = trace::call("swapaxes", &[self]);
         let n = self.ndim();
-        let (a, b) = (error::axis("swapaxes", a, n)?, error::axis("swapaxes", b, n)?);
+        let (a, b) = (error::axis(a, n)?, error::axis(b, n)?);
         let mut order: Vec<isize> = (0..n as isize).collect();
         order.swap(a, b);
-        self.permute_dims(&order)
+        call.end(self.permute_dims(&order))
     }
 
     /// All elements along one axis, in C order: see [`Tensor::reshape`].
@@ -56,10 +56,10 @@ impl Tensor {
     /// # Errors
     /// If an axis cannot be that long, or as [`Tensor::reshape`].
     pub fn flatten(&self) -> Result<Tensor> {
+        let call = trace::call("flatten", &[self]);
         let size = product(self.shape()).and_then(|n| usize::try_from(n).ok());
-        let size =
-            size.ok_or_else(|| error::shape("flatten", &[self.shape()], "no axis can hold that many elements"))?;
-        self.reshape(&[size])
+        let size = size.ok_or_else(|| error::shape(&[self.shape()], "no axis can hold that many elements"))?;
+        call.end(self.reshape(&[size]))
     }
 
     /// At least so many axes: new ones of size 1 come in front. Free.
@@ -67,7 +67,8 @@ impl Tensor {
     /// # Errors
     /// None today; results are fallible throughout.
     pub fn atleast_nd(&self, ndim: usize) -> Result<Tensor> {
-        (self.ndim()..ndim).try_fold(self.clone(), |t, _| t.expand_dims(0))
+        let call = trace::call("atleast_nd", &[self]);
+        call.end((self.ndim()..ndim).try_fold(self.clone(), |t, _| t.expand_dims(0)))
     }
 
     /// The elements in reverse order along some axes (`None`: all).
@@ -78,16 +79,16 @@ impl Tensor {
     /// # Errors
     /// If an axis is out of range or given twice.
     pub fn flip(&self, axes: Option<&[isize]>) -> Result<Tensor> {
-        let axes = error::axes("flip", axes, self.ndim())?;
-        let (mut out, mut path) = (self.clone(), if self.is_strided() { Path::Strided } else { Path::Values });
+        let call = trace::call("flip", &[self]);
+        let axes = error::axes(axes, self.ndim())?;
+        let mut out = self.clone();
         for axis in axes {
             let len = out.shape()[axis];
             if len > 1 {
-                (out, path) = along::along("flip", &out, axis, &Along::Step { start: len - 1, step: -1, len })?;
+                out = along::along(&out, axis, &Along::Step { start: len - 1, step: -1, len })?;
             }
         }
-        record("flip", path, &[self], &out);
-        Ok(out)
+        Ok(call.done(out))
     }
 
     /// Shifts the elements along some axes; those that leave at one end come back at the other. With `None` the
@@ -98,30 +99,30 @@ impl Tensor {
     /// # Errors
     /// If an axis is out of range, or there are not as many shifts as axes.
     pub fn roll(&self, shifts: &[isize], axes: Option<&[isize]>) -> Result<Tensor> {
+        let call = trace::call("roll", &[self]);
         let Some(axes) = axes else {
             if shifts.len() != 1 {
                 let why = format!("{} are given, without axes one is needed", shifts.len());
-                return Err(error::invalid("roll", "shifts", why));
+                return Err(error::invalid("shifts", why));
             }
-            return self.flatten()?.roll(shifts, Some(&[0]))?.reshape(self.shape());
+            return call.end(self.flatten()?.roll(shifts, Some(&[0]))?.reshape(self.shape()));
         };
         if shifts.len() != axes.len() {
             let why = format!("{} are given for {} axes: as many are needed", shifts.len(), axes.len());
-            return Err(error::invalid("roll", "shifts", why));
+            return Err(error::invalid("shifts", why));
         }
         let mut out = self.clone();
         for (&shift, &axis) in shifts.iter().zip(axes) {
-            let a = error::axis("roll", axis, self.ndim())?;
+            let a = error::axis(axis, self.ndim())?;
             let n = self.shape()[a];
             let by = if n == 0 { 0 } else { (shift as i128).rem_euclid(n as i128) as usize };
             if by > 0 {
-                out = unblocked("roll", &out, a)?;
+                out = unblocked(&out, a)?;
                 let parts = [out.narrow(axis, n - by..n)?, out.narrow(axis, 0..n - by)?];
-                out = join::concat("roll", &[&parts[0], &parts[1]], axis)?;
+                out = join::concat(&[&parts[0], &parts[1]], axis)?;
             }
         }
-        record("roll", if self.is_strided() { Path::Strided } else { Path::Engine }, &[self], &out);
-        Ok(out)
+        Ok(call.done(out))
     }
 
     /// Repeats each element along an axis (`None`: of the flattened tensor): `repeats` has one count for all, or one
@@ -133,11 +134,11 @@ impl Tensor {
     /// If the axis is out of range, the number of counts is neither 1 nor the axis' size, or the result is too
     /// large.
     pub fn repeat(&self, repeats: &[usize], axis: Option<isize>) -> Result<Tensor> {
-        const OP: &str = "repeat";
-        let Some(axis) = axis else { return self.flatten()?.repeat(repeats, Some(0)) };
-        let axis = error::axis(OP, axis, self.ndim())?;
+        let call = trace::call("repeat", &[self]);
+        let Some(axis) = axis else { return call.end(self.flatten()?.repeat(repeats, Some(0))) };
+        let axis = error::axis(axis, self.ndim())?;
         let n = self.shape()[axis];
-        let too_long = || error::shape(OP, &[self.shape()], format!("repeated, axis {axis} exceeds the largest size"));
+        let too_long = || error::shape(&[self.shape()], format!("repeated, axis {axis} exceeds the largest size"));
         let list;
         let choice = match repeats {
             [times] => {
@@ -146,7 +147,7 @@ impl Tensor {
             }
             _ if repeats.len() == n => {
                 let total = repeats.iter().try_fold(0usize, |sum, &r| sum.checked_add(r)).ok_or_else(too_long)?;
-                along::fits(OP, self.shape(), Some(total))?;
+                along::fits(self.shape(), Some(total))?;
                 let each = repeats.iter().enumerate();
                 list = each.flat_map(|(i, &r)| std::iter::repeat_n(i as u64, r)).collect::<Vec<u64>>();
                 Along::List(&list)
@@ -154,12 +155,11 @@ impl Tensor {
             _ => {
                 let why =
                     format!("{} counts for axis {axis} of size {n}: one is needed, or one for each", repeats.len());
-                return Err(error::invalid(OP, "repeats", why));
+                return Err(error::invalid("repeats", why));
             }
         };
-        let (out, path) = along::along(OP, self, axis, &choice)?;
-        record(OP, path, &[self], &out);
-        Ok(out)
+        let out = along::along(self, axis, &choice)?;
+        Ok(call.done(out))
     }
 
     /// Lays copies of the tensor side by side: `repeats[i]` of them along axis `i`. The shorter of shape and `repeats`
@@ -168,6 +168,7 @@ impl Tensor {
     /// # Errors
     /// If the result is too large.
     pub fn tile(&self, repeats: &[usize]) -> Result<Tensor> {
+        let call = trace::call("tile", &[self]);
         let mut out = self.atleast_nd(repeats.len())?;
         let lead = out.ndim() - repeats.len();
         for (axis, &times) in repeats.iter().enumerate() {
@@ -176,13 +177,12 @@ impl Tensor {
                 out = out.narrow(axis, 0..0)?;
             } else if times > 1 {
                 let nse = out.nse().checked_mul(times);
-                along::fits("tile", out.shape(), nse)?;
-                along::fits("tile", out.shape(), Some(times))?;
-                out = join::concat("tile", &vec![&out; times], axis)?;
+                along::fits(out.shape(), nse)?;
+                along::fits(out.shape(), Some(times))?;
+                out = join::concat(&vec![&out; times], axis)?;
             }
         }
-        record("tile", if self.is_strided() { Path::Strided } else { Path::Engine }, &[self], &out);
-        Ok(out)
+        Ok(call.done(out))
     }
 
     /// Cuts an axis into parts of the given sizes; each as [`Tensor::narrow`] gives it.
@@ -190,18 +190,19 @@ impl Tensor {
     /// # Errors
     /// If the axis is out of range, or the sizes do not add up to it.
     pub fn split(&self, sizes: &[usize], axis: isize) -> Result<Vec<Tensor>> {
-        let a = error::axis("split", axis, self.ndim())?;
+        let call = trace::call("split", &[self]);
+        let a = error::axis(axis, self.ndim())?;
         let n = self.shape()[a];
         if sizes.iter().try_fold(0usize, |sum, &s| sum.checked_add(s)) != Some(n) {
             let why = format!("{sizes:?} do not add up to {n}, the size of axis {a}");
-            return Err(error::invalid("split", "sizes", why));
+            return Err(error::invalid("sizes", why));
         }
         let mut start = 0;
         let part = |&size: &usize| {
             start += size;
             self.narrow(axis, start - size..start)
         };
-        sizes.iter().map(part).collect()
+        call.end(sizes.iter().map(part).collect())
     }
 
     /// Cuts an axis before each of the given indices, which do not fall: `tensor_split(&[2, 5], 0)` gives the elements
@@ -210,18 +211,19 @@ impl Tensor {
     /// # Errors
     /// If the axis is out of range, or the indices fall or go beyond it.
     pub fn tensor_split(&self, indices: &[usize], axis: isize) -> Result<Vec<Tensor>> {
-        let a = error::axis("tensor_split", axis, self.ndim())?;
+        let call = trace::call("tensor_split", &[self]);
+        let a = error::axis(axis, self.ndim())?;
         let n = self.shape()[a];
         let ends = indices.iter().chain([&n]);
         let starts = [&0].into_iter().chain(indices);
         let part = |(&start, &end): (&usize, &usize)| {
             if start > end || end > n {
                 let why = format!("{indices:?} must not fall, nor exceed {n}, the size of axis {a}");
-                return Err(error::invalid("tensor_split", "indices", why));
+                return Err(error::invalid("indices", why));
             }
             self.narrow(axis, start..end)
         };
-        starts.zip(ends).map(part).collect()
+        call.end(starts.zip(ends).map(part).collect())
     }
 
     /// The tensors of one axis less, one for each index of an axis. Sparse: views of one another where the axis is the
@@ -231,8 +233,9 @@ impl Tensor {
     /// # Errors
     /// If the axis is out of range.
     pub fn unstack(&self, axis: isize) -> Result<Vec<Tensor>> {
-        let a = error::axis("unstack", axis, self.ndim())?;
-        let mut x = unblocked("unstack", self, a)?;
+        let call = trace::call("unstack", &[self]);
+        let a = error::axis(axis, self.ndim())?;
+        let mut x = unblocked(self, a)?;
         if let Some(s) = x.sparse() {
             let p = &s.pattern;
             let at_root = p.levels.first().map(|l| l.kind()) == Some(LevelKind::Dense) && p.dims[0].axis == a;
@@ -252,18 +255,18 @@ impl Tensor {
                 };
                 let dims = [(a, Part::Whole)].into_iter().chain(others).collect();
                 let spec = LevelSpec { levels: vec![LevelKind::Dense, LevelKind::Sparse { rank }], dims };
-                x = convert::convert("unstack", s, &spec)?.into();
+                x = convert::convert(s, &spec)?.into();
             }
         }
-        (0..x.shape()[a]).map(|i| x.narrow(axis, i..i + 1)?.squeeze(Some(&[axis]))).collect()
+        call.end((0..x.shape()[a]).map(|i| x.narrow(axis, i..i + 1)?.squeeze(Some(&[axis]))).collect())
     }
 }
 
 /// The same tensor in levels that hold the axis whole.
-fn unblocked(op: &'static str, x: &Tensor, axis: usize) -> Result<Tensor> {
+fn unblocked(x: &Tensor, axis: usize) -> Result<Tensor> {
     match x.sparse() {
         Some(s) if s.pattern.dims.iter().any(|d| d.axis == axis && d.part != Part::Whole) => {
-            Ok(Tensor { storage: crate::tensor::Storage::Sparse(Arc::new(along::whole(op, s, &[axis])?.into_owned())) })
+            Ok(Tensor { storage: crate::tensor::Storage::Sparse(Arc::new(along::whole(s, &[axis])?.into_owned())) })
         }
         _ => Ok(x.clone()),
     }

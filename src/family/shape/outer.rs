@@ -6,13 +6,14 @@ use openwork_ops::structure::keys::KeyLayout;
 use openwork_ops::{Kind, identity, promote};
 
 use super::along;
-use crate::base::context::{self, NanPolicy, Path};
+use crate::base::context::{self, NanPolicy};
 use crate::base::error::Result;
 use crate::base::strided::Strided;
+use crate::base::trace::{Work, raise};
 use crate::engine::convert;
-use crate::family::pointwise::record;
 use crate::levels::level::LevelKind;
 use crate::tensor::fill::Fill;
+use crate::tensor::trace;
 use crate::tensor::{Sparse, Tensor};
 
 impl Tensor {
@@ -26,17 +27,18 @@ impl Tensor {
     /// If the dtypes do not promote or have no product, or the result is too large or not sparse and exceeds the
     /// densify budget.
     pub fn outer(&self, other: &Tensor) -> Result<Tensor> {
-        let (out, path) = match pairs("outer", self, other)? {
-            Some(out) => (out, Path::Specialised),
+        let call = trace::call("outer", &[self, other]);
+        let out = match pairs(self, other)? {
+            Some(out) => {
+                raise(Work::Specialised);
+                out
+            }
             None => {
                 let shape: Vec<usize> = self.shape().iter().copied().chain(vec![1; other.ndim()]).collect();
-                let out = self.reshape(&shape)?.mul(other)?;
-                let path = if out.is_strided() { Path::Strided } else { Path::Engine };
-                (out, path)
+                self.reshape(&shape)?.mul(other)?
             }
         };
-        record("outer", path, &[self, other], &out);
-        Ok(out)
+        Ok(call.done(out))
     }
 
     /// The Kronecker product: blocks of `other`, one for each element of `self` and times it. The tensor with fewer axes
@@ -47,25 +49,22 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::outer`], or if an axis becomes too long.
     pub fn kron(&self, other: &Tensor) -> Result<Tensor> {
+        let call = trace::call("kron", &[self, other]);
         let n = self.ndim().max(other.ndim());
         let (a, b) = (self.atleast_nd(n)?, other.atleast_nd(n)?);
         let mut shape = Vec::with_capacity(n);
         for (&x, &y) in a.shape().iter().zip(b.shape()) {
             let why = format!("sizes {x} and {y} multiplied exceed the largest size");
-            shape.push(
-                x.checked_mul(y)
-                    .ok_or_else(|| crate::base::error::shape("kron", &[self.shape(), other.shape()], why))?,
-            );
+            shape.push(x.checked_mul(y).ok_or_else(|| crate::base::error::shape(&[self.shape(), other.shape()], why))?);
         }
         let order: Vec<isize> = (0..n as isize).flat_map(|d| [d, d + n as isize]).collect();
         let out = a.outer(&b)?.permute_dims(&order)?.reshape(&shape)?;
-        record("kron", if out.is_strided() { Path::Strided } else { Path::Engine }, &[self, other], &out);
-        Ok(out)
+        Ok(call.done(out))
     }
 }
 
 /// The products of all pairs of stored elements, where all others are what the fill of the product is.
-fn pairs(op: &'static str, a: &Tensor, b: &Tensor) -> Result<Option<Tensor>> {
+fn pairs(a: &Tensor, b: &Tensor) -> Result<Option<Tensor>> {
     let (Some(x), Some(y)) = (a.sparse(), b.sparse()) else { return Ok(None) };
     let zero = |s: &Sparse| matches!(s.fill, Fill::Scalar(f) if f.is_zero());
     let undefined = x.fill.is_undefined() && y.fill.is_undefined();
@@ -83,10 +82,10 @@ fn pairs(op: &'static str, a: &Tensor, b: &Tensor) -> Result<Option<Tensor>> {
     if exact && !undefined && !(finite(&x.values) && finite(&y.values)) {
         return Ok(None);
     }
-    let (x, y) = (super::to_coo(op, x)?, super::to_coo(op, y)?);
+    let (x, y) = (super::to_coo(x)?, super::to_coo(y)?);
     let shape: Vec<usize> = x.shape.iter().chain(&y.shape).copied().collect();
     let (n, m) = (x.pattern.positions, y.pattern.positions);
-    let total = along::fits(op, &shape, n.checked_mul(m))?;
+    let total = along::fits(&shape, n.checked_mul(m))?;
     let column = |s: &Sparse, size: [usize; 2]| Tensor::from_strided(s.values.reshape(&size));
     let values = column(&x, [n, 1]).mul(column(&y, [1, m]))?.reshape(&[total])?;
     let fill = match (&x.fill, &y.fill) {
@@ -108,7 +107,7 @@ fn pairs(op: &'static str, a: &Tensor, b: &Tensor) -> Result<Option<Tensor>> {
     });
     let kinds = vec![LevelKind::Sparse { rank: shape.len() }];
     let from = (0..total as u64).collect();
-    let (pattern, order) = along::rebuild(op, kinds, super::coo_dims(&shape), &layout, words.collect(), from)?;
+    let (pattern, order) = along::rebuild(kinds, super::coo_dims(&shape), &layout, words.collect(), from)?;
     let values = values.strided().map(|v| convert::gather_values(v, &order));
     let Some(values) = values else { return Ok(None) };
     Ok(Some(Sparse { shape, pattern: Arc::new(pattern), values, fill }.into()))

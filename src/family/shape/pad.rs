@@ -4,13 +4,12 @@ use openwork_ops::Scalar;
 
 use super::along::{self, Along};
 use super::join::{self, Piece};
-use crate::base::context::Path;
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
-use crate::family::pointwise::record;
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::tensor::Tensor;
 use crate::tensor::fill::Fill;
+use crate::tensor::trace;
 
 /// What [`Tensor::pad`] puts around a tensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,24 +45,23 @@ impl Tensor {
     /// an axis becomes too long, or has too few elements: `Edge` needs one, `Wrap` as many as are added at either
     /// end, `Reflect` one more.
     pub fn pad(&self, widths: &[(usize, usize)], pad: impl Into<Pad>) -> Result<Tensor> {
+        let call = trace::call("pad", &[self]);
         let out = padded(self, widths, pad.into())?;
-        record("pad", if self.is_strided() { Path::Strided } else { Path::Engine }, &[self], &out);
-        Ok(out)
+        Ok(call.done(out))
     }
 }
 
 fn padded(x: &Tensor, widths: &[(usize, usize)], pad: Pad) -> Result<Tensor> {
-    const OP: &str = "pad";
     if widths.len() != x.ndim() {
         let why = format!("{} pairs for a tensor with {} axes: one for each is needed", widths.len(), x.ndim());
-        return Err(error::invalid(OP, "widths", why));
+        return Err(error::invalid("widths", why));
     }
     let mut shape = x.shape().to_vec();
     for (axis, (n, &(before, after))) in shape.iter_mut().zip(widths).enumerate() {
         let sum = n.checked_add(before).and_then(|n| n.checked_add(after));
         *n = sum.ok_or_else(|| {
             let why = format!("({before}, {after}) makes axis {axis} of size {n} exceed the largest size");
-            error::invalid(OP, "widths", why)
+            error::invalid("widths", why)
         })?;
     }
     if shape == x.shape() {
@@ -73,7 +71,7 @@ fn padded(x: &Tensor, widths: &[(usize, usize)], pad: Pad) -> Result<Tensor> {
     let value = match pad {
         Pad::Blank if undefined => None,
         Pad::Blank => Some(Scalar::zero(x.dtype())),
-        Pad::Value(value) => Some(value.fit(x.dtype()).map_err(error::does_not_fit(OP))?),
+        Pad::Value(value) => Some(value.fit(x.dtype()).map_err(error::does_not_fit)?),
         _ => return (0..widths.len()).try_fold(x.clone(), |x, axis| around(&x, axis, widths[axis], pad)),
     };
     if let Some(s) = x.sparse() {
@@ -86,15 +84,15 @@ fn padded(x: &Tensor, widths: &[(usize, usize)], pad: Pad) -> Result<Tensor> {
             _ => None,
         };
         if let Some(fill) = target {
-            let mut spec = along::unblocked(OP, s)?;
+            let mut spec = along::unblocked(s)?;
             if spec.dims[spec.level_dims()..].iter().any(|d| widths[d.0] != (0, 0)) {
-                spec = LevelSpec::of_layout(OP, Layout::Coo, &shape)?;
+                spec = LevelSpec::of_layout(Layout::Coo, &shape)?;
             }
             spec.levels = crate::engine::convert::without_singletons(spec.levels);
             let offset = widths.iter().map(|w| w.0).collect();
             let pieces =
-                [Piece { sparse: join::refilled(OP, x, fill.clone(), &spec)?, offset, step: vec![1; widths.len()] }];
-            return Ok(join::place(OP, &shape, &spec, &pieces, fill)?.into());
+                [Piece { sparse: join::refilled(x, fill.clone(), &spec)?, offset, step: vec![1; widths.len()] }];
+            return Ok(join::place(&shape, &spec, &pieces, fill)?.into());
         }
     }
     // A sum of frames, one axis after the other.
@@ -112,14 +110,13 @@ fn padded(x: &Tensor, widths: &[(usize, usize)], pad: Pad) -> Result<Tensor> {
         let (before, after) = (frame(before)?, frame(after)?);
         let parts = [&before, &out, &after];
         // The tensor itself comes first where the layout is chosen: an empty frame has none to offer.
-        out = join::concat_like(OP, &parts, axis, 1)?;
+        out = join::concat_like(&parts, axis, 1)?;
     }
     Ok(out)
 }
 
 /// One axis with elements of its own before and after it.
 fn around(x: &Tensor, axis: usize, (before, after): (usize, usize), pad: Pad) -> Result<Tensor> {
-    const OP: &str = "pad";
     if (before, after) == (0, 0) {
         return Ok(x.clone());
     }
@@ -131,17 +128,17 @@ fn around(x: &Tensor, axis: usize, (before, after): (usize, usize), pad: Pad) ->
     };
     if n < needed {
         let why = format!("({before}, {after}) for axis {axis} of size {n}: {pad:?} needs a size of at least {needed}");
-        return Err(error::invalid(OP, "widths", why));
+        return Err(error::invalid("widths", why));
     }
-    let take = |start: usize, step: isize, len: usize| along::along(OP, x, axis, &Along::Step { start, step, len });
+    let take = |start: usize, step: isize, len: usize| along::along(x, axis, &Along::Step { start, step, len });
     let edge = |at: usize, times: usize| {
         let one = x.narrow(axis as isize, at..at + 1)?;
-        along::along(OP, &one, axis, &Along::Repeat { times, len: times })
+        along::along(&one, axis, &Along::Repeat { times, len: times })
     };
     let (front, back) = match pad {
         Pad::Reflect => (take(before, -1, before)?, take((n - 2).min(n), -1, after)?),
         Pad::Wrap => (take(n - before, 1, before)?, take(0, 1, after)?),
         _ => (edge(0, before)?, edge(n - 1, after)?),
     };
-    join::concat_like(OP, &[&front.0, x, &back.0], axis, 1)
+    join::concat_like(&[&front, x, &back], axis, 1)
 }

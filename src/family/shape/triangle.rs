@@ -8,15 +8,15 @@ use openwork_ops::structure::keys::KeyLayout;
 
 use super::{along, join};
 use crate::base::buffer::Buffer;
-use crate::base::context::{self, Path};
+use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 use crate::engine::convert;
-use crate::family::pointwise::record;
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::levels::level::LevelKind;
 use crate::levels::pattern::Dim;
 use crate::tensor::fill::{Background, Fill};
+use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
 impl Tensor {
@@ -29,7 +29,8 @@ impl Tensor {
     /// # Errors
     /// If there are fewer than two axes, or the densify budget is exceeded.
     pub fn tril(&self, offset: isize) -> Result<Tensor> {
-        triangle("tril", self, offset, true)
+        let call = trace::call("tril", &[self]);
+        call.end(triangle(self, offset, true))
     }
 
     /// The elements on and above a diagonal; else as [`Tensor::tril`].
@@ -37,7 +38,8 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::tril`].
     pub fn triu(&self, offset: isize) -> Result<Tensor> {
-        triangle("triu", self, offset, false)
+        let call = trace::call("triu", &[self]);
+        call.end(triangle(self, offset, false))
     }
 
     /// The elements at equal indices of two axes (`offset` added to the first is the second), as the last axis of the
@@ -49,15 +51,14 @@ impl Tensor {
     /// # Errors
     /// If an axis is out of range, or both are the same.
     pub fn diagonal(&self, offset: isize, axis1: isize, axis2: isize) -> Result<Tensor> {
-        const OP: &str = "diagonal";
-        let (a, b) = (error::axis(OP, axis1, self.ndim())?, error::axis(OP, axis2, self.ndim())?);
-        error::axes(OP, Some(&[axis1, axis2]), self.ndim())?;
+        let call = trace::call("diagonal", &[self]);
+        let (a, b) = (error::axis(axis1, self.ndim())?, error::axis(axis2, self.ndim())?);
+        error::axes(Some(&[axis1, axis2]), self.ndim())?;
         let out = match &self.storage {
             Storage::Strided(s) => Tensor::from_strided(diagonal_of(s, offset, a, b)),
             Storage::Sparse(s) => sparse_diagonal(s, offset, a, b)?.into(),
         };
-        record(OP, if out.is_strided() { Path::Strided } else { Path::Engine }, &[self], &out);
-        Ok(out)
+        Ok(call.done(out))
     }
 
     /// A matrix with this vector on a diagonal (`offset` above the main one), zero elsewhere, absent with an
@@ -69,21 +70,21 @@ impl Tensor {
     /// # Errors
     /// If there are neither one nor two axes, or the densify budget is exceeded.
     pub fn diag(&self, offset: isize) -> Result<Tensor> {
-        const OP: &str = "diag";
+        let call = trace::call("diag", &[self]);
         let &[n] = self.shape() else {
             if self.ndim() != 2 {
-                return Err(error::shape(OP, &[self.shape()], "a vector or a matrix is needed"));
+                return Err(error::shape(&[self.shape()], "a vector or a matrix is needed"));
             }
-            return self.diagonal(offset, 0, 1);
+            return call.end(self.diagonal(offset, 0, 1));
         };
         let size = n.checked_add(offset.unsigned_abs());
-        let size = size.ok_or_else(|| error::invalid(OP, "offset", format!("{offset} makes the matrix too large")))?;
+        let size = size.ok_or_else(|| error::invalid("offset", format!("{offset} makes the matrix too large")))?;
         let out = match &self.storage {
             Storage::Strided(s) => Tensor::from_strided(on_diagonal(s, offset, size)?),
             Storage::Sparse(s) => {
                 let fill = if s.fill.is_undefined() { Fill::Undefined } else { Fill::Scalar(Scalar::zero(s.dtype())) };
-                let spec = LevelSpec::of_layout(OP, Layout::Coo, &s.shape)?;
-                let s = join::refilled(OP, self, fill.clone(), &spec)?;
+                let spec = LevelSpec::of_layout(Layout::Coo, &s.shape)?;
+                let s = join::refilled(self, fill.clone(), &spec)?;
                 let row = s.pattern.axis_coordinates(0, 1);
                 let shape = [size, size];
                 let layout = KeyLayout::new(&shape);
@@ -96,26 +97,25 @@ impl Tensor {
                 }
                 let from = (0..row.len() as u64).collect();
                 let (kinds, dims) = (vec![LevelKind::Sparse { rank: 2 }], super::coo_dims(&shape));
-                let (pattern, _) = along::rebuild(OP, kinds, dims, &layout, words, from)?;
+                let (pattern, _) = along::rebuild(kinds, dims, &layout, words, from)?;
                 Sparse { shape: shape.to_vec(), pattern: Arc::new(pattern), values: s.values.clone(), fill }.into()
             }
         };
-        record(OP, if out.is_strided() { Path::Strided } else { Path::Engine }, &[self], &out);
-        Ok(out)
+        Ok(call.done(out))
     }
 }
 
-fn triangle(op: &'static str, x: &Tensor, offset: isize, lower: bool) -> Result<Tensor> {
+fn triangle(x: &Tensor, offset: isize, lower: bool) -> Result<Tensor> {
     let n = x.ndim();
     if n < 2 {
-        return Err(error::shape(op, &[x.shape()], "at least two axes are needed"));
+        return Err(error::shape(&[x.shape()], "at least two axes are needed"));
     }
     let keep = |row: u64, column: u64| {
         let away = column as i128 - row as i128 - offset as i128;
         if lower { away <= 0 } else { away >= 0 }
     };
-    let (out, path): (Tensor, Path) = match &x.storage {
-        Storage::Strided(s) => (Tensor::from_strided(kept(op, s, &keep)?), Path::Strided),
+    let out: Tensor = match &x.storage {
+        Storage::Strided(s) => Tensor::from_strided(kept(s, &keep)?),
         Storage::Sparse(s) => {
             let blank = match &s.fill {
                 Fill::Undefined => true,
@@ -124,37 +124,36 @@ fn triangle(op: &'static str, x: &Tensor, offset: isize, lower: bool) -> Result<
             };
             match s.background() {
                 Background::Values(fill) if !blank => {
-                    context::may_densify(op, &s.shape, s.dtype().size(), || {
+                    context::may_densify(&s.shape, s.dtype().size(), || {
                         format!("outside the triangle is zero, the fill {} varies then along two axes", s.fill)
                     })?;
-                    let dense = convert::to_strided(op, s, &fill)?;
-                    (Tensor::from_strided(kept(op, &dense, &keep)?), Path::Densified)
+                    let dense = convert::to_strided(s, &fill)?;
+                    Tensor::from_strided(kept(&dense, &keep)?)
                 }
                 _ => {
-                    let s = in_levels(op, s, &[n - 2, n - 1])?;
+                    let s = in_levels(s, &[n - 2, n - 1])?;
                     let (rows, columns) = (s.pattern.axis_coordinates(n - 2, n), s.pattern.axis_coordinates(n - 1, n));
                     let places: Vec<usize> = (0..rows.len()).filter(|&p| keep(rows[p], columns[p])).collect();
-                    (convert::select_rows(op, &s, &places)?.into(), Path::Engine)
+                    convert::select_rows(&s, &places)?.into()
                 }
             }
         }
     };
-    record(op, path, &[x], &out);
     Ok(out)
 }
 
 /// The same tensor, canonical, with these axes whole in its levels.
-pub(crate) fn in_levels<'a>(op: &'static str, s: &'a Sparse, axes: &[usize]) -> Result<Cow<'a, Sparse>> {
-    let s = along::whole(op, s, axes)?;
+pub(crate) fn in_levels<'a>(s: &'a Sparse, axes: &[usize]) -> Result<Cow<'a, Sparse>> {
+    let s = along::whole(s, axes)?;
     if s.pattern.value_dims().iter().any(|d| axes.contains(&d.axis)) {
-        return convert::convert(op, &s, &LevelSpec::of_layout(op, Layout::Coo, &s.shape)?).map(Cow::Owned);
+        return convert::convert(&s, &LevelSpec::of_layout(Layout::Coo, &s.shape)?).map(Cow::Owned);
     }
     Ok(s)
 }
 
 /// A copy with zeros where `keep` does not hold of row and column.
-fn kept(op: &'static str, x: &Strided, keep: &dyn Fn(u64, u64) -> bool) -> Result<Strided> {
-    let total = convert::dense_len(op, &x.shape, x.dtype)?;
+fn kept(x: &Strided, keep: &dyn Fn(u64, u64) -> bool) -> Result<Strided> {
+    let total = convert::dense_len(&x.shape, x.dtype)?;
     let size = x.dtype.size();
     let [.., rows, columns] = x.shape[..] else { return Ok(x.clone()) };
     let source = x.dense_bytes();
@@ -194,9 +193,8 @@ fn diagonal_of(x: &Strided, offset: isize, a: usize, b: usize) -> Strided {
 }
 
 fn sparse_diagonal(s: &Sparse, offset: isize, a: usize, b: usize) -> Result<Sparse> {
-    const OP: &str = "diagonal";
     let n = s.ndim();
-    let s = in_levels(OP, s, &[a, b])?;
+    let s = in_levels(s, &[a, b])?;
     let shape = diagonal_shape(&s.shape, offset, a, b);
     let fill = along::map_fill(&s, &shape, |values| diagonal_of(values, offset, a, b));
     let (first, second) = (s.pattern.axis_coordinates(a, n), s.pattern.axis_coordinates(b, n));
@@ -225,13 +223,13 @@ fn sparse_diagonal(s: &Sparse, offset: isize, a: usize, b: usize) -> Result<Spar
     let words = (0..layout.word_bits.len()).map(word).collect();
     dims.extend(s.pattern.value_dims().iter().map(|d| Dim { axis: to(d.axis), ..*d }));
     let kinds = vec![LevelKind::Sparse { rank: level_dims }];
-    let (pattern, order) = along::rebuild(OP, kinds, dims, &layout, words, from)?;
+    let (pattern, order) = along::rebuild(kinds, dims, &layout, words, from)?;
     let values = convert::gather_values(&s.values, &order);
     Ok(Sparse { shape, pattern: Arc::new(pattern), values, fill })
 }
 
 fn on_diagonal(x: &Strided, offset: isize, n: usize) -> Result<Strided> {
-    let total = convert::dense_len("diag", &[n, n], x.dtype)?;
+    let total = convert::dense_len(&[n, n], x.dtype)?;
     let (size, source) = (x.dtype.size(), x.dense_bytes());
     let (row, column) = ((-offset).max(0) as usize, offset.max(0) as usize);
     let buffer = Buffer::build(total * size, |out| {

@@ -7,18 +7,18 @@ use openwork_ops::structure::{Index, window};
 use openwork_ops::with_index;
 
 use crate::base::buffer::{Buffer, zeroed_vec};
-use crate::base::context::Path;
 use crate::base::error::{self, Result};
 use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::Strided;
+use crate::base::trace::{Work, raise};
 use crate::engine::convert;
-use crate::family::pointwise::record;
 use crate::levels::build::{self, SortedKeys};
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::levels::level::{Indices, Level, LevelKind};
 use crate::levels::pattern::{Dim, Part, Pattern};
 use crate::levels::sort;
 use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
 impl Tensor {
@@ -32,25 +32,28 @@ impl Tensor {
     /// # Errors
     /// If the axis is out of range, or the range is not inside it.
     pub fn narrow(&self, axis: isize, range: Range<usize>) -> Result<Tensor> {
-        let axis = error::axis("narrow", axis, self.ndim())?;
+        let call = trace::call("narrow", &[self]);
+        let axis = error::axis(axis, self.ndim())?;
         let size = self.shape()[axis];
         if range.start > range.end || range.end > size {
             let why = format!("{}..{} is not inside axis {axis} of size {size}", range.start, range.end);
-            return Err(error::invalid("narrow", "range", why));
+            return Err(error::invalid("range", why));
         }
-        let (out, path) = match &self.storage {
-            _ if range == (0..size) => (self.clone(), if self.is_strided() { Path::Strided } else { Path::Values }),
-            Storage::Strided(s) => (Tensor::from_strided(s.narrow(axis, range)), Path::Strided),
+        let out = match &self.storage {
+            _ if range == (0..size) => self.clone(),
+            Storage::Strided(s) => Tensor::from_strided(s.narrow(axis, range)),
             Storage::Sparse(s) => match values_window(s, axis, &range).or_else(|| root_window(s, axis, &range)) {
-                Some(out) => (out.into(), Path::Values),
+                Some(out) => out.into(),
                 None => match segments_window(s, axis, &range) {
-                    Some(out) => (out.into(), Path::Specialised),
-                    None => (filtered(s, axis, &range)?.into(), Path::Engine),
+                    Some(out) => {
+                        raise(Work::Specialised);
+                        out.into()
+                    }
+                    None => filtered(s, axis, &range)?.into(),
                 },
             },
         };
-        record("narrow", path, &[self], &out);
-        Ok(out)
+        Ok(call.done(out))
     }
 }
 
@@ -201,14 +204,14 @@ fn copy_segments<I: Index>(
 /// Copies what is stored inside the window.
 fn filtered(s: &Sparse, axis: usize, range: &Range<usize>) -> Result<Sparse> {
     let s = if s.pattern.dims.iter().any(|d| d.axis == axis && d.part != Part::Whole) {
-        convert::convert("narrow", s, &LevelSpec::of_layout("narrow", Layout::Coo, &s.shape)?)?
+        convert::convert(s, &LevelSpec::of_layout(Layout::Coo, &s.shape)?)?
     } else {
-        convert::coalesce("narrow", s, openwork_ops::ReduceOp::Sum)?
+        convert::coalesce(s, openwork_ops::ReduceOp::Sum)?
     };
     let coordinates = s.pattern.axis_coordinates(axis, s.ndim());
     let inside = |p: &usize| range.contains(&(coordinates[*p] as usize));
     let keep: Vec<usize> = (0..s.pattern.positions).filter(inside).collect();
-    let s = convert::select_rows("narrow", &s, &keep)?;
+    let s = convert::select_rows(&s, &keep)?;
     let dims = narrowed_dims(&s.pattern, axis, range.len());
     let (layout, mut words) = convert::keys(&s.pattern, &dims[..s.pattern.level_dims], false);
     // Coordinates shrink by the start of the window: so do their fields.
@@ -219,7 +222,7 @@ fn filtered(s: &Sparse, axis: usize, range: &Range<usize>) -> Result<Sparse> {
     }
     debug_assert_eq!(sort::runs(&words).len(), s.pattern.positions + 1);
     let keys = SortedKeys { layout: &layout, words: &words, unique: true };
-    let pattern = build::build("narrow", &s.pattern.kinds(), dims, &keys)?;
+    let pattern = build::build(&s.pattern.kinds(), dims, &keys)?;
     let (shape, fill) = (narrowed_shape(&s, axis, range), narrowed_fill(&s, axis, range));
     Ok(Sparse { shape, pattern: Arc::new(pattern), values: s.values, fill })
 }

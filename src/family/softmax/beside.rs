@@ -16,26 +16,26 @@ use crate::tensor::{Sparse, Storage, Tensor};
 
 /// `x op r` for the `family`'s sake. `r` is a reduction of `x` (or of what has its pattern) over `axes`, which it has with
 /// size 1, in the same dtype.
-pub(super) fn beside(family: &'static str, op: BinaryOp, x: &Tensor, r: &Tensor, axes: &[usize]) -> Result<Tensor> {
+pub(super) fn beside(op: BinaryOp, x: &Tensor, r: &Tensor, axes: &[usize]) -> Result<Tensor> {
     let Some(s) = x.sparse() else { return x.binary(op, r) };
     let dtype = openwork_ops::promote(s.dtype(), r.dtype());
     let typing = dtype.and_then(|d| op.typing(d));
     let kernel = typing.and_then(|t| op.kernel(t.compute));
     let (Some(typing), Some(kernel)) = (typing, kernel) else {
-        return Err(error::dtype(family, &[x.dtype(), r.dtype()], format!("{} is not defined for these", op.name())));
+        return Err(error::dtype(&[x.dtype(), r.dtype()], format!("{} is not defined for these", op.name())));
     };
-    let sources = [Source::values(&s.values), values_at(family, s, r, axes)?];
+    let sources = [Source::values(&s.values), values_at(s, r, axes)?];
     let values = blocks::run(s.nse(), &sources, typing.compute, typing.out, Kernel::Binary(kernel));
     let values = Strided::new(values, typing.out, s.values.shape.clone());
     let fill = match s.background() {
         Background::Undefined => Fill::Undefined,
-        Background::Values(fill) => result_fill(family, op, s, &fill, r)?,
+        Background::Values(fill) => result_fill(op, s, &fill, r)?,
     };
     Ok(Sparse { values, fill, ..s.clone() }.into())
 }
 
 /// What `r` has at every stored element of `s`, in the order of the values.
-fn values_at(family: &'static str, s: &Sparse, r: &Tensor, axes: &[usize]) -> Result<Source> {
+fn values_at(s: &Sparse, r: &Tensor, axes: &[usize]) -> Result<Source> {
     let t = match &r.storage {
         Storage::Strided(r) => return Ok(at_coordinates(s, r)),
         Storage::Sparse(t) => t,
@@ -44,7 +44,7 @@ fn values_at(family: &'static str, s: &Sparse, r: &Tensor, axes: &[usize]) -> Re
     if r.size() <= (4 * s.pattern.positions).max(1 << 16) as u128 {
         let absent = Strided::constant(Scalar::zero(t.dtype()), &t.shape);
         let fill = t.background().values().cloned().unwrap_or(absent);
-        return Ok(at_coordinates(s, &convert::to_strided(family, t, &fill)?));
+        return Ok(at_coordinates(s, &convert::to_strided(t, &fill)?));
     }
     let kept: Vec<usize> = (0..s.ndim()).filter(|a| !axes.contains(a)).collect();
     let runs = Split::new(&s.pattern, &kept).runs();
@@ -59,7 +59,7 @@ fn values_at(family: &'static str, s: &Sparse, r: &Tensor, axes: &[usize]) -> Re
         run += 1;
     }
     if run != t.pattern.positions as u64 {
-        return Err(error::layout(family, "the reduced tensor has other slices than the tensor"));
+        return Err(error::layout("the reduced tensor has other slices than the tensor"));
     }
     let rows = convert::gather_values(&t.values, &IndexVec::U64(of_position));
     let dims = s.pattern.value_dims();
@@ -84,15 +84,15 @@ fn at_coordinates(s: &Sparse, r: &Strided) -> Source {
 }
 
 /// `fill op r`: a scalar if it is the same in every slice, else an array that has size 1 along the reduced axes.
-fn result_fill(family: &'static str, op: BinaryOp, s: &Sparse, fill: &Strided, r: &Tensor) -> Result<Fill> {
+fn result_fill(op: BinaryOp, s: &Sparse, fill: &Strided, r: &Tensor) -> Result<Fill> {
     let over_slices = Strided { shape: r.shape().to_vec(), ..fill.clone() };
     let out = Tensor::from_strided(over_slices.unbroadcast()).binary(op, r)?;
-    fill_over(family, s, out)
+    fill_over(s, out)
 }
 
 /// A fill with these elements, one for each slice: a scalar if they are the same. An array that is large beside what is
 /// stored needs the budget.
-pub(super) fn fill_over(family: &'static str, s: &Sparse, out: Tensor) -> Result<Fill> {
+pub(super) fn fill_over(s: &Sparse, out: Tensor) -> Result<Fill> {
     let f = match &out.storage {
         Storage::Strided(f) => return Ok(fill_of(&f.broadcast(&s.shape))),
         Storage::Sparse(f) => f,
@@ -113,7 +113,7 @@ pub(super) fn fill_over(family: &'static str, s: &Sparse, out: Tensor) -> Result
     let inner = s.pattern.level_dims()[dense..].iter().all(|d| f.shape[d.axis] == 1);
     let free = (inner && dense > 0) || (full <= 1 && out.size() <= s.nse() as u128);
     if !free {
-        context::may_densify(family, &f.shape, f.dtype().size(), || {
+        context::may_densify(&f.shape, f.dtype().size(), || {
             format!(
                 "unstored elements differ from slice to slice, which takes a fill of shape {:?}; stored() leaves them out",
                 f.shape
@@ -121,7 +121,7 @@ pub(super) fn fill_over(family: &'static str, s: &Sparse, out: Tensor) -> Result
         })?;
     }
     let Background::Values(rest) = f.background() else {
-        return Err(error::absent(family, "a defined fill beside absent slices"));
+        return Err(error::absent("a defined fill beside absent slices"));
     };
-    Ok(fill_of(&convert::to_strided(family, f, &rest)?.broadcast(&s.shape)))
+    Ok(fill_of(&convert::to_strided(f, &rest)?.broadcast(&s.shape)))
 }

@@ -7,14 +7,14 @@ mod rows;
 use openwork_ops::{BinaryOp, DType, ReduceOp, Scalar, UnaryOp};
 
 use self::beside::beside;
-use crate::base::context::{self, Path};
+use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 use crate::engine::blocks::{self, Source};
 use crate::engine::convert;
-use crate::family::pointwise::record;
 use crate::family::reduce;
 use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
 /// What [`Tensor::normalize`] divides by at least, if the caller does not say.
@@ -42,13 +42,14 @@ impl Tensor {
     /// one axis of the levels, or longer than what is stored, and exceeds the densify budget. A fill that varies along a
     /// named axis makes the result dense, within the budget.
     pub fn softmax(&self, axes: Option<&[isize]>) -> Result<Tensor> {
-        let Some(x) = Slices::new("softmax", self, axes)? else { return empty("softmax", self) };
+        let call = trace::call("softmax", &[self]);
+        let Some(x) = Slices::new(self, axes)? else { return call.end(empty(self)) };
         if let Some(out) = x.in_rows(false)? {
-            return x.specialised().finish(self, out);
+            return call.end(x.finish(out));
         }
         let e = x.shifted()?.unary(UnaryOp::Exp)?;
         let sum = x.reduced(&e, ReduceOp::Sum)?;
-        x.finish(self, x.beside(BinaryOp::Div, &e, &sum)?)
+        call.end(x.finish(x.beside(BinaryOp::Div, &e, &sum)?))
     }
 
     /// `x - logsumexp(x)` over each slice along some axes (`None`: all): the logarithm of [`Tensor::softmax`], accurate
@@ -59,13 +60,14 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::softmax`].
     pub fn log_softmax(&self, axes: Option<&[isize]>) -> Result<Tensor> {
-        let Some(x) = Slices::new("log_softmax", self, axes)? else { return empty("log_softmax", self) };
+        let call = trace::call("log_softmax", &[self]);
+        let Some(x) = Slices::new(self, axes)? else { return call.end(empty(self)) };
         if let Some(out) = x.in_rows(true)? {
-            return x.specialised().finish(self, out);
+            return call.end(x.finish(out));
         }
         let shifted = x.shifted()?;
         let sum = x.reduced(&shifted.unary(UnaryOp::Exp)?, ReduceOp::Sum)?.unary(UnaryOp::Log)?;
-        x.finish(self, x.beside(BinaryOp::Sub, &shifted, &sum)?)
+        call.end(x.finish(x.beside(BinaryOp::Sub, &shifted, &sum)?))
     }
 
     /// `log(sum(exp(x)))` of each slice along some axes (`None`: all), which are dropped or kept with size 1. Computed as
@@ -77,10 +79,10 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::softmax`], but the result is a reduction and needs no array for its fill.
     pub fn logsumexp(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
-        let op = "logsumexp";
-        let out = match Slices::new(op, self, axes)? {
+        let call = trace::call("logsumexp", &[self]);
+        let out = match Slices::new(self, axes)? {
             None => {
-                let (dtype, out) = dtypes(op, self.dtype())?;
+                let (dtype, out) = dtypes(self.dtype())?;
                 self.cast(dtype)?.reduce(ReduceOp::Sum, axes, keepdims)?.unary(UnaryOp::Log)?.cast(out)?
             }
             Some(x) => {
@@ -88,8 +90,7 @@ impl Tensor {
                 if keepdims { out } else { out.squeeze(Some(&x.signed()))? }
             }
         };
-        record(op, x_path(self), &[self], &out);
-        Ok(out)
+        Ok(call.done(out))
     }
 
     /// Divides each slice along some axes (`None`: all) by its `p`-norm `sum(|x|^p)^(1/p)`, or by `eps` where the norm is
@@ -103,17 +104,17 @@ impl Tensor {
     /// If an axis is out of range or given twice, `p` or `eps` is NaN, `eps` is negative, or the fill of the result needs
     /// more than the densify budget (as in [`Tensor::softmax`]).
     pub fn normalize(&self, p: f64, axes: Option<&[isize]>, eps: Option<f64>) -> Result<Tensor> {
-        let op = "normalize";
+        let call = trace::call("normalize", &[self]);
         let eps = eps.unwrap_or(EPS);
         if p.is_nan() {
-            return Err(error::invalid(op, "p", "NaN is not the order of a norm; allowed is every other number"));
+            return Err(error::invalid("p", "NaN is not the order of a norm; allowed is every other number"));
         }
         if eps.is_nan() || eps < 0.0 {
-            return Err(error::invalid(op, "eps", format!("{eps} is not at least 0")));
+            return Err(error::invalid("eps", format!("{eps} is not at least 0")));
         }
-        let Some(x) = Slices::wide(op, self, axes)? else { return empty(op, self) };
+        let Some(x) = Slices::wide(self, axes)? else { return call.end(empty(self)) };
         let norm = x.norm(p)?.binary(BinaryOp::Maximum, eps)?;
-        x.finish(self, x.beside(BinaryOp::Div, &x.tensor, &norm)?)
+        call.end(x.finish(x.beside(BinaryOp::Div, &x.tensor, &norm)?))
     }
 
     /// `(x - mean) / std` over each slice along some axes (`None`: all), with `std = sqrt(sum(|x - mean|²) / (n -
@@ -127,11 +128,11 @@ impl Tensor {
     /// If an axis is out of range or given twice, `correction` is not finite, or the fill of the result needs more than the
     /// densify budget (as in [`Tensor::softmax`]).
     pub fn standardize(&self, axes: Option<&[isize]>, correction: f64) -> Result<Tensor> {
-        let op = "standardize";
+        let call = trace::call("standardize", &[self]);
         if !correction.is_finite() {
-            return Err(error::invalid(op, "correction", format!("{correction} is not a finite number")));
+            return Err(error::invalid("correction", format!("{correction} is not a finite number")));
         }
-        let Some(x) = Slices::wide(op, self, axes)? else { return empty(op, self) };
+        let Some(x) = Slices::wide(self, axes)? else { return call.end(empty(self)) };
         let mean = x.reduced(&x.tensor, ReduceOp::Mean)?;
         let d = x.beside(BinaryOp::Sub, &x.tensor, &mean)?;
         drop(mean);
@@ -139,86 +140,71 @@ impl Tensor {
         let square = d.unary(UnaryOp::Abs)?.unary(UnaryOp::Square)?;
         let variance = x.reduced(&square, ReduceOp::Sum)?.binary(BinaryOp::Div, &freedom)?;
         drop(square);
-        x.finish(self, x.beside(BinaryOp::Div, &d, &variance.unary(UnaryOp::Sqrt)?)?)
+        call.end(x.finish(x.beside(BinaryOp::Div, &d, &variance.unary(UnaryOp::Sqrt)?)?))
     }
 }
 
 /// The dtype in which a float op without complex numbers computes, and the one it gives.
-fn dtypes(op: &'static str, dtype: DType) -> Result<(DType, DType)> {
+fn dtypes(dtype: DType) -> Result<(DType, DType)> {
     match dtype {
         DType::F64 => Ok((dtype, dtype)),
         d if d.is_float() => Ok((DType::F32, d)),
         d if d.is_complex() => {
-            Err(error::dtype(op, &[d], "complex numbers have no order and so no maximum; take abs() or real() first"))
+            Err(error::dtype(&[d], "complex numbers have no order and so no maximum; take abs() or real() first"))
         }
         _ => Ok((DType::F64, DType::F32)),
     }
 }
 
 /// The result for a tensor without elements.
-fn empty(op: &'static str, x: &Tensor) -> Result<Tensor> {
+fn empty(x: &Tensor) -> Result<Tensor> {
     let out = if x.dtype().is_inexact() { x.clone() } else { x.cast(DType::F32)? };
-    record(op, x_path(x), &[x], &out);
     Ok(out)
-}
-
-fn x_path(x: &Tensor) -> Path {
-    if x.is_strided() { Path::Strided } else { Path::Engine }
 }
 
 /// A tensor seen as slices along some axes.
 struct Slices {
-    op: &'static str,
     axes: Vec<usize>,
     /// Coalesced, in the dtype of computation, with a fill that is constant along the axes: else strided.
     tensor: Tensor,
     out: DType,
-    path: Path,
 }
 
 impl Slices {
     /// Of a dtype that has an order. `None` if there are no elements.
-    fn new(op: &'static str, x: &Tensor, axes: Option<&[isize]>) -> Result<Option<Slices>> {
-        let (compute, out) = dtypes(op, x.dtype())?;
-        Slices::of(op, x, axes, compute, out)
+    fn new(x: &Tensor, axes: Option<&[isize]>) -> Result<Option<Slices>> {
+        let (compute, out) = dtypes(x.dtype())?;
+        Slices::of(x, axes, compute, out)
     }
 
     /// Of any dtype, in double precision.
-    fn wide(op: &'static str, x: &Tensor, axes: Option<&[isize]>) -> Result<Option<Slices>> {
+    fn wide(x: &Tensor, axes: Option<&[isize]>) -> Result<Option<Slices>> {
         let compute = if x.dtype().is_complex() { DType::Complex128 } else { DType::F64 };
         let out = if x.dtype().is_inexact() { x.dtype() } else { DType::F32 };
-        Slices::of(op, x, axes, compute, out)
+        Slices::of(x, axes, compute, out)
     }
 
-    fn of(op: &'static str, x: &Tensor, axes: Option<&[isize]>, compute: DType, out: DType) -> Result<Option<Slices>> {
-        let axes = error::axes(op, axes, x.ndim())?;
+    fn of(x: &Tensor, axes: Option<&[isize]>, compute: DType, out: DType) -> Result<Option<Slices>> {
+        let axes = error::axes(axes, x.ndim())?;
         if x.size() == 0 {
             return Ok(None);
         }
-        let (tensor, path) = match &x.storage {
-            Storage::Strided(_) => (x.clone(), Path::Strided),
+        let tensor = match &x.storage {
+            Storage::Strided(_) => x.clone(),
             Storage::Sparse(s) => {
-                let s = convert::coalesce(op, s, ReduceOp::Sum)?;
+                let s = convert::coalesce(s, ReduceOp::Sum)?;
                 match s.background() {
                     Background::Values(fill) if axes.iter().any(|&a| fill.strides[a] != 0 && fill.shape[a] > 1) => {
-                        context::may_densify(op, &s.shape, s.dtype().size(), || {
+                        context::may_densify(&s.shape, s.dtype().size(), || {
                             "the fill varies along a named axis, so every element of the result differs".to_string()
                         })?;
-                        (Tensor::from_strided(convert::to_strided(op, &s, &fill)?), Path::Densified)
+                        Tensor::from_strided(convert::to_strided(&s, &fill)?)
                     }
-                    _ => (s.into(), Path::Engine),
+                    _ => s.into(),
                 }
             }
         };
-        Ok(Some(Slices { op, axes, tensor: tensor.cast(compute)?, out, path }))
-    }
-
-    /// With another path to record: that of the kernel for rows.
-    fn specialised(mut self) -> Slices {
-        if self.path == Path::Engine {
-            self.path = Path::Specialised;
-        }
-        self
+        Ok(Some(Slices { axes, tensor: tensor.cast(compute)?, out }))
     }
 
     fn signed(&self) -> Vec<isize> {
@@ -232,7 +218,7 @@ impl Slices {
 
     /// `x op r`, with `r` repeated along the axes.
     fn beside(&self, op: BinaryOp, x: &Tensor, r: &Tensor) -> Result<Tensor> {
-        beside(self.op, op, x, r, &self.axes)
+        beside(op, x, r, &self.axes)
     }
 
     /// `x - max(x)`.
@@ -309,22 +295,20 @@ impl Slices {
         let added = Tensor::from_strided(added.cast(t.dtype()));
         let sums = Tensor::from_strided(t.values.clone()).binary(BinaryOp::Logaddexp, &added)?;
         let Storage::Strided(values) = sums.storage else {
-            return Err(error::layout(self.op, "values are strided"));
+            return Err(error::layout("values are strided"));
         };
         let alone = map(&Tensor::from_strided(of_slices), |f| Scalar::F64(times(as_f64(f), all)).cast(f.dtype()));
-        let Storage::Strided(alone) = alone.storage else { return Err(error::layout(self.op, "a fill is strided")) };
+        let Storage::Strided(alone) = alone.storage else { return Err(error::layout("a fill is strided")) };
         let out = Sparse { values, fill: fill_of(&alone), ..t.clone() };
         let kept: Vec<usize> = (0..s.ndim()).filter(|a| !self.axes.contains(a)).collect();
         if out.pattern.level_dims == 0 || reduce::axes_are_inner(s, &kept, &self.axes) {
-            return Ok(Tensor::from_strided(convert::to_strided(self.op, &out, &alone)?));
+            return Ok(Tensor::from_strided(convert::to_strided(&out, &alone)?));
         }
         Ok(out.into())
     }
 
-    fn finish(&self, x: &Tensor, out: Tensor) -> Result<Tensor> {
-        let out = out.cast(self.out)?;
-        record(self.op, self.path, &[x], &out);
-        Ok(out)
+    fn finish(&self, out: Tensor) -> Result<Tensor> {
+        out.cast(self.out)
     }
 }
 

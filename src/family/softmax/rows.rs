@@ -72,7 +72,7 @@ impl Slices {
         };
         let k: f64 = self.axes.iter().map(|&a| s.shape[a] as f64).product();
         let over_kept = Strided { shape: kept.iter().map(|&a| s.shape[a]).collect(), ..fill.permute(kept) };
-        let pattern = std::sync::Arc::new(split.result_pattern(self.op, kept, &runs.layout, &runs.words)?);
+        let pattern = std::sync::Arc::new(split.result_pattern(kept, &runs.layout, &runs.words)?);
         let shape = split.shape(rows);
         let fills = blocks::collect(rows, Source::at(&over_kept, &pattern), s.dtype());
         let times: Vec<f64> = ends.windows(2).map(|e| k - (e[1] - e[0]) as f64).collect();
@@ -82,7 +82,7 @@ impl Slices {
         let slices =
             Sparse { shape: over_kept.shape, pattern, values: Strided::new(fills, s.dtype(), shape), fill: alone };
         let slices = self.axes.iter().try_fold(Tensor::from(slices), |t, &a| t.expand_dims(a as isize))?;
-        let fill = fill_over(self.op, s, slices)?;
+        let fill = fill_over(s, slices)?;
         Ok(Some(Sparse { values: own(out), fill, ..s.clone() }.into()))
     }
 }

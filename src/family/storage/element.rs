@@ -6,6 +6,7 @@ use crate::base::error::{self, Result};
 use crate::family::reduce;
 use crate::levels::level::Level;
 use crate::levels::pattern::{Part, Pattern};
+use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
 impl Tensor {
@@ -17,19 +18,21 @@ impl Tensor {
     /// # Errors
     /// If the index has the wrong length or is out of range.
     pub fn get(&self, index: &[usize]) -> Result<Option<Scalar>> {
+        let call = trace::call("get", &[self]);
         let shape = self.shape();
         if index.len() != shape.len() {
             let why = format!("{} indices for {} axes", index.len(), shape.len());
-            return Err(error::invalid("get", "index", why));
+            return Err(error::invalid("index", why));
         }
         if let Some(axis) = (0..index.len()).find(|&a| index[a] >= shape[a]) {
             let why = format!("{} is out of range on axis {axis} of size {}", index[axis], shape[axis]);
-            return Err(error::invalid("get", "index", why));
+            return Err(error::invalid("index", why));
         }
-        match &self.storage {
+        let out = match &self.storage {
             Storage::Strided(s) => Ok(Some(s.get(index))),
             Storage::Sparse(s) => get_sparse(s, index),
-        }
+        };
+        call.end(out)
     }
 
     /// Every stored element with its index, in storage order (duplicates one by one).

@@ -6,13 +6,13 @@ use std::borrow::Cow;
 
 use openwork_ops::{DType, ReduceOp, Scalar};
 
-use crate::base::context::Path;
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 use crate::engine::convert;
-use crate::family::pointwise::{cast_sparse, record};
+use crate::engine::convert::cast_sparse;
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::tensor::fill::{self, Background, Fill};
+use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
 impl Tensor {
@@ -25,19 +25,19 @@ impl Tensor {
     /// # Errors
     /// If the layout does not suit the shape, or the fill does not fit shape and dtype.
     pub fn to_sparse(&self, layout: Layout, fill: impl Into<Fill>) -> Result<Tensor> {
-        let spec = LevelSpec::of_layout("to_sparse", layout, self.shape())?;
-        self.to_sparse_levels("to_sparse", &spec, fill.into())
+        let call = trace::call("to_sparse", &[self]);
+        let spec = LevelSpec::of_layout(layout, self.shape())?;
+        call.end(self.to_sparse_levels(&spec, fill.into()))
     }
 
-    pub(crate) fn to_sparse_levels(&self, op: &'static str, spec: &LevelSpec, fill: Fill) -> Result<Tensor> {
+    pub(crate) fn to_sparse_levels(&self, spec: &LevelSpec, fill: Fill) -> Result<Tensor> {
         let out = match &self.storage {
             Storage::Strided(s) => {
-                let fill = fill::check(op, fill, &s.shape, s.dtype)?;
-                convert::from_strided(op, s, spec, fill)?.into()
+                let fill = fill::check(fill, &s.shape, s.dtype)?;
+                convert::from_strided(s, spec, fill)?.into()
             }
             Storage::Sparse(_) => self.to_levels(spec)?.with_fill(fill)?,
         };
-        record(op, Path::Engine, &[self], &out);
         Ok(out)
     }
 
@@ -47,16 +47,13 @@ impl Tensor {
     /// If the fill is undefined ([`Tensor::to_dense_with`] takes a value for absent elements) or the dense
     /// form does not fit in memory.
     pub fn to_dense(&self) -> Result<Tensor> {
-        let Some(s) = self.sparse() else { return Ok(self.clone()) };
+        let call = trace::call("to_dense", &[self]);
+        let Some(s) = self.sparse() else { return Ok(call.done(self.clone())) };
         let Background::Values(values) = s.background() else {
-            return Err(error::absent(
-                "to_dense",
-                "the fill is undefined: give absent elements a value with to_dense_with(value)",
-            ));
+            return Err(error::absent("the fill is undefined: give absent elements a value with to_dense_with(value)"));
         };
-        let out = Tensor::from_strided(convert::to_strided("to_dense", s, &values)?);
-        record("to_dense", Path::Densified, &[self], &out);
-        Ok(out)
+        let out = Tensor::from_strided(convert::to_strided(s, &values)?);
+        Ok(call.done(out))
     }
 
     /// The strided form, with a value for absent elements. The value is used only if the fill is undefined.
@@ -64,13 +61,14 @@ impl Tensor {
     /// # Errors
     /// If the value does not fit the dtype or the dense form does not fit in memory.
     pub fn to_dense_with(&self, absent: impl Into<Scalar>) -> Result<Tensor> {
-        let Some(s) = self.sparse() else { return Ok(self.clone()) };
+        let call = trace::call("to_dense_with", &[self]);
+        let Some(s) = self.sparse() else { return Ok(call.done(self.clone())) };
         if !s.fill.is_undefined() {
-            return self.to_dense();
+            return call.end(self.to_dense());
         }
-        let value = absent.into().fit(s.dtype()).map_err(error::does_not_fit("to_dense_with"))?;
-        let out = convert::to_strided("to_dense_with", s, &Strided::constant(value, &s.shape))?;
-        Ok(Tensor::from_strided(out))
+        let value = absent.into().fit(s.dtype()).map_err(error::does_not_fit)?;
+        let out = convert::to_strided(s, &Strided::constant(value, &s.shape))?;
+        Ok(call.done(Tensor::from_strided(out)))
     }
 
     /// The same tensor in another layout, sorted and without duplicates. Converting a strided tensor takes
@@ -82,11 +80,12 @@ impl Tensor {
     /// If the layout does not suit the shape, or cannot hold the tensor (rows of value axes with absent
     /// elements).
     pub fn to_layout(&self, layout: Layout) -> Result<Tensor> {
+        let call = trace::call("to_layout", &[self]);
         if layout == Layout::Strided {
-            return self.to_dense();
+            return call.end(self.to_dense());
         }
-        let spec = LevelSpec::of_layout("to_layout", layout, self.shape())?;
-        self.to_levels(&spec)
+        let spec = LevelSpec::of_layout(layout, self.shape())?;
+        call.end(self.to_levels(&spec))
     }
 
     /// The same tensor with another level structure; see [`LevelSpec`].
@@ -94,14 +93,14 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::to_layout`], or if the specification does not hold every axis exactly once.
     pub fn to_levels(&self, spec: &LevelSpec) -> Result<Tensor> {
+        let call = trace::call("to_levels", &[self]);
         let out = match &self.storage {
             Storage::Strided(s) => {
-                return self.to_sparse_levels("to_levels", spec, Fill::Scalar(Scalar::zero(s.dtype)));
+                return call.end(self.to_sparse_levels(spec, Fill::Scalar(Scalar::zero(s.dtype))));
             }
-            Storage::Sparse(s) => convert::convert("to_levels", s, spec)?.into(),
+            Storage::Sparse(s) => convert::convert(s, spec)?.into(),
         };
-        record("to_levels", Path::Engine, &[self], &out);
-        Ok(out)
+        Ok(call.done(out))
     }
 
     /// The level structure of a sparse tensor.
@@ -114,7 +113,8 @@ impl Tensor {
     /// # Errors
     /// None today; results are fallible throughout.
     pub fn coalesce(&self) -> Result<Tensor> {
-        self.coalesce_with(ReduceOp::Sum)
+        let call = trace::call("coalesce", &[self]);
+        call.end(self.coalesce_with(ReduceOp::Sum))
     }
 
     /// Sorts the stored elements and folds duplicates with another op. Duplicates mean their sum
@@ -123,11 +123,13 @@ impl Tensor {
     /// # Errors
     /// If the op does not fold values of a dtype into one of it (`mean`, `count_nonzero`).
     pub fn coalesce_with(&self, fold: ReduceOp) -> Result<Tensor> {
-        match &self.storage {
+        let call = trace::call("coalesce_with", &[self]);
+        let out = match &self.storage {
             Storage::Strided(_) => Ok(self.clone()),
             Storage::Sparse(s) if s.pattern.is_canonical() => Ok(self.clone()),
-            Storage::Sparse(s) => Ok(convert::coalesce("coalesce", s, fold)?.into()),
-        }
+            Storage::Sparse(s) => Ok(convert::coalesce(s, fold)?.into()),
+        };
+        call.end(out)
     }
 
     /// Drops stored elements that are the same as the fill (bit for bit, NaN like NaN; −0 is not 0). In
@@ -136,14 +138,15 @@ impl Tensor {
     /// # Errors
     /// None today; results are fallible throughout.
     pub fn prune(&self) -> Result<Tensor> {
-        match &self.storage {
+        let call = trace::call("prune", &[self]);
+        let out = match &self.storage {
             Storage::Strided(_) => Ok(self.clone()),
             Storage::Sparse(s) => {
-                let out = convert::prune("prune", s)?.into();
-                record("prune", Path::Engine, &[self], &out);
+                let out = convert::prune(s)?.into();
                 Ok(out)
             }
-        }
+        };
+        call.end(out)
     }
 
     /// The stored elements alone: the same pattern with undefined fill. O(1). A strided tensor is all
@@ -160,13 +163,14 @@ impl Tensor {
     /// # Errors
     /// None today; results are fallible throughout.
     pub fn is_stored(&self) -> Result<Tensor> {
-        match &self.storage {
+        let call = trace::call("is_stored", &[self]);
+        let out = match &self.storage {
             Storage::Strided(s) => Ok(Tensor::from_strided(Strided::constant(Scalar::Bool(true), &s.shape))),
             Storage::Sparse(s) => {
                 let s = if s.pattern.is_unique() {
                     Cow::Borrowed(&**s)
                 } else {
-                    Cow::Owned(convert::coalesce("is_stored", s, ReduceOp::Sum)?)
+                    Cow::Owned(convert::coalesce(s, ReduceOp::Sum)?)
                 };
                 let values = Strided::constant(Scalar::Bool(true), &s.values.shape);
                 Ok(Sparse {
@@ -177,7 +181,8 @@ impl Tensor {
                 }
                 .into())
             }
-        }
+        };
+        call.end(out)
     }
 
     /// Another fill, the meaning kept: elements that the old fill was are stored where the new one differs.
@@ -186,33 +191,31 @@ impl Tensor {
     /// If the fill is or becomes undefined (that changes the meaning: [`Tensor::replace_fill`]), does not fit,
     /// or the tensor would have to store all its elements and that exceeds the densify budget.
     pub fn with_fill(&self, fill: impl Into<Fill>) -> Result<Tensor> {
-        self.with_fill_as("with_fill", fill.into())
+        let call = trace::call("with_fill", &[self]);
+        call.end(self.with_fill_as(fill.into()))
     }
 
     /// As [`Tensor::with_fill`], on behalf of another op.
-    pub(crate) fn with_fill_as(&self, op: &'static str, fill: Fill) -> Result<Tensor> {
+    pub(crate) fn with_fill_as(&self, fill: Fill) -> Result<Tensor> {
         let Some(s) = self.sparse() else { return Ok(self.clone()) };
-        let new = fill::check(op, fill, &s.shape, s.dtype())?;
+        let new = fill::check(fill, &s.shape, s.dtype())?;
         let (old, new_background) = (s.background(), Background::of(&new, &s.shape));
         let (Background::Values(old), Background::Values(wanted)) = (old, new_background) else {
             if s.fill.is_undefined() && new.is_undefined() {
                 return Ok(self.clone());
             }
-            return Err(error::absent(
-                op,
-                "an undefined fill has no value to keep; replace_fill(v) changes the meaning",
-            ));
+            return Err(error::absent("an undefined fill has no value to keep; replace_fill(v) changes the meaning"));
         };
         if same(&old, &wanted) {
             return Ok(Sparse { fill: new, ..s.clone() }.into());
         }
-        crate::base::context::may_densify(op, &s.shape, s.dtype().size(), || {
+        crate::base::context::may_densify(&s.shape, s.dtype().size(), || {
             format!("with fill {new} every element that the fill {} stood for has to be stored", s.fill)
         })?;
-        let dense = convert::to_strided(op, s, &old)?;
+        let dense = convert::to_strided(s, &old)?;
         let spec = s.pattern.spec();
         let spec = LevelSpec { levels: convert::without_singletons(spec.levels), ..spec };
-        Ok(convert::from_strided(op, &dense, &spec, new)?.into())
+        Ok(convert::from_strided(&dense, &spec, new)?.into())
     }
 
     /// Another fill, which changes what unstored elements are. O(size of the fill); indices and values are
@@ -221,19 +224,13 @@ impl Tensor {
     /// # Errors
     /// If the fill does not fit shape and dtype, or the tensor is strided and has no unstored element.
     pub fn replace_fill(&self, fill: impl Into<Fill>) -> Result<Tensor> {
+        let call = trace::call("replace_fill", &[self]);
         let Some(s) = self.sparse() else {
-            return Err(error::layout(
-                "replace_fill",
-                "a strided tensor has no unstored element; convert with to_sparse first",
-            ));
+            return Err(error::layout("a strided tensor has no unstored element; convert with to_sparse first"));
         };
-        let s = if s.pattern.is_unique() {
-            Cow::Borrowed(s)
-        } else {
-            Cow::Owned(convert::coalesce("replace_fill", s, ReduceOp::Sum)?)
-        };
-        let fill = fill::check("replace_fill", fill.into(), &s.shape, s.dtype())?;
-        Ok(Sparse { fill, ..s.into_owned() }.into())
+        let s = if s.pattern.is_unique() { Cow::Borrowed(s) } else { Cow::Owned(convert::coalesce(s, ReduceOp::Sum)?) };
+        let fill = fill::check(fill.into(), &s.shape, s.dtype())?;
+        Ok(call.done(Sparse { fill, ..s.into_owned() }.into()))
     }
 
     /// Casts every element, the fill as any other. Floats to integers truncate and saturate, NaN to 0;
@@ -242,20 +239,22 @@ impl Tensor {
     /// # Errors
     /// None today; results are fallible throughout.
     pub fn cast(&self, dtype: DType) -> Result<Tensor> {
+        let call = trace::call("cast", &[self]);
         if dtype == self.dtype() {
-            return Ok(self.clone());
+            return Ok(call.done(self.clone()));
         }
-        match &self.storage {
+        let out = match &self.storage {
             Storage::Strided(s) => Ok(Tensor::from_strided(s.cast(dtype))),
             Storage::Sparse(s) => {
                 let s = if s.pattern.is_unique() {
                     Cow::Borrowed(&**s)
                 } else {
-                    Cow::Owned(convert::coalesce("cast", s, ReduceOp::Sum)?)
+                    Cow::Owned(convert::coalesce(s, ReduceOp::Sum)?)
                 };
                 Ok(cast_sparse(&s, dtype).into())
             }
-        }
+        };
+        call.end(out)
     }
 }
 

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{Entry, File, Options};
 use crate::base::error::{self, Result};
+use crate::tensor::trace;
 use crate::{Bundle, Tensor};
 
 /// The key in what is said about all tensors of the file: how many parts there are.
@@ -18,12 +19,13 @@ const KEY: &str = "openwork_sum_of_parts";
 /// # Errors
 /// As [`super::write_all`].
 pub fn write_bundle(path: impl AsRef<Path>, bundle: &Bundle, options: &Options) -> Result<()> {
+    let _call = trace::call("binsparse::write_bundle", &[]);
     let names: Vec<String> = (0..bundle.parts().len()).map(|i| i.to_string()).collect();
     let entries: Vec<Entry> = names.iter().zip(bundle.parts()).map(|(n, part)| Entry::new(n, part)).collect();
     let mut options = options.clone();
     if options.metadata.insert(KEY.into(), names.len().into()).is_some() {
         let why = format!("the key {KEY:?} is that of the bundle");
-        return Err(error::invalid("binsparse::write_bundle", "options.metadata", why));
+        return Err(error::invalid("options.metadata", why));
     }
     super::write_all(path, &entries, &options)
 }
@@ -34,6 +36,7 @@ pub fn write_bundle(path: impl AsRef<Path>, bundle: &Bundle, options: &Options) 
 /// If the file does not say that its tensors are parts of one, or how many; as [`super::read_with`] and
 /// [`Bundle::new`].
 pub fn read_bundle(path: impl AsRef<Path>, options: &Options) -> Result<Bundle> {
+    let _call = trace::call(OP, &[]);
     const OP: &str = "binsparse::read_bundle";
     let path = path.as_ref();
     let mut file = File::open(path)?;
@@ -42,7 +45,7 @@ pub fn read_bundle(path: impl AsRef<Path>, options: &Options) -> Result<Bundle> 
     if said != Some(names.len() as u64) {
         let what = said.map_or("nothing of".to_string(), |n| n.to_string());
         let why = format!("{} says {what} parts of a sum and holds {} tensors", path.display(), names.len());
-        return Err(error::invalid(OP, "path", why));
+        return Err(error::invalid("path", why));
     }
     let parts = (0..names.len()).map(|i| Ok(file.read_with(&i.to_string(), options)?.tensor));
     Bundle::new(parts.collect::<Result<Vec<Tensor>>>()?)

@@ -13,6 +13,7 @@ use super::{Mode, Options, facts, map};
 use crate::base::error::Result;
 use crate::io::fault::{Fault, Res};
 use crate::io::signature::Signature;
+use crate::tensor::trace;
 use crate::{LevelKind, Tensor};
 
 /// Hears of a fault: the tensor, the array and entry (empty where it is about the tensor), what is wrong.
@@ -126,10 +127,11 @@ fn entries(
     limit: Option<u64>,
     tell: &mut dyn FnMut(String, String),
 ) -> Res<()> {
+    let _call = trace::call("binsparse", &[]);
     let Some(shape) = d.shape.iter().map(|&n| usize::try_from(n).ok()).collect::<Option<Vec<usize>>>() else {
         return Ok(());
     };
-    let Ok(dims) = d.levels.resolve("binsparse", &shape) else { return Ok(()) };
+    let Ok(dims) = d.levels.resolve(&shape) else { return Ok(()) };
     let mut dim = 0;
     for (l, level) in d.levels.levels.iter().enumerate() {
         let rank = level.rank();

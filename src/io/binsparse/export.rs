@@ -12,6 +12,7 @@ use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 use crate::tensor::construct::{IndexArray, LevelData};
 use crate::tensor::fill::Fill;
+use crate::tensor::trace;
 use crate::{DType, Layout, LevelKind, LevelSpec, Part, Scalar, StructureFacts, Tensor};
 
 /// A tensor as it will be written.
@@ -101,13 +102,14 @@ fn losses(x: &Tensor) -> Vec<String> {
 impl Export {
     /// Prepares a tensor, or says what would be lost.
     pub(crate) fn new(x: &Tensor, options: &Options, metadata: &Map<String, Value>) -> Result<Export> {
+        let _call = trace::call("binsparse::write", &[]);
         let losses = losses(x);
         if !losses.is_empty() && !options.extensions {
             let why = format!(
                 "binsparse 0.1 cannot hold {}; `Options::extensions` writes it in a form that openwork alone reads",
                 losses.join(", nor ")
             );
-            return Err(error::layout("binsparse::write", why));
+            return Err(error::layout(why));
         }
         let extended = !losses.is_empty();
         // Rows without elements are no part of a doubly compressed format.
@@ -119,6 +121,7 @@ impl Export {
     }
 
     fn whole(x: &Tensor, options: &Options, metadata: &Map<String, Value>, extended: bool) -> Result<Export> {
+        let _call = trace::call("binsparse::write", &[]);
         let shape: Vec<u64> = x.shape().iter().map(|&s| s as u64).collect();
         let mut arrays = Vec::new();
         let mut types = BTreeMap::new();
@@ -128,10 +131,10 @@ impl Export {
                 index_arrays(levels, extended, &mut arrays);
                 (spec, x.stored_values())
             }
-            _ => return Err(error::layout("binsparse::write", "a tensor of unknown storage")),
+            _ => return Err(error::layout("a tensor of unknown storage")),
         };
         let Some(values) = values.strided() else {
-            return Err(error::layout("binsparse::write", "values that are not strided"));
+            return Err(error::layout("values that are not strided"));
         };
         let core = values.unbroadcast();
         let iso = values.len() > 1 && core.len() == 1;
@@ -229,10 +232,11 @@ fn has_empty_segments(x: &Tensor) -> bool {
 
 /// The JSON of a descriptor.
 fn text(d: &Descriptor) -> Result<String> {
+    let _call = trace::call("binsparse::write", &[]);
     let mut root = Map::new();
     for (key, value) in &d.metadata {
         if key == "binsparse" || key == extension::NAMESPACE || key == facts::KEY {
-            return Err(error::invalid("binsparse::write", "metadata", format!("the key {key:?} is the descriptor's")));
+            return Err(error::invalid("metadata", format!("the key {key:?} is the descriptor's")));
         }
         root.insert(key.clone(), value.clone());
     }

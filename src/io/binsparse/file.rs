@@ -18,6 +18,7 @@ use crate::Tensor;
 use crate::base::error::{self, Result};
 use crate::io::fault::{Res, bad};
 use crate::io::signature::{self, Signature};
+use crate::tensor::trace;
 
 /// A tensor to be written under a name.
 #[derive(Clone, Debug)]
@@ -245,7 +246,8 @@ impl<'a> Opened<'a> {
 }
 
 fn refused<T>(why: String) -> Result<T> {
-    Err(error::invalid("binsparse::write", "name", why))
+    let _call = trace::call("binsparse::write", &[]);
+    Err(error::invalid("name", why))
 }
 
 /// Refuses what is no path of names. No name is the root.

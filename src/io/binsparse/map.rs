@@ -12,6 +12,7 @@ use crate::base::strided::Strided;
 use crate::io::fault::{Res, bad};
 use crate::tensor::construct::{IndexArray, LevelData};
 use crate::tensor::fill::Fill;
+use crate::tensor::trace;
 use crate::{DType, LevelKind, LevelSpec, Scalar, Tensor};
 
 /// Makes a tensor of its parts: `Tensor::from_parts` or its unchecked twin.
@@ -140,12 +141,13 @@ impl Reader<'_> {
 
     /// Finds the index arrays of each level, and what lengths follow from them.
     fn index_arrays(&mut self, shape: &[usize]) -> Res<(Vec<Vec<Found>>, Lengths)> {
+        let _call = trace::call("binsparse", &[]);
         let d = self.descriptor;
         let level_dims = d.levels.levels.iter().map(|l| l.rank()).sum();
         let sizes: Vec<usize> = if d.levels.levels.is_empty() {
             d.levels.dims.iter().map(|&(a, _)| shape[a]).collect()
         } else {
-            d.levels.resolve("binsparse", shape)?.iter().map(|d| d.size).collect()
+            d.levels.resolve(shape)?.iter().map(|d| d.size).collect()
         };
         let block = product(&sizes[level_dims..])?;
         let mut parents = 1u128;

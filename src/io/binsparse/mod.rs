@@ -59,6 +59,7 @@ use std::path::Path;
 use crate::Tensor;
 use crate::base::error::{self, Result};
 use crate::io::atomic;
+use crate::tensor::trace;
 pub use bundle::{read_bundle, write_bundle};
 pub(in crate::io) use check::violations;
 pub use descriptor::{Descriptor, FillKind};
@@ -222,16 +223,17 @@ pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &Options) ->
 /// # Errors
 /// If a name is given twice, is no path of names, or would lie inside a tensor; as [`write_with`].
 pub fn write_all(path: impl AsRef<Path>, tensors: &[Entry], options: &Options) -> Result<()> {
+    let _call = trace::call("binsparse::write_all", &[]);
     let path = path.as_ref();
     let kind = ContainerKind::of_path(path)?;
     if kind != ContainerKind::Hdf5 {
         let why = "NPZ holds one tensor; known containers of several are .h5 and .hdf5";
-        return Err(error::invalid("binsparse::write_all", "path", why));
+        return Err(error::invalid("path", why));
     }
     kind.check(options)?;
     if options.group.is_some() {
         let why = "every tensor has a name of its own; None is allowed";
-        return Err(error::invalid("binsparse::write_all", "options.group", why));
+        return Err(error::invalid("options.group", why));
     }
     let mut exports = Vec::with_capacity(tensors.len());
     for entry in tensors {
@@ -277,20 +279,22 @@ enum ContainerKind {
 impl ContainerKind {
     /// The container that the extension of a path names.
     fn of_path(path: &Path) -> Result<ContainerKind> {
+        let _call = trace::call("binsparse::write", &[]);
         let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_ascii_lowercase();
         match extension.as_str() {
             "npz" => Ok(ContainerKind::Npz),
             "h5" | "hdf5" => Ok(ContainerKind::Hdf5),
             _ => {
                 let why = format!("the extension {extension:?} names no container; known are .npz, .h5 and .hdf5");
-                Err(error::invalid("binsparse::write", "path", why))
+                Err(error::invalid("path", why))
             }
         }
     }
 
     /// Refuses options that the container does not have.
     fn check(self, options: &Options) -> Result<()> {
-        let refused = |option: &str, why: String| Err(error::invalid("binsparse::write", option, why));
+        let _call = trace::call("binsparse::write", &[]);
+        let refused = |option: &str, why: String| Err(error::invalid(option, why));
         if let Some(level) = options.level
             && level > 9
         {

@@ -14,6 +14,7 @@ use crate::io::text::kind::{Complex, Integer, Kind, Pattern, Real, Unsigned};
 use crate::io::text::source::{Fault, Source};
 use crate::tensor::Tensor;
 use crate::tensor::construct::IndexArray;
+use crate::tensor::trace;
 
 /// Indices from here on are not read: no axis is longer.
 const LARGEST: u64 = 1 << 63;
@@ -30,8 +31,9 @@ pub(super) struct Parsed {
 
 impl Parsed {
     pub(super) fn into_tensor(self) -> Result<Tensor> {
+        let _call = trace::call("frostt", &[]);
         let size = |(axis, &n): (usize, &u64)| {
-            let why = || error::invalid("frostt", "size", format!("axis {axis} of size {n} is beyond 2^63"));
+            let why = || error::invalid("size", format!("axis {axis} of size {n} is beyond 2^63"));
             usize::try_from(n).ok().filter(|_| n <= LARGEST).ok_or_else(why)
         };
         let shape: Vec<usize> = self.shape.iter().enumerate().map(size).collect::<Result<_>>()?;

@@ -13,6 +13,7 @@ use crate::io::text::sink::{Lines, is_gzip, push_comment};
 use crate::levels::layout::Layout;
 use crate::levels::level::Indices;
 use crate::tensor::Tensor;
+use crate::tensor::trace;
 
 const OP: &str = "frostt::write";
 
@@ -76,10 +77,11 @@ fn named(path: &Path) -> Dialect {
 }
 
 fn lines(tensor: &Tensor, options: &WriteOptions<'_>, dialect: Dialect) -> Result<Lines> {
+    let _call = trace::call(OP, &[]);
     let shape = tensor.shape();
     if !(1..=MAX_ORDER).contains(&shape.len()) {
         let why = format!("a file holds 1 to {MAX_ORDER} axes; reshape makes them fewer");
-        return Err(error::shape(OP, &[shape], why));
+        return Err(error::shape(&[shape], why));
     }
     let (columns, values) = entries(tensor)?;
     let declared = Declared::of(&values, Format::Coordinate);
@@ -87,13 +89,13 @@ fn lines(tensor: &Tensor, options: &WriteOptions<'_>, dialect: Dialect) -> Resul
         Dialect::Tns => {
             if values.dtype.is_complex() {
                 let why = "a .tns file has one number per entry; TensorMarket (.ttx) holds complex ones";
-                return Err(error::dtype(OP, &[values.dtype], why));
+                return Err(error::dtype(&[values.dtype], why));
             }
             (plain_head(shape, &columns, values.dtype, options.comment), u64::from(options.base == Base::One), true)
         }
         Dialect::Ttx => {
             if options.base == Base::Zero {
-                return Err(error::invalid(OP, "base", "a .ttx file counts from 1; .tns can count from 0"));
+                return Err(error::invalid("base", "a .ttx file counts from 1; .tns can count from 0"));
             }
             let mut head = banner_of("tensor", Format::Coordinate, declared.field, Symmetry::General);
             comment_lines(&mut head, &declared, options.comment);
@@ -106,14 +108,15 @@ fn lines(tensor: &Tensor, options: &WriteOptions<'_>, dialect: Dialect) -> Resul
 }
 
 fn entries(tensor: &Tensor) -> Result<(Vec<Indices>, Strided)> {
+    let _call = trace::call(OP, &[]);
     const FORMAT: &str = "a coordinate file";
-    match written(OP, FORMAT, tensor)? {
+    match written(FORMAT, tensor)? {
         Written::Entries(columns, values) => Ok((columns, values)),
         Written::Dense(_) => {
             let sparse = tensor.to_sparse(Layout::Coo, Scalar::zero(tensor.dtype()))?;
-            match written(OP, FORMAT, &sparse)? {
+            match written(FORMAT, &sparse)? {
                 Written::Entries(columns, values) => Ok((columns, values)),
-                Written::Dense(_) => Err(error::layout(OP, "the tensor has no coordinates")),
+                Written::Dense(_) => Err(error::layout("the tensor has no coordinates")),
             }
         }
     }

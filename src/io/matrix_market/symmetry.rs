@@ -15,7 +15,6 @@ use crate::tensor::Tensor;
 /// # Errors
 /// If the matrix does not have the symmetry.
 pub(super) fn listed(
-    op: &'static str,
     tensor: &Tensor,
     columns: &[Indices],
     values: &Strided,
@@ -26,14 +25,14 @@ pub(super) fn listed(
     }
     let size = tensor.shape()[0];
     let transposed = tensor.permute_dims(&[1, 0])?;
-    let other = match super::written(op, "a Matrix Market file", &transposed)? {
+    let other = match super::written("a Matrix Market file", &transposed)? {
         super::Written::Dense(dense) => dense.permute(&[1, 0]).reshape(&[size * size]).to_contiguous().into_owned(),
         super::Written::Entries(mirrors, other) => {
             let same = mirrors.len() == columns.len() && mirrors.iter().zip(columns).all(|(a, b)| same_indices(a, b));
             if !same {
                 let why = "an element is stored and the one across the diagonal is not, so the pattern lacks the symmetry \
                            asked for: prune() drops stored zeros";
-                return Err(error::invalid(op, "symmetry", why));
+                return Err(error::invalid("symmetry", why));
             }
             other
         }
@@ -51,7 +50,7 @@ pub(super) fn listed(
                 "[{row}, {col}] is {here} and [{col}, {row}] is {there}, which is not the symmetry asked for: \
                  write the file as general"
             );
-            return Err(error::invalid(op, "symmetry", why));
+            return Err(error::invalid("symmetry", why));
         }
         if row > col || (row == col && symmetry != Symmetry::SkewSymmetric) {
             keep.push(entry);

@@ -9,6 +9,7 @@ use crate::base::error::{self, ErrorKind, Result};
 use crate::base::strided::Strided;
 use crate::tensor::Tensor;
 use crate::tensor::construct::IndexArray;
+use crate::tensor::trace;
 
 /// Reads a Matrix Market file, plain or gzip, into a tensor with two axes.
 ///
@@ -49,11 +50,12 @@ pub fn read_bytes(bytes: &[u8], options: Options<'_>) -> Result<Tensor> {
 }
 
 fn tensor(parsed: Parsed) -> Result<Tensor> {
+    let _call = trace::call("matrix_market", &[]);
     let size = |n: u64, axis: usize| {
         usize::try_from(n)
             .ok()
             .filter(|&n| n <= 1 << 63)
-            .ok_or_else(|| error::invalid("matrix_market", "size", format!("axis {axis} of size {n} is beyond 2^63")))
+            .ok_or_else(|| error::invalid("size", format!("axis {axis} of size {n} is beyond 2^63")))
     };
     let shape = [size(parsed.rows, 0)?, size(parsed.cols, 1)?];
     let full = parsed.expand_symmetry();

@@ -15,6 +15,7 @@ use crate::io::text::sink::{Lines, push_comment};
 use crate::levels::layout::Layout;
 use crate::levels::level::{Indices, Level};
 use crate::tensor::fill::Fill;
+use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
 const OP: &str = "matrix_market::write";
@@ -79,12 +80,13 @@ pub fn to_bytes(tensor: &Tensor, options: WriteOptions<'_>) -> Result<Vec<u8>> {
 }
 
 fn lines(tensor: &Tensor, options: &WriteOptions<'_>) -> Result<Lines> {
+    let _call = trace::call(OP, &[]);
     let &[rows, cols] = tensor.shape() else {
         let why = "a Matrix Market file holds two axes; frostt::write takes any number, reshape makes them two";
-        return Err(error::shape(OP, &[tensor.shape()], why));
+        return Err(error::shape(&[tensor.shape()], why));
     };
     let symmetry = options.symmetry;
-    let (columns, values, format) = match written(OP, "a Matrix Market file", tensor)? {
+    let (columns, values, format) = match written("a Matrix Market file", tensor)? {
         Written::Dense(dense) => {
             let by_columns = dense.permute(&[1, 0]).reshape(&[rows * cols]);
             (Vec::new(), by_columns.to_contiguous().into_owned(), Format::Array)
@@ -93,12 +95,12 @@ fn lines(tensor: &Tensor, options: &WriteOptions<'_>) -> Result<Lines> {
     };
     let declared = Declared::of(&values, format);
     if let Some(why) = illegal(format, declared.field, symmetry) {
-        return Err(error::dtype(OP, &[tensor.dtype()], why));
+        return Err(error::dtype(&[tensor.dtype()], why));
     }
     if symmetry != Symmetry::General && rows != cols {
-        return Err(error::shape(OP, &[tensor.shape()], "with a symmetry other than general it has to be square"));
+        return Err(error::shape(&[tensor.shape()], "with a symmetry other than general it has to be square"));
     }
-    let keep = symmetry::listed(OP, tensor, &columns, &values, symmetry)?;
+    let keep = symmetry::listed(tensor, &columns, &values, symmetry)?;
     let entries = values.len();
     let mut head = banner_of("matrix", format, declared.field, symmetry);
     comment_lines(&mut head, &declared, options.comment);
@@ -120,7 +122,7 @@ pub(in crate::io) enum Written {
 }
 
 /// The elements that a text lists, if it can say what all else is.
-pub(in crate::io) fn written(op: &'static str, format: &str, tensor: &Tensor) -> Result<Written> {
+pub(in crate::io) fn written(format: &str, tensor: &Tensor) -> Result<Written> {
     let s = match &tensor.storage {
         Storage::Strided(s) => return Ok(Written::Dense(s.clone())),
         Storage::Sparse(s) => s,
@@ -132,18 +134,18 @@ pub(in crate::io) fn written(op: &'static str, format: &str, tensor: &Tensor) ->
                 "{format} means 0 by every element that it does not list, so the undefined fill would be lost: \
                  replace_fill(0) makes the absent elements zeros, to_dense_with(value) gives them a value"
             );
-            return Err(error::absent(op, why));
+            return Err(error::absent(why));
         }
         fill => {
             let why = format!(
                 "{format} means 0 by every element that it does not list, so the fill {fill} would be lost: \
                  with_fill(0) stores the elements that have it, to_dense() stores all"
             );
-            return Err(error::layout(op, why));
+            return Err(error::layout(why));
         }
     }
     let coo = tensor.to_layout(Layout::Coo)?;
-    let Some(coo) = coo.sparse() else { return Err(error::layout(op, "the tensor has no stored elements")) };
+    let Some(coo) = coo.sparse() else { return Err(error::layout("the tensor has no stored elements")) };
     let values = coo.values.to_contiguous().into_owned();
     Ok(Written::Entries(coordinates(coo), values))
 }

@@ -40,12 +40,12 @@ impl Writer {
     ///
     /// # Errors
     /// If two arrays have one name, or the header is longer than readers take.
-    pub(crate) fn new(op: &'static str, mut items: Vec<Item>, metadata: &BTreeMap<String, String>) -> Result<Writer> {
+    pub(crate) fn new(mut items: Vec<Item>, metadata: &BTreeMap<String, String>) -> Result<Writer> {
         let mut names = HashSet::from(["__metadata__"]);
         for item in &items {
             if !names.insert(&item.name) {
                 let why = format!("two arrays of the file would be named {:?}; rename a tensor", item.name);
-                return Err(error::invalid(op, "names", why));
+                return Err(error::invalid("names", why));
             }
         }
         items.sort_by_key(|i| std::cmp::Reverse(i.values.dtype.real().size()));
@@ -61,7 +61,7 @@ impl Writer {
                 shape.push(2);
             }
             let Some(name) = Kind::name(dtype.real()) else {
-                return Err(error::dtype(op, &[dtype], "safetensors has no such element type"));
+                return Err(error::dtype(&[dtype], "safetensors has no such element type"));
             };
             let end = start + item.bytes();
             let entry = json!({ "dtype": name, "shape": shape, "data_offsets": [start, end] });
@@ -72,7 +72,7 @@ impl Writer {
         text.resize((8 + text.len()).next_multiple_of(ALIGN) - 8, b' ');
         if text.len() as u64 > MAX_HEADER {
             let why = format!("the header would take {} bytes, readers take {MAX_HEADER}", text.len());
-            return Err(error::invalid(op, "metadata", why));
+            return Err(error::invalid("metadata", why));
         }
         let mut header = (text.len() as u64).to_le_bytes().to_vec();
         header.append(&mut text);

@@ -16,6 +16,7 @@ use crate::io::binsparse::descriptor::Descriptor;
 use crate::io::binsparse::{self, Mode, json};
 use crate::io::fault::{Fault, Res, bad};
 use crate::io::safetensors::{Entry, Header, Source};
+use crate::tensor::trace;
 
 /// An open file of named tensors. Names, metadata and descriptors are known; the arrays of a tensor are read when it
 /// is asked for.
@@ -61,8 +62,9 @@ impl Archive {
     /// that are not there; for HDF5, if this build lacks the feature `hdf5`. No more memory is asked for than the file
     /// has bytes.
     pub fn open(path: impl AsRef<Path>) -> Result<Archive> {
+        let _call = trace::call("Archive::open", &[]);
         let path = path.as_ref();
-        match Format::of("Archive::open", path)? {
+        match Format::of(path)? {
             Format::Safetensors => Archive::new(Source::open(path), Some(path)),
             Format::Hdf5 => Archive::groups(path),
         }
@@ -81,6 +83,7 @@ impl Archive {
     /// # Errors
     /// As [`Archive::open`].
     pub fn from_safetensors(bytes: &[u8]) -> Result<Archive> {
+        let _call = trace::call("Archive::map", &[]);
         let copy = Buffer::build(bytes.len(), |out| out.copy_from_slice(bytes));
         Archive::new(Source::memory(copy), None)
     }
@@ -100,9 +103,9 @@ impl Archive {
     #[allow(unsafe_code)] // maps a file; the block says why it is sound
     pub unsafe fn map(path: impl AsRef<Path>) -> Result<Archive> {
         let path = path.as_ref();
-        if Format::of("Archive::map", path)? != Format::Safetensors {
+        if Format::of(path)? != Format::Safetensors {
             let why = "only .safetensors files lie in a map as tensors need them; use Archive::open";
-            return Err(error::invalid("Archive::map", "path", why));
+            return Err(error::invalid("path", why));
         }
         let map = || -> std::io::Result<memmap2::Mmap> {
             let file = std::fs::File::open(path)?;
@@ -220,14 +223,15 @@ impl Archive {
     /// # Errors
     /// If there is no tensor of this name, or its element type is one that tensors do not have (`F8_E4M3` and its like).
     pub fn descriptor(&self, name: &str) -> Result<Descriptor> {
-        match self.find("Archive::descriptor", name)? {
+        let _call = trace::call("Archive::descriptor", &[]);
+        match self.find(name)? {
             Stored::Described(descriptor) => Ok(Descriptor::clone(descriptor)),
             Stored::Plain { entry, complex } => {
                 entries::plain_descriptor(entry, *complex).map_err(|e| self.within(name, e))
             }
             Stored::Group => match &self.store {
                 Store::Groups(file) => lock(file).info(name),
-                Store::Safetensors { .. } => Err(missing("Archive::descriptor", name, self.names())),
+                Store::Safetensors { .. } => Err(missing(name, self.names())),
             },
         }
     }
@@ -238,7 +242,8 @@ impl Archive {
     /// If there is no tensor of this name, it has an element type that tensors do not have, or its arrays do not make
     /// a tensor: everything that [`Tensor::from_parts`] checks, and truth values other than 0 and 1.
     pub fn tensor(&self, name: &str) -> Result<Tensor> {
-        self.read(name, self.find("Archive::tensor", name)?, None)
+        let _call = trace::call("Archive::tensor", &[]);
+        self.read(name, self.find(name)?, None)
     }
 
     /// Reads a range of the outermost axis in memory, and nothing of the rest: rows of CSR and of strided tensors,
@@ -264,11 +269,13 @@ impl Archive {
     /// # Ok::<(), openwork::Error>(())
     /// ```
     pub fn rows(&self, name: &str, range: Range<usize>) -> Result<Tensor> {
-        self.read(name, self.find("Archive::rows", name)?, Some(range))
+        let _call = trace::call("Archive::rows", &[]);
+        self.read(name, self.find(name)?, Some(range))
     }
 
     /// A tensor, or a range of one.
     fn read(&self, name: &str, stored: &Stored, range: Option<Range<usize>>) -> Result<Tensor> {
+        let _call = trace::call("Archive::tensor", &[]);
         let (source, entries) = match &self.store {
             Store::Groups(file) => {
                 let mut file = lock(file);
@@ -282,7 +289,7 @@ impl Archive {
         let tensor = match stored {
             Stored::Described(descriptor) => entries::described(name, descriptor, entries, source, range),
             Stored::Plain { entry, complex } => entries::plain(entry, *complex, source, range),
-            Stored::Group => return Err(missing("Archive::tensor", name, self.names())),
+            Stored::Group => return Err(missing(name, self.names())),
         };
         tensor.map_err(|e| self.within(name, e))
     }
@@ -299,9 +306,9 @@ impl Archive {
         Ok(out)
     }
 
-    fn find(&self, op: &'static str, name: &str) -> Result<&Stored> {
+    fn find(&self, name: &str) -> Result<&Stored> {
         let stored = self.places.get(name).and_then(|&at| self.tensors.get(at));
-        stored.map(|(_, stored)| stored).ok_or_else(|| missing(op, name, self.names()))
+        stored.map(|(_, stored)| stored).ok_or_else(|| missing(name, self.names()))
     }
 
     fn within(&self, name: &str, fault: Fault) -> Error {
@@ -324,12 +331,12 @@ fn lock(file: &Mutex<binsparse::File>) -> MutexGuard<'_, binsparse::File> {
 }
 
 /// The error for a name that is not there. It shows the first of those that are.
-pub(super) fn missing<'a>(op: &'static str, name: &str, names: impl ExactSizeIterator<Item = &'a str>) -> Error {
+pub(super) fn missing<'a>(name: &str, names: impl ExactSizeIterator<Item = &'a str>) -> Error {
     let n = names.len();
     let first: Vec<String> = names.take(5).map(|n| format!("{n:?}")).collect();
     let more = if n > first.len() { format!(" and {} more", n - first.len()) } else { String::new() };
     let known = if n == 0 { "there are no tensors".into() } else { format!("known are {}{more}", first.join(", ")) };
-    error::invalid(op, "name", format!("{name:?} is not there; {known}"))
+    error::invalid("name", format!("{name:?} is not there; {known}"))
 }
 
 /// What the format has no words for.

@@ -46,6 +46,7 @@ use crate::base::error::{self, Result};
 use crate::io::atomic;
 use crate::io::binsparse::{self, Entry, Options};
 use crate::io::safetensors::{Item, Writer};
+use crate::tensor::trace;
 pub use archive::Archive;
 
 /// The metadata key of what safetensors has no words for: the order of tensors, and which metadata are JSON.
@@ -72,10 +73,11 @@ impl StateDict {
     /// # Errors
     /// If the name is empty or `__metadata__`, which files keep for themselves.
     pub fn insert(&mut self, name: impl Into<String>, tensor: Tensor) -> Result<Option<Tensor>> {
+        let _call = trace::call("StateDict::insert", &[]);
         let name = name.into();
         if name.is_empty() || name == "__metadata__" {
             let why = format!("{name:?} cannot name a tensor: give a name that is not empty nor \"__metadata__\"");
-            return Err(error::invalid("StateDict::insert", "name", why));
+            return Err(error::invalid("name", why));
         }
         if let Some(&at) = self.places.get(&name) {
             return Ok(Some(std::mem::replace(&mut self.tensors[at].1, tensor)));
@@ -95,7 +97,8 @@ impl StateDict {
     /// # Errors
     /// If it is not.
     pub fn tensor(&self, name: &str) -> Result<&Tensor> {
-        self.get(name).ok_or_else(|| archive::missing("StateDict::tensor", name, self.names()))
+        let _call = trace::call("StateDict::tensor", &[]);
+        self.get(name).ok_or_else(|| archive::missing(name, self.names()))
     }
 
     /// Takes a tensor out; those after it keep their order. O(number of tensors).
@@ -151,10 +154,11 @@ impl StateDict {
     /// the format needs (`openwork`, or one that ends in `.binsparse`); for HDF5, if a name is no path of groups (`a/b`)
     /// or is an array of another tensor (`w/values`); or if writing fails. No file is made or changed then.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        let _call = trace::call("StateDict::save", &[]);
         let path = path.as_ref();
-        match Format::of("StateDict::save", path)? {
+        match Format::of(path)? {
             Format::Safetensors => {
-                let writer = self.safetensors("StateDict::save")?;
+                let writer = self.safetensors()?;
                 atomic::write(path, |file| writer.write(&mut BufWriter::with_capacity(1 << 20, file)))
             }
             Format::Hdf5 => {
@@ -178,7 +182,8 @@ impl StateDict {
     /// # Errors
     /// As [`StateDict::save`].
     pub fn to_safetensors(&self) -> Result<Vec<u8>> {
-        let writer = self.safetensors("StateDict::to_safetensors")?;
+        let _call = trace::call("StateDict::to_safetensors", &[]);
+        let writer = self.safetensors()?;
         let mut out = Vec::with_capacity(usize::try_from(writer.len()).unwrap_or(0));
         writer.write(&mut out).map_err(|e| super::fault::Fault::from(e).of("safetensors", None))?;
         Ok(out)
@@ -192,7 +197,7 @@ impl StateDict {
         Archive::from_safetensors(bytes)?.load()
     }
 
-    fn safetensors(&self, op: &'static str) -> Result<Writer> {
+    fn safetensors(&self) -> Result<Writer> {
         let mut items: Vec<Item> = Vec::new();
         let mut metadata = BTreeMap::new();
         let mut descriptors = Vec::new();
@@ -223,15 +228,15 @@ impl StateDict {
         if let Some(key) = self.metadata.keys().find(|k| k.ends_with(DESCRIPTOR)) {
             let why =
                 format!("the key {key:?} would be read as a tensor's descriptor; choose one that does not end so");
-            return Err(error::invalid(op, "metadata", why));
+            return Err(error::invalid("metadata", why));
         }
         for (key, text) in descriptors {
             if metadata.insert(key.clone(), text).is_some() {
                 let why = format!("the key {key:?} is one that the file needs; choose another");
-                return Err(error::invalid(op, "metadata", why));
+                return Err(error::invalid("metadata", why));
             }
         }
-        Writer::new(op, items, &metadata)
+        Writer::new(items, &metadata)
     }
 }
 
@@ -243,7 +248,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    pub(crate) fn of(op: &'static str, path: &Path) -> Result<Format> {
+    pub(crate) fn of(path: &Path) -> Result<Format> {
         let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_ascii_lowercase();
         match extension.as_str() {
             "safetensors" => Ok(Format::Safetensors),
@@ -252,7 +257,7 @@ impl Format {
                 let why = format!(
                     "the extension {extension:?} names no format for models; known are .safetensors, .h5 and .hdf5"
                 );
-                Err(error::invalid(op, "path", why))
+                Err(error::invalid("path", why))
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use openwork::context::Path;
+use openwork::trace::Path;
 use openwork::{DType, ErrorKind, Fill, Layout, Scalar, Tensor, explain, with_densify_budget};
 
 use super::ops::{Group, Op};

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use openwork::context::Path;
+use openwork::trace::Path;
 use openwork::{BinaryOp, DType, Fill, Layout, ReduceOp, Result, Tensor, UnaryOp, explain};
 
 use super::elements;

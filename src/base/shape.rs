@@ -1,0 +1,26 @@
+//! Arithmetic of shapes.
+
+use crate::base::error::{self, Result};
+
+/// The number of elements, at most `u64::MAX`.
+pub(crate) fn elements(shape: &[usize]) -> u64 {
+    shape.iter().try_fold(1u64, |n, &s| n.checked_mul(s as u64)).unwrap_or_else(|| {
+        // A product that overflows may still be of no elements.
+        if shape.contains(&0) { 0 } else { u64::MAX }
+    })
+}
+
+/// The broadcast shape of two shapes.
+pub(crate) fn broadcast_shapes(a: &[usize], b: &[usize]) -> Result<Vec<usize>> {
+    let ndim = a.len().max(b.len());
+    let size = |s: &[usize], d: usize| if d + s.len() < ndim { 1 } else { s[d + s.len() - ndim] };
+    let axis = |d| match (size(a, d), size(b, d)) {
+        (x, y) if x == y || y == 1 => Ok(x),
+        (1, y) => Ok(y),
+        (x, y) => Err(error::shape(
+            &[a, b],
+            format!("sizes {x} and {y} do not broadcast (counted from the last, axis {})", ndim - d),
+        )),
+    };
+    (0..ndim).map(axis).collect()
+}

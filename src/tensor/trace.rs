@@ -1,0 +1,131 @@
+//! The scope of a public op: see [`crate::base::trace`].
+
+use crate::base::error::Result;
+use crate::base::shape;
+use crate::base::trace::Scope;
+use crate::tensor::Tensor;
+
+/// An op that runs: `let call = trace::call("sort", &[self]); …; Ok(call.done(out))`.
+pub(crate) struct Call(Scope);
+
+/// Opens the scope of an op over its operands.
+pub(crate) fn call(op: &'static str, operands: &[&Tensor]) -> Call {
+    let sparse = operands.iter().filter(|t| !t.is_strided()).map(|t| shape::elements(t.shape())).min();
+    Call(Scope::open(op, sparse, || operands.iter().map(|t| t.summary()).collect()))
+}
+
+impl Call {
+    /// The op is done and this is its result.
+    pub(crate) fn done<T: Outcome>(self, out: T) -> T {
+        self.0.end(out.is_dense(), out.elements(), || out.in_words());
+        out
+    }
+
+    /// The op is done if its last part did not fail.
+    pub(crate) fn end<T: Outcome>(self, out: Result<T>) -> Result<T> {
+        out.map(|out| self.done(out))
+    }
+}
+
+/// What an op may result in.
+pub(crate) trait Outcome {
+    /// Whether nothing of it is sparse.
+    fn is_dense(&self) -> bool;
+
+    /// How many elements it has, stored or not.
+    fn elements(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn in_words(&self) -> String;
+}
+
+impl Outcome for Tensor {
+    fn is_dense(&self) -> bool {
+        self.is_strided()
+    }
+
+    fn elements(&self) -> u64 {
+        shape::elements(self.shape())
+    }
+
+    fn in_words(&self) -> String {
+        self.summary()
+    }
+}
+
+/// No tensor: a number, an answer, a count.
+macro_rules! plain {
+    ($($ty:ty),* $(,)?) => {$(
+        impl Outcome for $ty {
+            fn is_dense(&self) -> bool {
+                true
+            }
+
+            fn in_words(&self) -> String {
+                format!("{self:?}")
+            }
+        }
+    )*};
+}
+plain!((), bool, usize, isize, u64, u128, i64, f64, crate::Scalar, crate::DType, crate::StructureFacts);
+
+impl<T: Outcome> Outcome for Vec<T> {
+    fn is_dense(&self) -> bool {
+        self.iter().all(T::is_dense)
+    }
+
+    fn in_words(&self) -> String {
+        format!("[{}]", self.iter().map(T::in_words).collect::<Vec<_>>().join("; "))
+    }
+}
+
+impl<T: Outcome> Outcome for Option<T> {
+    fn is_dense(&self) -> bool {
+        self.as_ref().is_none_or(T::is_dense)
+    }
+
+    fn in_words(&self) -> String {
+        self.as_ref().map_or_else(|| "none".into(), T::in_words)
+    }
+}
+
+impl<T: Outcome, const N: usize> Outcome for [T; N] {
+    fn is_dense(&self) -> bool {
+        self.iter().all(T::is_dense)
+    }
+
+    fn in_words(&self) -> String {
+        format!("[{}]", self.iter().map(T::in_words).collect::<Vec<_>>().join("; "))
+    }
+}
+
+impl<A: Outcome, B: Outcome> Outcome for (A, B) {
+    fn is_dense(&self) -> bool {
+        self.0.is_dense() && self.1.is_dense()
+    }
+
+    fn in_words(&self) -> String {
+        format!("({}; {})", self.0.in_words(), self.1.in_words())
+    }
+}
+
+impl<T> Outcome for &[T] {
+    fn is_dense(&self) -> bool {
+        true
+    }
+
+    fn in_words(&self) -> String {
+        format!("{} elements", self.len())
+    }
+}
+
+impl<A: Outcome, B: Outcome, C: Outcome> Outcome for (A, B, C) {
+    fn is_dense(&self) -> bool {
+        self.0.is_dense() && self.1.is_dense() && self.2.is_dense()
+    }
+
+    fn in_words(&self) -> String {
+        format!("({}; {}; {})", self.0.in_words(), self.1.in_words(), self.2.in_words())
+    }
+}
