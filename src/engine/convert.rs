@@ -14,7 +14,7 @@ use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::base::trace::{self, Work, raise};
 use crate::engine::blocks::{self, Kernel, Source};
-use crate::family::reduce;
+use crate::engine::fold;
 use crate::levels::build::{self, SortedKeys};
 use crate::levels::layout::LevelSpec;
 use crate::levels::level::{Level, LevelKind};
@@ -120,10 +120,10 @@ pub(crate) fn coalesce(s: &Sparse, fold: ReduceOp) -> Result<Sparse> {
 }
 
 /// The road that keeps rows of values whole: sort the keys, merge equal ones, build levels.
-fn rows_to(s: &Sparse, values: Strided, kinds: &[LevelKind], dims: Vec<Dim>, fold: ReduceOp) -> Result<Sparse> {
+fn rows_to(s: &Sparse, values: Strided, kinds: &[LevelKind], dims: Vec<Dim>, op: ReduceOp) -> Result<Sparse> {
     let level_dims: usize = kinds.iter().map(|k| k.rank()).sum();
     let (layout, mut words) = keys(&s.pattern, &dims[..level_dims], false);
-    let fold = if faults::is(Fault::DuplicatesDropped) { ReduceOp::Max } else { fold };
+    let op = if faults::is(Fault::DuplicatesDropped) { ReduceOp::Max } else { op };
     let mut values = values;
     let order = order_of(&words);
     if order == Order::Unsorted && !faults::is(Fault::NotSorted) {
@@ -140,7 +140,7 @@ fn rows_to(s: &Sparse, values: Strided, kinds: &[LevelKind], dims: Vec<Dim>, fol
         let runs = sort::runs(&words);
         let (n, firsts) = (values.shape[0], &runs[..runs.len() - 1]);
         if firsts.len() < n {
-            values = reduce::merge_rows(fold, &values, &runs)?;
+            values = fold::merge_rows(op, &values, &runs)?;
             words = words.iter().map(|w| sort::pick(w, firsts)).collect();
         }
     }

@@ -2,4 +2,5 @@
 
 pub(crate) mod blocks;
 pub(crate) mod convert;
+pub(crate) mod fold;
 pub(crate) mod slices;

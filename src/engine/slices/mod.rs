@@ -5,8 +5,11 @@
 //! vary along the kept axes, and are computed once.
 
 mod along;
+mod groups;
 mod ranked;
+mod scatter;
 
+pub(crate) use self::groups::{Groups, Need, Split, group, row_runs};
 pub(crate) use self::ranked::{Ranked, Rest, Slice, Sorted, keys_of, number_of, ordered, values_of};
 
 use std::sync::Arc;

@@ -14,8 +14,8 @@ use crate::base::error::{self, Result};
 use crate::base::strided::{Strided, c_strides};
 use crate::engine::blocks::{self, Selected, Source};
 use crate::engine::convert;
+use crate::engine::fold;
 use crate::family::pointwise::Operand;
-use crate::family::reduce;
 use crate::family::shape::{along, coo_dims};
 use crate::levels::build::{self, SortedKeys};
 use crate::levels::coiterate;
@@ -208,7 +208,7 @@ impl Unique {
         let (values, absent) = match given.fold {
             Some(fold) => {
                 let all = gathered(order.iter().map(|&i| i as u64).collect());
-                (if lasts.is_empty() { all } else { reduce::merge_rows(fold, &all, &runs)? }, Vec::new())
+                (if lasts.is_empty() { all } else { fold::merge_rows(fold, &all, &runs)? }, Vec::new())
             }
             None => {
                 let chosen: Vec<usize> = lasts.iter().map(|&l| order[l]).collect();

@@ -5,9 +5,9 @@
 
 use openwork_ops::{DType, ReduceOp, order};
 
-use super::Fold;
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
+use crate::engine::fold::Fold;
 use crate::engine::slices::{Ranked, Rest, Slice, Slices, Sorted, number_of, values_of};
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Tensor};

@@ -3,11 +3,12 @@
 
 use openwork_ops::Scalar;
 
-use super::groups::{Split, row_runs};
-use super::{Fold, axes_are_inner};
+use super::axes_are_inner;
 use crate::base::faults::{self, Fault};
 use crate::base::parallel;
 use crate::base::strided::Strided;
+use crate::engine::fold::Fold;
+use crate::engine::slices::{Split, row_runs};
 use crate::levels::pattern::Part;
 use crate::tensor::Sparse;
 

@@ -3,19 +3,19 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use openwork_ops::{DType, ReduceOp, Scalar, identity};
+use openwork_ops::{ReduceOp, Scalar, identity};
 
-use super::groups::{Groups, Need, group};
+use super::order;
 use super::rows::{constant_scalar, is_idempotent, is_neutral, rows, with_unstored};
 use super::varying::varying;
-use super::{Fold, order};
-use crate::base::buffer::Buffer;
 use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};
 use crate::base::strided::{Strided, count};
 use crate::engine::blocks::{self, Source};
 use crate::engine::convert;
+use crate::engine::fold::{Fold, map_scalars};
+use crate::engine::slices::{Groups, Need, group};
 use crate::levels::level::{Level, LevelKind};
 use crate::tensor::fill::{Background, Fill, fill_of};
 use crate::tensor::{Sparse, Tensor};
@@ -108,17 +108,6 @@ fn leaves_folds(fold: &Fold, s: &Sparse, fill: &Strided, kept: &[usize], k: u128
     };
     let value = constant_scalar(fill);
     value.is_some_and(|v| is_neutral(fold, v) || (is_idempotent(fold, v) && some_unstored()))
-}
-
-pub(crate) fn map_scalars(values: &Strided, dtype: DType, f: impl Fn(Scalar) -> Scalar) -> Strided {
-    let dense = values.to_contiguous();
-    let size = dtype.size();
-    let buffer = Buffer::build(dense.len() * size, |out| {
-        for (i, o) in out.chunks_exact_mut(size).enumerate() {
-            o.copy_from_slice(&f(dense.at_offset(dense.offset + i)).to_bytes().0[..size]);
-        }
-    });
-    Strided::new(buffer, dtype, values.shape.clone())
 }
 
 /// Counts are exact: a number of elements beyond what the result holds is an error.

@@ -9,14 +9,14 @@ use std::sync::Arc;
 use openwork_ops::reduce::{Compact, Exact};
 use openwork_ops::{BinaryOp, Element, ReduceOp};
 
-use super::Fold;
-use super::groups::{Groups, Need, Split, group};
-use super::sparse::{check_count, map_scalars, tensor_of};
+use super::sparse::{check_count, tensor_of};
 use crate::base::buffer::Buffer;
 use crate::base::error::{self, Result};
 use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::{Strided, c_strides, count};
 use crate::engine::blocks::{self, Kernel, Source};
+use crate::engine::fold::{Fold, map_scalars};
+use crate::engine::slices::{Groups, Need, Split, group};
 use crate::levels::pattern::Pattern;
 use crate::tensor::fill::fill_of;
 use crate::tensor::{Sparse, Tensor};

@@ -9,7 +9,7 @@ use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 use crate::engine::blocks::{self, Kernel, Source};
 use crate::engine::convert;
-use crate::family::reduce::Split;
+use crate::engine::slices::Split;
 use crate::levels::level::LevelKind;
 use crate::tensor::fill::{self, Background, Fill, fill_of};
 use crate::tensor::{Sparse, Storage, Tensor};

@@ -12,6 +12,7 @@ use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 use crate::engine::blocks::{self, Source};
 use crate::engine::convert;
+use crate::engine::fold::map_scalars;
 use crate::family::reduce;
 use crate::tensor::fill::{Background, Fill, fill_of};
 use crate::tensor::trace;
@@ -320,7 +321,7 @@ fn as_f64(v: Scalar) -> f64 {
 fn map(x: &Tensor, f: impl Fn(Scalar) -> Scalar) -> Tensor {
     let apply = |x: &Strided| {
         let core = x.unbroadcast();
-        let out = reduce::map_scalars(&core, x.dtype, &f);
+        let out = map_scalars(&core, x.dtype, &f);
         out.broadcast(&x.shape)
     };
     match &x.storage {

@@ -10,7 +10,8 @@ use crate::base::error::Result;
 use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::{Strided, count};
 use crate::engine::blocks::{self, Source};
-use crate::family::reduce::{Split, map_scalars};
+use crate::engine::fold::map_scalars;
+use crate::engine::slices::Split;
 use crate::tensor::fill::{Background, fill_of};
 use crate::tensor::{Sparse, Storage, Tensor};
 

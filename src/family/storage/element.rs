@@ -3,7 +3,7 @@
 use openwork_ops::{Scalar, with_index};
 
 use crate::base::error::{self, Result};
-use crate::family::reduce;
+use crate::engine::fold;
 use crate::levels::level::Level;
 use crate::levels::pattern::{Part, Pattern};
 use crate::tensor::trace;
@@ -84,7 +84,7 @@ fn get_sparse(s: &Sparse, index: &[usize]) -> Result<Option<Scalar>> {
     match stored[..] {
         [] => Ok(s.background().values().map(|fill| fill.get(index))),
         [one] => Ok(Some(one)),
-        _ => reduce::sum_scalars(s.dtype(), &stored).map(Some),
+        _ => fold::sum_scalars(s.dtype(), &stored).map(Some),
     }
 }
 

@@ -6,13 +6,13 @@ use openwork_ops::reduce::{Compensated, Table};
 use openwork_ops::structure::gather::select_by_key;
 use openwork_ops::structure::{IndexSlice, IndexVec};
 
-use super::Fold;
 use super::groups::{Groups, Need, Split, sizes};
 use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::error::Result;
 use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::engine::convert;
+use crate::engine::fold::Fold;
 use crate::levels::level::{Indices, Level};
 use crate::levels::pattern::{Dim, Pattern};
 

@@ -3,7 +3,6 @@
 use openwork_ops::structure::IndexVec;
 use openwork_ops::structure::keys::{KeyLayout, Order, order_of};
 
-use super::Fold;
 use super::scatter::scatter;
 use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::error::Result;
@@ -11,6 +10,7 @@ use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::base::trace::{Work, raise};
 use crate::engine::convert;
+use crate::engine::fold::Fold;
 use crate::levels::build::{self, SortedKeys};
 use crate::levels::level::{Level, LevelKind};
 use crate::levels::pattern::{Dim, Pattern};
@@ -18,18 +18,18 @@ use crate::levels::sort;
 use crate::tensor::Sparse;
 
 /// Stored elements folded by kept coordinates.
-pub(super) struct Groups {
+pub(crate) struct Groups {
     /// Kept coordinates of each group: over the kept level dimensions, sorted; axes are numbered as in the result.
-    pub(super) pattern: Pattern,
+    pub(crate) pattern: Pattern,
     /// Shape (groups, kept value axes…).
-    pub(super) acc: Strided,
+    pub(crate) acc: Strided,
     /// Stored elements in each group, per kept value element; empty if nobody needs them.
-    pub(super) counts: Vec<u64>,
+    pub(crate) counts: Vec<u64>,
 }
 
 /// What a caller needs to know of groups, beside their folds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Need {
+pub(crate) enum Need {
     /// How many elements each has.
     Counts,
     /// Nothing: groups that fold to the identity may even be left out.
@@ -38,11 +38,11 @@ pub(super) enum Need {
 
 /// Which dimensions of a pattern a reduction keeps.
 pub(crate) struct Split<'a> {
-    pub(super) pattern: &'a Pattern,
+    pub(crate) pattern: &'a Pattern,
     /// Of the levels.
-    pub(super) dims: Vec<Dim>,
+    pub(crate) dims: Vec<Dim>,
     /// Of the values.
-    pub(super) value_dims: Vec<Dim>,
+    pub(crate) value_dims: Vec<Dim>,
     /// Axes of the values: positions, reduced ones, kept ones.
     pub(crate) order: Vec<usize>,
     /// Elements that are folded in each position's row, for each of `block` that are kept.
@@ -72,7 +72,7 @@ impl<'a> Split<'a> {
     }
 
     /// The logarithm of the number of elements that are reduced to one.
-    pub(super) fn log2_of_reduced(&self) -> f64 {
+    pub(crate) fn log2_of_reduced(&self) -> f64 {
         let reduced = self.pattern.dims.iter().filter(|d| !self.dims.contains(d) && !self.value_dims.contains(d));
         reduced.map(|d| (d.size as f64).log2()).sum()
     }
@@ -110,7 +110,7 @@ impl<'a> Split<'a> {
     }
 
     /// Folds values over runs of positions (`ends`, in this order if one is given): a row of `block` accumulators each.
-    pub(super) fn fold_runs(&self, fold: &Fold, values: &Strided, ends: &[usize], order: Option<&IndexVec>) -> Buffer {
+    pub(crate) fn fold_runs(&self, fold: &Fold, values: &Strided, ends: &[usize], order: Option<&IndexVec>) -> Buffer {
         let mut values = self.rows_of(&values.cast(fold.typing.input));
         if let Some(order) = order {
             values = convert::gather_values(&values, order);
@@ -144,12 +144,12 @@ pub(crate) struct Runs {
     pub(crate) order: Option<IndexVec>,
 }
 
-pub(super) fn sizes(dims: &[Dim]) -> Vec<usize> {
+pub(crate) fn sizes(dims: &[Dim]) -> Vec<usize> {
     dims.iter().map(|d| d.size).collect()
 }
 
 /// Folds values over the reduced value axes, then positions by their kept coordinates.
-pub(super) fn group(fold: &Fold, s: &Sparse, values: &Strided, kept: &[usize], need: Need) -> Result<Groups> {
+pub(crate) fn group(fold: &Fold, s: &Sparse, values: &Strided, kept: &[usize], need: Need) -> Result<Groups> {
     let split = Split::new(&s.pattern, kept);
     let per_row = split.per_row;
     let few = split.dims.iter().try_fold(1usize, |n, d| n.checked_mul(d.size));
@@ -169,7 +169,7 @@ pub(super) fn group(fold: &Fold, s: &Sparse, values: &Strided, kept: &[usize], n
 
 /// Where the segments under the dense levels begin and end, if exactly these are kept and one sparse level follows:
 /// the pointers, with the empty segments. All positions together, if nothing is kept.
-pub(super) fn row_runs(pattern: &Pattern, dims: &[Dim]) -> Option<Vec<usize>> {
+pub(crate) fn row_runs(pattern: &Pattern, dims: &[Dim]) -> Option<Vec<usize>> {
     if dims.is_empty() {
         return Some(if pattern.positions == 0 { vec![0] } else { vec![0, pattern.positions] });
     }

@@ -1,0 +1,217 @@
+//! Folds: sums, products and extremes of rows of values, whatever positions these belong to.
+
+use openwork_ops::reduce::{Compensated, ReduceKernels, ReduceTyping};
+use openwork_ops::{BinaryOp, DType, ReduceOp, Scalar};
+
+use crate::base::buffer::Buffer;
+use crate::base::error::{self, Result};
+use crate::base::parallel;
+use crate::base::strided::{Strided, count};
+use crate::engine::blocks::{self, Kernel};
+
+/// A fold of one input dtype.
+pub(crate) struct Fold {
+    pub(crate) op: ReduceOp,
+    pub(crate) typing: ReduceTyping,
+    pub(crate) kernels: ReduceKernels,
+}
+
+impl Fold {
+    pub(crate) fn new(op: ReduceOp, dtype: DType) -> Result<Fold> {
+        let unsupported = || error::dtype(&[dtype], "the op is not defined for this dtype; cast first");
+        let typing = op.typing(dtype).ok_or_else(unsupported)?;
+        let kernels = op.kernels(typing).ok_or_else(unsupported)?;
+        Ok(Fold { op, typing, kernels })
+    }
+
+    /// The same fold, of which a float sum starts from −0: the sum of one −0 is −0, and no other sum ends there.
+    pub(crate) fn starting_at_minus_zero(&self) -> Fold {
+        let mut fold = Fold { ..*self };
+        if matches!(fold.op, ReduceOp::Sum | ReduceOp::Mean) && fold.typing.acc.is_inexact() {
+            fold.kernels.identity = Scalar::Complex128(openwork_ops::c128::new(-0.0, -0.0)).cast(fold.typing.acc);
+        }
+        fold
+    }
+
+    /// Folds each of `offsets.len() - 1` runs of contiguous input elements.
+    pub(crate) fn segments(&self, values: &[u8], offsets: &[usize]) -> Buffer {
+        let (from, to) = (self.typing.input.size(), self.typing.acc.size());
+        let n = offsets.len() - 1;
+        let elements = offsets[n] - offsets[0];
+        let grain = (parallel::GRAIN * n / elements.max(1)).clamp(1, parallel::GRAIN);
+        Buffer::build(n * to, |acc| {
+            parallel::for_chunks_mut(acc, to, grain, &|first, acc| {
+                let own = &offsets[first..=first + acc.len() / to];
+                self.fill_identity(acc);
+                let part = &values[own[0] * from..own[own.len() - 1] * from];
+                if own[0] == 0 {
+                    (self.kernels.segments)(part, own, acc);
+                } else {
+                    let relative: Vec<usize> = own.iter().map(|o| o - own[0]).collect();
+                    (self.kernels.segments)(part, &relative, acc);
+                }
+            });
+        })
+    }
+
+    /// Folds all of a block into one accumulator: chunks of a fixed size, merged in order.
+    pub(crate) fn all(&self, values: &[u8]) -> Buffer {
+        const CHUNK: usize = 1 << 17;
+        let from = self.typing.input.size();
+        let parts = parallel::map_chunks(values.len() / from, CHUNK, &|range| {
+            let mut acc = self.one_identity();
+            (self.kernels.fold)(&values[range.start * from..range.end * from], bytes_of(&mut acc, self.typing.acc));
+            acc
+        });
+        Buffer::build(self.typing.acc.size(), |acc| {
+            self.fill_identity(acc);
+            for mut part in parts {
+                (self.kernels.merge)(acc, bytes_of(&mut part, self.typing.acc));
+            }
+        })
+    }
+
+    pub(crate) fn fill_identity(&self, acc: &mut [u8]) {
+        let (bytes, size) = self.kernels.identity.to_bytes();
+        openwork_ops::structure::gather::repeat(&bytes[..size], acc);
+    }
+
+    fn one_identity(&self) -> [u128; 1] {
+        let mut acc = [0u128];
+        self.fill_identity(bytes_of(&mut acc, self.typing.acc));
+        acc
+    }
+
+    /// Folds a strided array over `axes`; accumulators become results.
+    pub(crate) fn strided(&self, s: &Strided, kept: &[usize], axes: &[usize]) -> Strided {
+        let acc = self.strided_acc(s, kept, axes);
+        let n = axes.iter().fold(1u128, |n, &a| n * s.shape[a] as u128);
+        self.finish(&acc, n)
+    }
+
+    /// The accumulators over the kept axes.
+    pub(crate) fn strided_acc(&self, s: &Strided, kept: &[usize], axes: &[usize]) -> Strided {
+        let shape: Vec<usize> = kept.iter().map(|&a| s.shape[a]).collect();
+        let (results, k) = (count(&shape), axes.iter().map(|&a| s.shape[a]).product::<usize>());
+        let s = s.cast(self.typing.input);
+        let order: Vec<usize> = kept.iter().chain(axes).copied().collect();
+        let buffer = if results == 1 {
+            self.all(&s.permute(&order).dense_bytes())
+        } else if k > 1 && axes.iter().chain(kept).copied().eq(0..s.ndim()) && s.is_contiguous() {
+            self.leading(&s.dense_bytes(), k, results)
+        } else {
+            let offsets: Vec<usize> = (0..=results).map(|i| i * k).collect();
+            self.segments(&s.permute(&order).dense_bytes(), &offsets)
+        };
+        Strided::new(buffer, self.typing.acc, shape)
+    }
+
+    /// Folds `k` rows of `results` elements into one row, in order.
+    fn leading(&self, values: &[u8], k: usize, results: usize) -> Buffer {
+        let row = results * self.typing.input.size();
+        Buffer::build(results * self.typing.acc.size(), |acc| {
+            // Each chunk of columns goes down all rows.
+            let (from, to) = (self.typing.input.size(), self.typing.acc.size());
+            parallel::for_chunks_mut(acc, to, 1 << 10, &|first, acc| {
+                let n = acc.len() / to;
+                let rows = (0..k).map(|r| &values[r * row + first * from..r * row + (first + n) * from]);
+                self.accumulate_rows(rows, acc);
+            });
+        })
+    }
+
+    /// Folds rows of equal length elementwise into `acc`, one after the other.
+    pub(crate) fn accumulate_rows<'r>(&self, rows: impl Iterator<Item = &'r [u8]>, acc: &mut [u8]) {
+        self.fill_identity(acc);
+        let Some(kernels) = Compensated::of(self.op, self.typing.input) else {
+            rows.for_each(|row| (self.kernels.accumulate)(row, acc));
+            return;
+        };
+        let mut low = vec![0u128; acc.len().div_ceil(16)];
+        let low = &mut bytemuck::cast_slice_mut(&mut low)[..acc.len()];
+        rows.for_each(|row| (kernels.accumulate)(row, acc, low));
+        Compensated::finish(acc, low);
+    }
+
+    /// Accumulators to results: the mean divides by the number of elements, and the dtype is the op's.
+    pub(crate) fn finish(&self, acc: &Strided, n: u128) -> Strided {
+        if self.op != ReduceOp::Mean {
+            return acc.cast(self.typing.out);
+        }
+        self.divide(acc, &Strided::constant(Scalar::F64(n as f64), &acc.shape))
+    }
+
+    /// The mean from sums and counts; complex sums part by part, so that NaN stays in its part.
+    pub(crate) fn divide(&self, acc: &Strided, counts: &Strided) -> Strided {
+        let Some(kernel) = BinaryOp::Div.kernel(DType::F64) else { return acc.clone() };
+        let divide = |x: &Strided, n: &Strided| {
+            blocks::map_strided(&[x, &n.cast(DType::F64)], DType::F64, DType::F64, Kernel::Binary(kernel))
+        };
+        if acc.dtype != DType::Complex128 {
+            return divide(acc, counts).cast(self.typing.out);
+        }
+        let shape: Vec<usize> = acc.shape.iter().copied().chain([2]).collect();
+        let strides = acc.strides.iter().map(|s| 2 * s).chain([1]).collect();
+        let parts = Strided { dtype: DType::F64, shape, strides, offset: 2 * acc.offset, buffer: acc.buffer.clone() };
+        let mut counts = counts.clone();
+        counts.shape.push(2);
+        counts.strides.push(0);
+        let out = divide(&parts.to_contiguous(), &counts).to_contiguous().into_owned();
+        let whole = Strided { offset: out.offset / 2, dtype: DType::Complex128, ..out };
+        let shape = acc.shape.clone();
+        Strided { strides: crate::base::strided::c_strides(&shape), shape, ..whole }.cast(self.typing.out)
+    }
+}
+
+/// The first bytes of an aligned word, as one accumulator.
+fn bytes_of(word: &mut [u128; 1], dtype: DType) -> &mut [u8] {
+    &mut bytemuck::cast_slice_mut(word)[..dtype.size()]
+}
+
+/// Folds runs of rows (`runs[i]..runs[i + 1]`) into one row each, in the values' own dtype.
+pub(crate) fn merge_rows(fold: ReduceOp, values: &Strided, runs: &[usize]) -> Result<Strided> {
+    let dtype = values.dtype;
+    let fold = Fold::new(fold, dtype)?.starting_at_minus_zero();
+    if fold.typing.input != dtype || fold.op == ReduceOp::Mean || fold.op == ReduceOp::CountNonzero {
+        return Err(error::invalid("fold", format!("{} does not fold duplicates", fold.op.name())));
+    }
+    let n = runs.len() - 1;
+    let block: usize = values.shape[1..].iter().product();
+    let bytes = values.dense_bytes();
+    let mut shape = values.shape.clone();
+    shape[0] = n;
+    let buffer = if block == 1 {
+        fold.segments(&bytes, runs)
+    } else {
+        let (from, to) = (block * dtype.size(), block * fold.typing.acc.size());
+        Buffer::build(n * to, |acc| {
+            if to == 0 {
+                return;
+            }
+            for (run, row) in runs.windows(2).zip(acc.chunks_exact_mut(to)) {
+                fold.accumulate_rows((run[0]..run[1]).map(|p| &bytes[p * from..(p + 1) * from]), row);
+            }
+        })
+    };
+    Ok(Strided::new(buffer, fold.typing.acc, shape).cast(dtype))
+}
+
+/// The sum of a few values of one dtype, in that dtype (bool: or).
+pub(crate) fn sum_scalars(dtype: DType, values: &[Scalar]) -> Result<Scalar> {
+    let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_bytes().0[..dtype.size()].to_vec()).collect();
+    let buffer = Buffer::build(bytes.len(), |out| out.copy_from_slice(&bytes));
+    let rows = Strided::new(buffer, dtype, vec![values.len()]);
+    Ok(merge_rows(ReduceOp::Sum, &rows, &[0, values.len()])?.get(&[0]))
+}
+
+/// A function of every element, one at a time: for a few.
+pub(crate) fn map_scalars(values: &Strided, dtype: DType, f: impl Fn(Scalar) -> Scalar) -> Strided {
+    let dense = values.to_contiguous();
+    let size = dtype.size();
+    let buffer = Buffer::build(dense.len() * size, |out| {
+        for (i, o) in out.chunks_exact_mut(size).enumerate() {
+            o.copy_from_slice(&f(dense.at_offset(dense.offset + i)).to_bytes().0[..size]);
+        }
+    });
+    Strided::new(buffer, dtype, values.shape.clone())
+}
