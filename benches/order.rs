@@ -2,32 +2,29 @@
 #![allow(clippy::unwrap_used, missing_docs)] // a bench that cannot set up has nothing to measure
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use openwork::{Interpolation, Layout, Tensor, with_densify_budget};
+use openwork::{Layout, Tensor, keep, with_densify_budget};
 
 fn order(c: &mut Criterion) {
     let x = Tensor::random(&[100_000, 20_000], 1e-3, 0.0, Layout::Csr, 1).unwrap();
-    let columns = x.sub(x.mean(Some(&[0]), true).unwrap()).unwrap(); // a fill per column
+    let columns = x.sub(x.mean(keep(0)).unwrap()).unwrap(); // a fill per column
     let mut group = c.benchmark_group("order");
     group.sample_size(10);
     for axis in [0, 1] {
-        let over = [axis];
-        group.bench_function(format!("argmax{axis}"), |b| b.iter(|| x.argmax(Some(axis), false).unwrap()));
-        group.bench_function(format!("var{axis}"), |b| b.iter(|| x.var(Some(&over), 1.0, false).unwrap()));
-        group.bench_function(format!("median{axis}"), |b| b.iter(|| x.median(Some(&over), false).unwrap()));
-        group.bench_function(format!("sort{axis}"), |b| b.iter(|| x.sort(axis, false).unwrap()));
+        group.bench_function(format!("argmax{axis}"), |b| b.iter(|| x.argmax(axis).unwrap()));
+        group.bench_function(format!("var{axis}"), |b| b.iter(|| x.var(1.0, axis).unwrap()));
+        group.bench_function(format!("median{axis}"), |b| b.iter(|| x.median(axis).unwrap()));
+        group.bench_function(format!("sort{axis}"), |b| b.iter(|| x.sort(axis).unwrap()));
         group.bench_function(format!("topk{axis}"), |b| {
-            b.iter(|| with_densify_budget(u64::MAX, || x.topk(4, axis, true).unwrap()))
+            b.iter(|| with_densify_budget(u64::MAX, || x.topk(4, axis).unwrap()))
         });
     }
     group.bench_function("unique_counts", |b| b.iter(|| x.unique_counts().unwrap()));
     group.bench_function("histogram", |b| b.iter(|| x.histogram(100, None).unwrap()));
-    group.bench_function("min1 over a fill per column", |b| b.iter(|| columns.min(Some(&[1]), false).unwrap()));
-    group.bench_function("quantile1 over a fill per column", |b| {
-        b.iter(|| columns.quantile(0.9, Some(&[1]), false, Interpolation::Linear).unwrap())
-    });
+    group.bench_function("min1 over a fill per column", |b| b.iter(|| columns.min(1).unwrap()));
+    group.bench_function("quantile1 over a fill per column", |b| b.iter(|| columns.quantile(0.9, 1).unwrap()));
     let narrow = Tensor::random(&[100_000, 100], 0.01, 0.0, Layout::Csr, 2).unwrap();
     group.bench_function("cumulative_sum1 of 100,000 x 100", |b| {
-        b.iter(|| with_densify_budget(u64::MAX, || narrow.cumulative_sum(1, None, false).unwrap()))
+        b.iter(|| with_densify_budget(u64::MAX, || narrow.cumulative_sum(1).unwrap()))
     });
     group.finish();
 }

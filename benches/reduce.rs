@@ -21,8 +21,8 @@ fn along_rows(c: &mut Criterion) {
     group.throughput(Throughput::Elements(NSE as u64));
     for layout in [Layout::Csr, Layout::Coo] {
         let x = matrix(layout);
-        group.bench_function(BenchmarkId::new("sum", layout), |b| b.iter(|| black_box(&x).sum(Some(&[1]), false)));
-        group.bench_function(BenchmarkId::new("max", layout), |b| b.iter(|| black_box(&x).max(Some(&[1]), false)));
+        group.bench_function(BenchmarkId::new("sum", layout), |b| b.iter(|| black_box(&x).sum(1)));
+        group.bench_function(BenchmarkId::new("max", layout), |b| b.iter(|| black_box(&x).max(1)));
     }
     group.finish();
 }
@@ -32,12 +32,12 @@ fn along_columns(c: &mut Criterion) {
     let mut group = c.benchmark_group("along_columns");
     group.throughput(Throughput::Elements(NSE as u64));
     let x = matrix(Layout::Csr);
-    group.bench_function("sum/table", |b| b.iter(|| black_box(&x).sum(Some(&[0]), false)));
-    group.bench_function("max/table", |b| b.iter(|| black_box(&x).max(Some(&[0]), false)));
-    let sorted = |x: &Tensor| x.to_layout(Layout::Csc)?.sum(Some(&[0]), false);
+    group.bench_function("sum/table", |b| b.iter(|| black_box(&x).sum(0)));
+    group.bench_function("max/table", |b| b.iter(|| black_box(&x).max(0)));
+    let sorted = |x: &Tensor| x.to_layout(Layout::Csc)?.sum(0);
     group.bench_function("sum/sorted", |b| b.iter(|| sorted(black_box(&x))));
     let ones = x.replace_fill(1.0).expect("a number of the dtype");
-    group.bench_function("sum/table_with_counts", |b| b.iter(|| black_box(&ones).sum(Some(&[0]), false)));
+    group.bench_function("sum/table_with_counts", |b| b.iter(|| black_box(&ones).sum(0)));
     group.finish();
 }
 
@@ -49,10 +49,10 @@ fn windows(c: &mut Criterion) {
         let x = matrix(layout);
         let middle = COLS / 4..COLS / 2;
         group.bench_function(BenchmarkId::new("columns", layout), |b| {
-            b.iter(|| black_box(&x).narrow(1, middle.clone()))
+            b.iter(|| black_box(&x).narrow(middle.clone(), 1))
         });
         let middle = ROWS / 4..ROWS / 2;
-        group.bench_function(BenchmarkId::new("rows", layout), |b| b.iter(|| black_box(&x).narrow(0, middle.clone())));
+        group.bench_function(BenchmarkId::new("rows", layout), |b| b.iter(|| black_box(&x).narrow(middle.clone(), 0)));
     }
     group.finish();
 }

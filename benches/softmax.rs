@@ -4,7 +4,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use openwork::{Layout, Result, Tensor};
+use openwork::{Layout, Result, Tensor, keep};
 
 const ROWS: usize = 1 << 16;
 const COLS: usize = 1 << 16;
@@ -12,8 +12,8 @@ const NSE: usize = 1 << 20;
 
 /// What the pass over rows replaces.
 fn composed(x: &Tensor) -> Result<Tensor> {
-    let e = (x - &x.max(Some(&[1]), true)?)?.exp()?;
-    &e / &e.sum(Some(&[1]), true)?
+    let e = (x - &x.max(keep(1))?)?.exp()?;
+    &e / &e.sum(keep(1))?
 }
 
 fn softmax(c: &mut Criterion) {
@@ -23,13 +23,13 @@ fn softmax(c: &mut Criterion) {
     group.throughput(Throughput::Elements(x.nse() as u64));
     group.bench_function("exp_alone", |b| b.iter(|| black_box(&x).exp()));
     group.bench_function("rows/composed", |b| b.iter(|| composed(black_box(&x))));
-    group.bench_function("rows/csr", |b| b.iter(|| black_box(&x).softmax(Some(&[1]))));
-    group.bench_function("rows/csr_log", |b| b.iter(|| black_box(&x).log_softmax(Some(&[1]))));
+    group.bench_function("rows/csr", |b| b.iter(|| black_box(&x).softmax(1)));
+    group.bench_function("rows/csr_log", |b| b.iter(|| black_box(&x).log_softmax(1)));
     let stored = x.stored();
-    group.bench_function("rows/csr_stored", |b| b.iter(|| black_box(&stored).softmax(Some(&[1]))));
-    group.bench_function("columns/csr", |b| b.iter(|| black_box(&x).softmax(Some(&[0]))));
-    group.bench_function("normalize/csr", |b| b.iter(|| black_box(&x).normalize(2.0, Some(&[1]), None)));
-    group.bench_function("standardize/csr", |b| b.iter(|| black_box(&x).standardize(Some(&[0]), 0.0)));
+    group.bench_function("rows/csr_stored", |b| b.iter(|| black_box(&stored).softmax(1)));
+    group.bench_function("columns/csr", |b| b.iter(|| black_box(&x).softmax(0)));
+    group.bench_function("normalize/csr", |b| b.iter(|| black_box(&x).normalize(2.0, 1)));
+    group.bench_function("standardize/csr", |b| b.iter(|| black_box(&x).standardize(0.0, 0)));
     group.finish();
 }
 

@@ -12,7 +12,7 @@ use std::error::Error;
 use std::fs;
 use std::time::Instant;
 
-use openwork::{Result, Tensor};
+use openwork::{Result, Tensor, keep};
 
 /// What may be held at most, in inputs, beside one output.
 const INPUTS: f64 = 3.0;
@@ -20,13 +20,13 @@ const INPUTS: f64 = 3.0;
 type Op = (&'static str, fn(&Tensor) -> Result<Tensor>);
 
 const OPS: [Op; 7] = [
-    ("x - x.mean(0)", |x| x - &x.mean(Some(&[0]), true)?),
-    ("x.standardize(0)", |x| x.standardize(Some(&[0]), 0.0)),
-    ("x.softmax(1)", |x| x.softmax(Some(&[1]))),
-    ("x.softmax(0)", |x| x.softmax(Some(&[0]))),
-    ("x.stored().softmax(1)", |x| x.stored().softmax(Some(&[1]))),
-    ("x.log_softmax(1)", |x| x.log_softmax(Some(&[1]))),
-    ("x.normalize(2, 1)", |x| x.normalize(2.0, Some(&[1]), None)),
+    ("x - x.mean(0)", |x| x - &x.mean(keep(0))?),
+    ("x.standardize(0)", |x| x.standardize(0.0, 0)),
+    ("x.softmax(1)", |x| x.softmax(1)),
+    ("x.softmax(0)", |x| x.softmax(0)),
+    ("x.stored().softmax(1)", |x| x.stored().softmax(1)),
+    ("x.log_softmax(1)", |x| x.log_softmax(1)),
+    ("x.normalize(2, 1)", |x| x.normalize(2.0, 1)),
 ];
 
 fn main() -> std::result::Result<(), Box<dyn Error>> {

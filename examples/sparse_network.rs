@@ -95,7 +95,7 @@ fn infer(images: &Tensor, weights: &[Tensor]) -> openwork::Result<Tensor> {
             println!("how the first layer was carried out:");
             steps.iter().for_each(|step| println!("  {step}"));
         }
-        let nonzero = y.count_nonzero(None, false)?.item()?;
+        let nonzero = y.count_nonzero(..)?.item()?;
         let share = nonzero.to::<f64>() / y.size() as f64;
         let fill = y.fill().map_or_else(|| "none".to_string(), |f| f.to_string());
         println!("layer {:2}: {:8.2} ms, density {share:.4}, fill {fill}", i + 1, seconds * 1e3);
@@ -105,7 +105,7 @@ fn infer(images: &Tensor, weights: &[Tensor]) -> openwork::Result<Tensor> {
 
 /// The rows in which anything is left.
 fn active_rows(y: &Tensor) -> openwork::Result<Vec<usize>> {
-    let active = y.any(Some(&[1]), false)?.to_dense()?.to_contiguous();
+    let active = y.any(1)?.to_dense()?.to_contiguous();
     Ok(active.values::<bool>()?.iter().enumerate().filter(|(_, a)| **a).map(|(row, _)| row).collect())
 }
 
@@ -142,7 +142,7 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
         println!("the same network as strided:");
         let strided = model.stored_as(Layout::Strided)?;
         let dense = infer(&strided.images, &strided.weights)?;
-        let difference = y.sub(&dense)?.abs()?.max(None, false)?.item()?.to::<f64>();
+        let difference = y.sub(&dense)?.abs()?.max(..)?.item()?.to::<f64>();
         let same = difference <= 1e-2 && rows == active_rows(&dense)?;
         println!("{} rows active, largest difference from strided {difference:e}", rows.len());
         println!("{}", if same { "sparse and strided agree" } else { "sparse and strided DISAGREE" });

@@ -10,11 +10,13 @@ pub mod io;
 mod levels;
 mod tensor;
 
+pub use base::axes::{Axes, Axis, keep};
 pub use base::context::{self, NanPolicy, with_densify_budget, with_nan_policy};
 pub use base::error::{Error, ErrorKind, Result};
 #[cfg(feature = "planted-faults")]
 #[doc(hidden)]
 pub use base::faults;
+pub use base::integers::Integers;
 pub use base::parallel;
 pub use base::trace::{self, explain};
 pub use exchange::systems::bundle::Bundle;
@@ -29,7 +31,10 @@ pub use family::shape::Pad;
 pub use levels::layout::{Layout, LevelSpec};
 pub use levels::level::LevelKind;
 pub use levels::pattern::Part;
-pub use openwork_ops::{BinaryOp, DType, Element, Number, ReduceOp, Scalar, UnaryOp, bf16, c64, c128, f16, promote};
+pub use openwork_ops::{
+    BinaryOp, Cast, DType, Element, Number, ReduceOp, Scalar, UnaryOp, bf16, c64, c128, f16, promote,
+};
 pub use tensor::construct::{IndexArray, LevelData};
 pub use tensor::fill::Fill;
+pub use tensor::literal::Nested;
 pub use tensor::{BufferInfo, Tensor};

@@ -52,24 +52,24 @@ pub const OPS: &[Op] = &[
     Op { name: "bcast_col", cases: RMAT, prepare: bcast_col },
     Op { name: "sin", cases: RMAT, prepare: |w| unary(w, Tensor::sin) },
     Op { name: "relu", cases: RMAT, prepare: |w| unary(w, Tensor::relu) },
-    Op { name: "sum0", cases: REDUCED, prepare: |w| unary(w, |a| a.sum(Some(&[0]), false)) },
-    Op { name: "sum1", cases: REDUCED, prepare: |w| unary(w, |a| a.sum(Some(&[1]), false)) },
-    Op { name: "sumall", cases: REDUCED, prepare: |w| unary(w, |a| a.sum(None, false)) },
-    Op { name: "max0", cases: REDUCED, prepare: |w| unary(w, |a| a.max(Some(&[0]), false)) },
-    Op { name: "max1", cases: REDUCED, prepare: |w| unary(w, |a| a.max(Some(&[1]), false)) },
-    Op { name: "maxall", cases: REDUCED, prepare: |w| unary(w, |a| a.max(None, false)) },
+    Op { name: "sum0", cases: REDUCED, prepare: |w| unary(w, |a| a.sum(0)) },
+    Op { name: "sum1", cases: REDUCED, prepare: |w| unary(w, |a| a.sum(1)) },
+    Op { name: "sumall", cases: REDUCED, prepare: |w| unary(w, |a| a.sum(..)) },
+    Op { name: "max0", cases: REDUCED, prepare: |w| unary(w, |a| a.max(0)) },
+    Op { name: "max1", cases: REDUCED, prepare: |w| unary(w, |a| a.max(1)) },
+    Op { name: "maxall", cases: REDUCED, prepare: |w| unary(w, |a| a.max(..)) },
     Op { name: "softmax", cases: &["rmat20:f64", "nn90:f32"], prepare: softmax },
-    Op { name: "rowslice", cases: RMAT, prepare: |w| unary(w, |a| a.narrow(0, 100_000..600_000)) },
-    Op { name: "colslice", cases: RMAT, prepare: |w| unary(w, |a| a.narrow(1, 10_000..210_000)) },
+    Op { name: "rowslice", cases: RMAT, prepare: |w| unary(w, |a| a.narrow(100_000..600_000, 0)) },
+    Op { name: "colslice", cases: RMAT, prepare: |w| unary(w, |a| a.narrow(10_000..210_000, 1)) },
     Op { name: "nd_coalesce", cases: THREE, prepare: nd_coalesce },
     Op {
         name: "nd_transpose",
         cases: THREE,
         prepare: |w| of_three(w, |t| t.permute_dims(&[2, 0, 1])?.to_layout(Layout::Coo)),
     },
-    Op { name: "nd_sum0", cases: THREE, prepare: |w| of_three(w, |t| t.sum(Some(&[0]), false)) },
-    Op { name: "nd_sum1", cases: THREE, prepare: |w| of_three(w, |t| t.sum(Some(&[1]), false)) },
-    Op { name: "nd_sum2", cases: THREE, prepare: |w| of_three(w, |t| t.sum(Some(&[2]), false)) },
+    Op { name: "nd_sum0", cases: THREE, prepare: |w| of_three(w, |t| t.sum(0)) },
+    Op { name: "nd_sum1", cases: THREE, prepare: |w| of_three(w, |t| t.sum(1)) },
+    Op { name: "nd_sum2", cases: THREE, prepare: |w| of_three(w, |t| t.sum(2)) },
     Op { name: "nd_sin", cases: THREE, prepare: |w| of_three(w, Tensor::sin) },
     Op { name: "mtx_read", cases: &["uni4:f64", "lap100:f64"], prepare: mtx_read },
 ];
@@ -128,7 +128,7 @@ fn bcast_col(w: &Workload) -> Outcome<Run> {
 /// Over what each row stores, as the peers do.
 fn softmax(w: &Workload) -> Outcome<Run> {
     let a = w.csr()?.stored();
-    Ok(Box::new(move || a.softmax(Some(&[1]))))
+    Ok(Box::new(move || a.softmax(1)))
 }
 
 fn of_three(w: &Workload, op: fn(&Tensor) -> openwork::Result<Tensor>) -> Outcome<Run> {

@@ -188,29 +188,4 @@ pub(crate) fn does_not_fit(source: DoesNotFit) -> Error {
     ErrorKind::DoesNotFit { op: trace::op(), source }.into()
 }
 
-/// `axis` counted from the front; negative axes count from the back.
-pub(crate) fn axis(axis: isize, ndim: usize) -> Result<usize> {
-    let from_front = if axis < 0 { axis + ndim as isize } else { axis };
-    if (0..ndim as isize).contains(&from_front) {
-        return Ok(from_front as usize);
-    }
-    let why = if ndim == 0 { "it has none".to_string() } else { format!("allowed are -{ndim}..={}", ndim - 1) };
-    Err(ErrorKind::Axis { op: trace::op(), axis, ndim, why }.into())
-}
-
-/// Several axes, each named once; `None` is all of them. Sorted.
-pub(crate) fn axes(given: Option<&[isize]>, ndim: usize) -> Result<Vec<usize>> {
-    let Some(given) = given else { return Ok((0..ndim).collect()) };
-    let mut out = Vec::with_capacity(given.len());
-    for &a in given {
-        let front = axis(a, ndim)?;
-        if out.contains(&front) {
-            return Err(ErrorKind::Axis { op: trace::op(), axis: a, ndim, why: "given twice".into() }.into());
-        }
-        out.push(front);
-    }
-    out.sort_unstable();
-    Ok(out)
-}
-
 const _: () = assert!(size_of::<Error>() == size_of::<usize>());

@@ -1,6 +1,7 @@
 //! What everything else stands on: bytes, dense arrays over them, errors, threads, and what the caller allows.
 //! Knows no sparse storage and no fill.
 
+pub(crate) mod axes;
 pub(crate) mod buffer;
 pub mod context;
 pub(crate) mod error;
@@ -8,6 +9,7 @@ pub(crate) mod error;
 pub(crate) mod faults;
 #[cfg(feature = "planted-faults")]
 pub mod faults;
+pub(crate) mod integers;
 pub mod parallel;
 pub(crate) mod shape;
 pub(crate) mod strided;

@@ -86,12 +86,12 @@ impl Binsparse for Tensor {
     /// The descriptor in the words of binsparse 0.1, which every consumer knows.
     ///
     /// # Errors
-    /// If binsparse 0.1 cannot hold the tensor; [`Tensor::to_binsparse`] has an extension for that.
+    /// If binsparse 0.1 cannot hold the tensor; [`Tensor::to_binsparse_extended`] can.
     fn binsparse_descriptor(&self) -> Result<Value> {
-        Ok(self.to_binsparse(false)?.descriptor)
+        Ok(self.to_binsparse()?.descriptor)
     }
     fn binsparse_arrays(&self) -> Result<Vec<(String, Tensor)>> {
-        Ok(self.to_binsparse(false)?.arrays)
+        Ok(self.to_binsparse()?.arrays)
     }
 }
 
@@ -101,8 +101,21 @@ impl Tensor {
     ///
     /// # Errors
     /// If binsparse 0.1 cannot hold the tensor (undefined and array fills, half precision, blocks, unordered or repeated
-    /// coordinates), unless `extensions` allows the name space `openwork`, which this library alone reads.
-    pub fn to_binsparse(&self, extensions: bool) -> Result<Constituents> {
+    /// coordinates): [`Tensor::to_binsparse_extended`] can.
+    pub fn to_binsparse(&self) -> Result<Constituents> {
+        self.constituents(false)
+    }
+
+    /// As [`Tensor::to_binsparse`], of any tensor: what binsparse 0.1 cannot hold is in the name space `openwork`, which this
+    /// library alone reads.
+    ///
+    /// # Errors
+    /// As [`Tensor::to_binsparse`], for what no extension holds.
+    pub fn to_binsparse_extended(&self) -> Result<Constituents> {
+        self.constituents(true)
+    }
+
+    fn constituents(&self, extensions: bool) -> Result<Constituents> {
         let _call = trace::call("to_binsparse", &[]);
         let options = Options { extensions, version: Some(Version::V0_1), ..Options::default() };
         let export = Export::new(self, &options, &Map::new())?;

@@ -1,10 +1,11 @@
-//! Strided tensors as `ndarray` views.
+//! `ndarray` arrays as strided tensors, and tensors as views and arrays.
 
-use ndarray::{ArrayViewD, Axis, IxDyn, ShapeBuilder};
+use ndarray::{Array, ArrayBase, ArrayViewD, Axis, Data, Dimension, IxDyn, RawData, ShapeBuilder};
 use openwork_ops::Element;
 
-use crate::base::error::{self, Result};
+use crate::base::error::{self, Error, Result};
 use crate::tensor::Tensor;
+use crate::tensor::trace;
 
 impl Tensor {
     /// The elements of a strided tensor as an `ndarray` view, without copying, with whatever strides they have.
@@ -43,10 +44,78 @@ impl Tensor {
     }
 }
 
+/// A strided tensor over the array's memory, without copying; any memory order.
+///
+/// ```
+/// use ndarray::array;
+/// use openwork::Tensor;
+/// assert_eq!(Tensor::from(array![[1.0, 2.0], [3.0, 4.0]]).shape(), [2, 2]);
+/// ```
+impl<T: Element, D: Dimension> From<Array<T, D>> for Tensor {
+    fn from(array: Array<T, D>) -> Tensor {
+        Tensor::from_ndarray(array)
+    }
+}
+
+/// A strided tensor over a copy of the elements.
+impl<T: Element, S: Data<Elem = T> + RawData, D: Dimension> From<&ArrayBase<S, D>> for Tensor {
+    fn from(array: &ArrayBase<S, D>) -> Tensor {
+        Tensor::from_ndarray(array.to_owned())
+    }
+}
+
+/// Every element of a tensor, of whatever layout, as an array in C order: [`Tensor::to_vec`] with the shape.
+///
+/// ```
+/// use ndarray::{Array2, ArrayD};
+/// use openwork::{Layout, tensor};
+/// let x = tensor![[1.0, 0.0], [0.0, 2.0]; Layout::Csr, 0.0]?;
+/// let a: Array2<f64> = Array2::try_from(&x)?;
+/// assert_eq!(a.sum(), 3.0);
+/// assert!(ArrayD::<f32>::try_from(&x).is_err()); // cast first
+/// # Ok::<(), openwork::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`Tensor::to_vec`], or if the array has a fixed number of axes and the tensor another.
+impl<T: Element, D: Dimension> TryFrom<&Tensor> for Array<T, D> {
+    type Error = Error;
+    fn try_from(x: &Tensor) -> Result<Array<T, D>> {
+        let call = trace::call("try_from", &[x]);
+        if let Some(n) = D::NDIM.filter(|&n| n != x.ndim()) {
+            let why = format!("the array asked for has {n} axes");
+            return Err(error::shape(&[x.shape()], why));
+        }
+        let wrong = |e| error::shape(&[x.shape()], format!("ndarray does not take the shape: {e}"));
+        let array = Array::from_shape_vec(IxDyn(x.shape()), x.to_vec()?).map_err(wrong)?;
+        let array = array.into_dimensionality().map_err(wrong)?;
+        call.done(());
+        Ok(array)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ndarray::{Array2, array};
+    use ndarray::{Array2, ArrayD, array};
+
+    #[test]
+    fn conversions() {
+        let a = array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]];
+        for x in [Tensor::from(a.clone()), Tensor::from(&a), Tensor::from(&a.view())] {
+            for x in [x.clone(), x.to_sparse(crate::Layout::Csc, 0.0).unwrap()] {
+                assert_eq!(Array2::<f64>::try_from(&x).unwrap(), a);
+                assert_eq!(ArrayD::<f64>::try_from(&x).unwrap(), a.clone().into_dyn());
+                let error = ndarray::Array1::<f64>::try_from(&x).unwrap_err().to_string();
+                assert!(error.contains("[2, 3]") && error.contains("1 axes"), "{error}");
+                assert!(Array2::<f32>::try_from(&x).unwrap_err().to_string().contains("cast"));
+            }
+        }
+        let turned = Tensor::from(a.clone().reversed_axes());
+        assert_eq!(Array2::<f64>::try_from(&turned).unwrap(), a.t());
+        let absent = Tensor::from(a).stored().to_sparse(crate::Layout::Coo, crate::Fill::Undefined).unwrap();
+        assert_eq!(Array2::<f64>::try_from(&absent).unwrap().sum(), 21.0); // nothing is absent
+    }
 
     #[test]
     fn round_trip_in_any_memory_order() {

@@ -17,26 +17,38 @@ const CHUNK: usize = 1 << 16;
 
 impl Tensor {
     /// Whether both have the same shape and all their elements are equal (NumPy's `array_equal`, PyTorch's `equal`).
-    /// Elements are compared after promotion, so that 1 equals 1.0, and −0 equals 0; NaN equals NaN if `equal_nan`.
+    /// Elements are compared after promotion, so that 1 equals 1.0, and −0 equals 0; NaN equals nothing.
     /// What is absent in one must be absent in the other. Layouts, and fills of which nothing is left, do not matter.
     ///
     /// Cost: O(nse of both); where fills vary, also the product of the axes along which they do.
     ///
     /// # Errors
     /// If the shapes are the same and the dtypes do not promote (`uint64` with a signed integer).
-    pub fn equal(&self, other: &Tensor, equal_nan: bool) -> Result<bool> {
+    pub fn equal(&self, other: &Tensor) -> Result<bool> {
         let call = trace::call("equal", &[self, other]);
+        call.end(self.is_equal(other, false))
+    }
+
+    /// As [`Tensor::equal`], but NaN equals NaN.
+    ///
+    /// # Errors
+    /// As [`Tensor::equal`].
+    pub fn equal_nan(&self, other: &Tensor) -> Result<bool> {
+        let call = trace::call("equal_nan", &[self, other]);
+        call.end(self.is_equal(other, true))
+    }
+
+    fn is_equal(&self, other: &Tensor, equal_nan: bool) -> Result<bool> {
         if self.shape() != other.shape() {
-            return Ok(call.done(false));
+            return Ok(false);
         }
         let tolerance = Tolerance { rtol: 0.0, atol: 0.0, equal_nan };
         let common = common(self, other)?;
         let unequal = BinaryOp::Ne.kernel(common);
-        let out = agree(self, other, common, &|x, out| match unequal {
+        agree(self, other, common, &|x, out| match unequal {
             Some(unequal) if !equal_nan => unequal(x[0], x[1], out),
             _ => far(common, x, out, tolerance),
-        });
-        call.end(out)
+        })
     }
 
     /// Whether all elements are close: `|a - b| <= atol + rtol * |b|`, as in [`Tensor::isclose`]. Shapes broadcast. What
@@ -46,11 +58,24 @@ impl Tensor {
     ///
     /// # Errors
     /// If shapes do not broadcast, dtypes do not promote, or a tolerance is negative or NaN.
-    pub fn allclose(&self, other: &Tensor, rtol: f64, atol: f64, equal_nan: bool) -> Result<bool> {
+    pub fn allclose(&self, other: &Tensor, rtol: f64, atol: f64) -> Result<bool> {
         let call = trace::call("allclose", &[self, other]);
+        call.end(self.is_all_close(other, rtol, atol, false))
+    }
+
+    /// As [`Tensor::allclose`], but NaN is close to NaN.
+    ///
+    /// # Errors
+    /// As [`Tensor::allclose`].
+    pub fn allclose_nan(&self, other: &Tensor, rtol: f64, atol: f64) -> Result<bool> {
+        let call = trace::call("allclose_nan", &[self, other]);
+        call.end(self.is_all_close(other, rtol, atol, true))
+    }
+
+    fn is_all_close(&self, other: &Tensor, rtol: f64, atol: f64, equal_nan: bool) -> Result<bool> {
         let tolerance = tolerance(rtol, atol, equal_nan)?;
         let common = common(self, other)?;
-        call.end(agree(self, other, common, &|x, out| far(common, x, out, tolerance)))
+        agree(self, other, common, &|x, out| far(common, x, out, tolerance))
     }
 
     /// Whether both mean the same: shape, dtype, where an element is absent, and every element bit for bit (NaN like

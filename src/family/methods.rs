@@ -6,6 +6,7 @@ use openwork_ops::{
     BinaryOp, Number, ReduceOp, Scalar, UnaryOp, bf16, c64, c128, f16, for_each_binary, for_each_reduce, for_each_unary,
 };
 
+use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::family::pointwise::Operand;
 use crate::tensor::Tensor;
@@ -49,15 +50,15 @@ for_each_binary!(binary_methods);
 
 macro_rules! reduce_methods {
     ($(($op:ident, $name:ident, $doc:literal),)*) => {
-        /// Reductions over some axes (`None`: all): see [`Tensor::reduce`] for fill, cost and errors.
+        /// Reductions over some [`Axes`]: see [`Tensor::reduce`] for fill, cost and errors.
         impl Tensor {
             $(
                 #[doc = $doc]
                 ///
                 /// # Errors
                 /// As [`Tensor::reduce`].
-                pub fn $name(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
-                    self.reduce(ReduceOp::$op, axes, keepdims)
+                pub fn $name(&self, axes: impl Into<Axes>) -> Result<Tensor> {
+                    self.reduce(ReduceOp::$op, axes)
                 }
             )*
         }

@@ -9,6 +9,7 @@ use openwork_ops::reduce::{ReduceTyping, ScanKernel, ScanOp};
 use openwork_ops::structure::gather::scatter_offsets;
 use openwork_ops::{DType, Scalar};
 
+use crate::base::axes::Axis;
 use crate::base::buffer::Buffer;
 use crate::base::context;
 use crate::base::error::{self, Result};
@@ -22,10 +23,9 @@ use crate::tensor::trace;
 use crate::tensor::{Sparse, Tensor};
 
 impl Tensor {
-    /// Running sums along an axis, of the elements as `dtype` (`None`: as they are); with `include_initial` a 0 comes
-    /// before the first, and the axis is longer by one.
+    /// Running sums along an axis.
     ///
-    /// Integers are summed as `int64` or `uint64`, and wrap; a given `dtype` is that of the result. The axis becomes dense
+    /// Integers are summed as `int64` or `uint64`, and wrap. The axis becomes dense
     /// in the slices that store something; elsewhere the result is its fill, which is constant where the scan of the fill
     /// is (sums of 0). If every slice stores something, the result is strided. With an undefined fill, sums of the stored
     /// elements, at the places of these.
@@ -33,40 +33,78 @@ impl Tensor {
     /// Cost: O(nse), a sort where storage order is not that of the slices, and the elements that the result stores.
     ///
     /// # Errors
-    /// If the axis is out of range, an initial element is asked for where the fill is undefined, or the result
-    /// stores more elements than the operand and these exceed the densify budget.
+    /// If the axis is out of range, or the result stores more elements than the operand and these exceed the densify
+    /// budget.
     #[doc(alias = "cumsum")]
-    pub fn cumulative_sum(&self, axis: isize, dtype: Option<DType>, include_initial: bool) -> Result<Tensor> {
+    pub fn cumulative_sum(&self, axis: impl Into<Axis>) -> Result<Tensor> {
         let call = trace::call("cumulative_sum", &[self]);
-        call.end(scan(ScanOp::Sum, self, axis, dtype, include_initial))
+        call.end(scan(ScanOp::Sum, self, None, false, axis.into()))
     }
 
-    /// Running products along an axis: as [`Tensor::cumulative_sum`], and 1 is the initial element.
+    /// Running sums of the elements as `dtype`, which is the dtype of the result: [`Tensor::cumulative_sum`].
+    ///
+    /// # Errors
+    /// As [`Tensor::cumulative_sum`].
+    pub fn cumulative_sum_as(&self, dtype: DType, axis: impl Into<Axis>) -> Result<Tensor> {
+        let call = trace::call("cumulative_sum_as", &[self]);
+        call.end(scan(ScanOp::Sum, self, Some(dtype), false, axis.into()))
+    }
+
+    /// Running sums with a 0 before the first, so that the axis is longer by one: [`Tensor::cumulative_sum`].
+    ///
+    /// # Errors
+    /// As [`Tensor::cumulative_sum`], or if the fill is undefined, which has no initial element.
+    #[doc(alias = "include_initial")]
+    pub fn cumulative_sum_with_initial(&self, axis: impl Into<Axis>) -> Result<Tensor> {
+        let call = trace::call("cumulative_sum_with_initial", &[self]);
+        call.end(scan(ScanOp::Sum, self, None, true, axis.into()))
+    }
+
+    /// Running products along an axis: as [`Tensor::cumulative_sum`].
     ///
     /// # Errors
     /// As [`Tensor::cumulative_sum`].
     #[doc(alias = "cumprod")]
-    pub fn cumulative_prod(&self, axis: isize, dtype: Option<DType>, include_initial: bool) -> Result<Tensor> {
+    pub fn cumulative_prod(&self, axis: impl Into<Axis>) -> Result<Tensor> {
         let call = trace::call("cumulative_prod", &[self]);
-        call.end(scan(ScanOp::Prod, self, axis, dtype, include_initial))
+        call.end(scan(ScanOp::Prod, self, None, false, axis.into()))
+    }
+
+    /// Running products of the elements as `dtype`, which is the dtype of the result: [`Tensor::cumulative_prod`].
+    ///
+    /// # Errors
+    /// As [`Tensor::cumulative_prod`].
+    pub fn cumulative_prod_as(&self, dtype: DType, axis: impl Into<Axis>) -> Result<Tensor> {
+        let call = trace::call("cumulative_prod_as", &[self]);
+        call.end(scan(ScanOp::Prod, self, Some(dtype), false, axis.into()))
+    }
+
+    /// Running products with a 1 before the first, so that the axis is longer by one: [`Tensor::cumulative_prod`].
+    ///
+    /// # Errors
+    /// As [`Tensor::cumulative_prod`], or if the fill is undefined, which has no initial element.
+    #[doc(alias = "include_initial")]
+    pub fn cumulative_prod_with_initial(&self, axis: impl Into<Axis>) -> Result<Tensor> {
+        let call = trace::call("cumulative_prod_with_initial", &[self]);
+        call.end(scan(ScanOp::Prod, self, None, true, axis.into()))
     }
 
     /// The greatest element so far along an axis; NaN from the first on. Fill and cost as [`Tensor::cumulative_sum`].
     ///
     /// # Errors
     /// As [`Tensor::cumulative_sum`]; if the dtype is complex.
-    pub fn cummax(&self, axis: isize) -> Result<Tensor> {
+    pub fn cummax(&self, axis: impl Into<Axis>) -> Result<Tensor> {
         let call = trace::call("cummax", &[self]);
-        call.end(scan(ScanOp::Max, self, axis, None, false))
+        call.end(scan(ScanOp::Max, self, None, false, axis.into()))
     }
 
     /// The least element so far along an axis; NaN from the first on. Fill and cost as [`Tensor::cumulative_sum`].
     ///
     /// # Errors
     /// As [`Tensor::cummax`].
-    pub fn cummin(&self, axis: isize) -> Result<Tensor> {
+    pub fn cummin(&self, axis: impl Into<Axis>) -> Result<Tensor> {
         let call = trace::call("cummin", &[self]);
-        call.end(scan(ScanOp::Min, self, axis, None, false))
+        call.end(scan(ScanOp::Min, self, None, false, axis.into()))
     }
 
     /// The differences of neighbours along an axis, `n` times: each time the axis becomes shorter by one, down to none.
@@ -75,17 +113,17 @@ impl Tensor {
     ///
     /// # Errors
     /// If the axis is out of range, or the dtype is bool.
-    pub fn diff(&self, n: usize, axis: isize) -> Result<Tensor> {
+    pub fn diff(&self, n: usize, axis: impl Into<Axis>) -> Result<Tensor> {
         let call = trace::call("diff", &[self]);
-        let axis = error::axis(axis, self.ndim())?;
+        let axis = axis.into().of(self.ndim())?;
         if self.dtype() == DType::Bool {
             return Err(error::dtype(&[DType::Bool], "booleans have no difference; cast first, or use ne"));
         }
         let mut out = self.clone();
         for _ in 0..n.min(self.shape()[axis]) {
             let size = out.shape()[axis];
-            let later = out.narrow(axis as isize, 1..size)?;
-            out = later.sub(&out.narrow(axis as isize, 0..size - 1)?)?;
+            let later = out.narrow(1..size, axis)?;
+            out = later.sub(&out.narrow(0..size - 1, axis)?)?;
         }
         Ok(call.done(out))
     }
@@ -99,8 +137,8 @@ struct Scan {
     initial: Option<Scalar>,
 }
 
-fn scan(scan: ScanOp, x: &Tensor, axis: isize, dtype: Option<DType>, include_initial: bool) -> Result<Tensor> {
-    let axis = error::axis(axis, x.ndim())?;
+fn scan(scan: ScanOp, x: &Tensor, dtype: Option<DType>, with_initial: bool, axis: Axis) -> Result<Tensor> {
+    let axis = axis.of(x.ndim())?;
     let x = match dtype {
         Some(dtype) => &x.cast(dtype)?,
         None => x,
@@ -109,7 +147,7 @@ fn scan(scan: ScanOp, x: &Tensor, axis: isize, dtype: Option<DType>, include_ini
     let typing = scan.typing(x.dtype()).ok_or_else(unsupported)?;
     let kernel = scan.kernel(typing.acc).ok_or_else(unsupported)?;
     let identity = scan.fold().kernels(typing).map(|k| k.identity);
-    let scan = Scan { typing, kernel, initial: identity.filter(|_| include_initial) };
+    let scan = Scan { typing, kernel, initial: identity.filter(|_| with_initial) };
     let slices = Slices::of(x, &[axis])?;
     let out = match slices.source() {
         None => Tensor::from_strided(scan.strided(&slices)),

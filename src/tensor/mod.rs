@@ -3,6 +3,7 @@
 pub(crate) mod construct;
 mod display;
 pub(crate) mod fill;
+pub(crate) mod literal;
 mod parts;
 pub(crate) mod trace;
 

@@ -31,12 +31,23 @@ impl IndexArray {
         self.len() == 0
     }
 
-    /// The entries as a one-dimensional tensor of `uint32` or `uint64`, without copying; with `signed`, of `int32` or
-    /// `int64`, which are the same bytes.
+    /// The entries as a one-dimensional tensor of `uint32` or `uint64`, without copying.
     ///
     /// # Errors
     /// If the array was made of something that is no index array; the constructors say the same.
-    pub fn to_tensor(&self, signed: bool) -> Result<Tensor> {
+    pub fn to_tensor(&self) -> Result<Tensor> {
+        self.as_tensor(false)
+    }
+
+    /// The entries as a one-dimensional tensor of `int32` or `int64`, which are the same bytes, without copying.
+    ///
+    /// # Errors
+    /// As [`IndexArray::to_tensor`].
+    pub fn to_signed_tensor(&self) -> Result<Tensor> {
+        self.as_tensor(true)
+    }
+
+    fn as_tensor(&self, signed: bool) -> Result<Tensor> {
         let call = trace::call("IndexArray::to_tensor", &[]);
         let indices = self.checked()?;
         let dtype = match (indices.is_wide(), signed) {

@@ -172,11 +172,7 @@ fn forms_of_hdf5_that_h5py_writes() {
         // Row i holds i + k in column 7 k + i % 100.
         assert_eq!(x.get(&[rows - 1, 28 + (rows - 1) % 100]).unwrap(), Some((rows as f64 + 3.0).into()), "{form}");
         let n = rows as f64;
-        assert_eq!(
-            x.sum(None, false).unwrap().item().unwrap(),
-            (5.0 * n * (n - 1.0) / 2.0 + 10.0 * n).into(),
-            "{form}"
-        );
+        assert_eq!(x.sum(..).unwrap().item().unwrap(), (5.0 * n * (n - 1.0) / 2.0 + 10.0 * n).into(), "{form}");
     }
     for (form, why) in [
         ("twice", "`values` went through filter 1; known are one deflate, shuffle, fletcher32"),

@@ -1,6 +1,6 @@
 //! The law on tensors that are cut into chunks, and the same bits on any number of threads.
 
-use openwork::{BinaryOp, Fill, Layout, ReduceOp, Result, Tensor, UnaryOp, parallel};
+use openwork::{BinaryOp, Fill, Layout, ReduceOp, Result, Tensor, UnaryOp, keep, parallel};
 use openwork_ops::{Element, with_dtype};
 
 use super::bridge::{dense, meaning};
@@ -19,11 +19,11 @@ pub const OPS: [(&str, Ops); 17] = [
     ("add", (|a, b| a.add(b), |a, b| oracle::binary("add", a, b))),
     ("mul", (|a, b| a.mul(b), |a, b| oracle::binary("mul", a, b))),
     ("lt", (|a, b| a.binary(BinaryOp::Lt, b), |a, b| oracle::binary("lt", a, b))),
-    ("sum", (|a, _| a.sum(None, false), |a, _| oracle::reduce("sum", a, &all(a), false))),
-    ("sum", (|a, _| a.sum(Some(&[0]), false), |a, _| oracle::reduce("sum", a, &[0], false))),
-    ("sum", (|a, _| a.sum(Some(&[-1]), false), |a, _| oracle::reduce("sum", a, &[a.ndim() - 1], false))),
-    ("mean", (|a, _| a.mean(Some(&[0]), true), |a, _| oracle::reduce("mean", a, &[0], true))),
-    ("max", (|a, _| a.reduce(ReduceOp::Max, Some(&[0]), false), |a, _| oracle::reduce("max", a, &[0], false))),
+    ("sum", (|a, _| a.sum(..), |a, _| oracle::reduce("sum", a, &all(a), false))),
+    ("sum", (|a, _| a.sum(0), |a, _| oracle::reduce("sum", a, &[0], false))),
+    ("sum", (|a, _| a.sum(-1), |a, _| oracle::reduce("sum", a, &[a.ndim() - 1], false))),
+    ("mean", (|a, _| a.mean(keep(0)), |a, _| oracle::reduce("mean", a, &[0], true))),
+    ("max", (|a, _| a.reduce(ReduceOp::Max, 0), |a, _| oracle::reduce("max", a, &[0], false))),
     ("coalesce", (|a, _| a.coalesce(), |a, _| Ok(a.clone().into()))),
     ("prune", (|a, _| a.prune(), |a, _| Ok(a.clone().into()))),
     ("to_layout", (|a, _| sparse_in(a, Layout::Coo), |a, _| Ok(a.clone().into()))),

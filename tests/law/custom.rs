@@ -7,6 +7,7 @@ use super::families::Family;
 use super::gen_::{Sample, generate};
 use super::oracle::{Expected, OType, OValue, Oracle, indices, ravel};
 use super::pointwise::agrees;
+use super::reduce::over;
 use super::rng::Rng;
 use super::values::Data;
 
@@ -26,8 +27,8 @@ fn reduce_with(cell: &Cell, seed: u64) -> Result<(), String> {
     let keepdims = rng.one_in(2);
     let signed: Vec<isize> = axes.iter().map(|&a| a as isize).collect();
     let run = |x: &Tensor| match dtype {
-        OType::I64 => x.reduce_with(Some(&signed), keepdims, 0i64, |a, b| a ^ b),
-        _ => x.reduce_with(Some(&signed), keepdims, f64::NEG_INFINITY, larger),
+        OType::I64 => x.reduce_with(0i64, |a, b| a ^ b, over(Some(&signed), keepdims)),
+        _ => x.reduce_with(f64::NEG_INFINITY, larger, over(Some(&signed), keepdims)),
     };
     let want = wanted(&x, &axes, keepdims);
     let got = run(&x.tensor).map_err(|e| format!("over {axes:?}: {e}"))?;

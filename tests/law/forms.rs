@@ -55,8 +55,7 @@ fn view_as_complex(x: &Sample, seed: u64) -> Result<(), String> {
         let mut shape = x.model.shape.clone();
         shape.push(2);
         let axis = x.model.ndim();
-        let tensor =
-            x.tensor.expand_dims(axis as isize).and_then(|t| t.broadcast_to(&shape)).map_err(|e| e.to_string())?;
+        let tensor = x.tensor.expand_dims(axis).and_then(|t| t.broadcast_to(&shape)).map_err(|e| e.to_string())?;
         (tensor, x.model.expand_dims(axis).unwrap().broadcast_to(&shape).unwrap())
     } else {
         (x.tensor.clone(), x.model.clone())

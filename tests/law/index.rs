@@ -29,7 +29,7 @@ pub const FAMILY: Family = Family {
         "gather",
         "slice_assign",
         "index_put",
-        "accumulate",
+        "index_add",
         "unset",
         "scatter",
         "scatter_reduce",
@@ -37,7 +37,7 @@ pub const FAMILY: Family = Family {
     rounds: 2500,
     check: |op, cell, seed| {
         let (op, make) = OPS.iter().find(|(name, _)| *name == op).unwrap();
-        let sums = matches!(*op, "accumulate" | "scatter_reduce");
+        let sums = matches!(*op, "index_add" | "scatter_reduce");
         let data = if sums { Data::Any } else { Data::Special };
         let case = make(generate(cell, seed, data), cell, &mut Rng::new(seed ^ 0x33));
         check(&case, Mode::Exact).map_err(|e| format!("{}: {e}", case.arguments))
@@ -57,7 +57,7 @@ const OPS: [(&str, Make); 16] = [
     ("gather", gather),
     ("slice_assign", slice_assign),
     ("index_put", |x, cell, rng| index_put(x, cell, rng, false)),
-    ("accumulate", |x, cell, rng| index_put(x, cell, rng, true)),
+    ("index_add", |x, cell, rng| index_put(x, cell, rng, true)),
     ("unset", unset),
     ("scatter", |x, cell, rng| scatter(x, cell, rng, false)),
     ("scatter_reduce", |x, cell, rng| scatter(x, cell, rng, true)),
@@ -209,7 +209,7 @@ fn index_select(x: Sample, cell: &Cell, rng: &mut Rng) -> Case {
     let list: Vec<isize> = (0..if n == 0 { 0 } else { rng.below(6) }).map(|_| at(rng, n)).collect();
     let mut items = vec![OIndex::Range(0, None, 1); axis];
     items.push(OIndex::List(vec![list.len()], list.clone()));
-    on_one(x, format!("{axis} {list:?}"), |m| m.index(&items), move |t| t.index_select(axis as isize, list.clone()))
+    on_one(x, format!("{axis} {list:?}"), |m| m.index(&items), move |t| t.index_select(list.clone(), axis))
 }
 
 fn take(x: Sample, cell: &Cell, rng: &mut Rng) -> Case {
@@ -217,7 +217,7 @@ fn take(x: Sample, cell: &Cell, rng: &mut Rng) -> Case {
     let list: Vec<isize> = (0..if n == 0 { 0 } else { rng.below(6) }).map(|_| at(rng, n)).collect();
     let items = [OIndex::List(vec![list.len()], list.clone())];
     let f = |m: &Oracle| m.reshape(&[n])?.index(&items);
-    let mut case = on_one(x, format!("{list:?}"), f, move |t| t.take(list.clone(), None));
+    let mut case = on_one(x, format!("{list:?}"), f, move |t| t.take(list.clone(), ..));
     case.fill = None;
     case
 }
@@ -314,8 +314,7 @@ fn take_along_axis(x: Sample, cell: &Cell, rng: &mut Rng) -> Case {
     let (shape, list) = along_axis(rng, cell, axis);
     let given = integers(rng, &shape, &list);
     let f = |m: &Oracle| m.along_axis(axis, &shape, &list, true);
-    let mut case =
-        on_one(x, format!("{axis} {shape:?} {list:?}"), f, move |t| t.take_along_axis(&given, axis as isize));
+    let mut case = on_one(x, format!("{axis} {shape:?} {list:?}"), f, move |t| t.take_along_axis(&given, axis));
     case.fill = None;
     case
 }
@@ -325,7 +324,7 @@ fn gather(x: Sample, cell: &Cell, rng: &mut Rng) -> Case {
     let (shape, list) = along_axis(rng, cell, axis);
     let given = integers(rng, &shape, &list);
     let f = |m: &Oracle| m.along_axis(axis, &shape, &list, false);
-    let mut case = on_one(x, format!("{axis} {shape:?} {list:?}"), f, move |t| t.gather(axis as isize, &given));
+    let mut case = on_one(x, format!("{axis} {shape:?} {list:?}"), f, move |t| t.gather(&given, axis));
     case.fill = None;
     case
 }
@@ -385,7 +384,9 @@ fn index_put(x: Sample, cell: &Cell, rng: &mut Rng, accumulate: bool) -> Case {
         false => x.model.put(&items, &model, None).map(Expected::from),
     };
     let given = given(rng, &items);
-    assigned(x, values, format!("{items:?}"), want, move |t, v| t.index_put(&given, v, accumulate))
+    assigned(x, values, format!("{items:?}"), want, move |t, v| {
+        if accumulate { t.index_add(&given, v) } else { t.index_put(&given, v) }
+    })
 }
 
 fn unset(x: Sample, cell: &Cell, rng: &mut Rng) -> Case {
@@ -436,8 +437,9 @@ fn scatter(x: Sample, cell: &Cell, rng: &mut Rng, reduces: bool) -> Case {
     };
     let given = integers(rng, &shape, &list);
     let reduce = reduces.then_some(op);
-    assigned(x, src, format!("{axis} {shape:?} {list:?} {reduce:?}"), want, move |t, v| {
-        t.scatter(axis as isize, &given, v, reduce)
+    assigned(x, src, format!("{axis} {shape:?} {list:?} {reduce:?}"), want, move |t, v| match reduce {
+        Some(op) => t.scatter_reduce(&given, v, op, axis),
+        None => t.scatter(&given, v, axis),
     })
 }
 

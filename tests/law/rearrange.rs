@@ -203,23 +203,23 @@ fn flip(x: Sample, _: &Cell, rng: &mut Rng) -> Case {
     }
     let signed: Vec<isize> = axes.iter().map(|&a| a as isize).collect();
     let all = axes == (0..x.model.ndim()).collect::<Vec<_>>() && rng.one_in(2);
-    on_one(x, format!("{axes:?}"), |m| m.flip(&axes), move |t| t.flip(if all { None } else { Some(&signed) }))
+    on_one(x, format!("{axes:?}"), |m| m.flip(&axes), move |t| if all { t.flip(..) } else { t.flip(&signed) })
 }
 
 fn roll(x: Sample, _: &Cell, rng: &mut Rng) -> Case {
     let shift = rng.below(13) as isize - 6;
     if rng.one_in(4) {
         let f = |m: &Oracle| m.reshape(&[m.data.len()])?.roll(shift, 0)?.reshape(&m.shape);
-        let mut case = on_one(x, format!("{shift}"), f, move |t| t.roll(&[shift], None));
+        let mut case = on_one(x, format!("{shift}"), f, move |t| t.roll(&[shift], ..));
         case.fill = None; // one that varies may have become dense on the way
         return case;
     }
     let axis = axis_of(&x, rng);
     if rng.one_in(3) {
         let f = |m: &Oracle| m.roll(shift, axis)?.roll(1, 0);
-        return on_one(x, format!("{shift} {axis}, 1 0"), f, move |t| t.roll(&[shift, 1], Some(&[axis as isize, 0])));
+        return on_one(x, format!("{shift} {axis}, 1 0"), f, move |t| t.roll(&[shift, 1], [axis, 0]));
     }
-    on_one(x, format!("{shift} {axis}"), |m| m.roll(shift, axis), move |t| t.roll(&[shift], Some(&[axis as isize])))
+    on_one(x, format!("{shift} {axis}"), |m| m.roll(shift, axis), move |t| t.roll(&[shift], axis))
 }
 
 fn repeat(x: Sample, _: &Cell, rng: &mut Rng) -> Case {
@@ -227,7 +227,7 @@ fn repeat(x: Sample, _: &Cell, rng: &mut Rng) -> Case {
         let times = rng.below(3);
         let list = move |n: usize| (0..n).flat_map(|i| vec![i; times]).collect::<Vec<_>>();
         let f = |m: &Oracle| m.reshape(&[m.data.len()])?.listed(0, &list(m.data.len()));
-        let mut case = on_one(x, format!("{times}"), f, move |t| t.repeat(&[times], None));
+        let mut case = on_one(x, format!("{times}"), f, move |t| t.repeat(&[times], ..));
         case.fill = None;
         return case;
     }
@@ -242,7 +242,7 @@ fn repeat(x: Sample, _: &Cell, rng: &mut Rng) -> Case {
         }
         m.listed(axis, &each.iter().enumerate().flat_map(|(i, &r)| vec![i; r]).collect::<Vec<_>>())
     };
-    on_one(x, format!("{counts:?} {axis}"), f, move |t| t.repeat(&counts, Some(axis as isize)))
+    on_one(x, format!("{counts:?} {axis}"), f, move |t| t.repeat(&counts, axis))
 }
 
 fn tile(x: Sample, _: &Cell, rng: &mut Rng) -> Case {
@@ -364,7 +364,7 @@ fn unstack(x: Sample, cell: &Cell, rng: &mut Rng) -> Case {
         format!("{axis} at {i}"),
         |m| m.narrow(axis, i..i + 1)?.squeeze(&[axis]),
         move |t| {
-            let parts = t.unstack(axis as isize)?;
+            let parts = t.unstack(axis)?;
             assert_eq!(parts.len(), n);
             Ok(parts[i].clone())
         },

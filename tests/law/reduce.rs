@@ -1,6 +1,6 @@
 //! The law for reductions.
 
-use openwork::{ReduceOp, with_densify_budget};
+use openwork::{Axes, ReduceOp, keep, with_densify_budget};
 
 use super::bridge::{dense, dtype_of, meaning};
 use super::cells::Cell;
@@ -14,13 +14,19 @@ pub fn axis_sets(ndim: usize) -> Vec<Vec<usize>> {
     (0..1usize << ndim).map(|set| (0..ndim).filter(|a| set >> a & 1 == 1).collect()).collect()
 }
 
+/// Axes as an argument (`None`: all), kept or not.
+pub fn over(axes: Option<&[isize]>, keepdims: bool) -> Axes {
+    let axes = axes.map_or(Axes::from(..), Axes::from);
+    if keepdims { keep(axes) } else { axes }
+}
+
 pub fn reduce(op: ReduceOp, cell: &Cell, axes: &[usize], keepdims: bool, seed: u64, mode: Mode) -> Result<(), String> {
     let x = generate(cell, seed, if mode == Mode::Exact { Data::Summable } else { Data::Any });
     let want = oracle::reduce(op.name(), &x.model, axes, keepdims);
     let signed: Vec<isize> = axes.iter().map(|&a| a as isize).collect();
     let given = if axes.len() == cell.shape.len() && seed.is_multiple_of(2) { None } else { Some(&signed[..]) };
-    let got = mode.run(|| x.tensor.reduce(op, given, keepdims));
-    let budget_zero = mode.run(|| with_densify_budget(0, || x.tensor.reduce(op, given, keepdims)));
+    let got = mode.run(|| x.tensor.reduce(op, over(given, keepdims)));
+    let budget_zero = mode.run(|| with_densify_budget(0, || x.tensor.reduce(op, over(given, keepdims))));
     if let Err(e) = budget_zero
         && got.is_ok()
         && !matches!(e.kind(), openwork::ErrorKind::Densify { .. })
@@ -33,7 +39,7 @@ pub fn reduce(op: ReduceOp, cell: &Cell, axes: &[usize], keepdims: bool, seed: u
     if x.model.undefined {
         return Ok(());
     }
-    let plain = mode.run(|| dense(&x.model).reduce(op, given, keepdims)).map_err(|e| format!("strided: {e}"))?;
+    let plain = mode.run(|| dense(&x.model).reduce(op, over(given, keepdims))).map_err(|e| format!("strided: {e}"))?;
     agrees("strided", &want, &plain)?;
     let exact = matches!(op, ReduceOp::Min | ReduceOp::Max | ReduceOp::Any | ReduceOp::All | ReduceOp::CountNonzero);
     if exact || got.dtype().is_int() {

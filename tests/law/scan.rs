@@ -23,8 +23,9 @@ fn check(op: &str, cell: &Cell, seed: u64) -> Result<(), String> {
     // Now and then out of range.
     let axis = if ndim > 0 && !rng.one_in(30) { rng.below(ndim) } else { ndim };
     let signed = if axis < ndim && rng.one_in(3) { axis as isize - ndim as isize } else { axis as isize };
-    let (m, initial) = (&x.model, rng.one_in(3));
+    let m = &x.model;
     let dtype = rng.one_in(4).then(|| *rng.pick(&OType::ALL));
+    let initial = dtype.is_none() && rng.one_in(3);
     let to = dtype.map(dtype_of);
     let n = rng.below(4);
     let (want, what) = match op {
@@ -35,8 +36,16 @@ fn check(op: &str, cell: &Cell, seed: u64) -> Result<(), String> {
         _ => (scan::diff(m, n, axis), format!("{n}")),
     };
     compare(&x, want, &|t| match op {
-        "cumulative_sum" => t.cumulative_sum(signed, to, initial),
-        "cumulative_prod" => t.cumulative_prod(signed, to, initial),
+        "cumulative_sum" => match to {
+            Some(to) => t.cumulative_sum_as(to, signed),
+            None if initial => t.cumulative_sum_with_initial(signed),
+            None => t.cumulative_sum(signed),
+        },
+        "cumulative_prod" => match to {
+            Some(to) => t.cumulative_prod_as(to, signed),
+            None if initial => t.cumulative_prod_with_initial(signed),
+            None => t.cumulative_prod(signed),
+        },
         "cummax" => t.cummax(signed),
         "cummin" => t.cummin(signed),
         _ => t.diff(n, signed),

@@ -117,19 +117,19 @@ fn random_shape(mut size: usize, rng: &mut Rng) -> Vec<usize> {
 fn squeeze(x: &Sample, rng: &mut Rng) -> Outcome {
     let ones: Vec<usize> = (0..x.model.ndim()).filter(|&a| x.model.shape[a] == 1).collect();
     if rng.one_in(3) {
-        return outcome(x, "all".to_string(), |m| m.squeeze(&ones), x.tensor.squeeze(None));
+        return outcome(x, "all".to_string(), |m| m.squeeze(&ones), x.tensor.squeeze(..));
     }
     let mut axes: Vec<usize> = ones.into_iter().filter(|_| rng.one_in(2)).collect();
     if rng.one_in(8) {
         axes.push(rng.below(x.model.ndim() + 1));
     }
     let signed: Vec<isize> = axes.iter().map(|&a| a as isize).collect();
-    outcome(x, format!("{axes:?}"), |m| m.squeeze(&axes), x.tensor.squeeze(Some(&signed)))
+    outcome(x, format!("{axes:?}"), |m| m.squeeze(&axes), x.tensor.squeeze(&signed))
 }
 
 fn expand_dims(x: &Sample, rng: &mut Rng) -> Outcome {
     let axis = rng.below(x.model.ndim() + 2);
-    outcome(x, format!("{axis}"), |m| m.expand_dims(axis), x.tensor.expand_dims(axis as isize))
+    outcome(x, format!("{axis}"), |m| m.expand_dims(axis), x.tensor.expand_dims(axis))
 }
 
 fn broadcast_to(x: &Sample, rng: &mut Rng) -> Outcome {
@@ -153,10 +153,5 @@ fn narrow(x: &Sample, rng: &mut Rng) -> Outcome {
         (start, end) = (end, start);
     }
     end += usize::from(rng.one_in(12));
-    outcome(
-        x,
-        format!("{axis} {start}..{end}"),
-        |m| m.narrow(axis, start..end),
-        x.tensor.narrow(axis as isize, start..end),
-    )
+    outcome(x, format!("{axis} {start}..{end}"), |m| m.narrow(axis, start..end), x.tensor.narrow(start..end, axis))
 }

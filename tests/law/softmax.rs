@@ -8,6 +8,7 @@ use super::families::Family;
 use super::gen_::generate;
 use super::oracle::{self, Kin};
 use super::pointwise::{Mode, agrees, both, full_fill};
+use super::reduce::over;
 use super::rng::Rng;
 use super::values::Data;
 
@@ -47,11 +48,11 @@ fn check(op: &str, cell: &Cell, seed: u64) -> Result<(), String> {
         _ => Kin::Standardize(correction),
     };
     let apply = |x: &Tensor| match kin {
-        Kin::Softmax => x.softmax(given),
-        Kin::LogSoftmax => x.log_softmax(given),
-        Kin::LogSumExp => x.logsumexp(given, keepdims),
-        Kin::Normalize(p, eps) => x.normalize(p, given, Some(eps)),
-        Kin::Standardize(correction) => x.standardize(given, correction),
+        Kin::Softmax => x.softmax(over(given, false)),
+        Kin::LogSoftmax => x.log_softmax(over(given, false)),
+        Kin::LogSumExp => x.logsumexp(over(given, keepdims)),
+        Kin::Normalize(p, eps) => x.normalize_with(p, eps, over(given, false)),
+        Kin::Standardize(correction) => x.standardize(correction, over(given, false)),
     };
     let result = || {
         let want = oracle::softmax_kin(kin, &x.model, &axes, keepdims);

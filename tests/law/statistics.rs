@@ -98,6 +98,7 @@ fn check(op: &str, cell: &Cell, seed: u64) -> Result<(), String> {
     let rng = &mut Rng::new(seed ^ 0x77);
     let over = Over::any(x.model.ndim(), rng);
     let (m, axes, given, keepdims) = (&x.model, &over.axes[..], over.given(), over.keepdims);
+    let of = || super::reduce::over(given, keepdims);
     let outcome = |arguments: String, want: Result<Expected, Refused>, run: &dyn Fn(&Tensor) -> Res<Tensor>| {
         compare(&x, want, run).map_err(|e| format!("{arguments} over {given:?} keepdims {keepdims}: {e}"))
     };
@@ -107,17 +108,18 @@ fn check(op: &str, cell: &Cell, seed: u64) -> Result<(), String> {
             let axis = if rng.one_in(2) { None } else { Some(rng.below(m.ndim() + 1)) };
             let axes = axis.map_or((0..m.ndim()).collect(), |a| vec![a]);
             let want = order::arg(m, &axes, keepdims, op == "argmax");
-            let axis = axis.map(|a| a as isize);
-            compare(&x, want, &|t| if op == "argmax" { t.argmax(axis, keepdims) } else { t.argmin(axis, keepdims) })
+            let list = axis.map(|a| [a as isize]);
+            let of = || super::reduce::over(list.as_ref().map(|l| &l[..]), keepdims);
+            compare(&x, want, &|t| if op == "argmax" { t.argmax(of()) } else { t.argmin(of()) })
                 .map_err(|e| format!("axis {axis:?}, keepdims {keepdims}: {e}"))
         }
         "aminmax" => {
-            plain(oracle::reduce("min", m, axes, keepdims), &|t| Ok(t.aminmax(given, keepdims)?.0))?;
-            plain(oracle::reduce("max", m, axes, keepdims), &|t| Ok(t.aminmax(given, keepdims)?.1))
+            plain(oracle::reduce("min", m, axes, keepdims), &|t| Ok(t.aminmax(of())?.0))?;
+            plain(oracle::reduce("max", m, axes, keepdims), &|t| Ok(t.aminmax(of())?.1))
         }
-        "median" => plain(order::median(m, axes, keepdims, false), &|t| t.median(given, keepdims)),
-        "nanmedian" => plain(order::median(m, axes, keepdims, true), &|t| t.nanmedian(given, keepdims)),
-        "mode" => plain(order::mode(m, axes, keepdims), &|t| t.mode(given, keepdims)),
+        "median" => plain(order::median(m, axes, keepdims, false), &|t| t.median(of())),
+        "nanmedian" => plain(order::median(m, axes, keepdims, true), &|t| t.nanmedian(of())),
+        "mode" => plain(order::mode(m, axes, keepdims), &|t| t.mode(of())),
         "quantile" | "nanquantile" => {
             let q = *rng.pick(&[0.0, 1.0, 0.5, 0.25, 0.3, 0.9]);
             let (name, how) = *rng.pick(&[
@@ -129,7 +131,7 @@ fn check(op: &str, cell: &Cell, seed: u64) -> Result<(), String> {
             ]);
             let skip = op == "nanquantile";
             outcome(format!("{q} {name}"), order::quantile(m, q, axes, keepdims, name, skip), &|t| {
-                if skip { t.nanquantile(q, given, keepdims, how) } else { t.quantile(q, given, keepdims, how) }
+                if skip { t.nanquantile_with(q, how, of()) } else { t.quantile_with(q, how, of()) }
             })
         }
         "var" | "std" | "nanvar" | "nanstd" => {
@@ -137,16 +139,16 @@ fn check(op: &str, cell: &Cell, seed: u64) -> Result<(), String> {
             let (root, skip) = (op.ends_with("std"), op.starts_with("nan"));
             let want = statistics::variance(m, axes, correction, keepdims, root, skip);
             outcome(format!("correction {correction}"), want, &|t| match op {
-                "var" => t.var(given, correction, keepdims),
-                "std" => t.std(given, correction, keepdims),
-                "nanvar" => t.nanvar(given, correction, keepdims),
-                _ => t.nanstd(given, correction, keepdims),
+                "var" => t.var(correction, of()),
+                "std" => t.std(correction, of()),
+                "nanvar" => t.nanvar(correction, of()),
+                _ => t.nanstd(correction, of()),
             })
         }
         "vector_norm" => {
             let ord = *rng.pick(&[2.0, 1.0, 0.0, f64::INFINITY, f64::NEG_INFINITY, 3.0, 0.5, -1.0, -2.5]);
             let want = statistics::norm(m, ord, axes, keepdims);
-            outcome(format!("{ord}"), want, &|t| t.vector_norm(ord, given, keepdims))
+            outcome(format!("{ord}"), want, &|t| t.vector_norm(ord, of()))
         }
         "sum_as" | "prod_as" | "mean_as" => {
             let dtype = *rng.pick(&OType::ALL);
@@ -155,20 +157,20 @@ fn check(op: &str, cell: &Cell, seed: u64) -> Result<(), String> {
                 statistics::reduce_as(base, m, dtype, axes, keepdims).map(|w| tolerated(base, w, &m.cast(dtype)));
             let to = dtype_of(dtype);
             outcome(dtype.name().to_string(), want, &|t| match op {
-                "sum_as" => t.sum_as(to, given, keepdims),
-                "prod_as" => t.prod_as(to, given, keepdims),
-                _ => t.mean_as(to, given, keepdims),
+                "sum_as" => t.sum_as(to, of()),
+                "prod_as" => t.prod_as(to, of()),
+                _ => t.mean_as(to, of()),
             })
         }
         _ => {
             let base = op.trim_start_matches("nan");
             let want = statistics::without_nan(base, m, axes, keepdims).map(|w| tolerated(base, w, m));
             plain(want, &|t| match op {
-                "nansum" => t.nansum(given, keepdims),
-                "nanprod" => t.nanprod(given, keepdims),
-                "nanmin" => t.nanmin(given, keepdims),
-                "nanmax" => t.nanmax(given, keepdims),
-                _ => t.nanmean(given, keepdims),
+                "nansum" => t.nansum(of()),
+                "nanprod" => t.nanprod(of()),
+                "nanmin" => t.nanmin(of()),
+                "nanmax" => t.nanmax(of()),
+                _ => t.nanmean(of()),
             })
         }
     }

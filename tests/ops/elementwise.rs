@@ -51,14 +51,14 @@ fn comparing_whole_tensors() {
     let x = coo(&[2, 3], &[&[0, 1], &[1, 2]], &[4.0, f64::NAN], 0.0);
     assert!(x.same_meaning(&x.to_dense().unwrap()).unwrap() && x.to_dense().unwrap().same_meaning(&x).unwrap());
     assert!(x.same_meaning(&x.with_fill(7.0).unwrap().to_layout(Layout::Csc).unwrap()).unwrap());
-    assert!(!x.equal(&x, false).unwrap() && x.equal(&x, true).unwrap());
+    assert!(!x.equal(&x).unwrap() && x.equal_nan(&x).unwrap());
     assert!(!x.same_meaning(&x.stored()).unwrap());
     assert!(!x.same_meaning(&x.cast(DType::F32).unwrap()).unwrap());
-    assert!(x.equal(&x.cast(DType::F32).unwrap(), true).unwrap());
-    assert!(!x.equal(&x.reshape(&[3, 2]).unwrap(), true).unwrap());
+    assert!(x.equal_nan(&x.cast(DType::F32).unwrap()).unwrap());
+    assert!(!x.equal_nan(&x.reshape(&[3, 2]).unwrap()).unwrap());
     // −0 equals 0 and is not the same.
     let zeros = [coo(&[2], &[], &[], 0.0), coo(&[2], &[], &[], -0.0)];
-    assert!(zeros[0].equal(&zeros[1], false).unwrap() && !zeros[0].same_meaning(&zeros[1]).unwrap());
+    assert!(zeros[0].equal(&zeros[1]).unwrap() && !zeros[0].same_meaning(&zeros[1]).unwrap());
     // Everything is stored: fills do not matter, nor whether there is one.
     let all = [1.0, 5.0, 0.0].map(|f| coo(&[2], &[&[0], &[1]], &[3.0, 4.0], f));
     assert!(all[0].same_meaning(&all[1]).unwrap() && all[1].same_meaning(&all[2].stored()).unwrap());
@@ -67,9 +67,9 @@ fn comparing_whole_tensors() {
     let a = coo(&[2, 2], &[&[1, 0], &[1, 1]], &[1.0, 1.0], rows.clone());
     assert!(a.same_meaning(&coo(&[2, 2], &[], &[], 1.0)).unwrap());
     assert!(!coo(&[2, 2], &[&[1, 0]], &[1.0], rows).same_meaning(&coo(&[2, 2], &[], &[], 1.0)).unwrap());
-    assert!(vector(&[1.0, 2.0]).allclose(&vector(&[1.0 + 1e-9, 2.0]), 1e-5, 1e-8, false).unwrap());
-    assert!(vector(&[1.0, 1.0]).allclose(&Tensor::scalar(1.0), 0.0, 0.0, false).unwrap());
-    assert!(!vector(&[1.0, 2.0]).allclose(&Tensor::scalar(1.0), 0.0, 0.5, false).unwrap());
+    assert!(vector(&[1.0, 2.0]).allclose(&vector(&[1.0 + 1e-9, 2.0]), 1e-5, 1e-8).unwrap());
+    assert!(vector(&[1.0, 1.0]).allclose(&Tensor::scalar(1.0), 0.0, 0.0).unwrap());
+    assert!(!vector(&[1.0, 2.0]).allclose(&Tensor::scalar(1.0), 0.0, 0.5).unwrap());
 }
 
 /// A user's function sees fills, and runs on threads as on one.

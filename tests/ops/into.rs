@@ -60,13 +60,13 @@ fn what_is_shared_is_left_alone() {
     x.unary_into(UnaryOp::Neg, &mut out).unwrap();
     same(&out, &x.neg().unwrap());
     let kept = out.clone();
-    let row = out.narrow(0, 1..2).unwrap();
+    let row = out.narrow(1..2, 0).unwrap();
     x.unary_into(UnaryOp::Square, &mut out).unwrap();
     same(&out, &x.square().unwrap());
     same(&kept, &x.neg().unwrap());
-    same(&row, &x.neg().unwrap().narrow(0, 1..2).unwrap());
+    same(&row, &x.neg().unwrap().narrow(1..2, 0).unwrap());
     // A window is not all of its memory, even when it is all that is left of it.
-    let mut window = x.sin().unwrap().narrow(0, 2..5).unwrap();
+    let mut window = x.sin().unwrap().narrow(2..5, 0).unwrap();
     let y = dense(&[3, 7], 2.0);
     y.unary_into(UnaryOp::Exp, &mut window).unwrap();
     same(&window, &y.exp().unwrap());

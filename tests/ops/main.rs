@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod arguments;
 mod elementwise;
 mod indexing;
 mod into;

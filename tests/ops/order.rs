@@ -2,7 +2,8 @@
 use crate::common::tensors::{says, vector};
 use openwork::trace::Path;
 use openwork::{
-    DType, ErrorKind, Fill, Interpolation, Layout, Result, Scalar, Tensor, c128, explain, with_densify_budget,
+    Axes, DType, ErrorKind, Fill, Interpolation, Layout, Result, Scalar, Tensor, c128, explain, keep,
+    with_densify_budget,
 };
 
 /// A vector of that length with some elements stored.
@@ -28,85 +29,85 @@ mod values {
     #[test]
     fn order_counts_the_fill() {
         let x = sparse(6, &[1, 4], &[-2.0, 5.0], 0.0);
-        assert_eq!(item(x.argmin(None, false)), 1.0);
-        assert_eq!(item(x.argmax(None, false)), 4.0);
-        assert_eq!(item(x.median(None, false)), 0.0);
-        assert_eq!(item(x.mode(None, false)), 0.0);
-        assert_eq!(item(x.quantile(1.0, None, false, Interpolation::Linear)), 5.0);
-        assert_eq!(item(x.quantile(0.1, None, false, Interpolation::Linear)), -1.0);
-        assert_eq!(item(x.quantile(0.1, None, false, Interpolation::Nearest)), -2.0);
+        assert_eq!(item(x.argmin(..)), 1.0);
+        assert_eq!(item(x.argmax(..)), 4.0);
+        assert_eq!(item(x.median(..)), 0.0);
+        assert_eq!(item(x.mode(..)), 0.0);
+        assert_eq!(item(x.quantile(1.0, ..)), 5.0);
+        assert_eq!(item(x.quantile(0.1, ..)), -1.0);
+        assert_eq!(item(x.quantile_with(0.1, Interpolation::Nearest, ..)), -2.0);
         // Only what is stored.
-        assert_eq!(item(x.stored().median(None, false)), -2.0);
-        assert_eq!(item(x.stored().quantile(0.5, None, false, Interpolation::Midpoint)), 1.5);
-        assert_eq!(item(x.stored().argmax(None, false)), 4.0);
+        assert_eq!(item(x.stored().median(..)), -2.0);
+        assert_eq!(item(x.stored().quantile_with(0.5, Interpolation::Midpoint, ..)), 1.5);
+        assert_eq!(item(x.stored().argmax(..)), 4.0);
     }
 
     #[test]
     fn the_first_of_equals_is_stored_or_not() {
         // The fill is the least, and comes first at 2.
-        assert_eq!(item(sparse(5, &[0, 1, 3], &[1.0, 2.0, 0.0], 0.0).argmin(None, false)), 2.0);
+        assert_eq!(item(sparse(5, &[0, 1, 3], &[1.0, 2.0, 0.0], 0.0).argmin(..)), 2.0);
         // The same, but a stored one comes first.
-        assert_eq!(item(sparse(5, &[0, 1], &[0.0, 2.0], 0.0).argmin(None, false)), 0.0);
-        assert_eq!(item(sparse(3, &[0, 2], &[0.0, f64::NAN], 0.0).argmin(None, false)), 2.0);
-        assert_eq!(item(sparse(3, &[0, 2], &[0.0, 1.0], f64::NAN).argmax(None, false)), 1.0);
+        assert_eq!(item(sparse(5, &[0, 1], &[0.0, 2.0], 0.0).argmin(..)), 0.0);
+        assert_eq!(item(sparse(3, &[0, 2], &[0.0, f64::NAN], 0.0).argmin(..)), 2.0);
+        assert_eq!(item(sparse(3, &[0, 2], &[0.0, 1.0], f64::NAN).argmax(..)), 1.0);
     }
 
     #[test]
     fn moments_are_those_of_all_elements() {
         let x = sparse(4, &[0, 2], &[4.0, 2.0], 1.0); // 4 1 2 1
-        assert_eq!(item(x.var(None, 0.0, false)), 1.5);
-        assert_eq!(item(x.var(None, 1.0, false)), 2.0);
-        assert_eq!(item(x.std(None, 1.0, false)), 2.0f64.sqrt());
-        assert!(item(x.stored().var(None, 2.0, false)).is_nan());
-        assert_eq!(item(x.stored().var(None, 1.0, false)), 2.0);
-        assert_eq!(item(x.vector_norm(2.0, None, false)), 22.0f64.sqrt());
-        assert_eq!(item(x.vector_norm(f64::NEG_INFINITY, None, false)), 1.0);
-        assert_eq!(item(x.vector_norm(0.0, None, false)), 4.0);
+        assert_eq!(item(x.var(0.0, ..)), 1.5);
+        assert_eq!(item(x.var(1.0, ..)), 2.0);
+        assert_eq!(item(x.std(1.0, ..)), 2.0f64.sqrt());
+        assert!(item(x.stored().var(2.0, ..)).is_nan());
+        assert_eq!(item(x.stored().var(1.0, ..)), 2.0);
+        assert_eq!(item(x.vector_norm(2.0, ..)), 22.0f64.sqrt());
+        assert_eq!(item(x.vector_norm(f64::NEG_INFINITY, ..)), 1.0);
+        assert_eq!(item(x.vector_norm(0.0, ..)), 4.0);
         let z = Tensor::from_vec(&[2], vec![c128::new(3.0, 4.0), c128::new(-3.0, -4.0)]).unwrap();
-        assert_eq!(item(z.var(None, 0.0, false)), 25.0);
-        assert_eq!(item(z.vector_norm(2.0, None, false)), 50.0f64.sqrt());
+        assert_eq!(item(z.var(0.0, ..)), 25.0);
+        assert_eq!(item(z.vector_norm(2.0, ..)), 50.0f64.sqrt());
     }
 
     #[test]
     fn moments_survive_a_large_mean() {
         // Squares less the square of the mean would give 0, or less.
         let x = sparse(4, &[0, 1, 2], &[1e9 + 1.0, 1e9 + 2.0, 1e9 + 3.0], 1e9);
-        assert_eq!(item(x.var(None, 0.0, false)), 1.25);
+        assert_eq!(item(x.var(0.0, ..)), 1.25);
         let tiny = vector(&[3e-200, 4e-200]);
         let near = |x: f64, y: f64| assert!((x / y - 1.0).abs() < 1e-15, "{x} {y}");
-        near(item(tiny.vector_norm(2.0, None, false)), 5e-200);
-        near(item(vector(&[3e200, 4e200]).vector_norm(2.0, None, false)), 5e200);
+        near(item(tiny.vector_norm(2.0, ..)), 5e-200);
+        near(item(vector(&[3e200, 4e200]).vector_norm(2.0, ..)), 5e200);
         let floats = Tensor::from_vec(&[2], vec![3e30f32, 4e30]).unwrap();
-        assert_eq!(item(floats.vector_norm(2.0, None, false)), 5e30f32 as f64);
+        assert_eq!(item(floats.vector_norm(2.0, ..)), 5e30f32 as f64);
     }
 
     #[test]
     fn without_nan() {
         let x = sparse(5, &[0, 3], &[2.0, f64::NAN], f64::NAN);
-        assert_eq!(item(x.nansum(None, false)), 2.0);
-        assert_eq!(item(x.nanprod(None, false)), 2.0);
-        assert_eq!(item(x.nanmean(None, false)), 2.0);
-        assert_eq!(item(x.nanmedian(None, false)), 2.0);
-        assert_eq!(item(x.nanvar(None, 0.0, false)), 0.0);
+        assert_eq!(item(x.nansum(..)), 2.0);
+        assert_eq!(item(x.nanprod(..)), 2.0);
+        assert_eq!(item(x.nanmean(..)), 2.0);
+        assert_eq!(item(x.nanmedian(..)), 2.0);
+        assert_eq!(item(x.nanvar(0.0, ..)), 0.0);
         let none = sparse(5, &[], &[], f64::NAN);
-        assert_eq!(item(none.nansum(None, false)), 0.0);
-        assert!(item(none.nanmax(None, false)).is_nan() && item(none.nanmean(None, false)).is_nan());
+        assert_eq!(item(none.nansum(..)), 0.0);
+        assert!(item(none.nanmax(..)).is_nan() && item(none.nanmean(..)).is_nan());
         let least = vector(&[f64::INFINITY, f64::NAN]);
-        assert_eq!(item(least.nanmin(None, false)), f64::INFINITY);
+        assert_eq!(item(least.nanmin(..)), f64::INFINITY);
     }
 
     #[test]
     fn scans_make_rows_dense_that_store_something() {
         let x = Tensor::csr(&[3, 4], vec![0i64, 2, 2, 3], vec![1i64, 3, 0], &vector(&[1.0, 2.0, 5.0]), 0.0).unwrap();
-        let sums = x.cumulative_sum(1, None, false).unwrap();
+        let sums = x.cumulative_sum(1).unwrap();
         assert_eq!(floats(&sums), [0.0, 1.0, 1.0, 3.0, 0.0, 0.0, 0.0, 0.0, 5.0, 5.0, 5.0, 5.0]);
         assert_eq!((sums.nse(), sums.positions()), (8, 2));
         assert_eq!(sums.fill().unwrap().to_string(), "0");
-        let ones = x.replace_fill(1.0).unwrap().cumulative_sum(1, None, true).unwrap();
+        let ones = x.replace_fill(1.0).unwrap().cumulative_sum_with_initial(1).unwrap();
         assert_eq!(ones.shape(), [3, 5]);
         assert_eq!(floats(&ones)[5..10], [0.0, 1.0, 2.0, 3.0, 4.0]);
         assert_eq!(ones.fill().unwrap().to_string(), "array[1, 5]");
-        let stored = x.stored().cumulative_prod(1, None, false).unwrap();
+        let stored = x.stored().cumulative_prod(1).unwrap();
         assert_eq!(stored.values::<f64>().unwrap(), [1.0, 2.0, 5.0]);
         assert_eq!(floats(&x.diff(1, 1).unwrap()), [1.0, -1.0, 2.0, 0.0, 0.0, 0.0, -5.0, 0.0, 0.0]);
         assert_eq!(x.diff(9, 1).unwrap().shape(), [3, 0]);
@@ -115,19 +116,19 @@ mod values {
     #[test]
     fn sorting_moves_the_fill_as_a_block() {
         let x = sparse(1_000_000, &[5, 6, 999_999], &[3.0, -1.0, f64::NAN], 0.0);
-        let sorted = x.sort(0, false).unwrap();
+        let sorted = x.sort(0).unwrap();
         assert_eq!(sorted.nse(), 3);
         assert_eq!(sorted.coordinates(), [(0, vec![0, 999_998, 999_999])]);
         assert_eq!(sorted.values::<f64>().unwrap()[..2], [-1.0, 3.0]);
-        let (values, at) = x.topk(3, 0, true).unwrap();
+        let (values, at) = x.topk(3, 0).unwrap();
         assert!(floats(&values)[0].is_nan());
         assert_eq!(floats(&values)[1..], [3.0, 0.0]);
         assert_eq!(ints(&at), [999_999, 5, 0]);
-        assert_eq!(ints(&x.topk(4, 0, false).unwrap().1), [6, 0, 1, 2]);
+        assert_eq!(ints(&x.topk_smallest(4, 0).unwrap().1), [6, 0, 1, 2]);
         let short = sparse(4, &[1, 2], &[0.0, -1.0], 0.0);
-        assert_eq!(ints(&short.argsort(0, false).unwrap()), [2, 0, 1, 3]);
-        assert_eq!(ints(&short.argsort(0, true).unwrap()), [0, 1, 3, 2]);
-        let absent = short.stored().argsort(0, false).unwrap();
+        assert_eq!(ints(&short.argsort(0).unwrap()), [2, 0, 1, 3]);
+        assert_eq!(ints(&short.argsort_descending(0).unwrap()), [0, 1, 3, 2]);
+        let absent = short.stored().argsort(0).unwrap();
         assert_eq!(absent.get(&[0]).unwrap(), Some(Scalar::I64(2)));
         assert_eq!(absent.get(&[2]).unwrap(), None);
     }
@@ -146,9 +147,9 @@ mod values {
     #[test]
     fn places_and_bins() {
         let sorted = sparse(10, &[0, 9], &[-1.0, 4.0], 0.0);
-        let places = sorted.searchsorted(&vector(&[-2.0, -1.0, 0.0, 1.0, 4.0, f64::NAN]), false).unwrap();
+        let places = sorted.searchsorted(&vector(&[-2.0, -1.0, 0.0, 1.0, 4.0, f64::NAN])).unwrap();
         assert_eq!(ints(&places), [0, 0, 1, 9, 9, 10]);
-        assert_eq!(ints(&sorted.searchsorted(&vector(&[-1.0, 0.0, 4.0]), true).unwrap()), [1, 9, 10]);
+        assert_eq!(ints(&sorted.searchsorted_right(&vector(&[-1.0, 0.0, 4.0])).unwrap()), [1, 9, 10]);
         let counted = sorted.abs().unwrap().cast(DType::I32).unwrap();
         assert_eq!(ints(&counted.bincount(None, 7).unwrap()), [8, 1, 0, 0, 1, 0, 0]);
         let weights = sparse(10, &[0, 5], &[0.5, 2.0], 1.0);
@@ -174,26 +175,26 @@ mod huge {
         with_densify_budget(0, || {
             let x = huge(0.0);
             let row = |t: &Tensor, i: usize| t.get(&[i]).unwrap().unwrap().to::<f64>();
-            let rows = x.argmax(Some(1), false).unwrap();
+            let rows = x.argmax(1).unwrap();
             assert_eq!((row(&rows, 3), row(&rows, 4), rows.nse()), (7.0, 0.0, 2));
-            assert_eq!(row(&x.argmin(Some(1), false).unwrap(), 3), (N - 1) as f64);
-            assert_eq!(item(x.argmin(None, false)), (3 * N + N - 1) as f64);
-            assert_eq!(item(x.median(None, false)), 0.0);
-            assert_eq!(item(x.mode(None, false)), 0.0);
-            assert_eq!(item(x.vector_norm(2.0, None, false)), 30.0f64.sqrt());
-            assert!(item(x.var(None, 0.0, false)) < 1e-20);
-            assert_eq!(row(&x.quantile(1.0, Some(&[0]), false, Interpolation::Linear).unwrap(), 7), 2.0);
-            assert_eq!(item(x.nansum(None, false)), 6.0);
+            assert_eq!(row(&x.argmin(1).unwrap(), 3), (N - 1) as f64);
+            assert_eq!(item(x.argmin(..)), (3 * N + N - 1) as f64);
+            assert_eq!(item(x.median(..)), 0.0);
+            assert_eq!(item(x.mode(..)), 0.0);
+            assert_eq!(item(x.vector_norm(2.0, ..)), 30.0f64.sqrt());
+            assert!(item(x.var(0.0, ..)) < 1e-20);
+            assert_eq!(row(&x.quantile(1.0, 0).unwrap(), 7), 2.0);
+            assert_eq!(item(x.nansum(..)), 6.0);
         });
     }
 
     #[test]
     fn order() {
         let x = huge(0.0);
-        let sorted = x.sort(1, true).unwrap();
+        let sorted = x.sort_descending(1).unwrap();
         assert_eq!(sorted.get(&[3, 0]).unwrap(), Some(Scalar::F64(2.0)));
         assert_eq!(sorted.get(&[3, N - 1]).unwrap(), Some(Scalar::F64(-1.0)));
-        let (values, indices) = x.topk(2, 1, true).unwrap();
+        let (values, indices) = x.topk(2, 1).unwrap();
         assert_eq!(values.get(&[3, 0]).unwrap(), Some(Scalar::F64(2.0)));
         assert_eq!(indices.get(&[3, 0]).unwrap(), Some(Scalar::I64(7)));
         assert_eq!(indices.get(&[3, 1]).unwrap(), Some(Scalar::I64(0)));
@@ -207,16 +208,16 @@ mod huge {
         let diff = x.diff(1, 0).unwrap();
         assert_eq!(diff.get(&[2, 7]).unwrap(), Some(Scalar::F64(2.0)));
         // Summing along an axis of 2^40 would fill it.
-        let error = says(x.cumulative_sum(1, None, false), &["cumulative_sum", "becomes dense", "budget"]);
+        let error = says(x.cumulative_sum(1), &["cumulative_sum", "becomes dense", "budget"]);
         assert!(matches!(error.kind(), ErrorKind::Densify { .. }));
-        let deep = x.stored().cumulative_sum(1, None, false).unwrap();
+        let deep = x.stored().cumulative_sum(1).unwrap();
         assert_eq!(deep.get(&[3, N - 1]).unwrap(), Some(Scalar::F64(1.0)));
     }
 
     #[test]
     fn an_index_beyond_int64() {
         let x = Tensor::coo(&[N, N], vec![vec![N as u64 - 1], vec![0u64]], &vector(&[1.0]), 0.0).unwrap();
-        says(x.argmax(None, false), &["argmax", "index", "does not fit int64"]);
+        says(x.argmax(..), &["argmax", "index", "does not fit int64"]);
     }
 }
 
@@ -230,16 +231,16 @@ mod wrong {
     #[test]
     fn axes() {
         for error in [
-            says(x().argmin(Some(1), false), &["argmin", "axis 1", "-1..=0"]),
-            says(x().median(Some(&[0, -1]), false), &["median", "twice"]),
-            says(x().var(Some(&[-2]), 0.0, false), &["var", "axis -2", "-1..=0"]),
-            says(x().vector_norm(2.0, Some(&[3]), false), &["vector_norm", "axis 3", "-1..=0"]),
-            says(x().nansum(Some(&[3]), false), &["sum", "axis 3", "-1..=0"]),
-            says(x().cumulative_sum(1, None, false), &["cumulative_sum", "axis 1", "-1..=0"]),
+            says(x().argmin(1), &["argmin", "axis 1", "-1..=0"]),
+            says(x().median([0, -1]), &["median", "twice"]),
+            says(x().var(0.0, -2), &["var", "axis -2", "-1..=0"]),
+            says(x().vector_norm(2.0, 3), &["vector_norm", "axis 3", "-1..=0"]),
+            says(x().nansum(3), &["sum", "axis 3", "-1..=0"]),
+            says(x().cumulative_sum(1), &["cumulative_sum", "axis 1", "-1..=0"]),
             says(x().diff(1, 2), &["diff", "axis 2", "-1..=0"]),
-            says(x().sort(1, false), &["sort", "axis 1", "-1..=0"]),
-            says(x().argsort(-3, false), &["argsort", "axis -3", "-1..=0"]),
-            says(x().topk(1, 1, true), &["topk", "axis 1", "-1..=0"]),
+            says(x().sort(1), &["sort", "axis 1", "-1..=0"]),
+            says(x().argsort(-3), &["argsort", "axis -3", "-1..=0"]),
+            says(x().topk(1, 1), &["topk", "axis 1", "-1..=0"]),
         ] {
             assert!(matches!(error.kind(), ErrorKind::Axis { .. }), "{error}");
         }
@@ -249,36 +250,36 @@ mod wrong {
     fn nothing_to_choose_from() {
         let empty = sparse(0, &[], &[], 0.0);
         for error in [
-            says(empty.argmax(None, false), &["argmax", "no elements", "[0]"]),
-            says(empty.median(None, false), &["median", "no elements"]),
-            says(empty.mode(None, false), &["mode", "no elements"]),
-            says(empty.quantile(0.5, None, false, Interpolation::Lower), &["quantile", "no elements"]),
-            says(empty.vector_norm(f64::INFINITY, None, false), &["vector_norm", "no elements"]),
-            says(empty.aminmax(None, false), &["min", "no elements"]),
+            says(empty.argmax(..), &["argmax", "no elements", "[0]"]),
+            says(empty.median(..), &["median", "no elements"]),
+            says(empty.mode(..), &["mode", "no elements"]),
+            says(empty.quantile_with(0.5, Interpolation::Lower, ..), &["quantile", "no elements"]),
+            says(empty.vector_norm(f64::INFINITY, ..), &["vector_norm", "no elements"]),
+            says(empty.aminmax(..), &["min", "no elements"]),
         ] {
             assert!(matches!(error.kind(), ErrorKind::Shape { .. }), "{error}");
         }
-        assert!(item(empty.var(None, 0.0, false)).is_nan());
-        assert_eq!(item(empty.vector_norm(2.0, None, false)), 0.0);
+        assert!(item(empty.var(0.0, ..)).is_nan());
+        assert_eq!(item(empty.vector_norm(2.0, ..)), 0.0);
         assert_eq!(empty.unique_values().unwrap().shape(), [0]);
         assert_eq!(ints(&empty.cast(DType::I8).unwrap().bincount(None, 2).unwrap()), [0, 0]);
         // Nothing there is absence, where that can be said.
-        assert_eq!(empty.stored().argmax(None, false).unwrap().get(&[]).unwrap(), None);
+        assert_eq!(empty.stored().argmax(..).unwrap().get(&[]).unwrap(), None);
     }
 
     #[test]
     fn dtypes_without_an_order() {
         let z = x().cast(DType::Complex64).unwrap();
         for error in [
-            says(z.argmax(None, false), &["argmax", "complex64", "abs()"]),
-            says(z.median(None, false), &["median", "complex64"]),
-            says(z.sort(0, false), &["sort", "complex64"]),
+            says(z.argmax(..), &["argmax", "complex64", "abs()"]),
+            says(z.median(..), &["median", "complex64"]),
+            says(z.sort(0), &["sort", "complex64"]),
             says(z.cummax(0), &["cummax", "complex64"]),
             says(z.histogram(3, None), &["histogram", "complex64"]),
-            says(x().searchsorted(&z, false), &["searchsorted", "complex"]),
+            says(x().searchsorted(&z), &["searchsorted", "complex"]),
             says(x().bincount(None, 0), &["bincount", "float64", "integers"]),
             says(x().cast(DType::Bool).unwrap().diff(1, 0), &["diff", "bool"]),
-            says(x().mean_as(DType::I32, None, false), &["mean_as", "int32"]),
+            says(x().mean_as(DType::I32, ..), &["mean_as", "int32"]),
         ] {
             assert!(matches!(error.kind(), ErrorKind::DType { .. }), "{error}");
         }
@@ -287,25 +288,25 @@ mod wrong {
     #[test]
     fn arguments() {
         for error in [
-            says(x().topk(5, 0, true), &["topk", "`k`", "5 is given", "size 4"]),
-            says(x().quantile(1.5, None, false, Interpolation::Linear), &["quantile", "`q`", "1.5", "0 to 1"]),
-            says(x().quantile(f64::NAN, None, false, Interpolation::Linear), &["quantile", "NaN"]),
-            says(x().var(None, f64::NAN, false), &["var", "`correction`", "NaN"]),
-            says(x().std(None, -1.0, false), &["std", "`correction`", "-1"]),
-            says(x().vector_norm(f64::NAN, None, false), &["vector_norm", "`ord`", "NaN"]),
+            says(x().topk(5, 0), &["topk", "`k`", "5 is given", "size 4"]),
+            says(x().quantile(1.5, ..), &["quantile", "`q`", "1.5", "0 to 1"]),
+            says(x().quantile(f64::NAN, ..), &["quantile", "NaN"]),
+            says(x().var(f64::NAN, ..), &["var", "`correction`", "NaN"]),
+            says(x().std(-1.0, ..), &["std", "`correction`", "-1"]),
+            says(x().vector_norm(f64::NAN, ..), &["vector_norm", "`ord`", "NaN"]),
             says(x().histogram(0, None), &["histogram", "`bins`", "0 is given"]),
             says(x().histogram(2, Some((2.0, 1.0))), &["histogram", "`range`", "2 to 1"]),
             says(sparse(3, &[0], &[f64::NAN], 0.0).histogram(2, None), &["histogram", "NaN"]),
-            says(x().stored().cumulative_sum(0, None, true), &["cumulative_sum", "`include_initial`", "undefined"]),
+            says(x().stored().cumulative_sum_with_initial(0), &["cumulative_sum", "`include_initial`", "undefined"]),
             says(vector(&[-1.0]).cast(DType::I8).unwrap().bincount(None, 0), &["bincount", "element -1", "0 and more"]),
         ] {
             assert!(matches!(error.kind(), ErrorKind::Invalid { .. }), "{error}");
         }
         let counts = x().cast(DType::I8).unwrap();
         says(counts.bincount(Some(&vector(&[1.0])), 0), &["bincount", "[4], [1]", "weights"]);
-        says(Tensor::eye(2, DType::F64, Layout::Coo).unwrap().searchsorted(&x(), false), &["searchsorted", "one axis"]);
+        says(Tensor::eye(2, DType::F64, Layout::Coo).unwrap().searchsorted(&x()), &["searchsorted", "one axis"]);
         let unsigned = x().cast(DType::U64).unwrap();
-        says(unsigned.searchsorted(&x().cast(DType::I8).unwrap(), false), &["searchsorted", "uint64", "int8"]);
+        says(unsigned.searchsorted(&x().cast(DType::I8).unwrap()), &["searchsorted", "uint64", "int8"]);
     }
 }
 
@@ -323,24 +324,24 @@ mod paths {
     #[test]
     fn a_fill_that_varies_is_sorted_once_and_not_made_dense() {
         let x = Tensor::random(&[50, 40], 0.1, 0.0, Layout::Csr, 1).unwrap();
-        let x = x.sub(x.mean(Some(&[0]), true).unwrap()).unwrap(); // a fill per column
+        let x = x.sub(x.mean(keep(0)).unwrap()).unwrap(); // a fill per column
         with_densify_budget(0, || {
-            for over in [Some(&[1][..]), None] {
-                assert_eq!(path(|| x.min(over, false)), Path::Engine);
-                assert_eq!(path(|| x.max(over, false)), Path::Engine);
-                assert_eq!(path(|| x.any(over, false)), Path::Engine);
-                assert_eq!(path(|| x.all(over, false)), Path::Engine);
-                assert_eq!(path(|| x.median(over, false)), Path::Engine);
-                assert_eq!(path(|| x.quantile(0.3, over, false, Interpolation::Linear)), Path::Engine);
-                assert_eq!(path(|| x.var(over, 0.0, false)), Path::Engine);
+            for over in [&Axes::from(1), &Axes::from(..)] {
+                assert_eq!(path(|| x.min(over)), Path::Engine);
+                assert_eq!(path(|| x.max(over)), Path::Engine);
+                assert_eq!(path(|| x.any(over)), Path::Engine);
+                assert_eq!(path(|| x.all(over)), Path::Engine);
+                assert_eq!(path(|| x.median(over)), Path::Engine);
+                assert_eq!(path(|| x.quantile(0.3, over)), Path::Engine);
+                assert_eq!(path(|| x.var(0.0, over)), Path::Engine);
             }
-            assert_eq!(path(|| x.argmax(Some(1), false)), Path::Engine);
-            assert_eq!(path(|| x.argmin(None, false)), Path::Engine);
+            assert_eq!(path(|| x.argmax(1)), Path::Engine);
+            assert_eq!(path(|| x.argmin(..)), Path::Engine);
             assert_eq!(path(|| x.unique_all()), Path::Engine);
         });
         let dense = x.to_dense().unwrap();
-        assert_eq!(ints(&x.argmax(Some(1), false).unwrap()), ints(&dense.argmax(Some(1), false).unwrap()));
-        assert_eq!(floats(&x.min(None, false).unwrap()), floats(&dense.min(None, false).unwrap()));
+        assert_eq!(ints(&x.argmax(1).unwrap()), ints(&dense.argmax(1).unwrap()));
+        assert_eq!(floats(&x.min(..).unwrap()), floats(&dense.min(..).unwrap()));
     }
 
     #[test]
@@ -348,20 +349,20 @@ mod paths {
         let x = Tensor::random(&[500, 400], 0.001, 0.0, Layout::Coo, 1).unwrap();
         with_densify_budget(0, || {
             for out in [
-                x.argmax(Some(1), false).unwrap(),
-                x.var(Some(&[1]), 0.0, false).unwrap(),
-                x.median(Some(&[0]), true).unwrap(),
-                x.vector_norm(2.0, Some(&[0]), false).unwrap(),
-                x.nanmean(Some(&[0]), false).unwrap(),
-                x.sort(1, false).unwrap(),
+                x.argmax(1).unwrap(),
+                x.var(0.0, 1).unwrap(),
+                x.median(keep(0)).unwrap(),
+                x.vector_norm(2.0, 0).unwrap(),
+                x.nanmean(0).unwrap(),
+                x.sort(1).unwrap(),
                 x.diff(1, 0).unwrap(),
             ] {
                 assert!(!out.is_strided() && out.nse() <= 2 * x.nse(), "{:?}", out.shape());
             }
-            assert!(x.to_layout(Layout::Csr).unwrap().var(Some(&[1]), 0.0, false).unwrap().is_strided());
-            assert_eq!(path(|| x.sort(1, true)), Path::Engine);
+            assert!(x.to_layout(Layout::Csr).unwrap().var(0.0, 1).unwrap().is_strided());
+            assert_eq!(path(|| x.sort_descending(1)), Path::Engine);
         });
-        assert_eq!(path(|| x.to_dense().unwrap().sort(0, false)), Path::Strided);
+        assert_eq!(path(|| x.to_dense().unwrap().sort(0)), Path::Strided);
     }
 
     #[test]
@@ -369,12 +370,12 @@ mod paths {
         let x = Tensor::random(&[3000, 100], 0.3, 0.5, Layout::Csr, 3).unwrap();
         let all = || -> Result<Vec<Tensor>> {
             Ok(vec![
-                x.var(Some(&[0]), 1.0, false)?,
-                x.std(None, 0.0, false)?,
-                x.quantile(0.4, Some(&[1]), false, Interpolation::Linear)?,
-                x.cumulative_sum(1, None, false)?,
-                x.argsort(1, true)?.cast(DType::F64)?,
-                x.sort(0, false)?,
+                x.var(1.0, 0)?,
+                x.std(0.0, ..)?,
+                x.quantile(0.4, 1)?,
+                x.cumulative_sum(1)?,
+                x.argsort_descending(1)?.cast(DType::F64)?,
+                x.sort(0)?,
             ])
         };
         let one = openwork::parallel::with_threads(1, all).unwrap().unwrap();

@@ -1,7 +1,7 @@
 //! Sums over an axis along which the fill varies: exact until they are rounded, however large the fill is that stored
 //! elements stand over.
 
-use openwork::{DType, Fill, Layout, ReduceOp, Scalar, Tensor, bf16, c64, c128, f16, parallel::with_threads};
+use openwork::{DType, Fill, Layout, ReduceOp, Scalar, Tensor, bf16, c64, c128, f16, keep, parallel::with_threads};
 
 /// Every element in C order.
 fn elements(x: &Tensor) -> Vec<Scalar> {
@@ -34,51 +34,51 @@ fn what_is_stored_over_leaves_no_trace() {
     let columns = scalars(&[4.0, 5.0, 3.5]);
     for layout in [Layout::Coo, Layout::Csr, Layout::Csc, Layout::Dcsr, Layout::HybridCoo { dense_dims: 1 }] {
         let x = x.to_layout(layout).unwrap();
-        same(&x.sum(Some(&[0]), false).unwrap(), &columns);
-        same(&x.sum(None, false).unwrap(), &scalars(&[12.5]));
-        same(&x.mean(None, true).unwrap(), &scalars(&[12.5 / 12.0]));
-        let kept = x.sum(Some(&[-2]), true).unwrap();
+        same(&x.sum(0).unwrap(), &columns);
+        same(&x.sum(..).unwrap(), &scalars(&[12.5]));
+        same(&x.mean(keep(..)).unwrap(), &scalars(&[12.5 / 12.0]));
+        let kept = x.sum(keep(-2)).unwrap();
         assert_eq!(kept.shape(), [1, 3]);
         same(&kept, &columns);
     }
     let max = row_over([f64::MAX, f64::MAX, f64::MAX, 1.0], [-f64::MAX, 0.0, -0.0]);
-    same(&max.sum(Some(&[0]), false).unwrap(), &scalars(&[f64::MAX, f64::INFINITY, f64::INFINITY]));
+    same(&max.sum(0).unwrap(), &scalars(&[f64::MAX, f64::INFINITY, f64::INFINITY]));
 }
 
 #[test]
 fn integers() {
     let x = row_over([1i64, 0, i64::MIN, 0], [0, 3, -1]);
-    same(&x.mean(Some(&[0]), false).unwrap(), &scalars(&[0.25f32, 1.0, 0.0]));
-    same(&x.sum(Some(&[0]), false).unwrap(), &scalars(&[1i64, 4, 0]));
-    same(&x.count_nonzero(Some(&[0]), false).unwrap(), &scalars(&[1i64, 2, 2]));
+    same(&x.mean(0).unwrap(), &scalars(&[0.25f32, 1.0, 0.0]));
+    same(&x.sum(0).unwrap(), &scalars(&[1i64, 4, 0]));
+    same(&x.count_nonzero(0).unwrap(), &scalars(&[1i64, 2, 2]));
     let y = row_over([1u64, 0, u64::MAX, 0], [0, 3, 7]);
-    same(&y.mean(Some(&[0]), false).unwrap(), &scalars(&[0.25f32, 1.0, 2.0]));
+    same(&y.mean(0).unwrap(), &scalars(&[0.25f32, 1.0, 2.0]));
     let truth = row_over([true, false, true, false], [false, true, true]);
-    same(&truth.sum(Some(&[0]), false).unwrap(), &scalars(&[1i64, 2, 2]));
+    same(&truth.sum(0).unwrap(), &scalars(&[1i64, 2, 2]));
 }
 
 #[test]
 fn narrow_and_complex_elements() {
     let half = f16::from_f32;
     let x = row_over([half(1.0), half(0.5), f16::MAX, half(0.25)], [half(1.0), half(6e-8), half(-1.75)]);
-    same(&x.sum(Some(&[0]), false).unwrap(), &scalars(&[half(2.75), half(1.75), half(0.0)]));
+    same(&x.sum(0).unwrap(), &scalars(&[half(2.75), half(1.75), half(0.0)]));
     let b = bf16::from_f32;
     let x = row_over([b(1.0), b(1e-30), bf16::MAX, b(-1.0)], [b(0.0), b(1.0), b(-1e-30)]);
-    same(&x.sum(Some(&[0]), false).unwrap(), &scalars(&[b(1e-30), b(1.0), b(0.0)]));
+    same(&x.sum(0).unwrap(), &scalars(&[b(1e-30), b(1.0), b(0.0)]));
     let x = row_over([1.0, 1e-20, f32::MAX, -1.0], [0.0, 1e-20, -1e-20]);
-    same(&x.sum(Some(&[0]), false).unwrap(), &scalars(&[1e-20f32, 2e-20, 0.0]));
+    same(&x.sum(0).unwrap(), &scalars(&[1e-20f32, 2e-20, 0.0]));
     let x = row_over(
         [c64::new(1.0, 2.0), c64::new(0.0, 1e-20), c64::new(f32::MAX, 1e30), c64::new(0.0, -2.0)],
         [c64::new(1.0, 0.0), c64::new(0.0, 1.0), c64::new(f32::INFINITY, 0.0)],
     );
     let sums = [c64::new(2.0, 1e-20), c64::new(1.0, 1.0), c64::new(f32::INFINITY, 1e-20)];
-    same(&x.sum(Some(&[0]), false).unwrap(), &scalars(&sums));
+    same(&x.sum(0).unwrap(), &scalars(&sums));
     let x = row_over(
         [c128::new(1.0, 2.0), c128::new(0.0, 3.0), c128::new(1e300, -1e300), c128::new(2.0, 0.0)],
         [c128::new(1.0, 0.0), c128::new(0.0, f64::NAN), c128::new(1e-300, 1e16)],
     );
     let sums = [c128::new(4.0, 5.0), c128::new(3.0, f64::NAN), c128::new(3.0, 1e16 + 5.0)];
-    let got = elements(&x.sum(Some(&[0]), false).unwrap());
+    let got = elements(&x.sum(0).unwrap());
     for (got, expected) in got.iter().zip(sums) {
         let Scalar::Complex128(got) = *got else { panic!("{got:?}") };
         let part = |a: f64, b: f64| a == b || a.is_nan() && b.is_nan();
@@ -90,10 +90,10 @@ fn narrow_and_complex_elements() {
 fn stored_elements_that_are_not_finite() {
     let inf = f64::INFINITY;
     let x = row_over([1.0, 2.0, 1e308, 1e308], [inf, -inf, f64::NAN]);
-    same(&x.sum(Some(&[0]), false).unwrap(), &scalars(&[inf, -inf, f64::NAN]));
-    same(&x.sum(None, false).unwrap(), &scalars(&[f64::NAN]));
+    same(&x.sum(0).unwrap(), &scalars(&[inf, -inf, f64::NAN]));
+    same(&x.sum(..).unwrap(), &scalars(&[f64::NAN]));
     let y = row_over([1.0, 2.0, 1e308, 1e308], [inf, inf, 0.0]);
-    same(&y.sum(None, false).unwrap(), &scalars(&[inf]));
+    same(&y.sum(..).unwrap(), &scalars(&[inf]));
 }
 
 /// A fill that varies along one reduced axis and is constant along another counts as often as that is long.
@@ -105,14 +105,14 @@ fn a_fill_that_repeats() {
     let x = Tensor::coo(&[3, n], vec![vec![1u64, 2], vec![7, 7]], &values, fill).unwrap();
     // 2^40 · 0.001 rounds once; the two large fills taken away at column 7 cancel as well.
     let total = 1e-3 * n as f64 + 3.0;
-    same(&x.sum(None, false).unwrap(), &scalars(&[total]));
-    let columns = x.sum(Some(&[0]), false).unwrap();
+    same(&x.sum(..).unwrap(), &scalars(&[total]));
+    let columns = x.sum(0).unwrap();
     assert!(columns.get(&[7]).unwrap().unwrap().same((3.0 + 1e-3).into()));
     assert!(columns.get(&[8]).unwrap().unwrap().same(1e-3.into()));
     let many = Fill::array(Tensor::from_vec(&[2, 1, 1], vec![1i64, 1]).unwrap());
     let counted = Tensor::empty(&[2, 1 << 62, 4], DType::I64, Layout::Coo, many).unwrap();
-    assert!(counted.count_nonzero(None, false).is_err());
-    same(&counted.sum(None, false).unwrap(), &scalars(&[0i64])); // 2^65, wrapped
+    assert!(counted.count_nonzero(..).is_err());
+    same(&counted.sum(..).unwrap(), &scalars(&[0i64])); // 2^65, wrapped
 }
 
 struct Random(u64);
@@ -189,8 +189,8 @@ fn random_tensors_against_integers() {
                     let divisor = if op == ReduceOp::Mean { count } else { 1.0 };
                     sums.map(|s| Scalar::F64(s / divisor).cast(dtype)).collect()
                 };
-                for (op, keepdims) in [(ReduceOp::Sum, true), (ReduceOp::Mean, false)] {
-                    let got = elements(&x.reduce(op, Some(&axes), keepdims).unwrap());
+                for (op, axes) in [(ReduceOp::Sum, keep(&axes)), (ReduceOp::Mean, (&axes).into())] {
+                    let got = elements(&x.reduce(op, &axes).unwrap());
                     let expected = result(op);
                     let all = got.iter().zip(&expected).all(|(a, b)| a.same(*b) || a.is_zero() && b.is_zero());
                     assert!(all, "{} of {x} over {axes:?}: {got:?}, not {expected:?}", op.name());
@@ -215,7 +215,7 @@ fn long_slices() {
     let fill = Fill::array(Tensor::from_vec(&[n], fills).unwrap());
     let x = Tensor::coo(&[n], vec![places], &values, fill).unwrap();
     for threads in [1, 2, 5] {
-        let sum = with_threads(threads, || x.sum(None, false)).unwrap().unwrap();
+        let sum = with_threads(threads, || x.sum(..)).unwrap().unwrap();
         same(&sum, &scalars(&[exact]));
     }
 }

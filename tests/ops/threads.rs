@@ -1,6 +1,8 @@
 //! Results are the same bit for bit on any number of threads: work is cut by its size, and put together in order.
 
-use openwork::{DType, Fill, Layout, Result, Tensor, parallel};
+use std::ops::Range;
+
+use openwork::{Axes, DType, Fill, Layout, Result, Tensor, keep, parallel};
 
 const SHAPE: [usize; 2] = [1500, 2000];
 const THREADS: [usize; 3] = [2, 3, 8];
@@ -41,7 +43,7 @@ impl Bits {
             Some(Fill::Undefined) => Some(Vec::new()),
             Some(Fill::Array(values)) => Some(bits(values)),
             Some(Fill::Scalar(_)) => {
-                Some(bits(&x.fill_value().unwrap().reshape(&[x.size() as usize]).unwrap().narrow(0, 0..1).unwrap()))
+                Some(bits(&x.fill_value().unwrap().reshape(&[x.size() as usize]).unwrap().narrow(0..1, 0).unwrap()))
             }
         };
         let values = bits(&x.stored_values());
@@ -82,7 +84,7 @@ fn elementwise() {
         for layout in [Layout::Coo, Layout::Csr, Layout::Strided] {
             let (x, y) = (random(dtype, layout, 1), random(dtype, layout, 2));
             assert!(layout == Layout::Strided || x.nse() > 280_000);
-            let row = y.narrow(0, 0..1).unwrap();
+            let row = y.narrow(0..1, 0).unwrap();
             let what = |op: &str| format!("{op} of {dtype} {layout}");
             same_on_all(&what("add"), &|| &x + &y);
             same_on_all(&what("mul"), &|| &x * &y);
@@ -99,22 +101,26 @@ fn elementwise() {
     });
 }
 
+/// All axes, the first, the second.
+const AXES: [Range<usize>; 3] = [0..2, 0..1, 1..2];
+
 #[test]
 fn reductions() {
-    type Op = (&'static str, fn(&Tensor, Option<&[isize]>) -> Result<Tensor>);
+    type Op = (&'static str, fn(&Tensor, &Axes) -> Result<Tensor>);
     let ops: [Op; 6] = [
-        ("sum", |x, axes| x.sum(axes, false)),
-        ("mean", |x, axes| x.mean(axes, false)),
-        ("prod", |x, axes| x.add(1.25)?.prod(axes, false)),
-        ("max", |x, axes| x.max(axes, true)),
-        ("any", |x, axes| x.any(axes, false)),
-        ("count_nonzero", |x, axes| x.count_nonzero(axes, false)),
+        ("sum", |x, axes| x.sum(axes)),
+        ("mean", |x, axes| x.mean(axes)),
+        ("prod", |x, axes| x.add(1.25)?.prod(axes)),
+        ("max", |x, axes| x.max(keep(axes))),
+        ("any", |x, axes| x.any(axes)),
+        ("count_nonzero", |x, axes| x.count_nonzero(axes)),
     ];
     each_dtype(|dtype| {
         for layout in [Layout::Coo, Layout::Csr, Layout::Csc, Layout::Csf, Layout::Strided] {
             let x = random(dtype, layout, 3);
             for (name, op) in ops {
-                for axes in [None, Some(&[0][..]), Some(&[1])] {
+                for axes in AXES {
+                    let axes = &Axes::from(axes);
                     same_on_all(&format!("{name} of {dtype} {layout} over {axes:?}"), &|| op(&x, axes));
                 }
             }
@@ -140,17 +146,17 @@ fn reductions_to_many() {
     let cube = Tensor::coo(&[4000, 300, 500], vec![row, high, low], &values, 0.0).unwrap();
     for x in [flat.to_layout(Layout::Csr).unwrap(), flat, cube] {
         // Eighths are added exactly, thirds are not.
-        let sum = x.sum(Some(&[0]), false).unwrap().to_dense().unwrap();
+        let sum = x.sum(0).unwrap().to_dense().unwrap();
         assert_eq!(sum.reshape(&[expected.len()]).unwrap().values::<f64>().unwrap(), &expected);
         let thirds = x.div(3.0).unwrap();
         let what = |op: &str| format!("{op} of {} of {:?}", x.layout(), x.shape());
-        same_on_all(&what("sum"), &|| thirds.sum(Some(&[0]), false));
-        same_on_all(&what("max"), &|| thirds.max(Some(&[0]), false));
-        same_on_all(&what("mean without fill"), &|| thirds.stored().mean(Some(&[0]), false));
+        same_on_all(&what("sum"), &|| thirds.sum(0));
+        same_on_all(&what("max"), &|| thirds.max(0));
+        same_on_all(&what("mean without fill"), &|| thirds.stored().mean(0));
         let narrow = x.cast(DType::F32).unwrap();
-        same_on_all(&what("sum of float32"), &|| narrow.sum(Some(&[0]), false));
+        same_on_all(&what("sum of float32"), &|| narrow.sum(0));
         let turned = thirds.cast(DType::Complex128).unwrap();
-        same_on_all(&what("complex sum"), &|| turned.sum(Some(&[0]), false)?.view_as_real());
+        same_on_all(&what("complex sum"), &|| turned.sum(0)?.view_as_real());
     }
 }
 
@@ -159,12 +165,12 @@ fn reductions_to_many() {
 fn reductions_of_other_fills() {
     each_dtype(|dtype| {
         let x = random(dtype, Layout::Csr, 3);
-        let centred = (&x - x.mean(Some(&[0]), true).unwrap()).unwrap();
+        let centred = (&x - x.mean(keep(0)).unwrap()).unwrap();
         let absent = x.stored();
-        for axes in [None, Some(&[0][..]), Some(&[1])] {
-            same_on_all(&format!("sum of {dtype} with a fill array over {axes:?}"), &|| centred.sum(axes, false));
-            same_on_all(&format!("mean of {dtype} without fill over {axes:?}"), &|| absent.mean(axes, false));
-            same_on_all(&format!("max of {dtype} without fill over {axes:?}"), &|| absent.max(axes, false));
+        for axes in AXES {
+            same_on_all(&format!("sum of {dtype} with a fill array over {axes:?}"), &|| centred.sum(axes.clone()));
+            same_on_all(&format!("mean of {dtype} without fill over {axes:?}"), &|| absent.mean(axes.clone()));
+            same_on_all(&format!("max of {dtype} without fill over {axes:?}"), &|| absent.max(axes.clone()));
         }
     });
 }
@@ -177,13 +183,13 @@ fn softmax_and_its_kin() {
             let absent = x.stored();
             for axis in [0, 1] {
                 let what = |op: &str| format!("{op} of {dtype} {layout} over {axis}");
-                same_on_all(&what("softmax"), &|| x.softmax(Some(&[axis])));
-                same_on_all(&what("log_softmax without fill"), &|| absent.log_softmax(Some(&[axis])));
-                same_on_all(&what("logsumexp"), &|| x.logsumexp(Some(&[axis]), false));
-                same_on_all(&what("normalize"), &|| x.normalize(2.0, Some(&[axis]), None));
-                same_on_all(&what("standardize"), &|| x.standardize(Some(&[axis]), 1.0));
+                same_on_all(&what("softmax"), &|| x.softmax(axis));
+                same_on_all(&what("log_softmax without fill"), &|| absent.log_softmax(axis));
+                same_on_all(&what("logsumexp"), &|| x.logsumexp(axis));
+                same_on_all(&what("normalize"), &|| x.normalize(2.0, axis));
+                same_on_all(&what("standardize"), &|| x.standardize(1.0, axis));
             }
-            same_on_all(&format!("softmax of all of {dtype} {layout}"), &|| absent.softmax(None));
+            same_on_all(&format!("softmax of all of {dtype} {layout}"), &|| absent.softmax(..));
         }
     });
 }
@@ -196,12 +202,12 @@ fn conversions() {
             for to in [Layout::Coo, Layout::Csr, Layout::Csc, Layout::Dcsr, Layout::Strided] {
                 same_on_all(&format!("{dtype} {from} to {to}"), &|| x.to_layout(to));
             }
-            same_on_all(&format!("narrow of {dtype} {from}"), &|| x.narrow(1, 300..1700));
+            same_on_all(&format!("narrow of {dtype} {from}"), &|| x.narrow(300..1700, 1));
         }
         let x = random(dtype, Layout::Csr, 4);
         same_on_all(&format!("reshape of {dtype}"), &|| x.reshape(&[1000, 3000]));
         same_on_all(&format!("prune of {dtype}"), &|| x.maximum(0.0)?.prune());
-        let part = x.narrow(0, 0..300).unwrap();
+        let part = x.narrow(0..300, 0).unwrap();
         for to in [Layout::Bsr { block: [3, 4] }, Layout::HybridCoo { dense_dims: 1 }] {
             same_on_all(&format!("{dtype} to {to}"), &|| part.to_layout(to));
         }
@@ -218,8 +224,8 @@ fn duplicates() {
         same_on_all(&format!("csc of {dtype}"), &|| x.to_layout(Layout::Csc));
         same_on_all(&format!("sin of {dtype}"), &|| x.sin());
         same_on_all(&format!("to_dense of {dtype}"), &|| x.to_dense());
-        for axes in [None, Some(&[0][..]), Some(&[1])] {
-            same_on_all(&format!("sum of {dtype} over {axes:?}"), &|| x.sum(axes, false));
+        for axes in AXES {
+            same_on_all(&format!("sum of {dtype} over {axes:?}"), &|| x.sum(axes.clone()));
         }
     });
 }
@@ -228,15 +234,15 @@ fn duplicates() {
 fn products() {
     each_dtype(|dtype| {
         let (x, y) = (random(dtype, Layout::Csr, 5), random(dtype, Layout::Coo, 6));
-        let some = x.narrow(0, 0..300).unwrap();
-        let dense = y.to_dense().unwrap().narrow(1, 0..40).unwrap();
+        let some = x.narrow(0..300, 0).unwrap();
+        let dense = y.to_dense().unwrap().narrow(0..40, 1).unwrap();
         let vector = Tensor::random(&[2000], 1.0, 0.0, Layout::Strided, 7).unwrap().cast(dtype).unwrap();
         same_on_all(&format!("{dtype} csr @ vector"), &|| x.matmul(&vector));
         same_on_all(&format!("{dtype} coo @ vector"), &|| y.matmul(&vector));
         same_on_all(&format!("{dtype} csc @ dense"), &|| x.matrix_transpose()?.matmul(&dense));
         same_on_all(&format!("{dtype} csr @ csr"), &|| some.matmul(&x.matrix_transpose()?));
         let a = some.to_dense().unwrap();
-        let b = dense.matrix_transpose().unwrap().narrow(1, 0..300).unwrap();
+        let b = dense.matrix_transpose().unwrap().narrow(0..300, 1).unwrap();
         same_on_all(&format!("{dtype} dense @ dense"), &|| b.matmul(&a));
     });
 }

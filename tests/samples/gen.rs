@@ -35,7 +35,7 @@ fn window(cell: &Cell, store: Store, axis: usize, seed: u64, data: Data) -> Samp
     let range = 1..cell.shape[axis] + 1;
     let Sample { tensor, model, fill } = generate(&whole, seed, data);
     let narrow = |m: Oracle| m.narrow(axis, range.clone()).unwrap().with_undefined(model.undefined);
-    let tensor = tensor.narrow(axis as isize, range.clone()).unwrap();
+    let tensor = tensor.narrow(range.clone(), axis).unwrap();
     Sample { tensor, model: narrow(model.clone()), fill: fill.map(narrow) }
 }
 

@@ -125,7 +125,7 @@ fn check(what: &str, x: &Tensor) {
         let (n, inner) = (x.shape()[axis], x.shape()[axis + 1..].iter().product::<usize>());
         for range in ranges(n) {
             let what = format!("{what}: axis {axis}, {range:?}");
-            let y = x.narrow(axis as isize, range.clone()).unwrap();
+            let y = x.narrow(range.clone(), axis).unwrap();
             let mut shape = x.shape().to_vec();
             shape[axis] = range.len();
             assert_eq!((y.shape(), y.dtype()), (&shape[..], x.dtype()), "{what}");
@@ -133,7 +133,7 @@ fn check(what: &str, x: &Tensor) {
             let expected: Vec<_> = whole.iter().enumerate().filter(inside).map(|(_, v)| *v).collect();
             assert_eq!(elements(&y), expected, "{what}");
             if let Some(strided) = &strided {
-                let dense = strided.narrow(axis as isize, range.clone()).unwrap();
+                let dense = strided.narrow(range.clone(), axis).unwrap();
                 assert_eq!(elements(&dense), expected, "{what}, strided");
                 assert_eq!(elements(&y.to_dense().unwrap()), expected, "{what}, made dense");
             } else {
@@ -146,7 +146,7 @@ fn check(what: &str, x: &Tensor) {
             if spec.iter().all(|s| s.dims.contains(&(axis, Part::Whole))) {
                 assert_eq!(y.level_spec(), spec, "{what}");
             }
-            let again = x.narrow(axis as isize - x.ndim() as isize, range).unwrap();
+            let again = x.narrow(range, axis as isize - x.ndim() as isize).unwrap();
             assert_eq!(format!("{again}{again:?}"), format!("{y}{y:?}"), "{what}, axis from the back");
             // Coordinates and values alone say the same.
             if !y.is_strided() && columns(&y).len() == y.ndim() {
@@ -233,7 +233,7 @@ fn rows_with_duplicates() -> Result<()> {
     let values = Tensor::from_vec(&[5], vec![1.0, 2.0, 4.0, 8.0, 16.0])?;
     let x = Tensor::from_parts(&[3, 4], vec![openwork::LevelData::Dense, level], &spec, &values, 0.0)?;
     check("a multigraph", &x);
-    let window = x.narrow(0, 2..3)?;
+    let window = x.narrow(2..3, 0)?;
     assert_eq!((window.nse(), window.is_coalesced()), (3, false));
     assert_eq!(window.coalesce()?.nse(), 2);
     Ok(())
@@ -242,13 +242,13 @@ fn rows_with_duplicates() -> Result<()> {
 #[test]
 fn strided_views() {
     let x = Tensor::from_vec(&[3, 4], (0..12).map(f64::from).collect()).unwrap();
-    let twice = x.narrow(0, 1..3).unwrap().narrow(1, 1..3).unwrap();
+    let twice = x.narrow(1..3, 0).unwrap().narrow(1..3, 1).unwrap();
     assert_eq!(elements(&twice), [5.0, 6.0, 9.0, 10.0].map(Some));
     for (what, x) in [
         ("strided", x.clone()),
         ("transposed", x.matrix_transpose().unwrap()),
         ("broadcast", Tensor::from_vec(&[4], vec![1.0, 2.0, 3.0, 4.0]).unwrap().broadcast_to(&[3, 4]).unwrap()),
-        ("a window", x.narrow(1, 1..3).unwrap()),
+        ("a window", x.narrow(1..3, 1).unwrap()),
     ] {
         check(what, &x);
     }
@@ -259,14 +259,14 @@ fn wrong_ranges_and_axes() {
     for layout in [Layout::Strided, Layout::Coo, Layout::Csr, Layout::Csc, Layout::Bsr { block: [2, 3] }] {
         let x = make(&[4, 6], Data::Scattered, 0.0.into()).to_layout(layout).unwrap();
         for (axis, range) in [(0, 0..5), (1, 7..7), (1, 3..7), (-2, 4..6)] {
-            let message = x.narrow(axis, range).unwrap_err().to_string();
+            let message = x.narrow(range, axis).unwrap_err().to_string();
             assert!(message.contains("narrow") && message.contains("range"), "{message}");
         }
         #[allow(clippy::reversed_empty_ranges)]
-        let backwards = x.narrow(0, 3..2).unwrap_err();
+        let backwards = x.narrow(3..2, 0).unwrap_err();
         assert!(backwards.to_string().contains("3..2"), "{backwards}");
         for axis in [2, -3] {
-            assert!(x.narrow(axis, 0..1).unwrap_err().to_string().contains("axis"));
+            assert!(x.narrow(0..1, axis).unwrap_err().to_string().contains("axis"));
         }
     }
 }

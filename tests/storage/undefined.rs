@@ -79,10 +79,10 @@ fn reductions_skip_and_a_slice_of_nothing_is_absent() {
     for layout in LAYOUTS {
         for &op in ReduceOp::ALL {
             let x = for_op(&x(layout), |d| op.typing(d).is_some());
-            let (rows, name) = (x.reduce(op, Some(&[1]), false).unwrap(), op.name());
+            let (rows, name) = (x.reduce(op, 1).unwrap(), op.name());
             let one = |data: &[Scalar]| {
                 let strided = Tensor::from_vec(&[data.len()], data.iter().map(|v| v.to::<f64>()).collect()).unwrap();
-                strided.cast(x.dtype()).unwrap().reduce(op, None, false).unwrap().item().unwrap()
+                strided.cast(x.dtype()).unwrap().reduce(op, ..).unwrap().item().unwrap()
             };
             let element = |i: usize, j: usize| x.get(&[i, j]).unwrap().unwrap();
             assert!(rows.get(&[0]).unwrap().unwrap().same(one(&[element(0, 0), element(0, 1)])), "{name} {layout}");
@@ -93,7 +93,7 @@ fn reductions_skip_and_a_slice_of_nothing_is_absent() {
             }
             // Of nothing at all.
             let empty = x.select_values(|_: f64| false).or_else(|_| x.select_values(|_: i64| false));
-            let nothing = empty.or_else(|_| x.select_values(|_: bool| false)).unwrap().reduce(op, None, false).unwrap();
+            let nothing = empty.or_else(|_| x.select_values(|_: bool| false)).unwrap().reduce(op, ..).unwrap();
             match op {
                 ReduceOp::CountNonzero => assert_eq!(nothing.item().unwrap(), 0i64.into()),
                 _ => {
@@ -122,7 +122,7 @@ fn products_skip() {
 #[test]
 fn softmax_ignores_the_absent() {
     for layout in LAYOUTS {
-        let s = x(layout).softmax(Some(&[1])).unwrap();
+        let s = x(layout).softmax(1).unwrap();
         assert_eq!(places(&s), places(&x(layout)));
         let near = |at: &[usize], want: f64| {
             let got = s.get(at).unwrap().unwrap().to::<f64>();
@@ -167,8 +167,8 @@ fn the_door_to_storage() {
     for layout in LAYOUTS {
         let zero = x(layout).replace_fill(0.0).unwrap();
         assert!(zero.stored().same_meaning(&x(layout)).unwrap());
-        assert_eq!(zero.stored().mean(None, false).unwrap().item().unwrap(), (10.0 / 3.0).into());
-        assert_eq!(zero.mean(None, false).unwrap().item().unwrap(), (10.0 / 9.0).into());
+        assert_eq!(zero.stored().mean(..).unwrap().item().unwrap(), (10.0 / 3.0).into());
+        assert_eq!(zero.mean(..).unwrap().item().unwrap(), (10.0 / 9.0).into());
         let flags = zero.is_stored().unwrap();
         assert_eq!((flags.dtype(), flags.nse(), flags.get(&[1, 1]).unwrap()), (DType::Bool, 3, Some(false.into())));
         let mapped = zero.apply_stored(|v: f64| v + 1.0).unwrap();

@@ -2,8 +2,8 @@
 //! never a panic.
 use crate::common::tensors::{elements, says, tells, vector as values};
 use openwork::{
-    DType, Error, ErrorKind, Fill, Layout, LevelData, LevelKind, LevelSpec, Part, Result, Scalar, Tensor, parallel,
-    with_densify_budget,
+    DType, Error, ErrorKind, Fill, Layout, LevelData, LevelKind, LevelSpec, Part, Result, Scalar, Tensor, keep,
+    parallel, with_densify_budget,
 };
 
 /// A 2 x 3 matrix with three stored elements in CSR, from arrays that are right unless changed.
@@ -347,7 +347,7 @@ mod dtypes {
         tells(&e, &["neg", "bool", "cast"]);
         let z = Tensor::zeros(&[2], DType::Complex64, Layout::Coo).unwrap();
         says(z.lt(&z), &["lt", "complex64"]);
-        says(z.max(None, false), &["max", "complex64"]);
+        says(z.max(..), &["max", "complex64"]);
     }
 
     #[test]
@@ -375,8 +375,8 @@ mod settings {
     fn the_budget_is_named_in_the_error() {
         let x = Tensor::random(&[30, 40], 0.1, 0.0, Layout::Coo, 1).unwrap();
         let centred = || {
-            let columns = x.mean(Some(&[0]), true)?;
-            let rows = x.mean(Some(&[1]), true)?;
+            let columns = x.mean(keep(0))?;
+            let rows = x.mean(keep(1))?;
             x.sub(&columns)?.sub(&rows)
         };
         let e = with_densify_budget(0, || error(centred()));
@@ -387,7 +387,7 @@ mod settings {
         tells(&e, &["9600 bytes", "to_dense", "budget", "[1, 40]", "[30, 1]"]);
         assert!(with_densify_budget(9600, centred).is_ok());
         // One of them keeps the pattern.
-        let columns = with_densify_budget(0, || x.sub(x.mean(Some(&[0]), true).unwrap())).unwrap();
+        let columns = with_densify_budget(0, || x.sub(x.mean(keep(0)).unwrap())).unwrap();
         assert_eq!((columns.layout(), columns.nse()), (Layout::Coo, x.nse()));
     }
 

@@ -231,7 +231,7 @@ impl Slices {
         if keepdims {
             let mut axes = self.axes.clone();
             axes.sort_unstable();
-            return axes.iter().try_fold(out, |t, &a| t.expand_dims(a as isize));
+            return out.expand_dims(&axes);
         }
         Ok(out)
     }

@@ -5,6 +5,7 @@ use openwork_ops::{DType, ReduceOp};
 use super::pick::pick;
 use super::put::{Given, put, value_of};
 use super::{bounded, integers};
+use crate::base::axes::Axis;
 use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::shape::broadcast_shapes;
@@ -25,9 +26,13 @@ impl Tensor {
     /// # Errors
     /// If the axis is out of range, there are not as many axes, other axes do not broadcast, the indices are
     /// not integers, one is out of bounds, or the densify budget is exceeded.
-    pub fn take_along_axis(&self, indices: &Tensor, axis: isize) -> Result<Tensor> {
+    pub fn take_along_axis(&self, indices: &Tensor, axis: impl Into<Axis>) -> Result<Tensor> {
+        self.taken_along(indices, axis.into())
+    }
+
+    fn taken_along(&self, indices: &Tensor, axis: Axis) -> Result<Tensor> {
         let call = trace::call("take_along_axis", &[self, indices]);
-        let axis = error::axis(axis, self.ndim())?;
+        let axis = axis.of(self.ndim())?;
         same_rank(self, indices)?;
         let without = |s: &[usize]| [&s[..axis], &s[axis + 1..]].concat();
         let mut common = broadcast_shapes(&without(self.shape()), &without(indices.shape()))?;
@@ -46,36 +51,56 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::take_along_axis`], or if `index` is larger along another axis.
-    pub fn gather(&self, axis: isize, index: &Tensor) -> Result<Tensor> {
+    pub fn gather(&self, index: &Tensor, axis: impl Into<Axis>) -> Result<Tensor> {
         let call = trace::call("gather", &[self, index]);
-        let axis = error::axis(axis, self.ndim())?;
+        let axis = axis.into().of(self.ndim())?;
         inside(self, index, axis)?;
         call.end(picked(self, self, index, axis))
     }
 
     /// A copy with `self[…, index[…, i, …], …] = src[…, i, …]`. `src` has the shape of `index`, or is a number. Where
-    /// a place is named several times the last value counts; with a `reduce` (sum, prod, max or min) all meet there by
-    /// it, and what was there too, unless it is absent. Absent values make absent elements, or add nothing.
+    /// a place is named several times the last value counts. An absent value makes its element absent.
     ///
     /// Dtype, layout and cost as [`Tensor::index_put`].
     ///
     /// # Errors
     /// If the axis is out of range, `index` has other axes or is larger along another one, its elements are not integers or
-    /// out of bounds, `src` has another shape or does not fit the dtype, or the reduction is none of the four.
-    pub fn scatter<'a>(
+    /// out of bounds, or `src` has another shape or does not fit the dtype.
+    pub fn scatter<'a>(&self, index: &Tensor, src: impl Into<Operand<'a>>, axis: impl Into<Axis>) -> Result<Tensor> {
+        let src = src.into();
+        let call = trace::call("scatter", &operands(self, index, &src));
+        call.end(scatter(self, index, src, None, axis.into()))
+    }
+
+    /// As [`Tensor::scatter`], but all values that name a place meet there by a reduction (sum, prod, max or min), and
+    /// meet what was there, unless that is absent. Absent values add nothing.
+    ///
+    /// # Errors
+    /// As [`Tensor::scatter`], or if the reduction is none of the four.
+    pub fn scatter_reduce<'a>(
         &self,
-        axis: isize,
         index: &Tensor,
         src: impl Into<Operand<'a>>,
-        reduce: Option<ReduceOp>,
+        reduce: ReduceOp,
+        axis: impl Into<Axis>,
     ) -> Result<Tensor> {
-        let call = trace::call("scatter", &[self, index]);
-        call.end(scatter(self, axis, index, src.into(), reduce))
+        let src = src.into();
+        let call = trace::call("scatter_reduce", &operands(self, index, &src));
+        call.end(scatter(self, index, src, Some(reduce), axis.into()))
     }
 }
 
-fn scatter(x: &Tensor, axis: isize, index: &Tensor, src: Operand<'_>, reduce: Option<ReduceOp>) -> Result<Tensor> {
-    let axis = error::axis(axis, x.ndim())?;
+/// The tensors among the operands.
+fn operands<'t>(x: &'t Tensor, index: &'t Tensor, src: &'t Operand<'_>) -> Vec<&'t Tensor> {
+    let mut all = vec![x, index];
+    if let Operand::Tensor(src) = src {
+        all.push(src);
+    }
+    all
+}
+
+fn scatter(x: &Tensor, index: &Tensor, src: Operand<'_>, reduce: Option<ReduceOp>, axis: Axis) -> Result<Tensor> {
+    let axis = axis.of(x.ndim())?;
     inside(x, index, axis)?;
     let src = match value_of(x, src)? {
         number if number.ndim() == 0 => number.broadcast_to(index.shape())?,

@@ -67,11 +67,10 @@ pub(super) fn assign(x: &Tensor, plan: &Plan, value: &Tensor) -> Result<Tensor> 
     let given = value.size();
     // In the shape of the window: without new axes, with those that integers dropped.
     let mut value = spread(value, &plan.shape())?;
-    let new: Vec<isize> =
-        plan.made.iter().enumerate().filter(|(_, m)| **m == Made::New).map(|(i, _)| i as isize).collect();
-    value = if new.is_empty() { value } else { value.squeeze(Some(&new))? };
+    let new: Vec<usize> = plan.made.iter().enumerate().filter(|(_, m)| **m == Made::New).map(|(i, _)| i).collect();
+    value = if new.is_empty() { value } else { value.squeeze(&new)? };
     for axis in (0..plan.taken.len()).filter(|&a| matches!(plan.taken[a], Taken::At(_))) {
-        value = value.expand_dims(axis as isize)?;
+        value = value.expand_dims(axis)?;
     }
     debug_assert_eq!(value.shape(), window);
     let x_undefined = undefined(x);

@@ -2,6 +2,7 @@
 
 use super::pick::pick;
 use super::{Index, Made, Plan, Taken};
+use crate::base::axes::{Axes, Axis};
 use crate::base::error::{self, Result};
 use crate::family::shape::along::{self, Along};
 use crate::tensor::Tensor;
@@ -47,35 +48,39 @@ impl Tensor {
     ///
     /// # Errors
     /// If the axis is out of range, the indices are not a vector of integers, or one is out of bounds.
-    pub fn index_select(&self, axis: isize, indices: impl Into<Index>) -> Result<Tensor> {
+    pub fn index_select(&self, indices: impl Into<Index>, axis: impl Into<Axis>) -> Result<Tensor> {
         let call = trace::call("index_select", &[self]);
-        let indices = indices.into();
+        let (indices, axis) = (indices.into(), axis.into());
         if let Index::List(list) = &indices
             && list.ndim() != 1
         {
             return Err(error::shape(&[list.shape()], "indices are a vector"));
         }
-        call.end(taken(self, indices, Some(axis)))
+        call.end(taken(self, indices, &axis.into()))
     }
 
-    /// The listed elements of one axis (`None`: of the flattened tensor). A list of several axes leaves these in place of
+    /// The listed elements of one axis, or (`..`) of the flattened tensor. A list of several axes leaves these in place of
     /// the one.
     ///
     /// # Errors
     /// If the axis is out of range, the indices are not integers, or one is out of bounds.
-    pub fn take(&self, indices: impl Into<Index>, axis: Option<isize>) -> Result<Tensor> {
+    pub fn take(&self, indices: impl Into<Index>, axis: impl Into<Axes>) -> Result<Tensor> {
         let call = trace::call("take", &[self]);
-        call.end(taken(self, indices.into(), axis))
+        call.end(taken(self, indices.into(), &axis.into()))
     }
 
     /// Without the listed elements of one axis.
     ///
     /// # Errors
     /// If the axis is out of range, the indices are not integers, or one is out of bounds.
-    pub fn delete(&self, indices: impl Into<Index>, axis: isize) -> Result<Tensor> {
+    pub fn delete(&self, indices: impl Into<Index>, axis: impl Into<Axis>) -> Result<Tensor> {
+        self.deleted(indices.into(), axis.into())
+    }
+
+    fn deleted(&self, indices: Index, axis: Axis) -> Result<Tensor> {
         let call = trace::call("delete", &[self]);
-        let axis = error::axis(axis, self.ndim())?;
-        let plan = Plan::new(&self.shape()[axis..=axis], &[indices.into()])?;
+        let axis = axis.of(self.ndim())?;
+        let plan = Plan::new(&self.shape()[axis..=axis], &[indices])?;
         let mut gone = match plan.taken.into_iter().next() {
             Some(Taken::At(at)) => vec![at as u64],
             Some(Taken::List(list)) => list,
@@ -100,12 +105,13 @@ impl Tensor {
     }
 }
 
-fn taken(x: &Tensor, indices: Index, axis: Option<isize>) -> Result<Tensor> {
+fn taken(x: &Tensor, indices: Index, axis: &Axes) -> Result<Tensor> {
     if !matches!(indices, Index::List(_)) {
         return Err(error::invalid("indices", "a list of integers is needed; index takes all else"));
     }
-    let Some(axis) = axis else { return taken(&x.flatten()?, indices, Some(0)) };
-    let axis = error::axis(axis, x.ndim())?;
+    let Some(axis) = axis.unkept()?.one_or_all(x.ndim())? else {
+        return taken(&x.flatten()?, indices, &Axes::from(0));
+    };
     let mut items = vec![Index::from(..); axis];
     items.push(indices);
     x.indexed(&items)
@@ -116,8 +122,8 @@ fn read(x: &Tensor, plan: &Plan) -> Result<Tensor> {
     let mut out = x.clone();
     for (axis, taken) in plan.taken.iter().enumerate() {
         match *taken {
-            Taken::At(at) => out = out.narrow(axis as isize, at..at + 1)?,
-            Taken::Step { start, step: 1, len } => out = out.narrow(axis as isize, start..start + len)?,
+            Taken::At(at) => out = out.narrow(at..at + 1, axis)?,
+            Taken::Step { start, step: 1, len } => out = out.narrow(start..start + len, axis)?,
             Taken::Step { start, step, len } => out = along::along(&out, axis, &Along::Step { start, step, len })?,
             Taken::List(_) => {}
         }
@@ -137,10 +143,10 @@ fn read(x: &Tensor, plan: &Plan) -> Result<Tensor> {
             axes = vec![at];
         }
     }
-    let gone: Vec<isize> =
-        plan.taken.iter().enumerate().filter(|(_, t)| matches!(t, Taken::At(_))).map(|(a, _)| a as isize).collect();
+    let gone: Vec<usize> =
+        plan.taken.iter().enumerate().filter(|(_, t)| matches!(t, Taken::At(_))).map(|(a, _)| a).collect();
     if !gone.is_empty() {
-        out = out.squeeze(Some(&gone))?;
+        out = out.squeeze(&gone)?;
     }
     // The lists' axis in the shape of the lists, and new axes.
     if let Some(shape) = plan.lists.as_ref().filter(|shape| shape.len() != 1) {
@@ -152,7 +158,7 @@ fn read(x: &Tensor, plan: &Plan) -> Result<Tensor> {
     let mut axis = 0;
     for made in &plan.made {
         match made {
-            Made::New => out = out.expand_dims(axis as isize)?,
+            Made::New => out = out.expand_dims(axis)?,
             Made::Lists => axis += plan.lists.as_ref().map_or(0, Vec::len),
             Made::Axis(_) => {}
         }

@@ -62,12 +62,15 @@ impl From<RangeFull> for Span {
     }
 }
 
-impl<T> From<T> for Index
-where
-    Span: From<T>,
-{
-    fn from(range: T) -> Index {
-        Index::Range(range.into(), 1)
+impl From<Span> for Index {
+    fn from(span: Span) -> Index {
+        Index::Range(span, 1)
+    }
+}
+
+impl From<RangeFull> for Index {
+    fn from(range: RangeFull) -> Index {
+        Span::from(range).into()
     }
 }
 
@@ -76,41 +79,42 @@ fn signed(index: impl TryInto<isize>) -> isize {
     index.try_into().unwrap_or(isize::MAX)
 }
 
+// Every conversion stands for itself, so that the compiler lists them all where one is missing.
+macro_rules! from_ranges {
+    ($ty:ty: $($range:ident $r:ident => ($start:expr, $end:expr)),*) => {$(
+        impl From<$range<$ty>> for Span {
+            fn from($r: $range<$ty>) -> Span {
+                Span { start: $start, end: $end }
+            }
+        }
+        impl From<$range<$ty>> for Index {
+            fn from(range: $range<$ty>) -> Index {
+                Span::from(range).into()
+            }
+        }
+    )*};
+}
+
 macro_rules! from_integers {
     ($($ty:ty),*) => {$(
+        from_ranges!($ty: Range r => (signed(r.start), Some(signed(r.end))),
+            RangeFrom r => (signed(r.start), None),
+            RangeTo r => (0, Some(signed(r.end))),
+            RangeInclusive r => (signed(*r.start()), past(signed(*r.end()))),
+            RangeToInclusive r => (0, past(signed(r.end))));
         impl From<$ty> for Index {
             fn from(at: $ty) -> Index {
                 Index::At(signed(at))
             }
         }
-        impl From<Range<$ty>> for Span {
-            fn from(r: Range<$ty>) -> Span {
-                Span { start: signed(r.start), end: Some(signed(r.end)) }
-            }
-        }
-        impl From<RangeFrom<$ty>> for Span {
-            fn from(r: RangeFrom<$ty>) -> Span {
-                Span { start: signed(r.start), end: None }
-            }
-        }
-        impl From<RangeTo<$ty>> for Span {
-            fn from(r: RangeTo<$ty>) -> Span {
-                Span { start: 0, end: Some(signed(r.end)) }
-            }
-        }
-        impl From<RangeInclusive<$ty>> for Span {
-            fn from(r: RangeInclusive<$ty>) -> Span {
-                Span { start: signed(*r.start()), end: past(signed(*r.end())) }
-            }
-        }
-        impl From<RangeToInclusive<$ty>> for Span {
-            fn from(r: RangeToInclusive<$ty>) -> Span {
-                Span { start: 0, end: past(signed(r.end)) }
-            }
-        }
         impl From<Vec<$ty>> for Index {
             fn from(list: Vec<$ty>) -> Index {
                 listed(list.into_iter().map(|i| signed(i) as i64).collect())
+            }
+        }
+        impl From<&Vec<$ty>> for Index {
+            fn from(list: &Vec<$ty>) -> Index {
+                list.as_slice().into()
             }
         }
         impl From<&[$ty]> for Index {
@@ -123,9 +127,14 @@ macro_rules! from_integers {
                 listed(list.into_iter().map(|i| signed(i) as i64).collect())
             }
         }
+        impl<const N: usize> From<&[$ty; N]> for Index {
+            fn from(list: &[$ty; N]) -> Index {
+                list.as_slice().into()
+            }
+        }
     )*};
 }
-from_integers!(i32, isize, usize, i64, u32);
+from_integers!(i32, i64, isize, u32, u64, usize);
 
 /// The end of an inclusive range: `..=-1` ends where the axis does.
 fn past(end: isize) -> Option<isize> {

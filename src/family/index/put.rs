@@ -27,8 +27,7 @@ use crate::tensor::{Sparse, Storage, Tensor};
 
 impl Tensor {
     /// A copy with other elements at what an index names, lists and masks included; where a place is named several times,
-    /// the last value counts. With `accumulate` all are added to what is there (bool: or); what is absent counts as
-    /// nothing then.
+    /// the last value counts.
     ///
     /// Values broadcast to the shape that [`Tensor::index`] gives, and take this tensor's dtype, which has to hold them.
     /// An absent value makes its element absent. The layout stays; what is assigned is stored, though it be the
@@ -38,14 +37,21 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::index`], or if the values do not broadcast or fit, or an absent one is assigned where the fill is
     /// defined or all is stored.
-    pub fn index_put<'a>(
-        &self,
-        items: impl AsRef<[Index]>,
-        values: impl Into<Operand<'a>>,
-        accumulate: bool,
-    ) -> Result<Tensor> {
+    pub fn index_put<'a>(&self, items: impl AsRef<[Index]>, values: impl Into<Operand<'a>>) -> Result<Tensor> {
         let call = trace::call("index_put", &[self]);
-        call.end(index_put(self, items.as_ref(), values.into(), accumulate))
+        call.end(index_put(self, items.as_ref(), values.into(), false))
+    }
+
+    /// A copy with values added to what an index names; where a place is named several times, all are added (bool: or).
+    /// What is absent counts as nothing. Else as [`Tensor::index_put`].
+    ///
+    /// # Errors
+    /// As [`Tensor::index_put`].
+    #[doc(alias = "accumulate")]
+    #[doc(alias = "add.at")]
+    pub fn index_add<'a>(&self, items: impl AsRef<[Index]>, values: impl Into<Operand<'a>>) -> Result<Tensor> {
+        let call = trace::call("index_add", &[self]);
+        call.end(index_put(self, items.as_ref(), values.into(), true))
     }
 
     /// A copy in which the named elements are what unstored ones are: the fill, or absent. Nothing is stored for them

@@ -91,6 +91,6 @@ mod tests {
         assert!(refused(&x, Layout::Coo).contains("must be bool"));
         assert!(refused(&yes, Layout::HybridCoo { dense_dims: 1 }).contains("value axes"));
         assert!(refused(&yes.to_layout(Layout::Coo).unwrap(), Layout::Coo).contains("both must be strided"));
-        assert!(refused(&yes.narrow(0, 0..1).unwrap().reshape(&[2, 1, 1]).unwrap(), Layout::Coo).contains("shapes"));
+        assert!(refused(&yes.narrow(0..1, 0).unwrap().reshape(&[2, 1, 1]).unwrap(), Layout::Coo).contains("shapes"));
     }
 }

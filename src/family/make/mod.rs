@@ -4,4 +4,6 @@
 mod diagonals;
 mod entries;
 mod masked;
+mod one_hot;
+mod rand;
 mod ranges;

@@ -7,6 +7,7 @@
 
 mod assemble;
 mod dense;
+mod dot;
 mod operand;
 mod plan;
 mod rows;
@@ -78,12 +79,12 @@ impl Tensor {
         let out = product(&a.cast(dtype)?, &b.cast(dtype)?, dtype, &batch)?;
         let mut drop = Vec::new();
         if self.ndim() == 1 {
-            drop.push(batch.len() as isize);
+            drop.push(batch.len());
         }
         if other.ndim() == 1 {
-            drop.push(batch.len() as isize + 1);
+            drop.push(batch.len() + 1);
         }
-        let out = if drop.is_empty() { out } else { out.squeeze(Some(&drop))? };
+        let out = if drop.is_empty() { out } else { out.squeeze(&drop)? };
         Ok(call.done(out))
     }
 }

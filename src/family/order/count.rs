@@ -17,17 +17,30 @@ use crate::tensor::{Sparse, Storage, Tensor};
 
 impl Tensor {
     /// For each element of `values`, before which place of this sorted vector it belongs, so that order is kept: before
-    /// those equal to it, or (`right`) after them. `int64`, of the shape, pattern and kind of fill of `values`.
+    /// those equal to it. `int64`, of the shape, pattern and kind of fill of `values`.
     ///
-    /// That is the number of elements less than it (`right`: not greater), of which the fill is one that occurs often: it
-    /// is not looked through. NaN is greater than every number; absent elements of the vector do not count.
+    /// That is the number of elements less than it, of which the fill is one that occurs often: it is not looked through. NaN is greater than every number; absent elements of the vector do not count.
     ///
     /// Cost: O((nse + nse of the values) log nse).
     ///
     /// # Errors
     /// If this is not a vector, the dtypes have no common one, or it is complex.
-    pub fn searchsorted(&self, values: &Tensor, right: bool) -> Result<Tensor> {
+    pub fn searchsorted(&self, values: &Tensor) -> Result<Tensor> {
         let call = trace::call("searchsorted", &[self, values]);
+        call.end(self.search(values, false))
+    }
+
+    /// For each element of `values`, after which elements of this sorted vector it belongs, those equal to it included: the
+    /// number of elements not greater. Else as [`Tensor::searchsorted`].
+    ///
+    /// # Errors
+    /// As [`Tensor::searchsorted`].
+    pub fn searchsorted_right(&self, values: &Tensor) -> Result<Tensor> {
+        let call = trace::call("searchsorted_right", &[self, values]);
+        call.end(self.search(values, true))
+    }
+
+    fn search(&self, values: &Tensor, right: bool) -> Result<Tensor> {
         if self.ndim() != 1 {
             return Err(error::shape(&[self.shape()], "the sorted elements must be a vector, of one axis"));
         }
@@ -44,8 +57,7 @@ impl Tensor {
             let n = up_to.and_then(|key| sorted.as_ref().map(|s| s.rank(key)));
             int64("place", n.unwrap_or_default())
         };
-        let out = map_keys(values, &|x| keys_of(&x.cast(dtype)), &place)?;
-        Ok(call.done(out))
+        map_keys(values, &|x| keys_of(&x.cast(dtype)), &place)
     }
 
     /// How often each integer from 0 occurs: a vector, `int64`, as long as the greatest element and one, at least

@@ -3,6 +3,7 @@
 use openwork_ops::structure::IndexVec;
 use openwork_ops::{DType, Element};
 
+use crate::base::axes::Axis;
 use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::parallel::{self, GRAIN};
@@ -14,8 +15,8 @@ use crate::tensor::fill::{Background, Fill, fill_of};
 use crate::tensor::trace;
 
 impl Tensor {
-    /// The elements along an axis in rising order (`descending`: falling). NaN is greater than every number, so it comes
-    /// last in rising order; absent elements come last in either.
+    /// The elements along an axis in rising order. NaN is greater than every number, so it comes last; absent elements
+    /// come after it.
     ///
     /// Stored elements below the fill move to the front, those above it to the back, and the fill stays one block between
     /// them: as many elements are stored as before. A fill that varies along the axis is sorted densely, within the budget.
@@ -23,10 +24,18 @@ impl Tensor {
     ///
     /// # Errors
     /// If the axis is out of range, the dtype is complex, or the densify budget is exceeded.
-    pub fn sort(&self, axis: isize, descending: bool) -> Result<Tensor> {
+    pub fn sort(&self, axis: impl Into<Axis>) -> Result<Tensor> {
         let call = trace::call("sort", &[self]);
-        let order = Order { axis: error::axis(axis, self.ndim())?, descending, limit: usize::MAX };
-        Ok(call.done(order.values(self)?))
+        call.end(sorted(self, axis.into(), false))
+    }
+
+    /// The elements along an axis in falling order, NaN first, absent elements last: else as [`Tensor::sort`].
+    ///
+    /// # Errors
+    /// As [`Tensor::sort`].
+    pub fn sort_descending(&self, axis: impl Into<Axis>) -> Result<Tensor> {
+        let call = trace::call("sort_descending", &[self]);
+        call.end(sorted(self, axis.into(), true))
     }
 
     /// The places along an axis from which [`Tensor::sort`] takes its elements, as `int64`. Equal elements keep their
@@ -37,14 +46,22 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::sort`]; if the axis is made dense and exceeds the densify budget.
-    pub fn argsort(&self, axis: isize, descending: bool) -> Result<Tensor> {
+    pub fn argsort(&self, axis: impl Into<Axis>) -> Result<Tensor> {
         let call = trace::call("argsort", &[self]);
-        let axis = error::axis(axis, self.ndim())?;
-        let order = Order { axis, descending, limit: usize::MAX };
-        Ok(call.done(order.places(self)?))
+        call.end(places(self, axis.into(), false))
     }
 
-    /// The `k` greatest (else least) elements along an axis, in order, and where they are: `(values, indices)`. NaN is
+    /// The places along an axis from which [`Tensor::sort_descending`] takes its elements: else as [`Tensor::argsort`].
+    /// Equal elements keep their order here too.
+    ///
+    /// # Errors
+    /// As [`Tensor::argsort`].
+    pub fn argsort_descending(&self, axis: impl Into<Axis>) -> Result<Tensor> {
+        let call = trace::call("argsort_descending", &[self]);
+        call.end(places(self, axis.into(), true))
+    }
+
+    /// The `k` greatest elements along an axis, in order, and where they are: `(values, indices)`. NaN is
     /// greater than every number; of equal elements the first come first; absent ones come last.
     ///
     /// The values are sparse, with the operand's fill; the fill is not sorted, it is one block. The indices are dense
@@ -52,16 +69,37 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::argsort`]; if `k` is larger than the axis.
-    pub fn topk(&self, k: usize, axis: isize, largest: bool) -> Result<(Tensor, Tensor)> {
+    pub fn topk(&self, k: usize, axis: impl Into<Axis>) -> Result<(Tensor, Tensor)> {
         let call = trace::call("topk", &[self]);
-        let axis = error::axis(axis, self.ndim())?;
-        let size = self.shape()[axis];
-        if k > size {
-            return Err(error::invalid("k", format!("{k} is given, allowed is 0 to the size {size} of axis {axis}")));
-        }
-        let order = Order { axis, descending: largest, limit: k };
-        Ok(call.done((order.values(self)?, order.places(self)?)))
+        call.end(top(self, k, axis.into(), true))
     }
+
+    /// The `k` least elements along an axis, in order, and where they are: else as [`Tensor::topk`].
+    ///
+    /// # Errors
+    /// As [`Tensor::topk`].
+    pub fn topk_smallest(&self, k: usize, axis: impl Into<Axis>) -> Result<(Tensor, Tensor)> {
+        let call = trace::call("topk_smallest", &[self]);
+        call.end(top(self, k, axis.into(), false))
+    }
+}
+
+fn sorted(x: &Tensor, axis: Axis, descending: bool) -> Result<Tensor> {
+    Order { axis: axis.of(x.ndim())?, descending, limit: usize::MAX }.values(x)
+}
+
+fn places(x: &Tensor, axis: Axis, descending: bool) -> Result<Tensor> {
+    Order { axis: axis.of(x.ndim())?, descending, limit: usize::MAX }.places(x)
+}
+
+fn top(x: &Tensor, k: usize, axis: Axis, largest: bool) -> Result<(Tensor, Tensor)> {
+    let axis = axis.of(x.ndim())?;
+    let size = x.shape()[axis];
+    if k > size {
+        return Err(error::invalid("k", format!("{k} is given, allowed is 0 to the size {size} of axis {axis}")));
+    }
+    let order = Order { axis, descending: largest, limit: k };
+    Ok((order.values(x)?, order.places(x)?))
 }
 
 struct Order {

@@ -151,8 +151,8 @@ impl Tensor {
         self.add(scaled)
     }
 
-    /// Whether elements are close: `|a - b| <= atol + rtol * |b|`; infinities are close to themselves alone, NaN to NaN
-    /// if `equal_nan`. PyTorch's defaults are `rtol` 1e-5, `atol` 1e-8. Floats are compared in `float64`, integers
+    /// Whether elements are close: `|a - b| <= atol + rtol * |b|`; infinities are close to themselves alone, NaN to
+    /// nothing. PyTorch's defaults are `rtol` 1e-5, `atol` 1e-8. Floats are compared in `float64`, integers
     /// exactly before the tolerance. Shapes broadcast.
     ///
     /// Fill: that of the fills. Cost: O(nse of both + size of the result's fill).
@@ -160,10 +160,23 @@ impl Tensor {
     /// # Errors
     /// If shapes do not broadcast, dtypes do not promote, a tolerance is negative or NaN, or the result is not sparse
     /// and exceeds the densify budget.
-    pub fn isclose<'a>(&self, other: impl Into<Operand<'a>>, rtol: f64, atol: f64, equal_nan: bool) -> Result<Tensor> {
+    pub fn isclose<'a>(&self, other: impl Into<Operand<'a>>, rtol: f64, atol: f64) -> Result<Tensor> {
         let call = trace::call("isclose", &[self]);
+        call.end(self.closeness(other.into(), rtol, atol, false))
+    }
+
+    /// As [`Tensor::isclose`], but NaN is close to NaN.
+    ///
+    /// # Errors
+    /// As [`Tensor::isclose`].
+    pub fn isclose_nan<'a>(&self, other: impl Into<Operand<'a>>, rtol: f64, atol: f64) -> Result<Tensor> {
+        let call = trace::call("isclose_nan", &[self]);
+        call.end(self.closeness(other.into(), rtol, atol, true))
+    }
+
+    fn closeness(&self, other: Operand<'_>, rtol: f64, atol: f64, equal_nan: bool) -> Result<Tensor> {
         let tolerance = compare::tolerance(rtol, atol, equal_nan)?;
-        let other = match other.into() {
+        let other = match other {
             Operand::Tensor(t) => t.into_owned(),
             Operand::Number(n) => {
                 let value = n.scalar().fit(n.meets(self.dtype())).map_err(error::does_not_fit)?;
@@ -172,7 +185,7 @@ impl Tensor {
         };
         let common = compare::common(self, &other)?;
         let kernel = |x: &[&[u8]], out: &mut [u8]| close(common, x[0], x[1], out, tolerance);
-        call.end(Function { computes: &[common; 2], out: DType::Bool, kernel: &kernel }.apply(&[self, &other]))
+        Function { computes: &[common; 2], out: DType::Bool, kernel: &kernel }.apply(&[self, &other])
     }
 
     /// The derivative of order `order` of [`Tensor::digamma`], which order 0 is. At the poles, 0 and the negative integers,

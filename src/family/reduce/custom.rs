@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use openwork_ops::{Element, Scalar};
 
+use crate::base::axes::Axes;
 use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::parallel;
@@ -19,8 +20,8 @@ use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
 impl Tensor {
-    /// Folds over some axes (`None`: all) with a function, which must be associative and commutative, with `identity` as
-    /// its neutral element: `reduce_with(None, false, 0u64, |a, b| a ^ b)`. `T` is the element type.
+    /// Folds over some axes with a function, which must be associative and commutative, with `identity` as
+    /// its neutral element: `x.reduce_with(0u64, |a, b| a ^ b, ..)`. `T` is the element type.
     ///
     /// Unstored elements count: a fill that is constant along the reduced axes is folded with itself by doubling; one that
     /// varies densifies within budget. Absent elements are skipped, and a slice with nothing in it is absent in the result.
@@ -31,7 +32,7 @@ impl Tensor {
     /// ```
     /// use openwork::{Layout, Tensor};
     /// let x = Tensor::full(&[1 << 20, 3], 2i64, Layout::Coo)?; // nothing stored, fill 2
-    /// let mods = x.reduce_with(Some(&[0]), false, 1i64, |a, b| a * b % 1_000_003)?;
+    /// let mods = x.reduce_with(1i64, |a, b| a * b % 1_000_003, 0)?;
     /// assert_eq!(mods.get(&[2])?, Some(512_410i64.into()));
     /// # Ok::<(), openwork::Error>(())
     /// ```
@@ -40,20 +41,20 @@ impl Tensor {
     /// If `T` is not the element type, an axis is out of range or given twice, or the densify budget is exceeded.
     pub fn reduce_with<T: Element>(
         &self,
-        axes: Option<&[isize]>,
-        keepdims: bool,
         identity: T,
         f: impl Fn(T, T) -> T + Sync,
+        axes: impl Into<Axes>,
     ) -> Result<Tensor> {
         let call = trace::call("reduce_with", &[self]);
         if T::DTYPE != self.dtype() {
             let why = "the function takes another element type than the tensor's; cast first";
             return Err(error::dtype(&[self.dtype(), T::DTYPE], why));
         }
-        let axes = error::axes(axes, self.ndim())?;
+        let given = axes.into();
+        let axes = given.of(self.ndim())?;
         let kept: Vec<usize> = (0..self.ndim()).filter(|a| !axes.contains(a)).collect();
         let out = reduce(self, &kept, &axes, &Function { identity, f: &f })?;
-        let out = if keepdims { axes.iter().try_fold(out, |t, &a| t.expand_dims(a as isize))? } else { out };
+        let out = if given.keeps() { out.expand_dims(&axes)? } else { out };
         Ok(call.done(out))
     }
 }

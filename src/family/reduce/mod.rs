@@ -13,13 +13,14 @@ pub(crate) use self::sparse::axes_are_inner;
 
 use openwork_ops::ReduceOp;
 
+use crate::base::axes::Axes;
 use crate::base::error::{self, Result};
 use crate::engine::fold::Fold;
 use crate::tensor::trace;
 use crate::tensor::{Storage, Tensor};
 
 impl Tensor {
-    /// Folds over some axes (`None`: all), which are dropped or kept with size 1.
+    /// Folds over some axes, which are dropped, or [kept](crate::keep) with size 1.
     ///
     /// Unstored elements count as what the fill says: a fill that is constant along the reduced axes is
     /// folded as often as it occurs; a sum-like op takes the total of a fill that varies, less what is
@@ -33,10 +34,14 @@ impl Tensor {
     /// # Errors
     /// If an axis is out of range or given twice, the dtype does not have the op, a minimum or maximum of no
     /// elements is asked for, or the densify budget is exceeded.
-    pub fn reduce(&self, op: ReduceOp, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+    pub fn reduce(&self, op: ReduceOp, axes: impl Into<Axes>) -> Result<Tensor> {
+        self.reduced(op, &axes.into())
+    }
+
+    fn reduced(&self, op: ReduceOp, given: &Axes) -> Result<Tensor> {
         let call = trace::call("reduce", &[self]);
         let fold = Fold::new(op, self.dtype())?;
-        let axes = error::axes(axes, self.ndim())?;
+        let axes = given.of(self.ndim())?;
         let kept: Vec<usize> = (0..self.ndim()).filter(|a| !axes.contains(a)).collect();
         let sizes = || axes.iter().map(|&a| self.shape()[a] as u128);
         let reduced = if sizes().any(|n| n == 0) { Some(0) } else { sizes().try_fold(1u128, u128::checked_mul) };
@@ -52,7 +57,7 @@ impl Tensor {
             Storage::Strided(s) => Tensor::from_strided(fold.strided(s, &kept, &axes)),
             Storage::Sparse(s) => sparse::reduce(&fold, s, &kept, &axes, reduced)?,
         };
-        let out = if keepdims { axes.iter().try_fold(out, |t, &a| t.expand_dims(a as isize))? } else { out };
+        let out = if given.keeps() { out.expand_dims(&axes)? } else { out };
         Ok(call.done(out))
     }
 }

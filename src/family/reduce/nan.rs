@@ -5,6 +5,7 @@
 
 use openwork_ops::{DType, ReduceOp, Scalar, order};
 
+use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::base::strided::Strided;
 use crate::engine::blocks::{self, Kernel};
@@ -18,54 +19,59 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::reduce`].
-    pub fn nansum(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+    pub fn nansum(&self, axes: impl Into<Axes>) -> Result<Tensor> {
+        let axes = &axes.into();
         let call = trace::call("nansum", &[self]);
-        Ok(call.done(with_nan_as(self, 0.0)?.sum(axes, keepdims)?))
+        call.end(with_nan_as(self, 0.0)?.sum(axes))
     }
 
     /// The product of the elements that are not NaN; 1 where there are no others. See [`Tensor::prod`].
     ///
     /// # Errors
     /// As [`Tensor::reduce`].
-    pub fn nanprod(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+    pub fn nanprod(&self, axes: impl Into<Axes>) -> Result<Tensor> {
+        let axes = &axes.into();
         let call = trace::call("nanprod", &[self]);
-        Ok(call.done(with_nan_as(self, 1.0)?.prod(axes, keepdims)?))
+        call.end(with_nan_as(self, 1.0)?.prod(axes))
     }
 
     /// The least of the elements that are not NaN; NaN where there are no others. See [`Tensor::min`].
     ///
     /// # Errors
     /// As [`Tensor::reduce`].
-    pub fn nanmin(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+    pub fn nanmin(&self, axes: impl Into<Axes>) -> Result<Tensor> {
+        let axes = &axes.into();
         let call = trace::call("nanmin", &[self]);
-        let least = with_nan_as(self, f64::INFINITY)?.min(axes, keepdims)?;
-        Ok(call.done(nan_where_none(least, self, axes, keepdims)?))
+        let least = with_nan_as(self, f64::INFINITY)?.min(axes)?;
+        call.end(nan_where_none(least, self, axes))
     }
 
     /// The greatest of the elements that are not NaN; NaN where there are no others. See [`Tensor::max`].
     ///
     /// # Errors
     /// As [`Tensor::reduce`].
-    pub fn nanmax(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+    pub fn nanmax(&self, axes: impl Into<Axes>) -> Result<Tensor> {
+        let axes = &axes.into();
         let call = trace::call("nanmax", &[self]);
-        let greatest = with_nan_as(self, f64::NEG_INFINITY)?.max(axes, keepdims)?;
-        Ok(call.done(nan_where_none(greatest, self, axes, keepdims)?))
+        let greatest = with_nan_as(self, f64::NEG_INFINITY)?.max(axes)?;
+        call.end(nan_where_none(greatest, self, axes))
     }
 
     /// The mean of the elements that are not NaN; NaN where there are no others. See [`Tensor::mean`].
     ///
     /// # Errors
     /// As [`Tensor::reduce`].
-    pub fn nanmean(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+    pub fn nanmean(&self, axes: impl Into<Axes>) -> Result<Tensor> {
+        let axes = &axes.into();
         let call = trace::call("nanmean", &[self]);
         let out = self.dtype();
         if !out.is_inexact() {
-            return Ok(call.done(self.mean(axes, keepdims)?));
+            return call.end(self.mean(axes));
         }
         let wide = if out.is_complex() { DType::Complex128 } else { DType::F64 };
-        let sum = with_nan_as(&self.cast(wide)?, 0.0)?.sum(axes, keepdims)?;
-        let count = counted(self, axes, keepdims)?;
-        Ok(call.done(sum.div(&count)?.cast(out)?))
+        let sum = with_nan_as(&self.cast(wide)?, 0.0)?.sum(axes)?;
+        let count = counted(self, axes)?;
+        call.end(sum.div(&count)?.cast(out))
     }
 }
 
@@ -100,16 +106,16 @@ fn replaced(x: &Tensor, value: Scalar) -> Result<Tensor> {
 }
 
 /// How many elements are not NaN, as `float64`.
-pub(super) fn counted(x: &Tensor, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
-    x.isnan()?.logical_not()?.sum_as(DType::F64, axes, keepdims)
+pub(super) fn counted(x: &Tensor, axes: &Axes) -> Result<Tensor> {
+    x.isnan()?.logical_not()?.sum_as(DType::F64, axes)
 }
 
 /// NaN where every element is; `found` elsewhere.
-fn nan_where_none(found: Tensor, x: &Tensor, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+fn nan_where_none(found: Tensor, x: &Tensor, axes: &Axes) -> Result<Tensor> {
     if !x.dtype().is_inexact() {
         return Ok(found);
     }
     // 0 by the count is 0, or NaN where there is nothing to count; an infinity stays what it is.
-    let nothing = Tensor::scalar(0.0).div(&counted(x, axes, keepdims)?)?.cast(x.dtype())?;
+    let nothing = Tensor::scalar(0.0).div(&counted(x, axes)?)?.cast(x.dtype())?;
     found.add(&nothing)
 }

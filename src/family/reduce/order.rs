@@ -5,6 +5,7 @@
 
 use openwork_ops::{DType, ReduceOp, order};
 
+use crate::base::axes::Axes;
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 use crate::engine::fold::Fold;
@@ -29,7 +30,7 @@ pub enum Interpolation {
 }
 
 impl Tensor {
-    /// Where the least element is along one axis, or (`None`) in C order among all: `int64`.
+    /// Where the least element is along one axis, or (`..`) in C order among all: `int64`.
     ///
     /// The first of several, stored or not; the first NaN, if there is one. With an undefined fill, the first least stored
     /// element; absent where there is none.
@@ -39,52 +40,53 @@ impl Tensor {
     ///
     /// # Errors
     /// If the axis is out of range, the dtype is complex, the slices have no elements, or an index does not fit `int64`.
-    pub fn argmin(&self, axis: Option<isize>, keepdims: bool) -> Result<Tensor> {
+    pub fn argmin(&self, axis: impl Into<Axes>) -> Result<Tensor> {
         let call = trace::call("argmin", &[self]);
-        call.end(extreme(self, axis, keepdims, false))
+        call.end(extreme(self, &axis.into(), false))
     }
 
-    /// Where the greatest element is along one axis, or (`None`) in C order among all: as [`Tensor::argmin`].
+    /// Where the greatest element is along one axis, or (`..`) in C order among all: as [`Tensor::argmin`].
     ///
     /// # Errors
     /// As [`Tensor::argmin`].
-    pub fn argmax(&self, axis: Option<isize>, keepdims: bool) -> Result<Tensor> {
+    pub fn argmax(&self, axis: impl Into<Axes>) -> Result<Tensor> {
         let call = trace::call("argmax", &[self]);
-        call.end(extreme(self, axis, keepdims, true))
+        call.end(extreme(self, &axis.into(), true))
     }
 
     /// The least and the greatest element: [`Tensor::min`] and [`Tensor::max`].
     ///
     /// # Errors
     /// As [`Tensor::min`].
-    pub fn aminmax(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<(Tensor, Tensor)> {
+    pub fn aminmax(&self, axes: impl Into<Axes>) -> Result<(Tensor, Tensor)> {
+        let axes = &axes.into();
         let call = trace::call("aminmax", &[self]);
-        Ok(call.done((self.min(axes, keepdims)?, self.max(axes, keepdims)?)))
+        Ok(call.done((self.min(axes)?, self.max(axes)?)))
     }
 
-    /// The middle element over some axes (`None`: all), of an even number the lower one, as PyTorch has it
+    /// The middle element over some axes, of an even number the lower one, as PyTorch has it
     /// ([`Tensor::quantile`] of 0.5 is the mean of both); NaN if there is one. The dtype stays.
     ///
     /// Absent elements do not count; absent where there are no others. Fill and cost as [`Tensor::argmin`].
     ///
     /// # Errors
     /// If an axis is out of range or given twice, the dtype is complex, or the slices have no elements.
-    pub fn median(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+    pub fn median(&self, axes: impl Into<Axes>) -> Result<Tensor> {
         let call = trace::call("median", &[self]);
-        call.end(median(self, axes, keepdims, false))
+        call.end(median(self, &axes.into(), false))
     }
 
     /// The median of the elements that are not NaN; NaN where there are no others.
     ///
     /// # Errors
     /// As [`Tensor::median`].
-    pub fn nanmedian(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+    pub fn nanmedian(&self, axes: impl Into<Axes>) -> Result<Tensor> {
         let call = trace::call("nanmedian", &[self]);
-        call.end(median(self, axes, keepdims, true))
+        call.end(median(self, &axes.into(), true))
     }
 
-    /// The element below which lies a share `q` of the others over some axes (`None`: all): at place `q · (n − 1)` of `n`
-    /// elements in order, where a place between two is [interpolated](Interpolation); NaN if there is one. Integers and
+    /// The element below which lies a share `q` of the others over some axes: at place `q · (n − 1)` of `n`
+    /// elements in order, on the line between two where the place is between them; NaN if there is one. Integers and
     /// bool give `float32`.
     ///
     /// Absent elements do not count; absent where there are no others. Fill and cost as [`Tensor::argmin`].
@@ -92,42 +94,48 @@ impl Tensor {
     /// # Errors
     /// If `q` is not in 0..=1, an axis is out of range or given twice, the dtype is complex, or the slices have no
     /// elements.
-    pub fn quantile(
-        &self,
-        q: f64,
-        axes: Option<&[isize]>,
-        keepdims: bool,
-        interpolation: Interpolation,
-    ) -> Result<Tensor> {
+    pub fn quantile(&self, q: f64, axes: impl Into<Axes>) -> Result<Tensor> {
         let call = trace::call("quantile", &[self]);
-        call.end(quantile(self, q, axes, keepdims, interpolation, false))
+        call.end(quantile(self, q, Interpolation::Linear, &axes.into(), false))
+    }
+
+    /// As [`Tensor::quantile`], a place between two elements interpolated otherwise than on the line between them.
+    ///
+    /// # Errors
+    /// As [`Tensor::quantile`].
+    pub fn quantile_with(&self, q: f64, interpolation: Interpolation, axes: impl Into<Axes>) -> Result<Tensor> {
+        let call = trace::call("quantile_with", &[self]);
+        call.end(quantile(self, q, interpolation, &axes.into(), false))
     }
 
     /// The quantile of the elements that are not NaN; NaN where there are no others.
     ///
     /// # Errors
     /// As [`Tensor::quantile`].
-    pub fn nanquantile(
-        &self,
-        q: f64,
-        axes: Option<&[isize]>,
-        keepdims: bool,
-        interpolation: Interpolation,
-    ) -> Result<Tensor> {
+    pub fn nanquantile(&self, q: f64, axes: impl Into<Axes>) -> Result<Tensor> {
         let call = trace::call("nanquantile", &[self]);
-        call.end(quantile(self, q, axes, keepdims, interpolation, true))
+        call.end(quantile(self, q, Interpolation::Linear, &axes.into(), true))
     }
 
-    /// The most frequent element over some axes (`None`: all), of several as frequent the least. NaN is one element,
+    /// As [`Tensor::nanquantile`], a place between two elements interpolated otherwise than on the line between them.
+    ///
+    /// # Errors
+    /// As [`Tensor::quantile`].
+    pub fn nanquantile_with(&self, q: f64, interpolation: Interpolation, axes: impl Into<Axes>) -> Result<Tensor> {
+        let call = trace::call("nanquantile_with", &[self]);
+        call.end(quantile(self, q, interpolation, &axes.into(), true))
+    }
+
+    /// The most frequent element over some axes, of several as frequent the least. NaN is one element,
     /// greater than any number; so is 0, of either sign.
     ///
     /// Absent elements do not count; absent where there are no others. Fill and cost as [`Tensor::argmin`].
     ///
     /// # Errors
     /// As [`Tensor::median`].
-    pub fn mode(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+    pub fn mode(&self, axes: impl Into<Axes>) -> Result<Tensor> {
         let call = trace::call("mode", &[self]);
-        call.end(by_key(self, axes, keepdims, &|slice, _| most_frequent(slice)))
+        call.end(by_key(self, &axes.into(), &|slice, _| most_frequent(slice)))
     }
 }
 
@@ -167,9 +175,9 @@ fn outermost(slice: &Slice<'_>, greatest: bool, dtype: DType) -> u64 {
     best.unwrap_or_default().wrapping_sub(shift)
 }
 
-fn extreme(x: &Tensor, axis: Option<isize>, keepdims: bool, greatest: bool) -> Result<Tensor> {
-    let axes = match axis {
-        Some(axis) => vec![error::axis(axis, x.ndim())?],
+fn extreme(x: &Tensor, axis: &Axes, greatest: bool) -> Result<Tensor> {
+    let axes = match axis.one_or_all(x.ndim())? {
+        Some(axis) => vec![axis],
         None => (0..x.ndim()).collect(),
     };
     let slices = slices_of(x, &axes)?;
@@ -180,23 +188,18 @@ fn extreme(x: &Tensor, axis: Option<isize>, keepdims: bool, greatest: bool) -> R
             .map_err(|_| error::invalid("self", format!("the index {at} does not fit int64: name an axis, or reshape")))
     })?;
     let n = found.len();
-    Ok(slices.folded(Strided::from_vec(found, vec![n]), empty, keepdims)?)
+    slices.folded(Strided::from_vec(found, vec![n]), empty, axis.keeps())
 }
 
 /// One element of each slice, given by its key.
-fn by_key(
-    x: &Tensor,
-    axes: Option<&[isize]>,
-    keepdims: bool,
-    f: &(dyn Fn(&Slice<'_>, DType) -> u64 + Sync),
-) -> Result<Tensor> {
-    let slices = slices_of(x, &error::axes(axes, x.ndim())?)?;
+fn by_key(x: &Tensor, axes: &Axes, f: &(dyn Fn(&Slice<'_>, DType) -> u64 + Sync)) -> Result<Tensor> {
+    let slices = slices_of(x, &axes.of(x.ndim())?)?;
     let ranked = Ranked::of(&slices)?;
     let dtype = x.dtype();
     let (found, empty) = ranked.fold(&|slice: &Slice<'_>| Ok(f(slice, dtype)))?;
     let n = found.len();
     let values = values_of(dtype, &Strided::from_vec(found, vec![n]));
-    Ok(slices.folded(values, empty.map(|e| values_of(dtype, &e)), keepdims)?)
+    slices.folded(values, empty.map(|e| values_of(dtype, &e)), axes.keeps())
 }
 
 /// How many elements count: all; or those that are not NaN; none at all if one is NaN.
@@ -208,8 +211,8 @@ fn counted(sorted: &Sorted<'_>, dtype: DType, skip_nan: bool) -> u128 {
     }
 }
 
-fn median(x: &Tensor, axes: Option<&[isize]>, keepdims: bool, skip_nan: bool) -> Result<Tensor> {
-    by_key(x, axes, keepdims, &|slice, dtype| {
+fn median(x: &Tensor, axes: &Axes, skip_nan: bool) -> Result<Tensor> {
+    by_key(x, axes, &|slice, dtype| {
         let sorted = slice.sorted();
         match counted(&sorted, dtype, skip_nan) {
             0 => order::NAN,
@@ -218,18 +221,11 @@ fn median(x: &Tensor, axes: Option<&[isize]>, keepdims: bool, skip_nan: bool) ->
     })
 }
 
-fn quantile(
-    x: &Tensor,
-    q: f64,
-    axes: Option<&[isize]>,
-    keepdims: bool,
-    interpolation: Interpolation,
-    skip_nan: bool,
-) -> Result<Tensor> {
+fn quantile(x: &Tensor, q: f64, interpolation: Interpolation, axes: &Axes, skip_nan: bool) -> Result<Tensor> {
     if !(0.0..=1.0).contains(&q) {
         return Err(error::invalid("q", format!("{q} is given, allowed is 0 to 1")));
     }
-    let slices = slices_of(x, &error::axes(axes, x.ndim())?)?;
+    let slices = slices_of(x, &axes.of(x.ndim())?)?;
     let ranked = Ranked::of(&slices)?;
     let (dtype, out) = (x.dtype(), x.dtype().to_inexact());
     let (found, empty) = ranked.fold(&|slice: &Slice<'_>| {
@@ -239,7 +235,7 @@ fn quantile(
     })?;
     let n = found.len();
     let values = Strided::from_vec(found, vec![n]).cast(out);
-    Ok(slices.folded(values, empty.map(|e| e.cast(out)), keepdims)?)
+    slices.folded(values, empty.map(|e| e.cast(out)), axes.keeps())
 }
 
 fn interpolated(sorted: &Sorted<'_>, n: u128, q: f64, interpolation: Interpolation, dtype: DType) -> f64 {

@@ -2,6 +2,7 @@
 
 use openwork_ops::DType;
 
+use crate::base::axes::Axes;
 use crate::base::error::{self, Result};
 use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::Strided;
@@ -10,7 +11,7 @@ use crate::tensor::Tensor;
 use crate::tensor::trace;
 
 impl Tensor {
-    /// The variance over some axes (`None`: all): the sum of `|x − mean|²` by `n − correction`. A correction of 0 is that
+    /// The variance over some axes: the sum of `|x − mean|²` by `n − correction`. A correction of 0 is that
     /// of a whole population, of 1 that of a sample; NaN where `n` is not above it.
     ///
     /// Computed in `float64` in two passes, the second corrected by the sum of the differences (Chan, Golub, LeVeque,
@@ -23,39 +24,39 @@ impl Tensor {
     ///
     /// # Errors
     /// If an axis is out of range or given twice, or the correction is negative or not finite.
-    pub fn var(&self, axes: Option<&[isize]>, correction: f64, keepdims: bool) -> Result<Tensor> {
+    pub fn var(&self, correction: f64, axes: impl Into<Axes>) -> Result<Tensor> {
         let call = trace::call("var", &[self]);
-        call.end(variance(self, axes, correction, keepdims, false))
+        call.end(variance(self, correction, &axes.into(), false))
     }
 
     /// The square root of the variance: [`Tensor::var`].
     ///
     /// # Errors
     /// As [`Tensor::var`].
-    pub fn std(&self, axes: Option<&[isize]>, correction: f64, keepdims: bool) -> Result<Tensor> {
+    pub fn std(&self, correction: f64, axes: impl Into<Axes>) -> Result<Tensor> {
         let call = trace::call("std", &[self]);
-        call.end(root(self, variance(&accurate(self)?, axes, correction, keepdims, false)?))
+        call.end(root(self, variance(&accurate(self)?, correction, &axes.into(), false)?))
     }
 
     /// The variance of the elements that are not NaN: [`Tensor::var`].
     ///
     /// # Errors
     /// As [`Tensor::var`].
-    pub fn nanvar(&self, axes: Option<&[isize]>, correction: f64, keepdims: bool) -> Result<Tensor> {
+    pub fn nanvar(&self, correction: f64, axes: impl Into<Axes>) -> Result<Tensor> {
         let call = trace::call("nanvar", &[self]);
-        call.end(variance(self, axes, correction, keepdims, true))
+        call.end(variance(self, correction, &axes.into(), true))
     }
 
     /// The standard deviation of the elements that are not NaN: [`Tensor::std`].
     ///
     /// # Errors
     /// As [`Tensor::var`].
-    pub fn nanstd(&self, axes: Option<&[isize]>, correction: f64, keepdims: bool) -> Result<Tensor> {
+    pub fn nanstd(&self, correction: f64, axes: impl Into<Axes>) -> Result<Tensor> {
         let call = trace::call("nanstd", &[self]);
-        call.end(root(self, variance(&accurate(self)?, axes, correction, keepdims, true)?))
+        call.end(root(self, variance(&accurate(self)?, correction, &axes.into(), true)?))
     }
 
-    /// The vector norm of order `ord` over some axes (`None`: all): `(Σ |x|^ord)^(1/ord)`; of order 0 the number of
+    /// The vector norm of order `ord` over some axes: `(Σ |x|^ord)^(1/ord)`; of order 0 the number of
     /// elements that are not 0, of infinite order the greatest modulus (−∞: the least).
     ///
     /// Computed in `float64`, scaled where squares would leave its range. Integers and bool give `float32`, complex
@@ -65,39 +66,39 @@ impl Tensor {
     /// # Errors
     /// If `ord` is NaN, an axis is out of range or given twice, or (infinite order) the slices have no elements.
     #[doc(alias = "norm")]
-    pub fn vector_norm(&self, ord: f64, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+    pub fn vector_norm(&self, ord: f64, axes: impl Into<Axes>) -> Result<Tensor> {
         let call = trace::call("vector_norm", &[self]);
-        call.end(norm(self, ord, axes, keepdims))
+        call.end(norm(self, ord, &axes.into()))
     }
 
     /// The sum of the elements as `dtype`, which is the dtype of the result: [`Tensor::sum`].
     ///
     /// # Errors
     /// As [`Tensor::reduce`].
-    pub fn sum_as(&self, dtype: DType, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+    pub fn sum_as(&self, dtype: DType, axes: impl Into<Axes>) -> Result<Tensor> {
         let call = trace::call("sum_as", &[self]);
-        call.end(self.cast(dtype)?.sum(axes, keepdims)?.cast(dtype))
+        call.end(self.cast(dtype)?.sum(axes)?.cast(dtype))
     }
 
     /// The product of the elements as `dtype`, which is the dtype of the result: [`Tensor::prod`].
     ///
     /// # Errors
     /// As [`Tensor::reduce`].
-    pub fn prod_as(&self, dtype: DType, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+    pub fn prod_as(&self, dtype: DType, axes: impl Into<Axes>) -> Result<Tensor> {
         let call = trace::call("prod_as", &[self]);
-        call.end(self.cast(dtype)?.prod(axes, keepdims)?.cast(dtype))
+        call.end(self.cast(dtype)?.prod(axes)?.cast(dtype))
     }
 
     /// The mean of the elements as `dtype`, which is the dtype of the result: [`Tensor::mean`].
     ///
     /// # Errors
     /// As [`Tensor::reduce`]; if the dtype is bool or an integer, which hold no mean.
-    pub fn mean_as(&self, dtype: DType, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+    pub fn mean_as(&self, dtype: DType, axes: impl Into<Axes>) -> Result<Tensor> {
         let call = trace::call("mean_as", &[self]);
         if !dtype.is_inexact() {
             return Err(error::dtype(&[dtype], "a mean is real or complex: name a floating-point dtype"));
         }
-        call.end(self.cast(dtype)?.mean(axes, keepdims))
+        call.end(self.cast(dtype)?.mean(axes))
     }
 }
 
@@ -220,7 +221,7 @@ fn fold_present(
     })
 }
 
-fn variance(x: &Tensor, axes: Option<&[isize]>, correction: f64, keepdims: bool, skip_nan: bool) -> Result<Tensor> {
+fn variance(x: &Tensor, correction: f64, axes: &Axes, skip_nan: bool) -> Result<Tensor> {
     if !(correction.is_finite() && correction >= 0.0) {
         let why = format!("{correction} is given, allowed are finite numbers from 0");
         return Err(error::invalid("correction", why));
@@ -229,11 +230,11 @@ fn variance(x: &Tensor, axes: Option<&[isize]>, correction: f64, keepdims: bool,
         // |z − mean|² is the sum over both parts; a number with a NaN in one has it in both.
         let out = x.dtype().real();
         let x = if skip_nan { super::nan::spread(x)? } else { x.clone() };
-        let part = |x: Tensor| variance(&x, axes, correction, keepdims, skip_nan);
+        let part = |x: Tensor| variance(&x, correction, axes, skip_nan);
         return part(accurate(&x.real()?)?)?.add(&part(accurate(&x.imag()?)?)?)?.cast(out);
     }
     let out = x.dtype().to_inexact();
-    let of = error::axes(axes, x.ndim())?;
+    let of = axes.of(x.ndim())?;
     let slices = Slices::of(x, &of)?;
     let (found, empty) = match slices.fill().filter(|_| slices.fill_varies()) {
         Some(fill) => {
@@ -242,7 +243,7 @@ fn variance(x: &Tensor, axes: Option<&[isize]>, correction: f64, keepdims: bool,
         }
         None => fold_present(&slices, skip_nan, &|x| x.variance(correction)),
     };
-    let result = slices.folded(found.cast(out), empty.map(|e| e.cast(out)), keepdims)?;
+    let result = slices.folded(found.cast(out), empty.map(|e| e.cast(out)), axes.keeps())?;
     Ok(result)
 }
 
@@ -318,14 +319,14 @@ fn over_a_fill(slices: &Slices, fill: &Strided, correction: f64, skip_nan: bool)
     (Strided::from_vec(parts.concat(), vec![n]), empty)
 }
 
-fn norm(x: &Tensor, ord: f64, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+fn norm(x: &Tensor, ord: f64, axes: &Axes) -> Result<Tensor> {
     if ord.is_nan() {
         return Err(error::invalid("ord", "NaN is given, allowed are numbers and infinities"));
     }
-    let of = error::axes(axes, x.ndim())?;
+    let of = axes.of(x.ndim())?;
     let out = x.dtype().to_inexact().real();
     let result = if ord == 0.0 {
-        x.count_nonzero(axes, keepdims)?.cast(out)?
+        x.count_nonzero(axes)?.cast(out)?
     } else {
         // Moduli in double precision: that of the least integer is not an integer of its dtype.
         let moduli = accurate(x)?.abs()?;
@@ -335,13 +336,13 @@ fn norm(x: &Tensor, ord: f64, axes: Option<&[isize]>, keepdims: bool) -> Result<
                 let why = "of infinite order and of no elements is undefined: an axis has size 0";
                 return Err(error::shape(&[x.shape()], why));
             }
-            let result = if ord > 0.0 { moduli.max(axes, keepdims)? } else { moduli.min(axes, keepdims)? };
+            let result = if ord > 0.0 { moduli.max(axes)? } else { moduli.min(axes)? };
             result.cast(out)?
         } else if slices.fill_varies() {
-            moduli.pow(ord)?.sum(axes, keepdims)?.pow(1.0 / ord)?.cast(out)?
+            moduli.pow(ord)?.sum(axes)?.pow(1.0 / ord)?.cast(out)?
         } else {
             let (found, empty) = fold(&slices, &|x| x.norm(ord));
-            slices.folded(found.cast(out), empty.map(|e| e.cast(out)), keepdims)?
+            slices.folded(found.cast(out), empty.map(|e| e.cast(out)), axes.keeps())?
         }
     };
     Ok(result)

@@ -11,6 +11,7 @@ use openwork_ops::structure::{Index, IndexVec};
 use openwork_ops::{Scalar, promote, with_index};
 
 use super::along;
+use crate::base::axes::Axis;
 use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::context;
 use crate::base::error::{self, Result};
@@ -40,10 +41,10 @@ impl Tensor {
     /// # Errors
     /// If there is no tensor, the axis is out of range, other axes differ, dtypes do not promote, or the fills
     /// differ and exceed the densify budget.
-    pub fn concat<T: Borrow<Tensor>>(tensors: &[T], axis: isize) -> Result<Tensor> {
+    pub fn concat<T: Borrow<Tensor>>(tensors: &[T], axis: impl Into<Axis>) -> Result<Tensor> {
         let call = trace::call("concat", &[]);
         let tensors: Vec<&Tensor> = tensors.iter().map(Borrow::borrow).collect();
-        call.end(concat(&tensors, axis))
+        call.end(concat(&tensors, axis.into()))
     }
 
     /// Joins tensors of one shape along a new axis. Stacked CSR matrices are batched CSR; fills as
@@ -51,16 +52,10 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::concat`].
-    pub fn stack<T: Borrow<Tensor>>(tensors: &[T], axis: isize) -> Result<Tensor> {
+    pub fn stack<T: Borrow<Tensor>>(tensors: &[T], axis: impl Into<Axis>) -> Result<Tensor> {
         let call = trace::call("stack", &[]);
         let tensors: Vec<&Tensor> = tensors.iter().map(Borrow::borrow).collect();
-        let Some(first) = tensors.first() else { return Err(no_tensor()) };
-        let at = error::axis(axis, first.ndim() + 1)?;
-        if let Some(other) = tensors.iter().find(|t| t.shape() != first.shape()) {
-            return Err(error::shape(&[first.shape(), other.shape()], "all shapes must be equal"));
-        }
-        let expanded = tensors.iter().map(|t| lift(t, at)).collect::<Result<Vec<_>>>()?;
-        call.end(concat(&expanded.iter().collect::<Vec<_>>(), at as isize))
+        call.end(stack(&tensors, axis.into()))
     }
 
     /// Matrices along the diagonal of a larger one; vectors are rows. Everywhere else is zero, or absent if one of
@@ -112,9 +107,19 @@ fn promoted(tensors: &[&Tensor]) -> Result<Vec<Tensor>> {
     tensors.iter().map(|t| t.cast(dtype)).collect()
 }
 
-pub(crate) fn concat(tensors: &[&Tensor], axis: isize) -> Result<Tensor> {
+fn stack(tensors: &[&Tensor], axis: Axis) -> Result<Tensor> {
     let Some(first) = tensors.first() else { return Err(no_tensor()) };
-    let axis = error::axis(axis, first.ndim())?;
+    let at = axis.of(first.ndim() + 1)?;
+    if let Some(other) = tensors.iter().find(|t| t.shape() != first.shape()) {
+        return Err(error::shape(&[first.shape(), other.shape()], "all shapes must be equal"));
+    }
+    let expanded = tensors.iter().map(|t| lift(t, at)).collect::<Result<Vec<_>>>()?;
+    concat(&expanded.iter().collect::<Vec<_>>(), at)
+}
+
+pub(crate) fn concat(tensors: &[&Tensor], axis: impl Into<Axis>) -> Result<Tensor> {
+    let Some(first) = tensors.first() else { return Err(no_tensor()) };
+    let axis = axis.into().of(first.ndim())?;
     let out = concat_like(tensors, axis, 0)?;
     Ok(out)
 }
@@ -431,7 +436,7 @@ pub(crate) fn place(shape: &[usize], spec: &LevelSpec, pieces: &[Piece<'_>], fil
 
 /// A new axis of size 1 as a level, so that others can join it there: a coordinate of COO, else a dense level at the root.
 fn lift(t: &Tensor, at: usize) -> Result<Tensor> {
-    let Some(s) = t.sparse() else { return t.expand_dims(at as isize) };
+    let Some(s) = t.sparse() else { return t.expand_dims(at) };
     let mut shape = s.shape.clone();
     shape.insert(at, 1);
     let p = &s.pattern;

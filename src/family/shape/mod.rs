@@ -15,6 +15,7 @@ use std::sync::Arc;
 use openwork_ops::structure::keys::KeyLayout;
 use openwork_ops::structure::{IndexVec, keys};
 
+use crate::base::axes::Axes;
 use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};
@@ -36,14 +37,17 @@ impl Tensor {
     ///
     /// # Errors
     /// If `axes` is not a permutation.
-    pub fn permute_dims(&self, axes: &[isize]) -> Result<Tensor> {
+    pub fn permute_dims(&self, axes: impl Into<Axes>) -> Result<Tensor> {
+        self.permuted(&axes.into())
+    }
+
+    fn permuted(&self, axes: &Axes) -> Result<Tensor> {
         let call = trace::call("permute_dims", &[self]);
         let n = self.ndim();
-        if axes.len() != n {
-            return Err(error::invalid("axes", format!("{} axes for a tensor with {n}", axes.len())));
+        let order = axes.unkept()?.ordered(n)?;
+        if order.len() != n {
+            return Err(error::invalid("axes", format!("{} axes for a tensor with {n}", order.len())));
         }
-        error::axes(Some(axes), n)?;
-        let order = axes.iter().map(|&a| error::axis(a, n)).collect::<Result<Vec<_>>>()?;
         let out = match &self.storage {
             Storage::Strided(s) => Tensor::from_strided(s.permute(&order)),
             Storage::Sparse(s) => {
@@ -65,22 +69,64 @@ impl Tensor {
     /// If there are fewer than two.
     pub fn matrix_transpose(&self) -> Result<Tensor> {
         let call = trace::call("matrix_transpose", &[self]);
-        let n = self.ndim() as isize;
+        let n = self.ndim();
         if n < 2 {
             return Err(error::shape(&[self.shape()], "at least two axes are needed"));
         }
-        let mut axes: Vec<isize> = (0..n).collect();
-        axes.swap(n as usize - 1, n as usize - 2);
+        let mut axes: Vec<usize> = (0..n).collect();
+        axes.swap(n - 1, n - 2);
         call.end(self.permute_dims(&axes))
     }
 
-    /// Inserts an axis of size 1 before `axis` of the result. Free.
+    /// A matrix with its axes swapped: rows become columns. A vector, or a tensor of no axes, is itself.
+    ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let a = tensor![[1.0, 2.0, 0.0]; Layout::Csr, 0.0]?;
+    /// assert_eq!((a.t()?.shape(), a.t()?.layout()), (&[3, 1][..], Layout::Csc));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// If `axis` is out of range (one more than the axes there are is allowed).
-    pub fn expand_dims(&self, axis: isize) -> Result<Tensor> {
+    /// If there are more than two axes: [`Tensor::mt`] swaps the last two, [`Tensor::permute_dims`] any.
+    #[doc(alias = "transpose")]
+    #[doc(alias = "T")]
+    pub fn t(&self) -> Result<Tensor> {
+        let call = trace::call("t", &[self]);
+        if self.ndim() > 2 {
+            let why = "at most two axes are allowed; mt swaps the last two, permute_dims any";
+            return Err(error::shape(&[self.shape()], why));
+        }
+        let order: Vec<usize> = (0..self.ndim()).rev().collect();
+        call.end(self.permute_dims(order))
+    }
+
+    /// Swaps the last two axes: [`Tensor::matrix_transpose`] by its short name.
+    ///
+    /// # Errors
+    /// If there are fewer than two.
+    #[doc(alias = "mT")]
+    pub fn mt(&self) -> Result<Tensor> {
+        self.matrix_transpose()
+    }
+
+    /// Inserts axes of size 1, which are the named axes of the result: `expand_dims(0)` puts one in front, `expand_dims(-1)`
+    /// one at the end. Free.
+    ///
+    /// # Errors
+    /// If an axis of the result is out of range or given twice, or a range is given, which needs axes to be there.
+    pub fn expand_dims(&self, axes: impl Into<Axes>) -> Result<Tensor> {
+        self.expanded(&axes.into())
+    }
+
+    fn expanded(&self, axes: &Axes) -> Result<Tensor> {
         let call = trace::call("expand_dims", &[self]);
-        let at = error::axis(axis, self.ndim() + 1)?;
+        let places = axes.unkept()?.placed(self.ndim())?;
+        call.end(places.into_iter().try_fold(self.clone(), |t, at| t.expanded_at(at)))
+    }
+
+    /// With an axis of size 1 before the axis `at`.
+    fn expanded_at(&self, at: usize) -> Result<Tensor> {
         let mut shape = self.shape().to_vec();
         shape.insert(at, 1);
         let insert = |s: &Strided| {
@@ -103,25 +149,26 @@ impl Tensor {
                 Sparse { shape, pattern, values, fill: map_fill(&s.fill, insert) }.into()
             }
         };
-        Ok(call.done(out))
+        Ok(out)
     }
 
-    /// Drops axes of size 1 (`None`: all of them). Free where they are value axes or dense levels; elsewhere the
+    /// Drops axes of size 1; `..` drops all that there are. Free where they are value axes or dense levels; elsewhere the
     /// coordinates that are left make COO, value axes kept.
     ///
     /// # Errors
     /// If a named axis is out of range or not of size 1.
-    pub fn squeeze(&self, axes: Option<&[isize]>) -> Result<Tensor> {
+    pub fn squeeze(&self, axes: impl Into<Axes>) -> Result<Tensor> {
+        self.squeezed(&axes.into())
+    }
+
+    fn squeezed(&self, axes: &Axes) -> Result<Tensor> {
         let call = trace::call("squeeze", &[self]);
-        let mut drop = error::axes(axes, self.ndim())?;
-        match axes {
-            None => drop.retain(|&a| self.shape()[a] == 1),
-            Some(_) => {
-                if let Some(&a) = drop.iter().find(|&&a| self.shape()[a] != 1) {
-                    let why = format!("axis {a} has size {}, only axes of size 1 can be dropped", self.shape()[a]);
-                    return Err(error::shape(&[self.shape()], why));
-                }
-            }
+        let mut drop = axes.unkept()?.of(self.ndim())?;
+        if axes.is_all() {
+            drop.retain(|&a| self.shape()[a] == 1);
+        } else if let Some(&a) = drop.iter().find(|&&a| self.shape()[a] != 1) {
+            let why = format!("axis {a} has size {}, only axes of size 1 can be dropped", self.shape()[a]);
+            return Err(error::shape(&[self.shape()], why));
         }
         let kept: Vec<usize> = (0..self.ndim()).filter(|a| !drop.contains(a)).collect();
         let out = match &self.storage {

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::along::{self, Along};
 use super::{join, product};
+use crate::base::axes::{Axes, Axis};
 use crate::base::error::{self, Result};
+use crate::base::integers::Integers;
 use crate::engine::convert;
 use crate::levels::layout::LevelSpec;
 use crate::levels::level::LevelKind;
@@ -17,24 +19,27 @@ impl Tensor {
     ///
     /// # Errors
     /// If an axis is out of range or given twice, or the two lists are of unequal length.
-    pub fn moveaxis(&self, source: &[isize], destination: &[isize]) -> Result<Tensor> {
+    pub fn moveaxis(&self, source: impl Into<Axes>, destination: impl Into<Axes>) -> Result<Tensor> {
+        self.moved(&source.into(), &destination.into())
+    }
+
+    fn moved(&self, source: &Axes, destination: &Axes) -> Result<Tensor> {
         let call = trace::call("moveaxis", &[self]);
         let n = self.ndim();
+        let source = source.unkept()?.ordered(n)?;
+        let destination = destination.unkept()?.ordered(n)?;
         if source.len() != destination.len() {
             let why = format!("{} axes for {} in `source`: as many are needed", destination.len(), source.len());
             return Err(error::invalid("destination", why));
         }
-        error::axes(Some(source), n)?;
-        error::axes(Some(destination), n)?;
-        let mut order: Vec<Option<isize>> = vec![None; n];
+        let mut order: Vec<Option<usize>> = vec![None; n];
         let mut moved = vec![false; n];
-        for (&from, &to) in source.iter().zip(destination) {
-            let from = error::axis(from, n)?;
-            order[error::axis(to, n)?] = Some(from as isize);
+        for (&from, &to) in source.iter().zip(&destination) {
+            order[to] = Some(from);
             moved[from] = true;
         }
-        let mut rest = (0..n as isize).filter(|&a| !moved[a as usize]);
-        let order: Vec<isize> = order.into_iter().filter_map(|place| place.or_else(|| rest.next())).collect();
+        let mut rest = (0..n).filter(|&a| !moved[a]);
+        let order: Vec<usize> = order.into_iter().filter_map(|place| place.or_else(|| rest.next())).collect();
         call.end(self.permute_dims(&order))
     }
 
@@ -42,11 +47,11 @@ impl Tensor {
     ///
     /// # Errors
     /// If an axis is out of range.
-    pub fn swapaxes(&self, a: isize, b: isize) -> Result<Tensor> {
+    pub fn swapaxes(&self, a: impl Into<Axis>, b: impl Into<Axis>) -> Result<Tensor> {
         let call = trace::call("swapaxes", &[self]);
         let n = self.ndim();
-        let (a, b) = (error::axis(a, n)?, error::axis(b, n)?);
-        let mut order: Vec<isize> = (0..n as isize).collect();
+        let (a, b) = (a.into().of(n)?, b.into().of(n)?);
+        let mut order: Vec<usize> = (0..n).collect();
         order.swap(a, b);
         call.end(self.permute_dims(&order))
     }
@@ -71,16 +76,20 @@ impl Tensor {
         call.end((self.ndim()..ndim).try_fold(self.clone(), |t, _| t.expand_dims(0)))
     }
 
-    /// The elements in reverse order along some axes (`None`: all).
+    /// The elements in reverse order along some axes.
     ///
     /// Strided: a view. Sparse: the layout stays (blocks are taken apart); flipped rows of CSR are copied whole, elsewhere
     /// the stored elements are sorted.
     ///
     /// # Errors
     /// If an axis is out of range or given twice.
-    pub fn flip(&self, axes: Option<&[isize]>) -> Result<Tensor> {
+    pub fn flip(&self, axes: impl Into<Axes>) -> Result<Tensor> {
+        self.flipped(&axes.into())
+    }
+
+    fn flipped(&self, axes: &Axes) -> Result<Tensor> {
         let call = trace::call("flip", &[self]);
-        let axes = error::axes(axes, self.ndim())?;
+        let axes = axes.unkept()?.of(self.ndim())?;
         let mut out = self.clone();
         for axis in axes {
             let len = out.shape()[axis];
@@ -91,59 +100,72 @@ impl Tensor {
         Ok(call.done(out))
     }
 
-    /// Shifts the elements along some axes; those that leave at one end come back at the other. With `None` the
-    /// tensor is rolled as if it had one axis, by one shift.
+    /// Shifts the elements along some axes; those that leave at one end come back at the other: one shift
+    /// for each axis. `..` rolls the tensor as if it had one axis, by one shift.
     ///
     /// Sparse: the layout stays (blocks are taken apart). Cost: O(nse), and a sort but for rows of CSR.
     ///
     /// # Errors
     /// If an axis is out of range, or there are not as many shifts as axes.
-    pub fn roll(&self, shifts: &[isize], axes: Option<&[isize]>) -> Result<Tensor> {
+    pub fn roll(&self, shifts: impl Into<Integers>, axes: impl Into<Axes>) -> Result<Tensor> {
+        self.rolled(shifts.into().as_slice(), &axes.into())
+    }
+
+    fn rolled(&self, shifts: &[i64], axes: &Axes) -> Result<Tensor> {
         let call = trace::call("roll", &[self]);
-        let Some(axes) = axes else {
+        if axes.unkept()?.is_all() {
             if shifts.len() != 1 {
-                let why = format!("{} are given, without axes one is needed", shifts.len());
+                let why = format!("{} are given, along all axes together one is needed", shifts.len());
                 return Err(error::invalid("shifts", why));
             }
-            return call.end(self.flatten()?.roll(shifts, Some(&[0]))?.reshape(self.shape()));
-        };
+            return call.end(self.flatten()?.rolled(shifts, &Axes::from(0))?.reshape(self.shape()));
+        }
+        let axes = axes.ordered(self.ndim())?;
         if shifts.len() != axes.len() {
             let why = format!("{} are given for {} axes: as many are needed", shifts.len(), axes.len());
             return Err(error::invalid("shifts", why));
         }
         let mut out = self.clone();
-        for (&shift, &axis) in shifts.iter().zip(axes) {
-            let a = error::axis(axis, self.ndim())?;
-            let n = self.shape()[a];
-            let by = if n == 0 { 0 } else { (shift as i128).rem_euclid(n as i128) as usize };
+        for (&shift, &axis) in shifts.iter().zip(&axes) {
+            let n = self.shape()[axis];
+            let by = if n == 0 { 0 } else { i128::from(shift).rem_euclid(n as i128) as usize };
             if by > 0 {
-                out = unblocked(&out, a)?;
-                let parts = [out.narrow(axis, n - by..n)?, out.narrow(axis, 0..n - by)?];
+                out = unblocked(&out, axis)?;
+                let parts = [out.narrow(n - by..n, axis)?, out.narrow(0..n - by, axis)?];
                 out = join::concat(&[&parts[0], &parts[1]], axis)?;
             }
         }
         Ok(call.done(out))
     }
 
-    /// Repeats each element along an axis (`None`: of the flattened tensor): `repeats` has one count for all, or one
-    /// for each.
+    /// Repeats each element along an axis, or (`..`) of the flattened tensor: `repeats` is one count for all, or a list
+    /// with one for each.
     ///
     /// Sparse: the layout stays (blocks are taken apart). Cost: O(nse of the result).
     ///
     /// # Errors
     /// If the axis is out of range, the number of counts is neither 1 nor the axis' size, or the result is too
     /// large.
-    pub fn repeat(&self, repeats: &[usize], axis: Option<isize>) -> Result<Tensor> {
+    pub fn repeat(&self, repeats: impl Into<Integers>, axis: impl Into<Axes>) -> Result<Tensor> {
+        self.repeated(repeats.into().as_slice(), &axis.into())
+    }
+
+    fn repeated(&self, repeats: &[i64], axis: &Axes) -> Result<Tensor> {
         let call = trace::call("repeat", &[self]);
-        let Some(axis) = axis else { return call.end(self.flatten()?.repeat(repeats, Some(0))) };
-        let axis = error::axis(axis, self.ndim())?;
+        let counts =
+            repeats.iter().map(|&r| usize::try_from(r).map_err(|_| r)).collect::<std::result::Result<Vec<_>, _>>();
+        let repeats =
+            &counts.map_err(|r| error::invalid("repeats", format!("{r} is given, allowed are counts from 0")))?;
+        let Some(axis) = axis.unkept()?.one_or_all(self.ndim())? else {
+            return call.end(self.flatten()?.repeat(repeats, 0));
+        };
         let n = self.shape()[axis];
         let too_long = || error::shape(&[self.shape()], format!("repeated, axis {axis} exceeds the largest size"));
         let list;
-        let choice = match repeats {
+        let choice = match repeats[..] {
             [times] => {
-                let len = n.checked_mul(*times).ok_or_else(too_long)?;
-                Along::Repeat { times: *times, len }
+                let len = n.checked_mul(times).ok_or_else(too_long)?;
+                Along::Repeat { times, len }
             }
             _ if repeats.len() == n => {
                 let total = repeats.iter().try_fold(0usize, |sum, &r| sum.checked_add(r)).ok_or_else(too_long)?;
@@ -172,9 +194,9 @@ impl Tensor {
         let mut out = self.atleast_nd(repeats.len())?;
         let lead = out.ndim() - repeats.len();
         for (axis, &times) in repeats.iter().enumerate() {
-            let axis = (lead + axis) as isize;
+            let axis = lead + axis;
             if times == 0 {
-                out = out.narrow(axis, 0..0)?;
+                out = out.narrow(0..0, axis)?;
             } else if times > 1 {
                 let nse = out.nse().checked_mul(times);
                 along::fits(out.shape(), nse)?;
@@ -189,9 +211,9 @@ impl Tensor {
     ///
     /// # Errors
     /// If the axis is out of range, or the sizes do not add up to it.
-    pub fn split(&self, sizes: &[usize], axis: isize) -> Result<Vec<Tensor>> {
+    pub fn split(&self, sizes: &[usize], axis: impl Into<Axis>) -> Result<Vec<Tensor>> {
         let call = trace::call("split", &[self]);
-        let a = error::axis(axis, self.ndim())?;
+        let a = axis.into().of(self.ndim())?;
         let n = self.shape()[a];
         if sizes.iter().try_fold(0usize, |sum, &s| sum.checked_add(s)) != Some(n) {
             let why = format!("{sizes:?} do not add up to {n}, the size of axis {a}");
@@ -200,7 +222,7 @@ impl Tensor {
         let mut start = 0;
         let part = |&size: &usize| {
             start += size;
-            self.narrow(axis, start - size..start)
+            self.narrow(start - size..start, a)
         };
         call.end(sizes.iter().map(part).collect())
     }
@@ -210,9 +232,9 @@ impl Tensor {
     ///
     /// # Errors
     /// If the axis is out of range, or the indices fall or go beyond it.
-    pub fn tensor_split(&self, indices: &[usize], axis: isize) -> Result<Vec<Tensor>> {
+    pub fn tensor_split(&self, indices: &[usize], axis: impl Into<Axis>) -> Result<Vec<Tensor>> {
         let call = trace::call("tensor_split", &[self]);
-        let a = error::axis(axis, self.ndim())?;
+        let a = axis.into().of(self.ndim())?;
         let n = self.shape()[a];
         let ends = indices.iter().chain([&n]);
         let starts = [&0].into_iter().chain(indices);
@@ -221,7 +243,7 @@ impl Tensor {
                 let why = format!("{indices:?} must not fall, nor exceed {n}, the size of axis {a}");
                 return Err(error::invalid("indices", why));
             }
-            self.narrow(axis, start..end)
+            self.narrow(start..end, a)
         };
         call.end(starts.zip(ends).map(part).collect())
     }
@@ -232,9 +254,13 @@ impl Tensor {
     ///
     /// # Errors
     /// If the axis is out of range.
-    pub fn unstack(&self, axis: isize) -> Result<Vec<Tensor>> {
+    pub fn unstack(&self, axis: impl Into<Axis>) -> Result<Vec<Tensor>> {
+        self.unstacked(axis.into())
+    }
+
+    fn unstacked(&self, axis: Axis) -> Result<Vec<Tensor>> {
         let call = trace::call("unstack", &[self]);
-        let a = error::axis(axis, self.ndim())?;
+        let a = axis.of(self.ndim())?;
         let mut x = unblocked(self, a)?;
         if let Some(s) = x.sparse() {
             let p = &s.pattern;
@@ -258,7 +284,7 @@ impl Tensor {
                 x = convert::convert(s, &spec)?.into();
             }
         }
-        call.end((0..x.shape()[a]).map(|i| x.narrow(axis, i..i + 1)?.squeeze(Some(&[axis]))).collect())
+        call.end((0..x.shape()[a]).map(|i| x.narrow(i..i + 1, a)?.squeeze(a)).collect())
     }
 }
 

@@ -132,7 +132,7 @@ fn around(x: &Tensor, axis: usize, (before, after): (usize, usize), pad: Pad) ->
     }
     let take = |start: usize, step: isize, len: usize| along::along(x, axis, &Along::Step { start, step, len });
     let edge = |at: usize, times: usize| {
-        let one = x.narrow(axis as isize, at..at + 1)?;
+        let one = x.narrow(at..at + 1, axis)?;
         along::along(&one, axis, &Along::Repeat { times, len: times })
     };
     let (front, back) = match pad {

@@ -7,6 +7,7 @@ use openwork_ops::Scalar;
 use openwork_ops::structure::keys::KeyLayout;
 
 use super::{along, join};
+use crate::base::axes::{Axes, Axis};
 use crate::base::buffer::Buffer;
 use crate::base::context;
 use crate::base::error::{self, Result};
@@ -50,10 +51,11 @@ impl Tensor {
     ///
     /// # Errors
     /// If an axis is out of range, or both are the same.
-    pub fn diagonal(&self, offset: isize, axis1: isize, axis2: isize) -> Result<Tensor> {
+    pub fn diagonal(&self, offset: isize, axis1: impl Into<Axis>, axis2: impl Into<Axis>) -> Result<Tensor> {
         let call = trace::call("diagonal", &[self]);
-        let (a, b) = (error::axis(axis1, self.ndim())?, error::axis(axis2, self.ndim())?);
-        error::axes(Some(&[axis1, axis2]), self.ndim())?;
+        let (first, second) = (axis1.into(), axis2.into());
+        let (a, b) = (first.of(self.ndim())?, second.of(self.ndim())?);
+        Axes::from_iter([first, second]).of(self.ndim())?;
         let out = match &self.storage {
             Storage::Strided(s) => Tensor::from_strided(diagonal_of(s, offset, a, b)),
             Storage::Sparse(s) => sparse_diagonal(s, offset, a, b)?.into(),

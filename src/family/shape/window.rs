@@ -6,6 +6,7 @@ use std::sync::Arc;
 use openwork_ops::structure::{Index, window};
 use openwork_ops::with_index;
 
+use crate::base::axes::Axis;
 use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::error::{self, Result};
 use crate::base::parallel::{self, GRAIN};
@@ -31,9 +32,13 @@ impl Tensor {
     ///
     /// # Errors
     /// If the axis is out of range, or the range is not inside it.
-    pub fn narrow(&self, axis: isize, range: Range<usize>) -> Result<Tensor> {
+    pub fn narrow(&self, range: Range<usize>, axis: impl Into<Axis>) -> Result<Tensor> {
+        self.window(range, axis.into())
+    }
+
+    fn window(&self, range: Range<usize>, axis: Axis) -> Result<Tensor> {
         let call = trace::call("narrow", &[self]);
-        let axis = error::axis(axis, self.ndim())?;
+        let axis = axis.of(self.ndim())?;
         let size = self.shape()[axis];
         if range.start > range.end || range.end > size {
             let why = format!("{}..{} is not inside axis {axis} of size {size}", range.start, range.end);

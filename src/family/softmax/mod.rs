@@ -7,6 +7,7 @@ mod rows;
 use openwork_ops::{BinaryOp, DType, ReduceOp, Scalar, UnaryOp};
 
 use self::beside::beside;
+use crate::base::axes::{Axes, keep};
 use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
@@ -22,7 +23,7 @@ use crate::tensor::{Sparse, Storage, Tensor};
 const EPS: f64 = 1e-12;
 
 impl Tensor {
-    /// `exp(x) / sum(exp(x))` over each slice along some axes (`None`: all), computed as `exp(x - m) / sum(exp(x - m))`
+    /// `exp(x) / sum(exp(x))` over each slice along some axes, computed as `exp(x - m) / sum(exp(x - m))`
     /// with the slice's maximum `m`, so that nothing overflows.
     ///
     /// Shape as `self`; the dtype too if it is a float, else `float32`. `float16` and `bfloat16` are computed in `float32`,
@@ -42,9 +43,13 @@ impl Tensor {
     /// If an axis is out of range or given twice, the dtype is complex, or the fill of the result is an array over more than
     /// one axis of the levels, or longer than what is stored, and exceeds the densify budget. A fill that varies along a
     /// named axis makes the result dense, within the budget.
-    pub fn softmax(&self, axes: Option<&[isize]>) -> Result<Tensor> {
+    pub fn softmax(&self, axes: impl Into<Axes>) -> Result<Tensor> {
+        self.softmax_along(&axes.into())
+    }
+
+    fn softmax_along(&self, axes: &Axes) -> Result<Tensor> {
         let call = trace::call("softmax", &[self]);
-        let Some(x) = Slices::new(self, axes)? else { return call.end(empty(self)) };
+        let Some(x) = Slices::new(self, axes.unkept()?)? else { return call.end(empty(self)) };
         if let Some(out) = x.in_rows(false)? {
             return call.end(x.finish(out));
         }
@@ -53,16 +58,20 @@ impl Tensor {
         call.end(x.finish(x.beside(BinaryOp::Div, &e, &sum)?))
     }
 
-    /// `x - logsumexp(x)` over each slice along some axes (`None`: all): the logarithm of [`Tensor::softmax`], accurate
+    /// `x - logsumexp(x)` over each slice along some axes: the logarithm of [`Tensor::softmax`], accurate
     /// where that is tiny.
     ///
     /// Shape, dtype, fill, cost and errors as [`Tensor::softmax`]; a fill of −∞ stays one.
     ///
     /// # Errors
     /// As [`Tensor::softmax`].
-    pub fn log_softmax(&self, axes: Option<&[isize]>) -> Result<Tensor> {
+    pub fn log_softmax(&self, axes: impl Into<Axes>) -> Result<Tensor> {
+        self.log_softmax_along(&axes.into())
+    }
+
+    fn log_softmax_along(&self, axes: &Axes) -> Result<Tensor> {
         let call = trace::call("log_softmax", &[self]);
-        let Some(x) = Slices::new(self, axes)? else { return call.end(empty(self)) };
+        let Some(x) = Slices::new(self, axes.unkept()?)? else { return call.end(empty(self)) };
         if let Some(out) = x.in_rows(true)? {
             return call.end(x.finish(out));
         }
@@ -71,7 +80,7 @@ impl Tensor {
         call.end(x.finish(x.beside(BinaryOp::Sub, &shifted, &sum)?))
     }
 
-    /// `log(sum(exp(x)))` of each slice along some axes (`None`: all), which are dropped or kept with size 1. Computed as
+    /// `log(sum(exp(x)))` of each slice along some axes, which are dropped or kept with size 1. Computed as
     /// `m + log(sum(exp(x - m)))` with the slice's maximum `m`, so that nothing overflows.
     ///
     /// A slice of no elements gives −∞, the logarithm of 0; one in which every element is −∞ too. Dtype as
@@ -79,46 +88,61 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::softmax`], but the result is a reduction and needs no array for its fill.
-    pub fn logsumexp(&self, axes: Option<&[isize]>, keepdims: bool) -> Result<Tensor> {
+    pub fn logsumexp(&self, axes: impl Into<Axes>) -> Result<Tensor> {
+        self.logsumexp_along(&axes.into())
+    }
+
+    fn logsumexp_along(&self, axes: &Axes) -> Result<Tensor> {
         let call = trace::call("logsumexp", &[self]);
         let out = match Slices::new(self, axes)? {
             None => {
                 let (dtype, out) = dtypes(self.dtype())?;
-                self.cast(dtype)?.reduce(ReduceOp::Sum, axes, keepdims)?.unary(UnaryOp::Log)?.cast(out)?
+                self.cast(dtype)?.reduce(ReduceOp::Sum, axes)?.unary(UnaryOp::Log)?.cast(out)?
             }
             Some(x) => {
                 let out = x.logsumexp()?.cast(x.out)?;
-                if keepdims { out } else { out.squeeze(Some(&x.signed()))? }
+                if axes.keeps() { out } else { out.squeeze(&x.axes)? }
             }
         };
         Ok(call.done(out))
     }
 
-    /// Divides each slice along some axes (`None`: all) by its `p`-norm `sum(|x|^p)^(1/p)`, or by `eps` where the norm is
-    /// less (by default 1e-12).
+    /// Divides each slice along some axes by its `p`-norm `sum(|x|^p)^(1/p)`, or by 1e-12 where the norm is less.
     ///
     /// `p` may be infinite (the greatest magnitude; the least for −∞) or 0 (the number of elements that are not 0). Shape as
     /// `self`, dtype too where it is inexact, else `float32`; norms are computed in `float64`. Fill as
     /// [`Tensor::softmax`]: one of 0 stays 0. Absent elements take no part.
     ///
     /// # Errors
-    /// If an axis is out of range or given twice, `p` or `eps` is NaN, `eps` is negative, or the fill of the result needs
+    /// If an axis is out of range or given twice, `p` is NaN, or the fill of the result needs
     /// more than the densify budget (as in [`Tensor::softmax`]).
-    pub fn normalize(&self, p: f64, axes: Option<&[isize]>, eps: Option<f64>) -> Result<Tensor> {
+    pub fn normalize(&self, p: f64, axes: impl Into<Axes>) -> Result<Tensor> {
         let call = trace::call("normalize", &[self]);
-        let eps = eps.unwrap_or(EPS);
+        call.end(self.normalized(p, EPS, &axes.into()))
+    }
+
+    /// As [`Tensor::normalize`], dividing by `eps` where the norm is less.
+    ///
+    /// # Errors
+    /// As [`Tensor::normalize`], or if `eps` is NaN or negative.
+    pub fn normalize_with(&self, p: f64, eps: f64, axes: impl Into<Axes>) -> Result<Tensor> {
+        let call = trace::call("normalize_with", &[self]);
+        call.end(self.normalized(p, eps, &axes.into()))
+    }
+
+    fn normalized(&self, p: f64, eps: f64, axes: &Axes) -> Result<Tensor> {
         if p.is_nan() {
             return Err(error::invalid("p", "NaN is not the order of a norm; allowed is every other number"));
         }
         if eps.is_nan() || eps < 0.0 {
             return Err(error::invalid("eps", format!("{eps} is not at least 0")));
         }
-        let Some(x) = Slices::wide(self, axes)? else { return call.end(empty(self)) };
+        let Some(x) = Slices::wide(self, axes.unkept()?)? else { return empty(self) };
         let norm = x.norm(p)?.binary(BinaryOp::Maximum, eps)?;
-        call.end(x.finish(x.beside(BinaryOp::Div, &x.tensor, &norm)?))
+        x.finish(x.beside(BinaryOp::Div, &x.tensor, &norm)?)
     }
 
-    /// `(x - mean) / std` over each slice along some axes (`None`: all), with `std = sqrt(sum(|x - mean|²) / (n -
+    /// `(x - mean) / std` over each slice along some axes, with `std = sqrt(sum(|x - mean|²) / (n -
     /// correction))`: 0 divides by the number of elements, 1 by one less. A slice whose elements are all equal, or which
     /// has no more elements than `correction`, gives NaN.
     ///
@@ -128,12 +152,16 @@ impl Tensor {
     /// # Errors
     /// If an axis is out of range or given twice, `correction` is not finite, or the fill of the result needs more than the
     /// densify budget (as in [`Tensor::softmax`]).
-    pub fn standardize(&self, axes: Option<&[isize]>, correction: f64) -> Result<Tensor> {
+    pub fn standardize(&self, correction: f64, axes: impl Into<Axes>) -> Result<Tensor> {
+        self.standardized(correction, &axes.into())
+    }
+
+    fn standardized(&self, correction: f64, axes: &Axes) -> Result<Tensor> {
         let call = trace::call("standardize", &[self]);
         if !correction.is_finite() {
             return Err(error::invalid("correction", format!("{correction} is not a finite number")));
         }
-        let Some(x) = Slices::wide(self, axes)? else { return call.end(empty(self)) };
+        let Some(x) = Slices::wide(self, axes.unkept()?)? else { return call.end(empty(self)) };
         let mean = x.reduced(&x.tensor, ReduceOp::Mean)?;
         let d = x.beside(BinaryOp::Sub, &x.tensor, &mean)?;
         drop(mean);
@@ -173,20 +201,20 @@ struct Slices {
 
 impl Slices {
     /// Of a dtype that has an order. `None` if there are no elements.
-    fn new(x: &Tensor, axes: Option<&[isize]>) -> Result<Option<Slices>> {
+    fn new(x: &Tensor, axes: &Axes) -> Result<Option<Slices>> {
         let (compute, out) = dtypes(x.dtype())?;
         Slices::of(x, axes, compute, out)
     }
 
     /// Of any dtype, in double precision.
-    fn wide(x: &Tensor, axes: Option<&[isize]>) -> Result<Option<Slices>> {
+    fn wide(x: &Tensor, axes: &Axes) -> Result<Option<Slices>> {
         let compute = if x.dtype().is_complex() { DType::Complex128 } else { DType::F64 };
         let out = if x.dtype().is_inexact() { x.dtype() } else { DType::F32 };
         Slices::of(x, axes, compute, out)
     }
 
-    fn of(x: &Tensor, axes: Option<&[isize]>, compute: DType, out: DType) -> Result<Option<Slices>> {
-        let axes = error::axes(axes, x.ndim())?;
+    fn of(x: &Tensor, axes: &Axes, compute: DType, out: DType) -> Result<Option<Slices>> {
+        let axes = axes.of(x.ndim())?;
         if x.size() == 0 {
             return Ok(None);
         }
@@ -208,13 +236,9 @@ impl Slices {
         Ok(Some(Slices { axes, tensor: tensor.cast(compute)?, out }))
     }
 
-    fn signed(&self) -> Vec<isize> {
-        self.axes.iter().map(|&a| a as isize).collect()
-    }
-
     /// Over the axes, which are kept with size 1.
     fn reduced(&self, x: &Tensor, op: ReduceOp) -> Result<Tensor> {
-        x.reduce(op, Some(&self.signed()), true)
+        x.reduce(op, keep(&self.axes))
     }
 
     /// `x op r`, with `r` repeated along the axes.

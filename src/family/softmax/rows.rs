@@ -82,7 +82,7 @@ impl Slices {
         let alone = fill_of(&alone.broadcast(&over_kept.shape));
         let slices =
             Sparse { shape: over_kept.shape, pattern, values: Strided::new(fills, s.dtype(), shape), fill: alone };
-        let slices = self.axes.iter().try_fold(Tensor::from(slices), |t, &a| t.expand_dims(a as isize))?;
+        let slices = Tensor::from(slices).expand_dims(&self.axes)?;
         let fill = fill_over(s, slices)?;
         Ok(Some(Sparse { values: own(out), fill, ..s.clone() }.into()))
     }

@@ -1,6 +1,7 @@
 //! From one storage to another, and what looks at storage.
 
 pub(crate) mod element;
+mod extract;
 
 use std::borrow::Cow;
 

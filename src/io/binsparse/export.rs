@@ -63,7 +63,7 @@ impl OutArray {
     /// The array as a one-dimensional tensor of its own element type, sharing memory.
     pub(crate) fn tensor(&self) -> Result<Tensor> {
         match &self.data {
-            Data::Index(array) => array.to_tensor(false),
+            Data::Index(array) => array.to_tensor(),
             Data::Values(values) => Ok(Tensor::from_strided(values.reshape(&[values.len()]))),
         }
     }

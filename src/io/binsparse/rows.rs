@@ -110,7 +110,7 @@ impl Window {
         if shape[self.axis] == 1 || values.shape()[axis] != shape[self.axis] {
             return Ok(fill);
         }
-        Ok(Fill::array(values.narrow(axis as isize, self.range.clone())?))
+        Ok(Fill::array(values.narrow(self.range.clone(), axis)?))
     }
 
     pub(super) fn apply(&self, shape: &mut [usize]) {
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn only_the_range_is_read() {
         let x = Tensor::random(&[1000, 64], 0.25, 0.0, Layout::Csr, 3).unwrap();
-        let part = x.narrow(0, 500..510).unwrap().to_contiguous();
+        let part = x.narrow(500..510, 0).unwrap().to_contiguous();
         let (read, bytes) = rows(&x, 500..510).unwrap();
         assert_eq!(read.to_string(), part.to_string());
         assert_eq!(bytes, 11 * 4 + part.nse() * (4 + 8), "pointers, indices and values of ten rows");
@@ -227,7 +227,7 @@ mod tests {
             (csr.cast(DType::Complex64).unwrap(), 0, 3..9),
             (Tensor::eye(9, DType::I16, Layout::Csr).unwrap(), 0, 3..9),
         ] {
-            let expected = x.narrow(axis, range.clone()).unwrap();
+            let expected = x.narrow(range.clone(), axis).unwrap();
             let read = rows(&x, range.clone()).unwrap().0;
             assert_eq!((read.layout(), read.shape()), (x.layout(), expected.shape()));
             assert_eq!(read.nse(), expected.nse());

@@ -112,16 +112,16 @@ fn memory_is_shared_and_lives_as_long_as_anyone_needs_it() {
     drop(x);
     let y = Tensor::from_dlpack(managed).unwrap();
     assert_eq!((y.values::<f64>().unwrap().as_ptr(), y.values::<f64>().unwrap()[5]), (at, 6.0));
-    let column = y.narrow(1, 2..3).unwrap();
+    let column = y.narrow(2..3, 1).unwrap();
     drop(y);
-    assert_eq!(column.sum(None, false).unwrap().item().unwrap(), 9.0.into());
+    assert_eq!(column.sum(..).unwrap().item().unwrap(), 9.0.into());
 
     let (foreign, deleted) = Foreign::new(vec![1, 2, 3, 4, 5, 6], &[3], Some(&[-2]), I64);
     let mut foreign = foreign;
     foreign.structure.dl_tensor.byte_offset = 5 * 8;
     let x = Tensor::from_dlpack(foreign.give()).unwrap();
     let clone = x.clone();
-    let tail = x.narrow(0, 1..3).unwrap();
+    let tail = x.narrow(1..3, 0).unwrap();
     drop(x);
     drop(clone);
     assert_eq!(deleted.load(Ordering::SeqCst), 0);
@@ -162,7 +162,7 @@ fn odd_memory_is_copied() {
     // Broadcast.
     let (foreign, _) = Foreign::new(vec![7], &[1000, 1000], Some(&[0, 0]), I64);
     let x = Tensor::from_dlpack(foreign.give()).unwrap();
-    assert_eq!((x.nbytes(), x.sum(None, false).unwrap().item().unwrap()), (8, 7_000_000i64.into()));
+    assert_eq!((x.nbytes(), x.sum(..).unwrap().item().unwrap()), (8, 7_000_000i64.into()));
 }
 
 #[test]
@@ -213,7 +213,7 @@ fn foreign_indices() {
     let values = Tensor::from_vec(&[3], vec![1.0, 2.0, 3.0]).unwrap();
     let x = Tensor::csr(&[2, 3], &pointers, &indices, &values, 0.0).unwrap();
     let parts = Constituents {
-        descriptor: x.to_binsparse(false).unwrap().descriptor,
+        descriptor: x.to_binsparse().unwrap().descriptor,
         arrays: vec![("pointers_to_1".into(), pointers), ("indices_1".into(), indices), ("values".into(), values)],
     };
     let y = Tensor::from_binsparse(&parts).unwrap();
@@ -330,7 +330,7 @@ fn structures_are_read_by_numpy() {
         if x.ndim() > 1 {
             let axes: Vec<isize> = (0..x.ndim() as isize).rev().collect();
             views.push(x.permute_dims(&axes).unwrap());
-            views.push(x.flip(Some(&[0])).unwrap());
+            views.push(x.flip(0).unwrap());
         }
         for x in views {
             let (managed, legacy) = (x.to_dlpack().unwrap(), x.to_dlpack_legacy().unwrap());

@@ -11,7 +11,7 @@ use super::{all_tensors, same};
 fn every_storage_fill_and_dtype() {
     let (mut standard, mut shared) = (0, 0);
     for (cell, x) in all_tensors(8) {
-        let parts = x.to_binsparse(true).unwrap();
+        let parts = x.to_binsparse_extended().unwrap();
         let space = if parts.descriptor.get("openwork").is_some() { "openwork" } else { "binsparse" };
         let mut declared: Vec<&String> = parts.descriptor[space]["data_types"].as_object().unwrap().keys().collect();
         let mut given: Vec<&String> = parts.arrays.iter().map(|(name, _)| name).collect();
@@ -44,10 +44,10 @@ fn every_storage_fill_and_dtype() {
 #[test]
 fn indices_of_our_own_are_shared() {
     let x = Tensor::random(&[50, 40], 0.2, 0.0, Layout::Csr, 4).unwrap();
-    let y = Tensor::from_binsparse(&x.to_binsparse(false).unwrap()).unwrap();
+    let y = Tensor::from_binsparse(&x.to_binsparse().unwrap()).unwrap();
     let at = |t: &Tensor| match t.levels().unwrap().pop().unwrap() {
         openwork::LevelData::Sparse { indices, .. } => {
-            indices[0].to_tensor(false).unwrap().values::<u32>().unwrap().as_ptr()
+            indices[0].to_tensor().unwrap().values::<u32>().unwrap().as_ptr()
         }
         _ => panic!("CSR ends with a sparse level"),
     };
@@ -153,5 +153,5 @@ fn what_is_wrong_is_refused() {
     let reading = Tensor::from_binsparse_with(&unsorted, &lenient).unwrap();
     assert!(reading.warnings.contains(&Warning::Unordered) && !reading.tensor.is_coalesced());
     let graph = Tensor::eye(2, DType::F64, Layout::Csr).unwrap().replace_fill(Fill::Undefined).unwrap();
-    assert!(graph.to_binsparse(false).unwrap_err().to_string().contains("undefined fill"));
+    assert!(graph.to_binsparse().unwrap_err().to_string().contains("undefined fill"));
 }

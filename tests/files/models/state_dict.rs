@@ -228,7 +228,7 @@ fn ranges_of_rows() {
                 let axis = usize::from(name == Layout::Csc.to_string());
                 for range in [0..0, 0..10, 10..20, 0..x.shape()[axis], x.shape()[axis]..x.shape()[axis]] {
                     let rows = archive.rows(name, range.clone()).unwrap_or_else(|e| panic!("{name}: {e}"));
-                    let narrowed = x.narrow(axis as isize, range.clone()).unwrap();
+                    let narrowed = x.narrow(range.clone(), axis).unwrap();
                     // A window on blocks is of another layout.
                     same(&narrowed.to_dense().unwrap().to_contiguous(), &rows.to_dense().unwrap().to_contiguous())
                         .unwrap_or_else(|e| panic!("{ending} {name} {range:?}: {e}"));

@@ -1,7 +1,7 @@
 //! Matrices of public collections: what their headers say, conversions, products, sums and transposes.
 
 use openwork::io::matrix_market;
-use openwork::{DType, Layout, Tensor};
+use openwork::{DType, Layout, Tensor, keep};
 
 use super::triplets::{Triplets, assert_close, dense, stored, vector};
 
@@ -57,7 +57,7 @@ fn facts_of_the_headers() {
         assert_eq!((plain.rows, plain.cols, plain.listed, plain.symmetric), (rows, cols, listed, is_symmetric));
         assert_eq!(x.shape(), [rows, cols], "{name}");
         assert_eq!((x.nse(), x.layout()), (all, Layout::Coo), "{name}");
-        assert_eq!(x.fill_value().unwrap().count_nonzero(None, false).unwrap().item().unwrap(), 0i64.into(), "{name}");
+        assert_eq!(x.fill_value().unwrap().count_nonzero(..).unwrap().item().unwrap(), 0i64.into(), "{name}");
         let dtype = match plain.field.as_str() {
             "real" => DType::F64,
             "integer" => DType::I64,
@@ -66,7 +66,7 @@ fn facts_of_the_headers() {
         assert_eq!(x.dtype(), dtype, "{name}");
         assert_eq!(x.fill().unwrap().to_string(), if dtype == DType::Bool { "false" } else { "0" }, "{name}");
         assert_eq!(x.prune().unwrap().nse(), nonzero, "{name}");
-        assert_eq!(x.count_nonzero(None, false).unwrap().item().unwrap(), (nonzero as i64).into(), "{name}");
+        assert_eq!(x.count_nonzero(..).unwrap().item().unwrap(), (nonzero as i64).into(), "{name}");
         // As the file has them, the mirrored ones behind.
         let order: Vec<_> = x.iter_stored().map(|(i, v)| (i[0], i[1], v.to::<f64>())).collect();
         assert_eq!(order, plain.entries, "{name}");
@@ -161,19 +161,19 @@ fn sums_over_axes() {
             };
             let (sums, size) = (plain.fold(n, to, |v| v), plain.fold(n, to, f64::abs));
             let what = format!("{name} over {axes:?}");
-            assert_close(&what, &dense(&x.sum(Some(axes), false).unwrap()), &sums, &size);
-            assert_close(&what, &dense(&x.sum(Some(axes), true).unwrap()), &sums, &size);
+            assert_close(&what, &dense(&x.sum(axes).unwrap()), &sums, &size);
+            assert_close(&what, &dense(&x.sum(keep(axes)).unwrap()), &sums, &size);
             let count = (plain.rows * plain.cols / n) as f64;
             let means: Vec<f64> = sums.iter().map(|s| s / count).collect();
-            assert_close(&what, &dense(&x.mean(Some(axes), false).unwrap()), &means, &size);
+            assert_close(&what, &dense(&x.mean(axes).unwrap()), &means, &size);
             let counts = plain.fold(n, to, |v| f64::from(v != 0.0));
-            assert_eq!(dense(&x.count_nonzero(Some(axes), false).unwrap()), counts, "{what}");
+            assert_eq!(dense(&x.count_nonzero(axes).unwrap()), counts, "{what}");
             // Zeros that are not stored count: no line of these is full.
             let mut most = vec![0.0f64; n];
             plain.entries.iter().for_each(|&(r, c, v)| most[to(r, c)] = most[to(r, c)].max(v));
             let stored = plain.fold(n, to, |_| 1.0);
             assert!(stored.iter().all(|&s| s < count), "{what}");
-            assert_eq!(dense(&x.max(Some(axes), false).unwrap()), most, "{what}");
+            assert_eq!(dense(&x.max(axes).unwrap()), most, "{what}");
         }
     });
 }
@@ -199,7 +199,7 @@ fn transposes() {
             let difference = x.sub(&t).unwrap();
             assert!(!difference.is_strided(), "{name}");
             assert_eq!(difference.prune().unwrap().nse() == 0, plain.symmetric, "{name}");
-            let largest = difference.abs().unwrap().max(None, false).unwrap().item().unwrap();
+            let largest = difference.abs().unwrap().max(..).unwrap().item().unwrap();
             assert_eq!(largest == 0.0.into(), plain.symmetric, "{name}");
         }
     });

@@ -38,7 +38,7 @@ fn the_published_rows() {
             assert!(y.get(&[0, 0]).unwrap().is_some());
         }
         assert_eq!(y.shape(), [IMAGES, NEURONS]);
-        let active = y.any(Some(&[1]), false).unwrap().to_dense().unwrap().to_contiguous();
+        let active = y.any(1).unwrap().to_dense().unwrap().to_contiguous();
         let rows = active.values::<bool>().unwrap().iter().enumerate().filter(|(_, a)| **a);
         assert_eq!(rows.map(|(row, _)| row).collect::<Vec<_>>(), published, "{layout}");
     }
@@ -52,8 +52,8 @@ fn weights_and_images() {
         assert_eq!((w.shape(), w.nse(), w.dtype()), (&[NEURONS, NEURONS][..], 32768, DType::F32), "layer {layer}");
         assert!(w.values::<f32>().unwrap().iter().all(|&v| v == 0.0625), "layer {layer}");
         for axis in [0, 1] {
-            let each = w.count_nonzero(Some(&[axis]), false).unwrap();
-            let (least, most) = (each.min(None, false).unwrap(), each.max(None, false).unwrap());
+            let each = w.count_nonzero(axis).unwrap();
+            let (least, most) = (each.min(..).unwrap(), each.max(..).unwrap());
             assert_eq!((least.item().unwrap(), most.item().unwrap()), (32i64.into(), 32i64.into()), "layer {layer}");
         }
     }
@@ -74,6 +74,6 @@ fn layer_six_is_symmetric() {
     let w = weights(&folder, 6);
     assert_eq!(stored(&w), plain.sorted());
     let difference = w.sub(w.matrix_transpose().unwrap()).unwrap();
-    assert_eq!(difference.abs().unwrap().max(None, false).unwrap().item().unwrap(), Scalar::F32(0.0));
+    assert_eq!(difference.abs().unwrap().max(..).unwrap().item().unwrap(), Scalar::F32(0.0));
     assert_eq!(difference.prune().unwrap().nse(), 0);
 }

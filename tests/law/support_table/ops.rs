@@ -1,6 +1,6 @@
 //! Every op, with arguments, for the support table.
 
-use openwork::{BinaryOp, DType, Layout, ReduceOp, Result, Tensor, UnaryOp, s};
+use openwork::{Axes, BinaryOp, DType, Layout, ReduceOp, Result, Tensor, UnaryOp, s};
 
 use super::order;
 
@@ -90,13 +90,13 @@ pub fn all() -> Vec<Op> {
     }
     for &op in ReduceOp::ALL {
         let dtype = DTYPES.into_iter().find(|&d| op.typing(d).is_some()).unwrap();
-        for (suffix, axes) in [("(0)", Some(0)), ("(1)", Some(1)), ("()", None)] {
+        for (suffix, axes) in [("(0)", Axes::from(0)), ("(1)", 1.into()), ("()", (..).into())] {
             let label: &'static str = format!("{}{suffix}", op.name()).leak();
-            let run = move |x: &Tensor| x.reduce(op, axes.as_ref().map(std::slice::from_ref), false);
+            let run = move |x: &Tensor| x.reduce(op, &axes);
             out.push(Op { dtype, label, ..plain(Group::Reduction, op.name(), run) });
         }
     }
-    let larger = |x: &Tensor| x.reduce_with(Some(&[1]), false, f64::NEG_INFINITY, f64::max);
+    let larger = |x: &Tensor| x.reduce_with(f64::NEG_INFINITY, f64::max, 1);
     out.push(Op { label: "reduce_with(1)", ..plain(Group::Reduction, "reduce_with", larger) });
     out.extend(order::reductions());
     out.extend(order::order());
@@ -106,9 +106,7 @@ pub fn all() -> Vec<Op> {
     out.extend(joined());
     out.extend(indexed());
     out.push(plain(Group::Product, "matmul", |x| x.matmul(&partner(x)?)));
-    out.push(plain(Group::Product, "outer", |x| {
-        x.narrow(0, 0..1)?.squeeze(Some(&[0]))?.outer(&x.narrow(0, 0..1)?.squeeze(Some(&[0]))?)
-    }));
+    out.push(plain(Group::Product, "outer", |x| x.narrow(0..1, 0)?.squeeze(0)?.outer(&x.narrow(0..1, 0)?.squeeze(0)?)));
     out.push(plain(Group::Product, "kron", |x| x.kron(&partner(x)?)));
     out.push(Op {
         label: "matmul(strided)",
@@ -131,7 +129,7 @@ fn selections() -> Vec<Op> {
         of("add", op("lerp", |x| x.lerp(&partner(x)?, 0.25))),
         of("add", op("addcmul", |x| x.addcmul(&partner(x)?, x, 2.0))),
         of("add", op("addcdiv", |x| x.addcdiv(&partner(x)?, x, 2.0))),
-        op("isclose", |x| x.isclose(&partner(x)?, 1e-5, 1e-8, false)),
+        op("isclose", |x| x.isclose(&partner(x)?, 1e-5, 1e-8)),
         op("positive", |x| x.positive()),
         op("polygamma", |x| x.polygamma(1)),
         op("mvlgamma", |x| x.add(9.0)?.mvlgamma(2)),
@@ -151,18 +149,18 @@ fn selections() -> Vec<Op> {
 }
 
 fn kin() -> Vec<Op> {
-    const AXES: [(&str, Option<&[isize]>); 3] = [("(0)", Some(&[0])), ("(1)", Some(&[1])), ("()", None)];
     let mut out = Vec::new();
-    for (suffix, axes) in AXES {
-        let mut add = |name: &'static str, run: Box<dyn Fn(&Tensor) -> Result<Tensor>>| {
+    for (suffix, axes) in [("(0)", Axes::from(0)), ("(1)", 1.into()), ("()", (..).into())] {
+        let mut add = |name: &'static str, run: fn(&Tensor, &Axes) -> Result<Tensor>| {
             let label: &'static str = format!("{name}{suffix}").leak();
-            out.push(Op { label, ..plain(Group::Softmax, name, run) });
+            let axes = axes.clone();
+            out.push(Op { label, ..plain(Group::Softmax, name, move |x| run(x, &axes)) });
         };
-        add("softmax", Box::new(move |x| x.softmax(axes)));
-        add("log_softmax", Box::new(move |x| x.log_softmax(axes)));
-        add("logsumexp", Box::new(move |x| x.logsumexp(axes, false)));
-        add("normalize", Box::new(move |x| x.normalize(2.0, axes, None)));
-        add("standardize", Box::new(move |x| x.standardize(axes, 0.0)));
+        add("softmax", |x, axes| x.softmax(axes));
+        add("log_softmax", |x, axes| x.log_softmax(axes));
+        add("logsumexp", |x, axes| x.logsumexp(axes));
+        add("normalize", |x, axes| x.normalize(2.0, axes));
+        add("standardize", |x, axes| x.standardize(0.0, axes));
     }
     out
 }
@@ -185,24 +183,23 @@ fn places() -> Tensor {
 
 fn indexed() -> Vec<Op> {
     let op = |name, run: fn(&Tensor) -> Result<Tensor>| plain(Group::Index, name, run);
-    let of = |part, op| Op { step: vec![part], ..op };
     vec![
         Op { label: "slice(rows)", ..op("slice", |x| x.slice(s![1..4])) },
         Op { label: "slice(columns)", ..op("slice", |x| x.slice(s![.., 1..4])) },
         Op { label: "slice(steps)", ..op("slice", |x| x.slice(s![..;-2, ..;2])) },
         Op { step: vec!["slice", "index"], ..op("index", |x| x.index(s![vec![2, 0], vec![1, 1]])) },
-        op("index_select", |x| x.index_select(0, vec![3, 0, 3])),
-        op("take", |x| x.take(vec![3, 0, 3], Some(1))),
+        op("index_select", |x| x.index_select(vec![3, 0, 3], 0)),
+        op("take", |x| x.take(vec![3, 0, 3], 1)),
         op("delete", |x| x.delete(vec![1], 0)),
         Op { step: vec!["index"], ..op("masked", |x| x.index(s![x.gt(0.0)?])) },
         op("argwhere", |x| x.argwhere()),
         op("take_along_axis", |x| x.take_along_axis(&places(), 1)),
-        op("gather", |x| x.gather(1, &places())),
+        op("gather", |x| x.gather(&places(), 1)),
         op("slice_assign", |x| x.slice_assign(s![1..3, 1], 2.0)),
-        op("index_put", |x| x.index_put(s![vec![2, 0], vec![1, 1]], 2.0, false)),
-        of("index_put", op("accumulate", |x| x.index_put(s![vec![2, 0], vec![1, 1]], 2.0, true))),
-        op("scatter", |x| x.scatter(1, &places(), 2.0, None)),
-        of("scatter", op("scatter_reduce", |x| x.scatter(1, &places(), 2.0, Some(ReduceOp::Max)))),
+        op("index_put", |x| x.index_put(s![vec![2, 0], vec![1, 1]], 2.0)),
+        op("index_add", |x| x.index_add(s![vec![2, 0], vec![1, 1]], 2.0)),
+        op("scatter", |x| x.scatter(&places(), 2.0, 1)),
+        op("scatter_reduce", |x| x.scatter_reduce(&places(), 2.0, ReduceOp::Max, 1)),
     ]
 }
 
@@ -214,13 +211,13 @@ fn shapes() -> Vec<Op> {
         Op { step: vec!["permute_dims"], ..op("matrix_transpose", |x| x.matrix_transpose()) },
         op("reshape", |x| x.reshape(&[2, x.shape()[0] / 2, x.shape()[1]])),
         op("expand_dims", |x| x.expand_dims(0)),
-        op("squeeze", |x| x.expand_dims(0)?.squeeze(Some(&[0]))),
+        op("squeeze", |x| x.expand_dims(0)?.squeeze(0)),
         op("broadcast_to", |x| x.broadcast_to(&[&[2], x.shape()].concat())),
-        Op { label: "narrow(0)", ..op("narrow", |x| x.narrow(0, 1..4)) },
-        Op { label: "narrow(1)", ..op("narrow", |x| x.narrow(1, 1..4)) },
-        op("flip", |x| x.flip(None)),
-        op("roll", |x| x.roll(&[1], Some(&[0]))),
-        op("repeat", |x| x.repeat(&[2], Some(0))),
+        Op { label: "narrow(0)", ..op("narrow", |x| x.narrow(1..4, 0)) },
+        Op { label: "narrow(1)", ..op("narrow", |x| x.narrow(1..4, 1)) },
+        op("flip", |x| x.flip(..)),
+        op("roll", |x| x.roll(&[1], 0)),
+        op("repeat", |x| x.repeat(&[2], 0)),
         op("tile", |x| x.tile(&[2, 1])),
         op("pad", |x| x.pad(&[(1, 1), (0, 0)], 0.0)),
         op("tril", |x| x.tril(0)),
@@ -229,7 +226,7 @@ fn shapes() -> Vec<Op> {
         Op { step: vec!["diagonal"], ..op("diag", |x| x.diag(0)) },
         Op { step: vec!["permute_dims"], ..op("moveaxis", |x| x.moveaxis(&[0], &[1])) },
         Op { step: vec!["narrow"], ..op("split", |x| Ok(x.split(&[2, x.shape()[0] - 2], 0)?.swap_remove(1))) },
-        Op { step: vec!["squeeze", "reshape"], ..op("unstack", |x| Ok(x.narrow(0, 0..4)?.unstack(0)?.swap_remove(1))) },
+        Op { step: vec!["squeeze", "reshape"], ..op("unstack", |x| Ok(x.narrow(0..4, 0)?.unstack(0)?.swap_remove(1))) },
         of(DType::Complex128, op("view_as_real", |x| x.view_as_real())),
         of(DType::Complex128, op("view_as_complex", |x| x.view_as_real()?.view_as_complex())),
     ]

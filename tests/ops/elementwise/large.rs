@@ -34,7 +34,7 @@ fn every_op_has_no_need_of_the_size() {
         let number = x.stored().index_map(|at: &[usize], v: f64| v + at[1] as f64).unwrap();
         assert_eq!(at(&number, &far), Some((FAR as f64 + 3.0).into()));
         assert_eq!(x.select(|at: &[usize], _: f64| at[0] == at[1]).unwrap().nse(), 1);
-        assert_eq!(fill(&x.isclose(&y, 0.0, 0.6, false).unwrap()), "true");
+        assert_eq!(fill(&x.isclose(&y, 0.0, 0.6).unwrap()), "true");
         assert_eq!(fill(&x.clamp(0.25, &y).unwrap()), "0.25");
         assert_eq!(fill(&x.addcmul(&y, &y, 2).unwrap()), "0.5");
         assert_eq!(fill(&x.lerp(&y, 0.5).unwrap()), "0.25");
@@ -46,10 +46,10 @@ fn comparing_has_no_need_of_the_size() {
     with_densify_budget(0, || {
         let [x, y] = pair([Fill::from(0.0), Fill::from(0.5)]);
         let again = pair([Fill::from(0.0), Fill::Undefined])[0].to_layout(Layout::Csf).unwrap();
-        assert!(x.same_meaning(&again).unwrap() && x.equal(&again, false).unwrap());
-        assert!(!x.same_meaning(&y).unwrap() && !x.equal(&y, false).unwrap());
+        assert!(x.same_meaning(&again).unwrap() && x.equal(&again).unwrap());
+        assert!(!x.same_meaning(&y).unwrap() && !x.equal(&y).unwrap());
         assert!(!x.same_meaning(&x.replace_fill(0.25).unwrap()).unwrap());
-        assert!(x.allclose(&x.replace_fill(0.25).unwrap(), 0.0, 0.25, false).unwrap());
+        assert!(x.allclose(&x.replace_fill(0.25).unwrap(), 0.0, 0.25).unwrap());
         assert!(!x.same_meaning(&x.stored()).unwrap() && x.stored().same_meaning(&again.stored()).unwrap());
         // A fill per row, of rows of which none can be stored whole.
         let rows = Tensor::from_vec(&[4, 1], vec![0.0, 0.0, 1.0, 0.0]).unwrap();

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use openwork::trace::Path;
-use openwork::{BinaryOp, DType, Fill, Layout, ReduceOp, Result, Tensor, UnaryOp, explain};
+use openwork::{BinaryOp, DType, Fill, Layout, ReduceOp, Result, Tensor, UnaryOp, explain, keep};
 
 use super::elements;
 
@@ -83,7 +83,7 @@ fn each(check: impl Fn(&str, &Tensor, &Tensor)) {
     for fill in fills() {
         let x = matrix(fill);
         for range in super::ranges(8) {
-            let window = x.narrow(0, range.clone()).unwrap();
+            let window = x.narrow(range.clone(), 0).unwrap();
             check(&format!("rows {range:?} of {x:?}"), &window, &afresh(&x, range));
         }
     }
@@ -95,7 +95,7 @@ fn share_memory() {
     let whole = x.values::<f64>().unwrap();
     let starts = [0, 0, 2, 5, 5, 6, 10, 12, 12];
     for range in super::ranges(8) {
-        let (window, steps) = explain(|| x.narrow(0, range.clone()).unwrap());
+        let (window, steps) = explain(|| x.narrow(range.clone(), 0).unwrap());
         assert_eq!((steps[0].op, steps[0].path), ("narrow", Path::Values));
         let (first, last) = (starts[range.start], starts[range.end]);
         let values = window.values::<f64>().unwrap();
@@ -103,7 +103,7 @@ fn share_memory() {
         assert_shared(values, &whole[first..last]);
         // A window of the window, and the window turned round.
         for inner in super::ranges(range.len()) {
-            let twice = window.narrow(0, inner.clone()).unwrap();
+            let twice = window.narrow(inner.clone(), 0).unwrap();
             let (a, b) = (starts[range.start + inner.start], starts[range.start + inner.end]);
             assert_shared(twice.values().unwrap(), &whole[a..b]);
         }
@@ -112,11 +112,11 @@ fn share_memory() {
     }
     // Columns of CSC likewise; columns of CSR are copied, and rows of COO are.
     let csc = x.matrix_transpose().unwrap();
-    let window = csc.narrow(1, 2..6).unwrap();
+    let window = csc.narrow(2..6, 1).unwrap();
     assert_shared(window.values().unwrap(), &whole[2..10]);
     let coo = x.to_layout(Layout::Coo).unwrap();
     for (x, axis, path) in [(x.clone(), 1, Path::Specialised), (coo, 0, Path::Engine)] {
-        let (copied, steps) = explain(|| x.narrow(axis, 1..3).unwrap());
+        let (copied, steps) = explain(|| x.narrow(1..3, axis).unwrap());
         assert_eq!(steps[0].path, path);
         let whole = x.values::<f64>().unwrap().as_ptr_range();
         assert!(!whole.contains(&copied.values::<f64>().unwrap().as_ptr()));
@@ -129,13 +129,13 @@ fn batches_share_memory() {
     let whole = x.values::<f64>().unwrap().as_ptr_range();
     let counts: Vec<usize> = (0..4).map(|b| x.iter_stored().filter(|(index, _)| index[0] == b).count()).collect();
     for range in super::ranges(4) {
-        let window = x.narrow(0, range.clone()).unwrap();
+        let window = x.narrow(range.clone(), 0).unwrap();
         let n = counts[range.clone()].iter().sum::<usize>();
         let values = window.values::<f64>().unwrap();
         assert_eq!((window.nse(), values.len(), window.layout()), (n, n, Layout::Csr));
         assert!(n == 0 || whole.contains(&values.as_ptr()));
-        let dense = x.to_dense().unwrap().narrow(0, range).unwrap();
-        assert_close(&window.sum(Some(&[1]), false).unwrap(), &dense.sum(Some(&[1]), false).unwrap());
+        let dense = x.to_dense().unwrap().narrow(range, 0).unwrap();
+        assert_close(&window.sum(1).unwrap(), &dense.sum(1).unwrap());
         assert_eq!(elements(&window.to_layout(Layout::Csf).unwrap()), elements(&dense));
         let vector = Tensor::from_vec(&[6], vec![1.0, 2.0, 4.0, 8.0, 16.0, 32.0]).unwrap();
         assert_close(&window.matmul(&vector).unwrap(), &dense.matmul(&vector).unwrap());
@@ -167,15 +167,15 @@ fn ops_of_one_tensor() {
         ("2 -", |x| 2.0 - x),
         ("< 0", |x| x.binary(BinaryOp::Lt, 0.0)),
         ("square", |x| x * x),
-        ("sum", |x| x.sum(None, false)),
-        ("sum over rows", |x| x.sum(Some(&[0]), false)),
-        ("sum over columns", |x| x.sum(Some(&[1]), true)),
-        ("mean", |x| x.mean(Some(&[0]), false)),
-        ("max", |x| x.max(Some(&[1]), false)),
-        ("min", |x| x.min(Some(&[0]), false)),
-        ("prod", |x| x.prod(Some(&[1]), false)),
-        ("count_nonzero", |x| x.count_nonzero(Some(&[1]), false)),
-        ("any", |x| x.any(Some(&[0]), false)),
+        ("sum", |x| x.sum(..)),
+        ("sum over rows", |x| x.sum(0)),
+        ("sum over columns", |x| x.sum(keep(1))),
+        ("mean", |x| x.mean(0)),
+        ("max", |x| x.max(1)),
+        ("min", |x| x.min(0)),
+        ("prod", |x| x.prod(1)),
+        ("count_nonzero", |x| x.count_nonzero(1)),
+        ("any", |x| x.any(0)),
         ("cast", |x| x.cast(DType::F32)),
         ("coalesce", |x| x.coalesce()),
         ("coalesce with max", |x| x.coalesce_with(ReduceOp::Max)),
@@ -183,10 +183,10 @@ fn ops_of_one_tensor() {
         ("with_fill", |x| x.with_fill(7.0)),
         ("replace_fill", |x| x.replace_fill(7.0)),
         ("is_stored", |x| x.is_stored()),
-        ("stored", |x| x.stored().sum(Some(&[1]), false)),
+        ("stored", |x| x.stored().sum(1)),
         ("to_dense_with", |x| x.to_dense_with(9.0)),
         ("reshape", |x| x.reshape(&[x.shape()[0] * 5])),
-        ("expand_dims", |x| x.expand_dims(1)?.squeeze(Some(&[1]))),
+        ("expand_dims", |x| x.expand_dims(1)?.squeeze(1)),
         ("broadcast", |x| x.broadcast_to(&[2, x.shape()[0], 5])),
     ];
     each(|what, window, fresh| {
@@ -217,7 +217,7 @@ fn conversions() {
             assert_same(&format!("{what} turned and to {layout}"), turned(window), turned(fresh));
         }
         for range in [1..4, 0..5, 2..2] {
-            assert_same(what, window.narrow(1, range.clone()), fresh.narrow(1, range));
+            assert_same(what, window.narrow(range.clone(), 1), fresh.narrow(range, 1));
         }
     });
 }
@@ -231,7 +231,7 @@ fn ops_of_two_tensors() {
             for (a, b) in [(0..4, 4..8), (2..6, 2..6), (1..3, 5..7), (4..8, 1..5), (3..4, 0..1), (2..2, 5..5)] {
                 let what = format!("{a:?} of {x:?} and {b:?} of {other:?}");
                 let (fx, fy) = (afresh(&x, a.clone()), afresh(other, b.clone()));
-                let (x, y) = (x.narrow(0, a).unwrap(), other.narrow(0, b).unwrap());
+                let (x, y) = (x.narrow(a, 0).unwrap(), other.narrow(b, 0).unwrap());
                 for op in [BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::Maximum, BinaryOp::Lt] {
                     let what = format!("{} of {what}", op.name());
                     assert_same(&what, x.binary(op, &y), fx.binary(op, &fy));
@@ -239,7 +239,7 @@ fn ops_of_two_tensors() {
                     let csc = |t: &Tensor| t.to_layout(Layout::Csc).unwrap();
                     assert_same(&what, x.binary(op, csc(&y)), fx.binary(op, csc(&fy)));
                     assert_same(&what, x.binary(op, &row), fx.binary(op, &row));
-                    let first = other.narrow(0, 1..2).unwrap();
+                    let first = other.narrow(1..2, 0).unwrap();
                     assert_same(&what, x.binary(op, &first), fx.binary(op, afresh(other, 1..2)));
                 }
             }
@@ -251,7 +251,7 @@ fn ops_of_two_tensors() {
 fn products() {
     let dense = Tensor::from_vec(&[5, 3], (0..15).map(|i| f64::from(i) - 6.0).collect()).unwrap();
     let vector = Tensor::from_vec(&[5], vec![1.0, -2.0, 0.5, 3.0, 4.0]).unwrap();
-    let square = matrix(0.0).narrow(0, 2..7).unwrap();
+    let square = matrix(0.0).narrow(2..7, 0).unwrap();
     let fresh_square = afresh(&matrix(0.0), 2..7);
     each(|what, window, fresh| {
         assert_same(&format!("{what} @ dense"), window.matmul(&dense), fresh.matmul(&dense));

@@ -1,0 +1,90 @@
+//! Labels as rows that have a one at the label.
+
+use openwork_ops::{DType, Scalar};
+
+use crate::base::error::{self, Result};
+use crate::base::strided::Strided;
+use crate::levels::layout::LevelSpec;
+use crate::levels::level::LevelKind;
+use crate::levels::pattern::Part;
+use crate::tensor::construct::LevelData;
+use crate::tensor::fill::Fill;
+use crate::tensor::trace;
+use crate::tensor::{Storage, Tensor};
+
+impl Tensor {
+    /// A row of `classes` elements in place of each integer, which are 0 but for a 1 at the integer's place: a new last
+    /// axis, `int64`.
+    ///
+    /// Of strided labels the result is CSR (with as many leading axes as there are), and stores one element for each label,
+    /// all of them the same memory. Of sparse labels it is sparse: the fill's row is the fill, and the rows of stored labels
+    /// are stored whole, at O(nse · classes). The row of an absent label is absent.
+    ///
+    /// ```
+    /// use openwork::tensor;
+    /// let y = tensor![2, 0].one_hot(3)?;
+    /// assert_eq!(y.to_vec::<i64>()?, [0, 0, 1, 1, 0, 0]);
+    /// assert_eq!(y.nse(), 2);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the dtype is no integer, or a label is not in `0..classes`.
+    pub fn one_hot(&self, classes: usize) -> Result<Tensor> {
+        let call = trace::call("one_hot", &[self]);
+        call.end(one_hot(self, classes))
+    }
+}
+
+fn one_hot(labels: &Tensor, classes: usize) -> Result<Tensor> {
+    if !labels.dtype().is_int() {
+        return Err(error::dtype(&[labels.dtype()], "labels are integers; cast them"));
+    }
+    match &labels.storage {
+        Storage::Strided(s) => {
+            let places = checked(s, classes)?;
+            let n = places.len();
+            let dims = (0..=s.ndim()).map(|axis| (axis, Part::Whole)).collect();
+            let mut kinds = vec![LevelKind::Dense; s.ndim()];
+            kinds.push(LevelKind::Sparse { rank: 1 });
+            let mut levels = vec![LevelData::Dense; s.ndim()];
+            let pointers = (s.ndim() > 0).then(|| (0..=n as u64).collect::<Vec<_>>().into());
+            levels.push(LevelData::Sparse { pointers, indices: vec![places.into()], ordered: true, unique: true });
+            let shape: Vec<usize> = s.shape.iter().copied().chain([classes]).collect();
+            let ones = Tensor::from_strided(Strided::constant(Scalar::I64(1), &[n]));
+            Tensor::from_parts(&shape, levels, &LevelSpec { levels: kinds, dims }, &ones, 0i64)
+        }
+        Storage::Sparse(s) => {
+            checked(&s.values, classes)?;
+            match &s.fill {
+                Fill::Array(values) if (s.nse() as u128) < labels.size() => {
+                    values.strided().map_or(Ok(Vec::new()), |v| checked(v, classes))?;
+                }
+                Fill::Scalar(value) if (s.nse() as u128) < labels.size() => {
+                    checked(&Strided::constant(*value, &[1]), classes)?;
+                }
+                _ => {}
+            }
+            let places = Tensor::arange(0, i64::try_from(classes).unwrap_or(i64::MAX), 1)?;
+            labels.cast(DType::I64)?.expand_dims(-1)?.eq(&places)?.cast(DType::I64)
+        }
+    }
+}
+
+/// The labels, which are in `0..classes`.
+fn checked(labels: &Strided, classes: usize) -> Result<Vec<u64>> {
+    let size = labels.dtype.size();
+    let bytes = labels.dense_bytes();
+    let mut out = Vec::with_capacity(labels.len());
+    for element in bytes.chunks_exact(size) {
+        let label = Scalar::from_bytes(labels.dtype, element).as_integer().unwrap_or(-1);
+        match u64::try_from(label).ok().filter(|&l| l < classes as u64) {
+            Some(label) => out.push(label),
+            None => {
+                let why = format!("there is a label {label}, allowed are those of 0..{classes}");
+                return Err(error::invalid("self", why));
+            }
+        }
+    }
+    Ok(out)
+}

@@ -1,0 +1,51 @@
+//! Products of two vectors, which are one number.
+
+use openwork_ops::{Scalar, UnaryOp};
+
+use crate::base::error::{self, Result};
+use crate::tensor::Tensor;
+use crate::tensor::trace;
+
+impl Tensor {
+    /// The sum of the products of two vectors' elements: [`Tensor::matmul`] of a row and a column.
+    ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let (x, y) = (tensor![1.0, 0.0, 3.0; Layout::Coo, 0.0]?, tensor![2.0, 5.0, 4.0]);
+    /// assert_eq!(x.dot(&y)?.to::<f64>(), 14.0);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If either is not a vector, their lengths differ, or dtypes do not promote; if fills are undefined and no element
+    /// is there in both, so that the product is absent.
+    #[doc(alias = "inner")]
+    pub fn dot(&self, other: &Tensor) -> Result<Scalar> {
+        let call = trace::call("dot", &[self, other]);
+        call.end(product(self, other))
+    }
+
+    /// The sum of the products of the elements of two tensors of one shape, those of `self` conjugated: the inner product
+    /// of complex vectors, whose product with itself is the square of their norm.
+    ///
+    /// # Errors
+    /// If the shapes differ; else as [`Tensor::dot`], and as [`Tensor::flatten`] for tensors that are no vectors.
+    pub fn vdot(&self, other: &Tensor) -> Result<Scalar> {
+        let call = trace::call("vdot", &[self, other]);
+        if self.shape() != other.shape() {
+            return Err(error::shape(&[self.shape(), other.shape()], "both need the same shape"));
+        }
+        let left = if self.dtype().is_complex() { self.unary(UnaryOp::Conj)? } else { self.clone() };
+        call.end(match self.ndim() {
+            1 => product(&left, other),
+            _ => product(&left.flatten()?, &other.flatten()?),
+        })
+    }
+}
+
+fn product(a: &Tensor, b: &Tensor) -> Result<Scalar> {
+    match (a.shape(), b.shape()) {
+        ([m], [n]) if m == n => a.matmul(b)?.item(),
+        _ => Err(error::shape(&[a.shape(), b.shape()], "two vectors of one length are needed; matmul takes matrices")),
+    }
+}
