@@ -6,6 +6,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
+#[path = "../common/memory.rs"]
+#[allow(unsafe_code)]
+mod memory;
 #[path = "../samples/mod.rs"]
 mod samples;
 
@@ -40,3 +43,6 @@ mod support_table;
 mod typing;
 
 use samples::{bridge, cells, gen_, oracle, rng, values};
+
+#[global_allocator]
+static ALLOCATOR: memory::Watched = memory::Watched;

@@ -53,8 +53,6 @@ pub struct Op {
     pub name: &'static str,
     /// How the table calls it: the name, with arguments that matter.
     pub label: &'static str,
-    /// What `explain` calls it, or the last of its parts.
-    pub step: Vec<&'static str>,
     pub group: Group,
     pub dtype: DType,
     pub run: Box<dyn Fn(&Tensor) -> Result<Tensor>>,
@@ -116,19 +114,18 @@ pub fn all() -> Vec<Op> {
 }
 
 pub fn plain(group: Group, name: &'static str, run: impl Fn(&Tensor) -> Result<Tensor> + 'static) -> Op {
-    Op { name, label: name, step: vec![name], group, dtype: DType::F64, run: Box::new(run) }
+    Op { name, label: name, group, dtype: DType::F64, run: Box::new(run) }
 }
 
 fn selections() -> Vec<Op> {
     let op = |name, run: fn(&Tensor) -> Result<Tensor>| plain(Group::Selection, name, run);
-    let of = |part, op| Op { step: vec![part], ..op };
     vec![
         op("where_", |x| x.gt(0.0)?.where_(x, &partner(x)?)),
         Op { label: "where_(number)", ..op("where_", |x| x.gt(0.0)?.where_(x, 1.0)) },
-        of("minimum", op("clamp", |x| x.clamp(-1.0, 1.0))),
-        of("add", op("lerp", |x| x.lerp(&partner(x)?, 0.25))),
-        of("add", op("addcmul", |x| x.addcmul(&partner(x)?, x, 2.0))),
-        of("add", op("addcdiv", |x| x.addcdiv(&partner(x)?, x, 2.0))),
+        op("clamp", |x| x.clamp(-1.0, 1.0)),
+        op("lerp", |x| x.lerp(&partner(x)?, 0.25)),
+        op("addcmul", |x| x.addcmul(&partner(x)?, x, 2.0)),
+        op("addcdiv", |x| x.addcdiv(&partner(x)?, x, 2.0)),
         op("isclose", |x| x.isclose(&partner(x)?, 1e-5, 1e-8)),
         op("positive", |x| x.positive()),
         op("polygamma", |x| x.polygamma(1)),
@@ -136,7 +133,7 @@ fn selections() -> Vec<Op> {
         op("interp", |x| x.interp(&[0.0, 1.0], &[2.0, 3.0])),
         op("mask", |x| x.mask(&partner(x)?.gt(0.0)?)),
         op("mask_complement", |x| x.mask_complement(&partner(x)?.gt(0.0)?)),
-        Op { step: vec!["union", "add"], ..op("union", |x| x.union(BinaryOp::Add, &partner(x)?, 0.0, 0.0)) },
+        op("union", |x| x.union(BinaryOp::Add, &partner(x)?, 0.0, 0.0)),
         op("map", |x| x.map(|v: f64| v + 1.0)),
         op("zip_with", |x| x.zip_with(&partner(x)?, |a: f64, b: f64| a + b)),
         op("zip_with3", |x| x.zip_with3(&partner(x)?, x, |a: f64, b: f64, c: f64| a * b + c)),
@@ -187,11 +184,11 @@ fn indexed() -> Vec<Op> {
         Op { label: "slice(rows)", ..op("slice", |x| x.slice(s![1..4])) },
         Op { label: "slice(columns)", ..op("slice", |x| x.slice(s![.., 1..4])) },
         Op { label: "slice(steps)", ..op("slice", |x| x.slice(s![..;-2, ..;2])) },
-        Op { step: vec!["slice", "index"], ..op("index", |x| x.index(s![vec![2, 0], vec![1, 1]])) },
+        op("index", |x| x.index(s![vec![2, 0], vec![1, 1]])),
         op("index_select", |x| x.index_select(vec![3, 0, 3], 0)),
         op("take", |x| x.take(vec![3, 0, 3], 1)),
         op("delete", |x| x.delete(vec![1], 0)),
-        Op { step: vec!["index"], ..op("masked", |x| x.index(s![x.gt(0.0)?])) },
+        op("masked", |x| x.index(s![x.gt(0.0)?])),
         op("argwhere", |x| x.argwhere()),
         op("take_along_axis", |x| x.take_along_axis(&places(), 1)),
         op("gather", |x| x.gather(&places(), 1)),
@@ -208,7 +205,7 @@ fn shapes() -> Vec<Op> {
     let of = |dtype, op| Op { dtype, ..op };
     vec![
         op("permute_dims", |x| x.permute_dims(&[1, 0])),
-        Op { step: vec!["permute_dims"], ..op("matrix_transpose", |x| x.matrix_transpose()) },
+        op("matrix_transpose", |x| x.matrix_transpose()),
         op("reshape", |x| x.reshape(&[2, x.shape()[0] / 2, x.shape()[1]])),
         op("expand_dims", |x| x.expand_dims(0)),
         op("squeeze", |x| x.expand_dims(0)?.squeeze(0)),
@@ -223,10 +220,10 @@ fn shapes() -> Vec<Op> {
         op("tril", |x| x.tril(0)),
         op("triu", |x| x.triu(0)),
         op("diagonal", |x| x.diagonal(0, 0, 1)),
-        Op { step: vec!["diagonal"], ..op("diag", |x| x.diag(0)) },
-        Op { step: vec!["permute_dims"], ..op("moveaxis", |x| x.moveaxis(&[0], &[1])) },
-        Op { step: vec!["narrow"], ..op("split", |x| Ok(x.split(&[2, x.shape()[0] - 2], 0)?.swap_remove(1))) },
-        Op { step: vec!["squeeze", "reshape"], ..op("unstack", |x| Ok(x.narrow(0..4, 0)?.unstack(0)?.swap_remove(1))) },
+        op("diag", |x| x.diag(0)),
+        op("moveaxis", |x| x.moveaxis(&[0], &[1])),
+        op("split", |x| Ok(x.split(&[2, x.shape()[0] - 2], 0)?.swap_remove(1))),
+        op("unstack", |x| Ok(x.narrow(0..4, 0)?.unstack(0)?.swap_remove(1))),
         of(DType::Complex128, op("view_as_real", |x| x.view_as_real())),
         of(DType::Complex128, op("view_as_complex", |x| x.view_as_real()?.view_as_complex())),
     ]

@@ -36,13 +36,12 @@ pub fn reductions() -> Vec<Op> {
     for (name, run) in over {
         for (suffix, axis) in [("(0)", Axes::from(0)), ("(1)", 1.into()), ("()", (..).into())] {
             let label: &'static str = format!("{name}{suffix}").leak();
-            let step = vec![name.trim_end_matches("_as")];
             let run = move |x: &Tensor| run(x, &axis);
-            out.push(Op { label, step, ..plain(Group::Reduction, name, run) });
+            out.push(Op { label, ..plain(Group::Reduction, name, run) });
         }
     }
     let min = |x: &Tensor| Ok(x.aminmax(1)?.0);
-    out.push(Op { label: "aminmax(1)", step: vec!["min"], ..plain(Group::Reduction, "aminmax", min) });
+    out.push(Op { label: "aminmax(1)", ..plain(Group::Reduction, "aminmax", min) });
     out
 }
 

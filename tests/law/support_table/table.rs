@@ -46,7 +46,7 @@ pub enum FillKind {
 }
 
 impl FillKind {
-    const SPARSE: [FillKind; 5] =
+    pub const SPARSE: [FillKind; 5] =
         [FillKind::Zero, FillKind::Value, FillKind::Rows, FillKind::Columns, FillKind::Undefined];
 
     pub fn name(self) -> &'static str {
@@ -75,7 +75,7 @@ impl FillKind {
     }
 }
 
-const LAYOUTS: [Layout; 9] = [
+pub const LAYOUTS: [Layout; 9] = [
     Layout::Coo,
     Layout::HybridCoo { dense_dims: 1 },
     Layout::Csr,
@@ -90,16 +90,20 @@ const LAYOUTS: [Layout; 9] = [
 /// A square matrix in that layout. Rows 2 and 3 are stored whole, and nothing of the last two: then hybrid and blocked
 /// layouts can hold an undefined fill too.
 pub fn sample(layout: Layout, fill: FillKind, dtype: DType) -> Tensor {
-    const N: usize = 6;
+    sample_of(6, layout, fill, dtype)
+}
+
+/// The same with more rows and columns. What is stored are about 2 rows, however many there are.
+pub fn sample_of(n: usize, layout: Layout, fill: FillKind, dtype: DType) -> Tensor {
     let whole = matches!(layout, Layout::HybridCoo { .. } | Layout::Bsr { .. } | Layout::Bsc { .. });
     let stored = |r: usize, c: usize| (2..4).contains(&r) || (!whole && r < 2 && (r + 2 * c).is_multiple_of(3));
     let at: Vec<(usize, usize)> =
-        (0..N).flat_map(|r| (0..N).map(move |c| (r, c))).filter(|&(r, c)| stored(r, c)).collect();
+        (0..n).flat_map(|r| (0..n).map(move |c| (r, c))).filter(|&(r, c)| stored(r, c)).collect();
     let values: Vec<i32> = (0..at.len()).map(|i| (i * 7 % 11) as i32 - 3).collect();
     let values = Tensor::from_vec(&[at.len()], values).unwrap().cast(DType::F64).unwrap();
     let values = if dtype.is_unsigned() { values.abs().unwrap() } else { values }.cast(dtype).unwrap();
     let indices = vec![at.iter().map(|i| i.0).collect::<Vec<_>>(), at.iter().map(|i| i.1).collect()];
-    let x = Tensor::coo(&[N, N], indices, &values, fill.fill(&[N, N], dtype)).unwrap();
+    let x = Tensor::coo(&[n, n], indices, &values, fill.fill(&[n, n], dtype)).unwrap();
     if layout == Layout::Strided { x.to_dense().unwrap() } else { x.to_layout(layout).unwrap() }
 }
 
@@ -124,17 +128,17 @@ pub fn outcome(op: &Op, layout: Layout, fill: FillKind) -> How {
     let x = sample(layout, fill, op.dtype);
     let (result, steps) = explain(|| with_densify_budget(0, || (op.run)(&x)));
     match result {
-        Ok(_) => {
-            let step = steps.iter().rev().find(|s| op.step.contains(&s.op));
-            match step.map(|s| s.path) {
-                Some(Path::Strided) => How::Strided,
-                Some(Path::Values) => How::Values,
-                Some(Path::Specialised) => How::Specialised,
-                Some(Path::Engine) => How::Engine,
-                Some(Path::Densified) => How::Densify,
-                other => How::Error(format!("{other:?}: `{}` says nothing to explain()", op.name)),
+        Ok(_) => match steps.last().filter(|s| s.op == op.name).map(|s| s.path) {
+            Some(Path::Strided) => How::Strided,
+            Some(Path::Values) => How::Values,
+            Some(Path::Specialised) => How::Specialised,
+            Some(Path::Engine) => How::Engine,
+            Some(Path::Densified) => How::Densify,
+            _ => {
+                let last = steps.last().map(|s| s.op);
+                How::Error(format!("`{}` says nothing to explain(): the last step is {last:?}", op.name))
             }
-        }
+        },
         Err(e) if matches!(e.kind(), ErrorKind::Densify { .. }) => match (op.run)(&x) {
             Ok(_) => How::Densify,
             Err(e) => How::Error(e.to_string()),
