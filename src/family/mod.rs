@@ -1,5 +1,6 @@
 //! The ops of [`Tensor`](crate::Tensor), a room per family, named as their twins in the crate `openwork-ops`.
 
+pub mod catalogue;
 pub(crate) mod compare;
 pub(crate) mod facts;
 pub(crate) mod index;

@@ -95,8 +95,10 @@ fn methods(path: &Path) -> Vec<Method> {
             let tail = &rest[open + list.len() + 1..rest[open..].find('{').unwrap() + open];
             let Some(result) = tail.trim().strip_prefix("-> Result<") else { continue };
             let result = result.split(" where").next().unwrap_or(result).trim().trim_end_matches('>');
-            let above: Vec<&str> = body[..at].lines().rev().take_while(|l| l.trim_start().starts_with(['/', '#'])).collect();
-            let doc: Vec<&str> = above.iter().rev().filter_map(|l| l.trim_start().strip_prefix("///")).map(str::trim).collect();
+            let above: Vec<&str> =
+                body[..at].lines().rev().take_while(|l| l.trim_start().starts_with(['/', '#'])).collect();
+            let doc: Vec<&str> =
+                above.iter().rev().filter_map(|l| l.trim_start().strip_prefix("///")).map(str::trim).collect();
             let parameters = split(list);
             let is_self = |p: &String| matches!(p.as_str(), "self" | "&self" | "&mut self" | "mut self");
             let pairs = parameters.iter().filter(|p| !is_self(p)).map(|p| {

@@ -6,6 +6,7 @@
 mod common;
 
 mod arguments;
+mod catalogue;
 mod elementwise;
 mod indexing;
 mod into;

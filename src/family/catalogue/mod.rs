@@ -56,14 +56,8 @@ const AXES: &[Parameter] = &[parameter("axes", "impl Into<Axes>")];
 pub fn all() -> impl Iterator<Item = &'static Entry> {
     static REGISTERED: OnceLock<Vec<Entry>> = OnceLock::new();
     let registered = REGISTERED.get_or_init(|| {
-        let entry = |name, family, parameters, doc| Entry {
-            name,
-            family,
-            takes_self: true,
-            parameters,
-            result: "Tensor",
-            doc,
-        };
+        let entry =
+            |name, family, parameters, doc| Entry { name, family, takes_self: true, parameters, result: "Tensor", doc };
         let unary = UnaryOp::ALL.iter().map(|op| entry(op.name(), "pointwise", &[][..], op.doc()));
         let binary = BinaryOp::ALL.iter().map(|op| entry(op.name(), "pointwise", OTHER, op.doc()));
         let folds = ReduceOp::ALL.iter().map(|op| entry(op.name(), "reduce", AXES, op.doc()));

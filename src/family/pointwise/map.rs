@@ -117,7 +117,7 @@ impl Tensor {
     /// # Errors
     /// If no tensor is given, a dtype is not that of `A`, or shapes do not broadcast.
     pub fn zip_many<A: Element, B: Element>(operands: &[&Tensor], f: impl Fn(&[A]) -> B + Sync) -> Result<Tensor> {
-        let call = trace::call("zip_many", &[]);
+        let call = trace::call("zip_many", operands);
         if operands.is_empty() {
             return Err(error::invalid("operands", "none given; at least one tensor is needed"));
         }

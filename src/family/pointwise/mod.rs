@@ -89,7 +89,7 @@ impl Tensor {
     /// # Errors
     /// If the op is not defined for the dtype.
     pub fn unary(&self, op: UnaryOp) -> Result<Tensor> {
-        let call = trace::call("unary", &[self]);
+        let call = trace::call(op.name(), &[self]);
         let unsupported = || error::dtype(&[self.dtype()], "the op is not defined for this dtype; cast first");
         let typing = op.typing(self.dtype()).ok_or_else(unsupported)?;
         let kernel = Kernel::Unary(op.kernel(typing.compute).ok_or_else(unsupported)?);
@@ -126,18 +126,20 @@ impl Tensor {
     /// If shapes do not broadcast, dtypes do not promote or do not have the op, or the result is not sparse
     /// and exceeds the densify budget.
     pub fn binary<'a>(&self, op: BinaryOp, other: impl Into<Operand<'a>>) -> Result<Tensor> {
-        let call = trace::call("binary", &[self]);
-        let out = match other.into() {
+        match other.into() {
             Operand::Tensor(other) => {
+                let call = trace::call(op.name(), &[self, &other]);
                 let dtypes = [self.dtype(), other.dtype()];
                 let why = "no dtype holds the values of both; cast one side";
                 let common = promote(dtypes[0], dtypes[1]).ok_or_else(|| error::dtype(&dtypes, why))?;
                 let common = if faults::is(Fault::PromotedToLeft) { dtypes[0] } else { common };
-                binary(op, self, &other, common)
+                call.end(binary(op, self, &other, common))
             }
-            Operand::Number(number) => binary_number(op, self, number, false),
-        };
-        call.end(out)
+            Operand::Number(number) => {
+                let call = trace::call(op.name(), &[self]);
+                call.end(binary_number(op, self, number, false))
+            }
+        }
     }
 
     /// `number op self`: the number stands on the left.
@@ -145,7 +147,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::binary`].
     pub fn binary_from(&self, op: BinaryOp, number: impl Into<Number>) -> Result<Tensor> {
-        let call = trace::call("binary_from", &[self]);
+        let call = trace::call(op.name(), &[self]);
         call.end(binary_number(op, self, number.into(), true))
     }
 }

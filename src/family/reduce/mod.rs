@@ -39,7 +39,7 @@ impl Tensor {
     }
 
     fn reduced(&self, op: ReduceOp, given: &Axes) -> Result<Tensor> {
-        let call = trace::call("reduce", &[self]);
+        let call = trace::call(op.name(), &[self]);
         let fold = Fold::new(op, self.dtype())?;
         let axes = given.of(self.ndim())?;
         let kept: Vec<usize> = (0..self.ndim()).filter(|a| !axes.contains(a)).collect();

@@ -42,8 +42,8 @@ impl Tensor {
     /// If there is no tensor, the axis is out of range, other axes differ, dtypes do not promote, or the fills
     /// differ and exceed the densify budget.
     pub fn concat<T: Borrow<Tensor>>(tensors: &[T], axis: impl Into<Axis>) -> Result<Tensor> {
-        let call = trace::call("concat", &[]);
         let tensors: Vec<&Tensor> = tensors.iter().map(Borrow::borrow).collect();
+        let call = trace::call("concat", &tensors);
         call.end(concat(&tensors, axis.into()))
     }
 
@@ -53,8 +53,8 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::concat`].
     pub fn stack<T: Borrow<Tensor>>(tensors: &[T], axis: impl Into<Axis>) -> Result<Tensor> {
-        let call = trace::call("stack", &[]);
         let tensors: Vec<&Tensor> = tensors.iter().map(Borrow::borrow).collect();
+        let call = trace::call("stack", &tensors);
         call.end(stack(&tensors, axis.into()))
     }
 
@@ -66,8 +66,8 @@ impl Tensor {
     /// If there is no tensor or one has more than two axes, dtypes do not promote, or a fill other than
     /// zero has to be stored and exceeds the densify budget.
     pub fn block_diag<T: Borrow<Tensor>>(tensors: &[T]) -> Result<Tensor> {
-        let call = trace::call("block_diag", &[]);
         let tensors: Vec<&Tensor> = tensors.iter().map(Borrow::borrow).collect();
+        let call = trace::call("block_diag", &tensors);
         call.end(block_diag(&tensors))
     }
 
@@ -85,7 +85,7 @@ impl Tensor {
     /// # Errors
     /// If a row is empty, tensors have fewer than two axes, or as [`Tensor::concat`].
     pub fn block<T: Borrow<Tensor>>(rows: &[Vec<T>]) -> Result<Tensor> {
-        let call = trace::call("block", &[]);
+        let call = trace::call("block", &rows.iter().flatten().map(Borrow::borrow).collect::<Vec<_>>());
         let joined = |row: &Vec<T>| concat(&row.iter().map(Borrow::borrow).collect::<Vec<_>>(), -1);
         let rows = rows.iter().map(joined).collect::<Result<Vec<_>>>()?;
         call.end(concat(&rows.iter().collect::<Vec<_>>(), -2))
