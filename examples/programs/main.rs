@@ -17,9 +17,11 @@ mod tfidf;
 /// What a program gives: names and numbers.
 pub type Report = Vec<(&'static str, f64)>;
 
-type Program = (&'static str, &'static str, fn() -> openwork::Result<Report>);
+/// Its name, what it does, and itself.
+pub type Program = (&'static str, &'static str, fn() -> openwork::Result<Report>);
 
-const PROGRAMS: [Program; 9] = [
+/// All of them.
+pub const PROGRAMS: [Program; 9] = [
     ("tfidf", "documents like the first one", tfidf::run),
     ("pca", "the first principal component of a standardised sparse matrix", pca::run),
     ("gcn", "a graph network: loss, gradient, a step downhill", gcn::run),

@@ -7,7 +7,7 @@ use super::data::counts;
 
 pub fn run() -> Result<Report> {
     let x = counts(30, 20)?; // how often a document has a word
-    let frequency = (&x / x.sum(keep(1)))?;
+    let frequency = x.normalize(1.0, 1)?; // a document without words stays as it is
     let documents = x.gt(0.0)?.count_nonzero(keep(0))?;
     let rarity = (30.0f64 / documents)?.log()?;
     let tfidf = (&frequency * &rarity)?.normalize(2.0, 1)?;

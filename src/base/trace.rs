@@ -143,6 +143,13 @@ impl Scope {
         Scope { name, outer, sparse, told }
     }
 
+    /// What ran is no step: a constructor, an accessor.
+    pub(crate) fn forget(mut self) {
+        if let Some(told) = self.told.take() {
+            STEPS.replace(Some(told.1));
+        }
+    }
+
     /// The op is done; its result is strided or not, and of so many elements.
     pub(crate) fn end(mut self, is_strided: bool, elements: u64, result: impl FnOnce() -> String) {
         let Some(told) = self.told.take() else { return };
@@ -165,6 +172,15 @@ impl Scope {
 /// Whether a dense buffer was made that is as large as what it stands for.
 fn is_as_large(dense: u64, whole: Option<u64>) -> bool {
     dense > 0 && whole.is_none_or(|whole| dense >= whole)
+}
+
+/// Runs `f`, whose work is on something small beside the operands (a fill, a vector of results), and does not say how the
+/// op went.
+pub(crate) fn aside<R>(f: impl FnOnce() -> R) -> R {
+    let work = FRAME.get().work;
+    let result = f();
+    FRAME.set(Frame { work, ..FRAME.get() });
+    result
 }
 
 impl Drop for Scope {

@@ -156,7 +156,7 @@ impl Tensor {
         if data.len() != n {
             return Err(error::invalid("data", format!("{} elements for shape {shape:?}, which has {n}", data.len())));
         }
-        Ok(call.done(Tensor::from_strided(Strided::from_vec(data, shape.to_vec()))))
+        Ok(call.given(Tensor::from_strided(Strided::from_vec(data, shape.to_vec()))))
     }
 
     /// A strided tensor from nested rows of equal length.
@@ -170,7 +170,7 @@ impl Tensor {
             let why = format!("row {i} has {} elements, row 0 has {width}: rows must be of one length", rows[i].len());
             return Err(error::invalid("rows", why));
         }
-        call.end(Tensor::from_vec(&[rows.len(), width], rows.concat()))
+        call.gives(Tensor::from_vec(&[rows.len(), width], rows.concat()))
     }
 
     /// A strided tensor over an array's memory, without copying; any memory order.
@@ -197,9 +197,9 @@ impl Tensor {
         let value = value.into();
         if layout == Layout::Strided {
             convert::dense_len(shape, value.dtype())?;
-            return Ok(call.done(Tensor::from_strided(Strided::constant(value, shape))));
+            return Ok(call.given(Tensor::from_strided(Strided::constant(value, shape))));
         }
-        call.end(Tensor::empty_sparse(shape, value.dtype(), layout, Fill::Scalar(value)))
+        call.gives(Tensor::empty_sparse(shape, value.dtype(), layout, Fill::Scalar(value)))
     }
 
     /// Zeros (false); see [`Tensor::full`].
@@ -208,7 +208,7 @@ impl Tensor {
     /// As [`Tensor::full`].
     pub fn zeros(shape: &[usize], dtype: DType, layout: Layout) -> Result<Tensor> {
         let call = trace::call("zeros", &[]);
-        call.end(Tensor::full(shape, Scalar::zero(dtype), layout))
+        call.gives(Tensor::full(shape, Scalar::zero(dtype), layout))
     }
 
     /// Ones (true); see [`Tensor::full`].
@@ -217,7 +217,7 @@ impl Tensor {
     /// As [`Tensor::full`].
     pub fn ones(shape: &[usize], dtype: DType, layout: Layout) -> Result<Tensor> {
         let call = trace::call("ones", &[]);
-        call.end(Tensor::full(shape, Scalar::one(dtype), layout))
+        call.gives(Tensor::full(shape, Scalar::one(dtype), layout))
     }
 
     /// A sparse tensor that stores nothing.
@@ -227,7 +227,7 @@ impl Tensor {
     pub fn empty(shape: &[usize], dtype: DType, layout: Layout, fill: impl Into<Fill>) -> Result<Tensor> {
         let call = trace::call("empty", &[]);
         let fill = fill::check(fill.into(), shape, dtype)?;
-        call.end(Tensor::empty_sparse(shape, dtype, layout, fill))
+        call.gives(Tensor::empty_sparse(shape, dtype, layout, fill))
     }
 
     fn empty_sparse(shape: &[usize], dtype: DType, layout: Layout, fill: Fill) -> Result<Tensor> {
@@ -252,7 +252,7 @@ impl Tensor {
         let diagonal = || (0..n as u64).collect::<Vec<u64>>();
         let ones = Tensor::ones(&[n], dtype, Layout::Strided)?;
         let coo = Tensor::coo(&[n, n], vec![diagonal(), diagonal()], &ones, Scalar::zero(dtype))?;
-        call.end(coo.to_layout(layout))
+        call.gives(coo.to_layout(layout))
     }
 
     /// About `density · size` elements at distinct random places with values uniform in [0, 1), `float64`; the
@@ -289,7 +289,7 @@ impl Tensor {
             }
         }
         let values = Tensor::from_vec(&[places.len()], values)?;
-        call.end(Tensor::coo(shape, indices, &values, fill)?.to_layout(layout))
+        call.gives(Tensor::coo(shape, indices, &values, fill)?.to_layout(layout))
     }
 
     /// A COO tensor from one index array per sparse axis and values of shape (nse, dense axes…).
@@ -327,7 +327,7 @@ impl Tensor {
         let indices: Vec<IndexArray> = indices.into_iter().map(Into::into).collect();
         let pointers = (rank == 0).then(|| vec![0u64, values.shape().first().copied().unwrap_or(0) as u64].into());
         let level = LevelData::Sparse { pointers, indices, ordered: false, unique: false };
-        call.end(parts(shape, vec![level], &spec, values, fill.into()))
+        call.gives(parts(shape, vec![level], &spec, values, fill.into()))
     }
 
     /// A matrix from triplets, as COO; duplicates mean their sum. See [`Tensor::coo`].
@@ -343,7 +343,7 @@ impl Tensor {
     ) -> Result<Tensor> {
         let call = trace::call("from_triplets", &[]);
         let values = Tensor::from_vec(&[values.len()], values)?;
-        call.end(Tensor::coo(&shape, vec![rows, cols], &values, fill))
+        call.gives(Tensor::coo(&shape, vec![rows, cols], &values, fill))
     }
 
     /// A COO tensor from an integer matrix of shape (nse, rank), one index tuple per row.
@@ -363,7 +363,7 @@ impl Tensor {
         };
         let column = |c: usize| Tensor::from_strided(s.narrow(1, c..c + 1).permute(&[1, 0]).reshape(&[s.shape[0]]));
         let columns: Vec<IndexArray> = (0..s.shape[1]).map(|c| IndexArray::from(&column(c))).collect();
-        call.end(Tensor::coo(shape, columns, values, fill))
+        call.gives(Tensor::coo(shape, columns, values, fill))
     }
 
     /// A CSR tensor: `pointers` has one more entry than there are rows, `indices` are column numbers, rising
@@ -380,7 +380,7 @@ impl Tensor {
         fill: impl Into<Fill>,
     ) -> Result<Tensor> {
         let call = trace::call("csr", &[values]);
-        call.end(compressed(shape, Layout::Csr, pointers.into(), indices.into(), values, fill.into()))
+        call.gives(compressed(shape, Layout::Csr, pointers.into(), indices.into(), values, fill.into()))
     }
 
     /// A CSC tensor: as [`Tensor::csr`] with rows and columns swapped.
@@ -395,7 +395,7 @@ impl Tensor {
         fill: impl Into<Fill>,
     ) -> Result<Tensor> {
         let call = trace::call("csc", &[values]);
-        call.end(compressed(shape, Layout::Csc, pointers.into(), indices.into(), values, fill.into()))
+        call.gives(compressed(shape, Layout::Csc, pointers.into(), indices.into(), values, fill.into()))
     }
 
     /// A BSR tensor: pointers and indices over blocks, values of shape (blocks, rows, columns of a block).
@@ -421,7 +421,7 @@ impl Tensor {
             values,
             fill.into(),
         );
-        call.end(out)
+        call.gives(out)
     }
 
     /// A BSC tensor: as [`Tensor::bsr`], blocks compressed by block columns; values have the same shape.
@@ -440,7 +440,7 @@ impl Tensor {
             return Err(error::shape(&[values.shape()], "values must have shape (blocks, rows, columns)"));
         };
         let layout = Layout::Bsc { block: [rows, cols] };
-        call.end(compressed(shape, layout, pointers.into(), indices.into(), values, fill.into()))
+        call.gives(compressed(shape, layout, pointers.into(), indices.into(), values, fill.into()))
     }
 
     /// A tensor from its levels, the map of their dimensions to axes, and values of shape (positions, value
@@ -459,7 +459,7 @@ impl Tensor {
         fill: impl Into<Fill>,
     ) -> Result<Tensor> {
         let call = trace::call("from_parts", &[values]);
-        call.end(parts(shape, levels, spec, values, fill.into()))
+        call.gives(parts(shape, levels, spec, values, fill.into()))
     }
 
     /// As [`Tensor::from_parts`], trusting the arrays.

@@ -152,7 +152,7 @@ impl Tensor {
             Background::Values(values) => Ok(Tensor::from_strided(values)),
             Background::Undefined => Err(error::absent("the fill is undefined: unstored elements have no value")),
         };
-        call.end(out)
+        call.gives(out)
     }
 
     /// Number of specified elements: all of a strided tensor's, the stored ones of a sparse tensor
@@ -254,7 +254,7 @@ impl Tensor {
         let out = values
             .typed()
             .ok_or_else(|| error::layout("the values do not lie in order without gaps; use to_contiguous() first"));
-        call.end(out)
+        call.gives(out)
     }
 
     /// The same tensor with its values (not its indices) in order without gaps.
@@ -283,7 +283,7 @@ impl Tensor {
             return Err(error::shape(&[self.shape()], "only a tensor with exactly one element is an item"));
         }
         let value = self.get(&vec![0; self.ndim()])?;
-        call.end(
+        call.gives(
             value.ok_or_else(|| error::absent("the element is absent: the fill is undefined and nothing is stored")),
         )
     }

@@ -56,7 +56,7 @@ impl IndexArray {
             (true, false) => DType::U64,
             (true, true) => DType::I64,
         };
-        Ok(call.done(Tensor::from_strided(Strided::new(indices.buffer().clone(), dtype, vec![indices.len()]))))
+        Ok(call.given(Tensor::from_strided(Strided::new(indices.buffer().clone(), dtype, vec![indices.len()]))))
     }
 
     fn slice(&self) -> Option<IndexSlice<'_>> {

@@ -21,6 +21,17 @@ impl Call {
         out
     }
 
+    /// What was asked for is made or found. Constructors and accessors are no steps of a computation.
+    pub(crate) fn given<T>(self, out: T) -> T {
+        self.0.forget();
+        out
+    }
+
+    /// As [`Call::given`], if the last part did not fail.
+    pub(crate) fn gives<T>(self, out: Result<T>) -> Result<T> {
+        out.map(|out| self.given(out))
+    }
+
     /// The op is done if its last part did not fail.
     pub(crate) fn end<T: Outcome>(self, out: Result<T>) -> Result<T> {
         out.map(|out| self.done(out))

@@ -13,6 +13,7 @@ mod into;
 mod matmul;
 mod order;
 mod paths;
+mod programs;
 mod reduce_varying;
 mod softmax;
 mod threads;

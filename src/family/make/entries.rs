@@ -34,7 +34,7 @@ impl Tensor {
             add_index(index.as_ref(), values.len(), &mut columns)?;
             values.push(value);
         }
-        call.end(Tensor::coo(shape, columns, &Tensor::from_vec(&[values.len()], values)?, fill))
+        call.gives(Tensor::coo(shape, columns, &Tensor::from_vec(&[values.len()], values)?, fill))
     }
 }
 

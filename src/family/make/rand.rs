@@ -18,7 +18,7 @@ impl Tensor {
     /// If memory does not hold them.
     pub fn rand(shape: &[usize], seed: u64) -> Result<Tensor> {
         let call = trace::call("rand", &[]);
-        call.end(filled(shape, &|i| unit(seed, i)))
+        call.gives(filled(shape, &|i| unit(seed, i)))
     }
 
     /// Numbers of the normal distribution with mean 0 and variance 1: strided, `float64`. Each is made from two uniform
@@ -34,7 +34,7 @@ impl Tensor {
             let (u, v) = (unit(seed, 2 * i), unit(seed, 2 * i + 1));
             (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos()
         };
-        call.end(filled(shape, &normal))
+        call.gives(filled(shape, &normal))
     }
 }
 

@@ -15,7 +15,7 @@ impl Tensor {
     /// If the step is zero, a number is complex or not finite, or there are too many.
     pub fn arange(start: impl Into<Number>, stop: impl Into<Number>, step: impl Into<Number>) -> Result<Tensor> {
         let call = trace::call("arange", &[]);
-        call.end(arange(start.into(), stop.into(), step.into()))
+        call.gives(arange(start.into(), stop.into(), step.into()))
     }
 
     /// `n` numbers at equal distances from `start` to `stop`, both included (`n` of 1: `start`), strided `float64`.
@@ -34,7 +34,7 @@ impl Tensor {
             let t = i as f64 / last;
             if t < 0.5 { start + t * (stop - start) } else { stop - (1.0 - t) * (stop - start) }
         };
-        Ok(call.done(Tensor::from_strided(Strided::from_vec((0..n).map(at).collect::<Vec<f64>>(), vec![n]))))
+        Ok(call.given(Tensor::from_strided(Strided::from_vec((0..n).map(at).collect::<Vec<f64>>(), vec![n]))))
     }
 }
 

@@ -9,6 +9,7 @@ use crate::base::context;
 use crate::base::error::Result;
 use crate::base::parallel;
 use crate::base::strided::{Strided, count};
+use crate::base::trace::{Work, raise};
 use crate::engine::convert;
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::tensor::fill::Fill;
@@ -49,6 +50,7 @@ impl Tensor {
         let out = match &x.storage {
             Storage::Strided(s) => Tensor::from_strided(on_strided(s, B::DTYPE, true, &kernel)),
             Storage::Sparse(s) if s.fill.is_undefined() => {
+                raise(Work::Engine); // the function is told coordinates
                 let values = on_stored(s, B::DTYPE, true, &kernel);
                 Sparse { values, ..(**s).clone() }.into()
             }

@@ -135,10 +135,7 @@ impl Tensor {
                 let common = if faults::is(Fault::PromotedToLeft) { dtypes[0] } else { common };
                 call.end(binary(op, self, &other, common))
             }
-            Operand::Number(number) => {
-                let call = trace::call(op.name(), &[self]);
-                call.end(binary_number(op, self, number, false))
-            }
+            Operand::Number(number) => binary_number(op, self, number, false),
         }
     }
 
@@ -147,14 +144,16 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::binary`].
     pub fn binary_from(&self, op: BinaryOp, number: impl Into<Number>) -> Result<Tensor> {
-        let call = trace::call(op.name(), &[self]);
-        call.end(binary_number(op, self, number.into(), true))
+        binary_number(op, self, number.into(), true)
     }
 }
 
 fn binary_number(op: BinaryOp, x: &Tensor, number: Number, reverse: bool) -> Result<Tensor> {
     let common = number.meets(x.dtype());
-    let value = number.scalar().fit(common).map_err(error::does_not_fit)?;
-    let scalar = Tensor::from_strided(Strided::constant(value, &[]));
-    if reverse { binary(op, &scalar, x, common) } else { binary(op, x, &scalar, common) }
+    let fitted = number.scalar().fit(common);
+    let scalar = Tensor::from_strided(Strided::constant(fitted.unwrap_or(Scalar::zero(common)), &[]));
+    let (a, b) = if reverse { (&scalar, x) } else { (x, &scalar) };
+    let call = trace::call(op.name(), &[a, b]);
+    fitted.map_err(error::does_not_fit)?;
+    call.end(binary(op, a, b, common))
 }

@@ -9,6 +9,7 @@ use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::error::Result;
 use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::{Strided, count};
+use crate::base::trace::aside;
 use crate::engine::blocks::{self, Source};
 use crate::engine::fold::map_scalars;
 use crate::engine::slices::Split;
@@ -73,7 +74,8 @@ impl Slices {
         };
         let k: f64 = self.axes.iter().map(|&a| s.shape[a] as f64).product();
         let over_kept = Strided { shape: kept.iter().map(|&a| s.shape[a]).collect(), ..fill.permute(kept) };
-        let pattern = std::sync::Arc::new(split.result_pattern(kept, &runs.layout, &runs.words)?);
+        let pattern = aside(|| split.result_pattern(kept, &runs.layout, &runs.words))?;
+        let pattern = std::sync::Arc::new(pattern);
         let shape = split.shape(rows);
         let fills = blocks::collect(rows, Source::at(&over_kept, &pattern), s.dtype());
         let times: Vec<f64> = ends.windows(2).map(|e| k - (e[1] - e[0]) as f64).collect();
@@ -83,7 +85,7 @@ impl Slices {
         let slices =
             Sparse { shape: over_kept.shape, pattern, values: Strided::new(fills, s.dtype(), shape), fill: alone };
         let slices = Tensor::from(slices).expand_dims(&self.axes)?;
-        let fill = fill_over(s, slices)?;
+        let fill = aside(|| fill_over(s, slices))?;
         Ok(Some(Sparse { values: own(out), fill, ..s.clone() }.into()))
     }
 }

@@ -32,7 +32,7 @@ impl Tensor {
             Storage::Strided(s) => Ok(Some(s.get(index))),
             Storage::Sparse(s) => get_sparse(s, index),
         };
-        call.end(out)
+        call.gives(out)
     }
 
     /// Every stored element with its index, in storage order (duplicates one by one).

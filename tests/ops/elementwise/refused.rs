@@ -60,7 +60,7 @@ fn arguments() {
     says(x.lerp(&x, &z), &["complex64"]);
     says(x.lerp(&x, openwork::c64::new(0.5, 0.0)), &["lerp", "must be real"]);
     says(x.gt(0.0).unwrap().positive(), &["positive", "bool"]);
-    says(z.clamp(0, 1), &["maximum", "complex64"]);
+    says(z.clamp(0, 1), &["clamp", "complex64"]);
     let (u, i) = (x.cast(DType::U64).unwrap(), x.cast(DType::I64).unwrap());
     says(u.equal(&i), &["equal", "uint64", "int64"]);
     assert!(!u.same_meaning(&i).unwrap());
