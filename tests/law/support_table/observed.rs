@@ -35,7 +35,7 @@ fn every_path_is_what_ran() {
                 let ((result, steps), largest) =
                     largest_block(|| explain(|| with_densify_budget(1 << 30, || (op.run)(&x))));
                 let Ok(result) = result else { continue }; // the support table says which and why
-                let Some(step) = steps.last().filter(|s| s.op == op.name) else {
+                let Some(step) = steps.last().filter(|s| s.op == op.step()) else {
                     wrong.push(format!("{} on {layout}, fill {}: recorded no step", op.label, fill.name()));
                     continue;
                 };

@@ -58,6 +58,13 @@ pub struct Op {
     pub run: Box<dyn Fn(&Tensor) -> Result<Tensor>>,
 }
 
+impl Op {
+    /// What `explain` calls it: a mask is one kind of index.
+    pub fn step(&self) -> &'static str {
+        if self.name == "masked" { "index" } else { self.name }
+    }
+}
+
 /// Ops that some defined fill leaves without an answer, whatever the layout: none.
 pub const NO_ANSWER: &[&str] = &[];
 

@@ -128,7 +128,7 @@ pub fn outcome(op: &Op, layout: Layout, fill: FillKind) -> How {
     let x = sample(layout, fill, op.dtype);
     let (result, steps) = explain(|| with_densify_budget(0, || (op.run)(&x)));
     match result {
-        Ok(_) => match steps.last().filter(|s| s.op == op.name).map(|s| s.path) {
+        Ok(_) => match steps.last().filter(|s| s.op == op.step()).map(|s| s.path) {
             Some(Path::Strided) => How::Strided,
             Some(Path::Values) => How::Values,
             Some(Path::Specialised) => How::Specialised,
