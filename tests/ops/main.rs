@@ -16,4 +16,5 @@ mod paths;
 mod programs;
 mod reduce_varying;
 mod softmax;
+mod there_here;
 mod threads;
