@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use openwork::Tensor;
-use openwork::io::binsparse::{self, Options};
+use openwork::io::binsparse::{self, WriteOptions};
 
 /// About 200 MB: a million rows, 16 elements in each, values of three digits.
 fn matrix() -> Tensor {
@@ -30,8 +30,8 @@ fn main() {
     let [what, path, more @ ..] = arguments.as_slice() else { return };
     let repetitions: usize = more.first().map_or(3, |n| n.parse().expect("a number"));
     let options = match what.as_str() {
-        "write-gzip" => Options { compress: true, level: Some(4), shuffle: true, ..Options::default() },
-        _ => Options::default(),
+        "write-gzip" => WriteOptions { compress: true, level: Some(4), shuffle: true, ..WriteOptions::default() },
+        _ => WriteOptions::default(),
     };
     let x = what.starts_with("write").then(matrix);
     let mut best = f64::INFINITY;
@@ -46,11 +46,11 @@ fn main() {
             ("read", _) => bytes = black_box(binsparse::read(path).expect("a good file")).nbytes(),
             ("read-trusted", _) => {
                 // SAFETY: written by this program.
-                let reading = unsafe { binsparse::read_trusted(path, &options) };
+                let reading = unsafe { binsparse::read_trusted(path, &Default::default()) };
                 bytes = black_box(reading.expect("a good file").tensor).nbytes();
             }
             ("rows", _) => {
-                let reading = binsparse::read_rows(path, 1000..2000, &options);
+                let reading = binsparse::read_rows(path, 1000..2000, &Default::default());
                 bytes = black_box(reading.expect("a good file").tensor).nbytes();
             }
             _ => {

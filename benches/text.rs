@@ -48,7 +48,7 @@ fn text(c: &mut Criterion) {
     group.sample_size(10);
     for (name, x) in matrices() {
         let path = folder.join(format!("{name}.mtx"));
-        matrix_market::write(&path, &x, Default::default()).expect("fill 0 and two axes");
+        matrix_market::write(&path, &x).expect("fill 0 and two axes");
         let bytes = std::fs::metadata(&path).expect("just written").len();
         group.throughput(Throughput::Bytes(bytes));
         for threads in [1, 2] {
@@ -58,7 +58,7 @@ fn text(c: &mut Criterion) {
                 b.iter_custom(|n| timed(n, &on, &read));
             });
             group.bench_function(format!("write_{name}/{threads}"), |b| {
-                let write = || matrix_market::to_bytes(black_box(&x), Default::default()).expect("as before");
+                let write = || matrix_market::to_bytes(black_box(&x), &Default::default()).expect("as before");
                 b.iter_custom(|n| timed(n, &on, &write));
             });
         }

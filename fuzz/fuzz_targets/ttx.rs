@@ -5,15 +5,15 @@ mod checks;
 
 use checks::{LARGEST, same, sound};
 use libfuzzer_sys::fuzz_target;
-use openwork::io::frostt::{self, Dialect, Options, WriteOptions};
+use openwork::io::frostt::{self, Dialect, ReadOptions, WriteOptions};
 
 fuzz_target!(|data: &[u8]| {
     let text = [b"%%MatrixMarket tensor ", data].concat();
-    let Ok(x) = frostt::read_bytes(&text, Options { max_bytes: Some(LARGEST), ..Default::default() }) else { return };
+    let Ok(x) = frostt::read_bytes(&text, &ReadOptions { max_bytes: Some(LARGEST), ..Default::default() }) else { return };
     sound(&x, data.len(), 64);
     let options = WriteOptions { dialect: Some(Dialect::Ttx), ..Default::default() };
-    if let Ok(text) = frostt::to_bytes(&x, options) {
+    if let Ok(text) = frostt::to_bytes(&x, &options) {
         let x = x.coalesce().expect("duplicates have a sum");
-        same(&frostt::read_bytes(&text, Options::default()).expect("our own text"), &x);
+        same(&frostt::read_bytes(&text, &ReadOptions::default()).expect("our own text"), &x);
     }
 });

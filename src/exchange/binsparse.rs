@@ -29,12 +29,12 @@ use crate::base::buffer::Buffer;
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 use crate::exchange::dlpack::Managed;
-use crate::io::binsparse::arrays::{Arrays, Info};
+use crate::io::binsparse::arrays::{ArrayInfo, Arrays};
 use crate::io::binsparse::descriptor::Descriptor;
 use crate::io::binsparse::export::Export;
-use crate::io::binsparse::map::{self, Reader};
+use crate::io::binsparse::map::{self, TensorReader};
 use crate::io::binsparse::sizes::raw;
-use crate::io::binsparse::{DataType, Options, Reading, Version, Warning};
+use crate::io::binsparse::{DataType, Loaded, ReadOptions, Version, Warning, WriteOptions};
 use crate::io::fault::{Fault, Res, bad};
 use crate::tensor::trace;
 
@@ -117,7 +117,7 @@ impl Tensor {
 
     fn constituents(&self, extensions: bool) -> Result<Constituents> {
         let _call = trace::call("to_binsparse", &[]);
-        let options = Options { extensions, version: Some(Version::V0_1), ..Options::default() };
+        let options = WriteOptions { extensions, version: Some(Version::V0_1), ..WriteOptions::default() };
         let export = Export::new(self, &options, &Map::new())?;
         let arrays = export.arrays.iter().map(|a| Ok((a.name.clone(), a.tensor()?))).collect::<Result<_>>()?;
         let descriptor = serde_json::from_str(&export.json);
@@ -136,7 +136,7 @@ impl Tensor {
     /// # Errors
     /// If the descriptor breaks a rule of binsparse 0.1, an array is missing, left over, not strided, or does not fit.
     pub fn from_binsparse(source: &dyn Binsparse) -> Result<Tensor> {
-        Tensor::from_binsparse_with(source, &Options::default()).map(|r| r.tensor)
+        Tensor::from_binsparse_with(source, &ReadOptions::default()).map(|r| r.tensor)
     }
 
     /// As [`Tensor::from_binsparse`], in the mode of the options, with what else the descriptor says. The deviations that
@@ -144,7 +144,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::from_binsparse`], of what the mode does not let pass.
-    pub fn from_binsparse_with(source: &dyn Binsparse, options: &Options) -> Result<Reading> {
+    pub fn from_binsparse_with(source: &dyn Binsparse, options: &ReadOptions) -> Result<Loaded> {
         read(source, options, false).map_err(|e| e.of("binsparse interchange", None))
     }
 
@@ -156,12 +156,12 @@ impl Tensor {
     ///
     /// # Safety
     /// Nobody may write the memory of index arrays while the tensor, or one made of it, lives: kernels rely on them.
-    pub unsafe fn from_binsparse_shared(source: &dyn Binsparse, options: &Options) -> Result<Reading> {
+    pub unsafe fn from_binsparse_shared(source: &dyn Binsparse, options: &ReadOptions) -> Result<Loaded> {
         read(source, options, true).map_err(|e| e.of("binsparse interchange", None))
     }
 }
 
-fn read(source: &dyn Binsparse, options: &Options, trusting: bool) -> Res<Reading> {
+fn read(source: &dyn Binsparse, options: &ReadOptions, trusting: bool) -> Res<Loaded> {
     let mut arrays = BTreeMap::new();
     for (name, tensor) in source.binsparse_arrays()? {
         if !tensor.is_strided() {
@@ -194,7 +194,7 @@ fn read(source: &dyn Binsparse, options: &Options, trusting: bool) -> Res<Readin
     if let Some(name) = types.keys().find(|name| !named.contains(*name) && !is_split(name, &named)) {
         return bad(format!("`data_types` names `{name}`, which is not among the arrays"));
     }
-    let reader = Reader {
+    let reader = TensorReader {
         descriptor: &d,
         arrays: &mut memory,
         options,
@@ -202,7 +202,7 @@ fn read(source: &dyn Binsparse, options: &Options, trusting: bool) -> Res<Readin
         make: Tensor::from_parts as map::Make,
     };
     let tensor = reader.tensor(None)?;
-    Ok(Reading { tensor, descriptor: d, warnings })
+    Ok(Loaded { tensor, descriptor: d, warnings })
 }
 
 /// Whether an array is gone because its rows have become arrays of their own.
@@ -283,8 +283,8 @@ impl Memory {
 }
 
 impl Arrays for Memory {
-    fn info(&mut self, name: &str) -> Res<Option<Info>> {
-        Ok(self.arrays.get(name).map(|a| Info { dtype: a.dtype, len: a.len() as u64 }))
+    fn info(&mut self, name: &str) -> Res<Option<ArrayInfo>> {
+        Ok(self.arrays.get(name).map(|a| ArrayInfo { dtype: a.dtype, len: a.len() as u64 }))
     }
 
     fn read(&mut self, name: &str, start: u64, out: &mut [u8]) -> Res<()> {

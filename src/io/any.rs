@@ -61,7 +61,7 @@ impl Format {
         Format::of_name(path).ok_or_else(|| unknown(path, ""))
     }
 
-    /// The format that a file has: what it starts with decides, and where that tells nothing its name.
+    /// The format that a file has: what it begins with decides, and its name where that is not enough.
     ///
     /// # Errors
     /// [`ErrorKind::Io`] if the file cannot be read; [`ErrorKind::Invalid`] if neither content nor name is known.
@@ -95,20 +95,20 @@ fn unknown(path: &Path, more: &str) -> error::Error {
     error::invalid("path", format!("the name {name:?} ends in no known extension{more}; known are {KNOWN}"))
 }
 
-/// An open file, and what it begins with tells.
+/// An open file, and what was found at its beginning.
 pub(super) struct Identified {
     pub(super) format: Format,
     pub(super) file: File,
     pub(super) signature: Option<Signature>,
 }
 
-/// Opens a file and finds out its format: what it begins with decides, and where that tells nothing its name.
+/// Opens a file and finds out its format: what it begins with decides, and its name where that is not enough.
 ///
 /// # Errors
 /// As [`Format::of_file`].
 pub(super) fn identify(path: &Path) -> Result<Identified> {
     let (file, signature, known) = opened(path).map_err(|source| ErrorKind::Io { path: path.to_owned(), source })?;
-    let why = ", and what the file holds tells no format either";
+    let why = ", and the file begins like none of the known formats";
     match known.or_else(|| Format::of_name(path)) {
         Some(format) => Ok(Identified { format, file, signature }),
         None => Err(unknown(path, why)),
@@ -124,7 +124,7 @@ fn opened(path: &Path) -> io::Result<(File, Option<Signature>, Option<Format>)> 
         Some(Signature::Gzip) => {
             file.seek(SeekFrom::Start(0))?;
             start.clear();
-            // A stream that is cut off or damaged is told by the reader.
+            // Of a stream that is cut off or damaged the reader says so.
             let _ = MultiGzDecoder::new(&mut file).take(512).read_to_end(&mut start);
             banner(&start)
         }
@@ -159,24 +159,24 @@ pub struct ReadOptions<'a> {
     pub header: bool,
     /// The most bytes to accept: of text before and after decompression, of arrays together.
     pub max_bytes: Option<u64>,
-    /// Hears how far the reader is; binsparse files tell nothing.
+    /// Progress callback; readers of binsparse and safetensors do not call it.
     pub progress: Option<Progress<'a>>,
 }
 
 impl<'a> ReadOptions<'a> {
-    pub(super) fn matrix_market(&self) -> matrix_market::Options<'a> {
-        matrix_market::Options { max_bytes: self.max_bytes, progress: self.progress }
+    pub(super) fn matrix_market(&self) -> matrix_market::ReadOptions<'a> {
+        matrix_market::ReadOptions { max_bytes: self.max_bytes, progress: self.progress }
     }
 
-    pub(super) fn frostt(&self) -> frostt::Options<'a> {
+    pub(super) fn frostt(&self) -> frostt::ReadOptions<'a> {
         let ReadOptions { shape, base, header, max_bytes, progress, .. } = *self;
-        frostt::Options { shape, base, header, max_bytes, progress }
+        frostt::ReadOptions { shape, base, header, max_bytes, progress }
     }
 
-    pub(super) fn binsparse(&self) -> binsparse::Options {
+    pub(super) fn binsparse(&self) -> binsparse::ReadOptions {
         let mode = if self.lenient { binsparse::Mode::Lenient } else { binsparse::Mode::Strict };
         let group = self.name.map(str::to_owned);
-        binsparse::Options { mode, group, max_bytes: self.max_bytes, ..Default::default() }
+        binsparse::ReadOptions { mode, group, max_bytes: self.max_bytes }
     }
 }
 
@@ -221,8 +221,8 @@ pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Lo
     let Identified { format, file, signature } = identify(path)?;
     let mut warnings = Vec::new();
     let tensor = match format {
-        Format::MatrixMarket => matrix_market::read_with(path, options.matrix_market())?,
-        Format::Frostt | Format::TensorMarket => frostt::read_with(path, options.frostt())?,
+        Format::MatrixMarket => matrix_market::read_with(path, &options.matrix_market())?,
+        Format::Frostt | Format::TensorMarket => frostt::read_with(path, &options.frostt())?,
         Format::Npz | Format::Hdf5 => {
             let reading = binsparse::File::of_file(file, path, signature)?.reading(&options.binsparse())?;
             warnings = reading.warnings;
@@ -261,15 +261,15 @@ pub struct WriteOptions<'a> {
     pub compress: bool,
     /// Binsparse: allow what its text cannot say, in a form that other readers refuse.
     pub extensions: bool,
-    /// Hears how far the writer is; binsparse files tell nothing.
+    /// Progress callback; writers of binsparse and safetensors do not call it.
     pub progress: Option<Progress<'a>>,
 }
 
-/// Writes a tensor to a file whose name tells the format, whole or not at all. In safetensors, which gives tensors
+/// Writes a tensor to a file whose name gives the format, whole or not at all. In safetensors, which gives tensors
 /// names, it is called `tensor`.
 ///
 /// # Errors
-/// If the name tells no format, or the format cannot hold the tensor: both before a byte is written. Then
+/// If the name stands for no format, or the format cannot hold the tensor: both before a byte is written. Then
 /// [`ErrorKind::Io`] if the file cannot be written; the old file is then as it was.
 pub fn write(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
     write_with(path, tensor, &WriteOptions::default())
@@ -290,14 +290,14 @@ pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOption
     let progress = options.progress;
     match format {
         Format::MatrixMarket => {
-            matrix_market::write(path, tensor, matrix_market::WriteOptions { progress, ..Default::default() })
+            matrix_market::write_with(path, tensor, &matrix_market::WriteOptions { progress, ..Default::default() })
         }
         Format::Frostt | Format::TensorMarket => {
-            frostt::write(path, tensor, frostt::WriteOptions { progress, ..Default::default() })
+            frostt::write_with(path, tensor, &frostt::WriteOptions { progress, ..Default::default() })
         }
         Format::Npz | Format::Hdf5 => {
             let WriteOptions { compress, extensions, .. } = *options;
-            binsparse::write_with(path, tensor, &binsparse::Options { compress, extensions, ..Default::default() })
+            binsparse::write_with(path, tensor, &binsparse::WriteOptions { compress, extensions, ..Default::default() })
         }
         Format::Safetensors => {
             let mut model = StateDict::new();

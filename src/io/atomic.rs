@@ -18,24 +18,14 @@ pub(crate) fn write(path: &Path, body: impl FnOnce(&mut File) -> io::Result<()>)
     replace(path, body).map_err(|source| ErrorKind::Io { path: path.to_owned(), source }.into())
 }
 
-/// As [`write`], for a body that opens the new file itself.
-#[cfg(feature = "hdf5")]
-pub(crate) fn write_path(path: &Path, body: impl FnOnce(&Path) -> io::Result<()>) -> Result<()> {
-    replace_path(path, |new, _| body(new)).map_err(|source| ErrorKind::Io { path: path.to_owned(), source }.into())
-}
-
 fn replace(path: &Path, body: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
-    replace_path(path, |_, file| body(file))
-}
-
-fn replace_path(path: &Path, body: impl FnOnce(&Path, &mut File) -> io::Result<()>) -> io::Result<()> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let old = fs::metadata(&target).ok();
     if old.as_ref().is_some_and(|old| !old.is_file()) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "this is not a file that can be replaced"));
     }
     let (temporary, mut file) = create_beside(&target)?;
-    let written = body(&temporary, &mut file)
+    let written = body(&mut file)
         .and_then(|()| old.map_or(Ok(()), |old| file.set_permissions(old.permissions())))
         .and_then(|()| file.sync_all());
     drop(file);

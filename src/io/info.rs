@@ -14,7 +14,7 @@ use crate::base::error::{ErrorKind, Result};
 use crate::levels::layout::Layout;
 use crate::{LevelKind, LevelSpec, Part, StructureFacts};
 
-/// What a file says about a tensor. What it does not say, and only its arrays or lines would tell, is `None`.
+/// What a file says about a tensor. What it does not say, and only its arrays or lines would show, is `None`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Info {
@@ -140,11 +140,11 @@ pub fn info_with(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Ve
     let file_bytes = metadata.len();
     match format {
         Format::MatrixMarket => {
-            let header = matrix_market::header(path).map_err(|error| error.of_format("Matrix Market"))?;
+            let header = matrix_market::header(path)?;
             Ok(vec![of_matrix_market(&header, file_bytes)])
         }
         Format::Frostt | Format::TensorMarket => {
-            Ok(vec![of_frostt(&frostt::header(path, options.frostt())?, file_bytes)])
+            Ok(vec![of_frostt(&frostt::header(path, &options.frostt())?, file_bytes)])
         }
         Format::Npz | Format::Hdf5 => {
             let mut file = binsparse::File::of_file(file, path, signature)?;
@@ -179,7 +179,7 @@ fn coordinates(ndim: usize) -> LevelSpec {
 }
 
 fn of_matrix_market(header: &matrix_market::Header, file_bytes: u64) -> Info {
-    use matrix_market::{Format as Listing, Symmetry};
+    use matrix_market::{Listing, Symmetry};
     let array = header.format == Listing::Array;
     let structure = match header.symmetry {
         Symmetry::General => None,

@@ -25,7 +25,7 @@ pub use any::{Format, Loaded, ReadOptions, WriteOptions, read, read_with, write,
 pub use info::{FillInfo, Info, info, info_with};
 pub use violations::{Violation, validate};
 
-/// A function that hears how far a reader or a writer is: what is done, then what there is to do.
+/// A callback for progress: called with what is done so far, and what there is to do.
 ///
 /// Readers count bytes of the input as it is stored (compressed or not), writers stored elements. Calls come from the
 /// calling thread, with `done` rising; the last one has both numbers equal. Nothing is called once an error is found.
@@ -34,8 +34,8 @@ pub use violations::{Violation, validate};
 /// use openwork::io::{Progress, matrix_market};
 /// let text = b"%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 7\n";
 /// let show = |done: u64, total: u64| eprintln!("{done} of {total} bytes");
-/// let options = matrix_market::Options { progress: Some(Progress(&show)), ..Default::default() };
-/// assert_eq!(matrix_market::read_bytes(text, options)?.nse(), 1);
+/// let options = matrix_market::ReadOptions { progress: Some(Progress(&show)), ..Default::default() };
+/// assert_eq!(matrix_market::read_bytes(text, &options)?.nse(), 1);
 /// # Ok::<(), openwork::Error>(())
 /// ```
 #[derive(Clone, Copy)]

@@ -8,11 +8,7 @@ use crate::common::temporary;
 use openwork::{Layout, Tensor, io};
 
 fn endings() -> Vec<&'static str> {
-    let mut all = vec!["mtx", "mtx.gz", "tns", "npz", "safetensors"];
-    if cfg!(feature = "hdf5") {
-        all.push("h5");
-    }
-    all
+    vec!["mtx", "mtx.gz", "tns", "npz", "h5", "safetensors"]
 }
 
 fn convert(from: &Path, to: &Path) -> Command {

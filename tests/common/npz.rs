@@ -2,7 +2,7 @@
 
 use flate2::Crc;
 use openwork::Result;
-use openwork::io::binsparse::{self, Mode, Options, Reading};
+use openwork::io::binsparse::{self, Loaded, Mode, ReadOptions};
 use serde_json::{Value, json};
 
 /// A file to be: descriptor and arrays.
@@ -151,11 +151,11 @@ impl Draft {
         zip(&members)
     }
 
-    pub fn strict(&self) -> Result<Reading> {
-        binsparse::read_bytes(&self.bytes(), &Options::default())
+    pub fn strict(&self) -> Result<Loaded> {
+        binsparse::read_bytes(&self.bytes(), &ReadOptions::default())
     }
 
-    pub fn lenient(&self) -> Result<Reading> {
-        binsparse::read_bytes(&self.bytes(), &Options { mode: Mode::Lenient, ..Options::default() })
+    pub fn lenient(&self) -> Result<Loaded> {
+        binsparse::read_bytes(&self.bytes(), &ReadOptions { mode: Mode::Lenient, ..ReadOptions::default() })
     }
 }

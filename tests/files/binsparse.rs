@@ -1,17 +1,14 @@
 //! Binsparse files: files of other writers, broken files, round trips, mutants.
 
-#[cfg(feature = "hdf5")]
 mod damaged_h5;
 mod facts;
 mod golden;
 mod golden_h5;
-#[cfg(feature = "hdf5")]
 mod h5;
 #[cfg(feature = "hdf5")]
 mod hostile;
 mod lenient;
 mod mutants;
-#[cfg(feature = "hdf5")]
 mod mutants_h5;
 mod refused;
 mod round_trip;

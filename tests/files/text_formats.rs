@@ -95,23 +95,23 @@ fn matrices_of_every_layout_and_dtype_come_back() {
     for dtype in DType::ALL {
         for layout in layouts() {
             let x = sparse(&[4, 6], dtype).to_layout(layout).unwrap();
-            let text = matrix_market::to_bytes(&x, Default::default()).unwrap();
+            let text = matrix_market::to_bytes(&x, &Default::default()).unwrap();
             let what = format!("{dtype} {layout}:\n{}", String::from_utf8_lossy(&text));
-            let read = matrix_market::read_bytes(&text, Default::default()).unwrap();
+            let read = matrix_market::read_bytes(&text, &Default::default()).unwrap();
             assert_eq!(read.is_strided(), x.is_strided());
             same(&read, &x, &what);
-            assert_eq!(matrix_market::to_bytes(&read, Default::default()).unwrap(), text, "{what}");
+            assert_eq!(matrix_market::to_bytes(&read, &Default::default()).unwrap(), text, "{what}");
         }
         let empty = Tensor::empty(&[3, 0], dtype, Layout::Csr, Scalar::zero(dtype)).unwrap();
-        let text = matrix_market::to_bytes(&empty, Default::default()).unwrap();
-        let read = matrix_market::read_bytes(&text, Default::default()).unwrap();
+        let text = matrix_market::to_bytes(&empty, &Default::default()).unwrap();
+        let read = matrix_market::read_bytes(&text, &Default::default()).unwrap();
         assert_eq!((read.shape(), read.nse()), (empty.shape(), 0));
     }
 }
 
 #[test]
 fn tensors_of_one_to_four_axes_come_back() {
-    use frostt::{Base, Dialect, Options, WriteOptions};
+    use frostt::{Base, Dialect, ReadOptions, WriteOptions};
     for dtype in DType::ALL {
         for shape in [&[24][..], &[24, 1], &[3, 4, 2], &[2, 3, 2, 2]] {
             for layout in [Layout::Coo, Layout::Csf] {
@@ -120,12 +120,12 @@ fn tensors_of_one_to_four_axes_come_back() {
                     for base in [Base::One, Base::Zero] {
                         let options =
                             WriteOptions { dialect: Some(dialect), base, comment: "a\n\nb", ..Default::default() };
-                        let text = frostt::to_bytes(&x, options);
+                        let text = frostt::to_bytes(&x, &options);
                         let refused = if dialect == Dialect::Tns { dtype.is_complex() } else { base == Base::Zero };
                         assert_eq!(text.is_err(), refused);
                         let Ok(text) = text else { continue };
                         let what = format!("{dtype} {layout}:\n{}", String::from_utf8_lossy(&text));
-                        let read = frostt::read_bytes(&text, Options { base, ..Default::default() }).unwrap();
+                        let read = frostt::read_bytes(&text, &ReadOptions { base, ..Default::default() }).unwrap();
                         same(&read, &x, &what);
                     }
                 }
@@ -137,9 +137,9 @@ fn tensors_of_one_to_four_axes_come_back() {
 #[test]
 fn strided_tensors_are_written_without_zeros() {
     let x = Tensor::from_vec(&[2, 1, 3], vec![0.0, 2.5, -0.0, 0.0, 0.0, f64::NAN]).unwrap();
-    let text = frostt::to_bytes(&x, Default::default()).unwrap();
+    let text = frostt::to_bytes(&x, &Default::default()).unwrap();
     assert_eq!(text, b"1 1 2 2.5\n1 1 3 -0.0\n2 1 3 nan\n");
-    let read = frostt::read_bytes(&text, Default::default()).unwrap();
+    let read = frostt::read_bytes(&text, &Default::default()).unwrap();
     same(&read.to_dense().unwrap(), &x, "strided");
 }
 
@@ -147,13 +147,13 @@ fn strided_tensors_are_written_without_zeros() {
 fn what_entries_do_not_tell_stands_in_a_comment() {
     let values = Tensor::from_vec(&[2], vec![3_i8, -4]).unwrap();
     let x = Tensor::coo(&[9, 2], vec![vec![1, 0], vec![1, 0]], &values, 0_i8).unwrap();
-    let text = frostt::to_bytes(&x, Default::default()).unwrap();
+    let text = frostt::to_bytes(&x, &Default::default()).unwrap();
     assert_eq!(text, b"#openwork shape 9 2\n#openwork dtype int8\n1 1 -4\n2 2 3\n");
-    let wide = frostt::Options { shape: Some(&[9, 9]), ..Default::default() };
-    assert_eq!(frostt::read_bytes(&text, wide).unwrap().shape(), [9, 9]);
+    let wide = frostt::ReadOptions { shape: Some(&[9, 9]), ..Default::default() };
+    assert_eq!(frostt::read_bytes(&text, &wide).unwrap().shape(), [9, 9]);
     let nothing = Tensor::empty(&[4, 5, 6], DType::F64, Layout::Coo, 0.0).unwrap();
     let read =
-        frostt::read_bytes(&frostt::to_bytes(&nothing, Default::default()).unwrap(), Default::default()).unwrap();
+        frostt::read_bytes(&frostt::to_bytes(&nothing, &Default::default()).unwrap(), &Default::default()).unwrap();
     same(&read, &nothing, "empty");
 }
 
@@ -161,9 +161,9 @@ fn what_entries_do_not_tell_stands_in_a_comment() {
 fn duplicates_are_summed_by_writers_and_kept_by_readers() {
     let values = Tensor::from_vec(&[3], vec![1_i64, 2, 4]).unwrap();
     let x = Tensor::coo(&[2, 2], vec![vec![1, 0, 1], vec![0, 1, 0]], &values, 0_i64).unwrap();
-    let text = matrix_market::to_bytes(&x, Default::default()).unwrap();
+    let text = matrix_market::to_bytes(&x, &Default::default()).unwrap();
     assert_eq!(text, b"%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 2 2\n2 1 5\n");
-    let read = frostt::read_bytes(b"2 2 1.0\n2 2 3.0\n1 1 5\n", Default::default()).unwrap();
+    let read = frostt::read_bytes(b"2 2 1.0\n2 2 3.0\n1 1 5\n", &Default::default()).unwrap();
     assert_eq!((read.nse(), read.get(&[1, 1]).unwrap()), (3, Some(4.0.into())));
 }
 
@@ -172,7 +172,7 @@ fn fields_and_types_follow_from_the_dtype() {
     let head = |values: Tensor| {
         let zero = Scalar::zero(values.dtype());
         let x = Tensor::coo(&[1, 9], vec![vec![0; values.nse()], (0..values.nse() as u64).collect()], &values, zero);
-        let text = String::from_utf8(matrix_market::to_bytes(&x.unwrap(), Default::default()).unwrap()).unwrap();
+        let text = String::from_utf8(matrix_market::to_bytes(&x.unwrap(), &Default::default()).unwrap()).unwrap();
         text.lines().take(2).map(|line| line.trim_start_matches("%%").to_owned()).collect::<Vec<_>>()
     };
     let field = |name: &str| format!("MatrixMarket matrix coordinate {name} general");
@@ -205,8 +205,8 @@ fn symmetries_are_written_where_they_hold() {
         let zero = Scalar::zero(dense.dtype());
         for x in [dense.clone(), dense.to_sparse(Layout::Csr, zero).unwrap()] {
             let options = matrix_market::WriteOptions { symmetry, ..Default::default() };
-            let text = matrix_market::to_bytes(&x, options).unwrap();
-            let read = matrix_market::read_bytes(&text, Default::default()).unwrap();
+            let text = matrix_market::to_bytes(&x, &options).unwrap();
+            let read = matrix_market::read_bytes(&text, &Default::default()).unwrap();
             same(&read, &x, &String::from_utf8_lossy(&text));
             if !x.is_strided() {
                 let found = text.iter().filter(|&&byte| byte == b'\n').count();
@@ -224,11 +224,11 @@ fn large() -> Tensor {
 #[test]
 fn threads_change_nothing() {
     let x = large();
-    let write = |threads| with_threads(threads, || matrix_market::to_bytes(&x, Default::default()).unwrap()).unwrap();
+    let write = |threads| with_threads(threads, || matrix_market::to_bytes(&x, &Default::default()).unwrap()).unwrap();
     let text = write(1);
     assert!(text.len() > 4 << 20);
     assert_eq!(write(4), text);
-    let tns = frostt::to_bytes(&x, Default::default()).unwrap();
+    let tns = frostt::to_bytes(&x, &Default::default()).unwrap();
     let line = text.iter().filter(|&&byte| byte == b'\n').count();
     // A comment and a blank line in the middle, and an error behind them.
     let middle = text.len() / 2 + text[text.len() / 2..].iter().position(|&byte| byte == b'\n').unwrap();
@@ -238,9 +238,9 @@ fn threads_change_nothing() {
     let too_few = &text[..text.len() - 2 - text.iter().rev().skip(1).position(|&byte| byte == b'\n').unwrap()];
     for threads in [1, 2, 7] {
         with_threads(threads, || {
-            same(&matrix_market::read_bytes(&commented, Default::default()).unwrap(), &x, "mtx");
-            same(&frostt::read_bytes(&tns, Default::default()).unwrap(), &x, "tns");
-            let fails = |text: &[u8]| matrix_market::read_bytes(text, Default::default()).unwrap_err().to_string();
+            same(&matrix_market::read_bytes(&commented, &Default::default()).unwrap(), &x, "mtx");
+            same(&frostt::read_bytes(&tns, &Default::default()).unwrap(), &x, "tns");
+            let fails = |text: &[u8]| matrix_market::read_bytes(text, &Default::default()).unwrap_err().to_string();
             assert!(fails(&broken).contains(&format!("line {}: '7' is too much", line + 2)), "{}", fails(&broken));
             assert!(fails(&too_many).contains(&format!("line {}: there are more", line + 4)), "{}", fails(&too_many));
             assert!(fails(too_few).contains(&format!("line {}: the file ends after", line - 1)), "{}", fails(too_few));
@@ -260,18 +260,19 @@ fn files_are_compressed_by_name_and_told_apart_by_content() {
         let progress = Some(Progress(&hear));
         let matrix = name.contains("mtx");
         if matrix {
-            matrix_market::write(&path, &x, matrix_market::WriteOptions { progress, ..Default::default() }).unwrap();
+            matrix_market::write_with(&path, &x, &matrix_market::WriteOptions { progress, ..Default::default() })
+                .unwrap();
         } else {
-            frostt::write(&path, &x, frostt::WriteOptions { progress, ..Default::default() }).unwrap();
+            frostt::write_with(&path, &x, &frostt::WriteOptions { progress, ..Default::default() }).unwrap();
         }
         let bytes = std::fs::read(&path).unwrap();
         assert_eq!(bytes.starts_with(&[0x1f, 0x8b]), name.to_lowercase().ends_with("gz"));
         let written = std::mem::take(&mut *heard.lock().unwrap());
         assert_eq!(written.last(), Some(&(x.nse() as u64, x.nse() as u64)));
         let read = if matrix {
-            matrix_market::read_with(&path, matrix_market::Options { progress, ..Default::default() })
+            matrix_market::read_with(&path, &matrix_market::ReadOptions { progress, ..Default::default() })
         } else {
-            frostt::read_with(&path, frostt::Options { progress, ..Default::default() })
+            frostt::read_with(&path, &frostt::ReadOptions { progress, ..Default::default() })
         };
         same(&read.unwrap(), &x, name);
         let read = heard.lock().unwrap();
@@ -293,13 +294,13 @@ fn a_refused_write_leaves_the_old_file() {
     let path = folder.join("x.mtx");
     std::fs::write(&path, "old").unwrap();
     let x = Tensor::full(&[2, 2], 1.0, Layout::Csr).unwrap();
-    assert!(matrix_market::write(&path, &x, Default::default()).is_err());
-    assert!(frostt::write(&path, &x, Default::default()).is_err());
+    assert!(matrix_market::write(&path, &x).is_err());
+    assert!(frostt::write(&path, &x).is_err());
     assert_eq!(std::fs::read(&path).unwrap(), b"old");
     let good = Tensor::eye(3, DType::F32, Layout::Csr).unwrap();
-    matrix_market::write(&path, &good, Default::default()).unwrap();
+    matrix_market::write(&path, &good).unwrap();
     same(&matrix_market::read(&path).unwrap(), &good, "eye");
-    let nowhere = matrix_market::write(folder.join("no/x.mtx"), &good, Default::default()).unwrap_err();
+    let nowhere = matrix_market::write(folder.join("no/x.mtx"), &good).unwrap_err();
     assert!(matches!(nowhere.kind(), ErrorKind::Io { path, .. } if path.ends_with("no/x.mtx")));
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
     std::fs::remove_dir_all(&folder).unwrap();
@@ -313,23 +314,23 @@ fn verdicts_on_edge_cases() {
     for line in table.lines().skip(1) {
         let (name, verdict) = line.split_once('\t').unwrap();
         let verdict = verdict.split('\t').next().unwrap();
-        let read = |options: frostt::Options<'_>| frostt::read_with(folder.join(name), options);
+        let read = |options: frostt::ReadOptions<'_>| frostt::read_with(folder.join(name), &options);
         let plain = read(Default::default());
         match (name, verdict) {
             ("edge_gt_i64.tns", _) => assert_eq!(plain.unwrap().shape(), [1, 1 << 63, 1]),
             (_, v) if v.starts_with("accept only with explicit") => {
                 assert!(plain.is_err());
-                let x = read(frostt::Options { header: true, ..Default::default() }).unwrap();
+                let x = read(frostt::ReadOptions { header: true, ..Default::default() }).unwrap();
                 assert_eq!((x.shape(), x.nse()), (&[4, 5, 6][..], 2));
             }
             (_, v) if v.starts_with("reject unless zero-based") => {
                 assert!(plain.unwrap_err().to_string().contains("Zero"));
-                let x = read(frostt::Options { base: frostt::Base::Zero, ..Default::default() }).unwrap();
+                let x = read(frostt::ReadOptions { base: frostt::Base::Zero, ..Default::default() }).unwrap();
                 assert_eq!((x.shape(), x.nse()), (&[2, 3, 4][..], 2));
             }
             ("edge_empty.tns", _) => {
                 assert!(plain.unwrap_err().to_string().contains("shape"));
-                assert_eq!(read(frostt::Options { shape: Some(&[2, 3]), ..Default::default() }).unwrap().nse(), 0);
+                assert_eq!(read(frostt::ReadOptions { shape: Some(&[2, 3]), ..Default::default() }).unwrap().nse(), 0);
             }
             (_, v) if v.starts_with("accept") => assert!(plain.is_ok(), "{name}: {plain:?}"),
             (_, v) if v.starts_with("reject") => assert!(plain.is_err(), "{name}: {plain:?}"),
@@ -350,8 +351,8 @@ fn published_tensors_come_back() {
         assert_eq!((x.ndim(), x.dtype()), (axes, DType::F64));
         for dialect in [frostt::Dialect::Tns, frostt::Dialect::Ttx] {
             let options = frostt::WriteOptions { dialect: Some(dialect), ..Default::default() };
-            let text = frostt::to_bytes(&x, options).unwrap();
-            same(&frostt::read_bytes(&text, Default::default()).unwrap(), &x, name);
+            let text = frostt::to_bytes(&x, &options).unwrap();
+            same(&frostt::read_bytes(&text, &Default::default()).unwrap(), &x, name);
         }
     }
 }

@@ -294,7 +294,7 @@ fn the_layout_of_a_result_does_not_depend_on_values() {
 #[test]
 fn a_file_that_names_no_fill_has_fill_zero() {
     let text = b"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 5.0\n";
-    let x = openwork::io::matrix_market::read_bytes(text, Default::default()).unwrap();
+    let x = openwork::io::matrix_market::read_bytes(text, &Default::default()).unwrap();
     assert_eq!((elements(&x), fill(&x)), (vec![0.0, 5.0, 0.0, 0.0], 0.0.into()));
 }
 
@@ -308,7 +308,7 @@ fn the_fill_is_shown() {
     assert_eq!(elements(&x.to_layout(Layout::Csr).unwrap()), [1.0, 7.5, 7.5, 7.5]);
     assert_eq!(elements(&x.reshape(&[4]).unwrap()), [1.0, 7.5, 7.5, 7.5]);
     let path = std::env::temp_dir().join(format!("openwork-fill-{}.mtx", std::process::id()));
-    match openwork::io::matrix_market::write(&path, &x, Default::default()) {
+    match openwork::io::matrix_market::write(&path, &x) {
         // A format without fills: what is read back means the same, or nothing was written.
         Ok(_) => {
             let back = openwork::io::matrix_market::read(&path).unwrap();

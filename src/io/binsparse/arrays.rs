@@ -10,13 +10,13 @@ use crate::{DType, Tensor};
 
 /// What a container knows about an array before it reads it. All arrays are one-dimensional.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Info {
+pub(crate) struct ArrayInfo {
     /// Element type as stored; truth values of the container's own kind are `Bool`.
     pub(crate) dtype: DType,
     pub(crate) len: u64,
 }
 
-impl Info {
+impl ArrayInfo {
     pub(crate) fn bytes(self) -> u128 {
         u128::from(self.len) * self.dtype.size() as u128
     }
@@ -26,7 +26,7 @@ impl Info {
 /// before more than the bytes it holds are asked for.
 pub(crate) trait Arrays {
     /// `None` if there is no such array.
-    fn info(&mut self, name: &str) -> Res<Option<Info>>;
+    fn info(&mut self, name: &str) -> Res<Option<ArrayInfo>>;
 
     /// Reads entries from `start` on into `out`, which has the size of some, in this machine's byte order. Truth values
     /// come as bytes. What is not read is not checked either.
@@ -46,17 +46,17 @@ pub(crate) trait Container: Arrays {
 
 /// Entries of an array that was found.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub(crate) struct FoundArray {
     /// As the file calls it.
     pub(crate) name: String,
     /// The first entry.
     pub(crate) start: u64,
     /// Element type, and how many entries.
-    pub(crate) info: Info,
+    pub(crate) info: ArrayInfo,
 }
 
 /// The entries that were found, as they lie in memory.
-fn shared(arrays: &mut dyn Arrays, found: &Found) -> Option<Strided> {
+fn shared(arrays: &mut dyn Arrays, found: &FoundArray) -> Option<Strided> {
     let whole = arrays.share(&found.name)?;
     let (start, len) = (usize::try_from(found.start).ok()?, usize::try_from(found.info.len).ok()?);
     let part = whole.narrow(0, start..start + len);
@@ -66,13 +66,17 @@ fn shared(arrays: &mut dyn Arrays, found: &Found) -> Option<Strided> {
 }
 
 /// Reads an integer array.
-pub(crate) fn read_index(arrays: &mut dyn Arrays, found: &Found) -> Res<IndexArray> {
-    fn vec<T: bytemuck::Pod>(arrays: &mut dyn Arrays, found: &Found, len: usize) -> Res<Vec<T>> {
+pub(crate) fn read_index(arrays: &mut dyn Arrays, found: &FoundArray) -> Res<IndexArray> {
+    fn vec<T: bytemuck::Pod>(arrays: &mut dyn Arrays, found: &FoundArray, len: usize) -> Res<Vec<T>> {
         let mut out: Vec<T> = buffer::zeroed_vec(len);
         arrays.read(&found.name, found.start, bytemuck::cast_slice_mut(&mut out))?;
         Ok(out)
     }
-    fn narrow<T: bytemuck::Pod + Into<i64>>(arrays: &mut dyn Arrays, found: &Found, len: usize) -> Res<IndexArray> {
+    fn narrow<T: bytemuck::Pod + Into<i64>>(
+        arrays: &mut dyn Arrays,
+        found: &FoundArray,
+        len: usize,
+    ) -> Res<IndexArray> {
         let values: Vec<T> = vec(arrays, found, len)?;
         let name = &found.name;
         match values.iter().map(|&v| u32::try_from(v.into())).collect::<Result<Vec<u32>, _>>() {
@@ -100,11 +104,11 @@ pub(crate) fn read_index(arrays: &mut dyn Arrays, found: &Found) -> Res<IndexArr
 /// Reads values of the stored type; truth values must be 0 or 1 unless `lenient`. Gives how many were not.
 pub(crate) fn read_values(
     arrays: &mut dyn Arrays,
-    found: &Found,
+    found: &FoundArray,
     as_bool: bool,
     lenient: bool,
 ) -> Res<(Strided, usize)> {
-    let Found { name, start, info } = found;
+    let FoundArray { name, start, info } = found;
     let as_bool = as_bool || info.dtype == DType::Bool;
     let fits = |s: &Strided| !as_bool || s.buffer.bytes().iter().all(|&byte| byte <= 1);
     if let Some(shared) = shared(arrays, found).filter(fits) {
@@ -131,8 +135,8 @@ pub(crate) fn read_values(
     Ok((Strided::new(buffer, dtype, vec![len]), odd))
 }
 
-fn possible(found: &Found) -> Res<usize> {
-    let Found { name, info, .. } = found;
+fn possible(found: &FoundArray) -> Res<usize> {
+    let FoundArray { name, info, .. } = found;
     match usize::try_from(info.bytes()) {
         Ok(bytes) if bytes <= isize::MAX as usize && Buffer::is_possible(bytes) => Ok(info.len as usize),
         _ => bad(format!("`{name}` has {} entries: more than fit in memory", info.len)),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{Entry, File, Options};
+use super::{Entry, File, ReadOptions, WriteOptions};
 use crate::base::error::{self, Result};
 use crate::tensor::trace;
 use crate::{Bundle, Tensor};
@@ -18,7 +18,7 @@ const KEY: &str = "openwork_sum_of_parts";
 ///
 /// # Errors
 /// As [`super::write_all`].
-pub fn write_bundle(path: impl AsRef<Path>, bundle: &Bundle, options: &Options) -> Result<()> {
+pub fn write_bundle(path: impl AsRef<Path>, bundle: &Bundle, options: &WriteOptions) -> Result<()> {
     let _call = trace::call("binsparse::write_bundle", &[]);
     let names: Vec<String> = (0..bundle.parts().len()).map(|i| i.to_string()).collect();
     let entries: Vec<Entry> = names.iter().zip(bundle.parts()).map(|(n, part)| Entry::new(n, part)).collect();
@@ -35,7 +35,7 @@ pub fn write_bundle(path: impl AsRef<Path>, bundle: &Bundle, options: &Options) 
 /// # Errors
 /// If the file does not say that its tensors are parts of one, or how many; as [`super::read_with`] and
 /// [`Bundle::new`].
-pub fn read_bundle(path: impl AsRef<Path>, options: &Options) -> Result<Bundle> {
+pub fn read_bundle(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Bundle> {
     let _call = trace::call(OP, &[]);
     const OP: &str = "binsparse::read_bundle";
     let path = path.as_ref();

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::descriptor::{Descriptor, FillKind, alias};
 use super::sizes::raw;
 use super::types::{DataType, Version};
-use super::{Options, extension, facts};
+use super::{WriteOptions, extension, facts};
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 use crate::tensor::construct::{IndexArray, LevelData};
@@ -101,12 +101,12 @@ fn losses(x: &Tensor) -> Vec<String> {
 
 impl Export {
     /// Prepares a tensor, or says what would be lost.
-    pub(crate) fn new(x: &Tensor, options: &Options, metadata: &Map<String, Value>) -> Result<Export> {
+    pub(crate) fn new(x: &Tensor, options: &WriteOptions, metadata: &Map<String, Value>) -> Result<Export> {
         let _call = trace::call("binsparse::write", &[]);
         let losses = losses(x);
         if !losses.is_empty() && !options.extensions {
             let why = format!(
-                "binsparse 0.1 cannot hold {}; `Options::extensions` writes it in a form that openwork alone reads",
+                "binsparse 0.1 cannot hold {}; `WriteOptions::extensions` writes it in a form that openwork alone reads",
                 losses.join(", nor ")
             );
             return Err(error::layout(why));
@@ -120,7 +120,7 @@ impl Export {
         Export::whole(x, options, metadata, extended)
     }
 
-    fn whole(x: &Tensor, options: &Options, metadata: &Map<String, Value>, extended: bool) -> Result<Export> {
+    fn whole(x: &Tensor, options: &WriteOptions, metadata: &Map<String, Value>, extended: bool) -> Result<Export> {
         let _call = trace::call("binsparse::write", &[]);
         let shape: Vec<u64> = x.shape().iter().map(|&s| s as u64).collect();
         let mut arrays = Vec::new();

@@ -13,7 +13,7 @@ use super::arrays::Container;
 use super::descriptor::Descriptor;
 use super::export::Export;
 use super::hdf5::Hdf5;
-use super::{Mode, Options, Reading, facts, map, npz};
+use super::{Loaded, Mode, ReadOptions, facts, map, npz};
 use crate::Tensor;
 use crate::base::error::{self, Result};
 use crate::io::fault::{Res, bad};
@@ -41,26 +41,24 @@ impl<'a> Entry<'a> {
 /// An open binsparse file. Tensors are read when they are asked for; each call reads what it gives and no more.
 ///
 /// ```
-/// # #[cfg(feature = "hdf5")] {
-/// use openwork::io::binsparse::{self, Entry, File, Options};
+/// use openwork::io::binsparse::{self, Entry, File};
 /// use openwork::{DType, Layout, Tensor};
 ///
 /// let path = std::env::temp_dir().join(format!("openwork-file-{}.h5", std::process::id()));
 /// let (weight, bias) = (Tensor::eye(4, DType::F32, Layout::Csr)?, Tensor::zeros(&[4], DType::F32, Layout::Strided)?);
 /// let entries = [Entry::new("layer/weight", &weight), Entry::new("layer/bias", &bias)];
-/// binsparse::write_all(&path, &entries, &Options::default())?;
+/// binsparse::write_all(&path, &entries, &Default::default())?;
 ///
 /// let mut file = File::open(&path)?;
 /// assert_eq!(file.names()?, ["layer/weight", "layer/bias"]);
 /// assert_eq!(file.info("layer/weight")?.format, "CSR");
 /// assert_eq!(file.read("layer/bias")?.shape(), [4]);
 /// # std::fs::remove_file(path).ok();
-/// # }
 /// # Ok::<(), openwork::Error>(())
 /// ```
 pub struct File {
     path: PathBuf,
-    opened: Opened<'static>,
+    opened: OpenContainer<'static>,
 }
 
 impl fmt::Debug for File {
@@ -76,12 +74,14 @@ impl File {
     /// If the file cannot be read or is no known container.
     pub fn open(path: impl AsRef<Path>) -> Result<File> {
         let path = path.as_ref();
-        Opened::of_path(path).map_err(|fault| fault.at(Some(path))).map(|opened| File { path: path.to_owned(), opened })
+        OpenContainer::of_path(path)
+            .map_err(|fault| fault.at(Some(path)))
+            .map(|opened| File { path: path.to_owned(), opened })
     }
 
     /// An open file, by what it begins with.
     pub(in crate::io) fn of_file(file: fs::File, path: &Path, signature: Option<Signature>) -> Result<File> {
-        let opened = Opened::of_file(file, path, signature).map_err(|fault| fault.at(Some(path)))?;
+        let opened = OpenContainer::of_file(file, path, signature).map_err(|fault| fault.at(Some(path)))?;
         Ok(File { path: path.to_owned(), opened })
     }
 
@@ -91,8 +91,8 @@ impl File {
     /// If the file's groups cannot be read.
     pub fn names(&mut self) -> Result<Vec<String>> {
         let names: Res<Vec<String>> = match &mut self.opened {
-            Opened::Npz(_) => Ok(vec![String::new()]),
-            Opened::Hdf5(file) => file.names(),
+            OpenContainer::Npz(_) => Ok(vec![String::new()]),
+            OpenContainer::Hdf5(file) => file.names(),
         };
         names.map_err(|e| e.at(Some(&self.path)))
     }
@@ -103,8 +103,8 @@ impl File {
     /// If it cannot be read.
     pub fn metadata(&mut self) -> Result<Map<String, Value>> {
         let metadata: Res<Map<String, Value>> = match &mut self.opened {
-            Opened::Npz(_) => Ok(Map::new()),
-            Opened::Hdf5(file) => file.list().map(|(_, metadata)| metadata),
+            OpenContainer::Npz(_) => Ok(Map::new()),
+            OpenContainer::Hdf5(file) => file.list().map(|(_, metadata)| metadata),
         };
         metadata.map_err(|e| e.at(Some(&self.path)))
     }
@@ -122,14 +122,14 @@ impl File {
     /// # Errors
     /// If there is no tensor of that name, or it breaks a rule of binsparse 0.1.
     pub fn read(&mut self, name: &str) -> Result<Tensor> {
-        self.read_with(name, &Options::default()).map(|r| r.tensor)
+        self.read_with(name, &ReadOptions::default()).map(|r| r.tensor)
     }
 
-    /// A tensor and what the file says about it. [`Options::group`] is not looked at.
+    /// A tensor and what the file says about it. [`ReadOptions::group`] is not looked at.
     ///
     /// # Errors
     /// As [`super::read_with`].
-    pub fn read_with(&mut self, name: &str, options: &Options) -> Result<Reading> {
+    pub fn read_with(&mut self, name: &str, options: &ReadOptions) -> Result<Loaded> {
         self.load(Some(name), options, None, Tensor::from_parts)
     }
 
@@ -137,22 +137,22 @@ impl File {
     ///
     /// # Errors
     /// As [`super::read_rows`].
-    pub fn read_rows(&mut self, name: &str, range: Range<usize>, options: &Options) -> Result<Reading> {
+    pub fn read_rows(&mut self, name: &str, range: Range<usize>, options: &ReadOptions) -> Result<Loaded> {
         self.load(Some(name), options, Some(range), Tensor::from_parts)
     }
 
     /// The tensor that the options name, or the only one.
-    pub(in crate::io) fn reading(&mut self, options: &Options) -> Result<Reading> {
+    pub(in crate::io) fn reading(&mut self, options: &ReadOptions) -> Result<Loaded> {
         self.load(options.group.as_deref(), options, None, Tensor::from_parts)
     }
 
     pub(super) fn load(
         &mut self,
         name: Option<&str>,
-        options: &Options,
+        options: &ReadOptions,
         range: Option<Range<usize>>,
         make: map::Make,
-    ) -> Result<Reading> {
+    ) -> Result<Loaded> {
         let selected = self.opened.select(name);
         selected.and_then(|container| load(container, options, range, make)).map_err(|e| e.at(Some(&self.path)))
     }
@@ -170,74 +170,79 @@ impl File {
 /// Reads a tensor, or a range of one.
 pub(super) fn load(
     container: &mut dyn Container,
-    options: &Options,
+    options: &ReadOptions,
     range: Option<Range<usize>>,
     make: map::Make,
-) -> Res<Reading> {
+) -> Res<Loaded> {
     let mut warnings = Vec::new();
     let text = container.descriptor(options.mode, &mut warnings)?;
     let descriptor = Descriptor::parse(&text, options.mode, &mut warnings)?;
-    let reader = map::Reader { descriptor: &descriptor, arrays: container, options, warnings: &mut warnings, make };
+    let reader =
+        map::TensorReader { descriptor: &descriptor, arrays: container, options, warnings: &mut warnings, make };
     let is_whole = range.is_none();
     let tensor = reader.tensor(range)?;
     if is_whole {
         facts::verify(&descriptor.facts, &tensor, options.mode, &mut warnings)?;
     }
-    Ok(Reading { tensor, descriptor, warnings })
+    Ok(Loaded { tensor, descriptor, warnings })
 }
 
 const UNKNOWN: &str = "neither ZIP (.npz) nor HDF5 nor any other known container";
 
 /// Bytes that can be read from any place.
-pub(super) trait Source: Read + Seek + Send {}
+pub(super) trait ReadSeek: Read + Seek + Send {}
 
-impl<T: Read + Seek + Send> Source for T {}
+impl<T: Read + Seek + Send> ReadSeek for T {}
 
 /// An open container.
-pub(super) enum Opened<'a> {
-    Npz(npz::Npz<Box<dyn Source + 'a>>),
+pub(super) enum OpenContainer<'a> {
+    Npz(npz::Npz<Box<dyn ReadSeek + 'a>>),
     Hdf5(Box<Hdf5<'a>>),
 }
 
-impl<'a> Opened<'a> {
+impl<'a> OpenContainer<'a> {
     /// An open file, by what it begins with.
-    pub(super) fn of_file(mut file: fs::File, path: &Path, signature: Option<Signature>) -> Res<Opened<'static>> {
+    pub(super) fn of_file(
+        mut file: fs::File,
+        path: &Path,
+        signature: Option<Signature>,
+    ) -> Res<OpenContainer<'static>> {
         match signature {
             Some(Signature::Zip) => {
                 file.seek(SeekFrom::Start(0))?;
-                Opened::npz(Box::new(BufReader::new(file)))
+                OpenContainer::npz(Box::new(BufReader::new(file)))
             }
-            Some(Signature::Hdf5(base)) => Ok(Opened::Hdf5(Box::new(Hdf5::of_file(file, path, base)?))),
+            Some(Signature::Hdf5(base)) => Ok(OpenContainer::Hdf5(Box::new(Hdf5::of_file(file, path, base)?))),
             Some(Signature::Gzip) | None => bad(UNKNOWN),
         }
     }
 
-    pub(super) fn of_path(path: &Path) -> Res<Opened<'static>> {
+    pub(super) fn of_path(path: &Path) -> Res<OpenContainer<'static>> {
         let mut file = fs::File::open(path)?;
         let (signature, _) = signature::find(&mut file)?;
-        Opened::of_file(file, path, signature)
+        OpenContainer::of_file(file, path, signature)
     }
 
-    pub(super) fn of_bytes(bytes: &'a [u8]) -> Res<Opened<'a>> {
+    pub(super) fn of_bytes(bytes: &'a [u8]) -> Res<OpenContainer<'a>> {
         match signature::find(&mut Cursor::new(bytes))?.0 {
-            Some(Signature::Zip) => Opened::npz(Box::new(Cursor::new(bytes))),
-            Some(Signature::Hdf5(base)) => Ok(Opened::Hdf5(Box::new(Hdf5::of_bytes(bytes, base)?))),
+            Some(Signature::Zip) => OpenContainer::npz(Box::new(Cursor::new(bytes))),
+            Some(Signature::Hdf5(base)) => Ok(OpenContainer::Hdf5(Box::new(Hdf5::of_bytes(bytes, base)?))),
             Some(Signature::Gzip) | None => bad(UNKNOWN),
         }
     }
 
-    fn npz(source: Box<dyn Source + 'a>) -> Res<Opened<'a>> {
-        Ok(Opened::Npz(npz::Npz::open(source)?))
+    fn npz(source: Box<dyn ReadSeek + 'a>) -> Res<OpenContainer<'a>> {
+        Ok(OpenContainer::Npz(npz::Npz::open(source)?))
     }
 
     /// Goes to a tensor: the one of that name, or the only one.
     pub(super) fn select(&mut self, name: Option<&str>) -> Res<&mut dyn Container> {
         match self {
-            Opened::Npz(_) if !name.unwrap_or_default().is_empty() => {
+            OpenContainer::Npz(_) if !name.unwrap_or_default().is_empty() => {
                 bad(format!("there is no group {:?}: NPZ holds one tensor, without a name", name.unwrap_or_default()))
             }
-            Opened::Npz(npz) => Ok(npz),
-            Opened::Hdf5(file) => {
+            OpenContainer::Npz(npz) => Ok(npz),
+            OpenContainer::Hdf5(file) => {
                 file.select(name)?;
                 Ok(&mut **file)
             }

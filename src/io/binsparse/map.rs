@@ -1,12 +1,12 @@
 //! From a descriptor and arrays to a tensor. Everything is checked against what the container says about its arrays
 //! before one of them is read; what they hold is checked once, by the constructor.
 
-use super::arrays::{Arrays, Found, read_index, read_values};
+use super::arrays::{Arrays, FoundArray, read_index, read_values};
 use super::descriptor::{Descriptor, FillKind};
 use super::sizes::{product, product64, raw, repeats, shape};
 use super::types::DataType;
 use super::warning::Warning;
-use super::{Mode, Options, rows, structure};
+use super::{Mode, ReadOptions, rows, structure};
 use crate::base::error::Result;
 use crate::base::strided::Strided;
 use crate::io::fault::{Res, bad};
@@ -18,10 +18,10 @@ use crate::{DType, LevelKind, LevelSpec, Scalar, Tensor};
 /// Makes a tensor of its parts: `Tensor::from_parts` or its unchecked twin.
 pub(crate) type Make = fn(&[usize], Vec<LevelData>, &LevelSpec, &Tensor, Fill) -> Result<Tensor>;
 
-pub(crate) struct Reader<'a> {
+pub(crate) struct TensorReader<'a> {
     pub(crate) descriptor: &'a Descriptor,
     pub(crate) arrays: &'a mut dyn Arrays,
-    pub(crate) options: &'a Options,
+    pub(crate) options: &'a ReadOptions,
     pub(crate) warnings: &'a mut Vec<Warning>,
     pub(crate) make: Make,
 }
@@ -35,7 +35,7 @@ pub(super) struct Lengths {
     pub(super) elements: u64,
 }
 
-impl Reader<'_> {
+impl TensorReader<'_> {
     /// The tensor, or of one axis, the outermost in memory, only the `range`.
     pub(crate) fn tensor(mut self, range: Option<std::ops::Range<usize>>) -> Res<Tensor> {
         let d = self.descriptor;
@@ -62,7 +62,7 @@ impl Reader<'_> {
         self.build(&shape, levels, values, fill, &lengths)
     }
 
-    fn within_limit(&self, indices: &[Vec<Found>], values: &Found, fill: Option<&Found>) -> Res<()> {
+    fn within_limit(&self, indices: &[Vec<FoundArray>], values: &FoundArray, fill: Option<&FoundArray>) -> Res<()> {
         let bytes: u128 = indices.iter().flatten().chain([values]).chain(fill).map(|f| f.info.bytes()).sum();
         match self.options.max_bytes {
             Some(limit) if bytes > u128::from(limit) => {
@@ -76,18 +76,18 @@ impl Reader<'_> {
         self.options.mode == Mode::Lenient
     }
 
-    fn find(&mut self, name: &str) -> Res<Found> {
+    fn find(&mut self, name: &str) -> Res<FoundArray> {
         let older = self.descriptor.stored_names.get(name).map(String::as_str);
         for stored in older.into_iter().chain([name]) {
             if let Some(info) = self.arrays.info(stored)? {
-                return Ok(Found { name: stored.to_owned(), start: 0, info });
+                return Ok(FoundArray { name: stored.to_owned(), start: 0, info });
             }
         }
         bad(format!("the array `{}` is missing", older.unwrap_or(name)))
     }
 
     /// An index array, of some length or of any.
-    fn find_index(&mut self, name: String, wanted: Option<u128>, why: &str) -> Res<Found> {
+    fn find_index(&mut self, name: String, wanted: Option<u128>, why: &str) -> Res<FoundArray> {
         let found = self.find(&name)?;
         let declared = self.declared(&name)?;
         if !found.info.dtype.is_int() {
@@ -106,8 +106,8 @@ impl Reader<'_> {
     }
 
     /// The last of the pointers that were found.
-    fn last_pointer(&mut self, found: Option<&Found>) -> Res<u128> {
-        let Some(Found { name, start, info }) = found.filter(|f| f.info.len > 0) else { return Ok(0) };
+    fn last_pointer(&mut self, found: Option<&FoundArray>) -> Res<u128> {
+        let Some(FoundArray { name, start, info }) = found.filter(|f| f.info.len > 0) else { return Ok(0) };
         let mut out = [0; 16];
         let out = &mut out[..info.dtype.size()];
         self.arrays.read(name, start + info.len - 1, out)?;
@@ -140,7 +140,7 @@ impl Reader<'_> {
     }
 
     /// Finds the index arrays of each level, and what lengths follow from them.
-    fn index_arrays(&mut self, shape: &[usize]) -> Res<(Vec<Vec<Found>>, Lengths)> {
+    fn index_arrays(&mut self, shape: &[usize]) -> Res<(Vec<Vec<FoundArray>>, Lengths)> {
         let _call = trace::call("binsparse", &[]);
         let d = self.descriptor;
         let level_dims = d.levels.levels.iter().map(|l| l.rank()).sum();
@@ -197,7 +197,7 @@ impl Reader<'_> {
     }
 
     /// Finds the values: the array, its element type in memory, and whether one stands for all.
-    fn value_array(&mut self, lengths: &Lengths) -> Res<(Found, DType, bool)> {
+    fn value_array(&mut self, lengths: &Lengths) -> Res<(FoundArray, DType, bool)> {
         let found = self.find("values")?;
         let declared = self.declared("values")?;
         let stored = found.info.dtype;
@@ -224,7 +224,7 @@ impl Reader<'_> {
         Ok((found, wanted.dtype, iso))
     }
 
-    fn fill_array(&mut self) -> Res<Option<Found>> {
+    fn fill_array(&mut self) -> Res<Option<FoundArray>> {
         let shape = match &self.descriptor.fill {
             FillKind::Unspecified | FillKind::Undefined => return Ok(None),
             FillKind::Value => Vec::new(),
@@ -248,7 +248,7 @@ impl Reader<'_> {
         Ok(Some(found))
     }
 
-    fn unused_types(&mut self, indices: &[Vec<Found>]) -> Res<()> {
+    fn unused_types(&mut self, indices: &[Vec<FoundArray>]) -> Res<()> {
         let d = self.descriptor;
         for name in d.data_types.keys() {
             let stored = d.stored_names.get(name).unwrap_or(name);
@@ -264,7 +264,7 @@ impl Reader<'_> {
     }
 
     /// Reads the index arrays; `pointers` were read before, level by level.
-    fn levels(&mut self, found: Vec<Vec<Found>>, pointers: Vec<Option<IndexArray>>) -> Res<Vec<LevelData>> {
+    fn levels(&mut self, found: Vec<Vec<FoundArray>>, pointers: Vec<Option<IndexArray>>) -> Res<Vec<LevelData>> {
         let d = self.descriptor;
         let loose = self.lenient() || d.unordered;
         let mut out = Vec::new();
@@ -317,7 +317,7 @@ impl Reader<'_> {
     }
 
     /// The values, one per element or, where one stands for all, a single one.
-    fn values(&mut self, (found, dtype, iso): (Found, DType, bool), lengths: &Lengths) -> Res<Strided> {
+    fn values(&mut self, (found, dtype, iso): (FoundArray, DType, bool), lengths: &Lengths) -> Res<Strided> {
         let values = self.elements(&found, dtype)?;
         let shape: Vec<usize> = if self.descriptor.levels.levels.is_empty() {
             lengths.sizes.clone()
@@ -333,7 +333,7 @@ impl Reader<'_> {
     }
 
     /// Reads values and gives them the wanted type, which they must fit exactly.
-    fn elements(&mut self, found: &Found, dtype: DType) -> Res<Strided> {
+    fn elements(&mut self, found: &FoundArray, dtype: DType) -> Res<Strided> {
         let lenient = self.lenient();
         let as_bool = dtype == DType::Bool && found.info.dtype.size() == 1;
         let (values, odd) = read_values(self.arrays, found, as_bool, lenient)?;
@@ -366,7 +366,7 @@ impl Reader<'_> {
         }
     }
 
-    fn fill(&mut self, found: Option<Found>, dtype: DType) -> Res<Fill> {
+    fn fill(&mut self, found: Option<FoundArray>, dtype: DType) -> Res<Fill> {
         let shape: Vec<usize> = match &self.descriptor.fill {
             FillKind::Unspecified => return Ok(Fill::Scalar(Scalar::zero(dtype))),
             FillKind::Undefined => return Ok(Fill::Undefined),

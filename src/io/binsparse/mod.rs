@@ -1,4 +1,4 @@
-//! Binsparse files: a JSON descriptor and named arrays, in HDF5 (`.h5`, `.hdf5`; feature `hdf5`) or NPZ (`.npz`).
+//! Binsparse files: a JSON descriptor and named arrays, in HDF5 (`.h5`, `.hdf5`) or NPZ (`.npz`).
 //!
 //! Versions 0.1 and 0.1.0 of the text are read and written: every predefined format (`DVEC`, `DMATR`, `DMATC`,
 //! `CVEC`, `CSR`, `CSC`, `DCSR`, `DCSC`, `COOR`, `COOC`) and custom levels, iso values, complex numbers, `bint8`, a
@@ -11,7 +11,7 @@
 //!
 //! Some tensors have no binsparse form: those with an undefined or array fill, half-precision dtypes, blocks,
 //! unordered or repeated coordinates. Writing one is an error that names what would be lost; with
-//! [`Options::extensions`] it is written in a name space of its own, which other readers refuse.
+//! [`WriteOptions::extensions`] it is written in a name space of its own, which other readers refuse.
 //!
 //! An HDF5 file may hold many tensors, each in a group: [`write_all`], and [`File`] to read them one by one. [`info`]
 //! reads descriptors alone, [`read_rows`] a range of rows.
@@ -79,39 +79,45 @@ pub enum Mode {
     Lenient,
 }
 
-/// How to read or write.
+/// How a file is read.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Options {
-    /// Reading: how much to let pass.
+pub struct ReadOptions {
+    /// How much to let pass.
     pub mode: Mode,
-    /// Reading: most bytes that the arrays may take together; `None` (the default) sets no bound.
+    /// The most bytes that the arrays may take together; `None` (the default) sets no bound.
     pub max_bytes: Option<u64>,
     /// The group of the tensor, as in `"layers/0"` (HDF5). `None` (the default) is the root; where that holds no tensor,
-    /// a reader takes the only one there is.
+    /// the only one there is.
     pub group: Option<String>,
-    /// Writing: the version to claim; `None` (the default) is 0.1.0.
+}
+
+/// How a file is written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WriteOptions {
+    /// The group of the tensor, as in `"layers/0"` (HDF5). `None` (the default) is the root.
+    pub group: Option<String>,
+    /// The version to claim; `None` (the default) is 0.1.0.
     pub version: Option<Version>,
-    /// Writing: pack the arrays with deflate. In HDF5 those of 64 KiB and more.
+    /// Pack the arrays with deflate. In HDF5 those of 64 KiB and more.
     pub compress: bool,
-    /// Writing: how hard to pack, 0 to 9; `None` (the default) is the container's own: 4 in HDF5, 6 in NPZ.
+    /// How hard to pack, 0 to 9; `None` (the default) is the container's own: 4 in HDF5, 6 in NPZ.
     pub level: Option<u8>,
-    /// Writing: order bytes by significance before they are packed, which suits indices (HDF5).
+    /// Order bytes by significance before they are packed, which suits indices (HDF5).
     pub shuffle: bool,
-    /// Writing: entries of a chunk (HDF5). `None` (the default) stores arrays in one piece, packed ones in chunks of
-    /// 1 MiB.
+    /// Entries of a chunk (HDF5). `None` (the default) stores arrays in one piece, packed ones in chunks of 1 MiB.
     pub chunk: Option<usize>,
-    /// Writing: allow what binsparse 0.1 cannot say, in a form that other readers refuse.
+    /// Allow what binsparse 0.1 cannot say, in a form that other readers refuse.
     pub extensions: bool,
-    /// Writing: find out [`StructureFacts`](crate::StructureFacts) of matrices and store them beside the descriptor,
-    /// where other readers pass over them. Strict reading checks them.
+    /// Find out [`StructureFacts`](crate::StructureFacts) of matrices and store them beside the descriptor, where other
+    /// readers pass over them. Strict reading checks them.
     pub facts: bool,
-    /// Writing: keys to put beside the descriptor.
+    /// Keys to put beside the descriptor.
     pub metadata: serde_json::Map<String, serde_json::Value>,
 }
 
 /// What a file held.
 #[derive(Clone, Debug)]
-pub struct Reading {
+pub struct Loaded {
     /// The tensor.
     pub tensor: Tensor,
     /// What the file said about it.
@@ -125,7 +131,7 @@ pub struct Reading {
 /// # Errors
 /// If the file cannot be read or breaks a rule of binsparse 0.1; see [`read_with`].
 pub fn read(path: impl AsRef<Path>) -> Result<Tensor> {
-    read_with(path, &Options::default()).map(|r| r.tensor)
+    read_with(path, &ReadOptions::default()).map(|r| r.tensor)
 }
 
 /// Reads a tensor, and gives what else the file says.
@@ -134,7 +140,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<Tensor> {
 ///
 /// # Errors
 /// If the file cannot be read, is no known container, or breaks a rule that the mode does not let pass.
-pub fn read_with(path: impl AsRef<Path>, options: &Options) -> Result<Reading> {
+pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Loaded> {
     File::open(path)?.reading(options)
 }
 
@@ -149,18 +155,18 @@ pub fn read_with(path: impl AsRef<Path>, options: &Options) -> Result<Reading> {
 /// file is compressed.
 ///
 /// ```
-/// use openwork::io::binsparse::{self, Options};
+/// use openwork::io::binsparse::{self, ReadOptions};
 /// use openwork::{Layout, Tensor};
 ///
 /// let path = std::env::temp_dir().join(format!("openwork-rows-{}.npz", std::process::id()));
 /// let x = Tensor::random(&[1000, 40], 0.1, 0.0, Layout::Csr, 1)?;
 /// binsparse::write(&path, &x)?;
-/// let rows = binsparse::read_rows(&path, 200..210, &Options::default())?.tensor;
+/// let rows = binsparse::read_rows(&path, 200..210, &ReadOptions::default())?.tensor;
 /// assert_eq!(rows.to_string(), x.narrow(0, 200..210)?.to_string());
 /// # std::fs::remove_file(path).ok();
 /// # Ok::<(), openwork::Error>(())
 /// ```
-pub fn read_rows(path: impl AsRef<Path>, range: Range<usize>, options: &Options) -> Result<Reading> {
+pub fn read_rows(path: impl AsRef<Path>, range: Range<usize>, options: &ReadOptions) -> Result<Loaded> {
     File::open(path)?.load(options.group.as_deref(), options, Some(range), Tensor::from_parts)
 }
 
@@ -168,8 +174,8 @@ pub fn read_rows(path: impl AsRef<Path>, range: Range<usize>, options: &Options)
 ///
 /// # Errors
 /// As [`read_with`].
-pub fn read_bytes(bytes: &[u8], options: &Options) -> Result<Reading> {
-    file::Opened::of_bytes(bytes)
+pub fn read_bytes(bytes: &[u8], options: &ReadOptions) -> Result<Loaded> {
+    file::OpenContainer::of_bytes(bytes)
         .and_then(|mut opened| file::load(opened.select(options.group.as_deref())?, options, None, Tensor::from_parts))
         .map_err(|e| e.at(None))
 }
@@ -182,22 +188,21 @@ pub fn info(path: impl AsRef<Path>) -> Result<Descriptor> {
     File::open(path)?.descriptor(None)
 }
 
-/// Writes a tensor as binsparse; the extension of the path names the container: `.npz`, or with the feature `hdf5`
-/// also `.h5` and `.hdf5`.
+/// Writes a tensor as binsparse; the extension of the path names the container: `.npz`, `.h5` or `.hdf5`.
 ///
 /// The file appears whole or not at all: it is written beside its place and moved there.
 ///
 /// # Errors
 /// If binsparse 0.1 cannot hold the tensor (nothing is written then), or writing fails.
 pub fn write(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
-    write_with(path, tensor, &Options::default())
+    write_with(path, tensor, &WriteOptions::default())
 }
 
 /// As [`write()`], with options.
 ///
 /// # Errors
 /// As [`write()`]; if an option is not one of the container.
-pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &Options) -> Result<()> {
+pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOptions) -> Result<()> {
     let path = path.as_ref();
     let kind = ContainerKind::of_path(path)?;
     kind.check(options)?;
@@ -216,13 +221,13 @@ pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &Options) ->
 }
 
 /// Writes several tensors into one new HDF5 file, each in the group of its name, in an order that [`File::names`]
-/// gives back. [`Options::metadata`] is what is said about all of them ([`File::metadata`]).
+/// gives back. [`WriteOptions::metadata`] is what is said about all of them ([`File::metadata`]).
 ///
 /// The file appears whole or not at all.
 ///
 /// # Errors
 /// If a name is given twice, is no path of names, or would lie inside a tensor; as [`write_with`].
-pub fn write_all(path: impl AsRef<Path>, tensors: &[Entry], options: &Options) -> Result<()> {
+pub fn write_all(path: impl AsRef<Path>, tensors: &[Entry], options: &WriteOptions) -> Result<()> {
     let _call = trace::call("binsparse::write_all", &[]);
     let path = path.as_ref();
     let kind = ContainerKind::of_path(path)?;
@@ -246,22 +251,15 @@ pub fn write_all(path: impl AsRef<Path>, tensors: &[Entry], options: &Options) -
     write_hdf5(path, &exports, Some(&list), options)
 }
 
-#[cfg(feature = "hdf5")]
-fn write_hdf5(path: &Path, tensors: &[(&str, Export)], list: Option<&str>, options: &Options) -> Result<()> {
-    atomic::write_path(path, |new| hdf5::write(new, tensors, list, options))
-}
-
-#[cfg(not(feature = "hdf5"))]
-fn write_hdf5(path: &Path, _: &[(&str, Export)], _: Option<&str>, _: &Options) -> Result<()> {
-    Err(super::fault::Fault::Bad("HDF5 is written by libhdf5: build openwork with the feature `hdf5`".into())
-        .at(Some(path)))
+fn write_hdf5(path: &Path, tensors: &[(&str, Export)], list: Option<&str>, options: &WriteOptions) -> Result<()> {
+    atomic::write(path, |file| hdf5::write(file, tensors, list, options))
 }
 
 /// The bytes of an NPZ file that holds a tensor.
 ///
 /// # Errors
 /// If binsparse 0.1 cannot hold the tensor; if an option is not one of NPZ.
-pub fn to_bytes(tensor: &Tensor, options: &Options) -> Result<Vec<u8>> {
+pub fn to_bytes(tensor: &Tensor, options: &WriteOptions) -> Result<Vec<u8>> {
     ContainerKind::Npz.check(options)?;
     let export = Export::new(tensor, options, &options.metadata)?;
     let mut out = Vec::new();
@@ -292,7 +290,7 @@ impl ContainerKind {
     }
 
     /// Refuses options that the container does not have.
-    fn check(self, options: &Options) -> Result<()> {
+    fn check(self, options: &WriteOptions) -> Result<()> {
         let _call = trace::call("binsparse::write", &[]);
         let refused = |option: &str, why: String| Err(error::invalid(option, why));
         if let Some(level) = options.level

@@ -9,7 +9,7 @@ pub(crate) const MAX_HEADER: usize = 1 << 16;
 
 /// Element type, byte order and shape of an array.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Header {
+pub(crate) struct NpyHeader {
     /// Type character, as the `f` of `f8`.
     pub(crate) kind: char,
     /// Bytes of an item.
@@ -20,7 +20,7 @@ pub(crate) struct Header {
     pub(crate) data_at: usize,
 }
 
-impl Header {
+impl NpyHeader {
     /// The element type, if it is a number or a truth value.
     pub(crate) fn dtype(&self) -> Option<DType> {
         Some(match (self.kind, self.item) {
@@ -55,7 +55,7 @@ pub(crate) fn header_len(start: &[u8]) -> Res<usize> {
 }
 
 /// Parses a whole header.
-pub(crate) fn parse(header: &[u8]) -> Res<Header> {
+pub(crate) fn parse(header: &[u8]) -> Res<NpyHeader> {
     let data_at = header_len(header)?;
     let start = if header.get(6) == Some(&1) { 10 } else { 12 };
     let text = header.get(start..data_at).and_then(|t| std::str::from_utf8(t).ok());
@@ -117,7 +117,7 @@ pub(crate) fn parse(header: &[u8]) -> Res<Header> {
     match item.parse::<u64>() {
         Ok(item) if chars.as_str().bytes().all(|c| c.is_ascii_digit()) => {
             let item = item.saturating_mul(if kind == 'U' { 4 } else { 1 });
-            Ok(Header { kind, item, big_endian, shape, data_at })
+            Ok(NpyHeader { kind, item, big_endian, shape, data_at })
         }
         _ => bad(format!("an .npy array of type {descr:?}")),
     }
@@ -165,7 +165,7 @@ pub(crate) fn write(descr: &str, shape: &[u64]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> Res<Header> {
+    fn of(text: &str) -> Res<NpyHeader> {
         let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
         bytes.extend((text.len() as u16).to_le_bytes());
         bytes.extend(text.as_bytes());

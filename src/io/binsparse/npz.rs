@@ -2,26 +2,26 @@
 
 use std::io::{self, Read, Seek, Write};
 
-use super::arrays::{Arrays, Container, Info};
+use super::arrays::{ArrayInfo, Arrays, Container};
 use super::export::Export;
-use super::npy::{self, Header};
+use super::npy::{self, NpyHeader};
 use super::warning::Warning;
-use super::zip::{Archive, Writer};
+use super::zip::{ZipReader, ZipWriter};
 use super::{Mode, json};
 use crate::DType;
 use crate::io::fault::{Res, bad};
 
 pub(crate) struct Npz<R> {
-    archive: Archive<R>,
+    archive: ZipReader<R>,
 }
 
 impl<R: Read + Seek> Npz<R> {
     pub(crate) fn open(source: R) -> Res<Npz<R>> {
-        Ok(Npz { archive: Archive::open(source)? })
+        Ok(Npz { archive: ZipReader::open(source)? })
     }
 
     /// A member's header and, of descriptors, the data; arrays are read later.
-    fn header(&mut self, name: &str, file: &str) -> Res<Option<Header>> {
+    fn header(&mut self, name: &str, file: &str) -> Res<Option<NpyHeader>> {
         let Some(member) = self.archive.member(file) else { return Ok(None) };
         let mut reader = self.archive.reader(member)?;
         let mut header = vec![0; 12];
@@ -45,7 +45,7 @@ impl<R: Read + Seek> Npz<R> {
     }
 
     /// Reads bytes of the data from `start` on. All of them must agree with the checksum; a part has none.
-    fn data(&mut self, file: &str, header: &Header, start: u64, out: &mut [u8]) -> Res<()> {
+    fn data(&mut self, file: &str, header: &NpyHeader, start: u64, out: &mut [u8]) -> Res<()> {
         let Some(member) = self.archive.member(file) else { return bad(format!("no member {file:?}")) };
         let data_at = header.data_at as u64;
         if start == 0 && data_at + out.len() as u64 == member.size {
@@ -100,13 +100,13 @@ impl<R: Read + Seek> Container for Npz<R> {
 }
 
 impl<R: Read + Seek> Arrays for Npz<R> {
-    fn info(&mut self, name: &str) -> Res<Option<Info>> {
+    fn info(&mut self, name: &str) -> Res<Option<ArrayInfo>> {
         let Some(header) = self.header(name, &format!("{name}.npy"))? else { return Ok(None) };
         let Some(dtype) = header.dtype() else {
             return bad(format!("`{name}` holds elements of kind {:?} and {} bytes", header.kind, header.item));
         };
         match header.shape[..] {
-            [len] => Ok(Some(Info { dtype, len })),
+            [len] => Ok(Some(ArrayInfo { dtype, len })),
             _ => bad(format!("`{name}` has shape {:?}, not one axis", header.shape)),
         }
     }
@@ -125,7 +125,7 @@ impl<R: Read + Seek> Arrays for Npz<R> {
 
 /// Writes a whole file, packed at a level if there is one.
 pub(crate) fn write(sink: impl Write, export: &Export, level: Option<u8>) -> io::Result<()> {
-    let mut zip = Writer::new(sink);
+    let mut zip = ZipWriter::new(sink);
     for array in &export.arrays {
         let header = npy::write(&descr(array.dtype), &[array.len() as u64]);
         zip.add(&format!("{}.npy", array.name), &[&header, array.bytes()], level)?;

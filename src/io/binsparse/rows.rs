@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::arrays::{Arrays, Found, read_index};
+use super::arrays::{Arrays, FoundArray, read_index};
 use super::descriptor::Descriptor;
 use super::map::Lengths;
 use crate::io::fault::{Res, bad};
@@ -56,8 +56,8 @@ impl Window {
         arrays: &mut dyn Arrays,
         d: &Descriptor,
         lengths: &mut Lengths,
-        indices: &mut [Vec<Found>],
-        (values, dtype, iso): &mut (Found, DType, bool),
+        indices: &mut [Vec<FoundArray>],
+        (values, dtype, iso): &mut (FoundArray, DType, bool),
     ) -> Res<Vec<Option<IndexArray>>> {
         let all = lengths.elements;
         lengths.sizes[0] = self.outer.len();
@@ -118,13 +118,13 @@ impl Window {
     }
 }
 
-fn part(found: &mut Found, at: &Range<u64>) {
+fn part(found: &mut FoundArray, at: &Range<u64>) {
     found.start = at.start;
     found.info.len = at.end - at.start;
 }
 
 /// Pointers counted from their first, and the range that they were.
-fn rebased(pointers: &IndexArray, found: &Found, available: u64) -> Res<(IndexArray, Range<u64>)> {
+fn rebased(pointers: &IndexArray, found: &FoundArray, available: u64) -> Res<(IndexArray, Range<u64>)> {
     let name = &found.name;
     let wide: Vec<u64> = match (pointers.as_u32(), pointers.as_u64()) {
         (Some(p), _) => p.iter().map(|&p| u64::from(p)).collect(),
@@ -148,9 +148,9 @@ fn rebased(pointers: &IndexArray, found: &Found, available: u64) -> Res<(IndexAr
 
 #[cfg(test)]
 mod tests {
-    use super::super::arrays::{Container, Info};
+    use super::super::arrays::{ArrayInfo, Container};
     use super::super::warning::Warning;
-    use super::super::{Mode, Options, Version, export::Export, file};
+    use super::super::{Mode, ReadOptions, Version, WriteOptions, export::Export, file};
     use super::*;
     use crate::{DType, Layout, Tensor};
 
@@ -161,9 +161,9 @@ mod tests {
     }
 
     impl Arrays for Counting {
-        fn info(&mut self, name: &str) -> Res<Option<Info>> {
+        fn info(&mut self, name: &str) -> Res<Option<ArrayInfo>> {
             let array = self.export.arrays.iter().find(|a| a.name == name);
-            Ok(array.map(|a| Info { dtype: a.dtype, len: a.len() as u64 }))
+            Ok(array.map(|a| ArrayInfo { dtype: a.dtype, len: a.len() as u64 }))
         }
 
         fn read(&mut self, name: &str, start: u64, out: &mut [u8]) -> Res<()> {
@@ -183,10 +183,10 @@ mod tests {
 
     /// The range of a tensor, and how many bytes were read for it.
     fn rows(x: &Tensor, range: Range<usize>) -> Res<(Tensor, usize)> {
-        let options = Options { extensions: true, version: Some(Version::V0_1), ..Options::default() };
+        let options = WriteOptions { extensions: true, version: Some(Version::V0_1), ..WriteOptions::default() };
         let export = Export::new(x, &options, &options.metadata)?;
         let mut container = Counting { export, read: 0 };
-        let reading = file::load(&mut container, &options, Some(range), Tensor::from_parts)?;
+        let reading = file::load(&mut container, &ReadOptions::default(), Some(range), Tensor::from_parts)?;
         Ok((reading.tensor, container.read))
     }
 
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn pointers_of_a_range_are_checked() {
-        let found = |start| Found { name: "p".into(), start, info: Info { dtype: DType::U64, len: 3 } };
+        let found = |start| FoundArray { name: "p".into(), start, info: ArrayInfo { dtype: DType::U64, len: 3 } };
         let part = |p: Vec<u64>, start| rebased(&p.into(), &found(start), 9).map(|(_, inside)| inside);
         assert_eq!(part(vec![2, 5, 9], 1).unwrap(), 2..9);
         for (p, start) in [(vec![2, 5, 10], 1), (vec![5, 2, 9], 1), (vec![2, 9, 5], 1), (vec![2, 5, 9], 0), (vec![], 1)]

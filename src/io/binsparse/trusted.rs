@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::{File, Options, Reading};
+use super::{File, Loaded, ReadOptions};
 use crate::base::error::Result;
 use crate::tensor::construct::LevelData;
 use crate::tensor::fill::Fill;
@@ -23,7 +23,7 @@ use crate::{LevelSpec, Tensor};
 /// in range, pointers that start at 0, do not fall and end where the indices do, coordinates in order and without
 /// repetition (but in files of our extension that say otherwise). Other contents give wrong results, and kernels that
 /// rely on them may read out of bounds.
-pub unsafe fn read_trusted(path: impl AsRef<Path>, options: &Options) -> Result<Reading> {
+pub unsafe fn read_trusted(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Loaded> {
     File::open(path)?.load(options.group.as_deref(), options, None, unchecked)
 }
 
@@ -35,7 +35,7 @@ impl File {
     ///
     /// # Safety
     /// As [`read_trusted`].
-    pub unsafe fn read_trusted(&mut self, name: &str, options: &Options) -> Result<Reading> {
+    pub unsafe fn read_trusted(&mut self, name: &str, options: &ReadOptions) -> Result<Loaded> {
         self.load(Some(name), options, None, unchecked)
     }
 }

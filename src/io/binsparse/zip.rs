@@ -28,7 +28,7 @@ pub(crate) struct Member {
     header_at: u64,
 }
 
-pub(crate) struct Archive<R> {
+pub(crate) struct ZipReader<R> {
     source: R,
     len: u64,
     members: BTreeMap<String, Member>,
@@ -46,11 +46,11 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 
-impl<R: Read + Seek> Archive<R> {
+impl<R: Read + Seek> ZipReader<R> {
     /// Reads the directory.
-    pub(crate) fn open(mut source: R) -> Res<Archive<R>> {
+    pub(crate) fn open(mut source: R) -> Res<ZipReader<R>> {
         let len = source.seek(SeekFrom::End(0))?;
-        let mut archive = Archive { source, len, members: BTreeMap::new() };
+        let mut archive = ZipReader { source, len, members: BTreeMap::new() };
         let (at, size, count) = archive.end()?;
         if size > MAX_DIRECTORY || at.checked_add(size).is_none_or(|end| end > len) {
             return bad("the ZIP directory lies outside the file");
@@ -226,16 +226,16 @@ fn entry(bytes: &[u8]) -> Option<(Res<String>, Res<Member>, usize)> {
 }
 
 /// Writes an archive front to back.
-pub(crate) struct Writer<W> {
+pub(crate) struct ZipWriter<W> {
     sink: W,
     at: u64,
     directory: Vec<u8>,
     count: u64,
 }
 
-impl<W: Write> Writer<W> {
-    pub(crate) fn new(sink: W) -> Writer<W> {
-        Writer { sink, at: 0, directory: Vec::new(), count: 0 }
+impl<W: Write> ZipWriter<W> {
+    pub(crate) fn new(sink: W) -> ZipWriter<W> {
+        ZipWriter { sink, at: 0, directory: Vec::new(), count: 0 }
     }
 
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {

@@ -1,14 +1,14 @@
 //! Errors about entries, in words. Nothing here runs while a file is fine.
 
-use super::head::Head;
+use super::head::Header;
 use super::{Base, Dialect};
-use crate::io::text::cursor::{Cursor, Part, Problem};
+use crate::io::text::cursor::{Cursor, EntryPart, Problem};
 use crate::io::text::error::{Expected, LONE_RETURN, ParseError, quoted};
 
 /// The error for a problem that a scanner met.
 #[cold]
 #[inline(never)]
-pub(super) fn explain(cursor: Cursor<'_>, head: &Head, expected: Expected, problem: Problem) -> ParseError {
+pub(super) fn explain(cursor: Cursor<'_>, head: &Header, expected: Expected, problem: Problem) -> ParseError {
     let token = cursor.token();
     let found = quoted(token);
     let allowed = expected.allowed;
@@ -18,14 +18,14 @@ pub(super) fn explain(cursor: Cursor<'_>, head: &Head, expected: Expected, probl
         _ => format!("`i1 … i{} REAL IMAGINARY`", head.order),
     };
     let message = match problem {
-        Problem::Missing(Part::Mode(mode)) => {
+        Problem::Missing(EntryPart::Mode(mode)) => {
             format!("the line ends where index {} should be; an entry is {layout}", mode + 1)
         }
         Problem::Missing(_) => format!("the line ends where a value should be; an entry is {layout}"),
-        Problem::OutOfRange(Part::Mode(mode)) if token.iter().all(u8::is_ascii_digit) => {
+        Problem::OutOfRange(EntryPart::Mode(mode)) if token.iter().all(u8::is_ascii_digit) => {
             out_of_range(mode, &found, head)
         }
-        Problem::NotAnIndex(Part::Mode(mode)) | Problem::OutOfRange(Part::Mode(mode)) => {
+        Problem::NotAnIndex(EntryPart::Mode(mode)) | Problem::OutOfRange(EntryPart::Mode(mode)) => {
             format!("index {} {found} is not a whole number; {}", mode + 1, range(mode, head))
         }
         Problem::NotAValue | Problem::Glued | Problem::NotAnIndex(_) | Problem::OutOfRange(_) => {
@@ -41,7 +41,7 @@ pub(super) fn explain(cursor: Cursor<'_>, head: &Head, expected: Expected, probl
     ParseError::at(cursor.bytes(), cursor.mark(), message)
 }
 
-fn out_of_range(mode: usize, found: &str, head: &Head) -> String {
+fn out_of_range(mode: usize, found: &str, head: &Header) -> String {
     let hint = if head.dialect == Dialect::Tns && head.base == 1 && found == "'0'" {
         format!("; a file that counts from 0 is read with the base {:?}", Base::Zero)
     } else {
@@ -50,7 +50,7 @@ fn out_of_range(mode: usize, found: &str, head: &Head) -> String {
     format!("index {} {found} is out of range; {}{hint}", mode + 1, range(mode, head))
 }
 
-fn range(mode: usize, head: &Head) -> String {
+fn range(mode: usize, head: &Header) -> String {
     let first = head.base;
     match head.shape.as_ref().and_then(|shape| shape.get(mode)) {
         Some(0) => "the axis is empty, so none is allowed".to_owned(),

@@ -4,9 +4,9 @@ use std::str::FromStr;
 
 use openwork_ops::{DType, Kind};
 
-use super::{Base, Dialect, MAX_ORDER, Options};
+use super::{Base, Dialect, MAX_ORDER, ReadOptions};
 use crate::io::matrix_market::{
-    Field, Format, Symmetry, banner, comments, end_line, error, hinted, number, stored_field,
+    Field, Listing, Symmetry, banner, comments, end_line, error, hinted, number, stored_field,
 };
 use crate::io::text::cursor::Cursor;
 use crate::io::text::error::{LONE_RETURN, ParseError, quoted};
@@ -14,7 +14,7 @@ use crate::io::text::source::Short;
 
 /// What is known before the entries are read.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Head {
+pub struct Header {
     /// Which of the two formats the file has.
     pub dialect: Dialect,
     /// The number of axes.
@@ -31,7 +31,7 @@ pub struct Head {
     pub listed: Option<u64>,
 }
 
-impl Head {
+impl Header {
     /// The dtype that [`read`](super::read()) gives the tensor, unless a value turns out not to fit a hinted one.
     pub fn value_dtype(&self) -> DType {
         let of_field = match self.field {
@@ -48,16 +48,16 @@ impl Head {
 const SIZE: &str = "`d1 … dN ENTRIES`";
 
 /// Reads it; the cursor is left at the line of the first entry, or before it. `last` says that no more lines follow.
-pub(super) fn read(cursor: &mut Cursor<'_>, last: bool, options: &Options<'_>) -> Result<Head, Short> {
+pub(super) fn read(cursor: &mut Cursor<'_>, last: bool, options: &ReadOptions<'_>) -> Result<Header, Short> {
     let mut ahead = *cursor;
     let any = ahead.seek_token().map_err(|_| error(ahead, LONE_RETURN))?;
     if any && ahead.word().starts_with(b"%") { market(cursor) } else { plain(cursor, last, options) }
 }
 
 /// Banner, comments and size line of a `.ttx` file.
-fn market(cursor: &mut Cursor<'_>) -> Result<Head, Short> {
+fn market(cursor: &mut Cursor<'_>) -> Result<Header, Short> {
     let (format, field, symmetry) = banner(cursor, "tensor")?;
-    if (format, symmetry) != (Format::Coordinate, Symmetry::General) {
+    if (format, symmetry) != (Listing::Coordinate, Symmetry::General) {
         let message = "a tensor has to be `coordinate` and `general`; no other format or symmetry is defined for it";
         return Err(ParseError::at(cursor.bytes(), cursor.position().saturating_sub(1), message).into());
     }
@@ -71,7 +71,7 @@ fn market(cursor: &mut Cursor<'_>) -> Result<Head, Short> {
         return Err(error(*cursor, format!("one number is not a size line, {SIZE}")).into());
     };
     end_line(cursor, &format!("the size line, {SIZE}"))?;
-    Ok(Head {
+    Ok(Header {
         dialect: Dialect::Ttx,
         order: sizes.len(),
         shape: Some(sizes),
@@ -83,11 +83,11 @@ fn market(cursor: &mut Cursor<'_>) -> Result<Head, Short> {
 }
 
 /// Comments and header lines of a `.tns` file, and the order of its first entry.
-fn plain(cursor: &mut Cursor<'_>, last: bool, options: &Options<'_>) -> Result<Head, Short> {
+fn plain(cursor: &mut Cursor<'_>, last: bool, options: &ReadOptions<'_>) -> Result<Header, Short> {
     let given: Option<Vec<u64>> = options.shape.map(|shape| shape.iter().map(|&size| size as u64).collect());
     let (mut told, mut dtype) = (None, None);
     let mut header = options.header;
-    let head = |order: usize, shape: Option<Vec<u64>>, dtype: Option<DType>| Head {
+    let head = |order: usize, shape: Option<Vec<u64>>, dtype: Option<DType>| Header {
         dialect: Dialect::Tns,
         order,
         shape,

@@ -15,8 +15,8 @@
 //! [`matrix_market`](super::matrix_market), and so are the fields of `.ttx` and its `%%GraphBLAS type T`.
 //!
 //! A `.tns` file does not say its shape: its order is that of the first entry, each axis reaches to the largest index.
-//! [`Options::shape`] gives it another; so do the two lines that HiParTI writes on top (the order, then the sizes), if
-//! [`Options::header`] announces them, and the comment `#openwork shape d1 … dN` above the first entry. Values are
+//! [`ReadOptions::shape`] gives it another; so do the two lines that HiParTI writes on top (the order, then the sizes), if
+//! [`ReadOptions::header`] announces them, and the comment `#openwork shape d1 … dN` above the first entry. Values are
 //! `float64`, unless a comment `#openwork dtype T` there names another dtype that they fit.
 //!
 //! **Refused**, with the line, the token and what is allowed: a line with more or fewer parts than the first; an index
@@ -31,15 +31,17 @@ mod write;
 use std::path::Path;
 
 pub use super::text::error::ParseError;
-pub use write::{WriteOptions, to_bytes, write};
+pub use write::{WriteOptions, to_bytes, write, write_with};
 
-pub use head::Head as Header;
+pub use head::Header;
 
 use super::Progress;
-use super::text::source::{Fault, Source, text_told};
-use crate::base::error::{ErrorKind, Result};
+use super::text::source::{TextSource, text_reported};
+use crate::base::error::Result;
 use crate::tensor::Tensor;
 
+/// What errors call the format.
+const FORMAT: &str = "FROSTT";
 /// The most axes of a tensor in a file.
 const MAX_ORDER: usize = 64;
 
@@ -65,7 +67,7 @@ pub enum Dialect {
 
 /// How a file is read.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Options<'a> {
+pub struct ReadOptions<'a> {
     /// The shape of a `.tns` file, where the largest indices do not tell it.
     pub shape: Option<&'a [usize]>,
     /// What the first index of an axis is written as in a `.tns` file.
@@ -74,7 +76,7 @@ pub struct Options<'a> {
     pub header: bool,
     /// The largest number of bytes to accept, before and after decompression; `None` (the default) sets no bound.
     pub max_bytes: Option<u64>,
-    /// Hears how many bytes are read.
+    /// Called with the number of bytes that are read so far.
     pub progress: Option<Progress<'a>>,
 }
 
@@ -83,69 +85,68 @@ pub struct Options<'a> {
 /// Entries stay in file order, so the tensor is not coalesced in general; duplicates mean their sum.
 ///
 /// # Errors
-/// If the file cannot be read ([`ErrorKind::Io`]) or is not one that the [module](self) accepts
-/// ([`ErrorKind::Format`], with the line).
+/// If the file cannot be read ([`ErrorKind::Io`](crate::ErrorKind::Io)) or is not one that the [module](self) accepts
+/// ([`ErrorKind::Format`](crate::ErrorKind::Format), with the line).
 ///
 /// # Cost
 /// One pass, block by block on all threads of the pool; the result does not depend on their number. Gzip is
 /// decompressed by one thread.
 pub fn read(path: impl AsRef<Path>) -> Result<Tensor> {
-    read_with(path, Options::default())
+    read_with(path, &ReadOptions::default())
 }
 
 /// As [`read`], with the shape, the base and the bounds that `options` set.
 ///
 /// # Errors
 /// As [`read`]; also if the file is larger than the bound.
-pub fn read_with(path: impl AsRef<Path>, options: Options<'_>) -> Result<Tensor> {
+pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Tensor> {
     let path = path.as_ref();
-    let source = Source::open(path, options.max_bytes, options.progress);
-    let parsed = source.and_then(|mut source| parse::tensor(&mut source, &options));
-    parsed.map_err(|fault| fault.with_path(path).of_format("FROSTT"))?.into_tensor()
+    let source = TextSource::open(path, options.max_bytes, options.progress);
+    let parsed = source.and_then(|mut source| parse::tensor(&mut source, options));
+    parsed.map_err(|failure| failure.of(FORMAT, Some(path)))?.into_tensor()
 }
 
 /// Reads the bytes of a FROSTT or TensorMarket file; see [`read`].
 ///
 /// ```
 /// use openwork::io::frostt;
-/// let x = frostt::read_bytes(b"# three axes\n1 1 1 0.5\n2 3 1 -4\n", Default::default())?;
+/// let x = frostt::read_bytes(b"# three axes\n1 1 1 0.5\n2 3 1 -4\n", &Default::default())?;
 /// assert_eq!((x.shape(), x.nse()), (&[2, 3, 1][..], 2));
 /// # Ok::<(), openwork::Error>(())
 /// ```
 ///
 /// # Errors
 /// As [`read_with`].
-pub fn read_bytes(bytes: &[u8], options: Options<'_>) -> Result<Tensor> {
-    let source = Source::bytes(bytes, options.max_bytes, options.progress);
-    let parsed = source.and_then(|mut source| parse::tensor(&mut source, &options)).map_err(Fault::of_bytes);
-    let format = |source| ErrorKind::Format { path: None, format: "FROSTT", source: Box::new(source) };
-    parsed.map_err(format)?.into_tensor()
+pub fn read_bytes(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Tensor> {
+    let source = TextSource::bytes(bytes, options.max_bytes, options.progress);
+    let parsed = source.and_then(|mut source| parse::tensor(&mut source, options));
+    parsed.map_err(|failure| failure.of(FORMAT, None))?.into_tensor()
 }
 
 /// Reads what stands above the entries, and of these the first line.
 ///
 /// # Errors
 /// As [`read_with`], for those lines alone.
-pub fn header(path: impl AsRef<Path>, options: Options<'_>) -> Result<Header> {
+pub fn header(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Header> {
     let path = path.as_ref();
-    let source = Source::open(path, options.max_bytes, None);
-    let read = source.and_then(|mut source| source.header(|cursor, last| head::read(cursor, last, &options)));
-    Ok(read.map_err(|fault| fault.with_path(path).of_format("FROSTT"))?)
+    let source = TextSource::open(path, options.max_bytes, None);
+    let read = source.and_then(|mut source| source.header(|cursor, last| head::read(cursor, last, options)));
+    read.map_err(|failure| failure.of(FORMAT, Some(path)))
 }
 
-/// Reads the whole file and tells every line at fault, where [`read_with`] stops at the first; nothing is kept.
+/// Reads the whole file and reports every line at fault, where [`read_with`] stops at the first; nothing is kept.
 ///
-/// A fault above the entries is the only one told, for what follows cannot be understood without it. The number of
+/// A fault above the entries is the only one reported, for what follows cannot be understood without it. The number of
 /// entries, where the file promises one, is judged last, with the faulty ones counted in.
 ///
 /// # Errors
-/// [`ErrorKind::Io`] if the file cannot be read. What is wrong with its text is told, not returned.
+/// [`ErrorKind::Io`](crate::ErrorKind::Io) if the file cannot be read. What is wrong with its text is reported, not returned.
 ///
 /// # Cost
 /// As [`read`], and one line at a time in blocks of lines that hold a fault.
-pub fn violations(path: impl AsRef<Path>, options: Options<'_>, tell: &mut dyn FnMut(ParseError)) -> Result<()> {
+pub fn violations(path: impl AsRef<Path>, options: &ReadOptions<'_>, report: &mut dyn FnMut(ParseError)) -> Result<()> {
     let path = path.as_ref();
-    let source = Source::open(path, options.max_bytes, options.progress);
-    let checked = source.and_then(|mut source| parse::violations(&mut source, &options, tell));
-    Ok(text_told(checked, tell).map_err(|fault| fault.with_path(path).of_format("FROSTT"))?)
+    let source = TextSource::open(path, options.max_bytes, options.progress);
+    let checked = source.and_then(|mut source| parse::violations(&mut source, options, report));
+    text_reported(checked, report).map_err(|failure| failure.of(FORMAT, Some(path)))
 }

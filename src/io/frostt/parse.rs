@@ -3,15 +3,15 @@
 use openwork_ops::Scalar;
 
 use super::explain::{explain, too_many};
-use super::head::{self, Head};
-use super::{Dialect, Options};
+use super::head::{self, Header};
+use super::{Dialect, ReadOptions};
 use crate::base::error::{self, Result};
 use crate::io::matrix_market::{Field, Values, values_of};
 use crate::io::text::column::{Array, Column, copy, room};
-use crate::io::text::cursor::{Cursor, Part, Problem};
+use crate::io::text::cursor::{Cursor, EntryPart, Problem};
 use crate::io::text::error::{Expected, ParseError};
-use crate::io::text::kind::{Complex, Integer, Kind, Pattern, Real, Unsigned};
-use crate::io::text::source::{Fault, Source};
+use crate::io::text::kind::{Complex, Integer, Pattern, Real, Unsigned, ValueKind};
+use crate::io::text::source::{Failure, TextSource};
 use crate::tensor::Tensor;
 use crate::tensor::construct::IndexArray;
 use crate::tensor::trace;
@@ -22,14 +22,14 @@ const LARGEST: u64 = 1 << 63;
 const NARROW: u64 = 1 << 31;
 
 /// What a file holds.
-pub(super) struct Parsed {
-    head: Head,
+pub(super) struct ParsedTensor {
+    head: Header,
     shape: Vec<u64>,
     columns: Vec<IndexArray>,
     values: Values,
 }
 
-impl Parsed {
+impl ParsedTensor {
     pub(super) fn into_tensor(self) -> Result<Tensor> {
         let _call = trace::call("frostt", &[]);
         let size = |(axis, &n): (usize, &u64)| {
@@ -44,22 +44,25 @@ impl Parsed {
 }
 
 /// Parses a whole file.
-pub(super) fn tensor(source: &mut Source<'_>, options: &Options<'_>) -> std::result::Result<Parsed, Fault> {
+pub(super) fn tensor(
+    source: &mut TextSource<'_>,
+    options: &ReadOptions<'_>,
+) -> std::result::Result<ParsedTensor, Failure> {
     let head = source.header(|cursor, last| head::read(cursor, last, options))?;
     let parsed = entries(source, head)?;
     source.finish();
     Ok(parsed)
 }
 
-/// Tells every line at fault.
+/// Reports every line at fault.
 pub(super) fn violations(
-    source: &mut Source<'_>,
-    options: &Options<'_>,
-    tell: &mut dyn FnMut(ParseError),
-) -> std::result::Result<(), Fault> {
+    source: &mut TextSource<'_>,
+    options: &ReadOptions<'_>,
+    report: &mut dyn FnMut(ParseError),
+) -> std::result::Result<(), Failure> {
     let head = source.header(|cursor, last| head::read(cursor, last, options))?;
     let count = |text: &[u8]| part(text, &head, u64::MAX).map(|part| part.values.len() as u64);
-    let found = source.violations(&count, tell)?;
+    let found = source.violations(&count, report)?;
     if let Some(listed) = head.listed.filter(|&listed| listed != found) {
         return Err(source.at_end(format!("there are {found} entries where the size line promises {listed}")));
     }
@@ -76,7 +79,7 @@ struct Lines {
     reach: Vec<u64>,
 }
 
-fn part(text: &[u8], head: &Head, limit: u64) -> std::result::Result<Lines, ParseError> {
+fn part(text: &[u8], head: &Header, limit: u64) -> std::result::Result<Lines, ParseError> {
     match head.field {
         Field::Real => part_of::<Real>(text, head, limit),
         Field::Integer => part_of::<Integer>(text, head, limit),
@@ -86,7 +89,7 @@ fn part(text: &[u8], head: &Head, limit: u64) -> std::result::Result<Lines, Pars
     }
 }
 
-fn part_of<K: Kind>(text: &[u8], head: &Head, limit: u64) -> std::result::Result<Lines, ParseError> {
+fn part_of<K: ValueKind>(text: &[u8], head: &Header, limit: u64) -> std::result::Result<Lines, ParseError> {
     match lines::<K>(Cursor::new(text), head, limit, false) {
         Err(Stop::Wide) => lines::<K>(Cursor::new(text), head, limit, true).map_err(Stop::into_error),
         other => other.map_err(Stop::into_error),
@@ -125,7 +128,7 @@ fn pick(tuples: &Array, order: usize, axis: usize, out: &mut [u8]) {
     }
 }
 
-fn entries(source: &mut Source<'_>, head: Head) -> std::result::Result<Parsed, Fault> {
+fn entries(source: &mut TextSource<'_>, head: Header) -> std::result::Result<ParsedTensor, Failure> {
     let listed = head.listed.unwrap_or(u64::MAX);
     let order = head.order;
     let no_memory = || "not enough memory for the entries".to_owned();
@@ -174,7 +177,7 @@ fn entries(source: &mut Source<'_>, head: Head) -> std::result::Result<Parsed, F
     }
     let shape = head.shape.clone().unwrap_or(reach);
     let columns = columns.into_iter().map(|column| column.into_array().into_index_array()).collect();
-    Ok(Parsed { shape, columns, values: values.into_array().into_values(), head })
+    Ok(ParsedTensor { shape, columns, values: values.into_array().into_values(), head })
 }
 
 impl Stop {
@@ -187,7 +190,12 @@ impl Stop {
 }
 
 /// Parses into indices of 64 bits (`wide`) or 32.
-fn lines<K: Kind>(mut cursor: Cursor<'_>, head: &Head, limit: u64, wide: bool) -> std::result::Result<Lines, Stop> {
+fn lines<K: ValueKind>(
+    mut cursor: Cursor<'_>,
+    head: &Header,
+    limit: u64,
+    wide: bool,
+) -> std::result::Result<Lines, Stop> {
     let shortest = (head.order + K::NUMBERS) * 2;
     let room = room(Some(cursor.remaining() as u64), limit, shortest);
     let no_memory = || Stop::Wrong(ParseError::at(&[], 0, "not enough memory for the entries"));
@@ -209,7 +217,7 @@ fn lines<K: Kind>(mut cursor: Cursor<'_>, head: &Head, limit: u64, wide: bool) -
         }
         for (mode, (&size, reach)) in sizes.iter().zip(&mut reach).enumerate() {
             if mode > 0 {
-                cursor.gap(Part::Mode(mode)).map_err(|problem| wrong(cursor, problem))?;
+                cursor.gap(EntryPart::Mode(mode)).map_err(|problem| wrong(cursor, problem))?;
             }
             let index = cursor.mode(mode, head.base, size).map_err(|problem| wrong(cursor, problem))?;
             if index >= end {
@@ -223,14 +231,14 @@ fn lines<K: Kind>(mut cursor: Cursor<'_>, head: &Head, limit: u64, wide: bool) -
     Ok(Lines { tuples, values: K::array(values), reach })
 }
 
-fn limit_of(head: &Head, limit: u64) -> u64 {
+fn limit_of(head: &Header, limit: u64) -> u64 {
     head.listed.unwrap_or(limit)
 }
 
 #[inline(always)]
-fn value<K: Kind>(cursor: &mut Cursor<'_>) -> std::result::Result<K::Item, Problem> {
+fn value<K: ValueKind>(cursor: &mut Cursor<'_>) -> std::result::Result<K::Item, Problem> {
     if K::NUMBERS > 0 {
-        cursor.gap(Part::Value)?;
+        cursor.gap(EntryPart::Value)?;
     }
     let value = K::scan(cursor)?;
     cursor.end_line()?;

@@ -8,7 +8,7 @@ use super::{Base, Dialect, MAX_ORDER};
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 use crate::io::Progress;
-use crate::io::matrix_market::{Declared, Field, Format, Symmetry, Written, banner_of, comment_lines, written};
+use crate::io::matrix_market::{Declared, Field, Listing, Symmetry, Written, banner_of, comment_lines, written};
 use crate::io::text::sink::{Lines, is_gzip, push_comment};
 use crate::levels::layout::Layout;
 use crate::levels::level::Indices;
@@ -26,7 +26,7 @@ pub struct WriteOptions<'a> {
     pub base: Base,
     /// Comment lines on top (in `.ttx`: below the banner).
     pub comment: &'a str,
-    /// Hears how many stored elements are written.
+    /// Called with the number of stored elements that are written so far.
     pub progress: Option<Progress<'a>>,
 }
 
@@ -47,26 +47,34 @@ pub struct WriteOptions<'a> {
 /// # Cost
 /// O(nse), and a sort where the stored elements are not in order; formatted on all threads of the pool, compressed by
 /// one. The bytes do not depend on the number of threads.
-pub fn write(path: impl AsRef<Path>, tensor: &Tensor, options: WriteOptions<'_>) -> Result<()> {
-    let path = path.as_ref();
-    let dialect = options.dialect.unwrap_or_else(|| named(path));
-    lines(tensor, &options, dialect)?.to_file(path, options.progress)
+pub fn write(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
+    write_with(path, tensor, &WriteOptions::default())
 }
 
-/// The text of the file that [`write()`] makes, not compressed; FROSTT unless the options say otherwise.
+/// As [`write()`], with options.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOptions<'_>) -> Result<()> {
+    let path = path.as_ref();
+    let dialect = options.dialect.unwrap_or_else(|| named(path));
+    lines(tensor, options, dialect)?.to_file(path, options.progress)
+}
+
+/// The text of the file that [`write_with`] makes, not compressed; FROSTT unless the options say otherwise.
 ///
 /// ```
 /// use openwork::{Tensor, io::frostt};
 /// let values = Tensor::from_vec(&[2], vec![0.5, -4.0])?;
 /// let x = Tensor::coo(&[2, 3, 1], vec![vec![0, 1], vec![0, 2], vec![0, 0]], &values, 0.0)?;
-/// assert_eq!(frostt::to_bytes(&x, Default::default())?, b"1 1 1 0.5\n2 3 1 -4.0\n");
+/// assert_eq!(frostt::to_bytes(&x, &Default::default())?, b"1 1 1 0.5\n2 3 1 -4.0\n");
 /// # Ok::<(), openwork::Error>(())
 /// ```
 ///
 /// # Errors
 /// As [`write()`], but for those of files.
-pub fn to_bytes(tensor: &Tensor, options: WriteOptions<'_>) -> Result<Vec<u8>> {
-    Ok(lines(tensor, &options, options.dialect.unwrap_or_default())?.to_vec(options.progress))
+pub fn to_bytes(tensor: &Tensor, options: &WriteOptions<'_>) -> Result<Vec<u8>> {
+    Ok(lines(tensor, options, options.dialect.unwrap_or_default())?.to_vec(options.progress))
 }
 
 /// The format that a name stands for.
@@ -84,7 +92,7 @@ fn lines(tensor: &Tensor, options: &WriteOptions<'_>, dialect: Dialect) -> Resul
         return Err(error::shape(&[shape], why));
     }
     let (columns, values) = entries(tensor)?;
-    let declared = Declared::of(&values, Format::Coordinate);
+    let declared = Declared::of(&values, Listing::Coordinate);
     let (head, base, has_values) = match dialect {
         Dialect::Tns => {
             if values.dtype.is_complex() {
@@ -97,7 +105,7 @@ fn lines(tensor: &Tensor, options: &WriteOptions<'_>, dialect: Dialect) -> Resul
             if options.base == Base::Zero {
                 return Err(error::invalid("base", "a .ttx file counts from 1; .tns can count from 0"));
             }
-            let mut head = banner_of("tensor", Format::Coordinate, declared.field, Symmetry::General);
+            let mut head = banner_of("tensor", Listing::Coordinate, declared.field, Symmetry::General);
             comment_lines(&mut head, &declared, options.comment);
             head.extend_from_slice(format!("{} {}\n", list(shape), values.len()).as_bytes());
             (head, 1, declared.field != Field::Pattern)

@@ -1,8 +1,8 @@
 //! Errors about entries, in words. Nothing here runs while a file is fine.
 
 use super::header::Header;
-use super::parsed::Format;
-use crate::io::text::cursor::{Cursor, Part, Problem};
+use super::parsed::Listing;
+use crate::io::text::cursor::{Cursor, EntryPart, Problem};
 use crate::io::text::error::{Expected, LONE_RETURN, ParseError, quoted};
 
 #[cold]
@@ -35,16 +35,16 @@ pub(super) fn explain(cursor: Cursor<'_>, header: &Header, expected: Expected, p
     let token = cursor.token();
     let found = quoted(token);
     let layout = match (header.format, expected.numbers) {
-        (Format::Coordinate, 0) => "`ROW COLUMN`",
-        (Format::Coordinate, 1) => "`ROW COLUMN VALUE`",
-        (Format::Coordinate, _) => "`ROW COLUMN REAL IMAGINARY`",
-        (Format::Array, 0 | 1) => "`VALUE`",
-        (Format::Array, _) => "`REAL IMAGINARY`",
+        (Listing::Coordinate, 0) => "`ROW COLUMN`",
+        (Listing::Coordinate, 1) => "`ROW COLUMN VALUE`",
+        (Listing::Coordinate, _) => "`ROW COLUMN REAL IMAGINARY`",
+        (Listing::Array, 0 | 1) => "`VALUE`",
+        (Listing::Array, _) => "`REAL IMAGINARY`",
     };
     let message = match problem {
         Problem::Missing(part) => format!("the line ends where {} should be; an entry is {layout}", name(part)),
         Problem::NotAnIndex(part) => not_an_index(part, &found, header),
-        Problem::Glued if expected.numbers == 0 => not_an_index(Part::Column, &found, header),
+        Problem::Glued if expected.numbers == 0 => not_an_index(EntryPart::Column, &found, header),
         Problem::OutOfRange(part) if !token.iter().all(u8::is_ascii_digit) => not_an_index(part, &found, header),
         Problem::OutOfRange(part) => format!("{} {found} is out of range; {}", name(part), range(part, header)),
         Problem::NotAValue | Problem::Glued | Problem::Overflow => {
@@ -60,22 +60,22 @@ pub(super) fn explain(cursor: Cursor<'_>, header: &Header, expected: Expected, p
     ParseError::at(cursor.bytes(), cursor.mark(), message)
 }
 
-fn not_an_index(part: Part, found: &str, header: &Header) -> String {
+fn not_an_index(part: EntryPart, found: &str, header: &Header) -> String {
     format!("{} {found} is not a whole number; {}", name(part), range(part, header))
 }
 
-fn name(part: Part) -> &'static str {
+fn name(part: EntryPart) -> &'static str {
     match part {
-        Part::Row => "row",
-        Part::Column => "column",
-        Part::Value => "a value",
-        Part::Imaginary => "an imaginary part",
-        Part::Mode(_) => "an index",
+        EntryPart::Row => "row",
+        EntryPart::Column => "column",
+        EntryPart::Value => "a value",
+        EntryPart::Imaginary => "an imaginary part",
+        EntryPart::Mode(_) => "an index",
     }
 }
 
-fn range(part: Part, header: &Header) -> String {
-    match if part == Part::Row { header.rows } else { header.cols } {
+fn range(part: EntryPart, header: &Header) -> String {
+    match if part == EntryPart::Row { header.rows } else { header.cols } {
         0 => "the matrix is empty, so none is allowed".to_owned(),
         size => format!("1 to {size} is allowed"),
     }

@@ -3,9 +3,10 @@
 use openwork_ops::DType;
 
 use super::parse::stored_field;
-use super::parsed::{Field, Format, Symmetry};
+use super::parsed::{Field, Listing};
 use super::tensor::hinted;
 use crate::io::text::cursor::{Cursor, Problem};
+use crate::io::text::entries::Symmetry;
 use crate::io::text::error::{LONE_RETURN, ParseError, quoted};
 use crate::io::text::source::Short;
 
@@ -13,7 +14,7 @@ use crate::io::text::source::Short;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Header {
     /// Whether the file lists entries or all positions.
-    pub format: Format,
+    pub format: Listing,
     /// The field that the file declares.
     pub field: Field,
     /// The symmetry that the file declares.
@@ -75,7 +76,7 @@ pub(in crate::io) fn comments(cursor: &mut Cursor<'_>, size_layout: &str) -> Res
 }
 
 /// Reads the banner of a file about an `object`.
-pub(in crate::io) fn banner(cursor: &mut Cursor<'_>, object: &str) -> Result<(Format, Field, Symmetry), Short> {
+pub(in crate::io) fn banner(cursor: &mut Cursor<'_>, object: &str) -> Result<(Listing, Field, Symmetry), Short> {
     let layout = format!("`%%MatrixMarket {object} FORMAT FIELD SYMMETRY`");
     if !cursor.seek_token().map_err(|_| error(*cursor, LONE_RETURN))? {
         return Err(Short::More(format!("the file is empty; it has to start with {layout}")));
@@ -85,7 +86,7 @@ pub(in crate::io) fn banner(cursor: &mut Cursor<'_>, object: &str) -> Result<(Fo
     let format = keyword(
         cursor,
         "the format of the banner has to be",
-        &[("coordinate", Format::Coordinate), ("array", Format::Array)],
+        &[("coordinate", Listing::Coordinate), ("array", Listing::Array)],
     )?;
     let field = keyword(
         cursor,
@@ -129,9 +130,9 @@ fn keyword<T: Copy>(cursor: &mut Cursor<'_>, what: &str, allowed: &[(&str, T)]) 
 }
 
 /// Why a format, a field and a symmetry do not go together, if they do not.
-pub(super) fn illegal(format: Format, field: Field, symmetry: Symmetry) -> Option<&'static str> {
+pub(super) fn illegal(format: Listing, field: Field, symmetry: Symmetry) -> Option<&'static str> {
     match (format, field, symmetry) {
-        (Format::Array, Field::Pattern, _) => {
+        (Listing::Array, Field::Pattern, _) => {
             Some("field `pattern` goes with format `coordinate` only: an array without values says nothing")
         }
         (_, Field::Pattern, Symmetry::SkewSymmetric | Symmetry::Hermitian) => {
@@ -160,7 +161,7 @@ fn named_type(comment: &[u8]) -> Option<String> {
     (!name.is_empty()).then(|| name.join(" "))
 }
 
-fn size(cursor: &mut Cursor<'_>, format: Format, symmetry: Symmetry) -> Result<(u64, u64, u64), ParseError> {
+fn size(cursor: &mut Cursor<'_>, format: Listing, symmetry: Symmetry) -> Result<(u64, u64, u64), ParseError> {
     let rows = count(cursor, "the number of rows", format)?;
     let cols = count(cursor, "the number of columns", format)?;
     if symmetry != Symmetry::General && rows != cols {
@@ -170,8 +171,8 @@ fn size(cursor: &mut Cursor<'_>, format: Format, symmetry: Symmetry) -> Result<(
         ));
     }
     let listed = match format {
-        Format::Coordinate => count(cursor, "the number of entries", format)?,
-        Format::Array => array_values(rows, cols, symmetry)
+        Listing::Coordinate => count(cursor, "the number of entries", format)?,
+        Listing::Array => array_values(rows, cols, symmetry)
             .ok_or_else(|| error(*cursor, format!("an array of {rows} × {cols} values is beyond 2^64-1 values")))?,
     };
     end_line(cursor, &format!("the size line, {}", size_layout(format)))?;
@@ -189,7 +190,7 @@ fn array_values(rows: u64, cols: u64, symmetry: Symmetry) -> Option<u64> {
     })
 }
 
-fn count(cursor: &mut Cursor<'_>, what: &str, format: Format) -> Result<u64, ParseError> {
+fn count(cursor: &mut Cursor<'_>, what: &str, format: Listing) -> Result<u64, ParseError> {
     number(cursor, what, size_layout(format))
 }
 
@@ -210,10 +211,10 @@ pub(in crate::io) fn number(cursor: &mut Cursor<'_>, what: &str, size_layout: &s
     }
 }
 
-fn size_layout(format: Format) -> &'static str {
+fn size_layout(format: Listing) -> &'static str {
     match format {
-        Format::Coordinate => "`ROWS COLUMNS ENTRIES`",
-        Format::Array => "`ROWS COLUMNS`",
+        Listing::Coordinate => "`ROWS COLUMNS ENTRIES`",
+        Listing::Array => "`ROWS COLUMNS`",
     }
 }
 

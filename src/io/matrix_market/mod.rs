@@ -28,7 +28,7 @@
 //! `unsigned-integer` with `skew-symmetric`); a symmetry on a matrix that is not square; an entry above the diagonal
 //! of a file with a symmetry; a skew-symmetric diagonal that is not zero; the objects `vector` and `tensor`.
 //!
-//! A comment `%%GraphBLAS type T` before the size line is handed on as [`Parsed::type_hint`]. Some GraphBLAS files
+//! A comment `%%GraphBLAS type T` before the size line is handed on as [`ParsedMatrix::type_hint`]. Some GraphBLAS files
 //! declare the field `integer` for values that go beyond it, so `T` widens what an integer file may hold: `uint64_t`
 //! up to 2^64-1 (values are then unsigned; not in skew-symmetric files), `float` and `double` any real number (values
 //! are then real).
@@ -36,7 +36,7 @@
 //! Types that GraphBLAS has no name for are named by `%%openwork type T` in the same place.
 //!
 //! Memory stays in proportion to the input: the count on the size line reserves no more entries than the bytes that
-//! follow could hold, and files are read block by block. Compressed input can still be much larger than it looks; [`Options::max_bytes`] bounds it.
+//! follow could hold, and files are read block by block. Compressed input can still be much larger than it looks; [`ReadOptions::max_bytes`] bounds it.
 
 mod explain;
 mod header;
@@ -51,55 +51,63 @@ mod tests;
 
 use std::path::Path;
 
+pub use super::text::entries::{Indices, Symmetry, Values};
+pub use super::text::error::ParseError;
 pub use header::Header;
 pub(in crate::io) use header::{banner, comments, end_line, error, number};
 pub(in crate::io) use parse::stored_field;
-pub(in crate::io) use parsed::Item;
-pub use parsed::{Field, Format, Indices, Parsed, Symmetry, Values};
+pub use parsed::{Field, Listing, ParsedMatrix};
 pub(in crate::io) use tensor::{hinted, values_of};
 pub use tensor::{read, read_bytes, read_with};
 pub(in crate::io) use write::{Declared, Written, banner_of, comment_lines, written};
-pub use write::{WriteOptions, to_bytes, write};
+pub use write::{WriteOptions, to_bytes, write, write_with};
 
 use super::Progress;
-pub use super::text::error::{ParseError, ReadError};
-use super::text::source::{Fault, Source, text_told};
+use super::text::source::{Failure, TextSource, text_reported};
+use crate::base::error::Result;
 
-/// What the reader is allowed to do, and whom it tells.
+/// What errors call the format.
+const FORMAT: &str = "Matrix Market";
+
+/// How a file is read.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Options<'a> {
+pub struct ReadOptions<'a> {
     /// The largest number of bytes to accept, before and after decompression; `None` (the default) sets no bound.
     pub max_bytes: Option<u64>,
-    /// Hears how many bytes are read.
+    /// Called with the number of bytes that are read so far.
     pub progress: Option<Progress<'a>>,
 }
 
 /// Parses the bytes of a Matrix Market file, plain or compressed by gzip (told apart by their first two bytes).
 ///
-/// Entries come back in file order; [`Parsed::expand_symmetry`] adds the mirrored ones. Lines in errors are counted in
+/// Entries come back in file order; [`ParsedMatrix::expand_symmetry`] adds the mirrored ones. Lines in errors are counted in
 /// the decompressed text.
 ///
 /// # Errors
 ///
-/// A [`ParseError`] if the bytes are not a file that the [module](self) accepts, or if memory runs out.
+/// [`ErrorKind::Format`](crate::ErrorKind::Format) with a [`ParseError`] if the bytes are not a file that the
+/// [module](self) accepts, or if memory runs out.
 ///
 /// # Cost
 ///
 /// One pass over the bytes, on all threads of the pool; the result does not depend on their number. Per entry 4 or 8
 /// bytes for each index and 8 or 16 for the value; some 10 MB beside, more if a line is longer than that. Gzip is
 /// decompressed by one thread.
-pub fn parse(bytes: &[u8]) -> Result<Parsed, ParseError> {
-    parse_with(bytes, Options::default())
+pub fn parse(bytes: &[u8]) -> Result<ParsedMatrix> {
+    parse_with(bytes, &ReadOptions::default())
 }
 
 /// Like [`parse`], within the bounds that `options` sets.
 ///
 /// # Errors
 ///
-/// As [`parse`]; also if the input, compressed or not, is larger than [`Options::max_bytes`].
-pub fn parse_with(bytes: &[u8], options: Options<'_>) -> Result<Parsed, ParseError> {
-    let source = Source::bytes(bytes, options.max_bytes, options.progress);
-    source.and_then(|mut source| parse::matrix(&mut source)).map_err(Fault::of_bytes)
+/// As [`parse`]; also if the input, compressed or not, is larger than [`ReadOptions::max_bytes`].
+pub fn parse_with(bytes: &[u8], options: &ReadOptions<'_>) -> Result<ParsedMatrix> {
+    of_bytes(bytes, options).map_err(|failure| failure.of(FORMAT, None))
+}
+
+fn of_bytes(bytes: &[u8], options: &ReadOptions<'_>) -> std::result::Result<ParsedMatrix, Failure> {
+    parse::matrix(&mut TextSource::bytes(bytes, options.max_bytes, options.progress)?)
 }
 
 /// Reads and parses the Matrix Market file at `path`, plain or compressed by gzip whatever its name.
@@ -108,11 +116,12 @@ pub fn parse_with(bytes: &[u8], options: Options<'_>) -> Result<Parsed, ParseErr
 ///
 /// # Errors
 ///
-/// [`ReadError::Io`] if the file cannot be read, [`ReadError::Parse`] if [`parse_with`] refuses what it holds.
-pub fn parse_file(path: impl AsRef<Path>, options: Options<'_>) -> Result<Parsed, ReadError> {
+/// [`ErrorKind::Io`](crate::ErrorKind::Io) if the file cannot be read, [`ErrorKind::Format`](crate::ErrorKind::Format) if
+/// [`parse_with`] refuses what it holds.
+pub fn parse_file(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<ParsedMatrix> {
     let path = path.as_ref();
-    let source = Source::open(path, options.max_bytes, options.progress);
-    source.and_then(|mut source| parse::matrix(&mut source)).map_err(|fault| fault.with_path(path))
+    let source = TextSource::open(path, options.max_bytes, options.progress);
+    source.and_then(|mut source| parse::matrix(&mut source)).map_err(|failure| failure.of(FORMAT, Some(path)))
 }
 
 /// Reads what stands above the entries, and nothing below it.
@@ -120,31 +129,28 @@ pub fn parse_file(path: impl AsRef<Path>, options: Options<'_>) -> Result<Parsed
 /// # Errors
 ///
 /// As [`parse_file`], for the banner, the comments and the size line alone.
-pub fn header(path: impl AsRef<Path>) -> Result<Header, ReadError> {
+pub fn header(path: impl AsRef<Path>) -> Result<Header> {
     let path = path.as_ref();
-    let source = Source::open(path, None, None);
-    source.and_then(|mut source| source.header(|cursor, _| header::read(cursor))).map_err(|fault| fault.with_path(path))
+    let source = TextSource::open(path, None, None);
+    let read = source.and_then(|mut source| source.header(|cursor, _| header::read(cursor)));
+    read.map_err(|failure| failure.of(FORMAT, Some(path)))
 }
 
-/// Reads the whole file and tells every line at fault, where [`parse_file`] stops at the first; nothing is kept.
+/// Reads the whole file and reports every line at fault, where [`parse_file`] stops at the first; nothing is kept.
 ///
-/// A fault above the entries is the only one told, for what follows cannot be understood without it. The number of
+/// A fault above the entries is the only one reported, for what follows cannot be understood without it. The number of
 /// entries is judged last, with the faulty ones counted in.
 ///
 /// # Errors
 ///
-/// [`ReadError::Io`] if the file cannot be read. What is wrong with its text is told, not returned.
+/// [`ErrorKind::Io`](crate::ErrorKind::Io) if the file cannot be read. What is wrong with its text is reported, not returned.
 ///
 /// # Cost
 ///
 /// As [`parse_file`], and one line at a time in blocks of lines that hold a fault.
-pub fn violations(
-    path: impl AsRef<Path>,
-    options: Options<'_>,
-    tell: &mut dyn FnMut(ParseError),
-) -> Result<(), ReadError> {
+pub fn violations(path: impl AsRef<Path>, options: &ReadOptions<'_>, report: &mut dyn FnMut(ParseError)) -> Result<()> {
     let path = path.as_ref();
-    let source = Source::open(path, options.max_bytes, options.progress);
-    let checked = source.and_then(|mut source| parse::violations(&mut source, tell));
-    text_told(checked, tell).map_err(|fault| fault.with_path(path))
+    let source = TextSource::open(path, options.max_bytes, options.progress);
+    let checked = source.and_then(|mut source| parse::violations(&mut source, report));
+    text_reported(checked, report).map_err(|failure| failure.of(FORMAT, Some(path)))
 }

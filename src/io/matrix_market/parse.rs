@@ -4,30 +4,31 @@
 
 use super::explain::{at_line, explain, no_memory, too_few, too_many};
 use super::header::{self, Header};
-use super::parsed::{Field, Format, Indices, Item, Parsed, Symmetry, Values};
+use super::parsed::{Field, Listing, ParsedMatrix};
 use crate::io::text::column::{Array, Column, copy, room};
-use crate::io::text::cursor::{Cursor, Part, Problem};
+use crate::io::text::cursor::{Cursor, EntryPart, Problem};
+use crate::io::text::entries::{Indices, Item, Symmetry, Values};
 use crate::io::text::error::{Expected, ParseError};
-use crate::io::text::kind::{Complex, Integer, Kind, Pattern, Real, Unsigned};
-use crate::io::text::source::{Fault, Source};
+use crate::io::text::kind::{Complex, Integer, Pattern, Real, Unsigned, ValueKind};
+use crate::io::text::source::{Failure, TextSource};
 
 /// Parses a whole file.
-pub(super) fn matrix(source: &mut Source<'_>) -> Result<Parsed, Fault> {
+pub(super) fn matrix(source: &mut TextSource<'_>) -> Result<ParsedMatrix, Failure> {
     let header = source.header(|cursor, _| header::read(cursor))?;
     let field = stored_field(header.field, header.type_hint.as_deref(), header.symmetry);
     let parse = |text: &[u8], limit: u64| part(field, text, &header, limit);
     let (row_indices, col_indices, values) = entries(source, &header, &parse)?;
     let Header { rows, cols, format, field, symmetry, type_hint, .. } = header;
     source.finish();
-    Ok(Parsed { rows, cols, format, field, symmetry, type_hint, row_indices, col_indices, values })
+    Ok(ParsedMatrix { rows, cols, format, field, symmetry, type_hint, row_indices, col_indices, values })
 }
 
-/// Tells every line at fault.
-pub(super) fn violations(source: &mut Source<'_>, tell: &mut dyn FnMut(ParseError)) -> Result<(), Fault> {
+/// Reports every line at fault.
+pub(super) fn violations(source: &mut TextSource<'_>, report: &mut dyn FnMut(ParseError)) -> Result<(), Failure> {
     let header = source.header(|cursor, _| header::read(cursor))?;
     let field = stored_field(header.field, header.type_hint.as_deref(), header.symmetry);
     let count = |text: &[u8]| part(field, text, &header, u64::MAX).map(|part| part.values.len() as u64);
-    let found = source.violations(&count, tell)?;
+    let found = source.violations(&count, report)?;
     if found != header.listed {
         let few = found < header.listed;
         let more = || format!("there are {found} entries where the size line promises {}", header.listed);
@@ -55,11 +56,11 @@ fn part(field: Field, text: &[u8], header: &Header, limit: u64) -> Result<Lines,
     }
 }
 
-fn part_of<K: Kind>(text: &[u8], header: &Header, limit: u64) -> Result<Lines, ParseError> {
+fn part_of<K: ValueKind>(text: &[u8], header: &Header, limit: u64) -> Result<Lines, ParseError> {
     let cursor = Cursor::new(text);
     match header.format {
-        Format::Coordinate => lines::<K>(cursor, header, limit),
-        Format::Array => array_lines::<K>(cursor, header, limit),
+        Listing::Coordinate => lines::<K>(cursor, header, limit),
+        Listing::Array => array_lines::<K>(cursor, header, limit),
     }
 }
 
@@ -77,23 +78,23 @@ pub(in crate::io) fn stored_field(field: Field, type_hint: Option<&str>, symmetr
     }
 }
 
-fn expected<K: Kind>() -> Expected {
+fn expected<K: ValueKind>() -> Expected {
     Expected { numbers: K::NUMBERS, allowed: K::ALLOWED }
 }
 
 /// Parses all entries; whatever their types are, `parse` knows.
 fn entries(
-    source: &mut Source<'_>,
+    source: &mut TextSource<'_>,
     header: &Header,
     parse: &(dyn Fn(&[u8], u64) -> Result<Lines, ParseError> + Sync),
-) -> Result<(Indices, Indices, Values), Fault> {
+) -> Result<(Indices, Indices, Values), Failure> {
     let empty = parse(b"", 0)?;
     let numbers = match empty.values {
         Array::Units(_) => 0,
         Array::Pairs(_) => 2,
         _ => 1,
     };
-    let indices = if header.format == Format::Array { 0 } else { 2 };
+    let indices = if header.format == Listing::Array { 0 } else { 2 };
     let room = room(source.remaining(), header.listed, (indices + numbers) * 2);
     let column = |like: &Array, room: usize| Column::new(like, room).ok_or_else(|| no_memory(header));
     let columns = |indices: usize| -> Result<[Column; 3], String> {
@@ -120,13 +121,13 @@ fn entries(
         return Err(source.at_end(too_few(header, found)));
     }
     let mut values = values.into_array();
-    if header.format == Format::Array && header.symmetry != Symmetry::General {
+    if header.format == Listing::Array && header.symmetry != Symmetry::General {
         values = squared(values, header).ok_or_else(|| source.at_end(no_memory(header)))?;
     }
     Ok((rows.into_array().into_indices(), cols.into_array().into_indices(), values.into_values()))
 }
 
-fn lines<K: Kind>(mut cursor: Cursor<'_>, header: &Header, limit: u64) -> Result<Lines, ParseError> {
+fn lines<K: ValueKind>(mut cursor: Cursor<'_>, header: &Header, limit: u64) -> Result<Lines, ParseError> {
     let shortest = (2 + K::NUMBERS) * 2;
     let indices = || {
         let room = room(Some(cursor.remaining() as u64), header.listed, shortest);
@@ -156,12 +157,12 @@ fn lines<K: Kind>(mut cursor: Cursor<'_>, header: &Header, limit: u64) -> Result
 }
 
 #[inline(always)]
-fn coordinate<K: Kind>(cursor: &mut Cursor<'_>, header: &Header) -> Result<(u64, u64, K::Item), Problem> {
-    let row = cursor.index(Part::Row, header.rows)?;
-    cursor.gap(Part::Column)?;
-    let col = cursor.index(Part::Column, header.cols)?;
+fn coordinate<K: ValueKind>(cursor: &mut Cursor<'_>, header: &Header) -> Result<(u64, u64, K::Item), Problem> {
+    let row = cursor.index(EntryPart::Row, header.rows)?;
+    cursor.gap(EntryPart::Column)?;
+    let col = cursor.index(EntryPart::Column, header.cols)?;
     if K::NUMBERS > 0 {
-        cursor.gap(Part::Value)?;
+        cursor.gap(EntryPart::Value)?;
     }
     let value = K::scan(cursor)?;
     cursor.end_line()?;
@@ -170,7 +171,7 @@ fn coordinate<K: Kind>(cursor: &mut Cursor<'_>, header: &Header) -> Result<(u64,
 
 /// Why an entry contradicts the symmetry of its file, if it does.
 #[inline]
-fn asymmetric<K: Kind>(symmetry: Symmetry, row: u64, col: u64, value: K::Item) -> Option<&'static str> {
+fn asymmetric<K: ValueKind>(symmetry: Symmetry, row: u64, col: u64, value: K::Item) -> Option<&'static str> {
     let skew = symmetry == Symmetry::SkewSymmetric;
     if row < col {
         return Some(if skew {
@@ -188,7 +189,7 @@ fn asymmetric<K: Kind>(symmetry: Symmetry, row: u64, col: u64, value: K::Item) -
     None
 }
 
-fn array_lines<K: Kind>(mut cursor: Cursor<'_>, header: &Header, limit: u64) -> Result<Lines, ParseError> {
+fn array_lines<K: ValueKind>(mut cursor: Cursor<'_>, header: &Header, limit: u64) -> Result<Lines, ParseError> {
     let mut items: Vec<K::Item> = reserved(cursor, header, K::NUMBERS * 2)?;
     while cursor.seek_entry(b'%').map_err(|problem| explain(cursor, header, expected::<K>(), problem))? {
         if items.len() as u64 == limit {

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use openwork_ops::{DType, Scalar, c128};
 
-use super::{Format, Indices, Options, Parsed, Values, parse_file, parse_with};
-use crate::base::error::{self, ErrorKind, Result};
+use super::{Indices, Listing, ParsedMatrix, ReadOptions, Values, parse_file, parse_with};
+use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 use crate::tensor::Tensor;
 use crate::tensor::construct::IndexArray;
@@ -19,37 +19,32 @@ use crate::tensor::trace;
 /// `true`. A comment `%%GraphBLAS type T` names another dtype, which the values must fit.
 ///
 /// # Errors
-/// If the file cannot be read ([`ErrorKind::Io`]) or is not one that the [module](super) accepts
-/// ([`ErrorKind::Format`], with the line).
+/// If the file cannot be read ([`ErrorKind::Io`](crate::ErrorKind::Io)) or is not one that the [module](super) accepts
+/// ([`ErrorKind::Format`](crate::ErrorKind::Format), with the line).
 ///
 /// # Cost
 /// As [`parse`](super::parse).
 pub fn read(path: impl AsRef<Path>) -> Result<Tensor> {
-    read_with(path, Options::default())
+    read_with(path, &ReadOptions::default())
 }
 
 /// As [`read`], within the bounds that `options` sets.
 ///
 /// # Errors
 /// As [`read`]; also if the file is larger than the bound.
-pub fn read_with(path: impl AsRef<Path>, options: Options<'_>) -> Result<Tensor> {
-    tensor(parse_file(path, options).map_err(|error| error.of_format("Matrix Market"))?)
+pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Tensor> {
+    tensor(parse_file(path, options)?)
 }
 
 /// Reads the bytes of a Matrix Market file; see [`read`].
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_bytes(bytes: &[u8], options: Options<'_>) -> Result<Tensor> {
-    let parsed = parse_with(bytes, options).map_err(|source| ErrorKind::Format {
-        path: None,
-        format: "Matrix Market",
-        source: Box::new(source),
-    })?;
-    tensor(parsed)
+pub fn read_bytes(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Tensor> {
+    tensor(parse_with(bytes, options)?)
 }
 
-fn tensor(parsed: Parsed) -> Result<Tensor> {
+fn tensor(parsed: ParsedMatrix) -> Result<Tensor> {
     let _call = trace::call("matrix_market", &[]);
     let size = |n: u64, axis: usize| {
         usize::try_from(n)
@@ -60,7 +55,7 @@ fn tensor(parsed: Parsed) -> Result<Tensor> {
     let shape = [size(parsed.rows, 0)?, size(parsed.cols, 1)?];
     let full = parsed.expand_symmetry();
     let values = values_of(full.values, full.type_hint.as_deref().and_then(hinted));
-    if full.format == Format::Array {
+    if full.format == Listing::Array {
         let columns = values.reshape(&[shape[1], shape[0]]);
         return Ok(Tensor::from_strided(columns.permute(&[1, 0])));
     }

@@ -5,6 +5,7 @@ mod refused;
 use std::io::Write;
 
 use super::*;
+use crate::ErrorKind;
 use refused::refused;
 
 const REAL: &str = "%%MatrixMarket matrix coordinate real general\n";
@@ -13,7 +14,16 @@ const UNSIGNED: &str = "%%MatrixMarket matrix coordinate unsigned-integer genera
 const PATTERN: &str = "%%MatrixMarket matrix coordinate pattern general\n";
 const COMPLEX: &str = "%%MatrixMarket matrix coordinate complex general\n";
 
-fn good(text: impl AsRef<[u8]>) -> Parsed {
+/// As the public functions, with the bare error.
+fn parse(bytes: &[u8]) -> std::result::Result<ParsedMatrix, ParseError> {
+    parse_with(bytes, &ReadOptions::default())
+}
+
+fn parse_with(bytes: &[u8], options: &ReadOptions<'_>) -> std::result::Result<ParsedMatrix, ParseError> {
+    of_bytes(bytes, options).map_err(Failure::in_text)
+}
+
+fn good(text: impl AsRef<[u8]>) -> ParsedMatrix {
     parse(text.as_ref()).unwrap()
 }
 
@@ -31,7 +41,7 @@ fn gzip(text: &[u8]) -> Vec<u8> {
 fn coordinates_come_in_file_order() {
     let parsed = good(format!("{REAL}% a comment\n3 4 4\n3 1 1.5\n1 4 -2e-3\n3 1 0\n2 2 .25\n"));
     assert_eq!((parsed.rows, parsed.cols), (3, 4));
-    assert_eq!((parsed.format, parsed.field, parsed.symmetry), (Format::Coordinate, Field::Real, Symmetry::General));
+    assert_eq!((parsed.format, parsed.field, parsed.symmetry), (Listing::Coordinate, Field::Real, Symmetry::General));
     assert_eq!(parsed.type_hint, None);
     assert_eq!(parsed.row_indices, u32s(&[2, 0, 2, 1]));
     assert_eq!(parsed.col_indices, u32s(&[0, 3, 0, 1]));
@@ -161,7 +171,7 @@ fn arrays_hold_every_position() {
     let inf = f64::NEG_INFINITY;
     assert_eq!(parsed.symmetry, Symmetry::Symmetric);
     assert_eq!(parsed.values, Values::Real(vec![1.0, 0.2, 3.0, 0.2, 4.0, inf, 3.0, inf, 6.0]));
-    let general = Parsed { symmetry: Symmetry::General, ..parsed.clone() };
+    let general = ParsedMatrix { symmetry: Symmetry::General, ..parsed.clone() };
     assert_eq!(parsed.expand_symmetry(), general);
     let skew = array("integer skew-symmetric", "3 3\n1\n2\n3\n");
     assert_eq!(skew.values, Values::Integer(vec![0, 1, 2, -1, 0, 3, -2, -3, 0]));
@@ -194,7 +204,7 @@ fn gzip_is_recognised_by_its_bytes() {
 fn the_caller_can_bound_the_size() {
     let bomb = gzip(&vec![b'\n'; 20_000_000]);
     let bounded =
-        |bytes: &[u8], limit: u64| parse_with(bytes, Options { max_bytes: Some(limit), ..Options::default() });
+        |bytes: &[u8], limit: u64| parse_with(bytes, &ReadOptions { max_bytes: Some(limit), ..ReadOptions::default() });
     let error = bounded(&bomb, 1_000_000).unwrap_err();
     assert!(error.message.contains("larger than the 1000000 bytes"), "{error}");
     assert_eq!(error.line, 1_000_001);
@@ -209,16 +219,16 @@ fn the_caller_can_bound_the_size() {
 fn files_are_read_and_named_in_errors() {
     let path = std::env::temp_dir().join(format!("openwork-matrix-market-{}.txt", std::process::id()));
     std::fs::write(&path, gzip(format!("{REAL}1 1 1\n1 1 1\n").as_bytes())).unwrap();
-    assert_eq!(parse_file(&path, Options::default()).unwrap().values, Values::Real(vec![1.0]));
+    assert_eq!(parse_file(&path, &ReadOptions::default()).unwrap().values, Values::Real(vec![1.0]));
     assert!(matches!(
-        parse_file(&path, Options { max_bytes: Some(9), ..Options::default() }),
-        Err(ReadError::Parse { .. })
+        parse_file(&path, &ReadOptions { max_bytes: Some(9), ..ReadOptions::default() }),
+        Err(e) if matches!(e.kind(), ErrorKind::Format { .. })
     ));
     std::fs::write(&path, format!("{REAL}1 1 1\n1 1 x\n")).unwrap();
-    let error = parse_file(&path, Options::default()).unwrap_err().to_string();
-    assert!(error.starts_with(&format!("{}: line 3: 'x'", path.display())), "{error}");
+    let error = parse_file(&path, &ReadOptions::default()).unwrap_err().to_string();
+    assert!(error.starts_with(&format!("{}: Matrix Market: line 3: 'x'", path.display())), "{error}");
     std::fs::remove_file(&path).unwrap();
-    assert!(matches!(parse_file(&path, Options::default()), Err(ReadError::Io { .. })));
+    assert!(matches!(parse_file(&path, &ReadOptions::default()), Err(e) if matches!(e.kind(), ErrorKind::Io { .. })));
 }
 
 /// A small generator, good enough to choose bytes.
@@ -247,7 +257,7 @@ fn mutated_files_never_panic() {
         gzip(format!("{INTEGER}2 2 2\n1 1 1\n2 2 -2\n").as_bytes()),
     ];
     const TELLING: &[u8] = b"0123456789 \t\r\n%+-.eEinfa\x00\x1f\x8b\xff";
-    let options = Options { max_bytes: Some(1 << 20), ..Options::default() };
+    let options = ReadOptions { max_bytes: Some(1 << 20), ..ReadOptions::default() };
     let mut random = Random(1);
     for round in 0..20_000 {
         let mut bytes = seeds[round % seeds.len()].clone();
@@ -262,10 +272,10 @@ fn mutated_files_never_panic() {
                 _ => bytes.truncate(place + 1),
             }
         }
-        match parse_with(&bytes, options) {
+        match parse_with(&bytes, &options) {
             Ok(parsed) => {
                 let entries = parsed.row_indices.len();
-                assert!(parsed.format == Format::Array || entries == parsed.values.len());
+                assert!(parsed.format == Listing::Array || entries == parsed.values.len());
                 let expanded = parsed.expand_symmetry();
                 assert_eq!(expanded.row_indices.len(), expanded.col_indices.len());
                 assert!(expanded.values.len() >= entries);

@@ -7,7 +7,7 @@ use openwork_ops::DType;
 
 use super::header::illegal;
 use super::symmetry;
-use super::{Field, Format, Symmetry};
+use super::{Field, Listing, Symmetry};
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 use crate::io::Progress;
@@ -28,7 +28,7 @@ pub struct WriteOptions<'a> {
     pub symmetry: Symmetry,
     /// Comment lines below the banner.
     pub comment: &'a str,
-    /// Hears how many stored elements are written.
+    /// Called with the number of stored elements that are written so far.
     pub progress: Option<Progress<'a>>,
 }
 
@@ -52,7 +52,7 @@ pub struct WriteOptions<'a> {
 /// use openwork::{Tensor, io::matrix_market};
 /// let values = Tensor::from_vec(&[2], vec![0.5_f32, -1.0])?;
 /// let x = Tensor::coo(&[2, 3], vec![vec![1, 0], vec![2, 0]], &values, 0.0)?;
-/// let text = matrix_market::to_bytes(&x, Default::default())?;
+/// let text = matrix_market::to_bytes(&x, &Default::default())?;
 /// assert_eq!(text, b"%%MatrixMarket matrix coordinate real general\n\
 ///                    %%GraphBLAS type float\n\
 ///                    2 3 2\n1 1 -1.0\n2 3 0.5\n");
@@ -67,16 +67,24 @@ pub struct WriteOptions<'a> {
 /// # Cost
 /// O(nse), and a sort where the stored elements are not in order; formatted on all threads of the pool, compressed by
 /// one. The bytes do not depend on the number of threads. A symmetry costs the transposed tensor.
-pub fn write(path: impl AsRef<Path>, tensor: &Tensor, options: WriteOptions<'_>) -> Result<()> {
-    lines(tensor, &options)?.to_file(path.as_ref(), options.progress)
+pub fn write(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
+    write_with(path, tensor, &WriteOptions::default())
 }
 
-/// The text of the file that [`write()`] makes, not compressed.
+/// As [`write()`], with options.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOptions<'_>) -> Result<()> {
+    lines(tensor, options)?.to_file(path.as_ref(), options.progress)
+}
+
+/// The text of the file that [`write_with`] makes, not compressed.
 ///
 /// # Errors
 /// As [`write()`], but for those of files.
-pub fn to_bytes(tensor: &Tensor, options: WriteOptions<'_>) -> Result<Vec<u8>> {
-    Ok(lines(tensor, &options)?.to_vec(options.progress))
+pub fn to_bytes(tensor: &Tensor, options: &WriteOptions<'_>) -> Result<Vec<u8>> {
+    Ok(lines(tensor, options)?.to_vec(options.progress))
 }
 
 fn lines(tensor: &Tensor, options: &WriteOptions<'_>) -> Result<Lines> {
@@ -89,9 +97,9 @@ fn lines(tensor: &Tensor, options: &WriteOptions<'_>) -> Result<Lines> {
     let (columns, values, format) = match written("a Matrix Market file", tensor)? {
         Written::Dense(dense) => {
             let by_columns = dense.permute(&[1, 0]).reshape(&[rows * cols]);
-            (Vec::new(), by_columns.to_contiguous().into_owned(), Format::Array)
+            (Vec::new(), by_columns.to_contiguous().into_owned(), Listing::Array)
         }
-        Written::Entries(columns, values) => (columns, values, Format::Coordinate),
+        Written::Entries(columns, values) => (columns, values, Listing::Coordinate),
     };
     let declared = Declared::of(&values, format);
     if let Some(why) = illegal(format, declared.field, symmetry) {
@@ -105,8 +113,8 @@ fn lines(tensor: &Tensor, options: &WriteOptions<'_>) -> Result<Lines> {
     let mut head = banner_of("matrix", format, declared.field, symmetry);
     comment_lines(&mut head, &declared, options.comment);
     let size = match format {
-        Format::Array => format!("{rows} {cols}\n"),
-        Format::Coordinate => format!("{rows} {cols} {}\n", keep.as_ref().map_or(entries, Vec::len)),
+        Listing::Array => format!("{rows} {cols}\n"),
+        Listing::Coordinate => format!("{rows} {cols} {}\n", keep.as_ref().map_or(entries, Vec::len)),
     };
     head.extend_from_slice(size.as_bytes());
     let values = (declared.field != Field::Pattern).then_some(values);
@@ -164,9 +172,9 @@ pub(in crate::io) struct Declared {
 }
 
 impl Declared {
-    pub(in crate::io) fn of(values: &Strided, format: Format) -> Declared {
+    pub(in crate::io) fn of(values: &Strided, format: Listing) -> Declared {
         let (field, type_line) = match values.dtype {
-            DType::Bool if format == Format::Coordinate && all_true(values) => (Field::Pattern, None),
+            DType::Bool if format == Listing::Coordinate && all_true(values) => (Field::Pattern, None),
             DType::Bool => (Field::Integer, Some("%%GraphBLAS type bool\n")),
             DType::I8 => (Field::Integer, Some("%%GraphBLAS type int8_t\n")),
             DType::I16 => (Field::Integer, Some("%%GraphBLAS type int16_t\n")),
@@ -198,7 +206,7 @@ fn fits_signed(values: &Strided) -> bool {
 }
 
 /// The first line of a file.
-pub(in crate::io) fn banner_of(object: &str, format: Format, field: Field, symmetry: Symmetry) -> Vec<u8> {
+pub(in crate::io) fn banner_of(object: &str, format: Listing, field: Field, symmetry: Symmetry) -> Vec<u8> {
     format!("%%MatrixMarket {object} {} {} {}\n", format.word(), field.word(), symmetry.word()).into_bytes()
 }
 

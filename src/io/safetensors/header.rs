@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
-use super::Kind;
+use super::EntryType;
 use crate::io::fault::{Res, bad};
 
 /// Longer headers are refused, as by every reader of the format.
@@ -15,15 +15,15 @@ const MAX_AXES: usize = 1024;
 
 /// One array of a file.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Entry {
-    pub(crate) kind: Kind,
+pub(crate) struct ArrayEntry {
+    pub(crate) kind: EntryType,
     pub(crate) shape: Vec<u64>,
     /// Bytes of the data part, from the end of the header on.
     pub(crate) start: u64,
     pub(crate) end: u64,
 }
 
-impl Entry {
+impl ArrayEntry {
     pub(crate) fn bytes(&self) -> u64 {
         self.end - self.start
     }
@@ -36,24 +36,24 @@ impl Entry {
 
 /// All that a file says before its data.
 #[derive(Debug, Default)]
-pub(crate) struct Header {
+pub(crate) struct Directory {
     pub(crate) metadata: BTreeMap<String, String>,
     /// In the order of the header.
-    pub(crate) entries: Vec<(String, Entry)>,
+    pub(crate) entries: Vec<(String, ArrayEntry)>,
 }
 
-impl Header {
+impl Directory {
     /// Parses a header and checks it against the bytes that follow it: arrays cover them from first to last, none
     /// overlaps another, and each has the bytes that its type and shape need.
-    pub(crate) fn parse(text: &[u8], data: u64) -> Res<Header> {
+    pub(crate) fn parse(text: &[u8], data: u64) -> Res<Directory> {
         if text.first() != Some(&b'{') {
             return bad("the header does not start with `{`");
         }
-        let header: Header = match serde_json::from_slice(text) {
+        let header: Directory = match serde_json::from_slice(text) {
             Ok(header) => header,
             Err(e) => return bad(format!("the header: {e}")),
         };
-        let mut places: Vec<&(String, Entry)> = header.entries.iter().collect();
+        let mut places: Vec<&(String, ArrayEntry)> = header.entries.iter().collect();
         places.sort_by_key(|(_, e)| (e.start, e.end));
         let mut covered = 0;
         for (name, entry) in places {
@@ -82,8 +82,8 @@ impl Header {
     }
 }
 
-impl<'de> Deserialize<'de> for Header {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Header, D::Error> {
+impl<'de> Deserialize<'de> for Directory {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Directory, D::Error> {
         deserializer.deserialize_map(HeaderVisitor)
     }
 }
@@ -91,14 +91,14 @@ impl<'de> Deserialize<'de> for Header {
 struct HeaderVisitor;
 
 impl<'de> Visitor<'de> for HeaderVisitor {
-    type Value = Header;
+    type Value = Directory;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object of arrays")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Header, A::Error> {
-        let mut header = Header::default();
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Directory, A::Error> {
+        let mut header = Directory::default();
         let mut seen = HashSet::new();
         while let Some(name) = map.next_key::<String>()? {
             if !seen.insert(name.clone()) {
@@ -143,8 +143,8 @@ impl<'de> Visitor<'de> for MetadataVisitor {
     }
 }
 
-impl<'de> Deserialize<'de> for Entry {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Entry, D::Error> {
+impl<'de> Deserialize<'de> for ArrayEntry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ArrayEntry, D::Error> {
         deserializer.deserialize_map(EntryVisitor)
     }
 }
@@ -152,19 +152,19 @@ impl<'de> Deserialize<'de> for Entry {
 struct EntryVisitor;
 
 impl<'de> Visitor<'de> for EntryVisitor {
-    type Value = Entry;
+    type Value = ArrayEntry;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an array's `dtype`, `shape` and `data_offsets`")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entry, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ArrayEntry, A::Error> {
         let (mut kind, mut shape, mut place) = (None, None, None);
         while let Some(key) = map.next_key::<String>()? {
             let fresh = match key.as_str() {
                 "dtype" => {
                     let name: String = map.next_value()?;
-                    let known = Kind::parse(&name);
+                    let known = EntryType::parse(&name);
                     let known = known.ok_or_else(|| A::Error::custom(format_args!("unknown dtype {name:?}")))?;
                     kind.replace(known).is_none()
                 }
@@ -187,7 +187,7 @@ impl<'de> Visitor<'de> for EntryVisitor {
             }
         }
         match (kind, shape, place) {
-            (Some(kind), Some(shape), Some([start, end])) => Ok(Entry { kind, shape, start, end }),
+            (Some(kind), Some(shape), Some([start, end])) => Ok(ArrayEntry { kind, shape, start, end }),
             _ => Err(A::Error::custom("an array needs `dtype`, `shape` and `data_offsets`")),
         }
     }
@@ -200,8 +200,8 @@ mod tests {
     #[test]
     fn broken_headers_are_refused() {
         let good = r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}"#;
-        assert_eq!(Header::parse(good.as_bytes(), 8).unwrap().entries[0].1.len(), 2);
-        assert!(Header::parse(b"{}", 0).unwrap().entries.is_empty());
+        assert_eq!(Directory::parse(good.as_bytes(), 8).unwrap().entries[0].1.len(), 2);
+        assert!(Directory::parse(b"{}", 0).unwrap().entries.is_empty());
         let one = |rest: &str| format!(r#"{{"a":{{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}{rest}}}"#);
         for (text, data, why) in [
             (good.to_string(), 9, "end at byte 8"),
@@ -228,10 +228,10 @@ mod tests {
             (one(r#","__metadata__":{"x":"1","x":"2"}"#), 8, "twice"),
             (one(r#","__metadata__":[]"#), 8, "expected `__metadata__`"),
         ] {
-            let error = Header::parse(text.as_bytes(), data).unwrap_err().to_string();
+            let error = Directory::parse(text.as_bytes(), data).unwrap_err().to_string();
             assert!(error.contains(why), "{text}: {error}");
         }
         let empty = good.replace("[2]", "[0,4294967296,4294967296]").replace("[0,8]", "[0,0]");
-        assert_eq!(Header::parse(empty.as_bytes(), 0).unwrap().entries[0].1.len(), 0);
+        assert_eq!(Directory::parse(empty.as_bytes(), 0).unwrap().entries[0].1.len(), 0);
     }
 }

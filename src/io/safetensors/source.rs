@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use super::header::MAX_HEADER;
-use super::{Header, swap};
+use super::{Directory, swap};
 use crate::base::buffer::Buffer;
 use crate::base::strided::Strided;
 use crate::io::fault::{Res, bad};
@@ -20,28 +20,28 @@ enum Place {
 
 /// A file of which the header has been read.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub(crate) struct DataPart {
     place: Place,
     /// Where the data start.
     data_at: u64,
 }
 
-impl Source {
+impl DataPart {
     /// Opens a file; arrays are read when asked for.
-    pub(crate) fn open(path: &Path) -> Res<(Source, Header)> {
+    pub(crate) fn open(path: &Path) -> Res<(DataPart, Directory)> {
         let file = File::open(path)?;
         let len = file.metadata()?.len();
-        Source::new(Place::File(Mutex::new(file)), len)
+        DataPart::new(Place::File(Mutex::new(file)), len)
     }
 
     /// The whole of a file in memory; arrays share it.
-    pub(crate) fn memory(bytes: Buffer) -> Res<(Source, Header)> {
+    pub(crate) fn memory(bytes: Buffer) -> Res<(DataPart, Directory)> {
         let len = bytes.len() as u64;
-        Source::new(Place::Memory(bytes), len)
+        DataPart::new(Place::Memory(bytes), len)
     }
 
-    fn new(place: Place, len: u64) -> Res<(Source, Header)> {
-        let mut source = Source { place, data_at: 8 };
+    fn new(place: Place, len: u64) -> Res<(DataPart, Directory)> {
+        let mut source = DataPart { place, data_at: 8 };
         if len < 8 {
             return bad(format!("{len} bytes are no safetensors file, which has a header"));
         }
@@ -57,7 +57,7 @@ impl Source {
         let mut text = vec![0; size as usize];
         source.read(8, &mut text)?;
         source.data_at = 8 + size;
-        let header = Header::parse(&text, len - source.data_at)?;
+        let header = Directory::parse(&text, len - source.data_at)?;
         Ok((source, header))
     }
 

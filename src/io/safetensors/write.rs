@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 
 use super::header::MAX_HEADER;
-use super::{Kind, swap};
+use super::{EntryType, swap};
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 
@@ -17,12 +17,12 @@ const BLOCK: usize = 1 << 20;
 
 /// One array to write: its elements in C order, complex numbers as pairs along a last axis.
 #[derive(Debug)]
-pub(crate) struct Item {
+pub(crate) struct OutEntry {
     pub(crate) name: String,
     pub(crate) values: Strided,
 }
 
-impl Item {
+impl OutEntry {
     fn bytes(&self) -> u64 {
         self.values.len() as u64 * self.values.dtype.size() as u64
     }
@@ -30,17 +30,17 @@ impl Item {
 
 /// A file that is ready to be written.
 #[derive(Debug)]
-pub(crate) struct Writer {
+pub(crate) struct SafetensorsWriter {
     header: Vec<u8>,
-    items: Vec<Item>,
+    items: Vec<OutEntry>,
 }
 
-impl Writer {
+impl SafetensorsWriter {
     /// Lays out a file: arrays of larger elements first, so that all are aligned.
     ///
     /// # Errors
     /// If two arrays have one name, or the header is longer than readers take.
-    pub(crate) fn new(mut items: Vec<Item>, metadata: &BTreeMap<String, String>) -> Result<Writer> {
+    pub(crate) fn new(mut items: Vec<OutEntry>, metadata: &BTreeMap<String, String>) -> Result<SafetensorsWriter> {
         let mut names = HashSet::from(["__metadata__"]);
         for item in &items {
             if !names.insert(&item.name) {
@@ -60,7 +60,7 @@ impl Writer {
             if dtype.is_complex() {
                 shape.push(2);
             }
-            let Some(name) = Kind::name(dtype.real()) else {
+            let Some(name) = EntryType::name(dtype.real()) else {
                 return Err(error::dtype(&[dtype], "safetensors has no such element type"));
             };
             let end = start + item.bytes();
@@ -76,12 +76,12 @@ impl Writer {
         }
         let mut header = (text.len() as u64).to_le_bytes().to_vec();
         header.append(&mut text);
-        Ok(Writer { header, items })
+        Ok(SafetensorsWriter { header, items })
     }
 
     /// Bytes of the whole file.
     pub(crate) fn len(&self) -> u64 {
-        self.header.len() as u64 + self.items.iter().map(Item::bytes).sum::<u64>()
+        self.header.len() as u64 + self.items.iter().map(OutEntry::bytes).sum::<u64>()
     }
 
     pub(crate) fn write(&self, sink: &mut dyn Write) -> io::Result<()> {

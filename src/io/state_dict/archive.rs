@@ -8,14 +8,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde_json::{Map, Value};
 
 use super::entries::{self, Entries};
-use super::{DESCRIPTOR, Format, OWN_KEY, StateDict};
+use super::{DESCRIPTOR, ModelFormat, OWN_KEY, StateDict};
 use crate::Tensor;
 use crate::base::buffer::Buffer;
 use crate::base::error::{self, Error, Result};
 use crate::io::binsparse::descriptor::Descriptor;
 use crate::io::binsparse::{self, Mode, json};
 use crate::io::fault::{Fault, Res, bad};
-use crate::io::safetensors::{Entry, Header, Source};
+use crate::io::safetensors::{ArrayEntry, DataPart, Directory};
 use crate::tensor::trace;
 
 /// An open file of named tensors. Names, metadata and descriptors are known; the arrays of a tensor are read when it
@@ -34,7 +34,7 @@ pub struct Archive {
 #[derive(Debug)]
 enum Store {
     Safetensors {
-        source: Source,
+        source: DataPart,
         entries: Entries,
     },
     /// Groups of an HDF5 file; reading moves from group to group.
@@ -45,7 +45,7 @@ enum Store {
 #[derive(Debug)]
 enum Stored {
     /// One array; `complex`: real and imaginary parts along a last axis.
-    Plain { entry: Entry, complex: bool },
+    Plain { entry: ArrayEntry, complex: bool },
     /// Constituent arrays.
     Described(Box<Descriptor>),
     /// A group of that name.
@@ -59,14 +59,15 @@ impl Archive {
     /// # Errors
     /// If the file cannot be read or breaks a rule: arrays that overlap, leave gaps, reach beyond the end or do not
     /// have the bytes that type and shape need, names given twice, descriptors that are not binsparse or name arrays
-    /// that are not there; for HDF5, if this build lacks the feature `hdf5`. No more memory is asked for than the file
+    /// that are not there; for HDF5, if only libhdf5 reads what the file uses and this build does not link that (feature
+    /// `hdf5`). No more memory is asked for than the file
     /// has bytes.
     pub fn open(path: impl AsRef<Path>) -> Result<Archive> {
         let _call = trace::call("Archive::open", &[]);
         let path = path.as_ref();
-        match Format::of(path)? {
-            Format::Safetensors => Archive::new(Source::open(path), Some(path)),
-            Format::Hdf5 => Archive::groups(path),
+        match ModelFormat::of(path)? {
+            ModelFormat::Safetensors => Archive::new(DataPart::open(path), Some(path)),
+            ModelFormat::Hdf5 => Archive::groups(path),
         }
     }
 
@@ -85,7 +86,7 @@ impl Archive {
     pub fn from_safetensors(bytes: &[u8]) -> Result<Archive> {
         let _call = trace::call("Archive::map", &[]);
         let copy = Buffer::build(bytes.len(), |out| out.copy_from_slice(bytes));
-        Archive::new(Source::memory(copy), None)
+        Archive::new(DataPart::memory(copy), None)
     }
 
     /// Maps a safetensors file into memory: its tensors, values and indices, are the file's pages, read by the system
@@ -103,7 +104,7 @@ impl Archive {
     #[allow(unsafe_code)] // maps a file; the block says why it is sound
     pub unsafe fn map(path: impl AsRef<Path>) -> Result<Archive> {
         let path = path.as_ref();
-        if Format::of(path)? != Format::Safetensors {
+        if ModelFormat::of(path)? != ModelFormat::Safetensors {
             let why = "only .safetensors files lie in a map as tensors need them; use Archive::open";
             return Err(error::invalid("path", why));
         }
@@ -120,10 +121,10 @@ impl Archive {
         // SAFETY: the pages stay where they are until the map is dropped, and the caller promises that nobody writes
         // them.
         let bytes = unsafe { Buffer::foreign(at, len, Box::new(map), false) };
-        Archive::new(Source::memory(bytes), Some(path))
+        Archive::new(DataPart::memory(bytes), Some(path))
     }
 
-    fn new(opened: Res<(Source, Header)>, path: Option<&Path>) -> Result<Archive> {
+    fn new(opened: Res<(DataPart, Directory)>, path: Option<&Path>) -> Result<Archive> {
         let archive = opened.and_then(|(source, header)| Archive::of(source, header));
         let mut archive = archive.map_err(|e| e.of("safetensors", path))?;
         archive.path = path.map(Path::to_owned);
@@ -131,7 +132,7 @@ impl Archive {
     }
 
     /// Finds out which arrays make which tensor.
-    fn of(source: Source, mut header: Header) -> Res<Archive> {
+    fn of(source: DataPart, mut header: Directory) -> Res<Archive> {
         let own = header.metadata.remove(OWN_KEY);
         let own = own.map_or_else(|| Ok(Own::default()), |text| Own::parse(&text))?;
         let order: Vec<String> = header.entries.iter().map(|(name, _)| name.clone()).collect();
@@ -281,7 +282,7 @@ impl Archive {
                 let mut file = lock(file);
                 return match range {
                     None => file.read(name),
-                    Some(range) => file.read_rows(name, range, &binsparse::Options::default()).map(|r| r.tensor),
+                    Some(range) => file.read_rows(name, range, &binsparse::ReadOptions::default()).map(|r| r.tensor),
                 };
             }
             Store::Safetensors { source, entries } => (source, entries),

@@ -7,53 +7,53 @@ use serde_json::Map;
 
 use crate::base::error::Result;
 use crate::base::strided::Strided;
-use crate::io::binsparse::arrays::{Arrays, Info};
+use crate::io::binsparse::arrays::{ArrayInfo, Arrays};
 use crate::io::binsparse::descriptor::{Descriptor, FillKind, alias};
 use crate::io::binsparse::export::Export;
-use crate::io::binsparse::map::{self, Reader};
+use crate::io::binsparse::map::{self, TensorReader};
 use crate::io::binsparse::sizes::{product, raw};
-use crate::io::binsparse::{Options, Version};
+use crate::io::binsparse::{ReadOptions, Version, WriteOptions};
 use crate::io::fault::{Res, bad};
-use crate::io::safetensors::{Entry, Item, Kind, Source};
+use crate::io::safetensors::{ArrayEntry, DataPart, EntryType, OutEntry};
 use crate::{DType, LevelSpec, Part, StructureFacts, Tensor};
 
 /// Adds the arrays of a tensor to those of the file, and gives the descriptor that makes a tensor of them. A strided
 /// tensor is one array and needs none.
-pub(super) fn items(name: &str, tensor: &Tensor, out: &mut Vec<Item>) -> Result<Option<String>> {
+pub(super) fn items(name: &str, tensor: &Tensor, out: &mut Vec<OutEntry>) -> Result<Option<String>> {
     if let Some(values) = tensor.strided() {
-        out.push(Item { name: name.to_string(), values: values.clone() });
+        out.push(OutEntry { name: name.to_string(), values: values.clone() });
         return Ok(None);
     }
-    let options = Options { extensions: true, version: Some(Version::V0_1), ..Options::default() };
+    let options = WriteOptions { extensions: true, version: Some(Version::V0_1), ..WriteOptions::default() };
     let export = Export::new(tensor, &options, &Map::new())?;
     for array in &export.arrays {
         if let Some(values) = array.tensor()?.strided() {
-            out.push(Item { name: format!("{name}.{}", array.name), values: values.clone() });
+            out.push(OutEntry { name: format!("{name}.{}", array.name), values: values.clone() });
         }
     }
     Ok(Some(export.json))
 }
 
 /// The entries of a file by name.
-pub(super) type Entries = HashMap<String, Entry>;
+pub(super) type Entries = HashMap<String, ArrayEntry>;
 
 /// The tensor of a descriptor, or a range of its outermost axis.
 pub(super) fn described(
     name: &str,
     descriptor: &Descriptor,
     entries: &Entries,
-    source: &Source,
+    source: &DataPart,
     range: Option<Range<usize>>,
 ) -> Res<Tensor> {
     let mut warnings = Vec::new();
     let mut arrays = Named { name, entries, source };
-    let options = Options::default();
+    let options = ReadOptions::default();
     let make: map::Make = Tensor::from_parts;
-    Reader { descriptor, arrays: &mut arrays, options: &options, warnings: &mut warnings, make }.tensor(range)
+    TensorReader { descriptor, arrays: &mut arrays, options: &options, warnings: &mut warnings, make }.tensor(range)
 }
 
 /// The strided tensor of an entry, or a range of its rows; `complex`: its last axis holds real and imaginary parts.
-pub(super) fn plain(entry: &Entry, complex: bool, source: &Source, range: Option<Range<usize>>) -> Res<Tensor> {
+pub(super) fn plain(entry: &ArrayEntry, complex: bool, source: &DataPart, range: Option<Range<usize>>) -> Res<Tensor> {
     let (shape, dtype) = plain_type(entry, complex)?;
     let Ok(mut shape) = shape.iter().map(|&s| usize::try_from(s)).collect::<std::result::Result<Vec<usize>, _>>()
     else {
@@ -80,10 +80,10 @@ pub(super) fn plain(entry: &Entry, complex: bool, source: &Source, range: Option
 }
 
 /// Shape and dtype of the strided tensor of an entry.
-pub(super) fn plain_type(entry: &Entry, complex: bool) -> Res<(Vec<u64>, DType)> {
+pub(super) fn plain_type(entry: &ArrayEntry, complex: bool) -> Res<(Vec<u64>, DType)> {
     let dtype = match entry.kind {
-        Kind::Known(dtype) => dtype,
-        Kind::Other(name, _) => return bad(format!("its element type is {name}, which tensors do not have")),
+        EntryType::Known(dtype) => dtype,
+        EntryType::Other(name, _) => return bad(format!("its element type is {name}, which tensors do not have")),
     };
     if !complex {
         return Ok((entry.shape.clone(), dtype));
@@ -96,7 +96,7 @@ pub(super) fn plain_type(entry: &Entry, complex: bool) -> Res<(Vec<u64>, DType)>
 }
 
 /// What a descriptor would say about a strided tensor.
-pub(super) fn plain_descriptor(entry: &Entry, complex: bool) -> Res<Descriptor> {
+pub(super) fn plain_descriptor(entry: &ArrayEntry, complex: bool) -> Res<Descriptor> {
     let (shape, dtype) = plain_type(entry, complex)?;
     let levels = LevelSpec { levels: Vec::new(), dims: (0..shape.len()).map(|a| (a, Part::Whole)).collect() };
     Ok(Descriptor {
@@ -121,22 +121,24 @@ pub(super) fn plain_descriptor(entry: &Entry, complex: bool) -> Res<Descriptor> 
 struct Named<'a> {
     name: &'a str,
     entries: &'a Entries,
-    source: &'a Source,
+    source: &'a DataPart,
 }
 
 impl Named<'_> {
-    fn entry(&self, name: &str) -> Option<&Entry> {
+    fn entry(&self, name: &str) -> Option<&ArrayEntry> {
         self.entries.get(&format!("{}.{name}", self.name))
     }
 }
 
 impl Arrays for Named<'_> {
-    fn info(&mut self, name: &str) -> Res<Option<Info>> {
+    fn info(&mut self, name: &str) -> Res<Option<ArrayInfo>> {
         let Some(entry) = self.entry(name) else { return Ok(None) };
         match entry.kind {
-            Kind::Known(dtype) if dtype.is_complex() => Ok(Some(Info { dtype: dtype.real(), len: entry.len() * 2 })),
-            Kind::Known(dtype) => Ok(Some(Info { dtype: raw(dtype), len: entry.len() })),
-            Kind::Other(kind, _) => bad(format!("`{name}` holds {kind}, which tensors do not have")),
+            EntryType::Known(dtype) if dtype.is_complex() => {
+                Ok(Some(ArrayInfo { dtype: dtype.real(), len: entry.len() * 2 }))
+            }
+            EntryType::Known(dtype) => Ok(Some(ArrayInfo { dtype: raw(dtype), len: entry.len() })),
+            EntryType::Other(kind, _) => bad(format!("`{name}` holds {kind}, which tensors do not have")),
         }
     }
 

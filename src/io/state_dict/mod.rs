@@ -6,8 +6,7 @@
 //! metadata key `w.binsparse` holds its binsparse descriptor. What binsparse 0.1 cannot say is said in this library's
 //! name space, as [`super::binsparse`] describes it, so every layout, fill and dtype comes back as it was.
 //!
-//! With the feature `hdf5` it is saved to **HDF5** (`.h5`, `.hdf5`) as well: each tensor is a group that readers of
-//! binsparse know.
+//! It is saved to **HDF5** (`.h5`, `.hdf5`) as well: each tensor is a group that readers of binsparse know.
 //!
 //! [`Archive`] opens a file without reading its tensors: names and descriptors come first, a tensor when it is asked
 //! for.
@@ -44,8 +43,8 @@ use serde_json::{Map, Value, json};
 use crate::Tensor;
 use crate::base::error::{self, Result};
 use crate::io::atomic;
-use crate::io::binsparse::{self, Entry, Options};
-use crate::io::safetensors::{Item, Writer};
+use crate::io::binsparse::{self, Entry, WriteOptions};
+use crate::io::safetensors::{OutEntry, SafetensorsWriter};
 use crate::tensor::trace;
 pub use archive::Archive;
 
@@ -149,22 +148,25 @@ impl StateDict {
     /// Iso and broadcast values of sparse tensors are written once; a strided tensor is written whole.
     ///
     /// # Errors
-    /// If the extension names no format or one that this build lacks (HDF5 without the feature `hdf5`); for safetensors,
-    /// if two arrays would have one name (a tensor `w.values` beside a sparse tensor `w`), or a metadata key is one that
+    /// If the extension names no format; for safetensors, if two arrays would have one name (a tensor `w.values` beside a sparse tensor `w`), or a metadata key is one that
     /// the format needs (`openwork`, or one that ends in `.binsparse`); for HDF5, if a name is no path of groups (`a/b`)
     /// or is an array of another tensor (`w/values`); or if writing fails. No file is made or changed then.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
         let _call = trace::call("StateDict::save", &[]);
         let path = path.as_ref();
-        match Format::of(path)? {
-            Format::Safetensors => {
+        match ModelFormat::of(path)? {
+            ModelFormat::Safetensors => {
                 let writer = self.safetensors()?;
                 atomic::write(path, |file| writer.write(&mut BufWriter::with_capacity(1 << 20, file)))
             }
-            Format::Hdf5 => {
+            ModelFormat::Hdf5 => {
                 let entries: Vec<Entry> = self.iter().map(|(name, tensor)| Entry::new(name, tensor)).collect();
                 let metadata = self.metadata.clone();
-                binsparse::write_all(path, &entries, &Options { extensions: true, metadata, ..Options::default() })
+                binsparse::write_all(
+                    path,
+                    &entries,
+                    &WriteOptions { extensions: true, metadata, ..WriteOptions::default() },
+                )
             }
         }
     }
@@ -197,8 +199,8 @@ impl StateDict {
         Archive::from_safetensors(bytes)?.load()
     }
 
-    fn safetensors(&self) -> Result<Writer> {
-        let mut items: Vec<Item> = Vec::new();
+    fn safetensors(&self) -> Result<SafetensorsWriter> {
+        let mut items: Vec<OutEntry> = Vec::new();
         let mut metadata = BTreeMap::new();
         let mut descriptors = Vec::new();
         for (name, tensor) in &self.tensors {
@@ -236,23 +238,23 @@ impl StateDict {
                 return Err(error::invalid("metadata", why));
             }
         }
-        Writer::new(items, &metadata)
+        SafetensorsWriter::new(items, &metadata)
     }
 }
 
 /// A format that the extension of a path names.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Format {
+pub(crate) enum ModelFormat {
     Safetensors,
     Hdf5,
 }
 
-impl Format {
-    pub(crate) fn of(path: &Path) -> Result<Format> {
+impl ModelFormat {
+    pub(crate) fn of(path: &Path) -> Result<ModelFormat> {
         let extension = path.extension().and_then(|e| e.to_str()).unwrap_or_default().to_ascii_lowercase();
         match extension.as_str() {
-            "safetensors" => Ok(Format::Safetensors),
-            "h5" | "hdf5" => Ok(Format::Hdf5),
+            "safetensors" => Ok(ModelFormat::Safetensors),
+            "h5" | "hdf5" => Ok(ModelFormat::Hdf5),
             _ => {
                 let why = format!(
                     "the extension {extension:?} names no format for models; known are .safetensors, .h5 and .hdf5"

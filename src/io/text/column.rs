@@ -4,9 +4,9 @@
 
 use bytemuck::Zeroable;
 
+use super::entries::{Indices, Values};
 use crate::base::buffer::zeroed_vec;
 use crate::base::parallel;
-use crate::io::matrix_market::{Indices, Values};
 use crate::tensor::construct::IndexArray;
 
 /// Elements of one of the types that text is parsed into.

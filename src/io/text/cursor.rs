@@ -5,7 +5,7 @@
 
 /// A part of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::io) enum Part {
+pub(in crate::io) enum EntryPart {
     Row,
     Column,
     Value,
@@ -18,11 +18,11 @@ pub(in crate::io) enum Part {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::io) enum Problem {
     /// The line ends where a part should be.
-    Missing(Part),
+    Missing(EntryPart),
     /// Not a whole number.
-    NotAnIndex(Part),
+    NotAnIndex(EntryPart),
     /// A whole number that is 0 or beyond the size.
-    OutOfRange(Part),
+    OutOfRange(EntryPart),
     /// Not a number of the file's field.
     NotAValue,
     /// An integer that does not fit.
@@ -134,7 +134,7 @@ impl<'a> Cursor<'a> {
 
     /// Moves over the blanks between two parts of an entry; `next` is the part to come.
     #[inline(always)]
-    pub(in crate::io) fn gap(&mut self, next: Part) -> Result<(), Problem> {
+    pub(in crate::io) fn gap(&mut self, next: EntryPart) -> Result<(), Problem> {
         if self.peek() != Some(b' ') && self.peek() != Some(b'\t') {
             return Err(if self.at_space() { self.missing(next) } else { before(next) });
         }
@@ -142,7 +142,7 @@ impl<'a> Cursor<'a> {
         if self.at_space() { Err(self.missing(next)) } else { Ok(()) }
     }
 
-    pub(in crate::io) fn missing(&mut self, part: Part) -> Problem {
+    pub(in crate::io) fn missing(&mut self, part: EntryPart) -> Problem {
         self.mark = self.pos;
         Problem::Missing(part)
     }
@@ -225,18 +225,18 @@ impl<'a> Cursor<'a> {
         self.mark = self.pos;
         let index = match self.digits() {
             Ok(Some(number)) => number.wrapping_sub(base),
-            Ok(None) => return Err(Problem::NotAnIndex(Part::Mode(mode))),
+            Ok(None) => return Err(Problem::NotAnIndex(EntryPart::Mode(mode))),
             Err(_) => u64::MAX,
         };
         if !self.at_space() {
-            return Err(Problem::NotAnIndex(Part::Mode(mode)));
+            return Err(Problem::NotAnIndex(EntryPart::Mode(mode)));
         }
-        if index < size { Ok(index) } else { Err(Problem::OutOfRange(Part::Mode(mode))) }
+        if index < size { Ok(index) } else { Err(Problem::OutOfRange(EntryPart::Mode(mode))) }
     }
 
     /// An index, counted from 1 in the text and from 0 in the result.
     #[inline(always)]
-    pub(in crate::io) fn index(&mut self, part: Part, size: u64) -> Result<u64, Problem> {
+    pub(in crate::io) fn index(&mut self, part: EntryPart, size: u64) -> Result<u64, Problem> {
         self.mark = self.pos;
         let index = match self.digits() {
             Ok(Some(number)) => number.wrapping_sub(1),
@@ -311,12 +311,12 @@ fn short_digits(word: u64) -> Option<(u64, usize)> {
 
 /// The problem of a part that is glued to something, given the part that should follow it.
 #[cold]
-fn before(next: Part) -> Problem {
+fn before(next: EntryPart) -> Problem {
     match next {
-        Part::Row | Part::Column => Problem::NotAnIndex(Part::Row),
-        Part::Value => Problem::NotAnIndex(Part::Column),
-        Part::Imaginary => Problem::NotAValue,
-        Part::Mode(mode) => Problem::NotAnIndex(Part::Mode(mode.saturating_sub(1))),
+        EntryPart::Row | EntryPart::Column => Problem::NotAnIndex(EntryPart::Row),
+        EntryPart::Value => Problem::NotAnIndex(EntryPart::Column),
+        EntryPart::Imaginary => Problem::NotAValue,
+        EntryPart::Mode(mode) => Problem::NotAnIndex(EntryPart::Mode(mode.saturating_sub(1))),
     }
 }
 

@@ -1,10 +1,6 @@
 //! What can go wrong while reading, and how it is told.
 
 use std::fmt;
-use std::io;
-use std::path::PathBuf;
-
-use crate::base::error::ErrorKind;
 
 pub(in crate::io) const LONE_RETURN: &str =
     "a carriage return stands inside a line; lines have to end with a line feed, or with both";
@@ -50,56 +46,6 @@ impl fmt::Display for ParseError {
 }
 
 impl std::error::Error for ParseError {}
-
-/// A file could not be read as what it should be.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum ReadError {
-    /// The file could not be opened or read.
-    Io {
-        /// The file asked for.
-        path: PathBuf,
-        /// What the operating system said.
-        source: io::Error,
-    },
-    /// The file was read, but does not hold what it should.
-    Parse {
-        /// The file asked for.
-        path: PathBuf,
-        /// What is wrong, and on which line.
-        source: ParseError,
-    },
-}
-
-impl ReadError {
-    /// The library's error for a file of a format.
-    pub(in crate::io) fn of_format(self, format: &'static str) -> ErrorKind {
-        match self {
-            ReadError::Io { path, source } => ErrorKind::Io { path, source },
-            ReadError::Parse { path, source } => {
-                ErrorKind::Format { path: Some(path), format, source: Box::new(source) }
-            }
-        }
-    }
-}
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ReadError::Io { path, source } => write!(f, "cannot read {}: {source}", path.display()),
-            ReadError::Parse { path, source } => write!(f, "{}: {source}", path.display()),
-        }
-    }
-}
-
-impl std::error::Error for ReadError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            ReadError::Io { source, .. } => Some(source),
-            ReadError::Parse { source, .. } => Some(source),
-        }
-    }
-}
 
 /// A token for an error message: quoted, unprintable bytes escaped, at most 40 characters between the quotes.
 pub(in crate::io) fn quoted(token: &[u8]) -> String {

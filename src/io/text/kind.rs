@@ -1,11 +1,11 @@
 //! Kinds of value and widths of index: what the loops over entries are compiled for.
 
 use super::column::Array;
-use super::cursor::{Cursor, Part, Problem};
-use crate::io::matrix_market::{Item, Symmetry};
+use super::cursor::{Cursor, EntryPart, Problem};
+use super::entries::{Item, Symmetry};
 
 /// A kind of value: how it is scanned and where it goes.
-pub(in crate::io) trait Kind {
+pub(in crate::io) trait ValueKind {
     type Item: Item;
 
     /// How many numbers it takes.
@@ -32,7 +32,7 @@ pub(in crate::io) struct Pattern;
 
 const REAL_ALLOWED: &str = "a decimal number such as -1.5e-3, or `inf` or `nan`";
 
-impl Kind for Real {
+impl ValueKind for Real {
     type Item = f64;
     const NUMBERS: usize = 1;
     const ALLOWED: &'static str = REAL_ALLOWED;
@@ -47,7 +47,7 @@ impl Kind for Real {
     }
 }
 
-impl Kind for Integer {
+impl ValueKind for Integer {
     type Item = i64;
     const NUMBERS: usize = 1;
     const ALLOWED: &'static str = "a whole number from -2^63 to 2^63-1";
@@ -66,7 +66,7 @@ impl Kind for Integer {
     }
 }
 
-impl Kind for Unsigned {
+impl ValueKind for Unsigned {
     type Item = u64;
     const NUMBERS: usize = 1;
     const ALLOWED: &'static str = "a whole number from 0 to 2^64-1";
@@ -81,7 +81,7 @@ impl Kind for Unsigned {
     }
 }
 
-impl Kind for Complex {
+impl ValueKind for Complex {
     type Item = [f64; 2];
     const NUMBERS: usize = 2;
     const ALLOWED: &'static str = REAL_ALLOWED;
@@ -89,7 +89,7 @@ impl Kind for Complex {
     #[inline(always)]
     fn scan(cursor: &mut Cursor<'_>) -> Result<[f64; 2], Problem> {
         let re = cursor.real()?;
-        cursor.gap(Part::Imaginary)?;
+        cursor.gap(EntryPart::Imaginary)?;
         Ok([re, cursor.real()?])
     }
 
@@ -98,7 +98,7 @@ impl Kind for Complex {
     }
 }
 
-impl Kind for Pattern {
+impl ValueKind for Pattern {
     type Item = ();
     const NUMBERS: usize = 0;
     const ALLOWED: &'static str = "nothing";

@@ -88,16 +88,16 @@ impl Lines {
                 parallel::map_chunks(end - start, CHUNK, &|chunk| self.format(start + chunk.start..start + chunk.end));
             texts.iter().try_for_each(|text| put(text))?;
             start = end;
-            if let Some(Progress(tell)) = progress.filter(|_| end < total) {
-                tell(end as u64, total as u64);
+            if let Some(Progress(report)) = progress.filter(|_| end < total) {
+                report(end as u64, total as u64);
             }
         }
         Ok(())
     }
 
     fn done(&self, progress: Option<Progress<'_>>) {
-        if let Some(Progress(tell)) = progress {
-            tell(self.len() as u64, self.len() as u64);
+        if let Some(Progress(report)) = progress {
+            report(self.len() as u64, self.len() as u64);
         }
     }
 

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -12,7 +12,8 @@ use std::sync::{Mutex, PoisonError};
 use flate2::read::MultiGzDecoder;
 
 use super::cursor::Cursor;
-use super::error::{ParseError, ReadError};
+use super::error::ParseError;
+use crate::base::error::{Error, ErrorKind};
 use crate::base::parallel;
 use crate::io::Progress;
 
@@ -24,31 +25,32 @@ const READ: usize = 512 << 10;
 const PIECE: usize = 128 << 10;
 
 /// Why a reader stopped.
-pub(in crate::io) enum Fault {
+pub(in crate::io) enum Failure {
     Io(io::Error),
     Parse(ParseError),
 }
 
-impl From<ParseError> for Fault {
-    fn from(error: ParseError) -> Fault {
-        Fault::Parse(error)
+impl From<ParseError> for Failure {
+    fn from(error: ParseError) -> Failure {
+        Failure::Parse(error)
     }
 }
 
-impl Fault {
-    pub(in crate::io) fn with_path(self, path: &Path) -> ReadError {
-        let path: PathBuf = path.to_owned();
-        match self {
-            Fault::Io(source) => ReadError::Io { path, source },
-            Fault::Parse(source) => ReadError::Parse { path, source },
+impl Failure {
+    /// The error for a caller, naming the file of a format.
+    pub(in crate::io) fn of(self, format: &'static str, path: Option<&Path>) -> Error {
+        let path = path.map(Path::to_owned);
+        match (self, path) {
+            (Failure::Io(source), Some(path)) => ErrorKind::Io { path, source }.into(),
+            (failure, path) => ErrorKind::Format { path, format, source: Box::new(failure.in_text()) }.into(),
         }
     }
 
-    /// The error of a reader that has its bytes already.
-    pub(in crate::io) fn of_bytes(self) -> ParseError {
+    /// What is wrong with a text whose bytes are at hand.
+    pub(in crate::io) fn in_text(self) -> ParseError {
         match self {
-            Fault::Io(error) => ParseError { line: 1, message: error.to_string() },
-            Fault::Parse(error) => error,
+            Failure::Io(error) => ParseError { line: 1, message: error.to_string() },
+            Failure::Parse(error) => error,
         }
     }
 }
@@ -125,7 +127,7 @@ fn read_at(mut file: &File, out: &mut [u8], at: u64) -> io::Result<usize> {
 }
 
 /// A text, block by block.
-pub(in crate::io) struct Source<'a> {
+pub(in crate::io) struct TextSource<'a> {
     input: Input<'a>,
     block: Range<usize>,
     /// Nothing follows the block.
@@ -155,13 +157,13 @@ impl<R: Read> Read for Counted<R> {
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-impl<'a> Source<'a> {
+impl<'a> TextSource<'a> {
     /// The text of these bytes, or of what they are when decompressed.
     pub(in crate::io) fn bytes(
         bytes: &'a [u8],
         max_bytes: Option<u64>,
         progress: Option<Progress<'a>>,
-    ) -> Result<Source<'a>, Fault> {
+    ) -> Result<TextSource<'a>, Failure> {
         let end = max_bytes.and_then(|limit| usize::try_from(limit).ok()).filter(|&end| end < bytes.len());
         if let (Some(end), Some(limit)) = (end, max_bytes) {
             return Err(ParseError::at(bytes, end, too_large(limit)).into());
@@ -173,7 +175,7 @@ impl<'a> Source<'a> {
         } else {
             Input::Slice(bytes)
         };
-        Ok(Source::new(input, raw, bytes.len() as u64, max_bytes, progress))
+        Ok(TextSource::new(input, raw, bytes.len() as u64, max_bytes, progress))
     }
 
     /// The text of a file, decompressed if it starts like a gzip stream.
@@ -181,12 +183,12 @@ impl<'a> Source<'a> {
         path: &Path,
         max_bytes: Option<u64>,
         progress: Option<Progress<'a>>,
-    ) -> Result<Source<'a>, Fault> {
-        let mut file = File::open(path).map_err(Fault::Io)?;
-        let metadata = file.metadata().map_err(Fault::Io)?;
+    ) -> Result<TextSource<'a>, Failure> {
+        let mut file = File::open(path).map_err(Failure::Io)?;
+        let metadata = file.metadata().map_err(Failure::Io)?;
         let total = metadata.len();
         let mut first = Vec::with_capacity(GZIP.len());
-        (&mut file).take(GZIP.len() as u64).read_to_end(&mut first).map_err(Fault::Io)?;
+        (&mut file).take(GZIP.len() as u64).read_to_end(&mut first).map_err(Failure::Io)?;
         let gzip = first == GZIP;
         let raw = Rc::new(Cell::new(0));
         let feed = if !gzip && metadata.is_file() {
@@ -198,7 +200,7 @@ impl<'a> Source<'a> {
             Feed::Stream(stream)
         };
         let input = Input::Reader { feed, gzip, buffer: Vec::new(), filled: 0 };
-        Ok(Source::new(input, raw, total, max_bytes, progress))
+        Ok(TextSource::new(input, raw, total, max_bytes, progress))
     }
 
     fn new(
@@ -207,9 +209,9 @@ impl<'a> Source<'a> {
         total: u64,
         max_bytes: Option<u64>,
         progress: Option<Progress<'a>>,
-    ) -> Source<'a> {
+    ) -> TextSource<'a> {
         let (block, ended, lines, open_line, text) = (0..0, false, 0, false, 0);
-        Source { input, block, ended, lines, open_line, text, raw, total, max_bytes, progress }
+        TextSource { input, block, ended, lines, open_line, text, raw, total, max_bytes, progress }
     }
 
     fn block(&self) -> &[u8] {
@@ -247,13 +249,13 @@ impl<'a> Source<'a> {
     }
 
     /// Moves to the next block; false at the end of the text.
-    fn next(&mut self) -> Result<bool, Fault> {
+    fn next(&mut self) -> Result<bool, Failure> {
         self.consume(self.block.len());
         Ok(!self.ended && self.grow(BLOCK)? && !self.block.is_empty())
     }
 
     /// Makes the block longer by whole lines; false if there are none.
-    fn grow(&mut self, more: usize) -> Result<bool, Fault> {
+    fn grow(&mut self, more: usize) -> Result<bool, Failure> {
         if self.ended {
             return Ok(false);
         }
@@ -277,7 +279,7 @@ impl<'a> Source<'a> {
     }
 
     /// Has at least `wanted` bytes from the start of the block in memory, or all there are: then the block is these.
-    fn fill(&mut self, wanted: usize) -> Result<(), Fault> {
+    fn fill(&mut self, wanted: usize) -> Result<(), Failure> {
         let (feed, gzip, buffer, filled) = match &mut self.input {
             Input::Slice(bytes) => {
                 if bytes.len() - self.block.start <= wanted {
@@ -296,7 +298,7 @@ impl<'a> Source<'a> {
         if buffer.len() < wanted.max(*filled + 1) {
             let missing = wanted.max(*filled + 4096) - buffer.len();
             let reserved = buffer.try_reserve_exact(missing);
-            reserved.map_err(|_| Fault::Io(io::Error::from(io::ErrorKind::OutOfMemory)))?;
+            reserved.map_err(|_| Failure::Io(io::Error::from(io::ErrorKind::OutOfMemory)))?;
             buffer.resize(buffer.len() + missing, 0);
         }
         while let Some(room) = buffer.get_mut(*filled..).filter(|room| !room.is_empty()) {
@@ -313,7 +315,7 @@ impl<'a> Source<'a> {
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if !gzip => return Err(Fault::Io(error)),
+                Err(error) if !gzip => return Err(Failure::Io(error)),
                 Err(error) => {
                     let message = format!(
                         "the gzip stream is cut off or damaged after {} bytes of text ({error}); \
@@ -336,11 +338,11 @@ impl<'a> Source<'a> {
     }
 
     /// An error at the last line of the text so far.
-    pub(in crate::io) fn at_end(&self, message: String) -> Fault {
+    pub(in crate::io) fn at_end(&self, message: String) -> Failure {
         let block = self.block();
         let open = block.last().map_or(self.open_line, |&last| last != b'\n');
         let line = (self.lines + newlines(block) + u64::from(open)).max(1);
-        Fault::Parse(ParseError { line, message })
+        Failure::Parse(ParseError { line, message })
     }
 
     /// Reads the first lines with `read`, with as many of them at hand as it needs, and moves past them. It is also told
@@ -348,7 +350,7 @@ impl<'a> Source<'a> {
     pub(in crate::io) fn header<H>(
         &mut self,
         read: impl Fn(&mut Cursor<'_>, bool) -> Result<H, Short>,
-    ) -> Result<H, Fault> {
+    ) -> Result<H, Failure> {
         self.next()?;
         loop {
             let mut cursor = Cursor::new(self.block());
@@ -380,7 +382,7 @@ impl<'a> Source<'a> {
         parse: &(dyn Fn(&[u8], u64) -> Result<P, ParseError> + Sync),
         count: &dyn Fn(&P) -> usize,
         take: &mut dyn FnMut(Vec<P>) -> Result<(), String>,
-    ) -> Result<u64, Fault> {
+    ) -> Result<u64, Failure> {
         let mut done = 0_u64;
         loop {
             let block = self.block();
@@ -404,7 +406,7 @@ impl<'a> Source<'a> {
                 parts.push(part);
             }
             take(parts).map_err(|message| self.at_end(message))?;
-            self.tell_progress();
+            self.report_progress();
             self.consume_lines(self.block.len(), lines);
             if !self.next()? {
                 return Ok(done);
@@ -412,14 +414,14 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Tells every line at fault among those that are left; the number of entries, those at fault among them.
+    /// Reports every line at fault among those that are left; the number of entries, those at fault among them.
     ///
     /// `check` gets whole lines, as the `parse` of [`entries`](Self::entries) does, and gives the number of entries.
     pub(in crate::io) fn violations(
         &mut self,
         check: &(dyn Fn(&[u8]) -> Result<u64, ParseError> + Sync),
-        tell: &mut dyn FnMut(ParseError),
-    ) -> Result<u64, Fault> {
+        report: &mut dyn FnMut(ParseError),
+    ) -> Result<u64, Failure> {
         let mut found = 0_u64;
         loop {
             let block = self.block();
@@ -433,7 +435,7 @@ impl<'a> Source<'a> {
                     let each = text.split_inclusive(|&byte| byte == b'\n').zip(lines..);
                     each.map(|(line, before)| {
                         check(line).unwrap_or_else(|error| {
-                            tell(error.below(before));
+                            report(error.below(before));
                             1
                         })
                     })
@@ -441,33 +443,36 @@ impl<'a> Source<'a> {
                 });
                 lines += newlines(text);
             }
-            self.tell_progress();
+            self.report_progress();
             if !self.next()? {
                 return Ok(found);
             }
         }
     }
 
-    fn tell_progress(&self) {
-        if let Some(Progress(tell)) = self.progress.filter(|_| !self.ended) {
+    fn report_progress(&self) {
+        if let Some(Progress(report)) = self.progress.filter(|_| !self.ended) {
             let raw = if matches!(self.input, Input::Slice(_)) { self.block.end as u64 } else { self.raw.get() };
-            tell(raw.min(self.total), self.total);
+            report(raw.min(self.total), self.total);
         }
     }
 
     /// Says that all is done.
     pub(in crate::io) fn finish(&self) {
-        if let Some(Progress(tell)) = self.progress {
-            tell(self.total, self.total);
+        if let Some(Progress(report)) = self.progress {
+            report(self.total, self.total);
         }
     }
 }
 
-/// Tells a fault of the text, hands on any other.
-pub(in crate::io) fn text_told(checked: Result<(), Fault>, tell: &mut dyn FnMut(ParseError)) -> Result<(), Fault> {
+/// Reports a fault of the text, hands on any other.
+pub(in crate::io) fn text_reported(
+    checked: Result<(), Failure>,
+    report: &mut dyn FnMut(ParseError),
+) -> Result<(), Failure> {
     match checked {
-        Err(Fault::Parse(error)) => {
-            tell(error);
+        Err(Failure::Parse(error)) => {
+            report(error);
             Ok(())
         }
         other => other,

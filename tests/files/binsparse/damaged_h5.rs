@@ -3,19 +3,19 @@
 
 use std::time::{Duration, Instant};
 
-use openwork::io::binsparse::{self, Options};
+use openwork::io::binsparse::{self, ReadOptions, WriteOptions};
 use openwork::{DType, Layout, Tensor};
 
 use super::h5::{Gone, path};
 
-fn written(name: &str, x: &Tensor, options: &Options) -> Vec<u8> {
+fn written(name: &str, x: &Tensor, options: &WriteOptions) -> Vec<u8> {
     let path = Gone(path(&format!("damaged-{name}")));
     binsparse::write_with(&path, x, options).unwrap();
     std::fs::read(&path).unwrap()
 }
 
 fn small(name: &str) -> Vec<u8> {
-    written(name, &Tensor::eye(5, DType::F64, Layout::Csr).unwrap(), &Options::default())
+    written(name, &Tensor::eye(5, DType::F64, Layout::Csr).unwrap(), &WriteOptions::default())
 }
 
 /// All places of four letters.
@@ -32,7 +32,7 @@ fn put(bytes: &[u8], at: usize, new: &[u8]) -> Vec<u8> {
 /// The error of reading damaged bytes, which takes no time to speak of.
 fn error(bytes: &[u8], why: &str) {
     let started = Instant::now();
-    let error = binsparse::read_bytes(bytes, &Options::default()).unwrap_err().to_string();
+    let error = binsparse::read_bytes(bytes, &ReadOptions::default()).unwrap_err().to_string();
     assert!(error.contains(why), "{why}: {error}");
     assert!(started.elapsed() < Duration::from_secs(2), "{why}");
 }
@@ -40,7 +40,7 @@ fn error(bytes: &[u8], why: &str) {
 #[test]
 fn heaps_of_texts() {
     let good = small("gcol");
-    binsparse::read_bytes(&good, &Options::default()).unwrap();
+    binsparse::read_bytes(&good, &ReadOptions::default()).unwrap();
     let heap = places(&good, b"GCOL")[0];
     // The head of the heap, then index, uses, size and bytes of the first object.
     let (size, object) = (heap + 8, heap + 16);
@@ -81,20 +81,21 @@ fn trees_and_tables_of_links() {
 #[test]
 fn headers_that_lie() {
     let good = small("header");
-    // The superblock says where the header of the root is: its version, its size, and a message that it goes on.
+    // The superblock says where the header of the root is; its first message leads to the links, its second is the text.
     let root = u64::from_le_bytes(good[64..72].try_into().unwrap()) as usize;
-    assert_eq!((good[root], &good[root + 16..root + 20]), (1, &[16, 0, 16, 0][..]));
+    let (links, text) = (root + 16, root + 16 + 8 + 16);
+    assert_eq!((good[root], &good[links..links + 4], &good[text..text + 2]), (1, &[17, 0, 16, 0][..], &[12, 0][..]));
     error(&put(&good, root, &[9]), "has version 9");
     error(&put(&good, root + 8, &[0xff; 4]), "runs in circles, or is larger than the file");
-    error(&put(&good, root + 18, &[0xff; 2]), "an object header is cut short");
-    error(&put(&good, root + 24, &[0xff; 8]), "goes on nowhere");
-    error(&put(&good, root + 24, &(1_u64 << 40).to_le_bytes()), "beyond the end of the file");
-    // It goes on at its own beginning.
-    let again = [(root as u64 + 16).to_le_bytes(), 24_u64.to_le_bytes()].concat();
-    error(&put(&good, root + 24, &again), "runs in circles");
-    // The flags of the message that says where the links are.
-    let links = root + good[root..].windows(4).position(|w| w == [17, 0, 16, 0]).unwrap();
+    error(&put(&good, text + 2, &[0xff; 2]), "an object header is cut short");
     error(&put(&good, links + 4, &[2]), "claims to be shared");
+    // A message that the header goes on elsewhere, in place of the text: nowhere, beyond the end, at its own beginning.
+    let further = |at: u64, size: u64| {
+        put(&put(&good, text, &[16, 0]), text + 8, &[at.to_le_bytes(), size.to_le_bytes()].concat())
+    };
+    error(&further(u64::MAX, 24), "goes on nowhere");
+    error(&further(1 << 40, 24), "beyond the end of the file");
+    error(&further(links as u64, 64), "runs in circles");
     error(&good[..good.len() - 1], "the file is truncated");
     error(&put(&good, 13, &[3]), "addresses have 3 bytes");
 }
@@ -103,7 +104,7 @@ fn headers_that_lie() {
 #[test]
 fn chunks_that_unpack_to_another_size() {
     let x = Tensor::eye(40_000, DType::I64, Layout::Csr).unwrap();
-    let packed = Options { compress: true, chunk: Some(20_000), level: Some(1), ..Options::default() };
+    let packed = WriteOptions { compress: true, chunk: Some(20_000), level: Some(1), ..WriteOptions::default() };
     let good = written("chunks", &x, &packed);
     let tree = places(&good, b"TREE").into_iter().find(|&at| good[at + 4] == 1).unwrap();
     // A key is size, skipped filters and first element of a chunk; then comes its address.
@@ -120,7 +121,7 @@ fn chunks_that_unpack_to_another_size() {
         assert!(new.len() <= size, "{} bytes instead of {size}", new.len());
         put(&good, at, &new)
     };
-    binsparse::read_bytes(&repacked(&elements), &Options::default()).unwrap();
+    binsparse::read_bytes(&repacked(&elements), &ReadOptions::default()).unwrap();
     let half = elements.len() / 2;
     error(&repacked(&elements[..half]), &format!("{half} bytes were unpacked, {} are needed", elements.len()));
     error(&repacked(&[&elements[..], &[0; 1000]].concat()), "bytes are packed");

@@ -1,29 +1,29 @@
 //! Facts about a matrix beside its descriptor: stored on request, checked when read.
 
-use openwork::io::binsparse::{self, Options, Warning};
+use openwork::io::binsparse::{self, ReadOptions, Warning, WriteOptions};
 use openwork::{Fill, Layout, StructureFacts, Tensor, io};
 use serde_json::{Value, json};
 
 use crate::common::npz::Draft;
 
-fn with(options: &Options, x: &Tensor) -> binsparse::Reading {
+fn with(options: &WriteOptions, x: &Tensor) -> binsparse::Loaded {
     let bytes = binsparse::to_bytes(x, options).unwrap();
-    binsparse::read_bytes(&bytes, &Options::default()).unwrap()
+    binsparse::read_bytes(&bytes, &ReadOptions::default()).unwrap()
 }
 
 #[test]
 fn stored_on_request() {
     let square = Tensor::random(&[6, 6], 0.3, 0.0, Layout::Csr, 1).unwrap();
     let symmetric = (&square + &square.matrix_transpose().unwrap()).unwrap();
-    let options = Options { facts: true, ..Options::default() };
+    let options = WriteOptions { facts: true, ..WriteOptions::default() };
     for x in [&square, &symmetric, &symmetric.to_dense().unwrap(), &symmetric.to_layout(Layout::Dcsc).unwrap()] {
         let reading = with(&options, x);
         assert_eq!(reading.descriptor.facts, StructureFacts::of(x).unwrap());
         assert!(reading.descriptor.facts.ndiag.is_some() && reading.descriptor.metadata.is_empty());
-        assert_eq!(with(&Options::default(), x).descriptor.facts, StructureFacts::default());
+        assert_eq!(with(&WriteOptions::default(), x).descriptor.facts, StructureFacts::default());
     }
     // Beside a descriptor of the extension too, and not of vectors.
-    let options = Options { extensions: true, ..options };
+    let options = WriteOptions { extensions: true, ..options };
     let undefined = symmetric.replace_fill(Fill::Undefined).unwrap();
     assert_eq!(with(&options, &undefined).descriptor.facts.is_symmetric, Some(true));
     let vector = Tensor::random(&[9], 0.3, 0.0, Layout::Coo, 1).unwrap();
@@ -70,7 +70,7 @@ fn claims_are_checked() {
         assert!(matches!(&claiming(facts).lenient().unwrap().warnings[..], [Warning::Facts(_)]));
     }
     let metadata = json!({ "openwork_facts": {} }).as_object().unwrap().clone();
-    let error = binsparse::to_bytes(&x, &Options { metadata, ..Options::default() }).unwrap_err().to_string();
+    let error = binsparse::to_bytes(&x, &WriteOptions { metadata, ..WriteOptions::default() }).unwrap_err().to_string();
     assert!(error.contains("argument `metadata`: the key \"openwork_facts\""), "{error}");
 }
 

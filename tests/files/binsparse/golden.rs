@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use openwork::io::binsparse::{self, Mode, Options};
+use openwork::io::binsparse::{self, Mode, ReadOptions};
 use openwork::{Fill, Scalar, Tensor};
 use serde_json::{Value, json};
 
@@ -71,7 +71,7 @@ fn npz_files_of_the_python_reference_decode_as_published() {
     for path in names.iter().filter(|p| p.extension().is_some_and(|e| e == "npz")) {
         let stem = path.file_stem().unwrap().to_str().unwrap();
         let golden = &goldens[&format!("{folder}/{stem}.h5")];
-        let options = Options { mode: Mode::Lenient, ..Options::default() };
+        let options = ReadOptions { mode: Mode::Lenient, ..ReadOptions::default() };
         let reading = binsparse::read_with(path, &options).unwrap();
         compare(&reading.tensor, golden);
         assert_eq!(binsparse::info(path).unwrap(), reading.descriptor);
@@ -93,7 +93,7 @@ fn npz_files_of_the_python_reference_decode_as_published() {
 fn broken_npz_files_get_their_published_verdict() {
     let Some(root) = super::folder("broken_npz_files_get_their_published_verdict", "formats/malformed") else { return };
     let text = std::fs::read_to_string(root.join("EXPECTED.tsv")).unwrap();
-    let lenient = Options { mode: Mode::Lenient, ..Options::default() };
+    let lenient = ReadOptions { mode: Mode::Lenient, ..ReadOptions::default() };
     let mut seen = 0;
     for line in text.lines().filter(|l| l.contains(".npz")) {
         let [file, verdict, _] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };

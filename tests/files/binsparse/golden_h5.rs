@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use openwork::io::binsparse::{self, File, Mode, Options, Reading, Warning};
+use openwork::io::binsparse::{self, File, Loaded, Mode, ReadOptions, Warning};
 use openwork::{Fill, Result};
 use serde_json::Value;
 
 use super::golden::compare;
 
-fn lenient() -> Options {
-    Options { mode: Mode::Lenient, ..Options::default() }
+fn lenient() -> ReadOptions {
+    ReadOptions { mode: Mode::Lenient, ..ReadOptions::default() }
 }
 
 /// Whether the published decoding has entries outside of the shape: writers of 2023 gave shapes of zeros, and swapped
@@ -116,7 +116,7 @@ fn verdicts(test: &str, range: std::ops::RangeInclusive<u32>) {
         }
         seen += 1;
         let path = root.join(file);
-        let strict: Result<Reading> = binsparse::read_with(&path, &Options::default());
+        let strict: Result<Loaded> = binsparse::read_with(&path, &ReadOptions::default());
         let lenient = binsparse::read_with(&path, &lenient());
         let accepted = verdict.starts_with("accept") && !OPEN.contains(&stem) && stem != "96_custom_deep";
         if accepted || verdict == "ignore array" {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use openwork::io::binsparse::{self, Entry, File, Options};
+use openwork::io::binsparse::{self, Entry, File, ReadOptions, WriteOptions};
 use openwork::{DType, Fill, Layout, Tensor};
 
 use super::round_trip::assert_same;
@@ -31,15 +31,16 @@ fn one_tensor_at_the_root_and_in_a_group() {
     let path = Gone(path("one"));
     let x = Tensor::random(&[50, 40], 0.1, 0.0, Layout::Csr, 1).unwrap();
     for group in [None, Some("a"), Some("a/b ß")] {
-        let options = Options { group: group.map(str::to_owned), ..Options::default() };
+        let options = WriteOptions { group: group.map(str::to_owned), ..WriteOptions::default() };
         binsparse::write_with(&path, &x, &options).unwrap();
-        assert_same(&x, &binsparse::read_with(&path, &options).unwrap().tensor);
+        let named = ReadOptions { group: group.map(str::to_owned), ..ReadOptions::default() };
+        assert_same(&x, &binsparse::read_with(&path, &named).unwrap().tensor);
         // The only tensor is found without its name.
         assert_same(&x, &binsparse::read(&path).unwrap());
         assert_eq!(binsparse::info(&path).unwrap().format, "CSR");
         assert_eq!(File::open(&path).unwrap().names().unwrap(), [group.unwrap_or_default()]);
         let bytes = std::fs::read(&path).unwrap();
-        assert_same(&x, &binsparse::read_bytes(&bytes, &Options::default()).unwrap().tensor);
+        assert_same(&x, &binsparse::read_bytes(&bytes, &ReadOptions::default()).unwrap().tensor);
         let error = File::open(&path).unwrap().read("b").unwrap_err().to_string();
         assert!(error.contains("there is no group \"b\"") && error.contains("one.h5"), "{error}");
     }
@@ -54,7 +55,7 @@ fn many_tensors_keep_their_order_and_metadata() {
         layouts.map(|l| Tensor::random(&[20, 10], 0.3, 0.0, Layout::Coo, 2).unwrap().to_layout(l).unwrap()).into();
     let mut entries: Vec<Entry> = names.iter().zip(&tensors).map(|(n, t)| Entry::new(n, t)).collect();
     entries[1].metadata.insert("title".into(), "the bias".into());
-    let mut options = Options { extensions: true, ..Options::default() };
+    let mut options = WriteOptions { extensions: true, ..WriteOptions::default() };
     options.metadata.insert("kind".into(), "model".into());
     binsparse::write_all(&path, &entries, &options).unwrap();
     let mut file = File::open(&path).unwrap();
@@ -75,7 +76,7 @@ fn names_that_cannot_be() {
     let x = Tensor::eye(3, DType::F32, Layout::Csr).unwrap();
     let refused = |names: &[&str], why: &str| {
         let entries: Vec<Entry> = names.iter().map(|n| Entry::new(n, &x)).collect();
-        let error = binsparse::write_all(&path, &entries, &Options::default()).unwrap_err().to_string();
+        let error = binsparse::write_all(&path, &entries, &WriteOptions::default()).unwrap_err().to_string();
         assert!(error.contains("binsparse::write") && error.contains("`name`") && error.contains(why), "{error}");
         assert!(!path.exists());
     };
@@ -85,10 +86,11 @@ fn names_that_cannot_be() {
     refused(&["a", "b", "a"], "\"a\" is given twice");
     refused(&["a", "a/values"], "\"a/values\" is an array of \"a\"");
     refused(&["", "indices_1/x"], "\"indices_1\" is an array of \"\"");
-    let grouped = Options { group: Some("g".into()), ..Options::default() };
+    let grouped = WriteOptions { group: Some("g".into()), ..WriteOptions::default() };
     let error = binsparse::write_all(&path, &[Entry::new("a", &x)], &grouped).unwrap_err().to_string();
     assert!(error.contains("options.group"), "{error}");
-    let error = binsparse::write_all("x.npz", &[Entry::new("a", &x)], &Options::default()).unwrap_err().to_string();
+    let error =
+        binsparse::write_all("x.npz", &[Entry::new("a", &x)], &WriteOptions::default()).unwrap_err().to_string();
     assert!(error.contains("NPZ holds one tensor"), "{error}");
 }
 
@@ -100,7 +102,7 @@ fn a_refused_tensor_leaves_the_old_file() {
     let before = std::fs::read(&path).unwrap();
     let graph = x.replace_fill(Fill::Undefined).unwrap();
     let entries = [Entry::new("a", &x), Entry::new("b", &graph)];
-    let error = binsparse::write_all(&path, &entries, &Options::default()).unwrap_err().to_string();
+    let error = binsparse::write_all(&path, &entries, &WriteOptions::default()).unwrap_err().to_string();
     assert!(error.contains("undefined fill"), "{error}");
     assert_eq!(std::fs::read(&path).unwrap(), before);
 }
@@ -109,34 +111,34 @@ fn a_refused_tensor_leaves_the_old_file() {
 fn chunks_and_compression() {
     let path = Gone(path("packings"));
     let x = Tensor::eye(30_000, DType::I64, Layout::Coo).unwrap();
-    let size = |options: &Options| {
+    let size = |options: &WriteOptions| {
         binsparse::write_with(&path, &x, options).unwrap();
         assert_same(&x, &binsparse::read(&path).unwrap());
         std::fs::metadata(&path).unwrap().len()
     };
-    let plain = size(&Options::default());
+    let plain = size(&WriteOptions::default());
     assert!(plain > 2 * 4 * 30_000);
-    let packed = Options { compress: true, ..Options::default() };
-    let shuffled = Options { shuffle: true, ..packed.clone() };
-    let chunked = Options { chunk: Some(1000), ..Options::default() };
-    let both = Options { chunk: Some(1000), level: Some(9), ..shuffled.clone() };
-    let stored = Options { level: Some(0), ..packed.clone() };
+    let packed = WriteOptions { compress: true, ..WriteOptions::default() };
+    let shuffled = WriteOptions { shuffle: true, ..packed.clone() };
+    let chunked = WriteOptions { chunk: Some(1000), ..WriteOptions::default() };
+    let both = WriteOptions { chunk: Some(1000), level: Some(9), ..shuffled.clone() };
+    let stored = WriteOptions { level: Some(0), ..packed.clone() };
     let (chunked, stored) = (size(&chunked), size(&stored));
     assert!(chunked > plain && stored > plain);
     let (packed, shuffled, both) = (size(&packed), size(&shuffled), size(&both));
     assert!(packed < plain / 2 && shuffled < packed / 2 && both < plain / 4, "{plain} {packed} {shuffled} {both}");
     // Arrays of less than 64 KiB are left as they are.
     let small = Tensor::eye(1000, DType::I64, Layout::Coo).unwrap();
-    binsparse::write_with(&path, &small, &Options { compress: true, ..Options::default() }).unwrap();
+    binsparse::write_with(&path, &small, &WriteOptions { compress: true, ..WriteOptions::default() }).unwrap();
     assert!(std::fs::metadata(&path).unwrap().len() > 8000);
     for (options, why) in [
-        (Options { level: Some(10), ..Options::default() }, "options.level"),
-        (Options { chunk: Some(0), ..Options::default() }, "options.chunk"),
+        (WriteOptions { level: Some(10), ..WriteOptions::default() }, "options.level"),
+        (WriteOptions { chunk: Some(0), ..WriteOptions::default() }, "options.chunk"),
     ] {
         let error = binsparse::write_with(&path, &small, &options).unwrap_err().to_string();
         assert!(error.contains(why) && error.contains('0'), "{error}");
     }
-    let npz = Options { chunk: Some(10), ..Options::default() };
+    let npz = WriteOptions { chunk: Some(10), ..WriteOptions::default() };
     let error = binsparse::to_bytes(&small, &npz).unwrap_err().to_string();
     assert!(error.contains("options.chunk") && error.contains("NPZ"), "{error}");
 }

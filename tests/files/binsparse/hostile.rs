@@ -3,7 +3,7 @@
 use ::hdf5::file::LibraryVersion;
 use ::hdf5::types::{VarLenArray, VarLenUnicode};
 use ::hdf5::{Dataset, File as Raw, Group, H5Type};
-use openwork::io::binsparse::{self, File, Mode, Options};
+use openwork::io::binsparse::{self, File, Mode, ReadOptions};
 use openwork::{Layout, Tensor};
 
 use super::h5::{Gone, path};
@@ -26,7 +26,7 @@ fn with_values(name: &str, values: impl FnOnce(&Group)) -> Gone {
 #[track_caller]
 fn refused(path: &Gone, why: &str) {
     for mode in [Mode::Strict, Mode::Lenient] {
-        let options = Options { mode, ..Options::default() };
+        let options = ReadOptions { mode, ..ReadOptions::default() };
         let error = binsparse::read_with(path, &options).unwrap_err().to_string();
         assert!(error.contains(why) && error.contains(".h5"), "{error}");
     }
@@ -172,7 +172,9 @@ fn descriptors_that_are_none() {
             .unwrap();
         write(&file);
         drop(file);
-        binsparse::read_with(&path, &Options { mode: Mode::Lenient, ..Options::default() }).unwrap_err().to_string()
+        binsparse::read_with(&path, &ReadOptions { mode: Mode::Lenient, ..ReadOptions::default() })
+            .unwrap_err()
+            .to_string()
     };
     let number = attribute(&|g| g.new_attr::<i32>().create("binsparse").unwrap().write_scalar(&1).unwrap());
     assert!(number.contains("`binsparse` is not one text"), "{number}");

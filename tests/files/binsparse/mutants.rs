@@ -1,6 +1,6 @@
 //! Damaged files: an error or a tensor, never a panic or memory out of proportion.
 
-use openwork::io::binsparse::{self, Mode, Options};
+use openwork::io::binsparse::{self, Mode, ReadOptions, WriteOptions};
 use openwork::{Layout, Tensor};
 use serde_json::json;
 
@@ -42,10 +42,10 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
 
 /// Reads in both modes; what is accepted must be a whole tensor.
 pub fn read(bytes: &[u8]) -> usize {
-    let options = Options { max_bytes: Some(1 << 20), ..Options::default() };
+    let options = ReadOptions { max_bytes: Some(1 << 20), ..ReadOptions::default() };
     let mut accepted = 0;
     for mode in [Mode::Strict, Mode::Lenient] {
-        if let Ok(reading) = binsparse::read_bytes(bytes, &Options { mode, ..options.clone() }) {
+        if let Ok(reading) = binsparse::read_bytes(bytes, &ReadOptions { mode, ..options.clone() }) {
             let iso = reading.descriptor.data_types.get("values").is_some_and(|t| t.iso);
             if !iso {
                 assert!(reading.tensor.nbytes() <= 2 << 20);
@@ -70,7 +70,7 @@ fn mutants_never_panic() {
     for (i, layout) in [Layout::Csf, Layout::Bsr { block: [1, 2] }, Layout::Dcsr].into_iter().enumerate() {
         let path = folder.join(format!("openwork-mutants-{}-{i}.npz", std::process::id()));
         let x = Tensor::random(&[4, 6], 0.4, 1.0, layout, 5).unwrap();
-        let options = Options { extensions: true, compress: i != 1, ..Options::default() };
+        let options = WriteOptions { extensions: true, compress: i != 1, ..WriteOptions::default() };
         binsparse::write_with(&path, &x, &options).unwrap();
         written.push(std::fs::read(&path).unwrap());
         std::fs::remove_file(&path).unwrap();
@@ -109,7 +109,7 @@ fn no_bit_flips_unseen() {
         let mut bytes = good.clone();
         bytes[at] ^= 1 << (at % 8);
         // Times, attributes and names of no use may change; what is read may not.
-        if let Ok(reading) = binsparse::read_bytes(&bytes, &Options::default()) {
+        if let Ok(reading) = binsparse::read_bytes(&bytes, &ReadOptions::default()) {
             assert_eq!(reading.tensor.to_string(), control, "byte {at}");
             unseen += 1;
         }
@@ -119,7 +119,7 @@ fn no_bit_flips_unseen() {
 
 #[test]
 fn archives_with_tricks_are_refused() {
-    let read = |bytes: &[u8]| binsparse::read_bytes(bytes, &Options::default());
+    let read = |bytes: &[u8]| binsparse::read_bytes(bytes, &ReadOptions::default());
     let good = Draft::csr().bytes();
     assert!(read(&good).is_ok());
     for cut in 0..good.len() {

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use ::hdf5::File as Raw;
-use openwork::io::binsparse::{self, Options};
+use openwork::io::binsparse::{self, WriteOptions};
 use openwork::{Layout, Tensor};
 
 use super::h5::{Gone, path};
@@ -20,13 +20,14 @@ fn files() -> Vec<Gone> {
     for (i, layout) in [Layout::Csr, Layout::Csf, Layout::Bsr { block: [1, 2] }, Layout::Dcsr].into_iter().enumerate() {
         let path = Gone(path(&format!("mutant{i}")));
         let x = Tensor::random(&[4, 6], 0.4, 1.0, layout, 5).unwrap();
-        let options = Options { extensions: true, chunk: (i == 1).then_some(3), ..Options::default() };
+        let options = WriteOptions { extensions: true, chunk: (i == 1).then_some(3), ..WriteOptions::default() };
         binsparse::write_with(&path, &x, &options).unwrap();
         out.push(path);
     }
     let path = Gone(path("mutant-packed"));
     let x = Tensor::eye(20_000, openwork::DType::I64, Layout::Csr).unwrap();
-    binsparse::write_with(&path, &x, &Options { compress: true, shuffle: true, ..Options::default() }).unwrap();
+    binsparse::write_with(&path, &x, &WriteOptions { compress: true, shuffle: true, ..WriteOptions::default() })
+        .unwrap();
     out.push(path);
     out
 }

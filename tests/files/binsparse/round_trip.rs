@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use openwork::io::binsparse::{self, Options, Version};
+use openwork::io::binsparse::{self, ReadOptions, Version, WriteOptions};
 use openwork::{DType, Fill, Layout, LevelData, LevelKind, LevelSpec, Part, Scalar, Tensor};
 
 /// A path that no other test uses.
@@ -52,10 +52,10 @@ pub fn assert_same(a: &Tensor, b: &Tensor) {
     }
 }
 
-fn there_and_back(x: &Tensor, options: &Options, name: &str) -> binsparse::Reading {
+fn there_and_back(x: &Tensor, options: &WriteOptions, name: &str) -> binsparse::Loaded {
     let path = path(name);
     binsparse::write_with(&path, x, options).unwrap();
-    let reading = binsparse::read_with(&path, &Options::default()).unwrap();
+    let reading = binsparse::read_with(&path, &ReadOptions::default()).unwrap();
     assert_eq!(binsparse::info(&path).unwrap(), reading.descriptor);
     std::fs::remove_file(&path).unwrap();
     assert!(reading.warnings.is_empty());
@@ -83,7 +83,7 @@ fn every_layout_fill_and_dtype() {
                     let blocked = matches!(layout, Layout::Bsr { .. } | Layout::Bsc { .. });
                     // A checked array fill without elements, or constant, is a scalar.
                     let odd_fill = matches!(x.fill(), Some(Fill::Array(_) | Fill::Undefined));
-                    let mut options = Options::default();
+                    let mut options = WriteOptions::default();
                     if half || blocked || odd_fill {
                         let path = path("refused");
                         let error = binsparse::write_with(&path, &x, &options).unwrap_err().to_string();
@@ -99,16 +99,16 @@ fn every_layout_fill_and_dtype() {
                     options.compress = size.is_multiple_of(4);
                     let mut files = vec![binsparse::to_bytes(&x, &options).unwrap()];
                     // Every write waits for the disk: of shapes that differ little, one dtype is enough.
-                    if cfg!(feature = "hdf5") && (shape == [4, 6] || dtype == DType::F32) {
+                    if shape == [4, 6] || dtype == DType::F32 {
                         let path = path("both").with_extension("h5");
                         // Chunks, even where nothing is packed.
                         let chunk = size.is_multiple_of(3).then_some(5);
-                        binsparse::write_with(&path, &x, &Options { chunk, ..options }).unwrap();
+                        binsparse::write_with(&path, &x, &WriteOptions { chunk, ..options }).unwrap();
                         files.push(std::fs::read(&path).unwrap());
                         std::fs::remove_file(&path).unwrap();
                     }
                     for bytes in files {
-                        let reading = binsparse::read_bytes(&bytes, &Options::default()).unwrap();
+                        let reading = binsparse::read_bytes(&bytes, &ReadOptions::default()).unwrap();
                         assert!(reading.warnings.is_empty());
                         assert_same(&x, &reading.tensor);
                         assert_eq!(reading.descriptor.is_extension(), half || blocked || odd_fill);
@@ -125,7 +125,7 @@ fn every_layout_fill_and_dtype() {
 fn predefined_formats_have_their_names() {
     let dense = Tensor::from_vec(&[2, 3], vec![1.0f32, 0.0, 2.0, 0.0, 3.0, 0.0]).unwrap();
     let vector = Tensor::from_vec(&[3], vec![1i16, 0, 2]).unwrap();
-    let named = |x: &Tensor| there_and_back(x, &Options::default(), "named").descriptor.format;
+    let named = |x: &Tensor| there_and_back(x, &WriteOptions::default(), "named").descriptor.format;
     assert_eq!(named(&dense), "DMATR");
     assert_eq!(named(&vector), "DVEC");
     assert_eq!(named(&vector.to_sparse(Layout::Coo, 0i16).unwrap()), "CVEC");
@@ -161,8 +161,8 @@ fn rows_that_store_nothing_are_left_out_of_dcsr() {
     ];
     let values = Tensor::from_vec(&[2], vec![1.0, 3.0]).unwrap();
     let holes = Tensor::from_parts(&[3, 3], levels, &spec, &values, 0.0).unwrap();
-    let bytes = binsparse::to_bytes(&holes, &Options::default()).unwrap();
-    let back = binsparse::read_bytes(&bytes, &Options::default()).unwrap().tensor;
+    let bytes = binsparse::to_bytes(&holes, &WriteOptions::default()).unwrap();
+    let back = binsparse::read_bytes(&bytes, &ReadOptions::default()).unwrap().tensor;
     assert_eq!((back.layout(), back.to_string()), (Layout::Dcsr, holes.to_string()));
     assert!(back.nbytes() < holes.nbytes());
     assert_eq!(back.get(&[2, 2]).unwrap(), Some(3.0.into()));
@@ -171,10 +171,10 @@ fn rows_that_store_nothing_are_left_out_of_dcsr() {
 #[test]
 fn iso_values_stay_iso() {
     let eye = Tensor::eye(5, DType::I32, Layout::Csr).unwrap();
-    let reading = there_and_back(&eye, &Options::default(), "iso");
+    let reading = there_and_back(&eye, &WriteOptions::default(), "iso");
     assert_eq!(reading.descriptor.data_types["values"].to_string(), "iso[int32]");
     let ones = Tensor::ones(&[100, 100], DType::Complex64, Layout::Strided).unwrap();
-    let reading = there_and_back(&ones, &Options::default(), "iso2");
+    let reading = there_and_back(&ones, &WriteOptions::default(), "iso2");
     assert_eq!(reading.descriptor.data_types["values"].to_string(), "iso[complex[float32]]");
     assert_eq!(reading.tensor.nbytes(), 8);
 }
@@ -186,26 +186,26 @@ fn unordered_coordinates_need_the_extension() {
     let path = path("unordered");
     let error = binsparse::write(&path, &x).unwrap_err().to_string();
     assert!(error.contains("repeated or unordered") && !path.exists(), "{error}");
-    there_and_back(&x, &Options { extensions: true, ..Options::default() }, "unordered2");
+    there_and_back(&x, &WriteOptions { extensions: true, ..WriteOptions::default() }, "unordered2");
     let singular = Tensor::coo(&[], Vec::<Vec<u32>>::new(), &Tensor::from_vec(&[1], vec![2.0]).unwrap(), 0.5).unwrap();
     assert!(binsparse::write(&path, &singular).unwrap_err().to_string().contains("without axes"));
-    there_and_back(&singular, &Options { extensions: true, ..Options::default() }, "rank0");
+    there_and_back(&singular, &WriteOptions { extensions: true, ..WriteOptions::default() }, "rank0");
 }
 
 #[test]
 fn options_are_followed() {
     let x = Tensor::random(&[300, 200], 0.2, 0.0, Layout::Csr, 3).unwrap();
-    let mut options = Options { version: Some(Version::V0_1), ..Options::default() };
+    let mut options = WriteOptions { version: Some(Version::V0_1), ..WriteOptions::default() };
     options.metadata.insert("title".into(), "half ½".into());
     let reading = there_and_back(&x, &options, "options");
     assert_eq!((reading.descriptor.version.as_str(), &reading.descriptor.metadata), ("0.1", &options.metadata));
     let path = path("limit");
     let eye = Tensor::eye(3000, DType::I64, Layout::Coo).unwrap();
     for (compress, most) in [(false, 60_000), (true, 20_000)] {
-        binsparse::write_with(&path, &eye, &Options { compress, ..Options::default() }).unwrap();
+        binsparse::write_with(&path, &eye, &WriteOptions { compress, ..WriteOptions::default() }).unwrap();
         assert!(std::fs::metadata(&path).unwrap().len() < most);
     }
-    let bounded = |n| binsparse::read_with(&path, &Options { max_bytes: Some(n), ..Options::default() });
+    let bounded = |n| binsparse::read_with(&path, &ReadOptions { max_bytes: Some(n), ..ReadOptions::default() });
     let needed = 2 * 3000 * 8 + 8;
     assert!(bounded(needed).is_ok());
     assert!(bounded(needed - 1).unwrap_err().to_string().contains("are allowed"));
@@ -218,31 +218,24 @@ fn options_are_followed() {
 #[test]
 #[allow(unsafe_code)]
 fn trusted_reading_reads_the_same() {
-    let name = if cfg!(feature = "hdf5") { "trusted.h5" } else { "trusted" };
-    let path = if cfg!(feature = "hdf5") { path(name).with_extension("") } else { path(name) };
-    for layout in [Layout::Csr, Layout::Csf, Layout::Coo, Layout::Strided] {
+    let cases =
+        [Layout::Csr, Layout::Csf, Layout::Coo, Layout::Strided].map(|layout| ["npz", "h5"].map(|e| (layout, e)));
+    for (layout, ending) in cases.into_iter().flatten() {
+        let path = path("trusted").with_extension(ending);
         let x = Tensor::random(&[40, 30], 0.2, 0.0, layout, 7).unwrap();
         binsparse::write(&path, &x).unwrap();
         // SAFETY: the file was written above, by this process.
-        let back = unsafe { binsparse::read_trusted(&path, &Options::default()) }.unwrap();
+        let back = unsafe { binsparse::read_trusted(&path, &ReadOptions::default()) }.unwrap();
         assert_same(&x, &back.tensor);
         assert!(back.tensor.is_coalesced());
+        std::fs::remove_file(&path).unwrap();
     }
-    std::fs::remove_file(&path).unwrap();
+    let path = path("trusted");
     // Lengths are checked all the same.
     let short = crate::common::npz::Draft::csr().array("values", crate::common::npz::f64s(&[1.0; 3])).bytes();
     std::fs::write(&path, short).unwrap();
     // SAFETY: the index arrays are good ones.
-    let error = unsafe { binsparse::read_trusted(&path, &Options::default()) }.unwrap_err();
+    let error = unsafe { binsparse::read_trusted(&path, &ReadOptions::default()) }.unwrap_err();
     assert!(error.to_string().contains("3 entries, 4 are needed"), "{error}");
     std::fs::remove_file(&path).unwrap();
-}
-
-#[cfg(not(feature = "hdf5"))]
-#[test]
-fn without_the_feature() {
-    let x = Tensor::eye(3, DType::F64, Layout::Csr).unwrap();
-    let path = path("absent").with_extension("h5");
-    let error = binsparse::write(&path, &x).unwrap_err().to_string();
-    assert!(error.contains("feature `hdf5`") && !path.exists(), "{error}");
 }

@@ -11,7 +11,7 @@ use openwork::exchange::dlpack::{
     DLDataType, DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor, FLAG_IS_COPIED,
     FLAG_READ_ONLY, LegacyManaged, Managed,
 };
-use openwork::io::binsparse::Options;
+use openwork::io::binsparse::ReadOptions;
 use openwork::{DType, Layout, Scalar, Tensor};
 
 use serde_json::{Value, json};
@@ -218,7 +218,7 @@ fn foreign_indices() {
     };
     let y = Tensor::from_binsparse(&parts).unwrap();
     // SAFETY: the arrays of `parts` are not written while this tensor lives.
-    let shared = unsafe { Tensor::from_binsparse_shared(&parts, &Options::default()).unwrap().tensor };
+    let shared = unsafe { Tensor::from_binsparse_shared(&parts, &ReadOptions::default()).unwrap().tensor };
     let first = |t: &Tensor| match t.levels().unwrap().pop().unwrap() {
         openwork::LevelData::Sparse { indices, .. } => indices[0].as_u64().unwrap().as_ptr(),
         _ => panic!("CSR ends with a sparse level"),

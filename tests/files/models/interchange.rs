@@ -1,7 +1,7 @@
 //! Descriptors and arrays handed from one library to another.
 
 use openwork::exchange::binsparse::{Binsparse, Constituents};
-use openwork::io::binsparse::{Mode, Options, Warning};
+use openwork::io::binsparse::{Mode, ReadOptions, Warning};
 use openwork::{DType, Fill, Layout, Tensor};
 use serde_json::{Value, json};
 
@@ -77,7 +77,7 @@ fn other_producers_are_understood() {
         json!({"version": "0.1", "format": "COOR", "shape": [2, 3], "number_of_stored_values": 3, "data_types": types});
     let source =
         foreign(base.clone(), vec![("pointers_to_1", pointers()), ("indices_1", coords.clone()), ("values", values())]);
-    let reading = Tensor::from_binsparse_with(&source, &Options::default()).unwrap();
+    let reading = Tensor::from_binsparse_with(&source, &ReadOptions::default()).unwrap();
     assert_eq!((reading.tensor.layout(), reading.tensor.dtype(), reading.tensor.nse()), (Layout::Coo, DType::Bool, 3));
     assert_eq!(reading.tensor.get(&[0, 2]).unwrap(), Some(true.into()));
     assert!(reading.warnings.iter().any(|w| matches!(w, Warning::StoredType { declared, .. } if declared == "bool")));
@@ -148,7 +148,7 @@ fn what_is_wrong_is_refused() {
     ] {
         assert!(error.contains(wanted) && error.starts_with("binsparse interchange: "), "{error}");
     }
-    let lenient = Options { mode: Mode::Lenient, ..Options::default() };
+    let lenient = ReadOptions { mode: Mode::Lenient, ..ReadOptions::default() };
     let unsorted = foreign(d, with(1, vector(vec![2u32, 0])));
     let reading = Tensor::from_binsparse_with(&unsorted, &lenient).unwrap();
     assert!(reading.warnings.contains(&Warning::Unordered) && !reading.tensor.is_coalesced());

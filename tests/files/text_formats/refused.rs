@@ -20,18 +20,18 @@ fn what_a_file_cannot_hold_is_named() {
         (ones, ["the fill 1 would be lost", "with_fill(0)"]),
         (array, ["the fill array[2, 1] would be lost", "with_fill(0)"]),
     ] {
-        refused(matrix_market::to_bytes(&x, Default::default()), &parts);
-        refused(frostt::to_bytes(&x, Default::default()), &parts);
+        refused(matrix_market::to_bytes(&x, &Default::default()), &parts);
+        refused(frostt::to_bytes(&x, &Default::default()), &parts);
     }
     let cube = Tensor::zeros(&[2, 2, 2], DType::F64, Layout::Coo).unwrap();
-    refused(matrix_market::to_bytes(&cube, Default::default()), &["[2, 2, 2]", "two axes"]);
-    refused(frostt::to_bytes(&Tensor::scalar(1.0), Default::default()), &["1 to 64 axes"]);
+    refused(matrix_market::to_bytes(&cube, &Default::default()), &["[2, 2, 2]", "two axes"]);
+    refused(frostt::to_bytes(&Tensor::scalar(1.0), &Default::default()), &["1 to 64 axes"]);
 }
 
 #[test]
 fn a_symmetry_that_does_not_hold_is_refused() {
     let write = |x: &Tensor, symmetry| {
-        matrix_market::to_bytes(x, matrix_market::WriteOptions { symmetry, ..Default::default() })
+        matrix_market::to_bytes(x, &matrix_market::WriteOptions { symmetry, ..Default::default() })
     };
     let x = Tensor::from_vec(&[2, 2], vec![0.0, 1.0, 2.0, 0.0]).unwrap();
     let sparse = x.to_sparse(Layout::Coo, 0.0).unwrap();
@@ -52,8 +52,8 @@ fn a_symmetry_that_does_not_hold_is_refused() {
 
 #[test]
 fn lines_of_tensor_files_are_named() {
-    let fails = |text: &str, options: frostt::Options<'_>| {
-        frostt::read_bytes(text.as_bytes(), options).unwrap_err().to_string()
+    let fails = |text: &str, options: frostt::ReadOptions<'_>| {
+        frostt::read_bytes(text.as_bytes(), &options).unwrap_err().to_string()
     };
     for (text, parts) in [
         ("1 1 1.0\n1 2\n", ["line 2: ", "where a value should be"]),
@@ -82,13 +82,13 @@ fn lines_of_tensor_files_are_named() {
         let error = fails(text, Default::default());
         assert!(parts.iter().all(|part| error.contains(part)), "{text:?}: {error}");
     }
-    let shape = frostt::Options { shape: Some(&[1, 2]), ..Default::default() };
+    let shape = frostt::ReadOptions { shape: Some(&[1, 2]), ..Default::default() };
     assert!(fails("1 1 1\n1 3 1\n", shape).contains("line 2: index 2 '3' is out of range; 1 to 2"));
     assert!(fails("1 1 1 1\n", shape).contains("line 1: the entry has 3 indices"));
-    let header = frostt::Options { header: true, ..Default::default() };
+    let header = frostt::ReadOptions { header: true, ..Default::default() };
     assert!(fails("2\n3\n1 1 1\n", header).contains("line 2: the line ends where a size should be"));
     assert!(fails("0\n", header).contains("line 1: a tensor of 0 axes"));
-    let bounded = frostt::Options { max_bytes: Some(5), ..Default::default() };
+    let bounded = frostt::ReadOptions { max_bytes: Some(5), ..Default::default() };
     assert!(fails("1 1 1\n", bounded).contains("larger than the 5 bytes"));
 }
 
@@ -133,8 +133,8 @@ fn mutated_files_never_panic() {
                 _ => bytes.truncate(place + 1),
             }
         }
-        let options = frostt::Options { header: round % 5 == 2, max_bytes: Some(1 << 20), ..Default::default() };
-        match frostt::read_bytes(&bytes, options) {
+        let options = frostt::ReadOptions { header: round % 5 == 2, max_bytes: Some(1 << 20), ..Default::default() };
+        match frostt::read_bytes(&bytes, &options) {
             Ok(x) => {
                 read += 1;
                 assert!(x.nse() <= bytes.len());

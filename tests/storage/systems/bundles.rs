@@ -90,17 +90,16 @@ fn several_values_over_one_pattern() {
     assert!(x.to_dense().unwrap().with_stored_values(&counts, 0).is_err());
 }
 
-#[cfg(feature = "hdf5")]
 #[test]
 fn bundles_and_shared_patterns_in_files() {
-    use openwork::io::binsparse::{self, Entry, File, Options};
+    use openwork::io::binsparse::{self, Entry, File, ReadOptions, WriteOptions};
     let folder = std::env::temp_dir().join(format!("openwork-bundles-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("bundle.h5");
     let x = Tensor::random(&[30, 20, 40], 0.02, 2.5, Layout::Coo, 1).unwrap();
     for bundle in [Bundle::hb_csf(&x).unwrap(), Bundle::mm_csf(&x).unwrap()] {
-        binsparse::write_bundle(&path, &bundle, &Options::default()).unwrap();
-        let back = binsparse::read_bundle(&path, &Options::default()).unwrap();
+        binsparse::write_bundle(&path, &bundle, &WriteOptions::default()).unwrap();
+        let back = binsparse::read_bundle(&path, &ReadOptions::default()).unwrap();
         assert_eq!(names(&back), names(&bundle));
         assert_eq!(all_of(&back.join().unwrap()), all_of(&x));
         // Every part is a tensor to any reader.
@@ -108,19 +107,19 @@ fn bundles_and_shared_patterns_in_files() {
         assert_eq!(all_of(&part), all_of(&bundle.parts()[1]));
     }
     // Files that are no bundle, or no longer.
-    binsparse::write_all(&path, &[Entry::new("0", &x)], &Options::default()).unwrap();
-    let e = binsparse::read_bundle(&path, &Options::default()).unwrap_err().to_string();
+    binsparse::write_all(&path, &[Entry::new("0", &x)], &WriteOptions::default()).unwrap();
+    let e = binsparse::read_bundle(&path, &ReadOptions::default()).unwrap_err().to_string();
     assert!(e.contains("says nothing of parts of a sum and holds 1 tensors"), "{e}");
     let metadata = serde_json::json!({ "openwork_sum_of_parts": 2 }).as_object().unwrap().clone();
-    let options = Options { metadata, ..Options::default() };
+    let options = WriteOptions { metadata, ..WriteOptions::default() };
     binsparse::write_all(&path, &[Entry::new("0", &x), Entry::new("1", &x)], &options).unwrap();
-    let e = binsparse::read_bundle(&path, &Options::default()).unwrap_err().to_string();
+    let e = binsparse::read_bundle(&path, &ReadOptions::default()).unwrap_err().to_string();
     assert!(e.contains("stored by more than one part"), "{e}");
     // Several values over one pattern: several groups, brought together by reading.
     let csr = Tensor::random(&[20, 30], 0.2, 0.0, Layout::Csr, 1).unwrap();
     let squares = csr.square().unwrap();
     assert!(squares.shares_pattern(&csr));
-    binsparse::write_all(&path, &[Entry::new("x", &csr), Entry::new("y", &squares)], &Options::default()).unwrap();
+    binsparse::write_all(&path, &[Entry::new("x", &csr), Entry::new("y", &squares)], &WriteOptions::default()).unwrap();
     let mut file = File::open(&path).unwrap();
     let (a, b) = (file.read("x").unwrap(), file.read("y").unwrap());
     assert!(!b.shares_pattern(&a));

@@ -1,9 +1,9 @@
 //! One dataset: what it says it holds, and whether the file can hold that.
 
 use super::Hdf5;
-use super::store::{Facts, Kind, Layout, Link, Object};
+use super::store::{DataLayout, ElementKind, Facts, Link, Object};
 use crate::DType;
-use crate::io::binsparse::arrays::Info;
+use crate::io::binsparse::arrays::ArrayInfo;
 use crate::io::fault::{Res, bad};
 
 /// Deflate packs at most this many bytes into one.
@@ -30,12 +30,12 @@ pub(super) fn open(file: &mut Hdf5<'_>, name: &str) -> Res<Option<Facts>> {
 
 /// Element type and length of an array, once it is proven that the file has its bytes. One element without an axis
 /// is an array of one only where `scalars` says so.
-pub(super) fn info(facts: &Facts, name: &str, file_bytes: u64, scalars: bool) -> Res<Info> {
+pub(super) fn info(facts: &Facts, name: &str, file_bytes: u64, scalars: bool) -> Res<ArrayInfo> {
     let dtype = match facts.kind {
-        Kind::Number(dtype) => dtype,
-        Kind::Truth => DType::Bool,
-        Kind::Text => return bad(format!("`{name}` holds text, not numbers")),
-        Kind::Other(what) => return bad(format!("`{name}` holds {what}, not numbers")),
+        ElementKind::Number(dtype) => dtype,
+        ElementKind::Truth => DType::Bool,
+        ElementKind::Text => return bad(format!("`{name}` holds text, not numbers")),
+        ElementKind::Other(what) => return bad(format!("`{name}` holds {what}, not numbers")),
     };
     let len = match facts.shape.as_deref() {
         None => return bad(format!("`{name}` has no elements at all, not even a length (a null dataspace)")),
@@ -43,7 +43,7 @@ pub(super) fn info(facts: &Facts, name: &str, file_bytes: u64, scalars: bool) ->
         Some([]) if scalars => 1,
         Some(shape) => return bad(format!("`{name}` has shape {shape:?}, not one axis")),
     };
-    let info = Info { dtype, len };
+    let info = ArrayInfo { dtype, len };
     is_stored(facts, name, info.bytes(), file_bytes)?;
     Ok(info)
 }
@@ -66,8 +66,8 @@ pub(super) fn is_stored(facts: &Facts, name: &str, bytes: u128, file_bytes: u64)
         return bad(format!("`{name}` claims {stored} bytes of a file of {file_bytes}"));
     }
     let needed = match facts.layout {
-        Layout::Compact => bytes,
-        Layout::Contiguous(at) => {
+        DataLayout::Compact => bytes,
+        DataLayout::Contiguous(at) => {
             let end = at.map_or(0, |at| u128::from(at) + bytes);
             if bytes > 0 && end > u128::from(file_bytes) {
                 return bad(format!("`{name}` lies beyond the end of the file"));
@@ -75,14 +75,16 @@ pub(super) fn is_stored(facts: &Facts, name: &str, bytes: u128, file_bytes: u64)
             bytes
         }
         // A chunk is stored, and unpacked, whole.
-        Layout::Chunked(chunk) => {
+        DataLayout::Chunked(chunk) => {
             if bytes == 0 {
                 0
             } else {
                 bytes.max(u128::from(chunk))
             }
         }
-        Layout::Virtual => return bad(format!("`{name}` is put together from other datasets, which are not opened")),
+        DataLayout::Virtual => {
+            return bad(format!("`{name}` is put together from other datasets, which are not opened"));
+        }
     };
     if needed > stored.saturating_mul(ratio) {
         return bad(format!("`{name}` claims to hold {needed} bytes and has {stored} in the file"));

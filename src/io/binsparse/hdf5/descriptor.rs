@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::sscdf::{self, Bitmap, Given};
-use super::store::{Attribute, Facts, Kind};
+use super::store::{Attribute, ElementKind, Facts};
 use super::{Hdf5, dataset};
 use crate::DType;
 use crate::io::binsparse::Mode;
@@ -20,7 +20,7 @@ const FORMAT: &str = "format";
 
 /// A descriptor, and how to find what it speaks of.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct Located {
     pub(super) text: String,
     /// Names of arrays in the file, by binsparse's.
     pub(super) aliases: BTreeMap<String, String>,
@@ -43,8 +43,8 @@ pub(super) fn is_there(file: &mut Hdf5<'_>) -> Res<bool> {
 }
 
 /// The text of the descriptor of the group.
-pub(super) fn find(file: &mut Hdf5<'_>, mode: Mode, warnings: &mut Vec<Warning>) -> Res<Found> {
-    let plain = |text| Ok(Found { text, ..Found::default() });
+pub(super) fn find(file: &mut Hdf5<'_>, mode: Mode, warnings: &mut Vec<Warning>) -> Res<Located> {
+    let plain = |text| Ok(Located { text, ..Located::default() });
     let mut form = None;
     if let Some(text) = attribute(file, NAME, &mut form)? {
         allow(form, mode, warnings)?;
@@ -105,11 +105,11 @@ pub(super) fn attribute(file: &mut Hdf5<'_>, name: &str, form: &mut Option<&'sta
 
 fn in_dataset(file: &mut Hdf5<'_>, facts: &Facts, name: &str) -> Res<String> {
     let bytes = match (facts.kind, facts.shape.as_deref()) {
-        (Kind::Text, Some([] | [1])) => {
+        (ElementKind::Text, Some([] | [1])) => {
             dataset::is_stored(facts, name, u128::from(facts.item), file.bytes)?;
             file.ask(|store| store.text(name, MAX_BYTES as usize))?
         }
-        (Kind::Number(DType::U8 | DType::I8), _) => {
+        (ElementKind::Number(DType::U8 | DType::I8), _) => {
             let info = dataset::info(facts, name, file.bytes, false)?;
             let mut out = vec![0; info.len.min(MAX_BYTES + 1) as usize];
             file.ask(|store| store.read(name, 0, &mut out))?;

@@ -10,7 +10,6 @@ mod sscdf;
 mod store;
 #[cfg(all(test, feature = "hdf5"))]
 mod tests;
-#[cfg(feature = "hdf5")]
 mod write;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,16 +18,15 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::arrays::{Arrays, Container, Info};
+use super::arrays::{ArrayInfo, Arrays, Container};
 use super::warning::Warning;
 use super::{Mode, json};
 use crate::io::fault::{Fault, Res, bad};
-use descriptor::Found;
+use descriptor::Located;
 use fallback::Fallback;
 use native::{Bytes, Native};
 use sscdf::{Bitmap, Given};
 use store::{Link, Object, Store};
-#[cfg(feature = "hdf5")]
 pub(crate) use write::write;
 
 /// Groups deeper than this are not looked into.
@@ -55,7 +53,7 @@ pub(crate) struct Hdf5<'a> {
     given: BTreeMap<String, Given>,
     bitmap: Option<Bitmap>,
     /// Arrays that were found: what the file calls them, and what they hold.
-    found: BTreeMap<String, (String, Info)>,
+    found: BTreeMap<String, (String, ArrayInfo)>,
 }
 
 impl<'a> Hdf5<'a> {
@@ -177,7 +175,7 @@ impl<'a> Hdf5<'a> {
         }
     }
 
-    fn describe(&mut self, found: Found) -> String {
+    fn describe(&mut self, found: Located) -> String {
         (self.aliases, self.scalars, self.given, self.bitmap) =
             (found.aliases, found.scalars, found.given, found.bitmap);
         self.found.clear();
@@ -189,7 +187,7 @@ impl<'a> Hdf5<'a> {
     }
 
     /// What a dataset of the group says of itself, if there is one. It is asked once.
-    fn array(&mut self, name: &str) -> Res<Option<(String, Info)>> {
+    fn array(&mut self, name: &str) -> Res<Option<(String, ArrayInfo)>> {
         if let Some(found) = self.found.get(name) {
             return Ok(Some(found.clone()));
         }
@@ -209,7 +207,7 @@ impl Container for Hdf5<'_> {
 }
 
 impl Arrays for Hdf5<'_> {
-    fn info(&mut self, name: &str) -> Res<Option<Info>> {
+    fn info(&mut self, name: &str) -> Res<Option<ArrayInfo>> {
         if let Some(bitmap) = self.bitmap.take() {
             self.given = bitmap.arrays(self)?;
         }

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::descriptor::{Found, attribute};
+use super::descriptor::{Located, attribute};
 use super::{Hdf5, dataset};
 use crate::DType;
-use crate::io::binsparse::arrays::Info;
+use crate::io::binsparse::arrays::ArrayInfo;
 use crate::io::binsparse::{DataType, json as text_json};
 use crate::io::fault::{Fault, Res, bad};
 
@@ -25,8 +25,8 @@ impl Given {
         Given { dtype: DType::U64, bytes: bytemuck::cast_slice(values).to_vec() }
     }
 
-    pub(super) fn info(&self) -> Info {
-        Info { dtype: self.dtype, len: (self.bytes.len() / self.dtype.size()) as u64 }
+    pub(super) fn info(&self) -> ArrayInfo {
+        ArrayInfo { dtype: self.dtype, len: (self.bytes.len() / self.dtype.size()) as u64 }
     }
 }
 
@@ -40,13 +40,13 @@ pub(super) struct Bitmap {
 }
 
 /// The newer format: the text of its attribute.
-pub(super) fn newer(text: &str) -> Res<Found> {
+pub(super) fn newer(text: &str) -> Res<Located> {
     let mut root = text_json::object(text)?;
     match root.remove("version") {
         Some(Value::String(v)) if v == "1.0" => {}
         other => return bad(format!("sscdf of version {other:?}; known is \"1.0\"")),
     }
-    let mut found = Found::default();
+    let mut found = Located::default();
     if let Some(value) = root.remove("iso_value") {
         let types = root.get_mut("data_types").and_then(Value::as_object_mut);
         let Some(types) = types else { return bad("`iso_value` without `data_types`") };
@@ -89,7 +89,7 @@ fn number(value: &Value, dtype: DType) -> Option<Given> {
 }
 
 /// The older format: a descriptor made of its attributes.
-pub(super) fn older(file: &mut Hdf5<'_>) -> Res<Found> {
+pub(super) fn older(file: &mut Hdf5<'_>) -> Res<Located> {
     let mut ignored = None;
     let mut text = |name| attribute(file, name, &mut ignored);
     let (format, datatype) = (text("format")?.unwrap_or_default(), text("datatype")?.unwrap_or_default());
@@ -133,7 +133,7 @@ pub(super) fn older(file: &mut Hdf5<'_>) -> Res<Found> {
         other if stored_type(other).is_ok_and(DType::is_int) => other,
         _ => return bad(format!("unknown datatype {datatype:?} of sscdf")),
     };
-    let mut found = Found { scalars: true, ..Found::default() };
+    let mut found = Located { scalars: true, ..Located::default() };
     found.aliases = arrays.iter().map(|&(ours, theirs)| (ours.to_owned(), theirs.to_owned())).collect();
     let mut types: Map<String, Value> = arrays.iter().map(|&(ours, _)| (ours.to_owned(), json!("uint64"))).collect();
     let iso = dataset::open(file, "values")?.is_some_and(|facts| facts.shape.as_deref() == Some(&[]));

@@ -7,7 +7,7 @@ use crate::io::fault::Res;
 
 /// Element types as far as a reader cares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ElementKind {
     /// A number in either byte order, or a pair of floats named `r` and `i`.
     Number(DType),
     /// Bytes that are an enumeration of `FALSE` and `TRUE`, or bit fields, as Julia has them.
@@ -56,12 +56,12 @@ pub(super) enum Attribute {
 /// What a dataset says about itself.
 #[derive(Clone, Debug)]
 pub(super) struct Facts {
-    pub(super) kind: Kind,
+    pub(super) kind: ElementKind,
     /// Bytes of an element.
     pub(super) item: u64,
     /// `None` where it has no elements at all, not even a length.
     pub(super) shape: Option<Vec<u64>>,
-    pub(super) layout: Layout,
+    pub(super) layout: DataLayout,
     /// Whether elements are stored in other files.
     pub(super) external: bool,
     /// Numbers of the filters that elements went through.
@@ -72,7 +72,7 @@ pub(super) struct Facts {
 
 /// How elements are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(super) enum DataLayout {
     Compact,
     /// In one place of the file, if anywhere.
     Contiguous(Option<u64>),

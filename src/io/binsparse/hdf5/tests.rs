@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::libhdf5::Libhdf5;
 use super::native::{Bytes, Native};
-use super::store::{Kind, Layout, Link, Object, Store};
+use super::store::{DataLayout, ElementKind, Link, Object, Store};
 use crate::io::fault::{Fault, Res, bad};
 use crate::io::signature::{self, Signature};
 
@@ -89,15 +89,15 @@ fn dataset(native: &mut Native<'_>, libhdf5: &mut Libhdf5, child: &str, place: &
     let (a, b) = (native.facts(child)?, libhdf5.facts(child)?);
     assert_eq!((a.kind, &a.shape), (b.kind, &b.shape), "{place}");
     // Of text of variable length libhdf5 says how large a pointer to it is.
-    assert!(a.item == b.item || a.kind == Kind::Text || matches!(a.kind, Kind::Other(_)), "{place}");
+    assert!(a.item == b.item || a.kind == ElementKind::Text || matches!(a.kind, ElementKind::Other(_)), "{place}");
     assert_eq!((a.external, &a.filters, a.layout), (b.external, &b.filters, b.layout), "{place}");
     let elements = a.shape.as_ref().and_then(|s| s.iter().try_fold(1, |n: u64, &c| n.checked_mul(c)));
     let bytes = elements.and_then(|n| n.checked_mul(a.item)).filter(|&n| n <= 1 << 22);
-    assert!(a.layout == Layout::Contiguous(None) || a.stored == b.stored, "{place}: {} {}", a.stored, b.stored);
-    let known = a.filters.iter().all(|id| (1..=3).contains(id)) && a.layout != Layout::Virtual && !a.external;
+    assert!(a.layout == DataLayout::Contiguous(None) || a.stored == b.stored, "{place}: {} {}", a.stored, b.stored);
+    let known = a.filters.iter().all(|id| (1..=3).contains(id)) && a.layout != DataLayout::Virtual && !a.external;
     let (Some(bytes), Some(shape), true) = (bytes, &a.shape, known) else { return Ok(()) };
     match a.kind {
-        Kind::Number(_) | Kind::Truth if shape.len() < 2 && a.stored > 0 => {
+        ElementKind::Number(_) | ElementKind::Truth if shape.len() < 2 && a.stored > 0 => {
             let (mut x, mut y) = (vec![1; bytes as usize], vec![2; bytes as usize]);
             native.read(child, 0, &mut x)?;
             libhdf5.read(child, 0, &mut y)?;
@@ -109,7 +109,7 @@ fn dataset(native: &mut Native<'_>, libhdf5: &mut Libhdf5, child: &str, place: &
             native.read(child, from as u64 / a.item, &mut part)?;
             assert!(part == x[from..to], "{place}");
         }
-        Kind::Text if bytes == a.item && a.stored > 0 => {
+        ElementKind::Text if bytes == a.item && a.stored > 0 => {
             assert_eq!(native.text(child, MOST)?, libhdf5.text(child, MOST)?, "{place}");
         }
         _ => {}

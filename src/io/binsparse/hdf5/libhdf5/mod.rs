@@ -9,7 +9,7 @@ use ::hdf5::dataset::Layout as Stored;
 use ::hdf5::filters::Filter;
 use ::hdf5::{Dataset, File, Group, IndexType, IterationOrder, LinkType, LocationType};
 
-use super::store::{Attribute, Facts, Kind, Layout, Link, Links, Object, Store};
+use super::store::{Attribute, DataLayout, ElementKind, Facts, Link, Links, Object, Store};
 use crate::DType;
 use crate::io::fault::{Fault, Res, bad};
 
@@ -112,11 +112,13 @@ impl Store for Libhdf5 {
         }
         let kind = of(raw::kind(&attribute))?;
         Ok(Some(match (kind, attribute.shape().as_slice()) {
-            (Kind::Text, shape @ ([] | [1])) => {
+            (ElementKind::Text, shape @ ([] | [1])) => {
                 Attribute::Text { list: !shape.is_empty(), text: of(raw::text(&attribute, most))? }
             }
-            (Kind::Number(DType::U8 | DType::I8), [n]) if *n > most => Attribute::Bytes(None),
-            (Kind::Number(DType::U8 | DType::I8), [_]) => Attribute::Bytes(Some(of(attribute.read_raw::<u8>())?)),
+            (ElementKind::Number(DType::U8 | DType::I8), [n]) if *n > most => Attribute::Bytes(None),
+            (ElementKind::Number(DType::U8 | DType::I8), [_]) => {
+                Attribute::Bytes(Some(of(attribute.read_raw::<u8>())?))
+            }
             _ => Attribute::Other,
         }))
     }
@@ -129,13 +131,13 @@ impl Store for Libhdf5 {
         let shape = (!space.is_null()).then(|| space.shape().iter().map(|&n| n as u64).collect());
         let made = of(data.create_plist())?;
         let layout = match of(made.get_layout())? {
-            Stored::Compact => Layout::Compact,
-            Stored::Contiguous => Layout::Contiguous(data.offset()),
+            Stored::Compact => DataLayout::Compact,
+            Stored::Contiguous => DataLayout::Contiguous(data.offset()),
             Stored::Chunked => {
                 let chunk = of(made.get_chunk())?.unwrap_or_default();
-                Layout::Chunked(chunk.iter().fold(item, |n, &c| n.saturating_mul(c as u64)))
+                DataLayout::Chunked(chunk.iter().fold(item, |n, &c| n.saturating_mul(c as u64)))
             }
-            _ => Layout::Virtual,
+            _ => DataLayout::Virtual,
         };
         let external = !of(made.get_external())?.is_empty();
         let filters = of(made.get_filters())?.iter().map(|f: &Filter| i64::from(f.id())).collect();

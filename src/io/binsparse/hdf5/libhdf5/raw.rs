@@ -10,7 +10,7 @@ use ::hdf5::sync::sync;
 use ::hdf5::types::TypeDescriptor;
 use ::hdf5::{Container, Dataset, Dataspace, Datatype, File, Result, from_id, h5check};
 use hdf5_sys::h5a::H5Aread;
-use hdf5_sys::h5d::{H5Dread, H5Dvlen_reclaim, H5Dwrite};
+use hdf5_sys::h5d::{H5Dread, H5Dvlen_reclaim};
 use hdf5_sys::h5f::{H5F_ACC_RDONLY, H5Fopen};
 use hdf5_sys::h5i::{H5I_type_t, H5Iget_type, hid_t};
 use hdf5_sys::h5p::{H5P_CLS_FILE_ACCESS, H5P_DEFAULT, H5Pclose, H5Pcreate, H5Pset_fapl_core, H5Pset_file_image};
@@ -20,42 +20,44 @@ use hdf5_sys::h5t::{
     H5Tget_order, H5Tget_precision, H5Tget_sign, H5Tget_size, H5Tget_strpad, H5Tis_variable_str,
 };
 
-use super::super::store::{Kind, Padding, unpadded};
+use super::super::store::{ElementKind, Padding, unpadded};
 use crate::DType;
 
 /// The element type of a dataset or an attribute.
-pub(crate) fn kind(data: &Container) -> Result<Kind> {
+pub(crate) fn kind(data: &Container) -> Result<ElementKind> {
     Ok(kind_of(&data.dtype()?))
 }
 
-fn kind_of(dtype: &Datatype) -> Kind {
+fn kind_of(dtype: &Datatype) -> ElementKind {
     use H5T_class_t as Class;
     let id = dtype.id();
     // SAFETY: `id` is a datatype for as long as `dtype` lives; the call reads it.
     match sync(|| unsafe { H5Tget_class(id) }) {
-        Class::H5T_INTEGER => integer(id).map_or(Kind::Other("integers of an unusual form"), Kind::Number),
-        Class::H5T_FLOAT => float(id).map_or(Kind::Other("floats of an unusual form"), Kind::Number),
-        Class::H5T_STRING => Kind::Text,
+        Class::H5T_INTEGER => {
+            integer(id).map_or(ElementKind::Other("integers of an unusual form"), ElementKind::Number)
+        }
+        Class::H5T_FLOAT => float(id).map_or(ElementKind::Other("floats of an unusual form"), ElementKind::Number),
+        Class::H5T_STRING => ElementKind::Text,
         Class::H5T_ENUM if dtype.size() == 1 => match dtype.to_descriptor() {
-            Ok(TypeDescriptor::Boolean) => Kind::Truth,
-            _ => Kind::Other("an enumeration"),
+            Ok(TypeDescriptor::Boolean) => ElementKind::Truth,
+            _ => ElementKind::Other("an enumeration"),
         },
-        Class::H5T_ENUM => Kind::Other("an enumeration"),
+        Class::H5T_ENUM => ElementKind::Other("an enumeration"),
         Class::H5T_COMPOUND if dtype.size() == 8 && is_complex(dtype, DType::Complex64) => {
-            Kind::Number(DType::Complex64)
+            ElementKind::Number(DType::Complex64)
         }
         Class::H5T_COMPOUND if dtype.size() == 16 && is_complex(dtype, DType::Complex128) => {
-            Kind::Number(DType::Complex128)
+            ElementKind::Number(DType::Complex128)
         }
-        Class::H5T_COMPOUND => Kind::Other("records"),
-        Class::H5T_OPAQUE => Kind::Other("opaque bytes"),
-        Class::H5T_BITFIELD if dtype.size() == 1 => Kind::Truth,
-        Class::H5T_BITFIELD => Kind::Other("bit fields"),
-        Class::H5T_REFERENCE => Kind::Other("references"),
-        Class::H5T_VLEN => Kind::Other("lists"),
-        Class::H5T_ARRAY => Kind::Other("arrays"),
-        Class::H5T_TIME => Kind::Other("times"),
-        _ => Kind::Other("elements of an unknown class"),
+        Class::H5T_COMPOUND => ElementKind::Other("records"),
+        Class::H5T_OPAQUE => ElementKind::Other("opaque bytes"),
+        Class::H5T_BITFIELD if dtype.size() == 1 => ElementKind::Truth,
+        Class::H5T_BITFIELD => ElementKind::Other("bit fields"),
+        Class::H5T_REFERENCE => ElementKind::Other("references"),
+        Class::H5T_VLEN => ElementKind::Other("lists"),
+        Class::H5T_ARRAY => ElementKind::Other("arrays"),
+        Class::H5T_TIME => ElementKind::Other("times"),
+        _ => ElementKind::Other("elements of an unknown class"),
     }
 }
 
@@ -136,11 +138,11 @@ pub(crate) fn memory(dtype: DType) -> Result<Datatype> {
 }
 
 /// Reads elements from `start` on until `out` is full, as this machine has them.
-pub(crate) fn read(data: &Dataset, kind: Kind, start: u64, out: &mut [u8]) -> Result<()> {
+pub(crate) fn read(data: &Dataset, kind: ElementKind, start: u64, out: &mut [u8]) -> Result<()> {
     let memory = match kind {
-        Kind::Number(dtype) => memory(dtype)?,
-        Kind::Truth => data.dtype()?, // bytes in the file, and kept
-        Kind::Text | Kind::Other(_) => return Err("these elements are no numbers".into()),
+        ElementKind::Number(dtype) => memory(dtype)?,
+        ElementKind::Truth => data.dtype()?, // bytes in the file, and kept
+        ElementKind::Text | ElementKind::Other(_) => return Err("these elements are no numbers".into()),
     };
     let n = out.len() / memory.size();
     if n == 0 {
@@ -169,27 +171,11 @@ fn selections(data: &Dataset, start: u64, n: usize) -> Result<(Option<Dataspace>
     }
 }
 
-/// Writes all elements.
-pub(crate) fn write(data: &Dataset, dtype: DType, bytes: &[u8]) -> Result<()> {
-    let memory = memory(dtype)?;
-    let n = bytes.len() / memory.size();
-    if data.size() != n {
-        return Err(format!("{n} elements for a dataset of {}", data.size()).into());
-    }
-    if n > 0 {
-        // SAFETY: the dataset has `n` elements of a number type, and so has `bytes`; the ids live long enough.
-        h5check(sync(|| unsafe {
-            H5Dwrite(data.id(), memory.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.as_ptr().cast())
-        }))?;
-    }
-    Ok(())
-}
-
 /// The one text that a dataset or an attribute holds, without its padding. `None` if it is longer than `most`.
 pub(crate) fn text(data: &Container, most: usize) -> Result<Option<Vec<u8>>> {
     let dtype = data.dtype()?;
     let id = dtype.id();
-    if kind_of(&dtype) != Kind::Text || data.size() != 1 {
+    if kind_of(&dtype) != ElementKind::Text || data.size() != 1 {
         return Err("not one text".into());
     }
     // SAFETY: `id` is a string type for as long as `dtype` lives.

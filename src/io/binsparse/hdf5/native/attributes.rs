@@ -1,6 +1,6 @@
 //! Attributes of a group that stand in its header.
 
-use super::super::store::{Attribute, Kind};
+use super::super::store::{Attribute, ElementKind};
 use super::bytes::{Block, Disk};
 use super::dense;
 use super::header::{self, ObjectHeader};
@@ -9,7 +9,7 @@ use crate::DType;
 use crate::io::fault::{Res, bad};
 
 /// The parts of an attribute.
-struct Parts<'a> {
+struct AttributeParts<'a> {
     name: String,
     ty: Block<'a>,
     shape: Block<'a>,
@@ -18,7 +18,7 @@ struct Parts<'a> {
     data: &'a [u8],
 }
 
-fn parts<'a>(disk: &Disk<'_>, body: &'a [u8]) -> Res<Parts<'a>> {
+fn parts<'a>(disk: &Disk<'_>, body: &'a [u8]) -> Res<AttributeParts<'a>> {
     let mut block = disk.block(body, "an attribute");
     let (version, flags) = (block.u8()?, block.u8()?);
     if !(1..=3).contains(&version) {
@@ -37,7 +37,7 @@ fn parts<'a>(disk: &Disk<'_>, body: &'a [u8]) -> Res<Parts<'a>> {
     let ty = next(sizes.1, "the type of an attribute")?;
     let shape = next(sizes.2, "the shape of an attribute")?;
     let shared = if version == 1 { (false, false) } else { (flags & 1 != 0, flags & 2 != 0) };
-    Ok(Parts { name: String::from_utf8_lossy(name).into_owned(), ty, shape, shared, data: block.rest() })
+    Ok(AttributeParts { name: String::from_utf8_lossy(name).into_owned(), ty, shape, shared, data: block.rest() })
 }
 
 /// The bodies of all attributes.
@@ -76,7 +76,7 @@ pub(super) fn find(disk: &mut Disk<'_>, header: &ObjectHeader, name: &str, most:
     Ok(None)
 }
 
-fn read(disk: &mut Disk<'_>, mut parts: Parts<'_>, most: usize) -> Res<Attribute> {
+fn read(disk: &mut Disk<'_>, mut parts: AttributeParts<'_>, most: usize) -> Res<Attribute> {
     let ty: Type = if parts.shared.0 {
         let body = header::shared(disk, &mut parts.ty, header::TYPE)?;
         types::of(&mut disk.block(&body, "an element type"))?
@@ -92,7 +92,7 @@ fn read(disk: &mut Disk<'_>, mut parts: Parts<'_>, most: usize) -> Res<Attribute
     let Some(shape) = shape else { return Ok(Attribute::Null) };
     let is_one = matches!(shape[..], [] | [1]);
     match (ty.kind, &shape[..]) {
-        (Kind::Text, _) if is_one => {
+        (ElementKind::Text, _) if is_one => {
             let Some(element) = usize::try_from(ty.size).ok().and_then(|n| parts.data.get(..n)) else {
                 return bad(format!("the attribute `{}` is cut short", parts.name));
             };
@@ -100,7 +100,7 @@ fn read(disk: &mut Disk<'_>, mut parts: Parts<'_>, most: usize) -> Res<Attribute
             let text = if is_long { None } else { super::text(disk, ty.text, element.to_vec(), most)? };
             Ok(Attribute::Text { list: !shape.is_empty(), text })
         }
-        (Kind::Number(DType::U8 | DType::I8), &[n]) => {
+        (ElementKind::Number(DType::U8 | DType::I8), &[n]) => {
             let Some(bytes) = usize::try_from(n).ok().and_then(|n| parts.data.get(..n)) else {
                 return bad(format!("the attribute `{}` is cut short", parts.name));
             };

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use super::super::store::{Facts, Layout};
+use super::super::store::{DataLayout, Facts};
 use super::bytes::{Block, Budget, Disk};
 use super::filters::{self, Filter};
 use super::header::{self, ObjectHeader};
@@ -17,13 +17,13 @@ const BATCH: u64 = 16 << 20;
 pub(super) struct Data {
     pub(super) ty: Type,
     pub(super) facts: Facts,
-    place: Place,
+    place: Stored,
     filters: Vec<Filter>,
     /// One element, where nothing is stored; empty for zeros.
     fill: Vec<u8>,
 }
 
-enum Place {
+enum Stored {
     Compact(Vec<u8>),
     Contiguous(u64),
     Chunked {
@@ -73,7 +73,7 @@ pub(super) fn open(disk: &mut Disk<'_>, header: &ObjectHeader, name: &str) -> Re
     Ok(Data { ty, facts, place, filters, fill: fill(disk, header, &ty)? })
 }
 
-fn layout(disk: &mut Disk<'_>, block: &mut Block<'_>, ty: &Type, stored: &mut u64) -> Res<(Layout, Place)> {
+fn layout(disk: &mut Disk<'_>, block: &mut Block<'_>, ty: &Type, stored: &mut u64) -> Res<(DataLayout, Stored)> {
     let version = block.u8()?;
     let (axes, class) = match version {
         1 | 2 => (Some(block.u8()?), block.u8()?),
@@ -95,7 +95,7 @@ fn layout(disk: &mut Disk<'_>, block: &mut Block<'_>, ty: &Type, stored: &mut u6
             };
             let bytes = block.take(size as usize)?.to_vec();
             *stored = bytes.len() as u64;
-            Ok((Layout::Compact, Place::Compact(bytes)))
+            Ok((DataLayout::Compact, Stored::Compact(bytes)))
         }
         1 => {
             let at = block.address()?;
@@ -103,7 +103,7 @@ fn layout(disk: &mut Disk<'_>, block: &mut Block<'_>, ty: &Type, stored: &mut u6
             let size = if axes.is_some() { disk.end.saturating_sub(at.unwrap_or(disk.end)) } else { block.length()? };
             let absolute = at.map(|at| at.saturating_add(disk.base));
             *stored = if at.is_some() { size } else { 0 };
-            Ok((Layout::Contiguous(absolute), at.map_or(Place::None, Place::Contiguous)))
+            Ok((DataLayout::Contiguous(absolute), at.map_or(Stored::None, Stored::Contiguous)))
         }
         2 if version == 4 => newer_index(disk, block),
         2 => {
@@ -126,12 +126,12 @@ fn layout(disk: &mut Disk<'_>, block: &mut Block<'_>, ty: &Type, stored: &mut u6
             }
             *stored = chunks.iter().fold(0, |n: u64, c| n.saturating_add(c.bytes));
             let place = match *lengths {
-                [each] => Place::Chunked { each, chunks },
-                _ => Place::None,
+                [each] => Stored::Chunked { each, chunks },
+                _ => Stored::None,
             };
-            Ok((Layout::Chunked(size), place))
+            Ok((DataLayout::Chunked(size), place))
         }
-        3 if version == 4 => Ok((Layout::Virtual, Place::None)),
+        3 if version == 4 => Ok((DataLayout::Virtual, Stored::None)),
         _ => bad(format!("a layout is of the unknown class {class}")),
     }
 }
@@ -231,9 +231,9 @@ impl Data {
     /// About the bytes of memory that it takes.
     pub(super) fn weight(&self) -> u64 {
         let stored = match &self.place {
-            Place::Compact(bytes) => bytes.len(),
-            Place::Chunked { chunks, .. } => size_of_val(chunks.as_slice()),
-            Place::Contiguous(_) | Place::None => 0,
+            Stored::Compact(bytes) => bytes.len(),
+            Stored::Chunked { chunks, .. } => size_of_val(chunks.as_slice()),
+            Stored::Contiguous(_) | Stored::None => 0,
         };
         (size_of::<Data>() + stored + self.fill.len()) as u64
     }
@@ -243,19 +243,19 @@ impl Data {
         let item = self.ty.size;
         let Some(from) = start.checked_mul(item) else { return bad(format!("`{name}` has no element {start}")) };
         match &self.place {
-            Place::Compact(bytes) => {
+            Stored::Compact(bytes) => {
                 let part = usize::try_from(from).ok().and_then(|from| bytes.get(from..)?.get(..out.len()));
                 let Some(part) = part else { return bad(format!("`{name}` has fewer elements than are read")) };
                 out.copy_from_slice(part);
                 Ok(())
             }
-            Place::Contiguous(at) => match at.checked_add(from) {
+            Stored::Contiguous(at) => match at.checked_add(from) {
                 Some(at) => disk.read_into(at, out, name),
                 None => bad(format!("`{name}` lies beyond the end of the file")),
             },
-            Place::Chunked { each, chunks } => self.read_chunks(disk, *each, chunks, from, out, name),
-            Place::None if out.is_empty() => Ok(()),
-            Place::None => bad(format!("`{name}` is not stored along one axis")),
+            Stored::Chunked { each, chunks } => self.read_chunks(disk, *each, chunks, from, out, name),
+            Stored::None if out.is_empty() => Ok(()),
+            Stored::None => bad(format!("`{name}` is not stored along one axis")),
         }
     }
 

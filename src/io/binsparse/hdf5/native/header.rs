@@ -100,9 +100,9 @@ pub(super) fn read(disk: &mut Disk<'_>, at: u64) -> Res<ObjectHeader> {
 }
 
 /// Where the rest of a header lies: address and bytes.
-type Parts = Vec<(u64, u64)>;
+type Extents = Vec<(u64, u64)>;
 
-fn push(disk: &Disk<'_>, out: &mut ObjectHeader, parts: &mut Parts, kind: u16, flags: u8, body: &[u8]) -> Res<()> {
+fn push(disk: &Disk<'_>, out: &mut ObjectHeader, parts: &mut Extents, kind: u16, flags: u8, body: &[u8]) -> Res<()> {
     if kind == CONTINUED {
         let mut block = disk.block(body, "a continued object header");
         let Some(at) = block.address()? else { return bad("an object header goes on nowhere") };

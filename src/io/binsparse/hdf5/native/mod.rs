@@ -17,7 +17,7 @@ mod types;
 
 use std::collections::BTreeMap;
 
-use super::store::{Attribute, Facts, Kind, Link, Links, Object, Store, unpadded};
+use super::store::{Attribute, ElementKind, Facts, Link, Links, Object, Store, unpadded};
 use crate::io::fault::{Fault, Res, bad};
 pub(super) use bytes::Bytes;
 use bytes::{Disk, Widths};
@@ -273,7 +273,7 @@ impl Store for Native<'_> {
     fn text(&mut self, name: &str, most: usize) -> Res<Option<Vec<u8>>> {
         let (data, disk) = self.dataset(name)?;
         let ty = data.ty;
-        if ty.kind != Kind::Text {
+        if ty.kind != ElementKind::Text {
             return bad(format!("`{name}` is not text"));
         }
         if ty.size > most as u64 {

@@ -1,6 +1,6 @@
 //! Element types and shapes.
 
-use super::super::store::{Kind, Padding};
+use super::super::store::{ElementKind, Padding};
 use super::bytes::Block;
 use crate::DType;
 use crate::io::fault::{Res, bad};
@@ -8,7 +8,7 @@ use crate::io::fault::{Res, bad};
 /// An element type.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Type {
-    pub(super) kind: Kind,
+    pub(super) kind: ElementKind,
     /// Bytes of an element.
     pub(super) size: u64,
     /// Bytes to turn around at a time; 1 where none are.
@@ -30,12 +30,12 @@ pub(super) fn of(block: &mut Block<'_>) -> Res<Type> {
     if version == 0 || size == 0 {
         return bad(format!("an element type has version {version} and {size} bytes"));
     }
-    let mut out = Type { kind: Kind::Text, size, swapped: 1, text: Text::Variable };
+    let mut out = Type { kind: ElementKind::Text, size, swapped: 1, text: Text::Variable };
     out.kind = match class & 15 {
-        _ if version > 3 => Kind::Other("elements of an unknown version"),
-        0 => integer(block, bits, size)?.map_or(Kind::Other("integers of an unusual form"), Kind::Number),
-        1 => float(block, bits, size)?.map_or(Kind::Other("floats of an unusual form"), Kind::Number),
-        2 => Kind::Other("times"),
+        _ if version > 3 => ElementKind::Other("elements of an unknown version"),
+        0 => integer(block, bits, size)?.map_or(ElementKind::Other("integers of an unusual form"), ElementKind::Number),
+        1 => float(block, bits, size)?.map_or(ElementKind::Other("floats of an unusual form"), ElementKind::Number),
+        2 => ElementKind::Other("times"),
         3 => {
             out.text = Text::Padded(match bits & 15 {
                 0 => Padding::Terminated,
@@ -43,24 +43,24 @@ pub(super) fn of(block: &mut Block<'_>) -> Res<Type> {
                 2 => Padding::Spaces,
                 other => return bad(format!("a text is padded in the unknown way {other}")),
             });
-            Kind::Text
+            ElementKind::Text
         }
-        4 if size == 1 => Kind::Truth,
-        4 => Kind::Other("bit fields"),
-        5 => Kind::Other("opaque bytes"),
+        4 if size == 1 => ElementKind::Truth,
+        4 => ElementKind::Other("bit fields"),
+        5 => ElementKind::Other("opaque bytes"),
         6 => return record(block, bits, version, out),
-        7 => Kind::Other("references"),
-        8 if size == 1 && is_truth(block, bits, version)? => Kind::Truth,
-        8 => Kind::Other("an enumeration"),
+        7 => ElementKind::Other("references"),
+        8 if size == 1 && is_truth(block, bits, version)? => ElementKind::Truth,
+        8 => ElementKind::Other("an enumeration"),
         9 if bits & 15 == 1 => match size == 8 + block.widths.address as u64 {
-            true => Kind::Text,
+            true => ElementKind::Text,
             false => return bad(format!("a text of variable length takes {size} bytes")),
         },
-        9 => Kind::Other("lists"),
-        10 => Kind::Other("arrays"),
-        _ => Kind::Other("elements of an unknown class"),
+        9 => ElementKind::Other("lists"),
+        10 => ElementKind::Other("arrays"),
+        _ => ElementKind::Other("elements of an unknown class"),
     };
-    if let Kind::Number(dtype) = out.kind {
+    if let ElementKind::Number(dtype) = out.kind {
         out.swapped = swapped(bits, dtype.size());
     }
     Ok(out)
@@ -123,7 +123,7 @@ fn record(block: &mut Block<'_>, bits: u32, version: u8, mut out: Type) -> Res<T
         16 => (DType::Complex128, DType::F64),
         _ => (DType::Complex128, DType::Bool), // is none
     };
-    out.kind = Kind::Other("records");
+    out.kind = ElementKind::Other("records");
     if bits & 0xffff != 2 {
         return Ok(out);
     }
@@ -141,7 +141,7 @@ fn record(block: &mut Block<'_>, bits: u32, version: u8, mut out: Type) -> Res<T
         *turned = swapped(bits, half.size());
     }
     if members[0] == members[1] {
-        out.kind = Kind::Number(dtype);
+        out.kind = ElementKind::Number(dtype);
         out.swapped = members[0];
     }
     Ok(out)

@@ -1,0 +1,109 @@
+//! Groups: object headers, links, and attributes that are one text.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use super::out::{Out, Record};
+use super::tree::{self, TreeOf};
+
+/// Links of a table, of which a group has as many as it needs.
+const LINKS: usize = 8;
+/// Bytes of a heap of texts that is as small as may be, and those at which another one is begun.
+const HEAP: (usize, usize) = (4096, 64 << 10);
+
+/// A message of an object header: its number and body.
+pub(super) type Message = (u16, Record);
+
+/// Writes an object header of version 1, and gives its address.
+pub(super) fn header(out: &mut Out<'_>, messages: Vec<Message>) -> io::Result<u64> {
+    let count = messages.len() as u16;
+    let mut all = Record::default();
+    for (number, body) in messages {
+        let body = body.pad();
+        all = all.u16(number).u16(body.len() as u16).u32(0).bytes(body.as_bytes());
+    }
+    // Version, the number of messages, one link to it, bytes of the messages.
+    let head = Record::default().u8(1).u8(0).u16(count).u32(1).u32(all.len() as u32).pad();
+    out.put(head.bytes(all.as_bytes()).as_bytes())
+}
+
+/// Where the links of a group are: the tree of their tables, and the heap of their names.
+pub(super) type Links = [u64; 2];
+
+/// The message that says where links are.
+pub(super) fn symbols([tree, heap]: Links) -> Message {
+    (0x11, Record::default().u64(tree).u64(heap))
+}
+
+/// Writes the links of a group, by name the addresses of object headers.
+pub(super) fn links(out: &mut Out<'_>, links: &BTreeMap<&str, u64>) -> io::Result<Links> {
+    // The first name is that of no link.
+    let mut names = Record::default().u64(0);
+    let mut places = Vec::with_capacity(links.len());
+    for (name, &object) in links {
+        places.push((names.len() as u64, object));
+        names = names.bytes(name.as_bytes()).u8(0).pad();
+    }
+    let mut tables = Vec::with_capacity(places.len().div_ceil(LINKS));
+    let mut before = 0;
+    for table in places.chunks(LINKS) {
+        let head = Record::default().bytes(b"SNOD").u8(1).u8(0).u16(table.len() as u16);
+        let record = table.iter().fold(head, |record, &(name, object)| {
+            record.u64(name).u64(object).bytes(&[0; 24]) // nothing of the object is kept here
+        });
+        tables.push(([before, 0, 0], out.put(record.up_to(8 + 40 * LINKS).as_bytes())?));
+        before = table.last().map_or(before, |(name, _)| *name);
+    }
+    let root = tree::write(out, TreeOf::Links, tables, [before, 0, 0])?;
+    let at = out.align()?;
+    // Version, bytes of the names, no free space (1), where the names are.
+    let head = Record::default().bytes(b"HEAP").u32(0).u64(names.len() as u64).u64(1).u64(at + 32);
+    let heap = out.put(head.bytes(names.as_bytes()).as_bytes())?;
+    Ok([root, heap])
+}
+
+/// Where a text is: its length, the address of a heap, its number in that.
+#[derive(Clone, Copy)]
+pub(super) struct Text(u32, u64, u32);
+
+/// Writes texts to heaps.
+pub(super) fn texts(out: &mut Out<'_>, texts: &[&str]) -> io::Result<Vec<Text>> {
+    let mut found = Vec::with_capacity(texts.len());
+    let mut first = 0;
+    while first < texts.len() {
+        let mut objects = Record::default();
+        let mut held = 0;
+        let at = out.align()?;
+        for text in &texts[first..] {
+            if held > 0 && (objects.len() + text.len() > HEAP.1 || held == u16::MAX) {
+                break;
+            }
+            let Ok(len) = u32::try_from(text.len()) else {
+                let why = format!("a descriptor has {} bytes, HDF5 holds texts of less than 4 GiB", text.len());
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+            };
+            held += 1;
+            objects = objects.u16(held).u16(1).u32(0).u64(u64::from(len)).bytes(text.as_bytes()).pad();
+            found.push(Text(len, at, u32::from(held)));
+        }
+        first += usize::from(held);
+        let size = (16 + objects.len()).max(HEAP.0);
+        let head = Record::default().bytes(b"GCOL").u32(1).u64(size as u64).bytes(objects.as_bytes());
+        let free = size - head.len();
+        // What is free has a head too, if that fits.
+        let whole = if free < 16 { head } else { head.u64(0).u64(free as u64) };
+        out.put(whole.up_to(size).as_bytes())?;
+    }
+    Ok(found)
+}
+
+/// An attribute that is a text in UTF-8, of a name in ASCII.
+pub(super) fn attribute(name: &str, text: Text) -> Message {
+    // One element without an axis; a text of variable length, whose parent type is one byte.
+    let space = Record::default().u8(1).pad();
+    let byte = Record::default().u8(0x10).bytes(&[0; 3]).u32(1).u16(0).u16(8);
+    let ty = Record::default().u8(0x19).bytes(&[1, 1, 0]).u32(16).bytes(byte.as_bytes());
+    let head = Record::default().u8(1).u8(0).u16(name.len() as u16 + 1).u16(ty.len() as u16).u16(space.len() as u16);
+    let named = head.bytes(name.as_bytes()).u8(0).pad().bytes(ty.as_bytes()).pad().bytes(space.as_bytes());
+    (0x0c, named.u32(text.0).u64(text.1).u32(text.2))
+}
