@@ -240,6 +240,20 @@ impl Strided {
         Strided::new(buffer, dtype, core.shape.clone()).broadcast(&self.shape)
     }
 
+    /// Elements without repetition: axes of stride 0 count once.
+    pub(crate) fn core_len(&self) -> usize {
+        if self.shape.contains(&0) {
+            return 0;
+        }
+        self.shape.iter().zip(&self.strides).map(|(&n, &s)| if s == 0 { 1 } else { n }).product()
+    }
+
+    /// The one element that the array is, or repeats.
+    pub(crate) fn constant_value(&self) -> Option<Scalar> {
+        let repeats = |(&n, &s): (&usize, &isize)| n == 1 || (s == 0 && n > 1);
+        self.shape.iter().zip(&self.strides).all(repeats).then(|| self.at_offset(self.offset))
+    }
+
     /// The same without repetition: axes of stride 0 become size 1 (unless they are empty).
     pub(crate) fn unbroadcast(&self) -> Strided {
         let mut out = self.clone();
@@ -249,6 +263,18 @@ impl Strided {
             }
         }
         out
+    }
+}
+
+impl<'a> From<&'a Strided> for Cow<'a, Strided> {
+    fn from(array: &'a Strided) -> Cow<'a, Strided> {
+        Cow::Borrowed(array)
+    }
+}
+
+impl From<Strided> for Cow<'_, Strided> {
+    fn from(array: Strided) -> Self {
+        Cow::Owned(array)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where structure meets values: kernels run on blocks of about a thousand elements, and a [`Source`]
 //! brings the elements of a block together, wherever they are stored.
 
-use std::sync::Arc;
+use std::borrow::Cow;
 
 use openwork_ops::structure::Index;
 use openwork_ops::structure::gather::{self, gather_rows_or};
@@ -10,55 +10,63 @@ use openwork_ops::{DType, Scalar, cast, with_index};
 use crate::base::buffer::Buffer;
 use crate::base::faults::{self, Fault};
 use crate::base::parallel;
-use crate::base::strided::Strided;
+use crate::base::strided::{Strided, count};
+use crate::levels::level::Indices;
 use crate::levels::pattern::Pattern;
 
 /// Elements of one block: a few of them fit the first-level cache together.
 pub(crate) const BLOCK: usize = 1024;
 
 /// A sequence of elements that can be read block by block.
-pub(crate) enum Source {
+pub(crate) enum Source<'a> {
     /// One element, over and over.
     Constant(Scalar),
     /// A strided array in C order.
-    Strided(Strided),
-    /// Row `select[p]` of a contiguous array of rows, or what `fallback` has there.
-    Select { values: Strided, row: usize, select: Selected, fallback: Box<Source> },
+    Strided(Cow<'a, Strided>),
+    /// Row `select[p]` of a contiguous array of rows, or what `beneath` has there where it selects nothing.
+    Select { values: Cow<'a, Strided>, row: usize, select: &'a Indices, beneath: Beneath<'a> },
     /// A strided array of the tensor's full shape, at the coordinates of a pattern's elements.
-    At { array: Strided, pattern: Arc<Pattern>, weights: Vec<u64>, within: Vec<u64> },
+    At { array: Cow<'a, Strided>, pattern: &'a Pattern, weights: Vec<u64>, within: Vec<u64> },
 }
 
-/// A selection of rows, owned, of either width; `NONE` selects nothing.
-#[derive(Clone, Debug)]
-pub(crate) struct Selected(pub(crate) crate::levels::level::Indices);
+/// What a selection of rows has where it selects nothing.
+pub(crate) enum Beneath<'a> {
+    One(Scalar),
+    Each(Box<Source<'a>>),
+}
 
-impl Source {
+impl<'a> Source<'a> {
     /// Values as they lie.
-    pub(crate) fn values(values: &Strided) -> Source {
-        let core = values.unbroadcast();
-        if core.len() == 1 && values.len() > 0 && faults::is(Fault::IsoAsZero) {
-            return Source::Constant(Scalar::zero(values.dtype));
+    pub(crate) fn values(values: &'a Strided) -> Source<'a> {
+        match values.constant_value() {
+            Some(_) if faults::is(Fault::IsoAsZero) => Source::Constant(Scalar::zero(values.dtype)),
+            Some(value) => Source::Constant(value),
+            None => Source::Strided(Cow::Borrowed(values)),
         }
-        if core.len() == 1 && values.len() > 0 {
-            return Source::Constant(core.at_offset(core.offset));
-        }
-        Source::Strided(values.clone())
     }
 
     /// What an array of the tensor's shape (strides 0 where it does not vary) has at each element of a
     /// pattern.
-    pub(crate) fn at(array: &Strided, pattern: &Arc<Pattern>) -> Source {
-        let core = array.unbroadcast();
-        if core.len() == 1 {
-            return Source::Constant(core.at_offset(core.offset));
+    pub(crate) fn at(array: impl Into<Cow<'a, Strided>>, pattern: &'a Pattern) -> Source<'a> {
+        Source::at_elements(array.into(), pattern)
+    }
+
+    fn at_elements(array: Cow<'a, Strided>, pattern: &'a Pattern) -> Source<'a> {
+        if let Some(value) = array.constant_value() {
+            return Source::Constant(value);
         }
         let axis_weights: Vec<u64> = array.strides.iter().map(|&s| s as u64).collect();
-        Source::At {
-            weights: pattern.level_weights(&axis_weights),
-            within: pattern.value_offsets(&axis_weights),
-            array: array.clone(),
-            pattern: pattern.clone(),
-        }
+        let (weights, within) = (pattern.level_weights(&axis_weights), pattern.value_offsets(&axis_weights));
+        Source::At { weights, within, array, pattern }
+    }
+
+    /// Rows of values that `select` places in a pattern, and what `beneath` has at the others.
+    pub(crate) fn select(values: &'a Strided, row: usize, select: &'a Indices, beneath: Source<'a>) -> Source<'a> {
+        let beneath = match beneath {
+            Source::Constant(value) => Beneath::One(value),
+            other => Beneath::Each(Box::new(other)),
+        };
+        Source::Select { values: values.to_contiguous(), row, select, beneath }
     }
 
     fn dtype(&self) -> DType {
@@ -75,19 +83,17 @@ impl Source {
         match self {
             Source::Constant(value) => gather::repeat(&value.to_bytes().0[..size], out),
             Source::Strided(values) => values.read(start, out),
-            Source::Select { values, row, select, fallback } => {
+            Source::Select { values, row, select, beneath } => {
                 let source = values.contiguous_bytes().unwrap_or_default();
-                match (&**fallback, row) {
-                    (Source::Constant(value), 1) => {
-                        let n = out.len() / size;
-                        let part = select.0.slice(start..start + n);
-                        gather_rows_or(source, size, part.as_slice(), &value.to_bytes().0[..size], out);
+                match beneath {
+                    Beneath::One(value) if *row == 1 => {
+                        let part = select.as_slice().range(start..start + out.len() / size);
+                        return gather_rows_or(source, size, part, &value.to_bytes().0[..size], out);
                     }
-                    (other, _) => {
-                        other.read(start, out);
-                        with_index!(select.0.as_slice(), s => overlay(source, size, *row, s, start, out));
-                    }
+                    Beneath::One(value) => gather::repeat(&value.to_bytes().0[..size], out),
+                    Beneath::Each(other) => other.read(start, out),
                 }
+                with_index!(select.as_slice(), s => overlay(source, size, *row, s, start, out));
             }
             Source::At { array, pattern, weights, within } => {
                 let (n, block) = (out.len() / size, within.len());
@@ -130,30 +136,32 @@ fn scratch(bytes: usize) -> Vec<u128> {
 
 /// A block of elements in the compute dtype: borrowed where they lie so, else read and cast.
 struct Reader<'a> {
-    source: &'a Source,
+    source: &'a Source<'a>,
     direct: Option<&'a [u8]>,
     compute: DType,
+    /// Elements of the longest block.
+    most: usize,
     raw: Vec<u128>,
     cast: Vec<u128>,
     ready: bool,
 }
 
 impl<'a> Reader<'a> {
-    fn new(source: &'a Source, compute: DType) -> Reader<'a> {
+    /// A reader of blocks of at most `most` elements.
+    fn new(source: &'a Source<'a>, compute: DType, most: usize) -> Reader<'a> {
         let from = source.dtype();
         let direct = match source {
             Source::Strided(values) if from == compute => values.contiguous_bytes(),
             _ => None,
         };
-        let (raw, cast) = if direct.is_some() {
-            (0, 0)
-        } else {
-            (BLOCK * from.size(), if from == compute { 0 } else { BLOCK * compute.size() })
+        let (raw, cast) = match direct {
+            Some(_) => (0, 0),
+            None => (most * from.size(), if from == compute { 0 } else { most * compute.size() }),
         };
-        Reader { source, direct, compute, raw: scratch(raw), cast: scratch(cast), ready: false }
+        Reader { source, direct, compute, most, raw: scratch(raw), cast: scratch(cast), ready: false }
     }
 
-    /// Elements `start..start + n`, `n` at most [`BLOCK`].
+    /// Elements `start..start + n`.
     fn load(&mut self, start: usize, n: usize) {
         // A constant is read once, as a full block.
         let constant = matches!(self.source, Source::Constant(_));
@@ -161,7 +169,7 @@ impl<'a> Reader<'a> {
             return;
         }
         self.ready = true;
-        let n = if constant { BLOCK } else { n };
+        let n = if constant { self.most } else { n };
         let from = self.source.dtype();
         let raw = &mut bytemuck::cast_slice_mut(&mut self.raw)[..n * from.size()];
         self.source.read(start, raw);
@@ -181,6 +189,21 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Runs `f` with a reader for each source, of blocks of at most `most` elements.
+fn with_readers(sources: &[Source<'_>], computes: &[DType], most: usize, f: &mut dyn FnMut(&mut [Reader<'_>])) {
+    match (sources, computes) {
+        ([a], &[x]) => f(&mut [Reader::new(a, x, most)]),
+        ([a, b], &[x, y]) => f(&mut [Reader::new(a, x, most), Reader::new(b, y, most)]),
+        _ => {
+            let mut readers = Vec::with_capacity(sources.len());
+            for (source, &compute) in sources.iter().zip(computes) {
+                readers.push(Reader::new(source, compute, most));
+            }
+            f(&mut readers);
+        }
+    }
+}
+
 /// A kernel over blocks.
 #[derive(Clone, Copy)]
 pub(crate) enum Kernel<'a> {
@@ -193,67 +216,154 @@ pub(crate) enum Kernel<'a> {
 /// A kernel over blocks of any number of operands.
 pub(crate) type ManyKernel<'a> = &'a (dyn Fn(&[&[u8]], &mut [u8]) + Sync);
 
-/// Runs a kernel over `n` elements of its sources, all of one compute dtype.
-pub(crate) fn run(n: usize, sources: &[Source], compute: DType, out: DType, kernel: Kernel<'_>) -> Buffer {
-    run_each(n, sources, &vec![compute; sources.len()], out, kernel)
-}
-
-/// Runs a kernel over `n` elements of its sources, each in its compute dtype, in parallel, and gives the results in
-/// order.
-pub(crate) fn run_each(n: usize, sources: &[Source], computes: &[DType], out: DType, kernel: Kernel<'_>) -> Buffer {
-    let width = out.size();
-    Buffer::overwritten(n * width, width, |bytes| {
-        parallel::for_chunks_mut(bytes, width, parallel::GRAIN, &|first, bytes| {
-            let mut readers: Vec<Reader<'_>> = sources.iter().zip(computes).map(|(s, &c)| Reader::new(s, c)).collect();
-            for (i, block) in bytes.chunks_mut(BLOCK * width).enumerate() {
-                let (start, n) = (first + i * BLOCK, block.len() / width);
-                readers.iter_mut().for_each(|r| r.load(start, n));
-                match (kernel, &readers[..]) {
-                    (Kernel::Unary(f), [x]) => f(x.block(start, n), block),
-                    (Kernel::Binary(f), [a, b]) => f(a.block(start, n), b.block(start, n), block),
-                    (Kernel::Many(f), all) => {
-                        let views: Vec<&[u8]> = all.iter().map(|r| r.block(start, n)).collect();
-                        f(&views, block);
-                    }
-                    _ => debug_assert!(false, "a kernel for {} operands", readers.len()),
-                }
-                if faults::is(Fault::ChunkEndLost) && n == BLOCK {
-                    block[(n - 1) * width..].fill(0);
-                }
-            }
-        });
-    })
-}
-
-/// The values of a pattern's elements from those of its sources, shaped like them. Where every source is an array of
-/// that shape, repetition stays repetition.
-pub(crate) fn values(
-    pattern: &Pattern,
-    sources: &[Source],
-    computes: &[DType],
-    out: DType,
-    kernel: Kernel<'_>,
-) -> Strided {
-    let mut shape = vec![pattern.positions];
-    shape.extend(pattern.value_shape());
-    let full = |s: &Source| match s {
-        Source::Constant(value) => Some(Strided::constant(*value, &shape)),
-        Source::Strided(values) if values.shape == shape => Some(values.clone()),
-        _ => None,
-    };
-    if let Some(arrays) = sources.iter().map(full).collect::<Option<Vec<Strided>>>() {
-        return map_each(&arrays.iter().collect::<Vec<_>>(), computes, out, kernel);
+impl Kernel<'_> {
+    /// The kernel on one block of each operand.
+    fn on_blocks(self, operands: &[&[u8]], out: &mut [u8]) {
+        match (self, operands) {
+            (Kernel::Unary(f), [x]) => f(x, out),
+            (Kernel::Binary(f), [a, b]) => f(a, b, out),
+            (Kernel::Many(f), all) => f(all, out),
+            _ => debug_assert!(false, "a kernel for {} operands", operands.len()),
+        }
     }
-    let n = crate::base::strided::count(&shape);
-    Strided::new(run_each(n, sources, computes, out, kernel), out, shape)
+
+    /// The kernel on elements `start..start + n` of what is read.
+    fn on_readers(self, readers: &mut [Reader<'_>], start: usize, out: &mut [u8], n: usize) {
+        readers.iter_mut().for_each(|r| r.load(start, n));
+        match readers {
+            [x] => self.on_blocks(&[x.block(start, n)], out),
+            [a, b] => self.on_blocks(&[a.block(start, n), b.block(start, n)], out),
+            all => {
+                let views: Vec<&[u8]> = all.iter().map(|r| r.block(start, n)).collect();
+                self.on_blocks(&views, out);
+            }
+        }
+        if faults::is(Fault::ChunkEndLost) && n == BLOCK {
+            let width = out.len() / n;
+            out[(n - 1) * width..].fill(0);
+        }
+    }
+}
+
+/// A pass of a kernel over elements: what each operand is read as, and what comes out.
+#[derive(Clone, Copy)]
+pub(crate) struct Pass<'a> {
+    pub(crate) computes: &'a [DType],
+    pub(crate) out: DType,
+    pub(crate) kernel: Kernel<'a>,
+}
+
+impl Pass<'_> {
+    /// Over `n` elements of the sources, in parallel; the results in order.
+    pub(crate) fn run(&self, n: usize, sources: &[Source<'_>]) -> Buffer {
+        let width = self.out.size();
+        Buffer::overwritten(n * width, width, |bytes| {
+            parallel::for_chunks_mut(bytes, width, parallel::GRAIN, &|first, bytes| {
+                let most = BLOCK.min(bytes.len() / width);
+                with_readers(sources, self.computes, most, &mut |readers| {
+                    for (i, block) in bytes.chunks_mut(BLOCK * width).enumerate() {
+                        let n = block.len() / width;
+                        self.kernel.on_readers(readers, first + i * BLOCK, block, n);
+                    }
+                });
+            });
+        })
+    }
+
+    /// On one element of each operand: no memory is allocated for one or two.
+    pub(crate) fn on_scalars(&self, operands: &[Scalar]) -> Scalar {
+        fn bytes(element: &[u128; 1], dtype: DType) -> &[u8] {
+            &bytemuck::cast_slice(element)[..dtype.size()]
+        }
+        let aligned = |value: &Scalar, dtype: DType| [u128::from_ne_bytes(value.cast(dtype).to_bytes().0)];
+        let mut result = [0u128];
+        let out = &mut bytemuck::cast_slice_mut(&mut result)[..self.out.size()];
+        match (operands, self.computes) {
+            ([x], &[of_x]) => self.kernel.on_blocks(&[bytes(&aligned(x, of_x), of_x)], out),
+            ([a, b], &[of_a, of_b]) => {
+                self.kernel.on_blocks(&[bytes(&aligned(a, of_a), of_a), bytes(&aligned(b, of_b), of_b)], out);
+            }
+            (all, dtypes) => {
+                let elements: Vec<[u128; 1]> = all.iter().zip(dtypes).map(|(v, &d)| aligned(v, d)).collect();
+                let blocks: Vec<&[u8]> = elements.iter().zip(dtypes).map(|(e, &d)| bytes(e, d)).collect();
+                self.kernel.on_blocks(&blocks, out);
+            }
+        }
+        Scalar::from_bytes(self.out, out)
+    }
+
+    /// The values of a pattern's elements from those of the sources, shaped like them. Where every source is an array of
+    /// that shape, repetition stays repetition.
+    pub(crate) fn values(&self, pattern: &Pattern, sources: &[Source<'_>]) -> Strided {
+        let shape = pattern.stored_shape();
+        let of_shape = |s: &Source<'_>| match s {
+            Source::Constant(_) => true,
+            Source::Strided(values) => values.shape == shape,
+            _ => false,
+        };
+        let plain = |s: &Source<'_>| matches!(s, Source::Strided(values) if values.is_contiguous());
+        if sources.iter().any(plain) || !sources.iter().all(of_shape) {
+            return Strided::new(self.run(count(&shape), sources), self.out, shape);
+        }
+        let arrays: Vec<Cow<'_, Strided>> = sources
+            .iter()
+            .map(|s| match s {
+                Source::Constant(value) => Cow::Owned(Strided::constant(*value, &shape)),
+                Source::Strided(values) => Cow::Borrowed(&**values),
+                // Of another shape: not among these.
+                Source::Select { values, .. } | Source::At { array: values, .. } => Cow::Borrowed(&**values),
+            })
+            .collect();
+        self.on_arrays(&arrays.iter().map(|a| &**a).collect::<Vec<_>>())
+    }
+
+    /// Over arrays of one shape. Axes on which none of them varies are computed once and stay broadcast; memory order
+    /// follows the first operand.
+    pub(crate) fn on_arrays(&self, operands: &[&Strided]) -> Strided {
+        let shape = &operands[0].shape;
+        if operands.iter().all(|x| x.is_contiguous()) {
+            let result = match operands {
+                [x] => self.run(x.len(), &[Source::values(x)]),
+                [a, b] => self.run(a.len(), &[Source::values(a), Source::values(b)]),
+                all => self.run(all[0].len(), &all.iter().map(|x| Source::values(x)).collect::<Vec<_>>()),
+            };
+            return Strided::new(result, self.out, shape.clone());
+        }
+        let ndim = shape.len();
+        let constant = |d: usize| shape[d] > 1 && operands.iter().all(|x| x.strides[d] == 0);
+        let core: Vec<usize> = (0..ndim).map(|d| if constant(d) { 1 } else { shape[d] }).collect();
+        let mut order: Vec<usize> = (0..ndim).collect();
+        order.sort_by_key(|&d| std::cmp::Reverse(operands[0].strides[d].unsigned_abs()));
+        if operands[0].strides.contains(&0) {
+            order.sort_unstable(); // no order to follow: C
+        }
+        let arrays: Vec<Strided> =
+            operands.iter().map(|x| Strided { shape: core.clone(), ..(*x).clone() }.permute(&order)).collect();
+        let sources: Vec<Source<'_>> = arrays.iter().map(Source::values).collect();
+        let permuted = order.iter().map(|&d| core[d]).collect();
+        let result = Strided::new(self.run(count(&core), &sources), self.out, permuted);
+        let mut back = vec![0; ndim];
+        order.iter().enumerate().for_each(|(i, &d)| back[d] = i);
+        let mut result = result.permute(&back);
+        for d in (0..ndim).filter(|&d| constant(d)) {
+            result.strides[d] = 0;
+        }
+        result.shape = shape.clone();
+        result
+    }
+}
+
+/// Runs a kernel over `n` elements of its sources, all of one compute dtype.
+pub(crate) fn run(n: usize, sources: &[Source<'_>], compute: DType, out: DType, kernel: Kernel<'_>) -> Buffer {
+    Pass { computes: &vec![compute; sources.len()], out, kernel }.run(n, sources)
 }
 
 /// Copies the elements of a source, in order, as `dtype`.
-pub(crate) fn collect(n: usize, source: Source, dtype: DType) -> Strided {
+pub(crate) fn collect(n: usize, source: Source<'_>, dtype: DType) -> Strided {
     let width = dtype.size();
     let buffer = Buffer::build(n * width, |bytes| {
         parallel::for_chunks_mut(bytes, width, parallel::GRAIN, &|first, bytes| {
-            let mut reader = Reader::new(&source, dtype);
+            let mut reader = Reader::new(&source, dtype, BLOCK.min(bytes.len() / width));
             for (i, block) in bytes.chunks_mut(BLOCK * width).enumerate() {
                 let (start, n) = (first + i * BLOCK, block.len() / width);
                 reader.load(start, n);
@@ -264,36 +374,7 @@ pub(crate) fn collect(n: usize, source: Source, dtype: DType) -> Strided {
     Strided::new(buffer, dtype, vec![n])
 }
 
-/// Applies a kernel elementwise to arrays of one shape, in one compute dtype.
+/// Applies a kernel elementwise to arrays of one shape, in one compute dtype: see [`Pass::on_arrays`].
 pub(crate) fn map_strided(operands: &[&Strided], compute: DType, out: DType, kernel: Kernel<'_>) -> Strided {
-    map_each(operands, &vec![compute; operands.len()], out, kernel)
-}
-
-/// Applies a kernel elementwise to arrays of one shape, each in its compute dtype. Axes on which none of them varies
-/// are computed once and stay broadcast; memory order follows the first operand.
-pub(crate) fn map_each(operands: &[&Strided], computes: &[DType], out: DType, kernel: Kernel<'_>) -> Strided {
-    let shape = operands[0].shape.clone();
-    let ndim = shape.len();
-    let constant = |d: usize| shape[d] > 1 && operands.iter().all(|x| x.strides[d] == 0);
-    let core: Vec<usize> = (0..ndim).map(|d| if constant(d) { 1 } else { shape[d] }).collect();
-    let mut order: Vec<usize> = (0..ndim).collect();
-    order.sort_by_key(|&d| std::cmp::Reverse(operands[0].strides[d].unsigned_abs()));
-    if operands[0].strides.contains(&0) {
-        order.sort_unstable(); // no order to follow: C
-    }
-    let sources: Vec<Source> = operands
-        .iter()
-        .map(|x| Source::values(&Strided { shape: core.clone(), ..(*x).clone() }.permute(&order)))
-        .collect();
-    let n = crate::base::strided::count(&core);
-    let permuted = order.iter().map(|&d| core[d]).collect();
-    let result = Strided::new(run_each(n, &sources, computes, out, kernel), out, permuted);
-    let mut back = vec![0; ndim];
-    order.iter().enumerate().for_each(|(i, &d)| back[d] = i);
-    let mut result = result.permute(&back);
-    for d in (0..ndim).filter(|&d| constant(d)) {
-        result.strides[d] = 0;
-    }
-    result.shape = shape;
-    result
+    Pass { computes: &vec![compute; operands.len()], out, kernel }.on_arrays(operands)
 }

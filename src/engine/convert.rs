@@ -21,7 +21,7 @@ use crate::levels::level::{Level, LevelKind};
 use crate::levels::pattern::{Dim, Part, Pattern};
 use crate::levels::sort;
 use crate::tensor::Sparse;
-use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::fill::{Fill, fill_of};
 
 /// A weighted dimension: one term of a linear form over coordinates.
 type Term = (Dim, u64);
@@ -214,7 +214,7 @@ fn elements_to(s: &Sparse, kinds: &[LevelKind], dims: Vec<Dim>) -> Result<Sparse
     let sorted = sorted.to_contiguous();
     let mut shape = vec![heads.len()];
     shape.extend(value_shape);
-    let values = overlay_fill(&s.background(), &pattern, heads.len() * block, dtype, |out| {
+    let values = overlay_fill(s.fill_values().as_ref(), &pattern, heads.len() * block, dtype, |out| {
         scatter_offsets(sorted.contiguous_bytes().unwrap_or_default(), dtype.size(), &targets, out);
     });
     Ok(Sparse { shape: s.shape.clone(), pattern, values: Strided::new(values, dtype, shape), fill: s.fill.clone() })
@@ -222,13 +222,13 @@ fn elements_to(s: &Sparse, kinds: &[LevelKind], dims: Vec<Dim>) -> Result<Sparse
 
 /// A buffer of the fill at every element of a pattern, over which `write` puts what is stored.
 fn overlay_fill(
-    background: &Background,
+    fill: Option<&Strided>,
     pattern: &Arc<Pattern>,
     n: usize,
     dtype: DType,
     write: impl FnOnce(&mut [u8]),
 ) -> Buffer {
-    let Some(fill) = background.values() else { return Buffer::build(n * dtype.size(), write) };
+    let Some(fill) = fill else { return Buffer::build(n * dtype.size(), write) };
     let filled = blocks::collect(n, Source::at(fill, pattern), dtype);
     let mut buffer = filled.buffer;
     if let Some(bytes) = buffer.unique_mut() {
@@ -341,10 +341,10 @@ pub(crate) fn from_strided(x: &Strided, spec: &LevelSpec, fill: Fill) -> Result<
     let block: usize = view.shape[level_dims..].iter().product();
     // Without elements there is nothing to store, however many rows.
     let rows = if view.len() == 0 { 0 } else { crate::base::strided::count(&view.shape[..level_dims]) };
-    let kept: Vec<u64> = match Background::of(&fill, &x.shape).values() {
+    let kept: Vec<u64> = match fill.spread(&x.shape) {
         None => (0..rows as u64).collect(),
         Some(values) => {
-            let values = view_along(values, &dims);
+            let values = view_along(&values, &dims);
             let sources = [Source::values(&view), Source::values(&values)];
             let mask =
                 blocks::run(view.len(), &sources, x.dtype, DType::Bool, Kernel::Binary(identity::differs(x.dtype)));
@@ -413,7 +413,7 @@ pub(crate) fn select_rows(s: &Sparse, keep: &[usize]) -> Result<Sparse> {
 /// Drops rows in which every element is the same as the fill.
 pub(crate) fn prune(s: &Sparse) -> Result<Sparse> {
     let s = coalesce(s, ReduceOp::Sum)?;
-    let Background::Values(fill) = s.background() else { return Ok(s) };
+    let Some(fill) = s.fill_values() else { return Ok(s) };
     let sources = [Source::values(&s.values), Source::at(&fill, &s.pattern)];
     let not_equal = openwork_ops::BinaryOp::Ne.kernel(s.dtype()).filter(|_| faults::is(Fault::PrunedByNotEqual));
     let differs = Kernel::Binary(not_equal.unwrap_or(identity::differs(s.dtype())));

@@ -3,4 +3,6 @@
 pub(crate) mod blocks;
 pub(crate) mod convert;
 pub(crate) mod fold;
+pub(crate) mod join;
+pub(crate) mod sides;
 pub(crate) mod slices;

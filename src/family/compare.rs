@@ -4,10 +4,11 @@ use openwork_ops::closeness::{Tolerance, close};
 use openwork_ops::{BinaryOp, DType, identity, promote};
 
 use crate::base::error::{self, Result};
-use crate::base::shape::broadcast_shapes;
+use crate::base::shape::{broadcast_shapes, elements};
 use crate::base::strided::{Strided, c_strides};
 use crate::engine::blocks::{self, Kernel, ManyKernel, Source};
-use crate::family::pointwise::{Joined, Role, Side2, join};
+use crate::engine::join::join;
+use crate::engine::sides::Side;
 use crate::levels::pattern::Pattern;
 use crate::tensor::Tensor;
 use crate::tensor::trace;
@@ -123,40 +124,35 @@ fn agree(a: &Tensor, b: &Tensor, compute: DType, differs: ManyKernel<'_>) -> Res
     if shape.contains(&0) {
         return Ok(true);
     }
-    let sides = vec![Side2::of(a, &shape)?, Side2::of(b, &shape)?];
+    let mut sides = [Side::spread_over(a, &shape)?, Side::spread_over(b, &shape)?];
     let absent = [sides[0].is_undefined(), sides[1].is_undefined()];
-    let backgrounds = [sides[0].background.values().cloned(), sides[1].background.values().cloned()];
-    let fills = match backgrounds {
-        [Some(x), Some(y)] => Some([x, y]),
-        _ => None,
-    };
-    let size = shape.iter().fold(1u128, |n, &s| n.saturating_mul(s as u128));
-    let joined = join(&shape, sides, &[Role::Any; 2], false)?;
-    if let Some(joined) = &joined {
-        let elements = joined.pattern.positions * joined.pattern.block();
+    let size = elements(&shape);
+    let pattern = join(&shape, &mut sides, false)?;
+    if let Some(pattern) = &pattern {
+        let stored = pattern.positions * pattern.block();
         // Two that are absent where nothing is stored must store the same; one, everything.
-        let everywhere = |i: usize| joined.presence(i).is_none_or(|there| there.iter().all(|&t| t));
-        if (absent[0] || absent[1]) && !(everywhere(0) && everywhere(1)) {
+        let everywhere = |side: &Side<'_>| side.presence().is_none_or(|there| there.iter().all(|&t| t));
+        if (absent[0] || absent[1]) && !sides.iter().all(everywhere) {
             return Ok(false);
         }
-        if absent[0] != absent[1] && (elements as u128) < size {
+        if absent[0] != absent[1] && (stored as u64) < size {
             return Ok(false);
         }
-        let sources = [joined.source(0, None), joined.source(1, None)];
-        if any(elements, &sources, compute, differs) {
+        let sources = [sides[0].source(pattern, None), sides[1].source(pattern, None)];
+        if any(stored, &sources, compute, differs) {
             return Ok(false);
         }
-        if elements as u128 == size {
+        if stored as u64 == size {
             return Ok(true); // nothing is left of the fills
         }
     }
-    match fills {
-        Some([x, y]) => fills_agree([&x, &y], joined.as_ref(), compute, differs),
-        None => Ok(true),
+    match (sides[0].rest.spread(&shape), sides[1].rest.spread(&shape)) {
+        (Some(x), Some(y)) => fills_agree([&x, &y], pattern.as_deref(), compute, differs),
+        _ => Ok(true),
     }
 }
 
-fn any(n: usize, sources: &[Source], compute: DType, differs: ManyKernel<'_>) -> bool {
+fn any(n: usize, sources: &[Source<'_>], compute: DType, differs: ManyKernel<'_>) -> bool {
     let mask = blocks::run(n, sources, compute, DType::Bool, Kernel::Many(differs));
     mask.bytes().iter().any(|&m| m != 0)
 }
@@ -164,7 +160,7 @@ fn any(n: usize, sources: &[Source], compute: DType, differs: ManyKernel<'_>) ->
 /// Whether two backgrounds agree wherever not all elements are stored.
 fn fills_agree(
     fills: [&Strided; 2],
-    joined: Option<&Joined<'_>>,
+    pattern: Option<&Pattern>,
     compute: DType,
     differs: ManyKernel<'_>,
 ) -> Result<bool> {
@@ -175,7 +171,7 @@ fn fills_agree(
         return Err(error::shape(&[&core], "the fills vary along more elements than can be compared"));
     };
     let of_cell = (0..shape.len()).filter(|&d| !varies(d)).fold(1u128, |n, d| n.saturating_mul(shape[d] as u128));
-    let stored = joined.map_or(0, |j| j.pattern.positions * j.pattern.block());
+    let stored = pattern.map_or(0, |p| p.positions * p.block());
     let bound = (stored as u128 / of_cell) as usize;
     let arrays = fills.map(|f| Strided { shape: core.clone(), ..f.clone() });
     let mut differing: Vec<u64> = Vec::new();
@@ -188,19 +184,19 @@ fn fills_agree(
             return Ok(false); // no pattern covers that many
         }
     }
-    match joined {
-        Some(joined) => Ok(covers(&joined.pattern, &core, &differing, of_cell)),
+    match pattern {
+        Some(pattern) => Ok(covers(pattern, &core, &differing, of_cell)),
         None => Ok(differing.is_empty()),
     }
 }
 
 /// Elements `start..start + n` of an array in C order.
-fn window(x: &Strided, start: usize, n: usize) -> Source {
+fn window(x: &Strided, start: usize, n: usize) -> Source<'_> {
     if x.strides.iter().zip(&x.shape).all(|(&s, &n)| s == 0 || n == 1) {
         return Source::Constant(x.at_offset(x.offset));
     }
     let buffer = crate::base::buffer::Buffer::build(n * x.dtype.size(), |out| x.read(start, out));
-    Source::Strided(Strided::new(buffer, x.dtype, vec![n]))
+    Source::Strided(Strided::new(buffer, x.dtype, vec![n]).into())
 }
 
 /// Whether a pattern holds all of the `of_cell` elements for which each of these cells of `core` stands.

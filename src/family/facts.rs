@@ -160,7 +160,7 @@ impl Tensor {
         if met.nse() != x.nse() || count_true(&met) != met.nse() as u128 {
             return Ok(call.done(false));
         }
-        let Some(fill) = s.background().values().cloned() else { return Ok(call.done(true)) };
+        let Some(fill) = s.fill_values() else { return Ok(call.done(true)) };
         let differing = asymmetric(&fill)?;
         if differing == 0 || differing > 2 * s.nse() as u128 {
             return Ok(call.done(differing == 0));
@@ -270,7 +270,7 @@ fn count(x: &Tensor, region: Region) -> Result<u128> {
         Storage::Strided(values) => return Ok(count_dense(values, region)),
         Storage::Sparse(s) => unique(s)?,
     };
-    let Some(fill) = s.background().values().cloned() else {
+    let Some(fill) = s.fill_values() else {
         return Err(error::absent("a mask with an undefined fill"));
     };
     // Column less row of every stored element.

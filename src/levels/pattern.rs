@@ -67,6 +67,16 @@ impl Pattern {
         self.value_dims().iter().map(|d| d.size).collect()
     }
 
+    /// The shape of values: positions, then the value axes.
+    pub(crate) fn stored_shape(&self) -> Vec<usize> {
+        let mut shape = Vec::with_capacity(1 + self.value_dims().len());
+        shape.push(self.positions);
+        for d in self.value_dims() {
+            shape.push(d.size);
+        }
+        shape
+    }
+
     /// Elements per position.
     pub(crate) fn block(&self) -> usize {
         self.value_dims().iter().map(|d| d.size).product()
@@ -88,6 +98,13 @@ impl Pattern {
 
     pub(crate) fn is_wide(&self) -> bool {
         self.levels.iter().flat_map(Level::arrays).any(Indices::is_wide)
+    }
+
+    /// Whether both have the same levels over the same dimensions, whatever the arrays hold.
+    pub(crate) fn has_levels_of(&self, other: &Pattern) -> bool {
+        self.dims == other.dims
+            && self.levels.len() == other.levels.len()
+            && self.levels.iter().zip(&other.levels).all(|(a, b)| a.kind() == b.kind())
     }
 
     /// Whether both are the same pattern in the same memory: then values alone need looking at.

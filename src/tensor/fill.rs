@@ -1,5 +1,6 @@
 //! Fill values: what an unstored element is.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use openwork_ops::{DType, Scalar, bf16, c64, c128, f16};
@@ -31,6 +32,16 @@ impl Fill {
     pub fn is_undefined(&self) -> bool {
         matches!(self, Fill::Undefined)
     }
+
+    /// The fill as an array of the tensor's shape, with strides 0 along the axes on which it is constant: it takes no more
+    /// memory than the fill. `None` if the fill is undefined.
+    pub(crate) fn spread(&self, shape: &[usize]) -> Option<Strided> {
+        match self {
+            Fill::Undefined => None,
+            Fill::Scalar(value) => Some(Strided::constant(*value, shape)),
+            Fill::Array(values) => values.strided().map(|values| values.broadcast(shape)), // a validated fill is strided
+        }
+    }
 }
 
 macro_rules! fill_from {
@@ -60,30 +71,80 @@ impl fmt::Display for Fill {
     }
 }
 
-/// A fill as the engines see it: defined values are always strided and broadcast to the full shape.
+/// A fill as the elementwise engine sees it: one value stays one, and takes no memory.
 #[derive(Clone, Debug)]
 pub(crate) enum Background {
+    /// Unstored elements are absent.
     Undefined,
-    /// Shape of the tensor; strides 0 along the axes on which the fill is constant.
-    Values(Strided),
+    Scalar(Scalar),
+    /// Of the tensor's shape; strides 0 along the axes on which the fill is constant.
+    Array(Strided),
 }
 
 impl Background {
     pub(crate) fn of(fill: &Fill, shape: &[usize]) -> Background {
         match fill {
             Fill::Undefined => Background::Undefined,
-            Fill::Scalar(value) => Background::Values(Strided::constant(*value, shape)),
-            Fill::Array(values) => match values.strided() {
-                Some(values) => Background::Values(values.broadcast(shape)),
-                None => Background::Undefined, // a validated fill is strided
-            },
+            Fill::Scalar(value) => Background::Scalar(*value),
+            Fill::Array(_) => fill.spread(shape).map_or(Background::Undefined, Background::Array),
         }
     }
 
-    pub(crate) fn values(&self) -> Option<&Strided> {
+    /// A broadcast array: one value where it repeats a single element.
+    pub(crate) fn of_array(values: Strided) -> Background {
+        match values.constant_value() {
+            Some(value) => Background::Scalar(value),
+            None => Background::Array(values),
+        }
+    }
+
+    pub(crate) fn is_undefined(&self) -> bool {
+        matches!(self, Background::Undefined)
+    }
+
+    /// The one value that it is.
+    pub(crate) fn scalar(&self) -> Option<Scalar> {
+        if let Background::Scalar(value) = self { Some(*value) } else { None }
+    }
+
+    /// Whether it differs along an axis of the shape.
+    pub(crate) fn varies(&self, axis: usize) -> bool {
+        matches!(self, Background::Array(values) if values.shape[axis] > 1 && values.strides[axis] != 0)
+    }
+
+    /// As an array of the tensor's shape.
+    pub(crate) fn spread(&self, shape: &[usize]) -> Option<Cow<'_, Strided>> {
         match self {
             Background::Undefined => None,
-            Background::Values(values) => Some(values),
+            Background::Scalar(value) => Some(Cow::Owned(Strided::constant(*value, shape))),
+            Background::Array(values) => Some(Cow::Borrowed(values)),
+        }
+    }
+
+    pub(crate) fn cast(self, dtype: DType) -> Background {
+        match self {
+            Background::Undefined => Background::Undefined,
+            Background::Scalar(value) => Background::Scalar(value.cast(dtype)),
+            Background::Array(values) => Background::Array(values.cast(dtype)),
+        }
+    }
+
+    /// What varies in name only is one value: an array would keep the next op from staying sparse. O(size of the array).
+    pub(crate) fn settled(self) -> Background {
+        match &self {
+            Background::Array(values) => single(values).map_or(self, Background::Scalar),
+            _ => self,
+        }
+    }
+}
+
+/// Of a settled background.
+impl From<Background> for Fill {
+    fn from(background: Background) -> Fill {
+        match background {
+            Background::Undefined => Fill::Undefined,
+            Background::Scalar(value) => Fill::Scalar(value),
+            Background::Array(values) => Fill::array(Tensor::from_strided(values.unbroadcast())),
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::base::strided::Strided;
 use crate::levels::layout::Layout;
 use crate::levels::level::{Indices, Level};
 use crate::levels::pattern::Pattern;
-use crate::tensor::fill::{Background, Fill};
+use crate::tensor::fill::Fill;
 
 /// An N-dimensional tensor whose layout, element type and fill value are data.
 ///
@@ -44,8 +44,9 @@ pub(crate) struct Sparse {
 }
 
 impl Sparse {
-    pub(crate) fn background(&self) -> Background {
-        Background::of(&self.fill, &self.shape)
+    /// What unstored elements are, as an array of the tensor's shape: see [`Fill::spread`].
+    pub(crate) fn fill_values(&self) -> Option<Strided> {
+        self.fill.spread(&self.shape)
     }
 
     pub(crate) fn dtype(&self) -> DType {
@@ -148,9 +149,9 @@ impl Tensor {
         let Some(sparse) = self.sparse() else {
             return Err(error::layout("a strided tensor has no unstored element and so no fill"));
         };
-        let out = match sparse.background() {
-            Background::Values(values) => Ok(Tensor::from_strided(values)),
-            Background::Undefined => Err(error::absent("the fill is undefined: unstored elements have no value")),
+        let out = match sparse.fill_values() {
+            Some(values) => Ok(Tensor::from_strided(values)),
+            None => Err(error::absent("the fill is undefined: unstored elements have no value")),
         };
         call.gives(out)
     }

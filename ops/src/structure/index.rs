@@ -76,6 +76,16 @@ macro_rules! with_index {
     };
 }
 
+impl<'a> IndexSlice<'a> {
+    /// Some of the entries, which there are.
+    pub fn range(self, range: std::ops::Range<usize>) -> IndexSlice<'a> {
+        match self {
+            IndexSlice::U32(s) => IndexSlice::U32(&s[range]),
+            IndexSlice::U64(s) => IndexSlice::U64(&s[range]),
+        }
+    }
+}
+
 impl IndexSlice<'_> {
     /// Number of entries.
     pub fn len(&self) -> usize {

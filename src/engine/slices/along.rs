@@ -13,7 +13,7 @@ use crate::levels::build::{self, SortedKeys};
 use crate::levels::layout::LevelSpec;
 use crate::levels::level::LevelKind;
 use crate::levels::pattern::{Dim, Part, Pattern};
-use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::{Sparse, Tensor};
 
 impl Slices {
@@ -69,7 +69,7 @@ impl Slices {
         let slices = self.kept.iter().try_fold(1usize, |k, &a| k.checked_mul(self.shape[a]));
         let out = Sparse { shape: self.shape_along(length), pattern: Arc::new(pattern), values: rows, fill };
         if slices == Some(self.len())
-            && let Background::Values(fill) = out.background()
+            && let Some(fill) = out.fill_values()
         {
             return Ok(Tensor::from_strided(convert::to_strided(&out, &fill)?));
         }

@@ -26,7 +26,7 @@ use crate::levels::build::{self, SortedKeys};
 use crate::levels::level::LevelKind;
 use crate::levels::pattern::{Dim, Pattern};
 use crate::levels::sort;
-use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::{Sparse, Storage, Tensor};
 
 /// A tensor cut into slices.
@@ -106,7 +106,7 @@ impl Slices {
         let keys = SortedKeys { layout: &layout, words: &picked, unique: true };
         let own = kept.iter().enumerate().map(|(i, &a)| Dim::whole(i, shape[a])).collect();
         let pattern = Arc::new(build::build(&[LevelKind::Sparse { rank: kept.len() }], own, &keys)?);
-        let fill = s.background().values().cloned();
+        let fill = s.fill_values();
         let sparse = Some(Keyed { source: s, layout, words, pattern, fill });
         Ok(Slices { kept, axes, shape, length, ends, values, order, sparse })
     }
@@ -220,8 +220,8 @@ impl Slices {
             Some(s) => {
                 let fill = empty.as_ref().map_or(Fill::Undefined, fill_of);
                 let out = Sparse { shape: self.kept_shape(), pattern: s.pattern.clone(), values, fill };
-                match out.background() {
-                    Background::Values(fill) if self.kept.is_empty() || self.keeps_dense(s) => {
+                match out.fill_values() {
+                    Some(fill) if self.kept.is_empty() || self.keeps_dense(s) => {
                         Tensor::from_strided(convert::to_strided(&out, &fill)?)
                     }
                     _ => out.into(),

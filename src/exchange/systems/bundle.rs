@@ -11,7 +11,7 @@ use crate::engine::convert;
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::levels::level::LevelKind;
 use crate::levels::pattern::Part;
-use crate::tensor::fill::{Background, Fill};
+use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
@@ -276,9 +276,9 @@ fn split_by(coo: &Sparse, specs: &[LevelSpec], of: &[usize]) -> Result<Bundle> {
 
 fn same_fill(a: &Tensor, b: &Tensor) -> bool {
     let (Some(a), Some(b)) = (a.sparse(), b.sparse()) else { return false };
-    match (a.background(), b.background()) {
-        (Background::Undefined, Background::Undefined) => true,
-        (Background::Values(a), Background::Values(b)) => {
+    match (a.fill_values(), b.fill_values()) {
+        (None, None) => true,
+        (Some(a), Some(b)) => {
             let (a, b) = (a.unbroadcast(), b.unbroadcast());
             a.shape == b.shape && a.dense_bytes() == b.dense_bytes()
         }

@@ -14,7 +14,7 @@ use crate::engine::convert;
 use crate::family::pointwise::Operand;
 use crate::family::shape::along;
 use crate::tensor::Tensor;
-use crate::tensor::fill::{Background, Fill};
+use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 
 impl Tensor {
@@ -152,9 +152,9 @@ fn picked(given: &Tensor, x: &Tensor, index: &Tensor, axis: usize) -> Result<Ten
             context::may_densify(index.shape(), s.dtype().size(), || {
                 format!("the fill {} is another at each index", given.fill().map_or_else(String::new, Fill::to_string))
             })?;
-            let dense = match s.background() {
-                Background::Values(fill) => convert::to_strided(s, &fill)?,
-                Background::Undefined => Strided::constant(openwork_ops::Scalar::zero(s.dtype()), &[n]), // it is an array
+            let dense = match s.fill_values() {
+                Some(fill) => convert::to_strided(s, &fill)?,
+                None => Strided::constant(openwork_ops::Scalar::zero(s.dtype()), &[n]), // it is an array
             };
             Tensor::from_strided(dense)
         }

@@ -15,7 +15,7 @@ use crate::family::pointwise::Operand;
 use crate::family::shape::along::{self, Along, unblocked};
 use crate::family::shape::join::{self, Piece};
 use crate::levels::layout::{Layout, LevelSpec};
-use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
@@ -136,7 +136,7 @@ fn into_sparse(s: &Sparse, plan: &Plan, value: Tensor, given: u128) -> Result<Sp
 /// A strided value that broadcasting has repeated: nothing is stored of one that is the fill; else the budget decides.
 fn repeated(value: Tensor, fill: &Fill, given: u128) -> Result<Tensor> {
     let Some(v) = value.strided().filter(|_| value.size() > given) else { return Ok(value) };
-    if let (Some(one), Background::Values(fill)) = (crate::tensor::fill::single(v), Background::of(fill, &v.shape))
+    if let (Some(one), Some(fill)) = (crate::tensor::fill::single(v), fill.spread(&v.shape))
         && crate::tensor::fill::single(&fill).is_some_and(|f| f.same(one))
     {
         return Tensor::full(&v.shape, one, Layout::Coo);

@@ -12,7 +12,7 @@ use super::{Index, Made, Plan, Taken};
 use crate::base::buffer::Buffer;
 use crate::base::error::{self, Result};
 use crate::base::strided::{Strided, c_strides};
-use crate::engine::blocks::{self, Selected, Source};
+use crate::engine::blocks::{self, Source};
 use crate::engine::convert;
 use crate::engine::fold;
 use crate::family::pointwise::Operand;
@@ -21,7 +21,7 @@ use crate::levels::build::{self, SortedKeys};
 use crate::levels::coiterate;
 use crate::levels::pattern::{Dim, Part};
 use crate::levels::sort;
-use crate::tensor::fill::{Background, Fill};
+use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
@@ -349,10 +349,10 @@ fn overlaid(s: &Sparse, unique: &Unique, meeting: Option<BinaryOp>) -> Result<Sp
     let patch = build::build(&kinds, p.dims.clone(), &keys)?;
     let merged = coiterate::merge(p, &patch, Keep::UNION);
     let pattern = Arc::new(merged.pattern);
-    let background = s.background();
+    let background = s.fill_values();
     let fallback = match &background {
-        Background::Values(fill) => Source::at(fill, &pattern),
-        Background::Undefined => Source::Constant(Scalar::zero(s.dtype())), // written over
+        Some(fill) => Source::at(fill, &pattern),
+        None => Source::Constant(Scalar::zero(s.dtype())), // written over
     };
     // Which merged row each row of the patch is, and whether nothing was stored there.
     let mut places = vec![(0usize, false); patch.positions];
@@ -366,12 +366,7 @@ fn overlaid(s: &Sparse, unique: &Unique, meeting: Option<BinaryOp>) -> Result<Sp
     let block = p.block();
     let mut shape = vec![pattern.positions];
     shape.extend(p.value_shape());
-    let source = Source::Select {
-        values: s.values.to_contiguous().into_owned(),
-        row: block,
-        select: Selected(merged.left),
-        fallback: Box::new(fallback),
-    };
+    let source = Source::select(&s.values, block, &merged.left, fallback);
     let mut values = blocks::collect(crate::base::strided::count(&shape), source, s.dtype());
     let strides: Vec<u64> = c_strides(&p.value_shape()).iter().map(|&s| s as u64).collect();
     let mut offsets = unique.linear(p.level_dims, &strides);

@@ -8,7 +8,6 @@ use crate::base::strided::Strided;
 use crate::engine::convert;
 use crate::engine::convert::cast_sparse;
 use crate::levels::layout::{Layout, LevelSpec};
-use crate::tensor::fill::Background;
 use crate::tensor::trace;
 use crate::tensor::{Storage, Tensor};
 
@@ -62,7 +61,7 @@ pub(super) fn places(x: &Tensor) -> Result<Vec<Vec<u64>>> {
         Storage::Strided(s) => return Ok(of_strided(s)),
         Storage::Sparse(s) => &**s,
     };
-    if let Background::Values(fill) = s.background()
+    if let Some(fill) = s.fill_values()
         && of_strided_any(&fill)
         && !s.shape.contains(&0)
     {

@@ -140,7 +140,7 @@ fn is_transposed(a: &Tensor, b: &Tensor) -> bool {
 /// A sparse operand as a strided one, where NaN or infinity keeps products of its fill from being taken
 /// apart.
 fn densified(x: &Tensor, other: &Tensor, result: &[usize]) -> Result<Option<Tensor>> {
-    let Some((s, background)) = x.sparse().and_then(|s| Some((s, s.background().values()?.unbroadcast()))) else {
+    let Some((s, background)) = x.sparse().and_then(|s| Some((s, s.fill_values()?.unbroadcast()))) else {
         return Ok(None);
     };
     if !x.dtype().is_inexact() || x.size() == 0 {
@@ -184,7 +184,7 @@ fn finite_elements(x: &Tensor) -> bool {
 
 /// Whether no fill is.
 fn finite_fill(x: &Tensor) -> bool {
-    x.sparse().is_none_or(|s| s.background().values().is_none_or(all_finite))
+    x.sparse().is_none_or(|s| s.fill_values().is_none_or(|fill| all_finite(&fill)))
 }
 
 /// Whether products of stored elements less their fills, and of the fills, add up to the accuracy of the dtype
@@ -195,7 +195,7 @@ fn is_separable(x: &Tensor, other: &Tensor) -> bool {
         let (stored, fill) = match &t.storage {
             Storage::Strided(s) => (magnitudes(s), (f64::INFINITY, 0.0)),
             Storage::Sparse(s) => {
-                (magnitudes(&s.values), s.background().values().map_or((f64::INFINITY, 0.0), magnitudes))
+                (magnitudes(&s.values), s.fill_values().map_or((f64::INFINITY, 0.0), |fill| magnitudes(&fill)))
             }
         };
         ratio *= (fill.1 / stored.0).max(1.0);

@@ -204,7 +204,8 @@ fn terms(s: &Sparse, ring: Ring, fills: bool) -> Buffer {
     let input = ring.input(s.dtype());
     let values = s.values.cast(input);
     let n = s.pattern.positions;
-    let fill = match s.background().values() {
+    let own = s.fill_values();
+    let fill = match &own {
         Some(fill) if fills => Some(Source::at(fill, &s.pattern)),
         _ => None,
     };

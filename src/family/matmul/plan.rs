@@ -11,7 +11,7 @@ use crate::base::context;
 use crate::base::error::Result;
 use crate::base::strided::Strided;
 use crate::engine::convert;
-use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::{Sparse, Storage, Tensor};
 
 /// An operand in parts.
@@ -38,9 +38,9 @@ impl<'a> Side<'a> {
                 is_undefined: false,
             },
             Storage::Sparse(s) => {
-                let background = match s.background() {
-                    Background::Values(values) => Some(values).filter(|v| !is_empty && !is_zero(&v.unbroadcast())),
-                    Background::Undefined => None,
+                let background = match s.fill_values() {
+                    Some(values) => Some(values).filter(|v| !is_empty && !is_zero(&v.unbroadcast())),
+                    None => None,
                 };
                 let stored = Some(&**s).filter(|s| s.nse() > 0);
                 Side { shape, stored, background, is_strided: false, is_undefined: s.fill.is_undefined() }

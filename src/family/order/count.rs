@@ -11,7 +11,7 @@ use crate::base::strided::Strided;
 use crate::engine::convert;
 use crate::engine::fold::Fold;
 use crate::engine::slices::{Ranked, Slices, keys_of, number_of, ordered};
-use crate::tensor::fill::{Background, Fill};
+use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
@@ -186,7 +186,7 @@ fn zeros_like(x: &Tensor, dtype: DType) -> Result<Tensor> {
 /// A tensor as dense as it must be for its fill to be one value, or none.
 fn with_one_fill(x: &Tensor) -> Result<Tensor> {
     let Some(s) = x.sparse() else { return Ok(x.clone()) };
-    let Background::Values(fill) = s.background() else { return Ok(x.clone()) };
+    let Some(fill) = s.fill_values() else { return Ok(x.clone()) };
     if fill.unbroadcast().len() <= 1 {
         return Ok(x.clone());
     }
@@ -254,7 +254,7 @@ fn weighted(x: &Tensor, weights: &Tensor, minlength: usize) -> Result<Tensor> {
 /// The strided form, within the budget; absent elements stay absent.
 fn densified(x: &Tensor) -> Result<Tensor> {
     let Some(s) = x.sparse() else { return Ok(x.clone()) };
-    let Background::Values(fill) = s.background() else { return Ok(x.clone()) };
+    let Some(fill) = s.fill_values() else { return Ok(x.clone()) };
     context::may_densify(&s.shape, s.dtype().size(), || "with dense weights".to_string())?;
     Ok(Tensor::from_strided(convert::to_strided(s, &fill)?))
 }

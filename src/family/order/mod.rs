@@ -14,7 +14,7 @@ use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 use crate::engine::convert;
 use crate::engine::slices::{Ranked, Slice, Slices};
-use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::{Sparse, Storage, Tensor};
 
 /// All elements as one slice.
@@ -43,11 +43,11 @@ fn map_keys(x: &Tensor, keys: &dyn Fn(&Strided) -> Vec<u64>, f: &dyn Fn(u64) -> 
         Storage::Strided(s) => Tensor::from_strided(map(s)?),
         Storage::Sparse(s) => {
             let s = convert::coalesce(s, openwork_ops::ReduceOp::Sum)?;
-            let fill = match s.background() {
-                Background::Undefined => Fill::Undefined,
+            let fill = match s.fill_values() {
+                None => Fill::Undefined,
                 // Of a fill that no element has, nothing is asked.
-                Background::Values(values) if values.shape.contains(&0) => Fill::Scalar(0i64.to_scalar()),
-                Background::Values(values) => fill_of(&map(&values)?),
+                Some(values) if values.shape.contains(&0) => Fill::Scalar(0i64.to_scalar()),
+                Some(values) => fill_of(&map(&values)?),
             };
             Sparse { values: map(&s.values)?, fill, ..s }.into()
         }

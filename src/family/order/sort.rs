@@ -11,7 +11,7 @@ use crate::base::strided::Strided;
 use crate::engine::convert;
 use crate::engine::slices::{Ranked, Rest, Slice, Slices, ordered};
 use crate::tensor::Tensor;
-use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::trace;
 
 impl Tensor {
@@ -149,7 +149,7 @@ impl Order {
     fn dense(&self, x: &Tensor) -> Result<Option<Tensor>> {
         ordered(x.dtype())?;
         let Some(s) = x.sparse() else { return Ok(None) };
-        let Background::Values(fill) = s.background() else { return Ok(None) };
+        let Some(fill) = s.fill_values() else { return Ok(None) };
         if fill.strides[self.axis] == 0 || fill.shape[self.axis] <= 1 {
             return Ok(None);
         }

@@ -2,8 +2,8 @@
 
 use openwork_ops::{DType, Element};
 
+use super::coalesced;
 use super::map::typed;
-use super::nary::coalesced;
 use crate::base::buffer::Buffer;
 use crate::base::context;
 use crate::base::error::Result;

@@ -4,8 +4,7 @@ use openwork_ops::closeness::close;
 use openwork_ops::unary::special;
 use openwork_ops::{BinaryOp, DType, Element, Number, bf16, f16};
 
-use super::Operand;
-use super::nary::Function;
+use super::{Operand, of_kernel};
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 use crate::family::compare;
@@ -185,7 +184,7 @@ impl Tensor {
         };
         let common = compare::common(self, &other)?;
         let kernel = |x: &[&[u8]], out: &mut [u8]| close(common, x[0], x[1], out, tolerance);
-        Function { computes: &[common; 2], out: DType::Bool, kernel: &kernel }.apply(&[self, &other])
+        of_kernel(&[common; 2], DType::Bool, &kernel, &[self, &other])
     }
 
     /// The derivative of order `order` of [`Tensor::digamma`], which order 0 is. At the poles, 0 and the negative integers,
@@ -231,7 +230,7 @@ impl Tensor {
             DType::F16 => each(x[0], out, |v: f16| f16::from_f32(f(v.to_f64()) as f32)),
             _ => each(x[0], out, |v: bf16| bf16::from_f32(f(v.to_f64()) as f32)),
         };
-        Function { computes: &[dtype], out: dtype, kernel: &kernel }.apply(&[self])
+        of_kernel(&[dtype], dtype, &kernel, &[self])
     }
 
     /// The tensor itself, of a numeric dtype: the array API's `+x`.

@@ -2,7 +2,7 @@
 
 use openwork_ops::Element;
 
-use super::nary::Function;
+use super::of_kernel;
 use crate::base::error::{self, Result};
 use crate::tensor::Tensor;
 use crate::tensor::trace;
@@ -55,7 +55,7 @@ impl Tensor {
                 *o = f(v);
             }
         };
-        Function { computes: &[A::DTYPE], out: B::DTYPE, kernel: &kernel }.apply(&[self])
+        of_kernel(&[A::DTYPE], B::DTYPE, &kernel, &[self])
     }
 
     /// `f(x, y)` on every pair of elements. See above for fill, cost and errors.
@@ -76,7 +76,7 @@ impl Tensor {
             }
         };
         let computes = &[A::DTYPE, B::DTYPE];
-        call.end(Function { computes, out: C::DTYPE, kernel: &kernel }.apply(&[self, other]))
+        call.end(of_kernel(computes, C::DTYPE, &kernel, &[self, other]))
     }
 
     /// `f(x, y, z)` on every triple of elements, so that `a * b + c` makes no intermediate tensor. See above for fill,
@@ -99,7 +99,7 @@ impl Tensor {
             }
         };
         let computes = &[A::DTYPE, B::DTYPE, C::DTYPE];
-        call.end(Function { computes, out: D::DTYPE, kernel: &kernel }.apply(&[self, second, third]))
+        call.end(of_kernel(computes, D::DTYPE, &kernel, &[self, second, third]))
     }
 
     /// `f([x₀, x₁, …])` on the elements of any number of tensors of one dtype. See above for fill, cost and errors.
@@ -131,7 +131,7 @@ impl Tensor {
             }
         };
         let computes = vec![A::DTYPE; operands.len()];
-        call.end(Function { computes: &computes, out: B::DTYPE, kernel: &kernel }.apply(operands))
+        call.end(of_kernel(&computes, B::DTYPE, &kernel, operands))
     }
 
     /// `f(x)` on the stored elements alone; the fill stays what it is. It is

@@ -6,30 +6,26 @@
 mod by_index;
 mod composed;
 mod interp;
-mod join;
 mod lookup;
 mod map;
-mod nary;
 mod plan;
 mod select;
 mod union;
 
 use std::borrow::Cow;
 
-use openwork_ops::{BinaryOp, Number, ReduceOp, Scalar, UnaryOp, promote};
+use openwork_ops::{BinaryOp, DType, Number, ReduceOp, Scalar, UnaryOp, promote};
 
 pub use self::composed::Limit;
-pub(crate) use self::join::{Joined, Role, join};
-pub(crate) use self::plan::Side2;
-use self::plan::binary;
+use self::plan::Function;
 use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};
 use crate::base::strided::Strided;
-use crate::engine::blocks::{self, Kernel};
+use crate::engine::blocks::{Kernel, ManyKernel, Pass};
 use crate::engine::convert;
-use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::engine::sides::Side;
 use crate::tensor::trace;
-use crate::tensor::{Sparse, Storage, Tensor};
+use crate::tensor::{Storage, Tensor};
 
 /// The right-hand side of a binary op: a tensor, or a Rust number that takes the tensor's dtype where its
 /// kind allows (see [`Number`]).
@@ -93,28 +89,16 @@ impl Tensor {
         let unsupported = || error::dtype(&[self.dtype()], "the op is not defined for this dtype; cast first");
         let typing = op.typing(self.dtype()).ok_or_else(unsupported)?;
         let kernel = Kernel::Unary(op.kernel(typing.compute).ok_or_else(unsupported)?);
-        let apply = |x: &Strided| blocks::map_strided(&[x], typing.compute, typing.out, kernel);
-        let out = match &self.storage {
-            Storage::Strided(s) => Tensor::from_strided(apply(s)),
-            Storage::Sparse(s) => {
-                // Duplicates mean their sum, which negation alone commutes with.
-                let s = if s.pattern.is_unique() || op == UnaryOp::Neg {
-                    Cow::Borrowed(&**s)
-                } else {
-                    Cow::Owned(convert::coalesce(s, ReduceOp::Sum)?)
-                };
-                let fill = match s.background() {
-                    Background::Undefined => Fill::Undefined,
-                    Background::Values(values) if faults::is(Fault::UnaryKeepsFill) => {
-                        fill_of(&values.cast(typing.out))
-                    }
-                    Background::Values(values) => fill_of(&apply(&values)),
-                };
-                let out = Sparse { shape: s.shape.clone(), pattern: s.pattern.clone(), values: apply(&s.values), fill };
-                out.into()
+        let computes = [typing.compute];
+        let function = Function::new(Pass { computes: &computes, out: typing.out, kernel });
+        call.end(match &self.storage {
+            // Duplicates mean their sum, which negation alone commutes with.
+            Storage::Sparse(s) if op == UnaryOp::Neg => {
+                let shape = s.shape.clone();
+                function.on_sides(&mut [Side::sparse(Cow::Borrowed(&**s), &shape, None)], shape)
             }
-        };
-        Ok(call.done(out))
+            _ => function.apply(&[self]),
+        })
     }
 
     /// Applies a registered binary op with full broadcasting and dtype promotion.
@@ -156,4 +140,30 @@ fn binary_number(op: BinaryOp, x: &Tensor, number: Number, reverse: bool) -> Res
     let call = trace::call(op.name(), &[a, b]);
     fitted.map_err(error::does_not_fit)?;
     call.end(binary(op, a, b, common))
+}
+
+fn binary(op: BinaryOp, a: &Tensor, b: &Tensor, common: DType) -> Result<Tensor> {
+    let unsupported =
+        || error::dtype(&[a.dtype(), b.dtype()], format!("the op is not defined for {common}; cast first"));
+    let typing = op.typing(common).ok_or_else(unsupported)?;
+    let kernel = Kernel::Binary(op.kernel(typing.compute).ok_or_else(unsupported)?);
+    let function = Function {
+        pass: Pass { computes: &[typing.compute; 2], out: typing.out, kernel },
+        via: (common != typing.compute).then_some(common),
+        annihilators: op.annihilators(),
+    };
+    function.apply(&[a, b])
+}
+
+/// A function of elements of which nothing is known but its kernel, on tensors that broadcast.
+fn of_kernel(computes: &[DType], out: DType, kernel: ManyKernel<'_>, operands: &[&Tensor]) -> Result<Tensor> {
+    Function::new(Pass { computes, out, kernel: Kernel::Many(kernel) }).apply(operands)
+}
+
+/// A tensor whose duplicates are summed.
+fn coalesced(x: &Tensor) -> Result<Tensor> {
+    match x.sparse() {
+        Some(s) if !s.pattern.is_unique() => Ok(convert::coalesce(s, ReduceOp::Sum)?.into()),
+        _ => Ok(x.clone()),
+    }
 }

@@ -3,16 +3,16 @@
 use openwork_ops::{DType, Number, Scalar, promote};
 
 use super::Operand;
-use super::join::{Role, join};
-use super::nary::{Function, common_shape, sides};
-use super::plan::Side2;
+use super::plan::{Function, common_shape};
 use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
-use crate::engine::blocks::{self, Kernel, Source};
+use crate::engine::blocks::{self, Kernel, Pass, Source};
 use crate::engine::convert;
+use crate::engine::join::{Role, join};
+use crate::engine::sides::Side;
 use crate::levels::layout::{Layout, LevelSpec};
-use crate::tensor::fill::{Background, Fill};
+use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Tensor};
 
@@ -137,65 +137,62 @@ impl Choice<'_> {
         let nowhere = Tensor::empty(&shape, self.dtype, Layout::Coo, Fill::Undefined)?;
         let operands = [self.condition, self.arms[0].unwrap_or(&nowhere), self.arms[1].unwrap_or(&nowhere)];
         let computes = [DType::Bool, self.dtype, self.dtype];
-        let function = Function { computes: &computes, out: self.dtype, kernel: &choose_block };
-        let out = match operands.map(|t| t.strided()) {
-            [Some(c), Some(x), Some(y)] => Tensor::from_strided(function.on_strided(&[c, x, y], &shape)),
-            _ => {
-                let sides = sides(&operands, &shape)?;
-                if sides.iter().any(Side2::is_undefined) {
-                    self.of_present(function, &shape, sides)?
-                } else {
-                    self.of_all(function, &shape, sides)?
-                }
-            }
-        };
-        Ok(out)
+        let function =
+            Function::new(Pass { computes: &computes, out: self.dtype, kernel: Kernel::Many(&choose_block) });
+        if operands.iter().all(|t| t.is_strided()) {
+            return function.apply(&operands);
+        }
+        let side = |x| Side::spread_over(x, &shape);
+        let mut sides = [side(operands[0])?, side(operands[1])?, side(operands[2])?];
+        if sides.iter().any(Side::is_undefined) {
+            self.of_present(function, &mut sides, shape)
+        } else {
+            self.of_all(function, &mut sides, shape)
+        }
     }
 
     /// Every element is there.
-    fn of_all(&self, function: Function<'_>, shape: &[usize], sides: Vec<Side2<'_>>) -> Result<Tensor> {
+    fn of_all(&self, function: Function<'_>, sides: &mut [Side<'_>; 3], shape: Vec<usize>) -> Result<Tensor> {
         // Where the condition stores nothing, one arm is chosen: the other matters only where it stores something.
-        if let Some(Scalar::Bool(chosen)) = sides[0].constant_fill() {
-            let (roles, arm) =
-                if chosen { ([Role::Any, Role::Any, Role::Look], 1) } else { ([Role::Any, Role::Look, Role::Any], 2) };
-            let fill = sides[arm].background.values().map(|v| Background::Values(v.cast(self.dtype)));
-            return function.on_sides(shape, sides, &roles, fill.unwrap_or(Background::Undefined));
-        }
-        let fill = function.fill(shape, &sides)?;
-        function.on_sides(shape, sides, &[Role::Any; 3], fill)
+        let fill = match sides[0].constant_fill() {
+            Some(Scalar::Bool(chosen)) => {
+                let (arm, other) = if chosen { (1, 2) } else { (2, 1) };
+                sides[other].role = Role::Look;
+                sides[arm].rest.clone().cast(self.dtype).settled()
+            }
+            _ => function.fill(&shape, sides)?,
+        };
+        function.by_engine(sides, fill, shape)
     }
 
     /// Some fill is undefined, and so is the result's: what is there is found among stored elements, or, if fills
     /// choose from a defined one, among all.
-    fn of_present(&self, function: Function<'_>, shape: &[usize], sides: Vec<Side2<'_>>) -> Result<Tensor> {
+    fn of_present(&self, function: Function<'_>, sides: &mut [Side<'_>; 3], shape: Vec<usize>) -> Result<Tensor> {
         let absent = |i: usize| sides[i].is_undefined();
         let roles = match sides[0].constant_fill() {
-            _ if absent(0) => Some([Role::Every, Role::Look, Role::Look]),
-            Some(Scalar::Bool(true)) if absent(1) => Some([Role::Any, Role::Any, Role::Look]),
-            Some(Scalar::Bool(false)) if absent(2) => Some([Role::Any, Role::Look, Role::Any]),
-            _ if absent(1) && absent(2) => Some([Role::Look, Role::Any, Role::Any]),
-            _ => None,
+            _ if absent(0) => [Role::Every, Role::Look, Role::Look],
+            Some(Scalar::Bool(true)) if absent(1) => [Role::Any, Role::Any, Role::Look],
+            Some(Scalar::Bool(false)) if absent(2) => [Role::Any, Role::Look, Role::Any],
+            _ if absent(1) && absent(2) => [Role::Look, Role::Any, Role::Any],
+            _ => return self.of_every(function, &shape, sides),
         };
-        let joined = match roles {
-            Some(roles) => join(shape, sides, &roles, true)?,
-            None => return self.of_every(function, shape, &sides),
+        for (side, role) in sides.iter_mut().zip(roles) {
+            side.role = role;
+        }
+        let Some(pattern) = join(&shape, sides, true)? else {
+            return Tensor::empty(&shape, self.dtype, Layout::Coo, Fill::Undefined);
         };
-        let Some(joined) = joined else {
-            return Ok(Tensor::empty(shape, self.dtype, Layout::Coo, Fill::Undefined)?);
-        };
-        let n = joined.pattern.positions;
-        let sources = [0, 1, 2].map(|i| joined.source(i, None));
-        let values =
-            blocks::values(&joined.pattern, &sources, function.computes, self.dtype, Kernel::Many(function.kernel));
+        let sources = [0, 1, 2].map(|i| sides[i].source(&pattern, None));
+        let values = function.pass.values(&pattern, &sources);
         let [condition, ..] = sources;
-        let presence = [0, 1, 2].map(|i| joined.presence(i));
-        let keep = present(n, condition, &presence);
-        let all = Sparse { shape: shape.to_vec(), pattern: joined.pattern.clone(), values, fill: Fill::Undefined };
+        let presence = [0, 1, 2].map(|i| sides[i].presence());
+        let keep = present(pattern.positions, condition, &presence);
+        let all = Sparse { shape, pattern: pattern.clone(), values, fill: Fill::Undefined };
         Ok(convert::select_rows(&all, &keep)?.into())
     }
 
     /// Every element of the shape is looked at, within budget.
-    fn of_every(&self, function: Function<'_>, shape: &[usize], sides: &[Side2<'_>]) -> Result<Tensor> {
+    fn of_every(&self, function: Function<'_>, shape: &[usize], sides: &[Side<'_>; 3]) -> Result<Tensor> {
         if !sides.iter().any(|s| s.is_full(shape)) {
             context::may_densify(shape, self.dtype.size(), || {
                 "one arm is absent where it is not stored, and the fills choose the other, so that every element has to be \
@@ -204,12 +201,12 @@ impl Choice<'_> {
             })?;
         }
         let n = convert::dense_len(shape, self.dtype)?;
-        let dense = |s: &Side2<'_>| match (&s.stored, s.is_undefined()) {
+        let dense = |s: &Side<'_>| match (&s.stored, s.is_undefined()) {
             (Some(x), true) => convert::to_strided(x, &Strided::constant(Scalar::zero(x.dtype()), shape)),
-            _ => s.dense(),
+            _ => s.dense(shape),
         };
         let arrays = sides.iter().map(dense).collect::<Result<Vec<Strided>>>()?;
-        let presence = |s: &Side2<'_>| -> Result<Option<Vec<bool>>> {
+        let presence = |s: &Side<'_>| -> Result<Option<Vec<bool>>> {
             match (&s.stored, s.is_undefined()) {
                 (Some(x), true) => {
                     let values = Strided::constant(Scalar::Bool(true), &x.values.shape);
@@ -222,8 +219,8 @@ impl Choice<'_> {
             }
         };
         let presence = [presence(&sides[0])?, presence(&sides[1])?, presence(&sides[2])?];
-        let keep = present(n, Source::Strided(arrays[0].clone()), &presence);
-        let values = function.on_arrays(&arrays.iter().collect::<Vec<_>>());
+        let keep = present(n, Source::values(&arrays[0]), &presence);
+        let values = function.pass.on_arrays(&arrays.iter().collect::<Vec<_>>());
         let spec = LevelSpec::of_layout(Layout::Coo, shape)?;
         let all = convert::from_strided(&values, &spec, Fill::Undefined)?;
         Ok(convert::select_rows(&all, &keep)?.into())
@@ -231,7 +228,7 @@ impl Choice<'_> {
 }
 
 /// The positions at which the condition and the arm it chooses are there.
-fn present(n: usize, condition: Source, presence: &[Option<Vec<bool>>; 3]) -> Vec<usize> {
+fn present(n: usize, condition: Source<'_>, presence: &[Option<Vec<bool>>; 3]) -> Vec<usize> {
     let condition = blocks::collect(n, condition, DType::Bool);
     let chosen = condition.dense_bytes();
     let is = |i: usize, p: usize| presence[i].as_ref().is_none_or(|there| there[p]);

@@ -2,11 +2,11 @@
 
 use openwork_ops::{BinaryOp, Number, Scalar, promote};
 
-use super::join::{Role, join};
-use super::nary::{common_shape, sides};
+use super::plan::common_shape;
 use crate::base::error::{self, Result};
-use crate::base::strided::Strided;
-use crate::engine::blocks::{self, Kernel};
+use crate::engine::blocks::{Kernel, Pass};
+use crate::engine::join::join;
+use crate::engine::sides::Side;
 use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Tensor};
@@ -56,14 +56,14 @@ impl Tensor {
         let shape = common_shape(&[self, other])?;
         // Through the common dtype, as every binary op.
         let operands = [self.cast(common)?, other.cast(common)?];
-        let sides = sides(&[&operands[0], &operands[1]], &shape)?;
-        let Some(joined) = join(&shape, sides, &[Role::Any; 2], true)? else {
+        let mut sides = [Side::spread_over(&operands[0], &shape)?, Side::spread_over(&operands[1], &shape)?];
+        let Some(pattern) = join(&shape, &mut sides, true)? else {
             return Err(error::layout("no operand has a pattern"));
         };
-        let sources = [0, 1].map(|i| joined.source(i, Some(defaults[i].cast(common))));
-        let values: Strided =
-            blocks::values(&joined.pattern, &sources, &[typing.compute; 2], typing.out, Kernel::Binary(kernel));
-        let out = Sparse { shape, pattern: joined.pattern.clone(), values, fill: Fill::Undefined }.into();
+        let sources = [0, 1].map(|i| sides[i].source(&pattern, Some(defaults[i].cast(common))));
+        let pass = Pass { computes: &[typing.compute; 2], out: typing.out, kernel: Kernel::Binary(kernel) };
+        let values = pass.values(&pattern, &sources);
+        let out = Sparse { shape, pattern: pattern.clone(), values, fill: Fill::Undefined }.into();
         Ok(call.done(out))
     }
 }

@@ -15,7 +15,7 @@ use crate::engine::convert;
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::levels::level::{Level, LevelKind};
 use crate::levels::pattern::{Dim, Part, Pattern};
-use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
@@ -110,8 +110,8 @@ fn reduce<T: Element>(x: &Tensor, kept: &[usize], axes: &[usize], f: &Function<'
         Storage::Strided(s) => return Ok(f.strided(s, kept, axes)),
         Storage::Sparse(s) => s,
     };
-    let background = s.background();
-    if let Background::Values(fill) = &background
+    let background = s.fill_values();
+    if let Some(fill) = &background
         && axes.iter().any(|&a| fill.strides[a] != 0 && fill.shape[a] > 1)
     {
         context::may_densify(&s.shape, s.dtype().size(), || "the fill varies along a reduced axis".to_string())?;
@@ -128,8 +128,8 @@ fn reduce<T: Element>(x: &Tensor, kept: &[usize], axes: &[usize], f: &Function<'
     let shape: Vec<usize> = kept.iter().map(|&a| s.shape[a]).collect();
     let n = pattern.positions;
     let (values, fill) = match &background {
-        Background::Undefined => (f.results(n, &stored), Fill::Undefined),
-        Background::Values(fill) => {
+        None => (f.results(n, &stored), Fill::Undefined),
+        Some(fill) => {
             let mut over_kept = fill.permute(kept);
             over_kept.shape = shape.clone();
             let fills = blocks::collect(n, Source::at(&over_kept, &pattern), s.dtype());
@@ -144,8 +144,8 @@ fn reduce<T: Element>(x: &Tensor, kept: &[usize], axes: &[usize], f: &Function<'
     };
     let values = Strided::from_vec(values, vec![n]);
     let out = Sparse { shape, pattern, values, fill };
-    let out = match out.background() {
-        Background::Values(fill) if kept.is_empty() => Tensor::from_strided(convert::to_strided(&out, &fill)?),
+    let out = match out.fill_values() {
+        Some(fill) if kept.is_empty() => Tensor::from_strided(convert::to_strided(&out, &fill)?),
         _ => out.into(),
     };
     Ok(out)

@@ -10,7 +10,7 @@ use crate::base::error::Result;
 use crate::base::strided::Strided;
 use crate::engine::blocks::{self, Kernel};
 use crate::engine::convert;
-use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
@@ -96,9 +96,9 @@ fn replaced(x: &Tensor, value: Scalar) -> Result<Tensor> {
         Storage::Strided(s) => Tensor::from_strided(replace(s)),
         Storage::Sparse(s) => {
             let s = convert::coalesce(s, ReduceOp::Sum)?;
-            let fill = match s.background() {
-                Background::Undefined => Fill::Undefined,
-                Background::Values(values) => fill_of(&replace(&values)),
+            let fill = match s.fill_values() {
+                None => Fill::Undefined,
+                Some(values) => fill_of(&replace(&values)),
             };
             Sparse { fill, values: replace(&s.values), ..s }.into()
         }

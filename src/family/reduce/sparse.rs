@@ -17,19 +17,17 @@ use crate::engine::convert;
 use crate::engine::fold::{Fold, map_scalars};
 use crate::engine::slices::{Groups, Need, group};
 use crate::levels::level::{Level, LevelKind};
-use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::{Sparse, Tensor};
 
 /// Reduces over `axes` (with `k` elements together), keeping `kept`.
 pub(super) fn reduce(fold: &Fold, s: &Sparse, kept: &[usize], axes: &[usize], k: u128) -> Result<Tensor> {
     let op = fold.op.name();
     let s = if s.pattern.is_unique() { Cow::Borrowed(s) } else { Cow::Owned(convert::coalesce(s, ReduceOp::Sum)?) };
-    let fill = match s.background() {
-        Background::Undefined if faults::is(Fault::AbsentAsZero) => {
-            Strided::constant(Scalar::zero(s.dtype()), &s.shape)
-        }
-        Background::Undefined => return undefined(fold, &s, kept, axes).map(|t| t),
-        Background::Values(fill) => fill,
+    let fill = match s.fill_values() {
+        None if faults::is(Fault::AbsentAsZero) => Strided::constant(Scalar::zero(s.dtype()), &s.shape),
+        None => return undefined(fold, &s, kept, axes).map(|t| t),
+        Some(fill) => fill,
     };
     let varies = axes.iter().any(|&a| fill.strides[a] != 0 && fill.shape[a] > 1);
     if !varies {
@@ -81,8 +79,8 @@ fn constant(fold: &Fold, s: &Sparse, fill: &Strided, kept: &[usize], axes: &[usi
 
 /// The result: strided where only dense levels are left.
 pub(super) fn tensor_of(s: &Sparse, kept: &[usize], axes: &[usize], out: Sparse) -> Result<Tensor> {
-    match out.background() {
-        Background::Values(fill) if out.pattern.level_dims == 0 || axes_are_inner(s, kept, axes) => {
+    match out.fill_values() {
+        Some(fill) if out.pattern.level_dims == 0 || axes_are_inner(s, kept, axes) => {
             Ok(Tensor::from_strided(convert::to_strided(&out, &fill)?))
         }
         _ => Ok(out.into()),

@@ -21,7 +21,7 @@ use crate::levels::layout::{Layout, LevelSpec};
 use crate::levels::level::{Indices, Level, LevelKind};
 use crate::levels::pattern::{Dim, Part, Pattern};
 use crate::levels::sort;
-use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::{Sparse, Storage, Tensor};
 
 /// What an axis of the result takes from the same axis of the operand. Everything named is inside.
@@ -107,10 +107,8 @@ pub(crate) fn strided(x: &Strided, axis: usize, choice: &Along<'_>) -> Strided {
 
 /// A fill of another shape, mapped as the elements are.
 pub(crate) fn map_fill(s: &Sparse, shape: &[usize], f: impl FnOnce(&Strided) -> Strided) -> Fill {
-    match (&s.fill, s.background()) {
-        (Fill::Array(_), Background::Values(values)) if !s.shape.contains(&0) && !shape.contains(&0) => {
-            fill_of(&f(&values))
-        }
+    match (&s.fill, s.fill_values()) {
+        (Fill::Array(_), Some(values)) if !s.shape.contains(&0) && !shape.contains(&0) => fill_of(&f(&values)),
         (Fill::Array(values), _) => Fill::Scalar(Scalar::zero(values.dtype())), // of no element
         (fill, _) => fill.clone(),
     }

@@ -37,7 +37,7 @@ impl Tensor {
                 shape.push(2);
                 let dims = s.pattern.dims.iter().copied().chain([Dim::whole(s.ndim(), 2)]).collect();
                 let pattern = Arc::new(Pattern { dims, ..(*s.pattern).clone() });
-                let fill = match s.background().values() {
+                let fill = match &s.fill_values() {
                     None => Fill::Undefined,
                     Some(values) => fill_of(&split(values)),
                 };
@@ -81,7 +81,7 @@ impl Tensor {
                 let n = s.ndim() - 1;
                 let dims = s.pattern.dims[..s.pattern.dims.len() - 1].to_vec();
                 let pattern = Arc::new(Pattern { dims, ..(*s.pattern).clone() });
-                let fill = match s.background().values() {
+                let fill = match &s.fill_values() {
                     None => Fill::Undefined,
                     Some(values) => {
                         // Constant axes stay constant: only what varies is joined.

@@ -20,7 +20,7 @@ use crate::engine::convert;
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::levels::level::{Indices, Level, LevelKind};
 use crate::levels::pattern::{Dim, Part, Pattern};
-use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
@@ -197,11 +197,11 @@ fn sparse(parts: &[Tensor], axis: usize, shape: &[usize], model: usize) -> Resul
             }
         }
     };
-    let background = Background::of(&fill, shape);
+    let background = fill.spread(shape);
     let (mut pieces, mut at) = (Vec::with_capacity(parts.len()), 0);
     for part in parts {
         let range = at..at + part.shape()[axis];
-        let own = match (&fill, background.values()) {
+        let own = match (&fill, &background) {
             (Fill::Array(_), Some(values)) if !part.shape().contains(&0) => {
                 fill_of(&values.narrow(axis, range.clone()))
             }
@@ -259,7 +259,7 @@ fn joined_fill(
 ) -> Result<Option<Fill>> {
     let dtype = parts[0].dtype();
     let cores: Vec<Strided> =
-        with_elements.iter().filter_map(|s| s.background().values().map(Strided::unbroadcast)).collect();
+        with_elements.iter().filter_map(|s| s.fill_values().map(|fill| fill.unbroadcast())).collect();
     let Some(first) = cores.first() else { return Ok(Some(Fill::Scalar(Scalar::zero(dtype)))) };
     let constant = |core: &&Strided| core.shape[axis] == 1;
     if cores.iter().all(|c| constant(&c) && agree(c, first)) {
@@ -278,8 +278,8 @@ fn joined_fill(
         let fills = parts.iter().map(|part| {
             let mut own = small.clone();
             own[axis] = part.shape()[axis];
-            let background = part.sparse().filter(|s| !s.shape.contains(&0)).map(Sparse::background);
-            let core = background.as_ref().and_then(Background::values).map(Strided::unbroadcast);
+            let background = part.sparse().filter(|s| !s.shape.contains(&0)).and_then(Sparse::fill_values);
+            let core = background.as_ref().map(Strided::unbroadcast);
             Tensor::from_strided(core.as_ref().unwrap_or(beside).broadcast(&own))
         });
         let joined = strided(&fills.collect::<Vec<_>>(), axis, &small)?;
@@ -305,16 +305,16 @@ pub(crate) fn refilled<'a>(part: &'a Tensor, fill: Fill, spec: &LevelSpec) -> Re
         Storage::Strided(s) => return convert::from_strided(s, spec, fill).map(Cow::Owned),
         Storage::Sparse(s) => &**s,
     };
-    match (s.background(), Background::of(&fill, &s.shape)) {
-        (Background::Undefined, _) => {}
-        (Background::Values(old), Background::Undefined) => {
+    match (s.fill_values(), fill.spread(&s.shape)) {
+        (None, _) => {}
+        (Some(old), None) => {
             context::may_densify(&s.shape, s.dtype().size(), || {
                 format!("beside an undefined fill every element that the fill {} stood for has to be stored", s.fill)
             })?;
             let dense = convert::to_strided(s, &old)?;
             return convert::from_strided(&dense, spec, fill).map(Cow::Owned);
         }
-        (Background::Values(old), Background::Values(new)) if !agree(&old, &new) && !s.shape.contains(&0) => {
+        (Some(old), Some(new)) if !agree(&old, &new) && !s.shape.contains(&0) => {
             let other = part.with_fill_as(fill)?;
             let Some(other) = other.sparse() else { return Err(error::layout("a new fill keeps levels")) };
             return convert::convert(other, spec).map(Cow::Owned);

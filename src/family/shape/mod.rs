@@ -25,7 +25,7 @@ use crate::engine::convert;
 use crate::levels::build::{self, SortedKeys};
 use crate::levels::level::{Level, LevelKind};
 use crate::levels::pattern::{Dim, Part, Pattern};
-use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
@@ -320,7 +320,7 @@ fn reshape_sparse(s: &Sparse, shape: &[usize]) -> Result<Sparse> {
     let s = to_coo(s)?;
     let fill = match &s.fill {
         Fill::Array(_) => {
-            let Background::Values(values) = s.background() else { return Err(error::layout("no fill")) };
+            let Some(values) = s.fill_values() else { return Err(error::layout("no fill")) };
             reshape_fill(&values, shape)?
         }
         other => other.clone(),
@@ -412,10 +412,10 @@ fn broadcast_sparse(s: &Sparse, shape: &[usize]) -> Result<Sparse> {
     let s = to_coo(s)?;
     let lead = shape.len() - s.ndim();
     let repeats = |a: usize| a < lead || (s.shape[a - lead] == 1 && shape[a] != 1);
-    let background = s.background();
+    let background = s.fill_values();
     let fill = match &background {
-        Background::Undefined => Fill::Undefined,
-        Background::Values(values) => fill_of(&values.broadcast(shape)),
+        None => Fill::Undefined,
+        Some(values) => fill_of(&values.broadcast(shape)),
     };
     let copies = (0..shape.len()).filter(|&a| repeats(a)).try_fold(1usize, |n, a| n.checked_mul(shape[a]));
     let n = copies

@@ -16,7 +16,7 @@ use crate::engine::convert;
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::levels::level::LevelKind;
 use crate::levels::pattern::Dim;
-use crate::tensor::fill::{Background, Fill};
+use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
@@ -124,8 +124,8 @@ fn triangle(x: &Tensor, offset: isize, lower: bool) -> Result<Tensor> {
                 Fill::Scalar(value) => value.is_zero(),
                 Fill::Array(_) => s.shape.contains(&0),
             };
-            match s.background() {
-                Background::Values(fill) if !blank => {
+            match s.fill_values() {
+                Some(fill) if !blank => {
                     context::may_densify(&s.shape, s.dtype().size(), || {
                         format!("outside the triangle is zero, the fill {} varies then along two axes", s.fill)
                     })?;

@@ -18,7 +18,7 @@ use crate::levels::layout::{Layout, LevelSpec};
 use crate::levels::level::{Indices, Level, LevelKind};
 use crate::levels::pattern::{Dim, Part, Pattern};
 use crate::levels::sort;
-use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
@@ -69,8 +69,8 @@ fn narrowed_shape(s: &Sparse, axis: usize, range: &Range<usize>) -> Vec<usize> {
 }
 
 fn narrowed_fill(s: &Sparse, axis: usize, range: &Range<usize>) -> Fill {
-    match (&s.fill, s.background()) {
-        (Fill::Array(_), Background::Values(values)) if !s.shape.contains(&0) && !range.is_empty() => {
+    match (&s.fill, s.fill_values()) {
+        (Fill::Array(_), Some(values)) if !s.shape.contains(&0) && !range.is_empty() => {
             fill_of(&values.narrow(axis, range.clone()))
         }
         (Fill::Array(values), _) => Fill::Scalar(openwork_ops::Scalar::zero(values.dtype())), // nothing is left

@@ -11,7 +11,7 @@ use crate::engine::blocks::{self, Kernel, Source};
 use crate::engine::convert;
 use crate::engine::slices::Split;
 use crate::levels::level::LevelKind;
-use crate::tensor::fill::{self, Background, Fill, fill_of};
+use crate::tensor::fill::{self, Fill, fill_of};
 use crate::tensor::{Sparse, Storage, Tensor};
 
 /// `x op r` for the `family`'s sake. `r` is a reduction of `x` (or of what has its pattern) over `axes`, which it has with
@@ -27,15 +27,15 @@ pub(super) fn beside(op: BinaryOp, x: &Tensor, r: &Tensor, axes: &[usize]) -> Re
     let sources = [Source::values(&s.values), values_at(s, r, axes)?];
     let values = blocks::run(s.nse(), &sources, typing.compute, typing.out, Kernel::Binary(kernel));
     let values = Strided::new(values, typing.out, s.values.shape.clone());
-    let fill = match s.background() {
-        Background::Undefined => Fill::Undefined,
-        Background::Values(fill) => result_fill(op, s, &fill, r)?,
+    let fill = match s.fill_values() {
+        None => Fill::Undefined,
+        Some(fill) => result_fill(op, s, &fill, r)?,
     };
     Ok(Sparse { values, fill, ..s.clone() }.into())
 }
 
 /// What `r` has at every stored element of `s`, in the order of the values.
-fn values_at(s: &Sparse, r: &Tensor, axes: &[usize]) -> Result<Source> {
+fn values_at<'a>(s: &'a Sparse, r: &Tensor, axes: &[usize]) -> Result<Source<'a>> {
     let t = match &r.storage {
         Storage::Strided(r) => return Ok(at_coordinates(s, r)),
         Storage::Sparse(t) => t,
@@ -43,7 +43,7 @@ fn values_at(s: &Sparse, r: &Tensor, axes: &[usize]) -> Result<Source> {
     // A table over all slices, where these are few: so few that their reduction may have left out some (see `group`).
     if r.size() <= (4 * s.pattern.positions).max(1 << 16) as u128 {
         let absent = Strided::constant(Scalar::zero(t.dtype()), &t.shape);
-        let fill = t.background().values().cloned().unwrap_or(absent);
+        let fill = t.fill_values().unwrap_or(absent);
         return Ok(at_coordinates(s, &convert::to_strided(t, &fill)?));
     }
     let kept: Vec<usize> = (0..s.ndim()).filter(|a| !axes.contains(a)).collect();
@@ -67,11 +67,12 @@ fn values_at(s: &Sparse, r: &Tensor, axes: &[usize]) -> Result<Source> {
         t.pattern.value_dims().iter().position(|e| (e.axis, e.part) == (d.axis, d.part))
     };
     let strides = dims.iter().map(|d| from(d).filter(|_| d.size > 1).map_or(0, |i| stride(&rows, i + 1)));
-    Ok(Source::Strided(Strided {
+    let rows = Strided {
         strides: std::iter::once(rows.strides[0]).chain(strides).collect(),
         shape: s.values.shape.clone(),
         ..rows
-    }))
+    };
+    Ok(Source::Strided(rows.into()))
 }
 
 /// The stride along an axis, 0 where the size is 1.
@@ -79,8 +80,8 @@ fn stride(x: &Strided, axis: usize) -> isize {
     if x.shape[axis] == 1 { 0 } else { x.strides[axis] }
 }
 
-fn at_coordinates(s: &Sparse, r: &Strided) -> Source {
-    Source::at(&r.broadcast(&s.shape), &s.pattern)
+fn at_coordinates<'a>(s: &'a Sparse, r: &Strided) -> Source<'a> {
+    Source::at(r.broadcast(&s.shape), &s.pattern)
 }
 
 /// `fill op r`: a scalar if it is the same in every slice, else an array that has size 1 along the reduced axes.
@@ -97,7 +98,7 @@ pub(super) fn fill_over(s: &Sparse, out: Tensor) -> Result<Fill> {
         Storage::Strided(f) => return Ok(fill_of(&f.broadcast(&s.shape))),
         Storage::Sparse(f) => f,
     };
-    let rest = f.background().values().and_then(fill::single);
+    let rest = f.fill_values().and_then(|fill| fill::single(&fill));
     let stored = fill::single(&f.values).filter(|_| f.nse() > 0);
     let covered = f.nse() as u128 == out.size();
     match (stored, rest) {
@@ -120,7 +121,7 @@ pub(super) fn fill_over(s: &Sparse, out: Tensor) -> Result<Fill> {
             )
         })?;
     }
-    let Background::Values(rest) = f.background() else {
+    let Some(rest) = f.fill_values() else {
         return Err(error::absent("a defined fill beside absent slices"));
     };
     Ok(fill_of(&convert::to_strided(f, &rest)?.broadcast(&s.shape)))

@@ -15,7 +15,7 @@ use crate::engine::blocks::{self, Source};
 use crate::engine::convert;
 use crate::engine::fold::map_scalars;
 use crate::family::reduce;
-use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
@@ -222,8 +222,8 @@ impl Slices {
             Storage::Strided(_) => x.clone(),
             Storage::Sparse(s) => {
                 let s = convert::coalesce(s, ReduceOp::Sum)?;
-                match s.background() {
-                    Background::Values(fill) if axes.iter().any(|&a| fill.strides[a] != 0 && fill.shape[a] > 1) => {
+                match s.fill_values() {
+                    Some(fill) if axes.iter().any(|&a| fill.strides[a] != 0 && fill.shape[a] > 1) => {
                         context::may_densify(&s.shape, s.dtype().size(), || {
                             "the fill varies along a named axis, so every element of the result differs".to_string()
                         })?;
@@ -300,9 +300,9 @@ impl Slices {
         let e = self.beside(BinaryOp::Sub, &stored, &m)?.unary(UnaryOp::Exp)?;
         let of_stored = self.reduced(&e, ReduceOp::Sum)?.unary(UnaryOp::Log)?.binary(BinaryOp::Add, &m)?;
         match (&self.tensor.storage, &of_stored.storage) {
-            (Storage::Sparse(s), Storage::Sparse(t)) => match s.background() {
-                Background::Values(fill) => self.with_unstored(s, &fill, t),
-                Background::Undefined => Ok(of_stored),
+            (Storage::Sparse(s), Storage::Sparse(t)) => match s.fill_values() {
+                Some(fill) => self.with_unstored(s, &fill, t),
+                None => Ok(of_stored),
             },
             _ => Ok(of_stored),
         }
@@ -351,7 +351,7 @@ fn map(x: &Tensor, f: impl Fn(Scalar) -> Scalar) -> Tensor {
     match &x.storage {
         Storage::Strided(s) => Tensor::from_strided(apply(s)),
         Storage::Sparse(s) => {
-            let fill = s.background().values().map(|fill| fill_of(&apply(fill)));
+            let fill = s.fill_values().map(|fill| fill_of(&apply(&fill)));
             Sparse { values: apply(&s.values), fill: fill.unwrap_or(Fill::Undefined), ..(**s).clone() }.into()
         }
     }

@@ -13,7 +13,7 @@ use crate::base::trace::aside;
 use crate::engine::blocks::{self, Source};
 use crate::engine::fold::map_scalars;
 use crate::engine::slices::Split;
-use crate::tensor::fill::{Background, fill_of};
+use crate::tensor::fill::fill_of;
 use crate::tensor::{Sparse, Storage, Tensor};
 
 /// Whether rows are worth a pass of their own. A few long ones are left to the elementwise ops, each of which uses all
@@ -68,7 +68,7 @@ impl Slices {
             split.order.iter().enumerate().for_each(|(i, &a)| back[a] = i);
             Strided::new(out, s.dtype(), values.shape.clone()).permute(&back)
         };
-        let Background::Values(fill) = s.background() else {
+        let Some(fill) = s.fill_values() else {
             let (out, _) = run(kernel, &bytes, &ends, None, s.dtype(), log);
             return Ok(Some(Sparse { values: own(out), ..s.clone() }.into()));
         };

@@ -82,7 +82,7 @@ fn get_sparse(s: &Sparse, index: &[usize]) -> Result<Option<Scalar>> {
         })
         .collect();
     match stored[..] {
-        [] => Ok(s.background().values().map(|fill| fill.get(index))),
+        [] => Ok(s.fill_values().map(|fill| fill.get(index))),
         [one] => Ok(Some(one)),
         _ => fold::sum_scalars(s.dtype(), &stored).map(Some),
     }

@@ -12,7 +12,7 @@ use crate::base::strided::Strided;
 use crate::engine::convert;
 use crate::engine::convert::cast_sparse;
 use crate::levels::layout::{Layout, LevelSpec};
-use crate::tensor::fill::{self, Background, Fill};
+use crate::tensor::fill::{self, Fill};
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
@@ -50,7 +50,7 @@ impl Tensor {
     pub fn to_dense(&self) -> Result<Tensor> {
         let call = trace::call("to_dense", &[self]);
         let Some(s) = self.sparse() else { return Ok(call.done(self.clone())) };
-        let Background::Values(values) = s.background() else {
+        let Some(values) = s.fill_values() else {
             return Err(error::absent("the fill is undefined: give absent elements a value with to_dense_with(value)"));
         };
         let out = Tensor::from_strided(convert::to_strided(s, &values)?);
@@ -200,8 +200,8 @@ impl Tensor {
     pub(crate) fn with_fill_as(&self, fill: Fill) -> Result<Tensor> {
         let Some(s) = self.sparse() else { return Ok(self.clone()) };
         let new = fill::check(fill, &s.shape, s.dtype())?;
-        let (old, new_background) = (s.background(), Background::of(&new, &s.shape));
-        let (Background::Values(old), Background::Values(wanted)) = (old, new_background) else {
+        let (old, new_background) = (s.fill_values(), new.spread(&s.shape));
+        let (Some(old), Some(wanted)) = (old, new_background) else {
             if s.fill.is_undefined() && new.is_undefined() {
                 return Ok(self.clone());
             }
