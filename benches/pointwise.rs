@@ -63,6 +63,24 @@ fn binary(c: &mut Criterion) {
     group.finish();
 }
 
+/// Ten elements: nothing but the price of a call.
+fn small_calls(c: &mut Criterion) {
+    let mut group = c.benchmark_group("small calls");
+    let of = |seed| Tensor::random(&[10, 10], 0.1, 0.0, Layout::Csr, seed).expect("a valid matrix");
+    let (a, b) = (of(1), of(2));
+    let row = Tensor::from_vec(&[10], vec![1.5; 10]).expect("ten elements");
+    let (x, y) = (a.to_dense().expect("fill 0"), b.to_dense().expect("fill 0"));
+    group.bench_function("add", |r| r.iter(|| black_box(&a) + black_box(&b)));
+    group.bench_function("add_same_pattern", |r| r.iter(|| black_box(&a) + black_box(&a)));
+    group.bench_function("mul", |r| r.iter(|| black_box(&a) * black_box(&b)));
+    group.bench_function("mul_number", |r| r.iter(|| black_box(&a) * 2.0));
+    group.bench_function("mul_row", |r| r.iter(|| black_box(&a) * black_box(&row)));
+    group.bench_function("relu", |r| r.iter(|| black_box(&a).relu()));
+    group.bench_function("strided/add", |r| r.iter(|| black_box(&x) + black_box(&y)));
+    group.bench_function("strided/relu", |r| r.iter(|| black_box(&x).relu()));
+    group.finish();
+}
+
 fn convert(c: &mut Criterion) {
     let mut group = c.benchmark_group("convert");
     let (csr, coo) = (matrix(Layout::Csr, 1), matrix(Layout::Coo, 1));
@@ -72,5 +90,5 @@ fn convert(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, unary, binary, convert);
+criterion_group!(benches, unary, binary, small_calls, convert);
 criterion_main!(benches);
