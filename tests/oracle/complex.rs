@@ -190,12 +190,18 @@ pub fn atan(z: C) -> C {
     (im, -re)
 }
 
-/// exp(b log a); 0^0 is 1 and 0^b is 0 for every other b.
+/// exp(b log a). 0^0 is 1, and 0^b is 0 where b has a positive real part: its modulus is |0| to the power of that. For a
+/// negative one the modulus is infinite, else there is no limit.
 pub fn pow(a: C, b: C) -> C {
-    match (a == (0.0, 0.0), b == (0.0, 0.0)) {
-        (true, true) => (1.0, 0.0),
-        (true, false) => (0.0, 0.0),
-        _ => exp(mul(b, log(a))),
+    let nan = f64::NAN;
+    if a != (0.0, 0.0) {
+        return exp(mul(b, log(a)));
+    }
+    match b {
+        (0.0, 0.0) => (1.0, 0.0),
+        (re, im) if re.is_nan() || !im.is_finite() || re == 0.0 => (nan, nan),
+        (re, _) if re > 0.0 => (0.0, 0.0),
+        _ => (f64::INFINITY, nan),
     }
 }
 
@@ -247,6 +253,8 @@ mod tests {
         assert!(re.is_nan() && im.is_nan());
         assert_eq!(pow((0.0, 0.0), (0.0, 0.0)), (1.0, 0.0));
         assert_eq!(pow((0.0, 0.0), (2.0, 1.0)), (0.0, 0.0));
+        assert_eq!(pow((0.0, 0.0), (-2.0, 1.0)).0, f64::INFINITY);
+        assert!(pow((0.0, 0.0), (0.0, 1.0)).0.is_nan() && pow((0.0, 0.0), (f64::NAN, 0.0)).0.is_nan());
         assert_eq!(sqrt((-4.0, 0.0)), (0.0, 2.0));
         assert_eq!(sqrt((0.0, 0.0)), (0.0, 0.0));
         assert_eq!(log((0.0, 0.0)).0, f64::NEG_INFINITY);

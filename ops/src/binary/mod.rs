@@ -204,7 +204,7 @@ binary_table! { $
         name: lcm, symbol: None, domain: Any, typing: int, commutative: true, annihilators: [exact(0)],
         kernels: { int => |a, b| a.lcm(b) }
     }
-    /// `a` to the power of `b`, 1 for `b = 0`. Integers wrap; a negative integer power truncates to 0, 1 or −1.
+    /// `a` to the power of `b`, 1 for `b = 0`. Integers wrap and truncate. Complex `0^b`: 0 for `Re b > 0`, ∞ below, NaN else.
     Pow {
         name: pow, symbol: Some("**"), domain: Positive, typing: number, commutative: false,
         annihilators: [Annihilator { element: 0, side: Side::Right, exact: true }],

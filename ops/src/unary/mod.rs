@@ -1,14 +1,10 @@
 //! Ops of one operand: the table, and what it says about each op.
 
-#[cfg(test)]
-mod accuracy;
 mod coefficients;
 pub(crate) mod complex;
 pub mod special;
 #[cfg(test)]
 mod tests;
-
-use num_complex::ComplexFloat;
 
 use self::complex::Wide;
 use self::special::{Finite, Precise};
@@ -161,7 +157,7 @@ unary_table! { $
     /// The square root; for complex `x` the one with a real part of at least 0.
     Sqrt { name: sqrt, domain: Positive, typing: inexact, kernels: {
         float => |x| x.sqrt(),
-        complex => |x| x.through(ComplexFloat::sqrt),
+        complex => |x| x.through(complex::sqrt),
     } }
     /// `1 / sqrt(x)`.
     Rsqrt { name: rsqrt, domain: Positive, typing: inexact, kernels: {
@@ -177,7 +173,7 @@ unary_table! { $
     Exp { name: exp, domain: Any, typing: inexact, kernels: {
         f32: simd::exp_f32,
         f64: simd::exp_f64,
-        complex => |x| x.through(ComplexFloat::exp),
+        complex => |x| x.through(complex::exp),
     } }
     /// `2` to the power of `x`.
     Exp2 { name: exp2, domain: Any, typing: inexact, kernels: {
@@ -213,13 +209,13 @@ unary_table! { $
     Sin { name: sin, domain: Any, typing: inexact, kernels: {
         f32: simd::sin_f32,
         f64: simd::sin_f64,
-        complex => |x| x.through(ComplexFloat::sin),
+        complex => |x| x.through(complex::sin),
     } }
     /// The cosine.
     Cos { name: cos, domain: Any, typing: inexact, kernels: {
         f32: simd::cos_f32,
         f64: simd::cos_f64,
-        complex => |x| x.through(ComplexFloat::cos),
+        complex => |x| x.through(complex::cos),
     } }
     /// The tangent.
     Tan { name: tan, domain: Any, typing: inexact, kernels: {
@@ -229,12 +225,12 @@ unary_table! { $
     /// The hyperbolic sine.
     Sinh { name: sinh, domain: Any, typing: inexact, kernels: {
         float => |x| x.sinh(),
-        complex => |x| x.through(ComplexFloat::sinh),
+        complex => |x| x.through(complex::sinh),
     } }
     /// The hyperbolic cosine.
     Cosh { name: cosh, domain: Any, typing: inexact, kernels: {
         float => |x| x.cosh(),
-        complex => |x| x.through(ComplexFloat::cosh),
+        complex => |x| x.through(complex::cosh),
     } }
     /// The hyperbolic tangent.
     Tanh { name: tanh, domain: Any, typing: inexact, kernels: {

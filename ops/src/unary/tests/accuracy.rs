@@ -2,10 +2,10 @@
 #![allow(clippy::unwrap_used)] // a failed unwrap is a failed test
 #![allow(clippy::approx_constant)] // some values happen to be famous
 
-use super::*;
 use crate::c128;
 use crate::dtype::Element;
 use crate::testing::{scalars, unary};
+use crate::unary::{UnaryOp, special};
 
 fn apply<T: Element>(op: UnaryOp, x: T) -> T {
     let out = unary(op.kernel(T::DTYPE).unwrap(), &scalars(&[x]), T::DTYPE, T::DTYPE);

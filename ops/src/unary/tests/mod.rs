@@ -1,5 +1,8 @@
 #![allow(clippy::unwrap_used)] // a failed unwrap is a failed test
 
+mod accuracy;
+mod complex;
+
 use super::*;
 use crate::dtype::{Element, c64, c128};
 use crate::testing::{all_same, scalars, special, unary};
