@@ -164,9 +164,14 @@ impl DType {
     }
 
     /// The floating-point dtype in which functions such as `sin` take this dtype: itself where it is
-    /// inexact, else `float32`, PyTorch's default dtype.
+    /// inexact, `float64` for integers of 32 bits and more, whose values `float32` would round, and
+    /// `float32` for smaller ones and bool.
     pub const fn to_inexact(self) -> DType {
-        if self.is_inexact() { self } else { DType::F32 }
+        match self {
+            d if d.is_inexact() => d,
+            DType::I32 | DType::I64 | DType::U32 | DType::U64 => DType::F64,
+            _ => DType::F32,
+        }
     }
 
     /// The unit roundoff spacing at 1 (machine epsilon) of the real part; 0 for exact dtypes.

@@ -445,7 +445,7 @@ impl fmt::Display for DoesNotFit {
 impl std::error::Error for DoesNotFit {}
 
 /// A Rust number in an expression with a tensor: it takes the tensor's dtype if its kind (bool < int <
-/// float < complex) is not above the tensor's, else the default dtype of its kind.
+/// float < complex) is not above the tensor's, else one of its kind that suits it ([`Number::meets`]).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Number(Scalar);
 
@@ -455,8 +455,9 @@ impl Number {
         self.0
     }
 
-    /// The dtype in which the number meets elements of `dtype`: PyTorch's rule, with `float32` and
-    /// `complex64` (`complex128` beside `float64`) as the default dtypes of their kinds.
+    /// The dtype in which the number meets elements of `dtype`: that where it holds numbers of this kind;
+    /// else `int64` for an integer, the [floating-point dtype](DType::to_inexact) of `dtype` for a float, and
+    /// the complex one with such parts for a complex number.
     pub const fn meets(self, dtype: DType) -> DType {
         let kind = self.0.dtype().kind();
         if kind as u8 <= dtype.kind() as u8 {
@@ -465,8 +466,8 @@ impl Number {
         match kind {
             Kind::Bool => DType::Bool,
             Kind::Int => DType::I64,
-            Kind::Float => DType::F32,
-            Kind::Complex if matches!(dtype, DType::F64) => DType::Complex128,
+            Kind::Float => dtype.to_inexact(),
+            Kind::Complex if matches!(dtype.to_inexact(), DType::F64) => DType::Complex128,
             Kind::Complex => DType::Complex64,
         }
     }
@@ -525,6 +526,19 @@ mod tests {
         assert!(fits(Scalar::F64(9_223_372_036_854_775_808.0), DType::U64));
         assert!(!fits(Scalar::I32(2), DType::Bool) && fits(Scalar::I32(1), DType::Bool));
         assert!(!fits(Scalar::Complex64(c64::new(1.0, 1.0)), DType::F32));
+    }
+
+    #[test]
+    fn numbers_meet_tensors() {
+        use DType::{BF16, Bool, Complex64, Complex128, F32, F64, I16, I32, I64, U8, U32};
+        let meets = |n: Number, dtypes: &[DType]| dtypes.iter().map(|&d| n.meets(d)).collect::<Vec<_>>();
+        assert_eq!(meets(0.5.into(), &[Bool, U8, I16, I32, U32, I64, BF16]), [F32, F32, F32, F64, F64, F64, BF16]);
+        assert_eq!(meets(2.into(), &[Bool, U8, I64, F32, Complex64]), [I64, U8, I64, F32, Complex64]);
+        let i = Number::from(c64::new(0.0, 1.0));
+        assert_eq!(
+            meets(i, &[U8, F32, I32, F64, Complex64]),
+            [Complex64, Complex64, Complex128, Complex128, Complex64]
+        );
     }
 
     #[test]

@@ -6,6 +6,9 @@ pub mod fills {}
 #[doc = include_str!("undefined.md")]
 pub mod undefined {}
 
+#[doc = include_str!("dtypes.md")]
+pub mod dtypes {}
+
 #[doc = include_str!("reductions.md")]
 pub mod reductions {}
 

@@ -34,8 +34,9 @@ fn common(dtype: OType, number: OValue) -> OType {
     let (of_number, default) = match number {
         OValue::Bool(_) => (0, OType::Bool),
         OValue::Int(_) => (1, OType::I64),
-        OValue::Float(_) => (2, OType::F32),
-        OValue::Complex(..) => (3, if dtype == OType::F64 { OType::Complex128 } else { OType::Complex64 }),
+        OValue::Float(_) => (2, dtype.floating()),
+        OValue::Complex(..) if dtype.floating() == OType::F64 => (3, OType::Complex128),
+        OValue::Complex(..) => (3, OType::Complex64),
     };
     if of_number <= rank(dtype.kind()) { dtype } else { default }
 }

@@ -111,3 +111,44 @@ fn functions_of_the_place() {
     let strided = vector(&[3.0, -1.0, 2.0]).select_values(|v: f64| v > 0.0).unwrap();
     assert_eq!((strided.layout(), strided.nse(), fill(&strided)), (Layout::Coo, 2, "undefined".into()));
 }
+
+/// Integers of 32 bits and more become `float64`, smaller ones and bool `float32`, wherever an op leaves the integers.
+#[test]
+fn integers_become_floats_that_hold_them() {
+    let x = Tensor::from_vec(&[2], vec![123_456_789i64, 123_456_790]).unwrap();
+    assert_eq!(x.mean(..).unwrap().item().unwrap(), Scalar::F64(123_456_789.5));
+    assert_eq!(x.var(0.0, ..).unwrap().item().unwrap(), Scalar::F64(0.25));
+    assert_eq!((&x / &x).unwrap().dtype(), DType::F64);
+    assert_eq!((&x / 2).unwrap().values::<f64>().unwrap(), [61_728_394.5, 61_728_395.0]);
+    assert_eq!((0.5f64 * &x).unwrap().values::<f64>().unwrap(), [61_728_394.5, 61_728_395.0]);
+    assert_eq!(x.sqrt().unwrap().values::<f64>().unwrap()[0], 123_456_789f64.sqrt());
+    let float_of = |dtype: DType| {
+        let x =
+            Tensor::from_vec(&[3], vec![1u8, 0, 1]).unwrap().cast(dtype).unwrap().to_sparse(Layout::Coo, 0).unwrap();
+        let results: [Result<Tensor>; 9] = [
+            x.exp(),
+            &x * 0.5,
+            &x / &x,
+            x.mean(..),
+            x.std(0.0, ..),
+            x.vector_norm(2.0, ..),
+            x.quantile(0.5, ..),
+            x.softmax(..),
+            x.clamp(0.5, 1.5),
+        ];
+        let mut dtypes: Vec<DType> = results.map(|r| r.unwrap().dtype()).to_vec();
+        dtypes.dedup();
+        dtypes
+    };
+    for dtype in [DType::Bool, DType::I8, DType::U8, DType::I16, DType::U16] {
+        assert_eq!(float_of(dtype), [DType::F32], "{dtype}");
+    }
+    for dtype in [DType::I32, DType::U32, DType::I64, DType::U64] {
+        assert_eq!(float_of(dtype), [DType::F64], "{dtype}");
+        let x = Tensor::from_vec(&[1], vec![2u8]).unwrap().cast(dtype).unwrap();
+        assert_eq!((&x * openwork::c64::new(0.0, 1.0)).unwrap().dtype(), DType::Complex128);
+    }
+    // Between tensors a float decides.
+    let single = Tensor::from_vec(&[2], vec![0.5f32, 1.5]).unwrap();
+    assert_eq!((&x + &single).unwrap().dtype(), DType::F32);
+}

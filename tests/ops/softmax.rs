@@ -2,7 +2,7 @@
 
 use openwork::explain;
 use openwork::trace::Path;
-use openwork::{DType, ErrorKind, Fill, Layout, Result, Tensor, c64, keep, with_densify_budget};
+use openwork::{DType, ErrorKind, Fill, Layout, Result, Tensor, c64, keep, s, with_densify_budget};
 
 /// 3 × 4 with rows of two, none and one stored element.
 fn csr(fill: impl Into<Fill>) -> Tensor {
@@ -74,7 +74,12 @@ fn large_values_do_not_overflow() {
 }
 
 #[test]
-fn integers_become_float32() {
+fn integers_become_floats() {
+    let wide = Tensor::from_vec(&[2], vec![3i32, 4]).unwrap();
+    assert_eq!(wide.log_softmax(..).unwrap().dtype(), DType::F64);
+    assert_eq!(wide.normalize(2.0, ..).unwrap().values::<f64>().unwrap(), [0.6, 0.8]);
+    assert_eq!(wide.standardize(0.0, ..).unwrap().dtype(), DType::F64);
+    assert_eq!(wide.slice(s![0..0]).unwrap().softmax(..).unwrap().dtype(), DType::F64);
     let x = Tensor::from_vec(&[2], vec![3i8, 4]).unwrap();
     assert_eq!(x.softmax(..).unwrap().dtype(), DType::F32);
     assert_eq!(x.normalize(2.0, ..).unwrap().values::<f32>().unwrap(), [0.6, 0.8]);

@@ -46,7 +46,7 @@ pub const BINARY: [&str; 35] = [
 ];
 
 /// The dtype of the result. Operands are promoted first, whatever the op; `div` and the float
-/// functions turn bool and integers into f32; comparisons and logic give bool.
+/// functions turn bool and integers into floats; comparisons and logic give bool.
 pub fn binary_dtype(op: &str, a: OType, b: OType) -> Result<OType, Refused> {
     let common = promote(a, b).ok_or(Refused::Promotion)?;
     on_common(op, common).ok_or(Refused::Dtype)
@@ -132,7 +132,7 @@ fn apply(op: &str, dtype: OType, a: OValue, b: OValue) -> OValue {
         _ => {}
     }
     let out = on_common(op, dtype).expect("the caller has asked");
-    // A float function of bool or integers is that of their casts to f32.
+    // A float function of bool or integers is that of their casts to a float.
     let (a, b) = if out.is_float() { (a.cast(out), b.cast(out)) } else { (a, b) };
     match (a, b) {
         (Bool(a), Bool(b)) => Bool(on_bool(op, a, b)),

@@ -102,11 +102,13 @@ impl OType {
         }
     }
 
-    /// The dtype that float functions use: bool and integers become f32.
+    /// The dtype that float functions use: integers of 32 bits and more become f64, smaller ones and bool f32.
     pub fn floating(self) -> OType {
         match self.kind() {
             Kind::Float | Kind::Complex => self,
-            _ => F32,
+            Kind::Bool => F32,
+            Kind::Signed | Kind::Unsigned if self.bits() < 32 => F32,
+            Kind::Signed | Kind::Unsigned => F64,
         }
     }
 

@@ -14,7 +14,7 @@ pub const REDUCE: [&str; 8] = ["sum", "prod", "min", "max", "any", "all", "count
 pub const TOLERANCE: f64 = 2.0;
 
 /// The dtype of the result; `None` where the op is not defined. Sums and products of bool and signed
-/// integers are i64, of unsigned u64; the mean of any of them is f32.
+/// integers are i64, of unsigned u64; the mean of any of them is a float.
 pub fn reduce_dtype(op: &str, dtype: OType) -> Option<OType> {
     match op {
         "sum" | "prod" => Some(match dtype.kind() {
@@ -252,6 +252,8 @@ mod tests {
         assert_eq!(all("sum", &u), Ok(Some(Int(u64::MAX as i128 - 1))));
         assert_eq!(all("prod", &u), Ok(Some(Int(1))));
         assert_eq!(all("mean", &Oracle::from_f64(&[2], U8, &[255.0, 254.0])), Ok(Some(Float(254.5))));
+        let large = Oracle::from_f64(&[2], I64, &[123_456_789.0, 123_456_790.0]);
+        assert_eq!(all("mean", &large), Ok(Some(Float(123_456_789.5))));
         assert_eq!(all("sum", &Oracle::full(&[4], F16, Some(Float(65504.0)))), Ok(Some(Float(f64::INFINITY))));
         let z = Oracle::new(&[2], Complex64, vec![Some(Complex(1.0, 2.0)), Some(Complex(3.0, 4.0))]);
         assert_eq!(all("prod", &z), Ok(Some(Complex(-5.0, 10.0))));

@@ -21,7 +21,7 @@ pub enum Kin {
 
 use Kin::*;
 
-/// Floats and complex numbers keep their dtype, all else is f32; what needs an order refuses complex numbers.
+/// Floats and complex numbers keep their dtype, all else is a float; what needs an order refuses complex numbers.
 pub fn kin_dtype(kin: Kin, dtype: OType) -> Option<OType> {
     let ordered = matches!(kin, Softmax | LogSoftmax | LogSumExp);
     if ordered && dtype.is_complex() { None } else { Some(dtype.floating()) }

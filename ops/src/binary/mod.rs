@@ -27,7 +27,7 @@ mod typing {
     pub(super) const fn real_number(dtype: DType) -> Option<Typing> {
         if dtype.is_complex() { None } else { number(dtype) }
     }
-    /// Exact dtypes are taken as `float32`.
+    /// Exact dtypes are taken as floats, of a width that holds small ones exactly.
     pub(super) const fn inexact(dtype: DType) -> Option<Typing> {
         any(dtype.to_inexact())
     }

@@ -68,7 +68,7 @@ mod typing {
         if dtype.is_inexact() {
             return widest(dtype);
         }
-        Some(ReduceTyping { input: DType::F64, acc: DType::F64, out: DType::F32 })
+        Some(ReduceTyping { input: DType::F64, acc: DType::F64, out: dtype.to_inexact() })
     }
     pub(super) const fn order(dtype: DType) -> Option<ReduceTyping> {
         if dtype.is_complex() { None } else { Some(ReduceTyping { input: dtype, acc: dtype, out: dtype }) }
@@ -156,7 +156,7 @@ reduce_table! { $
     All { name: all, typing: truth, identity: true, sum_like: false, kernels: all }
     /// The number of elements that are not zero, as `int64`. NaN is not zero.
     CountNonzero { name: count_nonzero, typing: count, identity: true, sum_like: true, kernels: count }
-    /// The arithmetic mean: `float32` for integers, NaN for no elements.
+    /// The arithmetic mean: `float64` for integers of 32 bits and more, `float32` for others; NaN for no elements.
     Mean { name: mean, typing: mean, identity: true, sum_like: true, kernels: sum }
 }
 

@@ -33,11 +33,11 @@ mod typing {
     pub(super) const fn part(dtype: DType) -> Option<Typing> {
         Some(Typing { compute: dtype, out: dtype.real() })
     }
-    /// Exact dtypes are taken as `float32`.
+    /// Exact dtypes are taken as floats, of a width that holds small ones exactly.
     pub(super) const fn inexact(dtype: DType) -> Option<Typing> {
         any(dtype.to_inexact())
     }
-    /// Exact dtypes are taken as `float32`; the real part's dtype out.
+    /// The same; the real part's dtype out.
     pub(super) const fn inexact_part(dtype: DType) -> Option<Typing> {
         part(dtype.to_inexact())
     }

@@ -188,7 +188,7 @@ impl Tensor {
     }
 
     /// The derivative of order `order` of [`Tensor::digamma`], which order 0 is. At the poles, 0 and the negative integers,
-    /// it is ∞ for odd orders and NaN for even ones. Real dtypes; integers give `float32`.
+    /// it is ∞ for odd orders and NaN for even ones. Real dtypes; integers give floats.
     ///
     /// Fill: that of the fill. Cost: O(nse + size of the fill).
     ///
@@ -204,7 +204,7 @@ impl Tensor {
     }
 
     /// The logarithm of the multivariate gamma function of dimension `p`; NaN where `x` is at most `(p - 1) / 2`. Real
-    /// dtypes; integers give `float32`.
+    /// dtypes; integers give floats.
     ///
     /// Fill: that of the fill. Cost: O(p · nse + size of the fill).
     ///

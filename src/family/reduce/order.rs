@@ -87,7 +87,7 @@ impl Tensor {
 
     /// The element below which lies a share `q` of the others over some axes: at place `q · (n − 1)` of `n`
     /// elements in order, on the line between two where the place is between them; NaN if there is one. Integers and
-    /// bool give `float32`.
+    /// bool give floats: see [dtypes](crate::guide::dtypes).
     ///
     /// Absent elements do not count; absent where there are no others. Fill and cost as [`Tensor::argmin`].
     ///

@@ -15,7 +15,7 @@ impl Tensor {
     /// of a whole population, of 1 that of a sample; NaN where `n` is not above it.
     ///
     /// Computed in `float64` in two passes, the second corrected by the sum of the differences (Chan, Golub, LeVeque,
-    /// "Algorithms for computing the sample variance", 1983). Integers and bool give `float32`, complex numbers their real
+    /// "Algorithms for computing the sample variance", 1983). Integers and bool give floats, complex numbers their real
     /// dtype. Unstored elements count as the fill; absent ones do not, and where there are no others the result is absent.
     ///
     /// The result has one element per slice; sparse unless only axes are kept that storage keeps dense. Cost: O(nse), plus
@@ -59,7 +59,7 @@ impl Tensor {
     /// The vector norm of order `ord` over some axes: `(Σ |x|^ord)^(1/ord)`; of order 0 the number of
     /// elements that are not 0, of infinite order the greatest modulus (−∞: the least).
     ///
-    /// Computed in `float64`, scaled where squares would leave its range. Integers and bool give `float32`, complex
+    /// Computed in `float64`, scaled where squares would leave its range. Integers and bool give floats, complex
     /// numbers their real dtype. Fill and cost as [`Tensor::var`]; where the fill varies along the axes, moduli are raised
     /// to the power first and summed.
     ///

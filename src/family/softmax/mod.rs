@@ -26,8 +26,8 @@ impl Tensor {
     /// `exp(x) / sum(exp(x))` over each slice along some axes, computed as `exp(x - m) / sum(exp(x - m))`
     /// with the slice's maximum `m`, so that nothing overflows.
     ///
-    /// Shape as `self`; the dtype too if it is a float, else `float32`. `float16` and `bfloat16` are computed in `float32`,
-    /// integers and bool as their `float64` values.
+    /// Shape as `self`; the dtype too if it is a float, else [the float](DType::to_inexact) for it. `float16` and
+    /// `bfloat16` are computed in `float32`, integers and bool as their `float64` values.
     ///
     /// Fill: an unstored element takes part with its value, as often as it occurs, and the result keeps the pattern with a
     /// fill that is constant in each slice: a scalar where all slices agree, else an array over the other axes. A fill of
@@ -110,7 +110,7 @@ impl Tensor {
     /// Divides each slice along some axes by its `p`-norm `sum(|x|^p)^(1/p)`, or by 1e-12 where the norm is less.
     ///
     /// `p` may be infinite (the greatest magnitude; the least for −∞) or 0 (the number of elements that are not 0). Shape as
-    /// `self`, dtype too where it is inexact, else `float32`; norms are computed in `float64`. Fill as
+    /// `self`, dtype too where it is inexact, else [the float](DType::to_inexact); norms are computed in `float64`. Fill as
     /// [`Tensor::softmax`]: one of 0 stays 0. Absent elements take no part.
     ///
     /// # Errors
@@ -146,7 +146,7 @@ impl Tensor {
     /// correction))`: 0 divides by the number of elements, 1 by one less. A slice whose elements are all equal, or which
     /// has no more elements than `correction`, gives NaN.
     ///
-    /// Shape as `self`, dtype too where it is inexact, else `float32`; computed in `float64`, in two passes. Fill as
+    /// Shape as `self`, dtype too where it is inexact, else [the float](DType::to_inexact); computed in `float64`, in two passes. Fill as
     /// [`Tensor::softmax`]. Absent elements take no part.
     ///
     /// # Errors
@@ -181,13 +181,13 @@ fn dtypes(dtype: DType) -> Result<(DType, DType)> {
         d if d.is_complex() => {
             Err(error::dtype(&[d], "complex numbers have no order and so no maximum; take abs() or real() first"))
         }
-        _ => Ok((DType::F64, DType::F32)),
+        d => Ok((DType::F64, d.to_inexact())),
     }
 }
 
 /// The result for a tensor without elements.
 fn empty(x: &Tensor) -> Result<Tensor> {
-    let out = if x.dtype().is_inexact() { x.clone() } else { x.cast(DType::F32)? };
+    let out = x.cast(x.dtype().to_inexact())?;
     Ok(out)
 }
 
@@ -209,8 +209,7 @@ impl Slices {
     /// Of any dtype, in double precision.
     fn wide(x: &Tensor, axes: &Axes) -> Result<Option<Slices>> {
         let compute = if x.dtype().is_complex() { DType::Complex128 } else { DType::F64 };
-        let out = if x.dtype().is_inexact() { x.dtype() } else { DType::F32 };
-        Slices::of(x, axes, compute, out)
+        Slices::of(x, axes, compute, x.dtype().to_inexact())
     }
 
     fn of(x: &Tensor, axes: &Axes, compute: DType, out: DType) -> Result<Option<Slices>> {
