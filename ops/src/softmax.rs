@@ -2,7 +2,7 @@
 //! rows, one that divides. A block stays in the first-level cache.
 
 use crate::dtype::{DType, Element};
-use crate::reduce::ReduceOp;
+use crate::reduce::{ReduceKernels, ReduceOp};
 use crate::unary::UnaryOp;
 
 /// Elements that are handled at a time; longer rows take several turns.
@@ -63,13 +63,13 @@ real!(f32, f64);
 struct Kernels {
     exp: fn(&[u8], &mut [u8]),
     /// Sums of rows, in `float64`.
-    sums: fn(&[u8], &[usize], &mut [u8]),
+    sum: ReduceKernels,
 }
 
 impl Kernels {
     fn of(dtype: DType) -> Option<Kernels> {
-        let sums = ReduceOp::Sum.kernels(ReduceOp::Sum.typing(dtype)?)?.segments;
-        Some(Kernels { exp: UnaryOp::Exp.kernel(dtype)?, sums })
+        let sum = ReduceOp::Sum.kernels(ReduceOp::Sum.typing(dtype)?)?;
+        Some(Kernels { exp: UnaryOp::Exp.kernel(dtype)?, sum })
     }
 }
 
@@ -142,7 +142,7 @@ fn block<T: Real>(
     }
     sums.clear();
     sums.resize(greatest.len(), 0.0);
-    (kernels.sums)(T::as_bytes(out), ends, bytemuck::cast_slice_mut(sums));
+    kernels.sum.segments(T::as_bytes(out), ends, bytemuck::cast_slice_mut(sums));
     if !times.is_empty() {
         fill_in(kernels, (fills, times), greatest, sums, out_fills, rows.log);
     }

@@ -45,10 +45,10 @@ impl Fold {
                 self.fill_identity(acc);
                 let part = &values[own[0] * from..own[own.len() - 1] * from];
                 if own[0] == 0 {
-                    (self.kernels.segments)(part, own, acc);
+                    self.kernels.segments(part, own, acc);
                 } else {
                     let relative: Vec<usize> = own.iter().map(|o| o - own[0]).collect();
-                    (self.kernels.segments)(part, &relative, acc);
+                    self.kernels.segments(part, &relative, acc);
                 }
             });
         })
@@ -60,7 +60,7 @@ impl Fold {
         let from = self.typing.input.size();
         let parts = parallel::map_chunks(values.len() / from, CHUNK, &|range| {
             let mut acc = self.one_identity();
-            (self.kernels.fold)(&values[range.start * from..range.end * from], bytes_of(&mut acc, self.typing.acc));
+            self.kernels.fold(&values[range.start * from..range.end * from], bytes_of(&mut acc, self.typing.acc));
             acc
         });
         Buffer::build(self.typing.acc.size(), |acc| {
@@ -124,7 +124,7 @@ impl Fold {
     pub(crate) fn accumulate_rows<'r>(&self, rows: impl Iterator<Item = &'r [u8]>, acc: &mut [u8]) {
         self.fill_identity(acc);
         let Some(kernels) = Compensated::of(self.op, self.typing.input) else {
-            rows.for_each(|row| (self.kernels.accumulate)(row, acc));
+            rows.for_each(|row| self.kernels.accumulate(row, acc));
             return;
         };
         let mut low = vec![0u128; acc.len().div_ceil(16)];

@@ -3,8 +3,8 @@
 use super::ReduceKernels;
 use super::monoid::{Fold, Monoid};
 use crate::cast::cast_block;
-use crate::dtype::{Element, c128};
-use crate::groups::{Half, Store};
+use crate::dtype::{DType, Element};
+use crate::groups::Store;
 use crate::scalar::Scalar;
 use crate::unary::UnaryOp;
 
@@ -21,6 +21,7 @@ const SHORT: usize = 16;
 pub(super) fn of<M: Fold<E>, E: Element>() -> ReduceKernels {
     ReduceKernels {
         identity: M::IDENTITY.to_scalar(),
+        taken_as: None,
         fold: |values, acc| store::<M>(acc, fold::<M, E>(E::from_bytes(values))),
         scatter: |values, keys, acc| scatter::<M, E>(E::from_bytes(values), keys, acc),
         segments: |values, offsets, acc| segments::<M, E>(E::from_bytes(values), offsets, acc),
@@ -31,71 +32,35 @@ pub(super) fn of<M: Fold<E>, E: Element>() -> ReduceKernels {
 }
 
 /// The same for elements `E` that are taken as `V` first: one more pass, fewer loops to compile.
-pub(super) fn through<M: Fold<V>, V: Via<E>, E: Element>() -> ReduceKernels {
-    ReduceKernels {
-        fold: |values, acc| store::<M>(acc, fold::<M, V>(V::from_bytes(V::convert(values).bytes()))),
-        scatter: |values, keys, acc| scatter::<M, V>(V::from_bytes(V::convert(values).bytes()), keys, acc),
-        segments: |values, offsets, acc| segments::<M, V>(V::from_bytes(V::convert(values).bytes()), offsets, acc),
-        accumulate: |values, acc| accumulate::<M, V>(V::from_bytes(V::convert(values).bytes()), acc),
-        ..of::<M, V>()
-    }
+pub(super) fn through<M: Fold<V>, V: Element, E: Element>() -> ReduceKernels {
+    ReduceKernels { taken_as: Some((E::DTYPE, V::DTYPE)), ..of::<M, V>() }
 }
 
-/// Elements of a wider type, as words that are aligned for it.
+/// Elements of another dtype, as words that are aligned for it.
 pub(super) struct Words {
     words: Vec<u64>,
     len: usize,
 }
 
 impl Words {
-    fn zeroed(len: usize) -> Words {
-        Words { words: vec![0; len.div_ceil(size_of::<u64>())], len }
+    /// The elements of one dtype cast to another; to bool, whether each is not zero.
+    pub(super) fn of(values: &[u8], from: DType, to: DType) -> Words {
+        let len = values.len() / from.size() * to.size();
+        let mut words = Words { words: vec![0; len.div_ceil(size_of::<u64>())], len };
+        match UnaryOp::LogicalNot.kernel(from) {
+            Some(is_zero) if to == DType::Bool => {
+                is_zero(values, words.bytes_mut());
+                words.bytes_mut().iter_mut().for_each(|value| *value ^= 1);
+            }
+            _ => cast_block(from, values, to, words.bytes_mut()),
+        }
+        words
     }
-    fn bytes(&self) -> &[u8] {
+    pub(super) fn bytes(&self) -> &[u8] {
         &bytemuck::cast_slice(&self.words)[..self.len]
     }
     fn bytes_mut(&mut self) -> &mut [u8] {
         &mut bytemuck::cast_slice_mut(&mut self.words)[..self.len]
-    }
-}
-
-/// An element type through which a fold takes blocks of `E`.
-pub(super) trait Via<E: Element>: Element {
-    fn convert(values: &[u8]) -> Words;
-}
-
-macro_rules! via_cast {
-    ($($ty:ty),+) => {$(
-        impl<E: Element> Via<E> for $ty {
-            fn convert(values: &[u8]) -> Words {
-                let mut wide = Words::zeroed(values.len() / size_of::<E>() * size_of::<$ty>());
-                cast_block(E::DTYPE, values, <$ty>::DTYPE, wide.bytes_mut());
-                wide
-            }
-        }
-    )+};
-}
-via_cast!(i32, i64, u32, u64, f64, c128);
-
-impl<H: Half> Via<H> for f32 {
-    fn convert(values: &[u8]) -> Words {
-        let mut wide = Words::zeroed(2 * values.len());
-        H::widen_all(H::from_bytes(values), bytemuck::cast_slice_mut(wide.bytes_mut()));
-        wide
-    }
-}
-
-/// Whether each element is not zero.
-impl<E: Element> Via<E> for bool {
-    fn convert(values: &[u8]) -> Words {
-        let mut truth = Words::zeroed(values.len() / size_of::<E>());
-        if let Some(is_zero) = UnaryOp::LogicalNot.kernel(E::DTYPE) {
-            is_zero(values, truth.bytes_mut());
-        }
-        for value in truth.bytes_mut() {
-            *value ^= 1;
-        }
-        truth
     }
 }
 

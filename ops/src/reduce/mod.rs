@@ -10,6 +10,7 @@ mod tests;
 
 pub use self::compensated::{Compensated, Table};
 pub use self::exact::{Compact, Exact};
+use self::kernels::Words;
 use self::monoid::{All, Any, Count, Max, Min, Prod, Sum};
 pub use self::scan::{ScanKernel, ScanOp};
 use crate::dtype::DType;
@@ -34,20 +35,47 @@ pub struct ReduceKernels {
     /// The fold of nothing, of the accumulator's dtype; for `min` and `max` an element that every value
     /// replaces, or equals.
     pub identity: Scalar,
-    /// `acc[0]` becomes the fold of all values. The order depends on their number alone, and the error of
-    /// float sums grows with the logarithm of that.
-    pub fold: fn(values: &[u8], acc: &mut [u8]),
-    /// `acc[keys[i]] = combine(acc[keys[i]], values[i])`, for each `i` in turn.
-    pub scatter: fn(values: &[u8], keys: &[u32], acc: &mut [u8]),
-    /// `acc[s]` is combined with the fold of `values[offsets[s]..offsets[s + 1]]`.
-    pub segments: fn(values: &[u8], offsets: &[usize], acc: &mut [u8]),
-    /// `acc[i] = combine(acc[i], values[i])`.
-    pub accumulate: fn(values: &[u8], acc: &mut [u8]),
     /// `acc[i] = combine(acc[i], other[i])`.
     pub merge: fn(acc: &mut [u8], other: &[u8]),
     /// The fold of `n` copies of one value of the input's dtype, as the accumulator's dtype: the identity
     /// for `n = 0`.
     pub nfold: fn(value: Scalar, n: u128) -> Scalar,
+    /// The dtype of the input and the one that the loops below read instead.
+    taken_as: Option<(DType, DType)>,
+    fold: fn(values: &[u8], acc: &mut [u8]),
+    scatter: fn(values: &[u8], keys: &[u32], acc: &mut [u8]),
+    segments: fn(values: &[u8], offsets: &[usize], acc: &mut [u8]),
+    accumulate: fn(values: &[u8], acc: &mut [u8]),
+}
+
+impl ReduceKernels {
+    /// `acc[0]` becomes the fold of all values. The order depends on their number alone, and the error of
+    /// float sums grows with the logarithm of that.
+    pub fn fold(&self, values: &[u8], acc: &mut [u8]) {
+        self.taken(values, |values| (self.fold)(values, acc));
+    }
+
+    /// `acc[keys[i]] = combine(acc[keys[i]], values[i])`, for each `i` in turn.
+    pub fn scatter(&self, values: &[u8], keys: &[u32], acc: &mut [u8]) {
+        self.taken(values, |values| (self.scatter)(values, keys, acc));
+    }
+
+    /// `acc[s]` is combined with the fold of `values[offsets[s]..offsets[s + 1]]`.
+    pub fn segments(&self, values: &[u8], offsets: &[usize], acc: &mut [u8]) {
+        self.taken(values, |values| (self.segments)(values, offsets, acc));
+    }
+
+    /// `acc[i] = combine(acc[i], values[i])`.
+    pub fn accumulate(&self, values: &[u8], acc: &mut [u8]) {
+        self.taken(values, |values| (self.accumulate)(values, acc));
+    }
+
+    fn taken(&self, values: &[u8], run: impl FnOnce(&[u8])) {
+        match self.taken_as {
+            None => run(values),
+            Some((from, to)) => run(Words::of(values, from, to).bytes()),
+        }
+    }
 }
 
 /// The dtype rules of the table.

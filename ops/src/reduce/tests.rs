@@ -13,7 +13,7 @@ fn kernels(op: ReduceOp, dtype: DType) -> (ReduceTyping, ReduceKernels) {
 fn fold(op: ReduceOp, dtype: DType, values: &[Scalar]) -> Scalar {
     let (typing, kernels) = kernels(op, dtype);
     let mut acc = Block::zeroed(typing.acc.size());
-    (kernels.fold)(Block::of(values, typing.input).bytes(), acc.bytes_mut());
+    kernels.fold(Block::of(values, typing.input).bytes(), acc.bytes_mut());
     acc.scalars(typing.acc)[0]
 }
 
@@ -106,18 +106,18 @@ fn all_loops_agree() {
         // Segments: empty, short, long.
         let ends = [0, 0, 3, 25, 60];
         let mut by_segment = initial(4);
-        (kernels.segments)(block.bytes(), &ends, by_segment.bytes_mut());
+        kernels.segments(block.bytes(), &ends, by_segment.bytes_mut());
         let expected: Vec<_> = ends.windows(2).map(|w| fold(op, dtype, &values[w[0]..w[1]])).collect();
         assert!(all_same(&by_segment.scalars(typing.acc), &expected), "{} {dtype} segments", op.name());
         // The same segments as keys, in any order.
         let keys: Vec<u32> = (0..60).map(|i| ends[1..].iter().filter(|&&e| e <= i).count() as u32).collect();
         let mut by_key = initial(4);
-        (kernels.scatter)(block.bytes(), &keys, by_key.bytes_mut());
+        kernels.scatter(block.bytes(), &keys, by_key.bytes_mut());
         assert!(all_same(&by_key.scalars(typing.acc), &expected), "{} {dtype} scatter", op.name());
         // Rows of 20 accumulated, then halves of the row merged.
         let mut row = initial(20);
         for part in block.bytes().chunks(20 * typing.input.size()) {
-            (kernels.accumulate)(part, row.bytes_mut());
+            kernels.accumulate(part, row.bytes_mut());
         }
         let (mut first, mut second) = (initial(10), initial(10));
         first.bytes_mut().copy_from_slice(&row.bytes()[..10 * size]);

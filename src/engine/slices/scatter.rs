@@ -151,7 +151,7 @@ impl Terms<'_> {
             }
             match &mut sums {
                 Accumulators::Compensated(kernels, table) => (kernels.scatter)(values, keys, table),
-                Accumulators::Plain(acc) => (self.fold.kernels.scatter)(values, keys, acc),
+                Accumulators::Plain(acc) => self.fold.kernels.scatter(values, keys, acc),
             }
             if !counts.is_empty() {
                 keys.iter().for_each(|&k| counts[k as usize] += 1);
