@@ -33,7 +33,7 @@ pub use levels::layout::{Layout, LevelSpec};
 pub use levels::level::LevelKind;
 pub use levels::pattern::Part;
 pub use openwork_ops::{
-    BinaryOp, Cast, DType, Element, Number, ReduceOp, Scalar, UnaryOp, bf16, c64, c128, f16, promote,
+    BinaryOp, Cast, DType, DTypeKind, Element, Number, ReduceOp, Scalar, UnaryOp, bf16, c64, c128, f16, promote,
 };
 pub use tensor::construct::{IndexArray, LevelData};
 pub use tensor::fill::Fill;

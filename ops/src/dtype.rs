@@ -56,7 +56,7 @@ pub enum DType {
 
 /// The kinds of the array API's promotion hierarchy, lowest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Kind {
+pub enum DTypeKind {
     /// Truth values.
     Bool,
     /// Integers, signed or not.
@@ -120,18 +120,18 @@ impl DType {
     }
 
     /// The kind: bool, int, float or complex.
-    pub const fn kind(self) -> Kind {
+    pub const fn kind(self) -> DTypeKind {
         match self {
-            DType::Bool => Kind::Bool,
-            DType::F16 | DType::BF16 | DType::F32 | DType::F64 => Kind::Float,
-            DType::Complex64 | DType::Complex128 => Kind::Complex,
-            _ => Kind::Int,
+            DType::Bool => DTypeKind::Bool,
+            DType::F16 | DType::BF16 | DType::F32 | DType::F64 => DTypeKind::Float,
+            DType::Complex64 | DType::Complex128 => DTypeKind::Complex,
+            _ => DTypeKind::Int,
         }
     }
 
     /// Whether this is a signed or unsigned integer (bool is not).
     pub const fn is_int(self) -> bool {
-        matches!(self.kind(), Kind::Int)
+        matches!(self.kind(), DTypeKind::Int)
     }
 
     /// Whether this is an unsigned integer.
@@ -141,17 +141,17 @@ impl DType {
 
     /// Whether this is a real floating-point type.
     pub const fn is_float(self) -> bool {
-        matches!(self.kind(), Kind::Float)
+        matches!(self.kind(), DTypeKind::Float)
     }
 
     /// Whether this is a complex type.
     pub const fn is_complex(self) -> bool {
-        matches!(self.kind(), Kind::Complex)
+        matches!(self.kind(), DTypeKind::Complex)
     }
 
     /// Whether values may be inexact, NaN or infinite: real or complex floating point.
     pub const fn is_inexact(self) -> bool {
-        matches!(self.kind(), Kind::Float | Kind::Complex)
+        matches!(self.kind(), DTypeKind::Float | DTypeKind::Complex)
     }
 
     /// The dtype of the real part: itself unless complex.
@@ -242,9 +242,9 @@ pub const fn promote(a: DType, b: DType) -> Option<DType> {
     }
     let (low, high) = if (a.kind() as u8) <= (b.kind() as u8) { (a, b) } else { (b, a) };
     match (low.kind(), high.kind()) {
-        (Kind::Int, Kind::Int) => promote_ints(low, high),
-        (Kind::Float, Kind::Float) => Some(promote_floats(low, high)),
-        (Kind::Float | Kind::Complex, Kind::Complex) => {
+        (DTypeKind::Int, DTypeKind::Int) => promote_ints(low, high),
+        (DTypeKind::Float, DTypeKind::Float) => Some(promote_floats(low, high)),
+        (DTypeKind::Float | DTypeKind::Complex, DTypeKind::Complex) => {
             let wide = matches!(low.real(), DType::F64) || matches!(high, DType::Complex128);
             Some(if wide { DType::Complex128 } else { DType::Complex64 })
         }

@@ -24,7 +24,7 @@ mod testing;
 pub mod unary;
 
 pub use binary::BinaryOp;
-pub use dtype::{DType, Element, Kind, UnknownDType, c64, c128, promote};
+pub use dtype::{DType, DTypeKind, Element, UnknownDType, c64, c128, promote};
 pub use half::{bf16, f16};
 pub use reduce::ReduceOp;
 pub use registry::{Annihilator, Domain, Side, Typing};

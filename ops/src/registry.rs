@@ -1,7 +1,7 @@
 //! What an op's entry says besides its closures: how dtypes go in and come out, its algebra, and on
 //! what values it is tested.
 
-use crate::dtype::DType;
+use crate::dtype::{DType, DTypeKind};
 
 /// The dtypes of one application: operands are cast to `compute`, the kernel gives `out`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +16,50 @@ impl Typing {
     /// The same dtype in and out.
     pub const fn same(dtype: DType) -> Typing {
         Typing { compute: dtype, out: dtype }
+    }
+}
+
+/// The dtype rules that the tables of unary and binary ops name: for the operand's dtype, or that in which two meet.
+pub(crate) mod typing {
+    use super::{DType, DTypeKind, Typing};
+
+    pub(crate) const fn any(dtype: DType) -> Option<Typing> {
+        Some(Typing::same(dtype))
+    }
+    pub(crate) const fn number(dtype: DType) -> Option<Typing> {
+        if matches!(dtype, DType::Bool) { None } else { any(dtype) }
+    }
+    pub(crate) const fn real(dtype: DType) -> Option<Typing> {
+        if dtype.is_complex() { None } else { any(dtype) }
+    }
+    pub(crate) const fn real_number(dtype: DType) -> Option<Typing> {
+        if dtype.is_complex() { None } else { number(dtype) }
+    }
+    pub(crate) const fn int(dtype: DType) -> Option<Typing> {
+        if dtype.is_int() { any(dtype) } else { None }
+    }
+    pub(crate) const fn bits(dtype: DType) -> Option<Typing> {
+        if matches!(dtype.kind(), DTypeKind::Bool | DTypeKind::Int) { any(dtype) } else { None }
+    }
+    /// Any dtype in; the real part's dtype out.
+    pub(crate) const fn part(dtype: DType) -> Option<Typing> {
+        Some(Typing { compute: dtype, out: dtype.real() })
+    }
+    /// Exact dtypes are taken as floats: see [`DType::to_inexact`].
+    pub(crate) const fn inexact(dtype: DType) -> Option<Typing> {
+        any(dtype.to_inexact())
+    }
+    pub(crate) const fn inexact_part(dtype: DType) -> Option<Typing> {
+        part(dtype.to_inexact())
+    }
+    pub(crate) const fn inexact_real(dtype: DType) -> Option<Typing> {
+        real(dtype.to_inexact())
+    }
+    pub(crate) const fn predicate(dtype: DType) -> Option<Typing> {
+        Some(Typing { compute: dtype, out: DType::Bool })
+    }
+    pub(crate) const fn real_predicate(dtype: DType) -> Option<Typing> {
+        if dtype.is_complex() { None } else { predicate(dtype) }
     }
 }
 

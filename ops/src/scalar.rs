@@ -5,7 +5,7 @@ use std::fmt;
 use half::{bf16, f16};
 use num_traits::ToPrimitive;
 
-use crate::dtype::{DType, Element, Kind, c64, c128};
+use crate::dtype::{DType, DTypeKind, Element, c64, c128};
 use crate::with_dtype;
 
 /// One value of a [`DType`].
@@ -242,14 +242,14 @@ impl Scalar {
         let out = self.cast(dtype);
         let misfit = Err(DoesNotFit { value: self, dtype });
         let fits = match (self.widen(), dtype.kind()) {
-            (Wide::Complex(_, im), kind) if kind != Kind::Complex && im != 0.0 => return misfit,
-            (Wide::Float(v) | Wide::Complex(v, _), Kind::Bool | Kind::Int) => {
+            (Wide::Complex(_, im), kind) if kind != DTypeKind::Complex && im != 0.0 => return misfit,
+            (Wide::Float(v) | Wide::Complex(v, _), DTypeKind::Bool | DTypeKind::Int) => {
                 // Going back must give the same number; i64::MAX as f64 rounds up, so compare exactly too.
                 v.fract() == 0.0 && v.abs() < 18_446_744_073_709_551_616.0 && float_of(out) == v && !out.is_saturated(v)
             }
-            (Wide::Signed(v), Kind::Bool | Kind::Int) => out.as_integer() == Some(i128::from(v)),
-            (Wide::Unsigned(v), Kind::Bool | Kind::Int) => out.as_integer() == Some(i128::from(v)),
-            (wide, Kind::Float | Kind::Complex) => finite(out.widen()) || !finite(wide),
+            (Wide::Signed(v), DTypeKind::Bool | DTypeKind::Int) => out.as_integer() == Some(i128::from(v)),
+            (Wide::Unsigned(v), DTypeKind::Bool | DTypeKind::Int) => out.as_integer() == Some(i128::from(v)),
+            (wide, DTypeKind::Float | DTypeKind::Complex) => finite(out.widen()) || !finite(wide),
         };
         if fits { Ok(out) } else { misfit }
     }
@@ -464,11 +464,11 @@ impl Number {
             return dtype;
         }
         match kind {
-            Kind::Bool => DType::Bool,
-            Kind::Int => DType::I64,
-            Kind::Float => dtype.to_inexact(),
-            Kind::Complex if matches!(dtype.to_inexact(), DType::F64) => DType::Complex128,
-            Kind::Complex => DType::Complex64,
+            DTypeKind::Bool => DType::Bool,
+            DTypeKind::Int => DType::I64,
+            DTypeKind::Float => dtype.to_inexact(),
+            DTypeKind::Complex if matches!(dtype.to_inexact(), DType::F64) => DType::Complex128,
+            DTypeKind::Complex => DType::Complex64,
         }
     }
 }

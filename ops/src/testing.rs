@@ -1,7 +1,7 @@
 //! What the tests of the registries share: special values of each dtype, and kernels run on them.
 
 use crate::c128;
-use crate::dtype::{DType, Element, Kind};
+use crate::dtype::{DType, DTypeKind, Element};
 use crate::registry::{BinaryKernel, UnaryKernel};
 use crate::scalar::Scalar;
 
@@ -59,10 +59,10 @@ pub(crate) fn special(dtype: DType) -> Vec<Scalar> {
         f64::NAN,
     ];
     let values: Vec<Scalar> = match dtype.kind() {
-        Kind::Bool => vec![false.into(), true.into()],
-        Kind::Int => INTS.iter().map(|&v| v.into()).collect(),
-        Kind::Float => FLOATS.iter().map(|&v| v.into()).collect(),
-        Kind::Complex => FLOATS
+        DTypeKind::Bool => vec![false.into(), true.into()],
+        DTypeKind::Int => INTS.iter().map(|&v| v.into()).collect(),
+        DTypeKind::Float => FLOATS.iter().map(|&v| v.into()).collect(),
+        DTypeKind::Complex => FLOATS
             .iter()
             .flat_map(|&re| [0.0, -1.5, f64::NAN, f64::INFINITY].map(|im| c128::new(re, im).into()))
             .collect(),

@@ -5,48 +5,11 @@ pub(crate) mod element;
 mod tests;
 
 use self::element::{Divisors, FloorDiv, Neighbour, Power, Truthy};
-use crate::dtype::{DType, Kind};
+use crate::dtype::DType;
 use crate::groups::{binary_line, pick};
-use crate::registry::{Annihilator, BinaryKernel, Domain, Side, Typing};
+use crate::registry::{Annihilator, BinaryKernel, Domain, Side, Typing, typing};
 use crate::unary::complex::{self, Wide};
 use crate::unary::special::{self, Precise};
-
-/// The dtype rules of the table, for the dtype in which the operands meet.
-mod typing {
-    use super::{DType, Kind, Typing};
-
-    pub(super) const fn any(dtype: DType) -> Option<Typing> {
-        Some(Typing::same(dtype))
-    }
-    pub(super) const fn number(dtype: DType) -> Option<Typing> {
-        if matches!(dtype, DType::Bool) { None } else { any(dtype) }
-    }
-    pub(super) const fn real(dtype: DType) -> Option<Typing> {
-        if dtype.is_complex() { None } else { any(dtype) }
-    }
-    pub(super) const fn real_number(dtype: DType) -> Option<Typing> {
-        if dtype.is_complex() { None } else { number(dtype) }
-    }
-    /// Exact dtypes are taken as floats, of a width that holds small ones exactly.
-    pub(super) const fn inexact(dtype: DType) -> Option<Typing> {
-        any(dtype.to_inexact())
-    }
-    pub(super) const fn inexact_real(dtype: DType) -> Option<Typing> {
-        real(dtype.to_inexact())
-    }
-    pub(super) const fn predicate(dtype: DType) -> Option<Typing> {
-        Some(Typing { compute: dtype, out: DType::Bool })
-    }
-    pub(super) const fn order(dtype: DType) -> Option<Typing> {
-        if dtype.is_complex() { None } else { predicate(dtype) }
-    }
-    pub(super) const fn bits(dtype: DType) -> Option<Typing> {
-        if matches!(dtype.kind(), Kind::Bool | Kind::Int) { any(dtype) } else { None }
-    }
-    pub(super) const fn int(dtype: DType) -> Option<Typing> {
-        if dtype.is_int() { any(dtype) } else { None }
-    }
-}
 
 /// An annihilator on both sides that holds for every other operand.
 const fn exact(element: i8) -> Annihilator {
@@ -313,7 +276,7 @@ binary_table! { $
     }
     /// Whether `a < b`.
     Lt {
-        name: lt, symbol: Some("<"), domain: Any, typing: order, commutative: false, annihilators: [],
+        name: lt, symbol: Some("<"), domain: Any, typing: real_predicate, commutative: false, annihilators: [],
         kernels: {
             bool => |a, b| !a & b,
             int => |a, b| a < b,
@@ -322,7 +285,7 @@ binary_table! { $
     }
     /// Whether `a <= b`.
     Le {
-        name: le, symbol: Some("<="), domain: Any, typing: order, commutative: false, annihilators: [],
+        name: le, symbol: Some("<="), domain: Any, typing: real_predicate, commutative: false, annihilators: [],
         kernels: {
             bool => |a, b| !a | b,
             int => |a, b| a <= b,
@@ -331,7 +294,7 @@ binary_table! { $
     }
     /// Whether `a > b`.
     Gt {
-        name: gt, symbol: Some(">"), domain: Any, typing: order, commutative: false, annihilators: [],
+        name: gt, symbol: Some(">"), domain: Any, typing: real_predicate, commutative: false, annihilators: [],
         kernels: {
             bool => |a, b| a & !b,
             int => |a, b| a > b,
@@ -340,7 +303,7 @@ binary_table! { $
     }
     /// Whether `a >= b`.
     Ge {
-        name: ge, symbol: Some(">="), domain: Any, typing: order, commutative: false, annihilators: [],
+        name: ge, symbol: Some(">="), domain: Any, typing: real_predicate, commutative: false, annihilators: [],
         kernels: {
             bool => |a, b| a | !b,
             int => |a, b| a >= b,

@@ -6,7 +6,7 @@ use super::Kernels;
 use super::double::{ComplexDouble, Double};
 use super::kernels;
 use crate::cast::cast_block;
-use crate::dtype::{DType, Kind, c64, c128};
+use crate::dtype::{DType, DTypeKind, c64, c128};
 
 /// A ring for products of one dtype: the types of terms and of accumulators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,7 +192,7 @@ impl Ring {
             Ring::Single => DType::F32,
             Ring::Double => DType::F64,
             Ring::ComplexDouble => DType::Complex128,
-            Ring::Bits64 if matches!(dtype.kind(), Kind::Bool) => DType::U64,
+            Ring::Bits64 if matches!(dtype.kind(), DTypeKind::Bool) => DType::U64,
             _ => dtype,
         }
     }

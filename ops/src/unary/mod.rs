@@ -8,52 +8,10 @@ mod tests;
 
 use self::complex::Wide;
 use self::special::{Finite, Precise};
-use crate::dtype::{DType, Kind};
+use crate::dtype::DType;
 use crate::groups::{group, pick, unary_line};
-use crate::registry::{Domain, Typing, UnaryKernel};
+use crate::registry::{Domain, Typing, UnaryKernel, typing};
 use crate::simd;
-
-/// The dtype rules of the table.
-mod typing {
-    use super::{DType, Kind, Typing};
-
-    pub(super) const fn any(dtype: DType) -> Option<Typing> {
-        Some(Typing::same(dtype))
-    }
-    pub(super) const fn number(dtype: DType) -> Option<Typing> {
-        if matches!(dtype, DType::Bool) { None } else { any(dtype) }
-    }
-    pub(super) const fn real(dtype: DType) -> Option<Typing> {
-        if dtype.is_complex() { None } else { any(dtype) }
-    }
-    pub(super) const fn real_number(dtype: DType) -> Option<Typing> {
-        if dtype.is_complex() { None } else { number(dtype) }
-    }
-    /// Any dtype in; the real part's dtype out.
-    pub(super) const fn part(dtype: DType) -> Option<Typing> {
-        Some(Typing { compute: dtype, out: dtype.real() })
-    }
-    /// Exact dtypes are taken as floats, of a width that holds small ones exactly.
-    pub(super) const fn inexact(dtype: DType) -> Option<Typing> {
-        any(dtype.to_inexact())
-    }
-    /// The same; the real part's dtype out.
-    pub(super) const fn inexact_part(dtype: DType) -> Option<Typing> {
-        part(dtype.to_inexact())
-    }
-    pub(super) const fn inexact_real(dtype: DType) -> Option<Typing> {
-        real(dtype.to_inexact())
-    }
-    pub(super) const fn predicate(dtype: DType) -> Option<Typing> {
-        Some(Typing { compute: dtype, out: DType::Bool })
-    }
-    pub(super) const fn real_predicate(dtype: DType) -> Option<Typing> {
-        if dtype.is_complex() { None } else { predicate(dtype) }
-    }
-    pub(super) const fn bits(dtype: DType) -> Option<Typing> {
-        if matches!(dtype.kind(), Kind::Bool | Kind::Int) { any(dtype) } else { None }
-    }
-}
 
 fn copy(x: &[u8], out: &mut [u8]) {
     out.copy_from_slice(x);

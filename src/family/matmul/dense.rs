@@ -2,7 +2,7 @@
 #![allow(unsafe_code)] // the crate's entry points take raw pointers; the call says why they are in bounds
 
 use openwork_ops::matmul::Ring;
-use openwork_ops::{DType, Element, Kind, Scalar, c64, c128};
+use openwork_ops::{DType, DTypeKind, Element, Scalar, c64, c128};
 
 use super::operand::Field;
 use super::rows::{Parts, Pass};
@@ -35,7 +35,7 @@ pub(super) fn product(a: &Strided, b: &Strided, dtype: DType, shape: &[usize]) -
         DType::F16 | DType::BF16 => DType::F32,
         other => other,
     };
-    if !matches!(dtype.kind(), Kind::Float | Kind::Complex) {
+    if !matches!(dtype.kind(), DTypeKind::Float | DTypeKind::Complex) {
         return Ok(exact(&a, &b, dtype, shape, k));
     }
     let (a, b) = (a.cast(via), b.cast(via));

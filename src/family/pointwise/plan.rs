@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use openwork_ops::registry::Side as Standing;
-use openwork_ops::{Annihilator, DType, Kind, Scalar};
+use openwork_ops::{Annihilator, DType, DTypeKind, Scalar};
 
 use super::lookup;
 use crate::base::context::{self, NanPolicy};
@@ -178,7 +178,7 @@ impl<'f> Function<'f> {
         let standing = if i == 0 { Standing::Left } else { Standing::Right };
         let compute = self.pass.computes[i];
         let value = value.cast(self.via.unwrap_or(compute));
-        let exact_dtype = matches!(compute.kind(), Kind::Bool | Kind::Int);
+        let exact_dtype = matches!(compute.kind(), DTypeKind::Bool | DTypeKind::Int);
         let is_it = |a: &&Annihilator| {
             (a.side == Standing::Both || a.side == standing) && value.same(Scalar::I8(a.element).cast(value.dtype()))
         };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use openwork_ops::structure::keys::KeyLayout;
-use openwork_ops::{Kind, identity, promote};
+use openwork_ops::{DTypeKind, identity, promote};
 
 use super::along;
 use crate::base::context::{self, NanPolicy};
@@ -76,7 +76,7 @@ fn pairs(a: &Tensor, b: &Tensor) -> Result<Option<Tensor>> {
     let common = promote(a.dtype(), b.dtype());
     let finite = |v: &Strided| {
         let v = v.unbroadcast().cast(common.unwrap_or(v.dtype));
-        matches!(v.dtype.kind(), Kind::Bool | Kind::Int) || identity::all_finite(v.dtype, &v.dense_bytes())
+        matches!(v.dtype.kind(), DTypeKind::Bool | DTypeKind::Int) || identity::all_finite(v.dtype, &v.dense_bytes())
     };
     let exact = context::nan_policy() == NanPolicy::Exact;
     if exact && !undefined && !(finite(&x.values) && finite(&y.values)) {

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use openwork_ops::{DType, Kind};
+use openwork_ops::{DType, DTypeKind};
 
 use super::{Base, Dialect, MAX_ORDER, ReadOptions};
 use crate::io::matrix_market::{
@@ -155,7 +155,7 @@ fn directive(
         b"dtype" => {
             cursor.blanks();
             let name = String::from_utf8_lossy(cursor.word());
-            let known = DType::from_str(&name).ok().filter(|dtype| dtype.kind() != Kind::Complex);
+            let known = DType::from_str(&name).ok().filter(|dtype| dtype.kind() != DTypeKind::Complex);
             let unknown = || {
                 let found = quoted(cursor.token());
                 error(*cursor, format!("{found} is not a real dtype such as float32, on `#openwork dtype T`"))
