@@ -21,6 +21,7 @@ pub type c128 = Complex<f64>;
 /// The order of the variants is the order of [`DType::ALL`] and is part of no file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum DType {
     /// `bool`, one byte, 0 or 1.
     Bool,
@@ -430,10 +431,23 @@ macro_rules! with_dtype {
                 type $T = $crate::c64;
                 $body
             }
-            $crate::DType::Complex128 => {
+            // `Complex128`, the last: outside this crate there may be more, of which `DType::ALL` tells a test.
+            _ => {
                 type $T = $crate::c128;
                 $body
             }
         }
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_dtype_has_its_type() {
+        for dtype in DType::ALL {
+            assert_eq!(with_dtype!(dtype, T => T::DTYPE), dtype);
+        }
+    }
 }

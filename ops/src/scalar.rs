@@ -11,6 +11,7 @@ use crate::with_dtype;
 /// One value of a [`DType`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs)] // one variant per dtype, named like it
+#[non_exhaustive]
 pub enum Scalar {
     Bool(bool),
     I8(i8),

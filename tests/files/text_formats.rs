@@ -52,7 +52,7 @@ fn values(dtype: DType) -> Tensor {
             let pairs = pairs(small.iter().map(|&v| f64::from(v)).collect());
             tensor!(pairs.iter().map(|v| c64::new(v.re as f32, v.im as f32)).collect::<Vec<c64>>())
         }
-        DType::Complex128 => tensor!(pairs(floats!(f64, f64::from))),
+        _ => tensor!(pairs(floats!(f64, f64::from))),
     }
     .unwrap()
 }

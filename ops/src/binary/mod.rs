@@ -28,6 +28,7 @@ macro_rules! binary_table {
     )+) => {
         /// An op of two operands.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
         pub enum BinaryOp { $(#[doc = $doc] $op),+ }
 
         impl BinaryOp {

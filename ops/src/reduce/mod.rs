@@ -120,6 +120,7 @@ macro_rules! reduce_table {
     )+) => {
         /// An op that folds many elements into one.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
         pub enum ReduceOp { $(#[doc = $doc] $op),+ }
 
         impl ReduceOp {

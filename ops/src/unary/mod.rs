@@ -36,6 +36,7 @@ macro_rules! unary_table {
     )+) => {
         /// An op of one operand.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
         pub enum UnaryOp { $(#[doc = $doc] $op),+ }
 
         impl UnaryOp {

@@ -190,7 +190,7 @@ impl Declared {
             DType::F32 => (Field::Real, Some("%%GraphBLAS type float\n")),
             DType::F64 => (Field::Real, None),
             DType::Complex64 => (Field::Complex, Some("%%GraphBLAS type float complex\n")),
-            DType::Complex128 => (Field::Complex, None),
+            _ => (Field::Complex, None), // complex128
         };
         Declared { field, type_line }
     }

@@ -134,6 +134,7 @@ pub(crate) fn memory(dtype: DType) -> Result<Datatype> {
         DType::F64 => Datatype::from_type::<f64>(),
         DType::Complex64 => Datatype::from_type::<num_complex::Complex<f32>>(),
         DType::Complex128 => Datatype::from_type::<num_complex::Complex<f64>>(),
+        _ => Err(format!("{dtype} has no type in memory").into()),
     }
 }
 
