@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::arrays::Container;
 use super::descriptor::Descriptor;
 use super::export::Export;
-use super::hdf5::Hdf5;
+use super::hdf5::{Hdf5, MAX_DEPTH};
 use super::{Loaded, Mode, ReadOptions, facts, map, npz};
 use crate::Tensor;
 use crate::base::error::{self, Result};
@@ -260,6 +260,10 @@ pub(super) fn check_name(name: &str) -> Result<()> {
     let wrong = |part: &str| part.is_empty() || part == "." || part == ".." || part.contains('\0');
     if !name.is_empty() && name.split('/').any(wrong) {
         return refused(format!("{name:?} is not names between slashes, as \"a/b\""));
+    }
+    let depth = name.split('/').count();
+    if depth > MAX_DEPTH {
+        return refused(format!("{depth} names lie in one another; at most {MAX_DEPTH} are allowed"));
     }
     Ok(())
 }

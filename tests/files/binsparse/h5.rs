@@ -84,6 +84,7 @@ fn names_that_cannot_be() {
         refused(&[name], "not names between slashes");
     }
     refused(&["a", "b", "a"], "\"a\" is given twice");
+    refused(&[&["a"; 65].join("/")], "65 names lie in one another; at most 64 are allowed");
     refused(&["a", "a/values"], "\"a/values\" is an array of \"a\"");
     refused(&["", "indices_1/x"], "\"indices_1\" is an array of \"\"");
     let grouped = WriteOptions { group: Some("g".into()), ..WriteOptions::default() };
@@ -156,5 +157,49 @@ fn empty_tensors_and_long_axes() {
         binsparse::write(&path, &x).unwrap();
         let back = binsparse::read(&path).unwrap();
         assert_same(&x, &back);
+    }
+}
+
+/// Trees of more than one level, of links and of chunks; names and texts of any length; every way to pack. All of it is
+/// read back, and by libhdf5 too where it is linked.
+#[test]
+fn large_groups_and_many_chunks() {
+    let path = Gone(path("large"));
+    let x = Tensor::from_vec(&[20_001], (0..20_001).map(f64::from).collect()).unwrap();
+    let deep = ["a"; 64].join("/");
+    let long = "n".repeat(5000);
+    let mut names: Vec<String> = (0..600).map(|i| format!("many/layer {i} ß")).collect();
+    names.extend([deep, long]);
+    let small = Tensor::from_vec(&[3], vec![1u16, 2, u16::MAX]).unwrap();
+    let mut entries: Vec<Entry> = names.iter().map(|name| Entry::new(name, &small)).collect();
+    entries[0].metadata.insert("note".into(), "x".repeat(200_000).into());
+    entries.push(Entry::new("x", &x));
+    for (compress, chunk, shuffle) in [(false, Some(3), false), (true, Some(300), true), (true, None, false)] {
+        let options = WriteOptions { compress, chunk, shuffle, ..WriteOptions::default() };
+        binsparse::write_all(&path, &entries, &options).unwrap();
+        let mut file = File::open(&path).unwrap();
+        assert_eq!(file.names().unwrap().len(), 603);
+        assert_same(&x, &file.read("x").unwrap());
+        for name in &names {
+            assert_same(&small, &file.read(name).unwrap());
+        }
+        let rows = file.read_rows("x", 10_000..10_007, &ReadOptions::default()).unwrap().tensor;
+        assert_eq!(rows.values::<f64>().unwrap(), (10_000..10_007).map(f64::from).collect::<Vec<_>>());
+        assert_eq!(file.info("many/layer 0 ß").unwrap().metadata["note"].as_str().unwrap().len(), 200_000);
+        #[cfg(feature = "hdf5")]
+        {
+            let file = ::hdf5::File::open(&path).unwrap();
+            assert_eq!(file.group("many").unwrap().member_names().unwrap().len(), 600);
+            let data = file.dataset("x/values").unwrap();
+            assert_eq!(data.read_raw::<f64>().unwrap(), x.values::<f64>().unwrap());
+            assert_eq!(data.chunk().is_some(), chunk.is_some() || compress);
+            for name in &names {
+                let data = file.dataset(&format!("{name}/values")).unwrap();
+                assert_eq!(data.read_raw::<u16>().unwrap(), [1, 2, u16::MAX], "{name}");
+            }
+            let text = file.group("many/layer 0 ß").unwrap().attr("binsparse").unwrap();
+            let text = text.read_scalar::<::hdf5::types::VarLenUnicode>().unwrap();
+            assert!(text.len() > 200_000 && serde_json::from_str::<serde_json::Value>(&text).is_ok());
+        }
     }
 }

@@ -29,8 +29,8 @@ use sscdf::{Bitmap, Given};
 use store::{Link, Object, Store};
 pub(crate) use write::write;
 
-/// Groups deeper than this are not looked into.
-const MAX_DEPTH: usize = 64;
+/// Groups deeper than this are not looked into, nor written.
+pub(super) const MAX_DEPTH: usize = 64;
 
 /// The attribute of the root that lists tensors in order, and holds what is said about all of them.
 const LIST: &str = "openwork_tensors";
