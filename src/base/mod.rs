@@ -10,6 +10,7 @@ pub(crate) mod faults;
 #[cfg(feature = "planted-faults")]
 pub mod faults;
 pub(crate) mod integers;
+pub(crate) mod memory;
 pub mod parallel;
 pub(crate) mod shape;
 pub(crate) mod strided;

@@ -10,6 +10,14 @@ pub(crate) fn elements(shape: &[usize]) -> u64 {
     })
 }
 
+/// The product of sizes, saturating: of more elements than memory has, none is stored.
+pub(crate) fn product(sizes: impl IntoIterator<Item = usize>) -> usize {
+    // A size of 0 may come after the product has grown too large.
+    let (product, is_empty) =
+        sizes.into_iter().fold((1usize, false), |(n, empty), s| (n.saturating_mul(s), empty | (s == 0)));
+    if is_empty { 0 } else { product }
+}
+
 /// The broadcast shape of two shapes.
 pub(crate) fn broadcast_shapes(a: &[usize], b: &[usize]) -> Result<Vec<usize>> {
     let ndim = a.len().max(b.len());

@@ -12,7 +12,7 @@ use crate::base::faults::{self, Fault};
 use crate::base::parallel;
 use crate::base::strided::{Strided, count};
 use crate::levels::level::Indices;
-use crate::levels::pattern::Pattern;
+use crate::levels::pattern::{Pattern, RowForm};
 
 /// Elements of one block: a few of them fit the first-level cache together.
 pub(crate) const BLOCK: usize = 1024;
@@ -26,7 +26,7 @@ pub(crate) enum Source<'a> {
     /// Row `select[p]` of a contiguous array of rows, or what `beneath` has there where it selects nothing.
     Select { values: Cow<'a, Strided>, row: usize, select: &'a Indices, beneath: Beneath<'a> },
     /// A strided array of the tensor's full shape, at the coordinates of a pattern's elements.
-    At { array: Cow<'a, Strided>, pattern: &'a Pattern, weights: Vec<u64>, within: Vec<u64> },
+    At { array: Cow<'a, Strided>, pattern: &'a Pattern, weights: Vec<u64>, within: RowForm },
 }
 
 /// What a selection of rows has where it selects nothing.
@@ -56,7 +56,7 @@ impl<'a> Source<'a> {
             return Source::Constant(value);
         }
         let axis_weights: Vec<u64> = array.strides.iter().map(|&s| s as u64).collect();
-        let (weights, within) = (pattern.level_weights(&axis_weights), pattern.value_offsets(&axis_weights));
+        let (weights, within) = (pattern.level_weights(&axis_weights), pattern.row_form(&axis_weights));
         Source::At { weights, within, array, pattern }
     }
 
@@ -96,18 +96,10 @@ impl<'a> Source<'a> {
                 with_index!(select.as_slice(), s => overlay(source, size, *row, s, start, out));
             }
             Source::At { array, pattern, weights, within } => {
-                let (n, block) = (out.len() / size, within.len());
-                let rows = start / block..(start + n).div_ceil(block);
-                let mut offsets = vec![0; rows.len()];
-                pattern.linearize(weights, rows.clone(), &mut offsets);
                 let base = array.offset as u64;
-                let elements: Vec<u64> = if block == 1 {
-                    offsets.iter().map(|o| base.wrapping_add(*o)).collect()
-                } else {
-                    (start..start + n)
-                        .map(|e| base.wrapping_add(offsets[e / block - rows.start]).wrapping_add(within[e % block]))
-                        .collect()
-                };
+                let mut elements = vec![0; out.len() / size];
+                pattern.linearize_elements(weights, within, start, &mut elements);
+                elements.iter_mut().for_each(|e| *e = base.wrapping_add(*e));
                 gather::gather_offsets(array.buffer.bytes(), size, &elements, out);
             }
         }

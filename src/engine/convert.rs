@@ -7,18 +7,18 @@ use openwork_ops::structure::keys::{KeyLayout, Order, order_of};
 use openwork_ops::structure::{Index, IndexVec, transpose};
 use openwork_ops::{DType, ReduceOp, identity, with_index};
 
-use crate::base::buffer::Buffer;
+use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};
-use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::base::trace::{self, Work, raise};
+use crate::base::{memory, parallel, shape};
 use crate::engine::blocks::{self, Kernel, Source};
 use crate::engine::fold;
 use crate::levels::build::{self, SortedKeys};
 use crate::levels::layout::LevelSpec;
-use crate::levels::level::{Level, LevelKind};
-use crate::levels::pattern::{Dim, Part, Pattern};
+use crate::levels::level::{Level, LevelKind, freed};
+use crate::levels::pattern::{Dim, Part, Pattern, RowForm};
 use crate::levels::sort;
 use crate::tensor::Sparse;
 use crate::tensor::fill::{Fill, fill_of};
@@ -43,17 +43,16 @@ fn form(pattern: &Pattern, terms: &[Term], elements: bool) -> Vec<u64> {
         }
     }
     let (of_levels, of_values) = weights.split_at(pattern.level_dims);
-    let mut out = pattern.linearize_all(of_levels);
-    if elements && !of_values.is_empty() {
-        let mut within = vec![0u64];
-        for (d, &w) in pattern.value_dims().iter().zip(of_values) {
-            within = within
-                .iter()
-                .flat_map(|&base| (0..d.size as u64).map(move |i| base.wrapping_add(w.wrapping_mul(i))))
-                .collect();
-        }
-        out = out.iter().flat_map(|&row| within.iter().map(move |&v| row.wrapping_add(v))).collect();
-    }
+    let mut out = if elements && !of_values.is_empty() {
+        let row = RowForm::new(pattern.value_dims().iter().map(|d| d.size).zip(of_values.iter().copied()).collect());
+        let mut out = zeroed_vec(pattern.positions * row.len());
+        parallel::for_chunks_mut(&mut out, 1, parallel::GRAIN, &|start, out| {
+            pattern.linearize_elements(of_levels, &row, start, out);
+        });
+        out
+    } else {
+        pattern.linearize_all(of_levels)
+    };
     for (dim, w) in indirect {
         let whole = Dim { part: Part::Whole, ..dim };
         let coordinates = form(pattern, &[(whole, 1)], elements);
@@ -69,8 +68,25 @@ fn form(pattern: &Pattern, terms: &[Term], elements: bool) -> Vec<u64> {
     out
 }
 
-/// Sort keys over `dims` of every position (or stored element) of a pattern.
-pub(crate) fn keys(pattern: &Pattern, dims: &[Dim], elements: bool) -> (KeyLayout, Vec<Vec<u64>>) {
+/// Sort keys over `dims`, which the levels hold, of every position of a pattern.
+pub(crate) fn keys(pattern: &Pattern, dims: &[Dim]) -> (KeyLayout, Vec<Vec<u64>>) {
+    keys_of(pattern, dims, false)
+}
+
+/// Sort keys over `dims` of every stored element.
+///
+/// # Errors
+/// If memory has no room for an index per element: elements of an iso tensor may be many more than its bytes.
+pub(crate) fn element_keys(s: &Sparse, dims: &[Dim]) -> Result<(KeyLayout, Vec<Vec<u64>>)> {
+    let p = &s.pattern;
+    // Keys, and their like while they are sorted.
+    let width = 8 * (p.dims.len() + 4);
+    let instead = "choose a layout that keeps rows of values whole, or take a part of the tensor first";
+    memory::room(&s.shape, "an index of every stored element", &[p.positions, p.block()], width, instead)?;
+    Ok(keys_of(p, dims, true))
+}
+
+fn keys_of(pattern: &Pattern, dims: &[Dim], elements: bool) -> (KeyLayout, Vec<Vec<u64>>) {
     raise(Work::Engine);
     let layout = KeyLayout::new(&dims.iter().map(|d| d.size).collect::<Vec<_>>());
     let words = (0..layout.word_bits.len())
@@ -122,7 +138,7 @@ pub(crate) fn coalesce(s: &Sparse, fold: ReduceOp) -> Result<Sparse> {
 /// The road that keeps rows of values whole: sort the keys, merge equal ones, build levels.
 fn rows_to(s: &Sparse, values: Strided, kinds: &[LevelKind], dims: Vec<Dim>, op: ReduceOp) -> Result<Sparse> {
     let level_dims: usize = kinds.iter().map(|k| k.rank()).sum();
-    let (layout, mut words) = keys(&s.pattern, &dims[..level_dims], false);
+    let (layout, mut words) = keys(&s.pattern, &dims[..level_dims]);
     let op = if faults::is(Fault::DuplicatesDropped) { ReduceOp::Max } else { op };
     let mut values = values;
     let order = order_of(&words);
@@ -171,9 +187,9 @@ pub(crate) fn gather_values(values: &Strided, order: &IndexVec) -> Strided {
 /// The road through single elements, where value axes change. The tensor has no duplicates.
 fn elements_to(s: &Sparse, kinds: &[LevelKind], dims: Vec<Dim>) -> Result<Sparse> {
     let level_dims: usize = kinds.iter().map(|k| k.rank()).sum();
-    let (layout, mut words) = keys(&s.pattern, &dims[..level_dims], true);
+    let (layout, mut words) = element_keys(s, &dims[..level_dims])?;
     let value_shape: Vec<usize> = dims[level_dims..].iter().map(|d| d.size).collect();
-    let block: usize = value_shape.iter().product();
+    let block = shape::product(value_shape.iter().copied());
     let strides = crate::base::strided::c_strides(&value_shape);
     let terms: Vec<Term> = dims[level_dims..].iter().zip(strides).map(|(&d, s)| (d, s as u64)).collect();
     let slots = form(&s.pattern, &terms, true);
@@ -195,9 +211,11 @@ fn elements_to(s: &Sparse, kinds: &[LevelKind], dims: Vec<Dim>) -> Result<Sparse
         );
         return Err(error::layout(why));
     }
+    let dtype = s.dtype();
+    let what = format!("a row of {block} values for each of {} stored coordinates", heads.len());
+    let all = memory::room(&s.shape, &what, &[heads.len(), block], dtype.size(), "choose coo")?;
     words = words.iter().map(|w| sort::pick(w, heads)).collect();
     let pattern = Arc::new(build::build(kinds, dims, &SortedKeys { layout: &layout, words: &words, unique: true })?);
-    let dtype = s.dtype();
     // Where each sorted element goes: its row, and its slot in the row.
     let mut targets = vec![0u64; n];
     for (row, &head) in heads.iter().enumerate() {
@@ -214,7 +232,7 @@ fn elements_to(s: &Sparse, kinds: &[LevelKind], dims: Vec<Dim>) -> Result<Sparse
     let sorted = sorted.to_contiguous();
     let mut shape = vec![heads.len()];
     shape.extend(value_shape);
-    let values = overlay_fill(s.fill_values().as_ref(), &pattern, heads.len() * block, dtype, |out| {
+    let values = overlay_fill(s.fill_values().as_ref(), &pattern, all, dtype, |out| {
         scatter_offsets(sorted.contiguous_bytes().unwrap_or_default(), dtype.size(), &targets, out);
     });
     Ok(Sparse { shape: s.shape.clone(), pattern, values: Strided::new(values, dtype, shape), fill: s.fill.clone() })
@@ -251,7 +269,10 @@ fn swap_compressed(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> Option<Spar
         return None; // an iso tensor moves indices only, which the road by keys does
     }
     let minor = dims[0].size;
-    minor.checked_add(1)?;
+    // Pointers are made twice. Where there is no room for them, the road by keys says so.
+    if !memory::has_room(minor.checked_add(1)?, 16) {
+        return None;
+    }
     let values = s.values.to_contiguous();
     let bytes = values.contiguous_bytes()?;
     let mut level = None;
@@ -277,7 +298,7 @@ fn transpose_typed<const W: usize, I: Index>(
     (pointers, indices, values, minor, out): (&[I], &[I], &[u8], usize, &mut [u8]),
 ) -> Option<Level> {
     let base = pointers.first()?.get();
-    let mut swapped = crate::base::buffer::zeroed_vec(indices.len());
+    let mut swapped = zeroed_vec(indices.len());
     let pointers = transpose::transpose::<W, I>(pointers, base, indices, values, minor, &mut swapped, out);
     Some(Level::Sparse {
         pointers: Some(I::vec(pointers).into()),
@@ -286,6 +307,9 @@ fn transpose_typed<const W: usize, I: Index>(
         unique: true,
     })
 }
+
+/// Elements that are written to their places at a time.
+const SCATTERED: usize = 1 << 20;
 
 /// The dense form. The tensor has a defined background (its own, or one the caller gives).
 ///
@@ -297,20 +321,23 @@ pub(crate) fn to_strided(s: &Sparse, background: &Strided) -> Result<Strided> {
     let n = dense_len(&s.shape, dtype)?;
     trace::densified(n as u64);
     let strides: Vec<u64> = crate::base::strided::c_strides(&s.shape).iter().map(|&x| x as u64).collect();
-    let rows = s.pattern.linearize_all(&s.pattern.level_weights(&strides));
-    let within = s.pattern.value_offsets(&strides);
-    let offsets: Vec<u64> = match within[..] {
-        [only] => rows.iter().map(|r| r + only).collect(),
-        _ => rows.iter().flat_map(|&row| within.iter().map(move |&v| row + v)).collect(),
-    };
-    let values = s.values.dense_bytes();
+    let (weights, row) = (s.pattern.level_weights(&strides), s.pattern.row_form(&strides));
+    let (values, size, nse) = (s.values.dense_bytes(), dtype.size(), s.nse());
     let core = background.unbroadcast();
     let zero = core.len() == 1 && core.at_offset(core.offset).to_bytes().0 == [0; 16];
-    let buffer = Buffer::build(n * dtype.size(), |out| {
+    let buffer = Buffer::build(n * size, |out| {
         if !zero {
-            parallel::for_chunks_mut(out, dtype.size(), parallel::GRAIN, &|start, out| background.read(start, out));
+            parallel::for_chunks_mut(out, size, parallel::GRAIN, &|start, out| background.read(start, out));
         }
-        scatter_offsets(&values, dtype.size(), &offsets, out);
+        // Places of a part of the elements at a time, however many there are.
+        let mut places = zeroed_vec(nse.min(SCATTERED));
+        for start in (0..nse).step_by(SCATTERED) {
+            let places = &mut places[..SCATTERED.min(nse - start)];
+            parallel::for_chunks_mut(places, 1, parallel::GRAIN, &|from, places| {
+                s.pattern.linearize_elements(&weights, &row, start + from, places);
+            });
+            scatter_offsets(&values[start * size..], size, places, out);
+        }
     });
     Ok(Strided::new(buffer, dtype, s.shape.clone()))
 }
@@ -318,11 +345,10 @@ pub(crate) fn to_strided(s: &Sparse, background: &Strided) -> Result<Strided> {
 /// The number of elements of a dense array, if memory could hold it.
 pub(crate) fn dense_len(shape: &[usize], dtype: DType) -> Result<usize> {
     let n = if shape.contains(&0) { Some(0) } else { shape.iter().try_fold(1usize, |n, &s| n.checked_mul(s)) };
-    let bytes = n.and_then(|n| n.checked_mul(dtype.size())).filter(|&b| Buffer::is_possible(b));
-    match (n, bytes) {
-        (Some(n), Some(_)) => Ok(n),
-        _ => Err(error::shape(&[shape], format!("a dense tensor of {dtype} with this shape does not fit in memory"))),
-    }
+    n.filter(|&n| memory::has_room(n, dtype.size())).ok_or_else(|| {
+        let count = shape.iter().fold(1u128, |n, &s| n.saturating_mul(s as u128));
+        memory::refused(shape, &format!("a dense tensor of {dtype}"), count, dtype.size(), "choose a sparse layout")
+    })
 }
 
 /// An array seen along the dimensions of a level structure: whole axes, quotients and remainders.
@@ -337,12 +363,17 @@ pub(crate) fn from_strided(x: &Strided, spec: &LevelSpec, fill: Fill) -> Result<
     raise(Work::Engine);
     let dims = spec.resolve(&x.shape)?;
     let level_dims = spec.level_dims();
+    dense_len(&x.shape, x.dtype)?; // a broadcast view may have no room
     let view = view_along(x, &dims).to_contiguous().into_owned();
-    let block: usize = view.shape[level_dims..].iter().product();
+    let block = shape::product(view.shape[level_dims..].iter().copied());
     // Without elements there is nothing to store, however many rows.
     let rows = if view.len() == 0 { 0 } else { crate::base::strided::count(&view.shape[..level_dims]) };
     let kept: Vec<u64> = match fill.spread(&x.shape) {
-        None => (0..rows as u64).collect(),
+        None => {
+            let instead = "give a fill, or choose a layout with value axes";
+            memory::room(&x.shape, "an index of every element", &[rows], 8 * (level_dims + 2), instead)?;
+            (0..rows as u64).collect()
+        }
         Some(values) => {
             let values = view_along(&values, &dims);
             let sources = [Source::values(&view), Source::values(&values)];
@@ -381,16 +412,6 @@ pub(crate) fn unravel(positions: &[u64], shape: &[usize]) -> (KeyLayout, Vec<Vec
     (layout, words)
 }
 
-/// Levels that may have any number of coordinates per parent where there was exactly one.
-pub(crate) fn without_singletons(mut kinds: Vec<LevelKind>) -> Vec<LevelKind> {
-    for kind in &mut kinds {
-        if *kind == LevelKind::Singleton {
-            *kind = LevelKind::Sparse { rank: 1 };
-        }
-    }
-    kinds
-}
-
 /// Keeps the rows for which `keep` holds. The tensor is ordered and unique.
 pub(crate) fn select_rows(s: &Sparse, keep: &[usize]) -> Result<Sparse> {
     raise(Work::Engine);
@@ -400,7 +421,7 @@ pub(crate) fn select_rows(s: &Sparse, keep: &[usize]) -> Result<Sparse> {
     let (layout, words) = s.pattern.own_keys();
     let words: Vec<Vec<u64>> = words.iter().map(|w| sort::pick(w, keep)).collect();
     let keys = SortedKeys { layout: &layout, words: &words, unique: true };
-    let pattern = build::build(&without_singletons(s.pattern.kinds()), s.pattern.dims.clone(), &keys)?;
+    let pattern = build::build(&freed(s.pattern.kinds()), s.pattern.dims.clone(), &keys)?;
     let order = IndexVec::U64(keep.iter().map(|&k| k as u64).collect());
     Ok(Sparse {
         shape: s.shape.clone(),

@@ -142,7 +142,7 @@ fn align(shape: &[usize], sides: &mut [Side<'_>], single: bool) -> Result<()> {
         });
     }
     let mut spec = if of_elements { LevelSpec::of_layout(Layout::Coo, shape)? } else { least.pattern.spec() };
-    spec.levels = convert::without_singletons(spec.levels);
+    spec = spec.freed();
     each_stored(sides, &|s| convert::convert(s, &spec).map(Some))
 }
 

@@ -36,6 +36,7 @@ use crate::io::binsparse::map::{self, TensorReader};
 use crate::io::binsparse::sizes::raw;
 use crate::io::binsparse::{DataType, Loaded, ReadOptions, Version, Warning, WriteOptions};
 use crate::io::fault::{Fault, Res, bad};
+use crate::levels::names::ArrayName;
 use crate::tensor::trace;
 
 /// Something that can be taken apart into a descriptor and arrays.
@@ -207,7 +208,8 @@ fn read(source: &dyn Binsparse, options: &ReadOptions, trusting: bool) -> Res<Lo
 
 /// Whether an array is gone because its rows have become arrays of their own.
 fn is_split(name: &str, named: &BTreeSet<String>) -> bool {
-    matches!(name, "pointers_to_1" | "indices_1") && named.contains("indices_0")
+    let gone = matches!(ArrayName::parse(name), Some(ArrayName::Pointers(1) | ArrayName::Indices(1)));
+    gone && named.contains(&ArrayName::Indices(0).to_string())
 }
 
 /// Takes out the declared types, and puts `custom` where it belongs.
@@ -249,7 +251,7 @@ fn split_coordinates(d: &Descriptor, arrays: &mut BTreeMap<String, Tensor>, warn
     arrays.remove("indices_1");
     for axis in 0..rank {
         let row = matrix.narrow(0, axis..axis + 1).reshape(&[matrix.shape[1]]);
-        arrays.insert(format!("indices_{axis}"), Tensor::from_strided(row));
+        arrays.insert(ArrayName::Indices(axis).to_string(), Tensor::from_strided(row));
     }
     warnings.push(Warning::OldSpelling {
         found: "indices_1 as a matrix".into(),
@@ -271,7 +273,7 @@ impl Memory {
         let bytes = values.len() * values.dtype.size();
         let at = if bytes == 0 { 0 } else { values.offset * values.dtype.size() };
         let mut buffer = values.buffer.slice(at..at + bytes);
-        let is_index = name.starts_with("indices_") || name.starts_with("pointers_to_");
+        let is_index = ArrayName::parse(&name).is_some();
         if trusting && is_index && buffer.may_change() {
             let (start, len) = (buffer.bytes().as_ptr(), buffer.len());
             // SAFETY: the old buffer, which the new one owns, keeps the bytes; the caller of `from_binsparse_shared`

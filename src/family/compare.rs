@@ -207,11 +207,11 @@ fn covers(pattern: &Pattern, core: &[usize], cells: &[u64], of_cell: u128) -> bo
     let weight = |(&n, s): (&usize, isize)| if n == 1 { 0 } else { s as u64 };
     let weights: Vec<u64> = core.iter().zip(c_strides(core)).map(weight).collect();
     let rows = pattern.linearize_all(&pattern.level_weights(&weights));
-    let within = pattern.value_offsets(&weights);
+    let within = pattern.row_form(&weights);
     let mut counts = vec![0u128; cells.len()];
     for row in rows {
-        for offset in &within {
-            if let Ok(cell) = cells.binary_search(&row.wrapping_add(*offset)) {
+        for i in 0..within.len() {
+            if let Ok(cell) = cells.binary_search(&row.wrapping_add(within.at(i))) {
                 counts[cell] += 1;
             }
         }

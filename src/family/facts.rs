@@ -278,14 +278,14 @@ fn count(x: &Tensor, region: Region) -> Result<u128> {
     weights[s.ndim() - 1] = 1;
     weights[s.ndim() - 2] = u64::MAX;
     let of_positions = s.pattern.linearize_all(&s.pattern.level_weights(&weights));
-    let within = s.pattern.value_offsets(&weights);
+    let within = s.pattern.row_form(&weights);
     let values = s.values.dense_bytes();
     let under = blocks::collect(s.nse(), Source::at(&fill, &s.pattern), DType::Bool);
     let under = under.dense_bytes();
     let (mut stored, mut beneath, mut at) = (0u128, 0u128, 0);
     for &position in &of_positions {
-        for &offset in &within {
-            if region.holds(position.wrapping_add(offset) as i64) {
+        for i in 0..within.len() {
+            if region.holds(position.wrapping_add(within.at(i)) as i64) {
                 stored += u128::from(values[at] != 0);
                 beneath += u128::from(under[at] != 0);
             }

@@ -3,13 +3,14 @@
 use openwork_ops::structure::keys::{self, Field, KeyLayout};
 use openwork_ops::structure::{Index, IndexVec};
 
+use super::indices::{Indices, needs_64_bits};
+use super::level::LevelKind;
+use super::pattern::{Dim, Pattern};
+use super::sort;
 use crate::base::buffer::zeroed_vec;
-use crate::base::error::{self, Result};
+use crate::base::error::{self, Error, Result};
 use crate::base::faults::{self, Fault};
 use crate::base::parallel;
-use crate::levels::level::{Level, LevelKind};
-use crate::levels::pattern::{Dim, Pattern};
-use crate::levels::sort;
 
 /// Sorted keys of coordinate tuples over the level dimensions of a pattern to be.
 pub(crate) struct SortedKeys<'a> {
@@ -20,7 +21,7 @@ pub(crate) struct SortedKeys<'a> {
 }
 
 impl SortedKeys<'_> {
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.words.first().map_or(0, Vec::len)
     }
 
@@ -52,125 +53,152 @@ enum Parents {
     List(Vec<u64>),
 }
 
+/// A pattern in the making: what the levels so far leave for the next one.
+pub(super) struct Builder<'a> {
+    pub(super) keys: &'a SortedKeys<'a>,
+    dims: &'a [Dim],
+    wide: bool,
+    /// Number of the next level, and its first dimension.
+    pub(super) level: usize,
+    pub(super) dim: usize,
+    pub(super) is_last: bool,
+    /// Positions of the levels so far.
+    pub(super) count: usize,
+    parents: Parents,
+    /// The keys that stand for the nodes of `parents`; `None`: every key has its own entry.
+    nodes: Option<Vec<usize>>,
+}
+
 /// Builds the arrays of a pattern with these levels. Dimensions have been resolved against the spec.
 ///
 /// # Errors
 /// If a dense level would need more pointers than memory, or a singleton level does not have exactly one
 /// coordinate per parent.
 pub(crate) fn build(kinds: &[LevelKind], dims: Vec<Dim>, keys: &SortedKeys<'_>) -> Result<Pattern> {
-    let n = keys.len();
     let level_dims = kinds.iter().map(|k| k.rank()).sum();
-    let wide = n >= 1 << 31 || dims[..level_dims].iter().any(|d| d.size > 1 << 31);
+    let wide = needs_64_bits(keys.len(), dims[..level_dims].iter().map(|d| d.size));
+    let mut builder = Builder {
+        keys,
+        dims: &dims,
+        wide,
+        level: 0,
+        dim: 0,
+        is_last: false,
+        count: 1,
+        parents: Parents::Root,
+        nodes: None,
+    };
     let mut levels = Vec::with_capacity(kinds.len());
-    let (mut parents, mut count, mut dim) = (Parents::Root, 1usize, 0);
-    // The keys that stand for the nodes of the current level: all of them only at the last.
-    let mut nodes: Option<Vec<usize>> = None;
     for (l, &kind) in kinds.iter().enumerate() {
-        let last = l + 1 == kinds.len();
-        match kind {
-            LevelKind::Dense => {
-                let size = dims[dim].size;
-                count = count.checked_mul(size).ok_or_else(|| too_many(&dims[..=dim]))?;
-                parents = dense_parents(keys, parents, nodes.as_deref(), dim, size);
-                nodes = None; // the list is per key now
-                levels.push(Level::Dense);
+        (builder.level, builder.is_last) = (l, l + 1 == kinds.len());
+        levels.push(kind.append(&mut builder)?);
+        builder.dim += kind.rank();
+    }
+    let positions = builder.count;
+    Ok(Pattern { levels, dims, level_dims, positions })
+}
+
+impl Builder<'_> {
+    pub(super) fn is_root(&self) -> bool {
+        matches!(self.parents, Parents::Root)
+    }
+
+    /// The keys at which the tuples down to the next level, of this rank, change; `None` at the last level, where every
+    /// key is one of its positions.
+    pub(super) fn heads(&self, rank: usize) -> Option<Vec<usize>> {
+        if self.is_last { None } else { Some(self.keys.heads(self.dim + rank)) }
+    }
+
+    /// The parents of those keys, or of all.
+    pub(super) fn parents_of(&self, heads: Option<&[usize]>) -> Vec<u64> {
+        let n = heads.map_or(self.keys.len(), <[usize]>::len);
+        let key = |i: usize| heads.map_or(i, |h| h[i]);
+        match (&self.parents, self.nodes.as_deref()) {
+            (Parents::Root, _) => vec![0; n],
+            (Parents::Field(d), _) => {
+                let (field, words) = self.keys.field(*d);
+                (0..n).map(|i| field.of(words[key(i)])).collect()
             }
-            LevelKind::Sparse { rank } => {
-                let heads = if last { None } else { Some(keys.heads(dim + rank)) };
-                let pointers = match &parents {
-                    Parents::Root if rank > 0 => None,
-                    Parents::Field(d) => {
-                        let (field, words) = keys.field(*d);
-                        let parent = |i: usize| field.of(words[heads.as_ref().map_or(i, |h| h[i])]);
-                        Some(pointers(heads.as_ref().map_or(n, Vec::len), parent, count, wide, &dims[..dim])?)
+            // The list is per node of the level above: walk both in key order.
+            (Parents::List(list), Some(nodes)) => {
+                let mut node = 0;
+                let step = |i: usize| {
+                    while node + 1 < nodes.len() && nodes[node + 1] <= key(i) {
+                        node += 1;
                     }
-                    p => {
-                        let parents = parents_at(keys, p, nodes.as_deref(), heads.as_deref());
-                        Some(pointers(parents.len(), |i| parents[i], count, wide, &dims[..dim])?)
-                    }
+                    list[node]
                 };
-                let indices = (dim..dim + rank)
-                    .map(|d| {
-                        let (field, words) = keys.field(d);
-                        match &heads {
-                            None => decode(words, field, wide).into(),
-                            Some(heads) => decode(&sort::pick(words, heads), field, wide).into(),
-                        }
-                    })
-                    .collect();
-                count = heads.as_ref().map_or(n, Vec::len);
-                levels.push(Level::Sparse {
-                    pointers: pointers.map(Into::into),
-                    indices,
-                    ordered: true,
-                    unique: !last || keys.unique,
-                });
-                if let Some(heads) = heads {
-                    parents = Parents::List((0..heads.len() as u64).collect());
-                    nodes = Some(heads);
-                }
+                (0..n).map(step).collect()
             }
-            LevelKind::Singleton => {
-                let heads = if last { (0..n).collect() } else { keys.heads(dim + 1) };
-                let at = parents_at(keys, &parents, nodes.as_deref(), Some(&heads));
-                if at.len() != count || at.iter().enumerate().any(|(i, &p)| p != i as u64) {
-                    return Err(error::layout(format!(
-                        "level {l} is a singleton, but not every parent has exactly one coordinate"
-                    )));
-                }
-                let (field, words) = keys.field(dim);
-                levels.push(Level::Singleton { indices: decode(&sort::pick(words, &heads), field, wide).into() });
-                parents = Parents::List((0..heads.len() as u64).collect());
-                nodes = Some(heads);
+            (Parents::List(list), None) => (0..n).map(|i| list[key(i)]).collect(),
+        }
+    }
+
+    /// Pointers from every parent to its own of those keys.
+    ///
+    /// # Errors
+    /// If there are more parents than memory has room for.
+    pub(super) fn pointers(&self, heads: Option<&[usize]>) -> Result<Indices> {
+        let n = heads.map_or(self.keys.len(), <[usize]>::len);
+        let out = match &self.parents {
+            Parents::Field(d) => {
+                let (field, words) = self.keys.field(*d);
+                let parent = |i: usize| field.of(words[heads.map_or(i, |h| h[i])]);
+                pointers(n, parent, self.count, self.wide)
             }
-        }
-        dim += kind.rank();
+            _ => {
+                let parents = self.parents_of(heads);
+                pointers(n, |i| parents[i], self.count, self.wide)
+            }
+        };
+        Ok(out.ok_or_else(|| self.too_many(self.dim))?.into())
     }
-    Ok(Pattern { levels, dims, level_dims, positions: count })
-}
 
-fn too_many(dims: &[Dim]) -> crate::Error {
-    let sizes: Vec<_> = dims.iter().map(|d| d.size.to_string()).collect();
-    error::layout(format!(
-        "dense levels over {} coordinates do not fit in memory: choose coo, dcsr or csf",
-        sizes.join(" x ")
-    ))
-}
-
-/// Parents of the key nodes (or of `heads`, a coarser choice of keys) under the levels so far.
-fn parents_at(keys: &SortedKeys<'_>, parents: &Parents, nodes: Option<&[usize]>, heads: Option<&[usize]>) -> Vec<u64> {
-    let n = heads.map_or(keys.len(), <[usize]>::len);
-    let key = |i: usize| heads.map_or(i, |h| h[i]);
-    match (parents, nodes) {
-        (Parents::Root, _) => vec![0; n],
-        (Parents::Field(d), _) => {
-            let (field, words) = keys.field(*d);
-            (0..n).map(|i| field.of(words[key(i)])).collect()
+    /// The coordinates of those keys, or of all, along one dimension.
+    pub(super) fn column(&self, dim: usize, heads: Option<&[usize]>) -> Indices {
+        let (field, words) = self.keys.field(dim);
+        match heads {
+            None => decode(words, field, self.wide).into(),
+            Some(heads) => decode(&sort::pick(words, heads), field, self.wide).into(),
         }
-        // The list is per node of the level above: walk both in key order.
-        (Parents::List(list), Some(nodes)) => {
-            let mut node = 0;
-            let step = |i: usize| {
-                while node + 1 < nodes.len() && nodes[node + 1] <= key(i) {
-                    node += 1;
-                }
-                list[node]
-            };
-            (0..n).map(step).collect()
-        }
-        (Parents::List(list), None) => (0..n).map(|i| list[key(i)]).collect(),
     }
-}
 
-/// A dense level multiplies: parent · size + coordinate, for every key.
-fn dense_parents(keys: &SortedKeys<'_>, parents: Parents, nodes: Option<&[usize]>, dim: usize, size: usize) -> Parents {
-    if matches!(parents, Parents::Root) {
-        return Parents::Field(dim);
+    /// Goes on below a level of so many positions, which those keys stand for.
+    pub(super) fn enter(&mut self, positions: usize, heads: Option<Vec<usize>>) {
+        self.count = positions;
+        if let Some(heads) = heads {
+            self.parents = Parents::List((0..positions as u64).collect());
+            self.nodes = Some(heads);
+        }
     }
-    let (field, words) = keys.field(dim);
-    let above = parents_at(keys, &parents, nodes, None);
-    let list = above.iter().zip(words).map(|(p, &w)| p * size as u64 + field.of(w)).collect();
-    Parents::List(list)
+
+    /// Goes on below a dense level: parent · size + coordinate, for every key.
+    pub(super) fn multiply(&mut self) -> Result<()> {
+        let size = self.dims[self.dim].size;
+        self.count = self.count.checked_mul(size).ok_or_else(|| self.too_many(self.dim + 1))?;
+        self.parents = if self.is_root() {
+            Parents::Field(self.dim)
+        } else {
+            let (field, words) = self.keys.field(self.dim);
+            let above = self.parents_of(None);
+            Parents::List(above.iter().zip(words).map(|(p, &w)| p * size as u64 + field.of(w)).collect())
+        };
+        self.nodes = None;
+        Ok(())
+    }
+
+    /// The error that memory has no room for a pointer per position of the dense levels over the first dimensions.
+    fn too_many(&self, dims: usize) -> Error {
+        let sizes: Vec<_> = self.dims[..dims].iter().map(|d| d.size.to_string()).collect();
+        let sizes = sizes.join(" x ");
+        let count = self.dims[..dims].iter().fold(1u128, |n, d| n.saturating_mul(d.size as u128));
+        let bytes = count.saturating_mul(if self.wide { 8 } else { 4 });
+        let why = format!(
+            "pointers for dense levels over {sizes} coordinates take {bytes} bytes and do not fit in memory: choose coo, \
+             dcsr or csf"
+        );
+        error::layout(why)
+    }
 }
 
 /// Reads one coordinate out of every key.
@@ -183,8 +211,8 @@ fn decode(words: &[u64], field: Field, wide: bool) -> IndexVec {
     if wide { typed::<u64>(words, field) } else { typed::<u32>(words, field) }
 }
 
-/// Pointers from the rising parents of a level's `n` nodes.
-fn pointers(n: usize, parent: impl Fn(usize) -> u64, count: usize, wide: bool, dims: &[Dim]) -> Result<IndexVec> {
+/// Pointers from the rising parents of a level's `n` nodes; `None` if memory has no room for them.
+fn pointers(n: usize, parent: impl Fn(usize) -> u64, count: usize, wide: bool) -> Option<IndexVec> {
     fn typed<I: Index>(n: usize, parent: impl Fn(usize) -> u64, count: usize) -> Option<IndexVec> {
         let mut out: Vec<I> = Vec::new();
         out.try_reserve_exact(count.checked_add(1)?).ok()?;
@@ -199,6 +227,5 @@ fn pointers(n: usize, parent: impl Fn(usize) -> u64, count: usize, wide: bool, d
         out.resize(count + 1, I::new(n));
         Some(I::vec(out))
     }
-    let out = if wide { typed::<u64>(n, parent, count) } else { typed::<u32>(n, parent, count) };
-    out.ok_or_else(|| too_many(dims))
+    if wide { typed::<u64>(n, parent, count) } else { typed::<u32>(n, parent, count) }
 }

@@ -10,8 +10,10 @@ use crate::base::buffer::zeroed_vec;
 use crate::base::faults::{self, Fault};
 use crate::base::parallel;
 use crate::base::trace::{Work, raise};
-use crate::levels::level::{Indices, Level};
+use crate::levels::indices::{Indices, needs_64_bits};
+use crate::levels::level::Level;
 use crate::levels::pattern::Pattern;
+use crate::levels::segments::Segments;
 
 /// A merged pattern, and the position on either side (or [`Index::NONE`]) of each of its positions.
 pub(crate) struct Merged {
@@ -20,31 +22,14 @@ pub(crate) struct Merged {
     pub(crate) right: Indices,
 }
 
-/// Merges two canonical patterns of the same level structure, without singletons.
+/// Merges two canonical patterns over the same dimensions: dense levels where the other has them, and else of the same
+/// ranks.
 pub(crate) fn merge(a: &Pattern, b: &Pattern, keep: Keep) -> Merged {
     raise(Work::Engine);
-    if a.is_wide() || b.is_wide() || a.positions + b.positions >= 1 << 31 {
-        merge_typed::<u64>(&a.widened(), &b.widened(), keep)
+    if a.is_wide() || b.is_wide() || needs_64_bits(a.positions + b.positions, []) {
+        merge_typed::<u64>(&a.clone().of_one_width(true), &b.clone().of_one_width(true), keep)
     } else {
         merge_typed::<u32>(a, b, keep)
-    }
-}
-
-impl Pattern {
-    /// The same pattern with 64-bit arrays.
-    fn widened(&self) -> Pattern {
-        let wide = |i: &Indices| i.widened(true);
-        let level = |l: &Level| match l {
-            Level::Dense => Level::Dense,
-            Level::Singleton { indices } => Level::Singleton { indices: wide(indices) },
-            Level::Sparse { pointers, indices, ordered, unique } => Level::Sparse {
-                pointers: pointers.as_ref().map(wide),
-                indices: indices.iter().map(wide).collect(),
-                ordered: *ordered,
-                unique: *unique,
-            },
-        };
-        Pattern { levels: self.levels.iter().map(level).collect(), ..self.clone() }
     }
 }
 
@@ -61,13 +46,13 @@ fn merge_typed<I: Index>(a: &Pattern, b: &Pattern, keep: Keep) -> Merged {
     let mut levels = Vec::with_capacity(a.levels.len());
     let mut dim = 0;
     for (la, lb) in a.levels.iter().zip(&b.levels) {
-        match (la, lb) {
-            (Level::Sparse { pointers: pa, indices: ia, .. }, Level::Sparse { pointers: pb, indices: ib, .. }) => {
-                let (left, right) = (Segments::new(pa, ia, a.positions), Segments::new(pb, ib, b.positions));
-                let (level, selection) = merge_level(&left, &right, &pairs, keep, pa.is_some() || pb.is_some());
+        match (la.segments(), lb.segments()) {
+            (Some(left), Some(right)) => {
+                let (level, selection) = merge_level(&left, &right, &pairs, keep);
                 levels.push(level);
                 pairs = Pairs::List(selection.left, selection.right);
             }
+            // Neither has segments: both have every coordinate.
             _ => {
                 pairs = dense_children(pairs, a.dims[dim].size);
                 levels.push(Level::Dense);
@@ -91,34 +76,6 @@ fn dense_children<I: Index>(pairs: Pairs<I>, size: usize) -> Pairs<I> {
     match pairs {
         Pairs::Same(n) => Pairs::Same(n * size),
         Pairs::List(left, right) => Pairs::List(children(left), children(right)),
-    }
-}
-
-/// One side's segments under its parents.
-struct Segments<'a, I> {
-    pointers: Option<&'a [I]>,
-    columns: Vec<&'a [I]>,
-    all: usize,
-}
-
-impl<'a, I: Index> Segments<'a, I> {
-    fn new(pointers: &'a Option<Indices>, indices: &'a [Indices], positions: usize) -> Segments<'a, I> {
-        let columns: Vec<&[I]> = indices.iter().map(Indices::typed).collect();
-        let all = columns.first().map_or(positions, |c| c.len());
-        Segments { pointers: pointers.as_ref().map(Indices::typed), columns, all }
-    }
-
-    #[inline]
-    fn of(&self, parent: usize) -> Range<usize> {
-        match self.pointers {
-            Some(p) => p[parent].get() - p[0].get()..p[parent + 1].get() - p[0].get(),
-            None => 0..self.all,
-        }
-    }
-
-    #[inline]
-    fn of_listed(&self, parent: I) -> Range<usize> {
-        if parent == I::NONE { 0..0 } else { self.of(parent.get()) }
     }
 }
 
@@ -174,8 +131,8 @@ fn merge_level<I: Index>(
     right: &Segments<'_, I>,
     pairs: &Pairs<I>,
     keep: Keep,
-    pointers: bool,
 ) -> (Level, Chosen<I>) {
+    let pointers = left.has_parents() || right.has_parents();
     let count = match pairs {
         Pairs::Same(n) => *n,
         Pairs::List(l, _) => l.len(),

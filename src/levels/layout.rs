@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::base::error::{self, Result};
-use crate::levels::level::LevelKind;
-use crate::levels::pattern::{Dim, Part, Pattern};
+use crate::levels::level::{LevelKind, freed};
+use crate::levels::pattern::{Dim, Part};
 
 /// How a tensor is stored. Every sparse layout is a list of levels with a name; the name is recognised,
 /// not stored, so that a permuted CSR *is* a CSC.
@@ -160,6 +160,11 @@ impl LevelSpec {
         all.find(|&layout| LevelSpec::of_layout(layout, shape).is_ok_and(|s| s == *self)).unwrap_or(Layout::Levels)
     }
 
+    /// The same with levels that may have any number of coordinates per parent.
+    pub(crate) fn freed(self) -> LevelSpec {
+        LevelSpec { levels: freed(self.levels), ..self }
+    }
+
     /// How many dimensions the levels take.
     pub(crate) fn level_dims(&self) -> usize {
         self.levels.iter().map(|l| l.rank()).sum()
@@ -238,18 +243,10 @@ impl LevelSpec {
         if self.levels.is_empty() {
             return bad("no levels: that is a strided tensor, use to_dense".into());
         }
-        if self.levels.last() == Some(&LevelKind::Dense) {
-            return bad("the last level is dense: give its axis as a value axis instead".into());
-        }
         for (i, &level) in self.levels.iter().enumerate() {
-            let last = i + 1 == self.levels.len();
-            if level == (LevelKind::Sparse { rank: 0 }) && !last {
-                return bad(format!("level {i} is sparse of rank 0, which only the last level may be"));
-            }
-            if level == LevelKind::Singleton && i > 0 && matches!(self.levels[i - 1], LevelKind::Sparse { .. }) {
-                return bad(format!(
-                    "level {i} is a singleton right after a sparse level: raise that level's rank instead"
-                ));
+            let above = i.checked_sub(1).map(|i| self.levels[i]);
+            if let Err(why) = level.may_stand(above, i + 1 == self.levels.len()) {
+                return bad(format!("level {i} {why}"));
             }
         }
         let mut dims = Vec::with_capacity(self.dims.len());
@@ -282,17 +279,5 @@ impl LevelSpec {
             }
         }
         Ok(dims)
-    }
-}
-
-impl Pattern {
-    /// The level structure, without the arrays.
-    pub(crate) fn spec(&self) -> LevelSpec {
-        LevelSpec { levels: self.kinds(), dims: self.dims.iter().map(|d| (d.axis, d.part)).collect() }
-    }
-
-    /// The name of the layout.
-    pub(crate) fn layout(&self, shape: &[usize]) -> Layout {
-        self.spec().layout(shape)
     }
 }

@@ -3,8 +3,14 @@
 
 pub(crate) mod build;
 pub(crate) mod coiterate;
+mod dense;
+pub(crate) mod indices;
 pub(crate) mod layout;
 pub(crate) mod level;
+pub(crate) mod names;
 pub(crate) mod pattern;
+mod segments;
+mod singleton;
 pub(crate) mod sort;
+mod sparse;
 pub(crate) mod validate;

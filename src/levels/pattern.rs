@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use openwork_ops::structure::Index;
 use openwork_ops::structure::keys::{self, KeyLayout, Order};
-use openwork_ops::with_index;
 
-use crate::base::parallel;
+use super::indices::Indices;
+use super::layout::{Layout, LevelSpec};
+use super::level::{Above, Level, LevelKind};
 use crate::base::trace::{Work, raise};
-use crate::levels::level::{Indices, Level, LevelKind};
+use crate::base::{parallel, shape};
 
 /// Which part of a tensor axis a dimension of the pattern holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -77,9 +77,9 @@ impl Pattern {
         shape
     }
 
-    /// Elements per position.
+    /// Elements per position; more than memory has only where there is no position.
     pub(crate) fn block(&self) -> usize {
-        self.value_dims().iter().map(|d| d.size).product()
+        shape::product(self.value_dims().iter().map(|d| d.size))
     }
 
     pub(crate) fn kinds(&self) -> Vec<LevelKind> {
@@ -96,6 +96,16 @@ impl Pattern {
         self.levels.iter().all(Level::is_unique)
     }
 
+    /// The level structure, without the arrays.
+    pub(crate) fn spec(&self) -> LevelSpec {
+        LevelSpec { levels: self.kinds(), dims: self.dims.iter().map(|d| (d.axis, d.part)).collect() }
+    }
+
+    /// The name of the layout.
+    pub(crate) fn layout(&self, shape: &[usize]) -> Layout {
+        self.spec().layout(shape)
+    }
+
     pub(crate) fn is_wide(&self) -> bool {
         self.levels.iter().flat_map(Level::arrays).any(Indices::is_wide)
     }
@@ -105,6 +115,25 @@ impl Pattern {
         self.dims == other.dims
             && self.levels.len() == other.levels.len()
             && self.levels.iter().zip(&other.levels).all(|(a, b)| a.kind() == b.kind())
+    }
+
+    /// The same pattern with all arrays of one width: 64 bits where `wide`, or any array is.
+    pub(crate) fn of_one_width(self, wide: bool) -> Pattern {
+        let wide = wide || self.is_wide();
+        let levels = self.levels.iter().map(|l| l.map(&mut |_, a| a.widened(wide))).collect();
+        Pattern { levels, ..self }
+    }
+
+    /// The positions that hold a coordinate tuple, in order: at most one unless the pattern has duplicates.
+    ///
+    /// Cost: a binary search per level; O(positions) where coordinates are not in order.
+    pub(crate) fn locate(&self, tuple: &[usize]) -> Vec<usize> {
+        let mut found = vec![0];
+        for (level, first) in self.levels.iter().zip(self.first_dims()) {
+            let own = first..first + level.kind().rank();
+            found = level.locate(found, &tuple[own.clone()], &self.dims[own]);
+        }
+        found
     }
 
     /// Whether both are the same pattern in the same memory: then values alone need looking at.
@@ -163,55 +192,13 @@ impl Pattern {
             out.fill(0);
             return;
         };
-        let dims = dims - level.kind().rank();
-        let parents_of = |parents: Range<usize>| {
-            let mut values = vec![0; parents.len()];
-            self.linearize_levels(levels - 1, dims, weights, parents, &mut values);
-            values
+        let first = dims - level.kind().rank();
+        let mut above = |parents: Range<usize>, out: &mut [u64]| {
+            self.linearize_levels(levels - 1, first, weights, parents, out);
         };
-        match level {
-            Level::Dense => {
-                let (size, w) = (self.dims[dims].size, weights[dims]);
-                let parents = range.start / size..range.end.div_ceil(size);
-                let first = parents.start;
-                for (i, base) in parents_of(parents).into_iter().enumerate() {
-                    let start = (first + i) * size;
-                    let part = range.start.max(start)..range.end.min(start + size);
-                    let mut value = base.wrapping_add(w.wrapping_mul((part.start - start) as u64));
-                    for o in &mut out[part.start - range.start..part.end - range.start] {
-                        *o = value;
-                        value = value.wrapping_add(w);
-                    }
-                }
-            }
-            Level::Sparse { pointers, indices, .. } => {
-                match pointers {
-                    None => out.fill(0),
-                    Some(_) if weights[..dims].iter().all(|&w| w == 0) => out.fill(0),
-                    Some(pointers) => {
-                        let pointers = pointers.as_slice();
-                        let base = pointers.get(0);
-                        let parents =
-                            pointers.upper_bound(base + range.start) - 1..pointers.lower_bound(base + range.end);
-                        let values = parents_of(parents.clone());
-                        with_index!(pointers, p => {
-                            for (ends, &value) in p[parents.start..=parents.end].windows(2).zip(&values) {
-                                let start = (ends[0].get() - base).max(range.start) - range.start;
-                                let end = (ends[1].get() - base).min(range.end) - range.start;
-                                out[start..end].fill(value);
-                            }
-                        });
-                    }
-                }
-                for (d, index) in indices.iter().enumerate() {
-                    add_scaled(&index.slice(range.clone()), weights[dims + d], out);
-                }
-            }
-            Level::Singleton { indices } => {
-                self.linearize_levels(levels - 1, dims, weights, range.clone(), out);
-                add_scaled(&indices.slice(range), weights[dims], out);
-            }
-        }
+        let counts = weights[..first].iter().any(|&w| w != 0);
+        let above = counts.then_some(&mut above as Above<'_>);
+        level.linearize(&weights[first..dims], &self.dims[first..dims], above, range, out);
     }
 
     /// The linear form over all positions.
@@ -224,22 +211,37 @@ impl Pattern {
         out
     }
 
+    /// As [`Pattern::linearize`] for stored elements from `start` on, with what `row` adds for each place of a row.
+    pub(crate) fn linearize_elements(&self, weights: &[u64], row: &RowForm, start: usize, out: &mut [u64]) {
+        let (block, end) = (row.len(), start + out.len());
+        if block == 1 {
+            return self.linearize(weights, start..end, out);
+        }
+        if out.is_empty() {
+            return;
+        }
+        let rows = start / block..end.div_ceil(block);
+        let mut bases = vec![0; rows.len()];
+        self.linearize(weights, rows.clone(), &mut bases);
+        let (mut at, mut rest) = (start % block, out);
+        for base in bases {
+            let (own, more) = rest.split_at_mut(rest.len().min(block - at));
+            for (i, o) in own.iter_mut().enumerate() {
+                *o = base.wrapping_add(row.at(at + i));
+            }
+            (at, rest) = (0, more);
+        }
+    }
+
     /// Weights over the level dimensions for given weights of the tensor's axes.
     pub(crate) fn level_weights(&self, axis_weights: &[u64]) -> Vec<u64> {
         self.level_dims().iter().map(|d| axis_weights[d.axis].wrapping_mul(d.step() as u64)).collect()
     }
 
     /// What each element of a row adds to a linear form with these weights of the tensor's axes.
-    pub(crate) fn value_offsets(&self, axis_weights: &[u64]) -> Vec<u64> {
-        let mut out = vec![0u64];
-        for d in self.value_dims() {
-            let w = axis_weights[d.axis].wrapping_mul(d.step() as u64);
-            out = out
-                .iter()
-                .flat_map(|&base| (0..d.size as u64).map(move |i| base.wrapping_add(w.wrapping_mul(i))))
-                .collect();
-        }
-        out
+    pub(crate) fn row_form(&self, axis_weights: &[u64]) -> RowForm {
+        let weights = self.value_dims().iter().map(|d| axis_weights[d.axis].wrapping_mul(d.step() as u64));
+        RowForm::new(self.value_dims().iter().map(|d| d.size).zip(weights).collect())
     }
 
     /// The coordinates of every position along one tensor axis, as far as the levels hold it.
@@ -268,11 +270,72 @@ impl Pattern {
     }
 }
 
-fn add_scaled(index: &Indices, weight: u64, out: &mut [u64]) {
-    if weight == 0 {
-        return;
+/// What each element of a row adds to a linear form: one entry per place of a row, of which a table is kept that is
+/// small however long rows are.
+#[derive(Clone, Debug)]
+pub(crate) struct RowForm {
+    /// Sizes and weights of the value axes that the table does not cover, the innermost last.
+    outer: Vec<(usize, u64)>,
+    table: Vec<u64>,
+    len: usize,
+}
+
+/// Entries of the table of a [`RowForm`] at most.
+const TABLE: usize = 1 << 16;
+
+impl RowForm {
+    /// Of value axes with these sizes and weights.
+    pub(crate) fn new(mut axes: Vec<(usize, u64)>) -> RowForm {
+        let len = shape::product(axes.iter().map(|a| a.0));
+        let mut table = vec![0u64];
+        while let Some(&(size, weight)) = axes.last().filter(|a| a.0 <= TABLE / table.len().max(1)) {
+            table = (0..size as u64)
+                .flat_map(|i| table.iter().map(move |&inner| inner.wrapping_add(weight.wrapping_mul(i))))
+                .collect();
+            axes.pop();
+        }
+        RowForm { outer: axes, table, len }
     }
-    with_index!(index.as_slice(), s => for (o, &i) in out.iter_mut().zip(s) {
-        *o = o.wrapping_add(weight.wrapping_mul(i.get() as u64));
-    });
+
+    /// Elements of a row.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// What element `i` of a row adds.
+    #[inline]
+    pub(crate) fn at(&self, i: usize) -> u64 {
+        if self.outer.is_empty() {
+            return self.table[i];
+        }
+        let (mut rest, mut sum) = (i / self.table.len(), self.table[i % self.table.len()]);
+        for &(size, weight) in self.outer.iter().rev() {
+            sum = sum.wrapping_add(weight.wrapping_mul((rest % size) as u64));
+            rest /= size;
+        }
+        sum
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RowForm;
+
+    #[test]
+    fn rows_of_any_length_have_a_small_table() {
+        for axes in [vec![(3, 7), (4, 2)], vec![(2, 1), (70_000, 5), (3, 11)], vec![(1 << 40, 3)], vec![]] {
+            let form = RowForm::new(axes.clone());
+            assert!(form.table.len() <= super::TABLE);
+            assert_eq!(form.len(), axes.iter().map(|a| a.0).product::<usize>());
+            for i in [0, 1, form.len() / 2, form.len() - 1].into_iter().filter(|&i| i < form.len()) {
+                let (mut rest, mut sum) = (i, 0);
+                for &(size, weight) in axes.iter().rev() {
+                    sum += (rest % size) as u64 * weight;
+                    rest /= size;
+                }
+                assert_eq!(form.at(i), sum, "{axes:?} {i}");
+            }
+        }
+        assert_eq!(RowForm::new(vec![(1 << 40, 3), (0, 1)]).len(), 0);
+    }
 }

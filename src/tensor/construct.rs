@@ -8,10 +8,12 @@ use openwork_ops::{DType, Element, Scalar};
 use crate::base::error::{self, Result};
 use crate::base::strided::{Strided, count};
 use crate::engine::convert;
+use crate::levels::indices::Indices;
 use crate::levels::layout::{Layout, LevelSpec};
-use crate::levels::level::{Indices, Level, LevelKind};
+use crate::levels::level::{Level, LevelKind, LevelOf};
+use crate::levels::names::ArrayName;
 use crate::levels::pattern::{Dim, Part, Pattern};
-use crate::levels::validate;
+use crate::levels::validate::{self, Given};
 use crate::tensor::fill::{self, Fill};
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Tensor};
@@ -123,27 +125,7 @@ impl IndexArray {
 }
 
 /// One level with its arrays, for [`Tensor::from_parts`].
-#[derive(Clone, Debug)]
-pub enum LevelData {
-    /// Every coordinate of one axis.
-    Dense,
-    /// Segments of tuples: one index array per axis it covers.
-    Sparse {
-        /// One more entry than there are parents; not needed at the root unless the rank is 0.
-        pointers: Option<IndexArray>,
-        /// One array per axis, of equal length.
-        indices: Vec<IndexArray>,
-        /// Claim that tuples rise within each segment.
-        ordered: bool,
-        /// Claim that no tuple repeats within a segment. Only the last level may repeat.
-        unique: bool,
-    },
-    /// One coordinate per parent.
-    Singleton {
-        /// As many entries as there are parents.
-        indices: IndexArray,
-    },
-}
+pub type LevelData = LevelOf<IndexArray>;
 
 impl Tensor {
     /// A strided tensor from elements in C order, without copying.
@@ -316,18 +298,8 @@ impl Tensor {
         fill: impl Into<Fill>,
     ) -> Result<Tensor> {
         let call = trace::call("coo", &[values]);
-        let rank = indices.len();
-        if rank > shape.len() {
-            return Err(error::invalid("indices", format!("{rank} index arrays for {} axes", shape.len())));
-        }
-        let spec = LevelSpec {
-            levels: vec![LevelKind::Sparse { rank }],
-            dims: (0..shape.len()).map(|a| (a, Part::Whole)).collect(),
-        };
-        let indices: Vec<IndexArray> = indices.into_iter().map(Into::into).collect();
-        let pointers = (rank == 0).then(|| vec![0u64, values.shape().first().copied().unwrap_or(0) as u64].into());
-        let level = LevelData::Sparse { pointers, indices, ordered: false, unique: false };
-        call.gives(parts(shape, vec![level], &spec, values, fill.into()))
+        let indices = indices.into_iter().map(Into::into).collect();
+        call.gives(coordinates(COO, shape, indices, values, fill.into()))
     }
 
     /// A matrix from triplets, as COO; duplicates mean their sum. See [`Tensor::coo`].
@@ -343,7 +315,7 @@ impl Tensor {
     ) -> Result<Tensor> {
         let call = trace::call("from_triplets", &[]);
         let values = Tensor::from_vec(&[values.len()], values)?;
-        call.gives(Tensor::coo(&shape, vec![rows, cols], &values, fill))
+        call.gives(coordinates(TRIPLETS, &shape, vec![rows.into(), cols.into()], &values, fill.into()))
     }
 
     /// A COO tensor from an integer matrix of shape (nse, rank), one index tuple per row.
@@ -363,7 +335,7 @@ impl Tensor {
         };
         let column = |c: usize| Tensor::from_strided(s.narrow(1, c..c + 1).permute(&[1, 0]).reshape(&[s.shape[0]]));
         let columns: Vec<IndexArray> = (0..s.shape[1]).map(|c| IndexArray::from(&column(c))).collect();
-        call.gives(Tensor::coo(shape, columns, values, fill))
+        call.gives(coordinates(MATRIX, shape, columns, values, fill.into()))
     }
 
     /// A CSR tensor: `pointers` has one more entry than there are rows, `indices` are column numbers, rising
@@ -380,7 +352,37 @@ impl Tensor {
         fill: impl Into<Fill>,
     ) -> Result<Tensor> {
         let call = trace::call("csr", &[values]);
-        call.gives(compressed(shape, Layout::Csr, pointers.into(), indices.into(), values, fill.into()))
+        let (pointers, indices, fill) = (pointers.into(), indices.into(), fill.into());
+        let given = Compressed { layout: Layout::Csr, pointers, indices, ordered: true, fill };
+        call.gives(given.tensor(shape, values))
+    }
+
+    /// As [`Tensor::csr`] with the indices of each row in any order; repeated ones mean the sum of their values.
+    ///
+    /// Nothing is sorted here: ops that need order sort, and [`Tensor::coalesce`] does so once for all of them.
+    ///
+    /// ```
+    /// use openwork::Tensor;
+    /// let values = Tensor::from_vec(&[3], vec![1.0, 2.0, 4.0])?;
+    /// let x = Tensor::csr_unordered(&[1, 3], vec![0u32, 3], vec![2u32, 0, 2], &values, 0.0)?;
+    /// let x = x.coalesce()?;
+    /// assert_eq!(x.values::<f64>()?, [2.0, 5.0]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Tensor::csr`], apart from the order.
+    pub fn csr_unordered(
+        shape: &[usize],
+        pointers: impl Into<IndexArray>,
+        indices: impl Into<IndexArray>,
+        values: &Tensor,
+        fill: impl Into<Fill>,
+    ) -> Result<Tensor> {
+        let call = trace::call("csr_unordered", &[values]);
+        let (pointers, indices, fill) = (pointers.into(), indices.into(), fill.into());
+        let given = Compressed { layout: Layout::Csr, pointers, indices, ordered: false, fill };
+        call.gives(given.tensor(shape, values))
     }
 
     /// A CSC tensor: as [`Tensor::csr`] with rows and columns swapped.
@@ -395,7 +397,26 @@ impl Tensor {
         fill: impl Into<Fill>,
     ) -> Result<Tensor> {
         let call = trace::call("csc", &[values]);
-        call.gives(compressed(shape, Layout::Csc, pointers.into(), indices.into(), values, fill.into()))
+        let (pointers, indices, fill) = (pointers.into(), indices.into(), fill.into());
+        let given = Compressed { layout: Layout::Csc, pointers, indices, ordered: true, fill };
+        call.gives(given.tensor(shape, values))
+    }
+
+    /// As [`Tensor::csc`] with the indices of each column in any order: see [`Tensor::csr_unordered`].
+    ///
+    /// # Errors
+    /// As [`Tensor::csc`], apart from the order.
+    pub fn csc_unordered(
+        shape: &[usize],
+        pointers: impl Into<IndexArray>,
+        indices: impl Into<IndexArray>,
+        values: &Tensor,
+        fill: impl Into<Fill>,
+    ) -> Result<Tensor> {
+        let call = trace::call("csc_unordered", &[values]);
+        let (pointers, indices, fill) = (pointers.into(), indices.into(), fill.into());
+        let given = Compressed { layout: Layout::Csc, pointers, indices, ordered: false, fill };
+        call.gives(given.tensor(shape, values))
     }
 
     /// A BSR tensor: pointers and indices over blocks, values of shape (blocks, rows, columns of a block).
@@ -413,15 +434,9 @@ impl Tensor {
         let &[_, rows, cols] = values.shape() else {
             return Err(error::shape(&[values.shape()], "values must have shape (blocks, rows, columns)"));
         };
-        let out = compressed(
-            shape,
-            Layout::Bsr { block: [rows, cols] },
-            pointers.into(),
-            indices.into(),
-            values,
-            fill.into(),
-        );
-        call.gives(out)
+        let (pointers, indices, fill) = (pointers.into(), indices.into(), fill.into());
+        let layout = Layout::Bsr { block: [rows, cols] };
+        call.gives(Compressed { layout, pointers, indices, ordered: true, fill }.tensor(shape, values))
     }
 
     /// A BSC tensor: as [`Tensor::bsr`], blocks compressed by block columns; values have the same shape.
@@ -439,8 +454,9 @@ impl Tensor {
         let &[_, rows, cols] = values.shape() else {
             return Err(error::shape(&[values.shape()], "values must have shape (blocks, rows, columns)"));
         };
+        let (pointers, indices, fill) = (pointers.into(), indices.into(), fill.into());
         let layout = Layout::Bsc { block: [rows, cols] };
-        call.gives(compressed(shape, layout, pointers.into(), indices.into(), values, fill.into()))
+        call.gives(Compressed { layout, pointers, indices, ordered: true, fill }.tensor(shape, values))
     }
 
     /// A tensor from its levels, the map of their dimensions to axes, and values of shape (positions, value
@@ -459,7 +475,7 @@ impl Tensor {
         fill: impl Into<Fill>,
     ) -> Result<Tensor> {
         let call = trace::call("from_parts", &[values]);
-        call.gives(parts(shape, levels, spec, values, fill.into()))
+        call.gives(parts(validate::LEVELS, shape, levels, spec, values, fill.into()))
     }
 
     /// As [`Tensor::from_parts`], trusting the arrays.
@@ -479,28 +495,77 @@ impl Tensor {
         values: &Tensor,
         fill: impl Into<Fill>,
     ) -> Result<Tensor> {
-        let mut pattern = assemble(shape, levels, spec)?;
+        let mut pattern = assemble(validate::LEVELS, shape, levels, spec)?;
         pattern.positions = values.shape().first().copied().unwrap_or(0);
         finish(shape, pattern, values, fill.into())
     }
 }
 
-fn compressed(
-    shape: &[usize],
+/// Coordinates as [`Tensor::coo`] has them.
+const COO: Given = Given { name: |name| format!("indices[{}]", name.dim()), unordered: "" };
+/// As [`Tensor::from_triplets`] has them.
+const TRIPLETS: Given = Given { name: |name| if name.dim() == 0 { "rows" } else { "cols" }.into(), unordered: "" };
+/// As [`Tensor::from_index_matrix`] has them.
+const MATRIX: Given = Given { name: |name| format!("indices[.., {}]", name.dim()), unordered: "" };
+
+/// Arrays of compressed layouts, which have one level with arrays.
+fn compressed_as(unordered: &'static str) -> Given {
+    let name = |name| match name {
+        ArrayName::Pointers(_) => "pointers".into(),
+        ArrayName::Indices(_) => "indices".into(),
+    };
+    Given { name, unordered }
+}
+
+/// What [`Tensor::csr`] and its kin are given.
+struct Compressed {
     layout: Layout,
     pointers: IndexArray,
     indices: IndexArray,
+    /// Whether indices have to rise within each segment, and may not repeat.
+    ordered: bool,
+    fill: Fill,
+}
+
+impl Compressed {
+    fn tensor(self, shape: &[usize], values: &Tensor) -> Result<Tensor> {
+        let Compressed { layout, pointers, indices, ordered, fill } = self;
+        let spec = LevelSpec::of_layout(layout, shape)?;
+        let mut levels = vec![LevelData::Dense; spec.levels.len() - 1];
+        levels.push(LevelData::Sparse { pointers: Some(pointers), indices: vec![indices], ordered, unique: ordered });
+        let given = compressed_as(match layout {
+            Layout::Csr => "csr_unordered takes them in any order, repeated ones as their sum",
+            Layout::Csc => "csc_unordered takes them in any order, repeated ones as their sum",
+            _ => "from_parts takes them in any order with `ordered: false` and `unique: false`",
+        });
+        parts(given, shape, levels, &spec, values, fill)
+    }
+}
+
+fn coordinates(given: Given, shape: &[usize], indices: Vec<IndexArray>, values: &Tensor, fill: Fill) -> Result<Tensor> {
+    let rank = indices.len();
+    if rank > shape.len() {
+        return Err(error::invalid("indices", format!("{rank} index arrays for {} axes", shape.len())));
+    }
+    let spec = LevelSpec {
+        levels: vec![LevelKind::Sparse { rank }],
+        dims: (0..shape.len()).map(|a| (a, Part::Whole)).collect(),
+    };
+    let pointers = (rank == 0).then(|| vec![0u64, values.shape().first().copied().unwrap_or(0) as u64].into());
+    let level = LevelData::Sparse { pointers, indices, ordered: false, unique: false };
+    parts(given, shape, vec![level], &spec, values, fill)
+}
+
+/// As [`Tensor::from_parts`], of arrays that have other names where they come from.
+pub(crate) fn parts(
+    given: Given,
+    shape: &[usize],
+    levels: Vec<LevelData>,
+    spec: &LevelSpec,
     values: &Tensor,
     fill: Fill,
 ) -> Result<Tensor> {
-    let spec = LevelSpec::of_layout(layout, shape)?;
-    let mut levels = vec![LevelData::Dense; spec.levels.len() - 1];
-    levels.push(LevelData::Sparse { pointers: Some(pointers), indices: vec![indices], ordered: true, unique: true });
-    parts(shape, levels, &spec, values, fill)
-}
-
-fn parts(shape: &[usize], levels: Vec<LevelData>, spec: &LevelSpec, values: &Tensor, fill: Fill) -> Result<Tensor> {
-    let pattern = validate::pattern(assemble(shape, levels, spec)?)?;
+    let pattern = validate::pattern(given, assemble(given, shape, levels, spec)?)?;
     finish(shape, pattern, values, fill)
 }
 
@@ -512,55 +577,30 @@ pub(crate) fn parts_with(
     fill: Fill,
     values: &mut dyn FnMut(&[usize]) -> Result<Tensor>,
 ) -> Result<Tensor> {
-    let pattern = validate::pattern(assemble(shape, levels, spec)?)?;
+    let given = validate::LEVELS;
+    let pattern = validate::pattern(given, assemble(given, shape, levels, spec)?)?;
     let wanted: Vec<usize> = [pattern.positions].into_iter().chain(pattern.value_shape()).collect();
     let values = values(&wanted)?;
     finish(shape, pattern, &values, fill)
 }
 
-fn assemble(shape: &[usize], levels: Vec<LevelData>, spec: &LevelSpec) -> Result<Pattern> {
+fn assemble(given: Given, shape: &[usize], levels: Vec<LevelData>, spec: &LevelSpec) -> Result<Pattern> {
     let dims: Vec<Dim> = spec.resolve(shape)?;
     let level_dims = spec.level_dims();
     let mut dim = 0;
-    let mut out = Vec::with_capacity(levels.len());
+    let mut out: Vec<Level> = Vec::with_capacity(levels.len());
     for data in levels {
-        let level = match data {
-            LevelData::Dense => Level::Dense,
-            LevelData::Singleton { indices } => Level::Singleton { indices: indices.take(format!("indices_{dim}"))? },
-            LevelData::Sparse { pointers, indices, ordered, unique } => {
-                let pointers = pointers.map(|p| p.take(format!("pointers_to_{dim}"))).transpose()?;
-                let named = indices.into_iter().enumerate().map(|(i, a)| a.take(format!("indices_{}", dim + i)));
-                Level::Sparse { pointers, indices: named.collect::<Result<_>>()?, ordered, unique }
-            }
-        };
+        let level = data.try_map(dim, &mut |name, array| array.clone().take((given.name)(name)))?;
         dim += level.kind().rank();
         out.push(level);
     }
     let kinds: Vec<LevelKind> = out.iter().map(Level::kind).collect();
     if kinds != spec.levels {
-        return Err(error::invalid(
-            "levels",
-            format!("the arrays make levels {kinds:?}, the specification says {:?}", spec.levels),
-        ));
+        let list = |kinds: &[LevelKind]| kinds.iter().map(LevelKind::to_string).collect::<Vec<_>>().join(", ");
+        let why = format!("are {}, the specification says {}", list(&kinds), list(&spec.levels));
+        return Err(error::invalid("levels", why));
     }
-    Ok(same_width(Pattern { levels: out, dims, level_dims, positions: 0 }))
-}
-
-/// Gives all arrays of a pattern one width, the widest given.
-fn same_width(mut p: Pattern) -> Pattern {
-    if !p.is_wide() {
-        return p;
-    }
-    for level in &mut p.levels {
-        match level {
-            Level::Dense => {}
-            Level::Singleton { indices } => *indices = indices.widened(true),
-            Level::Sparse { pointers, indices, .. } => {
-                pointers.iter_mut().chain(indices).for_each(|a| *a = a.widened(true));
-            }
-        }
-    }
-    p
+    Ok(Pattern { levels: out, dims, level_dims, positions: 0 }.of_one_width(false))
 }
 
 fn finish(shape: &[usize], pattern: Pattern, values: &Tensor, fill: Fill) -> Result<Tensor> {

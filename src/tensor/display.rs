@@ -5,7 +5,6 @@ use std::fmt;
 use openwork_ops::Scalar;
 
 use crate::base::strided::Strided;
-use crate::levels::level::Level;
 use crate::levels::pattern::Part;
 use crate::tensor::fill::Fill;
 use crate::tensor::{Sparse, Storage, Tensor};
@@ -132,8 +131,8 @@ impl fmt::Debug for Tensor {
                     let axes: Vec<String> =
                         dims.by_ref().take(level.kind().rank()).map(|d| name(d.axis, d.part)).collect();
                     let pad = "  ".repeat(l + 1);
-                    write!(f, "{pad}{} {}", kind(level), axes.join(", "))?;
-                    for (name, array) in arrays(level, first) {
+                    write!(f, "{pad}{} {}", level.kind(), axes.join(", "))?;
+                    for (name, array) in level.named_arrays(first) {
                         write!(f, "; {name}: {} x u{}", array.len(), if array.is_wide() { 64 } else { 32 })?;
                     }
                     if !level.is_ordered() {
@@ -164,25 +163,6 @@ fn name(axis: usize, part: Part) -> String {
         Part::Whole => format!("axis {axis}"),
         Part::Div(b) => format!("axis {axis} / {b}"),
         Part::Mod(b) => format!("axis {axis} % {b}"),
-    }
-}
-
-fn kind(level: &Level) -> String {
-    match level {
-        Level::Dense => "Dense".into(),
-        Level::Sparse { indices, .. } => format!("Sparse({})", indices.len()),
-        Level::Singleton { .. } => "Singleton".into(),
-    }
-}
-
-fn arrays(level: &Level, first: usize) -> Vec<(String, &crate::levels::level::Indices)> {
-    match level {
-        Level::Dense => Vec::new(),
-        Level::Singleton { indices } => vec![(format!("indices_{first}"), indices)],
-        Level::Sparse { pointers, indices, .. } => {
-            let pointers = pointers.iter().map(|p| (format!("pointers_to_{first}"), p));
-            pointers.chain(indices.iter().enumerate().map(|(i, a)| (format!("indices_{}", first + i), a))).collect()
-        }
     }
 }
 

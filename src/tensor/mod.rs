@@ -14,7 +14,6 @@ use openwork_ops::{DType, Element, Scalar};
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 use crate::levels::layout::Layout;
-use crate::levels::level::{Indices, Level};
 use crate::levels::pattern::Pattern;
 use crate::tensor::fill::Fill;
 
@@ -200,18 +199,10 @@ impl Tensor {
             Storage::Strided(s) => return vec![info("values".into(), s.dtype, s.unbroadcast().len())],
             Storage::Sparse(s) => (s, s.dtype()),
         };
-        let index = |name: String, array: &Indices| {
-            info(name, if array.is_wide() { DType::U64 } else { DType::U32 }, array.len())
-        };
         let mut out = Vec::new();
         for (level, first) in sparse.pattern.levels.iter().zip(sparse.pattern.first_dims()) {
-            match level {
-                Level::Dense => {}
-                Level::Sparse { pointers, indices, .. } => {
-                    out.extend(pointers.iter().map(|p| index(format!("pointers_to_{first}"), p)));
-                    out.extend(indices.iter().enumerate().map(|(i, a)| index(format!("indices_{}", first + i), a)));
-                }
-                Level::Singleton { indices } => out.push(index(format!("indices_{first}"), indices)),
+            for (name, array) in level.named_arrays(first) {
+                out.push(info(name.to_string(), if array.is_wide() { DType::U64 } else { DType::U32 }, array.len()));
             }
         }
         out.push(info("values".into(), dtype, sparse.values.unbroadcast().len()));

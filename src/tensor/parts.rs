@@ -5,7 +5,8 @@ use openwork_ops::{DType, with_index};
 
 use crate::base::error::Result;
 use crate::base::strided::Strided;
-use crate::levels::level::{Indices, Level};
+use crate::levels::indices::Indices;
+use crate::levels::names::ArrayName;
 use crate::tensor::Tensor;
 use crate::tensor::construct::{IndexArray, LevelData};
 use crate::tensor::trace;
@@ -72,20 +73,11 @@ impl Tensor {
     /// Arrays are shared, not copied; pointers are copied where they do not start at 0 (a window of rows).
     pub fn levels(&self) -> Option<Vec<LevelData>> {
         let s = self.sparse()?;
-        Some(s.pattern.levels.iter().map(level_data).collect())
-    }
-}
-
-fn level_data(level: &Level) -> LevelData {
-    match level {
-        Level::Dense => LevelData::Dense,
-        Level::Singleton { indices } => LevelData::Singleton { indices: indices.clone().into() },
-        Level::Sparse { pointers, indices, ordered, unique } => LevelData::Sparse {
-            pointers: pointers.as_ref().map(|p| rebased(p).into()),
-            indices: indices.iter().map(|i| i.clone().into()).collect(),
-            ordered: *ordered,
-            unique: *unique,
-        },
+        let array = |name, a: &Indices| match name {
+            ArrayName::Pointers(_) => rebased(a).into(),
+            ArrayName::Indices(_) => a.clone().into(),
+        };
+        Some(s.pattern.levels.iter().map(|level| level.map(&mut |name, a| array(name, a))).collect())
     }
 }
 

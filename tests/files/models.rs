@@ -86,6 +86,7 @@ fn arrays(level: &LevelData) -> Vec<Vec<u64>> {
             let pointers = pointers.iter().map(numbers).filter(|p| p.len() != 2);
             pointers.chain(indices.iter().map(numbers)).collect()
         }
+        other => panic!("no arrays are known of {}", other.kind()),
     }
 }
 

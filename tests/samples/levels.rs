@@ -63,6 +63,7 @@ pub fn levels(
                 });
                 nodes = children;
             }
+            other => panic!("no arrays are known of {other}"),
         }
         dim += kind.rank();
     }

@@ -37,29 +37,30 @@ mod indices {
 
     #[test]
     fn out_of_range() {
-        invalid(coo(&[0, 1], &[0, 3]), "indices_1", "entry 1 is 3, out of range for an axis of size 3");
-        invalid(coo(&[2, 1], &[0, 1]), "indices_0", "entry 0 is 2");
-        invalid(csr(&[0, 1, 3], &[0, 1, 7], &[1.0; 3], 0.0), "indices_1", "entry 2 is 7");
+        invalid(coo(&[0, 1], &[0, 3]), "indices[1]", "entry 1 is 3, out of range for an axis of size 3");
+        invalid(coo(&[2, 1], &[0, 1]), "indices[0]", "entry 0 is 2");
+        invalid(csr(&[0, 1, 3], &[0, 1, 7], &[1.0; 3], 0.0), "indices", "entry 2 is 7");
         let huge = Tensor::coo(&[2, 3], vec![vec![0u64], vec![u64::MAX]], &values(&[1.0]), 0.0);
-        invalid(huge, "indices_1", "out of range");
+        invalid(huge, "indices[1]", "out of range");
         let narrow = Tensor::coo(&[2, 3], vec![vec![0u32], vec![u32::MAX]], &values(&[1.0]), 0.0);
-        invalid(narrow, "indices_1", "out of range");
+        invalid(narrow, "indices[1]", "out of range");
     }
 
     #[test]
     fn negative() {
-        invalid(coo(&[0, -1], &[0, 1]), "indices_0", "entry 1 is -1");
-        invalid(csr(&[0, 1, 3], &[0, -2, 1], &[1.0; 3], 0.0), "indices_1", "-2");
-        invalid(csr(&[-1, 1, 3], &[0, 0, 1], &[1.0; 3], 0.0), "pointers_to_1", "-1");
+        invalid(coo(&[0, -1], &[0, 1]), "indices[0]", "entry 1 is -1");
+        invalid(csr(&[0, 1, 3], &[0, -2, 1], &[1.0; 3], 0.0), "indices", "-2");
+        invalid(csr(&[-1, 1, 3], &[0, 0, 1], &[1.0; 3], 0.0), "pointers", "-1");
         let small = Tensor::coo(&[2, 3], vec![vec![0i32], vec![-5]], &values(&[1.0]), 0.0);
-        invalid(small, "indices_1", "-5");
+        invalid(small, "indices[1]", "-5");
     }
 
     #[test]
     fn of_unequal_length() {
-        invalid(coo(&[0, 1], &[0]), "indices_1", "1 entries");
+        // Coordinates have no pointers that a caller could know of.
+        invalid(coo(&[0, 1], &[0]), "indices[1]", "1 entries, 2 are needed (as many as `indices[0]` has");
         invalid(coo(&[0], &[0]), "values", "[2]");
-        invalid(csr(&[0, 1, 3], &[0, 1], &[1.0; 3], 0.0), "indices_1", "2 entries, 3 are needed");
+        invalid(csr(&[0, 1, 3], &[0, 1], &[1.0; 3], 0.0), "indices", "2 entries, 3 are needed");
     }
 
     #[test]
@@ -70,10 +71,24 @@ mod indices {
 
     #[test]
     fn unsorted_where_order_is_claimed() {
-        let e = error(csr(&[0, 2, 3], &[2, 0, 1], &[1.0; 3], 0.0));
-        tells(&e, &["csr", "level 1", "rise", "COO"]);
-        let e = error(csr(&[0, 2, 3], &[1, 1, 1], &[1.0; 3], 0.0));
-        tells(&e, &["csr", "level 1", "repeat"]);
+        let falls = csr(&[0, 2, 3], &[2, 0, 1], &[1.0; 3], 0.0);
+        invalid(falls, "indices", "entry 0 is 2, and entry 1 is 0, both in segment 0: coordinates have to rise");
+        says(
+            csr(&[0, 2, 3], &[1, 1, 1], &[1.0; 3], 0.0),
+            &["csr", "`indices`", "entry 0 is 1, and entry 1 is 1", "repeat", "csr_unordered"],
+        );
+        let x =
+            Tensor::csr_unordered(&[2, 3], vec![0i64, 2, 4], vec![2i64, 0, 1, 1], &values(&[1.0, 2.0, 3.0, 4.0]), 0.0);
+        assert_eq!(elements(&x.unwrap()), [2.0, 0.0, 1.0, 0.0, 7.0, 0.0]);
+        let x =
+            Tensor::csc_unordered(&[2, 2], vec![0i64, 2, 3], vec![1i64, 0, 1], &values(&[1.0, 2.0, 3.0]), 0.0).unwrap();
+        assert_eq!((x.layout(), x.is_coalesced()), (Layout::Csc, false));
+        assert_eq!(elements(&x), [2.0, 0.0, 1.0, 3.0]);
+        invalid(
+            Tensor::csr_unordered(&[2, 3], vec![0i64, 1, 1], vec![3i64], &values(&[1.0]), 0.0),
+            "indices",
+            "entry 0 is 3",
+        );
     }
 
     #[test]
@@ -93,7 +108,11 @@ mod indices {
         let x = Tensor::from_index_matrix(&[2, 3], &matrix, &values(&[1.0, 2.0]), 0.0).unwrap();
         assert_eq!(elements(&x), [0.0, 0.0, 1.0, 2.0, 0.0, 0.0]);
         let negative = Tensor::from_vec(&[1, 2], vec![0i8, -1]).unwrap();
-        invalid(Tensor::from_index_matrix(&[2, 3], &negative, &values(&[1.0]), 0.0), "indices_1", "-1");
+        invalid(Tensor::from_index_matrix(&[2, 3], &negative, &values(&[1.0]), 0.0), "indices[.., 1]", "-1");
+        let made = Tensor::from_triplets([2, 3], vec![0i64, 1], vec![0i64, 3], vec![1.0, 2.0], 0.0);
+        invalid(made, "cols", "entry 1 is 3");
+        let made = Tensor::from_triplets([2, 3], vec![0i64, -1], vec![0i64, 2], vec![1.0, 2.0], 0.0);
+        invalid(made, "rows", "entry 1 is -1");
     }
 
     #[test]
@@ -111,22 +130,22 @@ mod pointers {
 
     #[test]
     fn that_fall() {
-        invalid(csr(&[0, 3, 2], &[0, 1, 2], &[1.0; 3], 0.0), "pointers_to_1", "must not fall");
-        invalid(csr(&[3, 1, 3], &[0, 1], &[1.0; 2], 0.0), "pointers_to_1", "must not fall");
+        invalid(csr(&[0, 3, 2], &[0, 1, 2], &[1.0; 3], 0.0), "pointers", "must not fall");
+        invalid(csr(&[3, 1, 3], &[0, 1], &[1.0; 2], 0.0), "pointers", "must not fall");
     }
 
     #[test]
     fn of_the_wrong_length() {
-        invalid(csr(&[0, 3], &[0, 1, 2], &[1.0; 3], 0.0), "pointers_to_1", "2 entries, 3 are needed");
-        invalid(csr(&[], &[], &[], 0.0), "pointers_to_1", "0 entries");
+        invalid(csr(&[0, 3], &[0, 1, 2], &[1.0; 3], 0.0), "pointers", "2 entries, 3 are needed");
+        invalid(csr(&[], &[], &[], 0.0), "pointers", "0 entries");
         let no_rows = Tensor::csr(&[0, 3], Vec::<i64>::new(), Vec::<i64>::new(), &values(&[]), 0.0);
-        invalid(no_rows, "pointers_to_1", "0 entries, 1 are needed");
+        invalid(no_rows, "pointers", "0 entries, 1 are needed");
     }
 
     #[test]
     fn that_end_elsewhere() {
-        invalid(csr(&[0, 1, 2], &[0, 1, 2], &[1.0; 3], 0.0), "indices_1", "3 entries, 2 are needed");
-        invalid(csr(&[0, 1, 9], &[0, 1, 2], &[1.0; 3], 0.0), "indices_1", "9 are needed");
+        invalid(csr(&[0, 1, 2], &[0, 1, 2], &[1.0; 3], 0.0), "indices", "3 entries, 2 are needed");
+        invalid(csr(&[0, 1, 9], &[0, 1, 2], &[1.0; 3], 0.0), "indices", "9 are needed");
     }
 
     #[test]
@@ -159,7 +178,7 @@ mod specifications {
         let (dense, one) = (LevelKind::Dense, LevelKind::Sparse { rank: 1 });
         let whole = || vec![(0, Part::Whole), (1, Part::Whole)];
         invalid(from(vec![], whole()), "spec", "no levels");
-        invalid(from(vec![one, dense], whole()), "spec", "last level is dense");
+        invalid(from(vec![one, dense], whole()), "spec", "level 1 is dense and the last");
         invalid(from(vec![one; 3], whole()), "spec", "3 dimensions, 2 are given");
         invalid(from(vec![one; 2], vec![(0, Part::Whole), (0, Part::Whole)]), "spec", "axis 0");
         invalid(from(vec![one; 2], vec![(0, Part::Whole), (2, Part::Whole)]), "spec", "axis 2");

@@ -110,7 +110,7 @@ impl Slices {
         let spec = if has_values || spec.dims.iter().any(|d| d.1 != Part::Whole) {
             LevelSpec { levels: vec![LevelKind::Sparse { rank }], dims: (0..rank).map(|a| (a, Part::Whole)).collect() }
         } else {
-            LevelSpec { levels: convert::without_singletons(spec.levels), ..spec }
+            spec.freed()
         };
         Ok(convert::convert(&out, &spec)?.into())
     }

@@ -6,9 +6,9 @@ use openwork_ops::structure::keys::{KeyLayout, Order, order_of};
 use super::scatter::scatter;
 use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::error::Result;
-use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::base::trace::{Work, raise};
+use crate::base::{parallel, shape};
 use crate::engine::convert;
 use crate::engine::fold::Fold;
 use crate::levels::build::{self, SortedKeys};
@@ -61,8 +61,8 @@ impl<'a> Split<'a> {
             dims: pattern.level_dims().iter().copied().filter(is_kept).collect(),
             value_dims: keep.iter().map(|&i| of_values[i]).collect(),
             order: [0].into_iter().chain(fold.iter().chain(&keep).map(|i| i + 1)).collect(),
-            per_row: fold.iter().map(|&i| of_values[i].size).product(),
-            block: keep.iter().map(|&i| of_values[i].size).product(),
+            per_row: shape::product(fold.iter().map(|&i| of_values[i].size)),
+            block: shape::product(keep.iter().map(|&i| of_values[i].size)),
         }
     }
 
@@ -90,7 +90,7 @@ impl<'a> Split<'a> {
             let (layout, words) = convert::unravel(&rows, &sizes(&self.dims));
             return Runs { layout, words, ends, order: None };
         }
-        let (layout, mut words) = convert::keys(self.pattern, &self.dims, false);
+        let (layout, mut words) = convert::keys(self.pattern, &self.dims);
         let mut order = None;
         if !self.in_order() && order_of(&words) == Order::Unsorted {
             let sorted = sort::sort_keys(&layout, words);

@@ -86,7 +86,7 @@ impl Slices {
         };
         let dim = |&a: &usize| Dim::whole(a, shape[a]);
         let dims: Vec<Dim> = kept.iter().chain(&axes).map(dim).collect();
-        let (layout, mut words) = convert::keys(&s.pattern, &dims, true);
+        let (layout, mut words) = convert::element_keys(&s, &dims)?;
         let mut order = None;
         if order_of(&words) == Order::Unsorted {
             let sorted = sort::sort_keys(&layout, words);

@@ -13,7 +13,8 @@ use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::engine::convert;
 use crate::engine::fold::Fold;
-use crate::levels::level::{Indices, Level};
+use crate::levels::indices::{Indices, needs_64_bits};
+use crate::levels::level::Level;
 use crate::levels::pattern::{Dim, Pattern};
 
 /// Positions that are folded at a time: their keys stay in the first-level cache.
@@ -195,7 +196,7 @@ fn which<T>(items: &[T], is_meant: impl Fn(&T) -> bool) -> Vec<u32> {
 /// The pattern of a result over one axis with these coordinates.
 fn line(kept: &[usize], dim: Dim, coordinates: &[u32]) -> Pattern {
     let axis = kept.iter().position(|&a| a == dim.axis).unwrap_or(dim.axis);
-    let indices = if dim.size > 1 << 31 {
+    let indices = if needs_64_bits(coordinates.len(), [dim.size]) {
         IndexVec::U64(coordinates.iter().map(|&i| i.into()).collect())
     } else {
         IndexVec::U32(coordinates.to_vec())

@@ -6,7 +6,8 @@ use serde::ser::{Serialize, Serializer};
 
 use super::{DimCode, LevelCode, Parts, core, flags, levels, spec_codes, spec_of_codes};
 use crate::base::strided::Strided;
-use crate::tensor::construct::{IndexArray, LevelData};
+use crate::levels::names::ArrayRule;
+use crate::tensor::construct::IndexArray;
 use crate::tensor::fill::Fill;
 use crate::{DType, LevelSpec, Scalar, Tensor};
 
@@ -41,15 +42,14 @@ fn encode(x: &Tensor) -> Code {
     let spec = x.level_spec().unwrap_or(LevelSpec { levels: Vec::new(), dims: Vec::new() });
     let data = x.levels().unwrap_or_default();
     let mut arrays = Vec::new();
-    for level in &data {
-        match level {
-            LevelData::Dense => {}
-            LevelData::Singleton { indices } => arrays.push(array(indices)),
-            LevelData::Sparse { pointers, indices, .. } => {
-                arrays.extend(indices.iter().map(array));
-                arrays.push(pointers.as_ref().map_or((0, Bytes::default()), array));
-            }
+    let mut dim = 0;
+    for (l, level) in data.iter().enumerate() {
+        let given: Vec<_> = level.named_arrays(dim).collect();
+        for rule in level.kind().array_rules(dim, l == 0) {
+            let own = given.iter().find(|(name, _)| *name == rule.name);
+            arrays.push(own.map_or((0, Bytes::default()), |(_, a)| array(a)));
         }
+        dim += level.kind().rank();
     }
     let fill = match x.fill() {
         None => (0, Vec::new(), Bytes::default()),
@@ -85,18 +85,18 @@ fn decode((version, dtype, shape, spec, flags, arrays, fill, (stored, values)): 
     };
     let spec = spec_of_codes(spec)?;
     let mut arrays = arrays.into_iter();
-    let mut next = |name: &str, dim: usize, needed: bool| match arrays.next() {
-        Some((0, _)) if !needed => Ok(None),
+    let mut next = |ArrayRule { name, optional, .. }: ArrayRule| match arrays.next() {
+        Some((0, _)) if optional => Ok(None),
         Some((width @ (4 | 8), Bytes(bytes))) => {
             let dtype = if width == 4 { DType::U32 } else { DType::U64 };
-            let bytes = from_little_endian(dtype, bytes).map_err(|why| format!("`{name}_{dim}`: {why}"))?;
+            let bytes = from_little_endian(dtype, bytes).map_err(|why| format!("`{name}`: {why}"))?;
             Ok(Some(match width {
                 4 => bytemuck::pod_collect_to_vec::<u8, u32>(&bytes).into(),
                 _ => bytemuck::pod_collect_to_vec::<u8, u64>(&bytes).into(),
             }))
         }
-        Some((width, _)) => Err(format!("`{name}_{dim}` has entries of {width} bytes")),
-        None => Err(format!("`{name}_{dim}` is missing")),
+        Some((width, _)) => Err(format!("`{name}` has entries of {width} bytes")),
+        None => Err(format!("`{name}` is missing")),
     };
     let elements = |bytes: Bytes| from_little_endian(dtype, bytes.0);
     let sparse = match fill.0 {

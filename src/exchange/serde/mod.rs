@@ -17,6 +17,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use crate::base::error::{self, Result};
 use crate::base::strided::{Strided, count};
 use crate::engine::convert;
+use crate::levels::names::ArrayRule;
 use crate::tensor::construct::{self, IndexArray, LevelData};
 use crate::tensor::fill::Fill;
 use crate::tensor::trace;
@@ -56,11 +57,7 @@ type DimCode = (u64, u8, u64);
 type LevelCode = (u8, u64);
 
 fn spec_codes(spec: &LevelSpec) -> (Vec<LevelCode>, Vec<DimCode>) {
-    let level = |l: &LevelKind| match *l {
-        LevelKind::Dense => (0, 1),
-        LevelKind::Sparse { rank } => (1, rank as u64),
-        LevelKind::Singleton => (2, 1),
-    };
+    let level = |l: &LevelKind| (l.word().1, l.rank() as u64);
     let dim = |&(axis, part): &(usize, Part)| match part {
         Part::Whole => (axis as u64, 0, 1),
         Part::Div(b) => (axis as u64, 1, b as u64),
@@ -71,11 +68,12 @@ fn spec_codes(spec: &LevelSpec) -> (Vec<LevelCode>, Vec<DimCode>) {
 
 fn spec_of_codes((levels, dims): (Vec<LevelCode>, Vec<DimCode>)) -> std::result::Result<LevelSpec, String> {
     let size = |n: u64| usize::try_from(n).map_err(|_| format!("{n} does not fit this machine"));
-    let level = |(kind, rank): LevelCode| match kind {
-        0 if rank == 1 => Ok(LevelKind::Dense),
-        1 if rank <= 2 * MAX_AXES as u64 => Ok(LevelKind::Sparse { rank: rank as usize }),
-        2 if rank == 1 => Ok(LevelKind::Singleton),
-        _ => Err(format!("a level of kind {kind} and rank {rank}")),
+    let level = |(code, given): LevelCode| {
+        let rank = usize::try_from(given).ok().filter(|&rank| rank <= 2 * MAX_AXES);
+        let is = |_: &str, own: u8| own == code;
+        let kind = LevelKind::of_word(is, None).or_else(|| LevelKind::of_word(is, rank));
+        let kind = kind.filter(|kind| Some(kind.rank()) == rank);
+        kind.ok_or_else(|| format!("a level of kind {code} and rank {given}"))
     };
     let dim = |(axis, part, block): DimCode| match (part, size(block)?) {
         (0, 1) => Ok((size(axis)?, Part::Whole)),
@@ -219,35 +217,27 @@ fn core(values: &Strided) -> (Option<Vec<usize>>, Strided) {
 
 /// Order and uniqueness of each level.
 fn flags(levels: &[LevelData]) -> Vec<(bool, bool)> {
-    let of = |level: &LevelData| match level {
-        LevelData::Sparse { ordered, unique, .. } => (*ordered, *unique),
-        LevelData::Dense | LevelData::Singleton { .. } => (true, true),
-    };
-    levels.iter().map(of).collect()
+    levels.iter().map(|level| (level.is_ordered(), level.is_unique())).collect()
 }
 
-/// The levels of a specification, their arrays handed out by `next(dimension or None for pointers)`.
+/// The levels of a specification, their arrays handed out by `next`: `None` only where an array may be left out.
 fn levels(
     spec: &LevelSpec,
     flags: &[(bool, bool)],
-    next: &mut dyn FnMut(&str, usize, bool) -> std::result::Result<Option<IndexArray>, String>,
+    next: &mut dyn FnMut(ArrayRule) -> std::result::Result<Option<IndexArray>, String>,
 ) -> std::result::Result<Vec<LevelData>, String> {
     if flags.len() != spec.levels.len() {
         return Err(format!("order is given for {} levels, there are {}", flags.len(), spec.levels.len()));
     }
     let mut out = Vec::with_capacity(spec.levels.len());
     let mut dim = 0;
-    for (l, (kind, &(ordered, unique))) in spec.levels.iter().zip(flags).enumerate() {
-        let mut index = |d: usize| next("indices", d, true)?.ok_or_else(|| format!("`indices_{d}` is missing"));
-        out.push(match *kind {
-            LevelKind::Dense => LevelData::Dense,
-            LevelKind::Singleton => LevelData::Singleton { indices: index(dim)? },
-            LevelKind::Sparse { rank } => {
-                let indices = (dim..dim + rank).map(&mut index).collect::<std::result::Result<_, _>>()?;
-                let pointers = next("pointers_to", dim, l > 0 || rank == 0)?;
-                LevelData::Sparse { pointers, indices, ordered, unique }
-            }
-        });
+    for (l, (&kind, &(ordered, unique))) in spec.levels.iter().zip(flags).enumerate() {
+        let mut arrays = Vec::new();
+        for rule in kind.array_rules(dim, l == 0) {
+            arrays.extend(next(rule)?);
+        }
+        let level = LevelData::of_arrays(kind, [ordered, unique], arrays);
+        out.push(level.ok_or_else(|| format!("the arrays of level {l}, {kind}, are not all there"))?);
         dim += kind.rank();
     }
     Ok(out)

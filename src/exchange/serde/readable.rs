@@ -8,7 +8,8 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, M
 use serde::ser::{Serialize, SerializeMap, SerializeTuple, Serializer};
 
 use super::{MAX_AXES, Parts, core, flags, levels};
-use crate::tensor::construct::{IndexArray, LevelData};
+use crate::levels::names::{ArrayName, ArrayRule};
+use crate::tensor::construct::IndexArray;
 use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 use crate::{DType, Layout, LevelKind, LevelSpec, Part, Tensor};
@@ -20,15 +21,11 @@ pub(super) struct Level(pub(super) LevelKind);
 
 impl Serialize for Level {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
-            LevelKind::Dense => serializer.serialize_str("dense"),
-            LevelKind::Singleton => serializer.serialize_str("singleton"),
-            LevelKind::Sparse { rank } => {
-                let mut map = serializer.serialize_map(Some(1))?;
-                map.serialize_entry("sparse", &rank)?;
-                map.end()
-            }
-        }
+        let (word, _, rank) = self.0.word();
+        let Some(rank) = rank else { return serializer.serialize_str(word) };
+        let mut map = serializer.serialize_map(Some(1))?;
+        map.serialize_entry(word, &rank)?;
+        map.end()
     }
 }
 
@@ -46,17 +43,15 @@ impl<'de> Visitor<'de> for LevelVisitor {
         f.write_str("a level: \"dense\", \"singleton\" or {\"sparse\": rank}")
     }
     fn visit_str<E: Error>(self, text: &str) -> Result<Level, E> {
-        match text {
-            "dense" => Ok(Level(LevelKind::Dense)),
-            "singleton" => Ok(Level(LevelKind::Singleton)),
-            other => Err(E::invalid_value(serde::de::Unexpected::Str(other), &self)),
-        }
+        let kind = LevelKind::of_word(|word, _| word == text, None);
+        kind.map(Level).ok_or_else(|| E::invalid_value(serde::de::Unexpected::Str(text), &self))
     }
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Level, A::Error> {
-        match (map.next_entry::<String, usize>()?, map.next_key::<IgnoredAny>()?.is_some()) {
-            (Some((key, rank)), false) if key == "sparse" => Ok(Level(LevelKind::Sparse { rank })),
-            _ => Err(A::Error::invalid_value(serde::de::Unexpected::Map, &self)),
-        }
+        let kind = match (map.next_entry::<String, usize>()?, map.next_key::<IgnoredAny>()?.is_some()) {
+            (Some((key, rank)), false) => LevelKind::of_word(|word, _| word == key, Some(rank)).map(Level),
+            _ => None,
+        };
+        kind.ok_or_else(|| A::Error::invalid_value(serde::de::Unexpected::Map, &self))
     }
 }
 
@@ -157,19 +152,11 @@ pub(super) fn serialize<S: Serializer>(x: &Tensor, serializer: S) -> Result<S::O
         }
         map.serialize_entry("fill", &FillWords(fill))?;
         let mut dim = 0;
-        for (level, kind) in levels.iter().zip(&spec.levels) {
-            let (pointers, indices): (Option<&IndexArray>, &[IndexArray]) = match level {
-                LevelData::Dense => (None, &[]),
-                LevelData::Singleton { indices } => (None, std::slice::from_ref(indices)),
-                LevelData::Sparse { pointers, indices, .. } => (pointers.as_ref(), indices),
-            };
-            if let Some(p) = pointers {
-                map.serialize_entry(&format!("pointers_to_{dim}"), &Numbers(p))?;
+        for level in &levels {
+            for (name, array) in level.named_arrays(dim) {
+                map.serialize_entry(&name.to_string(), &Numbers(array))?;
             }
-            for (i, array) in indices.iter().enumerate() {
-                map.serialize_entry(&format!("indices_{}", dim + i), &Numbers(array))?;
-            }
-            dim += kind.rank();
+            dim += level.kind().rank();
         }
     }
     if let Some(values) = x.stored_values().strided() {
@@ -242,10 +229,7 @@ impl<'de> Visitor<'de> for TensorVisitor {
 
 /// Whether a key names an index array: `indices_3`, `pointers_to_3`.
 fn is_array(key: &str) -> bool {
-    let number = key.strip_prefix("indices_").or_else(|| key.strip_prefix("pointers_to_"));
-    number
-        .and_then(|n| Some((n, n.parse::<usize>().ok()?)))
-        .is_some_and(|(n, k)| k < 2 * MAX_AXES && n == k.to_string())
+    ArrayName::parse(key).is_some_and(|name| name.dim() < 2 * MAX_AXES)
 }
 
 impl Read {
@@ -284,10 +268,10 @@ impl Read {
                 return Err("`ordered` and `unique` are of different lengths".into());
             }
             let flags: Vec<(bool, bool)> = ordered.into_iter().zip(unique).collect();
-            let mut next = |name: &str, dim: usize, needed: bool| match self.arrays.remove(&format!("{name}_{dim}")) {
+            let mut next = |rule: ArrayRule| match self.arrays.remove(&rule.name.to_string()) {
                 Some(numbers) => Ok(Some(narrow(numbers))),
-                None if needed => Err(missing(&format!("{name}_{dim}"))),
-                None => Ok(None),
+                None if rule.optional => Ok(None),
+                None => Err(missing(&rule.name.to_string())),
             };
             let data = levels(&spec, &flags, &mut next)?;
             Some((spec, data, fill))

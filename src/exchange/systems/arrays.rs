@@ -5,9 +5,11 @@ use openwork_ops::DType;
 use super::{LevelStructure, System, balance, finch, mlir, rank_n, taco};
 use crate::base::error::{self, ErrorKind, Result};
 use crate::levels::level::LevelKind;
+use crate::levels::names::{ArrayLen, ArrayName};
 use crate::levels::pattern::Part;
+use crate::levels::validate::Given;
 use crate::tensor::Tensor;
-use crate::tensor::construct::{IndexArray, LevelData};
+use crate::tensor::construct::{self, IndexArray, LevelData};
 use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 
@@ -37,6 +39,12 @@ pub struct SystemArrays {
     /// What unstored elements are; `None` if there are none.
     pub fill: Option<Fill>,
 }
+
+/// Arrays under our names, which [`Reading::renamed`] gives back their own.
+const GIVEN: Given = Given {
+    name: |name| name.to_string(),
+    unordered: "where coordinates are in another order or repeat, the words for it belong in the structure",
+};
 
 /// A structure as a text says it, with what is said beyond levels.
 struct Said {
@@ -94,7 +102,7 @@ fn names(system: System, kind: LevelKind, l: usize, dim: usize) -> Names {
         System::Finch => Some(format!("ptr[{}]", l + 1)),
     });
     let index = |d: usize| match (system, kind) {
-        (System::RankN, _) => format!("indices_{d}"),
+        (System::RankN, _) => ArrayName::Indices(d).to_string(),
         (System::Taco, _) => format!("crd[{d}]"),
         (System::Mlir, _) => format!("coordinates[{d}]"),
         // The first of a SparseCOO's indices is the innermost.
@@ -221,20 +229,17 @@ impl Tensor {
                 Some(e) if e[l] => sizes[dim + kind.rank()],
                 _ => 1,
             };
-            let (pointers, indices) = match level {
-                LevelData::Dense => (None, Vec::new()),
-                LevelData::Singleton { .. } if system == System::RankN => {
-                    let why = "the rank-N proposal has no arrays for exactly one coordinate per parent; \
-                               to_levels with a sparse level has";
-                    return Err(error::layout(why));
-                }
-                LevelData::Singleton { indices } => (None, vec![indices]),
-                LevelData::Sparse { pointers: None, indices, .. } => {
-                    let n = indices.first().map_or(0, IndexArray::len) as u64;
-                    (indices.first().map(|like| array(vec![0, n], like)), indices)
-                }
-                LevelData::Sparse { pointers, indices, .. } => (pointers, indices),
-            };
+            if system == System::RankN && !matches!(kind, LevelKind::Dense | LevelKind::Sparse { .. }) {
+                let why = format!(
+                    "the rank-N proposal has no arrays for a {} level; to_levels with a sparse level has",
+                    kind.word().0
+                );
+                return Err(error::layout(why));
+            }
+            let (mut pointers, indices) = level.into_parts();
+            if let (LevelKind::Sparse { .. }, None, Some(first)) = (kind, &pointers, indices.first()) {
+                pointers = Some(array(vec![0, first.len() as u64], first));
+            }
             match (names.pointers, pointers) {
                 (Some(name), Some(p)) => arrays.push((name, scaled(system, p, times))),
                 (None, Some(_)) if kind == (LevelKind::Sparse { rank: 0 }) => {
@@ -258,7 +263,7 @@ impl Tensor {
 /// Of each dimension, whether it is a singleton.
 fn own_arrays(structure: &LevelStructure) -> Vec<bool> {
     let flat = structure.flat().unwrap_or_default();
-    flat.iter().map(|f| f.kind == super::flat::Kind::Singleton).collect()
+    flat.iter().map(|f| f.is_singleton()).collect()
 }
 
 fn scaled(system: System, pointers: IndexArray, times: usize) -> IndexArray {
@@ -318,10 +323,9 @@ impl SystemArrays {
         let mut levels = reading.levels(&said, &sizes)?;
         reading.all_used()?;
         for (l, own) in said.structure.properties.iter().enumerate() {
-            if let (LevelData::Sparse { ordered, unique, .. }, true) =
-                (&mut levels[l], spec.levels[l] != LevelKind::Sparse { rank: 0 })
-            {
-                (*ordered, *unique) = (own.ordered, own.unique);
+            let claims = levels[l].claims_mut().filter(|_| spec.levels[l] != LevelKind::Sparse { rank: 0 });
+            for (claim, said) in claims.into_iter().flatten().zip([own.ordered, own.unique]) {
+                *claim = said;
             }
         }
         for l in 0..levels.len() - 1 {
@@ -335,7 +339,7 @@ impl SystemArrays {
             let why = "missing: the structure leaves elements unstored";
             error::invalid("fill", why)
         })?;
-        Tensor::from_parts(&self.shape, levels, spec, &values, fill).map_err(|e| reading.renamed(e))
+        construct::parts(GIVEN, &self.shape, levels, spec, &values, fill).map_err(|e| reading.renamed(e))
     }
 
     /// Values as rows of value axes.
@@ -343,28 +347,22 @@ impl SystemArrays {
         if self.values.ndim() != 1 || value_shape.is_empty() {
             return Ok(self.values.clone());
         }
+        let span = |p: &IndexArray| {
+            let e = entries(p);
+            e.last().copied().unwrap_or(0).saturating_sub(e.first().copied().unwrap_or(0)) as usize
+        };
         let mut positions = 1usize;
         let mut dim = 0;
-        for level in levels {
-            match level {
-                LevelData::Dense => {
-                    positions = positions.saturating_mul(sizes[dim]);
-                    dim += 1;
-                }
-                LevelData::Singleton { .. } => dim += 1,
-                LevelData::Sparse { pointers, indices, .. } => {
-                    let span = |p: &IndexArray| {
-                        let e = entries(p);
-                        e.last().copied().unwrap_or(0).saturating_sub(e.first().copied().unwrap_or(0)) as usize
-                    };
-                    positions = match (indices.first(), pointers) {
-                        (Some(first), _) => first.len(),
-                        (None, Some(p)) => span(p),
-                        (None, None) => 0,
-                    };
-                    dim += indices.len();
-                }
-            }
+        for (l, level) in levels.iter().enumerate() {
+            let rules = level.kind().array_rules(dim, l == 0);
+            positions = match (rules.last().map(|rule| rule.len), level.arrays().last()) {
+                (Some(ArrayLen::Positions), Some(indices)) => indices.len(),
+                (Some(ArrayLen::ParentsAndOne), Some(pointers)) => span(pointers),
+                (Some(ArrayLen::Parents), _) => positions,
+                (Some(_), None) => 0,
+                (None, _) => positions.saturating_mul(sizes[dim]),
+            };
+            dim += level.kind().rank();
         }
         let mut shape = vec![positions];
         shape.extend(value_shape);
@@ -464,19 +462,24 @@ impl Reading<'_> {
                     *a = condensed(a, times, name)?;
                 }
             }
-            let first = out.iter().map(level_rank).sum::<usize>();
+            let first = out.iter().map(|level| level.kind().rank()).sum::<usize>();
             for (i, name) in names.indices.iter().enumerate() {
-                self.given_as.push((format!("indices_{}", first + i), name.clone()));
+                self.given_as.push((ArrayName::Indices(first + i).to_string(), name.clone()));
             }
             if let Some(name) = names.pointers {
-                self.given_as.push((format!("pointers_to_{first}"), name));
+                self.given_as.push((ArrayName::Pointers(first).to_string(), name));
             }
-            match (kind, out.last_mut()) {
-                (LevelKind::Singleton, Some(LevelData::Sparse { indices: tuple, .. })) => tuple.append(&mut indices),
-                (LevelKind::Singleton, _) => {
-                    out.extend(indices.pop().map(|indices| LevelData::Singleton { indices }));
+            match out.last_mut() {
+                Some(LevelData::Sparse { indices: tuple, .. })
+                    if kind.joined(LevelKind::Sparse { rank: tuple.len() }).is_some() =>
+                {
+                    tuple.append(&mut indices);
                 }
-                _ => out.push(LevelData::Sparse { pointers, indices, ordered: true, unique: false }),
+                _ => {
+                    let arrays = pointers.into_iter().chain(indices).collect();
+                    let lacking = || error::layout(format!("level {l}, {kind}, lacks arrays"));
+                    out.push(LevelData::of_arrays(kind, [true, false], arrays).ok_or_else(lacking)?);
+                }
             }
             dim += rank;
         }
@@ -499,13 +502,6 @@ impl Reading<'_> {
         let given = self.given_as.iter().find(|(ours, _)| ours == argument);
         let from_one = if self.of.system == System::Finch { " (entries counted from 0)" } else { "" };
         error::invalid(given.map_or(argument.as_str(), |g| &g.1), format!("{why}{from_one}"))
-    }
-}
-
-fn level_rank(level: &LevelData) -> usize {
-    match level {
-        LevelData::Dense | LevelData::Singleton { .. } => 1,
-        LevelData::Sparse { indices, .. } => indices.len(),
     }
 }
 

@@ -107,8 +107,9 @@ pub(super) fn parse(text: &str) -> Result<Parsed> {
     // Dense levels at the end are value axes, a point below coordinates is one more of their tuple.
     let mut kinds: Vec<LevelKind> = Vec::new();
     for &level in &levels {
-        match (level, kinds.last_mut()) {
-            (LevelKind::Singleton, Some(LevelKind::Sparse { rank })) => *rank += 1,
+        let joined = kinds.last().and_then(|&above| level.joined(above));
+        match (joined, kinds.last_mut()) {
+            (Some(joined), Some(above)) => *above = joined,
             _ => kinds.push(level),
         }
     }

@@ -5,22 +5,42 @@ use crate::levels::layout::LevelSpec;
 use crate::levels::level::LevelKind;
 use crate::levels::pattern::Part;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Dense,
-    Compressed,
-    Singleton,
-}
+/// Coordinates with segments of their own.
+const COMPRESSED: LevelKind = LevelKind::Sparse { rank: 1 };
 
 /// The level of one dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Flat {
-    pub(super) kind: Kind,
+    /// Of one dimension.
+    kind: LevelKind,
     pub(super) ordered: bool,
     pub(super) unique: bool,
 }
 
-const DENSE: Flat = Flat { kind: Kind::Dense, ordered: true, unique: true };
+const DENSE: Flat = Flat { kind: LevelKind::Dense, ordered: true, unique: true };
+
+impl Flat {
+    /// The level that TACO and MLIR call so, in small letters: ordered and unique.
+    pub(super) fn of_word(word: &str) -> Option<Flat> {
+        let kinds = [LevelKind::Dense, COMPRESSED, LevelKind::Singleton];
+        let kind = kinds.into_iter().find(|&kind| Flat { kind, ..DENSE }.word() == word)?;
+        Some(Flat { kind, ..DENSE })
+    }
+
+    /// What TACO and MLIR call it, in small letters.
+    pub(super) fn word(self) -> &'static str {
+        if self.kind == COMPRESSED { "compressed" } else { self.kind.word().0 }
+    }
+
+    pub(super) fn is_dense(self) -> bool {
+        self.kind == LevelKind::Dense
+    }
+
+    /// Whether it is one coordinate more of the tuple above.
+    pub(super) fn is_singleton(self) -> bool {
+        self.kind == LevelKind::Singleton
+    }
+}
 
 impl LevelStructure {
     /// One level per dimension, value axes dense; a tuple is a compressed level and singletons, of which all but the
@@ -29,16 +49,15 @@ impl LevelStructure {
         let mut out = Vec::with_capacity(self.spec.dims.len());
         for (&level, own) in self.spec.levels.iter().zip(&self.properties) {
             match level {
-                LevelKind::Dense => out.push(DENSE),
-                LevelKind::Singleton => out.push(Flat { kind: Kind::Singleton, ..DENSE }),
                 LevelKind::Sparse { rank: 0 } => {
                     return Err("several values per coordinate, a sparse level without axes");
                 }
                 LevelKind::Sparse { rank } => out.extend((0..rank).map(|i| Flat {
-                    kind: if i == 0 { Kind::Compressed } else { Kind::Singleton },
+                    kind: if i == 0 { COMPRESSED } else { LevelKind::Singleton },
                     ordered: own.ordered,
                     unique: own.unique && i + 1 == rank,
                 })),
+                kind => out.push(Flat { kind, ..DENSE }),
             }
         }
         out.resize(self.spec.dims.len(), DENSE);
@@ -48,12 +67,12 @@ impl LevelStructure {
 
 /// The structure of one level per dimension; dense ones at the end are value axes.
 pub(super) fn structure(flat: &[Flat], dims: Vec<(usize, Part)>) -> LevelStructure {
-    let values = flat.iter().rev().take_while(|f| f.kind == Kind::Dense).count();
+    let values = flat.iter().rev().take_while(|f| f.is_dense()).count();
     let (mut levels, mut properties): (Vec<LevelKind>, Vec<LevelProperties>) = (Vec::new(), Vec::new());
     for f in &flat[..flat.len() - values] {
         let (level, own) = match (f.kind, levels.last(), properties.last()) {
             // A singleton below coordinates is one more of their tuple, and the last says whether tuples repeat.
-            (Kind::Singleton, Some(&LevelKind::Sparse { rank }), Some(&LevelProperties { ordered, .. })) => {
+            (LevelKind::Singleton, Some(&LevelKind::Sparse { rank }), Some(&LevelProperties { ordered, .. })) => {
                 levels.pop();
                 properties.pop();
                 (
@@ -61,11 +80,8 @@ pub(super) fn structure(flat: &[Flat], dims: Vec<(usize, Part)>) -> LevelStructu
                     LevelProperties { ordered: ordered && f.ordered, unique: f.unique },
                 )
             }
-            (Kind::Dense, ..) => (LevelKind::Dense, LevelProperties { ordered: true, unique: true }),
-            (Kind::Singleton, ..) => (LevelKind::Singleton, LevelProperties { ordered: true, unique: true }),
-            (Kind::Compressed, ..) => {
-                (LevelKind::Sparse { rank: 1 }, LevelProperties { ordered: f.ordered, unique: f.unique })
-            }
+            (COMPRESSED, ..) => (COMPRESSED, LevelProperties { ordered: f.ordered, unique: f.unique }),
+            (kind, ..) => (kind, LevelProperties { ordered: true, unique: true }),
         };
         levels.push(level);
         properties.push(own);

@@ -1,6 +1,6 @@
 //! Encodings of MLIR's `sparse_tensor` dialect.
 
-use super::flat::{self, Flat, Kind};
+use super::flat::{self, Flat};
 use super::words::Scan;
 use super::{LevelStructure, System};
 use crate::base::error::{self, Result};
@@ -37,13 +37,9 @@ pub(super) fn name(structure: &LevelStructure, width: Option<usize>) -> Result<S
 }
 
 fn format(level: &Flat) -> String {
-    let (name, soa) = match level.kind {
-        Kind::Dense => ("dense", false),
-        Kind::Compressed => ("compressed", false),
-        Kind::Singleton => ("singleton", true),
-    };
-    let properties = [(!level.unique, "nonunique"), (!level.ordered, "nonordered"), (soa, "soa")];
+    let properties = [(!level.unique, "nonunique"), (!level.ordered, "nonordered"), (level.is_singleton(), "soa")];
     let properties: Vec<&str> = properties.into_iter().filter(|p| p.0).map(|p| p.1).collect();
+    let name = level.word();
     if properties.is_empty() { name.into() } else { format!("{name}({})", properties.join(", ")) }
 }
 
@@ -71,7 +67,7 @@ pub(super) fn parse(text: &str) -> Result<Encoding> {
         scan.expect(":")?;
         let (level, soa) = level(scan)?;
         levels.push(level);
-        own_array.push(soa && level.kind == Kind::Singleton);
+        own_array.push(soa && level.is_singleton());
         Ok(())
     })?;
     while scan.take(",") {
@@ -114,16 +110,11 @@ fn expression(scan: &mut Scan<'_>, names: &[&str]) -> Result<(usize, Part)> {
 
 fn level(scan: &mut Scan<'_>) -> Result<(Flat, bool)> {
     let at = scan.mark();
-    let kind = match scan.word() {
-        "dense" => Kind::Dense,
-        "compressed" => Kind::Compressed,
-        "singleton" => Kind::Singleton,
-        _ => {
-            scan.back_to(at);
-            return scan.fail(FORMATS);
-        }
+    let Some(mut out) = Flat::of_word(scan.word()) else {
+        scan.back_to(at);
+        return scan.fail(FORMATS);
     };
-    let (mut out, mut soa) = (Flat { kind, ordered: true, unique: true }, false);
+    let mut soa = false;
     if scan.take("(") {
         scan.list(")", |scan| {
             let at = scan.mark();
@@ -139,7 +130,7 @@ fn level(scan: &mut Scan<'_>) -> Result<(Flat, bool)> {
             Ok(())
         })?;
     }
-    if kind == Kind::Dense && !(out.ordered && out.unique) {
+    if out.is_dense() && !(out.ordered && out.unique) {
         return scan.refuse("a dense level is ordered and unique");
     }
     Ok((out, soa))

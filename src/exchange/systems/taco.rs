@@ -1,6 +1,6 @@
 //! Formats of TACO: a list of mode formats in storage order, and the mode that each stores.
 
-use super::flat::{self, Flat, Kind};
+use super::flat::{self, Flat};
 use super::words::Scan;
 use super::{LevelStructure, System};
 use crate::base::error::{self, Result};
@@ -26,15 +26,12 @@ pub(super) fn name(structure: &LevelStructure) -> Result<String> {
 }
 
 fn mode(level: &Flat) -> String {
-    let name = match level.kind {
-        Kind::Dense => "Dense",
-        Kind::Compressed => "Compressed",
-        Kind::Singleton => "Singleton",
-    };
+    let (first, rest) = level.word().split_at(1);
+    let name = first.to_ascii_uppercase() + rest;
     let not = [(level.ordered, "ModeFormat::NOT_ORDERED"), (level.unique, "ModeFormat::NOT_UNIQUE")];
     let not: Vec<&str> = not.into_iter().filter(|(holds, _)| !holds).map(|(_, name)| name).collect();
     match not[..] {
-        [] => name.into(),
+        [] => name,
         [one] => format!("{name}({one})"),
         _ => format!("{name}({{{}}})", not.join(", ")),
     }
@@ -95,16 +92,11 @@ fn level(scan: &mut Scan<'_>) -> Result<Flat> {
     if scan.take("ModeFormat::") {
         // as in C++
     }
-    let kind = match scan.word().to_ascii_lowercase().as_str() {
-        "dense" => Kind::Dense,
-        "compressed" | "sparse" => Kind::Compressed,
-        "singleton" => Kind::Singleton,
-        _ => {
-            scan.back_to(start);
-            return scan.fail(MODES);
-        }
+    let word = scan.word().to_ascii_lowercase();
+    let Some(mut out) = Flat::of_word(if word == "sparse" { "compressed" } else { &word }) else {
+        scan.back_to(start);
+        return scan.fail(MODES);
     };
-    let mut out = Flat { kind, ordered: true, unique: true };
     while scan.take("-") {
         let at = scan.mark();
         match scan.word() {
@@ -139,7 +131,7 @@ fn level(scan: &mut Scan<'_>) -> Result<Flat> {
             scan.expect(")")?;
         }
     }
-    if kind == Kind::Dense && !(out.ordered && out.unique) {
+    if out.is_dense() && !(out.ordered && out.unique) {
         return scan.refuse("a dense level is ordered and unique");
     }
     Ok(out)

@@ -122,7 +122,7 @@ fn into_sparse(s: &Sparse, plan: &Plan, value: Tensor, given: u128) -> Result<Sp
     if partial || of_values.iter().any(|d| cut.contains(&d.0)) {
         spec = LevelSpec::of_layout(Layout::Coo, &s.shape)?;
     }
-    spec.levels = convert::without_singletons(spec.levels);
+    spec = spec.freed();
     let own = outside(&convert::convert(s, &spec)?, plan)?;
     let n = s.ndim();
     let (starts, steps) = (0..n).map(|a| plan.along(a)).map(|(start, step, _)| (start, step)).unzip();

@@ -19,6 +19,7 @@ use crate::family::pointwise::Operand;
 use crate::family::shape::{along, coo_dims};
 use crate::levels::build::{self, SortedKeys};
 use crate::levels::coiterate;
+use crate::levels::level::freed;
 use crate::levels::pattern::{Dim, Part};
 use crate::levels::sort;
 use crate::tensor::fill::Fill;
@@ -331,7 +332,7 @@ fn met(op: Option<BinaryOp>, bytes: &[u8], offsets: &[u64], values: &Strided, ne
 
 /// The union of what is stored and what is put.
 fn overlaid(s: &Sparse, unique: &Unique, meeting: Option<BinaryOp>) -> Result<Sparse> {
-    let kinds = convert::without_singletons(s.pattern.kinds());
+    let kinds = freed(s.pattern.kinds());
     let spec = crate::LevelSpec { levels: kinds.clone(), ..s.pattern.spec() };
     let s = if s.pattern.kinds() == kinds { s.clone() } else { convert::convert(s, &spec)? };
     let p = &s.pattern;

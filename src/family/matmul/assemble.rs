@@ -10,6 +10,7 @@ use openwork_ops::with_index;
 use crate::base::buffer::Buffer;
 use crate::base::parallel;
 use crate::base::strided::Strided;
+use crate::levels::indices::needs_64_bits;
 use crate::levels::level::Level;
 use crate::levels::pattern::{Dim, Pattern};
 use crate::tensor::Sparse;
@@ -27,7 +28,7 @@ pub(super) fn compressed(
 ) -> Sparse {
     let n = shape.len();
     let total: usize = parts.iter().map(|p| p.columns.len()).sum();
-    let wide = total >= 1 << 31 || shape.iter().any(|&size| size > 1 << 31);
+    let wide = needs_64_bits(total, shape.iter().copied());
     let counts = || parts.iter().flat_map(|p| p.counts.iter().copied());
     let size = dtype.size();
     let ends: Vec<usize> = parts
@@ -107,7 +108,7 @@ fn tuples(ids: &[u64], shape: &[usize], wide: bool) -> Level {
 /// Whole rows with these numbers: the last axis is a value axis.
 pub(super) fn whole_rows(shape: &[usize], dtype: DType, fill: Fill, values: Buffer, ids: &[u64]) -> Sparse {
     let n = shape.len();
-    let wide = ids.len() >= 1 << 31 || shape[..n - 1].iter().any(|&size| size > 1 << 31);
+    let wide = needs_64_bits(ids.len(), shape[..n - 1].iter().copied());
     let level = tuples(ids, &shape[..n - 1], wide);
     let dims = shape.iter().enumerate().map(|(a, &size)| Dim::whole(a, size)).collect();
     let pattern = Pattern { levels: vec![level], dims, level_dims: n - 1, positions: ids.len() };

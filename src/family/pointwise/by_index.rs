@@ -12,6 +12,7 @@ use crate::base::strided::{Strided, count};
 use crate::base::trace::{Work, raise};
 use crate::engine::convert;
 use crate::levels::layout::{Layout, LevelSpec};
+use crate::levels::pattern::RowForm;
 use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
@@ -151,16 +152,14 @@ fn on_stored(s: &Sparse, out: DType, wants_index: bool, kernel: IndexKernel<'_>)
         .map(|axis| {
             let mut unit = vec![0u64; s.ndim()];
             unit[axis] = 1;
-            (s.pattern.level_weights(&unit), s.pattern.value_offsets(&unit))
+            (s.pattern.level_weights(&unit), s.pattern.row_form(&unit))
         })
         .collect();
     let columns = |start: usize, n: usize| -> Vec<Vec<u64>> {
-        let column = |(weights, within): &(Vec<u64>, Vec<u64>)| {
-            let block = within.len();
-            let rows = start / block..(start + n).div_ceil(block);
-            let mut first = vec![0; rows.len()];
-            s.pattern.linearize(weights, rows.clone(), &mut first);
-            (start..start + n).map(|e| first[e / block - rows.start] + within[e % block]).collect()
+        let column = |(weights, within): &(Vec<u64>, RowForm)| {
+            let mut out = vec![0; n];
+            s.pattern.linearize_elements(weights, within, start, &mut out);
+            out
         };
         axes.iter().map(column).collect()
     };

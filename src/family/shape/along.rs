@@ -17,8 +17,9 @@ use crate::base::strided::Strided;
 use crate::base::trace::{Work, raise};
 use crate::engine::convert;
 use crate::levels::build::{self, SortedKeys};
+use crate::levels::indices::needs_64_bits;
 use crate::levels::layout::{Layout, LevelSpec};
-use crate::levels::level::{Indices, Level, LevelKind};
+use crate::levels::level::{Level, LevelKind, freed};
 use crate::levels::pattern::{Dim, Part, Pattern};
 use crate::levels::sort;
 use crate::tensor::fill::{Fill, fill_of};
@@ -167,7 +168,7 @@ pub(crate) fn rebuild(
     }
     debug_assert_ne!(keys::order_of(&words), keys::Order::Unsorted);
     let keys = SortedKeys { layout, words: &words, unique: true };
-    Ok((build::build(&convert::without_singletons(kinds), dims, &keys)?, order))
+    Ok((build::build(&freed(kinds), dims, &keys)?, order))
 }
 
 /// Whether that many copied keys and positions fit in memory, else the error.
@@ -332,9 +333,8 @@ fn root_rows(s: &Sparse, axis: usize, choice: &Along<'_>, dims: &[Dim]) -> Resul
     });
     fits(&s.shape, Some(total))?;
     let runs = Runs { starts: &starts, ends: &ends };
-    let wide = total >= 1 << 31
-        || dims[..s.pattern.level_dims].iter().any(|d| d.size > 1 << 31)
-        || indices.iter().any(Indices::is_wide); // all arrays are of one width
+    let sizes = dims[..s.pattern.level_dims].iter().map(|d| d.size);
+    let wide = needs_64_bits(total, sizes) || s.pattern.is_wide(); // all arrays are of one width
     let level = Level::Sparse {
         pointers: Some(pointers_of(&ends, wide).into()),
         indices: indices.iter().map(|i| runs.indices(i.widened(wide).as_slice()).into()).collect(),

@@ -17,8 +17,9 @@ use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 use crate::engine::convert;
+use crate::levels::indices::{Indices, needs_64_bits};
 use crate::levels::layout::{Layout, LevelSpec};
-use crate::levels::level::{Indices, Level, LevelKind};
+use crate::levels::level::{Level, LevelKind};
 use crate::levels::pattern::{Dim, Part, Pattern};
 use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::trace;
@@ -223,7 +224,7 @@ fn sparse(parts: &[Tensor], axis: usize, shape: &[usize], model: usize) -> Resul
 fn spec_of(parts: &[Tensor], first: &Sparse, axis: usize, shape: &[usize], undefined: bool) -> Result<LevelSpec> {
     let plain = |s: &Sparse| {
         let spec = s.pattern.spec();
-        LevelSpec { levels: convert::without_singletons(spec.levels), ..spec }
+        spec.freed()
     };
     let coo = || LevelSpec::of_layout(Layout::Coo, shape);
     let mut spec = plain(first);
@@ -361,7 +362,7 @@ fn rows(pieces: &[Piece<'_>], axis: usize, shape: &[usize], fill: &Fill) -> Opti
     let total = pieces.iter().map(|p| p.sparse.pattern.positions).sum::<usize>();
     let mut dims = first.dims.clone();
     dims[0].size = shape[axis];
-    let wide = total >= 1 << 31 || dims[..first.level_dims].iter().any(|d| d.size > 1 << 31);
+    let wide = needs_64_bits(total, dims[..first.level_dims].iter().map(|d| d.size));
     let mut ends = Vec::new();
     let mut columns: Vec<Vec<Indices>> = vec![Vec::new(); last.kind().rank()];
     let mut before = 0;
@@ -509,7 +510,7 @@ fn block_diag(tensors: &[&Tensor]) -> Result<Tensor> {
             let fill = if undefined { Fill::Undefined } else { Fill::Scalar(Scalar::zero(dtype)) };
             let unblocked = along::unblocked(first)?;
             let spec = if unblocked.level_dims() == 2 { unblocked } else { LevelSpec::of_layout(Layout::Coo, &shape)? };
-            let spec = LevelSpec { levels: convert::without_singletons(spec.levels), ..spec };
+            let spec = spec.freed();
             let mut pieces = Vec::with_capacity(matrices.len());
             for (m, offset) in matrices.iter().zip(offsets) {
                 pieces.push(Piece { sparse: refilled(m, fill.clone(), &spec)?, offset, step: vec![1; 2] });

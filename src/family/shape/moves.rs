@@ -7,12 +7,16 @@ use super::{join, product};
 use crate::base::axes::{Axes, Axis};
 use crate::base::error::{self, Result};
 use crate::base::integers::Integers;
+use crate::base::memory;
 use crate::engine::convert;
 use crate::levels::layout::LevelSpec;
 use crate::levels::level::LevelKind;
 use crate::levels::pattern::Part;
 use crate::tensor::Tensor;
 use crate::tensor::trace;
+
+/// Bytes of a tensor that shares its arrays with many others.
+const ONE_OF_MANY: usize = 512;
 
 impl Tensor {
     /// Moves axes to other places; the others keep their order. Free, as [`Tensor::permute_dims`].
@@ -253,7 +257,7 @@ impl Tensor {
     /// COO.
     ///
     /// # Errors
-    /// If the axis is out of range.
+    /// If the axis is out of range, or memory has no room for a tensor per index.
     pub fn unstack(&self, axis: impl Into<Axis>) -> Result<Vec<Tensor>> {
         self.unstacked(axis.into())
     }
@@ -261,6 +265,8 @@ impl Tensor {
     fn unstacked(&self, axis: Axis) -> Result<Vec<Tensor>> {
         let call = trace::call("unstack", &[self]);
         let a = axis.of(self.ndim())?;
+        let instead = "take the ones that are needed by index_select or narrow";
+        memory::room(self.shape(), "a tensor for each index of the axis", &[self.shape()[a]], ONE_OF_MANY, instead)?;
         let mut x = unblocked(self, a)?;
         if let Some(s) = x.sparse() {
             let p = &s.pattern;

@@ -88,7 +88,7 @@ fn padded(x: &Tensor, widths: &[(usize, usize)], pad: Pad) -> Result<Tensor> {
             if spec.dims[spec.level_dims()..].iter().any(|d| widths[d.0] != (0, 0)) {
                 spec = LevelSpec::of_layout(Layout::Coo, &shape)?;
             }
-            spec.levels = crate::engine::convert::without_singletons(spec.levels);
+            spec = spec.freed();
             let offset = widths.iter().map(|w| w.0).collect();
             let pieces =
                 [Piece { sparse: join::refilled(x, fill.clone(), &spec)?, offset, step: vec![1; widths.len()] }];

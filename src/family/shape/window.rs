@@ -15,7 +15,7 @@ use crate::base::trace::{Work, raise};
 use crate::engine::convert;
 use crate::levels::build::{self, SortedKeys};
 use crate::levels::layout::{Layout, LevelSpec};
-use crate::levels::level::{Indices, Level, LevelKind};
+use crate::levels::level::{Level, LevelKind};
 use crate::levels::pattern::{Dim, Part, Pattern};
 use crate::levels::sort;
 use crate::tensor::fill::{Fill, fill_of};
@@ -102,28 +102,12 @@ fn root_window(s: &Sparse, axis: usize, range: &Range<usize>) -> Option<Sparse> 
     if !outermost || !matches!(p.levels.first(), Some(Level::Dense)) {
         return None;
     }
-    let mut levels = Vec::with_capacity(p.levels.len());
+    let mut levels = vec![Level::Dense];
     let mut window = range.clone();
-    for (level, first) in p.levels.iter().zip(p.first_dims()) {
-        let cut = |arrays: &[Indices], window: &Range<usize>| arrays.iter().map(|a| a.slice(window.clone())).collect();
-        levels.push(match level {
-            Level::Dense => {
-                if first > 0 {
-                    let size = p.dims[first].size;
-                    window = window.start * size..window.end * size;
-                }
-                Level::Dense
-            }
-            Level::Singleton { indices } => Level::Singleton { indices: indices.slice(window.clone()) },
-            Level::Sparse { pointers, indices, ordered, unique } => {
-                let all = pointers.as_ref()?;
-                let pointers = all.slice(window.start..window.end + 1);
-                let base = all.get(0);
-                window = pointers.get(0) - base..pointers.get(pointers.len() - 1) - base;
-                let indices = cut(indices, &window);
-                Level::Sparse { pointers: Some(pointers), indices, ordered: *ordered, unique: *unique }
-            }
-        });
+    for (level, first) in p.levels.iter().zip(p.first_dims()).skip(1) {
+        let (level, below) = level.under(window, &p.dims[first..]);
+        levels.push(level);
+        window = below;
     }
     let dims = narrowed_dims(p, axis, range.len());
     let pattern = Pattern { levels, dims, level_dims: p.level_dims, positions: window.len() };
@@ -218,7 +202,7 @@ fn filtered(s: &Sparse, axis: usize, range: &Range<usize>) -> Result<Sparse> {
     let keep: Vec<usize> = (0..s.pattern.positions).filter(inside).collect();
     let s = convert::select_rows(&s, &keep)?;
     let dims = narrowed_dims(&s.pattern, axis, range.len());
-    let (layout, mut words) = convert::keys(&s.pattern, &dims[..s.pattern.level_dims], false);
+    let (layout, mut words) = convert::keys(&s.pattern, &dims[..s.pattern.level_dims]);
     // Coordinates shrink by the start of the window: so do their fields.
     if let Some(d) = dims[..s.pattern.level_dims].iter().position(|d| d.axis == axis) {
         let field = layout.fields[d];

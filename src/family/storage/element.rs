@@ -1,11 +1,10 @@
 //! Single elements: look-up and iteration.
 
-use openwork_ops::{Scalar, with_index};
+use openwork_ops::Scalar;
 
 use crate::base::error::{self, Result};
 use crate::engine::fold;
-use crate::levels::level::Level;
-use crate::levels::pattern::{Part, Pattern};
+use crate::levels::pattern::Part;
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
@@ -73,7 +72,7 @@ fn get_sparse(s: &Sparse, index: &[usize]) -> Result<Option<Scalar>> {
     };
     let tuple: Vec<usize> = s.pattern.level_dims().iter().map(coordinate).collect();
     let mut place: Vec<usize> = std::iter::once(0).chain(s.pattern.value_dims().iter().map(coordinate)).collect();
-    let positions = find(&s.pattern, &tuple);
+    let positions = s.pattern.locate(&tuple);
     let stored: Vec<Scalar> = positions
         .into_iter()
         .map(|p| {
@@ -86,45 +85,4 @@ fn get_sparse(s: &Sparse, index: &[usize]) -> Result<Option<Scalar>> {
         [one] => Ok(Some(one)),
         _ => fold::sum_scalars(s.dtype(), &stored).map(Some),
     }
-}
-
-/// The positions that hold a coordinate tuple: at most one unless the pattern has duplicates.
-fn find(pattern: &Pattern, tuple: &[usize]) -> Vec<usize> {
-    let mut parents = vec![0usize];
-    let mut dim = 0;
-    for level in &pattern.levels {
-        let rank = level.kind().rank();
-        let wanted = &tuple[dim..dim + rank];
-        parents = match level {
-            Level::Dense => parents.iter().map(|p| p * pattern.dims[dim].size + wanted[0]).collect(),
-            Level::Singleton { indices } => parents.into_iter().filter(|&p| indices.get(p) == wanted[0]).collect(),
-            Level::Sparse { pointers, indices, ordered, .. } => {
-                let segment = |p: usize| match pointers {
-                    Some(ptr) => ptr.get(p) - ptr.get(0)..ptr.get(p + 1) - ptr.get(0),
-                    None => 0..indices.first().map_or(0, crate::levels::level::Indices::len),
-                };
-                let mut found = Vec::new();
-                for range in parents.into_iter().map(segment) {
-                    if !ordered {
-                        found.extend(range.filter(|&p| indices.iter().zip(wanted).all(|(a, &w)| a.get(p) == w)));
-                        continue;
-                    }
-                    // Tuples rise: narrow the range by one coordinate after the other.
-                    let mut range = range;
-                    for (array, &w) in indices.iter().zip(wanted) {
-                        let part = array.slice(range.clone());
-                        let (low, high) = with_index!(part.as_slice(), s => (
-                            s.partition_point(|&v| (v as usize) < w),
-                            s.partition_point(|&v| v as usize <= w),
-                        ));
-                        range = range.start + low..range.start + high;
-                    }
-                    found.extend(range);
-                }
-                found
-            }
-        };
-        dim += rank;
-    }
-    parents
 }

@@ -215,8 +215,7 @@ impl Tensor {
         })?;
         let dense = convert::to_strided(s, &old)?;
         let spec = s.pattern.spec();
-        let spec = LevelSpec { levels: convert::without_singletons(spec.levels), ..spec };
-        Ok(convert::from_strided(&dense, &spec, new)?.into())
+        Ok(convert::from_strided(&dense, &spec.freed(), new)?.into())
     }
 
     /// Another fill, which changes what unstored elements are. O(size of the fill); indices and values are

@@ -13,6 +13,7 @@ use super::{Mode, ReadOptions, facts, map};
 use crate::base::error::Result;
 use crate::io::fault::{Fault, Res};
 use crate::io::signature::Signature;
+use crate::levels::names::ArrayName;
 use crate::tensor::trace;
 use crate::{LevelKind, Tensor};
 
@@ -140,7 +141,7 @@ fn entries(
             _ => {
                 let mut columns = Vec::new();
                 for i in dim..dim + rank {
-                    let name = format!("indices_{i}");
+                    let name = ArrayName::Indices(i).to_string();
                     match integers(container, d, &name, limit)? {
                         Some(column) => columns.push((name, column)),
                         None => return Ok(()),
@@ -157,7 +158,7 @@ fn entries(
         }
         let count = columns.iter().map(|(_, column)| column.len()).min();
         let segments = if matches!(level, LevelKind::Sparse { .. }) && (l > 0 || rank == 0) {
-            let name = format!("pointers_to_{dim}");
+            let name = ArrayName::Pointers(dim).to_string();
             let Some(pointers) = integers(container, d, &name, limit)? else { return Ok(()) };
             pointed(&name, &pointers, count, report)
         } else {

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::warning::Warning;
 use crate::io::fault::{Res, bad};
+use crate::levels::names::ArrayName;
 
 /// What a rewritten descriptor needs beside itself.
 #[derive(Default)]
@@ -159,7 +160,7 @@ fn types(map: &mut Map<String, Value>, hints: &mut Hints, warnings: &mut Vec<War
     for (key, value) in std::mem::take(types) {
         let mut name = key.strip_suffix("_type").unwrap_or(&key).to_owned();
         if let Some(k) = name.strip_prefix("pointers_").and_then(|k| k.parse::<usize>().ok()) {
-            let today = format!("pointers_to_{}", k.saturating_add(1));
+            let today = ArrayName::Pointers(k.saturating_add(1)).to_string();
             hints.stored_names.insert(today.clone(), name);
             name = today;
         }

@@ -86,8 +86,9 @@ fn losses(x: &Tensor) -> Vec<String> {
         if spec.dims.iter().any(|d| d.1 != Part::Whole) {
             out.push(format!("the blocks of layout {} (to_layout converts to another)", x.layout()));
         }
-        if spec.levels.contains(&LevelKind::Singleton) {
-            out.push("a singleton level (to_layout converts to another layout)".into());
+        let other = |kind: &&LevelKind| !matches!(kind, LevelKind::Dense | LevelKind::Sparse { .. });
+        if let Some(kind) = spec.levels.iter().find(other) {
+            out.push(format!("a {} level (to_layout converts to another layout)", kind.word().0));
         }
         if spec.levels.contains(&LevelKind::Sparse { rank: 0 }) {
             out.push("a sparse level without axes (to_dense)".into());
@@ -128,7 +129,7 @@ impl Export {
         let (spec, values) = match (x.strided(), x.level_spec(), x.levels()) {
             (Some(s), _, _) => strided(s),
             (None, Some(spec), Some(levels)) => {
-                index_arrays(levels, extended, &mut arrays);
+                index_arrays(&levels, &mut arrays);
                 (spec, x.stored_values())
             }
             _ => return Err(error::layout("a tensor of unknown storage")),
@@ -197,25 +198,14 @@ fn strided(s: &Strided) -> (LevelSpec, Tensor) {
     (LevelSpec { levels: Vec::new(), dims }, Tensor::from_strided(values))
 }
 
-fn index_arrays(levels: Vec<LevelData>, extended: bool, out: &mut Vec<OutArray>) {
+/// The arrays of levels; those that may be left out are.
+fn index_arrays(levels: &[LevelData], out: &mut Vec<OutArray>) {
     let mut dim = 0;
-    for (l, level) in levels.into_iter().enumerate() {
-        match level {
-            LevelData::Dense => dim += 1,
-            LevelData::Singleton { indices } => {
-                out.push(OutArray::index(format!("indices_{dim}"), indices));
-                dim += 1;
-            }
-            LevelData::Sparse { pointers, indices, .. } => {
-                if let Some(p) = pointers.filter(|_| l > 0 || (extended && indices.is_empty())) {
-                    out.push(OutArray::index(format!("pointers_to_{dim}"), p));
-                }
-                for array in indices {
-                    out.push(OutArray::index(format!("indices_{dim}"), array));
-                    dim += 1;
-                }
-            }
-        }
+    for (l, level) in levels.iter().enumerate() {
+        let rules = level.kind().array_rules(dim, l == 0);
+        let arrays = level.named_arrays(dim).filter(|(name, _)| rules.iter().any(|r| r.name == *name && !r.optional));
+        out.extend(arrays.map(|(name, array)| OutArray::index(name.to_string(), array.clone())));
+        dim += level.kind().rank();
     }
 }
 

@@ -66,16 +66,15 @@ fn list<'a>(key: &str, value: &'a Value) -> Res<&'a [Value]> {
 }
 
 fn level(value: &Value) -> Res<LevelKind> {
-    match value.as_str() {
-        Some("dense") => return Ok(LevelKind::Dense),
-        Some("singleton") => return Ok(LevelKind::Singleton),
-        _ => {}
-    }
-    let rank = value.as_object().filter(|m| m.len() == 1).and_then(|m| m.get("sparse")).and_then(Value::as_u64);
-    match rank.and_then(|r| usize::try_from(r).ok()).filter(|&r| r <= 1 << 16) {
-        Some(rank) => Ok(LevelKind::Sparse { rank }),
-        None => bad(format!("unknown level {value}")),
-    }
+    let kind = match (value.as_str(), value.as_object().and_then(|map| map.iter().next())) {
+        (Some(text), _) => LevelKind::of_word(|word, _| word == text, None),
+        (None, Some((key, rank))) if value.as_object().is_some_and(|map| map.len() == 1) => {
+            let rank = rank.as_u64().and_then(|r| usize::try_from(r).ok()).filter(|&r| r <= 1 << 16);
+            rank.and_then(|rank| LevelKind::of_word(|word, _| word == key, Some(rank)))
+        }
+        _ => None,
+    };
+    kind.map_or_else(|| bad(format!("unknown level {value}")), Ok)
 }
 
 fn dim(value: &Value) -> Res<(usize, Part)> {
@@ -94,10 +93,9 @@ fn dim(value: &Value) -> Res<(usize, Part)> {
 
 /// The JSON of a descriptor of this name space.
 pub(crate) fn write(d: &Descriptor) -> Value {
-    let levels = d.levels.levels.iter().map(|l| match l {
-        LevelKind::Dense => json!("dense"),
-        LevelKind::Singleton => json!("singleton"),
-        LevelKind::Sparse { rank } => json!({ "sparse": rank }),
+    let levels = d.levels.levels.iter().map(|kind| match kind.word() {
+        (word, _, None) => json!(word),
+        (word, _, Some(rank)) => json!({ word: rank }),
     });
     let dims = d.levels.dims.iter().map(|&(axis, part)| match part {
         Part::Whole => json!([axis]),

@@ -10,6 +10,7 @@ use super::{Mode, ReadOptions, rows, structure};
 use crate::base::error::Result;
 use crate::base::strided::Strided;
 use crate::io::fault::{Res, bad};
+use crate::levels::names::{ArrayLen, ArrayRule};
 use crate::tensor::construct::{IndexArray, LevelData};
 use crate::tensor::fill::Fill;
 use crate::tensor::trace;
@@ -155,31 +156,29 @@ impl TensorReader<'_> {
         let mut out = Vec::new();
         for (l, level) in d.levels.levels.iter().enumerate() {
             let mut found = Vec::new();
-            match *level {
-                LevelKind::Dense => parents = product64(parents, sizes[dim] as u128)?,
-                LevelKind::Singleton => {
-                    found.push(self.find_index(format!("indices_{dim}"), Some(parents), "one per parent")?);
-                }
-                LevelKind::Sparse { rank } => {
-                    if l > 0 || rank == 0 {
-                        let wanted = Some(parents + 1);
-                        found.push(self.find_index(format!("pointers_to_{dim}"), wanted, "one more than parents")?);
-                    }
-                    let mut count = None;
-                    if rank == 0 {
-                        let stored = u128::from(d.number_of_stored_values.unwrap_or_default());
-                        // Rows without elements are not counted by their elements.
-                        let rows = stored.checked_div(block);
-                        count = Some(rows.map_or_else(|| self.last_pointer(found.last()), Ok)?);
-                    }
-                    for i in dim..dim + rank {
-                        let array = self.find_index(format!("indices_{i}"), count, "as its level's others have")?;
-                        count = Some(u128::from(array.info.len));
-                        found.push(array);
-                    }
-                    parents = count.unwrap_or_default();
-                }
+            if *level == LevelKind::Dense {
+                parents = product64(parents, sizes[dim] as u128)?;
             }
+            let mut count = None;
+            for rule in level.array_rules(dim, l == 0).into_iter().filter(|rule| !rule.optional) {
+                let (wanted, why) = match rule.len {
+                    ArrayLen::Parents => (Some(parents), "one per parent"),
+                    ArrayLen::ParentsAndOne => (Some(parents + 1), "one more than parents"),
+                    ArrayLen::Positions => (count, "as its level's others have"),
+                };
+                let array = self.find_index(rule.name.to_string(), wanted, why)?;
+                if rule.len != ArrayLen::ParentsAndOne {
+                    count = Some(u128::from(array.info.len));
+                }
+                found.push(array);
+            }
+            if *level == (LevelKind::Sparse { rank: 0 }) {
+                let stored = u128::from(d.number_of_stored_values.unwrap_or_default());
+                // Rows without elements are not counted by their elements.
+                let rows = stored.checked_div(block);
+                count = Some(rows.map_or_else(|| self.last_pointer(found.last()), Ok)?);
+            }
+            parents = count.unwrap_or(parents);
             dim += level.rank();
             out.push(found);
         }
@@ -269,27 +268,24 @@ impl TensorReader<'_> {
         let loose = self.lenient() || d.unordered;
         let mut out = Vec::new();
         let mut known = pointers.into_iter();
-        for (l, (kind, arrays)) in d.levels.levels.iter().zip(found).enumerate() {
+        let mut dim = 0;
+        for (l, (&kind, arrays)) in d.levels.levels.iter().zip(found).enumerate() {
             let names: Vec<String> = arrays.iter().map(|f| f.name.clone()).collect();
             let mut read: Vec<IndexArray> = known.next().flatten().into_iter().collect();
             for f in &arrays[read.len()..] {
                 read.push(read_index(self.arrays, f)?);
             }
-            out.push(match *kind {
-                LevelKind::Dense => LevelData::Dense,
-                LevelKind::Singleton => match read.pop() {
-                    Some(indices) => LevelData::Singleton { indices },
-                    None => return bad("a singleton level has no indices"),
-                },
-                LevelKind::Sparse { rank } => {
-                    let indices = read.split_off(read.len() - rank);
-                    let pointers = read.pop();
-                    if let Some(p) = &pointers {
-                        self.check_pointers(&names[0], p, l)?;
-                    }
-                    LevelData::Sparse { pointers, indices, ordered: !loose, unique: !loose }
+            let rules: Vec<ArrayRule> = kind.array_rules(dim, l == 0).into_iter().filter(|r| !r.optional).collect();
+            for ((rule, name), array) in rules.iter().zip(&names).zip(&read) {
+                if rule.len == ArrayLen::ParentsAndOne {
+                    self.check_pointers(name, array, l)?;
                 }
-            });
+            }
+            match LevelData::of_arrays(kind, [!loose; 2], read) {
+                Some(level) => out.push(level),
+                None => return bad(format!("level {l}, {kind}, lacks arrays")),
+            }
+            dim += kind.rank();
         }
         Ok(out)
     }

@@ -7,6 +7,7 @@ use super::arrays::{Arrays, FoundArray, read_index};
 use super::descriptor::Descriptor;
 use super::map::Lengths;
 use crate::io::fault::{Res, bad};
+use crate::levels::names::ArrayLen;
 use crate::tensor::construct::IndexArray;
 use crate::tensor::fill::Fill;
 use crate::{DType, LevelKind, Part};
@@ -66,24 +67,30 @@ impl Window {
         let mut dim = 0;
         for (l, (level, found)) in d.levels.levels.iter().zip(indices).enumerate() {
             let mut read = None;
+            // Entries of the level's index arrays, where it has any.
+            let counted = if level.rank() > 0 { found.last().map(|f| f.info.len) } else { None };
             match *level {
                 LevelKind::Dense if l == 0 => {}
                 LevelKind::Dense => {
                     let size = lengths.sizes[dim] as u64;
                     at = at.start * size..at.end * size; // the whole product was checked
                 }
-                LevelKind::Singleton => part(&mut found[0], &at),
-                LevelKind::Sparse { rank } => {
-                    let own = found.len() - rank; // the pointers, if there are any
-                    let (own, rest) = found.split_at_mut(own);
-                    if let Some(own) = own.first_mut() {
-                        part(own, &(at.start..at.end + 1));
-                        let available = rest.first().map_or(all, |f| f.info.len);
-                        let (pointers, inside) = rebased(&read_index(arrays, own)?, own, available)?;
-                        at = inside;
-                        read = Some(pointers);
+                kind => {
+                    let mut inside = at.clone();
+                    for (rule, own) in kind.array_rules(dim, l == 0).iter().zip(found) {
+                        match rule.len {
+                            ArrayLen::Parents => part(own, &at),
+                            ArrayLen::Positions => part(own, &inside),
+                            ArrayLen::ParentsAndOne => {
+                                part(own, &(at.start..at.end + 1));
+                                let available = counted.unwrap_or(all);
+                                let pointers;
+                                (pointers, inside) = rebased(&read_index(arrays, own)?, own, available)?;
+                                read = Some(pointers);
+                            }
+                        }
                     }
-                    rest.iter_mut().for_each(|f| part(f, &at));
+                    at = inside;
                 }
             }
             dim += level.rank();

@@ -60,7 +60,7 @@ fn group_2_indices() {
     refused(&with(u64s(&[1, u32::MAX.into(), 0, 2])), "out of range");
     refused(&with(i64s(&[1, -3, 0, 2])).typed("indices_1", json!("int64")), "out of range");
     refused(&with(npy("|i1", "(4,)", &[1, 3, 255, 2])).typed("indices_1", json!("int8")), "negative");
-    strictly_refused(&with(u64s(&[3, 1, 0, 2])), "do not");
+    strictly_refused(&with(u64s(&[3, 1, 0, 2])), "have to rise");
     strictly_refused(&with(u64s(&[1, 1, 0, 2])), "repeat");
     refused(&with(u64s(&[1, 3, 0])), "number_of_stored_values");
     refused(&with(npy("<u8", "(2, 2)", &[0; 32])), "not one axis");
@@ -77,7 +77,7 @@ fn group_2_indices() {
     assert!(cooc(&[3, 0, 1], &[0, 1, 2]).strict().is_ok());
     refused(&cooc(&[0, 1, 2], &[0, 1, 3]), "out of range");
     strictly_refused(&cooc(&[3, 3, 1], &[0, 0, 2]), "repeat");
-    strictly_refused(&cooc(&[3, 3, 1], &[2, 1, 0]), "do not");
+    strictly_refused(&cooc(&[3, 3, 1], &[2, 1, 0]), "have to rise");
 }
 
 #[test]

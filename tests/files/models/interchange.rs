@@ -138,7 +138,7 @@ fn what_is_wrong_is_refused() {
         ),
         (why(&d, with(0, vector(vec![0u32, 2]))), "`pointers_to_1` has 2 entries, 3 are needed"),
         (why(&d, with(0, vector(vec![0u32, 3, 2]))), "pointers must not fall"),
-        (why(&d, with(1, vector(vec![2u32, 0]))), "are claimed to rise"),
+        (why(&d, with(1, vector(vec![2u32, 0]))), "have to rise"),
         (why(&d, with(1, vector(vec![0i64, -2]))), "entry 1 is -2, out of range"),
         (why(&d, with(1, vector(vec![0u32, 3]))), "out of range for an axis of size 3"),
         (why(&d, with(1, vector(vec![0.0, 2.0]))), "`indices_1` holds float64, not integers"),

@@ -143,7 +143,7 @@ fn what_does_not_fit_is_refused() {
         ("fill", json!({"shape": [3]}), "an array fill needs"),
         ("pointers_to_1", json!([0, 3, 1]), "pointers must not fall"),
         ("pointers_to_1", json!([0, 1, 4]), "has 3 entries, 4 are needed"),
-        ("indices_1", json!([2, 1, 0]), "are claimed to rise"),
+        ("indices_1", json!([2, 1, 0]), "have to rise"),
         ("indices_1", json!([2, 0, 18446744073709551615u64]), "out of range"),
         ("indices_7", json!([1]), "the layout has no `indices_7`"),
         ("indices_07", json!([1]), "unknown key"),

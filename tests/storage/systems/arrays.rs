@@ -188,7 +188,7 @@ fn arrays_that_do_not_fit() {
     check(set(csr(System::Taco), "crd[1]", vec![1, 0]), "crd[1]", "has 2 entries, 3 are needed");
     check(set(csr(System::Taco), "pos[1]", vec![0, 2, 1]), "pos[1]", "must not fall");
     check(set(csr(System::Taco), "pos[0]", vec![0, 7]), "crd[0]", "has 2 entries, 7 are needed");
-    check(set(csr(System::Mlir), "coordinates[0]", vec![2, 0]), "levels", "claimed to rise");
+    check(set(csr(System::Mlir), "coordinates[0]", vec![2, 0]), "coordinates[0]", "have to rise");
     check(set(csr(System::RankN), "pointers_0", vec![0, 1]), "pointers_0", "has 2 entries, 3 are needed");
     check(set(csr(System::Finch), "idx[2]", vec![2, 0, 4]), "idx[2]", "entry 2 is 0, Finch counts from 1");
     check(set(csr(System::Finch), "idx[2]", vec![2, 1, 5]), "idx[2]", "entry 2 is 4, out of range");
@@ -227,7 +227,7 @@ fn arrays_that_do_not_fit() {
         ],
         ..a.clone()
     };
-    check(apart, "levels", "claimed to rise");
+    check(apart, "indices_0", "have to rise");
     check(SystemArrays { structure: "DC*-C-S-R".into(), shape: vec![3, 1, 4], ..a.clone() }, "pointers_1", "missing");
     let wrong = SystemArrays {
         arrays: vec![

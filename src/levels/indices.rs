@@ -1,0 +1,99 @@
+//! Index and pointer arrays: shared memory of one width, with what is known of its entries.
+
+use openwork_ops::structure::{Index, IndexSlice, IndexVec};
+
+use crate::base::buffer::Buffer;
+
+/// A shared index or pointer array, `u32` or `u64`.
+#[derive(Clone, Debug)]
+pub(crate) struct Indices {
+    buffer: Buffer,
+    wide: bool,
+    /// What every entry is known to be below.
+    limit: u64,
+}
+
+/// What all entries are below, by their width: their bytes are the same number signed and unsigned.
+const fn limit_of_width(wide: bool) -> u64 {
+    if wide { 1 << 63 } else { 1 << 31 }
+}
+
+/// Whether arrays that the library makes need 64 bits: for so many positions, over dimensions of these sizes. The one
+/// rule, so that all arrays of a tensor share one width.
+pub(crate) fn needs_64_bits(positions: usize, sizes: impl IntoIterator<Item = usize>) -> bool {
+    let limit = limit_of_width(false) as usize;
+    positions >= limit || sizes.into_iter().any(|size| size > limit)
+}
+
+impl Indices {
+    /// Shares a buffer of entries that are known to fit: below 2^31, or 2^63 where `wide`.
+    pub(crate) fn of_buffer(buffer: Buffer, wide: bool) -> Indices {
+        Indices { buffer, wide, limit: limit_of_width(wide) }
+    }
+
+    /// With the limit that a pass over the entries has found.
+    pub(crate) fn known_below(self, limit: u64) -> Indices {
+        debug_assert!((0..self.len()).all(|i| (self.get(i) as u64) < limit));
+        Indices { limit, ..self }
+    }
+
+    /// What every entry is known to be below, without a look at them: they may be further below.
+    pub(crate) fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    pub(crate) fn buffer(&self) -> &Buffer {
+        &self.buffer
+    }
+
+    pub(crate) fn as_slice(&self) -> IndexSlice<'_> {
+        if self.wide { IndexSlice::U64(self.buffer.typed()) } else { IndexSlice::U32(self.buffer.typed()) }
+    }
+
+    pub(crate) fn typed<I: Index>(&self) -> &[I] {
+        I::of(self.as_slice()).unwrap_or(&[])
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.as_slice().len()
+    }
+
+    pub(crate) fn get(&self, i: usize) -> usize {
+        self.as_slice().get(i)
+    }
+
+    pub(crate) fn is_wide(&self) -> bool {
+        self.wide
+    }
+
+    pub(crate) fn slice(&self, range: std::ops::Range<usize>) -> Indices {
+        let width = if self.wide { 8 } else { 4 };
+        Indices { buffer: self.buffer.slice(range.start * width..range.end * width), ..*self }
+    }
+
+    /// The same array, 64 bits wide where `wide`.
+    pub(crate) fn widened(&self, wide: bool) -> Indices {
+        if self.wide || !wide { self.clone() } else { self.as_slice().to_vec(true).into() }
+    }
+
+    /// Whether every entry is below 2^31 (2^63), so that its bytes are the same number signed and unsigned.
+    pub(crate) fn is_small(&self) -> bool {
+        match self.as_slice() {
+            IndexSlice::U32(s) => s.iter().fold(0, |all, v| all | v) < 1 << 31,
+            IndexSlice::U64(s) => s.iter().fold(0, |all, v| all | v) < 1 << 63,
+        }
+    }
+
+    pub(crate) fn is_same(&self, other: &Indices) -> bool {
+        self.buffer.is_same(&other.buffer)
+    }
+}
+
+impl From<IndexVec> for Indices {
+    fn from(vec: IndexVec) -> Indices {
+        match vec {
+            IndexVec::U32(v) => Indices::of_buffer(Buffer::from_vec(v), false),
+            IndexVec::U64(v) => Indices::of_buffer(Buffer::from_vec(v), true),
+        }
+    }
+}
