@@ -5,17 +5,20 @@
 //! vary along the kept axes, and are computed once.
 
 mod along;
+mod cut;
 mod groups;
 mod ranked;
 mod scatter;
 
-pub(crate) use self::groups::{Groups, Need, Split, group, row_runs};
+pub(crate) use self::cut::Split;
+pub(crate) use self::groups::{Groups, Need, group};
 pub(crate) use self::ranked::{Ranked, Rest, Slice, Sorted, keys_of, number_of, ordered, values_of};
 
 use std::sync::Arc;
 
+use self::cut::Cut;
 use openwork_ops::structure::IndexVec;
-use openwork_ops::structure::keys::{Field, KeyLayout, Order, order_of};
+use openwork_ops::structure::keys::{Field, KeyLayout};
 use openwork_ops::{DType, Element, ReduceOp};
 
 use crate::base::error::{self, Result};
@@ -25,7 +28,6 @@ use crate::engine::convert;
 use crate::levels::build::{self, SortedKeys};
 use crate::levels::level::LevelKind;
 use crate::levels::pattern::{Dim, Pattern};
-use crate::levels::sort;
 use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::{Sparse, Storage, Tensor};
 
@@ -86,24 +88,16 @@ impl Slices {
         };
         let dim = |&a: &usize| Dim::whole(a, shape[a]);
         let dims: Vec<Dim> = kept.iter().chain(&axes).map(dim).collect();
-        let (layout, mut words) = convert::element_keys(&s, &dims)?;
-        let mut order = None;
-        if order_of(&words) == Order::Unsorted {
-            let sorted = sort::sort_keys(&layout, words);
-            (words, order) = (sorted.words, Some(sorted.order));
-        }
-        let n = s.nse();
-        let values = s.values.reshape(&[n]);
+        let cut = Cut::new(convert::element_keys(&s, &dims)?, kept.len(), false);
+        let heads = cut.heads();
+        let Cut { layout, words, order, ends } = cut;
+        let values = s.values.reshape(&[s.nse()]);
         let values = match &order {
             Some(order) => convert::gather_values(&values, order),
             None => values,
         };
         let values = values.to_contiguous().into_owned();
-        let keys = SortedKeys { layout: &layout, words: &words, unique: true };
-        let mut ends = keys.heads(kept.len());
-        let picked: Vec<Vec<u64>> = words.iter().map(|w| sort::pick(w, &ends)).collect();
-        ends.push(n);
-        let keys = SortedKeys { layout: &layout, words: &picked, unique: true };
+        let keys = SortedKeys { layout: &layout, words: &heads, unique: true };
         let own = kept.iter().enumerate().map(|(i, &a)| Dim::whole(i, shape[a])).collect();
         let pattern = Arc::new(build::build(&[LevelKind::Sparse { rank: kept.len() }], own, &keys)?);
         let fill = s.fill_values();

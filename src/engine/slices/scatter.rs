@@ -6,7 +6,8 @@ use openwork_ops::reduce::{Compensated, Table};
 use openwork_ops::structure::gather::select_by_key;
 use openwork_ops::structure::{IndexSlice, IndexVec};
 
-use super::groups::{Groups, Need, Split, sizes};
+use super::cut::Split;
+use super::groups::{Groups, Need, sizes};
 use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::error::Result;
 use crate::base::parallel;

@@ -1,23 +1,16 @@
 //! Reductions with a function of the caller's.
 
-use std::ops::Range;
-use std::sync::Arc;
-
-use openwork_ops::{Element, Scalar};
+use openwork_ops::Element;
 
 use crate::base::axes::Axes;
 use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::parallel;
 use crate::base::strided::Strided;
-use crate::engine::blocks::{self, Source};
 use crate::engine::convert;
-use crate::levels::layout::{Layout, LevelSpec};
-use crate::levels::level::{Level, LevelKind};
-use crate::levels::pattern::{Dim, Part, Pattern};
-use crate::tensor::fill::{Fill, fill_of};
+use crate::engine::slices::Slices;
+use crate::tensor::Tensor;
 use crate::tensor::trace;
-use crate::tensor::{Sparse, Storage, Tensor};
 
 impl Tensor {
     /// Folds over some axes with a function, which must be associative and commutative, with `identity` as
@@ -26,8 +19,9 @@ impl Tensor {
     /// Unstored elements count: a fill that is constant along the reduced axes is folded with itself by doubling; one that
     /// varies densifies within budget. Absent elements are skipped, and a slice with nothing in it is absent in the result.
     ///
-    /// Cost: a conversion that brings the reduced axes last, then O(nse + results · log(elements per slice)) calls. Slices
-    /// are folded in parallel, each in order.
+    /// Cost: a sort where storage order is not that of the slices, then O(nse + slices that store something ·
+    /// log(elements per slice)) calls. Slices are folded in parallel, each in C order. The layout of the result is that of
+    /// [`Tensor::reduce`].
     ///
     /// ```
     /// use openwork::{Layout, Tensor};
@@ -52,10 +46,7 @@ impl Tensor {
         }
         let given = axes.into();
         let axes = given.of(self.ndim())?;
-        let kept: Vec<usize> = (0..self.ndim()).filter(|a| !axes.contains(a)).collect();
-        let out = reduce(self, &kept, &axes, &Function { identity, f: &f })?;
-        let out = if given.keeps() { out.expand_dims(&axes)? } else { out };
-        Ok(call.done(out))
+        call.end(reduce(self, &axes, given.keeps(), &Function { identity, f: &f }))
     }
 }
 
@@ -85,112 +76,36 @@ impl<T: Element> Function<'_, T> {
     }
 
     /// `one(i)` for every result.
-    fn results(&self, n: usize, one: &(dyn Fn(usize) -> T + Sync)) -> Vec<T> {
+    fn results(&self, n: usize, one: &(dyn Fn(usize) -> T + Sync)) -> Strided {
         let mut out = vec![self.identity; n];
         parallel::for_chunks_mut(&mut out, 1, 1 << 10, &|first, part| {
             part.iter_mut().enumerate().for_each(|(i, o)| *o = one(first + i));
         });
-        out
-    }
-
-    fn strided(&self, s: &Strided, kept: &[usize], axes: &[usize]) -> Tensor {
-        let order: Vec<usize> = kept.iter().chain(axes).copied().collect();
-        let shape: Vec<usize> = kept.iter().map(|&a| s.shape[a]).collect();
-        let k: usize = axes.iter().map(|&a| s.shape[a]).product();
-        let rows = s.permute(&order);
-        let rows = rows.to_contiguous();
-        let values = rows.typed::<T>().unwrap_or_default();
-        let out = self.results(crate::base::strided::count(&shape), &|i| self.fold(&values[i * k..(i + 1) * k]));
-        Tensor::from_strided(Strided::from_vec(out, shape))
+        Strided::from_vec(out, vec![n])
     }
 }
 
-fn reduce<T: Element>(x: &Tensor, kept: &[usize], axes: &[usize], f: &Function<'_, T>) -> Result<Tensor> {
-    let s = match &x.storage {
-        Storage::Strided(s) => return Ok(f.strided(s, kept, axes)),
-        Storage::Sparse(s) => s,
-    };
-    let background = s.fill_values();
-    if let Some(fill) = &background
-        && axes.iter().any(|&a| fill.strides[a] != 0 && fill.shape[a] > 1)
-    {
+fn reduce<T: Element>(x: &Tensor, axes: &[usize], keepdims: bool, f: &Function<'_, T>) -> Result<Tensor> {
+    let slices = Slices::of(x, axes)?;
+    if let (Some(s), Some(fill)) = (slices.source(), slices.fill().filter(|_| slices.fill_varies())) {
         context::may_densify(&s.shape, s.dtype().size(), || "the fill varies along a reduced axis".to_string())?;
-        let dense = convert::to_strided(s, fill)?;
-        return Ok(f.strided(&dense, kept, axes));
+        let dense = Tensor::from_strided(convert::to_strided(s, fill)?);
+        return reduce(&dense, axes, keepdims, f);
     }
-    let k = axes.iter().try_fold(1u128, |n, &a| n.checked_mul(s.shape[a] as u128));
-    let k = k.ok_or_else(|| error::shape(&[&s.shape], "more than 2^128 elements fold into one"))?;
-    let (pattern, segments, values) = segments(s, kept, axes)?;
-    let pattern = Arc::new(pattern);
-    let values = values.to_contiguous();
-    let values = values.typed::<T>().unwrap_or_default();
-    let stored = |i: usize| f.fold(&values[segments(i)]);
-    let shape: Vec<usize> = kept.iter().map(|&a| s.shape[a]).collect();
-    let n = pattern.positions;
-    let (values, fill) = match &background {
-        None => (f.results(n, &stored), Fill::Undefined),
-        Some(fill) => {
-            let mut over_kept = fill.permute(kept);
-            over_kept.shape = shape.clone();
-            let fills = blocks::collect(n, Source::at(&over_kept, &pattern), s.dtype());
-            let fills = fills.to_contiguous();
-            let fills = fills.typed::<T>().unwrap_or_default();
-            let one = |i: usize| (f.f)(stored(i), f.repeated(fills[i], k - segments(i).len() as u128));
-            let core = over_kept.unbroadcast();
-            let dense = core.to_contiguous();
-            let all: Vec<T> = dense.typed::<T>().unwrap_or_default().iter().map(|&v| f.repeated(v, k)).collect();
-            (f.results(n, &one), fill_of(&Strided::from_vec(all, core.shape.clone()).broadcast(&shape)))
-        }
+    let values = slices.values.typed::<T>().unwrap_or_default();
+    let stored = |g: usize| &values[slices.ends[g]..slices.ends[g + 1]];
+    let Some(fill) = slices.fill_over_kept() else {
+        return slices.folded(f.results(slices.len(), &|g| f.fold(stored(g))), None, keepdims);
     };
-    let values = Strided::from_vec(values, vec![n]);
-    let out = Sparse { shape, pattern, values, fill };
-    let out = match out.fill_values() {
-        Some(fill) if kept.is_empty() => Tensor::from_strided(convert::to_strided(&out, &fill)?),
-        _ => out.into(),
+    let fills = slices.at_slices(&fill);
+    let fills = fills.typed::<T>().unwrap_or_default();
+    let one = |g: usize| {
+        let own = stored(g);
+        (f.f)(f.fold(own), f.repeated(fills[g], slices.length - own.len() as u128))
     };
-    Ok(out)
-}
-
-/// The pattern over the kept axes of what is stored, the values under each of its positions, and all values in order.
-type Segments = (Pattern, Box<dyn Fn(usize) -> Range<usize> + Sync>, Strided);
-
-fn segments(s: &Sparse, kept: &[usize], axes: &[usize]) -> Result<Segments> {
-    let rank = |axes: &[usize]| LevelKind::Sparse { rank: axes.len() };
-    // Without axes on either side, one level holds the others.
-    let levels = match (kept, axes) {
-        ([], _) => vec![rank(axes)],
-        (_, []) => vec![rank(kept)],
-        _ => vec![rank(kept), rank(axes)],
-    };
-    let dims = kept.iter().chain(axes).map(|&a| (a, Part::Whole)).collect();
-    let s = convert::convert(s, &LevelSpec { levels, dims })?;
-    let dims: Vec<Dim> = kept.iter().enumerate().map(|(i, &a)| Dim::whole(i, s.shape[a])).collect();
-    let positions = s.pattern.positions;
-    if kept.is_empty() {
-        // One result if anything is stored, or else none: a level of rank 0.
-        let some = usize::from(positions > 0);
-        let one = Tensor::coo(
-            &[],
-            Vec::<Vec<u64>>::new(),
-            &Tensor::full(&[some], Scalar::I8(0), Layout::Strided)?,
-            Fill::Undefined,
-        )?;
-        let pattern = one.sparse().map(|s| (*s.pattern).clone());
-        let pattern = pattern.ok_or_else(|| error::layout("no pattern"))?;
-        return Ok((pattern, Box::new(move |_| 0..positions), s.values.clone()));
-    }
-    let first = s.pattern.levels[0].clone();
-    match s.pattern.levels.get(1) {
-        Some(Level::Sparse { pointers: Some(pointers), .. }) => {
-            let pointers = pointers.clone();
-            let n = pointers.len() - 1;
-            let pattern = Pattern { levels: vec![first], level_dims: dims.len(), dims, positions: n };
-            let base = pointers.get(0);
-            Ok((pattern, Box::new(move |i| pointers.get(i) - base..pointers.get(i + 1) - base), s.values.clone()))
-        }
-        _ => {
-            let pattern = Pattern { levels: vec![first], level_dims: dims.len(), dims, positions };
-            Ok((pattern, Box::new(|i| i..i + 1), s.values.clone()))
-        }
-    }
+    let core = fill.unbroadcast();
+    let dense = core.to_contiguous();
+    let alone = dense.typed::<T>().unwrap_or_default().iter().map(|&v| f.repeated(v, slices.length)).collect();
+    let alone = Strided::from_vec(alone, core.shape.clone()).broadcast(&fill.shape);
+    slices.folded(f.results(slices.len(), &one), Some(alone), keepdims)
 }

@@ -6,6 +6,7 @@ mod order;
 mod rows;
 mod sparse;
 mod statistics;
+mod unstored;
 mod varying;
 
 pub use self::order::Interpolation;

@@ -1,14 +1,10 @@
-//! Reductions that keep exactly the dense levels: a row of results, as long as the pointers. And what unstored elements
-//! add to folds of stored ones, for these and for all others.
-
-use openwork_ops::Scalar;
+//! Reductions that keep exactly the dense levels: a row of results, as long as the pointers.
 
 use super::axes_are_inner;
-use crate::base::faults::{self, Fault};
-use crate::base::parallel;
+use super::unstored::with_unstored;
 use crate::base::strided::Strided;
 use crate::engine::fold::Fold;
-use crate::engine::slices::{Split, row_runs};
+use crate::engine::slices::Split;
 use crate::levels::pattern::Part;
 use crate::tensor::Sparse;
 
@@ -27,7 +23,7 @@ pub(super) fn rows(
     if !axes_are_inner(s, kept, axes) || dims.len() != kept.len() || dims.iter().any(|d| d.part != Part::Whole) {
         return None;
     }
-    let ends = row_runs(&s.pattern, &split.dims)?;
+    let ends = split.row_ends()?;
     let acc = split.fold_runs(fold, &s.values, &ends, None);
     let shape = dims.iter().map(|d| d.size).collect();
     let order: Vec<usize> = dims.iter().map(|d| d.axis).collect();
@@ -36,71 +32,4 @@ pub(super) fn rows(
     let acc = with_unstored(fold, acc, &|| fill.permute(&order), &counts, split.block, k);
     let back: Vec<usize> = kept.iter().filter_map(|a| order.iter().position(|o| o == a)).collect();
     Some(fold.finish(&acc, k).permute(&back))
-}
-
-/// Whether copies of a fill leave a fold as it is, or all come to one.
-pub(super) fn is_neutral(fold: &Fold, fill: Scalar) -> bool {
-    let fill = fill.cast(fold.typing.input);
-    (fold.kernels.nfold)(fill, 1).same((fold.kernels.nfold)(fill, 0))
-}
-
-/// Whether any number of copies of a fill but none folds to the same.
-pub(super) fn is_idempotent(fold: &Fold, fill: Scalar) -> bool {
-    let fill = fill.cast(fold.typing.input);
-    (fold.kernels.nfold)(fill, 1).same((fold.kernels.nfold)(fill, 2))
-}
-
-/// The one value of a fill, if it has just one.
-pub(super) fn constant_scalar(fill: &Strided) -> Option<Scalar> {
-    let core = fill.unbroadcast();
-    (core.len() == 1).then(|| core.at_offset(core.offset))
-}
-
-/// Folds `k - counts(i / block)` copies of `fills()[i]` into accumulator `i`. The fills have the accumulators' elements, in C
-/// order; they are asked for only where they matter.
-pub(super) fn with_unstored(
-    fold: &Fold,
-    mut acc: Strided,
-    fills: &dyn Fn() -> Strided,
-    counts: &(dyn Fn(usize) -> u64 + Sync),
-    block: usize,
-    k: u128,
-) -> Strided {
-    let fills = fills();
-    let constant = constant_scalar(&fills);
-    let (n, size) = (acc.len(), fold.typing.acc.size());
-    if n == 0 || constant.is_some_and(|v| is_neutral(fold, v)) {
-        return acc;
-    }
-    let more = u128::from(faults::is(Fault::UnstoredCountedOnceMore));
-    let unstored = |i: usize| k - u128::from(counts(i / block.max(1))) + more;
-    let nfold = |v: Scalar, n: u128| (fold.kernels.nfold)(v.cast(fold.typing.input), n).to_bytes().0;
-    let dense = if constant.is_some() { fills } else { fills.to_contiguous().into_owned() };
-    let once = constant.filter(|&v| is_idempotent(fold, v)).map(|v| [nfold(v, 0), nfold(v, 1)]);
-    let add = |first: usize, acc: &mut [u8]| {
-        let mut added = vec![0u128; acc.len().div_ceil(16)];
-        let added = &mut bytemuck::cast_slice_mut::<u128, u8>(&mut added)[..acc.len()];
-        let mut last = None;
-        for (i, out) in added.chunks_exact_mut(size).enumerate() {
-            let n = unstored(first + i);
-            let bytes = match (&once, constant) {
-                (Some(once), _) => once[usize::from(n > 0)],
-                (None, Some(v)) => match last {
-                    Some((m, bytes)) if m == n => bytes,
-                    _ => nfold(v, n),
-                },
-                (None, None) => nfold(dense.at_offset(dense.offset + first + i), n),
-            };
-            last = Some((n, bytes));
-            out.copy_from_slice(&bytes[..size]);
-        }
-        (fold.kernels.merge)(acc, added);
-    };
-    if acc.buffer.unique_mut().is_none() {
-        acc = Strided::from_bytes(&acc.dense_bytes(), acc.dtype, &acc.shape);
-    }
-    if let Some(bytes) = acc.buffer.unique_mut() {
-        parallel::for_chunks_mut(bytes, size, parallel::GRAIN, &add);
-    }
-    acc
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use openwork_ops::{ReduceOp, Scalar, identity};
 
 use super::order;
-use super::rows::{constant_scalar, is_idempotent, is_neutral, rows, with_unstored};
+use super::rows::rows;
+use super::unstored::{constant_scalar, is_idempotent, is_neutral, with_unstored};
 use super::varying::varying;
 use crate::base::context;
 use crate::base::error::{self, Result};

@@ -49,7 +49,7 @@ impl Tensor {
 
     fn softmax_along(&self, axes: &Axes) -> Result<Tensor> {
         let call = trace::call("softmax", &[self]);
-        let Some(x) = Slices::new(self, axes.unkept()?)? else { return call.end(empty(self)) };
+        let Some(x) = SliceWise::new(self, axes.unkept()?)? else { return call.end(empty(self)) };
         if let Some(out) = x.in_rows(false)? {
             return call.end(x.finish(out));
         }
@@ -71,7 +71,7 @@ impl Tensor {
 
     fn log_softmax_along(&self, axes: &Axes) -> Result<Tensor> {
         let call = trace::call("log_softmax", &[self]);
-        let Some(x) = Slices::new(self, axes.unkept()?)? else { return call.end(empty(self)) };
+        let Some(x) = SliceWise::new(self, axes.unkept()?)? else { return call.end(empty(self)) };
         if let Some(out) = x.in_rows(true)? {
             return call.end(x.finish(out));
         }
@@ -94,7 +94,7 @@ impl Tensor {
 
     fn logsumexp_along(&self, axes: &Axes) -> Result<Tensor> {
         let call = trace::call("logsumexp", &[self]);
-        let out = match Slices::new(self, axes)? {
+        let out = match SliceWise::new(self, axes)? {
             None => {
                 let (dtype, out) = dtypes(self.dtype())?;
                 self.cast(dtype)?.reduce(ReduceOp::Sum, axes)?.unary(UnaryOp::Log)?.cast(out)?
@@ -137,7 +137,7 @@ impl Tensor {
         if eps.is_nan() || eps < 0.0 {
             return Err(error::invalid("eps", format!("{eps} is not at least 0")));
         }
-        let Some(x) = Slices::wide(self, axes.unkept()?)? else { return empty(self) };
+        let Some(x) = SliceWise::wide(self, axes.unkept()?)? else { return empty(self) };
         let norm = x.norm(p)?.binary(BinaryOp::Maximum, eps)?;
         x.finish(x.beside(BinaryOp::Div, &x.tensor, &norm)?)
     }
@@ -161,7 +161,7 @@ impl Tensor {
         if !correction.is_finite() {
             return Err(error::invalid("correction", format!("{correction} is not a finite number")));
         }
-        let Some(x) = Slices::wide(self, axes.unkept()?)? else { return call.end(empty(self)) };
+        let Some(x) = SliceWise::wide(self, axes.unkept()?)? else { return call.end(empty(self)) };
         let mean = x.reduced(&x.tensor, ReduceOp::Mean)?;
         let d = x.beside(BinaryOp::Sub, &x.tensor, &mean)?;
         drop(mean);
@@ -192,27 +192,27 @@ fn empty(x: &Tensor) -> Result<Tensor> {
 }
 
 /// A tensor seen as slices along some axes.
-struct Slices {
+struct SliceWise {
     axes: Vec<usize>,
     /// Coalesced, in the dtype of computation, with a fill that is constant along the axes: else strided.
     tensor: Tensor,
     out: DType,
 }
 
-impl Slices {
+impl SliceWise {
     /// Of a dtype that has an order. `None` if there are no elements.
-    fn new(x: &Tensor, axes: &Axes) -> Result<Option<Slices>> {
+    fn new(x: &Tensor, axes: &Axes) -> Result<Option<SliceWise>> {
         let (compute, out) = dtypes(x.dtype())?;
-        Slices::of(x, axes, compute, out)
+        SliceWise::of(x, axes, compute, out)
     }
 
     /// Of any dtype, in double precision.
-    fn wide(x: &Tensor, axes: &Axes) -> Result<Option<Slices>> {
+    fn wide(x: &Tensor, axes: &Axes) -> Result<Option<SliceWise>> {
         let compute = if x.dtype().is_complex() { DType::Complex128 } else { DType::F64 };
-        Slices::of(x, axes, compute, x.dtype().to_inexact())
+        SliceWise::of(x, axes, compute, x.dtype().to_inexact())
     }
 
-    fn of(x: &Tensor, axes: &Axes, compute: DType, out: DType) -> Result<Option<Slices>> {
+    fn of(x: &Tensor, axes: &Axes, compute: DType, out: DType) -> Result<Option<SliceWise>> {
         let axes = axes.of(x.ndim())?;
         if x.size() == 0 {
             return Ok(None);
@@ -232,7 +232,7 @@ impl Slices {
                 }
             }
         };
-        Ok(Some(Slices { axes, tensor: tensor.cast(compute)?, out }))
+        Ok(Some(SliceWise { axes, tensor: tensor.cast(compute)?, out }))
     }
 
     /// Over the axes, which are kept with size 1.

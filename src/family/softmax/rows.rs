@@ -3,7 +3,7 @@
 use openwork_ops::softmax::{self, Rows, RowsKernel};
 use openwork_ops::{DType, Scalar};
 
-use super::Slices;
+use super::SliceWise;
 use super::beside::fill_over;
 use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::error::Result;
@@ -23,7 +23,7 @@ fn suits(rows: usize, elements: usize) -> bool {
     rows >= MANY || elements <= GRAIN
 }
 
-impl Slices {
+impl SliceWise {
     /// Softmax or its logarithm, if slices lie together in storage and are many.
     pub(super) fn in_rows(&self, log: bool) -> Result<Option<Tensor>> {
         let Some(kernel) = softmax::rows(self.tensor.dtype()) else { return Ok(None) };

@@ -1,0 +1,161 @@
+//! The one way in which what is stored is brought together by its coordinates along kept axes: keys of the coordinates,
+//! sorted where they do not come sorted, cut where they change. Rows that a level keeps together are cut where its pointers
+//! say, and nothing is read.
+
+use openwork_ops::structure::IndexVec;
+use openwork_ops::structure::keys::{KeyLayout, Order, order_of};
+
+use super::groups::sizes;
+use crate::base::buffer::zeroed_vec;
+use crate::base::error::Result;
+use crate::base::shape;
+use crate::base::strided::Strided;
+use crate::base::trace::{Work, raise};
+use crate::engine::convert;
+use crate::levels::build::{self, SortedKeys};
+use crate::levels::level::{Level, LevelKind};
+use crate::levels::pattern::{Dim, Pattern};
+use crate::levels::sort;
+
+/// What a pattern stores, in order of its coordinates along some dimensions, of which the first are kept.
+pub(super) struct Cut {
+    pub(super) layout: KeyLayout,
+    /// The coordinates of each.
+    pub(super) words: Vec<Vec<u64>>,
+    /// Which each was in storage order, if that is another.
+    pub(super) order: Option<IndexVec>,
+    /// Where each run of equal kept coordinates begins, and the end of the last.
+    pub(super) ends: Vec<usize>,
+}
+
+impl Cut {
+    /// Of positions, or of stored elements, by keys of some dimensions, the first `kept` of which they are cut by. Those that
+    /// come `sorted` need no look at their order.
+    pub(super) fn new(keys: (KeyLayout, Vec<Vec<u64>>), kept: usize, sorted: bool) -> Cut {
+        let (layout, mut words) = keys;
+        let mut order = None;
+        if !sorted && order_of(&words) == Order::Unsorted {
+            let sorted = sort::sort_keys(&layout, words);
+            (words, order) = (sorted.words, Some(sorted.order));
+        }
+        let ends = if kept == layout.fields.len() {
+            sort::runs(&words)
+        } else {
+            let keys = SortedKeys { layout: &layout, words: &words, unique: true };
+            let mut ends = keys.heads(kept);
+            ends.push(words.first().map_or(0, Vec::len));
+            ends
+        };
+        Cut { layout, words, order, ends }
+    }
+
+    /// The coordinates of each run.
+    pub(super) fn heads(&self) -> Vec<Vec<u64>> {
+        self.words.iter().map(|w| sort::pick(w, &self.ends[..self.ends.len() - 1])).collect()
+    }
+}
+
+/// Which dimensions of a pattern are kept, those of its levels and those of its values.
+pub(crate) struct Split<'a> {
+    pub(super) pattern: &'a Pattern,
+    /// Of the levels.
+    pub(crate) dims: Vec<Dim>,
+    /// Of the values.
+    pub(crate) value_dims: Vec<Dim>,
+    /// Axes of the values: positions, reduced ones, kept ones.
+    pub(crate) order: Vec<usize>,
+    /// Elements that are folded in each position's row, for each of `block` that are kept.
+    pub(crate) per_row: usize,
+    pub(crate) block: usize,
+}
+
+impl<'a> Split<'a> {
+    pub(crate) fn new(pattern: &'a Pattern, kept: &[usize]) -> Split<'a> {
+        raise(Work::Specialised);
+        let is_kept = |d: &Dim| kept.contains(&d.axis);
+        let of_values = pattern.value_dims();
+        let (keep, fold): (Vec<usize>, Vec<usize>) = (0..of_values.len()).partition(|&i| is_kept(&of_values[i]));
+        Split {
+            pattern,
+            dims: pattern.level_dims().iter().copied().filter(is_kept).collect(),
+            value_dims: keep.iter().map(|&i| of_values[i]).collect(),
+            order: [0].into_iter().chain(fold.iter().chain(&keep).map(|i| i + 1)).collect(),
+            per_row: shape::product(fold.iter().map(|&i| of_values[i].size)),
+            block: shape::product(keep.iter().map(|&i| of_values[i].size)),
+        }
+    }
+
+    /// Values of the pattern as rows of `per_row` times `block` elements.
+    pub(crate) fn rows_of(&self, values: &Strided) -> Strided {
+        values.permute(&self.order)
+    }
+
+    /// The logarithm of the number of elements that are reduced to one.
+    pub(super) fn log2_of_reduced(&self) -> f64 {
+        let reduced = self.pattern.dims.iter().filter(|d| !self.dims.contains(d) && !self.value_dims.contains(d));
+        reduced.map(|d| (d.size as f64).log2()).sum()
+    }
+
+    /// Kept dimensions that come first in storage order need no sorting.
+    pub(crate) fn in_order(&self) -> bool {
+        let dims = &self.pattern.level_dims()[..self.dims.len()];
+        dims.is_empty() || (self.pattern.is_canonical() && self.dims == dims)
+    }
+
+    /// Positions by their kept coordinates.
+    pub(crate) fn runs(&self) -> Runs {
+        if let Some(ends) = self.row_ends() {
+            let rows: Vec<u64> = (0..ends.len() as u64 - 1).collect();
+            let (layout, words) = convert::unravel(&rows, &sizes(&self.dims));
+            return Runs { layout, words, ends, order: None };
+        }
+        let cut = Cut::new(convert::keys(self.pattern, &self.dims), self.dims.len(), self.in_order());
+        Runs { words: cut.heads(), layout: cut.layout, ends: cut.ends, order: cut.order }
+    }
+
+    /// Where the segments under the dense levels begin and end, if exactly these are kept and one sparse level follows:
+    /// the pointers, with the empty segments. All positions together, if nothing is kept.
+    pub(crate) fn row_ends(&self) -> Option<Vec<usize>> {
+        let Split { pattern, dims, .. } = self;
+        if dims.is_empty() {
+            return Some(if pattern.positions == 0 { vec![0] } else { vec![0, pattern.positions] });
+        }
+        let (last, above) = pattern.levels.split_last()?;
+        let Level::Sparse { pointers: Some(pointers), .. } = last else { return None };
+        let dense = above.iter().all(|l| l.kind() == LevelKind::Dense) && above.len() == dims.len();
+        if !dense || dims[..] != pattern.level_dims()[..dims.len()] {
+            return None;
+        }
+        let mut runs = zeroed_vec::<usize>(pointers.len());
+        openwork_ops::with_index!(pointers.as_slice(), p => {
+            use openwork_ops::structure::Index;
+            let base = p[0].get();
+            runs.iter_mut().zip(p).for_each(|(r, p)| *r = p.get() - base);
+        });
+        Some(runs)
+    }
+
+    /// The pattern of a result with these level coordinates, over all kept dimensions.
+    pub(crate) fn result_pattern(&self, kept: &[usize], layout: &KeyLayout, words: &[Vec<u64>]) -> Result<Pattern> {
+        let number = |d: &Dim| Dim { axis: kept.iter().position(|&a| a == d.axis).unwrap_or(d.axis), ..*d };
+        let dims = self.dims.iter().chain(&self.value_dims).map(number).collect();
+        let keys = SortedKeys { layout, words, unique: true };
+        build::build(&[LevelKind::Sparse { rank: self.dims.len() }], dims, &keys)
+    }
+
+    /// The shape of values over `n` groups.
+    pub(crate) fn shape(&self, n: usize) -> Vec<usize> {
+        [n].into_iter().chain(sizes(&self.value_dims)).collect()
+    }
+}
+
+/// Positions in runs of equal kept coordinates.
+pub(crate) struct Runs {
+    pub(crate) layout: KeyLayout,
+    /// Coordinates of each run, sorted.
+    pub(crate) words: Vec<Vec<u64>>,
+    /// Where each run begins, and the end of the last.
+    pub(crate) ends: Vec<usize>,
+    /// The positions in the order of the runs, if that is not storage order.
+    pub(crate) order: Option<IndexVec>,
+}
