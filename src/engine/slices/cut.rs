@@ -159,3 +159,17 @@ pub(crate) struct Runs {
     /// The positions in the order of the runs, if that is not storage order.
     pub(crate) order: Option<IndexVec>,
 }
+
+impl Runs {
+    /// Only the runs that have positions. Pointers list the others as well.
+    pub(super) fn without_empty(self) -> Runs {
+        let Runs { layout, words, ends, order } = self;
+        if ends.windows(2).all(|run| run[0] < run[1]) {
+            return Runs { layout, words, ends, order };
+        }
+        let own: Vec<usize> = (0..ends.len() - 1).filter(|&r| ends[r] < ends[r + 1]).collect();
+        let words = words.iter().map(|w| sort::pick(w, &own)).collect();
+        let ends = [0].into_iter().chain(own.iter().map(|&r| ends[r + 1])).collect();
+        Runs { layout, words, ends, order }
+    }
+}

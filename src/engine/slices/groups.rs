@@ -3,13 +3,14 @@
 use openwork_ops::structure::IndexVec;
 
 use super::cut::Split;
-use super::scatter::scatter;
+use super::result::is_few;
+use super::scatter::{Table, scatter};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
 use crate::base::strided::Strided;
 use crate::engine::convert;
 use crate::engine::fold::Fold;
-use crate::levels::pattern::{Dim, Pattern};
+use crate::levels::pattern::{Dim, Part, Pattern};
 use crate::tensor::Sparse;
 
 /// Stored elements folded by kept coordinates.
@@ -59,19 +60,35 @@ pub(crate) fn sizes(dims: &[Dim]) -> Vec<usize> {
 pub(crate) fn group(fold: &Fold, s: &Sparse, values: &Strided, kept: &[usize], need: Need) -> Result<Groups> {
     let split = Split::new(&s.pattern, kept);
     let per_row = split.per_row;
-    let few = split.dims.iter().try_fold(1usize, |n, d| n.checked_mul(d.size));
-    let few =
-        few.filter(|&n| n <= (4 * s.pattern.positions).max(1 << 16) && n.max(s.pattern.positions) <= u32::MAX as usize);
-    if let (Some(size), false, true, 1) = (few, split.in_order(), split.value_dims.is_empty(), per_row) {
-        return scatter(fold, &split, &split.rows_of(&values.cast(fold.typing.input)), kept, size, need);
+    if let Some(size) = table_size(&split) {
+        return scatter(fold, &split, &split.rows_of(&values.cast(fold.typing.input)), size, need).groups(&split, kept);
     }
-    let runs = split.runs();
+    let runs = split.runs().without_empty();
     let ends = &runs.ends;
     let n = ends.len() - 1;
     let acc = split.fold_runs(fold, values, ends, runs.order.as_ref());
     let counts = ends.windows(2).map(|run| ((run[1] - run[0]) * per_row) as u64).collect();
     let pattern = split.result_pattern(kept, &runs.layout, &runs.words)?;
     Ok(Groups { pattern, acc: Strided::new(acc, fold.typing.acc, split.shape(n)), counts })
+}
+
+/// The size of a table over the kept dimensions, where folding into one pays: these do not come first, and are few.
+fn table_size(split: &Split<'_>) -> Option<usize> {
+    let positions = split.pattern.positions;
+    let folds = !split.in_order() && split.value_dims.is_empty() && split.per_row == 1;
+    let size = split.dims.iter().try_fold(1usize, |n, d| n.checked_mul(d.size))?;
+    let few = is_few(&[size], positions) && size.max(positions) <= u32::MAX as usize;
+    (folds && few).then_some(size)
+}
+
+/// Folds values into a table over the kept axes, where that is how they are folded.
+pub(crate) fn table(fold: &Fold, s: &Sparse, kept: &[usize], need: Need) -> Option<Table> {
+    let split = Split::new(&s.pattern, kept);
+    if split.dims.iter().any(|d| d.part != Part::Whole) {
+        return None;
+    }
+    let size = table_size(&split)?;
+    Some(scatter(fold, &split, &split.rows_of(&s.values.cast(fold.typing.input)), size, need))
 }
 
 /// Folds runs of rows of `block` elements, `per_row` of them per position.

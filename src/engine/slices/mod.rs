@@ -8,11 +8,14 @@ mod along;
 mod cut;
 mod groups;
 mod ranked;
+mod result;
 mod scatter;
 
 pub(crate) use self::cut::Split;
-pub(crate) use self::groups::{Groups, Need, group};
+pub(crate) use self::groups::{Groups, Need, group, table};
 pub(crate) use self::ranked::{Ranked, Rest, Slice, Sorted, keys_of, number_of, ordered, values_of};
+pub(crate) use self::result::{is_few, reduced};
+pub(crate) use self::scatter::Table;
 
 use std::sync::Arc;
 
@@ -207,19 +210,14 @@ impl Slices {
     }
 
     /// One result per slice: `values` where something is stored, `empty` (of the kept shape, broadcast) elsewhere, or
-    /// nothing. Strided where only axes are kept that storage keeps dense.
+    /// nothing. In the layout of every reduction's result: see [`reduced`].
     pub(crate) fn folded(&self, values: Strided, empty: Option<Strided>, keepdims: bool) -> Result<Tensor> {
         let out = match &self.sparse {
             None => Tensor::from_strided(values.reshape(&self.kept_shape())),
             Some(s) => {
                 let fill = empty.as_ref().map_or(Fill::Undefined, fill_of);
                 let out = Sparse { shape: self.kept_shape(), pattern: s.pattern.clone(), values, fill };
-                match out.fill_values() {
-                    Some(fill) if self.kept.is_empty() || self.keeps_dense(s) => {
-                        Tensor::from_strided(convert::to_strided(&out, &fill)?)
-                    }
-                    _ => out.into(),
-                }
+                reduced(out, self.values.len())?
             }
         };
         if keepdims {
@@ -228,16 +226,6 @@ impl Slices {
             return out.expand_dims(&axes);
         }
         Ok(out)
-    }
-
-    /// Whether what is kept are exactly leading dense levels, or value axes: then the result is as long as an array that
-    /// the tensor has.
-    fn keeps_dense(&self, s: &Keyed) -> bool {
-        let p = &s.source.pattern;
-        let kept = |d: &Dim| self.kept.contains(&d.axis);
-        let dense = p.levels.iter().take_while(|l| l.kind() == LevelKind::Dense).count();
-        let (leading, sparse) = p.level_dims().split_at(dense);
-        leading.iter().all(kept) && !sparse.iter().any(kept)
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use openwork_ops::reduce::{Compensated, Table};
+use openwork_ops::Scalar;
+use openwork_ops::reduce::{self, Compensated};
 use openwork_ops::structure::gather::select_by_key;
 use openwork_ops::structure::{IndexSlice, IndexVec};
 
@@ -33,15 +34,66 @@ const PARTS: usize = 16;
 /// Positions that are looked at to say where a table is cut: so many runs of so many.
 const SAMPLE: [usize; 2] = [256, 16];
 
+/// An accumulator for every index of the kept dimensions.
+pub(crate) struct Table {
+    /// In C order of the kept dimensions as the levels have them.
+    pub(crate) acc: Strided,
+    /// Axes of these dimensions.
+    pub(crate) axes: Vec<usize>,
+    /// How many elements each has, if anybody needs that.
+    pub(crate) counts: Vec<u32>,
+    /// What one is with nothing folded into it.
+    identity: Scalar,
+}
+
+impl Table {
+    /// Puts a value where nothing was folded that leaves a trace.
+    pub(crate) fn put_empty(&mut self, empty: Scalar) {
+        let ((from, width), (to, _)) = (self.identity.to_bytes(), empty.to_bytes());
+        if from[..width] == to[..width] {
+            return;
+        }
+        fn replace<const W: usize>(acc: &mut [u8], from: &[u8], to: &[u8]) {
+            let (acc, from, to) = (acc.as_chunks_mut::<W>().0, from.as_chunks::<W>().0, to.as_chunks::<W>().0);
+            if let (Some(from), Some(to)) = (from.first(), to.first()) {
+                acc.iter_mut().for_each(|a| *a = if a == from { *to } else { *a });
+            }
+        }
+        let Some(bytes) = self.acc.buffer.unique_mut() else { return };
+        parallel::for_chunks_mut(bytes, width, parallel::GRAIN, &|_, acc| match width {
+            1 => replace::<1>(acc, &from, &to),
+            2 => replace::<2>(acc, &from, &to),
+            4 => replace::<4>(acc, &from, &to),
+            8 => replace::<8>(acc, &from, &to),
+            _ => replace::<16>(acc, &from, &to),
+        });
+    }
+
+    /// The accumulators into which anything was folded, or into which it left a trace.
+    pub(super) fn groups(self, split: &Split<'_>, kept: &[usize]) -> Result<Groups> {
+        let size = self.acc.len();
+        let touched = if self.counts.is_empty() {
+            unlike(&self.acc.dense_bytes(), self.identity)
+        } else {
+            which(&self.counts, |&n| n > 0)
+        };
+        let counts = touched.iter().take(self.counts.len()).map(|&i| self.counts[i as usize].into()).collect();
+        let pattern = match split.dims[..] {
+            [dim] => line(kept, dim, &touched),
+            _ => {
+                let places: Vec<u64> = touched.iter().map(|&i| i.into()).collect();
+                let (layout, words) = convert::unravel(&places, &sizes(&split.dims));
+                split.result_pattern(kept, &layout, &words)?
+            }
+        };
+        let acc = self.acc.reshape(&[size]);
+        let acc = if touched.len() == size { acc } else { convert::gather_values(&acc, &IndexVec::U32(touched)) };
+        Ok(Groups { pattern, acc, counts })
+    }
+}
+
 /// Folds rows of one element each into a table of `size` accumulators, in storage order.
-pub(super) fn scatter(
-    fold: &Fold,
-    split: &Split<'_>,
-    values: &Strided,
-    kept: &[usize],
-    size: usize,
-    need: Need,
-) -> Result<Groups> {
+pub(super) fn scatter(fold: &Fold, split: &Split<'_>, values: &Strided, size: usize, need: Need) -> Table {
     let fold = fold.starting_at_minus_zero();
     let pattern = split.pattern;
     let bytes = values.dense_bytes();
@@ -63,28 +115,14 @@ pub(super) fn scatter(
         }
         parallel::for_each(parts, &|_, (range, acc, counts)| all.fold_part(pattern.positions, range, acc, counts));
     });
-    let touched = match need {
-        Need::Counts => which(&counts, |&n| n > 0),
-        Need::Folds => all.unlike_identity(acc.bytes()),
-    };
-    let counts = touched.iter().take(counts.len()).map(|&i| counts[i as usize].into()).collect();
-    let pattern = match split.dims[..] {
-        [dim] => line(kept, dim, &touched),
-        _ => {
-            let places: Vec<u64> = touched.iter().map(|&i| i.into()).collect();
-            let (layout, words) = convert::unravel(&places, &sizes(&split.dims));
-            split.result_pattern(kept, &layout, &words)?
-        }
-    };
-    let acc = Strided::new(acc, fold.typing.acc, vec![size]);
-    let acc = if touched.len() == size { acc } else { convert::gather_values(&acc, &IndexVec::U32(touched)) };
-    Ok(Groups { pattern, acc, counts })
+    let axes = split.dims.iter().map(|d| d.axis).collect();
+    Table { acc: Strided::new(acc, fold.typing.acc, sizes(&split.dims)), axes, counts, identity: fold.kernels.identity }
 }
 
 /// Where terms go.
 enum Accumulators<'a> {
     Plain(&'a mut [u8]),
-    Compensated(Compensated, Table<'a>),
+    Compensated(Compensated, reduce::Table<'a>),
 }
 
 /// What is folded.
@@ -126,7 +164,7 @@ impl Terms<'_> {
         let mut sums = match Compensated::of(self.fold.op, self.fold.typing.input) {
             Some(kernels) => {
                 let (sums, zeroed) = (kernels.parts * self.size, (zeroed_vec, zeroed_vec));
-                Accumulators::Compensated(kernels, Table::new(&kernels, acc, sums, self.log2, zeroed))
+                Accumulators::Compensated(kernels, reduce::Table::new(&kernels, acc, sums, self.log2, zeroed))
             }
             None => {
                 self.fold.fill_identity(acc);
@@ -163,21 +201,21 @@ impl Terms<'_> {
             table.finish();
         }
     }
+}
 
-    /// The accumulators that some term has changed.
-    fn unlike_identity(&self, acc: &[u8]) -> Vec<u32> {
-        fn unlike<const W: usize>(acc: &[u8], identity: &[u8]) -> Vec<u32> {
-            let (acc, identity) = (acc.as_chunks::<W>().0, identity.as_chunks::<W>().0);
-            identity.first().map_or_else(Vec::new, |identity| which(acc, |a| a != identity))
-        }
-        let (identity, width) = self.fold.kernels.identity.to_bytes();
-        match width {
-            1 => unlike::<1>(acc, &identity),
-            2 => unlike::<2>(acc, &identity),
-            4 => unlike::<4>(acc, &identity),
-            8 => unlike::<8>(acc, &identity),
-            _ => unlike::<16>(acc, &identity),
-        }
+/// The accumulators that some term has changed.
+fn unlike(acc: &[u8], identity: Scalar) -> Vec<u32> {
+    fn unlike<const W: usize>(acc: &[u8], identity: &[u8]) -> Vec<u32> {
+        let (acc, identity) = (acc.as_chunks::<W>().0, identity.as_chunks::<W>().0);
+        identity.first().map_or_else(Vec::new, |identity| which(acc, |a| a != identity))
+    }
+    let (identity, width) = identity.to_bytes();
+    match width {
+        1 => unlike::<1>(acc, &identity),
+        2 => unlike::<2>(acc, &identity),
+        4 => unlike::<4>(acc, &identity),
+        8 => unlike::<8>(acc, &identity),
+        _ => unlike::<16>(acc, &identity),
     }
 }
 

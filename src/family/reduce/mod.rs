@@ -10,7 +10,6 @@ mod unstored;
 mod varying;
 
 pub use self::order::Interpolation;
-pub(crate) use self::sparse::axes_are_inner;
 
 use openwork_ops::ReduceOp;
 

@@ -1,6 +1,6 @@
 //! Reductions that keep exactly the dense levels: a row of results, as long as the pointers.
 
-use super::axes_are_inner;
+use super::sparse::axes_are_inner;
 use super::unstored::with_unstored;
 use crate::base::strided::Strided;
 use crate::engine::fold::Fold;

@@ -16,7 +16,7 @@ use crate::base::strided::{Strided, count};
 use crate::engine::blocks::{self, Source};
 use crate::engine::convert;
 use crate::engine::fold::{Fold, map_scalars};
-use crate::engine::slices::{Groups, Need, group};
+use crate::engine::slices::{Groups, Need, Table, group, is_few, reduced, table};
 use crate::levels::level::{Level, LevelKind};
 use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::{Sparse, Tensor};
@@ -27,7 +27,7 @@ pub(super) fn reduce(fold: &Fold, s: &Sparse, kept: &[usize], axes: &[usize], k:
     let s = if s.pattern.is_unique() { Cow::Borrowed(s) } else { Cow::Owned(convert::coalesce(s, ReduceOp::Sum)?) };
     let fill = match s.fill_values() {
         None if faults::is(Fault::AbsentAsZero) => Strided::constant(Scalar::zero(s.dtype()), &s.shape),
-        None => return undefined(fold, &s, kept, axes).map(|t| t),
+        None => return undefined(fold, &s, kept).map(|t| t),
         Some(fill) => fill,
     };
     let varies = axes.iter().any(|&a| fill.strides[a] != 0 && fill.shape[a] > 1);
@@ -59,12 +59,17 @@ fn constant(fold: &Fold, s: &Sparse, fill: &Strided, kept: &[usize], axes: &[usi
     over_kept.shape = shape.clone();
     let core = over_kept.unbroadcast();
     check_count(fold, &core, k)?;
-    if let Some(out) = rows(fold, s, fill, kept, axes, k) {
-        return Ok(Tensor::from_strided(out));
+    let need = if leaves_folds(fold, s, &core, kept, k) { Need::Folds } else { Need::Counts };
+    if is_few(&shape, s.nse()) {
+        if let Some(out) = rows(fold, s, fill, kept, axes, k) {
+            return Ok(Tensor::from_strided(out));
+        }
+        if let Some(table) = table(fold, s, kept, need) {
+            return Ok(Tensor::from_strided(whole(fold, table, &over_kept, kept, k)));
+        }
     }
     let empty = map_scalars(&core, fold.typing.acc, |v| (fold.kernels.nfold)(v.cast(fold.typing.input), k));
     let empty = Strided { shape: core.shape.clone(), ..empty }.broadcast(&shape);
-    let need = if leaves_folds(fold, s, &core, kept, k) { Need::Folds } else { Need::Counts };
     let Groups { pattern, acc, counts } = group(fold, s, &s.values, kept, need)?;
     let pattern = Arc::new(pattern);
     let (n, block) = (acc.len(), pattern.block());
@@ -74,22 +79,31 @@ fn constant(fold: &Fold, s: &Sparse, fill: &Strided, kept: &[usize], axes: &[usi
     let acc = with_unstored(fold, acc, &fills, &count, block, k);
     let values = fold.finish(&acc, k);
     let fill = fill_of(&fold.finish(&empty, k));
-    let out = Sparse { shape, pattern, values, fill };
-    tensor_of(s, kept, axes, out)
+    reduced(Sparse { shape, pattern, values, fill }, s.nse())
 }
 
-/// The result: strided where only dense levels are left.
-pub(super) fn tensor_of(s: &Sparse, kept: &[usize], axes: &[usize], out: Sparse) -> Result<Tensor> {
-    match out.fill_values() {
-        Some(fill) if out.pattern.level_dims == 0 || axes_are_inner(s, kept, axes) => {
-            Ok(Tensor::from_strided(convert::to_strided(&out, &fill)?))
+/// A table of folds with what is not stored, as the result.
+fn whole(fold: &Fold, mut table: Table, over_kept: &Strided, kept: &[usize], k: u128) -> Strided {
+    let place = |axes: &[usize], a: &usize| axes.iter().position(|b| b == a);
+    let order: Vec<usize> = table.axes.iter().filter_map(|a| place(kept, a)).collect();
+    let back: Vec<usize> = kept.iter().filter_map(|a| place(&table.axes, a)).collect();
+    let fills = over_kept.permute(&order);
+    let acc = match constant_scalar(&fills).filter(|&v| is_neutral(fold, v)) {
+        Some(v) => {
+            table.put_empty((fold.kernels.nfold)(v.cast(fold.typing.input), k));
+            table.acc
         }
-        _ => Ok(out.into()),
-    }
+        None => {
+            let Table { acc, counts, .. } = table;
+            let count = |i: usize| counts.get(i).copied().unwrap_or(0).into();
+            with_unstored(fold, acc, &|| fills.clone(), &count, 1, k)
+        }
+    };
+    fold.finish(&acc, k).permute(&back)
 }
 
 /// Whether exactly the dense levels of a pattern are kept: then the result is as long as its pointers.
-pub(crate) fn axes_are_inner(s: &Sparse, kept: &[usize], axes: &[usize]) -> bool {
+pub(super) fn axes_are_inner(s: &Sparse, kept: &[usize], axes: &[usize]) -> bool {
     let p = &s.pattern;
     let dense = p.levels.iter().take_while(|l| l.kind() == LevelKind::Dense).count();
     dense > 0
@@ -122,14 +136,14 @@ pub(super) fn check_count(fold: &Fold, fill: &Strided, k: u128) -> Result<()> {
 }
 
 /// An undefined fill: only what is stored counts.
-fn undefined(fold: &Fold, s: &Sparse, kept: &[usize], axes: &[usize]) -> Result<Tensor> {
+fn undefined(fold: &Fold, s: &Sparse, kept: &[usize]) -> Result<Tensor> {
     let groups = group(fold, s, &s.values, kept, Need::Counts)?;
     let shape: Vec<usize> = kept.iter().map(|&a| s.shape[a]).collect();
     let pattern = Arc::new(groups.pattern);
     if fold.op == ReduceOp::CountNonzero {
         let values = groups.acc.cast(fold.typing.out);
         let out = Sparse { shape, pattern, values, fill: Fill::Scalar(Scalar::zero(fold.typing.out)) };
-        return tensor_of(s, kept, axes, out);
+        return reduced(out, s.nse());
     }
     // A group of positions without elements (a value axis of size 0) has nothing in it either.
     let keep: Vec<usize> = (0..pattern.positions).filter(|&p| groups.counts[p] > 0).collect();

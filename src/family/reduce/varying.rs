@@ -9,14 +9,14 @@ use std::sync::Arc;
 use openwork_ops::reduce::{Compact, Exact};
 use openwork_ops::{BinaryOp, Element, ReduceOp};
 
-use super::sparse::{check_count, tensor_of};
+use super::sparse::check_count;
 use crate::base::buffer::Buffer;
 use crate::base::error::{self, Result};
 use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::{Strided, c_strides, count};
 use crate::engine::blocks::{self, Kernel, Source};
 use crate::engine::fold::{Fold, map_scalars};
-use crate::engine::slices::{Groups, Need, Split, group};
+use crate::engine::slices::{Groups, Need, Split, group, reduced};
 use crate::levels::pattern::Pattern;
 use crate::tensor::fill::fill_of;
 use crate::tensor::{Sparse, Tensor};
@@ -50,7 +50,7 @@ pub(super) fn varying(
     };
     let fill = fill_of(&fold.finish(&total.broadcast(&shape), k));
     let out = Sparse { shape, values: fold.finish(&sums, k), fill, pattern };
-    tensor_of(s, kept, axes, out)
+    reduced(out, s.nse())
 }
 
 /// How often each element of a fill's core counts: along reduced axes on which the fill is constant.

@@ -9,7 +9,7 @@ use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 use crate::engine::blocks::{self, Kernel, Source};
 use crate::engine::convert;
-use crate::engine::slices::Split;
+use crate::engine::slices::{self, Split};
 use crate::levels::level::LevelKind;
 use crate::tensor::fill::{self, Fill, fill_of};
 use crate::tensor::{Sparse, Storage, Tensor};
@@ -41,7 +41,7 @@ fn values_at<'a>(s: &'a Sparse, r: &Tensor, axes: &[usize]) -> Result<Source<'a>
         Storage::Sparse(t) => t,
     };
     // A table over all slices, where these are few: so few that their reduction may have left out some (see `group`).
-    if r.size() <= (4 * s.pattern.positions).max(1 << 16) as u128 {
+    if slices::is_few(&t.shape, s.nse()) {
         let absent = Strided::constant(Scalar::zero(t.dtype()), &t.shape);
         let fill = t.fill_values().unwrap_or(absent);
         return Ok(at_coordinates(s, &convert::to_strided(t, &fill)?));
@@ -91,8 +91,8 @@ fn result_fill(op: BinaryOp, s: &Sparse, fill: &Strided, r: &Tensor) -> Result<F
     fill_over(s, out)
 }
 
-/// A fill with these elements, one for each slice: a scalar if they are the same. An array that is large beside what is
-/// stored needs the budget.
+/// A fill with these elements, one for each slice: a scalar if they are the same. Like the result of a reduction an array of
+/// few is free; one that is large beside what is stored needs the budget.
 pub(super) fn fill_over(s: &Sparse, out: Tensor) -> Result<Fill> {
     let f = match &out.storage {
         Storage::Strided(f) => return Ok(fill_of(&f.broadcast(&s.shape))),
@@ -107,12 +107,10 @@ pub(super) fn fill_over(s: &Sparse, out: Tensor) -> Result<Fill> {
         (Some(value), Some(rest)) if value.same(rest) => return Ok(Fill::Scalar(rest)),
         _ => {}
     }
-    let in_levels = |axis: usize| s.pattern.level_dims().iter().any(|d| d.axis == axis);
-    let full = (0..s.ndim()).filter(|&a| f.shape[a] > 1 && in_levels(a)).count();
     // Over the dense levels it is no longer than the pointers.
     let dense: usize = s.pattern.levels.iter().take_while(|l| l.kind() == LevelKind::Dense).count();
     let inner = s.pattern.level_dims()[dense..].iter().all(|d| f.shape[d.axis] == 1);
-    let free = (inner && dense > 0) || (full <= 1 && out.size() <= s.nse() as u128);
+    let free = (inner && dense > 0) || slices::is_few(&f.shape, s.nse());
     if !free {
         context::may_densify(&f.shape, f.dtype().size(), || {
             format!(

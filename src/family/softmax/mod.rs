@@ -14,7 +14,7 @@ use crate::base::strided::Strided;
 use crate::engine::blocks::{self, Source};
 use crate::engine::convert;
 use crate::engine::fold::map_scalars;
-use crate::family::reduce;
+use crate::engine::slices;
 use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
@@ -40,9 +40,9 @@ impl Tensor {
     /// first in storage order and their slices are many.
     ///
     /// # Errors
-    /// If an axis is out of range or given twice, the dtype is complex, or the fill of the result is an array over more than
-    /// one axis of the levels, or longer than what is stored, and exceeds the densify budget. A fill that varies along a
-    /// named axis makes the result dense, within the budget.
+    /// If an axis is out of range or given twice, the dtype is complex, or the fill of the result is an array with an
+    /// element for each of more slices than a strided reduction would have ([`Tensor::reduce`]; rows of CSR are free), and
+    /// exceeds the densify budget. A fill that varies along a named axis makes the result dense, within the budget.
     pub fn softmax(&self, axes: impl Into<Axes>) -> Result<Tensor> {
         self.softmax_along(&axes.into())
     }
@@ -324,11 +324,7 @@ impl SliceWise {
         let alone = map(&Tensor::from_strided(of_slices), |f| Scalar::F64(times(as_f64(f), all)).cast(f.dtype()));
         let Storage::Strided(alone) = alone.storage else { return Err(error::layout("a fill is strided")) };
         let out = Sparse { values, fill: fill_of(&alone), ..t.clone() };
-        let kept: Vec<usize> = (0..s.ndim()).filter(|a| !self.axes.contains(a)).collect();
-        if out.pattern.level_dims == 0 || reduce::axes_are_inner(s, &kept, &self.axes) {
-            return Ok(Tensor::from_strided(convert::to_strided(&out, &alone)?));
-        }
-        Ok(out.into())
+        slices::reduced(out, s.nse())
     }
 
     fn finish(&self, out: Tensor) -> Result<Tensor> {
