@@ -15,6 +15,7 @@ mod order;
 mod paths;
 mod programs;
 mod reduce_varying;
+mod results;
 mod softmax;
 mod there_here;
 mod threads;

@@ -162,7 +162,7 @@ pub(crate) struct Runs {
 
 impl Runs {
     /// Only the runs that have positions. Pointers list the others as well.
-    pub(super) fn without_empty(self) -> Runs {
+    pub(crate) fn without_empty(self) -> Runs {
         let Runs { layout, words, ends, order } = self;
         if ends.windows(2).all(|run| run[0] < run[1]) {
             return Runs { layout, words, ends, order };

@@ -35,7 +35,8 @@ impl Tensor {
     /// otherwise). Fill: `0` for two zero fills; an array where the background varies along one output axis
     /// (a left fill that is scalar or of shape `(1, K)` beside a zero fill, or the mirror image); a result
     /// whose background varies along both is strided, within the densify budget. Products with an undefined
-    /// fill skip absent terms, and an element without terms is absent.
+    /// fill skip absent terms, and an element without terms is absent. Beside a defined fill a
+    /// row exists whole or not at all; if all do, the product is strided.
     ///
     /// An unstored zero makes a term zero whatever it meets (see [`NanPolicy`]). Elsewhere NaN and infinity
     /// beside a fill other than zero are computed densely, within the budget.

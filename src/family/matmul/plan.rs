@@ -9,6 +9,7 @@ use super::{assemble, is_zero};
 use crate::base::buffer::Buffer;
 use crate::base::context;
 use crate::base::error::Result;
+use crate::base::shape;
 use crate::base::strided::Strided;
 use crate::engine::convert;
 use crate::tensor::fill::{Fill, fill_of};
@@ -242,7 +243,8 @@ impl Plan<'_> {
         Ok(Some(left.against(right, ids, self.ring.term_size(), &matrices)))
     }
 
-    /// Whole rows of the product wherever the left operand, which has no background, stores something.
+    /// Whole rows of the product wherever the left operand, which has no background, stores something; strided if that is
+    /// everywhere.
     fn rows_of_left(&self, x: &Side<'_>, y: &Side<'_>, fill: Fill) -> Result<Tensor> {
         let wide = self.spread(x, y)?;
         let spread = wide.as_ref().map(Side::new);
@@ -284,6 +286,9 @@ impl Plan<'_> {
             ..self.pass(parts, &self.shape)
         };
         let values = pass.listed_rows(&rows, &self.finish(), self.dtype.size());
+        if ids.len() as u128 * self.n as u128 == shape::elements(&self.shape).into() {
+            return Ok(Tensor::from_strided(Strided::new(values, self.dtype, self.shape.clone())));
+        }
         Ok(assemble::whole_rows(&self.shape, self.dtype, fill, values, &ids).into())
     }
 

@@ -24,9 +24,12 @@ impl Tensor {
     ///
     /// Unstored elements count as what the fill says: a fill that is constant along the reduced axes is
     /// folded as often as it occurs; a sum-like op takes the total of a fill that varies, less what is
-    /// stored over; `min`, `max`, `any` and `all` sort such a fill once; products densify within budget. Absent elements are skipped, and a slice with
-    /// nothing in it is absent in the result (`count_nonzero` gives 0). The result is strided where only
-    /// dense levels are left, else sparse with the fold of the fill as its fill.
+    /// stored over; `min`, `max`, `any` and `all` sort such a fill once; products densify within budget. Absent elements are
+    /// skipped, and a slice with nothing in it is absent in the result (`count_nonzero` gives 0).
+    ///
+    /// Layout: strided if the fill is defined and the result has at most 65 536 elements, or 4 for each that is stored; so
+    /// sums over any axis of a matrix in any layout hold every element. Else sparse: COO, with the fold of the fill as its
+    /// fill, or with an undefined one.
     ///
     /// Cost: O(nse), plus sorting the kept coordinates where they are not a prefix of the storage order and
     /// the result is large.

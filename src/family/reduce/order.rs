@@ -35,7 +35,7 @@ impl Tensor {
     /// The first of several, stored or not; the first NaN, if there is one. With an undefined fill, the first least stored
     /// element; absent where there is none.
     ///
-    /// The result has one element per slice; sparse unless only axes are kept that storage keeps dense. Cost: O(nse), plus
+    /// The result has one element per slice, in the layout of [`Tensor::reduce`]. Cost: O(nse), plus
     /// a sort where storage order is not that of the slices, and sorting the fill once where it varies along the axis.
     ///
     /// # Errors

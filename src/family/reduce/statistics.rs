@@ -18,7 +18,7 @@ impl Tensor {
     /// "Algorithms for computing the sample variance", 1983). Integers and bool give floats, complex numbers their real
     /// dtype. Unstored elements count as the fill; absent ones do not, and where there are no others the result is absent.
     ///
-    /// The result has one element per slice; sparse unless only axes are kept that storage keeps dense. Cost: O(nse), plus
+    /// The result has one element per slice, in the layout of [`Tensor::reduce`]. Cost: O(nse), plus
     /// a sort where storage order is not that of the slices. Where the fill varies along the axes, its own variance is
     /// corrected by what is stored over it; slices in which that leaves little of much are looked at whole.
     ///

@@ -101,7 +101,7 @@ fn floats(fold: &Fold, s: &Sparse, fill: &Strided, beneath: &Strided, kept: &[us
     let core: Vec<usize> = kept.iter().map(|&a| fill.unbroadcast().shape[a]).collect();
 
     let split = Split::new(&s.pattern, kept);
-    let runs = split.runs();
+    let runs = split.runs().without_empty();
     let pattern = Arc::new(split.result_pattern(kept, &runs.layout, &runs.words)?);
     let shape = split.shape(runs.ends.len() - 1);
     let (n, width) = (count(&shape) * parts, split.block * parts);
@@ -111,10 +111,7 @@ fn floats(fold: &Fold, s: &Sparse, fill: &Strided, beneath: &Strided, kept: &[us
     let sum = |i: usize| {
         let (run, column) = (i / width, i % width);
         let (start, end) = (runs.ends[run], runs.ends[run + 1]);
-        let (rounded, total) = &totals[places[i / parts] as usize * parts + i % parts];
-        if start == end {
-            return *rounded;
-        }
+        let total = &totals[places[i / parts] as usize * parts + i % parts].1;
         let mut sum = exact(end - start, &|positions, sum| {
             for p in positions {
                 let p = runs.order.as_ref().map_or(start + p, |o| o.as_slice().get(start + p));

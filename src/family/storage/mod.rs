@@ -42,19 +42,26 @@ impl Tensor {
         Ok(out)
     }
 
-    /// The strided form. It is asked for, so no budget applies.
+    /// The strided form. It is asked for, so no budget applies. An undefined fill is no obstacle if every element is stored.
     ///
     /// # Errors
-    /// If the fill is undefined ([`Tensor::to_dense_with`] takes a value for absent elements) or the dense
-    /// form does not fit in memory.
+    /// If elements are absent ([`Tensor::to_dense_with`] takes a value for them) or the dense form does not fit in memory.
     pub fn to_dense(&self) -> Result<Tensor> {
         let call = trace::call("to_dense", &[self]);
         let Some(s) = self.sparse() else { return Ok(call.done(self.clone())) };
-        let Some(values) = s.fill_values() else {
-            return Err(error::absent("the fill is undefined: give absent elements a value with to_dense_with(value)"));
+        let out = match s.fill_values() {
+            Some(values) => convert::to_strided(s, &values)?,
+            None => {
+                let s = convert::coalesce(s, ReduceOp::Sum)?;
+                let absent = self.size() - s.nse() as u128;
+                if absent > 0 {
+                    let why = "the fill is undefined: give absent elements a value with to_dense_with(value)";
+                    return Err(error::absent(format!("{why}; {absent} of {} are absent", self.size())));
+                }
+                convert::to_strided(&s, &Strided::constant(Scalar::zero(s.dtype()), &s.shape))?
+            }
         };
-        let out = Tensor::from_strided(convert::to_strided(s, &values)?);
-        Ok(call.done(out))
+        Ok(call.done(Tensor::from_strided(out)))
     }
 
     /// The strided form, with a value for absent elements. The value is used only if the fill is undefined.
