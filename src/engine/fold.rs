@@ -1,6 +1,6 @@
 //! Folds: sums, products and extremes of rows of values, whatever positions these belong to.
 
-use openwork_ops::reduce::{Compensated, ReduceKernels, ReduceTyping};
+use openwork_ops::reduce::{Compensated, Gives, ReduceKernels, ReduceTyping};
 use openwork_ops::{BinaryOp, DType, ReduceOp, Scalar};
 
 use crate::base::buffer::Buffer;
@@ -135,7 +135,7 @@ impl Fold {
 
     /// Accumulators to results: the mean divides by the number of elements, and the dtype is the op's.
     pub(crate) fn finish(&self, acc: &Strided, n: u128) -> Strided {
-        if self.op != ReduceOp::Mean {
+        if self.op.gives() != Gives::Mean {
             return acc.cast(self.typing.out);
         }
         self.divide(acc, &Strided::constant(Scalar::F64(n as f64), &acc.shape))
@@ -172,7 +172,7 @@ fn bytes_of(word: &mut [u128; 1], dtype: DType) -> &mut [u8] {
 pub(crate) fn merge_rows(fold: ReduceOp, values: &Strided, runs: &[usize]) -> Result<Strided> {
     let dtype = values.dtype;
     let fold = Fold::new(fold, dtype)?.starting_at_minus_zero();
-    if fold.typing.input != dtype || fold.op == ReduceOp::Mean || fold.op == ReduceOp::CountNonzero {
+    if fold.typing.input != dtype || fold.op.gives() != Gives::Total {
         return Err(error::invalid("fold", format!("{} does not fold duplicates", fold.op.name())));
     }
     let n = runs.len() - 1;

@@ -13,6 +13,7 @@ pub use self::exact::{Compact, Exact};
 use self::kernels::Words;
 use self::monoid::{All, Any, Count, Max, Min, Prod, Sum};
 pub use self::scan::{ScanKernel, ScanOp};
+use crate::BinaryOp;
 use crate::dtype::DType;
 use crate::scalar::Scalar;
 use crate::{bf16, c64, c128, f16};
@@ -78,6 +79,26 @@ impl ReduceKernels {
     }
 }
 
+/// What a fold gives of what it has accumulated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gives {
+    /// That itself: a fold of such results is the fold of all their elements.
+    Total,
+    /// That divided by the number of elements.
+    Mean,
+    /// That as a count: exact or an error, and 0 where nothing is there to be counted.
+    Count,
+}
+
+/// Which element of an order is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extreme {
+    /// The least.
+    Least,
+    /// The greatest.
+    Greatest,
+}
+
 /// The dtype rules of the table.
 mod typing {
     use super::{DType, ReduceTyping};
@@ -115,7 +136,7 @@ macro_rules! reduce_table {
         #[doc = $doc:literal]
         $op:ident {
             name: $name:ident, typing: $typing:ident, identity: $identity:literal, sum_like: $sum_like:literal,
-            kernels: $kernels:path
+            gives: $gives:ident, extreme: $extreme:expr, twin: $twin:expr, kernels: $kernels:path
         }
     )+) => {
         /// An op that folds many elements into one.
@@ -148,6 +169,21 @@ macro_rules! reduce_table {
                 match self { $(ReduceOp::$op => $sum_like),+ }
             }
 
+            /// What becomes of the folded elements.
+            pub const fn gives(self) -> Gives {
+                match self { $(ReduceOp::$op => Gives::$gives),+ }
+            }
+
+            /// The element that the op picks, of elements as the dtype it accumulates in; `None` if it picks none.
+            pub const fn extreme(self) -> Option<Extreme> {
+                match self { $(ReduceOp::$op => $extreme),+ }
+            }
+
+            /// The elementwise op that does to two elements, in their own dtype, what the fold does to many.
+            pub const fn twin(self) -> Option<BinaryOp> {
+                match self { $(ReduceOp::$op => $twin),+ }
+            }
+
             /// The dtypes of a fold of elements of `dtype`; `None` if the op is not defined for it.
             pub fn typing(self, dtype: DType) -> Option<ReduceTyping> {
                 match self { $(ReduceOp::$op => typing::$typing(dtype)),+ }
@@ -172,21 +208,45 @@ macro_rules! reduce_table {
 
 reduce_table! { $
     /// The sum. Integers wrap, as `int64` or `uint64`; floats are added in `float64`.
-    Sum { name: sum, typing: widest, identity: true, sum_like: true, kernels: sum }
+    Sum {
+        name: sum, typing: widest, identity: true, sum_like: true,
+        gives: Total, extreme: None, twin: Some(BinaryOp::Add), kernels: sum
+    }
     /// The product. Integers wrap, as `int64` or `uint64`; floats are multiplied in `float64`.
-    Prod { name: prod, typing: widest, identity: true, sum_like: false, kernels: prod }
+    Prod {
+        name: prod, typing: widest, identity: true, sum_like: false,
+        gives: Total, extreme: None, twin: Some(BinaryOp::Mul), kernels: prod
+    }
     /// The least element; NaN if there is one.
-    Min { name: min, typing: order, identity: false, sum_like: false, kernels: min }
+    Min {
+        name: min, typing: order, identity: false, sum_like: false,
+        gives: Total, extreme: Some(Extreme::Least), twin: Some(BinaryOp::Minimum), kernels: min
+    }
     /// The greatest element; NaN if there is one.
-    Max { name: max, typing: order, identity: false, sum_like: false, kernels: max }
+    Max {
+        name: max, typing: order, identity: false, sum_like: false,
+        gives: Total, extreme: Some(Extreme::Greatest), twin: Some(BinaryOp::Maximum), kernels: max
+    }
     /// Whether an element is not zero. NaN is not zero.
-    Any { name: any, typing: truth, identity: true, sum_like: false, kernels: any }
+    Any {
+        name: any, typing: truth, identity: true, sum_like: false,
+        gives: Total, extreme: Some(Extreme::Greatest), twin: None, kernels: any
+    }
     /// Whether no element is zero. NaN is not zero.
-    All { name: all, typing: truth, identity: true, sum_like: false, kernels: all }
+    All {
+        name: all, typing: truth, identity: true, sum_like: false,
+        gives: Total, extreme: Some(Extreme::Least), twin: None, kernels: all
+    }
     /// The number of elements that are not zero, as `int64`. NaN is not zero.
-    CountNonzero { name: count_nonzero, typing: count, identity: true, sum_like: true, kernels: count }
+    CountNonzero {
+        name: count_nonzero, typing: count, identity: true, sum_like: true,
+        gives: Count, extreme: None, twin: None, kernels: count
+    }
     /// The arithmetic mean: `float64` for integers of 32 bits and more, `float32` for others; NaN for no elements.
-    Mean { name: mean, typing: mean, identity: true, sum_like: true, kernels: sum }
+    Mean {
+        name: mean, typing: mean, identity: true, sum_like: true,
+        gives: Mean, extreme: None, twin: None, kernels: sum
+    }
 }
 
 /// The kernels of each fold by input dtype: `DType => loops(monoid, element as it enters, …)`.

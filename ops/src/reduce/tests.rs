@@ -50,6 +50,35 @@ fn every_typing_has_kernels() {
 }
 
 #[test]
+fn columns_say_what_kernels_do() {
+    let pair = [Scalar::I64(3), Scalar::I64(2)];
+    for (op, dtype) in defined().filter(|(_, dtype)| *dtype != DType::Bool) {
+        let (typing, _) = kernels(op, dtype);
+        let values = pair.map(|v| v.cast(dtype));
+        let folded = fold(op, dtype, &values);
+        if let Some(twin) = op.twin() {
+            let kernel = twin.kernel(dtype).unwrap();
+            let [a, b] = values.map(|v| Block::of(&[v], dtype));
+            let mut out = Block::zeroed(dtype.size());
+            kernel(a.bytes(), b.bytes(), out.bytes_mut());
+            assert!(out.scalars(dtype)[0].same(folded.cast(dtype)), "{} {dtype}", op.name());
+        }
+        if let Some(extreme) = op.extreme() {
+            let wanted = values[usize::from(extreme == Extreme::Least)].cast(typing.acc);
+            assert!(folded.same(wanted), "{} {dtype}", op.name());
+        }
+        // A fold of the folds of parts is the fold of all, unless it counts: that would count the counts.
+        let parts = values.map(|v| fold(op, dtype, &[v]).cast(dtype));
+        let again = fold(op, dtype, &parts);
+        assert!(op.gives() != Gives::Total || again.same(folded), "{} {dtype}", op.name());
+        assert_eq!(op.gives() == Gives::Count, typing.acc == DType::U64 && typing.out == DType::I64, "{}", op.name());
+    }
+    let named =
+        |gives: Gives| ReduceOp::ALL.iter().filter(|op| op.gives() == gives).map(|op| op.name()).collect::<Vec<_>>();
+    assert_eq!((named(Gives::Count), named(Gives::Mean)), (vec!["count_nonzero"], vec!["mean"]));
+}
+
+#[test]
 fn values_by_hand() {
     let (nan, inf) = (f64::NAN, f64::INFINITY);
     check(ReduceOp::Sum, &[true, true, false], 2i64);

@@ -7,6 +7,7 @@ use super::result::is_few;
 use super::scatter::{Table, scatter};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
+use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::engine::convert;
 use crate::engine::fold::Fold;

@@ -3,7 +3,8 @@
 //! All of them look at a slice as ranks among its stored elements, its fill as often as it is unstored, and, where the
 //! fill varies, the fill sorted once less what is stored over. Nothing becomes dense.
 
-use openwork_ops::{DType, ReduceOp, order};
+use openwork_ops::reduce::Extreme;
+use openwork_ops::{DType, order};
 
 use crate::base::axes::Axes;
 use crate::base::error::{self, Result};
@@ -278,16 +279,12 @@ fn most_frequent(slice: &Slice<'_>) -> u64 {
 
 /// A minimum, a maximum, `any` or `all` over axes along which the fill varies.
 pub(super) fn varying(fold: &Fold, s: &Sparse, axes: &[usize]) -> Result<Option<Tensor>> {
-    let truth = matches!(fold.op, ReduceOp::Any | ReduceOp::All);
-    if !truth && !matches!(fold.op, ReduceOp::Min | ReduceOp::Max) {
-        return Ok(None);
-    }
-    let x: Tensor = s.clone().into();
-    let x = if truth { x.cast(DType::Bool)? } else { x };
+    let Some(extreme) = fold.op.extreme() else { return Ok(None) };
+    let x = Tensor::from(s.clone()).cast(fold.typing.acc)?;
     let slices = Slices::of(&x, axes)?;
     let ranked = Ranked::of(&slices)?;
-    let (found, empty) = ranked
-        .fold(&|slice: &Slice<'_>| Ok(outermost(slice, matches!(fold.op, ReduceOp::Max | ReduceOp::Any), x.dtype())))?;
+    let (found, empty) =
+        ranked.fold(&|slice: &Slice<'_>| Ok(outermost(slice, extreme == Extreme::Greatest, x.dtype())))?;
     let n = found.len();
     let values = values_of(x.dtype(), &Strided::from_vec(found, vec![n]));
     slices.folded(values, empty.map(|e| values_of(x.dtype(), &e)), false).map(Some)

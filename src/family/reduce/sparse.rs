@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use openwork_ops::reduce::Gives;
 use openwork_ops::{ReduceOp, Scalar, identity};
 
 use super::order;
@@ -125,7 +126,7 @@ fn leaves_folds(fold: &Fold, s: &Sparse, fill: &Strided, kept: &[usize], k: u128
 
 /// Counts are exact: a number of elements beyond what the result holds is an error.
 pub(super) fn check_count(fold: &Fold, fill: &Strided, k: u128) -> Result<()> {
-    if fold.op != ReduceOp::CountNonzero || k <= i64::MAX as u128 {
+    if fold.op.gives() != Gives::Count || k <= i64::MAX as u128 {
         return Ok(());
     }
     let dense = fill.to_contiguous();
@@ -140,14 +141,14 @@ fn undefined(fold: &Fold, s: &Sparse, kept: &[usize]) -> Result<Tensor> {
     let groups = group(fold, s, &s.values, kept, Need::Counts)?;
     let shape: Vec<usize> = kept.iter().map(|&a| s.shape[a]).collect();
     let pattern = Arc::new(groups.pattern);
-    if fold.op == ReduceOp::CountNonzero {
+    if fold.op.gives() == Gives::Count {
         let values = groups.acc.cast(fold.typing.out);
         let out = Sparse { shape, pattern, values, fill: Fill::Scalar(Scalar::zero(fold.typing.out)) };
         return reduced(out, s.nse());
     }
     // A group of positions without elements (a value axis of size 0) has nothing in it either.
     let keep: Vec<usize> = (0..pattern.positions).filter(|&p| groups.counts[p] > 0).collect();
-    let values = if fold.op == ReduceOp::Mean {
+    let values = if fold.op.gives() == Gives::Mean {
         let block = count(&groups.acc.shape[1..]);
         let counts: Vec<f64> = groups.counts.iter().flat_map(|&c| std::iter::repeat_n(c as f64, block)).collect();
         fold.divide(&groups.acc, &Strided::from_vec(counts, groups.acc.shape.clone()).cast(fold.typing.acc))

@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use openwork_ops::reduce::{Compact, Exact};
+use openwork_ops::reduce::{Compact, Exact, Gives};
 use openwork_ops::{BinaryOp, Element, ReduceOp};
 
 use super::sparse::check_count;
@@ -75,7 +75,7 @@ fn integers(
     let sub = BinaryOp::Sub.kernel(acc).ok_or_else(unsupported)?;
     let core = fill.unbroadcast();
     let once = fold.strided_acc(&core, kept, axes);
-    if let (ReduceOp::CountNonzero, Some(counts)) = (fold.op, once.typed::<u64>()) {
+    if let (Gives::Count, Some(counts)) = (fold.op.gives(), once.typed::<u64>()) {
         let most = counts.iter().max().map_or(0, |&n| n.into());
         check_count(fold, &once, repeats(fill, &core, axes, u128::saturating_mul).saturating_mul(most))?;
     }
