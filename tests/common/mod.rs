@@ -4,6 +4,7 @@
 #![allow(dead_code)] // each test program uses some of it
 
 pub mod npz;
+pub mod rng;
 pub mod tensors;
 
 use std::io::Write;

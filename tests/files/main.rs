@@ -13,3 +13,24 @@ mod models;
 mod python;
 mod real_data;
 mod text_formats;
+
+use openwork::Scalar;
+use serde_json::{Value, json};
+
+/// A stored element as the published decodings spell it.
+fn spelled(value: Scalar) -> Value {
+    let float = |v: f64| match v {
+        v if v.is_nan() => json!("NaN"),
+        v if v.is_infinite() => json!(if v > 0.0 { "Infinity" } else { "-Infinity" }),
+        v => json!(v),
+    };
+    match value {
+        Scalar::Bool(v) => json!(v),
+        Scalar::F32(v) => float(v.into()),
+        Scalar::F64(v) => float(v),
+        Scalar::Complex64(v) => json!({"re": float(v.re.into()), "im": float(v.im.into())}),
+        Scalar::Complex128(v) => json!({"re": float(v.re), "im": float(v.im)}),
+        Scalar::U64(v) => json!(v),
+        other => json!(other.to_string().parse::<i64>().unwrap()),
+    }
+}

@@ -6,11 +6,11 @@ mod interchange;
 mod serde;
 mod state_dict;
 
+use crate::common::rng::Rng;
 use crate::samples::bridge::dtype_of;
 use crate::samples::cells::{Cell, FillKind, SHAPES, Store};
 use crate::samples::gen_::generate;
 use crate::samples::oracle::OType;
-use crate::samples::rng::Rng;
 use crate::samples::values::Data;
 use openwork::{Fill, IndexArray, LevelData, Tensor};
 

@@ -7,6 +7,7 @@
 use std::path::Path;
 
 use crate::common::{python, temporary};
+use crate::spelled;
 use openwork::io::{self, ReadOptions, WriteOptions};
 use openwork::{DType, Fill, Layout, Scalar, Tensor};
 use serde_json::{Value, json};
@@ -26,23 +27,6 @@ const DTYPES: [DType; 13] = [
     DType::Complex64,
     DType::Complex128,
 ];
-
-fn spelled(value: Scalar) -> Value {
-    let float = |v: f64| match v {
-        v if v.is_nan() => json!("NaN"),
-        v if v.is_infinite() => json!(if v > 0.0 { "Infinity" } else { "-Infinity" }),
-        v => json!(v),
-    };
-    match value {
-        Scalar::Bool(v) => json!(v),
-        Scalar::F32(v) => float(v.into()),
-        Scalar::F64(v) => float(v),
-        Scalar::Complex64(v) => json!({"re": float(v.re.into()), "im": float(v.im.into())}),
-        Scalar::Complex128(v) => json!({"re": float(v.re), "im": float(v.im)}),
-        Scalar::U64(v) => json!(v),
-        other => json!(other.to_string().parse::<i64>().unwrap()),
-    }
-}
 
 /// A tensor with `n` elements other than 0, the extremes of the dtype among them.
 fn sample(shape: &[usize], dtype: DType, layout: Layout) -> Tensor {

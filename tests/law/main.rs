@@ -6,6 +6,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used)]
 
+#[path = "../common/mod.rs"]
+mod common;
 #[path = "../common/memory.rs"]
 #[allow(unsafe_code)]
 mod memory;
@@ -42,7 +44,8 @@ mod storage;
 mod support_table;
 mod typing;
 
-use samples::{bridge, cells, gen_, oracle, rng, values};
+use common::rng;
+use samples::{bridge, cells, gen_, oracle, values};
 
 #[global_allocator]
 static ALLOCATOR: memory::Watched = memory::Watched;

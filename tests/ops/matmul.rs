@@ -1,5 +1,6 @@
 //! Matrix products against a triple loop, over layouts, fills and dtypes.
 
+use crate::common::rng::Rng;
 use openwork::parallel::with_threads;
 use openwork::{
     DType, ErrorKind, Fill, Layout, NanPolicy, Scalar, Tensor, c128, explain, f16, promote, trace, with_densify_budget,
@@ -7,12 +8,11 @@ use openwork::{
 };
 
 /// Small numbers, many of them 0 and some 2.
-struct Numbers(u64);
+struct Numbers(Rng);
 
 impl Numbers {
     fn next(&mut self) -> i64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        [0, 0, 0, 0, 2, 2, 1, 3, -1, -2][(self.0 >> 33) as usize % 10]
+        [0, 0, 0, 0, 2, 2, 1, 3, -1, -2][self.0.below(10)]
     }
 
     fn strided(&mut self, shape: &[usize], dtype: DType) -> Tensor {
@@ -105,7 +105,7 @@ fn stored(x: &Tensor, layout: Layout, fill: Option<i64>) -> Tensor {
 fn every_pair_of_layouts_and_fills() {
     let dtypes =
         [DType::F64, DType::I8, DType::Bool, DType::F16, DType::Complex64, DType::U64, DType::F32, DType::BF16];
-    let mut numbers = Numbers(1);
+    let mut numbers = Numbers(Rng::new(1));
     let mut round = 0;
     for left in LAYOUTS {
         for right in LAYOUTS {
@@ -129,7 +129,7 @@ fn every_pair_of_layouts_and_fills() {
 
 #[test]
 fn dtypes_promote_and_integers_wrap() {
-    let mut numbers = Numbers(2);
+    let mut numbers = Numbers(Rng::new(2));
     for a in DType::ALL {
         for b in DType::ALL {
             let (x, y) = (numbers.strided(&[3, 4], a), numbers.strided(&[4, 3], b));
@@ -150,7 +150,7 @@ fn dtypes_promote_and_integers_wrap() {
 
 #[test]
 fn vectors_batches_and_nothing() {
-    let mut numbers = Numbers(3);
+    let mut numbers = Numbers(Rng::new(3));
     let shapes: [[&[usize]; 2]; 12] = [
         [&[5], &[5]],
         [&[3, 5], &[5]],
@@ -192,7 +192,7 @@ fn vectors_batches_and_nothing() {
 /// Few rows and many columns, many rows, and matrices by the hundred: the ways dense products are cut.
 #[test]
 fn dense_products_in_pieces() {
-    let mut numbers = Numbers(7);
+    let mut numbers = Numbers(Rng::new(7));
     for (left, right) in
         [(&[2, 3][..], &[3, 2500][..]), (&[600, 3], &[3, 2]), (&[300, 2, 3], &[300, 3, 2]), (&[1, 40], &[40, 3000])]
     {
@@ -213,7 +213,7 @@ fn duplicates_views_and_iso_values() {
     let a = Tensor::coo(&[3, 4], vec![vec![2i64, 0, 2, 2], vec![3, 1, 0, 3]], &values, 0.0).unwrap();
     assert!(!a.is_coalesced());
     let eye = Tensor::eye(4, DType::F64, Layout::Csr).unwrap();
-    let dense = Numbers(4).strided(&[4, 6], DType::F64);
+    let dense = Numbers(Rng::new(4)).strided(&[4, 6], DType::F64);
     let (odd, back) =
         (dense.matrix_transpose().unwrap(), dense.to_sparse(Layout::Csr, 0.0).unwrap().matrix_transpose().unwrap());
     for b in [&dense, &eye, &dense.to_sparse(Layout::Dcsr, 0.0).unwrap()] {
@@ -230,7 +230,7 @@ fn duplicates_views_and_iso_values() {
 
 #[test]
 fn fills_that_vary_along_one_output_axis_stay_sparse() {
-    let mut numbers = Numbers(5);
+    let mut numbers = Numbers(Rng::new(5));
     let fill = |shape: &[usize]| {
         Fill::array(Tensor::from_vec(shape, (1..=shape.iter().product::<usize>() as i64).collect()).unwrap())
     };
@@ -291,7 +291,7 @@ fn fills_do_not_cost_accuracy() {
 
 #[test]
 fn layouts_of_results() {
-    let dense = Numbers(6).strided(&[4, 4], DType::F64);
+    let dense = Numbers(Rng::new(6)).strided(&[4, 4], DType::F64);
     let of = |layout| dense.to_sparse(layout, 0.0).unwrap();
     for layout in [Layout::Coo, Layout::Csr, Layout::Csc, Layout::Dcsr, Layout::Dcsc] {
         assert_eq!(check(&of(layout), &of(layout)).layout(), layout);

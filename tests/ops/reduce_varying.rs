@@ -1,6 +1,7 @@
 //! Sums over an axis along which the fill varies: exact until they are rounded, however large the fill is that stored
 //! elements stand over.
 
+use crate::common::rng::Rng;
 use openwork::{DType, Fill, Layout, ReduceOp, Scalar, Tensor, bf16, c64, c128, f16, keep, parallel::with_threads};
 
 /// Every element in C order.
@@ -115,35 +116,27 @@ fn a_fill_that_repeats() {
     same(&counted.sum(..).unwrap(), &scalars(&[0i64])); // 2^65, wrapped
 }
 
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % n
-    }
-    /// A multiple of 2^-20 that every float dtype has exactly: below 2^15, or far larger where `wide`.
-    fn value(&mut self, wide: bool) -> f64 {
-        let integer = self.below(255) as f64 - 127.0;
-        integer * 2f64.powi(self.below(if wide { 100 } else { 28 }) as i32 - 20)
-    }
+/// A multiple of 2^-20 that every float dtype has exactly: below 2^15, or far larger where `wide`.
+fn value(random: &mut Rng, wide: bool) -> f64 {
+    let integer = random.below(255) as f64 - 127.0;
+    integer * 2f64.powi(random.below(if wide { 100 } else { 28 }) as i32 - 20)
 }
 
 /// Small tensors of all layouts, dtypes and axes against sums of integers.
 #[test]
 fn random_tensors_against_integers() {
-    let mut random = Random(5);
+    let mut random = Rng::new(5);
     let shapes: [&[usize]; 4] = [&[6], &[4, 6], &[2, 4, 6], &[4, 1, 2, 2]];
     for round in 0..400 {
         let shape = shapes[round % 4];
         let (n, ndim) = (shape.iter().product::<usize>(), shape.len());
-        let dtype = [DType::F64, DType::F32, DType::F16, DType::BF16, DType::Complex128][random.below(5) as usize];
+        let dtype = [DType::F64, DType::F32, DType::F16, DType::BF16, DType::Complex128][random.below(5)];
         let wide = !matches!(dtype, DType::F16);
         let of = |v: &[f64], shape: &[usize]| Tensor::from_vec(shape, v.to_vec()).unwrap().cast(dtype).unwrap();
         // A fill that varies along some axes, at least one.
         let varies: Vec<bool> = shape.iter().map(|_| random.below(2) == 0).collect();
         let core: Vec<usize> = shape.iter().zip(&varies).map(|(&n, &v)| if v { n } else { 1 }).collect();
-        let fills: Vec<f64> = (0..core.iter().product()).map(|_| random.value(wide)).collect();
+        let fills: Vec<f64> = (0..core.iter().product()).map(|_| value(&mut random, wide)).collect();
         let index = |mut at: usize| {
             let mut index = vec![0; ndim];
             for d in (0..ndim).rev() {
@@ -159,7 +152,7 @@ fn random_tensors_against_integers() {
         if random.below(2) == 0 {
             places.reverse();
         }
-        places.iter().for_each(|&p| dense[p] = random.value(wide));
+        places.iter().for_each(|&p| dense[p] = value(&mut random, wide));
         let columns = (0..ndim).map(|d| places.iter().map(|&p| index(p)[d] as u64).collect::<Vec<_>>()).collect();
         let values = of(&places.iter().map(|&p| dense[p]).collect::<Vec<_>>(), &[places.len()]);
         let x = Tensor::coo(shape, columns, &values, Fill::array(of(&fills, &core))).unwrap();
@@ -204,10 +197,10 @@ fn random_tensors_against_integers() {
 #[test]
 fn long_slices() {
     let n = 200_000usize;
-    let mut random = Random(9);
-    let fills: Vec<f64> = (0..n).map(|_| random.value(true)).collect();
+    let mut random = Rng::new(9);
+    let fills: Vec<f64> = (0..n).map(|_| value(&mut random, true)).collect();
     let places: Vec<u64> = (0..n as u64).filter(|_| random.below(2) == 0).collect();
-    let values: Vec<f64> = places.iter().map(|_| random.value(true)).collect();
+    let values: Vec<f64> = places.iter().map(|_| value(&mut random, true)).collect();
     let mut dense = fills.clone();
     places.iter().zip(&values).for_each(|(&p, &v)| dense[p as usize] = v);
     let exact = dense.iter().map(|v| (v * 2f64.powi(20)) as i128).sum::<i128>() as f64 * 2f64.powi(-20);

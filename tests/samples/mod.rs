@@ -11,5 +11,6 @@ pub mod gen_;
 pub mod levels;
 #[path = "../oracle/mod.rs"]
 pub mod oracle;
-pub mod rng;
 pub mod values;
+
+use crate::common::rng;

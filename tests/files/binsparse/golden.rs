@@ -4,25 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use openwork::io::binsparse::{self, Mode, ReadOptions};
-use openwork::{Fill, Scalar, Tensor};
-use serde_json::{Value, json};
+use openwork::{Fill, Tensor};
+use serde_json::Value;
 
-/// A stored element as the published decoding spells it.
-fn spelled(value: Scalar) -> Value {
-    let float = |v: f64| match v {
-        v if v.is_nan() => json!("NaN"),
-        v if v.is_infinite() => json!(if v > 0.0 { "Infinity" } else { "-Infinity" }),
-        v => json!(v),
-    };
-    match value {
-        Scalar::Bool(b) => json!(b),
-        Scalar::F32(v) => float(v.into()),
-        Scalar::F64(v) => float(v),
-        Scalar::Complex64(z) => json!({"re": float(z.re.into()), "im": float(z.im.into())}),
-        Scalar::Complex128(z) => json!({"re": float(z.re), "im": float(z.im)}),
-        other => json!(other.to_string().parse::<i64>().unwrap()),
-    }
-}
+use crate::spelled;
 
 fn numbers_agree(ours: &Value, theirs: &Value) -> bool {
     ours == theirs || (ours.is_number() && ours.as_f64() == theirs.as_f64())

@@ -5,22 +5,9 @@ use openwork::{Layout, Tensor};
 use serde_json::json;
 
 use crate::common::npz::{Draft, f64s, zip};
+use crate::common::rng::Rng;
 
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        (z ^ (z >> 27)) >> 16
-    }
-
-    pub fn below(&mut self, n: usize) -> usize {
-        (self.next() % n as u64) as usize
-    }
-}
-
-fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
+fn mutate(bytes: &mut Vec<u8>, random: &mut Rng) {
     const TELLING: &[u8] = b"\x00\x01\x7f\x80\xff09-[]{}\",:PK";
     for _ in 0..=random.below(3) {
         if bytes.is_empty() {
@@ -75,7 +62,7 @@ fn mutants_never_panic() {
         written.push(std::fs::read(&path).unwrap());
         std::fs::remove_file(&path).unwrap();
     }
-    let mut random = Random(11);
+    let mut random = Rng::new(11);
     let mut accepted = 0;
     for round in 0..20_000 {
         // Half of the mutants are damaged inside a member, with a checksum that agrees, so that the damage is seen.

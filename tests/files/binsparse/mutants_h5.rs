@@ -12,7 +12,8 @@ use openwork::io::binsparse::{self, WriteOptions};
 use openwork::{Layout, Tensor};
 
 use super::h5::{Gone, path};
-use super::mutants::{Random, read};
+use super::mutants::read;
+use crate::common::rng::Rng;
 
 /// Files in several forms.
 fn files() -> Vec<Gone> {
@@ -51,7 +52,7 @@ fn ours(path: &Gone, bytes: &[u8]) -> Vec<Range<usize>> {
 fn damaged_descriptors_and_arrays_never_panic() {
     const TELLING: &[u8] = b"\x00\x01\x7f\x80\xff0189-[]{}\",:";
     let files = files();
-    let mut random = Random(23);
+    let mut random = Rng::new(23);
     let mut accepted = 0;
     for path in &files {
         let good = std::fs::read(path).unwrap();
@@ -75,7 +76,7 @@ fn damaged_descriptors_and_arrays_never_panic() {
 
 /// What the other process reads: one file, damaged by one seed.
 fn damaged(good: &[u8], seed: u64) -> Vec<u8> {
-    let mut random = Random(seed.wrapping_mul(0x9e37_79b9));
+    let mut random = Rng::new(seed.wrapping_mul(0x9e37_79b9));
     let mut bytes = good.to_vec();
     if random.below(8) == 0 {
         bytes.truncate(random.below(good.len()));

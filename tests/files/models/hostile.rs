@@ -3,7 +3,7 @@
 use openwork::io::state_dict::{Archive, StateDict};
 use openwork::{DType, Fill, Layout, Tensor};
 
-use crate::samples::rng::Rng;
+use crate::common::rng::Rng;
 
 /// The bytes of a file of this header.
 fn file(header: &str, data: &[u8]) -> Vec<u8> {

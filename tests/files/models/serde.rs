@@ -4,7 +4,7 @@ use openwork::{DType, Fill, Layout, LevelData, LevelKind, LevelSpec, Part, Scala
 use serde_json::{Value, json};
 
 use super::{all_tensors, same, same_fill};
-use crate::samples::rng::Rng;
+use crate::common::rng::Rng;
 
 fn flags(x: &Tensor) -> Vec<(bool, bool)> {
     let of = |l: &LevelData| match l {

@@ -1,6 +1,7 @@
 //! What writers and readers refuse, and bytes that nobody meant.
 
 use super::*;
+use crate::common::rng::Rng;
 
 #[track_caller]
 fn refused(result: openwork::Result<Vec<u8>>, parts: &[&str]) {
@@ -92,22 +93,6 @@ fn lines_of_tensor_files_are_named() {
     assert!(fails("1 1 1\n", bounded).contains("larger than the 5 bytes"));
 }
 
-/// A small generator, good enough to choose bytes.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
-    }
-}
-
 #[test]
 fn mutated_files_never_panic() {
     const TELLING: &[u8] = b"0123456789 \t\r\n%#+-.eEinfa\x00\x1f\x8b\xff";
@@ -118,7 +103,7 @@ fn mutated_files_never_panic() {
         b"%%MatrixMarket tensor coordinate real general\n% c\n2 3 4 2\n1 1 1 1.0\n2 3 4 2.0\n",
         b"%%MatrixMarket tensor coordinate integer general\n%%GraphBLAS type uint64_t\n9 9 2\n1 1 18446744073709551615\n2 3 4\n",
     ];
-    let mut random = Random(11);
+    let mut random = Rng::new(11);
     let mut read = 0;
     for round in 0..20_000 {
         let mut bytes = seeds[round % seeds.len()].to_vec();

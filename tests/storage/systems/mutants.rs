@@ -1,20 +1,11 @@
 //! Names and arrays with random mistakes: an error or a tensor, never a panic.
 
+use crate::common::rng::Rng;
 use crate::common::tensors::entries;
 use openwork::exchange::systems::{LevelStructure, System, SystemArrays};
 use openwork::{LevelSpec, Tensor};
 
 use super::samples::{all_of, tensors};
-
-/// Numerical Recipes' generator of 64 bits.
-struct Rng(u64);
-
-impl Rng {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % n.max(1)
-    }
-}
 
 const PIECES: [&str; 34] = [
     "S",
@@ -55,7 +46,7 @@ const PIECES: [&str; 34] = [
 
 #[test]
 fn names() {
-    let mut rng = Rng(1);
+    let mut rng = Rng::new(1);
     let mut whole: Vec<String> = Vec::new();
     for (_, x) in tensors() {
         let structure = x.level_structure().unwrap();
@@ -109,7 +100,7 @@ fn is_whole(x: &Tensor) {
 
 #[test]
 fn arrays() {
-    let mut rng = Rng(2);
+    let mut rng = Rng::new(2);
     let mut samples: Vec<SystemArrays> = Vec::new();
     for (name, x) in tensors() {
         samples.extend(System::ALL.iter().filter_map(|&s| x.arrays_for(s).ok()));
