@@ -4,7 +4,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use openwork::{DType, Layout, Tensor};
+use openwork::{Layout, Tensor};
 
 const N: usize = 1 << 16;
 const PER_ROW: usize = 16;
@@ -28,21 +28,27 @@ fn products(c: &mut Criterion) {
     let values = a.values::<f64>().expect("values of a fresh matrix are contiguous");
     let rows = a.coordinates().remove(0).1;
     let xs = x.values::<f64>().expect("a contiguous vector");
-    group.bench_function("loop/spmv", |b| {
-        b.iter(|| {
-            let mut y = vec![0.0; N];
-            for ((&i, &j), v) in rows.iter().zip(&columns).zip(values) {
-                y[i as usize] += v * xs[j as usize];
-            }
-            y
-        });
-    });
+    let by_loop = || {
+        let mut y = vec![0.0; N];
+        for ((&i, &j), v) in rows.iter().zip(&columns).zip(values) {
+            y[i as usize] += v * xs[j as usize];
+        }
+        y
+    };
+    // What is timed is right, and not all the same.
+    let close = |x: &Tensor, y: &Tensor| x.allclose(y, 1e-9, 1e-9).expect("two of one shape");
+    let product = a.matmul(&x).expect("shapes that fit");
+    let looped = Tensor::from_vec(&[N], by_loop()).expect("as many as the shape has");
+    assert!(close(&product, &looped) && !close(&looped, &looped.mul(2.0).expect("floats")));
+    let squared = a.matmul(&a).and_then(|aa| aa.matmul(&x)).expect("shapes that fit");
+    assert!(close(&squared, &a.matmul(&product).expect("shapes that fit")));
+    group.bench_function("loop/spmv", |b| b.iter(by_loop));
     group.bench_function("spmv", |b| b.iter(|| black_box(&a).matmul(&x)));
     let b32 = dense(32);
     group.sample_size(20);
     group.bench_function("spmm_32", |b| b.iter(|| black_box(&a).matmul(&b32)));
     group.bench_function("spgemm", |b| b.iter(|| black_box(&a).matmul(&a)));
-    let square = Tensor::ones(&[512, 512], DType::F64, Layout::Strided).map(|t| t.to_contiguous()).expect("ones");
+    let square = Tensor::random(&[512, 512], 1.0, 0.0, Layout::Strided, 3).expect("a valid matrix");
     group.bench_function("dense_512", |b| b.iter(|| black_box(&square).matmul(&square)));
     group.finish();
 }

@@ -21,6 +21,10 @@ fn softmax(c: &mut Criterion) {
     let density = NSE as f64 / (ROWS * COLS) as f64;
     let x = Tensor::random(&[ROWS, COLS], density, 0.0, Layout::Csr, 1).expect("a valid matrix");
     group.throughput(Throughput::Elements(x.nse() as u64));
+    // One pass and the composition agree where there is something to agree on.
+    let (one, other) = (x.softmax(1).expect("floats"), composed(&x).expect("floats"));
+    assert!(one.allclose(&other, 1e-12, 0.0).expect("two of one shape"));
+    assert!(!one.allclose(&one.mul(2.0).expect("floats"), 1e-12, 0.0).expect("two of one shape"));
     group.bench_function("exp_alone", |b| b.iter(|| black_box(&x).exp()));
     group.bench_function("rows/composed", |b| b.iter(|| composed(black_box(&x))));
     group.bench_function("rows/csr", |b| b.iter(|| black_box(&x).softmax(1)));

@@ -185,6 +185,7 @@ fn random_tensors_against_integers() {
                 for (op, axes) in [(ReduceOp::Sum, keep(&axes)), (ReduceOp::Mean, (&axes).into())] {
                     let got = elements(&x.reduce(op, &axes).unwrap());
                     let expected = result(op);
+                    assert_eq!(got.len(), expected.len(), "{} of {x} over {axes:?}", op.name());
                     let all = got.iter().zip(&expected).all(|(a, b)| a.same(*b) || a.is_zero() && b.is_zero());
                     assert!(all, "{} of {x} over {axes:?}: {got:?}, not {expected:?}", op.name());
                 }

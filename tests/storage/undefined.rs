@@ -48,6 +48,7 @@ fn unary_ops_exist_where_the_operand_does() {
             let want = x.stored_values().unary(op).unwrap().to_contiguous();
             let want: Vec<_> = (0..3).map(|i| want.get(&[i]).unwrap().unwrap()).collect();
             let got: Vec<_> = got.iter_stored().map(|(_, v)| v).collect();
+            assert_eq!(got.len(), want.len(), "{} {layout}", op.name());
             assert!(got.iter().zip(&want).all(|(a, b)| a.same(*b)), "{} {layout}: {got:?} {want:?}", op.name());
         }
     }
