@@ -99,7 +99,8 @@ fn undefined_dtypes() {
     assert_eq!(undefined(BinaryOp::BitwiseXor).len(), 6);
     assert_eq!(undefined(BinaryOp::BitwiseLeftShift).len(), 7);
     assert_eq!(BinaryOp::Div.typing(DType::Bool), Some(Typing::same(DType::F32)));
-    assert_eq!(BinaryOp::Atan2.typing(DType::U64), Some(Typing::same(DType::F32)));
+    assert_eq!(BinaryOp::Atan2.typing(DType::U8), Some(Typing::same(DType::F32)));
+    assert_eq!(BinaryOp::Atan2.typing(DType::U64), Some(Typing::same(DType::F64)));
 }
 
 #[test]

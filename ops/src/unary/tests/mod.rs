@@ -84,7 +84,8 @@ fn undefined_dtypes() {
         assert_eq!(undefined(op), [&[DType::Bool], &complex[..]].concat());
     }
     assert_eq!(undefined(UnaryOp::BitwiseNot).len(), 6);
-    assert_eq!(UnaryOp::Sin.typing(DType::I64), Some(Typing::same(DType::F32)));
+    assert_eq!(UnaryOp::Sin.typing(DType::I16), Some(Typing::same(DType::F32)));
+    assert_eq!(UnaryOp::Sin.typing(DType::U32), Some(Typing::same(DType::F64)));
     assert_eq!(UnaryOp::Abs.typing(DType::Complex64), Some(Typing { compute: DType::Complex64, out: DType::F32 }));
 }
 
