@@ -132,6 +132,14 @@ impl Axes {
         }
     }
 
+    /// The axes counted from the front, in the order given and as often: for what goes along one after the other.
+    pub(crate) fn listed(&self, ndim: usize) -> Result<Vec<usize>> {
+        match &self.which {
+            Which::Several(given) => given.iter().map(|&axis| Axis(axis).of(ndim)).collect(),
+            _ => self.ordered(ndim),
+        }
+    }
+
     /// Where new axes of a tensor with `ndim` others are in the result, in rising order.
     pub(crate) fn placed(&self, ndim: usize) -> Result<Vec<usize>> {
         let new = match &self.which {
@@ -335,6 +343,7 @@ mod tests {
     #[test]
     fn order() {
         assert_eq!(Axes::from([2, 0, 1]).ordered(3).unwrap(), [2, 0, 1]);
+        assert_eq!(Axes::from([1, -2, 0]).listed(3).unwrap(), [1, 1, 0]);
         assert_eq!(Axes::from(-1).one_or_all(3).unwrap(), Some(2));
         assert_eq!(Axes::from(..).one_or_all(1).unwrap(), None);
         assert_eq!(Axes::from([0]).one_or_all(1).unwrap(), Some(0));

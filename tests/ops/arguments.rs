@@ -132,6 +132,7 @@ fn one_axis_or_the_flattened_tensor() {
     assert_eq!(shape(x.repeat([1, 0, 2], 1)), [2, 3, 4]);
     assert_eq!(x.roll(1, ..).unwrap().get(&[0, 0, 0]).unwrap(), Some(23.0.into()));
     assert_eq!(x.roll([1, -1], [0, 2]).unwrap().get(&[0, 0, 0]).unwrap(), Some(13.0.into()));
+    assert_eq!(x.roll([1, 1], [0, 0]).unwrap().to_vec::<f64>().unwrap(), x.to_vec::<f64>().unwrap());
     says(x.argmax([0, 1]), &["argmax", "`axis`", "2 axes are given, allowed is one"]);
     says(x.take([0], [0, 1]), &["take", "2 axes"]);
     says(x.repeat(-1, 0), &["repeat", "`repeats`", "-1 is given", "from 0"]);

@@ -105,7 +105,7 @@ impl Tensor {
     }
 
     /// Shifts the elements along some axes; those that leave at one end come back at the other: one shift
-    /// for each axis. `..` rolls the tensor as if it had one axis, by one shift.
+    /// for each axis; those of an axis that is given twice add up. `..` rolls the tensor as if it had one axis, by one shift.
     ///
     /// Sparse: the layout stays (blocks are taken apart). Cost: O(nse), and a sort but for rows of CSR.
     ///
@@ -124,7 +124,7 @@ impl Tensor {
             }
             return call.end(self.flatten()?.rolled(shifts, &Axes::from(0))?.reshape(self.shape()));
         }
-        let axes = axes.ordered(self.ndim())?;
+        let axes = axes.listed(self.ndim())?;
         if shifts.len() != axes.len() {
             let why = format!("{} are given for {} axes: as many are needed", shifts.len(), axes.len());
             return Err(error::invalid("shifts", why));
