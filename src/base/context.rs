@@ -11,6 +11,7 @@ pub const DEFAULT_DENSIFY_BUDGET: u64 = 16 << 20;
 
 /// What an unstored zero does to a stored NaN or infinity in elementwise `*` and in contractions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum NanPolicy {
     /// An unstored zero times any stored or strided element is zero, as in every sparse library.
     #[default]

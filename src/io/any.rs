@@ -182,6 +182,7 @@ impl<'a> ReadOptions<'a> {
 
 /// What [`read_with`] found in a file.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Loaded {
     /// The tensor.
     pub tensor: Tensor,

@@ -11,6 +11,7 @@ use crate::base::error::{Error, ErrorKind, Result};
 
 /// A rule that a file breaks.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Violation {
     /// Where: `line 3`, or the name of an array or tensor; empty for the file as a whole.
     pub place: String,

@@ -12,6 +12,7 @@ use crate::base::{parallel, shape};
 
 /// Which part of a tensor axis a dimension of the pattern holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Part {
     /// The axis itself.
     Whole,

@@ -13,6 +13,7 @@ use crate::tensor::Tensor;
 ///
 /// A number converts into a scalar fill; constructors check that it fits the tensor's dtype.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Fill {
     /// One value.
     Scalar(Scalar),
@@ -26,6 +27,19 @@ impl Fill {
     /// An array fill.
     pub fn array(values: Tensor) -> Fill {
         Fill::Array(Box::new(values))
+    }
+
+    /// The one value, if that is what the fill is.
+    ///
+    /// ```
+    /// use openwork::{Fill, tensor};
+    /// let x = tensor![1.0, 0.0; openwork::Layout::Coo, 0.0]?;
+    /// assert_eq!(x.fill().and_then(Fill::as_scalar), Some(0.0.into()));
+    /// assert_eq!(x.fill(), Some(&Fill::from(0.0))); // fills compare, too
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    pub fn as_scalar(&self) -> Option<Scalar> {
+        if let Fill::Scalar(value) = self { Some(*value) } else { None }
     }
 
     /// Whether unstored elements are absent.
@@ -42,6 +56,31 @@ impl Fill {
             Fill::Array(values) => values.strided().map(|values| values.broadcast(shape)), // a validated fill is strided
         }
     }
+}
+
+/// Fills are equal that mean the same for every tensor: scalars of one dtype and value (NaN like NaN, −0 like 0), arrays
+/// of one dtype, shape and elements, undefined ones. An array is no scalar, though its elements be all alike.
+impl PartialEq for Fill {
+    fn eq(&self, other: &Fill) -> bool {
+        match (self, other) {
+            (Fill::Scalar(a), Fill::Scalar(b)) => a.same(*b),
+            (Fill::Array(a), Fill::Array(b)) => match (a.strided(), b.strided()) {
+                (Some(a), Some(b)) => a.dtype == b.dtype && a.shape == b.shape && elements_are_same(a, b),
+                _ => false, // a fill is strided
+            },
+            (Fill::Undefined, Fill::Undefined) => true,
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Fill {}
+
+fn elements_are_same(a: &Strided, b: &Strided) -> bool {
+    let size = a.dtype.size();
+    let (a, b, dtype) = (a.dense_bytes(), b.dense_bytes(), a.dtype);
+    let value = |bytes: &[u8]| Scalar::from_bytes(dtype, bytes);
+    a == b || a.chunks_exact(size).zip(b.chunks_exact(size)).all(|(a, b)| value(a).same(value(b)))
 }
 
 macro_rules! fill_from {
@@ -201,5 +240,29 @@ pub(crate) fn check(fill: Fill, shape: &[usize], dtype: DType) -> Result<Fill> {
             let full: Vec<usize> = lead.into_iter().chain(array.shape.iter().copied()).collect();
             Ok(fill_of(&array.reshape(&full)))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Fill;
+    use crate::{Tensor, tensor};
+
+    #[test]
+    fn equality() {
+        let array = |x: Tensor| Fill::array(x);
+        let (a, b) = (array(tensor![[1.0, f64::NAN]]), array(tensor![[1.0, f64::NAN]]));
+        assert_eq!(a, b);
+        assert_eq!(array(tensor![[0.0, 1.0]]), array(tensor![[-0.0, 1.0]]));
+        assert_eq!(Fill::from(f64::NAN), f64::NAN.into());
+        assert_eq!(Fill::from(0.0), Fill::from(-0.0));
+        assert_eq!(Fill::Undefined, Fill::Undefined);
+        let different = [a, array(tensor![1.0, f64::NAN]), array(tensor![[1.0f32, 2.0]]), 1.0.into(), 1i64.into()];
+        for (i, x) in different.iter().enumerate() {
+            assert_eq!(different.iter().filter(|y| *y == x).count(), 1, "{i}");
+            assert_ne!(*x, Fill::Undefined);
+        }
+        assert_eq!(Fill::from(2.0).as_scalar(), Some(2.0.into()));
+        assert!(Fill::Undefined.as_scalar().is_none() && different[0].as_scalar().is_none());
     }
 }

@@ -79,6 +79,7 @@ impl From<Sparse> for Tensor {
 
 /// One constituent array of a tensor: what [`Tensor::buffers`] lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BufferInfo {
     /// `values`, `pointers_to_k`, `indices_k` (k counts the level dimensions) or `fill`.
     pub name: String,

@@ -96,6 +96,7 @@ fn in_order(x: &Tensor) -> Result<(), String> {
         openwork::Part::Whole => index[axis],
         openwork::Part::Div(b) => index[axis] / b,
         openwork::Part::Mod(b) => index[axis] % b,
+        other => panic!("{other:?}"),
     };
     let mut last: Option<Vec<usize>> = None;
     for (index, _) in x.iter_stored() {

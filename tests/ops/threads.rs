@@ -42,7 +42,7 @@ impl Bits {
             None => None,
             Some(Fill::Undefined) => Some(Vec::new()),
             Some(Fill::Array(values)) => Some(bits(values)),
-            Some(Fill::Scalar(_)) => {
+            Some(_) => {
                 Some(bits(&x.fill_value().unwrap().reshape(&[x.size() as usize]).unwrap().narrow(0..1, 0).unwrap()))
             }
         };

@@ -139,6 +139,7 @@ fn part_size(shape: &[usize], (axis, part): (usize, Part)) -> usize {
         Part::Whole => shape[axis],
         Part::Div(b) => shape[axis] / b,
         Part::Mod(b) => b,
+        other => panic!("{other:?}"),
     }
 }
 

@@ -23,6 +23,7 @@ use crate::tensor::Tensor;
 ///
 /// Negative indices count from the end. Nothing is cut to fit: what is out of bounds is an error.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Index {
     /// One element; the axis goes.
     At(isize),

@@ -11,6 +11,7 @@ use crate::tensor::trace::{self, Outcome};
 
 /// What [`Tensor::unique_all`] gives; see there.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct Unique {
     /// The distinct elements, rising.
     pub values: Tensor,
@@ -24,6 +25,7 @@ pub struct Unique {
 
 /// What [`Tensor::unique_counts`] gives.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct UniqueCounts {
     /// The distinct elements, rising.
     pub values: Tensor,
@@ -33,6 +35,7 @@ pub struct UniqueCounts {
 
 /// What [`Tensor::unique_inverse`] gives.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct UniqueInverse {
     /// The distinct elements, rising.
     pub values: Tensor,

@@ -30,6 +30,7 @@ use crate::tensor::{Storage, Tensor};
 /// The right-hand side of a binary op: a tensor, or a Rust number that takes the tensor's dtype where its
 /// kind allows (see [`Number`]).
 #[derive(Clone)]
+#[non_exhaustive]
 pub enum Operand<'a> {
     /// A tensor, with its dtype.
     Tensor(Cow<'a, Tensor>),

@@ -16,6 +16,7 @@ use crate::tensor::{Sparse, Tensor};
 
 /// What a quantile is that falls between two elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
 pub enum Interpolation {
     /// On the line between them.
     #[default]

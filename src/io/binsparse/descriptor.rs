@@ -45,6 +45,7 @@ pub struct Descriptor {
 
 /// What a descriptor says about unstored elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FillKind {
     /// Nothing: read as 0.
     Unspecified,

@@ -62,6 +62,7 @@ impl fmt::Display for DataType {
 
 /// How the stored triangle of a square matrix stands for the other one. Readers expand it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Structure {
     /// The mirrored element is the same.
     Symmetric(Triangle),
@@ -117,6 +118,7 @@ impl fmt::Display for Structure {
 
 /// The version to write into a descriptor. No single one is read by everyone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Version {
     /// `0.1`, which the C and C++ reference implementations and Finch ask for.
     V0_1,

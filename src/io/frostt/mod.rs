@@ -57,6 +57,7 @@ pub enum Base {
 
 /// Which of the two formats a file has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Dialect {
     /// FROSTT, `.tns`: entries alone.
     #[default]
