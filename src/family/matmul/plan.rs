@@ -115,7 +115,7 @@ pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType, batch: &[usize]) -> 
             )
         })?;
         let core = plan.shape.clone();
-        return plan.dense(&x, &y, parts, &core).map(|t| t);
+        return plan.dense(&x, &y, parts, &core);
     }
     plan.meeting(&x, &y, parts, Fill::Scalar(Scalar::zero(dtype)))
 }

@@ -28,17 +28,17 @@ pub(super) fn reduce(fold: &Fold, s: &Sparse, kept: &[usize], axes: &[usize], k:
     let s = if s.pattern.is_unique() { Cow::Borrowed(s) } else { Cow::Owned(convert::coalesce(s, ReduceOp::Sum)?) };
     let fill = match s.fill_values() {
         None if faults::is(Fault::AbsentAsZero) => Strided::constant(Scalar::zero(s.dtype()), &s.shape),
-        None => return undefined(fold, &s, kept).map(|t| t),
+        None => return undefined(fold, &s, kept),
         Some(fill) => fill,
     };
     let varies = axes.iter().any(|&a| fill.strides[a] != 0 && fill.shape[a] > 1);
     if !varies {
-        return constant(fold, &s, &fill, kept, axes, k).map(|t| t);
+        return constant(fold, &s, &fill, kept, axes, k);
     }
     let finite =
         || !fold.typing.acc.is_inexact() || identity::all_finite(fill.dtype, &fill.unbroadcast().dense_bytes());
     if fold.op.is_sum_like() && finite() {
-        return varying(fold, &s, &fill, kept, axes, k).map(|t| t);
+        return varying(fold, &s, &fill, kept, axes, k);
     }
     if k > 0
         && let Some(out) = order::varying(fold, &s, axes)?
