@@ -24,7 +24,7 @@ pub(super) fn listed(
         return Ok(None);
     }
     let size = tensor.shape()[0];
-    let transposed = tensor.permute_dims(&[1, 0])?;
+    let transposed = tensor.permute_dims([1, 0])?;
     let other = match super::written("a Matrix Market file", &transposed)? {
         super::Written::Dense(dense) => dense.permute(&[1, 0]).reshape(&[size * size]).to_contiguous().into_owned(),
         super::Written::Entries(mirrors, other) => {
