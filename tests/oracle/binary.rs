@@ -209,8 +209,10 @@ mod tests {
         assert_eq!(on("pow", U64, Int(3), Int(u64::MAX as i128)), Int(12_297_829_382_473_034_411));
         assert_eq!(on("mul", U64, Int(u64::MAX as i128), Int(u64::MAX as i128)), Int(1));
         assert_eq!(on("sub", U32, Int(0), Int(1)), Int(u32::MAX as i128));
-        assert_eq!(on("div", I64, Int(1), Int(3)), Float((1f32 / 3.0) as f64));
-        assert_eq!(binary_dtype("atan2", I32, U8), Ok(F32));
+        assert_eq!(on("div", I64, Int(1), Int(3)), Float(1.0 / 3.0));
+        assert_eq!(i("div", 1, 3), Float((1f32 / 3.0) as f64));
+        assert_eq!(binary_dtype("atan2", I8, U8), Ok(F32));
+        assert_eq!(binary_dtype("atan2", I32, U8), Ok(F64));
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! Which values tensors hold.
 
-use std::f64::consts::FRAC_PI_2;
-
 use super::oracle::{Kind, OType, OValue};
 use super::rng::Rng;
 
@@ -23,8 +21,6 @@ pub enum Data {
 const INTS: [i128; 12] = [0, 1, -1, 2, -2, 3, -3, 5, 6, -7, 8, 10];
 const COUNTS: [i128; 5] = [0, 1, 2, 3, 5];
 const FLOATS: [f64; 14] = [0.0, 1.0, -1.0, 0.5, -0.5, 0.25, -0.75, 1.5, 2.0, -2.5, 3.0, 3.25, -4.0, 7.0];
-/// Beside poles of the complex tangents.
-const POLES: [f64; 3] = [FRAC_PI_2, 1.570_797, -4.712];
 const SPECIAL: [f64; 10] =
     [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, f64::MAX, f64::MIN, 1e30, 1e-30, 5e-324, -1e-3];
 const SUMMABLE: [f64; 6] = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 1024.0, -2048.0];
@@ -35,10 +31,6 @@ pub fn value(rng: &mut Rng, dtype: OType, data: Data) -> OValue {
         Kind::Bool => OValue::Bool(rng.one_in(2)),
         Kind::Signed | Kind::Unsigned => OValue::Int(integer(rng, dtype, data)),
         Kind::Float => OValue::Float(float(rng, dtype, data)),
-        Kind::Complex if data == Data::Any && rng.one_in(12) => {
-            let [re, im] = [dtype.round(*rng.pick(&POLES)), *rng.pick(&[0.0, 1e-3, -1e-3])];
-            if rng.one_in(2) { OValue::Complex(re, im) } else { OValue::Complex(im, re) }
-        }
         Kind::Complex => {
             let re = float(rng, dtype, data);
             let im = if rng.one_in(4) { 0.0 } else { float(rng, dtype, data) };
