@@ -95,7 +95,8 @@ fn headers_that_lie() {
     };
     error(&further(u64::MAX, 24), "goes on nowhere");
     error(&further(1 << 40, 24), "beyond the end of the file");
-    error(&further(links as u64, 64), "runs in circles");
+    let size = u32::from_le_bytes(good[root + 8..root + 12].try_into().unwrap());
+    error(&further(links as u64, size.into()), "runs in circles");
     error(&good[..good.len() - 1], "the file is truncated");
     error(&put(&good, 13, &[3]), "addresses have 3 bytes");
 }
