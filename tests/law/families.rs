@@ -6,7 +6,8 @@ use super::report::Report;
 use super::rng::Rng;
 use super::sample::any_cell;
 use super::{
-    compare, composed, custom, facts, forms, index, nary, order, parts, rearrange, scan, shape, softmax, statistics,
+    compare, composed, custom, facts, forms, index, nary, order, parts, rearrange, scan, shape, short, softmax,
+    statistics,
 };
 
 /// Ops that are checked in one way.
@@ -33,6 +34,7 @@ pub const FAMILIES: &[Family] = &[
     rearrange::FAMILY,
     scan::FAMILY,
     shape::FAMILY,
+    short::FAMILY,
     softmax::FAMILY,
     statistics::FAMILY,
 ];

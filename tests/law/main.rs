@@ -38,6 +38,7 @@ mod run;
 mod sample;
 mod scan;
 mod shape;
+mod short;
 mod softmax;
 mod statistics;
 mod storage;

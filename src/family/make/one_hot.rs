@@ -1,9 +1,10 @@
 //! Labels as rows that have a one at the label.
 
-use openwork_ops::{DType, Scalar};
+use openwork_ops::{DType, ReduceOp, Scalar};
 
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
+use crate::engine::convert;
 use crate::levels::layout::LevelSpec;
 use crate::levels::level::LevelKind;
 use crate::levels::pattern::Part;
@@ -55,6 +56,8 @@ fn one_hot(labels: &Tensor, classes: usize) -> Result<Tensor> {
             Tensor::from_parts(&shape, levels, &LevelSpec { levels: kinds, dims }, &ones, 0i64)
         }
         Storage::Sparse(s) => {
+            // Of duplicates the sum is the label.
+            let s = convert::coalesce(s, ReduceOp::Sum)?;
             checked(&s.values, classes)?;
             match &s.fill {
                 Fill::Array(values) if (s.nse() as u128) < labels.size() => {
@@ -66,7 +69,7 @@ fn one_hot(labels: &Tensor, classes: usize) -> Result<Tensor> {
                 _ => {}
             }
             let places = Tensor::arange(0, i64::try_from(classes).unwrap_or(i64::MAX), 1)?;
-            labels.cast(DType::I64)?.expand_dims(-1)?.eq(&places)?.cast(DType::I64)
+            Tensor::from(s).cast(DType::I64)?.expand_dims(-1)?.eq(&places)?.cast(DType::I64)
         }
     }
 }

@@ -107,7 +107,8 @@ impl Tensor {
     /// If there are fewer than two.
     #[doc(alias = "mT")]
     pub fn mt(&self) -> Result<Tensor> {
-        self.matrix_transpose()
+        let call = trace::call("mt", &[self]);
+        call.end(self.matrix_transpose())
     }
 
     /// Inserts axes of size 1, which are the named axes of the result: `expand_dims(0)` puts one in front, `expand_dims(-1)`

@@ -52,6 +52,10 @@ fn no_op_is_left_out() {
         "hb_csf",
         "mm_csf",
         "new",
+        "dot",
+        "vdot",
+        "to_vec",
+        "indices",
     ];
     let facts = ["is_symmetric", "is_structure_symmetric", "is_upper_triangular", "is_lower_triangular", "ndiag"];
     let others = [&others[..], &facts].concat();

@@ -203,6 +203,7 @@ fn indexed() -> Vec<Op> {
         op("index_put", |x| x.index_put(s![vec![2, 0], vec![1, 1]], 2.0)),
         op("index_add", |x| x.index_add(s![vec![2, 0], vec![1, 1]], 2.0)),
         op("scatter", |x| x.scatter(&places(), 2.0, 1)),
+        Op { dtype: DType::I64, ..op("one_hot", |x| x.abs()?.one_hot(12)) },
         op("scatter_reduce", |x| x.scatter_reduce(&places(), 2.0, ReduceOp::Max, 1)),
     ]
 }
@@ -213,6 +214,8 @@ fn shapes() -> Vec<Op> {
     vec![
         op("permute_dims", |x| x.permute_dims(&[1, 0])),
         op("matrix_transpose", |x| x.matrix_transpose()),
+        op("t", |x| x.t()),
+        op("mt", |x| x.mt()),
         op("reshape", |x| x.reshape(&[2, x.shape()[0] / 2, x.shape()[1]])),
         op("expand_dims", |x| x.expand_dims(0)),
         op("squeeze", |x| x.expand_dims(0)?.squeeze(0)),
