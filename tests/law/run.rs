@@ -61,6 +61,7 @@ families! {
     rearrange
     scan
     shape
+    short
     softmax
     statistics
 }

@@ -1,6 +1,6 @@
 //! The law for short forms: products that are one number, labels as rows, transposes, and what is handed out.
 
-use openwork::{ErrorKind, Fill, Part, Scalar, Tensor};
+use openwork::{BinaryOp, ErrorKind, Fill, Number, Operand, Part, Scalar, Tensor};
 use openwork_ops::with_dtype;
 
 use super::bridge::meaning;
@@ -15,7 +15,7 @@ use super::values::Data;
 
 pub const FAMILY: Family = Family {
     name: "short",
-    ops: &["dot", "vdot", "one_hot", "t", "mt", "to_vec", "indices"],
+    ops: &["dot", "vdot", "one_hot", "t", "mt", "to_vec", "indices", "binary_assign"],
     rounds: 2500,
     check: |op, cell, seed| {
         let rng = &mut Rng::new(seed ^ 0xd07);
@@ -24,7 +24,8 @@ pub const FAMILY: Family = Family {
             "one_hot" => one_hot(cell, seed, rng),
             "t" | "mt" => turned(op, &generate(cell, seed, Data::Special)),
             "to_vec" => to_vec(&generate(cell, seed, Data::Special)),
-            _ => indices(&generate(cell, seed, Data::Special)),
+            "indices" => indices(&generate(cell, seed, Data::Special)),
+            _ => assigned(cell, seed, rng),
         }
     },
 };
@@ -172,4 +173,40 @@ fn indices(x: &Sample) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// In place or not, an update is the op.
+fn assigned(cell: &Cell, seed: u64, rng: &mut Rng) -> Result<(), String> {
+    let (op, mode) = (*rng.pick(BinaryOp::ALL), sample::any_mode(rng));
+    let data = mode.data(op.domain());
+    let x = generate(cell, seed, data[0]);
+    let dtype = sample::partner(rng, cell.dtype);
+    let numbers = [Number::from(2), Number::from(0), Number::from(0.5), Number::from(f64::NAN), Number::from(true)];
+    let number = *rng.pick(&numbers);
+    let beside = match rng.below(4) {
+        // The same pattern.
+        0 => x.tensor.bitwise_not().or_else(|_| x.tensor.neg()).ok(),
+        1 => {
+            let shape = sample::broadcasting(rng, &cell.shape);
+            sample::cell_of_shape(rng, dtype, &shape).map(|c| generate(&c, seed ^ 0x5555, data[1]).tensor)
+        }
+        2 => sample::cell_of_shape(rng, cell.dtype, &cell.shape).map(|c| generate(&c, seed ^ 0x5555, data[1]).tensor),
+        _ => None,
+    };
+    let other = || beside.as_ref().map_or(Operand::Number(number), Operand::from);
+    let what = || match &beside {
+        Some(t) => format!("{} with {t:?}", op.name()),
+        None => format!("{} with {number:?}", op.name()),
+    };
+    let want = mode.run(|| x.tensor.binary(op, other()));
+    let mut got = x.tensor; // nobody else has it, so that it may be written over
+    let result = mode.run(|| got.binary_assign(op, other()));
+    match (want, result) {
+        (Err(_), Err(_)) => Ok(()),
+        (Ok(want), Ok(())) => match got.same_meaning(&want) {
+            Ok(true) => meaning(&got).map(|_| ()).map_err(|e| format!("{}: {e}", what())),
+            other => Err(format!("{}: {other:?}: {got} and not {want}", what())),
+        },
+        (want, result) => Err(format!("{}: {:?} and not {:?}", what(), result.err(), want.err())),
+    }
 }

@@ -110,3 +110,56 @@ fn an_error_leaves_it_as_it_was() {
     same(&out, &before);
     assert_eq!(place(&out), at);
 }
+
+/// Updates are written over the values where nobody shares them.
+#[test]
+fn updates_in_place() {
+    let dense = Tensor::rand(&[300, 200], 1).unwrap();
+    let row = Tensor::rand(&[200], 2).unwrap();
+    for layout in [Layout::Strided, Layout::Coo, Layout::Csr, Layout::Csf] {
+        let mut x = Tensor::random(&[300, 200], 0.1, 0.5, Layout::Csr, 3).unwrap().to_layout(layout).unwrap();
+        let mut want = x.mul(3.0).unwrap();
+        let at = place(&x);
+        x.mul_assign(3.0).unwrap();
+        same(&x, &want);
+        want = want.sub(1.5).unwrap();
+        x.sub_assign(1.5).unwrap();
+        same(&x, &want);
+        // The same pattern.
+        let beside = x.sin().unwrap();
+        want = want.add(&beside).unwrap();
+        x.add_assign(&beside).unwrap();
+        same(&x, &want);
+        assert_eq!(place(&x), at, "{layout}");
+        if layout == Layout::Strided {
+            for other in [&dense, &row, &Tensor::scalar(2.0), &Tensor::scalar(2i32)] {
+                want = want.div(other).unwrap();
+                x.div_assign(other).unwrap();
+                same(&x, &want);
+                assert_eq!(place(&x), at);
+            }
+        }
+        // Somebody else looks at the values: they stay as they are.
+        let (clone, before) = (x.clone(), x.to_vec::<f64>().unwrap());
+        x.binary_assign(BinaryOp::Maximum, 0.25).unwrap();
+        assert_eq!(clone.to_vec::<f64>().unwrap(), before);
+        assert_ne!(place(&x), at);
+        same(&x, &clone.maximum(0.25).unwrap());
+    }
+}
+
+/// What does not fit over the values is an ordinary result; what fails leaves the tensor alone.
+#[test]
+fn updates_that_change_the_form() {
+    let mut x = openwork::tensor![[1i64, 0], [0, 2]; Layout::Csr, 0].unwrap();
+    x.div_assign(2).unwrap();
+    assert_eq!((x.dtype(), x.to_vec::<f64>().unwrap()), (DType::F64, vec![0.5, 0.0, 0.0, 1.0]));
+    x.add_assign(openwork::tensor![[[1.0]], [[2.0]]]).unwrap();
+    assert_eq!(x.shape(), [2, 2, 2]);
+    let before = x.to_string();
+    assert!(x.add_assign(openwork::tensor![1.0, 2.0, 3.0]).unwrap_err().to_string().contains("add_assign"));
+    assert_eq!(x.to_string(), before);
+    let mut fill = openwork::tensor![[0.0, 2.0]; Layout::Coo, 0.0].unwrap();
+    fill.mul_assign(f64::INFINITY).unwrap();
+    same(&fill, &openwork::tensor![[0.0, 2.0]; Layout::Coo, 0.0].unwrap().mul(f64::INFINITY).unwrap());
+}

@@ -56,6 +56,7 @@ fn no_op_is_left_out() {
         "vdot",
         "to_vec",
         "indices",
+        "binary_assign",
     ];
     let facts = ["is_symmetric", "is_structure_symmetric", "is_upper_triangular", "is_lower_triangular", "ndiag"];
     let others = [&others[..], &facts].concat();
