@@ -42,6 +42,11 @@ impl Fill {
         if let Fill::Scalar(value) = self { Some(*value) } else { None }
     }
 
+    /// The strided tensor that the fill is, if it varies.
+    pub fn as_array(&self) -> Option<&Tensor> {
+        if let Fill::Array(values) = self { Some(values) } else { None }
+    }
+
     /// Whether unstored elements are absent.
     pub fn is_undefined(&self) -> bool {
         matches!(self, Fill::Undefined)

@@ -14,10 +14,10 @@ impl Tensor {
     /// fill) · log points).
     ///
     /// ```
-    /// use openwork::{Layout, Tensor};
+    /// use openwork::{Fill, Layout, Tensor};
     /// let x = Tensor::random(&[9, 9], 0.2, 0.0, Layout::Csr, 1)?;
     /// let y = x.interp(&[-1.0, 1.0], &[10.0, 20.0])?;
-    /// assert_eq!(y.fill().map(|f| f.to_string()).as_deref(), Some("15"));
+    /// assert_eq!(y.fill(), Some(&Fill::from(15.0)));
     /// # Ok::<(), openwork::Error>(())
     /// ```
     ///

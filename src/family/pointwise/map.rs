@@ -34,10 +34,10 @@ impl Tensor {
     /// `f(x)` on every element. See above for fill, cost and errors.
     ///
     /// ```
-    /// use openwork::{Layout, Tensor};
+    /// use openwork::{Fill, Layout, Tensor};
     /// let x = Tensor::eye(3, openwork::DType::F64, Layout::Csr)?;
     /// let y = x.map(|v: f64| (v * 10.0) as i32 - 1)?;
-    /// assert_eq!((y.nse(), y.fill().map(|f| f.to_string())), (3, Some("-1".to_string())));
+    /// assert_eq!((y.nse(), y.fill()), (3, Some(&Fill::from(-1))));
     /// # Ok::<(), openwork::Error>(())
     /// ```
     ///
