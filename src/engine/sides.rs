@@ -93,8 +93,9 @@ impl<'a> Side<'a> {
         self.rest.scalar()
     }
 
-    pub(crate) fn is_stored_finite(&self) -> bool {
-        self.stored.as_ref().is_none_or(|s| all_finite(&s.values))
+    /// Whether what is stored is finite as elements of `dtype`.
+    pub(crate) fn is_stored_finite(&self, dtype: DType) -> bool {
+        self.stored.as_ref().is_none_or(|s| all_finite_as(&s.values, dtype))
     }
 
     /// Whether all else is as large as the shape.
@@ -179,6 +180,11 @@ impl<'a> Side<'a> {
             (stored, _) => beside(stored.as_ref().map_or(DType::Bool, |s| s.dtype())),
         }
     }
+}
+
+/// Whether elements are finite once cast to the `dtype` in which they meet others: of integers, `float16` makes infinities.
+pub(crate) fn all_finite_as(values: &Strided, dtype: DType) -> bool {
+    if dtype == DType::F16 && values.dtype.is_int() { all_finite(&values.cast(dtype)) } else { all_finite(values) }
 }
 
 /// Whether no element is NaN or infinite. Cost: a pass over the elements, each looked at once.

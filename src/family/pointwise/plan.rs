@@ -15,7 +15,7 @@ use crate::base::strided::Strided;
 use crate::base::trace::{Work, raise};
 use crate::engine::blocks::Pass;
 use crate::engine::join::{Role, join};
-use crate::engine::sides::{AsFill, Side, all_finite, core_of, is_dense, may_be_dense};
+use crate::engine::sides::{AsFill, Side, all_finite_as, core_of, is_dense, may_be_dense};
 use crate::levels::layout::Layout;
 use crate::tensor::fill::Background;
 use crate::tensor::{Sparse, Tensor};
@@ -165,7 +165,7 @@ impl<'f> Function<'f> {
     fn drops_stored(&self, i: usize, sides: &[Side<'_>], fill: &Background) -> bool {
         let Some(value) = sides[i].constant_fill() else { return false };
         let Some(exact) = self.annihilates(i, value) else { return false };
-        let finite = || sides.iter().enumerate().all(|(j, s)| j == i || s.is_stored_finite());
+        let finite = || sides.iter().enumerate().all(|(j, s)| j == i || s.is_stored_finite(self.meets(j)));
         fill.scalar().is_some_and(|f| f.same(self.annihilated(i, value)))
             && (exact
                 || faults::is(Fault::NanAnnihilated)
@@ -177,7 +177,7 @@ impl<'f> Function<'f> {
     fn annihilates(&self, i: usize, value: Scalar) -> Option<bool> {
         let standing = if i == 0 { Standing::Left } else { Standing::Right };
         let compute = self.pass.computes[i];
-        let value = value.cast(self.via.unwrap_or(compute));
+        let value = value.cast(self.meets(i));
         let exact_dtype = matches!(compute.kind(), DTypeKind::Bool | DTypeKind::Int);
         let is_it = |a: &&Annihilator| {
             (a.side == Standing::Both || a.side == standing) && value.same(Scalar::I8(a.element).cast(value.dtype()))
@@ -185,9 +185,14 @@ impl<'f> Function<'f> {
         self.annihilators.iter().find(is_it).map(|a| a.exact || exact_dtype)
     }
 
+    /// The dtype in which operand `i` meets the others.
+    fn meets(&self, i: usize) -> DType {
+        self.via.unwrap_or(self.pass.computes[i])
+    }
+
     /// What an annihilator gives, whatever it meets.
     fn annihilated(&self, i: usize, value: Scalar) -> Scalar {
-        let one = |j: usize| Scalar::one(self.via.unwrap_or(self.pass.computes[j]));
+        let one = |j: usize| Scalar::one(self.meets(j));
         match (self.pass.computes.len(), i) {
             (2, 0) => self.pass.on_scalars(&[value, one(1)]),
             (2, _) => self.pass.on_scalars(&[one(0), value]),
@@ -202,12 +207,13 @@ impl<'f> Function<'f> {
     /// fill only if that is finite.
     fn annihilated_fill(&self, sides: &[Side<'_>]) -> Option<Scalar> {
         let by_policy = |s: &Side<'_>| s.stored.is_none() && context::nan_policy() == NanPolicy::ZeroAnnihilates;
-        let finite = |s: &Side<'_>| matches!(&s.rest, Background::Array(values) if all_finite(values));
+        let finite =
+            |j, s: &Side<'_>| matches!(&s.rest, Background::Array(values) if all_finite_as(values, self.meets(j)));
         sides.iter().enumerate().find_map(|(i, side)| {
             let value = side.constant_fill()?;
             let exact = self.annihilates(i, value)?;
             let mut others = sides.iter().enumerate().filter(|(j, _)| *j != i);
-            (exact || others.all(|(_, s)| by_policy(s) || finite(s))).then(|| self.annihilated(i, value))
+            (exact || others.all(|(j, s)| by_policy(s) || finite(j, s))).then(|| self.annihilated(i, value))
         })
     }
 
