@@ -279,14 +279,9 @@ impl Buffer {
         &self.owner.bytes()[self.range.clone()]
     }
 
-    /// Whether memory for `len` bytes can be had at all. Asks the kernel for address space and gives it
-    /// back; nothing is touched.
+    /// Whether memory for `len` bytes can be had at all.
     pub(crate) fn is_possible(len: usize) -> bool {
-        if len < HUGE {
-            return true;
-        }
-        let mut probe: Vec<u8> = Vec::new();
-        probe.try_reserve_exact(len).is_ok()
+        super::memory::is_possible(len)
     }
 
     /// The bytes, if nobody else shares them.

@@ -81,6 +81,21 @@ pub enum ErrorKind {
         /// Why the result is not sparse.
         why: String,
     },
+    /// Memory cannot hold what the arguments ask for.
+    Memory {
+        /// The op.
+        op: &'static str,
+        /// The shape that asks for so much.
+        shape: Vec<usize>,
+        /// What takes so much: a dense tensor of a dtype, an index of every element, …
+        what: String,
+        /// The bytes it would take.
+        bytes: u128,
+        /// The bytes that are free.
+        free: u64,
+        /// What to do.
+        instead: String,
+    },
     /// An element or a dense form was asked for where a tensor with undefined fill has none.
     Absent {
         /// The op.
@@ -138,6 +153,11 @@ impl fmt::Display for Error {
                 "{op}: {why}; the dense result would take {bytes} bytes, over the densify budget of {budget}: convert with \
                  to_dense() first, or raise the budget with with_densify_budget"
             ),
+            ErrorKind::Memory { op, shape, what, bytes, free, instead } => write!(
+                f,
+                "{op}: shape {shape:?}: {what} takes {bytes} bytes and does not fit in memory, of which {free} are free: \
+                 {instead}"
+            ),
             ErrorKind::Absent { op, why } => write!(f, "{op}: {why}"),
             ErrorKind::Io { path, source } => write!(f, "{}: {source}", path.display()),
             ErrorKind::Format { path: Some(path), format, source } => {
@@ -186,6 +206,11 @@ pub(crate) fn absent(why: impl Into<String>) -> Error {
 
 pub(crate) fn does_not_fit(source: DoesNotFit) -> Error {
     ErrorKind::DoesNotFit { op: trace::op(), source }.into()
+}
+
+pub(crate) fn memory(shape: &[usize], what: &str, bytes: u128, free: u64, instead: &str) -> Error {
+    let (shape, what, instead) = (shape.to_vec(), what.to_string(), instead.to_string());
+    ErrorKind::Memory { op: trace::op(), shape, what, bytes, free, instead }.into()
 }
 
 const _: () = assert!(size_of::<Error>() == size_of::<usize>());

@@ -19,6 +19,7 @@ use crate::levels::build::{self, SortedKeys};
 use crate::levels::layout::LevelSpec;
 use crate::levels::level::{Level, LevelKind, freed};
 use crate::levels::pattern::{Dim, Part, Pattern, RowForm};
+use crate::levels::retain::{self, Kept};
 use crate::levels::sort;
 use crate::tensor::Sparse;
 use crate::tensor::fill::{Fill, fill_of};
@@ -418,17 +419,40 @@ pub(crate) fn select_rows(s: &Sparse, keep: &[usize]) -> Result<Sparse> {
     if keep.len() == s.pattern.positions {
         return Ok(s.clone());
     }
-    let (layout, words) = s.pattern.own_keys();
-    let words: Vec<Vec<u64>> = words.iter().map(|w| sort::pick(w, keep)).collect();
-    let keys = SortedKeys { layout: &layout, words: &words, unique: true };
-    let pattern = build::build(&freed(s.pattern.kinds()), s.pattern.dims.clone(), &keys)?;
-    let order = IndexVec::U64(keep.iter().map(|&k| k as u64).collect());
-    Ok(Sparse {
-        shape: s.shape.clone(),
-        pattern: Arc::new(pattern),
-        values: gather_values(&s.values, &order),
-        fill: s.fill.clone(),
-    })
+    let mut marked = vec![false; s.pattern.positions];
+    keep.iter().for_each(|&k| marked[k] = true);
+    retain_rows(s, &marked)
+}
+
+/// Keeps the rows that are marked. The tensor is ordered and unique.
+///
+/// Cost: O(nse) and one copy.
+pub(crate) fn retain_rows(s: &Sparse, keep: &[bool]) -> Result<Sparse> {
+    raise(Work::Engine);
+    let kept = Kept::new(keep);
+    if kept.len() == keep.len() {
+        return Ok(s.clone());
+    }
+    let pattern = match retain::retain(&s.pattern, &kept) {
+        Some(pattern) => pattern,
+        None => {
+            let (layout, words) = s.pattern.own_keys();
+            let rows: Vec<usize> = (0..keep.len()).filter(|&p| keep[p]).collect();
+            let words: Vec<Vec<u64>> = words.iter().map(|w| sort::pick(w, &rows)).collect();
+            let keys = SortedKeys { layout: &layout, words: &words, unique: true };
+            build::build(&freed(s.pattern.kinds()), s.pattern.dims.clone(), &keys)?
+        }
+    };
+    let mut shape = s.values.shape.clone();
+    shape[0] = kept.len();
+    let values = if s.values.strides[0] == 0 {
+        Strided { shape, ..s.values.clone() } // an iso tensor: rows are alike
+    } else {
+        let row = crate::base::strided::count(&shape[1..]) * s.dtype().size();
+        let source = s.values.dense_bytes();
+        Strided::new(Buffer::build(kept.len() * row, |out| kept.copy(&source, row, out)), s.dtype(), shape)
+    };
+    Ok(Sparse { shape: s.shape.clone(), pattern: Arc::new(pattern), values, fill: s.fill.clone() })
 }
 
 /// Drops rows in which every element is the same as the fill.
@@ -440,9 +464,9 @@ pub(crate) fn prune(s: &Sparse) -> Result<Sparse> {
     let differs = Kernel::Binary(not_equal.unwrap_or(identity::differs(s.dtype())));
     let mask = blocks::run(s.nse(), &sources, s.dtype(), DType::Bool, differs);
     let (mask, block) = (mask.bytes(), s.pattern.block());
-    let any = |p: &usize| mask[p * block..(p + 1) * block].iter().any(|&m| m != 0);
-    let keep: Vec<usize> = (0..s.pattern.positions).filter(any).collect();
-    select_rows(&s, &keep)
+    let any = |p: usize| mask[p * block..(p + 1) * block].iter().any(|&m| m != 0);
+    let keep: Vec<bool> = (0..s.pattern.positions).map(any).collect();
+    retain_rows(&s, &keep)
 }
 
 /// Values and fill cast, pattern shared.

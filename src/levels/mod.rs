@@ -9,6 +9,7 @@ pub(crate) mod layout;
 pub(crate) mod level;
 pub(crate) mod names;
 pub(crate) mod pattern;
+pub(crate) mod retain;
 mod segments;
 mod singleton;
 pub(crate) mod sort;

@@ -9,6 +9,7 @@ use openwork::{
     with_densify_budget,
 };
 
+mod assigned;
 mod refused;
 mod sizes;
 

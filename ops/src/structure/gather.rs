@@ -128,6 +128,51 @@ fn scatter_wide<const W: usize>(source: &[u8], offsets: &[u64], out: &mut [u8]) 
     }
 }
 
+/// `out[offsets[i]] = source[i]` over rows of any number of bytes; offsets count rows and are in range.
+pub fn scatter_rows(source: &[u8], row: usize, offsets: &[u64], out: &mut [u8]) {
+    match row {
+        0 => {}
+        1 | 2 | 4 | 8 | 16 => scatter_offsets(source, row, offsets, out),
+        _ => {
+            for (s, &o) in source.chunks_exact(row).zip(offsets) {
+                let start = o as usize * row;
+                out[start..start + row].copy_from_slice(s);
+            }
+        }
+    }
+}
+
+/// The rows of `row` bytes that `keep` marks, in order; `out` has room for them and no more.
+pub fn keep_rows(keep: &[bool], source: &[u8], row: usize, out: &mut [u8]) {
+    match row {
+        0 => {}
+        1 => keep_wide::<1>(keep, source, out),
+        2 => keep_wide::<2>(keep, source, out),
+        4 => keep_wide::<4>(keep, source, out),
+        8 => keep_wide::<8>(keep, source, out),
+        16 => keep_wide::<16>(keep, source, out),
+        _ => {
+            let kept = source.chunks_exact(row).zip(keep).filter(|(_, keep)| **keep);
+            for (o, (s, _)) in out.chunks_exact_mut(row).zip(kept) {
+                o.copy_from_slice(s);
+            }
+        }
+    }
+}
+
+fn keep_wide<const W: usize>(keep: &[bool], source: &[u8], out: &mut [u8]) {
+    let (source, _) = source.as_chunks::<W>();
+    let (out, _) = out.as_chunks_mut::<W>();
+    let mut n = 0;
+    for (element, &keep) in source.iter().zip(keep) {
+        // Each is written, and the next one over it if it is not wanted: a branch would be a guess. Once all that are
+        // wanted stand there, no place is left.
+        let Some(slot) = out.get_mut(n) else { return };
+        *slot = *element;
+        n += usize::from(keep);
+    }
+}
+
 /// Fills a block with copies of one element.
 pub fn repeat(element: &[u8], out: &mut [u8]) {
     fn wide<const W: usize>(element: &[u8], out: &mut [u8]) {
@@ -159,6 +204,27 @@ mod tests {
             assert_eq!(out_keys[..n], [4, 0, 1, 4]);
             let rows: Vec<u8> = [0, 1, 4, 5].iter().flat_map(|r| values[r * width..(r + 1) * width].to_vec()).collect();
             assert_eq!(out_values[..n * width], rows);
+        }
+    }
+    #[test]
+    fn marked_rows_are_kept_in_order_and_put_back() {
+        for (keep, kept) in [
+            (vec![true, false, true, true, false, false], vec![0, 2, 3]),
+            (vec![false; 6], vec![]),
+            (vec![true; 6], vec![0, 1, 2, 3, 4, 5]),
+        ] {
+            for row in [0, 1, 2, 3, 4, 8, 16, 24] {
+                let source: Vec<u8> = (0..6 * row).map(|i| i as u8).collect();
+                let mut out = vec![0; kept.len() * row];
+                keep_rows(&keep, &source, row, &mut out);
+                let wanted: Vec<u8> = kept.iter().flat_map(|r| source[r * row..(r + 1) * row].to_vec()).collect();
+                assert_eq!(out, wanted);
+                let mut back = vec![0; 6 * row];
+                scatter_rows(&out, row, &kept.iter().map(|&r| r as u64).collect::<Vec<_>>(), &mut back);
+                for (r, at) in kept.iter().enumerate() {
+                    assert_eq!(back[at * row..(at + 1) * row], out[r * row..(r + 1) * row]);
+                }
+            }
         }
     }
 }

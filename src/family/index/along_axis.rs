@@ -1,21 +1,21 @@
 //! One index for each element of the result, along one axis: take_along_axis, gather, scatter.
 
-use openwork_ops::{DType, ReduceOp};
+use openwork_ops::ReduceOp;
 
 use super::pick::pick;
-use super::put::{Given, put, value_of};
+use super::put::{Given, value_of};
 use super::{bounded, integers};
 use crate::base::axes::Axis;
 use crate::base::context;
 use crate::base::error::{self, Result};
+use crate::base::memory;
 use crate::base::shape::broadcast_shapes;
 use crate::base::strided::{Strided, c_strides};
 use crate::engine::convert;
 use crate::family::pointwise::Operand;
-use crate::family::shape::along;
-use crate::tensor::Tensor;
 use crate::tensor::fill::Fill;
 use crate::tensor::trace;
+use crate::tensor::{Storage, Tensor};
 
 impl Tensor {
     /// Elements by an index each: `out[…, i, …] = self[…, indices[…, i, …], …]`. The other axes broadcast.
@@ -110,8 +110,17 @@ fn scatter(x: &Tensor, index: &Tensor, src: Operand<'_>, reduce: Option<ReduceOp
         return Err(error::shape(&[index.shape(), src.shape()], "src needs the shape of index, or is a number"));
     }
     let (n, columns) = columns(x, index, axis)?;
-    let out = put(x, n, &columns, Given::of(&src, n, reduce)?)?;
-    Ok(out)
+    let given = Given::of(&src, n, reduce)?;
+    match &x.storage {
+        Storage::Strided(s) => {
+            let mut offsets = vec![0u64; n];
+            for (column, stride) in columns.iter().zip(c_strides(&s.shape)) {
+                offsets.iter_mut().zip(column).for_each(|(o, c)| *o += c * stride as u64);
+            }
+            super::strided::at(s, offsets, given)
+        }
+        Storage::Sparse(s) => Ok(super::points::put(s, &columns, &given)?.into()),
+    }
 }
 
 fn same_rank(x: &Tensor, index: &Tensor) -> Result<()> {
@@ -133,8 +142,8 @@ fn inside(x: &Tensor, index: &Tensor, axis: usize) -> Result<()> {
 
 /// The coordinates that each element of the index names: a column for each axis.
 fn columns(x: &Tensor, index: &Tensor, axis: usize) -> Result<(usize, Vec<Vec<u64>>)> {
-    let n = convert::dense_len(index.shape(), DType::Complex128)?;
-    along::fits(index.shape(), n.checked_mul(x.ndim()))?;
+    let (width, instead) = (8 * (x.ndim() + 1), "take fewer at a time");
+    let n = memory::room(index.shape(), "a list of the places that the indices name", index.shape(), width, instead)?;
     let size = x.shape()[axis];
     let named = integers(index)?.iter().map(|&i| bounded(i, axis, size)).collect::<Result<Vec<_>>>()?;
     let strides = c_strides(index.shape());

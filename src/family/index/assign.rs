@@ -2,14 +2,10 @@
 
 use std::borrow::Cow;
 
-use openwork_ops::structure::gather::scatter_offsets;
-
 use super::put::{spread, undefined, value_of};
 use super::{Index, Made, Plan, Taken};
-use crate::base::buffer::Buffer;
 use crate::base::context;
 use crate::base::error::{self, Result};
-use crate::base::strided::{Strided, c_strides};
 use crate::engine::convert;
 use crate::family::pointwise::Operand;
 use crate::family::shape::along::{self, Along, unblocked};
@@ -39,8 +35,7 @@ impl Tensor {
             return Err(error::invalid("indices", why));
         }
         let value = value_of(self, value.into())?;
-        let out = assign(self, &plan, &value)?;
-        Ok(call.done(out))
+        call.end(assign(self, &plan, &value))
     }
 }
 
@@ -63,6 +58,10 @@ impl Plan {
 
 /// The plan has no lists; the value has the tensor's dtype.
 pub(super) fn assign(x: &Tensor, plan: &Plan, value: &Tensor) -> Result<Tensor> {
+    let s = match &x.storage {
+        Storage::Strided(s) => return super::strided::put(s, plan, value, None),
+        Storage::Sparse(s) => s,
+    };
     let window = plan.window();
     let given = value.size();
     // In the shape of the window: without new axes, with those that integers dropped.
@@ -81,28 +80,7 @@ pub(super) fn assign(x: &Tensor, plan: &Plan, value: &Tensor) -> Result<Tensor> 
         }
         value = value.replace_fill(openwork_ops::Scalar::zero(x.dtype()))?; // all is stored: nobody sees it
     }
-    match &x.storage {
-        Storage::Strided(s) => Ok(Tensor::from_strided(into_strided(s, plan, &value.to_dense()?))),
-        Storage::Sparse(s) => into_sparse(s, plan, value, given).map(Into::into),
-    }
-}
-
-fn into_strided(s: &Strided, plan: &Plan, value: &Tensor) -> Strided {
-    let strides = c_strides(&s.shape);
-    let offsets = (0..s.ndim()).fold(vec![0u64], |all, axis| {
-        let (start, step, len) = plan.along(axis);
-        let at = |i: usize| (start.wrapping_add_signed(step * i as isize) * strides[axis] as usize) as u64;
-        all.iter().flat_map(|o| (0..len).map(move |i| o + at(i))).collect()
-    });
-    let source = s.to_contiguous();
-    let bytes = source.contiguous_bytes().unwrap_or_default();
-    let buffer = Buffer::build(bytes.len(), |out| {
-        out.copy_from_slice(bytes);
-        if let Some(values) = value.strided() {
-            scatter_offsets(&values.dense_bytes(), s.dtype.size(), &offsets, out);
-        }
-    });
-    Strided::new(buffer, s.dtype, s.shape.clone())
+    into_sparse(s, plan, value, given).map(Into::into)
 }
 
 fn into_sparse(s: &Sparse, plan: &Plan, value: Tensor, given: u128) -> Result<Sparse> {
@@ -115,7 +93,8 @@ fn into_sparse(s: &Sparse, plan: &Plan, value: Tensor, given: u128) -> Result<Sp
         })
     });
     let value = repeated(value, &fill, given)?;
-    let mut spec = if s.pattern.dims.iter().any(|d| cut.contains(&d.axis)) { unblocked(s)? } else { s.pattern.spec() };
+    let mut spec =
+        if s.pattern.dims.iter().any(|d| cut.contains(&d.axis)) { unblocked(s)? } else { s.pattern.spec() };
     let of_values = &spec.dims[spec.level_dims()..];
     // Rows of value axes can neither be cut nor hold absent elements.
     let partial = s.fill.is_undefined() && value.sparse().is_some() && !of_values.is_empty();
@@ -123,12 +102,16 @@ fn into_sparse(s: &Sparse, plan: &Plan, value: Tensor, given: u128) -> Result<Sp
         spec = LevelSpec::of_layout(Layout::Coo, &s.shape)?;
     }
     spec = spec.freed();
-    let own = outside(&convert::convert(s, &spec)?, plan)?;
+    let own = super::erase::without(&convert::convert(s, &spec)?, plan)?;
+    let value = join::refilled(&value, fill, &spec)?;
+    if value.pattern.positions == 0 {
+        return Ok(own);
+    }
     let n = s.ndim();
     let (starts, steps) = (0..n).map(|a| plan.along(a)).map(|(start, step, _)| (start, step)).unzip();
     let pieces = [
         Piece { sparse: Cow::Owned(own), offset: vec![0; n], step: vec![1; n] },
-        Piece { sparse: join::refilled(&value, fill, &spec)?, offset: starts, step: steps },
+        Piece { sparse: value, offset: starts, step: steps },
     ];
     join::place(&s.shape, &spec, &pieces, s.fill.clone())
 }
@@ -149,21 +132,4 @@ fn repeated(value: Tensor, fill: &Fill, given: u128) -> Result<Tensor> {
         format!("{what} is not the fill, and is stored for every element that it is repeated to")
     })?;
     Ok(value)
-}
-
-/// What is stored outside the window. The tensor is canonical, and holds whole in its levels the axes that are cut.
-pub(super) fn outside(s: &Sparse, plan: &Plan) -> Result<Sparse> {
-    let mut inside = vec![true; s.pattern.positions];
-    for axis in plan.cut(&s.shape) {
-        let (start, step, len) = plan.along(axis);
-        let coordinates = s.pattern.axis_coordinates(axis, s.ndim());
-        for (inside, c) in inside.iter_mut().zip(coordinates) {
-            let away = i128::from(c) - start as i128;
-            *inside &= away % step as i128 == 0 && (0..len as i128).contains(&(away / step as i128));
-        }
-    }
-    // An empty window holds nothing, whatever axes are whole.
-    let none = plan.window().contains(&0);
-    let keep: Vec<usize> = (0..inside.len()).filter(|&p| none || !inside[p]).collect();
-    convert::select_rows(s, &keep)
 }

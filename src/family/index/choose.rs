@@ -118,7 +118,7 @@ fn taken(x: &Tensor, indices: Index, axis: &Axes) -> Result<Tensor> {
 }
 
 /// Follows a plan.
-fn read(x: &Tensor, plan: &Plan) -> Result<Tensor> {
+pub(super) fn read(x: &Tensor, plan: &Plan) -> Result<Tensor> {
     let mut out = x.clone();
     for (axis, taken) in plan.taken.iter().enumerate() {
         match *taken {

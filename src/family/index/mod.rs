@@ -5,9 +5,13 @@
 
 mod along_axis;
 mod assign;
+mod boxes;
 mod choose;
+mod erase;
 mod pick;
+mod points;
 mod put;
+mod strided;
 mod truth;
 
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
@@ -361,6 +365,14 @@ impl Plan {
     /// The axes that lists are for.
     fn listed(&self) -> Vec<usize> {
         (0..self.taken.len()).filter(|&a| matches!(self.taken[a], Taken::List(_))).collect()
+    }
+
+    /// The axes that lists are for, each with its list.
+    fn lists(&self) -> (Vec<usize>, Vec<&[u64]>) {
+        let axes = self.listed();
+        let list = |&axis: &usize| if let Taken::List(list) = &self.taken[axis] { &list[..] } else { &[] };
+        let lists = axes.iter().map(list).collect();
+        (axes, lists)
     }
 }
 

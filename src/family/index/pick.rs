@@ -121,45 +121,85 @@ fn sparse(s: &Sparse, axes: &[usize], lists: &[&[u64]], at: usize) -> Result<Spa
 
 /// Stored positions and the places of the lists that name their coordinates: (position, place).
 fn matches(s: &Sparse, axes: &[usize], lists: &[&[u64]]) -> Result<(Vec<u64>, Vec<u64>)> {
-    let sizes: Vec<usize> = axes.iter().map(|&a| s.shape[a]).collect();
-    let layout = KeyLayout::new(&sizes);
-    let words = layout.word_bits.len();
-    let (mut stored, mut listed) = (Vec::with_capacity(words), Vec::with_capacity(words));
-    for w in 0..words {
-        let mut weights = vec![0u64; s.ndim()];
-        let mut own = vec![0u64; lists[0].len()];
-        for ((&a, f), list) in axes.iter().zip(&layout.fields).zip(lists).filter(|((_, f), _)| f.word == w) {
-            weights[a] = f.weight();
-            own.iter_mut().zip(*list).for_each(|(o, &c)| *o = o.wrapping_add(f.weight().wrapping_mul(c)));
-        }
-        stored.push(s.pattern.linearize_all(&s.pattern.level_weights(&weights)));
-        listed.push(own);
-    }
+    let form = |weights: &[u64]| s.pattern.linearize_all(&s.pattern.level_weights(weights));
+    let tuples = Tuples::new(&s.shape, axes, lists, s.pattern.positions, &form);
     let (mut from, mut to) = (Vec::new(), Vec::new());
-    let mut found = |p: usize, places: &[u64]| {
+    for p in 0..s.pattern.positions {
+        let places = tuples.places(p);
         from.extend(std::iter::repeat_n(p as u64, places.len()));
         to.extend_from_slice(places);
-        along::fits(&s.shape, Some(from.len()))
-    };
-    if let ([stored], [listed]) = (&stored[..], &listed[..]) {
-        let bits = layout.word_bits[0];
-        let below = if bits >= usize::BITS { usize::MAX } else { 1 << bits };
-        let places = Places::new(below, listed, stored.len());
-        for (p, &key) in stored.iter().enumerate() {
-            found(p, places.of(key))?;
-        }
-        return Ok((from, to));
-    }
-    // Keys of several words: sorted, and searched for.
-    let n = lists[0].len();
-    let sorted = sort::sort_keys(&layout, listed);
-    let order: Vec<u64> = with_index!(sorted.order.as_slice(), o => o.iter().map(|i| i.get() as u64).collect());
-    let runs: Vec<usize> = (0..=n).collect();
-    for p in 0..s.pattern.positions {
-        let compare = |&i: &usize| sorted.words.iter().map(|w| w[i]).cmp(stored.iter().map(|w| w[p]));
-        let start = runs[..n].partition_point(|i| compare(i).is_lt());
-        let end = start + runs[start..n].partition_point(|i| compare(i).is_eq());
-        found(p, &order[start..end])?;
+        along::fits(&s.shape, Some(from.len()))?;
     }
     Ok((from, to))
+}
+
+/// Listed tuples of coordinates, to be looked up by those of what is stored.
+pub(super) struct Tuples {
+    /// Keys over the listed axes of what is stored.
+    stored: Vec<Vec<u64>>,
+    lookup: Lookup,
+}
+
+enum Lookup {
+    /// Keys of one word.
+    Word(Places),
+    /// Keys of several words, sorted, and the places they had.
+    Words { words: Vec<Vec<u64>>, places: Vec<u64> },
+}
+
+impl Tuples {
+    /// The tuples that stand side by side in the lists, one list for each of the axes, and the `n` elements of which
+    /// `form` gives linear forms over the axes of `shape`.
+    pub(super) fn new(
+        shape: &[usize],
+        axes: &[usize],
+        lists: &[&[u64]],
+        n: usize,
+        form: &dyn Fn(&[u64]) -> Vec<u64>,
+    ) -> Tuples {
+        let layout = KeyLayout::new(&axes.iter().map(|&a| shape[a]).collect::<Vec<_>>());
+        let words = layout.word_bits.len();
+        let (mut stored, mut listed) = (Vec::with_capacity(words), Vec::with_capacity(words));
+        for w in 0..words {
+            let mut weights = vec![0u64; shape.len()];
+            let mut own = vec![0u64; lists[0].len()];
+            for ((&a, f), list) in axes.iter().zip(&layout.fields).zip(lists).filter(|((_, f), _)| f.word == w) {
+                weights[a] = f.weight();
+                own.iter_mut().zip(*list).for_each(|(o, &c)| *o = o.wrapping_add(f.weight().wrapping_mul(c)));
+            }
+            stored.push(form(&weights));
+            listed.push(own);
+        }
+        let lookup = if let [listed] = &listed[..] {
+            let bits = layout.word_bits[0];
+            let below = if bits >= usize::BITS { usize::MAX } else { 1 << bits };
+            Lookup::Word(Places::new(below, listed, n))
+        } else {
+            let sorted = sort::sort_keys(&layout, listed);
+            let places = with_index!(sorted.order.as_slice(), o => o.iter().map(|i| i.get() as u64).collect());
+            Lookup::Words { words: sorted.words, places }
+        };
+        Tuples { stored, lookup }
+    }
+
+    /// The places at which the lists name what is stored at `p`.
+    pub(super) fn places(&self, p: usize) -> &[u64] {
+        match &self.lookup {
+            Lookup::Word(places) => places.of(self.stored[0][p]),
+            Lookup::Words { words, places } => {
+                let key = || self.stored.iter().map(|w| w[p]);
+                let compare = |i: usize| words.iter().map(|w| w[i]).cmp(key());
+                let first = |from: usize, before: &dyn Fn(std::cmp::Ordering) -> bool| {
+                    let (mut low, mut high) = (from, places.len());
+                    while low < high {
+                        let middle = low.midpoint(high);
+                        if before(compare(middle)) { low = middle + 1 } else { high = middle }
+                    }
+                    low
+                };
+                let start = first(0, &|o| o.is_lt());
+                &places[start..first(start, &|o| o.is_eq())]
+            }
+        }
+    }
 }

@@ -418,7 +418,9 @@ fn broadcast_sparse(s: &Sparse, shape: &[usize]) -> Result<Sparse> {
         None => Fill::Undefined,
         Some(values) => fill_of(&values.broadcast(shape)),
     };
-    let copies = (0..shape.len()).filter(|&a| repeats(a)).try_fold(1usize, |n, a| n.checked_mul(shape[a]));
+    // What stores nothing is repeated as it is, however often.
+    let stores = s.pattern.positions > 0;
+    let copies = (0..shape.len()).filter(|&a| stores && repeats(a)).try_fold(1usize, |n, a| n.checked_mul(shape[a]));
     let n = copies
         .and_then(|c| c.checked_mul(s.pattern.positions))
         .filter(|&n| crate::base::buffer::Buffer::is_possible(n.saturating_mul(24)));
