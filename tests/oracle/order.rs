@@ -304,9 +304,16 @@ pub fn histogram(x: &Oracle, bins: usize, range: Option<(f64, f64)>) -> Result<(
         return Err(Refused::Shape);
     }
     let (low, high) = if low == high { (low - 0.5, high + 0.5) } else { (low, high) };
+    // As NumPy's linspace has them.
+    let distance = high - low;
     let edge = |i: usize| {
         let share = i as f64 / bins as f64;
-        if i == bins { high } else { low * (1.0 - share) + high * share }
+        match distance / bins as f64 {
+            _ if i == bins => high,
+            _ if !distance.is_finite() => low * (1.0 - share) + high * share,
+            0.0 => low + share * distance,
+            step => low + i as f64 * step,
+        }
     };
     let count = |i: usize| {
         let inside = |v: &&f64| **v >= edge(i) && (**v < edge(i + 1) || (i + 1 == bins && **v == high));

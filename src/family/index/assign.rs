@@ -93,8 +93,7 @@ fn into_sparse(s: &Sparse, plan: &Plan, value: Tensor, given: u128) -> Result<Sp
         })
     });
     let value = repeated(value, &fill, given)?;
-    let mut spec =
-        if s.pattern.dims.iter().any(|d| cut.contains(&d.axis)) { unblocked(s)? } else { s.pattern.spec() };
+    let mut spec = if s.pattern.dims.iter().any(|d| cut.contains(&d.axis)) { unblocked(s)? } else { s.pattern.spec() };
     let of_values = &spec.dims[spec.level_dims()..];
     // Rows of value axes can neither be cut nor hold absent elements.
     let partial = s.fill.is_undefined() && value.sparse().is_some() && !of_values.is_empty();

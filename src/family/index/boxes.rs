@@ -42,14 +42,7 @@ pub(super) fn put(s: &Sparse, plan: &Plan, value: &Tensor, fold: Option<ReduceOp
 }
 
 /// What has to be stored of the values: COO over the shape of the index.
-fn patch(
-    
-    s: &Sparse,
-    plan: &Plan,
-    value: &Tensor,
-    spread: &Tensor,
-    fold: Option<ReduceOp>,
-) -> Result<Sparse> {
+fn patch(s: &Sparse, plan: &Plan, value: &Tensor, spread: &Tensor, fold: Option<ReduceOp>) -> Result<Sparse> {
     let shape = spread.shape();
     let zero = Scalar::zero(s.dtype());
     let (mut value, mut spread) = (value.clone(), spread.clone());

@@ -34,13 +34,7 @@ pub(super) struct Unique {
 
 impl Unique {
     /// Of places given by the words of their keys.
-    pub(super) fn new(
-        
-        dtype: DType,
-        layout: KeyLayout,
-        mut words: Vec<Vec<u64>>,
-        given: &Given,
-    ) -> Result<Unique> {
+    pub(super) fn new(dtype: DType, layout: KeyLayout, mut words: Vec<Vec<u64>>, given: &Given) -> Result<Unique> {
         // Nothing is added where a value is absent.
         let kept: Option<Vec<usize>> = (given.fold.is_some() && given.absent.contains(&true))
             .then(|| (0..words[0].len()).filter(|&i| !given.is_absent(i)).collect());
@@ -200,13 +194,7 @@ pub(super) fn met(
 
 /// The union of what is stored and what is put, without positions at which nothing but blank elements is put: those that
 /// are absent, or the fill.
-fn overlaid(
-    
-    s: &Sparse,
-    unique: &Unique,
-    blank: &[bool],
-    meeting: Option<BinaryOp>,
-) -> Result<Sparse> {
+fn overlaid(s: &Sparse, unique: &Unique, blank: &[bool], meeting: Option<BinaryOp>) -> Result<Sparse> {
     let kinds = freed(s.pattern.kinds());
     let spec = crate::LevelSpec { levels: kinds.clone(), ..s.pattern.spec() };
     let s = if s.pattern.kinds() == kinds { s.clone() } else { convert::convert(s, &spec)? };

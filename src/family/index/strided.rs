@@ -18,13 +18,7 @@ use crate::tensor::fill::single;
 const PIECE: usize = 1 << 14;
 
 /// A copy with values, which broadcast, at what the index names.
-pub(super) fn put(
-    
-    x: &Strided,
-    plan: &Plan,
-    values: &Tensor,
-    fold: Option<ReduceOp>,
-) -> Result<Tensor> {
+pub(super) fn put(x: &Strided, plan: &Plan, values: &Tensor, fold: Option<ReduceOp>) -> Result<Tensor> {
     let shape = plan.shape();
     let values = spread(values, &shape)?;
     if shape.contains(&0) {

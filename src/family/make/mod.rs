@@ -6,4 +6,4 @@ mod entries;
 mod masked;
 mod one_hot;
 mod rand;
-mod ranges;
+pub(crate) mod ranges;

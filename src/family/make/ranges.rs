@@ -19,6 +19,7 @@ impl Tensor {
     }
 
     /// `n` numbers at equal distances from `start` to `stop`, both included (`n` of 1: `start`), strided `float64`.
+    /// Number `i` is `start + i · step`, rounded once per operation, as NumPy has it; the last one is `stop`.
     ///
     /// # Errors
     /// If a bound is not finite or there are too many numbers.
@@ -28,14 +29,30 @@ impl Tensor {
             return Err(error::invalid("stop", format!("{start} to {stop}: both must be finite")));
         }
         crate::engine::convert::dense_len(&[n], DType::F64)?;
-        let last = n.saturating_sub(1).max(1) as f64;
-        // From either end, so that both ends are exact.
-        let at = |i: usize| {
-            let t = i as f64 / last;
-            if t < 0.5 { start + t * (stop - start) } else { stop - (1.0 - t) * (stop - start) }
-        };
-        Ok(call.given(Tensor::from_strided(Strided::from_vec((0..n).map(at).collect::<Vec<f64>>(), vec![n]))))
+        Ok(call.given(Tensor::from_strided(Strided::from_vec(spaced(start, stop, n), vec![n]))))
     }
+}
+
+/// `n` numbers at equal distances from `start` to `stop`, both of which are finite, and exact. Where a product of the
+/// step is `-start` the number is 0, and not nearly 0.
+pub(crate) fn spaced(start: f64, stop: f64, n: usize) -> Vec<f64> {
+    let last = n.saturating_sub(1).max(1) as f64;
+    let distance = stop - start;
+    let step = distance / last;
+    let at = |i: usize| {
+        if i > 0 && i + 1 == n {
+            stop
+        } else if !distance.is_finite() {
+            // Their distance is more than any number.
+            let t = i as f64 / last;
+            start * (1.0 - t) + stop * t
+        } else if step == 0.0 {
+            i as f64 / last * distance + start // less than any number
+        } else {
+            i as f64 * step + start
+        }
+    };
+    (0..n).map(at).collect()
 }
 
 fn arange(start: Number, stop: Number, step: Number) -> Result<Tensor> {
@@ -113,6 +130,13 @@ mod tests {
         assert_eq!(Tensor::linspace(0.0, 1.0, 3).unwrap().values::<f64>().unwrap(), [0.0, 0.5, 1.0]);
         assert_eq!(Tensor::linspace(2.0, 9.0, 1).unwrap().values::<f64>().unwrap(), [2.0]);
         assert_eq!(Tensor::linspace(2.0, 9.0, 0).unwrap().nse(), 0);
+        // The same bits as NumPy's.
+        let spaced = |a, b, n| Tensor::linspace(a, b, n).unwrap().values::<f64>().unwrap().to_vec();
+        assert_eq!(spaced(-2.0, 3.0, 11)[4], 0.0);
+        assert_eq!(spaced(0.0, 1.0, 11)[3], 0.30000000000000004);
+        assert_eq!(spaced(0.1, 0.7, 7), [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7]);
+        assert_eq!(spaced(-f64::MAX, f64::MAX, 3), [-f64::MAX, 0.0, f64::MAX]);
+        assert_eq!(spaced(0.0, 5e-324, 3), [0.0, 0.0, 5e-324]);
         for refused in [Tensor::arange(0, 5, 0), Tensor::arange(0.0, 5.0, 0.0), Tensor::arange(0.0, f64::NAN, 1.0)] {
             assert!(refused.unwrap_err().to_string().starts_with("arange: argument"));
         }

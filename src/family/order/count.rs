@@ -11,6 +11,7 @@ use crate::base::strided::Strided;
 use crate::engine::convert;
 use crate::engine::fold::Fold;
 use crate::engine::slices::{Ranked, Slices, keys_of, number_of, ordered};
+use crate::family::make::ranges::spaced;
 use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
@@ -92,7 +93,7 @@ impl Tensor {
     /// How many elements fall into each of `bins` equal parts of a range (`None`: from the least to the greatest element):
     /// the counts, `int64`, and the `bins + 1` edges, `float64`.
     ///
-    /// Each bin holds its lower edge, the last both. Elements outside the range do not count, nor NaN, nor what is absent.
+    /// The edges are those of [`Tensor::linspace`]. Each bin holds its lower edge, the last both. Elements outside the range do not count, nor NaN, nor what is absent.
     /// A range of one point reaches half a unit to both sides; that of no elements is 0 to 1, as NumPy has it. Elements are
     /// compared as `float64`. Cost: O(nse log nse + bins log nse).
     ///
@@ -123,9 +124,7 @@ impl Tensor {
             return Err(error::invalid("range", format!("{low} to {high} {what}, allowed are finite ones that rise")));
         }
         let (low, high) = if low == high { (low - 0.5, high + 0.5) } else { (low, high) };
-        let step = |i: usize| i as f64 / bins as f64;
-        let edge = |i: usize| if i == bins { high } else { low * (1.0 - step(i)) + high * step(i) };
-        let edges: Vec<f64> = (0..=bins).map(edge).collect();
+        let edges = spaced(low, high, bins + 1);
         let rank = |key: u64| sorted.as_ref().map_or(0, |s| s.rank(key));
         // No key is 0, which only a NaN with its sign would have.
         let below =

@@ -118,8 +118,8 @@ impl Tensor {
         let ranked = keys.ranked(&slices);
         let slice = whole(&ranked);
         let found = slice.as_ref().map_or_else(Vec::new, distinct);
-        let first = |key: u64| int64("index", slice.as_ref().and_then(|s| s.first(key)).unwrap_or_default());
-        let indices = found.iter().map(|&(key, _)| first(key)).collect::<Result<Vec<i64>>>()?;
+        let firsts = slice.as_ref().map_or_else(Vec::new, |s| s.firsts(found.iter().map(|f| f.0)));
+        let indices = firsts.into_iter().map(|at| int64("index", at)).collect::<Result<Vec<i64>>>()?;
         let out = Unique {
             values: keys.vector(&found),
             indices: Tensor::from_strided(Strided::from_vec(indices, vec![found.len()])),

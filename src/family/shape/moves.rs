@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::along::{self, Along};
-use super::{join, product};
+use super::{join, product, window};
 use crate::base::axes::{Axes, Axis};
 use crate::base::error::{self, Result};
 use crate::base::integers::Integers;
@@ -211,7 +211,8 @@ impl Tensor {
         Ok(call.done(out))
     }
 
-    /// Cuts an axis into parts of the given sizes; each as [`Tensor::narrow`] gives it.
+    /// Cuts an axis into parts of the given sizes; each as [`Tensor::narrow`] gives it, all in one pass over what is
+    /// stored where that has to be copied: O(nse + parts).
     ///
     /// # Errors
     /// If the axis is out of range, or the sizes do not add up to it.
@@ -224,11 +225,11 @@ impl Tensor {
             return Err(error::invalid("sizes", why));
         }
         let mut start = 0;
-        let part = |&size: &usize| {
+        let range = |&size: &usize| {
             start += size;
-            self.narrow(start - size..start, a)
+            start - size..start
         };
-        call.end(sizes.iter().map(part).collect())
+        call.end(window::windows(self, a, &sizes.iter().map(range).collect::<Vec<_>>()))
     }
 
     /// Cuts an axis before each of the given indices, which do not fall: `tensor_split(&[2, 5], 0)` gives the elements
@@ -242,14 +243,15 @@ impl Tensor {
         let n = self.shape()[a];
         let ends = indices.iter().chain([&n]);
         let starts = [&0].into_iter().chain(indices);
-        let part = |(&start, &end): (&usize, &usize)| {
+        let range = |(&start, &end): (&usize, &usize)| {
             if start > end || end > n {
                 let why = format!("{indices:?} must not fall, nor exceed {n}, the size of axis {a}");
                 return Err(error::invalid("indices", why));
             }
-            self.narrow(start..end, a)
+            Ok(start..end)
         };
-        call.end(starts.zip(ends).map(part).collect())
+        let ranges = starts.zip(ends).map(range).collect::<Result<Vec<_>>>()?;
+        call.end(window::windows(self, a, &ranges))
     }
 
     /// The tensors of one axis less, one for each index of an axis. Sparse: views of one another where the axis is the

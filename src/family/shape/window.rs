@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use openwork_ops::structure::{Index, window};
+use openwork_ops::structure::{Index, IndexVec, window};
 use openwork_ops::with_index;
 
 use crate::base::axes::Axis;
@@ -15,7 +15,7 @@ use crate::base::trace::{Work, raise};
 use crate::engine::convert;
 use crate::levels::build::{self, SortedKeys};
 use crate::levels::layout::{Layout, LevelSpec};
-use crate::levels::level::{Level, LevelKind};
+use crate::levels::level::{Level, LevelKind, freed};
 use crate::levels::pattern::{Dim, Part, Pattern};
 use crate::levels::sort;
 use crate::tensor::fill::{Fill, fill_of};
@@ -192,26 +192,69 @@ fn copy_segments<I: Index>(
 
 /// Copies what is stored inside the window.
 fn filtered(s: &Sparse, axis: usize, range: &Range<usize>) -> Result<Sparse> {
+    let mut parts = cut(s, axis, std::slice::from_ref(range))?;
+    parts.pop().ok_or_else(|| error::layout("one window is one part"))
+}
+
+/// Several windows along one axis, one after the other, each as [`Tensor::narrow`] gives it. Where that copies what is
+/// stored, all are copied in one pass.
+pub(super) fn windows(x: &Tensor, axis: usize, ranges: &[Range<usize>]) -> Result<Vec<Tensor>> {
+    let is_easy = |s: &Sparse| {
+        values_window(s, axis, &(0..0)).or_else(|| root_window(s, axis, &(0..0))).is_some()
+            || segments_window(s, axis, &(0..0)).is_some()
+    };
+    match x.sparse() {
+        Some(s) if !is_easy(s) => Ok(cut(s, axis, ranges)?.into_iter().map(Into::into).collect()),
+        _ => ranges.iter().map(|range| x.narrow(range.clone(), axis)).collect(),
+    }
+}
+
+/// What is stored inside each of several windows along one axis, which follow one another.
+///
+/// Cost: O(nse + windows).
+fn cut(s: &Sparse, axis: usize, ranges: &[Range<usize>]) -> Result<Vec<Sparse>> {
     let s = if s.pattern.dims.iter().any(|d| d.axis == axis && d.part != Part::Whole) {
         convert::convert(s, &LevelSpec::of_layout(Layout::Coo, &s.shape)?)?
     } else {
         convert::coalesce(s, openwork_ops::ReduceOp::Sum)?
     };
+    // The positions of each window, in order: counted, then put there.
     let coordinates = s.pattern.axis_coordinates(axis, s.ndim());
-    let inside = |p: &usize| range.contains(&(coordinates[*p] as usize));
-    let keep: Vec<usize> = (0..s.pattern.positions).filter(inside).collect();
-    let s = convert::select_rows(&s, &keep)?;
-    let dims = narrowed_dims(&s.pattern, axis, range.len());
-    let (layout, mut words) = convert::keys(&s.pattern, &dims[..s.pattern.level_dims]);
-    // Coordinates shrink by the start of the window: so do their fields.
-    if let Some(d) = dims[..s.pattern.level_dims].iter().position(|d| d.axis == axis) {
-        let field = layout.fields[d];
-        let shift = field.weight().wrapping_mul(range.start as u64);
-        words[field.word].iter_mut().for_each(|w| *w = w.wrapping_sub(shift));
+    let window = |c: u64| {
+        let w = ranges.partition_point(|r| r.end as u64 <= c);
+        (w < ranges.len() && ranges[w].start as u64 <= c).then_some(w)
+    };
+    let mut ends = vec![0usize; ranges.len() + 1];
+    coordinates.iter().filter_map(|&c| window(c)).for_each(|w| ends[w + 1] += 1);
+    for w in 0..ranges.len() {
+        ends[w + 1] += ends[w];
     }
-    debug_assert_eq!(sort::runs(&words).len(), s.pattern.positions + 1);
-    let keys = SortedKeys { layout: &layout, words: &words, unique: true };
-    let pattern = build::build(&s.pattern.kinds(), dims, &keys)?;
-    let (shape, fill) = (narrowed_shape(&s, axis, range), narrowed_fill(&s, axis, range));
-    Ok(Sparse { shape, pattern: Arc::new(pattern), values: s.values, fill })
+    let mut next = ends.clone();
+    let mut positions = zeroed_vec::<u64>(ends[ranges.len()]);
+    for (p, &c) in coordinates.iter().enumerate() {
+        if let Some(w) = window(c) {
+            positions[next[w]] = p as u64;
+            next[w] += 1;
+        }
+    }
+    let (layout, words) = s.pattern.own_keys();
+    let field = s.pattern.level_dims().iter().position(|d| d.axis == axis).map(|d| layout.fields[d]);
+    let part = |(w, range): (usize, &Range<usize>)| {
+        let own = &positions[ends[w]..ends[w + 1]];
+        let mut words: Vec<Vec<u64>> =
+            words.iter().map(|word| own.iter().map(|&p| word[p as usize]).collect()).collect();
+        // Coordinates shrink by the start of the window: so do their fields.
+        if let Some(field) = field {
+            let shift = field.weight().wrapping_mul(range.start as u64);
+            words[field.word].iter_mut().for_each(|w| *w = w.wrapping_sub(shift));
+        }
+        debug_assert_eq!(sort::runs(&words).len(), own.len() + 1);
+        let keys = SortedKeys { layout: &layout, words: &words, unique: true };
+        let dims = narrowed_dims(&s.pattern, axis, range.len());
+        let pattern = build::build(&freed(s.pattern.kinds()), dims, &keys)?;
+        let values = convert::gather_values(&s.values, &IndexVec::U64(own.to_vec()));
+        let (shape, fill) = (narrowed_shape(&s, axis, range), narrowed_fill(&s, axis, range));
+        Ok(Sparse { shape, pattern: Arc::new(pattern), values, fill })
+    };
+    ranges.iter().enumerate().map(part).collect()
 }
