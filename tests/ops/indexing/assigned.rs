@@ -38,15 +38,15 @@ fn the_fill_is_not_stored() {
                 s![rows, columns.map(|c| c).into_iter().chain([9]).collect::<Vec<_>>()].to_vec(),
                 s![x.gt(fill - 1.0).unwrap()].to_vec(),
             ] {
-                let out = x.index_put(&items, fill, false).unwrap();
-                same(&out, &dense.index_put(&items, fill, false).unwrap());
+                let out = x.index_put(&items, fill).unwrap();
+                same(&out, &dense.index_put(&items, fill).unwrap());
                 assert_eq!(out.layout(), x.layout(), "{layout} {items:?}");
                 assert!(out.nse() <= x.nse(), "{layout}: {} of {}", out.nse(), x.nse());
                 if x.layout() == layout && !matches!(layout, Layout::Bsr { .. } | Layout::HybridCoo { .. }) {
                     assert_eq!(out.index(&items).unwrap().nse(), 0, "{layout} {items:?}");
                 }
                 let out = x.unset(&items).unwrap();
-                same(&out, &dense.index_put(&items, fill, false).unwrap());
+                same(&out, &dense.index_put(&items, fill).unwrap());
                 assert_eq!(out.index(&items).unwrap().prune().unwrap().nse(), 0, "{layout} {items:?}");
             }
         }
@@ -61,7 +61,7 @@ fn a_fill_that_varies_is_not_stored_either() {
         let fill = centred.fill().unwrap().clone();
         let Fill::Array(values) = fill else { panic!("{layout}") };
         let rows = [2, 3, 11];
-        let out = centred.index_put(s![rows, ..], &values.to_dense().unwrap(), false).unwrap();
+        let out = centred.index_put(s![rows, ..], &values.to_dense().unwrap()).unwrap();
         assert_eq!(out.index(s![rows, ..]).unwrap().prune().unwrap().nse(), 0);
         assert!(out.nse() < centred.nse() || matches!(layout, Layout::Bsr { .. }), "{layout}");
         same(&out.index(s![rows, ..]).unwrap(), &values.broadcast_to(&[3, 10]).unwrap());
@@ -77,7 +77,7 @@ fn absent_elements_stay_absent_elsewhere() {
         assert_eq!(gone.index(s![[0, 1], ..]).unwrap().nse(), x.index(s![[0, 1], ..]).unwrap().nse());
         // A value is stored for each, and the last one named counts.
         let put =
-            x.index_put(s![rows, ..], Tensor::arange(0.0, 3.0, 1.0).unwrap().expand_dims(1).unwrap(), false).unwrap();
+            x.index_put(s![rows, ..], Tensor::arange(0.0, 3.0, 1.0).unwrap().expand_dims(1).unwrap()).unwrap();
         assert_eq!(put.index(s![rows, ..]).unwrap().nse(), 30);
         assert_eq!(put.get(&[2, 4]).unwrap(), Some(1.0.into()));
         assert_eq!(put.get(&[7, 9]).unwrap(), Some(2.0.into()));
@@ -88,26 +88,26 @@ fn absent_elements_stay_absent_elsewhere() {
 fn other_values_are_within_the_budget() {
     for (layout, x) in matrices(0.0) {
         let rows = [1, 4, 11];
-        let e = with_densify_budget(239, || x.index_put(s![rows, ..], 3.0, false)).unwrap_err();
+        let e = with_densify_budget(239, || x.index_put(s![rows, ..], 3.0)).unwrap_err();
         assert!(matches!(e.kind(), ErrorKind::Densify { bytes: 240, budget: 239, .. }), "{layout}: {e}");
         assert!(e.to_string().starts_with("index_put: "), "{e}");
-        let out = with_densify_budget(240, || x.index_put(s![rows, ..], 3.0, false)).unwrap();
-        same(&out, &x.to_dense().unwrap().index_put(s![rows, ..], 3.0, false).unwrap());
+        let out = with_densify_budget(240, || x.index_put(s![rows, ..], 3.0)).unwrap();
+        same(&out, &x.to_dense().unwrap().index_put(s![rows, ..], 3.0).unwrap());
         // What the caller holds is no surprise: each value once.
         let values = Tensor::arange(0.0, 30.0, 1.0).unwrap().reshape(&[3, 10]).unwrap();
-        let out = with_densify_budget(0, || x.index_put(s![rows, ..], &values, false)).unwrap();
-        same(&out, &x.to_dense().unwrap().index_put(s![rows, ..], &values, false).unwrap());
+        let out = with_densify_budget(0, || x.index_put(s![rows, ..], &values)).unwrap();
+        same(&out, &x.to_dense().unwrap().index_put(s![rows, ..], &values).unwrap());
         // Nothing is stored of sparse values' fill, and only what is stored of them counts where it is repeated.
         let few = Tensor::random(&[10], 0.2, 0.0, Layout::Coo, 2).unwrap();
         let bytes = few.nse() as u64 * 3 * 8;
-        let e = with_densify_budget(bytes - 1, || x.index_put(s![rows, ..], &few, false)).unwrap_err();
+        let e = with_densify_budget(bytes - 1, || x.index_put(s![rows, ..], &few)).unwrap_err();
         assert!(matches!(e.kind(), ErrorKind::Densify { .. }), "{e}");
-        let out = with_densify_budget(bytes, || x.index_put(s![rows, ..], &few, false)).unwrap();
-        same(&out, &x.to_dense().unwrap().index_put(s![rows, ..], &few, false).unwrap());
+        let out = with_densify_budget(bytes, || x.index_put(s![rows, ..], &few)).unwrap();
+        same(&out, &x.to_dense().unwrap().index_put(s![rows, ..], &few).unwrap());
         // So where they are added.
-        let out = with_densify_budget(bytes, || x.index_put(s![rows, ..], &few, true)).unwrap();
-        same(&out, &x.to_dense().unwrap().index_put(s![rows, ..], &few, true).unwrap());
-        assert!(with_densify_budget(bytes - 1, || x.index_put(s![rows, ..], &few, true)).is_err());
+        let out = with_densify_budget(bytes, || x.index_add(s![rows, ..], &few)).unwrap();
+        same(&out, &x.to_dense().unwrap().index_add(s![rows, ..], &few).unwrap());
+        assert!(with_densify_budget(bytes - 1, || x.index_add(s![rows, ..], &few)).is_err());
     }
 }
 
@@ -123,16 +123,16 @@ fn boxes_are_not_walked() {
     let rows = || rows.clone();
     // Of the diagonal 0, 7, 14, … eight elements are in the first fifty rows.
     for (y, nse) in [
-        (x.index_put(s![rows(), ..], 0.0, false), 92),
+        (x.index_put(s![rows(), ..], 0.0), 92),
         (x.unset(s![rows(), ..]), 92),
-        (x.index_put(s![.., rows(), ..], 0.0, false), 92),
-        (x.index_put(s![.., rows(), rows()], 0.0, false), 92),
-        (x.index_put(s![rows(), .., rows()], zeros, false), 92),
-        (x.index_put(s![rows(), rows(), 3..], 0.0, false), 93),
+        (x.index_put(s![.., rows(), ..], 0.0), 92),
+        (x.index_put(s![.., rows(), rows()], 0.0), 92),
+        (x.index_put(s![rows(), .., rows()], zeros), 92),
+        (x.index_put(s![rows(), rows(), 3..], 0.0), 93),
     ] {
         assert_eq!(y.unwrap().nse(), nse);
     }
-    let e = x.index_put(s![rows(), ..], 1.0, false).unwrap_err();
+    let e = x.index_put(s![rows(), ..], 1.0).unwrap_err();
     assert!(matches!(e.kind(), ErrorKind::Densify { .. }), "{e}");
     assert!(!e.to_string().contains("complex128"), "{e}");
 }
@@ -144,11 +144,11 @@ fn places_named_several_times() {
         let values = Tensor::from_vec(&[4, 1], vec![1.0, 0.0, 5.0, 0.0]).unwrap();
         // The last value counts, also where it is the fill.
         let items = s![[3, 5, 5, 3], 1..8];
-        let out = x.index_put(&items, &values, false).unwrap();
-        same(&out, &dense.index_put(&items, &values, false).unwrap());
+        let out = x.index_put(&items, &values).unwrap();
+        same(&out, &dense.index_put(&items, &values).unwrap());
         assert_eq!(out.get(&[3, 2]).unwrap(), Some(0.0.into()));
         assert_eq!(out.get(&[5, 2]).unwrap(), Some(5.0.into()));
-        let out = x.index_put(&items, &values, true).unwrap();
-        same(&out, &dense.index_put(&items, &values, true).unwrap());
+        let out = x.index_add(&items, &values).unwrap();
+        same(&out, &dense.index_add(&items, &values).unwrap());
     }
 }
