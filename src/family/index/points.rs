@@ -124,16 +124,11 @@ fn part(d: Dim, coordinate: u64) -> u64 {
 
 /// How what is there and what is put meet.
 pub(super) fn meeting(fold: ReduceOp) -> Result<BinaryOp> {
-    match fold {
-        ReduceOp::Sum => Ok(BinaryOp::Add),
-        ReduceOp::Prod => Ok(BinaryOp::Mul),
-        ReduceOp::Max => Ok(BinaryOp::Maximum),
-        ReduceOp::Min => Ok(BinaryOp::Minimum),
-        other => {
-            let why = format!("{} is none that values can meet by: allowed are sum, prod, max and min", other.name());
-            Err(error::invalid("reduce", why))
-        }
-    }
+    fold.twin().ok_or_else(|| {
+        let allowed: Vec<&str> = ReduceOp::ALL.iter().filter(|op| op.twin().is_some()).map(|op| op.name()).collect();
+        let why = format!("{} is none that values can meet by: allowed are {}", fold.name(), allowed.join(", "));
+        error::invalid("reduce", why)
+    })
 }
 
 /// A copy of the tensor with what is given at places, given by a column of coordinates for each axis.

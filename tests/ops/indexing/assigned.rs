@@ -76,8 +76,7 @@ fn absent_elements_stay_absent_elsewhere() {
         assert_eq!(gone.index(s![rows, ..]).unwrap().nse(), 0, "{layout}");
         assert_eq!(gone.index(s![[0, 1], ..]).unwrap().nse(), x.index(s![[0, 1], ..]).unwrap().nse());
         // A value is stored for each, and the last one named counts.
-        let put =
-            x.index_put(s![rows, ..], Tensor::arange(0.0, 3.0, 1.0).unwrap().expand_dims(1).unwrap()).unwrap();
+        let put = x.index_put(s![rows, ..], Tensor::arange(0.0, 3.0, 1.0).unwrap().expand_dims(1).unwrap()).unwrap();
         assert_eq!(put.index(s![rows, ..]).unwrap().nse(), 30);
         assert_eq!(put.get(&[2, 4]).unwrap(), Some(1.0.into()));
         assert_eq!(put.get(&[7, 9]).unwrap(), Some(2.0.into()));
