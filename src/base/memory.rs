@@ -6,6 +6,8 @@
 //! kernel that overcommits grants what nobody has, and ends the process when it is written to: asking the allocator alone
 //! is not enough.
 
+use openwork_ops::DType;
+
 use crate::base::error::{self, Error, Result};
 
 /// Smaller sizes are not compared with what is free: to ask costs as much as to fill a good part of them.
@@ -52,6 +54,14 @@ pub(crate) fn room(shape: &[usize], what: &str, counts: &[usize], width: usize, 
         let count = counts.iter().fold(1u128, |n, &c| n.saturating_mul(c as u128));
         refused(shape, what, count, width, instead)
     })
+}
+
+/// The number of elements of a dense array, if memory could hold it.
+///
+/// # Errors
+/// See [`refused`].
+pub(crate) fn dense_len(shape: &[usize], dtype: DType) -> Result<usize> {
+    room(shape, &format!("a dense tensor of {dtype}"), shape, dtype.size(), "choose a sparse layout")
 }
 
 /// Bytes that can still be had; `None` where the system does not say.

@@ -10,6 +10,7 @@ use openwork_ops::{DType, ReduceOp, identity, with_index};
 use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};
+pub(crate) use crate::base::memory::dense_len;
 use crate::base::strided::Strided;
 use crate::base::trace::{self, Work, raise};
 use crate::base::{memory, parallel, shape};
@@ -341,15 +342,6 @@ pub(crate) fn to_strided(s: &Sparse, background: &Strided) -> Result<Strided> {
         }
     });
     Ok(Strided::new(buffer, dtype, s.shape.clone()))
-}
-
-/// The number of elements of a dense array, if memory could hold it.
-pub(crate) fn dense_len(shape: &[usize], dtype: DType) -> Result<usize> {
-    let n = if shape.contains(&0) { Some(0) } else { shape.iter().try_fold(1usize, |n, &s| n.checked_mul(s)) };
-    n.filter(|&n| memory::has_room(n, dtype.size())).ok_or_else(|| {
-        let count = shape.iter().fold(1u128, |n, &s| n.saturating_mul(s as u128));
-        memory::refused(shape, &format!("a dense tensor of {dtype}"), count, dtype.size(), "choose a sparse layout")
-    })
 }
 
 /// An array seen along the dimensions of a level structure: whole axes, quotients and remainders.

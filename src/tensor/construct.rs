@@ -6,8 +6,8 @@ use openwork_ops::structure::IndexVec;
 use openwork_ops::{DType, Element, Scalar};
 
 use crate::base::error::{self, Result};
+use crate::base::memory;
 use crate::base::strided::{Strided, count};
-use crate::engine::convert;
 use crate::levels::indices::Indices;
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::levels::level::{Level, LevelKind, LevelOf};
@@ -134,7 +134,7 @@ impl Tensor {
     /// If the number of elements is not the shape's.
     pub fn from_vec<T: Element>(shape: &[usize], data: Vec<T>) -> Result<Tensor> {
         let call = trace::call("from_vec", &[]);
-        let n = convert::dense_len(shape, T::DTYPE)?;
+        let n = memory::dense_len(shape, T::DTYPE)?;
         if data.len() != n {
             return Err(error::invalid("data", format!("{} elements for shape {shape:?}, which has {n}", data.len())));
         }
@@ -178,7 +178,7 @@ impl Tensor {
         let call = trace::call("full", &[]);
         let value = value.into();
         if layout == Layout::Strided {
-            convert::dense_len(shape, value.dtype())?;
+            memory::dense_len(shape, value.dtype())?;
             return Ok(call.given(Tensor::from_strided(Strided::constant(value, shape))));
         }
         call.gives(Tensor::empty_sparse(shape, value.dtype(), layout, Fill::Scalar(value)))
@@ -223,55 +223,6 @@ impl Tensor {
         let value_shape: Vec<usize> = [pattern.positions].into_iter().chain(pattern.value_shape()).collect();
         let values = Strided::constant(Scalar::zero(dtype), &value_shape);
         Ok(Sparse { shape: shape.to_vec(), pattern: Arc::new(pattern), values, fill }.into())
-    }
-
-    /// The identity matrix of size `n`: `n` stored ones (an iso tensor), fill 0.
-    ///
-    /// # Errors
-    /// If the layout does not suit a square matrix of this size.
-    pub fn eye(n: usize, dtype: DType, layout: Layout) -> Result<Tensor> {
-        let call = trace::call("eye", &[]);
-        let diagonal = || (0..n as u64).collect::<Vec<u64>>();
-        let ones = Tensor::ones(&[n], dtype, Layout::Strided)?;
-        let coo = Tensor::coo(&[n, n], vec![diagonal(), diagonal()], &ones, Scalar::zero(dtype))?;
-        call.gives(coo.to_layout(layout))
-    }
-
-    /// About `density · size` elements at distinct random places with values uniform in [0, 1), `float64`; the
-    /// rest is the fill. The same seed gives the same tensor on every machine (SplitMix64).
-    ///
-    /// # Errors
-    /// If the density is not in 0..=1, the shape has 2^64 elements or more, or the layout does not suit it.
-    pub fn random(shape: &[usize], density: f64, fill: impl Into<Fill>, layout: Layout, seed: u64) -> Result<Tensor> {
-        let call = trace::call("random", &[]);
-        if !(0.0..=1.0).contains(&density) {
-            return Err(error::invalid("density", format!("{density} is not in 0..=1")));
-        }
-        let size = shape.iter().try_fold(1u64, |n, &s| n.checked_mul(s as u64));
-        let size = size.ok_or_else(|| error::shape(&[shape], "2^64 elements or more"))?;
-        let wanted = (density * size as f64).round() as usize;
-        let mut random = SplitMix64(seed);
-        let mut places: Vec<u64> = Vec::with_capacity(wanted);
-        if density > 0.3 {
-            places.extend((0..size).filter(|_| random.unit() < density));
-        }
-        while density <= 0.3 && places.len() < wanted {
-            let more = wanted - places.len();
-            places.extend((0..more).map(|_| random.below(size)));
-            places.sort_unstable();
-            places.dedup();
-        }
-        let values: Vec<f64> = places.iter().map(|_| random.unit()).collect();
-        let mut indices = vec![vec![0u64; places.len()]; shape.len()];
-        for (i, &place) in places.iter().enumerate() {
-            let mut rest = place;
-            for (column, &n) in indices.iter_mut().zip(shape).rev() {
-                column[i] = rest % n as u64;
-                rest /= n as u64;
-            }
-        }
-        let values = Tensor::from_vec(&[places.len()], values)?;
-        call.gives(Tensor::coo(shape, indices, &values, fill)?.to_layout(layout))
     }
 
     /// A COO tensor from one index array per sparse axis and values of shape (nse, dense axes…).
@@ -615,26 +566,4 @@ fn finish(shape: &[usize], pattern: Pattern, values: &Tensor, fill: Fill) -> Res
     debug_assert_eq!(count(&wanted), values.len());
     let fill = fill::check(fill, shape, values.dtype)?;
     Ok(Sparse { shape: shape.to_vec(), pattern: Arc::new(pattern), values: values.clone(), fill }.into())
-}
-
-/// Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
-struct SplitMix64(u64);
-
-impl SplitMix64 {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Uniform in [0, 1).
-    fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    /// Uniform below `n`, up to a bias of n / 2^64.
-    fn below(&mut self, n: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
-    }
 }

@@ -6,6 +6,7 @@
 mod common;
 
 mod edge_cases;
+mod huge;
 mod narrow;
 mod shapes;
 mod structure_facts;

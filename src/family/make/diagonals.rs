@@ -2,16 +2,37 @@
 
 use std::collections::BTreeSet;
 
-use openwork_ops::Scalar;
+use openwork_ops::{DType, Scalar};
 use openwork_ops::structure::IndexVec;
 
 use crate::base::error::{self, Result};
+use crate::base::memory;
 use crate::engine::convert;
+use crate::levels::layout::Layout;
 use crate::tensor::Tensor;
 use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 
 impl Tensor {
+    /// The identity matrix of size `n`: `n` stored ones (an iso tensor), fill 0.
+    ///
+    /// # Errors
+    /// If the layout does not suit a square matrix of this size, or memory does not hold the indices.
+    pub fn eye(n: usize, dtype: DType, layout: Layout) -> Result<Tensor> {
+        let call = trace::call("eye", &[]);
+        memory::room(
+            &[n, n],
+            "a diagonal of stored ones",
+            &[n],
+            32,
+            "a number does the same where all of it is meant",
+        )?;
+        let diagonal = || (0..n as u64).collect::<Vec<u64>>();
+        let ones = Tensor::ones(&[n], dtype, Layout::Strided)?;
+        let coo = Tensor::coo(&[n, n], vec![diagonal(), diagonal()], &ones, Scalar::zero(dtype))?;
+        call.gives(coo.to_layout(layout))
+    }
+
     /// A matrix with the given diagonals, as COO: `diagonals` is strided with shape (number of diagonals, columns), and
     /// `diagonals[d, j]` goes to column `j` of diagonal `offsets[d]`, that is to row `j - offsets[d]`, as in
     /// `torch.sparse.spdiags` and SciPy's `dia_array`; elements that fall outside are left out. All else is the fill.

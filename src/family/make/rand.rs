@@ -3,11 +3,12 @@
 use openwork_ops::DType;
 
 use crate::base::buffer::Buffer;
-use crate::base::error::Result;
-use crate::base::parallel;
+use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
-use crate::engine::convert;
+use crate::base::{memory, parallel};
+use crate::levels::layout::Layout;
 use crate::tensor::Tensor;
+use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 
 impl Tensor {
@@ -19,6 +20,17 @@ impl Tensor {
     pub fn rand(shape: &[usize], seed: u64) -> Result<Tensor> {
         let call = trace::call("rand", &[]);
         call.gives(filled(shape, &|i| unit(seed, i)))
+    }
+
+    /// About `density · size` elements at distinct random places with values uniform in [0, 1), `float64`; the
+    /// rest is the fill. The same seed gives the same tensor on every machine.
+    ///
+    /// # Errors
+    /// If the density is not in 0..=1, the shape has 2^64 elements or more, memory does not hold the elements, or the
+    /// layout does not suit the shape.
+    pub fn random(shape: &[usize], density: f64, fill: impl Into<Fill>, layout: Layout, seed: u64) -> Result<Tensor> {
+        let call = trace::call("random", &[]);
+        call.gives(scattered(shape, density, fill.into(), layout, seed))
     }
 
     /// Numbers of the normal distribution with mean 0 and variance 1: strided, `float64`. Each is made from two uniform
@@ -38,8 +50,43 @@ impl Tensor {
     }
 }
 
+fn scattered(shape: &[usize], density: f64, fill: Fill, layout: Layout, seed: u64) -> Result<Tensor> {
+    if !(0.0..=1.0).contains(&density) {
+        return Err(error::invalid("density", format!("{density} is not in 0..=1")));
+    }
+    let size = shape.iter().try_fold(1u64, |n, &s| n.checked_mul(s as u64));
+    let size = size.ok_or_else(|| error::shape(&[shape], "2^64 elements or more"))?;
+    let wanted = (density * size as f64).round() as usize;
+    // Place, value, and what sorting them takes.
+    let what = format!("storing {wanted} elements");
+    memory::room(shape, &what, &[wanted], 8 * (shape.len() + 4), "choose a smaller density")?;
+    let mut drawn = 0..;
+    let mut draw = || bits(seed, drawn.next().unwrap_or_default());
+    let mut places: Vec<u64> = Vec::with_capacity(wanted);
+    if density > 0.3 {
+        places.extend((0..size).filter(|_| unit_of(draw()) < density));
+    }
+    while density <= 0.3 && places.len() < wanted {
+        // Uniform below the size, up to a bias of size / 2^64.
+        places.extend((places.len()..wanted).map(|_| ((u128::from(draw()) * u128::from(size)) >> 64) as u64));
+        places.sort_unstable();
+        places.dedup();
+    }
+    let values: Vec<f64> = places.iter().map(|_| unit_of(draw())).collect();
+    let mut indices = vec![vec![0u64; places.len()]; shape.len()];
+    for (i, &place) in places.iter().enumerate() {
+        let mut rest = place;
+        for (column, &n) in indices.iter_mut().zip(shape).rev() {
+            column[i] = rest % n as u64;
+            rest /= n as u64;
+        }
+    }
+    let values = Tensor::from_vec(&[places.len()], values)?;
+    Tensor::coo(shape, indices, &values, fill)?.to_layout(layout)
+}
+
 fn filled(shape: &[usize], at: &(dyn Fn(u64) -> f64 + Sync)) -> Result<Tensor> {
-    let n = convert::dense_len(shape, DType::F64)?;
+    let n = memory::dense_len(shape, DType::F64)?;
     let buffer = Buffer::build(8 * n, |out| {
         parallel::for_chunks_mut(out, 8, parallel::GRAIN, &|first, out| {
             for (i, element) in out.chunks_exact_mut(8).enumerate() {
@@ -50,14 +97,21 @@ fn filled(shape: &[usize], at: &(dyn Fn(u64) -> f64 + Sync)) -> Result<Tensor> {
     Ok(Tensor::from_strided(Strided::new(buffer, DType::F64, shape.to_vec())))
 }
 
-/// Number `i` of the generator (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014), uniform in
-/// [0, 1).
+/// Number `i` of the generator, uniform in [0, 1).
 fn unit(seed: u64, i: u64) -> f64 {
+    unit_of(bits(seed, i))
+}
+
+fn unit_of(bits: u64) -> f64 {
+    (bits >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// Number `i` of the generator (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
+fn bits(seed: u64, i: u64) -> u64 {
     let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15u64.wrapping_mul(i.wrapping_add(1)));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^= z >> 31;
-    (z >> 11) as f64 / (1u64 << 53) as f64
+    z ^ (z >> 31)
 }
 
 #[cfg(test)]
