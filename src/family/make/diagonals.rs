@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use openwork_ops::{DType, Scalar};
 use openwork_ops::structure::IndexVec;
+use openwork_ops::{DType, Scalar};
 
 use crate::base::error::{self, Result};
 use crate::base::memory;
@@ -91,8 +91,8 @@ impl Tensor {
             return Err(error::shape(&[self.shape()], "only a matrix has diagonals"));
         };
         let (x, fill) = match self.fill() {
-            None => (self.to_sparse(crate::Layout::Coo, Fill::Undefined)?, Scalar::zero(self.dtype())),
-            Some(Fill::Scalar(fill)) => (self.to_layout(crate::Layout::Coo)?, *fill),
+            None => (self.to_sparse(Layout::Coo, Fill::Undefined)?, Scalar::zero(self.dtype())),
+            Some(Fill::Scalar(fill)) => (self.to_layout(Layout::Coo)?, *fill),
             Some(_) => return Err(error::absent("one value must stand for what is not stored: see replace_fill")),
         };
         let coordinates = x.coordinates();
