@@ -49,11 +49,11 @@ fn what_is_stored_over_leaves_no_trace() {
 #[test]
 fn integers() {
     let x = row_over([1i64, 0, i64::MIN, 0], [0, 3, -1]);
-    same(&x.mean(0).unwrap(), &scalars(&[0.25f32, 1.0, 0.0]));
+    same(&x.mean(0).unwrap(), &scalars(&[0.25, 1.0, 0.0]));
     same(&x.sum(0).unwrap(), &scalars(&[1i64, 4, 0]));
     same(&x.count_nonzero(0).unwrap(), &scalars(&[1i64, 2, 2]));
     let y = row_over([1u64, 0, u64::MAX, 0], [0, 3, 7]);
-    same(&y.mean(0).unwrap(), &scalars(&[0.25f32, 1.0, 2.0]));
+    same(&y.mean(0).unwrap(), &scalars(&[0.25, 1.0, 2.0]));
     let truth = row_over([true, false, true, false], [false, true, true]);
     same(&truth.sum(0).unwrap(), &scalars(&[1i64, 2, 2]));
 }

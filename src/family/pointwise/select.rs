@@ -73,11 +73,8 @@ impl Tensor {
             (Operand::Tensor(x), Operand::Number(n)) | (Operand::Number(n), Operand::Tensor(x)) => {
                 Some(n.meets(x.dtype()))
             }
-            // Each beside the default dtype of the other's kind.
-            (Operand::Number(a), Operand::Number(b)) => {
-                let alone = |n: &Number| n.meets(DType::Bool);
-                promote(a.meets(alone(b)), b.meets(alone(a)))
-            }
+            // Both of the default dtype of their kind.
+            (Operand::Number(a), Operand::Number(b)) => promote(a.meets(DType::Bool), b.meets(DType::Bool)),
         };
         let given = |o: &Operand<'_>| match o {
             Operand::Tensor(t) => t.dtype(),
