@@ -96,6 +96,7 @@ impl Binsparse for Tensor {
     }
 }
 
+/// # Exchanging: the binsparse protocol
 impl Tensor {
     /// The tensor as descriptor and arrays. Indices and values share memory; pointers that do not start at 0 (a window
     /// of rows) and values that do not lie in order without gaps are copied.

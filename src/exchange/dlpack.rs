@@ -294,6 +294,7 @@ fn versioned(values: &Strided, flags: u64) -> Managed {
     Managed(Owned(export(values, make, |s| &mut s.manager_ctx)))
 }
 
+/// # Exchanging: DLPack
 impl Tensor {
     fn for_dlpack(&self) -> Result<&Strided> {
         let Some(values) = self.strided() else {

@@ -7,6 +7,7 @@ use crate::base::error::{self, Error, Result};
 use crate::tensor::Tensor;
 use crate::tensor::trace;
 
+/// # Exchanging: `ndarray`
 impl Tensor {
     /// The elements of a strided tensor as an `ndarray` view, without copying, with whatever strides they have.
     ///

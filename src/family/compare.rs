@@ -16,6 +16,7 @@ use crate::tensor::trace;
 /// Elements of the fills that are compared at once.
 const CHUNK: usize = 1 << 16;
 
+/// # Comparing whole tensors
 impl Tensor {
     /// Whether both have the same shape and all their elements are equal (NumPy's `array_equal`, PyTorch's `equal`).
     /// Elements are compared after promotion, so that 1 equals 1.0, and −0 equals 0; NaN equals nothing.
@@ -25,6 +26,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If the shapes are the same and the dtypes do not promote (`uint64` with a signed integer).
+    #[doc(alias("array_equal"))]
     pub fn equal(&self, other: &Tensor) -> Result<bool> {
         let call = trace::call("equal", &[self, other]);
         call.end(self.is_equal(other, false))

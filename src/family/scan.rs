@@ -22,6 +22,7 @@ use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Tensor};
 
+/// # Running sums and products, differences
 impl Tensor {
     /// Running sums along an axis.
     ///

@@ -127,11 +127,13 @@ impl IndexArray {
 /// One level with its arrays, for [`Tensor::from_parts`].
 pub type LevelData = LevelOf<IndexArray>;
 
+/// # Making tensors: from elements, coordinates, compressed arrays
 impl Tensor {
     /// A strided tensor from elements in C order, without copying.
     ///
     /// # Errors
     /// If the number of elements is not the shape's.
+    #[doc(alias("array", "asarray"))]
     pub fn from_vec<T: Element>(shape: &[usize], data: Vec<T>) -> Result<Tensor> {
         let call = trace::call("from_vec", &[]);
         let n = memory::dense_len(shape, T::DTYPE)?;
@@ -242,6 +244,7 @@ impl Tensor {
     /// # Errors
     /// If arrays differ in length, an index is negative or out of range, shapes of values and tensor do not
     /// agree, or the fill does not fit.
+    #[doc(alias("sparse_coo_tensor", "coo_matrix", "coo_array"))]
     pub fn coo<I: Into<IndexArray>>(
         shape: &[usize],
         indices: Vec<I>,
@@ -295,6 +298,7 @@ impl Tensor {
     /// # Errors
     /// If pointers fall or have the wrong length, an index is out of range or out of order, `values` has
     /// another length, or the fill does not fit.
+    #[doc(alias("sparse_csr_tensor", "csr_matrix", "csr_array"))]
     pub fn csr(
         shape: &[usize],
         pointers: impl Into<IndexArray>,
@@ -340,6 +344,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::csr`].
+    #[doc(alias("sparse_csc_tensor", "csc_matrix", "csc_array"))]
     pub fn csc(
         shape: &[usize],
         pointers: impl Into<IndexArray>,
@@ -374,6 +379,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::csr`], or if the blocks do not divide the shape.
+    #[doc(alias("sparse_bsr_tensor", "bsr_matrix"))]
     pub fn bsr(
         shape: &[usize],
         pointers: impl Into<IndexArray>,
@@ -394,6 +400,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::bsr`].
+    #[doc(alias("sparse_bsc_tensor"))]
     pub fn bsc(
         shape: &[usize],
         pointers: impl Into<IndexArray>,

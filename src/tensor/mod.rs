@@ -91,6 +91,7 @@ pub struct BufferInfo {
     pub bytes: usize,
 }
 
+/// # What a tensor is: shape, dtype, layout, fill, values
 impl Tensor {
     pub(crate) fn from_strided(values: Strided) -> Tensor {
         Tensor { storage: Storage::Strided(values) }
@@ -105,6 +106,7 @@ impl Tensor {
     }
 
     /// Size of each axis.
+    #[doc(alias("size"))]
     pub fn shape(&self) -> &[usize] {
         match &self.storage {
             Storage::Strided(s) => &s.shape,
@@ -113,6 +115,7 @@ impl Tensor {
     }
 
     /// Number of axes.
+    #[doc(alias("rank", "dim"))]
     pub fn ndim(&self) -> usize {
         self.shape().len()
     }
@@ -135,6 +138,7 @@ impl Tensor {
 
     /// The specified fill: a scalar, an array with axes of size 1 where it is constant, or undefined.
     /// `None` for a strided tensor, which has no unstored element.
+    #[doc(alias("fill_value"))]
     pub fn fill(&self) -> Option<&Fill> {
         self.sparse().map(|s| &s.fill)
     }
@@ -158,6 +162,7 @@ impl Tensor {
 
     /// Number of specified elements: all of a strided tensor's, the stored ones of a sparse tensor
     /// (duplicates counted each).
+    #[doc(alias("nnz", "_nnz", "getnnz"))]
     pub fn nse(&self) -> usize {
         match &self.storage {
             Storage::Strided(s) => s.len(),
@@ -189,6 +194,7 @@ impl Tensor {
     }
 
     /// Whether stored coordinates rise in storage order and none repeats. Strided tensors are.
+    #[doc(alias("has_canonical_format"))]
     pub fn is_coalesced(&self) -> bool {
         self.sparse().is_none_or(|s| s.pattern.is_canonical())
     }
@@ -220,6 +226,7 @@ impl Tensor {
 
     /// The stored values as a strided tensor of shape (positions, value axes…), without copying; a strided
     /// tensor gives itself.
+    #[doc(alias("data"))]
     pub fn stored_values(&self) -> Tensor {
         match &self.storage {
             Storage::Strided(_) => self.clone(),

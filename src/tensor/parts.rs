@@ -65,12 +65,14 @@ impl IndexArray {
     }
 }
 
+/// # Taking apart and putting together: levels and their arrays
 impl Tensor {
     /// The levels of a sparse tensor with their arrays, as [`Tensor::from_parts`] takes them: with
     /// [`Tensor::level_spec`], [`Tensor::stored_values`] and [`Tensor::fill`] they make the tensor again. `None` for a
     /// strided tensor.
     ///
     /// Arrays are shared, not copied; pointers are copied where they do not start at 0 (a window of rows).
+    #[doc(alias("indptr", "crow_indices", "col_indices"))]
     pub fn levels(&self) -> Option<Vec<LevelData>> {
         let s = self.sparse()?;
         let array = |name, a: &Indices| match name {

@@ -134,6 +134,7 @@ fn mapped(a: &IndexArray, f: impl Fn(u64) -> u64) -> IndexArray {
     array(entries(a).into_iter().map(f).collect(), a)
 }
 
+/// # Exchanging: the arrays of TACO, MLIR, Finch and others
 impl Tensor {
     /// The tensor as the arrays that a system expects; [`SystemArrays::to_tensor`] takes them back.
     ///

@@ -178,6 +178,7 @@ impl std::str::FromStr for LevelSpec {
     }
 }
 
+/// # Exchanging: names of the level structure
 impl Tensor {
     /// The level structure of a sparse tensor with what its coordinates promise; `None` for a strided tensor.
     pub fn level_structure(&self) -> Option<LevelStructure> {

@@ -17,6 +17,7 @@ use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 use crate::tensor::{Storage, Tensor};
 
+/// # Indexing: one index per element along an axis
 impl Tensor {
     /// Elements by an index each: `out[…, i, …] = self[…, indices[…, i, …], …]`. The other axes broadcast.
     ///
@@ -26,6 +27,7 @@ impl Tensor {
     /// # Errors
     /// If the axis is out of range, there are not as many axes, other axes do not broadcast, the indices are
     /// not integers, one is out of bounds, or the densify budget is exceeded.
+    #[doc(alias("take_along_dim"))]
     pub fn take_along_axis(&self, indices: &Tensor, axis: impl Into<Axis>) -> Result<Tensor> {
         self.taken_along(indices, axis.into())
     }
@@ -77,6 +79,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::scatter`], or if the reduction is none of the four.
+    #[doc(alias("scatter_add"))]
     pub fn scatter_reduce<'a>(
         &self,
         index: &Tensor,

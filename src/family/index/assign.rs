@@ -15,6 +15,7 @@ use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
+/// # Assigning: ranges
 impl Tensor {
     /// A copy with other elements at what integers and ranges name; see [`Tensor::slice`].
     ///

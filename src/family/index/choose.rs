@@ -8,6 +8,7 @@ use crate::family::shape::along::{self, Along};
 use crate::tensor::Tensor;
 use crate::tensor::trace;
 
+/// # Indexing: slices, lists, masks
 impl Tensor {
     /// The elements that integers, ranges, [`NewAxis`](Index::NewAxis) and [`Ellipsis`](Index::Ellipsis) name; see
     /// [`s!`](crate::s!). Axes that are not named are taken whole.
@@ -19,6 +20,7 @@ impl Tensor {
     /// # Errors
     /// If there are more items than axes, an index or range is out of bounds, a step is 0, or an item is a list or
     /// mask.
+    #[doc(alias("getitem"))]
     pub fn slice(&self, items: impl AsRef<[Index]>) -> Result<Tensor> {
         let call = trace::call("slice", &[self]);
         let items = items.as_ref();

@@ -12,6 +12,7 @@ use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 use crate::tensor::{Storage, Tensor};
 
+/// # Assigning: lists, masks, unstoring
 impl Tensor {
     /// A copy with other elements at what an index names, lists and masks included; where a place is named several times,
     /// the last value counts.
@@ -36,6 +37,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::index`], or if the values do not broadcast or fit, the densify budget is exceeded, or an absent value
     /// is assigned where the fill is defined or all is stored.
+    #[doc(alias("setitem", "put"))]
     pub fn index_put<'a>(&self, items: impl AsRef<[Index]>, values: impl Into<Operand<'a>>) -> Result<Tensor> {
         let call = trace::call("index_put", &[self]);
         call.end(index_put(self, items.as_ref(), values.into(), false))

@@ -11,6 +11,7 @@ use crate::levels::layout::{Layout, LevelSpec};
 use crate::tensor::trace;
 use crate::tensor::{Storage, Tensor};
 
+/// # Indexing: where elements are true
 impl Tensor {
     /// The indices of the elements that are not zero, in C order: an `int64` vector for each axis. NaN is not zero;
     /// absent elements are left out.
@@ -36,6 +37,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If the densify budget is exceeded.
+    #[doc(alias("nonzero"))]
     pub fn argwhere(&self) -> Result<Tensor> {
         let call = trace::call("argwhere", &[self]);
         let columns = places(self)?;

@@ -13,11 +13,13 @@ use crate::tensor::Tensor;
 use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 
+/// # Making tensors: diagonals
 impl Tensor {
     /// The identity matrix of size `n`: `n` stored ones (an iso tensor), fill 0.
     ///
     /// # Errors
     /// If the layout does not suit a square matrix of this size, or memory does not hold the indices.
+    #[doc(alias("identity", "speye"))]
     pub fn eye(n: usize, dtype: DType, layout: Layout) -> Result<Tensor> {
         let call = trace::call("eye", &[]);
         memory::room(
@@ -48,6 +50,7 @@ impl Tensor {
     /// # Errors
     /// If the diagonals are not strided with one row per offset and one column per column of the matrix, an offset
     /// comes twice, or the fill does not fit.
+    #[doc(alias("spdiags", "diags", "dia_matrix"))]
     pub fn from_diagonals(
         shape: [usize; 2],
         diagonals: &Tensor,

@@ -7,6 +7,7 @@ use crate::tensor::Tensor;
 use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 
+/// # Making tensors: from entries
 impl Tensor {
     /// A COO tensor from entries in any order: what a map from index to value, or lists of rows, give. An index that
     /// comes several times means the sum of its values; a map gives each once. [`Tensor::iter_stored`] is the way back.

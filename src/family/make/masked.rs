@@ -11,6 +11,7 @@ use crate::tensor::fill::{self, Fill};
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Tensor};
 
+/// # Making tensors: a mask beside dense values
 impl Tensor {
     /// The elements of a strided tensor that a mask chooses, stored in a layout; all else is the fill. With a mask
     /// like `x.abs()?.gt(1e-6)?` it drops what is small.

@@ -13,6 +13,7 @@ use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 use crate::tensor::{Storage, Tensor};
 
+/// # Making tensors: one-hot
 impl Tensor {
     /// A row of `classes` elements in place of each integer, which are 0 but for a 1 at the integer's place: a new last
     /// axis, `int64`.

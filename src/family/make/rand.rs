@@ -11,12 +11,14 @@ use crate::tensor::Tensor;
 use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 
+/// # Making tensors: random numbers
 impl Tensor {
     /// Numbers uniform in [0, 1): strided, `float64`. The same seed gives the same tensor on every machine (SplitMix64, whose
     /// `i`th number is element `i`). [`Tensor::random`] makes a sparse tensor.
     ///
     /// # Errors
     /// If memory does not hold them.
+    #[doc(alias("uniform"))]
     pub fn rand(shape: &[usize], seed: u64) -> Result<Tensor> {
         let call = trace::call("rand", &[]);
         call.gives(filled(shape, &|i| unit(seed, i)))
@@ -28,6 +30,7 @@ impl Tensor {
     /// # Errors
     /// If the density is not in 0..=1, the shape has 2^64 elements or more, memory does not hold the elements, or the
     /// layout does not suit the shape.
+    #[doc(alias("sparse_random"))]
     pub fn random(shape: &[usize], density: f64, fill: impl Into<Fill>, layout: Layout, seed: u64) -> Result<Tensor> {
         let call = trace::call("random", &[]);
         call.gives(scattered(shape, density, fill.into(), layout, seed))
@@ -39,6 +42,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If memory does not hold them.
+    #[doc(alias("standard_normal"))]
     pub fn randn(shape: &[usize], seed: u64) -> Result<Tensor> {
         let call = trace::call("randn", &[]);
         // 1 − u is in (0, 1], whose logarithm is finite.

@@ -7,12 +7,14 @@ use crate::base::strided::Strided;
 use crate::tensor::Tensor;
 use crate::tensor::trace;
 
+/// # Making tensors: ranges of numbers
 impl Tensor {
     /// The numbers `start, start + step, …` before `stop`, strided: integers (`int64`) if all three are, else `float64`.
     /// Element `i` of a float range is `start + i · step`, rounded once per operation.
     ///
     /// # Errors
     /// If the step is zero, a number is complex or not finite, or there are too many.
+    #[doc(alias("range"))]
     pub fn arange(start: impl Into<Number>, stop: impl Into<Number>, step: impl Into<Number>) -> Result<Tensor> {
         let call = trace::call("arange", &[]);
         call.gives(arange(start.into(), stop.into(), step.into()))
@@ -103,6 +105,7 @@ fn real(value: Wide) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
+/// # Iso tensors: one value for all that is stored
 impl Tensor {
     /// Whether one value stands for all that is stored (a stride of 0), as in the pattern of a graph.
     pub fn is_iso(&self) -> bool {

@@ -6,6 +6,7 @@ use crate::base::error::{self, Result};
 use crate::tensor::Tensor;
 use crate::tensor::trace;
 
+/// # Products to a number
 impl Tensor {
     /// The sum of the products of two vectors' elements: [`Tensor::matmul`] of a row and a column.
     ///

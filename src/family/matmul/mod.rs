@@ -24,6 +24,7 @@ use crate::levels::layout::Layout;
 use crate::tensor::trace;
 use crate::tensor::{Storage, Tensor};
 
+/// # Matrix products
 impl Tensor {
     /// The matrix product over the last two axes, leading axes broadcast. A vector on the left is a row and on
     /// the right a column, and its axis is left out of the result.
@@ -56,6 +57,7 @@ impl Tensor {
     /// # Errors
     /// If an operand is 0-d, the contracted lengths differ, batch axes do not broadcast, dtypes do not
     /// promote, or the result is not sparse and exceeds the densify budget.
+    #[doc(alias("mm", "bmm", "mv", "spmm", "spmv"))]
     pub fn matmul(&self, other: &Tensor) -> Result<Tensor> {
         let call = trace::call("matmul", &[self, other]);
         let dtypes = [self.dtype(), other.dtype()];

@@ -16,6 +16,7 @@ use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
+/// # Counting, searching, histograms
 impl Tensor {
     /// For each element of `values`, before which place of this sorted vector it belongs, so that order is kept: before
     /// those equal to it. `int64`, of the shape, pattern and kind of fill of `values`.
@@ -26,6 +27,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If this is not a vector, the dtypes have no common one, or it is complex.
+    #[doc(alias("bucketize"))]
     pub fn searchsorted(&self, values: &Tensor) -> Result<Tensor> {
         let call = trace::call("searchsorted", &[self, values]);
         call.end(self.search(values, false))
@@ -99,6 +101,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If `bins` is 0, the range is not finite or falls, the dtype is complex, or a count does not fit `int64`.
+    #[doc(alias("histc"))]
     pub fn histogram(&self, bins: usize, range: Option<(f64, f64)>) -> Result<(Tensor, Tensor)> {
         let call = trace::call("histogram", &[self]);
         if bins == 0 {

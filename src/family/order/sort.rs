@@ -14,6 +14,7 @@ use crate::tensor::Tensor;
 use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::trace;
 
+/// # Sorting, the greatest elements
 impl Tensor {
     /// The elements along an axis in rising order. NaN is greater than every number, so it comes last; absent elements
     /// come after it.
@@ -69,6 +70,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::argsort`]; if `k` is larger than the axis.
+    #[doc(alias("argpartition"))]
     pub fn topk(&self, k: usize, axis: impl Into<Axis>) -> Result<(Tensor, Tensor)> {
         let call = trace::call("topk", &[self]);
         call.end(top(self, k, axis.into(), true))

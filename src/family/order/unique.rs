@@ -58,6 +58,7 @@ macro_rules! outcome {
 }
 outcome!(Unique: values indices inverse counts, UniqueCounts: values counts, UniqueInverse: values inverse);
 
+/// # Distinct elements
 impl Tensor {
     /// The distinct elements in rising order, as a strided vector; complex numbers by real, then imaginary parts.
     ///
@@ -69,6 +70,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If there are 2^128 elements or more, or complex ones have 2^32 different parts or more.
+    #[doc(alias("unique"))]
     pub fn unique_values(&self) -> Result<Tensor> {
         let call = trace::call("unique_values", &[self]);
         let slices = all(self)?;

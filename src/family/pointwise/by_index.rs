@@ -23,6 +23,7 @@ type IndexKernel<'a> = &'a (dyn Fn(&[Vec<u64>], &[u8], &mut [u8]) + Sync);
 /// Elements per call of the kernel.
 const BLOCK: usize = 1024;
 
+/// # Computing: functions that see where an element is
 impl Tensor {
     /// `f(index, x)` on every element. The function should depend on its arguments alone: it runs in no fixed order,
     /// on several threads.
@@ -99,6 +100,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If the dtype is not that of `A`.
+    #[doc(alias("select"))]
     pub fn select_values<A: Element>(&self, f: impl Fn(A) -> bool + Sync) -> Result<Tensor> {
         let call = trace::call("select_values", &[self]);
         typed(&[(self, A::DTYPE)])?;

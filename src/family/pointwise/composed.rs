@@ -26,6 +26,7 @@ impl<'a> From<Option<Operand<'a>>> for Limit<'a> {
     }
 }
 
+/// # Computing: elementwise ops made of others
 impl Tensor {
     /// `min(max(x, low), high)`: PyTorch's `clamp`, the array API's `clip`. Limits are numbers or tensors that
     /// broadcast; `None` is none. Where `low` is above `high` the result is `high`; NaN, also of a limit, stays NaN.

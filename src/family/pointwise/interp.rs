@@ -6,6 +6,7 @@ use crate::base::error::{self, Result};
 use crate::tensor::Tensor;
 use crate::tensor::trace;
 
+/// # Computing: interpolation
 impl Tensor {
     /// The piecewise linear function through the points `(xp[i], fp[i])` at every element: `fp[0]` before the first point,
     /// the last `fp` behind the last one, NaN at NaN. `float64`.

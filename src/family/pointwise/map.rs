@@ -43,6 +43,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If the dtype is not that of `A`.
+    #[doc(alias("apply", "vectorize"))]
     pub fn map<A: Element, B: Element>(&self, f: impl Fn(A) -> B + Sync) -> Result<Tensor> {
         let call = trace::call("map", &[self]);
         call.end(self.map_as(f))
@@ -62,6 +63,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If a dtype is not that of the function's argument, or shapes do not broadcast.
+    #[doc(alias("frompyfunc"))]
     pub fn zip_with<A: Element, B: Element, C: Element>(
         &self,
         other: &Tensor,

@@ -78,6 +78,7 @@ operand_from!(
     Scalar
 );
 
+/// # Computing: registered elementwise ops
 impl Tensor {
     /// Applies a registered unary op. The result has the same pattern; its fill is the op of the fill.
     ///

@@ -1,6 +1,6 @@
 //! `where_` and masks: each element from one of two tensors, or from none.
 
-use openwork_ops::{DType, Number, Scalar, promote};
+use openwork_ops::{DType, Scalar, promote};
 
 use super::Operand;
 use super::plan::{Function, common_shape};
@@ -42,6 +42,7 @@ fn choose_block(blocks: &[&[u8]], out: &mut [u8]) {
     }
 }
 
+/// # Choosing elementwise: `where_`, masks, selection by value
 impl Tensor {
     /// Each element from `x` where this bool tensor is true, from `y` where it is false: the array API's `where`,
     /// which is a word of Rust's. All three broadcast; `x` and `y` are promoted to one dtype, and a number takes that
@@ -65,6 +66,7 @@ impl Tensor {
     /// # Errors
     /// If the condition is not bool, shapes do not broadcast, dtypes do not promote, a number does not fit the dtype,
     /// or the result is not sparse and exceeds the densify budget.
+    #[doc(alias("where"))]
     pub fn where_<'a>(&self, x: impl Into<Operand<'a>>, y: impl Into<Operand<'a>>) -> Result<Tensor> {
         let call = trace::call("where_", &[self]);
         let (x, y) = (x.into(), y.into());
@@ -107,6 +109,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If the mask is not bool, shapes do not broadcast, or the densify budget is exceeded.
+    #[doc(alias("sparse_mask", "masked_select"))]
     pub fn mask(&self, mask: &Tensor) -> Result<Tensor> {
         let call = trace::call("mask", &[self, mask]);
         call.end(Choice { condition: mask, arms: [Some(self), None], dtype: self.dtype() }.run())

@@ -11,6 +11,7 @@ use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Tensor};
 
+/// # Computing: a default for each side
 impl Tensor {
     /// A binary op where at least one operand has an element: where only one has, the other's default takes part
     /// (GraphBLAS's `eWiseUnion`). Every other op treats the absent as absorbing; this one fills gaps.

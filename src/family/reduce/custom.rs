@@ -12,6 +12,7 @@ use crate::engine::slices::Slices;
 use crate::tensor::Tensor;
 use crate::tensor::trace;
 
+/// # Reducing: by a function of your own
 impl Tensor {
     /// Folds over some axes with a function, which must be associative and commutative, with `identity` as
     /// its neutral element: `x.reduce_with(0u64, |a, b| a ^ b, ..)`. `T` is the element type.
@@ -33,6 +34,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If `T` is not the element type, an axis is out of range or given twice, or the densify budget is exceeded.
+    #[doc(alias("fold", "reduceat"))]
     pub fn reduce_with<T: Element>(
         &self,
         identity: T,

@@ -19,6 +19,7 @@ use crate::engine::fold::Fold;
 use crate::tensor::trace;
 use crate::tensor::{Storage, Tensor};
 
+/// # Reducing: registered folds
 impl Tensor {
     /// Folds over some axes, which are dropped, or [kept](crate::keep) with size 1.
     ///

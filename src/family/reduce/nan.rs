@@ -14,6 +14,7 @@ use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
+/// # Reducing: without NaN
 impl Tensor {
     /// The sum of the elements that are not NaN; 0 where there are no others. See [`Tensor::sum`].
     ///

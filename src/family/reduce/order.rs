@@ -31,6 +31,7 @@ pub enum Interpolation {
     Midpoint,
 }
 
+/// # Reducing: extremes, medians, quantiles
 impl Tensor {
     /// Where the least element is along one axis, or (`..`) in C order among all: `int64`.
     ///
@@ -96,6 +97,7 @@ impl Tensor {
     /// # Errors
     /// If `q` is not in 0..=1, an axis is out of range or given twice, the dtype is complex, or the slices have no
     /// elements.
+    #[doc(alias("percentile"))]
     pub fn quantile(&self, q: f64, axes: impl Into<Axes>) -> Result<Tensor> {
         let call = trace::call("quantile", &[self]);
         call.end(quantile(self, q, Interpolation::Linear, &axes.into(), false))

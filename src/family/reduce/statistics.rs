@@ -10,6 +10,7 @@ use crate::engine::slices::Slices;
 use crate::tensor::Tensor;
 use crate::tensor::trace;
 
+/// # Reducing: moments and norms
 impl Tensor {
     /// The variance over some axes: the sum of `|x − mean|²` by `n − correction`. A correction of 0 is that
     /// of a whole population, of 1 that of a sample; NaN where `n` is not above it.

@@ -11,6 +11,7 @@ use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
+/// # Complex numbers as pairs
 impl Tensor {
     /// Real and imaginary parts along a new last axis of size 2. A view: nothing is copied; of a sparse tensor the new
     /// axis is a value axis, and a complex fill becomes a fill array over it.

@@ -25,6 +25,7 @@ use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
+/// # Joining tensors
 impl Tensor {
     /// Joins tensors along an axis they have. Other axes have equal sizes; dtypes promote.
     ///
@@ -42,6 +43,7 @@ impl Tensor {
     /// # Errors
     /// If there is no tensor, the axis is out of range, other axes differ, dtypes do not promote, or the fills
     /// differ and exceed the densify budget.
+    #[doc(alias("cat", "concatenate", "hstack", "vstack"))]
     pub fn concat<T: Borrow<Tensor>>(tensors: &[T], axis: impl Into<Axis>) -> Result<Tensor> {
         let tensors: Vec<&Tensor> = tensors.iter().map(Borrow::borrow).collect();
         let call = trace::call("concat", &tensors);
@@ -53,6 +55,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::concat`].
+    #[doc(alias("column_stack", "dstack"))]
     pub fn stack<T: Borrow<Tensor>>(tensors: &[T], axis: impl Into<Axis>) -> Result<Tensor> {
         let tensors: Vec<&Tensor> = tensors.iter().map(Borrow::borrow).collect();
         let call = trace::call("stack", &tensors);

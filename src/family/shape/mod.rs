@@ -31,12 +31,14 @@ use crate::tensor::{Sparse, Storage, Tensor};
 
 pub use pad::Pad;
 
+/// # Shape: axes permuted, added, dropped; reshaping, broadcasting
 impl Tensor {
     /// Reorders the axes: axis `i` of the result is axis `axes[i]`. No index and no value moves: a permuted
     /// CSR is a CSC.
     ///
     /// # Errors
     /// If `axes` is not a permutation.
+    #[doc(alias("permute", "transpose"))]
     pub fn permute_dims(&self, axes: impl Into<Axes>) -> Result<Tensor> {
         self.permuted(&axes.into())
     }
@@ -116,6 +118,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If an axis of the result is out of range or given twice, or a range is given, which needs axes to be there.
+    #[doc(alias("unsqueeze", "newaxis"))]
     pub fn expand_dims(&self, axes: impl Into<Axes>) -> Result<Tensor> {
         self.expanded(&axes.into())
     }
@@ -190,6 +193,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If the shape has another number of elements, or the reshaped fill would be dense and exceed the budget.
+    #[doc(alias("view"))]
     pub fn reshape(&self, shape: &[usize]) -> Result<Tensor> {
         let call = trace::call("reshape", &[self]);
         let size = |s: &[usize]| product(s);
@@ -209,6 +213,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If the shape is not one this tensor broadcasts to.
+    #[doc(alias("expand", "expand_as"))]
     pub fn broadcast_to(&self, shape: &[usize]) -> Result<Tensor> {
         let call = trace::call("broadcast_to", &[self]);
         if broadcast_shapes(self.shape(), shape)? != shape {

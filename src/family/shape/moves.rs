@@ -18,11 +18,13 @@ use crate::tensor::trace;
 /// Bytes of a tensor that shares its arrays with many others.
 const ONE_OF_MANY: usize = 512;
 
+/// # Shape: elements moved along axes
 impl Tensor {
     /// Moves axes to other places; the others keep their order. Free, as [`Tensor::permute_dims`].
     ///
     /// # Errors
     /// If an axis is out of range or given twice, or the two lists are of unequal length.
+    #[doc(alias("movedim"))]
     pub fn moveaxis(&self, source: impl Into<Axes>, destination: impl Into<Axes>) -> Result<Tensor> {
         self.moved(&source.into(), &destination.into())
     }
@@ -51,6 +53,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If an axis is out of range.
+    #[doc(alias("transpose", "swapdims"))]
     pub fn swapaxes(&self, a: impl Into<Axis>, b: impl Into<Axis>) -> Result<Tensor> {
         let call = trace::call("swapaxes", &[self]);
         let n = self.ndim();
@@ -64,6 +67,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If an axis cannot be that long, or as [`Tensor::reshape`].
+    #[doc(alias("ravel"))]
     pub fn flatten(&self) -> Result<Tensor> {
         let call = trace::call("flatten", &[self]);
         let size = product(self.shape()).and_then(|n| usize::try_from(n).ok());
@@ -87,6 +91,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If an axis is out of range or given twice.
+    #[doc(alias("fliplr", "flipud"))]
     pub fn flip(&self, axes: impl Into<Axes>) -> Result<Tensor> {
         self.flipped(&axes.into())
     }
@@ -150,6 +155,7 @@ impl Tensor {
     /// # Errors
     /// If the axis is out of range, the number of counts is neither 1 nor the axis' size, or the result is too
     /// large.
+    #[doc(alias("repeat_interleave"))]
     pub fn repeat(&self, repeats: impl Into<Integers>, axis: impl Into<Axes>) -> Result<Tensor> {
         self.repeated(repeats.into().as_slice(), &axis.into())
     }
@@ -216,6 +222,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If the axis is out of range, or the sizes do not add up to it.
+    #[doc(alias("chunk", "array_split"))]
     pub fn split(&self, sizes: &[usize], axis: impl Into<Axis>) -> Result<Vec<Tensor>> {
         let call = trace::call("split", &[self]);
         let a = axis.into().of(self.ndim())?;
@@ -260,6 +267,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If the axis is out of range, or memory has no room for a tensor per index.
+    #[doc(alias("unbind"))]
     pub fn unstack(&self, axis: impl Into<Axis>) -> Result<Vec<Tensor>> {
         self.unstacked(axis.into())
     }

@@ -16,6 +16,7 @@ use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Tensor};
 
+/// # Outer and Kronecker products
 impl Tensor {
     /// Every element times every element of another tensor: axes of the first, then of the second.
     ///
@@ -26,6 +27,7 @@ impl Tensor {
     /// # Errors
     /// If the dtypes do not promote or have no product, or the result is too large or not sparse and exceeds the
     /// densify budget.
+    #[doc(alias("ger"))]
     pub fn outer(&self, other: &Tensor) -> Result<Tensor> {
         let call = trace::call("outer", &[self, other]);
         let out = match pairs(self, other)? {
@@ -48,6 +50,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::outer`], or if an axis becomes too long.
+    #[doc(alias("kronecker"))]
     pub fn kron(&self, other: &Tensor) -> Result<Tensor> {
         let call = trace::call("kron", &[self, other]);
         let n = self.ndim().max(other.ndim());

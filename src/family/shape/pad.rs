@@ -33,6 +33,7 @@ impl<T: Into<Scalar>> From<T> for Pad {
     }
 }
 
+/// # Shape: a border around
 impl Tensor {
     /// A larger tensor around this one: `widths[i]` says how many elements come before and after it along axis `i`.
     ///

@@ -20,6 +20,7 @@ use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
+/// # Triangles and diagonals
 impl Tensor {
     /// The elements on and below a diagonal of the last two axes (`offset` above the main one); zero elsewhere, absent
     /// with an undefined fill.
@@ -71,6 +72,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If there are neither one nor two axes, or the densify budget is exceeded.
+    #[doc(alias("diagflat", "setdiag"))]
     pub fn diag(&self, offset: isize) -> Result<Tensor> {
         let call = trace::call("diag", &[self]);
         let &[n] = self.shape() else {

@@ -22,6 +22,7 @@ use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
+/// # Shape: a window of one axis
 impl Tensor {
     /// The elements `range` of one axis.
     ///
@@ -32,6 +33,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If the axis is out of range, or the range is not inside it.
+    #[doc(alias("select"))]
     pub fn narrow(&self, range: Range<usize>, axis: impl Into<Axis>) -> Result<Tensor> {
         self.window(range, axis.into())
     }

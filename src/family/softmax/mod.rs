@@ -22,6 +22,7 @@ use crate::tensor::{Sparse, Storage, Tensor};
 /// What [`Tensor::normalize`] divides by at least, if the caller does not say.
 const EPS: f64 = 1e-12;
 
+/// # Softmax, normalising, standardising
 impl Tensor {
     /// `exp(x) / sum(exp(x))` over each slice along some axes, computed as `exp(x - m) / sum(exp(x - m))`
     /// with the slice's maximum `m`, so that nothing overflows.
@@ -116,6 +117,7 @@ impl Tensor {
     /// # Errors
     /// If an axis is out of range or given twice, `p` is NaN, or the fill of the result needs
     /// more than the densify budget (as in [`Tensor::softmax`]).
+    #[doc(alias("l2_normalize"))]
     pub fn normalize(&self, p: f64, axes: impl Into<Axes>) -> Result<Tensor> {
         let call = trace::call("normalize", &[self]);
         call.end(self.normalized(p, EPS, &axes.into()))
@@ -152,6 +154,7 @@ impl Tensor {
     /// # Errors
     /// If an axis is out of range or given twice, `correction` is not finite, or the fill of the result needs more than the
     /// densify budget (as in [`Tensor::softmax`]).
+    #[doc(alias("StandardScaler", "zscore"))]
     pub fn standardize(&self, correction: f64, axes: impl Into<Axes>) -> Result<Tensor> {
         self.standardized(correction, &axes.into())
     }

@@ -8,6 +8,7 @@ use crate::levels::pattern::Part;
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
+/// # Looking into: single elements
 impl Tensor {
     /// The element at an index; `None` if it is absent (undefined fill, nothing stored). Duplicates mean
     /// their sum.
@@ -16,6 +17,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If the index has the wrong length or is out of range.
+    #[doc(alias("at"))]
     pub fn get(&self, index: &[usize]) -> Result<Option<Scalar>> {
         let call = trace::call("get", &[self]);
         let shape = self.shape();

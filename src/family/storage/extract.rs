@@ -11,6 +11,7 @@ use crate::levels::pattern::Part;
 use crate::tensor::Tensor;
 use crate::tensor::trace;
 
+/// # Looking into: all elements, all coordinates
 impl Tensor {
     /// Every element in C order, whatever the layout: stored ones and those that are the fill.
     ///

@@ -16,6 +16,7 @@ use crate::tensor::fill::{self, Fill};
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
+/// # Converting: layouts, dtypes, fills, what is stored
 impl Tensor {
     /// The same elements stored sparsely: those that are not the same as `fill` (bit for bit, NaN like NaN).
     /// With an undefined fill every element of a strided tensor is stored.
@@ -25,6 +26,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If the layout does not suit the shape, or the fill does not fit shape and dtype.
+    #[doc(alias("from_dense"))]
     pub fn to_sparse(&self, layout: Layout, fill: impl Into<Fill>) -> Result<Tensor> {
         let call = trace::call("to_sparse", &[self]);
         let spec = LevelSpec::of_layout(layout, self.shape())?;
@@ -46,6 +48,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If elements are absent ([`Tensor::to_dense_with`] takes a value for them) or the dense form does not fit in memory.
+    #[doc(alias("todense", "toarray"))]
     pub fn to_dense(&self) -> Result<Tensor> {
         let call = trace::call("to_dense", &[self]);
         let Some(s) = self.sparse() else { return Ok(call.done(self.clone())) };
@@ -68,6 +71,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If the value does not fit the dtype or the dense form does not fit in memory.
+    #[doc(alias("filled"))]
     pub fn to_dense_with(&self, absent: impl Into<Scalar>) -> Result<Tensor> {
         let call = trace::call("to_dense_with", &[self]);
         let Some(s) = self.sparse() else { return Ok(call.done(self.clone())) };
@@ -87,6 +91,7 @@ impl Tensor {
     /// # Errors
     /// If the layout does not suit the shape, or cannot hold the tensor (rows of value axes with absent
     /// elements).
+    #[doc(alias("tocsr", "tocsc", "tocoo", "to_sparse_csr", "asformat"))]
     pub fn to_layout(&self, layout: Layout) -> Result<Tensor> {
         let call = trace::call("to_layout", &[self]);
         if layout == Layout::Strided {
@@ -120,6 +125,7 @@ impl Tensor {
     ///
     /// # Errors
     /// None today; results are fallible throughout.
+    #[doc(alias("sum_duplicates"))]
     pub fn coalesce(&self) -> Result<Tensor> {
         let call = trace::call("coalesce", &[self]);
         call.end(self.coalesce_with(ReduceOp::Sum))
@@ -145,6 +151,7 @@ impl Tensor {
     ///
     /// # Errors
     /// None today; results are fallible throughout.
+    #[doc(alias("eliminate_zeros"))]
     pub fn prune(&self) -> Result<Tensor> {
         let call = trace::call("prune", &[self]);
         let out = match &self.storage {
@@ -170,6 +177,7 @@ impl Tensor {
     ///
     /// # Errors
     /// None today; results are fallible throughout.
+    #[doc(alias("spones"))]
     pub fn is_stored(&self) -> Result<Tensor> {
         let call = trace::call("is_stored", &[self]);
         let out = match &self.storage {
@@ -230,6 +238,7 @@ impl Tensor {
     ///
     /// # Errors
     /// If the fill does not fit shape and dtype, or the tensor is strided and has no unstored element.
+    #[doc(alias("fill_value"))]
     pub fn replace_fill(&self, fill: impl Into<Fill>) -> Result<Tensor> {
         let call = trace::call("replace_fill", &[self]);
         let Some(s) = self.sparse() else {
@@ -245,6 +254,7 @@ impl Tensor {
     ///
     /// # Errors
     /// None today; results are fallible throughout.
+    #[doc(alias("astype", "to_dtype"))]
     pub fn cast(&self, dtype: DType) -> Result<Tensor> {
         let call = trace::call("cast", &[self]);
         if dtype == self.dtype() {
