@@ -2,13 +2,13 @@
 #![doc = include_str!("../README.md")]
 
 mod base;
-mod engine;
-pub mod exchange;
-mod family;
-pub mod guide;
-pub mod io;
 mod levels;
 mod tensor;
+mod engine;
+mod family;
+pub mod exchange;
+pub mod io;
+pub mod guide;
 
 pub use base::axes::{Axes, Axis, keep};
 pub use base::context::{self, NanPolicy, with_densify_budget, with_nan_policy};

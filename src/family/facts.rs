@@ -131,7 +131,9 @@ impl Region {
     }
 }
 
-/// Facts about matrices, over the last two axes: true of a stack of matrices if true of each.
+/// # Looking into: facts about matrices
+///
+/// Over the last two axes: true of a stack of matrices if true of each.
 ///
 /// The *structure* of a matrix is where its elements are other than 0; with an undefined fill, where they are present.
 /// [`Tensor::stored`] turns each fact into one about what is stored.

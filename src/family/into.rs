@@ -14,6 +14,8 @@ use crate::family::pointwise::Operand;
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
+/// # Computing: results written over values no longer needed
+///
 /// Memory of a large result comes from the kernel page by page, which takes longer than to write it again. In a loop,
 /// results can go where those of the round before were:
 ///
@@ -58,6 +60,8 @@ impl Tensor {
     }
 }
 
+/// # Computing in place
+///
 /// Updates in place, as `+=` would be: the operator cannot return a [`Result`].
 ///
 /// The result is that of the method without `_assign`, in dtype and shape too, and replaces the tensor. It is written over

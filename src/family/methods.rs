@@ -1,19 +1,18 @@
-//! One method per registered op, and the operators.
+//! One method per registered op of one and of two operands, and the operators.
 
 use std::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Neg, Not, Rem, Shl, Shr, Sub};
 
-use openwork_ops::{
-    BinaryOp, Number, ReduceOp, Scalar, UnaryOp, bf16, c64, c128, f16, for_each_binary, for_each_reduce, for_each_unary,
-};
+use openwork_ops::{BinaryOp, Number, Scalar, UnaryOp, bf16, c64, c128, f16, for_each_binary, for_each_unary};
 
-use crate::base::axes::Axes;
 use crate::base::error::Result;
 use crate::family::pointwise::Operand;
 use crate::tensor::Tensor;
 
 macro_rules! unary_methods {
     ($(($op:ident, $name:ident, $doc:literal),)*) => {
-        /// Elementwise functions: see [`Tensor::unary`] for fill, cost and errors.
+        /// # Computing: functions of each element
+        ///
+        /// See [`Tensor::unary`] for fill, cost and errors.
         impl Tensor {
             $(
                 #[doc = $doc]
@@ -31,8 +30,9 @@ for_each_unary!(unary_methods);
 
 macro_rules! binary_methods {
     ($(($op:ident, $name:ident, $doc:literal),)*) => {
-        /// Elementwise functions of two operands, the other a tensor or a number: see [`Tensor::binary`] for
-        /// fill, cost and errors.
+        /// # Computing: functions of two tensors, or of a tensor and a number
+        ///
+        /// Shapes broadcast and dtypes promote: see [`Tensor::binary`] for fill, cost and errors.
         impl Tensor {
             $(
                 #[doc = $doc]
@@ -47,24 +47,6 @@ macro_rules! binary_methods {
     };
 }
 for_each_binary!(binary_methods);
-
-macro_rules! reduce_methods {
-    ($(($op:ident, $name:ident, $doc:literal),)*) => {
-        /// Reductions over some [`Axes`]: see [`Tensor::reduce`] for fill, cost and errors.
-        impl Tensor {
-            $(
-                #[doc = $doc]
-                ///
-                /// # Errors
-                /// As [`Tensor::reduce`].
-                pub fn $name(&self, axes: impl Into<Axes>) -> Result<Tensor> {
-                    self.reduce(ReduceOp::$op, axes)
-                }
-            )*
-        }
-    };
-}
-for_each_reduce!(reduce_methods);
 
 /// What an operator takes on its right: a tensor, a number, or the `Result` of an expression. With a tensor on the
 /// right, the left may be a `Result` too, so that `(&a + &b) * &c` needs one `?` at its end.

@@ -121,8 +121,8 @@ fn methods(path: &Path) -> Vec<Method> {
 fn found() -> Vec<Method> {
     let mut paths = Vec::new();
     files(Path::new(FAMILIES), &mut paths);
-    // Those of `methods.rs` are made from the registry.
-    let own = |p: &PathBuf| !p.ends_with("family/methods.rs") && !p.starts_with(Path::new(FAMILIES).join("catalogue"));
+    // Those of files named `methods.rs` are made from the registry.
+    let own = |p: &PathBuf| !p.ends_with("methods.rs") && !p.starts_with(Path::new(FAMILIES).join("catalogue"));
     let mut methods: Vec<Method> = paths.iter().filter(|p| own(p)).flat_map(|p| methods(p)).collect();
     methods.sort();
     methods

@@ -286,7 +286,7 @@ fn same_fill(a: &Tensor, b: &Tensor) -> bool {
     }
 }
 
-/// Several value arrays over one pattern.
+/// # Several value arrays over one pattern
 impl Tensor {
     /// Other values at the same positions: a tensor that shares the pattern, so that the two combine without an index
     /// being read. `values` is strided, of any dtype and of the shape of [`Tensor::stored_values`].

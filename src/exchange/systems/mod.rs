@@ -20,9 +20,9 @@
 //!
 //! The guide's page [levels](crate::guide::levels) has the table of what is expressed how.
 
+pub(crate) mod bundle;
 mod arrays;
 mod balance;
-pub(crate) mod bundle;
 mod finch;
 mod flat;
 mod mlir;

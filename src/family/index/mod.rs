@@ -3,16 +3,16 @@
 //! An index is a list of [`Index`] items, one for each axis and a few that stand for others. It is resolved against a
 //! shape once ([`Plan`]); reading and assigning follow the same plan.
 
-mod along_axis;
-mod assign;
-mod boxes;
 mod choose;
+mod along_axis;
+mod truth;
+mod assign;
+mod put;
+mod boxes;
 mod erase;
 mod pick;
 mod points;
-mod put;
 mod strided;
-mod truth;
 
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 

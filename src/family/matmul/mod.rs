@@ -5,11 +5,11 @@
 //! and each of the four is a kernel over rows. Where nothing of it varies along both output axes except
 //! `S·T`, the result is sparse with the rest as its fill.
 
+mod dot;
+mod plan;
 mod assemble;
 mod dense;
-mod dot;
 mod operand;
-mod plan;
 mod rows;
 
 use openwork_ops::{DType, Scalar, identity, promote};

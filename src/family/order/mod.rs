@@ -2,9 +2,9 @@
 //!
 //! Everywhere NaN is greater than every number and equal to itself, and −0 is 0.
 
-mod count;
 mod sort;
 mod unique;
+mod count;
 
 pub use self::unique::{Unique, UniqueCounts, UniqueInverse};
 

@@ -19,6 +19,8 @@ pub(super) fn typed(operands: &[(&Tensor, openwork_ops::DType)]) -> Result<()> {
     }
 }
 
+/// # Computing: functions of your own
+///
 /// A user's function on every element. The function should depend on its arguments alone: it runs in no fixed order,
 /// on several threads, and also on the fill.
 ///

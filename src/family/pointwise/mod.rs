@@ -3,14 +3,14 @@
 //! The result's fill is the op run on the operands' fills. A strided operand beside a sparse one is
 //! nothing but a fill that varies; so `x - x.mean(0)` keeps the pattern of `x` and gets a fill per column.
 
-mod by_index;
 mod composed;
-mod interp;
-mod lookup;
-mod map;
-mod plan;
 mod select;
 mod union;
+mod map;
+mod by_index;
+mod interp;
+mod plan;
+mod lookup;
 
 use std::borrow::Cow;
 

@@ -1,11 +1,12 @@
 //! Reductions: what the stored elements fold to, and what the unstored ones add.
 
-mod custom;
-mod nan;
+mod methods;
+mod statistics;
 mod order;
+mod nan;
+mod custom;
 mod rows;
 mod sparse;
-mod statistics;
 mod unstored;
 mod varying;
 

@@ -1,232 +1,32 @@
 //! Ops that change shape and move no value, or as few as the layout allows; and, in files of their own, those that
 //! choose, join and move elements.
 
-pub(crate) mod along;
-mod complex;
-pub(crate) mod join;
+mod axes;
 mod moves;
-mod outer;
 mod pad;
-pub(crate) mod triangle;
 pub(crate) mod window;
+pub(crate) mod triangle;
+mod complex;
+mod outer;
+pub(crate) mod join;
+pub(crate) mod along;
 
 use std::sync::Arc;
 
 use openwork_ops::structure::keys::KeyLayout;
 use openwork_ops::structure::{IndexVec, keys};
 
-use crate::base::axes::Axes;
 use crate::base::context;
 use crate::base::error::{self, Result};
-use crate::base::faults::{self, Fault};
-use crate::base::shape::broadcast_shapes;
 use crate::base::strided::Strided;
 use crate::engine::convert;
 use crate::levels::build::{self, SortedKeys};
 use crate::levels::level::{Level, LevelKind};
 use crate::levels::pattern::{Dim, Part, Pattern};
+use crate::tensor::Sparse;
 use crate::tensor::fill::{Fill, fill_of};
-use crate::tensor::trace;
-use crate::tensor::{Sparse, Storage, Tensor};
 
 pub use pad::Pad;
-
-/// # Shape: axes permuted, added, dropped; reshaping, broadcasting
-impl Tensor {
-    /// Reorders the axes: axis `i` of the result is axis `axes[i]`. No index and no value moves: a permuted
-    /// CSR is a CSC.
-    ///
-    /// # Errors
-    /// If `axes` is not a permutation.
-    #[doc(alias("permute", "transpose"))]
-    pub fn permute_dims(&self, axes: impl Into<Axes>) -> Result<Tensor> {
-        self.permuted(&axes.into())
-    }
-
-    fn permuted(&self, axes: &Axes) -> Result<Tensor> {
-        let call = trace::call("permute_dims", &[self]);
-        let n = self.ndim();
-        let order = axes.unkept()?.ordered(n)?;
-        if order.len() != n {
-            return Err(error::invalid("axes", format!("{} axes for a tensor with {n}", order.len())));
-        }
-        let out = match &self.storage {
-            Storage::Strided(s) => Tensor::from_strided(s.permute(&order)),
-            Storage::Sparse(s) => {
-                let axes = if faults::is(Fault::TransposeWithoutAxes) { &[] } else { &order[..] };
-                let to = |axis: usize| axes.iter().position(|&a| a == axis).unwrap_or(axis);
-                let dims = s.pattern.dims.iter().map(|d| Dim { axis: to(d.axis), ..*d }).collect();
-                let pattern = Arc::new(Pattern { dims, ..(*s.pattern).clone() });
-                let fill = map_fill(&s.fill, |values| values.permute(&order));
-                Sparse { shape: order.iter().map(|&a| s.shape[a]).collect(), pattern, values: s.values.clone(), fill }
-                    .into()
-            }
-        };
-        Ok(call.done(out))
-    }
-
-    /// Swaps the last two axes.
-    ///
-    /// # Errors
-    /// If there are fewer than two.
-    pub fn matrix_transpose(&self) -> Result<Tensor> {
-        let call = trace::call("matrix_transpose", &[self]);
-        let n = self.ndim();
-        if n < 2 {
-            return Err(error::shape(&[self.shape()], "at least two axes are needed"));
-        }
-        let mut axes: Vec<usize> = (0..n).collect();
-        axes.swap(n - 1, n - 2);
-        call.end(self.permute_dims(&axes))
-    }
-
-    /// A matrix with its axes swapped: rows become columns. A vector, or a tensor of no axes, is itself.
-    ///
-    /// ```
-    /// use openwork::{Layout, tensor};
-    /// let a = tensor![[1.0, 2.0, 0.0]; Layout::Csr, 0.0]?;
-    /// assert_eq!((a.t()?.shape(), a.t()?.layout()), (&[3, 1][..], Layout::Csc));
-    /// # Ok::<(), openwork::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// If there are more than two axes: [`Tensor::mt`] swaps the last two, [`Tensor::permute_dims`] any.
-    #[doc(alias = "transpose")]
-    #[doc(alias = "T")]
-    pub fn t(&self) -> Result<Tensor> {
-        let call = trace::call("t", &[self]);
-        if self.ndim() > 2 {
-            let why = "at most two axes are allowed; mt swaps the last two, permute_dims any";
-            return Err(error::shape(&[self.shape()], why));
-        }
-        let order: Vec<usize> = (0..self.ndim()).rev().collect();
-        call.end(self.permute_dims(order))
-    }
-
-    /// Swaps the last two axes: [`Tensor::matrix_transpose`] by its short name.
-    ///
-    /// # Errors
-    /// If there are fewer than two.
-    #[doc(alias = "mT")]
-    pub fn mt(&self) -> Result<Tensor> {
-        let call = trace::call("mt", &[self]);
-        call.end(self.matrix_transpose())
-    }
-
-    /// Inserts axes of size 1, which are the named axes of the result: `expand_dims(0)` puts one in front, `expand_dims(-1)`
-    /// one at the end. Free.
-    ///
-    /// # Errors
-    /// If an axis of the result is out of range or given twice, or a range is given, which needs axes to be there.
-    #[doc(alias("unsqueeze", "newaxis"))]
-    pub fn expand_dims(&self, axes: impl Into<Axes>) -> Result<Tensor> {
-        self.expanded(&axes.into())
-    }
-
-    fn expanded(&self, axes: &Axes) -> Result<Tensor> {
-        let call = trace::call("expand_dims", &[self]);
-        let places = axes.unkept()?.placed(self.ndim())?;
-        call.end(places.into_iter().try_fold(self.clone(), |t, at| t.expanded_at(at)))
-    }
-
-    /// With an axis of size 1 before the axis `at`.
-    fn expanded_at(&self, at: usize) -> Result<Tensor> {
-        let mut shape = self.shape().to_vec();
-        shape.insert(at, 1);
-        let insert = |s: &Strided| {
-            let mut out = s.clone();
-            out.shape.insert(at, 1);
-            out.strides.insert(at, 0);
-            out
-        };
-        let out = match &self.storage {
-            Storage::Strided(s) => Tensor::from_strided(insert(s)),
-            Storage::Sparse(s) => {
-                // A new value axis of size 1: no index changes.
-                let mut dims: Vec<Dim> =
-                    s.pattern.dims.iter().map(|d| Dim { axis: d.axis + usize::from(d.axis >= at), ..*d }).collect();
-                dims.push(Dim::whole(at, 1));
-                let pattern = Arc::new(Pattern { dims, ..(*s.pattern).clone() });
-                let mut values = s.values.clone();
-                values.shape.push(1);
-                values.strides.push(1);
-                Sparse { shape, pattern, values, fill: map_fill(&s.fill, insert) }.into()
-            }
-        };
-        Ok(out)
-    }
-
-    /// Drops axes of size 1; `..` drops all that there are. Free where they are value axes or dense levels; elsewhere the
-    /// coordinates that are left make COO, value axes kept.
-    ///
-    /// # Errors
-    /// If a named axis is out of range or not of size 1.
-    pub fn squeeze(&self, axes: impl Into<Axes>) -> Result<Tensor> {
-        self.squeezed(&axes.into())
-    }
-
-    fn squeezed(&self, axes: &Axes) -> Result<Tensor> {
-        let call = trace::call("squeeze", &[self]);
-        let mut drop = axes.unkept()?.of(self.ndim())?;
-        if axes.is_all() {
-            drop.retain(|&a| self.shape()[a] == 1);
-        } else if let Some(&a) = drop.iter().find(|&&a| self.shape()[a] != 1) {
-            let why = format!("axis {a} has size {}, only axes of size 1 can be dropped", self.shape()[a]);
-            return Err(error::shape(&[self.shape()], why));
-        }
-        let kept: Vec<usize> = (0..self.ndim()).filter(|a| !drop.contains(a)).collect();
-        let out = match &self.storage {
-            Storage::Strided(s) => Tensor::from_strided(s.permute(&kept)),
-            Storage::Sparse(s) => match squeeze_free(s, &kept) {
-                Some(out) => out.into(),
-                None => squeeze_levels(s, &kept)?.into(),
-            },
-        };
-        Ok(call.done(out))
-    }
-
-    /// Another shape of as many elements, in C order.
-    ///
-    /// Strided: a view where strides allow. Sparse: the result is COO (its value axes go into the
-    /// coordinates); an array fill is kept if merged or split axes are all full or all constant. Cost:
-    /// O(nse) for an ordered tensor, plus a sort otherwise.
-    ///
-    /// # Errors
-    /// If the shape has another number of elements, or the reshaped fill would be dense and exceed the budget.
-    #[doc(alias("view"))]
-    pub fn reshape(&self, shape: &[usize]) -> Result<Tensor> {
-        let call = trace::call("reshape", &[self]);
-        let size = |s: &[usize]| product(s);
-        if size(self.shape()) != size(shape) {
-            return Err(error::shape(&[self.shape(), shape], "the numbers of elements differ"));
-        }
-        let out = match &self.storage {
-            Storage::Strided(s) => Tensor::from_strided(s.reshape(shape)),
-            Storage::Sparse(s) if s.shape == shape => return Ok(self.clone()),
-            Storage::Sparse(s) => reshape_sparse(s, shape)?.into(),
-        };
-        Ok(call.done(out))
-    }
-
-    /// Broadcasts to a shape: axes of size 1 repeat, new axes come in front. Strided tensors and fills are
-    /// views; stored elements of a sparse tensor are repeated (the result is COO).
-    ///
-    /// # Errors
-    /// If the shape is not one this tensor broadcasts to.
-    #[doc(alias("expand", "expand_as"))]
-    pub fn broadcast_to(&self, shape: &[usize]) -> Result<Tensor> {
-        let call = trace::call("broadcast_to", &[self]);
-        if broadcast_shapes(self.shape(), shape)? != shape {
-            return Err(error::shape(&[self.shape(), shape], "the tensor is larger than the shape"));
-        }
-        let out = match &self.storage {
-            Storage::Strided(s) => Tensor::from_strided(s.broadcast(shape)),
-            Storage::Sparse(s) if s.shape == shape => return Ok(self.clone()),
-            Storage::Sparse(s) => broadcast_sparse(s, shape)?.into(),
-        };
-        Ok(call.done(out))
-    }
-}
 
 /// Number of elements; `None` from 2^128 on.
 fn product(shape: &[usize]) -> Option<u128> {
