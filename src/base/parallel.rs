@@ -118,7 +118,7 @@ pub(crate) fn threads() -> usize {
 ///
 /// # Errors
 /// If the pool cannot be started.
-pub fn with_threads<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) -> crate::Result<R> {
+pub fn with_threads<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) -> crate::base::error::Result<R> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool =
         pool.map_err(|e| crate::base::error::invalid("threads", format!("no pool of {threads} threads: {e}")))?;

@@ -24,7 +24,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use crate::Tensor;
 use crate::base::buffer::Buffer;
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
@@ -37,6 +36,7 @@ use crate::io::binsparse::sizes::raw;
 use crate::io::binsparse::{DataType, Loaded, ReadOptions, Version, Warning, WriteOptions};
 use crate::io::fault::{Fault, Res, bad};
 use crate::levels::names::ArrayName;
+use crate::tensor::Tensor;
 use crate::tensor::trace;
 
 /// Something that can be taken apart into a descriptor and arrays.

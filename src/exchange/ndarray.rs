@@ -105,7 +105,7 @@ mod tests {
     fn conversions() {
         let a = array![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]];
         for x in [Tensor::from(a.clone()), Tensor::from(&a), Tensor::from(&a.view())] {
-            for x in [x.clone(), x.to_sparse(crate::Layout::Csc, 0.0).unwrap()] {
+            for x in [x.clone(), x.to_sparse(crate::levels::layout::Layout::Csc, 0.0).unwrap()] {
                 assert_eq!(Array2::<f64>::try_from(&x).unwrap(), a);
                 assert_eq!(ArrayD::<f64>::try_from(&x).unwrap(), a.clone().into_dyn());
                 let error = ndarray::Array1::<f64>::try_from(&x).unwrap_err().to_string();
@@ -115,7 +115,7 @@ mod tests {
         }
         let turned = Tensor::from(a.clone().reversed_axes());
         assert_eq!(Array2::<f64>::try_from(&turned).unwrap(), a.t());
-        let absent = tensor![[1.0, 0.0]; crate::Layout::Coo, 0.0].unwrap().stored();
+        let absent = tensor![[1.0, 0.0]; crate::levels::layout::Layout::Coo, 0.0].unwrap().stored();
         assert!(Array2::<f64>::try_from(&absent).unwrap_err().to_string().contains("undefined"));
     }
 

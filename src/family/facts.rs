@@ -33,6 +33,16 @@ pub struct StructureFacts {
     pub ndiag: Option<u128>,
 }
 
+impl trace::Outcome for StructureFacts {
+    fn is_dense(&self) -> bool {
+        true
+    }
+
+    fn in_words(&self) -> String {
+        format!("{self:?}")
+    }
+}
+
 impl StructureFacts {
     /// Every fact about a matrix, or about a stack of them together.
     ///

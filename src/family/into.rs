@@ -5,12 +5,12 @@ use std::sync::Arc;
 use openwork_ops::registry::BinaryKernel;
 use openwork_ops::{BinaryOp, UnaryOp, promote};
 
-use crate::Layout;
 use crate::base::error::Result;
 use crate::base::parallel;
 use crate::base::shape::broadcast_shapes;
 use crate::base::strided::Strided;
 use crate::family::pointwise::Operand;
+use crate::levels::layout::Layout;
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 

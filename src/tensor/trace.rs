@@ -79,7 +79,7 @@ macro_rules! plain {
         }
     )*};
 }
-plain!((), bool, usize, isize, u64, u128, i64, f64, crate::Scalar, crate::DType, crate::StructureFacts);
+plain!((), bool, usize, isize, u64, u128, i64, f64, openwork_ops::Scalar, openwork_ops::DType);
 
 impl<T: Outcome> Outcome for Vec<T> {
     fn is_dense(&self) -> bool {

@@ -188,8 +188,10 @@ impl Tensor {
     }
 
     fn own_structure(&self) -> LevelStructure {
-        let strided =
-            || crate::LevelSpec { levels: Vec::new(), dims: (0..self.ndim()).map(|a| (a, Part::Whole)).collect() };
+        let strided = || crate::levels::layout::LevelSpec {
+            levels: Vec::new(),
+            dims: (0..self.ndim()).map(|a| (a, Part::Whole)).collect(),
+        };
         self.level_structure().unwrap_or_else(|| strided().into())
     }
 
@@ -498,7 +500,7 @@ impl Reading<'_> {
     }
 
     /// An error of the constructor, with the array under the name it was given.
-    fn renamed(&self, e: crate::Error) -> crate::Error {
+    fn renamed(&self, e: crate::base::error::Error) -> crate::base::error::Error {
         let ErrorKind::Invalid { argument, why, .. } = e.kind() else { return e };
         let given = self.given_as.iter().find(|(ours, _)| ours == argument);
         let from_one = if self.of.system == System::Finch { " (entries counted from 0)" } else { "" };

@@ -171,7 +171,7 @@ impl std::fmt::Display for LevelSpec {
 }
 
 impl std::str::FromStr for LevelSpec {
-    type Err = crate::Error;
+    type Err = crate::base::error::Error;
 
     fn from_str(name: &str) -> Result<LevelSpec> {
         LevelSpec::parse(name)

@@ -191,7 +191,7 @@ pub(super) fn met(
 /// are absent, or the fill.
 fn overlaid(s: &Sparse, unique: &Unique, blank: &[bool], meeting: Option<BinaryOp>) -> Result<Sparse> {
     let kinds = freed(s.pattern.kinds());
-    let spec = crate::LevelSpec { levels: kinds.clone(), ..s.pattern.spec() };
+    let spec = crate::levels::layout::LevelSpec { levels: kinds.clone(), ..s.pattern.spec() };
     let s = if s.pattern.kinds() == kinds { s.clone() } else { convert::convert(s, &spec)? };
     let p = &s.pattern;
     // The rows of the places, as a pattern of the same levels.

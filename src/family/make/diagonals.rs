@@ -123,7 +123,7 @@ fn columns_of(shape: [usize; 2], offset: isize) -> std::ops::Range<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Layout;
+    use crate::levels::layout::Layout;
 
     #[test]
     fn there_and_back() {

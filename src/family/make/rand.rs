@@ -120,8 +120,8 @@ fn bits(seed: u64, i: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use crate::Tensor;
     use crate::parallel::with_threads;
+    use crate::tensor::Tensor;
 
     /// The first numbers of SplitMix64 with seed 1234567, as its authors' program gives them.
     #[test]

@@ -4,7 +4,6 @@ use openwork_ops::{DType, ReduceOp, Scalar, order, promote};
 
 use super::unique::distinct;
 use super::{all, int64, map_keys, whole};
-use crate::Layout;
 use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
@@ -12,6 +11,7 @@ use crate::engine::convert;
 use crate::engine::fold::Fold;
 use crate::engine::slices::{Ranked, Slices, keys_of, number_of, ordered};
 use crate::family::make::ranges::spaced;
+use crate::levels::layout::Layout;
 use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};

@@ -76,7 +76,9 @@ impl Tensor {
             Storage::Strided(s) => Tensor::from_strided(join(s)),
             Storage::Sparse(s) if s.pattern.value_dims().last() != Some(&Dim::whole(s.ndim() - 1, 2)) => {
                 // Pairs come together as rows of a hybrid.
-                return call.end(self.to_layout(crate::Layout::HybridCoo { dense_dims: 1 })?.view_as_complex());
+                return call.end(
+                    self.to_layout(crate::levels::layout::Layout::HybridCoo { dense_dims: 1 })?.view_as_complex(),
+                );
             }
             Storage::Sparse(s) => {
                 let n = s.ndim() - 1;

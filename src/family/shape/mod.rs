@@ -119,7 +119,7 @@ pub(crate) fn coo_dims(shape: &[usize]) -> Vec<Dim> {
 
 /// Flattens to plain coordinates, one position per element, in C order.
 pub(crate) fn to_coo(s: &Sparse) -> Result<Sparse> {
-    convert::convert(s, &crate::LevelSpec::of_layout(crate::Layout::Coo, &s.shape)?)
+    convert::convert(s, &crate::levels::layout::LevelSpec::of_layout(crate::levels::layout::Layout::Coo, &s.shape)?)
 }
 
 fn reshape_sparse(s: &Sparse, shape: &[usize]) -> Result<Sparse> {

@@ -14,10 +14,10 @@ use super::descriptor::Descriptor;
 use super::export::Export;
 use super::hdf5::{Hdf5, MAX_DEPTH};
 use super::{Loaded, Mode, ReadOptions, facts, map, npz};
-use crate::Tensor;
 use crate::base::error::{self, Result};
 use crate::io::fault::{Res, bad};
 use crate::io::signature::{self, Signature};
+use crate::tensor::Tensor;
 use crate::tensor::trace;
 
 /// A tensor to be written under a name.

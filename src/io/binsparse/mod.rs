@@ -56,9 +56,9 @@ use std::io::BufWriter;
 use std::ops::Range;
 use std::path::Path;
 
-use crate::Tensor;
 use crate::base::error::{self, Result};
 use crate::io::atomic;
+use crate::tensor::Tensor;
 use crate::tensor::trace;
 pub use bundle::{read_bundle, write_bundle};
 pub(in crate::io) use check::violations;

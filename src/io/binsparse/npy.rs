@@ -1,7 +1,7 @@
 //! Headers of `.npy` arrays, versions 1 to 3.
 
-use crate::DType;
 use crate::io::fault::{Res, bad};
+use openwork_ops::DType;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 /// Headers of one-dimensional arrays take about 120 bytes.

@@ -8,8 +8,8 @@ use super::npy::{self, NpyHeader};
 use super::warning::Warning;
 use super::zip::{ZipReader, ZipWriter};
 use super::{Mode, json};
-use crate::DType;
 use crate::io::fault::{Res, bad};
+use openwork_ops::DType;
 
 pub(crate) struct Npz<R> {
     archive: ZipReader<R>,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::DType;
+use openwork_ops::DType;
 
 /// Element type of one array of a file, as a descriptor names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ mod refused;
 use std::io::Write;
 
 use super::*;
-use crate::ErrorKind;
+use crate::base::error::ErrorKind;
 use refused::refused;
 
 const REAL: &str = "%%MatrixMarket matrix coordinate real general\n";

@@ -9,7 +9,7 @@ pub(crate) use header::{ArrayEntry, Directory};
 pub(crate) use source::DataPart;
 pub(crate) use write::{OutEntry, SafetensorsWriter};
 
-use crate::DType;
+use openwork_ops::DType;
 
 /// Element type of an entry.
 #[derive(Clone, Copy, Debug, PartialEq)]

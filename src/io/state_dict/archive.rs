@@ -9,13 +9,13 @@ use serde_json::{Map, Value};
 
 use super::entries::{self, Entries};
 use super::{DESCRIPTOR, ModelFormat, OWN_KEY, StateDict};
-use crate::Tensor;
 use crate::base::buffer::Buffer;
 use crate::base::error::{self, Error, Result};
 use crate::io::binsparse::descriptor::Descriptor;
 use crate::io::binsparse::{self, Mode, json};
 use crate::io::fault::{Fault, Res, bad};
 use crate::io::safetensors::{ArrayEntry, DataPart, Directory};
+use crate::tensor::Tensor;
 use crate::tensor::trace;
 
 /// An open file of named tensors. Names, metadata and descriptors are known; the arrays of a tensor are read when it

@@ -40,11 +40,11 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use crate::Tensor;
 use crate::base::error::{self, Result};
 use crate::io::atomic;
 use crate::io::binsparse::{self, Entry, WriteOptions};
 use crate::io::safetensors::{OutEntry, SafetensorsWriter};
+use crate::tensor::Tensor;
 use crate::tensor::trace;
 pub use archive::Archive;
 

@@ -2,9 +2,9 @@
 
 use super::Hdf5;
 use super::store::{DataLayout, ElementKind, Facts, Link, Object};
-use crate::DType;
 use crate::io::binsparse::arrays::ArrayInfo;
 use crate::io::fault::{Res, bad};
+use openwork_ops::DType;
 
 /// Deflate packs at most this many bytes into one.
 const MAX_RATIO: u128 = 1032;

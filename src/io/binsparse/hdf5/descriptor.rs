@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use super::sscdf::{self, Bitmap, Given};
 use super::store::{Attribute, ElementKind, Facts};
 use super::{Hdf5, dataset};
-use crate::DType;
 use crate::io::binsparse::Mode;
 use crate::io::binsparse::json::MAX_BYTES;
 use crate::io::binsparse::warning::Warning;
 use crate::io::fault::{Res, bad};
+use openwork_ops::DType;
 
 /// The name of the attribute, and in files of 2023 of a dataset.
 pub(super) const NAME: &str = "binsparse";

@@ -8,10 +8,10 @@ use serde_json::{Map, Value, json};
 
 use super::descriptor::{Located, attribute};
 use super::{Hdf5, dataset};
-use crate::DType;
 use crate::io::binsparse::arrays::ArrayInfo;
 use crate::io::binsparse::{DataType, json as text_json};
 use crate::io::fault::{Fault, Res, bad};
+use openwork_ops::DType;
 
 /// An array that the file implies, and does not hold.
 #[derive(Clone, Debug)]

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::DType;
 use crate::io::fault::Res;
+use openwork_ops::DType;
 
 /// Element types as far as a reader cares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use ::hdf5::filters::Filter;
 use ::hdf5::{Dataset, File, Group, IndexType, IterationOrder, LinkType, LocationType};
 
 use super::store::{Attribute, DataLayout, ElementKind, Facts, Link, Links, Object, Store};
-use crate::DType;
 use crate::io::fault::{Fault, Res, bad};
+use openwork_ops::DType;
 
 /// What libhdf5 says is wrong.
 fn of<T>(result: ::hdf5::Result<T>) -> Res<T> {

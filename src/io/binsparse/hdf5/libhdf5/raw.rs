@@ -21,7 +21,7 @@ use hdf5_sys::h5t::{
 };
 
 use super::super::store::{ElementKind, Padding, unpadded};
-use crate::DType;
+use openwork_ops::DType;
 
 /// The element type of a dataset or an attribute.
 pub(crate) fn kind(data: &Container) -> Result<ElementKind> {

@@ -5,8 +5,8 @@ use super::bytes::{Block, Disk};
 use super::dense;
 use super::header::{self, ObjectHeader};
 use super::types::{self, Text, Type};
-use crate::DType;
 use crate::io::fault::{Res, bad};
+use openwork_ops::DType;
 
 /// The parts of an attribute.
 struct AttributeParts<'a> {

@@ -2,8 +2,8 @@
 
 use super::super::store::{ElementKind, Padding};
 use super::bytes::Block;
-use crate::DType;
 use crate::io::fault::{Res, bad};
+use openwork_ops::DType;
 
 /// An element type.
 #[derive(Clone, Copy, Debug)]

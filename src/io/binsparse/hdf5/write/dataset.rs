@@ -7,10 +7,10 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 use super::group::{self, Message};
 use super::out::{NOWHERE, Out, Record};
 use super::tree::{self, TreeOf};
-use crate::DType;
 use crate::base::parallel;
 use crate::io::binsparse::WriteOptions;
 use crate::io::binsparse::export::OutArray;
+use openwork_ops::DType;
 
 /// Smaller arrays are stored as they are: packing them would save nothing, for each chunk costs an entry in an index.
 const MIN_PACKED: usize = 64 << 10;
