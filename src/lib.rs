@@ -19,7 +19,7 @@ pub use base::faults;
 pub use base::integers::Integers;
 pub use base::parallel;
 pub use base::trace::{self, explain};
-pub use exchange::systems::bundle::Bundle;
+pub use family::bundle::Bundle;
 pub use family::catalogue;
 pub use family::facts::StructureFacts;
 pub use family::index::Index::{self, Ellipsis, NewAxis};

@@ -16,4 +16,5 @@ pub(crate) mod order;
 pub(crate) mod compare;
 pub(crate) mod index;
 pub(crate) mod shape;
+pub(crate) mod bundle;
 pub mod catalogue;
