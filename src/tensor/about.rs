@@ -188,7 +188,8 @@ impl Tensor {
     /// order: `(axis, coordinates)`.
     pub fn coordinates(&self) -> Vec<(usize, Vec<u64>)> {
         let Some(s) = self.sparse() else { return Vec::new() };
-        let axes = s.pattern.level_dims().iter().filter(|d| d.part == crate::levels::pattern::Part::Whole).map(|d| d.axis);
+        let axes =
+            s.pattern.level_dims().iter().filter(|d| d.part == crate::levels::pattern::Part::Whole).map(|d| d.axis);
         axes.map(|a| (a, s.pattern.axis_coordinates(a, s.ndim()))).collect()
     }
 

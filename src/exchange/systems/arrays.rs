@@ -500,7 +500,7 @@ impl Reading<'_> {
     }
 
     /// An error of the constructor, with the array under the name it was given.
-    fn renamed(&self, e: Error) -> Error {
+    fn renamed(&self, e: error::Error) -> error::Error {
         let ErrorKind::Invalid { argument, why, .. } = e.kind() else { return e };
         let given = self.given_as.iter().find(|(ours, _)| ours == argument);
         let from_one = if self.of.system == System::Finch { " (entries counted from 0)" } else { "" };

@@ -20,7 +20,6 @@
 //!
 //! The guide's page [levels](crate::guide::levels) has the table of what is expressed how.
 
-pub(crate) mod bundle;
 mod arrays;
 mod balance;
 mod finch;

@@ -96,7 +96,7 @@ impl Tensor {
     }
 }
 
-fn no_tensor() -> crate::base::error::Error {
+fn no_tensor() -> error::Error {
     error::invalid("tensors", "none is given, at least one is needed")
 }
 
