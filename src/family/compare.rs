@@ -24,6 +24,14 @@ impl Tensor {
     ///
     /// Cost: O(nse of both); where fills vary, also the product of the axes along which they do.
     ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[1.0, 0.0], [0.0, 2.0]];
+    /// assert!(x.equal(&x.to_sparse(Layout::Csr, 0.0)?)?); // storage does not matter
+    /// assert!(!x.equal(&(&x + 1e-9)?)?);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the shapes are the same and the dtypes do not promote (`uint64` with a signed integer).
     #[doc(alias("array_equal"))]
@@ -59,6 +67,14 @@ impl Tensor {
     ///
     /// Cost: as [`Tensor::equal`].
     ///
+    /// ```
+    /// use openwork::tensor;
+    /// let x = tensor![1.0, 2.0];
+    /// assert!(x.allclose(&(&x * (1.0 + 1e-9))?, 1e-6, 0.0)?);
+    /// assert!(!x.allclose(&(&x * 1.01)?, 1e-6, 0.0)?);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If shapes do not broadcast, dtypes do not promote, or a tolerance is negative or NaN.
     pub fn allclose(&self, other: &Tensor, rtol: f64, atol: f64) -> Result<bool> {
@@ -86,6 +102,14 @@ impl Tensor {
     /// equality that conversions keep.
     ///
     /// Cost: as [`Tensor::equal`].
+    ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[1.0, 0.0]; Layout::Csr, 0.0]?;
+    /// assert!(x.same_meaning(&x.to_layout(Layout::Coo)?)?);
+    /// assert!(!x.same_meaning(&x.stored())?); // an element is absent
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If one tensor's fill has to be compared with another's along more elements than can be counted.

@@ -16,6 +16,7 @@ macro_rules! unary_methods {
         impl Tensor {
             $(
                 #[doc = $doc]
+                #[doc = example!($name)]
                 ///
                 /// # Errors
                 /// As [`Tensor::unary`].
@@ -36,6 +37,7 @@ macro_rules! binary_methods {
         impl Tensor {
             $(
                 #[doc = $doc]
+                #[doc = example!($name)]
                 ///
                 /// # Errors
                 /// As [`Tensor::binary`].

@@ -2,6 +2,9 @@
 //!
 //! The order of the modules, here and in the rooms, is the order of the methods on the documentation page of `Tensor`.
 
+#[macro_use]
+mod examples;
+
 pub(crate) mod make;
 pub(crate) mod storage;
 pub(crate) mod facts;

@@ -33,6 +33,13 @@ impl Tensor {
     ///
     /// Cost: O(nse), a sort where storage order is not that of the slices, and the elements that the result stores.
     ///
+    /// ```
+    /// use openwork::tensor;
+    /// let x = tensor![[1, 2, 3], [10, 20, 30]];
+    /// assert_eq!(x.cumulative_sum(1)?.to_vec::<i64>()?, [1, 3, 6, 10, 30, 60]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the axis is out of range, or the result stores more elements than the operand and these exceed the densify
     /// budget.
@@ -111,6 +118,14 @@ impl Tensor {
     /// The differences of neighbours along an axis, `n` times: each time the axis becomes shorter by one, down to none.
     ///
     /// Sparse, with at most twice the stored elements each time; the fill is the difference of the fills.
+    ///
+    /// ```
+    /// use openwork::tensor;
+    /// let x = tensor![1, 4, 9, 16];
+    /// assert_eq!(x.diff(1, 0)?.to_vec::<i32>()?, [3, 5, 7]);
+    /// assert_eq!(x.diff(2, 0)?.to_vec::<i32>()?, [2, 2]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the axis is out of range, or the dtype is bool.

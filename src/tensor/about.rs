@@ -25,6 +25,13 @@ pub struct BufferInfo {
 /// # What a tensor is: shape, dtype, layout, fill, values
 impl Tensor {
     /// Size of each axis.
+    ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[1.0, 0.0, 2.0], [0.0, 0.0, 3.0]; Layout::Csr, 0.0]?;
+    /// assert_eq!((x.shape(), x.sum(0)?.shape(), x.t()?.shape()), (&[2, 3][..], &[3][..], &[3, 2][..]));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     #[doc(alias("size"))]
     pub fn shape(&self) -> &[usize] {
         match &self.storage {
@@ -40,6 +47,13 @@ impl Tensor {
     }
 
     /// Element type.
+    ///
+    /// ```
+    /// use openwork::{DType, tensor};
+    /// let x = tensor![1i16, 2, 4];
+    /// assert_eq!((x.dtype(), (&x * 0.5)?.dtype(), x.sum(..)?.dtype()), (DType::I16, DType::F32, DType::I64));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     pub fn dtype(&self) -> DType {
         match &self.storage {
             Storage::Strided(s) => s.dtype,
@@ -48,6 +62,13 @@ impl Tensor {
     }
 
     /// How the tensor is stored, by name.
+    ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[1.0, 0.0, 2.0], [0.0, 0.0, 3.0]; Layout::Csr, 0.0]?;
+    /// assert_eq!((x.layout(), x.t()?.layout(), x.to_dense()?.layout()), (Layout::Csr, Layout::Csc, Layout::Strided));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     pub fn layout(&self) -> Layout {
         match &self.storage {
             Storage::Strided(_) => Layout::Strided,
@@ -57,6 +78,15 @@ impl Tensor {
 
     /// The specified fill: a scalar, an array with axes of size 1 where it is constant, or undefined.
     /// `None` for a strided tensor, which has no unstored element.
+    ///
+    /// ```
+    /// use openwork::{Fill, Layout, tensor};
+    /// let x = tensor![[1.0, 0.0, 2.0]; Layout::Csr, 0.0]?;
+    /// assert_eq!(x.fill(), Some(&Fill::from(0.0)));
+    /// assert_eq!(x.exp()?.fill(), Some(&Fill::from(1.0)));
+    /// assert_eq!(x.to_dense()?.fill(), None);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     #[doc(alias("fill_value"))]
     pub fn fill(&self) -> Option<&Fill> {
         self.sparse().map(|s| &s.fill)
@@ -81,6 +111,13 @@ impl Tensor {
 
     /// Number of specified elements: all of a strided tensor's, the stored ones of a sparse tensor
     /// (duplicates counted each).
+    ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[1.0, 0.0, 2.0], [0.0, 0.0, 3.0]; Layout::Csr, 0.0]?;
+    /// assert_eq!((x.nse(), x.cos()?.nse(), x.to_dense()?.nse()), (3, 3, 6));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     #[doc(alias("nnz", "_nnz", "getnnz"))]
     pub fn nse(&self) -> usize {
         match &self.storage {
@@ -145,6 +182,14 @@ impl Tensor {
 
     /// The stored values as a strided tensor of shape (positions, value axes…), without copying; a strided
     /// tensor gives itself.
+    ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[1.0, 0.0, 2.0], [0.0, 0.0, 3.0]; Layout::Csc, 0.0]?;
+    /// assert_eq!(x.stored_values().to_vec::<f64>()?, [1.0, 2.0, 3.0]);
+    /// assert_eq!(x.indices()?.to_vec::<i64>()?, [0, 0, 0, 2, 1, 2]); // a row of indices for each
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     #[doc(alias("data"))]
     pub fn stored_values(&self) -> Tensor {
         match &self.storage {
@@ -154,6 +199,14 @@ impl Tensor {
     }
 
     /// The stored values as a slice, in storage order (C order for a strided tensor).
+    ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[0.0, 1.0], [2.0, 3.0]; Layout::Csc, 0.0]?;
+    /// assert_eq!(x.values::<f64>()?, [2.0, 1.0, 3.0]); // column by column, stored ones only
+    /// assert_eq!(x.to_vec::<f64>()?, [0.0, 1.0, 2.0, 3.0]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If `T` is not the element type, or the values do not lie in order without gaps (a view, an iso
@@ -194,6 +247,15 @@ impl Tensor {
     }
 
     /// The only element of a tensor with one element.
+    ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[1.0, 0.0, 2.0]; Layout::Csr, 0.0]?;
+    /// assert_eq!(x.sum(..)?.item()?, 3.0.into());
+    /// assert_eq!(x.sum(..)?.item_as::<f64>()?, 3.0);
+    /// assert!(x.item().is_err()); // three elements
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If there is not exactly one element, or it is absent.

@@ -131,6 +131,14 @@ pub type LevelData = LevelOf<IndexArray>;
 impl Tensor {
     /// A strided tensor from elements in C order, without copying.
     ///
+    /// ```
+    /// use openwork::{DType, Tensor};
+    /// let x = Tensor::from_vec(&[2, 3], vec![1, 2, 3, 4, 5, 6])?;
+    /// assert_eq!((x.shape(), x.dtype()), (&[2, 3][..], DType::I32));
+    /// assert_eq!(x.get(&[1, 0])?, Some(4.into()));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the number of elements is not the shape's.
     #[doc(alias("array", "asarray"))]
@@ -167,12 +175,28 @@ impl Tensor {
     }
 
     /// A 0-d strided tensor.
+    ///
+    /// ```
+    /// use openwork::{Tensor, tensor};
+    /// let half = Tensor::scalar(0.5);
+    /// assert_eq!((half.ndim(), half.item()?), (0, 0.5.into()));
+    /// assert_eq!((&half * tensor![2.0, 4.0])?.to_vec::<f64>()?, [1.0, 2.0]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     pub fn scalar(value: impl Into<Scalar>) -> Tensor {
         Tensor::from_strided(Strided::constant(value.into(), &[]))
     }
 
     /// A tensor of one value. Takes one element of memory in any layout: strided, a broadcast view; sparse,
     /// a fill with nothing stored.
+    ///
+    /// ```
+    /// use openwork::{Layout, Tensor};
+    /// let x = Tensor::full(&[1_000_000, 1_000_000], 0.5, Layout::Csr)?; // a fill: nothing is stored
+    /// assert_eq!((x.nse(), x.get(&[7, 99])?), (0, Some(0.5.into())));
+    /// assert_eq!(x.sum(..)?.item()?, 5e11.into());
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the layout does not suit the shape.
@@ -188,6 +212,13 @@ impl Tensor {
 
     /// Zeros (false); see [`Tensor::full`].
     ///
+    /// ```
+    /// use openwork::{DType, Layout, Tensor};
+    /// let x = Tensor::zeros(&[2, 3], DType::F32, Layout::Csr)?;
+    /// assert_eq!((&x - 1.5)?.to_vec::<f32>()?, [-1.5; 6]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::full`].
     pub fn zeros(shape: &[usize], dtype: DType, layout: Layout) -> Result<Tensor> {
@@ -197,6 +228,13 @@ impl Tensor {
 
     /// Ones (true); see [`Tensor::full`].
     ///
+    /// ```
+    /// use openwork::{DType, Layout, Tensor};
+    /// let x = Tensor::ones(&[2, 3], DType::I64, Layout::Strided)?;
+    /// assert_eq!(x.sum(0)?.to_vec::<i64>()?, [2, 2, 2]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::full`].
     pub fn ones(shape: &[usize], dtype: DType, layout: Layout) -> Result<Tensor> {
@@ -205,6 +243,14 @@ impl Tensor {
     }
 
     /// A sparse tensor that stores nothing.
+    ///
+    /// ```
+    /// use openwork::{DType, Fill, Layout, Tensor, s};
+    /// let ratings = Tensor::empty(&[2, 3], DType::F64, Layout::Csr, Fill::Undefined)?;
+    /// let ratings = ratings.index_put(s![1, 2], 4.5)?;
+    /// assert_eq!((ratings.get(&[1, 2])?, ratings.get(&[0, 0])?), (Some(4.5.into()), None));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the layout does not suit the shape, or the fill does not fit.
@@ -258,6 +304,13 @@ impl Tensor {
 
     /// A matrix from triplets, as COO; duplicates mean their sum. See [`Tensor::coo`].
     ///
+    /// ```
+    /// use openwork::Tensor;
+    /// let x = Tensor::from_triplets([2, 3], vec![0, 1, 1], vec![2, 0, 0], vec![1.0, 2.0, 4.0], 0.0)?;
+    /// assert_eq!(x.to_vec::<f64>()?, [0.0, 0.0, 1.0, 6.0, 0.0, 0.0]); // 2 + 4
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::coo`].
     pub fn from_triplets<I: Into<IndexArray>, T: Element>(
@@ -294,6 +347,14 @@ impl Tensor {
 
     /// A CSR tensor: `pointers` has one more entry than there are rows, `indices` are column numbers, rising
     /// within each row. With more than two axes, rows are those of all batches one after the other.
+    ///
+    /// ```
+    /// use openwork::{Tensor, tensor};
+    /// let values = tensor![1.0, 2.0, 3.0];
+    /// let x = Tensor::csr(&[2, 3], vec![0, 1, 3], vec![2, 0, 1], &values, 0.0)?;
+    /// assert_eq!(x.to_vec::<f64>()?, [0.0, 0.0, 1.0, 2.0, 3.0, 0.0]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If pointers fall or have the wrong length, an index is out of range or out of order, `values` has
@@ -342,6 +403,14 @@ impl Tensor {
 
     /// A CSC tensor: as [`Tensor::csr`] with rows and columns swapped.
     ///
+    /// ```
+    /// use openwork::{Tensor, tensor};
+    /// let values = tensor![1.0, 2.0, 3.0];
+    /// let x = Tensor::csc(&[2, 3], vec![0, 1, 1, 3], vec![1, 0, 1], &values, 0.0)?;
+    /// assert_eq!(x.to_vec::<f64>()?, [0.0, 0.0, 2.0, 1.0, 0.0, 3.0]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::csr`].
     #[doc(alias("sparse_csc_tensor", "csc_matrix", "csc_array"))]
@@ -376,6 +445,14 @@ impl Tensor {
     }
 
     /// A BSR tensor: pointers and indices over blocks, values of shape (blocks, rows, columns of a block).
+    ///
+    /// ```
+    /// use openwork::{Tensor, tensor};
+    /// let blocks = tensor![[[1.0, 2.0], [3.0, 4.0]]]; // one block, in block column 1
+    /// let x = Tensor::bsr(&[2, 4], vec![0, 1], vec![1], &blocks, 0.0)?;
+    /// assert_eq!(x.to_vec::<f64>()?, [0.0, 0.0, 1.0, 2.0, 0.0, 0.0, 3.0, 4.0]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::csr`], or if the blocks do not divide the shape.

@@ -24,6 +24,14 @@ impl Tensor {
     /// Sparse: the result is COO with the fill, if that is one value; an array fill gives as many values as there are
     /// indices, which is dense, within the densify budget. Cost: O(nse + number of indices), and a sort.
     ///
+    /// ```
+    /// use openwork::tensor;
+    /// let x = tensor![[10, 30, 20], [60, 40, 50]];
+    /// let at = x.argmax(openwork::keep(1))?;
+    /// assert_eq!(x.take_along_axis(&at, 1)?.to_vec::<i32>()?, [30, 60]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the axis is out of range, there are not as many axes, other axes do not broadcast, the indices are
     /// not integers, one is out of bounds, or the densify budget is exceeded.
@@ -51,6 +59,14 @@ impl Tensor {
     /// Elements by an index each: `out[…, i, …] = self[…, index[…, i, …], …]`. `index` may be smaller than the tensor along the
     /// other axes; nothing broadcasts. Else as [`Tensor::take_along_axis`].
     ///
+    /// ```
+    /// use openwork::tensor;
+    /// let x = tensor![[10, 30, 20], [60, 40, 50]];
+    /// let chosen = x.gather(&tensor![[2, 0], [1, 1]], 1)?;
+    /// assert_eq!(chosen.to_vec::<i32>()?, [20, 10, 40, 40]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::take_along_axis`], or if `index` is larger along another axis.
     pub fn gather(&self, index: &Tensor, axis: impl Into<Axis>) -> Result<Tensor> {
@@ -65,6 +81,14 @@ impl Tensor {
     ///
     /// Dtype, layout and cost as [`Tensor::index_put`].
     ///
+    /// ```
+    /// use openwork::{DType, Layout, Tensor, tensor};
+    /// let x = Tensor::zeros(&[2, 3], DType::I32, Layout::Strided)?;
+    /// let y = x.scatter(&tensor![[2, 0], [1, 1]], &tensor![[7, 8], [9, 10]], 1)?;
+    /// assert_eq!(y.to_vec::<i32>()?, [8, 0, 7, 0, 10, 0]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the axis is out of range, `index` has other axes or is larger along another one, its elements are not integers or
     /// out of bounds, or `src` has another shape or does not fit the dtype.
@@ -76,6 +100,14 @@ impl Tensor {
 
     /// As [`Tensor::scatter`], but all values that name a place meet there by a reduction (sum, prod, max or min), and
     /// meet what was there, unless that is absent. Absent values add nothing.
+    ///
+    /// ```
+    /// use openwork::{ReduceOp, tensor};
+    /// let x = tensor![100, 200];
+    /// let y = x.scatter_reduce(&tensor![1, 0, 1], &tensor![1, 2, 3], ReduceOp::Sum, 0)?;
+    /// assert_eq!(y.to_vec::<i32>()?, [102, 204]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::scatter`], or if the reduction is none of the four.

@@ -25,6 +25,14 @@ impl Tensor {
     /// fill. Elements that broadcasting repeats, or that another fill stands for, are stored within the densify
     /// budget. Absent elements of the value make absent ones.
     ///
+    /// ```
+    /// use openwork::{Layout, s, tensor};
+    /// let x = tensor![[1, 0, 2], [0, 0, 3]; Layout::Csr, 0]?;
+    /// let y = x.slice_assign(s![.., 1..], &tensor![[7, 0]])?;
+    /// assert_eq!((y.nse(), y.to_vec::<i32>()?), (3, vec![1, 7, 0, 0, 7, 0]));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::slice`], or if the value does not broadcast or fit, the densify budget is exceeded, or absent
     /// elements are assigned where the fill is defined or all is stored.

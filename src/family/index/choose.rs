@@ -17,6 +17,14 @@ impl Tensor {
     /// but for integers on sparse axes, which leave coordinates. Absent elements stay absent. Cost: at most O(nse) for each axis
     /// that is cut; a negative step on a sparse axis sorts.
     ///
+    /// ```
+    /// use openwork::{Layout, s, tensor};
+    /// let x = tensor![[1, 0, 2], [0, 0, 3], [4, 5, 0]; Layout::Csr, 0]?;
+    /// assert_eq!(x.slice(s![1.., 0..2])?.to_vec::<i32>()?, [0, 0, 4, 5]);
+    /// assert_eq!(x.slice(s![-1])?.to_vec::<i32>()?, [4, 5, 0]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If there are more items than axes, an index or range is out of bounds, a step is 0, or an item is a list or
     /// mask.
@@ -38,6 +46,15 @@ impl Tensor {
     /// otherwise; the result is COO over what was sparse. Absent elements stay absent. Cost: O(nse + what is listed), and
     /// a sort where the order changes.
     ///
+    /// ```
+    /// use openwork::{Layout, s, tensor};
+    /// let x = tensor![[1, 0, 2], [0, 0, 3], [4, 5, 0]; Layout::Csr, 0]?;
+    /// assert_eq!(x.index(s![[2, 0], ..])?.to_vec::<i32>()?, [4, 5, 0, 1, 0, 2]); // two rows
+    /// assert_eq!(x.index(s![[2, 0], [1, 2]])?.to_vec::<i32>()?, [5, 2]); // two elements
+    /// assert_eq!(x.index(s![tensor![false, true, false], ..])?.shape(), [1, 3]); // a mask
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::slice`] otherwise, or if lists do not broadcast or are not of integers, or a mask has another
     /// shape than its axes.
@@ -47,6 +64,13 @@ impl Tensor {
     }
 
     /// The listed elements of one axis.
+    ///
+    /// ```
+    /// use openwork::tensor;
+    /// let x = tensor![[1, 2, 3], [4, 5, 6]];
+    /// assert_eq!(x.index_select(vec![2, 0], 1)?.to_vec::<i32>()?, [3, 1, 6, 4]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the axis is out of range, the indices are not a vector of integers, or one is out of bounds.
@@ -64,6 +88,14 @@ impl Tensor {
     /// The listed elements of one axis, or (`..`) of the flattened tensor. A list of several axes leaves these in place of
     /// the one.
     ///
+    /// ```
+    /// use openwork::tensor;
+    /// let x = tensor![[1, 2, 3], [4, 5, 6]];
+    /// assert_eq!(x.take(vec![1, 1], 0)?.to_vec::<i32>()?, [4, 5, 6, 4, 5, 6]);
+    /// assert_eq!(x.take(vec![5, 0], ..)?.to_vec::<i32>()?, [6, 1]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the axis is out of range, the indices are not integers, or one is out of bounds.
     pub fn take(&self, indices: impl Into<Index>, axis: impl Into<Axes>) -> Result<Tensor> {
@@ -72,6 +104,12 @@ impl Tensor {
     }
 
     /// Without the listed elements of one axis.
+    ///
+    /// ```
+    /// use openwork::tensor;
+    /// assert_eq!(tensor![[1, 2, 3], [4, 5, 6]].delete(vec![1], 1)?.to_vec::<i32>()?, [1, 3, 4, 6]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the axis is out of range, the indices are not integers, or one is out of bounds.

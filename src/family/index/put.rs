@@ -46,6 +46,14 @@ impl Tensor {
     /// A copy with values added to what an index names; where a place is named several times, all are added (bool: or).
     /// What is absent counts as nothing. Else as [`Tensor::index_put`].
     ///
+    /// ```
+    /// use openwork::{s, tensor};
+    /// let x = tensor![10, 20, 30];
+    /// let y = x.index_add(s![[2, 0, 2]], &tensor![1, 2, 3])?;
+    /// assert_eq!(y.to_vec::<i32>()?, [12, 20, 34]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::index_put`].
     #[doc(alias = "accumulate")]
@@ -58,6 +66,14 @@ impl Tensor {
     /// A copy in which the named elements are what unstored ones are: the fill, or absent. Nothing is stored for them
     /// (blocks and value axes that are cut are taken apart). Cost: O(nse + length of the lists), however many elements
     /// are named.
+    ///
+    /// ```
+    /// use openwork::{Layout, s, tensor};
+    /// let x = tensor![[1.0, 0.0, 2.0], [0.0, 4.0, 3.0]; Layout::Csr, 0.0]?.stored();
+    /// let y = x.unset(s![.., 2])?;
+    /// assert_eq!((y.nse(), y.get(&[0, 2])?), (2, None));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::index`], or if the tensor is strided and so has no unstored element.

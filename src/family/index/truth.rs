@@ -19,6 +19,14 @@ impl Tensor {
     /// Cost: O(nse), and a sort for other orders than C's. Where the fill is not zero nearly all indices are wanted: that
     /// is dense, within the densify budget.
     ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[1.0, 0.0, 2.0], [0.0, 0.0, 3.0]; Layout::Csr, 0.0]?;
+    /// let at = x.nonzero()?;
+    /// assert_eq!((at[0].to_vec::<i64>()?, at[1].to_vec::<i64>()?), (vec![0, 0, 1], vec![0, 2, 2]));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If there is no axis, or the densify budget is exceeded.
     pub fn nonzero(&self) -> Result<Vec<Tensor>> {
@@ -34,6 +42,13 @@ impl Tensor {
 
     /// The indices of the elements that are not zero, in C order: an `int64` matrix with a row for each. As
     /// [`Tensor::nonzero`].
+    ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[1.0, 0.0, 2.0], [0.0, 0.0, 3.0]; Layout::Csr, 0.0]?;
+    /// assert_eq!(x.gt(1.0)?.argwhere()?.to_vec::<i64>()?, [0, 2, 1, 2]); // (0, 2) and (1, 2)
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the densify budget is exceeded.

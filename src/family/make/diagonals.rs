@@ -17,6 +17,14 @@ use crate::tensor::trace;
 impl Tensor {
     /// The identity matrix of size `n`: `n` stored ones (an iso tensor), fill 0.
     ///
+    /// ```
+    /// use openwork::{DType, Layout, Tensor, tensor};
+    /// let twice = (Tensor::eye(3, DType::F64, Layout::Csr)? * 2.0)?;
+    /// assert_eq!(twice.nse(), 3);
+    /// assert_eq!(twice.matmul(&tensor![1.0, 2.0, 3.0])?.to_vec::<f64>()?, [2.0, 4.0, 6.0]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the layout does not suit a square matrix of this size, or memory does not hold the indices.
     #[doc(alias("identity", "speye"))]

@@ -16,6 +16,15 @@ impl Tensor {
     /// Numbers uniform in [0, 1): strided, `float64`. The same seed gives the same tensor on every machine (SplitMix64, whose
     /// `i`th number is element `i`). [`Tensor::random`] makes a sparse tensor.
     ///
+    /// ```
+    /// use openwork::Tensor;
+    /// let x = Tensor::rand(&[1000], 7)?;
+    /// let mean: f64 = x.mean(..)?.item_as()?;
+    /// assert!((0.45..0.55).contains(&mean), "{mean}");
+    /// assert!(x.equal(&Tensor::rand(&[1000], 7)?)?); // one seed, one tensor
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If memory does not hold them.
     #[doc(alias("uniform"))]
@@ -26,6 +35,13 @@ impl Tensor {
 
     /// About `density · size` elements at distinct random places with values uniform in [0, 1), `float64`; the
     /// rest is the fill. The same seed gives the same tensor on every machine.
+    ///
+    /// ```
+    /// use openwork::{Layout, Tensor};
+    /// let x = Tensor::random(&[100, 100], 0.05, 0.0, Layout::Csr, 7)?;
+    /// assert_eq!((x.nse(), x.layout()), (500, Layout::Csr));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the density is not in 0..=1, the shape has 2^64 elements or more, memory does not hold the elements, or the
@@ -39,6 +55,14 @@ impl Tensor {
     /// Numbers of the normal distribution with mean 0 and variance 1: strided, `float64`. Each is made from two uniform
     /// numbers (Box and Muller, "A note on the generation of random normal deviates", 1958); the same seed gives the same
     /// tensor wherever logarithm and cosine do.
+    ///
+    /// ```
+    /// use openwork::Tensor;
+    /// let x = Tensor::randn(&[10_000], 7)?;
+    /// let (mean, std) = (x.mean(..)?.item_as::<f64>()?, x.std(0.0, ..)?.item_as::<f64>()?);
+    /// assert!(mean.abs() < 0.05 && (std - 1.0).abs() < 0.05, "{mean} {std}");
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If memory does not hold them.

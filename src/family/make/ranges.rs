@@ -12,6 +12,13 @@ impl Tensor {
     /// The numbers `start, start + step, …` before `stop`, strided: integers (`int64`) if all three are, else `float64`.
     /// Element `i` of a float range is `start + i · step`, rounded once per operation.
     ///
+    /// ```
+    /// use openwork::Tensor;
+    /// assert_eq!(Tensor::arange(0.0, 1.0, 0.25)?.to_vec::<f64>()?, [0.0, 0.25, 0.5, 0.75]);
+    /// assert_eq!(Tensor::arange(5, 0, -2)?.to_vec::<i64>()?, [5, 3, 1]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the step is zero, a number is complex or not finite, or there are too many.
     #[doc(alias("range"))]
@@ -22,6 +29,12 @@ impl Tensor {
 
     /// `n` numbers at equal distances from `start` to `stop`, both included (`n` of 1: `start`), strided `float64`.
     /// Number `i` is `start + i · step`, rounded once per operation, as NumPy has it; the last one is `stop`.
+    ///
+    /// ```
+    /// use openwork::Tensor;
+    /// assert_eq!(Tensor::linspace(0.0, 1.0, 5)?.to_vec::<f64>()?, [0.0, 0.25, 0.5, 0.75, 1.0]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If a bound is not finite or there are too many numbers.

@@ -29,6 +29,13 @@ impl Tensor {
     /// The sum of the products of the elements of two tensors of one shape, those of `self` conjugated: the inner product
     /// of complex vectors, whose product with itself is the square of their norm.
     ///
+    /// ```
+    /// use openwork::{c128, tensor};
+    /// let (x, y) = (tensor![c128::new(0.0, 2.0)], tensor![c128::new(1.0, 1.0)]);
+    /// assert_eq!(x.vdot(&y)?, c128::new(2.0, -2.0).into()); // conj(x) y
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the shapes differ; else as [`Tensor::dot`], and as [`Tensor::flatten`] for tensors that are no vectors.
     pub fn vdot(&self, other: &Tensor) -> Result<Scalar> {

@@ -25,6 +25,14 @@ impl Tensor {
     ///
     /// Cost: O((nse + nse of the values) log nse).
     ///
+    /// ```
+    /// use openwork::tensor;
+    /// let edges = tensor![0.0, 10.0, 20.0];
+    /// assert_eq!(edges.searchsorted(&tensor![5.0, 10.0, 25.0])?.to_vec::<i64>()?, [1, 1, 3]);
+    /// assert_eq!(edges.searchsorted_right(&tensor![5.0, 10.0, 25.0])?.to_vec::<i64>()?, [1, 2, 3]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If this is not a vector, the dtypes have no common one, or it is complex.
     #[doc(alias("bucketize"))]
@@ -69,6 +77,14 @@ impl Tensor {
     /// Of a sparse operand the result is sparse, with fill 0: it stores as many elements as there are distinct ones. Absent
     /// elements, and absent weights, do not count. Cost: O(nse log nse).
     ///
+    /// ```
+    /// use openwork::tensor;
+    /// let x = tensor![1, 3, 1];
+    /// assert_eq!(x.bincount(None, 0)?.to_vec::<i64>()?, [0, 2, 0, 1]);
+    /// assert_eq!(x.bincount(Some(&tensor![0.5, 2.0, 0.25]), 0)?.to_vec::<f64>()?, [0.0, 0.75, 0.0, 2.0]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the dtype is no integer, an element is negative, the weights have another shape or are bool, or a count does not
     /// fit `int64`. With weights, if a fill varies and the densify budget is exceeded.
@@ -98,6 +114,13 @@ impl Tensor {
     /// The edges are those of [`Tensor::linspace`]. Each bin holds its lower edge, the last both. Elements outside the range do not count, nor NaN, nor what is absent.
     /// A range of one point reaches half a unit to both sides; that of no elements is 0 to 1, as NumPy has it. Elements are
     /// compared as `float64`. Cost: O(nse log nse + bins log nse).
+    ///
+    /// ```
+    /// use openwork::tensor;
+    /// let (counts, edges) = tensor![0.0, 1.0, 1.5, 4.0].histogram(2, None)?;
+    /// assert_eq!((counts.to_vec::<i64>()?, edges.to_vec::<f64>()?), (vec![3, 1], vec![0.0, 2.0, 4.0]));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If `bins` is 0, the range is not finite or falls, the dtype is complex, or a count does not fit `int64`.

@@ -23,6 +23,14 @@ impl Tensor {
     /// them: as many elements are stored as before. A fill that varies along the axis is sorted densely, within the budget.
     /// The layout stays if it has no value axes, else it becomes COO. Cost: O(nse log nse).
     ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[3.0, 0.0, -1.0, 0.0]; Layout::Csr, 0.0]?;
+    /// let y = x.sort(1)?;
+    /// assert_eq!((y.nse(), y.to_vec::<f64>()?), (2, vec![-1.0, 0.0, 0.0, 3.0]));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the axis is out of range, the dtype is complex, or the densify budget is exceeded.
     pub fn sort(&self, axis: impl Into<Axis>) -> Result<Tensor> {
@@ -44,6 +52,15 @@ impl Tensor {
     ///
     /// The axis becomes dense in slices that store something, and the fill is the numbers along the axis. With an undefined
     /// fill, the places of the stored elements; absent last. Cost: O(nse log nse) and the elements that the result stores.
+    ///
+    /// ```
+    /// use openwork::tensor;
+    /// let x = tensor![30, 10, 20];
+    /// let order = x.argsort(0)?;
+    /// assert_eq!(order.to_vec::<i64>()?, [1, 2, 0]);
+    /// assert_eq!(x.take_along_axis(&order, 0)?.to_vec::<i32>()?, [10, 20, 30]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::sort`]; if the axis is made dense and exceeds the densify budget.
@@ -67,6 +84,15 @@ impl Tensor {
     ///
     /// The values are sparse, with the operand's fill; the fill is not sorted, it is one block. The indices are dense
     /// along the axis in slices that store something, as with [`Tensor::argsort`]. Cost: O(nse) for small `k`.
+    ///
+    /// ```
+    /// use openwork::tensor;
+    /// let x = tensor![[3, 9, 1, 7], [2, 4, 8, 6]];
+    /// let (values, indices) = x.topk(2, 1)?;
+    /// assert_eq!(values.to_vec::<i32>()?, [9, 7, 8, 6]);
+    /// assert_eq!(indices.to_vec::<i64>()?, [1, 3, 2, 3]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::argsort`]; if `k` is larger than the axis.

@@ -68,6 +68,13 @@ impl Tensor {
     ///
     /// Cost: O(nse log nse + size of the fill).
     ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[3, 0, 0], [0, 7, 3]; Layout::Csr, 0]?;
+    /// assert_eq!(x.unique_values()?.to_vec::<i32>()?, [0, 3, 7]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If there are 2^128 elements or more, or complex ones have 2^32 different parts or more.
     #[doc(alias("unique"))]
@@ -81,6 +88,15 @@ impl Tensor {
     }
 
     /// The distinct elements, as [`Tensor::unique_values`] gives them, and how often each occurs, exactly, as `int64`.
+    ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[3, 0, 0], [0, 7, 3]; Layout::Csr, 0]?;
+    /// let found = x.unique_counts()?;
+    /// assert_eq!(found.values.to_vec::<i32>()?, [0, 3, 7]);
+    /// assert_eq!(found.counts.to_vec::<i64>()?, [3, 2, 1]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::unique_values`]; if a count does not fit `int64`.

@@ -66,6 +66,12 @@ impl Tensor {
     ///
     /// Fill, cost and errors: those of the ops in the formula.
     ///
+    /// ```
+    /// use openwork::tensor;
+    /// assert_eq!(tensor![0.0, 10.0].lerp(&tensor![4.0, 20.0], 0.25)?.to_vec::<f64>()?, [1.0, 12.5]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::binary`]; complex weights, which have no order, are refused.
     pub fn lerp<'a>(&self, end: impl Into<Operand<'a>>, weight: impl Into<Operand<'a>>) -> Result<Tensor> {
@@ -156,6 +162,13 @@ impl Tensor {
     /// exactly before the tolerance. Shapes broadcast.
     ///
     /// Fill: that of the fills. Cost: O(nse of both + size of the result's fill).
+    ///
+    /// ```
+    /// use openwork::tensor;
+    /// let (x, y) = (tensor![1.0, 2.0], tensor![1.0 + 1e-9, 2.1]);
+    /// assert_eq!(x.isclose(&y, 1e-6, 0.0)?.to_vec::<bool>()?, [true, false]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If shapes do not broadcast, dtypes do not promote, a tolerance is negative or NaN, or the result is not sparse

@@ -63,6 +63,14 @@ impl Tensor {
 
     /// `f(x, y)` on every pair of elements. See above for fill, cost and errors.
     ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[1.0, 0.0, 5.0]; Layout::Csr, 0.0]?;
+    /// let y = x.zip_with(&tensor![[1.0, 2.0, 0.0]; Layout::Csr, 0.0]?, |a: f64, b: f64| (a - b).abs())?;
+    /// assert_eq!((y.nse(), y.to_vec::<f64>()?), (3, vec![0.0, 2.0, 5.0]));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If a dtype is not that of the function's argument, or shapes do not broadcast.
     #[doc(alias("frompyfunc"))]
@@ -143,6 +151,14 @@ impl Tensor {
     /// stored, it is [`Tensor::map`].
     ///
     /// Cost: O(nse).
+    ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[1.0, 0.0, 5.0]; Layout::Csr, 0.0]?;
+    /// assert_eq!(x.apply_stored(|v: f64| v + 1.0)?.to_vec::<f64>()?, [2.0, 0.0, 6.0]);
+    /// assert_eq!(x.add(1.0)?.to_vec::<f64>()?, [2.0, 1.0, 6.0]); // an op computes the fill too
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the dtype is not that of `A`.

@@ -107,6 +107,16 @@ impl Tensor {
     /// **Cost:** O(nse of both) if the mask's fill is false or undefined, or this fill is undefined; else every element that
     /// the fills keep has to be stored, within the densify budget.
     ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]];
+    /// let mask = tensor![[true, false, true], [false, false, true]; Layout::Csr, false]?;
+    /// let kept = x.mask(&mask)?; // elements that are not kept are absent
+    /// assert_eq!((kept.nse(), kept.get(&[0, 1])?), (3, None));
+    /// assert_eq!(kept.max(1)?.to_vec::<f64>()?, [3.0, 6.0]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the mask is not bool, shapes do not broadcast, or the densify budget is exceeded.
     #[doc(alias("sparse_mask", "masked_select"))]

@@ -14,6 +14,7 @@ macro_rules! reduce_methods {
         impl Tensor {
             $(
                 #[doc = $doc]
+                #[doc = example!($name)]
                 ///
                 /// # Errors
                 /// As [`Tensor::reduce`].

@@ -50,6 +50,14 @@ impl Tensor {
 
     /// Where the greatest element is along one axis, or (`..`) in C order among all: as [`Tensor::argmin`].
     ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[1.0, 0.0, 5.0], [-1.0, 0.0, -2.0]; Layout::Csr, 0.0]?;
+    /// assert_eq!(x.argmax(1)?.to_vec::<i64>()?, [2, 1]); // row 1: the unstored 0 is the greatest
+    /// assert_eq!(x.argmax(..)?.item_as::<i64>()?, 2);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::argmin`].
     pub fn argmax(&self, axis: impl Into<Axes>) -> Result<Tensor> {
@@ -72,6 +80,13 @@ impl Tensor {
     ///
     /// Absent elements do not count; absent where there are no others. Fill and cost as [`Tensor::argmin`].
     ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[1.0, 0.0, 5.0], [4.0, 6.0, 0.0]; Layout::Csr, 0.0]?;
+    /// assert_eq!(x.median(1)?.to_vec::<f64>()?, [1.0, 4.0]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If an axis is out of range or given twice, the dtype is complex, or the slices have no elements.
     pub fn median(&self, axes: impl Into<Axes>) -> Result<Tensor> {
@@ -93,6 +108,14 @@ impl Tensor {
     /// bool give floats: see [dtypes](crate::guide::dtypes).
     ///
     /// Absent elements do not count; absent where there are no others. Fill and cost as [`Tensor::argmin`].
+    ///
+    /// ```
+    /// use openwork::tensor;
+    /// let x = tensor![3.0, 1.0, 2.0, 10.0];
+    /// assert_eq!(x.quantile(0.5, ..)?.item()?, 2.5.into());
+    /// assert_eq!(x.quantile(1.0, ..)?.item()?, 10.0.into());
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If `q` is not in 0..=1, an axis is out of range or given twice, the dtype is complex, or the slices have no

@@ -23,6 +23,14 @@ impl Tensor {
     /// a sort where storage order is not that of the slices. Where the fill varies along the axes, its own variance is
     /// corrected by what is stored over it; slices in which that leaves little of much are looked at whole.
     ///
+    /// ```
+    /// use openwork::tensor;
+    /// let x = tensor![[1.0, 3.0], [2.0, 8.0]];
+    /// assert_eq!(x.var(0.0, 1)?.to_vec::<f64>()?, [1.0, 9.0]); // divided by n
+    /// assert_eq!(x.var(1.0, 1)?.to_vec::<f64>()?, [2.0, 18.0]); // by n - 1
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If an axis is out of range or given twice, or the correction is negative or not finite.
     pub fn var(&self, correction: f64, axes: impl Into<Axes>) -> Result<Tensor> {
@@ -31,6 +39,13 @@ impl Tensor {
     }
 
     /// The square root of the variance: [`Tensor::var`].
+    ///
+    /// ```
+    /// use openwork::tensor;
+    /// let x = tensor![[1.0, 3.0], [2.0, 8.0]];
+    /// assert_eq!(x.std(0.0, 1)?.to_vec::<f64>()?, [1.0, 3.0]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::var`].
@@ -63,6 +78,14 @@ impl Tensor {
     /// Computed in `float64`, scaled where squares would leave its range. Integers and bool give floats, complex
     /// numbers their real dtype. Fill and cost as [`Tensor::var`]; where the fill varies along the axes, moduli are raised
     /// to the power first and summed.
+    ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[3.0, 0.0, -4.0], [0.0, 2.0, 0.0]; Layout::Csr, 0.0]?;
+    /// assert_eq!(x.vector_norm(2.0, 1)?.to_vec::<f64>()?, [5.0, 2.0]);
+    /// assert_eq!(x.vector_norm(1.0, ..)?.item()?, 9.0.into());
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If `ord` is NaN, an axis is out of range or given twice, or (infinite order) the slices have no elements.

@@ -17,6 +17,15 @@ impl Tensor {
     /// Reorders the axes: axis `i` of the result is axis `axes[i]`. No index and no value moves: a permuted
     /// CSR is a CSC.
     ///
+    /// ```
+    /// use openwork::{Layout, Tensor};
+    /// let x = Tensor::random(&[2, 3, 4], 0.5, 0.0, Layout::Coo, 1)?;
+    /// let y = x.permute_dims([2, 0, 1])?;
+    /// assert_eq!(y.shape(), [4, 2, 3]);
+    /// assert_eq!(y.get(&[3, 1, 2])?, x.get(&[1, 2, 3])?);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If `axes` is not a permutation.
     #[doc(alias("permute", "transpose"))]
@@ -97,6 +106,14 @@ impl Tensor {
     /// Inserts axes of size 1, which are the named axes of the result: `expand_dims(0)` puts one in front, `expand_dims(-1)`
     /// one at the end. Free.
     ///
+    /// ```
+    /// use openwork::tensor;
+    /// let (rows, cols) = (tensor![1, 2], tensor![10, 20, 30]);
+    /// let table = (rows.expand_dims(1)? + cols)?;
+    /// assert_eq!((table.shape(), table.to_vec::<i32>()?), (&[2, 3][..], vec![11, 21, 31, 12, 22, 32]));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If an axis of the result is out of range or given twice, or a range is given, which needs axes to be there.
     #[doc(alias("unsqueeze", "newaxis"))]
@@ -140,6 +157,15 @@ impl Tensor {
     /// Drops axes of size 1; `..` drops all that there are. Free where they are value axes or dense levels; elsewhere the
     /// coordinates that are left make COO, value axes kept.
     ///
+    /// ```
+    /// use openwork::tensor;
+    /// let x = tensor![[[1], [2]]];
+    /// assert_eq!(x.shape(), [1, 2, 1]);
+    /// assert_eq!(x.squeeze(-1)?.shape(), [1, 2]);
+    /// assert_eq!(x.squeeze([0, 2])?.to_vec::<i32>()?, [1, 2]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If a named axis is out of range or not of size 1.
     pub fn squeeze(&self, axes: impl Into<Axes>) -> Result<Tensor> {
@@ -172,6 +198,14 @@ impl Tensor {
     /// coordinates); an array fill is kept if merged or split axes are all full or all constant. Cost:
     /// O(nse) for an ordered tensor, plus a sort otherwise.
     ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[1, 0, 2], [0, 0, 3]; Layout::Csr, 0]?;
+    /// let y = x.reshape(&[3, 2])?;
+    /// assert_eq!((y.nse(), y.to_vec::<i32>()?), (3, vec![1, 0, 2, 0, 0, 3]));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the shape has another number of elements, or the reshaped fill would be dense and exceed the budget.
     #[doc(alias("view"))]
@@ -191,6 +225,13 @@ impl Tensor {
 
     /// Broadcasts to a shape: axes of size 1 repeat, new axes come in front. Strided tensors and fills are
     /// views; stored elements of a sparse tensor are repeated (the result is COO).
+    ///
+    /// ```
+    /// use openwork::tensor;
+    /// let x = tensor![[1], [2]].broadcast_to(&[2, 3])?;
+    /// assert_eq!(x.to_vec::<i32>()?, [1, 1, 1, 2, 2, 2]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the shape is not one this tensor broadcasts to.

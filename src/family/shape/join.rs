@@ -40,6 +40,15 @@ impl Tensor {
     /// Cost: O(nse) and one copy; compressed rows joined along the rows are copied as they lie. Parts that interleave in
     /// storage order are sorted.
     ///
+    /// ```
+    /// use openwork::{Layout, Tensor, tensor};
+    /// let (a, b) = (tensor![[1, 0]; Layout::Csr, 0]?, tensor![[0, 2]; Layout::Csr, 0]?);
+    /// let below = Tensor::concat(&[&a, &b], 0)?;
+    /// assert_eq!((below.layout(), below.to_vec::<i32>()?), (Layout::Csr, vec![1, 0, 0, 2]));
+    /// assert_eq!(Tensor::concat(&[&a, &b], 1)?.shape(), [1, 4]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If there is no tensor, the axis is out of range, other axes differ, dtypes do not promote, or the fills
     /// differ and exceed the densify budget.
@@ -53,6 +62,14 @@ impl Tensor {
     /// Joins tensors of one shape along a new axis. Stacked CSR matrices are batched CSR; fills as
     /// [`Tensor::concat`].
     ///
+    /// ```
+    /// use openwork::{Tensor, tensor};
+    /// let (a, b) = (tensor![1, 2], tensor![3, 4]);
+    /// assert_eq!(Tensor::stack(&[&a, &b], 0)?.to_vec::<i32>()?, [1, 2, 3, 4]);
+    /// assert_eq!(Tensor::stack(&[&a, &b], 1)?.to_vec::<i32>()?, [1, 3, 2, 4]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::concat`].
     #[doc(alias("column_stack", "dstack"))]
@@ -65,6 +82,13 @@ impl Tensor {
     /// Matrices along the diagonal of a larger one; vectors are rows. Everywhere else is zero, or absent if one of
     /// the fills is undefined. Strided matrices give a strided one; with a sparse one among them the result is sparse,
     /// in the layout of the first.
+    ///
+    /// ```
+    /// use openwork::{Tensor, tensor};
+    /// let x = Tensor::block_diag(&[tensor![[1, 2]], tensor![[3], [4]]])?;
+    /// assert_eq!((x.shape(), x.to_vec::<i32>()?), (&[3, 3][..], vec![1, 2, 0, 0, 0, 3, 0, 0, 4]));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If there is no tensor or one has more than two axes, dtypes do not promote, or a fill other than

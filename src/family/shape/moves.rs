@@ -51,6 +51,14 @@ impl Tensor {
 
     /// Swaps two axes. Free, as [`Tensor::permute_dims`].
     ///
+    /// ```
+    /// use openwork::tensor;
+    /// let x = tensor![[[1, 2], [3, 4]]]; // shape [1, 2, 2]
+    /// assert_eq!(x.swapaxes(0, 2)?.shape(), [2, 2, 1]);
+    /// assert_eq!(x.swapaxes(1, 2)?.to_vec::<i32>()?, [1, 3, 2, 4]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If an axis is out of range.
     #[doc(alias("transpose", "swapdims"))]
@@ -89,6 +97,14 @@ impl Tensor {
     /// Strided: a view. Sparse: the layout stays (blocks are taken apart); flipped rows of CSR are copied whole, elsewhere
     /// the stored elements are sorted.
     ///
+    /// ```
+    /// use openwork::tensor;
+    /// let x = tensor![[1, 2, 3], [4, 5, 6]];
+    /// assert_eq!(x.flip(1)?.to_vec::<i32>()?, [3, 2, 1, 6, 5, 4]);
+    /// assert_eq!(x.flip(..)?.to_vec::<i32>()?, [6, 5, 4, 3, 2, 1]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If an axis is out of range or given twice.
     #[doc(alias("fliplr", "flipud"))]
@@ -113,6 +129,12 @@ impl Tensor {
     /// for each axis; those of an axis that is given twice add up. `..` rolls the tensor as if it had one axis, by one shift.
     ///
     /// Sparse: the layout stays (blocks are taken apart). Cost: O(nse), and a sort but for rows of CSR.
+    ///
+    /// ```
+    /// use openwork::tensor;
+    /// assert_eq!(tensor![1, 2, 3, 4].roll(1, 0)?.to_vec::<i32>()?, [4, 1, 2, 3]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If an axis is out of range, or there are not as many shifts as axes.
@@ -151,6 +173,14 @@ impl Tensor {
     /// with one for each.
     ///
     /// Sparse: the layout stays (blocks are taken apart). Cost: O(nse of the result).
+    ///
+    /// ```
+    /// use openwork::tensor;
+    /// let x = tensor![1, 2];
+    /// assert_eq!(x.repeat(2, 0)?.to_vec::<i32>()?, [1, 1, 2, 2]);
+    /// assert_eq!(x.repeat([3, 1], 0)?.to_vec::<i32>()?, [1, 1, 1, 2]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the axis is out of range, the number of counts is neither 1 nor the axis' size, or the result is too
@@ -197,6 +227,12 @@ impl Tensor {
     /// Lays copies of the tensor side by side: `repeats[i]` of them along axis `i`. The shorter of shape and `repeats`
     /// is filled up with ones in front.
     ///
+    /// ```
+    /// use openwork::tensor;
+    /// assert_eq!(tensor![1, 2].tile(&[2, 2])?.to_vec::<i32>()?, [1, 2, 1, 2, 1, 2, 1, 2]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the result is too large.
     pub fn tile(&self, repeats: &[usize]) -> Result<Tensor> {
@@ -219,6 +255,14 @@ impl Tensor {
 
     /// Cuts an axis into parts of the given sizes; each as [`Tensor::narrow`] gives it, all in one pass over what is
     /// stored where that has to be copied: O(nse + parts).
+    ///
+    /// ```
+    /// use openwork::tensor;
+    /// let parts = tensor![1, 2, 3, 4, 5].split(&[2, 3], 0)?;
+    /// assert_eq!(parts[0].to_vec::<i32>()?, [1, 2]);
+    /// assert_eq!(parts[1].to_vec::<i32>()?, [3, 4, 5]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the axis is out of range, or the sizes do not add up to it.
@@ -264,6 +308,13 @@ impl Tensor {
     /// The tensors of one axis less, one for each index of an axis. Sparse: views of one another where the axis is the
     /// outermost dense level (matrices of batched CSR); else all are cut from one tensor sorted by that axis, and are
     /// COO.
+    ///
+    /// ```
+    /// use openwork::tensor;
+    /// let columns = tensor![[1, 2], [3, 4], [5, 6]].unstack(1)?;
+    /// assert_eq!((columns.len(), columns[1].to_vec::<i32>()?), (2, vec![2, 4, 6]));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the axis is out of range, or memory has no room for a tensor per index.

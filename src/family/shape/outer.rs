@@ -24,6 +24,13 @@ impl Tensor {
     /// others go by the rules of elementwise products of `self`, with axes of size 1 behind its own, and `other`. Under
     /// [`NanPolicy::Exact`] an unstored zero beside a stored NaN or infinity counts.
     ///
+    /// ```
+    /// use openwork::tensor;
+    /// let x = tensor![1, 2].outer(&tensor![10, 20, 30])?;
+    /// assert_eq!((x.shape(), x.to_vec::<i32>()?), (&[2, 3][..], vec![10, 20, 30, 20, 40, 60]));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the dtypes do not promote or have no product, or the result is too large or not sparse and exceeds the
     /// densify budget.
@@ -47,6 +54,13 @@ impl Tensor {
     /// gets new ones in front.
     ///
     /// Fill and cost as [`Tensor::outer`]; the result of sparse tensors is COO.
+    ///
+    /// ```
+    /// use openwork::{DType, Layout, Tensor, tensor};
+    /// let x = Tensor::eye(2, DType::I32, Layout::Csr)?.kron(&tensor![[1, 2]; Layout::Csr, 0]?)?;
+    /// assert_eq!((x.shape(), x.to_vec::<i32>()?), (&[2, 4][..], vec![1, 2, 0, 0, 0, 0, 1, 2]));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::outer`], or if an axis becomes too long.

@@ -41,6 +41,13 @@ impl Tensor {
     /// Another value makes the fill vary along the axis, as in [`Tensor::concat`]; along two sparse axes no fill can,
     /// so that the smaller part is stored, within the densify budget.
     ///
+    /// ```
+    /// use openwork::tensor;
+    /// let x = tensor![[1, 2], [3, 4]];
+    /// assert_eq!(x.pad(&[(0, 0), (1, 2)], 9)?.to_vec::<i32>()?, [9, 1, 2, 9, 9, 9, 3, 4, 9, 9]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If there is not one pair of widths for each axis, the value does not fit the dtype, the budget is exceeded,
     /// an axis becomes too long, or has too few elements: `Edge` needs one, `Wrap` as many as are added at either

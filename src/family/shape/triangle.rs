@@ -28,6 +28,14 @@ impl Tensor {
     /// Sparse with fill 0 or undefined: stored elements are dropped and the layout stays (blocks are taken apart). With
     /// another fill the result is not sparse: dense, within the densify budget. Cost: O(nse).
     ///
+    /// ```
+    /// use openwork::tensor;
+    /// let x = tensor![[1, 2, 3], [4, 5, 6], [7, 8, 9]];
+    /// assert_eq!(x.tril(0)?.to_vec::<i32>()?, [1, 0, 0, 4, 5, 0, 7, 8, 9]);
+    /// assert_eq!(x.tril(-1)?.to_vec::<i32>()?, [0, 0, 0, 4, 0, 0, 7, 8, 0]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If there are fewer than two axes, or the densify budget is exceeded.
     pub fn tril(&self, offset: isize) -> Result<Tensor> {
@@ -36,6 +44,13 @@ impl Tensor {
     }
 
     /// The elements on and above a diagonal; else as [`Tensor::tril`].
+    ///
+    /// ```
+    /// use openwork::tensor;
+    /// let x = tensor![[1, 2, 3], [4, 5, 6], [7, 8, 9]];
+    /// assert_eq!(x.triu(1)?.to_vec::<i32>()?, [0, 2, 3, 0, 0, 6, 0, 0, 0]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::tril`].
@@ -49,6 +64,14 @@ impl Tensor {
     ///
     /// Strided: a view. Sparse: coordinates that are left, value axes kept; the fill's diagonal is the fill. Cost:
     /// O(nse).
+    ///
+    /// ```
+    /// use openwork::tensor;
+    /// let x = tensor![[1, 2, 3], [4, 5, 6], [7, 8, 9]];
+    /// assert_eq!(x.diagonal(0, 0, 1)?.to_vec::<i32>()?, [1, 5, 9]);
+    /// assert_eq!(x.diagonal(1, 0, 1)?.to_vec::<i32>()?, [2, 6]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If an axis is out of range, or both are the same.
@@ -69,6 +92,13 @@ impl Tensor {
     ///
     /// Sparse: the result is COO with fill 0 or undefined; another fill's elements on the diagonal are stored, within the
     /// densify budget.
+    ///
+    /// ```
+    /// use openwork::tensor;
+    /// assert_eq!(tensor![[1, 2], [3, 4]].diag(0)?.to_vec::<i32>()?, [1, 4]);
+    /// assert_eq!(tensor![5, 6].diag(1)?.to_vec::<i32>()?, [0, 5, 0, 0, 0, 6, 0, 0, 0]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If there are neither one nor two axes, or the densify budget is exceeded.

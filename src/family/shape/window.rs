@@ -31,6 +31,14 @@ impl Tensor {
     /// (rows of CSC) copy a stretch of each segment, at O(pointers · log + what is copied). Elsewhere the stored elements
     /// inside the range are copied, at O(nse).
     ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[1, 0, 2], [0, 0, 3], [4, 5, 0]; Layout::Csr, 0]?;
+    /// let rows = x.narrow(1..3, 0)?; // a view
+    /// assert_eq!((rows.layout(), rows.to_vec::<i32>()?), (Layout::Csr, vec![0, 0, 3, 4, 5, 0]));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the axis is out of range, or the range is not inside it.
     #[doc(alias("select"))]

@@ -40,6 +40,15 @@ impl Tensor {
     /// Cost: O(nse + slices that store something), plus sorting the coordinates along the other axes where these are not
     /// first in storage order and their slices are many.
     ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[2f64.ln(), 0.0, 0.0], [0.0, 0.0, 0.0]; Layout::Csr, 0.0]?;
+    /// let p = x.softmax(1)?; // sparse: the fill is one value per row
+    /// assert_eq!(p.nse(), 1);
+    /// assert!(p.allclose(&tensor![[0.5, 0.25, 0.25], [1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0]], 1e-12, 0.0)?);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If an axis is out of range or given twice, the dtype is complex, or the fill of the result is an array with an
     /// element for each of more slices than a strided reduction would have ([`Tensor::reduce`]; rows of CSR are free), and
@@ -87,6 +96,14 @@ impl Tensor {
     /// A slice of no elements gives −∞, the logarithm of 0; one in which every element is −∞ too. Dtype as
     /// [`Tensor::softmax`]. Fill, layout, absent elements and cost as [`Tensor::reduce`].
     ///
+    /// ```
+    /// use openwork::tensor;
+    /// let x = tensor![1000.0, 1000.0 + 3f64.ln()];
+    /// let l: f64 = x.logsumexp(..)?.item_as()?;
+    /// assert!((l - (1000.0 + 4f64.ln())).abs() < 1e-9);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Tensor::softmax`], but the result is a reduction and needs no array for its fill.
     pub fn logsumexp(&self, axes: impl Into<Axes>) -> Result<Tensor> {
@@ -113,6 +130,13 @@ impl Tensor {
     /// `p` may be infinite (the greatest magnitude; the least for −∞) or 0 (the number of elements that are not 0). Shape as
     /// `self`, dtype too where it is inexact, else [the float](DType::to_inexact); norms are computed in `float64`. Fill as
     /// [`Tensor::softmax`]: one of 0 stays 0. Absent elements take no part.
+    ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[3.0, 0.0, 4.0], [0.0, 0.0, 2.0]; Layout::Csr, 0.0]?;
+    /// assert_eq!(x.normalize(2.0, 1)?.to_vec::<f64>()?, [0.6, 0.0, 0.8, 0.0, 0.0, 1.0]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If an axis is out of range or given twice, `p` is NaN, or the fill of the result needs
@@ -150,6 +174,15 @@ impl Tensor {
     ///
     /// Shape as `self`, dtype too where it is inexact, else [the float](DType::to_inexact); computed in `float64`, in two passes. Fill as
     /// [`Tensor::softmax`]. Absent elements take no part.
+    ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[3.0, 0.0], [1.0, 4.0]; Layout::Csr, 0.0]?;
+    /// let z = x.standardize(0.0, 0)?; // column means 2 and 2, standard deviations 1 and 2
+    /// assert_eq!(z.to_vec::<f64>()?, [1.0, -1.0, -1.0, 1.0]);
+    /// assert_eq!(z.nse(), 3); // the unstored element is in the fill
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If an axis is out of range or given twice, `correction` is not finite, or the fill of the result needs more than the

@@ -15,6 +15,14 @@ impl Tensor {
     ///
     /// Cost: O(1) strided; a binary search per level sparse; O(nse) if coordinates are not in order.
     ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[1.0, 0.0, 5.0]; Layout::Csr, 0.0]?;
+    /// assert_eq!((x.get(&[0, 2])?, x.get(&[0, 1])?), (Some(5.0.into()), Some(0.0.into())));
+    /// assert_eq!(x.stored().get(&[0, 1])?, None); // absent
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the index has the wrong length or is out of range.
     #[doc(alias("at"))]
@@ -37,6 +45,14 @@ impl Tensor {
     }
 
     /// Every stored element with its index, in storage order (duplicates one by one).
+    ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[1, 0, 5]; Layout::Csr, 0]?;
+    /// let stored: Vec<_> = x.iter_stored().collect();
+    /// assert_eq!(stored, [(vec![0, 0], 1.into()), (vec![0, 2], 5.into())]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     pub fn iter_stored(&self) -> impl Iterator<Item = (Vec<usize>, Scalar)> + '_ {
         let (values, columns) = match &self.storage {
             Storage::Strided(s) => (s, None),

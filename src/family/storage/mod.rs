@@ -24,6 +24,15 @@ impl Tensor {
     /// A sparse tensor is converted to the layout and its fill changed, the meaning kept. Cost: O(size)
     /// from strided.
     ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[1.0, 1.0, 5.0], [1.0, 0.0, 1.0]];
+    /// let sparse = x.to_sparse(Layout::Csr, 1.0)?;
+    /// assert_eq!(sparse.values::<f64>()?, [5.0, 0.0]); // what differs from 1
+    /// assert!(sparse.equal(&x)?);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the layout does not suit the shape, or the fill does not fit shape and dtype.
     #[doc(alias("from_dense"))]
@@ -45,6 +54,14 @@ impl Tensor {
     }
 
     /// The strided form. It is asked for, so no budget applies. An undefined fill is no obstacle if every element is stored.
+    ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[0.0, 2.0]; Layout::Csr, 0.0]?;
+    /// let y = x.exp2()?.to_dense()?; // the fill of 2^x is 1
+    /// assert_eq!((y.layout(), y.values::<f64>()?), (Layout::Strided, &[1.0, 4.0][..]));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If elements are absent ([`Tensor::to_dense_with`] takes a value for them) or the dense form does not fit in memory.
@@ -69,6 +86,14 @@ impl Tensor {
 
     /// The strided form, with a value for absent elements. The value is used only if the fill is undefined.
     ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[0.0, 2.0]; Layout::Csr, 0.0]?.stored(); // unstored elements are absent now
+    /// assert!(x.to_dense().is_err());
+    /// assert_eq!(x.to_dense_with(f64::INFINITY)?.values::<f64>()?, [f64::INFINITY, 2.0]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the value does not fit the dtype or the dense form does not fit in memory.
     #[doc(alias("filled"))]
@@ -87,6 +112,15 @@ impl Tensor {
     /// zero for the fill; [`Tensor::to_sparse`] takes another.
     ///
     /// Cost: O(nse) if the order is kept or only two levels swap, else a sort.
+    ///
+    /// ```
+    /// use openwork::{Layout, Tensor};
+    /// let x = Tensor::from_entries(&[2, 3], [([1, 0], 2.0), ([0, 2], 1.0)], 0.0)?;
+    /// let csc = x.to_layout(Layout::Csc)?;
+    /// assert_eq!((x.layout(), csc.layout(), csc.values::<f64>()?), (Layout::Coo, Layout::Csc, &[2.0, 1.0][..]));
+    /// assert!(csc.same_meaning(&x)?);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the layout does not suit the shape, or cannot hold the tensor (rows of value axes with absent
@@ -123,6 +157,15 @@ impl Tensor {
 
     /// Sorts the stored elements and sums duplicates (bool: or).
     ///
+    /// ```
+    /// use openwork::{Tensor, tensor};
+    /// let x = Tensor::coo(&[4], vec![vec![3, 1, 3]], &tensor![1.0, 2.0, 5.0], 0.0)?;
+    /// let y = x.coalesce()?;
+    /// assert_eq!((x.nse(), y.nse(), y.values::<f64>()?), (3, 2, &[2.0, 6.0][..]));
+    /// assert!(y.same_meaning(&x)?);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// None today; results are fallible throughout.
     #[doc(alias("sum_duplicates"))]
@@ -149,6 +192,14 @@ impl Tensor {
     /// Drops stored elements that are the same as the fill (bit for bit, NaN like NaN; −0 is not 0). In
     /// layouts with value axes, rows of which every element is. The meaning does not change.
     ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[-1.0, 0.0, 2.0]; Layout::Csr, 0.0]?;
+    /// let y = x.relu()?;
+    /// assert_eq!((y.nse(), y.prune()?.nse()), (2, 1)); // a stored 0 goes
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// None today; results are fallible throughout.
     #[doc(alias("eliminate_zeros"))]
@@ -166,6 +217,15 @@ impl Tensor {
 
     /// The stored elements alone: the same pattern with undefined fill. O(1). A strided tensor is all
     /// stored and gives itself.
+    ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[1.0, 0.0, 5.0], [0.0, 0.0, 0.0]; Layout::Csr, 0.0]?;
+    /// assert_eq!(x.mean(..)?.item()?, 1.0.into());
+    /// assert_eq!(x.stored().mean(..)?.item()?, 3.0.into()); // of what is stored
+    /// assert_eq!(x.stored().mean(1)?.get(&[1])?, None); // row 1 stores nothing
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     pub fn stored(&self) -> Tensor {
         match &self.storage {
             Storage::Strided(_) => self.clone(),
@@ -174,6 +234,13 @@ impl Tensor {
     }
 
     /// Whether each element is stored, as a bool tensor with fill false.
+    ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[1.0, 0.0, 5.0]; Layout::Csr, 0.0]?;
+    /// assert_eq!(x.is_stored()?.to_vec::<bool>()?, [true, false, true]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// None today; results are fallible throughout.
@@ -202,6 +269,15 @@ impl Tensor {
     }
 
     /// Another fill, the meaning kept: elements that the old fill was are stored where the new one differs.
+    ///
+    /// ```
+    /// use openwork::{Fill, Layout, tensor};
+    /// let x = tensor![[1.0, 0.0, 5.0]; Layout::Csr, 0.0]?;
+    /// let y = x.with_fill(1.0)?;
+    /// assert_eq!(y.fill(), Some(&Fill::from(1.0)));
+    /// assert!(y.equal(&x)?); // the same elements, stored in another way
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If the fill is or becomes undefined (that changes the meaning: [`Tensor::replace_fill`]), does not fit,
@@ -236,6 +312,14 @@ impl Tensor {
     /// Another fill, which changes what unstored elements are. O(size of the fill); indices and values are
     /// shared.
     ///
+    /// ```
+    /// use openwork::{Layout, tensor};
+    /// let x = tensor![[1.0, 0.0, 5.0]; Layout::Csr, 0.0]?;
+    /// let y = x.replace_fill(-1.0)?;
+    /// assert_eq!((y.nse(), y.to_vec::<f64>()?), (2, vec![1.0, -1.0, 5.0]));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If the fill does not fit shape and dtype, or the tensor is strided and has no unstored element.
     #[doc(alias("fill_value"))]
@@ -251,6 +335,14 @@ impl Tensor {
 
     /// Casts every element, the fill as any other. Floats to integers truncate and saturate, NaN to 0;
     /// integers wrap; complex to real drops the imaginary part; anything to bool is `!= 0`.
+    ///
+    /// ```
+    /// use openwork::{DType, tensor};
+    /// let x = tensor![1.7, -2.3, 300.0];
+    /// assert_eq!(x.cast(DType::I32)?.to_vec::<i32>()?, [1, -2, 300]);
+    /// assert_eq!(x.cast(DType::U8)?.to_vec::<u8>()?, [1, 0, 255]); // out of range: the nearest
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// None today; results are fallible throughout.
