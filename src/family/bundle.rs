@@ -99,7 +99,7 @@ impl Bundle {
     /// Cost: O(nse log nse).
     ///
     /// # Errors
-    /// None today; results are fallible throughout.
+    /// Currently infallible; returns `Result` as every op does.
     pub fn join(&self) -> Result<Tensor> {
         let _call = trace::call("Bundle::join", &[]);
         self.concatenated()?.coalesce()

@@ -27,6 +27,12 @@ pub mod files {}
 #[doc = include_str!("command.md")]
 pub mod command {}
 
+#[doc = include_str!("cookbook.md")]
+pub mod cookbook {}
+
+#[doc = include_str!("glossary.md")]
+pub mod glossary {}
+
 #[doc = include_str!("support.md")]
 pub mod support {}
 

@@ -151,7 +151,7 @@ pub struct ReadOptions<'a> {
     /// HDF5 and safetensors: the name of the tensor, as in `layers/0`. Without, a reader takes the one that has no name,
     /// or the only one; [`validate`](super::validate) takes all.
     pub name: Option<&'a str>,
-    /// The shape of a `.tns` file, where the largest indices do not tell it.
+    /// The shape of a `.tns` file, where the largest indices do not give it.
     pub shape: Option<&'a [usize]>,
     /// What the first index of an axis is written as in a `.tns` file.
     pub base: frostt::Base,

@@ -3,7 +3,7 @@
 //! Every writer puts its output beside the file it replaces and swaps the two once all of it is on the disk: a write
 //! that fails leaves the old file as it was.
 //!
-//! [`read`] and [`write()`] take any known format, [`info`] tells what a file holds, [`validate`] all that is wrong with
+//! [`read`] and [`write()`] take any known format, [`info`] reports what a file holds, [`validate`] all that is wrong with
 //! it; each format's module has what is its own.
 
 use std::fmt;

@@ -38,7 +38,7 @@ pub(crate) struct Info {
     pub(crate) reading: Reading,
 }
 
-/// Read a tensor and write it to a file; the name of OUT tells the format
+/// Read a tensor and write it to a file; the name of OUT decides the format
 #[derive(Args)]
 pub(crate) struct Convert {
     #[arg(value_name = "IN")]
@@ -96,7 +96,7 @@ pub(crate) struct Reading {
     /// The tensor of that name, in a file of several
     #[arg(long)]
     name: Option<String>,
-    /// The shape of a .tns file, where its largest indices do not tell it: 4,5,6
+    /// The shape of a .tns file, where its largest indices do not give it: 4,5,6
     #[arg(long, value_delimiter = ',', value_name = "SIZES")]
     shape: Option<Vec<usize>>,
     /// Indices of a .tns file count from 0

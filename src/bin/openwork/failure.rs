@@ -20,12 +20,12 @@ impl Failure {
                 "check the permissions of the file"
             }
             ErrorKind::Format { format: "binsparse", .. } => {
-                "`openwork validate` tells all that is wrong; --lenient reads older drafts and common deviations"
+                "`openwork validate` lists all that is wrong; --lenient reads older drafts and common deviations"
             }
             ErrorKind::Format { format: "FROSTT", .. } => {
-                "`openwork validate` tells all that is wrong; --shape, --zero-based and --header say what .tns files do not"
+                "`openwork validate` lists all that is wrong; --shape, --zero-based and --header say what .tns files do not"
             }
-            ErrorKind::Format { .. } => "`openwork validate` tells all that is wrong",
+            ErrorKind::Format { .. } => "`openwork validate` lists all that is wrong",
             _ => "",
         };
         Failure::Library(error, hint)

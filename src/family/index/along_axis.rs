@@ -19,7 +19,7 @@ use crate::tensor::{Storage, Tensor};
 
 /// # Indexing: one index per element along an axis
 impl Tensor {
-    /// Elements by an index each: `out[…, i, …] = self[…, indices[…, i, …], …]`. The other axes broadcast.
+    /// Gathers one element per index: `out[…, i, …] = self[…, indices[…, i, …], …]`. The other axes broadcast.
     ///
     /// Sparse: the result is COO with the fill, if that is one value; an array fill gives as many values as there are
     /// indices, which is dense, within the densify budget. Cost: O(nse + number of indices), and a sort.
@@ -56,7 +56,7 @@ impl Tensor {
         call.end(picked(self, &x, &indices.broadcast_to(&common)?, axis))
     }
 
-    /// Elements by an index each: `out[…, i, …] = self[…, index[…, i, …], …]`. `index` may be smaller than the tensor along the
+    /// Gathers one element per index: `out[…, i, …] = self[…, index[…, i, …], …]`. `index` may be smaller than the tensor along the
     /// other axes; nothing broadcasts. Else as [`Tensor::take_along_axis`].
     ///
     /// ```

@@ -103,7 +103,7 @@ impl Tensor {
         call.end(taken(self, indices.into(), &axis.into()))
     }
 
-    /// Without the listed elements of one axis.
+    /// Removes the listed elements along one axis.
     ///
     /// ```
     /// use openwork::tensor;

@@ -25,11 +25,11 @@ use crate::tensor::Tensor;
 /// One item of an index: what it takes from an axis. Made by [`s!`](crate::s!), or from integers, ranges, lists and
 /// tensors.
 ///
-/// Negative indices count from the end. Nothing is cut to fit: what is out of bounds is an error.
+/// Negative indices count from the end. Ranges are never clamped: what is out of bounds is an error.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Index {
-    /// One element; the axis goes.
+    /// Selects one element and removes the axis.
     At(isize),
     /// The elements of a range, every `step`th of them. With a negative step they come from the range's end
     /// backwards: `..;-1` is the axis reversed, `1..5;-2` the elements 4 and 2.

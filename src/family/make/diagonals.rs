@@ -91,7 +91,7 @@ impl Tensor {
     /// The diagonals of a sparse matrix that store something, in the form of [`Tensor::from_diagonals`]: (strided
     /// values, rising offsets). Where nothing is stored the values are the fill. Of a strided matrix, all diagonals.
     ///
-    /// Cost: O(nse + diagonals · columns). The result is asked for, so no budget applies; a matrix without diagonal
+    /// Cost: O(nse + diagonals · columns). Densifying is explicit here, so the densify budget does not apply; a matrix without diagonal
     /// structure has many.
     ///
     /// # Errors

@@ -55,7 +55,7 @@ impl Tensor {
     }
 
     /// Dense values, and a bool mask of what is stored: the bitmap form. Where nothing is stored the values are the
-    /// fill, or zero if it is undefined. Both are strided; it is asked for, so no budget applies.
+    /// fill, or zero if it is undefined. Both are strided; densifying is explicit here, so the densify budget does not apply.
     ///
     /// # Errors
     /// If the dense form does not fit in memory.

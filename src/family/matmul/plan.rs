@@ -272,7 +272,7 @@ impl Plan<'_> {
         };
         if !y.is_strided {
             context::may_densify(&[ids.len(), self.n], self.dtype.size(), || {
-                "rows of the left operand, whose fill is undefined, meet a defined fill: every element of theirs exists"
+                "rows of the left operand, whose fill is undefined, meet a defined fill, so every element of those rows is defined and the result is dense"
                     .into()
             })?;
         }

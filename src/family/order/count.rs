@@ -18,10 +18,11 @@ use crate::tensor::{Sparse, Storage, Tensor};
 
 /// # Counting, searching, histograms
 impl Tensor {
-    /// For each element of `values`, before which place of this sorted vector it belongs, so that order is kept: before
+    /// For each element of `values`, the index at which inserting it keeps this vector sorted: before
     /// those equal to it. `int64`, of the shape, pattern and kind of fill of `values`.
     ///
-    /// That is the number of elements less than it, of which the fill is one that occurs often: it is not looked through. NaN is greater than every number; absent elements of the vector do not count.
+    /// That is the number of elements less than it. The fill is treated as one block; its elements are never visited one by
+    /// one. NaN is greater than every number; absent elements of the vector do not count.
     ///
     /// Cost: O((nse + nse of the values) log nse).
     ///
@@ -71,7 +72,7 @@ impl Tensor {
         map_keys(values, &|x| keys_of(&x.cast(dtype)), &place)
     }
 
-    /// How often each integer from 0 occurs: a vector, `int64`, as long as the greatest element and one, at least
+    /// How often each integer from 0 occurs: a vector, `int64`, of length `max + 1`, or at least
     /// `minlength`. With weights, of the operand's shape: the sum of the weights where it occurs.
     ///
     /// Of a sparse operand the result is sparse, with fill 0: it stores as many elements as there are distinct ones. Absent

@@ -182,7 +182,7 @@ impl Order {
             return Ok(None);
         }
         context::may_densify(&s.shape, s.dtype().size(), || {
-            format!("the fill varies along axis {}, and is no block in order", self.axis)
+            format!("the fill varies along axis {}, so sorting along it needs a dense copy", self.axis)
         })?;
         Ok(Some(Tensor::from_strided(convert::to_strided(s, &fill)?)))
     }

@@ -86,7 +86,7 @@ impl Tensor {
     /// At least so many axes: new ones of size 1 come in front. Free.
     ///
     /// # Errors
-    /// None today; results are fallible throughout.
+    /// Currently infallible; returns `Result` as every op does.
     pub fn atleast_nd(&self, ndim: usize) -> Result<Tensor> {
         let call = trace::call("atleast_nd", &[self]);
         call.end((self.ndim()..ndim).try_fold(self.clone(), |t, _| t.expand_dims(0)))

@@ -32,7 +32,7 @@ impl Tensor {
     ///
     /// Fill: an unstored element takes part with its value, as often as it occurs, and the result keeps the pattern with a
     /// fill that is constant in each slice: a scalar where all slices agree, else an array over the other axes. A fill of
-    /// −∞ gives 0, and NaN in slices with nothing stored, in which no element is finite. An undefined fill stays one: absent
+    /// −∞ gives 0, and NaN in slices with nothing stored, in which no element is finite. An undefined fill stays undefined: absent
     /// elements take no part (`x.stored().softmax(axes)` is the softmax of what is stored).
     ///
     /// A slice with NaN or +∞ in it is NaN.
@@ -129,7 +129,7 @@ impl Tensor {
     ///
     /// `p` may be infinite (the greatest magnitude; the least for −∞) or 0 (the number of elements that are not 0). Shape as
     /// `self`, dtype too where it is inexact, else [the float](DType::to_inexact); norms are computed in `float64`. Fill as
-    /// [`Tensor::softmax`]: one of 0 stays 0. Absent elements take no part.
+    /// [`Tensor::softmax`]: a fill of 0 stays 0. Absent elements take no part.
     ///
     /// ```
     /// use openwork::{Layout, tensor};

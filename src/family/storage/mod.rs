@@ -53,7 +53,8 @@ impl Tensor {
         Ok(out)
     }
 
-    /// The strided form. It is asked for, so no budget applies. An undefined fill is no obstacle if every element is stored.
+    /// The strided form. Densifying is explicit here, so the densify budget does not apply. An undefined fill is no
+    /// obstacle if every element is stored.
     ///
     /// ```
     /// use openwork::{Layout, tensor};
@@ -167,7 +168,7 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// None today; results are fallible throughout.
+    /// Currently infallible; returns `Result` as every op does.
     #[doc(alias("sum_duplicates"))]
     pub fn coalesce(&self) -> Result<Tensor> {
         let call = trace::call("coalesce", &[self]);
@@ -201,7 +202,7 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// None today; results are fallible throughout.
+    /// Currently infallible; returns `Result` as every op does.
     #[doc(alias("eliminate_zeros"))]
     pub fn prune(&self) -> Result<Tensor> {
         let call = trace::call("prune", &[self]);
@@ -243,7 +244,7 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// None today; results are fallible throughout.
+    /// Currently infallible; returns `Result` as every op does.
     #[doc(alias("spones"))]
     pub fn is_stored(&self) -> Result<Tensor> {
         let call = trace::call("is_stored", &[self]);
@@ -345,7 +346,7 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// None today; results are fallible throughout.
+    /// Currently infallible; returns `Result` as every op does.
     #[doc(alias("astype", "to_dtype"))]
     pub fn cast(&self, dtype: DType) -> Result<Tensor> {
         let call = trace::call("cast", &[self]);

@@ -68,7 +68,7 @@ impl fmt::Debug for File {
 }
 
 impl File {
-    /// Opens a file, whatever its extension; its first bytes tell the container.
+    /// Opens a file, whatever its extension; its first bytes decide the container.
     ///
     /// # Errors
     /// If the file cannot be read or is no known container.

@@ -150,7 +150,7 @@ pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Loaded
 /// Cost: the pointers, indices and values of the range. In HDF5 chunks are unpacked whole.
 ///
 /// # Errors
-/// As [`read_with`], of what is read. If the first level is sparse (COO, DCSR, CSF), for nothing tells where a row
+/// As [`read_with`], of what is read. If the first level is sparse (COO, DCSR, CSF), since nothing says where a row
 /// begins; if a `structure` stands for the other triangle; if the range is out of range or splits a block; if an NPZ
 /// file is compressed.
 ///

@@ -21,7 +21,7 @@
 //!
 //! **Refused**, with the line, the token and what is allowed: a line with more or fewer parts than the first; an index
 //! that is no whole number, below the base, beyond the shape or from 2^63 on; a value that is no number; a file without
-//! entries whose shape nobody tells; more than 64 axes, or none.
+//! entries whose shape is given nowhere; more than 64 axes, or none.
 
 mod explain;
 mod head;
@@ -69,7 +69,7 @@ pub enum Dialect {
 /// How a file is read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReadOptions<'a> {
-    /// The shape of a `.tns` file, where the largest indices do not tell it.
+    /// The shape of a `.tns` file, where the largest indices do not give it.
     pub shape: Option<&'a [usize]>,
     /// What the first index of an axis is written as in a `.tns` file.
     pub base: Base,

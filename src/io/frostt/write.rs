@@ -22,7 +22,7 @@ const OP: &str = "frostt::write";
 pub struct WriteOptions<'a> {
     /// The format; `None` (the default) goes by the name: `.ttx` and `.ttx.gz` are TensorMarket, all else is FROSTT.
     pub dialect: Option<Dialect>,
-    /// What the first index of an axis is written as; 0 is for `.tns` only, and has to be told to the reader.
+    /// What the first index of an axis is written as; 0 is for `.tns` only, and has to be given to the reader.
     pub base: Base,
     /// Comment lines on top (in `.ttx`: below the banner).
     pub comment: &'a str,

@@ -254,7 +254,7 @@ impl Archive {
     /// Cost: the pointers, indices and values of the range.
     ///
     /// # Errors
-    /// As [`Archive::tensor`], of what is read. If the first level is sparse (COO, DCSR, CSF), for nothing tells where a
+    /// As [`Archive::tensor`], of what is read. If the first level is sparse (COO, DCSR, CSF), since nothing says where a
     /// row begins; if the range is out of range or splits a block.
     ///
     /// ```
