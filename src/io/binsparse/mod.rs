@@ -162,7 +162,7 @@ pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Loaded
 /// let x = Tensor::random(&[1000, 40], 0.1, 0.0, Layout::Csr, 1)?;
 /// binsparse::write(&path, &x)?;
 /// let rows = binsparse::read_rows(&path, 200..210, &ReadOptions::default())?.tensor;
-/// assert_eq!(rows.to_string(), x.narrow(0, 200..210)?.to_string());
+/// assert_eq!(rows.to_string(), x.narrow(200..210, 0)?.to_string());
 /// # std::fs::remove_file(path).ok();
 /// # Ok::<(), openwork::Error>(())
 /// ```

@@ -266,7 +266,7 @@ impl Archive {
     /// model.insert("embedding", x.clone())?;
     /// let archive = Archive::from_safetensors(&model.to_safetensors()?)?;
     /// let rows = archive.rows("embedding", 200..210)?;
-    /// assert_eq!(rows.to_string(), x.narrow(0, 200..210)?.to_string());
+    /// assert_eq!(rows.to_string(), x.narrow(200..210, 0)?.to_string());
     /// # Ok::<(), openwork::Error>(())
     /// ```
     pub fn rows(&self, name: &str, range: Range<usize>) -> Result<Tensor> {
