@@ -97,7 +97,7 @@ impl Tensor {
         call.end(scan(ScanOp::Prod, self, None, true, axis.into()))
     }
 
-    /// The greatest element so far along an axis; NaN from the first on. Fill and cost as [`Tensor::cumulative_sum`].
+    /// The greatest element so far along an axis; NaN from the first NaN on. Fill and cost as [`Tensor::cumulative_sum`].
     ///
     /// # Errors
     /// As [`Tensor::cumulative_sum`]; if the dtype is complex.
@@ -106,7 +106,7 @@ impl Tensor {
         call.end(scan(ScanOp::Max, self, None, false, axis.into()))
     }
 
-    /// The least element so far along an axis; NaN from the first on. Fill and cost as [`Tensor::cumulative_sum`].
+    /// The least element so far along an axis; NaN from the first NaN on. Fill and cost as [`Tensor::cumulative_sum`].
     ///
     /// # Errors
     /// As [`Tensor::cummax`].
@@ -115,7 +115,7 @@ impl Tensor {
         call.end(scan(ScanOp::Min, self, None, false, axis.into()))
     }
 
-    /// The differences of neighbours along an axis, `n` times: each time the axis becomes shorter by one, down to none.
+    /// The differences of neighbouring elements along an axis, taken `n` times: each time the axis becomes shorter by one, down to none.
     ///
     /// Sparse, with at most twice the stored elements each time; the fill is the difference of the fills.
     ///

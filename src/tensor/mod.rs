@@ -81,7 +81,7 @@ use crate::tensor::fill::Fill;
 /// work as well, so that `&a * &b + &c` needs one `?` at its end; between a `Result` and a number Rust does not allow
 /// them, so it takes a `?` first. A number on the left needs its type where a method follows: `(1.0f64 - &x)?.abs()`.
 ///
-/// Shapes broadcast and dtypes promote as in NumPy; a number takes the tensor's dtype where that can hold it
+/// Shapes broadcast as in NumPy, dtypes promote as in the array API, and a number takes the tensor's dtype where that holds it
 /// ([dtypes](crate::guide::dtypes)).
 ///
 /// ```

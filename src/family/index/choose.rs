@@ -39,7 +39,7 @@ impl Tensor {
         call.end(self.indexed(items))
     }
 
-    /// The elements that an index names; lists and masks too.
+    /// The elements that integers, ranges, lists and masks name.
     ///
     /// One list chooses along its axis, and the layout stays. Several, and integers beside them, broadcast against each other
     /// and name elements together, as in NumPy: their axes stand where the items did if those are side by side, and come first

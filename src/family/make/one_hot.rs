@@ -15,8 +15,8 @@ use crate::tensor::{Storage, Tensor};
 
 /// # Making tensors: one-hot
 impl Tensor {
-    /// A row of `classes` elements in place of each integer, which are 0 but for a 1 at the integer's place: a new last
-    /// axis, `int64`.
+    /// Replaces each integer by a row of `classes` elements that is 1 at that index and 0 elsewhere: a new last axis,
+    /// `int64`.
     ///
     /// Of strided labels the result is CSR (with as many leading axes as there are), and stores one element for each label,
     /// all of them the same memory. Of sparse labels it is sparse: the fill's row is the fill, and the rows of stored labels

@@ -42,8 +42,8 @@ impl Tensor {
         call.end(self.search(values, false))
     }
 
-    /// For each element of `values`, after which elements of this sorted vector it belongs, those equal to it included: the
-    /// number of elements not greater. Else as [`Tensor::searchsorted`].
+    /// For each element of `values`, the index after the elements equal to it at which inserting it keeps this vector
+    /// sorted: the number of elements not greater. Else as [`Tensor::searchsorted`].
     ///
     /// # Errors
     /// As [`Tensor::searchsorted`].

@@ -72,7 +72,7 @@ impl Tensor {
         Ok(call.done(out))
     }
 
-    /// The stored elements for which `f(index, x)` holds (GraphBLAS's `select`); the others are stored no more, and so
+    /// The stored elements for which `f(index, x)` holds (GraphBLAS's `select`); the others are no longer stored, and so
     /// become the fill. It is `self.stored()`, less what the predicate drops, with this fill again: it looks at storage.
     /// A strided tensor, all of which is stored, becomes COO with undefined fill.
     ///

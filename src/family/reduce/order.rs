@@ -75,7 +75,7 @@ impl Tensor {
         Ok(call.done((self.min(axes)?, self.max(axes)?)))
     }
 
-    /// The middle element over some axes, of an even number the lower one, as PyTorch has it
+    /// The middle element over some axes, or the lower of the two middle ones, as in PyTorch
     /// ([`Tensor::quantile`] of 0.5 is the mean of both); NaN if there is one. The dtype stays.
     ///
     /// Absent elements do not count; absent where there are no others. Fill and cost as [`Tensor::argmin`].
@@ -126,7 +126,7 @@ impl Tensor {
         call.end(quantile(self, q, Interpolation::Linear, &axes.into(), false))
     }
 
-    /// As [`Tensor::quantile`], a place between two elements interpolated otherwise than on the line between them.
+    /// As [`Tensor::quantile`], with another rule for a place between two elements.
     ///
     /// # Errors
     /// As [`Tensor::quantile`].
@@ -144,7 +144,7 @@ impl Tensor {
         call.end(quantile(self, q, Interpolation::Linear, &axes.into(), true))
     }
 
-    /// As [`Tensor::nanquantile`], a place between two elements interpolated otherwise than on the line between them.
+    /// As [`Tensor::nanquantile`], with another rule for a place between two elements.
     ///
     /// # Errors
     /// As [`Tensor::quantile`].
@@ -153,7 +153,7 @@ impl Tensor {
         call.end(quantile(self, q, interpolation, &axes.into(), true))
     }
 
-    /// The most frequent element over some axes, of several as frequent the least. NaN is one element,
+    /// The most frequent element over some axes; the least of several equally frequent ones. NaN is one element,
     /// greater than any number; so is 0, of either sign.
     ///
     /// Absent elements do not count; absent where there are no others. Fill and cost as [`Tensor::argmin`].

@@ -12,7 +12,7 @@ use crate::tensor::trace;
 
 /// # Reducing: moments and norms
 impl Tensor {
-    /// The variance over some axes: the sum of `|x − mean|²` by `n − correction`. A correction of 0 is that
+    /// The variance over some axes: the sum of `|x − mean|²` divided by `n − correction`. A correction of 0 is that
     /// of a whole population, of 1 that of a sample; NaN where `n` is not above it.
     ///
     /// Computed in `float64` in two passes, the second corrected by the sum of the differences (Chan, Golub, LeVeque,

@@ -192,7 +192,7 @@ impl Tensor {
         Ok(call.done(out))
     }
 
-    /// Another shape of as many elements, in C order.
+    /// The same elements, in C order, in another shape.
     ///
     /// Strided: a view where strides allow. Sparse: the result is COO (its value axes go into the
     /// coordinates); an array fill is kept if merged or split axes are all full or all constant. Cost:

@@ -83,7 +83,7 @@ impl Tensor {
         call.end(self.reshape(&[size]))
     }
 
-    /// At least so many axes: new ones of size 1 come in front. Free.
+    /// Adds axes of size 1 in front until there are `ndim`. Free.
     ///
     /// # Errors
     /// Currently infallible; returns `Result` as every op does.
@@ -283,7 +283,7 @@ impl Tensor {
         call.end(window::windows(self, a, &sizes.iter().map(range).collect::<Vec<_>>()))
     }
 
-    /// Cuts an axis before each of the given indices, which do not fall: `tensor_split(&[2, 5], 0)` gives the elements
+    /// Cuts an axis before each of the given indices, which must not decrease: `tensor_split(&[2, 5], 0)` gives the elements
     /// `..2`, `2..5` and `5..`. Each as [`Tensor::narrow`] gives it.
     ///
     /// # Errors
@@ -305,7 +305,7 @@ impl Tensor {
         call.end(window::windows(self, a, &ranges))
     }
 
-    /// The tensors of one axis less, one for each index of an axis. Sparse: views of one another where the axis is the
+    /// A tensor for each index of an axis, without that axis. Sparse: views of one another where the axis is the
     /// outermost dense level (matrices of batched CSR); else all are cut from one tensor sorted by that axis, and are
     /// COO.
     ///

@@ -50,7 +50,7 @@ impl Tensor {
         Ok(call.done(out))
     }
 
-    /// The Kronecker product: blocks of `other`, one for each element of `self` and times it. The tensor with fewer axes
+    /// The Kronecker product: a block for each element of `self`, which is `other` times that element. The tensor with fewer axes
     /// gets new ones in front.
     ///
     /// Fill and cost as [`Tensor::outer`]; the result of sparse tensors is COO.

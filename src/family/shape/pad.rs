@@ -35,7 +35,7 @@ impl<T: Into<Scalar>> From<T> for Pad {
 
 /// # Shape: a border around
 impl Tensor {
-    /// A larger tensor around this one: `widths[i]` says how many elements come before and after it along axis `i`.
+    /// This tensor with a border around it: `widths[i]` says how many elements come before and after it along axis `i`.
     ///
     /// Sparse: where the frame is what the fill is, only coordinates are shifted and the layout stays (blocks are taken apart).
     /// Another value makes the fill vary along the axis, as in [`Tensor::concat`]; along two sparse axes no fill can,

@@ -60,7 +60,7 @@ impl Tensor {
     }
 
     /// The elements at equal indices of two axes (`offset` added to the first is the second), as the last axis of the
-    /// result; the two axes go.
+    /// result; the two axes are removed.
     ///
     /// Strided: a view. Sparse: coordinates that are left, value axes kept; the fill's diagonal is the fill. Cost:
     /// O(nse).

@@ -24,7 +24,7 @@ use crate::tensor::{Sparse, Storage, Tensor};
 
 /// # Shape: a window of one axis
 impl Tensor {
-    /// The elements `range` of one axis.
+    /// A window of one axis: the elements `range` of it.
     ///
     /// A view where no index must move: strided tensors, value axes, and the outermost axis where its level is dense
     /// (rows of CSR, columns of CSC, batches). Then pointers, indices and values are windows of the same memory. Columns of CSR

@@ -53,7 +53,7 @@ impl Tensor {
         Ok(out)
     }
 
-    /// The strided form. Densifying is explicit here, so the densify budget does not apply. An undefined fill is no
+    /// The tensor with every element stored, strided. Densifying is explicit here, so the densify budget does not apply. An undefined fill is no
     /// obstacle if every element is stored.
     ///
     /// ```
@@ -85,7 +85,7 @@ impl Tensor {
         Ok(call.done(Tensor::from_strided(out)))
     }
 
-    /// The strided form, with a value for absent elements. The value is used only if the fill is undefined.
+    /// The tensor with every element stored, strided, and a value for absent elements. The value is used only if the fill is undefined.
     ///
     /// ```
     /// use openwork::{Layout, tensor};
@@ -269,7 +269,7 @@ impl Tensor {
         call.end(out)
     }
 
-    /// Another fill, the meaning kept: elements that the old fill was are stored where the new one differs.
+    /// The same elements with another fill: what was not stored is stored where it differs from the new fill.
     ///
     /// ```
     /// use openwork::{Fill, Layout, tensor};
@@ -334,7 +334,7 @@ impl Tensor {
         Ok(call.done(Sparse { fill, ..s.into_owned() }.into()))
     }
 
-    /// Casts every element, the fill as any other. Floats to integers truncate and saturate, NaN to 0;
+    /// Casts every element; the fill is cast like any other. Floats to integers truncate and saturate, NaN to 0;
     /// integers wrap; complex to real drops the imaginary part; anything to bool is `!= 0`.
     ///
     /// ```
