@@ -28,9 +28,10 @@ pub(crate) fn c_strides(shape: &[usize]) -> Vec<isize> {
     strides
 }
 
-/// The number of elements of a shape that is known to be stored.
+/// The number of elements of a shape. Of what is stored it is exact; a view that is broadcast may have more than `usize`
+/// counts, and gives the greatest.
 pub(crate) fn count(shape: &[usize]) -> usize {
-    if shape.contains(&0) { 0 } else { shape.iter().product() }
+    if shape.contains(&0) { 0 } else { shape.iter().fold(1, |n: usize, &s| n.saturating_mul(s)) }
 }
 
 impl Strided {

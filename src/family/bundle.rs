@@ -1,7 +1,5 @@
 //! Sums of parts: disjoint tensors, each in the structure that suits it, that together are one tensor.
 
-use std::sync::Arc;
-
 use openwork_ops::{DType, ReduceOp};
 
 use crate::base::buffer::Buffer;
@@ -13,7 +11,7 @@ use crate::levels::level::LevelKind;
 use crate::levels::pattern::Part;
 use crate::tensor::fill::Fill;
 use crate::tensor::trace;
-use crate::tensor::{Sparse, Storage, Tensor};
+use crate::tensor::{Sparse, Tensor};
 
 /// Sparse tensors of one shape, dtype and fill, no two of which store an element at one index: together they are the
 /// tensor that stores what any of them stores.
@@ -283,48 +281,5 @@ fn same_fill(a: &Tensor, b: &Tensor) -> bool {
             a.shape == b.shape && a.dense_bytes() == b.dense_bytes()
         }
         _ => false,
-    }
-}
-
-/// # Several value arrays over one pattern
-impl Tensor {
-    /// Other values at the same positions: a tensor that shares the pattern, so that the two combine without an index
-    /// being read. `values` is strided, of any dtype and of the shape of [`Tensor::stored_values`].
-    ///
-    /// # Errors
-    /// If the tensor is strided, or values or fill do not fit.
-    pub fn with_stored_values(&self, values: &Tensor, fill: impl Into<Fill>) -> Result<Tensor> {
-        let _call = trace::call("with_stored_values", &[]);
-        let Some(s) = self.sparse() else {
-            return Err(error::layout("a strided tensor has no pattern to share"));
-        };
-        let Some(values) = values.strided() else {
-            return Err(error::invalid("values", format!("must be strided, are {}", values.layout())));
-        };
-        if values.shape != s.values.shape {
-            let why = format!("have shape {:?}, the pattern needs {:?}", values.shape, s.values.shape);
-            return Err(error::invalid("values", why));
-        }
-        let fill = crate::tensor::fill::check(fill.into(), &s.shape, values.dtype)?;
-        Ok(Sparse { values: values.clone(), fill, ..s.clone() }.into())
-    }
-
-    /// Whether both have one pattern in the same memory.
-    pub fn shares_pattern(&self, other: &Tensor) -> bool {
-        match (self.sparse(), other.sparse()) {
-            (Some(a), Some(b)) => Arc::ptr_eq(&a.pattern, &b.pattern) || a.pattern.is_same(&b.pattern),
-            _ => false,
-        }
-    }
-
-    /// The same tensor, with the pattern of `other` where the two are equal: after reading tensors that were written
-    /// with one pattern. Gives itself where they are not. Cost: O(bytes of the indices).
-    pub fn share_pattern(&self, other: &Tensor) -> Tensor {
-        match (self.sparse(), other.sparse()) {
-            (Some(a), Some(b)) if a.shape == b.shape && a.pattern.has_equal_arrays(&b.pattern) => {
-                Tensor { storage: Storage::Sparse(Arc::new(Sparse { pattern: b.pattern.clone(), ..a.clone() })) }
-            }
-            _ => self.clone(),
-        }
     }
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod element;
 mod extract;
+mod shared;
 
 use std::borrow::Cow;
 

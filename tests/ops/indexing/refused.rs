@@ -104,10 +104,7 @@ fn shapes_and_counts() {
         says(x.gather(&Tensor::from_vec(&[1], vec![0i64]).unwrap(), 0), &["gather", "as many axes"]);
         let index = Tensor::from_vec(&[1, 2], vec![0i64, 1]).unwrap();
         says(x.scatter(&index, iota(&[2, 2]), 0), &["scatter", "[1, 2]", "[2, 2]", "src"]);
-        says(
-            x.scatter_reduce(&index, 1.0, ReduceOp::Mean, 0),
-            &["scatter", "`reduce`", "mean", "sum, prod, max and min"],
-        );
+        says(x.scatter_reduce(&index, 1.0, ReduceOp::Mean, 0), &["scatter", "`reduce`", "mean", "sum, prod, min, max"]);
         says(x.slice_assign(s![0], iota(&[7])), &["slice_assign", "[7]", "[8]", "broadcast"]);
         says(x.slice_assign(s![0], iota(&[2, 8])), &["slice_assign", "[2, 8]", "[8]"]);
         says(x.index_put(s![[0, 1]], iota(&[3, 8])), &["index_put", "[3, 8]", "[2, 8]"]);
