@@ -361,7 +361,7 @@ fn a_large_fill_beneath_stored_elements_leaves_no_trace() {
     let stored = Tensor::from_vec(&[2], vec![3i64, 6]).unwrap();
     let x = Tensor::coo(&[3, 2], vec![vec![0i64, 0], vec![0, 1]], &stored, Fill::array(fill)).unwrap();
     let mean = x.mean(0).unwrap();
-    assert_eq!((mean.get(&[0]).unwrap(), mean.get(&[1]).unwrap()), (Some(3.0f32.into()), Some(4.0f32.into())));
+    assert_eq!((mean.get(&[0]).unwrap(), mean.get(&[1]).unwrap()), (Some(3.0f64.into()), Some(4.0f64.into())));
 }
 
 #[test]

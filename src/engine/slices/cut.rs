@@ -35,6 +35,7 @@ impl Cut {
         let (layout, mut words) = keys;
         let mut order = None;
         if !sorted && order_of(&words) == Order::Unsorted {
+            raise(Work::Engine);
             let sorted = sort::sort_keys(&layout, words);
             (words, order) = (sorted.words, Some(sorted.order));
         }

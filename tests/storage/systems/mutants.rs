@@ -121,7 +121,7 @@ fn arrays() {
                 3 => arrays.values = Tensor::from_vec(&[3], vec![1.0, 2.0, 3.0]).unwrap(),
                 _ => {
                     let mut v = entries(&arrays.arrays[which].1);
-                    let at = rng.below(v.len());
+                    let at = rng.below(v.len().max(1));
                     match rng.below(5) {
                         0 => v.push(rng.below(7) as u64),
                         1 => drop(v.pop()),
