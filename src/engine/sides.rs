@@ -196,7 +196,9 @@ pub(crate) fn all_finite(values: &Strided) -> bool {
 /// budget, or is no longer than what repeating would store.
 fn is_cheaper_as_fill(s: &Sparse, shape: &[usize], dtype: DType) -> bool {
     let size = elements(&s.shape);
-    let repeated = (s.nse() as u64).saturating_mul(elements(shape) / size.max(1));
+    let lead = shape.len() - s.ndim();
+    let times = (0..shape.len()).filter(|&d| d < lead || s.shape[d - lead] != shape[d]).map(|d| shape[d]);
+    let repeated = times.fold(s.nse() as u64, |n, size| n.saturating_mul(size as u64));
     let bytes = size.saturating_mul(dtype.size() as u64);
     s.shape.iter().filter(|&&n| n > 1).count() <= 1 && (bytes <= context::densify_budget() || size <= repeated)
 }
