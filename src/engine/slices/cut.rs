@@ -34,8 +34,10 @@ impl Cut {
     pub(super) fn new(keys: (KeyLayout, Vec<Vec<u64>>), kept: usize, sorted: bool) -> Cut {
         let (layout, mut words) = keys;
         let mut order = None;
-        if !sorted && order_of(&words) == Order::Unsorted {
+        if !sorted {
             raise(Work::Engine);
+        }
+        if !sorted && order_of(&words) == Order::Unsorted {
             let sorted = sort::sort_keys(&layout, words);
             (words, order) = (sorted.words, Some(sorted.order));
         }

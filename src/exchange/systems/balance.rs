@@ -94,7 +94,7 @@ fn segments(l: usize, pointers: Option<&IndexArray>, n: usize) -> Result<Vec<usi
     let all = entries(pointers);
     let base = all.first().copied().unwrap_or(0);
     let rises = all.windows(2).all(|w| w[0] <= w[1]);
-    if !rises || all.last().is_some_and(|&last| last - base != n as u64) {
+    if !rises || all.last().is_none_or(|&last| last - base != n as u64) {
         let why = format!("the pointers of level {l} must not fall, and span its {n} indices");
         return Err(error::invalid("arrays", why));
     }
