@@ -114,7 +114,7 @@ fn infer(images: &Tensor, weights: &[Tensor]) -> openwork::Result<Tensor> {
 
 /// The rows in which anything is left.
 fn active_rows(y: &Tensor) -> openwork::Result<Vec<usize>> {
-    let active = y.any(1)?.to_dense()?.to_contiguous();
+    let active = y.any(1)?.to_dense()?.to_contiguous()?;
     Ok(active.values::<bool>()?.iter().enumerate().filter(|(_, a)| **a).map(|(row, _)| row).collect())
 }
 
@@ -200,7 +200,7 @@ fn compare(ours: &Array2<f32>, other: &Array2<f32>, name: &str) -> bool {
 
 /// The elements as an array.
 fn array(x: &Tensor) -> Fallible<Array2<f32>> {
-    Ok(x.to_dense()?.to_contiguous().view::<f32>()?.into_dimensionality::<Ix2>()?.to_owned())
+    Ok(x.to_dense()?.to_contiguous()?.view::<f32>()?.into_dimensionality::<Ix2>()?.to_owned())
 }
 
 /// All layers by loops over arrays.

@@ -132,7 +132,7 @@ impl Request {
 
 /// The sum of the stored values, in f64.
 fn checksum(result: &Tensor) -> Outcome<f64> {
-    let result = result.to_contiguous();
+    let result = result.to_contiguous()?;
     Ok(match result.dtype() {
         DType::F64 => result.values::<f64>()?.iter().sum(),
         DType::F32 => result.values::<f32>()?.iter().map(|&x| f64::from(x)).sum(),

@@ -8,6 +8,9 @@ use std::sync::Arc;
 
 use openwork_ops::Element;
 
+use crate::base::error::Result;
+use crate::base::memory;
+
 /// Memory that a buffer may share. The bytes must stay put while the owner lives, and unchanged while they are read.
 trait Owner: Send + Sync {
     fn bytes(&self) -> &[u8];
@@ -80,24 +83,26 @@ unsafe impl Send for Zeroed {}
 unsafe impl Sync for Zeroed {}
 
 impl Zeroed {
-    fn new(len: usize) -> Zeroed {
+    /// `None` if memory for so many bytes cannot be had.
+    fn new(len: usize) -> Option<Zeroed> {
+        if !memory::is_free(len) {
+            return None;
+        }
         let align = if len >= HUGE { HUGE_ALIGN } else { 16 };
-        let size = len.max(1).next_multiple_of(align);
-        let layout = match std::alloc::Layout::from_size_align(size, align) {
-            Ok(layout) => layout,
-            // The size rounds past isize::MAX: out of memory by definition.
-            Err(_) => std::alloc::handle_alloc_error(std::alloc::Layout::new::<u8>()),
-        };
+        let size = len.max(1).checked_next_multiple_of(align)?;
+        let layout = std::alloc::Layout::from_size_align(size, align).ok()?;
         #[cfg(target_os = "linux")]
         if len >= HUGE {
             return Zeroed::map(layout, len);
         }
         // SAFETY: the size is not 0.
         let at = unsafe { std::alloc::alloc_zeroed(layout) };
-        match std::ptr::NonNull::new(at) {
-            Some(at) => Zeroed { at, layout, len },
-            None => std::alloc::handle_alloc_error(layout),
-        }
+        Some(Zeroed { at: std::ptr::NonNull::new(at)?, layout, len })
+    }
+
+    /// No bytes, for which nothing is allocated.
+    fn none() -> Zeroed {
+        Zeroed { at: std::ptr::NonNull::<u128>::dangling().cast(), layout: std::alloc::Layout::new::<()>(), len: 0 }
     }
 
     fn all_mut(&mut self) -> &mut [u8] {
@@ -107,13 +112,14 @@ impl Zeroed {
 
     /// Fresh pages from the kernel: zero without writing, aligned so that huge pages fit.
     #[cfg(target_os = "linux")]
-    fn map(layout: std::alloc::Layout, len: usize) -> Zeroed {
+    fn map(layout: std::alloc::Layout, len: usize) -> Option<Zeroed> {
         let (size, align) = (layout.size(), layout.align());
+        let mapped = size.checked_add(align)?;
         // SAFETY: an anonymous private mapping touches no memory of ours.
         let raw = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
-                size + align,
+                mapped,
                 libc::PROT_READ | libc::PROT_WRITE,
                 libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
                 -1,
@@ -121,7 +127,7 @@ impl Zeroed {
             )
         };
         if raw == libc::MAP_FAILED {
-            std::alloc::handle_alloc_error(layout);
+            return None;
         }
         let skip = raw.align_offset(align).min(align);
         let at = raw.cast::<u8>().wrapping_add(skip);
@@ -136,15 +142,15 @@ impl Zeroed {
             }
             libc::madvise(at.cast(), size, libc::MADV_HUGEPAGE);
         }
-        match std::ptr::NonNull::new(at) {
-            Some(at) => Zeroed { at, layout, len },
-            None => std::alloc::handle_alloc_error(layout),
-        }
+        Some(Zeroed { at: std::ptr::NonNull::new(at)?, layout, len })
     }
 }
 
 impl Drop for Zeroed {
     fn drop(&mut self) {
+        if self.layout.size() == 0 {
+            return; // nothing was allocated
+        }
         #[cfg(target_os = "linux")]
         if self.len >= HUGE {
             // SAFETY: exactly the part of the mapping that `map` kept.
@@ -206,14 +212,45 @@ impl Buffer {
         Buffer { owner: Arc::new(VecOwner(data)), range }
     }
 
+    /// No bytes.
+    pub(crate) fn empty() -> Buffer {
+        Buffer::owned(Zeroed::none())
+    }
+
+    /// The bytes of one element.
+    pub(crate) fn of_element(bytes: [u8; 16], size: usize) -> Buffer {
+        Buffer::from_vec(vec![bytemuck::cast::<[u8; 16], openwork_ops::c128>(bytes)]).slice(0..size)
+    }
+
     /// `len` zero bytes, handed to `fill` before they are shared.
-    pub(crate) fn build(len: usize, fill: impl FnOnce(&mut [u8])) -> Buffer {
-        let mut owner = Zeroed::new(len);
+    ///
+    /// # Errors
+    /// If memory cannot hold them.
+    pub(crate) fn build(len: usize, fill: impl FnOnce(&mut [u8])) -> Result<Buffer> {
+        let mut owner = Buffer::fresh(len)?;
+        fill(owner.all_mut());
+        Ok(Buffer::owned(owner))
+    }
+
+    /// As [`Buffer::build`], of a length that what the operands hold in memory bounds: to run out of memory then ends the
+    /// process, as it does in Rust's collections.
+    pub(crate) fn of_held(len: usize, fill: impl FnOnce(&mut [u8])) -> Buffer {
+        let Some(mut owner) = Zeroed::new(len) else {
+            std::alloc::handle_alloc_error(
+                std::alloc::Layout::array::<u8>(len).unwrap_or(std::alloc::Layout::new::<u8>()),
+            );
+        };
         fill(owner.all_mut());
         Buffer::owned(owner)
     }
 
     /// Not part of [`Buffer::build`], which is compiled for every closure.
+    #[inline(never)]
+    fn fresh(len: usize) -> Result<Zeroed> {
+        Zeroed::new(len)
+            .ok_or_else(|| memory::refused(&[len], "a dense array of bytes", len as u128, 1, "choose a sparse layout"))
+    }
+
     #[inline(never)]
     fn owned(owner: Zeroed) -> Buffer {
         let range = 0..owner.len;
@@ -223,13 +260,19 @@ impl Buffer {
     /// Memory of `len` bytes, elements of `width` bytes each, all of which `fill` writes: memory that is lent, where it
     /// has that size, else new. Of one byte each there may be truth values, which may not hold any bits even before they
     /// are written.
-    pub(crate) fn overwritten(len: usize, width: usize, fill: impl FnOnce(&mut [u8])) -> Buffer {
+    ///
+    /// # Errors
+    /// If memory cannot hold them.
+    pub(crate) fn overwritten(len: usize, width: usize, fill: impl FnOnce(&mut [u8])) -> Result<Buffer> {
         let lent = if width > 1 { LENT.with_borrow_mut(|lent| lent.take_if(|m| m.len == len)) } else { None };
-        let mut owner = lent.unwrap_or_else(|| Zeroed::new(len));
+        let mut owner = match lent {
+            Some(lent) => lent,
+            None => Buffer::fresh(len)?,
+        };
         #[cfg(debug_assertions)]
         owner.all_mut().fill(if width > 1 { 0xaa } else { 0 }); // what is not written shows
         fill(owner.all_mut());
-        Buffer { owner: Arc::new(owner), range: 0..len }
+        Ok(Buffer::owned(owner))
     }
 
     /// Runs `f`, in which a result of this size may take this buffer's memory, if nobody else shares it, and says whether
@@ -245,7 +288,7 @@ impl Buffer {
         let whole = self.range.clone();
         let own = Arc::get_mut(&mut self.owner).and_then(|owner| owner.memory()).filter(|m| whole == (0..m.len));
         let Some(own) = own else { return (f(), false) };
-        let outer = Outer(LENT.replace(Some(std::mem::replace(own, Zeroed::new(0)))));
+        let outer = Outer(LENT.replace(Some(std::mem::replace(own, Zeroed::none()))));
         let result = f();
         let left = LENT.take();
         drop(outer);
@@ -266,7 +309,7 @@ impl Buffer {
         // Memory of no bytes may lie nowhere.
         match std::ptr::NonNull::new(at.cast_mut()).filter(|_| len > 0) {
             Some(at) => Buffer { owner: Arc::new(Foreign { at, len, may_change, _owner: owner }), range: 0..len },
-            None => Buffer::build(0, |_| {}),
+            None => Buffer::empty(),
         }
     }
 
@@ -281,7 +324,7 @@ impl Buffer {
 
     /// Whether memory for `len` bytes can be had at all.
     pub(crate) fn is_possible(len: usize) -> bool {
-        super::memory::is_possible(len)
+        memory::is_possible(len)
     }
 
     /// The bytes, if nobody else shares them.

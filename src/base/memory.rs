@@ -48,12 +48,15 @@ pub(crate) fn refused(shape: &[usize], what: &str, count: u128, width: usize, in
 /// # Errors
 /// See [`refused`].
 pub(crate) fn room(shape: &[usize], what: &str, counts: &[usize], width: usize, instead: &str) -> Result<usize> {
-    let none = counts.contains(&0);
-    let all = if none { Some(0) } else { counts.iter().try_fold(1usize, |n, &c| n.checked_mul(c)) };
-    all.filter(|&n| has_room(n, width)).ok_or_else(|| {
+    product(counts).filter(|&n| has_room(n, width)).ok_or_else(|| {
         let count = counts.iter().fold(1u128, |n, &c| n.saturating_mul(c as u128));
         refused(shape, what, count, width, instead)
     })
+}
+
+/// The product of sizes, if it has one.
+fn product(counts: &[usize]) -> Option<usize> {
+    if counts.contains(&0) { Some(0) } else { counts.iter().try_fold(1usize, |n, &c| n.checked_mul(c)) }
 }
 
 /// The number of elements of a dense array, if memory could hold it.
@@ -61,7 +64,10 @@ pub(crate) fn room(shape: &[usize], what: &str, counts: &[usize], width: usize, 
 /// # Errors
 /// See [`refused`].
 pub(crate) fn dense_len(shape: &[usize], dtype: DType) -> Result<usize> {
-    room(shape, &format!("a dense tensor of {dtype}"), shape, dtype.size(), "choose a sparse layout")
+    match product(shape) {
+        Some(n) if has_room(n, dtype.size()) => Ok(n),
+        _ => room(shape, &format!("a dense tensor of {dtype}"), shape, dtype.size(), "choose a sparse layout"),
+    }
 }
 
 /// Bytes that can still be had; `None` where the system does not say.

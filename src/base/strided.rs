@@ -1,12 +1,15 @@
 //! Strided storage: a buffer with shape, strides and offset. Views are free.
 
 use std::borrow::Cow;
+use std::ops::Deref;
 
 use openwork_ops::structure::gather;
 use openwork_ops::{DType, Element, Scalar};
 
 use crate::base::buffer::Buffer;
+use crate::base::error::Result;
 use crate::base::faults::{self, Fault};
+pub(crate) use crate::base::memory::dense_len;
 use crate::base::parallel;
 
 /// A dense array over a shared buffer. Strides and offset count elements; a stride may be 0 or negative.
@@ -28,6 +31,23 @@ pub(crate) fn c_strides(shape: &[usize]) -> Vec<isize> {
     strides
 }
 
+/// Elements as bytes in C order: where they lie, or a copy.
+pub(crate) enum DenseBytes<'a> {
+    Borrowed(&'a [u8]),
+    Owned(Buffer),
+}
+
+impl Deref for DenseBytes<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            DenseBytes::Borrowed(bytes) => bytes,
+            DenseBytes::Owned(buffer) => buffer.bytes(),
+        }
+    }
+}
+
 /// The number of elements of a shape. Of what is stored it is exact; a view that is broadcast may have more than `usize`
 /// counts, and gives the greatest.
 pub(crate) fn count(shape: &[usize]) -> usize {
@@ -46,14 +66,15 @@ impl Strided {
     }
 
     /// A copy of elements in C order.
-    pub(crate) fn from_bytes(bytes: &[u8], dtype: DType, shape: &[usize]) -> Strided {
-        Strided::new(Buffer::build(bytes.len(), |out| out.copy_from_slice(bytes)), dtype, shape.to_vec())
+    pub(crate) fn from_bytes(bytes: &[u8], dtype: DType, shape: &[usize]) -> Result<Strided> {
+        let buffer = Buffer::build(bytes.len(), |out| out.copy_from_slice(bytes))?;
+        Ok(Strided::new(buffer, dtype, shape.to_vec()))
     }
 
     /// A view of one element, broadcast: every stride is 0.
     pub(crate) fn constant(value: Scalar, shape: &[usize]) -> Strided {
         let (bytes, size) = value.to_bytes();
-        let buffer = Buffer::build(size, |b| b.copy_from_slice(&bytes[..size]));
+        let buffer = Buffer::of_element(bytes, size);
         Strided { buffer, dtype: value.dtype(), shape: shape.to_vec(), strides: vec![0; shape.len()], offset: 0 }
     }
 
@@ -87,22 +108,29 @@ impl Strided {
     }
 
     /// The same elements in C order without gaps.
-    pub(crate) fn to_contiguous(&self) -> Cow<'_, Strided> {
+    ///
+    /// # Errors
+    /// If memory cannot hold them, of which broadcasting may have made any number.
+    pub(crate) fn to_contiguous(&self) -> Result<Cow<'_, Strided>> {
         if self.is_contiguous() {
-            return Cow::Borrowed(self);
+            return Ok(Cow::Borrowed(self));
         }
         let size = self.dtype.size();
-        let buffer = Buffer::build(self.len() * size, |out| {
+        let n = dense_len(&self.shape, self.dtype)?;
+        let buffer = Buffer::build(n * size, |out| {
             parallel::for_chunks_mut(out, size, parallel::GRAIN, &|start, out| self.read(start, out));
-        });
-        Cow::Owned(Strided::new(buffer, self.dtype, self.shape.clone()))
+        })?;
+        Ok(Cow::Owned(Strided::new(buffer, self.dtype, self.shape.clone())))
     }
 
     /// The elements as bytes in C order, copied only if they lie otherwise.
-    pub(crate) fn dense_bytes(&self) -> Cow<'_, [u8]> {
+    ///
+    /// # Errors
+    /// As [`Strided::to_contiguous`].
+    pub(crate) fn dense_bytes(&self) -> Result<DenseBytes<'_>> {
         match self.contiguous_bytes() {
-            Some(bytes) => Cow::Borrowed(bytes),
-            None => Cow::Owned(self.to_contiguous().contiguous_bytes().unwrap_or_default().to_vec()),
+            Some(bytes) => Ok(DenseBytes::Borrowed(bytes)),
+            None => Ok(DenseBytes::Owned(self.to_contiguous()?.buffer.clone())),
         }
     }
 
@@ -175,12 +203,15 @@ impl Strided {
     }
 
     /// Another shape of as many elements: a view where strides allow it, else a copy.
-    pub(crate) fn reshape(&self, shape: &[usize]) -> Strided {
+    ///
+    /// # Errors
+    /// As [`Strided::to_contiguous`], if it is a copy.
+    pub(crate) fn reshape(&self, shape: &[usize]) -> Result<Strided> {
         if let Some(strides) = self.view_strides(shape) {
-            return Strided { shape: shape.to_vec(), strides, ..self.clone() };
+            return Ok(Strided { shape: shape.to_vec(), strides, ..self.clone() });
         }
-        let dense = self.to_contiguous().into_owned();
-        Strided { shape: shape.to_vec(), strides: c_strides(shape), ..dense }
+        let dense = self.to_contiguous()?.into_owned();
+        Ok(Strided { shape: shape.to_vec(), strides: c_strides(shape), ..dense })
     }
 
     /// Strides that make the same buffer another shape, if there are any.
@@ -230,12 +261,27 @@ impl Strided {
         }
         // Broadcast axes stay broadcast: cast what is stored once.
         let core = self.unbroadcast();
-        let source = core.dense_bytes();
         let (from, to) = (self.dtype.size(), dtype.size());
-        let buffer = Buffer::build(core.len() * to, |out| {
+        let bytes = core.contiguous_bytes();
+        let buffer = Buffer::of_held(core.len() * to, |out| {
             parallel::for_chunks_mut(out, to, parallel::GRAIN, &|start, out| {
                 let n = out.len() / to;
-                openwork_ops::cast::cast_block(self.dtype, &source[start * from..(start + n) * from], dtype, out);
+                match bytes {
+                    Some(bytes) => {
+                        openwork_ops::cast::cast_block(
+                            self.dtype,
+                            &bytes[start * from..(start + n) * from],
+                            dtype,
+                            out,
+                        );
+                    }
+                    None => {
+                        let mut read = vec![0u128; (n * from).div_ceil(16)];
+                        let read = &mut bytemuck::cast_slice_mut(&mut read)[..n * from];
+                        core.read(start, read);
+                        openwork_ops::cast::cast_block(self.dtype, read, dtype, out);
+                    }
+                }
             });
         });
         Strided::new(buffer, dtype, core.shape.clone()).broadcast(&self.shape)
@@ -253,6 +299,19 @@ impl Strided {
     pub(crate) fn constant_value(&self) -> Option<Scalar> {
         let repeats = |(&n, &s): (&usize, &isize)| n == 1 || (s == 0 && n > 1);
         self.shape.iter().zip(&self.strides).all(repeats).then(|| self.at_offset(self.offset))
+    }
+
+    /// What is stored, in C order: the same without repetition.
+    pub(crate) fn core(&self) -> Strided {
+        let core = self.unbroadcast();
+        if core.is_contiguous() {
+            return core;
+        }
+        let size = core.dtype.size();
+        let buffer = Buffer::of_held(core.len() * size, |out| {
+            parallel::for_chunks_mut(out, size, parallel::GRAIN, &|start, out| core.read(start, out));
+        });
+        Strided::new(buffer, core.dtype, core.shape)
     }
 
     /// The same without repetition: axes of stride 0 become size 1 (unless they are empty).
@@ -337,14 +396,14 @@ mod tests {
     }
 
     fn elements(x: &Strided) -> Vec<i32> {
-        x.to_contiguous().typed::<i32>().unwrap().to_vec()
+        x.to_contiguous().unwrap().typed::<i32>().unwrap().to_vec()
     }
 
     #[test]
     fn views_read_what_they_mean() {
         let x = iota(&[2, 3]);
         assert_eq!(elements(&x.permute(&[1, 0])), [0, 3, 1, 4, 2, 5]);
-        assert_eq!(elements(&x.permute(&[1, 0]).reshape(&[2, 3])), [0, 3, 1, 4, 2, 5]);
+        assert_eq!(elements(&x.permute(&[1, 0]).reshape(&[2, 3]).unwrap()), [0, 3, 1, 4, 2, 5]);
         assert_eq!(elements(&x.narrow(1, 1..3)), [1, 2, 4, 5]);
         assert_eq!(elements(&x.narrow(0, 1..2).broadcast(&[2, 3])), [3, 4, 5, 3, 4, 5]);
         assert_eq!(elements(&iota(&[]).broadcast(&[2])), [0, 0]);
@@ -353,10 +412,10 @@ mod tests {
     #[test]
     fn reshape_of_a_slice_is_a_view_where_it_can_be() {
         let x = iota(&[4, 6]).narrow(1, 0..3);
-        let y = x.reshape(&[2, 2, 1, 3]);
+        let y = x.reshape(&[2, 2, 1, 3]).unwrap();
         assert!(y.buffer.is_same(&x.buffer));
         assert_eq!(elements(&y), elements(&x));
-        assert_eq!(elements(&x.reshape(&[12])), elements(&x));
+        assert_eq!(elements(&x.reshape(&[12]).unwrap()), elements(&x));
     }
 
     #[test]

@@ -8,9 +8,10 @@ use openwork_ops::structure::gather::{self, gather_rows_or};
 use openwork_ops::{DType, Scalar, cast, with_index};
 
 use crate::base::buffer::Buffer;
+use crate::base::error::Result;
 use crate::base::faults::{self, Fault};
 use crate::base::parallel;
-use crate::base::strided::{Strided, count};
+use crate::base::strided::{Strided, dense_len};
 use crate::levels::level::Indices;
 use crate::levels::pattern::{Pattern, RowForm};
 
@@ -61,12 +62,20 @@ impl<'a> Source<'a> {
     }
 
     /// Rows of values that `select` places in a pattern, and what `beneath` has at the others.
-    pub(crate) fn select(values: &'a Strided, row: usize, select: &'a Indices, beneath: Source<'a>) -> Source<'a> {
+    ///
+    /// # Errors
+    /// If memory cannot hold the values in order.
+    pub(crate) fn select(
+        values: &'a Strided,
+        row: usize,
+        select: &'a Indices,
+        beneath: Source<'a>,
+    ) -> Result<Source<'a>> {
         let beneath = match beneath {
             Source::Constant(value) => Beneath::One(value),
             other => Beneath::Each(Box::new(other)),
         };
-        Source::Select { values: values.to_contiguous(), row, select, beneath }
+        Ok(Source::Select { values: values.to_contiguous()?, row, select, beneath })
     }
 
     fn dtype(&self) -> DType {
@@ -247,7 +256,10 @@ pub(crate) struct Pass<'a> {
 
 impl Pass<'_> {
     /// Over `n` elements of the sources, in parallel; the results in order.
-    pub(crate) fn run(&self, n: usize, sources: &[Source<'_>]) -> Buffer {
+    ///
+    /// # Errors
+    /// If memory cannot hold the results.
+    pub(crate) fn run(&self, n: usize, sources: &[Source<'_>]) -> Result<Buffer> {
         let width = self.out.size();
         Buffer::overwritten(n * width, width, |bytes| {
             parallel::for_chunks_mut(bytes, width, parallel::GRAIN, &|first, bytes| {
@@ -286,7 +298,7 @@ impl Pass<'_> {
 
     /// The values of a pattern's elements from those of the sources, shaped like them. Where every source is an array of
     /// that shape, repetition stays repetition.
-    pub(crate) fn values(&self, pattern: &Pattern, sources: &[Source<'_>]) -> Strided {
+    pub(crate) fn values(&self, pattern: &Pattern, sources: &[Source<'_>]) -> Result<Strided> {
         let shape = pattern.stored_shape();
         let of_shape = |s: &Source<'_>| match s {
             Source::Constant(_) => true,
@@ -295,7 +307,8 @@ impl Pass<'_> {
         };
         let plain = |s: &Source<'_>| matches!(s, Source::Strided(values) if values.is_contiguous());
         if sources.iter().any(plain) || !sources.iter().all(of_shape) {
-            return Strided::new(self.run(count(&shape), sources), self.out, shape);
+            let n = dense_len(&shape, self.out)?;
+            return Ok(Strided::new(self.run(n, sources)?, self.out, shape));
         }
         let arrays: Vec<Cow<'_, Strided>> = sources
             .iter()
@@ -311,15 +324,18 @@ impl Pass<'_> {
 
     /// Over arrays of one shape. Axes on which none of them varies are computed once and stay broadcast; memory order
     /// follows the first operand.
-    pub(crate) fn on_arrays(&self, operands: &[&Strided]) -> Strided {
+    ///
+    /// # Errors
+    /// If memory cannot hold the results, of which broadcasting may make any number.
+    pub(crate) fn on_arrays(&self, operands: &[&Strided]) -> Result<Strided> {
         let shape = &operands[0].shape;
         if operands.iter().all(|x| x.is_contiguous()) {
             let result = match operands {
                 [x] => self.run(x.len(), &[Source::values(x)]),
                 [a, b] => self.run(a.len(), &[Source::values(a), Source::values(b)]),
                 all => self.run(all[0].len(), &all.iter().map(|x| Source::values(x)).collect::<Vec<_>>()),
-            };
-            return Strided::new(result, self.out, shape.clone());
+            }?;
+            return Ok(Strided::new(result, self.out, shape.clone()));
         }
         let ndim = shape.len();
         let constant = |d: usize| shape[d] > 1 && operands.iter().all(|x| x.strides[d] == 0);
@@ -333,7 +349,8 @@ impl Pass<'_> {
             operands.iter().map(|x| Strided { shape: core.clone(), ..(*x).clone() }.permute(&order)).collect();
         let sources: Vec<Source<'_>> = arrays.iter().map(Source::values).collect();
         let permuted = order.iter().map(|&d| core[d]).collect();
-        let result = Strided::new(self.run(count(&core), &sources), self.out, permuted);
+        let n = dense_len(&core, self.out)?;
+        let result = Strided::new(self.run(n, &sources)?, self.out, permuted);
         let mut back = vec![0; ndim];
         order.iter().enumerate().for_each(|(i, &d)| back[d] = i);
         let mut result = result.permute(&back);
@@ -341,18 +358,19 @@ impl Pass<'_> {
             result.strides[d] = 0;
         }
         result.shape = shape.clone();
-        result
+        Ok(result)
     }
 }
 
 /// Runs a kernel over `n` elements of its sources, all of one compute dtype.
-pub(crate) fn run(n: usize, sources: &[Source<'_>], compute: DType, out: DType, kernel: Kernel<'_>) -> Buffer {
+pub(crate) fn run(n: usize, sources: &[Source<'_>], compute: DType, out: DType, kernel: Kernel<'_>) -> Result<Buffer> {
     Pass { computes: &vec![compute; sources.len()], out, kernel }.run(n, sources)
 }
 
 /// Copies the elements of a source, in order, as `dtype`.
-pub(crate) fn collect(n: usize, source: Source<'_>, dtype: DType) -> Strided {
+pub(crate) fn collect(n: usize, source: Source<'_>, dtype: DType) -> Result<Strided> {
     let width = dtype.size();
+    let n = dense_len(&[n], dtype)?;
     let buffer = Buffer::build(n * width, |bytes| {
         parallel::for_chunks_mut(bytes, width, parallel::GRAIN, &|first, bytes| {
             let mut reader = Reader::new(&source, dtype, BLOCK.min(bytes.len() / width));
@@ -362,11 +380,11 @@ pub(crate) fn collect(n: usize, source: Source<'_>, dtype: DType) -> Strided {
                 block.copy_from_slice(reader.block(start, n));
             }
         });
-    });
-    Strided::new(buffer, dtype, vec![n])
+    })?;
+    Ok(Strided::new(buffer, dtype, vec![n]))
 }
 
 /// Applies a kernel elementwise to arrays of one shape, in one compute dtype: see [`Pass::on_arrays`].
-pub(crate) fn map_strided(operands: &[&Strided], compute: DType, out: DType, kernel: Kernel<'_>) -> Strided {
+pub(crate) fn map_strided(operands: &[&Strided], compute: DType, out: DType, kernel: Kernel<'_>) -> Result<Strided> {
     Pass { computes: &vec![compute; operands.len()], out, kernel }.on_arrays(operands)
 }

@@ -149,7 +149,7 @@ fn rows_to(s: &Sparse, values: Strided, kinds: &[LevelKind], dims: Vec<Dim>, op:
             words = sort::sort_keys(&layout, words).words; // an iso tensor: rows are alike
         } else {
             let row = crate::base::strided::count(&values.shape[1..]) * values.dtype.size();
-            let sorted = sort::sort_rows(&layout, words, &values.dense_bytes(), row);
+            let sorted = sort::sort_rows(&layout, words, &values.dense_bytes()?, row);
             words = sorted.0;
             values = Strided::new(sorted.1, values.dtype, values.shape.clone());
         }
@@ -168,22 +168,23 @@ fn rows_to(s: &Sparse, values: Strided, kinds: &[LevelKind], dims: Vec<Dim>, op:
 }
 
 /// Rows `order[i]` of values; an iso tensor stays one.
-pub(crate) fn gather_values(values: &Strided, order: &IndexVec) -> Strided {
+pub(crate) fn gather_values(values: &Strided, order: &IndexVec) -> Result<Strided> {
     let mut shape = values.shape.clone();
     let n = order.len();
     if values.strides[0] == 0 && values.shape[0] > 0 {
         shape[0] = n;
-        return Strided { shape, ..values.clone() };
+        return Ok(Strided { shape, ..values.clone() });
     }
-    let dense = values.to_contiguous();
+    let dense = values.to_contiguous()?;
     let bytes = dense.contiguous_bytes().unwrap_or_default();
     shape[0] = 1;
     let row = crate::base::strided::count(&shape) * values.dtype.size();
     shape[0] = n;
     let first = IndexVec::U64(if faults::is(Fault::GatherFirstRow) { vec![0; n] } else { Vec::new() });
     let order = if faults::is(Fault::GatherFirstRow) { &first } else { order };
-    let buffer = Buffer::build(n * row, |out| sort::gather(bytes, row, order.as_slice(), out));
-    Strided::new(buffer, values.dtype, shape)
+    dense_len(&shape, values.dtype)?;
+    let buffer = Buffer::build(n * row, |out| sort::gather(bytes, row, order.as_slice(), out))?;
+    Ok(Strided::new(buffer, values.dtype, shape))
 }
 
 /// The road through single elements, where value axes change. The tensor has no duplicates.
@@ -226,17 +227,17 @@ fn elements_to(s: &Sparse, kinds: &[LevelKind], dims: Vec<Dim>) -> Result<Sparse
             *target = (row * block) as u64 + slots[element];
         }
     }
-    let flat = s.values.reshape(&[n]);
+    let flat = s.values.reshape(&[n])?;
     let sorted = match &order {
-        Some(order) => gather_values(&flat, order),
+        Some(order) => gather_values(&flat, order)?,
         None => flat,
     };
-    let sorted = sorted.to_contiguous();
+    let sorted = sorted.to_contiguous()?;
     let mut shape = vec![heads.len()];
     shape.extend(value_shape);
     let values = overlay_fill(s.fill_values().as_ref(), &pattern, all, dtype, |out| {
         scatter_offsets(sorted.contiguous_bytes().unwrap_or_default(), dtype.size(), &targets, out);
-    });
+    })?;
     Ok(Sparse { shape: s.shape.clone(), pattern, values: Strided::new(values, dtype, shape), fill: s.fill.clone() })
 }
 
@@ -247,14 +248,14 @@ fn overlay_fill(
     n: usize,
     dtype: DType,
     write: impl FnOnce(&mut [u8]),
-) -> Buffer {
+) -> Result<Buffer> {
     let Some(fill) = fill else { return Buffer::build(n * dtype.size(), write) };
-    let filled = blocks::collect(n, Source::at(fill, pattern), dtype);
+    let filled = blocks::collect(n, Source::at(fill, pattern), dtype)?;
     let mut buffer = filled.buffer;
     if let Some(bytes) = buffer.unique_mut() {
         write(bytes);
     }
-    buffer
+    Ok(buffer)
 }
 
 /// CSR to CSC and back: a counting sort, values moved directly.
@@ -275,10 +276,10 @@ fn swap_compressed(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> Option<Spar
     if !memory::has_room(minor.checked_add(1)?, 16) {
         return None;
     }
-    let values = s.values.to_contiguous();
+    let values = s.values.to_contiguous().ok()?;
     let bytes = values.contiguous_bytes()?;
     let mut level = None;
-    let buffer = Buffer::build(bytes.len(), |out| {
+    let buffer = Buffer::of_held(bytes.len(), |out| {
         level = with_index!(pointers.as_slice(), p => {
             let arrays = (p, indices[0].typed(), bytes, minor, out);
             match s.dtype().size() {
@@ -324,7 +325,7 @@ pub(crate) fn to_strided(s: &Sparse, background: &Strided) -> Result<Strided> {
     trace::densified(n as u64);
     let strides: Vec<u64> = crate::base::strided::c_strides(&s.shape).iter().map(|&x| x as u64).collect();
     let (weights, row) = (s.pattern.level_weights(&strides), s.pattern.row_form(&strides));
-    let (values, size, nse) = (s.values.dense_bytes(), dtype.size(), s.nse());
+    let (values, size, nse) = (s.values.dense_bytes()?, dtype.size(), s.nse());
     let core = background.unbroadcast();
     let zero = core.len() == 1 && core.at_offset(core.offset).to_bytes().0 == [0; 16];
     let buffer = Buffer::build(n * size, |out| {
@@ -340,7 +341,7 @@ pub(crate) fn to_strided(s: &Sparse, background: &Strided) -> Result<Strided> {
             });
             scatter_offsets(&values[start * size..], size, places, out);
         }
-    });
+    })?;
     Ok(Strided::new(buffer, dtype, s.shape.clone()))
 }
 
@@ -356,8 +357,7 @@ pub(crate) fn from_strided(x: &Strided, spec: &LevelSpec, fill: Fill) -> Result<
     raise(Work::Engine);
     let dims = spec.resolve(&x.shape)?;
     let level_dims = spec.level_dims();
-    dense_len(&x.shape, x.dtype)?; // a broadcast view may have no room
-    let view = view_along(x, &dims).to_contiguous().into_owned();
+    let view = view_along(x, &dims).to_contiguous()?.into_owned();
     let block = shape::product(view.shape[level_dims..].iter().copied());
     // Without elements there is nothing to store, however many rows.
     let rows = if view.len() == 0 { 0 } else { crate::base::strided::count(&view.shape[..level_dims]) };
@@ -371,7 +371,7 @@ pub(crate) fn from_strided(x: &Strided, spec: &LevelSpec, fill: Fill) -> Result<
             let values = view_along(&values, &dims);
             let sources = [Source::values(&view), Source::values(&values)];
             let mask =
-                blocks::run(view.len(), &sources, x.dtype, DType::Bool, Kernel::Binary(identity::differs(x.dtype)));
+                blocks::run(view.len(), &sources, x.dtype, DType::Bool, Kernel::Binary(identity::differs(x.dtype)))?;
             let mask = mask.bytes();
             if block == 1 {
                 (0..rows).filter(|&r| mask[r] != 0).map(|r| r as u64).collect()
@@ -386,7 +386,7 @@ pub(crate) fn from_strided(x: &Strided, spec: &LevelSpec, fill: Fill) -> Result<
     let pattern = build::build(&spec.levels, dims, &keys)?;
     let mut shape = vec![rows];
     shape.extend(&view.shape[level_dims..]);
-    let values = gather_values(&view.reshape(&shape), &IndexVec::U64(kept));
+    let values = gather_values(&view.reshape(&shape)?, &IndexVec::U64(kept))?;
     Ok(Sparse { shape: x.shape.clone(), pattern: Arc::new(pattern), values, fill })
 }
 
@@ -441,8 +441,8 @@ pub(crate) fn retain_rows(s: &Sparse, keep: &[bool]) -> Result<Sparse> {
         Strided { shape, ..s.values.clone() } // an iso tensor: rows are alike
     } else {
         let row = crate::base::strided::count(&shape[1..]) * s.dtype().size();
-        let source = s.values.dense_bytes();
-        Strided::new(Buffer::build(kept.len() * row, |out| kept.copy(&source, row, out)), s.dtype(), shape)
+        let source = s.values.dense_bytes()?;
+        Strided::new(Buffer::build(kept.len() * row, |out| kept.copy(&source, row, out))?, s.dtype(), shape)
     };
     Ok(Sparse { shape: s.shape.clone(), pattern: Arc::new(pattern), values, fill: s.fill.clone() })
 }
@@ -454,7 +454,7 @@ pub(crate) fn prune(s: &Sparse) -> Result<Sparse> {
     let sources = [Source::values(&s.values), Source::at(&fill, &s.pattern)];
     let not_equal = openwork_ops::BinaryOp::Ne.kernel(s.dtype()).filter(|_| faults::is(Fault::PrunedByNotEqual));
     let differs = Kernel::Binary(not_equal.unwrap_or(identity::differs(s.dtype())));
-    let mask = blocks::run(s.nse(), &sources, s.dtype(), DType::Bool, differs);
+    let mask = blocks::run(s.nse(), &sources, s.dtype(), DType::Bool, differs)?;
     let (mask, block) = (mask.bytes(), s.pattern.block());
     let any = |p: usize| mask[p * block..(p + 1) * block].iter().any(|&m| m != 0);
     let keep: Vec<bool> = (0..s.pattern.positions).map(any).collect();

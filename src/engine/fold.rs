@@ -6,7 +6,7 @@ use openwork_ops::{BinaryOp, DType, ReduceOp, Scalar};
 use crate::base::buffer::Buffer;
 use crate::base::error::{self, Result};
 use crate::base::parallel;
-use crate::base::strided::{Strided, count};
+use crate::base::strided::{Strided, count, dense_len};
 use crate::engine::blocks::{self, Kernel};
 
 /// A fold of one input dtype.
@@ -34,7 +34,7 @@ impl Fold {
     }
 
     /// Folds each of `offsets.len() - 1` runs of contiguous input elements.
-    pub(crate) fn segments(&self, values: &[u8], offsets: &[usize]) -> Buffer {
+    pub(crate) fn segments(&self, values: &[u8], offsets: &[usize]) -> Result<Buffer> {
         let (from, to) = (self.typing.input.size(), self.typing.acc.size());
         let n = offsets.len() - 1;
         let elements = offsets[n] - offsets[0];
@@ -63,7 +63,7 @@ impl Fold {
             self.kernels.fold(&values[range.start * from..range.end * from], bytes_of(&mut acc, self.typing.acc));
             acc
         });
-        Buffer::build(self.typing.acc.size(), |acc| {
+        Buffer::of_held(self.typing.acc.size(), |acc| {
             self.fill_identity(acc);
             for mut part in parts {
                 (self.kernels.merge)(acc, bytes_of(&mut part, self.typing.acc));
@@ -83,31 +83,34 @@ impl Fold {
     }
 
     /// Folds a strided array over `axes`; accumulators become results.
-    pub(crate) fn strided(&self, s: &Strided, kept: &[usize], axes: &[usize]) -> Strided {
-        let acc = self.strided_acc(s, kept, axes);
+    pub(crate) fn strided(&self, s: &Strided, kept: &[usize], axes: &[usize]) -> Result<Strided> {
+        let acc = self.strided_acc(s, kept, axes)?;
         let n = axes.iter().fold(1u128, |n, &a| n * s.shape[a] as u128);
         self.finish(&acc, n)
     }
 
     /// The accumulators over the kept axes.
-    pub(crate) fn strided_acc(&self, s: &Strided, kept: &[usize], axes: &[usize]) -> Strided {
+    pub(crate) fn strided_acc(&self, s: &Strided, kept: &[usize], axes: &[usize]) -> Result<Strided> {
         let shape: Vec<usize> = kept.iter().map(|&a| s.shape[a]).collect();
         let (results, k) = (count(&shape), axes.iter().map(|&a| s.shape[a]).product::<usize>());
         let s = s.cast(self.typing.input);
         let order: Vec<usize> = kept.iter().chain(axes).copied().collect();
         let buffer = if results == 1 {
-            self.all(&s.permute(&order).dense_bytes())
+            self.all(&s.permute(&order).dense_bytes()?)
         } else if k > 1 && axes.iter().chain(kept).copied().eq(0..s.ndim()) && s.is_contiguous() {
-            self.leading(&s.dense_bytes(), k, results)
+            self.leading(&s.dense_bytes()?, k, results)?
         } else {
+            let rows = s.permute(&order);
+            let bytes = rows.dense_bytes()?;
+            dense_len(&[results], DType::U64)?; // no elements may make any number of results
             let offsets: Vec<usize> = (0..=results).map(|i| i * k).collect();
-            self.segments(&s.permute(&order).dense_bytes(), &offsets)
+            self.segments(&bytes, &offsets)?
         };
-        Strided::new(buffer, self.typing.acc, shape)
+        Ok(Strided::new(buffer, self.typing.acc, shape))
     }
 
     /// Folds `k` rows of `results` elements into one row, in order.
-    fn leading(&self, values: &[u8], k: usize, results: usize) -> Buffer {
+    fn leading(&self, values: &[u8], k: usize, results: usize) -> Result<Buffer> {
         let row = results * self.typing.input.size();
         Buffer::build(results * self.typing.acc.size(), |acc| {
             // Each chunk of columns goes down all rows.
@@ -134,21 +137,21 @@ impl Fold {
     }
 
     /// Accumulators to results: the mean divides by the number of elements, and the dtype is the op's.
-    pub(crate) fn finish(&self, acc: &Strided, n: u128) -> Strided {
+    pub(crate) fn finish(&self, acc: &Strided, n: u128) -> Result<Strided> {
         if self.op.gives() != Gives::Mean {
-            return acc.cast(self.typing.out);
+            return Ok(acc.cast(self.typing.out));
         }
         self.divide(acc, &Strided::constant(Scalar::F64(n as f64), &acc.shape))
     }
 
     /// The mean from sums and counts; complex sums part by part, so that NaN stays in its part.
-    pub(crate) fn divide(&self, acc: &Strided, counts: &Strided) -> Strided {
-        let Some(kernel) = BinaryOp::Div.kernel(DType::F64) else { return acc.clone() };
+    pub(crate) fn divide(&self, acc: &Strided, counts: &Strided) -> Result<Strided> {
+        let Some(kernel) = BinaryOp::Div.kernel(DType::F64) else { return Ok(acc.clone()) };
         let divide = |x: &Strided, n: &Strided| {
             blocks::map_strided(&[x, &n.cast(DType::F64)], DType::F64, DType::F64, Kernel::Binary(kernel))
         };
         if acc.dtype != DType::Complex128 {
-            return divide(acc, counts).cast(self.typing.out);
+            return Ok(divide(acc, counts)?.cast(self.typing.out));
         }
         let shape: Vec<usize> = acc.shape.iter().copied().chain([2]).collect();
         let strides = acc.strides.iter().map(|s| 2 * s).chain([1]).collect();
@@ -156,10 +159,11 @@ impl Fold {
         let mut counts = counts.clone();
         counts.shape.push(2);
         counts.strides.push(0);
-        let out = divide(&parts.to_contiguous(), &counts).to_contiguous().into_owned();
+        let out = divide(&*parts.to_contiguous()?, &counts)?;
+        let out = out.to_contiguous()?.into_owned();
         let whole = Strided { offset: out.offset / 2, dtype: DType::Complex128, ..out };
         let shape = acc.shape.clone();
-        Strided { strides: crate::base::strided::c_strides(&shape), shape, ..whole }.cast(self.typing.out)
+        Ok(Strided { strides: crate::base::strided::c_strides(&shape), shape, ..whole }.cast(self.typing.out))
     }
 }
 
@@ -177,11 +181,11 @@ pub(crate) fn merge_rows(fold: ReduceOp, values: &Strided, runs: &[usize]) -> Re
     }
     let n = runs.len() - 1;
     let block: usize = values.shape[1..].iter().product();
-    let bytes = values.dense_bytes();
+    let bytes = values.dense_bytes()?;
     let mut shape = values.shape.clone();
     shape[0] = n;
     let buffer = if block == 1 {
-        fold.segments(&bytes, runs)
+        fold.segments(&bytes, runs)?
     } else {
         let (from, to) = (block * dtype.size(), block * fold.typing.acc.size());
         Buffer::build(n * to, |acc| {
@@ -191,7 +195,7 @@ pub(crate) fn merge_rows(fold: ReduceOp, values: &Strided, runs: &[usize]) -> Re
             for (run, row) in runs.windows(2).zip(acc.chunks_exact_mut(to)) {
                 fold.accumulate_rows((run[0]..run[1]).map(|p| &bytes[p * from..(p + 1) * from]), row);
             }
-        })
+        })?
     };
     Ok(Strided::new(buffer, fold.typing.acc, shape).cast(dtype))
 }
@@ -199,19 +203,19 @@ pub(crate) fn merge_rows(fold: ReduceOp, values: &Strided, runs: &[usize]) -> Re
 /// The sum of a few values of one dtype, in that dtype (bool: or).
 pub(crate) fn sum_scalars(dtype: DType, values: &[Scalar]) -> Result<Scalar> {
     let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_bytes().0[..dtype.size()].to_vec()).collect();
-    let buffer = Buffer::build(bytes.len(), |out| out.copy_from_slice(&bytes));
+    let buffer = Buffer::build(bytes.len(), |out| out.copy_from_slice(&bytes))?;
     let rows = Strided::new(buffer, dtype, vec![values.len()]);
     Ok(merge_rows(ReduceOp::Sum, &rows, &[0, values.len()])?.get(&[0]))
 }
 
 /// A function of every element, one at a time: for a few.
-pub(crate) fn map_scalars(values: &Strided, dtype: DType, f: impl Fn(Scalar) -> Scalar) -> Strided {
-    let dense = values.to_contiguous();
+pub(crate) fn map_scalars(values: &Strided, dtype: DType, f: impl Fn(Scalar) -> Scalar) -> Result<Strided> {
+    let dense = values.to_contiguous()?;
     let size = dtype.size();
     let buffer = Buffer::build(dense.len() * size, |out| {
         for (i, o) in out.chunks_exact_mut(size).enumerate() {
             o.copy_from_slice(&f(dense.at_offset(dense.offset + i)).to_bytes().0[..size]);
         }
-    });
-    Strided::new(buffer, dtype, values.shape.clone())
+    })?;
+    Ok(Strided::new(buffer, dtype, values.shape.clone()))
 }

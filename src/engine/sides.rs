@@ -168,16 +168,16 @@ impl<'a> Side<'a> {
 
     /// The elements in the order of the pattern that the operands were joined over. Where it stores none they are all else,
     /// or `absent` where that is undefined.
-    pub(crate) fn source<'s>(&'s self, pattern: &'s Pattern, absent: Option<Scalar>) -> Source<'s> {
+    pub(crate) fn source<'s>(&'s self, pattern: &'s Pattern, absent: Option<Scalar>) -> Result<Source<'s>> {
         let beside = |dtype: DType| match &self.rest {
             Background::Undefined => Source::Constant(absent.unwrap_or(Scalar::zero(dtype))),
             Background::Scalar(value) => Source::Constant(*value),
             Background::Array(values) => Source::at(values, pattern),
         };
         match (&self.stored, &self.place) {
-            (Some(s), Place::Same) => Source::values(&s.values),
+            (Some(s), Place::Same) => Ok(Source::values(&s.values)),
             (Some(s), Place::At(select)) => Source::select(&s.values, pattern.block(), select, beside(s.dtype())),
-            (stored, _) => beside(stored.as_ref().map_or(DType::Bool, |s| s.dtype())),
+            (stored, _) => Ok(beside(stored.as_ref().map_or(DType::Bool, |s| s.dtype()))),
         }
     }
 }
@@ -189,7 +189,8 @@ pub(crate) fn all_finite_as(values: &Strided, dtype: DType) -> bool {
 
 /// Whether no element is NaN or infinite. Cost: a pass over the elements, each looked at once.
 pub(crate) fn all_finite(values: &Strided) -> bool {
-    !values.dtype.is_inexact() || identity::all_finite(values.dtype, &values.unbroadcast().dense_bytes())
+    !values.dtype.is_inexact()
+        || identity::all_finite(values.dtype, values.core().contiguous_bytes().unwrap_or_default())
 }
 
 /// A sparse vector along one axis is cheaper as a fill than repeated along the others, if its dense form fits the

@@ -191,7 +191,7 @@ fn read(source: &dyn Binsparse, options: &ReadOptions, trusting: bool) -> Res<Lo
         }
         d.data_types.insert(name.clone(), dtype);
         named.insert(name.clone());
-        memory.add(name, values, trusting);
+        memory.add(name, values, trusting)?;
     }
     if let Some(name) = types.keys().find(|name| !named.contains(*name) && !is_split(name, &named)) {
         return bad(format!("`data_types` names `{name}`, which is not among the arrays"));
@@ -251,7 +251,7 @@ fn split_coordinates(d: &Descriptor, arrays: &mut BTreeMap<String, Tensor>, warn
     }
     arrays.remove("indices_1");
     for axis in 0..rank {
-        let row = matrix.narrow(0, axis..axis + 1).reshape(&[matrix.shape[1]]);
+        let row = matrix.narrow(0, axis..axis + 1).reshape(&[matrix.shape[1]])?;
         arrays.insert(ArrayName::Indices(axis).to_string(), Tensor::from_strided(row));
     }
     warnings.push(Warning::OldSpelling {
@@ -268,8 +268,8 @@ struct Memory {
 }
 
 impl Memory {
-    fn add(&mut self, name: String, values: &Strided, trusting: bool) {
-        let values = values.to_contiguous();
+    fn add(&mut self, name: String, values: &Strided, trusting: bool) -> Res<()> {
+        let values = values.to_contiguous()?;
         let stored = raw(values.dtype);
         let bytes = values.len() * values.dtype.size();
         let at = if bytes == 0 { 0 } else { values.offset * values.dtype.size() };
@@ -282,6 +282,7 @@ impl Memory {
             buffer = unsafe { Buffer::foreign(start, len, Box::new(buffer), false) };
         }
         self.arrays.insert(name, Strided::new(buffer, stored, vec![bytes / stored.size()]));
+        Ok(())
     }
 }
 

@@ -327,7 +327,7 @@ impl Tensor {
     /// If the tensor is not strided.
     pub fn to_dlpack_copy(&self) -> Result<Managed> {
         let _call = trace::call("to_dlpack_copy", &[]);
-        Ok(versioned(&own_copy(self.for_dlpack()?), FLAG_IS_COPIED))
+        Ok(versioned(&own_copy(self.for_dlpack()?)?, FLAG_IS_COPIED))
     }
 
     /// A copy of the tensor in C order as DLPack before version 1, which has no word for read-only memory.
@@ -336,7 +336,7 @@ impl Tensor {
     /// If the tensor is not strided.
     pub fn to_dlpack_legacy(&self) -> Result<LegacyManaged> {
         let _call = trace::call("to_dlpack_legacy", &[]);
-        let values = own_copy(self.for_dlpack()?);
+        let values = own_copy(self.for_dlpack()?)?;
         let make =
             |dl_tensor| DLManagedTensor { dl_tensor, manager_ctx: ptr::null_mut(), deleter: Some(delete_legacy) };
         Ok(LegacyManaged(Owned(export(&values, make, |s| &mut s.manager_ctx))))
@@ -369,10 +369,10 @@ impl Tensor {
 }
 
 /// Memory that no tensor shares.
-fn own_copy(values: &Strided) -> Strided {
+fn own_copy(values: &Strided) -> Result<Strided> {
     let len = values.len() * values.dtype.size();
-    let buffer = Buffer::build(len, |out| values.read(0, out));
-    Strided::new(buffer, values.dtype, values.shape.clone())
+    let buffer = Buffer::build(len, |out| values.read(0, out))?;
+    Ok(Strided::new(buffer, values.dtype, values.shape.clone()))
 }
 
 fn bad<T>(argument: &str, why: String) -> Result<T> {
@@ -409,7 +409,7 @@ fn import<S: Structure + 'static>(owned: Owned<S>) -> Result<Tensor> {
     let size = dtype.size();
     let len = crate::engine::convert::dense_len(&shape, dtype)?;
     if len == 0 {
-        return Ok(Tensor::from_strided(Strided::new(Buffer::build(0, |_| {}), dtype, shape)));
+        return Ok(Tensor::from_strided(Strided::new(Buffer::empty(), dtype, shape)));
     }
     let strides: Vec<isize> = match strides {
         Some(given) => given.iter().map(|&s| s as isize).collect(),
@@ -435,13 +435,13 @@ fn import<S: Structure + 'static>(owned: Owned<S>) -> Result<Tensor> {
     } else {
         // SAFETY: as above.
         let bytes = unsafe { std::slice::from_raw_parts(at, span) };
-        Buffer::build(span, |out| out.copy_from_slice(bytes))
+        Buffer::build(span, |out| out.copy_from_slice(bytes))?
     };
     if dtype != DType::Bool {
         return Ok(Tensor::from_strided(Strided { buffer, dtype, shape, strides, offset }));
     }
     // Truth values are copied: what lies between them may be anything, and what changes later could be.
-    let copy = own_copy(&Strided { buffer, dtype: DType::U8, shape, strides, offset });
+    let copy = own_copy(&Strided { buffer, dtype: DType::U8, shape, strides, offset })?;
     match copy.buffer.bytes().iter().find(|&&b| b > 1) {
         Some(odd) => bad("data", format!("{odd} among the truth values, which are 0 and 1")),
         None => Ok(Tensor::from_strided(Strided { dtype, ..copy })),

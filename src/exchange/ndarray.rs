@@ -126,7 +126,7 @@ mod tests {
         for a in [a.clone(), a.reversed_axes()] {
             let x = Tensor::from_ndarray(a.clone());
             assert_eq!(x.view::<f64>().unwrap(), a.view().into_dyn());
-            assert_eq!(x.to_contiguous().values::<f64>().unwrap(), a.iter().copied().collect::<Vec<_>>());
+            assert_eq!(x.to_contiguous().unwrap().values::<f64>().unwrap(), a.iter().copied().collect::<Vec<_>>());
         }
         let wide = Tensor::scalar(3.0).broadcast_to(&[2, 2]).unwrap();
         assert_eq!(wide.view::<f64>().unwrap().sum(), 12.0);

@@ -181,7 +181,7 @@ impl Bundle {
         for (axis, order) in orders.iter().enumerate() {
             let spec = LevelSpec { levels: vec![LevelKind::Sparse { rank: n }], dims: whole(order.iter().copied()) };
             let sorted = convert::convert(&ids, &spec)?;
-            let bytes = sorted.values.to_contiguous();
+            let bytes = sorted.values.to_contiguous()?;
             let ids: &[u64] = bytes.typed().unwrap_or_default();
             let columns = columns(&sorted);
             let mut start = 0;
@@ -213,15 +213,15 @@ impl Bundle {
                 column.extend(own);
             }
         }
-        let (n, dtype) = (all.iter().map(Sparse::nse).sum(), self.dtype());
+        let (n, dtype) = (all.iter().map(Sparse::nse).sum::<usize>(), self.dtype());
+        let bytes = all.iter().map(|part| part.values.dense_bytes()).collect::<Result<Vec<_>>>()?;
         let buffer = Buffer::build(n * dtype.size(), |mut out| {
-            for part in &all {
-                let bytes = part.values.dense_bytes();
+            for bytes in &bytes {
                 let (own, rest) = std::mem::take(&mut out).split_at_mut(bytes.len());
-                own.copy_from_slice(&bytes);
+                own.copy_from_slice(bytes);
                 out = rest;
             }
-        });
+        })?;
         let values = Tensor::from_strided(Strided::new(buffer, dtype, vec![n]));
         let fill = self.parts[0].fill().cloned().unwrap_or(Fill::Undefined);
         Tensor::coo(self.shape(), columns, &values, fill)
@@ -277,8 +277,8 @@ fn same_fill(a: &Tensor, b: &Tensor) -> bool {
     match (a.fill_values(), b.fill_values()) {
         (None, None) => true,
         (Some(a), Some(b)) => {
-            let (a, b) = (a.unbroadcast(), b.unbroadcast());
-            a.shape == b.shape && a.dense_bytes() == b.dense_bytes()
+            let (a, b) = (a.core(), b.core());
+            a.shape == b.shape && a.contiguous_bytes() == b.contiguous_bytes()
         }
         _ => false,
     }

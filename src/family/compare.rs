@@ -164,8 +164,8 @@ fn agree(a: &Tensor, b: &Tensor, compute: DType, differs: ManyKernel<'_>) -> Res
         if absent[0] != absent[1] && (stored as u64) < size {
             return Ok(false);
         }
-        let sources = [sides[0].source(pattern, None), sides[1].source(pattern, None)];
-        if any(stored, &sources, compute, differs) {
+        let sources = [sides[0].source(pattern, None)?, sides[1].source(pattern, None)?];
+        if any(stored, &sources, compute, differs)? {
             return Ok(false);
         }
         if stored as u64 == size {
@@ -178,9 +178,9 @@ fn agree(a: &Tensor, b: &Tensor, compute: DType, differs: ManyKernel<'_>) -> Res
     }
 }
 
-fn any(n: usize, sources: &[Source<'_>], compute: DType, differs: ManyKernel<'_>) -> bool {
-    let mask = blocks::run(n, sources, compute, DType::Bool, Kernel::Many(differs));
-    mask.bytes().iter().any(|&m| m != 0)
+fn any(n: usize, sources: &[Source<'_>], compute: DType, differs: ManyKernel<'_>) -> Result<bool> {
+    let mask = blocks::run(n, sources, compute, DType::Bool, Kernel::Many(differs))?;
+    Ok(mask.bytes().iter().any(|&m| m != 0))
 }
 
 /// Whether two backgrounds agree wherever not all elements are stored.
@@ -204,7 +204,7 @@ fn fills_agree(
     for start in (0..cells).step_by(CHUNK) {
         let n = CHUNK.min(cells - start);
         let sources = arrays.each_ref().map(|a| window(a, start, n));
-        let mask = blocks::run(n, &sources, compute, DType::Bool, Kernel::Many(differs));
+        let mask = blocks::run(n, &sources, compute, DType::Bool, Kernel::Many(differs))?;
         differing.extend(mask.bytes().iter().enumerate().filter(|(_, m)| **m != 0).map(|(i, _)| (start + i) as u64));
         if differing.len() > bound {
             return Ok(false); // no pattern covers that many
@@ -221,7 +221,7 @@ fn window(x: &Strided, start: usize, n: usize) -> Source<'_> {
     if x.strides.iter().zip(&x.shape).all(|(&s, &n)| s == 0 || n == 1) {
         return Source::Constant(x.at_offset(x.offset));
     }
-    let buffer = crate::base::buffer::Buffer::build(n * x.dtype.size(), |out| x.read(start, out));
+    let buffer = crate::base::buffer::Buffer::of_held(n * x.dtype.size(), |out| x.read(start, out));
     Source::Strided(Strided::new(buffer, x.dtype, vec![n]).into())
 }
 

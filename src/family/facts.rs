@@ -271,8 +271,8 @@ fn same(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 fn count_true(x: &Tensor) -> u128 {
     let values = x.stored_values();
     let Some(values) = values.strided() else { return 0 };
-    let core = values.unbroadcast();
-    let all = core.dense_bytes().iter().filter(|&&b| b != 0).count() as u128;
+    let core = values.core();
+    let all = core.contiguous_bytes().unwrap_or_default().iter().filter(|&&b| b != 0).count() as u128;
     all * (values.len() / core.len().max(1)) as u128
 }
 
@@ -291,9 +291,9 @@ fn count(x: &Tensor, region: Region) -> Result<u128> {
     weights[s.ndim() - 2] = u64::MAX;
     let of_positions = s.pattern.linearize_all(&s.pattern.level_weights(&weights));
     let within = s.pattern.row_form(&weights);
-    let values = s.values.dense_bytes();
-    let under = blocks::collect(s.nse(), Source::at(&fill, &s.pattern), DType::Bool);
-    let under = under.dense_bytes();
+    let values = s.values.dense_bytes()?;
+    let under = blocks::collect(s.nse(), Source::at(&fill, &s.pattern), DType::Bool)?;
+    let under = under.dense_bytes()?;
     let (mut stored, mut beneath, mut at) = (0u128, 0u128, 0);
     for &position in &of_positions {
         for i in 0..within.len() {
@@ -312,7 +312,8 @@ fn count_dense(values: &Strided, region: Region) -> u128 {
     let (core, times) = of_matrices(values);
     let [.., m, n] = values.shape[..] else { return 0 };
     let [.., rows, cols] = core.shape[..] else { return 0 };
-    let bytes = core.dense_bytes();
+    let core = core.core();
+    let bytes = core.contiguous_bytes().unwrap_or_default();
     let stands_for = |i: usize, j: usize| match (rows < m, cols < n) {
         (false, false) => u128::from(region.holds(j as i64 - i as i64)),
         (false, true) => region.in_row(i, n),
@@ -354,7 +355,7 @@ fn asymmetric(values: &Strided) -> Result<u128> {
         }
         // A vector along one axis: pairs of its elements that are not the same.
         _ => {
-            let (bytes, size) = (core.dense_bytes(), core.dtype.size());
+            let (bytes, size) = (core.dense_bytes()?, core.dtype.size());
             let mut total = 0u128;
             for vector in bytes.chunks((n * size).max(1)) {
                 let mut keys: Vec<[u64; 2]> =
@@ -386,13 +387,11 @@ fn covered(s: &Sparse, fill: &Strided, mirror: &Tensor) -> Result<u128> {
     let n = fill.ndim();
     let mut axes: Vec<usize> = (0..n).collect();
     axes.swap(n - 1, n - 2);
-    let at = |fill: &Strided| {
-        let values = blocks::collect(s.nse(), Source::at(fill, &s.pattern), s.dtype());
-        Tensor::from_strided(values)
-    };
-    let differ = same(&at(fill), &at(&fill.permute(&axes)))?.logical_not()?;
+    let at =
+        |fill: &Strided| blocks::collect(s.nse(), Source::at(fill, &s.pattern), s.dtype()).map(Tensor::from_strided);
+    let differ = same(&at(fill)?, &at(&fill.permute(&axes))?)?.logical_not()?;
     let Some(values) = differ.strided() else { return Ok(0) };
-    let differ: Tensor = Sparse { values: values.reshape(&s.values.shape), fill: Fill::Undefined, ..s.clone() }.into();
+    let differ: Tensor = Sparse { values: values.reshape(&s.values.shape)?, fill: Fill::Undefined, ..s.clone() }.into();
     let both = differ.logical_and(&mirror.is_stored()?)?;
     Ok(2 * count_true(&differ) - count_true(&both))
 }

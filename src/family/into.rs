@@ -131,7 +131,7 @@ fn into(out: &mut Tensor, f: impl FnOnce() -> Result<Tensor>) -> Result<()> {
     };
     if is_taken {
         let dtype = out.dtype();
-        *out = Tensor::from_strided(Strided::from_bytes(&[], dtype, &[0]));
+        *out = Tensor::from_strided(Strided::from_bytes(&[], dtype, &[0])?);
     }
     *out = result?;
     Ok(())

@@ -166,7 +166,7 @@ fn scan(scan: ScanOp, x: &Tensor, dtype: Option<DType>, with_initial: bool, axis
     let scan = Scan { typing, kernel, initial: identity.filter(|_| with_initial) };
     let slices = Slices::of(x, &[axis])?;
     let out = match slices.source() {
-        None => Tensor::from_strided(scan.strided(&slices)),
+        None => Tensor::from_strided(scan.strided(&slices)?),
         Some(s) if slices.is_undefined() => scan.stored(&slices, s)?.into(),
         Some(s) => scan.filled(&slices, s)?,
     };
@@ -200,11 +200,11 @@ impl Scan {
     }
 
     /// Scans an array along its last axis.
-    fn last_axis(&self, x: &Strided) -> Strided {
-        let (Some((&n, outer)), size) = (x.shape.split_last(), self.typing.acc.size()) else { return x.clone() };
+    fn last_axis(&self, x: &Strided) -> Result<Strided> {
+        let (Some((&n, outer)), size) = (x.shape.split_last(), self.typing.acc.size()) else { return Ok(x.clone()) };
         let (length, rows) = (self.length(n), count(outer));
         let x = x.cast(self.typing.input).cast(self.typing.acc);
-        let bytes = x.dense_bytes();
+        let bytes = x.dense_bytes()?;
         let buffer = Buffer::build(rows * length * size, |out| {
             self.begun(out, length);
             let skip = (length - n) * size;
@@ -213,14 +213,14 @@ impl Scan {
                 out.chunks_exact_mut(length * size).zip(from).for_each(|(to, from)| to[skip..].copy_from_slice(from));
             });
             self.rows(out, length);
-        });
+        })?;
         let shape = outer.iter().copied().chain([length]).collect();
-        Strided::new(buffer, self.typing.acc, shape).cast(self.typing.out)
+        Ok(Strided::new(buffer, self.typing.acc, shape).cast(self.typing.out))
     }
 
-    fn strided(&self, slices: &Slices) -> Strided {
+    fn strided(&self, slices: &Slices) -> Result<Strided> {
         let shape: Vec<usize> = slices.kept_shape().into_iter().chain([slices.length as usize]).collect();
-        slices.placed(&self.last_axis(&slices.values.reshape(&shape)))
+        Ok(slices.placed(&self.last_axis(&slices.values.reshape(&shape)?)?))
     }
 
     /// An undefined fill: the stored elements of each slice, which stay where they are.
@@ -232,23 +232,24 @@ impl Scan {
         let values = slices.values.cast(self.typing.input).cast(self.typing.acc);
         let size = self.typing.acc.size();
         let ends: Vec<usize> = slices.ends[1..].iter().map(|e| e * size).collect();
+        let bytes = values.dense_bytes()?;
         let buffer = Buffer::build(values.len() * size, |out| {
-            out.copy_from_slice(&values.dense_bytes());
+            out.copy_from_slice(&bytes);
             parallel::for_pieces_mut(out, &ends, &|_, row| (self.kernel)(row));
-        });
+        })?;
         let scanned = Strided::new(buffer, self.typing.acc, vec![values.len()]).cast(self.typing.out);
         let values = match &slices.order {
             None => scanned,
             Some(order) => {
                 let places: Vec<u64> = (0..order.len()).map(|i| order.as_slice().get(i) as u64).collect();
-                let bytes = scanned.dense_bytes();
+                let bytes = scanned.dense_bytes()?;
                 let buffer = Buffer::build(bytes.len(), |out| {
                     scatter_offsets(&bytes, self.typing.out.size(), &places, out);
-                });
+                })?;
                 Strided::new(buffer, self.typing.out, vec![places.len()])
             }
         };
-        Ok(Sparse { values: values.reshape(&s.values.shape), ..s.clone() })
+        Ok(Sparse { values: values.reshape(&s.values.shape)?, ..s.clone() })
     }
 
     /// A defined fill: dense rows where something is stored.
@@ -259,7 +260,7 @@ impl Scan {
         };
         slices.may_fill(self.length(n), self.typing.acc)?;
         let background = self.background(slices, fill)?;
-        let beneath = blocks::collect(groups * n, Source::at(fill, &Arc::new(pattern)), s.dtype());
+        let beneath = blocks::collect(groups * n, Source::at(fill, &Arc::new(pattern)), s.dtype())?;
         let mut rows = Strided { shape: vec![groups, n], strides: c_strides(&[groups, n]), ..beneath };
         let positions = slices.positions();
         let within = |g: usize| {
@@ -268,9 +269,9 @@ impl Scan {
         };
         let places: Vec<u64> = (0..groups).flat_map(within).collect();
         if let Some(bytes) = rows.buffer.unique_mut() {
-            scatter_offsets(&slices.values.dense_bytes(), s.dtype().size(), &places, bytes);
+            scatter_offsets(&slices.values.dense_bytes()?, s.dtype().size(), &places, bytes);
         }
-        slices.along(self.last_axis(&rows), background)
+        slices.along(self.last_axis(&rows)?, background)
     }
 
     /// The scan of the fill, as a fill.
@@ -284,10 +285,10 @@ impl Scan {
             // Two steps tell whether a scan of equal elements moves at all.
             full.shape[last] = n.min(2);
             full.strides[last] = 0;
-            let first = self.last_axis(&full);
+            let first = self.last_axis(&full)?;
             let length = first.shape[last];
-            let moves = (1..length)
-                .any(|i| first.narrow(last, i..i + 1).dense_bytes() != first.narrow(last, 0..1).dense_bytes());
+            let step = |i: usize| first.narrow(last, i..i + 1).core();
+            let moves = (1..length).any(|i| step(i).contiguous_bytes() != step(0).contiguous_bytes());
             if !moves && length > 0 {
                 let mut shape = slices.shape.clone();
                 shape[axis] = self.length(n);
@@ -305,7 +306,7 @@ impl Scan {
         convert::dense_len(&full.shape, self.typing.acc)?;
         let mut shape = slices.shape.clone();
         shape[axis] = self.length(n);
-        let scanned = slices.placed(&self.last_axis(&full));
+        let scanned = slices.placed(&self.last_axis(&full)?);
         Ok(if scanned.len() == 0 {
             Fill::Scalar(Scalar::zero(self.typing.out))
         } else {

@@ -47,7 +47,7 @@ pub(crate) fn sort_rows(
     let plan = if words.len() == 1 { sort::Plan::new(n, layout.word_bits[0]) } else { None };
     let (Some(plan), 1 | 2 | 4 | 8 | 16) = (plan, row) else {
         let sorted = sort_keys(layout, words);
-        let rows = Buffer::build(n * row, |out| gather(rows, row, sorted.order.as_slice(), out));
+        let rows = Buffer::of_held(n * row, |out| gather(rows, row, sorted.order.as_slice(), out));
         return (sorted.words, rows);
     };
     let keys = words.swap_remove(0);
@@ -63,7 +63,7 @@ pub(crate) fn sort_rows(
     };
     drop(keys);
     let (sorted, order) = sort_buckets(packed, plan, &offsets);
-    (vec![sorted], Buffer::build(n * row, |out| gather(&moved, row, order.as_slice(), out)))
+    (vec![sorted], Buffer::of_held(n * row, |out| gather(&moved, row, order.as_slice(), out)))
 }
 
 fn sort_word(keys: Vec<u64>, bits: u32) -> (Vec<u64>, IndexVec) {

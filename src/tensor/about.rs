@@ -230,11 +230,15 @@ impl Tensor {
     }
 
     /// The same tensor with its values (not its indices) in order without gaps.
-    pub fn to_contiguous(&self) -> Tensor {
-        match &self.storage {
-            Storage::Strided(s) => Tensor::from_strided(s.to_contiguous().into_owned()),
-            Storage::Sparse(s) => s.with_values(s.values.to_contiguous().into_owned()).into(),
-        }
+    ///
+    /// # Errors
+    /// If memory cannot hold them: a strided view may repeat its elements any number of times.
+    pub fn to_contiguous(&self) -> Result<Tensor> {
+        let call = trace::call("to_contiguous", &[self]);
+        Ok(call.done(match &self.storage {
+            Storage::Strided(s) => Tensor::from_strided(s.to_contiguous()?.into_owned()),
+            Storage::Sparse(s) => s.with_values(s.values.to_contiguous()?.into_owned()).into(),
+        }))
     }
 
     /// The coordinates of the stored positions along each axis that the levels hold whole, in storage

@@ -87,10 +87,14 @@ fn index_array_of(values: &Tensor, trusting: bool) -> IndexArray {
     if let Some(indices) = shared.filter(Indices::is_small) {
         return IndexArray(Ok(indices));
     }
-    if s.dtype == DType::U64 {
-        return s.cast(DType::U64).to_contiguous().typed::<u64>().unwrap_or_default().to_vec().into();
+    let wide = if s.dtype == DType::U64 { DType::U64 } else { DType::I64 };
+    match s.cast(wide).to_contiguous() {
+        Ok(s) => match s.typed::<u64>() {
+            Some(indices) => indices.to_vec().into(),
+            None => s.typed::<i64>().unwrap_or_default().to_vec().into(),
+        },
+        Err(e) => IndexArray(Err(e.to_string())),
     }
-    s.cast(DType::I64).to_contiguous().typed::<i64>().unwrap_or_default().to_vec().into()
 }
 
 impl From<Indices> for IndexArray {
@@ -340,8 +344,9 @@ impl Tensor {
             let why = format!("a strided integer matrix is needed, this is {}", indices.summary());
             return Err(error::invalid("indices", why));
         };
-        let column = |c: usize| Tensor::from_strided(s.narrow(1, c..c + 1).permute(&[1, 0]).reshape(&[s.shape[0]]));
-        let columns: Vec<IndexArray> = (0..s.shape[1]).map(|c| IndexArray::from(&column(c))).collect();
+        let column = |c: usize| s.narrow(1, c..c + 1).permute(&[1, 0]).reshape(&[s.shape[0]]).map(Tensor::from_strided);
+        let columns = (0..s.shape[1]).map(|c| Ok(IndexArray::from(&column(c)?)));
+        let columns = columns.collect::<Result<Vec<IndexArray>>>()?;
         call.gives(coordinates(MATRIX, shape, columns, values, fill.into()))
     }
 

@@ -82,10 +82,17 @@ impl PartialEq for Fill {
 impl Eq for Fill {}
 
 fn elements_are_same(a: &Strided, b: &Strided) -> bool {
-    let size = a.dtype.size();
-    let (a, b, dtype) = (a.dense_bytes(), b.dense_bytes(), a.dtype);
+    const BLOCK: usize = 256;
+    let (dtype, size) = (a.dtype, a.dtype.size());
     let value = |bytes: &[u8]| Scalar::from_bytes(dtype, bytes);
-    a == b || a.chunks_exact(size).zip(b.chunks_exact(size)).all(|(a, b)| value(a).same(value(b)))
+    let (mut x, mut y) = (vec![0u8; BLOCK * size], vec![0u8; BLOCK * size]);
+    (0..a.len()).step_by(BLOCK).all(|start| {
+        let bytes = BLOCK.min(a.len() - start) * size;
+        let (x, y) = (&mut x[..bytes], &mut y[..bytes]);
+        a.read(start, x);
+        b.read(start, y);
+        x == y || x.chunks_exact(size).zip(y.chunks_exact(size)).all(|(x, y)| value(x).same(value(y)))
+    })
 }
 
 macro_rules! fill_from {
@@ -209,7 +216,8 @@ pub(crate) fn single(values: &Strided) -> Option<Scalar> {
     }
     let first = core.at_offset(core.offset);
     let (bytes, size) = first.to_bytes();
-    let same = core.len() == 1 || core.dense_bytes().chunks_exact(size).all(|e| e == &bytes[..size]);
+    let same = core.len() == 1
+        || core.core().contiguous_bytes().unwrap_or_default().chunks_exact(size).all(|e| e == &bytes[..size]);
     same.then_some(first)
 }
 
@@ -243,7 +251,7 @@ pub(crate) fn check(fill: Fill, shape: &[usize], dtype: DType) -> Result<Fill> {
             }
             let lead = vec![1; shape.len() - array.ndim()];
             let full: Vec<usize> = lead.into_iter().chain(array.shape.iter().copied()).collect();
-            Ok(fill_of(&array.reshape(&full)))
+            Ok(fill_of(&array.reshape(&full)?))
         }
     }
 }

@@ -15,7 +15,7 @@ pub fn coo(shape: &[usize], places: &[&[u64]], data: &[f64], fill: impl Into<Fil
 
 /// All elements in C order.
 pub fn elements(x: &Tensor) -> Vec<f64> {
-    x.to_dense().unwrap().to_contiguous().values::<f64>().unwrap().to_vec()
+    x.to_dense().unwrap().to_contiguous().unwrap().values::<f64>().unwrap().to_vec()
 }
 
 /// The numbers of an index array.

@@ -92,7 +92,7 @@ fn arrays(level: &LevelData) -> Vec<Vec<u64>> {
 
 /// The elements' bits in C order.
 fn bits(x: &Tensor) -> Vec<Vec<u8>> {
-    let x = x.to_contiguous();
+    let x = x.to_contiguous().unwrap();
     openwork_ops::with_dtype!(x.dtype(), T => {
         x.values::<T>().unwrap().iter().map(|&v| {
             let (bytes, n) = openwork::Scalar::from(v).to_bytes();

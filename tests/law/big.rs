@@ -102,7 +102,7 @@ pub fn identical(a: &Tensor, b: &Tensor) -> std::result::Result<(), String> {
 }
 
 fn bits(x: &Tensor) -> std::result::Result<Vec<u8>, String> {
-    let x = x.to_contiguous();
+    let x = x.to_contiguous().unwrap();
     with_dtype!(x.dtype(), T => x.values::<T>().map(|v| Element::as_bytes(v).to_vec()).map_err(|e| e.to_string()))
 }
 

@@ -391,7 +391,7 @@ fn threads_change_no_bit() {
             a.replace_fill(0.5).unwrap().matmul(&b),
             a.stored().matmul(&x),
         ];
-        products.map(|p| p.unwrap().stored_values().to_contiguous().values::<f64>().unwrap().to_vec())
+        products.map(|p| p.unwrap().stored_values().to_contiguous().unwrap().values::<f64>().unwrap().to_vec())
     };
     let one = with_threads(1, all).unwrap();
     for threads in [2, 5] {

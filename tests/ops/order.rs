@@ -12,11 +12,11 @@ fn sparse(length: usize, at: &[u64], data: &[f64], fill: impl Into<Fill>) -> Ten
 }
 
 fn floats(x: &Tensor) -> Vec<f64> {
-    x.cast(DType::F64).unwrap().to_dense().unwrap().to_contiguous().values::<f64>().unwrap().to_vec()
+    x.cast(DType::F64).unwrap().to_dense().unwrap().to_contiguous().unwrap().values::<f64>().unwrap().to_vec()
 }
 
 fn ints(x: &Tensor) -> Vec<i64> {
-    x.to_dense().unwrap().to_contiguous().values::<i64>().unwrap().to_vec()
+    x.to_dense().unwrap().to_contiguous().unwrap().values::<i64>().unwrap().to_vec()
 }
 
 fn item(x: Result<Tensor>) -> f64 {

@@ -52,7 +52,7 @@ impl Bits {
 }
 
 fn bits(x: &Tensor) -> Vec<u64> {
-    let x = x.to_contiguous();
+    let x = x.to_contiguous().unwrap();
     match x.dtype() {
         DType::F64 => x.values::<f64>().unwrap().iter().map(|v| v.to_bits()).collect(),
         DType::F32 => x.values::<f32>().unwrap().iter().map(|v| u64::from(v.to_bits())).collect(),

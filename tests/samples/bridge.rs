@@ -68,7 +68,7 @@ pub fn dense(model: &Oracle) -> Tensor {
 /// The elements of a strided tensor in C order.
 pub fn elements(x: &Tensor) -> Result<Vec<OValue>, String> {
     with_dtype!(x.dtype(), T => {
-        let x = x.to_contiguous();
+        let x = x.to_contiguous().unwrap();
         let values = x.values::<T>().map_err(|e| e.to_string())?;
         Ok(values.iter().map(|v| value_of(v.to_scalar())).collect())
     })

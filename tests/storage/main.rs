@@ -7,6 +7,7 @@ mod common;
 
 mod edge_cases;
 mod huge;
+mod huge_views;
 mod narrow;
 mod shapes;
 mod structure_facts;

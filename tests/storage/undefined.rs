@@ -45,7 +45,7 @@ fn unary_ops_exist_where_the_operand_does() {
             let x = for_op(&x(layout), |d| op.typing(d).is_some());
             let got = with_densify_budget(0, || x.unary(op)).unwrap();
             assert_eq!(got.layout(), x.layout());
-            let want = x.stored_values().unary(op).unwrap().to_contiguous();
+            let want = x.stored_values().unary(op).unwrap().to_contiguous().unwrap();
             let want: Vec<_> = (0..3).map(|i| want.get(&[i]).unwrap().unwrap()).collect();
             let got: Vec<_> = got.iter_stored().map(|(_, v)| v).collect();
             assert_eq!(got.len(), want.len(), "{} {layout}", op.name());

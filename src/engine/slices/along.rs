@@ -88,7 +88,7 @@ impl Slices {
     ) -> Result<Tensor> {
         let Some(s) = &self.sparse else {
             let shape = [&self.kept_shape()[..], &[length]].concat();
-            return Ok(Tensor::from_strided(self.placed(&values.reshape(&shape))));
+            return Ok(Tensor::from_strided(self.placed(&values.reshape(&shape)?)));
         };
         let Keyed { source, layout, words, .. } = s;
         let field = layout.fields[self.kept.len()];

@@ -35,16 +35,22 @@ pub(crate) enum Need {
 
 impl Split<'_> {
     /// Folds values over runs of positions (`ends`, in this order if one is given): a row of `block` accumulators each.
-    pub(crate) fn fold_runs(&self, fold: &Fold, values: &Strided, ends: &[usize], order: Option<&IndexVec>) -> Buffer {
+    pub(crate) fn fold_runs(
+        &self,
+        fold: &Fold,
+        values: &Strided,
+        ends: &[usize],
+        order: Option<&IndexVec>,
+    ) -> Result<Buffer> {
         let mut values = self.rows_of(&values.cast(fold.typing.input));
         if let Some(order) = order {
-            values = convert::gather_values(&values, order);
+            values = convert::gather_values(&values, order)?;
         }
-        let (per_row, bytes) = (self.per_row, values.dense_bytes());
+        let (per_row, bytes) = (self.per_row, values.dense_bytes()?);
         if self.block != 1 {
             rows(fold, &bytes, ends, per_row, self.block)
         } else if self.dims.is_empty() && ends.len() == 2 {
-            fold.all(&bytes)
+            Ok(fold.all(&bytes))
         } else if per_row == 1 {
             fold.segments(&bytes, ends)
         } else {
@@ -62,12 +68,13 @@ pub(crate) fn group(fold: &Fold, s: &Sparse, values: &Strided, kept: &[usize], n
     let split = Split::new(&s.pattern, kept);
     let per_row = split.per_row;
     if let Some(size) = table_size(&split) {
-        return scatter(fold, &split, &split.rows_of(&values.cast(fold.typing.input)), size, need).groups(&split, kept);
+        let rows = split.rows_of(&values.cast(fold.typing.input));
+        return scatter(fold, &split, &rows, size, need)?.groups(&split, kept);
     }
     let runs = split.runs().without_empty();
     let ends = &runs.ends;
     let n = ends.len() - 1;
-    let acc = split.fold_runs(fold, values, ends, runs.order.as_ref());
+    let acc = split.fold_runs(fold, values, ends, runs.order.as_ref())?;
     let counts = ends.windows(2).map(|run| ((run[1] - run[0]) * per_row) as u64).collect();
     let pattern = split.result_pattern(kept, &runs.layout, &runs.words)?;
     Ok(Groups { pattern, acc: Strided::new(acc, fold.typing.acc, split.shape(n)), counts })
@@ -83,17 +90,18 @@ fn table_size(split: &Split<'_>) -> Option<usize> {
 }
 
 /// Folds values into a table over the kept axes, where that is how they are folded.
-pub(crate) fn table(fold: &Fold, s: &Sparse, kept: &[usize], need: Need) -> Option<Table> {
+pub(crate) fn table(fold: &Fold, s: &Sparse, kept: &[usize], need: Need) -> Result<Option<Table>> {
     let split = Split::new(&s.pattern, kept);
     if split.dims.iter().any(|d| d.part != Part::Whole) {
-        return None;
+        return Ok(None);
     }
-    let size = table_size(&split)?;
-    Some(scatter(fold, &split, &split.rows_of(&s.values.cast(fold.typing.input)), size, need))
+    let Some(size) = table_size(&split) else { return Ok(None) };
+    let rows = split.rows_of(&s.values.cast(fold.typing.input));
+    scatter(fold, &split, &rows, size, need).map(Some)
 }
 
 /// Folds runs of rows of `block` elements, `per_row` of them per position.
-fn rows(fold: &Fold, bytes: &[u8], runs: &[usize], per_row: usize, block: usize) -> Buffer {
+fn rows(fold: &Fold, bytes: &[u8], runs: &[usize], per_row: usize, block: usize) -> Result<Buffer> {
     let (from, to) = (block * fold.typing.input.size(), block * fold.typing.acc.size());
     Buffer::build((runs.len() - 1) * to, |acc| {
         parallel::for_chunks_mut(acc, to, 256, &|first, acc| {

@@ -80,11 +80,11 @@ impl Slices {
         let s = match &x.storage {
             Storage::Strided(s) => {
                 let all: Vec<usize> = kept.iter().chain(&axes).copied().collect();
-                let values = s.permute(&all).to_contiguous().into_owned();
+                let values = s.permute(&all).to_contiguous()?.into_owned();
                 // Slices without elements can be more than there is memory for.
                 let slices = convert::dense_len(&kept.iter().map(|&a| shape[a]).collect::<Vec<_>>(), DType::U64)?;
                 let ends = (0..=slices).map(|g| g * length as usize).collect();
-                let values = values.reshape(&[values.len()]);
+                let values = values.reshape(&[values.len()])?;
                 return Ok(Slices { kept, axes, shape, length, ends, values, order: None, sparse: None });
             }
             Storage::Sparse(s) => convert::coalesce(s, ReduceOp::Sum)?,
@@ -94,12 +94,12 @@ impl Slices {
         let cut = Cut::new(convert::element_keys(&s, &dims)?, kept.len(), false);
         let heads = cut.heads();
         let Cut { layout, words, order, ends } = cut;
-        let values = s.values.reshape(&[s.nse()]);
+        let values = s.values.reshape(&[s.nse()])?;
         let values = match &order {
-            Some(order) => convert::gather_values(&values, order),
+            Some(order) => convert::gather_values(&values, order)?,
             None => values,
         };
-        let values = values.to_contiguous().into_owned();
+        let values = values.to_contiguous()?.into_owned();
         let keys = SortedKeys { layout: &layout, words: &heads, unique: true };
         let own = kept.iter().enumerate().map(|(i, &a)| Dim::whole(i, shape[a])).collect();
         let pattern = Arc::new(build::build(&[LevelKind::Sparse { rank: kept.len() }], own, &keys)?);
@@ -168,25 +168,25 @@ impl Slices {
     }
 
     /// Elements of an array over the kept axes at each slice that stores anything.
-    pub(crate) fn at_slices(&self, array: &Strided) -> Strided {
+    pub(crate) fn at_slices(&self, array: &Strided) -> Result<Strided> {
         match &self.sparse {
             Some(s) => blocks::collect(self.len(), Source::at(array, &s.pattern), array.dtype),
-            None => array.reshape(&[array.len()]).to_contiguous().into_owned(),
+            None => Ok(array.reshape(&[array.len()])?.to_contiguous()?.into_owned()),
         }
     }
 
     /// Elements of an array of the tensor's shape at each stored element.
-    pub(crate) fn at_elements(&self, array: &Strided) -> Strided {
+    pub(crate) fn at_elements(&self, array: &Strided) -> Result<Strided> {
         let Some(s) = &self.sparse else { return array.reshape(&[array.len()]) };
-        let at = blocks::collect(self.values.len(), Source::at(array, &s.source.pattern), array.dtype);
+        let at = blocks::collect(self.values.len(), Source::at(array, &s.source.pattern), array.dtype)?;
         match &self.order {
             Some(order) => convert::gather_values(&at, order),
-            None => at,
+            None => Ok(at),
         }
     }
 
     /// A fill that varies along the reduced axes.
-    pub(crate) fn varying_fill(&self, fill: &Strided) -> VaryingFill {
+    pub(crate) fn varying_fill(&self, fill: &Strided) -> Result<VaryingFill> {
         let core = fill.unbroadcast();
         let (mut step, mut times, mut axes) = (1u128, 1u128, Vec::new());
         for &a in self.axes.iter().rev() {
@@ -199,21 +199,21 @@ impl Slices {
         let number = |core: &[usize], full: &[usize]| {
             Strided::from_vec((0..count(core) as u64).collect(), core.to_vec()).broadcast(full)
         };
-        let list = |x: &Strided| u64::from_bytes(&x.dense_bytes()).to_vec();
+        let list = |x: &Strided| Ok::<_, crate::Error>(u64::from_bytes(&x.dense_bytes()?).to_vec());
         let over_kept: Vec<usize> = self.kept.iter().map(|&a| core.shape[a]).collect();
-        let at = list(&self.at_slices(&number(&over_kept, &self.kept_shape())));
+        let at = list(&self.at_slices(&number(&over_kept, &self.kept_shape()))?)?;
         let mut reduced = vec![1; self.shape.len()];
         self.axes.iter().for_each(|&a| reduced[a] = core.shape[a]);
-        let beneath = list(&self.at_elements(&number(&reduced, &self.shape)));
+        let beneath = list(&self.at_elements(&number(&reduced, &self.shape))?)?;
         let all: Vec<usize> = self.kept.iter().chain(&self.axes).copied().collect();
-        VaryingFill { core: core.permute(&all), over_kept, terms: count(&reduced), times, axes, at, beneath }
+        Ok(VaryingFill { core: core.permute(&all), over_kept, terms: count(&reduced), times, axes, at, beneath })
     }
 
     /// One result per slice: `values` where something is stored, `empty` (of the kept shape, broadcast) elsewhere, or
     /// nothing. In the layout of every reduction's result: see [`reduced`].
     pub(crate) fn folded(&self, values: Strided, empty: Option<Strided>, keepdims: bool) -> Result<Tensor> {
         let out = match &self.sparse {
-            None => Tensor::from_strided(values.reshape(&self.kept_shape())),
+            None => Tensor::from_strided(values.reshape(&self.kept_shape())?),
             Some(s) => {
                 let fill = empty.as_ref().map_or(Fill::Undefined, fill_of);
                 let out = Sparse { shape: self.kept_shape(), pattern: s.pattern.clone(), values, fill };

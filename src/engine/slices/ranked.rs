@@ -7,7 +7,7 @@ use crate::base::buffer::zeroed_vec;
 use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};
 use crate::base::parallel::{self, GRAIN};
-use crate::base::strided::Strided;
+use crate::base::strided::{Strided, dense_len};
 
 /// Slices with a key for each element: see [`openwork_ops::order`].
 pub(crate) struct Ranked<'s> {
@@ -65,35 +65,36 @@ pub(crate) fn ordered(dtype: DType) -> Result<()> {
 }
 
 /// Keys of an array's elements in C order.
-pub(crate) fn keys_of(x: &Strided) -> Vec<u64> {
-    let bytes = x.dense_bytes();
+pub(crate) fn keys_of(x: &Strided) -> Result<Vec<u64>> {
+    dense_len(&x.shape, DType::U64)?;
+    let bytes = x.dense_bytes()?;
     let size = x.dtype.size();
     let mut out = zeroed_vec(x.len());
     parallel::for_chunks_mut(&mut out, 1, GRAIN, &|start, out| {
         order::keys(x.dtype, &bytes[start * size..(start + out.len()) * size], out);
     });
-    out
+    Ok(out)
 }
 
 impl<'s> Ranked<'s> {
     /// Slices by their elements; complex numbers have no order.
     pub(crate) fn of(slices: &'s Slices) -> Result<Ranked<'s>> {
         ordered(slices.values.dtype)?;
-        Ok(Ranked::by(slices, &keys_of))
+        Ranked::by(slices, &keys_of)
     }
 
     /// Slices by keys that `key` gives the elements of an array, in C order.
-    pub(crate) fn by(slices: &'s Slices, key: &dyn Fn(&Strided) -> Vec<u64>) -> Ranked<'s> {
-        let keys = key(&slices.values);
+    pub(crate) fn by(slices: &'s Slices, key: &dyn Fn(&Strided) -> Result<Vec<u64>>) -> Result<Ranked<'s>> {
+        let keys = key(&slices.values)?;
         let (rests, core) = match (slices.fill(), slices.fill_over_kept()) {
             (None, _) => (Rests::None, vec![1; slices.kept.len()]),
             (_, Some(fill)) => {
                 let core = fill.unbroadcast();
-                (Rests::Constant { at: key(&slices.at_slices(&fill)), core: key(&core) }, core.shape)
+                (Rests::Constant { at: key(&slices.at_slices(&fill)?)?, core: key(&core)? }, core.shape)
             }
-            (Some(fill), None) => varying(slices, fill, key),
+            (Some(fill), None) => varying(slices, fill, key)?,
         };
-        Ranked { slices, keys, positions: slices.positions(), rests, core }
+        Ok(Ranked { slices, keys, positions: slices.positions(), rests, core })
     }
 
     /// How many slices store anything.
@@ -151,12 +152,12 @@ impl<'s> Ranked<'s> {
     }
 }
 
-/// Elements of a dtype from their keys.
+/// Elements of a dtype from their keys, which lie in C order.
 pub(crate) fn values_of(dtype: DType, keys: &Strided) -> Strided {
     let core = keys.unbroadcast();
-    let bytes = core.dense_bytes();
-    let buffer = crate::base::buffer::Buffer::build(core.len() * dtype.size(), |out| {
-        order::values(dtype, u64::from_bytes(&bytes), out);
+    let bytes = core.contiguous_bytes().unwrap_or_default();
+    let buffer = crate::base::buffer::Buffer::of_held(core.len() * dtype.size(), |out| {
+        order::values(dtype, u64::from_bytes(bytes), out);
     });
     Strided::new(buffer, dtype, core.shape.clone()).broadcast(&keys.shape)
 }
@@ -169,15 +170,15 @@ pub(crate) fn number_of(dtype: DType, key: u64) -> f64 {
     Scalar::from_bytes(dtype, bytes).to()
 }
 
-fn varying(slices: &Slices, fill: &Strided, key: &dyn Fn(&Strided) -> Vec<u64>) -> (Rests, Vec<usize>) {
-    let VaryingFill { core, over_kept, terms, times, axes, at, beneath } = slices.varying_fill(fill);
+fn varying(slices: &Slices, fill: &Strided, key: &dyn Fn(&Strided) -> Result<Vec<u64>>) -> Result<(Rests, Vec<usize>)> {
+    let VaryingFill { core, over_kept, terms, times, axes, at, beneath } = slices.varying_fill(fill)?;
     let order = |keys: &[u64]| {
         let mut sorted: Vec<(u64, u64)> = keys.iter().copied().zip(0..).collect();
         sorted.sort_unstable();
         FillOrder { sorted, keys: keys.to_vec(), times, axes: axes.clone() }
     };
-    let orders: Vec<FillOrder> = key(&core).chunks_exact(terms.max(1)).map(order).collect();
-    (Rests::Varying { orders, at, beneath }, over_kept)
+    let orders: Vec<FillOrder> = key(&core)?.chunks_exact(terms.max(1)).map(order).collect();
+    Ok((Rests::Varying { orders, at, beneath }, over_kept))
 }
 
 /// What a slice does not store.

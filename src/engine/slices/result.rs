@@ -24,7 +24,7 @@ pub(crate) fn is_few(shape: &[usize], stored: usize) -> bool {
 pub(crate) fn reduced(out: Sparse, stored: usize) -> Result<Tensor> {
     match out.fill_values() {
         Some(fill) if is_few(&out.shape, stored) => {
-            let values = match complete(&out) {
+            let values = match complete(&out)? {
                 Some(values) => values,
                 None => convert::to_strided(&out, &fill)?,
             };
@@ -35,8 +35,8 @@ pub(crate) fn reduced(out: Sparse, stored: usize) -> Result<Tensor> {
 }
 
 /// The elements in C order, if all are stored in it.
-fn complete(s: &Sparse) -> Option<Strided> {
+fn complete(s: &Sparse) -> Result<Option<Strided>> {
     let in_order = s.pattern.dims.iter().enumerate().all(|(i, d)| d.axis == i && d.part == Part::Whole);
     let all = s.shape.iter().try_fold(1usize, |n, &size| n.checked_mul(size)) == Some(s.nse());
-    (all && in_order && s.pattern.is_canonical()).then(|| s.values.reshape(&s.shape))
+    (all && in_order && s.pattern.is_canonical()).then(|| s.values.reshape(&s.shape)).transpose()
 }

@@ -73,7 +73,7 @@ impl Table {
     pub(super) fn groups(self, split: &Split<'_>, kept: &[usize]) -> Result<Groups> {
         let size = self.acc.len();
         let touched = if self.counts.is_empty() {
-            unlike(&self.acc.dense_bytes(), self.identity)
+            unlike(self.acc.buffer.bytes(), self.identity)
         } else {
             which(&self.counts, |&n| n > 0)
         };
@@ -86,17 +86,17 @@ impl Table {
                 split.result_pattern(kept, &layout, &words)?
             }
         };
-        let acc = self.acc.reshape(&[size]);
-        let acc = if touched.len() == size { acc } else { convert::gather_values(&acc, &IndexVec::U32(touched)) };
+        let acc = self.acc.reshape(&[size])?;
+        let acc = if touched.len() == size { acc } else { convert::gather_values(&acc, &IndexVec::U32(touched))? };
         Ok(Groups { pattern, acc, counts })
     }
 }
 
 /// Folds rows of one element each into a table of `size` accumulators, in storage order.
-pub(super) fn scatter(fold: &Fold, split: &Split<'_>, values: &Strided, size: usize, need: Need) -> Table {
+pub(super) fn scatter(fold: &Fold, split: &Split<'_>, values: &Strided, size: usize, need: Need) -> Result<Table> {
     let fold = fold.starting_at_minus_zero();
     let pattern = split.pattern;
-    let bytes = values.dense_bytes();
+    let bytes = values.dense_bytes()?;
     let log2 = if need == Need::Folds { split.log2_of_reduced() } else { 0.0 };
     let all = Terms { fold: &fold, keys: Keys::new(pattern, &split.dims), values: &bytes, size, log2 };
     let ends = all.ends(pattern.positions);
@@ -114,9 +114,10 @@ pub(super) fn scatter(fold: &Fold, split: &Split<'_>, values: &Strided, size: us
             start = end;
         }
         parallel::for_each(parts, &|_, (range, acc, counts)| all.fold_part(pattern.positions, range, acc, counts));
-    });
+    })?;
     let axes = split.dims.iter().map(|d| d.axis).collect();
-    Table { acc: Strided::new(acc, fold.typing.acc, sizes(&split.dims)), axes, counts, identity: fold.kernels.identity }
+    let acc = Strided::new(acc, fold.typing.acc, sizes(&split.dims));
+    Ok(Table { acc, axes, counts, identity: fold.kernels.identity })
 }
 
 /// Where terms go.

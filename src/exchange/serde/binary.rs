@@ -38,7 +38,8 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
 
 fn encode(x: &Tensor) -> Code {
     let sizes = |shape: &[usize]| shape.iter().map(|&s| s as u64).collect::<Vec<u64>>();
-    let elements = |values: &Strided| Bytes(little_endian(values.dtype, &values.dense_bytes()));
+    let elements =
+        |values: &Strided| Bytes(little_endian(values.dtype, values.core().contiguous_bytes().unwrap_or_default()));
     let spec = x.level_spec().unwrap_or(LevelSpec { levels: Vec::new(), dims: Vec::new() });
     let data = x.levels().unwrap_or_default();
     let mut arrays = Vec::new();

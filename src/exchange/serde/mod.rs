@@ -205,13 +205,13 @@ fn place(values: &[u8], dtype: DType, stored: Option<&[usize]>, wanted: &[usize]
     if n != given {
         return Err(error::invalid("values", format!("{given} elements for shape {stored:?}, which has {n}")));
     }
-    let buffer = crate::base::buffer::Buffer::build(values.len(), |out| out.copy_from_slice(values));
+    let buffer = crate::base::buffer::Buffer::build(values.len(), |out| out.copy_from_slice(values))?;
     Ok(Tensor::from_strided(Strided::new(buffer, dtype, stored.to_vec()).broadcast(wanted)))
 }
 
 /// What is stored of strided values: their shape without repetition, if it is another, and the elements in C order.
 fn core(values: &Strided) -> (Option<Vec<usize>>, Strided) {
-    let core = values.unbroadcast().to_contiguous().into_owned();
+    let core = values.core();
     ((core.shape != values.shape).then(|| core.shape.clone()), core)
 }
 

@@ -125,7 +125,8 @@ impl Serialize for FillWords<'_> {
             Fill::Array(values) => {
                 let mut map = serializer.serialize_map(Some(2))?;
                 map.serialize_entry("shape", values.shape())?;
-                let bytes = values.strided().map(|s| s.dense_bytes().into_owned()).unwrap_or_default();
+                let bytes =
+                    values.strided().and_then(|s| Some(s.core().contiguous_bytes()?.to_vec())).unwrap_or_default();
                 map.serialize_entry("values", &Elements { dtype: values.dtype(), bytes: &bytes })?;
                 map.end()
             }

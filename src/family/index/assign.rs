@@ -96,11 +96,11 @@ fn into_sparse(s: &Sparse, plan: &Plan, value: Tensor, given: u128) -> Result<Sp
     let window = plan.window();
     let cut = plan.cut(&s.shape);
     let fill = along::map_fill(s, &window, |values| {
-        (0..window.len()).fold(values.clone(), |v, axis| {
+        (0..window.len()).try_fold(values.clone(), |v, axis| {
             let (start, step, len) = plan.along(axis);
             along::strided(&v, axis, &Along::Step { start, step, len })
         })
-    });
+    })?;
     let value = repeated(value, &fill, given)?;
     let mut spec = if s.pattern.dims.iter().any(|d| cut.contains(&d.axis)) { unblocked(s)? } else { s.pattern.spec() };
     let of_values = &spec.dims[spec.level_dims()..];

@@ -37,7 +37,7 @@ pub(super) fn put(s: &Sparse, plan: &Plan, value: &Tensor, fold: Option<ReduceOp
         return Ok(base);
     }
     let columns: Vec<Vec<u64>> = (0..s.ndim()).map(|axis| plan.places(axis, &patch)).collect();
-    let values = patch.values.reshape(&[patch.pattern.positions]);
+    let values = patch.values.reshape(&[patch.pattern.positions])?;
     points::put(&base, &columns, &Given { values: Some(values), absent: Vec::new(), fold })
 }
 

@@ -47,18 +47,18 @@ pub(super) fn covered(s: &Sparse, plan: &Plan) -> Result<Sparse> {
     };
     let named = named(plan, &s.shape, s.nse(), &form);
     let (size, n) = (s.dtype().size(), s.nse());
-    let values = s.values.dense_bytes();
-    let fills = blocks::collect(n, Source::at(&fill, &s.pattern), s.dtype());
-    let fills = fills.dense_bytes();
+    let values = s.values.dense_bytes()?;
+    let fills = blocks::collect(n, Source::at(&fill, &s.pattern), s.dtype())?;
+    let fills = fills.dense_bytes()?;
     let buffer = Buffer::build(n * size, |out| {
         for (i, element) in out.chunks_exact_mut(size).enumerate() {
             let from = if named[i] { &fills } else { &values };
             element.copy_from_slice(&from[i * size..(i + 1) * size]);
         }
-    });
+    })?;
     let values = Strided::new(buffer, s.dtype(), s.values.shape.clone());
     let sources = [Source::values(&values), Source::at(&fill, &s.pattern)];
-    let differs = blocks::run(n, &sources, s.dtype(), DType::Bool, Kernel::Binary(identity::differs(s.dtype())));
+    let differs = blocks::run(n, &sources, s.dtype(), DType::Bool, Kernel::Binary(identity::differs(s.dtype())))?;
     let differs = differs.bytes();
     let keep: Vec<bool> = (0..s.pattern.positions)
         .map(|p| {

@@ -311,7 +311,7 @@ impl Plan {
         for (axis, list, own) in lists {
             let list = list.iter().map(|&i| bounded(i, axis, shape[axis])).collect::<Result<Vec<_>>>()?;
             let array = crate::base::strided::Strided::from_vec(list, own).broadcast(&common);
-            self.taken[axis] = Taken::List(array.to_contiguous().typed::<u64>().unwrap_or_default().to_vec());
+            self.taken[axis] = Taken::List(array.to_contiguous()?.typed::<u64>().unwrap_or_default().to_vec());
         }
         for taken in &mut self.taken {
             if let Taken::At(at) = taken {
@@ -426,9 +426,9 @@ fn integers(list: &Tensor) -> Result<Vec<i64>> {
     let dense = list.to_dense()?;
     let Some(values) = dense.strided() else { return Err(error::layout("a list of indices is strided")) };
     // An index that i64 does not hold is out of any bounds.
-    let of_u64 = (values.dtype == DType::U64).then(|| values.to_contiguous());
+    let of_u64 = if values.dtype == DType::U64 { Some(values.to_contiguous()?) } else { None };
     if let Some(large) = of_u64.as_ref().and_then(|v| v.typed::<u64>()?.iter().find(|&&v| i64::try_from(v).is_err())) {
         return Err(error::invalid("indices", format!("{large} is out of bounds for any axis")));
     }
-    Ok(values.cast(DType::I64).to_contiguous().typed::<i64>().unwrap_or_default().to_vec())
+    Ok(values.cast(DType::I64).to_contiguous()?.typed::<i64>().unwrap_or_default().to_vec())
 }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use openwork_ops::structure::keys::KeyLayout;
 use openwork_ops::structure::{Index, gather};
-use openwork_ops::with_index;
+use openwork_ops::{DType, with_index};
 
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
 use crate::base::parallel;
-use crate::base::strided::{Strided, count};
+use crate::base::strided::{Strided, count, dense_len};
 use crate::engine::convert;
 use crate::family::shape::along::{self, Places};
 use crate::family::shape::triangle::in_levels;
@@ -24,8 +24,8 @@ pub(super) fn pick(x: &Tensor, axes: &[usize], lists: &[&[u64]], at: usize) -> R
     match &x.storage {
         Storage::Strided(s) => {
             let shape = picked_shape(&s.shape, axes, lists[0].len(), at);
-            convert::dense_len(&shape, s.dtype)?;
-            Ok(Tensor::from_strided(strided(s, axes, lists, at)))
+            dense_len(&shape, s.dtype)?;
+            Ok(Tensor::from_strided(strided(s, axes, lists, at)?))
         }
         Storage::Sparse(s) => Ok(sparse(s, axes, lists, at)?.into()),
     }
@@ -38,11 +38,11 @@ fn picked_shape(shape: &[usize], axes: &[usize], n: usize, at: usize) -> Vec<usi
 }
 
 /// Axes along which the array does not vary stay so.
-fn strided(x: &Strided, axes: &[usize], lists: &[&[u64]], at: usize) -> Strided {
+fn strided(x: &Strided, axes: &[usize], lists: &[&[u64]], at: usize) -> Result<Strided> {
     let n = lists[0].len();
     let full = picked_shape(&x.shape, axes, n, at);
     if full.contains(&0) {
-        return Strided::new(Buffer::build(0, |_| ()), x.dtype, full);
+        return Ok(Strided::new(Buffer::empty(), x.dtype, full));
     }
     let core = x.unbroadcast();
     let varies = axes.iter().any(|&a| core.shape[a] > 1);
@@ -62,7 +62,8 @@ fn strided(x: &Strided, axes: &[usize], lists: &[&[u64]], at: usize) -> Strided 
     };
     let places: Vec<u64> = (0..if varies { n } else { 1 }).map(place).collect();
     let (before, after) = (offsets(&rest[..at]), offsets(&rest[at..]));
-    let mut all = Vec::with_capacity(before.len() * places.len() * after.len());
+    let n = dense_len(&[before.len(), places.len(), after.len()], DType::U64)?;
+    let mut all = Vec::with_capacity(n);
     for b in &before {
         for p in &places {
             all.extend(after.iter().map(|a| a.wrapping_add(*p).wrapping_add(*b)));
@@ -76,14 +77,14 @@ fn strided(x: &Strided, axes: &[usize], lists: &[&[u64]], at: usize) -> Strided 
         parallel::for_chunks_mut(out, size, parallel::GRAIN, &|start, out| {
             gather::gather_offsets(source, size, &all[start..start + out.len() / size], out);
         });
-    });
-    Strided::new(buffer, x.dtype, shape).broadcast(&full)
+    })?;
+    Ok(Strided::new(buffer, x.dtype, shape).broadcast(&full))
 }
 
 fn sparse(s: &Sparse, axes: &[usize], lists: &[&[u64]], at: usize) -> Result<Sparse> {
     let n = lists[0].len();
     let shape = picked_shape(&s.shape, axes, n, at);
-    let fill = along::map_fill(s, &shape, |values| strided(values, axes, lists, at));
+    let fill = along::map_fill(s, &shape, |values| strided(values, axes, lists, at))?;
     let s = in_levels(s, axes)?;
     let (from, to) = matches(&s, axes, lists)?;
     // Axes that are left, numbered as in the result; coordinates in C order.
@@ -115,7 +116,7 @@ fn sparse(s: &Sparse, axes: &[usize], lists: &[&[u64]], at: usize) -> Result<Spa
     dims.extend(s.pattern.value_dims().iter().map(renamed));
     let kinds = vec![LevelKind::Sparse { rank: level_dims }];
     let (pattern, order) = along::rebuild(kinds, dims, &layout, words, from)?;
-    let values = convert::gather_values(&s.values, &order);
+    let values = convert::gather_values(&s.values, &order)?;
     Ok(Sparse { shape, pattern: Arc::new(pattern), values, fill })
 }
 

@@ -49,11 +49,11 @@ impl Unique {
         let words = sorted.words.iter().map(|w| sort::pick(w, &lasts)).collect();
         let gathered = |places: Vec<u64>| match &given.values {
             Some(values) => convert::gather_values(values, &IndexVec::U64(places)),
-            None => Strided::constant(Scalar::zero(dtype), &[places.len()]),
+            None => Ok(Strided::constant(Scalar::zero(dtype), &[places.len()])),
         };
         let (values, absent) = match given.fold {
             Some(fold) => {
-                let all = gathered(order);
+                let all = gathered(order)?;
                 (if lasts.is_empty() { all } else { fold::merge_rows(fold, &all, &runs)? }, Vec::new())
             }
             None => {
@@ -63,7 +63,7 @@ impl Unique {
                 } else {
                     chosen.iter().map(|&i| given.is_absent(i as usize)).collect()
                 };
-                (gathered(chosen), absent)
+                (gathered(chosen)?, absent)
             }
         };
         Ok(Unique { layout, words, values, absent })
@@ -93,11 +93,11 @@ impl Unique {
     }
 
     /// Which values are the same as the fill at their places. The dimensions are those of the keys.
-    fn are_fill(&self, fill: &Strided, dims: &[Dim]) -> Vec<bool> {
+    fn are_fill(&self, fill: &Strided, dims: &[Dim]) -> Result<Vec<bool>> {
         let (n, size) = (self.len(), fill.dtype.size());
-        let values = self.values.dense_bytes();
+        let values = self.values.dense_bytes()?;
         let fills = match single(fill) {
-            Some(one) => Strided::constant(one, &[n]).dense_bytes().into_owned(),
+            Some(one) => one.to_bytes().0[..size].repeat(n),
             None => {
                 let weights: Vec<u64> =
                     dims.iter().map(|d| (fill.strides[d.axis] * d.step() as isize) as u64).collect();
@@ -110,7 +110,7 @@ impl Unique {
         };
         let mut differ = vec![0; n];
         identity::differs(fill.dtype)(&values, &fills, &mut differ);
-        differ.iter().map(|&d| d == 0).collect()
+        Ok(differ.iter().map(|&d| d == 0).collect())
     }
 }
 
@@ -153,7 +153,7 @@ pub(super) fn put(s: &Sparse, columns: &[Vec<u64>], given: &Given) -> Result<Spa
         None => unique.absent.clone(),
         Some(fill) => {
             unique.none_absent()?;
-            if meeting.is_none() { unique.are_fill(&fill, dims) } else { Vec::new() }
+            if meeting.is_none() { unique.are_fill(&fill, dims)? } else { Vec::new() }
         }
     };
     overlaid(&s, &unique, &blank, meeting)
@@ -169,21 +169,21 @@ pub(super) fn met(
 ) -> Result<Strided> {
     let Some(op) = op else { return Ok(values.clone()) };
     let size = values.dtype.size();
-    let there = Buffer::build(offsets.len() * size, |out| gather_offsets(bytes, size, offsets, out));
+    let there = Buffer::build(offsets.len() * size, |out| gather_offsets(bytes, size, offsets, out))?;
     let there = Tensor::from_strided(Strided::new(there, values.dtype, vec![offsets.len()]));
     let both = there.binary(op, Tensor::from_strided(values.clone()))?;
-    let both = both.strided().map(|b| b.cast(values.dtype).to_contiguous().into_owned());
-    let Some(both) = both else { return Err(error::layout("vectors are strided")) };
+    let Some(both) = both.strided() else { return Err(error::layout("vectors are strided")) };
+    let both = both.cast(values.dtype).to_contiguous()?.into_owned();
     if !new.contains(&true) {
         return Ok(both);
     }
-    let (alone, both) = (values.dense_bytes(), both.dense_bytes());
+    let (alone, both) = (values.dense_bytes()?, both.dense_bytes()?);
     let buffer = Buffer::build(both.len(), |out| {
         for (i, element) in out.chunks_exact_mut(size).enumerate() {
             let from = if new[i] { &alone } else { &both };
             element.copy_from_slice(&from[i * size..(i + 1) * size]);
         }
-    });
+    })?;
     Ok(Strided::new(buffer, values.dtype, values.shape.clone()))
 }
 
@@ -225,8 +225,8 @@ fn overlaid(s: &Sparse, unique: &Unique, blank: &[bool], meeting: Option<BinaryO
     let block = p.block();
     let mut shape = vec![pattern.positions];
     shape.extend(p.value_shape());
-    let source = Source::select(&s.values, block, &merged.left, fallback);
-    let mut values = blocks::collect(crate::base::strided::count(&shape), source, s.dtype());
+    let source = Source::select(&s.values, block, &merged.left, fallback)?;
+    let mut values = blocks::collect(crate::base::strided::count(&shape), source, s.dtype())?;
     let strides: Vec<u64> = c_strides(&p.value_shape()).iter().map(|&s| s as u64).collect();
     let mut offsets = unique.linear(p.level_dims, &strides);
     let undefined = s.fill.is_undefined();
@@ -247,8 +247,9 @@ fn overlaid(s: &Sparse, unique: &Unique, blank: &[bool], meeting: Option<BinaryO
         }
     }
     let put = met(meeting, values.buffer.bytes(), &offsets, &unique.values, &new)?;
+    let put = put.dense_bytes()?;
     if let Some(bytes) = values.buffer.unique_mut() {
-        scatter_offsets(&put.dense_bytes(), s.dtype().size(), &offsets, bytes);
+        scatter_offsets(&put, s.dtype().size(), &offsets, bytes);
     }
     values.strides = c_strides(&shape);
     values.shape = shape;

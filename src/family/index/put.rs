@@ -141,13 +141,16 @@ impl Given {
         let (dense, absent) = match values.sparse() {
             Some(s) if s.fill.is_undefined() => {
                 let stored = values.is_stored()?.to_dense()?;
-                let absent = stored.strided().map(|s| s.dense_bytes().iter().map(|&b| b == 0).collect());
+                let absent = match stored.strided() {
+                    Some(stored) => stored.dense_bytes()?.iter().map(|&b| b == 0).collect(),
+                    None => Vec::new(),
+                };
                 let zero = Strided::constant(Scalar::zero(s.dtype()), &s.shape);
-                (Tensor::from_strided(convert::to_strided(s, &zero)?), absent.unwrap_or_default())
+                (Tensor::from_strided(convert::to_strided(s, &zero)?), absent)
             }
             _ => (values.to_dense()?, Vec::new()),
         };
-        let flat = dense.strided().map(|s| s.reshape(&[n]));
+        let flat = dense.strided().map(|s| s.reshape(&[n])).transpose()?;
         Ok(Given { values: flat, absent, fold })
     }
 

@@ -35,7 +35,7 @@ pub(super) fn put(x: &Strided, plan: &Plan, values: &Tensor, fold: Option<Reduce
     let dense = values.to_dense()?;
     let Some(values) = dense.strided() else { return Ok(Tensor::from_strided(x.clone())) };
     let (size, row) = (x.dtype.size(), run * x.dtype.size());
-    Ok(written(x, |out| {
+    written(x, |out| {
         if let Some(one) = single(values) {
             let mut same = vec![0; row];
             repeat(&one.to_bytes().0[..size], &mut same);
@@ -53,42 +53,43 @@ pub(super) fn put(x: &Strided, plan: &Plan, values: &Tensor, fold: Option<Reduce
             values.read(i * rows * run, piece);
             scatter_rows(piece, row, offsets, out);
         }
-    }))
+    })
 }
 
 /// A copy with what is given at offsets in C order.
 pub(super) fn at(x: &Strided, offsets: Vec<u64>, given: Given) -> Result<Tensor> {
     let size = x.dtype.size();
     if let (None, Some(values), true) = (given.fold, &given.values, given.absent.is_empty()) {
-        let bytes = values.dense_bytes();
-        return Ok(written(x, |out| scatter_rows(&bytes, size, &offsets, out)));
+        let bytes = values.dense_bytes()?;
+        return written(x, |out| scatter_rows(&bytes, size, &offsets, out));
     }
     let meeting = given.fold.map(|fold| meeting(fold)).transpose()?;
     let layout = KeyLayout::new(&[count(&x.shape)]);
     let unique = Unique::new(x.dtype, layout, vec![offsets], &given)?;
     unique.none_absent()?;
     let offsets = unique.linear(0, &[1]);
-    let source = x.to_contiguous();
+    let source = x.to_contiguous()?;
     let values = met(meeting, source.contiguous_bytes().unwrap_or_default(), &offsets, &unique.values, &[])?;
-    Ok(written(&source, |out| scatter_rows(&values.dense_bytes(), size, &offsets, out)))
+    let values = values.dense_bytes()?;
+    written(&source, |out| scatter_rows(&values, size, &offsets, out))
 }
 
 /// A copy in C order that `write` has written to.
-fn written(x: &Strided, write: impl FnOnce(&mut [u8])) -> Tensor {
+fn written(x: &Strided, write: impl FnOnce(&mut [u8])) -> Result<Tensor> {
     let buffer = match x.contiguous_bytes() {
         Some(bytes) => Buffer::build(bytes.len(), |out| {
             out.copy_from_slice(bytes);
             write(out);
-        }),
+        })?,
         None => {
-            let mut buffer = x.to_contiguous().into_owned().buffer;
+            let mut buffer = x.to_contiguous()?.into_owned().buffer;
             if let Some(out) = buffer.unique_mut() {
                 write(out);
             }
             buffer
         }
     };
-    Tensor::from_strided(Strided::new(buffer, x.dtype, x.shape.clone()))
+    Ok(Tensor::from_strided(Strided::new(buffer, x.dtype, x.shape.clone())))
 }
 
 impl Plan {

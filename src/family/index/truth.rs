@@ -4,7 +4,7 @@ use openwork_ops::{DType, ReduceOp};
 
 use crate::base::context;
 use crate::base::error::{self, Result};
-use crate::base::strided::Strided;
+use crate::base::strided::{Strided, dense_len};
 use crate::engine::convert;
 use crate::engine::convert::cast_sparse;
 use crate::levels::layout::{Layout, LevelSpec};
@@ -75,7 +75,7 @@ fn signed(column: Vec<u64>) -> Vec<i64> {
 /// The indices of the elements that are not zero, in C order: a column for each axis.
 pub(super) fn places(x: &Tensor) -> Result<Vec<Vec<u64>>> {
     let s = match &x.storage {
-        Storage::Strided(s) => return Ok(of_strided(s)),
+        Storage::Strided(s) => return of_strided(s),
         Storage::Sparse(s) => &**s,
     };
     if let Some(fill) = s.fill_values()
@@ -85,25 +85,26 @@ pub(super) fn places(x: &Tensor) -> Result<Vec<Vec<u64>>> {
         context::may_densify(&s.shape, s.dtype().size() + 8 * s.ndim(), || {
             format!("where nothing is stored the fill {} is not zero, so that its indices are wanted", s.fill)
         })?;
-        return Ok(of_strided(&convert::to_strided(s, &fill)?));
+        return of_strided(&convert::to_strided(s, &fill)?);
     }
     let coo = LevelSpec::of_layout(Layout::Coo, &s.shape)?;
     let s = convert::coalesce(&convert::convert(s, &coo)?, ReduceOp::Sum)?;
     let truth = cast_sparse(&s, DType::Bool);
-    let mask = truth.values.dense_bytes();
+    let mask = truth.values.dense_bytes()?;
     let keep: Vec<u64> = (0..mask.len() as u64).filter(|&p| mask[p as usize] != 0).collect();
     let chosen = |column: Vec<u64>| keep.iter().map(|&p| column[p as usize]).collect();
     Ok((0..s.ndim()).map(|a| chosen(s.pattern.axis_coordinates(a, s.ndim()))).collect())
 }
 
 fn of_strided_any(fill: &Strided) -> bool {
-    fill.unbroadcast().cast(DType::Bool).dense_bytes().contains(&1)
+    fill.cast(DType::Bool).core().contiguous_bytes().is_some_and(|bytes| bytes.contains(&1))
 }
 
-fn of_strided(x: &Strided) -> Vec<Vec<u64>> {
+fn of_strided(x: &Strided) -> Result<Vec<Vec<u64>>> {
     let truth = x.cast(DType::Bool);
-    let mask = truth.dense_bytes();
+    let mask = truth.dense_bytes()?;
     let kept: Vec<u64> = (0..mask.len() as u64).filter(|&i| mask[i as usize] != 0).collect();
+    dense_len(&[kept.len(), x.ndim()], DType::U64)?;
     let mut columns = vec![vec![0u64; kept.len()]; x.ndim()];
     for (i, &position) in kept.iter().enumerate() {
         let mut rest = position;
@@ -112,5 +113,5 @@ fn of_strided(x: &Strided) -> Vec<Vec<u64>> {
             rest /= n as u64;
         }
     }
-    columns
+    Ok(columns)
 }

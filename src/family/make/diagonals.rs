@@ -83,8 +83,8 @@ impl Tensor {
                 at.push((d * shape[1] + j) as u64);
             }
         }
-        let flat = values.reshape(&[values.len()]);
-        let values = Tensor::from_strided(convert::gather_values(&flat, &IndexVec::U64(at)));
+        let flat = values.reshape(&[values.len()])?;
+        let values = Tensor::from_strided(convert::gather_values(&flat, &IndexVec::U64(at))?);
         call.end(Tensor::coo(&shape, vec![rows, columns], &values, fill)?.coalesce())
     }
 

@@ -49,8 +49,8 @@ impl Tensor {
         let pattern = convert::from_strided(chosen, &spec, Scalar::Bool(false).into())?.pattern;
         let weights: Vec<u64> = c_strides(&values.shape).iter().map(|&w| w as u64).collect();
         let at = pattern.linearize_all(&pattern.level_weights(&weights));
-        let flat = values.reshape(&[values.len()]);
-        let values = convert::gather_values(&flat, &IndexVec::U64(at));
+        let flat = values.reshape(&[values.len()])?;
+        let values = convert::gather_values(&flat, &IndexVec::U64(at))?;
         Ok(call.done(Sparse { shape: self.shape().to_vec(), pattern, values, fill }.into()))
     }
 

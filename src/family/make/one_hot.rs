@@ -78,7 +78,7 @@ fn one_hot(labels: &Tensor, classes: usize) -> Result<Tensor> {
 /// The labels, which are in `0..classes`.
 fn checked(labels: &Strided, classes: usize) -> Result<Vec<u64>> {
     let size = labels.dtype.size();
-    let bytes = labels.dense_bytes();
+    let bytes = labels.dense_bytes()?;
     let mut out = Vec::with_capacity(labels.len());
     for element in bytes.chunks_exact(size) {
         let label = Scalar::from_bytes(labels.dtype, element).as_integer().unwrap_or(-1);

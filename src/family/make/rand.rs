@@ -121,7 +121,7 @@ fn filled(shape: &[usize], at: &(dyn Fn(u64) -> f64 + Sync)) -> Result<Tensor> {
                 element.copy_from_slice(&at((first + i) as u64).to_ne_bytes());
             }
         });
-    });
+    })?;
     Ok(Tensor::from_strided(Strided::new(buffer, DType::F64, shape.to_vec())))
 }
 

@@ -8,6 +8,7 @@ use openwork_ops::structure::{Index, IndexVec};
 use openwork_ops::with_index;
 
 use crate::base::buffer::Buffer;
+use crate::base::error::Result;
 use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::levels::indices::needs_64_bits;
@@ -25,7 +26,7 @@ pub(super) fn compressed(
     parts: Vec<Product>,
     ids: Option<&[u64]>,
     columns: Option<&[u64]>,
-) -> Sparse {
+) -> Result<Sparse> {
     let n = shape.len();
     let total: usize = parts.iter().map(|p| p.columns.len()).sum();
     let wide = needs_64_bits(total, shape.iter().copied());
@@ -40,7 +41,7 @@ pub(super) fn compressed(
         .collect();
     let values = Buffer::build(total * size, |out| {
         parallel::for_pieces_mut(out, &ends, &|i, piece| piece.copy_from_slice(&parts[i].values));
-    });
+    })?;
     let indices: IndexVec = match (columns, &parts[..]) {
         (None, _) if !wide => IndexVec::U32(joined(&parts, |j| j as u32)),
         (None, _) => IndexVec::U64(joined(&parts, |j| j as u64)),
@@ -63,7 +64,8 @@ pub(super) fn compressed(
     levels.push(last);
     let dims = shape.iter().enumerate().map(|(a, &size)| Dim::whole(a, size)).collect();
     let pattern = Pattern { levels, dims, level_dims: n, positions: total };
-    Sparse { shape: shape.to_vec(), pattern: Arc::new(pattern), values: Strided::new(values, dtype, vec![total]), fill }
+    let values = Strided::new(values, dtype, vec![total]);
+    Ok(Sparse { shape: shape.to_vec(), pattern: Arc::new(pattern), values, fill })
 }
 
 fn joined<I>(parts: &[Product], f: impl Fn(usize) -> I) -> Vec<I> {

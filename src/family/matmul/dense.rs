@@ -36,19 +36,19 @@ pub(super) fn product(a: &Strided, b: &Strided, dtype: DType, shape: &[usize]) -
         other => other,
     };
     if !matches!(dtype.kind(), DTypeKind::Float | DTypeKind::Complex) {
-        return Ok(exact(&a, &b, dtype, shape, k));
+        return exact(&a, &b, dtype, shape, k);
     }
     let (a, b) = (a.cast(via), b.cast(via));
     let out = match via {
-        DType::F32 => floats::<f32>(&a, &b, [m, k, n], batch, shape),
-        DType::F64 => floats::<f64>(&a, &b, [m, k, n], batch, shape),
-        DType::Complex64 => floats::<c64>(&a, &b, [m, k, n], batch, shape),
-        _ => floats::<c128>(&a, &b, [m, k, n], batch, shape),
+        DType::F32 => floats::<f32>(&a, &b, [m, k, n], batch, shape)?,
+        DType::F64 => floats::<f64>(&a, &b, [m, k, n], batch, shape)?,
+        DType::Complex64 => floats::<c64>(&a, &b, [m, k, n], batch, shape)?,
+        _ => floats::<c128>(&a, &b, [m, k, n], batch, shape)?,
     };
     Ok(out.cast(dtype))
 }
 
-fn exact(a: &Strided, b: &Strided, dtype: DType, shape: &[usize], k: usize) -> Strided {
+fn exact(a: &Strided, b: &Strided, dtype: DType, shape: &[usize], k: usize) -> Result<Strided> {
     let ring = Ring::new(dtype, false);
     let (left, right) = (Field::new(a, ring, dtype), Field::new(b, ring, dtype));
     let pass = Pass {
@@ -67,7 +67,7 @@ fn exact(a: &Strided, b: &Strided, dtype: DType, shape: &[usize], k: usize) -> S
         init: None,
     };
     let finish = |acc: &[u8], out: &mut [u8]| ring.finish(acc, dtype, out);
-    Strided::new(pass.all_rows(&finish, dtype.size()), dtype, shape.to_vec())
+    Ok(Strided::new(pass.all_rows(&finish, dtype.size())?, dtype, shape.to_vec()))
 }
 
 /// One matrix of a batch: where it begins and its strides, in elements.
@@ -78,7 +78,13 @@ struct Matrix<T> {
     col: isize,
 }
 
-fn floats<T: Float>(a: &Strided, b: &Strided, [m, k, n]: [usize; 3], batch: &[usize], shape: &[usize]) -> Strided {
+fn floats<T: Float>(
+    a: &Strided,
+    b: &Strided,
+    [m, k, n]: [usize; 3],
+    batch: &[usize],
+    shape: &[usize],
+) -> Result<Strided> {
     let size = T::DTYPE.size();
     let buffer = Buffer::overwritten(crate::base::strided::count(shape) * size, size, |out| {
         if out.is_empty() {
@@ -108,8 +114,8 @@ fn floats<T: Float>(a: &Strided, b: &Strided, [m, k, n]: [usize; 3], batch: &[us
                 (rest, at) = (tail, at + rows);
             }
         });
-    });
-    Strided::new(buffer, T::DTYPE, shape.to_vec())
+    })?;
+    Ok(Strided::new(buffer, T::DTYPE, shape.to_vec()))
 }
 
 /// A matrix of few rows, in panels of columns. `corners` gives the left operand, and the right one from a column

@@ -174,7 +174,8 @@ fn densified(x: &Tensor, other: &Tensor, result: &[usize]) -> Result<Option<Tens
 }
 
 fn all_finite(values: &Strided) -> bool {
-    !values.dtype.is_inexact() || identity::all_finite(values.dtype, &values.unbroadcast().dense_bytes())
+    !values.dtype.is_inexact()
+        || identity::all_finite(values.dtype, values.core().contiguous_bytes().unwrap_or_default())
 }
 
 /// Whether no element that is there is NaN or infinite.
@@ -210,17 +211,18 @@ fn is_separable(x: &Tensor, other: &Tensor) -> bool {
 /// The smallest magnitude other than zero, and the largest, of floats or of the parts of complex numbers.
 fn magnitudes(values: &Strided) -> (f64, f64) {
     let wide = if values.dtype.is_complex() { DType::Complex128 } else { DType::F64 };
-    let bytes = values.unbroadcast().cast(wide);
-    let parts = bytes.dense_bytes();
+    let core = values.core().cast(wide);
+    let parts = core.contiguous_bytes().unwrap_or_default();
     let of = parts.as_chunks::<8>().0.iter().map(|b| f64::from_ne_bytes(*b).abs()).filter(|&v| v > 0.0);
     of.fold((f64::INFINITY, 0.0), |(low, high), v| (v.min(low), v.max(high)))
 }
 
 /// Whether every element is zero.
 fn is_zero(values: &Strided) -> bool {
-    let bytes = values.dense_bytes();
+    let core = values.core();
+    let bytes = core.contiguous_bytes().unwrap_or_default();
     let size = values.dtype.size();
-    if values.len() > 1 && bytes.iter().all(|&b| b == 0) {
+    if core.len() > 1 && bytes.iter().all(|&b| b == 0) {
         return true;
     }
     bytes.chunks_exact(size).all(|b| Scalar::from_bytes(values.dtype, b).is_zero())

@@ -1,7 +1,5 @@
 //! Operands as the kernels take them: compressed rows of terms, and strided fields of terms.
 
-use std::borrow::Cow;
-
 use openwork_ops::matmul::{Grid, Ring, Rows};
 use openwork_ops::structure::{Index, IndexVec};
 use openwork_ops::{BinaryOp, DType, with_index};
@@ -61,7 +59,7 @@ impl Stored {
         Ok(Stored {
             pointers: pointers.clone(),
             indices: indices.clone(),
-            terms: terms(&s, ring, fills),
+            terms: terms(&s, ring, fills)?,
             ids,
             batch: s.shape[..n - 2].to_vec(),
             rows: s.shape[n - 2],
@@ -138,7 +136,7 @@ impl Stored {
             pointers.push(places.len() as u64);
         }
         let source = self.terms.bytes();
-        let terms = Buffer::build(from.len() * term, |out| {
+        let terms = Buffer::of_held(from.len() * term, |out| {
             for (o, e) in out.chunks_exact_mut(term).zip(from) {
                 o.copy_from_slice(&source[e * term..(e + 1) * term]);
             }
@@ -200,7 +198,7 @@ fn flat(indices: &[Indices], shape: &[usize]) -> Result<Vec<u64>> {
 }
 
 /// The stored values of compressed rows, as terms.
-fn terms(s: &Sparse, ring: Ring, fills: bool) -> Buffer {
+fn terms(s: &Sparse, ring: Ring, fills: bool) -> Result<Buffer> {
     let input = ring.input(s.dtype());
     let values = s.values.cast(input);
     let n = s.pattern.positions;
@@ -210,25 +208,25 @@ fn terms(s: &Sparse, ring: Ring, fills: bool) -> Buffer {
         _ => None,
     };
     if ring.is_wide() {
-        let beneath = fill.map(|fill| blocks::collect(n, fill, input));
-        return widen(ring, &values.dense_bytes(), beneath.as_ref().map(|f| f.dense_bytes()), n);
+        let beneath = fill.map(|fill| blocks::collect(n, fill, input)).transpose()?;
+        let beneath = beneath.as_ref().and_then(Strided::contiguous_bytes);
+        return Ok(widen(ring, &values.dense_bytes()?, beneath, n));
     }
     match (fill, BinaryOp::Sub.kernel(input)) {
         (Some(fill), Some(sub)) => blocks::run(n, &[Source::values(&values), fill], input, input, Kernel::Binary(sub)),
-        _ => bytes_of(&values),
+        _ => Ok(bytes_of(&values.to_contiguous()?.into_owned())),
     }
 }
 
-fn widen(ring: Ring, values: &[u8], fills: Option<Cow<'_, [u8]>>, n: usize) -> Buffer {
-    Buffer::build(n * ring.term_size(), |out| ring.widen(values, fills.as_deref(), out))
+fn widen(ring: Ring, values: &[u8], fills: Option<&[u8]>, n: usize) -> Buffer {
+    Buffer::of_held(n * ring.term_size(), |out| ring.widen(values, fills, out))
 }
 
-/// The elements in C order, shared where they lie so.
-fn bytes_of(values: &Strided) -> Buffer {
-    let dense = values.to_contiguous();
+/// The elements of an array that lies in C order, shared.
+fn bytes_of(dense: &Strided) -> Buffer {
     let size = dense.dtype.size();
     if dense.len() == 0 {
-        return Buffer::build(0, |_| {});
+        return Buffer::empty();
     }
     dense.buffer.slice(dense.offset * size..(dense.offset + dense.len()) * size)
 }
@@ -245,8 +243,11 @@ pub(super) struct Field {
 impl Field {
     /// The elements of an array that has been broadcast to the leading axes of the product.
     pub(super) fn new(x: &Strided, ring: Ring, dtype: DType) -> Field {
-        let core = x.unbroadcast().cast(ring.input(dtype));
-        let values = if ring.is_wide() { widen(ring, &core.dense_bytes(), None, core.len()) } else { bytes_of(&core) };
+        let core = x.core().cast(ring.input(dtype));
+        let values = match core.contiguous_bytes() {
+            Some(bytes) if ring.is_wide() => widen(ring, bytes, None, core.len()),
+            _ => bytes_of(&core),
+        };
         Field::of(values, &core.shape, ring.term_size())
     }
 

@@ -220,7 +220,7 @@ impl Plan<'_> {
                 let size = self.ring.acc_size();
                 let pass = Pass { right: right.as_ref(), ..self.pass(once, &one_row) };
                 let copy = |acc: &[u8], out: &mut [u8]| out.copy_from_slice(acc);
-                Some(Field::of(pass.all_rows(&copy, size), &one_row, size))
+                Some(Field::of(pass.all_rows(&copy, size)?, &one_row, size))
             }
         };
         let against = self.against(left.as_ref(), right.as_ref(), parts.stored)?;
@@ -231,7 +231,7 @@ impl Plan<'_> {
             init: init.as_ref(),
             ..self.pass(rest, core)
         };
-        Ok(pass.all_rows(finish, width))
+        pass.all_rows(finish, width)
     }
 
     /// The left operand with columns that are places in the rows which the right one lists, if it does.
@@ -285,7 +285,7 @@ impl Plan<'_> {
             right: right.as_ref(),
             ..self.pass(parts, &self.shape)
         };
-        let values = pass.listed_rows(&rows, &self.finish(), self.dtype.size());
+        let values = pass.listed_rows(&rows, &self.finish(), self.dtype.size())?;
         if ids.len() as u128 * self.n as u128 == shape::elements(&self.shape).into() {
             return Ok(Tensor::from_strided(Strided::new(values, self.dtype, self.shape.clone())));
         }
@@ -317,12 +317,12 @@ impl Plan<'_> {
             let copy = |acc: &[u8], out: &mut [u8]| out.copy_from_slice(acc);
             let acc = self.accumulated(x, y, background, &core, &copy, size)?;
             let n: usize = core.iter().product();
-            let values = Buffer::build(n * self.dtype.size(), |out| self.ring.finish(acc.bytes(), self.dtype, out));
+            let values = Buffer::build(n * self.dtype.size(), |out| self.ring.finish(acc.bytes(), self.dtype, out))?;
             fill = if n == 0 { fill } else { fill_of(&Strided::new(values, self.dtype, core.clone()).unbroadcast()) };
             init = Some(Field::of(acc, &core, size));
         }
         if !parts.stored || x.stored.is_none() || y.stored.is_none() {
-            return Ok(assemble::compressed(&self.shape, self.dtype, fill, Vec::new(), Some(&[]), None).into());
+            return Ok(assemble::compressed(&self.shape, self.dtype, fill, Vec::new(), Some(&[]), None)?.into());
         }
         let by_row = init.as_ref().is_some_and(|f| f.varies(2));
         let by_column = init.as_ref().is_some_and(|f| f.varies(1));
@@ -349,7 +349,7 @@ impl Plan<'_> {
         }
         let products = pass.sparse_rows(&self.finish(), self.dtype.size());
         let ids = left.as_ref().and_then(|l| l.ids.as_deref());
-        Ok(assemble::compressed(&self.shape, self.dtype, fill, products, ids, columns.as_deref()).into())
+        Ok(assemble::compressed(&self.shape, self.dtype, fill, products, ids, columns.as_deref())?.into())
     }
 }
 

@@ -6,6 +6,7 @@ use openwork_ops::matmul::{Finish, Kernels, Product, Ring, Run};
 
 use super::operand::{Field, Stored, batch_strides, offset};
 use crate::base::buffer::Buffer;
+use crate::base::error::Result;
 use crate::base::parallel;
 
 /// The parts of a product that one pass computes.
@@ -82,7 +83,7 @@ impl Pass<'_> {
     }
 
     /// Every row of every matrix, dense, `width` bytes an element.
-    pub(super) fn all_rows(&self, finish: Finish<'_>, width: usize) -> Buffer {
+    pub(super) fn all_rows(&self, finish: Finish<'_>, width: usize) -> Result<Buffer> {
         let rows = self.batch.iter().product::<usize>() * self.m;
         Buffer::overwritten(rows * self.n * width, width, |out| {
             let grain = (WORK / self.work_per_row().max(1)).max(1);
@@ -104,7 +105,7 @@ impl Pass<'_> {
     }
 
     /// The rows of the left operand with these numbers, dense: `(matrix of the product, row)`.
-    pub(super) fn listed_rows(&self, rows: &[(usize, usize)], finish: Finish<'_>, width: usize) -> Buffer {
+    pub(super) fn listed_rows(&self, rows: &[(usize, usize)], finish: Finish<'_>, width: usize) -> Result<Buffer> {
         Buffer::build(rows.len() * self.n * width, |out| {
             let grain = (WORK / self.work_per_row().max(1)).max(1);
             parallel::for_chunks_mut(out, self.n * width, grain, &|first, out| {

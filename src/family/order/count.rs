@@ -251,7 +251,7 @@ fn weighted(x: &Tensor, weights: &Tensor, minlength: usize) -> Result<Tensor> {
     let mut ends = crate::levels::sort::runs(std::slice::from_ref(&sorted));
     let mut distinct: Vec<u64> = ends[..ends.len() - 1].iter().map(|&e| sorted[e]).collect();
     let order = openwork_ops::structure::IndexVec::U64(places);
-    let terms = convert::gather_values(&of_weights.values, &order).cast(fold.typing.input);
+    let terms = convert::gather_values(&of_weights.values, &order)?.cast(fold.typing.input);
     // The fill's bin: its own segment, empty if no stored element falls into it.
     let at = fill.map(|(key, _)| distinct.partition_point(|&k| k < key));
     if let (Some(at), Some((key, _))) = (at, fill)
@@ -260,7 +260,7 @@ fn weighted(x: &Tensor, weights: &Tensor, minlength: usize) -> Result<Tensor> {
         distinct.insert(at, key);
         ends.insert(at, ends[at]);
     }
-    let mut sums = fold.segments(&terms.dense_bytes(), &ends);
+    let mut sums = fold.segments(&terms.dense_bytes()?, &ends)?;
     if let (Some(at), Some((_, unstored)), Some(weight)) = (at, fill, of_weights.fill())
         && let Some(bytes) = sums.unique_mut()
     {

@@ -33,10 +33,10 @@ fn int64(what: &str, n: u128) -> Result<i64> {
 }
 
 /// An integer for each element, given by its key; the pattern and the fill's kind stay.
-fn map_keys(x: &Tensor, keys: &dyn Fn(&Strided) -> Vec<u64>, f: &dyn Fn(u64) -> Result<i64>) -> Result<Tensor> {
+fn map_keys(x: &Tensor, keys: &dyn Fn(&Strided) -> Result<Vec<u64>>, f: &dyn Fn(u64) -> Result<i64>) -> Result<Tensor> {
     let map = |x: &Strided| -> Result<Strided> {
         let core = x.unbroadcast();
-        let values = keys(&core).into_iter().map(f).collect::<Result<Vec<i64>>>()?;
+        let values = keys(&core)?.into_iter().map(f).collect::<Result<Vec<i64>>>()?;
         Ok(Strided::from_vec(values, core.shape.clone()).broadcast(&x.shape))
     };
     Ok(match &x.storage {

@@ -212,7 +212,7 @@ impl Order {
             }
         };
         let (taken, places) = self.each(&slices, &place);
-        let values = convert::gather_values(&slices.values, &IndexVec::U64(taken.clone()));
+        let values = convert::gather_values(&slices.values, &IndexVec::U64(taken.clone()))?;
         slices.rearranged(&taken, &places, length, values, slices.fill_along(length))
     }
 

@@ -82,7 +82,7 @@ impl Tensor {
         let call = trace::call("unique_values", &[self]);
         let slices = all(self)?;
         let keys = Keys::of(&slices)?;
-        let ranked = keys.ranked(&slices);
+        let ranked = keys.ranked(&slices)?;
         let found = whole(&ranked).map_or_else(Vec::new, |s| distinct(&s));
         Ok(call.done(keys.vector(&found)))
     }
@@ -104,7 +104,7 @@ impl Tensor {
         let call = trace::call("unique_counts", &[self]);
         let slices = all(self)?;
         let keys = Keys::of(&slices)?;
-        let ranked = keys.ranked(&slices);
+        let ranked = keys.ranked(&slices)?;
         let found = whole(&ranked).map_or_else(Vec::new, |s| distinct(&s));
         let counts = counts(&found)?;
         Ok(call.done(UniqueCounts { values: keys.vector(&found), counts }))
@@ -119,7 +119,7 @@ impl Tensor {
         let call = trace::call("unique_inverse", &[self]);
         let slices = all(self)?;
         let keys = Keys::of(&slices)?;
-        let ranked = keys.ranked(&slices);
+        let ranked = keys.ranked(&slices)?;
         let found = whole(&ranked).map_or_else(Vec::new, |s| distinct(&s));
         let inverse = keys.inverse(self, &found)?;
         Ok(call.done(UniqueInverse { values: keys.vector(&found), inverse }))
@@ -133,7 +133,7 @@ impl Tensor {
         let call = trace::call("unique_all", &[self]);
         let slices = all(self)?;
         let keys = Keys::of(&slices)?;
-        let ranked = keys.ranked(&slices);
+        let ranked = keys.ranked(&slices)?;
         let slice = whole(&ranked);
         let found = slice.as_ref().map_or_else(Vec::new, distinct);
         let firsts = slice.as_ref().map_or_else(Vec::new, |s| s.firsts(found.iter().map(|f| f.0)));
@@ -192,7 +192,7 @@ impl Keys {
             for x in [Some(&slices.values), fill.as_ref()].into_iter().flatten() {
                 let x = x.cast(DType::Complex128);
                 // Adding +0 makes +0 of −0.
-                parts.extend(f64::from_bytes(&x.dense_bytes()).iter().filter(|p| !p.is_nan()).map(|p| p + 0.0));
+                parts.extend(f64::from_bytes(&x.dense_bytes()?).iter().filter(|p| !p.is_nan()).map(|p| p + 0.0));
             }
             parts.sort_unstable_by(f64::total_cmp);
             parts.dedup();
@@ -203,22 +203,22 @@ impl Keys {
         Ok(Keys { dtype, parts })
     }
 
-    fn ranked<'s>(&self, slices: &'s Slices) -> Ranked<'s> {
+    fn ranked<'s>(&self, slices: &'s Slices) -> Result<Ranked<'s>> {
         Ranked::by(slices, &|x| self.keys(x))
     }
 
-    fn keys(&self, x: &Strided) -> Vec<u64> {
+    fn keys(&self, x: &Strided) -> Result<Vec<u64>> {
         if !self.dtype.is_complex() {
             return keys_of(x);
         }
         let number = |part: f64| self.parts.partition_point(|&p| p < part) as u64;
         let x = x.cast(DType::Complex128);
-        let elements = x.dense_bytes();
+        let elements = x.dense_bytes()?;
         let key = |z: &[f64]| match z[0].is_nan() || z[1].is_nan() {
             true => order::NAN,
             false => number(z[0]) << 32 | number(z[1]),
         };
-        f64::from_bytes(&elements).chunks_exact(2).map(key).collect()
+        Ok(f64::from_bytes(&elements).chunks_exact(2).map(key).collect())
     }
 
     /// The elements that have these keys.

@@ -50,10 +50,10 @@ impl Tensor {
         let kernel = indexed(self.ndim(), f);
         let x = coalesced(self)?;
         let out = match &x.storage {
-            Storage::Strided(s) => Tensor::from_strided(on_strided(s, B::DTYPE, true, &kernel)),
+            Storage::Strided(s) => Tensor::from_strided(on_strided(s, B::DTYPE, true, &kernel)?),
             Storage::Sparse(s) if s.fill.is_undefined() => {
                 raise(Work::Engine); // the function is told coordinates
-                let values = on_stored(s, B::DTYPE, true, &kernel);
+                let values = on_stored(s, B::DTYPE, true, &kernel)?;
                 Sparse { values, ..(**s).clone() }.into()
             }
             Storage::Sparse(s) => {
@@ -65,8 +65,10 @@ impl Tensor {
                     )
                 })?;
                 let dense = x.to_dense()?;
-                let values = dense.strided().map(|s| on_strided(s, B::DTYPE, true, &kernel));
-                values.map_or(dense.clone(), Tensor::from_strided)
+                match dense.strided() {
+                    Some(s) => Tensor::from_strided(on_strided(s, B::DTYPE, true, &kernel)?),
+                    None => dense,
+                }
             }
         };
         Ok(call.done(out))
@@ -135,21 +137,21 @@ fn selected(x: &Tensor, wants_index: bool, kernel: IndexKernel<'_>) -> Result<Te
         Storage::Sparse(s) if s.pattern.block() != 1 || !s.pattern.is_canonical() => convert::convert(s, &spec()?)?,
         Storage::Sparse(s) => (**s).clone(),
     };
-    let mask = on_stored(&stored, DType::Bool, wants_index, kernel);
-    let mask = mask.dense_bytes();
+    let mask = on_stored(&stored, DType::Bool, wants_index, kernel)?;
+    let mask = mask.dense_bytes()?;
     let keep: Vec<usize> = (0..stored.pattern.positions).filter(|&p| mask[p] != 0).collect();
     let out: Tensor = convert::select_rows(&stored, &keep)?.into();
     Ok(out)
 }
 
 /// Runs the kernel over the elements of a strided array.
-fn on_strided(x: &Strided, out: DType, wants_index: bool, kernel: IndexKernel<'_>) -> Strided {
+fn on_strided(x: &Strided, out: DType, wants_index: bool, kernel: IndexKernel<'_>) -> Result<Strided> {
     let columns = |start: usize, n: usize| unraveled(&x.shape, start, n);
     run(x, out, wants_index.then_some(&columns), kernel)
 }
 
 /// Runs the kernel over what a tensor stores.
-fn on_stored(s: &Sparse, out: DType, wants_index: bool, kernel: IndexKernel<'_>) -> Strided {
+fn on_stored(s: &Sparse, out: DType, wants_index: bool, kernel: IndexKernel<'_>) -> Result<Strided> {
     let axes: Vec<_> = (0..s.ndim())
         .map(|axis| {
             let mut unit = vec![0u64; s.ndim()];
@@ -170,8 +172,8 @@ fn on_stored(s: &Sparse, out: DType, wants_index: bool, kernel: IndexKernel<'_>)
 
 type Columns<'a> = &'a (dyn Fn(usize, usize) -> Vec<Vec<u64>> + Sync);
 
-fn run(x: &Strided, out: DType, columns: Option<Columns<'_>>, kernel: IndexKernel<'_>) -> Strided {
-    let x = x.to_contiguous();
+fn run(x: &Strided, out: DType, columns: Option<Columns<'_>>, kernel: IndexKernel<'_>) -> Result<Strided> {
+    let x = x.to_contiguous()?;
     let bytes = x.contiguous_bytes().unwrap_or_default();
     let (from, to) = (x.dtype.size(), out.size());
     let buffer = Buffer::build(count(&x.shape) * to, |all| {
@@ -182,8 +184,8 @@ fn run(x: &Strided, out: DType, columns: Option<Columns<'_>>, kernel: IndexKerne
                 kernel(&columns, &bytes[start * from..(start + n) * from], block);
             }
         });
-    });
-    Strided::new(buffer, out, x.shape.clone())
+    })?;
+    Ok(Strided::new(buffer, out, x.shape.clone()))
 }
 
 /// The coordinates of elements `start..start + n` in C order, per axis.

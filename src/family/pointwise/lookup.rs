@@ -56,7 +56,7 @@ fn at_positions(plan: &Plan<'_, '_>, s: &Sparse, vector: &Sparse, stored_only: b
         let presence = convert::to_strided(stored, &none)?.broadcast(plan.shape);
         let s = convert::coalesce(s, ReduceOp::Sum)?;
         let block = s.pattern.block();
-        let mask = blocks::collect(s.nse(), Source::at(&presence, &s.pattern), DType::Bool);
+        let mask = blocks::collect(s.nse(), Source::at(&presence, &s.pattern), DType::Bool)?;
         let mask = mask.buffer.bytes();
         let keep: Vec<usize> = (0..s.pattern.positions).filter(|&p| block > 0 && mask[p * block] != 0).collect();
         Cow::Owned(convert::select_rows(&s, &keep)?)
@@ -65,7 +65,7 @@ fn at_positions(plan: &Plan<'_, '_>, s: &Sparse, vector: &Sparse, stored_only: b
     };
     let (own, other) = (Source::values(&kept.values), Source::at(&table, &kept.pattern));
     let sources = if v_first { [other, own] } else { [own, other] };
-    let values = plan.function.pass.values(&kept.pattern, &sources);
+    let values = plan.function.pass.values(&kept.pattern, &sources)?;
     let fill = plan.fill.clone().into();
     Ok(Sparse { shape: plan.shape.to_vec(), pattern: kept.pattern.clone(), values, fill }.into())
 }

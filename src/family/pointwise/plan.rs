@@ -68,7 +68,7 @@ impl<'f> Function<'f> {
     pub(crate) fn apply(&self, operands: &[&Tensor]) -> Result<Tensor> {
         let shape = common_shape(operands)?;
         if operands.iter().all(|x| x.is_strided()) {
-            return Ok(Tensor::from_strided(self.on_strided(operands, &shape)));
+            return Ok(Tensor::from_strided(self.on_strided(operands, &shape)?));
         }
         let side = |x| Side::new(x, &shape, self.via);
         match *operands {
@@ -79,7 +79,7 @@ impl<'f> Function<'f> {
     }
 
     /// On strided operands that broadcast to the shape.
-    fn on_strided(&self, operands: &[&Tensor], shape: &[usize]) -> Strided {
+    fn on_strided(&self, operands: &[&Tensor], shape: &[usize]) -> Result<Strided> {
         let wide: Vec<Cow<'_, Strided>> = operands
             .iter()
             .filter_map(|x| x.strided())
@@ -92,7 +92,7 @@ impl<'f> Function<'f> {
         self.on_arrays(&wide)
     }
 
-    fn on_arrays(&self, arrays: &[Cow<'_, Strided>]) -> Strided {
+    fn on_arrays(&self, arrays: &[Cow<'_, Strided>]) -> Result<Strided> {
         match arrays {
             [a, b] => self.pass.on_arrays(&[a, b]),
             all => self.pass.on_arrays(&all.iter().map(|a| &**a).collect::<Vec<_>>()),
@@ -147,7 +147,7 @@ impl<'f> Function<'f> {
             may_be_dense(shape, self.pass.out, &core, sides)?;
         }
         let arrays: Vec<Cow<'_, Strided>> = (0..sides.len()).filter_map(|i| rest(i).spread(shape)).collect();
-        Ok(Background::of_array(self.on_arrays(&arrays)).settled())
+        Ok(Background::of_array(self.on_arrays(&arrays)?).settled())
     }
 
     /// What each operand's positions are to the result's: an element of which is absent, or annihilates, where it stores
@@ -237,7 +237,7 @@ impl<'f> Function<'f> {
                 may_be_dense(&shape, self.pass.out, &core, sides)?;
                 let dense = |s: &Side<'_>| s.dense(&shape).map(Cow::Owned);
                 let arrays = sides.iter().map(dense).collect::<Result<Vec<_>>>()?;
-                return Ok(Tensor::from_strided(self.on_arrays(&arrays)));
+                return Ok(Tensor::from_strided(self.on_arrays(&arrays)?));
             }
         }
         let Some(pattern) = join(&shape, sides, false)? else {
@@ -245,9 +245,9 @@ impl<'f> Function<'f> {
         };
         let source = |s| Side::source(s, &pattern, None);
         let values = match &*sides {
-            [x] => self.pass.values(&pattern, &[source(x)]),
-            [a, b] => self.pass.values(&pattern, &[source(a), source(b)]),
-            all => self.pass.values(&pattern, &all.iter().map(source).collect::<Vec<_>>()),
+            [x] => self.pass.values(&pattern, &[source(x)?])?,
+            [a, b] => self.pass.values(&pattern, &[source(a)?, source(b)?])?,
+            all => self.pass.values(&pattern, &all.iter().map(source).collect::<Result<Vec<_>>>()?)?,
         };
         if !sides.iter().all(Side::reads_no_index) {
             raise(Work::Engine);

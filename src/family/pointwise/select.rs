@@ -192,11 +192,12 @@ impl Choice<'_> {
         let Some(pattern) = join(&shape, sides, true)? else {
             return Tensor::empty(&shape, self.dtype, Layout::Coo, Fill::Undefined);
         };
-        let sources = [0, 1, 2].map(|i| sides[i].source(&pattern, None));
-        let values = function.pass.values(&pattern, &sources);
+        let source = |i: usize| sides[i].source(&pattern, None);
+        let sources = [source(0)?, source(1)?, source(2)?];
+        let values = function.pass.values(&pattern, &sources)?;
         let [condition, ..] = sources;
         let presence = [0, 1, 2].map(|i| sides[i].presence());
-        let keep = present(pattern.positions, condition, &presence);
+        let keep = present(pattern.positions, condition, &presence)?;
         let all = Sparse { shape, pattern: pattern.clone(), values, fill: Fill::Undefined };
         Ok(convert::select_rows(&all, &keep)?.into())
     }
@@ -223,14 +224,14 @@ impl Choice<'_> {
                     let stored = Sparse { values, fill: Scalar::Bool(false).into(), ..(**x).clone() };
                     let nothing = Strided::constant(Scalar::Bool(false), shape);
                     let dense = convert::to_strided(&stored, &nothing)?;
-                    Ok(Some(dense.dense_bytes().iter().map(|&b| b != 0).collect()))
+                    Ok(Some(dense.dense_bytes()?.iter().map(|&b| b != 0).collect()))
                 }
                 _ => Ok(None),
             }
         };
         let presence = [presence(&sides[0])?, presence(&sides[1])?, presence(&sides[2])?];
-        let keep = present(n, Source::values(&arrays[0]), &presence);
-        let values = function.pass.on_arrays(&arrays.iter().collect::<Vec<_>>());
+        let keep = present(n, Source::values(&arrays[0]), &presence)?;
+        let values = function.pass.on_arrays(&arrays.iter().collect::<Vec<_>>())?;
         let spec = LevelSpec::of_layout(Layout::Coo, shape)?;
         let all = convert::from_strided(&values, &spec, Fill::Undefined)?;
         Ok(convert::select_rows(&all, &keep)?.into())
@@ -238,9 +239,9 @@ impl Choice<'_> {
 }
 
 /// The positions at which the condition and the arm it chooses are there.
-fn present(n: usize, condition: Source<'_>, presence: &[Option<Vec<bool>>; 3]) -> Vec<usize> {
-    let condition = blocks::collect(n, condition, DType::Bool);
-    let chosen = condition.dense_bytes();
+fn present(n: usize, condition: Source<'_>, presence: &[Option<Vec<bool>>; 3]) -> Result<Vec<usize>> {
+    let condition = blocks::collect(n, condition, DType::Bool)?;
+    let chosen = condition.buffer.bytes();
     let is = |i: usize, p: usize| presence[i].as_ref().is_none_or(|there| there[p]);
-    (0..n).filter(|&p| is(0, p) && is(if chosen[p] != 0 { 1 } else { 2 }, p)).collect()
+    Ok((0..n).filter(|&p| is(0, p) && is(if chosen[p] != 0 { 1 } else { 2 }, p)).collect())
 }

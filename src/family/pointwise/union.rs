@@ -61,9 +61,10 @@ impl Tensor {
         let Some(pattern) = join(&shape, &mut sides, true)? else {
             return Err(error::layout("no operand has a pattern"));
         };
-        let sources = [0, 1].map(|i| sides[i].source(&pattern, Some(defaults[i].cast(common))));
+        let source = |i: usize| sides[i].source(&pattern, Some(defaults[i].cast(common)));
+        let sources = [source(0)?, source(1)?];
         let pass = Pass { computes: &[typing.compute; 2], out: typing.out, kernel: Kernel::Binary(kernel) };
-        let values = pass.values(&pattern, &sources);
+        let values = pass.values(&pattern, &sources)?;
         let out = Sparse { shape, pattern: pattern.clone(), values, fill: Fill::Undefined }.into();
         Ok(call.done(out))
     }

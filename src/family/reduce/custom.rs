@@ -99,14 +99,14 @@ fn reduce<T: Element>(x: &Tensor, axes: &[usize], keepdims: bool, f: &Function<'
     let Some(fill) = slices.fill_over_kept() else {
         return slices.folded(f.results(slices.len(), &|g| f.fold(stored(g))), None, keepdims);
     };
-    let fills = slices.at_slices(&fill);
+    let fills = slices.at_slices(&fill)?;
     let fills = fills.typed::<T>().unwrap_or_default();
     let one = |g: usize| {
         let own = stored(g);
         (f.f)(f.fold(own), f.repeated(fills[g], slices.length - own.len() as u128))
     };
     let core = fill.unbroadcast();
-    let dense = core.to_contiguous();
+    let dense = core.to_contiguous()?;
     let alone = dense.typed::<T>().unwrap_or_default().iter().map(|&v| f.repeated(v, slices.length)).collect();
     let alone = Strided::from_vec(alone, core.shape.clone()).broadcast(&fill.shape);
     slices.folded(f.results(slices.len(), &one), Some(alone), keepdims)

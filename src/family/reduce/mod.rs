@@ -59,7 +59,7 @@ impl Tensor {
             return Err(error::shape(&[self.shape()], why));
         }
         let out = match &self.storage {
-            Storage::Strided(s) => Tensor::from_strided(fold.strided(s, &kept, &axes)),
+            Storage::Strided(s) => Tensor::from_strided(fold.strided(s, &kept, &axes)?),
             Storage::Sparse(s) => sparse::reduce(&fold, s, &kept, &axes, reduced)?,
         };
         let out = if given.keeps() { out.expand_dims(&axes)? } else { out };

@@ -94,14 +94,14 @@ fn replaced(x: &Tensor, value: Scalar) -> Result<Tensor> {
         blocks::map_strided(&[x, &Strided::constant(value, &x.shape)], dtype, dtype, Kernel::Binary(kernel))
     };
     Ok(match &x.storage {
-        Storage::Strided(s) => Tensor::from_strided(replace(s)),
+        Storage::Strided(s) => Tensor::from_strided(replace(s)?),
         Storage::Sparse(s) => {
             let s = convert::coalesce(s, ReduceOp::Sum)?;
             let fill = match s.fill_values() {
                 None => Fill::Undefined,
-                Some(values) => fill_of(&replace(&values)),
+                Some(values) => fill_of(&replace(&values)?),
             };
-            Sparse { fill, values: replace(&s.values), ..s }.into()
+            Sparse { fill, values: replace(&s.values)?, ..s }.into()
         }
     })
 }

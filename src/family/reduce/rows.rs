@@ -2,6 +2,7 @@
 
 use super::sparse::axes_are_inner;
 use super::unstored::with_unstored;
+use crate::base::error::Result;
 use crate::base::strided::Strided;
 use crate::engine::fold::Fold;
 use crate::engine::slices::Split;
@@ -17,19 +18,19 @@ pub(super) fn rows(
     kept: &[usize],
     axes: &[usize],
     k: u128,
-) -> Option<Strided> {
+) -> Result<Option<Strided>> {
     let split = Split::new(&s.pattern, kept);
     let dims: Vec<_> = split.dims.iter().chain(&split.value_dims).copied().collect();
     if !axes_are_inner(s, kept, axes) || dims.len() != kept.len() || dims.iter().any(|d| d.part != Part::Whole) {
-        return None;
+        return Ok(None);
     }
-    let ends = split.row_ends()?;
-    let acc = split.fold_runs(fold, &s.values, &ends, None);
+    let Some(ends) = split.row_ends() else { return Ok(None) };
+    let acc = split.fold_runs(fold, &s.values, &ends, None)?;
     let shape = dims.iter().map(|d| d.size).collect();
     let order: Vec<usize> = dims.iter().map(|d| d.axis).collect();
     let counts = |i: usize| ((ends[i + 1] - ends[i]) * split.per_row) as u64;
     let acc = Strided::new(acc, fold.typing.acc, shape);
-    let acc = with_unstored(fold, acc, &|| fill.permute(&order), &counts, split.block, k);
+    let acc = with_unstored(fold, acc, &|| Ok(fill.permute(&order)), &counts, split.block, k)?;
     let back: Vec<usize> = kept.iter().filter_map(|a| order.iter().position(|o| o == a)).collect();
-    Some(fold.finish(&acc, k).permute(&back))
+    Ok(Some(fold.finish(&acc, k)?.permute(&back)))
 }

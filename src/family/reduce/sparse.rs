@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use openwork_ops::reduce::Gives;
-use openwork_ops::{ReduceOp, Scalar, identity};
+use openwork_ops::{ReduceOp, Scalar};
 
 use super::order;
 use super::rows::rows;
@@ -17,6 +17,7 @@ use crate::base::strided::{Strided, count};
 use crate::engine::blocks::{self, Source};
 use crate::engine::convert;
 use crate::engine::fold::{Fold, map_scalars};
+use crate::engine::sides::all_finite;
 use crate::engine::slices::{Groups, Need, Table, group, is_few, reduced, table};
 use crate::levels::level::{Level, LevelKind};
 use crate::tensor::fill::{Fill, fill_of};
@@ -35,8 +36,7 @@ pub(super) fn reduce(fold: &Fold, s: &Sparse, kept: &[usize], axes: &[usize], k:
     if !varies {
         return constant(fold, &s, &fill, kept, axes, k);
     }
-    let finite =
-        || !fold.typing.acc.is_inexact() || identity::all_finite(fill.dtype, &fill.unbroadcast().dense_bytes());
+    let finite = || !fold.typing.acc.is_inexact() || all_finite(&fill);
     if fold.op.is_sum_like() && finite() {
         return varying(fold, &s, &fill, kept, axes, k);
     }
@@ -49,7 +49,7 @@ pub(super) fn reduce(fold: &Fold, s: &Sparse, kept: &[usize], axes: &[usize], k:
         format!("the fill varies along a reduced axis, and {op} cannot take elements away")
     })?;
     let dense = convert::to_strided(&s, &fill)?;
-    Ok(Tensor::from_strided(fold.strided(&dense, kept, axes)))
+    Ok(Tensor::from_strided(fold.strided(&dense, kept, axes)?))
 }
 
 /// A fill that is one value along every reduced axis.
@@ -62,29 +62,31 @@ fn constant(fold: &Fold, s: &Sparse, fill: &Strided, kept: &[usize], axes: &[usi
     check_count(fold, &core, k)?;
     let need = if leaves_folds(fold, s, &core, kept, k) { Need::Folds } else { Need::Counts };
     if is_few(&shape, s.nse()) {
-        if let Some(out) = rows(fold, s, fill, kept, axes, k) {
+        if let Some(out) = rows(fold, s, fill, kept, axes, k)? {
             return Ok(Tensor::from_strided(out));
         }
-        if let Some(table) = table(fold, s, kept, need) {
-            return Ok(Tensor::from_strided(whole(fold, table, &over_kept, kept, k)));
+        if let Some(table) = table(fold, s, kept, need)? {
+            return Ok(Tensor::from_strided(whole(fold, table, &over_kept, kept, k)?));
         }
     }
-    let empty = map_scalars(&core, fold.typing.acc, |v| (fold.kernels.nfold)(v.cast(fold.typing.input), k));
+    let empty = map_scalars(&core, fold.typing.acc, |v| (fold.kernels.nfold)(v.cast(fold.typing.input), k))?;
     let empty = Strided { shape: core.shape.clone(), ..empty }.broadcast(&shape);
     let Groups { pattern, acc, counts } = group(fold, s, &s.values, kept, need)?;
     let pattern = Arc::new(pattern);
     let (n, block) = (acc.len(), pattern.block());
     let count = |i: usize| counts.get(i).copied().unwrap_or(0);
-    let fills = || blocks::collect(n, Source::at(&over_kept, &pattern), s.dtype());
-    let fills = || constant_scalar(&core).map_or_else(fills, |v| Strided::constant(v, &[n]));
-    let acc = with_unstored(fold, acc, &fills, &count, block, k);
-    let values = fold.finish(&acc, k);
-    let fill = fill_of(&fold.finish(&empty, k));
+    let fills = || match constant_scalar(&core) {
+        Some(value) => Ok(Strided::constant(value, &[n])),
+        None => blocks::collect(n, Source::at(&over_kept, &pattern), s.dtype()),
+    };
+    let acc = with_unstored(fold, acc, &fills, &count, block, k)?;
+    let values = fold.finish(&acc, k)?;
+    let fill = fill_of(&fold.finish(&empty, k)?);
     reduced(Sparse { shape, pattern, values, fill }, s.nse())
 }
 
 /// A table of folds with what is not stored, as the result.
-fn whole(fold: &Fold, mut table: Table, over_kept: &Strided, kept: &[usize], k: u128) -> Strided {
+fn whole(fold: &Fold, mut table: Table, over_kept: &Strided, kept: &[usize], k: u128) -> Result<Strided> {
     let place = |axes: &[usize], a: &usize| axes.iter().position(|b| b == a);
     let order: Vec<usize> = table.axes.iter().filter_map(|a| place(kept, a)).collect();
     let back: Vec<usize> = kept.iter().filter_map(|a| place(&table.axes, a)).collect();
@@ -97,10 +99,10 @@ fn whole(fold: &Fold, mut table: Table, over_kept: &Strided, kept: &[usize], k: 
         None => {
             let Table { acc, counts, .. } = table;
             let count = |i: usize| counts.get(i).copied().unwrap_or(0).into();
-            with_unstored(fold, acc, &|| fills.clone(), &count, 1, k)
+            with_unstored(fold, acc, &|| Ok(fills.clone()), &count, 1, k)?
         }
     };
-    fold.finish(&acc, k).permute(&back)
+    Ok(fold.finish(&acc, k)?.permute(&back))
 }
 
 /// Whether exactly the dense levels of a pattern are kept: then the result is as long as its pointers.
@@ -129,7 +131,7 @@ pub(super) fn check_count(fold: &Fold, fill: &Strided, k: u128) -> Result<()> {
     if fold.op.gives() != Gives::Count || k <= i64::MAX as u128 {
         return Ok(());
     }
-    let dense = fill.to_contiguous();
+    let dense = fill.to_contiguous()?;
     if (0..dense.len()).all(|i| dense.at_offset(dense.offset + i).is_zero()) {
         return Ok(());
     }
@@ -151,7 +153,7 @@ fn undefined(fold: &Fold, s: &Sparse, kept: &[usize]) -> Result<Tensor> {
     let values = if fold.op.gives() == Gives::Mean {
         let block = count(&groups.acc.shape[1..]);
         let counts: Vec<f64> = groups.counts.iter().flat_map(|&c| std::iter::repeat_n(c as f64, block)).collect();
-        fold.divide(&groups.acc, &Strided::from_vec(counts, groups.acc.shape.clone()).cast(fold.typing.acc))
+        fold.divide(&groups.acc, &Strided::from_vec(counts, groups.acc.shape.clone()).cast(fold.typing.acc))?
     } else {
         groups.acc.cast(fold.typing.out)
     };

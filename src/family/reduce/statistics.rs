@@ -204,11 +204,11 @@ impl MaxOrNan for f64 {
 }
 
 /// Folds the numbers of each slice; the fill does not vary along the reduced axes.
-fn fold(slices: &Slices, f: &(dyn Fn(&Numbers<'_>) -> f64 + Sync)) -> (Strided, Option<Strided>) {
+fn fold(slices: &Slices, f: &(dyn Fn(&Numbers<'_>) -> f64 + Sync)) -> Result<(Strided, Option<Strided>)> {
     let values = slices.values.cast(DType::F64);
     let values = values.typed::<f64>().unwrap_or_default();
     let fill = slices.fill_over_kept().map(|f| f.cast(DType::F64));
-    let at = fill.as_ref().map(|f| slices.at_slices(f));
+    let at = fill.as_ref().map(|f| slices.at_slices(f)).transpose()?;
     let at = at.as_ref().and_then(|f| f.typed::<f64>());
     let one = |g: usize| {
         let stored = &values[slices.ends[g]..slices.ends[g + 1]];
@@ -220,13 +220,12 @@ fn fold(slices: &Slices, f: &(dyn Fn(&Numbers<'_>) -> f64 + Sync)) -> (Strided, 
     let parts = parallel::map_chunks(n, grain, &|range| range.map(one).collect::<Vec<_>>());
     let found = Strided::from_vec(parts.concat(), vec![n]);
     let empty = fill.map(|fill| {
-        let core = fill.unbroadcast();
-        let core = core.to_contiguous();
+        let core = fill.core();
         let values = core.typed::<f64>().unwrap_or_default();
         let of = |&fill: &f64| f(&Numbers { stored: &[], fill, unstored: slices.length });
         Strided::from_vec(values.iter().map(of).collect(), core.shape.clone()).broadcast(&fill.shape)
     });
-    (found, empty)
+    Ok((found, empty))
 }
 
 /// The same with the numbers that are NaN left out.
@@ -234,7 +233,7 @@ fn fold_present(
     slices: &Slices,
     skip_nan: bool,
     f: &(dyn Fn(&Numbers<'_>) -> f64 + Sync),
-) -> (Strided, Option<Strided>) {
+) -> Result<(Strided, Option<Strided>)> {
     fold(slices, &|all| {
         let nan = |x: f64| x.is_nan();
         if !skip_nan || !(nan(all.fill) || all.stored.iter().copied().any(nan)) {
@@ -262,10 +261,10 @@ fn variance(x: &Tensor, correction: f64, axes: &Axes, skip_nan: bool) -> Result<
     let slices = Slices::of(x, &of)?;
     let (found, empty) = match slices.fill().filter(|_| slices.fill_varies()) {
         Some(fill) => {
-            let (found, empty) = over_a_fill(&slices, fill, correction, skip_nan);
+            let (found, empty) = over_a_fill(&slices, fill, correction, skip_nan)?;
             (found, Some(empty))
         }
-        None => fold_present(&slices, skip_nan, &|x| x.variance(correction)),
+        None => fold_present(&slices, skip_nan, &|x| x.variance(correction))?,
     };
     let result = slices.folded(found.cast(out), empty.map(|e| e.cast(out)), axes.keeps())?;
     Ok(result)
@@ -322,10 +321,10 @@ impl<'a> Spread<'a> {
 }
 
 /// The variance over a fill that varies along the axes.
-fn over_a_fill(slices: &Slices, fill: &Strided, correction: f64, skip_nan: bool) -> (Strided, Strided) {
-    let varying = slices.varying_fill(fill);
-    let floats = |x: &Strided| x.cast(DType::F64).to_contiguous().into_owned();
-    let (core, values) = (floats(&varying.core), floats(&slices.values));
+fn over_a_fill(slices: &Slices, fill: &Strided, correction: f64, skip_nan: bool) -> Result<(Strided, Strided)> {
+    let varying = slices.varying_fill(fill)?;
+    let floats = |x: &Strided| -> Result<Strided> { Ok(x.cast(DType::F64).to_contiguous()?.into_owned()) };
+    let (core, values) = (floats(&varying.core)?, floats(&slices.values)?);
     let (core, values) = (core.typed::<f64>().unwrap_or_default(), values.typed::<f64>().unwrap_or_default());
     let spreads: Vec<Spread<'_>> =
         core.chunks_exact(varying.terms.max(1)).map(|terms| Spread::new(terms, varying.times)).collect();
@@ -340,7 +339,7 @@ fn over_a_fill(slices: &Slices, fill: &Strided, correction: f64, skip_nan: bool)
     let parts = parallel::map_chunks(n, grain, &|range| range.map(one).collect::<Vec<_>>());
     let empty = spreads.iter().map(|s| s.slowly(&[], &[], correction, skip_nan)).collect();
     let empty = Strided::from_vec(empty, varying.over_kept).broadcast(&slices.kept_shape());
-    (Strided::from_vec(parts.concat(), vec![n]), empty)
+    Ok((Strided::from_vec(parts.concat(), vec![n]), empty))
 }
 
 fn norm(x: &Tensor, ord: f64, axes: &Axes) -> Result<Tensor> {
@@ -365,7 +364,7 @@ fn norm(x: &Tensor, ord: f64, axes: &Axes) -> Result<Tensor> {
         } else if slices.fill_varies() {
             moduli.pow(ord)?.sum(axes)?.pow(1.0 / ord)?.cast(out)?
         } else {
-            let (found, empty) = fold(&slices, &|x| x.norm(ord));
+            let (found, empty) = fold(&slices, &|x| x.norm(ord))?;
             slices.folded(found.cast(out), empty.map(|e| e.cast(out)), axes.keeps())?
         }
     };

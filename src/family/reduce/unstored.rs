@@ -2,6 +2,7 @@
 
 use openwork_ops::Scalar;
 
+use crate::base::error::Result;
 use crate::base::faults::{self, Fault};
 use crate::base::parallel;
 use crate::base::strided::Strided;
@@ -30,21 +31,21 @@ pub(super) fn constant_scalar(fill: &Strided) -> Option<Scalar> {
 pub(super) fn with_unstored(
     fold: &Fold,
     mut acc: Strided,
-    fills: &dyn Fn() -> Strided,
+    fills: &dyn Fn() -> Result<Strided>,
     counts: &(dyn Fn(usize) -> u64 + Sync),
     block: usize,
     k: u128,
-) -> Strided {
-    let fills = fills();
+) -> Result<Strided> {
+    let fills = fills()?;
     let constant = constant_scalar(&fills);
     let (n, size) = (acc.len(), fold.typing.acc.size());
     if n == 0 || constant.is_some_and(|v| is_neutral(fold, v)) {
-        return acc;
+        return Ok(acc);
     }
     let more = u128::from(faults::is(Fault::UnstoredCountedOnceMore));
     let unstored = |i: usize| k - u128::from(counts(i / block.max(1))) + more;
     let nfold = |v: Scalar, n: u128| (fold.kernels.nfold)(v.cast(fold.typing.input), n).to_bytes().0;
-    let dense = if constant.is_some() { fills } else { fills.to_contiguous().into_owned() };
+    let dense = if constant.is_some() { fills } else { fills.to_contiguous()?.into_owned() };
     let once = constant.filter(|&v| is_idempotent(fold, v)).map(|v| [nfold(v, 0), nfold(v, 1)]);
     let add = |first: usize, acc: &mut [u8]| {
         let mut added = vec![0u128; acc.len().div_ceil(16)];
@@ -66,10 +67,10 @@ pub(super) fn with_unstored(
         (fold.kernels.merge)(acc, added);
     };
     if acc.buffer.unique_mut().is_none() {
-        acc = Strided::from_bytes(&acc.dense_bytes(), acc.dtype, &acc.shape);
+        acc = Strided::from_bytes(&acc.dense_bytes()?, acc.dtype, &acc.shape)?;
     }
     if let Some(bytes) = acc.buffer.unique_mut() {
         parallel::for_chunks_mut(bytes, size, parallel::GRAIN, &add);
     }
-    acc
+    Ok(acc)
 }

@@ -41,15 +41,15 @@ pub(super) fn varying(
     k: u128,
 ) -> Result<Tensor> {
     let shape: Vec<usize> = kept.iter().map(|&a| s.shape[a]).collect();
-    let beneath = blocks::collect(s.nse(), Source::at(fill, &s.pattern), s.dtype());
+    let beneath = blocks::collect(s.nse(), Source::at(fill, &s.pattern), s.dtype())?;
     let beneath = Strided { shape: s.values.shape.clone(), strides: c_strides(&s.values.shape), ..beneath };
     let Sums { pattern, sums, total } = if fold.typing.acc.is_inexact() {
         floats(fold, s, fill, &beneath, kept, axes)?
     } else {
         integers(fold, s, fill, &beneath, kept, axes)?
     };
-    let fill = fill_of(&fold.finish(&total.broadcast(&shape), k));
-    let out = Sparse { shape, values: fold.finish(&sums, k), fill, pattern };
+    let fill = fill_of(&fold.finish(&total.broadcast(&shape), k)?);
+    let out = Sparse { shape, values: fold.finish(&sums, k)?, fill, pattern };
     reduced(out, s.nse())
 }
 
@@ -74,21 +74,21 @@ fn integers(
     let add = BinaryOp::Add.kernel(acc).ok_or_else(unsupported)?;
     let sub = BinaryOp::Sub.kernel(acc).ok_or_else(unsupported)?;
     let core = fill.unbroadcast();
-    let once = fold.strided_acc(&core, kept, axes);
+    let once = fold.strided_acc(&core, kept, axes)?;
     if let (Gives::Count, Some(counts)) = (fold.op.gives(), once.typed::<u64>()) {
         let most = counts.iter().max().map_or(0, |&n| n.into());
         check_count(fold, &once, repeats(fill, &core, axes, u128::saturating_mul).saturating_mul(most))?;
     }
     let times = repeats(fill, &core, axes, u128::wrapping_mul);
-    let total = map_scalars(&once, acc, |v| (sum.nfold)(v, times));
+    let total = map_scalars(&once, acc, |v| (sum.nfold)(v, times))?;
     let Groups { pattern, acc: stored, .. } = group(fold, s, &s.values, kept, Need::Counts)?;
     let beneath = group(fold, s, beneath, kept, Need::Counts)?.acc;
     let pattern = Arc::new(pattern);
     let shape: Vec<usize> = kept.iter().map(|&a| s.shape[a]).collect();
-    let totals = blocks::collect(stored.len(), Source::at(&total.broadcast(&shape), &pattern), acc);
+    let totals = blocks::collect(stored.len(), Source::at(&total.broadcast(&shape), &pattern), acc)?;
     let totals = Strided { shape: stored.shape.clone(), strides: c_strides(&stored.shape), ..totals };
-    let rest = blocks::map_strided(&[&totals, &beneath], acc, acc, Kernel::Binary(sub));
-    let sums = blocks::map_strided(&[&rest, &stored], acc, acc, Kernel::Binary(add));
+    let rest = blocks::map_strided(&[&totals, &beneath], acc, acc, Kernel::Binary(sub))?;
+    let sums = blocks::map_strided(&[&rest, &stored], acc, acc, Kernel::Binary(add))?;
     Ok(Sums { pattern, sums, total })
 }
 
@@ -96,8 +96,9 @@ fn integers(
 fn floats(fold: &Fold, s: &Sparse, fill: &Strided, beneath: &Strided, kept: &[usize], axes: &[usize]) -> Result<Sums> {
     let acc = fold.typing.acc;
     let parts = acc.size() / size_of::<f64>();
-    let floats = |x: &Strided| x.cast(fold.typing.input).cast(acc).to_contiguous().into_owned();
-    let totals = totals(&floats(&fill.unbroadcast()), fill, kept, axes, parts);
+    let floats =
+        |x: &Strided| -> Result<Strided> { Ok(x.cast(fold.typing.input).cast(acc).to_contiguous()?.into_owned()) };
+    let totals = totals(&floats(&fill.unbroadcast())?, fill, kept, axes, parts)?;
     let core: Vec<usize> = kept.iter().map(|&a| fill.unbroadcast().shape[a]).collect();
 
     let split = Split::new(&s.pattern, kept);
@@ -105,9 +106,9 @@ fn floats(fold: &Fold, s: &Sparse, fill: &Strided, beneath: &Strided, kept: &[us
     let pattern = Arc::new(split.result_pattern(kept, &runs.layout, &runs.words)?);
     let shape = split.shape(runs.ends.len() - 1);
     let (n, width) = (count(&shape) * parts, split.block * parts);
-    let (stored, beneath) = (floats(&split.rows_of(&s.values)), floats(&split.rows_of(beneath)));
+    let (stored, beneath) = (floats(&split.rows_of(&s.values))?, floats(&split.rows_of(beneath))?);
     let (stored, beneath) = (parts_of(&stored), parts_of(&beneath));
-    let places = places(&core, &s.shape, kept, &pattern, count(&shape));
+    let places = places(&core, &s.shape, kept, &pattern, count(&shape))?;
     let sum = |i: usize| {
         let (run, column) = (i / width, i % width);
         let (start, end) = (runs.ends[run], runs.ends[run + 1]);
@@ -129,7 +130,7 @@ fn floats(fold: &Fold, s: &Sparse, fill: &Strided, beneath: &Strided, kept: &[us
         parallel::for_chunks_mut(f64::from_bytes_mut(out), 1, grain, &|first, out| {
             out.iter_mut().enumerate().for_each(|(i, o)| *o = sum(first + i));
         });
-    });
+    })?;
     let total = Buffer::from_vec(totals.iter().map(|t| t.0).collect());
     Ok(Sums { pattern, sums: Strided::new(sums, acc, shape), total: Strided::new(total, acc, core) })
 }
@@ -139,13 +140,13 @@ fn parts_of(x: &Strided) -> &[f64] {
 }
 
 /// The sum of the fill over the reduced axes, at each element of its core over the kept ones: rounded, and exactly.
-fn totals(core: &Strided, fill: &Strided, kept: &[usize], axes: &[usize], parts: usize) -> Vec<(f64, Compact)> {
+fn totals(core: &Strided, fill: &Strided, kept: &[usize], axes: &[usize], parts: usize) -> Result<Vec<(f64, Compact)>> {
     let order: Vec<usize> = kept.iter().chain(axes).copied().collect();
     let times = repeats(fill, core, axes, u128::saturating_mul);
     let n = kept.iter().map(|&a| core.shape[a]).product::<usize>();
     let terms = axes.iter().map(|&a| core.shape[a]).product::<usize>();
     let core = core.permute(&order);
-    let core = core.to_contiguous();
+    let core = core.to_contiguous()?;
     let values = parts_of(&core);
     let total = |i: usize| {
         let (first, part) = (i / parts * terms, i % parts);
@@ -154,18 +155,16 @@ fn totals(core: &Strided, fill: &Strided, kept: &[usize], axes: &[usize], parts:
         (sum.round(), sum.compact())
     };
     let grain = (GRAIN / terms.max(1)).max(1);
-    parallel::map_chunks(n * parts, grain, &|range| range.map(total).collect::<Vec<_>>())
-        .into_iter()
-        .flatten()
-        .collect()
+    let all = parallel::map_chunks(n * parts, grain, &|range| range.map(total).collect::<Vec<_>>());
+    Ok(all.into_iter().flatten().collect())
 }
 
 /// For each element of a pattern over the kept axes, which of the totals over `core` is its own.
-fn places(core: &[usize], shape: &[usize], kept: &[usize], pattern: &Arc<Pattern>, n: usize) -> Vec<u64> {
+fn places(core: &[usize], shape: &[usize], kept: &[usize], pattern: &Arc<Pattern>, n: usize) -> Result<Vec<u64>> {
     let shape: Vec<usize> = kept.iter().map(|&a| shape[a]).collect();
     let numbers = Strided::from_vec((0..count(core) as u64).collect(), core.to_vec()).broadcast(&shape);
-    let at = blocks::collect(n, Source::at(&numbers, pattern), u64::DTYPE);
-    at.typed::<u64>().unwrap_or_default().to_vec()
+    let at = blocks::collect(n, Source::at(&numbers, pattern), u64::DTYPE)?;
+    Ok(at.typed::<u64>().unwrap_or_default().to_vec())
 }
 
 /// What `add` adds for `0..n`; in parallel where that is long, and the same in any case.

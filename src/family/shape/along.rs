@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use openwork_ops::structure::keys::{self, KeyLayout};
 use openwork_ops::structure::{Index, IndexVec};
-use openwork_ops::{ReduceOp, Scalar, with_index};
+use openwork_ops::{DType, ReduceOp, Scalar, with_index};
 
 use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::error::{self, Result};
 use crate::base::parallel;
-use crate::base::strided::Strided;
+use crate::base::strided::{Strided, dense_len};
 use crate::base::trace::{Work, raise};
 use crate::engine::convert;
 use crate::levels::build::{self, SortedKeys};
@@ -71,8 +71,8 @@ pub(crate) fn along(x: &Tensor, axis: usize, choice: &Along<'_>) -> Result<Tenso
         Storage::Strided(s) => {
             let mut shape = s.shape.clone();
             shape[axis] = choice.len();
-            convert::dense_len(&shape, s.dtype)?;
-            Ok(Tensor::from_strided(strided(s, axis, choice)))
+            dense_len(&shape, s.dtype)?;
+            Ok(Tensor::from_strided(strided(s, axis, choice)?))
         }
         Storage::Sparse(s) => sparse(s, axis, choice).map(Tensor::from),
     }
@@ -80,39 +80,41 @@ pub(crate) fn along(x: &Tensor, axis: usize, choice: &Along<'_>) -> Result<Tenso
 
 /// The chosen elements of one axis of an array: a view where they are evenly spaced, else a copy. Axes along which the
 /// array does not vary stay so.
-pub(crate) fn strided(x: &Strided, axis: usize, choice: &Along<'_>) -> Strided {
+pub(crate) fn strided(x: &Strided, axis: usize, choice: &Along<'_>) -> Result<Strided> {
     let (n, len) = (x.shape[axis], choice.len());
     let mut view = x.clone();
     view.shape[axis] = len;
     if n <= 1 || x.strides[axis] == 0 {
         view.strides[axis] = 0;
-        return view;
+        return Ok(view);
     }
     if let Along::Step { start, step, .. } = *choice {
         view.offset = view.offset.wrapping_add_signed(if len == 0 { 0 } else { start as isize * x.strides[axis] });
         view.strides[axis] *= step;
-        return view;
+        return Ok(view);
     }
     let core = x.unbroadcast();
     let outer = crate::base::strided::count(&core.shape[..axis]);
     let inner = crate::base::strided::count(&core.shape[axis + 1..]) * x.dtype.size();
+    dense_len(&[outer, len], DType::U64)?;
     let select: Vec<u64> = (0..outer).flat_map(|o| (0..len).map(move |i| (o * n + choice.source(i)) as u64)).collect();
-    let source = core.dense_bytes();
-    let buffer = Buffer::build(select.len() * inner, |out| {
-        sort::gather(&source, inner, IndexVec::U64(select).as_slice(), out);
-    });
+    let source = core.dense_bytes()?;
     let mut shape = core.shape.clone();
     shape[axis] = len;
-    Strided::new(buffer, x.dtype, shape).broadcast(&view.shape)
+    dense_len(&shape, x.dtype)?;
+    let buffer = Buffer::build(select.len() * inner, |out| {
+        sort::gather(&source, inner, IndexVec::U64(select).as_slice(), out);
+    })?;
+    Ok(Strided::new(buffer, x.dtype, shape).broadcast(&view.shape))
 }
 
 /// A fill of another shape, mapped as the elements are.
-pub(crate) fn map_fill(s: &Sparse, shape: &[usize], f: impl FnOnce(&Strided) -> Strided) -> Fill {
-    match (&s.fill, s.fill_values()) {
-        (Fill::Array(_), Some(values)) if !s.shape.contains(&0) && !shape.contains(&0) => fill_of(&f(&values)),
+pub(crate) fn map_fill(s: &Sparse, shape: &[usize], f: impl FnOnce(&Strided) -> Result<Strided>) -> Result<Fill> {
+    Ok(match (&s.fill, s.fill_values()) {
+        (Fill::Array(_), Some(values)) if !s.shape.contains(&0) && !shape.contains(&0) => fill_of(&f(&values)?),
         (Fill::Array(values), _) => Fill::Scalar(Scalar::zero(values.dtype())), // of no element
         (fill, _) => fill.clone(),
-    }
+    })
 }
 
 /// Levels that hold every axis whole: where there are blocks, block rows become rows and block columns columns, or all
@@ -181,7 +183,7 @@ pub(crate) fn fits(shape: &[usize], copies: Option<usize>) -> Result<usize> {
 fn sparse(s: &Sparse, axis: usize, choice: &Along<'_>) -> Result<Sparse> {
     let mut shape = s.shape.clone();
     shape[axis] = choice.len();
-    let fill = map_fill(s, &shape, |values| strided(values, axis, choice));
+    let fill = map_fill(s, &shape, |values| strided(values, axis, choice))?;
     let resized = |p: &Pattern| -> Vec<Dim> {
         p.dims.iter().map(|d| if d.axis == axis { Dim { size: choice.len(), ..*d } } else { *d }).collect()
     };
@@ -189,9 +191,9 @@ fn sparse(s: &Sparse, axis: usize, choice: &Along<'_>) -> Result<Sparse> {
     if let Some(place) = of_values(&s.pattern) {
         let mut value_shape = s.values.shape.clone();
         value_shape[place + 1] = choice.len();
-        convert::dense_len(&value_shape, s.dtype())?;
+        dense_len(&value_shape, s.dtype())?;
         let pattern = Arc::new(Pattern { dims: resized(&s.pattern), ..(*s.pattern).clone() });
-        return Ok(Sparse { shape, pattern, values: strided(&s.values, place + 1, choice), fill });
+        return Ok(Sparse { shape, pattern, values: strided(&s.values, place + 1, choice)?, fill });
     }
     let s = whole(s, &[axis])?;
     let dims = resized(&s.pattern);
@@ -213,7 +215,7 @@ fn sparse(s: &Sparse, axis: usize, choice: &Along<'_>) -> Result<Sparse> {
         from.iter().zip(&to).map(|(&p, &c)| word[p as usize].wrapping_add(weight.wrapping_mul(c))).collect()
     });
     let (pattern, order) = rebuild(s.pattern.kinds(), dims, &layout, words.collect(), from)?;
-    let values = convert::gather_values(&s.values, &order);
+    let values = convert::gather_values(&s.values, &order)?;
     Ok(Sparse { shape, pattern: Arc::new(pattern), values, fill })
 }
 
@@ -344,7 +346,7 @@ fn root_rows(s: &Sparse, axis: usize, choice: &Along<'_>, dims: &[Dim]) -> Resul
     let mut levels = above.to_vec();
     levels.push(level);
     let pattern = Pattern { levels, dims: dims.to_vec(), level_dims: s.pattern.level_dims, positions: total };
-    Ok(Some((pattern, runs.values(&s.values))))
+    Ok(Some((pattern, runs.values(&s.values)?)))
 }
 
 /// Pointers from where each segment ends.
@@ -400,15 +402,16 @@ impl Runs<'_> {
         I::vec(out)
     }
 
-    fn values(&self, values: &Strided) -> Strided {
+    fn values(&self, values: &Strided) -> Result<Strided> {
         let mut shape = values.shape.clone();
         shape[0] = self.total();
         if values.strides[0] == 0 && values.shape[0] > 0 {
-            return Strided { shape, ..values.clone() };
+            return Ok(Strided { shape, ..values.clone() });
         }
         let row = crate::base::strided::count(&values.shape[1..]) * values.dtype.size();
-        let source = values.dense_bytes();
-        let buffer = Buffer::build(self.total() * row, |out| self.copy(&source, row, out));
-        Strided::new(buffer, values.dtype, shape)
+        let source = values.dense_bytes()?;
+        dense_len(&shape, values.dtype)?;
+        let buffer = Buffer::build(self.total() * row, |out| self.copy(&source, row, out))?;
+        Ok(Strided::new(buffer, values.dtype, shape))
     }
 }

@@ -216,7 +216,7 @@ impl Tensor {
             return Err(error::shape(&[self.shape(), shape], "the numbers of elements differ"));
         }
         let out = match &self.storage {
-            Storage::Strided(s) => Tensor::from_strided(s.reshape(shape)),
+            Storage::Strided(s) => Tensor::from_strided(s.reshape(shape)?),
             Storage::Sparse(s) if s.shape == shape => return Ok(self.clone()),
             Storage::Sparse(s) => reshape_sparse(s, shape)?.into(),
         };

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use openwork_ops::DType;
 
+use crate::base::buffer::Buffer;
 use crate::base::error::{self, Result};
-use crate::base::strided::Strided;
+use crate::base::strided::{Strided, dense_len};
 use crate::levels::pattern::{Dim, Pattern};
 use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::trace;
@@ -64,16 +65,16 @@ impl Tensor {
         if self.shape().last() != Some(&2) {
             return Err(error::shape(&[self.shape()], "the last axis must have size 2"));
         }
-        let join = |s: &Strided| {
+        let join = |s: &Strided| -> Result<Strided> {
             let n = s.ndim() - 1;
             let even = s.strides[..n].iter().zip(&s.shape).all(|(&d, &size)| size <= 1 || d % 2 == 0);
             let adjacent = s.strides[n] == 1 && s.offset.is_multiple_of(2) && even;
-            let s = if adjacent { s.clone() } else { fresh(s) };
+            let s = if adjacent { s.clone() } else { fresh(s)? };
             let strides = s.strides[..n].iter().map(|s| s / 2).collect();
-            Strided { buffer: s.buffer, dtype: whole, shape: s.shape[..n].to_vec(), strides, offset: s.offset / 2 }
+            Ok(Strided { buffer: s.buffer, dtype: whole, shape: s.shape[..n].to_vec(), strides, offset: s.offset / 2 })
         };
         let out = match &self.storage {
-            Storage::Strided(s) => Tensor::from_strided(join(s)),
+            Storage::Strided(s) => Tensor::from_strided(join(s)?),
             Storage::Sparse(s) if s.pattern.value_dims().last() != Some(&Dim::whole(s.ndim() - 1, 2)) => {
                 // Pairs come together as rows of a hybrid.
                 return call.end(
@@ -90,10 +91,10 @@ impl Tensor {
                         // Constant axes stay constant: only what varies is joined.
                         let core = values.unbroadcast();
                         let pairs: Vec<usize> = core.shape[..n].iter().copied().chain([2]).collect();
-                        fill_of(&join(&core.broadcast(&pairs)).broadcast(&s.shape[..n]))
+                        fill_of(&join(&core.broadcast(&pairs))?.broadcast(&s.shape[..n]))
                     }
                 };
-                Sparse { shape: s.shape[..n].to_vec(), pattern, values: join(&s.values), fill }.into()
+                Sparse { shape: s.shape[..n].to_vec(), pattern, values: join(&s.values)?, fill }.into()
             }
         };
         Ok(call.done(out))
@@ -101,8 +102,8 @@ impl Tensor {
 }
 
 /// A copy in C order that starts a buffer.
-fn fresh(s: &Strided) -> Strided {
-    let bytes = s.dense_bytes();
-    let buffer = crate::base::buffer::Buffer::build(bytes.len(), |out| out.copy_from_slice(&bytes));
-    Strided::new(buffer, s.dtype, s.shape.clone())
+fn fresh(s: &Strided) -> Result<Strided> {
+    let n = dense_len(&s.shape, s.dtype)?;
+    let buffer = Buffer::build(n * s.dtype.size(), |out| s.read(0, out))?;
+    Ok(Strided::new(buffer, s.dtype, s.shape.clone()))
 }

@@ -183,13 +183,13 @@ fn strided(parts: &[Tensor], axis: usize, shape: &[usize]) -> Result<Strided> {
     let buffer = Buffer::build(n * size, |out| {
         let mut at = 0;
         for s in parts.iter().filter_map(Tensor::strided).filter(|s| s.len() > 0) {
-            let (bytes, width) = (s.dense_bytes(), s.shape[axis] * inner);
-            for (to, from) in out.chunks_exact_mut(row).zip(bytes.chunks_exact(width)) {
-                to[at..at + width].copy_from_slice(from);
+            let width = s.shape[axis] * inner;
+            for (i, to) in out.chunks_exact_mut(row).enumerate() {
+                s.read(i * (width / size), &mut to[at..at + width]);
             }
             at += width;
         }
-    });
+    })?;
     Ok(Strided::new(buffer, dtype, shape.to_vec()))
 }
 
@@ -241,8 +241,9 @@ fn sparse(parts: &[Tensor], axis: usize, shape: &[usize], model: usize) -> Resul
         pieces.push(Piece { sparse: refilled(part, own, &spec)?, offset, step: vec![1; shape.len()] });
         at = range.end;
     }
-    if let Some(out) = rows(&pieces, axis, shape, &fill) {
-        return Ok(out.into());
+    if let Some(pattern) = rows(&pieces, axis, shape) {
+        let values = join_values(&pieces)?;
+        return Ok(Sparse { shape: shape.to_vec(), pattern: Arc::new(pattern), values, fill }.into());
     }
     Ok(place(shape, &spec, &pieces, fill)?.into())
 }
@@ -272,9 +273,9 @@ fn spec_of(parts: &[Tensor], first: &Sparse, axis: usize, shape: &[usize], undef
 
 /// Whether two fills of one shape are the same; zeros are, whatever their sign.
 fn agree(a: &Strided, b: &Strided) -> bool {
-    let (x, y) = (a.unbroadcast(), b.unbroadcast());
+    let (x, y) = (a.core(), b.core());
     let zero = |s: &Strided| s.len() == 1 && s.at_offset(s.offset).is_zero();
-    x.shape == y.shape && (x.dense_bytes() == y.dense_bytes() || (zero(&x) && zero(&y)))
+    x.shape == y.shape && (x.contiguous_bytes() == y.contiguous_bytes() || (zero(&x) && zero(&y)))
 }
 
 /// The fill of parts whose fills are all defined; `None` if only a dense result is left, which fits the budget.
@@ -354,32 +355,35 @@ pub(crate) fn refilled<'a>(part: &'a Tensor, fill: Fill, spec: &LevelSpec) -> Re
 }
 
 /// Rows of values one after the other; iso parts of one value stay iso.
-fn join_values(pieces: &[Piece<'_>]) -> Strided {
+fn join_values(pieces: &[Piece<'_>]) -> Result<Strided> {
     let first = &pieces[0].sparse.values;
     let mut shape = first.shape.clone();
     shape[0] = pieces.iter().map(|p| p.sparse.pattern.positions).sum();
     let rows: Vec<&Strided> = pieces.iter().map(|p| &p.sparse.values).filter(|v| v.len() > 0).collect();
-    let iso = |v: &&Strided| (v.strides[0] == 0).then(|| v.narrow(0, 0..1).dense_bytes().into_owned());
+    let iso = |v: &&Strided| (v.strides[0] == 0).then(|| v.narrow(0, 0..1).core());
     if let Some(one) = rows.first()
-        && let Some(bytes) = iso(one)
-        && rows.iter().all(|v| iso(v).as_ref() == Some(&bytes))
+        && let Some(row) = iso(one)
+        && rows.iter().filter_map(iso).filter(|own| agree_bitwise(own, &row)).count() == rows.len()
     {
-        return Strided { shape, ..(*one).clone() };
+        return Ok(Strided { shape, ..(*one).clone() });
     }
-    let n = crate::base::strided::count(&shape) * first.dtype.size();
-    let buffer = Buffer::build(n, |mut out| {
+    let n = convert::dense_len(&shape, first.dtype)?;
+    let buffer = Buffer::build(n * first.dtype.size(), |mut out| {
         for values in rows {
-            let bytes = values.dense_bytes();
-            let (part, rest) = out.split_at_mut(bytes.len());
-            part.copy_from_slice(&bytes);
+            let (part, rest) = out.split_at_mut(values.len() * first.dtype.size());
+            values.read(0, part);
             out = rest;
         }
-    });
-    Strided::new(buffer, first.dtype, shape)
+    })?;
+    Ok(Strided::new(buffer, first.dtype, shape))
+}
+
+fn agree_bitwise(a: &Strided, b: &Strided) -> bool {
+    a.shape == b.shape && a.contiguous_bytes() == b.contiguous_bytes()
 }
 
 /// Compressed rows joined along the rows: arrays one after the other.
-fn rows(pieces: &[Piece<'_>], axis: usize, shape: &[usize], fill: &Fill) -> Option<Sparse> {
+fn rows(pieces: &[Piece<'_>], axis: usize, shape: &[usize]) -> Option<Pattern> {
     let first = &pieces.first()?.sparse.pattern;
     let (last, above) = first.levels.split_last()?;
     let dense = !above.is_empty() && above.iter().all(|l| l.kind() == LevelKind::Dense);
@@ -407,8 +411,7 @@ fn rows(pieces: &[Piece<'_>], axis: usize, shape: &[usize], fill: &Fill) -> Opti
     let pointers = Some(along::pointers_of(&ends, wide).into());
     let mut levels = above.to_vec();
     levels.push(Level::Sparse { pointers, indices, ordered: true, unique: true });
-    let pattern = Pattern { levels, dims, level_dims: first.level_dims, positions: total };
-    Some(Sparse { shape: shape.to_vec(), pattern: Arc::new(pattern), values: join_values(pieces), fill: fill.clone() })
+    Some(Pattern { levels, dims, level_dims: first.level_dims, positions: total })
 }
 
 fn join_indices(parts: &[Indices], wide: bool) -> IndexVec {
@@ -455,10 +458,10 @@ pub(crate) fn place(shape: &[usize], spec: &LevelSpec, pieces: &[Piece<'_>], fil
     let mut from = zeroed_vec::<u64>(total);
     from.iter_mut().enumerate().for_each(|(i, f)| *f = i as u64);
     let (pattern, order) = along::rebuild(spec.levels.clone(), dims.clone(), &layout, words, from)?;
-    let values = join_values(pieces);
+    let values = join_values(pieces)?;
     // Where no sort was needed the rows are in place.
     let in_place = with_index!(order.as_slice(), o => o.iter().enumerate().all(|(i, o)| o.get() == i));
-    let values = if in_place { values } else { convert::gather_values(&values, &order) };
+    let values = if in_place { values } else { convert::gather_values(&values, &order)? };
     Ok(Sparse { shape: shape.to_vec(), pattern: Arc::new(pattern), values, fill })
 }
 
@@ -523,13 +526,12 @@ fn block_diag(tensors: &[&Tensor]) -> Result<Tensor> {
                 for (m, offset) in
                     matrices.iter().filter_map(Tensor::strided).zip(&offsets).filter(|(m, _)| m.len() > 0)
                 {
-                    let bytes = m.dense_bytes();
-                    for (i, row) in bytes.chunks_exact(m.shape[1] * size).enumerate() {
+                    for i in 0..m.shape[0] {
                         let start = ((offset[0] + i) * shape[1] + offset[1]) * size;
-                        out[start..start + row.len()].copy_from_slice(row);
+                        m.read(i * m.shape[1], &mut out[start..start + m.shape[1] * size]);
                     }
                 }
-            });
+            })?;
             Tensor::from_strided(Strided::new(buffer, dtype, shape.clone()))
         }
         Some(first) => {

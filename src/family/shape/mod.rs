@@ -108,7 +108,7 @@ fn squeeze_levels(s: &Sparse, kept: &[usize]) -> Result<Sparse> {
     Ok(Sparse {
         shape: kept.iter().map(|&a| s.shape[a]).collect(),
         pattern: Arc::new(pattern),
-        values: convert::gather_values(&values, &order),
+        values: convert::gather_values(&values, &order)?,
         fill: map_fill(&s.fill, |values| values.permute(kept)),
     })
 }
@@ -203,7 +203,7 @@ fn reshape_fill(values: &Strided, shape: &[usize]) -> Result<Fill> {
         small.extend(to.map(|a| if varies { shape[a] } else { 1 }));
     }
     if fits {
-        return Ok(fill_of(&core.reshape(&small).broadcast(shape)));
+        return Ok(fill_of(&core.reshape(&small)?.broadcast(shape)));
     }
     context::may_densify(shape, values.dtype.size(), || {
         format!(
@@ -211,7 +211,7 @@ fn reshape_fill(values: &Strided, shape: &[usize]) -> Result<Fill> {
             core.shape
         )
     })?;
-    Ok(fill_of(&values.reshape(shape)))
+    Ok(fill_of(&values.reshape(shape)?))
 }
 
 fn broadcast_sparse(s: &Sparse, shape: &[usize]) -> Result<Sparse> {
@@ -272,6 +272,6 @@ fn broadcast_sparse(s: &Sparse, shape: &[usize]) -> Result<Sparse> {
     }
     let keys = SortedKeys { layout: &layout, words: &words, unique: true };
     let pattern = build::build(&[LevelKind::Sparse { rank: shape.len() }], coo_dims(shape), &keys)?;
-    let values = convert::gather_values(&s.values, &order);
+    let values = convert::gather_values(&s.values, &order)?;
     Ok(Sparse { shape: shape.to_vec(), pattern: Arc::new(pattern), values, fill })
 }

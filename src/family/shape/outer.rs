@@ -93,7 +93,8 @@ fn pairs(a: &Tensor, b: &Tensor) -> Result<Option<Tensor>> {
     let common = promote(a.dtype(), b.dtype());
     let finite = |v: &Strided| {
         let v = v.unbroadcast().cast(common.unwrap_or(v.dtype));
-        matches!(v.dtype.kind(), DTypeKind::Bool | DTypeKind::Int) || identity::all_finite(v.dtype, &v.dense_bytes())
+        matches!(v.dtype.kind(), DTypeKind::Bool | DTypeKind::Int)
+            || identity::all_finite(v.dtype, v.core().contiguous_bytes().unwrap_or_default())
     };
     let exact = context::nan_policy() == NanPolicy::Exact;
     if exact && !undefined && !(finite(&x.values) && finite(&y.values)) {
@@ -103,8 +104,8 @@ fn pairs(a: &Tensor, b: &Tensor) -> Result<Option<Tensor>> {
     let shape: Vec<usize> = x.shape.iter().chain(&y.shape).copied().collect();
     let (n, m) = (x.pattern.positions, y.pattern.positions);
     let total = along::fits(&shape, n.checked_mul(m))?;
-    let column = |s: &Sparse, size: [usize; 2]| Tensor::from_strided(s.values.reshape(&size));
-    let values = column(&x, [n, 1]).mul(column(&y, [1, m]))?.reshape(&[total])?;
+    let column = |s: &Sparse, size: [usize; 2]| s.values.reshape(&size).map(Tensor::from_strided);
+    let values = column(&x, [n, 1])?.mul(column(&y, [1, m])?)?.reshape(&[total])?;
     let fill = match (&x.fill, &y.fill) {
         (Fill::Scalar(f), Fill::Scalar(g)) => {
             let product = Tensor::scalar(*f).mul(Tensor::scalar(*g))?;
@@ -125,7 +126,7 @@ fn pairs(a: &Tensor, b: &Tensor) -> Result<Option<Tensor>> {
     let kinds = vec![LevelKind::Sparse { rank: shape.len() }];
     let from = (0..total as u64).collect();
     let (pattern, order) = along::rebuild(kinds, super::coo_dims(&shape), &layout, words.collect(), from)?;
-    let values = values.strided().map(|v| convert::gather_values(v, &order));
+    let values = values.strided().map(|v| convert::gather_values(v, &order)).transpose()?;
     let Some(values) = values else { return Ok(None) };
     Ok(Some(Sparse { shape, pattern: Arc::new(pattern), values, fill }.into()))
 }

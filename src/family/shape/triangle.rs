@@ -190,7 +190,7 @@ fn kept(x: &Strided, keep: &dyn Fn(u64, u64) -> bool) -> Result<Strided> {
     let total = convert::dense_len(&x.shape, x.dtype)?;
     let size = x.dtype.size();
     let [.., rows, columns] = x.shape[..] else { return Ok(x.clone()) };
-    let source = x.dense_bytes();
+    let source = x.dense_bytes()?;
     let buffer = Buffer::build(total * size, |out| {
         if total == 0 {
             return;
@@ -201,7 +201,7 @@ fn kept(x: &Strided, keep: &dyn Fn(u64, u64) -> bool) -> Result<Strided> {
                 to[c * size..(c + 1) * size].copy_from_slice(&from[c * size..(c + 1) * size]);
             }
         }
-    });
+    })?;
     Ok(Strided::new(buffer, x.dtype, x.shape.clone()))
 }
 
@@ -230,7 +230,7 @@ fn sparse_diagonal(s: &Sparse, offset: isize, a: usize, b: usize) -> Result<Spar
     let n = s.ndim();
     let s = in_levels(s, &[a, b])?;
     let shape = diagonal_shape(&s.shape, offset, a, b);
-    let fill = along::map_fill(&s, &shape, |values| diagonal_of(values, offset, a, b));
+    let fill = along::map_fill(&s, &shape, |values| Ok(diagonal_of(values, offset, a, b)))?;
     let (first, second) = (s.pattern.axis_coordinates(a, n), s.pattern.axis_coordinates(b, n));
     let on = |p: &u64| second[*p as usize] as i128 - first[*p as usize] as i128 == offset as i128;
     let from: Vec<u64> = (0..first.len() as u64).filter(on).collect();
@@ -258,19 +258,19 @@ fn sparse_diagonal(s: &Sparse, offset: isize, a: usize, b: usize) -> Result<Spar
     dims.extend(s.pattern.value_dims().iter().map(|d| Dim { axis: to(d.axis), ..*d }));
     let kinds = vec![LevelKind::Sparse { rank: level_dims }];
     let (pattern, order) = along::rebuild(kinds, dims, &layout, words, from)?;
-    let values = convert::gather_values(&s.values, &order);
+    let values = convert::gather_values(&s.values, &order)?;
     Ok(Sparse { shape, pattern: Arc::new(pattern), values, fill })
 }
 
 fn on_diagonal(x: &Strided, offset: isize, n: usize) -> Result<Strided> {
     let total = convert::dense_len(&[n, n], x.dtype)?;
-    let (size, source) = (x.dtype.size(), x.dense_bytes());
+    let (size, source) = (x.dtype.size(), x.dense_bytes()?);
     let (row, column) = ((-offset).max(0) as usize, offset.max(0) as usize);
     let buffer = Buffer::build(total * size, |out| {
         for (i, element) in source.chunks_exact(size).enumerate() {
             let at = ((row + i) * n + column + i) * size;
             out[at..at + size].copy_from_slice(element);
         }
-    });
+    })?;
     Ok(Strided::new(buffer, x.dtype, vec![n, n]))
 }

@@ -142,7 +142,7 @@ fn segments_window(s: &Sparse, axis: usize, range: &Range<usize>) -> Option<Spar
     }
     let iso = s.values.strides[0] == 0;
     let row = if iso { 0 } else { p.block() * s.dtype().size() };
-    let dense = if iso { None } else { Some(s.values.dense_bytes()) };
+    let dense = if iso { None } else { Some(s.values.dense_bytes().ok()?) };
     let (level, values) = with_index!(pointers.as_slice(), p => {
         copy_segments(p, indices[0].typed(), range, row, dense.as_deref().unwrap_or_default(), *unique)
     });
@@ -182,7 +182,7 @@ fn copy_segments<I: Index>(
     }
     let kept = new[n].get();
     let mut out_indices = zeroed_vec::<I>(kept);
-    let buffer = Buffer::build(kept * row, |out| {
+    let buffer = Buffer::of_held(kept * row, |out| {
         let (mut to, mut rest, mut items) = (&mut out_indices[..], out, Vec::new());
         for first in (0..n).step_by(grain) {
             let last = (first + grain).min(n);
@@ -262,7 +262,7 @@ fn cut(s: &Sparse, axis: usize, ranges: &[Range<usize>]) -> Result<Vec<Sparse>> 
         let keys = SortedKeys { layout: &layout, words: &words, unique: true };
         let dims = narrowed_dims(&s.pattern, axis, range.len());
         let pattern = build::build(&freed(s.pattern.kinds()), dims, &keys)?;
-        let values = convert::gather_values(&s.values, &IndexVec::U64(own.to_vec()));
+        let values = convert::gather_values(&s.values, &IndexVec::U64(own.to_vec()))?;
         let (shape, fill) = (narrowed_shape(&s, axis, range), narrowed_fill(&s, axis, range));
         Ok(Sparse { shape, pattern: Arc::new(pattern), values, fill })
     };

@@ -25,7 +25,7 @@ pub(super) fn beside(op: BinaryOp, x: &Tensor, r: &Tensor, axes: &[usize]) -> Re
         return Err(error::dtype(&[x.dtype(), r.dtype()], format!("{} is not defined for these", op.name())));
     };
     let sources = [Source::values(&s.values), values_at(s, r, axes)?];
-    let values = blocks::run(s.nse(), &sources, typing.compute, typing.out, Kernel::Binary(kernel));
+    let values = blocks::run(s.nse(), &sources, typing.compute, typing.out, Kernel::Binary(kernel))?;
     let values = Strided::new(values, typing.out, s.values.shape.clone());
     let fill = match s.fill_values() {
         None => Fill::Undefined,
@@ -61,7 +61,7 @@ fn values_at<'a>(s: &'a Sparse, r: &Tensor, axes: &[usize]) -> Result<Source<'a>
     if run != t.pattern.positions as u64 {
         return Err(error::layout("the reduced tensor has other slices than the tensor"));
     }
-    let rows = convert::gather_values(&t.values, &IndexVec::U64(of_position));
+    let rows = convert::gather_values(&t.values, &IndexVec::U64(of_position))?;
     let dims = s.pattern.value_dims();
     let from = |d: &crate::levels::pattern::Dim| {
         t.pattern.value_dims().iter().position(|e| (e.axis, e.part) == (d.axis, d.part))

@@ -201,7 +201,7 @@ impl Tensor {
         let mean = x.reduced(&x.tensor, ReduceOp::Mean)?;
         let d = x.beside(BinaryOp::Sub, &x.tensor, &mean)?;
         drop(mean);
-        let freedom = map(&x.counts()?, |n| Scalar::F64((as_f64(n) - correction).max(0.0)));
+        let freedom = map(&x.counts()?, |n| Scalar::F64((as_f64(n) - correction).max(0.0)))?;
         let square = d.unary(UnaryOp::Abs)?.unary(UnaryOp::Square)?;
         let variance = x.reduced(&square, ReduceOp::Sum)?.binary(BinaryOp::Div, &freedom)?;
         drop(square);
@@ -318,7 +318,7 @@ impl SliceWise {
         let scale = map(&self.reduced(&x, if p > 0.0 { ReduceOp::Max } else { ReduceOp::Min })?, |v| {
             let usable = as_f64(v).is_normal();
             if usable { v } else { Scalar::F64(1.0) }
-        });
+        })?;
         let x = self.beside(BinaryOp::Div, &x, &scale)?;
         root(&self.reduced(&power(&x)?, ReduceOp::Sum)?)?.binary(BinaryOp::Mul, &scale)
     }
@@ -331,7 +331,7 @@ impl SliceWise {
         };
         // An infinite maximum would make NaN of its own slice; nothing finite is lost without it.
         let finite = |v: Scalar| if v.is_finite() { v } else { Scalar::zero(v.dtype()) };
-        let m = map(&self.reduced(&stored, ReduceOp::Max)?, finite);
+        let m = map(&self.reduced(&stored, ReduceOp::Max)?, finite)?;
         let e = self.beside(BinaryOp::Sub, &stored, &m)?.unary(UnaryOp::Exp)?;
         let of_stored = self.reduced(&e, ReduceOp::Sum)?.unary(UnaryOp::Log)?.binary(BinaryOp::Add, &m)?;
         match (&self.tensor.storage, &of_stored.storage) {
@@ -347,8 +347,8 @@ impl SliceWise {
     fn with_unstored(&self, s: &Sparse, fill: &Strided, t: &Sparse) -> Result<Tensor> {
         let all: f64 = self.axes.iter().map(|&a| s.shape[a] as f64).product();
         let of_slices = Strided { shape: t.shape.clone(), ..fill.clone() };
-        let fills = blocks::collect(t.nse(), Source::at(&of_slices, &t.pattern), DType::F64);
-        let counts = self.stored_counts(s)?.stored_values().to_contiguous();
+        let fills = blocks::collect(t.nse(), Source::at(&of_slices, &t.pattern), DType::F64)?;
+        let counts = self.stored_counts(s)?.stored_values().to_contiguous()?;
         let times = |f: f64, n: f64| if n > 0.0 { f + n.ln() } else { f64::NEG_INFINITY };
         let pairs = fills.typed::<f64>().unwrap_or_default().iter().zip(counts.values::<f64>()?);
         let added = Strided::from_vec(pairs.map(|(&f, n)| times(f, all - n)).collect(), t.values.shape.clone());
@@ -357,7 +357,7 @@ impl SliceWise {
         let Storage::Strided(values) = sums.storage else {
             return Err(error::layout("values are strided"));
         };
-        let alone = map(&Tensor::from_strided(of_slices), |f| Scalar::F64(times(as_f64(f), all)).cast(f.dtype()));
+        let alone = map(&Tensor::from_strided(of_slices), |f| Scalar::F64(times(as_f64(f), all)).cast(f.dtype()))?;
         let Storage::Strided(alone) = alone.storage else { return Err(error::layout("a fill is strided")) };
         let out = Sparse { values, fill: fill_of(&alone), ..t.clone() };
         slices::reduced(out, s.nse())
@@ -373,17 +373,19 @@ fn as_f64(v: Scalar) -> f64 {
 }
 
 /// A function of every element of a small tensor: of what is stored, and of the fill.
-fn map(x: &Tensor, f: impl Fn(Scalar) -> Scalar) -> Tensor {
-    let apply = |x: &Strided| {
-        let core = x.unbroadcast();
-        let out = map_scalars(&core, x.dtype, &f);
-        out.broadcast(&x.shape)
+fn map(x: &Tensor, f: impl Fn(Scalar) -> Scalar) -> Result<Tensor> {
+    let apply = |x: &Strided| -> Result<Strided> {
+        let out = map_scalars(&x.unbroadcast(), x.dtype, &f)?;
+        Ok(out.broadcast(&x.shape))
     };
-    match &x.storage {
-        Storage::Strided(s) => Tensor::from_strided(apply(s)),
+    Ok(match &x.storage {
+        Storage::Strided(s) => Tensor::from_strided(apply(s)?),
         Storage::Sparse(s) => {
-            let fill = s.fill_values().map(|fill| fill_of(&apply(&fill)));
-            Sparse { values: apply(&s.values), fill: fill.unwrap_or(Fill::Undefined), ..(**s).clone() }.into()
+            let fill = match s.fill_values() {
+                Some(fill) => fill_of(&apply(&fill)?),
+                None => Fill::Undefined,
+            };
+            Sparse { values: apply(&s.values)?, fill, ..(**s).clone() }.into()
         }
-    }
+    })
 }

@@ -29,23 +29,23 @@ impl SliceWise {
         let Some(kernel) = softmax::rows(self.tensor.dtype()) else { return Ok(None) };
         let kept: Vec<usize> = (0..self.tensor.ndim()).filter(|a| !self.axes.contains(a)).collect();
         match &self.tensor.storage {
-            Storage::Strided(s) => Ok(self.strided_rows(s, &kept, kernel, log)),
+            Storage::Strided(s) => self.strided_rows(s, &kept, kernel, log),
             Storage::Sparse(s) => self.sparse_rows(s, &kept, kernel, log),
         }
     }
 
-    fn strided_rows(&self, s: &Strided, kept: &[usize], kernel: RowsKernel, log: bool) -> Option<Tensor> {
+    fn strided_rows(&self, s: &Strided, kept: &[usize], kernel: RowsKernel, log: bool) -> Result<Option<Tensor>> {
         let order: Vec<usize> = kept.iter().chain(&self.axes).copied().collect();
         let rows = count(&kept.iter().map(|&a| s.shape[a]).collect::<Vec<_>>());
         if !suits(rows, s.len()) {
-            return None;
+            return Ok(None);
         }
         let permuted = s.permute(&order);
         let ends: Vec<usize> = (0..=rows).map(|r| r * (s.len() / rows)).collect();
-        let (out, _) = run(kernel, &permuted.dense_bytes(), &ends, None, s.dtype, log);
+        let (out, _) = run(kernel, &permuted.dense_bytes()?, &ends, None, s.dtype, log)?;
         let mut back = vec![0; order.len()];
         order.iter().enumerate().for_each(|(i, &a)| back[a] = i);
-        Some(Tensor::from_strided(Strided::new(out, s.dtype, permuted.shape).permute(&back)))
+        Ok(Some(Tensor::from_strided(Strided::new(out, s.dtype, permuted.shape).permute(&back))))
     }
 
     fn sparse_rows(&self, s: &Sparse, kept: &[usize], kernel: RowsKernel, log: bool) -> Result<Option<Tensor>> {
@@ -61,7 +61,7 @@ impl SliceWise {
         let per_row = split.per_row;
         let ends = if per_row == 1 { runs.ends.clone() } else { runs.ends.iter().map(|e| e * per_row).collect() };
         let values = split.rows_of(&s.values);
-        let bytes = values.dense_bytes();
+        let bytes = values.dense_bytes()?;
         // Values in the order of the rows, seen again in their own.
         let own = |out: Buffer| {
             let mut back = vec![0; values.ndim()];
@@ -69,7 +69,7 @@ impl SliceWise {
             Strided::new(out, s.dtype(), values.shape.clone()).permute(&back)
         };
         let Some(fill) = s.fill_values() else {
-            let (out, _) = run(kernel, &bytes, &ends, None, s.dtype(), log);
+            let (out, _) = run(kernel, &bytes, &ends, None, s.dtype(), log)?;
             return Ok(Some(Sparse { values: own(out), ..s.clone() }.into()));
         };
         let k: f64 = self.axes.iter().map(|&a| s.shape[a] as f64).product();
@@ -77,10 +77,10 @@ impl SliceWise {
         let pattern = aside(|| split.result_pattern(kept, &runs.layout, &runs.words))?;
         let pattern = std::sync::Arc::new(pattern);
         let shape = split.shape(rows);
-        let fills = blocks::collect(rows, Source::at(&over_kept, &pattern), s.dtype());
+        let fills = blocks::collect(rows, Source::at(&over_kept, &pattern), s.dtype())?;
         let times: Vec<f64> = ends.windows(2).map(|e| k - (e[1] - e[0]) as f64).collect();
-        let (out, fills) = run(kernel, &bytes, &ends, Some((&fills.dense_bytes(), &times)), s.dtype(), log);
-        let alone = map_scalars(&over_kept.unbroadcast(), s.dtype(), |f| of_equals(f, k, log));
+        let (out, fills) = run(kernel, &bytes, &ends, Some((&fills.dense_bytes()?, &times)), s.dtype(), log)?;
+        let alone = map_scalars(&over_kept.unbroadcast(), s.dtype(), |f| of_equals(f, k, log))?;
         let alone = fill_of(&alone.broadcast(&over_kept.shape));
         let slices =
             Sparse { shape: over_kept.shape, pattern, values: Strided::new(fills, s.dtype(), shape), fill: alone };
@@ -108,7 +108,7 @@ fn run(
     fills: Option<(&[u8], &[f64])>,
     dtype: DType,
     log: bool,
-) -> (Buffer, Buffer) {
+) -> Result<(Buffer, Buffer)> {
     let (size, rows) = (dtype.size(), ends.len() - 1);
     let mut cuts = vec![0];
     while let Some(&first) = cuts.last().filter(|&&c| c < rows) {
@@ -138,6 +138,6 @@ fn run(
             });
         });
         of_fills = Some(made);
-    });
-    (out, of_fills.unwrap_or_else(|| Buffer::build(0, |_| {})))
+    })?;
+    Ok((out, of_fills.unwrap_or_else(|| Ok(Buffer::empty()))?))
 }

@@ -371,6 +371,6 @@ impl Tensor {
 
 /// Whether two fills are the same everywhere.
 fn same(a: &Strided, b: &Strided) -> bool {
-    let (x, y) = (a.unbroadcast(), b.unbroadcast());
-    x.shape == y.shape && x.dense_bytes() == y.dense_bytes()
+    let (x, y) = (a.core(), b.core());
+    x.shape == y.shape && x.contiguous_bytes() == y.contiguous_bytes()
 }

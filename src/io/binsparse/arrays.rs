@@ -126,7 +126,7 @@ pub(crate) fn read_values(
                 *byte = u8::from(*byte != 0);
             }
         }
-    });
+    })?;
     result?;
     if odd > 0 && !lenient {
         return bad(format!("`{name}` has {odd} truth values other than 0 and 1"));

@@ -55,16 +55,16 @@ impl OutArray {
         OutArray { name, dtype, data: Data::Index(array) }
     }
 
-    fn values(name: &str, values: &Strided) -> OutArray {
-        let data = Data::Values(values.to_contiguous().into_owned());
-        OutArray { name: name.into(), dtype: raw(values.dtype), data }
+    fn values(name: &str, values: &Strided) -> Result<OutArray> {
+        let data = Data::Values(values.to_contiguous()?.into_owned());
+        Ok(OutArray { name: name.into(), dtype: raw(values.dtype), data })
     }
 
     /// The array as a one-dimensional tensor of its own element type, sharing memory.
     pub(crate) fn tensor(&self) -> Result<Tensor> {
         match &self.data {
             Data::Index(array) => array.to_tensor(),
-            Data::Values(values) => Ok(Tensor::from_strided(values.reshape(&[values.len()]))),
+            Data::Values(values) => Ok(Tensor::from_strided(values.reshape(&[values.len()])?)),
         }
     }
 }
@@ -139,7 +139,7 @@ impl Export {
         };
         let core = values.unbroadcast();
         let iso = values.len() > 1 && core.len() == 1;
-        arrays.push(OutArray::values("values", if iso { &core } else { values }));
+        arrays.push(OutArray::values("values", if iso { &core } else { values })?);
         for a in &arrays {
             types.insert(a.name.clone(), a.dtype.into());
         }
@@ -152,12 +152,12 @@ impl Export {
                 FillKind::Unspecified
             }
             Some(Fill::Scalar(value)) => {
-                arrays.push(OutArray::values("fill_value", &Strided::constant(*value, &[1])));
+                arrays.push(OutArray::values("fill_value", &Strided::constant(*value, &[1]))?);
                 FillKind::Value
             }
             Some(Fill::Array(array)) => {
                 if let Some(array) = array.strided() {
-                    arrays.push(OutArray::values("fill_value", array));
+                    arrays.push(OutArray::values("fill_value", array)?);
                 }
                 FillKind::Array(array.shape().iter().map(|&s| s as u64).collect())
             }

@@ -322,7 +322,7 @@ impl TensorReader<'_> {
             rows.into_iter().chain(lengths.sizes[lengths.level_dims..].iter().copied()).collect()
         };
         if !iso {
-            return Ok(values.reshape(&shape));
+            return Ok(values.reshape(&shape)?);
         }
         let value = if values.len() == 0 { Scalar::zero(dtype) } else { values.get(&[0]) };
         Ok(Strided::constant(value, &shape))
@@ -374,7 +374,7 @@ impl TensorReader<'_> {
         Ok(if shape.is_empty() {
             Fill::Scalar(values.get(&[0]))
         } else {
-            Fill::array(Tensor::from_strided(values.reshape(&shape)))
+            Fill::array(Tensor::from_strided(values.reshape(&shape)?))
         })
     }
 
@@ -422,10 +422,11 @@ fn exactly(values: &Strided, dtype: DType) -> Option<Strided> {
         if !from.is_unsigned() {
             largest[if cfg!(target_endian = "big") { 0 } else { size - 1 }] = 0x7f;
         }
-        if values.dense_bytes().chunks_exact(size).any(|v| v == largest) {
+        if values.core().contiguous_bytes().unwrap_or_default().chunks_exact(size).any(|v| v == largest) {
             return None;
         }
     }
     let cast = values.cast(dtype);
-    (cast.cast(values.dtype).dense_bytes() == values.dense_bytes()).then_some(cast)
+    let back = cast.cast(values.dtype).core();
+    (back.contiguous_bytes() == values.core().contiguous_bytes()).then_some(cast)
 }

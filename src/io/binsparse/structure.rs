@@ -36,7 +36,7 @@ pub(crate) fn expand(x: &Tensor, structure: Structure, lenient: bool, warnings: 
         ));
     }
     let (off, on): (Vec<usize>, Vec<usize>) = (0..rows.len()).partition(|&i| rows[i] != cols[i]);
-    let values = x.stored_values().to_contiguous();
+    let values = x.stored_values().to_contiguous()?;
     let diagonal = gather(&values, &on)?;
     if matches!(structure, Structure::SkewSymmetric(_)) && !all_zero(&diagonal) {
         if !lenient {
@@ -104,7 +104,7 @@ fn all_zero(values: &Tensor) -> bool {
 
 /// The mirrored values; the negative of the least integer does not exist.
 fn negated(values: &Tensor, op: UnaryOp) -> Res<Tensor> {
-    let out = values.unary(op)?.to_contiguous();
+    let out = values.unary(op)?.to_contiguous()?;
     if out.dtype().is_int() {
         let same = with_dtype!(out.dtype(), T => {
             values.values::<T>()?.iter().zip(out.values::<T>()?).any(|(&a, &b)| a == b && !Scalar::from(a).is_zero())

@@ -26,7 +26,7 @@ pub(super) fn listed(
     let size = tensor.shape()[0];
     let transposed = tensor.permute_dims([1, 0])?;
     let other = match super::written("a Matrix Market file", &transposed)? {
-        super::Written::Dense(dense) => dense.permute(&[1, 0]).reshape(&[size * size]).to_contiguous().into_owned(),
+        super::Written::Dense(dense) => dense.permute(&[1, 0]).reshape(&[size * size])?.to_contiguous()?.into_owned(),
         super::Written::Entries(mirrors, other) => {
             let same = mirrors.len() == columns.len() && mirrors.iter().zip(columns).all(|(a, b)| same_indices(a, b));
             if !same {

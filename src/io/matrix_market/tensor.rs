@@ -56,7 +56,7 @@ fn tensor(parsed: ParsedMatrix) -> Result<Tensor> {
     let full = parsed.expand_symmetry();
     let values = values_of(full.values, full.type_hint.as_deref().and_then(hinted));
     if full.format == Listing::Array {
-        let columns = values.reshape(&[shape[1], shape[0]]);
+        let columns = values.reshape(&[shape[1], shape[0]])?;
         return Ok(Tensor::from_strided(columns.permute(&[1, 0])));
     }
     let indices = vec![index_array(full.row_indices), index_array(full.col_indices)];
@@ -93,8 +93,8 @@ fn keeps_values(values: &Strided, dtype: DType) -> bool {
     if dtype.is_inexact() || values.dtype == DType::Bool {
         return !values.dtype.is_complex() || dtype.is_complex();
     }
-    let back = values.cast(dtype).cast(values.dtype);
-    back.dense_bytes() == values.dense_bytes()
+    let back = values.cast(dtype).cast(values.dtype).core();
+    back.contiguous_bytes() == values.core().contiguous_bytes()
 }
 
 /// The dtype of the name that a type hint gives.

@@ -1,6 +1,5 @@
 //! From a tensor to a file.
 
-use std::borrow::Cow;
 use std::path::Path;
 
 use openwork_ops::DType;
@@ -96,8 +95,8 @@ fn lines(tensor: &Tensor, options: &WriteOptions<'_>) -> Result<Lines> {
     let symmetry = options.symmetry;
     let (columns, values, format) = match written("a Matrix Market file", tensor)? {
         Written::Dense(dense) => {
-            let by_columns = dense.permute(&[1, 0]).reshape(&[rows * cols]);
-            (Vec::new(), by_columns.to_contiguous().into_owned(), Listing::Array)
+            let by_columns = dense.permute(&[1, 0]).reshape(&[rows * cols])?;
+            (Vec::new(), by_columns.to_contiguous()?.into_owned(), Listing::Array)
         }
         Written::Entries(columns, values) => (columns, values, Listing::Coordinate),
     };
@@ -154,7 +153,7 @@ pub(in crate::io) fn written(format: &str, tensor: &Tensor) -> Result<Written> {
     }
     let coo = tensor.to_layout(Layout::Coo)?;
     let Some(coo) = coo.sparse() else { return Err(error::layout("the tensor has no stored elements")) };
-    let values = coo.values.to_contiguous().into_owned();
+    let values = coo.values.to_contiguous()?.into_owned();
     Ok(Written::Entries(coordinates(coo), values))
 }
 
@@ -197,8 +196,7 @@ impl Declared {
 }
 
 fn all_true(values: &Strided) -> bool {
-    let bytes: Cow<'_, [u8]> = values.dense_bytes();
-    bytes.iter().all(|&byte| byte != 0)
+    values.core().contiguous_bytes().unwrap_or_default().iter().all(|&byte| byte != 0)
 }
 
 fn fits_signed(values: &Strided) -> bool {

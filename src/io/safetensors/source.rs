@@ -110,7 +110,7 @@ impl DataPart {
             Some(shared) => shared,
             None => {
                 let mut result = Ok(());
-                let buffer = Buffer::build(bytes, |out| result = self.read_elements(start, dtype, out));
+                let buffer = Buffer::build(bytes, |out| result = self.read_elements(start, dtype, out))?;
                 result?;
                 Strided::new(buffer, raw, vec![len])
             }

@@ -85,7 +85,7 @@ impl Archive {
     /// As [`Archive::open`].
     pub fn from_safetensors(bytes: &[u8]) -> Result<Archive> {
         let _call = trace::call("Archive::map", &[]);
-        let copy = Buffer::build(bytes.len(), |out| out.copy_from_slice(bytes));
+        let copy = Buffer::build(bytes.len(), |out| out.copy_from_slice(bytes))?;
         Archive::new(DataPart::memory(copy), None)
     }
 

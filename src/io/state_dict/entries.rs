@@ -74,7 +74,7 @@ pub(super) fn plain(entry: &ArrayEntry, complex: bool, source: &DataPart, range:
     }
     let values = source.elements(start, len, dtype)?;
     match values.strided() {
-        Some(values) => Ok(Tensor::from_strided(values.reshape(&shape))),
+        Some(values) => Ok(Tensor::from_strided(values.reshape(&shape)?)),
         None => bad("values that are not strided"),
     }
 }

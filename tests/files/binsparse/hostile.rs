@@ -11,7 +11,7 @@ use super::h5::{Gone, path};
 /// A good CSR file, in which `values` was replaced.
 fn with_values(name: &str, values: impl FnOnce(&Group)) -> Gone {
     let path = Gone(path(name));
-    let x = Tensor::eye(4, openwork::DType::F64, Layout::Csr).unwrap().to_contiguous();
+    let x = Tensor::eye(4, openwork::DType::F64, Layout::Csr).unwrap().to_contiguous().unwrap();
     binsparse::write(&path, &x).unwrap();
     let json = {
         let file = Raw::open_rw(&path).unwrap();

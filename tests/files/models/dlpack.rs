@@ -125,9 +125,9 @@ fn memory_is_shared_and_lives_as_long_as_anyone_needs_it() {
     drop(x);
     drop(clone);
     assert_eq!(deleted.load(Ordering::SeqCst), 0);
-    assert_eq!(tail.to_contiguous().values::<i64>().unwrap(), [4, 2]);
+    assert_eq!(tail.to_contiguous().unwrap().values::<i64>().unwrap(), [4, 2]);
     // In place is no option for memory of others.
-    assert_eq!(tail.clone().add(1i64).unwrap().to_contiguous().values::<i64>().unwrap(), [5, 3]);
+    assert_eq!(tail.clone().add(1i64).unwrap().to_contiguous().unwrap().values::<i64>().unwrap(), [5, 3]);
     std::thread::spawn(move || drop(tail)).join().unwrap();
     assert_eq!(deleted.load(Ordering::SeqCst), 1);
 

@@ -221,8 +221,11 @@ fn ranges_of_rows() {
                     let rows = archive.rows(name, range.clone()).unwrap_or_else(|e| panic!("{name}: {e}"));
                     let narrowed = x.narrow(range.clone(), axis).unwrap();
                     // A window on blocks is of another layout.
-                    same(&narrowed.to_dense().unwrap().to_contiguous(), &rows.to_dense().unwrap().to_contiguous())
-                        .unwrap_or_else(|e| panic!("{ending} {name} {range:?}: {e}"));
+                    same(
+                        &narrowed.to_dense().unwrap().to_contiguous().unwrap(),
+                        &rows.to_dense().unwrap().to_contiguous().unwrap(),
+                    )
+                    .unwrap_or_else(|e| panic!("{ending} {name} {range:?}: {e}"));
                     assert_eq!((rows.layout(), rows.dtype()), (x.layout(), x.dtype()), "{ending} {name}");
                 }
                 let error = archive.rows(name, 290..301).unwrap_err().to_string();

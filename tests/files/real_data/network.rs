@@ -38,7 +38,7 @@ fn the_published_rows() {
             assert!(y.get(&[0, 0]).unwrap().is_some());
         }
         assert_eq!(y.shape(), [IMAGES, NEURONS]);
-        let active = y.any(1).unwrap().to_dense().unwrap().to_contiguous();
+        let active = y.any(1).unwrap().to_dense().unwrap().to_contiguous().unwrap();
         let rows = active.values::<bool>().unwrap().iter().enumerate().filter(|(_, a)| **a);
         assert_eq!(rows.map(|(row, _)| row).collect::<Vec<_>>(), published, "{layout}");
     }

@@ -75,7 +75,7 @@ impl Triplets {
 
 /// What a matrix stores, in row order.
 pub fn stored(x: &Tensor) -> Vec<(usize, usize, f64)> {
-    let values = x.stored_values().cast(DType::F64).unwrap().to_contiguous();
+    let values = x.stored_values().cast(DType::F64).unwrap().to_contiguous().unwrap();
     let mut columns = x.coordinates();
     columns.sort_by_key(|c| c.0);
     let (rows, cols) = (&columns[0].1, &columns[1].1);
@@ -87,7 +87,7 @@ pub fn stored(x: &Tensor) -> Vec<(usize, usize, f64)> {
 
 /// All elements, as `f64` in C order.
 pub fn dense(x: &Tensor) -> Vec<f64> {
-    x.to_dense().unwrap().cast(DType::F64).unwrap().to_contiguous().values::<f64>().unwrap().to_vec()
+    x.to_dense().unwrap().cast(DType::F64).unwrap().to_contiguous().unwrap().values::<f64>().unwrap().to_vec()
 }
 
 /// Equal up to rounding, each element measured by its magnitude.

@@ -22,7 +22,7 @@ fn matrices(fill: impl Into<Fill>) -> Vec<(Layout, Tensor)> {
 }
 
 fn same(a: &Tensor, b: &Tensor) {
-    assert_eq!(a.to_dense().unwrap().to_contiguous().values::<f64>().unwrap(), elements(b));
+    assert_eq!(a.to_dense().unwrap().to_contiguous().unwrap().values::<f64>().unwrap(), elements(b));
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn strided_tensors() {
         values: Tensor::from_vec(&[6], vec![0, 3, 1, 4, 2, 5]).unwrap(),
         fill: None,
     };
-    assert_eq!(columns.to_tensor().unwrap().to_contiguous().values::<i32>().unwrap(), [0, 1, 2, 3, 4, 5]);
+    assert_eq!(columns.to_tensor().unwrap().to_contiguous().unwrap().values::<i32>().unwrap(), [0, 1, 2, 3, 4, 5]);
 }
 
 #[test]
