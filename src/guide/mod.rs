@@ -1,4 +1,19 @@
 //! The guide: one page per subject. Every code block in it runs as a test.
+//!
+//! | page | what it answers |
+//! |---|---|
+//! | [`fills`] | what is an element that is not stored, and what becomes of it in an op? |
+//! | [`undefined`] | what if it has no value at all: graphs, ratings, masks? |
+//! | [`dtypes`] | which dtype comes out, and what happens at the edges of a range? |
+//! | [`indexing`] | how are elements chosen, assigned and joined, and what does that cost? |
+//! | [`reductions`] | sums, statistics, running sums, sorting: what counts, and in which layout is the result? |
+//! | [`softmax`] | softmax, normalising and standardising over sparse axes |
+//! | [`cookbook`] | how are common tasks written so that they stay sparse? |
+//! | [`levels`] | how are layouts made of levels, and what do other systems call them? |
+//! | [`files`], [`command`] | which files are read and written, from Rust and from the shell? |
+//! | [`from_scipy`], [`from_pytorch`], [`from_pydata`] | what is that called here? |
+//! | [`support`] | how is each op carried out on each layout and fill? |
+//! | [`glossary`] | what does this word mean? |
 
 #[doc = include_str!("fills.md")]
 pub mod fills {}
