@@ -182,4 +182,5 @@ pub(super) const METHODS: &[Entry] = &[
     Entry { name: "to_sparse", family: "storage", takes_self: true, parameters: &[parameter("layout", "Layout"), parameter("fill", "impl Into<Fill>")], result: "Tensor", doc: "The same elements stored sparsely" },
     Entry { name: "to_vec", family: "storage", takes_self: true, parameters: &[], result: "Vec<T", doc: "Every element in C order, whatever the layout" },
     Entry { name: "with_fill", family: "storage", takes_self: true, parameters: &[parameter("fill", "impl Into<Fill>")], result: "Tensor", doc: "The same elements with another fill" },
+    Entry { name: "with_stored_values", family: "storage", takes_self: true, parameters: &[parameter("values", "&Tensor"), parameter("fill", "impl Into<Fill>")], result: "Tensor", doc: "Other values at the same positions" },
 ];
