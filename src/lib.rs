@@ -21,7 +21,7 @@ pub use base::parallel;
 pub use base::trace::{self, explain};
 pub use family::bundle::Bundle;
 pub use family::catalogue;
-pub use family::facts::StructureFacts;
+pub use family::facts::MatrixFacts;
 pub use family::index::Index::{self, Ellipsis, NewAxis};
 pub use family::index::Span;
 pub use family::methods::IntoOperand;
@@ -35,7 +35,7 @@ pub use levels::pattern::Part;
 pub use openwork_ops::{
     BinaryOp, Cast, DType, DTypeKind, Element, Number, ReduceOp, Scalar, UnaryOp, bf16, c64, c128, f16, promote,
 };
-pub use tensor::construct::{IndexArray, LevelData};
 pub use tensor::fill::Fill;
+pub use tensor::index_array::{IndexArray, LevelData};
 pub use tensor::literal::Nested;
 pub use tensor::{BufferInfo, Tensor};

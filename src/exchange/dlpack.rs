@@ -116,7 +116,7 @@ pub struct DLManagedTensor {
 }
 
 /// What the two structures have in common.
-trait Structure: Sized {
+trait ManagedStruct: Sized {
     fn array(&self) -> &DLTensor;
     /// Calls the deleter.
     ///
@@ -125,7 +125,7 @@ trait Structure: Sized {
     unsafe fn delete(at: NonNull<Self>);
 }
 
-impl Structure for DLManagedTensorVersioned {
+impl ManagedStruct for DLManagedTensorVersioned {
     fn array(&self) -> &DLTensor {
         &self.dl_tensor
     }
@@ -139,7 +139,7 @@ impl Structure for DLManagedTensorVersioned {
     }
 }
 
-impl Structure for DLManagedTensor {
+impl ManagedStruct for DLManagedTensor {
     fn array(&self) -> &DLTensor {
         &self.dl_tensor
     }
@@ -155,21 +155,21 @@ impl Structure for DLManagedTensor {
 
 /// Owns a structure; its deleter is called when this is dropped.
 #[derive(Debug)]
-struct Owned<S: Structure>(NonNull<S>);
+struct Owned<S: ManagedStruct>(NonNull<S>);
 
 // SAFETY: whoever made it promised that the array may be used and deleted on any thread.
-unsafe impl<S: Structure> Send for Owned<S> {}
+unsafe impl<S: ManagedStruct> Send for Owned<S> {}
 // SAFETY: shared access only reads.
-unsafe impl<S: Structure> Sync for Owned<S> {}
+unsafe impl<S: ManagedStruct> Sync for Owned<S> {}
 
-impl<S: Structure> Drop for Owned<S> {
+impl<S: ManagedStruct> Drop for Owned<S> {
     fn drop(&mut self) {
         // SAFETY: it is owned, so it has not been deleted.
         unsafe { S::delete(self.0) }
     }
 }
 
-impl<S: Structure> Owned<S> {
+impl<S: ManagedStruct> Owned<S> {
     fn get(&self) -> &S {
         // SAFETY: an owned structure lives until it is deleted.
         unsafe { self.0.as_ref() }
@@ -379,7 +379,7 @@ fn bad<T>(argument: &str, why: String) -> Result<T> {
     Err(error::invalid(argument, why))
 }
 
-fn import<S: Structure + 'static>(owned: Owned<S>) -> Result<Tensor> {
+fn import<S: ManagedStruct + 'static>(owned: Owned<S>) -> Result<Tensor> {
     let _call = trace::call("from_dlpack", &[]);
     let array = *owned.get().array();
     if array.device.device_type != CPU {

@@ -18,9 +18,9 @@ use crate::tensor::{Sparse, Storage, Tensor};
 
 /// Facts about the structure of a matrix; `None` where nothing is said.
 ///
-/// [`StructureFacts::of`] finds them all out, [`StructureFacts::check`] compares what is claimed with what is.
+/// [`MatrixFacts::of`] finds them all out, [`MatrixFacts::check`] compares what is claimed with what is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StructureFacts {
+pub struct MatrixFacts {
     /// [`Tensor::is_symmetric`].
     pub is_symmetric: Option<bool>,
     /// [`Tensor::is_structure_symmetric`].
@@ -33,7 +33,7 @@ pub struct StructureFacts {
     pub ndiag: Option<u128>,
 }
 
-impl trace::Outcome for StructureFacts {
+impl trace::Outcome for MatrixFacts {
     fn is_dense(&self) -> bool {
         true
     }
@@ -43,14 +43,14 @@ impl trace::Outcome for StructureFacts {
     }
 }
 
-impl StructureFacts {
+impl MatrixFacts {
     /// Every fact about a matrix, or about a stack of them together.
     ///
     /// # Errors
     /// As [`Tensor::is_symmetric`] and [`Tensor::ndiag`].
-    pub fn of(x: &Tensor) -> Result<StructureFacts> {
-        let call = trace::call("StructureFacts::of", &[x]);
-        Ok(call.done(StructureFacts {
+    pub fn of(x: &Tensor) -> Result<MatrixFacts> {
+        let call = trace::call("MatrixFacts::of", &[x]);
+        Ok(call.done(MatrixFacts {
             is_symmetric: Some(x.is_symmetric()?),
             is_structure_symmetric: Some(x.is_structure_symmetric()?),
             is_upper_triangular: Some(x.is_upper_triangular()?),
@@ -62,9 +62,9 @@ impl StructureFacts {
     /// Checks the facts that are given; the cost is that of finding those out.
     ///
     /// # Errors
-    /// If one is false: which, and what is true. Or as [`StructureFacts::of`].
+    /// If one is false: which, and what is true. Or as [`MatrixFacts::of`].
     pub fn check(&self, x: &Tensor) -> Result<()> {
-        let call = trace::call("StructureFacts::check", &[x]);
+        let call = trace::call("MatrixFacts::check", &[x]);
         let differs = |name: &str, said: &dyn std::fmt::Display, is: &dyn std::fmt::Display| {
             let why = format!("{said} is said, {is} is true of the tensor");
             Err(error::invalid(name, why))

@@ -12,7 +12,7 @@ use super::state_dict::Archive;
 use super::{frostt, matrix_market};
 use crate::base::error::{ErrorKind, Result};
 use crate::levels::layout::Layout;
-use crate::{LevelKind, LevelSpec, Part, StructureFacts};
+use crate::{LevelKind, LevelSpec, MatrixFacts, Part};
 
 /// What a file says about a tensor. What it does not say, and only its arrays or lines would show, is `None`.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,7 +41,7 @@ pub struct Info {
     /// The structure that is stored as part of itself: `symmetric_lower`; `None` if all that is stored is listed.
     pub structure: Option<String>,
     /// What is said about the structure of a matrix beside that. Reading the tensor checks it.
-    pub facts: StructureFacts,
+    pub facts: MatrixFacts,
     /// Bytes of the whole file.
     pub file_bytes: u64,
 }
@@ -199,7 +199,7 @@ fn of_matrix_market(header: &matrix_market::Header, file_bytes: u64) -> Info {
         fill: (!array).then_some(FillInfo::Zero),
         nse: Some(header.listed),
         structure: structure.map(str::to_owned),
-        facts: StructureFacts::default(),
+        facts: MatrixFacts::default(),
         file_bytes,
     }
 }
@@ -218,7 +218,7 @@ fn of_frostt(header: &frostt::Header, file_bytes: u64) -> Info {
         fill: Some(FillInfo::Zero),
         nse: header.listed,
         structure: None,
-        facts: StructureFacts::default(),
+        facts: MatrixFacts::default(),
         file_bytes,
     }
 }
@@ -242,7 +242,7 @@ fn of_binsparse(name: String, format: Format, d: &binsparse::Descriptor, file_by
         levels: d.levels.clone(),
         fill: (!d.levels.levels.is_empty()).then_some(fill),
         nse: d.number_of_stored_values,
-        structure: d.structure.map(|structure| structure.to_string()),
+        structure: d.symmetry.map(|symmetry| symmetry.to_string()),
         facts: d.facts,
         file_bytes,
     }

@@ -3,6 +3,7 @@
 mod about;
 mod parts;
 pub(crate) mod construct;
+pub(crate) mod index_array;
 pub(crate) mod literal;
 pub(crate) mod fill;
 mod display;

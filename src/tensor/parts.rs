@@ -1,69 +1,12 @@
 //! The constituent arrays of a tensor, for writers and other libraries.
 
-use openwork_ops::structure::{Index, IndexSlice};
-use openwork_ops::{DType, with_index};
+use openwork_ops::structure::Index;
+use openwork_ops::with_index;
 
-use crate::base::error::Result;
-use crate::base::strided::Strided;
 use crate::levels::indices::Indices;
 use crate::levels::names::ArrayName;
 use crate::tensor::Tensor;
-use crate::tensor::construct::{IndexArray, LevelData};
-use crate::tensor::trace;
-
-impl IndexArray {
-    /// The entries as `u32`, if that is their width.
-    pub fn as_u32(&self) -> Option<&[u32]> {
-        self.slice().and_then(|s| u32::of(s))
-    }
-
-    /// The entries as `u64`, if that is their width.
-    pub fn as_u64(&self) -> Option<&[u64]> {
-        self.slice().and_then(|s| u64::of(s))
-    }
-
-    /// Number of entries.
-    pub fn len(&self) -> usize {
-        self.slice().map_or(0, |s| s.len())
-    }
-
-    /// Whether there are no entries.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The entries as a one-dimensional tensor of `uint32` or `uint64`, without copying.
-    ///
-    /// # Errors
-    /// If the array was made of something that is no index array; the constructors say the same.
-    pub fn to_tensor(&self) -> Result<Tensor> {
-        self.as_tensor(false)
-    }
-
-    /// The entries as a one-dimensional tensor of `int32` or `int64`, which are the same bytes, without copying.
-    ///
-    /// # Errors
-    /// As [`IndexArray::to_tensor`].
-    pub fn to_signed_tensor(&self) -> Result<Tensor> {
-        self.as_tensor(true)
-    }
-
-    fn as_tensor(&self, signed: bool) -> Result<Tensor> {
-        let call = trace::call("IndexArray::to_tensor", &[]);
-        let indices = self.checked()?;
-        let dtype = match (indices.is_wide(), signed) {
-            (false, false) => DType::U32,
-            (false, true) => DType::I32,
-            (true, false) => DType::U64,
-            (true, true) => DType::I64,
-        };
-        Ok(call.given(Tensor::from_strided(Strided::new(indices.buffer().clone(), dtype, vec![indices.len()]))))
-    }
-
-    fn slice(&self) -> Option<IndexSlice<'_>> {
-        self.as_indices().map(Indices::as_slice)
-    }
-}
+use crate::tensor::index_array::LevelData;
 
 /// # Taking apart and putting together: levels and their arrays
 impl Tensor {

@@ -1,6 +1,6 @@
 //! The law for facts about matrices: the same of a tensor and of its dense form, without a byte of densify budget.
 
-use openwork::{Layout, StructureFacts, Tensor, with_densify_budget};
+use openwork::{Layout, MatrixFacts, Tensor, with_densify_budget};
 
 use super::bridge::dense;
 use super::cells::Cell;
@@ -122,9 +122,9 @@ fn special(x: &Tensor, model: &Oracle, rng: &mut Rng) -> Result<(Tensor, Oracle)
 /// Everything at once, and a claim that is false.
 fn claims(x: &Tensor) -> Result<(), String> {
     let error = |e: openwork::Error| e.to_string();
-    let facts = StructureFacts::of(x).map_err(error)?;
+    let facts = MatrixFacts::of(x).map_err(error)?;
     facts.check(x).map_err(error)?;
-    let wrong = StructureFacts { ndiag: facts.ndiag.map(|n| n + 1), ..StructureFacts::default() };
+    let wrong = MatrixFacts { ndiag: facts.ndiag.map(|n| n + 1), ..MatrixFacts::default() };
     match wrong.check(x) {
         Ok(()) => Err("a false claim passes".into()),
         Err(_) => Ok(()),

@@ -10,7 +10,7 @@ mod huge;
 mod huge_views;
 mod narrow;
 mod shapes;
-mod structure_facts;
+mod matrix_facts;
 mod systems;
 mod undefined;
 mod wrong_input;

@@ -7,8 +7,8 @@ use serde::ser::{Serialize, Serializer};
 use super::{DimCode, LevelCode, Parts, core, flags, levels, spec_codes, spec_of_codes};
 use crate::base::strided::Strided;
 use crate::levels::names::ArrayRule;
-use crate::tensor::construct::IndexArray;
 use crate::tensor::fill::Fill;
+use crate::tensor::index_array::IndexArray;
 use crate::{DType, LevelSpec, Scalar, Tensor};
 
 const VERSION: u8 = 1;

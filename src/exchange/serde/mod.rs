@@ -18,8 +18,9 @@ use crate::base::error::{self, Result};
 use crate::base::strided::{Strided, count};
 use crate::engine::convert;
 use crate::levels::names::ArrayRule;
-use crate::tensor::construct::{self, IndexArray, LevelData};
+use crate::tensor::construct;
 use crate::tensor::fill::Fill;
+use crate::tensor::index_array::{IndexArray, LevelData};
 use crate::tensor::trace;
 use crate::{DType, Layout, LevelKind, LevelSpec, Part, Tensor};
 

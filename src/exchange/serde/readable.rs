@@ -9,8 +9,8 @@ use serde::ser::{Serialize, SerializeMap, SerializeTuple, Serializer};
 
 use super::{MAX_AXES, Parts, core, flags, levels};
 use crate::levels::names::{ArrayName, ArrayRule};
-use crate::tensor::construct::IndexArray;
 use crate::tensor::fill::Fill;
+use crate::tensor::index_array::IndexArray;
 use crate::tensor::trace;
 use crate::{DType, Layout, LevelKind, LevelSpec, Part, Tensor};
 

@@ -9,8 +9,9 @@ use crate::levels::names::{ArrayLen, ArrayName};
 use crate::levels::pattern::Part;
 use crate::levels::validate::Given;
 use crate::tensor::Tensor;
-use crate::tensor::construct::{self, IndexArray, LevelData};
+use crate::tensor::construct;
 use crate::tensor::fill::Fill;
+use crate::tensor::index_array::{IndexArray, LevelData};
 use crate::tensor::trace;
 
 /// A tensor as the arrays that a system expects, under the names it has for them.

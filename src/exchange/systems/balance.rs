@@ -2,7 +2,7 @@
 
 use super::arrays::{array, entries};
 use crate::base::error::{self, Result};
-use crate::tensor::construct::{IndexArray, LevelData};
+use crate::tensor::index_array::{IndexArray, LevelData};
 use crate::tensor::trace;
 
 /// Splits the segments of the last level into pieces of at most `most` entries, repeating the coordinates above.

@@ -8,8 +8,8 @@ use crate::engine::convert;
 use crate::levels::layout::LevelSpec;
 use crate::levels::level::LevelKind;
 use crate::levels::pattern::Part;
-use crate::tensor::construct::LevelData;
 use crate::tensor::fill::Fill;
+use crate::tensor::index_array::LevelData;
 use crate::tensor::trace;
 use crate::tensor::{Storage, Tensor};
 

@@ -5,7 +5,7 @@ use super::warning::Warning;
 use crate::base::buffer::{self, Buffer};
 use crate::base::strided::Strided;
 use crate::io::fault::{Res, bad};
-use crate::tensor::construct::IndexArray;
+use crate::tensor::index_array::IndexArray;
 use crate::{DType, Tensor};
 
 /// What a container knows about an array before it reads it. All arrays are one-dimensional.

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::types::{self, DataType, Structure};
+use super::types::{self, DataType, Symmetry};
 use super::warning::Warning;
 use super::{Mode, dialect, extension, facts, json};
 use crate::io::fault::{Res, bad};
-use crate::{DType, LevelKind, LevelSpec, Part, StructureFacts};
+use crate::{DType, LevelKind, LevelSpec, MatrixFacts, Part};
 
 /// The descriptor of a binsparse file: all that is said about a tensor before its arrays are read.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,19 +22,19 @@ pub struct Descriptor {
     /// Levels, and the axis that each dimension holds. Without levels the tensor is strided, its elements in the
     /// order of the dimensions.
     pub levels: LevelSpec,
-    /// Stored elements, of a structured matrix those of its triangle. Only a lenient reader accepts a file without.
+    /// Stored elements; of a matrix of which one triangle is stored, those of the triangle. Only a lenient reader accepts a file without.
     pub number_of_stored_values: Option<u64>,
     /// Element types by array. Only a lenient reader accepts a file that leaves some out.
     pub data_types: BTreeMap<String, DataType>,
     /// What is said about unstored elements.
     pub fill: FillKind,
     /// The symmetry by which one triangle stands for both.
-    pub structure: Option<Structure>,
+    pub symmetry: Option<Symmetry>,
     /// Whether coordinates may repeat or be out of order.
     pub unordered: bool,
     /// What is said about the structure of a matrix beside the descriptor. Reading checks it: where it is false, a
     /// strict reader fails and a lenient one warns.
-    pub facts: StructureFacts,
+    pub facts: MatrixFacts,
     /// Keys beside the descriptor's own: the writer's metadata.
     pub metadata: Map<String, Value>,
     /// Names of arrays in the file, where they differ from today's.
@@ -178,15 +178,15 @@ fn namespace(map: &Map<String, Value>, mode: Mode, warnings: &mut Vec<Warning>) 
             (f, named)
         }
     };
-    let structure = match map.get("structure") {
+    let symmetry = match map.get("structure") {
         None => None,
         Some(Value::Null) if lenient => None,
-        Some(s) => match s.as_str().and_then(Structure::parse) {
+        Some(s) => match s.as_str().and_then(Symmetry::parse) {
             Some(s) => Some(s),
             None => return bad(format!("unknown `structure` {s}")),
         },
     };
-    if structure.is_some() && (shape.len() != 2 || shape[0] != shape[1]) {
+    if symmetry.is_some() && (shape.len() != 2 || shape[0] != shape[1]) {
         return bad(format!("`structure` is for square matrices, the shape is {shape:?}"));
     }
     if !types::is_supported_version(&version) {
@@ -203,9 +203,9 @@ fn namespace(map: &Map<String, Value>, mode: Mode, warnings: &mut Vec<Warning>) 
         number_of_stored_values,
         data_types,
         fill,
-        structure,
+        symmetry,
         unordered: false,
-        facts: StructureFacts::default(),
+        facts: MatrixFacts::default(),
         metadata: Map::new(),
         stored_names: BTreeMap::new(),
         iso: false,

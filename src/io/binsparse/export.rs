@@ -10,10 +10,10 @@ use super::types::{DataType, Version};
 use super::{WriteOptions, extension, facts};
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
-use crate::tensor::construct::{IndexArray, LevelData};
 use crate::tensor::fill::Fill;
+use crate::tensor::index_array::{IndexArray, LevelData};
 use crate::tensor::trace;
-use crate::{DType, Layout, LevelKind, LevelSpec, Part, Scalar, StructureFacts, Tensor};
+use crate::{DType, Layout, LevelKind, LevelSpec, MatrixFacts, Part, Scalar, Tensor};
 
 /// A tensor as it will be written.
 pub(crate) struct Export {
@@ -174,9 +174,9 @@ impl Export {
             number_of_stored_values: Some(x.nse() as u64),
             data_types: types,
             fill,
-            structure: None,
+            symmetry: None,
             unordered: !x.is_coalesced(),
-            facts: if options.facts && x.ndim() >= 2 { StructureFacts::of(x)? } else { StructureFacts::default() },
+            facts: if options.facts && x.ndim() >= 2 { MatrixFacts::of(x)? } else { MatrixFacts::default() },
             metadata: metadata.clone(),
             stored_names: BTreeMap::new(),
             iso: false,
@@ -230,7 +230,7 @@ fn text(d: &Descriptor) -> Result<String> {
         }
         root.insert(key.clone(), value.clone());
     }
-    if d.facts != StructureFacts::default() {
+    if d.facts != MatrixFacts::default() {
         root.insert(facts::KEY.into(), facts::write(&d.facts));
     }
     if d.is_extension() {

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::descriptor::{Descriptor, FillKind, as_object, integer, integers};
 use super::types::DataType;
 use crate::io::fault::{Res, bad};
-use crate::{LevelKind, LevelSpec, Part, StructureFacts};
+use crate::{LevelKind, LevelSpec, MatrixFacts, Part};
 
 pub(crate) const NAMESPACE: &str = "openwork";
 const VERSION: &str = "1";
@@ -52,9 +52,9 @@ pub(crate) fn parse(map: Map<String, Value>, metadata: Map<String, Value>) -> Re
         number_of_stored_values: Some(integer("number_of_stored_values", get("number_of_stored_values")?)?),
         data_types,
         fill,
-        structure: None,
+        symmetry: None,
         unordered,
-        facts: StructureFacts::default(),
+        facts: MatrixFacts::default(),
         metadata,
         stored_names: BTreeMap::new(),
         iso: false,

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::Mode;
 use super::warning::Warning;
 use crate::io::fault::{Res, bad};
-use crate::{StructureFacts, Tensor};
+use crate::{MatrixFacts, Tensor};
 
 /// The key beside `binsparse`.
 pub(crate) const KEY: &str = "openwork_facts";
@@ -14,7 +14,7 @@ pub(crate) const KEY: &str = "openwork_facts";
 const NAMES: [&str; 5] =
     ["is_symmetric", "is_structure_symmetric", "is_upper_triangular", "is_lower_triangular", "ndiag"];
 
-impl StructureFacts {
+impl MatrixFacts {
     /// What is said, as a JSON object. A count of 2^64 or more is left out.
     pub(crate) fn to_json(self) -> Value {
         write(&self)
@@ -22,7 +22,7 @@ impl StructureFacts {
 }
 
 /// The JSON of facts; a count of 2^64 or more is left out.
-pub(crate) fn write(facts: &StructureFacts) -> Value {
+pub(crate) fn write(facts: &MatrixFacts) -> Value {
     let mut out = Map::new();
     let said = [facts.is_symmetric, facts.is_structure_symmetric, facts.is_upper_triangular, facts.is_lower_triangular];
     for (name, fact) in NAMES.iter().zip(said) {
@@ -37,19 +37,19 @@ pub(crate) fn write(facts: &StructureFacts) -> Value {
 }
 
 /// Takes the facts out of what stands beside the descriptor.
-pub(crate) fn take(root: &mut Map<String, Value>, mode: Mode, warnings: &mut Vec<Warning>) -> Res<StructureFacts> {
-    let Some(value) = root.remove(KEY) else { return Ok(StructureFacts::default()) };
+pub(crate) fn take(root: &mut Map<String, Value>, mode: Mode, warnings: &mut Vec<Warning>) -> Res<MatrixFacts> {
+    let Some(value) = root.remove(KEY) else { return Ok(MatrixFacts::default()) };
     match parse(&value) {
         Ok(facts) => Ok(facts),
         Err(why) if mode == Mode::Lenient => {
             warnings.push(Warning::Facts(why));
-            Ok(StructureFacts::default())
+            Ok(MatrixFacts::default())
         }
         Err(why) => bad(why),
     }
 }
 
-fn parse(value: &Value) -> Result<StructureFacts, String> {
+fn parse(value: &Value) -> Result<MatrixFacts, String> {
     let Some(map) = value.as_object() else { return Err(format!("`{KEY}` is not an object")) };
     if let Some(key) = map.keys().find(|k| !NAMES.contains(&k.as_str())) {
         return Err(format!("`{KEY}` has the unknown key {key:?}; known are {}", NAMES.join(", ")));
@@ -63,7 +63,7 @@ fn parse(value: &Value) -> Result<StructureFacts, String> {
         None => None,
         Some(n) => Some(n.as_u64().ok_or_else(|| format!("`ndiag` is {n}, not a count"))?.into()),
     };
-    Ok(StructureFacts {
+    Ok(MatrixFacts {
         is_symmetric: is(NAMES[0])?,
         is_structure_symmetric: is(NAMES[1])?,
         is_upper_triangular: is(NAMES[2])?,
@@ -73,7 +73,7 @@ fn parse(value: &Value) -> Result<StructureFacts, String> {
 }
 
 /// Compares what is said with the tensor that was read.
-pub(crate) fn verify(facts: &StructureFacts, x: &Tensor, mode: Mode, warnings: &mut Vec<Warning>) -> Res<()> {
+pub(crate) fn verify(facts: &MatrixFacts, x: &Tensor, mode: Mode, warnings: &mut Vec<Warning>) -> Res<()> {
     match facts.check(x) {
         Ok(()) => Ok(()),
         Err(e) if mode == Mode::Lenient => {

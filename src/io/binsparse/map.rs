@@ -6,13 +6,13 @@ use super::descriptor::{Descriptor, FillKind};
 use super::sizes::{product, product64, raw, repeats, shape};
 use super::types::DataType;
 use super::warning::Warning;
-use super::{Mode, ReadOptions, rows, structure};
+use super::{Mode, ReadOptions, rows, symmetry};
 use crate::base::error::Result;
 use crate::base::strided::Strided;
 use crate::io::fault::{Res, bad};
 use crate::levels::names::{ArrayLen, ArrayRule};
-use crate::tensor::construct::{IndexArray, LevelData};
 use crate::tensor::fill::Fill;
+use crate::tensor::index_array::{IndexArray, LevelData};
 use crate::tensor::trace;
 use crate::{DType, LevelKind, LevelSpec, Scalar, Tensor};
 
@@ -388,7 +388,7 @@ impl TensorReader<'_> {
     ) -> Res<Tensor> {
         let d = self.descriptor;
         if d.levels.levels.is_empty() {
-            if d.structure.is_some() {
+            if d.symmetry.is_some() {
                 return bad("a `structure` on a dense format, which holds both triangles");
             }
             let mut axes = vec![0; lengths.sizes.len()];
@@ -399,8 +399,8 @@ impl TensorReader<'_> {
         if !tensor.is_coalesced() && !d.unordered {
             self.warnings.push(Warning::Unordered);
         }
-        match d.structure {
-            Some(s) => structure::expand(&tensor, s, self.lenient(), self.warnings),
+        match d.symmetry {
+            Some(s) => symmetry::expand(&tensor, s, self.lenient(), self.warnings),
             None => Ok(tensor),
         }
     }

@@ -2,8 +2,8 @@
 //!
 //! Versions 0.1 and 0.1.0 of the text are read and written: every predefined format (`DVEC`, `DMATR`, `DMATC`,
 //! `CVEC`, `CSR`, `CSC`, `DCSR`, `DCSC`, `COOR`, `COOC`) and custom levels, iso values, complex numbers, `bint8`, a
-//! fill value, and structured matrices, whose other triangle is added. A file that does not say what unstored elements
-//! are is read with fill 0, as everyone reads it, and a fill of 0 is not written.
+//! fill value, and symmetric matrices of which one triangle is stored; the other is added. A file that does not say what
+//! unstored elements are is read with fill 0, as everyone reads it, and a fill of 0 is not written.
 //!
 //! **Strict** reading refuses what the text forbids. **Lenient** reading also takes older drafts and common
 //! deviations, each with a [`Warning`]. Both check every index before a tensor is made of it, and ask for no more
@@ -46,7 +46,7 @@ mod npy;
 mod npz;
 mod rows;
 pub(crate) mod sizes;
-mod structure;
+mod symmetry;
 mod trusted;
 mod types;
 mod warning;
@@ -66,7 +66,7 @@ pub use descriptor::{Descriptor, FillKind};
 use export::Export;
 pub use file::{Entry, File};
 pub use trusted::read_trusted;
-pub use types::{DataType, Structure, Triangle, Version};
+pub use types::{DataType, Symmetry, Triangle, Version};
 pub use warning::Warning;
 
 /// How much a reader lets pass.
@@ -108,7 +108,7 @@ pub struct WriteOptions {
     pub chunk: Option<usize>,
     /// Allow what binsparse 0.1 cannot say, in a form that other readers refuse.
     pub extensions: bool,
-    /// Find out [`StructureFacts`](crate::StructureFacts) of matrices and store them beside the descriptor, where other
+    /// Find out [`MatrixFacts`](crate::MatrixFacts) of matrices and store them beside the descriptor, where other
     /// readers pass over them. Strict reading checks them.
     pub facts: bool,
     /// Keys to put beside the descriptor.

@@ -8,8 +8,8 @@ use super::descriptor::Descriptor;
 use super::map::Lengths;
 use crate::io::fault::{Res, bad};
 use crate::levels::names::ArrayLen;
-use crate::tensor::construct::IndexArray;
 use crate::tensor::fill::Fill;
+use crate::tensor::index_array::IndexArray;
 use crate::{DType, LevelKind, Part};
 
 /// What part of a tensor is wanted.
@@ -31,7 +31,7 @@ impl Window {
                 d.format
             ));
         }
-        if d.structure.is_some() {
+        if d.symmetry.is_some() {
             return bad("one triangle stands for both (`structure`): a range of it is not one of the matrix");
         }
         let Some(&(axis, part)) = d.levels.dims.first() else { return bad("a tensor without axes has no ranges") };

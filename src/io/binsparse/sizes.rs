@@ -2,7 +2,7 @@
 
 use super::descriptor::Descriptor;
 use crate::io::fault::{Res, bad};
-use crate::tensor::construct::IndexArray;
+use crate::tensor::index_array::IndexArray;
 use crate::{DType, Part};
 
 /// Checks of the map of dimensions take quadratic time.

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use super::{File, Loaded, ReadOptions};
 use crate::base::error::Result;
-use crate::tensor::construct::LevelData;
 use crate::tensor::fill::Fill;
+use crate::tensor::index_array::LevelData;
 use crate::{LevelSpec, Tensor};
 
 /// As [`super::read_with`], trusting the index arrays: for files that this process, or one as trustworthy, has written

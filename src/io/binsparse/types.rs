@@ -1,4 +1,4 @@
-//! The words of a descriptor: element types, structures, versions.
+//! The words of a descriptor: element types, symmetries, versions.
 
 use std::fmt;
 
@@ -63,7 +63,7 @@ impl fmt::Display for DataType {
 /// How the stored triangle of a square matrix stands for the other one. Readers expand it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Structure {
+pub enum Symmetry {
     /// The mirrored element is the same.
     Symmetric(Triangle),
     /// The mirrored element is the complex conjugate.
@@ -81,32 +81,32 @@ pub enum Triangle {
     Upper,
 }
 
-impl Structure {
-    pub(crate) fn parse(text: &str) -> Option<Structure> {
+impl Symmetry {
+    pub(crate) fn parse(text: &str) -> Option<Symmetry> {
         Some(match text {
-            "symmetric_lower" => Structure::Symmetric(Triangle::Lower),
-            "symmetric_upper" => Structure::Symmetric(Triangle::Upper),
-            "hermitian_lower" => Structure::Hermitian(Triangle::Lower),
-            "hermitian_upper" => Structure::Hermitian(Triangle::Upper),
-            "skew_symmetric_lower" => Structure::SkewSymmetric(Triangle::Lower),
-            "skew_symmetric_upper" => Structure::SkewSymmetric(Triangle::Upper),
+            "symmetric_lower" => Symmetry::Symmetric(Triangle::Lower),
+            "symmetric_upper" => Symmetry::Symmetric(Triangle::Upper),
+            "hermitian_lower" => Symmetry::Hermitian(Triangle::Lower),
+            "hermitian_upper" => Symmetry::Hermitian(Triangle::Upper),
+            "skew_symmetric_lower" => Symmetry::SkewSymmetric(Triangle::Lower),
+            "skew_symmetric_upper" => Symmetry::SkewSymmetric(Triangle::Upper),
             _ => return None,
         })
     }
 
     /// The triangle that is stored.
     pub fn triangle(self) -> Triangle {
-        let (Structure::Symmetric(t) | Structure::Hermitian(t) | Structure::SkewSymmetric(t)) = self;
+        let (Symmetry::Symmetric(t) | Symmetry::Hermitian(t) | Symmetry::SkewSymmetric(t)) = self;
         t
     }
 }
 
-impl fmt::Display for Structure {
+impl fmt::Display for Symmetry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self {
-            Structure::Symmetric(_) => "symmetric",
-            Structure::Hermitian(_) => "hermitian",
-            Structure::SkewSymmetric(_) => "skew_symmetric",
+            Symmetry::Symmetric(_) => "symmetric",
+            Symmetry::Hermitian(_) => "hermitian",
+            Symmetry::SkewSymmetric(_) => "skew_symmetric",
         };
         let triangle = match self.triangle() {
             Triangle::Lower => "lower",

@@ -13,7 +13,7 @@ use crate::io::text::error::{Expected, ParseError};
 use crate::io::text::kind::{Complex, Integer, Pattern, Real, Unsigned, ValueKind};
 use crate::io::text::source::{Failure, TextSource};
 use crate::tensor::Tensor;
-use crate::tensor::construct::IndexArray;
+use crate::tensor::index_array::IndexArray;
 use crate::tensor::trace;
 
 /// Indices from here on are not read: no axis is longer.

@@ -8,7 +8,7 @@ use super::{Indices, Listing, ParsedMatrix, ReadOptions, Values, parse_file, par
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 use crate::tensor::Tensor;
-use crate::tensor::construct::IndexArray;
+use crate::tensor::index_array::IndexArray;
 use crate::tensor::trace;
 
 /// Reads a Matrix Market file, plain or gzip, into a tensor with two axes.

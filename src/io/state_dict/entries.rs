@@ -15,7 +15,7 @@ use crate::io::binsparse::sizes::{product, raw};
 use crate::io::binsparse::{ReadOptions, Version, WriteOptions};
 use crate::io::fault::{Res, bad};
 use crate::io::safetensors::{ArrayEntry, DataPart, EntryType, OutEntry};
-use crate::{DType, LevelSpec, Part, StructureFacts, Tensor};
+use crate::{DType, LevelSpec, MatrixFacts, Part, Tensor};
 
 /// Adds the arrays of a tensor to those of the file, and gives the descriptor that makes a tensor of them. A strided
 /// tensor is one array and needs none.
@@ -107,9 +107,9 @@ pub(super) fn plain_descriptor(entry: &ArrayEntry, complex: bool) -> Res<Descrip
         levels,
         data_types: BTreeMap::from([("values".to_string(), dtype.into())]),
         fill: FillKind::Unspecified,
-        structure: None,
+        symmetry: None,
         unordered: false,
-        facts: StructureFacts::default(),
+        facts: MatrixFacts::default(),
         metadata: Map::new(),
         stored_names: BTreeMap::new(),
         iso: false,

@@ -7,7 +7,7 @@ use bytemuck::Zeroable;
 use super::entries::{Indices, Values};
 use crate::base::buffer::zeroed_vec;
 use crate::base::parallel;
-use crate::tensor::construct::IndexArray;
+use crate::tensor::index_array::IndexArray;
 
 /// Elements of one of the types that text is parsed into.
 pub(in crate::io) enum Array {

@@ -1,7 +1,7 @@
 //! Facts about a matrix beside its descriptor: stored on request, checked when read.
 
 use openwork::io::binsparse::{self, ReadOptions, Warning, WriteOptions};
-use openwork::{Fill, Layout, StructureFacts, Tensor, io};
+use openwork::{Fill, Layout, MatrixFacts, Tensor, io};
 use serde_json::{Value, json};
 
 use crate::common::npz::Draft;
@@ -18,16 +18,16 @@ fn stored_on_request() {
     let options = WriteOptions { facts: true, ..WriteOptions::default() };
     for x in [&square, &symmetric, &symmetric.to_dense().unwrap(), &symmetric.to_layout(Layout::Dcsc).unwrap()] {
         let reading = with(&options, x);
-        assert_eq!(reading.descriptor.facts, StructureFacts::of(x).unwrap());
+        assert_eq!(reading.descriptor.facts, MatrixFacts::of(x).unwrap());
         assert!(reading.descriptor.facts.ndiag.is_some() && reading.descriptor.metadata.is_empty());
-        assert_eq!(with(&WriteOptions::default(), x).descriptor.facts, StructureFacts::default());
+        assert_eq!(with(&WriteOptions::default(), x).descriptor.facts, MatrixFacts::default());
     }
     // Beside a descriptor of the extension too, and not of vectors.
     let options = WriteOptions { extensions: true, ..options };
     let undefined = symmetric.replace_fill(Fill::Undefined).unwrap();
     assert_eq!(with(&options, &undefined).descriptor.facts.is_symmetric, Some(true));
     let vector = Tensor::random(&[9], 0.3, 0.0, Layout::Coo, 1).unwrap();
-    assert_eq!(with(&options, &vector).descriptor.facts, StructureFacts::default());
+    assert_eq!(with(&options, &vector).descriptor.facts, MatrixFacts::default());
 }
 
 /// The hand-made CSR file with something said about it.
@@ -41,7 +41,7 @@ fn claiming(facts: Value) -> Draft {
 #[test]
 fn claims_are_checked() {
     let x = Draft::csr().strict().unwrap().tensor;
-    let facts = StructureFacts::of(&x).unwrap();
+    let facts = MatrixFacts::of(&x).unwrap();
     let truth = json!({
         "is_symmetric": facts.is_symmetric,
         "is_structure_symmetric": facts.is_structure_symmetric,
@@ -54,7 +54,7 @@ fn claims_are_checked() {
         let mut wrong = truth.clone();
         wrong[name] = fact.as_bool().map_or_else(|| json!(fact.as_u64().unwrap() + 1), |b| json!(!b));
         let error = claiming(wrong.clone()).strict().unwrap_err().to_string();
-        let says = format!("`openwork_facts` does not hold: StructureFacts::check: argument `{name}`");
+        let says = format!("`openwork_facts` does not hold: MatrixFacts::check: argument `{name}`");
         assert!(error.contains(&says), "{error}");
         let warnings = claiming(wrong).lenient().unwrap().warnings;
         assert!(matches!(&warnings[..], [Warning::Facts(why)] if why.contains(name)), "{warnings:?}");

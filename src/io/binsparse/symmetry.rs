@@ -1,8 +1,8 @@
-//! The other triangle of a structured matrix.
+//! The other triangle of a matrix of which a file holds one.
 
 use openwork_ops::with_dtype;
 
-use super::types::{Structure, Triangle};
+use super::types::{Symmetry, Triangle};
 use super::warning::Warning;
 use crate::base::strided::Strided;
 use crate::io::fault::{Res, bad};
@@ -10,22 +10,22 @@ use crate::tensor::fill::Fill;
 use crate::{DType, Scalar, Tensor, UnaryOp};
 
 /// Adds the mirrored elements.
-pub(crate) fn expand(x: &Tensor, structure: Structure, lenient: bool, warnings: &mut Vec<Warning>) -> Res<Tensor> {
+pub(crate) fn expand(x: &Tensor, symmetry: Symmetry, lenient: bool, warnings: &mut Vec<Warning>) -> Res<Tensor> {
     let dtype = x.dtype();
-    let mirror = match structure {
-        Structure::Symmetric(_) => None,
-        Structure::Hermitian(_) if dtype.is_complex() => Some(UnaryOp::Conj),
-        Structure::Hermitian(_) => return bad(format!("`structure` is hermitian, the values are {dtype}")),
-        Structure::SkewSymmetric(_) if dtype == DType::Bool || dtype.is_unsigned() => {
+    let mirror = match symmetry {
+        Symmetry::Symmetric(_) => None,
+        Symmetry::Hermitian(_) if dtype.is_complex() => Some(UnaryOp::Conj),
+        Symmetry::Hermitian(_) => return bad(format!("`structure` is hermitian, the values are {dtype}")),
+        Symmetry::SkewSymmetric(_) if dtype == DType::Bool || dtype.is_unsigned() => {
             return bad(format!("`structure` is skew-symmetric, the values are {dtype}"));
         }
-        Structure::SkewSymmetric(_) => Some(UnaryOp::Neg),
+        Symmetry::SkewSymmetric(_) => Some(UnaryOp::Neg),
     };
     check_fill(x, mirror)?;
     let (Some(spec), [rows, cols]) = (x.level_spec(), triangle(x)?) else {
         return bad("a `structure` on a dense format, which holds both triangles");
     };
-    let inside = |i: usize| match structure.triangle() {
+    let inside = |i: usize| match symmetry.triangle() {
         Triangle::Lower => rows[i] >= cols[i],
         Triangle::Upper => rows[i] <= cols[i],
     };
@@ -38,13 +38,13 @@ pub(crate) fn expand(x: &Tensor, structure: Structure, lenient: bool, warnings: 
     let (off, on): (Vec<usize>, Vec<usize>) = (0..rows.len()).partition(|&i| rows[i] != cols[i]);
     let values = x.stored_values().to_contiguous()?;
     let diagonal = gather(&values, &on)?;
-    if matches!(structure, Structure::SkewSymmetric(_)) && !all_zero(&diagonal) {
+    if matches!(symmetry, Symmetry::SkewSymmetric(_)) && !all_zero(&diagonal) {
         if !lenient {
             return bad("the diagonal of a skew-symmetric matrix is not zero");
         }
         warnings.push(Warning::SkewDiagonal);
     }
-    if matches!(structure, Structure::Hermitian(_)) && !all_zero(&diagonal.unary(UnaryOp::Imag)?) {
+    if matches!(symmetry, Symmetry::Hermitian(_)) && !all_zero(&diagonal.unary(UnaryOp::Imag)?) {
         return bad("the diagonal of a hermitian matrix is not real");
     }
     let mirrored = gather(&values, &off)?;
@@ -79,7 +79,7 @@ fn check_fill(x: &Tensor, mirror: Option<UnaryOp>) -> Res<()> {
         Some(UnaryOp::Conj) => Tensor::scalar(*fill).unary(UnaryOp::Imag)?.item()?.is_zero(),
         Some(_) => fill.is_zero(),
     };
-    if fits { Ok(()) } else { bad(format!("the fill {fill} does not have the structure of the matrix")) }
+    if fits { Ok(()) } else { bad(format!("the fill {fill} does not have the symmetry of the matrix")) }
 }
 
 fn gather(values: &Tensor, at: &[usize]) -> Res<Tensor> {

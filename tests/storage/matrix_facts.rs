@@ -1,14 +1,14 @@
 //! Facts about matrices: by hand, on shapes beyond 64 bits, and what is refused. The law has the rest.
 
 use openwork::io::matrix_market;
-use openwork::{DType, Fill, Layout, StructureFacts, Tensor, with_densify_budget};
+use openwork::{DType, Fill, Layout, MatrixFacts, Tensor, with_densify_budget};
 
-fn facts(x: &Tensor) -> StructureFacts {
-    with_densify_budget(0, || StructureFacts::of(x)).unwrap()
+fn facts(x: &Tensor) -> MatrixFacts {
+    with_densify_budget(0, || MatrixFacts::of(x)).unwrap()
 }
 
-fn said(symmetric: bool, structure: bool, upper: bool, lower: bool, ndiag: u128) -> StructureFacts {
-    StructureFacts {
+fn said(symmetric: bool, structure: bool, upper: bool, lower: bool, ndiag: u128) -> MatrixFacts {
+    MatrixFacts {
         is_symmetric: Some(symmetric),
         is_structure_symmetric: Some(structure),
         is_upper_triangular: Some(upper),
@@ -107,11 +107,11 @@ fn what_is_no_matrix() {
 fn claims_are_checked() {
     let x = Tensor::eye(3, DType::F32, Layout::Csr).unwrap();
     facts(&x).check(&x).unwrap();
-    StructureFacts::default().check(&Tensor::scalar(1.0)).unwrap();
-    let wrong = StructureFacts { is_lower_triangular: Some(false), ..StructureFacts::default() };
+    MatrixFacts::default().check(&Tensor::scalar(1.0)).unwrap();
+    let wrong = MatrixFacts { is_lower_triangular: Some(false), ..MatrixFacts::default() };
     let e = wrong.check(&x).unwrap_err().to_string();
-    assert_eq!(e, "StructureFacts::check: argument `is_lower_triangular`: false is said, true is true of the tensor");
-    let wrong = StructureFacts { ndiag: Some(4), ..StructureFacts::default() };
+    assert_eq!(e, "MatrixFacts::check: argument `is_lower_triangular`: false is said, true is true of the tensor");
+    let wrong = MatrixFacts { ndiag: Some(4), ..MatrixFacts::default() };
     assert!(wrong.check(&x).unwrap_err().to_string().contains("argument `ndiag`: 4 is said, 3 is true"));
 }
 
