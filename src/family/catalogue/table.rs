@@ -4,7 +4,6 @@ use super::{Entry, parameter};
 
 #[rustfmt::skip]
 pub(super) const METHODS: &[Entry] = &[
-    Entry { name: "with_stored_values", family: "bundle", takes_self: true, parameters: &[parameter("values", "&Tensor"), parameter("fill", "impl Into<Fill>")], result: "Tensor", doc: "Other values at the same positions" },
     Entry { name: "allclose", family: "compare", takes_self: true, parameters: &[parameter("other", "&Tensor"), parameter("rtol", "f64"), parameter("atol", "f64")], result: "bool", doc: "Whether all elements are close: `|a - b| <= atol + rtol * |b|`, as in [`Tensor::isclose`]." },
     Entry { name: "allclose_nan", family: "compare", takes_self: true, parameters: &[parameter("other", "&Tensor"), parameter("rtol", "f64"), parameter("atol", "f64")], result: "bool", doc: "As [`Tensor::allclose`], but NaN is close to NaN." },
     Entry { name: "equal", family: "compare", takes_self: true, parameters: &[parameter("other", "&Tensor")], result: "bool", doc: "Whether both have the same shape and all their elements are equal (NumPy's `array_equal`, PyTorch's `equal`)." },
