@@ -104,6 +104,14 @@ impl IndexArray {
         index_array_of(values, true)
     }
 
+    /// Entries of 32 bits where all of them fit.
+    pub(crate) fn narrowest(entries: Vec<u64>) -> IndexArray {
+        if entries.iter().any(|&entry| entry >= 1 << 31) {
+            return entries.into();
+        }
+        entries.into_iter().map(|entry| entry as u32).collect::<Vec<u32>>().into()
+    }
+
     pub(crate) fn as_indices(&self) -> Option<&Indices> {
         self.0.as_ref().ok()
     }

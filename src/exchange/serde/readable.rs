@@ -270,7 +270,7 @@ impl Read {
             }
             let flags: Vec<(bool, bool)> = ordered.into_iter().zip(unique).collect();
             let mut next = |rule: ArrayRule| match self.arrays.remove(&rule.name.to_string()) {
-                Some(numbers) => Ok(Some(narrow(numbers))),
+                Some(numbers) => Ok(Some(IndexArray::narrowest(numbers))),
                 None if rule.optional => Ok(None),
                 None => Err(missing(&rule.name.to_string())),
             };
@@ -288,14 +288,6 @@ impl Read {
         }
         Ok(tensor)
     }
-}
-
-/// 32-bit where all fit.
-fn narrow(numbers: Vec<u64>) -> IndexArray {
-    if numbers.iter().all(|&n| n < 1 << 31) {
-        return numbers.into_iter().map(|n| n as u32).collect::<Vec<u32>>().into();
-    }
-    numbers.into()
 }
 
 struct FillSeed(Option<DType>);

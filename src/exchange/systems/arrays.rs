@@ -125,10 +125,7 @@ pub(super) fn entries(array: &IndexArray) -> Vec<u64> {
 
 /// An array of entries, 32 bits wide where `like` is and all entries fit.
 pub(super) fn array(entries: Vec<u64>, like: &IndexArray) -> IndexArray {
-    if like.as_u32().is_some() && entries.iter().all(|&v| v < 1 << 31) {
-        return entries.into_iter().map(|v| v as u32).collect::<Vec<u32>>().into();
-    }
-    entries.into()
+    if like.as_u32().is_some() { IndexArray::narrowest(entries) } else { entries.into() }
 }
 
 fn mapped(a: &IndexArray, f: impl Fn(u64) -> u64) -> IndexArray {
