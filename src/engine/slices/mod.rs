@@ -199,7 +199,7 @@ impl Slices {
         let number = |core: &[usize], full: &[usize]| {
             Strided::from_vec((0..count(core) as u64).collect(), core.to_vec()).broadcast(full)
         };
-        let list = |x: &Strided| Ok::<_, crate::base::error::Error>(u64::from_bytes(&x.dense_bytes()?).to_vec());
+        let list = |x: &Strided| Ok::<_, error::Error>(u64::from_bytes(&x.dense_bytes()?).to_vec());
         let over_kept: Vec<usize> = self.kept.iter().map(|&a| core.shape[a]).collect();
         let at = list(&self.at_slices(&number(&over_kept, &self.kept_shape()))?)?;
         let mut reduced = vec![1; self.shape.len()];
