@@ -44,7 +44,7 @@ pub const OPS: &[Op] = &[
     Op { name: "dspmm32", cases: &["uni3:f64"], prepare: |w| dspmm(w, 32) },
     Op { name: "dspmm128", cases: WEIGHTS, prepare: |w| dspmm(w, 128) },
     Op { name: "spgemm_aa", cases: SQUARES, prepare: |w| unary(w, |a| a.matmul(a)) },
-    Op { name: "spgemm_aat", cases: &["uni4:f64"], prepare: |w| unary(w, |a| a.matmul(&a.permute_dims(&[1, 0])?)) },
+    Op { name: "spgemm_aat", cases: &["uni4:f64"], prepare: |w| unary(w, |a| a.matmul(&a.permute_dims([1, 0])?)) },
     Op { name: "add", cases: PAIRS, prepare: |w| binary(w.csr()?, w.second()?.csr()?, |a, b| a.add(b)) },
     Op { name: "mul", cases: PAIRS, prepare: |w| binary(w.csr()?, w.second()?.csr()?, |a, b| a.mul(b)) },
     Op { name: "add_coo", cases: &["uni3:f64"], prepare: |w| binary(w.coo()?, w.second()?.coo()?, |a, b| a.add(b)) },
@@ -65,7 +65,7 @@ pub const OPS: &[Op] = &[
     Op {
         name: "nd_transpose",
         cases: THREE,
-        prepare: |w| of_three(w, |t| t.permute_dims(&[2, 0, 1])?.to_layout(Layout::Coo)),
+        prepare: |w| of_three(w, |t| t.permute_dims([2, 0, 1])?.to_layout(Layout::Coo)),
     },
     Op { name: "nd_sum0", cases: THREE, prepare: |w| of_three(w, |t| t.sum(0)) },
     Op { name: "nd_sum1", cases: THREE, prepare: |w| of_three(w, |t| t.sum(1)) },
@@ -104,7 +104,7 @@ fn spmv(w: &Workload) -> Outcome<Run> {
 }
 
 fn spmv_t(w: &Workload) -> Outcome<Run> {
-    binary(w.csr()?.permute_dims(&[1, 0])?, w.vector(w.shape()?[0])?, Tensor::matmul)
+    binary(w.csr()?.permute_dims([1, 0])?, w.vector(w.shape()?[0])?, Tensor::matmul)
 }
 
 fn spmm(w: &Workload, columns: usize) -> Outcome<Run> {

@@ -312,10 +312,11 @@ mod tests {
 
     /// Every form that may be written, literals without a suffix among them.
     #[test]
+    #[allow(clippy::reversed_empty_ranges)] // -1 is the last axis, not a number below 1
     fn forms() {
         assert_eq!([axes(0), axes(2), axes(-1), axes(-3)], [[0], [2], [2], [0]]);
         assert_eq!([axes(1i32), axes(1i64), axes(1isize), axes(1usize)], [[1]; 4]);
-        assert_eq!([axes([0, 2]), axes([2, 0]), axes([-1, 0]), axes(&[0, 2])], [[0, 2]; 4]);
+        assert_eq!([axes([0, 2]), axes([2, 0]), axes([-1, 0]), axes(vec![0, 2])], [[0, 2]; 4]);
         let (short, long, signed) = (vec![0i32, 2], vec![0usize, 2], vec![0isize, -1]);
         assert_eq!([axes(&short), axes(&long), axes(&signed), axes(&long[..])], [[0, 2]; 4]);
         assert_eq!([axes(short), axes(long.clone()), axes(signed)], [[0, 2]; 3]);

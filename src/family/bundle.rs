@@ -206,7 +206,7 @@ impl Bundle {
 
     /// All elements of all parts, one part after the other; those that a part repeats are summed.
     fn concatenated(&self) -> Result<Tensor> {
-        let all = self.parts.iter().map(|part| elements(part)).collect::<Result<Vec<Sparse>>>()?;
+        let all = self.parts.iter().map(elements).collect::<Result<Vec<Sparse>>>()?;
         let mut columns: Vec<Vec<u64>> = vec![Vec::new(); self.shape().len()];
         for part in &all {
             for (column, own) in columns.iter_mut().zip(self::columns(part)) {

@@ -80,7 +80,7 @@ fn python_reads_what_we_write() {
             save(&folder, &format!("{dtype}-batched.{container}"), &cube.to_layout(Layout::Csr).unwrap(), &packed);
             let hybrid = cube.to_layout(Layout::HybridCoo { dense_dims: 1 }).unwrap();
             save(&folder, &format!("{dtype}-hybrid.{container}"), &hybrid, &plain);
-            let columns = sample(&[6, 5], dtype, Layout::Strided).permute_dims(&[1, 0]).unwrap();
+            let columns = sample(&[6, 5], dtype, Layout::Strided).permute_dims([1, 0]).unwrap();
             if !(container == "safetensors" && dtype.is_complex()) {
                 save(&folder, &format!("{dtype}-columns.{container}"), &columns, &plain);
             }

@@ -210,16 +210,16 @@ fn roll(x: Sample, _: &Cell, rng: &mut Rng) -> Case {
     let shift = rng.below(13) as isize - 6;
     if rng.one_in(4) {
         let f = |m: &Oracle| m.reshape(&[m.data.len()])?.roll(shift, 0)?.reshape(&m.shape);
-        let mut case = on_one(x, format!("{shift}"), f, move |t| t.roll(&[shift], ..));
+        let mut case = on_one(x, format!("{shift}"), f, move |t| t.roll([shift], ..));
         case.fill = None; // one that varies may have become dense on the way
         return case;
     }
     let axis = axis_of(&x, rng);
     if rng.one_in(3) {
         let f = |m: &Oracle| m.roll(shift, axis)?.roll(1, 0);
-        return on_one(x, format!("{shift} {axis}, 1 0"), f, move |t| t.roll(&[shift, 1], [axis, 0]));
+        return on_one(x, format!("{shift} {axis}, 1 0"), f, move |t| t.roll([shift, 1], [axis, 0]));
     }
-    on_one(x, format!("{shift} {axis}"), |m| m.roll(shift, axis), move |t| t.roll(&[shift], axis))
+    on_one(x, format!("{shift} {axis}"), |m| m.roll(shift, axis), move |t| t.roll([shift], axis))
 }
 
 fn repeat(x: Sample, _: &Cell, rng: &mut Rng) -> Case {
@@ -227,7 +227,7 @@ fn repeat(x: Sample, _: &Cell, rng: &mut Rng) -> Case {
         let times = rng.below(3);
         let list = move |n: usize| (0..n).flat_map(|i| vec![i; times]).collect::<Vec<_>>();
         let f = |m: &Oracle| m.reshape(&[m.data.len()])?.listed(0, &list(m.data.len()));
-        let mut case = on_one(x, format!("{times}"), f, move |t| t.repeat(&[times], ..));
+        let mut case = on_one(x, format!("{times}"), f, move |t| t.repeat([times], ..));
         case.fill = None;
         return case;
     }
@@ -328,7 +328,7 @@ fn moveaxis(x: Sample, _: &Cell, rng: &mut Rng) -> Case {
         order.insert(to, from);
         m.permute(&order)
     };
-    on_one(x, format!("{from} {to}"), f, move |t| t.moveaxis(&[from as isize], &[to as isize]))
+    on_one(x, format!("{from} {to}"), f, move |t| t.moveaxis([from as isize], [to as isize]))
 }
 
 /// One of the parts.

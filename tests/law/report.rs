@@ -30,6 +30,7 @@ impl Report {
     }
 
     /// Stops at the first failure.
+    #[cfg(feature = "planted-faults")]
     pub fn first() -> Report {
         Report { enough: 1, ..Report::new() }
     }

@@ -29,7 +29,7 @@ fn axes_are_integers_lists_ranges() {
         assert_eq!(shape(x.sum(last as i64)), [2, 3]);
         assert_eq!(shape(x.sum(Axis::from(1))), [2, 4]);
         assert_eq!(shape(x.sum([0, 1])), [4]);
-        assert_eq!(shape(x.sum(&[0, 1])), [4]);
+        assert_eq!(shape(x.sum([0, 1])), [4]);
         assert_eq!(shape(x.sum([0, -1])), [3]);
         assert_eq!(shape(x.sum(&list)), [3]);
         assert_eq!(shape(x.sum(&list[..])), [3]);
@@ -41,7 +41,7 @@ fn axes_are_integers_lists_ranges() {
         assert_eq!(shape(x.sum(0..=1)), [4]);
         assert_eq!(shape(x.sum(..)), [0; 0]);
         assert_eq!(shape(x.sum(Axes::none())), [2, 3, 4]);
-        assert_eq!(shape(x.sum(&Axes::from(1))), [2, 4]);
+        assert_eq!(shape(x.sum(Axes::from(1))), [2, 4]);
         assert_eq!(
             shape(x.sum(x.shape().iter().enumerate().filter(|(_, n)| **n > 2).map(|(a, _)| a).collect::<Axes>())),
             [2]
@@ -183,9 +183,9 @@ fn indices_are_lists_of_integers() {
     assert_eq!(shape(x.take(vec![1i64, 0, -1], 0)), want);
     assert_eq!(shape(x.take(vec![1u32, 0, 1], 0)), want);
     assert_eq!(shape(x.take([1, 0, -1], 0)), want);
-    assert_eq!(shape(x.take(&[1, 0, -1], 0)), want);
+    assert_eq!(shape(x.take([1, 0, -1], 0)), want);
     assert_eq!(shape(x.take(tensor![1u8, 0, 1], 0)), want);
-    assert_eq!(shape(x.take(&tensor![1i16, 0, -1], 0)), want);
+    assert_eq!(shape(x.take(tensor![1i16, 0, -1], 0)), want);
     assert_eq!(shape(x.index_select(tensor![1u64, 0, 1], 0)), want);
     assert_eq!(shape(x.gather(&tensor![[[1i64], [0], [1]]], 0)), [1, 3, 1]);
     says(x.take(vec![u64::MAX], 0), &["take", "out of bounds"]);

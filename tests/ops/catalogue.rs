@@ -107,7 +107,7 @@ fn methods(path: &Path) -> Vec<Method> {
             });
             out.push(Method {
                 family: family.clone(),
-                takes_self: parameters.iter().any(|p| is_self(p)),
+                takes_self: parameters.iter().any(is_self),
                 parameters: pairs.collect(),
                 result: result.to_string(),
                 doc: sentence(&doc.join("\n")),

@@ -63,9 +63,9 @@ fn layouts_stay() {
         let x = sparse(layout);
         let same = |t: Result<Tensor>| assert_eq!(t.unwrap().layout(), x.layout(), "{layout}");
         same(x.flip(..));
-        same(x.roll(&[2], 1));
-        same(x.roll(&[-1, 3], [0, 1]));
-        same(x.repeat(&[2], 0));
+        same(x.roll([2], 1));
+        same(x.roll([-1, 3], [0, 1]));
+        same(x.repeat([2], 0));
         same(x.tile(&[2, 3]));
         same(x.pad(&[(1, 0), (2, 2)], Pad::Blank));
         same(x.pad(&[(1, 0), (0, 0)], 2.0));

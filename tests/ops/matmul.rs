@@ -198,7 +198,7 @@ fn dense_products_in_pieces() {
     {
         let (a, b) = (numbers.strided(left, DType::F64), numbers.strided(right, DType::F32));
         check(&a, &b);
-        check(&b.permute_dims(&reversed(&b)).unwrap(), &a.permute_dims(&reversed(&a)).unwrap());
+        check(&b.permute_dims(reversed(&b)).unwrap(), &a.permute_dims(reversed(&a)).unwrap());
     }
 }
 

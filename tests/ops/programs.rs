@@ -3,11 +3,11 @@
 
 #[path = "../../examples/programs/main.rs"]
 #[allow(dead_code)]
-mod programs;
+mod sources;
 
 /// Names, numbers, and how far they may be off.
 fn holds(name: &str, expected: &[(&str, f64, f64)]) {
-    let (.., run) = programs::PROGRAMS.iter().find(|p| p.0 == name).unwrap();
+    let (.., run) = sources::PROGRAMS.iter().find(|p| p.0 == name).unwrap();
     let report = run().unwrap();
     assert_eq!(report.iter().map(|r| r.0).collect::<Vec<_>>(), expected.iter().map(|e| e.0).collect::<Vec<_>>());
     for ((what, got), (_, wanted, off)) in report.iter().zip(expected) {

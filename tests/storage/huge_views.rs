@@ -22,7 +22,7 @@ fn operands_that_meet_across() {
     says(&row + &column, &named("add"));
     says(&row * &column, &named("mul"));
     says(row.binary(BinaryOp::Hypot, &column), &named("hypot"));
-    says(row.add(&column.cast(DType::F32).unwrap()), &named("add"));
+    says(row.add(column.cast(DType::F32).unwrap()), &named("add"));
     says(row.cast(DType::Bool).unwrap().where_(&column, &row), &named("where"));
     says(row.zip_with(&column, |a: f64, b: f64| a - b), &named("zip_with"));
     says(row.lerp(&column, 0.5), &named("lerp"));

@@ -32,7 +32,7 @@ fn of_more_than_2_to_the_64_elements_work_sparse() {
     let sum = near.add(&x).unwrap();
     assert_eq!((sum.nse(), sum.get(&[1, 1, 1]).unwrap()), (3, Some(3.5.into())));
     assert_eq!(sum.get(&HUGE.map(|n| n - 1)).unwrap(), Some(2.0.into()));
-    let z = x.permute_dims(&[2, 0, 1]).unwrap().coalesce().unwrap();
+    let z = x.permute_dims([2, 0, 1]).unwrap().coalesce().unwrap();
     assert_eq!(z.nse(), 2);
     let max = x.max(..).unwrap();
     assert_eq!(max.item().unwrap(), 2.0.into());

@@ -135,7 +135,7 @@ pub(super) fn meeting(fold: ReduceOp) -> Result<BinaryOp> {
 ///
 /// What is the fill is not stored, but as a part of a stored row of value axes.
 pub(super) fn put(s: &Sparse, columns: &[Vec<u64>], given: &Given) -> Result<Sparse> {
-    let meeting = given.fold.map(|fold| meeting(fold)).transpose()?;
+    let meeting = given.fold.map(meeting).transpose()?;
     // Rows of value axes cannot lose single elements.
     let single = s.fill.is_undefined() && !s.pattern.value_dims().is_empty();
     let s = if single { crate::family::shape::to_coo(s)? } else { convert::coalesce(s, ReduceOp::Sum)? };

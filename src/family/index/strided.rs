@@ -63,7 +63,7 @@ pub(super) fn at(x: &Strided, offsets: Vec<u64>, given: Given) -> Result<Tensor>
         let bytes = values.dense_bytes()?;
         return written(x, |out| scatter_rows(&bytes, size, &offsets, out));
     }
-    let meeting = given.fold.map(|fold| meeting(fold)).transpose()?;
+    let meeting = given.fold.map(meeting).transpose()?;
     let layout = KeyLayout::new(&[count(&x.shape)]);
     let unique = Unique::new(x.dtype, layout, vec![offsets], &given)?;
     unique.none_absent()?;

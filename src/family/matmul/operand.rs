@@ -214,7 +214,7 @@ fn terms(s: &Sparse, ring: Ring, fills: bool) -> Result<Buffer> {
     }
     match (fill, BinaryOp::Sub.kernel(input)) {
         (Some(fill), Some(sub)) => blocks::run(n, &[Source::values(&values), fill], input, input, Kernel::Binary(sub)),
-        _ => Ok(bytes_of(&values.to_contiguous()?.into_owned())),
+        _ => Ok(bytes_of(values.to_contiguous()?.as_ref())),
     }
 }
 

@@ -110,9 +110,10 @@ impl<'f> Function<'f> {
                     return Ok(done);
                 }
             }
-            for i in 0..sides.len() {
+            for (i, side) in sides.iter_mut().enumerate() {
                 let dtype = self.via.unwrap_or(self.pass.computes[i]);
-                sides[i].spread(&shape, dtype, self.as_fill(i, &sides[i]))?;
+                let as_fill = self.as_fill(i, side);
+                side.spread(&shape, dtype, as_fill)?;
             }
         }
         let fill = self.fill(&shape, sides)?;

@@ -85,7 +85,7 @@ fn integers(
     let beneath = group(fold, s, beneath, kept, Need::Counts)?.acc;
     let pattern = Arc::new(pattern);
     let shape: Vec<usize> = kept.iter().map(|&a| s.shape[a]).collect();
-    let totals = blocks::collect(stored.len(), Source::at(&total.broadcast(&shape), &pattern), acc)?;
+    let totals = blocks::collect(stored.len(), Source::at(total.broadcast(&shape), &pattern), acc)?;
     let totals = Strided { shape: stored.shape.clone(), strides: c_strides(&stored.shape), ..totals };
     let rest = blocks::map_strided(&[&totals, &beneath], acc, acc, Kernel::Binary(sub))?;
     let sums = blocks::map_strided(&[&rest, &stored], acc, acc, Kernel::Binary(add))?;

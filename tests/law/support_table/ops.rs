@@ -79,7 +79,7 @@ const DTYPES: [DType; 4] = [DType::F64, DType::I64, DType::Bool, DType::Complex1
 
 /// Another pattern in the same layout with the same fill.
 fn partner(x: &Tensor) -> Result<Tensor> {
-    let turned = x.permute_dims(&[1, 0])?;
+    let turned = x.permute_dims([1, 0])?;
     if x.is_strided() { Ok(turned) } else { turned.to_layout(x.layout()).or(Ok(x.clone())) }
 }
 
@@ -212,7 +212,7 @@ fn shapes() -> Vec<Op> {
     let op = |name, run: fn(&Tensor) -> Result<Tensor>| plain(Group::Shape, name, run);
     let of = |dtype, op| Op { dtype, ..op };
     vec![
-        op("permute_dims", |x| x.permute_dims(&[1, 0])),
+        op("permute_dims", |x| x.permute_dims([1, 0])),
         op("matrix_transpose", |x| x.matrix_transpose()),
         op("t", |x| x.t()),
         op("mt", |x| x.mt()),
@@ -223,15 +223,15 @@ fn shapes() -> Vec<Op> {
         Op { label: "narrow(0)", ..op("narrow", |x| x.narrow(1..4, 0)) },
         Op { label: "narrow(1)", ..op("narrow", |x| x.narrow(1..4, 1)) },
         op("flip", |x| x.flip(..)),
-        op("roll", |x| x.roll(&[1], 0)),
-        op("repeat", |x| x.repeat(&[2], 0)),
+        op("roll", |x| x.roll([1], 0)),
+        op("repeat", |x| x.repeat([2], 0)),
         op("tile", |x| x.tile(&[2, 1])),
         op("pad", |x| x.pad(&[(1, 1), (0, 0)], 0.0)),
         op("tril", |x| x.tril(0)),
         op("triu", |x| x.triu(0)),
         op("diagonal", |x| x.diagonal(0, 0, 1)),
         op("diag", |x| x.diag(0)),
-        op("moveaxis", |x| x.moveaxis(&[0], &[1])),
+        op("moveaxis", |x| x.moveaxis([0], [1])),
         op("split", |x| Ok(x.split(&[2, x.shape()[0] - 2], 0)?.swap_remove(1))),
         op("unstack", |x| Ok(x.narrow(0..4, 0)?.unstack(0)?.swap_remove(1))),
         of(DType::Complex128, op("view_as_real", |x| x.view_as_real())),

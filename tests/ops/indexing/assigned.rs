@@ -61,7 +61,7 @@ fn a_fill_that_varies_is_not_stored_either() {
         let fill = centred.fill().unwrap().clone();
         let Fill::Array(values) = fill else { panic!("{layout}") };
         let rows = [2, 3, 11];
-        let out = centred.index_put(s![rows, ..], &values.to_dense().unwrap()).unwrap();
+        let out = centred.index_put(s![rows, ..], values.to_dense().unwrap()).unwrap();
         assert_eq!(out.index(s![rows, ..]).unwrap().prune().unwrap().nse(), 0);
         assert!(out.nse() < centred.nse() || matches!(layout, Layout::Bsr { .. }), "{layout}");
         same(&out.index(s![rows, ..]).unwrap(), &values.broadcast_to(&[3, 10]).unwrap());

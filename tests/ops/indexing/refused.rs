@@ -59,16 +59,16 @@ fn axes() {
         says(x.flip([0, -2]), &["flip", "twice"]);
         says(Tensor::concat(&[&x, &x], 2), &["concat", "axis 2"]);
         says(Tensor::stack(&[&x, &x], 3), &["stack", "axis 3"]);
-        says(x.roll(&[1], 2), &["roll", "axis 2"]);
-        says(x.roll(&[1, 2], 0), &["roll", "`shifts`", "2 are given for 1"]);
-        says(x.roll(&[1, 2], ..), &["roll", "one is needed"]);
+        says(x.roll([1], 2), &["roll", "axis 2"]);
+        says(x.roll([1, 2], 0), &["roll", "`shifts`", "2 are given for 1"]);
+        says(x.roll([1, 2], ..), &["roll", "one is needed"]);
         says(x.diagonal(0, 1, -1), &["diagonal", "twice"]);
         says(x.diagonal(0, 0, 2), &["diagonal", "axis 2"]);
-        says(x.moveaxis(&[0], &[0, 1]), &["moveaxis", "`destination`"]);
-        says(x.moveaxis(&[0, 0], &[0, 1]), &["moveaxis", "twice"]);
+        says(x.moveaxis([0], [0, 1]), &["moveaxis", "`destination`"]);
+        says(x.moveaxis([0, 0], [0, 1]), &["moveaxis", "twice"]);
         says(x.swapaxes(0, 2), &["swapaxes", "axis 2"]);
         says(x.unstack(-3), &["unstack", "axis -3"]);
-        says(x.repeat(&[1], 2), &["repeat", "axis 2"]);
+        says(x.repeat([1], 2), &["repeat", "axis 2"]);
         says(x.index_select([0], 2), &["index_select", "axis 2"]);
         says(x.take_along_axis(&x, 2), &["take_along_axis", "axis 2"]);
     }
@@ -93,8 +93,8 @@ fn shapes_and_counts() {
         says(x.split(&[2, 3], 0), &["split", "`sizes`", "[2, 3]", "6"]);
         says(x.tensor_split(&[3, 2], 0), &["tensor_split", "`indices`", "[3, 2]"]);
         says(x.tensor_split(&[7], 0), &["tensor_split", "[7]", "6"]);
-        says(x.repeat(&[1, 2], 0), &["repeat", "`repeats`", "2 counts", "size 6"]);
-        says(x.repeat(&[usize::MAX], 0), &["repeat", "exceeds"]);
+        says(x.repeat([1, 2], 0), &["repeat", "`repeats`", "2 counts", "size 6"]);
+        says(x.repeat([usize::MAX], 0), &["repeat", "exceeds"]);
         says(x.pad(&[(1, 1)], 0.0), &["pad", "`widths`", "1 pairs", "2 axes"]);
         says(x.pad(&[(6, 0), (0, 0)], Pad::Reflect), &["pad", "(6, 0)", "axis 0 of size 6", "at least 7"]);
         says(x.pad(&[(0, 0), (0, 9)], Pad::Wrap), &["pad", "axis 1 of size 8", "at least 9"]);

@@ -18,13 +18,13 @@ fn at(x: &Tensor, index: [usize; 3]) -> f64 {
 fn shape_ops() {
     let x = huge();
     assert_eq!(at(&x.flip(..).unwrap(), [N - 6; 3]), 2.0);
-    let rolled = x.roll(&[1, -5], [0, 2]).unwrap();
+    let rolled = x.roll([1, -5], [0, 2]).unwrap();
     assert_eq!((at(&rolled, [0, N - 1, N - 6]), at(&rolled, [6, 5, 0])), (3.0, 2.0));
     let joined = Tensor::concat(&[&x, &x], 1).unwrap();
     assert_eq!((joined.nse(), at(&joined, [5, N + 5, 5]), at(&joined, [5, N + 4, 5])), (6, 2.0, 0.5));
     assert_eq!(Tensor::stack(&[&x, &x], 3).unwrap().get(&[5, 5, 5, 1]).unwrap(), Some(2.0.into()));
     assert_eq!(x.tile(&[1, 2, 1]).unwrap().shape(), [N, 2 * N, N]);
-    assert_eq!(at(&x.repeat(&[2], 0).unwrap(), [11, 5, 5]), 2.0);
+    assert_eq!(at(&x.repeat([2], 0).unwrap(), [11, 5, 5]), 2.0);
     assert_eq!(at(&x.pad(&[(7, 0), (0, 0), (0, 1)], 0.5).unwrap(), [12, 5, 5]), 2.0);
     assert_eq!(at(&x.pad(&[(0, 0), (3, 0), (0, 0)], Pad::Edge).unwrap(), [0, 2, 0]), 1.0);
     assert_eq!(x.diagonal(0, 0, 2).unwrap().get(&[5, 5]).unwrap(), Some(2.0.into()));

@@ -72,7 +72,7 @@ fn arrays_by_hand() {
 #[test]
 fn strided_tensors() {
     let x = Tensor::from_vec(&[2, 3], (0..6).collect::<Vec<i32>>()).unwrap();
-    for x in [x.clone(), x.permute_dims(&[1, 0]).unwrap()] {
+    for x in [x.clone(), x.permute_dims([1, 0]).unwrap()] {
         for system in System::ALL {
             let arrays = x.arrays_for(system).unwrap();
             assert!(arrays.arrays.is_empty() && arrays.fill.is_none());
