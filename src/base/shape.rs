@@ -25,10 +25,11 @@ pub(crate) fn broadcast_shapes(a: &[usize], b: &[usize]) -> Result<Vec<usize>> {
     let axis = |d| match (size(a, d), size(b, d)) {
         (x, y) if x == y || y == 1 => Ok(x),
         (1, y) => Ok(y),
-        (x, y) => Err(error::shape(
-            &[a, b],
-            format!("sizes {x} and {y} do not broadcast (counted from the last, axis {})", ndim - d),
-        )),
+        // Of shapes of unequal length, the same axis has one name counted from the end.
+        (x, y) => {
+            let axis = if a.len() == b.len() { d as isize } else { d as isize - ndim as isize };
+            Err(error::shape(&[a, b], format!("sizes {x} and {y} of axis {axis} do not broadcast")))
+        }
     };
     (0..ndim).map(axis).collect()
 }

@@ -11,6 +11,7 @@ use crate::base::axes::{Axes, Axis};
 use crate::base::buffer::Buffer;
 use crate::base::context;
 use crate::base::error::{self, Result};
+use crate::base::memory;
 use crate::base::strided::Strided;
 use crate::engine::convert;
 use crate::levels::layout::{Layout, LevelSpec};
@@ -123,7 +124,7 @@ impl Tensor {
                 let shape = [size, size];
                 let layout = KeyLayout::new(&shape);
                 let mut words = vec![vec![0u64; row.len()]; layout.word_bits.len()];
-                let starts = [(-offset).max(0) as u64, offset.max(0) as u64];
+                let starts = starts(offset).map(|start| start as u64);
                 for (field, start) in layout.fields.iter().zip(starts) {
                     for (word, r) in words[field.word].iter_mut().zip(&row) {
                         *word |= (r + start).wrapping_mul(field.weight());
@@ -205,9 +206,14 @@ fn kept(x: &Strided, keep: &dyn Fn(u64, u64) -> bool) -> Result<Strided> {
     Ok(Strided::new(buffer, x.dtype, x.shape.clone()))
 }
 
+/// Where the diagonal `offset` above the main one begins: the row and the column.
+fn starts(offset: isize) -> [usize; 2] {
+    if offset < 0 { [offset.unsigned_abs(), 0] } else { [0, offset.unsigned_abs()] }
+}
+
 fn diagonal_len(shape: &[usize], offset: isize, a: usize, b: usize) -> usize {
-    let left = shape[a].saturating_sub((-offset).max(0) as usize);
-    left.min(shape[b].saturating_sub(offset.max(0) as usize))
+    let [row, column] = starts(offset);
+    shape[a].saturating_sub(row).min(shape[b].saturating_sub(column))
 }
 
 /// The shape without two axes, with one for their diagonal.
@@ -263,9 +269,11 @@ fn sparse_diagonal(s: &Sparse, offset: isize, a: usize, b: usize) -> Result<Spar
 }
 
 fn on_diagonal(x: &Strided, offset: isize, n: usize) -> Result<Strided> {
-    let total = convert::dense_len(&[n, n], x.dtype)?;
+    let what = format!("a dense matrix of {}", x.dtype);
+    let instead = "from_diagonals, or diag of a sparse vector, stores the diagonal alone";
+    let total = memory::room(&[n, n], &what, &[n, n], x.dtype.size(), instead)?;
     let (size, source) = (x.dtype.size(), x.dense_bytes()?);
-    let (row, column) = ((-offset).max(0) as usize, offset.max(0) as usize);
+    let [row, column] = starts(offset);
     let buffer = Buffer::build(total * size, |out| {
         for (i, element) in source.chunks_exact(size).enumerate() {
             let at = ((row + i) * n + column + i) * size;
