@@ -9,6 +9,7 @@ mod h5;
 mod hostile;
 mod lenient;
 mod mutants;
+#[cfg(feature = "hdf5")]
 mod mutants_h5;
 mod refused;
 mod round_trip;
