@@ -97,7 +97,7 @@ impl Bundle {
     /// Cost: O(nse log nse).
     ///
     /// # Errors
-    /// Currently infallible; returns `Result` as every op does.
+    /// No argument makes it fail; it returns `Result` as every op does.
     pub fn join(&self) -> Result<Tensor> {
         let _call = trace::call("Bundle::join", &[]);
         self.concatenated()?.coalesce()

@@ -86,7 +86,7 @@ impl Tensor {
     /// Adds axes of size 1 in front until there are `ndim`. Free.
     ///
     /// # Errors
-    /// Currently infallible; returns `Result` as every op does.
+    /// No argument makes it fail; it returns `Result` as every op does.
     pub fn atleast_nd(&self, ndim: usize) -> Result<Tensor> {
         let call = trace::call("atleast_nd", &[self]);
         call.end((self.ndim()..ndim).try_fold(self.clone(), |t, _| t.expand_dims(0)))

@@ -169,7 +169,7 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// Currently infallible; returns `Result` as every op does.
+    /// No argument makes it fail; it returns `Result` as every op does.
     #[doc(alias("sum_duplicates"))]
     pub fn coalesce(&self) -> Result<Tensor> {
         let call = trace::call("coalesce", &[self]);
@@ -203,7 +203,7 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// Currently infallible; returns `Result` as every op does.
+    /// No argument makes it fail; it returns `Result` as every op does.
     #[doc(alias("eliminate_zeros"))]
     pub fn prune(&self) -> Result<Tensor> {
         let call = trace::call("prune", &[self]);
@@ -245,7 +245,7 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// Currently infallible; returns `Result` as every op does.
+    /// No argument makes it fail; it returns `Result` as every op does.
     #[doc(alias("spones"))]
     pub fn is_stored(&self) -> Result<Tensor> {
         let call = trace::call("is_stored", &[self]);
@@ -347,7 +347,7 @@ impl Tensor {
     /// ```
     ///
     /// # Errors
-    /// Currently infallible; returns `Result` as every op does.
+    /// No argument makes it fail; it returns `Result` as every op does.
     #[doc(alias("astype", "to_dtype"))]
     pub fn cast(&self, dtype: DType) -> Result<Tensor> {
         let call = trace::call("cast", &[self]);
