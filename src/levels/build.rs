@@ -10,6 +10,7 @@ use super::sort;
 use crate::base::buffer::zeroed_vec;
 use crate::base::error::{self, Error, Result};
 use crate::base::faults::{self, Fault};
+use crate::base::memory;
 use crate::base::parallel;
 
 /// Sorted keys of coordinate tuples over the level dimensions of a pattern to be.
@@ -214,8 +215,9 @@ fn decode(words: &[u64], field: Field, wide: bool) -> IndexVec {
 /// Pointers from the rising parents of a level's `n` nodes; `None` if memory has no room for them.
 fn pointers(n: usize, parent: impl Fn(usize) -> u64, count: usize, wide: bool) -> Option<IndexVec> {
     fn typed<I: Index>(n: usize, parent: impl Fn(usize) -> u64, count: usize) -> Option<IndexVec> {
+        let entries = count.checked_add(1).filter(|&n| memory::has_room(n, size_of::<I>()))?;
         let mut out: Vec<I> = Vec::new();
-        out.try_reserve_exact(count.checked_add(1)?).ok()?;
+        out.try_reserve_exact(entries).ok()?;
         out.push(I::default());
         // Rising parents: each parent's end is where the next one starts.
         for i in 0..n {

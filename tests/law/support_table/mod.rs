@@ -4,7 +4,7 @@
 //! `OPENWORK_BLESS=1 cargo test --test law support` writes the page anew.
 
 mod observed;
-mod ops;
+pub mod ops;
 mod order;
 mod table;
 
