@@ -109,7 +109,8 @@ operator! {
     Shl shl BitwiseLeftShift, Shr shr BitwiseRightShift,
 }
 
-/// Operators with a number on the left: `1.0 - &x`.
+/// Operators with a number on the left: `1.0 - &x`. Numbers are weak, so one type of each kind says all; a second one would
+/// leave the type of a literal open, and `(1.0 - &x)?` would not compile without a suffix.
 macro_rules! operator_from_number {
     ($($ty:ty),*) => {$(
         operator_from_number!($ty: Add add Add, Sub sub Sub, Mul mul Mul, Div div Div);
@@ -129,7 +130,7 @@ macro_rules! operator_from_number {
         }
     )*};
 }
-operator_from_number!(i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
+operator_from_number!(i64, f64, Scalar);
 
 impl Neg for &Tensor {
     type Output = Result<Tensor>;

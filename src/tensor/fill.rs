@@ -112,6 +112,20 @@ impl From<Scalar> for Fill {
     }
 }
 
+/// An array fill, as [`Fill::array`].
+impl From<Tensor> for Fill {
+    fn from(values: Tensor) -> Fill {
+        Fill::array(values)
+    }
+}
+
+/// An array fill, as [`Fill::array`]; the values are shared.
+impl From<&Tensor> for Fill {
+    fn from(values: &Tensor) -> Fill {
+        Fill::array(values.clone())
+    }
+}
+
 impl fmt::Display for Fill {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

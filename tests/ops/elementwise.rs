@@ -17,6 +17,29 @@ fn fill(x: &Tensor) -> String {
 }
 
 #[test]
+fn a_number_comes_first_without_a_suffix() {
+    let x = Tensor::random(&[6, 8], 0.2, 0.0, Layout::Csr, 1).unwrap();
+    let check = || -> Result<()> {
+        let less = (1.0 - &x)?; // no type says what the literal is
+        let twice = (2 * &x)?;
+        let over = (Scalar::I64(6) / (&x + 1.0)?)?;
+        assert_eq!((fill(&less), fill(&twice), fill(&over)), ("1".into(), "0".into(), "6".into()));
+        assert_eq!((twice.dtype(), twice.nse()), (DType::F64, x.nse()));
+        Ok(())
+    };
+    check().unwrap();
+}
+
+#[test]
+fn a_tensor_is_taken_as_a_fill() {
+    let x = Tensor::random(&[6, 8], 0.2, 0.0, Layout::Csr, 1).unwrap();
+    let means = Tensor::linspace(1.0, 8.0, 8).unwrap();
+    let filled = x.replace_fill(&means).unwrap();
+    assert_eq!((filled.fill(), filled.nse()), (Some(&Fill::array(means.clone())), x.nse()));
+    assert!(filled.same_meaning(&x.replace_fill(Fill::array(means)).unwrap()).unwrap());
+}
+
+#[test]
 fn a_choice_keeps_the_pattern_of_what_is_chosen() {
     let x = Tensor::random(&[60, 80], 0.1, 0.0, Layout::Csr, 1).unwrap();
     let capped = x.gt(0.5).unwrap().where_(0.5, &x).unwrap();
