@@ -12,6 +12,7 @@ use openwork_ops::{DType, ReduceOp, Scalar, with_index};
 
 use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::error::{self, Result};
+use crate::base::memory;
 use crate::base::parallel;
 use crate::base::strided::{Strided, dense_len};
 use crate::base::trace::{Work, raise};
@@ -173,11 +174,15 @@ pub(crate) fn rebuild(
     Ok((build::build(&freed(kinds), dims, &keys)?, order))
 }
 
+/// Bytes of a key and a position, before and after they are sorted.
+const KEYED: usize = 24;
+
 /// Whether that many copied keys and positions fit in memory, else the error.
 pub(crate) fn fits(shape: &[usize], copies: Option<usize>) -> Result<usize> {
-    copies
-        .filter(|&n| Buffer::is_possible(n.saturating_mul(24)))
-        .ok_or_else(|| error::shape(&[shape], "the stored elements, repeated that often, do not fit in memory"))
+    copies.filter(|&n| memory::has_room(n, KEYED)).ok_or_else(|| {
+        let count = copies.map_or(u128::MAX, |n| n as u128);
+        memory::refused(shape, "an index of all copies of stored elements", count, KEYED, "repeat or choose fewer")
+    })
 }
 
 fn sparse(s: &Sparse, axis: usize, choice: &Along<'_>) -> Result<Sparse> {
