@@ -20,9 +20,9 @@ trait Owner: Send + Sync {
     fn may_change(&self) -> bool {
         false
     }
-    /// The memory itself, if it can be had apart from its owner, who is left with none.
-    fn memory(&mut self) -> Option<&mut Zeroed> {
-        None
+    /// Whether it is memory of ours that may hold elements of any kind.
+    fn is_plain(&self) -> bool {
+        false
     }
 }
 
@@ -95,14 +95,16 @@ impl Zeroed {
         if len >= HUGE {
             return Zeroed::map(layout, len);
         }
+        if size > AT_HAND {
+            // SAFETY: the size is not 0.
+            let at = unsafe { std::alloc::alloc_zeroed(layout) };
+            return Some(Zeroed { at: std::ptr::NonNull::new(at)?, layout, len });
+        }
         // SAFETY: the size is not 0.
-        let at = unsafe { std::alloc::alloc_zeroed(layout) };
-        Some(Zeroed { at: std::ptr::NonNull::new(at)?, layout, len })
-    }
-
-    /// No bytes, for which nothing is allocated.
-    fn none() -> Zeroed {
-        Zeroed { at: std::ptr::NonNull::<u128>::dangling().cast(), layout: std::alloc::Layout::new::<()>(), len: 0 }
+        let at = std::ptr::NonNull::new(unsafe { std::alloc::alloc(layout) })?;
+        // SAFETY: so many bytes were allocated.
+        unsafe { at.write_bytes(0, size) };
+        Some(Zeroed { at, layout, len })
     }
 
     fn all_mut(&mut self) -> &mut [u8] {
@@ -148,9 +150,6 @@ impl Zeroed {
 
 impl Drop for Zeroed {
     fn drop(&mut self) {
-        if self.layout.size() == 0 {
-            return; // nothing was allocated
-        }
         #[cfg(target_os = "linux")]
         if self.len >= HUGE {
             // SAFETY: exactly the part of the mapping that `map` kept.
@@ -170,18 +169,48 @@ impl Owner for Zeroed {
     fn bytes_mut(&mut self) -> Option<&mut [u8]> {
         Some(self.all_mut())
     }
-    fn memory(&mut self) -> Option<&mut Zeroed> {
-        Some(self)
+    fn is_plain(&self) -> bool {
+        true
+    }
+}
+
+/// Bytes up to which memory lies beside the count of those who share it: one allocation where others take two.
+const SMALL: usize = 256;
+
+/// Memory for as many bytes, aligned for any element type.
+type Few = [u128; SMALL / 16];
+
+/// A few bytes, aligned for any element type. There may be more of them than are used.
+struct Small<const N: usize>([u128; N]);
+
+impl<const N: usize> Owner for Small<N> {
+    fn bytes(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.0)
+    }
+    fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+        Some(bytemuck::cast_slice_mut(&mut self.0))
+    }
+    fn is_plain(&self) -> bool {
+        true
     }
 }
 
 thread_local! {
     /// Memory that a result may be written to: see [`Buffer::lent`].
-    static LENT: RefCell<Option<Zeroed>> = const { RefCell::new(None) };
+    static LENT: RefCell<Option<Buffer>> = const { RefCell::new(None) };
 }
+
+/// Bytes up to which it is quicker to write zeros than to ask for memory that has them: allocators keep memory of these
+/// sizes at hand, but not zeroed.
+const AT_HAND: usize = 1 << 10;
 
 /// A zeroed vector whose pages, if it is large, the kernel is asked to make huge: for large temporaries.
 pub(crate) fn zeroed_vec<T: bytemuck::Zeroable + Clone>(n: usize) -> Vec<T> {
+    if n.saturating_mul(size_of::<T>()) <= AT_HAND {
+        let mut out = Vec::with_capacity(n);
+        out.resize(n, T::zeroed());
+        return out;
+    }
     let mut out: Vec<T> = bytemuck::allocation::zeroed_vec(n);
     #[cfg(target_os = "linux")]
     {
@@ -214,12 +243,16 @@ impl Buffer {
 
     /// No bytes.
     pub(crate) fn empty() -> Buffer {
-        Buffer::owned(Zeroed::none())
+        Buffer::owned(0, &[0; SMALL / 16], None)
     }
 
-    /// The bytes of one element.
-    pub(crate) fn of_element(bytes: [u8; 16], size: usize) -> Buffer {
-        Buffer::from_vec(vec![bytemuck::cast::<[u8; 16], openwork_ops::c128>(bytes)]).slice(0..size)
+    /// A copy of a few bytes: of more than [`SMALL`], as many.
+    pub(crate) fn of_few(bytes: &[u8]) -> Buffer {
+        let mut few = [0; SMALL / 16];
+        let len = bytes.len().min(SMALL);
+        debug_assert_eq!(len, bytes.len());
+        bytemuck::cast_slice_mut(&mut few)[..len].copy_from_slice(&bytes[..len]);
+        Buffer::owned(len, &few, None)
     }
 
     /// `len` zero bytes, handed to `fill` before they are shared.
@@ -227,34 +260,50 @@ impl Buffer {
     /// # Errors
     /// If memory cannot hold them.
     pub(crate) fn build(len: usize, fill: impl FnOnce(&mut [u8])) -> Result<Buffer> {
-        let mut owner = Buffer::fresh(len)?;
-        fill(owner.all_mut());
-        Ok(Buffer::owned(owner))
+        let (mut few, mut large) = ([0; SMALL / 16], None);
+        fill(Buffer::place(len, &mut few, &mut large)?);
+        Ok(Buffer::owned(len, &few, large))
     }
 
     /// As [`Buffer::build`], of a length that what the operands hold in memory bounds: to run out of memory then ends the
     /// process, as it does in Rust's collections.
     pub(crate) fn of_held(len: usize, fill: impl FnOnce(&mut [u8])) -> Buffer {
-        let Some(mut owner) = Zeroed::new(len) else {
+        let (mut few, mut large) = ([0; SMALL / 16], None);
+        let Ok(place) = Buffer::place(len, &mut few, &mut large) else {
             std::alloc::handle_alloc_error(
                 std::alloc::Layout::array::<u8>(len).unwrap_or(std::alloc::Layout::new::<u8>()),
             );
         };
-        fill(owner.all_mut());
-        Buffer::owned(owner)
+        fill(place);
+        Buffer::owned(len, &few, large)
     }
 
+    /// Where `len` zero bytes are, if they are few, or large memory that is made for them.
+    ///
     /// Not part of [`Buffer::build`], which is compiled for every closure.
     #[inline(never)]
-    fn fresh(len: usize) -> Result<Zeroed> {
-        Zeroed::new(len)
-            .ok_or_else(|| memory::refused(&[len], "a dense array of bytes", len as u128, 1, "choose a sparse layout"))
+    fn place<'a>(len: usize, few: &'a mut Few, large: &'a mut Option<Zeroed>) -> Result<&'a mut [u8]> {
+        if let Some(place) = bytemuck::cast_slice_mut(few).get_mut(..len) {
+            return Ok(place);
+        }
+        let refused = || memory::refused(&[len], "a dense array of bytes", len as u128, 1, "choose a sparse layout");
+        Ok(large.insert(Zeroed::new(len).ok_or_else(refused)?).all_mut())
     }
 
     #[inline(never)]
-    fn owned(owner: Zeroed) -> Buffer {
-        let range = 0..owner.len;
-        Buffer { owner: Arc::new(owner), range }
+    fn owned(len: usize, few: &Few, large: Option<Zeroed>) -> Buffer {
+        fn first<const N: usize>(few: &Few) -> Arc<dyn Owner> {
+            let mut out = Small([0; N]);
+            out.0.copy_from_slice(&few[..N]);
+            Arc::new(out)
+        }
+        let owner = match (large, len) {
+            (Some(large), _) => Arc::new(large),
+            (None, 0..=64) => first::<4>(few),
+            (None, 65..=128) => first::<8>(few),
+            (None, _) => Arc::new(Small(*few)),
+        };
+        Buffer { owner, range: 0..len }
     }
 
     /// Memory of `len` bytes, elements of `width` bytes each, all of which `fill` writes: memory that is lent, where it
@@ -264,38 +313,42 @@ impl Buffer {
     /// # Errors
     /// If memory cannot hold them.
     pub(crate) fn overwritten(len: usize, width: usize, fill: impl FnOnce(&mut [u8])) -> Result<Buffer> {
-        let lent = if width > 1 { LENT.with_borrow_mut(|lent| lent.take_if(|m| m.len == len)) } else { None };
-        let mut owner = match lent {
-            Some(lent) => lent,
-            None => Buffer::fresh(len)?,
+        let mut lent = if width > 1 { LENT.with_borrow_mut(|lent| lent.take_if(|m| m.len() == len)) } else { None };
+        let (mut few, mut large) = ([0; SMALL / 16], None);
+        let place = match lent.as_mut().and_then(Buffer::unique_mut) {
+            Some(place) => place,
+            None => Buffer::place(len, &mut few, &mut large)?,
         };
         #[cfg(debug_assertions)]
-        owner.all_mut().fill(if width > 1 { 0xaa } else { 0 }); // what is not written shows
-        fill(owner.all_mut());
-        Ok(Buffer::owned(owner))
+        place.fill(if width > 1 { 0xaa } else { 0 }); // what is not written shows
+        fill(place);
+        Ok(lent.unwrap_or_else(|| Buffer::owned(len, &few, large)))
     }
 
     /// Runs `f`, in which a result of this size may take this buffer's memory, if nobody else shares it, and says whether
     /// one did: then the buffer is left with no bytes at all. Else it is as it was.
     pub(crate) fn lent<R>(&mut self, f: impl FnOnce() -> R) -> (R, bool) {
         /// Puts back what was lent around it, also by a panic.
-        struct Outer(Option<Zeroed>);
+        struct Outer(Option<Buffer>);
         impl Drop for Outer {
             fn drop(&mut self) {
                 LENT.replace(self.0.take());
             }
         }
-        let whole = self.range.clone();
-        let own = Arc::get_mut(&mut self.owner).and_then(|owner| owner.memory()).filter(|m| whole == (0..m.len));
-        let Some(own) = own else { return (f(), false) };
-        let outer = Outer(LENT.replace(Some(std::mem::replace(own, Zeroed::none()))));
+        let range = self.range.clone();
+        // Not a part of what is large: the rest would stay allocated with it.
+        let whole = |all: usize| range.start == 0 && (range.end == all || all <= SMALL);
+        if !Arc::get_mut(&mut self.owner).is_some_and(|o| o.is_plain() && whole(o.bytes().len())) {
+            return (f(), false);
+        }
+        let own = std::mem::replace(self, Buffer::empty());
+        let outer = Outer(LENT.replace(Some(own)));
         let result = f();
         let left = LENT.take();
         drop(outer);
         let is_taken = left.is_none();
-        match left {
-            Some(memory) => *own = memory,
-            None => self.range = 0..0,
+        if let Some(own) = left {
+            *self = own;
         }
         (result, is_taken)
     }

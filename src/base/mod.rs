@@ -9,6 +9,7 @@ pub(crate) mod error;
 pub(crate) mod faults;
 #[cfg(feature = "planted-faults")]
 pub mod faults;
+pub(crate) mod few;
 pub(crate) mod integers;
 pub(crate) mod memory;
 pub mod parallel;

@@ -1,6 +1,7 @@
 //! Arithmetic of shapes.
 
 use crate::base::error::{self, Result};
+use crate::base::strided::Shape;
 
 /// The number of elements, at most `u64::MAX`.
 pub(crate) fn elements(shape: &[usize]) -> u64 {
@@ -19,7 +20,10 @@ pub(crate) fn product(sizes: impl IntoIterator<Item = usize>) -> usize {
 }
 
 /// The broadcast shape of two shapes.
-pub(crate) fn broadcast_shapes(a: &[usize], b: &[usize]) -> Result<Vec<usize>> {
+pub(crate) fn broadcast_shapes(a: &[usize], b: &[usize]) -> Result<Shape> {
+    if a == b {
+        return Ok(a.into());
+    }
     let ndim = a.len().max(b.len());
     let size = |s: &[usize], d: usize| if d + s.len() < ndim { 1 } else { s[d + s.len() - ndim] };
     let axis = |d| match (size(a, d), size(b, d)) {

@@ -9,6 +9,7 @@ use openwork_ops::{DType, Element, Scalar};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
 use crate::base::faults::{self, Fault};
+use crate::base::few::Few;
 pub(crate) use crate::base::memory::dense_len;
 use crate::base::parallel;
 
@@ -17,14 +18,24 @@ use crate::base::parallel;
 pub(crate) struct Strided {
     pub(crate) buffer: Buffer,
     pub(crate) dtype: DType,
-    pub(crate) shape: Vec<usize>,
-    pub(crate) strides: Vec<isize>,
+    pub(crate) shape: Shape,
+    pub(crate) strides: Strides,
     pub(crate) offset: usize,
 }
 
+/// Sizes of axes.
+pub(crate) type Shape = Few<usize, 4>;
+/// Steps along axes, in elements.
+pub(crate) type Strides = Few<isize, 4>;
+
 /// C-order strides of a shape, in elements.
 pub(crate) fn c_strides(shape: &[usize]) -> Vec<isize> {
-    let mut strides = vec![1isize; shape.len()];
+    c_order(shape).to_vec()
+}
+
+/// The same for an array.
+fn c_order(shape: &[usize]) -> Strides {
+    let mut strides = Strides::repeat(1, shape.len());
     for d in (1..shape.len()).rev() {
         strides[d - 1] = strides[d].wrapping_mul(shape[d].max(1) as isize); // may wrap only where there is no element
     }
@@ -56,26 +67,33 @@ pub(crate) fn count(shape: &[usize]) -> usize {
 
 impl Strided {
     /// C-order storage of a buffer that has exactly the shape's elements.
-    pub(crate) fn new(buffer: Buffer, dtype: DType, shape: Vec<usize>) -> Strided {
+    pub(crate) fn new(buffer: Buffer, dtype: DType, shape: impl Into<Shape>) -> Strided {
+        let shape = shape.into();
         debug_assert_eq!(buffer.len(), count(&shape) * dtype.size());
-        Strided { strides: c_strides(&shape), buffer, dtype, shape, offset: 0 }
+        Strided { strides: c_order(&shape), buffer, dtype, shape, offset: 0 }
     }
 
-    pub(crate) fn from_vec<T: Element>(data: Vec<T>, shape: Vec<usize>) -> Strided {
+    pub(crate) fn from_vec<T: Element>(data: Vec<T>, shape: impl Into<Shape>) -> Strided {
         Strided::new(Buffer::from_vec(data), T::DTYPE, shape)
     }
 
     /// A copy of elements in C order.
     pub(crate) fn from_bytes(bytes: &[u8], dtype: DType, shape: &[usize]) -> Result<Strided> {
         let buffer = Buffer::build(bytes.len(), |out| out.copy_from_slice(bytes))?;
-        Ok(Strided::new(buffer, dtype, shape.to_vec()))
+        Ok(Strided::new(buffer, dtype, shape))
     }
 
     /// A view of one element, broadcast: every stride is 0.
     pub(crate) fn constant(value: Scalar, shape: &[usize]) -> Strided {
         let (bytes, size) = value.to_bytes();
-        let buffer = Buffer::of_element(bytes, size);
-        Strided { buffer, dtype: value.dtype(), shape: shape.to_vec(), strides: vec![0; shape.len()], offset: 0 }
+        let buffer = Buffer::of_few(&bytes[..size]);
+        Strided {
+            buffer,
+            dtype: value.dtype(),
+            shape: shape.into(),
+            strides: Strides::repeat(0, shape.len()),
+            offset: 0,
+        }
     }
 
     pub(crate) fn ndim(&self) -> usize {
@@ -88,11 +106,11 @@ impl Strided {
 
     /// The bytes of the elements in C order, if they lie so.
     pub(crate) fn contiguous_bytes(&self) -> Option<&[u8]> {
-        let size = self.dtype.size();
-        if self.len() == 0 {
+        let (size, len) = (self.dtype.size(), self.len());
+        if len == 0 {
             return Some(&[]);
         }
-        self.is_contiguous().then(|| &self.buffer.bytes()[self.offset * size..(self.offset + self.len()) * size])
+        self.is_contiguous().then(|| &self.buffer.bytes()[self.offset * size..(self.offset + len) * size])
     }
 
     /// Whether the elements lie in C order without gaps.
@@ -185,11 +203,11 @@ impl Strided {
     /// Broadcasts to a shape that is known to be compatible (trailing axes aligned).
     pub(crate) fn broadcast(&self, shape: &[usize]) -> Strided {
         let lead = shape.len() - self.ndim();
-        let mut strides: Vec<isize> = (0..shape.len())
+        let mut strides: Strides = (0..shape.len())
             .map(|d| if d < lead || (self.shape[d - lead] == 1 && shape[d] != 1) { 0 } else { self.strides[d - lead] })
             .collect();
         strides.rotate_left(usize::from(faults::is(Fault::BroadcastRotated) && !shape.is_empty()));
-        Strided { shape: shape.to_vec(), strides, ..self.clone() }
+        Strided { shape: shape.into(), strides, ..self.clone() }
     }
 
     /// `start..end` of one axis.
@@ -208,10 +226,10 @@ impl Strided {
     /// As [`Strided::to_contiguous`], if it is a copy.
     pub(crate) fn reshape(&self, shape: &[usize]) -> Result<Strided> {
         if let Some(strides) = self.view_strides(shape) {
-            return Ok(Strided { shape: shape.to_vec(), strides, ..self.clone() });
+            return Ok(Strided { shape: shape.into(), strides: strides.into(), ..self.clone() });
         }
         let dense = self.to_contiguous()?.into_owned();
-        Ok(Strided { shape: shape.to_vec(), strides: c_strides(shape), ..dense })
+        Ok(Strided { shape: shape.into(), strides: c_order(shape), ..dense })
     }
 
     /// Strides that make the same buffer another shape, if there are any.
@@ -392,7 +410,7 @@ mod tests {
     use super::*;
 
     fn iota(shape: &[usize]) -> Strided {
-        Strided::from_vec((0..count(shape) as i32).collect(), shape.to_vec())
+        Strided::from_vec((0..count(shape) as i32).collect(), shape)
     }
 
     fn elements(x: &Strided) -> Vec<i32> {

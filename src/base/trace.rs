@@ -124,15 +124,27 @@ pub(crate) fn is_explained() -> bool {
 pub(crate) struct Scope {
     name: &'static str,
     outer: Frame,
-    /// Of the operands: whether any is sparse, and the elements of the smallest that is.
-    sparse: Option<u64>,
-    /// Where somebody asked: the operands in words, and the steps around this one.
-    told: Option<Box<(Vec<String>, Vec<Step>)>>,
+    /// Where somebody asked: the operands, and the steps around this one.
+    told: Option<Box<(Operands, Vec<Step>)>>,
+}
+
+/// What [`explain`] is told of operands.
+pub(crate) struct Operands {
+    /// The elements of the smallest that is sparse.
+    pub(crate) sparse: Option<u64>,
+    pub(crate) in_words: Vec<String>,
+}
+
+/// What [`explain`] is told of a result.
+pub(crate) struct Told {
+    pub(crate) is_strided: bool,
+    pub(crate) elements: u64,
+    pub(crate) in_words: String,
 }
 
 impl Scope {
-    /// `told` runs only where somebody asked.
-    pub(crate) fn open(name: &'static str, sparse: Option<u64>, told: impl FnOnce() -> Vec<String>) -> Scope {
+    /// What is told is found out only where somebody asked.
+    pub(crate) fn open(name: &'static str, told: impl FnOnce() -> Operands) -> Scope {
         let outer = FRAME.get();
         let op = if outer.op.is_empty() { name } else { outer.op };
         FRAME.set(Frame { op, work: Work::Values, dense: 0, asked: 0 });
@@ -140,7 +152,7 @@ impl Scope {
             let around = STEPS.replace(Some(Vec::new())).unwrap_or_default();
             Box::new((told(), around))
         });
-        Scope { name, outer, sparse, told }
+        Scope { name, outer, told }
     }
 
     /// What ran is no step: a constructor, an accessor.
@@ -150,21 +162,22 @@ impl Scope {
         }
     }
 
-    /// The op is done; its result is strided or not, and of so many elements.
-    pub(crate) fn end(mut self, is_strided: bool, elements: u64, result: impl FnOnce() -> String) {
+    /// The op is done, with this result.
+    pub(crate) fn end(mut self, result: impl FnOnce() -> Told) {
         let Some(told) = self.told.take() else { return };
-        let (operands, mut around) = *told;
+        let (Operands { sparse, in_words }, mut around) = *told;
+        let result = result();
         let frame = FRAME.get();
         let path = match frame.work {
-            _ if self.sparse.is_none() && is_strided => Path::Strided,
-            _ if is_as_large(frame.dense, self.sparse) => Path::Densified,
-            _ if is_as_large(frame.asked, self.sparse.map(|least| least.min(elements))) => Path::Densified,
+            _ if sparse.is_none() && result.is_strided => Path::Strided,
+            _ if is_as_large(frame.dense, sparse) => Path::Densified,
+            _ if is_as_large(frame.asked, sparse.map(|least| least.min(result.elements))) => Path::Densified,
             Work::Engine => Path::Engine,
             Work::Specialised => Path::Specialised,
             Work::Values => Path::Values,
         };
         let steps = STEPS.take().unwrap_or_default();
-        around.push(Step { op: self.name, path, operands, result: result(), steps });
+        around.push(Step { op: self.name, path, operands: in_words, result: result.in_words, steps });
         STEPS.replace(Some(around));
     }
 }

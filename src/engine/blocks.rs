@@ -7,7 +7,7 @@ use openwork_ops::structure::Index;
 use openwork_ops::structure::gather::{self, gather_rows_or};
 use openwork_ops::{DType, Scalar, cast, with_index};
 
-use crate::base::buffer::Buffer;
+use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::error::Result;
 use crate::base::faults::{self, Fault};
 use crate::base::parallel;
@@ -132,7 +132,7 @@ fn overlay<I: Index>(source: &[u8], size: usize, row: usize, select: &[I], start
 
 /// Memory for one block, aligned for any element.
 fn scratch(bytes: usize) -> Vec<u128> {
-    vec![0; bytes.div_ceil(16)]
+    zeroed_vec(bytes.div_ceil(16))
 }
 
 /// A block of elements in the compute dtype: borrowed where they lie so, else read and cast.
@@ -219,7 +219,7 @@ pub(crate) type ManyKernel<'a> = &'a (dyn Fn(&[&[u8]], &mut [u8]) + Sync);
 
 impl Kernel<'_> {
     /// The kernel on one block of each operand.
-    fn on_blocks(self, operands: &[&[u8]], out: &mut [u8]) {
+    pub(crate) fn on_blocks(self, operands: &[&[u8]], out: &mut [u8]) {
         match (self, operands) {
             (Kernel::Unary(f), [x]) => f(x, out),
             (Kernel::Binary(f), [a, b]) => f(a, b, out),
@@ -262,6 +262,9 @@ impl Pass<'_> {
     pub(crate) fn run(&self, n: usize, sources: &[Source<'_>]) -> Result<Buffer> {
         let width = self.out.size();
         Buffer::overwritten(n * width, width, |bytes| {
+            if n < BLOCK && self.at_once(n, sources, bytes) {
+                return;
+            }
             parallel::for_chunks_mut(bytes, width, parallel::GRAIN, &|first, bytes| {
                 let most = BLOCK.min(bytes.len() / width);
                 with_readers(sources, self.computes, most, &mut |readers| {
@@ -272,6 +275,30 @@ impl Pass<'_> {
                 });
             });
         })
+    }
+
+    /// Over the elements of one or two sources that lie in order in the dtype that is computed in; whether they do.
+    fn at_once(&self, n: usize, sources: &[Source<'_>], out: &mut [u8]) -> bool {
+        fn direct<'s>(source: &'s Source<'_>, compute: DType, n: usize) -> Option<&'s [u8]> {
+            match source {
+                Source::Strided(values) if values.dtype == compute => {
+                    values.contiguous_bytes()?.get(..n * compute.size())
+                }
+                _ => None,
+            }
+        }
+        match (sources, self.computes) {
+            ([a], &[of_a]) => match direct(a, of_a, n) {
+                Some(a) => self.kernel.on_blocks(&[a], out),
+                None => return false,
+            },
+            ([a, b], &[of_a, of_b]) => match (direct(a, of_a, n), direct(b, of_b, n)) {
+                (Some(a), Some(b)) => self.kernel.on_blocks(&[a, b], out),
+                _ => return false,
+            },
+            _ => return false,
+        }
+        true
     }
 
     /// On one element of each operand: no memory is allocated for one or two.
@@ -346,9 +373,9 @@ impl Pass<'_> {
             order.sort_unstable(); // no order to follow: C
         }
         let arrays: Vec<Strided> =
-            operands.iter().map(|x| Strided { shape: core.clone(), ..(*x).clone() }.permute(&order)).collect();
+            operands.iter().map(|x| Strided { shape: core[..].into(), ..(*x).clone() }.permute(&order)).collect();
         let sources: Vec<Source<'_>> = arrays.iter().map(Source::values).collect();
-        let permuted = order.iter().map(|&d| core[d]).collect();
+        let permuted: Vec<usize> = order.iter().map(|&d| core[d]).collect();
         let n = dense_len(&core, self.out)?;
         let result = Strided::new(self.run(n, &sources)?, self.out, permuted);
         let mut back = vec![0; ndim];

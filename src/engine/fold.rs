@@ -155,6 +155,7 @@ impl Fold {
         }
         let shape: Vec<usize> = acc.shape.iter().copied().chain([2]).collect();
         let strides = acc.strides.iter().map(|s| 2 * s).chain([1]).collect();
+        let shape = shape.into();
         let parts = Strided { dtype: DType::F64, shape, strides, offset: 2 * acc.offset, buffer: acc.buffer.clone() };
         let mut counts = counts.clone();
         counts.shape.push(2);
@@ -163,7 +164,7 @@ impl Fold {
         let out = out.to_contiguous()?.into_owned();
         let whole = Strided { offset: out.offset / 2, dtype: DType::Complex128, ..out };
         let shape = acc.shape.clone();
-        Ok(Strided { strides: crate::base::strided::c_strides(&shape), shape, ..whole }.cast(self.typing.out))
+        Ok(Strided { strides: crate::base::strided::c_strides(&shape).into(), shape, ..whole }.cast(self.typing.out))
     }
 }
 

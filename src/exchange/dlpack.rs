@@ -437,6 +437,7 @@ fn import<S: ManagedStruct + 'static>(owned: Owned<S>) -> Result<Tensor> {
         let bytes = unsafe { std::slice::from_raw_parts(at, span) };
         Buffer::build(span, |out| out.copy_from_slice(bytes))?
     };
+    let (shape, strides) = (shape.into(), strides.into());
     if dtype != DType::Bool {
         return Ok(Tensor::from_strided(Strided { buffer, dtype, shape, strides, offset }));
     }

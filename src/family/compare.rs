@@ -199,7 +199,7 @@ fn fills_agree(
     let of_cell = (0..shape.len()).filter(|&d| !varies(d)).fold(1u128, |n, d| n.saturating_mul(shape[d] as u128));
     let stored = pattern.map_or(0, |p| p.positions * p.block());
     let bound = (stored as u128 / of_cell) as usize;
-    let arrays = fills.map(|f| Strided { shape: core.clone(), ..f.clone() });
+    let arrays = fills.map(|f| Strided { shape: core[..].into(), ..f.clone() });
     let mut differing: Vec<u64> = Vec::new();
     for start in (0..cells).step_by(CHUNK) {
         let n = CHUNK.min(cells - start);

@@ -214,7 +214,7 @@ impl Scan {
             });
             self.rows(out, length);
         })?;
-        let shape = outer.iter().copied().chain([length]).collect();
+        let shape: Vec<usize> = outer.iter().copied().chain([length]).collect();
         Ok(Strided::new(buffer, self.typing.acc, shape).cast(self.typing.out))
     }
 
@@ -261,7 +261,7 @@ impl Scan {
         slices.may_fill(self.length(n), self.typing.acc)?;
         let background = self.background(slices, fill)?;
         let beneath = blocks::collect(groups * n, Source::at(fill, &Arc::new(pattern)), s.dtype())?;
-        let mut rows = Strided { shape: vec![groups, n], strides: c_strides(&[groups, n]), ..beneath };
+        let mut rows = Strided { shape: vec![groups, n].into(), strides: c_strides(&[groups, n]).into(), ..beneath };
         let positions = slices.positions();
         let within = |g: usize| {
             let positions = &positions;

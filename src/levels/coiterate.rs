@@ -3,34 +3,43 @@
 
 use std::ops::Range;
 
-use openwork_ops::structure::merge::{self, Keep, Selection};
-use openwork_ops::structure::{Index, IndexVec};
+use openwork_ops::structure::Index;
+use openwork_ops::structure::merge::{self, Keep, Segmented, Selection};
 
 use crate::base::buffer::zeroed_vec;
 use crate::base::faults::{self, Fault};
+use crate::base::few::Few;
 use crate::base::parallel;
 use crate::base::trace::{Work, raise};
 use crate::levels::indices::{Indices, needs_64_bits};
 use crate::levels::level::Level;
 use crate::levels::pattern::Pattern;
-use crate::levels::segments::Segments;
+use crate::levels::segments::{Bounds, Segments};
 
 /// A merged pattern, and the position on either side (or [`Index::NONE`]) of each of its positions.
-pub(crate) struct Merged {
+pub(crate) struct Merged<P> {
     pub(crate) pattern: Pattern,
-    pub(crate) left: Indices,
-    pub(crate) right: Indices,
+    pub(crate) left: P,
+    pub(crate) right: P,
 }
 
 /// Merges two canonical patterns over the same dimensions: dense levels where the other has them, and else of the same
 /// ranks.
-pub(crate) fn merge(a: &Pattern, b: &Pattern, keep: Keep) -> Merged {
-    raise(Work::Engine);
-    if a.is_wide() || b.is_wide() || needs_64_bits(a.positions + b.positions, []) {
-        merge_typed::<u64>(&a.clone().of_one_width(true), &b.clone().of_one_width(true), keep)
-    } else {
-        merge_typed::<u32>(a, b, keep)
+pub(crate) fn merge(a: &Pattern, b: &Pattern, keep: Keep) -> Merged<Indices> {
+    fn shared<I: Index>(merged: Merged<Places<I>>) -> Merged<Indices> {
+        Merged { pattern: merged.pattern, left: merged.left.into(), right: merged.right.into() }
     }
+    match merge_narrow(a, b, keep) {
+        Some(merged) => shared(merged),
+        None => shared(merge_typed::<u64>(&a.clone().of_one_width(true), &b.clone().of_one_width(true), keep)),
+    }
+}
+
+/// The same where no array is wide; positions that are few take no memory of their own.
+pub(crate) fn merge_narrow(a: &Pattern, b: &Pattern, keep: Keep) -> Option<Merged<Places<u32>>> {
+    raise(Work::Engine);
+    let wide = a.is_wide() || b.is_wide() || needs_64_bits(a.positions + b.positions, []);
+    (!wide).then(|| merge_typed::<u32>(a, b, keep))
 }
 
 /// The parents whose children are merged next.
@@ -38,10 +47,16 @@ enum Pairs<I> {
     /// Parents `0..n` of both sides, each with its equal.
     Same(usize),
     /// Positions on either side.
-    List(Vec<I>, Vec<I>),
+    List(Places<I>, Places<I>),
 }
 
-fn merge_typed<I: Index>(a: &Pattern, b: &Pattern, keep: Keep) -> Merged {
+/// Positions, without memory of their own if they are few.
+pub(crate) type Places<I> = Few<I, PLACES>;
+
+/// How many positions are few.
+pub(crate) const PLACES: usize = 32;
+
+fn merge_typed<I: Index>(a: &Pattern, b: &Pattern, keep: Keep) -> Merged<Places<I>> {
     let mut pairs: Pairs<I> = Pairs::Same(1);
     let mut levels = Vec::with_capacity(a.levels.len());
     let mut dim = 0;
@@ -62,20 +77,29 @@ fn merge_typed<I: Index>(a: &Pattern, b: &Pattern, keep: Keep) -> Merged {
     }
     let (left, right) = match pairs {
         Pairs::List(left, right) => (left, right),
-        Pairs::Same(n) => ((0..n).map(I::new).collect(), (0..n).map(I::new).collect()),
+        Pairs::Same(n) => {
+            let mut all = zeros(n);
+            all.iter_mut().enumerate().for_each(|(i, p)| *p = I::new(i));
+            (all.clone(), all)
+        }
     };
     let pattern = Pattern { levels, dims: a.dims.clone(), level_dims: a.level_dims, positions: left.len() };
-    Merged { pattern, left: I::vec(left).into(), right: I::vec(right).into() }
+    Merged { pattern, left, right }
 }
 
 fn dense_children<I: Index>(pairs: Pairs<I>, size: usize) -> Pairs<I> {
-    let children = |parents: Vec<I>| {
-        let child = |p: I, i: usize| if p == I::NONE { p } else { I::new(p.get() * size + i) };
-        parents.into_iter().flat_map(|p| (0..size).map(move |i| child(p, i))).collect()
+    let children = |parents: &[I]| {
+        let mut out = zeros(parents.len() * size);
+        for (children, &p) in out.chunks_mut(size.max(1)).zip(parents) {
+            for (i, child) in children.iter_mut().enumerate() {
+                *child = if p == I::NONE { p } else { I::new(p.get() * size + i) };
+            }
+        }
+        out
     };
     match pairs {
         Pairs::Same(n) => Pairs::Same(n * size),
-        Pairs::List(left, right) => Pairs::List(children(left), children(right)),
+        Pairs::List(left, right) => Pairs::List(children(&left), children(&right)),
     }
 }
 
@@ -92,7 +116,16 @@ struct Both<'a, I> {
     keep: Keep,
 }
 
-impl<I: Index> Both<'_, I> {
+impl<'a, I: Index> Both<'a, I> {
+    /// Both, where every parent has a segment of single coordinates.
+    fn in_order(&self) -> Option<[Segmented<'a, I>; 2]> {
+        let segmented = |s: &Segments<'a, I>| match (s.bounds, &s.columns[..]) {
+            (Bounds::Pointers(pointers), &[coords]) => Some(Segmented { pointers, coords }),
+            _ => None,
+        };
+        Some([segmented(self.left)?, segmented(self.right)?])
+    }
+
     fn count(&self, l: Range<usize>, r: Range<usize>) -> usize {
         match (&self.left.columns[..], &self.right.columns[..]) {
             ([left], [right]) => merge::count_segment(&left[l], &right[r], self.keep),
@@ -108,22 +141,32 @@ impl<I: Index> Both<'_, I> {
     }
 }
 
+/// Memory for so many positions.
+fn zeros<I: Index>(n: usize) -> Places<I> {
+    if n <= PLACES { Few::repeat(I::default(), n) } else { Few::There(zeroed_vec(n)) }
+}
+
 /// The arrays that a merge of one level gives.
 struct Chosen<I> {
-    left: Vec<I>,
-    right: Vec<I>,
-    coords: Vec<I>,
+    left: Places<I>,
+    right: Places<I>,
+    coords: Places<I>,
 }
 
 impl<I: Index> Chosen<I> {
     fn with_room(n: usize) -> Chosen<I> {
-        Chosen { left: zeroed_vec(n), right: zeroed_vec(n), coords: zeroed_vec(n) }
+        Chosen { left: zeros(n), right: zeros(n), coords: zeros(n) }
     }
 
-    /// The part from `start` on, to write to.
-    fn from(&mut self, start: usize) -> Selection<'_, I> {
-        Selection { left: &mut self.left[start..], right: &mut self.right[start..], coords: &mut self.coords[start..] }
+    /// All of it, to write to.
+    fn room(&mut self) -> Selection<'_, I> {
+        Selection { left: &mut self.left, right: &mut self.right, coords: &mut self.coords }
     }
+}
+
+/// The part from `start` on.
+fn rest<'a, I>(room: &'a mut Selection<'_, I>, start: usize) -> Selection<'a, I> {
+    Selection { left: &mut room.left[start..], right: &mut room.right[start..], coords: &mut room.coords[start..] }
 }
 
 fn merge_level<I: Index>(
@@ -142,36 +185,44 @@ fn merge_level<I: Index>(
         Pairs::List(l, r) => (left.of_listed(l[i]), right.of_listed(r[i])),
     };
     let both = Both { left, right, keep };
-    let (mut chosen, ends) = match tasks(left, right, count, &segment) {
-        None => one_pass(&both, count, &segment),
+    let (mut chosen, ends) = match tasks(&both, count, &segment) {
+        None => one_pass(&both, pairs, count, &segment),
         Some(tasks) => two_passes(&both, &tasks, count, &segment),
     };
-    let indices: Vec<IndexVec> = match &left.columns[..] {
-        [_] => vec![I::vec(std::mem::take(&mut chosen.coords))],
-        columns => columns.iter().zip(&right.columns).map(|(l, r)| I::vec(choose(l, r, &chosen))).collect(),
+    let indices = match &left.columns[..] {
+        [_] => vec![Indices::from(std::mem::replace(&mut chosen.coords, zeros(0)))],
+        columns => columns.iter().zip(&*right.columns).map(|(l, r)| choose(l, r, &chosen).into()).collect(),
     };
-    let level = Level::Sparse {
-        pointers: pointers.then(|| I::vec(ends).into()),
-        indices: indices.into_iter().map(Into::into).collect(),
-        ordered: true,
-        unique: true,
-    };
+    let level = Level::Sparse { pointers: pointers.then(|| ends.into()), indices, ordered: true, unique: true };
     (level, chosen)
 }
 
 type SegmentOf<'a> = &'a (dyn Fn(usize) -> (Range<usize>, Range<usize>) + Sync);
 
 /// On one thread: into room for all of both sides, then cut to what was kept.
-fn one_pass<I: Index>(both: &Both<'_, I>, count: usize, segment: SegmentOf<'_>) -> (Chosen<I>, Vec<I>) {
-    let most = (0..count).map(segment).map(|(l, r)| l.len() + r.len()).sum();
+fn one_pass<I: Index>(
+    both: &Both<'_, I>,
+    pairs: &Pairs<I>,
+    count: usize,
+    segment: SegmentOf<'_>,
+) -> (Chosen<I>, Places<I>) {
+    let in_order = both.in_order().filter(|_| matches!(pairs, Pairs::Same(_)));
+    let most = match in_order {
+        Some(_) => both.left.len() + both.right.len(),
+        None => (0..count).map(segment).map(|(l, r)| l.len() + r.len()).sum(),
+    };
     let mut chosen = Chosen::with_room(most);
-    let mut ends = Vec::with_capacity(count + 1);
-    ends.push(I::default());
+    let mut ends = zeros(count + 1);
+    let mut out = chosen.room();
     let mut done = 0;
-    for i in 0..count {
-        let (l, r) = segment(i);
-        done += both.merge(l, r, &mut chosen.from(done));
-        ends.push(I::new(done));
+    if let Some([left, right]) = in_order {
+        done = merge::merge_segments(left, right, both.keep, &mut out, &mut ends[1..]);
+    } else {
+        for (i, end) in ends[1..].iter_mut().enumerate() {
+            let (l, r) = segment(i);
+            done += both.merge(l, r, &mut rest(&mut out, done));
+            *end = I::new(done);
+        }
     }
     for v in [&mut chosen.left, &mut chosen.right, &mut chosen.coords] {
         v.truncate(done);
@@ -185,7 +236,7 @@ fn two_passes<I: Index>(
     tasks: &[Task],
     count: usize,
     segment: SegmentOf<'_>,
-) -> (Chosen<I>, Vec<I>) {
+) -> (Chosen<I>, Places<I>) {
     let counts = parallel::map_chunks(tasks.len(), 1, &|t| match &tasks[t.start] {
         Task::Part(l, r) => vec![both.count(l.clone(), r.clone())],
         Task::Parents(parents) => parents.clone().map(segment).map(|(l, r)| both.count(l, r)).collect(),
@@ -203,49 +254,41 @@ fn two_passes<I: Index>(
         ends = vec![I::default(), I::new(total)]; // one segment, perhaps cut in parts
     }
     let mut chosen = Chosen::with_room(total);
-    let mut rest = chosen.from(0);
+    let mut free = chosen.room();
     let mut pieces = Vec::with_capacity(tasks.len());
     for of_task in &counts {
         let n = of_task.iter().sum();
-        let (left, more_left) = rest.left.split_at_mut(n);
-        let (right, more_right) = rest.right.split_at_mut(n);
-        let (coords, more_coords) = rest.coords.split_at_mut(n);
+        let (left, more_left) = free.left.split_at_mut(n);
+        let (right, more_right) = free.right.split_at_mut(n);
+        let (coords, more_coords) = free.coords.split_at_mut(n);
         pieces.push(Selection { left, right, coords });
-        rest = Selection { left: more_left, right: more_right, coords: more_coords };
+        free = Selection { left: more_left, right: more_right, coords: more_coords };
     }
-    parallel::for_each(pieces, &|t, piece| {
+    parallel::for_each(pieces, &|t, mut piece| {
         let mut done = 0;
-        let mut merge = |l, r| {
-            let mut out = Selection {
-                left: &mut piece.left[done..],
-                right: &mut piece.right[done..],
-                coords: &mut piece.coords[done..],
-            };
-            done += both.merge(l, r, &mut out);
-        };
+        let mut merge = |l, r| done += both.merge(l, r, &mut rest(&mut piece, done));
         match &tasks[t] {
             Task::Part(l, r) => merge(l.clone(), r.clone()),
             Task::Parents(parents) => parents.clone().map(segment).for_each(|(l, r)| merge(l, r)),
         }
     });
-    (chosen, ends)
+    (chosen, Few::There(ends))
 }
 
 /// Coordinates of kept tuples, from whichever side has them.
-fn choose<I: Index>(left: &[I], right: &[I], selection: &Chosen<I>) -> Vec<I> {
-    let pick = |(&l, &r): (&I, &I)| if l == I::NONE { right[r.get()] } else { left[l.get()] };
-    selection.left.iter().zip(&selection.right).map(pick).collect()
+fn choose<I: Index>(left: &[I], right: &[I], selection: &Chosen<I>) -> Places<I> {
+    let mut out = zeros(selection.left.len());
+    for (coord, (&l, &r)) in out.iter_mut().zip(selection.left.iter().zip(&*selection.right)) {
+        *coord = if l == I::NONE { right[r.get()] } else { left[l.get()] };
+    }
+    out
 }
 
 /// Cuts the work at segments (or inside one large segment at equal tuples) into pieces of similar size; `None` where
 /// one pass on one thread is best.
-fn tasks<I: Index>(
-    left: &Segments<'_, I>,
-    right: &Segments<'_, I>,
-    count: usize,
-    segment: SegmentOf<'_>,
-) -> Option<Vec<Task>> {
-    if parallel::threads() == 1 {
+fn tasks<I: Index>(both: &Both<'_, I>, count: usize, segment: SegmentOf<'_>) -> Option<Vec<Task>> {
+    let Both { left, right, .. } = both;
+    if left.len() + right.len() + count < 2 * parallel::GRAIN || parallel::threads() == 1 {
         return None; // how the work is cut changes no result
     }
     if count == 1 {
@@ -277,7 +320,7 @@ fn parts<I: Index>(left: &Segments<'_, I>, right: &Segments<'_, I>, l: Range<usi
             right
                 .columns
                 .iter()
-                .zip(&left.columns)
+                .zip(&*left.columns)
                 .map(|(rc, lc)| rc[j].cmp(&lc[cut]))
                 .find(|o| o.is_ne())
                 .is_some_and(|o| o.is_lt())

@@ -3,6 +3,7 @@
 use openwork_ops::structure::{Index, IndexSlice, IndexVec};
 
 use crate::base::buffer::Buffer;
+use crate::base::few::Few;
 
 /// A shared index or pointer array, `u32` or `u64`.
 #[derive(Clone, Debug)]
@@ -94,6 +95,17 @@ impl From<IndexVec> for Indices {
         match vec {
             IndexVec::U32(v) => Indices::of_buffer(Buffer::from_vec(v), false),
             IndexVec::U64(v) => Indices::of_buffer(Buffer::from_vec(v), true),
+        }
+    }
+}
+
+impl<I: Index, const N: usize> From<Few<I, N>> for Indices {
+    fn from(entries: Few<I, N>) -> Indices {
+        match entries {
+            Few::There(all) => I::vec(all).into(),
+            here @ Few::Here(..) => {
+                Indices::of_buffer(Buffer::of_few(bytemuck::cast_slice(&here)), size_of::<I>() == size_of::<u64>())
+            }
         }
     }
 }

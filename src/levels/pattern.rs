@@ -139,15 +139,18 @@ impl Pattern {
 
     /// Whether both are the same pattern in the same memory: then values alone need looking at.
     pub(crate) fn is_same(&self, other: &Pattern) -> bool {
-        self.positions == other.positions
-            && self.dims == other.dims
-            && self.level_dims == other.level_dims
-            && self.levels.len() == other.levels.len()
-            && self.levels.iter().zip(&other.levels).all(|(a, b)| {
-                a.kind() == b.kind()
-                    && a.arrays().count() == b.arrays().count()
-                    && a.arrays().zip(b.arrays()).all(|(x, y)| x.is_same(y))
-            })
+        let same = |(a, b): (&Level, &Level)| {
+            a.kind() == b.kind()
+                && a.arrays().count() == b.arrays().count()
+                && a.arrays().zip(b.arrays()).all(|(x, y)| x.is_same(y))
+        };
+        std::ptr::eq(self, other)
+            || (self.positions == other.positions
+                && self.level_dims == other.level_dims
+                && self.levels.len() == other.levels.len()
+                // From the last on, which has arrays: patterns that differ do so there.
+                && self.levels.iter().zip(&other.levels).rev().all(same)
+                && self.dims == other.dims)
     }
 
     /// Whether both are the same pattern, in whatever memory.

@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use openwork_ops::structure::Index;
 
+use crate::base::few::Few;
+
 /// Where the segment of each parent lies.
 #[derive(Clone, Copy)]
 pub(super) enum Bounds<'a, I> {
@@ -20,8 +22,11 @@ pub(super) enum Bounds<'a, I> {
 pub(super) struct Segments<'a, I> {
     pub(super) bounds: Bounds<'a, I>,
     /// One array of coordinates per dimension.
-    pub(super) columns: Vec<&'a [I]>,
+    pub(super) columns: Columns<'a, I>,
 }
+
+/// Arrays of coordinates.
+pub(super) type Columns<'a, I> = Few<&'a [I], 4>;
 
 impl<I: Index> Segments<'_, I> {
     #[inline]
@@ -36,6 +41,15 @@ impl<I: Index> Segments<'_, I> {
     #[inline]
     pub(super) fn of_listed(&self, parent: I) -> Range<usize> {
         if parent == I::NONE { 0..0 } else { self.of(parent.get()) }
+    }
+
+    /// Entries under all parents.
+    pub(super) fn len(&self) -> usize {
+        match self.bounds {
+            Bounds::Pointers(p) => p[p.len() - 1].get() - p[0].get(),
+            Bounds::Whole(n) => n,
+            Bounds::One => self.columns.first().map_or(0, |c| c.len()),
+        }
     }
 
     /// Whether there may be more parents than one.

@@ -76,7 +76,7 @@ impl<'a> Kind<'a> for Singleton<'a> {
     }
 
     fn segments<I: Index>(&self) -> Option<Segments<'a, I>> {
-        Some(Segments { bounds: Bounds::One, columns: vec![self.indices.typed()] })
+        Some(Segments { bounds: Bounds::One, columns: std::iter::once(self.indices.typed()).collect() })
     }
 
     fn check(&self, check: &Check) -> Result<usize> {

@@ -12,7 +12,7 @@ use super::indices::Indices;
 use super::level::{Above, Kind, Level, LevelOf};
 use super::names::{ArrayLen, ArrayName, ArrayRule};
 use super::pattern::Dim;
-use super::segments::{Bounds, Segments};
+use super::segments::{Bounds, Columns, Segments};
 use super::validate::Check;
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
@@ -131,7 +131,7 @@ impl<'a> Kind<'a> for Sparse<'a> {
     }
 
     fn segments<I: Index>(&self) -> Option<Segments<'a, I>> {
-        let columns: Vec<&[I]> = self.indices.iter().map(Indices::typed).collect();
+        let columns: Columns<'_, I> = self.indices.iter().map(Indices::typed).collect();
         let bounds = match self.pointers {
             Some(p) => Bounds::Pointers(p.typed()),
             None => Bounds::Whole(columns.first().map_or(0, |c| c.len())),

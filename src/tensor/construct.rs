@@ -61,6 +61,7 @@ impl Tensor {
         let (data, offset) = array.into_raw_vec_and_offset();
         let buffer = crate::base::buffer::Buffer::from_vec(data);
         let strides = if shape.contains(&0) { crate::base::strided::c_strides(&shape) } else { strides };
+        let (shape, strides) = (shape.into(), strides.into());
         Tensor::from_strided(Strided { buffer, dtype: T::DTYPE, shape, strides, offset: offset.unwrap_or(0) })
     }
 
@@ -160,7 +161,7 @@ impl Tensor {
         let pattern = crate::levels::build::build(&spec.levels, dims, &keys)?;
         let value_shape: Vec<usize> = [pattern.positions].into_iter().chain(pattern.value_shape()).collect();
         let values = Strided::constant(Scalar::zero(dtype), &value_shape);
-        Ok(Sparse { shape: shape.to_vec(), pattern: Arc::new(pattern), values, fill }.into())
+        Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill }.into())
     }
 
     /// A COO tensor from one index array per sparse axis and values of shape (nse, dense axes…).
@@ -540,5 +541,5 @@ fn finish(shape: &[usize], pattern: Pattern, values: &Tensor, fill: Fill) -> Res
     }
     debug_assert_eq!(count(&wanted), values.len());
     let fill = fill::check(fill, shape, values.dtype)?;
-    Ok(Sparse { shape: shape.to_vec(), pattern: Arc::new(pattern), values: values.clone(), fill }.into())
+    Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values: values.clone(), fill }.into())
 }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use openwork_ops::DType;
 
-use crate::base::strided::Strided;
+use crate::base::strided::{Shape, Strided};
 use crate::levels::pattern::Pattern;
 use crate::tensor::fill::Fill;
 
@@ -123,7 +123,7 @@ pub(crate) enum Storage {
 /// Sparse storage: a pattern, the values at its positions, and what all else is.
 #[derive(Clone)]
 pub(crate) struct Sparse {
-    pub(crate) shape: Vec<usize>,
+    pub(crate) shape: Shape,
     pub(crate) pattern: Arc<Pattern>,
     /// Shape (positions, value axes…). A stride of 0 over positions is an iso tensor.
     pub(crate) values: Strided,

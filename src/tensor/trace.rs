@@ -2,7 +2,7 @@
 
 use crate::base::error::Result;
 use crate::base::shape;
-use crate::base::trace::Scope;
+use crate::base::trace::{Operands, Scope, Told};
 use crate::tensor::Tensor;
 
 /// An op that runs: `let call = trace::call("sort", &[self]); …; Ok(call.done(out))`.
@@ -10,14 +10,16 @@ pub(crate) struct Call(Scope);
 
 /// Opens the scope of an op over its operands.
 pub(crate) fn call(op: &'static str, operands: &[&Tensor]) -> Call {
-    let sparse = operands.iter().filter(|t| !t.is_strided()).map(|t| shape::elements(t.shape())).min();
-    Call(Scope::open(op, sparse, || operands.iter().map(|t| t.summary()).collect()))
+    Call(Scope::open(op, || Operands {
+        sparse: operands.iter().filter(|t| !t.is_strided()).map(|t| shape::elements(t.shape())).min(),
+        in_words: operands.iter().map(|t| t.summary()).collect(),
+    }))
 }
 
 impl Call {
     /// The op is done and this is its result.
     pub(crate) fn done<T: Outcome>(self, out: T) -> T {
-        self.0.end(out.is_dense(), out.elements(), || out.in_words());
+        self.ends(&out);
         out
     }
 
@@ -34,7 +36,14 @@ impl Call {
 
     /// The op is done if its last part did not fail.
     pub(crate) fn end<T: Outcome>(self, out: Result<T>) -> Result<T> {
-        out.map(|out| self.done(out))
+        if let Ok(out) = &out {
+            self.ends(out);
+        }
+        out
+    }
+
+    fn ends<T: Outcome>(self, out: &T) {
+        self.0.end(|| Told { is_strided: out.is_dense(), elements: out.elements(), in_words: out.in_words() });
     }
 }
 

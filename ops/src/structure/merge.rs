@@ -91,6 +91,65 @@ pub fn merge_segment<I: Index>(
     k
 }
 
+/// Segments of single coordinates: from each pointer to the next, less the first.
+#[derive(Clone, Copy, Debug)]
+pub struct Segmented<'a, I> {
+    /// One more than there are segments, rising.
+    pub pointers: &'a [I],
+    /// The coordinates of all segments.
+    pub coords: &'a [I],
+}
+
+impl<I: Index> Segmented<'_, I> {
+    /// Where each segment ends.
+    fn ends(&self) -> impl Iterator<Item = usize> {
+        let first = self.pointers.first().map_or(0, |p| p.get());
+        self.pointers.iter().skip(1).map(move |p| p.get() - first)
+    }
+}
+
+/// Merges as many pairs of segments as both sides and `ends` have, writes where each ends in the result, and gives how
+/// many coordinates were kept. There is room for those of both sides.
+pub fn merge_segments<I: Index>(
+    left: Segmented<'_, I>,
+    right: Segmented<'_, I>,
+    keep: Keep,
+    out: &mut Selection<'_, I>,
+    ends: &mut [I],
+) -> usize {
+    let room = out.left.len();
+    let (to_left, to_right, to_coord) = (&mut *out.left, &mut out.right[..room], &mut out.coords[..room]);
+    let (x, y) = (left.coords, right.coords);
+    let (mut i, mut j, mut k) = (0, 0, 0);
+    for ((left_end, right_end), end) in left.ends().zip(right.ends()).zip(ends) {
+        while i < left_end && j < right_end && k < room {
+            let (from_left, from_right) = (x[i] <= y[j], y[j] <= x[i]);
+            to_left[k] = if from_left { I::new(i) } else { I::NONE };
+            to_right[k] = if from_right { I::new(j) } else { I::NONE };
+            to_coord[k] = if from_left { x[i] } else { y[j] };
+            let kept = (from_left & from_right) | (from_left & keep.left) | (from_right & keep.right);
+            k += usize::from(kept);
+            i += usize::from(from_left);
+            j += usize::from(from_right);
+        }
+        if keep.left {
+            while i < left_end {
+                (to_left[k], to_right[k], to_coord[k]) = (I::new(i), I::NONE, x[i]);
+                (i, k) = (i + 1, k + 1);
+            }
+        }
+        if keep.right {
+            while j < right_end {
+                (to_left[k], to_right[k], to_coord[k]) = (I::NONE, I::new(j), y[j]);
+                (j, k) = (j + 1, k + 1);
+            }
+        }
+        (i, j) = (left_end, right_end);
+        *end = I::new(k);
+    }
+    k
+}
+
 /// How the next tuples of two segments compare; `None` when both have ended.
 fn compare<I: Index>(left: &[&[I]], i: Option<usize>, right: &[&[I]], j: Option<usize>) -> Option<Ordering> {
     match (i, j) {
@@ -175,6 +234,28 @@ mod tests {
         assert_eq!(n, merge_tuples(&[a], 0..a.len(), &[b], 0..b.len(), keep, &mut tuples));
         assert_eq!((&left, &right), (&l, &r));
         (coords, left, right)
+    }
+
+    #[test]
+    fn all_segments_as_one_by_one() {
+        let (a, b) = ([5u32, 1, 4, 9, 0, 2], [1u32, 2, 9, 0, 7, 2]);
+        // The first pointers are not 0: the arrays are parts of larger ones.
+        let (p, q) = ([3u32, 4, 7, 7, 9], [10u32, 10, 13, 15, 16]);
+        for (left, right) in [(true, true), (false, false), (true, false), (false, true)] {
+            let keep = Keep { left, right };
+            let (mut l, mut r, mut c, mut ends) = ([7; 12], [7; 12], [7; 12], [7; 4]);
+            let mut out = Selection { left: &mut l, right: &mut r, coords: &mut c };
+            let (x, y) = (Segmented { pointers: &p, coords: &a }, Segmented { pointers: &q, coords: &b });
+            let n = merge_segments(x, y, keep, &mut out, &mut ends);
+            let (mut l1, mut r1, mut c1, mut done) = ([7; 12], [7; 12], [7; 12], 0);
+            for s in 0..4 {
+                let of = |p: &[u32; 5]| (p[s] - p[0]) as usize..(p[s + 1] - p[0]) as usize;
+                let mut out = Selection { left: &mut l1[done..], right: &mut r1[done..], coords: &mut c1[done..] };
+                done += merge_segment(&a, of(&p), &b, of(&q), keep, &mut out);
+                assert_eq!(ends[s] as usize, done, "{keep:?}");
+            }
+            assert_eq!((n, &l[..n], &r[..n], &c[..n]), (done, &l1[..n], &r1[..n], &c1[..n]), "{keep:?}");
+        }
     }
 
     #[test]

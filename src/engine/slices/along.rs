@@ -46,7 +46,7 @@ impl Slices {
         match self.fill_over_kept() {
             None => Fill::Undefined,
             Some(fill) => {
-                let mut fill = Strided { shape: [&fill.shape[..], &[length]].concat(), ..fill };
+                let mut fill = Strided { shape: [&fill.shape[..], &[length]].concat().into(), ..fill };
                 fill.strides.push(0);
                 fill_of(&self.placed(&fill))
             }
@@ -67,7 +67,7 @@ impl Slices {
         let length = rows.shape[1];
         let Some(pattern) = self.pattern_along(length) else { return Ok(Tensor::from_strided(rows)) };
         let slices = self.kept.iter().try_fold(1usize, |k, &a| k.checked_mul(self.shape[a]));
-        let out = Sparse { shape: self.shape_along(length), pattern: Arc::new(pattern), values: rows, fill };
+        let out = Sparse { shape: self.shape_along(length).into(), pattern: Arc::new(pattern), values: rows, fill };
         if slices == Some(self.len())
             && let Some(fill) = out.fill_values()
         {
@@ -103,7 +103,7 @@ impl Slices {
         let keys = SortedKeys { layout, words: &words, unique: true };
         let rank = shape.len();
         let pattern = Arc::new(build::build(&[LevelKind::Sparse { rank }], dims, &keys)?);
-        let out = Sparse { shape, pattern, values, fill };
+        let out = Sparse { shape: shape.into(), pattern, values, fill };
         // The operand's layout, or the rows of its value axes would be filled up.
         let spec = source.pattern.spec();
         let has_values = !source.pattern.value_dims().is_empty();

@@ -164,7 +164,7 @@ impl Slices {
     pub(crate) fn fill_over_kept(&self) -> Option<Strided> {
         let fill = self.fill().filter(|_| !self.fill_varies())?;
         // Any index along the reduced axes will do.
-        Some(Strided { shape: self.kept_shape(), ..fill.permute(&self.kept) })
+        Some(Strided { shape: self.kept_shape().into(), ..fill.permute(&self.kept) })
     }
 
     /// Elements of an array over the kept axes at each slice that stores anything.
@@ -216,7 +216,7 @@ impl Slices {
             None => Tensor::from_strided(values.reshape(&self.kept_shape())?),
             Some(s) => {
                 let fill = empty.as_ref().map_or(Fill::Undefined, fill_of);
-                let out = Sparse { shape: self.kept_shape(), pattern: s.pattern.clone(), values, fill };
+                let out = Sparse { shape: self.kept_shape().into(), pattern: s.pattern.clone(), values, fill };
                 reduced(out, self.values.len())?
             }
         };

@@ -90,7 +90,7 @@ impl<'s> Ranked<'s> {
             (None, _) => (Rests::None, vec![1; slices.kept.len()]),
             (_, Some(fill)) => {
                 let core = fill.unbroadcast();
-                (Rests::Constant { at: key(&slices.at_slices(&fill)?)?, core: key(&core)? }, core.shape)
+                (Rests::Constant { at: key(&slices.at_slices(&fill)?)?, core: key(&core)? }, core.shape.to_vec())
             }
             (Some(fill), None) => varying(slices, fill, key)?,
         };

@@ -213,7 +213,7 @@ fn place(values: &[u8], dtype: DType, stored: Option<&[usize]>, wanted: &[usize]
 /// What is stored of strided values: their shape without repetition, if it is another, and the elements in C order.
 fn core(values: &Strided) -> (Option<Vec<usize>>, Strided) {
     let core = values.core();
-    ((core.shape != values.shape).then(|| core.shape.clone()), core)
+    ((core.shape != values.shape).then(|| core.shape.to_vec()), core)
 }
 
 /// Order and uniqueness of each level.

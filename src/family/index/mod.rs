@@ -305,7 +305,7 @@ impl Plan {
     ) -> Result<()> {
         let mut common = Vec::new();
         for (_, _, own) in &lists {
-            common = broadcast_shapes(&common, own)?;
+            common = broadcast_shapes(&common, own)?.to_vec();
         }
         let n = crate::engine::convert::dense_len(&common, DType::U64)?;
         for (axis, list, own) in lists {

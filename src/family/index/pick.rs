@@ -117,7 +117,7 @@ fn sparse(s: &Sparse, axes: &[usize], lists: &[&[u64]], at: usize) -> Result<Spa
     let kinds = vec![LevelKind::Sparse { rank: level_dims }];
     let (pattern, order) = along::rebuild(kinds, dims, &layout, words, from)?;
     let values = convert::gather_values(&s.values, &order)?;
-    Ok(Sparse { shape, pattern: Arc::new(pattern), values, fill })
+    Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill })
 }
 
 /// Stored positions and the places of the lists that name their coordinates: (position, place).

@@ -251,8 +251,8 @@ fn overlaid(s: &Sparse, unique: &Unique, blank: &[bool], meeting: Option<BinaryO
     if let Some(bytes) = values.buffer.unique_mut() {
         scatter_offsets(&put, s.dtype().size(), &offsets, bytes);
     }
-    values.strides = c_strides(&shape);
-    values.shape = shape;
+    values.strides = c_strides(&shape).into();
+    values.shape = shape.into();
     let out = Sparse { shape: s.shape.clone(), pattern, values, fill: s.fill.clone() };
     if keep.is_empty() { Ok(out) } else { convert::retain_rows(&out, &keep) }
 }

@@ -51,7 +51,7 @@ impl Tensor {
         let at = pattern.linearize_all(&pattern.level_weights(&weights));
         let flat = values.reshape(&[values.len()])?;
         let values = convert::gather_values(&flat, &IndexVec::U64(at))?;
-        Ok(call.done(Sparse { shape: self.shape().to_vec(), pattern, values, fill }.into()))
+        Ok(call.done(Sparse { shape: self.shape().into(), pattern, values, fill }.into()))
     }
 
     /// Dense values, and a bool mask of what is stored: the bitmap form. Where nothing is stored the values are the

@@ -65,7 +65,7 @@ pub(super) fn compressed(
     let dims = shape.iter().enumerate().map(|(a, &size)| Dim::whole(a, size)).collect();
     let pattern = Pattern { levels, dims, level_dims: n, positions: total };
     let values = Strided::new(values, dtype, vec![total]);
-    Ok(Sparse { shape: shape.to_vec(), pattern: Arc::new(pattern), values, fill })
+    Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill })
 }
 
 fn joined<I>(parts: &[Product], f: impl Fn(usize) -> I) -> Vec<I> {
@@ -115,5 +115,5 @@ pub(super) fn whole_rows(shape: &[usize], dtype: DType, fill: Fill, values: Buff
     let dims = shape.iter().enumerate().map(|(a, &size)| Dim::whole(a, size)).collect();
     let pattern = Pattern { levels: vec![level], dims, level_dims: n - 1, positions: ids.len() };
     let values = Strided::new(values, dtype, vec![ids.len(), shape[n - 1]]);
-    Sparse { shape: shape.to_vec(), pattern: Arc::new(pattern), values, fill }
+    Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill }
 }

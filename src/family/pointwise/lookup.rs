@@ -67,5 +67,5 @@ fn at_positions(plan: &Plan<'_, '_>, s: &Sparse, vector: &Sparse, stored_only: b
     let sources = if v_first { [other, own] } else { [own, other] };
     let values = plan.function.pass.values(&kept.pattern, &sources)?;
     let fill = plan.fill.clone().into();
-    Ok(Sparse { shape: plan.shape.to_vec(), pattern: kept.pattern.clone(), values, fill }.into())
+    Ok(Sparse { shape: plan.shape.into(), pattern: kept.pattern.clone(), values, fill }.into())
 }

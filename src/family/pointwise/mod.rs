@@ -4,6 +4,7 @@
 //! nothing but a fill that varies; so `x - x.mean(0)` keeps the pattern of `x` and gets a fill per column.
 
 mod composed;
+mod handful;
 mod select;
 mod union;
 mod map;
@@ -23,7 +24,6 @@ use crate::base::faults::{self, Fault};
 use crate::base::strided::Strided;
 use crate::engine::blocks::{Kernel, ManyKernel, Pass};
 use crate::engine::convert;
-use crate::engine::sides::Side;
 use crate::tensor::trace;
 use crate::tensor::{Storage, Tensor};
 
@@ -95,10 +95,7 @@ impl Tensor {
         let function = Function::new(Pass { computes: &computes, out: typing.out, kernel });
         call.end(match &self.storage {
             // Duplicates mean their sum, which negation alone commutes with.
-            Storage::Sparse(s) if op == UnaryOp::Neg => {
-                let shape = s.shape.clone();
-                function.on_sides(&mut [Side::sparse(Cow::Borrowed(&**s), &shape, None)], shape)
-            }
+            Storage::Sparse(s) if op == UnaryOp::Neg => function.on_stored(s),
             _ => function.apply(&[self]),
         })
     }

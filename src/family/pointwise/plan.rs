@@ -6,19 +6,19 @@ use std::borrow::Cow;
 use openwork_ops::registry::Side as Standing;
 use openwork_ops::{Annihilator, DType, DTypeKind, Scalar};
 
-use super::lookup;
+use super::{handful, lookup};
 use crate::base::context::{self, NanPolicy};
 use crate::base::error::Result;
 use crate::base::faults::{self, Fault};
 use crate::base::shape::broadcast_shapes;
-use crate::base::strided::Strided;
+use crate::base::strided::{Shape, Strided};
 use crate::base::trace::{Work, raise};
 use crate::engine::blocks::Pass;
 use crate::engine::join::{Role, join};
 use crate::engine::sides::{AsFill, Side, all_finite_as, core_of, is_dense, may_be_dense};
 use crate::levels::layout::Layout;
-use crate::tensor::fill::Background;
-use crate::tensor::{Sparse, Tensor};
+use crate::tensor::fill::{Background, Fill, fill_of};
+use crate::tensor::{Sparse, Storage, Tensor};
 
 /// An elementwise function of any number of operands: its dtypes and its kernel, and what is known of it.
 #[derive(Clone, Copy)]
@@ -43,14 +43,16 @@ pub(super) struct Plan<'p, 'a> {
 /// A kernel written for some operands and layouts; `None` where it declines.
 type Specialised = fn(&Plan<'_, '_>) -> Result<Option<Tensor>>;
 
-/// What is tried before the engine, in this order.
-const SPECIALISED: [Specialised; 1] = [lookup::vector_beside];
+/// What is tried before the engine, in this order, and how far each goes: the engine's way for small operands is none of
+/// its own.
+const SPECIALISED: [(Specialised, Work); 2] =
+    [(lookup::vector_beside, Work::Specialised), (handful::merged, Work::Engine)];
 
 impl Plan<'_, '_> {
     fn specialised(&self) -> Result<Option<Tensor>> {
-        for kernel in SPECIALISED {
+        for (kernel, work) in SPECIALISED {
             if let Some(out) = kernel(self)? {
-                raise(Work::Specialised);
+                raise(work);
                 return Ok(Some(out));
             }
         }
@@ -66,6 +68,11 @@ impl<'f> Function<'f> {
 
     /// The function on every element of tensors that broadcast. An element exists where it does in all operands.
     pub(crate) fn apply(&self, operands: &[&Tensor]) -> Result<Tensor> {
+        if let [Tensor { storage: Storage::Sparse(s) }] = operands
+            && s.pattern.is_unique()
+        {
+            return self.on_stored(s);
+        }
         let shape = common_shape(operands)?;
         if operands.iter().all(|x| x.is_strided()) {
             return Ok(Tensor::from_strided(self.on_strided(operands, &shape)?));
@@ -76,6 +83,22 @@ impl<'f> Function<'f> {
             [a, b] => self.on_sides(&mut [side(a)?, side(b)?], shape),
             _ => self.on_sides(&mut operands.iter().map(|x| side(x)).collect::<Result<Vec<_>>>()?, shape),
         }
+    }
+
+    /// Of one operand: on what is stored and on the fill. The pattern stays.
+    pub(super) fn on_stored(&self, s: &Sparse) -> Result<Tensor> {
+        debug_assert!(self.via.is_none(), "only beside another operand");
+        let fill = match &s.fill {
+            fill if faults::is(Fault::UnaryKeepsFill) => Background::of(fill, &s.shape).cast(self.pass.out).into(),
+            Fill::Undefined => Fill::Undefined,
+            Fill::Scalar(value) => Fill::Scalar(self.pass.on_scalars(&[*value])),
+            fill @ Fill::Array(_) => match fill.spread(&s.shape) {
+                Some(values) => fill_of(&self.pass.on_arrays(&[&values])?),
+                None => Fill::Undefined,
+            },
+        };
+        let values = self.pass.on_arrays(&[&s.values])?;
+        Ok(Sparse { shape: s.shape.clone(), pattern: s.pattern.clone(), values, fill }.into())
     }
 
     /// On strided operands that broadcast to the shape.
@@ -100,7 +123,7 @@ impl<'f> Function<'f> {
     }
 
     /// On operands of which one at least is sparse.
-    pub(super) fn on_sides(&self, sides: &mut [Side<'_>], shape: Vec<usize>) -> Result<Tensor> {
+    pub(super) fn on_sides(&self, sides: &mut [Side<'_>], shape: Shape) -> Result<Tensor> {
         if sides.iter().any(|s| s.repeats(&shape)) {
             let beside_whole = sides.iter().any(|s| s.stored.is_some() && !s.repeats(&shape));
             if beside_whole && !is_dense(&shape, &core_of(&shape, sides), sides) {
@@ -176,6 +199,9 @@ impl<'f> Function<'f> {
 
     /// Whether `value` as operand `i` makes the others not matter; `Some(exact)` says whether also NaN and infinities.
     fn annihilates(&self, i: usize, value: Scalar) -> Option<bool> {
+        if self.annihilators.is_empty() {
+            return None;
+        }
         let standing = if i == 0 { Standing::Left } else { Standing::Right };
         let compute = self.pass.computes[i];
         let value = value.cast(self.meets(i));
@@ -207,6 +233,9 @@ impl<'f> Function<'f> {
     /// The fill where one operand's annihilates the others': an unstored zero beside a strided operand's elements; beside a
     /// fill only if that is finite.
     fn annihilated_fill(&self, sides: &[Side<'_>]) -> Option<Scalar> {
+        if self.annihilators.is_empty() {
+            return None;
+        }
         let by_policy = |s: &Side<'_>| s.stored.is_none() && context::nan_policy() == NanPolicy::ZeroAnnihilates;
         let finite =
             |j, s: &Side<'_>| matches!(&s.rest, Background::Array(values) if all_finite_as(values, self.meets(j)));
@@ -231,7 +260,7 @@ impl<'f> Function<'f> {
     }
 
     /// The result with this fill, at the positions that the roles give.
-    pub(super) fn by_engine(&self, sides: &mut [Side<'_>], fill: Background, shape: Vec<usize>) -> Result<Tensor> {
+    pub(super) fn by_engine(&self, sides: &mut [Side<'_>], fill: Background, shape: Shape) -> Result<Tensor> {
         if let Background::Array(values) = &fill {
             let core = values.unbroadcast().shape;
             if is_dense(&shape, &core, sides) {
@@ -258,10 +287,10 @@ impl<'f> Function<'f> {
 }
 
 /// The shape to which all operands broadcast.
-pub(crate) fn common_shape(operands: &[&Tensor]) -> Result<Vec<usize>> {
+pub(crate) fn common_shape(operands: &[&Tensor]) -> Result<Shape> {
     match operands {
-        [x] => Ok(x.shape().to_vec()),
+        [x] => Ok(x.shape().into()),
         [a, b] => broadcast_shapes(a.shape(), b.shape()),
-        all => all.iter().try_fold(Vec::new(), |shape, x| broadcast_shapes(&shape, x.shape())),
+        all => all.iter().try_fold(Shape::from(&[][..]), |shape, x| broadcast_shapes(&shape, x.shape())),
     }
 }

@@ -6,7 +6,7 @@ use super::Operand;
 use super::plan::{Function, common_shape};
 use crate::base::context;
 use crate::base::error::{self, Result};
-use crate::base::strided::Strided;
+use crate::base::strided::{Shape, Strided};
 use crate::engine::blocks::{self, Kernel, Pass, Source};
 use crate::engine::convert;
 use crate::engine::join::{Role, join};
@@ -162,7 +162,7 @@ impl Choice<'_> {
     }
 
     /// Every element is there.
-    fn of_all(&self, function: Function<'_>, sides: &mut [Side<'_>; 3], shape: Vec<usize>) -> Result<Tensor> {
+    fn of_all(&self, function: Function<'_>, sides: &mut [Side<'_>; 3], shape: Shape) -> Result<Tensor> {
         // Where the condition stores nothing, one arm is chosen: the other matters only where it stores something.
         let fill = match sides[0].constant_fill() {
             Some(Scalar::Bool(chosen)) => {
@@ -177,7 +177,7 @@ impl Choice<'_> {
 
     /// Some fill is undefined, and so is the result's: what is there is found among stored elements, or, if fills
     /// choose from a defined one, among all.
-    fn of_present(&self, function: Function<'_>, sides: &mut [Side<'_>; 3], shape: Vec<usize>) -> Result<Tensor> {
+    fn of_present(&self, function: Function<'_>, sides: &mut [Side<'_>; 3], shape: Shape) -> Result<Tensor> {
         let absent = |i: usize| sides[i].is_undefined();
         let roles = match sides[0].constant_fill() {
             _ if absent(0) => [Role::Every, Role::Look, Role::Look],

@@ -26,7 +26,7 @@ pub(super) fn rows(
     }
     let Some(ends) = split.row_ends() else { return Ok(None) };
     let acc = split.fold_runs(fold, &s.values, &ends, None)?;
-    let shape = dims.iter().map(|d| d.size).collect();
+    let shape: Vec<usize> = dims.iter().map(|d| d.size).collect();
     let order: Vec<usize> = dims.iter().map(|d| d.axis).collect();
     let counts = |i: usize| ((ends[i + 1] - ends[i]) * split.per_row) as u64;
     let acc = Strided::new(acc, fold.typing.acc, shape);

@@ -57,7 +57,7 @@ fn constant(fold: &Fold, s: &Sparse, fill: &Strided, kept: &[usize], axes: &[usi
     let shape: Vec<usize> = kept.iter().map(|&a| s.shape[a]).collect();
     // The fill over the kept axes: any index along the reduced ones will do.
     let mut over_kept = fill.permute(kept);
-    over_kept.shape = shape.clone();
+    over_kept.shape = shape[..].into();
     let core = over_kept.unbroadcast();
     check_count(fold, &core, k)?;
     let need = if leaves_folds(fold, s, &core, kept, k) { Need::Folds } else { Need::Counts };
@@ -82,7 +82,7 @@ fn constant(fold: &Fold, s: &Sparse, fill: &Strided, kept: &[usize], axes: &[usi
     let acc = with_unstored(fold, acc, &fills, &count, block, k)?;
     let values = fold.finish(&acc, k)?;
     let fill = fill_of(&fold.finish(&empty, k)?);
-    reduced(Sparse { shape, pattern, values, fill }, s.nse())
+    reduced(Sparse { shape: shape.into(), pattern, values, fill }, s.nse())
 }
 
 /// A table of folds with what is not stored, as the result.
@@ -145,7 +145,7 @@ fn undefined(fold: &Fold, s: &Sparse, kept: &[usize]) -> Result<Tensor> {
     let pattern = Arc::new(groups.pattern);
     if fold.op.gives() == Gives::Count {
         let values = groups.acc.cast(fold.typing.out);
-        let out = Sparse { shape, pattern, values, fill: Fill::Scalar(Scalar::zero(fold.typing.out)) };
+        let out = Sparse { shape: shape.into(), pattern, values, fill: Fill::Scalar(Scalar::zero(fold.typing.out)) };
         return reduced(out, s.nse());
     }
     // A group of positions without elements (a value axis of size 0) has nothing in it either.
@@ -157,6 +157,6 @@ fn undefined(fold: &Fold, s: &Sparse, kept: &[usize]) -> Result<Tensor> {
     } else {
         groups.acc.cast(fold.typing.out)
     };
-    let out = Sparse { shape, pattern, values, fill: Fill::Undefined };
+    let out = Sparse { shape: shape.into(), pattern, values, fill: Fill::Undefined };
     convert::select_rows(&out, &keep).map(Into::into)
 }

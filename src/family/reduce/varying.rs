@@ -42,14 +42,14 @@ pub(super) fn varying(
 ) -> Result<Tensor> {
     let shape: Vec<usize> = kept.iter().map(|&a| s.shape[a]).collect();
     let beneath = blocks::collect(s.nse(), Source::at(fill, &s.pattern), s.dtype())?;
-    let beneath = Strided { shape: s.values.shape.clone(), strides: c_strides(&s.values.shape), ..beneath };
+    let beneath = Strided { shape: s.values.shape.clone(), strides: c_strides(&s.values.shape).into(), ..beneath };
     let Sums { pattern, sums, total } = if fold.typing.acc.is_inexact() {
         floats(fold, s, fill, &beneath, kept, axes)?
     } else {
         integers(fold, s, fill, &beneath, kept, axes)?
     };
     let fill = fill_of(&fold.finish(&total.broadcast(&shape), k)?);
-    let out = Sparse { shape, values: fold.finish(&sums, k)?, fill, pattern };
+    let out = Sparse { shape: shape.into(), values: fold.finish(&sums, k)?, fill, pattern };
     reduced(out, s.nse())
 }
 
@@ -86,7 +86,7 @@ fn integers(
     let pattern = Arc::new(pattern);
     let shape: Vec<usize> = kept.iter().map(|&a| s.shape[a]).collect();
     let totals = blocks::collect(stored.len(), Source::at(total.broadcast(&shape), &pattern), acc)?;
-    let totals = Strided { shape: stored.shape.clone(), strides: c_strides(&stored.shape), ..totals };
+    let totals = Strided { shape: stored.shape.clone(), strides: c_strides(&stored.shape).into(), ..totals };
     let rest = blocks::map_strided(&[&totals, &beneath], acc, acc, Kernel::Binary(sub))?;
     let sums = blocks::map_strided(&[&rest, &stored], acc, acc, Kernel::Binary(add))?;
     Ok(Sums { pattern, sums, total })

@@ -148,7 +148,7 @@ impl Tensor {
                 let mut values = s.values.clone();
                 values.shape.push(1);
                 values.strides.push(1);
-                Sparse { shape, pattern, values, fill: map_fill(&s.fill, insert) }.into()
+                Sparse { shape: shape.into(), pattern, values, fill: map_fill(&s.fill, insert) }.into()
             }
         };
         Ok(out)

@@ -71,7 +71,7 @@ impl Tensor {
             let adjacent = s.strides[n] == 1 && s.offset.is_multiple_of(2) && even;
             let s = if adjacent { s.clone() } else { fresh(s)? };
             let strides = s.strides[..n].iter().map(|s| s / 2).collect();
-            Ok(Strided { buffer: s.buffer, dtype: whole, shape: s.shape[..n].to_vec(), strides, offset: s.offset / 2 })
+            Ok(Strided { buffer: s.buffer, dtype: whole, shape: s.shape[..n].into(), strides, offset: s.offset / 2 })
         };
         let out = match &self.storage {
             Storage::Strided(s) => Tensor::from_strided(join(s)?),
@@ -94,7 +94,7 @@ impl Tensor {
                         fill_of(&join(&core.broadcast(&pairs))?.broadcast(&s.shape[..n]))
                     }
                 };
-                Sparse { shape: s.shape[..n].to_vec(), pattern, values: join(&s.values)?, fill }.into()
+                Sparse { shape: s.shape[..n].into(), pattern, values: join(&s.values)?, fill }.into()
             }
         };
         Ok(call.done(out))

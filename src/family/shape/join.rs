@@ -243,7 +243,7 @@ fn sparse(parts: &[Tensor], axis: usize, shape: &[usize], model: usize) -> Resul
     }
     if let Some(pattern) = rows(&pieces, axis, shape) {
         let values = join_values(&pieces)?;
-        return Ok(Sparse { shape: shape.to_vec(), pattern: Arc::new(pattern), values, fill }.into());
+        return Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill }.into());
     }
     Ok(place(shape, &spec, &pieces, fill)?.into())
 }
@@ -462,7 +462,7 @@ pub(crate) fn place(shape: &[usize], spec: &LevelSpec, pieces: &[Piece<'_>], fil
     // Where no sort was needed the rows are in place.
     let in_place = with_index!(order.as_slice(), o => o.iter().enumerate().all(|(i, o)| o.get() == i));
     let values = if in_place { values } else { convert::gather_values(&values, &order)? };
-    Ok(Sparse { shape: shape.to_vec(), pattern: Arc::new(pattern), values, fill })
+    Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill })
 }
 
 /// A new axis of size 1 as a level, so that others can join it there: a coordinate of COO, else a dense level at the root.

@@ -157,7 +157,7 @@ fn reshape_sparse(s: &Sparse, shape: &[usize]) -> Result<Sparse> {
     debug_assert_eq!(keys::order_of(&words), keys::Order::Strict);
     let keys = SortedKeys { layout: &layout, words: &words, unique: true };
     let pattern = build::build(&[LevelKind::Sparse { rank: shape.len() }], coo_dims(shape), &keys)?;
-    Ok(Sparse { shape: shape.to_vec(), pattern: Arc::new(pattern), values: s.values, fill })
+    Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values: s.values, fill })
 }
 
 /// The finest groups of consecutive axes with equal numbers of elements on both sides.
@@ -273,5 +273,5 @@ fn broadcast_sparse(s: &Sparse, shape: &[usize]) -> Result<Sparse> {
     let keys = SortedKeys { layout: &layout, words: &words, unique: true };
     let pattern = build::build(&[LevelKind::Sparse { rank: shape.len() }], coo_dims(shape), &keys)?;
     let values = convert::gather_values(&s.values, &order)?;
-    Ok(Sparse { shape: shape.to_vec(), pattern: Arc::new(pattern), values, fill })
+    Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill })
 }

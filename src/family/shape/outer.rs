@@ -128,5 +128,5 @@ fn pairs(a: &Tensor, b: &Tensor) -> Result<Option<Tensor>> {
     let (pattern, order) = along::rebuild(kinds, super::coo_dims(&shape), &layout, words.collect(), from)?;
     let values = values.strided().map(|v| convert::gather_values(v, &order)).transpose()?;
     let Some(values) = values else { return Ok(None) };
-    Ok(Some(Sparse { shape, pattern: Arc::new(pattern), values, fill }.into()))
+    Ok(Some(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill }.into()))
 }

@@ -133,7 +133,7 @@ impl Tensor {
                 let from = (0..row.len() as u64).collect();
                 let (kinds, dims) = (vec![LevelKind::Sparse { rank: 2 }], super::coo_dims(&shape));
                 let (pattern, _) = along::rebuild(kinds, dims, &layout, words, from)?;
-                Sparse { shape: shape.to_vec(), pattern: Arc::new(pattern), values: s.values.clone(), fill }.into()
+                Sparse { shape: shape[..].into(), pattern: Arc::new(pattern), values: s.values.clone(), fill }.into()
             }
         };
         Ok(call.done(out))
@@ -229,7 +229,7 @@ fn diagonal_of(x: &Strided, offset: isize, a: usize, b: usize) -> Strided {
     let first =
         if offset < 0 { offset.wrapping_neg().wrapping_mul(x.strides[a]) } else { offset.wrapping_mul(x.strides[b]) };
     let start = if shape.contains(&0) { 0 } else { first };
-    Strided { shape, strides, offset: x.offset.wrapping_add_signed(start), ..x.clone() }
+    Strided { shape: shape.into(), strides, offset: x.offset.wrapping_add_signed(start), ..x.clone() }
 }
 
 fn sparse_diagonal(s: &Sparse, offset: isize, a: usize, b: usize) -> Result<Sparse> {
@@ -265,7 +265,7 @@ fn sparse_diagonal(s: &Sparse, offset: isize, a: usize, b: usize) -> Result<Spar
     let kinds = vec![LevelKind::Sparse { rank: level_dims }];
     let (pattern, order) = along::rebuild(kinds, dims, &layout, words, from)?;
     let values = convert::gather_values(&s.values, &order)?;
-    Ok(Sparse { shape, pattern: Arc::new(pattern), values, fill })
+    Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill })
 }
 
 fn on_diagonal(x: &Strided, offset: isize, n: usize) -> Result<Strided> {

@@ -73,7 +73,7 @@ impl Tensor {
 }
 
 fn narrowed_shape(s: &Sparse, axis: usize, range: &Range<usize>) -> Vec<usize> {
-    let mut shape = s.shape.clone();
+    let mut shape = s.shape.to_vec();
     shape[axis] = range.len();
     shape
 }
@@ -98,7 +98,7 @@ fn values_window(s: &Sparse, axis: usize, range: &Range<usize>) -> Option<Sparse
     let place = s.pattern.value_dims().iter().position(|d| (d.axis, d.part) == (axis, Part::Whole))?;
     let pattern = Pattern { dims: narrowed_dims(&s.pattern, axis, range.len()), ..(*s.pattern).clone() };
     Some(Sparse {
-        shape: narrowed_shape(s, axis, range),
+        shape: narrowed_shape(s, axis, range).into(),
         pattern: Arc::new(pattern),
         values: s.values.narrow(place + 1, range.clone()),
         fill: narrowed_fill(s, axis, range),
@@ -122,7 +122,7 @@ fn root_window(s: &Sparse, axis: usize, range: &Range<usize>) -> Option<Sparse> 
     let dims = narrowed_dims(p, axis, range.len());
     let pattern = Pattern { levels, dims, level_dims: p.level_dims, positions: window.len() };
     Some(Sparse {
-        shape: narrowed_shape(s, axis, range),
+        shape: narrowed_shape(s, axis, range).into(),
         pattern: Arc::new(pattern),
         values: s.values.narrow(0, window),
         fill: narrowed_fill(s, axis, range),
@@ -153,7 +153,7 @@ fn segments_window(s: &Sparse, axis: usize, range: &Range<usize>) -> Option<Spar
     let levels = above.iter().cloned().chain([level]).collect();
     let pattern = Pattern { levels, dims: narrowed_dims(p, axis, range.len()), level_dims: p.level_dims, positions };
     Some(Sparse {
-        shape: narrowed_shape(s, axis, range),
+        shape: narrowed_shape(s, axis, range).into(),
         pattern: Arc::new(pattern),
         values,
         fill: narrowed_fill(s, axis, range),
@@ -264,7 +264,7 @@ fn cut(s: &Sparse, axis: usize, ranges: &[Range<usize>]) -> Result<Vec<Sparse>> 
         let pattern = build::build(&freed(s.pattern.kinds()), dims, &keys)?;
         let values = convert::gather_values(&s.values, &IndexVec::U64(own.to_vec()))?;
         let (shape, fill) = (narrowed_shape(&s, axis, range), narrowed_fill(&s, axis, range));
-        Ok(Sparse { shape, pattern: Arc::new(pattern), values, fill })
+        Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill })
     };
     ranges.iter().enumerate().map(part).collect()
 }

@@ -86,7 +86,7 @@ fn at_coordinates<'a>(s: &'a Sparse, r: &Strided) -> Source<'a> {
 
 /// `fill op r`: a scalar if it is the same in every slice, else an array that has size 1 along the reduced axes.
 fn result_fill(op: BinaryOp, s: &Sparse, fill: &Strided, r: &Tensor) -> Result<Fill> {
-    let over_slices = Strided { shape: r.shape().to_vec(), ..fill.clone() };
+    let over_slices = Strided { shape: r.shape().into(), ..fill.clone() };
     let out = Tensor::from_strided(over_slices.unbroadcast()).binary(op, r)?;
     fill_over(s, out)
 }

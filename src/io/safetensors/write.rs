@@ -56,7 +56,7 @@ impl SafetensorsWriter {
         let mut start = 0;
         for item in &items {
             let dtype = item.values.dtype;
-            let mut shape = item.values.shape.clone();
+            let mut shape = item.values.shape.to_vec();
             if dtype.is_complex() {
                 shape.push(2);
             }
