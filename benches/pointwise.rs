@@ -64,8 +64,10 @@ fn binary(c: &mut Criterion) {
 }
 
 /// Ten elements: nothing but the price of a call.
-fn small_calls(c: &mut Criterion) {
-    let mut group = c.benchmark_group("small calls");
+///
+///     cargo bench --bench pointwise -- small
+fn small(c: &mut Criterion) {
+    let mut group = c.benchmark_group("small");
     let of = |seed| Tensor::random(&[10, 10], 0.1, 0.0, Layout::Csr, seed).expect("a valid matrix");
     let (a, b) = (of(1), of(2));
     let row = Tensor::from_vec(&[10], vec![1.5; 10]).expect("ten elements");
@@ -74,8 +76,15 @@ fn small_calls(c: &mut Criterion) {
     group.bench_function("add_same_pattern", |r| r.iter(|| black_box(&a) + black_box(&a)));
     group.bench_function("mul", |r| r.iter(|| black_box(&a) * black_box(&b)));
     group.bench_function("mul_number", |r| r.iter(|| black_box(&a) * 2.0));
+    group.bench_function("add_row", |r| r.iter(|| black_box(&a) + black_box(&row)));
     group.bench_function("mul_row", |r| r.iter(|| black_box(&a) * black_box(&row)));
     group.bench_function("relu", |r| r.iter(|| black_box(&a).relu()));
+    group.bench_function("cos", |r| r.iter(|| black_box(&a).cos()));
+    group.bench_function("map", |r| r.iter(|| black_box(&a).map(|v: f64| v + 1.0)));
+    group.bench_function("zip_with", |r| r.iter(|| black_box(&a).zip_with(&b, |x: f64, y: f64| x + y)));
+    let condition = a.gt(0.5).expect("floats compare");
+    group.bench_function("where", |r| r.iter(|| black_box(&condition).where_(&a, &b)));
+    group.bench_function("clone", |r| r.iter(|| black_box(&a).clone()));
     group.bench_function("strided/add", |r| r.iter(|| black_box(&x) + black_box(&y)));
     group.bench_function("strided/relu", |r| r.iter(|| black_box(&x).relu()));
     group.finish();
@@ -90,5 +99,5 @@ fn convert(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, unary, binary, small_calls, convert);
+criterion_group!(benches, unary, binary, small, convert);
 criterion_main!(benches);
