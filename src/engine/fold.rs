@@ -92,7 +92,7 @@ impl Fold {
     /// The accumulators over the kept axes.
     pub(crate) fn strided_acc(&self, s: &Strided, kept: &[usize], axes: &[usize]) -> Result<Strided> {
         let shape: Vec<usize> = kept.iter().map(|&a| s.shape[a]).collect();
-        let (results, k) = (count(&shape), axes.iter().map(|&a| s.shape[a]).product::<usize>());
+        let (results, k) = (count(&shape), count(&axes.iter().map(|&a| s.shape[a]).collect::<Vec<_>>()));
         let s = s.cast(self.typing.input);
         let order: Vec<usize> = kept.iter().chain(axes).copied().collect();
         let buffer = if results == 1 {
@@ -181,14 +181,14 @@ pub(crate) fn merge_rows(fold: ReduceOp, values: &Strided, runs: &[usize]) -> Re
         return Err(error::invalid("fold", format!("{} does not fold duplicates", fold.op.name())));
     }
     let n = runs.len() - 1;
-    let block: usize = values.shape[1..].iter().product();
+    let block = count(&values.shape[1..]);
     let bytes = values.dense_bytes()?;
     let mut shape = values.shape.clone();
     shape[0] = n;
     let buffer = if block == 1 {
         fold.segments(&bytes, runs)?
     } else {
-        let (from, to) = (block * dtype.size(), block * fold.typing.acc.size());
+        let (from, to) = (block.saturating_mul(dtype.size()), block.saturating_mul(fold.typing.acc.size()));
         Buffer::build(n * to, |acc| {
             if to == 0 {
                 return;

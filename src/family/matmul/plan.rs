@@ -10,7 +10,7 @@ use crate::base::buffer::Buffer;
 use crate::base::context;
 use crate::base::error::Result;
 use crate::base::shape;
-use crate::base::strided::Strided;
+use crate::base::strided::{Strided, count};
 use crate::engine::convert;
 use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::{Sparse, Storage, Tensor};
@@ -316,7 +316,7 @@ impl Plan<'_> {
             let size = self.ring.acc_size();
             let copy = |acc: &[u8], out: &mut [u8]| out.copy_from_slice(acc);
             let acc = self.accumulated(x, y, background, &core, &copy, size)?;
-            let n: usize = core.iter().product();
+            let n = count(&core);
             let values = Buffer::build(n * self.dtype.size(), |out| self.ring.finish(acc.bytes(), self.dtype, out))?;
             fill = if n == 0 { fill } else { fill_of(&Strided::new(values, self.dtype, core.clone()).unbroadcast()) };
             init = Some(Field::of(acc, &core, size));

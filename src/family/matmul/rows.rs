@@ -8,6 +8,7 @@ use super::operand::{Field, Stored, batch_strides, offset};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
 use crate::base::parallel;
+use crate::base::strided::count;
 
 /// The parts of a product that one pass computes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -84,7 +85,7 @@ impl Pass<'_> {
 
     /// Every row of every matrix, dense, `width` bytes an element.
     pub(super) fn all_rows(&self, finish: Finish<'_>, width: usize) -> Result<Buffer> {
-        let rows = self.batch.iter().product::<usize>() * self.m;
+        let rows = count(&self.batch).saturating_mul(self.m);
         Buffer::overwritten(rows * self.n * width, width, |out| {
             let grain = (WORK / self.work_per_row().max(1)).max(1);
             parallel::for_chunks_mut(out, self.n * width, grain, &|first, out| {
@@ -178,7 +179,7 @@ impl Pass<'_> {
         let (Some(left), Some(right)) = (self.left_against.or(self.left), self.right) else { return Vec::new() };
         let total = match &left.ids {
             Some(ids) => ids.len(),
-            None => self.batch.iter().product::<usize>() * self.m,
+            None => count(&self.batch).saturating_mul(self.m),
         };
         let pieces = self.pieces(left, total);
         parallel::map_chunks(pieces.len(), 1, &|piece| {

@@ -14,7 +14,7 @@ use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::error::{self, Result};
 use crate::base::memory;
 use crate::base::parallel;
-use crate::base::strided::{Strided, dense_len};
+use crate::base::strided::{Strided, count, dense_len};
 use crate::base::trace::{Work, raise};
 use crate::engine::convert;
 use crate::levels::build::{self, SortedKeys};
@@ -95,8 +95,8 @@ pub(crate) fn strided(x: &Strided, axis: usize, choice: &Along<'_>) -> Result<St
         return Ok(view);
     }
     let core = x.unbroadcast();
-    let outer = crate::base::strided::count(&core.shape[..axis]);
-    let inner = crate::base::strided::count(&core.shape[axis + 1..]) * x.dtype.size();
+    let outer = count(&core.shape[..axis]);
+    let inner = count(&core.shape[axis + 1..]).saturating_mul(x.dtype.size());
     dense_len(&[outer, len], DType::U64)?;
     let select: Vec<u64> = (0..outer).flat_map(|o| (0..len).map(move |i| (o * n + choice.source(i)) as u64)).collect();
     let source = core.dense_bytes()?;
@@ -320,7 +320,7 @@ fn root_rows(s: &Sparse, axis: usize, choice: &Along<'_>, dims: &[Dim]) -> Resul
     if above.is_empty() || above.iter().any(|l| l.kind() != LevelKind::Dense) || dims[0].axis != axis {
         return Ok(None);
     }
-    let inner: usize = dims[1..above.len()].iter().map(|d| d.size).product();
+    let inner = count(&dims[1..above.len()].iter().map(|d| d.size).collect::<Vec<_>>());
     let too_many = || error::shape(&[&s.shape], "the rows of the result do not fit in memory: choose coo");
     let parents = choice.len().checked_mul(inner).filter(|&n| Buffer::is_possible(n.saturating_mul(16)));
     let parents = parents.ok_or_else(too_many)?;
@@ -413,7 +413,7 @@ impl Runs<'_> {
         if values.strides[0] == 0 && values.shape[0] > 0 {
             return Ok(Strided { shape, ..values.clone() });
         }
-        let row = crate::base::strided::count(&values.shape[1..]) * values.dtype.size();
+        let row = count(&values.shape[1..]).saturating_mul(values.dtype.size());
         let source = values.dense_bytes()?;
         dense_len(&shape, values.dtype)?;
         let buffer = Buffer::build(self.total() * row, |out| self.copy(&source, row, out))?;
