@@ -8,6 +8,7 @@ use super::oracle::{self, Expected, OValue, Oracle};
 use super::report::Report;
 use super::rng::Rng;
 use super::support_table::ops::{self, Op};
+use super::support_table::table::LAYOUTS;
 
 /// The size of both axes: many rows, not a multiple of a block.
 const N: usize = 702;
@@ -18,18 +19,6 @@ const LEFT_OUT: [&str; 4] = ["kron", "apply_stored", "select", "select_values"];
 
 /// How many places of a result are looked at, besides those where chunks may meet.
 const PLACES: usize = 150;
-
-const LAYOUTS: [Layout; 9] = [
-    Layout::Coo,
-    Layout::HybridCoo { dense_dims: 1 },
-    Layout::Csr,
-    Layout::Csc,
-    Layout::Dcsr,
-    Layout::Dcsc,
-    Layout::Csf,
-    Layout::Bsr { block: [2, 2] },
-    Layout::Bsc { block: [2, 2] },
-];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Beneath {

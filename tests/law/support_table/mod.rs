@@ -6,7 +6,7 @@
 mod observed;
 pub mod ops;
 mod order;
-mod table;
+pub mod table;
 
 use std::collections::BTreeSet;
 
