@@ -153,11 +153,14 @@ impl fmt::Display for Error {
                 "{op}: {why}; the dense result would take {bytes} bytes, over the densify budget of {budget}: convert with \
                  to_dense() first, or raise the budget with with_densify_budget"
             ),
-            ErrorKind::Memory { op, shape, what, bytes, free, instead } => write!(
-                f,
-                "{op}: shape {shape:?}: {what} takes {bytes} bytes and does not fit in memory, of which {free} are free: \
-                 {instead}"
-            ),
+            ErrorKind::Memory { op, shape, what, bytes, free, instead } => {
+                write!(f, "{op}: shape {shape:?}: {what} takes {bytes} bytes and does not fit in memory, ")?;
+                if *bytes > u128::from(*free) {
+                    write!(f, "of which {free} are free: {instead}")
+                } else {
+                    write!(f, "of which this process is not given so much: {instead}")
+                }
+            }
             ErrorKind::Absent { op, why } => write!(f, "{op}: {why}"),
             ErrorKind::Io { path, source } => write!(f, "{}: {source}", path.display()),
             ErrorKind::Format { path: Some(path), format, source } => {

@@ -1,5 +1,6 @@
 //! Stored elements by the coordinates that a reduction keeps.
 
+use openwork_ops::DType;
 use openwork_ops::structure::IndexVec;
 
 use super::cut::Split;
@@ -102,8 +103,10 @@ pub(crate) fn table(fold: &Fold, s: &Sparse, kept: &[usize], need: Need) -> Resu
 
 /// Folds runs of rows of `block` elements, `per_row` of them per position.
 fn rows(fold: &Fold, bytes: &[u8], runs: &[usize], per_row: usize, block: usize) -> Result<Buffer> {
-    let (from, to) = (block * fold.typing.input.size(), block * fold.typing.acc.size());
-    Buffer::build((runs.len() - 1) * to, |acc| {
+    // Where nothing is stored, a row may be longer than memory.
+    let bytes_of = |dtype: DType| block.saturating_mul(dtype.size());
+    let (from, to) = (bytes_of(fold.typing.input), bytes_of(fold.typing.acc));
+    Buffer::build((runs.len() - 1).saturating_mul(to), |acc| {
         parallel::for_chunks_mut(acc, to, 256, &|first, acc| {
             for (i, row) in acc.chunks_exact_mut(to).enumerate() {
                 let own = runs[first + i] * per_row..runs[first + i + 1] * per_row;
