@@ -91,14 +91,12 @@ fn repeated_rows_that_stay_repeated() {
     assert_eq!(three.sum(..).unwrap().item().unwrap(), (3.0 * 499_999_500_000.0).into());
 }
 
-/// Rows longer than memory of which none is stored, and a number repeated more often than a `usize` counts.
+/// Rows longer than memory, of which none is stored.
 #[test]
-fn counts_beyond_a_usize() {
+fn rows_beyond_memory_that_are_not_stored() {
     let values = Tensor::zeros(&[0, 1 << 40, 1 << 40], DType::F64, Layout::Strided).unwrap();
     let x = Tensor::coo(&[2, 1 << 40, 1 << 40], vec![Vec::<u64>::new()], &values, 3.0).unwrap();
     assert_eq!(x.coalesce().unwrap().nse(), 0);
     assert_eq!(x.sum(0).map(|sum| sum.get(&[5, 7]).unwrap()).unwrap(), Some(6.0.into()));
     assert_eq!(x.max(..).unwrap().item().unwrap(), 3.0.into());
-    let wide = Tensor::scalar(2.0).broadcast_to(&[1 << 40, 1 << 40]).unwrap();
-    assert!(wide.sum(..).map_or_else(|e| e.to_string().contains("memory"), |sum| sum.size() == 1));
 }
