@@ -93,13 +93,13 @@ const MADE: &[Row] = &[
 const MET: &[Row] = &[
     (
         "rows against columns",
-        || zeros(&[6, 4]).add(&zeros(&[3, 4])),
+        || zeros(&[6, 4]).add(zeros(&[3, 4])),
         &["add", "[6, 4]", "[3, 4]", "sizes 6 and 3", "axis 0"],
         &["axis 2"],
     ),
     (
         "a vector that is too short",
-        || zeros(&[6, 4]).mul(&zeros(&[3])),
+        || zeros(&[6, 4]).mul(zeros(&[3])),
         &["mul", "sizes 4 and 3", "axis -1"],
         &["axis 1"],
     ),
@@ -126,7 +126,7 @@ const MET: &[Row] = &[
     ),
     ("a matrix as a condition", || zeros(&[2]).where_(1.0, 2.0), &["where_", "float64", "bool"], &[]),
     ("a mask of numbers", || csr().index(s![zeros(&[3, 4])]), &["index", "float64"], &[]),
-    ("bits of floats", || zeros(&[2]).binary(BinaryOp::BitwiseAnd, &zeros(&[2])), &["bitwise_and", "float64"], &[]),
+    ("bits of floats", || zeros(&[2]).binary(BinaryOp::BitwiseAnd, zeros(&[2])), &["bitwise_and", "float64"], &[]),
     (
         "uint64 with int64",
         || zeros(&[2]).cast(DType::U64)?.add(&zeros(&[2]).cast(DType::I64)?),
@@ -152,7 +152,7 @@ const NAMED: &[Row] = &[
     ("a slice beyond the end", || zeros(&[6, 4]).slice(s![0..10]), &["slice", "10", "6"], &[]),
     ("a list where slices are", || csr().slice(s![vec![0, 1]]), &["slice", "index"], &[]),
     ("an index beyond the end", || csr().index_select(vec![0u64, 7], 1), &["index_select", "7", "4"], &[]),
-    ("indices of floats", || csr().index_select(&zeros(&[2]), 1), &["index_select", "float64"], &[]),
+    ("indices of floats", || csr().index_select(zeros(&[2]), 1), &["index_select", "float64"], &[]),
     ("more indices than axes", || csr().index(s![0, 0, 0]), &["index", "3 axes are indexed", "2"], &[]),
     ("lists of unequal length", || csr().index(s![vec![0, 1], vec![0, 1, 2]]), &["index", "2", "3"], &[]),
     ("min of nothing", || zeros(&[0]).reduce(ReduceOp::Min, 0), &["min", "no elements"], &[]),
