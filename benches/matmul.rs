@@ -10,18 +10,18 @@ const N: usize = 1 << 16;
 const PER_ROW: usize = 16;
 
 fn matrix(seed: u64) -> Tensor {
-    Tensor::random(&[N, N], PER_ROW as f64 / N as f64, 0.0, Layout::Csr, seed).expect("a valid matrix")
+    Tensor::random([N, N], PER_ROW as f64 / N as f64, 0.0, Layout::Csr, seed).expect("a valid matrix")
 }
 
 fn dense(cols: usize) -> Tensor {
     let n = N * cols;
-    Tensor::from_vec(&[N, cols], (0..n).map(|i| (i % 17) as f64 - 8.0).collect()).expect("as many as the shape has")
+    Tensor::from_vec([N, cols], (0..n).map(|i| (i % 17) as f64 - 8.0).collect()).expect("as many as the shape has")
 }
 
 fn products(c: &mut Criterion) {
     let mut group = c.benchmark_group("matmul");
     let a = matrix(1);
-    let x = dense(1).reshape(&[N]).expect("a vector");
+    let x = dense(1).reshape([N]).expect("a vector");
     group.throughput(Throughput::Elements(a.nse() as u64));
 
     let columns = a.coordinates().remove(1).1;
@@ -38,7 +38,7 @@ fn products(c: &mut Criterion) {
     // What is timed is right, and not all the same.
     let close = |x: &Tensor, y: &Tensor| x.allclose(y, 1e-9, 1e-9).expect("two of one shape");
     let product = a.matmul(&x).expect("shapes that fit");
-    let looped = Tensor::from_vec(&[N], by_loop()).expect("as many as the shape has");
+    let looped = Tensor::from_vec([N], by_loop()).expect("as many as the shape has");
     assert!(close(&product, &looped) && !close(&looped, &looped.mul(2.0).expect("floats")));
     let squared = a.matmul(&a).and_then(|aa| aa.matmul(&x)).expect("shapes that fit");
     assert!(close(&squared, &a.matmul(&product).expect("shapes that fit")));
@@ -48,7 +48,7 @@ fn products(c: &mut Criterion) {
     group.sample_size(20);
     group.bench_function("spmm_32", |b| b.iter(|| black_box(&a).matmul(&b32)));
     group.bench_function("spgemm", |b| b.iter(|| black_box(&a).matmul(&a)));
-    let square = Tensor::random(&[512, 512], 1.0, 0.0, Layout::Strided, 3).expect("a valid matrix");
+    let square = Tensor::random([512, 512], 1.0, 0.0, Layout::Strided, 3).expect("a valid matrix");
     group.bench_function("dense_512", |b| b.iter(|| black_box(&square).matmul(&square)));
     group.finish();
 }

@@ -5,7 +5,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use openwork::{Layout, Tensor, keep, with_densify_budget};
 
 fn order(c: &mut Criterion) {
-    let x = Tensor::random(&[100_000, 20_000], 1e-3, 0.0, Layout::Csr, 1).unwrap();
+    let x = Tensor::random([100_000, 20_000], 1e-3, 0.0, Layout::Csr, 1).unwrap();
     let columns = x.sub(x.mean(keep(0)).unwrap()).unwrap(); // a fill per column
     let mut group = c.benchmark_group("order");
     group.sample_size(10);
@@ -22,7 +22,7 @@ fn order(c: &mut Criterion) {
     group.bench_function("histogram", |b| b.iter(|| x.histogram(100, None).unwrap()));
     group.bench_function("min1 over a fill per column", |b| b.iter(|| columns.min(1).unwrap()));
     group.bench_function("quantile1 over a fill per column", |b| b.iter(|| columns.quantile(0.9, 1).unwrap()));
-    let narrow = Tensor::random(&[100_000, 100], 0.01, 0.0, Layout::Csr, 2).unwrap();
+    let narrow = Tensor::random([100_000, 100], 0.01, 0.0, Layout::Csr, 2).unwrap();
     group.bench_function("cumulative_sum1 of 100,000 x 100", |b| {
         b.iter(|| with_densify_budget(u64::MAX, || narrow.cumulative_sum(1).unwrap()))
     });

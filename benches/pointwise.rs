@@ -13,7 +13,7 @@ const NSE: usize = 1 << 20;
 
 fn matrix(layout: Layout, seed: u64) -> Tensor {
     let density = NSE as f64 / (ROWS * COLS) as f64;
-    Tensor::random(&[ROWS, COLS], density, 0.0, layout, seed).expect("a valid matrix")
+    Tensor::random([ROWS, COLS], density, 0.0, layout, seed).expect("a valid matrix")
 }
 
 fn unary(c: &mut Criterion) {
@@ -30,7 +30,7 @@ fn unary(c: &mut Criterion) {
         group.bench_function(BenchmarkId::new("cos_fill_1", layout), |b| b.iter(|| black_box(&x).cos()));
     }
     // Values of 128 MB: most of the time goes to memory that is new.
-    let large = Tensor::random(&[1 << 12, 1 << 12], 1.0, 0.0, Layout::Strided, 1).expect("a valid matrix");
+    let large = Tensor::random([1 << 12, 1 << 12], 1.0, 0.0, Layout::Strided, 1).expect("a valid matrix");
     group.throughput(Throughput::Elements(1 << 24));
     group.sample_size(20);
     for op in [UnaryOp::Sin, UnaryOp::Relu] {
@@ -53,7 +53,7 @@ fn binary(c: &mut Criterion) {
     });
     group.bench_function("add_same_pattern", |b| b.iter(|| black_box(&x).add(&x)));
     group.bench_function("add_number", |b| b.iter(|| black_box(&x).add(1.5)));
-    let row = Tensor::random(&[1, COLS], 1.0, 0.0, Layout::Csr, 3).and_then(|r| r.to_dense()).expect("a row");
+    let row = Tensor::random([1, COLS], 1.0, 0.0, Layout::Csr, 3).and_then(|r| r.to_dense()).expect("a row");
     group.bench_function("add_dense_row", |b| b.iter(|| black_box(&x).add(&row)));
     for layout in [Layout::Csr, Layout::Coo] {
         let (x, y) = (x.to_layout(layout).expect("a layout"), y.to_layout(layout).expect("a layout"));
@@ -68,9 +68,9 @@ fn binary(c: &mut Criterion) {
 ///     cargo bench --bench pointwise -- small
 fn small(c: &mut Criterion) {
     let mut group = c.benchmark_group("small");
-    let of = |seed| Tensor::random(&[10, 10], 0.1, 0.0, Layout::Csr, seed).expect("a valid matrix");
+    let of = |seed| Tensor::random([10, 10], 0.1, 0.0, Layout::Csr, seed).expect("a valid matrix");
     let (a, b) = (of(1), of(2));
-    let row = Tensor::from_vec(&[10], vec![1.5; 10]).expect("ten elements");
+    let row = Tensor::from_vec([10], vec![1.5; 10]).expect("ten elements");
     let (x, y) = (a.to_dense().expect("fill 0"), b.to_dense().expect("fill 0"));
     group.bench_function("add", |r| r.iter(|| black_box(&a) + black_box(&b)));
     group.bench_function("add_same_pattern", |r| r.iter(|| black_box(&a) + black_box(&a)));

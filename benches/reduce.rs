@@ -12,7 +12,7 @@ const NSE: usize = 1 << 20;
 
 fn matrix(layout: Layout) -> Tensor {
     let density = NSE as f64 / (ROWS * COLS) as f64;
-    Tensor::random(&[ROWS, COLS], density, 0.0, layout, 1).expect("a valid matrix")
+    Tensor::random([ROWS, COLS], density, 0.0, layout, 1).expect("a valid matrix")
 }
 
 /// Along the rows of CSR the result is as long as the pointers, and strided; COO has to find its rows.

@@ -19,7 +19,7 @@ fn composed(x: &Tensor) -> Result<Tensor> {
 fn softmax(c: &mut Criterion) {
     let mut group = c.benchmark_group("softmax");
     let density = NSE as f64 / (ROWS * COLS) as f64;
-    let x = Tensor::random(&[ROWS, COLS], density, 0.0, Layout::Csr, 1).expect("a valid matrix");
+    let x = Tensor::random([ROWS, COLS], density, 0.0, Layout::Csr, 1).expect("a valid matrix");
     group.throughput(Throughput::Elements(x.nse() as u64));
     // One pass and the composition agree where there is something to agree on.
     let (one, other) = (x.softmax(1).expect("floats"), composed(&x).expect("floats"));

@@ -17,7 +17,7 @@ const ROWS: usize = 1 << 20;
 /// A matrix of so many random elements, its name and the dtype of its values.
 fn matrices() -> Vec<(&'static str, Tensor)> {
     let random = |n: usize| {
-        Tensor::random(&[ROWS, ROWS], n as f64 / (ROWS * ROWS) as f64, 0.0, Layout::Coo, 7).expect("a valid matrix")
+        Tensor::random([ROWS, ROWS], n as f64 / (ROWS * ROWS) as f64, 0.0, Layout::Coo, 7).expect("a valid matrix")
     };
     let integers = |n: usize| {
         let x = random(n).stored().mul(1e6).and_then(|x| x.cast(DType::I64)).expect("in range");

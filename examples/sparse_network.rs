@@ -241,7 +241,7 @@ impl Model {
         }
         dict.insert("images", self.images.clone())?;
         let rows: Vec<u64> = self.rows.iter().flatten().map(|&row| row as u64).collect();
-        dict.insert("active_rows", Tensor::from_vec(&[rows.len()], rows)?)?;
+        dict.insert("active_rows", Tensor::from_vec([rows.len()], rows)?)?;
         dict.metadata_mut().insert("bias".into(), BIAS.into());
         dict.metadata_mut().insert("ceiling".into(), CEILING.into());
         Ok(dict.save(file)?)

@@ -9,7 +9,7 @@ use super::data::weights;
 fn mask(length: usize, size: usize) -> Result<Tensor> {
     let seen = |q: usize, k: usize| k / size == q / size || k / size + 1 == q / size;
     let all = (0..length).flat_map(|q| (0..length).map(move |k| seen(q, k))).collect();
-    Tensor::from_vec(&[length, length], all)?.to_sparse(Layout::Bsr { block: [size, size] }, false)
+    Tensor::from_vec([length, length], all)?.to_sparse(Layout::Bsr { block: [size, size] }, false)
 }
 
 pub fn run() -> Result<Report> {
@@ -20,7 +20,7 @@ pub fn run() -> Result<Report> {
     let out = attention.replace_fill(0.0)?.matmul(&v)?;
     Ok(vec![
         ("present of 1024", attention.nse() as f64),
-        ("first attention", attention.get(&[0, 0])?.map_or(f64::NAN, |a| a.to::<f64>())),
+        ("first attention", attention.get([0, 0])?.map_or(f64::NAN, |a| a.to::<f64>())),
         ("sum of results", out.sum(..)?.item_as::<f64>()?),
         ("norm of results", out.vector_norm(2.0, ..)?.item_as::<f64>()?),
     ])

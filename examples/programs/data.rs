@@ -14,13 +14,13 @@ pub fn hash(i: usize, j: usize) -> usize {
 pub fn counts(rows: usize, columns: usize) -> Result<Tensor> {
     let count = |i, j| if hash(i, j) % 10 < 3 { (1 + hash(i, j) % 7) as f64 } else { 0.0 };
     let all = (0..rows).flat_map(|i| (0..columns).map(move |j| count(i, j))).collect();
-    Tensor::from_vec(&[rows, columns], all)?.to_sparse(LAYOUT, 0.0)
+    Tensor::from_vec([rows, columns], all)?.to_sparse(LAYOUT, 0.0)
 }
 
 /// A strided matrix of numbers between −0.5 and 0.5.
 pub fn weights(rows: usize, columns: usize, seed: usize) -> Result<Tensor> {
     let weight = |i, j| hash(i + seed, j + 3 * seed) as f64 / 1009.0 - 0.5;
-    Tensor::from_vec(&[rows, columns], (0..rows).flat_map(|i| (0..columns).map(move |j| weight(i, j))).collect())
+    Tensor::from_vec([rows, columns], (0..rows).flat_map(|i| (0..columns).map(move |j| weight(i, j))).collect())
 }
 
 /// The adjacency of an undirected graph without loops: a ring, and about two in ten of the other edges.
@@ -30,5 +30,5 @@ pub fn graph(nodes: usize) -> Result<Tensor> {
         low != high && (high - low == 1 || high - low == nodes - 1 || hash(low, high) % 10 < 2)
     };
     let all = (0..nodes).flat_map(|i| (0..nodes).map(move |j| f64::from(u8::from(linked(i, j))))).collect();
-    Tensor::from_vec(&[nodes, nodes], all)?.to_sparse(LAYOUT, 0.0)
+    Tensor::from_vec([nodes, nodes], all)?.to_sparse(LAYOUT, 0.0)
 }

@@ -61,7 +61,7 @@ pub fn run() -> Result<Report> {
         ("stored", matrix.nse() as f64),
         ("sum of u", u.sum(..)?.item_as::<f64>()?),
         ("greatest u", u.max(..)?.item_as::<f64>()?),
-        ("u in the middle", u.get(&[n * n / 2])?.map_or(f64::NAN, |v| v.to::<f64>())),
+        ("u in the middle", u.get([n * n / 2])?.map_or(f64::NAN, |v| v.to::<f64>())),
         ("converged within 100 steps", f64::from(u8::from(steps <= 100))),
     ])
 }

@@ -9,7 +9,7 @@ use super::data::graph;
 fn pagerank(a: &Tensor) -> Result<(Tensor, usize)> {
     let n = a.shape()[0] as f64;
     let to = (a / a.sum(keep(1)))?.t()?;
-    let mut rank = Tensor::from_vec(&[a.shape()[0]], vec![1.0 / n; a.shape()[0]])?;
+    let mut rank = Tensor::from_vec([a.shape()[0]], vec![1.0 / n; a.shape()[0]])?;
     for step in 1.. {
         let next = ((to.matmul(&rank)? * 0.85)? + 0.15 / n)?;
         let moved = (&next - &rank)?.abs()?.sum(..)?.item_as::<f64>()?;
@@ -33,7 +33,7 @@ fn levels(a: &Tensor) -> Result<Vec<i64>> {
             break;
         }
         new.iter().for_each(|&v| level[v as usize] = depth);
-        let ones = Tensor::from_vec(&[new.len()], vec![1.0; new.len()])?;
+        let ones = Tensor::from_vec([new.len()], vec![1.0; new.len()])?;
         frontier = Tensor::coo(&[n], vec![new], &ones, 0.0)?.matmul(a)?;
     }
     Ok(level)

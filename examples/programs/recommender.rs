@@ -18,7 +18,7 @@ pub fn run() -> Result<Report> {
     let best = likeness.triu(1)?.max(..)?;
     let films = ratings.mean(0)?;
     Ok(vec![
-        ("likeness of films 1 and 2", likeness.get(&[1, 2])?.map_or(f64::NAN, |v| v.to::<f64>())),
+        ("likeness of films 1 and 2", likeness.get([1, 2])?.map_or(f64::NAN, |v| v.to::<f64>())),
         ("greatest likeness", best.item_as::<f64>()?),
         ("best mean of a film", films.max(..)?.item_as::<f64>()?),
         ("that film", films.argmax(0)?.item_as::<f64>()?),

@@ -117,12 +117,12 @@ fn dspmm(w: &Workload, rows: usize) -> Outcome<Run> {
 
 fn bcast_row(w: &Workload) -> Outcome<Run> {
     let columns = w.shape()?[1];
-    binary(w.csr()?, w.vector(columns)?.reshape(&[1, columns])?, |a, v| a.mul(v))
+    binary(w.csr()?, w.vector(columns)?.reshape([1, columns])?, |a, v| a.mul(v))
 }
 
 fn bcast_col(w: &Workload) -> Outcome<Run> {
     let rows = w.shape()?[0];
-    binary(w.csr()?, w.vector(rows)?.reshape(&[rows, 1])?, |a, v| a.mul(v))
+    binary(w.csr()?, w.vector(rows)?.reshape([rows, 1])?, |a, v| a.mul(v))
 }
 
 /// Over what each row stores, as the peers do.

@@ -96,7 +96,7 @@ impl Workload {
             axes = axes.iter().map(|a| order.iter().map(|&p| a[p as usize]).collect()).collect();
             values = order.iter().map(|&p| values[p as usize]).collect();
         }
-        let values = Tensor::from_vec(&[values.len()], values)?;
+        let values = Tensor::from_vec([values.len()], values)?;
         let tensor = Tensor::coo(&shape, axes, &values, self.zero())?;
         Ok(if shuffled { tensor } else { tensor.coalesce()? })
     }

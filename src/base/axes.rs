@@ -12,7 +12,7 @@ use crate::base::trace;
 /// ```
 /// use openwork::Tensor;
 ///
-/// let x = Tensor::from_vec(&[2, 3], vec![3, 1, 2, 6, 5, 4])?;
+/// let x = Tensor::from_vec([2, 3], vec![3, 1, 2, 6, 5, 4])?;
 /// assert_eq!(x.sort(1)?.values::<i32>()?, [1, 2, 3, 4, 5, 6]);
 /// assert_eq!(x.sort(-1)?.values::<i32>()?, [1, 2, 3, 4, 5, 6]);
 /// let last = x.ndim() - 1;
@@ -40,7 +40,7 @@ pub struct Axis(isize);
 /// ```
 /// use openwork::{Layout, Tensor, keep};
 ///
-/// let x = Tensor::random(&[4, 5, 6], 0.3, 0.0, Layout::Csf, 1)?;
+/// let x = Tensor::random([4, 5, 6], 0.3, 0.0, Layout::Csf, 1)?;
 /// assert_eq!(x.sum(0)?.shape(), [5, 6]);
 /// assert_eq!(x.sum([0, -1])?.shape(), [5]);
 /// assert_eq!(x.sum(1..)?.shape(), [4]);
@@ -70,7 +70,7 @@ enum Which {
 /// ```
 /// use openwork::{Tensor, keep};
 ///
-/// let x = Tensor::from_vec(&[2, 3], vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+/// let x = Tensor::from_vec([2, 3], vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0])?;
 /// assert_eq!(x.sum(keep(1))?.shape(), [2, 1]);
 /// assert_eq!(x.sum(keep(..))?.shape(), [1, 1]);
 /// assert_eq!((&x / x.sum(keep(1))?)?.shape(), [2, 3]);

@@ -50,6 +50,12 @@ impl<T: Copy + Default, const N: usize> Few<T, N> {
     }
 }
 
+impl<T, const N: usize> AsRef<[T]> for Few<T, N> {
+    fn as_ref(&self) -> &[T] {
+        self
+    }
+}
+
 impl<T, const N: usize> Deref for Few<T, N> {
     type Target = [T];
 

@@ -9,7 +9,7 @@
 //! use openwork::exchange::binsparse::Binsparse;
 //! use openwork::{Layout, Tensor};
 //!
-//! let x = Tensor::random(&[100, 80], 0.1, 0.0, Layout::Csr, 1)?;
+//! let x = Tensor::random([100, 80], 0.1, 0.0, Layout::Csr, 1)?;
 //! let (descriptor, arrays) = (x.binsparse_descriptor()?, x.binsparse_arrays()?);
 //! assert_eq!(descriptor["binsparse"]["format"], "CSR");
 //! assert!(arrays.iter().map(|(name, _)| name.as_str()).eq(["pointers_to_1", "indices_1", "values"]));

@@ -9,7 +9,7 @@
 //!
 //! ```
 //! use openwork::Tensor;
-//! let x = Tensor::from_vec(&[2, 3], vec![1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?.permute_dims(&[1, 0])?;
+//! let x = Tensor::from_vec([2, 3], vec![1.0f32, 2.0, 3.0, 4.0, 5.0, 6.0])?.permute_dims(&[1, 0])?;
 //! let managed = x.to_dlpack()?; // into_raw() gives the pointer for a capsule
 //! let y = Tensor::from_dlpack(managed)?;
 //! assert_eq!((y.shape(), y.view::<f32>()?[[2, 1]]), (&[3, 2][..], 6.0));

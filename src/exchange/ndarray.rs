@@ -15,7 +15,7 @@ impl Tensor {
     ///
     /// ```
     /// use openwork::Tensor;
-    /// let x = Tensor::from_vec(&[2, 3], vec![1, 2, 3, 4, 5, 6])?.permute_dims(&[1, 0])?;
+    /// let x = Tensor::from_vec([2, 3], vec![1, 2, 3, 4, 5, 6])?.permute_dims(&[1, 0])?;
     /// assert_eq!(x.view::<i32>()?[[2, 1]], 6);
     /// # Ok::<(), openwork::Error>(())
     /// ```
@@ -128,7 +128,7 @@ mod tests {
             assert_eq!(x.view::<f64>().unwrap(), a.view().into_dyn());
             assert_eq!(x.to_contiguous().unwrap().values::<f64>().unwrap(), a.iter().copied().collect::<Vec<_>>());
         }
-        let wide = Tensor::scalar(3.0).broadcast_to(&[2, 2]).unwrap();
+        let wide = Tensor::scalar(3.0).broadcast_to([2, 2]).unwrap();
         assert_eq!(wide.view::<f64>().unwrap().sum(), 12.0);
         assert!(x_error().contains("float64"));
     }

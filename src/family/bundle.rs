@@ -21,7 +21,7 @@ use crate::tensor::{Sparse, Tensor};
 ///
 /// ```
 /// use openwork::{Bundle, Layout, Tensor};
-/// let x = Tensor::random(&[200, 5, 40], 0.01, 0.0, Layout::Coo, 1)?;
+/// let x = Tensor::random([200, 5, 40], 0.01, 0.0, Layout::Coo, 1)?;
 /// let bundle = Bundle::hb_csf(&x)?;
 /// let names: Vec<String> = bundle.parts().iter().map(|p| p.level_spec().unwrap().to_string()).collect();
 /// assert_eq!(names, ["S-S-S-R", "DC-S-S-R", "DC-DC-S-R"]);

@@ -81,7 +81,7 @@ impl Tensor {
 ///
 /// ```
 /// use openwork::{BinaryOp, Layout, Tensor, UnaryOp};
-/// let x = Tensor::random(&[1000, 1000], 0.01, 0.0, Layout::Csr, 7)?;
+/// let x = Tensor::random([1000, 1000], 0.01, 0.0, Layout::Csr, 7)?;
 /// let (mut scaled, mut out) = (x.mul(0.5)?, x.sin()?);
 /// for step in 1..4 {
 ///     x.binary_into(BinaryOp::Mul, f64::from(step), &mut scaled)?;

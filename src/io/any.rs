@@ -197,7 +197,7 @@ pub struct Loaded {
 /// ```
 /// use openwork::{Layout, Tensor, io};
 /// let folder = std::env::temp_dir();
-/// let x = Tensor::random(&[20, 30], 0.1, 0.0, Layout::Csr, 1)?;
+/// let x = Tensor::random([20, 30], 0.1, 0.0, Layout::Csr, 1)?;
 /// for name in ["mtx", "mtx.gz", "ttx", "npz"] {
 ///     let path = folder.join(format!("openwork-any-{}.{name}", std::process::id()));
 ///     io::write(&path, &x)?;

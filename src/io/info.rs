@@ -116,7 +116,7 @@ impl Info {
 /// ```
 /// use openwork::{Layout, Tensor, io};
 /// let path = std::env::temp_dir().join(format!("openwork-info-{}.mtx", std::process::id()));
-/// io::write(&path, &Tensor::random(&[20, 30], 0.1, 0.0, Layout::Csr, 1)?)?;
+/// io::write(&path, &Tensor::random([20, 30], 0.1, 0.0, Layout::Csr, 1)?)?;
 /// let info = &io::info(&path)?[0];
 /// assert_eq!((info.shape.as_deref(), info.layout), (Some(&[20, 30][..]), Layout::Coo));
 /// # std::fs::remove_file(&path).ok();

@@ -268,7 +268,7 @@ impl Tensor {
         if self.size() != 1 {
             return Err(error::shape(&[self.shape()], "only a tensor with exactly one element is an item"));
         }
-        let value = self.get(&vec![0; self.ndim()])?;
+        let value = self.get(vec![0; self.ndim()])?;
         call.gives(
             value.ok_or_else(|| error::absent("the element is absent: the fill is undefined and nothing is stored")),
         )

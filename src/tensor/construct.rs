@@ -23,17 +23,17 @@ impl Tensor {
     ///
     /// ```
     /// use openwork::{DType, Tensor};
-    /// let x = Tensor::from_vec(&[2, 3], vec![1, 2, 3, 4, 5, 6])?;
+    /// let x = Tensor::from_vec([2, 3], vec![1, 2, 3, 4, 5, 6])?;
     /// assert_eq!((x.shape(), x.dtype()), (&[2, 3][..], DType::I32));
-    /// assert_eq!(x.get(&[1, 0])?, Some(4.into()));
+    /// assert_eq!(x.get([1, 0])?, Some(4.into()));
     /// # Ok::<(), openwork::Error>(())
     /// ```
     ///
     /// # Errors
     /// If the number of elements is not the shape's.
     #[doc(alias("array", "asarray"))]
-    pub fn from_vec<T: Element>(shape: &[usize], data: Vec<T>) -> Result<Tensor> {
-        let call = trace::call("from_vec", &[]);
+    pub fn from_vec<T: Element>(shape: impl AsRef<[usize]>, data: Vec<T>) -> Result<Tensor> {
+        let (call, shape) = (trace::call("from_vec", &[]), shape.as_ref());
         let n = memory::dense_len(shape, T::DTYPE)?;
         if data.len() != n {
             return Err(error::invalid("data", format!("{} elements for shape {shape:?}, which has {n}", data.len())));
@@ -52,7 +52,7 @@ impl Tensor {
             let why = format!("row {i} has {} elements, row 0 has {width}: rows must be of one length", rows[i].len());
             return Err(error::invalid("rows", why));
         }
-        call.gives(Tensor::from_vec(&[rows.len(), width], rows.concat()))
+        call.gives(Tensor::from_vec([rows.len(), width], rows.concat()))
     }
 
     /// A strided tensor over an array's memory, without copying; any memory order.
@@ -83,70 +83,65 @@ impl Tensor {
     ///
     /// ```
     /// use openwork::{Layout, Tensor};
-    /// let x = Tensor::full(&[1_000_000, 1_000_000], 0.5, Layout::Csr)?; // a fill: nothing is stored
-    /// assert_eq!((x.nse(), x.get(&[7, 99])?), (0, Some(0.5.into())));
+    /// let x = Tensor::full([1_000_000, 1_000_000], 0.5, Layout::Csr)?; // a fill: nothing is stored
+    /// assert_eq!((x.nse(), x.get([7, 99])?), (0, Some(0.5.into())));
     /// assert_eq!(x.sum(..)?.item()?, 5e11.into());
     /// # Ok::<(), openwork::Error>(())
     /// ```
     ///
     /// # Errors
     /// If the layout does not suit the shape.
-    pub fn full(shape: &[usize], value: impl Into<Scalar>, layout: Layout) -> Result<Tensor> {
+    pub fn full(shape: impl AsRef<[usize]>, value: impl Into<Scalar>, layout: Layout) -> Result<Tensor> {
         let call = trace::call("full", &[]);
-        let value = value.into();
-        if layout == Layout::Strided {
-            memory::dense_len(shape, value.dtype())?;
-            return Ok(call.given(Tensor::from_strided(Strided::constant(value, shape))));
-        }
-        call.gives(Tensor::empty_sparse(shape, value.dtype(), layout, Fill::Scalar(value)))
+        call.gives(constant(shape.as_ref(), value.into(), layout))
     }
 
     /// Zeros (false); see [`Tensor::full`].
     ///
     /// ```
     /// use openwork::{DType, Layout, Tensor};
-    /// let x = Tensor::zeros(&[2, 3], DType::F32, Layout::Csr)?;
+    /// let x = Tensor::zeros([2, 3], DType::F32, Layout::Csr)?;
     /// assert_eq!((&x - 1.5)?.to_vec::<f32>()?, [-1.5; 6]);
     /// # Ok::<(), openwork::Error>(())
     /// ```
     ///
     /// # Errors
     /// As [`Tensor::full`].
-    pub fn zeros(shape: &[usize], dtype: DType, layout: Layout) -> Result<Tensor> {
+    pub fn zeros(shape: impl AsRef<[usize]>, dtype: DType, layout: Layout) -> Result<Tensor> {
         let call = trace::call("zeros", &[]);
-        call.gives(Tensor::full(shape, Scalar::zero(dtype), layout))
+        call.gives(constant(shape.as_ref(), Scalar::zero(dtype), layout))
     }
 
     /// Ones (true); see [`Tensor::full`].
     ///
     /// ```
     /// use openwork::{DType, Layout, Tensor};
-    /// let x = Tensor::ones(&[2, 3], DType::I64, Layout::Strided)?;
+    /// let x = Tensor::ones([2, 3], DType::I64, Layout::Strided)?;
     /// assert_eq!(x.sum(0)?.to_vec::<i64>()?, [2, 2, 2]);
     /// # Ok::<(), openwork::Error>(())
     /// ```
     ///
     /// # Errors
     /// As [`Tensor::full`].
-    pub fn ones(shape: &[usize], dtype: DType, layout: Layout) -> Result<Tensor> {
+    pub fn ones(shape: impl AsRef<[usize]>, dtype: DType, layout: Layout) -> Result<Tensor> {
         let call = trace::call("ones", &[]);
-        call.gives(Tensor::full(shape, Scalar::one(dtype), layout))
+        call.gives(constant(shape.as_ref(), Scalar::one(dtype), layout))
     }
 
     /// A sparse tensor that stores nothing.
     ///
     /// ```
     /// use openwork::{DType, Fill, Layout, Tensor, s};
-    /// let ratings = Tensor::empty(&[2, 3], DType::F64, Layout::Csr, Fill::Undefined)?;
+    /// let ratings = Tensor::empty([2, 3], DType::F64, Layout::Csr, Fill::Undefined)?;
     /// let ratings = ratings.index_put(s![1, 2], 4.5)?;
-    /// assert_eq!((ratings.get(&[1, 2])?, ratings.get(&[0, 0])?), (Some(4.5.into()), None));
+    /// assert_eq!((ratings.get([1, 2])?, ratings.get([0, 0])?), (Some(4.5.into()), None));
     /// # Ok::<(), openwork::Error>(())
     /// ```
     ///
     /// # Errors
     /// If the layout does not suit the shape, or the fill does not fit.
-    pub fn empty(shape: &[usize], dtype: DType, layout: Layout, fill: impl Into<Fill>) -> Result<Tensor> {
-        let call = trace::call("empty", &[]);
+    pub fn empty(shape: impl AsRef<[usize]>, dtype: DType, layout: Layout, fill: impl Into<Fill>) -> Result<Tensor> {
+        let (call, shape) = (trace::call("empty", &[]), shape.as_ref());
         let fill = fill::check(fill.into(), shape, dtype)?;
         call.gives(Tensor::empty_sparse(shape, dtype, layout, fill))
     }
@@ -172,9 +167,9 @@ impl Tensor {
     ///
     /// ```
     /// use openwork::Tensor;
-    /// let values = Tensor::from_vec(&[3], vec![1.0, 2.0, 4.0])?;
+    /// let values = Tensor::from_vec([3], vec![1.0, 2.0, 4.0])?;
     /// let x = Tensor::coo(&[2, 3], vec![vec![0i64, 1, 1], vec![2, 0, 0]], &values, 0.0)?;
-    /// assert_eq!(x.get(&[1, 0])?, Some(6.0.into())); // 2 + 4
+    /// assert_eq!(x.get([1, 0])?, Some(6.0.into())); // 2 + 4
     /// # Ok::<(), openwork::Error>(())
     /// ```
     ///
@@ -212,7 +207,7 @@ impl Tensor {
         fill: impl Into<Fill>,
     ) -> Result<Tensor> {
         let call = trace::call("from_triplets", &[]);
-        let values = Tensor::from_vec(&[values.len()], values)?;
+        let values = Tensor::from_vec([values.len()], values)?;
         call.gives(coordinates(TRIPLETS, &shape, vec![rows.into(), cols.into()], &values, fill.into()))
     }
 
@@ -271,7 +266,7 @@ impl Tensor {
     ///
     /// ```
     /// use openwork::Tensor;
-    /// let values = Tensor::from_vec(&[3], vec![1.0, 2.0, 4.0])?;
+    /// let values = Tensor::from_vec([3], vec![1.0, 2.0, 4.0])?;
     /// let x = Tensor::csr_unordered(&[1, 3], vec![0u32, 3], vec![2u32, 0, 2], &values, 0.0)?;
     /// let x = x.coalesce()?;
     /// assert_eq!(x.values::<f64>()?, [2.0, 5.0]);
@@ -426,6 +421,15 @@ impl Tensor {
         pattern.positions = values.shape().first().copied().unwrap_or(0);
         finish(shape, pattern, values, fill.into())
     }
+}
+
+/// A tensor of one value: see [`Tensor::full`].
+fn constant(shape: &[usize], value: Scalar, layout: Layout) -> Result<Tensor> {
+    if layout == Layout::Strided {
+        memory::dense_len(shape, value.dtype())?;
+        return Ok(Tensor::from_strided(Strided::constant(value, shape)));
+    }
+    Tensor::empty_sparse(shape, value.dtype(), layout, Fill::Scalar(value))
 }
 
 /// Coordinates as [`Tensor::coo`] has them.

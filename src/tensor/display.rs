@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn precision_is_that_of_the_elements() {
-        let x = Tensor::from_vec(&[2, 2], vec![1234.5, 0.25, -7.0, 0.0]).unwrap();
+        let x = Tensor::from_vec([2, 2], vec![1234.5, 0.25, -7.0, 0.0]).unwrap();
         let dense = "tensor([[1234.50, 0.25],\n        [-7.00, 0.00]], shape=[2, 2], dtype=float64)";
         assert_eq!(format!("{x:.2}"), dense);
         let sparse = x.to_layout(Layout::Coo).unwrap();

@@ -163,7 +163,7 @@ mod tests {
     fn sparse() {
         let x = tensor![[1, 0], [0, 2], [1, 1]; Layout::Csc, 1].unwrap();
         assert_eq!((x.nse(), x.layout(), x.dtype()), (3, Layout::Csc, DType::I32));
-        assert_eq!(x.get(&[2, 0]).unwrap(), Some(1i32.into()));
+        assert_eq!(x.get([2, 0]).unwrap(), Some(1i32.into()));
         let all = tensor![0.0, 1.0; Layout::Coo, Fill::Undefined].unwrap();
         assert_eq!(all.nse(), 2);
         let error = tensor![1.0, 2.0; Layout::Csr, 0.0].unwrap_err().to_string();

@@ -29,8 +29,8 @@ fn leftovers(folder: &Path, wanted: &[&str]) -> Vec<String> {
 fn a_killed_writer_leaves_the_old_file_or_the_new_one() {
     let folder = temporary("crash-kill");
     let (a, b) = (folder.join("a.npz"), folder.join("b.npz"));
-    io::write(&a, &Tensor::random(&[400, 300], 0.3, 0.0, Layout::Csr, 1).unwrap()).unwrap();
-    io::write(&b, &Tensor::random(&[400, 300], 0.35, 0.0, Layout::Csr, 2).unwrap()).unwrap();
+    io::write(&a, &Tensor::random([400, 300], 0.3, 0.0, Layout::Csr, 1).unwrap()).unwrap();
+    io::write(&b, &Tensor::random([400, 300], 0.35, 0.0, Layout::Csr, 2).unwrap()).unwrap();
     for ending in endings() {
         let target = folder.join(format!("target.{ending}"));
         let name = format!("target.{ending}");
@@ -69,7 +69,7 @@ fn a_killed_writer_leaves_the_old_file_or_the_new_one() {
 fn a_full_disk_leaves_the_old_file_and_says_so() {
     let folder = temporary("crash-full");
     let source = folder.join("source.npz");
-    io::write(&source, &Tensor::random(&[400, 300], 0.3, 0.0, Layout::Csr, 1).unwrap()).unwrap();
+    io::write(&source, &Tensor::random([400, 300], 0.3, 0.0, Layout::Csr, 1).unwrap()).unwrap();
     for ending in endings() {
         let name = format!("target.{ending}");
         let target = folder.join(&name);

@@ -59,7 +59,7 @@ fn endings() -> Vec<&'static str> {
 #[test]
 fn any_format_to_any_other() {
     let folder = temporary("command-convert");
-    let x = Tensor::random(&[13, 17], 0.2, 0.0, Layout::Coo, 3).unwrap();
+    let x = Tensor::random([13, 17], 0.2, 0.0, Layout::Coo, 3).unwrap();
     let first = folder.join("first.mtx");
     io::write(&first, &x).unwrap();
     let dumped = good(&["dump", text(&first)]);
@@ -94,10 +94,10 @@ fn conversion_takes_layout_dtype_and_fill() {
     // The fill of a file with the same elements, and that of a file with others.
     good(&["convert", text(&x), text(&y), "--fill", "-1"]);
     let same = io::read(&y).unwrap();
-    assert_eq!((same.fill().unwrap().to_string(), same.get(&[0, 1]).unwrap()), ("-1".into(), Some(0.0.into())));
+    assert_eq!((same.fill().unwrap().to_string(), same.get([0, 1]).unwrap()), ("-1".into(), Some(0.0.into())));
     good(&["convert", text(&x), text(&y), "--replace-fill", "-inf"]);
     let other = io::read(&y).unwrap();
-    assert_eq!((other.nse(), other.get(&[0, 1]).unwrap()), (3, Some(f64::NEG_INFINITY.into())));
+    assert_eq!((other.nse(), other.get([0, 1]).unwrap()), (3, Some(f64::NEG_INFINITY.into())));
     good(&["convert", text(&x), text(&y), "--replace-fill", "undefined", "--extensions"]);
     assert!(io::read(&y).unwrap().fill().unwrap().is_undefined());
     // What the format cannot hold is refused with the way out, and the old file stays.
@@ -119,7 +119,7 @@ fn conversion_takes_layout_dtype_and_fill() {
 #[test]
 fn info_reads_no_arrays() {
     let folder = temporary("command-info");
-    let x = Tensor::random(&[50, 40], 0.25, 0.0, Layout::Csr, 1).unwrap();
+    let x = Tensor::random([50, 40], 0.25, 0.0, Layout::Csr, 1).unwrap();
     for ending in endings() {
         let path = folder.join(format!("x.{ending}"));
         io::write(&path, &x).unwrap();
@@ -197,7 +197,7 @@ fn failures_take_one_line_and_tell_by_status() {
 fn a_reader_that_has_seen_enough_is_no_failure() {
     let folder = temporary("command-pipe");
     let path = folder.join("x.npz");
-    io::write(&path, &Tensor::random(&[1000, 1000], 0.1, 0.0, Layout::Csr, 1).unwrap()).unwrap();
+    io::write(&path, &Tensor::random([1000, 1000], 0.1, 0.0, Layout::Csr, 1).unwrap()).unwrap();
     let mut child = command(&["dump", text(&path)]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
@@ -226,7 +226,7 @@ fn tns_files_say_little_and_options_the_rest() {
 #[test]
 fn tensors_by_name() {
     let folder = temporary("command-names");
-    let (a, b) = (Tensor::eye(3, DType::F32, Layout::Csr).unwrap(), Tensor::ones(&[2], DType::I8, Layout::Strided));
+    let (a, b) = (Tensor::eye(3, DType::F32, Layout::Csr).unwrap(), Tensor::ones([2], DType::I8, Layout::Strided));
     let b = b.unwrap();
     let mut files = vec![folder.join("x.safetensors")];
     let mut model = io::state_dict::StateDict::new();

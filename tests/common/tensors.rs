@@ -4,7 +4,7 @@ use openwork::{Error, Fill, IndexArray, Result, Tensor};
 
 /// A vector of these numbers.
 pub fn vector(data: &[f64]) -> Tensor {
-    Tensor::from_vec(&[data.len()], data.to_vec()).unwrap()
+    Tensor::from_vec([data.len()], data.to_vec()).unwrap()
 }
 
 /// Elements at single places of a tensor of any shape.

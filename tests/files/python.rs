@@ -40,7 +40,7 @@ fn sample(shape: &[usize], dtype: DType, layout: Layout) -> Tensor {
         _ => Tensor::scalar(Scalar::zero(dtype)),
     };
     extremes = extremes.broadcast_to(shape).unwrap();
-    let one_place = Tensor::coo(shape, vec![vec![1]; shape.len()], &Tensor::from_vec(&[1], vec![true]).unwrap(), false);
+    let one_place = Tensor::coo(shape, vec![vec![1]; shape.len()], &Tensor::from_vec([1], vec![true]).unwrap(), false);
     let all = one_place.unwrap().where_(&extremes, x.to_dense().unwrap()).unwrap().to_dense();
     all.unwrap().to_sparse(Layout::Coo, Scalar::zero(dtype)).unwrap().to_layout(layout).unwrap()
 }
@@ -88,7 +88,7 @@ fn python_reads_what_we_write() {
             save(&folder, &format!("{dtype}-iso.{container}"), &iso, &plain);
             let filled = iso.replace_fill(Scalar::one(dtype)).unwrap();
             save(&folder, &format!("{dtype}-fill.{container}"), &filled, &packed);
-            let empty = Tensor::zeros(&[0, 4], dtype, Layout::Csc).unwrap();
+            let empty = Tensor::zeros([0, 4], dtype, Layout::Csc).unwrap();
             save(&folder, &format!("{dtype}-empty.{container}"), &empty, &plain);
         }
         for layout in [Layout::Strided, Layout::Coo] {

@@ -102,7 +102,7 @@ fn matrices_of_every_layout_and_dtype_come_back() {
             same(&read, &x, &what);
             assert_eq!(matrix_market::to_bytes(&read, &Default::default()).unwrap(), text, "{what}");
         }
-        let empty = Tensor::empty(&[3, 0], dtype, Layout::Csr, Scalar::zero(dtype)).unwrap();
+        let empty = Tensor::empty([3, 0], dtype, Layout::Csr, Scalar::zero(dtype)).unwrap();
         let text = matrix_market::to_bytes(&empty, &Default::default()).unwrap();
         let read = matrix_market::read_bytes(&text, &Default::default()).unwrap();
         assert_eq!((read.shape(), read.nse()), (empty.shape(), 0));
@@ -136,7 +136,7 @@ fn tensors_of_one_to_four_axes_come_back() {
 
 #[test]
 fn strided_tensors_are_written_without_zeros() {
-    let x = Tensor::from_vec(&[2, 1, 3], vec![0.0, 2.5, -0.0, 0.0, 0.0, f64::NAN]).unwrap();
+    let x = Tensor::from_vec([2, 1, 3], vec![0.0, 2.5, -0.0, 0.0, 0.0, f64::NAN]).unwrap();
     let text = frostt::to_bytes(&x, &Default::default()).unwrap();
     assert_eq!(text, b"1 1 2 2.5\n1 1 3 -0.0\n2 1 3 nan\n");
     let read = frostt::read_bytes(&text, &Default::default()).unwrap();
@@ -145,13 +145,13 @@ fn strided_tensors_are_written_without_zeros() {
 
 #[test]
 fn what_entries_do_not_tell_stands_in_a_comment() {
-    let values = Tensor::from_vec(&[2], vec![3_i8, -4]).unwrap();
+    let values = Tensor::from_vec([2], vec![3_i8, -4]).unwrap();
     let x = Tensor::coo(&[9, 2], vec![vec![1, 0], vec![1, 0]], &values, 0_i8).unwrap();
     let text = frostt::to_bytes(&x, &Default::default()).unwrap();
     assert_eq!(text, b"#openwork shape 9 2\n#openwork dtype int8\n1 1 -4\n2 2 3\n");
     let wide = frostt::ReadOptions { shape: Some(&[9, 9]), ..Default::default() };
     assert_eq!(frostt::read_bytes(&text, &wide).unwrap().shape(), [9, 9]);
-    let nothing = Tensor::empty(&[4, 5, 6], DType::F64, Layout::Coo, 0.0).unwrap();
+    let nothing = Tensor::empty([4, 5, 6], DType::F64, Layout::Coo, 0.0).unwrap();
     let read =
         frostt::read_bytes(&frostt::to_bytes(&nothing, &Default::default()).unwrap(), &Default::default()).unwrap();
     same(&read, &nothing, "empty");
@@ -159,12 +159,12 @@ fn what_entries_do_not_tell_stands_in_a_comment() {
 
 #[test]
 fn duplicates_are_summed_by_writers_and_kept_by_readers() {
-    let values = Tensor::from_vec(&[3], vec![1_i64, 2, 4]).unwrap();
+    let values = Tensor::from_vec([3], vec![1_i64, 2, 4]).unwrap();
     let x = Tensor::coo(&[2, 2], vec![vec![1, 0, 1], vec![0, 1, 0]], &values, 0_i64).unwrap();
     let text = matrix_market::to_bytes(&x, &Default::default()).unwrap();
     assert_eq!(text, b"%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 2 2\n2 1 5\n");
     let read = frostt::read_bytes(b"2 2 1.0\n2 2 3.0\n1 1 5\n", &Default::default()).unwrap();
-    assert_eq!((read.nse(), read.get(&[1, 1]).unwrap()), (3, Some(4.0.into())));
+    assert_eq!((read.nse(), read.get([1, 1]).unwrap()), (3, Some(4.0.into())));
 }
 
 #[test]
@@ -176,26 +176,23 @@ fn fields_and_types_follow_from_the_dtype() {
         text.lines().take(2).map(|line| line.trim_start_matches("%%").to_owned()).collect::<Vec<_>>()
     };
     let field = |name: &str| format!("MatrixMarket matrix coordinate {name} general");
-    let of = |values| head(Tensor::from_vec(&[2], values).unwrap());
+    let of = |values| head(Tensor::from_vec([2], values).unwrap());
     assert_eq!(of(vec![1.0, 2.0]), [field("real"), "1 9 2".into()]);
-    assert_eq!(head(Tensor::from_vec(&[1], vec![true]).unwrap()), [field("pattern"), "1 9 1".into()]);
-    let falsity = Tensor::from_vec(&[2], vec![true, false]).unwrap();
+    assert_eq!(head(Tensor::from_vec([1], vec![true]).unwrap()), [field("pattern"), "1 9 1".into()]);
+    let falsity = Tensor::from_vec([2], vec![true, false]).unwrap();
     assert_eq!(head(falsity), [field("integer"), "GraphBLAS type bool".into()]);
-    assert_eq!(
-        head(Tensor::from_vec(&[1], vec![5_u64]).unwrap()),
-        [field("integer"), "GraphBLAS type uint64_t".into()]
-    );
-    assert_eq!(head(Tensor::from_vec(&[1], vec![u64::MAX]).unwrap()), [field("unsigned-integer"), "1 9 1".into()]);
-    let half = Tensor::from_vec(&[1], vec![f16::ONE]).unwrap();
+    assert_eq!(head(Tensor::from_vec([1], vec![5_u64]).unwrap()), [field("integer"), "GraphBLAS type uint64_t".into()]);
+    assert_eq!(head(Tensor::from_vec([1], vec![u64::MAX]).unwrap()), [field("unsigned-integer"), "1 9 1".into()]);
+    let half = Tensor::from_vec([1], vec![f16::ONE]).unwrap();
     assert_eq!(head(half), [field("real"), "openwork type float16".into()]);
 }
 
 #[test]
 fn symmetries_are_written_where_they_hold() {
     let (i, half) = (c128::new(0.0, 1.0), c128::new(0.5, 0.0));
-    let hermitian = Tensor::from_vec(&[2, 2], vec![half, i, c128::new(0.0, -1.0), half]).unwrap();
-    let symmetric = Tensor::from_vec(&[3, 3], vec![1.0, 2.0, f64::NAN, 2.0, 0.0, 5.0, f64::NAN, 5.0, -0.0]).unwrap();
-    let skew = Tensor::from_vec(&[3, 3], vec![0_i8, 127, -3, -127, 0, 0, 3, 0, 0]).unwrap();
+    let hermitian = Tensor::from_vec([2, 2], vec![half, i, c128::new(0.0, -1.0), half]).unwrap();
+    let symmetric = Tensor::from_vec([3, 3], vec![1.0, 2.0, f64::NAN, 2.0, 0.0, 5.0, f64::NAN, 5.0, -0.0]).unwrap();
+    let skew = Tensor::from_vec([3, 3], vec![0_i8, 127, -3, -127, 0, 0, 3, 0, 0]).unwrap();
     let cases = [
         (hermitian, Symmetry::Hermitian, 2 + 3),
         (symmetric, Symmetry::Symmetric, 2 + 5),
@@ -218,7 +215,7 @@ fn symmetries_are_written_where_they_hold() {
 
 /// A matrix whose file is cut into many pieces.
 fn large() -> Tensor {
-    Tensor::random(&[3000, 5000], 0.01, 0.0, Layout::Coo, 5).unwrap()
+    Tensor::random([3000, 5000], 0.01, 0.0, Layout::Coo, 5).unwrap()
 }
 
 #[test]
@@ -293,7 +290,7 @@ fn a_refused_write_leaves_the_old_file() {
     let folder = temporary("text-atomic");
     let path = folder.join("x.mtx");
     std::fs::write(&path, "old").unwrap();
-    let x = Tensor::full(&[2, 2], 1.0, Layout::Csr).unwrap();
+    let x = Tensor::full([2, 2], 1.0, Layout::Csr).unwrap();
     assert!(matrix_market::write(&path, &x).is_err());
     assert!(frostt::write(&path, &x).is_err());
     assert_eq!(std::fs::read(&path).unwrap(), b"old");
@@ -340,7 +337,7 @@ fn verdicts_on_edge_cases() {
     }
     assert_eq!(seen, 19);
     let extremes = frostt::read(folder.join("edge_nonfinite.tns")).unwrap();
-    assert_eq!(extremes.get(&[0, 1, 1]).unwrap(), Some(f64::INFINITY.into()));
+    assert_eq!(extremes.get([0, 1, 1]).unwrap(), Some(f64::INFINITY.into()));
 }
 
 #[test]
@@ -358,5 +355,5 @@ fn published_tensors_come_back() {
 }
 
 fn undefined() -> Tensor {
-    Tensor::empty(&[2, 2], DType::F64, Layout::Coo, Fill::Undefined).unwrap()
+    Tensor::empty([2, 2], DType::F64, Layout::Coo, Fill::Undefined).unwrap()
 }

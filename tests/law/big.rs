@@ -29,7 +29,7 @@ pub const OPS: [(&str, Ops); 17] = [
     ("to_layout", (|a, _| sparse_in(a, Layout::Coo), |a, _| Ok(a.clone().into()))),
     ("to_layout", (|a, _| sparse_in(a, Layout::Csc), |a, _| Ok(a.clone().into()))),
     ("to_layout", (|a, _| sparse_in(a, Layout::Csf), |a, _| Ok(a.clone().into()))),
-    ("reshape", (|a, _| a.reshape(&[500, 200]), |a, _| a.reshape(&[500, 200]).map(Expected::from))),
+    ("reshape", (|a, _| a.reshape([500, 200]), |a, _| a.reshape(&[500, 200]).map(Expected::from))),
     ("permute_dims", (|a, _| a.permute_dims([1, 0]), |a, _| a.permute(&[1, 0]).map(Expected::from))),
 ];
 

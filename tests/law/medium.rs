@@ -80,7 +80,7 @@ impl Matrix {
 
 /// The elements of a tensor at flat places in C order.
 fn read(x: &Tensor, places: &[usize]) -> Result<Vec<Option<OValue>>, String> {
-    let one = |&i: &usize| x.get(&oracle::unravel(i, x.shape())).map(|v| v.map(value_of)).map_err(|e| e.to_string());
+    let one = |&i: &usize| x.get(oracle::unravel(i, x.shape())).map(|v| v.map(value_of)).map_err(|e| e.to_string());
     places.iter().map(one).collect()
 }
 

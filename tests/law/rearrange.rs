@@ -346,7 +346,7 @@ fn split(x: Sample, _: &Cell, rng: &mut Rng) -> Case {
         |m| m.narrow(axis, range.clone()),
         move |t| {
             let axis = axis as isize;
-            let parts = if at { t.tensor_split(&[a, b], axis)? } else { t.split(&[a, b - a, n - b], axis)? };
+            let parts = if at { t.tensor_split([a, b], axis)? } else { t.split([a, b - a, n - b], axis)? };
             Ok(parts[which].clone())
         },
     )

@@ -35,7 +35,7 @@ fn as_tensor(got: openwork::Result<Scalar>, dtype: impl Fn() -> OType) -> openwo
     match got {
         Ok(scalar) => Ok(Tensor::scalar(scalar)),
         Err(e) if matches!(e.kind(), ErrorKind::Absent { .. }) => {
-            Tensor::empty(&[], super::bridge::dtype_of(dtype()), openwork::Layout::Coo, Fill::Undefined)
+            Tensor::empty([], super::bridge::dtype_of(dtype()), openwork::Layout::Coo, Fill::Undefined)
         }
         Err(e) => Err(e),
     }

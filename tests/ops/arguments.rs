@@ -4,7 +4,7 @@ use openwork::{Axes, Axis, DType, Error, Interpolation, Layout, ReduceOp, Tensor
 
 fn sample() -> Tensor {
     let values = (0..24).map(f64::from).collect();
-    Tensor::from_vec(&[2, 3, 4], values).unwrap()
+    Tensor::from_vec([2, 3, 4], values).unwrap()
 }
 
 fn shape(x: Result<Tensor, Error>) -> Vec<usize> {
@@ -114,7 +114,7 @@ fn every_family_takes_them() {
     assert_eq!(shape(x.delete([0], 1)), [2, 2, 4]);
     assert_eq!(shape(Tensor::concat(&[&x, &x], 0)), [4, 3, 4]);
     assert_eq!(shape(Tensor::stack(&[&x, &x], -1)), [2, 3, 4, 2]);
-    assert_eq!(x.split(&[1, 2], 1).unwrap().len(), 2);
+    assert_eq!(x.split([1, 2], 1).unwrap().len(), 2);
     assert_eq!(x.unstack(-1).unwrap().len(), 4);
     assert_eq!(shape(Ok(x.topk(2, -1).unwrap().0)), [2, 3, 2]);
     assert_eq!(shape(x.quantile_with(0.5, Interpolation::Lower, [0, 1])), [4]);
@@ -130,8 +130,8 @@ fn one_axis_or_the_flattened_tensor() {
     assert_eq!(shape(x.repeat(2, ..)), [48]);
     assert_eq!(shape(x.repeat(2, 0)), [4, 3, 4]);
     assert_eq!(shape(x.repeat([1, 0, 2], 1)), [2, 3, 4]);
-    assert_eq!(x.roll(1, ..).unwrap().get(&[0, 0, 0]).unwrap(), Some(23.0.into()));
-    assert_eq!(x.roll([1, -1], [0, 2]).unwrap().get(&[0, 0, 0]).unwrap(), Some(13.0.into()));
+    assert_eq!(x.roll(1, ..).unwrap().get([0, 0, 0]).unwrap(), Some(23.0.into()));
+    assert_eq!(x.roll([1, -1], [0, 2]).unwrap().get([0, 0, 0]).unwrap(), Some(13.0.into()));
     assert_eq!(x.roll([1, 1], [0, 0]).unwrap().to_vec::<f64>().unwrap(), x.to_vec::<f64>().unwrap());
     says(x.argmax([0, 1]), &["argmax", "`axis`", "2 axes are given, allowed is one"]);
     says(x.take([0], [0, 1]), &["take", "2 axes"]);

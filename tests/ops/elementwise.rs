@@ -18,7 +18,7 @@ fn fill(x: &Tensor) -> String {
 
 #[test]
 fn a_number_comes_first_without_a_suffix() {
-    let x = Tensor::random(&[6, 8], 0.2, 0.0, Layout::Csr, 1).unwrap();
+    let x = Tensor::random([6, 8], 0.2, 0.0, Layout::Csr, 1).unwrap();
     let check = || -> Result<()> {
         let less = (1.0 - &x)?; // no type says what the literal is
         let twice = (2 * &x)?;
@@ -32,7 +32,7 @@ fn a_number_comes_first_without_a_suffix() {
 
 #[test]
 fn a_tensor_is_taken_as_a_fill() {
-    let x = Tensor::random(&[6, 8], 0.2, 0.0, Layout::Csr, 1).unwrap();
+    let x = Tensor::random([6, 8], 0.2, 0.0, Layout::Csr, 1).unwrap();
     let means = Tensor::linspace(1.0, 8.0, 8).unwrap();
     let filled = x.replace_fill(&means).unwrap();
     assert_eq!((filled.fill(), filled.nse()), (Some(&Fill::array(means.expand_dims(0).unwrap())), x.nse()));
@@ -41,11 +41,11 @@ fn a_tensor_is_taken_as_a_fill() {
 
 #[test]
 fn a_choice_keeps_the_pattern_of_what_is_chosen() {
-    let x = Tensor::random(&[60, 80], 0.1, 0.0, Layout::Csr, 1).unwrap();
+    let x = Tensor::random([60, 80], 0.1, 0.0, Layout::Csr, 1).unwrap();
     let capped = x.gt(0.5).unwrap().where_(0.5, &x).unwrap();
     assert_eq!((capped.layout(), capped.nse(), fill(&capped)), (Layout::Csr, x.nse(), "0".into()));
     // What the fill of the condition does not choose is merely looked up: a strided arm makes nothing dense.
-    let dense = Tensor::from_vec(&[60, 80], vec![2.0; 4800]).unwrap();
+    let dense = Tensor::from_vec([60, 80], vec![2.0; 4800]).unwrap();
     let marked = with_densify_budget(0, || x.gt(0.5).unwrap().where_(&dense, &x)).unwrap();
     assert_eq!((marked.layout(), marked.nse()), (Layout::Csr, x.nse()));
     // Numbers alone take the default dtypes.
@@ -57,7 +57,7 @@ fn a_choice_keeps_the_pattern_of_what_is_chosen() {
 #[test]
 fn masks_by_value_and_by_structure() {
     let x = coo(&[4], &[&[0], &[1], &[2]], &[1.0, 2.0, 3.0], 0.0);
-    let m = Tensor::coo(&[4], vec![vec![0u64, 1, 3]], &Tensor::from_vec(&[3], vec![true, false, true]).unwrap(), false)
+    let m = Tensor::coo(&[4], vec![vec![0u64, 1, 3]], &Tensor::from_vec([3], vec![true, false, true]).unwrap(), false)
         .unwrap();
     let present = |t: &Tensor| (0..4).map(|i| at(t, &[i]).map(|v| v.to::<f64>())).collect::<Vec<_>>();
     assert_eq!(present(&x.mask(&m).unwrap()), [Some(1.0), None, None, Some(0.0)]);
@@ -78,7 +78,7 @@ fn comparing_whole_tensors() {
     assert!(!x.same_meaning(&x.stored()).unwrap());
     assert!(!x.same_meaning(&x.cast(DType::F32).unwrap()).unwrap());
     assert!(x.equal_nan(&x.cast(DType::F32).unwrap()).unwrap());
-    assert!(!x.equal_nan(&x.reshape(&[3, 2]).unwrap()).unwrap());
+    assert!(!x.equal_nan(&x.reshape([3, 2]).unwrap()).unwrap());
     // −0 equals 0 and is not the same.
     let zeros = [coo(&[2], &[], &[], 0.0), coo(&[2], &[], &[], -0.0)];
     assert!(zeros[0].equal(&zeros[1]).unwrap() && !zeros[0].same_meaning(&zeros[1]).unwrap());
@@ -86,7 +86,7 @@ fn comparing_whole_tensors() {
     let all = [1.0, 5.0, 0.0].map(|f| coo(&[2], &[&[0], &[1]], &[3.0, 4.0], f));
     assert!(all[0].same_meaning(&all[1]).unwrap() && all[1].same_meaning(&all[2].stored()).unwrap());
     // Of a fill per row, all of the row that differs is stored.
-    let rows = Fill::array(Tensor::from_vec(&[2, 1], vec![1.0, 9.0]).unwrap());
+    let rows = Fill::array(Tensor::from_vec([2, 1], vec![1.0, 9.0]).unwrap());
     let a = coo(&[2, 2], &[&[1, 0], &[1, 1]], &[1.0, 1.0], rows.clone());
     assert!(a.same_meaning(&coo(&[2, 2], &[], &[], 1.0)).unwrap());
     assert!(!coo(&[2, 2], &[&[1, 0]], &[1.0], rows).same_meaning(&coo(&[2, 2], &[], &[], 1.0)).unwrap());
@@ -98,10 +98,10 @@ fn comparing_whole_tensors() {
 /// A user's function sees fills, and runs on threads as on one.
 #[test]
 fn functions_of_the_user() {
-    let x = Tensor::random(&[300, 400], 0.5, 0.25, Layout::Csr, 5).unwrap();
+    let x = Tensor::random([300, 400], 0.5, 0.25, Layout::Csr, 5).unwrap();
     let y = x.map(|v: f64| v > 0.3).unwrap();
     assert_eq!((y.dtype(), y.nse(), fill(&y)), (DType::Bool, x.nse(), "false".into()));
-    let z = Tensor::random(&[300, 400], 0.5, 0.0, Layout::Coo, 6).unwrap();
+    let z = Tensor::random([300, 400], 0.5, 0.0, Layout::Coo, 6).unwrap();
     let one = || Tensor::zip_many(&[&x, &z, &x], |v: &[f64]| v[0] * v[1] + v[2]);
     let by_ops = ((&x * &z).unwrap() + &x).unwrap();
     for threads in [1, 3] {
@@ -120,7 +120,7 @@ fn functions_of_the_user() {
 #[test]
 fn functions_of_the_place() {
     for layout in [Layout::Coo, Layout::Csr, Layout::Csc, Layout::Dcsr, Layout::Bsr { block: [2, 2] }] {
-        let x = Tensor::random(&[40, 60], 0.2, 0.0, layout, 9).unwrap();
+        let x = Tensor::random([40, 60], 0.2, 0.0, layout, 9).unwrap();
         let below = x.select(|at: &[usize], _: f64| at[0] > at[1]).unwrap();
         assert!(below.iter_stored().all(|(at, _)| at[0] > at[1]), "{layout}");
         let above = x.select(|at: &[usize], _: f64| at[0] <= at[1]).unwrap();
@@ -138,7 +138,7 @@ fn functions_of_the_place() {
 /// Integers of 32 bits and more become `float64`, smaller ones and bool `float32`, wherever an op leaves the integers.
 #[test]
 fn integers_become_floats_that_hold_them() {
-    let x = Tensor::from_vec(&[2], vec![123_456_789i64, 123_456_790]).unwrap();
+    let x = Tensor::from_vec([2], vec![123_456_789i64, 123_456_790]).unwrap();
     assert_eq!(x.mean(..).unwrap().item().unwrap(), Scalar::F64(123_456_789.5));
     assert_eq!(x.var(0.0, ..).unwrap().item().unwrap(), Scalar::F64(0.25));
     assert_eq!((&x / &x).unwrap().dtype(), DType::F64);
@@ -146,8 +146,7 @@ fn integers_become_floats_that_hold_them() {
     assert_eq!((0.5f64 * &x).unwrap().values::<f64>().unwrap(), [61_728_394.5, 61_728_395.0]);
     assert_eq!(x.sqrt().unwrap().values::<f64>().unwrap()[0], 123_456_789f64.sqrt());
     let float_of = |dtype: DType| {
-        let x =
-            Tensor::from_vec(&[3], vec![1u8, 0, 1]).unwrap().cast(dtype).unwrap().to_sparse(Layout::Coo, 0).unwrap();
+        let x = Tensor::from_vec([3], vec![1u8, 0, 1]).unwrap().cast(dtype).unwrap().to_sparse(Layout::Coo, 0).unwrap();
         let results: [Result<Tensor>; 9] = [
             x.exp(),
             &x * 0.5,
@@ -168,10 +167,10 @@ fn integers_become_floats_that_hold_them() {
     }
     for dtype in [DType::I32, DType::U32, DType::I64, DType::U64] {
         assert_eq!(float_of(dtype), [DType::F64], "{dtype}");
-        let x = Tensor::from_vec(&[1], vec![2u8]).unwrap().cast(dtype).unwrap();
+        let x = Tensor::from_vec([1], vec![2u8]).unwrap().cast(dtype).unwrap();
         assert_eq!((&x * openwork::c64::new(0.0, 1.0)).unwrap().dtype(), DType::Complex128);
     }
     // Between tensors a float decides.
-    let single = Tensor::from_vec(&[2], vec![0.5f32, 1.5]).unwrap();
+    let single = Tensor::from_vec([2], vec![0.5f32, 1.5]).unwrap();
     assert_eq!((&x + &single).unwrap().dtype(), DType::F32);
 }

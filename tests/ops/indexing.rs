@@ -19,7 +19,7 @@ fn iota(shape: &[usize]) -> Tensor {
 }
 
 fn sparse(layout: Layout) -> Tensor {
-    Tensor::random(&[6, 8], 0.4, 0.0, layout, 3).unwrap()
+    Tensor::random([6, 8], 0.4, 0.0, layout, 3).unwrap()
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn the_syntax() {
     assert_eq!(x.slice(vec![Index::from(2)]).unwrap().shape(), [5]);
     assert_eq!(elements(&x.index(s![[0, 3], [1, -1]]).unwrap()), [1.0, 19.0]);
     assert_eq!(elements(&x.index(s![x.gt(17.0).unwrap()]).unwrap()), [18.0, 19.0]);
-    let rows = Tensor::from_vec(&[2, 1], vec![0i64, 3]).unwrap();
+    let rows = Tensor::from_vec([2, 1], vec![0i64, 3]).unwrap();
     assert_eq!(x.index(s![&rows, vec![0usize, 2, 4]]).unwrap().shape(), [2, 3]);
 }
 
@@ -66,7 +66,7 @@ fn layouts_stay() {
         same(x.roll([2], 1));
         same(x.roll([-1, 3], [0, 1]));
         same(x.repeat([2], 0));
-        same(x.tile(&[2, 3]));
+        same(x.tile([2, 3]));
         same(x.pad(&[(1, 0), (2, 2)], Pad::Blank));
         same(x.pad(&[(1, 0), (0, 0)], 2.0));
         same(x.tril(0));
@@ -92,7 +92,7 @@ fn layouts_stay() {
 
 #[test]
 fn fills_of_joined_tensors() {
-    let of = |fill: f64| Tensor::full(&[2, 3], fill, Layout::Csr).unwrap();
+    let of = |fill: f64| Tensor::full([2, 3], fill, Layout::Csr).unwrap();
     let fill = |t: &Tensor| t.fill().unwrap().to_string();
     assert_eq!(fill(&Tensor::concat(&[of(1.0), of(1.0)], 0).unwrap()), "1");
     // Zeros differ in sign only.
@@ -100,13 +100,13 @@ fn fills_of_joined_tensors() {
     with_densify_budget(0, || {
         let joined = Tensor::concat(&[of(0.0), of(f64::NAN)], 0).unwrap();
         assert_eq!((fill(&joined), joined.nse()), ("array[4, 1]".to_string(), 0));
-        assert_eq!(joined.get(&[1, 0]).unwrap(), Some(0.0.into()));
+        assert_eq!(joined.get([1, 0]).unwrap(), Some(0.0.into()));
         // Varying along both axes there is no fill, and no budget.
-        let both = Tensor::concat(&[&joined, &Tensor::full(&[4, 1], 7.0, Layout::Csr).unwrap()], 1);
+        let both = Tensor::concat(&[&joined, &Tensor::full([4, 1], 7.0, Layout::Csr).unwrap()], 1);
         assert!(matches!(both.unwrap_err().kind(), ErrorKind::Densify { op: "concat", .. }));
         // Nothing is asked of parts without elements.
         assert_eq!(
-            fill(&Tensor::concat(&[&of(2.0), &Tensor::zeros(&[0, 3], DType::F64, Layout::Coo).unwrap()], 0).unwrap()),
+            fill(&Tensor::concat(&[&of(2.0), &Tensor::zeros([0, 3], DType::F64, Layout::Coo).unwrap()], 0).unwrap()),
             "2"
         );
         let undefined = of(1.0).stored();
@@ -114,7 +114,7 @@ fn fills_of_joined_tensors() {
     });
     let mixed = Tensor::concat(&[&of(1.0).stored(), &of(2.0)], 0).unwrap();
     assert!(mixed.fill().unwrap().is_undefined());
-    assert_eq!((mixed.nse(), mixed.get(&[3, 2]).unwrap(), mixed.get(&[0, 0]).unwrap()), (6, Some(2.0.into()), None));
+    assert_eq!((mixed.nse(), mixed.get([3, 2]).unwrap(), mixed.get([0, 0]).unwrap()), (6, Some(2.0.into()), None));
 }
 
 #[test]
@@ -127,44 +127,44 @@ fn what_is_assigned_costs_no_more() {
         assert_eq!(gone.nse(), x.nse() - x.slice(s![.., 2..5]).unwrap().nse());
         assert_eq!(x.unset(s![.., 2..5]).unwrap().nse(), gone.nse());
         // One number for one element is given; for many it is repeated.
-        assert_eq!(x.slice_assign(s![3, 3], 9.0).unwrap().get(&[3, 3]).unwrap(), Some(9.0.into()));
+        assert_eq!(x.slice_assign(s![3, 3], 9.0).unwrap().get([3, 3]).unwrap(), Some(9.0.into()));
         let repeated = x.slice_assign(s![3], 9.0).unwrap_err();
         assert!(matches!(repeated.kind(), ErrorKind::Densify { op: "slice_assign", .. }), "{repeated}");
-        let row = Tensor::from_vec(&[8], vec![9.0; 8]).unwrap();
+        let row = Tensor::from_vec([8], vec![9.0; 8]).unwrap();
         assert_eq!(x.slice_assign(s![3], &row).unwrap().slice(s![3]).unwrap().nse(), 8);
     });
     let ones = x.slice_assign(s![.., 0], 1.0).unwrap();
     assert_eq!(elements(&ones.slice(s![.., 0]).unwrap()), [1.0; 6]);
-    assert_eq!(x.get(&[3, 3]).unwrap(), sparse(Layout::Csr).get(&[3, 3]).unwrap());
+    assert_eq!(x.get([3, 3]).unwrap(), sparse(Layout::Csr).get([3, 3]).unwrap());
 }
 
 #[test]
 fn absent_elements() {
     let x = sparse(Layout::Csr).stored();
-    let nothing = Tensor::empty(&[8], DType::F64, Layout::Coo, Fill::Undefined).unwrap();
+    let nothing = Tensor::empty([8], DType::F64, Layout::Coo, Fill::Undefined).unwrap();
     let removed = x.slice_assign(s![2], &nothing).unwrap();
     assert_eq!(removed.slice(s![2]).unwrap().nse(), 0);
     assert_eq!(removed.nse(), x.nse() - x.slice(s![2]).unwrap().nse());
-    let put = x.index_add(s![[2, 2], [1, 1]], Tensor::from_vec(&[2], vec![3.0, 4.0]).unwrap()).unwrap();
-    let was = x.get(&[2, 1]).unwrap().map_or(0.0, |v| v.to::<f64>());
-    assert_eq!(put.get(&[2, 1]).unwrap(), Some((was + 7.0).into()));
-    assert_eq!(x.pad(&[(1, 0), (0, 0)], Pad::Blank).unwrap().get(&[0, 0]).unwrap(), None);
-    assert_eq!(x.pad(&[(1, 0), (0, 0)], 5.0).unwrap().get(&[0, 0]).unwrap(), Some(5.0.into()));
+    let put = x.index_add(s![[2, 2], [1, 1]], Tensor::from_vec([2], vec![3.0, 4.0]).unwrap()).unwrap();
+    let was = x.get([2, 1]).unwrap().map_or(0.0, |v| v.to::<f64>());
+    assert_eq!(put.get([2, 1]).unwrap(), Some((was + 7.0).into()));
+    assert_eq!(x.pad(&[(1, 0), (0, 0)], Pad::Blank).unwrap().get([0, 0]).unwrap(), None);
+    assert_eq!(x.pad(&[(1, 0), (0, 0)], 5.0).unwrap().get([0, 0]).unwrap(), Some(5.0.into()));
     assert_eq!(x.argwhere().unwrap().shape(), [x.nse(), 2]);
-    assert_eq!(x.tril(0).unwrap().get(&[0, 7]).unwrap(), None);
+    assert_eq!(x.tril(0).unwrap().get([0, 7]).unwrap(), None);
 }
 
 #[test]
 fn reductions_at_places() {
-    let x = Tensor::zeros(&[3], DType::I64, Layout::Coo).unwrap();
-    let index = Tensor::from_vec(&[4], vec![0i64, 2, 2, 0]).unwrap();
-    let src = Tensor::from_vec(&[4], vec![5i64, -1, 4, 3]).unwrap();
+    let x = Tensor::zeros([3], DType::I64, Layout::Coo).unwrap();
+    let index = Tensor::from_vec([4], vec![0i64, 2, 2, 0]).unwrap();
+    let src = Tensor::from_vec([4], vec![5i64, -1, 4, 3]).unwrap();
     let of = |op| {
         let out = match op {
             Some(op) => x.scatter_reduce(&index, &src, op, 0).unwrap(),
             None => x.scatter(&index, &src, 0).unwrap(),
         };
-        (0..3).map(|i| out.get(&[i]).unwrap().unwrap().to::<i64>()).collect::<Vec<_>>()
+        (0..3).map(|i| out.get([i]).unwrap().unwrap().to::<i64>()).collect::<Vec<_>>()
     };
     assert_eq!(of(None), [3, 0, 4]);
     assert_eq!(of(Some(ReduceOp::Sum)), [8, 0, 3]);

@@ -41,7 +41,7 @@ fn memory_of_the_same_size_is_written_again() {
 #[test]
 fn values_of_a_pattern_are_written_again() {
     for layout in [Layout::Coo, Layout::Csr, Layout::Csc, Layout::Csf, Layout::Bsr { block: [2, 2] }] {
-        let x = Tensor::random(&[20, 30], 0.2, 0.5, layout, 3).unwrap();
+        let x = Tensor::random([20, 30], 0.2, 0.5, layout, 3).unwrap();
         let mut out = x.mul(2.0).unwrap();
         let at = place(&out);
         x.unary_into(UnaryOp::Cos, &mut out).unwrap();
@@ -77,8 +77,8 @@ fn any_tensor_can_become_the_result() {
     let x = dense(&[4, 5], 1.0);
     let others = [
         Tensor::scalar(true),
-        Tensor::zeros(&[0, 3], DType::F32, Layout::Coo).unwrap(),
-        Tensor::random(&[4, 5], 0.5, 0.0, Layout::Csr, 1).unwrap(),
+        Tensor::zeros([0, 3], DType::F32, Layout::Coo).unwrap(),
+        Tensor::random([4, 5], 0.5, 0.0, Layout::Csr, 1).unwrap(),
         x.to_layout(Layout::Coo).unwrap().stored(),
         x.cast(DType::I8).unwrap(),
     ];
@@ -89,7 +89,7 @@ fn any_tensor_can_become_the_result() {
         same(&out, &x.sqrt().unwrap());
     }
     // Truth values do not go where other bytes were.
-    let mut bytes = Tensor::from_vec(&[4, 5], (0..20u8).map(|i| 0xf0 | i).collect::<Vec<u8>>()).unwrap();
+    let mut bytes = Tensor::from_vec([4, 5], (0..20u8).map(|i| 0xf0 | i).collect::<Vec<u8>>()).unwrap();
     x.binary_into(BinaryOp::Lt, 7.0, &mut bytes).unwrap();
     same(&bytes, &x.lt(7.0).unwrap());
 }
@@ -103,8 +103,8 @@ fn an_error_leaves_it_as_it_was() {
     assert!(why.to_string().contains("[4, 5]"), "{why}");
     assert!(x.binary_into(BinaryOp::BitwiseAnd, 1.5, &mut out).is_err());
     assert!(x.matmul_into(&x, &mut out).is_err());
-    let columns = Tensor::random(&[4, 5], 0.5, 0.0, Layout::Coo, 1).unwrap().add(dense(&[5], 1.0)).unwrap();
-    let rows = columns.matrix_transpose().unwrap().reshape(&[5, 4]).unwrap();
+    let columns = Tensor::random([4, 5], 0.5, 0.0, Layout::Coo, 1).unwrap().add(dense(&[5], 1.0)).unwrap();
+    let rows = columns.matrix_transpose().unwrap().reshape([5, 4]).unwrap();
     let wide = with_densify_budget(0, || columns.matmul_into(&rows, &mut out)).unwrap_err();
     assert!(matches!(wide.kind(), ErrorKind::Densify { .. }), "{wide}");
     same(&out, &before);
@@ -114,10 +114,10 @@ fn an_error_leaves_it_as_it_was() {
 /// Updates are written over the values where nobody shares them.
 #[test]
 fn updates_in_place() {
-    let dense = Tensor::rand(&[300, 200], 1).unwrap();
-    let row = Tensor::rand(&[200], 2).unwrap();
+    let dense = Tensor::rand([300, 200], 1).unwrap();
+    let row = Tensor::rand([200], 2).unwrap();
     for layout in [Layout::Strided, Layout::Coo, Layout::Csr, Layout::Csf] {
-        let mut x = Tensor::random(&[300, 200], 0.1, 0.5, Layout::Csr, 3).unwrap().to_layout(layout).unwrap();
+        let mut x = Tensor::random([300, 200], 0.1, 0.5, Layout::Csr, 3).unwrap().to_layout(layout).unwrap();
         let mut want = x.mul(3.0).unwrap();
         let at = place(&x);
         x.mul_assign(3.0).unwrap();

@@ -142,9 +142,9 @@ fn dtypes_promote_and_integers_wrap() {
             check(&stored(&x, Layout::Csr, Some(0)), &stored(&y, Layout::Csr, Some(0)));
         }
     }
-    let x = Tensor::from_vec(&[2], vec![100i8, 100]).unwrap();
+    let x = Tensor::from_vec([2], vec![100i8, 100]).unwrap();
     assert_eq!(x.matmul(&x).unwrap().item().unwrap(), Scalar::I8(32));
-    let x = Tensor::from_vec(&[2], vec![f16::from_f32(300.0); 2]).unwrap();
+    let x = Tensor::from_vec([2], vec![f16::from_f32(300.0); 2]).unwrap();
     assert_eq!(x.matmul(&x).unwrap().item().unwrap(), Scalar::F16(f16::INFINITY));
 }
 
@@ -209,7 +209,7 @@ fn reversed(x: &Tensor) -> Vec<isize> {
 
 #[test]
 fn duplicates_views_and_iso_values() {
-    let values = Tensor::from_vec(&[4], vec![1.0, 2.0, 4.0, 8.0]).unwrap();
+    let values = Tensor::from_vec([4], vec![1.0, 2.0, 4.0, 8.0]).unwrap();
     let a = Tensor::coo(&[3, 4], vec![vec![2i64, 0, 2, 2], vec![3, 1, 0, 3]], &values, 0.0).unwrap();
     assert!(!a.is_coalesced());
     let eye = Tensor::eye(4, DType::F64, Layout::Csr).unwrap();
@@ -273,9 +273,9 @@ fn fills_that_vary_along_one_output_axis_stay_sparse() {
 #[test]
 fn fills_do_not_cost_accuracy() {
     // Row 0 stores everything, all of it far below the fill.
-    let tiny = Tensor::from_vec(&[3], vec![1e-12, 3e-12, 1.0]).unwrap();
+    let tiny = Tensor::from_vec([3], vec![1e-12, 3e-12, 1.0]).unwrap();
     let a = Tensor::csr(&[2, 2], vec![0i64, 2, 3], vec![0i64, 1, 0], &tiny, 1e3).unwrap();
-    let b = Tensor::from_vec(&[2, 1], vec![1.0 / 3.0, 1.0 / 7.0]).unwrap();
+    let b = Tensor::from_vec([2, 1], vec![1.0 / 3.0, 1.0 / 7.0]).unwrap();
     let expected = [1e-12 / 3.0 + 3e-12 / 7.0, 1.0 / 3.0 + 1e3 / 7.0];
     for b in [b.clone(), b.to_sparse(Layout::Coo, 0.0).unwrap()] {
         let out = a.matmul(&b).unwrap().to_dense().unwrap();
@@ -307,7 +307,7 @@ fn layouts_of_results() {
 fn shapes_beyond_memory() {
     let big = 1usize << 40;
     let coo = |shape: &[usize], at: Vec<Vec<u64>>, fill: f64| {
-        let values = Tensor::from_vec(&[at[0].len()], (1..=at[0].len()).map(|v| v as f64).collect()).unwrap();
+        let values = Tensor::from_vec([at[0].len()], (1..=at[0].len()).map(|v| v as f64).collect()).unwrap();
         Tensor::coo(shape, at, &values, fill).unwrap()
     };
     let far = (big - 1) as u64;
@@ -318,23 +318,23 @@ fn shapes_beyond_memory() {
     elements.sort_by_key(|e| (e.0, e.1));
     assert_eq!(elements, [(0, 3, 1), (0, big - 1, 2), (5, 1, 8), (big - 1, 3, 3), (big - 1, big - 1, 6)]);
     // A strided operand: whole rows, still without the others.
-    let x = Tensor::from_vec(&[2, 2], vec![1.0, 2.0, 3.0, 4.0]).unwrap();
+    let x = Tensor::from_vec([2, 2], vec![1.0, 2.0, 3.0, 4.0]).unwrap();
     let tall = coo(&[big, 2], vec![vec![4, far], vec![0, 1]], 0.0);
     let out = tall.matmul(&x).unwrap();
     assert_eq!((out.shape(), out.nse()), (&[big, 2][..], 4));
-    assert_eq!(out.get(&[big - 1, 1]).unwrap(), Some(Scalar::F64(8.0)));
-    assert_eq!(out.get(&[5, 1]).unwrap(), Some(Scalar::F64(0.0)));
+    assert_eq!(out.get([big - 1, 1]).unwrap(), Some(Scalar::F64(8.0)));
+    assert_eq!(out.get([5, 1]).unwrap(), Some(Scalar::F64(0.0)));
     // Batches by the billion meet one matrix.
     let many = coo(&[big, 3, 4], vec![vec![1, far], vec![2, 0], vec![3, 1]], 0.0);
     let one = coo(&[4, 2], vec![vec![3, 1], vec![0, 1]], 0.0);
     let out = many.matmul(&one).unwrap();
-    assert_eq!(out.get(&[1, 2, 0]).unwrap(), Some(Scalar::F64(1.0)));
-    assert_eq!(out.get(&[big - 1, 0, 1]).unwrap(), Some(Scalar::F64(4.0)));
+    assert_eq!(out.get([1, 2, 0]).unwrap(), Some(Scalar::F64(1.0)));
+    assert_eq!(out.get([big - 1, 0, 1]).unwrap(), Some(Scalar::F64(4.0)));
     assert_eq!(out.nse(), 2);
     // A fill along the contracted axis counts 2^40 times.
     let wide = coo(&[2, big], vec![vec![0], vec![far]], 1.0);
-    let out = wide.matmul(&Tensor::full(&[big, 2], 1.0, Layout::Coo).unwrap()).unwrap();
-    assert_eq!(out.get(&[1, 0]).unwrap(), Some(Scalar::F64(big as f64)));
+    let out = wide.matmul(&Tensor::full([big, 2], 1.0, Layout::Coo).unwrap()).unwrap();
+    assert_eq!(out.get([1, 0]).unwrap(), Some(Scalar::F64(big as f64)));
     // Inner products of vectors that long.
     let v = coo(&[big], vec![vec![3, far]], 0.0);
     assert_eq!(v.matmul(&v).unwrap().item().unwrap(), Scalar::F64(5.0));
@@ -346,21 +346,21 @@ fn shapes_beyond_memory() {
 #[test]
 fn zero_annihilates_unless_told() {
     let a = Tensor::from_triplets([2, 2], vec![0i64], vec![0], vec![1.0], 0.0).unwrap();
-    let x = Tensor::from_vec(&[2], vec![1.0, f64::NAN]).unwrap();
+    let x = Tensor::from_vec([2], vec![1.0, f64::NAN]).unwrap();
     assert_eq!(a.matmul(&x).unwrap().values::<f64>().unwrap(), [1.0, 0.0]);
     let exact = with_nan_policy(NanPolicy::Exact, || a.matmul(&x)).unwrap();
     assert!(exact.values::<f64>().unwrap().iter().all(|v| v.is_nan()));
     let refused = with_nan_policy(NanPolicy::Exact, || with_densify_budget(0, || a.matmul(&x)));
     assert!(matches!(refused.unwrap_err().kind(), ErrorKind::Densify { .. }));
     // A fill that is infinite is not annihilated, and a stored infinity beside another fill is itself.
-    let infinite = Tensor::full(&[2], f64::INFINITY, Layout::Coo).unwrap();
-    assert!(a.matmul(&infinite).unwrap().get(&[1]).unwrap().unwrap().is_nan());
+    let infinite = Tensor::full([2], f64::INFINITY, Layout::Coo).unwrap();
+    assert!(a.matmul(&infinite).unwrap().get([1]).unwrap().unwrap().is_nan());
     let b = Tensor::from_triplets([2, 2], vec![1i64], vec![1], vec![f64::INFINITY], 2.0).unwrap();
     assert_eq!(
-        b.matmul(&Tensor::from_vec(&[2], vec![1.0, 1.0]).unwrap()).unwrap().values::<f64>().unwrap(),
+        b.matmul(&Tensor::from_vec([2], vec![1.0, 1.0]).unwrap()).unwrap().values::<f64>().unwrap(),
         [4.0, f64::INFINITY]
     );
-    let z = Tensor::from_vec(&[1, 1], vec![c128::new(0.0, 1.0)]).unwrap();
+    let z = Tensor::from_vec([1, 1], vec![c128::new(0.0, 1.0)]).unwrap();
     assert_eq!(z.matmul(&z).unwrap().item().unwrap(), Scalar::Complex128(c128::new(-1.0, 0.0)));
 }
 
@@ -379,8 +379,8 @@ fn errors_say_what_is_wrong() {
 
 #[test]
 fn threads_change_no_bit() {
-    let a = Tensor::random(&[700, 900], 0.05, 0.0, Layout::Csr, 1).unwrap();
-    let b = Tensor::random(&[900, 800], 0.05, 0.0, Layout::Coo, 2).unwrap();
+    let a = Tensor::random([700, 900], 0.05, 0.0, Layout::Csr, 1).unwrap();
+    let b = Tensor::random([900, 800], 0.05, 0.0, Layout::Coo, 2).unwrap();
     let (x, y) = (b.to_dense().unwrap(), a.to_dense().unwrap());
     let all = || {
         let products = [

@@ -11,7 +11,7 @@ fn zeros(shape: &[usize]) -> Tensor {
 }
 
 fn ones(n: usize) -> Tensor {
-    Tensor::ones(&[n], DType::F64, Layout::Strided).unwrap()
+    Tensor::ones([n], DType::F64, Layout::Strided).unwrap()
 }
 
 fn csr() -> Tensor {
@@ -74,7 +74,7 @@ const MADE: &[Row] = &[
         &["from_triplets", "4", "size 2"],
         &["levels", "coo:"],
     ),
-    ("too few elements", || Tensor::from_vec(&[2, 3], vec![1.0; 5]), &["from_vec", "[2, 3]", "5"], &[]),
+    ("too few elements", || Tensor::from_vec([2, 3], vec![1.0; 5]), &["from_vec", "[2, 3]", "5"], &[]),
     (
         "a fill of another kind",
         || Tensor::coo(&[3], vec![vec![0u64]], &ones(1), Scalar::Complex128(openwork::c128::new(0.0, 1.0))),
@@ -83,7 +83,7 @@ const MADE: &[Row] = &[
     ),
     (
         "no arrays at all for a long matrix",
-        || Tensor::zeros(&[1 << 40, 3], DType::F64, Layout::Csr),
+        || Tensor::zeros([1 << 40, 3], DType::F64, Layout::Csr),
         &["zeros", "fit in memory", "coo"],
         &[],
     ),
@@ -146,7 +146,7 @@ const MET: &[Row] = &[
 const NAMED: &[Row] = &[
     ("an axis too far", || csr().sum(2), &["sum", "axis 2", "-2..=1"], &[]),
     ("an axis twice", || csr().sum([0, -2]), &["sum", "twice"], &[]),
-    ("a reshape of another size", || csr().reshape(&[5, 2]), &["reshape", "[3, 4]", "[5, 2]"], &[]),
+    ("a reshape of another size", || csr().reshape([5, 2]), &["reshape", "[3, 4]", "[5, 2]"], &[]),
     ("axes left out", || csr().permute_dims([0]), &["permute_dims", "axes"], &[]),
     ("an axis that is not 1", || csr().squeeze(0), &["squeeze", "3"], &[]),
     ("a slice beyond the end", || zeros(&[6, 4]).slice(s![0..10]), &["slice", "10", "6"], &[]),
@@ -157,9 +157,9 @@ const NAMED: &[Row] = &[
     ("lists of unequal length", || csr().index(s![vec![0, 1], vec![0, 1, 2]]), &["index", "2", "3"], &[]),
     ("min of nothing", || zeros(&[0]).reduce(ReduceOp::Min, 0), &["min", "no elements"], &[]),
     ("a quantile above 1", || csr().quantile(1.5, 0), &["quantile", "1.5"], &[]),
-    ("a broadcast that narrows", || csr().broadcast_to(&[3, 1]), &["broadcast_to", "[3, 4]", "[3, 1]"], &[]),
+    ("a broadcast that narrows", || csr().broadcast_to([3, 1]), &["broadcast_to", "[3, 4]", "[3, 1]"], &[]),
     ("windows out of order", || csr().narrow(2..9, 0), &["narrow", "9", "3"], &[]),
-    ("parts that do not add up", || csr().split(&[1, 1], 0).map(|mut p| p.remove(0)), &["split", "`sizes`", "3"], &[]),
+    ("parts that do not add up", || csr().split([1, 1], 0).map(|mut p| p.remove(0)), &["split", "`sizes`", "3"], &[]),
     ("pairs of three", || zeros(&[4, 3]).view_as_complex(), &["view_as_complex", "size 2"], &[]),
     ("more than there are", || csr().topk(9, 1).map(|t| t.0), &["topk", "9", "4"], &[]),
 ];
@@ -226,7 +226,7 @@ fn messages_name_what_was_written() {
 #[test]
 fn what_is_no_mistake() {
     let same = |x: Result<Tensor, Error>, y: Tensor| assert_eq!(x.unwrap().to_string(), y.to_string());
-    let u8s = |v: Vec<u8>| Tensor::from_vec(&[v.len()], v).unwrap();
+    let u8s = |v: Vec<u8>| Tensor::from_vec([v.len()], v).unwrap();
     same(u8s(vec![3]).sub(5), u8s(vec![254]));
     same(tensor![7i64].floor_divide(0), tensor![0i64]);
     same(tensor![0.0, 5.0].clamp(2.0, 1.0), tensor![1.0, 1.0]);

@@ -63,7 +63,7 @@ mod values {
         assert_eq!(item(x.vector_norm(2.0, ..)), 22.0f64.sqrt());
         assert_eq!(item(x.vector_norm(f64::NEG_INFINITY, ..)), 1.0);
         assert_eq!(item(x.vector_norm(0.0, ..)), 4.0);
-        let z = Tensor::from_vec(&[2], vec![c128::new(3.0, 4.0), c128::new(-3.0, -4.0)]).unwrap();
+        let z = Tensor::from_vec([2], vec![c128::new(3.0, 4.0), c128::new(-3.0, -4.0)]).unwrap();
         assert_eq!(item(z.var(0.0, ..)), 25.0);
         assert_eq!(item(z.vector_norm(2.0, ..)), 50.0f64.sqrt());
     }
@@ -77,7 +77,7 @@ mod values {
         let near = |x: f64, y: f64| assert!((x / y - 1.0).abs() < 1e-15, "{x} {y}");
         near(item(tiny.vector_norm(2.0, ..)), 5e-200);
         near(item(vector(&[3e200, 4e200]).vector_norm(2.0, ..)), 5e200);
-        let floats = Tensor::from_vec(&[2], vec![3e30f32, 4e30]).unwrap();
+        let floats = Tensor::from_vec([2], vec![3e30f32, 4e30]).unwrap();
         assert_eq!(item(floats.vector_norm(2.0, ..)), 5e30f32 as f64);
     }
 
@@ -129,8 +129,8 @@ mod values {
         assert_eq!(ints(&short.argsort(0).unwrap()), [2, 0, 1, 3]);
         assert_eq!(ints(&short.argsort_descending(0).unwrap()), [0, 1, 3, 2]);
         let absent = short.stored().argsort(0).unwrap();
-        assert_eq!(absent.get(&[0]).unwrap(), Some(Scalar::I64(2)));
-        assert_eq!(absent.get(&[2]).unwrap(), None);
+        assert_eq!(absent.get([0]).unwrap(), Some(Scalar::I64(2)));
+        assert_eq!(absent.get([2]).unwrap(), None);
     }
 
     #[test]
@@ -174,7 +174,7 @@ mod huge {
     fn reductions() {
         with_densify_budget(0, || {
             let x = huge(0.0);
-            let row = |t: &Tensor, i: usize| t.get(&[i]).unwrap().unwrap().to::<f64>();
+            let row = |t: &Tensor, i: usize| t.get([i]).unwrap().unwrap().to::<f64>();
             let rows = x.argmax(1).unwrap();
             assert_eq!((row(&rows, 3), row(&rows, 4), rows.nse()), (7.0, 0.0, 2));
             assert_eq!(row(&x.argmin(1).unwrap(), 3), (N - 1) as f64);
@@ -192,13 +192,13 @@ mod huge {
     fn order() {
         let x = huge(0.0);
         let sorted = x.sort_descending(1).unwrap();
-        assert_eq!(sorted.get(&[3, 0]).unwrap(), Some(Scalar::F64(2.0)));
-        assert_eq!(sorted.get(&[3, N - 1]).unwrap(), Some(Scalar::F64(-1.0)));
+        assert_eq!(sorted.get([3, 0]).unwrap(), Some(Scalar::F64(2.0)));
+        assert_eq!(sorted.get([3, N - 1]).unwrap(), Some(Scalar::F64(-1.0)));
         let (values, indices) = x.topk(2, 1).unwrap();
-        assert_eq!(values.get(&[3, 0]).unwrap(), Some(Scalar::F64(2.0)));
-        assert_eq!(indices.get(&[3, 0]).unwrap(), Some(Scalar::I64(7)));
-        assert_eq!(indices.get(&[3, 1]).unwrap(), Some(Scalar::I64(0)));
-        assert_eq!(indices.get(&[9, 1]).unwrap(), Some(Scalar::I64(1)));
+        assert_eq!(values.get([3, 0]).unwrap(), Some(Scalar::F64(2.0)));
+        assert_eq!(indices.get([3, 0]).unwrap(), Some(Scalar::I64(7)));
+        assert_eq!(indices.get([3, 1]).unwrap(), Some(Scalar::I64(0)));
+        assert_eq!(indices.get([9, 1]).unwrap(), Some(Scalar::I64(1)));
         assert_eq!(floats(&x.unique_values().unwrap()), [-1.0, 0.0, 2.0, 5.0]);
         assert_eq!(x.unique_inverse().unwrap().inverse.nse(), 3);
         // A count of 2^80 − 3 fits no integer.
@@ -206,12 +206,12 @@ mod huge {
         says(x.histogram(2, None), &["histogram", "does not fit int64"]);
         assert_eq!(ints(&x.histogram(2, Some((1.0, 5.0))).unwrap().0), [1, 1]);
         let diff = x.diff(1, 0).unwrap();
-        assert_eq!(diff.get(&[2, 7]).unwrap(), Some(Scalar::F64(2.0)));
+        assert_eq!(diff.get([2, 7]).unwrap(), Some(Scalar::F64(2.0)));
         // Summing along an axis of 2^40 would fill it.
         let error = says(x.cumulative_sum(1), &["cumulative_sum", "becomes dense", "budget"]);
         assert!(matches!(error.kind(), ErrorKind::Densify { .. }));
         let deep = x.stored().cumulative_sum(1).unwrap();
-        assert_eq!(deep.get(&[3, N - 1]).unwrap(), Some(Scalar::F64(1.0)));
+        assert_eq!(deep.get([3, N - 1]).unwrap(), Some(Scalar::F64(1.0)));
     }
 
     #[test]
@@ -264,7 +264,7 @@ mod wrong {
         assert_eq!(empty.unique_values().unwrap().shape(), [0]);
         assert_eq!(ints(&empty.cast(DType::I8).unwrap().bincount(None, 2).unwrap()), [0, 0]);
         // Nothing there is absence, where that can be said.
-        assert_eq!(empty.stored().argmax(..).unwrap().get(&[]).unwrap(), None);
+        assert_eq!(empty.stored().argmax(..).unwrap().get([]).unwrap(), None);
     }
 
     #[test]
@@ -323,7 +323,7 @@ mod paths {
 
     #[test]
     fn a_fill_that_varies_is_sorted_once_and_not_made_dense() {
-        let x = Tensor::random(&[50, 40], 0.1, 0.0, Layout::Csr, 1).unwrap();
+        let x = Tensor::random([50, 40], 0.1, 0.0, Layout::Csr, 1).unwrap();
         let x = x.sub(x.mean(keep(0)).unwrap()).unwrap(); // a fill per column
         with_densify_budget(0, || {
             for over in [&Axes::from(1), &Axes::from(..)] {
@@ -346,7 +346,7 @@ mod paths {
 
     #[test]
     fn results_are_sparse_where_axes_are() {
-        let x = Tensor::random(&[500_000, 400_000], 1e-9, 0.0, Layout::Coo, 1).unwrap();
+        let x = Tensor::random([500_000, 400_000], 1e-9, 0.0, Layout::Coo, 1).unwrap();
         with_densify_budget(0, || {
             for out in [
                 x.argmax(1).unwrap(),
@@ -361,18 +361,18 @@ mod paths {
             }
             assert_eq!(path(|| x.sort_descending(1)), Path::Engine);
             // Few results are strided, whatever the layout.
-            let few = Tensor::random(&[500, 400], 0.001, 0.0, Layout::Coo, 1).unwrap();
+            let few = Tensor::random([500, 400], 0.001, 0.0, Layout::Coo, 1).unwrap();
             for layout in [Layout::Coo, Layout::Csr, Layout::Csc] {
                 assert!(few.to_layout(layout).unwrap().var(0.0, 1).unwrap().is_strided());
             }
         });
-        let dense = Tensor::random(&[50, 40], 0.1, 0.0, Layout::Strided, 1).unwrap();
+        let dense = Tensor::random([50, 40], 0.1, 0.0, Layout::Strided, 1).unwrap();
         assert_eq!(path(|| dense.sort(0)), Path::Strided);
     }
 
     #[test]
     fn threads_change_nothing() {
-        let x = Tensor::random(&[3000, 100], 0.3, 0.5, Layout::Csr, 3).unwrap();
+        let x = Tensor::random([3000, 100], 0.3, 0.5, Layout::Csr, 3).unwrap();
         let all = || -> Result<Vec<Tensor>> {
             Ok(vec![
                 x.var(1.0, 0)?,

@@ -22,7 +22,7 @@ const SPARSE: [Layout; 7] = [
 
 /// A sparse 6 x 12 matrix with fill 0.
 fn sparse(layout: Layout, seed: u64) -> Tensor {
-    Tensor::random(&[6, 12], 0.25, 0.0, layout, seed).unwrap()
+    Tensor::random([6, 12], 0.25, 0.0, layout, seed).unwrap()
 }
 
 fn strided(shape: &[usize]) -> Tensor {
@@ -145,8 +145,8 @@ fn a_step_in_words() {
 /// A layer of a sparse network: the fill moves from 0 to the bias and back, and nothing becomes dense.
 #[test]
 fn fills_of_a_network_layer() {
-    let y = Tensor::random(&[40, 64], 0.2, 0.0, Layout::Csr, 5).unwrap().cast(DType::F32).unwrap();
-    let w = Tensor::random(&[64, 64], 0.1, 0.0, Layout::Csr, 6).unwrap().cast(DType::F32).unwrap();
+    let y = Tensor::random([40, 64], 0.2, 0.0, Layout::Csr, 5).unwrap().cast(DType::F32).unwrap();
+    let w = Tensor::random([64, 64], 0.1, 0.0, Layout::Csr, 6).unwrap().cast(DType::F32).unwrap();
     let (out, steps) = explain(|| with_densify_budget(0, || y.matmul(&w)?.add(-0.3)?.relu()?.minimum(32.0)?.prune()));
     let out = out.unwrap();
     assert_eq!((out.layout(), out.dtype()), (Layout::Csr, DType::F32));
@@ -232,7 +232,7 @@ fn settings_follow_onto_a_pool() {
 
 #[test]
 fn beyond_the_budget_is_an_error_that_helps() {
-    let x = Tensor::random(&[100, 200], 0.01, 0.0, Layout::Csr, 7).unwrap();
+    let x = Tensor::random([100, 200], 0.01, 0.0, Layout::Csr, 7).unwrap();
     let (rows, columns) = (strided(&[100, 1]), strided(&[200]));
     let bytes = 100 * 200 * 8;
     let once = (&x - &columns).unwrap();
@@ -301,13 +301,13 @@ fn nan_policies_end_with_their_scope() {
 #[test]
 fn what_the_nan_policy_changes() {
     let vector = |places: Vec<u32>, data: Vec<f64>, fill: Fill| {
-        Tensor::coo(&[5], vec![places], &Tensor::from_vec(&[data.len()], data).unwrap(), fill).unwrap()
+        Tensor::coo(&[5], vec![places], &Tensor::from_vec([data.len()], data).unwrap(), fill).unwrap()
     };
     let zeros = vector(vec![3], vec![2.0], 0.0.into());
     let specials = vector(vec![0, 1, 2, 3], vec![f64::NAN, f64::INFINITY, 7.0, f64::NAN], 0.0.into());
     let product = || {
         let product = (&zeros * &specials).unwrap();
-        (0..5).map(|i| product.get(&[i]).unwrap().unwrap().to::<f64>()).collect::<Vec<_>>()
+        (0..5).map(|i| product.get([i]).unwrap().unwrap().to::<f64>()).collect::<Vec<_>>()
     };
     let as_usual = product();
     assert_eq!(as_usual[..3], [0.0; 3]);
@@ -321,7 +321,7 @@ fn what_the_nan_policy_changes() {
     assert_eq!(both(NanPolicy::Exact).to_string(), both(NanPolicy::ZeroAnnihilates).to_string());
     assert!(both(NanPolicy::Exact).nse() < x.nse());
     // A strided operand's elements: exact, they all count.
-    let row = Tensor::from_vec(&[5], vec![f64::NAN; 5]).unwrap();
+    let row = Tensor::from_vec([5], vec![f64::NAN; 5]).unwrap();
     assert_eq!(
         (&zeros * &row).unwrap().unary(UnaryOp::Isnan).unwrap().count_nonzero(..).unwrap().item().unwrap(),
         1i64.into()

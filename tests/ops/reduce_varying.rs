@@ -7,8 +7,8 @@ use openwork::{DType, Fill, Layout, ReduceOp, Scalar, Tensor, bf16, c64, c128, f
 /// Every element in C order.
 fn elements(x: &Tensor) -> Vec<Scalar> {
     let (dense, n) = (x.to_dense().unwrap(), x.size() as usize);
-    let flat = dense.reshape(&[n]).unwrap();
-    (0..n).map(|i| flat.get(&[i]).unwrap().unwrap()).collect()
+    let flat = dense.reshape([n]).unwrap();
+    (0..n).map(|i| flat.get([i]).unwrap().unwrap()).collect()
 }
 
 #[track_caller]
@@ -24,8 +24,8 @@ fn scalars<T: Copy + Into<Scalar>>(values: &[T]) -> Vec<Scalar> {
 
 /// A COO matrix [4, 3] with row 2 stored, over a fill that varies along axis 0 alone.
 fn row_over<T: openwork::Element>(fill: [T; 4], row: [T; 3]) -> Tensor {
-    let fill = Fill::array(Tensor::from_vec(&[4, 1], fill.to_vec()).unwrap());
-    let values = Tensor::from_vec(&[3], row.to_vec()).unwrap();
+    let fill = Fill::array(Tensor::from_vec([4, 1], fill.to_vec()).unwrap());
+    let values = Tensor::from_vec([3], row.to_vec()).unwrap();
     Tensor::coo(&[4, 3], vec![vec![2u32, 2, 2], vec![0, 1, 2]], &values, fill).unwrap()
 }
 
@@ -101,17 +101,17 @@ fn stored_elements_that_are_not_finite() {
 #[test]
 fn a_fill_that_repeats() {
     let n = 1usize << 40;
-    let fill = Fill::array(Tensor::from_vec(&[3, 1], vec![1e-3, 1e22, -1e22]).unwrap());
-    let values = Tensor::from_vec(&[2], vec![1.0, 2.0]).unwrap();
+    let fill = Fill::array(Tensor::from_vec([3, 1], vec![1e-3, 1e22, -1e22]).unwrap());
+    let values = Tensor::from_vec([2], vec![1.0, 2.0]).unwrap();
     let x = Tensor::coo(&[3, n], vec![vec![1u64, 2], vec![7, 7]], &values, fill).unwrap();
     // 2^40 · 0.001 rounds once; the two large fills taken away at column 7 cancel as well.
     let total = 1e-3 * n as f64 + 3.0;
     same(&x.sum(..).unwrap(), &scalars(&[total]));
     let columns = x.sum(0).unwrap();
-    assert!(columns.get(&[7]).unwrap().unwrap().same((3.0 + 1e-3).into()));
-    assert!(columns.get(&[8]).unwrap().unwrap().same(1e-3.into()));
-    let many = Fill::array(Tensor::from_vec(&[2, 1, 1], vec![1i64, 1]).unwrap());
-    let counted = Tensor::empty(&[2, 1 << 62, 4], DType::I64, Layout::Coo, many).unwrap();
+    assert!(columns.get([7]).unwrap().unwrap().same((3.0 + 1e-3).into()));
+    assert!(columns.get([8]).unwrap().unwrap().same(1e-3.into()));
+    let many = Fill::array(Tensor::from_vec([2, 1, 1], vec![1i64, 1]).unwrap());
+    let counted = Tensor::empty([2, 1 << 62, 4], DType::I64, Layout::Coo, many).unwrap();
     assert!(counted.count_nonzero(..).is_err());
     same(&counted.sum(..).unwrap(), &scalars(&[0i64])); // 2^65, wrapped
 }
@@ -205,8 +205,8 @@ fn long_slices() {
     let mut dense = fills.clone();
     places.iter().zip(&values).for_each(|(&p, &v)| dense[p as usize] = v);
     let exact = dense.iter().map(|v| (v * 2f64.powi(20)) as i128).sum::<i128>() as f64 * 2f64.powi(-20);
-    let values = Tensor::from_vec(&[values.len()], values).unwrap();
-    let fill = Fill::array(Tensor::from_vec(&[n], fills).unwrap());
+    let values = Tensor::from_vec([values.len()], values).unwrap();
+    let fill = Fill::array(Tensor::from_vec([n], fills).unwrap());
     let x = Tensor::coo(&[n], vec![places], &values, fill).unwrap();
     for threads in [1, 2, 5] {
         let sum = with_threads(threads, || x.sum(..)).unwrap().unwrap();

@@ -35,7 +35,7 @@ fn reductions(x: &Tensor, axis: isize) -> Result<Vec<(&'static str, Tensor)>> {
 
 #[test]
 fn few_results_are_strided_in_every_layout_and_along_every_axis() {
-    let x = Tensor::random(&[6, 12], 0.3, 0.0, Layout::Csr, 3).unwrap();
+    let x = Tensor::random([6, 12], 0.3, 0.0, Layout::Csr, 3).unwrap();
     for axis in [0, 1] {
         let want = reductions(&x.to_dense().unwrap(), axis).unwrap();
         for layout in LAYOUTS {
@@ -53,7 +53,7 @@ fn few_results_are_strided_in_every_layout_and_along_every_axis() {
 
 #[test]
 fn zeros_of_both_signs_sum_to_the_same_in_every_layout() {
-    let values = Tensor::from_vec(&[3], vec![-0.0, 1.5, -1.5]).unwrap();
+    let values = Tensor::from_vec([3], vec![-0.0, 1.5, -1.5]).unwrap();
     let x = Tensor::coo(&[4, 4], vec![vec![0u64, 1, 2], vec![1u64, 2, 2]], &values, 0.0).unwrap();
     for layout in [Layout::Coo, Layout::Csr, Layout::Csc, Layout::Dcsr] {
         let x = x.to_layout(layout).unwrap();
@@ -67,7 +67,7 @@ fn zeros_of_both_signs_sum_to_the_same_in_every_layout() {
 
 #[test]
 fn many_results_over_little_that_is_stored_are_sparse() {
-    let values = Tensor::from_vec(&[3], vec![2.0, -1.0, 4.0]).unwrap();
+    let values = Tensor::from_vec([3], vec![2.0, -1.0, 4.0]).unwrap();
     let column = |n: usize| Tensor::coo(&[n, 3], vec![vec![0u64, 7, 7], vec![1u64, 0, 2]], &values, 0.0).unwrap();
     for (n, strided) in [(1 << 16, true), ((1 << 16) + 1, false)] {
         for layout in [Layout::Coo, Layout::Csr, Layout::Csc, Layout::Dcsr] {
@@ -76,7 +76,7 @@ fn many_results_over_little_that_is_stored_are_sparse() {
                 assert_eq!(out.is_strided(), strided, "{name} of {n} rows in {layout}");
                 assert!(strided || out.nse() == 2, "{name} in {layout} stores {}", out.nse());
             }
-            assert_eq!(x.sum(1).unwrap().get(&[7]).unwrap(), Some(3.0.into()));
+            assert_eq!(x.sum(1).unwrap().get([7]).unwrap(), Some(3.0.into()));
             assert!(x.sum(0).unwrap().is_strided() && x.sum(..).unwrap().is_strided());
         }
     }
@@ -84,7 +84,7 @@ fn many_results_over_little_that_is_stored_are_sparse() {
     let n = 1 << 17;
     for (stored, strided) in [(n / 4, true), (n / 4 - 1, false)] {
         let rows: Vec<u64> = (0..stored as u64).collect();
-        let ones = Tensor::full(&[stored], 1.0, Layout::Strided).unwrap();
+        let ones = Tensor::full([stored], 1.0, Layout::Strided).unwrap();
         let x = Tensor::coo(&[n, 2], vec![rows, vec![1; stored]], &ones, 0.0).unwrap();
         for layout in [Layout::Coo, Layout::Csr, Layout::Csc] {
             let x = x.to_layout(layout).unwrap();
@@ -101,7 +101,7 @@ fn many_results_over_little_that_is_stored_are_sparse() {
 
 #[test]
 fn a_fill_that_varies_follows_the_rule() {
-    let x = Tensor::random(&[6, 12], 0.3, 0.0, Layout::Coo, 3).unwrap();
+    let x = Tensor::random([6, 12], 0.3, 0.0, Layout::Coo, 3).unwrap();
     let fill = Fill::array(Tensor::arange(0.0, 12.0, 1.0).unwrap());
     for layout in LAYOUTS {
         let x = x.to_layout(layout).unwrap().replace_fill(fill.clone()).unwrap();
@@ -118,7 +118,7 @@ fn a_fill_that_varies_follows_the_rule() {
 
 #[test]
 fn an_undefined_fill_stays_one_and_is_dense_when_asked_if_nothing_is_absent() {
-    let values = Tensor::from_vec(&[3], vec![2.0, -1.0, 4.0]).unwrap();
+    let values = Tensor::from_vec([3], vec![2.0, -1.0, 4.0]).unwrap();
     let x = Tensor::coo(&[2, 3], vec![vec![0u64, 1, 1], vec![1u64, 0, 1]], &values, Fill::Undefined).unwrap();
     for layout in [Layout::Coo, Layout::Csr, Layout::Csc] {
         let x = x.to_layout(layout).unwrap();
@@ -136,9 +136,9 @@ fn an_undefined_fill_stays_one_and_is_dense_when_asked_if_nothing_is_absent() {
 
 #[test]
 fn a_product_that_misses_no_row_is_strided() {
-    let values = Tensor::from_vec(&[2], vec![2.0, -1.0]).unwrap();
+    let values = Tensor::from_vec([2], vec![2.0, -1.0]).unwrap();
     let whole = Tensor::coo(&[2, 3], vec![vec![0u64, 1], vec![1u64, 0]], &values, Fill::Undefined).unwrap();
-    let y = Tensor::from_vec(&[3, 2], (0..6).map(f64::from).collect()).unwrap();
+    let y = Tensor::from_vec([3, 2], (0..6).map(f64::from).collect()).unwrap();
     for layout in [Layout::Coo, Layout::Csr, Layout::Csc] {
         let x = whole.to_layout(layout).unwrap();
         let out = x.matmul(&y).unwrap();
@@ -151,6 +151,6 @@ fn a_product_that_misses_no_row_is_strided() {
     let one = values.narrow(0..1, 0).unwrap();
     let x = Tensor::coo(&[2, 3], vec![vec![1u64], vec![2u64]], &one, Fill::Undefined).unwrap();
     let out = x.matmul(&y).unwrap();
-    assert!(out.fill().is_some_and(|f| f.is_undefined()) && out.get(&[0, 0]).unwrap().is_none());
-    assert_eq!(out.get(&[1, 1]).unwrap(), Some(10.0.into()));
+    assert!(out.fill().is_some_and(|f| f.is_undefined()) && out.get([0, 0]).unwrap().is_none());
+    assert_eq!(out.get([1, 1]).unwrap(), Some(10.0.into()));
 }

@@ -6,7 +6,7 @@ use openwork::{DType, ErrorKind, Fill, Layout, Result, Tensor, c64, keep, s, wit
 
 /// 3 × 4 with rows of two, none and one stored element.
 fn csr(fill: impl Into<Fill>) -> Tensor {
-    let values = Tensor::from_vec(&[3], vec![1.0, 2.0, -1.0]).unwrap();
+    let values = Tensor::from_vec([3], vec![1.0, 2.0, -1.0]).unwrap();
     Tensor::csr(&[3, 4], vec![0, 2, 2, 3], vec![1, 3, 0], &values, fill).unwrap()
 }
 
@@ -45,10 +45,10 @@ fn an_undefined_fill_leaves_the_absent_out() {
     assert!(y.fill().unwrap().is_undefined());
     near(&y, &[0, 1], 1.0 / (1.0 + 1f64.exp()));
     near(&y, &[2, 0], 1.0);
-    assert!(y.get(&[0, 0]).unwrap().is_none());
+    assert!(y.get([0, 0]).unwrap().is_none());
     let sums = csr(0.0).stored().logsumexp(1).unwrap();
     near(&sums, &[2], -1.0);
-    assert!(sums.get(&[1]).unwrap().is_none());
+    assert!(sums.get([1]).unwrap().is_none());
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn normalising_keeps_zeros() {
     near(&y, &[0, 3], 2.0 / 5f64.sqrt());
     near(&y, &[1, 1], 0.0);
     // Squares of these would overflow or vanish.
-    let far = Tensor::from_vec(&[2, 2], vec![3e200, 4e200, 3e-200, 4e-200]).unwrap();
+    let far = Tensor::from_vec([2, 2], vec![3e200, 4e200, 3e-200, 4e-200]).unwrap();
     let y = far.normalize_with(2.0, 0.0, 1).unwrap();
     near(&y, &[0, 0], 0.6);
     near(&y, &[1, 1], 0.8);
@@ -67,20 +67,20 @@ fn normalising_keeps_zeros() {
 #[test]
 fn large_values_do_not_overflow() {
     for dtype in [DType::F64, DType::F32, DType::F16] {
-        let x = Tensor::from_vec(&[3], vec![60000.0, 60000.0, -60000.0]).unwrap().cast(dtype).unwrap();
+        let x = Tensor::from_vec([3], vec![60000.0, 60000.0, -60000.0]).unwrap().cast(dtype).unwrap();
         assert_eq!(x.softmax(..).unwrap().cast(DType::F64).unwrap().values::<f64>().unwrap(), [0.5, 0.5, 0.0]);
     }
-    near(&Tensor::from_vec(&[2], vec![1e4, 1e4]).unwrap().logsumexp(..).unwrap(), &[], 1e4 + 2f64.ln());
+    near(&Tensor::from_vec([2], vec![1e4, 1e4]).unwrap().logsumexp(..).unwrap(), &[], 1e4 + 2f64.ln());
 }
 
 #[test]
 fn integers_become_floats() {
-    let wide = Tensor::from_vec(&[2], vec![3i32, 4]).unwrap();
+    let wide = Tensor::from_vec([2], vec![3i32, 4]).unwrap();
     assert_eq!(wide.log_softmax(..).unwrap().dtype(), DType::F64);
     assert_eq!(wide.normalize(2.0, ..).unwrap().values::<f64>().unwrap(), [0.6, 0.8]);
     assert_eq!(wide.standardize(0.0, ..).unwrap().dtype(), DType::F64);
     assert_eq!(wide.slice(s![0..0]).unwrap().softmax(..).unwrap().dtype(), DType::F64);
-    let x = Tensor::from_vec(&[2], vec![3i8, 4]).unwrap();
+    let x = Tensor::from_vec([2], vec![3i8, 4]).unwrap();
     assert_eq!(x.softmax(..).unwrap().dtype(), DType::F32);
     assert_eq!(x.normalize(2.0, ..).unwrap().values::<f32>().unwrap(), [0.6, 0.8]);
     assert_eq!(x.standardize(0.0, ..).unwrap().values::<f32>().unwrap(), [-1.0, 1.0]);
@@ -89,7 +89,7 @@ fn integers_become_floats() {
 #[test]
 fn shapes_past_the_address_space() {
     let n = 1usize << 40;
-    let values = Tensor::from_vec(&[3], vec![1.0, 2.0, 3.0]).unwrap();
+    let values = Tensor::from_vec([3], vec![1.0, 2.0, 3.0]).unwrap();
     let axes = || vec![vec![5u64, 5, 1 << 39], vec![7u64, 7, 0], vec![0u64, 2, 1]];
     let x = Tensor::coo(&[n, n, 3], axes(), &values, 0.0).unwrap();
     let y = x.normalize(1.0, 2).unwrap();
@@ -112,7 +112,7 @@ fn shapes_past_the_address_space() {
 #[test]
 fn nothing_becomes_dense_unasked() {
     let coo = csr(0.0).to_layout(Layout::Coo).unwrap();
-    let columns = Fill::array(Tensor::from_vec(&[1, 4], vec![1.0, 2.0, 3.0, 4.0]).unwrap());
+    let columns = Fill::array(Tensor::from_vec([1, 4], vec![1.0, 2.0, 3.0, 4.0]).unwrap());
     let varying = csr(0.0).replace_fill(columns).unwrap();
     let poor = |f: &dyn Fn() -> Result<Tensor>| with_densify_budget(0, f);
     let e = poor(&|| varying.softmax(1)).unwrap_err();
@@ -125,7 +125,7 @@ fn nothing_becomes_dense_unasked() {
 fn the_path_is_said() {
     let path = |x: &Tensor| explain(|| x.softmax(1).unwrap()).1.last().map(|s| (s.op, s.path)).unwrap();
     assert_eq!(path(&csr(0.0).to_dense().unwrap()), ("softmax", Path::Strided));
-    let columns = Fill::array(Tensor::from_vec(&[1, 4], vec![1.0, 2.0, 3.0, 4.0]).unwrap());
+    let columns = Fill::array(Tensor::from_vec([1, 4], vec![1.0, 2.0, 3.0, 4.0]).unwrap());
     assert_eq!(path(&csr(0.0).replace_fill(columns).unwrap()), ("softmax", Path::Densified));
     assert_eq!(path(&csr(0.0)), ("softmax", Path::Specialised));
     assert_eq!(path(&csr(0.0).to_layout(Layout::Coo).unwrap()), ("softmax", Path::Engine));
@@ -145,14 +145,14 @@ fn wrong_input_is_named() {
     says(x.normalize_with(2.0, -1.0, ..), &["normalize", "eps", "-1", "0"]);
     says(x.normalize(2.0, 7), &["normalize", "axis 7"]);
     says(x.standardize(f64::INFINITY, ..), &["standardize", "correction", "inf", "finite"]);
-    let z = Tensor::from_vec(&[1], vec![c64::new(1.0, 2.0)]).unwrap();
+    let z = Tensor::from_vec([1], vec![c64::new(1.0, 2.0)]).unwrap();
     says(z.softmax(..), &["softmax", "complex64", "order"]);
     says(z.logsumexp(..), &["logsumexp", "complex64"]);
 }
 
 #[test]
 fn tensors_without_elements() {
-    let x = Tensor::zeros(&[2, 0], DType::I32, Layout::Csr).unwrap();
+    let x = Tensor::zeros([2, 0], DType::I32, Layout::Csr).unwrap();
     let y = x.softmax(1).unwrap();
     assert_eq!((y.shape(), y.dtype()), (&[2, 0][..], DType::F64));
     let sums = x.logsumexp(1).unwrap().to_dense().unwrap();

@@ -9,7 +9,7 @@ const THREADS: [usize; 3] = [2, 3, 8];
 
 /// About 300 000 stored elements.
 fn random(dtype: DType, layout: Layout, seed: u64) -> Tensor {
-    Tensor::random(&SHAPE, 0.1, 0.0, layout, seed).unwrap().sub(0.25).unwrap().cast(dtype).unwrap()
+    Tensor::random(SHAPE, 0.1, 0.0, layout, seed).unwrap().sub(0.25).unwrap().cast(dtype).unwrap()
 }
 
 /// Stored in no order, most places more than once: sums of duplicates depend on their order.
@@ -22,7 +22,7 @@ fn unordered(dtype: DType) -> Tensor {
     let rows: Vec<u64> = (0..n).map(|i| mix(i, 1) % 300).collect();
     let columns: Vec<u64> = (0..n).map(|i| mix(i, 2) % 400).collect();
     let values: Vec<f64> = (0..n).map(|i| mix(i, 3) as f64 / 7e8 - 1.5).collect();
-    let values = Tensor::from_vec(&[values.len()], values).unwrap().cast(dtype).unwrap();
+    let values = Tensor::from_vec([values.len()], values).unwrap().cast(dtype).unwrap();
     Tensor::coo(&[300, 400], vec![rows, columns], &values, 0.0).unwrap()
 }
 
@@ -43,7 +43,7 @@ impl Bits {
             Some(Fill::Undefined) => Some(Vec::new()),
             Some(Fill::Array(values)) => Some(bits(values)),
             Some(_) => {
-                Some(bits(&x.fill_value().unwrap().reshape(&[x.size() as usize]).unwrap().narrow(0..1, 0).unwrap()))
+                Some(bits(&x.fill_value().unwrap().reshape([x.size() as usize]).unwrap().narrow(0..1, 0).unwrap()))
             }
         };
         let values = bits(&x.stored_values());
@@ -142,14 +142,14 @@ fn reductions_to_many() {
     let mut expected = vec![0.0; columns as usize];
     kept.iter().zip(&values).for_each(|(&k, v)| expected[k as usize] += v);
 
-    let values = Tensor::from_vec(&[values.len()], values).unwrap();
+    let values = Tensor::from_vec([values.len()], values).unwrap();
     let flat = Tensor::coo(&[4000, columns as usize], vec![row.clone(), kept.clone()], &values, 0.0).unwrap();
     let (high, low) = kept.iter().map(|k| (k / 500, k % 500)).unzip();
     let cube = Tensor::coo(&[4000, 300, 500], vec![row, high, low], &values, 0.0).unwrap();
     for x in [flat.to_layout(Layout::Csr).unwrap(), flat, cube] {
         // Eighths are added exactly, thirds are not.
         let sum = x.sum(0).unwrap().to_dense().unwrap();
-        assert_eq!(sum.reshape(&[expected.len()]).unwrap().values::<f64>().unwrap(), &expected);
+        assert_eq!(sum.reshape([expected.len()]).unwrap().values::<f64>().unwrap(), &expected);
         let thirds = x.div(3.0).unwrap();
         let what = |op: &str| format!("{op} of {} of {:?}", x.layout(), x.shape());
         same_on_all(&what("sum"), &|| thirds.sum(0));
@@ -207,7 +207,7 @@ fn conversions() {
             same_on_all(&format!("narrow of {dtype} {from}"), &|| x.narrow(300..1700, 1));
         }
         let x = random(dtype, Layout::Csr, 4);
-        same_on_all(&format!("reshape of {dtype}"), &|| x.reshape(&[1000, 3000]));
+        same_on_all(&format!("reshape of {dtype}"), &|| x.reshape([1000, 3000]));
         same_on_all(&format!("prune of {dtype}"), &|| x.maximum(0.0)?.prune());
         let part = x.narrow(0..300, 0).unwrap();
         for to in [Layout::Bsr { block: [3, 4] }, Layout::HybridCoo { dense_dims: 1 }] {
@@ -238,7 +238,7 @@ fn products() {
         let (x, y) = (random(dtype, Layout::Csr, 5), random(dtype, Layout::Coo, 6));
         let some = x.narrow(0..300, 0).unwrap();
         let dense = y.to_dense().unwrap().narrow(0..40, 1).unwrap();
-        let vector = Tensor::random(&[2000], 1.0, 0.0, Layout::Strided, 7).unwrap().cast(dtype).unwrap();
+        let vector = Tensor::random([2000], 1.0, 0.0, Layout::Strided, 7).unwrap().cast(dtype).unwrap();
         same_on_all(&format!("{dtype} csr @ vector"), &|| x.matmul(&vector));
         same_on_all(&format!("{dtype} coo @ vector"), &|| y.matmul(&vector));
         same_on_all(&format!("{dtype} csc @ dense"), &|| x.matrix_transpose()?.matmul(&dense));

@@ -16,8 +16,8 @@ fn item(x: Result<Tensor>) -> Scalar {
 /// Infinite is an integer too, where float16 is what both operands become.
 #[test]
 fn an_integer_beyond_float16_meets_a_fill_of_zero() {
-    let x = Tensor::coo(&[2], vec![vec![1i64]], &Tensor::from_vec(&[1], vec![70_000u32]).unwrap(), 0u32).unwrap();
-    let zeros = Tensor::zeros(&[2], DType::F16, Layout::Coo).unwrap();
+    let x = Tensor::coo(&[2], vec![vec![1i64]], &Tensor::from_vec([1], vec![70_000u32]).unwrap(), 0u32).unwrap();
+    let zeros = Tensor::zeros([2], DType::F16, Layout::Coo).unwrap();
     with_nan_policy(NanPolicy::Exact, || {
         for product in [x.outer(&zeros), x.kron(&zeros)] {
             let nan = product.unwrap().isnan().unwrap();
@@ -40,7 +40,7 @@ fn a_fill_of_negative_zero_is_zero() {
     // Joined after a negation: the fills are not the same bits, and nothing is lost.
     let joined = Tensor::concat(&[&x, &y], 0).unwrap();
     assert_eq!(elements(&joined), [0.0, 2.0, 0.0, 0.0, -2.0, 0.0]);
-    assert!(joined.get(&[3]).unwrap().is_some_and(|v| v.same((-0.0).into())));
+    assert!(joined.get([3]).unwrap().is_some_and(|v| v.same((-0.0).into())));
     assert_eq!(joined.nse(), 2);
 }
 
@@ -85,14 +85,14 @@ fn zero_times_infinity() {
 #[test]
 fn fills_in_sums_and_products_of_integers_wrap() {
     let n = 1u128 << 40;
-    let x = Tensor::full(&[1 << 40], 1i64 << 30, Layout::Coo).unwrap();
+    let x = Tensor::full([1 << 40], 1i64 << 30, Layout::Coo).unwrap();
     assert_eq!(item(x.sum(..)), ((n << 30) as i64).into());
     assert_eq!(item(x.prod(..)), 0i64.into());
-    let threes = Tensor::full(&[41], 3u8, Layout::Coo).unwrap();
+    let threes = Tensor::full([41], 3u8, Layout::Coo).unwrap();
     assert_eq!(item(threes.prod(..)), 3u64.wrapping_pow(41).into());
-    assert_eq!(item(Tensor::full(&[200], 100i8, Layout::Coo).unwrap().sum(..)), 20_000i64.into());
+    assert_eq!(item(Tensor::full([200], 100i8, Layout::Coo).unwrap().sum(..)), 20_000i64.into());
     let columns = || vec![vec![0i64]];
-    let one = Tensor::from_vec(&[1], vec![7u8]).unwrap();
+    let one = Tensor::from_vec([1], vec![7u8]).unwrap();
     for fill in [0.5, f64::NAN, -1.0, 256.0] {
         let error = Tensor::coo(&[2], columns(), &one, fill).unwrap_err().to_string();
         assert!(error.contains("uint8"), "{error}");
@@ -110,7 +110,7 @@ fn fills_of_zero_and_nan_are_joined() {
     assert_eq!(joined.nse(), 2); // one fill per place: nothing more is stored
     let stacked = Tensor::stack(&[&x, &y], 0).unwrap();
     assert_eq!((stacked.shape(), stacked.nse()), (&[2, 2][..], 2));
-    assert!(stacked.get(&[1, 0]).unwrap().is_some_and(|v| v.is_nan()));
+    assert!(stacked.get([1, 0]).unwrap().is_some_and(|v| v.is_nan()));
 }
 
 /// Mean and variance count the fill as often as it occurs, whole or in parts.
@@ -122,7 +122,7 @@ fn the_mean_counts_what_is_unstored() {
     let row = [6.0, 1.0, 1.0, 1.0];
     let mean = row.iter().sum::<f64>() / 4.0;
     let var = row.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / 4.0;
-    assert_eq!(x.var(0.0, 1).unwrap().get(&[0]).unwrap(), Some(var.into()));
+    assert_eq!(x.var(0.0, 1).unwrap().get([0]).unwrap(), Some(var.into()));
     // In parts, each with its own count.
     let halves = [x.narrow(0..2, 1).unwrap(), x.narrow(2..4, 1).unwrap()];
     let means = halves.map(|h| elements(&h.mean(1).unwrap()));
@@ -149,8 +149,8 @@ fn stored_elements_equal_to_the_fill() {
     assert_eq!(item(x.is_stored().unwrap().count_nonzero(..)), 3i64.into());
     assert_eq!(x.mul(2.0).unwrap().nse(), 3);
     // As a graph: an edge of weight 0 is an edge.
-    assert_eq!(x.stored().get(&[0]).unwrap(), Some(0.0.into()));
-    assert_eq!(x.stored().get(&[3]).unwrap(), None);
+    assert_eq!(x.stored().get([0]).unwrap(), Some(0.0.into()));
+    assert_eq!(x.stored().get([3]).unwrap(), None);
     let places = x.nonzero().unwrap();
     assert_eq!(places[0].values::<i64>().unwrap(), [1]);
 }
@@ -163,10 +163,10 @@ fn slices_that_store_nothing_or_everything() {
     assert_eq!(elements(&x.min(1).unwrap()), [3.0, -2.0, 10.0]);
     assert_eq!(elements(&x.prod(1).unwrap()), [12.0, -20.0, 100.0]);
     let undefined = x.stored().sum(1).unwrap();
-    assert_eq!(undefined.get(&[1]).unwrap(), Some((-2.0).into()));
-    assert_eq!(undefined.get(&[2]).unwrap(), None);
-    assert_eq!(x.stored().count_nonzero(1).unwrap().get(&[2]).unwrap(), Some(0i64.into()));
-    let none = Tensor::zeros(&[2, 0], DType::F64, Layout::Coo).unwrap();
+    assert_eq!(undefined.get([1]).unwrap(), Some((-2.0).into()));
+    assert_eq!(undefined.get([2]).unwrap(), None);
+    assert_eq!(x.stored().count_nonzero(1).unwrap().get([2]).unwrap(), Some(0i64.into()));
+    let none = Tensor::zeros([2, 0], DType::F64, Layout::Coo).unwrap();
     assert_eq!(elements(&none.sum(1).unwrap()), [0.0, 0.0]);
     assert!(none.max(1).is_err());
 }
@@ -200,9 +200,9 @@ fn dividing_zeros_gives_a_fill_of_nan() {
     let z = x.div(&y).unwrap();
     assert!(fill(&z).is_nan());
     assert_eq!(z.nse(), 2);
-    assert_eq!(z.get(&[0]).unwrap(), Some(3.0.into()));
-    assert_eq!(z.get(&[1]).unwrap(), Some(0.0.into()));
-    let ints = Tensor::zeros(&[2], DType::I32, Layout::Coo).unwrap();
+    assert_eq!(z.get([0]).unwrap(), Some(3.0.into()));
+    assert_eq!(z.get([1]).unwrap(), Some(0.0.into()));
+    let ints = Tensor::zeros([2], DType::I32, Layout::Coo).unwrap();
     assert_eq!(fill(&ints.floor_divide(&ints).unwrap()), 0i32.into());
     assert!(fill(&ints.div(&ints).unwrap()).is_nan());
 }
@@ -221,7 +221,7 @@ fn comparing_with_the_fill() {
 fn casts_take_the_fill_along() {
     let x = coo(&[3], &[&[1]], &[2.7], -1.5);
     let y = x.cast(DType::I32).unwrap();
-    assert_eq!((fill(&y), y.get(&[1]).unwrap()), ((-1i32).into(), Some(2i32.into())));
+    assert_eq!((fill(&y), y.get([1]).unwrap()), ((-1i32).into(), Some(2i32.into())));
     assert_eq!(fill(&x.cast(DType::Bool).unwrap()), true.into());
     assert_eq!(fill(&coo(&[1], &[], &[], f64::NAN).cast(DType::U8).unwrap()), 0u8.into());
     assert_eq!(fill(&coo(&[1], &[], &[], 1e300).cast(DType::F32).unwrap()), f32::INFINITY.into());
@@ -233,15 +233,15 @@ fn shapes_may_pass_two_to_the_64() {
     let far = (1u64 << 40) - 1;
     let x = coo(&[1 << 40, 1 << 40], &[&[0, far], &[far, far]], &[1.0, 2.0], 0.0);
     assert_eq!(x.size(), 1 << 80);
-    assert_eq!(x.get(&[far as usize; 2]).unwrap(), Some(2.0.into()));
+    assert_eq!(x.get([far as usize; 2]).unwrap(), Some(2.0.into()));
     let sum = (&x + &x.matrix_transpose().unwrap()).unwrap();
     assert_eq!((sum.nse(), item(sum.sum(..))), (3, 6.0.into()));
     assert_eq!(item((&x + 1.0).unwrap().min(..)), 1.0.into());
-    let ones = Tensor::full(&[1 << 40, 1 << 40], 1.0, Layout::Coo).unwrap();
+    let ones = Tensor::full([1 << 40, 1 << 40], 1.0, Layout::Coo).unwrap();
     assert_eq!(item(ones.sum(..)), 2f64.powi(80).into());
-    let flat = x.reshape(&[1 << 20, 1 << 30, 1 << 30]).unwrap();
-    assert_eq!(flat.get(&[(1 << 20) - 1, (1 << 30) - 1, (1 << 30) - 1]).unwrap(), Some(2.0.into()));
-    assert!(flat.reshape(&[1 << 40, 1 << 40]).unwrap().same_meaning(&x).unwrap());
+    let flat = x.reshape([1 << 20, 1 << 30, 1 << 30]).unwrap();
+    assert_eq!(flat.get([(1 << 20) - 1, (1 << 30) - 1, (1 << 30) - 1]).unwrap(), Some(2.0.into()));
+    assert!(flat.reshape([1 << 40, 1 << 40]).unwrap().same_meaning(&x).unwrap());
     assert_eq!(item((&x * &x).unwrap().max(..)), 4.0.into());
     assert!(x.to_dense().is_err());
 }
@@ -251,15 +251,15 @@ fn shapes_may_pass_two_to_the_64() {
 fn duplicates_mean_their_sum_which_replaces_the_fill() {
     let x = coo(&[3], &[&[1], &[1]], &[2.0, 3.0], 10.0);
     assert_eq!(elements(&x), [10.0, 5.0, 10.0]);
-    assert_eq!(x.get(&[1]).unwrap(), Some(5.0.into()));
+    assert_eq!(x.get([1]).unwrap(), Some(5.0.into()));
     assert_eq!(elements(&x.square().unwrap()), [100.0, 25.0, 100.0]);
     assert_eq!(item(x.sum(..)), 25.0.into());
     assert_eq!(x.coalesce().unwrap().nse(), 1);
     let flags =
-        Tensor::coo(&[2], vec![vec![0i64, 0]], &Tensor::from_vec(&[2], vec![true, true]).unwrap(), false).unwrap();
-    assert_eq!(flags.get(&[0]).unwrap(), Some(true.into()));
+        Tensor::coo(&[2], vec![vec![0i64, 0]], &Tensor::from_vec([2], vec![true, true]).unwrap(), false).unwrap();
+    assert_eq!(flags.get([0]).unwrap(), Some(true.into()));
     let most = x.coalesce_with(openwork::ReduceOp::Max).unwrap();
-    assert_eq!(most.get(&[1]).unwrap(), Some(3.0.into()));
+    assert_eq!(most.get([1]).unwrap(), Some(3.0.into()));
     assert!(x.coalesce_with(openwork::ReduceOp::Mean).is_err());
 }
 
@@ -276,7 +276,7 @@ fn softmax_of_what_is_not_there() {
     assert!(masked[4..].iter().all(|v| v.is_nan()));
     // Absent: nothing is there, and nothing is made.
     let absent = x.stored().softmax(1).unwrap();
-    assert_eq!((absent.nse(), absent.get(&[0, 1]).unwrap(), absent.get(&[1, 0]).unwrap()), (1, Some(1.0.into()), None));
+    assert_eq!((absent.nse(), absent.get([0, 1]).unwrap(), absent.get([1, 0]).unwrap()), (1, Some(1.0.into()), None));
 }
 
 /// What a result's layout depends on.
@@ -306,7 +306,7 @@ fn the_fill_is_shown() {
     // Other forms take the fill along, or refuse.
     let x = coo(&[2, 2], &[&[0, 0]], &[1.0], 7.5);
     assert_eq!(elements(&x.to_layout(Layout::Csr).unwrap()), [1.0, 7.5, 7.5, 7.5]);
-    assert_eq!(elements(&x.reshape(&[4]).unwrap()), [1.0, 7.5, 7.5, 7.5]);
+    assert_eq!(elements(&x.reshape([4]).unwrap()), [1.0, 7.5, 7.5, 7.5]);
     let path = std::env::temp_dir().join(format!("openwork-fill-{}.mtx", std::process::id()));
     match openwork::io::matrix_market::write(&path, &x) {
         // A format without fills: what is read back means the same, or nothing was written.
@@ -343,32 +343,32 @@ fn operators_are_their_methods() {
     assert_eq!(elements(&(&x % 2.0).unwrap()), [1.0, 1.0]);
     assert_eq!(elements(&(-&x).unwrap()), [-3.0, -1.0]);
     let flags = x.gt(2.0).unwrap();
-    assert_eq!((!&flags).unwrap().get(&[1]).unwrap(), Some(true.into()));
-    assert_eq!((&flags & true).unwrap().get(&[0]).unwrap(), Some(true.into()));
+    assert_eq!((!&flags).unwrap().get([1]).unwrap(), Some(true.into()));
+    assert_eq!((&flags & true).unwrap().get([0]).unwrap(), Some(true.into()));
     assert!((&x & 1).is_err());
 }
 
 /// A sum under a fill that varies takes away the fill beneath what is stored: nothing of it may be left.
 #[test]
 fn a_large_fill_beneath_stored_elements_leaves_no_trace() {
-    let rows = |data: &[f64]| Fill::array(Tensor::from_vec(&[data.len(), 1], data.to_vec()).unwrap());
+    let rows = |data: &[f64]| Fill::array(Tensor::from_vec([data.len(), 1], data.to_vec()).unwrap());
     let x = coo(&[3, 2], &[&[0, 0], &[0, 1]], &[1.0, 2.0], rows(&[1e30, 0.5, 0.25]));
     assert_eq!(elements(&x.sum(0).unwrap()), [1.75, 2.75]);
     assert_eq!(item(x.sum(..)), 4.5.into());
     let largest = coo(&[3, 2], &[&[0, 0], &[0, 1]], &[1.0, 2.0], rows(&[f64::MAX, 0.5, 0.25]));
     assert_eq!(elements(&largest.sum(0).unwrap()), [1.75, 2.75]);
-    let fill = Tensor::from_vec(&[3, 1], vec![i64::MAX, 2, 4]).unwrap();
-    let stored = Tensor::from_vec(&[2], vec![3i64, 6]).unwrap();
+    let fill = Tensor::from_vec([3, 1], vec![i64::MAX, 2, 4]).unwrap();
+    let stored = Tensor::from_vec([2], vec![3i64, 6]).unwrap();
     let x = Tensor::coo(&[3, 2], vec![vec![0i64, 0], vec![0, 1]], &stored, Fill::array(fill)).unwrap();
     let mean = x.mean(0).unwrap();
-    assert_eq!((mean.get(&[0]).unwrap(), mean.get(&[1]).unwrap()), (Some(3.0f64.into()), Some(4.0f64.into())));
+    assert_eq!((mean.get([0]).unwrap(), mean.get([1]).unwrap()), (Some(3.0f64.into()), Some(4.0f64.into())));
 }
 
 #[test]
 fn a_shape_without_elements_may_be_as_long_as_it_likes() {
-    let x = Tensor::zeros(&[0, 1 << 40, 1 << 40], DType::F64, Layout::Strided).unwrap();
+    let x = Tensor::zeros([0, 1 << 40, 1 << 40], DType::F64, Layout::Strided).unwrap();
     assert_eq!(x.nse(), 0);
-    let y = Tensor::zeros(&[1 << 40, 0, 1 << 40], DType::F64, Layout::Coo).unwrap();
+    let y = Tensor::zeros([1 << 40, 0, 1 << 40], DType::F64, Layout::Coo).unwrap();
     assert_eq!(y.to_dense().unwrap().nse(), 0);
     assert_eq!((&y + 1.0).unwrap().sum(..).unwrap().item().unwrap(), 0.0.into());
 }

@@ -6,15 +6,15 @@ use openwork::{DType, Fill, Layout, LevelKind, LevelSpec, Part, Tensor, with_den
 const FAR: usize = 1 << 40;
 
 fn matrix(rows: usize, columns: usize) -> Tensor {
-    let values = Tensor::from_vec(&[3], vec![1.0, 2.0, 3.0]).unwrap();
+    let values = Tensor::from_vec([3], vec![1.0, 2.0, 3.0]).unwrap();
     Tensor::coo(&[rows, columns], vec![vec![0u64, 1, 2], vec![0, 2, 1]], &values, 0.0).unwrap()
 }
 
 /// Rows of values that are not there take no memory, however long they are.
 #[test]
 fn a_hybrid_that_stores_nothing() {
-    let x = Tensor::zeros(&[3, FAR], DType::F64, Layout::HybridCoo { dense_dims: 1 }).unwrap();
-    let deep = Tensor::zeros(&[3, FAR, FAR], DType::F64, Layout::HybridCoo { dense_dims: 2 }).unwrap();
+    let x = Tensor::zeros([3, FAR], DType::F64, Layout::HybridCoo { dense_dims: 1 }).unwrap();
+    let deep = Tensor::zeros([3, FAR, FAR], DType::F64, Layout::HybridCoo { dense_dims: 2 }).unwrap();
     with_densify_budget(0, || {
         for x in [&x, &deep] {
             for layout in [Layout::Coo, Layout::Csf] {
@@ -30,7 +30,7 @@ fn a_hybrid_that_stores_nothing() {
         }
         assert_eq!(x.median(..).unwrap().item().unwrap(), 0.0.into());
         assert_eq!(x.to_layout(Layout::Dcsr).unwrap().to_layout(x.layout()).unwrap().nse(), 0);
-        let running = Tensor::zeros(&[FAR], DType::F64, Layout::Coo).unwrap().cumulative_sum(0).unwrap();
+        let running = Tensor::zeros([FAR], DType::F64, Layout::Coo).unwrap().cumulative_sum(0).unwrap();
         assert_eq!(running.median(..).unwrap().item().unwrap(), 0.0.into());
     });
 }
@@ -47,8 +47,8 @@ fn compressed_along_a_long_axis() {
     let csc = matrix(FAR, 3).to_layout(Layout::Csc).unwrap();
     says(csc.to_layout(Layout::Csr), &wanted);
     assert_eq!(csr.to_layout(Layout::Dcsc).unwrap().nse(), 3);
-    says(Tensor::zeros(&[FAR, 3], DType::F64, Layout::Csr), &["zeros", "fit in memory", "choose coo"]);
-    says(Tensor::empty(&[FAR, FAR, 3], DType::F64, Layout::Csr, Fill::Undefined), &["fit in memory", "choose coo"]);
+    says(Tensor::zeros([FAR, 3], DType::F64, Layout::Csr), &["zeros", "fit in memory", "choose coo"]);
+    says(Tensor::empty([FAR, FAR, 3], DType::F64, Layout::Csr, Fill::Undefined), &["fit in memory", "choose coo"]);
     says(Tensor::eye(FAR, DType::Bool, Layout::Coo), &["eye", "fit in memory"]);
 }
 
@@ -68,12 +68,12 @@ fn rows_of_values_along_a_long_axis() {
 /// Values that repeat take little memory; an index for each of them would not.
 #[test]
 fn elements_of_an_iso_tensor_one_by_one() {
-    let row = Tensor::from_vec(&[1, 1], vec![2.0]).unwrap().broadcast_to(&[1, FAR]).unwrap();
+    let row = Tensor::from_vec([1, 1], vec![2.0]).unwrap().broadcast_to([1, FAR]).unwrap();
     let x = Tensor::coo(&[3, FAR], vec![vec![1u64]], &row, 0.0).unwrap();
-    assert_eq!(x.get(&[1, FAR - 1]).unwrap(), Some(2.0.into()));
+    assert_eq!(x.get([1, FAR - 1]).unwrap(), Some(2.0.into()));
     says(x.to_layout(Layout::Coo), &["to_layout", "an index of every stored element", "fit in memory"]);
     says(x.to_dense(), &["to_dense", "fit in memory"]);
-    let all = Tensor::scalar(1.0).broadcast_to(&[FAR]).unwrap();
+    let all = Tensor::scalar(1.0).broadcast_to([FAR]).unwrap();
     says(all.to_layout(Layout::Coo), &["to_layout", "fit in memory"]);
     says(all.to_sparse(Layout::Coo, Fill::Undefined), &["to_sparse", "fit in memory"]);
 }
@@ -85,7 +85,7 @@ fn taken_apart_along_a_long_axis() {
     says(matrix(3, FAR).unstack(1), &wanted);
     says(matrix(3, FAR).to_layout(Layout::Csr).unwrap().unstack(1), &wanted);
     says(matrix(FAR, 3).to_layout(Layout::Csc).unwrap().unstack(0), &wanted);
-    says(Tensor::zeros(&[FAR, 0], DType::F64, Layout::Strided).unwrap().unstack(0), &wanted);
+    says(Tensor::zeros([FAR, 0], DType::F64, Layout::Strided).unwrap().unstack(0), &wanted);
     assert_eq!(matrix(3, FAR).unstack(0).unwrap().len(), 3);
 }
 
@@ -93,7 +93,7 @@ fn taken_apart_along_a_long_axis() {
 #[test]
 fn drawn_at_random() {
     let wanted = ["random", "fit in memory", "density"];
-    says(Tensor::random(&[FAR, 1 << 20], 0.5, 0.0, Layout::Coo, 1), &wanted);
-    says(Tensor::random(&[FAR, 1 << 20], 0.1, 0.0, Layout::Coo, 1), &wanted);
-    assert_eq!(Tensor::random(&[FAR, 1 << 20], 1e-17, 0.0, Layout::Coo, 1).unwrap().nse(), 12);
+    says(Tensor::random([FAR, 1 << 20], 0.5, 0.0, Layout::Coo, 1), &wanted);
+    says(Tensor::random([FAR, 1 << 20], 0.1, 0.0, Layout::Coo, 1), &wanted);
+    assert_eq!(Tensor::random([FAR, 1 << 20], 1e-17, 0.0, Layout::Coo, 1).unwrap().nse(), 12);
 }

@@ -35,12 +35,12 @@ fn operands_that_meet_across() {
 /// Ops whose results, or what they are computed from, are as long as the view.
 #[test]
 fn repeated_rows_written_out() {
-    let view = crossing().0.broadcast_to(&[LONG, LONG]).unwrap();
+    let view = crossing().0.broadcast_to([LONG, LONG]).unwrap();
     let ops: &[Op] = &[
         ("to_contiguous", |x| x.to_contiguous()),
-        ("reshape", |x| x.reshape(&[LONG * LONG])),
+        ("reshape", |x| x.reshape([LONG * LONG])),
         ("flatten", |x| x.flatten()),
-        ("reshape", |x| x.t()?.reshape(&[LONG / 2, 2 * LONG])),
+        ("reshape", |x| x.t()?.reshape([LONG / 2, 2 * LONG])),
         ("cumulative_sum", |x| x.cumulative_sum(0)),
         ("cumulative_sum", |x| x.cumulative_sum(1)),
         ("cumulative_prod", |x| x.cumulative_prod(0)),
@@ -55,7 +55,7 @@ fn repeated_rows_written_out() {
         ("log_softmax", |x| x.log_softmax([0, 1])),
         ("concat", |x| Tensor::concat(&[x, x], 0)),
         ("stack", |x| Tensor::stack(&[x, x], 0)),
-        ("tile", |x| x.tile(&[1, 2])),
+        ("tile", |x| x.tile([1, 2])),
         ("repeat", |x| x.repeat(2, 1)),
         ("roll", |x| x.roll(1, 1)),
         ("pad", |x| x.pad(&[(0, 1), (0, 1)], 0.0)),
@@ -83,7 +83,7 @@ fn repeated_rows_written_out() {
 /// What need not be written out is not.
 #[test]
 fn repeated_rows_that_stay_repeated() {
-    let view = crossing().0.broadcast_to(&[LONG, LONG]).unwrap();
+    let view = crossing().0.broadcast_to([LONG, LONG]).unwrap();
     for done in [view.cast(DType::F32), view.sin(), view.mul(2.0), view.t(), view.add(&view), view.diff(0, 1)] {
         assert_eq!(done.unwrap().shape(), [LONG, LONG]);
     }
@@ -94,9 +94,9 @@ fn repeated_rows_that_stay_repeated() {
 /// Rows longer than memory, of which none is stored.
 #[test]
 fn rows_beyond_memory_that_are_not_stored() {
-    let values = Tensor::zeros(&[0, 1 << 40, 1 << 40], DType::F64, Layout::Strided).unwrap();
+    let values = Tensor::zeros([0, 1 << 40, 1 << 40], DType::F64, Layout::Strided).unwrap();
     let x = Tensor::coo(&[2, 1 << 40, 1 << 40], vec![Vec::<u64>::new()], &values, 3.0).unwrap();
     assert_eq!(x.coalesce().unwrap().nse(), 0);
-    assert_eq!(x.sum(0).map(|sum| sum.get(&[5, 7]).unwrap()).unwrap(), Some(6.0.into()));
+    assert_eq!(x.sum(0).map(|sum| sum.get([5, 7]).unwrap()).unwrap(), Some(6.0.into()));
     assert_eq!(x.max(..).unwrap().item().unwrap(), 3.0.into());
 }

@@ -45,7 +45,7 @@ fn by_hand() {
 /// What is stored, as against what is not 0.
 #[test]
 fn stored_zeros() {
-    let values = Tensor::from_vec(&[2], vec![0.0, 1.0]).unwrap();
+    let values = Tensor::from_vec([2], vec![0.0, 1.0]).unwrap();
     let x = Tensor::coo(&[2, 2], vec![vec![1u32, 1], vec![0, 1]], &values, 0.0).unwrap();
     assert_eq!(facts(&x), said(true, true, true, true, 1));
     assert_eq!(facts(&x.stored()), said(false, false, false, true, 1));
@@ -54,11 +54,11 @@ fn stored_zeros() {
 /// A fill per row is symmetric only where all that differs is stored.
 #[test]
 fn fills_that_vary() {
-    let fill = || Fill::array(Tensor::from_vec(&[3, 1], vec![1.0, 1.0, 2.0]).unwrap());
-    let none = Tensor::empty(&[3, 3], DType::F64, Layout::Csr, fill()).unwrap();
+    let fill = || Fill::array(Tensor::from_vec([3, 1], vec![1.0, 1.0, 2.0]).unwrap());
+    let none = Tensor::empty([3, 3], DType::F64, Layout::Csr, fill()).unwrap();
     assert_eq!(facts(&none), said(false, true, false, false, 3));
     let corners = |values: Vec<f64>, at: [Vec<u32>; 2]| {
-        let values = Tensor::from_vec(&[values.len()], values).unwrap();
+        let values = Tensor::from_vec([values.len()], values).unwrap();
         Tensor::coo(&[3, 3], at.to_vec(), &values, fill()).unwrap()
     };
     // Row 2 differs from column 2 in two places: both mended from one side.
@@ -72,16 +72,16 @@ fn fills_that_vary() {
 #[test]
 fn shapes_beyond_64_bits() {
     const N: usize = 1 << 40;
-    let empty = |fill: f64| Tensor::empty(&[N, N], DType::F64, Layout::Coo, fill).unwrap();
+    let empty = |fill: f64| Tensor::empty([N, N], DType::F64, Layout::Coo, fill).unwrap();
     assert_eq!(facts(&empty(0.0)), said(true, true, true, true, 0));
     assert_eq!(facts(&empty(1.0)), said(true, true, false, false, 1 << 40));
-    let stack = Tensor::empty(&[N, N, N, 7], DType::F32, Layout::Coo, 1.0f32).unwrap();
+    let stack = Tensor::empty([N, N, N, 7], DType::F32, Layout::Coo, 1.0f32).unwrap();
     assert_eq!(facts(&stack), said(false, false, false, false, 7 << 80));
-    let values = Tensor::from_vec(&[2], vec![1.0, 1.0]).unwrap();
+    let values = Tensor::from_vec([2], vec![1.0, 1.0]).unwrap();
     let at = vec![vec![5u64, N as u64 - 1], vec![N as u64 - 1, 5]];
     let x = Tensor::coo(&[N, N], at, &values, 0.0).unwrap();
     assert_eq!(facts(&x), said(true, true, false, false, 0));
-    let many = Tensor::empty(&[N, N, N, N, N], DType::F32, Layout::Coo, 1.0f32).unwrap();
+    let many = Tensor::empty([N, N, N, N, N], DType::F32, Layout::Coo, 1.0f32).unwrap();
     assert!(!many.is_upper_triangular().unwrap());
     let e = many.ndiag().unwrap_err().to_string();
     assert!(e.starts_with("ndiag: shapes [1099511627776") && e.contains("2^128 - 1 elements or more"), "{e}");
@@ -98,7 +98,7 @@ fn what_is_no_matrix() {
         ("ndiag", |x| x.ndiag()),
     ];
     for (op, find) in finds {
-        let e = find(&Tensor::zeros(&[5], DType::F64, Layout::Coo).unwrap()).unwrap_err().to_string();
+        let e = find(&Tensor::zeros([5], DType::F64, Layout::Coo).unwrap()).unwrap_err().to_string();
         assert_eq!(e, format!("{op}: shapes [5]: a matrix has at least 2 axes"));
     }
 }

@@ -166,7 +166,7 @@ fn columns(y: &Tensor) -> Vec<Vec<u64>> {
 
 fn make(shape: &[usize], data: Data, fill: Fill) -> Tensor {
     let (columns, values) = triplets(shape, data);
-    Tensor::coo(shape, columns, &Tensor::from_vec(&[values.len()], values).unwrap(), fill).unwrap()
+    Tensor::coo(shape, columns, &Tensor::from_vec([values.len()], values).unwrap(), fill).unwrap()
 }
 
 fn every_layout_and_fill(shape: &[usize]) {
@@ -212,7 +212,7 @@ fn vectors() {
 fn shapes_with_nothing_in_them() {
     for shape in [[0, 6], [4, 0], [0, 0]] {
         for (name, fill) in fills(&shape) {
-            let coo = Tensor::empty(&shape, openwork::DType::F64, Layout::Coo, fill).unwrap();
+            let coo = Tensor::empty(shape, openwork::DType::F64, Layout::Coo, fill).unwrap();
             for spec in specs(&shape) {
                 check(&format!("{spec:?} of {shape:?}, fill {name}"), &coo.to_levels(&spec).unwrap());
             }
@@ -231,7 +231,7 @@ fn rows_with_duplicates() -> Result<()> {
     };
     let spec =
         specs(&[3, 4]).into_iter().find(|s| s.levels == [LevelKind::Dense, LevelKind::Sparse { rank: 1 }]).unwrap();
-    let values = Tensor::from_vec(&[5], vec![1.0, 2.0, 4.0, 8.0, 16.0])?;
+    let values = Tensor::from_vec([5], vec![1.0, 2.0, 4.0, 8.0, 16.0])?;
     let x = Tensor::from_parts(&[3, 4], vec![openwork::LevelData::Dense, level], &spec, &values, 0.0)?;
     check("a multigraph", &x);
     let window = x.narrow(2..3, 0)?;
@@ -242,13 +242,13 @@ fn rows_with_duplicates() -> Result<()> {
 
 #[test]
 fn strided_views() {
-    let x = Tensor::from_vec(&[3, 4], (0..12).map(f64::from).collect()).unwrap();
+    let x = Tensor::from_vec([3, 4], (0..12).map(f64::from).collect()).unwrap();
     let twice = x.narrow(1..3, 0).unwrap().narrow(1..3, 1).unwrap();
     assert_eq!(elements(&twice), [5.0, 6.0, 9.0, 10.0].map(Some));
     for (what, x) in [
         ("strided", x.clone()),
         ("transposed", x.matrix_transpose().unwrap()),
-        ("broadcast", Tensor::from_vec(&[4], vec![1.0, 2.0, 3.0, 4.0]).unwrap().broadcast_to(&[3, 4]).unwrap()),
+        ("broadcast", Tensor::from_vec([4], vec![1.0, 2.0, 3.0, 4.0]).unwrap().broadcast_to([3, 4]).unwrap()),
         ("a window", x.narrow(1..3, 1).unwrap()),
     ] {
         check(what, &x);

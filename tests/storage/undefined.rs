@@ -6,7 +6,7 @@ const LAYOUTS: [Layout; 5] = [Layout::Coo, Layout::Csr, Layout::Csc, Layout::Dcs
 /// Elements that are there, and nothing else.
 fn graph(shape: &[usize], places: &[[u64; 2]], data: &[f64], layout: Layout) -> Tensor {
     let columns = (0..2).map(|a| places.iter().map(|p| p[a]).collect::<Vec<u64>>()).collect();
-    let values = Tensor::from_vec(&[data.len()], data.to_vec()).unwrap();
+    let values = Tensor::from_vec([data.len()], data.to_vec()).unwrap();
     Tensor::coo(shape, columns, &values, Fill::Undefined).unwrap().to_layout(layout).unwrap()
 }
 
@@ -46,7 +46,7 @@ fn unary_ops_exist_where_the_operand_does() {
             let got = with_densify_budget(0, || x.unary(op)).unwrap();
             assert_eq!(got.layout(), x.layout());
             let want = x.stored_values().unary(op).unwrap().to_contiguous().unwrap();
-            let want: Vec<_> = (0..3).map(|i| want.get(&[i]).unwrap().unwrap()).collect();
+            let want: Vec<_> = (0..3).map(|i| want.get([i]).unwrap().unwrap()).collect();
             let got: Vec<_> = got.iter_stored().map(|(_, v)| v).collect();
             assert_eq!(got.len(), want.len(), "{} {layout}", op.name());
             assert!(got.iter().zip(&want).all(|(a, b)| a.same(*b)), "{} {layout}: {got:?} {want:?}", op.name());
@@ -82,15 +82,15 @@ fn reductions_skip_and_a_slice_of_nothing_is_absent() {
             let x = for_op(&x(layout), |d| op.typing(d).is_some());
             let (rows, name) = (x.reduce(op, 1).unwrap(), op.name());
             let one = |data: &[Scalar]| {
-                let strided = Tensor::from_vec(&[data.len()], data.iter().map(|v| v.to::<f64>()).collect()).unwrap();
+                let strided = Tensor::from_vec([data.len()], data.iter().map(|v| v.to::<f64>()).collect()).unwrap();
                 strided.cast(x.dtype()).unwrap().reduce(op, ..).unwrap().item().unwrap()
             };
-            let element = |i: usize, j: usize| x.get(&[i, j]).unwrap().unwrap();
-            assert!(rows.get(&[0]).unwrap().unwrap().same(one(&[element(0, 0), element(0, 1)])), "{name} {layout}");
-            assert!(rows.get(&[2]).unwrap().unwrap().same(one(&[element(2, 2)])), "{name} {layout}");
+            let element = |i: usize, j: usize| x.get([i, j]).unwrap().unwrap();
+            assert!(rows.get([0]).unwrap().unwrap().same(one(&[element(0, 0), element(0, 1)])), "{name} {layout}");
+            assert!(rows.get([2]).unwrap().unwrap().same(one(&[element(2, 2)])), "{name} {layout}");
             match op {
-                ReduceOp::CountNonzero => assert_eq!(rows.get(&[1]).unwrap(), Some(0i64.into()), "{layout}"),
-                _ => assert_eq!(rows.get(&[1]).unwrap(), None, "{name} {layout}"),
+                ReduceOp::CountNonzero => assert_eq!(rows.get([1]).unwrap(), Some(0i64.into()), "{layout}"),
+                _ => assert_eq!(rows.get([1]).unwrap(), None, "{name} {layout}"),
             }
             // Of nothing at all.
             let empty = x.select_values(|_: f64| false).or_else(|_| x.select_values(|_: i64| false));
@@ -113,10 +113,10 @@ fn products_skip() {
         let product = x(layout).matmul(&y(layout)).unwrap();
         let want = [(vec![0, 0], 2.0.into()), (vec![0, 1], 15.0.into()), (vec![0, 2], 20.0.into())];
         assert_eq!(there(&product), want, "{layout}");
-        let strided = Tensor::from_vec(&[3, 1], vec![1.0, 1.0, f64::NAN]).unwrap();
+        let strided = Tensor::from_vec([3, 1], vec![1.0, 1.0, f64::NAN]).unwrap();
         let product = x(layout).matmul(&strided).unwrap();
-        assert_eq!(product.get(&[0, 0]).unwrap(), Some(7.0.into()), "{layout}");
-        assert_eq!(product.get(&[1, 0]).unwrap(), None, "{layout}");
+        assert_eq!(product.get([0, 0]).unwrap(), Some(7.0.into()), "{layout}");
+        assert_eq!(product.get([1, 0]).unwrap(), None, "{layout}");
     }
 }
 
@@ -139,7 +139,7 @@ fn softmax_ignores_the_absent() {
 #[test]
 fn choices_are_absent_where_the_condition_or_the_chosen_is() {
     let (x, y) = (x(Layout::Csr), y(Layout::Csr));
-    let c = Tensor::from_vec(&[3, 3], vec![true, false, true, true, false, true, false, true, true]).unwrap();
+    let c = Tensor::from_vec([3, 3], vec![true, false, true, true, false, true, false, true, true]).unwrap();
     with_densify_budget(0, || {
         assert_eq!(places(&c.where_(&x, &y).unwrap()), [[0, 0], [0, 1], [2, 2]]);
         assert_eq!(places(&c.where_(&x, 7.0).unwrap()), [[0, 0], [0, 1], [1, 1], [2, 0], [2, 2]]);
@@ -160,7 +160,7 @@ fn unions_fill_gaps_with_defaults() {
     assert_eq!(zero.nse(), 5);
     // One side without gaps: the result has none.
     let half = x(Layout::Csr).union(BinaryOp::Add, &y(Layout::Csr).replace_fill(0.5).unwrap(), 10, 0).unwrap();
-    assert_eq!((half.get(&[1, 1]).unwrap(), half.get(&[0, 1]).unwrap()), (Some(10.5.into()), Some(5.0.into())));
+    assert_eq!((half.get([1, 1]).unwrap(), half.get([0, 1]).unwrap()), (Some(10.5.into()), Some(5.0.into())));
 }
 
 #[test]
@@ -171,27 +171,27 @@ fn the_door_to_storage() {
         assert_eq!(zero.stored().mean(..).unwrap().item().unwrap(), (10.0 / 3.0).into());
         assert_eq!(zero.mean(..).unwrap().item().unwrap(), (10.0 / 9.0).into());
         let flags = zero.is_stored().unwrap();
-        assert_eq!((flags.dtype(), flags.nse(), flags.get(&[1, 1]).unwrap()), (DType::Bool, 3, Some(false.into())));
+        assert_eq!((flags.dtype(), flags.nse(), flags.get([1, 1]).unwrap()), (DType::Bool, 3, Some(false.into())));
         let mapped = zero.apply_stored(|v: f64| v + 1.0).unwrap();
         let by_hand = zero.stored().map(|v: f64| v + 1.0).unwrap().replace_fill(0.0).unwrap();
         assert!(mapped.same_meaning(&by_hand).unwrap());
-        assert_eq!(mapped.get(&[1, 1]).unwrap(), Some(0.0.into()));
+        assert_eq!(mapped.get([1, 1]).unwrap(), Some(0.0.into()));
     }
 }
 
 #[test]
 fn absent_elements_have_no_value() {
     let x = x(Layout::Csr);
-    assert_eq!(x.get(&[1, 1]).unwrap(), None);
+    assert_eq!(x.get([1, 1]).unwrap(), None);
     let error = x.to_dense().unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Absent { .. }) && error.to_string().contains("to_dense_with"));
-    assert_eq!(x.to_dense_with(-1.0).unwrap().get(&[1, 1]).unwrap(), Some((-1.0).into()));
+    assert_eq!(x.to_dense_with(-1.0).unwrap().get([1, 1]).unwrap(), Some((-1.0).into()));
     assert!(matches!(x.fill_value().unwrap_err().kind(), ErrorKind::Absent { .. }));
     assert!(matches!(x.with_fill(0.0).unwrap_err().kind(), ErrorKind::Absent { .. }));
-    let one = Tensor::empty(&[], DType::F64, Layout::Coo, Fill::Undefined).unwrap();
+    let one = Tensor::empty([], DType::F64, Layout::Coo, Fill::Undefined).unwrap();
     assert!(matches!(one.item().unwrap_err().kind(), ErrorKind::Absent { .. }));
     // Shape ops move what is there.
     assert_eq!(places(&x.matrix_transpose().unwrap()), [[0, 0], [1, 0], [2, 2]]);
     assert_eq!(places(&x.cast(DType::I32).unwrap()), places(&x));
-    assert_eq!(places(&x.reshape(&[9]).unwrap()), [[0], [1], [8]]);
+    assert_eq!(places(&x.reshape([9]).unwrap()), [[0], [1], [8]]);
 }

@@ -97,17 +97,17 @@ mod indices {
         assert!(!x.is_coalesced());
         assert_eq!(elements(&x), [0.0, 0.0, 2.0, 1.0, 0.0, 0.0]);
         let x = coo(&[1, 1], &[0, 0]).unwrap();
-        assert_eq!((x.nse(), x.get(&[1, 0]).unwrap()), (2, Some(3.0.into())));
+        assert_eq!((x.nse(), x.get([1, 0]).unwrap()), (2, Some(3.0.into())));
     }
 
     #[test]
     fn given_as_a_matrix() {
-        let floats = Tensor::from_vec(&[2, 2], vec![0.0f32; 4]).unwrap();
+        let floats = Tensor::from_vec([2, 2], vec![0.0f32; 4]).unwrap();
         invalid(Tensor::from_index_matrix(&[2, 3], &floats, &values(&[1.0; 2]), 0.0), "indices", "integer matrix");
-        let matrix = Tensor::from_vec(&[2, 2], vec![0i32, 2, 1, 0]).unwrap();
+        let matrix = Tensor::from_vec([2, 2], vec![0i32, 2, 1, 0]).unwrap();
         let x = Tensor::from_index_matrix(&[2, 3], &matrix, &values(&[1.0, 2.0]), 0.0).unwrap();
         assert_eq!(elements(&x), [0.0, 0.0, 1.0, 2.0, 0.0, 0.0]);
-        let negative = Tensor::from_vec(&[1, 2], vec![0i8, -1]).unwrap();
+        let negative = Tensor::from_vec([1, 2], vec![0i8, -1]).unwrap();
         invalid(Tensor::from_index_matrix(&[2, 3], &negative, &values(&[1.0]), 0.0), "indices[.., 1]", "-1");
         let made = Tensor::from_triplets([2, 3], vec![0i64, 1], vec![0i64, 3], vec![1.0, 2.0], 0.0);
         invalid(made, "cols", "entry 1 is 3");
@@ -199,13 +199,13 @@ mod specifications {
 
     #[test]
     fn layouts_that_do_not_suit_the_shape() {
-        let x = Tensor::zeros(&[5], DType::F64, Layout::Coo).unwrap();
+        let x = Tensor::zeros([5], DType::F64, Layout::Coo).unwrap();
         for layout in [Layout::Csr, Layout::Csc, Layout::Dcsr, Layout::Bsr { block: [1, 1] }] {
             let e = error(x.to_layout(layout));
             assert!(matches!(e.kind(), ErrorKind::Layout { .. }), "{e}");
             tells(&e, &["axes", "to_layout"]);
         }
-        let x = Tensor::zeros(&[4, 6], DType::F64, Layout::Coo).unwrap();
+        let x = Tensor::zeros([4, 6], DType::F64, Layout::Coo).unwrap();
         says(x.to_layout(Layout::Bsr { block: [3, 2] }), &["blocks of 3", "axis 0 of size 4"]);
         says(x.to_layout(Layout::Bsc { block: [0, 2] }), &["blocks of 0"]);
         says(x.to_layout(Layout::HybridCoo { dense_dims: 3 }), &["3 dense axes"]);
@@ -218,7 +218,7 @@ mod specifications {
             dims: vec![(0, Part::Whole), (1, Part::Whole)],
         };
         assert!(Tensor::eye(3, DType::F64, Layout::Csr).unwrap().to_levels(&spec).is_ok());
-        let e = error(Tensor::zeros(&[3, 3], DType::F64, Layout::Csr).unwrap().to_levels(&spec));
+        let e = error(Tensor::zeros([3, 3], DType::F64, Layout::Csr).unwrap().to_levels(&spec));
         tells(&e, &["singleton", "exactly one"]);
     }
 }
@@ -229,7 +229,7 @@ mod given_values {
     #[test]
     fn of_the_wrong_length() {
         invalid(csr(&[0, 1, 3], &[0, 1, 2], &[1.0; 4], 0.0), "values", "[4]");
-        invalid(Tensor::from_vec(&[2, 3], vec![1.0; 5]), "data", "5 elements");
+        invalid(Tensor::from_vec([2, 3], vec![1.0; 5]), "data", "5 elements");
         let rows = [0i64, 1];
         let made = Tensor::from_triplets([2, 3], rows.to_vec(), rows.to_vec(), vec![1.0], 0.0);
         invalid(made, "values", "[1]");
@@ -237,7 +237,7 @@ mod given_values {
 
     #[test]
     fn of_the_wrong_shape() {
-        let matrix = Tensor::from_vec(&[3, 1], vec![1.0; 3]).unwrap();
+        let matrix = Tensor::from_vec([3, 1], vec![1.0; 3]).unwrap();
         let made = Tensor::csr(&[2, 3], vec![0i64, 1, 3], vec![0i64, 1, 2], &matrix, 0.0);
         invalid(made, "values", "[3, 1]");
         let scalar = Tensor::scalar(1.0);
@@ -253,7 +253,7 @@ mod given_values {
 
     #[test]
     fn that_are_not_strided() {
-        let sparse = Tensor::zeros(&[3], DType::F64, Layout::Coo).unwrap();
+        let sparse = Tensor::zeros([3], DType::F64, Layout::Coo).unwrap();
         invalid(Tensor::csr(&[2, 3], vec![0i64, 1, 3], vec![0i64, 1, 2], &sparse, 0.0), "values", "strided");
     }
 
@@ -276,7 +276,7 @@ mod fills {
 
     #[test]
     fn that_do_not_fit_the_dtype() {
-        let empty = |dtype, fill: Scalar| Tensor::empty(&[2], dtype, Layout::Coo, fill);
+        let empty = |dtype, fill: Scalar| Tensor::empty([2], dtype, Layout::Coo, fill);
         does_not_fit(empty(DType::U8, 300.into()), &["300", "uint8"]);
         does_not_fit(empty(DType::U8, (-1).into()), &["-1", "uint8"]);
         does_not_fit(empty(DType::I32, 0.5.into()), &["0.5", "int32"]);
@@ -300,34 +300,34 @@ mod fills {
             (DType::Bool, 1.into()),
             (DType::Complex64, 2.into()),
         ] {
-            let x = Tensor::empty(&[2], dtype, Layout::Coo, fill).unwrap();
-            assert_eq!(x.get(&[1]).unwrap().unwrap().dtype(), dtype);
+            let x = Tensor::empty([2], dtype, Layout::Coo, fill).unwrap();
+            assert_eq!(x.get([1]).unwrap().unwrap().dtype(), dtype);
         }
     }
 
     #[test]
     fn in_every_constructor_and_setter() {
-        let x = Tensor::zeros(&[2, 2], DType::U8, Layout::Csr).unwrap();
+        let x = Tensor::zeros([2, 2], DType::U8, Layout::Csr).unwrap();
         does_not_fit(x.with_fill(300), &["with_fill", "300"]);
         does_not_fit(x.replace_fill(-1), &["replace_fill", "-1"]);
         does_not_fit(x.to_dense().unwrap().to_sparse(Layout::Coo, 0.5), &["to_sparse", "0.5"]);
-        let bytes = Tensor::from_vec(&[1], vec![1u8]).unwrap();
+        let bytes = Tensor::from_vec([1], vec![1u8]).unwrap();
         let made = Tensor::coo(&[2], vec![vec![0i64]], &bytes, 256);
         does_not_fit(made, &["coo", "256"]);
     }
 
     #[test]
     fn arrays_of_the_wrong_shape_dtype_or_layout() {
-        let x = Tensor::zeros(&[2, 3], DType::F64, Layout::Coo).unwrap();
+        let x = Tensor::zeros([2, 3], DType::F64, Layout::Coo).unwrap();
         let wrong = error(x.replace_fill(Fill::array(values(&[1.0, 2.0]))));
         assert!(matches!(wrong.kind(), ErrorKind::Shape { .. }), "{wrong}");
         tells(&wrong, &["[2, 3]", "[2]", "fill"]);
-        let ints = Tensor::from_vec(&[3], vec![1, 2, 3]).unwrap();
+        let ints = Tensor::from_vec([3], vec![1, 2, 3]).unwrap();
         let wrong = error(x.replace_fill(Fill::array(ints)));
         assert!(matches!(wrong.kind(), ErrorKind::DType { .. }), "{wrong}");
-        let deep = Tensor::from_vec(&[1, 1, 3], vec![1.0; 3]).unwrap();
+        let deep = Tensor::from_vec([1, 1, 3], vec![1.0; 3]).unwrap();
         assert!(x.replace_fill(Fill::array(deep)).is_err());
-        let sparse = Tensor::zeros(&[3], DType::F64, Layout::Coo).unwrap();
+        let sparse = Tensor::zeros([3], DType::F64, Layout::Coo).unwrap();
         invalid(x.replace_fill(Fill::array(sparse)), "fill", "strided");
     }
 
@@ -339,12 +339,12 @@ mod fills {
         {
             assert!(matches!(e.kind(), ErrorKind::Absent { .. }), "{e}");
         }
-        assert_eq!(x.get(&[0]).unwrap(), None);
-        assert_eq!(x.get(&[1]).unwrap(), Some(5.0.into()));
+        assert_eq!(x.get([0]).unwrap(), None);
+        assert_eq!(x.get([1]).unwrap(), Some(5.0.into()));
         assert_eq!(elements(&x.to_dense_with(-1.0).unwrap()), [-1.0, 5.0, -1.0]);
-        let one = Tensor::empty(&[1], DType::F64, Layout::Coo, Fill::Undefined).unwrap();
+        let one = Tensor::empty([1], DType::F64, Layout::Coo, Fill::Undefined).unwrap();
         assert!(matches!(one.item().unwrap_err().kind(), ErrorKind::Absent { .. }));
-        does_not_fit(Tensor::zeros(&[1], DType::U8, Layout::Coo).unwrap().stored().to_dense_with(999), &["999"]);
+        does_not_fit(Tensor::zeros([1], DType::U8, Layout::Coo).unwrap().stored().to_dense_with(999), &["999"]);
     }
 
     #[test]
@@ -360,26 +360,26 @@ mod dtypes {
 
     #[test]
     fn without_the_op() {
-        let flags = Tensor::from_vec(&[2], vec![true, false]).unwrap();
+        let flags = Tensor::from_vec([2], vec![true, false]).unwrap();
         let e = error(flags.neg());
         assert!(matches!(e.kind(), ErrorKind::DType { .. }), "{e}");
         tells(&e, &["neg", "bool", "cast"]);
-        let z = Tensor::zeros(&[2], DType::Complex64, Layout::Coo).unwrap();
+        let z = Tensor::zeros([2], DType::Complex64, Layout::Coo).unwrap();
         says(z.lt(&z), &["lt", "complex64"]);
         says(z.max(..), &["max", "complex64"]);
     }
 
     #[test]
     fn without_a_common_one() {
-        let a = Tensor::zeros(&[2], DType::U64, Layout::Coo).unwrap();
-        let b = Tensor::zeros(&[2], DType::I8, Layout::Coo).unwrap();
+        let a = Tensor::zeros([2], DType::U64, Layout::Coo).unwrap();
+        let b = Tensor::zeros([2], DType::I8, Layout::Coo).unwrap();
         says(a.add(&b), &["add", "uint64", "int8", "cast"]);
         assert!(a.cast(DType::I64).unwrap().add(&b).is_ok());
     }
 
     #[test]
     fn numbers_that_do_not_fit() {
-        let x = Tensor::zeros(&[2], DType::U8, Layout::Coo).unwrap();
+        let x = Tensor::zeros([2], DType::U8, Layout::Coo).unwrap();
         let e = error(x.add(300));
         assert!(matches!(e.kind(), ErrorKind::DoesNotFit { .. }), "{e}");
         tells(&e, &["add", "300", "uint8"]);
@@ -392,7 +392,7 @@ mod settings {
 
     #[test]
     fn the_budget_is_named_in_the_error() {
-        let x = Tensor::random(&[30, 40], 0.1, 0.0, Layout::Coo, 1).unwrap();
+        let x = Tensor::random([30, 40], 0.1, 0.0, Layout::Coo, 1).unwrap();
         let centred = || {
             let columns = x.mean(keep(0))?;
             let rows = x.mean(keep(1))?;

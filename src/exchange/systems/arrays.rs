@@ -255,7 +255,7 @@ impl Tensor {
             dim += kind.rank();
         }
         let values = self.stored_values().to_contiguous()?;
-        let values = if system == System::RankN { values } else { values.reshape(&[values.nse()])? };
+        let values = if system == System::RankN { values } else { values.reshape([values.nse()])? };
         let (structure, shape) = (name, self.shape().to_vec());
         Ok(SystemArrays { system, structure, shape, arrays, values, fill: self.fill().cloned() })
     }

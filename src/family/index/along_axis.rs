@@ -83,7 +83,7 @@ impl Tensor {
     ///
     /// ```
     /// use openwork::{DType, Layout, Tensor, tensor};
-    /// let x = Tensor::zeros(&[2, 3], DType::I32, Layout::Strided)?;
+    /// let x = Tensor::zeros([2, 3], DType::I32, Layout::Strided)?;
     /// let y = x.scatter(&tensor![[2, 0], [1, 1]], &tensor![[7, 8], [9, 10]], 1)?;
     /// assert_eq!(y.to_vec::<i32>()?, [8, 0, 7, 0, 10, 0]);
     /// # Ok::<(), openwork::Error>(())

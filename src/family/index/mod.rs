@@ -169,7 +169,7 @@ impl From<&Tensor> for Index {
 /// ```
 /// use openwork::{Ellipsis, Layout, NewAxis, Tensor, s};
 ///
-/// let x = Tensor::random(&[8, 6, 5], 0.2, 0.0, Layout::Csf, 1)?;
+/// let x = Tensor::random([8, 6, 5], 0.2, 0.0, Layout::Csf, 1)?;
 /// assert_eq!(x.slice(s![3, 1..4, ..])?.shape(), [3, 5]);
 /// assert_eq!(x.slice(s![..;-1, Ellipsis, -1])?.shape(), [8, 6]);
 /// assert_eq!(x.slice(s![NewAxis, ..;2, ..=2, 0..0])?.shape(), [1, 4, 3, 0]);

@@ -27,7 +27,7 @@ impl Tensor {
     ///
     /// ```
     /// use openwork::{DType, Layout, Tensor, s};
-    /// let x = Tensor::random(&[1000, 1000], 0.01, 0.0, Layout::Csr, 1)?;
+    /// let x = Tensor::random([1000, 1000], 0.01, 0.0, Layout::Csr, 1)?;
     /// let cleared = x.index_put(s![[3, 500, 7], ..], 0.0)?;   // three rows store nothing now
     /// assert_eq!(cleared.index(s![[3, 500, 7], ..])?.nse(), 0);
     /// assert_eq!(cleared.layout(), Layout::Csr);
@@ -71,7 +71,7 @@ impl Tensor {
     /// use openwork::{Layout, s, tensor};
     /// let x = tensor![[1.0, 0.0, 2.0], [0.0, 4.0, 3.0]; Layout::Csr, 0.0]?.stored();
     /// let y = x.unset(s![.., 2])?;
-    /// assert_eq!((y.nse(), y.get(&[0, 2])?), (2, None));
+    /// assert_eq!((y.nse(), y.get([0, 2])?), (2, None));
     /// # Ok::<(), openwork::Error>(())
     /// ```
     ///

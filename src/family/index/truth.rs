@@ -57,7 +57,7 @@ impl Tensor {
         let call = trace::call("argwhere", &[self]);
         let columns = places(self)?;
         let rows = if self.ndim() == 0 {
-            let one = self.get(&[])?.is_some_and(|v| !v.is_zero());
+            let one = self.get([])?.is_some_and(|v| !v.is_zero());
             usize::from(one)
         } else {
             columns[0].len()

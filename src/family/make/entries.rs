@@ -17,7 +17,7 @@ impl Tensor {
     /// use openwork::Tensor;
     /// let entries = HashMap::from([([0, 2], 1.5), ([1, 0], 2.5)]);
     /// let x = Tensor::from_entries(&[2, 3], entries, 0.0)?;
-    /// assert_eq!(x.get(&[1, 0])?, Some(2.5.into()));
+    /// assert_eq!(x.get([1, 0])?, Some(2.5.into()));
     /// # Ok::<(), openwork::Error>(())
     /// ```
     ///
@@ -35,7 +35,7 @@ impl Tensor {
             add_index(index.as_ref(), values.len(), &mut columns)?;
             values.push(value);
         }
-        call.gives(Tensor::coo(shape, columns, &Tensor::from_vec(&[values.len()], values)?, fill))
+        call.gives(Tensor::coo(shape, columns, &Tensor::from_vec([values.len()], values)?, fill))
     }
 }
 

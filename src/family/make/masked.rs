@@ -20,7 +20,7 @@ impl Tensor {
     ///
     /// ```
     /// use openwork::{Fill, Layout, Tensor};
-    /// let x = Tensor::from_vec(&[2, 2], vec![1.0, 0.01, 0.0, 5.0])?;
+    /// let x = Tensor::from_vec([2, 2], vec![1.0, 0.01, 0.0, 5.0])?;
     /// let kept = x.to_sparse_where(&x.gt(0.1)?, Layout::Csr, 0.0)?;
     /// assert_eq!(kept.values::<f64>()?, [1.0, 5.0]);
     /// # Ok::<(), openwork::Error>(())
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn bitmap_there_and_back() {
-        let values = Tensor::from_vec(&[3], vec![7, 0, 5]).unwrap();
+        let values = Tensor::from_vec([3], vec![7, 0, 5]).unwrap();
         for fill in [Fill::Undefined, Fill::from(3i32)] {
             let x = Tensor::coo(&[2, 3], vec![vec![0, 1, 1], vec![2, 0, 2]], &values, fill.clone()).unwrap();
             for layout in [Layout::Coo, Layout::Csr, Layout::Csc, Layout::Dcsr, Layout::Csf] {
@@ -86,12 +86,12 @@ mod tests {
 
     #[test]
     fn what_is_refused() {
-        let x = Tensor::from_vec(&[2, 2], vec![1.0, 2.0, 3.0, 4.0]).unwrap();
+        let x = Tensor::from_vec([2, 2], vec![1.0, 2.0, 3.0, 4.0]).unwrap();
         let refused = |mask: &Tensor, layout| x.to_sparse_where(mask, layout, 0.0).unwrap_err().to_string();
         let yes = x.gt(0.0).unwrap();
         assert!(refused(&x, Layout::Coo).contains("must be bool"));
         assert!(refused(&yes, Layout::HybridCoo { dense_dims: 1 }).contains("value axes"));
         assert!(refused(&yes.to_layout(Layout::Coo).unwrap(), Layout::Coo).contains("both must be strided"));
-        assert!(refused(&yes.narrow(0..1, 0).unwrap().reshape(&[2, 1, 1]).unwrap(), Layout::Coo).contains("shapes"));
+        assert!(refused(&yes.narrow(0..1, 0).unwrap().reshape([2, 1, 1]).unwrap(), Layout::Coo).contains("shapes"));
     }
 }

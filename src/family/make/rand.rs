@@ -18,19 +18,19 @@ impl Tensor {
     ///
     /// ```
     /// use openwork::Tensor;
-    /// let x = Tensor::rand(&[1000], 7)?;
+    /// let x = Tensor::rand([1000], 7)?;
     /// let mean: f64 = x.mean(..)?.item_as()?;
     /// assert!((0.45..0.55).contains(&mean), "{mean}");
-    /// assert!(x.equal(&Tensor::rand(&[1000], 7)?)?); // one seed, one tensor
+    /// assert!(x.equal(&Tensor::rand([1000], 7)?)?); // one seed, one tensor
     /// # Ok::<(), openwork::Error>(())
     /// ```
     ///
     /// # Errors
     /// If memory does not hold them.
     #[doc(alias("uniform"))]
-    pub fn rand(shape: &[usize], seed: u64) -> Result<Tensor> {
+    pub fn rand(shape: impl AsRef<[usize]>, seed: u64) -> Result<Tensor> {
         let call = trace::call("rand", &[]);
-        call.gives(filled(shape, &|i| unit(seed, i)))
+        call.gives(filled(shape.as_ref(), &|i| unit(seed, i)))
     }
 
     /// About `density · size` elements at distinct random places with values uniform in [0, 1), `float64`; the
@@ -38,7 +38,7 @@ impl Tensor {
     ///
     /// ```
     /// use openwork::{Layout, Tensor};
-    /// let x = Tensor::random(&[100, 100], 0.05, 0.0, Layout::Csr, 7)?;
+    /// let x = Tensor::random([100, 100], 0.05, 0.0, Layout::Csr, 7)?;
     /// assert_eq!((x.nse(), x.layout()), (500, Layout::Csr));
     /// # Ok::<(), openwork::Error>(())
     /// ```
@@ -47,9 +47,15 @@ impl Tensor {
     /// If the density is not in 0..=1, the shape has 2^64 elements or more, memory does not hold the elements, or the
     /// layout does not suit the shape.
     #[doc(alias("sparse_random"))]
-    pub fn random(shape: &[usize], density: f64, fill: impl Into<Fill>, layout: Layout, seed: u64) -> Result<Tensor> {
+    pub fn random(
+        shape: impl AsRef<[usize]>,
+        density: f64,
+        fill: impl Into<Fill>,
+        layout: Layout,
+        seed: u64,
+    ) -> Result<Tensor> {
         let call = trace::call("random", &[]);
-        call.gives(scattered(shape, density, fill.into(), layout, seed))
+        call.gives(scattered(shape.as_ref(), density, fill.into(), layout, seed))
     }
 
     /// Numbers of the normal distribution with mean 0 and variance 1: strided, `float64`. Each is made from two uniform
@@ -58,7 +64,7 @@ impl Tensor {
     ///
     /// ```
     /// use openwork::Tensor;
-    /// let x = Tensor::randn(&[10_000], 7)?;
+    /// let x = Tensor::randn([10_000], 7)?;
     /// let (mean, std) = (x.mean(..)?.item_as::<f64>()?, x.std(0.0, ..)?.item_as::<f64>()?);
     /// assert!(mean.abs() < 0.05 && (std - 1.0).abs() < 0.05, "{mean} {std}");
     /// # Ok::<(), openwork::Error>(())
@@ -67,14 +73,14 @@ impl Tensor {
     /// # Errors
     /// If memory does not hold them.
     #[doc(alias("standard_normal"))]
-    pub fn randn(shape: &[usize], seed: u64) -> Result<Tensor> {
+    pub fn randn(shape: impl AsRef<[usize]>, seed: u64) -> Result<Tensor> {
         let call = trace::call("randn", &[]);
         // 1 − u is in (0, 1], whose logarithm is finite.
         let normal = |i: u64| {
             let (u, v) = (unit(seed, 2 * i), unit(seed, 2 * i + 1));
             (-2.0 * (1.0 - u).ln()).sqrt() * (std::f64::consts::TAU * v).cos()
         };
-        call.gives(filled(shape, &normal))
+        call.gives(filled(shape.as_ref(), &normal))
     }
 }
 
@@ -109,7 +115,7 @@ fn scattered(shape: &[usize], density: f64, fill: Fill, layout: Layout, seed: u6
             rest /= n as u64;
         }
     }
-    let values = Tensor::from_vec(&[places.len()], values)?;
+    let values = Tensor::from_vec([places.len()], values)?;
     Tensor::coo(shape, indices, &values, fill)?.to_layout(layout)
 }
 
@@ -151,7 +157,7 @@ mod tests {
     #[test]
     fn numbers_of_the_generator() {
         let want = [6457827717110365317u64, 3203168211198807973, 9817491932198370423];
-        let got = Tensor::rand(&[3], 1234567).unwrap();
+        let got = Tensor::rand([3], 1234567).unwrap();
         for (got, want) in got.values::<f64>().unwrap().iter().zip(want) {
             assert_eq!(*got, (want >> 11) as f64 / (1u64 << 53) as f64);
         }
@@ -159,17 +165,17 @@ mod tests {
 
     #[test]
     fn moments_and_threads() {
-        let x = Tensor::randn(&[300, 1000], 7).unwrap();
+        let x = Tensor::randn([300, 1000], 7).unwrap();
         let moment = |k: f64| x.pow(k).unwrap().mean(..).unwrap().item_as::<f64>().unwrap();
         let want = [(1.0, 0.0), (2.0, 1.0), (3.0, 0.0), (4.0, 3.0)];
         assert!(want.iter().all(|&(k, m)| (moment(k) - m).abs() < 0.05));
-        let u = Tensor::rand(&[300_000], 7).unwrap();
+        let u = Tensor::rand([300_000], 7).unwrap();
         assert!((u.mean(..).unwrap().item_as::<f64>().unwrap() - 0.5).abs() < 0.005);
         assert!(u.lt(1.0).unwrap().all(..).unwrap().item_as::<bool>().unwrap());
-        let again = with_threads(3, || Tensor::randn(&[300, 1000], 7)).unwrap().unwrap();
+        let again = with_threads(3, || Tensor::randn([300, 1000], 7)).unwrap().unwrap();
         assert!(again.equal(&x).unwrap());
-        assert!(!Tensor::randn(&[300, 1000], 8).unwrap().equal(&x).unwrap());
-        assert!(Tensor::rand(&[1 << 40, 1 << 20], 1).is_err());
-        assert_eq!(Tensor::rand(&[0, 3], 1).unwrap().shape(), [0, 3]);
+        assert!(!Tensor::randn([300, 1000], 8).unwrap().equal(&x).unwrap());
+        assert!(Tensor::rand([1 << 40, 1 << 20], 1).is_err());
+        assert_eq!(Tensor::rand([0, 3], 1).unwrap().shape(), [0, 3]);
     }
 }

@@ -48,7 +48,7 @@ impl Tensor {
     /// ```
     /// use openwork::{Layout, Tensor};
     /// let a = Tensor::from_triplets([2, 3], vec![0i64, 1], vec![2, 0], vec![2.0, 5.0], 0.0)?;
-    /// let x = Tensor::from_vec(&[3], vec![1.0, 10.0, 100.0])?;
+    /// let x = Tensor::from_vec([3], vec![1.0, 10.0, 100.0])?;
     /// assert_eq!(a.matmul(&x)?.values::<f64>()?, [200.0, 5.0]);
     /// assert_eq!(a.matmul(&a.matrix_transpose()?)?.layout(), Layout::Coo);
     /// # Ok::<(), openwork::Error>(())

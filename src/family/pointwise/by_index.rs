@@ -84,7 +84,7 @@ impl Tensor {
     ///
     /// ```
     /// use openwork::{Layout, Tensor};
-    /// let x = Tensor::random(&[100, 100], 0.1, 0.0, Layout::Csr, 1)?;
+    /// let x = Tensor::random([100, 100], 0.1, 0.0, Layout::Csr, 1)?;
     /// let below = x.select(|at: &[usize], v: f64| at[0] > at[1] && v > 0.5)?;
     /// assert!(below.nse() < x.nse());
     /// # Ok::<(), openwork::Error>(())

@@ -34,7 +34,7 @@ impl Tensor {
     /// Fill, cost and errors: those of [`Tensor::maximum`] and [`Tensor::minimum`].
     ///
     /// ```
-    /// let x = openwork::Tensor::from_vec(&[3], vec![-2.0, 0.5, 9.0])?;
+    /// let x = openwork::Tensor::from_vec([3], vec![-2.0, 0.5, 9.0])?;
     /// assert_eq!(x.clamp(-1.0, None)?.clamp(None, 1.0)?.values::<f64>()?, [-1.0, 0.5, 1.0]);
     /// # Ok::<(), openwork::Error>(())
     /// ```

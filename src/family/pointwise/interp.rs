@@ -16,7 +16,7 @@ impl Tensor {
     ///
     /// ```
     /// use openwork::{Fill, Layout, Tensor};
-    /// let x = Tensor::random(&[9, 9], 0.2, 0.0, Layout::Csr, 1)?;
+    /// let x = Tensor::random([9, 9], 0.2, 0.0, Layout::Csr, 1)?;
     /// let y = x.interp(&[-1.0, 1.0], &[10.0, 20.0])?;
     /// assert_eq!(y.fill(), Some(&Fill::from(15.0)));
     /// # Ok::<(), openwork::Error>(())

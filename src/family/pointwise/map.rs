@@ -118,9 +118,9 @@ impl Tensor {
     ///
     /// ```
     /// use openwork::{Layout, Tensor};
-    /// let a = Tensor::random(&[100, 100], 0.1, 0.0, Layout::Csr, 1)?;
-    /// let b = Tensor::random(&[100, 100], 0.1, 0.0, Layout::Coo, 2)?;
-    /// let c = Tensor::from_vec(&[100], vec![1.0; 100])?; // a strided row
+    /// let a = Tensor::random([100, 100], 0.1, 0.0, Layout::Csr, 1)?;
+    /// let b = Tensor::random([100, 100], 0.1, 0.0, Layout::Coo, 2)?;
+    /// let c = Tensor::from_vec([100], vec![1.0; 100])?; // a strided row
     /// let fused = Tensor::zip_many(&[&a, &b, &c], |v: &[f64]| v[0] * v[1] + v[2])?;
     /// assert!(fused.equal(&((&a * &b)? + &c)?)?);
     /// # Ok::<(), openwork::Error>(())

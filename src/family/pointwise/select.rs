@@ -57,7 +57,7 @@ impl Tensor {
     ///
     /// ```
     /// use openwork::{Layout, Tensor};
-    /// let x = Tensor::random(&[50, 50], 0.1, 0.0, Layout::Csr, 3)?;
+    /// let x = Tensor::random([50, 50], 0.1, 0.0, Layout::Csr, 3)?;
     /// let capped = x.gt(0.5)?.where_(0.5, &x)?;
     /// assert_eq!((capped.layout(), capped.nse()), (Layout::Csr, x.nse()));
     /// # Ok::<(), openwork::Error>(())
@@ -112,7 +112,7 @@ impl Tensor {
     /// let x = tensor![[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]];
     /// let mask = tensor![[true, false, true], [false, false, true]; Layout::Csr, false]?;
     /// let kept = x.mask(&mask)?; // elements that are not kept are absent
-    /// assert_eq!((kept.nse(), kept.get(&[0, 1])?), (3, None));
+    /// assert_eq!((kept.nse(), kept.get([0, 1])?), (3, None));
     /// assert_eq!(kept.max(1)?.to_vec::<f64>()?, [3.0, 6.0]);
     /// # Ok::<(), openwork::Error>(())
     /// ```

@@ -26,9 +26,9 @@ impl Tensor {
     ///
     /// ```
     /// use openwork::{Layout, Tensor};
-    /// let x = Tensor::full(&[1 << 20, 3], 2i64, Layout::Coo)?; // nothing stored, fill 2
+    /// let x = Tensor::full([1 << 20, 3], 2i64, Layout::Coo)?; // nothing stored, fill 2
     /// let mods = x.reduce_with(1i64, |a, b| a * b % 1_000_003, 0)?;
-    /// assert_eq!(mods.get(&[2])?, Some(512_410i64.into()));
+    /// assert_eq!(mods.get([2])?, Some(512_410i64.into()));
     /// # Ok::<(), openwork::Error>(())
     /// ```
     ///

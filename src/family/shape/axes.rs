@@ -19,10 +19,10 @@ impl Tensor {
     ///
     /// ```
     /// use openwork::{Layout, Tensor};
-    /// let x = Tensor::random(&[2, 3, 4], 0.5, 0.0, Layout::Coo, 1)?;
+    /// let x = Tensor::random([2, 3, 4], 0.5, 0.0, Layout::Coo, 1)?;
     /// let y = x.permute_dims([2, 0, 1])?;
     /// assert_eq!(y.shape(), [4, 2, 3]);
-    /// assert_eq!(y.get(&[3, 1, 2])?, x.get(&[1, 2, 3])?);
+    /// assert_eq!(y.get([3, 1, 2])?, x.get([1, 2, 3])?);
     /// # Ok::<(), openwork::Error>(())
     /// ```
     ///
@@ -201,7 +201,7 @@ impl Tensor {
     /// ```
     /// use openwork::{Layout, tensor};
     /// let x = tensor![[1, 0, 2], [0, 0, 3]; Layout::Csr, 0]?;
-    /// let y = x.reshape(&[3, 2])?;
+    /// let y = x.reshape([3, 2])?;
     /// assert_eq!((y.nse(), y.to_vec::<i32>()?), (3, vec![1, 0, 2, 0, 0, 3]));
     /// # Ok::<(), openwork::Error>(())
     /// ```
@@ -209,8 +209,8 @@ impl Tensor {
     /// # Errors
     /// If the shape has another number of elements, or the reshaped fill would be dense and exceed the budget.
     #[doc(alias("view"))]
-    pub fn reshape(&self, shape: &[usize]) -> Result<Tensor> {
-        let call = trace::call("reshape", &[self]);
+    pub fn reshape(&self, shape: impl AsRef<[usize]>) -> Result<Tensor> {
+        let (call, shape) = (trace::call("reshape", &[self]), shape.as_ref());
         let size = |s: &[usize]| product(s);
         if size(self.shape()) != size(shape) {
             return Err(error::shape(&[self.shape(), shape], "the numbers of elements differ"));
@@ -228,7 +228,7 @@ impl Tensor {
     ///
     /// ```
     /// use openwork::tensor;
-    /// let x = tensor![[1], [2]].broadcast_to(&[2, 3])?;
+    /// let x = tensor![[1], [2]].broadcast_to([2, 3])?;
     /// assert_eq!(x.to_vec::<i32>()?, [1, 1, 1, 2, 2, 2]);
     /// # Ok::<(), openwork::Error>(())
     /// ```
@@ -236,8 +236,8 @@ impl Tensor {
     /// # Errors
     /// If the shape is not one this tensor broadcasts to.
     #[doc(alias("expand", "expand_as"))]
-    pub fn broadcast_to(&self, shape: &[usize]) -> Result<Tensor> {
-        let call = trace::call("broadcast_to", &[self]);
+    pub fn broadcast_to(&self, shape: impl AsRef<[usize]>) -> Result<Tensor> {
+        let (call, shape) = (trace::call("broadcast_to", &[self]), shape.as_ref());
         if broadcast_shapes(self.shape(), shape)? != shape {
             return Err(error::shape(&[self.shape(), shape], "the tensor is larger than the shape"));
         }

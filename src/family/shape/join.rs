@@ -104,7 +104,7 @@ impl Tensor {
     ///
     /// ```
     /// use openwork::{DType, Layout, Tensor};
-    /// let (eye, zeros) = (Tensor::eye(2, DType::F64, Layout::Csr)?, Tensor::zeros(&[2, 1], DType::F64, Layout::Csr)?);
+    /// let (eye, zeros) = (Tensor::eye(2, DType::F64, Layout::Csr)?, Tensor::zeros([2, 1], DType::F64, Layout::Csr)?);
     /// let x = Tensor::block(&[vec![&eye, &zeros], vec![&zeros, &eye]])?;
     /// assert_eq!((x.shape(), x.nse(), x.layout()), (&[4, 3][..], 4, Layout::Csr));
     /// # Ok::<(), openwork::Error>(())
@@ -504,8 +504,8 @@ fn block_diag(tensors: &[&Tensor]) -> Result<Tensor> {
     for part in &parts {
         matrices.push(match part.shape() {
             [_, _] => part.clone(),
-            [n] => part.reshape(&[1, *n])?,
-            [] => part.reshape(&[1, 1])?,
+            [n] => part.reshape([1, *n])?,
+            [] => part.reshape([1, 1])?,
             _ => return Err(error::shape(&[part.shape()], "matrices have two axes; vectors are taken as rows")),
         });
     }

@@ -80,7 +80,7 @@ impl Tensor {
         let call = trace::call("flatten", &[self]);
         let size = product(self.shape()).and_then(|n| usize::try_from(n).ok());
         let size = size.ok_or_else(|| error::shape(&[self.shape()], "no axis can hold that many elements"))?;
-        call.end(self.reshape(&[size]))
+        call.end(self.reshape([size]))
     }
 
     /// Adds axes of size 1 in front until there are `ndim`. Free.
@@ -229,14 +229,14 @@ impl Tensor {
     ///
     /// ```
     /// use openwork::tensor;
-    /// assert_eq!(tensor![1, 2].tile(&[2, 2])?.to_vec::<i32>()?, [1, 2, 1, 2, 1, 2, 1, 2]);
+    /// assert_eq!(tensor![1, 2].tile([2, 2])?.to_vec::<i32>()?, [1, 2, 1, 2, 1, 2, 1, 2]);
     /// # Ok::<(), openwork::Error>(())
     /// ```
     ///
     /// # Errors
     /// If the result is too large.
-    pub fn tile(&self, repeats: &[usize]) -> Result<Tensor> {
-        let call = trace::call("tile", &[self]);
+    pub fn tile(&self, repeats: impl AsRef<[usize]>) -> Result<Tensor> {
+        let (call, repeats) = (trace::call("tile", &[self]), repeats.as_ref());
         let mut out = self.atleast_nd(repeats.len())?;
         let lead = out.ndim() - repeats.len();
         for (axis, &times) in repeats.iter().enumerate() {
@@ -258,7 +258,7 @@ impl Tensor {
     ///
     /// ```
     /// use openwork::tensor;
-    /// let parts = tensor![1, 2, 3, 4, 5].split(&[2, 3], 0)?;
+    /// let parts = tensor![1, 2, 3, 4, 5].split([2, 3], 0)?;
     /// assert_eq!(parts[0].to_vec::<i32>()?, [1, 2]);
     /// assert_eq!(parts[1].to_vec::<i32>()?, [3, 4, 5]);
     /// # Ok::<(), openwork::Error>(())
@@ -267,8 +267,8 @@ impl Tensor {
     /// # Errors
     /// If the axis is out of range, or the sizes do not add up to it.
     #[doc(alias("chunk", "array_split"))]
-    pub fn split(&self, sizes: &[usize], axis: impl Into<Axis>) -> Result<Vec<Tensor>> {
-        let call = trace::call("split", &[self]);
+    pub fn split(&self, sizes: impl AsRef<[usize]>, axis: impl Into<Axis>) -> Result<Vec<Tensor>> {
+        let (call, sizes) = (trace::call("split", &[self]), sizes.as_ref());
         let a = axis.into().of(self.ndim())?;
         let n = self.shape()[a];
         if sizes.iter().try_fold(0usize, |sum, &s| sum.checked_add(s)) != Some(n) {
@@ -288,8 +288,8 @@ impl Tensor {
     ///
     /// # Errors
     /// If the axis is out of range, or the indices fall or go beyond it.
-    pub fn tensor_split(&self, indices: &[usize], axis: impl Into<Axis>) -> Result<Vec<Tensor>> {
-        let call = trace::call("tensor_split", &[self]);
+    pub fn tensor_split(&self, indices: impl AsRef<[usize]>, axis: impl Into<Axis>) -> Result<Vec<Tensor>> {
+        let (call, indices) = (trace::call("tensor_split", &[self]), indices.as_ref());
         let a = axis.into().of(self.ndim())?;
         let n = self.shape()[a];
         let ends = indices.iter().chain([&n]);

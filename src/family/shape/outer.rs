@@ -105,7 +105,7 @@ fn pairs(a: &Tensor, b: &Tensor) -> Result<Option<Tensor>> {
     let (n, m) = (x.pattern.positions, y.pattern.positions);
     let total = along::fits(&shape, n.checked_mul(m))?;
     let column = |s: &Sparse, size: [usize; 2]| s.values.reshape(&size).map(Tensor::from_strided);
-    let values = column(&x, [n, 1])?.mul(column(&y, [1, m])?)?.reshape(&[total])?;
+    let values = column(&x, [n, 1])?.mul(column(&y, [1, m])?)?.reshape([total])?;
     let fill = match (&x.fill, &y.fill) {
         (Fill::Scalar(f), Fill::Scalar(g)) => {
             let product = Tensor::scalar(*f).mul(Tensor::scalar(*g))?;

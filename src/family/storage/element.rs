@@ -18,16 +18,16 @@ impl Tensor {
     /// ```
     /// use openwork::{Layout, tensor};
     /// let x = tensor![[1.0, 0.0, 5.0]; Layout::Csr, 0.0]?;
-    /// assert_eq!((x.get(&[0, 2])?, x.get(&[0, 1])?), (Some(5.0.into()), Some(0.0.into())));
-    /// assert_eq!(x.stored().get(&[0, 1])?, None); // absent
+    /// assert_eq!((x.get([0, 2])?, x.get([0, 1])?), (Some(5.0.into()), Some(0.0.into())));
+    /// assert_eq!(x.stored().get([0, 1])?, None); // absent
     /// # Ok::<(), openwork::Error>(())
     /// ```
     ///
     /// # Errors
     /// If the index has the wrong length or is out of range.
     #[doc(alias("at"))]
-    pub fn get(&self, index: &[usize]) -> Result<Option<Scalar>> {
-        let call = trace::call("get", &[self]);
+    pub fn get(&self, index: impl AsRef<[usize]>) -> Result<Option<Scalar>> {
+        let (call, index) = (trace::call("get", &[self]), index.as_ref());
         let shape = self.shape();
         if index.len() != shape.len() {
             let why = format!("{} indices for {} axes", index.len(), shape.len());

@@ -225,7 +225,7 @@ impl Tensor {
     /// let x = tensor![[1.0, 0.0, 5.0], [0.0, 0.0, 0.0]; Layout::Csr, 0.0]?;
     /// assert_eq!(x.mean(..)?.item()?, 1.0.into());
     /// assert_eq!(x.stored().mean(..)?.item()?, 3.0.into()); // of what is stored
-    /// assert_eq!(x.stored().mean(1)?.get(&[1])?, None); // row 1 stores nothing
+    /// assert_eq!(x.stored().mean(1)?.get([1])?, None); // row 1 stores nothing
     /// # Ok::<(), openwork::Error>(())
     /// ```
     pub fn stored(&self) -> Tensor {

@@ -45,7 +45,7 @@ impl<'a> Entry<'a> {
 /// use openwork::{DType, Layout, Tensor};
 ///
 /// let path = std::env::temp_dir().join(format!("openwork-file-{}.h5", std::process::id()));
-/// let (weight, bias) = (Tensor::eye(4, DType::F32, Layout::Csr)?, Tensor::zeros(&[4], DType::F32, Layout::Strided)?);
+/// let (weight, bias) = (Tensor::eye(4, DType::F32, Layout::Csr)?, Tensor::zeros([4], DType::F32, Layout::Strided)?);
 /// let entries = [Entry::new("layer/weight", &weight), Entry::new("layer/bias", &bias)];
 /// binsparse::write_all(&path, &entries, &Default::default())?;
 ///

@@ -21,7 +21,7 @@
 //! use openwork::{Layout, Tensor};
 //!
 //! let path = std::env::temp_dir().join(format!("openwork-doc-{}.npz", std::process::id()));
-//! let x = Tensor::random(&[50, 40], 0.1, 0.0, Layout::Csr, 1)?;
+//! let x = Tensor::random([50, 40], 0.1, 0.0, Layout::Csr, 1)?;
 //! binsparse::write(&path, &x)?;
 //! let (y, descriptor) = (binsparse::read(&path)?, binsparse::info(&path)?);
 //! assert_eq!((descriptor.format.as_str(), y.layout()), ("CSR", Layout::Csr));
@@ -159,7 +159,7 @@ pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Loaded
 /// use openwork::{Layout, Tensor};
 ///
 /// let path = std::env::temp_dir().join(format!("openwork-rows-{}.npz", std::process::id()));
-/// let x = Tensor::random(&[1000, 40], 0.1, 0.0, Layout::Csr, 1)?;
+/// let x = Tensor::random([1000, 40], 0.1, 0.0, Layout::Csr, 1)?;
 /// binsparse::write(&path, &x)?;
 /// let rows = binsparse::read_rows(&path, 200..210, &ReadOptions::default())?.tensor;
 /// assert_eq!(rows.to_string(), x.narrow(200..210, 0)?.to_string());

@@ -199,25 +199,25 @@ mod tests {
 
     #[test]
     fn only_the_range_is_read() {
-        let x = Tensor::random(&[1000, 64], 0.25, 0.0, Layout::Csr, 3).unwrap();
+        let x = Tensor::random([1000, 64], 0.25, 0.0, Layout::Csr, 3).unwrap();
         let part = x.narrow(500..510, 0).unwrap().to_contiguous().unwrap();
         let (read, bytes) = rows(&x, 500..510).unwrap();
         assert_eq!(read.to_string(), part.to_string());
         assert_eq!(bytes, 11 * 4 + part.nse() * (4 + 8), "pointers, indices and values of ten rows");
         let (nothing, bytes) = rows(&x, 700..700).unwrap();
         assert_eq!((nothing.shape(), nothing.nse(), bytes), (&[0, 64][..], 0, 4));
-        let dense = Tensor::random(&[100, 30], 0.5, 0.0, Layout::Csr, 4).unwrap().to_dense().unwrap();
+        let dense = Tensor::random([100, 30], 0.5, 0.0, Layout::Csr, 4).unwrap().to_dense().unwrap();
         assert_eq!(rows(&dense, 20..23).unwrap().1, 3 * 30 * 8);
-        let one = Tensor::ones(&[100, 30], DType::F64, Layout::Strided).unwrap();
+        let one = Tensor::ones([100, 30], DType::F64, Layout::Strided).unwrap();
         assert_eq!(rows(&one, 20..23).unwrap().1, 8, "one value stands for all");
     }
 
     #[test]
     fn any_format_whose_first_level_is_dense() {
-        let x = Tensor::random(&[12, 10], 0.4, 0.0, Layout::Coo, 5).unwrap();
-        let batched = Tensor::random(&[6, 4, 5], 0.4, 0.0, Layout::Coo, 6).unwrap().to_layout(Layout::Csr).unwrap();
-        let row = Tensor::from_vec(&[10], (0..10).map(f64::from).collect()).unwrap();
-        let column = Tensor::from_vec(&[12, 1], (0..12).map(f64::from).collect()).unwrap();
+        let x = Tensor::random([12, 10], 0.4, 0.0, Layout::Coo, 5).unwrap();
+        let batched = Tensor::random([6, 4, 5], 0.4, 0.0, Layout::Coo, 6).unwrap().to_layout(Layout::Csr).unwrap();
+        let row = Tensor::from_vec([10], (0..10).map(f64::from).collect()).unwrap();
+        let column = Tensor::from_vec([12, 1], (0..12).map(f64::from).collect()).unwrap();
         let csr = x.to_layout(Layout::Csr).unwrap();
         for (x, axis, range) in [
             (csr.clone(), 0, 3..9),
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn what_is_no_range() {
-        let x = Tensor::random(&[12, 10], 0.4, 0.0, Layout::Csr, 5).unwrap();
+        let x = Tensor::random([12, 10], 0.4, 0.0, Layout::Csr, 5).unwrap();
         let refused = |x: &Tensor, range: Range<usize>, why: &str| {
             let error = rows(x, range).unwrap_err().to_string();
             assert!(error.contains(why), "{error}");

@@ -261,7 +261,7 @@ impl Archive {
     /// use openwork::io::state_dict::{Archive, StateDict};
     /// use openwork::{Layout, Tensor};
     ///
-    /// let x = Tensor::random(&[1000, 40], 0.1, 0.0, Layout::Csr, 1)?;
+    /// let x = Tensor::random([1000, 40], 0.1, 0.0, Layout::Csr, 1)?;
     /// let mut model = StateDict::new();
     /// model.insert("embedding", x.clone())?;
     /// let archive = Archive::from_safetensors(&model.to_safetensors()?)?;

@@ -16,8 +16,8 @@
 //! use openwork::{Layout, Tensor};
 //!
 //! let mut model = StateDict::new();
-//! model.insert("layer.weight", Tensor::random(&[64, 32], 0.1, 0.0, Layout::Csr, 1)?)?;
-//! model.insert("layer.bias", Tensor::from_vec(&[32], vec![0.5f32; 32])?)?;
+//! model.insert("layer.weight", Tensor::random([64, 32], 0.1, 0.0, Layout::Csr, 1)?)?;
+//! model.insert("layer.bias", Tensor::from_vec([32], vec![0.5f32; 32])?)?;
 //! model.metadata_mut().insert("epoch".into(), 3.into());
 //! let path = std::env::temp_dir().join(format!("openwork-doc-{}.safetensors", std::process::id()));
 //! model.save(&path)?;

@@ -13,7 +13,7 @@ fn with(options: &WriteOptions, x: &Tensor) -> binsparse::Loaded {
 
 #[test]
 fn stored_on_request() {
-    let square = Tensor::random(&[6, 6], 0.3, 0.0, Layout::Csr, 1).unwrap();
+    let square = Tensor::random([6, 6], 0.3, 0.0, Layout::Csr, 1).unwrap();
     let symmetric = (&square + &square.matrix_transpose().unwrap()).unwrap();
     let options = WriteOptions { facts: true, ..WriteOptions::default() };
     for x in [&square, &symmetric, &symmetric.to_dense().unwrap(), &symmetric.to_layout(Layout::Dcsc).unwrap()] {
@@ -26,7 +26,7 @@ fn stored_on_request() {
     let options = WriteOptions { extensions: true, ..options };
     let undefined = symmetric.replace_fill(Fill::Undefined).unwrap();
     assert_eq!(with(&options, &undefined).descriptor.facts.is_symmetric, Some(true));
-    let vector = Tensor::random(&[9], 0.3, 0.0, Layout::Coo, 1).unwrap();
+    let vector = Tensor::random([9], 0.3, 0.0, Layout::Coo, 1).unwrap();
     assert_eq!(with(&options, &vector).descriptor.facts, MatrixFacts::default());
 }
 

@@ -29,7 +29,7 @@ impl AsRef<Path> for Gone {
 #[test]
 fn one_tensor_at_the_root_and_in_a_group() {
     let path = Gone(path("one"));
-    let x = Tensor::random(&[50, 40], 0.1, 0.0, Layout::Csr, 1).unwrap();
+    let x = Tensor::random([50, 40], 0.1, 0.0, Layout::Csr, 1).unwrap();
     for group in [None, Some("a"), Some("a/b ß")] {
         let options = WriteOptions { group: group.map(str::to_owned), ..WriteOptions::default() };
         binsparse::write_with(&path, &x, &options).unwrap();
@@ -52,7 +52,7 @@ fn many_tensors_keep_their_order_and_metadata() {
     let names = ["z/weight", "z/bias", "a", "z", "m/n/o"];
     let layouts = [Layout::Csr, Layout::Strided, Layout::Csf, Layout::Bsr { block: [2, 5] }, Layout::Coo];
     let tensors: Vec<Tensor> =
-        layouts.map(|l| Tensor::random(&[20, 10], 0.3, 0.0, Layout::Coo, 2).unwrap().to_layout(l).unwrap()).into();
+        layouts.map(|l| Tensor::random([20, 10], 0.3, 0.0, Layout::Coo, 2).unwrap().to_layout(l).unwrap()).into();
     let mut entries: Vec<Entry> = names.iter().zip(&tensors).map(|(n, t)| Entry::new(n, t)).collect();
     entries[1].metadata.insert("title".into(), "the bias".into());
     let mut options = WriteOptions { extensions: true, ..WriteOptions::default() };
@@ -148,9 +148,9 @@ fn chunks_and_compression() {
 fn empty_tensors_and_long_axes() {
     let path = Gone(path("empty"));
     let cases = [
-        Tensor::empty(&[0, 5], DType::F64, Layout::Csr, 0.0).unwrap(),
-        Tensor::empty(&[1 << 40, 1 << 40, 1 << 40], DType::F32, Layout::Coo, 1.5).unwrap(),
-        Tensor::zeros(&[0], DType::Bool, Layout::Strided).unwrap(),
+        Tensor::empty([0, 5], DType::F64, Layout::Csr, 0.0).unwrap(),
+        Tensor::empty([1 << 40, 1 << 40, 1 << 40], DType::F32, Layout::Coo, 1.5).unwrap(),
+        Tensor::zeros([0], DType::Bool, Layout::Strided).unwrap(),
         Tensor::scalar(2.5),
     ];
     for x in cases {
@@ -165,12 +165,12 @@ fn empty_tensors_and_long_axes() {
 #[test]
 fn large_groups_and_many_chunks() {
     let path = Gone(path("large"));
-    let x = Tensor::from_vec(&[20_001], (0..20_001).map(f64::from).collect()).unwrap();
+    let x = Tensor::from_vec([20_001], (0..20_001).map(f64::from).collect()).unwrap();
     let deep = ["a"; 64].join("/");
     let long = "n".repeat(5000);
     let mut names: Vec<String> = (0..600).map(|i| format!("many/layer {i} ß")).collect();
     names.extend([deep, long]);
-    let small = Tensor::from_vec(&[3], vec![1u16, 2, u16::MAX]).unwrap();
+    let small = Tensor::from_vec([3], vec![1u16, 2, u16::MAX]).unwrap();
     let mut entries: Vec<Entry> = names.iter().map(|name| Entry::new(name, &small)).collect();
     entries[0].metadata.insert("note".into(), "x".repeat(200_000).into());
     entries.push(Entry::new("x", &x));

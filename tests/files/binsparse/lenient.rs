@@ -47,9 +47,9 @@ fn names_of_2023() {
     let vector = vector.key("data_types", types).array("indices_0", u64s(&[1, 2, 5, 8])).array("values", f64s(&[7.0]));
     let reading = vector.lenient().unwrap();
     assert_eq!(reading.warnings, [old("VEC", "CVEC")]);
-    assert_eq!(reading.tensor.get(&[5]).unwrap(), Some(7.0.into()));
+    assert_eq!(reading.tensor.get([5]).unwrap(), Some(7.0.into()));
     let iso = Draft::csr().key("format", json!("iso[CSR]")).array("values", f64s(&[7.0])).lenient().unwrap();
-    assert_eq!(iso.tensor.get(&[2, 2]).unwrap(), Some(7.0.into()));
+    assert_eq!(iso.tensor.get([2, 2]).unwrap(), Some(7.0.into()));
     assert_eq!(iso.warnings, [old("iso[CSR]", "CSR")]);
 }
 
@@ -83,14 +83,14 @@ fn a_level_may_say_that_it_is_not_sorted() {
     assert!(draft.strict().unwrap_err().to_string().contains("\"sorted\""));
     let reading = draft.lenient().unwrap();
     assert_eq!(reading.warnings, [Warning::UnsortedLevel]);
-    assert_eq!(reading.tensor.get(&[0, 3]).unwrap(), Some(2.0.into()));
+    assert_eq!(reading.tensor.get([0, 3]).unwrap(), Some(2.0.into()));
 }
 
 #[test]
 fn repeated_coordinates_mean_their_sum() {
     let reading = Draft::csr().array("indices_1", u64s(&[1, 1, 0, 2])).lenient().unwrap();
     assert_eq!(reading.warnings, [Warning::Unordered]);
-    assert_eq!(reading.tensor.get(&[0, 1]).unwrap(), Some(3.0.into()));
+    assert_eq!(reading.tensor.get([0, 1]).unwrap(), Some(3.0.into()));
 }
 
 #[test]

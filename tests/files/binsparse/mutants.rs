@@ -56,7 +56,7 @@ fn mutants_never_panic() {
     let mut written = Vec::new();
     for (i, layout) in [Layout::Csf, Layout::Bsr { block: [1, 2] }, Layout::Dcsr].into_iter().enumerate() {
         let path = folder.join(format!("openwork-mutants-{}-{i}.npz", std::process::id()));
-        let x = Tensor::random(&[4, 6], 0.4, 1.0, layout, 5).unwrap();
+        let x = Tensor::random([4, 6], 0.4, 1.0, layout, 5).unwrap();
         let options = WriteOptions { extensions: true, compress: i != 1, ..WriteOptions::default() };
         binsparse::write_with(&path, &x, &options).unwrap();
         written.push(std::fs::read(&path).unwrap());

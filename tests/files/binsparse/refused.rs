@@ -22,8 +22,8 @@ fn strictly_refused(draft: &Draft, why: &str) {
 #[test]
 fn the_control_is_accepted() {
     let reading = Draft::csr().strict().unwrap();
-    assert_eq!(reading.tensor.get(&[0, 3]).unwrap(), Some(2.0.into()));
-    assert_eq!(reading.tensor.get(&[2, 1]).unwrap(), Some(0.0.into()));
+    assert_eq!(reading.tensor.get([0, 3]).unwrap(), Some(2.0.into()));
+    assert_eq!(reading.tensor.get([2, 1]).unwrap(), Some(0.0.into()));
     assert_eq!(reading.descriptor.metadata["note"]["by"], "hand");
     assert_eq!(Draft::lower("symmetric_lower").strict().unwrap().tensor.nse(), 5);
 }
@@ -224,7 +224,7 @@ fn group_8_formats_and_custom_levels() {
 fn group_9_fill_and_structure() {
     let filled = |fill: Vec<u8>| Draft::csr().key("fill", json!(true)).array("fill_value", fill);
     let reading = filled(f64s(&[7.0])).strict().unwrap();
-    assert_eq!(reading.tensor.get(&[2, 1]).unwrap(), Some(7.0.into()));
+    assert_eq!(reading.tensor.get([2, 1]).unwrap(), Some(7.0.into()));
     refused(&Draft::csr().key("fill", json!(0)), "`fill`");
     refused(&Draft::csr().key("fill", json!(true)), "`fill_value` is missing");
     refused(&filled(f64s(&[1.0, 2.0])), "2 entries");
@@ -235,7 +235,7 @@ fn group_9_fill_and_structure() {
     refused(&filled(i64s(&[(1 << 53) + 1])), "fill_value");
     refused(&filled(i64s(&[i64::MAX])), "fill_value");
     let ignored = Draft::csr().array("fill_value", f64s(&[7.0])).strict().unwrap();
-    assert_eq!(ignored.tensor.get(&[2, 1]).unwrap(), Some(0.0.into()));
+    assert_eq!(ignored.tensor.get([2, 1]).unwrap(), Some(0.0.into()));
 
     refused(&Draft::lower("triangular"), "unknown `structure`");
     refused(&Draft::lower("symmetric_upper"), "outside the triangle");
@@ -277,7 +277,7 @@ fn structures_are_expanded() {
     let hermitian =
         |v: Vec<u8>| Draft::lower("hermitian_lower").typed("values", json!("complex[float64]")).array("values", v);
     let x = hermitian(complex).strict().unwrap().tensor;
-    assert_eq!(x.get(&[0, 1]).unwrap(), Some(openwork::c128::new(1.0, -2.0).into()));
-    assert_eq!(x.get(&[1, 2]).unwrap(), Some(openwork::c128::new(3.0, 4.0).into()));
+    assert_eq!(x.get([0, 1]).unwrap(), Some(openwork::c128::new(1.0, -2.0).into()));
+    assert_eq!(x.get([1, 2]).unwrap(), Some(openwork::c128::new(3.0, 4.0).into()));
     refused(&hermitian(f64s(&[5.0, 1.0, 1.0, 2.0, 3.0, -4.0])), "not real");
 }

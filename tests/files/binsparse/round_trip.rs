@@ -27,7 +27,7 @@ fn layouts() -> Vec<Layout> {
 }
 
 fn fills(dtype: DType, shape: &[usize]) -> Vec<Fill> {
-    let row = Tensor::from_vec(&[shape[shape.len() - 1]], (0..shape[shape.len() - 1] as i8).collect()).unwrap();
+    let row = Tensor::from_vec([shape[shape.len() - 1]], (0..shape[shape.len() - 1] as i8).collect()).unwrap();
     vec![
         Fill::Scalar(Scalar::zero(dtype)),
         Fill::Scalar(Scalar::one(dtype)),
@@ -123,8 +123,8 @@ fn every_layout_fill_and_dtype() {
 
 #[test]
 fn predefined_formats_have_their_names() {
-    let dense = Tensor::from_vec(&[2, 3], vec![1.0f32, 0.0, 2.0, 0.0, 3.0, 0.0]).unwrap();
-    let vector = Tensor::from_vec(&[3], vec![1i16, 0, 2]).unwrap();
+    let dense = Tensor::from_vec([2, 3], vec![1.0f32, 0.0, 2.0, 0.0, 3.0, 0.0]).unwrap();
+    let vector = Tensor::from_vec([3], vec![1i16, 0, 2]).unwrap();
     let named = |x: &Tensor| there_and_back(x, &WriteOptions::default(), "named").descriptor.format;
     assert_eq!(named(&dense), "DMATR");
     assert_eq!(named(&vector), "DVEC");
@@ -159,13 +159,13 @@ fn rows_that_store_nothing_are_left_out_of_dcsr() {
             unique: true,
         },
     ];
-    let values = Tensor::from_vec(&[2], vec![1.0, 3.0]).unwrap();
+    let values = Tensor::from_vec([2], vec![1.0, 3.0]).unwrap();
     let holes = Tensor::from_parts(&[3, 3], levels, &spec, &values, 0.0).unwrap();
     let bytes = binsparse::to_bytes(&holes, &WriteOptions::default()).unwrap();
     let back = binsparse::read_bytes(&bytes, &ReadOptions::default()).unwrap().tensor;
     assert_eq!((back.layout(), back.to_string()), (Layout::Dcsr, holes.to_string()));
     assert!(back.nbytes() < holes.nbytes());
-    assert_eq!(back.get(&[2, 2]).unwrap(), Some(3.0.into()));
+    assert_eq!(back.get([2, 2]).unwrap(), Some(3.0.into()));
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn iso_values_stay_iso() {
     let eye = Tensor::eye(5, DType::I32, Layout::Csr).unwrap();
     let reading = there_and_back(&eye, &WriteOptions::default(), "iso");
     assert_eq!(reading.descriptor.data_types["values"].to_string(), "iso[int32]");
-    let ones = Tensor::ones(&[100, 100], DType::Complex64, Layout::Strided).unwrap();
+    let ones = Tensor::ones([100, 100], DType::Complex64, Layout::Strided).unwrap();
     let reading = there_and_back(&ones, &WriteOptions::default(), "iso2");
     assert_eq!(reading.descriptor.data_types["values"].to_string(), "iso[complex[float32]]");
     assert_eq!(reading.tensor.nbytes(), 8);
@@ -181,20 +181,20 @@ fn iso_values_stay_iso() {
 
 #[test]
 fn unordered_coordinates_need_the_extension() {
-    let values = Tensor::from_vec(&[3], vec![1.0, 2.0, 3.0]).unwrap();
+    let values = Tensor::from_vec([3], vec![1.0, 2.0, 3.0]).unwrap();
     let x = Tensor::coo(&[4, 4], vec![vec![2u32, 0, 2], vec![1, 3, 1]], &values, 0.5).unwrap();
     let path = path("unordered");
     let error = binsparse::write(&path, &x).unwrap_err().to_string();
     assert!(error.contains("repeated or unordered") && !path.exists(), "{error}");
     there_and_back(&x, &WriteOptions { extensions: true, ..WriteOptions::default() }, "unordered2");
-    let singular = Tensor::coo(&[], Vec::<Vec<u32>>::new(), &Tensor::from_vec(&[1], vec![2.0]).unwrap(), 0.5).unwrap();
+    let singular = Tensor::coo(&[], Vec::<Vec<u32>>::new(), &Tensor::from_vec([1], vec![2.0]).unwrap(), 0.5).unwrap();
     assert!(binsparse::write(&path, &singular).unwrap_err().to_string().contains("without axes"));
     there_and_back(&singular, &WriteOptions { extensions: true, ..WriteOptions::default() }, "rank0");
 }
 
 #[test]
 fn options_are_followed() {
-    let x = Tensor::random(&[300, 200], 0.2, 0.0, Layout::Csr, 3).unwrap();
+    let x = Tensor::random([300, 200], 0.2, 0.0, Layout::Csr, 3).unwrap();
     let mut options = WriteOptions { version: Some(Version::V0_1), ..WriteOptions::default() };
     options.metadata.insert("title".into(), "half ½".into());
     let reading = there_and_back(&x, &options, "options");
@@ -222,7 +222,7 @@ fn trusted_reading_reads_the_same() {
         [Layout::Csr, Layout::Csf, Layout::Coo, Layout::Strided].map(|layout| ["npz", "h5"].map(|e| (layout, e)));
     for (layout, ending) in cases.into_iter().flatten() {
         let path = path("trusted").with_extension(ending);
-        let x = Tensor::random(&[40, 30], 0.2, 0.0, layout, 7).unwrap();
+        let x = Tensor::random([40, 30], 0.2, 0.0, layout, 7).unwrap();
         binsparse::write(&path, &x).unwrap();
         // SAFETY: the file was written above, by this process.
         let back = unsafe { binsparse::read_trusted(&path, &ReadOptions::default()) }.unwrap();

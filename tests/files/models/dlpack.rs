@@ -106,7 +106,7 @@ fn every_strided_tensor_comes_back() {
 
 #[test]
 fn memory_is_shared_and_lives_as_long_as_anyone_needs_it() {
-    let x = Tensor::from_vec(&[2, 3], vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
+    let x = Tensor::from_vec([2, 3], vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
     let at = x.values::<f64>().unwrap().as_ptr();
     let managed = x.to_dlpack().unwrap();
     drop(x);
@@ -210,7 +210,7 @@ fn foreign_indices() {
     };
     let (pointers, ..) = make(vec![0, 1, 3]);
     let (indices, at, deleted) = make(vec![2, 0, 1]);
-    let values = Tensor::from_vec(&[3], vec![1.0, 2.0, 3.0]).unwrap();
+    let values = Tensor::from_vec([3], vec![1.0, 2.0, 3.0]).unwrap();
     let x = Tensor::csr(&[2, 3], &pointers, &indices, &values, 0.0).unwrap();
     let parts = Constituents {
         descriptor: x.to_binsparse().unwrap().descriptor,
@@ -225,12 +225,12 @@ fn foreign_indices() {
     };
     assert_eq!(first(&shared), at.cast_const());
     assert!(first(&x) != at.cast_const() && first(&y) != at.cast_const());
-    assert_eq!(shared.get(&[0, 2]).unwrap(), Some(1.0.into()));
+    assert_eq!(shared.get([0, 2]).unwrap(), Some(1.0.into()));
     drop(shared);
     // SAFETY: nobody reads it meanwhile.
     unsafe { *at = 1 << 40 };
     for t in [&x, &y] {
-        assert_eq!(t.get(&[0, 2]).unwrap(), Some(1.0.into()));
+        assert_eq!(t.get([0, 2]).unwrap(), Some(1.0.into()));
     }
     assert!(Tensor::from_binsparse(&parts).unwrap_err().to_string().contains("out of range"));
     assert_eq!(deleted.load(Ordering::SeqCst), 0);

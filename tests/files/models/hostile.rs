@@ -17,10 +17,10 @@ fn open(bytes: &[u8]) -> Result<StateDict, String> {
 fn model() -> StateDict {
     let mut d = StateDict::new();
     let mut add = |name: &str, x: Tensor| assert!(d.insert(name, x).unwrap().is_none());
-    add("dense", Tensor::from_vec(&[2, 3], (0..6).map(|i| i as f32).collect()).unwrap());
-    add("flags", Tensor::from_vec(&[3], vec![true, false, true]).unwrap());
-    add("csr", Tensor::random(&[6, 5], 0.4, 0.0, Layout::Csr, 1).unwrap());
-    add("graph", Tensor::random(&[5, 5], 0.3, Fill::Undefined, Layout::Dcsr, 2).unwrap());
+    add("dense", Tensor::from_vec([2, 3], (0..6).map(|i| i as f32).collect()).unwrap());
+    add("flags", Tensor::from_vec([3], vec![true, false, true]).unwrap());
+    add("csr", Tensor::random([6, 5], 0.4, 0.0, Layout::Csr, 1).unwrap());
+    add("graph", Tensor::random([5, 5], 0.3, Fill::Undefined, Layout::Dcsr, 2).unwrap());
     add("complex", Tensor::eye(3, DType::Complex64, Layout::Strided).unwrap());
     d
 }

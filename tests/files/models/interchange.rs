@@ -43,7 +43,7 @@ fn every_storage_fill_and_dtype() {
 
 #[test]
 fn indices_of_our_own_are_shared() {
-    let x = Tensor::random(&[50, 40], 0.2, 0.0, Layout::Csr, 4).unwrap();
+    let x = Tensor::random([50, 40], 0.2, 0.0, Layout::Csr, 4).unwrap();
     let y = Tensor::from_binsparse(&x.to_binsparse().unwrap()).unwrap();
     let at = |t: &Tensor| match t.levels().unwrap().pop().unwrap() {
         openwork::LevelData::Sparse { indices, .. } => {
@@ -57,7 +57,7 @@ fn indices_of_our_own_are_shared() {
 }
 
 fn vector<T: openwork::Element>(v: Vec<T>) -> Tensor {
-    Tensor::from_vec(&[v.len()], v).unwrap()
+    Tensor::from_vec([v.len()], v).unwrap()
 }
 
 fn foreign(descriptor: Value, arrays: Vec<(&str, Tensor)>) -> Constituents {
@@ -69,7 +69,7 @@ fn foreign(descriptor: Value, arrays: Vec<(&str, Tensor)>) -> Constituents {
 #[test]
 fn other_producers_are_understood() {
     // Coordinates as one matrix, declared with types that are no names of binsparse.
-    let coords = Tensor::from_vec(&[2, 3], vec![0i64, 1, 1, 2, 0, 1]).unwrap();
+    let coords = Tensor::from_vec([2, 3], vec![0i64, 1, 1, 2, 0, 1]).unwrap();
     let pointers = || vector(vec![0u64, 3]);
     let values = || vector(vec![true, true, true]);
     let types = json!({"pointers_to_1": "uint64", "indices_1": "int64", "values": "bool"});
@@ -79,7 +79,7 @@ fn other_producers_are_understood() {
         foreign(base.clone(), vec![("pointers_to_1", pointers()), ("indices_1", coords.clone()), ("values", values())]);
     let reading = Tensor::from_binsparse_with(&source, &ReadOptions::default()).unwrap();
     assert_eq!((reading.tensor.layout(), reading.tensor.dtype(), reading.tensor.nse()), (Layout::Coo, DType::Bool, 3));
-    assert_eq!(reading.tensor.get(&[0, 2]).unwrap(), Some(true.into()));
+    assert_eq!(reading.tensor.get([0, 2]).unwrap(), Some(true.into()));
     assert!(reading.warnings.iter().any(|w| matches!(w, Warning::StoredType { declared, .. } if declared == "bool")));
     assert_eq!(reading.descriptor.metadata["original_source"], "other");
 
@@ -89,11 +89,11 @@ fn other_producers_are_understood() {
     d["shape"] = json!([2, 2, 2]);
     d["number_of_stored_values"] = json!(2);
     d["format"] = json!({"custom": {"level": level}});
-    let coords3 = Tensor::from_vec(&[3, 2], vec![0i64, 1, 1, 0, 1, 1]).unwrap();
+    let coords3 = Tensor::from_vec([3, 2], vec![0i64, 1, 1, 0, 1, 1]).unwrap();
     let arrays =
         vec![("pointers_to_1", vector(vec![0u64, 2])), ("indices_1", coords3), ("values", vector(vec![1.5f64, 2.5]))];
     let x = Tensor::from_binsparse(&foreign(d, arrays)).unwrap();
-    assert_eq!(x.get(&[1, 0, 1]).unwrap(), Some(2.5.into()));
+    assert_eq!(x.get([1, 0, 1]).unwrap(), Some(2.5.into()));
 
     // Declared types swapped; the arrays are believed. CSC is not transposed.
     let d = json!({"version": "0.1.0", "format": "CSC", "shape": [2, 3], "number_of_stored_values": 2,
@@ -106,7 +106,7 @@ fn other_producers_are_understood() {
     ];
     let x = Tensor::from_binsparse(&foreign(d, arrays)).unwrap();
     assert_eq!((x.layout(), x.shape(), x.dtype()), (Layout::Csc, &[2, 3][..], DType::F32));
-    assert_eq!((x.get(&[1, 0]).unwrap(), x.get(&[0, 0]).unwrap()), (Some(3f32.into()), Some(7f32.into())));
+    assert_eq!((x.get([1, 0]).unwrap(), x.get([0, 0]).unwrap()), (Some(3f32.into()), Some(7f32.into())));
 }
 
 #[test]

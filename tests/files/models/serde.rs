@@ -58,7 +58,7 @@ fn small_tensors_read_well() {
         &[2, 3],
         vec![0u32, 1, 3],
         vec![2u32, 0, 1],
-        &Tensor::from_vec(&[3], vec![1.5, f64::NAN, -0.0]).unwrap(),
+        &Tensor::from_vec([3], vec![1.5, f64::NAN, -0.0]).unwrap(),
         f64::INFINITY,
     );
     let text = r#"{"shape":[2,3],"dtype":"float64","layout":"csr","fill":"inf","pointers_to_1":[0,1,3],"indices_1":[2,0,1],"values":[1.5,"NaN",-0.0]}"#;
@@ -66,7 +66,7 @@ fn small_tensors_read_well() {
     let eye = Tensor::eye(3, DType::Complex64, Layout::Coo).unwrap().replace_fill(Fill::Undefined).unwrap();
     let text = r#"{"shape":[3,3],"dtype":"complex64","layout":"coo","fill":"undefined","indices_0":[0,1,2],"indices_1":[0,1,2],"stored_shape":[1],"values":[[1.0,0.0]]}"#;
     assert_eq!(serde_json::to_string(&eye).unwrap(), text);
-    let half = Tensor::from_vec(&[2], vec![f16::from_f32(0.1), f16::from_bits(0xfe01)]).unwrap();
+    let half = Tensor::from_vec([2], vec![f16::from_f32(0.1), f16::from_bits(0xfe01)]).unwrap();
     let text = r#"{"shape":[2],"dtype":"float16","layout":"strided","values":[0.099975586,"NaN(0xfe01)"]}"#;
     assert_eq!(serde_json::to_string(&half).unwrap(), text);
     assert_eq!(
@@ -86,12 +86,12 @@ fn small_tensors_read_well() {
         r#"{"values":[1,2],"indices_0":[0,2],"fill":0,"layout":"coo","dtype":"float32","shape":[3]}"#,
     )
     .unwrap();
-    assert_eq!(y.get(&[2]).unwrap(), Some(2f32.into()));
+    assert_eq!(y.get([2]).unwrap(), Some(2f32.into()));
     // Beyond 2^64 elements.
     let big = Tensor::coo(
         &[1 << 40, 1 << 40],
         vec![vec![1u64 << 39], vec![7]],
-        &Tensor::from_vec(&[1], vec![1i8]).unwrap(),
+        &Tensor::from_vec([1], vec![1i8]).unwrap(),
         0i8,
     )
     .unwrap();
@@ -104,13 +104,13 @@ fn floats_keep_their_bits() {
     let rng = &mut Rng::new(11);
     let bits: Vec<u32> =
         (0..200_000).map(|_| rng.next() as u32).chain([0, 1 << 31, 1, 0x7f80_0000, 0x7fc0_0001]).collect();
-    let x = Tensor::from_vec(&[bits.len()], bits.iter().map(|&b| f32::from_bits(b)).collect()).unwrap();
+    let x = Tensor::from_vec([bits.len()], bits.iter().map(|&b| f32::from_bits(b)).collect()).unwrap();
     let y: Tensor = serde_json::from_str(&serde_json::to_string(&x).unwrap()).unwrap();
     assert!(y.values::<f32>().unwrap().iter().zip(&bits).all(|(v, &b)| v.to_bits() == b));
-    let x = Tensor::from_vec(&[50_000], (0..50_000).map(|_| f64::from_bits(rng.next())).collect()).unwrap();
+    let x = Tensor::from_vec([50_000], (0..50_000).map(|_| f64::from_bits(rng.next())).collect()).unwrap();
     let y: Tensor = serde_json::from_str(&serde_json::to_string(&x).unwrap()).unwrap();
     assert!(y.values::<f64>().unwrap().iter().zip(x.values::<f64>().unwrap()).all(|(a, b)| a.to_bits() == b.to_bits()));
-    let all = Tensor::from_vec(&[1 << 16], (0..=u16::MAX).map(f16::from_bits).collect()).unwrap();
+    let all = Tensor::from_vec([1 << 16], (0..=u16::MAX).map(f16::from_bits).collect()).unwrap();
     let y: Tensor = serde_json::from_str(&serde_json::to_string(&all).unwrap()).unwrap();
     assert!(y.values::<f16>().unwrap().iter().enumerate().all(|(i, v)| v.to_bits() as usize == i));
 }

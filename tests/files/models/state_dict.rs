@@ -42,8 +42,8 @@ fn every_storage_fill_and_dtype() {
 fn a_map_shares_and_outlives_the_archive() {
     let file = path("map.safetensors");
     let mut model = StateDict::new();
-    let x = Tensor::random(&[300, 200], 0.1, 0.0, Layout::Csr, 5).unwrap();
-    model.insert("flag", Tensor::from_vec(&[3], vec![true, false, true]).unwrap()).unwrap();
+    let x = Tensor::random([300, 200], 0.1, 0.0, Layout::Csr, 5).unwrap();
+    model.insert("flag", Tensor::from_vec([3], vec![true, false, true]).unwrap()).unwrap();
     model.insert("x", x.clone()).unwrap();
     model.save(&file).unwrap();
     // SAFETY: nobody writes to the file while it is mapped.
@@ -67,9 +67,9 @@ fn a_map_shares_and_outlives_the_archive() {
 fn dense_tensors_are_plain_arrays() {
     let mut model = StateDict::new();
     let mut add = |name: &str, x: Tensor| assert!(model.insert(name, x).unwrap().is_none());
-    add("w", Tensor::from_vec(&[2, 2], vec![1.0f32, 2.0, 3.0, 4.0]).unwrap());
-    add("half", Tensor::from_vec(&[1], vec![bf16::from_f32(1.5)]).unwrap());
-    add("z", Tensor::from_vec(&[1], vec![c64::new(1.0, -2.0)]).unwrap());
+    add("w", Tensor::from_vec([2, 2], vec![1.0f32, 2.0, 3.0, 4.0]).unwrap());
+    add("half", Tensor::from_vec([1], vec![bf16::from_f32(1.5)]).unwrap());
+    add("z", Tensor::from_vec([1], vec![c64::new(1.0, -2.0)]).unwrap());
     add("s", Tensor::eye(2, DType::I16, Layout::Coo).unwrap());
     model.metadata_mut().insert("format".into(), "pt".into());
     model.metadata_mut().insert("steps".into(), serde_json::json!([1, 2.5, null]));
@@ -195,7 +195,7 @@ fn every_storage_fill_and_dtype_in_hdf5() {
 #[test]
 fn ranges_of_rows() {
     let mut model = StateDict::new();
-    let csr = Tensor::random(&[300, 20], 0.2, 0.0, Layout::Csr, 5).unwrap();
+    let csr = Tensor::random([300, 20], 0.2, 0.0, Layout::Csr, 5).unwrap();
     let layouts = [Layout::Csr, Layout::Bsr { block: [10, 4] }, Layout::Strided, Layout::Csc];
     for layout in layouts {
         model.insert(layout.to_string(), csr.to_layout(layout).unwrap()).unwrap();

@@ -28,7 +28,7 @@ fn totals_are_exact() {
         assert_eq!(x.sum(..).unwrap().item().unwrap(), all.into(), "{layout}");
         // A product of integers is exact as well.
         let weights: Vec<i64> = (0..CELLS as i64).map(|i| i % 7 - 3).collect();
-        let product = x.matmul(&Tensor::from_vec(&[CELLS], weights.clone()).unwrap()).unwrap();
+        let product = x.matmul(&Tensor::from_vec([CELLS], weights.clone()).unwrap()).unwrap();
         let expected = plain.times(&weights.iter().map(|&w| w as f64).collect::<Vec<_>>());
         assert_eq!((product.dtype(), dense(&product)), (DType::I64, expected), "{layout}");
     }

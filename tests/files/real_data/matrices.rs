@@ -111,7 +111,7 @@ fn blocks_come_back() {
             assert_eq!(blocked.layout(), layout, "{name}");
             let back = blocked.to_layout(Layout::Csr).unwrap().prune().unwrap();
             assert_eq!(stored(&back), stored(&x.prune().unwrap()), "{name} as {layout}");
-            let v = Tensor::from_vec(&[plain.cols], vector(plain.cols)).unwrap();
+            let v = Tensor::from_vec([plain.cols], vector(plain.cols)).unwrap();
             let product = blocked.cast(DType::F64).unwrap().matmul(&v).unwrap();
             let (expected, size) = (plain.times(&vector(plain.cols)), plain.magnitude(&vector(plain.cols)));
             assert_close(&format!("{name} as {layout} times a vector"), &dense(&product), &expected, &size);
@@ -123,7 +123,7 @@ fn blocks_come_back() {
 fn products_with_vectors() {
     each_layout("products_with_vectors", |name, x, plain| {
         let v = vector(plain.cols);
-        let right = Tensor::from_vec(&[plain.cols], v.clone()).unwrap();
+        let right = Tensor::from_vec([plain.cols], v.clone()).unwrap();
         let (expected, size) = (plain.times(&v), plain.magnitude(&v));
         assert_close(name, &dense(&x.matmul(&right).unwrap()), &expected, &size);
         // A matrix of one column, and the transposed product of a row.
@@ -140,7 +140,7 @@ fn products_with_themselves() {
     each("products_with_themselves", |name, x, plain| {
         let x = x.cast(DType::F64).unwrap().to_layout(Layout::Csr).unwrap();
         let xt = x.matrix_transpose().unwrap();
-        let v = Tensor::from_vec(&[plain.rows], vector(plain.rows)).unwrap();
+        let v = Tensor::from_vec([plain.rows], vector(plain.rows)).unwrap();
         let square = x.matmul(&xt).unwrap();
         assert_eq!(square.layout(), Layout::Csr, "{name}");
         let once = square.matmul(&v).unwrap();

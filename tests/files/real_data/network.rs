@@ -35,7 +35,7 @@ fn the_published_rows() {
             let sums = y.matmul(&w).unwrap().add(-0.3).unwrap();
             y = sums.relu().unwrap().minimum(32.0).unwrap().prune().unwrap();
             assert_eq!((y.layout(), y.dtype()), (layout, DType::F32));
-            assert!(y.get(&[0, 0]).unwrap().is_some());
+            assert!(y.get([0, 0]).unwrap().is_some());
         }
         assert_eq!(y.shape(), [IMAGES, NEURONS]);
         let active = y.any(1).unwrap().to_dense().unwrap().to_contiguous().unwrap();
@@ -60,9 +60,9 @@ fn weights_and_images() {
     let images = images(&folder);
     assert_eq!((images.shape(), images.nse()), (&[IMAGES, NEURONS][..], 122_713));
     // The images are of 32 × 32 pixels.
-    let pictures = images.reshape(&[IMAGES, 32, 32]).unwrap();
+    let pictures = images.reshape([IMAGES, 32, 32]).unwrap();
     assert_eq!((pictures.shape(), pictures.nse()), (&[IMAGES, 32, 32][..], 122_713));
-    assert_eq!(stored(&pictures.reshape(&[IMAGES, NEURONS]).unwrap()), stored(&images.coalesce().unwrap()));
+    assert_eq!(stored(&pictures.reshape([IMAGES, NEURONS]).unwrap()), stored(&images.coalesce().unwrap()));
 }
 
 /// One file of the thirty lists the lower triangle alone.

@@ -13,9 +13,9 @@ fn refused(result: openwork::Result<Vec<u8>>, parts: &[&str]) {
 
 #[test]
 fn what_a_file_cannot_hold_is_named() {
-    let column = Tensor::from_vec(&[2, 1], vec![0.0, 5.0]).unwrap();
-    let ones = Tensor::full(&[2, 2], 1.0, Layout::Csr).unwrap();
-    let array = Tensor::empty(&[2, 2], DType::F64, Layout::Coo, Fill::array(column)).unwrap();
+    let column = Tensor::from_vec([2, 1], vec![0.0, 5.0]).unwrap();
+    let ones = Tensor::full([2, 2], 1.0, Layout::Csr).unwrap();
+    let array = Tensor::empty([2, 2], DType::F64, Layout::Coo, Fill::array(column)).unwrap();
     for (x, parts) in [
         (undefined(), ["undefined fill would be lost", "replace_fill(0)"]),
         (ones, ["the fill 1 would be lost", "with_fill(0)"]),
@@ -24,7 +24,7 @@ fn what_a_file_cannot_hold_is_named() {
         refused(matrix_market::to_bytes(&x, &Default::default()), &parts);
         refused(frostt::to_bytes(&x, &Default::default()), &parts);
     }
-    let cube = Tensor::zeros(&[2, 2, 2], DType::F64, Layout::Coo).unwrap();
+    let cube = Tensor::zeros([2, 2, 2], DType::F64, Layout::Coo).unwrap();
     refused(matrix_market::to_bytes(&cube, &Default::default()), &["[2, 2, 2]", "two axes"]);
     refused(frostt::to_bytes(&Tensor::scalar(1.0), &Default::default()), &["1 to 64 axes"]);
 }
@@ -34,19 +34,19 @@ fn a_symmetry_that_does_not_hold_is_refused() {
     let write = |x: &Tensor, symmetry| {
         matrix_market::to_bytes(x, &matrix_market::WriteOptions { symmetry, ..Default::default() })
     };
-    let x = Tensor::from_vec(&[2, 2], vec![0.0, 1.0, 2.0, 0.0]).unwrap();
+    let x = Tensor::from_vec([2, 2], vec![0.0, 1.0, 2.0, 0.0]).unwrap();
     let sparse = x.to_sparse(Layout::Coo, 0.0).unwrap();
     for x in [&x, &sparse] {
         refused(write(x, Symmetry::Symmetric), &["[0, 1] is", "[1, 0] is"]);
         refused(write(x, Symmetry::SkewSymmetric), &["symmetry"]);
         refused(write(x, Symmetry::Hermitian), &["`complex` only"]);
     }
-    let lone = Tensor::coo(&[2, 2], vec![vec![0], vec![1]], &Tensor::from_vec(&[1], vec![0.0]).unwrap(), 0.0).unwrap();
+    let lone = Tensor::coo(&[2, 2], vec![vec![0], vec![1]], &Tensor::from_vec([1], vec![0.0]).unwrap(), 0.0).unwrap();
     refused(write(&lone, Symmetry::Symmetric), &["pattern", "prune()"]);
-    refused(write(&Tensor::zeros(&[2, 3], DType::F64, Layout::Coo).unwrap(), Symmetry::Symmetric), &["square"]);
-    let low = Tensor::from_vec(&[2, 2], vec![0, i8::MIN, i8::MIN, 0]).unwrap();
+    refused(write(&Tensor::zeros([2, 3], DType::F64, Layout::Coo).unwrap(), Symmetry::Symmetric), &["square"]);
+    let low = Tensor::from_vec([2, 2], vec![0, i8::MIN, i8::MIN, 0]).unwrap();
     refused(write(&low, Symmetry::SkewSymmetric), &["-128"]);
-    let diagonal = Tensor::from_vec(&[1, 1], vec![1_i64]).unwrap();
+    let diagonal = Tensor::from_vec([1, 1], vec![1_i64]).unwrap();
     refused(write(&diagonal, Symmetry::SkewSymmetric), &["[0, 0]"]);
     refused(write(&Tensor::eye(2, DType::U64, Layout::Coo).unwrap(), Symmetry::SkewSymmetric), &["symmetry"]);
 }

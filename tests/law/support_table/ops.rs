@@ -115,7 +115,7 @@ pub fn all() -> Vec<Op> {
     out.push(plain(Group::Product, "kron", |x| x.kron(&partner(x)?)));
     out.push(Op {
         label: "matmul(strided)",
-        ..plain(Group::Product, "matmul", |x| x.matmul(&Tensor::ones(&[6, 3], DType::F64, Layout::Strided)?))
+        ..plain(Group::Product, "matmul", |x| x.matmul(&Tensor::ones([6, 3], DType::F64, Layout::Strided)?))
     });
     out
 }
@@ -182,7 +182,7 @@ fn joined() -> Vec<Op> {
 
 /// An index array for one row.
 fn places() -> Tensor {
-    Tensor::from_vec(&[1, 2], vec![0i64, 1]).unwrap()
+    Tensor::from_vec([1, 2], vec![0i64, 1]).unwrap()
 }
 
 fn indexed() -> Vec<Op> {
@@ -216,23 +216,23 @@ fn shapes() -> Vec<Op> {
         op("matrix_transpose", |x| x.matrix_transpose()),
         op("t", |x| x.t()),
         op("mt", |x| x.mt()),
-        op("reshape", |x| x.reshape(&[2, x.shape()[0] / 2, x.shape()[1]])),
+        op("reshape", |x| x.reshape([2, x.shape()[0] / 2, x.shape()[1]])),
         op("expand_dims", |x| x.expand_dims(0)),
         op("squeeze", |x| x.expand_dims(0)?.squeeze(0)),
-        op("broadcast_to", |x| x.broadcast_to(&[&[2], x.shape()].concat())),
+        op("broadcast_to", |x| x.broadcast_to([&[2], x.shape()].concat())),
         Op { label: "narrow(0)", ..op("narrow", |x| x.narrow(1..4, 0)) },
         Op { label: "narrow(1)", ..op("narrow", |x| x.narrow(1..4, 1)) },
         op("flip", |x| x.flip(..)),
         op("roll", |x| x.roll([1], 0)),
         op("repeat", |x| x.repeat([2], 0)),
-        op("tile", |x| x.tile(&[2, 1])),
+        op("tile", |x| x.tile([2, 1])),
         op("pad", |x| x.pad(&[(1, 1), (0, 0)], 0.0)),
         op("tril", |x| x.tril(0)),
         op("triu", |x| x.triu(0)),
         op("diagonal", |x| x.diagonal(0, 0, 1)),
         op("diag", |x| x.diag(0)),
         op("moveaxis", |x| x.moveaxis([0], [1])),
-        op("split", |x| Ok(x.split(&[2, x.shape()[0].saturating_sub(2)], 0)?.swap_remove(1))),
+        op("split", |x| Ok(x.split([2, x.shape()[0].saturating_sub(2)], 0)?.swap_remove(1))),
         op("unstack", |x| Ok(x.narrow(0..4, 0)?.unstack(0)?.swap_remove(1))),
         of(DType::Complex128, op("view_as_real", |x| x.view_as_real())),
         of(DType::Complex128, op("view_as_complex", |x| x.view_as_real()?.view_as_complex())),

@@ -100,7 +100,7 @@ pub fn sample_of(n: usize, layout: Layout, fill: FillKind, dtype: DType) -> Tens
     let at: Vec<(usize, usize)> =
         (0..n).flat_map(|r| (0..n).map(move |c| (r, c))).filter(|&(r, c)| stored(r, c)).collect();
     let values: Vec<i32> = (0..at.len()).map(|i| (i * 7 % 11) as i32 - 3).collect();
-    let values = Tensor::from_vec(&[at.len()], values).unwrap().cast(DType::F64).unwrap();
+    let values = Tensor::from_vec([at.len()], values).unwrap().cast(DType::F64).unwrap();
     let values = if dtype.is_unsigned() { values.abs().unwrap() } else { values }.cast(dtype).unwrap();
     let indices = vec![at.iter().map(|i| i.0).collect::<Vec<_>>(), at.iter().map(|i| i.1).collect()];
     let x = Tensor::coo(&[n, n], indices, &values, fill.fill(&[n, n], dtype)).unwrap();
@@ -110,7 +110,7 @@ pub fn sample_of(n: usize, layout: Layout, fill: FillKind, dtype: DType) -> Tens
 /// A matrix of 2^80 elements, five of them stored.
 pub fn huge(layout: Layout, fill: FillKind, dtype: DType) -> Tensor {
     const N: usize = 1 << 40;
-    let values = Tensor::from_vec(&[5], vec![1, 2, 3, 4, 5]).unwrap().cast(dtype).unwrap();
+    let values = Tensor::from_vec([5], vec![1, 2, 3, 4, 5]).unwrap().cast(dtype).unwrap();
     let indices = vec![vec![0, 1, 1, 7, N - 1], vec![3, 0, N - 1, 7, N - 2]];
     Tensor::coo(&[N, N], indices, &values, fill.fill(&[1, 1], dtype)).unwrap().to_layout(layout).unwrap()
 }

@@ -52,7 +52,7 @@ fn comparing_has_no_need_of_the_size() {
         assert!(x.allclose(&x.replace_fill(0.25).unwrap(), 0.0, 0.25).unwrap());
         assert!(!x.same_meaning(&x.stored()).unwrap() && x.stored().same_meaning(&again.stored()).unwrap());
         // A fill per row, of rows of which none can be stored whole.
-        let rows = Tensor::from_vec(&[4, 1], vec![0.0, 0.0, 1.0, 0.0]).unwrap();
+        let rows = Tensor::from_vec([4, 1], vec![0.0, 0.0, 1.0, 0.0]).unwrap();
         let a = coo(&[4, 1 << 62], &[&[2, 1]], &[0.0], Fill::array(rows));
         assert!(!a.same_meaning(&coo(&[4, 1 << 62], &[], &[], 0.0)).unwrap());
         assert!(a.same_meaning(&a.to_layout(Layout::Csr).unwrap()).unwrap());

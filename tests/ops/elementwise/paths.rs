@@ -6,8 +6,8 @@ use super::*;
 fn no_index_is_read_without_need() {
     let sum3 = |v: &[f64]| v.iter().sum::<f64>();
     for layout in [Layout::Coo, Layout::Csr, Layout::Csc, Layout::Dcsr, Layout::Bsr { block: [2, 3] }] {
-        let x = Tensor::random(&[6, 12], 0.25, 0.0, layout, 1).unwrap();
-        let (y, z) = (x.exp().unwrap(), Tensor::random(&[6, 12], 0.25, 0.0, layout, 2).unwrap());
+        let x = Tensor::random([6, 12], 0.25, 0.0, layout, 1).unwrap();
+        let (y, z) = (x.exp().unwrap(), Tensor::random([6, 12], 0.25, 0.0, layout, 2).unwrap());
         assert_eq!(path("map", || x.map(|v: f64| v + 1.0)), Path::Values, "{layout}");
         assert_eq!(path("apply_stored", || x.stored().map(|v: f64| v).and(x.apply_stored(|v: f64| v))), Path::Values);
         assert_eq!(path("zip_many", || Tensor::zip_many(&[&x, &y, &x], sum3)), Path::Values, "{layout}");
@@ -34,7 +34,7 @@ fn no_index_is_read_without_need() {
 /// A strided operand beside sparse ones is a fill that varies: the pattern stays.
 #[test]
 fn strided_operands_are_backgrounds() {
-    let x = Tensor::random(&[60, 80], 0.1, 0.0, Layout::Csr, 1).unwrap();
+    let x = Tensor::random([60, 80], 0.1, 0.0, Layout::Csr, 1).unwrap();
     let row = vector(&(0..80).map(f64::from).collect::<Vec<_>>());
     let y = with_densify_budget(0, || x.zip_with(&row, |a: f64, b: f64| a - b)).unwrap();
     assert_eq!((y.nse(), fill(&y)), (x.nse(), "array[1, 80]".into()));

@@ -13,7 +13,7 @@ fn conditions_and_masks() {
     let error = says(c.where_(&x, &y), &["where_", "[2]", "[3]", "do not broadcast"]);
     assert!(matches!(error.kind(), ErrorKind::Shape { .. }));
     says(y.mask(&c), &["mask", "[3]", "[2]"]);
-    let ints = Tensor::from_vec(&[2], vec![1u8, 2]).unwrap();
+    let ints = Tensor::from_vec([2], vec![1u8, 2]).unwrap();
     says(c.where_(&ints, 300), &["where_", "300", "uint8"]);
     let (u, i) = (ints.cast(DType::U64).unwrap(), ints.cast(DType::I64).unwrap());
     says(c.where_(&u, &i), &["where_", "uint64", "int64", "cast one side"]);
@@ -39,7 +39,7 @@ fn typed_functions() {
 fn unions() {
     let x = coo(&[2], &[&[0]], &[1.0], Fill::Undefined);
     let ints =
-        Tensor::coo(&[2], vec![vec![0u64]], &Tensor::from_vec(&[1], vec![1u8]).unwrap(), Fill::Undefined).unwrap();
+        Tensor::coo(&[2], vec![vec![0u64]], &Tensor::from_vec([1], vec![1u8]).unwrap(), Fill::Undefined).unwrap();
     says(x.union(BinaryOp::BitwiseAnd, &x, 0, 0), &["union", "bitwise_and", "float64"]);
     says(ints.union(BinaryOp::Add, &ints, -1, 0), &["union", "-1", "uint8"]);
     says(ints.union(BinaryOp::Add, &ints, 0, 256), &["union", "256", "uint8"]);
@@ -79,7 +79,7 @@ fn nothing_becomes_dense_unasked() {
     densify(x.mask(&m), &["mask", "every element has to be stored"]);
     densify(m.where_(&x, x.stored()), &["where_", "every element"]);
     assert_eq!(m.where_(x.stored(), &x).unwrap().nse(), 1);
-    let (rows, columns) = (vector(&[1.0; 1 << 20]).reshape(&[1 << 20, 1]).unwrap(), vector(&[2.0; 1 << 20]));
+    let (rows, columns) = (vector(&[1.0; 1 << 20]).reshape([1 << 20, 1]).unwrap(), vector(&[2.0; 1 << 20]));
     let of = |r: &Tensor| r.mul(Tensor::from_vec(r.shape(), (0..1 << 20).map(f64::from).collect()).unwrap()).unwrap();
     let f = |v: &[f64]| v[0] + v[1] * v[2];
     densify(&(&x - &of(&rows)).unwrap() - &of(&columns), &["sub", "[1048576, 1]", "[1, 1048576]"]);

@@ -4,7 +4,7 @@ use super::*;
 
 /// Every layout of a 12 by 10 matrix, with its dense form.
 fn matrices(fill: impl Into<Fill>) -> Vec<(Layout, Tensor)> {
-    let x = Tensor::random(&[12, 10], 0.4, 0.0, Layout::Coo, 5).unwrap();
+    let x = Tensor::random([12, 10], 0.4, 0.0, Layout::Coo, 5).unwrap();
     let x = x.replace_fill(fill).unwrap();
     let hybrid = Layout::HybridCoo { dense_dims: 1 };
     let layouts = [
@@ -64,7 +64,7 @@ fn a_fill_that_varies_is_not_stored_either() {
         let out = centred.index_put(s![rows, ..], values.to_dense().unwrap()).unwrap();
         assert_eq!(out.index(s![rows, ..]).unwrap().prune().unwrap().nse(), 0);
         assert!(out.nse() < centred.nse() || matches!(layout, Layout::Bsr { .. }), "{layout}");
-        same(&out.index(s![rows, ..]).unwrap(), &values.broadcast_to(&[3, 10]).unwrap());
+        same(&out.index(s![rows, ..]).unwrap(), &values.broadcast_to([3, 10]).unwrap());
     }
 }
 
@@ -78,8 +78,8 @@ fn absent_elements_stay_absent_elsewhere() {
         // A value is stored for each, and the last one named counts.
         let put = x.index_put(s![rows, ..], Tensor::arange(0.0, 3.0, 1.0).unwrap().expand_dims(1).unwrap()).unwrap();
         assert_eq!(put.index(s![rows, ..]).unwrap().nse(), 30);
-        assert_eq!(put.get(&[2, 4]).unwrap(), Some(1.0.into()));
-        assert_eq!(put.get(&[7, 9]).unwrap(), Some(2.0.into()));
+        assert_eq!(put.get([2, 4]).unwrap(), Some(1.0.into()));
+        assert_eq!(put.get([7, 9]).unwrap(), Some(2.0.into()));
     }
 }
 
@@ -93,11 +93,11 @@ fn other_values_are_within_the_budget() {
         let out = with_densify_budget(240, || x.index_put(s![rows, ..], 3.0)).unwrap();
         same(&out, &x.to_dense().unwrap().index_put(s![rows, ..], 3.0).unwrap());
         // What the caller holds is no surprise: each value once.
-        let values = Tensor::arange(0.0, 30.0, 1.0).unwrap().reshape(&[3, 10]).unwrap();
+        let values = Tensor::arange(0.0, 30.0, 1.0).unwrap().reshape([3, 10]).unwrap();
         let out = with_densify_budget(0, || x.index_put(s![rows, ..], &values)).unwrap();
         same(&out, &x.to_dense().unwrap().index_put(s![rows, ..], &values).unwrap());
         // Nothing is stored of sparse values' fill, and only what is stored of them counts where it is repeated.
-        let few = Tensor::random(&[10], 0.2, 0.0, Layout::Coo, 2).unwrap();
+        let few = Tensor::random([10], 0.2, 0.0, Layout::Coo, 2).unwrap();
         let bytes = few.nse() as u64 * 3 * 8;
         let e = with_densify_budget(bytes - 1, || x.index_put(s![rows, ..], &few)).unwrap_err();
         assert!(matches!(e.kind(), ErrorKind::Densify { .. }), "{e}");
@@ -115,10 +115,10 @@ fn other_values_are_within_the_budget() {
 fn boxes_are_not_walked() {
     const N: usize = 1 << 40;
     let column: Vec<u64> = (0..100).map(|i| i * 7).collect();
-    let ones = Tensor::full(&[100], 1.0, Layout::Strided).unwrap();
+    let ones = Tensor::full([100], 1.0, Layout::Strided).unwrap();
     let x = Tensor::coo(&[N, N, N], vec![column.clone(), column.clone(), column], &ones, 0.0).unwrap();
     let rows: Vec<usize> = (0..50).collect();
-    let zeros = Tensor::zeros(&[N], DType::F64, Layout::Coo).unwrap();
+    let zeros = Tensor::zeros([N], DType::F64, Layout::Coo).unwrap();
     let rows = || rows.clone();
     // Of the diagonal 0, 7, 14, … eight elements are in the first fifty rows.
     for (y, nse) in [
@@ -140,13 +140,13 @@ fn boxes_are_not_walked() {
 fn places_named_several_times() {
     for (_, x) in matrices(0.0) {
         let dense = x.to_dense().unwrap();
-        let values = Tensor::from_vec(&[4, 1], vec![1.0, 0.0, 5.0, 0.0]).unwrap();
+        let values = Tensor::from_vec([4, 1], vec![1.0, 0.0, 5.0, 0.0]).unwrap();
         // The last value counts, also where it is the fill.
         let items = s![[3, 5, 5, 3], 1..8];
         let out = x.index_put(&items, &values).unwrap();
         same(&out, &dense.index_put(&items, &values).unwrap());
-        assert_eq!(out.get(&[3, 2]).unwrap(), Some(0.0.into()));
-        assert_eq!(out.get(&[5, 2]).unwrap(), Some(5.0.into()));
+        assert_eq!(out.get([3, 2]).unwrap(), Some(0.0.into()));
+        assert_eq!(out.get([5, 2]).unwrap(), Some(5.0.into()));
         let out = x.index_add(&items, &values).unwrap();
         same(&out, &dense.index_add(&items, &values).unwrap());
     }

@@ -7,11 +7,11 @@ const N: usize = 1 << 40;
 /// Stored are the first and the last element, and one between.
 fn huge() -> Tensor {
     let column = vec![0u64, 5, N as u64 - 1];
-    Tensor::coo(&[N, N, N], vec![column; 3], &Tensor::from_vec(&[3], vec![1.0, 2.0, 3.0]).unwrap(), 0.5).unwrap()
+    Tensor::coo(&[N, N, N], vec![column; 3], &Tensor::from_vec([3], vec![1.0, 2.0, 3.0]).unwrap(), 0.5).unwrap()
 }
 
 fn at(x: &Tensor, index: [usize; 3]) -> f64 {
-    x.get(&index).unwrap().unwrap().to::<f64>()
+    x.get(index).unwrap().unwrap().to::<f64>()
 }
 
 #[test]
@@ -22,18 +22,18 @@ fn shape_ops() {
     assert_eq!((at(&rolled, [0, N - 1, N - 6]), at(&rolled, [6, 5, 0])), (3.0, 2.0));
     let joined = Tensor::concat(&[&x, &x], 1).unwrap();
     assert_eq!((joined.nse(), at(&joined, [5, N + 5, 5]), at(&joined, [5, N + 4, 5])), (6, 2.0, 0.5));
-    assert_eq!(Tensor::stack(&[&x, &x], 3).unwrap().get(&[5, 5, 5, 1]).unwrap(), Some(2.0.into()));
-    assert_eq!(x.tile(&[1, 2, 1]).unwrap().shape(), [N, 2 * N, N]);
+    assert_eq!(Tensor::stack(&[&x, &x], 3).unwrap().get([5, 5, 5, 1]).unwrap(), Some(2.0.into()));
+    assert_eq!(x.tile([1, 2, 1]).unwrap().shape(), [N, 2 * N, N]);
     assert_eq!(at(&x.repeat([2], 0).unwrap(), [11, 5, 5]), 2.0);
     assert_eq!(at(&x.pad(&[(7, 0), (0, 0), (0, 1)], 0.5).unwrap(), [12, 5, 5]), 2.0);
     assert_eq!(at(&x.pad(&[(0, 0), (3, 0), (0, 0)], Pad::Edge).unwrap(), [0, 2, 0]), 1.0);
-    assert_eq!(x.diagonal(0, 0, 2).unwrap().get(&[5, 5]).unwrap(), Some(2.0.into()));
+    assert_eq!(x.diagonal(0, 0, 2).unwrap().get([5, 5]).unwrap(), Some(2.0.into()));
     assert_eq!(x.replace_fill(0.0).unwrap().triu(1).unwrap().nse(), 0);
-    let parts = x.split(&[5, N - 5], 0).unwrap();
+    let parts = x.split([5, N - 5], 0).unwrap();
     assert_eq!((parts[0].nse(), parts[1].nse()), (1, 2));
-    let v = Tensor::coo(&[N], vec![vec![3u64]], &Tensor::from_vec(&[1], vec![2.0]).unwrap(), 0.0).unwrap();
-    assert_eq!(v.outer(&v).unwrap().outer(&v).unwrap().get(&[3, 3, 3]).unwrap(), Some(8.0.into()));
-    assert_eq!(v.diag(1).unwrap().get(&[3, 4]).unwrap(), Some(2.0.into()));
+    let v = Tensor::coo(&[N], vec![vec![3u64]], &Tensor::from_vec([1], vec![2.0]).unwrap(), 0.0).unwrap();
+    assert_eq!(v.outer(&v).unwrap().outer(&v).unwrap().get([3, 3, 3]).unwrap(), Some(8.0.into()));
+    assert_eq!(v.diag(1).unwrap().get([3, 4]).unwrap(), Some(2.0.into()));
     assert_eq!(Tensor::block_diag(&[&v.outer(&v).unwrap(), &v.outer(&v).unwrap()]).unwrap().nse(), 2);
     let e = x.flatten().unwrap_err();
     assert!(e.to_string().contains("flatten"), "{e}");
@@ -42,12 +42,12 @@ fn shape_ops() {
 #[test]
 fn indexing() {
     let x = huge();
-    assert_eq!(x.slice(s![5, .., 5]).unwrap().get(&[5]).unwrap(), Some(2.0.into()));
+    assert_eq!(x.slice(s![5, .., 5]).unwrap().get([5]).unwrap(), Some(2.0.into()));
     assert_eq!(at(&x.slice(s![..;-1, 1.., ..;5]).unwrap(), [N - 6, 4, 1]), 2.0);
     let several = [N - 1, 0, 5, 5];
     let chosen = x.index(s![several, several]).unwrap();
     assert_eq!((chosen.shape(), chosen.nse()), (&[4, N][..], 4));
-    assert_eq!(chosen.get(&[0, N - 1]).unwrap(), Some(3.0.into()));
+    assert_eq!(chosen.get([0, N - 1]).unwrap(), Some(3.0.into()));
     let points = x.index(s![several, several, several]).unwrap();
     assert_eq!(elements(&points), [3.0, 1.0, 2.0, 2.0]);
     assert_eq!(x.index_select(several, 1).unwrap().nse(), 4);
@@ -58,5 +58,5 @@ fn indexing() {
     let e = x.slice_assign(s![5..N], 1.5).unwrap_err();
     assert!(matches!(e.kind(), ErrorKind::Densify { .. }), "{e}");
     let places = x.replace_fill(0.0).unwrap().argwhere().unwrap();
-    assert_eq!(places.get(&[2, 1]).unwrap(), Some((N as i64 - 1).into()));
+    assert_eq!(places.get([2, 1]).unwrap(), Some((N as i64 - 1).into()));
 }

@@ -12,7 +12,7 @@ fn matrix(fill: impl Into<Fill>) -> Tensor {
     let pointers = vec![0u32, 0, 2, 5, 5, 6, 10, 12, 12];
     let columns = vec![1u32, 4, 0, 2, 3, 2, 0, 1, 3, 4, 0, 4];
     let values: Vec<f64> = (0..12).map(|i| f64::from(i) * 0.75 - 3.0).collect();
-    Tensor::csr(&[8, 5], pointers, columns, &Tensor::from_vec(&[12], values).unwrap(), fill).unwrap()
+    Tensor::csr(&[8, 5], pointers, columns, &Tensor::from_vec([12], values).unwrap(), fill).unwrap()
 }
 
 /// The same rows of a whole matrix made from nothing: pointers start at 0 and no memory is shared.
@@ -34,11 +34,11 @@ fn afresh(whole: &Tensor, rows: Range<usize>) -> Tensor {
             } else {
                 (rows.len(), all.collect::<Vec<_>>()[rows].to_vec())
             };
-            Fill::array(Tensor::from_vec(&[n, cut.len() / n], cut).unwrap())
+            Fill::array(Tensor::from_vec([n, cut.len() / n], cut).unwrap())
         }
         other => other.clone(),
     };
-    Tensor::csr(&shape, pointers, columns, &Tensor::from_vec(&[values.len()], values).unwrap(), fill).unwrap()
+    Tensor::csr(&shape, pointers, columns, &Tensor::from_vec([values.len()], values).unwrap(), fill).unwrap()
 }
 
 fn fills() -> [Fill; 5] {
@@ -125,7 +125,7 @@ fn share_memory() {
 
 #[test]
 fn batches_share_memory() {
-    let x = Tensor::random(&[4, 5, 6], 0.4, 0.0, Layout::Csr, 3).unwrap();
+    let x = Tensor::random([4, 5, 6], 0.4, 0.0, Layout::Csr, 3).unwrap();
     let whole = x.values::<f64>().unwrap().as_ptr_range();
     let counts: Vec<usize> = (0..4).map(|b| x.iter_stored().filter(|(index, _)| index[0] == b).count()).collect();
     for range in super::ranges(4) {
@@ -137,7 +137,7 @@ fn batches_share_memory() {
         let dense = x.to_dense().unwrap().narrow(range, 0).unwrap();
         assert_close(&window.sum(1).unwrap(), &dense.sum(1).unwrap());
         assert_eq!(elements(&window.to_layout(Layout::Csf).unwrap()), elements(&dense));
-        let vector = Tensor::from_vec(&[6], vec![1.0, 2.0, 4.0, 8.0, 16.0, 32.0]).unwrap();
+        let vector = Tensor::from_vec([6], vec![1.0, 2.0, 4.0, 8.0, 16.0, 32.0]).unwrap();
         assert_close(&window.matmul(&vector).unwrap(), &dense.matmul(&vector).unwrap());
     }
 }
@@ -185,9 +185,9 @@ fn ops_of_one_tensor() {
         ("is_stored", |x| x.is_stored()),
         ("stored", |x| x.stored().sum(1)),
         ("to_dense_with", |x| x.to_dense_with(9.0)),
-        ("reshape", |x| x.reshape(&[x.shape()[0] * 5])),
+        ("reshape", |x| x.reshape([x.shape()[0] * 5])),
         ("expand_dims", |x| x.expand_dims(1)?.squeeze(1)),
-        ("broadcast", |x| x.broadcast_to(&[2, x.shape()[0], 5])),
+        ("broadcast", |x| x.broadcast_to([2, x.shape()[0], 5])),
     ];
     each(|what, window, fresh| {
         for (name, op) in ops {
@@ -224,7 +224,7 @@ fn conversions() {
 
 #[test]
 fn ops_of_two_tensors() {
-    let row = Tensor::from_vec(&[5], vec![1.0, -2.0, 0.5, 3.0, 0.0]).unwrap();
+    let row = Tensor::from_vec([5], vec![1.0, -2.0, 0.5, 3.0, 0.0]).unwrap();
     let others = [matrix(0.0), matrix(0.0).cos().unwrap(), matrix(1.0)];
     for x in fills().map(matrix) {
         for other in &others {
@@ -249,8 +249,8 @@ fn ops_of_two_tensors() {
 
 #[test]
 fn products() {
-    let dense = Tensor::from_vec(&[5, 3], (0..15).map(|i| f64::from(i) - 6.0).collect()).unwrap();
-    let vector = Tensor::from_vec(&[5], vec![1.0, -2.0, 0.5, 3.0, 4.0]).unwrap();
+    let dense = Tensor::from_vec([5, 3], (0..15).map(|i| f64::from(i) - 6.0).collect()).unwrap();
+    let vector = Tensor::from_vec([5], vec![1.0, -2.0, 0.5, 3.0, 4.0]).unwrap();
     let square = matrix(0.0).narrow(2..7, 0).unwrap();
     let fresh_square = afresh(&matrix(0.0), 2..7);
     each(|what, window, fresh| {

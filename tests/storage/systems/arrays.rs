@@ -71,7 +71,7 @@ fn arrays_by_hand() {
 
 #[test]
 fn strided_tensors() {
-    let x = Tensor::from_vec(&[2, 3], (0..6).collect::<Vec<i32>>()).unwrap();
+    let x = Tensor::from_vec([2, 3], (0..6).collect::<Vec<i32>>()).unwrap();
     for x in [x.clone(), x.permute_dims([1, 0]).unwrap()] {
         for system in System::ALL {
             let arrays = x.arrays_for(system).unwrap();
@@ -85,7 +85,7 @@ fn strided_tensors() {
         structure: "Format({Dense, Dense}, {1,0})".into(),
         shape: vec![2, 3],
         arrays: vec![],
-        values: Tensor::from_vec(&[6], vec![0, 3, 1, 4, 2, 5]).unwrap(),
+        values: Tensor::from_vec([6], vec![0, 3, 1, 4, 2, 5]).unwrap(),
         fill: None,
     };
     assert_eq!(columns.to_tensor().unwrap().to_contiguous().unwrap().values::<i32>().unwrap(), [0, 1, 2, 3, 4, 5]);
@@ -93,7 +93,7 @@ fn strided_tensors() {
 
 #[test]
 fn coordinates_side_by_side() {
-    let x = Tensor::random(&[5, 4, 3], 0.2, 0.0, Layout::Coo, 1).unwrap();
+    let x = Tensor::random([5, 4, 3], 0.2, 0.0, Layout::Coo, 1).unwrap();
     let mut arrays = x.arrays_for(System::Mlir).unwrap();
     let columns: Vec<Vec<u64>> = (0..3).map(|d| entries(arrays.get(&format!("coordinates[{d}]")).unwrap())).collect();
     let together: Vec<u64> = (0..x.nse()).flat_map(|i| columns.iter().map(move |c| c[i])).collect();
@@ -142,9 +142,9 @@ fn balanced_segments_are_split_and_merged() {
 
 #[test]
 fn fills_that_a_system_has() {
-    let x = Tensor::random(&[4, 4], 0.5, 2.5, Layout::Csr, 1).unwrap();
+    let x = Tensor::random([4, 4], 0.5, 2.5, Layout::Csr, 1).unwrap();
     let undefined = x.stored();
-    let array = x.replace_fill(Fill::array(Tensor::from_vec(&[4], vec![1.0, 2.0, 3.0, 4.0]).unwrap())).unwrap();
+    let array = x.replace_fill(Fill::array(Tensor::from_vec([4], vec![1.0, 2.0, 3.0, 4.0]).unwrap())).unwrap();
     for x in [&x, &undefined, &array] {
         let back = x.arrays_for(System::RankN).unwrap().to_tensor().unwrap();
         assert_eq!(all_of(&back), all_of(x));
@@ -163,7 +163,7 @@ fn fills_that_a_system_has() {
 
 #[test]
 fn words_of_another_structure() {
-    let x = Tensor::random(&[4, 6], 0.5, 0.0, Layout::Csr, 1).unwrap();
+    let x = Tensor::random([4, 6], 0.5, 0.0, Layout::Csr, 1).unwrap();
     let e = x.arrays_as(System::RankN, "DC-S-R").unwrap_err().to_string();
     assert!(e.contains("argument `name`") && e.contains("is not the structure of the tensor, C-S-R"), "{e}");
     let coo = x.to_layout(Layout::Coo).unwrap();
@@ -205,7 +205,7 @@ fn arrays_that_do_not_fit() {
     a.arrays[1].1 = vec![-1i64, 2].into();
     check(a, "crd[0]", "negative or out of range");
     let mut a = csr(System::Taco);
-    a.values = Tensor::from_vec(&[4], vec![1.0; 4]).unwrap();
+    a.values = Tensor::from_vec([4], vec![1.0; 4]).unwrap();
     check(a, "values", "have shape [4]");
     let mut a = csr(System::Taco);
     a.fill = None;
@@ -214,7 +214,7 @@ fn arrays_that_do_not_fit() {
     a.shape = vec![3, 4, 5];
     check(a, "spec", "axis 2 must appear once");
     let mut a = x.to_layout(Layout::HybridCoo { dense_dims: 1 }).unwrap().arrays_for(System::Taco).unwrap();
-    a.values = Tensor::from_vec(&[7], vec![1.0; 7]).unwrap();
+    a.values = Tensor::from_vec([7], vec![1.0; 7]).unwrap();
     check(a, "values", "7 elements");
     // Repeated coordinates above the last level that are not next to each other, or not above a sparse one.
     let mut a = csr(System::RankN);
@@ -245,7 +245,7 @@ fn arrays_that_do_not_fit() {
 fn huge_shapes() {
     let shape = [1usize << 40, 1 << 40, 1 << 40];
     let at = vec![vec![5u64, 1 << 39], vec![7, 1 << 38], vec![0, (1 << 40) - 1]];
-    let values = Tensor::from_vec(&[2], vec![1.0, 2.0]).unwrap();
+    let values = Tensor::from_vec([2], vec![1.0, 2.0]).unwrap();
     let x = Tensor::coo(&shape, at, &values, 0.0).unwrap().coalesce().unwrap();
     for name in ["S-S-S-R", "DC-DC-S-R", "S-DC-S-C", "DC-S-S-X(2,0,1)"] {
         let x = x.to_levels(&name.parse().unwrap()).unwrap();

@@ -10,7 +10,7 @@ fn names(bundle: &Bundle) -> Vec<(String, usize)> {
 
 fn tensor(shape: &[usize], at: &[&[u64]]) -> Tensor {
     let columns: Vec<Vec<u64>> = (0..shape.len()).map(|a| at.iter().map(|i| i[a]).collect()).collect();
-    let values = Tensor::from_vec(&[at.len()], (0..at.len()).map(|i| i as f32).collect()).unwrap();
+    let values = Tensor::from_vec([at.len()], (0..at.len()).map(|i| i as f32).collect()).unwrap();
     Tensor::coo(shape, columns, &values, 0.0f32).unwrap()
 }
 
@@ -39,14 +39,14 @@ fn mm_csf_by_hand() {
 
 #[test]
 fn what_is_no_bundle() {
-    let x = Tensor::random(&[4, 3, 4], 0.3, 0.0, Layout::Coo, 1).unwrap();
+    let x = Tensor::random([4, 3, 4], 0.3, 0.0, Layout::Coo, 1).unwrap();
     let refused = |parts: Vec<Tensor>, says: &str| {
         let e = Bundle::new(parts).unwrap_err().to_string();
         assert!(e.starts_with("Bundle::new: argument `parts") && e.contains(says), "{e}");
     };
     refused(vec![], "none; at least one");
     refused(vec![x.clone(), x.to_dense().unwrap()], "parts[1]`: is strided");
-    refused(vec![x.clone(), Tensor::zeros(&[4, 3], DType::F64, Layout::Coo).unwrap()], "has shape [4, 3], parts[0]");
+    refused(vec![x.clone(), Tensor::zeros([4, 3], DType::F64, Layout::Coo).unwrap()], "has shape [4, 3], parts[0]");
     refused(vec![x.clone(), x.cast(DType::F32).unwrap()], "is float32, parts[0] is float64");
     refused(vec![x.clone(), x.replace_fill(1.0).unwrap()], "has fill 1, parts[0] has 0");
     refused(vec![x.clone(), x.clone()], "14 elements are stored by more than one part");
@@ -55,7 +55,7 @@ fn what_is_no_bundle() {
     assert!(e.contains("argument `assign`: stored element 0 is given to part 1, there are 1 specs"), "{e}");
     let e = Bundle::hb_csf(&x.to_dense().unwrap()).unwrap_err().to_string();
     assert!(e.starts_with("Bundle::hb_csf: a strided tensor stores every element"), "{e}");
-    let e = Bundle::mm_csf(&Tensor::zeros(&[4], DType::F64, Layout::Coo).unwrap()).unwrap_err().to_string();
+    let e = Bundle::mm_csf(&Tensor::zeros([4], DType::F64, Layout::Coo).unwrap()).unwrap_err().to_string();
     assert!(e.contains("Bundle::mm_csf: shapes [4]: fibres need at least 2 axes"), "{e}");
 }
 
@@ -70,9 +70,9 @@ fn shapes_beyond_64_bits() {
 
 #[test]
 fn several_values_over_one_pattern() {
-    let x = Tensor::random(&[20, 30], 0.2, 0.0, Layout::Csr, 1).unwrap();
+    let x = Tensor::random([20, 30], 0.2, 0.0, Layout::Csr, 1).unwrap();
     let counts: Vec<i32> = (0..x.nse() as i32).collect();
-    let counts = Tensor::from_vec(&[x.nse()], counts).unwrap();
+    let counts = Tensor::from_vec([x.nse()], counts).unwrap();
     let y = x.with_stored_values(&counts, Fill::Undefined).unwrap();
     assert!(y.shares_pattern(&x) && y.dtype() == DType::I32 && y.layout() == Layout::Csr);
     assert_eq!(y.values::<i32>().unwrap(), counts.values::<i32>().unwrap());
@@ -81,9 +81,9 @@ fn several_values_over_one_pattern() {
     assert!(!apart.shares_pattern(&x));
     let again = apart.share_pattern(&x);
     assert!(again.shares_pattern(&x) && all_of(&again) == all_of(&x));
-    let other = Tensor::random(&[20, 30], 0.2, 0.0, Layout::Csr, 2).unwrap();
+    let other = Tensor::random([20, 30], 0.2, 0.0, Layout::Csr, 2).unwrap();
     assert!(!other.share_pattern(&x).shares_pattern(&x));
-    let e = x.with_stored_values(&Tensor::from_vec(&[1], vec![1.0]).unwrap(), 0.0).unwrap_err().to_string();
+    let e = x.with_stored_values(&Tensor::from_vec([1], vec![1.0]).unwrap(), 0.0).unwrap_err().to_string();
     assert!(e.starts_with("with_stored_values: argument `values`: have shape [1], the pattern needs ["), "{e}");
     let e = x.with_stored_values(&counts, 0.5).unwrap_err().to_string();
     assert!(e.starts_with("with_stored_values: "), "{e}");
@@ -96,7 +96,7 @@ fn bundles_and_shared_patterns_in_files() {
     let folder = std::env::temp_dir().join(format!("openwork-bundles-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("bundle.h5");
-    let x = Tensor::random(&[30, 20, 40], 0.02, 2.5, Layout::Coo, 1).unwrap();
+    let x = Tensor::random([30, 20, 40], 0.02, 2.5, Layout::Coo, 1).unwrap();
     for bundle in [Bundle::hb_csf(&x).unwrap(), Bundle::mm_csf(&x).unwrap()] {
         binsparse::write_bundle(&path, &bundle, &WriteOptions::default()).unwrap();
         let back = binsparse::read_bundle(&path, &ReadOptions::default()).unwrap();
@@ -116,7 +116,7 @@ fn bundles_and_shared_patterns_in_files() {
     let e = binsparse::read_bundle(&path, &ReadOptions::default()).unwrap_err().to_string();
     assert!(e.contains("stored by more than one part"), "{e}");
     // Several values over one pattern: several groups, brought together by reading.
-    let csr = Tensor::random(&[20, 30], 0.2, 0.0, Layout::Csr, 1).unwrap();
+    let csr = Tensor::random([20, 30], 0.2, 0.0, Layout::Csr, 1).unwrap();
     let squares = csr.square().unwrap();
     assert!(squares.shares_pattern(&csr));
     binsparse::write_all(&path, &[Entry::new("x", &csr), Entry::new("y", &squares)], &WriteOptions::default()).unwrap();

@@ -98,7 +98,7 @@ impl File {
             structure: structure["list"].as_str().unwrap().into(),
             shape: self.shape.clone(),
             arrays,
-            values: Tensor::from_vec(&[self.values.len()], self.values.clone()).unwrap(),
+            values: Tensor::from_vec([self.values.len()], self.values.clone()).unwrap(),
             fill: Some(0.0.into()),
         }
     }

@@ -118,7 +118,7 @@ fn arrays() {
                 0 => drop(arrays.arrays.remove(which)),
                 1 => arrays.shape[0] = rng.below(7),
                 2 => arrays.structure = samples[rng.below(samples.len())].structure.clone(),
-                3 => arrays.values = Tensor::from_vec(&[3], vec![1.0, 2.0, 3.0]).unwrap(),
+                3 => arrays.values = Tensor::from_vec([3], vec![1.0, 2.0, 3.0]).unwrap(),
                 _ => {
                     let mut v = entries(&arrays.arrays[which].1);
                     let at = rng.below(v.len().max(1));

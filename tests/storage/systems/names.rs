@@ -120,7 +120,7 @@ fn layouts_by_name() {
             "",
         ),
     ] {
-        let x = openwork::Tensor::zeros(&shape, openwork::DType::F64, layout).unwrap();
+        let x = openwork::Tensor::zeros(shape, openwork::DType::F64, layout).unwrap();
         let structure = x.level_structure().unwrap();
         assert_eq!(structure.name(System::RankN).unwrap(), rank_n);
         assert_eq!(structure.spec.to_string(), rank_n);

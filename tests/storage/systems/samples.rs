@@ -28,16 +28,16 @@ pub fn tensors() -> Vec<(String, Tensor)> {
         "C-DC-S-S-X(0/2,1/3,0%2,1%3)",
     ];
     let names3 = ["S-S-S-R", "C-S-S-R", "DC-C-S-X(2,0,1)", "C-DC-S-C", "DC-DC-S-X(1,2,0)", "C-S-V-R", "S-V-V-X(1,0,2)"];
-    let two = Tensor::random(&[4, 6], 0.4, 0.0, openwork::Layout::Coo, 3).unwrap();
-    let three = Tensor::random(&[4, 3, 5], 0.3, 0.0, openwork::Layout::Coo, 4).unwrap();
-    let none = Tensor::zeros(&[4, 6], openwork::DType::F64, openwork::Layout::Coo).unwrap();
+    let two = Tensor::random([4, 6], 0.4, 0.0, openwork::Layout::Coo, 3).unwrap();
+    let three = Tensor::random([4, 3, 5], 0.3, 0.0, openwork::Layout::Coo, 4).unwrap();
+    let none = Tensor::zeros([4, 6], openwork::DType::F64, openwork::Layout::Coo).unwrap();
     for (x, names) in [(&two, &names2[..]), (&none, &names2[..]), (&three, &names3[..])] {
         for name in names {
             let spec: LevelSpec = name.parse().unwrap();
             out.push((name.to_string(), x.to_levels(&spec).unwrap()));
         }
     }
-    let values = |n: usize| Tensor::from_vec(&[n], (0..n).map(|i| i as f64 + 1.0).collect()).unwrap();
+    let values = |n: usize| Tensor::from_vec([n], (0..n).map(|i| i as f64 + 1.0).collect()).unwrap();
     let unordered = Tensor::coo(&[3, 4], vec![vec![2u32, 0, 2, 1], vec![1, 3, 1, 0]], &values(4), 0.0).unwrap();
     out.push(("S-S~*-R".into(), unordered));
     let repeats = Tensor::coo(&[3, 4], vec![vec![0u64, 0, 2], vec![1, 1, 3]], &values(3), 0.0).unwrap();
