@@ -3,11 +3,27 @@
 use std::ops::Range;
 
 use super::ring::Term;
+use super::vector::{self, Float};
 use super::{Finish, Grid, Kernels, Product, Rows, Run};
 use crate::structure::{Index, IndexSlice};
 
+/// The kernels of floats, some of them in vector code.
+pub(super) fn of_floats<T: Float>() -> Kernels {
+    Kernels {
+        sparse_dense_rounded: |left, rows, right, n, out| {
+            let is_fit = matches!(left.indices, IndexSlice::U32(_)) && (right.col == 1 || n == 1);
+            if is_fit {
+                vector::sparse_dense::<T>(left, rows, right, n, out);
+            }
+            is_fit
+        },
+        ..of::<T>()
+    }
+}
+
 pub(super) fn of<T: Term>() -> Kernels {
     Kernels {
+        sparse_dense_rounded: |_, _, _, _, _| false,
         sparse_dense: |left, rows, right, n, acc| match left.pointers {
             IndexSlice::U32(_) => sparse_dense::<T, u32>(left, rows, right, n, acc),
             IndexSlice::U64(_) => sparse_dense::<T, u64>(left, rows, right, n, acc),
@@ -28,37 +44,43 @@ pub(super) fn of<T: Term>() -> Kernels {
     }
 }
 
-fn slice<T: bytemuck::Pod>(bytes: &[u8]) -> &[T] {
+pub(super) fn slice<T: bytemuck::Pod>(bytes: &[u8]) -> &[T] {
     // An empty slice may lie anywhere, which the cast would refuse.
     if bytes.is_empty() { &[] } else { bytemuck::cast_slice(bytes) }
 }
 
-fn slice_mut<T: bytemuck::Pod>(bytes: &mut [u8]) -> &mut [T] {
+pub(super) fn slice_mut<T: bytemuck::Pod>(bytes: &mut [u8]) -> &mut [T] {
     if bytes.is_empty() { &mut [] } else { bytemuck::cast_slice_mut(bytes) }
 }
 
 /// [`Rows`] with their types.
 #[derive(Clone, Copy)]
-struct Typed<'a, T, I> {
-    pointers: &'a [I],
-    base: usize,
-    indices: &'a [I],
-    values: &'a [T],
+pub(super) struct Typed<'a, T, I> {
+    pub(super) pointers: &'a [I],
+    pub(super) base: usize,
+    pub(super) indices: &'a [I],
+    pub(super) values: &'a [T],
 }
 
 impl<'a, T: Term, I: Index> Typed<'a, T, I> {
-    fn new(rows: Rows<'a>) -> Typed<'a, T, I> {
+    pub(super) fn new(rows: Rows<'a>) -> Typed<'a, T, I> {
         let of = |s| I::of(s).unwrap_or(&[]);
         Typed { pointers: of(rows.pointers), base: rows.base, indices: of(rows.indices), values: slice(rows.values) }
     }
 
     #[inline(always)]
-    fn range(&self, r: usize) -> (usize, usize) {
+    pub(super) fn range(&self, r: usize) -> (usize, usize) {
         (self.pointers[r].get() - self.base, self.pointers[r + 1].get() - self.base)
     }
 
+    /// Entries before row `r`, which may be the one after the last.
     #[inline(always)]
-    fn row(&self, r: usize) -> (&'a [I], &'a [T]) {
+    pub(super) fn start(&self, r: usize) -> usize {
+        self.pointers[r].get() - self.base
+    }
+
+    #[inline(always)]
+    pub(super) fn row(&self, r: usize) -> (&'a [I], &'a [T]) {
         let (start, end) = self.range(r);
         (&self.indices[start..end], &self.values[start..end])
     }

@@ -7,9 +7,11 @@
 
 mod double;
 mod kernels;
+mod lanes;
 mod ring;
 #[cfg(test)]
 mod tests;
+mod vector;
 
 use std::ops::Range;
 
@@ -72,6 +74,9 @@ pub type Finish<'a> = &'a (dyn Fn(&[u8], &mut [u8]) + Sync);
 /// added to what is there.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernels {
+    /// Sparse rows times a dense matrix, as elements of the terms' dtype that are written over what `out` holds. Says
+    /// whether there is such a kernel for these operands; if not, nothing was done.
+    pub sparse_dense_rounded: fn(left: Rows<'_>, rows: Range<usize>, right: Grid<'_>, n: usize, out: &mut [u8]) -> bool,
     /// Sparse rows times a dense matrix.
     pub sparse_dense: fn(left: Rows<'_>, rows: Range<usize>, right: Grid<'_>, n: usize, acc: &mut [u8]),
     /// Sparse rows times sparse rows: column `k` on the left meets row `first + k` on the right.

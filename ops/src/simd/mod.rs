@@ -3,7 +3,13 @@
 //!
 //! A result depends on its element alone, not on the place in a block: each vector lane does the same
 //! IEEE operations as the scalar code for the rest of a block, and both vector widths do the same.
-#![allow(unsafe_code)] // functions compiled for CPU features are called once these were detected
+
+mod level;
+
+pub use level::{Level, level, set_level};
+pub(crate) use level::{Loop, prefetch, run as vectorised};
+
+use std::marker::PhantomData;
 
 use crate::dtype::Element;
 
@@ -78,37 +84,27 @@ fn repair<F: Function, T: Float>(x: &[T], out: &mut [T]) {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512dq,avx512vl")]
-fn run_avx512<F: Function, T: Float>(x: &[T], out: &mut [T]) {
-    run::<F, T>(x, out);
+/// [`run`] over a block.
+struct Fast<'a, F, T> {
+    x: &'a [T],
+    out: &'a mut [T],
+    function: PhantomData<F>,
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma")]
-fn run_avx2<F: Function, T: Float>(x: &[T], out: &mut [T]) {
-    run::<F, T>(x, out);
+impl<F: Function, T: Float> Loop for Fast<'_, F, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        run::<F, T>(self.x, self.out);
+    }
 }
 
 fn apply<F: Function, T: Float>(x: &[u8], out: &mut [u8]) {
     let (x, out) = (T::from_bytes(x), T::from_bytes_mut(out));
     debug_assert_eq!(x.len(), out.len());
-    #[cfg(target_arch = "x86_64")]
-    {
-        if is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl")
-        {
-            // SAFETY: the CPU has the features that the function is compiled for.
-            return unsafe { run_avx512::<F, T>(x, out) };
-        }
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            // SAFETY: as above.
-            return unsafe { run_avx2::<F, T>(x, out) };
-        }
-    }
-    if cfg!(any(target_arch = "aarch64", target_feature = "fma")) {
-        run::<F, T>(x, out); // fused multiply-add is part of the target
+    // Fused multiply-add is part of every level but that of plain x86-64.
+    if level() > Level::Baseline || cfg!(any(target_arch = "aarch64", target_feature = "fma")) {
+        vectorised(Fast { x, out, function: PhantomData::<F> });
     } else {
         for (o, x) in out.iter_mut().zip(x) {
             *o = T::round(F::exact(x.wide()));
@@ -296,25 +292,19 @@ macro_rules! roundings {
     ($($name:ident: $ty:ty => $method:ident;)+) => {$(
         #[doc = concat!("`", stringify!($method), "` of each of a block of `", stringify!($ty), "`.")]
         pub fn $name(x: &[u8], out: &mut [u8]) {
-            #[inline(always)]
-            fn run(x: &[$ty], out: &mut [$ty]) {
-                for (o, x) in out.iter_mut().zip(x) {
-                    *o = x.$method();
+            struct Rounded<'a>(&'a [$ty], &'a mut [$ty]);
+            impl Loop for Rounded<'_> {
+                type Output = ();
+                #[inline(always)]
+                fn run(self) {
+                    for (o, x) in self.1.iter_mut().zip(self.0) {
+                        *o = x.$method();
+                    }
                 }
-            }
-            #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx2")]
-            fn run_avx2(x: &[$ty], out: &mut [$ty]) {
-                run(x, out);
             }
             let (x, out) = (<$ty>::from_bytes(x), <$ty>::from_bytes_mut(out));
             debug_assert_eq!(x.len(), out.len());
-            #[cfg(target_arch = "x86_64")]
-            if is_x86_feature_detected!("avx2") {
-                // SAFETY: the CPU has the feature that the function is compiled for.
-                return unsafe { run_avx2(x, out) };
-            }
-            run(x, out);
+            vectorised(Rounded(x, out));
         }
     )+};
 }

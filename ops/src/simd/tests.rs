@@ -120,22 +120,16 @@ fn place_does_not_matter() {
 }
 
 /// The functions compiled for each set of features agree bit for bit.
-#[cfg(target_arch = "x86_64")]
 #[test]
 fn vector_widths_agree() {
     fn check<F: Function>(x: &[f64]) {
-        let (mut narrow, mut wide) = (vec![0.0; x.len()], vec![0.0; x.len()]);
-        if is_x86_feature_detected!("fma")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl")
-        {
-            // SAFETY: the CPU has the features.
-            unsafe {
-                run_avx2::<F, f64>(x, &mut narrow);
-                run_avx512::<F, f64>(x, &mut wide);
-            }
-            assert!(narrow.iter().zip(&wide).all(|(a, b)| a.to_bits() == b.to_bits()));
-        }
+        let at = |level| {
+            let mut out = vec![0.0; x.len()];
+            level::run_at(level, Fast { x, out: &mut out, function: PhantomData::<F> });
+            out
+        };
+        let (narrow, wide) = (at(Level::Avx2), at(Level::Avx512));
+        assert!(narrow.iter().zip(&wide).all(|(a, b)| a.to_bits() == b.to_bits()));
     }
     let mut random = Random(4);
     let x: Vec<f64> = (0..10_001).map(|_| random.within(700.0)).collect();

@@ -86,23 +86,60 @@ impl Pass<'_> {
     /// Every row of every matrix, dense, `width` bytes an element.
     pub(super) fn all_rows(&self, finish: Finish<'_>, width: usize) -> Result<Buffer> {
         let rows = count(&self.batch).saturating_mul(self.m);
-        Buffer::overwritten(rows * self.n * width, width, |out| {
-            let grain = (WORK / self.work_per_row().max(1)).max(1);
-            parallel::for_chunks_mut(out, self.n * width, grain, &|first, out| {
-                let end = first + out.len() / (self.n * width);
-                let mut at = first;
+        let row = self.n * width;
+        Buffer::overwritten(rows * row, width, |out| {
+            if row == 0 {
+                return;
+            }
+            let ends: Vec<usize> = self.dense_pieces(rows).into_iter().map(|end| end * row).collect();
+            parallel::for_pieces_mut(out, &ends, &|piece, out| {
+                let mut at = piece.checked_sub(1).map_or(0, |before| ends[before] / row);
+                let end = ends[piece] / row;
                 let mut rest = out;
                 let mut scratch = Vec::new();
                 while at < end {
                     let (b, i) = (at / self.m, at % self.m);
                     let count = (self.m - i).min(end - at);
-                    let (part, tail) = rest.split_at_mut(count * self.n * width);
+                    let (part, tail) = rest.split_at_mut(count * row);
                     let left = self.left_matrix(b) * self.m + i;
                     self.rows(b, i, left..left + count, &mut scratch, finish, part);
                     (rest, at) = (tail, at + count);
                 }
             });
         })
+    }
+
+    /// Where pieces of similar work end that are made of whole rows of all matrices.
+    fn dense_pieces(&self, rows: usize) -> Vec<usize> {
+        let Some(left) = self.left.filter(|l| self.parts.rows && l.ids.is_none() && rows > 0) else {
+            let grain = (WORK / self.work_per_row().max(1)).max(1);
+            return (1..=rows.div_ceil(grain)).map(|piece| (piece * grain).min(rows)).collect();
+        };
+        // A row is worth what it stores, and what is written of it.
+        let work = (WORK / self.n).max(1 << 10);
+        let (mut ends, mut carried) = (Vec::new(), 0);
+        for b in 0..count(&self.batch) {
+            let first = self.left_matrix(b) * self.m;
+            let cost = |i: usize| left.start(first + i) - left.start(first) + i;
+            let mut i = 0;
+            while i < self.m {
+                let goal = (cost(i) + work).saturating_sub(carried);
+                let (mut low, mut high) = (i + 1, self.m);
+                while low < high {
+                    let middle = low.midpoint(high);
+                    if cost(middle) < goal { low = middle + 1 } else { high = middle }
+                }
+                carried = if cost(low) < goal { carried + cost(low) - cost(i) } else { 0 };
+                i = low;
+                if carried == 0 {
+                    ends.push(b * self.m + i);
+                }
+            }
+        }
+        if ends.last() != Some(&rows) {
+            ends.push(rows);
+        }
+        ends
     }
 
     /// The rows of the left operand with these numbers, dense: `(matrix of the product, row)`.
@@ -128,6 +165,12 @@ impl Pass<'_> {
         finish: Finish<'_>,
         out: &mut [u8],
     ) {
+        if let (Some(x), Some(y), true) = (self.left, self.right_field, self.is_rounded_at_once(out.len() / left.len())) {
+            let y = y.grid(self.field_offset(y, b));
+            if (self.kernels.sparse_dense_rounded)(x.view(), left.clone(), y, self.n, out) {
+                return;
+            }
+        }
         let row = self.n * self.ring.acc_size();
         let per_block = (BLOCK / row).max(1);
         let width = out.len() / left.len().max(1);
@@ -141,6 +184,14 @@ impl Pass<'_> {
             finish(acc, out);
             done += count;
         }
+    }
+
+    /// Whether rows, of so many bytes when they are finished, are sums of stored elements with the background on the right
+    /// and nothing else, in the dtype of the terms.
+    fn is_rounded_at_once(&self, row: usize) -> bool {
+        let Parts { stored, rows, columns, backgrounds } = self.parts;
+        let only = rows && !(stored || columns || backgrounds) && self.init.is_none();
+        only && !self.ring.is_wide() && row == self.n * self.ring.term_size()
     }
 
     /// Adds all parts of some rows to zeroed accumulators.

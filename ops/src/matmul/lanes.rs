@@ -1,0 +1,179 @@
+//! Dot products of sparse rows with a vector, in sixteen lanes: lane `i` sums terms `i`, `i + 16`, … in `f64`, and lanes are
+//! added in pairs a half apart. The same bits come out with gather instructions and without.
+#![allow(unsafe_code)] // gather instructions read where indices point, once these were compared with the length
+
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::*;
+use std::ops::Range;
+
+use super::kernels::Typed;
+use super::ring::Term;
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{Level, level};
+
+/// Lanes of a sum.
+const LANES: usize = 16;
+
+/// A float of which a CPU can gather eight.
+pub(super) trait Lanes: Term {
+    fn wide(self) -> f64;
+    fn round(sum: f64) -> Self;
+
+    /// The lanes in `mask` of eight elements.
+    ///
+    /// # Safety
+    /// The CPU must have AVX-512 F and VL, and lanes in the mask must be readable.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn load8(mask: __mmask8, from: *const Self) -> __m512d;
+
+    /// The elements of `b` at the places in `at`, in the lanes in `mask`.
+    ///
+    /// # Safety
+    /// The CPU must have AVX-512 F and VL, and places in the mask must be places of `b`.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn gather8(mask: __mmask8, at: __m256i, b: &[Self]) -> __m512d;
+}
+
+impl Lanes for f64 {
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        self
+    }
+    #[inline(always)]
+    fn round(sum: f64) -> f64 {
+        sum
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512vl")]
+    unsafe fn load8(mask: __mmask8, from: *const f64) -> __m512d {
+        // SAFETY: the caller's promise.
+        unsafe { _mm512_maskz_loadu_pd(mask, from) }
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512vl")]
+    unsafe fn gather8(mask: __mmask8, at: __m256i, b: &[f64]) -> __m512d {
+        // SAFETY: the caller's promise.
+        unsafe { _mm512_mask_i32gather_pd::<8>(_mm512_setzero_pd(), mask, at, b.as_ptr()) }
+    }
+}
+
+impl Lanes for f32 {
+    #[inline(always)]
+    fn wide(self) -> f64 {
+        f64::from(self)
+    }
+    #[inline(always)]
+    fn round(sum: f64) -> f32 {
+        sum as f32
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512vl")]
+    unsafe fn load8(mask: __mmask8, from: *const f32) -> __m512d {
+        // SAFETY: the caller's promise.
+        _mm512_cvtps_pd(unsafe { _mm256_maskz_loadu_ps(mask, from) })
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512vl")]
+    unsafe fn gather8(mask: __mmask8, at: __m256i, b: &[f32]) -> __m512d {
+        // SAFETY: the caller's promise.
+        _mm512_cvtps_pd(unsafe { _mm256_mmask_i32gather_ps::<4>(_mm256_setzero_ps(), mask, at, b.as_ptr()) })
+    }
+}
+
+/// The dot product of each of some rows with a vector.
+pub(super) fn dots<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, b: &[T], out: &mut [T]) {
+    #[cfg(target_arch = "x86_64")]
+    // Gathers take indices as signed.
+    if level() == Level::Avx512 && b.len() <= i32::MAX as usize {
+        // SAFETY: the level in use is at most that of the CPU.
+        return unsafe { dots512(left, rows, b, out) };
+    }
+    for (out, r) in out.iter_mut().zip(rows) {
+        let (indices, values) = left.row(r);
+        *out = T::round(dot(indices, values, b));
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512vl")]
+fn dots512<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, b: &[T], out: &mut [T]) {
+    let mut start = left.start(rows.start);
+    for (out, &end) in out.iter_mut().zip(&left.pointers[rows.start + 1..=rows.end]) {
+        let end = end as usize - left.base;
+        let (indices, values) = (&left.indices[start..end], &left.values[start..end]);
+        start = end;
+        // An index beyond the vector: the safe loop says so as any slice does.
+        *out = T::round(dot512(indices, values, b).unwrap_or_else(|| dot(indices, values, b)));
+    }
+}
+
+/// `None` if an index is not below the length of `b`.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f,avx512vl")]
+fn dot512<T: Lanes>(indices: &[u32], values: &[T], b: &[T]) -> Option<f64> {
+    let n = indices.len().min(values.len());
+    let len = _mm256_set1_epi32(b.len() as u32 as i32);
+    let mut sums = [_mm512_setzero_pd(); 2];
+    let mut e = 0;
+    while e < n {
+        for sum in &mut sums {
+            let mask = if n - e >= 8 { !0 } else { ((1u32 << (n - e)) - 1) as __mmask8 };
+            let (k, x) = (indices.as_ptr().wrapping_add(e), values.as_ptr().wrapping_add(e));
+            // SAFETY: lanes in the mask are elements from `e` on, below `n`; others are not read.
+            let (at, x) = unsafe { (_mm256_maskz_loadu_epi32(mask, k.cast()), T::load8(mask, x)) };
+            if _mm256_mask_cmpge_epu32_mask(mask, at, len) != 0 {
+                return None;
+            }
+            // SAFETY: all places in the mask are below the length of `b`.
+            let y = unsafe { T::gather8(mask, at, b) };
+            *sum = _mm512_mask_add_pd(*sum, mask, *sum, _mm512_mul_pd(x, y));
+            e += 8;
+            if e >= n {
+                break;
+            }
+        }
+    }
+    let eight = _mm512_add_pd(sums[0], sums[1]);
+    let four = _mm256_add_pd(_mm512_castpd512_pd256(eight), _mm512_extractf64x4_pd::<1>(eight));
+    let two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd::<1>(four));
+    Some(_mm_cvtsd_f64(two) + _mm_cvtsd_f64(_mm_unpackhi_pd(two, two)))
+}
+
+/// The same without gathers.
+#[inline(always)]
+fn dot<T: Lanes>(indices: &[u32], values: &[T], b: &[T]) -> f64 {
+    // Lanes that get no term are zero and add nothing.
+    match indices.len() {
+        0 => 0.0,
+        1..=4 => dot_lanes::<T, 4>(indices, values, b),
+        5..=8 => dot_lanes::<T, 8>(indices, values, b),
+        _ => dot_lanes::<T, LANES>(indices, values, b),
+    }
+}
+
+#[inline(always)]
+fn dot_lanes<T: Lanes, const N: usize>(indices: &[u32], values: &[T], b: &[T]) -> f64 {
+    let mut sums = [0.0; N];
+    let ((ks, k_rest), (xs, x_rest)) = (indices.as_chunks::<N>(), values.as_chunks::<N>());
+    for (k, x) in ks.iter().zip(xs) {
+        for i in 0..N {
+            sums[i] += x[i].wide() * b[k[i] as usize].wide();
+        }
+    }
+    for ((sum, &k), &x) in sums.iter_mut().zip(k_rest).zip(x_rest) {
+        *sum += x.wide() * b[k as usize].wide();
+    }
+    let mut half = N / 2;
+    while half > 0 {
+        for i in 0..half {
+            sums[i] += sums[i + half];
+        }
+        half /= 2;
+    }
+    sums[0]
+}

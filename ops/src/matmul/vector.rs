@@ -1,0 +1,175 @@
+//! Kernels for `f32` and `f64` over 32-bit indices, compiled for vector instructions: sparse rows times a dense matrix.
+//!
+//! What limits them is how many rows of the dense matrix are on their way from memory at once. So a row of the result is
+//! made in tiles of columns that stay in registers, in as few instructions as possible, and rows of the dense matrix are
+//! asked for some elements ahead. Every element is summed in storage order (dot products: in sixteen lanes), so its bits
+//! depend neither on the tile nor on the cut into pieces nor on the instructions.
+
+use std::ops::Range;
+
+use super::kernels::{Typed, slice, slice_mut};
+use super::lanes::{self, Lanes};
+use super::{Grid, Rows};
+use crate::simd::{Level, Loop, level, prefetch, vectorised};
+use crate::structure::IndexSlice;
+
+/// Stored elements whose rows of the dense matrix are asked for ahead: of narrow matrices, and of wide ones.
+const AHEAD: [usize; 2] = [32, 8];
+
+/// Columns up to which a matrix is narrow.
+const NARROW: usize = 32;
+
+/// A float with loops of its own.
+pub(super) trait Float: Lanes {
+    /// The widest tile where registers have 512 bits.
+    const WIDE: bool;
+
+    /// `N` columns of a row of the product, rounded: the sum of `values[e] · b[indices[e] · stride + column..][..N]`.
+    fn tile<const N: usize>(row: Row<'_, Self>, column: usize) -> [Self; N];
+}
+
+/// A row of the sparse matrix beside the dense one.
+#[derive(Clone, Copy)]
+pub(super) struct Row<'a, T> {
+    indices: &'a [u32],
+    values: &'a [T],
+    /// The indices of this row and of those after it, to look ahead.
+    ahead: &'a [u32],
+    distance: usize,
+    b: &'a [T],
+    stride: usize,
+}
+
+impl<'a, T> Row<'a, T> {
+    /// Asks for what will be needed `distance` elements after element `e`, and gives row and value of that.
+    #[inline(always)]
+    fn term<const N: usize>(&self, e: usize, column: usize) -> &'a [T] {
+        if let Some(k) = self.ahead.get(e + self.distance) {
+            prefetch::<T, N>(self.b, *k as usize * self.stride + column);
+        }
+        let at = self.indices[e] as usize * self.stride + column;
+        &self.b[at..at + N]
+    }
+}
+
+impl Float for f64 {
+    const WIDE: bool = false;
+
+    #[inline(always)]
+    fn tile<const N: usize>(row: Row<'_, f64>, column: usize) -> [f64; N] {
+        let mut sum = [0.0; N];
+        for (e, &x) in row.values.iter().enumerate() {
+            let y = row.term::<N>(e, column);
+            for i in 0..N {
+                sum[i] += x * y[i];
+            }
+        }
+        sum
+    }
+}
+
+/// Terms that are summed in `f32` before they are added in `f64`. With the rounding of products and of the result that is an
+/// error of 13 half units for 12 terms, where `2 log2(n + 1)` units are allowed.
+const RUN: usize = 12;
+
+impl Float for f32 {
+    const WIDE: bool = true;
+
+    #[inline(always)]
+    fn tile<const N: usize>(row: Row<'_, f32>, column: usize) -> [f32; N] {
+        let mut sum = [0.0f64; N];
+        let mut e = 0;
+        for values in row.values.chunks(RUN) {
+            let mut run = [0.0f32; N];
+            for &x in values {
+                let y = row.term::<N>(e, column);
+                for i in 0..N {
+                    run[i] += x * y[i];
+                }
+                e += 1;
+            }
+            for i in 0..N {
+                sum[i] += f64::from(run[i]);
+            }
+        }
+        let out = sum.map(|s| s as f32);
+        // Beyond the range of f32 on the way: once more in f64.
+        if sum.iter().all(|s| s.is_finite()) { out } else { wide_tile(row, column) }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn wide_tile<const N: usize>(row: Row<'_, f32>, column: usize) -> [f32; N] {
+    let mut sum = [0.0f64; N];
+    for (e, &x) in row.values.iter().enumerate() {
+        let y = row.term::<N>(e, column);
+        for i in 0..N {
+            sum[i] += f64::from(x) * f64::from(y[i]);
+        }
+    }
+    sum.map(|s| s as f32)
+}
+
+/// Writes rows of the product of compressed rows of 32-bit indices with a dense matrix whose columns lie side by side.
+pub(super) fn sparse_dense<T: Float>(left: Rows<'_>, rows: Range<usize>, right: Grid<'_>, n: usize, out: &mut [u8]) {
+    debug_assert!(matches!(left.indices, IndexSlice::U32(_)));
+    let (left, b, out) = (Typed::<T, u32>::new(left), slice::<T>(right.values), slice_mut::<T>(out));
+    if n == 1 && right.row == 1 {
+        return lanes::dots(&left, rows, b, out);
+    }
+    let wide = T::WIDE && level() == Level::Avx512;
+    vectorised(SparseDense { left, rows, b, stride: right.row, n, out, wide });
+}
+
+struct SparseDense<'a, T> {
+    left: Typed<'a, T, u32>,
+    rows: Range<usize>,
+    b: &'a [T],
+    stride: usize,
+    n: usize,
+    out: &'a mut [T],
+    wide: bool,
+}
+
+impl<T: Float> Loop for SparseDense<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let SparseDense { left, rows, b, stride, n, out, wide } = self;
+        let end = left.start(rows.end);
+        let distance = AHEAD[usize::from(n > NARROW)];
+        for (out, r) in out.chunks_exact_mut(n).zip(rows) {
+            let (indices, values) = left.row(r);
+            let ahead = &left.indices[left.start(r)..end];
+            let row = Row { indices, values, ahead, distance, b, stride };
+            let mut at = 0;
+            if wide {
+                at = tiles::<T, 64>(row, at, out);
+            }
+            at = tiles::<T, 32>(row, at, out);
+            at = tiles::<T, 16>(row, at, out);
+            at = tiles::<T, 8>(row, at, out);
+            at = tiles::<T, 4>(row, at, out);
+            tiles::<T, 1>(row, at, out);
+        }
+    }
+}
+
+/// Fills the row in tiles of `N` columns from column `at` on, and says where they end. A last tile goes over columns that
+/// are done, where that saves two or more passes.
+#[inline(always)]
+fn tiles<T: Float, const N: usize>(row: Row<'_, T>, mut at: usize, out: &mut [T]) -> usize {
+    while at + N <= out.len() {
+        out[at..at + N].copy_from_slice(&T::tile::<N>(row, at));
+        at += N;
+    }
+    let left = out.len() - at;
+    if left > N / 2 && out.len() >= N {
+        at = out.len() - N;
+        out[at..].copy_from_slice(&T::tile::<N>(row, at));
+        at = out.len();
+    }
+    at
+}

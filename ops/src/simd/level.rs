@@ -1,0 +1,163 @@
+//! Which vector instructions loops are compiled for, chosen when they run.
+#![allow(unsafe_code)] // functions compiled for CPU features are called once these were detected; prefetches
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Vector instructions that a loop is compiled for. Each level includes those before it.
+///
+/// Sums and products have the same bits at every level: loops do the same IEEE operations in the same order, some of them
+/// at once. Functions such as `exp` use fused multiply-adds and differ by the last bit on a CPU that has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Level {
+    /// What every CPU of the architecture has: SSE2 on x86-64, NEON on 64-bit ARM.
+    Baseline,
+    /// AVX2 and FMA.
+    Avx2,
+    /// AVX-512 (F, VL, DQ, BW).
+    Avx512,
+}
+
+impl Level {
+    /// All levels, rising.
+    pub const ALL: [Level; 3] = [Level::Baseline, Level::Avx2, Level::Avx512];
+
+    /// The name that the environment variable `OPENWORK_SIMD` takes.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Level::Baseline => "baseline",
+            Level::Avx2 => "avx2",
+            Level::Avx512 => "avx512",
+        }
+    }
+
+    /// The highest level of this CPU.
+    pub fn of_cpu() -> Level {
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512bw")
+            {
+                return Level::Avx512;
+            }
+            if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                return Level::Avx2;
+            }
+        }
+        Level::Baseline
+    }
+}
+
+/// The level in use as a number, or [`UNKNOWN`] before the first question.
+static CURRENT: AtomicU8 = AtomicU8::new(UNKNOWN);
+const UNKNOWN: u8 = u8::MAX;
+
+/// The level that loops run at: the CPU's, or the one that the environment variable `OPENWORK_SIMD` (`baseline`, `avx2`,
+/// `avx512`) or [`set_level`] asks for, if that is lower.
+pub fn level() -> Level {
+    match CURRENT.load(Ordering::Relaxed) {
+        0 => Level::Baseline,
+        1 => Level::Avx2,
+        2 => Level::Avx512,
+        _ => set_level(std::env::var("OPENWORK_SIMD").ok().and_then(|name| named(&name))),
+    }
+}
+
+fn named(name: &str) -> Option<Level> {
+    Level::ALL.into_iter().find(|level| level.name() == name)
+}
+
+/// Sets the level for the whole process, at most the CPU's (`None`: the CPU's), and gives the one that is now in use: to
+/// test and to measure each level on one machine.
+pub fn set_level(wanted: Option<Level>) -> Level {
+    let own = Level::of_cpu();
+    let level = wanted.map_or(own, |wanted| wanted.min(own));
+    CURRENT.store(level as u8, Ordering::Relaxed);
+    level
+}
+
+/// A loop that is compiled once for each level. [`Loop::run`] and all that it calls must be `#[inline(always)]`: what is
+/// not becomes code of the baseline.
+pub(crate) trait Loop {
+    type Output;
+    fn run(self) -> Self::Output;
+}
+
+/// Runs a loop at the level in use.
+#[inline]
+pub(crate) fn run<L: Loop>(work: L) -> L::Output {
+    #[cfg(target_arch = "x86_64")]
+    match level() {
+        // SAFETY: the level in use is at most that of the CPU, which has these features.
+        Level::Avx512 => return unsafe { avx512(work) },
+        // SAFETY: as above.
+        Level::Avx2 => return unsafe { avx2(work) },
+        Level::Baseline => {}
+    }
+    work.run()
+}
+
+/// Runs a loop at a level, or at the highest one of the CPU below it.
+#[cfg(test)]
+pub(crate) fn run_at<L: Loop>(level: Level, work: L) -> L::Output {
+    #[cfg(target_arch = "x86_64")]
+    match level.min(Level::of_cpu()) {
+        // SAFETY: the level is at most that of the CPU, which has these features.
+        Level::Avx512 => return unsafe { avx512(work) },
+        // SAFETY: as above.
+        Level::Avx2 => return unsafe { avx2(work) },
+        Level::Baseline => {}
+    }
+    work.run()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
+fn avx512<L: Loop>(work: L) -> L::Output {
+    work.run()
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn avx2<L: Loop>(work: L) -> L::Output {
+    work.run()
+}
+
+/// Asks for the cache lines of `N` elements from place `at` on; of none where the place is beyond the end.
+#[inline(always)]
+pub(crate) fn prefetch<T, const N: usize>(elements: &[T], at: usize) {
+    #[cfg(target_arch = "x86_64")]
+    if at < elements.len() {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let first = elements.as_ptr().wrapping_add(at).cast::<i8>();
+        for line in 0..(N * size_of::<T>()).div_ceil(64) {
+            // SAFETY: a prefetch reads nothing and cannot fault, wherever it points.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(first.wrapping_add(64 * line)) };
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (elements, at);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        for level in Level::ALL {
+            assert_eq!(named(level.name()), Some(level));
+        }
+        assert_eq!(named("sse9"), None);
+    }
+
+    #[test]
+    fn never_above_the_cpu() {
+        for level in Level::ALL {
+            assert!(level.min(Level::of_cpu()) <= Level::of_cpu());
+        }
+        assert!(level() <= Level::of_cpu());
+    }
+}
