@@ -23,6 +23,12 @@ pub fn any_shapes(rng: &mut Rng) -> [Vec<usize>; 2] {
         4 => [vec![2, m, k], vec![k2, n]],
         5 => [vec![m, k], vec![*rng.pick(&[1, 2]), k2, n]],
         6 if rng.one_in(6) => [vec![], vec![k2, n]],
+        // Wider than registers hold at a time.
+        6 => {
+            let [m, k] = [(); 2].map(|()| *rng.pick(&[1, 5, 21]));
+            let n = *rng.pick(&[3, 8, 15, 30, 33, 67]);
+            if rng.one_in(3) { [vec![n, k], vec![k, m]] } else { [vec![m, k], vec![k, n]] }
+        }
         _ => [vec![m, k], vec![k2, n]],
     }
 }

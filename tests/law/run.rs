@@ -26,6 +26,21 @@ macro_rules! parts {
 }
 parts!(unary binary pattern numbers reduce matmul storage large);
 
+/// Products at the lower levels of vector instructions, as on a CPU that has no more. The level is the process's, so each
+/// has a process of its own.
+#[test]
+fn matmul_at_lower_levels() {
+    for level in ["baseline", "avx2"] {
+        let run = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "run::matmul", "--nocapture"])
+            .env("OPENWORK_SIMD", level)
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&run.stdout);
+        assert!(run.status.success() && text.contains("1 passed"), "{level}: {text}{}", String::from_utf8_lossy(&run.stderr));
+    }
+}
+
 fn family(name: &str) {
     let family = FAMILIES.iter().find(|f| f.name == name).unwrap();
     let mut report = Report::new();

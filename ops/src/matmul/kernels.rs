@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::columns;
 use super::ring::Term;
 use super::vector::{self, Float};
 use super::{Finish, Grid, Kernels, Product, Rows, Run};
@@ -17,6 +18,7 @@ pub(super) fn of_floats<T: Float>() -> Kernels {
             }
             is_fit
         },
+        columns_panel: Some(columns::add::<T>),
         ..of::<T>()
     }
 }
@@ -24,6 +26,7 @@ pub(super) fn of_floats<T: Float>() -> Kernels {
 pub(super) fn of<T: Term>() -> Kernels {
     Kernels {
         sparse_dense_rounded: |_, _, _, _, _| false,
+        columns_panel: None,
         sparse_dense: |left, rows, right, n, acc| match left.pointers {
             IndexSlice::U32(_) => sparse_dense::<T, u32>(left, rows, right, n, acc),
             IndexSlice::U64(_) => sparse_dense::<T, u64>(left, rows, right, n, acc),

@@ -5,6 +5,7 @@
 //! floats become sums of two `f64` ([`Ring::Double`]): stored elements enter as their difference from the
 //! fill, and what that cancels must not cost accuracy.
 
+mod columns;
 mod double;
 mod kernels;
 mod lanes;
@@ -17,6 +18,7 @@ use std::ops::Range;
 
 use crate::structure::{IndexSlice, IndexVec};
 
+pub use columns::WIDTHS;
 pub use ring::Ring;
 
 /// Compressed rows: row `r` holds entries `pointers[r] - base..pointers[r + 1] - base`. Pointers and indices
@@ -77,6 +79,9 @@ pub struct Kernels {
     /// Sparse rows times a dense matrix, as elements of the terms' dtype that are written over what `out` holds. Says
     /// whether there is such a kernel for these operands; if not, nothing was done.
     pub sparse_dense_rounded: fn(left: Rows<'_>, rows: Range<usize>, right: Grid<'_>, n: usize, out: &mut [u8]) -> bool,
+    /// For floats: adds compressed columns times a panel of a dense matrix, of one of the widths [`WIDTHS`]. Row `r` of
+    /// `left` meets row `r` of the panel, and its entry `i` goes to row `i` of the accumulators.
+    pub columns_panel: Option<ColumnsPanel>,
     /// Sparse rows times a dense matrix.
     pub sparse_dense: fn(left: Rows<'_>, rows: Range<usize>, right: Grid<'_>, n: usize, acc: &mut [u8]),
     /// Sparse rows times sparse rows: column `k` on the left meets row `first + k` on the right.
@@ -102,3 +107,6 @@ pub type DenseSparse = fn(
     n: usize,
     acc: &mut [u8],
 );
+
+/// The type of [`Kernels::columns_panel`].
+pub type ColumnsPanel = fn(left: Rows<'_>, rows: Range<usize>, panel: &[f64], width: usize, acc: &mut [f64]);

@@ -1,5 +1,6 @@
 use super::*;
 use crate::DType;
+use crate::simd::{Level, set_level};
 
 fn rows<'a>(pointers: &'a [u32], indices: &'a [u32], values: &'a [f64]) -> Rows<'a> {
     Rows {
@@ -55,4 +56,163 @@ fn doubles_survive_cancellation() {
     let mut out = [0f64];
     ring.finish(bytemuck::cast_slice(&acc), DType::F64, bytemuck::cast_slice_mut(&mut out));
     assert_eq!(out, [1e-20]);
+}
+
+/// Numbers with a few bits, so that sums in any order are exact, and some that are not.
+fn numbers(n: usize, seed: u64) -> Vec<f64> {
+    let mut x = seed;
+    let mut next = || {
+        x = x.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (x >> 40) as f64 / 65_536.0 - 128.0
+    };
+    (0..n).map(|_| next()).collect()
+}
+
+/// A matrix of `rows` by `columns`, row `r` with `r % 41` entries.
+fn matrix(rows: usize, columns: usize) -> (Vec<u32>, Vec<u32>, Vec<f64>) {
+    let (mut pointers, mut indices) = (vec![0], Vec::new());
+    for r in 0..rows {
+        let step = (columns / 41).max(1);
+        indices.extend((0..(r % 41).min(columns)).map(|i| ((i * step + r % step) % columns) as u32));
+        pointers.push(indices.len() as u32);
+    }
+    let values = numbers(indices.len(), 7);
+    (pointers, indices, values)
+}
+
+/// Runs `f` at each level, whose results must be the same bits.
+fn at_each_level(f: &dyn Fn() -> Vec<u8>) -> Vec<u8> {
+    let mut results: Vec<Vec<u8>> = Level::ALL
+        .into_iter()
+        .map(|level| {
+            set_level(Some(level));
+            f()
+        })
+        .collect();
+    set_level(None);
+    let first = results.remove(0);
+    assert!(results.iter().all(|r| *r == first), "levels differ");
+    first
+}
+
+/// Products with a dense matrix of every width up to beyond the widest tile, at every level, against sums in `f64`.
+#[test]
+fn vector_kernels_agree_with_the_plain_sums() {
+    let (rows, columns) = (83, 97);
+    let (pointers, indices, values) = matrix(rows, columns);
+    for n in (1..=70).chain([127, 128, 130]) {
+        let dense = numbers(columns * n, 11);
+        let mut want = vec![[0.0; 2]; rows * n];
+        for r in 0..rows {
+            for e in pointers[r] as usize..pointers[r + 1] as usize {
+                for j in 0..n {
+                    let term = values[e] * dense[indices[e] as usize * n + j];
+                    let [sum, size] = &mut want[r * n + j];
+                    (*sum, *size) = (*sum + term, *size + term.abs());
+                }
+            }
+        }
+        let run = |ring: Ring, values: &[u8], dense: &[u8], size: usize| {
+            let left = Rows {
+                pointers: IndexSlice::U32(&pointers),
+                base: 0,
+                indices: IndexSlice::U32(&indices),
+                values,
+            };
+            let right = Grid { values: dense, row: n, col: usize::from(n > 1) };
+            at_each_level(&|| {
+                let mut out = vec![0xaa; rows * n * size];
+                assert!((ring.kernels().sparse_dense_rounded)(left, 0..rows, right, n, &mut out));
+                out
+            })
+        };
+        let out = run(Ring::Float, bytemuck::cast_slice(&values), bytemuck::cast_slice(&dense), 8);
+        for (got, [sum, size]) in out.as_chunks().0.iter().zip(&want) {
+            assert!((f64::from_ne_bytes(*got) - sum).abs() <= 1e-14 * size, "n {n}");
+        }
+        let singles = |x: &[f64]| x.iter().map(|&x| x as f32).collect::<Vec<f32>>();
+        let (values, dense) = (singles(&values), singles(&dense));
+        let out = run(Ring::Single, bytemuck::cast_slice(&values), bytemuck::cast_slice(&dense), 4);
+        for (got, [sum, size]) in out.as_chunks().0.iter().zip(&want) {
+            assert!((f64::from(f32::from_ne_bytes(*got)) - sum).abs() <= 1e-6 * size, "n {n} of f32");
+        }
+    }
+}
+
+/// What is larger than any `f32` on the way does not spoil a sum that is not.
+#[test]
+fn single_sums_may_be_large_on_the_way() {
+    let large = [3e38f32, 3e38, -3e38, -3e38, 5.0];
+    let left = Rows {
+        pointers: IndexSlice::U32(&[0, 5]),
+        base: 0,
+        indices: IndexSlice::U32(&[0, 1, 2, 3, 4]),
+        values: bytemuck::cast_slice(&large),
+    };
+    // One column is summed in lanes, in which 5 is lost beside 3e38 but nothing overflows.
+    for (n, want) in [(1, 0.0), (2, 5.0), (8, 5.0), (32, 5.0), (64, 5.0)] {
+        let dense = vec![1f32; 5 * n];
+        let right = Grid { values: bytemuck::cast_slice(&dense), row: n, col: usize::from(n > 1) };
+        let mut out = vec![0f32; n];
+        assert!((Ring::Single.kernels().sparse_dense_rounded)(left, 0..1, right, n, bytemuck::cast_slice_mut(&mut out)));
+        assert!(out.iter().all(|&x| x == want), "n {n}: {out:?}");
+    }
+}
+
+/// An index beyond the vector is found before memory is read there.
+#[test]
+fn gathers_stay_inside() {
+    for level in Level::ALL {
+        for n in [1, 8, 9, 40] {
+            let mut indices = vec![0u32; n];
+            indices[n - 1] = 3;
+            let values = vec![1.0f64; n];
+            let run = || {
+                let left = Rows {
+                    pointers: IndexSlice::U32(&[0, n as u32]),
+                    base: 0,
+                    indices: IndexSlice::U32(&indices),
+                    values: bytemuck::cast_slice(&values),
+                };
+                let right = Grid { values: bytemuck::cast_slice(&[1.0f64, 2.0, 3.0]), row: 1, col: 0 };
+                let mut out = [0u8; 8];
+                (Ring::Float.kernels().sparse_dense_rounded)(left, 0..1, right, 1, &mut out)
+            };
+            set_level(Some(level));
+            assert!(std::panic::catch_unwind(run).is_err(), "{level:?}, {n}");
+        }
+    }
+    set_level(None);
+}
+
+/// Columns times panels of every width, against the same sums by rows.
+#[test]
+fn columns_agree_with_rows() {
+    let (rows, columns) = (83, 97);
+    let (pointers, indices, values) = matrix(rows, columns);
+    let left = Rows {
+        pointers: IndexSlice::U32(&pointers),
+        base: 0,
+        indices: IndexSlice::U32(&indices),
+        values: bytemuck::cast_slice(&values),
+    };
+    let Some(kernel) = Ring::Float.kernels().columns_panel else { panic!("floats have one") };
+    for width in WIDTHS {
+        let panel = numbers(rows * width, 5);
+        let mut want = vec![0.0; columns * width];
+        for r in 0..rows {
+            for e in pointers[r] as usize..pointers[r + 1] as usize {
+                for j in 0..width {
+                    want[indices[e] as usize * width + j] += values[e] * panel[r * width + j];
+                }
+            }
+        }
+        let out = at_each_level(&|| {
+            let mut acc = vec![0.0; columns * width];
+            kernel(left, 0..40, &panel, width, &mut acc);
+            kernel(left, 40..rows, &panel, width, &mut acc);
+            bytemuck::cast_slice(&acc).to_vec()
+        });
+        assert_eq!(out, bytemuck::cast_slice::<f64, u8>(&want));
+    }
 }

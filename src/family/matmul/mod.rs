@@ -8,6 +8,7 @@
 mod dot;
 mod plan;
 mod assemble;
+mod columns;
 mod dense;
 mod operand;
 mod rows;
@@ -100,6 +101,9 @@ fn product(a: &Tensor, b: &Tensor, dtype: DType, batch: &[usize]) -> Result<Tens
     let (a, b) = (x.as_ref().unwrap_or(a), y.as_ref().unwrap_or(b));
     if let (Some(x), Some(y)) = (a.strided(), b.strided()) {
         return Ok(Tensor::from_strided(dense::product(x, y, dtype, &result)?));
+    }
+    if let Some(out) = columns::product(a, b, dtype)? {
+        return Ok(out);
     }
     let out = if is_transposed(a, b) {
         let out = plan::product(&b.matrix_transpose()?, &a.matrix_transpose()?, dtype, batch)?;

@@ -165,7 +165,8 @@ impl Pass<'_> {
         finish: Finish<'_>,
         out: &mut [u8],
     ) {
-        if let (Some(x), Some(y), true) = (self.left, self.right_field, self.is_rounded_at_once(out.len() / left.len())) {
+        if let (Some(x), Some(y), true) = (self.left, self.right_field, self.is_rounded_at_once(out.len() / left.len()))
+        {
             let y = y.grid(self.field_offset(y, b));
             if (self.kernels.sparse_dense_rounded)(x.view(), left.clone(), y, self.n, out) {
                 return;

@@ -1,0 +1,185 @@
+//! Sparse operands stored by columns times a strided matrix, without forming their rows; and a strided matrix times sparse
+//! rows, which is the transpose of that.
+//!
+//! The dense matrix is taken in panels of columns, packed so that a row of a panel is what one stored element needs. A
+//! panel's result stays where it is while all stored elements pass. Where there are too few columns to share among
+//! threads, stored elements are cut into slices, as many as the data says, whose results are added in order: the bits
+//! depend neither on the panels nor on the number of threads.
+
+use openwork_ops::matmul::{ColumnsPanel, Ring, WIDTHS};
+use openwork_ops::{DType, Element};
+
+use super::operand::Stored;
+use crate::base::buffer::Buffer;
+use crate::base::error::Result;
+use crate::base::parallel;
+use crate::base::strided::Strided;
+use crate::engine::convert;
+use crate::levels::layout::Layout;
+use crate::tensor::Tensor;
+
+/// Columns from which on panels alone are shared among threads.
+const MANY: usize = 8;
+
+/// Slices of stored elements, at most, and how many elements there must be for each place of the result.
+const SLICES: usize = 16;
+const PER_PLACE: usize = 8;
+
+/// Elements that are turned at a time.
+const BLOCK: usize = 256;
+
+/// The product of two matrices of floats, one of them sparse over zeros and walked against its rows, the other strided;
+/// `None` for any other operands.
+pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Option<Tensor>> {
+    if a.ndim() != 2 || b.ndim() != 2 || !dtype.is_inexact() || dtype.is_complex() {
+        return Ok(None);
+    }
+    let turned = match (a.strided(), b.strided()) {
+        (None, Some(dense)) if a.layout() == Layout::Csc => Some((a.matrix_transpose()?, dense.clone(), false)),
+        (Some(dense), None) if b.layout() == Layout::Csr => Some((b.clone(), dense.permute(&[1, 0]), true)),
+        _ => None,
+    };
+    let Some((sparse, dense, is_mirrored)) = turned else { return Ok(None) };
+    let (Some(s), Some(kernel)) = (sparse.sparse(), Ring::new(dtype, false).kernels().columns_panel) else {
+        return Ok(None);
+    };
+    if s.fill.is_undefined() || s.fill_values().is_some_and(|fill| !super::is_zero(&fill.unbroadcast())) {
+        return Ok(None);
+    }
+    let (m, n) = (s.shape[1], dense.shape[1]);
+    if m == 0 || n == 0 || s.shape[0] == 0 {
+        return Ok(None);
+    }
+    let shape = if is_mirrored { [n, m] } else { [m, n] };
+    convert::dense_len(&shape, dtype)?;
+    let left = Stored::new(s, Ring::new(dtype, false), false, true)?;
+    let dense = dense.cast(DType::F64);
+    let plan = Plan { kernel, left, dense, m, n };
+    Ok(Some(Tensor::from_strided(plan.run(dtype, is_mirrored)?)))
+}
+
+struct Plan {
+    kernel: ColumnsPanel,
+    /// Row `k` holds column `k` of the sparse operand.
+    left: Stored,
+    /// The other operand, as `float64`.
+    dense: Strided,
+    /// Rows and columns of the result (of its transpose, where operands were exchanged).
+    m: usize,
+    n: usize,
+}
+
+impl Plan {
+    /// The width of panels: the widest that leaves some for every thread.
+    fn width(&self) -> usize {
+        let share = self.n.div_ceil(parallel::threads()).max(1);
+        WIDTHS.into_iter().find(|&w| w >= share.min(WIDTHS[WIDTHS.len() - 1])).unwrap_or(1)
+    }
+
+    /// Rows of the left operand in slices of like work.
+    fn slices(&self) -> Vec<std::ops::Range<usize>> {
+        let (rows, nse) = (self.left.len(), self.left.nse());
+        let wanted = if self.n >= MANY { 1 } else { (nse / (PER_PLACE * self.m * self.n).max(1)).clamp(1, SLICES) };
+        let mut ends = vec![0];
+        for i in 1..wanted {
+            let goal = nse / wanted * i;
+            let (mut low, mut high) = (0, rows);
+            while low < high {
+                let middle = low.midpoint(high);
+                if self.left.start(middle) < goal { low = middle + 1 } else { high = middle }
+            }
+            ends.push(low);
+        }
+        ends.push(rows);
+        ends.windows(2).map(|w| w[0]..w[1]).collect()
+    }
+
+    fn run(&self, dtype: DType, is_mirrored: bool) -> Result<Strided> {
+        let (m, n, k) = (self.m, self.n, self.left.len());
+        let (width, slices) = (self.width(), self.slices());
+        let panels = n.div_ceil(width);
+        let size = dtype.size();
+        let packed = Buffer::build(k * panels * width * 8, |out| self.pack(width, f64::from_bytes_mut(out)))?;
+        let packed = packed.typed::<f64>();
+        let part = m * width;
+        let sums = Buffer::build(panels * slices.len() * part * 8, |out| {
+            parallel::for_chunks_mut(f64::from_bytes_mut(out), part, 1, &|task, acc| {
+                let (panel, slice) = (task / slices.len(), &slices[task % slices.len()]);
+                let panel = &packed[panel * k * width..(panel + 1) * k * width];
+                (self.kernel)(self.left.view(), slice.clone(), panel, width, acc);
+            });
+        })?;
+        let sums = if slices.len() == 1 { sums } else { added(&sums, slices.len(), part, panels)? };
+        let shape = if is_mirrored { vec![n, m] } else { vec![m, n] };
+        if n == width && (n == 1 || !is_mirrored) {
+            let out = Strided::new(sums, DType::F64, shape);
+            return Ok(if dtype == DType::F64 { out } else { out.cast(dtype) });
+        }
+        let sums = sums.typed::<f64>();
+        let row = shape[1];
+        // Of the mirrored result, rows that lie in one panel.
+        let grain = if is_mirrored { width } else { (1usize << 14).div_ceil(row) };
+        let out = Buffer::overwritten(m * n * size, size, |out| {
+            parallel::for_chunks_mut(out, row * size, grain, &|first, out| {
+                let rows = out.len() / (row * size);
+                if is_mirrored {
+                    let panel = &sums[first / width * part..][..part];
+                    let mut block = [0.0; BLOCK];
+                    for (j, out) in out.chunks_exact_mut(row * size).enumerate() {
+                        for (i, out) in out.chunks_mut(BLOCK * size).enumerate() {
+                            let block = &mut block[..out.len() / size];
+                            let from = panel[i * BLOCK * width..].iter().skip(j).step_by(width);
+                            block.iter_mut().zip(from).for_each(|(o, &x)| *o = x);
+                            Ring::Float.finish(f64::as_bytes(block), dtype, out);
+                        }
+                    }
+                } else {
+                    for (i, out) in (first..first + rows).zip(out.chunks_exact_mut(row * size)) {
+                        for (panel, out) in out.chunks_mut(width * size).enumerate() {
+                            let from = &sums[panel * part + i * width..][..out.len() / size];
+                            Ring::Float.finish(f64::as_bytes(from), dtype, out);
+                        }
+                    }
+                }
+            });
+        })?;
+        Ok(Strided::new(out, dtype, shape))
+    }
+
+    /// The panels of the dense operand one after the other, each row by row; columns beyond the last are zero.
+    fn pack(&self, width: usize, out: &mut [f64]) {
+        let x = &self.dense;
+        let values = x.buffer.typed::<f64>();
+        let (rows, k) = (x.strides[0], self.left.len());
+        for (panel, out) in out.chunks_exact_mut(k * width).enumerate() {
+            let first = panel * width;
+            let count = width.min(self.n - first);
+            let from = x.offset as isize + first as isize * x.strides[1];
+            parallel::for_chunks_mut(out, width, (1 << 14) / width, &|r, out| {
+                for (r, out) in (r..).zip(out.chunks_exact_mut(width)) {
+                    let at = from + r as isize * rows;
+                    for (j, o) in out[..count].iter_mut().enumerate() {
+                        *o = values[(at + j as isize * x.strides[1]) as usize];
+                    }
+                }
+            });
+        }
+    }
+}
+
+/// The sums of the slices of every panel, in order.
+fn added(sums: &Buffer, slices: usize, part: usize, panels: usize) -> Result<Buffer> {
+    let sums = sums.typed::<f64>();
+    Buffer::overwritten(panels * part * 8, 8, |out| {
+        for (panel, out) in f64::from_bytes_mut(out).chunks_exact_mut(part).enumerate() {
+            let of_panel = &sums[panel * slices * part..(panel + 1) * slices * part];
+            parallel::for_chunks_mut(out, 1, 1 << 15, &|first, out| {
+                out.copy_from_slice(&of_panel[first..][..out.len()]);
+                for slice in 1..slices {
+                    let from = &of_panel[slice * part + first..][..out.len()];
+                    out.iter_mut().zip(from).for_each(|(o, x)| *o += x);
+                }
+            });
+        }
+    })
+}
