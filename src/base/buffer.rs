@@ -1,5 +1,5 @@
 //! Shared bytes: (owner, offset, length), and memory for large results.
-#![allow(unsafe_code)] // huge-page memory is allocated and freed by hand; each block says why it is sound
+#![allow(unsafe_code)] // vectors and foreign memory are seen as bytes; each block says why that is sound
 
 use std::cell::RefCell;
 use std::fmt;
@@ -10,6 +10,7 @@ use openwork_ops::Element;
 
 use crate::base::error::Result;
 use crate::base::memory;
+use crate::base::pages::{self, AT_HAND, Block, HUGE};
 
 /// Memory that a buffer may share. The bytes must stay put while the owner lives, and unchanged while they are read.
 trait Owner: Send + Sync {
@@ -65,106 +66,9 @@ impl Owner for Foreign {
     }
 }
 
-/// From this size on, memory is aligned to huge pages and the kernel is asked to use them: random access
-/// costs half, and first touch a fraction.
-const HUGE: usize = 4 << 20;
-const HUGE_ALIGN: usize = 2 << 20;
-
-/// Zeroed memory, aligned for any element type.
-struct Zeroed {
-    at: std::ptr::NonNull<u8>,
-    layout: std::alloc::Layout,
-    len: usize,
-}
-
-// SAFETY: plain bytes, owned alone; nothing about them is tied to a thread.
-unsafe impl Send for Zeroed {}
-// SAFETY: shared access only reads.
-unsafe impl Sync for Zeroed {}
-
-impl Zeroed {
-    /// `None` if memory for so many bytes cannot be had.
-    fn new(len: usize) -> Option<Zeroed> {
-        if !memory::is_free(len) {
-            return None;
-        }
-        let align = if len >= HUGE { HUGE_ALIGN } else { 16 };
-        let size = len.max(1).checked_next_multiple_of(align)?;
-        let layout = std::alloc::Layout::from_size_align(size, align).ok()?;
-        #[cfg(target_os = "linux")]
-        if len >= HUGE {
-            return Zeroed::map(layout, len);
-        }
-        if size > AT_HAND {
-            // SAFETY: the size is not 0.
-            let at = unsafe { std::alloc::alloc_zeroed(layout) };
-            return Some(Zeroed { at: std::ptr::NonNull::new(at)?, layout, len });
-        }
-        // SAFETY: the size is not 0.
-        let at = std::ptr::NonNull::new(unsafe { std::alloc::alloc(layout) })?;
-        // SAFETY: so many bytes were allocated.
-        unsafe { at.write_bytes(0, size) };
-        Some(Zeroed { at, layout, len })
-    }
-
-    fn all_mut(&mut self) -> &mut [u8] {
-        // SAFETY: `len` bytes are allocated and initialised (zeroed), and `self` is borrowed alone.
-        unsafe { std::slice::from_raw_parts_mut(self.at.as_ptr(), self.len) }
-    }
-
-    /// Fresh pages from the kernel: zero without writing, aligned so that huge pages fit.
-    #[cfg(target_os = "linux")]
-    fn map(layout: std::alloc::Layout, len: usize) -> Option<Zeroed> {
-        let (size, align) = (layout.size(), layout.align());
-        let mapped = size.checked_add(align)?;
-        // SAFETY: an anonymous private mapping touches no memory of ours.
-        let raw = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                mapped,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-                -1,
-                0,
-            )
-        };
-        if raw == libc::MAP_FAILED {
-            return None;
-        }
-        let skip = raw.align_offset(align).min(align);
-        let at = raw.cast::<u8>().wrapping_add(skip);
-        // SAFETY: head and tail lie inside the fresh mapping and outside what is kept; failure of
-        // `madvise` leaves ordinary pages.
-        unsafe {
-            if skip > 0 {
-                libc::munmap(raw, skip);
-            }
-            if align > skip {
-                libc::munmap(at.wrapping_add(size).cast(), align - skip);
-            }
-            libc::madvise(at.cast(), size, libc::MADV_HUGEPAGE);
-        }
-        Some(Zeroed { at: std::ptr::NonNull::new(at)?, layout, len })
-    }
-}
-
-impl Drop for Zeroed {
-    fn drop(&mut self) {
-        #[cfg(target_os = "linux")]
-        if self.len >= HUGE {
-            // SAFETY: exactly the part of the mapping that `map` kept.
-            unsafe { libc::munmap(self.at.as_ptr().cast(), self.layout.size()) };
-            return;
-        }
-        // SAFETY: allocated in `new` with this layout.
-        unsafe { std::alloc::dealloc(self.at.as_ptr(), self.layout) }
-    }
-}
-
-impl Owner for Zeroed {
+impl Owner for Block {
     fn bytes(&self) -> &[u8] {
-        // SAFETY: `len` bytes are allocated and initialised (zeroed), for as long as `self`.
-        unsafe { std::slice::from_raw_parts(self.at.as_ptr(), self.len) }
+        self.all()
     }
     fn bytes_mut(&mut self) -> Option<&mut [u8]> {
         Some(self.all_mut())
@@ -200,10 +104,6 @@ thread_local! {
     static LENT: RefCell<Option<Buffer>> = const { RefCell::new(None) };
 }
 
-/// Bytes up to which it is quicker to write zeros than to ask for memory that has them: allocators keep memory of these
-/// sizes at hand, but not zeroed.
-const AT_HAND: usize = 1 << 10;
-
 /// A zeroed vector whose pages, if it is large, the kernel is asked to make huge: for large temporaries.
 pub(crate) fn zeroed_vec<T: bytemuck::Zeroable + Clone>(n: usize) -> Vec<T> {
     if n.saturating_mul(size_of::<T>()) <= AT_HAND {
@@ -212,17 +112,8 @@ pub(crate) fn zeroed_vec<T: bytemuck::Zeroable + Clone>(n: usize) -> Vec<T> {
         return out;
     }
     let mut out: Vec<T> = bytemuck::allocation::zeroed_vec(n);
-    #[cfg(target_os = "linux")]
-    {
-        let (start, bytes) = (out.as_mut_ptr() as usize, size_of_val(out.as_slice()));
-        let first = start.next_multiple_of(HUGE_ALIGN);
-        if bytes >= HUGE && first < start + bytes {
-            // SAFETY: the range lies inside the vector's allocation; the advice changes no content, and its
-            // failure leaves ordinary pages.
-            unsafe {
-                libc::madvise(first as *mut libc::c_void, start + bytes - first, libc::MADV_HUGEPAGE);
-            }
-        }
+    if size_of_val(out.as_slice()) >= HUGE {
+        pages::prefer_huge(out.as_mut_ptr().cast(), size_of_val(out.as_slice()));
     }
     out
 }
@@ -261,7 +152,7 @@ impl Buffer {
     /// If memory cannot hold them.
     pub(crate) fn build(len: usize, fill: impl FnOnce(&mut [u8])) -> Result<Buffer> {
         let (mut few, mut large) = ([0; SMALL / 16], None);
-        fill(Buffer::place(len, &mut few, &mut large)?);
+        fill(Buffer::place(len, &mut few, &mut large, Block::zeroed)?);
         Ok(Buffer::owned(len, &few, large))
     }
 
@@ -269,7 +160,7 @@ impl Buffer {
     /// process, as it does in Rust's collections.
     pub(crate) fn of_held(len: usize, fill: impl FnOnce(&mut [u8])) -> Buffer {
         let (mut few, mut large) = ([0; SMALL / 16], None);
-        let Ok(place) = Buffer::place(len, &mut few, &mut large) else {
+        let Ok(place) = Buffer::place(len, &mut few, &mut large, Block::zeroed) else {
             std::alloc::handle_alloc_error(
                 std::alloc::Layout::array::<u8>(len).unwrap_or(std::alloc::Layout::new::<u8>()),
             );
@@ -278,20 +169,25 @@ impl Buffer {
         Buffer::owned(len, &few, large)
     }
 
-    /// Where `len` zero bytes are, if they are few, or large memory that is made for them.
+    /// Where `len` bytes are, if they are few, all zero, or large memory that `block` gives for them.
     ///
     /// Not part of [`Buffer::build`], which is compiled for every closure.
     #[inline(never)]
-    fn place<'a>(len: usize, few: &'a mut Few, large: &'a mut Option<Zeroed>) -> Result<&'a mut [u8]> {
+    fn place<'a>(
+        len: usize,
+        few: &'a mut Few,
+        large: &'a mut Option<Block>,
+        block: fn(usize) -> Option<Block>,
+    ) -> Result<&'a mut [u8]> {
         if let Some(place) = bytemuck::cast_slice_mut(few).get_mut(..len) {
             return Ok(place);
         }
         let refused = || memory::refused(&[len], "a dense array of bytes", len as u128, 1, "choose a sparse layout");
-        Ok(large.insert(Zeroed::new(len).ok_or_else(refused)?).all_mut())
+        Ok(large.insert(block(len).ok_or_else(refused)?).all_mut())
     }
 
     #[inline(never)]
-    fn owned(len: usize, few: &Few, large: Option<Zeroed>) -> Buffer {
+    fn owned(len: usize, few: &Few, large: Option<Block>) -> Buffer {
         fn first<const N: usize>(few: &Few) -> Arc<dyn Owner> {
             let mut out = Small([0; N]);
             out.0.copy_from_slice(&few[..N]);
@@ -307,8 +203,8 @@ impl Buffer {
     }
 
     /// Memory of `len` bytes, elements of `width` bytes each, all of which `fill` writes: memory that is lent, where it
-    /// has that size, else new. Of one byte each there may be truth values, which may not hold any bits even before they
-    /// are written.
+    /// has that size, else new, which may hold what an earlier array held. Elements of one byte are zero: there may be
+    /// truth values among them, which may not hold any bits even before they are written.
     ///
     /// # Errors
     /// If memory cannot hold them.
@@ -317,7 +213,7 @@ impl Buffer {
         let (mut few, mut large) = ([0; SMALL / 16], None);
         let place = match lent.as_mut().and_then(Buffer::unique_mut) {
             Some(place) => place,
-            None => Buffer::place(len, &mut few, &mut large)?,
+            None => Buffer::place(len, &mut few, &mut large, if width > 1 { Block::any } else { Block::zeroed })?,
         };
         #[cfg(debug_assertions)]
         place.fill(if width > 1 { 0xaa } else { 0 }); // what is not written shows

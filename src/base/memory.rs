@@ -1,14 +1,39 @@
-//! Memory whose size an argument or broadcasting decides: asked for before it is used, so that a shape too large is an
-//! error and not the end of the process.
+//! Memory: what of it is kept from large arrays for the next, and how much there is.
 //!
-//! An allocation is refused if its bytes exceed what is free (what the machine says is available, swap included, or what
-//! the control groups of the process still let it take, whichever is less), or if the kernel refuses the address space. A
-//! kernel that overcommits grants what nobody has, and ends the process when it is written to: asking the allocator alone
-//! is not enough.
+//! Memory of arrays of 4 MiB and more that are no longer needed is not given back to the system at once: the next array of
+//! about that size takes it, and so need not wait for fresh pages, which can take longer than to compute the array. What
+//! is kept is bounded ([`set_limit`]): a quarter of the memory of the machine, or of what its control groups and limits let
+//! the process take, if no other limit is set, and never more than what is free beside it. It is given back where an
+//! operation or a reader would otherwise have too little, and when [`trim`] asks for it. Only on Linux is any kept.
+//!
+//! Sizes that an argument or broadcasting decides are compared with what is free before memory is used, so that a shape
+//! too large is an error and not the end of the process. An allocation is refused if its bytes exceed what is free (what
+//! the machine says is available, swap included, or what the control groups of the process still let it take, whichever is
+//! less, and what is kept), or if the kernel refuses the address space. A kernel that overcommits grants what nobody has,
+//! and ends the process when it is written to: asking the allocator alone is not enough.
+//!
+//! # Examples
+//! ```
+//! use openwork::{Tensor, memory};
+//!
+//! let x = Tensor::arange(0.0, 1048576.0, 1.0)?;
+//! let before = memory::stats();
+//! for _ in 0..10 {
+//!     drop(x.add(1.0)?); // 8 MiB each
+//! }
+//! let after = memory::stats();
+//! assert!(after.hits + after.misses >= before.hits + before.misses + 10 || cfg!(not(target_os = "linux")));
+//! println!("{} bytes are kept, {} at most", after.held, after.limit);
+//! memory::trim();
+//! # Ok::<(), openwork::Error>(())
+//! ```
 
 use openwork_ops::DType;
 
 use crate::base::error::{self, Error, Result};
+use crate::base::kept;
+
+pub use crate::base::kept::{Stats, set_limit, stats, trim};
 
 /// Smaller sizes are not compared with what is free: to ask costs as much as to fill a good part of them.
 const LARGE: usize = 64 << 20;
@@ -22,12 +47,23 @@ pub(crate) fn is_possible(bytes: usize) -> bool {
         return false;
     }
     let mut probe: Vec<u8> = Vec::new();
-    probe.try_reserve_exact(bytes).is_ok()
+    probe.try_reserve_exact(bytes).is_ok() || (trim() > 0 && probe.try_reserve_exact(bytes).is_ok())
 }
 
-/// Whether so many bytes are free, as far as anybody can tell.
+/// Whether so many bytes are free, as far as anybody can tell. What is kept of earlier arrays is given back if that makes
+/// them so.
 pub(crate) fn is_free(bytes: usize) -> bool {
-    bytes < LARGE || free().is_none_or(|free| bytes as u64 <= free)
+    if bytes < LARGE {
+        return true;
+    }
+    let Some(free) = free() else { return true };
+    let (bytes, held) = (bytes as u64, kept::held() as u64);
+    bytes <= free || (bytes - free <= held && trim() > 0 && self::free().is_none_or(|free| bytes <= free))
+}
+
+/// Bytes of freed arrays to keep at most where nobody says how many: a quarter of what the process may take at all.
+pub(crate) fn to_keep() -> usize {
+    total().map_or(0, |total| usize::try_from(total / 4).unwrap_or(usize::MAX))
 }
 
 /// Whether `count` entries of `width` bytes each can be had.
@@ -40,7 +76,8 @@ pub(crate) fn has_room(count: usize, width: usize) -> bool {
 #[cold]
 pub(crate) fn refused(shape: &[usize], what: &str, count: u128, width: usize, instead: &str) -> Error {
     let bytes = count.saturating_mul(width as u128);
-    error::memory(shape, what, bytes, free().unwrap_or(isize::MAX as u64), instead)
+    let free = free().map_or(isize::MAX as u64, |free| free.saturating_add(kept::held() as u64));
+    error::memory(shape, what, bytes, free, instead)
 }
 
 /// Checks that there is memory for the product of `counts` entries of `width` bytes each, and gives their number.
@@ -76,8 +113,16 @@ pub(crate) fn free() -> Option<u64> {
     None
 }
 
+/// Bytes that this process could have if nobody else had any; `None` where the system does not say.
+#[cfg(not(target_os = "linux"))]
+fn total() -> Option<u64> {
+    None
+}
+
 #[cfg(target_os = "linux")]
 pub(crate) use linux::free;
+#[cfg(target_os = "linux")]
+use linux::total;
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -90,6 +135,19 @@ mod linux {
         let swap = field(&machine, "SwapFree:").unwrap_or(0).saturating_mul(1024);
         let available = field(&machine, "MemAvailable:")?.saturating_mul(1024).saturating_add(swap);
         Some(groups().iter().filter_map(|group| group.free(swap)).fold(available, u64::min))
+    }
+
+    pub(super) fn total() -> Option<u64> {
+        let machine = field(&read_to_string("/proc/meminfo").ok()?, "MemTotal:")?.saturating_mul(1024);
+        let limits = read_to_string("/proc/self/limits").unwrap_or_default();
+        let all = groups().iter().filter_map(Group::limit).chain(address_space(&limits));
+        Some(all.fold(machine, u64::min))
+    }
+
+    /// The limit of the address space, if there is one.
+    fn address_space(limits: &str) -> Option<u64> {
+        let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+        line.split_ascii_whitespace().next()?.parse().ok()
     }
 
     /// The number after a name, in text of names and numbers.
@@ -109,6 +167,11 @@ mod linux {
     impl Group {
         fn number(&self, file: &str) -> Option<u64> {
             read_to_string(self.folder.join(file)).ok()?.trim().parse().ok()
+        }
+
+        /// What the group may take in all. `None` without a limit.
+        fn limit(&self) -> Option<u64> {
+            self.number(if self.old { "memory.limit_in_bytes" } else { "memory.max" })
         }
 
         /// What the group may take beyond what it has, files in memory that can be dropped not counted. `None` without a
@@ -174,6 +237,15 @@ mod linux {
         }
 
         #[test]
+        fn the_whole_is_the_least_of_all_limits() {
+            let limits = "Max open files  20000 20000 files\nMax address space   1048576    unlimited   bytes\n";
+            assert_eq!(address_space(limits), Some(1 << 20));
+            assert_eq!(address_space(&limits.replace("1048576", "unlimited")), None);
+            let (total, free) = (total().unwrap(), free().unwrap());
+            assert!(0 < total && total <= isize::MAX as u64, "{total} in all, {free} free");
+        }
+
+        #[test]
         fn limits_of_control_groups_count() {
             let folder = std::env::temp_dir().join(format!("openwork-group-{}", std::process::id()));
             std::fs::create_dir_all(&folder).unwrap();
@@ -186,6 +258,7 @@ mod linux {
             write("memory.max", "1000\n");
             write("memory.stat", "anon 300\ninactive_file 20\nactive_file 30\n");
             assert_eq!(group(false).free(7), Some(400 + 50 + 7));
+            assert_eq!((group(false).limit(), group(true).limit()), (Some(1000), None));
             write("memory.swap.max", "5\n");
             write("memory.swap.current", "1\n");
             assert_eq!(group(false).free(7), Some(400 + 50 + 4));
@@ -193,6 +266,7 @@ mod linux {
             write("memory.usage_in_bytes", "500\n");
             write("memory.stat", "cache 3\ntotal_inactive_file 100\ntotal_active_file 1\n");
             assert_eq!(group(true).free(7), Some(1500 + 101 + 7));
+            assert_eq!(group(true).limit(), Some(2000));
             write("memory.memsw.limit_in_bytes", "2500\n");
             write("memory.memsw.usage_in_bytes", "600\n");
             assert_eq!(group(true).free(7), Some(1900 + 101));

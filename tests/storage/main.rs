@@ -1,4 +1,5 @@
-//! What a tensor is: wrong and awkward input, shapes and fills at their limits, windows, level structures, facts.
+//! What a tensor is: wrong and awkward input, shapes and fills at their limits, windows, level structures, facts, memory
+//! that is kept.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -8,6 +9,7 @@ mod common;
 mod edge_cases;
 mod huge;
 mod huge_views;
+mod kept_memory;
 mod narrow;
 mod shapes;
 mod matrix_facts;

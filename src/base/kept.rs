@@ -1,0 +1,274 @@
+//! Memory of large arrays that were freed, kept for the next ones.
+//!
+//! What is kept stays below a limit and below what is free beside it, the oldest goes first, and all of it goes before
+//! anything is refused for want of memory.
+
+use std::sync::Mutex;
+
+use crate::base::pages::{HUGE, Mapping};
+use crate::base::{memory, parallel};
+
+/// Mappings that are kept at most: a system counts them.
+const MOST: usize = 1024;
+
+/// Bytes that come back before the system is asked again what is free.
+const LOOK: usize = 64 << 20;
+
+/// What is kept for the next large arrays.
+static KEPT: Mutex<List> = Mutex::new(List::new());
+
+/// Mappings that were freed, the oldest first.
+struct List {
+    kept: Vec<Mapping>,
+    /// Bytes of all of them.
+    held: usize,
+    /// `None` until it is asked for: then what the machine suggests.
+    limit: Option<usize>,
+    hits: u64,
+    misses: u64,
+    /// Bytes that came back since the system was last asked what is free.
+    unseen: usize,
+}
+
+impl List {
+    const fn new() -> List {
+        List { kept: Vec::new(), held: 0, limit: None, hits: 0, misses: 0, unseen: 0 }
+    }
+
+    fn limit(&mut self) -> usize {
+        *self.limit.get_or_insert_with(memory::to_keep)
+    }
+
+    /// The smallest mapping of `size` bytes or up to twice as many. Of one that is much too large, the rest stays.
+    fn take(&mut self, size: usize) -> Option<Mapping> {
+        let fits = |m: &Mapping| m.size() >= size && m.size() / 2 <= size;
+        let best = self.kept.iter().enumerate().filter(|(_, m)| fits(m)).min_by_key(|(_, m)| m.size()).map(|(i, _)| i);
+        let Some(i) = best else {
+            self.misses += 1;
+            return None;
+        };
+        self.hits += 1;
+        let mut found = self.kept.remove(i);
+        self.held -= found.size();
+        // An eighth is room for arrays that grow a little from one to the next.
+        if found.size() - size >= HUGE.max(size / 8)
+            && let Some(rest) = found.split_off(size)
+        {
+            self.held += rest.size();
+            self.kept.insert(i, rest);
+        }
+        Some(found)
+    }
+
+    /// Keeps a mapping, and gives what is to be freed for that.
+    fn give(&mut self, mapping: Mapping) -> Vec<Mapping> {
+        let limit = self.limit();
+        if mapping.size() > limit {
+            return vec![mapping];
+        }
+        self.held += mapping.size();
+        self.unseen = self.unseen.saturating_add(mapping.size());
+        self.kept.push(mapping);
+        self.over(limit)
+    }
+
+    /// The oldest, without which the rest has at most so many bytes.
+    fn over(&mut self, bytes: usize) -> Vec<Mapping> {
+        let (mut n, mut left) = (0, self.held);
+        while left > bytes || self.kept.len() - n > MOST {
+            let Some(oldest) = self.kept.get(n) else { break };
+            left -= oldest.size();
+            n += 1;
+        }
+        self.held = left;
+        if n == 0 { Vec::new() } else { self.kept.drain(..n).collect() }
+    }
+}
+
+/// Pages that an earlier array had, `size` bytes or more.
+pub(crate) fn take(size: usize) -> Option<Mapping> {
+    parallel::lock(&KEPT).take(size)
+}
+
+/// Keeps what an array no longer needs, as far as the limit and the machine allow.
+pub(crate) fn keep(mapping: Mapping) {
+    let mut list = parallel::lock(&KEPT);
+    let mut unfit = list.give(mapping);
+    let is_time = list.unseen >= LOOK;
+    if is_time {
+        list.unseen = 0;
+    }
+    drop(list);
+    // Others may need the memory more: what is kept stays below what is free beside it.
+    if let Some(free) = memory::free().filter(|_| is_time) {
+        unfit.extend(parallel::lock(&KEPT).over(usize::try_from(free).unwrap_or(usize::MAX)));
+    }
+    drop(unfit); // no longer under the lock: to unmap takes time
+}
+
+/// Bytes that are kept.
+pub(crate) fn held() -> usize {
+    parallel::lock(&KEPT).held
+}
+
+/// What the process keeps of the memory of large arrays that were freed: see [`stats`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Bytes that are kept for the next large arrays. They count as used by this process.
+    pub held: usize,
+    /// The greatest number of bytes to keep: a quarter of the machine's memory, unless [`set_limit`] set another.
+    pub limit: usize,
+    /// In how many pieces they are.
+    pub mappings: usize,
+    /// Large arrays that took memory that was kept, since the process began.
+    pub hits: u64,
+    /// Large arrays that took fresh memory from the system.
+    pub misses: u64,
+}
+
+/// What is kept at the moment of the memory of large arrays, and how often it was of use.
+///
+/// # Examples
+/// ```
+/// use openwork::memory;
+///
+/// let kept = memory::stats();
+/// assert!(kept.held <= kept.limit);
+/// println!("{} of {} large arrays took memory that was kept", kept.hits, kept.hits + kept.misses);
+/// ```
+pub fn stats() -> Stats {
+    let mut list = parallel::lock(&KEPT);
+    let limit = list.limit();
+    Stats { held: list.held, limit, mappings: list.kept.len(), hits: list.hits, misses: list.misses }
+}
+
+/// Gives all that is kept back to the system, and says how many bytes that was. Tensors that are alive keep their memory,
+/// and what is freed later is kept again.
+///
+/// The library does so by itself before it says that memory does not suffice.
+///
+/// # Examples
+/// ```
+/// use openwork::{Tensor, memory};
+///
+/// drop(Tensor::arange(0.0, 1e6, 1.0)?.add(1.0)?); // 8 MB
+/// let freed = memory::trim();
+/// println!("{freed} bytes were kept for the next large array");
+/// # Ok::<(), openwork::Error>(())
+/// ```
+pub fn trim() -> usize {
+    let all = parallel::lock(&KEPT).over(0);
+    all.iter().map(|m| m.size()).sum()
+}
+
+/// Sets how many bytes may be kept for the next large arrays, and gives what is beyond that back to the system. With 0
+/// nothing is kept: every large array takes fresh memory and gives it back. The limit holds for the whole process.
+///
+/// # Examples
+/// ```
+/// use openwork::memory;
+///
+/// memory::set_limit(256 << 20);
+/// assert_eq!(memory::stats().limit, 256 << 20);
+/// memory::set_limit(0);
+/// assert_eq!(memory::stats().held, 0);
+/// ```
+pub fn set_limit(bytes: usize) {
+    let mut list = parallel::lock(&KEPT);
+    list.limit = Some(bytes);
+    let unfit = list.over(bytes);
+    drop(list);
+    drop(unfit);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::pages::PAGE;
+
+    fn list(limit: usize) -> List {
+        List { limit: Some(limit), ..List::new() }
+    }
+
+    fn mapping(pages: usize) -> Mapping {
+        Mapping::new(pages * PAGE).unwrap()
+    }
+
+    /// Pages of each of those kept.
+    fn pages(list: &List) -> Vec<usize> {
+        assert_eq!(list.held, list.kept.iter().map(Mapping::size).sum::<usize>());
+        list.kept.iter().map(|m| m.size() / PAGE).collect()
+    }
+
+    #[test]
+    fn the_best_fit_of_twice_the_size_at_most_is_taken() {
+        let mut kept = list(usize::MAX);
+        assert!(kept.take(2 * PAGE).is_none());
+        for size in [30, 9, 8, 10, 2] {
+            assert!(kept.give(mapping(size)).is_empty());
+        }
+        assert_eq!(kept.take(9 * PAGE).unwrap().size(), 9 * PAGE);
+        assert_eq!(pages(&kept), [30, 8, 10, 2]);
+        assert_eq!(kept.take(9 * PAGE).unwrap().size(), 10 * PAGE);
+        assert_eq!(pages(&kept), [30, 8, 2]);
+        // 30 are more than twice 9, and 2 are too few.
+        assert!(kept.take(9 * PAGE).is_none() && kept.take(3 * PAGE).is_none());
+        assert_eq!((kept.hits, kept.misses), (2, 3));
+    }
+
+    #[test]
+    fn what_is_much_too_large_is_cut() {
+        let mut kept = list(usize::MAX);
+        for size in [40, 8] {
+            kept.give(mapping(size));
+        }
+        // The rest of 8 is too small for any array: it stays with what is taken.
+        assert_eq!(kept.take(7 * PAGE).unwrap().size(), 8 * PAGE);
+        // An eighth more is left.
+        let found = kept.take(37 * PAGE).unwrap();
+        assert_eq!(found.size(), 40 * PAGE);
+        kept.give(found);
+        let found = kept.take(30 * PAGE).unwrap();
+        assert_eq!((found.size(), pages(&kept)), (30 * PAGE, vec![10]));
+        let rest = kept.take(10 * PAGE).unwrap();
+        assert_eq!((rest.size(), pages(&kept)), (10 * PAGE, vec![]));
+        // Both are mapped on their own: each may go, and the other stays.
+        drop(found);
+        drop(rest);
+    }
+
+    #[test]
+    fn beyond_the_limit_the_oldest_goes() {
+        let mut kept = list(10 * PAGE);
+        assert!(kept.give(mapping(3)).is_empty() && kept.give(mapping(5)).is_empty());
+        assert_eq!(kept.give(mapping(4)).iter().map(|m| m.size() / PAGE).collect::<Vec<_>>(), [3]);
+        assert_eq!(pages(&kept), [5, 4]);
+        // One that would take it all alone leaves the others.
+        assert_eq!(kept.give(mapping(11)).len(), 1);
+        assert_eq!(pages(&kept), [5, 4]);
+        assert_eq!(kept.over(4 * PAGE).len(), 1);
+        assert_eq!(pages(&kept), [4]);
+        assert_eq!(kept.over(0).len(), 1);
+        assert_eq!((kept.held, kept.kept.len()), (0, 0));
+
+        let mut none = list(0);
+        assert_eq!(none.give(mapping(2)).len(), 1);
+        assert!(none.take(2 * PAGE).is_none());
+    }
+
+    #[test]
+    fn no_more_mappings_than_a_system_likes() {
+        let mut kept = list(usize::MAX);
+        let gone: usize = (0..MOST + 3).map(|_| kept.give(mapping(2)).len()).sum();
+        assert_eq!((kept.kept.len(), gone), (MOST, 3));
+    }
+
+    #[test]
+    fn a_machine_without_a_limit_set_keeps_a_part_of_its_memory() {
+        let mut kept = List::new();
+        let limit = kept.limit();
+        assert_eq!(limit > 0, cfg!(target_os = "linux"));
+        assert!(kept.give(mapping(2)).is_empty() || limit < 2 * PAGE);
+    }
+}

@@ -1,0 +1,279 @@
+//! Blocks of memory for arrays. Large ones are mappings of huge pages, and what is freed of them is kept for the next.
+//!
+//! Fresh pages are the dearest part of a large result: the system zeroes them, and on a virtual machine may first have to
+//! ask its host for them. Pages that were used before cost neither.
+#![allow(unsafe_code)] // memory is mapped, allocated and freed by hand; each block says why it is sound
+
+use std::ptr::NonNull;
+
+use crate::base::{kept, memory, parallel};
+
+/// From this size on, memory is mapped, aligned to huge pages, and the kernel is asked to use them: random access
+/// costs half, and first touch a fraction.
+pub(crate) const HUGE: usize = 4 << 20;
+/// Bytes of a huge page.
+pub(crate) const PAGE: usize = 2 << 20;
+
+/// Bytes up to which it is quicker to write zeros than to ask for memory that has them: allocators keep memory of these
+/// sizes at hand, but not zeroed.
+pub(crate) const AT_HAND: usize = 1 << 10;
+
+/// Bytes that one task zeroes.
+const STRETCH: usize = 4 << 20;
+
+/// Memory of `len` initialised bytes, aligned for any element type, that its owner has alone.
+pub(crate) struct Block {
+    at: NonNull<u8>,
+    /// What is allocated: `len` bytes or more.
+    size: usize,
+    len: usize,
+}
+
+// SAFETY: plain bytes, owned alone; nothing about them is tied to a thread.
+unsafe impl Send for Block {}
+// SAFETY: shared access only reads.
+unsafe impl Sync for Block {}
+
+impl Block {
+    /// Zero bytes. `None` if memory for so many cannot be had.
+    pub(crate) fn zeroed(len: usize) -> Option<Block> {
+        let (mut block, is_fresh) = Block::new(len)?;
+        if !is_fresh {
+            parallel::for_chunks_mut(block.all_mut(), 1, STRETCH, &|_, part| part.fill(0));
+        }
+        Some(block)
+    }
+
+    /// Bytes that hold anything, what an earlier array held among it: for those who write all of them. `None` if memory
+    /// for so many cannot be had.
+    pub(crate) fn any(len: usize) -> Option<Block> {
+        Some(Block::new(len)?.0)
+    }
+
+    /// A block, and whether its bytes are zero.
+    fn new(len: usize) -> Option<(Block, bool)> {
+        if len >= HUGE && cfg!(target_os = "linux") {
+            let size = len.checked_next_multiple_of(PAGE)?;
+            let used = kept::take(size);
+            let is_fresh = used.is_none();
+            let mapping = match used {
+                Some(mapping) => mapping,
+                None => Mapping::fresh(size)?,
+            };
+            let (at, size) = mapping.into_raw();
+            return Some((Block { at, size, len }, is_fresh));
+        }
+        if !memory::is_free(len) {
+            return None;
+        }
+        let layout = std::alloc::Layout::from_size_align(heap_size(len)?, HEAP_ALIGN).ok()?;
+        // SAFETY: the size is not 0.
+        let raw = unsafe { if len > AT_HAND { std::alloc::alloc_zeroed(layout) } else { std::alloc::alloc(layout) } };
+        let at = NonNull::new(raw)?;
+        if len <= AT_HAND {
+            // SAFETY: so many bytes were allocated.
+            unsafe { at.write_bytes(0, layout.size()) };
+        }
+        Some((Block { at, size: layout.size(), len }, true))
+    }
+
+    pub(crate) fn all(&self) -> &[u8] {
+        // SAFETY: `len` bytes are allocated and initialised, for as long as `self`.
+        unsafe { std::slice::from_raw_parts(self.at.as_ptr(), self.len) }
+    }
+
+    pub(crate) fn all_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and `self` is borrowed alone.
+        unsafe { std::slice::from_raw_parts_mut(self.at.as_ptr(), self.len) }
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        if self.len >= HUGE && cfg!(target_os = "linux") {
+            // SAFETY: what `new` took out of a mapping, once.
+            return kept::keep(unsafe { Mapping::from_raw(self.at, self.size) });
+        }
+        // SAFETY: allocated in `new` with this layout, which it has checked.
+        unsafe {
+            let layout = std::alloc::Layout::from_size_align_unchecked(self.size, HEAP_ALIGN);
+            std::alloc::dealloc(self.at.as_ptr(), layout);
+        }
+    }
+}
+
+const HEAP_ALIGN: usize = 16;
+
+fn heap_size(len: usize) -> Option<usize> {
+    len.max(1).checked_next_multiple_of(HEAP_ALIGN)
+}
+
+/// Huge pages that are mapped, and nobody uses: a multiple of [`PAGE`] bytes, which hold anything.
+pub(crate) struct Mapping {
+    at: NonNull<u8>,
+    size: usize,
+}
+
+// SAFETY: plain bytes, owned alone; nothing about them is tied to a thread.
+unsafe impl Send for Mapping {}
+
+impl Mapping {
+    /// Fresh pages, also where what is kept must go for them.
+    fn fresh(size: usize) -> Option<Mapping> {
+        if !memory::is_free(size) {
+            return None;
+        }
+        let first = Mapping::new(size);
+        if first.is_some() || kept::trim() == 0 { first } else { Mapping::new(size) }
+    }
+
+    /// Fresh pages from the kernel: zero without writing, aligned so that huge pages fit.
+    pub(crate) fn new(size: usize) -> Option<Mapping> {
+        let mapped = size.checked_add(PAGE)?;
+        let raw = system::map(mapped)?;
+        let skip = raw.align_offset(PAGE).min(PAGE);
+        let at = NonNull::new(raw.as_ptr().wrapping_add(skip))?;
+        // SAFETY: head and tail lie inside the fresh mapping and outside what is kept.
+        unsafe {
+            system::unmap(raw, skip);
+            if let Some(tail) = NonNull::new(at.as_ptr().wrapping_add(size)) {
+                system::unmap(tail, PAGE - skip);
+            }
+        }
+        system::prefer_huge(at, size);
+        Some(Mapping { at, size })
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    fn into_raw(self) -> (NonNull<u8>, usize) {
+        let raw = (self.at, self.size);
+        std::mem::forget(self);
+        raw
+    }
+
+    /// # Safety
+    /// These must be whole pages of a mapping that nobody else uses or unmaps.
+    unsafe fn from_raw(at: NonNull<u8>, size: usize) -> Mapping {
+        Mapping { at, size }
+    }
+
+    /// Cuts off what is beyond `size` bytes, a multiple of [`PAGE`] and less than all.
+    pub(crate) fn split_off(&mut self, size: usize) -> Option<Mapping> {
+        let rest = self.size.checked_sub(size).filter(|&rest| rest > 0 && size.is_multiple_of(PAGE))?;
+        let at = NonNull::new(self.at.as_ptr().wrapping_add(size))?;
+        self.size = size;
+        Some(Mapping { at, size: rest })
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: mapped pages that belong to this value alone.
+        unsafe { system::unmap(self.at, self.size) };
+    }
+}
+
+/// Asks the kernel for huge pages in memory of any owner, as far as it holds whole ones: `size` bytes from `at`.
+pub(crate) fn prefer_huge(at: *mut u8, size: usize) {
+    let skip = at.align_offset(PAGE);
+    let whole = size.saturating_sub(skip) / PAGE * PAGE;
+    if let Some(at) = NonNull::new(at.wrapping_add(skip)).filter(|_| whole > 0) {
+        system::prefer_huge(at, whole);
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod system {
+    use std::ptr::{NonNull, null_mut};
+
+    /// Fresh pages, all zero.
+    pub(super) fn map(size: usize) -> Option<NonNull<u8>> {
+        let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        // SAFETY: an anonymous private mapping touches no memory of ours.
+        let raw = unsafe { libc::mmap(null_mut(), size, access, kind, -1, 0) };
+        if raw == libc::MAP_FAILED { None } else { NonNull::new(raw.cast()) }
+    }
+
+    /// # Safety
+    /// Whole pages that were mapped, and that nobody uses.
+    pub(super) unsafe fn unmap(at: NonNull<u8>, size: usize) {
+        if size > 0 {
+            // SAFETY: the caller's promise. What the kernel will not unmap stays mapped.
+            unsafe { libc::munmap(at.as_ptr().cast(), size) };
+        }
+    }
+
+    /// Asks for huge pages; where there are none, memory lies in ordinary ones.
+    pub(super) fn prefer_huge(at: NonNull<u8>, size: usize) {
+        // SAFETY: the advice changes no content.
+        unsafe { libc::madvise(at.as_ptr().cast(), size, libc::MADV_HUGEPAGE) };
+    }
+}
+
+/// No mappings: all memory comes from the allocator.
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use std::ptr::NonNull;
+
+    pub(super) fn map(_: usize) -> Option<NonNull<u8>> {
+        None
+    }
+
+    /// # Safety
+    /// Nothing was mapped.
+    pub(super) unsafe fn unmap(_: NonNull<u8>, _: usize) {}
+
+    pub(super) fn prefer_huge(_: NonNull<u8>, _: usize) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SIZES: [usize; 6] = [0, 1, AT_HAND + 1, HUGE - 1, HUGE, 3 * HUGE + 5];
+
+    /// Blocks of every size that held something else before.
+    #[test]
+    fn zeroed_is_zero_whatever_was_there() {
+        for _ in 0..4 {
+            for len in SIZES {
+                let mut block = Block::any(len).unwrap();
+                assert_eq!(block.all().len(), len);
+                block.all_mut().fill(0xa5);
+                let (start, end) = (block.all().as_ptr() as usize, block.all().len());
+                assert!(start.is_multiple_of(if end >= HUGE { PAGE } else { 16 }) || !cfg!(target_os = "linux"));
+                drop(block);
+                assert!(Block::zeroed(len).unwrap().all().iter().all(|&b| b == 0), "{len} bytes");
+            }
+        }
+    }
+
+    #[test]
+    fn threads_do_not_get_the_same_memory() {
+        std::thread::scope(|scope| {
+            for mark in 1..=4u8 {
+                scope.spawn(move || {
+                    for turn in 0..16 {
+                        let mut blocks: Vec<Block> = (1..4).map(|n| Block::any(n * HUGE).unwrap()).collect();
+                        blocks.iter_mut().for_each(|b| b.all_mut().fill(mark));
+                        for block in &blocks {
+                            assert!(block.all().iter().all(|&b| b == mark), "{mark} in turn {turn}");
+                        }
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
+    fn advice_takes_any_range() {
+        let mut memory = vec![7u8; 3 * PAGE];
+        for (from, size) in [(0, 0), (1, 5), (0, 3 * PAGE), (9, PAGE), (PAGE, 2 * PAGE)] {
+            prefer_huge(memory[from..].as_mut_ptr(), size);
+        }
+        assert!(memory.iter().all(|&b| b == 7));
+    }
+}
