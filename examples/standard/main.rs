@@ -8,12 +8,15 @@
 //! A case is `operation:workload:dtype`. The data folder (`--data`, else the environment's `SPB_DATA`)
 //! holds one folder of `.npy` arrays per workload; `vectors.py` beside this file adds the random
 //! vectors and matrices that the products need. Loading and building the operands is not timed.
+//!
+//! Results take memory of earlier ones, as they do in any program that makes many. With `--fresh` all large arrays take
+//! fresh memory, as the first of a program do; on many machines that takes longer than to compute them.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use openwork::parallel::with_threads;
-use openwork::{DType, Tensor};
+use openwork::{DType, Tensor, memory};
 
 mod cases;
 mod measure;
@@ -27,7 +30,7 @@ use workload::{Precision, Workload};
 pub type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 const USAGE: &str =
-    "usage: standard --case OPERATION:WORKLOAD:DTYPE [--threads N] [--data DIR] [--samples N] [--tag TEXT]
+    "usage: standard --case OPERATION:WORKLOAD:DTYPE [--threads N] [--data DIR] [--samples N] [--tag TEXT] [--fresh]
        standard --list";
 
 fn main() -> ExitCode {
@@ -49,6 +52,9 @@ fn run() -> Outcome<()> {
         }
         return Ok(());
     };
+    if request.fresh {
+        memory::set_limit(0);
+    }
     let op = cases::find(&request.op)?;
     let workload = Workload::open(&request.data, &request.workload, request.precision)?;
     let measured = with_threads(request.threads, || {
@@ -68,16 +74,21 @@ struct Request {
     data: PathBuf,
     samples: usize,
     tag: String,
+    fresh: bool,
 }
 
 impl Request {
     /// `None` asks for the list of cases.
     fn parse(mut args: impl Iterator<Item = String>) -> Outcome<Option<Request>> {
-        let (mut case, mut threads, mut samples, mut tag) = (None, 1, 7, String::new());
+        let (mut case, mut threads, mut samples, mut tag, mut fresh) = (None, 1, 7, String::new(), false);
         let mut data = std::env::var_os("SPB_DATA").map(PathBuf::from);
         while let Some(flag) = args.next() {
             if flag == "--list" {
                 return Ok(None);
+            }
+            if flag == "--fresh" {
+                fresh = true;
+                continue;
             }
             let mut value = || args.next().ok_or_else(|| format!("{flag} needs a value\n{USAGE}"));
             match flag.as_str() {
@@ -104,6 +115,7 @@ impl Request {
             data: data.ok_or("name the data folder with --data or SPB_DATA")?,
             samples,
             tag,
+            fresh,
         }))
     }
 
@@ -112,7 +124,7 @@ impl Request {
         Ok(format!(
             "{{\"peer\": \"openwork\", \"op\": {:?}, \"wl\": {:?}, \"dtype\": \"{}\", \"threads\": {}, \"tag\": {:?}, \
              \"ms\": {:.6}, \"cpu_ms\": {:.6}, \"min_ms\": {:.6}, \"first_ms\": {:.6}, \"n\": {}, \"foreign\": {:.2}, \
-             \"peak_mb\": {:.1}, \"chk\": {}}}",
+             \"peak_mb\": {:.1}, \"recycled\": {:.2}, \"faults\": {:.0}, \"chk\": {}}}",
             self.op,
             self.workload,
             self.precision,
@@ -125,6 +137,8 @@ impl Request {
             m.n,
             m.foreign,
             m.peak_mb,
+            m.recycled,
+            m.faults,
             number(checksum(&m.result)?),
         ))
     }

@@ -1,12 +1,12 @@
 //! Times one closure: a warm-up, then the median of a few samples, with the processor time, the load
-//! that other programs put on the machine, and the peak memory of the first call. Linux only: the
+//! that other programs put on the machine, the peak memory of the first call, and whether memory was fresh. Linux only: the
 //! facts come from `/proc`.
 
 use std::fs;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use openwork::Tensor;
+use openwork::{Tensor, memory};
 
 use crate::Outcome;
 
@@ -42,6 +42,10 @@ pub struct Measurement {
     pub foreign: f64,
     /// Memory of the process during the first call, above what it held before.
     pub peak_mb: f64,
+    /// Of the large arrays that the samples made, the part that took memory of earlier ones: 0 where all was fresh.
+    pub recycled: f64,
+    /// Pages that the system had to provide, ordinary or huge, per call.
+    pub faults: f64,
     /// The result of the first call.
     pub result: Tensor,
 }
@@ -59,6 +63,7 @@ pub fn measure(run: &mut Run, threads: usize, samples: usize) -> Outcome<Measure
     let repeats =
         if first < SHORT { ((SAMPLE / first.as_secs_f64().max(1e-7)) as usize).clamp(1, MOST_REPEATS) } else { 1 };
     let (mut times, mut total, mut cpu, mut foreign) = (Vec::new(), Duration::ZERO, 0.0, 0.0);
+    let (kept, own_faults) = (memory::stats(), faults()?);
     while times.len() < samples && (total < BUDGET || (times.len() < 2 && first < AFFORDABLE)) {
         let (machine, own, start) = (machine_seconds()?, own_seconds()?, Instant::now());
         let mut last = None;
@@ -74,6 +79,8 @@ pub fn measure(run: &mut Run, threads: usize, samples: usize) -> Outcome<Measure
         cpu += own;
     }
     let calls = (times.len() * repeats) as f64;
+    let (faults, now) = (faults()? - own_faults, memory::stats());
+    let (hits, misses) = (now.hits - kept.hits, now.misses - kept.misses);
     times.sort_by(f64::total_cmp);
     let fastest = *times.first().ok_or("no sample was asked for")?;
     Ok(Measurement {
@@ -84,6 +91,8 @@ pub fn measure(run: &mut Run, threads: usize, samples: usize) -> Outcome<Measure
         n: times.len(),
         foreign: foreign.max(0.0) / total.as_secs_f64(),
         peak_mb: peak as f64 / 1024.0,
+        recycled: hits as f64 / (hits + misses).max(1) as f64,
+        faults: faults / calls,
         result,
     })
 }
@@ -114,13 +123,27 @@ fn machine_seconds() -> Outcome<f64> {
 
 /// Seconds of processor time of this process, all threads.
 fn own_seconds() -> Outcome<f64> {
+    let [user, system] = own_numbers([11, 12])?;
+    Ok((user + system) as f64 / TICKS_PER_SECOND)
+}
+
+/// Pages that the system gave this process so far.
+fn faults() -> Outcome<f64> {
+    let [minor, major] = own_numbers([7, 9])?;
+    Ok((minor + major) as f64)
+}
+
+/// Numbers of `/proc/self/stat`, by their place after the name.
+fn own_numbers<const N: usize>(places: [usize; N]) -> Outcome<[u64; N]> {
     let text = fs::read_to_string("/proc/self/stat")?;
     // The second field is the program's name in parentheses, which may hold spaces.
     let (_, fields) = text.rsplit_once(')').ok_or("/proc/self/stat has no name")?;
-    let mut times = fields.split_whitespace().skip(11).map(str::parse::<u64>);
-    let mut next = || times.next().ok_or("/proc/self/stat is cut off");
-    let (user, system) = (next()??, next()??);
-    Ok((user + system) as f64 / TICKS_PER_SECOND)
+    let fields: Vec<&str> = fields.split_whitespace().collect();
+    let mut out = [0; N];
+    for (number, place) in out.iter_mut().zip(places) {
+        *number = fields.get(place).ok_or("/proc/self/stat is cut off")?.parse()?;
+    }
+    Ok(out)
 }
 
 fn memory_kb(key: &str) -> Outcome<u64> {

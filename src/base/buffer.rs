@@ -118,6 +118,19 @@ pub(crate) fn zeroed_vec<T: bytemuck::Zeroable + Clone>(n: usize) -> Vec<T> {
     out
 }
 
+#[cold]
+fn out_of_memory(len: usize) -> ! {
+    std::alloc::handle_alloc_error(std::alloc::Layout::array::<u8>(len).unwrap_or(std::alloc::Layout::new::<u8>()))
+}
+
+/// In debug builds, what is not written after this shows in results; truth values may not hold any bits.
+fn show_unwritten(place: &mut [u8], width: usize) {
+    #[cfg(debug_assertions)]
+    place.fill(if width > 1 { 0xaa } else { 0 });
+    #[cfg(not(debug_assertions))]
+    let _ = (place, width);
+}
+
 /// A shared, immutable run of bytes. Cloning and slicing are free.
 #[derive(Clone)]
 pub(crate) struct Buffer {
@@ -130,6 +143,12 @@ impl Buffer {
     pub(crate) fn from_vec<T: Element>(data: Vec<T>) -> Buffer {
         let range = 0..size_of_val(data.as_slice());
         Buffer { owner: Arc::new(VecOwner(data)), range }
+    }
+
+    /// Takes memory without copying.
+    pub(crate) fn from_block(block: Block) -> Buffer {
+        let range = 0..block.all().len();
+        Buffer { owner: Arc::new(block), range }
     }
 
     /// No bytes.
@@ -160,13 +179,33 @@ impl Buffer {
     /// process, as it does in Rust's collections.
     pub(crate) fn of_held(len: usize, fill: impl FnOnce(&mut [u8])) -> Buffer {
         let (mut few, mut large) = ([0; SMALL / 16], None);
-        let Ok(place) = Buffer::place(len, &mut few, &mut large, Block::zeroed) else {
-            std::alloc::handle_alloc_error(
-                std::alloc::Layout::array::<u8>(len).unwrap_or(std::alloc::Layout::new::<u8>()),
-            );
-        };
-        fill(place);
+        fill(Buffer::place(len, &mut few, &mut large, Block::zeroed).unwrap_or_else(|_| out_of_memory(len)));
         Buffer::owned(len, &few, large)
+    }
+
+    /// As [`Buffer::build`], where `fill` writes every byte: before that they may hold what an earlier array held. Not so
+    /// those of elements of one `width`, as in [`Buffer::overwritten`].
+    ///
+    /// # Errors
+    /// If memory cannot hold them.
+    pub(crate) fn filled(len: usize, width: usize, fill: impl FnOnce(&mut [u8])) -> Result<Buffer> {
+        let (mut few, mut large) = ([0; SMALL / 16], None);
+        fill(Buffer::unwritten(len, width, &mut few, &mut large)?);
+        Ok(Buffer::owned(len, &few, large))
+    }
+
+    /// As [`Buffer::filled`], of a length that what the operands hold bounds: see [`Buffer::of_held`].
+    pub(crate) fn filled_of_held(len: usize, width: usize, fill: impl FnOnce(&mut [u8])) -> Buffer {
+        let (mut few, mut large) = ([0; SMALL / 16], None);
+        fill(Buffer::unwritten(len, width, &mut few, &mut large).unwrap_or_else(|_| out_of_memory(len)));
+        Buffer::owned(len, &few, large)
+    }
+
+    /// Where bytes are that will all be written.
+    fn unwritten<'a>(len: usize, width: usize, few: &'a mut Few, large: &'a mut Option<Block>) -> Result<&'a mut [u8]> {
+        let place = Buffer::place(len, few, large, if width > 1 { Block::any } else { Block::zeroed })?;
+        show_unwritten(place, width);
+        Ok(place)
     }
 
     /// Where `len` bytes are, if they are few, all zero, or large memory that `block` gives for them.
@@ -215,8 +254,7 @@ impl Buffer {
             Some(place) => place,
             None => Buffer::place(len, &mut few, &mut large, if width > 1 { Block::any } else { Block::zeroed })?,
         };
-        #[cfg(debug_assertions)]
-        place.fill(if width > 1 { 0xaa } else { 0 }); // what is not written shows
+        show_unwritten(place, width);
         fill(place);
         Ok(lent.unwrap_or_else(|| Buffer::owned(len, &few, large)))
     }

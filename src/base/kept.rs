@@ -61,13 +61,20 @@ impl List {
     }
 
     /// Keeps a mapping, and gives what is to be freed for that.
-    fn give(&mut self, mapping: Mapping) -> Vec<Mapping> {
+    fn give(&mut self, mut mapping: Mapping) -> Vec<Mapping> {
         let limit = self.limit();
         if mapping.size() > limit {
             return vec![mapping];
         }
         self.held += mapping.size();
         self.unseen = self.unseen.saturating_add(mapping.size());
+        // What was cut is whole again when both parts are free.
+        if let Some(i) = self.kept.iter().position(|m| m.is_before(&mapping)) {
+            mapping = self.kept.remove(i).joined(mapping);
+        }
+        if let Some(i) = self.kept.iter().position(|m| mapping.is_before(m)) {
+            mapping = mapping.joined(self.kept.remove(i));
+        }
         self.kept.push(mapping);
         self.over(limit)
     }
@@ -233,9 +240,24 @@ mod tests {
         assert_eq!((found.size(), pages(&kept)), (30 * PAGE, vec![10]));
         let rest = kept.take(10 * PAGE).unwrap();
         assert_eq!((rest.size(), pages(&kept)), (10 * PAGE, vec![]));
-        // Both are mapped on their own: each may go, and the other stays.
-        drop(found);
-        drop(rest);
+        // Whole again, whichever comes back first.
+        kept.give(rest);
+        kept.give(found);
+        assert_eq!(pages(&kept), [40]);
+        let (first, second) = (kept.take(22 * PAGE).unwrap(), kept.take(18 * PAGE).unwrap());
+        kept.give(first);
+        kept.give(second);
+        assert_eq!(pages(&kept), [40]);
+        // Or each is freed alone.
+        let first = kept.take(22 * PAGE).unwrap();
+        assert_eq!(pages(&kept), [18]);
+        drop(kept.over(0));
+        drop(first);
+        // Mappings that only happen to lie side by side stay apart.
+        for _ in 0..8 {
+            kept.give(mapping(2));
+        }
+        assert_eq!(pages(&kept), [2; 8]);
     }
 
     #[test]

@@ -4,7 +4,12 @@
 //! ask its host for them. Pages that were used before cost neither.
 #![allow(unsafe_code)] // memory is mapped, allocated and freed by hand; each block says why it is sound
 
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use bytemuck::Pod;
 
 use crate::base::{kept, memory, parallel};
 
@@ -18,15 +23,19 @@ pub(crate) const PAGE: usize = 2 << 20;
 /// sizes at hand, but not zeroed.
 pub(crate) const AT_HAND: usize = 1 << 10;
 
+/// Alignment of what is not mapped: that of any element.
+const ALIGN: usize = 16;
+
 /// Bytes that one task zeroes.
 const STRETCH: usize = 4 << 20;
 
 /// Memory of `len` initialised bytes, aligned for any element type, that its owner has alone.
 pub(crate) struct Block {
     at: NonNull<u8>,
-    /// What is allocated: `len` bytes or more.
-    size: usize,
     len: usize,
+    /// What is allocated, where it is not mapped.
+    size: usize,
+    mapping: Option<Mapping>,
 }
 
 // SAFETY: plain bytes, owned alone; nothing about them is tied to a thread.
@@ -37,7 +46,7 @@ unsafe impl Sync for Block {}
 impl Block {
     /// Zero bytes. `None` if memory for so many cannot be had.
     pub(crate) fn zeroed(len: usize) -> Option<Block> {
-        let (mut block, is_fresh) = Block::new(len)?;
+        let (mut block, is_fresh) = Block::new(len, memory::is_free)?;
         if !is_fresh {
             parallel::for_chunks_mut(block.all_mut(), 1, STRETCH, &|_, part| part.fill(0));
         }
@@ -47,34 +56,35 @@ impl Block {
     /// Bytes that hold anything, what an earlier array held among it: for those who write all of them. `None` if memory
     /// for so many cannot be had.
     pub(crate) fn any(len: usize) -> Option<Block> {
-        Some(Block::new(len)?.0)
+        Some(Block::new(len, memory::is_free)?.0)
     }
 
-    /// A block, and whether its bytes are zero.
-    fn new(len: usize) -> Option<(Block, bool)> {
+    /// A block, and whether its bytes are zero. Fresh memory is taken where so many bytes are free.
+    fn new(len: usize, is_free: fn(usize) -> bool) -> Option<(Block, bool)> {
         if len >= HUGE && cfg!(target_os = "linux") {
             let size = len.checked_next_multiple_of(PAGE)?;
             let used = kept::take(size);
             let is_fresh = used.is_none();
             let mapping = match used {
                 Some(mapping) => mapping,
-                None => Mapping::fresh(size)?,
+                None if is_free(len) => Mapping::fresh(size)?,
+                None => return None,
             };
-            let (at, size) = mapping.into_raw();
-            return Some((Block { at, size, len }, is_fresh));
+            return Some((Block { at: mapping.at, len, size: 0, mapping: Some(mapping) }, is_fresh));
         }
-        if !memory::is_free(len) {
+        if !is_free(len) {
             return None;
         }
-        let layout = std::alloc::Layout::from_size_align(heap_size(len)?, HEAP_ALIGN).ok()?;
+        let size = len.max(1).checked_next_multiple_of(ALIGN)?;
+        let layout = std::alloc::Layout::from_size_align(size, ALIGN).ok()?;
         // SAFETY: the size is not 0.
         let raw = unsafe { if len > AT_HAND { std::alloc::alloc_zeroed(layout) } else { std::alloc::alloc(layout) } };
         let at = NonNull::new(raw)?;
         if len <= AT_HAND {
             // SAFETY: so many bytes were allocated.
-            unsafe { at.write_bytes(0, layout.size()) };
+            unsafe { at.write_bytes(0, size) };
         }
-        Some((Block { at, size: layout.size(), len }, true))
+        Some((Block { at, len, size, mapping: None }, true))
     }
 
     pub(crate) fn all(&self) -> &[u8] {
@@ -86,32 +96,87 @@ impl Block {
         // SAFETY: as above, and `self` is borrowed alone.
         unsafe { std::slice::from_raw_parts_mut(self.at.as_ptr(), self.len) }
     }
+
+    /// Only the first `len` bytes, if there are more: whole pages of the rest may serve others.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+        let pages = self.len.max(1).next_multiple_of(PAGE);
+        let rest = self.mapping.as_mut().filter(|m| m.size >= pages + HUGE).and_then(|m| m.split_off(pages));
+        rest.into_iter().for_each(kept::keep);
+    }
 }
 
 impl Drop for Block {
     fn drop(&mut self) {
-        if self.len >= HUGE && cfg!(target_os = "linux") {
-            // SAFETY: what `new` took out of a mapping, once.
-            return kept::keep(unsafe { Mapping::from_raw(self.at, self.size) });
+        if let Some(mapping) = self.mapping.take() {
+            return kept::keep(mapping);
         }
         // SAFETY: allocated in `new` with this layout, which it has checked.
         unsafe {
-            let layout = std::alloc::Layout::from_size_align_unchecked(self.size, HEAP_ALIGN);
+            let layout = std::alloc::Layout::from_size_align_unchecked(self.size, ALIGN);
             std::alloc::dealloc(self.at.as_ptr(), layout);
         }
     }
 }
 
-const HEAP_ALIGN: usize = 16;
+/// Elements in memory of their own, for a large temporary or an array in the making: what an earlier array had, where
+/// there is some.
+pub(crate) struct Scratch<T> {
+    block: Block,
+    kind: PhantomData<T>,
+}
 
-fn heap_size(len: usize) -> Option<usize> {
-    len.max(1).checked_next_multiple_of(HEAP_ALIGN)
+impl<T: Pod> Scratch<T> {
+    /// Elements that may be anything: for those who read none that they have not written.
+    ///
+    /// As with a vector, to run out of memory ends the process. What is free does not bound these: they need not be filled.
+    pub(crate) fn any(n: usize) -> Scratch<T> {
+        fn anyway(len: usize) -> bool {
+            memory::is_free(len); // where it is not, what is kept is given back if that helps
+            true
+        }
+        let Some((block, _)) = Block::new(n.saturating_mul(size_of::<T>()), anyway) else {
+            std::alloc::handle_alloc_error(std::alloc::Layout::array::<T>(n).unwrap_or(std::alloc::Layout::new::<T>()))
+        };
+        #[cfg(debug_assertions)]
+        let block = {
+            let mut block = block;
+            block.all_mut().fill(0xaa); // what is read before it is written shows
+            block
+        };
+        Scratch { block, kind: PhantomData }
+    }
+
+    /// Only the first `n`, if there are more.
+    pub(crate) fn truncate(&mut self, n: usize) {
+        self.block.truncate(n.saturating_mul(size_of::<T>()));
+    }
+
+    pub(crate) fn into_block(self) -> Block {
+        self.block
+    }
+}
+
+impl<T: Pod> Deref for Scratch<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        bytemuck::cast_slice(self.block.all())
+    }
+}
+
+impl<T: Pod> DerefMut for Scratch<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        bytemuck::cast_slice_mut(self.block.all_mut())
+    }
 }
 
 /// Huge pages that are mapped, and nobody uses: a multiple of [`PAGE`] bytes, which hold anything.
 pub(crate) struct Mapping {
     at: NonNull<u8>,
     size: usize,
+    /// Which mapping of the system's it is, or is a part of.
+    origin: u64,
 }
 
 // SAFETY: plain bytes, owned alone; nothing about them is tied to a thread.
@@ -120,9 +185,6 @@ unsafe impl Send for Mapping {}
 impl Mapping {
     /// Fresh pages, also where what is kept must go for them.
     fn fresh(size: usize) -> Option<Mapping> {
-        if !memory::is_free(size) {
-            return None;
-        }
         let first = Mapping::new(size);
         if first.is_some() || kept::trim() == 0 { first } else { Mapping::new(size) }
     }
@@ -141,23 +203,12 @@ impl Mapping {
             }
         }
         system::prefer_huge(at, size);
-        Some(Mapping { at, size })
+        static MAPPED: AtomicU64 = AtomicU64::new(0);
+        Some(Mapping { at, size, origin: MAPPED.fetch_add(1, Ordering::Relaxed) })
     }
 
     pub(crate) fn size(&self) -> usize {
         self.size
-    }
-
-    fn into_raw(self) -> (NonNull<u8>, usize) {
-        let raw = (self.at, self.size);
-        std::mem::forget(self);
-        raw
-    }
-
-    /// # Safety
-    /// These must be whole pages of a mapping that nobody else uses or unmaps.
-    unsafe fn from_raw(at: NonNull<u8>, size: usize) -> Mapping {
-        Mapping { at, size }
     }
 
     /// Cuts off what is beyond `size` bytes, a multiple of [`PAGE`] and less than all.
@@ -165,7 +216,20 @@ impl Mapping {
         let rest = self.size.checked_sub(size).filter(|&rest| rest > 0 && size.is_multiple_of(PAGE))?;
         let at = NonNull::new(self.at.as_ptr().wrapping_add(size))?;
         self.size = size;
-        Some(Mapping { at, size: rest })
+        Some(Mapping { at, size: rest, origin: self.origin })
+    }
+
+    /// Whether `other` is the part of the same mapping that begins where this ends.
+    pub(crate) fn is_before(&self, other: &Mapping) -> bool {
+        self.origin == other.origin && self.at.as_ptr().wrapping_add(self.size) == other.at.as_ptr()
+    }
+
+    /// This with what [is after it](Mapping::is_before), as they were before they were cut.
+    pub(crate) fn joined(mut self, after: Mapping) -> Mapping {
+        debug_assert!(self.is_before(&after));
+        self.size += after.size;
+        std::mem::forget(after);
+        self
     }
 }
 
@@ -249,6 +313,27 @@ mod tests {
                 assert!(Block::zeroed(len).unwrap().all().iter().all(|&b| b == 0), "{len} bytes");
             }
         }
+    }
+
+    #[test]
+    fn what_is_cut_off_is_of_use_to_others() {
+        for pages in [8, 3, 2, 1, 0] {
+            let mut block = Block::zeroed(8 * PAGE).unwrap();
+            block.all_mut().fill(3);
+            block.truncate(9 * PAGE);
+            block.truncate(pages * PAGE);
+            let mut other = Scratch::<u32>::any(2 * PAGE);
+            other.fill(u32::MAX);
+            assert_eq!(block.all().len(), pages * PAGE);
+            assert!(block.all().iter().all(|&b| b == 3), "{pages} pages");
+            drop(block);
+            assert!(other.iter().all(|&v| v == u32::MAX), "{pages} pages");
+        }
+        let mut few = Scratch::<u64>::any(9);
+        few.fill(0);
+        few.truncate(4);
+        few.truncate(7);
+        assert_eq!(few[..], [0; 4]);
     }
 
     #[test]

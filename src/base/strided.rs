@@ -79,7 +79,7 @@ impl Strided {
 
     /// A copy of elements in C order.
     pub(crate) fn from_bytes(bytes: &[u8], dtype: DType, shape: &[usize]) -> Result<Strided> {
-        let buffer = Buffer::build(bytes.len(), |out| out.copy_from_slice(bytes))?;
+        let buffer = Buffer::filled(bytes.len(), dtype.size(), |out| out.copy_from_slice(bytes))?;
         Ok(Strided::new(buffer, dtype, shape))
     }
 
@@ -135,7 +135,7 @@ impl Strided {
         }
         let size = self.dtype.size();
         let n = dense_len(&self.shape, self.dtype)?;
-        let buffer = Buffer::build(n * size, |out| {
+        let buffer = Buffer::filled(n * size, size, |out| {
             parallel::for_chunks_mut(out, size, parallel::GRAIN, &|start, out| self.read(start, out));
         })?;
         Ok(Cow::Owned(Strided::new(buffer, self.dtype, self.shape.clone())))
@@ -281,7 +281,7 @@ impl Strided {
         let core = self.unbroadcast();
         let (from, to) = (self.dtype.size(), dtype.size());
         let bytes = core.contiguous_bytes();
-        let buffer = Buffer::of_held(core.len() * to, |out| {
+        let buffer = Buffer::filled_of_held(core.len() * to, to, |out| {
             parallel::for_chunks_mut(out, to, parallel::GRAIN, &|start, out| {
                 let n = out.len() / to;
                 match bytes {
@@ -326,7 +326,7 @@ impl Strided {
             return core;
         }
         let size = core.dtype.size();
-        let buffer = Buffer::of_held(core.len() * size, |out| {
+        let buffer = Buffer::filled_of_held(core.len() * size, size, |out| {
             parallel::for_chunks_mut(out, size, parallel::GRAIN, &|start, out| core.read(start, out));
         });
         Strided::new(buffer, core.dtype, core.shape)

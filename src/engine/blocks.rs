@@ -398,7 +398,7 @@ pub(crate) fn run(n: usize, sources: &[Source<'_>], compute: DType, out: DType, 
 pub(crate) fn collect(n: usize, source: Source<'_>, dtype: DType) -> Result<Strided> {
     let width = dtype.size();
     let n = dense_len(&[n], dtype)?;
-    let buffer = Buffer::build(n * width, |bytes| {
+    let buffer = Buffer::filled(n * width, width, |bytes| {
         parallel::for_chunks_mut(bytes, width, parallel::GRAIN, &|first, bytes| {
             let mut reader = Reader::new(&source, dtype, BLOCK.min(bytes.len() / width));
             for (i, block) in bytes.chunks_mut(BLOCK * width).enumerate() {

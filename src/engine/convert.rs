@@ -11,6 +11,7 @@ use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};
 pub(crate) use crate::base::memory::dense_len;
+use crate::base::pages::Scratch;
 use crate::base::strided::Strided;
 use crate::base::trace::{self, Work, raise};
 use crate::base::{memory, parallel, shape};
@@ -183,7 +184,7 @@ pub(crate) fn gather_values(values: &Strided, order: &IndexVec) -> Result<Stride
     let first = IndexVec::U64(if faults::is(Fault::GatherFirstRow) { vec![0; n] } else { Vec::new() });
     let order = if faults::is(Fault::GatherFirstRow) { &first } else { order };
     dense_len(&shape, values.dtype)?;
-    let buffer = Buffer::build(n * row, |out| sort::gather(bytes, row, order.as_slice(), out))?;
+    let buffer = Buffer::filled(n * row, values.dtype.size(), |out| sort::gather(bytes, row, order.as_slice(), out))?;
     Ok(Strided::new(buffer, values.dtype, shape))
 }
 
@@ -279,7 +280,7 @@ fn swap_compressed(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> Option<Spar
     let values = s.values.to_contiguous().ok()?;
     let bytes = values.contiguous_bytes()?;
     let mut level = None;
-    let buffer = Buffer::of_held(bytes.len(), |out| {
+    let buffer = Buffer::filled_of_held(bytes.len(), s.dtype().size(), |out| {
         level = with_index!(pointers.as_slice(), p => {
             let arrays = (p, indices[0].typed(), bytes, minor, out);
             match s.dtype().size() {
@@ -301,11 +302,11 @@ fn transpose_typed<const W: usize, I: Index>(
     (pointers, indices, values, minor, out): (&[I], &[I], &[u8], usize, &mut [u8]),
 ) -> Option<Level> {
     let base = pointers.first()?.get();
-    let mut swapped = zeroed_vec(indices.len());
+    let mut swapped = Scratch::any(indices.len());
     let pointers = transpose::transpose::<W, I>(pointers, base, indices, values, minor, &mut swapped, out);
     Some(Level::Sparse {
         pointers: Some(I::vec(pointers).into()),
-        indices: vec![I::vec(swapped).into()],
+        indices: vec![swapped.into()],
         ordered: true,
         unique: true,
     })
@@ -333,7 +334,7 @@ pub(crate) fn to_strided(s: &Sparse, background: &Strided) -> Result<Strided> {
             parallel::for_chunks_mut(out, size, parallel::GRAIN, &|start, out| background.read(start, out));
         }
         // Places of a part of the elements at a time, however many there are.
-        let mut places = zeroed_vec(nse.min(SCATTERED));
+        let mut places = Scratch::any(nse.min(SCATTERED));
         for start in (0..nse).step_by(SCATTERED) {
             let places = &mut places[..SCATTERED.min(nse - start)];
             parallel::for_chunks_mut(places, 1, parallel::GRAIN, &|from, places| {
@@ -442,7 +443,8 @@ pub(crate) fn retain_rows(s: &Sparse, keep: &[bool]) -> Result<Sparse> {
     } else {
         let row = crate::base::strided::count(&shape[1..]) * s.dtype().size();
         let source = s.values.dense_bytes()?;
-        Strided::new(Buffer::build(kept.len() * row, |out| kept.copy(&source, row, out))?, s.dtype(), shape)
+        let filled = Buffer::filled(kept.len() * row, s.dtype().size(), |out| kept.copy(&source, row, out))?;
+        Strided::new(filled, s.dtype(), shape)
     };
     Ok(Sparse { shape: s.shape.clone(), pattern: Arc::new(pattern), values, fill: s.fill.clone() })
 }

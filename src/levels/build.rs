@@ -7,10 +7,10 @@ use super::indices::{Indices, needs_64_bits};
 use super::level::LevelKind;
 use super::pattern::{Dim, Pattern};
 use super::sort;
-use crate::base::buffer::zeroed_vec;
 use crate::base::error::{self, Error, Result};
 use crate::base::faults::{self, Fault};
 use crate::base::memory;
+use crate::base::pages::Scratch;
 use crate::base::parallel;
 
 /// Sorted keys of coordinate tuples over the level dimensions of a pattern to be.
@@ -159,8 +159,8 @@ impl Builder<'_> {
     pub(super) fn column(&self, dim: usize, heads: Option<&[usize]>) -> Indices {
         let (field, words) = self.keys.field(dim);
         match heads {
-            None => decode(words, field, self.wide).into(),
-            Some(heads) => decode(&sort::pick(words, heads), field, self.wide).into(),
+            None => decode(words, field, self.wide),
+            Some(heads) => decode(&sort::pick(words, heads), field, self.wide),
         }
     }
 
@@ -203,11 +203,11 @@ impl Builder<'_> {
 }
 
 /// Reads one coordinate out of every key.
-fn decode(words: &[u64], field: Field, wide: bool) -> IndexVec {
-    fn typed<I: Index>(words: &[u64], field: Field) -> IndexVec {
-        let mut out = zeroed_vec::<I>(words.len());
+fn decode(words: &[u64], field: Field, wide: bool) -> Indices {
+    fn typed<I: Index>(words: &[u64], field: Field) -> Indices {
+        let mut out = Scratch::<I>::any(words.len());
         parallel::for_chunks_mut(&mut out, 1, parallel::GRAIN, &|start, out| keys::decode(&words[start..], field, out));
-        I::vec(out)
+        out.into()
     }
     if wide { typed::<u64>(words, field) } else { typed::<u32>(words, field) }
 }

@@ -1,14 +1,14 @@
 //! Co-iteration: the pattern of an elementwise result from the patterns of two operands with the same
 //! level structure, and where each of its positions comes from.
 
-use std::ops::Range;
+use std::ops::{Deref, DerefMut, Range};
 
 use openwork_ops::structure::Index;
 use openwork_ops::structure::merge::{self, Keep, Segmented, Selection};
 
-use crate::base::buffer::zeroed_vec;
 use crate::base::faults::{self, Fault};
 use crate::base::few::Few;
+use crate::base::pages::Scratch;
 use crate::base::parallel;
 use crate::base::trace::{Work, raise};
 use crate::levels::indices::{Indices, needs_64_bits};
@@ -50,11 +50,57 @@ enum Pairs<I> {
     List(Places<I>, Places<I>),
 }
 
-/// Positions, without memory of their own if they are few.
-pub(crate) type Places<I> = Few<I, PLACES>;
-
 /// How many positions are few.
 pub(crate) const PLACES: usize = 32;
+
+/// Positions, without memory of their own if they are few.
+pub(crate) enum Places<I> {
+    Few(Few<I, PLACES>),
+    Many(Scratch<I>),
+}
+
+impl<I: Index> Places<I> {
+    /// Room for so many: what a merge does not write may be anything.
+    fn room(n: usize) -> Places<I> {
+        if n <= PLACES { Places::Few(Few::repeat(I::default(), n)) } else { Places::Many(Scratch::any(n)) }
+    }
+
+    fn truncate(&mut self, n: usize) {
+        match self {
+            Places::Few(all) => all.truncate(n),
+            Places::Many(all) => all.truncate(n),
+        }
+    }
+}
+
+impl<I: Index> Deref for Places<I> {
+    type Target = [I];
+
+    fn deref(&self) -> &[I] {
+        match self {
+            Places::Few(all) => all,
+            Places::Many(all) => all,
+        }
+    }
+}
+
+impl<I: Index> DerefMut for Places<I> {
+    fn deref_mut(&mut self) -> &mut [I] {
+        match self {
+            Places::Few(all) => all,
+            Places::Many(all) => all,
+        }
+    }
+}
+
+impl<I: Index> From<Places<I>> for Indices {
+    fn from(places: Places<I>) -> Indices {
+        match places {
+            Places::Few(all) => all.into(),
+            Places::Many(all) => all.into(),
+        }
+    }
+}
 
 fn merge_typed<I: Index>(a: &Pattern, b: &Pattern, keep: Keep) -> Merged<Places<I>> {
     let mut pairs: Pairs<I> = Pairs::Same(1);
@@ -78,9 +124,12 @@ fn merge_typed<I: Index>(a: &Pattern, b: &Pattern, keep: Keep) -> Merged<Places<
     let (left, right) = match pairs {
         Pairs::List(left, right) => (left, right),
         Pairs::Same(n) => {
-            let mut all = zeros(n);
-            all.iter_mut().enumerate().for_each(|(i, p)| *p = I::new(i));
-            (all.clone(), all)
+            let all = || {
+                let mut all = Places::room(n);
+                all.iter_mut().enumerate().for_each(|(i, p)| *p = I::new(i));
+                all
+            };
+            (all(), all())
         }
     };
     let pattern = Pattern { levels, dims: a.dims.clone(), level_dims: a.level_dims, positions: left.len() };
@@ -89,7 +138,7 @@ fn merge_typed<I: Index>(a: &Pattern, b: &Pattern, keep: Keep) -> Merged<Places<
 
 fn dense_children<I: Index>(pairs: Pairs<I>, size: usize) -> Pairs<I> {
     let children = |parents: &[I]| {
-        let mut out = zeros(parents.len() * size);
+        let mut out = Places::room(parents.len() * size);
         for (children, &p) in out.chunks_mut(size.max(1)).zip(parents) {
             for (i, child) in children.iter_mut().enumerate() {
                 *child = if p == I::NONE { p } else { I::new(p.get() * size + i) };
@@ -141,11 +190,6 @@ impl<'a, I: Index> Both<'a, I> {
     }
 }
 
-/// Memory for so many positions.
-fn zeros<I: Index>(n: usize) -> Places<I> {
-    if n <= PLACES { Few::repeat(I::default(), n) } else { Few::There(zeroed_vec(n)) }
-}
-
 /// The arrays that a merge of one level gives.
 struct Chosen<I> {
     left: Places<I>,
@@ -155,7 +199,7 @@ struct Chosen<I> {
 
 impl<I: Index> Chosen<I> {
     fn with_room(n: usize) -> Chosen<I> {
-        Chosen { left: zeros(n), right: zeros(n), coords: zeros(n) }
+        Chosen { left: Places::room(n), right: Places::room(n), coords: Places::room(n) }
     }
 
     /// All of it, to write to.
@@ -180,9 +224,13 @@ fn merge_level<I: Index>(
         Pairs::Same(n) => *n,
         Pairs::List(l, _) => l.len(),
     };
-    let segment = |i: usize| match pairs {
-        Pairs::Same(_) => (left.of(i), right.of(i)),
-        Pairs::List(l, r) => (left.of_listed(l[i]), right.of_listed(r[i])),
+    let listed = match pairs {
+        Pairs::Same(_) => None,
+        Pairs::List(l, r) => Some((&l[..], &r[..])),
+    };
+    let segment = |i: usize| match listed {
+        None => (left.of(i), right.of(i)),
+        Some((l, r)) => (left.of_listed(l[i]), right.of_listed(r[i])),
     };
     let both = Both { left, right, keep };
     let (mut chosen, ends) = match tasks(&both, count, &segment) {
@@ -190,7 +238,7 @@ fn merge_level<I: Index>(
         Some(tasks) => two_passes(&both, &tasks, count, &segment),
     };
     let indices = match &left.columns[..] {
-        [_] => vec![Indices::from(std::mem::replace(&mut chosen.coords, zeros(0)))],
+        [_] => vec![Indices::from(std::mem::replace(&mut chosen.coords, Places::room(0)))],
         columns => columns.iter().zip(&*right.columns).map(|(l, r)| choose(l, r, &chosen).into()).collect(),
     };
     let level = Level::Sparse { pointers: pointers.then(|| ends.into()), indices, ordered: true, unique: true };
@@ -212,7 +260,8 @@ fn one_pass<I: Index>(
         None => (0..count).map(segment).map(|(l, r)| l.len() + r.len()).sum(),
     };
     let mut chosen = Chosen::with_room(most);
-    let mut ends = zeros(count + 1);
+    let mut ends = Places::room(count + 1);
+    ends[0] = I::default();
     let mut out = chosen.room();
     let mut done = 0;
     if let Some([left, right]) = in_order {
@@ -241,17 +290,15 @@ fn two_passes<I: Index>(
         Task::Part(l, r) => vec![both.count(l.clone(), r.clone())],
         Task::Parents(parents) => parents.clone().map(segment).map(|(l, r)| both.count(l, r)).collect(),
     });
-    let mut ends = Vec::with_capacity(count + 1);
-    ends.push(I::default());
-    let mut total = 0;
+    let mut ends = Places::room(count + 1);
+    ends[0] = I::default();
+    let (mut total, mut at, slots) = (0, 1, &mut ends[..]);
     for of_task in &counts {
         for n in of_task {
             total += n;
-            ends.push(I::new(total));
+            slots[at] = I::new(total);
+            at += usize::from(count > 1); // one segment, perhaps cut in parts
         }
-    }
-    if count == 1 {
-        ends = vec![I::default(), I::new(total)]; // one segment, perhaps cut in parts
     }
     let mut chosen = Chosen::with_room(total);
     let mut free = chosen.room();
@@ -272,12 +319,12 @@ fn two_passes<I: Index>(
             Task::Parents(parents) => parents.clone().map(segment).for_each(|(l, r)| merge(l, r)),
         }
     });
-    (chosen, Few::There(ends))
+    (chosen, ends)
 }
 
 /// Coordinates of kept tuples, from whichever side has them.
 fn choose<I: Index>(left: &[I], right: &[I], selection: &Chosen<I>) -> Places<I> {
-    let mut out = zeros(selection.left.len());
+    let mut out = Places::room(selection.left.len());
     for (coord, (&l, &r)) in out.iter_mut().zip(selection.left.iter().zip(&*selection.right)) {
         *coord = if l == I::NONE { right[r.get()] } else { left[l.get()] };
     }

@@ -4,6 +4,7 @@ use openwork_ops::structure::{Index, IndexSlice, IndexVec};
 
 use crate::base::buffer::Buffer;
 use crate::base::few::Few;
+use crate::base::pages::Scratch;
 
 /// A shared index or pointer array, `u32` or `u64`.
 #[derive(Clone, Debug)]
@@ -107,5 +108,11 @@ impl<I: Index, const N: usize> From<Few<I, N>> for Indices {
                 Indices::of_buffer(Buffer::of_few(bytemuck::cast_slice(&here)), size_of::<I>() == size_of::<u64>())
             }
         }
+    }
+}
+
+impl<I: Index> From<Scratch<I>> for Indices {
+    fn from(entries: Scratch<I>) -> Indices {
+        Indices::of_buffer(Buffer::from_block(entries.into_block()), size_of::<I>() == size_of::<u64>())
     }
 }

@@ -3,7 +3,7 @@
 use openwork_ops::structure::{Index, IndexVec, gather};
 use openwork_ops::with_index;
 
-use crate::base::buffer::zeroed_vec;
+use crate::base::pages::Scratch;
 use crate::base::parallel::{self, GRAIN};
 use crate::levels::level::{Indices, Level, LevelKind};
 use crate::levels::pattern::Pattern;
@@ -48,12 +48,12 @@ impl<'a> Kept<'a> {
     }
 
     fn indices(&self, of: &Indices) -> Indices {
-        fn typed<I: Index>(kept: &Kept<'_>, source: &[I]) -> IndexVec {
-            let mut out = zeroed_vec::<I>(kept.len());
+        fn typed<I: Index>(kept: &Kept<'_>, source: &[I]) -> Indices {
+            let mut out = Scratch::<I>::any(kept.len());
             kept.copy(bytemuck::cast_slice(source), size_of::<I>(), bytemuck::cast_slice_mut(&mut out));
-            I::vec(out)
+            out.into()
         }
-        with_index!(of.as_slice(), s => typed(self, s)).into()
+        with_index!(of.as_slice(), s => typed(self, s))
     }
 }
 
@@ -135,7 +135,7 @@ fn nodes_left(p: &Pattern, keep: &[bool]) -> Option<Vec<Left>> {
 fn pointers_left<I: Index>(pointers: &[I], own: &[bool], parents: &Left) -> IndexVec {
     let base = pointers[0].get();
     let segments = pointers.len() - 1;
-    let mut counts = zeroed_vec::<I>(segments);
+    let mut counts = Scratch::<I>::any(segments);
     parallel::for_chunks_mut(&mut counts, 1, GRAIN / 8, &|first, out| {
         for (i, count_of) in out.iter_mut().enumerate() {
             let segment = pointers[first + i].get() - base..pointers[first + i + 1].get() - base;

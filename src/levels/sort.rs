@@ -5,6 +5,7 @@ use openwork_ops::structure::{Index, IndexSlice, IndexVec, sort};
 use openwork_ops::with_index;
 
 use crate::base::buffer::{Buffer, zeroed_vec};
+use crate::base::pages::Scratch;
 use crate::base::parallel;
 
 /// Keys in ascending order, and where each stood before; equal keys keep their order.
@@ -47,12 +48,12 @@ pub(crate) fn sort_rows(
     let plan = if words.len() == 1 { sort::Plan::new(n, layout.word_bits[0]) } else { None };
     let (Some(plan), 1 | 2 | 4 | 8 | 16) = (plan, row) else {
         let sorted = sort_keys(layout, words);
-        let rows = Buffer::of_held(n * row, |out| gather(rows, row, sorted.order.as_slice(), out));
+        let rows = Buffer::filled_of_held(n * row, row, |out| gather(rows, row, sorted.order.as_slice(), out));
         return (sorted.words, rows);
     };
     let keys = words.swap_remove(0);
     let mut packed = zeroed_vec::<u64>(n);
-    let mut moved = zeroed_vec::<u8>(n * row);
+    let mut moved = Scratch::<u8>::any(n * row);
     let (to, at) = (&mut packed[..], &mut moved[..]);
     let offsets = match row {
         1 => sort::partition_rows::<1>(&keys, rows, plan, to, at),
@@ -63,7 +64,7 @@ pub(crate) fn sort_rows(
     };
     drop(keys);
     let (sorted, order) = sort_buckets(packed, plan, &offsets);
-    (vec![sorted], Buffer::of_held(n * row, |out| gather(&moved, row, order.as_slice(), out)))
+    (vec![sorted], Buffer::filled_of_held(n * row, row, |out| gather(&moved, row, order.as_slice(), out)))
 }
 
 fn sort_word(keys: Vec<u64>, bits: u32) -> (Vec<u64>, IndexVec) {

@@ -73,7 +73,7 @@ fn strided(x: &Strided, axes: &[usize], lists: &[&[u64]], at: usize) -> Result<S
     shape.insert(at, places.len());
     let size = x.dtype.size();
     let source = core.buffer.bytes();
-    let buffer = Buffer::build(count(&shape) * size, |out| {
+    let buffer = Buffer::filled(count(&shape) * size, size, |out| {
         parallel::for_chunks_mut(out, size, parallel::GRAIN, &|start, out| {
             gather::gather_offsets(source, size, &all[start..start + out.len() / size], out);
         });

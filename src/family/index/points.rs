@@ -169,7 +169,7 @@ pub(super) fn met(
 ) -> Result<Strided> {
     let Some(op) = op else { return Ok(values.clone()) };
     let size = values.dtype.size();
-    let there = Buffer::build(offsets.len() * size, |out| gather_offsets(bytes, size, offsets, out))?;
+    let there = Buffer::filled(offsets.len() * size, size, |out| gather_offsets(bytes, size, offsets, out))?;
     let there = Tensor::from_strided(Strided::new(there, values.dtype, vec![offsets.len()]));
     let both = there.binary(op, Tensor::from_strided(values.clone()))?;
     let Some(both) = both.strided() else { return Err(error::layout("vectors are strided")) };

@@ -13,12 +13,13 @@ use openwork_ops::{DType, ReduceOp, Scalar, with_index};
 use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::error::{self, Result};
 use crate::base::memory;
+use crate::base::pages::Scratch;
 use crate::base::parallel;
 use crate::base::strided::{Strided, count, dense_len};
 use crate::base::trace::{Work, raise};
 use crate::engine::convert;
 use crate::levels::build::{self, SortedKeys};
-use crate::levels::indices::needs_64_bits;
+use crate::levels::indices::{Indices, needs_64_bits};
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::levels::level::{Level, LevelKind, freed};
 use crate::levels::pattern::{Dim, Part, Pattern};
@@ -344,7 +345,7 @@ fn root_rows(s: &Sparse, axis: usize, choice: &Along<'_>, dims: &[Dim]) -> Resul
     let wide = needs_64_bits(total, sizes) || s.pattern.is_wide(); // all arrays are of one width
     let level = Level::Sparse {
         pointers: Some(pointers_of(&ends, wide).into()),
-        indices: indices.iter().map(|i| runs.indices(i.widened(wide).as_slice()).into()).collect(),
+        indices: indices.iter().map(|i| runs.indices(i.widened(wide).as_slice())).collect(),
         ordered: true,
         unique: true,
     };
@@ -397,14 +398,14 @@ impl Runs<'_> {
         });
     }
 
-    fn indices(&self, source: openwork_ops::structure::IndexSlice<'_>) -> IndexVec {
+    fn indices(&self, source: openwork_ops::structure::IndexSlice<'_>) -> Indices {
         with_index!(source, s => self.typed(s))
     }
 
-    fn typed<I: Index>(&self, source: &[I]) -> IndexVec {
-        let mut out = zeroed_vec::<I>(self.total());
+    fn typed<I: Index>(&self, source: &[I]) -> Indices {
+        let mut out = Scratch::<I>::any(self.total());
         self.copy(bytemuck::cast_slice(source), size_of::<I>(), bytemuck::cast_slice_mut(&mut out));
-        I::vec(out)
+        out.into()
     }
 
     fn values(&self, values: &Strided) -> Result<Strided> {
@@ -416,7 +417,7 @@ impl Runs<'_> {
         let row = count(&values.shape[1..]).saturating_mul(values.dtype.size());
         let source = values.dense_bytes()?;
         dense_len(&shape, values.dtype)?;
-        let buffer = Buffer::build(self.total() * row, |out| self.copy(&source, row, out))?;
+        let buffer = Buffer::filled(self.total() * row, values.dtype.size(), |out| self.copy(&source, row, out))?;
         Ok(Strided::new(buffer, values.dtype, shape))
     }
 }

@@ -9,6 +9,7 @@ use openwork_ops::with_index;
 use crate::base::axes::Axis;
 use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::error::{self, Result};
+use crate::base::pages::Scratch;
 use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::Strided;
 use crate::base::trace::{Work, raise};
@@ -170,7 +171,7 @@ fn copy_segments<I: Index>(
 ) -> (Level, Buffer) {
     let base = pointers[0].get();
     let n = pointers.len() - 1;
-    let mut parts = zeroed_vec::<[I; 2]>(n);
+    let mut parts = Scratch::<[I; 2]>::any(n);
     // Segments differ in length: pieces of a few thousand even that out.
     let grain = GRAIN / 8;
     parallel::for_chunks_mut(&mut parts, 1, grain, &|first, out| {
@@ -181,8 +182,8 @@ fn copy_segments<I: Index>(
         new[i + 1] = I::new(new[i].get() + part[1].get() - part[0].get());
     }
     let kept = new[n].get();
-    let mut out_indices = zeroed_vec::<I>(kept);
-    let buffer = Buffer::of_held(kept * row, |out| {
+    let mut out_indices = Scratch::<I>::any(kept);
+    let buffer = Buffer::filled_of_held(kept * row, row, |out| {
         let (mut to, mut rest, mut items) = (&mut out_indices[..], out, Vec::new());
         for first in (0..n).step_by(grain) {
             let last = (first + grain).min(n);
@@ -196,7 +197,7 @@ fn copy_segments<I: Index>(
             window::copy(&parts[segments], range.start, row, (indices, values), (own, rows));
         });
     });
-    let (pointers, indices) = (I::vec(new).into(), I::vec(out_indices).into());
+    let (pointers, indices) = (I::vec(new).into(), out_indices.into());
     (Level::Sparse { pointers: Some(pointers), indices: vec![indices], ordered: true, unique }, buffer)
 }
 

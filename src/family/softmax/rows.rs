@@ -117,8 +117,8 @@ fn run(
         cuts.push((first + enough.min(GRAIN)).min(rows));
     }
     let mut of_fills = None;
-    let out = Buffer::build(ends[rows] * size, |out| {
-        let made = Buffer::build(fills.map_or(0, |_| rows * size), |made| {
+    let out = Buffer::filled(ends[rows] * size, size, |out| {
+        let made = Buffer::filled(fills.map_or(0, |_| rows * size), size, |made| {
             let (mut out, mut made, mut items) = (out, made, Vec::with_capacity(cuts.len()));
             for cut in cuts.windows(2) {
                 let (piece, rest) = out.split_at_mut((ends[cut[1]] - ends[cut[0]]) * size);
