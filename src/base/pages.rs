@@ -339,6 +339,9 @@ mod tests {
             let mut other = Scratch::<u32>::any(2 * PAGE);
             other.fill(u32::MAX);
             assert_eq!(block.all().len(), pages * PAGE);
+            if let Some(mapping) = &block.mapping {
+                assert_eq!(mapping.size, pages.max(1) * PAGE);
+            }
             assert!(block.all().iter().all(|&b| b == 3), "{pages} pages");
             drop(block);
             assert!(other.iter().all(|&v| v == u32::MAX), "{pages} pages");
@@ -365,6 +368,17 @@ mod tests {
                 });
             }
         });
+    }
+
+    #[test]
+    fn only_parts_of_one_mapping_are_joined() {
+        let Some(mut first) = Mapping::new(4 * PAGE) else { return };
+        assert!(first.split_off(PAGE + 1).is_none() && first.split_off(4 * PAGE).is_none());
+        let mut second = first.split_off(2 * PAGE).unwrap();
+        assert!(first.is_before(&second) && !second.is_before(&first));
+        // As if it were another that only happens to lie there.
+        second.origin += 1;
+        assert!(!first.is_before(&second));
     }
 
     #[test]

@@ -37,7 +37,11 @@ fn matmul_at_lower_levels() {
             .output()
             .unwrap();
         let text = String::from_utf8_lossy(&run.stdout);
-        assert!(run.status.success() && text.contains("1 passed"), "{level}: {text}{}", String::from_utf8_lossy(&run.stderr));
+        assert!(
+            run.status.success() && text.contains("1 passed"),
+            "{level}: {text}{}",
+            String::from_utf8_lossy(&run.stderr)
+        );
     }
 }
 

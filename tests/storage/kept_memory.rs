@@ -85,13 +85,13 @@ fn nothing_of_earlier_arrays_shows() {
     memory::set_limit(1 << 30);
     for dtype in [DType::Bool, DType::U8, DType::F32, DType::F64, DType::Complex128] {
         let n = (8 << 20) / dtype.size();
-        let pattern = Tensor::full(&[n], 1.0, Layout::Strided).unwrap().cast(dtype).unwrap().to_contiguous().unwrap();
+        let pattern = Tensor::full([n], 1.0, Layout::Strided).unwrap().cast(dtype).unwrap().to_contiguous().unwrap();
         let other = pattern.add(&pattern).unwrap();
         drop((pattern, other));
         let hits = memory::stats().hits;
         // One element stored of many: the others are what the memory held before they were made zero.
         let one =
-            Tensor::coo(&[n], vec![vec![n as u64 - 1]], &Tensor::ones(&[1], dtype, Layout::Strided).unwrap(), 0.0);
+            Tensor::coo(&[n], vec![vec![n as u64 - 1]], &Tensor::ones([1], dtype, Layout::Strided).unwrap(), 0.0);
         let dense = one.unwrap().cast(dtype).unwrap().to_layout(Layout::Strided).unwrap();
         assert!(memory::stats().hits > hits, "{dtype}");
         assert_eq!(dense.count_nonzero(..).unwrap().item_as::<i64>().unwrap(), 1, "{dtype}");

@@ -113,12 +113,8 @@ fn vector_kernels_agree_with_the_plain_sums() {
             }
         }
         let run = |ring: Ring, values: &[u8], dense: &[u8], size: usize| {
-            let left = Rows {
-                pointers: IndexSlice::U32(&pointers),
-                base: 0,
-                indices: IndexSlice::U32(&indices),
-                values,
-            };
+            let left =
+                Rows { pointers: IndexSlice::U32(&pointers), base: 0, indices: IndexSlice::U32(&indices), values };
             let right = Grid { values: dense, row: n, col: usize::from(n > 1) };
             at_each_level(&|| {
                 let mut out = vec![0xaa; rows * n * size];
@@ -154,7 +150,13 @@ fn single_sums_may_be_large_on_the_way() {
         let dense = vec![1f32; 5 * n];
         let right = Grid { values: bytemuck::cast_slice(&dense), row: n, col: usize::from(n > 1) };
         let mut out = vec![0f32; n];
-        assert!((Ring::Single.kernels().sparse_dense_rounded)(left, 0..1, right, n, bytemuck::cast_slice_mut(&mut out)));
+        assert!((Ring::Single.kernels().sparse_dense_rounded)(
+            left,
+            0..1,
+            right,
+            n,
+            bytemuck::cast_slice_mut(&mut out)
+        ));
         assert!(out.iter().all(|&x| x == want), "n {n}: {out:?}");
     }
 }
