@@ -321,8 +321,8 @@ mod tests {
                 let mut block = Block::any(len).unwrap();
                 assert_eq!(block.all().len(), len);
                 block.all_mut().fill(0xa5);
-                let (start, end) = (block.all().as_ptr() as usize, block.all().len());
-                assert!(start.is_multiple_of(if end >= HUGE { PAGE } else { 16 }) || !cfg!(target_os = "linux"));
+                let (start, align) = (block.all().as_ptr() as usize, if block.mapping.is_some() { 64 } else { ALIGN });
+                assert!(start.is_multiple_of(align), "{len} bytes at {start}");
                 drop(block);
                 assert!(Block::zeroed(len).unwrap().all().iter().all(|&b| b == 0), "{len} bytes");
             }
