@@ -27,6 +27,7 @@ pub enum Fault {
     PartLost,
     FillUnranked,
     GapMissed,
+    HardAsEasy,
 }
 
 #[cfg(feature = "planted-faults")]
@@ -39,7 +40,7 @@ mod switch {
 
     impl Fault {
         /// Every fault.
-        pub const ALL: [Fault; 20] = [
+        pub const ALL: [Fault; 21] = [
             Fault::UnaryKeepsFill,
             Fault::BinaryFillOfLeft,
             Fault::DuplicatesDropped,
@@ -60,6 +61,7 @@ mod switch {
             Fault::PartLost,
             Fault::FillUnranked,
             Fault::GapMissed,
+            Fault::HardAsEasy,
         ];
     }
 

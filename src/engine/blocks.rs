@@ -87,7 +87,7 @@ impl<'a> Source<'a> {
     }
 
     /// Reads elements `start..` into `out`, as many as fit.
-    fn read(&self, start: usize, out: &mut [u8]) {
+    pub(crate) fn read(&self, start: usize, out: &mut [u8]) {
         let size = self.dtype().size();
         match self {
             Source::Constant(value) => gather::repeat(&value.to_bytes().0[..size], out),

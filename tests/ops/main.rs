@@ -11,6 +11,7 @@ mod elementwise;
 mod indexing;
 mod into;
 mod matmul;
+mod matmul_fills;
 mod misuse;
 mod order;
 mod paths;

@@ -16,6 +16,8 @@ pub enum Data {
     Special,
     /// As `Special`, but sums of floats do not overflow.
     Summable,
+    /// Finite values of all significant bits, none of them zero, some far smaller than the rest.
+    Uneven,
 }
 
 const INTS: [i128; 12] = [0, 1, -1, 2, -2, 3, -3, 5, 6, -7, 8, 10];
@@ -58,6 +60,15 @@ fn float(rng: &mut Rng, dtype: OType, data: Data) -> f64 {
     }
     if data == Data::Small {
         return *rng.pick(&COUNTS) as f64;
+    }
+    if data == Data::Uneven {
+        let far = match dtype.real() {
+            OType::F16 => 12,
+            OType::F64 => 18,
+            _ => 30,
+        };
+        let size = (1.0 + (rng.next() >> 12) as f64 / (1u64 << 52) as f64) * 2f64.powi(*rng.pick(&[0, 0, -1, -far]));
+        return dtype.real().round(if rng.one_in(2) { size } else { -size });
     }
     let x = *rng.pick(&FLOATS);
     if data == Data::Positive && rng.one_in(8) { x } else { signed(x, data, x.abs()) }

@@ -1,5 +1,5 @@
 //! Sums of two `f64`: about 106 bits (Dekker, "A floating-point technique for extending the available
-//! precision", 1971).
+//! precision", 1971), of products of `f64` whose rounding errors a fused multiply-add gives exactly.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -34,6 +34,19 @@ fn quick_two_sum(a: f64, b: f64) -> Double {
     Double { hi, lo: b - (hi - a) }
 }
 
+/// An `f64` as a term of sums of two.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(transparent)]
+pub(super) struct Exact(pub(super) f64);
+
+/// A complex number of two [`Exact`] floats.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct ComplexExact {
+    pub(super) re: Exact,
+    pub(super) im: Exact,
+}
+
 impl Double {
     pub(super) const ZERO: Double = Double { hi: 0.0, lo: 0.0 };
 
@@ -41,10 +54,19 @@ impl Double {
         Double { hi: value, lo: 0.0 }
     }
 
-    /// `a - b`, exactly.
-    pub(super) fn difference(a: f64, b: f64) -> Double {
-        let (hi, lo) = two_sum(a, -b);
-        Double { hi, lo }
+    /// `self + a`.
+    #[inline(always)]
+    pub(super) fn plus(self, a: f64) -> Double {
+        let (s, e) = two_sum(self.hi, a);
+        quick_two_sum(s, self.lo + e)
+    }
+
+    /// `self + x * y`.
+    #[inline(always)]
+    pub(super) fn mul_add(self, x: f64, y: f64) -> Double {
+        let p = x * y;
+        let (s, e) = two_sum(self.hi, p);
+        quick_two_sum(s, self.lo + (e + x.mul_add(y, -p)))
     }
 
     #[inline(always)]
@@ -62,7 +84,8 @@ impl Double {
         quick_two_sum(p, e + (self.hi * other.lo + self.lo * other.hi))
     }
 
-    pub(super) fn negated(self) -> Double {
+    #[inline(always)]
+    fn negated(self) -> Double {
         Double { hi: -self.hi, lo: -self.lo }
     }
 
@@ -73,6 +96,13 @@ impl Double {
 
 impl ComplexDouble {
     pub(super) const ZERO: ComplexDouble = ComplexDouble { re: Double::ZERO, im: Double::ZERO };
+
+    /// `self + x * y`.
+    #[inline(always)]
+    pub(super) fn mul_add(self, x: ComplexExact, y: ComplexExact) -> ComplexDouble {
+        let (a, b, c, d) = (x.re.0, x.im.0, y.re.0, y.im.0);
+        ComplexDouble { re: self.re.mul_add(a, c).mul_add(-b, d), im: self.im.mul_add(a, d).mul_add(b, c) }
+    }
 
     #[inline(always)]
     pub(super) fn add(self, other: ComplexDouble) -> ComplexDouble {
@@ -85,4 +115,10 @@ impl ComplexDouble {
         let im = self.re.mul(other.im).add(self.im.mul(other.re));
         ComplexDouble { re, im }
     }
+}
+
+/// `v - f`, rounded, and what the rounding left.
+#[inline(always)]
+pub(super) fn difference(v: f64, f: f64) -> (f64, f64) {
+    two_sum(v, -f)
 }

@@ -40,6 +40,8 @@ pub(super) fn of<T: Term>() -> Kernels {
             IndexSlice::U64(_) => dense_sparse::<T, u64>(left, rows, right, right_rows, ids, n, acc),
         },
         dense_dense: dense_dense::<T>,
+        add: add::<T>,
+        outer: outer::<T>,
         gustavson: |left, runs, right, n, finish, width| match left.pointers {
             IndexSlice::U32(_) => gustavson::<T, u32>(left, runs, right, n, finish, width),
             IndexSlice::U64(_) => gustavson::<T, u64>(left, runs, right, n, finish, width),
@@ -92,7 +94,14 @@ impl<'a, T: Term, I: Index> Typed<'a, T, I> {
 /// Columns that are accumulated in registers at a time.
 const WIDE: usize = 16;
 
-fn sparse_dense<T: Term, I: Index>(left: Rows<'_>, rows: Range<usize>, right: Grid<'_>, n: usize, acc: &mut [u8]) {
+#[inline(always)] // into the loops of `fused` too
+pub(super) fn sparse_dense<T: Term, I: Index>(
+    left: Rows<'_>,
+    rows: Range<usize>,
+    right: Grid<'_>,
+    n: usize,
+    acc: &mut [u8],
+) {
     let (left, b, acc) = (Typed::<T, I>::new(left), slice::<T>(right.values), slice_mut::<T::Acc>(acc));
     if n == 1 && right.row == 1 {
         // A vector: each row ends where the next begins.
@@ -169,6 +178,7 @@ fn dot<T: Term, I: Index>(indices: &[I], values: &[T], b: &[T]) -> T::Acc {
     T::add(T::add(lanes[0], lanes[1]), T::add(lanes[2], lanes[3]))
 }
 
+#[inline(always)]
 fn dot_strided<T: Term, I: Index>(indices: &[I], values: &[T], b: &[T], stride: usize) -> T::Acc {
     indices.iter().zip(values).fold(T::ZERO, |acc, (&k, &x)| T::mul_add(acc, x, b[k.get() * stride]))
 }
@@ -182,7 +192,8 @@ fn scatter<T: Term, I: Index>(x: T, (columns, values): (&[I], &[T]), out: &mut [
     }
 }
 
-fn sparse_sparse<T: Term, I: Index>(
+#[inline(always)] // into the loops of `fused` too
+pub(super) fn sparse_sparse<T: Term, I: Index>(
     left: Rows<'_>,
     rows: Range<usize>,
     right: Rows<'_>,
@@ -199,7 +210,8 @@ fn sparse_sparse<T: Term, I: Index>(
     }
 }
 
-fn dense_sparse<T: Term, I: Index>(
+#[inline(always)] // into the loops of `fused` too
+pub(super) fn dense_sparse<T: Term, I: Index>(
     left: Grid<'_>,
     rows: Range<usize>,
     right: Rows<'_>,
@@ -222,7 +234,15 @@ fn dense_sparse<T: Term, I: Index>(
     }
 }
 
-fn dense_dense<T: Term>(left: Grid<'_>, rows: Range<usize>, right: Grid<'_>, k: usize, n: usize, acc: &mut [u8]) {
+#[inline(always)]
+pub(super) fn dense_dense<T: Term>(
+    left: Grid<'_>,
+    rows: Range<usize>,
+    right: Grid<'_>,
+    k: usize,
+    n: usize,
+    acc: &mut [u8],
+) {
     let (a, b, acc) = (slice::<T>(left.values), slice::<T>(right.values), slice_mut::<T::Acc>(acc));
     if k == 0 {
         return;
@@ -244,6 +264,26 @@ fn dense_dense<T: Term>(left: Grid<'_>, rows: Range<usize>, right: Grid<'_>, k: 
                     *o = T::mul_add(*o, x, y);
                 }
             }
+        }
+    }
+}
+
+fn add<T: Term>(values: Grid<'_>, n: usize, acc: &mut [u8]) {
+    let (added, acc) = (slice::<T::Acc>(values.values), slice_mut::<T::Acc>(acc));
+    for (i, out) in acc.chunks_exact_mut(n).enumerate() {
+        for (j, o) in out.iter_mut().enumerate() {
+            *o = T::add(*o, added[i * values.row + j * values.col]);
+        }
+    }
+}
+
+#[inline(always)]
+pub(super) fn outer<T: Term>(left: Grid<'_>, right: Grid<'_>, n: usize, acc: &mut [u8]) {
+    let (xs, ys, acc) = (slice::<T::Acc>(left.values), slice::<T::Acc>(right.values), slice_mut::<T::Acc>(acc));
+    for (i, out) in acc.chunks_exact_mut(n).enumerate() {
+        let x = xs[i * left.row];
+        for (j, o) in out.iter_mut().enumerate() {
+            *o = T::add(*o, T::product(x, ys[j * right.col]));
         }
     }
 }

@@ -2,11 +2,13 @@
 //!
 //! A [`Ring`] says in what terms are multiplied and added for a dtype: integers wrap in their own width,
 //! bool is or-and, every float accumulates in `f64` or better. Where a fill other than zero takes part,
-//! floats become sums of two `f64` ([`Ring::Double`]): stored elements enter as their difference from the
-//! fill, and what that cancels must not cost accuracy.
+//! stored elements enter as their difference from the fill, and what that cancels must not cost accuracy:
+//! backgrounds, and elements far smaller than the fill beneath them, are added in sums of two `f64`
+//! ([`Ring::Double`]).
 
 mod columns;
 mod double;
+mod fused;
 mod kernels;
 mod lanes;
 mod ring;
@@ -19,7 +21,7 @@ use std::ops::Range;
 use crate::structure::{IndexSlice, IndexVec};
 
 pub use columns::WIDTHS;
-pub use ring::Ring;
+pub use ring::{Ring, Told};
 
 /// Compressed rows: row `r` holds entries `pointers[r] - base..pointers[r + 1] - base`. Pointers and indices
 /// have one width.
@@ -91,6 +93,11 @@ pub struct Kernels {
     pub dense_sparse: DenseSparse,
     /// Dense rows times a dense matrix of `k` rows.
     pub dense_dense: fn(left: Grid<'_>, rows: Range<usize>, right: Grid<'_>, k: usize, n: usize, acc: &mut [u8]),
+    /// Adds accumulators to those of some rows: from the first of these on, with strides that may be 0.
+    pub add: fn(values: Grid<'_>, n: usize, acc: &mut [u8]),
+    /// Adds the products of accumulators, one for each row on the left (stride `row`) and one for each column on
+    /// the right (stride `col`).
+    pub outer: fn(left: Grid<'_>, right: Grid<'_>, n: usize, acc: &mut [u8]),
     /// Sparse rows times sparse rows of `n` columns, only what meets (Gustavson, "Two fast algorithms for
     /// sparse matrices", 1978). `width` is the size of a finished element.
     pub gustavson:

@@ -39,23 +39,54 @@ fn all_kernels_agree() {
 
 #[test]
 fn doubles_survive_cancellation() {
-    let ring = Ring::new(DType::F64, true);
-    let mut terms = [0f64; 4];
-    ring.widen(
-        bytemuck::cast_slice(&[1e-20, 1.0]),
-        Some(bytemuck::cast_slice(&[1.0, 1.0])),
-        bytemuck::cast_slice_mut(&mut terms),
+    let ring = Ring::new(DType::F64, true).doubled();
+    // (1e-20 - 1) + (1 - 1) + 1, the first as two terms.
+    let (mut easy, mut terms) = ([9.0; 2], Vec::new());
+    let mut tell = |i: usize, term: &[u8]| terms.push((i, bytemuck::pod_read_unaligned::<f64>(term)));
+    let (values, fills) = ([1e-20, 1.0], [1.0, 1.0]);
+    ring.differences(
+        bytemuck::cast_slice(&values),
+        bytemuck::cast_slice(&fills),
+        8.0,
+        Told::Hard,
+        bytemuck::cast_slice_mut(&mut easy),
+        &mut tell,
     );
-    // (1e-20 - 1) + (1 - 1) + 1
-    let a = rows(&[0, 2], &[0, 1], &[]);
-    let a = Rows { values: bytemuck::cast_slice(&terms), ..a };
+    assert_eq!((easy, &terms[..]), ([0.0; 2], &[(0, -1.0), (0, 1e-20)][..]));
+    let terms = [terms[0].1, terms[1].1, 0.0];
+    let a = rows(&[0, 3], &[0, 0, 1], &terms);
     let ones = [1.0, 0.0];
-    let mut acc = [1.0, 0.0];
+    let mut acc = [0.0, 0.0];
+    let kernels = ring.kernels();
+    (kernels.add)(Grid { values: bytemuck::cast_slice(&ones), row: 0, col: 0 }, 1, bytemuck::cast_slice_mut(&mut acc));
     let right = Grid { values: bytemuck::cast_slice(&ones), row: 0, col: 0 };
-    (ring.kernels().sparse_dense)(a, 0..1, right, 1, bytemuck::cast_slice_mut(&mut acc));
+    (kernels.sparse_dense)(a, 0..1, right, 1, bytemuck::cast_slice_mut(&mut acc));
     let mut out = [0f64];
     ring.finish(bytemuck::cast_slice(&acc), DType::F64, bytemuck::cast_slice_mut(&mut out));
     assert_eq!(out, [1e-20]);
+    // What a plain ring has summed joins it.
+    ring.add_plain(bytemuck::cast_slice(&[-1e-20]), bytemuck::cast_slice_mut(&mut acc));
+    ring.finish(bytemuck::cast_slice(&acc), DType::F64, bytemuck::cast_slice_mut(&mut out));
+    assert_eq!(out, [0.0]);
+}
+
+/// 1 + 2^-30 squared takes 61 bits; two of them times 3, in rows and columns of a product of vectors.
+#[test]
+fn products_of_doubles_are_exact() {
+    let x = [1.0 + 2f64.powi(-30)];
+    let one = Grid { values: bytemuck::cast_slice(&x), row: 0, col: 0 };
+    let kernels = Ring::Double.kernels();
+    let mut square = [0f64; 2];
+    (kernels.dense_dense)(one, 0..1, one, 1, 1, bytemuck::cast_slice_mut(&mut square));
+    assert_eq!(square, [1.0 + 2f64.powi(-29), 2f64.powi(-60)]);
+    let (three, mut acc) = ([3.0, 0.0, -3.0, 0.0], [0f64; 4]);
+    let left = Grid { values: bytemuck::cast_slice(&three), row: 1, col: 0 };
+    let right = Grid { values: bytemuck::cast_slice(&square), row: 0, col: 1 };
+    (kernels.outer)(left, right, 1, bytemuck::cast_slice_mut(&mut acc));
+    assert_eq!(
+        acc,
+        [3.0 + 3.0 * 2f64.powi(-29), 3.0 * 2f64.powi(-60), -3.0 - 3.0 * 2f64.powi(-29), -3.0 * 2f64.powi(-60)]
+    );
 }
 
 /// Numbers with a few bits, so that sums in any order are exact, and some that are not.

@@ -2,19 +2,25 @@
 //!
 //! An operand is what it stores plus a background: the fill, or all of a strided tensor. With `A = S + F` and
 //! `B = T + G` (stored elements counted from the fill beneath them) the product is `S·T + S·G + F·T + F·G`,
-//! and each of the four is a kernel over rows. Where nothing of it varies along both output axes except
-//! `S·T`, the result is sparse with the rest as its fill.
+//! and each of the four is a kernel over rows (`plan`). Beside fills the first runs on floats as they are but for
+//! elements that this would round away (`split`), and the rest becomes few rows and columns (`fills`). Where nothing
+//! of it varies along both output axes except `S·T`, the result is sparse with the rest as its fill.
 
 mod dot;
 mod plan;
 mod assemble;
 mod columns;
 mod dense;
+mod extent;
+mod fills;
+mod merged;
 mod operand;
 mod rows;
+mod split;
 
-use openwork_ops::{DType, Scalar, identity, promote};
+use openwork_ops::{DType, Scalar, promote};
 
+use self::extent::Looked;
 use crate::base::context::{self, NanPolicy};
 use crate::base::error::{self, Result};
 use crate::base::shape::broadcast_shapes;
@@ -22,8 +28,8 @@ use crate::base::strided::Strided;
 use crate::base::trace::{Work, raise};
 use crate::engine::convert;
 use crate::levels::layout::Layout;
+use crate::tensor::Tensor;
 use crate::tensor::trace;
-use crate::tensor::{Storage, Tensor};
 
 /// # Matrix products
 impl Tensor {
@@ -44,7 +50,10 @@ impl Tensor {
     /// beside a fill other than zero are computed densely, within the budget.
     ///
     /// Cost: O(products of stored elements that meet), for sparse by strided O(nse · columns); row-major
-    /// layouts on both sides (or column-major ones) need no conversion.
+    /// layouts on both sides (or column-major ones) need no conversion. A fill other than zero adds O(elements of
+    /// the result and of the operands), whatever is stored, but for one that varies along both axes of its matrix,
+    /// which costs what a dense matrix would; stored elements far smaller than the fill beneath them cost a few
+    /// times as much as others (RFC 2).
     ///
     /// ```
     /// use openwork::{Layout, Tensor};
@@ -96,7 +105,10 @@ impl Tensor {
 /// The product of tensors with at least two axes and one dtype.
 fn product(a: &Tensor, b: &Tensor, dtype: DType, batch: &[usize]) -> Result<Tensor> {
     let result: Vec<usize> = batch.iter().copied().chain([a.shape()[a.ndim() - 2], b.shape()[b.ndim() - 1]]).collect();
-    let (x, y) = (densified(a, b, &result)?, densified(b, a, &result)?);
+    let (x, y) = {
+        let (a, b) = (Looked::new(a), Looked::new(b));
+        (densified(&a, &b, &result)?, densified(&b, &a, &result)?)
+    };
     raise(Work::Specialised);
     let (a, b) = (x.as_ref().unwrap_or(a), y.as_ref().unwrap_or(b));
     if let (Some(x), Some(y)) = (a.strided(), b.strided()) {
@@ -146,79 +158,49 @@ fn is_transposed(a: &Tensor, b: &Tensor) -> bool {
 
 /// A sparse operand as a strided one, where NaN or infinity keeps products of its fill from being taken
 /// apart.
-fn densified(x: &Tensor, other: &Tensor, result: &[usize]) -> Result<Option<Tensor>> {
-    let Some((s, background)) = x.sparse().and_then(|s| Some((s, s.fill_values()?.unbroadcast()))) else {
-        return Ok(None);
-    };
+fn densified(looked: &Looked<'_>, other: &Looked<'_>, result: &[usize]) -> Result<Option<Tensor>> {
+    let x = looked.tensor;
     if !x.dtype().is_inexact() || x.size() == 0 {
         return Ok(None);
     }
-    let fill = finite_fill(other);
+    let Some((s, background)) = x.sparse().and_then(|s| Some((s, s.fill_values()?.unbroadcast()))) else {
+        return Ok(None);
+    };
+    let finite = |looked: &Looked<'_>| looked.stored().is_finite;
+    let fill = other.fill().is_finite;
     let why = if is_zero(&background) {
         if !fill {
             "an unstored zero meets a fill that is NaN or infinite"
-        } else if context::nan_policy() == NanPolicy::Exact && !finite_elements(other) {
+        } else if context::nan_policy() == NanPolicy::Exact && !finite(other) {
             "an unstored zero meets NaN or infinity, and the policy is NanPolicy::Exact"
         } else {
             return Ok(None);
         }
-    } else if !(fill && finite_fill(x) && finite_elements(x) && finite_elements(other)) {
+    } else if !(fill && looked.fill().is_finite && finite(looked) && finite(other)) {
         "NaN or infinity takes part, and a fill is not zero"
-    } else if !is_separable(x, other) {
+    } else if !is_separable(looked, other) {
         "the fill is too large beside stored elements to be taken off them and added again"
     } else {
         return Ok(None);
     };
     context::may_densify(&s.shape, s.dtype().size(), || why.into())?;
-    if !other.is_strided() {
+    if !other.tensor.is_strided() {
         context::may_densify(result, s.dtype().size(), || why.into())?;
     }
     let values = convert::to_strided(s, &background.broadcast(&s.shape))?;
     Ok(Some(Tensor::from_strided(values)))
 }
 
-fn all_finite(values: &Strided) -> bool {
-    !values.dtype.is_inexact()
-        || identity::all_finite(values.dtype, values.core().contiguous_bytes().unwrap_or_default())
-}
-
-/// Whether no element that is there is NaN or infinite.
-fn finite_elements(x: &Tensor) -> bool {
-    match &x.storage {
-        Storage::Strided(s) => all_finite(s),
-        Storage::Sparse(s) => all_finite(&s.values),
-    }
-}
-
-/// Whether no fill is.
-fn finite_fill(x: &Tensor) -> bool {
-    x.sparse().is_none_or(|s| s.fill_values().is_none_or(|fill| all_finite(&fill)))
-}
-
 /// Whether products of stored elements less their fills, and of the fills, add up to the accuracy of the dtype
 /// in sums of two `f64`: fills must not be larger than stored elements by more than the bits to spare.
-fn is_separable(x: &Tensor, other: &Tensor) -> bool {
-    let (mut ratio, mut largest) = (1.0, x.shape()[x.ndim() - 1] as f64);
-    for t in [x, other] {
-        let (stored, fill) = match &t.storage {
-            Storage::Strided(s) => (magnitudes(s), (f64::INFINITY, 0.0)),
-            Storage::Sparse(s) => {
-                (magnitudes(&s.values), s.fill_values().map_or((f64::INFINITY, 0.0), |fill| magnitudes(&fill)))
-            }
-        };
-        ratio *= (fill.1 / stored.0).max(1.0);
-        largest *= fill.1.max(stored.1);
+fn is_separable(x: &Looked<'_>, other: &Looked<'_>) -> bool {
+    let (mut ratio, mut largest) = (1.0, x.tensor.shape()[x.tensor.ndim() - 1] as f64);
+    for side in [x, other] {
+        let (stored, fill) = (side.stored(), side.fill());
+        ratio *= (fill.high / stored.low).max(1.0);
+        largest *= fill.high.max(stored.high);
     }
-    ratio < x.dtype().epsilon() * 2f64.powi(98) && largest < 1e290
-}
-
-/// The smallest magnitude other than zero, and the largest, of floats or of the parts of complex numbers.
-fn magnitudes(values: &Strided) -> (f64, f64) {
-    let wide = if values.dtype.is_complex() { DType::Complex128 } else { DType::F64 };
-    let core = values.core().cast(wide);
-    let parts = core.contiguous_bytes().unwrap_or_default();
-    let of = parts.as_chunks::<8>().0.iter().map(|b| f64::from_ne_bytes(*b).abs()).filter(|&v| v > 0.0);
-    of.fold((f64::INFINITY, 0.0), |(low, high), v| (v.min(low), v.max(high)))
+    ratio < x.tensor.dtype().epsilon() * 2f64.powi(98) && largest < 1e290
 }
 
 /// Whether every element is zero.

@@ -2,7 +2,7 @@
 
 use openwork_ops::matmul::{Grid, Ring, Rows};
 use openwork_ops::structure::{Index, IndexVec};
-use openwork_ops::{BinaryOp, DType, with_index};
+use openwork_ops::{BinaryOp, DType, Scalar, with_index};
 
 use crate::base::buffer::Buffer;
 use crate::base::error::{self, Result};
@@ -15,6 +15,7 @@ use crate::levels::pattern::Part;
 use crate::tensor::Sparse;
 
 /// What an operand stores, less the fill beneath it: compressed rows of all matrices one after the other.
+#[derive(Clone)]
 pub(super) struct Stored {
     pub(super) pointers: Indices,
     pub(super) indices: Indices,
@@ -35,9 +36,15 @@ pub(super) fn is_hyper_sparse(s: &Sparse) -> bool {
 }
 
 impl Stored {
-    /// Rows of a tensor. `fills` says whether the fill is other than zero and has to be taken off;
-    /// `all_rows` asks for every row, stored or not.
+    /// Rows of a tensor. `fills` says whether the fill is other than zero and has to be taken off, which may round
+    /// (see [`super::split::Split`]); `all_rows` asks for every row, stored or not.
     pub(super) fn new(s: &Sparse, ring: Ring, fills: bool, all_rows: bool) -> Result<Stored> {
+        let (s, rows) = Stored::without_terms(s, all_rows)?;
+        Ok(Stored { terms: terms(&s, ring, fills)?, ..rows })
+    }
+
+    /// The rows of a tensor, as it is stored by rows, without terms.
+    pub(super) fn without_terms(s: &Sparse, all_rows: bool) -> Result<(Sparse, Stored)> {
         let n = s.ndim();
         let listed = !all_rows && is_hyper_sparse(s);
         let spec = if listed {
@@ -56,14 +63,15 @@ impl Stored {
             Level::Sparse { indices, .. } if listed => Some(flat(indices, &s.shape[..n - 1])?),
             _ => None,
         };
-        Ok(Stored {
+        let rows = Stored {
             pointers: pointers.clone(),
             indices: indices.clone(),
-            terms: terms(&s, ring, fills)?,
+            terms: Buffer::empty(),
             ids,
             batch: s.shape[..n - 2].to_vec(),
             rows: s.shape[n - 2],
-        })
+        };
+        Ok((s, rows))
     }
 
     pub(super) fn view(&self) -> Rows<'_> {
@@ -101,6 +109,31 @@ impl Stored {
     /// The same with indices of 64 bits where `wide`.
     pub(super) fn widened(self, wide: bool) -> Stored {
         Stored { pointers: self.pointers.widened(wide), indices: self.indices.widened(wide), ..self }
+    }
+
+    /// Some of the entries, `(which, term)`, rising, an entry perhaps more than once.
+    pub(super) fn of_entries(&self, entries: &[usize], terms: &[u8]) -> Stored {
+        let wide = self.is_wide() || entries.len() > u32::MAX as usize;
+        let (mut pointers, mut indices) = (Vec::new(), Vec::new());
+        pointers.push(0);
+        let mut next = 0;
+        for r in 0..self.len() {
+            let end = self.start(r + 1);
+            while next < entries.len() && entries[next] < end {
+                indices.push(self.indices.get(entries[next]) as u64);
+                next += 1;
+            }
+            pointers.push(next as u64);
+        }
+        let terms = Buffer::of_held(terms.len(), |out| out.copy_from_slice(terms));
+        Stored {
+            pointers: index_vec(pointers, wide).into(),
+            indices: index_vec(indices, wide).into(),
+            terms,
+            ids: self.ids.clone(),
+            batch: self.batch.clone(),
+            rows: self.rows,
+        }
     }
 
     pub(super) fn is_wide(&self) -> bool {
@@ -141,9 +174,7 @@ impl Stored {
                 o.copy_from_slice(&source[e * term..(e + 1) * term]);
             }
         });
-        let of = |v: Vec<u64>| {
-            if self.is_wide() { IndexVec::U64(v) } else { IndexVec::U32(v.iter().map(|&i| i as u32).collect()) }.into()
-        };
+        let of = |v: Vec<u64>| index_vec(v, self.is_wide()).into();
         Stored {
             pointers: of(pointers),
             indices: of(places),
@@ -178,6 +209,10 @@ impl Stored {
     }
 }
 
+fn index_vec(v: Vec<u64>, wide: bool) -> IndexVec {
+    if wide { IndexVec::U64(v) } else { IndexVec::U32(v.iter().map(|&i| i as u32).collect()) }
+}
+
 /// C-order numbers of coordinate tuples.
 fn flat(indices: &[Indices], shape: &[usize]) -> Result<Vec<u64>> {
     shape.iter().try_fold(1u64, |n, &size| n.checked_mul(size as u64)).ok_or_else(|| {
@@ -207,19 +242,10 @@ fn terms(s: &Sparse, ring: Ring, fills: bool) -> Result<Buffer> {
         Some(fill) if fills => Some(Source::at(fill, &s.pattern)),
         _ => None,
     };
-    if ring.is_wide() {
-        let beneath = fill.map(|fill| blocks::collect(n, fill, input)).transpose()?;
-        let beneath = beneath.as_ref().and_then(Strided::contiguous_bytes);
-        return Ok(widen(ring, &values.dense_bytes()?, beneath, n));
-    }
     match (fill, BinaryOp::Sub.kernel(input)) {
         (Some(fill), Some(sub)) => blocks::run(n, &[Source::values(&values), fill], input, input, Kernel::Binary(sub)),
         _ => Ok(bytes_of(values.to_contiguous()?.as_ref())),
     }
-}
-
-fn widen(ring: Ring, values: &[u8], fills: Option<&[u8]>, n: usize) -> Buffer {
-    Buffer::of_held(n * ring.term_size(), |out| ring.widen(values, fills, out))
 }
 
 /// The elements of an array that lies in C order, shared.
@@ -244,10 +270,7 @@ impl Field {
     /// The elements of an array that has been broadcast to the leading axes of the product.
     pub(super) fn new(x: &Strided, ring: Ring, dtype: DType) -> Field {
         let core = x.core().cast(ring.input(dtype));
-        let values = match core.contiguous_bytes() {
-            Some(bytes) if ring.is_wide() => widen(ring, bytes, None, core.len()),
-            _ => bytes_of(&core),
-        };
+        let values = bytes_of(&core);
         Field::of(values, &core.shape, ring.term_size())
     }
 
@@ -258,6 +281,12 @@ impl Field {
         Field { values, strides, size }
     }
 
+    /// One element, over and over.
+    pub(super) fn constant(value: Scalar, ndim: usize) -> Field {
+        let (bytes, size) = value.to_bytes();
+        Field { values: Buffer::of_few(&bytes[..size]), strides: vec![0; ndim], size }
+    }
+
     pub(super) fn varies(&self, axis_from_last: usize) -> bool {
         self.strides[self.strides.len() - axis_from_last] != 0
     }
@@ -266,6 +295,11 @@ impl Field {
     pub(super) fn grid(&self, offset: usize) -> Grid<'_> {
         let n = self.strides.len();
         Grid { values: &self.values.bytes()[offset * self.size..], row: self.strides[n - 2], col: self.strides[n - 1] }
+    }
+
+    /// The matrix from an offset on, from row `i` on.
+    pub(super) fn rows(&self, offset: usize, i: usize) -> Grid<'_> {
+        self.grid(offset + i * self.strides[self.strides.len() - 2])
     }
 }
 

@@ -1,10 +1,13 @@
 //! Products in which an operand is sparse: the plan.
 
+use std::borrow::Cow;
+
 use openwork_ops::matmul::{Finish, Ring};
 use openwork_ops::{DType, Scalar};
 
 use super::operand::{Field, Stored, batch_strides, offset};
 use super::rows::{Parts, Pass};
+use super::split::{self, Split};
 use super::{assemble, is_zero};
 use crate::base::buffer::Buffer;
 use crate::base::context;
@@ -16,13 +19,13 @@ use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::{Sparse, Storage, Tensor};
 
 /// An operand in parts.
-struct Side<'a> {
+pub(super) struct Side<'a> {
     shape: &'a [usize],
     /// What is stored, if anything is.
-    stored: Option<&'a Sparse>,
+    pub(super) stored: Option<&'a Sparse>,
     /// What is not, over the tensor's shape, unless it is zero (or absent).
     background: Option<Strided>,
-    is_strided: bool,
+    pub(super) is_strided: bool,
     is_undefined: bool,
 }
 
@@ -49,7 +52,7 @@ impl<'a> Side<'a> {
         }
     }
 
-    fn fills(&self) -> bool {
+    pub(super) fn fills(&self) -> bool {
         self.background.is_some() && !self.is_strided
     }
 
@@ -59,7 +62,7 @@ impl<'a> Side<'a> {
         Some(Field::new(&x.broadcast(&full), ring, dtype))
     }
 
-    fn batch(&self) -> &[usize] {
+    pub(super) fn batch(&self) -> &[usize] {
         &self.shape[..self.shape.len() - 2]
     }
 }
@@ -70,9 +73,12 @@ pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType, batch: &[usize]) -> 
     let (x, y) = (Side::new(a), Side::new(b));
     let (m, k, n) = (x.shape[x.shape.len() - 2], x.shape[x.shape.len() - 1], y.shape[y.shape.len() - 1]);
     let shape: Vec<usize> = batch.iter().copied().chain([m, n]).collect();
-    let ring = Ring::new(dtype, x.fills() || y.fills());
+    let fills = [x.fills(), y.fills()];
+    let ring = Ring::new(dtype, fills.contains(&true));
     let plan = Plan {
         ring,
+        fills: fills.contains(&true),
+        limit: split::limit(dtype, k, fills == [true; 2]),
         dtype,
         batch,
         m,
@@ -120,17 +126,22 @@ pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType, batch: &[usize]) -> 
     plan.meeting(&x, &y, parts, Fill::Scalar(Scalar::zero(dtype)))
 }
 
-struct Plan<'a> {
-    ring: Ring,
-    dtype: DType,
-    batch: &'a [usize],
-    m: usize,
+pub(super) struct Plan<'a> {
+    /// Of what is stored. Backgrounds beside a fill are added in its [`Ring::doubled`].
+    pub(super) ring: Ring,
+    /// Whether a fill other than zero takes part.
+    fills: bool,
+    /// What makes a stored element beside a fill easy (see [`split`]).
+    pub(super) limit: f64,
+    pub(super) dtype: DType,
+    pub(super) batch: &'a [usize],
+    pub(super) m: usize,
     k: usize,
     n: usize,
     /// Of the result.
-    shape: Vec<usize>,
-    left_field: Option<Field>,
-    right_field: Option<Field>,
+    pub(super) shape: Vec<usize>,
+    pub(super) left_field: Option<Field>,
+    pub(super) right_field: Option<Field>,
 }
 
 impl Plan<'_> {
@@ -155,7 +166,7 @@ impl Plan<'_> {
         batch.chain([axis(by_row, self.m), axis(by_column, self.n)]).collect()
     }
 
-    fn pass<'p>(&'p self, parts: Parts, core: &[usize]) -> Pass<'p> {
+    pub(super) fn pass<'p>(&'p self, parts: Parts, core: &[usize]) -> Pass<'p> {
         let lead = core.len() - 2;
         Pass {
             ring: self.ring,
@@ -174,8 +185,9 @@ impl Plan<'_> {
         }
     }
 
-    fn finish(&self) -> impl Fn(&[u8], &mut [u8]) + Sync {
-        let (ring, dtype) = (self.ring, self.dtype);
+    /// What turns accumulators of a ring into elements.
+    pub(super) fn finish(&self, ring: Ring) -> impl Fn(&[u8], &mut [u8]) + Sync {
+        let dtype = self.dtype;
         move |acc: &[u8], out: &mut [u8]| ring.finish(acc, dtype, out)
     }
 
@@ -187,11 +199,16 @@ impl Plan<'_> {
     /// A dense result in a core shape, seen in the whole shape.
     fn dense(&self, x: &Side<'_>, y: &Side<'_>, parts: Parts, core: &[usize]) -> Result<Tensor> {
         convert::dense_len(core, self.dtype)?;
-        let out = self.accumulated(x, y, parts, core, &self.finish(), self.dtype.size())?;
+        let size = self.dtype.size();
+        let out = if self.fills {
+            self.beside_fills(x, y, parts, core, &self.finish(self.ring.doubled()), size)?
+        } else {
+            self.accumulated(x, y, parts, core, &self.finish(self.ring), size)?
+        };
         Ok(Tensor::from_strided(Strided::new(out, self.dtype, core.to_vec()).broadcast(&self.shape)))
     }
 
-    /// Dense rows of all parts. What is the same for every row is computed once.
+    /// Dense rows of all parts, where no fill takes part. What is the same for every row is computed once.
     fn accumulated(
         &self,
         x: &Side<'_>,
@@ -235,7 +252,12 @@ impl Plan<'_> {
     }
 
     /// The left operand with columns that are places in the rows which the right one lists, if it does.
-    fn against(&self, left: Option<&Stored>, right: Option<&Stored>, wanted: bool) -> Result<Option<Stored>> {
+    pub(super) fn against(
+        &self,
+        left: Option<&Stored>,
+        right: Option<&Stored>,
+        wanted: bool,
+    ) -> Result<Option<Stored>> {
         let (Some(left), Some(right), true) = (left, right, wanted) else { return Ok(None) };
         let Some(ids) = &right.ids else { return Ok(None) };
         let strides = batch_strides(&right.batch);
@@ -249,7 +271,13 @@ impl Plan<'_> {
         let wide = self.spread(x, y)?;
         let spread = wide.as_ref().map(Side::new);
         let x = spread.as_ref().unwrap_or(x);
-        let (left, right) = same_width(self.stored(x, false)?, self.stored(y, false)?);
+        // The right operand alone may have a fill.
+        let ring = if self.fills { self.ring.doubled() } else { self.ring };
+        let right = match y.stored {
+            Some(s) => Split::new(s, self.ring, y.fills(), false, self.limit)?.all()?.map(Cow::into_owned),
+            None => None,
+        };
+        let (left, right) = same_width(self.stored(x, false)?, right);
         let mut rows = Vec::new();
         if let Some(left) = &left {
             let own = batch_strides(&left.batch);
@@ -283,9 +311,11 @@ impl Plan<'_> {
             left: left.as_ref(),
             left_against: against.as_ref(),
             right: right.as_ref(),
+            ring,
+            kernels: ring.kernels(),
             ..self.pass(parts, &self.shape)
         };
-        let values = pass.listed_rows(&rows, &self.finish(), self.dtype.size())?;
+        let values = pass.listed_rows(&rows, &self.finish(ring), self.dtype.size())?;
         if ids.len() as u128 * self.n as u128 == shape::elements(&self.shape).into() {
             return Ok(Tensor::from_strided(Strided::new(values, self.dtype, self.shape.clone())));
         }
@@ -313,25 +343,60 @@ impl Plan<'_> {
             let (by_row, by_column) = self.varies(background);
             let core = self.core(background, by_row, by_column);
             convert::dense_len(&core, self.dtype)?;
-            let size = self.ring.acc_size();
+            let ring = self.ring.doubled();
+            let size = ring.acc_size();
             let copy = |acc: &[u8], out: &mut [u8]| out.copy_from_slice(acc);
-            let acc = self.accumulated(x, y, background, &core, &copy, size)?;
+            let acc = self.beside_fills(x, y, background, &core, &copy, size)?;
             let n = count(&core);
-            let values = Buffer::build(n * self.dtype.size(), |out| self.ring.finish(acc.bytes(), self.dtype, out))?;
+            let values = Buffer::build(n * self.dtype.size(), |out| ring.finish(acc.bytes(), self.dtype, out))?;
             fill = if n == 0 { fill } else { fill_of(&Strided::new(values, self.dtype, core.clone()).unbroadcast()) };
-            init = Some(Field::of(acc, &core, size));
+            init = Some((acc, core));
         }
         if !parts.stored || x.stored.is_none() || y.stored.is_none() {
             return Ok(assemble::compressed(&self.shape, self.dtype, fill, Vec::new(), Some(&[]), None)?.into());
         }
-        let by_row = init.as_ref().is_some_and(|f| f.varies(2));
-        let by_column = init.as_ref().is_some_and(|f| f.varies(1));
+        let along = |d: usize| init.as_ref().is_some_and(|(_, core): &(Buffer, Vec<usize>)| core[core.len() - d] > 1);
+        let (by_row, by_column) = (along(2), along(1));
         let wide = self.spread(x, y)?;
         let spread = wide.as_ref().map(Side::new);
-        let (left, right) = same_width(self.stored(spread.as_ref().unwrap_or(x), by_row)?, self.stored(y, false)?);
+        let (left, right) = (self.split(spread.as_ref().unwrap_or(x), by_row)?, self.split(y, false)?);
+        let hard = |s: &Option<Split>| s.as_ref().is_some_and(|s| s.hard.is_some());
+        let exact = hard(&left) || hard(&right);
+        // With columns beyond memory those that occur are numbered, by each operand in its own way.
+        let few_columns = self.n <= MANY_COLUMNS;
+        if let (Some(l), Some(r), true) = (&left, &right, exact && self.fills && few_columns)
+            && let (Some(easy), Some(_)) = (&l.easy, &r.easy)
+        {
+            let stored = Parts { stored: true, ..Parts::default() };
+            let init = init.map(|(acc, core)| Field::of(acc, &core, self.ring.doubled().acc_size()));
+            let products = self.easy_and_hard(x, y, stored, [l, r], init.as_ref())?;
+            let ids = easy.ids.as_deref();
+            return Ok(assemble::compressed(&self.shape, self.dtype, fill, products, ids, None)?.into());
+        }
+        let entries = |s: Option<Split>| match s {
+            Some(s) if exact => s.all().map(|all| all.map(Cow::into_owned)),
+            s => Ok(s.and_then(|s| s.easy)),
+        };
+        let (left, right) = same_width(entries(left)?, entries(right)?);
+        // Where every element is easy, so is the background: nothing of it cancels but with what is as large.
+        let ring = if exact { self.ring.doubled() } else { self.ring };
+        let init = match init {
+            None => None,
+            Some((acc, core)) => {
+                let acc = if ring == self.ring.doubled() {
+                    acc
+                } else {
+                    let dtype = ring.input(self.dtype);
+                    Buffer::build(count(&core) * ring.acc_size(), |out| {
+                        self.ring.doubled().finish(acc.bytes(), dtype, out)
+                    })?
+                };
+                Some(Field::of(acc, &core, ring.acc_size()))
+            }
+        };
         let against = self.against(left.as_ref(), right.as_ref(), true)?;
         let (right, columns) = match right {
-            Some(right) if !by_column && self.n > (1 << 22) && self.n / 8 > right.nse() => {
+            Some(right) if !by_column && self.n > MANY_COLUMNS && self.n / 8 > right.nse() => {
                 let (right, columns) = right.with_dense_columns();
                 (Some(right), Some(columns))
             }
@@ -342,19 +407,24 @@ impl Plan<'_> {
             left_against: against.as_ref(),
             right: right.as_ref(),
             init: init.as_ref(),
+            ring,
+            kernels: ring.kernels(),
             ..self.pass(parts, &self.shape)
         };
         if let Some(columns) = &columns {
             pass.n = columns.len();
         }
-        let products = pass.sparse_rows(&self.finish(), self.dtype.size());
+        let products = pass.sparse_rows(&self.finish(ring), self.dtype.size());
         let ids = left.as_ref().and_then(|l| l.ids.as_deref());
         Ok(assemble::compressed(&self.shape, self.dtype, fill, products, ids, columns.as_deref())?.into())
     }
 }
 
+/// Columns beyond which accumulators for each are too many.
+const MANY_COLUMNS: usize = 1 << 22;
+
 /// Indices of one width.
-fn same_width(left: Option<Stored>, right: Option<Stored>) -> (Option<Stored>, Option<Stored>) {
+pub(super) fn same_width(left: Option<Stored>, right: Option<Stored>) -> (Option<Stored>, Option<Stored>) {
     let wide = left.as_ref().is_some_and(Stored::is_wide) || right.as_ref().is_some_and(Stored::is_wide);
     (left.map(|s| s.widened(wide)), right.map(|s| s.widened(wide)))
 }

@@ -45,10 +45,10 @@ pub(super) struct Pass<'a> {
 }
 
 /// Bytes of accumulators at a time.
-const BLOCK: usize = 1 << 16;
+pub(super) const BLOCK: usize = 1 << 16;
 
 /// Multiply-adds in one piece of work.
-const WORK: usize = 1 << 18;
+pub(super) const WORK: usize = 1 << 18;
 
 impl Pass<'_> {
     /// The matrix of an operand that takes part in matrix `b` of the product.
@@ -59,7 +59,7 @@ impl Pass<'_> {
         }
     }
 
-    fn left_matrix(&self, b: usize) -> usize {
+    pub(super) fn left_matrix(&self, b: usize) -> usize {
         self.matrix_of(self.left, b)
     }
 
@@ -72,7 +72,7 @@ impl Pass<'_> {
     }
 
     /// About how many multiply-adds a row takes.
-    fn work_per_row(&self) -> usize {
+    pub(super) fn work_per_row(&self) -> usize {
         let per_row = |s: Option<&Stored>| s.map_or(0, |s| s.nse() / s.len().max(1) + 1);
         let (left, right) = (per_row(self.left), per_row(self.right));
         let part = |on: bool, work: usize| if on { work } else { 0 };
@@ -196,7 +196,7 @@ impl Pass<'_> {
     }
 
     /// Adds all parts of some rows to zeroed accumulators.
-    fn accumulate(&self, b: usize, rows: Range<usize>, left: Range<usize>, acc: &mut [u8]) {
+    pub(super) fn accumulate(&self, b: usize, rows: Range<usize>, left: Range<usize>, acc: &mut [u8]) {
         let kernels = &self.kernels;
         if let Some(init) = self.init {
             let grid = init.grid(self.field_offset(init, b));

@@ -1,0 +1,330 @@
+//! Products beside a fill other than zero: what is stored goes through the kernels of products without fills, and
+//! the backgrounds join as few rows, columns and products of these, each computed once.
+//!
+//! A background that does not vary along an output axis makes one row (or column) of the product. One that does not
+//! vary along the contracted axis makes the product of itself with one row, the sums of the other operand's
+//! columns. Only a fill that varies along both axes of its matrix is multiplied out.
+
+use std::borrow::Cow;
+
+use openwork_ops::Scalar;
+use openwork_ops::matmul::{Finish, Product, Ring};
+
+use super::merged::merged;
+use super::operand::{Field, Stored, offset};
+use super::plan::{Plan, Side, same_width};
+use super::rows::{BLOCK, Parts, Pass, WORK};
+use super::split::Split;
+use crate::base::buffer::Buffer;
+use crate::base::error::Result;
+use crate::base::parallel;
+use crate::base::strided::count;
+
+/// How the background of an operand takes part.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// The same for every row (on the right: column) of the product.
+    Once,
+    /// The same along the contracted axis.
+    Summed,
+    /// Varying along both, or a strided operand.
+    Full,
+}
+
+/// Rows of one operand against those of the other, as a pass takes them.
+struct Joined {
+    left: Option<Stored>,
+    against: Option<Stored>,
+    right: Option<Stored>,
+    parts: Parts,
+}
+
+/// Columns times rows, of accumulators: `(…, m, 1)` and `(…, 1, n)`.
+type Outer = (Field, Field);
+
+/// What is added to the product of what is stored, in a ring that loses nothing.
+struct Added<'a> {
+    ring: Ring,
+    fields: Vec<Field>,
+    outers: Vec<Outer>,
+    passes: Vec<Pass<'a>>,
+}
+
+impl Plan<'_> {
+    /// Dense rows of all parts in a core shape, where a fill takes part; `finish` takes accumulators of the doubled
+    /// ring.
+    pub(super) fn beside_fills(
+        &self,
+        x: &Side<'_>,
+        y: &Side<'_>,
+        parts: Parts,
+        core: &[usize],
+        finish: Finish<'_>,
+        width: usize,
+    ) -> Result<Buffer> {
+        // Listed rows meet one matrix on the left each.
+        let all_right = parts.stored && x.batch() != self.batch;
+        let (left, right) = (self.split(x, true)?, self.split(y, all_right)?);
+        let easy = |s: &Option<Split>| s.as_ref().and_then(|s| s.easy.clone());
+        let plain = Parts {
+            stored: parts.stored,
+            rows: parts.rows && y.is_strided,
+            columns: parts.columns && x.is_strided,
+            backgrounds: false,
+        };
+        let plain = self.joined(easy(&left), easy(&right), plain)?;
+        let size = self.ring.acc_size();
+        let copy = |acc: &[u8], out: &mut [u8]| out.copy_from_slice(acc);
+        let sums = match &plain {
+            Some(joined) => Some(self.pass_of(joined, core).all_rows(&copy, size)?),
+            None => None,
+        };
+        let exact = self.exactly(x, y, parts, left.as_ref(), right.as_ref())?;
+        let ring = self.ring.doubled();
+        let passes = exact.iter().map(|j| Pass { ring, kernels: ring.kernels(), ..self.pass_of(j, core) }).collect();
+        let mut added = Added { ring, fields: Vec::new(), outers: Vec::new(), passes };
+        self.backgrounds(x, y, parts, [left.as_ref(), right.as_ref()], core, &mut added)?;
+        self.together(sums, &added, core, finish, width)
+    }
+
+    pub(super) fn split(&self, side: &Side<'_>, all_rows: bool) -> Result<Option<Split>> {
+        side.stored.map(|s| Split::new(s, self.ring, side.fills(), all_rows, self.limit)).transpose()
+    }
+
+    /// Rows that meet, or `None` if there are none.
+    fn joined(&self, left: Option<Stored>, right: Option<Stored>, parts: Parts) -> Result<Option<Joined>> {
+        let parts = Parts {
+            stored: parts.stored && left.is_some() && right.is_some(),
+            rows: parts.rows && left.is_some(),
+            columns: parts.columns && right.is_some(),
+            backgrounds: parts.backgrounds,
+        };
+        if !(parts.stored || parts.rows || parts.columns || parts.backgrounds) {
+            return Ok(None);
+        }
+        let (left, right) = same_width(left, right);
+        let against = self.against(left.as_ref(), right.as_ref(), parts.stored)?;
+        Ok(Some(Joined { left, against, right, parts }))
+    }
+
+    fn pass_of<'p>(&'p self, joined: &'p Joined, core: &[usize]) -> Pass<'p> {
+        Pass {
+            left: joined.left.as_ref(),
+            left_against: joined.against.as_ref(),
+            right: joined.right.as_ref(),
+            ..self.pass(joined.parts, core)
+        }
+    }
+
+    fn kinds(&self, x: &Side<'_>, y: &Side<'_>) -> [Kind; 2] {
+        let of = |side: &Side<'_>, field: &Option<Field>, own: usize, contracted: usize| match field {
+            Some(f) if side.is_strided || (f.varies(own) && f.varies(contracted)) => Kind::Full,
+            Some(f) if f.varies(own) => Kind::Summed,
+            _ => Kind::Once,
+        };
+        [of(x, &self.left_field, 2, 1), of(y, &self.right_field, 1, 2)]
+    }
+
+    /// What has to be multiplied out in the doubled ring: hard elements, and fills that vary along both axes.
+    fn exactly(
+        &self,
+        x: &Side<'_>,
+        y: &Side<'_>,
+        parts: Parts,
+        left: Option<&Split>,
+        right: Option<&Split>,
+    ) -> Result<Vec<Joined>> {
+        let [of_left, of_right] = self.kinds(x, y);
+        let hard = |s: Option<&Split>| s.and_then(|s| s.hard.clone());
+        let mut out = Vec::new();
+        let stored = Parts { stored: parts.stored, ..Parts::default() };
+        if parts.stored && hard(left).is_some() {
+            out.extend(self.joined(hard(left), all(right)?, stored)?);
+        }
+        if parts.stored && hard(right).is_some() {
+            let easy = left.map(Split::all_easy).transpose()?.flatten().map(Cow::into_owned);
+            out.extend(self.joined(easy, hard(right), stored)?);
+        }
+        if parts.rows && of_right == Kind::Full {
+            let left = if y.is_strided { hard(left) } else { all(left)? };
+            out.extend(self.joined(left, None, Parts { rows: true, ..Parts::default() })?);
+        }
+        if parts.columns && of_left == Kind::Full {
+            let right = if x.is_strided { hard(right) } else { all(right)? };
+            out.extend(self.joined(None, right, Parts { columns: true, ..Parts::default() })?);
+        }
+        let backgrounds = parts.backgrounds && of_left == Kind::Full && of_right == Kind::Full;
+        out.extend(self.joined(None, None, Parts { backgrounds, ..Parts::default() })?);
+        Ok(out)
+    }
+
+    /// A sparse product of what is stored, where some of it is hard, over a background that varies along one axis at
+    /// most.
+    pub(super) fn easy_and_hard(
+        &self,
+        x: &Side<'_>,
+        y: &Side<'_>,
+        parts: Parts,
+        [left, right]: [&Split; 2],
+        background: Option<&Field>,
+    ) -> Result<Vec<Product>> {
+        let copy = |acc: &[u8], out: &mut [u8]| out.copy_from_slice(acc);
+        let ring = self.ring.doubled();
+        let Some(easy) = self.joined(left.easy.clone(), right.easy.clone(), parts)? else { return Ok(Vec::new()) };
+        let plain = self.pass_of(&easy, &self.shape).sparse_rows(&copy, self.ring.acc_size());
+        let mut exact = Vec::new();
+        for joined in self.exactly(x, y, parts, Some(left), Some(right))? {
+            let pass = Pass { ring, kernels: ring.kernels(), ..self.pass_of(&joined, &self.shape) };
+            exact.push(pass.sparse_rows(&copy, ring.acc_size()));
+        }
+        let ids = easy.left.as_ref().and_then(|l| l.ids.as_deref());
+        let row = |r: usize| {
+            let (b, i) = match ids {
+                Some(ids) => (ids[r] as usize / self.m, 0),
+                None => (r / self.m, r % self.m),
+            };
+            // Listed rows are not at their places in a field, which then does not vary along them.
+            background.map(|field| field.rows(offset(self.batch, &field.strides[..field.strides.len() - 2], b), i))
+        };
+        Ok(merged(plain, self.ring, &exact, &row, &self.finish(ring), self.dtype.size()))
+    }
+
+    /// The parts of backgrounds that are computed once, or are products of a column and a row.
+    fn backgrounds(
+        &self,
+        x: &Side<'_>,
+        y: &Side<'_>,
+        parts: Parts,
+        sides: [Option<&Split>; 2],
+        core: &[usize],
+        added: &mut Added<'_>,
+    ) -> Result<()> {
+        let [of_left, of_right] = self.kinds(x, y);
+        let n = core.len();
+        let (mut row, mut column) = (core.to_vec(), core.to_vec());
+        (row[n - 2], column[n - 1]) = (core[n - 2].min(1), core[n - 1].min(1));
+        let one = Field::constant(Scalar::one(self.ring.input(self.dtype)), n);
+        let ring = self.ring.doubled();
+        let size = ring.acc_size();
+        let copy = |acc: &[u8], out: &mut [u8]| out.copy_from_slice(acc);
+        let sums = |pass: Pass<'_>, core: &[usize]| {
+            let pass = Pass { ring, kernels: ring.kernels(), ..pass };
+            pass.all_rows(&copy, size).map(|values| Field::of(values, core, size))
+        };
+        let lifted = Parts { backgrounds: true, ..Parts::default() };
+        let left_sums = Parts {
+            columns: parts.columns && of_left != Kind::Full,
+            backgrounds: parts.backgrounds && of_left != Kind::Full,
+            ..Parts::default()
+        };
+        if left_sums.columns || left_sums.backgrounds {
+            let right = if left_sums.columns { all(sides[1])? } else { None };
+            let pass = Pass { right: right.as_ref(), ..self.pass(left_sums, &row) };
+            if of_left == Kind::Once {
+                added.fields.push(sums(pass, &row)?);
+            } else {
+                let total = sums(Pass { left_field: Some(&one), ..pass }, &row)?;
+                let own = Pass { right_field: Some(&one), k: 1, ..self.pass(lifted, &column) };
+                added.outers.push((sums(own, &column)?, total));
+            }
+        }
+        let right_sums = Parts {
+            rows: parts.rows && of_right != Kind::Full,
+            backgrounds: parts.backgrounds && of_left == Kind::Full && of_right != Kind::Full,
+            ..Parts::default()
+        };
+        if right_sums.rows || right_sums.backgrounds {
+            let left = if right_sums.rows { all(sides[0])? } else { None };
+            let pass = Pass { left: left.as_ref(), ..self.pass(right_sums, &column) };
+            if of_right == Kind::Once {
+                added.fields.push(sums(pass, &column)?);
+            } else {
+                let total = sums(Pass { right_field: Some(&one), ..pass }, &column)?;
+                let own = Pass { left_field: Some(&one), k: 1, ..self.pass(lifted, &row) };
+                added.outers.push((total, sums(own, &row)?));
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds to sums of the plain ring, if there are any, what is to be added to them, and finishes.
+    fn together(
+        &self,
+        mut sums: Option<Buffer>,
+        added: &Added<'_>,
+        core: &[usize],
+        finish: Finish<'_>,
+        width: usize,
+    ) -> Result<Buffer> {
+        let (batch, [m, n]) = (&core[..core.len() - 2], [core[core.len() - 2], core[core.len() - 1]]);
+        let work = added.passes.iter().fold(n, |work, pass| work.saturating_add(pass.work_per_row()));
+        let grain = (WORK / work.max(1)).max(1);
+        let size = self.ring.acc_size();
+        // Sums as wide as elements become these where they lie.
+        if let Some(bytes) = sums.as_mut().filter(|_| size == width).and_then(Buffer::unique_mut) {
+            parallel::for_chunks_mut(bytes, n * width, grain, &|first, out| {
+                added.rows(batch, [m, n], first, out, width, &|_, part, acc| {
+                    added.ring.add_plain(part, acc);
+                    finish(acc, part);
+                });
+            });
+            return Ok(sums.unwrap_or_else(Buffer::empty));
+        }
+        let rows = count(batch).saturating_mul(m);
+        Buffer::overwritten(rows * n * width, width, |out| {
+            parallel::for_chunks_mut(out, n * width, grain, &|first, out| {
+                added.rows(batch, [m, n], first, out, width, &|at, part, acc| {
+                    if let Some(sums) = &sums {
+                        let end = at + part.len() / (n * width);
+                        added.ring.add_plain(&sums.bytes()[at * n * size..end * n * size], acc);
+                    }
+                    finish(acc, part);
+                });
+            });
+        })
+    }
+}
+
+impl Added<'_> {
+    /// Accumulates the rows of `out`, from row `first` of all matrices on, a few at a time; `end` takes the number of the
+    /// first of them, their place and their accumulators.
+    fn rows(
+        &self,
+        batch: &[usize],
+        [m, n]: [usize; 2],
+        first: usize,
+        out: &mut [u8],
+        width: usize,
+        end: &dyn Fn(usize, &mut [u8], &mut [u8]),
+    ) {
+        let (kernels, row) = (self.ring.kernels(), n * self.ring.acc_size());
+        let mut scratch: Vec<u128> = Vec::new();
+        let (mut at, last) = (first, first + out.len() / (n * width));
+        let mut rest = out;
+        while at < last {
+            let (b, i) = (at / m, at % m);
+            let count = (m - i).min(last - at).min((BLOCK / row).max(1));
+            let (part, tail) = rest.split_at_mut(count * n * width);
+            scratch.clear();
+            scratch.resize((count * row).div_ceil(16), 0);
+            let acc = &mut bytemuck::cast_slice_mut::<u128, u8>(&mut scratch)[..count * row];
+            let of = |field: &Field| offset(batch, &field.strides[..field.strides.len() - 2], b);
+            for field in &self.fields {
+                (kernels.add)(field.rows(of(field), i), n, acc);
+            }
+            for (left, right) in &self.outers {
+                (kernels.outer)(left.rows(of(left), i), right.rows(of(right), 0), n, acc);
+            }
+            for pass in &self.passes {
+                let left = pass.left_matrix(b) * m + i;
+                pass.accumulate(b, i..i + count, left..left + count, acc);
+            }
+            end(at, part, acc);
+            (rest, at) = (tail, at + count);
+        }
+    }
+}
+
+fn all(side: Option<&Split>) -> Result<Option<Stored>> {
+    Ok(side.map(Split::all).transpose()?.flatten().map(Cow::into_owned))
+}
