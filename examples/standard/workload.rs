@@ -156,14 +156,14 @@ impl Workload {
         let array = Npy::open(path)?;
         let shape = array.shape();
         Ok(match (array.descr(), self.precision) {
-            (f32::DESCR, Precision::F32) => Tensor::from_vec(shape, array.elements::<f32>()?.to_vec())?,
+            (f32::DESCR, Precision::F32) => Tensor::from_slice(shape, array.elements::<f32>()?)?,
             (f32::DESCR, Precision::F64) => {
                 Tensor::from_vec(shape, array.elements()?.iter().map(|&x: &f32| f64::from(x)).collect())?
             }
             (_, Precision::F32) => {
                 Tensor::from_vec(shape, array.elements()?.iter().map(|&x: &f64| x as f32).collect())?
             }
-            (_, Precision::F64) => Tensor::from_vec(shape, array.elements::<f64>()?.to_vec())?,
+            (_, Precision::F64) => Tensor::from_slice(shape, array.elements::<f64>()?)?,
         })
     }
 }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use openwork_ops::{DType, Element, Scalar};
 
+use crate::base::buffer::Buffer;
 use crate::base::error::{self, Result};
-use crate::base::memory;
 use crate::base::strided::{Strided, count};
+use crate::base::{memory, parallel};
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::levels::level::{Level, LevelKind};
 use crate::levels::names::ArrayName;
@@ -41,6 +42,32 @@ impl Tensor {
         Ok(call.given(Tensor::from_strided(Strided::from_vec(data, shape.to_vec()))))
     }
 
+    /// A strided tensor of elements in C order, copied. A large copy lies in huge pages, which products read faster than what
+    /// a vector has that was filled elsewhere ([`Tensor::from_vec`], which copies nothing).
+    ///
+    /// ```
+    /// use openwork::Tensor;
+    /// let measured = [0.5, 1.5, 2.5, 3.5];
+    /// let x = Tensor::from_slice([2, 2], &measured)?;
+    /// assert_eq!(x.sum(0)?.to_vec::<f64>()?, [3.0, 5.0]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the number of elements is not the shape's, or memory does not hold them.
+    pub fn from_slice<T: Element>(shape: impl AsRef<[usize]>, data: &[T]) -> Result<Tensor> {
+        let (call, shape) = (trace::call("from_slice", &[]), shape.as_ref());
+        let n = memory::dense_len(shape, T::DTYPE)?;
+        if data.len() != n {
+            return Err(error::invalid("data", format!("{} elements for shape {shape:?}, which has {n}", data.len())));
+        }
+        let bytes = T::as_bytes(data);
+        let buffer = Buffer::overwritten(bytes.len(), T::DTYPE.size(), |out| {
+            parallel::for_chunks_mut(out, 1, 1 << 20, &|at, out| out.copy_from_slice(&bytes[at..at + out.len()]));
+        })?;
+        Ok(call.given(Tensor::from_strided(Strided::new(buffer, T::DTYPE, shape.to_vec()))))
+    }
+
     /// A strided tensor from nested rows of equal length.
     ///
     /// # Errors
@@ -59,7 +86,7 @@ impl Tensor {
     pub fn from_ndarray<T: Element, D: ndarray::Dimension>(array: ndarray::Array<T, D>) -> Tensor {
         let (shape, strides) = (array.shape().to_vec(), array.strides().to_vec());
         let (data, offset) = array.into_raw_vec_and_offset();
-        let buffer = crate::base::buffer::Buffer::from_vec(data);
+        let buffer = Buffer::from_vec(data);
         let strides = if shape.contains(&0) { crate::base::strided::c_strides(&shape) } else { strides };
         let (shape, strides) = (shape.into(), strides.into());
         Tensor::from_strided(Strided { buffer, dtype: T::DTYPE, shape, strides, offset: offset.unwrap_or(0) })

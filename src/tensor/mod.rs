@@ -40,7 +40,7 @@ use crate::tensor::fill::Fill;
 ///
 /// | to | see |
 /// |---|---|
-/// | **make** a dense one | [`tensor!`](crate::tensor!), [`from_vec`](Tensor::from_vec), `Tensor::from` an array, [`zeros`](Tensor::zeros), [`full`](Tensor::full), [`arange`](Tensor::arange), [`rand`](Tensor::rand), [`randn`](Tensor::randn) |
+/// | **make** a dense one | [`tensor!`](crate::tensor!), [`from_vec`](Tensor::from_vec), [`from_slice`](Tensor::from_slice), `Tensor::from` an array, [`zeros`](Tensor::zeros), [`full`](Tensor::full), [`arange`](Tensor::arange), [`rand`](Tensor::rand), [`randn`](Tensor::randn) |
 /// | make a sparse one | [`coo`](Tensor::coo), [`csr`](Tensor::csr), [`csc`](Tensor::csc), [`bsr`](Tensor::bsr), [`from_entries`](Tensor::from_entries), [`from_triplets`](Tensor::from_triplets), [`from_diagonals`](Tensor::from_diagonals), [`eye`](Tensor::eye), [`one_hot`](Tensor::one_hot), [`random`](Tensor::random) |
 /// | **look into** it | [`shape`](Tensor::shape), [`dtype`](Tensor::dtype), [`layout`](Tensor::layout), [`fill`](Tensor::fill), [`nse`](Tensor::nse), [`get`](Tensor::get), [`item`](Tensor::item), [`to_vec`](Tensor::to_vec), [`indices`](Tensor::indices), [`stored_values`](Tensor::stored_values) |
 /// | **convert** it | [`to_layout`](Tensor::to_layout), [`to_dense`](Tensor::to_dense), [`to_sparse`](Tensor::to_sparse), [`cast`](Tensor::cast), [`with_fill`](Tensor::with_fill), [`replace_fill`](Tensor::replace_fill), [`coalesce`](Tensor::coalesce), [`prune`](Tensor::prune), [`stored`](Tensor::stored) |

@@ -99,7 +99,11 @@ impl Plan {
         let (width, slices) = (self.width(), self.slices());
         let panels = n.div_ceil(width);
         let size = dtype.size();
-        let packed = Buffer::build(k * panels * width * 8, |out| self.pack(width, f64::from_bytes_mut(out)))?;
+        let packed = match self.dense.contiguous_bytes() {
+            // A panel as it is.
+            Some(_) if n == width => self.dense.buffer.slice(self.dense.offset * 8..(self.dense.offset + k * n) * 8),
+            _ => Buffer::build(k * panels * width * 8, |out| self.pack(width, f64::from_bytes_mut(out)))?,
+        };
         let packed = packed.typed::<f64>();
         let part = m * width;
         let sums = Buffer::build(panels * slices.len() * part * 8, |out| {
