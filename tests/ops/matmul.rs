@@ -398,3 +398,52 @@ fn threads_change_no_bit() {
         assert_eq!(one, with_threads(threads, all).unwrap());
     }
 }
+
+/// Rows enough for several pieces beside each other: the same bits on any number of threads, and the columns that a product
+/// with a few columns gives.
+#[test]
+fn sparse_products_in_pieces() {
+    let x = Tensor::random([1200, 1300], 0.05, 0.0, Layout::Csr, 3).unwrap();
+    let y = Tensor::random([1300, 1100], 0.05, 0.0, Layout::Csr, 4).unwrap();
+    for dtype in [DType::F64, DType::F32] {
+        let (x, y) = (x.cast(dtype).unwrap(), y.cast(dtype).unwrap());
+        let product = |threads| with_threads(threads, || x.matmul(&y)).unwrap().unwrap();
+        let one = product(1);
+        for threads in [2, 3] {
+            let other = product(threads);
+            assert!(other.stored_values().equal(&one.stored_values()).unwrap());
+            assert!(other.indices().unwrap().equal(&one.indices().unwrap()).unwrap());
+        }
+        let few = y.narrow(40..45, 1).unwrap().to_dense().unwrap();
+        let want = x.matmul(&few).unwrap();
+        let got = one.narrow(40..45, 1).unwrap().to_dense().unwrap();
+        assert!(want.count_nonzero(..).unwrap().item_as::<i64>().unwrap() > 1000);
+        assert!(got.allclose(&want, if dtype == DType::F64 { 1e-13 } else { 1e-5 }, 0.0).unwrap());
+    }
+}
+
+/// A matrix stored by columns times a strided one, and a strided one times rows: the same as from rows, in panels of every
+/// width and in slices, on any number of threads.
+#[test]
+fn products_against_the_storage() {
+    let x = Tensor::random([700, 900], 0.08, 0.0, Layout::Csr, 5).unwrap();
+    let by_columns = x.to_layout(Layout::Csc).unwrap();
+    for n in [1, 2, 5, 8, 30, 33, 70] {
+        let w = Tensor::randn([900, n], 6).unwrap();
+        let want = x.matmul(&w).unwrap();
+        let v = Tensor::randn([n, 700], 7).unwrap();
+        let mirrored = x.t().unwrap().to_layout(Layout::Csr).unwrap().matmul(&v.t().unwrap()).unwrap().t().unwrap();
+        let run = |threads| {
+            let both = || Ok::<_, openwork::Error>((by_columns.matmul(&w)?, v.matmul(&x)?));
+            with_threads(threads, both).unwrap().unwrap()
+        };
+        let (a, b) = run(1);
+        assert!(a.allclose(&want, 1e-12, 1e-12).unwrap(), "{n}");
+        assert!(b.allclose(&mirrored, 1e-12, 1e-12).unwrap(), "{n}");
+        for threads in [2, 3] {
+            let (c, d) = run(threads);
+            assert_eq!(c.to_vec::<f64>().unwrap(), a.to_vec::<f64>().unwrap(), "{n} on {threads}");
+            assert_eq!(d.to_vec::<f64>().unwrap(), b.to_vec::<f64>().unwrap(), "{n} on {threads}");
+        }
+    }
+}

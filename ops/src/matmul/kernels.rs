@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::columns;
 use super::ring::Term;
+use super::sparse;
 use super::vector::{self, Float};
 use super::{Finish, Grid, Kernels, Product, Rows, Run};
 use crate::structure::{Index, IndexSlice};
@@ -19,6 +20,7 @@ pub(super) fn of_floats<T: Float>() -> Kernels {
             is_fit
         },
         columns_panel: Some(columns::add::<T>),
+        sparse_rows: Some(sparse::rows::<T>),
         ..of::<T>()
     }
 }
@@ -27,6 +29,7 @@ pub(super) fn of<T: Term>() -> Kernels {
     Kernels {
         sparse_dense_rounded: |_, _, _, _, _| false,
         columns_panel: None,
+        sparse_rows: None,
         sparse_dense: |left, rows, right, n, acc| match left.pointers {
             IndexSlice::U32(_) => sparse_dense::<T, u32>(left, rows, right, n, acc),
             IndexSlice::U64(_) => sparse_dense::<T, u64>(left, rows, right, n, acc),

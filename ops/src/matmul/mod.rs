@@ -12,6 +12,7 @@ mod fused;
 mod kernels;
 mod lanes;
 mod ring;
+mod sparse;
 #[cfg(test)]
 mod tests;
 mod vector;
@@ -22,6 +23,7 @@ use crate::structure::{IndexSlice, IndexVec};
 
 pub use columns::WIDTHS;
 pub use ring::{Ring, Told};
+pub use sparse::{Accumulator, Out};
 
 /// Compressed rows: row `r` holds entries `pointers[r] - base..pointers[r + 1] - base`. Pointers and indices
 /// have one width.
@@ -84,6 +86,8 @@ pub struct Kernels {
     /// For floats: adds compressed columns times a panel of a dense matrix, of one of the widths [`WIDTHS`]. Row `r` of
     /// `left` meets row `r` of the panel, and its entry `i` goes to row `i` of the accumulators.
     pub columns_panel: Option<ColumnsPanel>,
+    /// For floats: sparse rows times sparse rows of 32-bit indices, as elements of the terms' dtype.
+    pub sparse_rows: Option<SparseRows>,
     /// Sparse rows times a dense matrix.
     pub sparse_dense: fn(left: Rows<'_>, rows: Range<usize>, right: Grid<'_>, n: usize, acc: &mut [u8]),
     /// Sparse rows times sparse rows: column `k` on the left meets row `first + k` on the right.
@@ -117,3 +121,8 @@ pub type DenseSparse = fn(
 
 /// The type of [`Kernels::columns_panel`].
 pub type ColumnsPanel = fn(left: Rows<'_>, rows: Range<usize>, panel: &[f64], width: usize, acc: &mut [f64]);
+
+/// The type of [`Kernels::sparse_rows`]: rows of `left`, whose column `k` meets row `first + k` of `right`. Gives the number
+/// of entries written.
+pub type SparseRows =
+    fn(left: Rows<'_>, rows: Range<usize>, right: Rows<'_>, first: usize, acc: &mut Accumulator, out: Out<'_>) -> usize;

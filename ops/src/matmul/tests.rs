@@ -249,3 +249,32 @@ fn columns_agree_with_rows() {
         assert_eq!(out, bytemuck::cast_slice::<f64, u8>(&want));
     }
 }
+
+/// Rows of a sparse product as the kernel for any ring gives them, and with its accumulator zero again afterwards.
+#[test]
+fn sparse_rows_agree_with_gustavson() {
+    let n = 9001;
+    let (pointers, indices, values) = matrix(200, 200);
+    let (right_pointers, right_indices, right_values) = matrix(200, n);
+    let view = |pointers, indices, values| Rows {
+        pointers: IndexSlice::U32(pointers),
+        base: 0,
+        indices: IndexSlice::U32(indices),
+        values: bytemuck::cast_slice(values),
+    };
+    let (left, right) = (view(&pointers, &indices, &values), view(&right_pointers, &right_indices, &right_values));
+    let kernels = Ring::Float.kernels();
+    let finish = |acc: &[u8], out: &mut [u8]| Ring::Float.finish(acc, DType::F64, out);
+    let want = (kernels.gustavson)(left, &[Run { left: 0..200, right: 0, init: None }], right, n, &finish, 8);
+    let Some(kernel) = kernels.sparse_rows else { panic!("floats have one") };
+    let mut acc = Accumulator::new(n);
+    for _ in 0..2 {
+        let (mut counts, mut columns, mut values) = (vec![7u32; 200], vec![7u32; 400_000], vec![7.0f64; 400_000]);
+        let out = Out { counts: &mut counts, columns: &mut columns, values: bytemuck::cast_slice_mut(&mut values) };
+        let len = kernel(left, 0..200, right, 0, &mut acc, out);
+        assert_eq!(counts.iter().map(|&c| c as usize).collect::<Vec<_>>(), want.counts);
+        columns.truncate(len);
+        assert_eq!(IndexVec::U32(columns), want.columns);
+        assert_eq!(bytemuck::cast_slice::<f64, u8>(&values[..len]), want.values);
+    }
+}

@@ -7,6 +7,7 @@ use openwork_ops::matmul::Product;
 use openwork_ops::structure::{Index, IndexVec};
 use openwork_ops::with_index;
 
+use super::sparse;
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
 use crate::base::parallel;
@@ -66,6 +67,17 @@ pub(super) fn compressed(
     let pattern = Pattern { levels, dims, level_dims: n, positions: total };
     let values = Strided::new(values, dtype, vec![total]);
     Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill })
+}
+
+/// A matrix of rows that are all there.
+pub(super) fn matrix(shape: &[usize], dtype: DType, fill: Fill, rows: sparse::Product) -> Sparse {
+    let sparse::Product { pointers, columns, values } = rows;
+    let positions = columns.len();
+    let last = Level::Sparse { pointers: Some(pointers), indices: vec![columns], ordered: true, unique: true };
+    let dims = shape.iter().enumerate().map(|(a, &size)| Dim::whole(a, size)).collect();
+    let pattern = Pattern { levels: vec![Level::Dense, last], dims, level_dims: shape.len(), positions };
+    let values = Strided::new(values, dtype, vec![positions]);
+    Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill }
 }
 
 fn joined<I>(parts: &[Product], f: impl Fn(usize) -> I) -> Vec<I> {

@@ -16,6 +16,7 @@ mod fills;
 mod merged;
 mod operand;
 mod rows;
+mod sparse;
 mod split;
 
 use openwork_ops::{DType, Scalar, promote};

@@ -8,7 +8,7 @@ use openwork_ops::{DType, Scalar};
 use super::operand::{Field, Stored, batch_strides, offset};
 use super::rows::{Parts, Pass};
 use super::split::{self, Split};
-use super::{assemble, is_zero};
+use super::{assemble, is_zero, sparse};
 use crate::base::buffer::Buffer;
 use crate::base::context;
 use crate::base::error::Result;
@@ -402,6 +402,12 @@ impl Plan<'_> {
             }
             right => (right, None),
         };
+        if let (Some(left), Some(right), None, None) = (&left, &right, &init, &columns) {
+            let only = self.batch.is_empty() && against.is_none();
+            if let Some(rows) = only.then(|| sparse::product(left, right, self.n, self.ring, self.dtype)).flatten() {
+                return Ok(assemble::matrix(&self.shape, self.dtype, fill, rows).into());
+            }
+        }
         let mut pass = Pass {
             left: left.as_ref(),
             left_against: against.as_ref(),

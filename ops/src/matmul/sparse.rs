@@ -1,0 +1,102 @@
+//! Sparse rows times sparse rows, for floats: each row of the result is summed in a dense accumulator, whose columns are
+//! remembered as bits and come out in order (Gustavson, "Two fast algorithms for sparse matrices", 1978).
+
+use std::ops::Range;
+
+use super::Rows;
+use super::kernels::{Typed, slice_mut};
+use super::lanes::Lanes;
+use crate::simd::prefetch;
+
+/// Stored elements on the left whose rows on the right are asked for ahead: where they begin, and what they hold.
+const AHEAD: [usize; 2] = [16, 8];
+
+/// Sums of one row, all zero between rows, and which columns have one: a bit for each, and a bit for each word that may
+/// have any.
+#[derive(Debug, Default)]
+pub struct Accumulator {
+    sums: Vec<f64>,
+    words: Vec<u64>,
+    tops: Vec<u64>,
+}
+
+impl Accumulator {
+    /// For rows of `n` columns.
+    pub fn new(n: usize) -> Accumulator {
+        Accumulator { sums: vec![0.0; n], words: vec![0; n.div_ceil(1 << 6)], tops: vec![0; n.div_ceil(1 << 12)] }
+    }
+}
+
+/// Where rows of a product are written: entries in each row, and columns and elements one row after the other.
+#[derive(Debug)]
+pub struct Out<'a> {
+    /// One for each row.
+    pub counts: &'a mut [u32],
+    /// Room for as many as terms meet.
+    pub columns: &'a mut [u32],
+    /// Elements of the terms' dtype, room for as many.
+    pub values: &'a mut [u8],
+}
+
+/// Writes rows of the product of matrices with 32-bit indices, and says how many entries they have. Column `k` on the left
+/// meets row `first + k` on the right.
+pub(super) fn rows<T: Lanes>(
+    left: Rows<'_>,
+    rows: Range<usize>,
+    right: Rows<'_>,
+    first: usize,
+    acc: &mut Accumulator,
+    out: Out<'_>,
+) -> usize {
+    let (left, right) = (Typed::<T, u32>::new(left), Typed::<T, u32>::new(right));
+    let (columns, values) = (out.columns, slice_mut::<T>(out.values));
+    let Accumulator { sums, words, tops } = acc;
+    let end = left.start(rows.end);
+    let mut len = 0;
+    for (count, r) in out.counts.iter_mut().zip(rows) {
+        let start = left.start(r);
+        let ahead = &left.indices[start..end];
+        let (ks, xs) = left.row(r);
+        let (mut least, mut greatest) = (usize::MAX, 0);
+        for (e, (&k, &x)) in ks.iter().zip(xs).enumerate() {
+            if let Some(&k) = ahead.get(e + AHEAD[0]) {
+                prefetch::<u32, 1>(right.pointers, first + k as usize);
+            }
+            if let Some(&k) = ahead.get(e + AHEAD[1]) {
+                let at = right.start(first + k as usize);
+                prefetch::<u32, 16>(right.indices, at);
+                prefetch::<T, 16>(right.values, at);
+            }
+            let (js, ys) = right.row(first + k as usize);
+            let x = x.wide();
+            for (&j, &y) in js.iter().zip(ys) {
+                let j = j as usize;
+                sums[j] += x * y.wide();
+                words[j >> 6] |= 1 << (j & 63);
+                tops[j >> 12] |= 1 << ((j >> 6) & 63);
+            }
+            // Rows on the right may be in any order.
+            for &j in js {
+                (least, greatest) = (least.min(j as usize >> 12), greatest.max(j as usize >> 12));
+            }
+        }
+        let before = len;
+        for top in least..(greatest + 1).min(tops.len()) {
+            let mut bits = std::mem::take(&mut tops[top]);
+            while bits != 0 {
+                let word = top << 6 | bits.trailing_zeros() as usize;
+                bits &= bits - 1;
+                let mut bits = std::mem::take(&mut words[word]);
+                while bits != 0 {
+                    let j = word << 6 | bits.trailing_zeros() as usize;
+                    bits &= bits - 1;
+                    columns[len] = j as u32;
+                    values[len] = T::round(std::mem::take(&mut sums[j]));
+                    len += 1;
+                }
+            }
+        }
+        *count = (len - before) as u32;
+    }
+    len
+}
