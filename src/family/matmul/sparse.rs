@@ -39,7 +39,9 @@ pub(super) struct Product {
 pub(super) fn product(left: &Stored, right: &Stored, n: usize, ring: Ring, dtype: DType) -> Option<Product> {
     let kernel = ring.kernels().sparse_rows?;
     let is_fit = |s: &Stored| s.ids.is_none() && s.batch.is_empty() && !s.is_wide();
-    if !is_fit(left) || !is_fit(right) || ring.input(dtype) != dtype || n > COLUMNS {
+    // What the kernel writes are its terms.
+    let is_own = matches!((ring, dtype), (Ring::Float, DType::F64) | (Ring::Single, DType::F32));
+    if !is_own || !is_fit(left) || !is_fit(right) || n > COLUMNS {
         return None;
     }
     let bounds = bounds(left, right, n);
