@@ -10,6 +10,7 @@ use openwork::{
 };
 
 mod assigned;
+mod columns;
 mod refused;
 mod sizes;
 

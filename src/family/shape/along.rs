@@ -18,6 +18,7 @@ use crate::base::parallel;
 use crate::base::strided::{Strided, count, dense_len};
 use crate::base::trace::{Work, raise};
 use crate::engine::convert;
+use crate::family::shape::along_segments;
 use crate::levels::build::{self, SortedKeys};
 use crate::levels::indices::{Indices, needs_64_bits};
 use crate::levels::layout::{Layout, LevelSpec};
@@ -49,7 +50,7 @@ impl Along<'_> {
     }
 
     /// Which element of the operand element `i` is.
-    fn source(&self, i: usize) -> usize {
+    pub(super) fn source(&self, i: usize) -> usize {
         match *self {
             Along::Step { start, step, .. } => start.wrapping_add_signed(step.wrapping_mul(i as isize)),
             Along::Repeat { times, .. } => i / times,
@@ -203,7 +204,11 @@ fn sparse(s: &Sparse, axis: usize, choice: &Along<'_>) -> Result<Sparse> {
     }
     let s = whole(s, &[axis])?;
     let dims = resized(&s.pattern);
-    if let Some((pattern, values)) = root_rows(&s, axis, choice, &dims)? {
+    let by_segments = match root_rows(&s, axis, choice, &dims)? {
+        None => along_segments::chosen(&s, axis, choice, &dims)?,
+        rows => rows,
+    };
+    if let Some((pattern, values)) = by_segments {
         raise(Work::Specialised);
         return Ok(Sparse { shape, pattern: Arc::new(pattern), values, fill });
     }

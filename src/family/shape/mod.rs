@@ -10,6 +10,7 @@ mod complex;
 mod outer;
 pub(crate) mod join;
 pub(crate) mod along;
+mod along_segments;
 
 use std::sync::Arc;
 

@@ -1,0 +1,126 @@
+//! Coordinates chosen and renumbered, segment by segment, by a table of where each goes.
+
+use super::index::Index;
+
+/// Where coordinates go.
+pub struct Places<I> {
+    /// The first place of each coordinate; [`Index::NONE`] of one that goes nowhere.
+    first: Vec<I>,
+    /// After each place, the next one of the same coordinate; nothing if no coordinate has two.
+    next: Vec<I>,
+    /// Whether places rise with their coordinates.
+    rising: bool,
+}
+
+impl<I: Index> Places<I> {
+    /// The places of coordinates below `n`: coordinate `list[i]` goes to `i`. Indices of this width hold the length of
+    /// the list.
+    pub fn new(n: usize, list: &[u64]) -> Places<I> {
+        let mut first = vec![I::NONE; n];
+        let (mut next, mut rising) = (Vec::new(), true);
+        // From behind, so that the places of a coordinate rise.
+        for (i, &c) in list.iter().enumerate().rev() {
+            let slot = &mut first[c as usize];
+            if *slot != I::NONE {
+                next.resize(list.len(), I::NONE);
+                next[i] = *slot;
+            }
+            *slot = I::new(i);
+            rising &= list.get(i + 1).is_none_or(|&after| c <= after);
+        }
+        Places { first, next, rising }
+    }
+
+    /// For each segment of coordinates (`pointers` count from `base`), how many places its coordinates have together.
+    pub fn count(&self, pointers: &[I], base: usize, indices: &[I], out: &mut [usize]) {
+        for (o, ends) in out.iter_mut().zip(pointers.windows(2)) {
+            let segment = &indices[ends[0].get() - base..ends[1].get() - base];
+            *o = if self.next.is_empty() {
+                segment.iter().map(|c| usize::from(self.first[c.get()] != I::NONE)).sum()
+            } else {
+                segment.iter().map(|c| self.of(*c).count()).sum()
+            };
+        }
+    }
+
+    /// The places of the coordinates of each segment, rising, and which coordinate each is of: as many as
+    /// [`Places::count`] said. No coordinate repeats within a segment.
+    pub fn put(&self, pointers: &[I], base: usize, indices: &[I], places: &mut [I], from: &mut [I]) {
+        let (mut at, mut scratch) = (0, Vec::new());
+        for ends in pointers.windows(2) {
+            let (start, own) = (at, ends[0].get() - base..ends[1].get() - base);
+            for (p, c) in own.clone().zip(&indices[own]) {
+                if self.next.is_empty() {
+                    // Written in any case, and the next one over it if it goes nowhere: a branch would be a guess.
+                    let place = self.first[c.get()];
+                    if at < places.len() {
+                        (places[at], from[at]) = (place, I::new(p));
+                    }
+                    at += usize::from(place != I::NONE);
+                } else {
+                    for place in self.of(*c) {
+                        (places[at], from[at]) = (place, I::new(p));
+                        at += 1;
+                    }
+                }
+            }
+            if !self.rising {
+                sort(&mut places[start..at], &mut from[start..at], &mut scratch);
+            }
+        }
+    }
+
+    fn of(&self, coordinate: I) -> impl Iterator<Item = I> + '_ {
+        let place = |place: I| (place != I::NONE).then_some(place);
+        std::iter::successors(place(self.first[coordinate.get()]), move |at| {
+            self.next.get(at.get()).copied().and_then(place)
+        })
+    }
+}
+
+/// Sorts places, and takes what belongs to them along.
+fn sort<I: Index>(places: &mut [I], from: &mut [I], scratch: &mut Vec<(I, I)>) {
+    scratch.clear();
+    scratch.extend(places.iter().copied().zip(from.iter().copied()));
+    scratch.sort_unstable();
+    for ((place, from), sorted) in places.iter_mut().zip(from).zip(scratch) {
+        (*place, *from) = *sorted;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen<I: Index>(pointers: &[usize], indices: &[usize], n: usize, list: &[u64]) -> Vec<Vec<(usize, usize)>> {
+        let typed = |values: &[usize]| values.iter().map(|&v| I::new(v)).collect::<Vec<I>>();
+        let (pointers, indices) = (typed(pointers), typed(indices));
+        let places = Places::<I>::new(n, list);
+        let mut counts = vec![0; pointers.len() - 1];
+        places.count(&pointers, pointers[0].get(), &indices, &mut counts);
+        let total = counts.iter().sum();
+        let (mut to, mut from) = (vec![I::default(); total], vec![I::default(); total]);
+        places.put(&pointers, pointers[0].get(), &indices, &mut to, &mut from);
+        let mut pairs = to.iter().map(|i| i.get()).zip(from.iter().map(|i| i.get()));
+        counts.iter().map(|&n| pairs.by_ref().take(n).collect()).collect()
+    }
+
+    #[test]
+    fn each_segment_has_its_chosen_coordinates_in_order() {
+        // Pointers of a window: they begin at 3.
+        let (pointers, indices) = ([3, 6, 6, 8, 9], [0, 2, 5, 1, 4, 3]);
+        let lists: [&[u64]; 6] = [&[0, 2, 4], &[5, 0, 1], &[2, 2, 1, 2], &[0, 0, 5, 5], &[], &[0, 1, 2, 3, 4, 5]];
+        for list in lists {
+            let expected: Vec<Vec<(usize, usize)>> = pointers
+                .windows(2)
+                .map(|s| {
+                    let own = s[0] - 3..s[1] - 3;
+                    let found = |(i, &c): (usize, &u64)| Some((i, own.clone().find(|&p| indices[p] == c as usize)?));
+                    list.iter().enumerate().filter_map(found).collect()
+                })
+                .collect();
+            assert_eq!(chosen::<u32>(&pointers, &indices, 6, list), expected, "{list:?}");
+            assert_eq!(chosen::<u64>(&pointers, &indices, 6, list), expected, "{list:?}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Elements chosen of the axis that the last level holds, compressed under dense ones: columns of CSR, rows of CSC.
+
+use std::borrow::Cow;
+
+use openwork_ops::structure::choose::Places;
+use openwork_ops::structure::{Index, IndexVec};
+use openwork_ops::with_index;
+
+use super::along::{Along, fits, pointers_of};
+use crate::base::buffer::zeroed_vec;
+use crate::base::error::Result;
+use crate::base::parallel::{self, GRAIN};
+use crate::base::strided::Strided;
+use crate::engine::convert;
+use crate::levels::indices::needs_64_bits;
+use crate::levels::level::{Level, LevelKind};
+use crate::levels::pattern::{Dim, Part, Pattern};
+use crate::tensor::Sparse;
+
+/// The chosen elements, if the axis lies so, and a table over it is not large beside what is stored. `dims` are those of
+/// the result. The tensor is canonical.
+///
+/// Cost: O(nse + result), and a sort of each segment where the order changes.
+pub(super) fn chosen(s: &Sparse, axis: usize, choice: &Along<'_>, dims: &[Dim]) -> Result<Option<(Pattern, Strided)>> {
+    let p = &s.pattern;
+    let Some((Level::Sparse { pointers: Some(pointers), indices, .. }, above)) = p.levels.split_last() else {
+        return Ok(None);
+    };
+    let own = dims.get(p.level_dims - 1).is_some_and(|d| (d.axis, d.part) == (axis, Part::Whole));
+    let n = s.shape[axis];
+    let [indices] = &indices[..] else { return Ok(None) };
+    if !own || above.iter().any(|l| l.kind() != LevelKind::Dense) || n / 4 > p.positions {
+        return Ok(None);
+    }
+    let list = match choice {
+        Along::List(list) => Cow::Borrowed(*list),
+        Along::Repeat { .. } => return Ok(None), // of any length
+        _ => Cow::Owned((0..choice.len()).map(|i| choice.source(i) as u64).collect()),
+    };
+    let sizes = || dims[..p.level_dims].iter().map(|d| d.size);
+    if needs_64_bits(0, sizes()) && !p.is_wide() {
+        return Ok(None); // all arrays are of one width
+    }
+    let found = with_index!(pointers.as_slice(), p => {
+        typed(p, indices.typed(), &Places::new(n, &list), &|total| {
+            fits(&s.shape, Some(total))?;
+            Ok(s.pattern.is_wide() || !needs_64_bits(total, sizes()))
+        })?
+    });
+    let Some((level, from)) = found else { return Ok(None) };
+    let positions = from.len();
+    let levels = above.iter().cloned().chain([level]).collect();
+    let pattern = Pattern { levels, dims: dims.to_vec(), level_dims: p.level_dims, positions };
+    Ok(Some((pattern, convert::gather_values(&s.values, &from)?)))
+}
+
+/// The level of what is chosen, and which stored element each of it is; `None` if `may` there not be so many.
+fn typed<I: Index>(
+    pointers: &[I],
+    indices: &[I],
+    places: &Places<I>,
+    may: &dyn Fn(usize) -> Result<bool>,
+) -> Result<Option<(Level, IndexVec)>> {
+    let base = pointers[0].get();
+    let segments = pointers.len() - 1;
+    // Segments differ in length: a piece has so many stored elements, however many segments these are.
+    let (mut pieces, mut begun) = (Vec::new(), 0);
+    for segment in 1..=segments {
+        if segment == segments || pointers[segment].get() - pointers[begun].get() >= GRAIN {
+            pieces.push(segment);
+            begun = segment;
+        }
+    }
+    let first_of = |piece: usize| if piece == 0 { 0 } else { pieces[piece - 1] };
+    let mut ends = zeroed_vec::<usize>(segments);
+    parallel::for_pieces_mut(&mut ends, &pieces, &|piece, out| {
+        places.count(&pointers[first_of(piece)..=pieces[piece]], base, indices, out);
+    });
+    let mut total = 0usize;
+    for end in &mut ends {
+        total = total.saturating_add(*end);
+        *end = total;
+    }
+    if !may(total)? {
+        return Ok(None);
+    }
+    let (mut to, mut from) = (zeroed_vec::<I>(total), zeroed_vec::<I>(total));
+    let (mut rest, mut rest_from, mut items) = (&mut to[..], &mut from[..], Vec::with_capacity(pieces.len()));
+    for (piece, &last) in pieces.iter().enumerate() {
+        let len = ends[last - 1] - if piece == 0 { 0 } else { ends[first_of(piece) - 1] };
+        let (own, others) = rest.split_at_mut(len);
+        let (own_from, others_from) = rest_from.split_at_mut(len);
+        items.push((first_of(piece)..last + 1, own, own_from));
+        (rest, rest_from) = (others, others_from);
+    }
+    parallel::for_each(items, &|_, (range, to, from)| places.put(&pointers[range], base, indices, to, from));
+    let level = Level::Sparse {
+        pointers: Some(pointers_of(&ends, size_of::<I>() == 8).into()),
+        indices: vec![I::vec(to).into()],
+        ordered: true,
+        unique: true,
+    };
+    Ok(Some((level, I::vec(from))))
+}
