@@ -16,6 +16,23 @@ pub fn within<I: Index>(pointers: &[I], base: usize, indices: &[I], window: &Ran
     }
 }
 
+/// As [`within`], for the window that begins where another one ended and ends before `end`: `parts` are that one's, and
+/// become its own.
+pub fn following<I: Index>(pointers: &[I], base: usize, indices: &[I], end: usize, parts: &mut [[I; 2]]) {
+    for (part, ends) in parts.iter_mut().zip(pointers.windows(2)) {
+        let start = part[1].get();
+        let rest = &indices[start..ends[1].get() - base];
+        // Mostly near, so it is looked for in stretches that double.
+        let mut reach = 1;
+        while reach < rest.len() && rest[reach - 1].get() < end {
+            reach *= 2;
+        }
+        let low = reach / 2;
+        let len = low + rest[low.min(rest.len())..reach.min(rest.len())].partition_point(|i| i.get() < end);
+        *part = [I::new(start), I::new(start + len)];
+    }
+}
+
 /// Copies the parts of segments that [`within`] found, coordinates less `shift`, and their rows of `row` bytes.
 pub fn copy<I: Index>(
     parts: &[[I; 2]],
@@ -39,5 +56,27 @@ pub fn copy<I: Index>(
             out_values[at * row..to * row].copy_from_slice(&values[start * row..end * row]);
         }
         at = to;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_after_another_is_found_from_there() {
+        let indices: Vec<u32> = (0..40).map(|i| i * 3 / 2).chain([5]).chain(7..9).collect();
+        let pointers = [10u32, 50, 50, 51, 53];
+        for ends in [[0, 1, 2, 60], [3, 3, 30, 59], [10, 11, 40, 100]] {
+            let (mut got, mut start) = ([[0u32; 2]; 4], 0);
+            within(&pointers, 10, &indices, &(0..0), &mut got);
+            for end in ends {
+                following(&pointers, 10, &indices, end, &mut got);
+                let mut expected = [[0u32; 2]; 4];
+                within(&pointers, 10, &indices, &(start..end), &mut expected);
+                assert_eq!(got, expected, "{start}..{end}");
+                start = end;
+            }
+        }
     }
 }

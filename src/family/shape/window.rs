@@ -60,13 +60,9 @@ impl Tensor {
             Storage::Strided(s) => Tensor::from_strided(s.narrow(axis, range)),
             Storage::Sparse(s) => match values_window(s, axis, &range).or_else(|| root_window(s, axis, &range)) {
                 Some(out) => out.into(),
-                None => match segments_window(s, axis, &range) {
-                    Some(out) => {
-                        raise(Work::Specialised);
-                        out.into()
-                    }
-                    None => filtered(s, axis, &range)?.into(),
-                },
+                None => copied(s, axis, std::slice::from_ref(&range))?
+                    .pop()
+                    .ok_or_else(|| error::layout("one window is one part"))?,
             },
         };
         Ok(call.done(out))
@@ -130,8 +126,8 @@ fn root_window(s: &Sparse, axis: usize, range: &Range<usize>) -> Option<Sparse> 
     })
 }
 
-/// A window of the last level, if that is compressed under dense ones: a stretch of each segment is copied.
-fn segments_window(s: &Sparse, axis: usize, range: &Range<usize>) -> Option<Sparse> {
+/// Windows of the last level, if that is compressed under dense ones: a stretch of each segment is copied.
+fn segments_windows(s: &Sparse, axis: usize, ranges: &[Range<usize>]) -> Option<Vec<Sparse>> {
     let p = &s.pattern;
     let (Level::Sparse { pointers: Some(pointers), indices, ordered: true, unique }, above) = p.levels.split_last()?
     else {
@@ -144,78 +140,90 @@ fn segments_window(s: &Sparse, axis: usize, range: &Range<usize>) -> Option<Spar
     let iso = s.values.strides[0] == 0;
     let row = if iso { 0 } else { p.block() * s.dtype().size() };
     let dense = if iso { None } else { Some(s.values.dense_bytes().ok()?) };
-    let (level, values) = with_index!(pointers.as_slice(), p => {
-        copy_segments(p, indices[0].typed(), range, row, dense.as_deref().unwrap_or_default(), *unique)
-    });
-    let mut shape = s.values.shape.clone();
-    shape[0] = if let Level::Sparse { indices, .. } = &level { indices[0].len() } else { 0 };
-    let positions = shape[0];
-    let values = if iso { Strided { shape, ..s.values.clone() } } else { Strided::new(values, s.dtype(), shape) };
-    let levels = above.iter().cloned().chain([level]).collect();
-    let pattern = Pattern { levels, dims: narrowed_dims(p, axis, range.len()), level_dims: p.level_dims, positions };
-    Some(Sparse {
-        shape: narrowed_shape(s, axis, range).into(),
-        pattern: Arc::new(pattern),
-        values,
-        fill: narrowed_fill(s, axis, range),
-    })
+    let values = (dense.as_deref().unwrap_or_default(), row);
+    let found = with_index!(pointers.as_slice(), p => copy_segments(p, indices[0].typed(), values, ranges, *unique));
+    let window = |((level, values), range): ((Level, Buffer), &Range<usize>)| {
+        let mut shape = s.values.shape.clone();
+        shape[0] = if let Level::Sparse { indices, .. } = &level { indices[0].len() } else { 0 };
+        let positions = shape[0];
+        let values = if iso { Strided { shape, ..s.values.clone() } } else { Strided::new(values, s.dtype(), shape) };
+        let levels = above.iter().cloned().chain([level]).collect();
+        let dims = narrowed_dims(p, axis, range.len());
+        let pattern = Arc::new(Pattern { levels, dims, level_dims: p.level_dims, positions });
+        Sparse { shape: narrowed_shape(s, axis, range).into(), pattern, values, fill: narrowed_fill(s, axis, range) }
+    };
+    Some(found.into_iter().zip(ranges).map(window).collect())
 }
 
+/// The part of each segment in each window: its level, and the rows of values.
 fn copy_segments<I: Index>(
     pointers: &[I],
     indices: &[I],
-    range: &Range<usize>,
-    row: usize,
-    values: &[u8],
+    (values, row): (&[u8], usize),
+    ranges: &[Range<usize>],
     unique: bool,
-) -> (Level, Buffer) {
+) -> Vec<(Level, Buffer)> {
     let base = pointers[0].get();
     let n = pointers.len() - 1;
     let mut parts = Scratch::<[I; 2]>::any(n);
     // Segments differ in length: pieces of a few thousand even that out.
     let grain = GRAIN / 8;
-    parallel::for_chunks_mut(&mut parts, 1, grain, &|first, out| {
-        window::within(&pointers[first..=first + out.len()], base, indices, range, out);
-    });
-    let mut new = zeroed_vec::<I>(n + 1);
-    for (i, part) in parts.iter().enumerate() {
-        new[i + 1] = I::new(new[i].get() + part[1].get() - part[0].get());
-    }
-    let kept = new[n].get();
-    let mut out_indices = Scratch::<I>::any(kept);
-    let buffer = Buffer::filled_of_held(kept * row, row, |out| {
-        let (mut to, mut rest, mut items) = (&mut out_indices[..], out, Vec::new());
-        for first in (0..n).step_by(grain) {
-            let last = (first + grain).min(n);
-            let len = new[last].get() - new[first].get();
-            let (own, others) = to.split_at_mut(len);
-            let (rows, other_rows) = rest.split_at_mut(len * row);
-            items.push((first..last, own, rows));
-            (to, rest) = (others, other_rows);
-        }
-        parallel::for_each(items, &|_, (segments, own, rows)| {
-            window::copy(&parts[segments], range.start, row, (indices, values), (own, rows));
+    let mut out = Vec::with_capacity(ranges.len());
+    for (w, range) in ranges.iter().enumerate() {
+        // What begins where the window before it ended need not be looked for.
+        let follows = w > 0 && ranges[w - 1].end == range.start;
+        parallel::for_chunks_mut(&mut parts, 1, grain, &|first, out| {
+            let pointers = &pointers[first..=first + out.len()];
+            if follows {
+                window::following(pointers, base, indices, range.end, out);
+            } else {
+                window::within(pointers, base, indices, range, out);
+            }
         });
-    });
-    let (pointers, indices) = (I::vec(new).into(), out_indices.into());
-    (Level::Sparse { pointers: Some(pointers), indices: vec![indices], ordered: true, unique }, buffer)
+        let mut new = zeroed_vec::<I>(n + 1);
+        for (i, part) in parts.iter().enumerate() {
+            new[i + 1] = I::new(new[i].get() + part[1].get() - part[0].get());
+        }
+        let kept = new[n].get();
+        let mut out_indices = Scratch::<I>::any(kept);
+        let buffer = Buffer::filled_of_held(kept * row, row, |out| {
+            let (mut to, mut rest, mut items) = (&mut out_indices[..], out, Vec::new());
+            for first in (0..n).step_by(grain) {
+                let last = (first + grain).min(n);
+                let len = new[last].get() - new[first].get();
+                let (own, others) = to.split_at_mut(len);
+                let (rows, other_rows) = rest.split_at_mut(len * row);
+                items.push((first..last, own, rows));
+                (to, rest) = (others, other_rows);
+            }
+            parallel::for_each(items, &|_, (segments, own, rows)| {
+                window::copy(&parts[segments], range.start, row, (indices, values), (own, rows));
+            });
+        });
+        let (pointers, indices) = (I::vec(new).into(), out_indices.into());
+        out.push((Level::Sparse { pointers: Some(pointers), indices: vec![indices], ordered: true, unique }, buffer));
+    }
+    out
 }
 
-/// Copies what is stored inside the window.
-fn filtered(s: &Sparse, axis: usize, range: &Range<usize>) -> Result<Sparse> {
-    let mut parts = cut(s, axis, std::slice::from_ref(range))?;
-    parts.pop().ok_or_else(|| error::layout("one window is one part"))
+/// Copies what is stored inside each of several windows along one axis, which follow one another.
+fn copied(s: &Sparse, axis: usize, ranges: &[Range<usize>]) -> Result<Vec<Tensor>> {
+    let parts = match segments_windows(s, axis, ranges) {
+        Some(parts) => {
+            raise(Work::Specialised);
+            parts
+        }
+        None => cut(s, axis, ranges)?,
+    };
+    Ok(parts.into_iter().map(Into::into).collect())
 }
 
 /// Several windows along one axis, one after the other, each as [`Tensor::narrow`] gives it. Where that copies what is
 /// stored, all are copied in one pass.
 pub(super) fn windows(x: &Tensor, axis: usize, ranges: &[Range<usize>]) -> Result<Vec<Tensor>> {
-    let is_easy = |s: &Sparse| {
-        values_window(s, axis, &(0..0)).or_else(|| root_window(s, axis, &(0..0))).is_some()
-            || segments_window(s, axis, &(0..0)).is_some()
-    };
+    let is_view = |s: &Sparse| values_window(s, axis, &(0..0)).or_else(|| root_window(s, axis, &(0..0))).is_some();
     match x.sparse() {
-        Some(s) if !is_easy(s) => Ok(cut(s, axis, ranges)?.into_iter().map(Into::into).collect()),
+        Some(s) if ranges.len() > 1 && !is_view(s) => copied(s, axis, ranges),
         _ => ranges.iter().map(|range| x.narrow(range.clone(), axis)).collect(),
     }
 }
