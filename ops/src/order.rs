@@ -127,6 +127,29 @@ pub fn keys(dtype: DType, values: &[u8], out: &mut [u64]) {
     real!(dtype, run(values, out));
 }
 
+/// How many searches go on at a time in [`not_above`]: each waits for memory while the others do too.
+const TOGETHER: usize = 16;
+
+/// For each key, how many of `sorted`, which rise, are not above it: `out[i]` belongs to `keys[i]`.
+///
+/// Binary searches, several side by side and without branches, so that their misses of the cache overlap.
+pub fn not_above(sorted: &[u64], keys: &[u64], out: &mut [u64]) {
+    for (keys, out) in keys.chunks(TOGETHER).zip(out.chunks_mut(TOGETHER)) {
+        // Of `len` entries from `at` on it is not known yet.
+        let (mut at, mut len) = ([0usize; TOGETHER], sorted.len());
+        while len > 1 {
+            let half = len / 2;
+            for (at, &key) in at.iter_mut().zip(keys) {
+                *at += half & usize::from(sorted[*at + half - 1] <= key).wrapping_neg();
+            }
+            len -= half;
+        }
+        for ((out, at), &key) in out.iter_mut().zip(at).zip(keys) {
+            *out = (at + usize::from(sorted.get(at).is_some_and(|&k| k <= key))) as u64;
+        }
+    }
+}
+
 /// The elements that have these keys: NaN without payload, and no −0.
 pub fn values(dtype: DType, keys: &[u64], out: &mut [u8]) {
     fn run<T: Ordered>(keys: &[u64], out: &mut [u8]) {
@@ -186,6 +209,18 @@ mod tests {
         check(&[f32::NEG_INFINITY, f32::MIN, -1e-45, 0.0, 1e-45, f32::MAX, f32::INFINITY, f32::NAN]);
         check(&[f16::NEG_INFINITY, f16::NEG_ONE, f16::ZERO, f16::MIN_POSITIVE_SUBNORMAL, f16::INFINITY, f16::NAN]);
         check(&[bf16::NEG_INFINITY, bf16::NEG_ONE, bf16::ZERO, bf16::ONE, bf16::INFINITY, bf16::NAN]);
+    }
+
+    #[test]
+    fn searches_side_by_side_find_what_one_finds() {
+        for n in (0..40).chain([1000, 1023, 1024, 1025]) {
+            let sorted: Vec<u64> = (0..n).map(|i| i / 3 * 2 + 1).chain((n > 4).then_some(u64::MAX)).collect();
+            let keys: Vec<u64> = (0..n + 5).chain([u64::MAX - 1, u64::MAX]).rev().collect();
+            let mut got = vec![0; keys.len()];
+            not_above(&sorted, &keys, &mut got);
+            let expected: Vec<u64> = keys.iter().map(|k| sorted.partition_point(|s| s <= k) as u64).collect();
+            assert_eq!(got, expected, "{n}");
+        }
     }
 
     #[test]

@@ -102,6 +102,11 @@ pub(crate) fn for_each<T: Send>(items: Vec<T>, f: &(dyn Fn(usize, T) + Sync)) {
     });
 }
 
+/// Sorts words, which are nothing but their value: in any order of work the result is the same.
+pub(crate) fn sort(words: &mut [u64]) {
+    if serial(words.len(), GRAIN) { words.sort_unstable() } else { words.par_sort_unstable() }
+}
+
 /// One lock serves all slots: it is held for a move, against a task of thousands of elements, and a lock per slot would
 /// be compiled for every type.
 pub(crate) fn lock<T>(slots: &Mutex<T>) -> MutexGuard<'_, T> {

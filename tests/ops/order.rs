@@ -391,3 +391,71 @@ mod paths {
         }
     }
 }
+
+/// Long vectors, which are searched in pieces and sorted in parallel.
+mod long {
+    use super::*;
+    use crate::common::rng::Rng;
+
+    const N: usize = 70_000;
+
+    fn random(n: usize, different: usize, seed: u64) -> Vec<f64> {
+        let mut rng = Rng::new(seed);
+        (0..n).map(|_| rng.below(different) as f64 - 20.0).collect()
+    }
+
+    #[test]
+    fn places_among_sorted_elements() {
+        let queries = [random(N, 60, 1), vec![f64::NAN, -f64::NAN, f64::INFINITY, -0.0, f64::NEG_INFINITY]].concat();
+        for (n, different) in [(0, 1), (1, 50), (1000, 50), (N, 50), (N, 1 << 20)] {
+            let mut sorted = random(n, different, 2);
+            sorted.sort_by(f64::total_cmp);
+            let x = vector(&sorted);
+            let before = |q: f64, right: bool| {
+                let less = |s: &f64| if right { *s <= q || q.is_nan() } else { *s < q || q.is_nan() };
+                sorted.partition_point(less) as i64
+            };
+            let expected = |right| queries.iter().map(|&q| before(q, right)).collect::<Vec<_>>();
+            assert_eq!(ints(&x.searchsorted(&vector(&queries)).unwrap()), expected(false), "{n} {different}");
+            assert_eq!(ints(&x.searchsorted_right(&vector(&queries)).unwrap()), expected(true), "{n} {different}");
+        }
+    }
+
+    #[test]
+    fn distinct_complex_elements() {
+        let (re, im) = (random(N, 50, 3), random(N, 40, 4));
+        let special =
+            [c128::new(-0.0, 1.0), c128::new(f64::NAN, 0.0), c128::new(0.0, f64::NAN), c128::new(f64::INFINITY, -0.0)];
+        let z: Vec<c128> = re.iter().zip(&im).map(|(&a, &b)| c128::new(a, b)).chain(special).collect();
+        let mut counts = std::collections::BTreeMap::<(u64, u64), i64>::new();
+        let key = |v: f64| openwork_ops::order::of_float(v);
+        for z in &z {
+            let nan = z.re.is_nan() || z.im.is_nan();
+            *counts.entry(if nan { (u64::MAX, u64::MAX) } else { (key(z.re), key(z.im)) }).or_default() += 1;
+        }
+        let all = Tensor::from_vec([z.len()], z.clone()).unwrap().unique_all().unwrap();
+        let distinct = all.values.to_vec::<c128>().unwrap();
+        assert_eq!(all.counts.to_vec::<i64>().unwrap(), counts.values().copied().collect::<Vec<_>>());
+        for (got, &(re, im)) in distinct.iter().zip(counts.keys()) {
+            let nan = got.re.is_nan() && got.im.is_nan();
+            assert!(if nan { re == u64::MAX } else { (key(got.re), key(got.im)) == (re, im) }, "{got}");
+        }
+        for (z, &at) in z.iter().zip(&all.inverse.to_vec::<i64>().unwrap()) {
+            let own = distinct[at as usize];
+            assert!(*z == own || (own.re.is_nan() && (z.re.is_nan() || z.im.is_nan())), "{z} is not {own}");
+        }
+    }
+
+    #[test]
+    fn a_fill_that_no_element_has_is_no_distinct_one() {
+        let at: Vec<u64> = (0..4).collect();
+        let x = sparse(4, &at, &[3.0, 1.0, 3.0, 2.0], 2.5);
+        let found = x.unique_inverse().unwrap();
+        assert_eq!(floats(&found.values), [1.0, 2.0, 3.0]);
+        assert_eq!(ints(&found.inverse), [2, 0, 2, 1]);
+        for (fill, number) in [(2.5, 2), (0.0, 0), (9.0, 3), (2.0, 1)] {
+            let inverse = sparse(4, &at, &[3.0, 1.0, 3.0, 2.0], fill).unique_inverse().unwrap().inverse;
+            assert_eq!(inverse.fill().unwrap().as_scalar().unwrap().to::<f64>(), f64::from(number));
+        }
+    }
+}

@@ -253,11 +253,11 @@ impl Slice<'_> {
     /// The elements in order.
     pub(crate) fn sorted(&self) -> Sorted<'_> {
         let mut stored = self.keys.to_vec();
-        stored.sort_unstable();
+        parallel::sort(&mut stored);
         let mut removed = Vec::new();
         if let Rest::Varying(order) = self.rest {
             removed = self.beneath.iter().map(|&n| order.keys[n as usize]).collect();
-            removed.sort_unstable();
+            parallel::sort(&mut removed);
         }
         Sorted { stored, removed, rest: self.rest, unstored: self.unstored() }
     }
@@ -311,6 +311,10 @@ impl Slice<'_> {
     }
 }
 
+fn not_above(sorted: &[u64], key: u64) -> u128 {
+    sorted.partition_point(|&k| k <= key) as u128
+}
+
 /// The elements of a slice in order: stored ones, and the fill's without those that are stored over.
 pub(crate) struct Sorted<'a> {
     pub(crate) stored: Vec<u64>,
@@ -322,17 +326,60 @@ pub(crate) struct Sorted<'a> {
 impl Sorted<'_> {
     /// How many elements are not above `key`.
     pub(crate) fn rank(&self, key: u64) -> u128 {
-        let not_above = |list: &[u64]| list.partition_point(|&k| k <= key) as u128;
-        let rest = match self.rest {
+        not_above(&self.stored, key) + self.rest_rank(key)
+    }
+
+    /// As [`Sorted::rank`], of several keys.
+    pub(crate) fn ranks(&self, keys: &[u64]) -> impl Iterator<Item = u128> {
+        let mut stored = vec![0; keys.len()];
+        order::not_above(&self.stored, keys, &mut stored);
+        stored.into_iter().zip(keys).map(move |(n, &key)| u128::from(n) + self.rest_rank(key))
+    }
+
+    fn rest_rank(&self, key: u64) -> u128 {
+        match self.rest {
             Rest::None => 0,
             Rest::Constant { .. } if faults::is(Fault::FillUnranked) => 0,
             Rest::Constant { key: fill } if fill <= key => self.unstored,
             Rest::Constant { .. } => 0,
             Rest::Varying(order) => {
-                order.sorted.partition_point(|e| e.0 <= key) as u128 * order.times - not_above(&self.removed)
+                order.sorted.partition_point(|e| e.0 <= key) as u128 * order.times - not_above(&self.removed, key)
             }
-        };
-        not_above(&self.stored) + rest
+        }
+    }
+
+    /// The distinct keys, rising, and how often each occurs.
+    ///
+    /// Cost: O(stored and fill).
+    pub(crate) fn distinct(&self) -> Vec<(u64, u128)> {
+        let mut rest = self.distinct_rest().into_iter().peekable();
+        let mut out = Vec::new();
+        for run in self.stored.chunk_by(|a, b| a == b) {
+            let (key, mut n) = (run[0], run.len() as u128);
+            while let Some(other) = rest.next_if(|other| other.0 <= key) {
+                if other.0 == key { n += other.1 } else { out.push(other) }
+            }
+            out.push((key, n));
+        }
+        out.extend(rest);
+        out
+    }
+
+    /// The distinct keys of what is not stored, and how often each occurs.
+    fn distinct_rest(&self) -> Vec<(u64, u128)> {
+        match self.rest {
+            Rest::None => Vec::new(),
+            Rest::Constant { .. } if faults::is(Fault::FillUnranked) => Vec::new(),
+            Rest::Constant { key } => Some((key, self.unstored)).filter(|f| f.1 > 0).into_iter().collect(),
+            Rest::Varying(order) => {
+                let mut removed = self.removed.chunk_by(|a, b| a == b).peekable();
+                let left = |run: &[(u64, u64)]| {
+                    let gone = removed.next_if(|gone| gone[0] == run[0].0).map_or(0, |gone| gone.len() as u128);
+                    Some((run[0].0, run.len() as u128 * order.times - gone)).filter(|f| f.1 > 0)
+                };
+                order.sorted.chunk_by(|a, b| a.0 == b.0).filter_map(left).collect()
+            }
+        }
     }
 
     /// How many elements there are.

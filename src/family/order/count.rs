@@ -1,8 +1,8 @@
 //! Places among sorted elements, and counts of elements in bins.
 
+use openwork_ops::structure::keys::KeyLayout;
 use openwork_ops::{DType, ReduceOp, Scalar, order, promote};
 
-use super::unique::distinct;
 use super::{all, int64, map_keys, whole};
 use crate::base::context;
 use crate::base::error::{self, Result};
@@ -12,9 +12,13 @@ use crate::engine::fold::Fold;
 use crate::engine::slices::{Ranked, Slices, keys_of, number_of, ordered};
 use crate::family::make::ranges::spaced;
 use crate::levels::layout::Layout;
+use crate::levels::sort;
 use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
+
+/// Elements that are searched for at a time: their keys and places lie close by meanwhile.
+const SEARCHED: usize = 1 << 10;
 
 /// # Counting, searching, histograms
 impl Tensor {
@@ -64,12 +68,22 @@ impl Tensor {
         let ranked = Ranked::of(&slices)?;
         let slice = whole(&ranked);
         let sorted = slice.as_ref().map(|s| s.sorted());
-        let place = |key: u64| {
-            let up_to = if right { Some(key) } else { key.checked_sub(1) };
-            let n = up_to.and_then(|key| sorted.as_ref().map(|s| s.rank(key)));
-            int64("place", n.unwrap_or_default())
+        let places = |keys: &mut [u64]| -> Result<()> {
+            for keys in keys.chunks_mut(SEARCHED) {
+                let before = |&key: &u64| if right { Some(key) } else { key.checked_sub(1) };
+                let up_to: Vec<u64> = keys.iter().map(|key| before(key).unwrap_or_default()).collect();
+                match &sorted {
+                    None => keys.fill(0),
+                    Some(sorted) => {
+                        for (key, n) in keys.iter_mut().zip(sorted.ranks(&up_to)) {
+                            *key = if before(key).is_some() { int64("place", n)? as u64 } else { 0 };
+                        }
+                    }
+                }
+            }
+            Ok(())
         };
-        map_keys(values, &|x| keys_of(&x.cast(dtype)), &place)
+        map_keys(values, &|x| keys_of(&x.cast(dtype)), &places)
     }
 
     /// How often each integer from 0 occurs: a vector, `int64`, of length `max + 1`, or at least
@@ -99,7 +113,7 @@ impl Tensor {
             None => {
                 let slices = all(self)?;
                 let ranked = Ranked::of(&slices)?;
-                let found = whole(&ranked).map_or_else(Vec::new, |s| distinct(&s));
+                let found = whole(&ranked).map_or_else(Vec::new, |s| s.sorted().distinct());
                 let bins = found.iter().map(|&(key, _)| bin(self.dtype(), key)).collect::<Result<Vec<u64>>>()?;
                 let counts = found.iter().map(|f| int64("count", f.1)).collect::<Result<Vec<i64>>>()?;
                 let n = counts.len();
@@ -229,29 +243,37 @@ fn weighted(x: &Tensor, weights: &Tensor, minlength: usize) -> Result<Tensor> {
     let fold = Fold::new(ReduceOp::Sum, weights.dtype())?;
     // Both on the pattern where either stores something: adding zeros changes nothing else.
     let (x, w) = (with_one_fill(x)?, with_one_fill(weights)?);
-    // The elements are on the left in both, so that both get one pattern.
-    let both = [x.add(&zeros_like(&w, x.dtype())?)?, zeros_like(&x, w.dtype())?.add(&w)?];
-    let both = [with_one_fill(&both[0])?, with_one_fill(&both[1])?];
+    let both = if x.is_strided() && w.is_strided() {
+        [x.clone(), w]
+    } else {
+        // The elements are on the left in both, so that both get one pattern.
+        let both = [x.add(&zeros_like(&w, x.dtype())?)?, zeros_like(&x, w.dtype())?.add(&w)?];
+        [with_one_fill(&both[0])?, with_one_fill(&both[1])?]
+    };
     // A fill that varied is now dense; then the other has to be.
     let dense = both.iter().any(Tensor::is_strided) && !both.iter().all(Tensor::is_strided);
     let both = if dense { [densified(&both[0])?, densified(&both[1])?] } else { both };
     let [slices, of_weights]: [Slices; 2] = [all(&both[0])?, all(&both[1])?];
-    let ranked = Ranked::of(&slices)?;
-    let (keys, fill) = whole(&ranked).map_or((Vec::new(), None), |s| {
-        let fill = match s.rest {
-            crate::engine::slices::Rest::Constant { key } if s.unstored() > 0 => Some((key, s.unstored())),
-            _ => None,
-        };
-        (s.keys.to_vec(), fill)
-    });
-    let mut pairs: Vec<(u64, u64)> = keys.into_iter().zip(0..).collect();
-    pairs.sort_unstable();
-    let sorted: Vec<u64> = pairs.iter().map(|p| p.0).collect();
-    let places = pairs.iter().map(|p| p.1).collect();
-    let mut ends = crate::levels::sort::runs(std::slice::from_ref(&sorted));
-    let mut distinct: Vec<u64> = ends[..ends.len() - 1].iter().map(|&e| sorted[e]).collect();
-    let order = openwork_ops::structure::IndexVec::U64(places);
-    let terms = convert::gather_values(&of_weights.values, &order)?.cast(fold.typing.input);
+    let (mut keys, fill) = {
+        let ranked = Ranked::of(&slices)?;
+        whole(&ranked).map_or((Vec::new(), None), |s| {
+            let fill = match s.rest {
+                crate::engine::slices::Rest::Constant { key } if s.unstored() > 0 => Some((key, s.unstored())),
+                _ => None,
+            };
+            (s.keys.to_vec(), fill)
+        })
+    };
+    // From the least on, so that the keys have few bits and their places beside them.
+    let least = keys.iter().copied().min().unwrap_or_default();
+    keys.iter_mut().for_each(|key| *key -= least);
+    let bins = keys.iter().copied().max().unwrap_or_default().saturating_add(1) as usize;
+    let sorted = sort::sort_keys(&KeyLayout::new(&[bins]), vec![keys]);
+    let mut ends = sort::runs(&sorted.words);
+    let keys = sorted.words.into_iter().next().unwrap_or_default();
+    let mut distinct: Vec<u64> = ends[..ends.len() - 1].iter().map(|&e| keys[e] + least).collect();
+    drop(keys);
+    let terms = convert::gather_values(&of_weights.values, &sorted.order)?.cast(fold.typing.input);
     // The fill's bin: its own segment, empty if no stored element falls into it.
     let at = fill.map(|(key, _)| distinct.partition_point(|&k| k < key));
     if let (Some(at), Some((key, _))) = (at, fill)

@@ -8,9 +8,12 @@ mod count;
 
 pub use self::unique::{Unique, UniqueCounts, UniqueInverse};
 
+use std::sync::{Mutex, PoisonError};
+
 use openwork_ops::Element;
 
-use crate::base::error::{self, Result};
+use crate::base::error::{self, Error, Result};
+use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::Strided;
 use crate::engine::convert;
 use crate::engine::slices::{Ranked, Slice, Slices};
@@ -32,12 +35,30 @@ fn int64(what: &str, n: u128) -> Result<i64> {
     i64::try_from(n).map_err(|_| error::invalid("self", format!("the {what} {n} does not fit int64")))
 }
 
-/// An integer for each element, given by its key; the pattern and the fill's kind stay.
-fn map_keys(x: &Tensor, keys: &dyn Fn(&Strided) -> Result<Vec<u64>>, f: &dyn Fn(u64) -> Result<i64>) -> Result<Tensor> {
+/// An integer for each element, given by its key: `f` puts the integers of some in the place of their keys. The pattern
+/// and the fill's kind stay.
+fn map_keys(
+    x: &Tensor,
+    keys: &dyn Fn(&Strided) -> Result<Vec<u64>>,
+    f: &(dyn Fn(&mut [u64]) -> Result<()> + Sync),
+) -> Result<Tensor> {
     let map = |x: &Strided| -> Result<Strided> {
         let core = x.unbroadcast();
-        let values = keys(&core)?.into_iter().map(f).collect::<Result<Vec<i64>>>()?;
-        Ok(Strided::from_vec(values, core.shape.clone()).broadcast(&x.shape))
+        let mut words = keys(&core)?;
+        let failed = Mutex::new(None::<(usize, Error)>);
+        parallel::for_chunks_mut(&mut words, 1, GRAIN, &|start, words| {
+            if let Err(e) = f(words) {
+                // The first error is the one.
+                let mut failed = parallel::lock(&failed);
+                if failed.as_ref().is_none_or(|f| start < f.0) {
+                    *failed = Some((start, e));
+                }
+            }
+        });
+        if let Some((_, e)) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(e);
+        }
+        Ok(Strided::from_vec(bytemuck::cast_vec::<u64, i64>(words), core.shape.clone()).broadcast(&x.shape))
     };
     Ok(match &x.storage {
         Storage::Strided(s) => Tensor::from_strided(map(s)?),

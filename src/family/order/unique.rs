@@ -3,9 +3,11 @@
 use openwork_ops::{DType, Element, c128, order};
 
 use super::{all, int64, map_keys, whole};
+use crate::base::buffer::zeroed_vec;
 use crate::base::error::{self, Result};
-use crate::base::strided::Strided;
-use crate::engine::slices::{Ranked, Rest, Slice, Slices, keys_of, values_of};
+use crate::base::parallel::{self, GRAIN};
+use crate::base::strided::{Strided, dense_len};
+use crate::engine::slices::{Ranked, Slices, keys_of, values_of};
 use crate::tensor::Tensor;
 use crate::tensor::trace::{self, Outcome};
 
@@ -83,7 +85,7 @@ impl Tensor {
         let slices = all(self)?;
         let keys = Keys::of(&slices)?;
         let ranked = keys.ranked(&slices)?;
-        let found = whole(&ranked).map_or_else(Vec::new, |s| distinct(&s));
+        let found = whole(&ranked).map_or_else(Vec::new, |s| s.sorted().distinct());
         Ok(call.done(keys.vector(&found)))
     }
 
@@ -105,7 +107,7 @@ impl Tensor {
         let slices = all(self)?;
         let keys = Keys::of(&slices)?;
         let ranked = keys.ranked(&slices)?;
-        let found = whole(&ranked).map_or_else(Vec::new, |s| distinct(&s));
+        let found = whole(&ranked).map_or_else(Vec::new, |s| s.sorted().distinct());
         let counts = counts(&found)?;
         Ok(call.done(UniqueCounts { values: keys.vector(&found), counts }))
     }
@@ -120,7 +122,7 @@ impl Tensor {
         let slices = all(self)?;
         let keys = Keys::of(&slices)?;
         let ranked = keys.ranked(&slices)?;
-        let found = whole(&ranked).map_or_else(Vec::new, |s| distinct(&s));
+        let found = whole(&ranked).map_or_else(Vec::new, |s| s.sorted().distinct());
         let inverse = keys.inverse(self, &found)?;
         Ok(call.done(UniqueInverse { values: keys.vector(&found), inverse }))
     }
@@ -135,7 +137,7 @@ impl Tensor {
         let keys = Keys::of(&slices)?;
         let ranked = keys.ranked(&slices)?;
         let slice = whole(&ranked);
-        let found = slice.as_ref().map_or_else(Vec::new, distinct);
+        let found = slice.as_ref().map_or_else(Vec::new, |s| s.sorted().distinct());
         let firsts = slice.as_ref().map_or_else(Vec::new, |s| s.firsts(found.iter().map(|f| f.0)));
         let indices = firsts.into_iter().map(|at| int64("index", at)).collect::<Result<Vec<i64>>>()?;
         let out = Unique {
@@ -148,29 +150,6 @@ impl Tensor {
     }
 }
 
-/// The distinct keys of a slice, rising, and how often each occurs.
-pub(super) fn distinct(slice: &Slice<'_>) -> Vec<(u64, u128)> {
-    let sorted = slice.sorted();
-    let mut keys: Vec<u64> = sorted.stored.chunk_by(|a, b| a == b).map(|run| run[0]).collect();
-    match slice.rest {
-        Rest::None => {}
-        Rest::Constant { key } => keys.push(key),
-        Rest::Varying(order) => keys.extend(order.sorted.chunk_by(|a, b| a.0 == b.0).map(|run| run[0].0)),
-    }
-    keys.sort_unstable();
-    keys.dedup();
-    let mut below = 0;
-    let mut out = Vec::with_capacity(keys.len());
-    for key in keys {
-        let rank = sorted.rank(key);
-        if rank > below {
-            out.push((key, rank - below));
-        }
-        below = rank;
-    }
-    out
-}
-
 fn counts(found: &[(u64, u128)]) -> Result<Tensor> {
     let counts = found.iter().map(|f| int64("count", f.1)).collect::<Result<Vec<i64>>>()?;
     Ok(Tensor::from_strided(Strided::from_vec(counts, vec![found.len()])))
@@ -179,8 +158,8 @@ fn counts(found: &[(u64, u128)]) -> Result<Tensor> {
 /// How elements become keys: real ones by their order, complex ones by the numbers of their parts.
 struct Keys {
     dtype: DType,
-    /// Of complex elements: every part, rising.
-    parts: Vec<f64>,
+    /// Of complex elements: the key of every part, rising.
+    parts: Vec<u64>,
 }
 
 impl Keys {
@@ -191,10 +170,10 @@ impl Keys {
             let fill = slices.fill().filter(|f| !f.shape.contains(&0)).map(Strided::unbroadcast);
             for x in [Some(&slices.values), fill.as_ref()].into_iter().flatten() {
                 let x = x.cast(DType::Complex128);
-                // Adding +0 makes +0 of −0.
-                parts.extend(f64::from_bytes(&x.dense_bytes()?).iter().filter(|p| !p.is_nan()).map(|p| p + 0.0));
+                let bytes = x.dense_bytes()?;
+                parts.extend(f64::from_bytes(&bytes).iter().filter(|p| !p.is_nan()).map(|&p| order::of_float(p)));
             }
-            parts.sort_unstable_by(f64::total_cmp);
+            parallel::sort(&mut parts);
             parts.dedup();
             if parts.len() >= u32::MAX as usize {
                 return Err(error::invalid("self", format!("{} different parts, allowed are 2^32 − 2", parts.len())));
@@ -211,14 +190,23 @@ impl Keys {
         if !self.dtype.is_complex() {
             return keys_of(x);
         }
-        let number = |part: f64| self.parts.partition_point(|&p| p < part) as u64;
+        dense_len(&x.shape, DType::Complex128)?;
         let x = x.cast(DType::Complex128);
         let elements = x.dense_bytes()?;
-        let key = |z: &[f64]| match z[0].is_nan() || z[1].is_nan() {
-            true => order::NAN,
-            false => number(z[0]) << 32 | number(z[1]),
-        };
-        Ok(f64::from_bytes(&elements).chunks_exact(2).map(key).collect())
+        let (elements, _) = f64::from_bytes(&elements).as_chunks::<2>();
+        let mut out = zeroed_vec(elements.len());
+        parallel::for_chunks_mut(&mut out, 1, GRAIN / 8, &|start, out| {
+            let keys: Vec<u64> =
+                elements[start..].iter().take(out.len()).flatten().map(|&p| order::of_float(p)).collect();
+            let mut numbers = zeroed_vec(keys.len());
+            order::not_above(&self.parts, &keys, &mut numbers);
+            let (keys, numbers) = (keys.as_chunks::<2>().0, numbers.as_chunks::<2>().0);
+            for (out, (keys, numbers)) in out.iter_mut().zip(keys.iter().zip(numbers)) {
+                // Every number is among the parts, and so has one at least that is not above it.
+                *out = if keys.contains(&order::NAN) { order::NAN } else { (numbers[0] - 1) << 32 | (numbers[1] - 1) };
+            }
+        });
+        Ok(out)
     }
 
     /// The elements that have these keys.
@@ -228,7 +216,7 @@ impl Keys {
             let keys = Strided::from_vec(found.iter().map(|f| f.0).collect(), vec![n]);
             return Tensor::from_strided(values_of(self.dtype, &keys));
         }
-        let part = |i: u64| self.parts.get(i as usize).copied().unwrap_or(f64::NAN);
+        let part = |i: u64| self.parts.get(i as usize).map_or(f64::NAN, |&key| order::to_float(key));
         let element = |key: u64| match key {
             order::NAN => c128::new(f64::NAN, f64::NAN),
             _ => c128::new(part(key >> 32), part(key & u64::from(u32::MAX))),
@@ -239,6 +227,17 @@ impl Keys {
 
     /// For each element, which of the distinct ones it is.
     fn inverse(&self, x: &Tensor, found: &[(u64, u128)]) -> Result<Tensor> {
-        map_keys(x, &|x| self.keys(x), &|key| Ok(found.partition_point(|f| f.0 < key) as i64))
+        let rising: Vec<u64> = found.iter().map(|f| f.0).collect();
+        let number = |keys: &mut [u64]| -> Result<()> {
+            let mut numbers = zeroed_vec(keys.len());
+            order::not_above(&rising, keys, &mut numbers);
+            for (key, n) in keys.iter_mut().zip(numbers) {
+                // So many are less. The key of a fill that no element has may be none of them.
+                let is_found = n.checked_sub(1).is_some_and(|last| rising[last as usize] == *key);
+                *key = n - u64::from(is_found);
+            }
+            Ok(())
+        };
+        map_keys(x, &|x| self.keys(x), &number)
     }
 }
