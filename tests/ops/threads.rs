@@ -248,3 +248,38 @@ fn products() {
         same_on_all(&format!("{dtype} dense @ dense"), &|| b.matmul(&a));
     });
 }
+
+#[test]
+fn choosing_and_cutting() {
+    each_dtype(|dtype| {
+        let x = random(dtype, Layout::Csr, 9);
+        let turned: Vec<usize> = (0..2000).map(|i| i * 7 % 2000).collect();
+        let doubled: Vec<usize> = (0..2000).map(|i| i * 3 / 4).collect();
+        same_on_all(&format!("columns of {dtype} in another order"), &|| x.index_select(turned.clone(), 1));
+        same_on_all(&format!("columns of {dtype}, some twice"), &|| x.index_select(doubled.clone(), 1));
+        same_on_all(&format!("every third column of {dtype}"), &|| x.slice(openwork::s![.., ..;3]));
+        same_on_all(&format!("parts of {dtype}"), &|| Tensor::concat(&x.split([100; 20], 1)?, 1));
+    });
+}
+
+#[test]
+fn order_and_counts() {
+    each_dtype(|dtype| {
+        let (x, y) = (random(dtype, Layout::Csr, 10), random(dtype, Layout::Coo, 11));
+        let z = y.reshape([3_000_000]).unwrap();
+        let complex = Tensor::complex(&x.cast(DType::F64).unwrap(), &random(DType::F64, Layout::Csr, 12)).unwrap();
+        for axis in [0, 1] {
+            same_on_all(&format!("sort of {dtype} along {axis}"), &|| x.sort(axis));
+            same_on_all(&format!("argsort of {dtype} along {axis}"), &|| x.stored().argsort(axis));
+            same_on_all(&format!("median of {dtype} along {axis}"), &|| x.median(axis));
+        }
+        same_on_all(&format!("distinct elements of {dtype}"), &|| x.unique_values());
+        same_on_all(&format!("counts of {dtype}"), &|| Ok(x.unique_counts()?.counts));
+        same_on_all(&format!("numbers of {dtype}"), &|| Ok(x.unique_inverse()?.inverse));
+        same_on_all(&format!("places in {dtype}"), &|| z.searchsorted(&x));
+        same_on_all("numbers of complex elements", &|| Ok(complex.unique_inverse()?.inverse));
+        same_on_all("distinct complex elements", &|| complex.unique_values()?.view_as_real());
+        let n = x.abs().and_then(|x| x.mul(1000.0)).and_then(|x| x.cast(DType::I64)).unwrap();
+        same_on_all(&format!("bins weighed by {dtype}"), &|| n.bincount(Some(&x), 0));
+    });
+}

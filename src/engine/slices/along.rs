@@ -3,10 +3,14 @@
 use std::sync::Arc;
 
 use openwork_ops::DType;
+use openwork_ops::structure::Index;
+use openwork_ops::structure::keys::Field;
 
 use super::{Keyed, Slices};
+use crate::base::buffer::zeroed_vec;
 use crate::base::context;
 use crate::base::error::Result;
+use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::Strided;
 use crate::engine::convert;
 use crate::levels::build::{self, SortedKeys};
@@ -76,34 +80,36 @@ impl Slices {
         Ok(out.into())
     }
 
-    /// Stored elements `taken` of each slice (slice by slice) put at `places` along the axis, which rise in each slice; the
-    /// axis gets a length, and the elements are `values`.
-    pub(crate) fn rearranged(
-        &self,
-        taken: &[u64],
-        places: &[u64],
+    /// Stored elements of each slice (slice by slice) put at places along the axis, which rise in each slice: `moved` are
+    /// pairs of both. The axis gets a length, and the elements are `values`.
+    pub(crate) fn rearranged<I: Index>(
+        mut self,
+        moved: Vec<[I; 2]>,
         length: usize,
         values: Strided,
         fill: Fill,
     ) -> Result<Tensor> {
-        let Some(s) = &self.sparse else {
+        let Some(s) = &mut self.sparse else {
             let shape = [&self.kept_shape()[..], &[length]].concat();
             return Ok(Tensor::from_strided(self.placed(&values.reshape(&shape)?)));
         };
-        let Keyed { source, layout, words, .. } = s;
-        let field = layout.fields[self.kept.len()];
-        let moved = |(w, word): (usize, &Vec<u64>)| -> Vec<u64> {
-            let own = if field.word == w { field.weight() } else { 0 };
-            let mask = if own == 0 { 0 } else { (u64::MAX >> (64 - field.bits)) << field.shift };
-            taken.iter().zip(places).map(|(&e, &p)| (word[e as usize] & !mask) | own.wrapping_mul(p)).collect()
-        };
-        let words: Vec<Vec<u64>> = words.iter().enumerate().map(moved).collect();
+        let (field, words) = (s.layout.fields[self.kept.len()], std::mem::take(&mut s.words));
+        let words: Vec<Vec<u64>> = words
+            .into_iter()
+            .enumerate()
+            .map(|(w, word)| replaced(&word, (field.word == w).then_some(field), &moved))
+            .collect();
+        drop(moved);
+        self.built(words, length, values, fill)
+    }
+
+    /// A sparse tensor of keys that rise, in the operand's layout.
+    fn built(self, words: Vec<Vec<u64>>, length: usize, values: Strided, fill: Fill) -> Result<Tensor> {
+        let Some(Keyed { source, layout, .. }) = &self.sparse else { return Ok(Tensor::from_strided(values)) };
         let shape = self.shape_along(length);
         let dims = self.kept.iter().chain(&self.axes).map(|&a| Dim::whole(a, shape[a])).collect();
         let keys = SortedKeys { layout, words: &words, unique: true };
         let rank = shape.len();
-        let pattern = Arc::new(build::build(&[LevelKind::Sparse { rank }], dims, &keys)?);
-        let out = Sparse { shape: shape.into(), pattern, values, fill };
         // The operand's layout, or the rows of its value axes would be filled up.
         let spec = source.pattern.spec();
         let has_values = !source.pattern.value_dims().is_empty();
@@ -112,6 +118,25 @@ impl Slices {
         } else {
             spec.freed()
         };
-        Ok(convert::convert(&out, &spec)?.into())
+        // In the order of its axes at once, if the keys have it.
+        let in_order = spec.dims.iter().map(|d| d.0).eq(self.kept.iter().chain(&self.axes).copied());
+        let kinds = if in_order { spec.levels.clone() } else { vec![LevelKind::Sparse { rank }] };
+        let pattern = Arc::new(build::build(&kinds, dims, &keys)?);
+        drop(words);
+        let out = Sparse { shape: shape.into(), pattern, values, fill };
+        Ok(if in_order { out } else { convert::convert(&out, &spec)? }.into())
     }
+}
+
+/// The words of the first of each pair, with the second in a field of theirs, if there is one.
+fn replaced<I: Index>(word: &[u64], field: Option<Field>, moved: &[[I; 2]]) -> Vec<u64> {
+    let weight = field.map_or(0, Field::weight);
+    let mask = field.filter(|f| f.bits > 0).map_or(0, |f| (u64::MAX >> (64 - f.bits)) << f.shift);
+    let mut out = zeroed_vec(moved.len());
+    parallel::for_chunks_mut(&mut out, 1, GRAIN, &|start, out| {
+        for (o, [e, p]) in out.iter_mut().zip(&moved[start..]) {
+            *o = (word[e.get()] & !mask) | weight.wrapping_mul(p.get() as u64);
+        }
+    });
+    out
 }

@@ -20,12 +20,14 @@ pub(crate) use self::scatter::Table;
 use std::sync::Arc;
 
 use self::cut::Cut;
-use openwork_ops::structure::IndexVec;
 use openwork_ops::structure::keys::{Field, KeyLayout};
-use openwork_ops::{DType, Element, ReduceOp};
+use openwork_ops::structure::{Index, IndexVec};
+use openwork_ops::{DType, Element, ReduceOp, with_index};
 
+use crate::base::buffer::zeroed_vec;
 use crate::base::error::{self, Result};
-use crate::base::strided::{Strided, count};
+use crate::base::parallel::{self, GRAIN};
+use crate::base::strided::{Strided, c_strides, count};
 use crate::engine::blocks::{self, Source};
 use crate::engine::convert;
 use crate::levels::build::{self, SortedKeys};
@@ -175,13 +177,21 @@ impl Slices {
         }
     }
 
-    /// Elements of an array of the tensor's shape at each stored element.
-    pub(crate) fn at_elements(&self, array: &Strided) -> Result<Strided> {
-        let Some(s) = &self.sparse else { return array.reshape(&[array.len()]) };
-        let at = blocks::collect(self.values.len(), Source::at(array, &s.source.pattern), array.dtype)?;
+    /// For each stored element, the number of what lies there in an array of that shape, which has size 1 along axes on
+    /// which it does not vary.
+    fn numbers(&self, shape: &[usize]) -> Vec<u64> {
+        let Some(s) = &self.sparse else { return Vec::new() };
+        let strides = c_strides(shape);
+        let weights: Vec<u64> = (0..shape.len()).map(|a| if shape[a] == 1 { 0 } else { strides[a] as u64 }).collect();
+        let p = &s.source.pattern;
+        let (weights, row) = (p.level_weights(&weights), p.row_form(&weights));
+        let mut numbers = zeroed_vec(self.values.len());
+        parallel::for_chunks_mut(&mut numbers, 1, GRAIN, &|start, out| {
+            p.linearize_elements(&weights, &row, start, out);
+        });
         match &self.order {
-            Some(order) => convert::gather_values(&at, order),
-            None => Ok(at),
+            Some(order) => with_index!(order.as_slice(), o => o.iter().map(|&i| numbers[i.get()]).collect()),
+            None => numbers,
         }
     }
 
@@ -204,7 +214,7 @@ impl Slices {
         let at = list(&self.at_slices(&number(&over_kept, &self.kept_shape()))?)?;
         let mut reduced = vec![1; self.shape.len()];
         self.axes.iter().for_each(|&a| reduced[a] = core.shape[a]);
-        let beneath = list(&self.at_elements(&number(&reduced, &self.shape))?)?;
+        let beneath = self.numbers(&reduced);
         let all: Vec<usize> = self.kept.iter().chain(&self.axes).copied().collect();
         Ok(VaryingFill { core: core.permute(&all), over_kept, terms: count(&reduced), times, axes, at, beneath })
     }

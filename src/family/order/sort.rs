@@ -1,6 +1,6 @@
 //! Sorting along an axis: the fill moves as one block.
 
-use openwork_ops::structure::IndexVec;
+use openwork_ops::structure::Index;
 use openwork_ops::{DType, Element};
 
 use crate::base::axes::Axis;
@@ -10,6 +10,8 @@ use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::Strided;
 use crate::engine::convert;
 use crate::engine::slices::{Ranked, Rest, Slice, Slices, ordered};
+use crate::levels::level::LevelKind;
+use crate::levels::pattern::Part;
 use crate::tensor::Tensor;
 use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::trace;
@@ -150,18 +152,17 @@ impl Order {
 
     /// The stored elements of a slice in order, as far as they can be among those that are wanted.
     fn stored(&self, slice: &Slice<'_>) -> Vec<usize> {
-        let by = |&i: &usize| (self.rank(slice.keys[i]), i);
-        let mut out: Vec<usize> = (0..slice.keys.len()).collect();
+        let mut out: Vec<(u64, usize)> = slice.keys.iter().map(|&key| self.rank(key)).zip(0..).collect();
         // The block of the fill comes between: those after it count from the back.
         let fewer = self.limit < out.len() && !matches!(slice.rest, Rest::Constant { .. });
         if fewer && self.limit > 0 {
-            out.select_nth_unstable_by_key(self.limit - 1, by);
+            out.select_nth_unstable(self.limit - 1);
         }
         if fewer {
             out.truncate(self.limit);
         }
-        out.sort_unstable_by_key(by);
-        out
+        out.sort_unstable();
+        out.into_iter().map(|(_, i)| i).collect()
     }
 
     /// How many of the stored elements in order come before the fill, and how many before all that are not above it.
@@ -187,6 +188,22 @@ impl Order {
         Ok(Some(Tensor::from_strided(convert::to_strided(s, &fill)?)))
     }
 
+    /// A copy of a compressed matrix in whose last level the axis is, if it is in the one above: what slices of it store
+    /// lies together.
+    fn turned(&self, x: &Tensor) -> Result<Option<Tensor>> {
+        let Some(s) = x.sparse().filter(|s| s.pattern.is_canonical()) else { return Ok(None) };
+        let mut spec = s.pattern.spec();
+        let is_compressed = spec.levels == [LevelKind::Dense, LevelKind::Sparse { rank: 1 }];
+        let [first, last] = spec.dims[..] else { return Ok(None) };
+        // Pointers over the other axis are not to be many beside what is stored.
+        let is_long = s.shape[last.0] / 4 > s.nse();
+        if !is_compressed || first != (self.axis, Part::Whole) || last.1 != Part::Whole || is_long {
+            return Ok(None);
+        }
+        spec.dims.swap(0, 1);
+        Ok(Some(convert::convert(s, &spec)?.into()))
+    }
+
     /// The elements in order.
     fn values(&self, x: &Tensor) -> Result<Tensor> {
         if let Some(dense) = self.dense(x)? {
@@ -195,25 +212,38 @@ impl Order {
         if let Some(s) = x.strided().filter(|s| s.len() == 0) {
             return Ok(Tensor::from_strided(s.narrow(self.axis, 0..self.limit.min(s.shape[self.axis]))));
         }
+        if let Some(turned) = self.turned(x)? {
+            return like(&self.sorted_values(&turned)?, x);
+        }
+        self.sorted_values(x)
+    }
+
+    fn sorted_values(&self, x: &Tensor) -> Result<Tensor> {
         let slices = Slices::of(x, &[self.axis])?;
-        let ranked = Ranked::of(&slices)?;
+        if self.is_narrow(&slices) { self.values_by::<u32>(slices) } else { self.values_by::<u64>(slices) }
+    }
+
+    fn values_by<I: Index>(&self, slices: Slices) -> Result<Tensor> {
         let length = self.length(&slices);
-        let place = |g: usize, taken: &mut Vec<u64>, places: &mut Vec<u64>| {
-            let slice = ranked.slice(g);
-            let stored = self.stored(&slice);
-            let (_, front) = self.before_fill(&slice, &stored);
-            let behind = slice.unstored() as usize;
-            for (i, &e) in stored.iter().enumerate() {
-                let at = if i < front { i } else { i + behind };
-                if at < length {
-                    taken.push((slices.ends[g] + e) as u64);
-                    places.push(at as u64);
+        let moved = {
+            let ranked = Ranked::of(&slices)?;
+            let place = |g: usize, out: &mut Vec<[I; 2]>| {
+                let slice = ranked.slice(g);
+                let stored = self.stored(&slice);
+                let (_, front) = self.before_fill(&slice, &stored);
+                let behind = slice.unstored() as usize;
+                for (i, &e) in stored.iter().enumerate() {
+                    let at = if i < front { i } else { i + behind };
+                    if at < length {
+                        out.push([I::new(slices.ends[g] + e), I::new(at)]);
+                    }
                 }
-            }
+            };
+            self.each(&slices, &place)
         };
-        let (taken, places) = self.each(&slices, &place);
-        let values = convert::gather_values(&slices.values, &IndexVec::U64(taken.clone()))?;
-        slices.rearranged(&taken, &places, length, values, slices.fill_along(length))
+        let values = convert::gather_values(&slices.values, &I::vec(moved.iter().map(|m| m[0]).collect()))?;
+        let fill = slices.fill_along(length);
+        slices.rearranged(moved, length, values, fill)
     }
 
     /// Where the elements in order were.
@@ -224,29 +254,53 @@ impl Order {
         if let Some(dense) = self.dense(x)? {
             return self.places(&dense);
         }
+        if let Some(turned) = self.turned(x)? {
+            let out = self.sorted_places(&turned)?;
+            // With a defined fill, the layout is that of the slices.
+            return if x.fill().is_some_and(Fill::is_undefined) { like(&out, x) } else { Ok(out) };
+        }
+        self.sorted_places(x)
+    }
+
+    fn sorted_places(&self, x: &Tensor) -> Result<Tensor> {
         let slices = Slices::of(x, &[self.axis])?;
-        let ranked = Ranked::of(&slices)?;
         let length = self.length(&slices);
         if slices.is_sparse() && !slices.is_undefined() {
             slices.may_fill(length, i64::DTYPE)?;
             convert::dense_len(&[length], i64::DTYPE)?;
-            let place = |g: usize, out: &mut Vec<u64>, _: &mut Vec<u64>| self.with_fill(&ranked.slice(g), length, out);
-            let (places, _) = self.each(&slices, &place);
-            let rows = Strided::from_vec(places.iter().map(|&p| p as i64).collect(), vec![slices.len(), length]);
+            let places = {
+                let ranked = Ranked::of(&slices)?;
+                let place = |g: usize, out: &mut Vec<u64>| self.with_fill(&ranked.slice(g), length, out);
+                self.each(&slices, &place)
+            };
+            let rows = Strided::from_vec(bytemuck::cast_vec::<u64, i64>(places), vec![slices.len(), length]);
             return slices.along(rows, self.numbers(x, length));
         }
-        let place = |g: usize, taken: &mut Vec<u64>, places: &mut Vec<u64>| {
-            let stored = self.stored(&ranked.slice(g));
-            for (i, &e) in stored.iter().enumerate().take(length) {
-                taken.push((slices.ends[g] + e) as u64);
-                places.push(i as u64);
-            }
+        if self.is_narrow(&slices) { self.places_by::<u32>(slices) } else { self.places_by::<u64>(slices) }
+    }
+
+    fn places_by<I: Index>(&self, slices: Slices) -> Result<Tensor> {
+        let length = self.length(&slices);
+        let moved = {
+            let ranked = Ranked::of(&slices)?;
+            let place = |g: usize, out: &mut Vec<[I; 2]>| {
+                let stored = self.stored(&ranked.slice(g));
+                let own = stored.iter().zip(0..length);
+                out.extend(own.map(|(&e, i)| [I::new(slices.ends[g] + e), I::new(i)]));
+            };
+            self.each(&slices, &place)
         };
-        let (taken, places) = self.each(&slices, &place);
-        let positions = slices.positions();
-        let from = taken.iter().map(|&e| positions.of(e as usize) as i64).collect();
-        let values = Strided::from_vec(from, vec![taken.len()]);
-        slices.rearranged(&taken, &places, length, values, Fill::Undefined)
+        let from: Vec<i64> = {
+            let positions = slices.positions();
+            moved.iter().map(|m| positions.of(m[0].get()) as i64).collect()
+        };
+        let values = Strided::from_vec(from, vec![moved.len()]);
+        slices.rearranged(moved, length, values, Fill::Undefined)
+    }
+
+    /// Whether numbers of elements, and places, fit 32 bits.
+    fn is_narrow(&self, slices: &Slices) -> bool {
+        slices.values.len().max(self.length(slices)) < 1 << 31
     }
 
     /// The numbers along the axis, as a fill.
@@ -284,24 +338,27 @@ impl Order {
         out.extend(stored[equal..].iter().take(left).map(at));
     }
 
-    /// Runs `place` on every slice that stores something, and puts the two lists together.
-    fn each(
-        &self,
-        slices: &Slices,
-        place: &(dyn Fn(usize, &mut Vec<u64>, &mut Vec<u64>) + Sync),
-    ) -> (Vec<u64>, Vec<u64>) {
+    /// Runs `place` on every slice that stores something, and puts the lists together.
+    fn each<T: Copy + Send>(&self, slices: &Slices, place: &(dyn Fn(usize, &mut Vec<T>) + Sync)) -> Vec<T> {
         let n = slices.len();
         let grain = (GRAIN * n / slices.values.len().max(1)).clamp(1, GRAIN);
         let parts = parallel::map_chunks(n, grain, &|range| {
-            let (mut a, mut b) = (Vec::new(), Vec::new());
-            range.for_each(|g| place(g, &mut a, &mut b));
-            (a, b)
+            let mut out = Vec::new();
+            range.for_each(|g| place(g, &mut out));
+            out
         });
-        let (mut a, mut b) = (Vec::new(), Vec::new());
-        for (x, y) in parts {
-            a.extend(x);
-            b.extend(y);
+        let mut out = Vec::with_capacity(parts.iter().map(Vec::len).sum());
+        for part in parts {
+            out.extend_from_slice(&part);
         }
-        (a, b)
+        out
+    }
+}
+
+/// A matrix in the layout of another.
+fn like(x: &Tensor, other: &Tensor) -> Result<Tensor> {
+    match (x.sparse(), other.sparse()) {
+        (Some(s), Some(other)) => Ok(convert::convert(s, &other.pattern.spec())?.into()),
+        _ => Ok(x.clone()),
     }
 }
