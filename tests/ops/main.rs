@@ -16,6 +16,7 @@ mod misuse;
 mod order;
 mod paths;
 mod programs;
+mod reduce_repeated;
 mod reduce_varying;
 mod results;
 mod softmax;

@@ -9,6 +9,7 @@ mod rows;
 mod sparse;
 mod unstored;
 mod varying;
+mod repeated;
 
 pub use self::order::Interpolation;
 
@@ -59,7 +60,10 @@ impl Tensor {
             return Err(error::shape(&[self.shape()], why));
         }
         let out = match &self.storage {
-            Storage::Strided(s) => Tensor::from_strided(fold.strided(s, &kept, &axes)?),
+            Storage::Strided(s) => Tensor::from_strided(match repeated::repeated(&fold, s, &kept, &axes, reduced)? {
+                Some(out) => out,
+                None => fold.strided(s, &kept, &axes)?,
+            }),
             Storage::Sparse(s) => sparse::reduce(&fold, s, &kept, &axes, reduced)?,
         };
         let out = if given.keeps() { out.expand_dims(&axes)? } else { out };

@@ -70,17 +70,9 @@ fn integers(
 ) -> Result<Sums> {
     let acc = fold.typing.acc;
     let unsupported = || error::dtype(&[acc], "accumulators do not add");
-    let sum = ReduceOp::Sum.typing(acc).and_then(|t| ReduceOp::Sum.kernels(t)).ok_or_else(unsupported)?;
     let add = BinaryOp::Add.kernel(acc).ok_or_else(unsupported)?;
     let sub = BinaryOp::Sub.kernel(acc).ok_or_else(unsupported)?;
-    let core = fill.unbroadcast();
-    let once = fold.strided_acc(&core, kept, axes)?;
-    if let (Gives::Count, Some(counts)) = (fold.op.gives(), once.typed::<u64>()) {
-        let most = counts.iter().max().map_or(0, |&n| n.into());
-        check_count(fold, &once, repeats(fill, &core, axes, u128::saturating_mul).saturating_mul(most))?;
-    }
-    let times = repeats(fill, &core, axes, u128::wrapping_mul);
-    let total = map_scalars(&once, acc, |v| (sum.nfold)(v, times))?;
+    let total = integer_totals(fold, fill, kept, axes)?;
     let Groups { pattern, acc: stored, .. } = group(fold, s, &s.values, kept, Need::Counts)?;
     let beneath = group(fold, s, beneath, kept, Need::Counts)?.acc;
     let pattern = Arc::new(pattern);
@@ -90,6 +82,33 @@ fn integers(
     let rest = blocks::map_strided(&[&totals, &beneath], acc, acc, Kernel::Binary(sub))?;
     let sums = blocks::map_strided(&[&rest, &stored], acc, acc, Kernel::Binary(add))?;
     Ok(Sums { pattern, sums, total })
+}
+
+/// The sum of an array over the reduced axes in the arithmetic of the accumulator, at each element of its core over the kept
+/// ones.
+pub(super) fn integer_totals(fold: &Fold, x: &Strided, kept: &[usize], axes: &[usize]) -> Result<Strided> {
+    let acc = fold.typing.acc;
+    let sum = ReduceOp::Sum.typing(acc).and_then(|t| ReduceOp::Sum.kernels(t));
+    let sum = sum.ok_or_else(|| error::dtype(&[acc], "accumulators do not add"))?;
+    let core = x.unbroadcast();
+    let once = fold.strided_acc(&core, kept, axes)?;
+    if let (Gives::Count, Some(counts)) = (fold.op.gives(), once.typed::<u64>()) {
+        let most = counts.iter().max().map_or(0, |&n| n.into());
+        check_count(fold, &once, repeats(x, &core, axes, u128::saturating_mul).saturating_mul(most))?;
+    }
+    let times = repeats(x, &core, axes, u128::wrapping_mul);
+    map_scalars(&once, acc, |v| (sum.nfold)(v, times))
+}
+
+/// The sum of an array of finite floats over the reduced axes, exactly and rounded once, at each element of its core over
+/// the kept ones.
+pub(super) fn float_totals(fold: &Fold, x: &Strided, kept: &[usize], axes: &[usize]) -> Result<Strided> {
+    let acc = fold.typing.acc;
+    let core = x.unbroadcast();
+    let values = core.cast(fold.typing.input).cast(acc).to_contiguous()?.into_owned();
+    let totals = totals(&values, x, kept, axes, acc.size() / size_of::<f64>())?;
+    let shape: Vec<usize> = kept.iter().map(|&a| core.shape[a]).collect();
+    Ok(Strided::new(Buffer::from_vec(totals.iter().map(|t| t.0).collect()), acc, shape))
 }
 
 /// Exactly, rounded once. Complex numbers are two floats, each summed for itself.
