@@ -29,7 +29,7 @@ calls!(
     [
         t: given.clone(), a: given.clone(), b: given.clone(), c: given.clone(), x: given.clone(), y: given.clone(),
         m: given.clone(), mask: given.clone(), i: given.clone(), j: given.clone(), rows: given.clone(),
-        values: given.clone(), data: given.clone(),
+        columns: given.clone(), values: given.clone(), data: given.clone(),
         size: vec![2usize, 2], shape: [2usize, 2], indices: vec![vec![0u64], vec![0]], crow: vec![0u64], col: vec![0u64],
         indptr: [0u64], coords: [vec![0u64], vec![0]], block: [2usize, 2],
         dim: 0isize, k: 1usize, n: 2usize, v: 0.0f32, f: Fill::Undefined, min: 0.0, max: 1.0,
@@ -89,6 +89,8 @@ calls!(
     t.slice(s![.., ..;2]),
     t.slice(s![Ellipsis, NewAxis]),
     t.index(s![mask]),
+    t.index(s![rows]),
+    t.index(s![.., columns]),
     t.index_select(i, dim),
     t.gather(&i, dim),
 );

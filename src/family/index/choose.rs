@@ -43,8 +43,9 @@ impl Tensor {
     ///
     /// One list chooses along its axis, and the layout stays. Several, and integers beside them, broadcast against each other
     /// and name elements together, as in NumPy: their axes stand where the items did if those are side by side, and come first
-    /// otherwise; the result is COO over what was sparse. Absent elements stay absent. Cost: O(nse + what is listed), and
-    /// a sort where the order changes.
+    /// otherwise; the result is COO over what was sparse. So two lists or masks choose elements in pairs; a block of rows and
+    /// columns takes two calls, `x.index(s![rows])?.index(s![.., columns])?`. Absent elements stay absent. Cost: O(nse + what
+    /// is listed), and a sort where the order changes.
     ///
     /// ```
     /// use openwork::{Layout, s, tensor};

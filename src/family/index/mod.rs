@@ -305,7 +305,14 @@ impl Plan {
     ) -> Result<()> {
         let mut common = Vec::new();
         for (_, _, own) in &lists {
-            common = broadcast_shapes(&common, own)?.to_vec();
+            common = match broadcast_shapes(&common, own) {
+                Ok(shape) => shape.to_vec(),
+                Err(_) => {
+                    let why = "lists and masks name elements together, and these do not broadcast; a block of rows and \
+                               columns is chosen by two calls of index, with s![rows] and then s![.., columns]";
+                    return Err(error::shape(&[&common, own], why));
+                }
+            };
         }
         let n = crate::engine::convert::dense_len(&common, DType::U64)?;
         for (axis, list, own) in lists {

@@ -42,6 +42,9 @@ fn lists_and_masks_that_do_not_suit() {
         says(x.slice(s![[1, 2]]), &["slice", "list or mask", "index takes all"]);
         says(x.slice_assign(s![[1, 2]], 1.0), &["slice_assign", "list or mask"]);
         says(x.index(s![[1, 2], [0, 1, 2]]), &["index", "[2]", "[3]", "broadcast"]);
+        let masks = [6, 8].map(|n| Tensor::from_vec([n], (0..n).map(|i| i < n / 2).collect::<Vec<bool>>()).unwrap());
+        says(x.index(s![&masks[0], &masks[1]]), &["index", "[3]", "[4]", "broadcast", "two calls", "s![.., columns]"]);
+        assert_eq!(x.index(s![&masks[0]]).unwrap().index(s![.., &masks[1]]).unwrap().shape(), [3, 4]);
         says(x.index(s![vec![0i64; 1], Tensor::from_vec([1], vec![0.5]).unwrap()]), &["index", "float64", "integers"]);
         let mask = |shape: &[usize]| Tensor::full(shape, true, Layout::Strided).unwrap();
         says(x.index(s![mask(&[5])]), &["index", "[5]", "[6]", "mask"]);
