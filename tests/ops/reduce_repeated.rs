@@ -81,6 +81,6 @@ fn copies_without_end() {
 #[test]
 fn a_count_that_does_not_fit_is_an_error() {
     let x = Tensor::full([], 1i64, Layout::Strided).unwrap().broadcast_to([1 << 40, 1 << 40]).unwrap();
-    assert_eq!(x.count_nonzero(..).unwrap_err().kind(), ErrorKind::Invalid);
+    assert!(matches!(x.count_nonzero(..).unwrap_err().kind(), ErrorKind::Invalid { .. }));
     assert_eq!(x.max(..).unwrap().item_as::<i64>().unwrap(), 1);
 }
