@@ -135,19 +135,23 @@ const TOGETHER: usize = 16;
 /// Binary searches, several side by side and without branches, so that their misses of the cache overlap.
 pub fn not_above(sorted: &[u64], keys: &[u64], out: &mut [u64]) {
     for (keys, out) in keys.chunks(TOGETHER).zip(out.chunks_mut(TOGETHER)) {
-        // Of `len` entries from `at` on it is not known yet.
-        let (mut at, mut len) = ([0usize; TOGETHER], sorted.len());
-        while len > 1 {
-            let half = len / 2;
-            for (at, &key) in at.iter_mut().zip(keys) {
-                *at += half & usize::from(sorted[*at + half - 1] <= key).wrapping_neg();
-            }
-            len -= half;
-        }
-        for ((out, at), &key) in out.iter_mut().zip(at).zip(keys) {
-            *out = (at + usize::from(sorted.get(at).is_some_and(|&k| k <= key))) as u64;
-        }
+        let mut group = [0; TOGETHER];
+        group[..keys.len()].copy_from_slice(keys);
+        out.copy_from_slice(&ends(sorted, &group)[..keys.len()]);
     }
+}
+
+fn ends(sorted: &[u64], keys: &[u64; TOGETHER]) -> [u64; TOGETHER] {
+    // Of `len` entries from `at` on it is not known yet.
+    let (mut at, mut len) = ([0usize; TOGETHER], sorted.len());
+    while len > 1 {
+        let half = len / 2;
+        for (at, &key) in at.iter_mut().zip(keys) {
+            *at += std::hint::select_unpredictable(sorted[*at + half - 1] <= key, half, 0);
+        }
+        len -= half;
+    }
+    std::array::from_fn(|i| (at[i] + usize::from(sorted.get(at[i]).is_some_and(|&k| k <= keys[i]))) as u64)
 }
 
 /// The elements that have these keys: NaN without payload, and no −0.

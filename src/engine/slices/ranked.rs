@@ -252,7 +252,9 @@ impl Slice<'_> {
 
     /// The elements in order.
     pub(crate) fn sorted(&self) -> Sorted<'_> {
-        let mut stored = self.keys.to_vec();
+        // In huge pages where they are many: they will be searched.
+        let mut stored = zeroed_vec(self.keys.len());
+        stored.copy_from_slice(self.keys);
         parallel::sort(&mut stored);
         let mut removed = Vec::new();
         if let Rest::Varying(order) = self.rest {

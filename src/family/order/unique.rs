@@ -168,11 +168,17 @@ impl Keys {
         let mut parts = Vec::new();
         if dtype.is_complex() {
             let fill = slices.fill().filter(|f| !f.shape.contains(&0)).map(Strided::unbroadcast);
-            for x in [Some(&slices.values), fill.as_ref()].into_iter().flatten() {
+            let all = [Some(&slices.values), fill.as_ref()];
+            parts = zeroed_vec(2 * all.iter().flatten().map(|x| x.len()).sum::<usize>());
+            let mut n = 0;
+            for x in all.into_iter().flatten() {
                 let x = x.cast(DType::Complex128);
-                let bytes = x.dense_bytes()?;
-                parts.extend(f64::from_bytes(&bytes).iter().filter(|p| !p.is_nan()).map(|&p| order::of_float(p)));
+                for &part in f64::from_bytes(&x.dense_bytes()?).iter().filter(|p| !p.is_nan()) {
+                    parts[n] = order::of_float(part);
+                    n += 1;
+                }
             }
+            parts.truncate(n);
             parallel::sort(&mut parts);
             parts.dedup();
             if parts.len() >= u32::MAX as usize {
@@ -227,7 +233,8 @@ impl Keys {
 
     /// For each element, which of the distinct ones it is.
     fn inverse(&self, x: &Tensor, found: &[(u64, u128)]) -> Result<Tensor> {
-        let rising: Vec<u64> = found.iter().map(|f| f.0).collect();
+        let mut rising = zeroed_vec::<u64>(found.len());
+        rising.iter_mut().zip(found).for_each(|(key, f)| *key = f.0);
         let number = |keys: &mut [u64]| -> Result<()> {
             let mut numbers = zeroed_vec(keys.len());
             order::not_above(&rising, keys, &mut numbers);
