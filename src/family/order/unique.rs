@@ -208,8 +208,12 @@ impl Keys {
             order::not_above(&self.parts, &keys, &mut numbers);
             let (keys, numbers) = (keys.as_chunks::<2>().0, numbers.as_chunks::<2>().0);
             for (out, (keys, numbers)) in out.iter_mut().zip(keys.iter().zip(numbers)) {
-                // Every number is among the parts, and so has one at least that is not above it.
-                *out = if keys.contains(&order::NAN) { order::NAN } else { (numbers[0] - 1) << 32 | (numbers[1] - 1) };
+                // Every number is among the parts, and so has one at least that is not above it; but a fill of no element.
+                let number = |n: u64| n.saturating_sub(1);
+                *out = match keys.contains(&order::NAN) {
+                    true => order::NAN,
+                    false => number(numbers[0]) << 32 | number(numbers[1]),
+                };
             }
         });
         Ok(out)
