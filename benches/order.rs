@@ -1,4 +1,5 @@
-//! Statistics, scans and order on a matrix of 100,000 x 20,000 with two million stored elements.
+//! Statistics, scans and order on a matrix of 100,000 x 20,000 with two million stored elements; searches; columns that are
+//! chosen and cut.
 #![allow(clippy::unwrap_used, missing_docs)] // a bench that cannot set up has nothing to measure
 
 use criterion::{Criterion, criterion_group, criterion_main};
@@ -29,5 +30,32 @@ fn order(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, order);
+fn searches(c: &mut Criterion) {
+    let n = 3_000_000;
+    let (x, y) = (Tensor::rand([n], 1).unwrap(), Tensor::rand([n], 2).unwrap());
+    let sorted = x.sort(0).unwrap();
+    let complex = Tensor::stack(&[&x, &y], 1).unwrap().view_as_complex().unwrap();
+    let mut group = c.benchmark_group("searches");
+    group.sample_size(10);
+    group.bench_function("searchsorted", |b| b.iter(|| sorted.searchsorted(&y).unwrap()));
+    group.bench_function("unique_values", |b| b.iter(|| x.unique_values().unwrap()));
+    group.bench_function("unique_values of complex128", |b| b.iter(|| complex.unique_values().unwrap()));
+    group.bench_function("unique_inverse", |b| b.iter(|| x.unique_inverse().unwrap()));
+    group.finish();
+}
+
+fn columns(c: &mut Criterion) {
+    let n = 2000;
+    let x = Tensor::random([20_000, n], 0.1, 0.0, Layout::Csr, 1).unwrap();
+    let some: Vec<usize> = (0..n).filter(|i| i * 7919 % 13 < 6).collect();
+    let turned: Vec<usize> = (0..n).map(|i| i * 7 % n).collect();
+    let mut group = c.benchmark_group("columns");
+    group.sample_size(10);
+    group.bench_function("some", |b| b.iter(|| x.index_select(some.clone(), 1).unwrap()));
+    group.bench_function("all in another order", |b| b.iter(|| x.index_select(turned.clone(), 1).unwrap()));
+    group.bench_function("split into 500", |b| b.iter(|| x.split(vec![n / 500; 500], 1).unwrap()));
+    group.finish();
+}
+
+criterion_group!(benches, order, searches, columns);
 criterion_main!(benches);
