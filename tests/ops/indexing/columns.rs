@@ -8,7 +8,7 @@ fn samples() -> Vec<(Tensor, usize)> {
     let x = Tensor::random([40, 60], 0.2, 0.0, Layout::Csr, 3).unwrap();
     let one_for_all = x.with_stored_values(&Tensor::full([x.nse()], 2.0, Layout::Strided).unwrap(), 0.0).unwrap();
     let fills = Tensor::rand([1, 60], 9).unwrap().broadcast_to([40, 60]).unwrap();
-    let varying = x.with_fill(Fill::array(fills)).unwrap();
+    let varying = x.replace_fill(Fill::array(fills)).unwrap();
     let batched = Tensor::random([3, 20, 30], 0.3, 0.0, Layout::Csr, 4).unwrap();
     let rows = Tensor::random([20, 30, 2], 0.3, 0.0, Layout::Coo, 5).unwrap();
     let dims = (0..3).map(|a| (a, Part::Whole)).collect();
