@@ -52,7 +52,7 @@ impl Extent {
             let above = if v > 0.0 { v } else { f64::INFINITY };
             low[i] = if above < low[i] { above } else { low[i] };
             high[i] = if v > high[i] { v } else { high[i] };
-            bad[i] |= u64::from(!(v <= f64::MAX)); // NaN too
+            bad[i] |= u64::from(!v.is_finite());
         };
         let (chunks, rest) = block.as_chunks::<LANES>();
         for chunk in chunks {
