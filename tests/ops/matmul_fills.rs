@@ -246,7 +246,7 @@ fn threads_change_no_bit_beside_fills() {
     let q = Tensor::random([700, 33], 1.0, 0.0, Layout::Strided, 2).unwrap().sub(0.5).unwrap();
     let w = Tensor::random([900, 40], 0.1, 0.0, Layout::Csr, 3).unwrap();
     let all = || {
-        let z = x.sub(&x.mean(keep(0)).unwrap()).unwrap();
+        let z = x.sub(x.mean(keep(0)).unwrap()).unwrap();
         let zt = z.matrix_transpose().unwrap();
         let products = [
             zt.matmul(&q),

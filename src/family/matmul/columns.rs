@@ -58,6 +58,14 @@ pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Option<Ten
     Ok(Some(Tensor::from_strided(plan.run(dtype, is_mirrored)?)))
 }
 
+/// The sums of a product as [`product`] makes it, of compressed rows of the transpose, in `float64`; `None` where terms are
+/// not floats.
+pub(super) fn sums(ring: Ring, left: &Stored, dense: &Strided, m: usize) -> Result<Option<Buffer>> {
+    let (Some(kernel), n) = (ring.kernels().columns_panel, dense.shape[1]) else { return Ok(None) };
+    let plan = Plan { kernel, left: left.clone(), dense: dense.cast(DType::F64), m, n };
+    Ok(Some(plan.run(DType::F64, false)?.buffer))
+}
+
 struct Plan {
     kernel: ColumnsPanel,
     /// Row `k` holds column `k` of the sparse operand.

@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use openwork_ops::Scalar;
 use openwork_ops::matmul::{Finish, Product, Ring};
 
+use super::columns;
 use super::merged::merged;
 use super::operand::{Field, Stored, offset};
 use super::plan::{Plan, Side, same_width};
@@ -19,6 +20,8 @@ use crate::base::buffer::Buffer;
 use crate::base::error::Result;
 use crate::base::parallel;
 use crate::base::strided::count;
+use crate::levels::layout::{Layout, LevelSpec};
+use crate::tensor::Tensor;
 
 /// How the background of an operand takes part.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -62,6 +65,11 @@ impl Plan<'_> {
         finish: Finish<'_>,
         width: usize,
     ) -> Result<Buffer> {
+        if let Some((sums, hard)) = self.by_columns(x, y, core)? {
+            let rows = Parts { rows: true, ..Parts::default() };
+            let exact = self.joined(hard, None, rows)?;
+            return self.with_backgrounds(x, y, parts, [None, None], Some(sums), exact.as_slice(), core, finish, width);
+        }
         // Listed rows meet one matrix on the left each.
         let all_right = parts.stored && x.batch() != self.batch;
         let (left, right) = (self.split(x, true)?, self.split(y, all_right)?);
@@ -80,11 +88,48 @@ impl Plan<'_> {
             None => None,
         };
         let exact = self.exactly(x, y, parts, left.as_ref(), right.as_ref())?;
+        self.with_backgrounds(x, y, parts, [left.as_ref(), right.as_ref()], sums, &exact, core, finish, width)
+    }
+
+    /// The sums of easy elements, to which what is multiplied out and the backgrounds are added.
+    #[allow(clippy::too_many_arguments)]
+    fn with_backgrounds(
+        &self,
+        x: &Side<'_>,
+        y: &Side<'_>,
+        parts: Parts,
+        sides: [Option<&Split>; 2],
+        sums: Option<Buffer>,
+        exact: &[Joined],
+        core: &[usize],
+        finish: Finish<'_>,
+        width: usize,
+    ) -> Result<Buffer> {
         let ring = self.ring.doubled();
         let passes = exact.iter().map(|j| Pass { ring, kernels: ring.kernels(), ..self.pass_of(j, core) }).collect();
         let mut added = Added { ring, fields: Vec::new(), outers: Vec::new(), passes };
-        self.backgrounds(x, y, parts, [left.as_ref(), right.as_ref()], core, &mut added)?;
+        self.backgrounds(x, y, parts, sides, core, &mut added)?;
         self.together(sums, &added, core, finish, width)
+    }
+
+    /// The sums of easy elements of a matrix that is stored by columns times a strided one, and the hard elements by rows:
+    /// only these are converted.
+    fn by_columns(&self, x: &Side<'_>, y: &Side<'_>, core: &[usize]) -> Result<Option<(Buffer, Option<Stored>)>> {
+        let (Some(s), Some(dense), true) = (x.stored, &y.background, y.is_strided) else { return Ok(None) };
+        let is_columns = self.batch.is_empty()
+            && core == [self.m, self.n]
+            && self.ring == Ring::Float
+            && self.kinds(x, y)[0] != Kind::Full
+            && LevelSpec::of_layout(Layout::Csc, &s.shape).is_ok_and(|csc| csc == s.pattern.spec());
+        if !is_columns {
+            return Ok(None);
+        }
+        let turned = Tensor::from(s.clone()).matrix_transpose()?;
+        let Some(turned) = turned.sparse() else { return Ok(None) };
+        let split = Split::new(turned, self.ring, x.fills(), true, self.limit)?;
+        let hard = split.hard.as_ref().map(|hard| hard.transposed(self.m, self.ring.term_size()));
+        let Some(easy) = &split.easy else { return Ok(None) };
+        Ok(columns::sums(self.ring, easy, dense, self.m)?.map(|sums| (sums, hard)))
     }
 
     pub(super) fn split(&self, side: &Side<'_>, all_rows: bool) -> Result<Option<Split>> {

@@ -136,6 +136,33 @@ impl Stored {
         }
     }
 
+    /// The rows of the transpose of one matrix, which has so many: entries in the order of the rows here.
+    pub(super) fn transposed(&self, rows: usize, term: usize) -> Stored {
+        let nse = self.nse();
+        let mut pointers = vec![0u64; rows + 1];
+        for e in 0..nse {
+            pointers[self.indices.get(e) + 1] += 1;
+        }
+        for r in 0..rows {
+            pointers[r + 1] += pointers[r];
+        }
+        let (mut next, mut indices) = (pointers.clone(), vec![0u64; nse]);
+        let source = self.terms.bytes();
+        let terms = Buffer::of_held(nse * term, |out| {
+            for r in 0..self.len() {
+                for e in self.start(r)..self.start(r + 1) {
+                    let slot = &mut next[self.indices.get(e)];
+                    let at = *slot as usize;
+                    *slot += 1;
+                    indices[at] = r as u64;
+                    out[at * term..(at + 1) * term].copy_from_slice(&source[e * term..(e + 1) * term]);
+                }
+            }
+        });
+        let of = |v: Vec<u64>| index_vec(v, self.is_wide()).into();
+        Stored { pointers: of(pointers), indices: of(indices), terms, ids: None, batch: Vec::new(), rows }
+    }
+
     pub(super) fn is_wide(&self) -> bool {
         self.pointers.is_wide() || self.indices.is_wide()
     }

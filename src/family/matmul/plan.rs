@@ -24,7 +24,7 @@ pub(super) struct Side<'a> {
     /// What is stored, if anything is.
     pub(super) stored: Option<&'a Sparse>,
     /// What is not, over the tensor's shape, unless it is zero (or absent).
-    background: Option<Strided>,
+    pub(super) background: Option<Strided>,
     pub(super) is_strided: bool,
     is_undefined: bool,
 }
@@ -137,7 +137,7 @@ pub(super) struct Plan<'a> {
     pub(super) batch: &'a [usize],
     pub(super) m: usize,
     k: usize,
-    n: usize,
+    pub(super) n: usize,
     /// Of the result.
     pub(super) shape: Vec<usize>,
     pub(super) left_field: Option<Field>,
