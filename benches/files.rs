@@ -22,7 +22,7 @@ fn matrix() -> Tensor {
     let indices: Vec<u32> = (0..rows * each).map(|i| ((i % each) << 16) as u32 + (next() & 0xffff) as u32).collect();
     let values: Vec<f64> = (0..rows * each).map(|_| (next() % 1000) as f64 / 1000.0).collect();
     let values = Tensor::from_vec([values.len()], values).expect("one axis");
-    Tensor::csr(&[rows, each << 16], pointers, indices, &values, 0.0).expect("a valid matrix")
+    Tensor::csr([rows, each << 16], pointers, indices, &values, 0.0).expect("a valid matrix")
 }
 
 fn main() {

@@ -79,7 +79,7 @@ fn matrix(rows: usize, columns: usize, per_row: usize) -> Result<Tensor> {
         }
     }
     let pointers: Vec<u32> = (0..=rows).map(|r| (r * per_row) as u32).collect();
-    Tensor::csr(&[rows, columns], pointers, indices, &Tensor::from_vec([rows * per_row], values)?, 0.0)
+    Tensor::csr([rows, columns], pointers, indices, &Tensor::from_vec([rows * per_row], values)?, 0.0)
 }
 
 fn megabytes(bytes: usize) -> f64 {

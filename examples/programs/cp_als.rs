@@ -15,7 +15,7 @@ fn mttkrp(x: &Tensor, factors: &[Tensor], mode: usize) -> Result<Tensor> {
     }
     // Rows with one coordinate in common are added: duplicates mean their sum.
     let rows = vec![column(mode)?.to_vec::<i64>()?];
-    Tensor::coo(&[x.shape()[mode], terms.shape()[1]], rows, &terms, 0.0)?.to_dense()
+    Tensor::coo([x.shape()[mode], terms.shape()[1]], rows, &terms, 0.0)?.to_dense()
 }
 
 /// `m · g⁻¹` for a symmetric 2 × 2 matrix.

@@ -22,7 +22,7 @@ fn stiffness(n: usize) -> Result<Tensor> {
         }
     }
     let entries: Tensor = entries.into_iter().collect();
-    Tensor::coo(&[n * n, n * n], vec![rows, columns], &entries, 0.0)?.to_layout(Layout::Csr)
+    Tensor::coo([n * n, n * n], vec![rows, columns], &entries, 0.0)?.to_layout(Layout::Csr)
 }
 
 /// Conjugate gradients for a symmetric positive definite matrix; the number of steps beside the solution.

@@ -25,7 +25,7 @@ fn pagerank(a: &Tensor) -> Result<(Tensor, usize)> {
 fn levels(a: &Tensor) -> Result<Vec<i64>> {
     let n = a.shape()[0];
     let mut level = vec![-1; n];
-    let mut frontier = Tensor::from_entries(&[n], [([0], 1.0)], 0.0)?; // sparse: a step costs the edges that leave it
+    let mut frontier = Tensor::from_entries([n], [([0], 1.0)], 0.0)?; // sparse: a step costs the edges that leave it
     for depth in 0.. {
         let reached = frontier.prune()?.indices()?.to_vec::<i64>()?;
         let new: Vec<i64> = reached.into_iter().filter(|&v| level[v as usize] < 0).collect();
@@ -34,7 +34,7 @@ fn levels(a: &Tensor) -> Result<Vec<i64>> {
         }
         new.iter().for_each(|&v| level[v as usize] = depth);
         let ones = Tensor::from_vec([new.len()], vec![1.0; new.len()])?;
-        frontier = Tensor::coo(&[n], vec![new], &ones, 0.0)?.matmul(a)?;
+        frontier = Tensor::coo([n], vec![new], &ones, 0.0)?.matmul(a)?;
     }
     Ok(level)
 }

@@ -70,14 +70,14 @@ impl Workload {
     pub fn csr(&self) -> Outcome<Tensor> {
         let shape = self.shape()?;
         let (pointers, indices): (Vec<i32>, Vec<i32>) = (self.vec("indptr")?, self.vec("indices")?);
-        Ok(Tensor::csr(&shape, pointers, indices, &self.floats(&self.file("data"))?, self.zero())?)
+        Ok(Tensor::csr(shape, pointers, indices, &self.floats(&self.file("data"))?, self.zero())?)
     }
 
     /// The matrix as an unsorted list of coordinates, duplicates included, with fill 0.
     pub fn raw_coo(&self) -> Outcome<Tensor> {
         let shape = self.shape()?;
         let (rows, columns): (Vec<i32>, Vec<i32>) = (self.vec("coo_row")?, self.vec("coo_col")?);
-        Ok(Tensor::coo(&shape, vec![rows, columns], &self.floats(&self.file("coo_val"))?, self.zero())?)
+        Ok(Tensor::coo(shape, vec![rows, columns], &self.floats(&self.file("coo_val"))?, self.zero())?)
     }
 
     /// The matrix as sorted coordinates without duplicates.

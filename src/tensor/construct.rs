@@ -195,7 +195,7 @@ impl Tensor {
     /// ```
     /// use openwork::Tensor;
     /// let values = Tensor::from_vec([3], vec![1.0, 2.0, 4.0])?;
-    /// let x = Tensor::coo(&[2, 3], vec![vec![0i64, 1, 1], vec![2, 0, 0]], &values, 0.0)?;
+    /// let x = Tensor::coo([2, 3], vec![vec![0i64, 1, 1], vec![2, 0, 0]], &values, 0.0)?;
     /// assert_eq!(x.get([1, 0])?, Some(6.0.into())); // 2 + 4
     /// # Ok::<(), openwork::Error>(())
     /// ```
@@ -205,11 +205,12 @@ impl Tensor {
     /// agree, or the fill does not fit.
     #[doc(alias("sparse_coo_tensor", "coo_matrix", "coo_array"))]
     pub fn coo<I: Into<IndexArray>>(
-        shape: &[usize],
+        shape: impl AsRef<[usize]>,
         indices: Vec<I>,
         values: &Tensor,
         fill: impl Into<Fill>,
     ) -> Result<Tensor> {
+        let shape = shape.as_ref();
         let call = trace::call("coo", &[values]);
         let indices = indices.into_iter().map(Into::into).collect();
         call.gives(coordinates(COO, shape, indices, values, fill.into()))
@@ -243,11 +244,12 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::coo`], or if `indices` is not a strided integer matrix.
     pub fn from_index_matrix(
-        shape: &[usize],
+        shape: impl AsRef<[usize]>,
         indices: &Tensor,
         values: &Tensor,
         fill: impl Into<Fill>,
     ) -> Result<Tensor> {
+        let shape = shape.as_ref();
         let call = trace::call("from_index_matrix", &[indices, values]);
         let Some(s) = indices.strided().filter(|s| s.ndim() == 2 && s.dtype.is_int()) else {
             let why = format!("a strided integer matrix is needed, this is {}", indices.summary());
@@ -265,7 +267,7 @@ impl Tensor {
     /// ```
     /// use openwork::{Tensor, tensor};
     /// let values = tensor![1.0, 2.0, 3.0];
-    /// let x = Tensor::csr(&[2, 3], vec![0, 1, 3], vec![2, 0, 1], &values, 0.0)?;
+    /// let x = Tensor::csr([2, 3], vec![0, 1, 3], vec![2, 0, 1], &values, 0.0)?;
     /// assert_eq!(x.to_vec::<f64>()?, [0.0, 0.0, 1.0, 2.0, 3.0, 0.0]);
     /// # Ok::<(), openwork::Error>(())
     /// ```
@@ -275,12 +277,13 @@ impl Tensor {
     /// another length, or the fill does not fit.
     #[doc(alias("sparse_csr_tensor", "csr_matrix", "csr_array"))]
     pub fn csr(
-        shape: &[usize],
+        shape: impl AsRef<[usize]>,
         pointers: impl Into<IndexArray>,
         indices: impl Into<IndexArray>,
         values: &Tensor,
         fill: impl Into<Fill>,
     ) -> Result<Tensor> {
+        let shape = shape.as_ref();
         let call = trace::call("csr", &[values]);
         let (pointers, indices, fill) = (pointers.into(), indices.into(), fill.into());
         let given = Compressed { layout: Layout::Csr, pointers, indices, ordered: true, fill };
@@ -294,7 +297,7 @@ impl Tensor {
     /// ```
     /// use openwork::Tensor;
     /// let values = Tensor::from_vec([3], vec![1.0, 2.0, 4.0])?;
-    /// let x = Tensor::csr_unordered(&[1, 3], vec![0u32, 3], vec![2u32, 0, 2], &values, 0.0)?;
+    /// let x = Tensor::csr_unordered([1, 3], vec![0u32, 3], vec![2u32, 0, 2], &values, 0.0)?;
     /// let x = x.coalesce()?;
     /// assert_eq!(x.values::<f64>()?, [2.0, 5.0]);
     /// # Ok::<(), openwork::Error>(())
@@ -303,12 +306,13 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::csr`], apart from the order.
     pub fn csr_unordered(
-        shape: &[usize],
+        shape: impl AsRef<[usize]>,
         pointers: impl Into<IndexArray>,
         indices: impl Into<IndexArray>,
         values: &Tensor,
         fill: impl Into<Fill>,
     ) -> Result<Tensor> {
+        let shape = shape.as_ref();
         let call = trace::call("csr_unordered", &[values]);
         let (pointers, indices, fill) = (pointers.into(), indices.into(), fill.into());
         let given = Compressed { layout: Layout::Csr, pointers, indices, ordered: false, fill };
@@ -320,7 +324,7 @@ impl Tensor {
     /// ```
     /// use openwork::{Tensor, tensor};
     /// let values = tensor![1.0, 2.0, 3.0];
-    /// let x = Tensor::csc(&[2, 3], vec![0, 1, 1, 3], vec![1, 0, 1], &values, 0.0)?;
+    /// let x = Tensor::csc([2, 3], vec![0, 1, 1, 3], vec![1, 0, 1], &values, 0.0)?;
     /// assert_eq!(x.to_vec::<f64>()?, [0.0, 0.0, 2.0, 1.0, 0.0, 3.0]);
     /// # Ok::<(), openwork::Error>(())
     /// ```
@@ -329,12 +333,13 @@ impl Tensor {
     /// As [`Tensor::csr`].
     #[doc(alias("sparse_csc_tensor", "csc_matrix", "csc_array"))]
     pub fn csc(
-        shape: &[usize],
+        shape: impl AsRef<[usize]>,
         pointers: impl Into<IndexArray>,
         indices: impl Into<IndexArray>,
         values: &Tensor,
         fill: impl Into<Fill>,
     ) -> Result<Tensor> {
+        let shape = shape.as_ref();
         let call = trace::call("csc", &[values]);
         let (pointers, indices, fill) = (pointers.into(), indices.into(), fill.into());
         let given = Compressed { layout: Layout::Csc, pointers, indices, ordered: true, fill };
@@ -346,12 +351,13 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::csc`], apart from the order.
     pub fn csc_unordered(
-        shape: &[usize],
+        shape: impl AsRef<[usize]>,
         pointers: impl Into<IndexArray>,
         indices: impl Into<IndexArray>,
         values: &Tensor,
         fill: impl Into<Fill>,
     ) -> Result<Tensor> {
+        let shape = shape.as_ref();
         let call = trace::call("csc_unordered", &[values]);
         let (pointers, indices, fill) = (pointers.into(), indices.into(), fill.into());
         let given = Compressed { layout: Layout::Csc, pointers, indices, ordered: false, fill };
@@ -363,7 +369,7 @@ impl Tensor {
     /// ```
     /// use openwork::{Tensor, tensor};
     /// let blocks = tensor![[[1.0, 2.0], [3.0, 4.0]]]; // one block, in block column 1
-    /// let x = Tensor::bsr(&[2, 4], vec![0, 1], vec![1], &blocks, 0.0)?;
+    /// let x = Tensor::bsr([2, 4], vec![0, 1], vec![1], &blocks, 0.0)?;
     /// assert_eq!(x.to_vec::<f64>()?, [0.0, 0.0, 1.0, 2.0, 0.0, 0.0, 3.0, 4.0]);
     /// # Ok::<(), openwork::Error>(())
     /// ```
@@ -372,12 +378,13 @@ impl Tensor {
     /// As [`Tensor::csr`], or if the blocks do not divide the shape.
     #[doc(alias("sparse_bsr_tensor", "bsr_matrix"))]
     pub fn bsr(
-        shape: &[usize],
+        shape: impl AsRef<[usize]>,
         pointers: impl Into<IndexArray>,
         indices: impl Into<IndexArray>,
         values: &Tensor,
         fill: impl Into<Fill>,
     ) -> Result<Tensor> {
+        let shape = shape.as_ref();
         let call = trace::call("bsr", &[values]);
         let &[_, rows, cols] = values.shape() else {
             return Err(error::shape(&[values.shape()], "values must have shape (blocks, rows, columns)"));
@@ -393,12 +400,13 @@ impl Tensor {
     /// As [`Tensor::bsr`].
     #[doc(alias("sparse_bsc_tensor"))]
     pub fn bsc(
-        shape: &[usize],
+        shape: impl AsRef<[usize]>,
         pointers: impl Into<IndexArray>,
         indices: impl Into<IndexArray>,
         values: &Tensor,
         fill: impl Into<Fill>,
     ) -> Result<Tensor> {
+        let shape = shape.as_ref();
         let call = trace::call("bsc", &[values]);
         let &[_, rows, cols] = values.shape() else {
             return Err(error::shape(&[values.shape()], "values must have shape (blocks, rows, columns)"));

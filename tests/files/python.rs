@@ -150,7 +150,7 @@ fn forms_of_hdf5_that_h5py_writes() {
         let x = binsparse::read(folder.join(format!("{form}.h5"))).unwrap_or_else(|error| panic!("{form}: {error}"));
         assert_eq!((x.shape(), x.nse()), (&[rows, 1000][..], 5 * rows), "{form}");
         // Row i holds i + k in column 7 k + i % 100.
-        assert_eq!(x.get(&[rows - 1, 28 + (rows - 1) % 100]).unwrap(), Some((rows as f64 + 3.0).into()), "{form}");
+        assert_eq!(x.get([rows - 1, 28 + (rows - 1) % 100]).unwrap(), Some((rows as f64 + 3.0).into()), "{form}");
         let n = rows as f64;
         assert_eq!(x.sum(..).unwrap().item().unwrap(), (5.0 * n * (n - 1.0) / 2.0 + 10.0 * n).into(), "{form}");
     }

@@ -146,7 +146,7 @@ fn strided_tensors_are_written_without_zeros() {
 #[test]
 fn what_entries_do_not_tell_stands_in_a_comment() {
     let values = Tensor::from_vec([2], vec![3_i8, -4]).unwrap();
-    let x = Tensor::coo(&[9, 2], vec![vec![1, 0], vec![1, 0]], &values, 0_i8).unwrap();
+    let x = Tensor::coo([9, 2], vec![vec![1, 0], vec![1, 0]], &values, 0_i8).unwrap();
     let text = frostt::to_bytes(&x, &Default::default()).unwrap();
     assert_eq!(text, b"#openwork shape 9 2\n#openwork dtype int8\n1 1 -4\n2 2 3\n");
     let wide = frostt::ReadOptions { shape: Some(&[9, 9]), ..Default::default() };
@@ -160,7 +160,7 @@ fn what_entries_do_not_tell_stands_in_a_comment() {
 #[test]
 fn duplicates_are_summed_by_writers_and_kept_by_readers() {
     let values = Tensor::from_vec([3], vec![1_i64, 2, 4]).unwrap();
-    let x = Tensor::coo(&[2, 2], vec![vec![1, 0, 1], vec![0, 1, 0]], &values, 0_i64).unwrap();
+    let x = Tensor::coo([2, 2], vec![vec![1, 0, 1], vec![0, 1, 0]], &values, 0_i64).unwrap();
     let text = matrix_market::to_bytes(&x, &Default::default()).unwrap();
     assert_eq!(text, b"%%MatrixMarket matrix coordinate integer general\n2 2 2\n1 2 2\n2 1 5\n");
     let read = frostt::read_bytes(b"2 2 1.0\n2 2 3.0\n1 1 5\n", &Default::default()).unwrap();
@@ -171,7 +171,7 @@ fn duplicates_are_summed_by_writers_and_kept_by_readers() {
 fn fields_and_types_follow_from_the_dtype() {
     let head = |values: Tensor| {
         let zero = Scalar::zero(values.dtype());
-        let x = Tensor::coo(&[1, 9], vec![vec![0; values.nse()], (0..values.nse() as u64).collect()], &values, zero);
+        let x = Tensor::coo([1, 9], vec![vec![0; values.nse()], (0..values.nse() as u64).collect()], &values, zero);
         let text = String::from_utf8(matrix_market::to_bytes(&x.unwrap(), &Default::default()).unwrap()).unwrap();
         text.lines().take(2).map(|line| line.trim_start_matches("%%").to_owned()).collect::<Vec<_>>()
     };

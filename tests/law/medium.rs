@@ -62,7 +62,7 @@ impl Matrix {
         let elements: Vec<OValue> = all.iter().map(element).collect();
         let indices = vec![at.iter().map(|i| i / N).collect::<Vec<_>>(), at.iter().map(|i| i % N).collect()];
         let values = cast(numbers, &[at.len()]);
-        let coo = Tensor::coo(&[N, N], indices, &values, fill).unwrap();
+        let coo = Tensor::coo([N, N], indices, &values, fill).unwrap();
         let seams = (1..at.len() / 4096).flat_map(|k| [at[k * 4096 - 1], at[k * 4096]]).collect();
         let dense = strided(&[N, N], otype, &elements);
         Matrix { sparse: coo.to_layout(layout).unwrap(), elements, dense, seams }

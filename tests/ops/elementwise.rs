@@ -57,7 +57,7 @@ fn a_choice_keeps_the_pattern_of_what_is_chosen() {
 #[test]
 fn masks_by_value_and_by_structure() {
     let x = coo(&[4], &[&[0], &[1], &[2]], &[1.0, 2.0, 3.0], 0.0);
-    let m = Tensor::coo(&[4], vec![vec![0u64, 1, 3]], &Tensor::from_vec([3], vec![true, false, true]).unwrap(), false)
+    let m = Tensor::coo([4], vec![vec![0u64, 1, 3]], &Tensor::from_vec([3], vec![true, false, true]).unwrap(), false)
         .unwrap();
     let present = |t: &Tensor| (0..4).map(|i| at(t, &[i]).map(|v| v.to::<f64>())).collect::<Vec<_>>();
     assert_eq!(present(&x.mask(&m).unwrap()), [Some(1.0), None, None, Some(0.0)]);

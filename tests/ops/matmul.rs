@@ -210,7 +210,7 @@ fn reversed(x: &Tensor) -> Vec<isize> {
 #[test]
 fn duplicates_views_and_iso_values() {
     let values = Tensor::from_vec([4], vec![1.0, 2.0, 4.0, 8.0]).unwrap();
-    let a = Tensor::coo(&[3, 4], vec![vec![2i64, 0, 2, 2], vec![3, 1, 0, 3]], &values, 0.0).unwrap();
+    let a = Tensor::coo([3, 4], vec![vec![2i64, 0, 2, 2], vec![3, 1, 0, 3]], &values, 0.0).unwrap();
     assert!(!a.is_coalesced());
     let eye = Tensor::eye(4, DType::F64, Layout::Csr).unwrap();
     let dense = Numbers(Rng::new(4)).strided(&[4, 6], DType::F64);
@@ -274,7 +274,7 @@ fn fills_that_vary_along_one_output_axis_stay_sparse() {
 fn fills_do_not_cost_accuracy() {
     // Row 0 stores everything, all of it far below the fill.
     let tiny = Tensor::from_vec([3], vec![1e-12, 3e-12, 1.0]).unwrap();
-    let a = Tensor::csr(&[2, 2], vec![0i64, 2, 3], vec![0i64, 1, 0], &tiny, 1e3).unwrap();
+    let a = Tensor::csr([2, 2], vec![0i64, 2, 3], vec![0i64, 1, 0], &tiny, 1e3).unwrap();
     let b = Tensor::from_vec([2, 1], vec![1.0 / 3.0, 1.0 / 7.0]).unwrap();
     let expected = [1e-12 / 3.0 + 3e-12 / 7.0, 1.0 / 3.0 + 1e3 / 7.0];
     for b in [b.clone(), b.to_sparse(Layout::Coo, 0.0).unwrap()] {

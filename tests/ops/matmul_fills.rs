@@ -102,7 +102,7 @@ fn matrix(rng: &mut Rng, rows: usize, cols: usize, dtype: DType, layout: Layout,
     let values = tensor(&[at.len()], &values, dtype);
     let at: [Vec<i64>; 2] =
         [at.iter().map(|e| (e / cols) as i64).collect(), at.iter().map(|e| (e % cols) as i64).collect()];
-    let coo = Tensor::coo(&[rows, cols], at.to_vec(), &values, Scalar::zero(dtype)).unwrap();
+    let coo = Tensor::coo([rows, cols], at.to_vec(), &values, Scalar::zero(dtype)).unwrap();
     let out = coo.replace_fill(Fill::array(fill.strided(dtype))).unwrap().to_layout(layout).unwrap();
     (out, exact)
 }

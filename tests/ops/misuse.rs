@@ -15,56 +15,56 @@ fn ones(n: usize) -> Tensor {
 }
 
 fn csr() -> Tensor {
-    Tensor::csr(&[3, 4], vec![0u64, 2, 3, 3], vec![0u64, 2, 1], &ones(3), 0.0).unwrap()
+    Tensor::csr([3, 4], vec![0u64, 2, 3, 3], vec![0u64, 2, 1], &ones(3), 0.0).unwrap()
 }
 
 /// A million columns, three stored.
 fn wide() -> Tensor {
     let n = 1_000_000;
-    Tensor::coo(&[n, n], vec![vec![0u64, 1, 2], vec![0, 2, 1]], &ones(3), 0.0).unwrap().to_layout(Layout::Csr).unwrap()
+    Tensor::coo([n, n], vec![vec![0u64, 1, 2], vec![0, 2, 1]], &ones(3), 0.0).unwrap().to_layout(Layout::Csr).unwrap()
 }
 
 /// How arrays become tensors.
 const MADE: &[Row] = &[
     (
         "SciPy's unsorted columns",
-        || Tensor::csr(&[2, 3], vec![0u64, 2, 3], vec![2u64, 0, 1], &ones(3), 0.0),
+        || Tensor::csr([2, 3], vec![0u64, 2, 3], vec![2u64, 0, 1], &ones(3), 0.0),
         &["csr", "`indices`", "entry 0 is 2", "entry 1 is 0", "rise", "csr_unordered"],
         &["levels", "claimed"],
     ),
     (
         "a column twice",
-        || Tensor::csr(&[2, 3], vec![0u64, 2, 3], vec![2u64, 2, 1], &ones(3), 0.0),
+        || Tensor::csr([2, 3], vec![0u64, 2, 3], vec![2u64, 2, 1], &ones(3), 0.0),
         &["csr", "`indices`", "entry 1", "csr_unordered"],
         &["levels", "claimed"],
     ),
     (
         "a column too many",
-        || Tensor::csr(&[2, 3], vec![0u64, 2, 3], vec![0u64, 3, 1], &ones(3), 0.0),
+        || Tensor::csr([2, 3], vec![0u64, 2, 3], vec![0u64, 3, 1], &ones(3), 0.0),
         &["csr", "`indices`", "entry 1 is 3", "size 3"],
         &["levels"],
     ),
     (
         "pointers without the last",
-        || Tensor::csr(&[2, 3], vec![0u64, 2], vec![0u64, 2], &ones(2), 0.0),
+        || Tensor::csr([2, 3], vec![0u64, 2], vec![0u64, 2], &ones(2), 0.0),
         &["csr", "`pointers`", "2", "3"],
         &["levels"],
     ),
     (
         "rows and columns of unequal length",
-        || Tensor::coo(&[3, 3], vec![vec![0u64, 1], vec![2]], &ones(2), 0.0),
+        || Tensor::coo([3, 3], vec![vec![0u64, 1], vec![2]], &ones(2), 0.0),
         &["coo", "`indices[1]`", "1", "2"],
         &["pointers"],
     ),
     (
         "fewer values than coordinates",
-        || Tensor::coo(&[3, 3], vec![vec![0u64, 1], vec![2, 1]], &ones(1), 0.0),
+        || Tensor::coo([3, 3], vec![vec![0u64, 1], vec![2, 1]], &ones(1), 0.0),
         &["coo", "`values`", "[1]", "[2]"],
         &["pointers"],
     ),
     (
         "a negative coordinate",
-        || Tensor::coo(&[3, 3], vec![vec![0i64, -1], vec![2, 1]], &ones(2), 0.0),
+        || Tensor::coo([3, 3], vec![vec![0i64, -1], vec![2, 1]], &ones(2), 0.0),
         &["coo", "`indices[0]`", "-1"],
         &["pointers"],
     ),
@@ -77,7 +77,7 @@ const MADE: &[Row] = &[
     ("too few elements", || Tensor::from_vec([2, 3], vec![1.0; 5]), &["from_vec", "[2, 3]", "5"], &[]),
     (
         "a fill of another kind",
-        || Tensor::coo(&[3], vec![vec![0u64]], &ones(1), Scalar::Complex128(openwork::c128::new(0.0, 1.0))),
+        || Tensor::coo([3], vec![vec![0u64]], &ones(1), Scalar::Complex128(openwork::c128::new(0.0, 1.0))),
         &["coo", "float64"],
         &[],
     ),
@@ -193,7 +193,7 @@ const LARGE: &[Row] = &[
     ),
     (
         "an undefined fill made dense",
-        || Tensor::coo(&[3], vec![vec![0u64]], &ones(1), Fill::Undefined)?.to_dense(),
+        || Tensor::coo([3], vec![vec![0u64]], &ones(1), Fill::Undefined)?.to_dense(),
         &["to_dense", "to_dense_with"],
         &[],
     ),

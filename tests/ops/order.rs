@@ -8,7 +8,7 @@ use openwork::{
 
 /// A vector of that length with some elements stored.
 fn sparse(length: usize, at: &[u64], data: &[f64], fill: impl Into<Fill>) -> Tensor {
-    Tensor::coo(&[length], vec![at.to_vec()], &vector(data), fill).unwrap()
+    Tensor::coo([length], vec![at.to_vec()], &vector(data), fill).unwrap()
 }
 
 fn floats(x: &Tensor) -> Vec<f64> {
@@ -98,7 +98,7 @@ mod values {
 
     #[test]
     fn scans_make_rows_dense_that_store_something() {
-        let x = Tensor::csr(&[3, 4], vec![0i64, 2, 2, 3], vec![1i64, 3, 0], &vector(&[1.0, 2.0, 5.0]), 0.0).unwrap();
+        let x = Tensor::csr([3, 4], vec![0i64, 2, 2, 3], vec![1i64, 3, 0], &vector(&[1.0, 2.0, 5.0]), 0.0).unwrap();
         let sums = x.cumulative_sum(1).unwrap();
         assert_eq!(floats(&sums), [0.0, 1.0, 1.0, 3.0, 0.0, 0.0, 0.0, 0.0, 5.0, 5.0, 5.0, 5.0]);
         assert_eq!((sums.nse(), sums.positions()), (8, 2));
@@ -167,7 +167,7 @@ mod huge {
 
     fn huge(fill: impl Into<Fill>) -> Tensor {
         let indices = vec![vec![3u64, 3, N as u64 - 1], vec![7u64, N as u64 - 1, 0]];
-        Tensor::coo(&[N, N], indices, &vector(&[2.0, -1.0, 5.0]), fill).unwrap()
+        Tensor::coo([N, N], indices, &vector(&[2.0, -1.0, 5.0]), fill).unwrap()
     }
 
     #[test]
@@ -216,7 +216,7 @@ mod huge {
 
     #[test]
     fn an_index_beyond_int64() {
-        let x = Tensor::coo(&[N, N], vec![vec![N as u64 - 1], vec![0u64]], &vector(&[1.0]), 0.0).unwrap();
+        let x = Tensor::coo([N, N], vec![vec![N as u64 - 1], vec![0u64]], &vector(&[1.0]), 0.0).unwrap();
         says(x.argmax(..), &["argmax", "index", "does not fit int64"]);
     }
 }

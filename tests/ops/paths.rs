@@ -301,7 +301,7 @@ fn nan_policies_end_with_their_scope() {
 #[test]
 fn what_the_nan_policy_changes() {
     let vector = |places: Vec<u32>, data: Vec<f64>, fill: Fill| {
-        Tensor::coo(&[5], vec![places], &Tensor::from_vec([data.len()], data).unwrap(), fill).unwrap()
+        Tensor::coo([5], vec![places], &Tensor::from_vec([data.len()], data).unwrap(), fill).unwrap()
     };
     let zeros = vector(vec![3], vec![2.0], 0.0.into());
     let specials = vector(vec![0, 1, 2, 3], vec![f64::NAN, f64::INFINITY, 7.0, f64::NAN], 0.0.into());

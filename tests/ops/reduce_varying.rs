@@ -26,7 +26,7 @@ fn scalars<T: Copy + Into<Scalar>>(values: &[T]) -> Vec<Scalar> {
 fn row_over<T: openwork::Element>(fill: [T; 4], row: [T; 3]) -> Tensor {
     let fill = Fill::array(Tensor::from_vec([4, 1], fill.to_vec()).unwrap());
     let values = Tensor::from_vec([3], row.to_vec()).unwrap();
-    Tensor::coo(&[4, 3], vec![vec![2u32, 2, 2], vec![0, 1, 2]], &values, fill).unwrap()
+    Tensor::coo([4, 3], vec![vec![2u32, 2, 2], vec![0, 1, 2]], &values, fill).unwrap()
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn a_fill_that_repeats() {
     let n = 1usize << 40;
     let fill = Fill::array(Tensor::from_vec([3, 1], vec![1e-3, 1e22, -1e22]).unwrap());
     let values = Tensor::from_vec([2], vec![1.0, 2.0]).unwrap();
-    let x = Tensor::coo(&[3, n], vec![vec![1u64, 2], vec![7, 7]], &values, fill).unwrap();
+    let x = Tensor::coo([3, n], vec![vec![1u64, 2], vec![7, 7]], &values, fill).unwrap();
     // 2^40 · 0.001 rounds once; the two large fills taken away at column 7 cancel as well.
     let total = 1e-3 * n as f64 + 3.0;
     same(&x.sum(..).unwrap(), &scalars(&[total]));
@@ -207,7 +207,7 @@ fn long_slices() {
     let exact = dense.iter().map(|v| (v * 2f64.powi(20)) as i128).sum::<i128>() as f64 * 2f64.powi(-20);
     let values = Tensor::from_vec([values.len()], values).unwrap();
     let fill = Fill::array(Tensor::from_vec([n], fills).unwrap());
-    let x = Tensor::coo(&[n], vec![places], &values, fill).unwrap();
+    let x = Tensor::coo([n], vec![places], &values, fill).unwrap();
     for threads in [1, 2, 5] {
         let sum = with_threads(threads, || x.sum(..)).unwrap().unwrap();
         same(&sum, &scalars(&[exact]));

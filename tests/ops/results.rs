@@ -54,7 +54,7 @@ fn few_results_are_strided_in_every_layout_and_along_every_axis() {
 #[test]
 fn zeros_of_both_signs_sum_to_the_same_in_every_layout() {
     let values = Tensor::from_vec([3], vec![-0.0, 1.5, -1.5]).unwrap();
-    let x = Tensor::coo(&[4, 4], vec![vec![0u64, 1, 2], vec![1u64, 2, 2]], &values, 0.0).unwrap();
+    let x = Tensor::coo([4, 4], vec![vec![0u64, 1, 2], vec![1u64, 2, 2]], &values, 0.0).unwrap();
     for layout in [Layout::Coo, Layout::Csr, Layout::Csc, Layout::Dcsr] {
         let x = x.to_layout(layout).unwrap();
         for axis in [0, 1] {
@@ -68,7 +68,7 @@ fn zeros_of_both_signs_sum_to_the_same_in_every_layout() {
 #[test]
 fn many_results_over_little_that_is_stored_are_sparse() {
     let values = Tensor::from_vec([3], vec![2.0, -1.0, 4.0]).unwrap();
-    let column = |n: usize| Tensor::coo(&[n, 3], vec![vec![0u64, 7, 7], vec![1u64, 0, 2]], &values, 0.0).unwrap();
+    let column = |n: usize| Tensor::coo([n, 3], vec![vec![0u64, 7, 7], vec![1u64, 0, 2]], &values, 0.0).unwrap();
     for (n, strided) in [(1 << 16, true), ((1 << 16) + 1, false)] {
         for layout in [Layout::Coo, Layout::Csr, Layout::Csc, Layout::Dcsr] {
             let x = column(n).to_layout(layout).unwrap();
@@ -85,7 +85,7 @@ fn many_results_over_little_that_is_stored_are_sparse() {
     for (stored, strided) in [(n / 4, true), (n / 4 - 1, false)] {
         let rows: Vec<u64> = (0..stored as u64).collect();
         let ones = Tensor::full([stored], 1.0, Layout::Strided).unwrap();
-        let x = Tensor::coo(&[n, 2], vec![rows, vec![1; stored]], &ones, 0.0).unwrap();
+        let x = Tensor::coo([n, 2], vec![rows, vec![1; stored]], &ones, 0.0).unwrap();
         for layout in [Layout::Coo, Layout::Csr, Layout::Csc] {
             let x = x.to_layout(layout).unwrap();
             assert_eq!(x.sum(1).unwrap().is_strided(), strided, "{stored} in {layout}");
@@ -119,7 +119,7 @@ fn a_fill_that_varies_follows_the_rule() {
 #[test]
 fn an_undefined_fill_stays_one_and_is_dense_when_asked_if_nothing_is_absent() {
     let values = Tensor::from_vec([3], vec![2.0, -1.0, 4.0]).unwrap();
-    let x = Tensor::coo(&[2, 3], vec![vec![0u64, 1, 1], vec![1u64, 0, 1]], &values, Fill::Undefined).unwrap();
+    let x = Tensor::coo([2, 3], vec![vec![0u64, 1, 1], vec![1u64, 0, 1]], &values, Fill::Undefined).unwrap();
     for layout in [Layout::Coo, Layout::Csr, Layout::Csc] {
         let x = x.to_layout(layout).unwrap();
         let (rows, columns) = (x.sum(1).unwrap(), x.sum(0).unwrap());
@@ -130,14 +130,14 @@ fn an_undefined_fill_stays_one_and_is_dense_when_asked_if_nothing_is_absent() {
         assert_eq!(x.count_nonzero(0).unwrap().values::<i64>().unwrap(), [1, 2, 0]);
     }
     // Duplicates are one element.
-    let twice = Tensor::coo(&[2], vec![vec![1u64, 1]], &values.narrow(0..2, 0).unwrap(), Fill::Undefined).unwrap();
+    let twice = Tensor::coo([2], vec![vec![1u64, 1]], &values.narrow(0..2, 0).unwrap(), Fill::Undefined).unwrap();
     assert!(twice.to_dense().is_err());
 }
 
 #[test]
 fn a_product_that_misses_no_row_is_strided() {
     let values = Tensor::from_vec([2], vec![2.0, -1.0]).unwrap();
-    let whole = Tensor::coo(&[2, 3], vec![vec![0u64, 1], vec![1u64, 0]], &values, Fill::Undefined).unwrap();
+    let whole = Tensor::coo([2, 3], vec![vec![0u64, 1], vec![1u64, 0]], &values, Fill::Undefined).unwrap();
     let y = Tensor::from_vec([3, 2], (0..6).map(f64::from).collect()).unwrap();
     for layout in [Layout::Coo, Layout::Csr, Layout::Csc] {
         let x = whole.to_layout(layout).unwrap();
@@ -149,7 +149,7 @@ fn a_product_that_misses_no_row_is_strided() {
     }
     // A row without elements has no product.
     let one = values.narrow(0..1, 0).unwrap();
-    let x = Tensor::coo(&[2, 3], vec![vec![1u64], vec![2u64]], &one, Fill::Undefined).unwrap();
+    let x = Tensor::coo([2, 3], vec![vec![1u64], vec![2u64]], &one, Fill::Undefined).unwrap();
     let out = x.matmul(&y).unwrap();
     assert!(out.fill().is_some_and(|f| f.is_undefined()) && out.get([0, 0]).unwrap().is_none());
     assert_eq!(out.get([1, 1]).unwrap(), Some(10.0.into()));

@@ -7,7 +7,7 @@ use openwork::{DType, ErrorKind, Fill, Layout, Result, Tensor, c64, keep, s, wit
 /// 3 × 4 with rows of two, none and one stored element.
 fn csr(fill: impl Into<Fill>) -> Tensor {
     let values = Tensor::from_vec([3], vec![1.0, 2.0, -1.0]).unwrap();
-    Tensor::csr(&[3, 4], vec![0, 2, 2, 3], vec![1, 3, 0], &values, fill).unwrap()
+    Tensor::csr([3, 4], vec![0, 2, 2, 3], vec![1, 3, 0], &values, fill).unwrap()
 }
 
 fn near(x: &Tensor, index: &[usize], want: f64) {
@@ -91,7 +91,7 @@ fn shapes_past_the_address_space() {
     let n = 1usize << 40;
     let values = Tensor::from_vec([3], vec![1.0, 2.0, 3.0]).unwrap();
     let axes = || vec![vec![5u64, 5, 1 << 39], vec![7u64, 7, 0], vec![0u64, 2, 1]];
-    let x = Tensor::coo(&[n, n, 3], axes(), &values, 0.0).unwrap();
+    let x = Tensor::coo([n, n, 3], axes(), &values, 0.0).unwrap();
     let y = x.normalize(1.0, 2).unwrap();
     assert_eq!((y.nse(), y.fill().unwrap().to_string()), (3, "0".to_string()));
     near(&y, &[5, 7, 2], 2.0 / 3.0);

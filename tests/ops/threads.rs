@@ -23,7 +23,7 @@ fn unordered(dtype: DType) -> Tensor {
     let columns: Vec<u64> = (0..n).map(|i| mix(i, 2) % 400).collect();
     let values: Vec<f64> = (0..n).map(|i| mix(i, 3) as f64 / 7e8 - 1.5).collect();
     let values = Tensor::from_vec([values.len()], values).unwrap().cast(dtype).unwrap();
-    Tensor::coo(&[300, 400], vec![rows, columns], &values, 0.0).unwrap()
+    Tensor::coo([300, 400], vec![rows, columns], &values, 0.0).unwrap()
 }
 
 /// What a tensor is, bit for bit.
@@ -143,9 +143,9 @@ fn reductions_to_many() {
     kept.iter().zip(&values).for_each(|(&k, v)| expected[k as usize] += v);
 
     let values = Tensor::from_vec([values.len()], values).unwrap();
-    let flat = Tensor::coo(&[4000, columns as usize], vec![row.clone(), kept.clone()], &values, 0.0).unwrap();
+    let flat = Tensor::coo([4000, columns as usize], vec![row.clone(), kept.clone()], &values, 0.0).unwrap();
     let (high, low) = kept.iter().map(|k| (k / 500, k % 500)).unzip();
-    let cube = Tensor::coo(&[4000, 300, 500], vec![row, high, low], &values, 0.0).unwrap();
+    let cube = Tensor::coo([4000, 300, 500], vec![row, high, low], &values, 0.0).unwrap();
     for x in [flat.to_layout(Layout::Csr).unwrap(), flat, cube] {
         // Eighths are added exactly, thirds are not.
         let sum = x.sum(0).unwrap().to_dense().unwrap();

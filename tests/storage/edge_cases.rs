@@ -16,7 +16,7 @@ fn item(x: Result<Tensor>) -> Scalar {
 /// Infinite is an integer too, where float16 is what both operands become.
 #[test]
 fn an_integer_beyond_float16_meets_a_fill_of_zero() {
-    let x = Tensor::coo(&[2], vec![vec![1i64]], &Tensor::from_vec([1], vec![70_000u32]).unwrap(), 0u32).unwrap();
+    let x = Tensor::coo([2], vec![vec![1i64]], &Tensor::from_vec([1], vec![70_000u32]).unwrap(), 0u32).unwrap();
     let zeros = Tensor::zeros([2], DType::F16, Layout::Coo).unwrap();
     with_nan_policy(NanPolicy::Exact, || {
         for product in [x.outer(&zeros), x.kron(&zeros)] {
@@ -94,10 +94,10 @@ fn fills_in_sums_and_products_of_integers_wrap() {
     let columns = || vec![vec![0i64]];
     let one = Tensor::from_vec([1], vec![7u8]).unwrap();
     for fill in [0.5, f64::NAN, -1.0, 256.0] {
-        let error = Tensor::coo(&[2], columns(), &one, fill).unwrap_err().to_string();
+        let error = Tensor::coo([2], columns(), &one, fill).unwrap_err().to_string();
         assert!(error.contains("uint8"), "{error}");
     }
-    assert!(Tensor::coo(&[2], columns(), &one, 255.0).is_ok());
+    assert!(Tensor::coo([2], columns(), &one, 255.0).is_ok());
 }
 
 /// Fills of 0 and NaN joined.
@@ -256,7 +256,7 @@ fn duplicates_mean_their_sum_which_replaces_the_fill() {
     assert_eq!(item(x.sum(..)), 25.0.into());
     assert_eq!(x.coalesce().unwrap().nse(), 1);
     let flags =
-        Tensor::coo(&[2], vec![vec![0i64, 0]], &Tensor::from_vec([2], vec![true, true]).unwrap(), false).unwrap();
+        Tensor::coo([2], vec![vec![0i64, 0]], &Tensor::from_vec([2], vec![true, true]).unwrap(), false).unwrap();
     assert_eq!(flags.get([0]).unwrap(), Some(true.into()));
     let most = x.coalesce_with(openwork::ReduceOp::Max).unwrap();
     assert_eq!(most.get([1]).unwrap(), Some(3.0.into()));
@@ -359,7 +359,7 @@ fn a_large_fill_beneath_stored_elements_leaves_no_trace() {
     assert_eq!(elements(&largest.sum(0).unwrap()), [1.75, 2.75]);
     let fill = Tensor::from_vec([3, 1], vec![i64::MAX, 2, 4]).unwrap();
     let stored = Tensor::from_vec([2], vec![3i64, 6]).unwrap();
-    let x = Tensor::coo(&[3, 2], vec![vec![0i64, 0], vec![0, 1]], &stored, Fill::array(fill)).unwrap();
+    let x = Tensor::coo([3, 2], vec![vec![0i64, 0], vec![0, 1]], &stored, Fill::array(fill)).unwrap();
     let mean = x.mean(0).unwrap();
     assert_eq!((mean.get([0]).unwrap(), mean.get([1]).unwrap()), (Some(3.0f64.into()), Some(4.0f64.into())));
 }

@@ -7,7 +7,7 @@ const FAR: usize = 1 << 40;
 
 fn matrix(rows: usize, columns: usize) -> Tensor {
     let values = Tensor::from_vec([3], vec![1.0, 2.0, 3.0]).unwrap();
-    Tensor::coo(&[rows, columns], vec![vec![0u64, 1, 2], vec![0, 2, 1]], &values, 0.0).unwrap()
+    Tensor::coo([rows, columns], vec![vec![0u64, 1, 2], vec![0, 2, 1]], &values, 0.0).unwrap()
 }
 
 /// Rows of values that are not there take no memory, however long they are.
@@ -69,7 +69,7 @@ fn rows_of_values_along_a_long_axis() {
 #[test]
 fn elements_of_an_iso_tensor_one_by_one() {
     let row = Tensor::from_vec([1, 1], vec![2.0]).unwrap().broadcast_to([1, FAR]).unwrap();
-    let x = Tensor::coo(&[3, FAR], vec![vec![1u64]], &row, 0.0).unwrap();
+    let x = Tensor::coo([3, FAR], vec![vec![1u64]], &row, 0.0).unwrap();
     assert_eq!(x.get([1, FAR - 1]).unwrap(), Some(2.0.into()));
     says(x.to_layout(Layout::Coo), &["to_layout", "an index of every stored element", "fit in memory"]);
     says(x.to_dense(), &["to_dense", "fit in memory"]);

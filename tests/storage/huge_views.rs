@@ -95,7 +95,7 @@ fn repeated_rows_that_stay_repeated() {
 #[test]
 fn rows_beyond_memory_that_are_not_stored() {
     let values = Tensor::zeros([0, 1 << 40, 1 << 40], DType::F64, Layout::Strided).unwrap();
-    let x = Tensor::coo(&[2, 1 << 40, 1 << 40], vec![Vec::<u64>::new()], &values, 3.0).unwrap();
+    let x = Tensor::coo([2, 1 << 40, 1 << 40], vec![Vec::<u64>::new()], &values, 3.0).unwrap();
     assert_eq!(x.coalesce().unwrap().nse(), 0);
     assert_eq!(x.sum(0).map(|sum| sum.get([5, 7]).unwrap()).unwrap(), Some(6.0.into()));
     assert_eq!(x.max(..).unwrap().item().unwrap(), 3.0.into());

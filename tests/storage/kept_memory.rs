@@ -90,7 +90,7 @@ fn nothing_of_earlier_arrays_shows() {
         drop((pattern, other));
         let hits = memory::stats().hits;
         // One element stored of many: the others are what the memory held before they were made zero.
-        let one = Tensor::coo(&[n], vec![vec![n as u64 - 1]], &Tensor::ones([1], dtype, Layout::Strided).unwrap(), 0.0);
+        let one = Tensor::coo([n], vec![vec![n as u64 - 1]], &Tensor::ones([1], dtype, Layout::Strided).unwrap(), 0.0);
         let dense = one.unwrap().cast(dtype).unwrap().to_layout(Layout::Strided).unwrap();
         assert!(memory::stats().hits > hits, "{dtype}");
         assert_eq!(dense.count_nonzero(..).unwrap().item_as::<i64>().unwrap(), 1, "{dtype}");

@@ -46,7 +46,7 @@ fn by_hand() {
 #[test]
 fn stored_zeros() {
     let values = Tensor::from_vec([2], vec![0.0, 1.0]).unwrap();
-    let x = Tensor::coo(&[2, 2], vec![vec![1u32, 1], vec![0, 1]], &values, 0.0).unwrap();
+    let x = Tensor::coo([2, 2], vec![vec![1u32, 1], vec![0, 1]], &values, 0.0).unwrap();
     assert_eq!(facts(&x), said(true, true, true, true, 1));
     assert_eq!(facts(&x.stored()), said(false, false, false, true, 1));
 }
@@ -59,7 +59,7 @@ fn fills_that_vary() {
     assert_eq!(facts(&none), said(false, true, false, false, 3));
     let corners = |values: Vec<f64>, at: [Vec<u32>; 2]| {
         let values = Tensor::from_vec([values.len()], values).unwrap();
-        Tensor::coo(&[3, 3], at.to_vec(), &values, fill()).unwrap()
+        Tensor::coo([3, 3], at.to_vec(), &values, fill()).unwrap()
     };
     // Row 2 differs from column 2 in two places: both mended from one side.
     assert!(corners(vec![2.0, 2.0], [vec![0, 1], vec![2, 2]]).is_symmetric().unwrap());
@@ -79,7 +79,7 @@ fn shapes_beyond_64_bits() {
     assert_eq!(facts(&stack), said(false, false, false, false, 7 << 80));
     let values = Tensor::from_vec([2], vec![1.0, 1.0]).unwrap();
     let at = vec![vec![5u64, N as u64 - 1], vec![N as u64 - 1, 5]];
-    let x = Tensor::coo(&[N, N], at, &values, 0.0).unwrap();
+    let x = Tensor::coo([N, N], at, &values, 0.0).unwrap();
     assert_eq!(facts(&x), said(true, true, false, false, 0));
     let many = Tensor::empty([N, N, N, N, N], DType::F32, Layout::Coo, 1.0f32).unwrap();
     assert!(!many.is_upper_triangular().unwrap());

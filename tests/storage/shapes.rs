@@ -22,13 +22,13 @@ fn beyond_memory() {
 #[test]
 fn of_more_than_2_to_the_64_elements_work_sparse() {
     let last: Vec<Vec<u64>> = HUGE.iter().map(|&n| vec![0, n as u64 - 1]).collect();
-    let x = Tensor::coo(&HUGE, last, &values(&[1.0, 2.0]), 0.5).unwrap();
+    let x = Tensor::coo(HUGE, last, &values(&[1.0, 2.0]), 0.5).unwrap();
     let y = x.add(&x).unwrap();
     assert_eq!(y.get(HUGE.map(|n| n - 1)).unwrap(), Some(4.0.into()));
     assert_eq!(y.get([0, 1, 0]).unwrap(), Some(1.0.into()));
     assert_eq!(y.nse(), 2);
     // Another pattern, in wide and in narrow indices.
-    let near = Tensor::coo(&HUGE, vec![vec![1u32]; 3], &values(&[3.0]), 0.0).unwrap();
+    let near = Tensor::coo(HUGE, vec![vec![1u32]; 3], &values(&[3.0]), 0.0).unwrap();
     let sum = near.add(&x).unwrap();
     assert_eq!((sum.nse(), sum.get([1, 1, 1]).unwrap()), (3, Some(3.5.into())));
     assert_eq!(sum.get(HUGE.map(|n| n - 1)).unwrap(), Some(2.0.into()));

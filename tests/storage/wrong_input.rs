@@ -8,7 +8,7 @@ use openwork::{
 
 /// A 2 x 3 matrix with three stored elements in CSR, from arrays that are right unless changed.
 fn csr(pointers: &[i64], indices: &[i64], data: &[f64], fill: impl Into<Fill>) -> Result<Tensor> {
-    Tensor::csr(&[2, 3], pointers.to_vec(), indices.to_vec(), &values(data), fill)
+    Tensor::csr([2, 3], pointers.to_vec(), indices.to_vec(), &values(data), fill)
 }
 
 /// The error of an argument, whose message has to name it and say why.
@@ -32,7 +32,7 @@ mod indices {
     use super::*;
 
     fn coo(rows: &[i64], columns: &[i64]) -> Result<Tensor> {
-        Tensor::coo(&[2, 3], vec![rows.to_vec(), columns.to_vec()], &values(&[1.0, 2.0]), 0.0)
+        Tensor::coo([2, 3], vec![rows.to_vec(), columns.to_vec()], &values(&[1.0, 2.0]), 0.0)
     }
 
     #[test]
@@ -40,9 +40,9 @@ mod indices {
         invalid(coo(&[0, 1], &[0, 3]), "indices[1]", "entry 1 is 3, out of range for an axis of size 3");
         invalid(coo(&[2, 1], &[0, 1]), "indices[0]", "entry 0 is 2");
         invalid(csr(&[0, 1, 3], &[0, 1, 7], &[1.0; 3], 0.0), "indices", "entry 2 is 7");
-        let huge = Tensor::coo(&[2, 3], vec![vec![0u64], vec![u64::MAX]], &values(&[1.0]), 0.0);
+        let huge = Tensor::coo([2, 3], vec![vec![0u64], vec![u64::MAX]], &values(&[1.0]), 0.0);
         invalid(huge, "indices[1]", "out of range");
-        let narrow = Tensor::coo(&[2, 3], vec![vec![0u32], vec![u32::MAX]], &values(&[1.0]), 0.0);
+        let narrow = Tensor::coo([2, 3], vec![vec![0u32], vec![u32::MAX]], &values(&[1.0]), 0.0);
         invalid(narrow, "indices[1]", "out of range");
     }
 
@@ -51,7 +51,7 @@ mod indices {
         invalid(coo(&[0, -1], &[0, 1]), "indices[0]", "entry 1 is -1");
         invalid(csr(&[0, 1, 3], &[0, -2, 1], &[1.0; 3], 0.0), "indices", "-2");
         invalid(csr(&[-1, 1, 3], &[0, 0, 1], &[1.0; 3], 0.0), "pointers", "-1");
-        let small = Tensor::coo(&[2, 3], vec![vec![0i32], vec![-5]], &values(&[1.0]), 0.0);
+        let small = Tensor::coo([2, 3], vec![vec![0i32], vec![-5]], &values(&[1.0]), 0.0);
         invalid(small, "indices[1]", "-5");
     }
 
@@ -66,7 +66,7 @@ mod indices {
     #[test]
     fn too_many_arrays() {
         let arrays = vec![vec![0i64]; 3];
-        invalid(Tensor::coo(&[2, 3], arrays, &values(&[1.0]), 0.0), "indices", "3 index arrays for 2 axes");
+        invalid(Tensor::coo([2, 3], arrays, &values(&[1.0]), 0.0), "indices", "3 index arrays for 2 axes");
     }
 
     #[test]
@@ -78,14 +78,14 @@ mod indices {
             &["csr", "`indices`", "entry 0 is 1, and entry 1 is 1", "repeat", "csr_unordered"],
         );
         let x =
-            Tensor::csr_unordered(&[2, 3], vec![0i64, 2, 4], vec![2i64, 0, 1, 1], &values(&[1.0, 2.0, 3.0, 4.0]), 0.0);
+            Tensor::csr_unordered([2, 3], vec![0i64, 2, 4], vec![2i64, 0, 1, 1], &values(&[1.0, 2.0, 3.0, 4.0]), 0.0);
         assert_eq!(elements(&x.unwrap()), [2.0, 0.0, 1.0, 0.0, 7.0, 0.0]);
         let x =
-            Tensor::csc_unordered(&[2, 2], vec![0i64, 2, 3], vec![1i64, 0, 1], &values(&[1.0, 2.0, 3.0]), 0.0).unwrap();
+            Tensor::csc_unordered([2, 2], vec![0i64, 2, 3], vec![1i64, 0, 1], &values(&[1.0, 2.0, 3.0]), 0.0).unwrap();
         assert_eq!((x.layout(), x.is_coalesced()), (Layout::Csc, false));
         assert_eq!(elements(&x), [2.0, 0.0, 1.0, 3.0]);
         invalid(
-            Tensor::csr_unordered(&[2, 3], vec![0i64, 1, 1], vec![3i64], &values(&[1.0]), 0.0),
+            Tensor::csr_unordered([2, 3], vec![0i64, 1, 1], vec![3i64], &values(&[1.0]), 0.0),
             "indices",
             "entry 0 is 3",
         );
@@ -103,12 +103,12 @@ mod indices {
     #[test]
     fn given_as_a_matrix() {
         let floats = Tensor::from_vec([2, 2], vec![0.0f32; 4]).unwrap();
-        invalid(Tensor::from_index_matrix(&[2, 3], &floats, &values(&[1.0; 2]), 0.0), "indices", "integer matrix");
+        invalid(Tensor::from_index_matrix([2, 3], &floats, &values(&[1.0; 2]), 0.0), "indices", "integer matrix");
         let matrix = Tensor::from_vec([2, 2], vec![0i32, 2, 1, 0]).unwrap();
-        let x = Tensor::from_index_matrix(&[2, 3], &matrix, &values(&[1.0, 2.0]), 0.0).unwrap();
+        let x = Tensor::from_index_matrix([2, 3], &matrix, &values(&[1.0, 2.0]), 0.0).unwrap();
         assert_eq!(elements(&x), [0.0, 0.0, 1.0, 2.0, 0.0, 0.0]);
         let negative = Tensor::from_vec([1, 2], vec![0i8, -1]).unwrap();
-        invalid(Tensor::from_index_matrix(&[2, 3], &negative, &values(&[1.0]), 0.0), "indices[.., 1]", "-1");
+        invalid(Tensor::from_index_matrix([2, 3], &negative, &values(&[1.0]), 0.0), "indices[.., 1]", "-1");
         let made = Tensor::from_triplets([2, 3], vec![0i64, 1], vec![0i64, 3], vec![1.0, 2.0], 0.0);
         invalid(made, "cols", "entry 1 is 3");
         let made = Tensor::from_triplets([2, 3], vec![0i64, -1], vec![0i64, 2], vec![1.0, 2.0], 0.0);
@@ -138,7 +138,7 @@ mod pointers {
     fn of_the_wrong_length() {
         invalid(csr(&[0, 3], &[0, 1, 2], &[1.0; 3], 0.0), "pointers", "2 entries, 3 are needed");
         invalid(csr(&[], &[], &[], 0.0), "pointers", "0 entries");
-        let no_rows = Tensor::csr(&[0, 3], Vec::<i64>::new(), Vec::<i64>::new(), &values(&[]), 0.0);
+        let no_rows = Tensor::csr([0, 3], Vec::<i64>::new(), Vec::<i64>::new(), &values(&[]), 0.0);
         invalid(no_rows, "pointers", "0 entries, 1 are needed");
     }
 
@@ -238,10 +238,10 @@ mod given_values {
     #[test]
     fn of_the_wrong_shape() {
         let matrix = Tensor::from_vec([3, 1], vec![1.0; 3]).unwrap();
-        let made = Tensor::csr(&[2, 3], vec![0i64, 1, 3], vec![0i64, 1, 2], &matrix, 0.0);
+        let made = Tensor::csr([2, 3], vec![0i64, 1, 3], vec![0i64, 1, 2], &matrix, 0.0);
         invalid(made, "values", "[3, 1]");
         let scalar = Tensor::scalar(1.0);
-        assert!(Tensor::csr(&[2, 3], vec![0i64, 1, 3], vec![0i64, 1, 2], &scalar, 0.0).is_err());
+        assert!(Tensor::csr([2, 3], vec![0i64, 1, 3], vec![0i64, 1, 2], &scalar, 0.0).is_err());
     }
 
     #[test]
@@ -254,7 +254,7 @@ mod given_values {
     #[test]
     fn that_are_not_strided() {
         let sparse = Tensor::zeros([3], DType::F64, Layout::Coo).unwrap();
-        invalid(Tensor::csr(&[2, 3], vec![0i64, 1, 3], vec![0i64, 1, 2], &sparse, 0.0), "values", "strided");
+        invalid(Tensor::csr([2, 3], vec![0i64, 1, 3], vec![0i64, 1, 2], &sparse, 0.0), "values", "strided");
     }
 
     #[test]
@@ -312,7 +312,7 @@ mod fills {
         does_not_fit(x.replace_fill(-1), &["replace_fill", "-1"]);
         does_not_fit(x.to_dense().unwrap().to_sparse(Layout::Coo, 0.5), &["to_sparse", "0.5"]);
         let bytes = Tensor::from_vec([1], vec![1u8]).unwrap();
-        let made = Tensor::coo(&[2], vec![vec![0i64]], &bytes, 256);
+        let made = Tensor::coo([2], vec![vec![0i64]], &bytes, 256);
         does_not_fit(made, &["coo", "256"]);
     }
 
@@ -333,7 +333,7 @@ mod fills {
 
     #[test]
     fn undefined_have_no_value() {
-        let x = Tensor::coo(&[3], vec![vec![1i64]], &values(&[5.0]), Fill::Undefined).unwrap();
+        let x = Tensor::coo([3], vec![vec![1i64]], &values(&[5.0]), Fill::Undefined).unwrap();
         for e in
             [error(x.to_dense()), error(x.with_fill(0.0)), error(x.fill_value()), error(x.to_layout(Layout::Strided))]
         {

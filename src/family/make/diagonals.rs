@@ -39,7 +39,7 @@ impl Tensor {
         )?;
         let diagonal = || (0..n as u64).collect::<Vec<u64>>();
         let ones = Tensor::ones([n], dtype, Layout::Strided)?;
-        let coo = Tensor::coo(&[n, n], vec![diagonal(), diagonal()], &ones, Scalar::zero(dtype))?;
+        let coo = Tensor::coo([n, n], vec![diagonal(), diagonal()], &ones, Scalar::zero(dtype))?;
         call.gives(coo.to_layout(layout))
     }
 
@@ -85,7 +85,7 @@ impl Tensor {
         }
         let flat = values.reshape(&[values.len()])?;
         let values = Tensor::from_strided(convert::gather_values(&flat, &IndexVec::U64(at))?);
-        call.end(Tensor::coo(&shape, vec![rows, columns], &values, fill)?.coalesce())
+        call.end(Tensor::coo(shape, vec![rows, columns], &values, fill)?.coalesce())
     }
 
     /// The diagonals of a sparse matrix that store something, in the form of [`Tensor::from_diagonals`]: (strided
@@ -116,7 +116,7 @@ impl Tensor {
         let offsets: Vec<isize> = offsets.into_iter().collect();
         let row_of = |o: isize| offsets.partition_point(|&x| x < o) as u64;
         let of: Vec<u64> = rows.iter().zip(columns).map(|(r, c)| row_of(offset(r, c))).collect();
-        let values = Tensor::coo(&[offsets.len(), n], vec![of, columns.clone()], &x.stored_values(), fill)?;
+        let values = Tensor::coo([offsets.len(), n], vec![of, columns.clone()], &x.stored_values(), fill)?;
         Ok(call.done((values.to_dense()?, offsets)))
     }
 }

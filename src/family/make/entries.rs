@@ -16,7 +16,7 @@ impl Tensor {
     /// use std::collections::HashMap;
     /// use openwork::Tensor;
     /// let entries = HashMap::from([([0, 2], 1.5), ([1, 0], 2.5)]);
-    /// let x = Tensor::from_entries(&[2, 3], entries, 0.0)?;
+    /// let x = Tensor::from_entries([2, 3], entries, 0.0)?;
     /// assert_eq!(x.get([1, 0])?, Some(2.5.into()));
     /// # Ok::<(), openwork::Error>(())
     /// ```
@@ -24,10 +24,11 @@ impl Tensor {
     /// # Errors
     /// If an index has another length than the shape or is out of range, or the fill does not fit.
     pub fn from_entries<K: AsRef<[usize]>, T: Element>(
-        shape: &[usize],
+        shape: impl AsRef<[usize]>,
         entries: impl IntoIterator<Item = (K, T)>,
         fill: impl Into<Fill>,
     ) -> Result<Tensor> {
+        let shape = shape.as_ref();
         let call = trace::call("from_entries", &[]);
         let mut columns = vec![Vec::new(); shape.len()];
         let mut values = Vec::new();

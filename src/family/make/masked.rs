@@ -74,7 +74,7 @@ mod tests {
     fn bitmap_there_and_back() {
         let values = Tensor::from_vec([3], vec![7, 0, 5]).unwrap();
         for fill in [Fill::Undefined, Fill::from(3i32)] {
-            let x = Tensor::coo(&[2, 3], vec![vec![0, 1, 1], vec![2, 0, 2]], &values, fill.clone()).unwrap();
+            let x = Tensor::coo([2, 3], vec![vec![0, 1, 1], vec![2, 0, 2]], &values, fill.clone()).unwrap();
             for layout in [Layout::Coo, Layout::Csr, Layout::Csc, Layout::Dcsr, Layout::Csf] {
                 let x = x.to_layout(layout).unwrap();
                 let (dense, mask) = x.to_bitmap().unwrap();

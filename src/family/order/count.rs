@@ -202,7 +202,7 @@ fn binned(x: &Tensor, bins: &[u64], values: Strided, minlength: usize) -> Result
     let shape = [length.max(minlength)];
     let dtype = values.dtype;
     let out =
-        Tensor::coo(&shape, vec![bins.to_vec()], &Tensor::from_strided(values), Fill::Scalar(Scalar::zero(dtype)))?;
+        Tensor::coo(shape, vec![bins.to_vec()], &Tensor::from_strided(values), Fill::Scalar(Scalar::zero(dtype)))?;
     if !x.is_strided() {
         return Ok(out);
     }

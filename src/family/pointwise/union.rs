@@ -23,8 +23,8 @@ impl Tensor {
     ///
     /// ```
     /// use openwork::{BinaryOp, Fill, Tensor};
-    /// let a = Tensor::coo(&[4], vec![vec![0, 1]], &Tensor::from_vec([2], vec![5, 6])?, Fill::Undefined)?;
-    /// let b = Tensor::coo(&[4], vec![vec![1, 3]], &Tensor::from_vec([2], vec![1, 2])?, Fill::Undefined)?;
+    /// let a = Tensor::coo([4], vec![vec![0, 1]], &Tensor::from_vec([2], vec![5, 6])?, Fill::Undefined)?;
+    /// let b = Tensor::coo([4], vec![vec![1, 3]], &Tensor::from_vec([2], vec![1, 2])?, Fill::Undefined)?;
     /// let c = a.union(BinaryOp::Sub, &b, 0, 10)?;
     /// assert_eq!(c.values::<i32>()?, [-5, 5, -2]); // 5 - 10, 6 - 1, 0 - 2
     /// # Ok::<(), openwork::Error>(())

@@ -117,7 +117,7 @@ impl Tensor {
     ///
     /// ```
     /// use openwork::{Layout, Tensor};
-    /// let x = Tensor::from_entries(&[2, 3], [([1, 0], 2.0), ([0, 2], 1.0)], 0.0)?;
+    /// let x = Tensor::from_entries([2, 3], [([1, 0], 2.0), ([0, 2], 1.0)], 0.0)?;
     /// let csc = x.to_layout(Layout::Csc)?;
     /// assert_eq!((x.layout(), csc.layout(), csc.values::<f64>()?), (Layout::Coo, Layout::Csc, &[2.0, 1.0][..]));
     /// assert!(csc.same_meaning(&x)?);
@@ -161,7 +161,7 @@ impl Tensor {
     ///
     /// ```
     /// use openwork::{Tensor, tensor};
-    /// let x = Tensor::coo(&[4], vec![vec![3, 1, 3]], &tensor![1.0, 2.0, 5.0], 0.0)?;
+    /// let x = Tensor::coo([4], vec![vec![3, 1, 3]], &tensor![1.0, 2.0, 5.0], 0.0)?;
     /// let y = x.coalesce()?;
     /// assert_eq!((x.nse(), y.nse(), y.values::<f64>()?), (3, 2, &[2.0, 6.0][..]));
     /// assert!(y.same_meaning(&x)?);

@@ -66,7 +66,7 @@ pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOption
 /// ```
 /// use openwork::{Tensor, io::frostt};
 /// let values = Tensor::from_vec([2], vec![0.5, -4.0])?;
-/// let x = Tensor::coo(&[2, 3, 1], vec![vec![0, 1], vec![0, 2], vec![0, 0]], &values, 0.0)?;
+/// let x = Tensor::coo([2, 3, 1], vec![vec![0, 1], vec![0, 2], vec![0, 0]], &values, 0.0)?;
 /// assert_eq!(frostt::to_bytes(&x, &Default::default())?, b"1 1 1 0.5\n2 3 1 -4.0\n");
 /// # Ok::<(), openwork::Error>(())
 /// ```

@@ -61,7 +61,7 @@ fn tensor(parsed: ParsedMatrix) -> Result<Tensor> {
     }
     let indices = vec![index_array(full.row_indices), index_array(full.col_indices)];
     let fill = Scalar::zero(values.dtype);
-    Tensor::coo(&shape, indices, &Tensor::from_strided(values), fill)
+    Tensor::coo(shape, indices, &Tensor::from_strided(values), fill)
 }
 
 /// Values as an array, in the dtype that was named if that keeps them.

@@ -50,7 +50,7 @@ pub struct WriteOptions<'a> {
 /// ```
 /// use openwork::{Tensor, io::matrix_market};
 /// let values = Tensor::from_vec([2], vec![0.5_f32, -1.0])?;
-/// let x = Tensor::coo(&[2, 3], vec![vec![1, 0], vec![2, 0]], &values, 0.0)?;
+/// let x = Tensor::coo([2, 3], vec![vec![1, 0], vec![2, 0]], &values, 0.0)?;
 /// let text = matrix_market::to_bytes(&x, &Default::default())?;
 /// assert_eq!(text, b"%%MatrixMarket matrix coordinate real general\n\
 ///                    %%GraphBLAS type float\n\

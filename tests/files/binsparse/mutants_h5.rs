@@ -20,7 +20,7 @@ fn files() -> Vec<Gone> {
     let mut out = Vec::new();
     for (i, layout) in [Layout::Csr, Layout::Csf, Layout::Bsr { block: [1, 2] }, Layout::Dcsr].into_iter().enumerate() {
         let path = Gone(path(&format!("mutant{i}")));
-        let x = Tensor::random(&[4, 6], 0.4, 1.0, layout, 5).unwrap();
+        let x = Tensor::random([4, 6], 0.4, 1.0, layout, 5).unwrap();
         let options = WriteOptions { extensions: true, chunk: (i == 1).then_some(3), ..WriteOptions::default() };
         binsparse::write_with(&path, &x, &options).unwrap();
         out.push(path);

@@ -182,12 +182,12 @@ fn iso_values_stay_iso() {
 #[test]
 fn unordered_coordinates_need_the_extension() {
     let values = Tensor::from_vec([3], vec![1.0, 2.0, 3.0]).unwrap();
-    let x = Tensor::coo(&[4, 4], vec![vec![2u32, 0, 2], vec![1, 3, 1]], &values, 0.5).unwrap();
+    let x = Tensor::coo([4, 4], vec![vec![2u32, 0, 2], vec![1, 3, 1]], &values, 0.5).unwrap();
     let path = path("unordered");
     let error = binsparse::write(&path, &x).unwrap_err().to_string();
     assert!(error.contains("repeated or unordered") && !path.exists(), "{error}");
     there_and_back(&x, &WriteOptions { extensions: true, ..WriteOptions::default() }, "unordered2");
-    let singular = Tensor::coo(&[], Vec::<Vec<u32>>::new(), &Tensor::from_vec([1], vec![2.0]).unwrap(), 0.5).unwrap();
+    let singular = Tensor::coo([], Vec::<Vec<u32>>::new(), &Tensor::from_vec([1], vec![2.0]).unwrap(), 0.5).unwrap();
     assert!(binsparse::write(&path, &singular).unwrap_err().to_string().contains("without axes"));
     there_and_back(&singular, &WriteOptions { extensions: true, ..WriteOptions::default() }, "rank0");
 }

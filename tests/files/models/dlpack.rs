@@ -211,7 +211,7 @@ fn foreign_indices() {
     let (pointers, ..) = make(vec![0, 1, 3]);
     let (indices, at, deleted) = make(vec![2, 0, 1]);
     let values = Tensor::from_vec([3], vec![1.0, 2.0, 3.0]).unwrap();
-    let x = Tensor::csr(&[2, 3], &pointers, &indices, &values, 0.0).unwrap();
+    let x = Tensor::csr([2, 3], &pointers, &indices, &values, 0.0).unwrap();
     let parts = Constituents {
         descriptor: x.to_binsparse().unwrap().descriptor,
         arrays: vec![("pointers_to_1".into(), pointers), ("indices_1".into(), indices), ("values".into(), values)],

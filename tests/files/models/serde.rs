@@ -55,7 +55,7 @@ fn every_storage_fill_and_dtype() {
 #[test]
 fn small_tensors_read_well() {
     let x = Tensor::csr(
-        &[2, 3],
+        [2, 3],
         vec![0u32, 1, 3],
         vec![2u32, 0, 1],
         &Tensor::from_vec([3], vec![1.5, f64::NAN, -0.0]).unwrap(),
@@ -89,7 +89,7 @@ fn small_tensors_read_well() {
     assert_eq!(y.get([2]).unwrap(), Some(2f32.into()));
     // Beyond 2^64 elements.
     let big = Tensor::coo(
-        &[1 << 40, 1 << 40],
+        [1 << 40, 1 << 40],
         vec![vec![1u64 << 39], vec![7]],
         &Tensor::from_vec([1], vec![1i8]).unwrap(),
         0i8,

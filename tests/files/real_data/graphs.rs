@@ -31,7 +31,7 @@ fn steps_through_the_club() {
     let Some(folder) = super::folder("steps_through_the_club", "matrices") else { return };
     let friends = matrix_market::read(folder.join("karate.mtx")).unwrap();
     assert_eq!(friends.dtype(), DType::Bool);
-    let mut reached = Tensor::coo(&[34], vec![vec![0u32]], &Tensor::from_vec([1], vec![true]).unwrap(), false).unwrap();
+    let mut reached = Tensor::coo([34], vec![vec![0u32]], &Tensor::from_vec([1], vec![true]).unwrap(), false).unwrap();
     let mut counts = Vec::new();
     for _ in 0..3 {
         reached = (friends.matmul(&reached).unwrap() | &reached).unwrap();

@@ -41,7 +41,7 @@ fn a_symmetry_that_does_not_hold_is_refused() {
         refused(write(x, Symmetry::SkewSymmetric), &["symmetry"]);
         refused(write(x, Symmetry::Hermitian), &["`complex` only"]);
     }
-    let lone = Tensor::coo(&[2, 2], vec![vec![0], vec![1]], &Tensor::from_vec([1], vec![0.0]).unwrap(), 0.0).unwrap();
+    let lone = Tensor::coo([2, 2], vec![vec![0], vec![1]], &Tensor::from_vec([1], vec![0.0]).unwrap(), 0.0).unwrap();
     refused(write(&lone, Symmetry::Symmetric), &["pattern", "prune()"]);
     refused(write(&Tensor::zeros([2, 3], DType::F64, Layout::Coo).unwrap(), Symmetry::Symmetric), &["square"]);
     let low = Tensor::from_vec([2, 2], vec![0, i8::MIN, i8::MIN, 0]).unwrap();

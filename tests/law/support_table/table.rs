@@ -103,7 +103,7 @@ pub fn sample_of(n: usize, layout: Layout, fill: FillKind, dtype: DType) -> Tens
     let values = Tensor::from_vec([at.len()], values).unwrap().cast(DType::F64).unwrap();
     let values = if dtype.is_unsigned() { values.abs().unwrap() } else { values }.cast(dtype).unwrap();
     let indices = vec![at.iter().map(|i| i.0).collect::<Vec<_>>(), at.iter().map(|i| i.1).collect()];
-    let x = Tensor::coo(&[n, n], indices, &values, fill.fill(&[n, n], dtype)).unwrap();
+    let x = Tensor::coo([n, n], indices, &values, fill.fill(&[n, n], dtype)).unwrap();
     if layout == Layout::Strided { x.to_dense().unwrap() } else { x.to_layout(layout).unwrap() }
 }
 
@@ -112,7 +112,7 @@ pub fn huge(layout: Layout, fill: FillKind, dtype: DType) -> Tensor {
     const N: usize = 1 << 40;
     let values = Tensor::from_vec([5], vec![1, 2, 3, 4, 5]).unwrap().cast(dtype).unwrap();
     let indices = vec![vec![0, 1, 1, 7, N - 1], vec![3, 0, N - 1, 7, N - 2]];
-    Tensor::coo(&[N, N], indices, &values, fill.fill(&[1, 1], dtype)).unwrap().to_layout(layout).unwrap()
+    Tensor::coo([N, N], indices, &values, fill.fill(&[1, 1], dtype)).unwrap().to_layout(layout).unwrap()
 }
 
 /// Runs an op on every layout and fill.

@@ -38,8 +38,7 @@ fn typed_functions() {
 #[test]
 fn unions() {
     let x = coo(&[2], &[&[0]], &[1.0], Fill::Undefined);
-    let ints =
-        Tensor::coo(&[2], vec![vec![0u64]], &Tensor::from_vec([1], vec![1u8]).unwrap(), Fill::Undefined).unwrap();
+    let ints = Tensor::coo([2], vec![vec![0u64]], &Tensor::from_vec([1], vec![1u8]).unwrap(), Fill::Undefined).unwrap();
     says(x.union(BinaryOp::BitwiseAnd, &x, 0, 0), &["union", "bitwise_and", "float64"]);
     says(ints.union(BinaryOp::Add, &ints, -1, 0), &["union", "-1", "uint8"]);
     says(ints.union(BinaryOp::Add, &ints, 0, 256), &["union", "256", "uint8"]);

@@ -116,7 +116,7 @@ fn boxes_are_not_walked() {
     const N: usize = 1 << 40;
     let column: Vec<u64> = (0..100).map(|i| i * 7).collect();
     let ones = Tensor::full([100], 1.0, Layout::Strided).unwrap();
-    let x = Tensor::coo(&[N, N, N], vec![column.clone(), column.clone(), column], &ones, 0.0).unwrap();
+    let x = Tensor::coo([N, N, N], vec![column.clone(), column.clone(), column], &ones, 0.0).unwrap();
     let rows: Vec<usize> = (0..50).collect();
     let zeros = Tensor::zeros([N], DType::F64, Layout::Coo).unwrap();
     let rows = || rows.clone();

@@ -78,7 +78,7 @@ fn chosen() {
 #[test]
 fn chosen_of_more_columns_than_elements() {
     let x = Tensor::csr(
-        &[2, 1 << 40],
+        [2, 1 << 40],
         vec![0u64, 2, 3],
         vec![5u64, 1 << 39, 7],
         &crate::common::tensors::vector(&[1.0, 2.0, 3.0]),

@@ -7,7 +7,7 @@ const N: usize = 1 << 40;
 /// Stored are the first and the last element, and one between.
 fn huge() -> Tensor {
     let column = vec![0u64, 5, N as u64 - 1];
-    Tensor::coo(&[N, N, N], vec![column; 3], &Tensor::from_vec([3], vec![1.0, 2.0, 3.0]).unwrap(), 0.5).unwrap()
+    Tensor::coo([N, N, N], vec![column; 3], &Tensor::from_vec([3], vec![1.0, 2.0, 3.0]).unwrap(), 0.5).unwrap()
 }
 
 fn at(x: &Tensor, index: [usize; 3]) -> f64 {
@@ -31,7 +31,7 @@ fn shape_ops() {
     assert_eq!(x.replace_fill(0.0).unwrap().triu(1).unwrap().nse(), 0);
     let parts = x.split([5, N - 5], 0).unwrap();
     assert_eq!((parts[0].nse(), parts[1].nse()), (1, 2));
-    let v = Tensor::coo(&[N], vec![vec![3u64]], &Tensor::from_vec([1], vec![2.0]).unwrap(), 0.0).unwrap();
+    let v = Tensor::coo([N], vec![vec![3u64]], &Tensor::from_vec([1], vec![2.0]).unwrap(), 0.0).unwrap();
     assert_eq!(v.outer(&v).unwrap().outer(&v).unwrap().get([3, 3, 3]).unwrap(), Some(8.0.into()));
     assert_eq!(v.diag(1).unwrap().get([3, 4]).unwrap(), Some(2.0.into()));
     assert_eq!(Tensor::block_diag(&[&v.outer(&v).unwrap(), &v.outer(&v).unwrap()]).unwrap().nse(), 2);

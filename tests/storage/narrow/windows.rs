@@ -12,7 +12,7 @@ fn matrix(fill: impl Into<Fill>) -> Tensor {
     let pointers = vec![0u32, 0, 2, 5, 5, 6, 10, 12, 12];
     let columns = vec![1u32, 4, 0, 2, 3, 2, 0, 1, 3, 4, 0, 4];
     let values: Vec<f64> = (0..12).map(|i| f64::from(i) * 0.75 - 3.0).collect();
-    Tensor::csr(&[8, 5], pointers, columns, &Tensor::from_vec([12], values).unwrap(), fill).unwrap()
+    Tensor::csr([8, 5], pointers, columns, &Tensor::from_vec([12], values).unwrap(), fill).unwrap()
 }
 
 /// The same rows of a whole matrix made from nothing: pointers start at 0 and no memory is shared.
@@ -38,7 +38,7 @@ fn afresh(whole: &Tensor, rows: Range<usize>) -> Tensor {
         }
         other => other.clone(),
     };
-    Tensor::csr(&shape, pointers, columns, &Tensor::from_vec([values.len()], values).unwrap(), fill).unwrap()
+    Tensor::csr(shape, pointers, columns, &Tensor::from_vec([values.len()], values).unwrap(), fill).unwrap()
 }
 
 fn fills() -> [Fill; 5] {

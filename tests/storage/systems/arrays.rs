@@ -246,7 +246,7 @@ fn huge_shapes() {
     let shape = [1usize << 40, 1 << 40, 1 << 40];
     let at = vec![vec![5u64, 1 << 39], vec![7, 1 << 38], vec![0, (1 << 40) - 1]];
     let values = Tensor::from_vec([2], vec![1.0, 2.0]).unwrap();
-    let x = Tensor::coo(&shape, at, &values, 0.0).unwrap().coalesce().unwrap();
+    let x = Tensor::coo(shape, at, &values, 0.0).unwrap().coalesce().unwrap();
     for name in ["S-S-S-R", "DC-DC-S-R", "S-DC-S-C", "DC-S-S-X(2,0,1)"] {
         let x = x.to_levels(&name.parse().unwrap()).unwrap();
         for system in System::ALL {

@@ -38,9 +38,9 @@ pub fn tensors() -> Vec<(String, Tensor)> {
         }
     }
     let values = |n: usize| Tensor::from_vec([n], (0..n).map(|i| i as f64 + 1.0).collect()).unwrap();
-    let unordered = Tensor::coo(&[3, 4], vec![vec![2u32, 0, 2, 1], vec![1, 3, 1, 0]], &values(4), 0.0).unwrap();
+    let unordered = Tensor::coo([3, 4], vec![vec![2u32, 0, 2, 1], vec![1, 3, 1, 0]], &values(4), 0.0).unwrap();
     out.push(("S-S~*-R".into(), unordered));
-    let repeats = Tensor::coo(&[3, 4], vec![vec![0u64, 0, 2], vec![1, 1, 3]], &values(3), 0.0).unwrap();
+    let repeats = Tensor::coo([3, 4], vec![vec![0u64, 0, 2], vec![1, 1, 3]], &values(3), 0.0).unwrap();
     out.push(("S-S*-R".into(), repeats));
     let one_per_row = Tensor::from_parts(
         &[3, 4],
