@@ -12,7 +12,7 @@ use crate::structure::{Index, IndexSlice};
 /// Stored elements whose rows of the result are asked for ahead.
 const AHEAD: usize = 32;
 
-/// Widths of the panels of columns that [`add`] takes.
+/// Widths of the panels of columns that [`Kernels::columns_panel`](super::Kernels::columns_panel) takes.
 pub const WIDTHS: [usize; 5] = [1, 4, 8, 16, 32];
 
 /// Adds columns of a sparse matrix times a panel of a dense one: row `r` of `left`, which holds column `r` of the sparse
