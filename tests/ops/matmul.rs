@@ -447,3 +447,17 @@ fn products_against_the_storage() {
         }
     }
 }
+
+/// Of a dense operand that is one element in memory, nothing is written out: 48 GB in products of four rows.
+#[test]
+fn repeated_dense_operands_stay_repeated() {
+    let long = 2_000_000;
+    let columns = vec![vec![0u64, 3, 3], vec![0, 1, long as u64 - 1]];
+    let values = Tensor::from_vec([3], vec![2.0, 3.0, 5.0]).unwrap();
+    let x = Tensor::coo([4, long], columns, &values, 0.0).unwrap().to_layout(Layout::Csc).unwrap();
+    let ones = Tensor::scalar(1.0).broadcast_to([long, 3000]).unwrap();
+    let by_columns = x.matmul(&ones).unwrap();
+    assert_eq!(by_columns.narrow(0..1, 1).unwrap().to_vec::<f64>().unwrap(), [2.0, 0.0, 0.0, 8.0]);
+    let mirrored = ones.t().unwrap().matmul(&x.t().unwrap().to_layout(Layout::Csr).unwrap()).unwrap();
+    assert_eq!(mirrored.narrow(2999..3000, 0).unwrap().to_vec::<f64>().unwrap(), [2.0, 0.0, 0.0, 8.0]);
+}

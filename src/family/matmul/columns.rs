@@ -12,8 +12,8 @@ use openwork_ops::{DType, Element};
 use super::operand::Stored;
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
-use crate::base::parallel;
 use crate::base::strided::Strided;
+use crate::base::{memory, parallel};
 use crate::engine::convert;
 use crate::levels::layout::Layout;
 use crate::tensor::Tensor;
@@ -52,6 +52,10 @@ pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Option<Ten
     }
     let shape = if is_mirrored { [n, m] } else { [m, n] };
     convert::dense_len(&shape, dtype)?;
+    // Packed, a view that repeats its elements would be written out.
+    if dense.core_len() < dense.len() || !has_room(s.shape[0], m, n) {
+        return Ok(None);
+    }
     let left = Stored::new(s, Ring::new(dtype, false), false, true)?;
     let dense = dense.cast(DType::F64);
     let plan = Plan { kernel, left, dense, m, n };
@@ -62,8 +66,17 @@ pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Option<Ten
 /// not floats.
 pub(super) fn sums(ring: Ring, left: &Stored, dense: &Strided, m: usize) -> Result<Option<Buffer>> {
     let (Some(kernel), n) = (ring.kernels().columns_panel, dense.shape[1]) else { return Ok(None) };
+    if dense.core_len() < dense.len() || !has_room(left.len(), m, n) {
+        return Ok(None);
+    }
     let plan = Plan { kernel, left: left.clone(), dense: dense.cast(DType::F64), m, n };
     Ok(Some(plan.run(DType::F64, false)?.buffer))
+}
+
+/// Whether panels of the dense operand and of the sums, a last one padded to twice its width at most, fit into memory.
+fn has_room(k: usize, m: usize, n: usize) -> bool {
+    let elements = k.checked_add(m).and_then(|rows| rows.checked_mul(n));
+    elements.and_then(|e| e.checked_mul(2 * 8)).is_some_and(memory::is_free)
 }
 
 struct Plan {
