@@ -1,5 +1,6 @@
 //! Errors: which op, what was wrong where, what to do instead.
 
+use crate::base::mapped::Mapped;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -139,7 +140,7 @@ impl fmt::Display for Error {
         match self.kind() {
             ErrorKind::Shape { op, shapes, why } => write!(f, "{op}: shapes {}: {why}", list(shapes)),
             ErrorKind::DType { op, dtypes, why } => {
-                let names: Vec<_> = dtypes.iter().map(|d| d.name()).collect();
+                let names: Vec<_> = dtypes.mapped(|d| d.name());
                 write!(f, "{op}: dtype {}: {why}", names.join(", "))
             }
             ErrorKind::Axis { op, axis, ndim, why } => {
@@ -172,7 +173,7 @@ impl fmt::Display for Error {
 }
 
 fn list(shapes: &[Vec<usize>]) -> String {
-    shapes.iter().map(|s| format!("{s:?}")).collect::<Vec<_>>().join(", ")
+    shapes.mapped(|s| format!("{s:?}")).join(", ")
 }
 
 impl std::error::Error for Error {
@@ -188,7 +189,7 @@ impl std::error::Error for Error {
 
 /// The shapes given to the op that runs do not go together.
 pub(crate) fn shape(shapes: &[&[usize]], why: impl Into<String>) -> Error {
-    ErrorKind::Shape { op: trace::op(), shapes: shapes.iter().map(|s| s.to_vec()).collect(), why: why.into() }.into()
+    ErrorKind::Shape { op: trace::op(), shapes: shapes.mapped(|s| s.to_vec()), why: why.into() }.into()
 }
 
 pub(crate) fn dtype(dtypes: &[DType], why: impl Into<String>) -> Error {

@@ -12,6 +12,7 @@ pub mod faults;
 pub(crate) mod few;
 pub(crate) mod integers;
 pub(crate) mod kept;
+pub(crate) mod mapped;
 pub mod memory;
 pub(crate) mod pages;
 pub mod parallel;

@@ -1,6 +1,7 @@
 //! Where structure meets values: kernels run on blocks of about a thousand elements, and a [`Source`]
 //! brings the elements of a block together, wherever they are stored.
 
+use crate::base::mapped::Mapped;
 use std::borrow::Cow;
 
 use openwork_ops::structure::Index;
@@ -56,7 +57,7 @@ impl<'a> Source<'a> {
         if let Some(value) = array.constant_value() {
             return Source::Constant(value);
         }
-        let axis_weights: Vec<u64> = array.strides.iter().map(|&s| s as u64).collect();
+        let axis_weights: Vec<u64> = array.strides.mapped(|&s| s as u64);
         let (weights, within) = (pattern.level_weights(&axis_weights), pattern.row_form(&axis_weights));
         Source::At { weights, within, array, pattern }
     }
@@ -235,7 +236,7 @@ impl Kernel<'_> {
             [x] => self.on_blocks(&[x.block(start, n)], out),
             [a, b] => self.on_blocks(&[a.block(start, n), b.block(start, n)], out),
             all => {
-                let views: Vec<&[u8]> = all.iter().map(|r| r.block(start, n)).collect();
+                let views: Vec<&[u8]> = all.mapped(|r| r.block(start, n));
                 self.on_blocks(&views, out);
             }
         }
@@ -337,16 +338,13 @@ impl Pass<'_> {
             let n = dense_len(&shape, self.out)?;
             return Ok(Strided::new(self.run(n, sources)?, self.out, shape));
         }
-        let arrays: Vec<Cow<'_, Strided>> = sources
-            .iter()
-            .map(|s| match s {
-                Source::Constant(value) => Cow::Owned(Strided::constant(*value, &shape)),
-                Source::Strided(values) => Cow::Borrowed(&**values),
-                // Of another shape: not among these.
-                Source::Select { values, .. } | Source::At { array: values, .. } => Cow::Borrowed(&**values),
-            })
-            .collect();
-        self.on_arrays(&arrays.iter().map(|a| &**a).collect::<Vec<_>>())
+        let arrays: Vec<Cow<'_, Strided>> = sources.mapped(|s| match s {
+            Source::Constant(value) => Cow::Owned(Strided::constant(*value, &shape)),
+            Source::Strided(values) => Cow::Borrowed(&**values),
+            // Of another shape: not among these.
+            Source::Select { values, .. } | Source::At { array: values, .. } => Cow::Borrowed(&**values),
+        });
+        self.on_arrays(&arrays.mapped(|a| &**a))
     }
 
     /// Over arrays of one shape. Axes on which none of them varies are computed once and stay broadcast; memory order
@@ -360,22 +358,22 @@ impl Pass<'_> {
             let result = match operands {
                 [x] => self.run(x.len(), &[Source::values(x)]),
                 [a, b] => self.run(a.len(), &[Source::values(a), Source::values(b)]),
-                all => self.run(all[0].len(), &all.iter().map(|x| Source::values(x)).collect::<Vec<_>>()),
+                all => self.run(all[0].len(), &all.mapped(|x| Source::values(x))),
             }?;
             return Ok(Strided::new(result, self.out, shape.clone()));
         }
         let ndim = shape.len();
         let constant = |d: usize| shape[d] > 1 && operands.iter().all(|x| x.strides[d] == 0);
-        let core: Vec<usize> = (0..ndim).map(|d| if constant(d) { 1 } else { shape[d] }).collect();
+        let core: Vec<usize> = (0..ndim).mapped(|d| if constant(d) { 1 } else { shape[d] });
         let mut order: Vec<usize> = (0..ndim).collect();
         order.sort_by_key(|&d| std::cmp::Reverse(operands[0].strides[d].unsigned_abs()));
         if operands[0].strides.contains(&0) {
             order.sort_unstable(); // no order to follow: C
         }
         let arrays: Vec<Strided> =
-            operands.iter().map(|x| Strided { shape: core[..].into(), ..(*x).clone() }.permute(&order)).collect();
-        let sources: Vec<Source<'_>> = arrays.iter().map(Source::values).collect();
-        let permuted: Vec<usize> = order.iter().map(|&d| core[d]).collect();
+            operands.mapped(|x| Strided { shape: core[..].into(), ..(*x).clone() }.permute(&order));
+        let sources: Vec<Source<'_>> = arrays.mapped(Source::values);
+        let permuted: Vec<usize> = order.mapped(|&d| core[d]);
         let n = dense_len(&core, self.out)?;
         let result = Strided::new(self.run(n, &sources)?, self.out, permuted);
         let mut back = vec![0; ndim];

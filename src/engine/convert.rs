@@ -1,5 +1,6 @@
 //! Conversion between any two layouts, coalescing, and the ways between sparse and strided.
 
+use crate::base::mapped::Mapped;
 use std::sync::Arc;
 
 use openwork_ops::structure::gather::scatter_offsets;
@@ -91,7 +92,7 @@ pub(crate) fn element_keys(s: &Sparse, dims: &[Dim]) -> Result<(KeyLayout, Vec<V
 
 fn keys_of(pattern: &Pattern, dims: &[Dim], elements: bool) -> (KeyLayout, Vec<Vec<u64>>) {
     raise(Work::Engine);
-    let layout = KeyLayout::new(&dims.iter().map(|d| d.size).collect::<Vec<_>>());
+    let layout = KeyLayout::new(&dims.mapped(|d| d.size));
     let words = (0..layout.word_bits.len())
         .map(|word| {
             let terms: Vec<Term> = dims
@@ -160,7 +161,7 @@ fn rows_to(s: &Sparse, values: Strided, kinds: &[LevelKind], dims: Vec<Dim>, op:
         let (n, firsts) = (values.shape[0], &runs[..runs.len() - 1]);
         if firsts.len() < n {
             values = fold::merge_rows(op, &values, &runs)?;
-            words = words.iter().map(|w| sort::pick(w, firsts)).collect();
+            words = words.mapped(|w| sort::pick(w, firsts));
         }
     }
     let keys = SortedKeys { layout: &layout, words: &words, unique: true };
@@ -192,7 +193,7 @@ pub(crate) fn gather_values(values: &Strided, order: &IndexVec) -> Result<Stride
 fn elements_to(s: &Sparse, kinds: &[LevelKind], dims: Vec<Dim>) -> Result<Sparse> {
     let level_dims: usize = kinds.iter().map(|k| k.rank()).sum();
     let (layout, mut words) = element_keys(s, &dims[..level_dims])?;
-    let value_shape: Vec<usize> = dims[level_dims..].iter().map(|d| d.size).collect();
+    let value_shape: Vec<usize> = dims[level_dims..].mapped(|d| d.size);
     let block = shape::product(value_shape.iter().copied());
     let strides = crate::base::strided::c_strides(&value_shape);
     let terms: Vec<Term> = dims[level_dims..].iter().zip(strides).map(|(&d, s)| (d, s as u64)).collect();
@@ -218,7 +219,7 @@ fn elements_to(s: &Sparse, kinds: &[LevelKind], dims: Vec<Dim>) -> Result<Sparse
     let dtype = s.dtype();
     let what = format!("a row of {block} values for each of {} stored coordinates", heads.len());
     let all = memory::room(&s.shape, &what, &[heads.len(), block], dtype.size(), "choose coo")?;
-    words = words.iter().map(|w| sort::pick(w, heads)).collect();
+    words = words.mapped(|w| sort::pick(w, heads));
     let pattern = Arc::new(build::build(kinds, dims, &SortedKeys { layout: &layout, words: &words, unique: true })?);
     // Where each sorted element goes: its row, and its slot in the row.
     let mut targets = vec![0u64; n];
@@ -324,7 +325,7 @@ pub(crate) fn to_strided(s: &Sparse, background: &Strided) -> Result<Strided> {
     let dtype = s.dtype();
     let n = dense_len(&s.shape, dtype)?;
     trace::densified(n as u64);
-    let strides: Vec<u64> = crate::base::strided::c_strides(&s.shape).iter().map(|&x| x as u64).collect();
+    let strides: Vec<u64> = crate::base::strided::c_strides(&s.shape).mapped(|&x| x as u64);
     let (weights, row) = (s.pattern.level_weights(&strides), s.pattern.row_form(&strides));
     let (values, size, nse) = (s.values.dense_bytes()?, dtype.size(), s.nse());
     let core = background.unbroadcast();
@@ -431,7 +432,7 @@ pub(crate) fn retain_rows(s: &Sparse, keep: &[bool]) -> Result<Sparse> {
         None => {
             let (layout, words) = s.pattern.own_keys();
             let rows: Vec<usize> = (0..keep.len()).filter(|&p| keep[p]).collect();
-            let words: Vec<Vec<u64>> = words.iter().map(|w| sort::pick(w, &rows)).collect();
+            let words: Vec<Vec<u64>> = words.mapped(|w| sort::pick(w, &rows));
             let keys = SortedKeys { layout: &layout, words: &words, unique: true };
             build::build(&freed(s.pattern.kinds()), s.pattern.dims.clone(), &keys)?
         }

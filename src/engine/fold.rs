@@ -1,5 +1,6 @@
 //! Folds: sums, products and extremes of rows of values, whatever positions these belong to.
 
+use crate::base::mapped::Mapped;
 use openwork_ops::reduce::{Compensated, Gives, ReduceKernels, ReduceTyping};
 use openwork_ops::{BinaryOp, DType, ReduceOp, Scalar};
 
@@ -47,7 +48,7 @@ impl Fold {
                 if own[0] == 0 {
                     self.kernels.segments(part, own, acc);
                 } else {
-                    let relative: Vec<usize> = own.iter().map(|o| o - own[0]).collect();
+                    let relative: Vec<usize> = own.mapped(|o| o - own[0]);
                     self.kernels.segments(part, &relative, acc);
                 }
             });
@@ -91,8 +92,8 @@ impl Fold {
 
     /// The accumulators over the kept axes.
     pub(crate) fn strided_acc(&self, s: &Strided, kept: &[usize], axes: &[usize]) -> Result<Strided> {
-        let shape: Vec<usize> = kept.iter().map(|&a| s.shape[a]).collect();
-        let (results, k) = (count(&shape), count(&axes.iter().map(|&a| s.shape[a]).collect::<Vec<_>>()));
+        let shape: Vec<usize> = kept.mapped(|&a| s.shape[a]);
+        let (results, k) = (count(&shape), count(&axes.mapped(|&a| s.shape[a])));
         let s = s.cast(self.typing.input);
         let order: Vec<usize> = kept.iter().chain(axes).copied().collect();
         let buffer = if results == 1 {

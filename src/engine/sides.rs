@@ -1,6 +1,7 @@
 //! The operands of an elementwise op as the engine sees them: what each stores, what it is everywhere else, and when
 //! what they are everywhere else is as large as a dense result.
 
+use crate::base::mapped::Mapped;
 use std::borrow::Cow;
 
 use openwork_ops::{DType, ReduceOp, Scalar, identity};
@@ -208,7 +209,7 @@ fn is_cheaper_as_fill(s: &Sparse, shape: &[usize], dtype: DType) -> bool {
 /// varies.
 pub(crate) fn core_of(shape: &[usize], sides: &[Side<'_>]) -> Vec<usize> {
     let varies = |d: usize| sides.iter().any(|s| s.rest.varies(d));
-    (0..shape.len()).map(|d| if varies(d) { shape[d] } else { shape[d].min(1) }).collect()
+    (0..shape.len()).mapped(|d| if varies(d) { shape[d] } else { shape[d].min(1) })
 }
 
 /// Whether a result whose fill has this shape is dense: full along more than one axis that a level holds, or beside a
@@ -237,7 +238,7 @@ pub(crate) fn may_be_dense(shape: &[usize], out: DType, core: &[usize], sides: &
                 Background::Undefined => "undefined".into(),
                 _ => format!("{:?}", core_of(shape, std::slice::from_ref(s))),
             };
-            let fills: Vec<String> = sides.iter().map(of).collect();
+            let fills: Vec<String> = sides.mapped(of);
             format!(
                 "the fills {} together give a fill of shape {core:?}, which varies along more than one sparse axis",
                 fills.join(" and ")

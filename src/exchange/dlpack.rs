@@ -17,6 +17,7 @@
 //! ```
 #![allow(unsafe_code)] // raw structures of a C interface; each block says why it is sound
 
+use crate::base::mapped::Mapped;
 use std::ffi::c_void;
 use std::ptr::{self, NonNull};
 
@@ -256,8 +257,8 @@ fn export<S>(
         strides: ptr::null_mut(),
         byte_offset: 0,
     };
-    let mut shape: Vec<i64> = values.shape.iter().map(|&n| n as i64).collect();
-    let mut strides: Vec<i64> = values.strides.iter().map(|&n| n as i64).collect();
+    let mut shape: Vec<i64> = values.shape.mapped(|&n| n as i64);
+    let mut strides: Vec<i64> = values.strides.mapped(|&n| n as i64);
     let bytes = values.buffer.bytes();
     // The first element, so that consumers that overlook the offset are right too.
     let first = if values.len() == 0 { bytes } else { &bytes[values.offset * values.dtype.size()..] };
@@ -400,7 +401,7 @@ fn import<S: ManagedStruct + 'static>(owned: Owned<S>) -> Result<Tensor> {
         return bad("shape", format!("null for {ndim} axes"));
     }
     // SAFETY: `from_raw` was promised `ndim` entries of shape, and of strides where these are given.
-    let read = |at: *mut i64| (0..ndim).map(|d| unsafe { at.add(d).read() }).collect::<Vec<i64>>();
+    let read = |at: *mut i64| (0..ndim).mapped(|d| unsafe { at.add(d).read() });
     let sizes = read(array.shape);
     let Ok(shape) = sizes.iter().map(|&n| usize::try_from(n)).collect::<std::result::Result<Vec<usize>, _>>() else {
         return bad("shape", format!("{sizes:?} has a negative size"));
@@ -412,7 +413,7 @@ fn import<S: ManagedStruct + 'static>(owned: Owned<S>) -> Result<Tensor> {
         return Ok(Tensor::from_strided(Strided::new(Buffer::empty(), dtype, shape)));
     }
     let strides: Vec<isize> = match strides {
-        Some(given) => given.iter().map(|&s| s as isize).collect(),
+        Some(given) => given.mapped(|&s| s as isize),
         None => crate::base::strided::c_strides(&shape),
     };
     // The elements that the array spans, counted from its first.

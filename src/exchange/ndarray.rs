@@ -1,5 +1,6 @@
 //! `ndarray` arrays as strided tensors, and tensors as views and arrays.
 
+use crate::base::mapped::Mapped;
 use ndarray::{Array, ArrayBase, ArrayViewD, Axis, Data, Dimension, IxDyn, RawData, ShapeBuilder};
 use openwork_ops::Element;
 
@@ -35,7 +36,7 @@ impl Tensor {
         let lowest =
             (0..s.ndim()).filter(|&d| down(d)).map(|d| (s.shape[d] - 1) as isize * s.strides[d]).sum::<isize>();
         let start = (s.offset as isize + lowest) as usize;
-        let strides: Vec<usize> = s.strides.iter().map(|s| s.unsigned_abs()).collect();
+        let strides: Vec<usize> = s.strides.mapped(|s| s.unsigned_abs());
         let data: &[T] = s.buffer.typed();
         let data = if s.shape.contains(&0) { &[] } else { &data[start..] };
         let mut view = ArrayViewD::from_shape(IxDyn(&s.shape).strides(IxDyn(&strides)), data)

@@ -1,5 +1,6 @@
 //! Sums of parts: disjoint tensors, each in the structure that suits it, that together are one tensor.
 
+use crate::base::mapped::Mapped;
 use openwork_ops::{DType, ReduceOp};
 
 use crate::base::buffer::Buffer;
@@ -172,8 +173,7 @@ impl Bundle {
         let n = axes(x)?;
         let coo = elements(x)?;
         let positions = coo.pattern.positions;
-        let orders: Vec<Vec<usize>> =
-            (0..n).map(|last| (0..n).filter(|&a| a != last).chain([last]).collect()).collect();
+        let orders: Vec<Vec<usize>> = (0..n).mapped(|last| (0..n).filter(|&a| a != last).chain([last]).collect());
         let ids = Strided::from_vec((0..positions as u64).collect(), vec![positions]);
         let ids = Sparse { values: ids, fill: Fill::Undefined, ..coo.clone() };
         let mut longest = vec![0usize; positions];
@@ -250,7 +250,7 @@ fn elements(x: &Tensor) -> Result<Sparse> {
 
 /// Coordinates by axis.
 fn columns(coo: &Sparse) -> Vec<Vec<u64>> {
-    (0..coo.ndim()).map(|a| coo.pattern.axis_coordinates(a, coo.ndim())).collect()
+    (0..coo.ndim()).mapped(|a| coo.pattern.axis_coordinates(a, coo.ndim()))
 }
 
 fn split_by(coo: &Sparse, specs: &[LevelSpec], of: &[usize]) -> Result<Bundle> {

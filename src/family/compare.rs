@@ -1,5 +1,6 @@
 //! Whole tensors compared, without making either dense.
 
+use crate::base::mapped::Mapped;
 use openwork_ops::closeness::{Tolerance, close};
 use openwork_ops::{BinaryOp, DType, identity, promote};
 
@@ -192,7 +193,7 @@ fn fills_agree(
 ) -> Result<bool> {
     let shape = &fills[0].shape;
     let varies = |d: usize| shape[d] > 1 && fills.iter().any(|f| f.strides[d] != 0);
-    let core: Vec<usize> = (0..shape.len()).map(|d| if varies(d) { shape[d] } else { 1 }).collect();
+    let core: Vec<usize> = (0..shape.len()).mapped(|d| if varies(d) { shape[d] } else { 1 });
     let Some(cells) = core.iter().try_fold(1usize, |n, &s| n.checked_mul(s)) else {
         return Err(error::shape(&[&core], "the fills vary along more elements than can be compared"));
     };

@@ -1,5 +1,6 @@
 //! What files say about the tensors they hold, without these being read.
 
+use crate::base::mapped::Mapped;
 use std::fmt;
 use std::path::Path;
 
@@ -171,7 +172,7 @@ pub fn info_with(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Ve
 }
 
 fn strided(ndim: usize) -> LevelSpec {
-    LevelSpec { levels: Vec::new(), dims: (0..ndim).map(|axis| (axis, Part::Whole)).collect() }
+    LevelSpec { levels: Vec::new(), dims: (0..ndim).mapped(|axis| (axis, Part::Whole)) }
 }
 
 fn coordinates(ndim: usize) -> LevelSpec {

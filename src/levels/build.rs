@@ -1,5 +1,6 @@
 //! Patterns from sorted coordinate keys.
 
+use crate::base::mapped::Mapped;
 use openwork_ops::structure::keys::{self, Field, KeyLayout};
 use openwork_ops::structure::{Index, IndexVec};
 
@@ -190,7 +191,7 @@ impl Builder<'_> {
 
     /// The error that memory has no room for a pointer per position of the dense levels over the first dimensions.
     fn too_many(&self, dims: usize) -> Error {
-        let sizes: Vec<_> = self.dims[..dims].iter().map(|d| d.size.to_string()).collect();
+        let sizes: Vec<_> = self.dims[..dims].mapped(|d| d.size.to_string());
         let sizes = sizes.join(" x ");
         let count = self.dims[..dims].iter().fold(1u128, |n, d| n.saturating_mul(d.size as u128));
         let bytes = count.saturating_mul(if self.wide { 8 } else { 4 });

@@ -1,5 +1,6 @@
 //! Patterns: a list of levels, and a map from their dimensions to the tensor's axes.
 
+use crate::base::mapped::Mapped;
 use std::ops::Range;
 
 use openwork_ops::structure::keys::{self, KeyLayout, Order};
@@ -65,7 +66,7 @@ impl Pattern {
 
     /// Sizes of the value axes.
     pub(crate) fn value_shape(&self) -> Vec<usize> {
-        self.value_dims().iter().map(|d| d.size).collect()
+        self.value_dims().mapped(|d| d.size)
     }
 
     /// The shape of values: positions, then the value axes.
@@ -84,7 +85,7 @@ impl Pattern {
     }
 
     pub(crate) fn kinds(&self) -> Vec<LevelKind> {
-        self.levels.iter().map(Level::kind).collect()
+        self.levels.mapped(Level::kind)
     }
 
     /// Whether tuples rise and do not repeat: what co-iteration needs.
@@ -99,7 +100,7 @@ impl Pattern {
 
     /// The level structure, without the arrays.
     pub(crate) fn spec(&self) -> LevelSpec {
-        LevelSpec { levels: self.kinds(), dims: self.dims.iter().map(|d| (d.axis, d.part)).collect() }
+        LevelSpec { levels: self.kinds(), dims: self.dims.mapped(|d| (d.axis, d.part)) }
     }
 
     /// The name of the layout.
@@ -121,7 +122,7 @@ impl Pattern {
     /// The same pattern with all arrays of one width: 64 bits where `wide`, or any array is.
     pub(crate) fn of_one_width(self, wide: bool) -> Pattern {
         let wide = wide || self.is_wide();
-        let levels = self.levels.iter().map(|l| l.map(&mut |_, a| a.widened(wide))).collect();
+        let levels = self.levels.mapped(|l| l.map(&mut |_, a| a.widened(wide)));
         Pattern { levels, ..self }
     }
 
@@ -174,7 +175,7 @@ impl Pattern {
             next += l.kind().rank();
             d
         };
-        self.levels.iter().map(first).collect()
+        self.levels.mapped(first)
     }
 
     /// `out[p - range.start] = Σ weight_d · coordinate_d(p)`, wrapping, over the level dimensions, for the
@@ -239,7 +240,7 @@ impl Pattern {
 
     /// Weights over the level dimensions for given weights of the tensor's axes.
     pub(crate) fn level_weights(&self, axis_weights: &[u64]) -> Vec<u64> {
-        self.level_dims().iter().map(|d| axis_weights[d.axis].wrapping_mul(d.step() as u64)).collect()
+        self.level_dims().mapped(|d| axis_weights[d.axis].wrapping_mul(d.step() as u64))
     }
 
     /// What each element of a row adds to a linear form with these weights of the tensor's axes.
@@ -257,11 +258,10 @@ impl Pattern {
 
     /// Sort keys of all positions over the level dimensions in their own order.
     pub(crate) fn own_keys(&self) -> (KeyLayout, Vec<Vec<u64>>) {
-        let layout = KeyLayout::new(&self.level_dims().iter().map(|d| d.size).collect::<Vec<_>>());
+        let layout = KeyLayout::new(&self.level_dims().mapped(|d| d.size));
         let words = (0..layout.word_bits.len())
             .map(|word| {
-                let weights: Vec<u64> =
-                    layout.fields.iter().map(|f| if f.word == word { f.weight() } else { 0 }).collect();
+                let weights: Vec<u64> = layout.fields.mapped(|f| if f.word == word { f.weight() } else { 0 });
                 self.linearize_all(&weights)
             })
             .collect();

@@ -1,5 +1,6 @@
 //! A pattern without some of its positions: every array is copied once, no key is made and nothing is sorted.
 
+use crate::base::mapped::Mapped;
 use openwork_ops::structure::{Index, IndexVec, gather};
 use openwork_ops::with_index;
 
@@ -89,7 +90,7 @@ pub(crate) fn retain(p: &Pattern, kept: &Kept<'_>) -> Option<Pattern> {
         let pointers = pointers
             .as_ref()
             .map(|pointers| with_index!(pointers.as_slice(), p => pointers_left(p, own, &left[l])).into());
-        let indices = indices.iter().map(|i| chosen.indices(i)).collect();
+        let indices = indices.mapped(|i| chosen.indices(i));
         levels.push(Level::Sparse { pointers, indices, ordered: *ordered, unique: *unique });
     }
     Some(Pattern { levels, dims: p.dims.clone(), level_dims: p.level_dims, positions: kept.len() })

@@ -1,5 +1,6 @@
 //! Sorting keys of coordinate tuples, in parallel.
 
+use crate::base::mapped::Mapped;
 use openwork_ops::structure::keys::KeyLayout;
 use openwork_ops::structure::{Index, IndexSlice, IndexVec, sort};
 use openwork_ops::with_index;
@@ -29,7 +30,7 @@ pub(crate) fn sort_keys(layout: &KeyLayout, mut words: Vec<Vec<u64>>) -> Sorted 
         let (_, pass) = sort_word(current, bits);
         order = with_index!(pass.as_slice(), p => p.iter().map(|&i| order[i.get()]).collect());
     }
-    let words = words.iter().map(|w| order.iter().map(|&i| w[i as usize]).collect()).collect();
+    let words = words.mapped(|w| order.mapped(|&i| w[i as usize]));
     Sorted { words, order: narrowest(order) }
 }
 

@@ -1,6 +1,7 @@
 //! The sparse level: under every parent a segment of coordinate tuples. Pointers say where segments begin and end; the
 //! root, which is one parent, needs none. Rank 0 has pointers alone: its parent repeated.
 
+use crate::base::mapped::Mapped;
 use std::ops::Range;
 
 use openwork_ops::structure::Index;
@@ -51,7 +52,7 @@ pub(super) fn of_arrays<A>(rank: usize, [ordered, unique]: [bool; 2], mut arrays
 pub(super) fn append(builder: &mut Builder<'_>, rank: usize) -> Result<Level> {
     let heads = builder.heads(rank);
     let pointers = if builder.is_root() && rank > 0 { None } else { Some(builder.pointers(heads.as_deref())?) };
-    let indices = (builder.dim..builder.dim + rank).map(|d| builder.column(d, heads.as_deref())).collect();
+    let indices = (builder.dim..builder.dim + rank).mapped(|d| builder.column(d, heads.as_deref()));
     let unique = !builder.is_last || builder.keys.unique;
     let positions = heads.as_ref().map_or(builder.keys.len(), Vec::len);
     builder.enter(positions, heads);
@@ -92,7 +93,7 @@ impl<'a> Kind<'a> for Sparse<'a> {
         };
         let level = Level::Sparse {
             pointers: self.pointers.map(|p| p.slice(parents.start..parents.end + 1)),
-            indices: self.indices.iter().map(|i| i.slice(positions.clone())).collect(),
+            indices: self.indices.mapped(|i| i.slice(positions.clone())),
             ordered: self.ordered,
             unique: self.unique,
         };

@@ -1,5 +1,6 @@
 //! The one validator of patterns: nothing that passes can later read out of bounds.
 
+use crate::base::mapped::Mapped;
 use openwork_ops::structure::Index;
 use openwork_ops::structure::keys::{self, Order};
 use openwork_ops::with_index;
@@ -110,7 +111,7 @@ pub(crate) fn pattern(given: Given, mut p: Pattern) -> Result<Pattern> {
         level,
         first: firsts[level],
         parents,
-        sizes: p.dims[firsts[level]..firsts[level] + p.levels[level].kind().rank()].iter().map(|d| d.size).collect(),
+        sizes: p.dims[firsts[level]..firsts[level] + p.levels[level].kind().rank()].mapped(|d| d.size),
     };
     let mut counts = vec![1];
     for (l, level) in p.levels.iter().enumerate() {

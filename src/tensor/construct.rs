@@ -1,5 +1,6 @@
 //! Constructors: everything given is checked here, and trusted from here on.
 
+use crate::base::mapped::Mapped;
 use std::sync::Arc;
 
 use openwork_ops::{DType, Element, Scalar};
@@ -176,7 +177,7 @@ impl Tensor {
     fn empty_sparse(shape: &[usize], dtype: DType, layout: Layout, fill: Fill) -> Result<Tensor> {
         let spec = LevelSpec::of_layout(layout, shape)?;
         let dims = spec.resolve(shape)?;
-        let sizes: Vec<usize> = dims[..spec.level_dims()].iter().map(|d| d.size).collect();
+        let sizes: Vec<usize> = dims[..spec.level_dims()].mapped(|d| d.size);
         let layout = openwork_ops::structure::keys::KeyLayout::new(&sizes);
         let words = vec![Vec::new(); layout.word_bits.len()];
         let keys = crate::levels::build::SortedKeys { layout: &layout, words: &words, unique: true };
@@ -513,10 +514,8 @@ fn coordinates(given: Given, shape: &[usize], indices: Vec<IndexArray>, values: 
     if rank > shape.len() {
         return Err(error::invalid("indices", format!("{rank} index arrays for {} axes", shape.len())));
     }
-    let spec = LevelSpec {
-        levels: vec![LevelKind::Sparse { rank }],
-        dims: (0..shape.len()).map(|a| (a, Part::Whole)).collect(),
-    };
+    let spec =
+        LevelSpec { levels: vec![LevelKind::Sparse { rank }], dims: (0..shape.len()).mapped(|a| (a, Part::Whole)) };
     let pointers = (rank == 0).then(|| vec![0u64, values.shape().first().copied().unwrap_or(0) as u64].into());
     let level = LevelData::Sparse { pointers, indices, ordered: false, unique: false };
     parts(given, shape, vec![level], &spec, values, fill)
@@ -560,9 +559,9 @@ fn assemble(given: Given, shape: &[usize], levels: Vec<LevelData>, spec: &LevelS
         dim += level.kind().rank();
         out.push(level);
     }
-    let kinds: Vec<LevelKind> = out.iter().map(Level::kind).collect();
+    let kinds: Vec<LevelKind> = out.mapped(Level::kind);
     if kinds != spec.levels {
-        let list = |kinds: &[LevelKind]| kinds.iter().map(LevelKind::to_string).collect::<Vec<_>>().join(", ");
+        let list = |kinds: &[LevelKind]| kinds.mapped(LevelKind::to_string).join(", ");
         let why = format!("are {}, the specification says {}", list(&kinds), list(&spec.levels));
         return Err(error::invalid("levels", why));
     }

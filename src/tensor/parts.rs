@@ -1,5 +1,6 @@
 //! The constituent arrays of a tensor, for writers and other libraries.
 
+use crate::base::mapped::Mapped;
 use openwork_ops::structure::Index;
 use openwork_ops::with_index;
 
@@ -22,7 +23,7 @@ impl Tensor {
             ArrayName::Pointers(_) => rebased(a).into(),
             ArrayName::Indices(_) => a.clone().into(),
         };
-        Some(s.pattern.levels.iter().map(|level| level.map(&mut |name, a| array(name, a))).collect())
+        Some(s.pattern.levels.mapped(|level| level.map(&mut |name, a| array(name, a))))
     }
 }
 

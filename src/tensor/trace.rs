@@ -1,6 +1,7 @@
 //! The scope of a public op: see [`crate::base::trace`].
 
 use crate::base::error::Result;
+use crate::base::mapped::Mapped;
 use crate::base::shape;
 use crate::base::trace::{Operands, Scope, Told};
 use crate::tensor::Tensor;
@@ -12,7 +13,7 @@ pub(crate) struct Call(Scope);
 pub(crate) fn call(op: &'static str, operands: &[&Tensor]) -> Call {
     Call(Scope::open(op, || Operands {
         sparse: operands.iter().filter(|t| !t.is_strided()).map(|t| shape::elements(t.shape())).min(),
-        in_words: operands.iter().map(|t| t.summary()).collect(),
+        in_words: operands.mapped(|t| t.summary()),
     }))
 }
 
@@ -96,7 +97,7 @@ impl<T: Outcome> Outcome for Vec<T> {
     }
 
     fn in_words(&self) -> String {
-        format!("[{}]", self.iter().map(T::in_words).collect::<Vec<_>>().join("; "))
+        format!("[{}]", self.mapped(T::in_words).join("; "))
     }
 }
 
@@ -116,7 +117,7 @@ impl<T: Outcome, const N: usize> Outcome for [T; N] {
     }
 
     fn in_words(&self) -> String {
-        format!("[{}]", self.iter().map(T::in_words).collect::<Vec<_>>().join("; "))
+        format!("[{}]", self.mapped(T::in_words).join("; "))
     }
 }
 

@@ -2,6 +2,7 @@
 //! sorted where they do not come sorted, cut where they change. Rows that a level keeps together are cut where its pointers
 //! say, and nothing is read.
 
+use crate::base::mapped::Mapped;
 use openwork_ops::structure::IndexVec;
 use openwork_ops::structure::keys::{KeyLayout, Order, order_of};
 
@@ -54,7 +55,7 @@ impl Cut {
 
     /// The coordinates of each run.
     pub(super) fn heads(&self) -> Vec<Vec<u64>> {
-        self.words.iter().map(|w| sort::pick(w, &self.ends[..self.ends.len() - 1])).collect()
+        self.words.mapped(|w| sort::pick(w, &self.ends[..self.ends.len() - 1]))
     }
 }
 
@@ -81,7 +82,7 @@ impl<'a> Split<'a> {
         Split {
             pattern,
             dims: pattern.level_dims().iter().copied().filter(is_kept).collect(),
-            value_dims: keep.iter().map(|&i| of_values[i]).collect(),
+            value_dims: keep.mapped(|&i| of_values[i]),
             order: [0].into_iter().chain(fold.iter().chain(&keep).map(|i| i + 1)).collect(),
             per_row: shape::product(fold.iter().map(|&i| of_values[i].size)),
             block: shape::product(keep.iter().map(|&i| of_values[i].size)),
@@ -171,7 +172,7 @@ impl Runs {
             return Runs { layout, words, ends, order };
         }
         let own: Vec<usize> = (0..ends.len() - 1).filter(|&r| ends[r] < ends[r + 1]).collect();
-        let words = words.iter().map(|w| sort::pick(w, &own)).collect();
+        let words = words.mapped(|w| sort::pick(w, &own));
         let ends = [0].into_iter().chain(own.iter().map(|&r| ends[r + 1])).collect();
         Runs { layout, words, ends, order }
     }

@@ -1,5 +1,6 @@
 //! Stored elements by the coordinates that a reduction keeps.
 
+use crate::base::mapped::Mapped;
 use openwork_ops::DType;
 use openwork_ops::structure::IndexVec;
 
@@ -61,7 +62,7 @@ impl Split<'_> {
 }
 
 pub(crate) fn sizes(dims: &[Dim]) -> Vec<usize> {
-    dims.iter().map(|d| d.size).collect()
+    dims.mapped(|d| d.size)
 }
 
 /// Folds values over the reduced value axes, then positions by their kept coordinates.

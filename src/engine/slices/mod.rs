@@ -17,6 +17,7 @@ pub(crate) use self::ranked::{Ranked, Rest, Slice, Sorted, keys_of, number_of, o
 pub(crate) use self::result::{is_few, reduced};
 pub(crate) use self::scatter::Table;
 
+use crate::base::mapped::Mapped;
 use std::sync::Arc;
 
 use self::cut::Cut;
@@ -84,7 +85,7 @@ impl Slices {
                 let all: Vec<usize> = kept.iter().chain(&axes).copied().collect();
                 let values = s.permute(&all).to_contiguous()?.into_owned();
                 // Slices without elements can be more than there is memory for.
-                let slices = convert::dense_len(&kept.iter().map(|&a| shape[a]).collect::<Vec<_>>(), DType::U64)?;
+                let slices = convert::dense_len(&kept.mapped(|&a| shape[a]), DType::U64)?;
                 let ends = (0..=slices).map(|g| g * length as usize).collect();
                 let values = values.reshape(&[values.len()])?;
                 return Ok(Slices { kept, axes, shape, length, ends, values, order: None, sparse: None });
@@ -145,7 +146,7 @@ impl Slices {
 
     /// The shape of the kept axes.
     pub(crate) fn kept_shape(&self) -> Vec<usize> {
-        self.kept.iter().map(|&a| self.shape[a]).collect()
+        self.kept.mapped(|&a| self.shape[a])
     }
 
     /// Where in its slice an element is.
@@ -182,7 +183,7 @@ impl Slices {
     fn numbers(&self, shape: &[usize]) -> Vec<u64> {
         let Some(s) = &self.sparse else { return Vec::new() };
         let strides = c_strides(shape);
-        let weights: Vec<u64> = (0..shape.len()).map(|a| if shape[a] == 1 { 0 } else { strides[a] as u64 }).collect();
+        let weights: Vec<u64> = (0..shape.len()).mapped(|a| if shape[a] == 1 { 0 } else { strides[a] as u64 });
         let p = &s.source.pattern;
         let (weights, row) = (p.level_weights(&weights), p.row_form(&weights));
         let mut numbers = zeroed_vec(self.values.len());
@@ -210,7 +211,7 @@ impl Slices {
             Strided::from_vec((0..count(core) as u64).collect(), core.to_vec()).broadcast(full)
         };
         let list = |x: &Strided| Ok::<_, error::Error>(u64::from_bytes(&x.dense_bytes()?).to_vec());
-        let over_kept: Vec<usize> = self.kept.iter().map(|&a| core.shape[a]).collect();
+        let over_kept: Vec<usize> = self.kept.mapped(|&a| core.shape[a]);
         let at = list(&self.at_slices(&number(&over_kept, &self.kept_shape()))?)?;
         let mut reduced = vec![1; self.shape.len()];
         self.axes.iter().for_each(|&a| reduced[a] = core.shape[a]);

@@ -1,5 +1,6 @@
 //! Folds into a table: an accumulator per kept coordinate, where these are few.
 
+use crate::base::mapped::Mapped;
 use std::ops::Range;
 
 use openwork_ops::Scalar;
@@ -115,7 +116,7 @@ pub(super) fn scatter(fold: &Fold, split: &Split<'_>, values: &Strided, size: us
         }
         parallel::for_each(parts, &|_, (range, acc, counts)| all.fold_part(pattern.positions, range, acc, counts));
     })?;
-    let axes = split.dims.iter().map(|d| d.axis).collect();
+    let axes = split.dims.mapped(|d| d.axis);
     let acc = Strided::new(acc, fold.typing.acc, sizes(&split.dims));
     Ok(Table { acc, axes, counts, identity: fold.kernels.identity })
 }

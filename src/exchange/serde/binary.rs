@@ -1,5 +1,6 @@
 //! The binary form: a tuple of numbers and bytes, every field in its place.
 
+use crate::base::mapped::Mapped;
 use openwork_ops::serialize::{Bytes, from_little_endian, little_endian};
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, Serializer};
@@ -37,7 +38,7 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
 }
 
 fn encode(x: &Tensor) -> Code {
-    let sizes = |shape: &[usize]| shape.iter().map(|&s| s as u64).collect::<Vec<u64>>();
+    let sizes = |shape: &[usize]| shape.mapped(|&s| s as u64);
     let elements =
         |values: &Strided| Bytes(little_endian(values.dtype, values.core().contiguous_bytes().unwrap_or_default()));
     let spec = x.level_spec().unwrap_or(LevelSpec { levels: Vec::new(), dims: Vec::new() });

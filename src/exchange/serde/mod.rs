@@ -9,6 +9,7 @@ mod binary;
 mod fill;
 mod readable;
 
+use crate::base::mapped::Mapped;
 use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
@@ -64,7 +65,7 @@ fn spec_codes(spec: &LevelSpec) -> (Vec<LevelCode>, Vec<DimCode>) {
         Part::Div(b) => (axis as u64, 1, b as u64),
         Part::Mod(b) => (axis as u64, 2, b as u64),
     };
-    (spec.levels.iter().map(level).collect(), spec.dims.iter().map(dim).collect())
+    (spec.levels.mapped(level), spec.dims.mapped(dim))
 }
 
 fn spec_of_codes((levels, dims): (Vec<LevelCode>, Vec<DimCode>)) -> std::result::Result<LevelSpec, String> {
@@ -96,8 +97,8 @@ impl Serialize for LevelSpec {
         if !serializer.is_human_readable() {
             return spec_codes(self).serialize(serializer);
         }
-        let levels: Vec<readable::Level> = self.levels.iter().map(|&l| readable::Level(l)).collect();
-        let dims: Vec<readable::Dim> = self.dims.iter().map(|&d| readable::Dim(d)).collect();
+        let levels: Vec<readable::Level> = self.levels.mapped(|&l| readable::Level(l));
+        let dims: Vec<readable::Dim> = self.dims.mapped(|&d| readable::Dim(d));
         let mut map = serializer.serialize_map(Some(2))?;
         map.serialize_entry("levels", &levels)?;
         map.serialize_entry("dims", &dims)?;
@@ -218,7 +219,7 @@ fn core(values: &Strided) -> (Option<Vec<usize>>, Strided) {
 
 /// Order and uniqueness of each level.
 fn flags(levels: &[LevelData]) -> Vec<(bool, bool)> {
-    levels.iter().map(|level| (level.is_ordered(), level.is_unique())).collect()
+    levels.mapped(|level| (level.is_ordered(), level.is_unique()))
 }
 
 /// The levels of a specification, their arrays handed out by `next`: `None` only where an array may be left out.

@@ -1,5 +1,6 @@
 //! Tensors as the arrays that other systems expect, and back.
 
+use crate::base::mapped::Mapped;
 use openwork_ops::DType;
 
 use super::{LevelStructure, System, balance, finch, mlir, rank_n, taco};
@@ -188,7 +189,7 @@ impl Tensor {
     fn own_structure(&self) -> LevelStructure {
         let strided = || crate::levels::layout::LevelSpec {
             levels: Vec::new(),
-            dims: (0..self.ndim()).map(|a| (a, Part::Whole)).collect(),
+            dims: (0..self.ndim()).mapped(|a| (a, Part::Whole)),
         };
         self.level_structure().unwrap_or_else(|| strided().into())
     }
@@ -217,7 +218,7 @@ impl Tensor {
     ) -> Result<SystemArrays> {
         check_fill(system, self)?;
         let sizes: Vec<usize> = match self.sparse() {
-            Some(s) => s.pattern.dims.iter().map(|d| d.size).collect(),
+            Some(s) => s.pattern.dims.mapped(|d| d.size),
             None => self.shape().to_vec(),
         };
         let kinds = &structure.spec.levels;
@@ -264,7 +265,7 @@ impl Tensor {
 /// Of each dimension, whether it is a singleton.
 fn own_arrays(structure: &LevelStructure) -> Vec<bool> {
     let flat = structure.flat().unwrap_or_default();
-    flat.iter().map(|f| f.is_singleton()).collect()
+    flat.mapped(|f| f.is_singleton())
 }
 
 fn scaled(system: System, pointers: IndexArray, times: usize) -> IndexArray {
@@ -320,7 +321,7 @@ impl SystemArrays {
             reading.all_used()?;
             return self.strided(&spec.dims);
         }
-        let sizes: Vec<usize> = spec.resolve(&self.shape)?.iter().map(|d| d.size).collect();
+        let sizes: Vec<usize> = spec.resolve(&self.shape)?.mapped(|d| d.size);
         let mut levels = reading.levels(&said, &sizes)?;
         reading.all_used()?;
         for (l, own) in said.structure.properties.iter().enumerate() {
@@ -380,7 +381,7 @@ impl SystemArrays {
             let why = format!("{} is no structure of a dense tensor with {} axes", self.structure, self.shape.len());
             return Err(error::invalid("structure", why));
         }
-        let shape: Vec<usize> = dims.iter().map(|d| self.shape[d.0]).collect();
+        let shape: Vec<usize> = dims.mapped(|d| self.shape[d.0]);
         let mut back = vec![0isize; dims.len()];
         for (i, d) in dims.iter().enumerate() {
             back[d.0] = i as isize;
@@ -494,7 +495,7 @@ impl Reading<'_> {
             let why = format!("{} entries are no whole tuples of {rank}", flat.len());
             return Err(error::invalid(name, why));
         }
-        Ok((0..rank).map(|d| array(flat.iter().skip(d).step_by(rank).copied().collect(), &all)).collect())
+        Ok((0..rank).mapped(|d| array(flat.iter().skip(d).step_by(rank).copied().collect(), &all)))
     }
 
     /// An error of the constructor, with the array under the name it was given.

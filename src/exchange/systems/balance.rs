@@ -2,6 +2,7 @@
 
 use super::arrays::{array, entries};
 use crate::base::error::{self, Result};
+use crate::base::mapped::Mapped;
 use crate::tensor::index_array::{IndexArray, LevelData};
 use crate::tensor::trace;
 
@@ -64,7 +65,7 @@ pub(super) fn merge(levels: &mut [LevelData], l: usize) -> Result<()> {
         );
         return Err(error::invalid("structure", why));
     };
-    let tuples: Vec<Vec<u64>> = indices.iter().map(entries).collect();
+    let tuples: Vec<Vec<u64>> = indices.mapped(entries);
     let n = tuples.first().map_or(0, Vec::len);
     let starts = segments(l, above.as_ref(), n)?;
     let ends = entries(below);

@@ -4,6 +4,7 @@ use super::flat::held_once;
 use super::words::Scan;
 use super::{LevelProperties, LevelStructure, System};
 use crate::base::error::{self, Result};
+use crate::base::mapped::Mapped;
 use crate::levels::layout::LevelSpec;
 use crate::levels::level::LevelKind;
 use crate::levels::pattern::Part;
@@ -44,7 +45,7 @@ pub(super) fn name(structure: &LevelStructure) -> Result<String> {
     if swizzle.iter().copied().eq(1..=spec.dims.len()) {
         return Ok(out);
     }
-    let swizzle: Vec<String> = swizzle.iter().map(usize::to_string).collect();
+    let swizzle: Vec<String> = swizzle.mapped(usize::to_string);
     Ok(format!("swizzle({out}, {})", swizzle.join(", ")))
 }
 

@@ -4,6 +4,7 @@ use super::flat::{self, Flat};
 use super::words::Scan;
 use super::{LevelStructure, System};
 use crate::base::error::{self, Result};
+use crate::base::mapped::Mapped;
 use crate::levels::pattern::Part;
 use crate::tensor::trace;
 
@@ -25,7 +26,7 @@ pub(super) fn name(structure: &LevelStructure, width: Option<usize>) -> Result<S
     let no_words = |what: &str| error::layout(format!("{} has no words for {what}", System::Mlir.title()));
     let flat = structure.flat().map_err(no_words)?;
     let n = structure.spec.dims.iter().map(|d| d.0 + 1).max().unwrap_or(0);
-    let dims: Vec<String> = (0..n).map(|d| format!("d{d}")).collect();
+    let dims: Vec<String> = (0..n).mapped(|d| format!("d{d}"));
     let levels = structure.spec.dims.iter().zip(&flat).map(|(&(axis, part), level)| match part {
         Part::Whole => format!("d{axis} : {}", format(level)),
         Part::Div(b) => format!("d{axis} floordiv {b} : {}", format(level)),

@@ -30,6 +30,7 @@ mod taco;
 mod words;
 
 use crate::base::error::Result;
+use crate::base::mapped::Mapped;
 use crate::levels::layout::LevelSpec;
 use crate::levels::level::LevelKind;
 use crate::tensor::Tensor;
@@ -89,7 +90,7 @@ impl From<LevelSpec> for LevelStructure {
     /// Ordered and unique, as conversions make it.
     fn from(spec: LevelSpec) -> LevelStructure {
         let unique = |k: &LevelKind| *k != LevelKind::Sparse { rank: 0 };
-        let properties = spec.levels.iter().map(|k| LevelProperties { ordered: true, unique: unique(k) }).collect();
+        let properties = spec.levels.mapped(|k| LevelProperties { ordered: true, unique: unique(k) });
         LevelStructure { spec, properties }
     }
 }

@@ -3,6 +3,7 @@
 use super::words::Scan;
 use super::{LevelProperties, LevelStructure};
 use crate::base::error::Result;
+use crate::base::mapped::Mapped;
 use crate::levels::layout::LevelSpec;
 use crate::levels::level::LevelKind;
 use crate::levels::pattern::Part;
@@ -60,7 +61,7 @@ fn order(dims: &[(usize, Part)]) -> String {
         Part::Div(b) => format!("{axis}/{b}"),
         Part::Mod(b) => format!("{axis}%{b}"),
     };
-    format!("X({})", dims.iter().map(part).collect::<Vec<_>>().join(","))
+    format!("X({})", dims.mapped(part).join(","))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -233,7 +234,7 @@ fn levels(scan: &Scan<'_>, tokens: &[Token]) -> Result<Levels> {
 fn axes(scan: &Scan<'_>, order: Order, n: usize) -> Result<Vec<(usize, Part)>> {
     let whole = |a| (a, Part::Whole);
     let dims: Vec<(usize, Part)> = match order {
-        Order::Regular => (0..n).map(whole).collect(),
+        Order::Regular => (0..n).mapped(whole),
         Order::Contrary => (0..n).rev().map(whole).collect(),
         Order::Other(dims) if dims.len() != n => {
             return scan.refuse(format!("`X` lists {} dimensions, the structure has {n}", dims.len()));

@@ -4,6 +4,7 @@ use super::flat::{self, Flat};
 use super::words::Scan;
 use super::{LevelStructure, System};
 use crate::base::error::{self, Result};
+use crate::base::mapped::Mapped;
 use crate::levels::pattern::Part;
 use crate::tensor::trace;
 
@@ -21,7 +22,7 @@ pub(super) fn name(structure: &LevelStructure) -> Result<String> {
         return Err(no_words("blocks; reshape to axes of blocks and axes within them"));
     }
     let modes: Vec<String> = flat.iter().map(mode).collect();
-    let order: Vec<String> = structure.spec.dims.iter().map(|d| d.0.to_string()).collect();
+    let order: Vec<String> = structure.spec.dims.mapped(|d| d.0.to_string());
     Ok(format!("Format({{{}}}, {{{}}})", modes.join(", "), order.join(",")))
 }
 

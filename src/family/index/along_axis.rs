@@ -1,5 +1,6 @@
 //! One index for each element of the result, along one axis: take_along_axis, gather, scatter.
 
+use crate::base::mapped::Mapped;
 use openwork_ops::ReduceOp;
 
 use super::pick::pick;
@@ -182,14 +183,14 @@ fn columns(x: &Tensor, index: &Tensor, axis: usize) -> Result<(usize, Vec<Vec<u6
     let size = x.shape()[axis];
     let named = integers(index)?.iter().map(|&i| bounded(i, axis, size)).collect::<Result<Vec<_>>>()?;
     let strides = c_strides(index.shape());
-    let own = |d: usize| (0..n).map(|i| ((i / strides[d] as usize) % index.shape()[d]) as u64).collect();
-    Ok((n, (0..x.ndim()).map(|d| if d == axis { named.clone() } else { own(d) }).collect()))
+    let own = |d: usize| (0..n).mapped(|i| ((i / strides[d] as usize) % index.shape()[d]) as u64);
+    Ok((n, (0..x.ndim()).mapped(|d| if d == axis { named.clone() } else { own(d) })))
 }
 
 fn picked(given: &Tensor, x: &Tensor, index: &Tensor, axis: usize) -> Result<Tensor> {
     let (n, columns) = columns(x, index, axis)?;
     let axes: Vec<usize> = (0..x.ndim()).collect();
-    let lists: Vec<&[u64]> = columns.iter().map(|c| &c[..]).collect();
+    let lists: Vec<&[u64]> = columns.mapped(|c| &c[..]);
     let flat = pick(x, &axes, &lists, 0)?;
     let flat = match (flat.sparse(), flat.fill()) {
         (Some(s), Some(Fill::Array(_))) => {

@@ -1,6 +1,7 @@
 //! Values put into a sparse tensor at sets of rows, columns, …: what is stored there goes, and what is stored of the values
 //! comes. No element is looked at for being named alone.
 
+use crate::base::mapped::Mapped;
 use openwork_ops::structure::keys::KeyLayout;
 use openwork_ops::{ReduceOp, Scalar, with_index};
 
@@ -25,7 +26,7 @@ pub(super) fn put(s: &Sparse, plan: &Plan, value: &Tensor, fold: Option<ReduceOp
         return Ok(s.clone());
     }
     if plan.taken.iter().all(|t| !matches!(t, Taken::Step { len, .. } if *len != 1)) {
-        let columns: Vec<Vec<u64>> = (0..s.ndim()).map(|axis| plan.points(axis)).collect();
+        let columns: Vec<Vec<u64>> = (0..s.ndim()).mapped(|axis| plan.points(axis));
         return points::put(s, &columns, &Given::of(&spread, count(&shape), fold)?);
     }
     let patch = patch(s, plan, value, &spread, fold)?;
@@ -36,7 +37,7 @@ pub(super) fn put(s: &Sparse, plan: &Plan, value: &Tensor, fold: Option<ReduceOp
     if patch.pattern.positions == 0 {
         return Ok(base);
     }
-    let columns: Vec<Vec<u64>> = (0..s.ndim()).map(|axis| plan.places(axis, &patch)).collect();
+    let columns: Vec<Vec<u64>> = (0..s.ndim()).mapped(|axis| plan.places(axis, &patch));
     let values = patch.values.reshape(&[patch.pattern.positions])?;
     points::put(&base, &columns, &Given { values: Some(values), absent: Vec::new(), fold })
 }
@@ -152,7 +153,7 @@ impl Plan {
     fn lasts(&self, shape: &[usize]) -> Option<Vec<bool>> {
         let (axes, lists) = self.lists();
         let n = lists.first()?.len();
-        let layout = KeyLayout::new(&axes.iter().map(|&a| shape[a]).collect::<Vec<_>>());
+        let layout = KeyLayout::new(&axes.mapped(|&a| shape[a]));
         let mut words = vec![vec![0u64; n]; layout.word_bits.len()];
         for (field, list) in layout.fields.iter().zip(&lists) {
             for (word, &c) in words[field.word].iter_mut().zip(*list) {

@@ -14,6 +14,7 @@ mod pick;
 mod points;
 mod strided;
 
+use crate::base::mapped::Mapped;
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 use openwork_ops::DType;
@@ -345,14 +346,11 @@ impl Plan {
 
     /// Sizes of the tensor's axes as the index takes them, axes that go having size 1.
     fn window(&self) -> Vec<usize> {
-        self.taken
-            .iter()
-            .map(|t| match t {
-                Taken::At(_) => 1,
-                Taken::Step { len, .. } => *len,
-                Taken::List(list) => list.len(),
-            })
-            .collect()
+        self.taken.mapped(|t| match t {
+            Taken::At(_) => 1,
+            Taken::Step { len, .. } => *len,
+            Taken::List(list) => list.len(),
+        })
     }
 
     /// The shape of the result.
@@ -378,7 +376,7 @@ impl Plan {
     fn lists(&self) -> (Vec<usize>, Vec<&[u64]>) {
         let axes = self.listed();
         let list = |&axis: &usize| if let Taken::List(list) = &self.taken[axis] { &list[..] } else { &[] };
-        let lists = axes.iter().map(list).collect();
+        let lists = axes.mapped(list);
         (axes, lists)
     }
 }

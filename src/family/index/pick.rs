@@ -1,5 +1,6 @@
 //! Elements at listed places of several axes at once.
 
+use crate::base::mapped::Mapped;
 use std::sync::Arc;
 
 use openwork_ops::structure::keys::KeyLayout;
@@ -69,7 +70,7 @@ fn strided(x: &Strided, axes: &[usize], lists: &[&[u64]], at: usize) -> Result<S
             all.extend(after.iter().map(|a| a.wrapping_add(*p).wrapping_add(*b)));
         }
     }
-    let mut shape: Vec<usize> = rest.iter().map(|&a| core.shape[a]).collect();
+    let mut shape: Vec<usize> = rest.mapped(|&a| core.shape[a]);
     shape.insert(at, places.len());
     let size = x.dtype.size();
     let source = core.buffer.bytes();
@@ -94,13 +95,12 @@ fn sparse(s: &Sparse, axes: &[usize], lists: &[&[u64]], at: usize) -> Result<Spa
         i + usize::from(i >= at)
     };
     let renamed = |d: &Dim| Dim { axis: number(d.axis), ..*d };
-    let own: Vec<Option<Dim>> =
-        s.pattern.level_dims().iter().map(|d| (!axes.contains(&d.axis)).then(|| renamed(d))).collect();
+    let own: Vec<Option<Dim>> = s.pattern.level_dims().mapped(|d| (!axes.contains(&d.axis)).then(|| renamed(d)));
     let mut dims: Vec<Dim> = own.iter().flatten().copied().collect();
     dims.push(Dim::whole(at, n));
     dims.sort_by_key(|d| d.axis);
     let level_dims = dims.len();
-    let layout = KeyLayout::new(&dims.iter().map(|d| d.size).collect::<Vec<_>>());
+    let layout = KeyLayout::new(&dims.mapped(|d| d.size));
     let field = |d: &Dim| dims.iter().position(|o| o == d).map(|i| layout.fields[i]);
     let picked = field(&Dim::whole(at, n));
     let words = (0..layout.word_bits.len()).map(|w| {
@@ -108,7 +108,7 @@ fn sparse(s: &Sparse, axes: &[usize], lists: &[&[u64]], at: usize) -> Result<Spa
             Some(f) if f.word == w => f.weight(),
             _ => 0,
         };
-        let stored = s.pattern.linearize_all(&own.iter().map(weight).collect::<Vec<_>>());
+        let stored = s.pattern.linearize_all(&own.mapped(weight));
         let step = picked.filter(|f| f.word == w).map_or(0, |f| f.weight());
         from.iter().zip(&to).map(|(&p, &i)| stored[p as usize].wrapping_add(step.wrapping_mul(i))).collect()
     });
@@ -158,7 +158,7 @@ impl Tuples {
         n: usize,
         form: &dyn Fn(&[u64]) -> Vec<u64>,
     ) -> Tuples {
-        let layout = KeyLayout::new(&axes.iter().map(|&a| shape[a]).collect::<Vec<_>>());
+        let layout = KeyLayout::new(&axes.mapped(|&a| shape[a]));
         let words = layout.word_bits.len();
         let (mut stored, mut listed) = (Vec::with_capacity(words), Vec::with_capacity(words));
         for w in 0..words {

@@ -1,5 +1,6 @@
 //! Values put at places of a sparse tensor, each named on its own.
 
+use crate::base::mapped::Mapped;
 use std::sync::Arc;
 
 use openwork_ops::structure::gather::{gather_offsets, scatter_offsets};
@@ -39,14 +40,14 @@ impl Unique {
         let kept: Option<Vec<usize>> = (given.fold.is_some() && given.absent.contains(&true))
             .then(|| (0..words[0].len()).filter(|&i| !given.is_absent(i)).collect());
         if let Some(kept) = &kept {
-            words = words.iter().map(|w| sort::pick(w, kept)).collect();
+            words = words.mapped(|w| sort::pick(w, kept));
         }
         let sorted = sort::sort_keys(&layout, words);
         let place = |i: usize| kept.as_ref().map_or(i, |kept| kept[i]) as u64;
         let order: Vec<u64> = with_index!(sorted.order.as_slice(), o => o.iter().map(|i| place(i.get())).collect());
         let runs = sort::runs(&sorted.words);
         let lasts: Vec<usize> = runs[1..].iter().map(|end| end - 1).collect();
-        let words = sorted.words.iter().map(|w| sort::pick(w, &lasts)).collect();
+        let words = sorted.words.mapped(|w| sort::pick(w, &lasts));
         let gathered = |places: Vec<u64>| match &given.values {
             Some(values) => convert::gather_values(values, &IndexVec::U64(places)),
             None => Ok(Strided::constant(Scalar::zero(dtype), &[places.len()])),
@@ -99,8 +100,7 @@ impl Unique {
         let fills = match single(fill) {
             Some(one) => one.to_bytes().0[..size].repeat(n),
             None => {
-                let weights: Vec<u64> =
-                    dims.iter().map(|d| (fill.strides[d.axis] * d.step() as isize) as u64).collect();
+                let weights: Vec<u64> = dims.mapped(|d| (fill.strides[d.axis] * d.step() as isize) as u64);
                 let mut at = self.linear(0, &weights);
                 at.iter_mut().for_each(|a| *a = a.wrapping_add(fill.offset as u64));
                 let mut out = vec![0; n * size];
@@ -140,7 +140,7 @@ pub(super) fn put(s: &Sparse, columns: &[Vec<u64>], given: &Given) -> Result<Spa
     let single = s.fill.is_undefined() && !s.pattern.value_dims().is_empty();
     let s = if single { crate::family::shape::to_coo(s)? } else { convert::coalesce(s, ReduceOp::Sum)? };
     let dims = &s.pattern.dims;
-    let layout = KeyLayout::new(&dims.iter().map(|d| d.size).collect::<Vec<_>>());
+    let layout = KeyLayout::new(&dims.mapped(|d| d.size));
     let n = given.values.as_ref().map_or(given.absent.len(), Strided::len);
     let mut words = vec![vec![0u64; n]; layout.word_bits.len()];
     for (d, field) in dims.iter().zip(&layout.fields) {
@@ -195,15 +195,15 @@ fn overlaid(s: &Sparse, unique: &Unique, blank: &[bool], meeting: Option<BinaryO
     let s = if s.pattern.kinds() == kinds { s.clone() } else { convert::convert(s, &spec)? };
     let p = &s.pattern;
     // The rows of the places, as a pattern of the same levels.
-    let rows = KeyLayout::new(&p.level_dims().iter().map(|d| d.size).collect::<Vec<_>>());
+    let rows = KeyLayout::new(&p.level_dims().mapped(|d| d.size));
     let words: Vec<Vec<u64>> = (0..rows.word_bits.len())
         .map(|w| {
-            let weights: Vec<u64> = rows.fields.iter().map(|f| if f.word == w { f.weight() } else { 0 }).collect();
+            let weights: Vec<u64> = rows.fields.mapped(|f| if f.word == w { f.weight() } else { 0 });
             unique.linear(0, &weights)
         })
         .collect();
     let runs = sort::runs(&words);
-    let heads: Vec<Vec<u64>> = words.iter().map(|w| sort::pick(w, &runs[..runs.len() - 1])).collect();
+    let heads: Vec<Vec<u64>> = words.mapped(|w| sort::pick(w, &runs[..runs.len() - 1]));
     let keys = SortedKeys { layout: &rows, words: &heads, unique: true };
     let patch = build::build(&kinds, p.dims.clone(), &keys)?;
     let merged = coiterate::merge(p, &patch, Keep::UNION);
@@ -227,7 +227,7 @@ fn overlaid(s: &Sparse, unique: &Unique, blank: &[bool], meeting: Option<BinaryO
     shape.extend(p.value_shape());
     let source = Source::select(&s.values, block, &merged.left, fallback)?;
     let mut values = blocks::collect(crate::base::strided::count(&shape), source, s.dtype())?;
-    let strides: Vec<u64> = c_strides(&p.value_shape()).iter().map(|&s| s as u64).collect();
+    let strides: Vec<u64> = c_strides(&p.value_shape()).mapped(|&s| s as u64);
     let mut offsets = unique.linear(p.level_dims, &strides);
     let undefined = s.fill.is_undefined();
     let mut new = vec![false; offsets.len()];

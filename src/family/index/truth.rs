@@ -1,5 +1,6 @@
 //! Where elements are true: nonzero, argwhere, and masks as lists of indices.
 
+use crate::base::mapped::Mapped;
 use openwork_ops::{DType, ReduceOp};
 
 use crate::base::context;
@@ -93,7 +94,7 @@ pub(super) fn places(x: &Tensor) -> Result<Vec<Vec<u64>>> {
     let mask = truth.values.dense_bytes()?;
     let keep: Vec<u64> = (0..mask.len() as u64).filter(|&p| mask[p as usize] != 0).collect();
     let chosen = |column: Vec<u64>| keep.iter().map(|&p| column[p as usize]).collect();
-    Ok((0..s.ndim()).map(|a| chosen(s.pattern.axis_coordinates(a, s.ndim()))).collect())
+    Ok((0..s.ndim()).mapped(|a| chosen(s.pattern.axis_coordinates(a, s.ndim()))))
 }
 
 fn of_strided_any(fill: &Strided) -> bool {

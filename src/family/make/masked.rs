@@ -1,5 +1,6 @@
 //! Dense values beside a mask of what is stored: the bitmap of GraphBLAS, the masked array of NumPy.
 
+use crate::base::mapped::Mapped;
 use openwork_ops::structure::IndexVec;
 use openwork_ops::{DType, Scalar};
 
@@ -47,7 +48,7 @@ impl Tensor {
         let Some(chosen) = mask.strided() else { return Err(error::layout("the mask is not strided")) };
         // The pattern of what the mask chooses, then the values at it.
         let pattern = convert::from_strided(chosen, &spec, Scalar::Bool(false).into())?.pattern;
-        let weights: Vec<u64> = c_strides(&values.shape).iter().map(|&w| w as u64).collect();
+        let weights: Vec<u64> = c_strides(&values.shape).mapped(|&w| w as u64);
         let at = pattern.linearize_all(&pattern.level_weights(&weights));
         let flat = values.reshape(&[values.len()])?;
         let values = convert::gather_values(&flat, &IndexVec::U64(at))?;

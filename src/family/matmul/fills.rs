@@ -5,6 +5,7 @@
 //! vary along the contracted axis makes the product of itself with one row, the sums of the other operand's
 //! columns. Only a fill that varies along both axes of its matrix is multiplied out.
 
+use crate::base::mapped::Mapped;
 use std::borrow::Cow;
 
 use openwork_ops::Scalar;
@@ -106,7 +107,7 @@ impl Plan<'_> {
         width: usize,
     ) -> Result<Buffer> {
         let ring = self.ring.doubled();
-        let passes = exact.iter().map(|j| Pass { ring, kernels: ring.kernels(), ..self.pass_of(j, core) }).collect();
+        let passes = exact.mapped(|j| Pass { ring, kernels: ring.kernels(), ..self.pass_of(j, core) });
         let mut added = Added { ring, fields: Vec::new(), outers: Vec::new(), passes };
         self.backgrounds(x, y, parts, sides, core, &mut added)?;
         self.together(sums, &added, core, finish, width)

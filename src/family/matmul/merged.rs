@@ -1,6 +1,7 @@
 //! Sparse products beside a fill: rows of easy elements, which hold every place of the result, and those of hard
 //! elements and the background, which join them.
 
+use crate::base::mapped::Mapped;
 use openwork_ops::matmul::{Finish, Grid, Product, Ring};
 use openwork_ops::structure::IndexSlice;
 
@@ -44,7 +45,7 @@ pub(super) fn merged<'a>(
 ) -> Vec<Product> {
     let (wide, small) = (ring.doubled(), ring.acc_size());
     let (kernels, size) = (wide.kernels(), wide.acc_size());
-    let mut cursors: Vec<Cursor<'_>> = exact.iter().map(|pieces| Cursor::new(pieces)).collect();
+    let mut cursors: Vec<Cursor<'_>> = exact.mapped(|pieces| Cursor::new(pieces));
     let (mut out, mut row, mut scratch) = (Vec::new(), 0, Vec::<u128>::new());
     for piece in plain {
         let mut values = vec![0u8; piece.columns.len() * width];

@@ -1,5 +1,6 @@
 //! Operands as the kernels take them: compressed rows of terms, and strided fields of terms.
 
+use crate::base::mapped::Mapped;
 use openwork_ops::matmul::{Grid, Ring, Rows};
 use openwork_ops::structure::{Index, IndexVec};
 use openwork_ops::{BinaryOp, DType, Scalar, with_index};
@@ -49,7 +50,7 @@ impl Stored {
         let listed = !all_rows && is_hyper_sparse(s);
         let spec = if listed {
             let levels = vec![LevelKind::Sparse { rank: n - 1 }, LevelKind::Sparse { rank: 1 }];
-            LevelSpec { levels, dims: (0..n).map(|a| (a, Part::Whole)).collect() }
+            LevelSpec { levels, dims: (0..n).mapped(|a| (a, Part::Whole)) }
         } else {
             LevelSpec::of_layout(Layout::Csr, &s.shape)?
         };

@@ -1,5 +1,6 @@
 //! Functions that see where an element is: `index_map` and `select`.
 
+use crate::base::mapped::Mapped;
 use openwork_ops::{DType, Element};
 
 use super::coalesced;
@@ -165,7 +166,7 @@ fn on_stored(s: &Sparse, out: DType, wants_index: bool, kernel: IndexKernel<'_>)
             s.pattern.linearize_elements(weights, within, start, &mut out);
             out
         };
-        axes.iter().map(column).collect()
+        axes.mapped(column)
     };
     run(&s.values, out, wants_index.then_some(&columns), kernel)
 }

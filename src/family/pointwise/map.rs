@@ -1,5 +1,6 @@
 //! A user's function on typed elements.
 
+use crate::base::mapped::Mapped;
 use openwork_ops::Element;
 
 use super::of_kernel;
@@ -12,7 +13,7 @@ pub(super) fn typed(operands: &[(&Tensor, openwork_ops::DType)]) -> Result<()> {
     match operands.iter().position(|(x, want)| x.dtype() != *want) {
         None => Ok(()),
         Some(i) => {
-            let given: Vec<_> = operands.iter().map(|(x, _)| x.dtype()).collect();
+            let given: Vec<_> = operands.mapped(|(x, _)| x.dtype());
             let why = format!("the function takes {} as operand {i}; cast the tensor first", operands[i].1);
             Err(error::dtype(&given, why))
         }
@@ -133,9 +134,9 @@ impl Tensor {
         if operands.is_empty() {
             return Err(error::invalid("operands", "none given; at least one tensor is needed"));
         }
-        typed(&operands.iter().map(|&x| (x, A::DTYPE)).collect::<Vec<_>>())?;
+        typed(&operands.mapped(|&x| (x, A::DTYPE)))?;
         let kernel = |x: &[&[u8]], out: &mut [u8]| {
-            let columns: Vec<&[A]> = x.iter().map(|b| A::from_bytes(b)).collect();
+            let columns: Vec<&[A]> = x.mapped(|b| A::from_bytes(b));
             let mut row = vec![A::default(); columns.len()];
             for (i, o) in B::from_bytes_mut(out).iter_mut().enumerate() {
                 row.iter_mut().zip(&columns).for_each(|(v, column)| *v = column[i]);

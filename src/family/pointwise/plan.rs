@@ -1,6 +1,7 @@
 //! The one way of every elementwise op: shape, fill, a kernel written for these operands if there is one, the engine, or a
 //! dense result within budget.
 
+use crate::base::mapped::Mapped;
 use std::borrow::Cow;
 
 use openwork_ops::registry::Side as Standing;
@@ -118,7 +119,7 @@ impl<'f> Function<'f> {
     fn on_arrays(&self, arrays: &[Cow<'_, Strided>]) -> Result<Strided> {
         match arrays {
             [a, b] => self.pass.on_arrays(&[a, b]),
-            all => self.pass.on_arrays(&all.iter().map(|a| &**a).collect::<Vec<_>>()),
+            all => self.pass.on_arrays(&all.mapped(|a| &**a)),
         }
     }
 
@@ -224,7 +225,7 @@ impl<'f> Function<'f> {
             (2, 0) => self.pass.on_scalars(&[value, one(1)]),
             (2, _) => self.pass.on_scalars(&[one(0), value]),
             (n, _) => {
-                let operands: Vec<Scalar> = (0..n).map(|j| if j == i { value } else { one(j) }).collect();
+                let operands: Vec<Scalar> = (0..n).mapped(|j| if j == i { value } else { one(j) });
                 self.pass.on_scalars(&operands)
             }
         }

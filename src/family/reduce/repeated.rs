@@ -1,6 +1,7 @@
 //! Reductions of arrays that repeat their elements, as broadcasting makes them: each counts as often as it occurs, as the
 //! fill of a sparse tensor does, and is looked at once.
 
+use crate::base::mapped::Mapped;
 use openwork_ops::ReduceOp;
 
 use super::sparse::check_count;
@@ -19,9 +20,9 @@ pub(super) fn repeated(fold: &Fold, s: &Strided, kept: &[usize], axes: &[usize],
     if s.shape.contains(&0) || !axes.iter().any(repeats) {
         return Ok(None);
     }
-    let shape: Vec<usize> = kept.iter().map(|&a| s.shape[a]).collect();
+    let shape: Vec<usize> = kept.mapped(|&a| s.shape[a]);
     let core = s.unbroadcast();
-    let over_kept: Vec<usize> = kept.iter().map(|&a| core.shape[a]).collect();
+    let over_kept: Vec<usize> = kept.mapped(|&a| core.shape[a]);
     let acc = if axes.iter().all(|&a| core.shape[a] == 1) {
         check_count(fold, &core, k)?;
         copies(fold, &core.permute(&[kept, axes].concat()).reshape(&over_kept)?, k)?

@@ -3,6 +3,7 @@
 use super::sparse::axes_are_inner;
 use super::unstored::with_unstored;
 use crate::base::error::Result;
+use crate::base::mapped::Mapped;
 use crate::base::strided::Strided;
 use crate::engine::fold::Fold;
 use crate::engine::slices::Split;
@@ -26,8 +27,8 @@ pub(super) fn rows(
     }
     let Some(ends) = split.row_ends() else { return Ok(None) };
     let acc = split.fold_runs(fold, &s.values, &ends, None)?;
-    let shape: Vec<usize> = dims.iter().map(|d| d.size).collect();
-    let order: Vec<usize> = dims.iter().map(|d| d.axis).collect();
+    let shape: Vec<usize> = dims.mapped(|d| d.size);
+    let order: Vec<usize> = dims.mapped(|d| d.axis);
     let counts = |i: usize| ((ends[i + 1] - ends[i]) * split.per_row) as u64;
     let acc = Strided::new(acc, fold.typing.acc, shape);
     let acc = with_unstored(fold, acc, &|| Ok(fill.permute(&order)), &counts, split.block, k)?;

@@ -1,5 +1,6 @@
 //! Reductions of sparse tensors.
 
+use crate::base::mapped::Mapped;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -54,7 +55,7 @@ pub(super) fn reduce(fold: &Fold, s: &Sparse, kept: &[usize], axes: &[usize], k:
 
 /// A fill that is one value along every reduced axis.
 fn constant(fold: &Fold, s: &Sparse, fill: &Strided, kept: &[usize], axes: &[usize], k: u128) -> Result<Tensor> {
-    let shape: Vec<usize> = kept.iter().map(|&a| s.shape[a]).collect();
+    let shape: Vec<usize> = kept.mapped(|&a| s.shape[a]);
     // The fill over the kept axes: any index along the reduced ones will do.
     let mut over_kept = fill.permute(kept);
     over_kept.shape = shape[..].into();
@@ -141,7 +142,7 @@ pub(super) fn check_count(fold: &Fold, fill: &Strided, k: u128) -> Result<()> {
 /// An undefined fill: only what is stored counts.
 fn undefined(fold: &Fold, s: &Sparse, kept: &[usize]) -> Result<Tensor> {
     let groups = group(fold, s, &s.values, kept, Need::Counts)?;
-    let shape: Vec<usize> = kept.iter().map(|&a| s.shape[a]).collect();
+    let shape: Vec<usize> = kept.mapped(|&a| s.shape[a]);
     let pattern = Arc::new(groups.pattern);
     if fold.op.gives() == Gives::Count {
         let values = groups.acc.cast(fold.typing.out);

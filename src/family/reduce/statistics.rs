@@ -1,5 +1,6 @@
 //! Moments and norms: reductions that look at a slice as `float64` numbers, and more than once.
 
+use crate::base::mapped::Mapped;
 use openwork_ops::DType;
 
 use crate::base::axes::Axes;
@@ -337,7 +338,7 @@ fn over_a_fill(slices: &Slices, fill: &Strided, correction: f64, skip_nan: bool)
     let n = slices.len();
     let grain = (GRAIN * n / values.len().max(1)).clamp(1, GRAIN);
     let parts = parallel::map_chunks(n, grain, &|range| range.map(one).collect::<Vec<_>>());
-    let empty = spreads.iter().map(|s| s.slowly(&[], &[], correction, skip_nan)).collect();
+    let empty = spreads.mapped(|s| s.slowly(&[], &[], correction, skip_nan));
     let empty = Strided::from_vec(empty, varying.over_kept).broadcast(&slices.kept_shape());
     Ok((Strided::from_vec(parts.concat(), vec![n]), empty))
 }

@@ -3,6 +3,7 @@
 //! The three may be far larger than what they come to, so nothing is rounded in between: floats are summed exactly, and
 //! integers wrap, which is exact too.
 
+use crate::base::mapped::Mapped;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -40,7 +41,7 @@ pub(super) fn varying(
     axes: &[usize],
     k: u128,
 ) -> Result<Tensor> {
-    let shape: Vec<usize> = kept.iter().map(|&a| s.shape[a]).collect();
+    let shape: Vec<usize> = kept.mapped(|&a| s.shape[a]);
     let beneath = blocks::collect(s.nse(), Source::at(fill, &s.pattern), s.dtype())?;
     let beneath = Strided { shape: s.values.shape.clone(), strides: c_strides(&s.values.shape).into(), ..beneath };
     let Sums { pattern, sums, total } = if fold.typing.acc.is_inexact() {
@@ -76,7 +77,7 @@ fn integers(
     let Groups { pattern, acc: stored, .. } = group(fold, s, &s.values, kept, Need::Counts)?;
     let beneath = group(fold, s, beneath, kept, Need::Counts)?.acc;
     let pattern = Arc::new(pattern);
-    let shape: Vec<usize> = kept.iter().map(|&a| s.shape[a]).collect();
+    let shape: Vec<usize> = kept.mapped(|&a| s.shape[a]);
     let totals = blocks::collect(stored.len(), Source::at(total.broadcast(&shape), &pattern), acc)?;
     let totals = Strided { shape: stored.shape.clone(), strides: c_strides(&stored.shape).into(), ..totals };
     let rest = blocks::map_strided(&[&totals, &beneath], acc, acc, Kernel::Binary(sub))?;
@@ -107,7 +108,7 @@ pub(super) fn float_totals(fold: &Fold, x: &Strided, kept: &[usize], axes: &[usi
     let core = x.unbroadcast();
     let values = core.cast(fold.typing.input).cast(acc).to_contiguous()?.into_owned();
     let totals = totals(&values, x, kept, axes, acc.size() / size_of::<f64>())?;
-    let shape: Vec<usize> = kept.iter().map(|&a| core.shape[a]).collect();
+    let shape: Vec<usize> = kept.mapped(|&a| core.shape[a]);
     Ok(Strided::new(Buffer::from_vec(totals.iter().map(|t| t.0).collect()), acc, shape))
 }
 
@@ -118,7 +119,7 @@ fn floats(fold: &Fold, s: &Sparse, fill: &Strided, beneath: &Strided, kept: &[us
     let floats =
         |x: &Strided| -> Result<Strided> { Ok(x.cast(fold.typing.input).cast(acc).to_contiguous()?.into_owned()) };
     let totals = totals(&floats(&fill.unbroadcast())?, fill, kept, axes, parts)?;
-    let core: Vec<usize> = kept.iter().map(|&a| fill.unbroadcast().shape[a]).collect();
+    let core: Vec<usize> = kept.mapped(|&a| fill.unbroadcast().shape[a]);
 
     let split = Split::new(&s.pattern, kept);
     let runs = split.runs().without_empty();
@@ -180,7 +181,7 @@ fn totals(core: &Strided, fill: &Strided, kept: &[usize], axes: &[usize], parts:
 
 /// For each element of a pattern over the kept axes, which of the totals over `core` is its own.
 fn places(core: &[usize], shape: &[usize], kept: &[usize], pattern: &Arc<Pattern>, n: usize) -> Result<Vec<u64>> {
-    let shape: Vec<usize> = kept.iter().map(|&a| shape[a]).collect();
+    let shape: Vec<usize> = kept.mapped(|&a| shape[a]);
     let numbers = Strided::from_vec((0..count(core) as u64).collect(), core.to_vec()).broadcast(&shape);
     let at = blocks::collect(n, Source::at(&numbers, pattern), u64::DTYPE)?;
     Ok(at.typed::<u64>().unwrap_or_default().to_vec())

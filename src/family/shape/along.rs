@@ -3,6 +3,7 @@
 //! The coordinates of the stored elements are mapped, the values gathered, and the pattern rebuilt; the fill is chosen
 //! from likewise. A sort happens only where the order is not kept.
 
+use crate::base::mapped::Mapped;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -152,7 +153,7 @@ pub(crate) fn keys_without(pattern: &Pattern, layout: &KeyLayout, left_out: impl
         let weight = |(d, f): (usize, &keys::Field)| if f.word == w && !left_out(d) { f.weight() } else { 0 };
         pattern.linearize_all(&layout.fields.iter().enumerate().map(weight).collect::<Vec<_>>())
     };
-    (0..layout.word_bits.len()).map(word).collect()
+    (0..layout.word_bits.len()).mapped(word)
 }
 
 /// A pattern and the rows of values it takes, from keys in any order, each with the row it came from. No key repeats.
@@ -192,7 +193,7 @@ fn sparse(s: &Sparse, axis: usize, choice: &Along<'_>) -> Result<Sparse> {
     shape[axis] = choice.len();
     let fill = map_fill(s, &shape, |values| strided(values, axis, choice))?;
     let resized = |p: &Pattern| -> Vec<Dim> {
-        p.dims.iter().map(|d| if d.axis == axis { Dim { size: choice.len(), ..*d } } else { *d }).collect()
+        p.dims.mapped(|d| if d.axis == axis { Dim { size: choice.len(), ..*d } } else { *d })
     };
     let of_values = |p: &Pattern| p.value_dims().iter().position(|d| (d.axis, d.part) == (axis, Part::Whole));
     if let Some(place) = of_values(&s.pattern) {
@@ -216,7 +217,7 @@ fn sparse(s: &Sparse, axis: usize, choice: &Along<'_>) -> Result<Sparse> {
         return Err(error::layout(format!("no level holds axis {axis}")));
     };
     raise(Work::Engine);
-    let layout = KeyLayout::new(&dims[..s.pattern.level_dims].iter().map(|d| d.size).collect::<Vec<_>>());
+    let layout = KeyLayout::new(&dims[..s.pattern.level_dims].mapped(|d| d.size));
     let words = keys_without(&s.pattern, &layout, |d| d == place);
     let coordinates = s.pattern.axis_coordinates(axis, s.ndim());
     let (from, to) = spread(&s.shape, s.shape[axis], &coordinates, choice)?;
@@ -326,7 +327,7 @@ fn root_rows(s: &Sparse, axis: usize, choice: &Along<'_>, dims: &[Dim]) -> Resul
     if above.is_empty() || above.iter().any(|l| l.kind() != LevelKind::Dense) || dims[0].axis != axis {
         return Ok(None);
     }
-    let inner = count(&dims[1..above.len()].iter().map(|d| d.size).collect::<Vec<_>>());
+    let inner = count(&dims[1..above.len()].mapped(|d| d.size));
     let too_many = || error::shape(&[&s.shape], "the rows of the result do not fit in memory: choose coo");
     let parents = choice.len().checked_mul(inner).filter(|&n| Buffer::is_possible(n.saturating_mul(16)));
     let parents = parents.ok_or_else(too_many)?;
@@ -350,7 +351,7 @@ fn root_rows(s: &Sparse, axis: usize, choice: &Along<'_>, dims: &[Dim]) -> Resul
     let wide = needs_64_bits(total, sizes) || s.pattern.is_wide(); // all arrays are of one width
     let level = Level::Sparse {
         pointers: Some(pointers_of(&ends, wide).into()),
-        indices: indices.iter().map(|i| runs.indices(i.widened(wide).as_slice())).collect(),
+        indices: indices.mapped(|i| runs.indices(i.widened(wide).as_slice())),
         ordered: true,
         unique: true,
     };

@@ -1,5 +1,6 @@
 //! Axes permuted, added and dropped; reshaping and broadcasting.
 
+use crate::base::mapped::Mapped;
 use std::sync::Arc;
 
 use super::{broadcast_sparse, map_fill, product, reshape_sparse, squeeze_free, squeeze_levels};
@@ -142,7 +143,7 @@ impl Tensor {
             Storage::Sparse(s) => {
                 // A new value axis of size 1: no index changes.
                 let mut dims: Vec<Dim> =
-                    s.pattern.dims.iter().map(|d| Dim { axis: d.axis + usize::from(d.axis >= at), ..*d }).collect();
+                    s.pattern.dims.mapped(|d| Dim { axis: d.axis + usize::from(d.axis >= at), ..*d });
                 dims.push(Dim::whole(at, 1));
                 let pattern = Arc::new(Pattern { dims, ..(*s.pattern).clone() });
                 let mut values = s.values.clone();

@@ -3,6 +3,7 @@
 //! Stored coordinates are shifted, keys and values put one after the other, and the pattern rebuilt; a sort happens only
 //! where the parts interleave. The fills decide what else is done.
 
+use crate::base::mapped::Mapped;
 use std::borrow::{Borrow, Cow};
 use std::sync::Arc;
 
@@ -54,7 +55,7 @@ impl Tensor {
     /// differ and exceed the densify budget.
     #[doc(alias("cat", "concatenate", "hstack", "vstack"))]
     pub fn concat<T: Borrow<Tensor>>(tensors: &[T], axis: impl Into<Axis>) -> Result<Tensor> {
-        let tensors: Vec<&Tensor> = tensors.iter().map(Borrow::borrow).collect();
+        let tensors: Vec<&Tensor> = tensors.mapped(Borrow::borrow);
         let call = trace::call("concat", &tensors);
         call.end(concat(&tensors, axis.into()))
     }
@@ -74,7 +75,7 @@ impl Tensor {
     /// As [`Tensor::concat`].
     #[doc(alias("column_stack", "dstack"))]
     pub fn stack<T: Borrow<Tensor>>(tensors: &[T], axis: impl Into<Axis>) -> Result<Tensor> {
-        let tensors: Vec<&Tensor> = tensors.iter().map(Borrow::borrow).collect();
+        let tensors: Vec<&Tensor> = tensors.mapped(Borrow::borrow);
         let call = trace::call("stack", &tensors);
         call.end(stack(&tensors, axis.into()))
     }
@@ -94,7 +95,7 @@ impl Tensor {
     /// If there is no tensor or one has more than two axes, dtypes do not promote, or a fill other than
     /// zero has to be stored and exceeds the densify budget.
     pub fn block_diag<T: Borrow<Tensor>>(tensors: &[T]) -> Result<Tensor> {
-        let tensors: Vec<&Tensor> = tensors.iter().map(Borrow::borrow).collect();
+        let tensors: Vec<&Tensor> = tensors.mapped(Borrow::borrow);
         let call = trace::call("block_diag", &tensors);
         call.end(block_diag(&tensors))
     }
@@ -114,7 +115,7 @@ impl Tensor {
     /// If a row is empty, tensors have fewer than two axes, or as [`Tensor::concat`].
     pub fn block<T: Borrow<Tensor>>(rows: &[Vec<T>]) -> Result<Tensor> {
         let call = trace::call("block", &rows.iter().flatten().map(Borrow::borrow).collect::<Vec<_>>());
-        let joined = |row: &Vec<T>| concat(&row.iter().map(Borrow::borrow).collect::<Vec<_>>(), -1);
+        let joined = |row: &Vec<T>| concat(&row.mapped(Borrow::borrow), -1);
         let rows = rows.iter().map(joined).collect::<Result<Vec<_>>>()?;
         call.end(concat(&rows.iter().collect::<Vec<_>>(), -2))
     }
@@ -297,8 +298,8 @@ fn joined_fill(
     // One that varies along the axis, and along others only as the parts' fills do.
     let by_level = |d: usize| spec.dims[..spec.level_dims()].iter().any(|&(a, _)| a == d);
     let full = |core: &Strided| (0..shape.len()).filter(|&d| by_level(d) && core.shape[d] > 1).count();
-    let varies: Vec<bool> = (0..shape.len()).map(|d| d == axis || cores.iter().any(|c| c.shape[d] > 1)).collect();
-    let small: Vec<usize> = (0..shape.len()).map(|d| if varies[d] { shape[d] } else { 1 }).collect();
+    let varies: Vec<bool> = (0..shape.len()).mapped(|d| d == axis || cores.iter().any(|c| c.shape[d] > 1));
+    let small: Vec<usize> = (0..shape.len()).mapped(|d| if varies[d] { shape[d] } else { 1 });
     let count = (0..shape.len()).filter(|&d| by_level(d) && varies[d]).count();
     let allowed = cores.iter().map(full).max().unwrap_or(0).max(1);
     if count <= allowed && convert::dense_len(&small, dtype).is_ok() {
@@ -322,7 +323,7 @@ fn joined_fill(
         return Ok(Some(fill_of(&largest.broadcast(shape))));
     }
     context::may_densify(shape, dtype.size(), || {
-        let fills: Vec<String> = cores.iter().map(|c| format!("{:?}", c.shape)).collect();
+        let fills: Vec<String> = cores.mapped(|c| format!("{:?}", c.shape));
         format!("fills of shapes {} together vary along more than one sparse axis", fills.join(" and "))
     })?;
     Ok(None)
@@ -407,7 +408,7 @@ fn rows(pieces: &[Piece<'_>], axis: usize, shape: &[usize]) -> Option<Pattern> {
         columns.iter_mut().zip(indices).for_each(|(c, i)| c.push(i.widened(wide)));
         before += p.positions;
     }
-    let indices = columns.iter().map(|c| join_indices(c, wide).into()).collect();
+    let indices = columns.mapped(|c| join_indices(c, wide).into());
     let pointers = Some(along::pointers_of(&ends, wide).into());
     let mut levels = above.to_vec();
     levels.push(Level::Sparse { pointers, indices, ordered: true, unique: true });
@@ -433,7 +434,7 @@ fn join_indices(parts: &[Indices], wide: bool) -> IndexVec {
 pub(crate) fn place(shape: &[usize], spec: &LevelSpec, pieces: &[Piece<'_>], fill: Fill) -> Result<Sparse> {
     let dims = spec.resolve(shape)?;
     let of_levels = &dims[..spec.level_dims()];
-    let layout = KeyLayout::new(&of_levels.iter().map(|d| d.size).collect::<Vec<_>>());
+    let layout = KeyLayout::new(&of_levels.mapped(|d| d.size));
     let total = pieces.iter().map(|p| p.sparse.pattern.positions).sum();
     let mut words: Vec<Vec<u64>> = vec![Vec::with_capacity(total); layout.word_bits.len()];
     for piece in pieces {
@@ -471,7 +472,7 @@ fn lift(t: &Tensor, at: usize) -> Result<Tensor> {
     let mut shape = s.shape.clone();
     shape.insert(at, 1);
     let p = &s.pattern;
-    let mut dims: Vec<Dim> = p.dims.iter().map(|d| Dim { axis: d.axis + usize::from(d.axis >= at), ..*d }).collect();
+    let mut dims: Vec<Dim> = p.dims.mapped(|d| Dim { axis: d.axis + usize::from(d.axis >= at), ..*d });
     let mut levels = p.levels.clone();
     if let [Level::Sparse { indices, .. }] = &mut levels[..] {
         let place = dims[..p.level_dims].iter().position(|d| d.axis > at).unwrap_or(p.level_dims);

@@ -12,6 +12,7 @@ pub(crate) mod join;
 pub(crate) mod along;
 mod along_segments;
 
+use crate::base::mapped::Mapped;
 use std::sync::Arc;
 
 use openwork_ops::structure::keys::KeyLayout;
@@ -91,15 +92,15 @@ fn squeeze_levels(s: &Sparse, kept: &[usize]) -> Result<Sparse> {
     let to = |d: &Dim| Dim { axis: kept.iter().position(|&a| a == d.axis).unwrap_or(d.axis), ..*d };
     let mut own: Vec<Dim> = p.level_dims().iter().filter(is_kept).copied().collect();
     own.sort_by_key(|d| (d.axis, matches!(d.part, Part::Mod(_))));
-    let layout = KeyLayout::new(&own.iter().map(|d| d.size).collect::<Vec<_>>());
+    let layout = KeyLayout::new(&own.mapped(|d| d.size));
     let word = |w: usize| {
         let weight = |d: &Dim| match own.iter().position(|o| o == d) {
             Some(i) if layout.fields[i].word == w => layout.fields[i].weight(),
             _ => 0,
         };
-        p.linearize_all(&p.level_dims().iter().map(weight).collect::<Vec<_>>())
+        p.linearize_all(&p.level_dims().mapped(weight))
     };
-    let words = (0..layout.word_bits.len()).map(word).collect();
+    let words = (0..layout.word_bits.len()).mapped(word);
     let value_axes = p.value_dims().iter().enumerate().filter(|(_, d)| is_kept(d)).map(|(i, _)| i + 1);
     let values = s.values.permute(&[0].into_iter().chain(value_axes).collect::<Vec<_>>());
     let kinds = vec![LevelKind::Sparse { rank: own.len() }];
@@ -242,7 +243,7 @@ fn broadcast_sparse(s: &Sparse, shape: &[usize]) -> Result<Sparse> {
         .map(|w| {
             let weight =
                 |a: usize| if layout.fields[a].word == w && !repeats(a) { layout.fields[a].weight() } else { 0 };
-            s.pattern.linearize_all(&(lead..shape.len()).map(weight).collect::<Vec<_>>())
+            s.pattern.linearize_all(&(lead..shape.len()).mapped(weight))
         })
         .collect();
     let mut index = vec![0usize; shape.len()];

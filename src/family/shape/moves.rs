@@ -1,5 +1,6 @@
 //! Elements moved along axes: flip, roll, repeat, tile, split and unstack, and other orders of the axes.
 
+use crate::base::mapped::Mapped;
 use std::sync::Arc;
 
 use super::along::{self, Along};
@@ -280,7 +281,7 @@ impl Tensor {
             start += size;
             start - size..start
         };
-        call.end(window::windows(self, a, &sizes.iter().map(range).collect::<Vec<_>>()))
+        call.end(window::windows(self, a, &sizes.mapped(range)))
     }
 
     /// Cuts an axis before each of the given indices, which must not decrease: `tensor_split(&[2, 5], 0)` gives the elements

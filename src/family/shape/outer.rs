@@ -1,5 +1,6 @@
 //! Products of every element with every other: outer and kron.
 
+use crate::base::mapped::Mapped;
 use std::sync::Arc;
 
 use openwork_ops::structure::keys::KeyLayout;
@@ -116,7 +117,7 @@ fn pairs(a: &Tensor, b: &Tensor) -> Result<Option<Tensor>> {
     let layout = KeyLayout::new(&shape);
     let part = |s: &Sparse, first: usize, w: usize| {
         let fields = &layout.fields[first..first + s.ndim()];
-        let weights: Vec<u64> = fields.iter().map(|f| if f.word == w { f.weight() } else { 0 }).collect();
+        let weights: Vec<u64> = fields.mapped(|f| if f.word == w { f.weight() } else { 0 });
         s.pattern.linearize_all(&weights)
     };
     let words = (0..layout.word_bits.len()).map(|w| {

@@ -1,5 +1,6 @@
 //! A frame of new elements around a tensor.
 
+use crate::base::mapped::Mapped;
 use openwork_ops::Scalar;
 
 use super::along::{self, Along};
@@ -97,7 +98,7 @@ fn padded(x: &Tensor, widths: &[(usize, usize)], pad: Pad) -> Result<Tensor> {
                 spec = LevelSpec::of_layout(Layout::Coo, &shape)?;
             }
             spec = spec.freed();
-            let offset = widths.iter().map(|w| w.0).collect();
+            let offset = widths.mapped(|w| w.0);
             let pieces =
                 [Piece { sparse: join::refilled(x, fill.clone(), &spec)?, offset, step: vec![1; widths.len()] }];
             return Ok(join::place(&shape, &spec, &pieces, fill)?.into());

@@ -1,5 +1,6 @@
 //! Triangles and diagonals of matrices.
 
+use crate::base::mapped::Mapped;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -244,23 +245,23 @@ fn sparse_diagonal(s: &Sparse, offset: isize, a: usize, b: usize) -> Result<Spar
     let to = |axis: usize| axis - usize::from(axis > a) - usize::from(axis > b);
     let left = |d: &&Dim| d.axis != a && d.axis != b;
     let own: Vec<Dim> = s.pattern.level_dims().iter().filter(left).copied().collect();
-    let mut dims: Vec<Dim> = own.iter().map(|d| Dim { axis: to(d.axis), ..*d }).collect();
+    let mut dims: Vec<Dim> = own.mapped(|d| Dim { axis: to(d.axis), ..*d });
     dims.push(Dim::whole(n - 2, shape[n - 2]));
     let level_dims = dims.len();
-    let layout = KeyLayout::new(&dims.iter().map(|d| d.size).collect::<Vec<_>>());
+    let layout = KeyLayout::new(&dims.mapped(|d| d.size));
     let diagonal = layout.fields[level_dims - 1];
     let word = |w: usize| -> Vec<u64> {
         let weight = |d: &Dim| match own.iter().position(|o| o == d) {
             Some(i) if layout.fields[i].word == w => layout.fields[i].weight(),
             _ => 0,
         };
-        let weights: Vec<u64> = s.pattern.level_dims().iter().map(weight).collect();
+        let weights: Vec<u64> = s.pattern.level_dims().mapped(weight);
         let all = s.pattern.linearize_all(&weights);
         let along = if diagonal.word == w { diagonal.weight() } else { 0 };
         let at = |&p: &u64| all[p as usize].wrapping_add(along.wrapping_mul(first[p as usize].min(second[p as usize])));
-        from.iter().map(at).collect()
+        from.mapped(at)
     };
-    let words = (0..layout.word_bits.len()).map(word).collect();
+    let words = (0..layout.word_bits.len()).mapped(word);
     dims.extend(s.pattern.value_dims().iter().map(|d| Dim { axis: to(d.axis), ..*d }));
     let kinds = vec![LevelKind::Sparse { rank: level_dims }];
     let (pattern, order) = along::rebuild(kinds, dims, &layout, words, from)?;

@@ -1,5 +1,6 @@
 //! A window along one axis.
 
+use crate::base::mapped::Mapped;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -87,7 +88,7 @@ fn narrowed_fill(s: &Sparse, axis: usize, range: &Range<usize>) -> Fill {
 
 /// The dimensions with another size along one axis that they hold whole.
 fn narrowed_dims(p: &Pattern, axis: usize, size: usize) -> Vec<Dim> {
-    p.dims.iter().map(|d| if d.axis == axis { Dim { size, ..*d } } else { *d }).collect()
+    p.dims.mapped(|d| if d.axis == axis { Dim { size, ..*d } } else { *d })
 }
 
 /// A window of a value axis.
@@ -260,8 +261,7 @@ fn cut(s: &Sparse, axis: usize, ranges: &[Range<usize>]) -> Result<Vec<Sparse>> 
     let field = s.pattern.level_dims().iter().position(|d| d.axis == axis).map(|d| layout.fields[d]);
     let part = |(w, range): (usize, &Range<usize>)| {
         let own = &positions[ends[w]..ends[w + 1]];
-        let mut words: Vec<Vec<u64>> =
-            words.iter().map(|word| own.iter().map(|&p| word[p as usize]).collect()).collect();
+        let mut words: Vec<Vec<u64>> = words.iter().map(|word| own.mapped(|&p| word[p as usize])).collect();
         // Coordinates shrink by the start of the window: so do their fields.
         if let Some(field) = field {
             let shift = field.weight().wrapping_mul(range.start as u64);

@@ -1,5 +1,6 @@
 //! Softmax over slices that lie in storage one after the other: all of it in one pass over blocks of them.
 
+use crate::base::mapped::Mapped;
 use openwork_ops::softmax::{self, Rows, RowsKernel};
 use openwork_ops::{DType, Scalar};
 
@@ -36,7 +37,7 @@ impl SliceWise {
 
     fn strided_rows(&self, s: &Strided, kept: &[usize], kernel: RowsKernel, log: bool) -> Result<Option<Tensor>> {
         let order: Vec<usize> = kept.iter().chain(&self.axes).copied().collect();
-        let rows = count(&kept.iter().map(|&a| s.shape[a]).collect::<Vec<_>>());
+        let rows = count(&kept.mapped(|&a| s.shape[a]));
         if !suits(rows, s.len()) {
             return Ok(None);
         }

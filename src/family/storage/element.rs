@@ -1,5 +1,6 @@
 //! Single elements: look-up and iteration.
 
+use crate::base::mapped::Mapped;
 use openwork_ops::Scalar;
 
 use crate::base::error::{self, Result};
@@ -57,7 +58,7 @@ impl Tensor {
         let (values, columns) = match &self.storage {
             Storage::Strided(s) => (s, None),
             Storage::Sparse(s) => {
-                let columns: Vec<Vec<u64>> = (0..s.ndim()).map(|a| s.pattern.axis_coordinates(a, s.ndim())).collect();
+                let columns: Vec<Vec<u64>> = (0..s.ndim()).mapped(|a| s.pattern.axis_coordinates(a, s.ndim()));
                 (&s.values, Some((s, columns)))
             }
         };
@@ -73,7 +74,7 @@ impl Tensor {
             let place = unravel(i, &values.shape);
             let value = values.get(&place);
             let Some((s, columns)) = &columns else { return (place, value) };
-            let mut index: Vec<usize> = columns.iter().map(|c| c[place[0]] as usize).collect();
+            let mut index: Vec<usize> = columns.mapped(|c| c[place[0]] as usize);
             for (d, &within) in s.pattern.value_dims().iter().zip(&place[1..]) {
                 index[d.axis] += within * d.step();
             }
@@ -88,7 +89,7 @@ fn get_sparse(s: &Sparse, index: &[usize]) -> Result<Option<Scalar>> {
         Part::Div(b) => index[d.axis] / b,
         Part::Mod(b) => index[d.axis] % b,
     };
-    let tuple: Vec<usize> = s.pattern.level_dims().iter().map(coordinate).collect();
+    let tuple: Vec<usize> = s.pattern.level_dims().mapped(coordinate);
     let mut place: Vec<usize> = std::iter::once(0).chain(s.pattern.value_dims().iter().map(coordinate)).collect();
     let positions = s.pattern.locate(&tuple);
     let stored: Vec<Scalar> = positions

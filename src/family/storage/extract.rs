@@ -1,6 +1,7 @@
 //! What a tensor holds, handed to the program: all elements as a vector, one as a Rust number, the places of what is
 //! stored.
 
+use crate::base::mapped::Mapped;
 use openwork_ops::{Cast, Element};
 
 use crate::base::buffer::zeroed_vec;
@@ -115,7 +116,7 @@ impl Tensor {
             let why = format!("positions of {} are blocks, not elements; convert to coo", self.layout());
             return Err(error::layout(why));
         }
-        let mut axes: Vec<usize> = s.pattern.level_dims().iter().map(|d| d.axis).collect();
+        let mut axes: Vec<usize> = s.pattern.level_dims().mapped(|d| d.axis);
         axes.sort_unstable();
         let (rows, columns) = (s.pattern.positions, axes.len());
         let n = dense_len(&[rows, columns], i64::DTYPE)?;

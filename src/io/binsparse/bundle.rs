@@ -1,5 +1,6 @@
 //! Bundles in files: every part a tensor of its own, and a word beside them that their sum is meant.
 
+use crate::base::mapped::Mapped;
 use std::path::Path;
 
 use serde_json::Value;
@@ -20,7 +21,7 @@ const KEY: &str = "openwork_sum_of_parts";
 /// As [`super::write_all`].
 pub fn write_bundle(path: impl AsRef<Path>, bundle: &Bundle, options: &WriteOptions) -> Result<()> {
     let _call = trace::call("binsparse::write_bundle", &[]);
-    let names: Vec<String> = (0..bundle.parts().len()).map(|i| i.to_string()).collect();
+    let names: Vec<String> = (0..bundle.parts().len()).mapped(|i| i.to_string());
     let entries: Vec<Entry> = names.iter().zip(bundle.parts()).map(|(n, part)| Entry::new(n, part)).collect();
     let mut options = options.clone();
     if options.metadata.insert(KEY.into(), names.len().into()).is_some() {

@@ -1,5 +1,6 @@
 //! What a descriptor says, whatever container it came in.
 
+use crate::base::mapped::Mapped;
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
@@ -231,7 +232,7 @@ fn predefined(name: &str, ndim: usize) -> Res<LevelSpec> {
     if dims.len() != ndim {
         return bad(format!("{name} has {} axes, `shape` has {ndim}", dims.len()));
     }
-    Ok(LevelSpec { levels, dims: dims.iter().map(|&a| (a, Part::Whole)).collect() })
+    Ok(LevelSpec { levels, dims: dims.mapped(|&a| (a, Part::Whole)) })
 }
 
 /// The predefined format with these levels.

@@ -1,5 +1,6 @@
 //! From a tensor to a descriptor and arrays.
 
+use crate::base::mapped::Mapped;
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
@@ -123,7 +124,7 @@ impl Export {
 
     fn whole(x: &Tensor, options: &WriteOptions, metadata: &Map<String, Value>, extended: bool) -> Result<Export> {
         let _call = trace::call("binsparse::write", &[]);
-        let shape: Vec<u64> = x.shape().iter().map(|&s| s as u64).collect();
+        let shape: Vec<u64> = x.shape().mapped(|&s| s as u64);
         let mut arrays = Vec::new();
         let mut types = BTreeMap::new();
         let (spec, values) = match (x.strided(), x.level_spec(), x.levels()) {
@@ -159,7 +160,7 @@ impl Export {
                 if let Some(array) = array.strided() {
                     arrays.push(OutArray::values("fill_value", array)?);
                 }
-                FillKind::Array(array.shape().iter().map(|&s| s as u64).collect())
+                FillKind::Array(array.shape().mapped(|&s| s as u64))
             }
         };
         if matches!(fill, FillKind::Value | FillKind::Array(_)) {
@@ -261,7 +262,7 @@ fn standard(d: &Descriptor) -> Value {
             let name = if kind == LevelKind::Dense { "dense" } else { "sparse" };
             level = json!({ "level_desc": name, "rank": kind.rank(), "level": level });
         }
-        let transpose: Vec<usize> = d.levels.dims.iter().map(|d| d.0).collect();
+        let transpose: Vec<usize> = d.levels.dims.mapped(|d| d.0);
         out["custom"] = json!({ "transpose": transpose, "level": level });
     }
     out

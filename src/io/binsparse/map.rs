@@ -8,6 +8,7 @@ use super::types::DataType;
 use super::warning::Warning;
 use super::{Mode, ReadOptions, rows, symmetry};
 use crate::base::error::Result;
+use crate::base::mapped::Mapped;
 use crate::base::strided::Strided;
 use crate::io::fault::{Res, bad};
 use crate::levels::names::{ArrayLen, ArrayRule};
@@ -146,9 +147,9 @@ impl TensorReader<'_> {
         let d = self.descriptor;
         let level_dims = d.levels.levels.iter().map(|l| l.rank()).sum();
         let sizes: Vec<usize> = if d.levels.levels.is_empty() {
-            d.levels.dims.iter().map(|&(a, _)| shape[a]).collect()
+            d.levels.dims.mapped(|&(a, _)| shape[a])
         } else {
-            d.levels.resolve(shape)?.iter().map(|d| d.size).collect()
+            d.levels.resolve(shape)?.mapped(|d| d.size)
         };
         let block = product(&sizes[level_dims..])?;
         let mut parents = 1u128;
@@ -227,7 +228,7 @@ impl TensorReader<'_> {
         let shape = match &self.descriptor.fill {
             FillKind::Unspecified | FillKind::Undefined => return Ok(None),
             FillKind::Value => Vec::new(),
-            FillKind::Array(shape) => shape.iter().map(|&s| s as usize).collect(),
+            FillKind::Array(shape) => shape.mapped(|&s| s as usize),
         };
         let n = product(&shape)?;
         let found = self.find("fill_value")?;
@@ -270,7 +271,7 @@ impl TensorReader<'_> {
         let mut known = pointers.into_iter();
         let mut dim = 0;
         for (l, (&kind, arrays)) in d.levels.levels.iter().zip(found).enumerate() {
-            let names: Vec<String> = arrays.iter().map(|f| f.name.clone()).collect();
+            let names: Vec<String> = arrays.mapped(|f| f.name.clone());
             let mut read: Vec<IndexArray> = known.next().flatten().into_iter().collect();
             for f in &arrays[read.len()..] {
                 read.push(read_index(self.arrays, f)?);
@@ -367,7 +368,7 @@ impl TensorReader<'_> {
             FillKind::Unspecified => return Ok(Fill::Scalar(Scalar::zero(dtype))),
             FillKind::Undefined => return Ok(Fill::Undefined),
             FillKind::Value => Vec::new(),
-            FillKind::Array(shape) => shape.iter().map(|&s| s as usize).collect(),
+            FillKind::Array(shape) => shape.mapped(|&s| s as usize),
         };
         let Some(found) = found else { return bad("the array `fill_value` is missing") };
         let values = self.elements(&found, dtype)?;

@@ -52,6 +52,7 @@ mod types;
 mod warning;
 mod zip;
 
+use crate::base::mapped::Mapped;
 use std::io::BufWriter;
 use std::ops::Range;
 use std::path::Path;
@@ -246,7 +247,7 @@ pub fn write_all(path: impl AsRef<Path>, tensors: &[Entry], options: &WriteOptio
         exports.push((entry.name, Export::new(entry.tensor, options, &entry.metadata)?));
     }
     file::check_names(&exports)?;
-    let names: Vec<&str> = tensors.iter().map(|e| e.name).collect();
+    let names: Vec<&str> = tensors.mapped(|e| e.name);
     let list = serde_json::json!({ "tensors": names, "metadata": options.metadata }).to_string();
     write_hdf5(path, &exports, Some(&list), options)
 }

@@ -1,5 +1,6 @@
 //! Headers of `.npy` arrays, versions 1 to 3.
 
+use crate::base::mapped::Mapped;
 use crate::io::fault::{Res, bad};
 use openwork_ops::DType;
 
@@ -148,7 +149,7 @@ pub(crate) fn write(descr: &str, shape: &[u64]) -> Vec<u8> {
     let shape = match shape {
         [] => "()".to_owned(),
         [n] => format!("({n},)"),
-        many => format!("({})", many.iter().map(u64::to_string).collect::<Vec<_>>().join(", ")),
+        many => format!("({})", many.mapped(u64::to_string).join(", ")),
     };
     let mut text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
     let pad = 64 - (10 + text.len() + 1) % 64;

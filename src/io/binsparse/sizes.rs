@@ -1,6 +1,7 @@
 //! Sizes that follow from a descriptor, without overflow.
 
 use super::descriptor::Descriptor;
+use crate::base::mapped::Mapped;
 use crate::io::fault::{Res, bad};
 use crate::tensor::index_array::IndexArray;
 use crate::{DType, Part};
@@ -17,7 +18,7 @@ pub(crate) fn shape(d: &Descriptor) -> Res<Vec<usize>> {
         return bad(format!("the shape {:?} does not fit this machine", d.shape));
     };
     if d.levels.levels.is_empty() {
-        let mut axes: Vec<usize> = d.levels.dims.iter().map(|d| d.0).collect();
+        let mut axes: Vec<usize> = d.levels.dims.mapped(|d| d.0);
         axes.sort_unstable();
         if !axes.into_iter().eq(0..shape.len()) || d.levels.dims.iter().any(|d| d.1 != Part::Whole) {
             return bad("`dims` does not hold every axis once");

@@ -1,5 +1,6 @@
 //! What stands above the entries.
 
+use crate::base::mapped::Mapped;
 use std::str::FromStr;
 
 use openwork_ops::{DType, DTypeKind};
@@ -84,7 +85,7 @@ fn market(cursor: &mut Cursor<'_>) -> Result<Header, Short> {
 
 /// Comments and header lines of a `.tns` file, and the order of its first entry.
 fn plain(cursor: &mut Cursor<'_>, last: bool, options: &ReadOptions<'_>) -> Result<Header, Short> {
-    let given: Option<Vec<u64>> = options.shape.map(|shape| shape.iter().map(|&size| size as u64).collect());
+    let given: Option<Vec<u64>> = options.shape.map(|shape| shape.mapped(|&size| size as u64));
     let (mut told, mut dtype) = (None, None);
     let mut header = options.header;
     let head = |order: usize, shape: Option<Vec<u64>>, dtype: Option<DType>| Header {

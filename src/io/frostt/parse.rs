@@ -1,5 +1,6 @@
 //! The entries, in pieces of whole lines.
 
+use crate::base::mapped::Mapped;
 use openwork_ops::Scalar;
 
 use super::explain::{explain, too_many};
@@ -145,7 +146,7 @@ fn entries(source: &mut TextSource<'_>, head: Header) -> std::result::Result<Par
     let (mut columns, mut values) = made.ok_or_else(|| source.at_end(no_memory()))?;
     let mut reach = vec![0_u64; order];
     let mut take = |parts: Vec<Lines>| {
-        let lengths: Vec<usize> = parts.iter().map(|part| part.values.len()).collect();
+        let lengths: Vec<usize> = parts.mapped(|part| part.values.len());
         for part in &parts {
             reach.iter_mut().zip(&part.reach).for_each(|(all, &here)| *all = here.max(*all));
         }

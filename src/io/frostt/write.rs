@@ -1,5 +1,6 @@
 //! From a tensor to a file.
 
+use crate::base::mapped::Mapped;
 use std::path::Path;
 
 use openwork_ops::{DType, Scalar};
@@ -145,5 +146,5 @@ fn plain_head(shape: &[usize], columns: &[Indices], dtype: DType, comment: &str)
 }
 
 fn list(shape: &[usize]) -> String {
-    shape.iter().map(usize::to_string).collect::<Vec<_>>().join(" ")
+    shape.mapped(usize::to_string).join(" ")
 }

@@ -1,5 +1,6 @@
 //! The banner, the comments below it, and the size line.
 
+use crate::base::mapped::Mapped;
 use openwork_ops::DType;
 
 use super::parse::stored_field;
@@ -124,7 +125,7 @@ fn keyword<T: Copy>(cursor: &mut Cursor<'_>, what: &str, allowed: &[(&str, T)]) 
     if let Some(&(_, value)) = allowed.iter().find(|(name, _)| name.as_bytes().eq_ignore_ascii_case(word)) {
         return Ok(value);
     }
-    let names: Vec<String> = allowed.iter().map(|(name, _)| format!("`{name}`")).collect();
+    let names: Vec<String> = allowed.mapped(|(name, _)| format!("`{name}`"));
     let found = if word.is_empty() { "the line ends there".to_owned() } else { format!("found {}", quoted(word)) };
     Err(error(*cursor, format!("{what} {}; {found}", names.join(" or "))))
 }

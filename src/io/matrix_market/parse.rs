@@ -5,6 +5,7 @@
 use super::explain::{at_line, explain, no_memory, too_few, too_many};
 use super::header::{self, Header};
 use super::parsed::{Field, Listing, ParsedMatrix};
+use crate::base::mapped::Mapped;
 use crate::io::text::column::{Array, Column, copy, room};
 use crate::io::text::cursor::{Cursor, EntryPart, Problem};
 use crate::io::text::entries::{Indices, Item, Symmetry, Values};
@@ -103,8 +104,8 @@ fn entries(
     let made = columns(if indices == 0 { 0 } else { room });
     let [mut rows, mut cols, mut values] = made.map_err(|message| source.at_end(message))?;
     let mut take = |parts: Vec<Lines>| {
-        let lengths: Vec<usize> = parts.iter().map(|part| part.values.len()).collect();
-        let listed: Vec<usize> = parts.iter().map(|part| part.rows.len()).collect();
+        let lengths: Vec<usize> = parts.mapped(|part| part.values.len());
+        let listed: Vec<usize> = parts.mapped(|part| part.rows.len());
         let from = |i: usize, of: &dyn Fn(&Lines) -> &Array, out: &mut [u8]| {
             if let Some(part) = parts.get(i) {
                 copy(of(part).bytes(), out);

@@ -1,5 +1,6 @@
 //! A file of tensors that are read when asked for.
 
+use crate::base::mapped::Mapped;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -135,7 +136,7 @@ impl Archive {
     fn of(source: DataPart, mut header: Directory) -> Res<Archive> {
         let own = header.metadata.remove(OWN_KEY);
         let own = own.map_or_else(|| Ok(Own::default()), |text| Own::parse(&text))?;
-        let order: Vec<String> = header.entries.iter().map(|(name, _)| name.clone()).collect();
+        let order: Vec<String> = header.entries.mapped(|(name, _)| name.clone());
         let entries: Entries = header.entries.into_iter().collect();
         let mut described = BTreeMap::new();
         let mut parts = HashSet::new();

@@ -1,5 +1,6 @@
 //! One tensor as arrays of a safetensors file, and back.
 
+use crate::base::mapped::Mapped;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
@@ -98,7 +99,7 @@ pub(super) fn plain_type(entry: &ArrayEntry, complex: bool) -> Res<(Vec<u64>, DT
 /// What a descriptor would say about a strided tensor.
 pub(super) fn plain_descriptor(entry: &ArrayEntry, complex: bool) -> Res<Descriptor> {
     let (shape, dtype) = plain_type(entry, complex)?;
-    let levels = LevelSpec { levels: Vec::new(), dims: (0..shape.len()).map(|a| (a, Part::Whole)).collect() };
+    let levels = LevelSpec { levels: Vec::new(), dims: (0..shape.len()).mapped(|a| (a, Part::Whole)) };
     Ok(Descriptor {
         version: Version::V0_1.text().into(),
         format: alias(&levels).unwrap_or("custom").into(),

@@ -1,5 +1,6 @@
 //! Text out: lines formatted in parallel, in order, into memory or a file.
 
+use crate::base::mapped::Mapped;
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::ops::Range;
@@ -45,7 +46,7 @@ impl Lines {
     /// The lines of a range of what is written.
     fn format(&self, range: Range<usize>) -> Vec<u8> {
         let kept = self.keep.as_ref().map(|keep| keep.get(range.clone()).unwrap_or_default());
-        let columns: Vec<Vec<u64>> = self.columns.iter().map(|column| picked(column, &range, kept)).collect();
+        let columns: Vec<Vec<u64>> = self.columns.mapped(|column| picked(column, &range, kept));
         let mut out = Vec::with_capacity(range.len() * (8 * columns.len() + 24));
         let indices = |out: &mut Vec<u8>, i: usize| {
             for (axis, column) in columns.iter().enumerate() {

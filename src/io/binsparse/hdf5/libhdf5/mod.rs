@@ -3,6 +3,7 @@
 
 pub(super) mod raw;
 
+use crate::base::mapped::Mapped;
 use std::path::Path;
 
 use ::hdf5::dataset::Layout as Stored;
@@ -128,7 +129,7 @@ impl Store for Libhdf5 {
         let kind = of(raw::kind(&data))?;
         let item = of(data.dtype())?.size() as u64;
         let space = of(data.space())?;
-        let shape = (!space.is_null()).then(|| space.shape().iter().map(|&n| n as u64).collect());
+        let shape = (!space.is_null()).then(|| space.shape().mapped(|&n| n as u64));
         let made = of(data.create_plist())?;
         let layout = match of(made.get_layout())? {
             Stored::Compact => DataLayout::Compact,
@@ -140,7 +141,7 @@ impl Store for Libhdf5 {
             _ => DataLayout::Virtual,
         };
         let external = !of(made.get_external())?.is_empty();
-        let filters = of(made.get_filters())?.iter().map(|f: &Filter| i64::from(f.id())).collect();
+        let filters = of(made.get_filters())?.mapped(|f: &Filter| i64::from(f.id()));
         Ok(Facts { kind, item, shape, layout, external, filters, stored: data.storage_size() })
     }
 

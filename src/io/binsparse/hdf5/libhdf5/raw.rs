@@ -2,6 +2,7 @@
 //! telling element types apart exactly.
 #![allow(unsafe_code)] // libhdf5 is C: ids and pointers
 
+use crate::base::mapped::Mapped;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -66,7 +67,7 @@ fn is_complex(dtype: &Datatype, complex: DType) -> bool {
     let real = |t: &TypeDescriptor| matches!(t, TypeDescriptor::Float(_)) && t.size() == complex.real().size();
     match dtype.to_descriptor() {
         Ok(TypeDescriptor::Compound(t)) => {
-            let names: Vec<_> = t.fields.iter().map(|f| (f.name.as_str(), f.offset)).collect();
+            let names: Vec<_> = t.fields.mapped(|f| (f.name.as_str(), f.offset));
             names == [("r", 0), ("i", complex.size() / 2)] && t.fields.iter().all(|f| real(&f.ty))
         }
         _ => false,

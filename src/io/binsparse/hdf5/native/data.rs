@@ -1,5 +1,6 @@
 //! Datasets: how their elements are stored, and reading them.
 
+use crate::base::mapped::Mapped;
 use std::sync::Mutex;
 
 use super::super::store::{DataLayout, Facts};
@@ -67,7 +68,7 @@ pub(super) fn open(disk: &mut Disk<'_>, header: &ObjectHeader, name: &str) -> Re
         shape,
         layout,
         external: header.has(header::EXTERNAL),
-        filters: filters.iter().map(|f| i64::from(f.id)).collect(),
+        filters: filters.mapped(|f| i64::from(f.id)),
         stored,
     };
     Ok(Data { ty, facts, place, filters, fill: fill(disk, header, &ty)? })
