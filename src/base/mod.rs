@@ -14,6 +14,7 @@ pub(crate) mod integers;
 pub(crate) mod kept;
 pub(crate) mod mapped;
 pub mod memory;
+pub(crate) mod named;
 pub(crate) mod pages;
 pub mod parallel;
 pub(crate) mod shape;

@@ -20,12 +20,11 @@
 //! ```
 #![allow(unsafe_code)] // one function shares what it is promised nobody writes; it says why that is sound
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use serde_json::{Map, Value};
 
 use crate::base::buffer::Buffer;
 use crate::base::error::{self, Result};
+use crate::base::named::Named;
 use crate::base::strided::Strided;
 use crate::exchange::dlpack::Managed;
 use crate::io::binsparse::arrays::{ArrayInfo, Arrays};
@@ -164,7 +163,7 @@ impl Tensor {
 }
 
 fn read(source: &dyn Binsparse, options: &ReadOptions, trusting: bool) -> Res<Loaded> {
-    let mut arrays = BTreeMap::new();
+    let mut arrays = Named::new();
     for (name, tensor) in source.binsparse_arrays()? {
         if !tensor.is_strided() {
             return bad(format!("the array `{name}` is {}, not strided", tensor.layout()));
@@ -178,9 +177,9 @@ fn read(source: &dyn Binsparse, options: &ReadOptions, trusting: bool) -> Res<Lo
     let types = normalise(&mut descriptor, &mut warnings);
     let mut d = Descriptor::parse(&descriptor.to_string(), options.mode, &mut warnings)?;
     split_coordinates(&d, &mut arrays, &mut warnings)?;
-    let mut memory = Memory { arrays: BTreeMap::new() };
-    let mut named = BTreeSet::new();
-    for (name, tensor) in arrays {
+    let mut memory = Memory { arrays: Named::new() };
+    let mut named = Named::new();
+    for (name, tensor) in arrays.into_iter() {
         let Some(values) = tensor.strided() else { continue };
         let declared = types.get(&name).map(String::as_str);
         let iso = declared.is_some_and(|t| t.starts_with("iso["));
@@ -190,10 +189,10 @@ fn read(source: &dyn Binsparse, options: &ReadOptions, trusting: bool) -> Res<Lo
             warnings.push(Warning::StoredType { array: name.clone(), declared, stored });
         }
         d.data_types.insert(name.clone(), dtype);
-        named.insert(name.clone());
+        named.insert(name.clone(), ());
         memory.add(name, values, trusting)?;
     }
-    if let Some(name) = types.keys().find(|name| !named.contains(*name) && !is_split(name, &named)) {
+    if let Some(name) = types.names().find(|name| !named.contains(name) && !is_split(name, &named)) {
         return bad(format!("`data_types` names `{name}`, which is not among the arrays"));
     }
     let reader = TensorReader {
@@ -208,19 +207,20 @@ fn read(source: &dyn Binsparse, options: &ReadOptions, trusting: bool) -> Res<Lo
 }
 
 /// Whether an array is gone because its rows have become arrays of their own.
-fn is_split(name: &str, named: &BTreeSet<String>) -> bool {
+fn is_split(name: &str, named: &Named<()>) -> bool {
     let gone = matches!(ArrayName::parse(name), Some(ArrayName::Pointers(1) | ArrayName::Indices(1)));
     gone && named.contains(&ArrayName::Indices(0).to_string())
 }
 
 /// Takes out the declared types, and puts `custom` where it belongs.
-fn normalise(root: &mut Value, warnings: &mut Vec<Warning>) -> BTreeMap<String, String> {
-    let mut types = BTreeMap::new();
+fn normalise(root: &mut Value, warnings: &mut Vec<Warning>) -> Named<String> {
+    let mut types = Named::new();
     let key = if root.get("openwork").is_some() { "openwork" } else { "binsparse" };
     let Some(map) = root.get_mut(key).and_then(Value::as_object_mut) else { return types };
     if let Some(Value::Object(declared)) = map.get_mut("data_types") {
-        let all = std::mem::take(declared).into_iter();
-        types = all.map(|(name, t)| (name, t.as_str().map_or_else(|| t.to_string(), str::to_owned))).collect();
+        for (name, t) in std::mem::take(declared) {
+            types.insert(name, t.as_str().map_or_else(|| t.to_string(), str::to_owned));
+        }
     }
     let custom = map.get("format").and_then(Value::as_object).and_then(|f| f.get("custom")).cloned();
     if let Some(custom) = custom.filter(|_| !map.contains_key("custom")) {
@@ -232,11 +232,11 @@ fn normalise(root: &mut Value, warnings: &mut Vec<Warning>) -> BTreeMap<String, 
 }
 
 /// Makes one array per axis of coordinates that come as one matrix.
-fn split_coordinates(d: &Descriptor, arrays: &mut BTreeMap<String, Tensor>, warnings: &mut Vec<Warning>) -> Res<()> {
+fn split_coordinates(d: &Descriptor, arrays: &mut Named<Tensor>, warnings: &mut Vec<Warning>) -> Res<()> {
     let rank = d.shape.len();
     let [level] = d.levels.levels[..] else { return Ok(()) };
     let Some(matrix) = arrays.get("indices_1").and_then(Tensor::strided).cloned() else { return Ok(()) };
-    if level.rank() != rank || matrix.ndim() != 2 || arrays.contains_key("indices_0") {
+    if level.rank() != rank || matrix.ndim() != 2 || arrays.contains("indices_0") {
         return Ok(());
     }
     if matrix.shape[0] != rank {
@@ -264,7 +264,7 @@ fn split_coordinates(d: &Descriptor, arrays: &mut BTreeMap<String, Tensor>, warn
 /// Arrays in memory, as a container of binsparse has them: one-dimensional, complex numbers as pairs, truth values and
 /// `bfloat16` as integers.
 struct Memory {
-    arrays: BTreeMap<String, Strided>,
+    arrays: Named<Strided>,
 }
 
 impl Memory {

@@ -1,6 +1,5 @@
 //! The form for people: a map that says everything in words.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use openwork_ops::serialize::{Column, ColumnSeed, Elements, Loose, Plain};
@@ -8,6 +7,7 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, IgnoredAny, M
 use serde::ser::{Serialize, SerializeMap, SerializeTuple, Serializer};
 
 use super::{MAX_AXES, Parts, core, flags, levels};
+use crate::base::named::Named;
 use crate::levels::names::{ArrayName, ArrayRule};
 use crate::tensor::fill::Fill;
 use crate::tensor::index_array::IndexArray;
@@ -187,7 +187,7 @@ struct Read {
     fill: Option<ReadFill>,
     stored_shape: Option<Vec<usize>>,
     values: Option<Column>,
-    arrays: BTreeMap<String, Vec<u64>>,
+    arrays: Named<Vec<u64>>,
 }
 
 enum ReadFill {
@@ -277,7 +277,7 @@ impl Read {
             let data = levels(&spec, &flags, &mut next)?;
             Some((spec, data, fill))
         };
-        if let Some(name) = self.arrays.keys().next() {
+        if let Some(name) = self.arrays.names().next() {
             return Err(format!("the layout has no `{name}`"));
         }
         let values = values.bytes(dtype).map_err(|why| format!("`values`: {why}"))?;

@@ -1,7 +1,5 @@
 //! Matrices by their diagonals.
 
-use std::collections::BTreeSet;
-
 use openwork_ops::structure::IndexVec;
 use openwork_ops::{DType, Scalar};
 
@@ -71,9 +69,10 @@ impl Tensor {
             let why = format!("{} given, a strided tensor of shape {wanted:?} is needed", diagonals.summary());
             return Err(error::invalid("diagonals", why));
         };
-        let mut seen = BTreeSet::new();
-        if let Some(twice) = offsets.iter().find(|&&o| !seen.insert(o)) {
-            return Err(error::invalid("offsets", format!("{twice} comes twice")));
+        let mut sorted = offsets.to_vec();
+        sorted.sort_unstable();
+        if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(error::invalid("offsets", format!("{} comes twice", twice[0])));
         }
         let (mut rows, mut columns, mut at) = (Vec::new(), Vec::new(), Vec::new());
         for (d, &offset) in offsets.iter().enumerate() {
@@ -112,8 +111,9 @@ impl Tensor {
         };
         debug_assert!(rows.len() == columns.len() && rows.iter().all(|&r| r < m as u64));
         let offset = |r: &u64, c: &u64| *c as isize - *r as isize;
-        let offsets: BTreeSet<isize> = rows.iter().zip(columns).map(|(r, c)| offset(r, c)).collect();
-        let offsets: Vec<isize> = offsets.into_iter().collect();
+        let mut offsets: Vec<isize> = rows.iter().zip(columns).map(|(r, c)| offset(r, c)).collect();
+        offsets.sort_unstable();
+        offsets.dedup();
         let row_of = |o: isize| offsets.partition_point(|&x| x < o) as u64;
         let of: Vec<u64> = rows.iter().zip(columns).map(|(r, c)| row_of(offset(r, c))).collect();
         let values = Tensor::coo([offsets.len(), n], vec![of, columns.clone()], &x.stored_values(), fill)?;

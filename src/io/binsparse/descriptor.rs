@@ -1,6 +1,7 @@
 //! What a descriptor says, whatever container it came in.
 
 use crate::base::mapped::Mapped;
+use crate::base::named::Named;
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
@@ -39,7 +40,7 @@ pub struct Descriptor {
     /// Keys beside the descriptor's own: the writer's metadata.
     pub metadata: Map<String, Value>,
     /// Names of arrays in the file, where they differ from today's.
-    pub(crate) stored_names: BTreeMap<String, String>,
+    pub(crate) stored_names: Named<String>,
     /// Values are one for all, whatever their type says (older drafts).
     pub(crate) iso: bool,
 }
@@ -81,6 +82,15 @@ impl Descriptor {
     /// The element type of the values, if the file says.
     pub fn dtype(&self) -> Option<DType> {
         self.data_types.get("values").map(|t| t.dtype)
+    }
+
+    /// The element types as a file spells them.
+    pub(crate) fn type_names(&self) -> Map<String, Value> {
+        let mut names = Map::new();
+        for (array, t) in &self.data_types {
+            names.insert(array.clone(), t.to_string().into());
+        }
+        names
     }
 
     /// Parses a descriptor.
@@ -208,7 +218,7 @@ fn namespace(map: &Map<String, Value>, mode: Mode, warnings: &mut Vec<Warning>) 
         unordered: false,
         facts: MatrixFacts::default(),
         metadata: Map::new(),
-        stored_names: BTreeMap::new(),
+        stored_names: Named::new(),
         iso: false,
     })
 }

@@ -1,10 +1,9 @@
 //! Older drafts of binsparse, rewritten into the words of 0.1 before the strict parser sees them.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value, json};
 
 use super::warning::Warning;
+use crate::base::named::Named;
 use crate::io::fault::{Res, bad};
 use crate::levels::names::ArrayName;
 
@@ -12,7 +11,7 @@ use crate::levels::names::ArrayName;
 #[derive(Default)]
 pub(crate) struct Hints {
     /// Today's names of arrays, and those in the file.
-    pub(crate) stored_names: BTreeMap<String, String>,
+    pub(crate) stored_names: Named<String>,
     /// The format was `iso[…]`.
     pub(crate) iso: bool,
     /// A level says `sorted: false`.
@@ -45,8 +44,12 @@ pub(crate) fn normalise(root: &mut Map<String, Value>, warnings: &mut Vec<Warnin
             "swizzle",
             "tensor",
         ];
-        let inner: Map<String, Value> =
-            OWN.iter().filter_map(|k| root.remove(*k).map(|v| (k.to_string(), v))).collect();
+        let mut inner = Map::new();
+        for key in OWN {
+            if let Some(value) = root.remove(key) {
+                inner.insert(key.into(), value);
+            }
+        }
         root.insert("binsparse".into(), Value::Object(inner));
         warnings.push(Warning::FlatDescriptor);
     }

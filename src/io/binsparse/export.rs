@@ -1,6 +1,7 @@
 //! From a tensor to a descriptor and arrays.
 
 use crate::base::mapped::Mapped;
+use crate::base::named::Named;
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
@@ -179,7 +180,7 @@ impl Export {
             unordered: !x.is_coalesced(),
             facts: if options.facts && x.ndim() >= 2 { MatrixFacts::of(x)? } else { MatrixFacts::default() },
             metadata: metadata.clone(),
-            stored_names: BTreeMap::new(),
+            stored_names: Named::new(),
             iso: false,
         };
         Ok(Export { json: text(&descriptor)?, arrays })
@@ -243,13 +244,12 @@ fn text(d: &Descriptor) -> Result<String> {
 }
 
 fn standard(d: &Descriptor) -> Value {
-    let types: Map<String, Value> = d.data_types.iter().map(|(k, t)| (k.clone(), t.to_string().into())).collect();
     let mut out = json!({
         "version": d.version,
         "format": d.format,
         "shape": d.shape,
         "number_of_stored_values": d.number_of_stored_values,
-        "data_types": types,
+        "data_types": d.type_names(),
     });
     if d.fill == FillKind::Value {
         out["fill"] = json!(true);

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::descriptor::{Descriptor, FillKind, as_object, integer, integers};
 use super::types::DataType;
+use crate::base::named::Named;
 use crate::io::fault::{Res, bad};
 use crate::{LevelKind, LevelSpec, MatrixFacts, Part};
 
@@ -56,7 +57,7 @@ pub(crate) fn parse(map: Map<String, Value>, metadata: Map<String, Value>) -> Re
         unordered,
         facts: MatrixFacts::default(),
         metadata,
-        stored_names: BTreeMap::new(),
+        stored_names: Named::new(),
         iso: false,
     })
 }
@@ -102,14 +103,13 @@ pub(crate) fn write(d: &Descriptor) -> Value {
         Part::Div(b) => json!([axis, "div", b]),
         Part::Mod(b) => json!([axis, "mod", b]),
     });
-    let types: Map<String, Value> = d.data_types.iter().map(|(k, t)| (k.clone(), t.to_string().into())).collect();
     let mut out = json!({
         "version": VERSION,
         "shape": d.shape,
         "levels": levels.collect::<Vec<_>>(),
         "dims": dims.collect::<Vec<_>>(),
         "number_of_stored_values": d.number_of_stored_values,
-        "data_types": types,
+        "data_types": d.type_names(),
     });
     match &d.fill {
         FillKind::Unspecified => {}

@@ -1,6 +1,5 @@
 //! An open file and the tensors in it.
 
-use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::io::{BufReader, Cursor, Read, Seek, SeekFrom};
@@ -15,6 +14,7 @@ use super::export::Export;
 use super::hdf5::{Hdf5, MAX_DEPTH};
 use super::{Loaded, Mode, ReadOptions, facts, map, npz};
 use crate::base::error::{self, Result};
+use crate::base::named::Named;
 use crate::io::fault::{Res, bad};
 use crate::io::signature::{self, Signature};
 use crate::tensor::Tensor;
@@ -270,19 +270,21 @@ pub(super) fn check_name(name: &str) -> Result<()> {
 
 /// Refuses names given twice, and tensors whose arrays would lie where another has its group.
 pub(super) fn check_names(tensors: &[(&str, Export)]) -> Result<()> {
-    let mut names = BTreeSet::new();
-    let mut groups = BTreeSet::new();
+    let mut names = Named::new();
+    let mut groups = Named::new();
     for (name, _) in tensors {
-        if !names.insert(*name) {
+        if names.insert(*name, ()).is_some() {
             return refused(format!("{name:?} is given twice"));
         }
-        groups.extend(name.match_indices('/').map(|(at, _)| &name[..at]));
-        groups.insert(*name);
+        for (at, _) in name.match_indices('/') {
+            groups.insert(&name[..at], ());
+        }
+        groups.insert(*name, ());
     }
     for (name, export) in tensors {
         for array in &export.arrays {
             let path = if name.is_empty() { array.name.clone() } else { format!("{name}/{}", array.name) };
-            if groups.contains(path.as_str()) {
+            if groups.contains(&path) {
                 return refused(format!("{path:?} is an array of {name:?}, and cannot be a tensor too"));
             }
         }

@@ -4,13 +4,13 @@
 //! anything is allocated, and its checksum must agree. Two members of one name are an error: readers differ in which
 //! they take.
 
-use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use flate2::{Compression, Crc};
 
+use crate::base::named::Named;
 use crate::io::fault::{Res, bad};
 
 /// Deflate packs at most this many bytes into one.
@@ -31,7 +31,7 @@ pub(crate) struct Member {
 pub(crate) struct ZipReader<R> {
     source: R,
     len: u64,
-    members: BTreeMap<String, Member>,
+    members: Named<Member>,
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u64> {
@@ -50,7 +50,7 @@ impl<R: Read + Seek> ZipReader<R> {
     /// Reads the directory.
     pub(crate) fn open(mut source: R) -> Res<ZipReader<R>> {
         let len = source.seek(SeekFrom::End(0))?;
-        let mut archive = ZipReader { source, len, members: BTreeMap::new() };
+        let mut archive = ZipReader { source, len, members: Named::new() };
         let (at, size, count) = archive.end()?;
         if size > MAX_DIRECTORY || at.checked_add(size).is_none_or(|end| end > len) {
             return bad("the ZIP directory lies outside the file");

@@ -1,11 +1,12 @@
 //! The header: names, element types, shapes and places of the arrays. Nothing that breaks a rule passes.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
 use super::EntryType;
+use crate::base::named::Named;
 use crate::io::fault::{Res, bad};
 
 /// Longer headers are refused, as by every reader of the format.
@@ -37,7 +38,7 @@ impl ArrayEntry {
 /// All that a file says before its data.
 #[derive(Debug, Default)]
 pub(crate) struct Directory {
-    pub(crate) metadata: BTreeMap<String, String>,
+    pub(crate) metadata: Named<String>,
     /// In the order of the header.
     pub(crate) entries: Vec<(String, ArrayEntry)>,
 }
@@ -114,7 +115,7 @@ impl<'de> Visitor<'de> for HeaderVisitor {
     }
 }
 
-struct Metadata(BTreeMap<String, String>);
+struct Metadata(Named<String>);
 
 impl<'de> Deserialize<'de> for Metadata {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Metadata, D::Error> {
@@ -132,9 +133,9 @@ impl<'de> Visitor<'de> for MetadataVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Metadata, A::Error> {
-        let mut out = BTreeMap::new();
+        let mut out = Named::new();
         while let Some((key, value)) = map.next_entry::<String, String>()? {
-            if out.contains_key(&key) {
+            if out.contains(&key) {
                 return Err(A::Error::custom(format_args!("`__metadata__` has the key {key:?} twice")));
             }
             out.insert(key, value);

@@ -1,6 +1,6 @@
 //! Writing a file: the header once all names are known, then one array after the other.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
@@ -40,7 +40,7 @@ impl SafetensorsWriter {
     ///
     /// # Errors
     /// If two arrays have one name, or the header is longer than readers take.
-    pub(crate) fn new(mut items: Vec<OutEntry>, metadata: &BTreeMap<String, String>) -> Result<SafetensorsWriter> {
+    pub(crate) fn new(mut items: Vec<OutEntry>, metadata: Map<String, Value>) -> Result<SafetensorsWriter> {
         let mut names = HashSet::from(["__metadata__"]);
         for item in &items {
             if !names.insert(&item.name) {
@@ -51,7 +51,7 @@ impl SafetensorsWriter {
         items.sort_by_key(|i| std::cmp::Reverse(i.values.dtype.real().size()));
         let mut root = Map::new();
         if !metadata.is_empty() {
-            root.insert("__metadata__".into(), json!(metadata));
+            root.insert("__metadata__".into(), Value::Object(metadata));
         }
         let mut start = 0;
         for item in &items {

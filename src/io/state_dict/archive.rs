@@ -1,7 +1,7 @@
 //! A file of tensors that are read when asked for.
 
 use crate::base::mapped::Mapped;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,6 +12,7 @@ use super::entries::{self, Entries};
 use super::{DESCRIPTOR, ModelFormat, OWN_KEY, StateDict};
 use crate::base::buffer::Buffer;
 use crate::base::error::{self, Error, Result};
+use crate::base::named::Named;
 use crate::io::binsparse::descriptor::Descriptor;
 use crate::io::binsparse::{self, Mode, json};
 use crate::io::fault::{Fault, Res, bad};
@@ -138,10 +139,10 @@ impl Archive {
         let own = own.map_or_else(|| Ok(Own::default()), |text| Own::parse(&text))?;
         let order: Vec<String> = header.entries.mapped(|(name, _)| name.clone());
         let entries: Entries = header.entries.into_iter().collect();
-        let mut described = BTreeMap::new();
+        let mut described = Named::new();
         let mut parts = HashSet::new();
         let mut metadata = Map::new();
-        for (key, text) in header.metadata {
+        for (key, text) in header.metadata.into_iter() {
             let Some(name) = key.strip_suffix(DESCRIPTOR) else {
                 metadata.insert(key, Value::String(text));
                 continue;
@@ -158,7 +159,7 @@ impl Archive {
             if entries.contains_key(name) {
                 return bad(format!("{name:?} is both an array and a tensor made of several"));
             }
-            described.insert(name.to_string(), descriptor);
+            described.insert(name, descriptor);
         }
         for key in own.json {
             let Some(Value::String(text)) = metadata.get(&key) else {
@@ -172,7 +173,7 @@ impl Archive {
         let mut tensors = Vec::new();
         let mut taken = HashSet::new();
         let rest: Vec<String> = order.into_iter().filter(|name| !parts.contains(name)).collect();
-        let left = described.keys().cloned().collect::<Vec<_>>();
+        let left = described.names().map(str::to_owned).collect::<Vec<_>>();
         for (listed, name) in
             own.order.into_iter().map(|n| (true, n)).chain(rest.into_iter().chain(left).map(|n| (false, n)))
         {

@@ -100,19 +100,21 @@ pub(super) fn plain_type(entry: &ArrayEntry, complex: bool) -> Res<(Vec<u64>, DT
 pub(super) fn plain_descriptor(entry: &ArrayEntry, complex: bool) -> Res<Descriptor> {
     let (shape, dtype) = plain_type(entry, complex)?;
     let levels = LevelSpec { levels: Vec::new(), dims: (0..shape.len()).mapped(|a| (a, Part::Whole)) };
+    let mut data_types = BTreeMap::new();
+    data_types.insert("values".to_string(), dtype.into());
     Ok(Descriptor {
         version: Version::V0_1.text().into(),
         format: alias(&levels).unwrap_or("custom").into(),
         number_of_stored_values: Some(if complex { entry.len() / 2 } else { entry.len() }),
         shape,
         levels,
-        data_types: BTreeMap::from([("values".to_string(), dtype.into())]),
+        data_types,
         fill: FillKind::Unspecified,
         symmetry: None,
         unordered: false,
         facts: MatrixFacts::default(),
         metadata: Map::new(),
-        stored_names: BTreeMap::new(),
+        stored_names: Default::default(),
         iso: false,
     })
 }

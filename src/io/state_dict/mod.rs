@@ -34,7 +34,7 @@
 mod archive;
 mod entries;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::io::BufWriter;
 use std::path::Path;
 
@@ -201,7 +201,7 @@ impl StateDict {
 
     fn safetensors(&self) -> Result<SafetensorsWriter> {
         let mut items: Vec<OutEntry> = Vec::new();
-        let mut metadata = BTreeMap::new();
+        let mut metadata = Map::new();
         let mut descriptors = Vec::new();
         for (name, tensor) in &self.tensors {
             if let Some(text) = entries::items(name, tensor, &mut items)? {
@@ -217,7 +217,7 @@ impl StateDict {
                     other.to_string()
                 }
             };
-            metadata.insert(key.clone(), text);
+            metadata.insert(key.clone(), Value::String(text));
         }
         let complex = self.iter().filter(|(_, x)| x.is_strided() && x.dtype().is_complex()).map(|(name, _)| name);
         let own = json!({
@@ -233,12 +233,12 @@ impl StateDict {
             return Err(error::invalid("metadata", why));
         }
         for (key, text) in descriptors {
-            if metadata.insert(key.clone(), text).is_some() {
+            if metadata.insert(key.clone(), Value::String(text)).is_some() {
                 let why = format!("the key {key:?} is one that the file needs; choose another");
                 return Err(error::invalid("metadata", why));
             }
         }
-        SafetensorsWriter::new(items, &metadata)
+        SafetensorsWriter::new(items, metadata)
     }
 }
 

@@ -1,10 +1,9 @@
 //! Where HDF5 files keep descriptors.
 
-use std::collections::BTreeMap;
-
 use super::sscdf::{self, Bitmap, Given};
 use super::store::{Attribute, ElementKind, Facts};
 use super::{Hdf5, dataset};
+use crate::base::named::Named;
 use crate::io::binsparse::Mode;
 use crate::io::binsparse::json::MAX_BYTES;
 use crate::io::binsparse::warning::Warning;
@@ -23,11 +22,11 @@ const FORMAT: &str = "format";
 pub(super) struct Located {
     pub(super) text: String,
     /// Names of arrays in the file, by binsparse's.
-    pub(super) aliases: BTreeMap<String, String>,
+    pub(super) aliases: Named<String>,
     /// Whether arrays of one element may have no axis.
     pub(super) scalars: bool,
     /// Arrays that the file implies.
-    pub(super) given: BTreeMap<String, Given>,
+    pub(super) given: Named<Given>,
     /// What tells index arrays and values, once they are asked for.
     pub(super) bitmap: Option<Bitmap>,
 }

@@ -12,7 +12,6 @@ mod store;
 mod tests;
 mod write;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::Path;
 
@@ -21,6 +20,7 @@ use serde_json::{Map, Value};
 use super::arrays::{ArrayInfo, Arrays, Container};
 use super::warning::Warning;
 use super::{Mode, json};
+use crate::base::named::Named;
 use crate::io::fault::{Fault, Res, bad};
 use descriptor::Located;
 use fallback::Fallback;
@@ -46,14 +46,14 @@ pub(crate) struct Hdf5<'a> {
     /// The name of the group.
     name: String,
     /// Names of arrays in files of other formats, by binsparse's.
-    aliases: BTreeMap<String, String>,
+    aliases: Named<String>,
     /// Whether one element without an axis is an array.
     scalars: bool,
     /// Arrays that the file implies.
-    given: BTreeMap<String, Given>,
+    given: Named<Given>,
     bitmap: Option<Bitmap>,
     /// Arrays that were found: what the file calls them, and what they hold.
-    found: BTreeMap<String, (String, ArrayInfo)>,
+    found: Named<(String, ArrayInfo)>,
 }
 
 impl<'a> Hdf5<'a> {
@@ -125,17 +125,20 @@ impl<'a> Hdf5<'a> {
     /// The tensors of the file, as listed by its writer, then by name. The root is called by no name.
     pub(crate) fn names(&mut self) -> Res<Vec<String>> {
         let mut found = Vec::new();
-        self.look_into("", 0, &mut BTreeSet::new(), &mut found)?;
+        self.look_into("", 0, &mut Named::new(), &mut found)?;
         let (listed, _) = self.list()?;
-        let rank: BTreeMap<&str, usize> = listed.iter().enumerate().map(|(i, n)| (n.as_str(), i)).collect();
-        found.sort_by_key(|n| rank.get(n.as_str()).copied().unwrap_or(usize::MAX));
+        let mut rank = Named::new();
+        for (at, name) in listed.into_iter().enumerate() {
+            rank.insert(name, at);
+        }
+        found.sort_by_key(|n| rank.get(n).copied().unwrap_or(usize::MAX));
         Ok(found)
     }
 
-    fn look_into(&mut self, path: &str, depth: usize, seen: &mut BTreeSet<String>, out: &mut Vec<String>) -> Res<()> {
+    fn look_into(&mut self, path: &str, depth: usize, seen: &mut Named<()>, out: &mut Vec<String>) -> Res<()> {
         self.enter(path)?;
         // Groups may hold each other.
-        if !seen.insert(self.ask(|store| store.identity())?) {
+        if seen.insert(self.ask(|store| store.identity())?, ()).is_some() {
             return Ok(());
         }
         if self.has_descriptor()? {
@@ -194,7 +197,7 @@ impl<'a> Hdf5<'a> {
         let stored = self.aliases.get(name).map_or(name, String::as_str).to_owned();
         let Some(facts) = dataset::open(self, &stored)? else { return Ok(None) };
         let info = dataset::info(&facts, &stored, self.bytes, self.scalars)?;
-        self.found.insert(name.to_owned(), (stored.clone(), info));
+        self.found.insert(name, (stored.clone(), info));
         Ok(Some((stored, info)))
     }
 }

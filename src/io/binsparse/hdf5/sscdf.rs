@@ -2,12 +2,11 @@
 //! attributes, sizes in variables and every array under a name of its own; the newer has a flat descriptor of binsparse
 //! in the attribute `metadata`.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value, json};
 
 use super::descriptor::{Located, attribute};
 use super::{Hdf5, dataset};
+use crate::base::named::Named;
 use crate::io::binsparse::arrays::ArrayInfo;
 use crate::io::binsparse::{DataType, json as text_json};
 use crate::io::fault::{Fault, Res, bad};
@@ -54,7 +53,7 @@ pub(super) fn newer(text: &str) -> Res<Located> {
         let given = number(&value, if name == "bool" { DType::Bool } else { stored_type(&name)? });
         let Some(given) = given else { return bad(format!("`iso_value` is {value}, which is no {name}")) };
         types.insert("values".into(), json!(format!("iso[{name}]")));
-        found.given.insert("values".into(), given);
+        found.given.insert("values", given);
     }
     found.text = Value::Object(root).to_string();
     Ok(found)
@@ -134,8 +133,11 @@ pub(super) fn older(file: &mut Hdf5<'_>) -> Res<Located> {
         _ => return bad(format!("unknown datatype {datatype:?} of sscdf")),
     };
     let mut found = Located { scalars: true, ..Located::default() };
-    found.aliases = arrays.iter().map(|&(ours, theirs)| (ours.to_owned(), theirs.to_owned())).collect();
-    let mut types: Map<String, Value> = arrays.iter().map(|&(ours, _)| (ours.to_owned(), json!("uint64"))).collect();
+    let mut types = Map::new();
+    for &(ours, theirs) in arrays {
+        found.aliases.insert(ours, theirs.to_owned());
+        types.insert(ours.to_owned(), json!("uint64"));
+    }
     let iso = dataset::open(file, "values")?.is_some_and(|facts| facts.shape.as_deref() == Some(&[]));
     types.insert("values".into(), json!(if iso { format!("iso[{dtype}]") } else { dtype.to_owned() }));
     if format.starts_with("bitmap") {
@@ -150,9 +152,9 @@ pub(super) fn older(file: &mut Hdf5<'_>) -> Res<Located> {
     }
     if name == "openwork" {
         // A value that is not there: a level that says so.
-        found.given.insert("pointers_to_0".into(), Given::integers(&[0, 0]));
+        found.given.insert("pointers_to_0", Given::integers(&[0, 0]));
         found.given.insert(
-            "values".into(),
+            "values",
             Given { dtype: stored_type(if dtype == "bint8" { "uint8" } else { dtype })?, bytes: vec![] },
         );
         types.insert("pointers_to_0".into(), json!("uint64"));
@@ -171,7 +173,7 @@ pub(super) fn older(file: &mut Hdf5<'_>) -> Res<Located> {
 
 impl Bitmap {
     /// The arrays that a bitmap stands for.
-    pub(super) fn arrays(&self, file: &mut Hdf5<'_>) -> Res<BTreeMap<String, Given>> {
+    pub(super) fn arrays(&self, file: &mut Hdf5<'_>) -> Res<Named<Given>> {
         let Some(size) = self.major.checked_mul(self.minor) else { return bad("the bitmap has more than 2^64 bits") };
         let mut read = |name: &str| {
             let Some(facts) = dataset::open(file, name)? else { return bad(format!("`{name}` is missing")) };
@@ -209,11 +211,12 @@ impl Bitmap {
             pointers.push(indices.len() as u64);
         }
         let values = Given { dtype: info.dtype, bytes: if iso { values } else { kept } };
-        let mut out = BTreeMap::from([("values".to_owned(), values)]);
+        let mut out = Named::new();
+        out.insert("values", values);
         let name = if self.vector { "indices_0" } else { "indices_1" };
-        out.insert(name.into(), Given::integers(&indices));
+        out.insert(name, Given::integers(&indices));
         if !self.vector {
-            out.insert("pointers_to_1".into(), Given::integers(&pointers));
+            out.insert("pointers_to_1", Given::integers(&pointers));
         }
         Ok(out)
     }

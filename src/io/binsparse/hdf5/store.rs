@@ -1,7 +1,6 @@
 //! What a reader asks of an HDF5 file, whoever reads it.
 
-use std::collections::BTreeMap;
-
+use crate::base::named::Named;
 use crate::io::fault::Res;
 use openwork_ops::DType;
 
@@ -28,7 +27,7 @@ pub(super) enum Link {
 }
 
 /// The names in a group, and what kind of link each is.
-pub(super) type Links = BTreeMap<String, Link>;
+pub(super) type Links = Named<Link>;
 
 /// What a hard link leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -53,7 +53,11 @@ fn links(group: &Group) -> Res<Links> {
         LinkType::External => Link::External,
     };
     let found = of(group.links(IndexType::Name, IterationOrder::Native))?;
-    Ok(found.into_iter().map(|(name, info)| (name, kind(info.link_type))).collect())
+    let mut links = Links::new();
+    for (name, info) in found {
+        links.insert(name, kind(info.link_type));
+    }
+    Ok(links)
 }
 
 fn object(group: &Group, name: &str) -> Res<Object> {

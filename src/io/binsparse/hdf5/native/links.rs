@@ -1,10 +1,9 @@
 //! The links of a group: a tree of symbol tables, or messages.
 
-use std::collections::BTreeMap;
-
 use super::bytes::{Block, Budget, Disk};
 use super::header::{LINK, LINK_INFO, ObjectHeader, SYMBOLS};
 use super::{dense, heaps};
+use crate::base::named::Named;
 use crate::io::fault::{Res, bad};
 
 /// What a name leads to.
@@ -15,7 +14,7 @@ pub(super) enum Target {
     External,
 }
 
-pub(super) type Targets = BTreeMap<String, Target>;
+pub(super) type Targets = Named<Target>;
 
 /// All links of a group.
 pub(super) fn of(disk: &mut Disk<'_>, header: &ObjectHeader) -> Res<Targets> {

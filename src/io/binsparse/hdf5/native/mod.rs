@@ -234,7 +234,11 @@ impl Store for Native<'_> {
     }
 
     fn links(&self) -> Res<Links> {
-        Ok(self.group().targets()?.iter().map(|(name, target)| (name.clone(), link(target))).collect())
+        let mut links = Links::new();
+        for (name, target) in self.group().targets()?.iter() {
+            links.insert(name, link(target));
+        }
+        Ok(links)
     }
 
     fn link(&self, name: &str) -> Res<Option<Link>> {

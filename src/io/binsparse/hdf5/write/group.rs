@@ -1,10 +1,10 @@
 //! Groups: object headers, links, and attributes that are one text.
 
-use std::collections::BTreeMap;
 use std::io;
 
 use super::out::{Out, Record};
 use super::tree::{self, TreeOf};
+use crate::base::named::Named;
 
 /// Links of a table, of which a group has as many as it needs.
 const LINKS: usize = 8;
@@ -36,11 +36,11 @@ pub(super) fn symbols([tree, heap]: Links) -> Message {
 }
 
 /// Writes the links of a group, by name the addresses of object headers.
-pub(super) fn links(out: &mut Out<'_>, links: &BTreeMap<&str, u64>) -> io::Result<Links> {
+pub(super) fn links(out: &mut Out<'_>, links: &Named<u64>) -> io::Result<Links> {
     // The first name is that of no link.
     let mut names = Record::default().u64(0);
     let mut places = Vec::with_capacity(links.len());
-    for (name, &object) in links {
+    for (name, &object) in links.iter() {
         places.push((names.len() as u64, object));
         names = names.bytes(name.as_bytes()).u8(0).pad();
     }

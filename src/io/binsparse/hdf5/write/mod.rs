@@ -9,12 +9,12 @@ mod group;
 mod out;
 mod tree;
 
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 
 use super::LIST;
 use super::descriptor::NAME;
+use crate::base::named::Named;
 use crate::io::binsparse::WriteOptions;
 use crate::io::binsparse::export::Export;
 use group::{Links, Text};
@@ -26,7 +26,7 @@ const SUPERBLOCK: usize = 96;
 /// A group, whose name its parent knows.
 #[derive(Default)]
 struct Group<'a> {
-    inner: BTreeMap<&'a str, Group<'a>>,
+    inner: Named<Group<'a>>,
     /// The tensor in it, and the text that describes that.
     tensor: Option<(&'a Export, Text)>,
     list: Option<Text>,
@@ -46,7 +46,7 @@ pub(crate) fn write(
     let mut root = Group::default();
     for ((name, export), text) in tensors.iter().zip(texts.by_ref()) {
         let parts = name.split('/').filter(|part| !part.is_empty());
-        let group = parts.fold(&mut root, |group, part| group.inner.entry(part).or_default());
+        let group = parts.fold(&mut root, |group, part| group.inner.or_default(part));
         group.tensor = Some((export, text));
     }
     root.list = texts.next();
@@ -63,9 +63,9 @@ pub(crate) fn write(
 impl Group<'_> {
     /// Writes what is in the group, then the group. Gives the address of its header, and where its links are.
     fn write(&self, out: &mut Out<'_>, options: &WriteOptions) -> io::Result<(u64, Links)> {
-        let mut links = BTreeMap::new();
-        for (name, group) in &self.inner {
-            links.insert(*name, group.write(out, options)?.0);
+        let mut links = Named::new();
+        for (name, group) in self.inner.iter() {
+            links.insert(name, group.write(out, options)?.0);
         }
         let arrays = self.tensor.map_or(&[][..], |(export, _)| &export.arrays);
         for array in arrays {
