@@ -3,6 +3,7 @@
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 use crate::base::error::{self, ErrorKind, Result};
+use crate::base::mapped::Mapped;
 use crate::base::trace;
 
 /// One axis, made from an integer; a negative one counts from the last axis.
@@ -135,7 +136,7 @@ impl Axes {
     /// The axes counted from the front, in the order given and as often: for what goes along one after the other.
     pub(crate) fn listed(&self, ndim: usize) -> Result<Vec<usize>> {
         match &self.which {
-            Which::Several(given) => given.iter().map(|&axis| Axis(axis).of(ndim)).collect(),
+            Which::Several(given) => given.try_mapped(|&axis| Axis(axis).of(ndim)),
             _ => self.ordered(ndim),
         }
     }

@@ -6,6 +6,9 @@ use std::ops::Range;
 /// anew for every closure, some ten functions each time; this one calls `f` through a pointer, so it is not for data.
 pub(crate) trait Mapped<'a, T> {
     fn mapped<B>(self, f: impl FnMut(T) -> B) -> Vec<B>;
+
+    /// What `iter().map(f).collect::<Result<_, _>>()` gives; for data too.
+    fn try_mapped<B, E>(self, f: impl FnMut(T) -> Result<B, E>) -> Result<Vec<B>, E>;
 }
 
 impl<'a, T> Mapped<'a, &'a T> for &'a [T] {
@@ -13,12 +16,49 @@ impl<'a, T> Mapped<'a, &'a T> for &'a [T] {
     fn mapped<B>(self, mut f: impl FnMut(&'a T) -> B) -> Vec<B> {
         of_slice(self, &mut f)
     }
+
+    fn try_mapped<B, E>(self, mut f: impl FnMut(&'a T) -> Result<B, E>) -> Result<Vec<B>, E> {
+        let mut made = Vec::with_capacity(self.len());
+        for x in self {
+            made.push(f(x)?);
+        }
+        Ok(made)
+    }
 }
 
 impl Mapped<'_, usize> for Range<usize> {
     #[inline]
     fn mapped<B>(self, mut f: impl FnMut(usize) -> B) -> Vec<B> {
         of_range(self, &mut f)
+    }
+
+    /// Takes memory as it goes: what is counted may end the list early.
+    fn try_mapped<B, E>(self, mut f: impl FnMut(usize) -> Result<B, E>) -> Result<Vec<B>, E> {
+        let mut made = Vec::new();
+        for i in self {
+            made.push(f(i)?);
+        }
+        Ok(made)
+    }
+}
+
+/// What `filter(f).collect()` gives, in a loop that pushes; for data too.
+pub(crate) trait Chosen<T> {
+    fn chosen(self, f: impl FnMut(&T) -> bool) -> Vec<T>;
+}
+
+impl<T> Chosen<T> for Range<T>
+where
+    Range<T>: Iterator<Item = T>,
+{
+    fn chosen(self, mut f: impl FnMut(&T) -> bool) -> Vec<T> {
+        let mut chosen = Vec::new();
+        for i in self {
+            if f(&i) {
+                chosen.push(i);
+            }
+        }
+        chosen
     }
 }
 

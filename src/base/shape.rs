@@ -1,6 +1,7 @@
 //! Arithmetic of shapes.
 
 use crate::base::error::{self, Result};
+use crate::base::mapped::Mapped;
 use crate::base::strided::Shape;
 
 /// The number of elements, at most `u64::MAX`.
@@ -9,6 +10,11 @@ pub(crate) fn elements(shape: &[usize]) -> u64 {
         // A product that overflows may still be of no elements.
         if shape.contains(&0) { 0 } else { u64::MAX }
     })
+}
+
+/// Sizes as this machine counts, if it does.
+pub(crate) fn fitting(shape: &[u64]) -> Option<Vec<usize>> {
+    shape.try_mapped(|&n| usize::try_from(n)).ok()
 }
 
 /// The product of sizes, saturating: of more elements than memory has, none is stored.

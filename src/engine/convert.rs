@@ -1,6 +1,6 @@
 //! Conversion between any two layouts, coalescing, and the ways between sparse and strided.
 
-use crate::base::mapped::Mapped;
+use crate::base::mapped::{Chosen, Mapped};
 use std::sync::Arc;
 
 use openwork_ops::structure::gather::scatter_offsets;
@@ -431,7 +431,7 @@ pub(crate) fn retain_rows(s: &Sparse, keep: &[bool]) -> Result<Sparse> {
         Some(pattern) => pattern,
         None => {
             let (layout, words) = s.pattern.own_keys();
-            let rows: Vec<usize> = (0..keep.len()).filter(|&p| keep[p]).collect();
+            let rows: Vec<usize> = (0..keep.len()).chosen(|&p| keep[p]);
             let words: Vec<Vec<u64>> = words.mapped(|w| sort::pick(w, &rows));
             let keys = SortedKeys { layout: &layout, words: &words, unique: true };
             build::build(&freed(s.pattern.kinds()), s.pattern.dims.clone(), &keys)?

@@ -24,6 +24,7 @@ use serde_json::{Map, Value};
 
 use crate::base::buffer::Buffer;
 use crate::base::error::{self, Result};
+use crate::base::mapped::Mapped;
 use crate::base::named::Named;
 use crate::base::strided::Strided;
 use crate::exchange::dlpack::Managed;
@@ -69,7 +70,7 @@ impl Constituents {
     /// # Errors
     /// If an array is not strided.
     pub fn to_dlpack(&self) -> Result<Vec<(String, Managed)>> {
-        self.arrays.iter().map(|(name, array)| Ok((name.clone(), array.to_dlpack()?))).collect()
+        self.arrays.try_mapped(|(name, array)| Ok((name.clone(), array.to_dlpack()?)))
     }
 }
 
@@ -120,7 +121,7 @@ impl Tensor {
         let _call = trace::call("to_binsparse", &[]);
         let options = WriteOptions { extensions, version: Some(Version::V0_1), ..WriteOptions::default() };
         let export = Export::new(self, &options, &Map::new())?;
-        let arrays = export.arrays.iter().map(|a| Ok((a.name.clone(), a.tensor()?))).collect::<Result<_>>()?;
+        let arrays = export.arrays.try_mapped(|a| a.tensor().map(|x| (a.name.clone(), x)))?;
         let descriptor = serde_json::from_str(&export.json);
         let descriptor = descriptor.map_err(|e| error::invalid("descriptor", e.to_string()))?;
         Ok(Constituents { descriptor, arrays })

@@ -403,7 +403,7 @@ fn import<S: ManagedStruct + 'static>(owned: Owned<S>) -> Result<Tensor> {
     // SAFETY: `from_raw` was promised `ndim` entries of shape, and of strides where these are given.
     let read = |at: *mut i64| (0..ndim).mapped(|d| unsafe { at.add(d).read() });
     let sizes = read(array.shape);
-    let Ok(shape) = sizes.iter().map(|&n| usize::try_from(n)).collect::<std::result::Result<Vec<usize>, _>>() else {
+    let Ok(shape) = sizes.try_mapped(|&n| usize::try_from(n)) else {
         return bad("shape", format!("{sizes:?} has a negative size"));
     };
     let strides = if array.strides.is_null() { None } else { Some(read(array.strides)) };

@@ -1,6 +1,6 @@
 //! Sums of parts: disjoint tensors, each in the structure that suits it, that together are one tensor.
 
-use crate::base::mapped::Mapped;
+use crate::base::mapped::{Chosen, Mapped};
 use openwork_ops::{DType, ReduceOp};
 
 use crate::base::buffer::Buffer;
@@ -206,7 +206,7 @@ impl Bundle {
 
     /// All elements of all parts, one part after the other; those that a part repeats are summed.
     fn concatenated(&self) -> Result<Tensor> {
-        let all = self.parts.iter().map(elements).collect::<Result<Vec<Sparse>>>()?;
+        let all = self.parts.try_mapped(elements)?;
         let mut columns: Vec<Vec<u64>> = vec![Vec::new(); self.shape().len()];
         for part in &all {
             for (column, own) in columns.iter_mut().zip(self::columns(part)) {
@@ -214,7 +214,7 @@ impl Bundle {
             }
         }
         let (n, dtype) = (all.iter().map(Sparse::nse).sum::<usize>(), self.dtype());
-        let bytes = all.iter().map(|part| part.values.dense_bytes()).collect::<Result<Vec<_>>>()?;
+        let bytes = all.try_mapped(|part| part.values.dense_bytes())?;
         let buffer = Buffer::build(n * dtype.size(), |mut out| {
             for bytes in &bytes {
                 let (own, rest) = std::mem::take(&mut out).split_at_mut(bytes.len());
@@ -260,7 +260,7 @@ fn split_by(coo: &Sparse, specs: &[LevelSpec], of: &[usize]) -> Result<Bundle> {
     }
     let mut parts = Vec::new();
     for (part, spec) in specs.iter().enumerate() {
-        let keep: Vec<usize> = (0..of.len()).filter(|&p| of[p] == part).collect();
+        let keep: Vec<usize> = (0..of.len()).chosen(|&p| of[p] == part);
         if !keep.is_empty() || (of.is_empty() && part == 0) {
             let own = convert::select_rows(coo, &keep)?;
             parts.push(convert::convert(&own, spec)?.into());

@@ -1,6 +1,7 @@
 //! What files say about the tensors they hold, without these being read.
 
 use crate::base::mapped::Mapped;
+use crate::base::shape::fitting;
 use std::fmt;
 use std::path::Path;
 
@@ -225,7 +226,7 @@ fn of_frostt(header: &frostt::Header, file_bytes: u64) -> Info {
 }
 
 fn of_binsparse(name: String, format: Format, d: &binsparse::Descriptor, file_bytes: u64) -> Info {
-    let fits: Option<Vec<usize>> = d.shape.iter().map(|&n| usize::try_from(n).ok()).collect();
+    let fits = fitting(&d.shape);
     let fill = match &d.fill {
         FillKind::Unspecified => FillInfo::Zero,
         FillKind::Value => FillInfo::Value,

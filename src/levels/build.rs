@@ -1,6 +1,6 @@
 //! Patterns from sorted coordinate keys.
 
-use crate::base::mapped::Mapped;
+use crate::base::mapped::{Chosen, Mapped};
 use openwork_ops::structure::keys::{self, Field, KeyLayout};
 use openwork_ops::structure::{Index, IndexVec};
 
@@ -37,9 +37,7 @@ impl SortedKeys<'_> {
         let masks: Vec<u64> = (0..self.words.len())
             .map(|w| self.layout.fields[..dims].iter().filter(|f| f.word == w).fold(0, |m, f| m | mask(*f)))
             .collect();
-        (0..self.len())
-            .filter(|&i| i == 0 || self.words.iter().zip(&masks).any(|(w, m)| (w[i] ^ w[i - 1]) & m != 0))
-            .collect()
+        (0..self.len()).chosen(|&i| i == 0 || self.words.iter().zip(&masks).any(|(w, m)| (w[i] ^ w[i - 1]) & m != 0))
     }
 }
 

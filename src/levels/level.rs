@@ -262,7 +262,10 @@ impl<A> LevelOf<A> {
         first: usize,
         f: &mut dyn FnMut(ArrayName, &A) -> std::result::Result<B, E>,
     ) -> std::result::Result<LevelOf<B>, E> {
-        let arrays = self.named_arrays(first).map(|(name, a)| f(name, a)).collect::<std::result::Result<_, _>>()?;
+        let mut arrays = Vec::new();
+        for (name, a) in self.named_arrays(first) {
+            arrays.push(f(name, a)?);
+        }
         let claims = [self.is_ordered(), self.is_unique()];
         // As many arrays as there were.
         Ok(LevelOf::of_arrays(self.kind(), claims, arrays).unwrap_or(LevelOf::Dense))

@@ -257,8 +257,7 @@ impl Tensor {
             return Err(error::invalid("indices", why));
         };
         let column = |c: usize| s.narrow(1, c..c + 1).permute(&[1, 0]).reshape(&[s.shape[0]]).map(Tensor::from_strided);
-        let columns = (0..s.shape[1]).map(|c| Ok(IndexArray::from(&column(c)?)));
-        let columns = columns.collect::<Result<Vec<IndexArray>>>()?;
+        let columns = (0..s.shape[1]).try_mapped(|c| column(c).map(|x| IndexArray::from(&x)))?;
         call.gives(coordinates(MATRIX, shape, columns, values, fill.into()))
     }
 

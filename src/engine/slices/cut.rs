@@ -2,7 +2,7 @@
 //! sorted where they do not come sorted, cut where they change. Rows that a level keeps together are cut where its pointers
 //! say, and nothing is read.
 
-use crate::base::mapped::Mapped;
+use crate::base::mapped::{Chosen, Mapped};
 use openwork_ops::structure::IndexVec;
 use openwork_ops::structure::keys::{KeyLayout, Order, order_of};
 
@@ -171,7 +171,7 @@ impl Runs {
         if ends.windows(2).all(|run| run[0] < run[1]) {
             return Runs { layout, words, ends, order };
         }
-        let own: Vec<usize> = (0..ends.len() - 1).filter(|&r| ends[r] < ends[r + 1]).collect();
+        let own: Vec<usize> = (0..ends.len() - 1).chosen(|&r| ends[r] < ends[r + 1]);
         let words = words.mapped(|w| sort::pick(w, &own));
         let ends = [0].into_iter().chain(own.iter().map(|&r| ends[r + 1])).collect();
         Runs { layout, words, ends, order }

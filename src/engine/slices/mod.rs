@@ -17,7 +17,7 @@ pub(crate) use self::ranked::{Ranked, Rest, Slice, Sorted, keys_of, number_of, o
 pub(crate) use self::result::{is_few, reduced};
 pub(crate) use self::scatter::Table;
 
-use crate::base::mapped::Mapped;
+use crate::base::mapped::{Chosen, Mapped};
 use std::sync::Arc;
 
 use self::cut::Cut;
@@ -74,7 +74,7 @@ impl Slices {
     /// Cost: O(nse), plus a sort where storage order is another.
     pub(crate) fn of(x: &Tensor, axes: &[usize]) -> Result<Slices> {
         let shape = x.shape().to_vec();
-        let kept: Vec<usize> = (0..x.ndim()).filter(|a| !axes.contains(a)).collect();
+        let kept: Vec<usize> = (0..x.ndim()).chosen(|a| !axes.contains(a));
         let sizes = || axes.iter().map(|&a| shape[a] as u128);
         let length = if sizes().any(|n| n == 0) { Some(0) } else { sizes().try_fold(1u128, u128::checked_mul) };
         let length =

@@ -6,6 +6,7 @@ use super::{Positions, Slices, VaryingFill};
 use crate::base::buffer::zeroed_vec;
 use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};
+use crate::base::mapped::Mapped;
 use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::{Strided, dense_len};
 
@@ -136,7 +137,7 @@ impl<'s> Ranked<'s> {
     ) -> Result<(Vec<T>, Option<Strided>)> {
         let n = self.slices.len();
         let grain = (GRAIN * n / self.keys.len().max(1)).clamp(1, GRAIN);
-        let chunk = |range: std::ops::Range<usize>| range.map(|g| f(&self.slice(g))).collect::<Result<Vec<T>>>();
+        let chunk = |range: std::ops::Range<usize>| range.try_mapped(|g| f(&self.slice(g)));
         let mut stored = Vec::with_capacity(n);
         for part in parallel::map_chunks(n, grain, &chunk) {
             stored.extend(part?);
@@ -144,7 +145,7 @@ impl<'s> Ranked<'s> {
         let empty = match &self.rests {
             Rests::None => None,
             _ => {
-                let values = self.empty().iter().map(f).collect::<Result<Vec<T>>>()?;
+                let values = self.empty().try_mapped(f)?;
                 Some(Strided::from_vec(values, self.core.clone()).broadcast(&self.slices.kept_shape()))
             }
         };

@@ -1,6 +1,7 @@
 //! The binary form: a tuple of numbers and bytes, every field in its place.
 
 use crate::base::mapped::Mapped;
+use crate::base::shape::fitting;
 use openwork_ops::serialize::{Bytes, from_little_endian, little_endian};
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::ser::{Serialize, Serializer};
@@ -82,8 +83,7 @@ fn decode((version, dtype, shape, spec, flags, arrays, fill, (stored, values)): 
         return Err(format!("version {version} of serialised tensors is unknown; known is {VERSION}"));
     }
     let sizes = |shape: Vec<u64>| -> Result<Vec<usize>, String> {
-        let all = shape.iter().map(|&s| usize::try_from(s)).collect::<Result<_, _>>();
-        all.map_err(|_| format!("the shape {shape:?} does not fit this machine"))
+        fitting(&shape).ok_or_else(|| format!("the shape {shape:?} does not fit this machine"))
     };
     let spec = spec_of_codes(spec)?;
     let mut arrays = arrays.into_iter();

@@ -70,14 +70,14 @@ fn spec_codes(spec: &LevelSpec) -> (Vec<LevelCode>, Vec<DimCode>) {
 
 fn spec_of_codes((levels, dims): (Vec<LevelCode>, Vec<DimCode>)) -> std::result::Result<LevelSpec, String> {
     let size = |n: u64| usize::try_from(n).map_err(|_| format!("{n} does not fit this machine"));
-    let level = |(code, given): LevelCode| {
+    let level = |&(code, given): &LevelCode| {
         let rank = usize::try_from(given).ok().filter(|&rank| rank <= 2 * MAX_AXES);
         let is = |_: &str, own: u8| own == code;
         let kind = LevelKind::of_word(is, None).or_else(|| LevelKind::of_word(is, rank));
         let kind = kind.filter(|kind| Some(kind.rank()) == rank);
         kind.ok_or_else(|| format!("a level of kind {code} and rank {given}"))
     };
-    let dim = |(axis, part, block): DimCode| match (part, size(block)?) {
+    let dim = |&(axis, part, block): &DimCode| match (part, size(block)?) {
         (0, 1) => Ok((size(axis)?, Part::Whole)),
         (1, b) => Ok((size(axis)?, Part::Div(b))),
         (2, b) => Ok((size(axis)?, Part::Mod(b))),
@@ -86,9 +86,7 @@ fn spec_of_codes((levels, dims): (Vec<LevelCode>, Vec<DimCode>)) -> std::result:
     if levels.len().max(dims.len()) > 2 * MAX_AXES {
         return Err(format!("{} levels, {} dimensions: {} are allowed", levels.len(), dims.len(), 2 * MAX_AXES));
     }
-    let levels = levels.into_iter().map(level).collect::<std::result::Result<_, _>>()?;
-    let dims = dims.into_iter().map(dim).collect::<std::result::Result<_, _>>()?;
-    Ok(LevelSpec { levels, dims })
+    Ok(LevelSpec { levels: levels.try_mapped(level)?, dims: dims.try_mapped(dim)? })
 }
 
 impl Serialize for LevelSpec {

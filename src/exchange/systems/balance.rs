@@ -2,7 +2,7 @@
 
 use super::arrays::{array, entries};
 use crate::base::error::{self, Result};
-use crate::base::mapped::Mapped;
+use crate::base::mapped::{Chosen, Mapped};
 use crate::tensor::index_array::{IndexArray, LevelData};
 use crate::tensor::trace;
 
@@ -76,7 +76,7 @@ pub(super) fn merge(levels: &mut [LevelData], l: usize) -> Result<()> {
     }
     let mut is_start = vec![false; n + 1];
     starts.iter().for_each(|&s| is_start[s] = true);
-    let heads: Vec<usize> = (0..n).filter(|&i| is_start[i] || tuples.iter().any(|t| t[i] != t[i - 1])).collect();
+    let heads: Vec<usize> = (0..n).chosen(|&i| is_start[i] || tuples.iter().any(|t| t[i] != t[i - 1]));
     for (index, tuple) in indices.iter_mut().zip(&tuples) {
         *index = array(heads.iter().map(|&h| tuple[h]).collect(), index);
     }

@@ -181,7 +181,7 @@ fn columns(x: &Tensor, index: &Tensor, axis: usize) -> Result<(usize, Vec<Vec<u6
     let (width, instead) = (8 * (x.ndim() + 1), "take fewer at a time");
     let n = memory::room(index.shape(), "a list of the places that the indices name", index.shape(), width, instead)?;
     let size = x.shape()[axis];
-    let named = integers(index)?.iter().map(|&i| bounded(i, axis, size)).collect::<Result<Vec<_>>>()?;
+    let named = integers(index)?.try_mapped(|&i| bounded(i, axis, size))?;
     let strides = c_strides(index.shape());
     let own = |d: usize| (0..n).mapped(|i| ((i / strides[d] as usize) % index.shape()[d]) as u64);
     Ok((n, (0..x.ndim()).mapped(|d| if d == axis { named.clone() } else { own(d) })))

@@ -6,6 +6,7 @@ use super::put::{spread, undefined, value_of};
 use super::{Index, Made, Plan, Taken};
 use crate::base::context;
 use crate::base::error::{self, Result};
+use crate::base::mapped::Chosen;
 use crate::engine::convert;
 use crate::family::pointwise::Operand;
 use crate::family::shape::along::{self, Along, unblocked};
@@ -52,7 +53,7 @@ impl Plan {
     /// The axes of which only a part is named. There are no lists.
     pub(super) fn cut(&self, shape: &[usize]) -> Vec<usize> {
         let whole = |a: usize| matches!(self.taken[a], Taken::Step { start: 0, step: 1, len } if len == shape[a]);
-        (0..shape.len()).filter(|&a| !whole(a)).collect()
+        (0..shape.len()).chosen(|&a| !whole(a))
     }
 
     /// Start, step and length along an axis.

@@ -14,7 +14,7 @@ mod pick;
 mod points;
 mod strided;
 
-use crate::base::mapped::Mapped;
+use crate::base::mapped::{Chosen, Mapped};
 use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 use openwork_ops::DType;
@@ -317,7 +317,7 @@ impl Plan {
         }
         let n = crate::engine::convert::dense_len(&common, DType::U64)?;
         for (axis, list, own) in lists {
-            let list = list.iter().map(|&i| bounded(i, axis, shape[axis])).collect::<Result<Vec<_>>>()?;
+            let list = list.try_mapped(|&i| bounded(i, axis, shape[axis]))?;
             let array = crate::base::strided::Strided::from_vec(list, own).broadcast(&common);
             self.taken[axis] = Taken::List(array.to_contiguous()?.typed::<u64>().unwrap_or_default().to_vec());
         }
@@ -369,7 +369,7 @@ impl Plan {
 
     /// The axes that lists are for.
     fn listed(&self) -> Vec<usize> {
-        (0..self.taken.len()).filter(|&a| matches!(self.taken[a], Taken::List(_))).collect()
+        (0..self.taken.len()).chosen(|&a| matches!(self.taken[a], Taken::List(_)))
     }
 
     /// The axes that lists are for, each with its list.

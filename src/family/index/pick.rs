@@ -1,6 +1,6 @@
 //! Elements at listed places of several axes at once.
 
-use crate::base::mapped::Mapped;
+use crate::base::mapped::{Chosen, Mapped};
 use std::sync::Arc;
 
 use openwork_ops::structure::keys::KeyLayout;
@@ -47,7 +47,7 @@ fn strided(x: &Strided, axes: &[usize], lists: &[&[u64]], at: usize) -> Result<S
     }
     let core = x.unbroadcast();
     let varies = axes.iter().any(|&a| core.shape[a] > 1);
-    let rest: Vec<usize> = (0..x.ndim()).filter(|a| !axes.contains(a)).collect();
+    let rest: Vec<usize> = (0..x.ndim()).chosen(|a| !axes.contains(a));
     // Offsets of all elements along some axes.
     let offsets = |axes: &[usize]| {
         axes.iter().fold(vec![0u64], |all, &a| {
@@ -89,7 +89,7 @@ fn sparse(s: &Sparse, axes: &[usize], lists: &[&[u64]], at: usize) -> Result<Spa
     let s = in_levels(s, axes)?;
     let (from, to) = matches(&s, axes, lists)?;
     // Axes that are left, numbered as in the result; coordinates in C order.
-    let rest: Vec<usize> = (0..s.ndim()).filter(|a| !axes.contains(a)).collect();
+    let rest: Vec<usize> = (0..s.ndim()).chosen(|a| !axes.contains(a));
     let number = |axis: usize| {
         let i = rest.iter().position(|&r| r == axis).unwrap_or(0);
         i + usize::from(i >= at)

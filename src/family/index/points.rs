@@ -1,6 +1,6 @@
 //! Values put at places of a sparse tensor, each named on its own.
 
-use crate::base::mapped::Mapped;
+use crate::base::mapped::{Chosen, Mapped};
 use std::sync::Arc;
 
 use openwork_ops::structure::gather::{gather_offsets, scatter_offsets};
@@ -38,7 +38,7 @@ impl Unique {
     pub(super) fn new(dtype: DType, layout: KeyLayout, mut words: Vec<Vec<u64>>, given: &Given) -> Result<Unique> {
         // Nothing is added where a value is absent.
         let kept: Option<Vec<usize>> = (given.fold.is_some() && given.absent.contains(&true))
-            .then(|| (0..words[0].len()).filter(|&i| !given.is_absent(i)).collect());
+            .then(|| (0..words[0].len()).chosen(|&i| !given.is_absent(i)));
         if let Some(kept) = &kept {
             words = words.mapped(|w| sort::pick(w, kept));
         }

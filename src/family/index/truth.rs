@@ -1,6 +1,6 @@
 //! Where elements are true: nonzero, argwhere, and masks as lists of indices.
 
-use crate::base::mapped::Mapped;
+use crate::base::mapped::{Chosen, Mapped};
 use openwork_ops::{DType, ReduceOp};
 
 use crate::base::context;
@@ -92,7 +92,7 @@ pub(super) fn places(x: &Tensor) -> Result<Vec<Vec<u64>>> {
     let s = convert::coalesce(&convert::convert(s, &coo)?, ReduceOp::Sum)?;
     let truth = cast_sparse(&s, DType::Bool);
     let mask = truth.values.dense_bytes()?;
-    let keep: Vec<u64> = (0..mask.len() as u64).filter(|&p| mask[p as usize] != 0).collect();
+    let keep: Vec<u64> = (0..mask.len() as u64).chosen(|&p| mask[p as usize] != 0);
     let chosen = |column: Vec<u64>| keep.iter().map(|&p| column[p as usize]).collect();
     Ok((0..s.ndim()).mapped(|a| chosen(s.pattern.axis_coordinates(a, s.ndim()))))
 }
@@ -104,7 +104,7 @@ fn of_strided_any(fill: &Strided) -> bool {
 fn of_strided(x: &Strided) -> Result<Vec<Vec<u64>>> {
     let truth = x.cast(DType::Bool);
     let mask = truth.dense_bytes()?;
-    let kept: Vec<u64> = (0..mask.len() as u64).filter(|&i| mask[i as usize] != 0).collect();
+    let kept: Vec<u64> = (0..mask.len() as u64).chosen(|&i| mask[i as usize] != 0);
     dense_len(&[kept.len(), x.ndim()], DType::U64)?;
     let mut columns = vec![vec![0u64; kept.len()]; x.ndim()];
     for (i, &position) in kept.iter().enumerate() {

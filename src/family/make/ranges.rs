@@ -3,6 +3,7 @@
 use openwork_ops::{DType, Number, Wide};
 
 use crate::base::error::{self, Result};
+use crate::base::mapped::Mapped;
 use crate::base::strided::Strided;
 use crate::tensor::Tensor;
 use crate::tensor::trace;
@@ -84,7 +85,7 @@ fn arange(start: Number, stop: Number, step: Number) -> Result<Tensor> {
         };
         let n = usize::try_from(n).unwrap_or(usize::MAX);
         crate::engine::convert::dense_len(&[n], DType::I64)?;
-        let values = (0..n as i128).map(|i| i64::try_from(a + i * d)).collect::<std::result::Result<Vec<i64>, _>>();
+        let values = (0..n).try_mapped(|i| i64::try_from(a + i as i128 * d));
         let values = values.map_err(|_| error::invalid("stop", "the numbers do not fit int64"))?;
         return Ok(Tensor::from_strided(Strided::from_vec(values, vec![n])));
     }

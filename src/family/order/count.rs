@@ -6,6 +6,7 @@ use openwork_ops::{DType, ReduceOp, Scalar, order, promote};
 use super::{all, int64, map_keys, whole};
 use crate::base::context;
 use crate::base::error::{self, Result};
+use crate::base::mapped::Mapped;
 use crate::base::strided::Strided;
 use crate::engine::convert;
 use crate::engine::fold::Fold;
@@ -114,8 +115,8 @@ impl Tensor {
                 let slices = all(self)?;
                 let ranked = Ranked::of(&slices)?;
                 let found = whole(&ranked).map_or_else(Vec::new, |s| s.sorted().distinct());
-                let bins = found.iter().map(|&(key, _)| bin(self.dtype(), key)).collect::<Result<Vec<u64>>>()?;
-                let counts = found.iter().map(|f| int64("count", f.1)).collect::<Result<Vec<i64>>>()?;
+                let bins = found.try_mapped(|&(key, _)| bin(self.dtype(), key))?;
+                let counts = found.try_mapped(|f| int64("count", f.1))?;
                 let n = counts.len();
                 binned(self, &bins, Strided::from_vec(counts, vec![n]), minlength)?
             }
@@ -295,7 +296,7 @@ fn weighted(x: &Tensor, weights: &Tensor, minlength: usize) -> Result<Tensor> {
     }
     let n = distinct.len();
     let sums = Strided::new(sums, fold.typing.acc, vec![n]).cast(fold.typing.out);
-    let bins = distinct.iter().map(|&key| bin(x.dtype(), key)).collect::<Result<Vec<u64>>>()?;
+    let bins = distinct.try_mapped(|&key| bin(x.dtype(), key))?;
     binned(&both[0], &bins, sums, minlength)
 }
 

@@ -5,6 +5,7 @@ use openwork_ops::{DType, Element, c128, order};
 use super::{all, int64, map_keys, whole};
 use crate::base::buffer::zeroed_vec;
 use crate::base::error::{self, Result};
+use crate::base::mapped::Mapped;
 use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::{Strided, dense_len};
 use crate::engine::slices::{Ranked, Slices, keys_of, values_of};
@@ -151,7 +152,7 @@ impl Tensor {
 }
 
 fn counts(found: &[(u64, u128)]) -> Result<Tensor> {
-    let counts = found.iter().map(|f| int64("count", f.1)).collect::<Result<Vec<i64>>>()?;
+    let counts = found.try_mapped(|f| int64("count", f.1))?;
     Ok(Tensor::from_strided(Strided::from_vec(counts, vec![found.len()])))
 }
 

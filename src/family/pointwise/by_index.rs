@@ -1,6 +1,6 @@
 //! Functions that see where an element is: `index_map` and `select`.
 
-use crate::base::mapped::Mapped;
+use crate::base::mapped::{Chosen, Mapped};
 use openwork_ops::{DType, Element};
 
 use super::coalesced;
@@ -140,7 +140,7 @@ fn selected(x: &Tensor, wants_index: bool, kernel: IndexKernel<'_>) -> Result<Te
     };
     let mask = on_stored(&stored, DType::Bool, wants_index, kernel)?;
     let mask = mask.dense_bytes()?;
-    let keep: Vec<usize> = (0..stored.pattern.positions).filter(|&p| mask[p] != 0).collect();
+    let keep: Vec<usize> = (0..stored.pattern.positions).chosen(|&p| mask[p] != 0);
     let out: Tensor = convert::select_rows(&stored, &keep)?.into();
     Ok(out)
 }

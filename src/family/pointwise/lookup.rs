@@ -8,6 +8,7 @@ use openwork_ops::{DType, ReduceOp, Scalar};
 use super::plan::Plan;
 use crate::base::context;
 use crate::base::error::{self, Result};
+use crate::base::mapped::Chosen;
 use crate::base::strided::Strided;
 use crate::engine::blocks::{self, Source};
 use crate::engine::convert;
@@ -58,7 +59,7 @@ fn at_positions(plan: &Plan<'_, '_>, s: &Sparse, vector: &Sparse, stored_only: b
         let block = s.pattern.block();
         let mask = blocks::collect(s.nse(), Source::at(&presence, &s.pattern), DType::Bool)?;
         let mask = mask.buffer.bytes();
-        let keep: Vec<usize> = (0..s.pattern.positions).filter(|&p| block > 0 && mask[p * block] != 0).collect();
+        let keep: Vec<usize> = (0..s.pattern.positions).chosen(|&p| block > 0 && mask[p * block] != 0);
         Cow::Owned(convert::select_rows(&s, &keep)?)
     } else {
         Cow::Borrowed(s)

@@ -82,7 +82,7 @@ impl<'f> Function<'f> {
         match *operands {
             [x] => self.on_sides(&mut [side(x)?], shape),
             [a, b] => self.on_sides(&mut [side(a)?, side(b)?], shape),
-            _ => self.on_sides(&mut operands.iter().map(|x| side(x)).collect::<Result<Vec<_>>>()?, shape),
+            _ => self.on_sides(&mut operands.try_mapped(|x| side(x))?, shape),
         }
     }
 
@@ -267,7 +267,7 @@ impl<'f> Function<'f> {
             if is_dense(&shape, &core, sides) {
                 may_be_dense(&shape, self.pass.out, &core, sides)?;
                 let dense = |s: &Side<'_>| s.dense(&shape).map(Cow::Owned);
-                let arrays = sides.iter().map(dense).collect::<Result<Vec<_>>>()?;
+                let arrays = sides.try_mapped(dense)?;
                 return Ok(Tensor::from_strided(self.on_arrays(&arrays)?));
             }
         }
@@ -278,7 +278,7 @@ impl<'f> Function<'f> {
         let values = match &*sides {
             [x] => self.pass.values(&pattern, &[source(x)?])?,
             [a, b] => self.pass.values(&pattern, &[source(a)?, source(b)?])?,
-            all => self.pass.values(&pattern, &all.iter().map(source).collect::<Result<Vec<_>>>()?)?,
+            all => self.pass.values(&pattern, &all.try_mapped(source)?)?,
         };
         if !sides.iter().all(Side::reads_no_index) {
             raise(Work::Engine);

@@ -6,6 +6,7 @@ use super::Operand;
 use super::plan::{Function, common_shape};
 use crate::base::context;
 use crate::base::error::{self, Result};
+use crate::base::mapped::{Chosen, Mapped};
 use crate::base::strided::{Shape, Strided};
 use crate::engine::blocks::{self, Kernel, Pass, Source};
 use crate::engine::convert;
@@ -216,7 +217,7 @@ impl Choice<'_> {
             (Some(x), true) => convert::to_strided(x, &Strided::constant(Scalar::zero(x.dtype()), shape)),
             _ => s.dense(shape),
         };
-        let arrays = sides.iter().map(dense).collect::<Result<Vec<Strided>>>()?;
+        let arrays = sides.try_mapped(dense)?;
         let presence = |s: &Side<'_>| -> Result<Option<Vec<bool>>> {
             match (&s.stored, s.is_undefined()) {
                 (Some(x), true) => {
@@ -243,5 +244,5 @@ fn present(n: usize, condition: Source<'_>, presence: &[Option<Vec<bool>>; 3]) -
     let condition = blocks::collect(n, condition, DType::Bool)?;
     let chosen = condition.buffer.bytes();
     let is = |i: usize, p: usize| presence[i].as_ref().is_none_or(|there| there[p]);
-    Ok((0..n).filter(|&p| is(0, p) && is(if chosen[p] != 0 { 1 } else { 2 }, p)).collect())
+    Ok((0..n).chosen(|&p| is(0, p) && is(if chosen[p] != 0 { 1 } else { 2 }, p)))
 }

@@ -17,6 +17,7 @@ use openwork_ops::ReduceOp;
 
 use crate::base::axes::Axes;
 use crate::base::error::{self, Result};
+use crate::base::mapped::Chosen;
 use crate::engine::fold::Fold;
 use crate::tensor::trace;
 use crate::tensor::{Storage, Tensor};
@@ -48,7 +49,7 @@ impl Tensor {
         let call = trace::call(op.name(), &[self]);
         let fold = Fold::new(op, self.dtype())?;
         let axes = given.of(self.ndim())?;
-        let kept: Vec<usize> = (0..self.ndim()).filter(|a| !axes.contains(a)).collect();
+        let kept: Vec<usize> = (0..self.ndim()).chosen(|a| !axes.contains(a));
         let sizes = || axes.iter().map(|&a| self.shape()[a] as u128);
         let reduced = if sizes().any(|n| n == 0) { Some(0) } else { sizes().try_fold(1u128, u128::checked_mul) };
         let reduced = reduced.ok_or_else(|| {

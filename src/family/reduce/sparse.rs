@@ -1,6 +1,6 @@
 //! Reductions of sparse tensors.
 
-use crate::base::mapped::Mapped;
+use crate::base::mapped::{Chosen, Mapped};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -150,7 +150,7 @@ fn undefined(fold: &Fold, s: &Sparse, kept: &[usize]) -> Result<Tensor> {
         return reduced(out, s.nse());
     }
     // A group of positions without elements (a value axis of size 0) has nothing in it either.
-    let keep: Vec<usize> = (0..pattern.positions).filter(|&p| groups.counts[p] > 0).collect();
+    let keep: Vec<usize> = (0..pattern.positions).chosen(|&p| groups.counts[p] > 0);
     let values = if fold.op.gives() == Gives::Mean {
         let block = count(&groups.acc.shape[1..]);
         let counts: Vec<f64> = groups.counts.iter().flat_map(|&c| std::iter::repeat_n(c as f64, block)).collect();

@@ -1,6 +1,6 @@
 //! Axes permuted, added and dropped; reshaping and broadcasting.
 
-use crate::base::mapped::Mapped;
+use crate::base::mapped::{Chosen, Mapped};
 use std::sync::Arc;
 
 use super::{broadcast_sparse, map_fill, product, reshape_sparse, squeeze_free, squeeze_levels};
@@ -182,7 +182,7 @@ impl Tensor {
             let why = format!("axis {a} has size {}, only axes of size 1 can be dropped", self.shape()[a]);
             return Err(error::shape(&[self.shape()], why));
         }
-        let kept: Vec<usize> = (0..self.ndim()).filter(|a| !drop.contains(a)).collect();
+        let kept: Vec<usize> = (0..self.ndim()).chosen(|a| !drop.contains(a));
         let out = match &self.storage {
             Storage::Strided(s) => Tensor::from_strided(s.permute(&kept)),
             Storage::Sparse(s) => match squeeze_free(s, &kept) {

@@ -116,7 +116,7 @@ impl Tensor {
     pub fn block<T: Borrow<Tensor>>(rows: &[Vec<T>]) -> Result<Tensor> {
         let call = trace::call("block", &rows.iter().flatten().map(Borrow::borrow).collect::<Vec<_>>());
         let joined = |row: &Vec<T>| concat(&row.mapped(Borrow::borrow), -1);
-        let rows = rows.iter().map(joined).collect::<Result<Vec<_>>>()?;
+        let rows = rows.try_mapped(joined)?;
         call.end(concat(&rows.iter().collect::<Vec<_>>(), -2))
     }
 }
@@ -142,7 +142,7 @@ fn stack(tensors: &[&Tensor], axis: Axis) -> Result<Tensor> {
     if let Some(other) = tensors.iter().find(|t| t.shape() != first.shape()) {
         return Err(error::shape(&[first.shape(), other.shape()], "all shapes must be equal"));
     }
-    let expanded = tensors.iter().map(|t| lift(t, at)).collect::<Result<Vec<_>>>()?;
+    let expanded = tensors.try_mapped(|t| lift(t, at))?;
     concat(&expanded.iter().collect::<Vec<_>>(), at)
 }
 
@@ -221,7 +221,7 @@ fn sparse(parts: &[Tensor], axis: usize, shape: &[usize], model: usize) -> Resul
         match joined_fill(parts, &with_elements, axis, shape, &spec)? {
             Some(fill) => fill,
             None => {
-                let dense = parts.iter().map(Tensor::to_dense).collect::<Result<Vec<_>>>()?;
+                let dense = parts.try_mapped(Tensor::to_dense)?;
                 return Ok(Tensor::from_strided(strided(&dense, axis, shape)?));
             }
         }

@@ -12,7 +12,7 @@ pub(crate) mod join;
 pub(crate) mod along;
 mod along_segments;
 
-use crate::base::mapped::Mapped;
+use crate::base::mapped::{Chosen, Mapped};
 use std::sync::Arc;
 
 use openwork_ops::structure::keys::KeyLayout;
@@ -67,7 +67,7 @@ fn squeeze_free(s: &Sparse, kept: &[usize]) -> Option<Sparse> {
         return None;
     }
     // A dense root that goes leaves pointers with one segment at the root, which may stay.
-    let keep_dim: Vec<usize> = (0..s.pattern.dims.len()).filter(|&i| !dropped(&s.pattern.dims[i])).collect();
+    let keep_dim: Vec<usize> = (0..s.pattern.dims.len()).chosen(|&i| !dropped(&s.pattern.dims[i]));
     let level_dims = keep_dim.iter().filter(|&&i| i < s.pattern.level_dims).count();
     let to = |axis: usize| kept.iter().position(|&a| a == axis).unwrap_or(axis);
     let dims = keep_dim.iter().map(|&i| s.pattern.dims[i]).map(|d| Dim { axis: to(d.axis), ..d }).collect();
@@ -85,7 +85,7 @@ fn squeeze_free(s: &Sparse, kept: &[usize]) -> Option<Sparse> {
 
 /// Drops axes of size 1 that index arrays hold: the other coordinates are left, in C order.
 fn squeeze_levels(s: &Sparse, kept: &[usize]) -> Result<Sparse> {
-    let dropped: Vec<usize> = (0..s.ndim()).filter(|a| !kept.contains(a)).collect();
+    let dropped: Vec<usize> = (0..s.ndim()).chosen(|a| !kept.contains(a));
     let s = along::whole(s, &dropped)?;
     let p = &s.pattern;
     let is_kept = |d: &&Dim| kept.contains(&d.axis);

@@ -193,8 +193,7 @@ impl Tensor {
 
     fn repeated(&self, repeats: &[i64], axis: &Axes) -> Result<Tensor> {
         let call = trace::call("repeat", &[self]);
-        let counts =
-            repeats.iter().map(|&r| usize::try_from(r).map_err(|_| r)).collect::<std::result::Result<Vec<_>, _>>();
+        let counts = repeats.try_mapped(|&r| usize::try_from(r).map_err(|_| r));
         let repeats =
             &counts.map_err(|r| error::invalid("repeats", format!("{r} is given, allowed are counts from 0")))?;
         let Some(axis) = axis.unkept()?.one_or_all(self.ndim())? else {

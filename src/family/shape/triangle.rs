@@ -1,6 +1,6 @@
 //! Triangles and diagonals of matrices.
 
-use crate::base::mapped::Mapped;
+use crate::base::mapped::{Chosen, Mapped};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -169,7 +169,7 @@ fn triangle(x: &Tensor, offset: isize, lower: bool) -> Result<Tensor> {
                 _ => {
                     let s = in_levels(s, &[n - 2, n - 1])?;
                     let (rows, columns) = (s.pattern.axis_coordinates(n - 2, n), s.pattern.axis_coordinates(n - 1, n));
-                    let places: Vec<usize> = (0..rows.len()).filter(|&p| keep(rows[p], columns[p])).collect();
+                    let places: Vec<usize> = (0..rows.len()).chosen(|&p| keep(rows[p], columns[p]));
                     convert::select_rows(&s, &places)?.into()
                 }
             }
@@ -240,7 +240,7 @@ fn sparse_diagonal(s: &Sparse, offset: isize, a: usize, b: usize) -> Result<Spar
     let fill = along::map_fill(&s, &shape, |values| Ok(diagonal_of(values, offset, a, b)))?;
     let (first, second) = (s.pattern.axis_coordinates(a, n), s.pattern.axis_coordinates(b, n));
     let on = |p: &u64| second[*p as usize] as i128 - first[*p as usize] as i128 == offset as i128;
-    let from: Vec<u64> = (0..first.len() as u64).filter(on).collect();
+    let from: Vec<u64> = (0..first.len() as u64).chosen(on);
     // The axes that are left keep their order; blocks of them are taken apart with these two, or stay whole.
     let to = |axis: usize| axis - usize::from(axis > a) - usize::from(axis > b);
     let left = |d: &&Dim| d.axis != a && d.axis != b;

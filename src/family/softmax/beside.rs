@@ -6,6 +6,7 @@ use openwork_ops::{BinaryOp, Scalar};
 
 use crate::base::context;
 use crate::base::error::{self, Result};
+use crate::base::mapped::Chosen;
 use crate::base::strided::Strided;
 use crate::engine::blocks::{self, Kernel, Source};
 use crate::engine::convert;
@@ -46,7 +47,7 @@ fn values_at<'a>(s: &'a Sparse, r: &Tensor, axes: &[usize]) -> Result<Source<'a>
         let fill = t.fill_values().unwrap_or(absent);
         return Ok(at_coordinates(s, &convert::to_strided(t, &fill)?));
     }
-    let kept: Vec<usize> = (0..s.ndim()).filter(|a| !axes.contains(a)).collect();
+    let kept: Vec<usize> = (0..s.ndim()).chosen(|a| !axes.contains(a));
     let runs = Split::new(&s.pattern, &kept).runs();
     // Where absent elements count for nothing, `r` lacks the slices that have none.
     let all = runs.ends.len() - 1 == t.pattern.positions;

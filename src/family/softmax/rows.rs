@@ -1,6 +1,6 @@
 //! Softmax over slices that lie in storage one after the other: all of it in one pass over blocks of them.
 
-use crate::base::mapped::Mapped;
+use crate::base::mapped::{Chosen, Mapped};
 use openwork_ops::softmax::{self, Rows, RowsKernel};
 use openwork_ops::{DType, Scalar};
 
@@ -28,7 +28,7 @@ impl SliceWise {
     /// Softmax or its logarithm, if slices lie together in storage and are many.
     pub(super) fn in_rows(&self, log: bool) -> Result<Option<Tensor>> {
         let Some(kernel) = softmax::rows(self.tensor.dtype()) else { return Ok(None) };
-        let kept: Vec<usize> = (0..self.tensor.ndim()).filter(|a| !self.axes.contains(a)).collect();
+        let kept: Vec<usize> = (0..self.tensor.ndim()).chosen(|a| !self.axes.contains(a));
         match &self.tensor.storage {
             Storage::Strided(s) => self.strided_rows(s, &kept, kernel, log),
             Storage::Sparse(s) => self.sparse_rows(s, &kept, kernel, log),

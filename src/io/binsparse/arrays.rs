@@ -3,6 +3,7 @@
 use super::Mode;
 use super::warning::Warning;
 use crate::base::buffer::{self, Buffer};
+use crate::base::mapped::Mapped;
 use crate::base::strided::Strided;
 use crate::io::fault::{Res, bad};
 use crate::tensor::index_array::IndexArray;
@@ -79,7 +80,7 @@ pub(crate) fn read_index(arrays: &mut dyn Arrays, found: &FoundArray) -> Res<Ind
     ) -> Res<IndexArray> {
         let values: Vec<T> = vec(arrays, found, len)?;
         let name = &found.name;
-        match values.iter().map(|&v| u32::try_from(v.into())).collect::<Result<Vec<u32>, _>>() {
+        match values.try_mapped(|&v| u32::try_from(v.into())) {
             Ok(values) => Ok(values.into()),
             Err(_) => bad(format!("`{name}` has a negative entry")),
         }

@@ -6,9 +6,9 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::{Entry, File, ReadOptions, WriteOptions};
+use crate::Bundle;
 use crate::base::error::{self, Result};
 use crate::tensor::trace;
-use crate::{Bundle, Tensor};
 
 /// The key in what is said about all tensors of the file: how many parts there are.
 const KEY: &str = "openwork_sum_of_parts";
@@ -48,6 +48,5 @@ pub fn read_bundle(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Bund
         let why = format!("{} says {what} parts of a sum and holds {} tensors", path.display(), names.len());
         return Err(error::invalid("path", why));
     }
-    let parts = (0..names.len()).map(|i| Ok(file.read_with(&i.to_string(), options)?.tensor));
-    Bundle::new(parts.collect::<Result<Vec<Tensor>>>()?)
+    Bundle::new((0..names.len()).try_mapped(|i| file.read_with(&i.to_string(), options).map(|read| read.tensor))?)
 }

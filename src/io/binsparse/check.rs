@@ -11,6 +11,7 @@ use super::descriptor::Descriptor;
 use super::file::OpenContainer;
 use super::{Mode, ReadOptions, facts, map};
 use crate::base::error::Result;
+use crate::base::shape::fitting;
 use crate::io::fault::{Fault, Res};
 use crate::io::signature::Signature;
 use crate::levels::names::ArrayName;
@@ -129,7 +130,7 @@ fn entries(
     report: &mut dyn FnMut(String, String),
 ) -> Res<()> {
     let _call = trace::call("binsparse", &[]);
-    let Some(shape) = d.shape.iter().map(|&n| usize::try_from(n).ok()).collect::<Option<Vec<usize>>>() else {
+    let Some(shape) = fitting(&d.shape) else {
         return Ok(());
     };
     let Ok(dims) = d.levels.resolve(&shape) else { return Ok(()) };

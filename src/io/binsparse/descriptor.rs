@@ -313,7 +313,7 @@ pub(crate) fn integer(key: &str, value: &Value) -> Res<u64> {
 
 pub(crate) fn integers(key: &str, value: &Value) -> Res<Vec<u64>> {
     match value {
-        Value::Array(items) => items.iter().map(|v| integer(key, v)).collect(),
+        Value::Array(items) => items.try_mapped(|v| integer(key, v)),
         _ => bad(format!("`{key}` is not a list")),
     }
 }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::descriptor::{Descriptor, FillKind, as_object, integer, integers};
 use super::types::DataType;
+use crate::base::mapped::Mapped;
 use crate::base::named::Named;
 use crate::io::fault::{Res, bad};
 use crate::{LevelKind, LevelSpec, MatrixFacts, Part};
@@ -26,8 +27,8 @@ pub(crate) fn parse(map: Map<String, Value>, metadata: Map<String, Value>) -> Re
         return bad(format!("version {version} of the extension `{NAMESPACE}` is unknown; known is \"{VERSION}\""));
     }
     let shape = integers("shape", get("shape")?)?;
-    let levels = list("levels", get("levels")?)?.iter().map(level).collect::<Res<Vec<_>>>()?;
-    let dims = list("dims", get("dims")?)?.iter().map(dim).collect::<Res<Vec<_>>>()?;
+    let levels = list("levels", get("levels")?)?.try_mapped(level)?;
+    let dims = list("dims", get("dims")?)?.try_mapped(dim)?;
     let mut data_types = BTreeMap::new();
     for (array, name) in as_object("data_types", get("data_types")?)? {
         let Some(parsed) = name.as_str().and_then(|n| DataType::parse(n, true)) else {

@@ -6,6 +6,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
+use crate::base::mapped::Mapped;
 use crate::io::fault::{Res, bad};
 
 /// Descriptors larger than this are refused before they are parsed.
@@ -21,6 +22,11 @@ pub(crate) fn object(text: &str) -> Res<Map<String, Value>> {
         Ok(_) => bad("the descriptor is not a JSON object"),
         Err(e) => bad(format!("the descriptor is not JSON: {e}")),
     }
+}
+
+/// A list of strings, if it is one.
+pub(crate) fn strings(value: &Value) -> Option<Vec<String>> {
+    value.as_array()?.try_mapped(|item| item.as_str().map(str::to_owned).ok_or(())).ok()
 }
 
 struct Strict(Value);

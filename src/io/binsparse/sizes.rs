@@ -2,6 +2,7 @@
 
 use super::descriptor::Descriptor;
 use crate::base::mapped::Mapped;
+use crate::base::shape::fitting;
 use crate::io::fault::{Res, bad};
 use crate::tensor::index_array::IndexArray;
 use crate::{DType, Part};
@@ -14,7 +15,7 @@ pub(crate) fn shape(d: &Descriptor) -> Res<Vec<usize>> {
     if d.shape.len() > MAX_AXES || d.levels.dims.len() > 2 * MAX_AXES || d.levels.levels.len() > 2 * MAX_AXES {
         return bad(format!("{} axes, {MAX_AXES} are allowed", d.shape.len()));
     }
-    let Ok(shape) = d.shape.iter().map(|&s| usize::try_from(s)).collect::<Result<Vec<_>, _>>() else {
+    let Some(shape) = fitting(&d.shape) else {
         return bad(format!("the shape {:?} does not fit this machine", d.shape));
     };
     if d.levels.levels.is_empty() {

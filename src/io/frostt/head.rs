@@ -179,7 +179,7 @@ fn order_and_shape(cursor: &mut Cursor<'_>) -> Result<Vec<u64>, Short> {
     if !cursor.seek_token().map_err(|_| error(*cursor, LONE_RETURN))? {
         return Err(Short::More(format!("the file ends before {SHAPE}")));
     }
-    let sizes = (0..order).map(|_| number(cursor, "a size", SHAPE)).collect::<Result<_, _>>()?;
+    let sizes = (0..order).try_mapped(|_| number(cursor, "a size", SHAPE))?;
     end_line(cursor, SHAPE)?;
     Ok(sizes)
 }

@@ -33,11 +33,11 @@ pub(super) struct ParsedTensor {
 impl ParsedTensor {
     pub(super) fn into_tensor(self) -> Result<Tensor> {
         let _call = trace::call("frostt", &[]);
-        let size = |(axis, &n): (usize, &u64)| {
+        let shape = (0..self.shape.len()).try_mapped(|axis| {
+            let n = self.shape[axis];
             let why = || error::invalid("size", format!("axis {axis} of size {n} is beyond 2^63"));
             usize::try_from(n).ok().filter(|_| n <= LARGEST).ok_or_else(why)
-        };
-        let shape: Vec<usize> = self.shape.iter().enumerate().map(size).collect::<Result<_>>()?;
+        })?;
         let values = values_of(self.values, self.head.dtype);
         let fill = Scalar::zero(values.dtype);
         Tensor::coo(&shape, self.columns, &Tensor::from_strided(values), fill)

@@ -1,5 +1,6 @@
 //! What a file holds, before it becomes a tensor.
 
+use crate::base::mapped::Chosen;
 use crate::io::text::entries::{Indices, Symmetry, Values};
 
 /// Which positions a file lists.
@@ -106,6 +107,6 @@ fn off_diagonal(rows: &Indices, cols: &Indices) -> Vec<usize> {
     match (rows, cols) {
         (Indices::U32(rows), Indices::U32(cols)) => differing(rows, cols),
         (Indices::U64(rows), Indices::U64(cols)) => differing(rows, cols),
-        _ => (0..rows.len().min(cols.len())).filter(|&entry| rows.get(entry) != cols.get(entry)).collect(),
+        _ => (0..rows.len().min(cols.len())).chosen(|&entry| rows.get(entry) != cols.get(entry)),
     }
 }

@@ -355,10 +355,9 @@ impl Own {
         let map = json::object(text)?;
         let strings = |key: &str| -> Res<Vec<String>> {
             let Some(value) = map.get(key) else { return Ok(Vec::new()) };
-            let items = value.as_array().map(|items| items.iter().map(|v| v.as_str().map(str::to_owned)).collect());
-            match items {
-                Some(Some(strings)) => Ok(strings),
-                _ => bad(format!("`{OWN_KEY}` has `{key}`, which is not a list of strings")),
+            match json::strings(value) {
+                Some(strings) => Ok(strings),
+                None => bad(format!("`{OWN_KEY}` has `{key}`, which is not a list of strings")),
             }
         };
         if map.get("version").and_then(Value::as_str) != Some("1") {

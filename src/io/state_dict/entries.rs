@@ -1,6 +1,7 @@
 //! One tensor as arrays of a safetensors file, and back.
 
 use crate::base::mapped::Mapped;
+use crate::base::shape::fitting;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
@@ -56,8 +57,7 @@ pub(super) fn described(
 /// The strided tensor of an entry, or a range of its rows; `complex`: its last axis holds real and imaginary parts.
 pub(super) fn plain(entry: &ArrayEntry, complex: bool, source: &DataPart, range: Option<Range<usize>>) -> Res<Tensor> {
     let (shape, dtype) = plain_type(entry, complex)?;
-    let Ok(mut shape) = shape.iter().map(|&s| usize::try_from(s)).collect::<std::result::Result<Vec<usize>, _>>()
-    else {
+    let Some(mut shape) = fitting(&shape) else {
         return bad(format!("the shape {shape:?} does not fit this machine"));
     };
     product(&shape)?;

@@ -126,13 +126,14 @@ impl<'a> Hdf5<'a> {
     pub(crate) fn names(&mut self) -> Res<Vec<String>> {
         let mut found = Vec::new();
         self.look_into("", 0, &mut Named::new(), &mut found)?;
-        let (listed, _) = self.list()?;
-        let mut rank = Named::new();
-        for (at, name) in listed.into_iter().enumerate() {
-            rank.insert(name, at);
+        let (mut names, _) = self.list()?;
+        let mut left = Named::new();
+        for name in &found {
+            left.insert(name.clone(), ());
         }
-        found.sort_by_key(|n| rank.get(n).copied().unwrap_or(usize::MAX));
-        Ok(found)
+        names.retain(|name| left.remove(name).is_some());
+        names.extend(found.into_iter().filter(|name| left.contains(name)));
+        Ok(names)
     }
 
     fn look_into(&mut self, path: &str, depth: usize, seen: &mut Named<()>, out: &mut Vec<String>) -> Res<()> {
@@ -166,11 +167,9 @@ impl<'a> Hdf5<'a> {
         self.enter("")?;
         let Some(text) = descriptor::attribute(self, LIST, &mut None)? else { return Ok(Default::default()) };
         let mut root = json::object(&text)?;
-        let names = root.remove("tensors").and_then(|v| match v {
-            Value::Array(names) => names.iter().map(|n| n.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>(),
-            _ => None,
-        });
-        let Some(names) = names else { return bad(format!("`{LIST}` does not list names")) };
+        let Some(names) = root.remove("tensors").as_ref().and_then(json::strings) else {
+            return bad(format!("`{LIST}` does not list names"));
+        };
         match root.remove("metadata") {
             None => Ok((names, Map::new())),
             Some(Value::Object(metadata)) => Ok((names, metadata)),

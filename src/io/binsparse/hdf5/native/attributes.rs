@@ -5,6 +5,7 @@ use super::bytes::{Block, Disk};
 use super::dense;
 use super::header::{self, ObjectHeader};
 use super::types::{self, Text, Type};
+use crate::base::mapped::Mapped;
 use crate::io::fault::{Res, bad};
 use openwork_ops::DType;
 
@@ -62,7 +63,7 @@ fn bodies(disk: &mut Disk<'_>, header: &ObjectHeader) -> Res<Vec<Vec<u8>>> {
 }
 
 pub(super) fn names(disk: &mut Disk<'_>, header: &ObjectHeader) -> Res<Vec<String>> {
-    bodies(disk, header)?.iter().map(|body| Ok(parts(disk, body)?.name)).collect()
+    bodies(disk, header)?.try_mapped(|body| Ok(parts(disk, body)?.name))
 }
 
 /// The attribute of a name, read.

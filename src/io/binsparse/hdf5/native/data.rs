@@ -112,7 +112,7 @@ fn layout(disk: &mut Disk<'_>, block: &mut Block<'_>, ty: &Type, stored: &mut u6
                 Some(axes) => (axes, block.address()?),
                 None => (block.u8()?, block.address()?),
             };
-            let lengths = (0..axes).map(|_| block.u32().map(u64::from)).collect::<Res<Vec<u64>>>()?;
+            let lengths = (0..usize::from(axes)).try_mapped(|_| block.u32().map(u64::from))?;
             // The last axis is the bytes of an element.
             let Some((&item, lengths)) = lengths.split_last() else { return bad("a chunk has no axes") };
             if item != ty.size || lengths.is_empty() || lengths.contains(&0) {

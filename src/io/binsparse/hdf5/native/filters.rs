@@ -4,6 +4,7 @@ use flate2::{Decompress, FlushDecompress, Status};
 
 use super::bytes::Block;
 use super::checksum::fletcher32;
+use crate::base::mapped::Mapped;
 use crate::io::fault::{Res, bad};
 
 const DEFLATE: u16 = 1;
@@ -31,7 +32,7 @@ pub(super) fn pipeline(block: &mut Block<'_>) -> Res<Vec<Filter>> {
         block.u16()?; // whether the filter may be left out
         let values = usize::from(block.u16()?);
         block.take(if version == 1 { name.next_multiple_of(8) } else { name })?;
-        let list = (0..values).map(|_| block.u32()).collect::<Res<Vec<u32>>>()?;
+        let list = (0..values).try_mapped(|_| block.u32())?;
         block.take(if version == 1 && values % 2 == 1 { 4.min(block.left()) } else { 0 })?;
         out.push(Filter { id, values: list });
     }

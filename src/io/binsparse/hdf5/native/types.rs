@@ -2,6 +2,7 @@
 
 use super::super::store::{ElementKind, Padding};
 use super::bytes::Block;
+use crate::base::mapped::Mapped;
 use crate::io::fault::{Res, bad};
 use openwork_ops::DType;
 
@@ -169,5 +170,5 @@ pub(super) fn shape(block: &mut Block<'_>) -> Res<Option<Vec<u64>>> {
     if axes > 32 {
         return bad(format!("a shape has {axes} axes"));
     }
-    (0..axes).map(|_| block.length()).collect::<Res<Vec<u64>>>().map(Some)
+    (0..usize::from(axes)).try_mapped(|_| block.length()).map(Some)
 }

@@ -7,6 +7,7 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 use super::group::{self, Message};
 use super::out::{NOWHERE, Out, Record};
 use super::tree::{self, TreeOf};
+use crate::base::mapped::Mapped;
 use crate::base::parallel;
 use crate::io::binsparse::WriteOptions;
 use crate::io::binsparse::export::OutArray;
@@ -123,7 +124,7 @@ fn chunks(out: &mut Out<'_>, bytes: &[u8], packing: &Packing) -> io::Result<u64>
                 let from = (first + i) * whole;
                 bytes.get(from..bytes.len().min(from + whole)).unwrap_or_default()
             };
-            range.map(|i| pack(chunk(i), packing, deflate.as_mut())).collect::<io::Result<Vec<_>>>()
+            range.try_mapped(|i| pack(chunk(i), packing, deflate.as_mut()))
         });
         for part in packed {
             for (skipped, chunk) in part? {
