@@ -158,11 +158,19 @@ impl Buffer {
 
     /// A copy of a few bytes: of more than [`SMALL`], as many.
     pub(crate) fn of_few(bytes: &[u8]) -> Buffer {
-        let mut few = [0; SMALL / 16];
-        let len = bytes.len().min(SMALL);
-        debug_assert_eq!(len, bytes.len());
-        bytemuck::cast_slice_mut(&mut few)[..len].copy_from_slice(&bytes[..len]);
-        Buffer::owned(len, &few, None)
+        fn of<const N: usize>(bytes: &[u8]) -> Arc<dyn Owner> {
+            let mut out = Small([0; N]);
+            bytemuck::cast_slice_mut(&mut out.0)[..bytes.len()].copy_from_slice(bytes);
+            Arc::new(out)
+        }
+        debug_assert!(bytes.len() <= SMALL);
+        let bytes = &bytes[..bytes.len().min(SMALL)];
+        let owner = match bytes.len() {
+            0..=64 => of::<4>(bytes),
+            65..=128 => of::<8>(bytes),
+            _ => of::<{ SMALL / 16 }>(bytes),
+        };
+        Buffer { owner, range: 0..bytes.len() }
     }
 
     /// `len` zero bytes, handed to `fill` before they are shared.

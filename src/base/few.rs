@@ -17,14 +17,6 @@ impl<T: Copy + Default, const N: usize> Few<T, N> {
         if n <= N { Few::Here([value; N], n) } else { Few::There(vec![value; n]) }
     }
 
-    /// Only the first `n` entries.
-    pub(crate) fn truncate(&mut self, n: usize) {
-        match self {
-            Few::Here(_, len) => *len = n.min(*len),
-            Few::There(all) => all.truncate(n),
-        }
-    }
-
     /// One entry more, at the end.
     pub(crate) fn push(&mut self, value: T) {
         match self {
@@ -171,8 +163,7 @@ mod tests {
             few.iter_mut().for_each(|x| *x += 1);
             few.push(7);
             assert_eq!((few.len(), few[n]), (n + 1, 7));
-            few.truncate(n);
-            assert_eq!(few[..], (1..=n).collect::<Vec<_>>()[..]);
+            assert_eq!(few[..n], (1..=n).collect::<Vec<_>>()[..]);
             assert_eq!(Few::<u8, 3>::repeat(9, n)[..], vec![9; n][..]);
         }
     }

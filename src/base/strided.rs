@@ -62,7 +62,14 @@ impl Deref for DenseBytes<'_> {
 /// The number of elements of a shape. Of what is stored it is exact; a view that is broadcast may have more than `usize`
 /// counts, and gives the greatest.
 pub(crate) fn count(shape: &[usize]) -> usize {
-    if shape.contains(&0) { 0 } else { shape.iter().fold(1, |n: usize, &s| n.saturating_mul(s)) }
+    let mut count = 1usize;
+    for &size in shape {
+        if size == 0 {
+            return 0; // also where what came before has grown too large
+        }
+        count = count.saturating_mul(size);
+    }
+    count
 }
 
 impl Strided {
@@ -106,23 +113,31 @@ impl Strided {
 
     /// The bytes of the elements in C order, if they lie so.
     pub(crate) fn contiguous_bytes(&self) -> Option<&[u8]> {
-        let (size, len) = (self.dtype.size(), self.len());
-        if len == 0 {
-            return Some(&[]);
+        match self.contiguous_len()? {
+            0 => Some(&[]),
+            len => {
+                let size = self.dtype.size();
+                Some(&self.buffer.bytes()[self.offset * size..(self.offset + len) * size])
+            }
         }
-        self.is_contiguous().then(|| &self.buffer.bytes()[self.offset * size..(self.offset + len) * size])
     }
 
     /// Whether the elements lie in C order without gaps.
     pub(crate) fn is_contiguous(&self) -> bool {
-        let mut expected = 1isize;
-        for (&n, &s) in self.shape.iter().zip(&self.strides).rev() {
-            if n != 1 && s != expected {
-                return self.len() == 0;
+        self.contiguous_len().is_some()
+    }
+
+    /// The number of elements, if they lie in C order without gaps.
+    fn contiguous_len(&self) -> Option<usize> {
+        let (shape, strides) = (&self.shape[..], &self.strides[..]);
+        let mut len = 1usize;
+        for (&n, &s) in shape.iter().zip(strides).rev() {
+            if n != 1 && s != len as isize {
+                return (self.len() == 0).then_some(0);
             }
-            expected *= n as isize;
+            len = len.wrapping_mul(n); // may wrap only where there is no element
         }
-        true
+        Some(len)
     }
 
     /// The same elements in C order without gaps.

@@ -1,6 +1,7 @@
 //! Conversion between any two layouts, coalescing, and the ways between sparse and strided.
 
 use crate::base::mapped::{Chosen, Mapped};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use openwork_ops::structure::gather::scatter_offsets;
@@ -321,7 +322,7 @@ const SCATTERED: usize = 1 << 20;
 /// # Errors
 /// If the dense form does not fit in memory.
 pub(crate) fn to_strided(s: &Sparse, background: &Strided) -> Result<Strided> {
-    let s = coalesce(s, ReduceOp::Sum)?;
+    let s = if s.pattern.is_canonical() { Cow::Borrowed(s) } else { Cow::Owned(coalesce(s, ReduceOp::Sum)?) };
     let dtype = s.dtype();
     let n = dense_len(&s.shape, dtype)?;
     trace::densified(n as u64);

@@ -1,6 +1,5 @@
 //! Any number of operands over one pattern: where each of them stands at every position of a common one.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use openwork_ops::structure::merge::Keep;
@@ -152,7 +151,7 @@ fn each_stored(sides: &mut [Side<'_>], f: &dyn Fn(&Sparse) -> Result<Option<Spar
         if let Some(s) = &mut side.stored
             && let Some(other) = f(s)?
         {
-            *s = Cow::Owned(other);
+            *s = other.into();
         }
     }
     Ok(())

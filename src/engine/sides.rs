@@ -2,7 +2,7 @@
 //! what they are everywhere else is as large as a dense result.
 
 use crate::base::mapped::Mapped;
-use std::borrow::Cow;
+use std::ops::Deref;
 
 use openwork_ops::{DType, ReduceOp, Scalar, identity};
 
@@ -20,11 +20,49 @@ use crate::tensor::{Sparse, Storage, Tensor};
 /// One operand.
 pub(crate) struct Side<'a> {
     /// Stored elements, if it is sparse, without duplicates. Of its own shape until it is spread.
-    pub(crate) stored: Option<Cow<'a, Sparse>>,
+    pub(crate) stored: Option<Stored<'a>>,
     /// What all else is, over the result's shape. A strided operand is nothing but a fill that varies.
     pub(crate) rest: Background,
     pub(crate) role: Role,
     pub(super) place: Place,
+}
+
+/// What an operand stores: its own, or made for the op. (A `Cow` would make room for the latter in every operand.)
+pub(crate) enum Stored<'a> {
+    Own(&'a Sparse),
+    Made(Box<Sparse>),
+}
+
+impl Deref for Stored<'_> {
+    type Target = Sparse;
+
+    fn deref(&self) -> &Sparse {
+        match self {
+            Stored::Own(s) => s,
+            Stored::Made(s) => s,
+        }
+    }
+}
+
+impl<'a> From<&'a Sparse> for Stored<'a> {
+    fn from(own: &'a Sparse) -> Stored<'a> {
+        Stored::Own(own)
+    }
+}
+
+impl From<Sparse> for Stored<'_> {
+    fn from(made: Sparse) -> Self {
+        Stored::Made(Box::new(made))
+    }
+}
+
+impl Stored<'_> {
+    fn into_sparse(self) -> Sparse {
+        match self {
+            Stored::Own(s) => s.clone(),
+            Stored::Made(s) => *s,
+        }
+    }
 }
 
 /// Whether a sparse vector that repeats may become part of the fill.
@@ -44,15 +82,15 @@ impl<'a> Side<'a> {
             Storage::Sparse(s) => &**s,
         };
         if s.pattern.is_unique() {
-            return Ok(Side::sparse(Cow::Borrowed(s), shape, via));
+            return Ok(Side::sparse(s.into(), shape, via));
         }
-        Ok(Side::sparse(Cow::Owned(convert::coalesce(s, ReduceOp::Sum)?), shape, via))
+        Ok(Side::sparse(convert::coalesce(s, ReduceOp::Sum)?.into(), shape, via))
     }
 
     /// A sparse operand whose duplicates, if it has any, need not be merged.
-    pub(crate) fn sparse(s: Cow<'a, Sparse>, shape: &[usize], via: Option<DType>) -> Side<'a> {
+    pub(crate) fn sparse(s: Stored<'a>, shape: &[usize], via: Option<DType>) -> Side<'a> {
         let s = match via {
-            Some(dtype) if dtype != s.dtype() => Cow::Owned(convert::cast_sparse(&s, dtype)),
+            Some(dtype) if dtype != s.dtype() => convert::cast_sparse(&s, dtype).into(),
             _ => s,
         };
         let rest = Background::of(&s.fill, shape);
@@ -62,7 +100,7 @@ impl<'a> Side<'a> {
     fn strided(s: &Strided, shape: &[usize], via: Option<DType>) -> Side<'a> {
         let rest = match (s.constant_value(), shape.contains(&0)) {
             (Some(value), false) => Background::Scalar(value),
-            _ => Background::Array(s.broadcast(shape)),
+            _ => Background::Array(Box::new(s.broadcast(shape))),
         };
         let rest = match via {
             Some(dtype) => rest.cast(dtype),
@@ -120,7 +158,7 @@ impl<'a> Side<'a> {
         let lead = shape.len() - s.shape.len();
         if shape[lead..] == s.shape[..] && shape[..lead].iter().all(|&n| n == 1) {
             // Only new axes of size 1: nothing repeats.
-            let padded = (0..lead).try_fold(Tensor::from(s.into_owned()), |t, _| t.expand_dims(0))?;
+            let padded = (0..lead).try_fold(Tensor::from(s.into_sparse()), |t, _| t.expand_dims(0))?;
             return self.become_tensor(padded, shape);
         }
         let fill =
@@ -138,14 +176,14 @@ impl<'a> Side<'a> {
                 return Ok(());
             }
         }
-        let wide = Tensor::from(s.into_owned()).broadcast_to(shape)?;
+        let wide = Tensor::from(s.into_sparse()).broadcast_to(shape)?;
         self.become_tensor(wide, shape)
     }
 
     fn become_tensor(&mut self, x: Tensor, shape: &[usize]) -> Result<()> {
         *self = match x.storage {
             Storage::Strided(s) => Side::strided(&s, shape, None),
-            Storage::Sparse(s) => Side::sparse(Cow::Owned(convert::coalesce(&s, ReduceOp::Sum)?), shape, None),
+            Storage::Sparse(s) => Side::sparse(convert::coalesce(&s, ReduceOp::Sum)?.into(), shape, None),
         };
         Ok(())
     }
@@ -173,7 +211,7 @@ impl<'a> Side<'a> {
         let beside = |dtype: DType| match &self.rest {
             Background::Undefined => Source::Constant(absent.unwrap_or(Scalar::zero(dtype))),
             Background::Scalar(value) => Source::Constant(*value),
-            Background::Array(values) => Source::at(values, pattern),
+            Background::Array(values) => Source::at(&**values, pattern),
         };
         match (&self.stored, &self.place) {
             (Some(s), Place::Same) => Ok(Source::values(&s.values)),

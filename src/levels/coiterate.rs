@@ -7,7 +7,6 @@ use openwork_ops::structure::Index;
 use openwork_ops::structure::merge::{self, Keep, Segmented, Selection};
 
 use crate::base::faults::{self, Fault};
-use crate::base::few::Few;
 use crate::base::pages::Scratch;
 use crate::base::parallel;
 use crate::base::trace::{Work, raise};
@@ -17,58 +16,88 @@ use crate::levels::pattern::Pattern;
 use crate::levels::segments::{Bounds, Segments};
 
 /// A merged pattern, and the position on either side (or [`Index::NONE`]) of each of its positions.
-pub(crate) struct Merged<P> {
+pub(crate) struct Merged {
     pub(crate) pattern: Pattern,
-    pub(crate) left: P,
-    pub(crate) right: P,
+    pub(crate) left: Indices,
+    pub(crate) right: Indices,
 }
 
 /// Merges two canonical patterns over the same dimensions: dense levels where the other has them, and else of the same
 /// ranks.
-pub(crate) fn merge(a: &Pattern, b: &Pattern, keep: Keep) -> Merged<Indices> {
-    fn shared<I: Index>(merged: Merged<Places<I>>) -> Merged<Indices> {
-        Merged { pattern: merged.pattern, left: merged.left.into(), right: merged.right.into() }
+pub(crate) fn merge(a: &Pattern, b: &Pattern, keep: Keep) -> Merged {
+    fn wide<I: Index>(a: &Pattern, b: &Pattern, keep: Keep) -> Merged {
+        let mut chosen = Chosen::<I>::none();
+        let pattern = merge_typed(a, b, keep, &mut chosen);
+        Merged { pattern, left: chosen.left.give(), right: chosen.right.give() }
     }
-    match merge_narrow(a, b, keep) {
-        Some(merged) => shared(merged),
-        None => shared(merge_typed::<u64>(&a.clone().of_one_width(true), &b.clone().of_one_width(true), keep)),
+    raise(Work::Engine);
+    if is_narrow(a, b) {
+        wide::<u32>(a, b, keep)
+    } else {
+        wide::<u64>(&a.clone().of_one_width(true), &b.clone().of_one_width(true), keep)
     }
 }
 
-/// The same where no array is wide; positions that are few take no memory of their own.
-pub(crate) fn merge_narrow(a: &Pattern, b: &Pattern, keep: Keep) -> Option<Merged<Places<u32>>> {
+/// The same where no array is wide: the pattern, and in `chosen` the positions, which take no memory of their own if they
+/// are few.
+pub(crate) fn merge_narrow(a: &Pattern, b: &Pattern, keep: Keep, chosen: &mut Chosen<u32>) -> Option<Pattern> {
     raise(Work::Engine);
-    let wide = a.is_wide() || b.is_wide() || needs_64_bits(a.positions + b.positions, []);
-    (!wide).then(|| merge_typed::<u32>(a, b, keep))
+    is_narrow(a, b).then(|| merge_typed(a, b, keep, chosen))
+}
+
+fn is_narrow(a: &Pattern, b: &Pattern) -> bool {
+    !(a.is_wide() || b.is_wide() || needs_64_bits(a.positions + b.positions, []))
 }
 
 /// The parents whose children are merged next.
-enum Pairs<I> {
+enum Pairs<'a, I> {
     /// Parents `0..n` of both sides, each with its equal.
     Same(usize),
     /// Positions on either side.
-    List(Places<I>, Places<I>),
+    List(&'a [I], &'a [I]),
 }
 
 /// How many positions are few.
 pub(crate) const PLACES: usize = 32;
 
-/// Positions, without memory of their own if they are few.
-pub(crate) enum Places<I> {
-    Few(Few<I, PLACES>),
-    Many(Scratch<I>),
+/// Positions, without memory of their own if they are few. They are written where they stay: to hand them on costs more
+/// than to merge a few.
+pub(crate) struct Places<I> {
+    few: [I; PLACES],
+    /// How many they are, where they are few.
+    len: usize,
+    many: Option<Scratch<I>>,
 }
 
 impl<I: Index> Places<I> {
+    fn none() -> Places<I> {
+        Places { few: [I::default(); PLACES], len: 0, many: None }
+    }
+
+    /// Room for so many.
+    fn of(n: usize) -> Places<I> {
+        let mut places = Places::none();
+        places.make_room(n);
+        places
+    }
+
     /// Room for so many: what a merge does not write may be anything.
-    fn room(n: usize) -> Places<I> {
-        if n <= PLACES { Places::Few(Few::repeat(I::default(), n)) } else { Places::Many(Scratch::any(n)) }
+    fn make_room(&mut self, n: usize) {
+        (self.len, self.many) = if n <= PLACES { (n, None) } else { (0, Some(Scratch::any(n))) };
     }
 
     fn truncate(&mut self, n: usize) {
-        match self {
-            Places::Few(all) => all.truncate(n),
-            Places::Many(all) => all.truncate(n),
+        match &mut self.many {
+            Some(many) => many.truncate(n),
+            None => self.len = n.min(self.len),
+        }
+    }
+
+    /// All of them, to be shared.
+    fn give(&mut self) -> Indices {
+        match self.many.take() {
+            Some(many) => many.into(),
+            None => Indices::of_few(self),
         }
     }
 }
@@ -76,80 +105,71 @@ impl<I: Index> Places<I> {
 impl<I: Index> Deref for Places<I> {
     type Target = [I];
 
+    #[inline]
     fn deref(&self) -> &[I] {
-        match self {
-            Places::Few(all) => all,
-            Places::Many(all) => all,
+        match &self.many {
+            Some(many) => many,
+            None => self.few.get(..self.len).unwrap_or_default(),
         }
     }
 }
 
 impl<I: Index> DerefMut for Places<I> {
+    #[inline]
     fn deref_mut(&mut self) -> &mut [I] {
-        match self {
-            Places::Few(all) => all,
-            Places::Many(all) => all,
+        match &mut self.many {
+            Some(many) => many,
+            None => self.few.get_mut(..self.len).unwrap_or_default(),
         }
     }
 }
 
-impl<I: Index> From<Places<I>> for Indices {
-    fn from(places: Places<I>) -> Indices {
-        match places {
-            Places::Few(all) => all.into(),
-            Places::Many(all) => all.into(),
-        }
-    }
-}
-
-fn merge_typed<I: Index>(a: &Pattern, b: &Pattern, keep: Keep) -> Merged<Places<I>> {
-    let mut pairs: Pairs<I> = Pairs::Same(1);
+/// Merges level by level; what is chosen of the last one stays in `chosen`.
+fn merge_typed<I: Index>(a: &Pattern, b: &Pattern, keep: Keep, chosen: &mut Chosen<I>) -> Pattern {
     let mut levels = Vec::with_capacity(a.levels.len());
+    // Parents `0..n` of both sides, until a level has chosen among them.
+    let mut all = Some(1);
     let mut dim = 0;
     for (la, lb) in a.levels.iter().zip(&b.levels) {
         match (la.segments(), lb.segments()) {
-            (Some(left), Some(right)) => {
-                let (level, selection) = merge_level(&left, &right, &pairs, keep);
-                levels.push(level);
-                pairs = Pairs::List(selection.left, selection.right);
-            }
+            (Some(left), Some(right)) => levels.push(match all.take() {
+                Some(n) => merge_level(&left, &right, &Pairs::Same(n), keep, chosen),
+                None => {
+                    let above = std::mem::replace(chosen, Chosen::none());
+                    merge_level(&left, &right, &Pairs::List(&above.left, &above.right), keep, chosen)
+                }
+            }),
             // Neither has segments: both have every coordinate.
             _ => {
-                pairs = dense_children(pairs, a.dims[dim].size);
+                let size = a.dims[dim].size;
+                match &mut all {
+                    Some(n) => *n *= size,
+                    None => {
+                        [&mut chosen.left, &mut chosen.right].into_iter().for_each(|p| *p = dense_children(p, size))
+                    }
+                }
                 levels.push(Level::Dense);
             }
         }
         dim += la.kind().rank();
     }
-    let (left, right) = match pairs {
-        Pairs::List(left, right) => (left, right),
-        Pairs::Same(n) => {
-            let all = || {
-                let mut all = Places::room(n);
-                all.iter_mut().enumerate().for_each(|(i, p)| *p = I::new(i));
-                all
-            };
-            (all(), all())
+    if let Some(n) = all {
+        for places in [&mut chosen.left, &mut chosen.right] {
+            places.make_room(n);
+            places.iter_mut().enumerate().for_each(|(i, p)| *p = I::new(i));
         }
-    };
-    let pattern = Pattern { levels, dims: a.dims.clone(), level_dims: a.level_dims, positions: left.len() };
-    Merged { pattern, left, right }
+    }
+    Pattern { levels, dims: a.dims.clone(), level_dims: a.level_dims, positions: chosen.left.len() }
 }
 
-fn dense_children<I: Index>(pairs: Pairs<I>, size: usize) -> Pairs<I> {
-    let children = |parents: &[I]| {
-        let mut out = Places::room(parents.len() * size);
-        for (children, &p) in out.chunks_mut(size.max(1)).zip(parents) {
-            for (i, child) in children.iter_mut().enumerate() {
-                *child = if p == I::NONE { p } else { I::new(p.get() * size + i) };
-            }
+fn dense_children<I: Index>(parents: &[I], size: usize) -> Places<I> {
+    let mut out = Places::of(parents.len() * size);
+    for (children, &p) in out.chunks_mut(size.max(1)).zip(parents) {
+        for (i, child) in children.iter_mut().enumerate() {
+            *child = if p == I::NONE { p } else { I::new(p.get() * size + i) };
         }
-        out
-    };
-    match pairs {
-        Pairs::Same(n) => Pairs::Same(n * size),
-        Pairs::List(left, right) => Pairs::List(children(&left), children(&right)),
     }
+    out
 }
 
 /// Pieces of segments to merge: several whole parents, or a part of one large segment.
@@ -191,15 +211,24 @@ impl<'a, I: Index> Both<'a, I> {
 }
 
 /// The arrays that a merge of one level gives.
-struct Chosen<I> {
-    left: Places<I>,
-    right: Places<I>,
+pub(crate) struct Chosen<I> {
+    /// Positions on the left, or [`Index::NONE`].
+    pub(crate) left: Places<I>,
+    /// Positions on the right, likewise.
+    pub(crate) right: Places<I>,
     coords: Places<I>,
 }
 
 impl<I: Index> Chosen<I> {
-    fn with_room(n: usize) -> Chosen<I> {
-        Chosen { left: Places::room(n), right: Places::room(n), coords: Places::room(n) }
+    /// Nothing, to begin with.
+    pub(crate) fn none() -> Chosen<I> {
+        Chosen { left: Places::none(), right: Places::none(), coords: Places::none() }
+    }
+
+    fn make_room(&mut self, n: usize) {
+        self.left.make_room(n);
+        self.right.make_room(n);
+        self.coords.make_room(n);
     }
 
     /// All of it, to write to.
@@ -216,33 +245,31 @@ fn rest<'a, I>(room: &'a mut Selection<'_, I>, start: usize) -> Selection<'a, I>
 fn merge_level<I: Index>(
     left: &Segments<'_, I>,
     right: &Segments<'_, I>,
-    pairs: &Pairs<I>,
+    pairs: &Pairs<'_, I>,
     keep: Keep,
-) -> (Level, Chosen<I>) {
+    chosen: &mut Chosen<I>,
+) -> Level {
     let pointers = left.has_parents() || right.has_parents();
     let count = match pairs {
         Pairs::Same(n) => *n,
         Pairs::List(l, _) => l.len(),
     };
-    let listed = match pairs {
-        Pairs::Same(_) => None,
-        Pairs::List(l, r) => Some((&l[..], &r[..])),
-    };
-    let segment = |i: usize| match listed {
-        None => (left.of(i), right.of(i)),
-        Some((l, r)) => (left.of_listed(l[i]), right.of_listed(r[i])),
+    let segment = |i: usize| match pairs {
+        Pairs::Same(_) => (left.of(i), right.of(i)),
+        Pairs::List(l, r) => (left.of_listed(l[i]), right.of_listed(r[i])),
     };
     let both = Both { left, right, keep };
-    let (mut chosen, ends) = match tasks(&both, count, &segment) {
-        None => one_pass(&both, pairs, count, &segment),
-        Some(tasks) => two_passes(&both, &tasks, count, &segment),
-    };
+    let mut ends = Places::of(count + 1);
+    ends[0] = I::default();
+    match tasks(&both, count, &segment) {
+        None => one_pass(&both, pairs, count, &segment, chosen, &mut ends),
+        Some(tasks) => two_passes(&both, &tasks, count, &segment, chosen, &mut ends),
+    }
     let indices = match &left.columns[..] {
-        [_] => vec![Indices::from(std::mem::replace(&mut chosen.coords, Places::room(0)))],
-        columns => columns.iter().zip(&*right.columns).map(|(l, r)| choose(l, r, &chosen).into()).collect(),
+        [_] => vec![chosen.coords.give()],
+        columns => columns.iter().zip(&*right.columns).map(|(l, r)| choose(l, r, chosen).give()).collect(),
     };
-    let level = Level::Sparse { pointers: pointers.then(|| ends.into()), indices, ordered: true, unique: true };
-    (level, chosen)
+    Level::Sparse { pointers: pointers.then(|| ends.give()), indices, ordered: true, unique: true }
 }
 
 type SegmentOf<'a> = &'a (dyn Fn(usize) -> (Range<usize>, Range<usize>) + Sync);
@@ -250,18 +277,18 @@ type SegmentOf<'a> = &'a (dyn Fn(usize) -> (Range<usize>, Range<usize>) + Sync);
 /// On one thread: into room for all of both sides, then cut to what was kept.
 fn one_pass<I: Index>(
     both: &Both<'_, I>,
-    pairs: &Pairs<I>,
+    pairs: &Pairs<'_, I>,
     count: usize,
     segment: SegmentOf<'_>,
-) -> (Chosen<I>, Places<I>) {
+    chosen: &mut Chosen<I>,
+    ends: &mut [I],
+) {
     let in_order = both.in_order().filter(|_| matches!(pairs, Pairs::Same(_)));
     let most = match in_order {
         Some(_) => both.left.len() + both.right.len(),
         None => (0..count).map(segment).map(|(l, r)| l.len() + r.len()).sum(),
     };
-    let mut chosen = Chosen::with_room(most);
-    let mut ends = Places::room(count + 1);
-    ends[0] = I::default();
+    chosen.make_room(most);
     let mut out = chosen.room();
     let mut done = 0;
     if let Some([left, right]) = in_order {
@@ -276,7 +303,6 @@ fn one_pass<I: Index>(
     for v in [&mut chosen.left, &mut chosen.right, &mut chosen.coords] {
         v.truncate(done);
     }
-    (chosen, ends)
 }
 
 /// On several threads: count what each task keeps, then write where it belongs.
@@ -285,22 +311,22 @@ fn two_passes<I: Index>(
     tasks: &[Task],
     count: usize,
     segment: SegmentOf<'_>,
-) -> (Chosen<I>, Places<I>) {
+    chosen: &mut Chosen<I>,
+    ends: &mut [I],
+) {
     let counts = parallel::map_chunks(tasks.len(), 1, &|t| match &tasks[t.start] {
         Task::Part(l, r) => vec![both.count(l.clone(), r.clone())],
         Task::Parents(parents) => parents.clone().map(segment).map(|(l, r)| both.count(l, r)).collect(),
     });
-    let mut ends = Places::room(count + 1);
-    ends[0] = I::default();
-    let (mut total, mut at, slots) = (0, 1, &mut ends[..]);
+    let (mut total, mut at) = (0, 1);
     for of_task in &counts {
         for n in of_task {
             total += n;
-            slots[at] = I::new(total);
+            ends[at] = I::new(total);
             at += usize::from(count > 1); // one segment, perhaps cut in parts
         }
     }
-    let mut chosen = Chosen::with_room(total);
+    chosen.make_room(total);
     let mut free = chosen.room();
     let mut pieces = Vec::with_capacity(tasks.len());
     for of_task in &counts {
@@ -319,12 +345,11 @@ fn two_passes<I: Index>(
             Task::Parents(parents) => parents.clone().map(segment).for_each(|(l, r)| merge(l, r)),
         }
     });
-    (chosen, ends)
 }
 
 /// Coordinates of kept tuples, from whichever side has them.
 fn choose<I: Index>(left: &[I], right: &[I], selection: &Chosen<I>) -> Places<I> {
-    let mut out = Places::room(selection.left.len());
+    let mut out = Places::of(selection.left.len());
     for (coord, (&l, &r)) in out.iter_mut().zip(selection.left.iter().zip(&*selection.right)) {
         *coord = if l == I::NONE { right[r.get()] } else { left[l.get()] };
     }

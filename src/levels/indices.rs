@@ -3,7 +3,6 @@
 use openwork_ops::structure::{Index, IndexSlice, IndexVec};
 
 use crate::base::buffer::Buffer;
-use crate::base::few::Few;
 use crate::base::pages::Scratch;
 
 /// A shared index or pointer array, `u32` or `u64`.
@@ -31,6 +30,11 @@ impl Indices {
     /// Shares a buffer of entries that are known to fit: below 2^31, or 2^63 where `wide`.
     pub(crate) fn of_buffer(buffer: Buffer, wide: bool) -> Indices {
         Indices { buffer, wide, limit: limit_of_width(wide) }
+    }
+
+    /// A copy of a few entries of the library's own making.
+    pub(crate) fn of_few<I: Index>(entries: &[I]) -> Indices {
+        Indices::of_buffer(Buffer::of_few(bytemuck::cast_slice(entries)), size_of::<I>() == size_of::<u64>())
     }
 
     /// With the limit that a pass over the entries has found.
@@ -96,17 +100,6 @@ impl From<IndexVec> for Indices {
         match vec {
             IndexVec::U32(v) => Indices::of_buffer(Buffer::from_vec(v), false),
             IndexVec::U64(v) => Indices::of_buffer(Buffer::from_vec(v), true),
-        }
-    }
-}
-
-impl<I: Index, const N: usize> From<Few<I, N>> for Indices {
-    fn from(entries: Few<I, N>) -> Indices {
-        match entries {
-            Few::There(all) => I::vec(all).into(),
-            here @ Few::Here(..) => {
-                Indices::of_buffer(Buffer::of_few(bytemuck::cast_slice(&here)), size_of::<I>() == size_of::<u64>())
-            }
         }
     }
 }

@@ -290,6 +290,25 @@ impl<A> LevelOf<A> {
 }
 
 impl Level {
+    /// Whether an array is 64 bits wide.
+    pub(super) fn is_wide(&self) -> bool {
+        let (pointers, indices) = self.parts();
+        pointers.is_some_and(Indices::is_wide) || indices.iter().any(Indices::is_wide)
+    }
+
+    /// Whether both are of one kind, and their arrays the same memory.
+    pub(super) fn shares_arrays_of(&self, other: &Level) -> bool {
+        let ((pointers, indices), (other_pointers, other_indices)) = (self.parts(), other.parts());
+        let is_same = |a: Option<&Indices>, b: Option<&Indices>| match (a, b) {
+            (Some(a), Some(b)) => a.is_same(b),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        indices.len() == other_indices.len()
+            && indices.iter().zip(other_indices).all(|(a, b)| a.is_same(b))
+            && is_same(pointers, other_pointers)
+            && self.kind() == other.kind()
+    }
+
     /// The level under a range of parents alone, sharing memory, and its positions there.
     pub(crate) fn under(&self, parents: Range<usize>, dims: &[Dim]) -> (Level, Range<usize>) {
         with_kind!(self, l => l.under(parents, dims))

@@ -109,7 +109,7 @@ impl Pattern {
     }
 
     pub(crate) fn is_wide(&self) -> bool {
-        self.levels.iter().flat_map(Level::arrays).any(Indices::is_wide)
+        self.levels.iter().any(Level::is_wide)
     }
 
     /// Whether both have the same levels over the same dimensions, whatever the arrays hold.
@@ -140,17 +140,12 @@ impl Pattern {
 
     /// Whether both are the same pattern in the same memory: then values alone need looking at.
     pub(crate) fn is_same(&self, other: &Pattern) -> bool {
-        let same = |(a, b): (&Level, &Level)| {
-            a.kind() == b.kind()
-                && a.arrays().count() == b.arrays().count()
-                && a.arrays().zip(b.arrays()).all(|(x, y)| x.is_same(y))
-        };
         std::ptr::eq(self, other)
             || (self.positions == other.positions
                 && self.level_dims == other.level_dims
                 && self.levels.len() == other.levels.len()
                 // From the last on, which has arrays: patterns that differ do so there.
-                && self.levels.iter().zip(&other.levels).rev().all(same)
+                && self.levels.iter().zip(&other.levels).rev().all(|(a, b)| a.shares_arrays_of(b))
                 && self.dims == other.dims)
     }
 

@@ -132,7 +132,10 @@ impl<'a> Kind<'a> for Sparse<'a> {
     }
 
     fn segments<I: Index>(&self) -> Option<Segments<'a, I>> {
-        let columns: Columns<'_, I> = self.indices.iter().map(Indices::typed).collect();
+        let columns: Columns<'_, I> = match self.indices {
+            [only] => Columns::from(&[only.typed()][..]),
+            all => all.iter().map(Indices::typed).collect(),
+        };
         let bounds = match self.pointers {
             Some(p) => Bounds::Pointers(p.typed()),
             None => Bounds::Whole(columns.first().map_or(0, |c| c.len())),

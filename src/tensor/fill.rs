@@ -143,7 +143,7 @@ pub(crate) enum Background {
     Undefined,
     Scalar(Scalar),
     /// Of the tensor's shape; strides 0 along the axes on which the fill is constant.
-    Array(Strided),
+    Array(Box<Strided>),
 }
 
 impl Background {
@@ -151,15 +151,19 @@ impl Background {
         match fill {
             Fill::Undefined => Background::Undefined,
             Fill::Scalar(value) => Background::Scalar(*value),
-            Fill::Array(_) => fill.spread(shape).map_or(Background::Undefined, Background::Array),
+            Fill::Array(_) => fill.spread(shape).map_or(Background::Undefined, Background::varying),
         }
+    }
+
+    fn varying(values: Strided) -> Background {
+        Background::Array(Box::new(values))
     }
 
     /// A broadcast array: one value where it repeats a single element.
     pub(crate) fn of_array(values: Strided) -> Background {
         match values.constant_value() {
             Some(value) => Background::Scalar(value),
-            None => Background::Array(values),
+            None => Background::varying(values),
         }
     }
 
@@ -190,7 +194,7 @@ impl Background {
         match self {
             Background::Undefined => Background::Undefined,
             Background::Scalar(value) => Background::Scalar(value.cast(dtype)),
-            Background::Array(values) => Background::Array(values.cast(dtype)),
+            Background::Array(values) => Background::varying(values.cast(dtype)),
         }
     }
 

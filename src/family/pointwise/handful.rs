@@ -12,7 +12,7 @@ use crate::base::error::Result;
 use crate::base::strided::Strided;
 use crate::engine::join::Role;
 use crate::engine::sides::Side;
-use crate::levels::coiterate::{self, PLACES};
+use crate::levels::coiterate::{self, Chosen, PLACES};
 use crate::levels::level::LevelKind;
 use crate::tensor::fill::Background;
 use crate::tensor::{Sparse, Tensor};
@@ -50,10 +50,12 @@ pub(super) fn merged(plan: &Plan<'_, '_>) -> Result<Option<Tensor>> {
         (Role::Look, _) | (_, Role::Look) => return Ok(None),
     };
     let (first, second) = if a_first { (x, y) } else { (y, x) };
-    let Some(merged) = coiterate::merge_narrow(&first.pattern, &second.pattern, keep) else { return Ok(None) };
-    let (at_a, at_b) = if a_first { (&merged.left, &merged.right) } else { (&merged.right, &merged.left) };
+    let mut chosen = Chosen::none();
+    let merged = coiterate::merge_narrow(&first.pattern, &second.pattern, keep, &mut chosen);
+    let Some(merged) = merged else { return Ok(None) };
+    let (at_a, at_b) = if a_first { (&chosen.left, &chosen.right) } else { (&chosen.right, &chosen.left) };
     // Where only the first's positions are kept, its pattern is the result's.
-    let pattern = if keep.left && !keep.right { first.pattern.clone() } else { merged.pattern.into() };
+    let pattern = if keep.left && !keep.right { first.pattern.clone() } else { merged.into() };
     let (mut room_a, mut room_b) = ([0u128; PLACES], [0u128; PLACES]);
     let blocks = [
         gathered(values_a, of_a.size(), at_a, beside_a, &mut room_a),
@@ -61,7 +63,7 @@ pub(super) fn merged(plan: &Plan<'_, '_>) -> Result<Option<Tensor>> {
     ];
     let (n, width) = (pattern.positions, pass.out.size());
     let buffer = Buffer::overwritten(n * width, width, |out| pass.kernel.on_blocks(&blocks, out))?;
-    let values = Strided::new(buffer, pass.out, vec![n]);
+    let values = Strided::new(buffer, pass.out, &[n][..]);
     Ok(Some(Sparse { shape: plan.shape.into(), pattern, values, fill: plan.fill.clone().into() }.into()))
 }
 

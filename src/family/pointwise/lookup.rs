@@ -21,6 +21,9 @@ use crate::tensor::{Sparse, Tensor};
 /// `x` is undefined there, or its fill annihilates.
 pub(super) fn vector_beside(plan: &Plan<'_, '_>) -> Result<Option<Tensor>> {
     let [a, b] = plan.sides else { return Ok(None) };
+    if a.role != Role::Every && b.role != Role::Every {
+        return Ok(None);
+    }
     let v_first = a.repeats(plan.shape);
     let (x, v) = if v_first { (b, a) } else { (a, b) };
     let (Some(s), Some(vector)) = (&x.stored, &v.stored) else { return Ok(None) };

@@ -20,9 +20,12 @@ pub(super) fn rows(
     axes: &[usize],
     k: u128,
 ) -> Result<Option<Strided>> {
+    if !axes_are_inner(s, kept, axes) {
+        return Ok(None);
+    }
     let split = Split::new(&s.pattern, kept);
     let dims: Vec<_> = split.dims.iter().chain(&split.value_dims).copied().collect();
-    if !axes_are_inner(s, kept, axes) || dims.len() != kept.len() || dims.iter().any(|d| d.part != Part::Whole) {
+    if dims.len() != kept.len() || dims.iter().any(|d| d.part != Part::Whole) {
         return Ok(None);
     }
     let Some(ends) = split.row_ends() else { return Ok(None) };

@@ -46,8 +46,8 @@ impl Tensor {
             Storage::Sparse(s) => {
                 let axes = if faults::is(Fault::TransposeWithoutAxes) { &[] } else { &order[..] };
                 let to = |axis: usize| axes.iter().position(|&a| a == axis).unwrap_or(axis);
-                let dims = s.pattern.dims.iter().map(|d| Dim { axis: to(d.axis), ..*d }).collect();
-                let pattern = Arc::new(Pattern { dims, ..(*s.pattern).clone() });
+                let dims = s.pattern.dims.mapped(|d| Dim { axis: to(d.axis), ..*d });
+                let pattern = Arc::new(Pattern { dims, levels: s.pattern.levels.clone(), ..*s.pattern });
                 let fill = map_fill(&s.fill, |values| values.permute(&order));
                 Sparse { shape: order.iter().map(|&a| s.shape[a]).collect(), pattern, values: s.values.clone(), fill }
                     .into()

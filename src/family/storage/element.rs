@@ -6,6 +6,7 @@ use openwork_ops::Scalar;
 use crate::base::error::{self, Result};
 use crate::engine::fold;
 use crate::levels::pattern::Part;
+use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
@@ -100,7 +101,10 @@ fn get_sparse(s: &Sparse, index: &[usize]) -> Result<Option<Scalar>> {
         })
         .collect();
     match stored[..] {
-        [] => Ok(s.fill_values().map(|fill| fill.get(index))),
+        [] => Ok(match &s.fill {
+            Fill::Scalar(value) => Some(*value),
+            _ => s.fill_values().map(|fill| fill.get(index)),
+        }),
         [one] => Ok(Some(one)),
         _ => fold::sum_scalars(s.dtype(), &stored).map(Some),
     }
