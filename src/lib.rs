@@ -25,6 +25,7 @@ pub use family::catalogue;
 pub use family::facts::MatrixFacts;
 pub use family::index::Index::{self, Ellipsis, NewAxis};
 pub use family::index::Span;
+pub use family::matmul::semiring::Product;
 pub use family::methods::IntoOperand;
 pub use family::order::{Unique, UniqueCounts, UniqueInverse};
 pub use family::pointwise::{Limit, Operand};
@@ -33,6 +34,7 @@ pub use family::shape::Pad;
 pub use levels::layout::{Layout, LevelSpec};
 pub use levels::level::LevelKind;
 pub use levels::pattern::Part;
+pub use openwork_ops::matmul::{Plus, Semiring, Times};
 pub use openwork_ops::{
     BinaryOp, Cast, DType, DTypeKind, Element, Number, ReduceOp, Scalar, UnaryOp, bf16, c64, c128, f16, promote,
 };

@@ -2,7 +2,7 @@
 //!
 //! Preparing a case (loading, building tensors) is not timed; the returned closure is.
 
-use openwork::{Layout, Tensor, io::matrix_market};
+use openwork::{Layout, Product, Tensor, io::matrix_market};
 
 use crate::Outcome;
 use crate::measure::Run;
@@ -45,6 +45,8 @@ pub const OPS: &[Op] = &[
     Op { name: "dspmm128", cases: WEIGHTS, prepare: |w| dspmm(w, 128) },
     Op { name: "spgemm_aa", cases: SQUARES, prepare: |w| unary(w, |a| a.matmul(a)) },
     Op { name: "spgemm_aat", cases: &["uni4:f64"], prepare: |w| unary(w, |a| a.matmul(&a.permute_dims([1, 0])?)) },
+    Op { name: "sddmm32", cases: &["rmat20:f64", "uni3:f64"], prepare: |w| sddmm(w, 32) },
+    Op { name: "sddmm128", cases: WEIGHTS, prepare: |w| sddmm(w, 128) },
     Op { name: "add", cases: PAIRS, prepare: |w| binary(w.csr()?, w.second()?.csr()?, |a, b| a.add(b)) },
     Op { name: "mul", cases: PAIRS, prepare: |w| binary(w.csr()?, w.second()?.csr()?, |a, b| a.mul(b)) },
     Op { name: "add_coo", cases: &["uni3:f64"], prepare: |w| binary(w.coo()?, w.second()?.coo()?, |a, b| a.add(b)) },
@@ -113,6 +115,14 @@ fn spmm(w: &Workload, columns: usize) -> Outcome<Run> {
 
 fn dspmm(w: &Workload, rows: usize) -> Outcome<Run> {
     binary(w.matrix(rows, w.shape()?[0])?, w.csr()?, Tensor::matmul)
+}
+
+/// Dot products of rows of two dense matrices, where the sparse one stores something.
+fn sddmm(w: &Workload, terms: usize) -> Outcome<Run> {
+    let [rows, columns] = w.shape()?;
+    let (x, y) = (w.matrix(rows, terms)?, w.matrix(columns, terms)?.permute_dims([1, 0])?);
+    let mask = w.csr()?.is_stored()?;
+    Ok(Box::new(move || x.matmul_with(&y, Product::default().mask(&mask))))
 }
 
 fn bcast_row(w: &Workload) -> Outcome<Run> {

@@ -39,6 +39,7 @@ mod report;
 mod run;
 mod sample;
 mod scan;
+mod semiring;
 mod shape;
 mod short;
 mod softmax;

@@ -7,19 +7,20 @@ use super::oracle::OType;
 use super::pointwise::{self, Mode};
 use super::report::Report;
 use super::rng::Rng;
-use super::{big, matmul, numbers, reduce, storage};
+use super::{big, matmul, numbers, oracle, reduce, semiring, storage};
 
 /// A part of the law: runs that many rounds over all its ops.
 pub type Part = fn(&mut Report, &mut Rng, usize);
 
 /// Every part, with the number of rounds of the normal run.
-pub const PARTS: [(&str, Part, usize); 8] = [
+pub const PARTS: [(&str, Part, usize); 9] = [
     ("unary", unary, 1500),
     ("binary", binary, 3500),
     ("pattern", shared_pattern, 400),
     ("numbers", numbers, 1000),
     ("reduce", reductions, 6000),
     ("matmul", products, 60_000),
+    ("semirings", semirings, 60_000),
     ("storage", storages, 2000),
     ("large", large, 1),
 ];
@@ -155,6 +156,26 @@ fn products(report: &mut Report, rng: &mut Rng, rounds: usize) {
         let (mode, seed) = (any_mode(rng), rng.next());
         let what = || format!("{a:?} {b:?} {mode:?} {seed:#x}");
         report.case("matmul", &[&a, &b], what, || matmul::matmul([&a, &b], seed, mode));
+        if report.is_full() {
+            return;
+        }
+    }
+}
+
+fn semirings(report: &mut Report, rng: &mut Rng, rounds: usize) {
+    for _ in 0..rounds {
+        let shapes = matmul::any_shapes(rng);
+        let dtype = *rng.pick(&OType::ALL);
+        let other = partner(rng, dtype);
+        let (Some(a), Some(b)) = (cell_of_shape(rng, dtype, &shapes[0]), cell_of_shape(rng, other, &shapes[1])) else {
+            continue;
+        };
+        let of = oracle::matmul_shape(&shapes[0], &shapes[1]).unwrap_or_default();
+        let mask = if rng.one_in(2) { cell_of_shape(rng, OType::Bool, &of) } else { None };
+        let (semiring, mode, seed) = (semiring::any(rng), any_mode(rng), rng.next());
+        let what = || format!("{} {a:?} {b:?} mask {mask:?} {mode:?} {seed:#x}", semiring.name());
+        let run = || semiring::matmul_with([&a, &b], semiring, mask.as_ref(), seed, mode);
+        report.case("matmul_with", &[&a, &b], what, run);
         if report.is_full() {
             return;
         }

@@ -5,32 +5,72 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::kernels;
-use super::ring::Term;
-use super::{Grid, Kernels, Rows};
+use super::carrier::Term;
+use super::kernels::{self, Loops};
+use super::{Finish, Grid, Kernels, Listed, Operand, Product, Rows, Run, Wanted};
 use crate::simd::{Loop, vectorised};
 use crate::structure::IndexSlice;
 
-/// As [`kernels::of`], over 32-bit indices for the level in use.
-pub(super) fn of<T: Term>() -> Kernels {
-    Kernels {
-        sparse_dense: |left, rows, right, n, acc| match left.pointers {
+/// As [`Loops`], over 32-bit indices for the level in use.
+#[derive(Debug)]
+pub(super) struct Fused<T>(pub(super) Loops<T>);
+
+impl<T: Term> Kernels for Fused<T> {
+    fn sparse_dense(&self, left: Rows<'_>, rows: Range<usize>, right: Grid<'_>, n: usize, acc: &mut [u8]) {
+        match left.pointers {
             IndexSlice::U32(_) => vectorised(SparseDense::<T>(left, rows, right, n, acc, PhantomData)),
-            IndexSlice::U64(_) => kernels::sparse_dense::<T, u64>(left, rows, right, n, acc),
-        },
-        sparse_sparse: |left, rows, right, first, n, acc| match left.pointers {
+            IndexSlice::U64(_) => self.0.sparse_dense(left, rows, right, n, acc),
+        }
+    }
+
+    fn sparse_sparse(
+        &self,
+        left: Rows<'_>,
+        rows: Range<usize>,
+        right: Rows<'_>,
+        first: usize,
+        n: usize,
+        acc: &mut [u8],
+    ) {
+        match left.pointers {
             IndexSlice::U32(_) => vectorised(SparseSparse::<T>(left, rows, right, first, n, acc, PhantomData)),
-            IndexSlice::U64(_) => kernels::sparse_sparse::<T, u64>(left, rows, right, first, n, acc),
-        },
-        dense_sparse: |left, rows, right, of, ids, n, acc| match right.pointers {
-            IndexSlice::U32(_) => vectorised(DenseSparse::<T>(left, rows, right, (of, ids), n, acc, PhantomData)),
-            IndexSlice::U64(_) => kernels::dense_sparse::<T, u64>(left, rows, right, of, ids, n, acc),
-        },
-        dense_dense: |left, rows, right, k, n, acc| {
-            vectorised(DenseDense::<T>(left, rows, right, k, n, acc, PhantomData));
-        },
-        outer: |left, right, n, acc| vectorised(Outer::<T>(left, right, n, acc, PhantomData)),
-        ..kernels::of::<T>()
+            IndexSlice::U64(_) => self.0.sparse_sparse(left, rows, right, first, n, acc),
+        }
+    }
+
+    fn dense_sparse(&self, left: Grid<'_>, rows: Range<usize>, right: Listed<'_>, n: usize, acc: &mut [u8]) {
+        match right.all.pointers {
+            IndexSlice::U32(_) => vectorised(DenseSparse::<T>(left, rows, right, n, acc, PhantomData)),
+            IndexSlice::U64(_) => self.0.dense_sparse(left, rows, right, n, acc),
+        }
+    }
+
+    fn dense_dense(&self, left: Grid<'_>, rows: Range<usize>, right: Grid<'_>, k: usize, n: usize, acc: &mut [u8]) {
+        vectorised(DenseDense::<T>(left, rows, right, k, n, acc, PhantomData));
+    }
+
+    fn add(&self, values: Grid<'_>, n: usize, acc: &mut [u8]) {
+        self.0.add(values, n, acc);
+    }
+
+    fn outer(&self, left: Grid<'_>, right: Grid<'_>, n: usize, acc: &mut [u8]) {
+        vectorised(Outer::<T>(left, right, n, acc, PhantomData));
+    }
+
+    fn sampled(&self, left: Operand<'_>, right: Operand<'_>, wanted: Wanted<'_>, k: usize, acc: &mut [u8]) {
+        self.0.sampled(left, right, wanted, k, acc);
+    }
+
+    fn gustavson(
+        &self,
+        left: Rows<'_>,
+        runs: &[Run<'_>],
+        right: Rows<'_>,
+        n: usize,
+        finish: Finish<'_>,
+        width: usize,
+    ) -> Product {
+        self.0.gustavson(left, runs, right, n, finish, width)
     }
 }
 
@@ -56,18 +96,14 @@ impl<T: Term> Loop for SparseSparse<'_, T> {
     }
 }
 
-/// Rows on the right, and the numbers they stand for.
-type Listed<'a> = (Range<usize>, Option<(u64, &'a [u64])>);
-
-struct DenseSparse<'a, T>(Grid<'a>, Range<usize>, Rows<'a>, Listed<'a>, usize, &'a mut [u8], PhantomData<T>);
+struct DenseSparse<'a, T>(Grid<'a>, Range<usize>, Listed<'a>, usize, &'a mut [u8], PhantomData<T>);
 
 impl<T: Term> Loop for DenseSparse<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let (of, ids) = self.3;
-        kernels::dense_sparse::<T, u32>(self.0, self.1, self.2, of, ids, self.4, self.5);
+        kernels::dense_sparse::<T, u32>(self.0, self.1, self.2, self.3, self.4);
     }
 }
 

@@ -1,54 +1,131 @@
 //! The loops.
 
+use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::columns;
-use super::ring::Term;
-use super::sparse;
+use super::carrier::Term;
 use super::vector::{self, Float};
-use super::{Finish, Grid, Kernels, Product, Rows, Run};
+use super::{
+    ColumnsPanel, Finish, Grid, Kernels, Listed, Mask, Operand, Product, Rows, Run, SparseRows, Wanted, WantedRow,
+};
+use super::{columns, sampled, sparse};
 use crate::structure::{Index, IndexSlice};
 
-/// The kernels of floats, some of them in vector code.
-pub(super) fn of_floats<T: Float>() -> Kernels {
-    Kernels {
-        sparse_dense_rounded: |left, rows, right, n, out| {
-            let is_fit = matches!(left.indices, IndexSlice::U32(_)) && (right.col == 1 || n == 1);
-            if is_fit {
-                vector::sparse_dense::<T>(left, rows, right, n, out);
-            }
-            is_fit
-        },
-        columns_panel: Some(columns::add::<T>),
-        sparse_rows: Some(sparse::rows::<T>),
-        ..of::<T>()
+/// The loops over terms `T`.
+#[derive(Debug)]
+pub(super) struct Loops<T>(pub(super) PhantomData<T>);
+
+impl<T: Term> Kernels for Loops<T> {
+    fn sparse_dense_rounded(
+        &self,
+        left: Rows<'_>,
+        rows: Range<usize>,
+        right: Grid<'_>,
+        n: usize,
+        out: &mut [u8],
+    ) -> bool {
+        let is_fit = matches!(left.indices, IndexSlice::U32(_)) && (right.col == 1 || n == 1);
+        match T::VECTORS {
+            Some(vectors) if is_fit => (vectors.sparse_dense)(left, rows, right, n, out),
+            _ => return false,
+        }
+        true
+    }
+
+    fn columns_panel(&self) -> Option<ColumnsPanel> {
+        T::VECTORS.map(|vectors| vectors.columns_panel)
+    }
+
+    fn sparse_rows(&self) -> Option<SparseRows> {
+        T::VECTORS.map(|vectors| vectors.sparse_rows)
+    }
+
+    fn sparse_dense(&self, left: Rows<'_>, rows: Range<usize>, right: Grid<'_>, n: usize, acc: &mut [u8]) {
+        match left.pointers {
+            IndexSlice::U32(_) => sparse_dense::<T, u32>(left, rows, right, n, acc),
+            IndexSlice::U64(_) => sparse_dense::<T, u64>(left, rows, right, n, acc),
+        }
+    }
+
+    fn sparse_sparse(
+        &self,
+        left: Rows<'_>,
+        rows: Range<usize>,
+        right: Rows<'_>,
+        first: usize,
+        n: usize,
+        acc: &mut [u8],
+    ) {
+        match left.pointers {
+            IndexSlice::U32(_) => sparse_sparse::<T, u32>(left, rows, right, first, n, acc),
+            IndexSlice::U64(_) => sparse_sparse::<T, u64>(left, rows, right, first, n, acc),
+        }
+    }
+
+    fn dense_sparse(&self, left: Grid<'_>, rows: Range<usize>, right: Listed<'_>, n: usize, acc: &mut [u8]) {
+        match right.all.pointers {
+            IndexSlice::U32(_) => dense_sparse::<T, u32>(left, rows, right, n, acc),
+            IndexSlice::U64(_) => dense_sparse::<T, u64>(left, rows, right, n, acc),
+        }
+    }
+
+    fn dense_dense(&self, left: Grid<'_>, rows: Range<usize>, right: Grid<'_>, k: usize, n: usize, acc: &mut [u8]) {
+        dense_dense::<T>(left, rows, right, k, n, acc);
+    }
+
+    fn add(&self, values: Grid<'_>, n: usize, acc: &mut [u8]) {
+        add::<T>(values, n, acc);
+    }
+
+    fn outer(&self, left: Grid<'_>, right: Grid<'_>, n: usize, acc: &mut [u8]) {
+        outer::<T>(left, right, n, acc);
+    }
+
+    fn sampled(&self, left: Operand<'_>, right: Operand<'_>, wanted: Wanted<'_>, k: usize, acc: &mut [u8]) {
+        if let (Some(vectors), Operand::Dense(a), Operand::Dense(b), IndexSlice::U32(columns)) =
+            (T::VECTORS, left, right, wanted.columns)
+        {
+            return (vectors.sampled)([a, b], columns, wanted.rows, k, acc);
+        }
+        match wanted.columns {
+            IndexSlice::U32(columns) => wanted_sums::<T, u32>(left, right, (columns, wanted.rows), k, acc),
+            IndexSlice::U64(columns) => wanted_sums::<T, u64>(left, right, (columns, wanted.rows), k, acc),
+        }
+    }
+
+    fn gustavson(
+        &self,
+        left: Rows<'_>,
+        runs: &[Run<'_>],
+        right: Rows<'_>,
+        n: usize,
+        finish: Finish<'_>,
+        width: usize,
+    ) -> Product {
+        match left.pointers {
+            IndexSlice::U32(_) => gustavson::<T, u32>(left, runs, right, n, finish, width),
+            IndexSlice::U64(_) => gustavson::<T, u64>(left, runs, right, n, finish, width),
+        }
     }
 }
 
-pub(super) fn of<T: Term>() -> Kernels {
-    Kernels {
-        sparse_dense_rounded: |_, _, _, _, _| false,
-        columns_panel: None,
-        sparse_rows: None,
-        sparse_dense: |left, rows, right, n, acc| match left.pointers {
-            IndexSlice::U32(_) => sparse_dense::<T, u32>(left, rows, right, n, acc),
-            IndexSlice::U64(_) => sparse_dense::<T, u64>(left, rows, right, n, acc),
-        },
-        sparse_sparse: |left, rows, right, first, n, acc| match left.pointers {
-            IndexSlice::U32(_) => sparse_sparse::<T, u32>(left, rows, right, first, n, acc),
-            IndexSlice::U64(_) => sparse_sparse::<T, u64>(left, rows, right, first, n, acc),
-        },
-        dense_sparse: |left, rows, right, right_rows, ids, n, acc| match right.pointers {
-            IndexSlice::U32(_) => dense_sparse::<T, u32>(left, rows, right, right_rows, ids, n, acc),
-            IndexSlice::U64(_) => dense_sparse::<T, u64>(left, rows, right, right_rows, ids, n, acc),
-        },
-        dense_dense: dense_dense::<T>,
-        add: add::<T>,
-        outer: outer::<T>,
-        gustavson: |left, runs, right, n, finish, width| match left.pointers {
-            IndexSlice::U32(_) => gustavson::<T, u32>(left, runs, right, n, finish, width),
-            IndexSlice::U64(_) => gustavson::<T, u64>(left, runs, right, n, finish, width),
-        },
+/// Loops in vector code, which floats have.
+#[derive(Clone, Copy)]
+pub(super) struct Vectors {
+    sparse_dense: fn(left: Rows<'_>, rows: Range<usize>, right: Grid<'_>, n: usize, out: &mut [u8]),
+    columns_panel: ColumnsPanel,
+    sparse_rows: SparseRows,
+    sampled: fn(operands: [Grid<'_>; 2], columns: &[u32], rows: &[WantedRow], k: usize, acc: &mut [u8]),
+}
+
+impl Vectors {
+    pub(super) const fn of<T: Float>() -> Vectors {
+        Vectors {
+            sparse_dense: vector::sparse_dense::<T>,
+            columns_panel: columns::add::<T>,
+            sparse_rows: sparse::rows::<T>,
+            sampled: sampled::add::<T>,
+        }
     }
 }
 
@@ -217,20 +294,18 @@ pub(super) fn sparse_sparse<T: Term, I: Index>(
 pub(super) fn dense_sparse<T: Term, I: Index>(
     left: Grid<'_>,
     rows: Range<usize>,
-    right: Rows<'_>,
-    right_rows: Range<usize>,
-    ids: Option<(u64, &[u64])>,
+    listed: Listed<'_>,
     n: usize,
     acc: &mut [u8],
 ) {
-    let (a, right, acc) = (slice::<T>(left.values), Typed::<T, I>::new(right), slice_mut::<T::Acc>(acc));
+    let (a, right, acc) = (slice::<T>(left.values), Typed::<T, I>::new(listed.all), slice_mut::<T::Acc>(acc));
     // Each sparse row is read once for all dense rows.
-    for (i, r) in right_rows.enumerate() {
+    for (i, r) in listed.rows.clone().enumerate() {
         let row = right.row(r);
         if row.0.is_empty() {
             continue;
         }
-        let k = ids.map_or(i, |(first, ids)| (ids[i] - first) as usize);
+        let k = listed.column(i);
         for (out, r) in acc.chunks_exact_mut(n).zip(rows.clone()) {
             scatter(a[r * left.row + k * left.col], row, out);
         }
@@ -291,21 +366,88 @@ pub(super) fn outer<T: Term>(left: Grid<'_>, right: Grid<'_>, n: usize, acc: &mu
     }
 }
 
+fn wanted_sums<T: Term, I: Index>(
+    left: Operand<'_>,
+    right: Operand<'_>,
+    (columns, rows): (&[I], &[WantedRow]),
+    k: usize,
+    acc: &mut [u8],
+) {
+    let mut rest = slice_mut::<T::Acc>(acc);
+    for row in rows {
+        let own = &columns[row.columns.clone()];
+        let (acc, tail) = std::mem::take(&mut rest).split_at_mut(own.len());
+        rest = tail;
+        match (left, right) {
+            (Operand::Dense(a), Operand::Dense(b)) => {
+                let x = dense_row::<T>(a, row.left, k);
+                for (acc, j) in acc.iter_mut().zip(own) {
+                    *acc = T::add(*acc, dense_dot(x, dense_row(b, row.first + j.get(), k)));
+                }
+            }
+            (Operand::Sparse(a), Operand::Dense(b)) => {
+                let (indices, xs) = Typed::<T, I>::new(a).row(row.left);
+                for (acc, j) in acc.iter_mut().zip(own) {
+                    *acc = T::add(*acc, dot(indices, xs, dense_row(b, row.first + j.get(), k)));
+                }
+            }
+            (Operand::Dense(a), Operand::Sparse(b)) => {
+                let (x, b) = (dense_row::<T>(a, row.left, k), Typed::<T, I>::new(b));
+                for (acc, j) in acc.iter_mut().zip(own) {
+                    let (indices, ys) = b.row(row.first + j.get());
+                    *acc = T::add(*acc, dot(indices, ys, x));
+                }
+            }
+            (Operand::Sparse(_), Operand::Sparse(_)) => debug_assert!(false, "that is a sparse product"),
+        }
+    }
+}
+
+/// Row `r` of a dense matrix of `k` columns side by side.
+#[inline(always)]
+fn dense_row<'a, T: Term>(grid: Grid<'a>, r: usize, k: usize) -> &'a [T] {
+    &slice::<T>(grid.values)[r * grid.row..][..k]
+}
+
+/// The sum of products of elements in the same places, in eight lanes.
+#[inline(always)]
+fn dense_dot<T: Term>(x: &[T], y: &[T]) -> T::Acc {
+    const LANES: usize = 8;
+    let mut lanes = [T::ZERO; LANES];
+    let ((xs, x_rest), (ys, y_rest)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
+    for (x, y) in xs.iter().zip(ys) {
+        for i in 0..LANES {
+            lanes[i] = T::mul_add(lanes[i], x[i], y[i]);
+        }
+    }
+    for ((lane, &x), &y) in lanes.iter_mut().zip(x_rest).zip(y_rest) {
+        *lane = T::mul_add(*lane, x, y);
+    }
+    let mut half = LANES;
+    while half > 1 {
+        half /= 2;
+        for i in 0..half {
+            lanes[i] = T::add(lanes[i], lanes[i + half]);
+        }
+    }
+    lanes[0]
+}
+
 /// A set of column numbers that gives them back in order: a bit each, and two levels above of a bit for each
 /// word that has any.
-struct Columns {
+pub(super) struct Columns {
     levels: [Vec<u64>; 3],
 }
 
 impl Columns {
-    fn new(n: usize) -> Columns {
+    pub(super) fn new(n: usize) -> Columns {
         let words = |n: usize| vec![0u64; n.div_ceil(64)];
         Columns { levels: [words(n), words(n.div_ceil(1 << 6)), words(n.div_ceil(1 << 12))] }
     }
 
     /// Whether the column is new.
     #[inline(always)]
-    fn insert(&mut self, mut j: usize) -> bool {
+    pub(super) fn insert(&mut self, mut j: usize) -> bool {
         let bit = 1 << (j % 64);
         if self.levels[0][j / 64] & bit != 0 {
             return false;
@@ -324,7 +466,7 @@ impl Columns {
 
     /// Takes all columns out, rising.
     #[inline(always)]
-    fn drain(&mut self, mut f: impl FnMut(usize)) {
+    pub(super) fn drain(&mut self, mut f: impl FnMut(usize)) {
         let [low, middle, high] = &mut self.levels;
         for (i, top) in high.iter_mut().enumerate() {
             each_bit(std::mem::take(top), |b| {
@@ -346,8 +488,39 @@ fn each_bit(mut word: u64, mut f: impl FnMut(usize)) {
     }
 }
 
+/// The columns that a mask lets through in one row: a byte for each column, and whether 1 or 0 lets it through.
+#[derive(Default)]
+pub(super) struct Allowed {
+    listed: Vec<u8>,
+    wanted: u8,
+}
+
+impl Allowed {
+    /// Lists the columns of row `i` of a run, and says that there is a mask.
+    pub(super) fn enter(&mut self, mask: Mask<'_>, i: usize, n: usize) -> bool {
+        self.listed.resize(n, 0);
+        self.wanted = u8::from(!mask.is_complement);
+        self.set(mask, i, 1);
+        true
+    }
+
+    /// Takes the columns of the row out again.
+    pub(super) fn leave(&mut self, mask: Mask<'_>, i: usize) {
+        self.set(mask, i, 0);
+    }
+
+    fn set(&mut self, mask: Mask<'_>, i: usize, to: u8) {
+        mask.each(i, |j| self.listed[j] = to);
+    }
+
+    #[inline(always)]
+    pub(super) fn has(&self, j: usize) -> bool {
+        self.listed[j] == self.wanted
+    }
+}
+
 /// Finished values are written in blocks of about this many.
-const FLUSH: usize = 2048;
+pub(super) const FLUSH: usize = 2048;
 
 /// Rows on the right that are looked up at a time.
 const AHEAD: usize = 16;
@@ -363,14 +536,25 @@ fn gustavson<T: Term, I: Index>(
     let (left, right) = (Typed::<T, I>::new(left), Typed::<T, I>::new(right));
     let mut acc = vec![T::ZERO; n];
     let mut touched = Columns::new(n);
+    let mut allowed = Allowed::default();
     let (mut columns, mut counts, mut values): (Vec<I>, Vec<usize>, Vec<u8>) = (Vec::new(), Vec::new(), Vec::new());
     let mut pending: Vec<T::Acc> = Vec::with_capacity(2 * FLUSH);
     counts.reserve_exact(runs.iter().map(|r| r.left.len()).sum());
     for run in runs {
         let init = run.init.map(|g| (slice::<T::Acc>(g.values), g.row, g.col));
         for (i, r) in run.left.clone().enumerate() {
+            let masked = run.mask.is_some_and(|mask| allowed.enter(mask, i, n));
+            if let Some(mask) = run.mask.filter(|mask| mask.is_total) {
+                mask.each(i, |j| {
+                    touched.insert(j);
+                    acc[j] = T::ZERO;
+                });
+            }
             let mut add = |x: T, j: I, y: T| {
                 let j = j.get();
+                if masked && !allowed.has(j) {
+                    return;
+                }
                 let slot = &mut acc[j];
                 if touched.insert(j) {
                     *slot = init.map_or(T::ZERO, |(values, row, col)| values[i * row + j * col]);
@@ -408,6 +592,9 @@ fn gustavson<T: Term, I: Index>(
                 pending.push(acc[j]);
             });
             counts.push(columns.len() - before);
+            if let Some(mask) = run.mask {
+                allowed.leave(mask, i);
+            }
             if pending.len() >= FLUSH {
                 flush(bytemuck::cast_slice(&pending), pending.len() * width, finish, &mut values);
                 pending.clear();
@@ -419,7 +606,7 @@ fn gustavson<T: Term, I: Index>(
 }
 
 /// Appends finished values of so many bytes.
-fn flush(acc: &[u8], size: usize, finish: Finish<'_>, values: &mut Vec<u8>) {
+pub(super) fn flush(acc: &[u8], size: usize, finish: Finish<'_>, values: &mut Vec<u8>) {
     let start = values.len();
     values.resize(start + size, 0);
     finish(acc, &mut values[start..]);

@@ -1,17 +1,21 @@
 //! Inner kernels of matrix products: rows of one operand against rows of the other, into accumulators.
 //!
-//! A [`Ring`] says in what terms are multiplied and added for a dtype: integers wrap in their own width,
-//! bool is or-and, every float accumulates in `f64` or better. Where a fill other than zero takes part,
+//! A [`Semiring`] says how terms are multiplied and added, a [`Carrier`] in what: for sums of products integers wrap in
+//! their own width, bool is or-and, every float accumulates in `f64` or better, and there are loops for each; any other
+//! semiring goes through the block kernels of its two ops ([`Blocks`]). Where a fill other than zero takes part,
 //! stored elements enter as their difference from the fill, and what that cancels must not cost accuracy:
 //! backgrounds, and elements far smaller than the fill beneath them, are added in sums of two `f64`
-//! ([`Ring::Double`]).
+//! ([`Carrier::Double`]).
 
+mod blocks;
+mod carrier;
 mod columns;
 mod double;
 mod fused;
 mod kernels;
 mod lanes;
-mod ring;
+mod sampled;
+mod semiring;
 mod sparse;
 #[cfg(test)]
 mod tests;
@@ -19,10 +23,13 @@ mod vector;
 
 use std::ops::Range;
 
-use crate::structure::{IndexSlice, IndexVec};
+use crate::structure::{Index, IndexSlice, IndexVec};
+use crate::with_index;
 
+pub use blocks::Blocks;
+pub use carrier::{Carrier, Told};
 pub use columns::WIDTHS;
-pub use ring::{Ring, Told};
+pub use semiring::{Plus, Semiring, Times};
 pub use sparse::{Accumulator, Out};
 
 /// Compressed rows: row `r` holds entries `pointers[r] - base..pointers[r + 1] - base`. Pointers and indices
@@ -60,6 +67,8 @@ pub struct Run<'a> {
     pub right: usize,
     /// What accumulators start from, row by row: `None` is zero.
     pub init: Option<Grid<'a>>,
+    /// Which elements are wanted: `None` is all that meet.
+    pub mask: Option<Mask<'a>>,
 }
 
 /// Rows of a sparse product, in order.
@@ -76,48 +85,145 @@ pub struct Product {
 /// Turns accumulators into elements.
 pub type Finish<'a> = &'a (dyn Fn(&[u8], &mut [u8]) + Sync);
 
-/// The kernels of a ring. `acc` holds one row of `n` accumulators for each row on the left; everything is
+/// The kernels of a carrier. `acc` holds one row of `n` accumulators for each row on the left; everything is
 /// added to what is there.
-#[derive(Clone, Copy, Debug)]
-pub struct Kernels {
+pub trait Kernels: Sync + std::fmt::Debug {
     /// Sparse rows times a dense matrix, as elements of the terms' dtype that are written over what `out` holds. Says
     /// whether there is such a kernel for these operands; if not, nothing was done.
-    pub sparse_dense_rounded: fn(left: Rows<'_>, rows: Range<usize>, right: Grid<'_>, n: usize, out: &mut [u8]) -> bool,
+    fn sparse_dense_rounded(
+        &self,
+        _left: Rows<'_>,
+        _rows: Range<usize>,
+        _right: Grid<'_>,
+        _n: usize,
+        _out: &mut [u8],
+    ) -> bool {
+        false
+    }
+
     /// For floats: adds compressed columns times a panel of a dense matrix, of one of the widths [`WIDTHS`]. Row `r` of
     /// `left` meets row `r` of the panel, and its entry `i` goes to row `i` of the accumulators.
-    pub columns_panel: Option<ColumnsPanel>,
+    fn columns_panel(&self) -> Option<ColumnsPanel> {
+        None
+    }
+
     /// For floats: sparse rows times sparse rows of 32-bit indices, as elements of the terms' dtype.
-    pub sparse_rows: Option<SparseRows>,
+    fn sparse_rows(&self) -> Option<SparseRows> {
+        None
+    }
+
     /// Sparse rows times a dense matrix.
-    pub sparse_dense: fn(left: Rows<'_>, rows: Range<usize>, right: Grid<'_>, n: usize, acc: &mut [u8]),
+    fn sparse_dense(&self, left: Rows<'_>, rows: Range<usize>, right: Grid<'_>, n: usize, acc: &mut [u8]);
+
     /// Sparse rows times sparse rows: column `k` on the left meets row `first + k` on the right.
-    pub sparse_sparse: fn(left: Rows<'_>, rows: Range<usize>, right: Rows<'_>, first: usize, n: usize, acc: &mut [u8]),
-    /// Dense rows times the sparse rows `right_rows`, which stand for the columns `ids` (counted from the
-    /// first number) or, without these, for `0..`.
-    pub dense_sparse: DenseSparse,
+    fn sparse_sparse(
+        &self,
+        left: Rows<'_>,
+        rows: Range<usize>,
+        right: Rows<'_>,
+        first: usize,
+        n: usize,
+        acc: &mut [u8],
+    );
+
+    /// Dense rows times listed sparse rows.
+    fn dense_sparse(&self, left: Grid<'_>, rows: Range<usize>, right: Listed<'_>, n: usize, acc: &mut [u8]);
+
     /// Dense rows times a dense matrix of `k` rows.
-    pub dense_dense: fn(left: Grid<'_>, rows: Range<usize>, right: Grid<'_>, k: usize, n: usize, acc: &mut [u8]),
+    fn dense_dense(&self, left: Grid<'_>, rows: Range<usize>, right: Grid<'_>, k: usize, n: usize, acc: &mut [u8]);
+
     /// Adds accumulators to those of some rows: from the first of these on, with strides that may be 0.
-    pub add: fn(values: Grid<'_>, n: usize, acc: &mut [u8]),
+    fn add(&self, values: Grid<'_>, n: usize, acc: &mut [u8]);
+
     /// Adds the products of accumulators, one for each row on the left (stride `row`) and one for each column on
-    /// the right (stride `col`).
-    pub outer: fn(left: Grid<'_>, right: Grid<'_>, n: usize, acc: &mut [u8]),
-    /// Sparse rows times sparse rows of `n` columns, only what meets (Gustavson, "Two fast algorithms for
-    /// sparse matrices", 1978). `width` is the size of a finished element.
-    pub gustavson:
-        fn(left: Rows<'_>, runs: &[Run<'_>], right: Rows<'_>, n: usize, finish: Finish<'_>, width: usize) -> Product,
+    /// the right (stride `col`): for fills other than zero, which only sums of products take apart.
+    fn outer(&self, left: Grid<'_>, right: Grid<'_>, n: usize, acc: &mut [u8]);
+
+    /// Adds to one accumulator for each wanted element the sum over `k` terms of a row of `left` with a row of `right`, the
+    /// transpose of the right operand. Not both are sparse, and the elements of a dense row lie side by side.
+    fn sampled(&self, left: Operand<'_>, right: Operand<'_>, wanted: Wanted<'_>, k: usize, acc: &mut [u8]);
+
+    /// Sparse rows times sparse rows of `n` columns, only what meets, and of that what masks let through (Gustavson,
+    /// "Two fast algorithms for sparse matrices", 1978). `width` is the size of a finished element.
+    fn gustavson(
+        &self,
+        left: Rows<'_>,
+        runs: &[Run<'_>],
+        right: Rows<'_>,
+        n: usize,
+        finish: Finish<'_>,
+        width: usize,
+    ) -> Product;
 }
 
-/// The type of [`Kernels::dense_sparse`].
-pub type DenseSparse = fn(
-    left: Grid<'_>,
-    rows: Range<usize>,
-    right: Rows<'_>,
-    right_rows: Range<usize>,
-    ids: Option<(u64, &[u64])>,
-    n: usize,
-    acc: &mut [u8],
-);
+/// The sparse rows `rows`, which stand for the columns `ids` of what they meet (counted from the first number) or,
+/// without these, for `0..`.
+#[derive(Clone, Debug)]
+pub struct Listed<'a> {
+    /// All rows.
+    pub all: Rows<'a>,
+    /// Those that are meant.
+    pub rows: Range<usize>,
+    /// The number that counts as 0, and the number of each of `rows`.
+    pub ids: Option<(u64, &'a [u64])>,
+}
+
+impl Mask<'_> {
+    /// The columns listed for row `i` of a run.
+    fn each(&self, i: usize, mut f: impl FnMut(usize)) {
+        let row = self.rows[i].clone();
+        with_index!(self.columns, columns => columns[row].iter().for_each(|j| f(j.get())));
+    }
+}
+
+impl Listed<'_> {
+    /// The column that row `i` of `rows` stands for.
+    fn column(&self, i: usize) -> usize {
+        self.ids.map_or(i, |(first, ids)| (ids[i] - first) as usize)
+    }
+}
+
+/// Rows of an operand of [`Kernels::sampled`].
+#[derive(Clone, Copy, Debug)]
+pub enum Operand<'a> {
+    /// Of a dense matrix; the stride of columns is 1, or 0 where there is one column.
+    Dense(Grid<'a>),
+    /// Compressed.
+    Sparse(Rows<'a>),
+}
+
+/// Elements of a product that are wanted, row by row.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    /// Columns of all rows.
+    pub columns: IndexSlice<'a>,
+    /// Rows that want some.
+    pub rows: &'a [WantedRow],
+}
+
+/// A row of [`Wanted`].
+#[derive(Clone, Debug)]
+pub struct WantedRow {
+    /// The row of the left operand.
+    pub left: usize,
+    /// The row of the right operand's transpose that is column 0 of the product.
+    pub first: usize,
+    /// Which of the columns.
+    pub columns: Range<usize>,
+}
+
+/// Columns that elements of a product may be in, or may not.
+#[derive(Clone, Copy, Debug)]
+pub struct Mask<'a> {
+    /// Columns of all rows.
+    pub columns: IndexSlice<'a>,
+    /// Where those of each row of a run are.
+    pub rows: &'a [Range<usize>],
+    /// Whether elements are wanted everywhere else.
+    pub is_complement: bool,
+    /// Whether an element is there wherever it is wanted, be it a sum of nothing. Not for a complement.
+    pub is_total: bool,
+}
 
 /// The type of [`Kernels::columns_panel`].
 pub type ColumnsPanel = fn(left: Rows<'_>, rows: Range<usize>, panel: &[f64], width: usize, acc: &mut [f64]);

@@ -19,19 +19,19 @@ fn all_kernels_agree() {
     let (dense_a, dense_b) = ([1.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, 3.0, 0.0], [0.0, 1.0, 5.0, 0.0, 7.0, 4.0]);
     let left = Grid { values: bytemuck::cast_slice(&dense_a), row: 3, col: 1 };
     let right = Grid { values: bytemuck::cast_slice(&dense_b), row: 2, col: 1 };
-    let kernels = Ring::Float.kernels();
+    let kernels = Carrier::Float.kernels();
     let run = |f: &dyn Fn(&mut [u8])| {
         let mut acc = [0f64; 6];
         f(bytemuck::cast_slice_mut(&mut acc));
         assert_eq!(acc, [14.0, 9.0, 0.0, 0.0, 15.0, 0.0]);
     };
-    run(&|acc| (kernels.sparse_dense)(a, 0..3, right, 2, acc));
-    run(&|acc| (kernels.sparse_sparse)(a, 0..3, b, 0, 2, acc));
-    run(&|acc| (kernels.dense_sparse)(left, 0..3, b, 0..3, None, 2, acc));
-    run(&|acc| (kernels.dense_sparse)(left, 0..3, b, 0..3, Some((10, &[10, 11, 12])), 2, acc));
-    run(&|acc| (kernels.dense_dense)(left, 0..3, right, 3, 2, acc));
-    let finish = |acc: &[u8], out: &mut [u8]| Ring::Float.finish(acc, DType::F64, out);
-    let product = (kernels.gustavson)(a, &[Run { left: 0..3, right: 0, init: None }], b, 2, &finish, 8);
+    run(&|acc| kernels.sparse_dense(a, 0..3, right, 2, acc));
+    run(&|acc| kernels.sparse_sparse(a, 0..3, b, 0, 2, acc));
+    run(&|acc| kernels.dense_sparse(left, 0..3, Listed { all: b, rows: 0..3, ids: None }, 2, acc));
+    run(&|acc| kernels.dense_sparse(left, 0..3, Listed { all: b, rows: 0..3, ids: Some((10, &[10, 11, 12])) }, 2, acc));
+    run(&|acc| kernels.dense_dense(left, 0..3, right, 3, 2, acc));
+    let finish = |acc: &[u8], out: &mut [u8]| Carrier::Float.finish(acc, DType::F64, out);
+    let product = kernels.gustavson(a, &[Run { left: 0..3, right: 0, init: None, mask: None }], b, 2, &finish, 8);
     assert_eq!((product.counts, product.columns), (vec![2, 0, 1], IndexVec::U32(vec![0, 1, 0])));
     let values: Vec<f64> = product.values.as_chunks().0.iter().map(|c| f64::from_ne_bytes(*c)).collect();
     assert_eq!(values, [14.0, 9.0, 15.0]);
@@ -39,12 +39,12 @@ fn all_kernels_agree() {
 
 #[test]
 fn doubles_survive_cancellation() {
-    let ring = Ring::new(DType::F64, true).doubled();
+    let carrier = Carrier::new(DType::F64, true).doubled();
     // (1e-20 - 1) + (1 - 1) + 1, the first as two terms.
     let (mut easy, mut terms) = ([9.0; 2], Vec::new());
     let mut tell = |i: usize, term: &[u8]| terms.push((i, bytemuck::pod_read_unaligned::<f64>(term)));
     let (values, fills) = ([1e-20, 1.0], [1.0, 1.0]);
-    ring.differences(
+    carrier.differences(
         bytemuck::cast_slice(&values),
         bytemuck::cast_slice(&fills),
         8.0,
@@ -57,16 +57,16 @@ fn doubles_survive_cancellation() {
     let a = rows(&[0, 3], &[0, 0, 1], &terms);
     let ones = [1.0, 0.0];
     let mut acc = [0.0, 0.0];
-    let kernels = ring.kernels();
-    (kernels.add)(Grid { values: bytemuck::cast_slice(&ones), row: 0, col: 0 }, 1, bytemuck::cast_slice_mut(&mut acc));
+    let kernels = carrier.kernels();
+    kernels.add(Grid { values: bytemuck::cast_slice(&ones), row: 0, col: 0 }, 1, bytemuck::cast_slice_mut(&mut acc));
     let right = Grid { values: bytemuck::cast_slice(&ones), row: 0, col: 0 };
-    (kernels.sparse_dense)(a, 0..1, right, 1, bytemuck::cast_slice_mut(&mut acc));
+    kernels.sparse_dense(a, 0..1, right, 1, bytemuck::cast_slice_mut(&mut acc));
     let mut out = [0f64];
-    ring.finish(bytemuck::cast_slice(&acc), DType::F64, bytemuck::cast_slice_mut(&mut out));
+    carrier.finish(bytemuck::cast_slice(&acc), DType::F64, bytemuck::cast_slice_mut(&mut out));
     assert_eq!(out, [1e-20]);
-    // What a plain ring has summed joins it.
-    ring.add_plain(bytemuck::cast_slice(&[-1e-20]), bytemuck::cast_slice_mut(&mut acc));
-    ring.finish(bytemuck::cast_slice(&acc), DType::F64, bytemuck::cast_slice_mut(&mut out));
+    // What a plain carrier has summed joins it.
+    carrier.add_plain(bytemuck::cast_slice(&[-1e-20]), bytemuck::cast_slice_mut(&mut acc));
+    carrier.finish(bytemuck::cast_slice(&acc), DType::F64, bytemuck::cast_slice_mut(&mut out));
     assert_eq!(out, [0.0]);
 }
 
@@ -75,14 +75,14 @@ fn doubles_survive_cancellation() {
 fn products_of_doubles_are_exact() {
     let x = [1.0 + 2f64.powi(-30)];
     let one = Grid { values: bytemuck::cast_slice(&x), row: 0, col: 0 };
-    let kernels = Ring::Double.kernels();
+    let kernels = Carrier::Double.kernels();
     let mut square = [0f64; 2];
-    (kernels.dense_dense)(one, 0..1, one, 1, 1, bytemuck::cast_slice_mut(&mut square));
+    kernels.dense_dense(one, 0..1, one, 1, 1, bytemuck::cast_slice_mut(&mut square));
     assert_eq!(square, [1.0 + 2f64.powi(-29), 2f64.powi(-60)]);
     let (three, mut acc) = ([3.0, 0.0, -3.0, 0.0], [0f64; 4]);
     let left = Grid { values: bytemuck::cast_slice(&three), row: 1, col: 0 };
     let right = Grid { values: bytemuck::cast_slice(&square), row: 0, col: 1 };
-    (kernels.outer)(left, right, 1, bytemuck::cast_slice_mut(&mut acc));
+    kernels.outer(left, right, 1, bytemuck::cast_slice_mut(&mut acc));
     assert_eq!(
         acc,
         [3.0 + 3.0 * 2f64.powi(-29), 3.0 * 2f64.powi(-60), -3.0 - 3.0 * 2f64.powi(-29), -3.0 * 2f64.powi(-60)]
@@ -143,23 +143,23 @@ fn vector_kernels_agree_with_the_plain_sums() {
                 }
             }
         }
-        let run = |ring: Ring, values: &[u8], dense: &[u8], size: usize| {
+        let run = |carrier: Carrier, values: &[u8], dense: &[u8], size: usize| {
             let left =
                 Rows { pointers: IndexSlice::U32(&pointers), base: 0, indices: IndexSlice::U32(&indices), values };
             let right = Grid { values: dense, row: n, col: usize::from(n > 1) };
             at_each_level(&|| {
                 let mut out = vec![0xaa; rows * n * size];
-                assert!((ring.kernels().sparse_dense_rounded)(left, 0..rows, right, n, &mut out));
+                assert!(carrier.kernels().sparse_dense_rounded(left, 0..rows, right, n, &mut out));
                 out
             })
         };
-        let out = run(Ring::Float, bytemuck::cast_slice(&values), bytemuck::cast_slice(&dense), 8);
+        let out = run(Carrier::Float, bytemuck::cast_slice(&values), bytemuck::cast_slice(&dense), 8);
         for (got, [sum, size]) in out.as_chunks().0.iter().zip(&want) {
             assert!((f64::from_ne_bytes(*got) - sum).abs() <= 1e-14 * size, "n {n}");
         }
         let singles = |x: &[f64]| x.iter().map(|&x| x as f32).collect::<Vec<f32>>();
         let (values, dense) = (singles(&values), singles(&dense));
-        let out = run(Ring::Single, bytemuck::cast_slice(&values), bytemuck::cast_slice(&dense), 4);
+        let out = run(Carrier::Single, bytemuck::cast_slice(&values), bytemuck::cast_slice(&dense), 4);
         for (got, [sum, size]) in out.as_chunks().0.iter().zip(&want) {
             assert!((f64::from(f32::from_ne_bytes(*got)) - sum).abs() <= 1e-6 * size, "n {n} of f32");
         }
@@ -181,7 +181,7 @@ fn single_sums_may_be_large_on_the_way() {
         let dense = vec![1f32; 5 * n];
         let right = Grid { values: bytemuck::cast_slice(&dense), row: n, col: usize::from(n > 1) };
         let mut out = vec![0f32; n];
-        assert!((Ring::Single.kernels().sparse_dense_rounded)(
+        assert!(Carrier::Single.kernels().sparse_dense_rounded(
             left,
             0..1,
             right,
@@ -209,7 +209,7 @@ fn gathers_stay_inside() {
                 };
                 let right = Grid { values: bytemuck::cast_slice(&[1.0f64, 2.0, 3.0]), row: 1, col: 0 };
                 let mut out = [0u8; 8];
-                (Ring::Float.kernels().sparse_dense_rounded)(left, 0..1, right, 1, &mut out)
+                Carrier::Float.kernels().sparse_dense_rounded(left, 0..1, right, 1, &mut out)
             };
             set_level(Some(level));
             assert!(std::panic::catch_unwind(run).is_err(), "{level:?}, {n}");
@@ -229,7 +229,7 @@ fn columns_agree_with_rows() {
         indices: IndexSlice::U32(&indices),
         values: bytemuck::cast_slice(&values),
     };
-    let Some(kernel) = Ring::Float.kernels().columns_panel else { panic!("floats have one") };
+    let Some(kernel) = Carrier::Float.kernels().columns_panel() else { panic!("floats have one") };
     for width in WIDTHS {
         let panel = numbers(rows * width, 5);
         let mut want = vec![0.0; columns * width];
@@ -250,7 +250,7 @@ fn columns_agree_with_rows() {
     }
 }
 
-/// Rows of a sparse product as the kernel for any ring gives them, and with its accumulator zero again afterwards.
+/// Rows of a sparse product as the kernel for any carrier gives them, and with its accumulator zero again afterwards.
 #[test]
 fn sparse_rows_agree_with_gustavson() {
     let n = 9001;
@@ -263,10 +263,10 @@ fn sparse_rows_agree_with_gustavson() {
         values: bytemuck::cast_slice(values),
     };
     let (left, right) = (view(&pointers, &indices, &values), view(&right_pointers, &right_indices, &right_values));
-    let kernels = Ring::Float.kernels();
-    let finish = |acc: &[u8], out: &mut [u8]| Ring::Float.finish(acc, DType::F64, out);
-    let want = (kernels.gustavson)(left, &[Run { left: 0..200, right: 0, init: None }], right, n, &finish, 8);
-    let Some(kernel) = kernels.sparse_rows else { panic!("floats have one") };
+    let kernels = Carrier::Float.kernels();
+    let finish = |acc: &[u8], out: &mut [u8]| Carrier::Float.finish(acc, DType::F64, out);
+    let want = kernels.gustavson(left, &[Run { left: 0..200, right: 0, init: None, mask: None }], right, n, &finish, 8);
+    let Some(kernel) = kernels.sparse_rows() else { panic!("floats have one") };
     let mut acc = Accumulator::new(n);
     for _ in 0..2 {
         let (mut counts, mut columns, mut values) = (vec![7u32; 200], vec![7u32; 400_000], vec![7.0f64; 400_000]);

@@ -48,7 +48,7 @@ fn patch(s: &Sparse, plan: &Plan, value: &Tensor, spread: &Tensor, fold: Option<
     let zero = Scalar::zero(s.dtype());
     let (mut value, mut spread) = (value.clone(), spread.clone());
     if undefined(&value) && !s.fill.is_undefined() && fold.is_none() {
-        if value.coalesce()?.nse() as u128 != value.size() {
+        if value.coalesce()?.nse() as u128 != value.size() && !plan.is_covered(&spread, &s.shape)? {
             let why = "an absent value is assigned, but only a tensor with undefined fill has absent elements";
             return Err(error::absent(why));
         }
@@ -105,6 +105,16 @@ fn patch(s: &Sparse, plan: &Plan, value: &Tensor, spread: &Tensor, fold: Option<
 }
 
 impl Plan {
+    /// Whether what counts is there: of places that lists name more than once, the last values.
+    fn is_covered(&self, values: &Tensor, shape: &[usize]) -> Result<bool> {
+        let Some(last) = self.lasts(shape) else { return Ok(false) };
+        let stored = values.coalesce()?.to_layout(Layout::Coo)?;
+        let Some(stored) = stored.sparse() else { return Ok(true) };
+        let there = self.list_places(stored).iter().filter(|&&k| last[k as usize]).count() as u128;
+        let counting = last.iter().filter(|&&is_last| is_last).count() as u128;
+        Ok(there == values.size() / (last.len() as u128).max(1) * counting)
+    }
+
     /// The coordinates along an axis of what an index names that takes one element of each axis, or lists.
     fn points(&self, axis: usize) -> Vec<u64> {
         let n = self.lists.as_ref().map_or(1, |shape| count(shape));

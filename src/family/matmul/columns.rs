@@ -6,7 +6,7 @@
 //! threads, stored elements are cut into slices, as many as the data says, whose results are added in order: the bits
 //! depend neither on the panels nor on the number of threads.
 
-use openwork_ops::matmul::{ColumnsPanel, Ring, WIDTHS};
+use openwork_ops::matmul::{Carrier, ColumnsPanel, WIDTHS};
 use openwork_ops::{DType, Element};
 
 use super::operand::Stored;
@@ -40,7 +40,7 @@ pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Option<Ten
         _ => None,
     };
     let Some((sparse, dense, is_mirrored)) = turned else { return Ok(None) };
-    let (Some(s), Some(kernel)) = (sparse.sparse(), Ring::new(dtype, false).kernels().columns_panel) else {
+    let (Some(s), Some(kernel)) = (sparse.sparse(), Carrier::new(dtype, false).kernels().columns_panel()) else {
         return Ok(None);
     };
     if s.fill.is_undefined() || s.fill_values().is_some_and(|fill| !super::is_zero(&fill.unbroadcast())) {
@@ -56,7 +56,7 @@ pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Option<Ten
     if dense.core_len() < dense.len() || !has_room(s.shape[0], m, n) {
         return Ok(None);
     }
-    let left = Stored::new(s, Ring::new(dtype, false), false, true)?;
+    let left = Stored::new(s, Carrier::new(dtype, false), false, true)?;
     let dense = dense.cast(DType::F64);
     let plan = Plan { kernel, left, dense, m, n };
     Ok(Some(Tensor::from_strided(plan.run(dtype, is_mirrored)?)))
@@ -64,8 +64,8 @@ pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Option<Ten
 
 /// The sums of a product as [`product`] makes it, of compressed rows of the transpose, in `float64`; `None` where terms are
 /// not floats.
-pub(super) fn sums(ring: Ring, left: &Stored, dense: &Strided, m: usize) -> Result<Option<Buffer>> {
-    let (Some(kernel), n) = (ring.kernels().columns_panel, dense.shape[1]) else { return Ok(None) };
+pub(super) fn sums(carrier: Carrier, left: &Stored, dense: &Strided, m: usize) -> Result<Option<Buffer>> {
+    let (Some(kernel), n) = (carrier.kernels().columns_panel(), dense.shape[1]) else { return Ok(None) };
     if dense.core_len() < dense.len() || !has_room(left.len(), m, n) {
         return Ok(None);
     }
@@ -155,14 +155,14 @@ impl Plan {
                             let block = &mut block[..out.len() / size];
                             let from = panel[i * BLOCK * width..].iter().skip(j).step_by(width);
                             block.iter_mut().zip(from).for_each(|(o, &x)| *o = x);
-                            Ring::Float.finish(f64::as_bytes(block), dtype, out);
+                            Carrier::Float.finish(f64::as_bytes(block), dtype, out);
                         }
                     }
                 } else {
                     for (i, out) in (first..first + rows).zip(out.chunks_exact_mut(row * size)) {
                         for (panel, out) in out.chunks_mut(width * size).enumerate() {
                             let from = &sums[panel * part + i * width..][..out.len() / size];
-                            Ring::Float.finish(f64::as_bytes(from), dtype, out);
+                            Carrier::Float.finish(f64::as_bytes(from), dtype, out);
                         }
                     }
                 }

@@ -1,9 +1,10 @@
 //! Products of strided operands: the `gemm` crate for floats, our own rows for everything else.
 #![allow(unsafe_code)] // the crate's entry points take raw pointers; the call says why they are in bounds
 
-use openwork_ops::matmul::Ring;
-use openwork_ops::{DType, DTypeKind, Element, Scalar, c64, c128};
+use openwork_ops::matmul::Carrier;
+use openwork_ops::{DType, DTypeKind, Element, c64, c128};
 
+use super::Way;
 use super::operand::Field;
 use super::rows::{Parts, Pass};
 use crate::base::buffer::Buffer;
@@ -19,12 +20,13 @@ const PANEL: usize = 256;
 const COLUMNS: usize = 1024;
 
 /// The product in shape `(batch…, m, n)` of arrays of one dtype whose leading axes broadcast.
-pub(super) fn product(a: &Strided, b: &Strided, dtype: DType, shape: &[usize]) -> Result<Strided> {
-    convert::dense_len(shape, dtype)?;
+pub(super) fn product(a: &Strided, b: &Strided, way: Way, shape: &[usize]) -> Result<Strided> {
+    let dtype = way.dtype;
+    convert::dense_len(shape, way.output())?;
     let (batch, [m, n]) = (&shape[..shape.len() - 2], [shape[shape.len() - 2], shape[shape.len() - 1]]);
     let k = a.shape[a.ndim() - 1];
     if k == 0 {
-        return Ok(Strided::constant(Scalar::zero(dtype), shape));
+        return Ok(Strided::constant(way.zero(), shape));
     }
     let full = |x: &Strided| {
         let own: Vec<usize> = batch.iter().chain(&x.shape[x.ndim() - 2..]).copied().collect();
@@ -35,8 +37,9 @@ pub(super) fn product(a: &Strided, b: &Strided, dtype: DType, shape: &[usize]) -
         DType::F16 | DType::BF16 => DType::F32,
         other => other,
     };
-    if !matches!(dtype.kind(), DTypeKind::Float | DTypeKind::Complex) {
-        return exact(&a, &b, dtype, shape, k);
+    let is_sum = !matches!(way.carrier, Carrier::Blocks(_));
+    if !is_sum || !matches!(dtype.kind(), DTypeKind::Float | DTypeKind::Complex) {
+        return rows(&a, &b, way, shape, k);
     }
     let (a, b) = (a.cast(via), b.cast(via));
     let out = match via {
@@ -48,12 +51,11 @@ pub(super) fn product(a: &Strided, b: &Strided, dtype: DType, shape: &[usize]) -
     Ok(out.cast(dtype))
 }
 
-fn exact(a: &Strided, b: &Strided, dtype: DType, shape: &[usize], k: usize) -> Result<Strided> {
-    let ring = Ring::new(dtype, false);
-    let (left, right) = (Field::new(a, ring, dtype), Field::new(b, ring, dtype));
+/// By rows of our own.
+fn rows(a: &Strided, b: &Strided, Way { dtype, carrier, .. }: Way, shape: &[usize], k: usize) -> Result<Strided> {
+    let (left, right) = (Field::new(a, carrier, dtype), Field::new(b, carrier, dtype));
     let pass = Pass {
-        ring,
-        kernels: ring.kernels(),
+        carrier,
         parts: Parts { backgrounds: true, ..Parts::default() },
         batch: shape[..shape.len() - 2].to_vec(),
         m: shape[shape.len() - 2],
@@ -65,9 +67,11 @@ fn exact(a: &Strided, b: &Strided, dtype: DType, shape: &[usize], k: usize) -> R
         left_field: Some(&left),
         right_field: Some(&right),
         init: None,
+        mask: None,
     };
-    let finish = |acc: &[u8], out: &mut [u8]| ring.finish(acc, dtype, out);
-    Ok(Strided::new(pass.all_rows(&finish, dtype.size())?, dtype, shape.to_vec()))
+    let out = carrier.output(dtype);
+    let finish = |acc: &[u8], to: &mut [u8]| carrier.finish(acc, out, to);
+    Ok(Strided::new(pass.all_rows(&finish, out.size())?, out, shape.to_vec()))
 }
 
 /// One matrix of a batch: where it begins and its strides, in elements.

@@ -9,7 +9,7 @@ use crate::base::mapped::Mapped;
 use std::borrow::Cow;
 
 use openwork_ops::Scalar;
-use openwork_ops::matmul::{Finish, Product, Ring};
+use openwork_ops::matmul::{Carrier, Finish, Product};
 
 use super::columns;
 use super::merged::merged;
@@ -46,9 +46,9 @@ struct Joined {
 /// Columns times rows, of accumulators: `(…, m, 1)` and `(…, 1, n)`.
 type Outer = (Field, Field);
 
-/// What is added to the product of what is stored, in a ring that loses nothing.
+/// What is added to the product of what is stored, in a carrier that loses nothing.
 struct Added<'a> {
-    ring: Ring,
+    carrier: Carrier,
     fields: Vec<Field>,
     outers: Vec<Outer>,
     passes: Vec<Pass<'a>>,
@@ -56,7 +56,7 @@ struct Added<'a> {
 
 impl Plan<'_> {
     /// Dense rows of all parts in a core shape, where a fill takes part; `finish` takes accumulators of the doubled
-    /// ring.
+    /// carrier.
     pub(super) fn beside_fills(
         &self,
         x: &Side<'_>,
@@ -82,7 +82,7 @@ impl Plan<'_> {
             backgrounds: false,
         };
         let plain = self.joined(easy(&left), easy(&right), plain)?;
-        let size = self.ring.acc_size();
+        let size = self.carrier.acc_size();
         let copy = |acc: &[u8], out: &mut [u8]| out.copy_from_slice(acc);
         let sums = match &plain {
             Some(joined) => Some(self.pass_of(joined, core).all_rows(&copy, size)?),
@@ -106,9 +106,9 @@ impl Plan<'_> {
         finish: Finish<'_>,
         width: usize,
     ) -> Result<Buffer> {
-        let ring = self.ring.doubled();
-        let passes = exact.mapped(|j| Pass { ring, kernels: ring.kernels(), ..self.pass_of(j, core) });
-        let mut added = Added { ring, fields: Vec::new(), outers: Vec::new(), passes };
+        let carrier = self.carrier.doubled();
+        let passes = exact.mapped(|j| Pass { carrier, ..self.pass_of(j, core) });
+        let mut added = Added { carrier, fields: Vec::new(), outers: Vec::new(), passes };
         self.backgrounds(x, y, parts, sides, core, &mut added)?;
         self.together(sums, &added, core, finish, width)
     }
@@ -119,7 +119,7 @@ impl Plan<'_> {
         let (Some(s), Some(dense), true) = (x.stored, &y.background, y.is_strided) else { return Ok(None) };
         let is_columns = self.batch.is_empty()
             && core == [self.m, self.n]
-            && self.ring == Ring::Float
+            && self.carrier == Carrier::Float
             && self.kinds(x, y)[0] != Kind::Full
             && LevelSpec::of_layout(Layout::Csc, &s.shape).is_ok_and(|csc| csc == s.pattern.spec());
         if !is_columns {
@@ -127,14 +127,14 @@ impl Plan<'_> {
         }
         let turned = Tensor::from(s.clone()).matrix_transpose()?;
         let Some(turned) = turned.sparse() else { return Ok(None) };
-        let split = Split::new(turned, self.ring, x.fills(), true, self.limit)?;
-        let hard = split.hard.as_ref().map(|hard| hard.transposed(self.m, self.ring.term_size()));
+        let split = Split::new(turned, self.carrier, x.fills(), true, self.limit)?;
+        let hard = split.hard.as_ref().map(|hard| hard.transposed(self.m, self.carrier.term_size()));
         let Some(easy) = &split.easy else { return Ok(None) };
-        Ok(columns::sums(self.ring, easy, dense, self.m)?.map(|sums| (sums, hard)))
+        Ok(columns::sums(self.carrier, easy, dense, self.m)?.map(|sums| (sums, hard)))
     }
 
     pub(super) fn split(&self, side: &Side<'_>, all_rows: bool) -> Result<Option<Split>> {
-        side.stored.map(|s| Split::new(s, self.ring, side.fills(), all_rows, self.limit)).transpose()
+        side.stored.map(|s| Split::new(s, self.carrier, side.fills(), all_rows, self.limit)).transpose()
     }
 
     /// Rows that meet, or `None` if there are none.
@@ -171,7 +171,7 @@ impl Plan<'_> {
         [of(x, &self.left_field, 2, 1), of(y, &self.right_field, 1, 2)]
     }
 
-    /// What has to be multiplied out in the doubled ring: hard elements, and fills that vary along both axes.
+    /// What has to be multiplied out in the doubled carrier: hard elements, and fills that vary along both axes.
     fn exactly(
         &self,
         x: &Side<'_>,
@@ -215,13 +215,13 @@ impl Plan<'_> {
         background: Option<&Field>,
     ) -> Result<Vec<Product>> {
         let copy = |acc: &[u8], out: &mut [u8]| out.copy_from_slice(acc);
-        let ring = self.ring.doubled();
+        let carrier = self.carrier.doubled();
         let Some(easy) = self.joined(left.easy.clone(), right.easy.clone(), parts)? else { return Ok(Vec::new()) };
-        let plain = self.pass_of(&easy, &self.shape).sparse_rows(&copy, self.ring.acc_size());
+        let plain = self.pass_of(&easy, &self.shape).sparse_rows(&copy, self.carrier.acc_size());
         let mut exact = Vec::new();
         for joined in self.exactly(x, y, parts, Some(left), Some(right))? {
-            let pass = Pass { ring, kernels: ring.kernels(), ..self.pass_of(&joined, &self.shape) };
-            exact.push(pass.sparse_rows(&copy, ring.acc_size()));
+            let pass = Pass { carrier, ..self.pass_of(&joined, &self.shape) };
+            exact.push(pass.sparse_rows(&copy, carrier.acc_size()));
         }
         let ids = easy.left.as_ref().and_then(|l| l.ids.as_deref());
         let row = |r: usize| {
@@ -232,7 +232,7 @@ impl Plan<'_> {
             // Listed rows are not at their places in a field, which then does not vary along them.
             background.map(|field| field.rows(offset(self.batch, &field.strides[..field.strides.len() - 2], b), i))
         };
-        Ok(merged(plain, self.ring, &exact, &row, &self.finish(ring), self.dtype.size()))
+        Ok(merged(plain, self.carrier, &exact, &row, &self.finish(carrier), self.dtype.size()))
     }
 
     /// The parts of backgrounds that are computed once, or are products of a column and a row.
@@ -249,12 +249,12 @@ impl Plan<'_> {
         let n = core.len();
         let (mut row, mut column) = (core.to_vec(), core.to_vec());
         (row[n - 2], column[n - 1]) = (core[n - 2].min(1), core[n - 1].min(1));
-        let one = Field::constant(Scalar::one(self.ring.input(self.dtype)), n);
-        let ring = self.ring.doubled();
-        let size = ring.acc_size();
+        let one = Field::constant(Scalar::one(self.carrier.input(self.dtype)), n);
+        let carrier = self.carrier.doubled();
+        let size = carrier.acc_size();
         let copy = |acc: &[u8], out: &mut [u8]| out.copy_from_slice(acc);
         let sums = |pass: Pass<'_>, core: &[usize]| {
-            let pass = Pass { ring, kernels: ring.kernels(), ..pass };
+            let pass = Pass { carrier, ..pass };
             pass.all_rows(&copy, size).map(|values| Field::of(values, core, size))
         };
         let lifted = Parts { backgrounds: true, ..Parts::default() };
@@ -293,7 +293,7 @@ impl Plan<'_> {
         Ok(())
     }
 
-    /// Adds to sums of the plain ring, if there are any, what is to be added to them, and finishes.
+    /// Adds to sums of the plain carrier, if there are any, what is to be added to them, and finishes.
     fn together(
         &self,
         mut sums: Option<Buffer>,
@@ -305,12 +305,12 @@ impl Plan<'_> {
         let (batch, [m, n]) = (&core[..core.len() - 2], [core[core.len() - 2], core[core.len() - 1]]);
         let work = added.passes.iter().fold(n, |work, pass| work.saturating_add(pass.work_per_row()));
         let grain = (WORK / work.max(1)).max(1);
-        let size = self.ring.acc_size();
+        let size = self.carrier.acc_size();
         // Sums as wide as elements become these where they lie.
         if let Some(bytes) = sums.as_mut().filter(|_| size == width).and_then(Buffer::unique_mut) {
             parallel::for_chunks_mut(bytes, n * width, grain, &|first, out| {
                 added.rows(batch, [m, n], first, out, width, &|_, part, acc| {
-                    added.ring.add_plain(part, acc);
+                    added.carrier.add_plain(part, acc);
                     finish(acc, part);
                 });
             });
@@ -322,7 +322,7 @@ impl Plan<'_> {
                 added.rows(batch, [m, n], first, out, width, &|at, part, acc| {
                     if let Some(sums) = &sums {
                         let end = at + part.len() / (n * width);
-                        added.ring.add_plain(&sums.bytes()[at * n * size..end * n * size], acc);
+                        added.carrier.add_plain(&sums.bytes()[at * n * size..end * n * size], acc);
                     }
                     finish(acc, part);
                 });
@@ -343,7 +343,7 @@ impl Added<'_> {
         width: usize,
         end: &dyn Fn(usize, &mut [u8], &mut [u8]),
     ) {
-        let (kernels, row) = (self.ring.kernels(), n * self.ring.acc_size());
+        let (kernels, row) = (self.carrier.kernels(), n * self.carrier.acc_size());
         let mut scratch: Vec<u128> = Vec::new();
         let (mut at, last) = (first, first + out.len() / (n * width));
         let mut rest = out;
@@ -356,10 +356,10 @@ impl Added<'_> {
             let acc = &mut bytemuck::cast_slice_mut::<u128, u8>(&mut scratch)[..count * row];
             let of = |field: &Field| offset(batch, &field.strides[..field.strides.len() - 2], b);
             for field in &self.fields {
-                (kernels.add)(field.rows(of(field), i), n, acc);
+                kernels.add(field.rows(of(field), i), n, acc);
             }
             for (left, right) in &self.outers {
-                (kernels.outer)(left.rows(of(left), i), right.rows(of(right), 0), n, acc);
+                kernels.outer(left.rows(of(left), i), right.rows(of(right), 0), n, acc);
             }
             for pass in &self.passes {
                 let left = pass.left_matrix(b) * m + i;

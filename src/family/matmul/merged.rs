@@ -2,7 +2,7 @@
 //! elements and the background, which join them.
 
 use crate::base::mapped::Mapped;
-use openwork_ops::matmul::{Finish, Grid, Product, Ring};
+use openwork_ops::matmul::{Carrier, Finish, Grid, Product};
 use openwork_ops::structure::IndexSlice;
 
 /// Rows of products, one after the other.
@@ -33,17 +33,17 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Rows of a plain ring with what is added to them: rows of its doubled ring, whose places they have too, and the
+/// Rows of a plain carrier with what is added to them: rows of its doubled carrier, whose places they have too, and the
 /// background at a row, from its first column on.
 pub(super) fn merged<'a>(
     plain: Vec<Product>,
-    ring: Ring,
+    carrier: Carrier,
     exact: &[Vec<Product>],
     background: &dyn Fn(usize) -> Option<Grid<'a>>,
     finish: Finish<'_>,
     width: usize,
 ) -> Vec<Product> {
-    let (wide, small) = (ring.doubled(), ring.acc_size());
+    let (wide, small) = (carrier.doubled(), carrier.acc_size());
     let (kernels, size) = (wide.kernels(), wide.acc_size());
     let mut cursors: Vec<Cursor<'_>> = exact.mapped(|pieces| Cursor::new(pieces));
     let (mut out, mut row, mut scratch) = (Vec::new(), 0, Vec::<u128>::new());
@@ -70,7 +70,7 @@ pub(super) fn merged<'a>(
                         place += 1;
                     }
                     let slot = &mut acc[place * size..(place + 1) * size];
-                    (kernels.add)(Grid { values: term, row: 0, col: 1 }, 1, slot);
+                    kernels.add(Grid { values: term, row: 0, col: 1 }, 1, slot);
                 }
             }
             if count > 0 {

@@ -13,13 +13,16 @@ mod columns;
 mod dense;
 mod extent;
 mod fills;
+mod mask;
 mod merged;
 mod operand;
 mod rows;
+pub(crate) mod semiring;
 mod sparse;
 mod split;
 
-use openwork_ops::{DType, Scalar, promote};
+use openwork_ops::matmul::{Carrier, Semiring};
+use openwork_ops::{DType, Scalar, Side, promote};
 
 use self::extent::Looked;
 use crate::base::context::{self, NanPolicy};
@@ -71,66 +74,127 @@ impl Tensor {
     #[doc(alias("mm", "bmm", "mv", "spmm", "spmv"))]
     pub fn matmul(&self, other: &Tensor) -> Result<Tensor> {
         let call = trace::call("matmul", &[self, other]);
-        let dtypes = [self.dtype(), other.dtype()];
-        let why = "no dtype holds the values of both; cast one side";
-        let dtype = promote(dtypes[0], dtypes[1]).ok_or_else(|| error::dtype(&dtypes, why))?;
-        let shapes = [self.shape(), other.shape()];
-        if self.ndim() == 0 || other.ndim() == 0 {
-            return Err(error::shape(&shapes, "a 0-d tensor has no matrix product; multiply elementwise"));
-        }
-        let a = if self.ndim() == 1 { self.expand_dims(0)? } else { self.clone() };
-        let b = if other.ndim() == 1 { other.expand_dims(1)? } else { other.clone() };
-        let (k, also) = (a.shape()[a.ndim() - 1], b.shape()[b.ndim() - 2]);
-        if k != also {
-            let why = format!(
-                "the last axis of the left operand has {k} elements, the matching axis of the right one {also}"
-            );
-            return Err(error::shape(&shapes, why));
-        }
-        let batches = [&a.shape()[..a.ndim() - 2], &b.shape()[..b.ndim() - 2]];
-        let batch = broadcast_shapes(batches[0], batches[1])
-            .map_err(|_| error::shape(&shapes, "the axes before the last two do not broadcast"))?;
-        let out = product(&a.cast(dtype)?, &b.cast(dtype)?, dtype, &batch)?;
-        let mut drop = Vec::new();
-        if self.ndim() == 1 {
-            drop.push(batch.len());
-        }
-        if other.ndim() == 1 {
-            drop.push(batch.len() + 1);
-        }
-        let out = if drop.is_empty() { out } else { out.squeeze(&drop)? };
-        Ok(call.done(out))
+        call.end(multiply(self, other, Semiring::PLUS_TIMES, None))
     }
 }
 
+/// In what a product is computed.
+#[derive(Clone, Copy)]
+struct Way {
+    /// Of both operands.
+    dtype: DType,
+    /// Without a fill that takes part.
+    carrier: Carrier,
+    semiring: Semiring,
+}
+
+impl Way {
+    fn output(&self) -> DType {
+        self.carrier.output(self.dtype)
+    }
+
+    fn zero(&self) -> Scalar {
+        self.carrier.zero(self.dtype)
+    }
+
+    /// Of the product of the transposes.
+    fn swapped(&self) -> Way {
+        Way { carrier: self.carrier.swapped(), ..*self }
+    }
+
+    fn is_sum(&self) -> bool {
+        !matches!(self.carrier, Carrier::Blocks(_))
+    }
+}
+
+/// The product over a semiring, where the bool mask is true.
+fn multiply(x: &Tensor, y: &Tensor, semiring: Semiring, mask: Option<&Tensor>) -> Result<Tensor> {
+    let dtypes = [x.dtype(), y.dtype()];
+    let why = "no dtype holds the values of both; cast one side";
+    let dtype = promote(dtypes[0], dtypes[1]).ok_or_else(|| error::dtype(&dtypes, why))?;
+    let carrier = Carrier::of_semiring(semiring, dtype).ok_or_else(|| {
+        let why = format!("{} is not defined for {dtype}; cast the operands, or choose other ops", semiring.name());
+        error::dtype(&dtypes, why)
+    })?;
+    let way = Way { dtype, carrier, semiring };
+    let shapes = [x.shape(), y.shape()];
+    if x.ndim() == 0 || y.ndim() == 0 {
+        return Err(error::shape(&shapes, "a 0-d tensor has no matrix product; multiply elementwise"));
+    }
+    let a = if x.ndim() == 1 { x.expand_dims(0)? } else { x.clone() };
+    let b = if y.ndim() == 1 { y.expand_dims(1)? } else { y.clone() };
+    let (k, also) = (a.shape()[a.ndim() - 1], b.shape()[b.ndim() - 2]);
+    if k != also {
+        let why =
+            format!("the last axis of the left operand has {k} elements, the matching axis of the right one {also}");
+        return Err(error::shape(&shapes, why));
+    }
+    let batches = [&a.shape()[..a.ndim() - 2], &b.shape()[..b.ndim() - 2]];
+    let batch = broadcast_shapes(batches[0], batches[1])
+        .map_err(|_| error::shape(&shapes, "the axes before the last two do not broadcast"))?;
+    let mut drop = Vec::new();
+    if x.ndim() == 1 {
+        drop.push(batch.len());
+    }
+    if y.ndim() == 1 {
+        drop.push(batch.len() + 1);
+    }
+    let (a, b) = (a.cast(dtype)?, b.cast(dtype)?);
+    let out = match mask {
+        None => product(&a, &b, way, &batch)?,
+        Some(given) => {
+            let whole: Vec<usize> =
+                batch.iter().copied().chain([a.shape()[a.ndim() - 2], b.shape()[b.ndim() - 1]]).collect();
+            let mut own = whole.clone();
+            drop.iter().rev().for_each(|&axis| {
+                own.remove(axis);
+            });
+            let mask = given.broadcast_to(&own)?.reshape(&whole)?;
+            mask::product(&a, &b, way, &batch, &mask)?
+        }
+    };
+    if drop.is_empty() { Ok(out) } else { out.squeeze(&drop) }
+}
+
 /// The product of tensors with at least two axes and one dtype.
-fn product(a: &Tensor, b: &Tensor, dtype: DType, batch: &[usize]) -> Result<Tensor> {
+fn product(a: &Tensor, b: &Tensor, way: Way, batch: &[usize]) -> Result<Tensor> {
     let result: Vec<usize> = batch.iter().copied().chain([a.shape()[a.ndim() - 2], b.shape()[b.ndim() - 1]]).collect();
-    let (x, y) = {
+    let (x, y) = if way.is_sum() {
         let (a, b) = (Looked::new(a), Looked::new(b));
         (densified(&a, &b, &result)?, densified(&b, &a, &result)?)
+    } else {
+        (semiring::densified(a, b, way, Side::Left)?, semiring::densified(b, a, way, Side::Right)?)
     };
     raise(Work::Specialised);
     let (a, b) = (x.as_ref().unwrap_or(a), y.as_ref().unwrap_or(b));
     if let (Some(x), Some(y)) = (a.strided(), b.strided()) {
-        return Ok(Tensor::from_strided(dense::product(x, y, dtype, &result)?));
+        return Ok(Tensor::from_strided(dense::product(x, y, way, &result)?));
     }
-    if let Some(out) = columns::product(a, b, dtype)? {
+    if way.is_sum()
+        && let Some(out) = columns::product(a, b, way.dtype)?
+    {
         return Ok(out);
     }
     let out = if is_transposed(a, b) {
-        let out = plan::product(&b.matrix_transpose()?, &a.matrix_transpose()?, dtype, batch)?;
+        let out = plan::product(&b.matrix_transpose()?, &a.matrix_transpose()?, way.swapped(), batch, None)?;
         out.matrix_transpose()?
     } else {
-        plan::product(a, b, dtype, batch)?
+        plan::product(a, b, way, batch, None)?
     };
-    let out = match (a.layout(), out.sparse(), out.fill()) {
+    in_layout(a.layout(), out)
+}
+
+/// A product in the layout that its left operand's asks for.
+fn in_layout(left: Layout, out: Tensor) -> Result<Tensor> {
+    match (left, out.sparse(), out.fill()) {
         // Absent rows or columns: kept whole.
-        (_, Some(s), _) if !s.pattern.value_dims().is_empty() => out,
-        (Layout::Strided, ..) | (_, None, _) => out,
-        (layout, ..) => out.to_layout(named(layout, out.ndim()))?,
-    };
-    Ok(out)
+        (_, Some(s), _) if !s.pattern.value_dims().is_empty() => Ok(out),
+        (Layout::Strided, ..) | (_, None, _) => Ok(out),
+        (layout, ..) => {
+            let layout = named(layout, out.ndim());
+            out.to_layout(layout)
+        }
+    }
 }
 
 /// The layout of a sparse product whose left operand has this one.

@@ -1,7 +1,7 @@
 //! Operands as the kernels take them: compressed rows of terms, and strided fields of terms.
 
 use crate::base::mapped::Mapped;
-use openwork_ops::matmul::{Grid, Ring, Rows};
+use openwork_ops::matmul::{Carrier, Grid, Rows};
 use openwork_ops::structure::{Index, IndexVec};
 use openwork_ops::{BinaryOp, DType, Scalar, with_index};
 
@@ -39,9 +39,9 @@ pub(super) fn is_hyper_sparse(s: &Sparse) -> bool {
 impl Stored {
     /// Rows of a tensor. `fills` says whether the fill is other than zero and has to be taken off, which may round
     /// (see [`super::split::Split`]); `all_rows` asks for every row, stored or not.
-    pub(super) fn new(s: &Sparse, ring: Ring, fills: bool, all_rows: bool) -> Result<Stored> {
+    pub(super) fn new(s: &Sparse, carrier: Carrier, fills: bool, all_rows: bool) -> Result<Stored> {
         let (s, rows) = Stored::without_terms(s, all_rows)?;
-        Ok(Stored { terms: terms(&s, ring, fills)?, ..rows })
+        Ok(Stored { terms: terms(&s, carrier, fills)?, ..rows })
     }
 
     /// The rows of a tensor, as it is stored by rows, without terms.
@@ -261,8 +261,8 @@ fn flat(indices: &[Indices], shape: &[usize]) -> Result<Vec<u64>> {
 }
 
 /// The stored values of compressed rows, as terms.
-fn terms(s: &Sparse, ring: Ring, fills: bool) -> Result<Buffer> {
-    let input = ring.input(s.dtype());
+fn terms(s: &Sparse, carrier: Carrier, fills: bool) -> Result<Buffer> {
+    let input = carrier.input(s.dtype());
     let values = s.values.cast(input);
     let n = s.pattern.positions;
     let own = s.fill_values();
@@ -296,10 +296,10 @@ pub(super) struct Field {
 
 impl Field {
     /// The elements of an array that has been broadcast to the leading axes of the product.
-    pub(super) fn new(x: &Strided, ring: Ring, dtype: DType) -> Field {
-        let core = x.core().cast(ring.input(dtype));
+    pub(super) fn new(x: &Strided, carrier: Carrier, dtype: DType) -> Field {
+        let core = x.core().cast(carrier.input(dtype));
         let values = bytes_of(&core);
-        Field::of(values, &core.shape, ring.term_size())
+        Field::of(values, &core.shape, carrier.term_size())
     }
 
     /// Elements of this shape in C order, broadcast along axes of size 1.
@@ -307,6 +307,11 @@ impl Field {
         let strides =
             c_strides(shape).into_iter().zip(shape).map(|(s, &n)| if n == 1 { 0 } else { s as usize }).collect();
         Field { values, strides, size }
+    }
+
+    /// Terms of this shape that lie in C order.
+    pub(super) fn rows_of(x: &Strided, carrier: Carrier) -> Field {
+        Field::of(bytes_of(x), &x.shape, carrier.term_size())
     }
 
     /// One element, over and over.

@@ -2,13 +2,14 @@
 
 use std::borrow::Cow;
 
-use openwork_ops::matmul::{Finish, Ring};
-use openwork_ops::{DType, Scalar};
+use openwork_ops::DType;
+use openwork_ops::matmul::{Carrier, Finish};
 
+use super::mask::Wanted;
 use super::operand::{Field, Stored, batch_strides, offset};
 use super::rows::{Parts, Pass};
 use super::split::{self, Split};
-use super::{assemble, is_zero, sparse};
+use super::{Way, assemble, is_zero, sparse};
 use crate::base::buffer::Buffer;
 use crate::base::context;
 use crate::base::error::Result;
@@ -30,7 +31,8 @@ pub(super) struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    fn new(x: &'a Tensor) -> Side<'a> {
+    /// `takes_part` says whether a fill other than zero is a background; else its terms add nothing.
+    fn new(x: &'a Tensor, takes_part: bool) -> Side<'a> {
         let shape = x.shape();
         let is_empty = shape.contains(&0);
         match &x.storage {
@@ -43,7 +45,7 @@ impl<'a> Side<'a> {
             },
             Storage::Sparse(s) => {
                 let background = match s.fill_values() {
-                    Some(values) => Some(values).filter(|v| !is_empty && !is_zero(&v.unbroadcast())),
+                    Some(values) => Some(values).filter(|v| takes_part && !is_empty && !is_zero(&v.unbroadcast())),
                     None => None,
                 };
                 let stored = Some(&**s).filter(|s| s.nse() > 0);
@@ -56,10 +58,10 @@ impl<'a> Side<'a> {
         self.background.is_some() && !self.is_strided
     }
 
-    fn field(&self, batch: &[usize], ring: Ring, dtype: DType) -> Option<Field> {
+    fn field(&self, batch: &[usize], carrier: Carrier, dtype: DType) -> Option<Field> {
         let x = self.background.as_ref()?;
         let full: Vec<usize> = batch.iter().chain(&self.shape[self.shape.len() - 2..]).copied().collect();
-        Some(Field::new(&x.broadcast(&full), ring, dtype))
+        Some(Field::new(&x.broadcast(&full), carrier, dtype))
     }
 
     pub(super) fn batch(&self) -> &[usize] {
@@ -68,26 +70,31 @@ impl<'a> Side<'a> {
 }
 
 /// The product of tensors of one dtype, at least one of them sparse. The left operand is walked by rows; if
-/// one operand is undefined, it is the left one.
-pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType, batch: &[usize]) -> Result<Tensor> {
-    let (x, y) = (Side::new(a), Side::new(b));
+/// one operand is undefined, it is the left one. Of a semiring other than sums of products, fills are such that they add
+/// nothing. `mask`: of two undefined operands, or two whose fills add nothing.
+pub(super) fn product(a: &Tensor, b: &Tensor, way: Way, batch: &[usize], mask: Option<&Wanted>) -> Result<Tensor> {
+    let Way { dtype, carrier, .. } = way;
+    let is_sum = !matches!(carrier, Carrier::Blocks(_));
+    let (x, y) = (Side::new(a, is_sum), Side::new(b, is_sum));
     let (m, k, n) = (x.shape[x.shape.len() - 2], x.shape[x.shape.len() - 1], y.shape[y.shape.len() - 1]);
     let shape: Vec<usize> = batch.iter().copied().chain([m, n]).collect();
     let fills = [x.fills(), y.fills()];
-    let ring = Ring::new(dtype, fills.contains(&true));
+    let carrier = if is_sum { Carrier::new(dtype, fills.contains(&true)) } else { carrier };
     let plan = Plan {
-        ring,
+        carrier,
         fills: fills.contains(&true),
         limit: split::limit(dtype, k, fills == [true; 2]),
-        dtype,
+        dtype: way.output(),
         batch,
         m,
         k,
         n,
         shape,
-        left_field: x.field(batch, ring, dtype),
-        right_field: y.field(batch, ring, dtype),
+        left_field: x.field(batch, carrier, dtype),
+        right_field: y.field(batch, carrier, dtype),
+        mask,
     };
+    let zero = Fill::Scalar(way.zero());
     if x.is_undefined && y.is_undefined {
         return plan.meeting(&x, &y, Parts { stored: true, ..Parts::default() }, Fill::Undefined);
     }
@@ -106,7 +113,7 @@ pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType, batch: &[usize]) -> 
     if x.is_strided || y.is_strided {
         let core = plan.core(parts, by_row, by_column);
         if convert::dense_len(&core, dtype).is_err() && x.background.is_none() {
-            return plan.rows_of_left(&x, &y, Fill::Scalar(Scalar::zero(dtype)));
+            return plan.rows_of_left(&x, &y, zero);
         }
         return plan.dense(&x, &y, parts, &core);
     }
@@ -123,12 +130,12 @@ pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType, batch: &[usize]) -> 
         let core = plan.shape.clone();
         return plan.dense(&x, &y, parts, &core);
     }
-    plan.meeting(&x, &y, parts, Fill::Scalar(Scalar::zero(dtype)))
+    plan.meeting(&x, &y, parts, if mask.is_some() { Fill::Undefined } else { zero })
 }
 
 pub(super) struct Plan<'a> {
-    /// Of what is stored. Backgrounds beside a fill are added in its [`Ring::doubled`].
-    pub(super) ring: Ring,
+    /// Of what is stored. Backgrounds beside a fill are added in its [`Carrier::doubled`].
+    pub(super) carrier: Carrier,
     /// Whether a fill other than zero takes part.
     fills: bool,
     /// What makes a stored element beside a fill easy (see [`split`]).
@@ -142,6 +149,7 @@ pub(super) struct Plan<'a> {
     pub(super) shape: Vec<usize>,
     pub(super) left_field: Option<Field>,
     pub(super) right_field: Option<Field>,
+    mask: Option<&'a Wanted>,
 }
 
 impl Plan<'_> {
@@ -169,8 +177,7 @@ impl Plan<'_> {
     pub(super) fn pass<'p>(&'p self, parts: Parts, core: &[usize]) -> Pass<'p> {
         let lead = core.len() - 2;
         Pass {
-            ring: self.ring,
-            kernels: self.ring.kernels(),
+            carrier: self.carrier,
             parts,
             batch: core[..lead].to_vec(),
             m: core[lead],
@@ -182,18 +189,19 @@ impl Plan<'_> {
             left_field: self.left_field.as_ref(),
             right_field: self.right_field.as_ref(),
             init: None,
+            mask: None,
         }
     }
 
-    /// What turns accumulators of a ring into elements.
-    pub(super) fn finish(&self, ring: Ring) -> impl Fn(&[u8], &mut [u8]) + Sync {
+    /// What turns accumulators of a carrier into elements.
+    pub(super) fn finish(&self, carrier: Carrier) -> impl Fn(&[u8], &mut [u8]) + Sync {
         let dtype = self.dtype;
-        move |acc: &[u8], out: &mut [u8]| ring.finish(acc, dtype, out)
+        move |acc: &[u8], out: &mut [u8]| carrier.finish(acc, dtype, out)
     }
 
     /// Rows of what a side stores; every one of them where the result has every one.
     fn stored(&self, side: &Side<'_>, all_rows: bool) -> Result<Option<Stored>> {
-        side.stored.map(|s| Stored::new(s, self.ring, side.fills(), all_rows)).transpose()
+        side.stored.map(|s| Stored::new(s, self.carrier, side.fills(), all_rows)).transpose()
     }
 
     /// A dense result in a core shape, seen in the whole shape.
@@ -201,9 +209,9 @@ impl Plan<'_> {
         convert::dense_len(core, self.dtype)?;
         let size = self.dtype.size();
         let out = if self.fills {
-            self.beside_fills(x, y, parts, core, &self.finish(self.ring.doubled()), size)?
+            self.beside_fills(x, y, parts, core, &self.finish(self.carrier.doubled()), size)?
         } else {
-            self.accumulated(x, y, parts, core, &self.finish(self.ring), size)?
+            self.accumulated(x, y, parts, core, &self.finish(self.carrier), size)?
         };
         Ok(Tensor::from_strided(Strided::new(out, self.dtype, core.to_vec()).broadcast(&self.shape)))
     }
@@ -234,7 +242,7 @@ impl Plan<'_> {
             Some(once) => {
                 let mut one_row = core.to_vec();
                 one_row[core.len() - 2] = 1;
-                let size = self.ring.acc_size();
+                let size = self.carrier.acc_size();
                 let pass = Pass { right: right.as_ref(), ..self.pass(once, &one_row) };
                 let copy = |acc: &[u8], out: &mut [u8]| out.copy_from_slice(acc);
                 Some(Field::of(pass.all_rows(&copy, size)?, &one_row, size))
@@ -262,19 +270,19 @@ impl Plan<'_> {
         let Some(ids) = &right.ids else { return Ok(None) };
         let strides = batch_strides(&right.batch);
         let matrices = |b: usize| offset(&left.batch, &strides, b);
-        Ok(Some(left.against(right, ids, self.ring.term_size(), &matrices)))
+        Ok(Some(left.against(right, ids, self.carrier.term_size(), &matrices)))
     }
 
     /// Whole rows of the product wherever the left operand, which has no background, stores something; strided if that is
     /// everywhere.
     fn rows_of_left(&self, x: &Side<'_>, y: &Side<'_>, fill: Fill) -> Result<Tensor> {
         let wide = self.spread(x, y)?;
-        let spread = wide.as_ref().map(Side::new);
+        let spread = wide.as_ref().map(|wide| Side::new(wide, false));
         let x = spread.as_ref().unwrap_or(x);
         // The right operand alone may have a fill.
-        let ring = if self.fills { self.ring.doubled() } else { self.ring };
+        let carrier = if self.fills { self.carrier.doubled() } else { self.carrier };
         let right = match y.stored {
-            Some(s) => Split::new(s, self.ring, y.fills(), false, self.limit)?.all()?.map(Cow::into_owned),
+            Some(s) => Split::new(s, self.carrier, y.fills(), false, self.limit)?.all()?.map(Cow::into_owned),
             None => None,
         };
         let (left, right) = same_width(self.stored(x, false)?, right);
@@ -311,11 +319,10 @@ impl Plan<'_> {
             left: left.as_ref(),
             left_against: against.as_ref(),
             right: right.as_ref(),
-            ring,
-            kernels: ring.kernels(),
+            carrier,
             ..self.pass(parts, &self.shape)
         };
-        let values = pass.listed_rows(&rows, &self.finish(ring), self.dtype.size())?;
+        let values = pass.listed_rows(&rows, &self.finish(carrier), self.dtype.size())?;
         if ids.len() as u128 * self.n as u128 == shape::elements(&self.shape).into() {
             return Ok(Tensor::from_strided(Strided::new(values, self.dtype, self.shape.clone())));
         }
@@ -343,12 +350,12 @@ impl Plan<'_> {
             let (by_row, by_column) = self.varies(background);
             let core = self.core(background, by_row, by_column);
             convert::dense_len(&core, self.dtype)?;
-            let ring = self.ring.doubled();
-            let size = ring.acc_size();
+            let carrier = self.carrier.doubled();
+            let size = carrier.acc_size();
             let copy = |acc: &[u8], out: &mut [u8]| out.copy_from_slice(acc);
             let acc = self.beside_fills(x, y, background, &core, &copy, size)?;
             let n = count(&core);
-            let values = Buffer::build(n * self.dtype.size(), |out| ring.finish(acc.bytes(), self.dtype, out))?;
+            let values = Buffer::build(n * self.dtype.size(), |out| carrier.finish(acc.bytes(), self.dtype, out))?;
             fill = if n == 0 { fill } else { fill_of(&Strided::new(values, self.dtype, core.clone()).unbroadcast()) };
             init = Some((acc, core));
         }
@@ -358,7 +365,8 @@ impl Plan<'_> {
         let along = |d: usize| init.as_ref().is_some_and(|(_, core): &(Buffer, Vec<usize>)| core[core.len() - d] > 1);
         let (by_row, by_column) = (along(2), along(1));
         let wide = self.spread(x, y)?;
-        let spread = wide.as_ref().map(Side::new);
+        let takes_part = x.fills();
+        let spread = wide.as_ref().map(|wide| Side::new(wide, takes_part));
         let (left, right) = (self.split(spread.as_ref().unwrap_or(x), by_row)?, self.split(y, false)?);
         let hard = |s: &Option<Split>| s.as_ref().is_some_and(|s| s.hard.is_some());
         let exact = hard(&left) || hard(&right);
@@ -368,7 +376,7 @@ impl Plan<'_> {
             && let (Some(easy), Some(_)) = (&l.easy, &r.easy)
         {
             let stored = Parts { stored: true, ..Parts::default() };
-            let init = init.map(|(acc, core)| Field::of(acc, &core, self.ring.doubled().acc_size()));
+            let init = init.map(|(acc, core)| Field::of(acc, &core, self.carrier.doubled().acc_size()));
             let products = self.easy_and_hard(x, y, stored, [l, r], init.as_ref())?;
             let ids = easy.ids.as_deref();
             return Ok(assemble::compressed(&self.shape, self.dtype, fill, products, ids, None)?.into());
@@ -379,19 +387,19 @@ impl Plan<'_> {
         };
         let (left, right) = same_width(entries(left)?, entries(right)?);
         // Where every element is easy, so is the background: nothing of it cancels but with what is as large.
-        let ring = if exact { self.ring.doubled() } else { self.ring };
+        let carrier = if exact { self.carrier.doubled() } else { self.carrier };
         let init = match init {
             None => None,
             Some((acc, core)) => {
-                let acc = if ring == self.ring.doubled() {
+                let acc = if carrier == self.carrier.doubled() {
                     acc
                 } else {
-                    let dtype = ring.input(self.dtype);
-                    Buffer::build(count(&core) * ring.acc_size(), |out| {
-                        self.ring.doubled().finish(acc.bytes(), dtype, out)
+                    let dtype = carrier.input(self.dtype);
+                    Buffer::build(count(&core) * carrier.acc_size(), |out| {
+                        self.carrier.doubled().finish(acc.bytes(), dtype, out)
                     })?
                 };
-                Some(Field::of(acc, &core, ring.acc_size()))
+                Some(Field::of(acc, &core, carrier.acc_size()))
             }
         };
         let against = self.against(left.as_ref(), right.as_ref(), true)?;
@@ -403,8 +411,8 @@ impl Plan<'_> {
             right => (right, None),
         };
         if let (Some(left), Some(right), None, None) = (&left, &right, &init, &columns) {
-            let only = self.batch.is_empty() && against.is_none();
-            if let Some(rows) = only.then(|| sparse::product(left, right, self.n, self.ring, self.dtype)).flatten() {
+            let only = self.batch.is_empty() && against.is_none() && self.mask.is_none();
+            if let Some(rows) = only.then(|| sparse::product(left, right, self.n, self.carrier, self.dtype)).flatten() {
                 return Ok(assemble::matrix(&self.shape, self.dtype, fill, rows).into());
             }
         }
@@ -413,14 +421,18 @@ impl Plan<'_> {
             left_against: against.as_ref(),
             right: right.as_ref(),
             init: init.as_ref(),
-            ring,
-            kernels: ring.kernels(),
+            carrier,
             ..self.pass(parts, &self.shape)
         };
+        let renumbered = match (self.mask, &columns) {
+            (Some(mask), Some(columns)) => Some(mask.renumbered(columns)),
+            _ => None,
+        };
+        pass.mask = renumbered.as_ref().or(self.mask);
         if let Some(columns) = &columns {
             pass.n = columns.len();
         }
-        let products = pass.sparse_rows(&self.finish(ring), self.dtype.size());
+        let products = pass.sparse_rows(&self.finish(carrier), self.dtype.size());
         let ids = left.as_ref().and_then(|l| l.ids.as_deref());
         Ok(assemble::compressed(&self.shape, self.dtype, fill, products, ids, columns.as_deref())?.into())
     }

@@ -2,11 +2,13 @@
 
 use std::ops::Range;
 
-use openwork_ops::matmul::{Finish, Kernels, Product, Ring, Run};
+use openwork_ops::matmul::{Carrier, Finish, Listed, Mask, Product, Run};
 
+use super::mask::Wanted;
 use super::operand::{Field, Stored, batch_strides, offset};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
+use crate::base::mapped::Mapped;
 use crate::base::parallel;
 use crate::base::strided::count;
 
@@ -26,8 +28,7 @@ pub(super) struct Parts {
 /// One pass over a product: its operands, and the shape it is computed in, which is 1 along an axis where
 /// nothing in it varies.
 pub(super) struct Pass<'a> {
-    pub(super) ring: Ring,
-    pub(super) kernels: Kernels,
+    pub(super) carrier: Carrier,
     pub(super) parts: Parts,
     pub(super) batch: Vec<usize>,
     pub(super) m: usize,
@@ -42,6 +43,8 @@ pub(super) struct Pass<'a> {
     pub(super) right_field: Option<&'a Field>,
     /// What accumulators start from.
     pub(super) init: Option<&'a Field>,
+    /// Which elements are wanted of what meets.
+    pub(super) mask: Option<&'a Wanted>,
 }
 
 /// Bytes of accumulators at a time.
@@ -168,19 +171,19 @@ impl Pass<'_> {
         if let (Some(x), Some(y), true) = (self.left, self.right_field, self.is_rounded_at_once(out.len() / left.len()))
         {
             let y = y.grid(self.field_offset(y, b));
-            if (self.kernels.sparse_dense_rounded)(x.view(), left.clone(), y, self.n, out) {
+            if self.carrier.kernels().sparse_dense_rounded(x.view(), left.clone(), y, self.n, out) {
                 return;
             }
         }
-        let row = self.n * self.ring.acc_size();
+        let row = self.n * self.carrier.acc_size();
         let per_block = (BLOCK / row).max(1);
         let width = out.len() / left.len().max(1);
         let mut done = 0;
         for out in out.chunks_mut(per_block * width) {
             let count = out.len() / width;
-            scratch.clear();
             scratch.resize((count * row).div_ceil(16), 0);
             let acc = &mut bytemuck::cast_slice_mut::<u128, u8>(scratch)[..count * row];
+            self.carrier.clear(acc);
             self.accumulate(b, i + done..i + done + count, left.start + done..left.start + done + count, acc);
             finish(acc, out);
             done += count;
@@ -192,12 +195,12 @@ impl Pass<'_> {
     fn is_rounded_at_once(&self, row: usize) -> bool {
         let Parts { stored, rows, columns, backgrounds } = self.parts;
         let only = rows && !(stored || columns || backgrounds) && self.init.is_none();
-        only && !self.ring.is_wide() && row == self.n * self.ring.term_size()
+        only && !self.carrier.is_wide() && row == self.n * self.carrier.term_size()
     }
 
     /// Adds all parts of some rows to zeroed accumulators.
     pub(super) fn accumulate(&self, b: usize, rows: Range<usize>, left: Range<usize>, acc: &mut [u8]) {
-        let kernels = &self.kernels;
+        let kernels = self.carrier.kernels();
         if let Some(init) = self.init {
             let grid = init.grid(self.field_offset(init, b));
             for (i, row) in acc.chunks_exact_mut(self.n * init.size).enumerate() {
@@ -210,19 +213,19 @@ impl Pass<'_> {
         let fields = [self.left_field, self.right_field].map(|f| f.map(|f| f.grid(self.field_offset(f, b))));
         if let (Some(x), Some(y), true) = (self.left_against.or(self.left), self.right, self.parts.stored) {
             let first = if y.ids.is_some() { 0 } else { self.right_matrix(b) * y.rows };
-            (kernels.sparse_sparse)(x.view(), left.clone(), y.view(), first, self.n, acc);
+            kernels.sparse_sparse(x.view(), left.clone(), y.view(), first, self.n, acc);
         }
         if let (Some(x), Some(y), true) = (self.left, fields[1], self.parts.rows) {
-            (kernels.sparse_dense)(x.view(), left, y, self.n, acc);
+            kernels.sparse_dense(x.view(), left, y, self.n, acc);
         }
         if let (Some(x), Some(y), true) = (fields[0], self.right, self.parts.columns) {
             let (matrix, first) = (self.right_matrix(b), (self.right_matrix(b) * y.rows) as u64);
             let of = y.matrix(matrix);
             let ids = y.ids.as_ref().map(|ids| (first, &ids[of.clone()]));
-            (kernels.dense_sparse)(x, rows.clone(), y.view(), of, ids, self.n, acc);
+            kernels.dense_sparse(x, rows.clone(), Listed { all: y.view(), rows: of, ids }, self.n, acc);
         }
         if let (Some(x), Some(y), true) = (fields[0], fields[1], self.parts.backgrounds) {
-            (kernels.dense_dense)(x, rows, y, self.k, self.n, acc);
+            kernels.dense_dense(x, rows, y, self.k, self.n, acc);
         }
     }
 
@@ -236,6 +239,10 @@ impl Pass<'_> {
         let pieces = self.pieces(left, total);
         parallel::map_chunks(pieces.len(), 1, &|piece| {
             let rows = pieces[piece.start].clone();
+            let listed = self.mask.map(|mask| {
+                let number = |at: usize| left.ids.as_ref().map_or(at, |ids| ids[at] as usize);
+                rows.clone().mapped(|at| mask.row(number(at)))
+            });
             let mut runs = Vec::new();
             let mut at = rows.start;
             while at < rows.end {
@@ -254,10 +261,16 @@ impl Pass<'_> {
                     f.grid(self.field_offset(f, b) + skip)
                 });
                 let first = if right.ids.is_some() { 0 } else { self.right_matrix(b) * right.rows };
-                runs.push(Run { left: start..start + count, right: first, init });
+                let mask = self.mask.zip(listed.as_ref()).map(|(mask, listed)| Mask {
+                    columns: mask.rows.indices.as_slice(),
+                    rows: &listed[at - rows.start..][..count],
+                    is_complement: mask.is_complement,
+                    is_total: mask.is_total,
+                });
+                runs.push(Run { left: start..start + count, right: first, init, mask });
                 at += count;
             }
-            (self.kernels.gustavson)(left.view(), &runs, right.view(), self.n, finish, width)
+            self.carrier.kernels().gustavson(left.view(), &runs, right.view(), self.n, finish, width)
         })
     }
 

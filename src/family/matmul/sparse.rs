@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 use openwork_ops::DType;
-use openwork_ops::matmul::{Accumulator, Out, Ring, SparseRows};
+use openwork_ops::matmul::{Accumulator, Carrier, Out, SparseRows};
 use openwork_ops::structure::IndexSlice;
 
 use super::operand::Stored;
@@ -36,11 +36,11 @@ pub(super) struct Product {
 
 /// All rows of one matrix times one matrix of `n` columns, without a background, of elements of `dtype`; `None` where this
 /// kernel does not fit the operands, or the result might not fit into memory.
-pub(super) fn product(left: &Stored, right: &Stored, n: usize, ring: Ring, dtype: DType) -> Option<Product> {
-    let kernel = ring.kernels().sparse_rows?;
+pub(super) fn product(left: &Stored, right: &Stored, n: usize, carrier: Carrier, dtype: DType) -> Option<Product> {
+    let kernel = carrier.kernels().sparse_rows()?;
     let is_fit = |s: &Stored| s.ids.is_none() && s.batch.is_empty() && !s.is_wide();
     // What the kernel writes are its terms.
-    let is_own = matches!((ring, dtype), (Ring::Float, DType::F64) | (Ring::Single, DType::F32));
+    let is_own = matches!((carrier, dtype), (Carrier::Float, DType::F64) | (Carrier::Single, DType::F32));
     if !is_own || !is_fit(left) || !is_fit(right) || n > COLUMNS {
         return None;
     }

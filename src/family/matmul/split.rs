@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::sync::Mutex;
 
 use openwork_ops::DType;
-use openwork_ops::matmul::{Ring, Told};
+use openwork_ops::matmul::{Carrier, Told};
 use openwork_ops::structure::gather;
 
 use super::operand::Stored;
@@ -45,7 +45,7 @@ pub(super) struct Split {
 
 /// Elements of compressed rows, and the fill beneath them.
 struct Beneath {
-    ring: Ring,
+    carrier: Carrier,
     limit: f64,
     sparse: Sparse,
     fill: Strided,
@@ -61,17 +61,17 @@ struct Entries {
 
 impl Split {
     /// `fills` says whether the fill is other than zero. All rows are there where `all_rows`.
-    pub(super) fn new(s: &Sparse, ring: Ring, fills: bool, all_rows: bool, limit: f64) -> Result<Split> {
-        let fill = s.fill_values().filter(|_| fills && ring.doubled() != ring);
+    pub(super) fn new(s: &Sparse, carrier: Carrier, fills: bool, all_rows: bool, limit: f64) -> Result<Split> {
+        let fill = s.fill_values().filter(|_| fills && carrier.doubled() != carrier);
         let Some(fill) = fill else {
-            let easy = Some(Stored::new(s, ring, fills, all_rows)?);
+            let easy = Some(Stored::new(s, carrier, fills, all_rows)?);
             return Ok(Split { easy, hard: None, beneath: None });
         };
         let (sparse, rows) = Stored::without_terms(s, all_rows)?;
-        let input = ring.input(s.dtype());
+        let input = carrier.input(s.dtype());
         let values = sparse.values.cast(input).to_contiguous()?.into_owned();
         let limit = if faults::is(Fault::HardAsEasy) { f64::INFINITY } else { limit };
-        let beneath = Beneath { ring, limit, sparse: Sparse { values, ..sparse }, fill: fill.cast(input), rows };
+        let beneath = Beneath { carrier, limit, sparse: Sparse { values, ..sparse }, fill: fill.cast(input), rows };
         let (terms, hard) = beneath.differences(Told::Hard)?;
         let (easy, hard) = if hard.which.len() > beneath.rows.nse() / 2 {
             // An entry is told once or twice: a quarter or half are hard, and one pass over all takes no longer.
@@ -110,7 +110,7 @@ impl Beneath {
 
     /// The terms of easy elements, zero for the others, and those of some exactly.
     fn differences(&self, told: Told) -> Result<(Buffer, Entries)> {
-        let (ring, size, nse) = (self.ring, self.ring.term_size(), self.rows.nse());
+        let (carrier, size, nse) = (self.carrier, self.carrier.term_size(), self.rows.nse());
         let values = self.sparse.values.contiguous_bytes().unwrap_or_default();
         let fill = Fills::new(self);
         let pieces: Mutex<Vec<Entries>> = Mutex::new(Vec::new());
@@ -124,7 +124,7 @@ impl Beneath {
                     let fills = &mut fills[..out.len()];
                     fill.read(start, fills);
                     let values = &values[start * size..start * size + out.len()];
-                    ring.differences(values, fills, self.limit, told, out, &mut |e, term| {
+                    carrier.differences(values, fills, self.limit, told, out, &mut |e, term| {
                         entries.which.push(start + e);
                         entries.terms.extend_from_slice(term);
                     });

@@ -1,16 +1,22 @@
 //! In what products are computed.
 
+use std::marker::PhantomData;
+
 use bytemuck::{Pod, Zeroable};
 
+use super::blocks::Blocks;
 use super::double::{ComplexDouble, ComplexExact, Double, Exact, difference};
+use super::fused::Fused;
+use super::kernels::{Loops, Vectors};
+use super::semiring::Semiring;
 use super::{Grid, Kernels};
-use super::{fused, kernels};
 use crate::cast::cast_block;
 use crate::dtype::{DType, DTypeKind, c64, c128};
+use crate::scalar::Scalar;
 
-/// A ring for products of one dtype: the types of terms and of accumulators.
+/// A carrier for products of one dtype: the types of terms and of accumulators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ring {
+pub enum Carrier {
     /// Or of ands.
     Bool,
     /// Integers of 8 bits, wrapping: signed ones are the same bits.
@@ -33,9 +39,11 @@ pub enum Ring {
     Double,
     /// `c128` terms, accumulated in complex numbers of these.
     ComplexDouble,
+    /// Terms and sums of another semiring.
+    Blocks(Blocks),
 }
 
-/// Of which elements [`Ring::differences`] tells the exact difference.
+/// Of which elements [`Carrier::differences`] tells the exact difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
     /// Those that would lose too much if it were rounded.
@@ -47,7 +55,7 @@ pub enum Told {
 }
 
 /// What kernels need of a term.
-pub(super) trait Term: Pod {
+pub(super) trait Term: Pod + Sync + std::fmt::Debug {
     type Acc: Pod;
     const ZERO: Self::Acc;
     /// `acc + x * y`.
@@ -57,6 +65,8 @@ pub(super) trait Term: Pod {
     fn times(x: Self, y: Self, k: usize) -> Self::Acc;
     /// The product of two accumulators.
     fn product(a: Self::Acc, b: Self::Acc) -> Self::Acc;
+    /// Loops of its own.
+    const VECTORS: Option<Vectors> = None;
 }
 
 /// A bool as a byte, 0 or 1.
@@ -128,6 +138,7 @@ macro_rules! real {
             fn product(a: f64, b: f64) -> f64 {
                 a * b
             }
+            const VECTORS: Option<Vectors> = Some(Vectors::of::<$ty>());
         }
     )*};
 }
@@ -201,29 +212,71 @@ impl Term for ComplexExact {
     }
 }
 
-impl Ring {
-    /// The ring for results of `dtype`; `fills` says whether a fill other than zero takes part.
-    pub const fn new(dtype: DType, fills: bool) -> Ring {
+impl Carrier {
+    /// The carrier for results of `dtype`; `fills` says whether a fill other than zero takes part.
+    pub const fn new(dtype: DType, fills: bool) -> Carrier {
         match (dtype, fills) {
-            (DType::Bool, false) => Ring::Bool,
+            (DType::Bool, false) => Carrier::Bool,
             // With fills, terms are counted and those of fills taken away again.
-            (DType::Bool | DType::I64 | DType::U64, _) => Ring::Bits64,
-            (DType::I8 | DType::U8, _) => Ring::Bits8,
-            (DType::I16 | DType::U16, _) => Ring::Bits16,
-            (DType::I32 | DType::U32, _) => Ring::Bits32,
-            (DType::F16 | DType::BF16 | DType::F32, false) => Ring::Single,
-            (DType::F64, _) | (DType::F16 | DType::BF16 | DType::F32, true) => Ring::Float,
-            (DType::Complex64, false) => Ring::ComplexSingle,
-            (DType::Complex128, _) | (DType::Complex64, true) => Ring::Complex,
+            (DType::Bool | DType::I64 | DType::U64, _) => Carrier::Bits64,
+            (DType::I8 | DType::U8, _) => Carrier::Bits8,
+            (DType::I16 | DType::U16, _) => Carrier::Bits16,
+            (DType::I32 | DType::U32, _) => Carrier::Bits32,
+            (DType::F16 | DType::BF16 | DType::F32, false) => Carrier::Single,
+            (DType::F64, _) | (DType::F16 | DType::BF16 | DType::F32, true) => Carrier::Float,
+            (DType::Complex64, false) => Carrier::ComplexSingle,
+            (DType::Complex128, _) | (DType::Complex64, true) => Carrier::Complex,
         }
     }
 
-    /// The ring with the same terms that loses nothing where they cancel: sums of two `f64` for floats. Others lose
-    /// nothing as they are.
-    pub const fn doubled(self) -> Ring {
+    /// The carrier of a semiring for operands of `dtype` without a fill that takes part; `None` if one of its ops is not
+    /// defined there.
+    pub fn of_semiring(semiring: Semiring, dtype: DType) -> Option<Carrier> {
+        if semiring == Semiring::PLUS_TIMES {
+            return Some(Carrier::new(dtype, false));
+        }
+        Blocks::new(semiring, dtype).map(Carrier::Blocks)
+    }
+
+    /// The dtype of products of operands of `dtype`.
+    pub const fn output(self, dtype: DType) -> DType {
         match self {
-            Ring::Single | Ring::Float => Ring::Double,
-            Ring::ComplexSingle | Ring::Complex => Ring::ComplexDouble,
+            Carrier::Blocks(blocks) => blocks.output(),
+            _ => dtype,
+        }
+    }
+
+    /// The sum of nothing, in the dtype of products of operands of `dtype`.
+    pub fn zero(self, dtype: DType) -> Scalar {
+        match self {
+            Carrier::Blocks(blocks) => blocks.zero(),
+            _ => Scalar::zero(dtype),
+        }
+    }
+
+    /// Makes every accumulator the sum of nothing.
+    pub fn clear(self, acc: &mut [u8]) {
+        match self {
+            Carrier::Blocks(blocks) => blocks.clear(acc),
+            _ => acc.fill(0),
+        }
+    }
+
+    /// The carrier of products of the operands in the other order: of `b · a`, where this one is that of `a · b`.
+    #[must_use]
+    pub const fn swapped(self) -> Carrier {
+        match self {
+            Carrier::Blocks(blocks) => Carrier::Blocks(blocks.swapped()),
+            other => other,
+        }
+    }
+
+    /// The carrier with the same terms that loses nothing where they cancel: sums of two `f64` for floats. Others lose
+    /// nothing as they are.
+    pub const fn doubled(self) -> Carrier {
+        match self {
+            Carrier::Single | Carrier::Float => Carrier::Double,
+            Carrier::ComplexSingle | Carrier::Complex => Carrier::ComplexDouble,
             other => other,
         }
     }
@@ -231,48 +284,51 @@ impl Ring {
     /// The dtype that elements of `dtype` are cast to before they become terms, which its elements are.
     pub const fn input(self, dtype: DType) -> DType {
         match self {
-            Ring::Single => DType::F32,
-            Ring::Float | Ring::Double => DType::F64,
-            Ring::Complex | Ring::ComplexDouble => DType::Complex128,
-            Ring::Bits64 if matches!(dtype.kind(), DTypeKind::Bool) => DType::U64,
+            Carrier::Single => DType::F32,
+            Carrier::Float | Carrier::Double => DType::F64,
+            Carrier::Complex | Carrier::ComplexDouble => DType::Complex128,
+            Carrier::Bits64 if matches!(dtype.kind(), DTypeKind::Bool) => DType::U64,
+            Carrier::Blocks(blocks) => blocks.input(),
             _ => dtype,
         }
     }
 
     /// Whether accumulators are sums of two `f64`.
     pub const fn is_wide(self) -> bool {
-        matches!(self, Ring::Double | Ring::ComplexDouble)
+        matches!(self, Carrier::Double | Carrier::ComplexDouble)
     }
 
     /// Bytes of a term.
     pub const fn term_size(self) -> usize {
         match self {
-            Ring::Bool | Ring::Bits8 => 1,
-            Ring::Bits16 => 2,
-            Ring::Bits32 | Ring::Single => 4,
-            Ring::Bits64 | Ring::Float | Ring::ComplexSingle | Ring::Double => 8,
-            Ring::Complex | Ring::ComplexDouble => 16,
+            Carrier::Bool | Carrier::Bits8 => 1,
+            Carrier::Bits16 => 2,
+            Carrier::Bits32 | Carrier::Single => 4,
+            Carrier::Bits64 | Carrier::Float | Carrier::ComplexSingle | Carrier::Double => 8,
+            Carrier::Complex | Carrier::ComplexDouble => 16,
+            Carrier::Blocks(blocks) => blocks.input().size(),
         }
     }
 
     /// Bytes of an accumulator.
     pub const fn acc_size(self) -> usize {
         match self {
-            Ring::Single => 8,
-            Ring::ComplexSingle | Ring::Double => 16,
-            Ring::ComplexDouble => 32,
+            Carrier::Single => 8,
+            Carrier::ComplexSingle | Carrier::Double => 16,
+            Carrier::ComplexDouble => 32,
+            Carrier::Blocks(blocks) => blocks.accumulator().size(),
             other => other.term_size(),
         }
     }
 
-    /// Adds accumulators of the ring of which this one is the [`Ring::doubled`] to accumulators of this one.
+    /// Adds accumulators of the carrier of which this one is the [`Carrier::doubled`] to accumulators of this one.
     pub fn add_plain(self, plain: &[u8], acc: &mut [u8]) {
         if self.is_wide() {
             // Complex accumulators are two sums each, as complex elements are two floats.
             let (plain, acc): (&[f64], &mut [Double]) = (bytemuck::cast_slice(plain), bytemuck::cast_slice_mut(acc));
             acc.iter_mut().zip(plain).for_each(|(a, &p)| *a = a.plus(p));
         } else {
-            (self.kernels().add)(Grid { values: plain, row: 0, col: 1 }, plain.len() / self.acc_size(), acc);
+            self.kernels().add(Grid { values: plain, row: 0, col: 1 }, plain.len() / self.acc_size(), acc);
         }
     }
 
@@ -290,7 +346,7 @@ impl Ring {
         tell: &mut dyn FnMut(usize, &[u8]),
     ) {
         match self {
-            Ring::Complex | Ring::ComplexDouble => differences::<c128>((values, fills), limit, told, terms, tell),
+            Carrier::Complex | Carrier::ComplexDouble => differences::<c128>((values, fills), limit, told, terms, tell),
             _ => differences::<f64>((values, fills), limit, told, terms, tell),
         }
     }
@@ -299,9 +355,10 @@ impl Ring {
     pub fn finish(self, acc: &[u8], dtype: DType, out: &mut [u8]) {
         const BLOCK: usize = 512;
         let from = match self {
-            Ring::Single | Ring::Float | Ring::Double => DType::F64,
-            Ring::ComplexSingle | Ring::Complex | Ring::ComplexDouble => DType::Complex128,
-            Ring::Bits64 if matches!(dtype, DType::Bool) => DType::U64,
+            Carrier::Single | Carrier::Float | Carrier::Double => DType::F64,
+            Carrier::ComplexSingle | Carrier::Complex | Carrier::ComplexDouble => DType::Complex128,
+            Carrier::Bits64 if matches!(dtype, DType::Bool) => DType::U64,
+            Carrier::Blocks(blocks) => return blocks.finish(acc, dtype, out),
             _ => dtype,
         };
         if !self.is_wide() {
@@ -321,19 +378,25 @@ impl Ring {
     }
 
     /// The kernels.
-    pub fn kernels(self) -> Kernels {
+    pub fn kernels(&self) -> &dyn Kernels {
+        macro_rules! loops {
+            ($ty:ty) => {
+                &const { Loops::<$ty>(PhantomData) }
+            };
+        }
         match self {
-            Ring::Bool => kernels::of::<Truth>(),
-            Ring::Bits8 => kernels::of::<u8>(),
-            Ring::Bits16 => kernels::of::<u16>(),
-            Ring::Bits32 => kernels::of::<u32>(),
-            Ring::Bits64 => kernels::of::<u64>(),
-            Ring::Single => kernels::of_floats::<f32>(),
-            Ring::Float => kernels::of_floats::<f64>(),
-            Ring::ComplexSingle => kernels::of::<c64>(),
-            Ring::Complex => kernels::of::<c128>(),
-            Ring::Double => fused::of::<Exact>(),
-            Ring::ComplexDouble => fused::of::<ComplexExact>(),
+            Carrier::Bool => loops!(Truth),
+            Carrier::Bits8 => loops!(u8),
+            Carrier::Bits16 => loops!(u16),
+            Carrier::Bits32 => loops!(u32),
+            Carrier::Bits64 => loops!(u64),
+            Carrier::Single => loops!(f32),
+            Carrier::Float => loops!(f64),
+            Carrier::ComplexSingle => loops!(c64),
+            Carrier::Complex => loops!(c128),
+            Carrier::Double => &const { Fused(Loops::<Exact>(PhantomData)) },
+            Carrier::ComplexDouble => &const { Fused(Loops::<ComplexExact>(PhantomData)) },
+            Carrier::Blocks(blocks) => blocks,
         }
     }
 }
