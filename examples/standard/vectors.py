@@ -18,17 +18,20 @@ import numpy as np
 DTYPES = {"f32": np.float32, "f64": np.float64}
 
 
-def operand(op, rows, columns):
-    """The shape of the case's random operand, or None."""
+def operands(op, rows, columns):
+    """The shapes of the case's random operands."""
     if op in ("spmv", "bcast_row"):
-        return (columns,)
+        return [(columns,)]
     if op in ("spmv_t", "bcast_col"):
-        return (rows,)
+        return [(rows,)]
+    sampled = re.fullmatch(r"sddmm(\d+)", op)
+    if sampled:
+        return [(rows, int(sampled[1])), (columns, int(sampled[1]))]
     product = re.fullmatch(r"(d?)spmm(\d+)", op)
     if product:
         k = int(product[2])
-        return (k, rows) if product[1] else (columns, k)
-    return None
+        return [(k, rows) if product[1] else (columns, k)]
+    return []
 
 
 def write_array(data, shape, dtype):
@@ -68,8 +71,7 @@ def main():
         if op == "mtx_read":
             write_matrix_market(arguments.data, workload)
             continue
-        shape = operand(op, *map(int, np.load(os.path.join(folder, "shape.npy"))))
-        if shape is not None:
+        for shape in operands(op, *map(int, np.load(os.path.join(folder, "shape.npy")))):
             write_array(arguments.data, shape, dtype)
 
 

@@ -155,6 +155,18 @@ fn absent_elements() {
     assert_eq!(x.tril(0).unwrap().get([0, 7]).unwrap(), None);
 }
 
+/// Of a place that is named more than once the last value counts: an absent one before it is not assigned.
+#[test]
+fn an_absent_value_that_another_replaces() {
+    let x = sparse(Layout::Csr);
+    let values = Tensor::coo([3], vec![vec![1, 2]], &Tensor::from(vec![5.0, 6.0]), Fill::Undefined).unwrap();
+    let put = x.index_put(s![.., [3, 1, 3]], &values).unwrap();
+    assert_eq!(elements(&put.slice(s![.., 3]).unwrap()), [6.0; 6]);
+    assert_eq!(elements(&put.slice(s![.., 1]).unwrap()), [5.0; 6]);
+    let error = x.index_put(s![.., [1, 3, 3]], &values.flip(0).unwrap()).unwrap_err();
+    assert!(error.to_string().contains("an absent value is assigned"), "{error}");
+}
+
 #[test]
 fn reductions_at_places() {
     let x = Tensor::zeros([3], DType::I64, Layout::Coo).unwrap();

@@ -19,6 +19,7 @@ mod programs;
 mod reduce_repeated;
 mod reduce_varying;
 mod results;
+mod semirings;
 mod softmax;
 mod there_here;
 mod threads;

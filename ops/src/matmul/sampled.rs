@@ -60,19 +60,23 @@ fn dot<T: Lanes>(x: &[T], y: &[T]) -> f64 {
     let mut sums = [0.0; LANES];
     let ((xs, x_rest), (ys, y_rest)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
     for (x, y) in xs.iter().zip(ys) {
-        for i in 0..LANES {
-            sums[i] += x[i].wide() * y[i].wide();
-        }
+        add_terms(&mut sums, x, y);
     }
-    for (sum, (x, y)) in sums.iter_mut().zip(x_rest.iter().zip(y_rest)) {
-        *sum += x.wide() * y.wide();
+    if !x_rest.is_empty() {
+        // Beside zeros, so that lanes stay in registers: a term of zeros changes no sum.
+        let (mut x, mut y) = ([T::zeroed(); LANES], [T::zeroed(); LANES]);
+        x[..x_rest.len()].copy_from_slice(x_rest);
+        y[..y_rest.len()].copy_from_slice(y_rest);
+        add_terms(&mut sums, &x, &y);
     }
-    let mut half = LANES / 2;
-    while half > 0 {
-        for i in 0..half {
-            sums[i] += sums[i + half];
-        }
-        half /= 2;
+    let eight: [f64; 8] = std::array::from_fn(|i| sums[i] + sums[i + 8]);
+    let four: [f64; 4] = std::array::from_fn(|i| eight[i] + eight[i + 4]);
+    (four[0] + four[2]) + (four[1] + four[3])
+}
+
+#[inline(always)]
+fn add_terms<T: Lanes>(sums: &mut [f64; LANES], x: &[T; LANES], y: &[T; LANES]) {
+    for i in 0..LANES {
+        sums[i] += x[i].wide() * y[i].wide();
     }
-    sums[0]
 }

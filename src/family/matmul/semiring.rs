@@ -1,7 +1,7 @@
 //! Products over other ops than `+` and `*`, and with a mask.
 
 use openwork_ops::matmul::Semiring;
-use openwork_ops::{BinaryOp, Side};
+use openwork_ops::{BinaryOp, Scalar, Side};
 
 use super::extent::Looked;
 use super::{Way, is_zero, multiply};
@@ -27,8 +27,10 @@ pub(super) fn adds_nothing(x: &Tensor, other: &Tensor, way: Way, side: Side) -> 
     if exact || !x.dtype().is_inexact() {
         return true;
     }
+    let same = |own: Scalar| other.fill().and_then(Fill::as_scalar).is_some_and(|fill| fill.same(own));
+    let meets_itself = x.fill().and_then(Fill::as_scalar).is_some_and(same);
     let other = Looked::new(other);
-    other.fill().is_finite && (context::nan_policy() != NanPolicy::Exact || other.stored().is_finite)
+    (meets_itself || other.fill().is_finite) && (context::nan_policy() != NanPolicy::Exact || other.stored().is_finite)
 }
 
 /// A sparse operand as a strided one, where what it does not store has to be computed with.
@@ -122,11 +124,11 @@ impl Tensor {
     /// ```
     /// use openwork::{BinaryOp, Fill, Layout, Product, Semiring, Tensor};
     /// // Ways between four places and their lengths; there is none where nothing is stored.
-    /// let ways = Tensor::coo([4, 4], vec![vec![0, 0, 1, 2], vec![1, 2, 3, 3]], &Tensor::from_slice(&[1.0, 4.0, 6.0, 2.0]), Fill::Undefined)?;
+    /// let ways = Tensor::coo([4, 4], vec![vec![0, 0, 1, 2], vec![1, 2, 3, 3]], &Tensor::from(vec![1.0, 4.0, 6.0, 2.0]), Fill::Undefined)?;
     /// let two = ways.matmul_with(&ways, Semiring::MIN_PLUS)?;
     /// assert_eq!(two.get([0, 3])?.map(|v| v.to::<f64>()), Some(6.0)); // over 2: 4 + 2, over 1: 1 + 6
     /// // Triangles: pairs of edges that meet, counted at edges only.
-    /// let edges = Tensor::coo([3, 3], vec![vec![1, 2, 2], vec![0, 0, 1]], &Tensor::from_slice(&[true; 3]), false)?;
+    /// let edges = Tensor::coo([3, 3], vec![vec![1, 2, 2], vec![0, 0, 1]], &Tensor::from(vec![true; 3]), false)?;
     /// let at = edges.stored()?.matmul_with(&edges.stored()?, Product::from(Semiring::PLUS_PAIR).mask(&edges))?;
     /// assert_eq!(at.sum(..)?.item_as::<i64>()?, 1);
     /// # Ok::<(), openwork::Error>(())
