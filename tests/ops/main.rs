@@ -15,6 +15,7 @@ mod matmul_fills;
 mod misuse;
 mod order;
 mod paths;
+mod peak;
 mod programs;
 mod reduce_repeated;
 mod reduce_varying;

@@ -105,6 +105,10 @@ impl<'s> Ranked<'s> {
 
     /// A slice that stores something.
     pub(crate) fn slice(&self, g: usize) -> Slice<'_> {
+        self.slice_of(g, &self.keys[self.slices.ends[g]..self.slices.ends[g + 1]])
+    }
+
+    fn slice_of<'a>(&'a self, g: usize, keys: &'a [u64]) -> Slice<'a> {
         let own = self.slices.ends[g]..self.slices.ends[g + 1];
         let (rest, beneath) = match &self.rests {
             Rests::None => (Rest::None, &[][..]),
@@ -112,7 +116,15 @@ impl<'s> Ranked<'s> {
             Rests::Varying { orders, at, beneath } => (Rest::Varying(&orders[at[g] as usize]), &beneath[own.clone()]),
         };
         let (length, first) = (self.slices.length, own.start);
-        Slice { keys: &self.keys[own], first, rest, beneath, length, positions: &self.positions }
+        Slice { keys, first, rest, beneath, length, positions: &self.positions }
+    }
+
+    /// All elements in order, if they are one slice: the keys are sorted where they are, and used up. `None` if there is
+    /// no slice.
+    pub(crate) fn sort_whole(&mut self) -> Option<Sorted<'_>> {
+        let keys = std::mem::take(&mut self.keys);
+        let slice = if self.len() > 0 { self.slice_of(0, &[]) } else { self.empty().into_iter().next()? };
+        Some(slice.sorted_as(keys))
     }
 
     /// Slices that store nothing: one for each element of the fill's core over the kept axes. None if the fill is
@@ -207,7 +219,7 @@ pub(crate) struct Slice<'a> {
     positions: &'a Positions<'a>,
 }
 
-impl Slice<'_> {
+impl<'a> Slice<'a> {
     /// How many elements are not stored and yet present.
     pub(crate) fn unstored(&self) -> u128 {
         if let Rest::None = self.rest { 0 } else { self.length - self.keys.len() as u128 }
@@ -252,17 +264,23 @@ impl Slice<'_> {
     }
 
     /// The elements in order.
-    pub(crate) fn sorted(&self) -> Sorted<'_> {
+    pub(crate) fn sorted(&self) -> Sorted<'a> {
         // In huge pages where they are many: they will be searched.
         let mut stored = zeroed_vec(self.keys.len());
         stored.copy_from_slice(self.keys);
+        self.sorted_as(stored)
+    }
+
+    /// The elements in order, of which these are the keys of the stored ones.
+    fn sorted_as(&self, mut stored: Vec<u64>) -> Sorted<'a> {
         parallel::sort(&mut stored);
         let mut removed = Vec::new();
         if let Rest::Varying(order) = self.rest {
             removed = self.beneath.iter().map(|&n| order.keys[n as usize]).collect();
             parallel::sort(&mut removed);
         }
-        Sorted { stored, removed, rest: self.rest, unstored: self.unstored() }
+        let unstored = if let Rest::None = self.rest { 0 } else { self.length - stored.len() as u128 };
+        Sorted { stored, removed, rest: self.rest, unstored }
     }
 
     /// Where an element with this key comes first, in C order.
@@ -351,21 +369,40 @@ impl Sorted<'_> {
         }
     }
 
-    /// The distinct keys, rising, and how often each occurs.
+    /// Gives `f` the distinct keys, rising, and how often each occurs, until it fails.
     ///
     /// Cost: O(stored and fill).
-    pub(crate) fn distinct(&self) -> Vec<(u64, u128)> {
+    ///
+    /// # Errors
+    /// The first of `f`.
+    pub(crate) fn each_distinct(&self, f: &mut dyn FnMut(u64, u128) -> Result<()>) -> Result<()> {
         let mut rest = self.distinct_rest().into_iter().peekable();
-        let mut out = Vec::new();
         for run in self.stored.chunk_by(|a, b| a == b) {
             let (key, mut n) = (run[0], run.len() as u128);
             while let Some(other) = rest.next_if(|other| other.0 <= key) {
-                if other.0 == key { n += other.1 } else { out.push(other) }
+                if other.0 == key { n += other.1 } else { f(other.0, other.1)? }
             }
-            out.push((key, n));
+            f(key, n)?;
         }
-        out.extend(rest);
-        out
+        rest.try_for_each(|(key, n)| f(key, n))
+    }
+
+    /// The distinct keys, rising, in the memory of the stored ones.
+    pub(crate) fn into_distinct(mut self) -> Vec<u64> {
+        let rest = self.distinct_rest();
+        let mut keys = std::mem::take(&mut self.stored);
+        keys.dedup();
+        if let [(key, _)] = rest[..] {
+            if let Err(at) = keys.binary_search(&key) {
+                keys.reserve_exact(1);
+                keys.insert(at, key);
+            }
+        } else if !rest.is_empty() {
+            keys.extend(rest.iter().map(|r| r.0));
+            parallel::sort(&mut keys);
+            keys.dedup();
+        }
+        keys
     }
 
     /// The distinct keys of what is not stored, and how often each occurs.

@@ -113,12 +113,16 @@ impl Tensor {
             Some(weights) => weighted(self, weights, minlength)?,
             None => {
                 let slices = all(self)?;
-                let ranked = Ranked::of(&slices)?;
-                let found = whole(&ranked).map_or_else(Vec::new, |s| s.sorted().distinct());
-                let bins = found.try_mapped(|&(key, _)| bin(self.dtype(), key))?;
-                let counts = found.try_mapped(|f| int64("count", f.1))?;
+                let (mut bins, mut counts) = (Vec::new(), Vec::new());
+                if let Some(sorted) = Ranked::of(&slices)?.sort_whole() {
+                    sorted.each_distinct(&mut |key, n| {
+                        bins.push(bin(self.dtype(), key)?);
+                        counts.push(int64("count", n)?);
+                        Ok(())
+                    })?;
+                }
                 let n = counts.len();
-                binned(self, &bins, Strided::from_vec(counts, vec![n]), minlength)?
+                binned(self, bins, Strided::from_vec(counts, vec![n]), minlength)?
             }
         };
         Ok(call.done(out))
@@ -195,15 +199,14 @@ fn bin(dtype: DType, key: u64) -> Result<u64> {
 }
 
 /// The vector that has `values` at rising `bins`, and 0 elsewhere.
-fn binned(x: &Tensor, bins: &[u64], values: Strided, minlength: usize) -> Result<Tensor> {
+fn binned(x: &Tensor, bins: Vec<u64>, values: Strided, minlength: usize) -> Result<Tensor> {
     let length = bins.last().map_or(Some(0), |&b| usize::try_from(b).ok().and_then(|b| b.checked_add(1)));
     let length = length.ok_or_else(|| {
         error::invalid("self", "there is an element 2^64 − 1, whose vector would be too long for an index")
     })?;
     let shape = [length.max(minlength)];
     let dtype = values.dtype;
-    let out =
-        Tensor::coo(shape, vec![bins.to_vec()], &Tensor::from_strided(values), Fill::Scalar(Scalar::zero(dtype)))?;
+    let out = Tensor::coo(shape, vec![bins], &Tensor::from_strided(values), Fill::Scalar(Scalar::zero(dtype)))?;
     if !x.is_strided() {
         return Ok(out);
     }
@@ -297,7 +300,7 @@ fn weighted(x: &Tensor, weights: &Tensor, minlength: usize) -> Result<Tensor> {
     let n = distinct.len();
     let sums = Strided::new(sums, fold.typing.acc, vec![n]).cast(fold.typing.out);
     let bins = distinct.try_mapped(|&key| bin(x.dtype(), key))?;
-    binned(&both[0], &bins, sums, minlength)
+    binned(&both[0], bins, sums, minlength)
 }
 
 /// The strided form, within the budget; absent elements stay absent.

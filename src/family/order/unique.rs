@@ -5,10 +5,9 @@ use openwork_ops::{DType, Element, c128, order};
 use super::{all, int64, map_keys, whole};
 use crate::base::buffer::zeroed_vec;
 use crate::base::error::{self, Result};
-use crate::base::mapped::Mapped;
 use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::{Strided, dense_len};
-use crate::engine::slices::{Ranked, Slices, keys_of, values_of};
+use crate::engine::slices::{Ranked, Slice, Slices, Sorted, keys_of, values_of};
 use crate::tensor::Tensor;
 use crate::tensor::trace::{self, Outcome};
 
@@ -85,9 +84,8 @@ impl Tensor {
         let call = trace::call("unique_values", &[self]);
         let slices = all(self)?;
         let keys = Keys::of(&slices)?;
-        let ranked = keys.ranked(&slices)?;
-        let found = whole(&ranked).map_or_else(Vec::new, |s| s.sorted().distinct());
-        Ok(call.done(keys.vector(&found)))
+        let found = keys.ranked(&slices)?.sort_whole().map_or_else(Vec::new, Sorted::into_distinct);
+        Ok(call.done(keys.vector(found)))
     }
 
     /// The distinct elements, as [`Tensor::unique_values`] gives them, and how often each occurs, exactly, as `int64`.
@@ -107,10 +105,8 @@ impl Tensor {
         let call = trace::call("unique_counts", &[self]);
         let slices = all(self)?;
         let keys = Keys::of(&slices)?;
-        let ranked = keys.ranked(&slices)?;
-        let found = whole(&ranked).map_or_else(Vec::new, |s| s.sorted().distinct());
-        let counts = counts(&found)?;
-        Ok(call.done(UniqueCounts { values: keys.vector(&found), counts }))
+        let (found, counts) = counted(keys.ranked(&slices)?.sort_whole())?;
+        Ok(call.done(UniqueCounts { values: keys.vector(found), counts }))
     }
 
     /// The distinct elements, as [`Tensor::unique_values`] gives them, and which of them each element is: `int64`, of the
@@ -122,10 +118,9 @@ impl Tensor {
         let call = trace::call("unique_inverse", &[self]);
         let slices = all(self)?;
         let keys = Keys::of(&slices)?;
-        let ranked = keys.ranked(&slices)?;
-        let found = whole(&ranked).map_or_else(Vec::new, |s| s.sorted().distinct());
+        let found = keys.ranked(&slices)?.sort_whole().map_or_else(Vec::new, Sorted::into_distinct);
         let inverse = keys.inverse(self, &found)?;
-        Ok(call.done(UniqueInverse { values: keys.vector(&found), inverse }))
+        Ok(call.done(UniqueInverse { values: keys.vector(found), inverse }))
     }
 
     /// All that the other three give, and where each distinct element comes first in C order, stored or not: `int64`.
@@ -138,22 +133,31 @@ impl Tensor {
         let keys = Keys::of(&slices)?;
         let ranked = keys.ranked(&slices)?;
         let slice = whole(&ranked);
-        let found = slice.as_ref().map_or_else(Vec::new, |s| s.sorted().distinct());
-        let firsts = slice.as_ref().map_or_else(Vec::new, |s| s.firsts(found.iter().map(|f| f.0)));
+        let (found, counts) = counted(slice.as_ref().map(Slice::sorted))?;
+        let firsts = slice.as_ref().map_or_else(Vec::new, |s| s.firsts(found.iter().copied()));
         let indices = firsts.into_iter().map(|at| int64("index", at)).collect::<Result<Vec<i64>>>()?;
         let out = Unique {
-            values: keys.vector(&found),
             indices: Tensor::from_strided(Strided::from_vec(indices, vec![found.len()])),
             inverse: keys.inverse(self, &found)?,
-            counts: counts(&found)?,
+            values: keys.vector(found),
+            counts,
         };
         Ok(call.done(out))
     }
 }
 
-fn counts(found: &[(u64, u128)]) -> Result<Tensor> {
-    let counts = found.try_mapped(|f| int64("count", f.1))?;
-    Ok(Tensor::from_strided(Strided::from_vec(counts, vec![found.len()])))
+/// The distinct keys, and how often each occurs.
+fn counted(sorted: Option<Sorted<'_>>) -> Result<(Vec<u64>, Tensor)> {
+    let (mut found, mut counts) = (Vec::new(), Vec::new());
+    if let Some(sorted) = sorted {
+        sorted.each_distinct(&mut |key, n| {
+            found.push(key);
+            counts.push(int64("count", n)?);
+            Ok(())
+        })?;
+    }
+    let n = found.len();
+    Ok((found, Tensor::from_strided(Strided::from_vec(counts, vec![n]))))
 }
 
 /// How elements become keys: real ones by their order, complex ones by the numbers of their parts.
@@ -221,10 +225,10 @@ impl Keys {
     }
 
     /// The elements that have these keys.
-    fn vector(&self, found: &[(u64, u128)]) -> Tensor {
+    fn vector(&self, found: Vec<u64>) -> Tensor {
         let n = found.len();
         if !self.dtype.is_complex() {
-            let keys = Strided::from_vec(found.iter().map(|f| f.0).collect(), vec![n]);
+            let keys = Strided::from_vec(found, vec![n]);
             return Tensor::from_strided(values_of(self.dtype, &keys));
         }
         let part = |i: u64| self.parts.get(i as usize).map_or(f64::NAN, |&key| order::to_float(key));
@@ -232,17 +236,15 @@ impl Keys {
             order::NAN => c128::new(f64::NAN, f64::NAN),
             _ => c128::new(part(key >> 32), part(key & u64::from(u32::MAX))),
         };
-        let values = Strided::from_vec(found.iter().map(|f| element(f.0)).collect(), vec![n]);
+        let values = Strided::from_vec(found.into_iter().map(element).collect(), vec![n]);
         Tensor::from_strided(values.cast(self.dtype))
     }
 
     /// For each element, which of the distinct ones it is.
-    fn inverse(&self, x: &Tensor, found: &[(u64, u128)]) -> Result<Tensor> {
-        let mut rising = zeroed_vec::<u64>(found.len());
-        rising.iter_mut().zip(found).for_each(|(key, f)| *key = f.0);
+    fn inverse(&self, x: &Tensor, rising: &[u64]) -> Result<Tensor> {
         let number = |keys: &mut [u64]| -> Result<()> {
             let mut numbers = zeroed_vec(keys.len());
-            order::not_above(&rising, keys, &mut numbers);
+            order::not_above(rising, keys, &mut numbers);
             for (key, n) in keys.iter_mut().zip(numbers) {
                 // So many are less. The key of a fill that no element has may be none of them.
                 let is_found = n.checked_sub(1).is_some_and(|last| rising[last as usize] == *key);
