@@ -1,7 +1,7 @@
 //! Where structure meets values: kernels run on blocks of about a thousand elements, and a [`Source`]
 //! brings the elements of a block together, wherever they are stored.
 
-use crate::base::mapped::Mapped;
+use crate::base::mapped::{Mapped, sort_short};
 use std::borrow::Cow;
 
 use openwork_ops::structure::Index;
@@ -366,7 +366,7 @@ impl Pass<'_> {
         let constant = |d: usize| shape[d] > 1 && operands.iter().all(|x| x.strides[d] == 0);
         let core: Vec<usize> = (0..ndim).mapped(|d| if constant(d) { 1 } else { shape[d] });
         let mut order: Vec<usize> = (0..ndim).collect();
-        order.sort_by_key(|&d| std::cmp::Reverse(operands[0].strides[d].unsigned_abs()));
+        sort_short(&mut order, |&d| std::cmp::Reverse(operands[0].strides[d].unsigned_abs()));
         if operands[0].strides.contains(&0) {
             order.sort_unstable(); // no order to follow: C
         }

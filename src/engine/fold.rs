@@ -204,7 +204,7 @@ pub(crate) fn merge_rows(fold: ReduceOp, values: &Strided, runs: &[usize]) -> Re
 
 /// The sum of a few values of one dtype, in that dtype (bool: or).
 pub(crate) fn sum_scalars(dtype: DType, values: &[Scalar]) -> Result<Scalar> {
-    let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_bytes().0[..dtype.size()].to_vec()).collect();
+    let bytes = values.mapped(|v| v.to_bytes().0[..dtype.size()].to_vec()).concat();
     let buffer = Buffer::build(bytes.len(), |out| out.copy_from_slice(&bytes))?;
     let rows = Strided::new(buffer, dtype, vec![values.len()]);
     Ok(merge_rows(ReduceOp::Sum, &rows, &[0, values.len()])?.get(&[0]))

@@ -173,7 +173,7 @@ impl Bundle {
         let n = axes(x)?;
         let coo = elements(x)?;
         let positions = coo.pattern.positions;
-        let orders: Vec<Vec<usize>> = (0..n).mapped(|last| (0..n).filter(|&a| a != last).chain([last]).collect());
+        let orders: Vec<Vec<usize>> = (0..n).mapped(|last| [(0..n).chosen(|&a| a != last), vec![last]].concat());
         let ids = Strided::from_vec((0..positions as u64).collect(), vec![positions]);
         let ids = Sparse { values: ids, fill: Fill::Undefined, ..coo.clone() };
         let mut longest = vec![0usize; positions];

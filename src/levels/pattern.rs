@@ -1,6 +1,6 @@
 //! Patterns: a list of levels, and a map from their dimensions to the tensor's axes.
 
-use crate::base::mapped::Mapped;
+use crate::base::mapped::{Mapped, sums};
 use std::ops::Range;
 
 use openwork_ops::structure::keys::{self, KeyLayout, Order};
@@ -288,9 +288,7 @@ impl RowForm {
         let len = shape::product(axes.iter().map(|a| a.0));
         let mut table = vec![0u64];
         while let Some(&(size, weight)) = axes.last().filter(|a| a.0 <= TABLE / table.len().max(1)) {
-            table = (0..size as u64)
-                .flat_map(|i| table.iter().map(move |&inner| inner.wrapping_add(weight.wrapping_mul(i))))
-                .collect();
+            table = sums(&(0..size).mapped(|i| weight.wrapping_mul(i as u64)), &table);
             axes.pop();
         }
         RowForm { outer: axes, table, len }

@@ -1,6 +1,6 @@
 //! A pattern without some of its positions: every array is copied once, no key is made and nothing is sorted.
 
-use crate::base::mapped::Mapped;
+use crate::base::mapped::{Mapped, repeated};
 use openwork_ops::structure::{Index, IndexVec, gather};
 use openwork_ops::with_index;
 
@@ -126,7 +126,7 @@ fn nodes_left(p: &Pattern, keep: &[bool]) -> Option<Vec<Left>> {
     for l in dense_to..n {
         if let (Level::Dense, Left::Marked(above)) = (&p.levels[l], &left[l]) {
             let size = p.dims[p.first_dims()[l]].size;
-            left[l + 1] = Left::Marked(above.iter().flat_map(|&a| std::iter::repeat_n(a, size)).collect());
+            left[l + 1] = Left::Marked(repeated(above.iter().map(|&a| (a, size))));
         }
     }
     Some(left)

@@ -1,5 +1,6 @@
 //! Tensors as the arrays that other systems expect, and back.
 
+use crate::base::mapped;
 use crate::base::mapped::Mapped;
 use openwork_ops::DType;
 
@@ -280,7 +281,7 @@ fn repeated(system: System, indices: IndexArray, times: usize) -> IndexArray {
     match (system, times) {
         (System::Finch, _) => mapped(&indices, |i| i + 1),
         (_, 1) => indices,
-        _ => array(entries(&indices).into_iter().flat_map(|i| std::iter::repeat_n(i, times)).collect(), &indices),
+        _ => array(mapped::repeated(entries(&indices).into_iter().map(|i| (i, times))), &indices),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::arrays::{array, entries};
 use crate::base::error::{self, Result};
-use crate::base::mapped::{Chosen, Mapped};
+use crate::base::mapped::{Chosen, Mapped, repeated};
 use crate::tensor::index_array::{IndexArray, LevelData};
 use crate::tensor::trace;
 
@@ -40,7 +40,7 @@ pub(super) fn split(levels: &mut [LevelData], most: usize) -> Result<usize> {
     }
     for index in upper.iter_mut() {
         let all = entries(index);
-        *index = array(all.iter().zip(&times).flat_map(|(&i, &n)| std::iter::repeat_n(i, n)).collect(), index);
+        *index = array(repeated(all.iter().copied().zip(times.iter().copied())), index);
     }
     if let Some(above) = above {
         let mut sums: Vec<u64> = vec![0];

@@ -12,6 +12,7 @@
 
 mod table;
 
+use crate::base::mapped::Mapped;
 use std::sync::OnceLock;
 
 use openwork_ops::{BinaryOp, ReduceOp, UnaryOp};
@@ -58,10 +59,10 @@ pub fn all() -> impl Iterator<Item = &'static Entry> {
     let registered = REGISTERED.get_or_init(|| {
         let entry =
             |name, family, parameters, doc| Entry { name, family, takes_self: true, parameters, result: "Tensor", doc };
-        let unary = UnaryOp::ALL.iter().map(|op| entry(op.name(), "pointwise", &[][..], op.doc()));
-        let binary = BinaryOp::ALL.iter().map(|op| entry(op.name(), "pointwise", OTHER, op.doc()));
-        let folds = ReduceOp::ALL.iter().map(|op| entry(op.name(), "reduce", AXES, op.doc()));
-        unary.chain(binary).chain(folds).collect()
+        let unary = UnaryOp::ALL.mapped(|op| entry(op.name(), "pointwise", &[][..], op.doc()));
+        let binary = BinaryOp::ALL.mapped(|op| entry(op.name(), "pointwise", OTHER, op.doc()));
+        let folds = ReduceOp::ALL.mapped(|op| entry(op.name(), "reduce", AXES, op.doc()));
+        [unary, binary, folds].concat()
     });
     registered.iter().chain(table::METHODS)
 }

@@ -1,6 +1,6 @@
 //! Elements at listed places of several axes at once.
 
-use crate::base::mapped::{Chosen, Mapped};
+use crate::base::mapped::{Chosen, Mapped, sort_short, sums};
 use std::sync::Arc;
 
 use openwork_ops::structure::keys::KeyLayout;
@@ -52,7 +52,7 @@ fn strided(x: &Strided, axes: &[usize], lists: &[&[u64]], at: usize) -> Result<S
     let offsets = |axes: &[usize]| {
         axes.iter().fold(vec![0u64], |all, &a| {
             let step = |i: usize| (core.strides[a] as u64).wrapping_mul(i as u64);
-            all.iter().flat_map(|&o| (0..core.shape[a]).map(move |i| o.wrapping_add(step(i)))).collect()
+            sums(&all, &(0..core.shape[a]).mapped(step))
         })
     };
     let place = |i: usize| {
@@ -98,7 +98,7 @@ fn sparse(s: &Sparse, axes: &[usize], lists: &[&[u64]], at: usize) -> Result<Spa
     let own: Vec<Option<Dim>> = s.pattern.level_dims().mapped(|d| (!axes.contains(&d.axis)).then(|| renamed(d)));
     let mut dims: Vec<Dim> = own.iter().flatten().copied().collect();
     dims.push(Dim::whole(at, n));
-    dims.sort_by_key(|d| d.axis);
+    sort_short(&mut dims, |d| d.axis);
     let level_dims = dims.len();
     let layout = KeyLayout::new(&dims.mapped(|d| d.size));
     let field = |d: &Dim| dims.iter().position(|o| o == d).map(|i| layout.fields[i]);

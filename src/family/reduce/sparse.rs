@@ -1,6 +1,6 @@
 //! Reductions of sparse tensors.
 
-use crate::base::mapped::{Chosen, Mapped};
+use crate::base::mapped::{Chosen, Mapped, repeated};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -153,7 +153,7 @@ fn undefined(fold: &Fold, s: &Sparse, kept: &[usize]) -> Result<Tensor> {
     let keep: Vec<usize> = (0..pattern.positions).chosen(|&p| groups.counts[p] > 0);
     let values = if fold.op.gives() == Gives::Mean {
         let block = count(&groups.acc.shape[1..]);
-        let counts: Vec<f64> = groups.counts.iter().flat_map(|&c| std::iter::repeat_n(c as f64, block)).collect();
+        let counts: Vec<f64> = repeated(groups.counts.iter().map(|&c| (c as f64, block)));
         fold.divide(&groups.acc, &Strided::from_vec(counts, groups.acc.shape.clone()).cast(fold.typing.acc))?
     } else {
         groups.acc.cast(fold.typing.out)

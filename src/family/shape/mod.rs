@@ -12,7 +12,7 @@ pub(crate) mod join;
 pub(crate) mod along;
 mod along_segments;
 
-use crate::base::mapped::{Chosen, Mapped};
+use crate::base::mapped::{Chosen, Mapped, sort_short};
 use std::sync::Arc;
 
 use openwork_ops::structure::keys::KeyLayout;
@@ -91,7 +91,7 @@ fn squeeze_levels(s: &Sparse, kept: &[usize]) -> Result<Sparse> {
     let is_kept = |d: &&Dim| kept.contains(&d.axis);
     let to = |d: &Dim| Dim { axis: kept.iter().position(|&a| a == d.axis).unwrap_or(d.axis), ..*d };
     let mut own: Vec<Dim> = p.level_dims().iter().filter(is_kept).copied().collect();
-    own.sort_by_key(|d| (d.axis, matches!(d.part, Part::Mod(_))));
+    sort_short(&mut own, |d| (d.axis, matches!(d.part, Part::Mod(_))));
     let layout = KeyLayout::new(&own.mapped(|d| d.size));
     let word = |w: usize| {
         let weight = |d: &Dim| match own.iter().position(|o| o == d) {

@@ -1,6 +1,6 @@
 //! Elements moved along axes: flip, roll, repeat, tile, split and unstack, and other orders of the axes.
 
-use crate::base::mapped::Mapped;
+use crate::base::mapped::{Mapped, repeated};
 use std::sync::Arc;
 
 use super::along::{self, Along};
@@ -210,8 +210,7 @@ impl Tensor {
             _ if repeats.len() == n => {
                 let total = repeats.iter().try_fold(0usize, |sum, &r| sum.checked_add(r)).ok_or_else(too_long)?;
                 along::fits(self.shape(), Some(total))?;
-                let each = repeats.iter().enumerate();
-                list = each.flat_map(|(i, &r)| std::iter::repeat_n(i as u64, r)).collect::<Vec<u64>>();
+                list = repeated((0..).zip(repeats.iter().copied()));
                 Along::List(&list)
             }
             _ => {

@@ -1,6 +1,6 @@
 //! Products of every element with every other: outer and kron.
 
-use crate::base::mapped::Mapped;
+use crate::base::mapped::{Mapped, sums};
 use std::sync::Arc;
 
 use openwork_ops::structure::keys::KeyLayout;
@@ -75,7 +75,7 @@ impl Tensor {
             let why = format!("sizes {x} and {y} multiplied exceed the largest size");
             shape.push(x.checked_mul(y).ok_or_else(|| crate::base::error::shape(&[self.shape(), other.shape()], why))?);
         }
-        let order: Vec<isize> = (0..n as isize).flat_map(|d| [d, d + n as isize]).collect();
+        let order = (0..2 * n).mapped(|d| (d / 2 + d % 2 * n) as isize);
         let out = a.outer(&b)?.permute_dims(&order)?.reshape(&shape)?;
         Ok(call.done(out))
     }
@@ -122,7 +122,7 @@ fn pairs(a: &Tensor, b: &Tensor) -> Result<Option<Tensor>> {
     };
     let words = (0..layout.word_bits.len()).map(|w| {
         let (left, right) = (part(&x, 0, w), part(&y, x.ndim(), w));
-        left.iter().flat_map(|l| right.iter().map(move |r| l.wrapping_add(*r))).collect()
+        sums(&left, &right)
     });
     let kinds = vec![LevelKind::Sparse { rank: shape.len() }];
     let from = (0..total as u64).collect();

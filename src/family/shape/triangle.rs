@@ -219,8 +219,9 @@ fn diagonal_len(shape: &[usize], offset: isize, a: usize, b: usize) -> usize {
 
 /// The shape without two axes, with one for their diagonal.
 fn diagonal_shape(shape: &[usize], offset: isize, a: usize, b: usize) -> Vec<usize> {
-    let rest = (0..shape.len()).filter(|&d| d != a && d != b).map(|d| shape[d]);
-    rest.chain([diagonal_len(shape, offset, a, b)]).collect()
+    let mut out = (0..shape.len()).chosen(|&d| d != a && d != b).mapped(|&d| shape[d]);
+    out.push(diagonal_len(shape, offset, a, b));
+    out
 }
 
 fn diagonal_of(x: &Strided, offset: isize, a: usize, b: usize) -> Strided {

@@ -212,7 +212,7 @@ fn index_arrays(levels: &[LevelData], out: &mut Vec<OutArray>) {
 }
 
 fn has_empty_segments(x: &Tensor) -> bool {
-    x.levels().into_iter().flatten().any(|level| match level {
+    x.levels().unwrap_or_default().iter().any(|level| match level {
         LevelData::Sparse { pointers: Some(p), .. } => match (p.as_u32(), p.as_u64()) {
             (Some(p), _) => p.windows(2).any(|w| w[0] == w[1]),
             (_, Some(p)) => p.windows(2).any(|w| w[0] == w[1]),

@@ -65,7 +65,10 @@ impl TensorReader<'_> {
     }
 
     fn within_limit(&self, indices: &[Vec<FoundArray>], values: &FoundArray, fill: Option<&FoundArray>) -> Res<()> {
-        let bytes: u128 = indices.iter().flatten().chain([values]).chain(fill).map(|f| f.info.bytes()).sum();
+        let mut bytes = values.info.bytes() + fill.map_or(0, |f| f.info.bytes());
+        for level in indices {
+            bytes += level.iter().map(|f| f.info.bytes()).sum::<u128>();
+        }
         match self.options.max_bytes {
             Some(limit) if bytes > u128::from(limit) => {
                 bad(format!("the arrays take {bytes} bytes, {limit} are allowed"))
@@ -252,7 +255,9 @@ impl TensorReader<'_> {
         let d = self.descriptor;
         for name in d.data_types.keys() {
             let stored = d.stored_names.get(name).unwrap_or(name);
-            let used = name == "values" || name == "fill_value" || indices.iter().flatten().any(|f| f.name == *stored);
+            let used = name == "values"
+                || name == "fill_value"
+                || indices.iter().any(|level| level.iter().any(|f| f.name == *stored));
             if !used && !self.lenient() {
                 return bad(format!("`data_types` names {name:?}, which the format does not have"));
             }

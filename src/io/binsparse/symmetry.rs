@@ -1,13 +1,14 @@
 //! The other triangle of a matrix of which a file holds one.
 
-use openwork_ops::with_dtype;
+use openwork_ops::structure::IndexVec;
 
 use super::types::{Symmetry, Triangle};
 use super::warning::Warning;
-use crate::base::strided::Strided;
+use crate::base::mapped::{Chosen, sort_short};
+use crate::engine::convert::gather_values;
 use crate::io::fault::{Res, bad};
 use crate::tensor::fill::Fill;
-use crate::{DType, Scalar, Tensor, UnaryOp};
+use crate::{DType, Tensor, UnaryOp};
 
 /// Adds the mirrored elements.
 pub(crate) fn expand(x: &Tensor, symmetry: Symmetry, lenient: bool, warnings: &mut Vec<Warning>) -> Res<Tensor> {
@@ -35,7 +36,9 @@ pub(crate) fn expand(x: &Tensor, symmetry: Symmetry, lenient: bool, warnings: &m
             rows[at], cols[at]
         ));
     }
-    let (off, on): (Vec<usize>, Vec<usize>) = (0..rows.len()).partition(|&i| rows[i] != cols[i]);
+    let n = rows.len() as u64;
+    let on = IndexVec::U64((0..n).chosen(|&i| rows[i as usize] == cols[i as usize]));
+    let off = (0..n).chosen(|&i| rows[i as usize] != cols[i as usize]);
     let values = x.stored_values().to_contiguous()?;
     let diagonal = gather(&values, &on)?;
     if matches!(symmetry, Symmetry::SkewSymmetric(_)) && !all_zero(&diagonal) {
@@ -47,27 +50,28 @@ pub(crate) fn expand(x: &Tensor, symmetry: Symmetry, lenient: bool, warnings: &m
     if matches!(symmetry, Symmetry::Hermitian(_)) && !all_zero(&diagonal.unary(UnaryOp::Imag)?) {
         return bad("the diagonal of a hermitian matrix is not real");
     }
-    let mirrored = gather(&values, &off)?;
+    let with = |own: &[u64], other: &[u64]| {
+        let mut all = own.to_vec();
+        all.extend(off.iter().map(|&i| other[i as usize]));
+        all
+    };
+    let indices = vec![with(&rows, &cols), with(&cols, &rows)];
+    let mirrored = gather(&values, &IndexVec::U64(off))?;
     let mirrored = match mirror {
         None => mirrored,
         Some(op) => negated(&mirrored, op)?,
     };
-    let n = rows.len() + off.len();
-    let all = joined(&values, &mirrored, n)?;
-    let with =
-        |own: &[u64], other: &[u64]| -> Vec<u64> { own.iter().copied().chain(off.iter().map(|&i| other[i])).collect() };
-    let indices = vec![with(&rows, &cols), with(&cols, &rows)];
+    let all = Tensor::concat(&[values, mirrored], 0)?;
     let fill = x.fill().cloned().unwrap_or(Fill::Undefined);
     Ok(Tensor::coo(x.shape(), indices, &all, fill)?.to_levels(&spec)?)
 }
 
 fn triangle(x: &Tensor) -> Res<[Vec<u64>; 2]> {
     let mut coordinates = x.coordinates();
-    coordinates.sort_by_key(|c| c.0);
-    let mut columns = coordinates.into_iter().map(|c| c.1);
-    match (columns.next(), columns.next()) {
-        (Some(rows), Some(cols)) => Ok([rows, cols]),
-        _ => bad("a `structure` on a format with dense rows, which hold both triangles"),
+    sort_short(&mut coordinates, |c| c.0);
+    match <[_; 2]>::try_from(coordinates) {
+        Ok([(_, rows), (_, cols)]) => Ok([rows, cols]),
+        Err(_) => bad("a `structure` on a format with dense rows, which hold both triangles"),
     }
 }
 
@@ -82,36 +86,22 @@ fn check_fill(x: &Tensor, mirror: Option<UnaryOp>) -> Res<()> {
     if fits { Ok(()) } else { bad(format!("the fill {fill} does not have the symmetry of the matrix")) }
 }
 
-fn gather(values: &Tensor, at: &[usize]) -> Res<Tensor> {
-    with_dtype!(values.dtype(), T => {
-        let all = values.values::<T>()?;
-        Ok(Tensor::from_strided(Strided::from_vec::<T>(at.iter().map(|&i| all[i]).collect(), vec![at.len()])))
-    })
-}
-
-fn joined(a: &Tensor, b: &Tensor, n: usize) -> Res<Tensor> {
-    with_dtype!(a.dtype(), T => {
-        let all: Vec<T> = [a.values::<T>()?, b.values::<T>()?].concat();
-        Ok(Tensor::from_strided(Strided::from_vec::<T>(all, vec![n])))
-    })
+fn gather(values: &Tensor, at: &IndexVec) -> Res<Tensor> {
+    let Some(values) = values.strided() else { return bad("values that are not strided") };
+    Ok(Tensor::from_strided(gather_values(values, at)?))
 }
 
 fn all_zero(values: &Tensor) -> bool {
-    with_dtype!(values.dtype(), T => {
-        values.values::<T>().is_ok_and(|v| v.iter().all(|&v| Scalar::from(v).is_zero()))
-    })
+    values.strided().is_some_and(|v| (0..v.len()).all(|i| v.get(&[i]).is_zero()))
 }
 
 /// The mirrored values; the negative of the least integer does not exist.
 fn negated(values: &Tensor, op: UnaryOp) -> Res<Tensor> {
-    let out = values.unary(op)?.to_contiguous()?;
-    if out.dtype().is_int() {
-        let same = with_dtype!(out.dtype(), T => {
-            values.values::<T>()?.iter().zip(out.values::<T>()?).any(|(&a, &b)| a == b && !Scalar::from(a).is_zero())
-        });
-        if same {
-            return bad(format!("a value of a skew-symmetric matrix has no negative in {}", out.dtype()));
-        }
+    let out = values.unary(op)?;
+    if let (true, Some(own), Some(negative)) = (out.dtype().is_int(), values.strided(), out.strided())
+        && (0..own.len()).any(|i| own.get(&[i]) == negative.get(&[i]) && !own.get(&[i]).is_zero())
+    {
+        return bad(format!("a value of a skew-symmetric matrix has no negative in {}", out.dtype()));
     }
     Ok(out)
 }

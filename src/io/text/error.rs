@@ -50,7 +50,7 @@ impl std::error::Error for ParseError {}
 /// A token for an error message: quoted, unprintable bytes escaped, at most 40 characters between the quotes.
 pub(in crate::io) fn quoted(token: &[u8]) -> String {
     const LONGEST: usize = 40;
-    let shown: String = token.iter().take(LONGEST + 1).flat_map(|byte| byte.escape_ascii()).map(char::from).collect();
+    let shown = token[..token.len().min(LONGEST + 1)].escape_ascii().to_string();
     if shown.len() <= LONGEST {
         return format!("'{shown}'");
     }
