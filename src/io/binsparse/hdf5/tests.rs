@@ -48,7 +48,7 @@ fn compare(path: &Path, left: &mut BTreeSet<String>) -> Option<[usize; 3]> {
             }
             links => links.unwrap(),
         };
-        assert!(links.is_empty() || links == libhdf5.links().unwrap(), "{name} {group}");
+        assert!(links.len() == 0 || links == libhdf5.links().unwrap(), "{name} {group}");
         let names = match native.attributes() {
             Err(Fault::Unknown(what)) => {
                 left.insert(format!("{name}: {what}"));
