@@ -1,6 +1,6 @@
-//! Attention where a mask allows it: what the mask leaves out is absent, and softmax skips what is absent.
+//! Attention where a mask allows it: what the mask leaves out is never computed, and softmax skips it.
 
-use openwork::{Layout, Result, Tensor};
+use openwork::{Layout, Product, Result, Tensor};
 
 use super::Report;
 use super::data::weights;
@@ -15,8 +15,9 @@ fn mask(length: usize, size: usize) -> Result<Tensor> {
 pub fn run() -> Result<Report> {
     let (length, width) = (32, 8);
     let (q, k, v) = (weights(length, width, 1)?, weights(length, width, 2)?, weights(length, width, 3)?);
-    let scores = (q.matmul(&k.t()?)? / (width as f64).sqrt())?;
-    let attention = scores.mask(&mask(length, 4)?)?.softmax(1)?; // rows sum to 1 over what is present
+    let seen = mask(length, 4)?;
+    let scores = (q.matmul_with(&k.t()?, Product::default().mask(&seen))? / (width as f64).sqrt())?;
+    let attention = scores.softmax(1)?; // rows sum to 1 over what is present
     let out = attention.replace_fill(0.0)?.matmul(&v)?;
     Ok(vec![
         ("present of 1024", attention.nse() as f64),

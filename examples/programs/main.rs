@@ -29,7 +29,7 @@ pub const PROGRAMS: [Program; 9] = [
     ("fem", "Poisson's equation with a fixed border, by conjugate gradients", fem::run),
     ("recommender", "likeness of films by those who rated both", recommender::run),
     ("cp_als", "a sparse tensor as a sum of outer products", cp_als::run),
-    ("graphs", "PageRank, breadth-first search, triangles", graphs::run),
+    ("graphs", "PageRank, breadth-first search, shortest paths, triangles", graphs::run),
     ("models", "sparse weights saved, looked into, loaded", models::run),
 ];
 

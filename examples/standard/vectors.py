@@ -18,7 +18,7 @@ import numpy as np
 DTYPES = {"f32": np.float32, "f64": np.float64}
 
 
-def operands(op, rows, columns):
+def operands(op, rows, columns, *_):
     """The shapes of the case's random operands."""
     if op in ("spmv", "bcast_row"):
         return [(columns,)]

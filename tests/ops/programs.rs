@@ -114,6 +114,8 @@ fn graphs() {
             ("converged within 60 steps", 1.0, 0.0),
             ("depth", 3.0, 0.0),
             ("sum of levels", 70.0, 0.0),
+            ("greatest distance", 6.0, 0.0),
+            ("sum of distances", 95.0, 0.0),
             ("triangles", 122.0, 0.0),
         ],
     );

@@ -217,7 +217,12 @@ fn is_transposed(a: &Tensor, b: &Tensor) -> bool {
         (true, _) => undefined(b) || by_columns(b) || a.shape()[a.ndim() - 2] > FEW,
         (_, true) => !undefined(a) && by_columns(a) && b.shape()[b.ndim() - 1] <= FEW,
         _ if undefined(a) != undefined(b) => undefined(b),
-        _ => by_columns(a) && by_columns(b),
+        // The operand that stores far more is taken as it is stored.
+        _ => match (by_columns(a), by_columns(b)) {
+            (true, false) => b.nse() < a.nse() / 4,
+            (false, true) => a.nse() < b.nse() / 4,
+            (both, _) => both,
+        },
     }
 }
 
