@@ -213,7 +213,7 @@ impl Store for Native<'_> {
         let mut opened: Vec<(String, Group)> = Vec::new();
         for part in &parts[kept..] {
             let before = self.path[..kept].last().map_or(&self.root, |(_, opened)| opened);
-            let at = match opened.last().map_or(before, |(_, opened)| opened).targets()?.get(*part) {
+            let at = match opened.last().map_or(before, |(_, opened)| opened).targets()?.get(part) {
                 Some(&Target::Object(at)) => at,
                 Some(_) => return bad(format!("{part:?} in the name {name:?} is a link that is not followed")),
                 None => return bad(format!("there is no group {name:?}")),
