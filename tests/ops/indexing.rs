@@ -163,7 +163,7 @@ fn an_absent_value_that_another_replaces() {
     let put = x.index_put(s![.., [3, 1, 3]], &values).unwrap();
     assert_eq!(elements(&put.slice(s![.., 3]).unwrap()), [6.0; 6]);
     assert_eq!(elements(&put.slice(s![.., 1]).unwrap()), [5.0; 6]);
-    let error = x.index_put(s![.., [1, 3, 3]], &values.flip(0).unwrap()).unwrap_err();
+    let error = x.index_put(s![.., [1, 3, 3]], values.flip(0).unwrap()).unwrap_err();
     assert!(error.to_string().contains("an absent value is assigned"), "{error}");
 }
 

@@ -55,6 +55,34 @@ fn sampled_products_are_those_of_the_whole_product() {
     }
 }
 
+/// Few columns of a row are looked up, many are walked past; either way they are those of the whole product.
+#[test]
+fn masks_of_few_and_of_many_columns() {
+    for (dtype, semiring) in [
+        (DType::F64, Semiring::PLUS_TIMES),
+        (DType::I32, Semiring::PLUS_TIMES),
+        (DType::F32, Semiring::MIN_PLUS),
+        (DType::I64, Semiring::PLUS_PAIR),
+    ] {
+        let random = |shape: [usize; 2], density, seed| {
+            let x = (Tensor::random(shape, density, 0.0, Layout::Csr, seed).unwrap() * 9.0).unwrap();
+            x.cast(dtype).unwrap()
+        };
+        let (x, y) = (random([60, 90], 0.3, 1), random([90, 2000], 0.2, 2));
+        for density in [0.0004, 0.3] {
+            let mask = Tensor::random([60, 2000], density, 0.0, Layout::Coo, 3).unwrap().is_stored().unwrap();
+            for (a, b) in [(x.clone(), y.clone()), (x.stored(), y.stored())] {
+                let some = a.matmul_with(&b, Product::from(semiring).mask(&mask)).unwrap();
+                let all = a.matmul_with(&b, semiring);
+                let all = all.or_else(|_| a.to_dense()?.matmul_with(&b.to_dense()?, semiring)).unwrap();
+                let all = all.mask(&mask).unwrap();
+                assert!(some.nse() > 20, "{}", some.nse());
+                assert!(some.nse() == all.nse() && some.allclose(&all, 1e-12, 0.0).unwrap(), "{dtype} {density}");
+            }
+        }
+    }
+}
+
 /// The whole product would have 4·10^10 elements.
 #[test]
 fn what_a_mask_drops_is_not_computed() {

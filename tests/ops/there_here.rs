@@ -2,7 +2,7 @@
 //! Names without arguments are links, which the documentation build checks.
 
 use openwork::Index::{Ellipsis, NewAxis};
-use openwork::{Fill, Layout, Result, Tensor, keep, s};
+use openwork::{Fill, Layout, Product, Result, Tensor, keep, s};
 
 /// Expressions as they are written, in a function that is compiled and never run: whether they compute the right thing is
 /// the law's question. The block before them binds the names of the tables, anew for each.
@@ -79,6 +79,7 @@ calls!(
     t.sort_descending(dim),
     a.dot(&b),
     a.matmul(&b),
+    a.matmul_with(&b, Product::default().mask(&m.is_stored()?)),
     t.one_hot(n),
     t.t(),
     t.mt(),

@@ -374,11 +374,18 @@ impl Work {
                     });
                 }
                 let (ks, xs) = left.row(r);
+                let length = |k: usize| right.row(run.right + k).0.len();
+                let probed = run.mask.filter(|mask| mask.is_probed(i, ks, length));
                 for (k, x) in ks.iter().zip(xs.chunks_exact(size)) {
                     let (mut js, mut ys) = right.row(run.right + k.get());
                     if masked {
                         picked.clear();
-                        picked.extend((0..).zip(js).filter(|(_, j)| allowed.has(j.get())).map(|(i, _)| i));
+                        match probed {
+                            Some(mask) => {
+                                mask.each(i, |j| picked.extend(js.binary_search(&I::new(j)).map(|at| at as u32)))
+                            }
+                            None => picked.extend((0..).zip(js).filter(|(_, j)| allowed.has(j.get())).map(|(i, _)| i)),
+                        }
                         picked_columns.clear();
                         picked_columns.extend(picked.iter().map(|&i| js[i as usize]));
                         picked_values.resize(picked.len() * size, 0);

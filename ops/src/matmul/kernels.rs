@@ -164,6 +164,11 @@ impl<'a, T: Term, I: Index> Typed<'a, T, I> {
         self.pointers[r].get() - self.base
     }
 
+    fn length(&self, r: usize) -> usize {
+        let (start, end) = self.range(r);
+        end - start
+    }
+
     #[inline(always)]
     pub(super) fn row(&self, r: usize) -> (&'a [I], &'a [T]) {
         let (start, end) = self.range(r);
@@ -561,7 +566,18 @@ fn gustavson<T: Term, I: Index>(
                 }
                 *slot = T::mul_add(*slot, x, y);
             };
-            let (ks, xs) = left.row(r);
+            let (mut ks, mut xs) = left.row(r);
+            if let Some(mask) = run.mask.filter(|mask| mask.is_probed(i, ks, |k| right.length(run.right + k))) {
+                for (&k, &x) in ks.iter().zip(xs) {
+                    let (js, ys) = right.row(run.right + k.get());
+                    mask.each(i, |j| {
+                        if let Ok(at) = js.binary_search(&I::new(j)) {
+                            add(x, js[at], ys[at]);
+                        }
+                    });
+                }
+                (ks, xs) = (&[], &[]);
+            }
             for (ks, xs) in ks.chunks(AHEAD).zip(xs.chunks(AHEAD)) {
                 // Rows lie anywhere: their pointers and first entries are asked for before any is used, so
                 // that memory answers all at once.

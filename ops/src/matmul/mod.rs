@@ -169,6 +169,14 @@ pub struct Listed<'a> {
 }
 
 impl Mask<'_> {
+    /// Whether the columns of row `i` of a run are better looked up in the rows on the right that the entries `ks` meet,
+    /// which rise, than those rows walked.
+    fn is_probed<I: Index>(&self, i: usize, ks: &[I], length: impl Fn(usize) -> usize) -> bool {
+        const STEPS: usize = 8;
+        let probes = self.rows[i].len().saturating_mul(ks.len()).saturating_mul(STEPS);
+        !self.is_complement && ks.iter().map(|k| length(k.get())).sum::<usize>() > probes
+    }
+
     /// The columns listed for row `i` of a run.
     fn each(&self, i: usize, mut f: impl FnMut(usize)) {
         let row = self.rows[i].clone();
