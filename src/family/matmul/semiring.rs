@@ -129,7 +129,7 @@ impl Tensor {
     /// assert_eq!(two.get([0, 3])?.map(|v| v.to::<f64>()), Some(6.0)); // over 2: 4 + 2, over 1: 1 + 6
     /// // Triangles: pairs of edges that meet, counted at edges only.
     /// let edges = Tensor::coo([3, 3], vec![vec![1, 2, 2], vec![0, 0, 1]], &Tensor::from(vec![true; 3]), false)?;
-    /// let at = edges.stored()?.matmul_with(&edges.stored()?, Product::from(Semiring::PLUS_PAIR).mask(&edges))?;
+    /// let at = edges.stored().matmul_with(&edges.stored(), Product::from(Semiring::PLUS_PAIR).mask(&edges))?;
     /// assert_eq!(at.sum(..)?.item_as::<i64>()?, 1);
     /// # Ok::<(), openwork::Error>(())
     /// ```
