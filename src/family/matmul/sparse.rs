@@ -56,12 +56,19 @@ pub(super) fn product(left: &Stored, right: &Stored, n: usize, carrier: Carrier,
 
 /// How many entries at most the rows before each row have.
 fn bounds(left: &Stored, right: &Stored, n: usize) -> Vec<u64> {
-    let (IndexSlice::U32(indices), m) = (left.indices.as_slice(), left.len()) else { return Vec::new() };
+    let m = left.len();
+    // The slices once: asking an array for them costs more than what is read.
+    let (IndexSlice::U32(indices), IndexSlice::U32(starts), IndexSlice::U32(of_right)) =
+        (left.indices.as_slice(), left.pointers.as_slice(), right.pointers.as_slice())
+    else {
+        return Vec::new();
+    };
+    let base = left.pointers.get(0);
     let mut bounds = vec![0u64; m + 1];
     parallel::for_chunks_mut(&mut bounds[1..], 1, 1 << 12, &|first, out| {
-        for (r, out) in (first..).zip(out) {
-            let row = &indices[left.start(r)..left.start(r + 1)];
-            let terms: usize = row.iter().map(|&k| right.start(k as usize + 1) - right.start(k as usize)).sum();
+        for (ends, out) in starts[first..].windows(2).zip(out) {
+            let row = &indices[ends[0] as usize - base..ends[1] as usize - base];
+            let terms: usize = row.iter().map(|&k| (of_right[k as usize + 1] - of_right[k as usize]) as usize).sum();
             *out = terms.min(n) as u64;
         }
     });
