@@ -2,13 +2,15 @@
 
 use std::marker::PhantomData;
 
-use bytemuck::{Pod, Zeroable};
+use bytemuck::Pod;
 
 use super::blocks::Blocks;
-use super::double::{ComplexDouble, ComplexExact, Double, Exact, difference};
+use super::double::{ComplexExact, Double, Exact, difference};
+use super::floats::Floats;
 use super::fused::Fused;
-use super::kernels::{Loops, Vectors};
+use super::kernels::Loops;
 use super::semiring::Semiring;
+use super::term::Truth;
 use super::{Grid, Kernels};
 use crate::cast::cast_block;
 use crate::dtype::{DType, DTypeKind, c64, c128};
@@ -52,164 +54,6 @@ pub enum Told {
     Easy,
     /// Every one.
     All,
-}
-
-/// What kernels need of a term.
-pub(super) trait Term: Pod + Sync + std::fmt::Debug {
-    type Acc: Pod;
-    const ZERO: Self::Acc;
-    /// `acc + x * y`.
-    fn mul_add(acc: Self::Acc, x: Self, y: Self) -> Self::Acc;
-    fn add(a: Self::Acc, b: Self::Acc) -> Self::Acc;
-    /// `k` times `x * y`.
-    fn times(x: Self, y: Self, k: usize) -> Self::Acc;
-    /// The product of two accumulators.
-    fn product(a: Self::Acc, b: Self::Acc) -> Self::Acc;
-    /// Loops of its own.
-    const VECTORS: Option<Vectors> = None;
-}
-
-/// A bool as a byte, 0 or 1.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
-#[repr(transparent)]
-pub(super) struct Truth(u8);
-
-impl Term for Truth {
-    type Acc = u8;
-    const ZERO: u8 = 0;
-    #[inline(always)]
-    fn mul_add(acc: u8, x: Truth, y: Truth) -> u8 {
-        acc | (x.0 & y.0)
-    }
-    #[inline(always)]
-    fn add(a: u8, b: u8) -> u8 {
-        a | b
-    }
-    fn times(x: Truth, y: Truth, k: usize) -> u8 {
-        u8::from(k > 0) & x.0 & y.0
-    }
-    fn product(a: u8, b: u8) -> u8 {
-        a & b
-    }
-}
-
-macro_rules! integer {
-    ($($ty:ty),*) => {$(
-        impl Term for $ty {
-            type Acc = $ty;
-            const ZERO: $ty = 0;
-            #[inline(always)]
-            fn mul_add(acc: $ty, x: $ty, y: $ty) -> $ty {
-                acc.wrapping_add(x.wrapping_mul(y))
-            }
-            #[inline(always)]
-            fn add(a: $ty, b: $ty) -> $ty {
-                a.wrapping_add(b)
-            }
-            fn times(x: $ty, y: $ty, k: usize) -> $ty {
-                x.wrapping_mul(y).wrapping_mul(k as $ty)
-            }
-            #[inline(always)]
-            fn product(a: $ty, b: $ty) -> $ty {
-                a.wrapping_mul(b)
-            }
-        }
-    )*};
-}
-integer!(u8, u16, u32, u64);
-
-macro_rules! real {
-    ($($ty:ty),*) => {$(
-        impl Term for $ty {
-            type Acc = f64;
-            const ZERO: f64 = 0.0;
-            #[inline(always)]
-            fn mul_add(acc: f64, x: $ty, y: $ty) -> f64 {
-                acc + f64::from(x) * f64::from(y)
-            }
-            #[inline(always)]
-            fn add(a: f64, b: f64) -> f64 {
-                a + b
-            }
-            fn times(x: $ty, y: $ty, k: usize) -> f64 {
-                f64::from(x) * f64::from(y) * k as f64
-            }
-            #[inline(always)]
-            fn product(a: f64, b: f64) -> f64 {
-                a * b
-            }
-            const VECTORS: Option<Vectors> = Some(Vectors::of::<$ty>());
-        }
-    )*};
-}
-real!(f32, f64);
-
-macro_rules! complex {
-    ($($ty:ty),*) => {$(
-        impl Term for $ty {
-            type Acc = c128;
-            const ZERO: c128 = c128::new(0.0, 0.0);
-            #[inline(always)]
-            fn mul_add(acc: c128, x: $ty, y: $ty) -> c128 {
-                let (a, b, c, d) = (f64::from(x.re), f64::from(x.im), f64::from(y.re), f64::from(y.im));
-                c128::new(acc.re + (a * c - b * d), acc.im + (a * d + b * c))
-            }
-            #[inline(always)]
-            fn add(a: c128, b: c128) -> c128 {
-                a + b
-            }
-            fn times(x: $ty, y: $ty, k: usize) -> c128 {
-                let one = <$ty as Term>::mul_add(<$ty as Term>::ZERO, x, y);
-                c128::new(one.re * k as f64, one.im * k as f64)
-            }
-            #[inline(always)]
-            fn product(a: c128, b: c128) -> c128 {
-                c128::new(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re)
-            }
-        }
-    )*};
-}
-complex!(c64, c128);
-
-impl Term for Exact {
-    type Acc = Double;
-    const ZERO: Double = Double::ZERO;
-    #[inline(always)]
-    fn mul_add(acc: Double, x: Exact, y: Exact) -> Double {
-        acc.mul_add(x.0, y.0)
-    }
-    #[inline(always)]
-    fn add(a: Double, b: Double) -> Double {
-        a.add(b)
-    }
-    fn times(x: Exact, y: Exact, k: usize) -> Double {
-        Double::ZERO.mul_add(x.0, y.0).mul(Double::new(k as f64))
-    }
-    #[inline(always)]
-    fn product(a: Double, b: Double) -> Double {
-        a.mul(b)
-    }
-}
-
-impl Term for ComplexExact {
-    type Acc = ComplexDouble;
-    const ZERO: ComplexDouble = ComplexDouble::ZERO;
-    #[inline(always)]
-    fn mul_add(acc: ComplexDouble, x: ComplexExact, y: ComplexExact) -> ComplexDouble {
-        acc.mul_add(x, y)
-    }
-    #[inline(always)]
-    fn add(a: ComplexDouble, b: ComplexDouble) -> ComplexDouble {
-        a.add(b)
-    }
-    fn times(x: ComplexExact, y: ComplexExact, k: usize) -> ComplexDouble {
-        let (k, one) = (Double::new(k as f64), ComplexDouble::ZERO.mul_add(x, y));
-        ComplexDouble { re: one.re.mul(k), im: one.im.mul(k) }
-    }
-    #[inline(always)]
-    fn product(a: ComplexDouble, b: ComplexDouble) -> ComplexDouble {
-        a.mul(b)
-    }
 }
 
 impl Carrier {
@@ -390,8 +234,8 @@ impl Carrier {
             Carrier::Bits16 => loops!(u16),
             Carrier::Bits32 => loops!(u32),
             Carrier::Bits64 => loops!(u64),
-            Carrier::Single => loops!(f32),
-            Carrier::Float => loops!(f64),
+            Carrier::Single => &const { Floats(Loops::<f32>(PhantomData)) },
+            Carrier::Float => &const { Floats(Loops::<f64>(PhantomData)) },
             Carrier::ComplexSingle => loops!(c64),
             Carrier::Complex => loops!(c128),
             Carrier::Double => &const { Fused(Loops::<Exact>(PhantomData)) },

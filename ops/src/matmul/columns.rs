@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use super::Rows;
-use super::kernels::Typed;
 use super::lanes::Lanes;
+use super::typed::Typed;
 use crate::simd::{Loop, prefetch, vectorised};
 use crate::structure::{Index, IndexSlice};
 

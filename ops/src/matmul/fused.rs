@@ -5,8 +5,8 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::carrier::Term;
 use super::kernels::{self, Loops};
+use super::term::Term;
 use super::{Finish, Grid, Kernels, Listed, Operand, Product, Rows, Run, Wanted};
 use crate::simd::{Loop, vectorised};
 use crate::structure::IndexSlice;

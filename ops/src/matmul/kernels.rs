@@ -3,12 +3,9 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::carrier::Term;
-use super::vector::{self, Float};
-use super::{
-    ColumnsPanel, Finish, Grid, Kernels, Listed, Mask, Operand, Product, Rows, Run, SparseRows, Wanted, WantedRow,
-};
-use super::{columns, sampled, sparse};
+use super::term::Term;
+use super::typed::{Typed, slice, slice_mut};
+use super::{Finish, Grid, Kernels, Listed, Mask, Operand, Product, Rows, Run, Wanted, WantedRow};
 use crate::structure::{Index, IndexSlice};
 
 /// The loops over terms `T`.
@@ -16,30 +13,6 @@ use crate::structure::{Index, IndexSlice};
 pub(super) struct Loops<T>(pub(super) PhantomData<T>);
 
 impl<T: Term> Kernels for Loops<T> {
-    fn sparse_dense_rounded(
-        &self,
-        left: Rows<'_>,
-        rows: Range<usize>,
-        right: Grid<'_>,
-        n: usize,
-        out: &mut [u8],
-    ) -> bool {
-        let is_fit = matches!(left.indices, IndexSlice::U32(_)) && (right.col == 1 || n == 1);
-        match T::VECTORS {
-            Some(vectors) if is_fit => (vectors.sparse_dense)(left, rows, right, n, out),
-            _ => return false,
-        }
-        true
-    }
-
-    fn columns_panel(&self) -> Option<ColumnsPanel> {
-        T::VECTORS.map(|vectors| vectors.columns_panel)
-    }
-
-    fn sparse_rows(&self) -> Option<SparseRows> {
-        T::VECTORS.map(|vectors| vectors.sparse_rows)
-    }
-
     fn sparse_dense(&self, left: Rows<'_>, rows: Range<usize>, right: Grid<'_>, n: usize, acc: &mut [u8]) {
         match left.pointers {
             IndexSlice::U32(_) => sparse_dense::<T, u32>(left, rows, right, n, acc),
@@ -82,11 +55,6 @@ impl<T: Term> Kernels for Loops<T> {
     }
 
     fn sampled(&self, left: Operand<'_>, right: Operand<'_>, wanted: Wanted<'_>, k: usize, acc: &mut [u8]) {
-        if let (Some(vectors), Operand::Dense(a), Operand::Dense(b), IndexSlice::U32(columns)) =
-            (T::VECTORS, left, right, wanted.columns)
-        {
-            return (vectors.sampled)([a, b], columns, wanted.rows, k, acc);
-        }
         match wanted.columns {
             IndexSlice::U32(columns) => wanted_sums::<T, u32>(left, right, (columns, wanted.rows), k, acc),
             IndexSlice::U64(columns) => wanted_sums::<T, u64>(left, right, (columns, wanted.rows), k, acc),
@@ -106,73 +74,6 @@ impl<T: Term> Kernels for Loops<T> {
             IndexSlice::U32(_) => gustavson::<T, u32>(left, runs, right, n, finish, width),
             IndexSlice::U64(_) => gustavson::<T, u64>(left, runs, right, n, finish, width),
         }
-    }
-}
-
-/// Loops in vector code, which floats have.
-#[derive(Clone, Copy)]
-pub(super) struct Vectors {
-    sparse_dense: fn(left: Rows<'_>, rows: Range<usize>, right: Grid<'_>, n: usize, out: &mut [u8]),
-    columns_panel: ColumnsPanel,
-    sparse_rows: SparseRows,
-    sampled: fn(operands: [Grid<'_>; 2], columns: &[u32], rows: &[WantedRow], k: usize, acc: &mut [u8]),
-}
-
-impl Vectors {
-    pub(super) const fn of<T: Float>() -> Vectors {
-        Vectors {
-            sparse_dense: vector::sparse_dense::<T>,
-            columns_panel: columns::add::<T>,
-            sparse_rows: sparse::rows::<T>,
-            sampled: sampled::add::<T>,
-        }
-    }
-}
-
-pub(super) fn slice<T: bytemuck::Pod>(bytes: &[u8]) -> &[T] {
-    // An empty slice may lie anywhere, which the cast would refuse.
-    if bytes.is_empty() { &[] } else { bytemuck::cast_slice(bytes) }
-}
-
-pub(super) fn slice_mut<T: bytemuck::Pod>(bytes: &mut [u8]) -> &mut [T] {
-    if bytes.is_empty() { &mut [] } else { bytemuck::cast_slice_mut(bytes) }
-}
-
-/// [`Rows`] with their types.
-#[derive(Clone, Copy)]
-pub(super) struct Typed<'a, T, I> {
-    pub(super) pointers: &'a [I],
-    pub(super) base: usize,
-    pub(super) indices: &'a [I],
-    pub(super) values: &'a [T],
-}
-
-impl<'a, T: Term, I: Index> Typed<'a, T, I> {
-    pub(super) fn new(rows: Rows<'a>) -> Typed<'a, T, I> {
-        let of = |s| I::of(s).unwrap_or(&[]);
-        Typed { pointers: of(rows.pointers), base: rows.base, indices: of(rows.indices), values: slice(rows.values) }
-    }
-
-    #[inline(always)]
-    pub(super) fn range(&self, r: usize) -> (usize, usize) {
-        (self.pointers[r].get() - self.base, self.pointers[r + 1].get() - self.base)
-    }
-
-    /// Entries before row `r`, which may be the one after the last.
-    #[inline(always)]
-    pub(super) fn start(&self, r: usize) -> usize {
-        self.pointers[r].get() - self.base
-    }
-
-    fn length(&self, r: usize) -> usize {
-        let (start, end) = self.range(r);
-        end - start
-    }
-
-    #[inline(always)]
-    pub(super) fn row(&self, r: usize) -> (&'a [I], &'a [T]) {
-        let (start, end) = self.range(r);
-        (&self.indices[start..end], &self.values[start..end])
     }
 }
 

@@ -6,8 +6,8 @@
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-use super::carrier::Term;
-use super::kernels::Typed;
+use super::term::Term;
+use super::typed::Typed;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Level, level};
 

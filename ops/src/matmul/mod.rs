@@ -11,14 +11,17 @@ mod blocks;
 mod carrier;
 mod columns;
 mod double;
+mod floats;
 mod fused;
 mod kernels;
 mod lanes;
 mod sampled;
 mod semiring;
 mod sparse;
+mod term;
 #[cfg(test)]
 mod tests;
+mod typed;
 mod vector;
 
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! Sums for wanted elements of a product of dense matrices, for floats: a dot product of two rows for each.
 
-use super::kernels::{slice, slice_mut};
 use super::lanes::Lanes;
+use super::typed::{slice, slice_mut};
 use super::{Grid, WantedRow};
 use crate::simd::{Loop, prefetch, vectorised};
 

@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use super::Rows;
-use super::kernels::{Typed, slice_mut};
 use super::lanes::Lanes;
+use super::typed::{Typed, slice_mut};
 use crate::simd::prefetch;
 
 /// Stored elements on the left whose rows on the right are asked for ahead: where they begin, and what they hold.

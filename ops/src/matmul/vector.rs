@@ -7,8 +7,8 @@
 
 use std::ops::Range;
 
-use super::kernels::{Typed, slice, slice_mut};
 use super::lanes::{self, Lanes};
+use super::typed::{Typed, slice, slice_mut};
 use super::{Grid, Rows};
 use crate::simd::{Level, Loop, level, prefetch, vectorised};
 use crate::structure::IndexSlice;
