@@ -28,6 +28,9 @@ pub enum Fault {
     FillUnranked,
     GapMissed,
     HardAsEasy,
+    MaskByPattern,
+    SidesUnswapped,
+    AnyFillSkipped,
 }
 
 #[cfg(feature = "planted-faults")]
@@ -40,7 +43,7 @@ mod switch {
 
     impl Fault {
         /// Every fault.
-        pub const ALL: [Fault; 21] = [
+        pub const ALL: [Fault; 24] = [
             Fault::UnaryKeepsFill,
             Fault::BinaryFillOfLeft,
             Fault::DuplicatesDropped,
@@ -62,6 +65,9 @@ mod switch {
             Fault::FillUnranked,
             Fault::GapMissed,
             Fault::HardAsEasy,
+            Fault::MaskByPattern,
+            Fault::SidesUnswapped,
+            Fault::AnyFillSkipped,
         ];
     }
 

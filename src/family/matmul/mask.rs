@@ -11,6 +11,7 @@ use super::plan;
 use super::{Way, in_layout, is_zero, semiring};
 use crate::base::buffer::Buffer;
 use crate::base::error::{self, Result};
+use crate::base::faults::{self, Fault};
 use crate::base::mapped::Mapped;
 use crate::base::parallel;
 use crate::base::strided::Strided;
@@ -132,7 +133,7 @@ fn places(s: &Sparse, is_complement: bool) -> Result<Sparse> {
     let listed = is_hyper_sparse(&s);
     let spec = LevelSpec::of_layout(if listed { Layout::Coo } else { Layout::Csr }, &s.shape)?;
     let is_plain = s.values.core().len() == 1 && !is_complement && !is_zero(&s.values);
-    if is_plain && s.pattern.is_unique() {
+    if (is_plain && s.pattern.is_unique()) || faults::is(Fault::MaskByPattern) {
         return convert::convert(&s, &spec); // of what is_stored() gives
     }
     convert::prune(&convert::convert(&convert::coalesce(&s, openwork_ops::ReduceOp::Sum)?, &spec)?)

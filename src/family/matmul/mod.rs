@@ -27,6 +27,7 @@ use openwork_ops::{DType, Scalar, Side, promote};
 use self::extent::Looked;
 use crate::base::context::{self, NanPolicy};
 use crate::base::error::{self, Result};
+use crate::base::faults::{self, Fault};
 use crate::base::shape::broadcast_shapes;
 use crate::base::strided::Strided;
 use crate::base::trace::{Work, raise};
@@ -99,7 +100,8 @@ impl Way {
 
     /// Of the product of the transposes.
     fn swapped(&self) -> Way {
-        Way { carrier: self.carrier.swapped(), ..*self }
+        let carrier = if faults::is(Fault::SidesUnswapped) { self.carrier } else { self.carrier.swapped() };
+        Way { carrier, ..*self }
     }
 
     fn is_sum(&self) -> bool {

@@ -7,6 +7,7 @@ use super::extent::Looked;
 use super::{Way, is_zero, multiply};
 use crate::base::context::{self, NanPolicy};
 use crate::base::error::Result;
+use crate::base::faults::{self, Fault};
 use crate::engine::convert;
 use crate::tensor::fill::Fill;
 use crate::tensor::{Tensor, trace};
@@ -20,7 +21,7 @@ pub(super) fn adds_nothing(x: &Tensor, other: &Tensor, way: Way, side: Side) -> 
         (true, _) if is_zero(&core) => false,
         (true, _) | (_, None) => return false,
         (false, Some(fill)) => match way.semiring.skips(fill, side) {
-            None => return false,
+            None => return faults::is(Fault::AnyFillSkipped),
             Some(exact) => exact,
         },
     };
