@@ -133,6 +133,13 @@ fn graphs_on_huge_axes() {
         let squared =
             edges.matmul_with(&edges, Product::from(Semiring::ANY_PAIR).mask(&edges.is_stored().unwrap())).unwrap();
         assert_eq!(squared.nse(), 0);
+        // A strided mask that is repeated is not written out; a sparse one would be, and is refused.
+        for (mask, left) in [(tensor![true], 3), (tensor![false], 0)] {
+            let all = edges.matmul_with(&edges, Product::from(Semiring::MIN_PLUS).mask(&mask)).unwrap();
+            assert_eq!(all.nse(), left);
+        }
+        let column = Tensor::coo([n], vec![vec![9]], &tensor![true], false).unwrap();
+        assert!(edges.matmul_with(&edges, Product::from(Semiring::MIN_PLUS).mask(&column)).is_err());
     });
 }
 

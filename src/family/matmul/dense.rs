@@ -1,7 +1,6 @@
 //! Products of strided operands: the `gemm` crate for floats, our own rows for everything else.
 #![allow(unsafe_code)] // the crate's entry points take raw pointers; the call says why they are in bounds
 
-use openwork_ops::matmul::Carrier;
 use openwork_ops::{DType, DTypeKind, Element, c64, c128};
 
 use super::Way;
@@ -37,8 +36,7 @@ pub(super) fn product(a: &Strided, b: &Strided, way: Way, shape: &[usize]) -> Re
         DType::F16 | DType::BF16 => DType::F32,
         other => other,
     };
-    let is_sum = !matches!(way.carrier, Carrier::Blocks(_));
-    if !is_sum || !matches!(dtype.kind(), DTypeKind::Float | DTypeKind::Complex) {
+    if !way.is_sum() || !matches!(dtype.kind(), DTypeKind::Float | DTypeKind::Complex) {
         return rows(&a, &b, way, shape, k);
     }
     let (a, b) = (a.cast(via), b.cast(via));

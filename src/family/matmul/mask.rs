@@ -73,13 +73,13 @@ enum Part {
     Fill,
 }
 
-fn part(x: &Tensor, other: &Tensor, way: Way, side: Side) -> Result<Part> {
-    Ok(match &x.storage {
+fn part(x: &Tensor, other: &Tensor, way: Way, side: Side) -> Part {
+    match &x.storage {
         Storage::Strided(_) => Part::Strided,
         Storage::Sparse(s) if s.fill.is_undefined() => Part::Absent,
         Storage::Sparse(_) if semiring::adds_nothing(x, other, way, side) => Part::Nothing,
         Storage::Sparse(_) => Part::Fill,
-    })
+    }
 }
 
 /// The product of tensors of one dtype with at least two axes, where a mask of its shape is true; absent elsewhere.
@@ -90,7 +90,7 @@ pub(super) fn product(a: &Tensor, b: &Tensor, way: Way, batch: &[usize], mask: &
     }
     // The rest of what the mask chooses, of all that there is.
     let whole = || super::product(a, b, way, batch)?.mask(mask);
-    let parts = [part(a, b, way, Side::Left)?, part(b, a, way, Side::Right)?];
+    let parts = [part(a, b, way, Side::Left), part(b, a, way, Side::Right)];
     let is_complement = mask.fill().and_then(|f| f.as_scalar()).is_some_and(|f| !f.is_zero());
     let wanted = match &mask.storage {
         // Everything but few elements, of what is there everywhere.
@@ -116,7 +116,6 @@ pub(super) fn product(a: &Tensor, b: &Tensor, way: Way, batch: &[usize], mask: &
             return Ok(Sparse { values, fill: Fill::Undefined, ..wanted }.into());
         }
         let (_, rows) = Stored::without_terms(&wanted, false)?;
-        // One width for all indices.
         let wanted = Wanted { rows, is_complement, is_total };
         return in_layout(a.layout(), plan::product(a, b, way, batch, Some(&wanted))?);
     }

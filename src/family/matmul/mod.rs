@@ -28,7 +28,7 @@ use self::extent::Looked;
 use crate::base::context::{self, NanPolicy};
 use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};
-use crate::base::shape::broadcast_shapes;
+use crate::base::shape::{self, broadcast_shapes};
 use crate::base::strided::Strided;
 use crate::base::trace::{Work, raise};
 use crate::engine::convert;
@@ -151,6 +151,15 @@ fn multiply(x: &Tensor, y: &Tensor, semiring: Semiring, mask: Option<&Tensor>) -
             drop.iter().rev().for_each(|&axis| {
                 own.remove(axis);
             });
+            if broadcast_shapes(given.shape(), &own).ok().as_deref() != Some(&own[..]) {
+                return Err(error::shape(&[given.shape(), &own], "the mask does not broadcast to the product"));
+            }
+            let is_repeated = given.is_strided() && given.size() < shape::elements(&own).into();
+            if is_repeated && !a.is_strided() && !b.is_strided() {
+                // Along axes that may be huge: looked up at what the product has.
+                let out = product(&a, &b, way, &batch)?;
+                return if drop.is_empty() { out } else { out.squeeze(&drop)? }.mask(given);
+            }
             let mask = given.broadcast_to(&own)?.reshape(&whole)?;
             mask::product(&a, &b, way, &batch, &mask)?
         }

@@ -74,7 +74,7 @@ impl<'a> Side<'a> {
 /// nothing. `mask`: of two undefined operands, or two whose fills add nothing.
 pub(super) fn product(a: &Tensor, b: &Tensor, way: Way, batch: &[usize], mask: Option<&Wanted>) -> Result<Tensor> {
     let Way { dtype, carrier, .. } = way;
-    let is_sum = !matches!(carrier, Carrier::Blocks(_));
+    let is_sum = way.is_sum();
     let (x, y) = (Side::new(a, is_sum), Side::new(b, is_sum));
     let (m, k, n) = (x.shape[x.shape.len() - 2], x.shape[x.shape.len() - 1], y.shape[y.shape.len() - 1]);
     let shape: Vec<usize> = batch.iter().copied().chain([m, n]).collect();

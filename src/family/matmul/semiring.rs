@@ -120,7 +120,8 @@ impl Tensor {
     /// true element, of sparse ones those rows and columns that the mask lets through.
     ///
     /// **Cost:** as [`Tensor::matmul`], times the cost of the two ops, which run in blocks; with a mask O(k) for each of its
-    /// true elements where an operand is strided, O(pairs that meet) where both are sparse.
+    /// true elements where an operand is strided, O(pairs that meet) where both are sparse. A strided mask that is
+    /// repeated along an axis is applied to a sparse product afterwards; a sparse one is repeated.
     ///
     /// ```
     /// use openwork::{BinaryOp, Fill, Layout, Product, Semiring, Tensor};
