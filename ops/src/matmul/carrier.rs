@@ -222,6 +222,7 @@ impl Carrier {
     }
 
     /// The kernels.
+    #[inline(never)] // rustc inlines so small a function into other crates, which then compile every kernel again
     pub fn kernels(&self) -> &dyn Kernels {
         macro_rules! loops {
             ($ty:ty) => {
