@@ -48,6 +48,7 @@ macro_rules! complex {
 complex!(c64, c128);
 
 /// The kernel that says of each pair whether its elements differ (output: bool).
+#[inline(never)] // its kernels are compiled here, not in each crate that asks
 pub fn differs(dtype: DType) -> BinaryKernel {
     fn run<T: Identity>(a: &[u8], b: &[u8], out: &mut [u8]) {
         for ((o, &x), &y) in out.iter_mut().zip(T::from_bytes(a)).zip(T::from_bytes(b)) {

@@ -165,6 +165,7 @@ pub fn values(dtype: DType, keys: &[u64], out: &mut [u8]) {
 }
 
 /// `out[i]` is `x[i]`, or `other[i]` where `x[i]` is NaN: for floats of either kind.
+#[inline(never)] // its kernels are compiled here, not in each crate that asks
 pub fn replace_nan(dtype: DType) -> Option<crate::registry::BinaryKernel> {
     fn run<T: Store>(x: &[u8], other: &[u8], out: &mut [u8], is_nan: impl Fn(T) -> bool) {
         crate::groups::zip::<T, T>(x, other, out, |x, other| if is_nan(x) { other } else { x });

@@ -27,6 +27,7 @@ pub struct Rows<'a> {
 pub type RowsKernel = fn(rows: Rows<'_>, out: &mut [u8], fills: &mut [u8]);
 
 /// The kernel for `float32` and `float64`.
+#[inline(never)] // its kernels are compiled here, not in each crate that asks
 pub fn rows(dtype: DType) -> Option<RowsKernel> {
     match dtype {
         DType::F32 => Some(run::<f32>),

@@ -38,6 +38,7 @@ impl ScanOp {
     }
 
     /// The kernel over rows of a dtype that [`ScanOp::typing`] accumulates in.
+    #[inline(never)] // its kernels are compiled here, not in each crate that asks
     pub fn kernel(self, acc: DType) -> Option<ScanKernel> {
         Some(match (self, acc) {
             (ScanOp::Sum, DType::I64) => scan::<Sum<i64>>,
