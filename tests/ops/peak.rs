@@ -4,10 +4,21 @@
 
 use std::process::Command;
 
-use openwork::{Tensor, memory};
+use openwork::{Layout, Tensor, memory};
 
 /// In a process of a case, which one.
 const ALONE: &str = "OPENWORK_PEAK_ALONE";
+
+const CASES: [&str; 8] = [
+    "unique_values",
+    "bincount",
+    "argmax of columns",
+    "median of columns",
+    "quantile of columns",
+    "median of columns of a hybrid tensor",
+    "argmax of columns of a hybrid tensor",
+    "median beside a fill that varies",
+];
 
 #[test]
 fn ops_have_few_times_the_memory_of_operand_and_result() {
@@ -19,7 +30,7 @@ fn ops_have_few_times_the_memory_of_operand_and_result() {
     }
     let test =
         concat!(module_path!(), "::ops_have_few_times_the_memory_of_operand_and_result").split_once("::").unwrap().1;
-    for name in ["unique_values", "bincount"] {
+    for name in CASES {
         let output = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", test, "--nocapture", "--test-threads=1"])
             .env(ALONE, name)
@@ -55,7 +66,8 @@ fn hold(name: &str, most: f64, make: &dyn Fn() -> Tensor, op: &dyn Fn(&Tensor) -
 }
 
 fn case(name: &str) {
-    const N: usize = 1 << 21;
+    // Large enough for the allocator to ask the system for each array, and to give it back at once.
+    const N: usize = 1 << 22;
     memory::set_limit(0);
     // In no order, all different.
     let mixed = || {
@@ -63,7 +75,33 @@ fn case(name: &str) {
         Tensor::from_vec([N], values).unwrap()
     };
     let few = || Tensor::from_vec([N], (0..N).map(|i| (i * 1_234_567 % 1000) as i64).collect()).unwrap();
+    // A hundred in each of as many rows as it takes.
+    let csr = || {
+        let rows = N / 100;
+        let (row, col): (Vec<i64>, Vec<i64>) =
+            (0..rows * 100).map(|i| ((i / 100) as i64, (i % 100 * 30 + i / 100 % 30) as i64)).unzip();
+        let values: Vec<f64> = (0..rows * 100).map(|i| (i * 1_234_567 % N) as f64).collect();
+        let x = Tensor::from_triplets([rows, 3000], row, col, values, 0.0).unwrap();
+        x.to_layout(Layout::Csr).unwrap()
+    };
+    let hybrid = || {
+        let values: Vec<f64> = (0..N).map(|i| (i * 1_234_567 % N) as f64).collect();
+        let rows: Vec<i64> = (0..N as i64 / 64).map(|i| 2 * i).collect();
+        let values = Tensor::from_vec([N / 64, 64], values).unwrap();
+        Tensor::coo([N / 16, 64], vec![rows], &values, 0.0).unwrap()
+    };
+    let varying = || {
+        let x = csr();
+        let fill = Tensor::from_vec([1, 3000], (0..3000).map(f64::from).collect()).unwrap();
+        x.replace_fill(fill).unwrap()
+    };
     match name {
+        "argmax of columns" => hold(name, 3.0, &csr, &|x| x.argmax(0).unwrap()),
+        "median of columns" => hold(name, 3.0, &csr, &|x| x.median(0).unwrap()),
+        "quantile of columns" => hold(name, 3.0, &csr, &|x| x.quantile(0.3, 0).unwrap()),
+        "median of columns of a hybrid tensor" => hold(name, 3.1, &hybrid, &|x| x.median(0).unwrap()),
+        "argmax of columns of a hybrid tensor" => hold(name, 3.6, &hybrid, &|x| x.argmax(0).unwrap()),
+        "median beside a fill that varies" => hold(name, 3.0, &varying, &|x| x.median(1).unwrap()),
         "unique_values" => hold(name, 2.2, &mixed, &|x| x.unique_values().unwrap()),
         "bincount" => hold(name, 2.7, &few, &|x| x.bincount(None, 0).unwrap()),
         _ => panic!("no case {name}"),

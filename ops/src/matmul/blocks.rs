@@ -3,7 +3,8 @@
 
 use std::ops::Range;
 
-use super::kernels::{Allowed, Columns, FLUSH, flush};
+use super::allowed::Allowed;
+use super::kernels::{Columns, FLUSH, flush};
 use super::semiring::{Pairs, Semiring};
 use super::{Finish, Grid, Kernels, Listed, Operand, Plus, Product, Rows, Run, Wanted};
 use crate::cast::cast_block;
@@ -366,24 +367,22 @@ impl Work {
         let (mut picked, mut picked_columns, mut picked_values) = (Vec::<u32>::new(), Vec::<I>::new(), Vec::new());
         for run in runs {
             for (i, r) in run.left.clone().enumerate() {
-                let masked = run.mask.is_some_and(|mask| allowed.enter(mask, i, n));
-                if let Some(mask) = run.mask.filter(|mask| mask.is_total) {
-                    mask.each(i, |j| {
-                        touched.insert(j);
-                        acc[j * wide..(j + 1) * wide].copy_from_slice(&zero[..wide]);
-                    });
+                allowed.enter(run.mask, i, n);
+                for &j in allowed.total() {
+                    touched.insert(j);
+                    acc[j * wide..(j + 1) * wide].copy_from_slice(&zero[..wide]);
                 }
                 let (ks, xs) = left.row(r);
-                let length = |k: usize| right.row(run.right + k).0.len();
-                let probed = run.mask.filter(|mask| mask.is_probed(i, ks, length));
+                let probed =
+                    allowed.probed(ks.len(), || ks.iter().map(|k| right.row(run.right + k.get()).0.len()).sum());
                 for (k, x) in ks.iter().zip(xs.chunks_exact(size)) {
                     let (mut js, mut ys) = right.row(run.right + k.get());
-                    if masked {
+                    if run.mask.is_some() {
                         picked.clear();
                         match probed {
-                            Some(mask) => {
-                                mask.each(i, |j| picked.extend(js.binary_search(&I::new(j)).map(|at| at as u32)))
-                            }
+                            Some(wanted) => picked.extend(
+                                wanted.iter().filter_map(|&j| js.binary_search(&I::new(j)).ok()).map(|at| at as u32),
+                            ),
                             None => picked.extend((0..).zip(js).filter(|(_, j)| allowed.has(j.get())).map(|(i, _)| i)),
                         }
                         picked_columns.clear();
@@ -412,9 +411,7 @@ impl Work {
                     waiting += 1;
                 });
                 counts.push(columns.len() - before);
-                if let Some(mask) = run.mask {
-                    allowed.leave(mask, i);
-                }
+                allowed.leave();
                 if waiting >= FLUSH {
                     flush(some(&pending, waiting, wide), waiting * width, finish, &mut values);
                     waiting = 0;

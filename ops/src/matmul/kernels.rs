@@ -3,9 +3,10 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
+use super::allowed::Allowed;
 use super::term::Term;
 use super::typed::{Typed, slice, slice_mut};
-use super::{Finish, Grid, Kernels, Listed, Mask, Operand, Product, Rows, Run, Wanted, WantedRow};
+use super::{Finish, Grid, Kernels, Listed, Operand, Product, Rows, Run, Wanted, WantedRow};
 use crate::structure::{Index, IndexSlice};
 
 /// The loops over terms `T`.
@@ -394,37 +395,6 @@ fn each_bit(mut word: u64, mut f: impl FnMut(usize)) {
     }
 }
 
-/// The columns that a mask lets through in one row: a byte for each column, and whether 1 or 0 lets it through.
-#[derive(Default)]
-pub(super) struct Allowed {
-    listed: Vec<u8>,
-    wanted: u8,
-}
-
-impl Allowed {
-    /// Lists the columns of row `i` of a run, and says that there is a mask.
-    pub(super) fn enter(&mut self, mask: Mask<'_>, i: usize, n: usize) -> bool {
-        self.listed.resize(n, 0);
-        self.wanted = u8::from(!mask.is_complement);
-        self.set(mask, i, 1);
-        true
-    }
-
-    /// Takes the columns of the row out again.
-    pub(super) fn leave(&mut self, mask: Mask<'_>, i: usize) {
-        self.set(mask, i, 0);
-    }
-
-    fn set(&mut self, mask: Mask<'_>, i: usize, to: u8) {
-        mask.each(i, |j| self.listed[j] = to);
-    }
-
-    #[inline(always)]
-    pub(super) fn has(&self, j: usize) -> bool {
-        self.listed[j] == self.wanted
-    }
-}
-
 /// Finished values are written in blocks of about this many.
 pub(super) const FLUSH: usize = 2048;
 
@@ -449,16 +419,14 @@ fn gustavson<T: Term, I: Index>(
     for run in runs {
         let init = run.init.map(|g| (slice::<T::Acc>(g.values), g.row, g.col));
         for (i, r) in run.left.clone().enumerate() {
-            let masked = run.mask.is_some_and(|mask| allowed.enter(mask, i, n));
-            if let Some(mask) = run.mask.filter(|mask| mask.is_total) {
-                mask.each(i, |j| {
-                    touched.insert(j);
-                    acc[j] = T::ZERO;
-                });
+            allowed.enter(run.mask, i, n);
+            for &j in allowed.total() {
+                touched.insert(j);
+                acc[j] = T::ZERO;
             }
             let mut add = |x: T, j: I, y: T| {
                 let j = j.get();
-                if masked && !allowed.has(j) {
+                if !allowed.has(j) {
                     return;
                 }
                 let slot = &mut acc[j];
@@ -468,14 +436,15 @@ fn gustavson<T: Term, I: Index>(
                 *slot = T::mul_add(*slot, x, y);
             };
             let (mut ks, mut xs) = left.row(r);
-            if let Some(mask) = run.mask.filter(|mask| mask.is_probed(i, ks, |k| right.length(run.right + k))) {
+            let met = || ks.iter().map(|k| right.length(run.right + k.get())).sum();
+            if let Some(wanted) = allowed.probed(ks.len(), met) {
                 for (&k, &x) in ks.iter().zip(xs) {
                     let (js, ys) = right.row(run.right + k.get());
-                    mask.each(i, |j| {
+                    for &j in wanted {
                         if let Ok(at) = js.binary_search(&I::new(j)) {
                             add(x, js[at], ys[at]);
                         }
-                    });
+                    }
                 }
                 (ks, xs) = (&[], &[]);
             }
@@ -509,9 +478,7 @@ fn gustavson<T: Term, I: Index>(
                 pending.push(acc[j]);
             });
             counts.push(columns.len() - before);
-            if let Some(mask) = run.mask {
-                allowed.leave(mask, i);
-            }
+            allowed.leave();
             if pending.len() >= FLUSH {
                 flush(bytemuck::cast_slice(&pending), pending.len() * width, finish, &mut values);
                 pending.clear();

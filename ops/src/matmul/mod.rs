@@ -7,6 +7,7 @@
 //! backgrounds, and elements far smaller than the fill beneath them, are added in sums of two `f64`
 //! ([`Carrier::Double`]).
 
+mod allowed;
 mod blocks;
 mod carrier;
 mod columns;
@@ -26,8 +27,7 @@ mod vector;
 
 use std::ops::Range;
 
-use crate::structure::{Index, IndexSlice, IndexVec};
-use crate::with_index;
+use crate::structure::{IndexSlice, IndexVec};
 
 pub use blocks::Blocks;
 pub use carrier::{Carrier, Told};
@@ -169,22 +169,6 @@ pub struct Listed<'a> {
     pub rows: Range<usize>,
     /// The number that counts as 0, and the number of each of `rows`.
     pub ids: Option<(u64, &'a [u64])>,
-}
-
-impl Mask<'_> {
-    /// Whether the columns of row `i` of a run are better looked up in the rows on the right that the entries `ks` meet,
-    /// which rise, than those rows walked.
-    fn is_probed<I: Index>(&self, i: usize, ks: &[I], length: impl Fn(usize) -> usize) -> bool {
-        const STEPS: usize = 8;
-        let probes = self.rows[i].len().saturating_mul(ks.len()).saturating_mul(STEPS);
-        !self.is_complement && ks.iter().map(|k| length(k.get())).sum::<usize>() > probes
-    }
-
-    /// The columns listed for row `i` of a run.
-    fn each(&self, i: usize, mut f: impl FnMut(usize)) {
-        let row = self.rows[i].clone();
-        with_index!(self.columns, columns => columns[row].iter().for_each(|j| f(j.get())));
-    }
 }
 
 impl Listed<'_> {

@@ -73,6 +73,15 @@ impl Slices {
     ///
     /// Cost: O(nse), plus a sort where storage order is another.
     pub(crate) fn of(x: &Tensor, axes: &[usize]) -> Result<Slices> {
+        Slices::cut(x, axes, true)
+    }
+
+    /// As [`Slices::of`], where nobody will ask for [`Slices::positions`]: with less memory.
+    pub(crate) fn without_positions(x: &Tensor, axes: &[usize]) -> Result<Slices> {
+        Slices::cut(x, axes, false)
+    }
+
+    fn cut(x: &Tensor, axes: &[usize], positions: bool) -> Result<Slices> {
         let shape = x.shape().to_vec();
         let kept: Vec<usize> = (0..x.ndim()).chosen(|a| !axes.contains(a));
         let sizes = || axes.iter().map(|&a| shape[a] as u128);
@@ -96,7 +105,10 @@ impl Slices {
         let dims: Vec<Dim> = kept.iter().chain(&axes).map(dim).collect();
         let cut = Cut::new(convert::element_keys(&s, &dims)?, kept.len(), false);
         let heads = cut.heads();
-        let Cut { layout, words, order, ends } = cut;
+        let Cut { layout, mut words, order, ends } = cut;
+        if !positions {
+            words.iter_mut().for_each(|w| *w = Vec::new());
+        }
         let values = s.values.reshape(&[s.nse()])?;
         let values = match &order {
             Some(order) => convert::gather_values(&values, order)?,
@@ -147,6 +159,13 @@ impl Slices {
     /// The shape of the kept axes.
     pub(crate) fn kept_shape(&self) -> Vec<usize> {
         self.kept.mapped(|&a| self.shape[a])
+    }
+
+    /// Gives back memory where nobody will ask which stored element of the tensor each was.
+    pub(crate) fn forget_order(&mut self) {
+        if !self.fill_varies() {
+            self.order = None;
+        }
     }
 
     /// Where in its slice an element is.

@@ -68,13 +68,18 @@ pub(crate) fn ordered(dtype: DType) -> Result<()> {
 /// Keys of an array's elements in C order.
 pub(crate) fn keys_of(x: &Strided) -> Result<Vec<u64>> {
     dense_len(&x.shape, DType::U64)?;
-    let bytes = x.dense_bytes()?;
-    let size = x.dtype.size();
-    let mut out = zeroed_vec(x.len());
+    Ok(keys_between(x.dtype, &x.dense_bytes()?, 0..x.len()))
+}
+
+/// Keys of a range of elements.
+fn keys_between(dtype: DType, elements: &[u8], range: std::ops::Range<usize>) -> Vec<u64> {
+    let size = dtype.size();
+    let elements = &elements[range.start * size..range.end * size];
+    let mut out = zeroed_vec(range.len());
     parallel::for_chunks_mut(&mut out, 1, GRAIN, &|start, out| {
-        order::keys(x.dtype, &bytes[start * size..(start + out.len()) * size], out);
+        order::keys(dtype, &elements[start * size..(start + out.len()) * size], out);
     });
-    Ok(out)
+    out
 }
 
 impl<'s> Ranked<'s> {
@@ -86,7 +91,10 @@ impl<'s> Ranked<'s> {
 
     /// Slices by keys that `key` gives the elements of an array, in C order.
     pub(crate) fn by(slices: &'s Slices, key: &dyn Fn(&Strided) -> Result<Vec<u64>>) -> Result<Ranked<'s>> {
-        let keys = key(&slices.values)?;
+        Ok(Ranked { keys: key(&slices.values)?, ..Ranked::without_keys(slices, key)? })
+    }
+
+    fn without_keys(slices: &'s Slices, key: &dyn Fn(&Strided) -> Result<Vec<u64>>) -> Result<Ranked<'s>> {
         let (rests, core) = match (slices.fill(), slices.fill_over_kept()) {
             (None, _) => (Rests::None, vec![1; slices.kept.len()]),
             (_, Some(fill)) => {
@@ -95,7 +103,7 @@ impl<'s> Ranked<'s> {
             }
             (Some(fill), None) => varying(slices, fill, key)?,
         };
-        Ok(Ranked { slices, keys, positions: slices.positions(), rests, core })
+        Ok(Ranked { slices, keys: Vec::new(), positions: slices.positions(), rests, core })
     }
 
     /// How many slices store anything.
@@ -140,25 +148,32 @@ impl<'s> Ranked<'s> {
         rests.into_iter().map(slice).collect()
     }
 
-    /// What `f` makes of each slice that stores something, and of those that do not, over the kept axes.
+    /// What `f` makes of each slice that stores something, and of those that do not, over the kept axes. There are keys only
+    /// of the few slices that are looked at.
     ///
     /// `f` gets slices with at least one element.
     pub(crate) fn fold<T: Element + Send>(
-        &self,
+        slices: &'s Slices,
         f: &(dyn Fn(&Slice<'_>) -> Result<T> + Sync),
     ) -> Result<(Vec<T>, Option<Strided>)> {
-        let n = self.slices.len();
-        let grain = (GRAIN * n / self.keys.len().max(1)).clamp(1, GRAIN);
-        let chunk = |range: std::ops::Range<usize>| range.try_mapped(|g| f(&self.slice(g)));
+        ordered(slices.values.dtype)?;
+        let ranked = Ranked::without_keys(slices, &keys_of)?;
+        let (n, ends, bytes) = (slices.len(), &slices.ends, slices.values.dense_bytes()?);
+        let grain = (GRAIN * n / slices.values.len().max(1)).clamp(1, GRAIN);
+        let chunk = |range: std::ops::Range<usize>| {
+            let first = ends[range.start];
+            let keys = keys_between(slices.values.dtype, &bytes, first..ends[range.end]);
+            range.try_mapped(|g| f(&ranked.slice_of(g, &keys[ends[g] - first..ends[g + 1] - first])))
+        };
         let mut stored = Vec::with_capacity(n);
         for part in parallel::map_chunks(n, grain, &chunk) {
             stored.extend(part?);
         }
-        let empty = match &self.rests {
+        let empty = match &ranked.rests {
             Rests::None => None,
             _ => {
-                let values = self.empty().try_mapped(f)?;
-                Some(Strided::from_vec(values, self.core.clone()).broadcast(&self.slices.kept_shape()))
+                let values = ranked.empty().try_mapped(f)?;
+                Some(Strided::from_vec(values, ranked.core.clone()).broadcast(&slices.kept_shape()))
             }
         };
         Ok((stored, empty))

@@ -88,7 +88,7 @@ impl<T: Element> Function<'_, T> {
 }
 
 fn reduce<T: Element>(x: &Tensor, axes: &[usize], keepdims: bool, f: &Function<'_, T>) -> Result<Tensor> {
-    let slices = Slices::of(x, axes)?;
+    let slices = Slices::without_positions(x, axes)?;
     if let (Some(s), Some(fill)) = (slices.source(), slices.fill().filter(|_| slices.fill_varies())) {
         context::may_densify(&s.shape, s.dtype().size(), || "the fill varies along a reduced axis".to_string())?;
         let dense = Tensor::from_strided(convert::to_strided(s, fill)?);

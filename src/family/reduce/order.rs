@@ -166,13 +166,13 @@ impl Tensor {
     }
 }
 
-/// Slices of at least one element each.
-fn slices_of(x: &Tensor, axes: &[usize]) -> Result<Slices> {
-    let slices = Slices::of(x, axes)?;
+/// The slices of a tensor, if they have at least one element each.
+fn slices_of(x: &Tensor, mut slices: Slices) -> Result<Slices> {
     let results = !slices.kept_shape().contains(&0);
     if slices.length == 0 && results && !slices.is_undefined() {
         return Err(error::shape(&[x.shape()], "of no elements is undefined: an axis has size 0"));
     }
+    slices.forget_order();
     Ok(slices)
 }
 
@@ -207,9 +207,8 @@ fn extreme(x: &Tensor, axis: &Axes, greatest: bool) -> Result<Tensor> {
         Some(axis) => vec![axis],
         None => (0..x.ndim()).collect(),
     };
-    let slices = slices_of(x, &axes)?;
-    let ranked = Ranked::of(&slices)?;
-    let (found, empty) = ranked.fold(&|slice: &Slice<'_>| {
+    let slices = slices_of(x, Slices::of(x, &axes)?)?;
+    let (found, empty) = Ranked::fold(&slices, &|slice: &Slice<'_>| {
         let at = slice.first(outermost(slice, greatest, x.dtype())).unwrap_or_default();
         i64::try_from(at)
             .map_err(|_| error::invalid("self", format!("the index {at} does not fit int64: name an axis, or reshape")))
@@ -220,10 +219,9 @@ fn extreme(x: &Tensor, axis: &Axes, greatest: bool) -> Result<Tensor> {
 
 /// One element of each slice, given by its key.
 fn by_key(x: &Tensor, axes: &Axes, f: &(dyn Fn(&Slice<'_>, DType) -> u64 + Sync)) -> Result<Tensor> {
-    let slices = slices_of(x, &axes.of(x.ndim())?)?;
-    let ranked = Ranked::of(&slices)?;
+    let slices = slices_of(x, Slices::without_positions(x, &axes.of(x.ndim())?)?)?;
     let dtype = x.dtype();
-    let (found, empty) = ranked.fold(&|slice: &Slice<'_>| Ok(f(slice, dtype)))?;
+    let (found, empty) = Ranked::fold(&slices, &|slice: &Slice<'_>| Ok(f(slice, dtype)))?;
     let n = found.len();
     let values = values_of(dtype, &Strided::from_vec(found, vec![n]));
     slices.folded(values, empty.map(|e| values_of(dtype, &e)), axes.keeps())
@@ -252,10 +250,9 @@ fn quantile(x: &Tensor, q: f64, interpolation: Interpolation, axes: &Axes, skip_
     if !(0.0..=1.0).contains(&q) {
         return Err(error::invalid("q", format!("{q} is given, allowed is 0 to 1")));
     }
-    let slices = slices_of(x, &axes.of(x.ndim())?)?;
-    let ranked = Ranked::of(&slices)?;
+    let slices = slices_of(x, Slices::without_positions(x, &axes.of(x.ndim())?)?)?;
     let (dtype, out) = (x.dtype(), x.dtype().to_inexact());
-    let (found, empty) = ranked.fold(&|slice: &Slice<'_>| {
+    let (found, empty) = Ranked::fold(&slices, &|slice: &Slice<'_>| {
         let sorted = slice.sorted();
         let n = counted(&sorted, dtype, skip_nan);
         Ok(if n == 0 { f64::NAN } else { interpolated(&sorted, n, q, interpolation, dtype) })
@@ -307,10 +304,9 @@ fn most_frequent(slice: &Slice<'_>) -> u64 {
 pub(super) fn varying(fold: &Fold, s: &Sparse, axes: &[usize]) -> Result<Option<Tensor>> {
     let Some(extreme) = fold.op.extreme() else { return Ok(None) };
     let x = Tensor::from(s.clone()).cast(fold.typing.acc)?;
-    let slices = Slices::of(&x, axes)?;
-    let ranked = Ranked::of(&slices)?;
+    let slices = Slices::without_positions(&x, axes)?;
     let (found, empty) =
-        ranked.fold(&|slice: &Slice<'_>| Ok(outermost(slice, extreme == Extreme::Greatest, x.dtype())))?;
+        Ranked::fold(&slices, &|slice: &Slice<'_>| Ok(outermost(slice, extreme == Extreme::Greatest, x.dtype())))?;
     let n = found.len();
     let values = values_of(x.dtype(), &Strided::from_vec(found, vec![n]));
     slices.folded(values, empty.map(|e| values_of(x.dtype(), &e)), false).map(Some)

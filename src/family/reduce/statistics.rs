@@ -259,7 +259,7 @@ fn variance(x: &Tensor, correction: f64, axes: &Axes, skip_nan: bool) -> Result<
     }
     let out = x.dtype().to_inexact();
     let of = axes.of(x.ndim())?;
-    let slices = Slices::of(x, &of)?;
+    let slices = Slices::without_positions(x, &of)?;
     let (found, empty) = match slices.fill().filter(|_| slices.fill_varies()) {
         Some(fill) => {
             let (found, empty) = over_a_fill(&slices, fill, correction, skip_nan)?;
@@ -354,7 +354,7 @@ fn norm(x: &Tensor, ord: f64, axes: &Axes) -> Result<Tensor> {
     } else {
         // Moduli in double precision: that of the least integer is not an integer of its dtype.
         let moduli = accurate(x)?.abs()?;
-        let slices = Slices::of(&moduli, &of)?;
+        let slices = Slices::without_positions(&moduli, &of)?;
         if ord.is_infinite() {
             if slices.length == 0 && !slices.kept_shape().contains(&0) && !slices.is_undefined() {
                 let why = "of infinite order and of no elements is undefined: an axis has size 0";
