@@ -25,6 +25,7 @@ pub use family::catalogue;
 pub use family::facts::MatrixFacts;
 pub use family::index::Index::{self, Ellipsis, NewAxis};
 pub use family::index::Span;
+pub use family::linalg;
 pub use family::matmul::semiring::Product;
 pub use family::methods::IntoOperand;
 pub use family::order::{Unique, UniqueCounts, UniqueInverse};

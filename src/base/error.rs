@@ -104,6 +104,22 @@ pub enum ErrorKind {
         /// What is absent and what to do.
         why: String,
     },
+    /// A matrix that is to be solved with is singular.
+    Singular {
+        /// The op.
+        op: &'static str,
+        /// The first row, column or pivot found to make it so, as `why` says.
+        at: usize,
+        /// What was found where, and what to do.
+        why: String,
+    },
+    /// An iterative method stopped before it reached its tolerance.
+    NotConverged {
+        /// The op.
+        op: &'static str,
+        /// Why it stopped, how far it came, and what to do.
+        why: String,
+    },
     /// A file could not be read or written.
     Io {
         /// The file.
@@ -162,7 +178,8 @@ impl fmt::Display for Error {
                     write!(f, "of which this process is not given so much: {instead}")
                 }
             }
-            ErrorKind::Absent { op, why } => write!(f, "{op}: {why}"),
+            ErrorKind::Absent { op, why } | ErrorKind::NotConverged { op, why } => write!(f, "{op}: {why}"),
+            ErrorKind::Singular { op, why, .. } => write!(f, "{op}: the matrix is singular: {why}"),
             ErrorKind::Io { path, source } => write!(f, "{}: {source}", path.display()),
             ErrorKind::Format { path: Some(path), format, source } => {
                 write!(f, "{}: {format}: {source}", path.display())

@@ -7,6 +7,7 @@
 //! | [`dtypes`] | which dtype comes out, and what happens at the edges of a range? |
 //! | [`indexing`] | how are elements chosen, assigned and joined, and what does that cost? |
 //! | [`reductions`] | sums, statistics, running sums, sorting: what counts, and in which layout is the result? |
+//! | [`solving`] | how are systems solved, eigenvalues and principal components found? |
 //! | [`softmax`] | softmax, normalising and standardising over sparse axes |
 //! | [`cookbook`] | how are common tasks written so that they stay sparse? |
 //! | [`levels`] | how are layouts made of levels, and what do other systems call them? |
@@ -26,6 +27,9 @@ pub mod dtypes {}
 
 #[doc = include_str!("reductions.md")]
 pub mod reductions {}
+
+#[doc = include_str!("solving.md")]
+pub mod solving {}
 
 #[doc = include_str!("softmax.md")]
 pub mod softmax {}

@@ -10,6 +10,10 @@ mod catalogue;
 mod elementwise;
 mod indexing;
 mod into;
+#[cfg(feature = "faer")]
+mod factors;
+mod linalg;
+mod linalg_data;
 mod matmul;
 mod matmul_fills;
 mod misuse;
@@ -21,6 +25,8 @@ mod reduce_repeated;
 mod reduce_varying;
 mod results;
 mod semirings;
+#[cfg(feature = "faer")]
+mod spectra;
 mod softmax;
 mod there_here;
 mod threads;

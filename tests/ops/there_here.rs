@@ -2,6 +2,7 @@
 //! Names without arguments are links, which the documentation build checks.
 
 use openwork::Index::{Ellipsis, NewAxis};
+use openwork::linalg::{self, Options, Triangular};
 use openwork::{Fill, Layout, Product, Result, Tensor, keep, s};
 
 /// Expressions as they are written, in a function that is compiled and never run: whether they compute the right thing is
@@ -32,6 +33,7 @@ calls!(
         columns: given.clone(), values: given.clone(), data: given.clone(),
         size: vec![2usize, 2], shape: [2usize, 2], indices: vec![vec![0u64], vec![0]], crow: vec![0u64], col: vec![0u64],
         indptr: [0u64], coords: [vec![0u64], vec![0]], block: [2usize, 2],
+        tol: 1e-8,
         dim: 0isize, k: 1usize, n: 2usize, v: 0.0f32, f: Fill::Undefined, min: 0.0, max: 1.0,
     ],
     Tensor::coo(&size, indices, &values, 0.0),
@@ -94,6 +96,11 @@ calls!(
     t.index(s![.., columns]),
     t.index_select(i, dim),
     t.gather(&i, dim),
+    linalg::cg(&a, &b, Options::default().tolerance(tol).max_iterations(n).preconditioner(&m)),
+    linalg::cg(&a, &b, Options::default())?.converged(),
+    linalg::bicgstab(&a, &b, Options::default()),
+    linalg::gmres(&a, &b, Options::default().restart(n)),
+    linalg::solve_triangular(&a, &b, Triangular::lower()),
 );
 
 // The same, where a name of the tables is another thing.
