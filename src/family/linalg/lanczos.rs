@@ -3,7 +3,7 @@
 //! The basis is kept orthonormal to rounding, and the operator between its vectors is taken from the products themselves,
 //! so that a restart needs no bookkeeping but the Ritz values (Wu and Simon, 2000). Eigenvectors of one eigenvalue beyond
 //! the first are not in the space that one vector spans: once all has converged, a random vector goes in, and what was
-//! found counts only if it brings nothing new.
+//! found counts only once what comes of that has settled, and is none of the wanted.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -213,7 +213,8 @@ impl Problem<'_> {
         // Columns of the projected operator, down to the diagonal.
         let mut h: Small = Vec::new();
         let (mut history, mut iterations, mut scale, mut largest) = (Vec::new(), 0, 0f64, 0f64);
-        let mut found_before: Option<Vec<f64>> = None;
+        // Whether a random vector has gone in since the wanted ones converged, and they still are.
+        let mut is_checked = false;
         loop {
             // What is left of the last product: the residuals of all Ritz vectors are multiples of it.
             let mut left = 0.0;
@@ -250,16 +251,21 @@ impl Problem<'_> {
             let residuals: Vec<f64> = places[..k].iter().map(told).collect();
             let worst = residuals.iter().fold(0f64, |m, &r| if r > m || r.is_nan() { r } else { m });
             history.push(worst);
-            let now: Vec<f64> = places[..k].iter().map(|&i| values[i]).collect();
             let is_converged = residuals.iter().all(|&r| r <= tolerance);
-            let is_same = found_before.as_ref().is_some_and(|before| {
-                before.iter().zip(&now).all(|(a, b)| (a - b).abs() <= 10.0 * tolerance.max(f64::EPSILON) * unit)
+            // What came of the random vector has risen to its own end, below what is wanted.
+            let is_apart = places.get(k).is_none_or(|&i| {
+                let last_wanted = values[places[k - 1]];
+                let gap = match self.which {
+                    Which::LargestMagnitude => last_wanted.abs() - values[i].abs(),
+                    _ => (last_wanted - values[i]).abs(),
+                };
+                left * vectors[i][last].norm() <= (0.05 * gap).max(tolerance * unit)
             });
             let progress = Progress { iteration: iterations, residuals: &residuals };
             let is_over = options.callback.as_mut().is_some_and(|call| call(&progress) == ControlFlow::Break(()));
             let stop = if worst.is_nan() {
                 Some(Stop::NanResidual)
-            } else if is_converged && (is_same || count == n) {
+            } else if is_converged && ((is_checked && is_apart) || count == n) {
                 Some(Stop::Converged)
             } else if is_over {
                 Some(Stop::Callback)
@@ -273,7 +279,8 @@ impl Problem<'_> {
             }
             // The wanted ones and some beside them, then the vector to go on from; once all have converged, those alone, and
             // all other room for what comes from a random one.
-            let beside = if is_converged { 0 } else { (count - k) / 2 };
+            let is_random = is_converged && !is_checked;
+            let beside = if is_random { 0 } else { (count - k) / 2 };
             let kept = (k + beside).min(count - 1);
             let next = basis.vectors.pop().filter(|_| left > 0.0);
             let mut by: Small = places[..kept].iter().map(|&i| vectors[i].clone()).collect();
@@ -287,10 +294,10 @@ impl Problem<'_> {
                 })
                 .collect();
             match next {
-                Some(next) if !is_converged => drop(basis.push(next)?),
+                Some(next) if !is_random => drop(basis.push(next)?),
                 _ => drop(basis.push_random()?),
             }
-            found_before = is_converged.then_some(now).or(found_before);
+            is_checked = is_converged;
         }
     }
 

@@ -286,9 +286,9 @@ pub(super) fn run<'a>(
     call.end(System::new(name, a, b, options)?.solve(restart, method))
 }
 
-/// A number of zero magnitude, or one that is no number.
+/// Whether a number is zero, or none.
 pub(super) fn is_nothing(x: c128) -> bool {
-    !(x.norm_sqr() > 0.0) || !x.re.is_finite() || !x.im.is_finite()
+    x == c128::new(0.0, 0.0) || !x.re.is_finite() || !x.im.is_finite()
 }
 
 /// The error of a singular matrix.

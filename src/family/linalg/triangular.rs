@@ -77,8 +77,7 @@ const PANEL: usize = 8;
 /// that is not stored, or is an element of a strided matrix, makes no term, whatever it meets.
 ///
 /// Cost: O(nse · k); a matrix that is not stored by rows (its transpose, where the transpose is asked for) is converted
-/// first. Right sides are shared among threads from nine on; one right side is not, for to find out which rows are
-/// independent takes longer than to solve for them (RFC 21).
+/// first. From nine right sides on they are shared among threads.
 ///
 /// ```
 /// use openwork::linalg::{self, Triangular};
