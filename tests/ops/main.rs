@@ -8,6 +8,7 @@ mod common;
 mod arguments;
 mod catalogue;
 mod elementwise;
+mod graphs;
 mod indexing;
 mod into;
 #[cfg(feature = "faer")]
