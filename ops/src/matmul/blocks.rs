@@ -224,19 +224,50 @@ impl Work {
 
     /// The sum over sparse entries, one after the other, of terms with a column of a dense matrix.
     fn dot<I: Index>(&mut self, columns: &[I], xs: &[u8], right: Grid<'_>, acc: &mut [u8]) {
-        let size = self.of.input.size();
-        for (columns, xs) in columns.chunks(BLOCK).zip(xs.chunks(BLOCK * size)) {
-            let n = columns.len();
-            some_mut(&mut self.xs, 0..n, size).copy_from_slice(xs);
-            let ys = some_mut(&mut self.ys, 0..n, size);
-            if right.row == 1 {
-                gather::gather_rows(right.values, size, I::slice(columns), ys);
-            } else {
-                for (y, k) in ys.chunks_exact_mut(size).zip(columns) {
-                    y.copy_from_slice(&right.values[k.get() * right.row * size..][..size]);
-                }
+        for (columns, xs) in columns.chunks(BLOCK).zip(xs.chunks(BLOCK * self.of.input.size())) {
+            self.pair(columns, xs, right);
+            self.total(columns.len(), acc);
+        }
+    }
+
+    /// Lays out sparse entries, at most a block of them, with the elements of a column that they meet.
+    fn pair<I: Index>(&mut self, columns: &[I], xs: &[u8], right: Grid<'_>) {
+        let (n, size) = (columns.len(), self.of.input.size());
+        some_mut(&mut self.xs, 0..n, size).copy_from_slice(xs);
+        let ys = some_mut(&mut self.ys, 0..n, size);
+        if right.row == 1 {
+            gather::gather_rows(right.values, size, I::slice(columns), ys);
+        } else {
+            for (y, k) in ys.chunks_exact_mut(size).zip(columns) {
+                y.copy_from_slice(&right.values[k.get() * right.row * size..][..size]);
             }
-            self.total(n, acc);
+        }
+    }
+
+    /// Sparse rows times one column: as many rows at a time as a block holds.
+    fn sparse_column<I: Index>(&mut self, left: Entries<'_, I>, rows: Range<usize>, right: Grid<'_>, acc: &mut [u8]) {
+        let wide = self.of.accumulator().size();
+        let mut ends = Vec::with_capacity(BLOCK + 1);
+        let mut first = rows.start;
+        while first < rows.end {
+            let start = left.range(first).start;
+            ends.clear();
+            ends.push(0);
+            ends.extend(
+                (first..rows.end).map(|r| left.range(r).end - start).take(BLOCK).take_while(|&end| end <= BLOCK),
+            );
+            let own = first..first + (ends.len() - 1).max(1);
+            let acc = &mut acc[(own.start - rows.start) * wide..(own.end - rows.start) * wide];
+            if let [_, .., n] = ends[..] {
+                let (columns, xs) = left.between(start..start + n);
+                self.pair(columns, xs, right);
+                self.multiply(n);
+                self.of.fold.segments(some(&self.products, n, self.of.product.size()), &ends, acc);
+            } else {
+                let (columns, xs) = left.row(first);
+                self.dot(columns, xs, right, acc);
+            }
+            first = own.end;
         }
     }
 
@@ -259,12 +290,13 @@ impl Work {
     fn sparse_dense<I: Index>(&mut self, left: Entries<'_, I>, rows: Range<usize>, right: Grid<'_>, acc: &mut [u8]) {
         let (size, wide) = (self.of.input.size(), self.of.accumulator().size());
         let n = acc.len() / wide / rows.len().max(1);
+        if n == 1 {
+            return self.sparse_column(left, rows, right, acc);
+        }
         let mut sum = [0u128; 1];
         for (acc, r) in acc.chunks_exact_mut((n * wide).max(1)).zip(rows) {
             let (columns, xs) = left.row(r);
-            if n == 1 {
-                self.dot(columns, xs, right, acc);
-            } else if right.col == 0 {
+            if right.col == 0 {
                 let sum = &mut bytemuck::cast_slice_mut::<u128, u8>(&mut sum)[..wide];
                 self.of.clear(sum);
                 self.dot(columns, xs, right, sum);
@@ -439,9 +471,16 @@ impl<'a, I: Index> Entries<'a, I> {
         Entries { pointers: of(rows.pointers), base: rows.base, indices: of(rows.indices), values: rows.values, size }
     }
 
+    fn range(&self, r: usize) -> Range<usize> {
+        self.pointers[r].get() - self.base..self.pointers[r + 1].get() - self.base
+    }
+
+    fn between(&self, range: Range<usize>) -> (&'a [I], &'a [u8]) {
+        (&self.indices[range.clone()], &self.values[range.start * self.size..range.end * self.size])
+    }
+
     fn row(&self, r: usize) -> (&'a [I], &'a [u8]) {
-        let (start, end) = (self.pointers[r].get() - self.base, self.pointers[r + 1].get() - self.base);
-        (&self.indices[start..end], &self.values[start * self.size..end * self.size])
+        self.between(self.range(r))
     }
 }
 
