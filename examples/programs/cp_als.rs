@@ -1,22 +1,12 @@
 //! A sparse tensor of three axes as a sum of two outer products, by alternating least squares.
 
-use openwork::{Layout, Result, Tensor};
+use openwork::{Layout, Result, Tensor, einsum};
 
 use super::Report;
 use super::data::{hash, weights};
 
-/// The tensor times the factors of all axes but one: a gather, a product, and a sum over equal coordinates.
-fn mttkrp(x: &Tensor, factors: &[Tensor], mode: usize) -> Result<Tensor> {
-    let at = x.indices()?; // a row of coordinates for each stored value
-    let column = |axis: usize| at.index_select(vec![axis], 1)?.flatten();
-    let mut terms = x.stored_values().expand_dims(1)?;
-    for axis in (0..3).filter(|&a| a != mode) {
-        terms = (terms * factors[axis].index_select(column(axis)?, 0)?)?;
-    }
-    // Rows with one coordinate in common are added: duplicates mean their sum.
-    let rows = vec![column(mode)?.to_vec::<i64>()?];
-    Tensor::coo([x.shape()[mode], terms.shape()[1]], rows, &terms, 0.0)?.to_dense()
-}
+/// The tensor times the factors of all axes but one, for each axis.
+const PRODUCTS: [&str; 3] = ["ijk,jr,kr->ir", "ijk,ir,kr->jr", "ijk,ir,jr->kr"];
 
 /// `m · g⁻¹` for a symmetric 2 × 2 matrix.
 fn divided(m: &Tensor, g: &Tensor) -> Result<Tensor> {
@@ -35,15 +25,16 @@ pub fn run() -> Result<Report> {
     let mut fit = 0.0;
     for _ in 0..20 {
         for mode in 0..3 {
-            let others: Vec<&Tensor> = (0..3).filter(|&a| a != mode).map(|a| &factors[a]).collect();
-            let gram = (others[0].t()?.matmul(others[0])? * others[1].t()?.matmul(others[1])?)?;
-            let m = mttkrp(&x, &factors, mode)?;
+            let [a, b] = [(1, 2), (0, 2), (0, 1)].map(|(a, b)| [&factors[a], &factors[b]])[mode];
+            let gram = einsum("ir,is,jr,js->rs", &[a, a, b, b])?;
+            let m = einsum(PRODUCTS[mode], &[&x, a, b])?;
             factors[mode] = divided(&m, &gram)?;
             if mode == 2 {
                 // |x - y|² = |x|² - 2⟨x, y⟩ + |y|²
-                let size = x.vdot(&x)?.to::<f64>();
-                let inner = (&m * &factors[2])?.sum(..)?.item_as::<f64>()?;
-                let own = (gram * factors[2].t()?.matmul(&factors[2])?)?.sum(..)?.item_as::<f64>()?;
+                let c = &factors[2];
+                let number = |equation, operands: &[&Tensor]| einsum(equation, operands)?.item_as::<f64>();
+                let (size, inner) = (number("ijk,ijk->", &[&x, &x])?, number("ir,ir->", &[&m, c])?);
+                let own = number("rs,ir,is->", &[&gram, c, c])?;
                 fit = 1.0 - ((size - 2.0 * inner + own) / size).sqrt();
             }
         }

@@ -2,7 +2,7 @@
 //!
 //! Preparing a case (loading, building tensors) is not timed; the returned closure is.
 
-use openwork::{Layout, Product, Tensor, io::matrix_market};
+use openwork::{Layout, Product, Tensor, einsum, io::matrix_market};
 
 use crate::Outcome;
 use crate::measure::Run;
@@ -73,6 +73,11 @@ pub const OPS: &[Op] = &[
     Op { name: "nd_sum1", cases: THREE, prepare: |w| of_three(w, |t| t.sum(1)) },
     Op { name: "nd_sum2", cases: THREE, prepare: |w| of_three(w, |t| t.sum(2)) },
     Op { name: "nd_sin", cases: THREE, prepare: |w| of_three(w, Tensor::sin) },
+    Op { name: "nd_ttv", cases: THREE, prepare: |w| factored(w, "ijk,k->ij", &[], Some(2)) },
+    Op { name: "nd_ttm", cases: THREE, prepare: |w| factored(w, "ijk,kr->ijr", &[2], None) },
+    Op { name: "nd_mttkrp", cases: THREE, prepare: |w| factored(w, "ijk,jr,kr->ir", &[1, 2], None) },
+    Op { name: "nd_mttkrp1", cases: THREE, prepare: |w| factored(w, "ijk,ir,kr->jr", &[0, 2], None) },
+    Op { name: "nd_mttkrp2", cases: THREE, prepare: |w| factored(w, "ijk,ir,jr->kr", &[0, 1], None) },
     Op { name: "mtx_read", cases: &["uni4:f64", "lap100:f64"], prepare: mtx_read },
 ];
 
@@ -144,6 +149,26 @@ fn softmax(w: &Workload) -> Outcome<Run> {
 fn of_three(w: &Workload, op: fn(&Tensor) -> openwork::Result<Tensor>) -> Outcome<Run> {
     let t = w.three(false)?;
     Ok(Box::new(move || op(&t)))
+}
+
+/// Columns of the factors that a tensor is multiplied with.
+const COLUMNS: usize = 16;
+
+/// The tensor times a matrix for each of some axes, or a vector for one.
+fn factored(w: &Workload, equation: &'static str, matrices: &[usize], vector: Option<usize>) -> Outcome<Run> {
+    let t = w.three(false)?.to_layout(Layout::Csf)?;
+    let mut factors = Vec::new();
+    for &axis in matrices {
+        factors.push(w.matrix(t.shape()[axis], COLUMNS)?);
+    }
+    if let Some(axis) = vector {
+        factors.push(w.vector(t.shape()[axis])?);
+    }
+    Ok(Box::new(move || {
+        let mut operands = vec![&t];
+        operands.extend(&factors);
+        einsum(equation, &operands)
+    }))
 }
 
 fn nd_coalesce(w: &Workload) -> Outcome<Run> {

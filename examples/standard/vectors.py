@@ -18,8 +18,12 @@ import numpy as np
 DTYPES = {"f32": np.float32, "f64": np.float64}
 
 
-def operands(op, rows, columns, *_):
+def operands(op, rows, columns, *others):
     """The shapes of the case's random operands."""
+    if op == "nd_ttv":
+        return [others]
+    if op.startswith(("nd_ttm", "nd_mttkrp")):
+        return [(n, 16) for n in (rows, columns, *others)]
     if op in ("spmv", "bcast_row"):
         return [(columns,)]
     if op in ("spmv_t", "bcast_col"):

@@ -8,6 +8,7 @@ pub mod binary;
 pub mod cast;
 pub mod closeness;
 pub mod dtype;
+pub mod einsum;
 mod groups;
 pub mod identity;
 pub mod matmul;

@@ -31,6 +31,9 @@ pub enum Fault {
     MaskByPattern,
     SidesUnswapped,
     AnyFillSkipped,
+    FibersAbsent,
+    SumTooEarly,
+    FactorRowLost,
 }
 
 #[cfg(feature = "planted-faults")]
@@ -43,7 +46,7 @@ mod switch {
 
     impl Fault {
         /// Every fault.
-        pub const ALL: [Fault; 24] = [
+        pub const ALL: [Fault; 27] = [
             Fault::UnaryKeepsFill,
             Fault::BinaryFillOfLeft,
             Fault::DuplicatesDropped,
@@ -68,6 +71,9 @@ mod switch {
             Fault::MaskByPattern,
             Fault::SidesUnswapped,
             Fault::AnyFillSkipped,
+            Fault::FibersAbsent,
+            Fault::SumTooEarly,
+            Fault::FactorRowLost,
         ];
     }
 

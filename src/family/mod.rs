@@ -12,6 +12,7 @@ pub(crate) mod methods;
 pub(crate) mod pointwise;
 pub(crate) mod into;
 pub(crate) mod matmul;
+pub(crate) mod einsum;
 pub mod linalg;
 pub(crate) mod reduce;
 pub(crate) mod scan;

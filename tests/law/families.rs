@@ -6,8 +6,8 @@ use super::report::Report;
 use super::rng::Rng;
 use super::sample::any_cell;
 use super::{
-    compare, composed, custom, facts, forms, index, nary, order, parts, rearrange, scan, shape, short, softmax,
-    statistics,
+    compare, composed, custom, facts, forms, index, nary, order, parts, products, rearrange, scan, shape, short,
+    softmax, statistics,
 };
 
 /// Ops that are checked in one way.
@@ -31,6 +31,7 @@ pub const FAMILIES: &[Family] = &[
     nary::FAMILY,
     order::FAMILY,
     parts::FAMILY,
+    products::FAMILY,
     rearrange::FAMILY,
     scan::FAMILY,
     shape::FAMILY,

@@ -18,6 +18,7 @@ mod big;
 mod compare;
 mod composed;
 mod custom;
+mod einsum;
 mod facts;
 mod families;
 #[cfg(feature = "planted-faults")]
@@ -33,6 +34,7 @@ mod numbers;
 mod order;
 mod parts;
 mod pointwise;
+mod products;
 mod rearrange;
 mod reduce;
 mod report;

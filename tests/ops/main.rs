@@ -7,6 +7,7 @@ mod common;
 
 mod arguments;
 mod catalogue;
+mod einsum;
 mod elementwise;
 mod graphs;
 mod indexing;

@@ -3,7 +3,7 @@
 
 use openwork::Index::{Ellipsis, NewAxis};
 use openwork::linalg::{self, Options, Triangular};
-use openwork::{Fill, Layout, Product, Result, Tensor, keep, s};
+use openwork::{Fill, Layout, Product, ReduceOp, Result, Tensor, einsum, keep, s};
 
 /// Expressions as they are written, in a function that is compiled and never run: whether they compute the right thing is
 /// the law's question. The block before them binds the names of the tables, anew for each.
@@ -81,6 +81,17 @@ calls!(
     t.sort_descending(dim),
     a.dot(&b),
     a.matmul(&b),
+    c.sampled_addmm(&a, &b, 0, 1),
+    c.addmm(&a, &b, 1, 1),
+    a.stored().matmul_reduce(&b, ReduceOp::Max),
+    einsum("ij,jk", &[&a, &b]),
+    einsum("ijk,jr,kr->ir", &[&x, &b, &c]),
+    a.tensordot(&b, 2),
+    x.tensordot(&y, ([1], [0])),
+    a.vecdot(&b, dim),
+    a.matrix_power(3),
+    a.khatri_rao(&b),
+    Tensor::multi_dot(&[&a, &b, &c]),
     a.matmul_with(&b, Product::default().mask(&m.is_stored()?)),
     t.one_hot(n),
     t.t(),

@@ -7,9 +7,12 @@
 //! of it varies along both output axes except `S·T`, the result is sparse with the rest as its fill.
 
 mod dot;
+pub(crate) mod forms;
 mod plan;
 mod assemble;
+pub(crate) mod chain;
 mod columns;
+pub(crate) mod contract;
 mod dense;
 mod extent;
 mod fills;
@@ -72,7 +75,6 @@ impl Tensor {
     /// # Errors
     /// If an operand is 0-d, the contracted lengths differ, batch axes do not broadcast, dtypes do not
     /// promote, or the result is not sparse and exceeds the densify budget.
-    #[doc(alias("mm", "bmm", "mv", "spmm", "spmv"))]
     pub fn matmul(&self, other: &Tensor) -> Result<Tensor> {
         let call = trace::call("matmul", &[self, other]);
         call.end(multiply(self, other, Semiring::PLUS_TIMES, None))

@@ -1,0 +1,378 @@
+//! One pass over the elements of a sparse tensor of several axes, each times a row of a factor for each axis, added to rows of
+//! a result: what remains of `x[i, j, k] a[j, r] b[k, r]` once it is summed over `j` and `k`.
+//!
+//! Along a path of equal coordinates sums are kept, and multiplied by the row of a factor where a coordinate changes: SPLATT's
+//! algorithm (Smith, Ravindran, Sidiropoulos, Karypis: "SPLATT: Efficient and Parallel Sparse Tensor-Matrix Multiplication",
+//! 2015), over lists of coordinates in any number of axes.
+
+use std::ops::Range;
+
+use crate::simd::{Loop, prefetch, vectorised};
+
+/// Axes that a tensor may have.
+pub const MOST_AXES: usize = 8;
+
+/// Numbers of columns that a pass takes at a time.
+pub const WIDTHS: [usize; 3] = [1, 8, 16];
+
+/// Where elements are.
+#[derive(Clone, Copy, Debug)]
+pub enum Paths<'a> {
+    /// A list of coordinates for each axis, with an entry for each element.
+    Lists(&'a [&'a [u32]]),
+    /// A tree: nodes of each axis, with their coordinates, the last of which are elements; and for each axis but the last the
+    /// element after the last one under each node.
+    Tree {
+        /// Coordinates, a list for each axis.
+        nodes: &'a [&'a [u32]],
+        /// Ends, a list for each axis but the last.
+        ends: &'a [&'a [u32]],
+    },
+}
+
+impl Paths<'_> {
+    /// Elements.
+    pub fn len(self) -> usize {
+        let lists = match self {
+            Paths::Lists(lists) => lists,
+            Paths::Tree { nodes, .. } => nodes,
+        };
+        lists.last().map_or(0, |last| last.len())
+    }
+
+    /// Whether there is no element.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Elements and the factors that they meet.
+#[derive(Clone, Copy, Debug)]
+pub struct Factored<'a> {
+    /// At most [`MOST_AXES`] axes.
+    pub paths: Paths<'a>,
+    /// Rows of as many columns as a pass takes, one for each coordinate along an axis; none for an axis without a factor.
+    pub factors: &'a [Option<&'a [f64]>],
+    /// The axis whose coordinates are rows of the result; none for a result of one row.
+    pub axis: Option<usize>,
+}
+
+impl Factored<'_> {
+    /// Adds the elements of a range, of which `values` has all, to rows of `width` columns, the first of which is row `first`
+    /// of the result. `width` is one of [`WIDTHS`].
+    pub fn add(self, values: &[f64], range: Range<usize>, width: usize, first: usize, out: &mut [f64]) {
+        match (width, self.paths) {
+            (_, _) if range.is_empty() => {}
+            (16, Paths::Lists(lists)) => {
+                vectorised(Pass::<_, 16> { path: List { lists }, of: self, values, range, first, out })
+            }
+            (8, Paths::Lists(lists)) => {
+                vectorised(Pass::<_, 8> { path: List { lists }, of: self, values, range, first, out })
+            }
+            (_, Paths::Lists(lists)) => {
+                vectorised(Pass::<_, 1> { path: List { lists }, of: self, values, range, first, out })
+            }
+            (16, Paths::Tree { nodes, ends }) => {
+                let path = Tree::at(nodes, ends, range.start);
+                vectorised(Pass::<_, 16> { path, of: self, values, range, first, out });
+            }
+            (8, Paths::Tree { nodes, ends }) => {
+                let path = Tree::at(nodes, ends, range.start);
+                vectorised(Pass::<_, 8> { path, of: self, values, range, first, out });
+            }
+            (_, Paths::Tree { nodes, ends }) => {
+                let path = Tree::at(nodes, ends, range.start);
+                vectorised(Pass::<_, 1> { path, of: self, values, range, first, out });
+            }
+        }
+    }
+}
+
+/// The coordinates of one element after the other.
+trait Path {
+    fn axes(&self) -> usize;
+
+    /// Goes on to the next element, which is `e`, and gives the first axis along which its coordinate is another one.
+    fn advance(&mut self, e: usize) -> usize;
+
+    /// The coordinate of element `e`, at which the path is.
+    fn here(&self, axis: usize, e: usize) -> usize;
+
+    /// That of the one before, along an axis that has changed.
+    fn before(&self, axis: usize, e: usize) -> usize;
+
+    /// The last coordinates of all elements.
+    fn last(&self) -> &[u32];
+}
+
+struct List<'a> {
+    lists: &'a [&'a [u32]],
+}
+
+impl Path for List<'_> {
+    #[inline(always)]
+    fn axes(&self) -> usize {
+        self.lists.len()
+    }
+
+    #[inline(always)]
+    fn advance(&mut self, e: usize) -> usize {
+        let last = self.lists.len() - 1;
+        (0..last).find(|&axis| self.lists[axis][e] != self.lists[axis][e - 1]).unwrap_or(last)
+    }
+
+    #[inline(always)]
+    fn here(&self, axis: usize, e: usize) -> usize {
+        self.lists[axis][e] as usize
+    }
+
+    #[inline(always)]
+    fn before(&self, axis: usize, e: usize) -> usize {
+        self.lists[axis][e - 1] as usize
+    }
+
+    #[inline(always)]
+    fn last(&self) -> &[u32] {
+        self.lists[self.lists.len() - 1]
+    }
+}
+
+struct Tree<'a> {
+    nodes: &'a [&'a [u32]],
+    ends: &'a [&'a [u32]],
+    /// The node of each axis but the last.
+    node: [usize; MOST_AXES],
+}
+
+impl<'a> Tree<'a> {
+    fn at(nodes: &'a [&'a [u32]], ends: &'a [&'a [u32]], e: usize) -> Tree<'a> {
+        let mut node = [0; MOST_AXES];
+        for (node, ends) in node.iter_mut().zip(ends) {
+            *node = ends.partition_point(|&end| end as usize <= e);
+        }
+        Tree { nodes, ends, node }
+    }
+}
+
+impl Path for Tree<'_> {
+    #[inline(always)]
+    fn axes(&self) -> usize {
+        self.nodes.len()
+    }
+
+    #[inline(always)]
+    fn advance(&mut self, e: usize) -> usize {
+        let mut axis = self.ends.len();
+        while axis > 0 && self.ends[axis - 1][self.node[axis - 1]] as usize == e {
+            axis -= 1;
+            self.node[axis] += 1;
+        }
+        axis
+    }
+
+    #[inline(always)]
+    fn here(&self, axis: usize, e: usize) -> usize {
+        let at = if axis == self.ends.len() { e } else { self.node[axis] };
+        self.nodes[axis][at] as usize
+    }
+
+    #[inline(always)]
+    fn before(&self, axis: usize, e: usize) -> usize {
+        let at = if axis == self.ends.len() { e } else { self.node[axis] };
+        self.nodes[axis][at - 1] as usize
+    }
+
+    #[inline(always)]
+    fn last(&self) -> &[u32] {
+        self.nodes[self.ends.len()]
+    }
+}
+
+struct Pass<'a, P, const W: usize> {
+    path: P,
+    of: Factored<'a>,
+    values: &'a [f64],
+    range: Range<usize>,
+    first: usize,
+    out: &'a mut [f64],
+}
+
+/// Elements ahead of the one in work whose rows are asked for.
+const AHEAD: usize = 16;
+
+impl<P: Path, const W: usize> Pass<'_, P, W> {
+    /// The row of the factor of an axis; ones without a factor.
+    #[inline(always)]
+    fn row(&self, axis: usize, coordinate: usize) -> [f64; W] {
+        match self.of.factors[axis] {
+            Some(rows) => rows[coordinate * W..coordinate * W + W].try_into().unwrap_or([0.0; W]),
+            None => [1.0; W],
+        }
+    }
+
+    #[inline(always)]
+    fn add_to_row(&mut self, row: usize, sum: [f64; W]) {
+        let at = (row - self.first) * W;
+        for (o, s) in self.out[at..at + W].iter_mut().zip(sum) {
+            *o += s;
+        }
+    }
+}
+
+#[inline(always)]
+fn times<const W: usize>(mut a: [f64; W], b: [f64; W]) -> [f64; W] {
+    for (a, b) in a.iter_mut().zip(b) {
+        *a *= b;
+    }
+    a
+}
+
+#[inline(always)]
+fn plus<const W: usize>(mut a: [f64; W], b: [f64; W]) -> [f64; W] {
+    for (a, b) in a.iter_mut().zip(b) {
+        *a += b;
+    }
+    a
+}
+
+impl<P: Path, const W: usize> Loop for Pass<'_, P, W> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(mut self) {
+        let last = self.path.axes() - 1;
+        // The depth at which rows of the result are: sums of deeper axes rise to it, products of those above come down.
+        let top = self.of.axis.map_or(0, |axis| axis + 1);
+        // Sums below depth `d` of the current path are at `d`; at `top` they are ready for the result.
+        let mut sums = [[0.0; W]; MOST_AXES + 1];
+        let mut down = [[1.0; W]; MOST_AXES + 1];
+        let mut next = self.range.start;
+        let mut changed = 0;
+        while next < self.range.end {
+            // What lies above the axis of the result, and the row of its own factor.
+            for axis in changed..top.min(last) {
+                down[axis + 1] = times(down[axis], self.row(axis, self.path.here(axis, next)));
+            }
+            let mut sum = [0.0; W];
+            loop {
+                let value = [self.values[next]; W];
+                let coordinate = self.path.here(last, next);
+                let own = times(self.row(last, coordinate), value);
+                if top > last {
+                    self.add_to_row(coordinate, times(down[last], own));
+                } else {
+                    if let (Some(rows), Some(&ahead)) = (self.of.factors[last], self.path.last().get(next + AHEAD)) {
+                        prefetch::<f64, W>(rows, ahead as usize * W);
+                    }
+                    sum = plus(sum, own);
+                }
+                next += 1;
+                // A pass that ends there does not look whether the next element is on the same path.
+                changed = if next < self.path.last().len() { self.path.advance(next) } else { 0 };
+                if changed < last || next == self.range.end {
+                    break;
+                }
+            }
+            if top > last {
+                continue;
+            }
+            // Sums rise as far as the path has ended: all the way at the end.
+            let is_end = next == self.range.end;
+            let before = |path: &P, axis: usize| {
+                // Of the last element of all, and of axes that go on behind the end.
+                let goes_on = next == path.last().len() || axis < changed;
+                if goes_on { path.here(axis, next - 1) } else { path.before(axis, next) }
+            };
+            sums[last] = plus(sums[last], sum);
+            let mut depth = last;
+            while depth > top && (depth > changed || is_end) {
+                depth -= 1;
+                let row = self.row(depth, before(&self.path, depth));
+                sums[depth] = plus(sums[depth], times(sums[depth + 1], row));
+                sums[depth + 1] = [0.0; W];
+            }
+            if is_end || changed < top {
+                let row = self.of.axis.map_or(0, |axis| before(&self.path, axis));
+                self.add_to_row(row, times(sums[top], down[top]));
+                sums[top] = [0.0; W];
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lists of coordinates as a tree, a node where any coordinate down to its axis changes.
+    fn tree(lists: &[&[u32]]) -> (Vec<Vec<u32>>, Vec<Vec<u32>>) {
+        let last = lists.len() - 1;
+        let (mut nodes, mut ends) = (vec![Vec::new(); last], vec![Vec::new(); last]);
+        let n = lists[0].len();
+        for e in 1..=n {
+            for axis in 0..last {
+                if e == n || (0..=axis).any(|a| lists[a][e] != lists[a][e - 1]) {
+                    nodes[axis].push(lists[axis][e - 1]);
+                    ends[axis].push(e as u32);
+                }
+            }
+        }
+        nodes.push(lists[last].to_vec());
+        (nodes, ends)
+    }
+
+    /// Every axis as that of the result, and none, against one product for each element.
+    #[test]
+    fn sums() {
+        let shape = [3usize, 4, 2, 5];
+        let mut lists: Vec<Vec<u32>> = vec![Vec::new(); 4];
+        let mut values = Vec::new();
+        for at in 0..120usize {
+            if at * at % 7 < 3 {
+                let mut rest = at;
+                for axis in (0..4).rev() {
+                    lists[axis].push((rest % shape[axis]) as u32);
+                    rest /= shape[axis];
+                }
+                values.push((at % 5) as f64 - 1.0);
+            }
+        }
+        for (width, axes) in [(1, 4), (8, 4), (16, 4), (8, 3), (8, 2), (1, 1)] {
+            let coordinates: Vec<&[u32]> = lists[4 - axes..].iter().map(|l| &l[..]).collect();
+            let shape = &shape[4 - axes..];
+            let rows: Vec<Vec<f64>> =
+                (0..axes).map(|a| (0..shape[a] * width).map(|i| ((i * 7 + a) % 5) as f64 - 2.0).collect()).collect();
+            for without in [None, Some(0), Some(axes - 1)] {
+                let factors: Vec<Option<&[f64]>> =
+                    (0..axes).map(|a| (without != Some(a)).then_some(&rows[a][..])).collect();
+                for axis in (0..axes).map(Some).chain([None]) {
+                    let n = axis.map_or(1, |axis| shape[axis]);
+                    let mut want = vec![0.0; n * width];
+                    for e in 0..values.len() {
+                        let row = axis.map_or(0, |axis| coordinates[axis][e] as usize);
+                        for c in 0..width {
+                            let product = (0..axes).fold(values[e], |p, a| {
+                                p * factors[a].map_or(1.0, |rows| rows[coordinates[a][e] as usize * width + c])
+                            });
+                            want[row * width + c] += product;
+                        }
+                    }
+                    let (nodes, ends) = tree(&coordinates);
+                    let (nodes, ends): (Vec<&[u32]>, Vec<&[u32]>) =
+                        (nodes.iter().map(|l| &l[..]).collect(), ends.iter().map(|l| &l[..]).collect());
+                    let tree = Paths::Tree { nodes: &nodes, ends: &ends };
+                    // Without the axes above, a coordinate may come again: a list in any order.
+                    for paths in [Paths::Lists(&coordinates), tree] {
+                        let of = Factored { paths, factors: &factors, axis };
+                        for cut in [0, values.len() / 3, values.len() / 2, values.len()] {
+                            let mut got = vec![0.0; n * width];
+                            of.add(&values, 0..cut, width, 0, &mut got);
+                            of.add(&values, cut..values.len(), width, 0, &mut got);
+                            assert_eq!(got, want, "{axes} axes, rows of axis {axis:?}, width {width}, {paths:?}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

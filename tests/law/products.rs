@@ -1,0 +1,252 @@
+//! The law for products by name: what each means as a sum over named indices.
+
+use openwork::{ReduceOp, Tensor};
+
+use super::bridge::{dense, meaning};
+use super::cells::Cell;
+use super::families::Family;
+use super::gen_::{Sample, generate};
+use super::nary::any_full_fill;
+use super::oracle::{self, Expected, OType, OValue, Oracle, Refused};
+use super::pointwise::{Mode, agrees, bit_for_bit, both};
+use super::rng::Rng;
+use super::sample::cell_of_shape;
+use super::values::Data;
+
+pub const FAMILY: Family = Family {
+    name: "products",
+    ops: &[
+        "mm",
+        "mv",
+        "bmm",
+        "addmm",
+        "sampled_addmm",
+        "vecdot",
+        "tensordot",
+        "matrix_power",
+        "multi_dot",
+        "matmul_reduce",
+        "khatri_rao",
+    ],
+    rounds: 2500,
+    check,
+};
+
+/// Sizes, most of them small and few of them 0.
+fn size(rng: &mut Rng) -> usize {
+    *rng.pick(&[0, 1, 2, 2, 3, 3, 4, 4])
+}
+
+/// A tensor of a shape, of any storage that suits it.
+fn tensor(rng: &mut Rng, dtype: OType, shape: &[usize]) -> Sample {
+    loop {
+        if let Some(cell) = cell_of_shape(rng, dtype, shape) {
+            return generate(&cell, rng.next(), Data::Any);
+        }
+    }
+}
+
+/// The op on any storage and on strided operands, against what it should give.
+fn lawful(
+    operands: &[&Sample],
+    want: Result<Expected, Refused>,
+    f: &dyn Fn(&[&Tensor]) -> openwork::Result<Tensor>,
+) -> Result<(), String> {
+    let tensors: Vec<&Tensor> = operands.iter().map(|s| &s.tensor).collect();
+    // Infinite fills make products that sums taken apart do not.
+    let got = Mode::Finite.run(|| f(&tensors));
+    let Some((want, got)) = both(want, got)? else { return Ok(()) };
+    let finite = operands.iter().all(|s| s.model.data.iter().flatten().all(|v| v.is_finite()));
+    if !finite {
+        return Ok(());
+    }
+    let got_meaning = agrees("the oracle", &want, &got)?;
+    let whole: Vec<Tensor> = operands.iter().map(|s| dense(&s.model)).collect();
+    // One of which a strided operand has another meaning, or none.
+    let is_of_storage =
+        operands.len() == 3 && operands[0].fill.is_some() && f(&whole.iter().collect::<Vec<_>>()).is_err();
+    if !is_of_storage
+        && operands.iter().all(|s| !s.model.undefined)
+        && !got_meaning.dtype.is_float()
+        && !got_meaning.dtype.is_complex()
+    {
+        let strided = f(&whole.iter().collect::<Vec<_>>()).map_err(|e| format!("strided: {e}"))?;
+        bit_for_bit(&got_meaning, &meaning(&strided)?)?;
+    }
+    let sparse = operands.iter().all(|s| s.fill.is_some());
+    match Mode::Finite.run(|| openwork::with_densify_budget(0, || f(&tensors))) {
+        Ok(t) if t.is_strided() && sparse && t.size() > 1 && !any_full_fill(operands) => {
+            Err("budget 0: strided from sparse operands".to_string())
+        }
+        Ok(t) => agrees("the oracle under budget 0", &want, &t).map(|_| ()),
+        Err(e) if matches!(e.kind(), openwork::ErrorKind::Densify { .. }) => Ok(()),
+        Err(e) => Err(format!("budget 0: {e}")),
+    }
+}
+
+fn check(op: &str, cell: &Cell, seed: u64) -> Result<(), String> {
+    let rng = &mut Rng::new(seed);
+    let dtype = cell.dtype;
+    let other = super::sample::partner(rng, dtype);
+    let [m, k, n, b] = [(); 4].map(|()| size(rng));
+    let k2 = if rng.one_in(20) { k + 1 } else { k };
+    let einsum = |equation: &str, operands: &[&Sample]| {
+        oracle::einsum(equation, &operands.iter().map(|s| &s.model).collect::<Vec<_>>())
+    };
+    match op {
+        "mm" => {
+            let (x, y) = (tensor(rng, dtype, &[m, k]), tensor(rng, other, &[k2, n]));
+            lawful(&[&x, &y], einsum("ij,jk->ik", &[&x, &y]), &|t| t[0].mm(t[1]))
+        }
+        "mv" => {
+            let (x, y) = (tensor(rng, dtype, &[m, k]), tensor(rng, other, &[k2]));
+            lawful(&[&x, &y], einsum("ij,j->i", &[&x, &y]), &|t| t[0].mv(t[1]))
+        }
+        "bmm" => {
+            let (x, y) = (tensor(rng, dtype, &[b, m, k]), tensor(rng, other, &[b, k2, n]));
+            lawful(&[&x, &y], einsum("bij,bjk->bik", &[&x, &y]), &|t| t[0].bmm(t[1]))
+        }
+        "vecdot" => {
+            let (x, y) = (tensor(rng, dtype, &[m, k]), tensor(rng, other, &[b, m, k2]));
+            let conj =
+                if dtype.is_complex() { oracle::unary("conj", &x.model).unwrap().value } else { x.model.clone() };
+            let want = oracle::einsum("ij,bij->bi", &[&conj, &y.model]);
+            lawful(&[&x, &y], want, &|t| t[0].vecdot(t[1], -1))
+        }
+        "tensordot" => tensordot(rng, [dtype, other], [m, k, n, b]),
+        "khatri_rao" => {
+            let (x, y) = (tensor(rng, dtype, &[m, k]), tensor(rng, other, &[n, k2]));
+            let want = einsum("ir,jr->ijr", &[&x, &y]);
+            let want = want.map(|e| Expected { value: Oracle { shape: vec![m * n, k], ..e.value }, ..e });
+            lawful(&[&x, &y], want, &|t| t[0].khatri_rao(t[1]))
+        }
+        "matrix_power" => {
+            let power = rng.below(5);
+            let shape: &[usize] = if rng.one_in(2) { &[3, 3] } else { &[2, 2, 2] };
+            let x = tensor(rng, dtype, shape);
+            let want = match power {
+                0 => Ok(identity(&x.model)),
+                1 => Ok(x.model.clone().into()),
+                2 => einsum("...ij,...jk->...ik", &[&x; 2]),
+                3 => einsum("...ij,...jk,...kl->...il", &[&x; 3]),
+                _ => einsum("...ij,...jk,...kl,...lm->...im", &[&x; 4]),
+            };
+            lawful(&[&x], want, &|t| t[0].matrix_power(power as i64))
+        }
+        "multi_dot" => {
+            let (x, y, z) = (tensor(rng, dtype, &[m, k]), tensor(rng, dtype, &[k2, n]), tensor(rng, other, &[n, b]));
+            lawful(&[&x, &y, &z], einsum("ij,jk,kl->il", &[&x, &y, &z]), &|t| Tensor::multi_dot(t))
+        }
+        "matmul_reduce" => matmul_reduce(rng, [dtype, other], [m, k, n]),
+        "addmm" => {
+            let (x, y) = (tensor(rng, dtype, &[m, k]), tensor(rng, dtype, &[k, n]));
+            let shape = if rng.one_in(2) { vec![m, n] } else { vec![n] };
+            let c = tensor(rng, dtype, &shape);
+            let want = einsum("ij,jk->ik", &[&x, &y]).and_then(|e| sum(&c.model, e));
+            lawful(&[&c, &x, &y], want, &|t| t[0].addmm(t[1], t[2], 1, 1))
+        }
+        _ => {
+            let (x, y) = (tensor(rng, dtype, &[m, k]), tensor(rng, dtype, &[k, n]));
+            let c = tensor(rng, dtype, &[m, n]);
+            let Some(fill) = c.fill.clone() else { return Ok(()) };
+            let mut want = einsum("ij,jk->ik", &[&x, &y]).and_then(|e| sum(&c.model, e));
+            let stored = meaning(&c.tensor.is_stored().unwrap()).unwrap();
+            if let Ok(want) = &mut want {
+                for (i, stored) in stored.data.iter().enumerate() {
+                    if !stored.unwrap().truth() || want.value.data[i].is_none() {
+                        (want.value.data[i], want.slack[i]) = (fill.data[i], 0.0);
+                    }
+                }
+                want.value.undefined = fill.undefined;
+            }
+            let (x, y) = if rng.one_in(2) { (x, y) } else { (plain(&x), plain(&y)) };
+            let want = if x.model.undefined || y.model.undefined { return Ok(()) } else { want };
+            lawful(&[&c, &x, &y], want, &|t| t[0].sampled_addmm(t[1], t[2], 1, 1))
+        }
+    }
+}
+
+/// The same, strided, where every element is there.
+fn plain(x: &Sample) -> Sample {
+    if x.model.undefined {
+        return x.clone();
+    }
+    Sample { tensor: dense(&x.model), model: x.model.clone(), fill: None }
+}
+
+/// A sum of what is there in both, with the tolerance of the second.
+fn sum(a: &Oracle, b: Expected) -> Result<Expected, Refused> {
+    let sum = oracle::binary("add", a, &b.value)?;
+    let dtype = sum.value.dtype;
+    let slack = b.slack.iter().zip(&sum.value.data).map(|(s, v)| {
+        let size = match v {
+            Some(OValue::Float(x)) => x.abs(),
+            Some(OValue::Complex(re, im)) => re.abs() + im.abs(),
+            _ => 0.0,
+        };
+        if dtype.is_float() || dtype.is_complex() { 2.0 * s + 2.0 * dtype.eps() * size } else { 0.0 }
+    });
+    let slack = slack.collect();
+    Ok(Expected { value: sum.value, slack, ..b })
+}
+
+fn identity(x: &Oracle) -> Expected {
+    let n = x.shape[x.ndim() - 1];
+    let data = (0..x.data.len()).map(|i| match (i / n % n == i % n, x.undefined) {
+        (true, _) => Oracle::from_f64(&[], x.dtype, &[1.0]).data[0],
+        (false, true) => None,
+        (false, false) => Oracle::from_f64(&[], x.dtype, &[0.0]).data[0],
+    });
+    Oracle { shape: x.shape.clone(), dtype: x.dtype, data: data.collect(), undefined: x.undefined }.into()
+}
+
+fn tensordot(rng: &mut Rng, [dtype, other]: [OType; 2], [m, k, n, b]: [usize; 4]) -> Result<(), String> {
+    let einsum = |equation: &str, x: &Sample, y: &Sample| oracle::einsum(equation, &[&x.model, &y.model]);
+    match rng.below(5) {
+        0 => {
+            let (x, y) = (tensor(rng, dtype, &[m, k, n]), tensor(rng, other, &[k, n, b]));
+            lawful(&[&x, &y], einsum("mkn,knb->mb", &x, &y), &|t| t[0].tensordot(t[1], 2))
+        }
+        1 => {
+            let (x, y) = (tensor(rng, dtype, &[m, k, n]), tensor(rng, other, &[n]));
+            lawful(&[&x, &y], einsum("mkn,n->mk", &x, &y), &|t| t[0].tensordot(t[1], 1))
+        }
+        2 => {
+            let (x, y) = (tensor(rng, dtype, &[m, k, n]), tensor(rng, other, &[k, b]));
+            lawful(&[&x, &y], einsum("mkn,kb->mnb", &x, &y), &|t| t[0].tensordot(t[1], (1, 0)))
+        }
+        3 => {
+            let (x, y) = (tensor(rng, dtype, &[b, k]), tensor(rng, other, &[n, m, k]));
+            lawful(&[&x, &y], einsum("bk,nmk->bnm", &x, &y), &|t| t[0].tensordot(t[1], (-1, -1)))
+        }
+        _ => {
+            let (x, y) = (tensor(rng, dtype, &[m, k]), tensor(rng, other, &[n]));
+            lawful(&[&x, &y], einsum("mk,n->mkn", &x, &y), &|t| t[0].tensordot(t[1], 0))
+        }
+    }
+}
+
+fn matmul_reduce(rng: &mut Rng, dtypes: [OType; 2], [m, k, n]: [usize; 3]) -> Result<(), String> {
+    let op = *rng.pick(&[ReduceOp::Sum, ReduceOp::Mean, ReduceOp::Max, ReduceOp::Min]);
+    let (x, y) = (tensor(rng, dtypes[0], &[m, k]), tensor(rng, dtypes[1], &[k, n]));
+    let pairs = oracle::spread("ij,jk->ik", &[&x.model, &y.model]).unwrap();
+    let product = oracle::promote(dtypes[0], dtypes[1]).ok_or(Refused::Promotion).and_then(|dtype| {
+        // The mean of integers is one of exact products.
+        let dtype = if op == ReduceOp::Mean { dtype.floating() } else { dtype };
+        oracle::binary("mul", &pairs.operands[0].cast(dtype), &pairs.operands[1].cast(dtype))
+    });
+    let want = product.and_then(|e| {
+        let of = e.value.dtype;
+        let name = if of.is_bool() && op == ReduceOp::Sum { "any" } else { op.name() };
+        let mut folded = oracle::reduce(name, &e.value, &[2], false)?;
+        if op == ReduceOp::Sum && !of.is_bool() {
+            folded.value = folded.value.cast(of);
+        }
+        folded.slack.iter_mut().for_each(|s| *s = if of.is_float() || of.is_complex() { *s * 3.0 } else { 0.0 });
+        Ok(folded)
+    });
+    if k == 0 {
+        return Ok(()); // the least of nothing is the identity
+    }
+    lawful(&[&x, &y], want, &|t| t[0].matmul_reduce(t[1], op))
+}
