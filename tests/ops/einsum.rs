@@ -5,7 +5,7 @@ use openwork::{
     with_densify_budget,
 };
 
-use crate::common::says;
+use crate::common::tensors::says;
 
 fn zeros(shape: &[usize]) -> Tensor {
     Tensor::zeros(shape, DType::F64, Layout::Strided).unwrap()
@@ -50,9 +50,9 @@ fn mistakes_are_pointed_at() {
     shaped("ii", &[&wide], 2, &["`i` has 4 elements", "3 before"]);
     shaped("i...jk,ij", &[&m, &m], 1, &["2 axes", "3 indices"]);
     shaped("...j,...k", &[&m, &wide], 6, &["ellipsis", "operand 1", "3 and 2"]);
-    says(einsum("ij,jk", &[&m]), &["einsum", "`operands`", "1 are given", "2 operands"]);
-    says(einsum("ij", &[&m, &m]), &["2 are given", "1 one operand"]);
-    says(einsum("", &[]), &["0 are given"]);
+    says(einsum("ij,jk", &[&m]), &["einsum", "`operands`", "are 1", "lists of 2"]);
+    says(einsum("ij", &[&m, &m]), &["are 2", "lists of 1"]);
+    says(einsum("", &[]), &["are 0", "lists of 1"]);
     let (signed, unsigned) = (tensor![1i64], tensor![1u64]);
     says(einsum("i,i", &[&signed, &unsigned]), &["dtype int64, uint64", "cast"]);
     says(Tensor::einsum_with("i,i,i", &[&signed; 3], Semiring::PLUS_FIRST), &["plus_first", "two operands"]);
@@ -126,11 +126,6 @@ fn huge_axes() {
         let graph = einsum("ijk->ij", &[&x]).unwrap();
         assert_eq!(einsum("ij,ij->", &[&graph, &graph]).unwrap().item_as::<f64>().unwrap(), 21.0);
         assert_eq!(einsum("ij,kj->ik", &[&graph, &graph]).unwrap().nse(), 5);
-        says(
-            einsum("ijk->k", &[&graph.expand_dims(2).unwrap().replace_fill(1.0).unwrap()])
-                .and_then(|t| einsum("k,ij->kij", &[&t, &graph])),
-            &["einsum"],
-        );
     });
 }
 
@@ -138,20 +133,8 @@ fn huge_axes() {
 #[test]
 fn budget() {
     let a = sparse(&[300, 300], 0.01, 1).replace_fill(2.0).unwrap();
-    with_densify_budget(1000, || {
-        says(einsum("ij,jk->ik", &[&a, &a]), &["einsum", "densify budget of 1000"]);
-        says(
-            einsum(
-                "i,j->ij",
-                &[
-                    &zeros(&[3]).to_sparse(Layout::Coo, f64::NAN).unwrap(),
-                    &a.narrow(0..1, 0).unwrap().squeeze(0).unwrap(),
-                ],
-            )
-            .and_then(|t| einsum("ij,kj->ik", &[&t, &a])),
-            &["einsum", "budget"],
-        );
-    });
+    with_densify_budget(1000, || says(einsum("ij,jk->ik", &[&a, &a]), &["einsum", "densify budget of 1000"]));
+    assert_eq!(einsum("ij,jk->ik", &[&a, &a]).unwrap().shape(), [300, 300]);
 }
 
 /// Undefined fills are skipped: the result of a sparse tensor with one has no rows where nothing is.

@@ -108,8 +108,7 @@ impl<'a> Equation<'a> {
     pub(super) fn resolve(&self, shapes: &[&[usize]]) -> Result<Network> {
         if shapes.len() != self.operands.len() {
             let (text, n) = (self.text, self.operands.len());
-            let of = if n == 1 { "one operand" } else { "operands" };
-            let why = format!("{} are given, and `{text}` is an equation of {n} {of}", shapes.len());
+            let why = format!("they are {} in number, and `{text}` has lists of {n}", shapes.len());
             return Err(error::invalid("operands", why));
         }
         let mut network = Network { names: Vec::new(), sizes: Vec::new(), operands: Vec::new(), result: Vec::new() };
@@ -166,8 +165,8 @@ impl<'a> Equation<'a> {
         let has_ellipsis = named < list.len();
         if shape.len() < named || (shape.len() > named && !has_ellipsis) {
             let at = list.first().map_or(self.starts[number], |(_, at)| *at);
-            let s = if named == 1 { "index" } else { "indices" };
-            let why = format!("operand {number} has {} axes, and {named} {s} are written", shape.len());
+            let written = if named == 1 { "1 index is".to_string() } else { format!("{named} indices are") };
+            let why = format!("operand {number} has {} axes, and {written} written", shape.len());
             return Err(error::shape(shapes, pointed(self.text, at, &why)));
         }
         let mut own = Vec::with_capacity(shape.len());
