@@ -3,7 +3,7 @@
 
 use openwork_ops::DType;
 use openwork_ops::einsum::{Factored, MOST_AXES, Paths, WIDTHS};
-use openwork_ops::structure::IndexVec;
+use openwork_ops::structure::{IndexSlice, IndexVec};
 
 use super::run::Operand;
 use crate::base::buffer::Buffer;
@@ -135,8 +135,7 @@ impl Stored {
         let order = if is_plain { s.pattern.dims.mapped(|d| d.axis) } else { (0..s.ndim()).collect() };
         let of = |s: &Sparse, nodes: Vec<Indices>, ends: Vec<Indices>| -> Result<Option<Stored>> {
             let values = s.values.cast(DType::F64).to_contiguous()?.into_owned();
-            let is_wide = nodes.iter().chain(&ends).any(Indices::is_wide);
-            Ok((!is_wide).then_some(Stored { order: order.clone(), nodes, ends, values }))
+            Ok(Some(Stored { order: order.clone(), nodes, ends, values }))
         };
         if is_plain && let Some((nodes, ends)) = tree(&s.pattern) {
             return of(s, nodes, ends);
@@ -146,8 +145,22 @@ impl Stored {
         // Values that are stored twice are added as any others.
         let lists = if is_plain && s.pattern.spec() == spec { s.clone() } else { convert::convert(s, &spec)? };
         match &lists.pattern.levels[..] {
-            [Level::Sparse { indices, .. }] => of(&lists, indices.clone(), Vec::new()),
+            [Level::Sparse { indices, .. }] => match indices.try_mapped(|own| narrow(own).ok_or(())) {
+                Ok(nodes) => of(&lists, nodes, Vec::new()),
+                Err(()) => Ok(None),
+            },
             _ => Ok(None),
+        }
+    }
+}
+
+/// An array in 32 bits, if its entries fit.
+fn narrow(array: &Indices) -> Option<Indices> {
+    match array.as_slice() {
+        IndexSlice::U32(_) => Some(array.clone()),
+        IndexSlice::U64(entries) => {
+            let fits = entries.iter().all(|&entry| entry <= u64::from(u32::MAX));
+            fits.then(|| IndexVec::U32(entries.mapped(|&entry| entry as u32)).into())
         }
     }
 }
@@ -158,12 +171,12 @@ fn tree(pattern: &Pattern) -> Option<(Vec<Indices>, Vec<Indices>)> {
     for (depth, level) in pattern.levels.iter().enumerate() {
         let Level::Sparse { pointers, indices, .. } = level else { return None };
         let [own] = &indices[..] else { return None };
-        nodes.push(own.clone());
+        nodes.push(narrow(own)?);
         if depth == 0 {
             continue;
         }
-        let pointers = pointers.as_ref()?;
-        if pointers.get(0) != 0 || pointers.is_wide() {
+        let pointers = narrow(pointers.as_ref()?)?;
+        if pointers.get(0) != 0 {
             return None;
         }
         // Ends of the nodes above, so far counted in nodes of this level's parents.
