@@ -65,16 +65,12 @@ pub fn distances(edges: &Tensor, source: usize) -> Result<Tensor> {
 pub fn components(edges: &Tensor) -> Result<Tensor> {
     let n = edges.shape()[0];
     // Of the dtype of what is passed on: weights do not count.
-    let edges = edges.cast(DType::I64)?;
-    let back = edges.t()?;
+    let ways = both_ways(&edges.cast(DType::I64)?.replace_fill(0)?)?;
     let mut least = Tensor::arange(0, n as i64, 1)?;
     loop {
-        let mut next = least.clone();
-        for way in [&edges, &back] {
-            next = way.matmul_with(&next, Product::from(Semiring::MIN_SECOND).accumulate(&next, BinaryOp::Minimum))?;
-        }
-        next = next.to_dense()?;
-        next = next.take(&next, 0)?;
+        let pass = Product::from(Semiring::MIN_SECOND).accumulate(&least, BinaryOp::Minimum);
+        let next = ways.matmul_with(&least, pass)?.to_dense()?;
+        let next = next.take(&next, 0)?;
         if next.equal(&least)? {
             return Ok(least);
         }
