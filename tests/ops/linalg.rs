@@ -305,6 +305,37 @@ fn operators_are_put_together() {
     close(&x, &eliminate(&dense, &tensor![1.0, 2.0, 3.0]), 1e-8);
 }
 
+/// Matrices whose fill is a number, a row or a column are made ready: the same operator, in two parts.
+#[test]
+fn fills_are_taken_apart() {
+    for (dtype, off) in [(DType::F64, 1e-13), (DType::F32, 1e-5), (DType::Complex128, 1e-13), (DType::Complex64, 1e-5)]
+    {
+        let a = dominant(30, dtype, false, 51);
+        let (row, column) = (right(&[1, 30], dtype, 52), right(&[30, 1], dtype, 53));
+        let filled = [(&a + 0.25).unwrap(), (&a + &row).unwrap(), (&a - &column).unwrap()];
+        for x in [right(&[30], dtype, 54), right(&[30, 3], dtype, 55)] {
+            for f in &filled {
+                let ready = f.ready().unwrap().expect("made ready");
+                let t = f.matrix_transpose().unwrap().to_dense().unwrap();
+                let adjoint = if dtype.is_complex() { t.conj().unwrap() } else { t };
+                for (got, wanted) in [
+                    (ready.apply(&x).unwrap(), f.to_dense().unwrap().matmul(&x).unwrap()),
+                    (ready.apply_adjoint(&x).unwrap(), adjoint.matmul(&x).unwrap()),
+                ] {
+                    assert_eq!((got.dtype(), got.shape()), (dtype, wanted.shape()));
+                    close(&got, &wanted.cast(DType::Complex128).unwrap().to_vec::<c128>().unwrap(), off);
+                }
+                let b = f.matmul(&x).unwrap();
+                let solution = linalg::gmres(f, &b, Options::default()).unwrap().converged().unwrap();
+                close(&solution, &x.cast(DType::Complex128).unwrap().to_vec::<c128>().unwrap(), off * 1e5);
+            }
+        }
+        assert!(a.ready().unwrap().is_none() && a.to_dense().unwrap().ready().unwrap().is_none());
+        assert!((&filled[1] + &column).unwrap().ready().unwrap().is_none(), "varies along both axes");
+        assert!((&a + f64::INFINITY).unwrap().ready().unwrap().is_none());
+    }
+}
+
 #[test]
 fn wrong_arguments_are_named() {
     let a = laplacian(3, Layout::Csr);

@@ -102,6 +102,8 @@ pub fn eigsh(a: &dyn Operator, k: usize, which: Which, options: Options<'_>) -> 
         return Err(error::shape(&[&[m, n]], "the operator must be square"));
     }
     let dtype = working_dtype(&[a.dtype()])?;
+    let ready = a.ready()?;
+    let a = ready.as_deref().unwrap_or(a);
     let applied = Applied { operator: a, name: "a", dtype, is_vector: true, count: Cell::new(0) };
     let problem = Problem {
         n,

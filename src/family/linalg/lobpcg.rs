@@ -87,6 +87,8 @@ pub fn lobpcg(a: &dyn Operator, k: usize, which: Which, mut options: Options<'_>
     memory::room(&[n, k], "the vectors that are kept", &[n, k, 8], width, "ask for fewer")?;
     let (tolerance, _) = options.tolerances(dtype)?;
     let limit = options.iterations(1000);
+    let ready = a.ready()?;
+    let a = ready.as_deref().unwrap_or(a);
     let applied = |operator, name| Applied { operator, name, dtype, is_vector: false, count: Cell::new(0) };
     let operator = applied(a, "a");
     let preconditioner = options.preconditioner.map(|p| applied(p, "preconditioner"));

@@ -33,6 +33,7 @@
 //! ```
 
 mod operator;
+mod split;
 mod options;
 mod report;
 mod block;

@@ -2,6 +2,7 @@
 
 use openwork_ops::{DType, UnaryOp, promote};
 
+use super::split;
 use crate::base::error::{self, Error, Result};
 use crate::tensor::{Tensor, trace};
 
@@ -42,6 +43,15 @@ pub trait Operator {
         let _ = x;
         Err(no_adjoint("implement `apply_adjoint`"))
     }
+
+    /// The same operator in a form that takes a pass to make and is quicker to apply, if there is one: methods that apply it
+    /// often ask for it once. By default there is none.
+    ///
+    /// # Errors
+    /// As [`Operator::apply`].
+    fn ready(&self) -> Result<Option<Box<dyn Operator>>> {
+        Ok(None)
+    }
 }
 
 fn no_adjoint(instead: &str) -> Error {
@@ -61,6 +71,10 @@ impl Operator for Tensor {
 
     fn apply(&self, x: &Tensor) -> Result<Tensor> {
         is_matrix(self)?.matmul(x)
+    }
+
+    fn ready(&self) -> Result<Option<Box<dyn Operator>>> {
+        split::of(self)
     }
 
     fn apply_adjoint(&self, x: &Tensor) -> Result<Tensor> {
@@ -90,6 +104,9 @@ macro_rules! through {
             }
             fn apply_adjoint(&self, x: &Tensor) -> Result<Tensor> {
                 (**self).apply_adjoint(x)
+            }
+            fn ready(&self) -> Result<Option<Box<dyn Operator>>> {
+                (**self).ready()
             }
         }
     )*};

@@ -84,6 +84,8 @@ pub fn svds(a: &dyn Operator, k: usize, options: Options<'_>) -> Result<Singular
     let [m, n] = a.shape();
     let dtype = working_dtype(&[a.dtype()])?;
     let is_complex = dtype.is_complex();
+    let ready = a.ready()?;
+    let a = ready.as_deref().unwrap_or(a);
     let applied = Applied { operator: a, name: "a", dtype, is_vector: true, count: Cell::new(0) };
     let is_tall = m >= n;
     let forth = |x: &Block| if is_tall { applied.apply(x) } else { applied.apply_adjoint(x) };

@@ -283,6 +283,8 @@ pub(super) fn run<'a>(
 ) -> Result<Solution> {
     let call = trace::call(name, &[b]);
     let restart = options.basis(restart)?;
+    let ready = a.ready()?;
+    let a = ready.as_deref().unwrap_or(a);
     call.end(System::new(name, a, b, options)?.solve(restart, method))
 }
 
