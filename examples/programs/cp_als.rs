@@ -21,7 +21,7 @@ pub fn run() -> Result<Report> {
     let all = (0..8).flat_map(|i| (0..7).flat_map(move |j| (0..6).map(move |k| entry(i, j, k)))).collect();
     let x = Tensor::from_vec(shape, all)?.to_sparse(Layout::Csf, 0.0)?;
 
-    let mut factors = vec![weights(8, 2, 1)?, weights(7, 2, 2)?, weights(6, 2, 3)?];
+    let mut factors = [weights(8, 2, 1)?, weights(7, 2, 2)?, weights(6, 2, 3)?];
     let mut fit = 0.0;
     for _ in 0..20 {
         for mode in 0..3 {
