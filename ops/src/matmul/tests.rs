@@ -278,3 +278,44 @@ fn sparse_rows_agree_with_gustavson() {
         assert_eq!(bytemuck::cast_slice::<f64, u8>(&values[..len]), want.values);
     }
 }
+
+#[test]
+fn rows_of_any_length_meet_a_column() {
+    // Lengths about those of a block of pairs, and rows that are one piece each whatever stands beside them.
+    let lengths = [0, 3, 600, 512, 0, 1, 511, 2, 1500, 513, 0, 512, 1, 0];
+    let n = 700;
+    let mut pointers = vec![0u32];
+    lengths.iter().for_each(|len| pointers.push(pointers[pointers.len() - 1] + len));
+    let stored = pointers[lengths.len()] as usize;
+    let indices: Vec<u32> = (0..stored as u32).map(|e| e * 37 % n as u32).collect();
+    let (values, column) = (numbers(stored, 1), numbers(n, 2));
+    let a = rows(&pointers, &indices, &values);
+    for semiring in [Semiring::MIN_PLUS, Semiring::PLUS_FIRST, Semiring::MAX_TIMES] {
+        let carrier = Carrier::of_semiring(semiring, DType::F64).unwrap();
+        let run = |rows: Range<usize>| {
+            let mut acc = vec![0f64; rows.len()];
+            carrier.clear(bytemuck::cast_slice_mut(&mut acc));
+            let right = Grid { values: bytemuck::cast_slice(&column), row: 1, col: 1 };
+            carrier.kernels().sparse_dense(a, rows, right, 1, bytemuck::cast_slice_mut(&mut acc));
+            acc
+        };
+        let all = run(0..lengths.len());
+        for r in 0..lengths.len() {
+            assert_eq!(run(r..r + 1), all[r..r + 1], "row {r}");
+            let terms = (pointers[r] as usize..pointers[r + 1] as usize).map(|e| {
+                let (x, y) = (values[e], column[indices[e] as usize]);
+                match semiring {
+                    Semiring::MIN_PLUS => x + y,
+                    Semiring::PLUS_FIRST => x,
+                    _ => x * y,
+                }
+            });
+            let wanted = match semiring {
+                Semiring::MIN_PLUS => terms.fold(f64::INFINITY, f64::min),
+                Semiring::PLUS_FIRST => terms.sum(),
+                _ => terms.fold(f64::NEG_INFINITY, f64::max),
+            };
+            assert!(all[r] == wanted || (all[r] - wanted).abs() < 1e-9, "row {r}: {}, not {wanted}", all[r]);
+        }
+    }
+}
