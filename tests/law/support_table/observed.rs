@@ -15,7 +15,7 @@ const N: usize = 512;
 const DENSE: usize = N * N;
 
 /// Ops with a result or an argument of their own that is larger than the operand, and so than any dense form of it.
-const LARGER: &[&str] = &["kron", "outer", "take_along_axis"];
+const LARGER: &[&str] = &["kron", "khatri_rao", "outer", "take_along_axis"];
 
 /// Families in which ops are given a second operand, the transpose: rows that are stored whole make that of a hybrid tensor
 /// store everything.

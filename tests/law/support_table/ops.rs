@@ -68,8 +68,9 @@ impl Op {
 /// Ops that some defined fill leaves without an answer, whatever the layout: none.
 pub const NO_ANSWER: &[&str] = &[];
 
-/// Rows of the table with an operand that is as large as a dense result, or a result whose sizes exceed `usize`.
-pub const NOT_HUGE: &[&str] = &["matmul(strided)", "kron", "take_along_axis"];
+/// Rows of the table with an operand or a result that is as large as a dense vector, or a result whose sizes exceed `usize`;
+/// and products of batches, which list the rows of all their matrices (`vecdot` is one with a batch for each row).
+pub const NOT_HUGE: &[&str] = &["matmul(strided)", "kron", "khatri_rao", "take_along_axis", "mv", "bmm", "vecdot"];
 
 /// Ops whose result is sparse, but may need a fill or a border as long as an axis: of a huge one that is dense too.
 pub const LONG_FILL: [&str; 5] = ["softmax", "log_softmax", "normalize", "standardize", "pad"];
@@ -113,6 +114,21 @@ pub fn all() -> Vec<Op> {
     out.push(plain(Group::Product, "matmul", |x| x.matmul(&partner(x)?)));
     out.push(plain(Group::Product, "outer", |x| x.narrow(0..1, 0)?.squeeze(0)?.outer(&x.narrow(0..1, 0)?.squeeze(0)?)));
     out.push(plain(Group::Product, "kron", |x| x.kron(&partner(x)?)));
+    out.push(plain(Group::Product, "khatri_rao", |x| x.khatri_rao(&partner(x)?)));
+    out.push(plain(Group::Product, "mm", |x| x.mm(&partner(x)?)));
+    out.push(plain(Group::Product, "mv", |x| x.mv(&partner(x)?.narrow(0..1, 1)?.squeeze(1)?)));
+    out.push(plain(Group::Product, "bmm", |x| x.expand_dims(0)?.bmm(&partner(x)?.expand_dims(0)?)));
+    out.push(plain(Group::Product, "addmm", |x| x.addmm(x, &partner(x)?, 1.0, 2.0)));
+    out.push(plain(Group::Product, "sampled_addmm", |x| {
+        let at = if x.is_strided() { x.to_sparse(Layout::Coo, 0.0)? } else { x.clone() };
+        at.sampled_addmm(x, &partner(x)?, 1.0, 2.0)
+    }));
+    out.push(plain(Group::Product, "vecdot", |x| x.vecdot(&partner(x)?, -1)));
+    out.push(plain(Group::Product, "tensordot", |x| x.tensordot(&partner(x)?, 1)));
+    out.push(plain(Group::Product, "matrix_power", |x| x.matrix_power(2)));
+    out.push(plain(Group::Product, "multi_dot", |x| Tensor::multi_dot(&[x, &partner(x)?])));
+    out.push(plain(Group::Product, "matmul_reduce", |x| x.matmul_reduce(&partner(x)?, ReduceOp::Max)));
+    out.push(plain(Group::Product, "einsum", |x| Tensor::einsum("ij,jk->ik", &[x, &partner(x)?])));
     out.push(Op {
         label: "matmul(strided)",
         ..plain(Group::Product, "matmul", |x| x.matmul(&Tensor::ones([6, 3], DType::F64, Layout::Strided)?))
