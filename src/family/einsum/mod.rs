@@ -59,7 +59,7 @@ impl Tensor {
     /// [`Tensor::mul`], [`Tensor::sum`] and [`Tensor::matmul`], of which an equation is made, and a step that is not sparse has to
     /// fit the densify budget. A term with an absent factor is skipped, and an element without terms is absent.
     ///
-    /// **Order:** the cheapest for what operands store; [`Tensor::einsum_path`] tells it. Sums are taken as early as they can,
+    /// **Order:** the cheapest for what operands store; [`einsum_path`] tells it. Sums are taken as early as they can,
     /// but where a fill is NaN or infinite (or, under [`NanPolicy::Exact`](crate::NanPolicy::Exact), any element): there
     /// products are made from left to right, summed at the end, and of three operands or more no unstored zero makes NaN zero.
     ///
