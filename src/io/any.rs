@@ -1,14 +1,15 @@
 //! Any file: which format it has, and the reader or writer for it.
 
 use std::fmt;
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::Read;
 use std::path::Path;
+use std::str::FromStr;
 
-use flate2::read::MultiGzDecoder;
+use serde_json::{Map, Value};
 
-use super::signature::{self, Signature};
+use super::input::{Input, Placed, Spool};
 use super::state_dict::{Archive, StateDict};
+use super::warning::Warning;
 use super::{Progress, binsparse, frostt, matrix_market};
 use crate::base::error::{self, ErrorKind, Result};
 use crate::tensor::Tensor;
@@ -61,18 +62,35 @@ impl Format {
         Format::of_name(path).ok_or_else(|| unknown(path, ""))
     }
 
-    /// The format that a file has: what it begins with decides, and its name where that is not enough.
+    /// The format that a file has: what it begins with decides, and its name where that is not enough. Of a pipe this
+    /// takes the beginning away: [`read`] and its like find out by themselves what a pipe brings.
     ///
     /// # Errors
     /// [`ErrorKind::Io`] if the file cannot be read; [`ErrorKind::Invalid`] if neither content nor name is known.
     pub fn of_file(path: impl AsRef<Path>) -> Result<Format> {
         let _call = trace::call("io::read", &[]);
-        identify(path.as_ref()).map(|identified| identified.format)
+        Input::of_path(path.as_ref(), &ReadOptions::default()).map(|input| input.format)
     }
 
     /// Whether the file is text, one line per element.
     pub fn is_text(self) -> bool {
         matches!(self, Format::MatrixMarket | Format::Frostt | Format::TensorMarket)
+    }
+}
+
+impl FromStr for Format {
+    type Err = error::Error;
+
+    /// Reads the ending of file names, in any case: `mtx`, `tns`, `ttx`, `npz`, `h5`, `hdf5`, `safetensors`.
+    ///
+    /// # Errors
+    /// If the text is no such ending; the error lists them.
+    fn from_str(text: &str) -> Result<Format> {
+        let known = Format::of_name(format!("x.{text}")).filter(|_| !text.contains(['.', '/']));
+        known.ok_or_else(|| {
+            let _call = trace::call("Format::from_str", &[]);
+            error::invalid("text", format!("{text:?} names no format; known are {KNOWN}"))
+        })
     }
 }
 
@@ -90,63 +108,16 @@ impl fmt::Display for Format {
 }
 
 #[cold]
-fn unknown(path: &Path, more: &str) -> error::Error {
+pub(super) fn unknown(path: &Path, more: &str) -> error::Error {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     error::invalid("path", format!("the name {name:?} ends in no known extension{more}; known are {KNOWN}"))
-}
-
-/// An open file, and what was found at its beginning.
-pub(super) struct Identified {
-    pub(super) format: Format,
-    pub(super) file: File,
-    pub(super) signature: Option<Signature>,
-}
-
-/// Opens a file and finds out its format: what it begins with decides, and its name where that is not enough.
-///
-/// # Errors
-/// As [`Format::of_file`].
-pub(super) fn identify(path: &Path) -> Result<Identified> {
-    let (file, signature, known) = opened(path).map_err(|source| ErrorKind::Io { path: path.to_owned(), source })?;
-    let why = ", and the file begins like none of the known formats";
-    match known.or_else(|| Format::of_name(path)) {
-        Some(format) => Ok(Identified { format, file, signature }),
-        None => Err(unknown(path, why)),
-    }
-}
-
-fn opened(path: &Path) -> io::Result<(File, Option<Signature>, Option<Format>)> {
-    let mut file = File::open(path)?;
-    let (signature, mut start) = signature::find(&mut file)?;
-    let format = match signature {
-        Some(Signature::Zip) => Some(Format::Npz),
-        Some(Signature::Hdf5(_)) => Some(Format::Hdf5),
-        Some(Signature::Gzip) => {
-            file.seek(SeekFrom::Start(0))?;
-            start.clear();
-            // Of a stream that is cut off or damaged the reader says so.
-            let _ = MultiGzDecoder::new(&mut file).take(512).read_to_end(&mut start);
-            banner(&start)
-        }
-        None => banner(&start),
-    };
-    Ok((file, signature, format))
-}
-
-/// The format of a text with a banner.
-fn banner(start: &[u8]) -> Option<Format> {
-    let mut words = start.trim_ascii_start().split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty());
-    if !words.next()?.eq_ignore_ascii_case(b"%%MatrixMarket") {
-        return None;
-    }
-    let tensor = words.next().is_some_and(|object| object.eq_ignore_ascii_case(b"tensor"));
-    Some(if tensor { Format::TensorMarket } else { Format::MatrixMarket })
 }
 
 /// How any file is read; each format takes what it knows of.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReadOptions<'a> {
-    /// Binsparse: accept older drafts and common deviations, each with a warning.
+    /// Binsparse: accept older drafts and common deviations; Matrix Market: entries above the diagonal of a file with a
+    /// symmetry, and comments that name a type which values do not fit. Each with a warning.
     pub lenient: bool,
     /// HDF5 and safetensors: the name of the tensor, as in `layers/0`. Without, a reader takes the one that has no name,
     /// or the only one; [`validate`](super::validate) takes all.
@@ -157,20 +128,18 @@ pub struct ReadOptions<'a> {
     pub base: frostt::Base,
     /// Whether a `.tns` file starts with a line that holds the order and one that holds the shape.
     pub header: bool,
-    /// The most bytes to accept: of text before and after decompression, of arrays together.
+    /// The format; `None` (the default) finds it out. A `.tns` file that comes through a pipe does not tell.
+    pub format: Option<Format>,
+    /// The most bytes to accept: of text before and after decompression, of arrays together, of what a pipe brings.
     pub max_bytes: Option<u64>,
     /// Progress callback; readers of binsparse and safetensors do not call it.
     pub progress: Option<Progress<'a>>,
 }
 
 impl<'a> ReadOptions<'a> {
-    pub(super) fn matrix_market(&self) -> matrix_market::ReadOptions<'a> {
-        matrix_market::ReadOptions { max_bytes: self.max_bytes, progress: self.progress }
-    }
-
     pub(super) fn frostt(&self) -> frostt::ReadOptions<'a> {
-        let ReadOptions { shape, base, header, max_bytes, progress, .. } = *self;
-        frostt::ReadOptions { shape, base, header, max_bytes, progress }
+        let ReadOptions { shape, base, header, max_bytes, progress, lenient, .. } = *self;
+        frostt::ReadOptions { shape, base, header, max_bytes, progress, lenient }
     }
 
     pub(super) fn binsparse(&self) -> binsparse::ReadOptions {
@@ -189,7 +158,9 @@ pub struct Loaded {
     /// The file's format.
     pub format: Format,
     /// What lenient reading let pass.
-    pub warnings: Vec<binsparse::Warning>,
+    pub warnings: Vec<Warning>,
+    /// What the file says beside the tensor: keys beside a binsparse descriptor, metadata of a safetensors file.
+    pub metadata: Map<String, Value>,
 }
 
 /// Reads a tensor from a file of any known format; what the file starts with decides which, else its name.
@@ -218,23 +189,58 @@ pub fn read(path: impl AsRef<Path>) -> Result<Tensor> {
 /// # Errors
 /// As [`read`].
 pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Loaded> {
-    let path = path.as_ref();
-    let Identified { format, file, signature } = identify(path)?;
-    let mut warnings = Vec::new();
-    let tensor = match format {
-        Format::MatrixMarket => matrix_market::read_with(path, &options.matrix_market())?,
-        Format::Frostt | Format::TensorMarket => frostt::read_with(path, &options.frostt())?,
+    loaded(Input::of_path(path.as_ref(), options)?, options)
+}
+
+/// Reads a tensor from a stream: standard input, a socket, bytes in memory. What it begins with decides its format,
+/// unless the options name one. Text is read as it comes; other formats, of which a reader needs one part before
+/// another, are copied to a temporary file.
+///
+/// ```
+/// use openwork::io::{self, Format, ReadOptions};
+/// let text = b"1 1 0.5\n2 3 -4\n";
+/// let options = ReadOptions { format: Some(Format::Frostt), ..Default::default() };
+/// let x = io::read_from(&text[..], &options)?.tensor;
+/// assert_eq!((x.shape(), x.nse()), (&[2, 3][..], 2));
+/// # Ok::<(), openwork::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`read`]; if neither the options nor the first bytes tell the format.
+pub fn read_from<'a>(stream: impl Read + 'a, options: &ReadOptions<'a>) -> Result<Loaded> {
+    loaded(Input::of_stream(Box::new(stream), None, options)?, options)
+}
+
+fn loaded<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<Loaded> {
+    let format = input.format;
+    let path = input.path.clone();
+    let mut metadata = Map::new();
+    let (tensor, warnings) = match format {
+        Format::MatrixMarket => {
+            let (source, path) = input.text(options);
+            matrix_market::tensor_of(source, options.lenient, path.as_deref())?
+        }
+        Format::Frostt | Format::TensorMarket => {
+            let (source, path) = input.text(options);
+            frostt::tensor_of(source, &options.frostt(), path.as_deref())?
+        }
         Format::Npz | Format::Hdf5 => {
-            let reading = binsparse::File::of_file(file, path, signature)?.reading(&options.binsparse())?;
-            warnings = reading.warnings;
-            reading.tensor
+            let Placed { file, path: place, signature, spool: _spool } = input.placed(options)?;
+            let mut file = binsparse::File::of_file(file, &place, signature, path)?;
+            let reading = file.reading(&options.binsparse())?;
+            metadata = reading.descriptor.metadata;
+            (reading.tensor, reading.warnings)
         }
         Format::Safetensors => {
-            let archive = Archive::open(path)?;
-            archive.tensor(named(&archive, options.name)?)?
+            let Placed { file, spool: _spool, .. } = input.placed(options)?;
+            let archive = Archive::of_file(file, path.as_deref())?;
+            let name = named(&archive, options.name)?;
+            archive.within_limit(name, options.max_bytes)?;
+            metadata = archive.metadata().clone();
+            (archive.tensor(name)?, Vec::new())
         }
     };
-    Ok(Loaded { tensor, format, warnings })
+    Ok(Loaded { tensor, format, warnings, metadata })
 }
 
 /// The name of the tensor to read: the one that is asked for, else the only one.
@@ -264,6 +270,8 @@ pub struct WriteOptions<'a> {
     pub extensions: bool,
     /// Progress callback; writers of binsparse and safetensors do not call it.
     pub progress: Option<Progress<'a>>,
+    /// Binsparse and safetensors: keys and values to put beside the tensor. Text has no place for them.
+    pub metadata: Option<&'a Map<String, Value>>,
 }
 
 /// Writes a tensor to a file whose name gives the format, whole or not at all. In safetensors, which gives tensors
@@ -274,6 +282,59 @@ pub struct WriteOptions<'a> {
 /// [`ErrorKind::Io`] if the file cannot be written; the old file is then as it was.
 pub fn write(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
     write_with(path, tensor, &WriteOptions::default())
+}
+
+/// Writes a tensor to a stream, in a format: standard output, a socket, a vector of bytes. The bytes are made in memory
+/// first.
+///
+/// ```
+/// use openwork::io::{self, Format};
+/// use openwork::{DType, Layout, Tensor};
+/// let mut text = Vec::new();
+/// io::write_to(&mut text, Format::Frostt, &Tensor::eye(2, DType::F64, Layout::Csr)?, &Default::default())?;
+/// assert!(text.ends_with(b"1 1 1\n2 2 1\n"));
+/// # Ok::<(), openwork::Error>(())
+/// ```
+///
+/// # Errors
+/// If the format cannot hold the tensor, before a byte is written; then [`ErrorKind::Io`]. Text is not
+/// compressed.
+pub fn write_to(
+    mut stream: impl std::io::Write,
+    format: Format,
+    tensor: &Tensor,
+    options: &WriteOptions<'_>,
+) -> Result<()> {
+    let _call = trace::call("io::write_to", &[]);
+    let progress = options.progress;
+    if format.is_text() && options.compress {
+        return Err(error::invalid("compress", format!("{format} text is not compressed on its way to a stream")));
+    }
+    let bytes = match format {
+        Format::MatrixMarket => {
+            matrix_market::to_bytes(tensor, &matrix_market::WriteOptions { progress, ..Default::default() })?
+        }
+        Format::Frostt | Format::TensorMarket => {
+            let dialect = if format == Format::Frostt { frostt::Dialect::Tns } else { frostt::Dialect::Ttx };
+            let dialect = Some(dialect);
+            frostt::to_bytes(tensor, &frostt::WriteOptions { dialect, progress, ..Default::default() })?
+        }
+        Format::Npz => binsparse::to_bytes(tensor, &options.binsparse())?,
+        Format::Hdf5 => return hdf5_to(&mut stream, tensor, options),
+        Format::Safetensors => options.alone(tensor)?.to_safetensors()?,
+    };
+    let written = stream.write_all(&bytes).and_then(|()| stream.flush());
+    written.map_err(|source| ErrorKind::Io { path: "the stream".into(), source }.into())
+}
+
+/// HDF5, whose writer goes back and forth, by way of a temporary file.
+fn hdf5_to(stream: &mut dyn std::io::Write, tensor: &Tensor, options: &WriteOptions<'_>) -> Result<()> {
+    let failed = |source| ErrorKind::Io { path: "the stream".into(), source };
+    let (spool, file) = Spool::new("h5").map_err(failed)?;
+    drop(file);
+    binsparse::write_with(&spool.path, tensor, &options.binsparse())?;
+    let copied = std::fs::File::open(&spool.path).and_then(|mut file| std::io::copy(&mut file, stream));
+    copied.and_then(|_| stream.flush()).map_err(|source| failed(source).into())
 }
 
 /// As [`write()`], with options.
@@ -296,14 +357,26 @@ pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOption
         Format::Frostt | Format::TensorMarket => {
             frostt::write_with(path, tensor, &frostt::WriteOptions { progress, ..Default::default() })
         }
-        Format::Npz | Format::Hdf5 => {
-            let WriteOptions { compress, extensions, .. } = *options;
-            binsparse::write_with(path, tensor, &binsparse::WriteOptions { compress, extensions, ..Default::default() })
-        }
-        Format::Safetensors => {
-            let mut model = StateDict::new();
-            model.insert(ALONE, tensor.clone())?;
-            model.save(path)
-        }
+        Format::Npz | Format::Hdf5 => binsparse::write_with(path, tensor, &options.binsparse()),
+        Format::Safetensors => options.alone(tensor)?.save(path),
+    }
+}
+
+impl WriteOptions<'_> {
+    fn binsparse(&self) -> binsparse::WriteOptions {
+        let WriteOptions { compress, extensions, .. } = *self;
+        binsparse::WriteOptions { compress, extensions, metadata: self.said(), ..Default::default() }
+    }
+
+    fn said(&self) -> Map<String, Value> {
+        self.metadata.cloned().unwrap_or_default()
+    }
+
+    /// A model of one tensor.
+    fn alone(&self, tensor: &Tensor) -> Result<StateDict> {
+        let mut model = StateDict::new();
+        model.insert(ALONE, tensor.clone())?;
+        *model.metadata_mut() = self.said();
+        Ok(model)
     }
 }

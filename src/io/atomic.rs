@@ -5,6 +5,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use crate::base::error::{ErrorKind, Result};
 
@@ -24,35 +26,129 @@ fn replace(path: &Path, body: impl FnOnce(&mut File) -> io::Result<()>) -> io::R
     if old.as_ref().is_some_and(|old| !old.is_file()) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "this is not a file that can be replaced"));
     }
-    let (temporary, mut file) = create_beside(&target)?;
+    remove_abandoned(&target);
+    let (temporary, mut file) = create_beside(&target, old.as_ref())?;
     let written = body(&mut file)
         .and_then(|()| old.map_or(Ok(()), |old| file.set_permissions(old.permissions())))
         .and_then(|()| file.sync_all());
-    drop(file);
-    let done = written.and_then(|()| fs::rename(&temporary, &target));
+    // The lock goes with the file, so this comes first: nobody takes it for an abandoned one.
+    let done = written.and_then(|()| fs::rename(&temporary.path, &target));
     if done.is_err() {
         // The first error is the one to tell.
-        let _ = fs::remove_file(&temporary);
+        let _ = fs::remove_file(&temporary.path);
         return done;
     }
+    drop(file);
     sync_folder(&target);
     Ok(())
 }
 
-/// A file that was not there before, in the folder of `target`.
-fn create_beside(target: &Path) -> io::Result<(PathBuf, File)> {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
+/// A file that is being written, among those of this process until it is dropped.
+struct Temporary {
+    path: PathBuf,
+}
+
+/// The files that this process is writing.
+static WRITING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+impl Temporary {
+    fn new(path: PathBuf) -> Temporary {
+        writing().push(path.clone());
+        Temporary { path }
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        writing().retain(|path| *path != self.path);
+    }
+}
+
+fn writing() -> MutexGuard<'static, Vec<PathBuf>> {
+    // A list of paths is whole whoever panicked while it was locked.
+    WRITING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes the temporary files of all writes that are under way in this process, for a program that is about to end: the
+/// files to be replaced stay as they were. The command `openwork` calls it when it is interrupted.
+///
+/// ```
+/// openwork::io::abandon_writes(); // nothing is being written here
+/// ```
+pub fn abandon_writes() {
+    for path in writing().drain(..) {
+        // The program ends: nobody is left to be told.
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// The name of a temporary file for `target`; it is hidden, and ends in the mark of a process and a number.
+fn hidden(target: &Path) -> io::Result<OsString> {
     let Some(name) = target.file_name() else {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the path has no file name"));
     };
+    let mut hidden = OsString::from(".");
+    hidden.push(name);
+    hidden.push(".");
+    Ok(hidden)
+}
+
+/// A file that was not there before, in the folder of `target`, and locked: who finds it unlocked knows that its writer
+/// is gone. Nobody but its owner reads it unless the old file could be read.
+fn create_beside(target: &Path, old: Option<&fs::Metadata>) -> io::Result<(Temporary, File)> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let hidden = hidden(target)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if let Some(old) = old {
+        use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+        options.mode(old.mode() & 0o600);
+    }
+    #[cfg(not(unix))]
+    let _ = old;
     loop {
-        let mut hidden = OsString::from(".");
-        hidden.push(name);
-        hidden.push(format!(".{}-{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
-        let path = target.with_file_name(hidden);
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
+        let mut name = hidden.clone();
+        name.push(format!("{}-{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
+        let path = target.with_file_name(name);
+        match options.open(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            opened => return opened.map(|file| (path, file)),
+            opened => {
+                let file = opened?;
+                // Where files cannot be locked, abandoned ones stay.
+                let _ = file.try_lock();
+                return Ok((Temporary::new(path), file));
+            }
+        }
+    }
+}
+
+/// Removes temporary files for `target` whose writers were killed: those that nobody holds a lock on.
+fn remove_abandoned(target: &Path) {
+    let Ok(hidden) = hidden(target) else { return };
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some(mark) = name.as_encoded_bytes().strip_prefix(hidden.as_encoded_bytes()) else { continue };
+        let Some((process, number)) = mark.strip_suffix(b".tmp").and_then(|mark| {
+            let at = mark.iter().position(|&byte| byte == b'-')?;
+            Some((mark.get(..at)?, mark.get(at + 1..)?))
+        }) else {
+            continue;
+        };
+        let digits = |text: &[u8]| !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+        if !digits(process) || !digits(number) {
+            continue;
+        }
+        let path = entry.path();
+        // A writer locks its file at once; one that was made this instant and is not locked yet is left alone.
+        let settled = entry.metadata().and_then(|metadata| metadata.modified()).ok();
+        let settled = settled.and_then(|at| at.elapsed().ok()).is_some_and(|age| age > Duration::from_secs(2));
+        let locked = OpenOptions::new().write(true).open(&path).map(|file| file.try_lock().map(|()| file));
+        if settled && matches!(locked, Ok(Ok(_))) {
+            // Another writer may have removed it first.
+            let _ = fs::remove_file(&path);
         }
     }
 }

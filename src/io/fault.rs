@@ -41,7 +41,11 @@ impl From<io::Error> for Fault {
 
 impl From<Error> for Fault {
     fn from(source: Error) -> Fault {
-        Fault::Bad(source.to_string())
+        // Which function found it is of no use to who reads a file.
+        match source.kind() {
+            ErrorKind::Invalid { argument, why, .. } => Fault::Bad(format!("`{argument}`: {why}")),
+            _ => Fault::Bad(source.to_string()),
+        }
     }
 }
 

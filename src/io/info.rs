@@ -3,16 +3,18 @@
 use crate::base::mapped::Mapped;
 use crate::base::shape::fitting;
 use std::fmt;
+use std::io::Read;
 use std::path::Path;
 
-use openwork_ops::DType;
+use openwork_ops::{DType, Scalar};
 use serde_json::{Value, json};
 
-use super::any::{Format, Identified, ReadOptions, identify};
+use super::any::{Format, ReadOptions};
 use super::binsparse::{self, FillKind};
+use super::input::{Input, Placed};
 use super::state_dict::Archive;
 use super::{frostt, matrix_market};
-use crate::base::error::{ErrorKind, Result};
+use crate::base::error::Result;
 use crate::levels::layout::Layout;
 use crate::{LevelKind, LevelSpec, MatrixFacts, Part};
 
@@ -44,18 +46,18 @@ pub struct Info {
     pub structure: Option<String>,
     /// What is said about the structure of a matrix beside that. Reading the tensor checks it.
     pub facts: MatrixFacts,
-    /// Bytes of the whole file.
-    pub file_bytes: u64,
+    /// Bytes of the whole file; of a stream they are not known.
+    pub file_bytes: Option<u64>,
 }
 
 /// What a file says about unstored elements.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum FillInfo {
     /// They are 0, which the file need not say.
     Zero,
-    /// They have the one value of an array.
-    Value,
+    /// They have one value; `None` if it cannot be read.
+    Value(Option<Scalar>),
     /// They have the values of an array of this shape.
     Array(Vec<u64>),
     /// They are absent.
@@ -66,7 +68,8 @@ impl fmt::Display for FillInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FillInfo::Zero => f.write_str("0"),
-            FillInfo::Value => f.write_str("a value"),
+            FillInfo::Value(Some(value)) => value.fmt(f),
+            FillInfo::Value(None) => f.write_str("a value"),
             FillInfo::Array(shape) => write!(f, "array{shape:?}"),
             FillInfo::Undefined => f.write_str("undefined"),
         }
@@ -112,7 +115,7 @@ impl Info {
     }
 }
 
-/// What a file says about each tensor that it holds. No array is read, and of text the lines above the entries alone
+/// What a file says about each tensor that it holds. No array is read but a fill of one value, and of text the lines above the entries alone
 /// (of a `.tns` file also the first entry).
 ///
 /// ```
@@ -136,36 +139,52 @@ pub fn info(path: impl AsRef<Path>) -> Result<Vec<Info>> {
 /// # Errors
 /// As [`info`].
 pub fn info_with(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Vec<Info>> {
-    let path = path.as_ref();
-    let Identified { format, file, signature } = identify(path)?;
-    let metadata = file.metadata().map_err(|source| ErrorKind::Io { path: path.to_owned(), source })?;
-    let file_bytes = metadata.len();
+    infos(Input::of_path(path.as_ref(), options)?, options)
+}
+
+/// As [`info`], of what a stream brings; see [`read_from`](super::read_from). Of text no more is read than the lines above
+/// the entries.
+///
+/// # Errors
+/// As [`info`]; if neither the options nor the first bytes tell the format.
+pub fn info_from<'a>(stream: impl Read + 'a, options: &ReadOptions<'a>) -> Result<Vec<Info>> {
+    infos(Input::of_stream(Box::new(stream), None, options)?, options)
+}
+
+fn infos<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<Vec<Info>> {
+    let (format, path, file_bytes) = (input.format, input.path.clone(), input.len());
     match format {
         Format::MatrixMarket => {
-            let header = matrix_market::header(path)?;
+            let (source, path) = input.text(options);
+            let header = matrix_market::header_of(source, path.as_deref())?;
             Ok(vec![of_matrix_market(&header, file_bytes)])
         }
         Format::Frostt | Format::TensorMarket => {
-            Ok(vec![of_frostt(&frostt::header(path, &options.frostt())?, file_bytes)])
+            let (source, path) = input.text(options);
+            Ok(vec![of_frostt(&frostt::header_of(source, &options.frostt(), path.as_deref())?, file_bytes)])
         }
         Format::Npz | Format::Hdf5 => {
-            let mut file = binsparse::File::of_file(file, path, signature)?;
+            let Placed { file, path: place, signature, spool: _spool } = input.placed(options)?;
+            let mut file = binsparse::File::of_file(file, &place, signature, path)?;
             let names = match options.name {
                 Some(name) => vec![name.to_owned()],
                 None => file.names()?,
             };
             let described = |name: String| {
                 let descriptor = file.info(&name)?;
-                Ok(of_binsparse(name, format, &descriptor, file_bytes))
+                let value = file.fill(&name).ok().flatten();
+                Ok(of_binsparse(name, format, &descriptor, value, file_bytes))
             };
             names.into_iter().map(described).collect()
         }
         Format::Safetensors => {
-            let archive = Archive::open(path)?;
+            let Placed { file, spool: _spool, .. } = input.placed(options)?;
+            let archive = Archive::of_file(file, path.as_deref())?;
             let names: Vec<&str> = options.name.map_or_else(|| archive.names().collect(), |name| vec![name]);
             let described = |name: &str| {
                 let descriptor = archive.descriptor(name)?;
-                Ok(of_binsparse(name.to_owned(), format, &descriptor, file_bytes))
+                let value = archive.fill(name).ok().flatten();
+                Ok(of_binsparse(name.to_owned(), format, &descriptor, value, file_bytes))
             };
             names.into_iter().map(described).collect()
         }
@@ -180,7 +199,7 @@ fn coordinates(ndim: usize) -> LevelSpec {
     LevelSpec { levels: vec![LevelKind::Sparse { rank: ndim }], ..strided(ndim) }
 }
 
-fn of_matrix_market(header: &matrix_market::Header, file_bytes: u64) -> Info {
+fn of_matrix_market(header: &matrix_market::Header, file_bytes: Option<u64>) -> Info {
     use matrix_market::{Listing, Symmetry};
     let array = header.format == Listing::Array;
     let structure = match header.symmetry {
@@ -206,7 +225,7 @@ fn of_matrix_market(header: &matrix_market::Header, file_bytes: u64) -> Info {
     }
 }
 
-fn of_frostt(header: &frostt::Header, file_bytes: u64) -> Info {
+fn of_frostt(header: &frostt::Header, file_bytes: Option<u64>) -> Info {
     let plain = header.dialect == frostt::Dialect::Tns;
     Info {
         name: String::new(),
@@ -225,11 +244,17 @@ fn of_frostt(header: &frostt::Header, file_bytes: u64) -> Info {
     }
 }
 
-fn of_binsparse(name: String, format: Format, d: &binsparse::Descriptor, file_bytes: u64) -> Info {
+fn of_binsparse(
+    name: String,
+    format: Format,
+    d: &binsparse::Descriptor,
+    value: Option<Scalar>,
+    file_bytes: Option<u64>,
+) -> Info {
     let fits = fitting(&d.shape);
     let fill = match &d.fill {
         FillKind::Unspecified => FillInfo::Zero,
-        FillKind::Value => FillInfo::Value,
+        FillKind::Value => FillInfo::Value(value),
         FillKind::Undefined => FillInfo::Undefined,
         FillKind::Array(shape) => FillInfo::Array(shape.clone()),
     };

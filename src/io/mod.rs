@@ -14,21 +14,26 @@ pub mod binsparse;
 pub(crate) mod fault;
 pub mod frostt;
 mod info;
+mod input;
 pub mod matrix_market;
 mod safetensors;
 mod signature;
 pub mod state_dict;
 mod text;
 mod violations;
+mod warning;
 
-pub use any::{Format, Loaded, ReadOptions, WriteOptions, read, read_with, write, write_with};
-pub use info::{FillInfo, Info, info, info_with};
-pub use violations::{Violation, validate};
+pub use any::{Format, Loaded, ReadOptions, WriteOptions, read, read_from, read_with, write, write_to, write_with};
+pub use atomic::abandon_writes;
+pub use info::{FillInfo, Info, info, info_from, info_with};
+pub use violations::{Violation, validate, validate_from};
+pub use warning::Warning;
 
 /// A callback for progress: called with what is done so far, and what there is to do.
 ///
 /// Readers count bytes of the input as it is stored (compressed or not), writers stored elements. Calls come from the
-/// calling thread, with `done` rising; the last one has both numbers equal. Nothing is called once an error is found.
+/// calling thread, with `done` rising; the last one has both numbers equal. What a pipe will bring is not known: there is 0
+/// to do until the last call. Nothing is called once an error is found.
 ///
 /// ```
 /// use openwork::io::{Progress, matrix_market};

@@ -1,9 +1,12 @@
 //! All that is wrong with a file, not only what stops a reader.
 
 use std::fmt;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
-use super::any::{Format, Identified, ReadOptions, identify};
+use super::any::{Format, ReadOptions};
+use super::input::{Input, Placed};
 use super::state_dict::Archive;
 use super::text::error::ParseError;
 use super::{binsparse, frostt, matrix_market};
@@ -42,29 +45,56 @@ impl From<ParseError> for Violation {
 /// # Errors
 /// If the file cannot be read, or its format is not known. A broken rule is reported and is no error.
 pub fn validate(path: impl AsRef<Path>, options: &ReadOptions<'_>, report: &mut dyn FnMut(Violation)) -> Result<()> {
-    let path = path.as_ref();
-    let Identified { format, file, signature } = identify(path)?;
+    checked(Input::of_path(path.as_ref(), options)?, options, report)
+}
+
+/// As [`validate`], of what a stream brings; see [`read_from`](super::read_from).
+///
+/// # Errors
+/// As [`validate`]; if neither the options nor the first bytes tell the format.
+pub fn validate_from<'a>(
+    stream: impl Read + 'a,
+    options: &ReadOptions<'a>,
+    report: &mut dyn FnMut(Violation),
+) -> Result<()> {
+    checked(Input::of_stream(Box::new(stream), None, options)?, options, report)
+}
+
+fn checked<'a>(input: Input<'a>, options: &ReadOptions<'a>, report: &mut dyn FnMut(Violation)) -> Result<()> {
+    let format = input.format;
+    let path = input.path.clone();
     match format {
         Format::MatrixMarket => {
+            let (source, path) = input.text(options);
             let mut reported = |error: ParseError| report(error.into());
-            matrix_market::violations(path, &options.matrix_market(), &mut reported)
+            matrix_market::violations_of(source, options.lenient, &mut reported, path.as_deref())
         }
         Format::Frostt | Format::TensorMarket => {
-            frostt::violations(path, &options.frostt(), &mut |error| report(error.into()))
+            let (source, path) = input.text(options);
+            frostt::violations_of(source, &options.frostt(), &mut |error| report(error.into()), path.as_deref())
         }
         Format::Npz | Format::Hdf5 => {
+            let placed = input.placed(options)?;
             let mut reported = |tensor: &str, array: String, what: String| {
                 let separator = if tensor.is_empty() || array.is_empty() { "" } else { ": " };
                 report(Violation { place: format!("{tensor}{separator}{array}"), what });
             };
-            binsparse::violations(file, path, signature, &options.binsparse(), &mut reported)
+            binsparse::violations(placed, path.as_deref(), &options.binsparse(), &mut reported)
         }
-        Format::Safetensors => of_safetensors(path, options, report),
+        Format::Safetensors => {
+            let Placed { file, spool: _spool, .. } = input.placed(options)?;
+            of_safetensors(file, path.as_deref(), options, report)
+        }
     }
 }
 
 /// The rules of the file as a whole, and those of each tensor.
-fn of_safetensors(path: &Path, options: &ReadOptions<'_>, report: &mut dyn FnMut(Violation)) -> Result<()> {
+fn of_safetensors(
+    file: File,
+    path: Option<&Path>,
+    options: &ReadOptions<'_>,
+    report: &mut dyn FnMut(Violation),
+) -> Result<()> {
     let mut reported = |place: &str, error: Error| match error.kind() {
         ErrorKind::Io { .. } => Err(error),
         ErrorKind::Format { source, .. } => {
@@ -76,12 +106,12 @@ fn of_safetensors(path: &Path, options: &ReadOptions<'_>, report: &mut dyn FnMut
             Ok(())
         }
     };
-    let archive = match Archive::open(path) {
+    let archive = match Archive::of_file(file, path) {
         Ok(archive) => archive,
         Err(error) => return reported("", error),
     };
     for name in archive.names().filter(|&name| options.name.is_none_or(|wanted| wanted == name)) {
-        if let Err(error) = archive.tensor(name) {
+        if let Err(error) = archive.within_limit(name, options.max_bytes).and_then(|()| archive.tensor(name)) {
             reported(name, error)?;
         }
     }

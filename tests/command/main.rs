@@ -8,6 +8,8 @@ mod common;
 #[cfg(unix)]
 mod crash;
 mod golden;
+mod streams;
+mod tried;
 mod violations;
 
 use std::path::Path;

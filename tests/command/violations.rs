@@ -57,7 +57,7 @@ fn every_faulty_line_is_told() {
 }
 
 /// All files of a folder, and of those in it.
-fn files(root: PathBuf) -> Vec<PathBuf> {
+pub(super) fn files(root: PathBuf) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![root];
     while let Some(folder) = folders.pop() {

@@ -1,43 +1,107 @@
 //! `openwork convert`.
 
-use openwork::io::{self, Format, Progress};
+use std::path::Path;
+
+use openwork::io::{self, Format, Loaded, Progress};
 use openwork::{Layout, Tensor};
 
 use crate::arguments::{Convert as Arguments, Reading};
-use crate::failure::Failure;
+use crate::failure::{Failure, plain};
 use crate::progress::{Bar, Unit, spinning};
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    // A name that nothing can be written to is told before anything is read.
-    Format::of_name_to_write(&arguments.output).map_err(Failure::of_writing)?;
-    let tensor = read(&arguments.input, &arguments.reading)?;
-    let tensor = changed(tensor, arguments).map_err(Failure::of_writing)?;
+    // An output that nothing can be written to is told before anything is read.
+    let format = output_format(arguments)?;
+    spare(arguments)?;
+    let loaded = read(&arguments.input, &arguments.reading)?;
+    let tensor = changed(loaded.tensor, arguments).map_err(Failure::of_writing)?;
+    let tensor = in_order(tensor, format, arguments).map_err(Failure::of_writing)?;
+    let metadata = Some(&loaded.metadata).filter(|said| !arguments.drop_metadata && !said.is_empty());
+    if metadata.is_some() && format.is_text() {
+        let input = shown(&arguments.input);
+        eprintln!("openwork: {input}: its metadata are left out, for which {format} has no place");
+    }
     let bar = Bar::new("writing", Unit::Elements);
     let tell = |done, total| bar.tell(done, total);
     let options = io::WriteOptions {
         compress: arguments.compress,
         extensions: arguments.extensions,
         progress: Some(Progress(&tell)),
+        metadata,
     };
-    let text = Format::of_name(&arguments.output).is_some_and(Format::is_text);
-    let write = || io::write_with(&arguments.output, &tensor, &options);
-    let written = if text { write() } else { spinning("writing", write) };
+    let write = || match is_stream(&arguments.output) {
+        true => io::write_to(std::io::stdout().lock(), format, &tensor, &options),
+        false => io::write_with(&arguments.output, &tensor, &options),
+    };
+    let written = if format.is_text() { write() } else { spinning("writing", write) };
     written.map_err(Failure::of_writing)
 }
 
+/// Whether a name stands for standard input or output.
+pub(crate) fn is_stream(file: &Path) -> bool {
+    file.as_os_str() == "-"
+}
+
+/// A file's name for a message, on one line.
+pub(crate) fn shown(file: &Path) -> String {
+    if is_stream(file) { "standard input".to_owned() } else { plain(&file.display().to_string()) }
+}
+
+fn output_format(arguments: &Arguments) -> Result<Format, Failure> {
+    let output = &arguments.output;
+    if is_stream(output) {
+        let why = "the format of standard output is not known: --to names it";
+        return arguments.to.ok_or_else(|| Failure::Usage(why.to_owned()));
+    }
+    let named = Format::of_name_to_write(output).map_err(Failure::of_writing)?;
+    match arguments.to {
+        Some(to) if to != named => Err(Failure::Usage(format!(
+            "{} would be {named}, and --to asks for {to}",
+            plain(&output.display().to_string())
+        ))),
+        _ => Ok(named),
+    }
+}
+
+/// Refuses to replace what the user may want to keep.
+fn spare(arguments: &Arguments) -> Result<(), Failure> {
+    let output = &arguments.output;
+    if is_stream(output) || arguments.force || !output.exists() {
+        return Ok(());
+    }
+    let name = plain(&output.display().to_string());
+    if arguments.no_clobber {
+        return Err(Failure::Refused(format!("{name} is there already, and --no-clobber keeps it")));
+    }
+    // A file that is no container of tensors is replaced like any other.
+    let Ok(held) = io::info(output) else { return Ok(()) };
+    if held.len() < 2 {
+        return Ok(());
+    }
+    let names: Vec<String> = held.iter().take(5).map(|info| format!("{:?}", info.name)).collect();
+    let more = if held.len() > names.len() { ", ..." } else { "" };
+    Err(Failure::Refused(format!(
+        "{name} holds {} tensors ({}{more}), which this would replace by one; write to another file, or say --force",
+        held.len(),
+        names.join(", ")
+    )))
+}
+
 /// Reads a file with a bar, and says what lenient reading let pass.
-pub(crate) fn read(file: &std::path::Path, reading: &Reading) -> Result<Tensor, Failure> {
+pub(crate) fn read(file: &Path, reading: &Reading) -> Result<Loaded, Failure> {
     let bar = Bar::new("reading", Unit::Bytes);
     let tell = |done, total| bar.tell(done, total);
     let options = io::ReadOptions { progress: Some(Progress(&tell)), ..reading.options() };
-    let text = Format::of_file(file).map_err(Failure::of_reading)?.is_text();
-    let read = || io::read_with(file, &options);
-    let loaded = if text { read() } else { spinning("reading", read) }.map_err(Failure::of_reading)?;
+    let loaded = match is_stream(file) {
+        true => io::read_from(std::io::stdin().lock(), &options),
+        false => io::read_with(file, &options),
+    };
     drop(bar);
+    let loaded = loaded.map_err(|error| Failure::of_reading(error, reading))?;
     for warning in &loaded.warnings {
-        eprintln!("openwork: {}: {warning}", file.display());
+        eprintln!("openwork: {}: {}", shown(file), plain(&warning.to_string()));
     }
-    Ok(loaded.tensor)
+    Ok(loaded)
 }
 
 /// The tensor as it is asked for.
@@ -57,4 +121,19 @@ fn changed(tensor: Tensor, arguments: &Arguments) -> openwork::Result<Tensor> {
         (Some(layout), None) => tensor.to_layout(layout),
         (None, None) => Ok(tensor),
     }
+}
+
+/// The tensor with rising coordinates, where the format has no others.
+fn in_order(tensor: Tensor, format: Format, arguments: &Arguments) -> openwork::Result<Tensor> {
+    let keeps = !matches!(format, Format::Npz | Format::Hdf5) || arguments.extensions;
+    if keeps || tensor.is_coalesced() {
+        return Ok(tensor);
+    }
+    let before = tensor.nse();
+    let ordered = tensor.coalesce()?;
+    let summed = before - ordered.nse();
+    let repeated = if summed == 0 { String::new() } else { format!(", and {summed} repeated ones are summed") };
+    let input = shown(&arguments.input);
+    eprintln!("openwork: {input}: entries are put in order, as {format} keeps them{repeated}");
+    Ok(ordered)
 }

@@ -8,7 +8,7 @@ use crate::failure::Failure;
 use crate::number;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let tensor = read(&arguments.file, &arguments.reading)?;
+    let tensor = read(&arguments.file, &arguments.reading)?.tensor;
     let mut out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
     let mut line = String::new();
     for (index, value) in tensor.iter_stored() {

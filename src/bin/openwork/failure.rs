@@ -4,22 +4,41 @@ use std::{fmt, io};
 
 use openwork::{Error, ErrorKind};
 
+use crate::arguments::Reading;
+
 pub(crate) enum Failure {
     /// The library's error, and what the command offers against it.
     Library(Error, &'static str),
     /// Standard output does not take more.
     Output(io::Error),
+    /// The command does not say enough, or contradicts itself.
+    Usage(String),
+    /// What was asked for would lose something.
+    Refused(String),
+}
+
+/// A text of a file's or a user's, on one line and without what a terminal obeys.
+pub(crate) fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() { out.extend(c.escape_default()) } else { out.push(c) }
+    }
+    out
 }
 
 impl Failure {
     /// Failed to read.
-    pub(crate) fn of_reading(error: Error) -> Failure {
+    pub(crate) fn of_reading(error: Error, reading: &Reading) -> Failure {
         let hint = match error.kind() {
             ErrorKind::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => "check the path",
             ErrorKind::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
                 "check the permissions of the file"
             }
-            ErrorKind::Format { format: "binsparse", .. } => {
+            ErrorKind::Io { source, .. } if source.kind() == io::ErrorKind::IsADirectory => {
+                "a folder holds no tensor: name a file in it"
+            }
+            ErrorKind::Invalid { argument, .. } if argument == "format" => "--from names it",
+            ErrorKind::Format { format: "binsparse" | "Matrix Market", .. } if !reading.lenient => {
                 "`openwork validate` lists all that is wrong; --lenient reads older drafts and common deviations"
             }
             ErrorKind::Format { format: "FROSTT", .. } => {
@@ -34,7 +53,14 @@ impl Failure {
     /// Failed to convert or write.
     pub(crate) fn of_writing(error: Error) -> Failure {
         let hint = match error.kind() {
-            ErrorKind::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => "the folder has to exist",
+            ErrorKind::Io { source, .. } => match source.kind() {
+                io::ErrorKind::NotFound => "the folder has to exist",
+                io::ErrorKind::PermissionDenied => "check the permissions of the folder",
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                    "make room; what was there before is as it was"
+                }
+                _ => "",
+            },
             ErrorKind::Layout { .. } | ErrorKind::Absent { .. } => {
                 "--fill, --replace-fill, --layout and --dtype change the tensor; --extensions allows binsparse files to hold it"
             }
@@ -45,16 +71,26 @@ impl Failure {
     }
 
     pub(crate) fn is_closed_pipe(&self) -> bool {
-        matches!(self, Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+        let closed = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
+        match self {
+            Failure::Output(error) => closed(error),
+            Failure::Library(error, _) => matches!(error.kind(), ErrorKind::Io { source, .. } if closed(source)),
+            Failure::Usage(_) | Failure::Refused(_) => false,
+        }
     }
 
-    /// 2 where nothing could be read or written, 1 where what was read is at fault.
+    pub(crate) fn is_of_output(&self) -> bool {
+        matches!(self, Failure::Output(_))
+    }
+
+    /// 2 where nothing could be read or written or the command is wrong, 1 where what was read is at fault.
     pub(crate) fn status(&self) -> u8 {
         match self {
-            Failure::Output(_) => 2,
+            Failure::Output(_) | Failure::Usage(_) => 2,
+            Failure::Refused(_) => 1,
             Failure::Library(error, _) => match error.kind() {
                 ErrorKind::Io { .. } => 2,
-                ErrorKind::Invalid { argument, .. } if argument == "path" => 2,
+                ErrorKind::Invalid { argument, .. } if argument == "path" || argument == "format" => 2,
                 _ => 1,
             },
         }
@@ -70,10 +106,23 @@ impl From<io::Error> for Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (text, hint) = match self {
-            Failure::Library(error, hint) => (error.to_string(), *hint),
+            Failure::Library(error, hint) => (told(error), *hint),
             Failure::Output(error) => (format!("standard output: {error}"), ""),
+            Failure::Usage(text) | Failure::Refused(text) => (text.clone(), ""),
         };
-        f.write_str(&text.replace(['\n', '\r'], " "))?;
+        f.write_str(&plain(&text.replace('\n', " ")))?;
         if hint.is_empty() { Ok(()) } else { write!(f, " ({hint})") }
+    }
+}
+
+/// An error of the library in the words of the command.
+fn told(error: &Error) -> String {
+    match error.kind() {
+        ErrorKind::Invalid { argument, why, .. } => match argument.as_str() {
+            "path" | "format" | "binsparse" => why.clone(),
+            "name" | "max_bytes" | "shape" | "compress" => format!("--{}: {why}", argument.replace('_', "-")),
+            _ => error.to_string(),
+        },
+        _ => error.to_string(),
     }
 }

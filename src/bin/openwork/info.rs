@@ -6,40 +6,63 @@ use std::io::Write as _;
 use openwork::io;
 
 use crate::arguments::Info as Arguments;
-use crate::failure::Failure;
+use crate::convert::{is_stream, shown};
+use crate::failure::{Failure, plain};
 
-pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let all = io::info_with(&arguments.file, &arguments.reading.options()).map_err(Failure::of_reading)?;
+/// The exit status.
+pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
     let mut out = std::io::stdout().lock();
-    for info in &all {
-        if arguments.json {
-            writeln!(out, "{}", info.to_json())?;
-        } else {
-            write!(out, "{}: {}", arguments.file.display(), described(info))?;
+    let mut status = 0;
+    for file in &arguments.files {
+        let options = arguments.reading.options();
+        let told = match is_stream(file) {
+            true => io::info_from(std::io::stdin().lock(), &options),
+            false => io::info_with(file, &options),
+        };
+        let all = match told.map_err(|error| Failure::of_reading(error, &arguments.reading)) {
+            Ok(all) => all,
+            // The others are still told of.
+            Err(failure) if arguments.files.len() > 1 => {
+                status = status.max(failure.status());
+                eprintln!("openwork: {failure}");
+                continue;
+            }
+            Err(failure) => return Err(failure),
+        };
+        let name = shown(file);
+        for info in &all {
+            if arguments.json {
+                writeln!(out, "{}", info.to_json())?;
+            } else {
+                write!(out, "{name}: {}", described(info))?;
+            }
+        }
+        if all.is_empty() {
+            eprintln!("openwork: {name}: holds no tensor that openwork knows");
+            status = status.max(1);
         }
     }
-    if all.is_empty() && !arguments.json {
-        writeln!(out, "{}: holds no tensor", arguments.file.display())?;
-    }
-    Ok(out.flush()?)
+    out.flush()?;
+    Ok(status)
 }
 
 /// The facts, a line each.
 fn described(info: &io::Info) -> String {
     let unknown = || "not said in the file".to_owned();
     let sizes = |shape: &Vec<u64>| format!("{shape:?}");
-    let mut text = format!("{}, {} bytes\n", info.format, info.file_bytes);
+    let bytes = info.file_bytes.map(|bytes| format!(", {bytes} bytes")).unwrap_or_default();
+    let mut text = format!("{}{bytes}\n", info.format);
     let mut line = |name: &str, fact: String| {
         // A string takes all that it is given.
         let _ = writeln!(text, "  {name:<10} {fact}");
     };
     if !info.name.is_empty() {
-        line("name", info.name.clone());
+        line("name", plain(&info.name));
     }
     let shape = info.shape.as_ref().map(sizes);
     line("shape", shape.unwrap_or_else(|| format!("{} axes, their sizes {}", info.ndim, unknown())));
     line("dtype", info.dtype.map_or_else(unknown, |dtype| dtype.to_string()));
-    line("layout", format!("{} (stored as {})", info.layout, info.stored_as));
+    line("layout", format!("{} (stored as {})", info.layout, plain(&info.stored_as)));
     if !info.levels.levels.is_empty() {
         line("levels", info.levels.to_string());
     }

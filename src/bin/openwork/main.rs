@@ -1,7 +1,7 @@
 //! `openwork`: look at tensors in files, convert, check and print them.
 //!
 //! Exit status: 0 all is well; 1 the file is invalid, or what was asked for cannot be done with it; 2 the file cannot
-//! be read or written, its format is not known, or the command is wrong.
+//! be read or written, its format is not known, or the command is wrong; 130 it was interrupted.
 
 mod arguments;
 mod convert;
@@ -17,9 +17,17 @@ use std::process::ExitCode;
 use arguments::{Arguments, Command};
 use clap::Parser;
 
+/// The exit status that shells give a command stopped by an interrupt.
+const INTERRUPTED: i32 = 130;
+
 fn main() -> ExitCode {
+    // What is half written when the user stops it is removed; without a handler it would stay until the next write.
+    let _ = ctrlc::set_handler(|| {
+        openwork::io::abandon_writes();
+        std::process::exit(INTERRUPTED);
+    });
     let done = match Arguments::parse().command {
-        Command::Info(arguments) => info::run(&arguments).map(|()| 0),
+        Command::Info(arguments) => info::run(&arguments),
         Command::Convert(arguments) => convert::run(&arguments).map(|()| 0),
         Command::Validate(arguments) => validate::run(&arguments),
         Command::Dump(arguments) => dump::run(&arguments).map(|()| 0),

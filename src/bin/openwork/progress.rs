@@ -32,7 +32,12 @@ impl Bar {
         if done == total || self.start.elapsed() < PATIENCE {
             return;
         }
-        self.bar.get_or_init(|| styled(ProgressBar::new(total), self.label, self.unit)).set_position(done);
+        // What a pipe will bring is not known.
+        let bar = || match total {
+            0 => ProgressBar::new_spinner().with_message(self.label),
+            _ => styled(ProgressBar::new(total), self.label, self.unit),
+        };
+        self.bar.get_or_init(bar).set_position(done);
     }
 }
 

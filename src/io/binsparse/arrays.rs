@@ -1,11 +1,11 @@
 //! The arrays of a container, and how they become indices and values.
 
 use super::Mode;
-use super::warning::Warning;
 use crate::base::buffer::{self, Buffer};
 use crate::base::mapped::Mapped;
 use crate::base::strided::Strided;
 use crate::io::fault::{Res, bad};
+use crate::io::warning::Warning;
 use crate::tensor::index_array::IndexArray;
 use crate::{DType, Tensor};
 

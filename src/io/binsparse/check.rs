@@ -1,6 +1,5 @@
 //! All that is wrong with a file: what lenient reading lets pass, and every entry of an index array that cannot be.
 
-use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
 
@@ -13,7 +12,7 @@ use super::{Mode, ReadOptions, facts, map};
 use crate::base::error::Result;
 use crate::base::shape::fitting;
 use crate::io::fault::{Fault, Res};
-use crate::io::signature::Signature;
+use crate::io::input::Placed;
 use crate::levels::names::ArrayName;
 use crate::tensor::trace;
 use crate::{LevelKind, Tensor};
@@ -26,13 +25,17 @@ pub(in crate::io) type Report<'a> = &'a mut dyn FnMut(&str, String, String);
 /// # Errors
 /// If the file cannot be read. What is wrong with what it holds is reported.
 pub(in crate::io) fn violations(
-    file: File,
-    path: &Path,
-    signature: Option<Signature>,
+    placed: Placed,
+    path: Option<&Path>,
     options: &ReadOptions,
     report: Report<'_>,
 ) -> Result<()> {
-    let opened = OpenContainer::of_file(file, path, signature)
+    let Placed { file, path: place, signature, spool: _spool } = placed;
+    // Entries are told one by one unless that takes far more memory than the file has bytes: a small file may claim,
+    // and unpack to, very many.
+    let bytes = file.metadata().map_or(0, |metadata| metadata.len());
+    let limit = options.max_bytes.unwrap_or(u64::MAX).min(bytes.saturating_mul(32).max(1 << 24));
+    let opened = OpenContainer::of_file(file, &place, signature)
         .and_then(|mut opened| names(&mut opened, options).map(|names| (opened, names)));
     let reported = opened.and_then(|(mut opened, names)| {
         if names.is_empty() {
@@ -40,7 +43,7 @@ pub(in crate::io) fn violations(
             opened.select(None)?;
         }
         for name in names {
-            match opened.select(Some(&name)).and_then(|container| examine(container, &name, options, report)) {
+            match opened.select(Some(&name)).and_then(|container| examine(container, &name, (options, limit), report)) {
                 Err(Fault::Bad(why)) => report(&name, String::new(), why),
                 other => other?,
             }
@@ -52,7 +55,7 @@ pub(in crate::io) fn violations(
             report("", String::new(), why);
             Ok(())
         }
-        other => other.map_err(|fault| fault.at(Some(path))),
+        other => other.map_err(|fault| fault.at(path)),
     }
 }
 
@@ -65,7 +68,12 @@ fn names(opened: &mut OpenContainer<'_>, options: &ReadOptions) -> Res<Vec<Strin
     }
 }
 
-fn examine(container: &mut dyn Container, name: &str, options: &ReadOptions, report: Report<'_>) -> Res<()> {
+fn examine(
+    container: &mut dyn Container,
+    name: &str,
+    (options, limit): (&ReadOptions, u64),
+    report: Report<'_>,
+) -> Res<()> {
     let strictly = super::file::load(container, options, None, Tensor::from_parts);
     let error = match strictly {
         Ok(_) => return Ok(()),
@@ -95,7 +103,7 @@ fn examine(container: &mut dyn Container, name: &str, options: &ReadOptions, rep
             reported += 1;
             report(name, place, what);
         };
-        entries(container, &descriptor, options.max_bytes, &mut counted)?;
+        entries(container, &descriptor, limit, &mut counted)?;
         // The fault of the reader is the first of the entries, where there is one.
         if reported == before {
             return Err(fault);
@@ -107,26 +115,46 @@ fn examine(container: &mut dyn Container, name: &str, options: &ReadOptions, rep
     Ok(())
 }
 
-/// Integers as a container has them; `None` if there is no such array, or it holds no integers.
-fn integers(container: &mut dyn Container, d: &Descriptor, name: &str, limit: Option<u64>) -> Res<Option<Vec<i128>>> {
+/// Integers as a container has them.
+struct Integers {
+    bytes: Vec<u8>,
+    size: usize,
+    element: fn(&[u8]) -> i128,
+}
+
+impl Integers {
+    fn len(&self) -> usize {
+        self.bytes.len() / self.size
+    }
+
+    fn get(&self, at: usize) -> Option<i128> {
+        self.bytes.get(at * self.size..(at + 1) * self.size).map(self.element)
+    }
+
+    fn iter(&self) -> impl DoubleEndedIterator<Item = i128> + '_ {
+        self.bytes.chunks_exact(self.size).map(self.element)
+    }
+}
+
+/// An array of integers; `None` if there is no such array, it holds no integers, or more bytes than the limit.
+fn integers(container: &mut dyn Container, d: &Descriptor, name: &str, limit: u64) -> Res<Option<Integers>> {
     let stored = d.stored_names.get(name).map_or(name, String::as_str);
     let Some(info) = container.info(stored)?.filter(|info| info.dtype.is_int()) else { return Ok(None) };
-    let bytes = usize::try_from(info.bytes()).ok().filter(|&n| limit.is_none_or(|limit| n as u64 <= limit));
+    let bytes = usize::try_from(info.bytes()).ok().filter(|&n| n as u64 <= limit);
     let Some(bytes) = bytes else { return Ok(None) };
     let mut all = crate::base::buffer::zeroed_vec::<u8>(bytes);
     container.read(stored, 0, &mut all)?;
-    let element = |at: &[u8]| {
-        let value = with_dtype!(info.dtype, T => Scalar::from(<T as Element>::read(at)));
-        value.as_integer().unwrap_or_default()
-    };
-    Ok(Some(all.chunks_exact(info.dtype.size()).map(element).collect()))
+    let element: fn(&[u8]) -> i128 = with_dtype!(info.dtype, T => |at| {
+        Scalar::from(<T as Element>::read(at)).as_integer().unwrap_or_default()
+    });
+    Ok(Some(Integers { bytes: all, size: info.dtype.size(), element }))
 }
 
 /// Reports every entry of the pointers and indices that cannot be.
 fn entries(
     container: &mut dyn Container,
     d: &Descriptor,
-    limit: Option<u64>,
+    limit: u64,
     report: &mut dyn FnMut(String, String),
 ) -> Res<()> {
     let _call = trace::call("binsparse", &[]);
@@ -137,7 +165,7 @@ fn entries(
     let mut dim = 0;
     for (l, level) in d.levels.levels.iter().enumerate() {
         let rank = level.rank();
-        let columns: Vec<(String, Vec<i128>)> = match level {
+        let columns: Vec<(String, Integers)> = match level {
             LevelKind::Dense => Vec::new(),
             _ => {
                 let mut columns = Vec::new();
@@ -152,7 +180,7 @@ fn entries(
             }
         };
         for ((name, column), dim) in columns.iter().zip(dims.iter().skip(dim)) {
-            for (at, &index) in column.iter().enumerate().filter(|&(_, &i)| i < 0 || i >= dim.size as i128) {
+            for (at, index) in column.iter().enumerate().filter(|&(_, i)| i < 0 || i >= dim.size as i128) {
                 let what = format!("index {index} is out of range; 0 to {} is allowed", dim.size as i128 - 1);
                 report(format!("{name}[{at}]"), what);
             }
@@ -176,22 +204,21 @@ fn entries(
 /// Reports what is wrong with pointers; the segments that are right.
 fn pointed(
     name: &str,
-    pointers: &[i128],
+    pointers: &Integers,
     count: Option<usize>,
     report: &mut dyn FnMut(String, String),
 ) -> Vec<Range<usize>> {
-    if let Some(&first) = pointers.first().filter(|&&first| first != 0) {
+    if let Some(first) = pointers.get(0).filter(|&first| first != 0) {
         report(format!("{name}[0]"), format!("the first pointer is {first}; it has to be 0"));
     }
-    if let (Some(&last), Some(count)) = (pointers.last(), count)
+    if let (Some(last), Some(count)) = (pointers.iter().next_back(), count)
         && last != count as i128
     {
         let place = format!("{name}[{}]", pointers.len() - 1);
         report(place, format!("the last pointer is {last}; it has to be {count}, the number of indices"));
     }
     let mut right = Vec::new();
-    for (at, pair) in pointers.windows(2).enumerate() {
-        let &[start, end] = pair else { continue };
+    for (at, (start, end)) in pointers.iter().zip(pointers.iter().skip(1)).enumerate() {
         if end < start {
             report(format!("{name}[{}]", at + 1), format!("pointer {end} is below {start}, the one before it"));
         } else if let (Ok(start), Ok(end)) = (usize::try_from(start), usize::try_from(end))
@@ -204,12 +231,12 @@ fn pointed(
 }
 
 /// Reports coordinates that do not rise within their segment.
-fn ordered(columns: &[(String, Vec<i128>)], segments: Vec<Range<usize>>, report: &mut dyn FnMut(String, String)) {
+fn ordered(columns: &[(String, Integers)], segments: Vec<Range<usize>>, report: &mut dyn FnMut(String, String)) {
     let Some((name, _)) = columns.last() else { return };
     let tuple = |at: usize| columns.iter().map(move |(_, column)| column.get(at));
     for segment in segments {
         for at in segment.skip(1) {
-            let list = |at: usize| tuple(at).flatten().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            let list = |at: usize| tuple(at).flatten().map(|index| index.to_string()).collect::<Vec<_>>().join(", ");
             match tuple(at - 1).cmp(tuple(at)) {
                 std::cmp::Ordering::Less => {}
                 std::cmp::Ordering::Equal => report(format!("{name}[{at}]"), format!("[{}] is given twice", list(at))),

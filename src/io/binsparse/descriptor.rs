@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::types::{self, DataType, Symmetry};
-use super::warning::Warning;
 use super::{Mode, dialect, extension, facts, json};
 use crate::io::fault::{Res, bad};
+use crate::io::warning::Warning;
 use crate::{DType, LevelKind, LevelSpec, MatrixFacts, Part};
 
 /// The descriptor of a binsparse file: all that is said about a tensor before its arrays are read.
@@ -278,13 +278,16 @@ fn custom(value: &Value, ndim: usize) -> Res<LevelSpec> {
         let kind = level.get("level_desc").and_then(Value::as_str);
         let allowed: &[&str] = if kind == Some("element") { &["level_desc"] } else { &["level_desc", "rank", "level"] };
         if let Some(key) = level.keys().find(|k| !allowed.contains(&k.as_str())) {
-            return bad(format!("key {key:?} in a level {kind:?}"));
+            return bad(format!("the key {key:?} has no place in a level of kind {:?}", kind.unwrap_or_default()));
         }
         let rank = match (kind, level.get("rank")) {
             (Some("element"), _) => break,
             (Some("dense" | "sparse"), Some(rank)) => integer("rank", rank)?,
             (Some("dense" | "sparse"), None) => return bad("a level has no `rank`"),
-            _ => return bad(format!("unknown `level_desc` {:?}", level.get("level_desc"))),
+            _ => {
+                let given = level.get("level_desc").map_or_else(|| "none".to_owned(), Value::to_string);
+                return bad(format!("`level_desc` is {given}; known are \"dense\", \"sparse\" and \"element\""));
+            }
         };
         let rank = usize::try_from(rank).ok().filter(|&r| r > 0 && r <= ndim - taken);
         let Some(rank) = rank else {

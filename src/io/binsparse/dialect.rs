@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::warning::Warning;
 use crate::base::named::Named;
 use crate::io::fault::{Res, bad};
+use crate::io::warning::Warning;
 use crate::levels::names::ArrayName;
 
 /// What a rewritten descriptor needs beside itself.

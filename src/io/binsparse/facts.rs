@@ -4,8 +4,8 @@
 use serde_json::{Map, Value};
 
 use super::Mode;
-use super::warning::Warning;
 use crate::io::fault::{Res, bad};
+use crate::io::warning::Warning;
 use crate::{MatrixFacts, Tensor};
 
 /// The key beside `binsparse`.

@@ -13,6 +13,7 @@ use super::descriptor::Descriptor;
 use super::export::Export;
 use super::hdf5::{Hdf5, MAX_DEPTH};
 use super::{Loaded, Mode, ReadOptions, facts, map, npz};
+use crate::Scalar;
 use crate::base::error::{self, Result};
 use crate::base::named::Named;
 use crate::io::fault::{Res, bad};
@@ -57,7 +58,8 @@ impl<'a> Entry<'a> {
 /// # Ok::<(), openwork::Error>(())
 /// ```
 pub struct File {
-    path: PathBuf,
+    /// What errors call the file.
+    path: Option<PathBuf>,
     opened: OpenContainer<'static>,
 }
 
@@ -76,13 +78,18 @@ impl File {
         let path = path.as_ref();
         OpenContainer::of_path(path)
             .map_err(|fault| fault.at(Some(path)))
-            .map(|opened| File { path: path.to_owned(), opened })
+            .map(|opened| File { path: Some(path.to_owned()), opened })
     }
 
-    /// An open file, by what it begins with.
-    pub(in crate::io) fn of_file(file: fs::File, path: &Path, signature: Option<Signature>) -> Result<File> {
-        let opened = OpenContainer::of_file(file, path, signature).map_err(|fault| fault.at(Some(path)))?;
-        Ok(File { path: path.to_owned(), opened })
+    /// An open file at a place, by what it begins with, and what errors call it.
+    pub(in crate::io) fn of_file(
+        file: fs::File,
+        place: &Path,
+        signature: Option<Signature>,
+        path: Option<PathBuf>,
+    ) -> Result<File> {
+        let opened = OpenContainer::of_file(file, place, signature).map_err(|fault| fault.at(path.as_deref()))?;
+        Ok(File { path, opened })
     }
 
     /// The names of the tensors: as their writer ordered them, then those it does not list by name. The root's is empty.
@@ -94,7 +101,7 @@ impl File {
             OpenContainer::Npz(_) => Ok(vec![String::new()]),
             OpenContainer::Hdf5(file) => file.names(),
         };
-        names.map_err(|e| e.at(Some(&self.path)))
+        names.map_err(|e| e.at(self.path.as_deref()))
     }
 
     /// What was said about all tensors together ([`super::write_all`]). What was said about one is in its descriptor.
@@ -106,7 +113,7 @@ impl File {
             OpenContainer::Npz(_) => Ok(Map::new()),
             OpenContainer::Hdf5(file) => file.list().map(|(_, metadata)| metadata),
         };
-        metadata.map_err(|e| e.at(Some(&self.path)))
+        metadata.map_err(|e| e.at(self.path.as_deref()))
     }
 
     /// The descriptor of a tensor, read leniently. No array is read.
@@ -115,6 +122,13 @@ impl File {
     /// If there is no tensor of that name, or its descriptor cannot be understood.
     pub fn info(&mut self, name: &str) -> Result<Descriptor> {
         self.descriptor(Some(name))
+    }
+
+    /// The one value of a tensor's unstored elements, if its descriptor says that they have one.
+    pub(in crate::io) fn fill(&mut self, name: &str) -> Result<Option<Scalar>> {
+        let descriptor = self.info(name)?;
+        let selected = self.opened.select(Some(name));
+        selected.and_then(|container| fill_value(container, &descriptor)).map_err(|e| e.at(self.path.as_deref()))
     }
 
     /// A tensor, read strictly.
@@ -154,7 +168,7 @@ impl File {
         make: map::Make,
     ) -> Result<Loaded> {
         let selected = self.opened.select(name);
-        selected.and_then(|container| load(container, options, range, make)).map_err(|e| e.at(Some(&self.path)))
+        selected.and_then(|container| load(container, options, range, make)).map_err(|e| e.at(self.path.as_deref()))
     }
 
     pub(super) fn descriptor(&mut self, name: Option<&str>) -> Result<Descriptor> {
@@ -163,8 +177,18 @@ impl File {
             .select(name)
             .and_then(|container| container.descriptor(Mode::Lenient, &mut warnings))
             .and_then(|text| Descriptor::parse(&text, Mode::Lenient, &mut warnings))
-            .map_err(|e| e.at(Some(&self.path)))
+            .map_err(|e| e.at(self.path.as_deref()))
     }
+}
+
+/// The one value of unstored elements, read leniently.
+fn fill_value(container: &mut dyn Container, descriptor: &Descriptor) -> Res<Option<Scalar>> {
+    let options = ReadOptions { mode: Mode::Lenient, ..Default::default() };
+    let warnings = &mut Vec::new();
+    // A container finds arrays by the names of the descriptor that it gave last.
+    container.descriptor(Mode::Lenient, warnings)?;
+    let make: map::Make = Tensor::from_parts;
+    map::TensorReader { descriptor, arrays: container, options: &options, warnings, make }.fill_value()
 }
 
 /// Reads a tensor, or a range of one.

@@ -17,6 +17,9 @@ pub(crate) fn object(text: &str) -> Res<Map<String, Value>> {
     if text.len() as u64 > MAX_BYTES {
         return bad(format!("the descriptor has {} bytes, {MAX_BYTES} are allowed", text.len()));
     }
+    if text.starts_with('\u{feff}') {
+        return bad("the descriptor begins with a byte order mark, which JSON does not have");
+    }
     match serde_json::from_str::<Strict>(text) {
         Ok(Strict(Value::Object(map))) => Ok(map),
         Ok(_) => bad("the descriptor is not a JSON object"),

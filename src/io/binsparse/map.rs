@@ -5,12 +5,12 @@ use super::arrays::{Arrays, FoundArray, read_index, read_values};
 use super::descriptor::{Descriptor, FillKind};
 use super::sizes::{product, product64, raw, repeats, shape};
 use super::types::DataType;
-use super::warning::Warning;
 use super::{Mode, ReadOptions, rows, symmetry};
 use crate::base::error::Result;
 use crate::base::mapped::Mapped;
 use crate::base::strided::Strided;
 use crate::io::fault::{Res, bad};
+use crate::io::warning::Warning;
 use crate::levels::names::{ArrayLen, ArrayRule};
 use crate::tensor::fill::Fill;
 use crate::tensor::index_array::{IndexArray, LevelData};
@@ -249,6 +249,13 @@ impl TensorReader<'_> {
             return bad(format!("`fill_value` has {} entries, {n} are needed", found.info.len));
         }
         Ok(Some(found))
+    }
+
+    /// The one value of unstored elements, where the descriptor says that there is one; no other array is read.
+    pub(crate) fn fill_value(mut self) -> Res<Option<Scalar>> {
+        let (FillKind::Value, Some(dtype)) = (&self.descriptor.fill, self.descriptor.dtype()) else { return Ok(None) };
+        let found = self.fill_array()?;
+        Ok(self.fill(found, dtype)?.as_scalar())
     }
 
     fn unused_types(&mut self, indices: &[Vec<FoundArray>]) -> Res<()> {

@@ -49,7 +49,6 @@ pub(crate) mod sizes;
 mod symmetry;
 mod trusted;
 mod types;
-mod warning;
 mod zip;
 
 use crate::base::mapped::Mapped;
@@ -59,6 +58,7 @@ use std::path::Path;
 
 use crate::base::error::{self, Result};
 use crate::io::atomic;
+pub use crate::io::warning::Warning;
 use crate::tensor::Tensor;
 use crate::tensor::trace;
 pub use bundle::{read_bundle, write_bundle};
@@ -68,7 +68,6 @@ use export::Export;
 pub use file::{Entry, File};
 pub use trusted::read_trusted;
 pub use types::{DataType, Symmetry, Triangle, Version};
-pub use warning::Warning;
 
 /// How much a reader lets pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

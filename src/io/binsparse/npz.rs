@@ -5,10 +5,10 @@ use std::io::{self, Read, Seek, Write};
 use super::arrays::{ArrayInfo, Arrays, Container};
 use super::export::Export;
 use super::npy::{self, NpyHeader};
-use super::warning::Warning;
 use super::zip::{ZipReader, ZipWriter};
 use super::{Mode, json};
 use crate::io::fault::{Res, bad};
+use crate::io::warning::Warning;
 use openwork_ops::DType;
 
 pub(crate) struct Npz<R> {

@@ -156,9 +156,9 @@ fn rebased(pointers: &IndexArray, found: &FoundArray, available: u64) -> Res<(In
 #[cfg(test)]
 mod tests {
     use super::super::arrays::{ArrayInfo, Container};
-    use super::super::warning::Warning;
     use super::super::{Mode, ReadOptions, Version, WriteOptions, export::Export, file};
     use super::*;
+    use crate::io::warning::Warning;
     use crate::{DType, Layout, Tensor};
 
     /// A container in memory that counts the bytes that are read.

@@ -3,10 +3,10 @@
 use openwork_ops::structure::IndexVec;
 
 use super::types::{Symmetry, Triangle};
-use super::warning::Warning;
 use crate::base::mapped::{Chosen, sort_short};
 use crate::engine::convert::gather_values;
 use crate::io::fault::{Res, bad};
+use crate::io::warning::Warning;
 use crate::tensor::fill::Fill;
 use crate::{DType, Tensor, UnaryOp};
 

@@ -26,6 +26,14 @@ pub(crate) struct Member {
     /// Bytes after unpacking.
     pub(crate) size: u64,
     header_at: u64,
+    /// Checksum of its name, which stands before its bytes too.
+    name: u32,
+}
+
+fn crc_of(bytes: &[u8]) -> u32 {
+    let mut crc = Crc::new();
+    crc.update(bytes);
+    crc.sum()
 }
 
 pub(crate) struct ZipReader<R> {
@@ -144,6 +152,9 @@ impl<R: Read + Seek> ZipReader<R> {
         if data_at.checked_add(member.packed).is_none_or(|end| end > self.len) {
             return outside();
         }
+        if crc_of(&self.bytes(member.header_at + 30, name)?) != member.name {
+            return bad("a ZIP member has another name than the directory says");
+        }
         Ok(data_at)
     }
 }
@@ -208,6 +219,7 @@ fn entry(bytes: &[u8]) -> Option<(Res<String>, Res<Member>, usize)> {
         }
         extra = &extra[4 + len as usize..];
     }
+    let mark = crc_of(name);
     let name = match std::str::from_utf8(name) {
         Ok(name) => Ok(name.to_owned()),
         Err(_) => Ok(String::from_utf8_lossy(name).into_owned()), // no name that is looked for
@@ -220,7 +232,7 @@ fn entry(bytes: &[u8]) -> Option<(Res<String>, Res<Member>, usize)> {
     } else if size > possible || (method == 0 && size != packed) {
         bad(format!("a ZIP member of {packed} bytes claims to hold {size}"))
     } else {
-        Ok(Member { deflated: method == 8, crc, packed, size, header_at })
+        Ok(Member { deflated: method == 8, crc, packed, size, header_at, name: mark })
     };
     Some((name, member, used))
 }

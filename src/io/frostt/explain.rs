@@ -64,3 +64,13 @@ pub(super) fn too_many(cursor: Cursor<'_>, listed: u64) -> ParseError {
     let message = format!("there are more entries than the {listed} that the size line promises");
     ParseError::at(cursor.bytes(), cursor.position(), message)
 }
+
+#[cold]
+pub(super) fn out_of_type(cursor: Cursor<'_>, head: &Header) -> ParseError {
+    let name = head.dtype.map(|dtype| dtype.to_string()).unwrap_or_default();
+    let message = format!(
+        "the value does not fit {name}, which a comment above the entries names; lenient reading passes over such a \
+         comment"
+    );
+    ParseError::at(cursor.bytes(), cursor.position(), message)
+}

@@ -36,7 +36,8 @@ pub use write::{WriteOptions, to_bytes, write, write_with};
 pub use head::Header;
 
 use super::Progress;
-use super::text::source::{TextSource, text_reported};
+use super::text::source::{Opened, TextSource, text_reported};
+use super::warning::Warning;
 use crate::base::error::Result;
 use crate::tensor::Tensor;
 
@@ -79,6 +80,8 @@ pub struct ReadOptions<'a> {
     pub max_bytes: Option<u64>,
     /// Called with the number of bytes that are read so far.
     pub progress: Option<Progress<'a>>,
+    /// Pass over a comment that names a type which the values do not fit.
+    pub lenient: bool,
 }
 
 /// Reads a FROSTT or TensorMarket file, plain or gzip, into COO with fill 0.
@@ -102,9 +105,22 @@ pub fn read(path: impl AsRef<Path>) -> Result<Tensor> {
 /// As [`read`]; also if the file is larger than the bound.
 pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Tensor> {
     let path = path.as_ref();
-    let source = TextSource::open(path, options.max_bytes, options.progress);
+    tensor_of(TextSource::open(path, options.max_bytes, options.progress), options, Some(path))
+        .map(|(tensor, _)| tensor)
+}
+
+/// As [`read_with`], of any source, and what lenient reading let pass.
+pub(in crate::io) fn tensor_of(
+    source: Opened<'_>,
+    options: &ReadOptions<'_>,
+    path: Option<&Path>,
+) -> Result<(Tensor, Vec<Warning>)> {
     let parsed = source.and_then(|mut source| parse::tensor(&mut source, options));
-    parsed.map_err(|failure| failure.of(FORMAT, Some(path)))?.into_tensor()
+    let parsed = parsed.map_err(|failure| failure.of(FORMAT, path))?;
+    let named = parsed.named();
+    let tensor = parsed.into_tensor()?;
+    let passed_over = named.filter(|&dtype| dtype != tensor.dtype());
+    Ok((tensor, passed_over.map(|dtype| Warning::TypeComment(dtype.to_string())).into_iter().collect()))
 }
 
 /// Reads the bytes of a FROSTT or TensorMarket file; see [`read`].
@@ -119,9 +135,7 @@ pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Te
 /// # Errors
 /// As [`read_with`].
 pub fn read_bytes(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Tensor> {
-    let source = TextSource::bytes(bytes, options.max_bytes, options.progress);
-    let parsed = source.and_then(|mut source| parse::tensor(&mut source, options));
-    parsed.map_err(|failure| failure.of(FORMAT, None))?.into_tensor()
+    tensor_of(TextSource::bytes(bytes, options.max_bytes, options.progress), options, None).map(|(tensor, _)| tensor)
 }
 
 /// Reads what stands above the entries, and of these the first line.
@@ -130,9 +144,13 @@ pub fn read_bytes(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Tensor> {
 /// As [`read_with`], for those lines alone.
 pub fn header(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Header> {
     let path = path.as_ref();
-    let source = TextSource::open(path, options.max_bytes, None);
+    header_of(TextSource::open(path, options.max_bytes, None), options, Some(path))
+}
+
+/// As [`header`], of any source.
+pub(in crate::io) fn header_of(source: Opened<'_>, options: &ReadOptions<'_>, path: Option<&Path>) -> Result<Header> {
     let read = source.and_then(|mut source| source.header(|cursor, last| head::read(cursor, last, options)));
-    read.map_err(|failure| failure.of(FORMAT, Some(path)))
+    read.map_err(|failure| failure.of(FORMAT, path))
 }
 
 /// Reads the whole file and reports every line at fault, where [`read_with`] stops at the first; nothing is kept.
@@ -147,7 +165,16 @@ pub fn header(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Heade
 /// As [`read`], and one line at a time in blocks of lines that hold a fault.
 pub fn violations(path: impl AsRef<Path>, options: &ReadOptions<'_>, report: &mut dyn FnMut(ParseError)) -> Result<()> {
     let path = path.as_ref();
-    let source = TextSource::open(path, options.max_bytes, options.progress);
+    violations_of(TextSource::open(path, options.max_bytes, options.progress), options, report, Some(path))
+}
+
+/// As [`violations`], of any source.
+pub(in crate::io) fn violations_of(
+    source: Opened<'_>,
+    options: &ReadOptions<'_>,
+    report: &mut dyn FnMut(ParseError),
+    path: Option<&Path>,
+) -> Result<()> {
     let checked = source.and_then(|mut source| parse::violations(&mut source, options, report));
-    text_reported(checked, report).map_err(|failure| failure.of(FORMAT, Some(path)))
+    text_reported(checked, report).map_err(|failure| failure.of(FORMAT, path))
 }

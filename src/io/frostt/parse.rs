@@ -1,13 +1,13 @@
 //! The entries, in pieces of whole lines.
 
 use crate::base::mapped::Mapped;
-use openwork_ops::Scalar;
+use openwork_ops::{DType, Scalar};
 
-use super::explain::{explain, too_many};
+use super::explain::{explain, out_of_type, too_many};
 use super::head::{self, Header};
 use super::{Dialect, ReadOptions};
 use crate::base::error::{self, Result};
-use crate::io::matrix_market::{Field, Values, values_of};
+use crate::io::matrix_market::{Field, Values, values_of, whole_range};
 use crate::io::text::column::{Array, Column, copy, room};
 use crate::io::text::cursor::{Cursor, EntryPart, Problem};
 use crate::io::text::error::{Expected, ParseError};
@@ -31,6 +31,11 @@ pub(super) struct ParsedTensor {
 }
 
 impl ParsedTensor {
+    /// The dtype that a comment names, if values of this kind can have it.
+    pub(super) fn named(&self) -> Option<DType> {
+        self.head.dtype.map(|_| self.head.value_dtype())
+    }
+
     pub(super) fn into_tensor(self) -> Result<Tensor> {
         let _call = trace::call("frostt", &[]);
         let shape = (0..self.shape.len()).try_mapped(|axis| {
@@ -50,7 +55,8 @@ pub(super) fn tensor(
     options: &ReadOptions<'_>,
 ) -> std::result::Result<ParsedTensor, Failure> {
     let head = source.header(|cursor, last| head::read(cursor, last, options))?;
-    let parsed = entries(source, head)?;
+    let range = range_of(&head, options);
+    let parsed = entries(source, head, range)?;
     source.finish();
     Ok(parsed)
 }
@@ -62,7 +68,11 @@ pub(super) fn violations(
     report: &mut dyn FnMut(ParseError),
 ) -> std::result::Result<(), Failure> {
     let head = source.header(|cursor, last| head::read(cursor, last, options))?;
-    let count = |text: &[u8]| part(text, &head, u64::MAX).map(|part| part.values.len() as u64);
+    if let Some(size) = head.shape.iter().flatten().find(|&&size| size > LARGEST) {
+        return Err(source.at_end(format!("an axis of size {size} is longer than 2^63")));
+    }
+    let range = range_of(&head, options);
+    let count = |text: &[u8]| part(text, &head, range, u64::MAX).map(|part| part.values.len() as u64);
     let found = source.violations(&count, report)?;
     if let Some(listed) = head.listed.filter(|&listed| listed != found) {
         return Err(source.at_end(format!("there are {found} entries where the size line promises {listed}")));
@@ -70,6 +80,13 @@ pub(super) fn violations(
     source.finish();
     Ok(())
 }
+
+/// The least and the largest value, where a comment names a dtype that has them and the reader is not lenient.
+fn range_of(head: &Header, options: &ReadOptions<'_>) -> Range {
+    head.dtype.filter(|_| !options.lenient).and_then(whole_range)
+}
+
+type Range = Option<(i128, i128)>;
 
 /// The entries of some lines.
 struct Lines {
@@ -80,19 +97,24 @@ struct Lines {
     reach: Vec<u64>,
 }
 
-fn part(text: &[u8], head: &Header, limit: u64) -> std::result::Result<Lines, ParseError> {
+fn part(text: &[u8], head: &Header, range: Range, limit: u64) -> std::result::Result<Lines, ParseError> {
     match head.field {
-        Field::Real => part_of::<Real>(text, head, limit),
-        Field::Integer => part_of::<Integer>(text, head, limit),
-        Field::UnsignedInteger => part_of::<Unsigned>(text, head, limit),
-        Field::Complex => part_of::<Complex>(text, head, limit),
-        Field::Pattern => part_of::<Pattern>(text, head, limit),
+        Field::Real => part_of::<Real>(text, head, range, limit),
+        Field::Integer => part_of::<Integer>(text, head, range, limit),
+        Field::UnsignedInteger => part_of::<Unsigned>(text, head, range, limit),
+        Field::Complex => part_of::<Complex>(text, head, range, limit),
+        Field::Pattern => part_of::<Pattern>(text, head, range, limit),
     }
 }
 
-fn part_of<K: ValueKind>(text: &[u8], head: &Header, limit: u64) -> std::result::Result<Lines, ParseError> {
-    match lines::<K>(Cursor::new(text), head, limit, false) {
-        Err(Stop::Wide) => lines::<K>(Cursor::new(text), head, limit, true).map_err(Stop::into_error),
+fn part_of<K: ValueKind>(
+    text: &[u8],
+    head: &Header,
+    range: Range,
+    limit: u64,
+) -> std::result::Result<Lines, ParseError> {
+    match lines::<K>(Cursor::new(text), head, range, limit, false) {
+        Err(Stop::Wide) => lines::<K>(Cursor::new(text), head, range, limit, true).map_err(Stop::into_error),
         other => other.map_err(Stop::into_error),
     }
 }
@@ -129,11 +151,11 @@ fn pick(tuples: &Array, order: usize, axis: usize, out: &mut [u8]) {
     }
 }
 
-fn entries(source: &mut TextSource<'_>, head: Header) -> std::result::Result<ParsedTensor, Failure> {
+fn entries(source: &mut TextSource<'_>, head: Header, range: Range) -> std::result::Result<ParsedTensor, Failure> {
     let listed = head.listed.unwrap_or(u64::MAX);
     let order = head.order;
     let no_memory = || "not enough memory for the entries".to_owned();
-    let empty = part(b"", &head, 0)?;
+    let empty = part(b"", &head, range, 0)?;
     let numbers = match empty.values {
         Array::Units(_) => 0,
         Array::Pairs(_) => 2,
@@ -170,7 +192,7 @@ fn entries(source: &mut TextSource<'_>, head: Header) -> std::result::Result<Par
         });
         done.ok_or_else(no_memory)
     };
-    let parse = |text: &[u8], limit: u64| part(text, &head, limit);
+    let parse = |text: &[u8], limit: u64| part(text, &head, range, limit);
     let found = source.entries(listed, &parse, &|part| part.values.len(), &mut take)?;
     if let Some(listed) = head.listed.filter(|&listed| listed != found) {
         let message = format!("the file ends after {found} of the {listed} entries that the size line promises");
@@ -194,6 +216,7 @@ impl Stop {
 fn lines<K: ValueKind>(
     mut cursor: Cursor<'_>,
     head: &Header,
+    range: Range,
     limit: u64,
     wide: bool,
 ) -> std::result::Result<Lines, Stop> {
@@ -227,7 +250,12 @@ fn lines<K: ValueKind>(
             *reach = (index + 1).max(*reach);
             tuples.push_index(index);
         }
-        values.push(value::<K>(&mut cursor).map_err(|problem| wrong(cursor, problem))?);
+        let start = cursor;
+        let value = value::<K>(&mut cursor).map_err(|problem| wrong(cursor, problem))?;
+        if range.is_some_and(|range| !K::is_within(value, range)) {
+            return Err(Stop::Wrong(out_of_type(start, head)));
+        }
+        values.push(value);
     }
     Ok(Lines { tuples, values: K::array(values), reach })
 }

@@ -24,6 +24,16 @@ pub(super) fn too_few(header: &Header, found: u64) -> String {
 
 #[cold]
 #[inline(never)]
+pub(super) fn out_of_type(header: &Header) -> String {
+    let name = header.type_hint.as_deref().unwrap_or_default();
+    format!(
+        "the value does not fit the type {name:?} that the comment above the size line names; lenient reading passes \
+         over such a comment"
+    )
+}
+
+#[cold]
+#[inline(never)]
 pub(super) fn at_line(cursor: Cursor<'_>, message: impl Into<String>) -> ParseError {
     ParseError::at(cursor.bytes(), cursor.position(), message)
 }

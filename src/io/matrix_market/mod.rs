@@ -26,12 +26,14 @@
 //! beyond the size; more or fewer entries than declared; an integer that does not fit; a field and symmetry that do
 //! not go together (`pattern` with `array`, `skew-symmetric` or `hermitian`; `hermitian` with anything but `complex`;
 //! `unsigned-integer` with `skew-symmetric`); a symmetry on a matrix that is not square; an entry above the diagonal
-//! of a file with a symmetry; a skew-symmetric diagonal that is not zero; the objects `vector` and `tensor`.
+//! of a file with a symmetry (lenient reading mirrors it); a skew-symmetric diagonal that is not zero; the objects `vector` and `tensor`.
 //!
 //! A comment `%%GraphBLAS type T` before the size line is handed on as [`ParsedMatrix::type_hint`]. Some GraphBLAS files
 //! declare the field `integer` for values that go beyond it, so `T` widens what an integer file may hold: `uint64_t`
 //! up to 2^64-1 (values are then unsigned; not in skew-symmetric files), `float` and `double` any real number (values
 //! are then real).
+//!
+//! A value that does not fit `T` is refused, which lenient reading does not mind.
 //!
 //! Types that GraphBLAS has no name for are named by `%%openwork type T` in the same place.
 //!
@@ -55,15 +57,15 @@ pub use super::text::entries::{Indices, Symmetry, Values};
 pub use super::text::error::ParseError;
 pub use header::Header;
 pub(in crate::io) use header::{banner, comments, end_line, error, number};
-pub(in crate::io) use parse::stored_field;
+pub(in crate::io) use parse::{stored_field, whole_range};
 pub use parsed::{Field, Listing, ParsedMatrix};
-pub(in crate::io) use tensor::{hinted, values_of};
+pub(in crate::io) use tensor::{hinted, tensor_of, values_of};
 pub use tensor::{read, read_bytes, read_with};
 pub(in crate::io) use write::{Declared, Written, banner_of, comment_lines, written};
 pub use write::{WriteOptions, to_bytes, write, write_with};
 
 use super::Progress;
-use super::text::source::{Failure, TextSource, text_reported};
+use super::text::source::{Failure, Opened, TextSource, text_reported};
 use crate::base::error::Result;
 
 /// What errors call the format.
@@ -76,6 +78,9 @@ pub struct ReadOptions<'a> {
     pub max_bytes: Option<u64>,
     /// Called with the number of bytes that are read so far.
     pub progress: Option<Progress<'a>>,
+    /// Accept entries above the diagonal of a file with a symmetry, which are mirrored like those below it, and pass
+    /// over a comment that names a type which the values do not fit.
+    pub lenient: bool,
 }
 
 /// Parses the bytes of a Matrix Market file, plain or compressed by gzip (told apart by their first two bytes).
@@ -107,7 +112,7 @@ pub fn parse_with(bytes: &[u8], options: &ReadOptions<'_>) -> Result<ParsedMatri
 }
 
 fn of_bytes(bytes: &[u8], options: &ReadOptions<'_>) -> std::result::Result<ParsedMatrix, Failure> {
-    parse::matrix(&mut TextSource::bytes(bytes, options.max_bytes, options.progress)?)
+    parse::matrix(&mut TextSource::bytes(bytes, options.max_bytes, options.progress)?, options.lenient)
 }
 
 /// Reads and parses the Matrix Market file at `path`, plain or compressed by gzip whatever its name.
@@ -120,8 +125,12 @@ fn of_bytes(bytes: &[u8], options: &ReadOptions<'_>) -> std::result::Result<Pars
 /// [`parse_with`] refuses what it holds.
 pub fn parse_file(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<ParsedMatrix> {
     let path = path.as_ref();
-    let source = TextSource::open(path, options.max_bytes, options.progress);
-    source.and_then(|mut source| parse::matrix(&mut source)).map_err(|failure| failure.of(FORMAT, Some(path)))
+    parsed(TextSource::open(path, options.max_bytes, options.progress), options.lenient, Some(path))
+}
+
+/// What any source holds.
+fn parsed(source: Opened<'_>, lenient: bool, path: Option<&Path>) -> Result<ParsedMatrix> {
+    source.and_then(|mut source| parse::matrix(&mut source, lenient)).map_err(|failure| failure.of(FORMAT, path))
 }
 
 /// Reads what stands above the entries, and nothing below it.
@@ -131,9 +140,13 @@ pub fn parse_file(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<P
 /// As [`parse_file`], for the banner, the comments and the size line alone.
 pub fn header(path: impl AsRef<Path>) -> Result<Header> {
     let path = path.as_ref();
-    let source = TextSource::open(path, None, None);
+    header_of(TextSource::open(path, None, None), Some(path))
+}
+
+/// As [`header`], of any source.
+pub(in crate::io) fn header_of(source: Opened<'_>, path: Option<&Path>) -> Result<Header> {
     let read = source.and_then(|mut source| source.header(|cursor, _| header::read(cursor)));
-    read.map_err(|failure| failure.of(FORMAT, Some(path)))
+    read.map_err(|failure| failure.of(FORMAT, path))
 }
 
 /// Reads the whole file and reports every line at fault, where [`parse_file`] stops at the first; nothing is kept.
@@ -150,7 +163,16 @@ pub fn header(path: impl AsRef<Path>) -> Result<Header> {
 /// As [`parse_file`], and one line at a time in blocks of lines that hold a fault.
 pub fn violations(path: impl AsRef<Path>, options: &ReadOptions<'_>, report: &mut dyn FnMut(ParseError)) -> Result<()> {
     let path = path.as_ref();
-    let source = TextSource::open(path, options.max_bytes, options.progress);
-    let checked = source.and_then(|mut source| parse::violations(&mut source, report));
-    text_reported(checked, report).map_err(|failure| failure.of(FORMAT, Some(path)))
+    violations_of(TextSource::open(path, options.max_bytes, options.progress), options.lenient, report, Some(path))
+}
+
+/// As [`violations`], of any source.
+pub(in crate::io) fn violations_of(
+    source: Opened<'_>,
+    lenient: bool,
+    report: &mut dyn FnMut(ParseError),
+    path: Option<&Path>,
+) -> Result<()> {
+    let checked = source.and_then(|mut source| parse::violations(&mut source, lenient, report));
+    text_reported(checked, report).map_err(|failure| failure.of(FORMAT, path))
 }

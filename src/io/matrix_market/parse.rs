@@ -2,9 +2,12 @@
 //!
 //! One loop for coordinate files and one for arrays, each compiled per kind of value, over pieces of whole lines. What collects the pieces is compiled once.
 
-use super::explain::{at_line, explain, no_memory, too_few, too_many};
+use openwork_ops::DType;
+
+use super::explain::{at_line, explain, no_memory, out_of_type, too_few, too_many};
 use super::header::{self, Header};
 use super::parsed::{Field, Listing, ParsedMatrix};
+use super::tensor::hinted;
 use crate::base::mapped::Mapped;
 use crate::io::text::column::{Array, Column, copy, room};
 use crate::io::text::cursor::{Cursor, EntryPart, Problem};
@@ -13,11 +16,45 @@ use crate::io::text::error::{Expected, ParseError};
 use crate::io::text::kind::{Complex, Integer, Pattern, Real, Unsigned, ValueKind};
 use crate::io::text::source::{Failure, TextSource};
 
+/// What entries have to keep to beside what their header says.
+struct Rules {
+    /// Whether a file with a symmetry may list entries above its diagonal.
+    upper: bool,
+    /// The least and the largest value of the dtype that a comment names.
+    range: Option<(i128, i128)>,
+}
+
+impl Rules {
+    fn new(header: &Header, lenient: bool) -> Rules {
+        let named = header.type_hint.as_deref().and_then(hinted).filter(|_| !lenient);
+        Rules { upper: lenient, range: named.and_then(whole_range) }
+    }
+}
+
+/// The least and the largest element of a dtype of whole numbers or truth values.
+pub(in crate::io) fn whole_range(dtype: DType) -> Option<(i128, i128)> {
+    let bits = 8 * dtype.size();
+    match dtype {
+        DType::Bool => Some((0, 1)),
+        _ if dtype.is_unsigned() => Some((0, (1 << bits) - 1)),
+        _ if dtype.is_int() => Some((-1 << (bits - 1), (1 << (bits - 1)) - 1)),
+        _ => None,
+    }
+}
+
+/// Why no tensor has this size, if none has.
+pub(super) fn too_long(header: &Header) -> Option<String> {
+    let axis = [header.rows, header.cols].iter().position(|&size| size > 1 << 63)?;
+    let (size, what) = if axis == 0 { (header.rows, "rows") } else { (header.cols, "columns") };
+    Some(format!("the size line promises {size} {what}, more than 2^63"))
+}
+
 /// Parses a whole file.
-pub(super) fn matrix(source: &mut TextSource<'_>) -> Result<ParsedMatrix, Failure> {
+pub(super) fn matrix(source: &mut TextSource<'_>, lenient: bool) -> Result<ParsedMatrix, Failure> {
     let header = source.header(|cursor, _| header::read(cursor))?;
     let field = stored_field(header.field, header.type_hint.as_deref(), header.symmetry);
-    let parse = |text: &[u8], limit: u64| part(field, text, &header, limit);
+    let rules = Rules::new(&header, lenient);
+    let parse = |text: &[u8], limit: u64| part(field, text, &header, &rules, limit);
     let (row_indices, col_indices, values) = entries(source, &header, &parse)?;
     let Header { rows, cols, format, field, symmetry, type_hint, .. } = header;
     source.finish();
@@ -25,10 +62,18 @@ pub(super) fn matrix(source: &mut TextSource<'_>) -> Result<ParsedMatrix, Failur
 }
 
 /// Reports every line at fault.
-pub(super) fn violations(source: &mut TextSource<'_>, report: &mut dyn FnMut(ParseError)) -> Result<(), Failure> {
+pub(super) fn violations(
+    source: &mut TextSource<'_>,
+    lenient: bool,
+    report: &mut dyn FnMut(ParseError),
+) -> Result<(), Failure> {
     let header = source.header(|cursor, _| header::read(cursor))?;
     let field = stored_field(header.field, header.type_hint.as_deref(), header.symmetry);
-    let count = |text: &[u8]| part(field, text, &header, u64::MAX).map(|part| part.values.len() as u64);
+    let rules = Rules::new(&header, lenient);
+    let count = |text: &[u8]| part(field, text, &header, &rules, u64::MAX).map(|part| part.values.len() as u64);
+    if let Some(message) = too_long(&header) {
+        return Err(source.at_end(message));
+    }
     let found = source.violations(&count, report)?;
     if found != header.listed {
         let few = found < header.listed;
@@ -47,21 +92,21 @@ struct Lines {
     values: Array,
 }
 
-fn part(field: Field, text: &[u8], header: &Header, limit: u64) -> Result<Lines, ParseError> {
+fn part(field: Field, text: &[u8], header: &Header, rules: &Rules, limit: u64) -> Result<Lines, ParseError> {
     match field {
-        Field::Real => part_of::<Real>(text, header, limit),
-        Field::Integer => part_of::<Integer>(text, header, limit),
-        Field::UnsignedInteger => part_of::<Unsigned>(text, header, limit),
-        Field::Complex => part_of::<Complex>(text, header, limit),
-        Field::Pattern => part_of::<Pattern>(text, header, limit),
+        Field::Real => part_of::<Real>(text, header, rules, limit),
+        Field::Integer => part_of::<Integer>(text, header, rules, limit),
+        Field::UnsignedInteger => part_of::<Unsigned>(text, header, rules, limit),
+        Field::Complex => part_of::<Complex>(text, header, rules, limit),
+        Field::Pattern => part_of::<Pattern>(text, header, rules, limit),
     }
 }
 
-fn part_of<K: ValueKind>(text: &[u8], header: &Header, limit: u64) -> Result<Lines, ParseError> {
+fn part_of<K: ValueKind>(text: &[u8], header: &Header, rules: &Rules, limit: u64) -> Result<Lines, ParseError> {
     let cursor = Cursor::new(text);
     match header.format {
-        Listing::Coordinate => lines::<K>(cursor, header, limit),
-        Listing::Array => array_lines::<K>(cursor, header, limit),
+        Listing::Coordinate => lines::<K>(cursor, header, rules, limit),
+        Listing::Array => array_lines::<K>(cursor, header, rules, limit),
     }
 }
 
@@ -128,7 +173,12 @@ fn entries(
     Ok((rows.into_array().into_indices(), cols.into_array().into_indices(), values.into_values()))
 }
 
-fn lines<K: ValueKind>(mut cursor: Cursor<'_>, header: &Header, limit: u64) -> Result<Lines, ParseError> {
+fn lines<K: ValueKind>(
+    mut cursor: Cursor<'_>,
+    header: &Header,
+    rules: &Rules,
+    limit: u64,
+) -> Result<Lines, ParseError> {
     let shortest = (2 + K::NUMBERS) * 2;
     let indices = || {
         let room = room(Some(cursor.remaining() as u64), header.listed, shortest);
@@ -146,9 +196,12 @@ fn lines<K: ValueKind>(mut cursor: Cursor<'_>, header: &Header, limit: u64) -> R
         let (row, col, value) = coordinate::<K>(&mut cursor, header)
             .map_err(|problem| explain(cursor, header, expected::<K>(), problem))?;
         if symmetry != Symmetry::General
-            && let Some(message) = asymmetric::<K>(symmetry, row, col, value)
+            && let Some(message) = asymmetric::<K>(symmetry, rules, row, col, value)
         {
             return Err(at_line(start, message));
+        }
+        if rules.range.is_some_and(|range| !K::is_within(value, range)) {
+            return Err(at_line(start, out_of_type(header)));
         }
         rows.push_index(row);
         cols.push_index(col);
@@ -172,9 +225,15 @@ fn coordinate<K: ValueKind>(cursor: &mut Cursor<'_>, header: &Header) -> Result<
 
 /// Why an entry contradicts the symmetry of its file, if it does.
 #[inline]
-fn asymmetric<K: ValueKind>(symmetry: Symmetry, row: u64, col: u64, value: K::Item) -> Option<&'static str> {
+fn asymmetric<K: ValueKind>(
+    symmetry: Symmetry,
+    rules: &Rules,
+    row: u64,
+    col: u64,
+    value: K::Item,
+) -> Option<&'static str> {
     let skew = symmetry == Symmetry::SkewSymmetric;
-    if row < col {
+    if row < col && !rules.upper {
         return Some(if skew {
             "the entry is above the diagonal; a skew-symmetric file lists the ones below it only"
         } else {
@@ -190,7 +249,12 @@ fn asymmetric<K: ValueKind>(symmetry: Symmetry, row: u64, col: u64, value: K::It
     None
 }
 
-fn array_lines<K: ValueKind>(mut cursor: Cursor<'_>, header: &Header, limit: u64) -> Result<Lines, ParseError> {
+fn array_lines<K: ValueKind>(
+    mut cursor: Cursor<'_>,
+    header: &Header,
+    rules: &Rules,
+    limit: u64,
+) -> Result<Lines, ParseError> {
     let mut items: Vec<K::Item> = reserved(cursor, header, K::NUMBERS * 2)?;
     while cursor.seek_entry(b'%').map_err(|problem| explain(cursor, header, expected::<K>(), problem))? {
         if items.len() as u64 == limit {
@@ -202,6 +266,9 @@ fn array_lines<K: ValueKind>(mut cursor: Cursor<'_>, header: &Header, limit: u64
             .map_err(|problem| explain(cursor, header, expected::<K>(), problem))?;
         if !K::has_mirror(item, header.symmetry) {
             return Err(at_line(start, "-2^63 has no place in a skew-symmetric integer file, as 2^63 does not fit"));
+        }
+        if rules.range.is_some_and(|range| !K::is_within(item, range)) {
+            return Err(at_line(start, out_of_type(header)));
         }
         items.push(item);
     }

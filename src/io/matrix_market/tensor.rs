@@ -4,9 +4,11 @@ use std::path::Path;
 
 use openwork_ops::{DType, Scalar, c128};
 
-use super::{Indices, Listing, ParsedMatrix, ReadOptions, Values, parse_file, parse_with};
+use super::{Indices, Listing, ParsedMatrix, ReadOptions, Symmetry, Values, parse_file, parse_with};
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
+use crate::io::text::source::Opened;
+use crate::io::warning::Warning;
 use crate::tensor::Tensor;
 use crate::tensor::index_array::IndexArray;
 use crate::tensor::trace;
@@ -44,6 +46,32 @@ pub fn read_bytes(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Tensor> {
     tensor(parse_with(bytes, options)?)
 }
 
+/// As [`read`], of any source, and what lenient reading let pass.
+pub(in crate::io) fn tensor_of(
+    source: Opened<'_>,
+    lenient: bool,
+    path: Option<&Path>,
+) -> Result<(Tensor, Vec<Warning>)> {
+    let parsed = super::parsed(source, lenient, path)?;
+    let mut warnings = Vec::new();
+    let upper = if parsed.symmetry == Symmetry::General { 0 } else { above_diagonal(&parsed) };
+    if upper > 0 {
+        warnings.push(Warning::UpperEntries(upper));
+    }
+    let named = parsed.type_hint.clone().filter(|name| hinted(name).is_some());
+    let tensor = tensor(parsed)?;
+    if let Some(name) = named.filter(|name| hinted(name).is_some_and(|dtype| dtype != tensor.dtype())) {
+        warnings.push(Warning::TypeComment(name));
+    }
+    Ok((tensor, warnings))
+}
+
+/// How many entries stand above the diagonal.
+fn above_diagonal(parsed: &ParsedMatrix) -> u64 {
+    let (rows, cols) = (&parsed.row_indices, &parsed.col_indices);
+    (0..rows.len()).filter(|&entry| rows.get(entry) < cols.get(entry)).count() as u64
+}
+
 fn tensor(parsed: ParsedMatrix) -> Result<Tensor> {
     let _call = trace::call("matrix_market", &[]);
     let size = |n: u64, axis: usize| {
@@ -74,7 +102,7 @@ pub(in crate::io) fn values_of(values: Values, dtype: Option<DType>) -> Strided 
         Values::Complex(v) => Strided::from_vec::<c128>(bytemuck::allocation::cast_vec(v), vec![n]),
         Values::Pattern(n) => Strided::constant(Scalar::Bool(true), &[n]),
     };
-    // A hint that would change a value (1.5 as int8) is not followed: the numbers in the file stand.
+    // A hint that would change a value (1.5 as int8) is not followed by lenient reading: the numbers in the file stand.
     match dtype {
         Some(dtype) if keeps_values(&values, dtype) => values.cast(dtype),
         _ => values,

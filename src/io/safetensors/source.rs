@@ -29,7 +29,11 @@ pub(crate) struct DataPart {
 impl DataPart {
     /// Opens a file; arrays are read when asked for.
     pub(crate) fn open(path: &Path) -> Res<(DataPart, Directory)> {
-        let file = File::open(path)?;
+        DataPart::file(File::open(path)?)
+    }
+
+    /// An open file.
+    pub(crate) fn file(file: File) -> Res<(DataPart, Directory)> {
         let len = file.metadata()?.len();
         DataPart::new(Place::File(Mutex::new(file)), len)
     }

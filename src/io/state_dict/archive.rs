@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::entries::{self, Entries};
 use super::{DESCRIPTOR, ModelFormat, OWN_KEY, StateDict};
+use crate::Scalar;
 use crate::base::buffer::Buffer;
 use crate::base::error::{self, Error, Result};
 use crate::base::named::Named;
@@ -71,6 +72,30 @@ impl Archive {
             ModelFormat::Safetensors => Archive::new(DataPart::open(path), Some(path)),
             ModelFormat::Hdf5 => Archive::groups(path),
         }
+    }
+
+    /// An open file of the safetensors format, and what errors call it.
+    pub(in crate::io) fn of_file(file: std::fs::File, path: Option<&Path>) -> Result<Archive> {
+        let _call = trace::call("Archive::open", &[]);
+        Archive::new(DataPart::file(file), path)
+    }
+
+    /// Refuses a tensor whose arrays take more bytes than allowed. Groups are left to their own reader.
+    pub(in crate::io) fn within_limit(&self, name: &str, limit: Option<u64>) -> Result<()> {
+        let (Some(limit), Store::Safetensors { entries, .. }) = (limit, &self.store) else { return Ok(()) };
+        let bytes = match self.find(name)? {
+            Stored::Plain { entry, .. } => entry.bytes(),
+            Stored::Described(descriptor) => {
+                let arrays = descriptor.data_types.keys();
+                arrays.filter_map(|array| entries.get(&format!("{name}.{array}"))).map(ArrayEntry::bytes).sum()
+            }
+            Stored::Group => 0,
+        };
+        if bytes > limit {
+            let fault = Fault::Bad(format!("the arrays take {bytes} bytes, {limit} are allowed"));
+            return Err(self.within(name, fault));
+        }
+        Ok(())
     }
 
     fn groups(path: &Path) -> Result<Archive> {
@@ -236,6 +261,17 @@ impl Archive {
                 Store::Groups(file) => lock(file).info(name),
                 Store::Safetensors { .. } => Err(missing(name, self.names())),
             },
+        }
+    }
+
+    /// The one value of a tensor's unstored elements, if it is known that they have one.
+    pub(in crate::io) fn fill(&self, name: &str) -> Result<Option<Scalar>> {
+        match (self.find(name)?, &self.store) {
+            (Stored::Described(descriptor), Store::Safetensors { source, entries }) => {
+                entries::fill_value(name, descriptor, entries, source).map_err(|e| self.within(name, e))
+            }
+            (Stored::Group, Store::Groups(file)) => lock(file).fill(name),
+            _ => Ok(None),
         }
     }
 

@@ -17,7 +17,7 @@ use crate::io::binsparse::sizes::{product, raw};
 use crate::io::binsparse::{ReadOptions, Version, WriteOptions};
 use crate::io::fault::{Res, bad};
 use crate::io::safetensors::{ArrayEntry, DataPart, EntryType, OutEntry};
-use crate::{DType, LevelSpec, MatrixFacts, Part, Tensor};
+use crate::{DType, LevelSpec, MatrixFacts, Part, Scalar, Tensor};
 
 /// Adds the arrays of a tensor to those of the file, and gives the descriptor that makes a tensor of them. A strided
 /// tensor is one array and needs none.
@@ -52,6 +52,18 @@ pub(super) fn described(
     let options = ReadOptions::default();
     let make: map::Make = Tensor::from_parts;
     TensorReader { descriptor, arrays: &mut arrays, options: &options, warnings: &mut warnings, make }.tensor(range)
+}
+
+/// The one value of unstored elements, where the descriptor says that there is one.
+pub(super) fn fill_value(
+    name: &str,
+    descriptor: &Descriptor,
+    entries: &Entries,
+    source: &DataPart,
+) -> Res<Option<Scalar>> {
+    let mut arrays = Named { name, entries, source };
+    let (options, make): (_, map::Make) = (ReadOptions::default(), Tensor::from_parts);
+    TensorReader { descriptor, arrays: &mut arrays, options: &options, warnings: &mut Vec::new(), make }.fill_value()
 }
 
 /// The strided tensor of an entry, or a range of its rows; `complex`: its last axis holds real and imaginary parts.

@@ -18,6 +18,9 @@ pub(in crate::io) trait ValueKind {
 
     fn array(items: Vec<Self::Item>) -> Array;
 
+    /// Whether a value lies between these two, and is a whole number.
+    fn is_within(item: Self::Item, range: (i128, i128)) -> bool;
+
     /// Whether the mirrored value can be told.
     fn has_mirror(_: Self::Item, _: Symmetry) -> bool {
         true
@@ -45,6 +48,10 @@ impl ValueKind for Real {
     fn array(items: Vec<f64>) -> Array {
         Array::F64(items)
     }
+
+    fn is_within(item: f64, (least, most): (i128, i128)) -> bool {
+        item.fract() == 0.0 && item >= least as f64 && item <= most as f64
+    }
 }
 
 impl ValueKind for Integer {
@@ -59,6 +66,10 @@ impl ValueKind for Integer {
 
     fn array(items: Vec<i64>) -> Array {
         Array::I64(items)
+    }
+
+    fn is_within(item: i64, (least, most): (i128, i128)) -> bool {
+        (least..=most).contains(&item.into())
     }
 
     fn has_mirror(item: i64, symmetry: Symmetry) -> bool {
@@ -79,6 +90,10 @@ impl ValueKind for Unsigned {
     fn array(items: Vec<u64>) -> Array {
         Array::U64(items)
     }
+
+    fn is_within(item: u64, (least, most): (i128, i128)) -> bool {
+        (least..=most).contains(&item.into())
+    }
 }
 
 impl ValueKind for Complex {
@@ -96,6 +111,10 @@ impl ValueKind for Complex {
     fn array(items: Vec<[f64; 2]>) -> Array {
         Array::Pairs(items)
     }
+
+    fn is_within([re, im]: [f64; 2], range: (i128, i128)) -> bool {
+        im == 0.0 && Real::is_within(re, range)
+    }
 }
 
 impl ValueKind for Pattern {
@@ -110,5 +129,9 @@ impl ValueKind for Pattern {
 
     fn array(items: Vec<()>) -> Array {
         Array::Units(items.len())
+    }
+
+    fn is_within((): (), _: (i128, i128)) -> bool {
+        true
     }
 }

@@ -23,6 +23,9 @@ const BLOCK: usize = 8 << 20;
 const READ: usize = 512 << 10;
 /// Bytes of a piece of a block, which one thread parses.
 const PIECE: usize = 128 << 10;
+/// The most bytes that one line may have, and those above the entries together: what a small compressed file unpacks to
+/// is not held in memory to find out that it is no line.
+const LONGEST: usize = 16 << 20;
 
 /// Why a reader stopped.
 pub(in crate::io) enum Failure {
@@ -54,6 +57,9 @@ impl Failure {
         }
     }
 }
+
+/// A text, if it could be opened.
+pub(in crate::io) type Opened<'a> = Result<TextSource<'a>, Failure>;
 
 /// Why a header could not be read from the lines at hand.
 pub(in crate::io) enum Short {
@@ -139,6 +145,7 @@ pub(in crate::io) struct TextSource<'a> {
     /// Bytes of text so far, those read ahead among them.
     text: u64,
     raw: Rc<Cell<u64>>,
+    /// Bytes of the input as it is stored; 0 if that is not known.
     total: u64,
     max_bytes: Option<u64>,
     progress: Option<Progress<'a>>,
@@ -184,23 +191,44 @@ impl<'a> TextSource<'a> {
         max_bytes: Option<u64>,
         progress: Option<Progress<'a>>,
     ) -> Result<TextSource<'a>, Failure> {
-        let mut file = File::open(path).map_err(Failure::Io)?;
+        TextSource::file(File::open(path).map_err(Failure::Io)?, max_bytes, progress)
+    }
+
+    /// The text of an open file, from where it is.
+    pub(in crate::io) fn file(
+        mut file: File,
+        max_bytes: Option<u64>,
+        progress: Option<Progress<'a>>,
+    ) -> Result<TextSource<'a>, Failure> {
         let metadata = file.metadata().map_err(Failure::Io)?;
-        let total = metadata.len();
         let mut first = Vec::with_capacity(GZIP.len());
         (&mut file).take(GZIP.len() as u64).read_to_end(&mut first).map_err(Failure::Io)?;
+        if first != GZIP && metadata.is_file() {
+            let input = Input::Reader { feed: Feed::File(file), gzip: false, buffer: Vec::new(), filled: 0 };
+            return Ok(TextSource::new(input, Rc::new(Cell::new(0)), metadata.len(), max_bytes, progress));
+        }
+        let all = Box::new(io::Cursor::new(first).chain(file));
+        let mut source = TextSource::stream(all, max_bytes, progress)?;
+        source.total = metadata.len();
+        Ok(source)
+    }
+
+    /// The text that comes from a pipe or any other reader, decompressed if it starts like a gzip stream. Nothing is
+    /// read twice.
+    pub(in crate::io) fn stream(
+        mut reader: Box<dyn Read + 'a>,
+        max_bytes: Option<u64>,
+        progress: Option<Progress<'a>>,
+    ) -> Result<TextSource<'a>, Failure> {
+        let mut first = Vec::with_capacity(GZIP.len());
+        reader.by_ref().take(GZIP.len() as u64).read_to_end(&mut first).map_err(Failure::Io)?;
         let gzip = first == GZIP;
         let raw = Rc::new(Cell::new(0));
-        let feed = if !gzip && metadata.is_file() {
-            Feed::File(file)
-        } else {
-            let all = io::Cursor::new(first).chain(file);
-            let stream: Box<dyn Read> =
-                if gzip { Box::new(MultiGzDecoder::new(Counted(all, raw.clone()))) } else { Box::new(all) };
-            Feed::Stream(stream)
-        };
-        let input = Input::Reader { feed, gzip, buffer: Vec::new(), filled: 0 };
-        Ok(TextSource::new(input, raw, total, max_bytes, progress))
+        let all = io::Cursor::new(first).chain(reader);
+        let stream: Box<dyn Read + 'a> =
+            if gzip { Box::new(MultiGzDecoder::new(Counted(all, raw.clone()))) } else { Box::new(all) };
+        let input = Input::Reader { feed: Feed::Stream(stream), gzip, buffer: Vec::new(), filled: 0 };
+        Ok(TextSource::new(input, raw, 0, max_bytes, progress))
     }
 
     fn new(
@@ -226,7 +254,7 @@ impl<'a> TextSource<'a> {
     pub(in crate::io) fn remaining(&self) -> Option<u64> {
         match &self.input {
             Input::Slice(bytes) => Some((bytes.len() - self.block.start) as u64),
-            Input::Reader { gzip: true, .. } => None,
+            Input::Reader { feed: Feed::Stream(_), .. } => None,
             Input::Reader { filled, .. } => {
                 Some(self.total.saturating_sub(self.raw.get()) + (filled - self.block.start) as u64)
             }
@@ -274,6 +302,11 @@ impl<'a> TextSource<'a> {
                 self.block.end += last + 1;
                 return Ok(true);
             }
+            if fresh.len() > LONGEST {
+                let line = self.lines + newlines(self.block()) + 1;
+                let message = format!("the line is longer than {LONGEST} bytes, which no line needs to be");
+                return Err(ParseError { line, message }.into());
+            }
             wanted = wanted.saturating_mul(2);
         }
     }
@@ -293,7 +326,8 @@ impl<'a> TextSource<'a> {
         buffer.copy_within(start..*filled, 0);
         (self.block, *filled) = (0..self.block.end - start, *filled - start);
         // Memory follows what has come: the size that a file tells is believed once, a gzip stream's is not known.
-        let first = if gzip { 1 << 18 } else { usize::try_from(self.total).unwrap_or(wanted).max(1 << 16) };
+        let known = matches!(feed, Feed::File(_));
+        let first = if known { usize::try_from(self.total).unwrap_or(wanted).max(1 << 16) } else { 1 << 18 };
         let wanted = wanted.min(first.saturating_add(1).max(buffer.len().saturating_mul(2)));
         if buffer.len() < wanted.max(*filled + 1) {
             let missing = wanted.max(*filled + 4096) - buffer.len();
@@ -361,6 +395,10 @@ impl<'a> TextSource<'a> {
                     return Ok(header);
                 }
                 Err(Short::Wrong(error)) => return Err(error.below(self.lines).into()),
+                Err(Short::More(_)) if self.block.len() > LONGEST => {
+                    let message = format!("what stands above the entries takes more than {LONGEST} bytes");
+                    return Err(self.at_end(message));
+                }
                 Err(Short::More(message)) => {
                     let more = self.block.len().max(BLOCK);
                     if !self.grow(more)? {
@@ -453,14 +491,15 @@ impl<'a> TextSource<'a> {
     fn report_progress(&self) {
         if let Some(Progress(report)) = self.progress.filter(|_| !self.ended) {
             let raw = if matches!(self.input, Input::Slice(_)) { self.block.end as u64 } else { self.raw.get() };
-            report(raw.min(self.total), self.total);
+            report(if self.total == 0 { raw } else { raw.min(self.total) }, self.total);
         }
     }
 
     /// Says that all is done.
     pub(in crate::io) fn finish(&self) {
         if let Some(Progress(report)) = self.progress {
-            report(self.total, self.total);
+            let total = if self.total == 0 { self.raw.get() } else { self.total };
+            report(total, total);
         }
     }
 }

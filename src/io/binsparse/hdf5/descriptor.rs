@@ -6,8 +6,8 @@ use super::{Hdf5, dataset};
 use crate::base::named::Named;
 use crate::io::binsparse::Mode;
 use crate::io::binsparse::json::MAX_BYTES;
-use crate::io::binsparse::warning::Warning;
 use crate::io::fault::{Res, bad};
+use crate::io::warning::Warning;
 use openwork_ops::DType;
 
 /// The name of the attribute, and in files of 2023 of a dataset.

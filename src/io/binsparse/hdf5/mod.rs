@@ -18,10 +18,10 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::arrays::{ArrayInfo, Arrays, Container};
-use super::warning::Warning;
 use super::{Mode, json};
 use crate::base::named::Named;
 use crate::io::fault::{Fault, Res, bad};
+use crate::io::warning::Warning;
 use descriptor::Located;
 use fallback::Fallback;
 use native::{Bytes, Native};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A deviation from the binsparse text that a lenient reader understood.
+/// A deviation from the rules of a format that a lenient reader understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Warning {
@@ -50,6 +50,12 @@ pub enum Warning {
     Facts(String),
     /// The container holds the descriptor in an unusual form.
     DescriptorForm(&'static str),
+    /// So many entries stand above the diagonal of a Matrix Market file with a symmetry. They are mirrored like those
+    /// below it; where a file lists both of a pair, the two are repeated coordinates.
+    UpperEntries(u64),
+    /// A value does not fit the dtype that a comment of a Matrix Market or TensorMarket file names: the comment is
+    /// passed over.
+    TypeComment(String),
 }
 
 impl fmt::Display for Warning {
@@ -72,6 +78,8 @@ impl fmt::Display for Warning {
             Warning::EmptySegments => f.write_str("a doubly compressed format has empty segments"),
             Warning::SkewDiagonal => f.write_str("a skew-symmetric matrix has a diagonal that is not zero"),
             Warning::Facts(why) => f.write_str(why),
+            Warning::UpperEntries(n) => write!(f, "{n} entries above the diagonal are mirrored like those below it"),
+            Warning::TypeComment(name) => write!(f, "not all values fit the type {name:?} that a comment names"),
             Warning::DescriptorForm(form) => write!(f, "the descriptor is stored as {form}"),
         }
     }

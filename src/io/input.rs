@@ -1,0 +1,216 @@
+//! Where the bytes of a file come from: the file, which can be read at any place, or a stream, which comes once.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use flate2::read::MultiGzDecoder;
+
+use super::any::{Format, ReadOptions, unknown};
+use super::signature::{self, Signature};
+use super::text::source::{Opened, TextSource};
+use crate::base::error::{self, ErrorKind, Result};
+
+/// Bytes of a stream that are looked at to find out what it is.
+const START: u64 = 512;
+
+/// What is to be read, and the format that it has.
+pub(super) struct Input<'a> {
+    pub(super) format: Format,
+    /// What errors call it; a stream may have no name.
+    pub(super) path: Option<PathBuf>,
+    bytes: Bytes<'a>,
+}
+
+enum Bytes<'a> {
+    File {
+        file: File,
+        signature: Option<Signature>,
+    },
+    /// All of a stream: what was looked at comes again.
+    Stream(Box<dyn Read + 'a>),
+}
+
+/// A file that can be read at any place.
+pub(super) struct Placed {
+    pub(super) file: File,
+    /// Where it is.
+    pub(super) path: PathBuf,
+    pub(super) signature: Option<Signature>,
+    /// The file holds what a stream brought, and goes with this.
+    pub(super) spool: Option<Spool>,
+}
+
+impl<'a> Input<'a> {
+    /// Opens a file and finds out its format: what it begins with decides, and its name where that is not enough. A
+    /// pipe is opened once, and nothing of it is lost.
+    ///
+    /// # Errors
+    /// As [`Format::of_file`].
+    pub(super) fn of_path(path: &Path, options: &ReadOptions<'_>) -> Result<Input<'a>> {
+        let failed = |source| ErrorKind::Io { path: path.to_owned(), source };
+        let file = File::open(path).map_err(failed)?;
+        if !file.metadata().map_err(failed)?.is_file() {
+            return Input::of_stream(Box::new(file), Some(path), options);
+        }
+        let (file, signature, known) = looked_at(file).map_err(failed)?;
+        let why = ", and the file begins like none of the known formats";
+        let format = options.format.or(known).or_else(|| Format::of_name(path)).ok_or_else(|| unknown(path, why))?;
+        Ok(Input { format, path: Some(path.to_owned()), bytes: Bytes::File { file, signature } })
+    }
+
+    /// Finds out the format of a stream by what it begins with, else by a name.
+    ///
+    /// # Errors
+    /// As [`Format::of_file`].
+    pub(super) fn of_stream(
+        mut stream: Box<dyn Read + 'a>,
+        path: Option<&Path>,
+        options: &ReadOptions<'_>,
+    ) -> Result<Input<'a>> {
+        let mut start = Vec::new();
+        let looked = stream.by_ref().take(START).read_to_end(&mut start);
+        looked.map_err(|source| ErrorKind::Io { path: named(path), source })?;
+        let named = || path.and_then(Format::of_name);
+        let Some(format) = options.format.or_else(|| begins(&start)).or_else(named) else {
+            let why = "the stream begins like none of the known formats; say which one it has";
+            return Err(error::invalid("format", why));
+        };
+        let all = Box::new(Cursor::new(start).chain(stream));
+        Ok(Input { format, path: path.map(Path::to_owned), bytes: Bytes::Stream(all) })
+    }
+
+    /// Bytes of the file; `None` for streams.
+    pub(super) fn len(&self) -> Option<u64> {
+        match &self.bytes {
+            Bytes::File { file, .. } => file.metadata().ok().map(|metadata| metadata.len()),
+            Bytes::Stream(_) => None,
+        }
+    }
+
+    /// The text that it is, block by block, and its name.
+    pub(super) fn text(self, options: &ReadOptions<'a>) -> (Opened<'a>, Option<PathBuf>) {
+        let ReadOptions { max_bytes, progress, .. } = *options;
+        let source = match self.bytes {
+            Bytes::File { file, .. } => TextSource::file(file, max_bytes, progress),
+            Bytes::Stream(stream) => TextSource::stream(stream, max_bytes, progress),
+        };
+        (source, self.path)
+    }
+
+    /// A file that can be read at any place: a stream is copied to a temporary one.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`] if the stream cannot be read or the copy not be written; [`ErrorKind::Invalid`] if it has more
+    /// bytes than the options allow.
+    pub(super) fn placed(self, options: &ReadOptions<'_>) -> Result<Placed> {
+        match self.bytes {
+            Bytes::File { file, signature } => {
+                let path = self.path.unwrap_or_default();
+                Ok(Placed { file, path, signature, spool: None })
+            }
+            Bytes::Stream(stream) => {
+                let failed = |source| ErrorKind::Io { path: named(self.path.as_deref()), source };
+                let (spool, file) = Spool::of(stream, options.max_bytes).map_err(failed)?;
+                let Some(file) = file else {
+                    let limit = options.max_bytes.unwrap_or_default();
+                    let why = format!("the stream brings more than the {limit} bytes that are allowed");
+                    return Err(error::invalid("max_bytes", why));
+                };
+                let (file, signature, _) = looked_at(file).map_err(failed)?;
+                Ok(Placed { file, path: spool.path.clone(), signature, spool: Some(spool) })
+            }
+        }
+    }
+}
+
+/// What errors call a stream.
+fn named(path: Option<&Path>) -> PathBuf {
+    path.map_or_else(|| PathBuf::from("the stream"), Path::to_owned)
+}
+
+/// What a file begins with, and the format that this tells.
+fn looked_at(mut file: File) -> io::Result<(File, Option<Signature>, Option<Format>)> {
+    let (signature, mut start) = signature::find(&mut file)?;
+    let format = match signature {
+        Some(Signature::Zip) => Some(Format::Npz),
+        Some(Signature::Hdf5(_)) => Some(Format::Hdf5),
+        Some(Signature::Gzip) => {
+            file.seek(SeekFrom::Start(0))?;
+            start.clear();
+            // Of a stream that is cut off or damaged the reader says so.
+            let _ = MultiGzDecoder::new(&mut file).take(START).read_to_end(&mut start);
+            banner(&start)
+        }
+        None => banner(&start),
+    };
+    file.seek(SeekFrom::Start(0))?;
+    Ok((file, signature, format))
+}
+
+/// The format that the first bytes tell.
+fn begins(start: &[u8]) -> Option<Format> {
+    let (signature, _) = signature::find(&mut Cursor::new(start)).ok()?;
+    match signature {
+        Some(Signature::Zip) => Some(Format::Npz),
+        Some(Signature::Hdf5(_)) => Some(Format::Hdf5),
+        Some(Signature::Gzip) => {
+            let mut text = Vec::new();
+            let _ = MultiGzDecoder::new(start).take(START).read_to_end(&mut text);
+            banner(&text)
+        }
+        None if start.get(8) == Some(&b'{') && start.get(5..8) == Some(&[0; 3]) => Some(Format::Safetensors),
+        None => banner(start),
+    }
+}
+
+/// The format of a text with a banner.
+fn banner(start: &[u8]) -> Option<Format> {
+    let mut words = start.trim_ascii_start().split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty());
+    if !words.next()?.eq_ignore_ascii_case(b"%%MatrixMarket") {
+        return None;
+    }
+    let tensor = words.next().is_some_and(|object| object.eq_ignore_ascii_case(b"tensor"));
+    Some(if tensor { Format::TensorMarket } else { Format::MatrixMarket })
+}
+
+/// A temporary file with what a stream brought; it is removed in the end.
+pub(super) struct Spool {
+    pub(super) path: PathBuf,
+}
+
+impl Spool {
+    /// An empty file that nobody else reads, with an ending to its name.
+    pub(super) fn new(ending: &str) -> io::Result<(Spool, File)> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        loop {
+            let number = NEXT.fetch_add(1, Ordering::Relaxed);
+            let path = std::env::temp_dir().join(format!(".openwork-{}-{number}.{ending}", std::process::id()));
+            let mut options = OpenOptions::new();
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+            match options.read(true).write(true).create_new(true).open(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                opened => return opened.map(|file| (Spool { path }, file)),
+            }
+        }
+    }
+
+    /// Copies a stream; no file if it brings more bytes than allowed.
+    fn of(stream: Box<dyn Read + '_>, max_bytes: Option<u64>) -> io::Result<(Spool, Option<File>)> {
+        let (spool, mut file) = Spool::new("tmp")?;
+        let limit = max_bytes.map_or(u64::MAX, |limit| limit.saturating_add(1));
+        let copied = io::copy(&mut stream.take(limit), &mut file)?;
+        file.flush()?;
+        let allowed = max_bytes.is_none_or(|most| copied <= most);
+        Ok((spool, allowed.then_some(file)))
+    }
+}
+
+impl Drop for Spool {
+    fn drop(&mut self) {
+        // Nobody is left to be told.
+        let _ = fs::remove_file(&self.path);
+    }
+}
