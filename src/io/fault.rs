@@ -9,6 +9,8 @@ use crate::base::error::{Error, ErrorKind};
 #[derive(Debug)]
 pub(crate) enum Fault {
     Bad(String),
+    /// More bytes than the reader may take.
+    Large(String),
     Io(io::Error),
     /// A form of HDF5 that the native reader leaves to libhdf5.
     Unknown(&'static str),
@@ -24,7 +26,7 @@ pub(crate) fn bad<T>(why: impl Into<String>) -> Res<T> {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::Bad(why) => f.write_str(why),
+            Fault::Bad(why) | Fault::Large(why) => f.write_str(why),
             Fault::Io(source) => source.fmt(f),
             Fault::Unknown(what) => write!(f, "{what} cannot be read"),
         }
@@ -50,6 +52,14 @@ impl From<Error> for Fault {
 }
 
 impl Fault {
+    /// What is wrong with what a file holds; the fault itself where it cannot be read.
+    pub(crate) fn told(self) -> Res<String> {
+        match self {
+            Fault::Bad(why) | Fault::Large(why) => Ok(why),
+            other => Err(other),
+        }
+    }
+
     /// The error for a caller, naming the file.
     pub(crate) fn at(self, path: Option<&Path>) -> Error {
         self.of("binsparse", path)

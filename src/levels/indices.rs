@@ -82,6 +82,17 @@ impl Indices {
         if self.wide || !wide { self.clone() } else { self.as_slice().to_vec(true).into() }
     }
 
+    /// The same array, 32 bits wide; `None` if an entry does not fit.
+    pub(crate) fn narrowed(&self) -> Option<Indices> {
+        match self.as_slice() {
+            IndexSlice::U32(_) => Some(self.clone()),
+            IndexSlice::U64(s) if s.iter().fold(0, |all, v| all | v) < limit_of_width(false) => {
+                Some(IndexVec::U32(s.iter().map(|&entry| entry as u32).collect()).into())
+            }
+            IndexSlice::U64(_) => None,
+        }
+    }
+
     /// Whether every entry is below 2^31 (2^63), so that its bytes are the same number signed and unsigned.
     pub(crate) fn is_small(&self) -> bool {
         match self.as_slice() {

@@ -126,6 +126,24 @@ impl Pattern {
         Pattern { levels, ..self }
     }
 
+    /// The same pattern with all arrays of one width. Where they differ, that is 32 bits if all entries fit: pointers of 64
+    /// bits, as some writers make them, do not make indices twice as large.
+    pub(crate) fn of_common_width(self) -> Pattern {
+        let narrow = self.levels.iter().flat_map(Level::arrays).any(|array| !array.is_wide());
+        if !narrow || !self.is_wide() {
+            return self;
+        }
+        let mut fit = true;
+        let narrowed = self.levels.mapped(|level| {
+            level.map(&mut |_, array| {
+                let narrowed = if fit { array.narrowed() } else { None };
+                fit &= narrowed.is_some();
+                narrowed.unwrap_or_else(|| array.clone())
+            })
+        });
+        if fit { Pattern { levels: narrowed, ..self } } else { self.of_one_width(true) }
+    }
+
     /// The positions that hold a coordinate tuple, in order: at most one unless the pattern has duplicates.
     ///
     /// Cost: a binary search per level; O(positions) where coordinates are not in order.

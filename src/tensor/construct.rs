@@ -564,7 +564,7 @@ fn assemble(given: Given, shape: &[usize], levels: Vec<LevelData>, spec: &LevelS
         let why = format!("are {}, the specification says {}", list(&kinds), list(&spec.levels));
         return Err(error::invalid("levels", why));
     }
-    Ok(Pattern { levels: out, dims, level_dims, positions: 0 }.of_one_width(false))
+    Ok(Pattern { levels: out, dims, level_dims, positions: 0 }.of_common_width())
 }
 
 fn finish(shape: &[usize], pattern: Pattern, values: &Tensor, fill: Fill) -> Result<Tensor> {

@@ -154,6 +154,15 @@ fn small_files_that_unpack_to_very_much_take_little_memory() {
             assert_eq!(output.status.code(), Some(1), "{name}, {verb}: {told}");
         }
     }
+    // A count of entries that the shape has no place for, with arrays that unpack to it.
+    if let Some(root) = crate::common::folder("small_files_that_unpack_to_very_much_take_little_memory", "tried") {
+        for verb in ["validate", "dump"] {
+            let (kilobytes, output) = peak(&[verb, text(&root.join("bad_idx.npz"))]);
+            let told = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat();
+            assert!(kilobytes < 80_000, "{verb}: {kilobytes} kB, {told}");
+            assert!(told.contains("134217728 stored values in a tensor of 16 elements"), "{verb}: {told}");
+        }
+    }
     std::fs::remove_dir_all(&folder).unwrap();
 }
 

@@ -9,6 +9,7 @@ mod common;
 mod samples;
 
 mod binsparse;
+mod foreign;
 mod models;
 mod python;
 mod real_data;

@@ -43,6 +43,11 @@ pub(crate) trait Arrays {
 pub(crate) trait Container: Arrays {
     /// The text of the descriptor.
     fn descriptor(&mut self, mode: Mode, warnings: &mut Vec<Warning>) -> Res<String>;
+
+    /// What the arrays call themselves if another library saved them in a way of its own.
+    fn foreign(&self) -> Option<String> {
+        None
+    }
 }
 
 /// Entries of an array that was found.

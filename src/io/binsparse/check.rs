@@ -44,19 +44,14 @@ pub(in crate::io) fn violations(
         }
         for name in names {
             match opened.select(Some(&name)).and_then(|container| examine(container, &name, (options, limit), report)) {
-                Err(Fault::Bad(why)) => report(&name, String::new(), why),
-                other => other?,
+                Err(fault) => report(&name, String::new(), fault.told()?),
+                Ok(()) => {}
             }
         }
         Ok(())
     });
-    match reported {
-        Err(Fault::Bad(why)) => {
-            report("", String::new(), why);
-            Ok(())
-        }
-        other => other.map_err(|fault| fault.at(path)),
-    }
+    let told = reported.or_else(|fault| fault.told().map(|why| report("", String::new(), why)));
+    told.map_err(|fault| fault.at(path))
 }
 
 /// The tensors to read.
@@ -77,10 +72,9 @@ fn examine(
     let strictly = super::file::load(container, options, None, Tensor::from_parts);
     let error = match strictly {
         Ok(_) => return Ok(()),
-        Err(Fault::Bad(why)) => why,
-        Err(fault) => return Err(fault),
+        Err(fault) => fault.told()?,
     };
-    let lenient = ReadOptions { mode: Mode::Lenient, ..options.clone() };
+    let lenient = ReadOptions { mode: Mode::Lenient, max_bytes: Some(limit), ..options.clone() };
     let (mut warnings, mut reported) = (Vec::new(), 0);
     let text = container.descriptor(Mode::Lenient, &mut warnings)?;
     let descriptor = Descriptor::parse(&text, Mode::Lenient, &mut warnings);
@@ -104,8 +98,9 @@ fn examine(
             report(name, place, what);
         };
         entries(container, &descriptor, limit, &mut counted)?;
-        // The fault of the reader is the first of the entries, where there is one.
-        if reported == before {
+        // The fault of the reader is the first of the entries, where there is one. That there is too much to look at
+        // more closely is none.
+        if reported == before && !matches!(fault, Fault::Large(_)) {
             return Err(fault);
         }
     }

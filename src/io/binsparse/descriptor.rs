@@ -286,7 +286,7 @@ fn custom(value: &Value, ndim: usize) -> Res<LevelSpec> {
             (Some("dense" | "sparse"), None) => return bad("a level has no `rank`"),
             _ => {
                 let given = level.get("level_desc").map_or_else(|| "none".to_owned(), Value::to_string);
-                return bad(format!("`level_desc` is {given}; known are \"dense\", \"sparse\" and \"element\""));
+                return bad(format!("unknown `level_desc` {given}; known are \"dense\", \"sparse\" and \"element\""));
             }
         };
         let rank = usize::try_from(rank).ok().filter(|&r| r > 0 && r <= ndim - taken);

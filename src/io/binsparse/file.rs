@@ -173,11 +173,13 @@ impl File {
 
     pub(super) fn descriptor(&mut self, name: Option<&str>) -> Result<Descriptor> {
         let mut warnings = Vec::new();
-        self.opened
-            .select(name)
-            .and_then(|container| container.descriptor(Mode::Lenient, &mut warnings))
-            .and_then(|text| Descriptor::parse(&text, Mode::Lenient, &mut warnings))
-            .map_err(|e| e.at(self.path.as_deref()))
+        let found = self.opened.select(name).and_then(|container| {
+            let text = container.descriptor(Mode::Lenient, &mut warnings)?;
+            let descriptor = Descriptor::parse(&text, Mode::Lenient, &mut warnings)?;
+            let format = container.foreign().unwrap_or_else(|| descriptor.format.clone());
+            Ok(Descriptor { format, ..descriptor })
+        });
+        found.map_err(|e| e.at(self.path.as_deref()))
     }
 }
 

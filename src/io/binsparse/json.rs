@@ -18,7 +18,7 @@ pub(crate) fn object(text: &str) -> Res<Map<String, Value>> {
         return bad(format!("the descriptor has {} bytes, {MAX_BYTES} are allowed", text.len()));
     }
     if text.starts_with('\u{feff}') {
-        return bad("the descriptor begins with a byte order mark, which JSON does not have");
+        return bad("the descriptor is not JSON: it begins with a byte order mark");
     }
     match serde_json::from_str::<Strict>(text) {
         Ok(Strict(Value::Object(map))) => Ok(map),

@@ -9,7 +9,7 @@ use super::{Mode, ReadOptions, rows, symmetry};
 use crate::base::error::Result;
 use crate::base::mapped::Mapped;
 use crate::base::strided::Strided;
-use crate::io::fault::{Res, bad};
+use crate::io::fault::{Fault, Res, bad};
 use crate::io::warning::Warning;
 use crate::levels::names::{ArrayLen, ArrayRule};
 use crate::tensor::fill::Fill;
@@ -71,7 +71,7 @@ impl TensorReader<'_> {
         }
         match self.options.max_bytes {
             Some(limit) if bytes > u128::from(limit) => {
-                bad(format!("the arrays take {bytes} bytes, {limit} are allowed"))
+                Err(Fault::Large(format!("the arrays take {bytes} bytes, {limit} are allowed")))
             }
             _ => Ok(()),
         }

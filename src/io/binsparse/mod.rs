@@ -13,6 +13,9 @@
 //! unordered or repeated coordinates. Writing one is an error that names what would be lost; with
 //! [`WriteOptions::extensions`] it is written in a name space of its own, which other readers refuse.
 //!
+//! Arrays that SciPy or pydata/sparse saved in an `.npz` file, sparse groups of AnnData (`.h5ad`) and of 10x Genomics
+//! (`.h5`) are read too: CSR, CSC, BSR, COO with any number of axes; entries may come in any order.
+//!
 //! An HDF5 file may hold many tensors, each in a group: [`write_all`], and [`File`] to read them one by one. [`info`]
 //! reads descriptors alone, [`read_rows`] a range of rows.
 //!
@@ -39,6 +42,7 @@ pub(crate) mod export;
 mod extension;
 mod facts;
 mod file;
+mod foreign;
 mod hdf5;
 pub(crate) mod json;
 pub(crate) mod map;

@@ -4,20 +4,149 @@ use std::io::{self, Read, Seek, Write};
 
 use super::arrays::{ArrayInfo, Arrays, Container};
 use super::export::Export;
+use super::foreign::{self, Foreign, Place};
 use super::npy::{self, NpyHeader};
 use super::zip::{ZipReader, ZipWriter};
 use super::{Mode, json};
+use crate::base::mapped::Mapped;
 use crate::io::fault::{Res, bad};
 use crate::io::warning::Warning;
-use openwork_ops::DType;
+use openwork_ops::{DType, Scalar};
 
 pub(crate) struct Npz<R> {
     archive: ZipReader<R>,
+    /// The arrays as another library saved them, if one did.
+    foreign: Option<Foreign>,
 }
 
 impl<R: Read + Seek> Npz<R> {
     pub(crate) fn open(source: R) -> Res<Npz<R>> {
-        Ok(Npz { archive: ZipReader::open(source)? })
+        Ok(Npz { archive: ZipReader::open(source)?, foreign: None })
+    }
+
+    /// Header of an array that must be there.
+    fn needed(&mut self, name: &str) -> Res<NpyHeader> {
+        match self.header(name, &format!("{name}.npy"))? {
+            Some(header) => Ok(header),
+            None => bad(format!("the array `{name}` is missing")),
+        }
+    }
+
+    /// Element type and number of elements of an array that must be there.
+    fn typed(&mut self, name: &str) -> Res<(DType, Vec<u64>)> {
+        let header = self.needed(name)?;
+        match header.dtype() {
+            Some(dtype) => Ok((dtype, header.shape)),
+            None => bad(format!("`{name}` holds elements of kind {:?} and {} bytes", header.kind, header.item)),
+        }
+    }
+
+    /// The whole of a small array of integers.
+    fn small(&mut self, name: &str) -> Res<Vec<u64>> {
+        let header = self.needed(name)?;
+        let (Some(dtype), [len @ 0..64]) = (header.dtype().filter(|dtype| dtype.is_int()), &header.shape[..]) else {
+            return bad(format!("`{name}` is not a short list of integers"));
+        };
+        let mut out = vec![0; *len as usize * dtype.size()];
+        self.read(name, 0, &mut out)?;
+        (0..*len as usize).try_mapped(|at| {
+            let bytes = out.get(at * dtype.size()..).unwrap_or_default();
+            let value = bytes.get(..dtype.size()).and_then(|bytes| Scalar::from_bytes(dtype, bytes).as_integer());
+            let value = value.and_then(|value| u64::try_from(value).ok());
+            value.map_or_else(|| bad(format!("`{name}` holds a negative number")), Ok)
+        })
+    }
+
+    /// The bytes of one text.
+    fn word(&mut self, name: &str) -> Res<String> {
+        let header = self.needed(name)?;
+        if !matches!(header.kind, 'S' | 'U') || !matches!(header.shape[..], [] | [1]) || header.item > 256 {
+            return bad(format!("the array `{name}` is not one word"));
+        }
+        let mut out = vec![0; header.item as usize];
+        self.data(&format!("{name}.npy"), &header, 0, &mut out)?;
+        // Letters of four bytes have zeros beside them.
+        Ok(out.into_iter().filter(|&byte| byte != 0).map(char::from).collect())
+    }
+
+    /// What the file is if it is no binsparse: one that SciPy or pydata/sparse saved, or nothing that is known.
+    fn recognise(&mut self) -> Res<Foreign> {
+        let has = |archive: &ZipReader<R>, names: &[&str]| {
+            names.iter().all(|name| archive.member(&format!("{name}.npy")).is_some())
+        };
+        if has(&self.archive, &["format", "shape", "data"]) {
+            return self.of_scipy();
+        }
+        let pydata = has(&self.archive, &["data", "shape", "fill_value"]);
+        if pydata && has(&self.archive, &["coords"]) {
+            let (shape, (values, data), (indices, coords)) =
+                (self.small("shape")?, self.typed("data")?, self.typed("coords")?);
+            let &[nse] = &data[..] else { return bad("`data` has more than one axis") };
+            if coords != [shape.len() as u64, nse] {
+                return bad(format!("`coords` has the shape {coords:?}, not [{}, {nse}]", shape.len()));
+            }
+            let place = |axis| Place { stored: "coords".to_owned(), part: Some((axis * nse, nse)) };
+            let places = (0..shape.len() as u64).map(place).collect();
+            let fill = Some(self.typed("fill_value")?.0);
+            return foreign::coordinates("pydata/sparse COO", &shape, places, (indices, values), nse, fill);
+        }
+        if pydata && has(&self.archive, &["indptr", "indices", "compressed_axes"]) {
+            let (shape, axes) = (self.small("shape")?, self.small("compressed_axes")?);
+            let (&[_, _], &[axis @ 0..2]) = (&shape[..], &axes[..]) else {
+                return bad(format!(
+                    "a pydata/sparse GCXS array of the shape {shape:?} with compressed axes {axes:?}: matrices with one \
+                     are read; save it as COO"
+                ));
+            };
+            let fill = Some(self.typed("fill_value")?.0);
+            return self.compressed("pydata/sparse GCXS", axis as usize, &shape, None, fill);
+        }
+        let mut names: Vec<&str> = self.archive.names().take(9).collect();
+        names.sort_unstable();
+        bad(format!(
+            "it is no binsparse, SciPy nor pydata/sparse file: there is no array `binsparse` with a descriptor among {}",
+            names.join(", ")
+        ))
+    }
+
+    /// A file of `scipy.sparse.save_npz`.
+    fn of_scipy(&mut self) -> Res<Foreign> {
+        let (format, shape) = (self.word("format")?, self.small("shape")?);
+        let kind = format!("SciPy {format}");
+        match format.as_str() {
+            "csr" => self.compressed(&kind, 0, &shape, None, None),
+            "csc" => self.compressed(&kind, 1, &shape, None, None),
+            "bsr" => {
+                let (_, data) = self.typed("data")?;
+                let &[_, rows, cols] = &data[..] else { return bad(format!("blocks of the shape {data:?}")) };
+                self.compressed(&kind, 0, &shape, Some([rows, cols]), None)
+            }
+            "coo" => {
+                let (values, data) = self.typed("data")?;
+                let (indices, _) = self.typed("row")?;
+                let places = ["row", "col"].map(|name| Place { stored: name.to_owned(), part: None });
+                let nse = data.iter().product();
+                foreign::coordinates(&kind, &shape, places.into(), (indices, values), nse, None)
+            }
+            _ => bad(format!("a SciPy array in the format {format:?}, which is not read: save it with `.tocsr()`")),
+        }
+    }
+
+    fn compressed(
+        &mut self,
+        kind: &str,
+        axis: usize,
+        shape: &[u64],
+        block: Option<[u64; 2]>,
+        fill: Option<DType>,
+    ) -> Res<Foreign> {
+        let ((pointers, _), (indices, _), (values, data)) =
+            (self.typed("indptr")?, self.typed("indices")?, self.typed("data")?);
+        let Some(nse) = data.iter().try_fold(1_u64, |n, &size| n.checked_mul(size)) else {
+            return bad(format!("values of the shape {data:?}"));
+        };
+        let matrix = foreign::Compressed { axis, shape, block, pointers, indices, values, nse, fill };
+        foreign::compressed(kind, &matrix)
     }
 
     /// A member's header and, of descriptors, the data; arrays are read later.
@@ -54,15 +183,28 @@ impl<R: Read + Seek> Npz<R> {
             reader.read_exact(out)?;
             return reader.finish();
         }
+        // Several arrays in one member come one after another, packed or not.
+        let skips = self.foreign.is_some() && member.deflated;
+        if skips {
+            let mut reader = self.archive.reader(member)?;
+            io::copy(&mut reader.by_ref().take(data_at + start), &mut io::sink())?;
+            return Ok(reader.read_exact(out)?);
+        }
         self.archive.read_part(file, member, data_at + start, out)
     }
 }
 
 impl<R: Read + Seek> Container for Npz<R> {
+    fn foreign(&self) -> Option<String> {
+        self.foreign.as_ref().map(|foreign| foreign.kind.clone())
+    }
+
     fn descriptor(&mut self, mode: Mode, warnings: &mut Vec<Warning>) -> Res<String> {
         let file = "binsparse.npy";
         let Some(header) = self.header("binsparse", file)? else {
-            return bad("there is no array `binsparse` with a descriptor");
+            self.foreign = None;
+            let found = self.recognise()?;
+            return Ok(self.foreign.insert(found).text.clone());
         };
         let form = match (header.kind, header.shape.as_slice()) {
             ('U', []) => None,
@@ -101,25 +243,51 @@ impl<R: Read + Seek> Container for Npz<R> {
 
 impl<R: Read + Seek> Arrays for Npz<R> {
     fn info(&mut self, name: &str) -> Res<Option<ArrayInfo>> {
-        let Some(header) = self.header(name, &format!("{name}.npy"))? else { return Ok(None) };
+        let place = self.place(name);
+        let stored = place.as_ref().map_or(name, |place| &place.stored);
+        let Some(header) = self.header(stored, &format!("{stored}.npy"))? else { return Ok(None) };
         let Some(dtype) = header.dtype() else {
-            return bad(format!("`{name}` holds elements of kind {:?} and {} bytes", header.kind, header.item));
+            return bad(format!("`{stored}` holds elements of kind {:?} and {} bytes", header.kind, header.item));
         };
-        match header.shape[..] {
-            [len] => Ok(Some(ArrayInfo { dtype, len })),
-            _ => bad(format!("`{name}` has shape {:?}, not one axis", header.shape)),
-        }
+        let len = match (&place, &header.shape[..]) {
+            (Some(Place { part: Some((_, len)), .. }), _) => *len,
+            (_, &[len]) => len,
+            // One fill, and blocks one after another.
+            (Some(_), shape) => shape.iter().product(),
+            _ => return bad(format!("`{stored}` has shape {:?}, not one axis", header.shape)),
+        };
+        // Binsparse has complex numbers as pairs, and truth values as integers.
+        Ok(Some(match dtype {
+            _ if place.is_none() => ArrayInfo { dtype, len },
+            DType::Bool => ArrayInfo { dtype: DType::U8, len },
+            dtype if dtype.is_complex() => ArrayInfo { dtype: dtype.real(), len: len * 2 },
+            dtype => ArrayInfo { dtype, len },
+        }))
     }
 
     fn read(&mut self, name: &str, start: u64, out: &mut [u8]) -> Res<()> {
-        let file = format!("{name}.npy");
-        let Some(header) = self.header(name, &file)? else { return bad(format!("the array `{name}` is missing")) };
-        self.data(&file, &header, start * header.item, out)?;
+        let (stored, first, pairs) = match self.place(name) {
+            Some(Place { stored, part }) => (stored, part.map_or(0, |(first, _)| first), true),
+            None => (name.to_owned(), 0, false),
+        };
+        let file = format!("{stored}.npy");
+        let Some(header) = self.header(&stored, &file)? else { return bad(format!("the array `{stored}` is missing")) };
+        let item = if pairs && header.kind == 'c' { header.item / 2 } else { header.item };
+        self.data(&file, &header, (first + start) * item, out)?;
         let number = if header.kind == 'c' { header.item / 2 } else { header.item };
         if header.big_endian != cfg!(target_endian = "big") && number > 1 {
             out.chunks_exact_mut(number as usize).for_each(<[u8]>::reverse);
         }
         Ok(())
+    }
+}
+
+impl<R> Npz<R> {
+    /// Where an array is, if another library named it.
+    fn place(&self, name: &str) -> Option<Place> {
+        let foreign = self.foreign.as_ref()?;
+        let one = || (name == "fill_value").then(|| Place { stored: name.to_owned(), part: None });
+        foreign.arrays.get(name).cloned().or_else(one)
     }
 }
 

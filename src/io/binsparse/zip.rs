@@ -20,7 +20,7 @@ const MAX_U32: u64 = u32::MAX as u64;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Member {
-    deflated: bool,
+    pub(crate) deflated: bool,
     crc: u32,
     packed: u64,
     /// Bytes after unpacking.
@@ -74,6 +74,11 @@ impl<R: Read + Seek> ZipReader<R> {
             rest = &rest[used..];
         }
         Ok(archive)
+    }
+
+    /// The names of all members.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.members.names()
     }
 
     pub(crate) fn member(&self, name: &str) -> Option<Member> {

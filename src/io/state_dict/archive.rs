@@ -92,7 +92,7 @@ impl Archive {
             Stored::Group => 0,
         };
         if bytes > limit {
-            let fault = Fault::Bad(format!("the arrays take {bytes} bytes, {limit} are allowed"));
+            let fault = Fault::Large(format!("the arrays take {bytes} bytes, {limit} are allowed"));
             return Err(self.within(name, fault));
         }
         Ok(())
@@ -352,7 +352,7 @@ impl Archive {
 
     fn within(&self, name: &str, fault: Fault) -> Error {
         let fault = match fault {
-            Fault::Bad(why) => Fault::Bad(format!("the tensor {name:?}: {why}")),
+            Fault::Bad(why) | Fault::Large(why) => Fault::Bad(format!("the tensor {name:?}: {why}")),
             io => io,
         };
         fault.of("safetensors", self.path.as_deref())

@@ -3,12 +3,14 @@
 use super::sscdf::{self, Bitmap, Given};
 use super::store::{Attribute, ElementKind, Facts};
 use super::{Hdf5, dataset};
+use crate::base::mapped::Mapped;
 use crate::base::named::Named;
-use crate::io::binsparse::Mode;
+use crate::io::binsparse::arrays::ArrayInfo;
 use crate::io::binsparse::json::MAX_BYTES;
+use crate::io::binsparse::{Mode, foreign};
 use crate::io::fault::{Res, bad};
 use crate::io::warning::Warning;
-use openwork_ops::DType;
+use openwork_ops::{DType, Scalar};
 
 /// The name of the attribute, and in files of 2023 of a dataset.
 pub(super) const NAME: &str = "binsparse";
@@ -29,7 +31,12 @@ pub(super) struct Located {
     pub(super) given: Named<Given>,
     /// What tells index arrays and values, once they are asked for.
     pub(super) bitmap: Option<Bitmap>,
+    /// What the arrays call themselves if another library saved them in a way of its own.
+    pub(super) foreign: Option<String>,
 }
+
+/// The attribute by which AnnData says how a group is to be read.
+const ENCODING: &str = "encoding-type";
 
 /// Whether the group has something that looks like a descriptor.
 pub(super) fn is_there(file: &mut Hdf5<'_>) -> Res<bool> {
@@ -38,7 +45,79 @@ pub(super) fn is_there(file: &mut Hdf5<'_>) -> Res<bool> {
     if has(NAME) || has(METADATA) || (has(FORMAT) && has("datatype")) {
         return Ok(true);
     }
-    Ok(file.ask(|store| store.link(NAME))?.is_some() || file.ask(|store| store.link(METADATA))?.is_some())
+    if file.ask(|store| store.link(NAME))?.is_some() || file.ask(|store| store.link(METADATA))?.is_some() {
+        return Ok(true);
+    }
+    Ok(compressed_axis(file)?.is_some())
+}
+
+/// A matrix of AnnData or of 10x Genomics: what it calls itself, and the axis that its pointers are over.
+fn compressed_axis(file: &mut Hdf5<'_>) -> Res<Option<(&'static str, usize)>> {
+    let attributes = file.ask(|store| store.attributes())?;
+    if attributes.iter().any(|name| name == ENCODING) {
+        return Ok(match attribute(file, ENCODING, &mut None)?.as_deref() {
+            Some("csr_matrix") => Some(("AnnData csr_matrix", 0)),
+            Some("csc_matrix") => Some(("AnnData csc_matrix", 1)),
+            _ => None,
+        });
+    }
+    for name in ["data", "indices", "indptr", "shape", "barcodes"] {
+        if file.ask(|store| store.link(name))?.is_none() {
+            return Ok(None);
+        }
+    }
+    Ok(Some(("10x Genomics", 1)))
+}
+
+/// The arrays of such a matrix, under a descriptor made for them.
+fn compressed(file: &mut Hdf5<'_>) -> Res<Option<Located>> {
+    let Some((kind, axis)) = compressed_axis(file)? else { return Ok(None) };
+    let mut typed = |name: &str| -> Res<ArrayInfo> {
+        let Some(facts) = dataset::open(file, name)? else { return bad(format!("the array `{name}` is missing")) };
+        dataset::info(&facts, name, file.bytes, false)
+    };
+    let (pointers, indices, values) = (typed("indptr")?, typed("indices")?, typed("data")?);
+    let shape = match file.ask(|store| store.attribute("shape", MAX_BYTES as usize))? {
+        Some(Attribute::Integers(shape)) => shape,
+        Some(_) => return bad("the attribute `shape` is not a list of sizes"),
+        None => sizes(file)?,
+    };
+    let found = foreign::compressed(
+        kind,
+        &foreign::Compressed {
+            axis,
+            shape: &shape,
+            block: None,
+            pointers: pointers.dtype,
+            indices: indices.dtype,
+            values: values.dtype,
+            nse: values.len,
+            fill: None,
+        },
+    )?;
+    let mut aliases = Named::new();
+    for (name, place) in found.arrays.into_iter() {
+        aliases.insert(name, place.stored);
+    }
+    Ok(Some(Located { text: found.text, aliases, foreign: Some(found.kind), ..Located::default() }))
+}
+
+/// The sizes of a dataset `shape`.
+fn sizes(file: &mut Hdf5<'_>) -> Res<Vec<u64>> {
+    let Some(facts) = dataset::open(file, "shape")? else { return bad("nothing tells the shape") };
+    let info = dataset::info(&facts, "shape", file.bytes, false)?;
+    let size = info.dtype.size();
+    if !info.dtype.is_int() || info.len > 64 {
+        return bad("the array `shape` is not a list of sizes");
+    }
+    let mut bytes = vec![0; info.len as usize * size];
+    file.ask(|store| store.read("shape", 0, &mut bytes))?;
+    (0..info.len as usize).try_mapped(|at| {
+        let element = bytes.get(at * size..(at + 1) * size);
+        let element = element.and_then(|bytes| Scalar::from_bytes(info.dtype, bytes).as_integer());
+        let element = element.and_then(|size| u64::try_from(size).ok());
+        element.map_or_else(|| bad("the array `shape` holds a negative number"), Ok)
+    })
 }
 
 /// The text of the descriptor of the group.
@@ -70,6 +149,9 @@ pub(super) fn find(file: &mut Hdf5<'_>, mode: Mode, warnings: &mut Vec<Warning>)
         allow(Some("attributes and variables (sscdf)"), mode, warnings)?;
         return sscdf::older(file);
     }
+    if let Some(found) = compressed(file)? {
+        return Ok(found);
+    }
     bad("the group has no attribute `binsparse` with a descriptor")
 }
 
@@ -97,7 +179,9 @@ pub(super) fn attribute(file: &mut Hdf5<'_>, name: &str, form: &mut Option<&'sta
             *form = Some("bytes");
             bytes
         }
-        Some(Attribute::Other) => return bad(format!("the attribute `{name}` is not one text")),
+        Some(Attribute::Other | Attribute::Integers(_)) => {
+            return bad(format!("the attribute `{name}` is not one text"));
+        }
     };
     utf8(bytes, name).map(Some)
 }

@@ -15,6 +15,7 @@ mod write;
 use std::fs::File;
 use std::path::Path;
 
+use openwork_ops::DType;
 use serde_json::{Map, Value};
 
 use super::arrays::{ArrayInfo, Arrays, Container};
@@ -52,6 +53,8 @@ pub(crate) struct Hdf5<'a> {
     /// Arrays that the file implies.
     given: Named<Given>,
     bitmap: Option<Bitmap>,
+    /// What the arrays call themselves if another library saved them in a way of its own.
+    foreign: Option<String>,
     /// Arrays that were found: what the file calls them, and what they hold.
     found: Named<(String, ArrayInfo)>,
 }
@@ -71,7 +74,8 @@ impl<'a> Hdf5<'a> {
 
     fn new(native: Native<'a>, fallback: Fallback<'a>, bytes: u64) -> Hdf5<'a> {
         let (name, aliases, given, found) = Default::default();
-        Hdf5 { native, fallback, unknown: None, bytes, name, aliases, scalars: false, given, bitmap: None, found }
+        let (unknown, scalars, bitmap, foreign) = Default::default();
+        Hdf5 { native, fallback, unknown, bytes, name, aliases, scalars, given, bitmap, foreign, found }
     }
 
     /// Asks the native reader, and libhdf5 what that leaves to it.
@@ -98,7 +102,11 @@ impl<'a> Hdf5<'a> {
                 }
                 let mut names = self.names()?;
                 match names.len() {
-                    0 => return bad("no group has an attribute `binsparse` with a descriptor"),
+                    0 => {
+                        return bad(
+                            "it holds no tensor: no group has an attribute `binsparse` with a descriptor, nor is one a sparse matrix of AnnData or 10x Genomics",
+                        );
+                    }
                     1 => found = names.remove(0),
                     n => {
                         names.truncate(8);
@@ -180,6 +188,7 @@ impl<'a> Hdf5<'a> {
     fn describe(&mut self, found: Located) -> String {
         (self.aliases, self.scalars, self.given, self.bitmap) =
             (found.aliases, found.scalars, found.given, found.bitmap);
+        self.foreign = found.foreign;
         self.found.clear();
         found.text
     }
@@ -195,7 +204,10 @@ impl<'a> Hdf5<'a> {
         }
         let stored = self.aliases.get(name).map_or(name, String::as_str).to_owned();
         let Some(facts) = dataset::open(self, &stored)? else { return Ok(None) };
-        let info = dataset::info(&facts, &stored, self.bytes, self.scalars)?;
+        let mut info = dataset::info(&facts, &stored, self.bytes, self.scalars)?;
+        if self.foreign.is_some() && info.dtype == DType::Bool {
+            info.dtype = DType::U8; // as binsparse has truth values
+        }
         self.found.insert(name, (stored.clone(), info));
         Ok(Some((stored, info)))
     }
@@ -205,6 +217,10 @@ impl Container for Hdf5<'_> {
     fn descriptor(&mut self, mode: Mode, warnings: &mut Vec<Warning>) -> Res<String> {
         let found = descriptor::find(self, mode, warnings)?;
         Ok(self.describe(found))
+    }
+
+    fn foreign(&self) -> Option<String> {
+        self.foreign.clone()
     }
 }
 

@@ -49,6 +49,8 @@ pub(super) enum Attribute {
     },
     /// 8-bit integers along one axis.
     Bytes(Option<Vec<u8>>),
+    /// A few larger integers along one axis, none of them negative.
+    Integers(Vec<u64>),
     Other,
 }
 

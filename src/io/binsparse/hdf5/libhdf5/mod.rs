@@ -124,6 +124,12 @@ impl Store for Libhdf5 {
             (ElementKind::Number(DType::U8 | DType::I8), [_]) => {
                 Attribute::Bytes(Some(of(attribute.read_raw::<u8>())?))
             }
+            (ElementKind::Number(dtype), [n @ 0..=64]) if dtype.is_int() => {
+                // What does not fit 64 bits with a sign is no size of anything.
+                let all = of(attribute.read_raw::<i64>())?;
+                let all: Option<Vec<u64>> = all.into_iter().map(|i| u64::try_from(i).ok()).collect();
+                all.filter(|all| all.len() == *n).map_or(Attribute::Other, Attribute::Integers)
+            }
             _ => Attribute::Other,
         }))
     }

@@ -7,7 +7,7 @@ use super::header::{self, ObjectHeader};
 use super::types::{self, Text, Type};
 use crate::base::mapped::Mapped;
 use crate::io::fault::{Res, bad};
-use openwork_ops::DType;
+use openwork_ops::{DType, Scalar};
 
 /// The parts of an attribute.
 struct AttributeParts<'a> {
@@ -106,6 +106,19 @@ fn read(disk: &mut Disk<'_>, mut parts: AttributeParts<'_>, most: usize) -> Res<
                 return bad(format!("the attribute `{}` is cut short", parts.name));
             };
             Ok(Attribute::Bytes((bytes.len() <= most).then(|| bytes.to_vec())))
+        }
+        (ElementKind::Number(dtype), &[n @ 0..=64]) if dtype.is_int() => {
+            let (size, n) = (dtype.size(), n as usize);
+            let Some(bytes) = parts.data.get(..n * size) else {
+                return bad(format!("the attribute `{}` is cut short", parts.name));
+            };
+            let mut bytes = bytes.to_vec();
+            if ty.swapped > 1 {
+                bytes.chunks_exact_mut(size).for_each(<[u8]>::reverse);
+            }
+            let element = |at: usize| Scalar::from_bytes(dtype, bytes.get(at * size..(at + 1) * size)?).as_integer();
+            let all: Option<Vec<u64>> = (0..n).map(|at| element(at).and_then(|i| u64::try_from(i).ok())).collect();
+            Ok(all.map_or(Attribute::Other, Attribute::Integers))
         }
         _ => Ok(Attribute::Other),
     }
