@@ -13,6 +13,7 @@
 //! | [`levels`] | how are layouts made of levels, and what do other systems call them? |
 //! | [`files`], [`command`] | which files are read and written, from Rust and from the shell? |
 //! | [`from_scipy`], [`from_pytorch`], [`from_pydata`] | what is that called here? |
+//! | [`torch`] | what does this library do that `torch.sparse` does not? |
 //! | [`support`] | how is each op carried out on each layout and fill? |
 //! | [`glossary`] | what does this word mean? |
 
@@ -63,3 +64,6 @@ pub mod from_scipy {}
 
 #[doc = include_str!("from_pydata.md")]
 pub mod from_pydata {}
+
+#[doc = include_str!("torch.md")]
+pub mod torch {}
