@@ -29,7 +29,7 @@ from ._files import (
 )  # fmt: skip
 from ._info import array_namespace_info as __array_namespace_info__
 from ._make import (
-    arange, asarray, broadcast_arrays, broadcast_shapes, empty, empty_like, eye, from_dlpack, full, full_like, linspace,
+    arange, asarray, broadcast_arrays, broadcast_shapes, empty, empty_like, eye, from_dlpack, full, full_like, isin, linspace,
     meshgrid, ones, ones_like, rand, randn, random, zeros, zeros_like,
 )  # fmt: skip
 from ._ops import *  # noqa: F403
@@ -86,7 +86,7 @@ def _install() -> None:
         arrays over the same memory."""
         if self.is_strided:
             return {"values": self.to_numpy()}
-        return dict(_interop.parts(self)[1])
+        return dict(_interop.parts(self))
 
     def apply_stored(self: Tensor, f: _Any) -> Tensor:
         """`f` of the stored values, all at once as an array of NumPy; the fill stays what it is."""
@@ -125,6 +125,7 @@ def _install() -> None:
         "apply_stored": apply_stored,
         "map": map,
         "copy": copy,
+        "__array_priority__": 1000,  # before arrays of NumPy and SciPy, where they ask
     }
     for name, member in members.items():
         setattr(Tensor, name, member)
@@ -147,7 +148,7 @@ __all__ = [
     "asarray", "bfloat16", "bool", "broadcast_arrays", "broadcast_shapes", "can_cast", "complex64", "complex128", "config",
     "densify_budget", "e", "empty", "empty_like", "explain", "eye", "finfo", "float16", "float32", "float64",
     "from_binsparse", "from_dlpack", "full", "full_like", "iinfo", "inf", "info", "int8", "int16", "int32", "int64",
-    "isdtype", "linalg", "linspace", "load", "load_state_dict", "meshgrid", "nan", "newaxis", "ones", "ones_like",
+    "isdtype", "isin", "linalg", "linspace", "load", "load_state_dict", "meshgrid", "nan", "newaxis", "ones", "ones_like",
     "open_state_dict", "pi", "rand", "randn", "random", "read", "result_type", "save", "save_state_dict",
     "sparse_coo_tensor", "sparse_csc_tensor", "sparse_csr_tensor", "spy", "torch_state_dict", "uint8", "uint16", "uint32",
     "uint64", "zeros", "zeros_like",

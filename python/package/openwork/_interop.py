@@ -3,7 +3,6 @@ caller has not imported."""
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import Any
 
@@ -114,10 +113,9 @@ def numpy_of(x: Tensor) -> np.ndarray[Any, Any]:
     return np.from_dlpack(x)
 
 
-def parts(x: Tensor, *, extended: bool = True) -> tuple[dict[str, Any], dict[str, np.ndarray[Any, Any]]]:
-    """Descriptor and arrays, read-only and shared. Indices are signed where that is the same bits: SciPy wants them so."""
-    text, arrays = x._constituents(extended)
-    return json.loads(text)["binsparse"], {name: numpy_of(a) for name, a in arrays.items()}
+def parts(x: Tensor) -> dict[str, np.ndarray[Any, Any]]:
+    """The arrays by name, read-only and shared."""
+    return {name: numpy_of(a) for name, a in x._constituents(True)[1].items()}
 
 
 def _signed(indices: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -155,7 +153,7 @@ def to_scipy(x: Tensor, format: str | None = None) -> Any:
             return to_scipy(x, "csr").tobsr()
         x = op("to_layout")(x, wanted)
     values = _values(x)
-    _, arrays = parts(x)
+    arrays = parts(x)
     if wanted == "coo":
         coordinates = tuple(_signed(arrays[f"indices_{axis}"]) for axis in range(x.ndim))
         made = sp.coo_array((values, coordinates), shape=x.shape)
@@ -205,7 +203,7 @@ def to_torch(x: Tensor) -> Any:
         x = op("to_layout")(x, "coo")
         places = strided(numpy_of(op("indices")(x)).T)
         return torch.sparse_coo_tensor(places, strided(_values(x)), x.shape, is_coalesced=True)
-    _, arrays = parts(x)
+    arrays = parts(x)
     make = torch.sparse_csr_tensor if x.layout == "csr" else torch.sparse_csc_tensor
     pointers, indices = (_signed(arrays[name]).astype(np.int64) for name in ("pointers_to_1", "indices_1"))
     return make(strided(pointers), strided(indices), strided(_values(x)), x.shape)

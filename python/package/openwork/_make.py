@@ -250,6 +250,19 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
     )
 
 
+def isin(x1: Any, x2: Any, /, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    """Whether each element of `x1` is among those of `x2`."""
+    del assume_unique
+    a = asarray(x1 if hasattr(x1, "dtype") or not hasattr(x2, "dtype") else full((), x1, dtype=x2.dtype))
+    b = asarray(x2 if hasattr(x2, "dtype") else full((), x2, dtype=a.dtype))
+    known = op("unique_values")(b)
+    if known.size == 0:
+        return full_like(a, invert, dtype=_dtypes.bool)
+    at = op("clip")(op("searchsorted")(known, a), None, known.size - 1)
+    found = op("eq")(known[op("to_dense")(at)], a)
+    return op("logical_not")(found) if invert else found
+
+
 def rand(shape: int | Sequence[int], seed: int) -> Tensor:
     """Numbers uniform in [0, 1), the same for the same seed."""
     return _core.rand(shape, seed)
