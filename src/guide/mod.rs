@@ -8,6 +8,7 @@
 //! | [`indexing`] | how are elements chosen, assigned and joined, and what does that cost? |
 //! | [`reductions`] | sums, statistics, running sums, sorting: what counts, and in which layout is the result? |
 //! | [`solving`] | how are systems solved, eigenvalues and principal components found? |
+//! | [`gradients`] | what is the gradient by a sparse tensor, and how is a pruned network trained? |
 //! | [`softmax`] | softmax, normalising and standardising over sparse axes |
 //! | [`cookbook`] | how are common tasks written so that they stay sparse? |
 //! | [`levels`] | how are layouts made of levels, and what do other systems call them? |
@@ -31,6 +32,9 @@ pub mod reductions {}
 
 #[doc = include_str!("solving.md")]
 pub mod solving {}
+
+#[doc = include_str!("gradients.md")]
+pub mod gradients {}
 
 #[doc = include_str!("softmax.md")]
 pub mod softmax {}
