@@ -2,7 +2,7 @@
 //! stores something, and for its fill the sum of what that has elsewhere. `differences` shows that gradients are gradients.
 
 mod cases;
-mod differences;
+pub mod differences;
 
 use openwork::{DType, ErrorKind, Fill, Layout, Tensor, vjp, with_densify_budget};
 

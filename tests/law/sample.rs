@@ -13,7 +13,7 @@ use super::{big, einsum, gradients, matmul, numbers, oracle, reduce, semiring, s
 pub type Part = fn(&mut Report, &mut Rng, usize);
 
 /// Every part, with the number of rounds of the normal run.
-pub const PARTS: [(&str, Part, usize); 11] = [
+pub const PARTS: [(&str, Part, usize); 12] = [
     ("unary", unary, 1500),
     ("binary", binary, 3500),
     ("pattern", shared_pattern, 400),
@@ -23,6 +23,7 @@ pub const PARTS: [(&str, Part, usize); 11] = [
     ("semirings", semirings, 60_000),
     ("einsum", einsum::sums, 60_000),
     ("gradients", gradients::sampled, 1500),
+    ("differences", gradients::differences::sampled, gradients::differences::ROUNDS),
     ("storage", storages, 2000),
     ("large", large, 1),
 ];

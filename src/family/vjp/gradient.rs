@@ -92,7 +92,7 @@ impl Gradient {
         let fill = match (&self.fill, &other.fill) {
             (None, None) => None,
             (Some(Fill::Scalar(a)), Some(Fill::Scalar(b))) => {
-                let sum = Tensor::scalar(*a).add(&Tensor::scalar(*b))?;
+                let sum = Tensor::scalar(*a).add(Tensor::scalar(*b))?;
                 Some(Fill::Scalar(sum.item()?))
             }
             (Some(Fill::Array(a)), Some(Fill::Array(b))) if a.shape() == b.shape() => Some(Fill::array(a.add(&**b)?)),
@@ -124,7 +124,7 @@ impl Outcome for Gradient {
     }
 }
 
-/// The gradients by the operands of one op, each computed when it is asked for.
+/// The gradients by the operands of one op, each computed when it is asked for. It shares the operands' memory.
 ///
 /// ```
 /// use openwork::{Layout, tensor, vjp};
@@ -134,13 +134,13 @@ impl Outcome for Gradient {
 /// assert_eq!(by.right()?.stored.to_vec::<f64>()?, [1.0, 0.0]);
 /// # Ok::<(), openwork::Error>(())
 /// ```
-pub struct Gradients<'a> {
+pub struct Gradients {
     pub(super) op: &'static str,
     pub(super) count: usize,
-    pub(super) by: Box<dyn Fn(usize) -> Result<Gradient> + 'a>,
+    pub(super) by: Box<dyn Fn(usize) -> Result<Gradient>>,
 }
 
-impl Gradients<'_> {
+impl Gradients {
     /// The gradient by operand number `operand`, in the order of the op's arguments.
     ///
     /// # Errors
@@ -180,7 +180,7 @@ impl Gradients<'_> {
     }
 }
 
-impl fmt::Debug for Gradients<'_> {
+impl fmt::Debug for Gradients {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "gradients by {} operands of {}", self.count, self.op)
     }

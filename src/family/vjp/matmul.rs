@@ -35,11 +35,12 @@ use crate::tensor::{Tensor, trace};
 /// # Errors
 /// As [`Tensor::matmul`]; if the cotangent has not the shape and the dtype of the product. Asking for a gradient fails if the
 /// operand is of integers or bools.
-pub fn matmul<'a>(a: &'a Tensor, b: &'a Tensor, cotangent: &Tensor) -> Result<Gradients<'a>> {
+pub fn matmul(a: &Tensor, b: &Tensor, cotangent: &Tensor) -> Result<Gradients> {
     let call = trace::call("vjp::matmul", &[a, b, cotangent]);
     let (shape, dtype) = result(a, b)?;
     let g = super::wrt::cotangent(cotangent, &shape, dtype)?;
-    let by = move |i: usize| by_factor(a, b, i, &g);
+    let (a, b) = (a.clone(), b.clone());
+    let by = move |i: usize| by_factor(&a, &b, i, &g);
     Ok(call.given(Gradients { op: "vjp::matmul", count: 2, by: Box::new(by) }))
 }
 
@@ -217,18 +218,18 @@ impl Inner {
 /// # Errors
 /// As [`Tensor::sampled_addmm`]; if an operand other than `c` has an undefined fill, or the cotangent has not the shape and the
 /// dtype of the result. Asking for a gradient fails if the operand is of integers or bools.
-pub fn sampled_addmm<'a>(
-    c: &'a Tensor,
-    a: &'a Tensor,
-    b: &'a Tensor,
+pub fn sampled_addmm(
+    c: &Tensor,
+    a: &Tensor,
+    b: &Tensor,
     beta: impl Into<Number>,
     alpha: impl Into<Number>,
     cotangent: &Tensor,
-) -> Result<Gradients<'a>> {
+) -> Result<Gradients> {
     of_sampled([c, a, b], [beta.into(), alpha.into()], cotangent)
 }
 
-fn of_sampled<'a>([c, a, b]: [&'a Tensor; 3], [beta, alpha]: [Number; 2], given: &Tensor) -> Result<Gradients<'a>> {
+fn of_sampled([c, a, b]: [&Tensor; 3], [beta, alpha]: [Number; 2], given: &Tensor) -> Result<Gradients> {
     let call = trace::call("vjp::sampled_addmm", &[c, a, b, given]);
     if c.is_strided() {
         return Err(error::layout("the first operand is strided, and stores every element"));
@@ -248,16 +249,17 @@ fn of_sampled<'a>([c, a, b]: [&'a Tensor; 3], [beta, alpha]: [Number; 2], given:
     let conj =
         |n: Number| -> Result<Tensor> { Tensor::scalar(n.scalar()).cast(n.meets(g.dtype()))?.unary(UnaryOp::Conj) };
     let (beta, alpha) = (conj(beta)?, conj(alpha)?);
+    let (c, a, b) = (c.clone(), a.clone(), b.clone());
     let by = move |i: usize| {
         // The pattern alone: the dtype of c need have no gradient.
         let at = Wrt::new(&c.cast(wide(dtype))?)?;
         let here = at.at(&g)?;
         if i == 0 {
-            let wrt = Wrt::new(c)?;
+            let wrt = Wrt::new(&c)?;
             return wrt.done(&here.mul(Operand::from(&beta))?, wrt.unstored(&g)?);
         }
         let here = here.mul(Operand::from(&alpha))?.replace_fill(Scalar::zero(g.dtype()))?;
-        by_factor(a, b, i - 1, &here)
+        by_factor(&a, &b, i - 1, &here)
     };
     Ok(call.given(Gradients { op: "vjp::sampled_addmm", count: 3, by: Box::new(by) }))
 }

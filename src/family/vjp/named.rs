@@ -24,7 +24,7 @@ macro_rules! named {
             ///
             /// # Errors
             /// As [`binary`](super::binary).
-            pub fn $two<'a>(a: &'a Tensor, b: impl Into<Operand<'a>>, cotangent: &Tensor) -> Result<Gradients<'a>> {
+            pub fn $two<'a>(a: &Tensor, b: impl Into<Operand<'a>>, cotangent: &Tensor) -> Result<Gradients> {
                 super::binary(BinaryOp::$binary, a, b, cotangent)
             }
         )+

@@ -1,6 +1,5 @@
 //! Elementwise ops: derivatives are what the registry says, expressions over registered ops.
 
-use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use openwork_ops::derivative::{Derivative, Expr};
@@ -160,16 +159,16 @@ fn of_unary(op: UnaryOp, x: &Tensor, given: &Tensor) -> Result<Gradient> {
 /// # Errors
 /// If the op is not defined for the operands, or the cotangent has not the shape and the dtype of its result. Asking for a
 /// gradient fails where the op has no derivative, or the operand is of integers or bools.
-pub fn binary<'a>(op: BinaryOp, a: &'a Tensor, b: impl Into<Operand<'a>>, cotangent: &Tensor) -> Result<Gradients<'a>> {
+pub fn binary<'a>(op: BinaryOp, a: &Tensor, b: impl Into<Operand<'a>>, cotangent: &Tensor) -> Result<Gradients> {
     of_binary(op, a, b.into(), cotangent)
 }
 
-fn of_binary<'a>(op: BinaryOp, a: &'a Tensor, b: Operand<'a>, given: &Tensor) -> Result<Gradients<'a>> {
+fn of_binary(op: BinaryOp, a: &Tensor, b: Operand<'_>, given: &Tensor) -> Result<Gradients> {
     let b = match b {
-        Operand::Tensor(b) => b,
+        Operand::Tensor(b) => b.into_owned(),
         Operand::Number(n) => {
             let value = n.scalar().fit(n.meets(a.dtype())).map_err(error::does_not_fit)?;
-            Cow::Owned(Tensor::from_strided(Strided::constant(value, &[])))
+            Tensor::from_strided(Strided::constant(value, &[]))
         }
     };
     let call = trace::call("vjp::binary", &[a, &b, given]);
@@ -181,13 +180,14 @@ fn of_binary<'a>(op: BinaryOp, a: &'a Tensor, b: Operand<'a>, given: &Tensor) ->
         settled(op.name(), Derivative::None, typing.compute)?;
     }
     let mut g = cotangent(given, &shape, typing.out)?;
-    for x in [a, &*b] {
+    for x in [a, &b] {
         if is_undefined(x) {
             g = g.mask(&x.is_stored()?)?; // where the result is absent, its cotangent does not matter
         }
     }
     let compute = wide(typing.compute);
-    let by = move |i: usize| by_side(op, a, &b, i, &g, compute);
+    let a = a.clone();
+    let by = move |i: usize| by_side(op, &a, &b, i, &g, compute);
     Ok(call.given(Gradients { op: "vjp::binary", count: 2, by: Box::new(by) }))
 }
 
@@ -233,14 +233,15 @@ fn by_side(op: BinaryOp, a: &Tensor, b: &Tensor, i: usize, g: &Tensor, compute: 
 ///
 /// # Errors
 /// If the operands are none of `where_`, or the cotangent has not the shape and the dtype of its result.
-pub fn where_<'a>(condition: &'a Tensor, x: &'a Tensor, y: &'a Tensor, cotangent: &Tensor) -> Result<Gradients<'a>> {
+pub fn where_(condition: &Tensor, x: &Tensor, y: &Tensor, cotangent: &Tensor) -> Result<Gradients> {
     let call = trace::call("vjp::where_", &[condition, x, y, cotangent]);
     let shape = broadcast_shapes(condition.shape(), &broadcast_shapes(x.shape(), y.shape())?)?;
     let why = "no dtype holds the values of both; cast one side";
     let dtype = promote(x.dtype(), y.dtype()).ok_or_else(|| error::dtype(&[x.dtype(), y.dtype()], why))?;
     let g = super::wrt::cotangent(cotangent, &shape, dtype)?;
+    let (condition, arms) = (condition.clone(), [x.clone(), y.clone()]);
     let by = move |i: usize| {
-        let wrt = Wrt::new(if i == 0 { x } else { y })?;
+        let wrt = Wrt::new(&arms[i])?;
         let here = if i == 0 { condition.where_(&g, 0.0)? } else { condition.where_(0.0, &g)? };
         wrt.of_whole(&summed_to(&here, wrt.x.shape())?)
     };

@@ -112,7 +112,7 @@ fn of_reduction(op: ReduceOp, x: &Tensor, axes: &Axes, given: &Tensor) -> Result
         ReduceOp::Prod => slices().and_then(|s| product(&s)),
         ReduceOp::Max | ReduceOp::Min => slices().and_then(|s| {
             let extreme = s.wrt.x.reduce(op, s.keep())?;
-            s.of_matches(&|x| x.eq(&extreme), &|_| Ok(Tensor::scalar(1.0).cast(s.g.dtype())?))
+            s.of_matches(&|x| x.eq(&extreme), &|_| Tensor::scalar(1.0).cast(s.g.dtype()))
         }),
         _ => {
             let why = format!("{} has no derivative: it gives counts or truth values", op.name());

@@ -167,16 +167,16 @@ pub fn index_select(
 /// # Errors
 /// As [`Tensor::concat`]; if the cotangent has not the shape and the dtype of the op's result. Asking for a gradient fails if
 /// the operand is of integers or bools.
-pub fn concat<'a>(tensors: &[&'a Tensor], axis: impl Into<Axis>, cotangent: &Tensor) -> Result<Gradients<'a>> {
-    joined(tensors.to_vec(), axis.into(), cotangent)
+pub fn concat(tensors: &[&Tensor], axis: impl Into<Axis>, cotangent: &Tensor) -> Result<Gradients> {
+    joined(tensors, axis.into(), cotangent)
 }
 
-fn joined<'a>(tensors: Vec<&'a Tensor>, axis: Axis, given: &Tensor) -> Result<Gradients<'a>> {
-    let call = trace::call("vjp::concat", &tensors);
+fn joined(tensors: &[&Tensor], axis: Axis, given: &Tensor) -> Result<Gradients> {
+    let call = trace::call("vjp::concat", tensors);
     let Some(first) = tensors.first() else { return Err(error::invalid("tensors", "there are none")) };
     let axis = axis.of(first.ndim())?;
     let (mut shape, mut dtype, mut ends) = (first.shape().to_vec(), first.dtype(), vec![0]);
-    for x in &tensors {
+    for x in tensors {
         let fits = |d: usize| d == axis || x.shape()[d] == shape[d];
         if x.ndim() != shape.len() || !(0..shape.len()).all(fits) {
             return Err(error::shape(&[first.shape(), x.shape()], "the tensors differ along another axis"));
@@ -189,8 +189,9 @@ fn joined<'a>(tensors: Vec<&'a Tensor>, axis: Axis, given: &Tensor) -> Result<Gr
     shape[axis] = ends[ends.len() - 1];
     let g = cotangent(given, &shape, dtype)?;
     let count = tensors.len();
+    let tensors = tensors.mapped(|&x| x.clone());
     let by = move |i: usize| {
-        let wrt = Wrt::new(tensors[i])?;
+        let wrt = Wrt::new(&tensors[i])?;
         wrt.of_whole(&g.narrow(ends[i]..ends[i + 1], axis)?)
     };
     Ok(call.given(Gradients { op: "vjp::concat", count, by: Box::new(by) }))
