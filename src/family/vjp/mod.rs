@@ -7,7 +7,7 @@
 //! | reductions | [`reduce`], [`sum`], [`mean`], [`prod`], [`max`], [`min`], [`var`], [`std()`], [`vector_norm`] |
 //! | softmax and its kin | [`softmax`], [`log_softmax`], [`logsumexp`] |
 //! | products | [`matmul`], [`sampled_addmm`] |
-//! | shape, choosing, joining, casts | [`permute_dims`], [`reshape`], [`broadcast_to`], [`index`], [`index_select`], [`concat`], [`cast`] |
+//! | shape, choosing, joining, casts | [`permute_dims`], [`reshape`], [`broadcast_to`], [`index`], [`index_select`], [`concat()`], [`cast`] |
 //!
 //! Each takes the op's operands as the op does and last the *cotangent*: the gradient by the op's result, of its shape and
 //! dtype, in any layout and with any fill. An absent element of a cotangent counts as 0.
