@@ -37,7 +37,11 @@ pub fn error(py: Python<'_>, error: &Error) -> PyErr {
         ErrorKind::Singular { .. } | ErrorKind::NotConverged { .. } => of(py, &LINALG, text),
         ErrorKind::Io { source, path } => match source.raw_os_error() {
             // Two arguments, so that Python picks FileNotFoundError and its like.
-            Some(number) => PyOSError::new_err((number, source.to_string(), path.display().to_string())),
+            Some(number) => {
+                let words = source.to_string();
+                let words = words.split(" (os error").next().unwrap_or_default().to_string();
+                PyOSError::new_err((number, words, path.display().to_string()))
+            }
             None => PyOSError::new_err(text),
         },
         _ => PyValueError::new_err(text),

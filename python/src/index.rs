@@ -3,7 +3,7 @@
 use openwork::{Index, Span};
 use pyo3::exceptions::{PyIndexError, PyTypeError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyEllipsis, PyList, PySlice, PyTuple};
+use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PyTuple};
 
 use crate::arguments::tensor;
 
@@ -27,6 +27,11 @@ impl Item<'_> {
 fn item<'py>(object: &Bound<'py, PyAny>) -> PyResult<Item<'py>> {
     if let Ok(slice) = object.cast::<PySlice>() {
         return Ok(Item::Slice(slice.clone()));
+    }
+    if let Ok(at) = object.cast_exact::<PyInt>() {
+        // An integer that fits no index is out of range of any axis.
+        let at = at.extract::<isize>().map_err(|_| PyIndexError::new_err(format!("index {at} is out of range")))?;
+        return Ok(Item::Ready(Index::At(at)));
     }
     if object.is_none() {
         return Ok(Item::Ready(Index::NewAxis));

@@ -6,6 +6,7 @@ mod capsule;
 mod context;
 mod dtypes;
 mod errors;
+mod factors;
 mod files;
 mod index;
 mod make;
@@ -27,6 +28,8 @@ mod _core {
     use crate::dtypes::{promote, set_dtypes};
     #[pymodule_export]
     use crate::errors::set_exceptions;
+    #[pymodule_export]
+    use crate::factors::{Factored, eigh, eigsh, factorize, qr, solve, svd, svds};
     #[pymodule_export]
     use crate::files::{Archive, dump_state_dict, file_info, load_state_dict, read, save_state_dict, write};
     #[pymodule_export]

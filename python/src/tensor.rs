@@ -65,6 +65,16 @@ impl Tensor {
 
 #[pymethods]
 impl Tensor {
+    /// A tensor of numbers, nested lists or an array of another library: `openwork.asarray`.
+    #[new]
+    #[pyo3(signature = (obj, /))]
+    fn new(obj: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+        match obj.cast::<Tensor>() {
+            Ok(x) => Ok(x.get().inner.clone().into()),
+            Err(_) => Ok(convert(obj)?.get().inner.clone().into()),
+        }
+    }
+
     // What it is.
 
     #[getter]

@@ -218,6 +218,11 @@ def test_wrong_calls():
         ow.searchsorted(x, x, side="middle")
     with pytest.raises(AttributeError):
         x.no_such_method()
+    with pytest.raises(AttributeError, match="openwork.concat"):
+        ow.concatenate([x, x])
+    assert ow.Tensor([1, 2]).tolist() == [1, 2]
+    with pytest.raises(TypeError):
+        ow.Tensor("text")
     with pytest.raises((TypeError, AttributeError)):
         x.shape = (1, 3)
 

@@ -112,11 +112,16 @@ def test_pictures(fill, layout):
         assert "<table>" in ow.zeros(shape, layout="coo")._repr_html_()
 
 
-def test_readme():
-    """The programs of the README of the package and of the library's run."""
-    for path in (HERE / "README.md", HERE.parent / "README.md"):
-        for program in path.read_text().split("```python\n")[1:]:
-            exec(program.split("```")[0], {})
+def programs():
+    """Each program of the texts, by text and number."""
+    for path in (HERE / "README.md", HERE.parent / "README.md", HERE / "docs" / "recipes.md"):
+        for number, program in enumerate(path.read_text().split("```python\n")[1:]):
+            yield pytest.param(program.split("```")[0], id=f"{path.parent.name}/{path.name} {number}")
+
+
+@pytest.mark.parametrize("program", list(programs()))
+def test_programs_of_the_texts(program):
+    exec(program, {})
 
 
 def test_documentation_of_the_package():
@@ -127,3 +132,50 @@ def test_documentation_of_the_package():
     for module in (ow, openwork.dask):
         result = doctest.testmod(module)
         assert result.failed == 0 and result.attempted > 0
+
+
+def test_factorisations():
+    rng = np.random.default_rng(0)
+    m = rng.random((8, 8)) * (rng.random((8, 8)) < 0.5) + 4 * np.eye(8)
+    h, b, tall = m + m.T, rng.random((8, 2)), rng.random((9, 4))
+    for layout in ("strided", "csr"):
+        x, y, t = tensor(m, layout), tensor(h, layout), tensor(tall, layout)
+        same(ow.linalg.solve(x, b), np.linalg.solve(m, b))
+        same(ow.linalg.inv(x), np.linalg.inv(m))
+        same(ow.linalg.factorize(x).solve(b), np.linalg.solve(m, b))
+        same(ow.linalg.factorize(x).solve_adjoint(b), np.linalg.solve(m.T, b))
+        same(ow.linalg.factorize(y @ y, "cholesky").solve(b), np.linalg.solve(h @ h, b))
+        same(ow.linalg.lstsq(t, tall @ b[:4]), b[:4])
+        same(ow.linalg.eigvalsh(y), np.linalg.eigvalsh(h))
+        values, vectors = ow.linalg.eigh(y)
+        np.testing.assert_allclose((vectors * values @ vectors.mT).to_numpy(), h, atol=1e-9)
+        q, r = ow.linalg.qr(t)
+        np.testing.assert_allclose((q @ r).to_numpy(), tall)
+        u, s, vh = ow.linalg.svd(t, full_matrices=False)
+        np.testing.assert_allclose((u * s @ vh).to_numpy(), tall)
+        same(ow.linalg.svdvals(t), np.linalg.svd(tall, compute_uv=False))
+        same(ow.linalg.pinv(t), np.linalg.pinv(tall))
+        assert ow.linalg.matrix_rank(t).item() == 4
+        for order in (2, -2, "nuc"):
+            same(ow.linalg.matrix_norm(t, ord=order), np.linalg.norm(tall, ord=order))
+    stack = np.stack([m, h])
+    same(ow.linalg.solve(stack, stack), np.linalg.solve(stack, stack))
+    same(ow.linalg.inv(stack), np.linalg.inv(stack))
+    with pytest.raises(NotImplementedError):
+        ow.linalg.svd(tall)
+    with pytest.raises(np.linalg.LinAlgError):
+        ow.linalg.solve(np.zeros((2, 2)), np.ones(2))
+    with pytest.raises(ValueError):
+        ow.linalg.factorize(m, "no such")
+
+
+def test_spectra():
+    x = ow.random((200, 60), 0.1, layout="csr", seed=1)
+    centred = x - x.mean(axis=0, keepdims=True)
+    a = centred.to_numpy()
+    np.testing.assert_allclose(ow.linalg.svds(centred, 3).S.to_numpy(), np.linalg.svd(a, compute_uv=False)[:3])
+    h = x.T @ x
+    values, _ = ow.linalg.eigsh(h, 3, which="LA")
+    np.testing.assert_allclose(values.to_numpy(), np.linalg.eigvalsh(h.to_numpy())[-3:])
+    with pytest.raises(ValueError):
+        ow.linalg.eigsh(h, 3, which="XX")

@@ -56,6 +56,21 @@ def _operand(other: object) -> "Tensor | None":
     return asarray(other)
 
 
+# What other libraries call it.
+_ELSEWHERE = {
+    "array": "asarray", "tensor": "asarray", "as_tensor": "asarray", "concatenate": "concat", "cat": "concat",
+    "hstack": "concat", "vstack": "concat", "transpose": "permute_dims", "cumsum": "cumulative_sum",
+    "cumprod": "cumulative_prod", "unique": "unique_values", "norm": "linalg.vector_norm", "svd": "linalg.svd",
+    "coo_matrix": "sparse_coo_tensor", "coo_array": "sparse_coo_tensor", "csr_matrix": "sparse_csr_tensor",
+    "csr_array": "sparse_csr_tensor", "csc_array": "sparse_csc_tensor", "COO": "sparse_coo_tensor",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    hint = f"; here it is openwork.{_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+    raise AttributeError(f"module 'openwork' has no attribute {name!r}{hint}")
+
+
 def _install() -> None:
     """Gives the compiled half what it calls, and the class its methods."""
     _core.set_dtypes(_dtypes.DTYPES, _dtypes.parse)

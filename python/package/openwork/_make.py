@@ -21,7 +21,8 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: str | None = None, copy: 
 
     Who writes to a shared array changes the tensor: copy what will change.
     """
-    _on(device, None)
+    if device is not None:
+        _on(device, None)
     x = obj if isinstance(obj, Tensor) else _of(obj, dtype, copy)
     if dtype is not None and x.dtype != _dtypes.DTYPES[_dtypes.parse(dtype)]:
         if copy is False:
@@ -32,7 +33,9 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: str | None = None, copy: 
 
 
 def _of(obj: Any, dtype: Any, copy: bool | None) -> Tensor:
-    if isinstance(obj, (np.ndarray, np.generic)):
+    if isinstance(obj, np.ndarray):
+        return _of_numpy(obj, copy)
+    if isinstance(obj, np.generic):
         return _of_numpy(np.asarray(obj), copy)
     if isinstance(obj, (bool, int, float, complex, list, tuple)):
         if copy is False:
@@ -67,6 +70,11 @@ def _of_numbers(obj: Any, dtype: Any) -> Tensor:
 
 
 def _of_numpy(array: np.ndarray[Any, Any], copy: bool | None) -> Tensor:
+    if copy is None:
+        try:
+            return _core.from_dlpack(array)
+        except BufferError:
+            pass  # What cannot be shared is looked at below.
     dtype = array.dtype
     if dtype.kind not in "biufc" or dtype.newbyteorder("=").name not in _dtypes.DTYPES:
         raise TypeError(f"asarray: tensors have no dtype {dtype}; known are {', '.join(_dtypes.DTYPES)}")

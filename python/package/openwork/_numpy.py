@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,16 @@ _FUNCTIONS = {
     "cumsum": "cumulative_sum", "cumprod": "cumulative_prod", "absolute": "abs", "ravel": "flatten",
     "iscomplexobj": None, "shape": None, "ndim": None, "size": None,
 }  # fmt: skip
+
+
+@cache
+def _called(name: str) -> _core.Op | None:
+    """The op that a ufunc calls, if there is one."""
+    called = _UFUNCS.get(name, name)
+    try:
+        return op(called) if called else None
+    except ValueError:
+        return None
 
 
 def array(self: Tensor, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -107,11 +118,7 @@ def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwar
     elif name == "clip":
         made = op("clip")(*inputs)
     else:
-        called = _UFUNCS.get(name, name)
-        try:
-            function = op(called) if called else None
-        except ValueError:
-            function = None
+        function = _called(name)
         if function is None:
             return NotImplemented
         made = function(*inputs)
