@@ -34,6 +34,7 @@ pub use family::order::{Unique, UniqueCounts, UniqueInverse};
 pub use family::pointwise::{Limit, Operand};
 pub use family::reduce::Interpolation;
 pub use family::shape::Pad;
+pub use family::vjp;
 pub use levels::layout::{Layout, LevelSpec};
 pub use levels::level::LevelKind;
 pub use levels::pattern::Part;

@@ -1,4 +1,4 @@
-//! Nine small programs, each as one would write it first: `cargo run --release --example programs -- [name]`.
+//! Ten small programs, each as one would write it first: `cargo run --release --example programs -- [name]`.
 //!
 //! Each works on data of its own and gives the numbers that `tests/ops/programs.rs` compares with NumPy's and SciPy's.
 //! None of them says how its data is stored: another layout in [`data`] changes what they cost, not what they give.
@@ -11,6 +11,7 @@ mod gcn;
 mod graphs;
 mod models;
 mod pca;
+mod prune;
 mod recommender;
 mod tfidf;
 
@@ -21,10 +22,11 @@ pub type Report = Vec<(&'static str, f64)>;
 pub type Program = (&'static str, &'static str, fn() -> openwork::Result<Report>);
 
 /// All of them.
-pub const PROGRAMS: [Program; 9] = [
+pub const PROGRAMS: [Program; 10] = [
     ("tfidf", "documents like the first one", tfidf::run),
     ("pca", "the first principal component of a standardised sparse matrix", pca::run),
     ("gcn", "a graph network: loss, gradient, a step downhill", gcn::run),
+    ("prune", "a network pruned to a tenth of its weights, and trained on", prune::run),
     ("attention", "attention where a mask allows it", attention::run),
     ("fem", "Poisson's equation with a fixed border, by conjugate gradients", fem::run),
     ("recommender", "likeness of films by those who rated both", recommender::run),

@@ -7,6 +7,7 @@
 pub mod binary;
 pub mod cast;
 pub mod closeness;
+pub mod derivative;
 pub mod dtype;
 pub mod einsum;
 mod groups;

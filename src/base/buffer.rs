@@ -1,6 +1,7 @@
 //! Shared bytes: (owner, offset, length), and memory for large results.
 #![allow(unsafe_code)] // vectors and foreign memory are seen as bytes; each block says why that is sound
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
 use std::ops::Range;
@@ -25,6 +26,10 @@ trait Owner: Send + Sync {
     fn is_plain(&self) -> bool {
         false
     }
+    /// Who lends memory that is not ours.
+    fn lender(&self) -> Option<&(dyn Any + Send + Sync)> {
+        None
+    }
 }
 
 struct VecOwner<T: Element>(Vec<T>);
@@ -45,7 +50,7 @@ struct Foreign {
     at: std::ptr::NonNull<u8>,
     len: usize,
     may_change: bool,
-    _owner: Box<dyn Send + Sync>,
+    owner: Box<dyn Any + Send + Sync>,
 }
 
 // SAFETY: the memory is only read, and its owner may be dropped on any thread.
@@ -63,6 +68,9 @@ impl Owner for Foreign {
     }
     fn may_change(&self) -> bool {
         self.may_change
+    }
+    fn lender(&self) -> Option<&(dyn Any + Send + Sync)> {
+        Some(&*self.owner)
     }
 }
 
@@ -300,12 +308,23 @@ impl Buffer {
     /// # Safety
     /// `len` bytes from `at` must be readable until `owner` is dropped, and nobody may write them while this library
     /// reads them. Unless `may_change`, nobody may write them at all.
-    pub(crate) unsafe fn foreign(at: *const u8, len: usize, owner: Box<dyn Send + Sync>, may_change: bool) -> Buffer {
+    pub(crate) unsafe fn foreign(
+        at: *const u8,
+        len: usize,
+        owner: Box<dyn Any + Send + Sync>,
+        may_change: bool,
+    ) -> Buffer {
         // Memory of no bytes may lie nowhere.
         match std::ptr::NonNull::new(at.cast_mut()).filter(|_| len > 0) {
-            Some(at) => Buffer { owner: Arc::new(Foreign { at, len, may_change, _owner: owner }), range: 0..len },
+            Some(at) => Buffer { owner: Arc::new(Foreign { at, len, may_change, owner }), range: 0..len },
             None => Buffer::empty(),
         }
+    }
+
+    /// Who lends the memory, where it is not ours: what was given to [`Buffer::foreign`].
+    #[cfg_attr(not(feature = "torch"), allow(dead_code))] // other libraries take memory without asking whose it is
+    pub(crate) fn lender(&self) -> Option<&(dyn Any + Send + Sync)> {
+        self.owner.lender()
     }
 
     /// Whether somebody else may write the bytes: indices among them must be copied before they are trusted.

@@ -34,6 +34,9 @@ pub enum Fault {
     FibersAbsent,
     SumTooEarly,
     FactorRowLost,
+    StoredInFill,
+    CotangentFillLost,
+    SlopeUnconjugated,
 }
 
 #[cfg(feature = "planted-faults")]
@@ -46,7 +49,7 @@ mod switch {
 
     impl Fault {
         /// Every fault.
-        pub const ALL: [Fault; 27] = [
+        pub const ALL: [Fault; 30] = [
             Fault::UnaryKeepsFill,
             Fault::BinaryFillOfLeft,
             Fault::DuplicatesDropped,
@@ -74,6 +77,9 @@ mod switch {
             Fault::FibersAbsent,
             Fault::SumTooEarly,
             Fault::FactorRowLost,
+            Fault::StoredInFill,
+            Fault::CotangentFillLost,
+            Fault::SlopeUnconjugated,
         ];
     }
 

@@ -22,4 +22,5 @@ pub(crate) mod compare;
 pub(crate) mod index;
 pub(crate) mod shape;
 pub(crate) mod bundle;
+pub mod vjp;
 pub mod catalogue;

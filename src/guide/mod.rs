@@ -8,11 +8,13 @@
 //! | [`indexing`] | how are elements chosen, assigned and joined, and what does that cost? |
 //! | [`reductions`] | sums, statistics, running sums, sorting: what counts, and in which layout is the result? |
 //! | [`solving`] | how are systems solved, eigenvalues and principal components found? |
+//! | [`gradients`] | what is the gradient by a sparse tensor, and how is a pruned network trained? |
 //! | [`softmax`] | softmax, normalising and standardising over sparse axes |
 //! | [`cookbook`] | how are common tasks written so that they stay sparse? |
 //! | [`levels`] | how are layouts made of levels, and what do other systems call them? |
 //! | [`files`], [`command`] | which files are read and written, from Rust and from the shell? |
 //! | [`from_scipy`], [`from_pytorch`], [`from_pydata`] | what is that called here? |
+//! | [`torch`] | what does this library do that `torch.sparse` does not? |
 //! | [`support`] | how is each op carried out on each layout and fill? |
 //! | [`glossary`] | what does this word mean? |
 
@@ -30,6 +32,9 @@ pub mod reductions {}
 
 #[doc = include_str!("solving.md")]
 pub mod solving {}
+
+#[doc = include_str!("gradients.md")]
+pub mod gradients {}
 
 #[doc = include_str!("softmax.md")]
 pub mod softmax {}
@@ -63,3 +68,6 @@ pub mod from_scipy {}
 
 #[doc = include_str!("from_pydata.md")]
 pub mod from_pydata {}
+
+#[doc = include_str!("torch.md")]
+pub mod torch {}

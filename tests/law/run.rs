@@ -24,7 +24,7 @@ macro_rules! parts {
         }
     )+};
 }
-parts!(unary binary pattern numbers reduce matmul semirings einsum storage large);
+parts!(unary binary pattern numbers reduce matmul semirings einsum gradients differences storage large);
 
 /// Products at the lower levels of vector instructions, as on a CPU that has no more. The level is the process's, so each
 /// has a process of its own.

@@ -7,13 +7,13 @@ use super::oracle::OType;
 use super::pointwise::{self, Mode};
 use super::report::Report;
 use super::rng::Rng;
-use super::{big, einsum, matmul, numbers, oracle, reduce, semiring, storage};
+use super::{big, einsum, gradients, matmul, numbers, oracle, reduce, semiring, storage};
 
 /// A part of the law: runs that many rounds over all its ops.
 pub type Part = fn(&mut Report, &mut Rng, usize);
 
 /// Every part, with the number of rounds of the normal run.
-pub const PARTS: [(&str, Part, usize); 10] = [
+pub const PARTS: [(&str, Part, usize); 12] = [
     ("unary", unary, 1500),
     ("binary", binary, 3500),
     ("pattern", shared_pattern, 400),
@@ -22,6 +22,8 @@ pub const PARTS: [(&str, Part, usize); 10] = [
     ("matmul", products, 60_000),
     ("semirings", semirings, 60_000),
     ("einsum", einsum::sums, 60_000),
+    ("gradients", gradients::sampled, 1500),
+    ("differences", gradients::differences::sampled, gradients::differences::ROUNDS),
     ("storage", storages, 2000),
     ("large", large, 1),
 ];

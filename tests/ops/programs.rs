@@ -42,6 +42,20 @@ fn pca() {
     );
 }
 
+/// Its own numbers: the loss falls, what pruning cost is won back, and no place is won or lost.
+#[test]
+fn prune() {
+    let (.., run) = sources::PROGRAMS.iter().find(|p| p.0 == "prune").unwrap();
+    let report = run().unwrap();
+    let of = |name: &str| report.iter().find(|r| r.0 == name).unwrap().1;
+    assert!(of("accuracy, dense") > 0.9, "{report:?}");
+    assert!(of("loss, trained on") < 0.5 * of("loss, pruned"), "{report:?}");
+    assert!(of("accuracy, trained on") > of("accuracy, pruned") + 0.1, "{report:?}");
+    assert!(of("accuracy, trained on") > 0.85, "{report:?}");
+    assert!(of("weights stored") < 0.105 * (32 * 64 + 64 * 4) as f64, "{report:?}");
+    assert_eq!(of("pattern kept"), 1.0);
+}
+
 /// The gradients are those of finite differences.
 #[test]
 fn gcn() {

@@ -5,6 +5,7 @@ pub(crate) mod element;
 mod tests;
 
 use self::element::{Divisors, FloorDiv, Neighbour, Power, Truthy};
+use crate::derivative::{Derivative, derivative, expr};
 use crate::dtype::DType;
 use crate::groups::{binary_line, pick};
 use crate::registry::{Annihilator, BinaryKernel, Domain, Side, Typing, typing};
@@ -23,6 +24,7 @@ macro_rules! binary_table {
         $op:ident {
             name: $name:ident, symbol: $symbol:expr, domain: $domain:ident, typing: $typing:ident,
             commutative: $commutative:literal, annihilators: $annihilators:expr,
+            derivatives: ($left:tt, $right:tt),
             kernels: { $($group:ident $kind:tt $kernel:expr),+ $(,)? }
         }
     )+) => {
@@ -72,6 +74,11 @@ macro_rules! binary_table {
                 match self { $(BinaryOp::$op => typing::$typing(promoted)),+ }
             }
 
+            /// What becomes of a gradient by the op's result on its way to the left and to the right operand.
+            pub const fn derivatives(self) -> [Derivative; 2] {
+                match self { $(BinaryOp::$op => const { [derivative!($left), derivative!($right)] }),+ }
+            }
+
             /// The kernel for a compute dtype that [`BinaryOp::typing`] gives; `None` for some others.
             pub fn kernel(self, compute: DType) -> Option<BinaryKernel> {
                 match self { $(BinaryOp::$op => {
@@ -97,6 +104,7 @@ binary_table! { $
     /// `a + b`. Integers wrap; or, for bool.
     Add {
         name: add, symbol: Some("+"), domain: Any, typing: any, commutative: true, annihilators: [],
+        derivatives: (1.0, 1.0),
         kernels: {
             bool => |a, b| a | b,
             bits => |a, b| a.wrapping_add(b),
@@ -107,6 +115,7 @@ binary_table! { $
     /// `a - b`. Integers wrap.
     Sub {
         name: sub, symbol: Some("-"), domain: Any, typing: number, commutative: false, annihilators: [],
+        derivatives: (1.0, [Neg 1.0]),
         kernels: {
             bits => |a, b| a.wrapping_sub(b),
             float => |a, b| a - b,
@@ -117,6 +126,7 @@ binary_table! { $
     Mul {
         name: mul, symbol: Some("*"), domain: Any, typing: any, commutative: true,
         annihilators: [Annihilator { element: 0, side: Side::Both, exact: false }],
+        derivatives: (b, a),
         kernels: {
             bool => |a, b| a & b,
             bits => |a, b| a.wrapping_mul(b),
@@ -127,6 +137,7 @@ binary_table! { $
     /// `a / b`, the true quotient: a float for integers.
     Div {
         name: div, symbol: Some("/"), domain: Any, typing: inexact, commutative: false, annihilators: [],
+        derivatives: ([Reciprocal b], [Neg [Div y b]]),
         kernels: {
             float => |a, b| a / b,
             complex => |a, b| a.through2(b, complex::div),
@@ -136,6 +147,7 @@ binary_table! { $
     FloorDivide {
         name: floor_divide, symbol: Some("//"), domain: Any, typing: real_number, commutative: false,
         annihilators: [],
+        derivatives: (zero, zero),
         kernels: {
             int => |a, b| a.floor_div(b),
             float => |a, b| a.floor_div(b),
@@ -145,6 +157,7 @@ binary_table! { $
     Remainder {
         name: remainder, symbol: Some("%"), domain: Any, typing: real_number, commutative: false,
         annihilators: [],
+        derivatives: (1.0, [Neg [FloorDivide a b]]),
         kernels: {
             int => |a, b| a.floor_rem(b),
             float => |a, b| a.floor_rem(b),
@@ -153,6 +166,7 @@ binary_table! { $
     /// The remainder of the quotient cut to an integer, which has the sign of `a`; 0 for integers divided by 0.
     Fmod {
         name: fmod, symbol: None, domain: Any, typing: real_number, commutative: false, annihilators: [],
+        derivatives: (1.0, [Neg [Trunc [Div a b]]]),
         kernels: {
             int => |a, b| a.checked_rem(b).unwrap_or(0),
             float => |a, b| a % b,
@@ -161,17 +175,23 @@ binary_table! { $
     /// The greatest common divisor; `|a|` for `b = 0`. Integers wrap.
     Gcd {
         name: gcd, symbol: None, domain: Any, typing: int, commutative: true, annihilators: [exact(1)],
+        derivatives: (none, none),
         kernels: { int => |a, b| a.gcd(b) }
     }
     /// The least common multiple; 0 for `b = 0`. Integers wrap.
     Lcm {
         name: lcm, symbol: None, domain: Any, typing: int, commutative: true, annihilators: [exact(0)],
+        derivatives: (none, none),
         kernels: { int => |a, b| a.lcm(b) }
     }
     /// `a` to the power of `b`, 1 for `b = 0`. Integers wrap and truncate. Complex `0^b`: 0 for `Re b > 0`, ∞ below, NaN else.
     Pow {
         name: pow, symbol: Some("**"), domain: Positive, typing: number, commutative: false,
         annihilators: [Annihilator { element: 0, side: Side::Right, exact: true }],
+        derivatives: (
+            [Where [Eq b 0.0] 0.0 [Mul b [Pow a [Sub b 1.0]]]],
+            [Where [LogicalAnd [Eq a 0.0] [Ge [Real b] [Real 0.0]]] 0.0 [Mul y [Log a]]]
+        ),
         kernels: {
             int => |a, b| a.power(b),
             float => |a, b| a.powf(b),
@@ -181,6 +201,7 @@ binary_table! { $
     /// The greater of `a` and `b`; NaN if one is.
     Maximum {
         name: maximum, symbol: None, domain: Any, typing: real, commutative: true, annihilators: [],
+        derivatives: ([Where [Eq a b] 0.5 [Where [Lt a b] 0.0 1.0]], [Where [Eq a b] 0.5 [Where [Gt a b] 0.0 1.0]]),
         kernels: {
             bool => |a, b| a | b,
             int => |a, b| a.max(b),
@@ -190,6 +211,7 @@ binary_table! { $
     /// The lesser of `a` and `b`; NaN if one is.
     Minimum {
         name: minimum, symbol: None, domain: Any, typing: real, commutative: true, annihilators: [],
+        derivatives: ([Where [Eq a b] 0.5 [Where [Gt a b] 0.0 1.0]], [Where [Eq a b] 0.5 [Where [Lt a b] 0.0 1.0]]),
         kernels: {
             bool => |a, b| a & b,
             int => |a, b| a.min(b),
@@ -199,6 +221,7 @@ binary_table! { $
     /// The greater of `a` and `b`; of NaN and a number the number.
     Fmax {
         name: fmax, symbol: None, domain: Any, typing: real, commutative: true, annihilators: [],
+        derivatives: ([Where [LogicalOr [Ge a b] [Isnan b]] 1.0 0.0], [Where [LogicalOr [Ge a b] [Isnan b]] 0.0 1.0]),
         kernels: {
             bool => |a, b| a | b,
             int => |a, b| a.max(b),
@@ -208,6 +231,7 @@ binary_table! { $
     /// The lesser of `a` and `b`; of NaN and a number the number.
     Fmin {
         name: fmin, symbol: None, domain: Any, typing: real, commutative: true, annihilators: [],
+        derivatives: ([Where [LogicalOr [Le a b] [Isnan b]] 1.0 0.0], [Where [LogicalOr [Le a b] [Isnan b]] 0.0 1.0]),
         kernels: {
             bool => |a, b| a & b,
             int => |a, b| a.min(b),
@@ -217,38 +241,45 @@ binary_table! { $
     /// The angle of the point `(b, a)`, between −π and π.
     Atan2 {
         name: atan2, symbol: None, domain: Any, typing: inexact_real, commutative: false, annihilators: [],
+        derivatives: ([Div b [Add [Square a] [Square b]]], [Neg [Div a [Add [Square a] [Square b]]]]),
         kernels: { float => |a, b| a.atan2(b) }
     }
     /// `sqrt(a * a + b * b)` without needless overflow.
     Hypot {
         name: hypot, symbol: None, domain: Any, typing: inexact_real, commutative: true, annihilators: [],
+        derivatives: ([Div a y], [Div b y]),
         kernels: { float => |a, b| a.hypot(b) }
     }
     /// The magnitude of `a` with the sign of `b`.
     Copysign {
         name: copysign, symbol: None, domain: Any, typing: inexact_real, commutative: false, annihilators: [],
+        derivatives: ([Where [Eq a 0.0] 0.0 [Div y a]], zero),
         kernels: { float => |a, b| a.copysign(b) }
     }
     /// The float next to `a` in the direction of `b`.
     Nextafter {
         name: nextafter, symbol: None, domain: Any, typing: inexact_real, commutative: false, annihilators: [],
+        derivatives: (none, none),
         kernels: { each_float => |a, b| a.next_after(b) }
     }
     /// `log(exp(a) + exp(b))`, without overflow.
     Logaddexp {
         name: logaddexp, symbol: None, domain: Any, typing: inexact_real, commutative: true, annihilators: [],
+        derivatives: ([Sigmoid [Sub a b]], [Sigmoid [Sub b a]]),
         kernels: { float => |a, b| a.precisely2(b, special::logaddexp) }
     }
     /// `a * log(b)`, and 0 for `a = 0`, but NaN for NaN.
     Xlogy {
         name: xlogy, symbol: None, domain: Any, typing: inexact_real, commutative: false,
         annihilators: [Annihilator { element: 0, side: Side::Left, exact: false }],
+        derivatives: ([Where [LogicalAnd [Eq a 0.0] [Le b 0.0]] 0.0 [Log b]], [Div a b]),
         kernels: { float => |a, b| a.precisely2(b, special::xlogy) }
     }
     /// The step function: 0 for `a` below 0 or NaN, `b` for 0, 1 above.
     Heaviside {
         name: heaviside, symbol: None, domain: Any, typing: real, commutative: false,
         annihilators: [Annihilator { element: 1, side: Side::Left, exact: true }],
+        derivatives: (zero, [Where [Eq a 0.0] 1.0 0.0]),
         kernels: {
             bool => |a, b| a | b,
             int => |a, b| if a == 0 { b } else { T::from(a > 0) },
@@ -258,6 +289,7 @@ binary_table! { $
     /// Whether `a == b`.
     Eq {
         name: eq, symbol: Some("=="), domain: Any, typing: predicate, commutative: true, annihilators: [],
+        derivatives: (none, none),
         kernels: {
             bool => |a, b| a == b,
             bits => |a, b| a == b,
@@ -268,6 +300,7 @@ binary_table! { $
     /// Whether `a != b`.
     Ne {
         name: ne, symbol: Some("!="), domain: Any, typing: predicate, commutative: true, annihilators: [],
+        derivatives: (none, none),
         kernels: {
             bool => |a, b| a != b,
             bits => |a, b| a != b,
@@ -278,6 +311,7 @@ binary_table! { $
     /// Whether `a < b`.
     Lt {
         name: lt, symbol: Some("<"), domain: Any, typing: real_predicate, commutative: false, annihilators: [],
+        derivatives: (none, none),
         kernels: {
             bool => |a, b| !a & b,
             int => |a, b| a < b,
@@ -287,6 +321,7 @@ binary_table! { $
     /// Whether `a <= b`.
     Le {
         name: le, symbol: Some("<="), domain: Any, typing: real_predicate, commutative: false, annihilators: [],
+        derivatives: (none, none),
         kernels: {
             bool => |a, b| !a | b,
             int => |a, b| a <= b,
@@ -296,6 +331,7 @@ binary_table! { $
     /// Whether `a > b`.
     Gt {
         name: gt, symbol: Some(">"), domain: Any, typing: real_predicate, commutative: false, annihilators: [],
+        derivatives: (none, none),
         kernels: {
             bool => |a, b| a & !b,
             int => |a, b| a > b,
@@ -305,6 +341,7 @@ binary_table! { $
     /// Whether `a >= b`.
     Ge {
         name: ge, symbol: Some(">="), domain: Any, typing: real_predicate, commutative: false, annihilators: [],
+        derivatives: (none, none),
         kernels: {
             bool => |a, b| a | !b,
             int => |a, b| a >= b,
@@ -315,6 +352,7 @@ binary_table! { $
     LogicalAnd {
         name: logical_and, symbol: None, domain: Any, typing: predicate, commutative: true,
         annihilators: [exact(0)],
+        derivatives: (none, none),
         kernels: {
             bool => |a, b| a & b,
             bits => |a, b| a.truthy() & b.truthy(),
@@ -326,6 +364,7 @@ binary_table! { $
     LogicalOr {
         name: logical_or, symbol: None, domain: Any, typing: predicate, commutative: true,
         annihilators: [exact(1)],
+        derivatives: (none, none),
         kernels: {
             bool => |a, b| a | b,
             bits => |a, b| a.truthy() | b.truthy(),
@@ -336,6 +375,7 @@ binary_table! { $
     /// Whether one is zero and the other is not. NaN is not zero.
     LogicalXor {
         name: logical_xor, symbol: None, domain: Any, typing: predicate, commutative: true, annihilators: [],
+        derivatives: (none, none),
         kernels: {
             bool => |a, b| a ^ b,
             bits => |a, b| a.truthy() ^ b.truthy(),
@@ -347,22 +387,26 @@ binary_table! { $
     BitwiseAnd {
         name: bitwise_and, symbol: Some("&"), domain: Any, typing: bits, commutative: true,
         annihilators: [exact(0)],
+        derivatives: (none, none),
         kernels: { bool => |a, b| a & b, bits => |a, b| a & b }
     }
     /// Bit by bit, or.
     BitwiseOr {
         name: bitwise_or, symbol: Some("|"), domain: Any, typing: bits, commutative: true, annihilators: [],
+        derivatives: (none, none),
         kernels: { bool => |a, b| a | b, bits => |a, b| a | b }
     }
     /// Bit by bit, exclusive or.
     BitwiseXor {
         name: bitwise_xor, symbol: Some("^"), domain: Any, typing: bits, commutative: true, annihilators: [],
+        derivatives: (none, none),
         kernels: { bool => |a, b| a ^ b, bits => |a, b| a ^ b }
     }
     /// `a * 2^b`: bits shifted up; 0 for `b` negative or past the width.
     BitwiseLeftShift {
         name: bitwise_left_shift, symbol: Some("<<"), domain: SmallRight, typing: int, commutative: false,
         annihilators: [Annihilator { element: 0, side: Side::Left, exact: true }],
+        derivatives: (none, none),
         // A negative count is a large unsigned one.
         kernels: { bits => |a, b| if b < T::BITS as T { a << b } else { 0 } }
     }
@@ -370,6 +414,7 @@ binary_table! { $
     BitwiseRightShift {
         name: bitwise_right_shift, symbol: Some(">>"), domain: SmallRight, typing: int, commutative: false,
         annihilators: [Annihilator { element: 0, side: Side::Left, exact: true }],
+        derivatives: (none, none),
         kernels: {
             signed => |a, b| a >> if (0..T::BITS as T).contains(&b) { b } else { T::BITS as T - 1 },
             unsigned => |a, b| if b < T::BITS as T { a >> b } else { 0 },

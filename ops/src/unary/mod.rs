@@ -8,6 +8,7 @@ mod tests;
 
 use self::complex::Wide;
 use self::special::{Finite, Precise};
+use crate::derivative::{Derivative, derivative, expr};
 use crate::dtype::DType;
 use crate::groups::{group, pick, unary_line};
 use crate::registry::{Domain, Typing, UnaryKernel, typing};
@@ -30,7 +31,8 @@ fn trues(_: &[u8], out: &mut [u8]) {
 macro_rules! unary_table {
     ($d:tt $(
         #[doc = $doc:literal]
-        $op:ident { name: $name:ident, domain: $domain:ident, typing: $typing:ident, kernels: {
+        $op:ident { name: $name:ident, domain: $domain:ident, typing: $typing:ident,
+            derivative: $derivative:tt, kernels: {
             $($group:ident $kind:tt $kernel:expr),+ $(,)?
         } }
     )+) => {
@@ -63,6 +65,11 @@ macro_rules! unary_table {
                 match self { $(UnaryOp::$op => typing::$typing(dtype)),+ }
             }
 
+            /// What becomes of a gradient by the op's result.
+            pub const fn derivative(self) -> Derivative {
+                match self { $(UnaryOp::$op => const { derivative!($derivative) }),+ }
+            }
+
             /// The kernel for a compute dtype that [`UnaryOp::typing`] gives; `None` for some others.
             pub fn kernel(self, compute: DType) -> Option<UnaryKernel> {
                 match self { $(UnaryOp::$op => {
@@ -86,13 +93,15 @@ macro_rules! unary_table {
 
 unary_table! { $
     /// `-x`. Integers wrap.
-    Neg { name: neg, domain: Any, typing: number, kernels: {
+    Neg { name: neg, domain: Any, typing: number,
+        derivative: [Neg 1.0], kernels: {
         bits => |x| x.wrapping_neg(),
         float => |x| -x,
         complex => |x| -x,
     } }
     /// The absolute value; real for complex `x`. Integers wrap.
-    Abs { name: abs, domain: Any, typing: part, kernels: {
+    Abs { name: abs, domain: Any, typing: part,
+        derivative: (pull [Mul g [Sign x]]), kernels: {
         bool: copy,
         unsigned: copy,
         signed => |x| x.wrapping_abs(),
@@ -100,298 +109,356 @@ unary_table! { $
         complex => |x| x.re.hypot(x.im),
     } }
     /// The sign: −1, 0 or 1, NaN for NaN; `x / |x|` for complex `x`.
-    Sign { name: sign, domain: Any, typing: number, kernels: {
+    Sign { name: sign, domain: Any, typing: number,
+        derivative: (complex [Where [Eq x 0.0] 0.0 [Div [Sub g [Mul y [Real [Mul [Conj y] g]]]] [Abs x]]]), kernels: {
         signed => |x| x.signum(),
         unsigned => |x| T::from(x != 0),
         float => |x| if x > 0.0 { 1.0 } else if x < 0.0 { -1.0 } else { x },
         complex => |x| x.through(complex::sign),
     } }
     /// `x * x`. Integers wrap.
-    Square { name: square, domain: Any, typing: any, kernels: {
+    Square { name: square, domain: Any, typing: any,
+        derivative: [Mul 2.0 x], kernels: {
         bool: copy,
         bits => |x| x.wrapping_mul(x),
         float => |x| x * x,
         complex => |x| x * x,
     } }
     /// The square root; for complex `x` the one with a real part of at least 0.
-    Sqrt { name: sqrt, domain: Positive, typing: inexact, kernels: {
+    Sqrt { name: sqrt, domain: Positive, typing: inexact,
+        derivative: [Div 0.5 y], kernels: {
         float => |x| x.sqrt(),
         complex => |x| x.through(complex::sqrt),
     } }
     /// `1 / sqrt(x)`.
-    Rsqrt { name: rsqrt, domain: Positive, typing: inexact, kernels: {
+    Rsqrt { name: rsqrt, domain: Positive, typing: inexact,
+        derivative: [Neg [Mul 0.5 [Mul y [Square y]]]], kernels: {
         float => |x| 1.0 / x.sqrt(),
         complex => |x| x.through(complex::rsqrt),
     } }
     /// `1 / x`.
-    Reciprocal { name: reciprocal, domain: Positive, typing: inexact, kernels: {
+    Reciprocal { name: reciprocal, domain: Positive, typing: inexact,
+        derivative: [Neg [Square y]], kernels: {
         float => |x| 1.0 / x,
         complex => |x| x.through(|x| complex::div(1.0.into(), x)),
     } }
     /// `e` to the power of `x`.
-    Exp { name: exp, domain: Any, typing: inexact, kernels: {
+    Exp { name: exp, domain: Any, typing: inexact,
+        derivative: y, kernels: {
         f32: simd::exp_f32,
         f64: simd::exp_f64,
         complex => |x| x.through(complex::exp),
     } }
     /// `2` to the power of `x`.
-    Exp2 { name: exp2, domain: Any, typing: inexact, kernels: {
+    Exp2 { name: exp2, domain: Any, typing: inexact,
+        derivative: [Mul LN_2 y], kernels: {
         float => |x| x.exp2(),
         complex => |x| x.through(complex::exp2),
     } }
     /// `exp(x) - 1`, accurate near 0.
-    Expm1 { name: expm1, domain: Any, typing: inexact, kernels: {
+    Expm1 { name: expm1, domain: Any, typing: inexact,
+        derivative: [Add y 1.0], kernels: {
         float => |x| x.exp_m1(),
         complex => |x| x.through(complex::exp_m1),
     } }
     /// The natural logarithm.
-    Log { name: log, domain: Positive, typing: inexact, kernels: {
+    Log { name: log, domain: Positive, typing: inexact,
+        derivative: [Reciprocal x], kernels: {
         float => |x| x.ln(),
         complex => |x| x.through(complex::ln),
     } }
     /// The logarithm to base 2.
-    Log2 { name: log2, domain: Positive, typing: inexact, kernels: {
+    Log2 { name: log2, domain: Positive, typing: inexact,
+        derivative: [Div LOG2_E x], kernels: {
         float => |x| x.log2(),
         complex => |x| x.through(complex::log2),
     } }
     /// The logarithm to base 10.
-    Log10 { name: log10, domain: Positive, typing: inexact, kernels: {
+    Log10 { name: log10, domain: Positive, typing: inexact,
+        derivative: [Div LOG10_E x], kernels: {
         float => |x| x.log10(),
         complex => |x| x.through(complex::log10),
     } }
     /// `log(1 + x)`, accurate near 0.
-    Log1p { name: log1p, domain: Positive, typing: inexact, kernels: {
+    Log1p { name: log1p, domain: Positive, typing: inexact,
+        derivative: [Reciprocal [Add x 1.0]], kernels: {
         float => |x| x.ln_1p(),
         complex => |x| x.through(complex::ln_1p),
     } }
     /// The sine.
-    Sin { name: sin, domain: Any, typing: inexact, kernels: {
+    Sin { name: sin, domain: Any, typing: inexact,
+        derivative: [Cos x], kernels: {
         f32: simd::sin_f32,
         f64: simd::sin_f64,
         complex => |x| x.through(complex::sin),
     } }
     /// The cosine.
-    Cos { name: cos, domain: Any, typing: inexact, kernels: {
+    Cos { name: cos, domain: Any, typing: inexact,
+        derivative: [Neg [Sin x]], kernels: {
         f32: simd::cos_f32,
         f64: simd::cos_f64,
         complex => |x| x.through(complex::cos),
     } }
     /// The tangent.
-    Tan { name: tan, domain: Any, typing: inexact, kernels: {
+    Tan { name: tan, domain: Any, typing: inexact,
+        derivative: [Add 1.0 [Square y]], kernels: {
         float => |x| x.tan(),
         complex => |x| x.through(complex::tan),
     } }
     /// The hyperbolic sine.
-    Sinh { name: sinh, domain: Any, typing: inexact, kernels: {
+    Sinh { name: sinh, domain: Any, typing: inexact,
+        derivative: [Cosh x], kernels: {
         float => |x| x.sinh(),
         complex => |x| x.through(complex::sinh),
     } }
     /// The hyperbolic cosine.
-    Cosh { name: cosh, domain: Any, typing: inexact, kernels: {
+    Cosh { name: cosh, domain: Any, typing: inexact,
+        derivative: [Sinh x], kernels: {
         float => |x| x.cosh(),
         complex => |x| x.through(complex::cosh),
     } }
     /// The hyperbolic tangent.
-    Tanh { name: tanh, domain: Any, typing: inexact, kernels: {
+    Tanh { name: tanh, domain: Any, typing: inexact,
+        derivative: [Sub 1.0 [Square y]], kernels: {
         float => |x| x.tanh(),
         complex => |x| x.through(complex::tanh),
     } }
     /// The inverse of the sine: between −π/2 and π/2, NaN outside ±1; for complex `x` cut along the real axis outside ±1.
-    Asin { name: asin, domain: Any, typing: inexact, kernels: {
+    Asin { name: asin, domain: Any, typing: inexact,
+        derivative: [Rsqrt [Mul [Sub 1.0 x] [Add 1.0 x]]], kernels: {
         float => |x| x.asin(),
         complex => |x| x.through(complex::asin),
     } }
     /// The inverse of the cosine: between 0 and π, NaN outside ±1; for complex `x` cut as `asin`.
-    Acos { name: acos, domain: Any, typing: inexact, kernels: {
+    Acos { name: acos, domain: Any, typing: inexact,
+        derivative: [Neg [Rsqrt [Mul [Sub 1.0 x] [Add 1.0 x]]]], kernels: {
         float => |x| x.acos(),
         complex => |x| x.through(complex::acos),
     } }
     /// The inverse of the tangent: between −π/2 and π/2; for complex `x` cut along the imaginary axis outside ±i.
-    Atan { name: atan, domain: Any, typing: inexact, kernels: {
+    Atan { name: atan, domain: Any, typing: inexact,
+        derivative: [Reciprocal [Add 1.0 [Square x]]], kernels: {
         float => |x| x.atan(),
         complex => |x| x.through(complex::atan),
     } }
     /// The inverse of the hyperbolic sine; for complex `x` cut along the imaginary axis outside ±i.
-    Asinh { name: asinh, domain: Any, typing: inexact, kernels: {
+    Asinh { name: asinh, domain: Any, typing: inexact,
+        derivative: [Rsqrt [Add 1.0 [Square x]]], kernels: {
         float => |x| x.precisely(special::asinh),
         complex => |x| x.through(complex::asinh),
     } }
     /// The inverse of the hyperbolic cosine, NaN below 1; for complex `x` cut along the real axis below 1.
-    Acosh { name: acosh, domain: Positive, typing: inexact, kernels: {
+    Acosh { name: acosh, domain: Positive, typing: inexact,
+        derivative: [Mul [Rsqrt [Sub x 1.0]] [Rsqrt [Add x 1.0]]], kernels: {
         float => |x| x.precisely(special::acosh),
         complex => |x| x.through(complex::acosh),
     } }
     /// The inverse of the hyperbolic tangent, NaN outside ±1; for complex `x` cut along the real axis outside ±1.
-    Atanh { name: atanh, domain: Any, typing: inexact, kernels: {
+    Atanh { name: atanh, domain: Any, typing: inexact,
+        derivative: [Reciprocal [Mul [Sub 1.0 x] [Add 1.0 x]]], kernels: {
         float => |x| x.precisely(special::atanh),
         complex => |x| x.through(complex::atanh),
     } }
     /// `x` in degrees, in radians: `x * (π / 180)`.
-    Deg2rad { name: deg2rad, domain: Any, typing: inexact_real, kernels: {
+    Deg2rad { name: deg2rad, domain: Any, typing: inexact_real,
+        derivative: 0.017453292519943295, kernels: {
         float => |x| x.to_radians(),
     } }
     /// `x` in radians, in degrees: `x * (180 / π)`.
-    Rad2deg { name: rad2deg, domain: Any, typing: inexact_real, kernels: {
+    Rad2deg { name: rad2deg, domain: Any, typing: inexact_real,
+        derivative: 57.29577951308232, kernels: {
         float => |x| x.to_degrees(),
     } }
     /// `1 / (1 + exp(-x))`.
-    Sigmoid { name: sigmoid, domain: Any, typing: inexact_real, kernels: {
+    Sigmoid { name: sigmoid, domain: Any, typing: inexact_real,
+        derivative: [Mul y [Sigmoid [Neg x]]], kernels: {
         f32: simd::sigmoid_f32,
         f64: simd::sigmoid_f64,
     } }
     /// A line for `sigmoid`: `x / 6 + 1 / 2`, at least 0 and at most 1.
-    Hardsigmoid { name: hardsigmoid, domain: Any, typing: inexact_real, kernels: {
+    Hardsigmoid { name: hardsigmoid, domain: Any, typing: inexact_real,
+        derivative: [Where [Lt [Abs x] 3.0] 0.16666666666666666 0.0], kernels: {
         float => |x| if x.is_nan() { x } else { (x + 3.0).clamp(0.0, 6.0) / 6.0 },
     } }
     /// `x / (1 + |x|)`; its limits ±1 for ±∞.
-    Softsign { name: softsign, domain: Any, typing: inexact_real, kernels: {
+    Softsign { name: softsign, domain: Any, typing: inexact_real,
+        derivative: [Reciprocal [Square [Add 1.0 [Abs x]]]], kernels: {
         float => |x| x.precisely(special::softsign),
     } }
     /// `log(x / (1 - x))`, the inverse of `sigmoid`; NaN outside 0 to 1.
-    Logit { name: logit, domain: Any, typing: inexact_real, kernels: {
+    Logit { name: logit, domain: Any, typing: inexact_real,
+        derivative: [Where [Le [Abs [Sub x 0.5]] 0.5] [Reciprocal [Mul x [Sub 1.0 x]]] nan], kernels: {
         float => |x| x.precisely(special::logit),
     } }
     /// `log(1 + exp(x))`.
-    Softplus { name: softplus, domain: Any, typing: inexact_real, kernels: {
+    Softplus { name: softplus, domain: Any, typing: inexact_real,
+        derivative: [Sigmoid x], kernels: {
         float => |x| x.precisely(special::softplus),
     } }
     /// `x * sigmoid(x)`; 0, its limit, for −∞.
-    Silu { name: silu, domain: Any, typing: inexact_real, kernels: {
+    Silu { name: silu, domain: Any, typing: inexact_real,
+        derivative: [Mul [Sigmoid x] [Add 1.0 [Mul x [Sigmoid [Neg x]]]]], kernels: {
         float => |x| x.precisely(special::silu),
     } }
     /// `x * (1 + erf(x / sqrt(2))) / 2`; 0, its limit, for −∞.
-    Gelu { name: gelu, domain: Any, typing: inexact_real, kernels: {
+    Gelu { name: gelu, domain: Any, typing: inexact_real,
+        derivative: [Add [Mul 0.5 [Erfc [Neg [Mul FRAC_1_SQRT_2 x]]]] [Mul [Mul 0.3989422804014327 x] [Exp [Neg [Mul 0.5 [Square x]]]]]], kernels: {
         float => |x| x.precisely(special::gelu),
     } }
     /// `max(x, 0)`; NaN stays.
-    Relu { name: relu, domain: Any, typing: real, kernels: {
+    Relu { name: relu, domain: Any, typing: real,
+        derivative: [Where [Le x 0.0] 0.0 1.0], kernels: {
         bool: copy,
         unsigned: copy,
         signed => |x| x.max(0),
         float => |x| if x <= 0.0 { 0.0 } else { x },
     } }
     /// `x`, or `0.01 * x` below 0.
-    LeakyRelu { name: leaky_relu, domain: Any, typing: inexact_real, kernels: {
+    LeakyRelu { name: leaky_relu, domain: Any, typing: inexact_real,
+        derivative: [Where [Gt x 0.0] 1.0 0.01], kernels: {
         float => |x| if x < 0.0 { 0.01 * x } else { x },
     } }
     /// `x`, or `exp(x) - 1` below 0.
-    Elu { name: elu, domain: Any, typing: inexact_real, kernels: {
+    Elu { name: elu, domain: Any, typing: inexact_real,
+        derivative: [Where [Gt x 0.0] 1.0 [Exp x]], kernels: {
         float => |x| if x < 0.0 { x.exp_m1() } else { x },
     } }
     /// The error function: `2 / sqrt(π)` times the integral of `exp(-t * t)` from 0 to `x`.
-    Erf { name: erf, domain: Any, typing: inexact_real, kernels: {
+    Erf { name: erf, domain: Any, typing: inexact_real,
+        derivative: [Mul FRAC_2_SQRT_PI [Exp [Neg [Square x]]]], kernels: {
         float => |x| x.precisely(special::erf),
     } }
     /// `1 - erf(x)`, accurate where `erf(x)` is almost 1.
-    Erfc { name: erfc, domain: Any, typing: inexact_real, kernels: {
+    Erfc { name: erfc, domain: Any, typing: inexact_real,
+        derivative: [Neg [Mul FRAC_2_SQRT_PI [Exp [Neg [Square x]]]]], kernels: {
         float => |x| x.precisely(special::erfc),
     } }
     /// The inverse of `erf`; ±∞ for ±1, NaN outside.
-    Erfinv { name: erfinv, domain: Any, typing: inexact_real, kernels: {
+    Erfinv { name: erfinv, domain: Any, typing: inexact_real,
+        derivative: [Mul 0.886226925452758 [Exp [Square y]]], kernels: {
         float => |x| x.precisely(special::erfinv),
     } }
     /// The logarithm of the absolute value of the gamma function; ∞ at 0 and negative integers.
-    Lgamma { name: lgamma, domain: Any, typing: inexact_real, kernels: {
+    Lgamma { name: lgamma, domain: Any, typing: inexact_real,
+        derivative: [Digamma x], kernels: {
         float => |x| x.precisely(special::lgamma),
     } }
     /// The derivative of `lgamma`; ∓∞ at ±0 and NaN at negative integers.
-    Digamma { name: digamma, domain: Any, typing: inexact_real, kernels: {
+    Digamma { name: digamma, domain: Any, typing: inexact_real,
+        derivative: [Trigamma x], kernels: {
         float => |x| x.precisely(special::digamma),
     } }
     /// The greatest integer that is at most `x`.
-    Floor { name: floor, domain: Any, typing: real_number, kernels: {
+    Floor { name: floor, domain: Any, typing: real_number,
+        derivative: zero, kernels: {
         int: copy,
         f32: simd::floor_f32,
         f64: simd::floor_f64,
     } }
     /// The least integer that is at least `x`.
-    Ceil { name: ceil, domain: Any, typing: real_number, kernels: {
+    Ceil { name: ceil, domain: Any, typing: real_number,
+        derivative: zero, kernels: {
         int: copy,
         f32: simd::ceil_f32,
         f64: simd::ceil_f64,
     } }
     /// The integer part of `x`.
-    Trunc { name: trunc, domain: Any, typing: real_number, kernels: {
+    Trunc { name: trunc, domain: Any, typing: real_number,
+        derivative: zero, kernels: {
         int: copy,
         f32: simd::trunc_f32,
         f64: simd::trunc_f64,
     } }
     /// The nearest integer; the even one of two.
-    Round { name: round, domain: Any, typing: real_number, kernels: {
+    Round { name: round, domain: Any, typing: real_number,
+        derivative: zero, kernels: {
         int: copy,
         f32: simd::round_f32,
         f64: simd::round_f64,
     } }
     /// Whether `x`, or a part of it, is NaN.
-    Isnan { name: isnan, domain: Any, typing: predicate, kernels: {
+    Isnan { name: isnan, domain: Any, typing: predicate,
+        derivative: none, kernels: {
         exact: zeros,
         float => |x| x.is_nan(),
         complex => |x| x.is_nan(),
     } }
     /// Whether `x`, or a part of it, is infinite.
-    Isinf { name: isinf, domain: Any, typing: predicate, kernels: {
+    Isinf { name: isinf, domain: Any, typing: predicate,
+        derivative: none, kernels: {
         exact: zeros,
         float => |x| x.is_infinite(),
         complex => |x| x.re.is_infinite() || x.im.is_infinite(),
     } }
     /// Whether `x` is neither NaN nor infinite.
-    Isfinite { name: isfinite, domain: Any, typing: predicate, kernels: {
+    Isfinite { name: isfinite, domain: Any, typing: predicate,
+        derivative: none, kernels: {
         exact: trues,
         float => |x| x.is_finite(),
         complex => |x| x.is_finite(),
     } }
     /// Whether `x` is ∞.
-    Isposinf { name: isposinf, domain: Any, typing: real_predicate, kernels: {
+    Isposinf { name: isposinf, domain: Any, typing: real_predicate,
+        derivative: none, kernels: {
         exact: zeros,
         float => |x| x == T::INFINITY,
     } }
     /// Whether `x` is −∞.
-    Isneginf { name: isneginf, domain: Any, typing: real_predicate, kernels: {
+    Isneginf { name: isneginf, domain: Any, typing: real_predicate,
+        derivative: none, kernels: {
         exact: zeros,
         float => |x| x == T::NEG_INFINITY,
     } }
     /// Whether the sign of `x` is minus: for floats the sign bit, that of −0 and NaN too.
-    Signbit { name: signbit, domain: Any, typing: real_predicate, kernels: {
+    Signbit { name: signbit, domain: Any, typing: real_predicate,
+        derivative: none, kernels: {
         bool: zeros,
         unsigned: zeros,
         signed => |x| x < 0,
         float => |x| x.is_sign_negative(),
     } }
     /// `x` with 0 for NaN, and the greatest and the least finite number for ±∞; in each part of complex `x`.
-    NanToNum { name: nan_to_num, domain: Any, typing: any, kernels: {
+    NanToNum { name: nan_to_num, domain: Any, typing: any,
+        derivative: (pull [Where [Isfinite x] g 0.0]), kernels: {
         exact: copy,
         each_float => |x| x.finite(),
         complex => |x| T::new(x.re.finite(), x.im.finite()),
     } }
     /// Whether `x` is zero (false). NaN is not.
-    LogicalNot { name: logical_not, domain: Any, typing: predicate, kernels: {
+    LogicalNot { name: logical_not, domain: Any, typing: predicate,
+        derivative: none, kernels: {
         bool => |x| !x,
         bits => |x| x == 0,
         float => |x| x == 0.0,
         complex => |x| x.re == 0.0 && x.im == 0.0,
     } }
     /// Every bit flipped; not, for bool.
-    BitwiseNot { name: bitwise_not, domain: Any, typing: bits, kernels: {
+    BitwiseNot { name: bitwise_not, domain: Any, typing: bits,
+        derivative: none, kernels: {
         bool => |x| !x,
         bits => |x| !x,
     } }
     /// The angle of complex `x`, between −π and π; for real `x` π below 0, else 0.
-    Angle { name: angle, domain: Any, typing: inexact_part, kernels: {
+    Angle { name: angle, domain: Any, typing: inexact_part,
+        derivative: (complex [Where [Eq x 0.0] 0.0 [Mul g [Div i [Conj x]]]]), kernels: {
         float => |x| if x < 0.0 { std::f64::consts::PI as T } else if x.is_nan() { x } else { 0.0 },
         complex => |x| x.im.atan2(x.re),
     } }
     /// The complex conjugate.
-    Conj { name: conj, domain: Any, typing: any, kernels: {
+    Conj { name: conj, domain: Any, typing: any,
+        derivative: (pull [Conj g]), kernels: {
         real: copy,
         complex => |x| x.conj(),
     } }
     /// The real part.
-    Real { name: real, domain: Any, typing: part, kernels: {
+    Real { name: real, domain: Any, typing: part,
+        derivative: (pull g), kernels: {
         real: copy,
         complex => |x| x.re,
     } }
     /// The imaginary part: 0 for real `x`.
-    Imag { name: imag, domain: Any, typing: part, kernels: {
+    Imag { name: imag, domain: Any, typing: part,
+        derivative: (pull [Mul i g]), kernels: {
         real: zeros,
         complex => |x| x.im,
     } }

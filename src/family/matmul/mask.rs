@@ -119,6 +119,10 @@ pub(super) fn product(a: &Tensor, b: &Tensor, way: Way, batch: &[usize], mask: &
         let wanted = Wanted { rows, is_complement, is_total };
         return in_layout(a.layout(), plan::product(a, b, way, batch, Some(&wanted))?);
     }
+    if wanted.nse() == 0 {
+        let values = Strided::constant(way.zero(), &[0]);
+        return in_layout(a.layout(), Sparse { values, fill: Fill::Undefined, ..wanted }.into());
+    }
     if a.shape()[a.ndim() - 1] == 0 || hyper(a) || hyper(b) {
         return whole();
     }

@@ -1,0 +1,135 @@
+"""What the functions of `_ops.py` need to fold flags and forms of arguments; types of arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Optional, Union
+
+import numpy as np
+
+from ._core import Tensor, op
+
+Axes = Optional[Union[int, Sequence[int]]]
+DTypeLike = Any
+Fill = Any
+
+
+class TopK(NamedTuple):
+    """The elements and where they are."""
+
+    values: Tensor
+    indices: Tensor
+
+
+class UniqueAll(NamedTuple):
+    """Distinct elements, where each comes first, which of them each element is, how often each occurs."""
+
+    values: Tensor
+    indices: Tensor
+    inverse_indices: Tensor
+    counts: Tensor
+
+
+class UniqueCounts(NamedTuple):
+    """Distinct elements, and how often each occurs."""
+
+    values: Tensor
+    counts: Tensor
+
+
+class UniqueInverse(NamedTuple):
+    """Distinct elements, and which of them each element is."""
+
+    values: Tensor
+    inverse_indices: Tensor
+
+
+def as_tensor(x: Any) -> Tensor:
+    """The tensor that an object is, or that is made of it."""
+    if isinstance(x, Tensor):
+        return x
+    from ._make import asarray
+
+    return asarray(x)
+
+
+def _side(side: str, left: Any, right: Any) -> Any:
+    if side not in ("left", "right"):
+        raise ValueError(f"side is 'left' or 'right', not {side!r}")
+    return left if side == "left" else right
+
+
+def _on(device: str | None, x: Any) -> Any:
+    """`x`, if the device is the one there is."""
+    if device not in (None, "cpu"):
+        raise ValueError(f"device: {device!r} is unknown; tensors are on 'cpu'")
+    return x
+
+
+def _sizes(x: Any, shape: int | Sequence[int]) -> tuple[int, ...]:
+    """A shape, with the size that -1 stands for."""
+    sizes = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+    unknown = [i for i, n in enumerate(sizes) if n == -1]
+    if not unknown:
+        return sizes
+    if len(unknown) > 1:
+        raise ValueError(f"reshape: -1 stands for one size, {sizes} has several")
+    known = 1
+    for n in sizes:
+        known *= 1 if n == -1 else n
+    total = as_tensor(x).size
+    if known == 0 or total % known:
+        raise ValueError(f"reshape: {total} elements do not divide into {sizes}")
+    return tuple(total // known if n == -1 else n for n in sizes)
+
+
+def _integers(values: Any) -> Any:
+    """An integer, or a list of them."""
+    if isinstance(values, Tensor):
+        values = values.to_numpy()
+    return values.tolist() if isinstance(values, np.ndarray) else values
+
+
+def _joined(prepend: Any, x: Any, append: Any, axis: int) -> Any:
+    if prepend is None and append is None:
+        return x
+    return op("concat")([a for a in (prepend, x, append) if a is not None], axis)
+
+
+def _running(
+    x: Any, axis: int | None, dtype: Any, include_initial: bool, plain: Any, typed: Any, initial: Any
+) -> Any:
+    x = as_tensor(x)
+    if axis is None:
+        if x.ndim != 1:
+            raise ValueError(f"axis is needed: the tensor has {x.ndim} axes, and without it one is allowed")
+        axis = 0
+    if include_initial:
+        return initial(x if dtype is None else op("cast")(x, dtype), axis)
+    return plain(x, axis) if dtype is None else typed(x, dtype, axis)
+
+
+def _widths(x: Any, widths: Any) -> list[tuple[int, int]]:
+    """A pair for each axis, of any form that `numpy.pad` takes."""
+    ndim = as_tensor(x).ndim
+    pairs = np.broadcast_to(np.asarray(widths, dtype=np.int64), (ndim, 2))
+    if (pairs < 0).any():
+        raise ValueError(f"widths are 0 or more, not {widths}")
+    return [(int(before), int(after)) for before, after in pairs]
+
+
+def _border(mode: str, value: Any) -> Any:
+    if mode != "constant":
+        if value is not None:
+            raise ValueError(f"value is for mode 'constant', not for {mode!r}")
+        return mode
+    return value
+
+
+def vectorised(f: Callable[[Any], Any], values: Tensor) -> Tensor:
+    """What a function of NumPy arrays makes of a strided tensor."""
+    given = values.to_numpy(copy=True)
+    made = np.asarray(f(given))
+    if made.shape != given.shape:
+        raise ValueError(f"the function made shape {made.shape} of {given.shape}: it has to work element by element")
+    return as_tensor(made)
