@@ -55,5 +55,18 @@ if __name__ == "__main__":
     write(folder / "packed.h5", 200_000, **packed)
     write(folder / "twice.h5", 100, values=twice)
     write(folder / "lzf.h5", 100, values=lambda file, array: file.create_dataset("values", data=array, compression="lzf"))
+    write(folder / "lzf_shuffled.h5", 200_000, compression="lzf", shuffle=True, chunks=(4096,))
+
+    def partly(file, array):
+        """Ten of 500 elements are written, in one chunk of five."""
+        data = file.create_dataset("values", shape=array.shape, dtype=array.dtype, chunks=(100,), fillvalue=7.0)
+        data[:10] = np.arange(10)
+
+    write(folder / "partly.h5", 100, values=partly)
+    never = lambda file, array: file.create_dataset(
+        "values", shape=array.shape, dtype=array.dtype, chunks=(100,), fillvalue=7.0)
+    write(folder / "never.h5", 100, values=never)
+    write(folder / "flat.h5", 100, values=lambda file, array: file.create_dataset(
+        "values", shape=array.shape, dtype=array.dtype))
     scaled = lambda file, array: file.create_dataset("values", data=array, scaleoffset=2)
     write(folder / "scaled.h5", 100, values=scaled)

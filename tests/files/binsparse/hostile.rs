@@ -37,18 +37,31 @@ fn numbers<T: H5Type>(group: &Group, len: usize) -> Dataset {
 }
 
 #[test]
-fn links_are_not_followed() {
+fn links_are_followed_where_they_stay_in_the_file_and_end() {
     let other = Gone(path("other"));
     Raw::create(&other).unwrap().new_dataset_builder().with_data(&[1.0; 4]).create("values").unwrap();
     let external = with_values("external", |g| g.link_external(other.0.to_str().unwrap(), "values", "values").unwrap());
     refused(&external, "a link to another file, which is not followed");
-    let soft = with_values("soft", |g| {
-        g.new_dataset_builder().with_data(&[1.0; 4]).create("elsewhere").unwrap();
-        g.link_soft("elsewhere", "values").unwrap();
-    });
-    refused(&soft, "a soft link, which is not followed");
+    for (name, target) in [("soft", "elsewhere"), ("absolute", "/inner/values"), ("chain", "one/./two")] {
+        let soft = with_values(name, |g| {
+            g.new_dataset_builder().with_data(&[1.0; 4]).create("elsewhere").unwrap();
+            let inner = g.create_group("inner").unwrap();
+            inner.new_dataset_builder().with_data(&[1.0; 4]).create("values").unwrap();
+            inner.link_soft("/elsewhere", "two").unwrap();
+            g.link_soft("inner", "one").unwrap();
+            g.link_soft(target, "values").unwrap();
+        });
+        assert_eq!(binsparse::read(&soft).unwrap().values::<f64>().unwrap(), [1.0; 4], "{name}");
+    }
     let cycle = with_values("cycle", |g| g.link_soft("values", "values").unwrap());
-    refused(&cycle, "a soft link");
+    refused(&cycle, "leads in a circle");
+    let nowhere = with_values("nowhere", |g| g.link_soft("no/values", "values").unwrap());
+    refused(&nowhere, "leads to nothing in this file");
+    let outward = with_values("outward", |g| {
+        g.link_external(other.0.to_str().unwrap(), "/", "other").unwrap();
+        g.link_soft("other/values", "values").unwrap();
+    });
+    refused(&outward, "leads to nothing in this file");
     let group = with_values("group", |g| drop(g.create_group("values").unwrap()));
     refused(&group, "not a dataset");
 }

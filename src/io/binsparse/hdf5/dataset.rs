@@ -12,14 +12,21 @@ const MAX_RATIO: u128 = 1032;
 const DEFLATE: i64 = 1;
 const SHUFFLE: i64 = 2;
 const FLETCHER32: i64 = 3;
+/// Of h5py: <https://docs.h5py.org/en/stable/high/dataset.html>, "LZF filter".
+const LZF: i64 = 32000;
+/// Three bytes of LZF stand for 264 at most.
+const MAX_LZF_RATIO: u128 = 88;
+/// Elements that were never written are the dataset's fill. So many bytes of them, or as many as the file has, are
+/// taken for real.
+const UNWRITTEN: u64 = 1 << 20;
 
-/// What a dataset of a group says of itself, if the group has something of that name. Only a hard link leads to it:
-/// what others lead to is not known to be in this file, nor to end.
+/// What a dataset of a group says of itself, if the group has something of that name. Only a link that stays in this file,
+/// and is known to end, leads to it.
 pub(super) fn open(file: &mut Hdf5<'_>, name: &str) -> Res<Option<Facts>> {
     match file.ask(|store| store.link(name))? {
         None => return Ok(None),
         Some(Link::Hard) => {}
-        Some(Link::Soft) => return bad(format!("`{name}` is a soft link, which is not followed")),
+        Some(Link::Soft) => return bad(format!("`{name}` is a soft link, which libhdf5 might follow out of the file")),
         Some(Link::External) => return bad(format!("`{name}` is a link to another file, which is not followed")),
     }
     if file.ask(|store| store.object(name))? != Object::Dataset {
@@ -57,8 +64,13 @@ pub(super) fn is_stored(facts: &Facts, name: &str, bytes: u128, file_bytes: u64)
     for filter in &facts.filters {
         match *filter {
             DEFLATE if ratio == 1 => ratio = MAX_RATIO,
+            LZF if ratio == 1 => ratio = MAX_LZF_RATIO,
             SHUFFLE | FLETCHER32 => {}
-            id => return bad(format!("`{name}` went through filter {id}; known are one deflate, shuffle, fletcher32")),
+            id => {
+                return bad(format!(
+                    "`{name}` went through filter {id}; known are one deflate or lzf, shuffle, fletcher32"
+                ));
+            }
         }
     }
     let stored = u128::from(facts.stored);
@@ -86,7 +98,11 @@ pub(super) fn is_stored(facts: &Facts, name: &str, bytes: u128, file_bytes: u64)
             return bad(format!("`{name}` is put together from other datasets, which are not opened"));
         }
     };
-    if needed > stored.saturating_mul(ratio) {
+    let unwritten = match facts.layout {
+        DataLayout::Chunked(_) | DataLayout::Contiguous(None) => u128::from(UNWRITTEN.max(file_bytes)),
+        _ => 0,
+    };
+    if needed > stored.saturating_mul(ratio).max(unwritten) {
         return bad(format!("`{name}` claims to hold {needed} bytes and has {stored} in the file"));
     }
     Ok(())

@@ -90,8 +90,8 @@ pub(super) trait Store: Send {
     /// What tells the group from others.
     fn identity(&self) -> Res<String>;
     fn links(&self) -> Res<Links>;
-    /// What a name in the group leads to, if there is one.
-    fn link(&self, name: &str) -> Res<Option<Link>>;
+    /// What a name in the group leads to, if there is one. A soft link that is known to end in this file is a hard one.
+    fn link(&mut self, name: &str) -> Res<Option<Link>>;
     /// What a hard link of the group leads to.
     fn object(&mut self, name: &str) -> Res<Object>;
     fn attributes(&mut self) -> Res<Vec<String>>;

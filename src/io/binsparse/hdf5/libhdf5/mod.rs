@@ -94,7 +94,7 @@ impl Store for Libhdf5 {
         Ok(self.links.clone())
     }
 
-    fn link(&self, name: &str) -> Res<Option<Link>> {
+    fn link(&mut self, name: &str) -> Res<Option<Link>> {
         Ok(self.links.get(name).copied())
     }
 

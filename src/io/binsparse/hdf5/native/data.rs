@@ -33,6 +33,8 @@ enum Stored {
         /// By their first elements, rising.
         chunks: Vec<Chunk>,
     },
+    /// Nowhere: all elements are the fill.
+    Unwritten,
     /// Nothing that this reader reads.
     None,
 }
@@ -104,7 +106,7 @@ fn layout(disk: &mut Disk<'_>, block: &mut Block<'_>, ty: &Type, stored: &mut u6
             let size = if axes.is_some() { disk.end.saturating_sub(at.unwrap_or(disk.end)) } else { block.length()? };
             let absolute = at.map(|at| at.saturating_add(disk.base));
             *stored = if at.is_some() { size } else { 0 };
-            Ok((DataLayout::Contiguous(absolute), at.map_or(Stored::None, Stored::Contiguous)))
+            Ok((DataLayout::Contiguous(absolute), at.map_or(Stored::Unwritten, Stored::Contiguous)))
         }
         2 if version == 4 => newer_index(disk, block),
         2 => {
@@ -234,7 +236,7 @@ impl Data {
         let stored = match &self.place {
             Stored::Compact(bytes) => bytes.len(),
             Stored::Chunked { chunks, .. } => size_of_val(chunks.as_slice()),
-            Stored::Contiguous(_) | Stored::None => 0,
+            Stored::Contiguous(_) | Stored::Unwritten | Stored::None => 0,
         };
         (size_of::<Data>() + stored + self.fill.len()) as u64
     }
@@ -255,8 +257,20 @@ impl Data {
                 None => bad(format!("`{name}` lies beyond the end of the file")),
             },
             Stored::Chunked { each, chunks } => self.read_chunks(disk, *each, chunks, from, out, name),
+            Stored::Unwritten => {
+                self.unwritten(out);
+                Ok(())
+            }
             Stored::None if out.is_empty() => Ok(()),
             Stored::None => bad(format!("`{name}` is not stored along one axis")),
+        }
+    }
+
+    /// Elements that were never written.
+    fn unwritten(&self, out: &mut [u8]) {
+        match self.fill.len() {
+            0 => out.fill(0),
+            size => out.chunks_mut(size).for_each(|element| element.copy_from_slice(&self.fill[..element.len()])),
         }
     }
 
@@ -279,8 +293,7 @@ impl Data {
             let (part, rest) = out.split_at_mut(len as usize);
             (out, next) = (rest, next + len);
             match chunks.binary_search_by_key(&(number * each), |c| c.start).ok().and_then(|i| chunks.get(i)) {
-                None if self.fill.is_empty() => part.fill(0),
-                None => part.chunks_mut(self.fill.len()).for_each(|p| p.copy_from_slice(&self.fill[..p.len()])),
+                None => self.unwritten(part),
                 Some(chunk) if self.filters.is_empty() => {
                     if chunk.bytes != whole {
                         return bad(format!("`{name}` has a chunk of {} bytes, not {whole}", chunk.bytes));

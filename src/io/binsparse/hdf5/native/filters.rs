@@ -10,6 +10,7 @@ use crate::io::fault::{Res, bad};
 const DEFLATE: u16 = 1;
 const SHUFFLE: u16 = 2;
 const FLETCHER32: u16 = 3;
+const LZF: u16 = 32000;
 
 /// One filter, and what it was told.
 #[derive(Clone, Debug)]
@@ -50,6 +51,7 @@ pub(super) fn undo(filters: &[Filter], skipped: u32, packed: Vec<u8>, whole: u64
         }
         match filter.id {
             DEFLATE => bytes = inflate(&bytes, most)?,
+            LZF => bytes = unlzf(&bytes, most)?,
             SHUFFLE => bytes = unshuffle(&bytes, filter.values.first().copied().unwrap_or(1) as usize),
             FLETCHER32 => {
                 let Some(at) = bytes.len().checked_sub(4) else { return Err("there is no checksum".into()) };
@@ -80,6 +82,41 @@ fn inflate(packed: &[u8], most: usize) -> Result<Vec<u8>, String> {
         Ok(_) => Err("the packed bytes are cut short".into()),
         Err(e) => Err(format!("deflate: {e}")),
     }
+}
+
+/// Unpacks LZF: runs of up to 32 bytes as they are, and copies of 3 to 264 bytes from up to 8192 bytes back. The
+/// format: M. A. Lehmann, LibLZF, <http://oldhome.schmorp.de/marc/liblzf.html>.
+fn unlzf(packed: &[u8], most: usize) -> Result<Vec<u8>, String> {
+    let short = || "the packed bytes (lzf) are cut short".to_owned();
+    let mut out = Vec::with_capacity(most);
+    let mut rest = packed;
+    while let Some((&control, after)) = rest.split_first() {
+        rest = after;
+        let control = usize::from(control);
+        let len = if control < 32 { control + 1 } else { control >> 5 };
+        if control < 32 {
+            let (run, after) = rest.split_at_checked(len).ok_or_else(short)?;
+            out.extend_from_slice(run);
+            rest = after;
+        } else {
+            let mut byte = || {
+                let (&byte, after) = rest.split_first().ok_or_else(short)?;
+                rest = after;
+                Ok::<usize, String>(byte.into())
+            };
+            let len = 2 + if len == 7 { 7 + byte()? } else { len };
+            let back = (control & 31) << 8 | byte()?;
+            let from = out.len().checked_sub(back + 1).ok_or("a copy (lzf) from before the beginning")?;
+            // A copy may run into what it has just made.
+            for at in from..from + len {
+                out.push(out[at]);
+            }
+        }
+        if out.len() > most {
+            return Err(format!("more than {most} bytes are packed"));
+        }
+    }
+    Ok(out)
 }
 
 fn unshuffle(bytes: &[u8], item: usize) -> Vec<u8> {

@@ -7,10 +7,11 @@ use crate::base::named::Named;
 use crate::io::fault::{Res, bad};
 
 /// What a name leads to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Target {
     Object(u64),
-    Soft,
+    /// A path from the group, or from the root if it begins with a slash.
+    Soft(String),
     External,
 }
 
@@ -76,7 +77,11 @@ fn link<'a>(mut block: Block<'a>) -> Res<(&'a [u8], Target)> {
             Some(at) => Ok((name, Target::Object(at))),
             None => bad("a link leads nowhere"),
         },
-        1 => Ok((name, Target::Soft)),
+        1 => {
+            let len = block.u16()?;
+            let path = block.take(usize::from(len))?;
+            Ok((name, Target::Soft(String::from_utf8_lossy(path).into_owned())))
+        }
         64.. => Ok((name, Target::External)),
         _ => bad(format!("a link is of kind {kind}")),
     }
@@ -134,17 +139,22 @@ fn table(disk: &mut Disk<'_>, at: u64, names: &[u8], budget: &mut Budget, out: &
     for _ in 0..n {
         let (name, object) = (block.address()?, block.address()?);
         let cached = block.u32()?;
-        block.take(20)?;
-        let name = name.and_then(|at| names.get(usize::try_from(at).ok()?..)).unwrap_or_default();
-        let Some(end) = name.iter().position(|&b| b == 0) else {
-            return bad(format!("{WHAT} has a name outside of its heap"));
+        block.u32()?;
+        let path = u64::from(block.u32()?);
+        block.take(12)?;
+        let text = |at: Option<u64>| {
+            let text = at.and_then(|at| names.get(usize::try_from(at).ok()?..)).unwrap_or_default();
+            match text.iter().position(|&b| b == 0) {
+                Some(end) => Ok(&text[..end]),
+                None => bad(format!("{WHAT} has a name outside of its heap")),
+            }
         };
         let target = match (cached, object) {
-            (2, _) => Target::Soft,
+            (2, _) => Target::Soft(String::from_utf8_lossy(text(Some(path))?).into_owned()),
             (0 | 1, Some(at)) => Target::Object(at),
             _ => return bad(format!("{WHAT} leads nowhere")),
         };
-        add(out, &name[..end], target)?;
+        add(out, text(name)?, target)?;
     }
     Ok(())
 }

@@ -27,6 +27,9 @@ use header::ObjectHeader;
 use links::{Target, Targets};
 use types::Text;
 
+/// The most names on the way that a soft link leads.
+const MAX_STEPS: usize = 64;
+
 /// An open file, and the group that was entered last.
 pub(super) struct Native<'a> {
     disk: Disk<'a>,
@@ -55,11 +58,46 @@ impl<'a> Native<'a> {
         self.path.last().map_or(&self.root, |(_, opened)| opened)
     }
 
-    fn child(&self, name: &str) -> Res<u64> {
+    /// Where the header of an object of the group is, along links that stay in the file.
+    fn child(&mut self, name: &str) -> Res<u64> {
         match self.group().targets()?.get(name) {
             Some(&Target::Object(at)) => Ok(at),
+            Some(Target::Soft(path)) => {
+                let path = path.clone();
+                self.followed(path)
+            }
             _ => bad(format!("there is no object {name:?}")),
         }
+    }
+
+    /// Where a path from the group leads.
+    fn followed(&mut self, path: String) -> Res<u64> {
+        let mut at = if path.starts_with('/') { self.root.at } else { self.group().at };
+        let mut left: Vec<String> = path.rsplit('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
+        let mut steps = 0;
+        while let Some(part) = left.pop() {
+            steps += 1;
+            if steps > MAX_STEPS {
+                return bad(format!("the soft link to {path:?} leads in a circle, or very far"));
+            }
+            if part == "." {
+                continue;
+            }
+            let header = header::read(&mut self.disk, at)?;
+            match links::of(&mut self.disk, &header)?.get(&part) {
+                Some(&Target::Object(next)) => at = next,
+                Some(Target::Soft(next)) => {
+                    if next.starts_with('/') {
+                        at = self.root.at;
+                    }
+                    left.extend(next.rsplit('/').filter(|part| !part.is_empty()).map(str::to_owned));
+                }
+                Some(Target::External) | None => {
+                    return bad(format!("the soft link to {path:?} leads to nothing in this file"));
+                }
+            }
+        }
+        Ok(at)
     }
 
     /// The header at an address, read once if it is asked for twice in a row.
@@ -190,7 +228,7 @@ impl Group {
 fn link(target: &Target) -> Link {
     match target {
         Target::Object(_) => Link::Hard,
-        Target::Soft => Link::Soft,
+        Target::Soft(_) => Link::Soft,
         Target::External => Link::External,
     }
 }
@@ -241,8 +279,13 @@ impl Store for Native<'_> {
         Ok(links)
     }
 
-    fn link(&self, name: &str) -> Res<Option<Link>> {
-        Ok(self.group().targets()?.get(name).map(link))
+    fn link(&mut self, name: &str) -> Res<Option<Link>> {
+        let found = self.group().targets()?.get(name).map(link);
+        // Where it leads to, and that it ends, is known: it is as good as a hard one.
+        match found {
+            Some(Link::Soft) => self.child(name).map(|_| Some(Link::Hard)),
+            found => Ok(found),
+        }
     }
 
     fn object(&mut self, name: &str) -> Res<Object> {
