@@ -1,6 +1,6 @@
 """Ten ops beside SciPy and pydata/sparse, and what a call costs.
 
-    python benches/peers.py [--stored 1000000] [--repeats 5]
+    python benches/peers.py [--stored 1000000] [--repeats 5] [--peers scipy,pydata]
 
 Each library has the same matrix in its own form; times are the best of the repeats, on as many threads as each takes by
 itself. A dash: the library has no such op on sparse arrays.
@@ -23,7 +23,7 @@ def best(f, repeats):
     return min(timeit.repeat(f, number=1, repeat=repeats)), ""
 
 
-def table(stored, repeats):
+def table(stored, repeats, peers):
     import sparse
 
     rows, columns = stored // 50, stored // 100
@@ -38,7 +38,6 @@ def table(stored, repeats):
         "scipy": (s, t, narrow),
         "pydata": tuple(sparse.GCXS.from_scipy_sparse(a) for a in (s, t, narrow)),
     }
-    coo = {"pydata": tuple(sparse.COO.from_scipy_sparse(a) for a in (s, t, narrow))}
     ops = {
         "x + y": lambda x, y, n, lib: x + y,
         "x * y": lambda x, y, n, lib: x * y,
@@ -54,10 +53,14 @@ def table(stored, repeats):
         "x - x.mean(axis=0)": lambda x, y, n, lib: x - x.mean(axis=0),
     }
     print(f"{rows} x {columns}, {s.nnz} stored, milliseconds")
-    print(f"| {'op':30} | openwork | scipy | pydata GCXS | pydata COO |\n|{'-' * 32}|--:|--:|--:|--:|")
+    columns_of = {"openwork": forms["openwork"], "scipy": forms["scipy"], "pydata GCXS": forms["pydata"]}
+    columns_of["pydata COO"] = tuple(sparse.COO.from_scipy_sparse(a) for a in (s, t, narrow))
+    chosen = {name: given for name, given in columns_of.items() if name.split()[0] in ("openwork", *peers)}
+    print(f"| {'op':30} | {' | '.join(chosen)} |\n|{'-' * 32}|{'--:|' * len(chosen)}")
     for name, f in ops.items():
         cells = []
-        for lib, given in [*forms.items(), ("pydata", coo["pydata"])]:
+        for column, given in chosen.items():
+            lib = column.split()[0]
             if lib != "openwork" and name.startswith("x - x.mean"):
                 cells.append("–")  # It becomes dense there, or sums coordinates of all elements.
                 continue
@@ -94,8 +97,9 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--stored", type=int, default=1_000_000)
     arguments.add_argument("--repeats", type=int, default=5)
+    arguments.add_argument("--peers", default="scipy,pydata", help="beside which libraries")
     args = arguments.parse_args()
-    table(args.stored, args.repeats)
+    table(args.stored, args.repeats, args.peers.split(","))
     calls()
 
 

@@ -57,6 +57,11 @@ def test_broadcast_and_read_only_arrays_are_taken():
     np.testing.assert_array_equal((ow.asarray(b) + 1).to_numpy(), b + 1)
 
 
+def test_what_is_shared_needs_no_memory():
+    x = ow.asarray(np.broadcast_to(np.float64(2), (10**6, 10**6)))
+    assert x.shape == (10**6, 10**6) and x.nbytes == 8 and x[5, 7].item() == 2.0
+
+
 def test_a_consumer_without_versions_gets_a_copy():
     x = ow.asarray(np.arange(3.0))
     capsule = x.__dlpack__()

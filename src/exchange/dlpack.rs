@@ -408,8 +408,12 @@ fn import<S: ManagedStruct + 'static>(owned: Owned<S>) -> Result<Tensor> {
     };
     let strides = if array.strides.is_null() { None } else { Some(read(array.strides)) };
     let size = dtype.size();
-    let len = crate::engine::convert::dense_len(&shape, dtype)?;
-    if len == 0 {
+    // Nothing is made here, so no memory has to be free; but what no memory could hold is a mistake.
+    let bytes = shape.iter().try_fold(size, |bytes, &n| bytes.checked_mul(n)).filter(|&b| isize::try_from(b).is_ok());
+    if bytes.is_none() && !shape.contains(&0) {
+        crate::engine::convert::dense_len(&shape, dtype)?;
+    }
+    if shape.contains(&0) {
         return Ok(Tensor::from_strided(Strided::new(Buffer::empty(), dtype, shape)));
     }
     let strides: Vec<isize> = match strides {

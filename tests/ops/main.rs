@@ -9,6 +9,7 @@ mod arguments;
 mod catalogue;
 mod einsum;
 mod elementwise;
+mod gradients;
 mod graphs;
 mod indexing;
 mod into;

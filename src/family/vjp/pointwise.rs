@@ -6,7 +6,7 @@ use openwork_ops::derivative::{Derivative, Expr};
 use openwork_ops::{BinaryOp, DType, Scalar, UnaryOp, c128, promote};
 
 use super::gradient::{Gradient, Gradients};
-use super::wrt::{Wrt, cotangent, is_undefined, summed_to, wide};
+use super::wrt::{Wrt, cotangent, filled, is_undefined, summed_to, wide};
 use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};
 use crate::base::shape::broadcast_shapes;
@@ -120,7 +120,7 @@ fn of_unary(op: UnaryOp, x: &Tensor, given: &Tensor) -> Result<Gradient> {
         };
         scope.pull(derivative)
     };
-    let here = if wrt.is_strided() { g.clone() } else { wrt.at(&g)? };
+    let here = if wrt.is_strided() { filled(&g)? } else { wrt.at(&g)? };
     let stored = pull(&wrt.stored(), &here)?;
     // All elements that share a fill have one derivative: the cotangents are summed first.
     let fill = match (wrt.fill(), wrt.unstored(&g)?) {
@@ -238,7 +238,7 @@ pub fn where_(condition: &Tensor, x: &Tensor, y: &Tensor, cotangent: &Tensor) ->
     let shape = broadcast_shapes(condition.shape(), &broadcast_shapes(x.shape(), y.shape())?)?;
     let why = "no dtype holds the values of both; cast one side";
     let dtype = promote(x.dtype(), y.dtype()).ok_or_else(|| error::dtype(&[x.dtype(), y.dtype()], why))?;
-    let g = super::wrt::cotangent(cotangent, &shape, dtype)?;
+    let g = filled(&super::wrt::cotangent(cotangent, &shape, dtype)?)?;
     let (condition, arms) = (condition.clone(), [x.clone(), y.clone()]);
     let by = move |i: usize| {
         let wrt = Wrt::new(&arms[i])?;

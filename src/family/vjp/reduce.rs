@@ -6,6 +6,7 @@ use super::gradient::Gradient;
 use super::wrt::{Wrt, cotangent, filled};
 use crate::base::axes::{Axes, keep};
 use crate::base::error::{self, Result};
+use crate::base::mapped::Mapped;
 use crate::tensor::{Tensor, trace};
 
 /// A reduction whose gradient is asked for.
@@ -49,30 +50,38 @@ impl Slices {
         Ok(Tensor::scalar(n))
     }
 
-    /// How many elements of each slice a condition holds for, which depends on the element and on what is constant along
-    /// slices.
-    pub(super) fn matches(&self, condition: &dyn Fn(&Tensor) -> Result<Tensor>) -> Result<Tensor> {
-        let number = |x: &Tensor| condition(x)?.cast(DType::F64);
-        let stored = filled(&number(&self.wrt.stored())?.sum(self.keep())?)?;
+    /// How many elements of each slice a condition holds for, beside what is constant along slices.
+    pub(super) fn matches(&self, slices: &[&Tensor], condition: Condition<'_>) -> Result<Tensor> {
+        let number = |x: &Tensor, slices: &[Tensor]| condition(x, slices)?.cast(DType::F64);
+        let stored = number(&self.wrt.stored(), &self.wrt.beside_all(slices)?)?;
+        let stored = filled(&stored.sum(self.keep())?)?;
         let Some(fill) = self.wrt.fill() else { return Ok(stored) };
         self.wrt.may_meet(&fill, &self.g)?;
-        match self.wrt.unstored_to(&number(&fill)?, &self.shape())? {
+        let of_fill = number(&fill, &slices.mapped(|&slice| slice.clone()))?;
+        match self.wrt.unstored_to(&of_fill, &self.shape())? {
             Some(unstored) => stored.add(&unstored),
             None => Ok(stored),
         }
     }
 
-    /// The gradient of a reduction that picks elements: the matches share the cotangent evenly.
+    /// The gradient of a reduction that picks elements which `condition` compares with its result: they share the cotangent
+    /// evenly.
     pub(super) fn of_matches(
         &self,
-        condition: &dyn Fn(&Tensor) -> Result<Tensor>,
+        picked: &Tensor,
+        condition: Condition<'_>,
         sign: &dyn Fn(&Tensor) -> Result<Tensor>,
     ) -> Result<Gradient> {
-        let count = self.matches(condition)?;
         let dtype = self.g.dtype();
-        self.wrt.of_each(&self.g, &|x, g| condition(x)?.cast(dtype)?.mul(g.div(count.cast(dtype)?)?)?.mul(sign(x)?))
+        let count = self.matches(&[picked], condition)?.cast(dtype)?;
+        self.wrt.of_each(&self.g, &[picked, &count], &|x, g, slices| {
+            condition(x, slices)?.cast(dtype)?.mul(g.div(&slices[1])?)?.mul(sign(x)?)
+        })
     }
 }
+
+/// What holds for elements beside what is constant along slices.
+pub(super) type Condition<'a> = &'a dyn Fn(&Tensor, &[Tensor]) -> Result<Tensor>;
 
 /// The gradient by the operand of a registered reduction.
 ///
@@ -112,7 +121,7 @@ fn of_reduction(op: ReduceOp, x: &Tensor, axes: &Axes, given: &Tensor) -> Result
         ReduceOp::Prod => slices().and_then(|s| product(&s)),
         ReduceOp::Max | ReduceOp::Min => slices().and_then(|s| {
             let extreme = s.wrt.x.reduce(op, s.keep())?;
-            s.of_matches(&|x| x.eq(&extreme), &|_| Tensor::scalar(1.0).cast(s.g.dtype()))
+            s.of_matches(&extreme, &|x, slices| x.eq(&slices[0]), &|_| Tensor::scalar(1.0).cast(s.g.dtype()))
         }),
         _ => {
             let why = format!("{} has no derivative: it gives counts or truth values", op.name());
@@ -126,13 +135,13 @@ fn of_reduction(op: ReduceOp, x: &Tensor, axes: &Axes, given: &Tensor) -> Result
 fn product(s: &Slices) -> Result<Gradient> {
     let x = &s.wrt.x;
     let zero = Scalar::zero(x.dtype());
-    let zeros = s.matches(&|x| x.eq(zero))?;
-    let of_others = x.eq(zero)?.where_(Scalar::one(x.dtype()), x)?.prod(s.keep())?;
-    let (none, single) = (zeros.eq(0.0)?, zeros.eq(1.0)?);
-    s.wrt.of_each(&s.g, &|x, g| {
-        let at_zero = single.where_(&of_others, zero)?;
-        let elsewhere = none.where_(of_others.binary(BinaryOp::Div, x)?, zero)?;
-        let slope = x.eq(zero)?.where_(&at_zero, &elsewhere)?;
+    let zeros = s.matches(&[], &|x, _| x.eq(zero))?;
+    let of_others = filled(&x.eq(zero)?.where_(Scalar::one(x.dtype()), x)?.prod(s.keep())?)?;
+    let at_zero = zeros.eq(1.0)?.where_(&of_others, zero)?;
+    let none = zeros.eq(0.0)?;
+    s.wrt.of_each(&s.g, &[&of_others, &at_zero, &none], &|x, g, slices| {
+        let elsewhere = slices[2].where_(slices[0].binary(BinaryOp::Div, x)?, zero)?;
+        let slope = x.eq(zero)?.where_(&slices[1], &elsewhere)?;
         g.mul(if slope.dtype().is_complex() { slope.unary(UnaryOp::Conj)? } else { slope })
     })
 }

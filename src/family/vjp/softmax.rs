@@ -59,10 +59,11 @@ fn of_softmax(x: &Tensor, axes: &Axes, given: &Tensor, logarithm: bool) -> Resul
     let sum = |x: &Tensor| filled(&x.sum(keep(&axes))?);
     // The gradient is `a g − y s`, with `a` 1 or `y`, and `s` constant along slices.
     let s = sum(&if logarithm { g.clone() } else { g.mul(&shares)? })?;
-    let own = |g: &Tensor, shares: &Tensor| {
-        if logarithm { g.sub(shares.mul(&s)?) } else { shares.mul(g.sub(&s)?) }
+    let own = |g: &Tensor, shares: &Tensor, s: &Tensor| {
+        if logarithm { g.sub(shares.mul(s)?) } else { shares.mul(g.sub(s)?) }
     };
-    let stored = own(&wrt.at(&g)?, &wrt.at(&shares)?)?;
+    let beside = wrt.beside_all(&[&s])?;
+    let stored = own(&wrt.at(&g)?, &wrt.at(&shares)?, &beside[0])?;
     let fill = match shares.fill() {
         _ if wrt.fill().is_none() => None,
         Some(Fill::Scalar(_) | Fill::Array(_)) => {
@@ -79,7 +80,7 @@ fn of_softmax(x: &Tensor, axes: &Axes, given: &Tensor, logarithm: bool) -> Resul
             }
         }
         // A fill that varies along the slices: the op has made all dense.
-        _ => wrt.unstored(&own(&filled(&g)?, &shares)?)?,
+        _ => wrt.unstored(&own(&filled(&g)?, &shares, &s)?)?,
     };
     wrt.done(&stored, fill)
 }
@@ -96,5 +97,5 @@ pub fn logsumexp(x: &Tensor, axes: impl Into<Axes>, cotangent: &Tensor) -> Resul
 fn of_logsumexp(x: &Tensor, axes: &Axes, given: &Tensor) -> Result<Gradient> {
     let s = Slices::new(x, axes, x.dtype(), given)?;
     let whole = s.wrt.x.logsumexp(s.keep())?;
-    s.wrt.of_each(&s.g, &|x, g| x.sub(&whole)?.unary(UnaryOp::Exp)?.mul(g))
+    s.wrt.of_each(&s.g, &[&whole], &|x, g, slices| x.sub(&slices[0])?.unary(UnaryOp::Exp)?.mul(g))
 }

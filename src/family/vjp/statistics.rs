@@ -45,7 +45,7 @@ fn spread(x: &Tensor, correction: f64, axes: &Axes, given: &Tensor, root: bool) 
     let factor = above.gt(0.0)?.where_(above.binary_from(BinaryOp::Div, if root { 1.0 } else { 2.0 })?, f64::NAN)?;
     let factor = if root { deviation.eq(0.0)?.where_(0.0, factor.div(&deviation)?)? } else { factor };
     let factor = factor.cast(real)?;
-    s.wrt.of_each(&s.g, &|x, g| x.sub(&mean)?.mul(g.mul(&factor)?))
+    s.wrt.of_each(&s.g, &[&mean, &factor], &|x, g, slices| x.sub(&slices[0])?.mul(g.mul(&slices[1])?))
 }
 
 /// The gradient by the operand of [`Tensor::vector_norm`]: `x |x|^(ord − 2) / norm^(ord − 1)` times the cotangent, and 0 at
@@ -79,17 +79,17 @@ fn of_norm(x: &Tensor, ord: f64, axes: &Axes, given: &Tensor) -> Result<Gradient
     if ord.is_infinite() {
         let size = x.abs()?;
         let norm = if ord > 0.0 { size.max(s.keep())? } else { size.min(s.keep())? };
-        return s.of_matches(&|x| x.abs()?.eq(&norm), &sign);
+        return s.of_matches(&norm, &|x, slices| x.abs()?.eq(&slices[0]), &sign);
     }
     if ord == 1.0 {
-        return s.wrt.of_each(&s.g, &|x, g| sign(x)?.mul(g));
+        return s.wrt.of_each(&s.g, &[], &|x, g, _| sign(x)?.mul(g));
     }
     let norm = x.vector_norm(ord, s.keep())?;
     // In float64: powers leave the range of float32 early.
     let norm = norm.cast(DType::F64)?;
     let zero = Scalar::zero(real);
-    s.wrt.of_each(&s.g, &|x, g| {
-        let share = x.abs()?.div(&norm)?.pow(ord - 1.0)?;
+    s.wrt.of_each(&s.g, &[&norm], &|x, g, slices| {
+        let share = x.abs()?.div(&slices[0])?.pow(ord - 1.0)?;
         let here = sign(x)?.mul(share)?.mul(g)?;
         x.eq(0.0)?.where_(zero, here)
     })

@@ -7,13 +7,15 @@ use crate::base::axes::keep;
 use crate::base::context::{self, NanPolicy};
 use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};
-use crate::base::mapped::Chosen;
+use crate::base::mapped::{Chosen, Mapped};
 use crate::base::strided::Strided;
 use crate::engine::blocks::collect;
 use crate::engine::convert;
 use crate::engine::join::{Role, join};
 use crate::engine::sides::Side;
 use crate::engine::slices::is_few;
+use crate::family::index::Index;
+use crate::levels::layout::Layout;
 use crate::tensor::fill::Fill;
 use crate::tensor::{Sparse, Tensor};
 
@@ -62,6 +64,19 @@ pub(super) fn summed_to(x: &Tensor, shape: &[usize]) -> Result<Tensor> {
     let sum = if repeated.is_empty() { x.clone() } else { x.sum(keep(&repeated))? };
     let lead: Vec<usize> = (0..lead).collect();
     if lead.is_empty() { Ok(sum) } else { sum.squeeze(&lead) }
+}
+
+/// What becomes of elements, of the cotangent there and of what is constant along slices.
+pub(super) type Pull<'a> = &'a dyn Fn(&Tensor, &Tensor, &[Tensor]) -> Result<Tensor>;
+
+/// The same elements in the structure of the operand, of which they are all.
+fn restored(made: Sparse, own: &Sparse) -> Result<Tensor> {
+    if made.pattern.is_same(&own.pattern) {
+        return Ok(made.into());
+    }
+    let made = convert::convert(&made, &own.pattern.spec())?;
+    let same = made.values.shape == own.values.shape;
+    Ok(if same { Sparse { values: made.values, fill: Fill::Undefined, ..own.clone() } } else { made }.into())
 }
 
 /// An operand.
@@ -115,7 +130,10 @@ impl Wrt {
             if s.pattern.is_same(&own.pattern) && s.shape == own.shape {
                 return Ok(g.stored());
             }
-            if s.shape != own.shape && is_few(&s.shape, own.nse()) {
+            if s.shape != own.shape {
+                if !is_few(&s.shape, own.nse()) {
+                    return self.looked_up(&g);
+                }
                 g = g.to_dense()?;
             }
         }
@@ -136,14 +154,36 @@ impl Wrt {
             shape
         };
         let values = elements.reshape(&of(pattern.positions, &pattern.value_shape()))?;
-        let made = Sparse { shape, pattern, values, fill: Fill::Undefined };
-        if made.pattern.is_same(&own.pattern) {
-            return Ok(made.into());
+        restored(Sparse { shape, pattern, values, fill: Fill::Undefined }, own)
+    }
+
+    /// As [`Wrt::at`], for a sparse tensor that repeats: its elements are looked up by coordinates.
+    fn looked_up(&self, g: &Tensor) -> Result<Tensor> {
+        let g = g.atleast_nd(self.x.ndim())?;
+        let places = self.x.is_stored()?.to_layout(Layout::Coo)?;
+        let columns = places.indices()?;
+        let items = (0..g.ndim()).try_mapped(|d| match g.shape()[d] {
+            1 => Ok(Index::At(0)),
+            _ => columns.index(&[Index::from(..), Index::from(d)]).map(Index::List),
+        })?;
+        let values = g.index(&items)?.to_dense()?;
+        match (places.sparse(), self.x.sparse(), values.strided()) {
+            (Some(places), Some(own), Some(values)) => {
+                let values = values.reshape(&[places.pattern.positions])?;
+                restored(Sparse { values, fill: Fill::Undefined, ..places.clone() }, own)
+            }
+            _ => Ok(values),
         }
-        // The same elements in another structure.
-        let made = convert::convert(&made, &own.pattern.spec())?;
-        let same = made.values.shape == own.values.shape;
-        Ok(if same { Sparse { values: made.values, ..present }.into() } else { made.into() })
+    }
+
+    /// A tensor that is constant along slices, as it is best taken together with what is stored.
+    fn beside(&self, slice: &Tensor) -> Result<Tensor> {
+        if self.is_strided() || slice.is_strided() { Ok(slice.clone()) } else { self.at(slice) }
+    }
+
+    /// The same for several.
+    pub(super) fn beside_all(&self, slices: &[&Tensor]) -> Result<Vec<Tensor>> {
+        slices.try_mapped(|slice| self.beside(slice))
     }
 
     /// The sums of a tensor, which broadcasts to the operand, over the unstored elements that share a place of the shape;
@@ -167,13 +207,13 @@ impl Wrt {
         };
         let rest: Vec<usize> = (0..n).chosen(|&d| own(d) == 1 && terms.shape()[d] != 1);
         let sums = if rest.is_empty() { terms } else { terms.sum(keep(&rest))? };
-        sums.to_dense()?.reshape(shape).map(Some)
+        sums.reshape(shape).map(Some)
     }
 
     /// As [`Wrt::unstored_to`], in the shape of the fill.
     pub(super) fn unstored(&self, g: &Tensor) -> Result<Option<Tensor>> {
         match self.fill() {
-            Some(fill) => self.unstored_to(g, fill.shape()),
+            Some(fill) => self.unstored_to(g, fill.shape())?.map(|sums| sums.to_dense()).transpose(),
             None => Ok(None),
         }
     }
@@ -198,16 +238,16 @@ impl Wrt {
         self.done(g, self.unstored(g)?)
     }
 
-    /// The gradient of which each element is a function of the operand's element and of the cotangent there, perhaps beside
-    /// what is constant along slices.
-    pub(super) fn of_each(&self, g: &Tensor, pull: &dyn Fn(&Tensor, &Tensor) -> Result<Tensor>) -> Result<Gradient> {
+    /// The gradient of which each element is a function of the operand's element, of the cotangent there and of tensors that
+    /// are constant along slices.
+    pub(super) fn of_each(&self, g: &Tensor, slices: &[&Tensor], pull: Pull<'_>) -> Result<Gradient> {
         let here = if self.is_strided() { g.clone() } else { self.at(g)? };
-        let stored = pull(&self.stored(), &here)?;
+        let stored = pull(&self.stored(), &here, &self.beside_all(slices)?)?;
         let fill = match self.fill() {
             None => None,
             Some(fill) => {
                 self.may_meet(&fill, g)?;
-                self.unstored(&pull(&fill, g)?)?
+                self.unstored(&pull(&fill, &filled(g)?, &slices.mapped(|&slice| slice.clone()))?)?
             }
         };
         self.done(&stored, fill)

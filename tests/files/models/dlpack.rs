@@ -12,7 +12,7 @@ use openwork::exchange::dlpack::{
     FLAG_READ_ONLY, LegacyManaged, Managed,
 };
 use openwork::io::binsparse::ReadOptions;
-use openwork::{DType, Layout, Scalar, Tensor};
+use openwork::{DType, Layout, Scalar, Tensor, s};
 
 use serde_json::{Value, json};
 
@@ -163,6 +163,10 @@ fn odd_memory_is_copied() {
     let (foreign, _) = Foreign::new(vec![7], &[1000, 1000], Some(&[0, 0]), I64);
     let x = Tensor::from_dlpack(foreign.give()).unwrap();
     assert_eq!((x.nbytes(), x.sum(..).unwrap().item().unwrap()), (8, 7_000_000i64.into()));
+    // More than memory has free: what is shared needs none.
+    let (foreign, _) = Foreign::new(vec![7], &[1 << 30, 1 << 14], Some(&[0, 0]), I64);
+    let x = Tensor::from_dlpack(foreign.give()).unwrap();
+    assert_eq!((x.nbytes(), x.slice(s![5, 6]).unwrap().item().unwrap()), (8, 7i64.into()));
 }
 
 #[test]
