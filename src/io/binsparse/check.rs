@@ -43,9 +43,10 @@ pub(in crate::io) fn violations(
             opened.select(None)?;
         }
         for name in names {
-            match opened.select(Some(&name)).and_then(|container| examine(container, &name, (options, limit), report)) {
-                Err(fault) => report(&name, String::new(), fault.told()?),
-                Ok(()) => {}
+            let examined = opened.select(Some(&name));
+            let examined = examined.and_then(|container| examine(container, &name, (options, limit), report));
+            if let Err(fault) = examined {
+                report(&name, String::new(), fault.told()?);
             }
         }
         Ok(())
