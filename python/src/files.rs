@@ -59,7 +59,7 @@ pub fn write(
     let shown = Shown(progress);
     let show = |done, total| shown.show(done, total);
     let progress = shown.0.is_some().then_some(io::Progress(&show));
-    let options = WriteOptions { compress, extensions, progress };
+    let options = WriteOptions { compress, extensions, progress, ..WriteOptions::default() };
     run(py, || io::write_with(&path, tensor.inner(), &options))
 }
 
