@@ -67,7 +67,7 @@ pub(super) enum Object {
     Dict(Vec<(Value, Value)>),
     Global(Global),
     Storage(Storage),
-    Tensor(Described),
+    Tensor(Box<Described>),
     /// The name of a layout.
     Layout(String),
     /// Something that says nothing about tensors: a set, a device, bytes.
@@ -394,7 +394,7 @@ fn underflow<T>() -> Res<T> {
 }
 
 fn pairs(values: Vec<Value>) -> Res<Vec<(Value, Value)>> {
-    if values.len() % 2 != 0 {
+    if !values.len().is_multiple_of(2) {
         return bad("a dictionary of the pickle has a key without a value");
     }
     Ok(values.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect())

@@ -121,21 +121,21 @@ pub(super) fn call(machine: &mut Machine<'_>, function: Value, arguments: Value)
             Some(name) => Object::Layout(name.to_owned()),
             None => return bad("a layout without a name"),
         },
-        Global::Tensor => Object::Tensor(Described::Strided(view(machine, &arguments, None)?)),
+        Global::Tensor => Object::Tensor(Box::new(Described::Strided(view(machine, &arguments, None)?))),
         Global::TensorOfType => {
             let dtype = arguments.get(6).and_then(|&dtype| machine.object(dtype));
             let Some(Object::Global(Global::DType(dtype))) = dtype else {
                 return bad("a tensor without an element type");
             };
             let dtype = Some(dtype.clone());
-            Object::Tensor(Described::Strided(view(machine, &arguments, dtype)?))
+            Object::Tensor(Box::new(Described::Strided(view(machine, &arguments, dtype)?)))
         }
         Global::Parameter => match first.and_then(|of| machine.object(of)) {
             Some(Object::Tensor(_)) => return Ok(arguments[0]),
             _ => return bad("a parameter that is no tensor"),
         },
-        Global::Sparse => Object::Tensor(sparse(machine, &arguments)?),
-        Global::Unreadable(why) => Object::Tensor(Described::Unreadable(why.to_owned())),
+        Global::Sparse => Object::Tensor(Box::new(sparse(machine, &arguments)?)),
+        Global::Unreadable(why) => Object::Tensor(Box::new(Described::Unreadable(why.to_owned()))),
         Global::Storage(_) | Global::DType(_) => return bad("the pickle calls a type, which makes no tensor"),
     };
     Ok(machine.made(object))
@@ -172,7 +172,10 @@ fn sparse(machine: &Machine<'_>, arguments: &[Value]) -> Res<Described> {
         return bad(ODD);
     };
     let strided = |value: Value| match machine.object(value) {
-        Some(Object::Tensor(Described::Strided(view))) => Ok(view.clone()),
+        Some(Object::Tensor(tensor)) => match &**tensor {
+            Described::Strided(view) => Ok(view.clone()),
+            _ => bad(ODD),
+        },
         _ => bad(ODD),
     };
     let by_rows = match layout.as_str() {

@@ -47,7 +47,7 @@ impl Contents {
         match pickle.objects.get(at) {
             Some(Object::Tensor(tensor)) => {
                 let name = if path.is_empty() { ALONE.to_owned() } else { path };
-                self.tensors.push((name, tensor.clone()));
+                self.tensors.push((name, Described::clone(tensor)));
             }
             Some(Object::Dict(pairs)) => {
                 for &(key, value) in pairs {

@@ -132,7 +132,7 @@ fn no_code_is_run() {
     // What `pickle.dumps` makes of an object whose `__reduce__` gives `os.system` and a command.
     for (pickle, name) in [
         (&b"\x80\x02cposix\nsystem\nX\x02\0\0\0id\x85R."[..], "posix.system"),
-        (b"\x80\x02c__builtin__\neval\nX\x03\0\0\01+1\x85R.", "__builtin__.eval"),
+        (b"\x80\x02c__builtin__\neval\nX\x03\0\0\x001+1\x85R.", "__builtin__.eval"),
         (b"\x80\x02cbuiltins\n__import__\nX\x02\0\0\0os\x85R.", "builtins.__import__"),
         (b"\x80\x02cbuiltins\ngetattr\n.", "builtins.getattr"),
         (b"\x80\x02cnumpy.core.multiarray\n_reconstruct\n.", "numpy.core.multiarray._reconstruct"),
