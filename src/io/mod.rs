@@ -11,6 +11,7 @@ use std::fmt;
 mod any;
 mod atomic;
 pub mod binsparse;
+mod checkpoint;
 pub(crate) mod fault;
 pub mod frostt;
 mod info;

@@ -22,6 +22,7 @@
 
 mod arrays;
 mod balance;
+pub(crate) mod compressed;
 mod finch;
 mod flat;
 mod mlir;

@@ -6,8 +6,7 @@ use tch::{Device, Kind};
 use super::memory::{dtype_of, of_torch, shared, shared_indices};
 use crate::base::error::{self, Result};
 use crate::base::mapped::Mapped;
-use crate::base::strided::Strided;
-use crate::levels::names::ArrayName;
+use crate::exchange::systems;
 use crate::levels::validate::Given;
 use crate::tensor::construct;
 use crate::{Fill, IndexArray, LevelData, LevelKind, LevelSpec, Part, Tensor};
@@ -121,17 +120,7 @@ fn coordinates(t: &tch::Tensor, fill: Fill, indices: Indices) -> Result<Tensor> 
     construct::parts(COO, &shape, vec![level], &spec, &Tensor::from_strided(values), fill)
 }
 
-const BY_ROWS: Given = Given { name: |name| named(name, "crow_indices", "col_indices"), unordered: "" };
-const BY_COLUMNS: Given = Given { name: |name| named(name, "ccol_indices", "row_indices"), unordered: "" };
-
-fn named(name: ArrayName, pointers: &str, indices: &str) -> String {
-    match name {
-        ArrayName::Pointers(_) => pointers.into(),
-        ArrayName::Indices(_) => indices.into(),
-    }
-}
-
-/// CSR, CSC, BSR, BSC, with batches and dense axes. Order within rows is looked at, not believed.
+/// CSR, CSC, BSR, BSC, with batches and dense axes.
 fn compressed(
     t: &tch::Tensor,
     by_rows: bool,
@@ -140,76 +129,16 @@ fn compressed(
     fill: Fill,
     indices: Indices,
 ) -> Result<Tensor> {
-    let given = if by_rows { BY_ROWS } else { BY_COLUMNS };
-    let (pointers_name, plain_name) = ((given.name)(ArrayName::Pointers(0)), (given.name)(ArrayName::Indices(0)));
-    let shape = shape_of(t)?;
-    let values = shared(&t.f_values().map_err(of_torch)?)?;
-    let (of_pointers, of_plain) = (shape_of(pointers)?, shape_of(plain)?);
-    let batches = of_pointers.len().saturating_sub(1);
-    let odd = |why: &str| {
-        let why = format!(
-            "{why}: {pointers_name} are {of_pointers:?}, {plain_name} {of_plain:?}, values {:?}, the shape {shape:?}",
-            &values.shape[..]
-        );
-        error::invalid("torch", why)
+    let [pointers_name, plain_name] = systems::compressed::names(by_rows);
+    let flat = |t: &tch::Tensor, name: &str| t.f_reshape([-1]).map_err(of_torch).and_then(|t| array(&t, name, indices));
+    let given = systems::compressed::Compressed {
+        by_rows,
+        shape: shape_of(t)?,
+        of_pointers: shape_of(pointers)?,
+        of_plain: shape_of(plain)?,
+        pointers: flat(pointers, pointers_name)?,
+        plain: flat(plain, plain_name)?,
+        values: shared(&t.f_values().map_err(of_torch)?)?,
     };
-    if shape.len() < batches + 2 || of_plain.len() != batches + 1 || of_pointers.is_empty() {
-        return Err(odd("numbers of axes do not agree"));
-    }
-    let dense = shape.len() - batches - 2;
-    let block = match values.ndim().checked_sub(batches + 1 + dense) {
-        Some(0) => None,
-        Some(2) => Some([values.shape[batches + 1], values.shape[batches + 2]]),
-        _ => return Err(odd("numbers of axes do not agree")),
-    };
-    let per_batch = of_plain[batches];
-    let same_batches = of_pointers[..batches] == shape[..batches] && of_plain[..batches] == shape[..batches];
-    if !same_batches || values.shape[..batches] != shape[..batches] || values.shape[batches] != per_batch {
-        return Err(odd("batches and numbers of stored elements do not agree"));
-    }
-    let count: usize = shape[..batches].iter().product();
-    let (pointers, plain) = if batches == 0 {
-        (array(pointers, &pointers_name, indices)?, array(plain, &plain_name, indices)?)
-    } else {
-        let entries = entries(pointers, &pointers_name)?;
-        let all = one_after_the_other(&entries, of_pointers[batches], per_batch)
-            .ok_or_else(|| error::invalid(pointers_name, format!("of a batch do not go from 0 to {per_batch}")))?;
-        let plain = plain.f_reshape([-1]).map_err(of_torch)?;
-        (IndexArray::narrowest(all), array(&plain, &plain_name, indices)?)
-    };
-    let merged: Vec<usize> =
-        [count * per_batch].into_iter().chain(values.shape[batches + 1..].iter().copied()).collect();
-    let values: Strided = values.reshape(&merged)?;
-    let (row, col) = (batches, batches + 1);
-    let part = |axis: usize| match block {
-        None => (axis, Part::Whole),
-        Some(block) => (axis, Part::Div(block[axis - row])),
-    };
-    let mut dims = (0..batches).mapped(|axis| (axis, Part::Whole));
-    dims.extend(if by_rows { [part(row), part(col)] } else { [part(col), part(row)] });
-    if let Some([r, c]) = block {
-        dims.extend([(row, Part::Mod(r)), (col, Part::Mod(c))]);
-    }
-    dims.extend((col + 1..shape.len()).map(|axis| (axis, Part::Whole)));
-    let mut levels = vec![LevelKind::Dense; batches + 1];
-    levels.push(LevelKind::Sparse { rank: 1 });
-    let mut data = vec![LevelData::Dense; batches + 1];
-    data.push(LevelData::Sparse { pointers: Some(pointers), indices: vec![plain], ordered: false, unique: false });
-    construct::parts(given, &shape, data, &LevelSpec { levels, dims }, &Tensor::from_strided(values), fill)
-}
-
-/// Pointers of all batches, which each go from 0 to the number that a batch stores, as those of one array. `None` if
-/// one does not.
-fn one_after_the_other(entries: &[u64], per_pointers: usize, per_batch: usize) -> Option<Vec<u64>> {
-    let mut all = Vec::with_capacity(entries.len());
-    all.push(0);
-    for (batch, own) in entries.chunks_exact(per_pointers.max(1)).enumerate() {
-        if own.first() != Some(&0) || own.last() != Some(&(per_batch as u64)) {
-            return None;
-        }
-        for pointer in &own[1..] {
-            all.push(pointer.checked_add((batch * per_batch) as u64)?);
-        }
-    }
-    Some(all)
+    given.tensor(fill)
 }

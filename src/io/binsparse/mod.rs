@@ -53,7 +53,7 @@ pub(crate) mod sizes;
 mod symmetry;
 mod trusted;
 mod types;
-mod zip;
+pub(in crate::io) mod zip;
 
 use crate::base::mapped::Mapped;
 use std::io::BufWriter;

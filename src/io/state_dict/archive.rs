@@ -16,6 +16,7 @@ use crate::base::error::{self, Error, Result};
 use crate::base::named::Named;
 use crate::io::binsparse::descriptor::Descriptor;
 use crate::io::binsparse::{self, Mode, json};
+use crate::io::checkpoint::{self, Checkpoint, Item};
 use crate::io::fault::{Fault, Res, bad};
 use crate::io::safetensors::{ArrayEntry, DataPart, Directory};
 use crate::tensor::Tensor;
@@ -42,6 +43,8 @@ enum Store {
     },
     /// Groups of an HDF5 file; reading moves from group to group.
     Groups(Mutex<binsparse::File>),
+    /// PyTorch's own format.
+    Checkpoint(Checkpoint),
 }
 
 /// How a tensor is stored.
@@ -53,24 +56,27 @@ enum Stored {
     Described(Box<Descriptor>),
     /// A group of that name.
     Group,
+    /// A tensor of a checkpoint.
+    Item(Box<Item>),
 }
 
 impl Archive {
-    /// Opens a file; its extension names the format. Arrays are read from it when a tensor is asked for, so the file
+    /// Opens a file; its extension names the format: `.safetensors`, `.h5`, `.hdf5`, or `.pt` and `.pth` of PyTorch. Arrays are read from it when a tensor is asked for, so the file
     /// must stay as it is until then.
     ///
     /// # Errors
     /// If the file cannot be read or breaks a rule: arrays that overlap, leave gaps, reach beyond the end or do not
     /// have the bytes that type and shape need, names given twice, descriptors that are not binsparse or name arrays
     /// that are not there; for HDF5, if only libhdf5 reads what the file uses and this build does not link that (feature
-    /// `hdf5`). No more memory is asked for than the file
-    /// has bytes.
+    /// `hdf5`); for PyTorch's files, if the pickle asks for anything but the functions that make tensors, or the file is of
+    /// PyTorch before 1.6. No more memory is asked for than the file has bytes.
     pub fn open(path: impl AsRef<Path>) -> Result<Archive> {
         let _call = trace::call("Archive::open", &[]);
         let path = path.as_ref();
         match ModelFormat::of(path)? {
             ModelFormat::Safetensors => Archive::new(DataPart::open(path), Some(path)),
             ModelFormat::Hdf5 => Archive::groups(path),
+            ModelFormat::Checkpoint => Archive::checkpoint(checkpoint::open(path), Some(path)),
         }
     }
 
@@ -89,13 +95,37 @@ impl Archive {
                 let arrays = descriptor.data_types.keys();
                 arrays.filter_map(|array| entries.get(&format!("{name}.{array}"))).map(ArrayEntry::bytes).sum()
             }
-            Stored::Group => 0,
+            Stored::Group | Stored::Item(_) => 0,
         };
         if bytes > limit {
             let fault = Fault::Large(format!("the arrays take {bytes} bytes, {limit} are allowed"));
             return Err(self.within(name, fault));
         }
         Ok(())
+    }
+
+    /// A file of PyTorch's (`.pt`) in memory.
+    ///
+    /// # Errors
+    /// As [`Archive::open`].
+    pub fn from_checkpoint(bytes: Vec<u8>) -> Result<Archive> {
+        let _call = trace::call("Archive::from_checkpoint", &[]);
+        Archive::checkpoint(checkpoint::open_bytes(bytes), None)
+    }
+
+    fn checkpoint(opened: Res<checkpoint::Opened>, path: Option<&Path>) -> Result<Archive> {
+        let named = |opened: checkpoint::Opened| {
+            let tensors: Vec<(String, Stored)> =
+                opened.tensors.into_iter().map(|(name, item)| (name, Stored::Item(Box::new(item)))).collect();
+            let places = places(&tensors);
+            if places.len() < tensors.len() {
+                return bad("two tensors of one name: the keys on the way to them, joined by dots, are the same");
+            }
+            Ok((tensors, places, opened.metadata, opened.checkpoint))
+        };
+        let (tensors, places, metadata, checkpoint) = opened.and_then(named).map_err(|e| e.of(CHECKPOINT, path))?;
+        let store = Store::Checkpoint(checkpoint);
+        Ok(Archive { path: path.map(Path::to_owned), store, tensors, places, metadata })
     }
 
     fn groups(path: &Path) -> Result<Archive> {
@@ -259,7 +289,14 @@ impl Archive {
             }
             Stored::Group => match &self.store {
                 Store::Groups(file) => lock(file).info(name),
-                Store::Safetensors { .. } => Err(missing(name, self.names())),
+                _ => Err(missing(name, self.names())),
+            },
+            Stored::Item(item) => match item.strided().map_err(|e| self.within(name, e))? {
+                Some((shape, dtype)) => Ok(entries::strided_descriptor(shape, dtype)),
+                None => {
+                    let text = self.tensor(name)?.to_binsparse_extended()?.descriptor.to_string();
+                    Descriptor::parse(&text, Mode::Strict, &mut Vec::new()).map_err(|e| self.within(name, e))
+                }
             },
         }
     }
@@ -323,12 +360,16 @@ impl Archive {
                     Some(range) => file.read_rows(name, range, &binsparse::ReadOptions::default()).map(|r| r.tensor),
                 };
             }
+            Store::Checkpoint(checkpoint) => {
+                let Stored::Item(item) = stored else { return Err(missing(name, self.names())) };
+                return checkpoint.read(item, range).map_err(|e| self.within(name, e));
+            }
             Store::Safetensors { source, entries } => (source, entries),
         };
         let tensor = match stored {
             Stored::Described(descriptor) => entries::described(name, descriptor, entries, source, range),
             Stored::Plain { entry, complex } => entries::plain(entry, *complex, source, range),
-            Stored::Group => return Err(missing(name, self.names())),
+            Stored::Group | Stored::Item(_) => return Err(missing(name, self.names())),
         };
         tensor.map_err(|e| self.within(name, e))
     }
@@ -355,9 +396,13 @@ impl Archive {
             Fault::Bad(why) | Fault::Large(why) => Fault::Bad(format!("the tensor {name:?}: {why}")),
             io => io,
         };
-        fault.of("safetensors", self.path.as_deref())
+        let format = if matches!(self.store, Store::Checkpoint(_)) { CHECKPOINT } else { "safetensors" };
+        fault.of(format, self.path.as_deref())
     }
 }
+
+/// What errors call PyTorch's format.
+const CHECKPOINT: &str = "PyTorch checkpoint";
 
 /// Where each name is.
 fn places(tensors: &[(String, Stored)]) -> HashMap<String, usize> {

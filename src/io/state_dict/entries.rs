@@ -111,13 +111,18 @@ pub(super) fn plain_type(entry: &ArrayEntry, complex: bool) -> Res<(Vec<u64>, DT
 /// What a descriptor would say about a strided tensor.
 pub(super) fn plain_descriptor(entry: &ArrayEntry, complex: bool) -> Res<Descriptor> {
     let (shape, dtype) = plain_type(entry, complex)?;
+    Ok(strided_descriptor(shape, dtype))
+}
+
+/// The same of a shape and an element type.
+pub(super) fn strided_descriptor(shape: Vec<u64>, dtype: DType) -> Descriptor {
     let levels = LevelSpec { levels: Vec::new(), dims: (0..shape.len()).mapped(|a| (a, Part::Whole)) };
     let mut data_types = BTreeMap::new();
     data_types.insert("values".to_string(), dtype.into());
-    Ok(Descriptor {
+    Descriptor {
         version: Version::V0_1.text().into(),
         format: alias(&levels).unwrap_or("custom").into(),
-        number_of_stored_values: Some(if complex { entry.len() / 2 } else { entry.len() }),
+        number_of_stored_values: Some(shape.iter().fold(1, |n: u64, &size| n.saturating_mul(size))),
         shape,
         levels,
         data_types,
@@ -128,7 +133,7 @@ pub(super) fn plain_descriptor(entry: &ArrayEntry, complex: bool) -> Res<Descrip
         metadata: Map::new(),
         stored_names: Default::default(),
         iso: false,
-    })
+    }
 }
 
 /// The arrays of one tensor, as a container of binsparse has them: one-dimensional, complex numbers as pairs, truth

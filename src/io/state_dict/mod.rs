@@ -8,6 +8,11 @@
 //!
 //! It is saved to **HDF5** (`.h5`, `.hdf5`) as well: each tensor is a group that readers of binsparse know.
 //!
+//! PyTorch's own files (`.pt`, `.pth`: those of `torch.save` since version 1.6) are read, not written. Their pickle is not run:
+//! what it may ask for is a list of functions that make tensors, and anything else is an error. Strided and sparse tensors (COO,
+//! CSR, CSC, BSR, BSC) are found wherever they are in dictionaries and lists, under the keys on the way to them joined by
+//! dots (`optimizer.state.0.exp_avg`); numbers and texts are metadata under such names.
+//!
 //! [`Archive`] opens a file without reading its tensors: names and descriptors come first, a tensor when it is asked
 //! for.
 //!
@@ -168,6 +173,10 @@ impl StateDict {
                     &WriteOptions { extensions: true, metadata, ..WriteOptions::default() },
                 )
             }
+            ModelFormat::Checkpoint => {
+                let why = "files of PyTorch's are read, not written; .safetensors and .h5 are written, and PyTorch reads the first";
+                Err(error::invalid("path", why))
+            }
         }
     }
 
@@ -247,6 +256,7 @@ impl StateDict {
 pub(crate) enum ModelFormat {
     Safetensors,
     Hdf5,
+    Checkpoint,
 }
 
 impl ModelFormat {
@@ -255,9 +265,10 @@ impl ModelFormat {
         match extension.as_str() {
             "safetensors" => Ok(ModelFormat::Safetensors),
             "h5" | "hdf5" => Ok(ModelFormat::Hdf5),
+            "pt" | "pth" => Ok(ModelFormat::Checkpoint),
             _ => {
                 let why = format!(
-                    "the extension {extension:?} names no format for models; known are .safetensors, .h5 and .hdf5"
+                    "the extension {extension:?} names no format for models; known are .safetensors, .h5 and .hdf5, and .pt and .pth to read"
                 );
                 Err(error::invalid("path", why))
             }
