@@ -292,7 +292,7 @@ pub fn write(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
 /// use openwork::{DType, Layout, Tensor};
 /// let mut text = Vec::new();
 /// io::write_to(&mut text, Format::Frostt, &Tensor::eye(2, DType::F64, Layout::Csr)?, &Default::default())?;
-/// assert!(text.ends_with(b"1 1 1\n2 2 1\n"));
+/// assert!(text.ends_with(b"1 1 1.0\n2 2 1.0\n"));
 /// # Ok::<(), openwork::Error>(())
 /// ```
 ///

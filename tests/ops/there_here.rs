@@ -2,6 +2,7 @@
 //! Names without arguments are links, which the documentation build checks.
 
 use openwork::Index::{Ellipsis, NewAxis};
+use openwork::io::state_dict::StateDict;
 use openwork::linalg::{self, Options, Triangular};
 use openwork::{Fill, Layout, Product, ReduceOp, Result, Tensor, einsum, keep, s};
 
@@ -126,6 +127,7 @@ calls!(
     Tensor::csr(&shape, indptr, indices, &data, 0.0),
     Tensor::coo(&shape, coords, &data, f),
     Tensor::from_ndarray(x),
+    StateDict::load("model.pt"),
 );
 
 /// The code spans of the right column of a page's tables that are more than a name.
