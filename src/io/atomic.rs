@@ -44,7 +44,7 @@ fn replace(path: &Path, body: impl FnOnce(&mut File) -> io::Result<()>) -> io::R
 }
 
 /// A file that is being written, among those of this process until it is dropped.
-struct Temporary {
+pub(super) struct Temporary {
     path: PathBuf,
 }
 
@@ -52,7 +52,7 @@ struct Temporary {
 static WRITING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 impl Temporary {
-    fn new(path: PathBuf) -> Temporary {
+    pub(super) fn new(path: PathBuf) -> Temporary {
         writing().push(path.clone());
         Temporary { path }
     }

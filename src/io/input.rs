@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use flate2::read::MultiGzDecoder;
 
 use super::any::{Format, ReadOptions, unknown};
+use super::atomic::Temporary;
 use super::signature::{self, Signature};
 use super::text::source::{Opened, TextSource};
 use crate::base::error::{self, ErrorKind, Result};
@@ -178,6 +179,8 @@ fn banner(start: &[u8]) -> Option<Format> {
 /// A temporary file with what a stream brought; it is removed in the end.
 pub(super) struct Spool {
     pub(super) path: PathBuf,
+    /// It is removed too where the program is interrupted.
+    _listed: Temporary,
 }
 
 impl Spool {
@@ -192,7 +195,10 @@ impl Spool {
             std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
             match options.read(true).write(true).create_new(true).open(&path) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                opened => return opened.map(|file| (Spool { path }, file)),
+                opened => {
+                    let file = opened?;
+                    return Ok((Spool { _listed: Temporary::new(path.clone()), path }, file));
+                }
             }
         }
     }

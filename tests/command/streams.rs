@@ -235,6 +235,21 @@ fn interrupts_leave_nothing_and_abandoned_files_go_with_the_next_write() {
         assert_eq!(temporary_files(), Vec::<std::path::PathBuf>::new(), "{signal}");
         assert_readable(&target);
     }
+    // What a pipe brought so far goes too.
+    let spools = folder.join("spools");
+    std::fs::create_dir(&spools).unwrap();
+    let mut child = command(&["dump", "-"]).env("TMPDIR", &spools).stdin(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(&std::fs::read(&source).unwrap()[..100_000]).unwrap();
+    let spooled = || std::fs::read_dir(&spools).unwrap().count();
+    let start = std::time::Instant::now();
+    while spooled() == 0 && start.elapsed().as_secs() < 60 {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    assert_eq!(spooled(), 1);
+    assert!(std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!((child.wait().unwrap().code(), spooled()), (Some(130), 0));
+    drop(input);
     // A writer that was killed leaves its file; the next one removes it, and not that of a writer at work.
     let dead = folder.join(".target.mtx.999999999-0.tmp");
     std::fs::write(&dead, "half").unwrap();
