@@ -4,10 +4,10 @@ use crate::base::mapped::{Chosen, Mapped};
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use openwork_ops::structure::IndexVec;
 use openwork_ops::structure::gather::scatter_offsets;
 use openwork_ops::structure::keys::{KeyLayout, Order, order_of};
-use openwork_ops::structure::{Index, IndexVec, transpose};
-use openwork_ops::{DType, ReduceOp, identity, with_index};
+use openwork_ops::{DType, ReduceOp, identity};
 
 use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::error::{self, Result};
@@ -19,9 +19,10 @@ use crate::base::trace::{self, Work, raise};
 use crate::base::{memory, parallel, shape};
 use crate::engine::blocks::{self, Kernel, Source};
 use crate::engine::fold;
+use crate::engine::transpose::swap_compressed;
 use crate::levels::build::{self, SortedKeys};
 use crate::levels::layout::LevelSpec;
-use crate::levels::level::{Level, LevelKind, freed};
+use crate::levels::level::{LevelKind, freed};
 use crate::levels::pattern::{Dim, Part, Pattern, RowForm};
 use crate::levels::retain::{self, Kept};
 use crate::levels::sort;
@@ -259,59 +260,6 @@ fn overlay_fill(
         write(bytes);
     }
     Ok(buffer)
-}
-
-/// CSR to CSC and back: a counting sort, values moved directly.
-fn swap_compressed(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> Option<Sparse> {
-    const COMPRESSED: [LevelKind; 2] = [LevelKind::Dense, LevelKind::Sparse { rank: 1 }];
-    let from = &s.pattern;
-    let [Level::Dense, Level::Sparse { pointers: Some(pointers), indices, .. }] = &from.levels[..] else { return None };
-    let swapped = kinds == COMPRESSED
-        && from.dims.len() == 2
-        && dims.len() == 2
-        && dims[0] == from.dims[1]
-        && dims[1] == from.dims[0];
-    if !swapped || s.values.strides[0] == 0 {
-        return None; // an iso tensor moves indices only, which the road by keys does
-    }
-    let minor = dims[0].size;
-    // Pointers are made twice. Where there is no room for them, the road by keys says so.
-    if !memory::has_room(minor.checked_add(1)?, 16) {
-        return None;
-    }
-    let values = s.values.to_contiguous().ok()?;
-    let bytes = values.contiguous_bytes()?;
-    let mut level = None;
-    let buffer = Buffer::filled_of_held(bytes.len(), s.dtype().size(), |out| {
-        level = with_index!(pointers.as_slice(), p => {
-            let arrays = (p, indices[0].typed(), bytes, minor, out);
-            match s.dtype().size() {
-                1 => transpose_typed::<1, _>(arrays),
-                2 => transpose_typed::<2, _>(arrays),
-                4 => transpose_typed::<4, _>(arrays),
-                8 => transpose_typed::<8, _>(arrays),
-                _ => transpose_typed::<16, _>(arrays),
-            }
-        });
-    });
-    let pattern =
-        Pattern { levels: vec![Level::Dense, level?], dims: dims.to_vec(), level_dims: 2, positions: from.positions };
-    let values = Strided::new(buffer, s.dtype(), s.values.shape.clone());
-    Some(Sparse { shape: s.shape.clone(), pattern: Arc::new(pattern), values, fill: s.fill.clone() })
-}
-
-fn transpose_typed<const W: usize, I: Index>(
-    (pointers, indices, values, minor, out): (&[I], &[I], &[u8], usize, &mut [u8]),
-) -> Option<Level> {
-    let base = pointers.first()?.get();
-    let mut swapped = Scratch::any(indices.len());
-    let pointers = transpose::transpose::<W, I>(pointers, base, indices, values, minor, &mut swapped, out);
-    Some(Level::Sparse {
-        pointers: Some(I::vec(pointers).into()),
-        indices: vec![swapped.into()],
-        ordered: true,
-        unique: true,
-    })
 }
 
 /// Elements that are written to their places at a time.

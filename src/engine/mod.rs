@@ -6,3 +6,4 @@ pub(crate) mod fold;
 pub(crate) mod join;
 pub(crate) mod sides;
 pub(crate) mod slices;
+mod transpose;

@@ -1,40 +1,201 @@
-//! Swapping the two levels of a compressed matrix: a counting sort by the minor coordinate, stable, so
-//! that the major coordinates come out sorted.
+//! Swapping the two levels of a compressed matrix: a counting sort by the minor coordinate, stable, so that the major
+//! coordinates come out sorted.
+//!
+//! Two ways. Directly: every element goes to its place, which is quick while neighbours go near each other ([`direct`], for a
+//! range of columns, so that several threads can share the work). By buckets of columns: a pass that writes few streams
+//! ([`distribute`]), then a counting sort in each bucket, which stays in the cache ([`collect`]); for matrices whose rows
+//! jump across all columns.
+
+use std::ops::Range;
 
 use super::index::Index;
 
-/// Pointers of the transpose; its indices and values go to `out_indices` and `out_values`. From a compressed matrix whose pointers
-/// start at `base`. Values are elements of `W` bytes. The result's pointers start at 0.
-pub fn transpose<const W: usize, I: Index>(
-    pointers: &[I],
-    base: usize,
-    indices: &[I],
-    values: &[u8],
-    minor: usize,
-    out_indices: &mut [I],
-    out_values: &mut [u8],
-) -> Vec<I> {
-    let (values, _) = values.as_chunks::<W>();
-    let (out_values, _) = out_values.as_chunks_mut::<W>();
-    let mut next = vec![I::default(); minor + 1];
-    for &j in indices {
-        let slot = &mut next[j.get() + 1];
-        *slot = I::new(slot.get() + 1);
+/// A compressed matrix, or some rows of one, to be read. Values are elements of `W` bytes.
+#[derive(Clone, Copy)]
+pub struct Rows<'a, const W: usize, I> {
+    /// Where each row begins and ends; `base` is taken off.
+    pub pointers: &'a [I],
+    /// What the first element is in the pointers.
+    pub base: usize,
+    /// The column of each element; they rise in each row.
+    pub indices: &'a [I],
+    /// The value of each element.
+    pub values: &'a [[u8; W]],
+    /// The number of the first row.
+    pub first: usize,
+}
+
+impl<'a, const W: usize, I: Index> Rows<'a, W, I> {
+    /// Number, and elements, of each row.
+    #[inline]
+    fn each(self) -> impl Iterator<Item = (usize, &'a [I], &'a [[u8; W]])> {
+        self.pointers.windows(2).enumerate().map(move |(i, ends)| {
+            let range = ends[0].get() - self.base..ends[1].get() - self.base;
+            (self.first + i, &self.indices[range.clone()], &self.values[range])
+        })
     }
-    for j in 0..minor {
-        next[j + 1] = I::new(next[j + 1].get() + next[j].get());
+
+    /// Some of these rows.
+    pub fn part(self, rows: Range<usize>) -> Rows<'a, W, I> {
+        let (start, end) = (self.pointers[rows.start].get(), self.pointers[rows.end].get());
+        let range = start - self.base..end - self.base;
+        Rows {
+            pointers: &self.pointers[rows.start..=rows.end],
+            base: start,
+            indices: &self.indices[range.clone()],
+            values: &self.values[range],
+            first: self.first + rows.start,
+        }
     }
-    let out_pointers = next.clone();
-    for (i, ends) in pointers.windows(2).enumerate() {
+}
+
+/// How many elements each of these columns has, into zeros.
+pub fn count<const W: usize, I: Index>(rows: Rows<'_, W, I>, columns: Range<usize>, all: bool, counts: &mut [I]) {
+    let mut add = |indices: &[I]| {
+        for &j in indices {
+            let slot = &mut counts[j.get() - columns.start];
+            *slot = I::new(slot.get() + 1);
+        }
+    };
+    if all {
+        return add(rows.indices);
+    }
+    rows.each().for_each(|(_, indices, _)| add(&indices[within(indices, &columns)]));
+}
+
+/// Which elements of a row lie in some columns.
+#[inline]
+fn within<I: Index>(indices: &[I], columns: &Range<usize>) -> Range<usize> {
+    let (Some(first), Some(last)) = (indices.first(), indices.last()) else { return 0..0 };
+    if first.get() >= columns.end || last.get() < columns.start {
+        return 0..0;
+    }
+    let start = if first.get() >= columns.start { 0 } else { indices.partition_point(|j| j.get() < columns.start) };
+    let end = if last.get() < columns.end { indices.len() } else { indices.partition_point(|j| j.get() < columns.end) };
+    start..end
+}
+
+/// Where the next element of each goes, from how many each has: what is before it, beginning at `start`. Gives the end.
+pub fn accumulate<I: Index>(counts: &mut [I], start: usize) -> usize {
+    counts.iter_mut().fold(start, |at, count| {
+        let n = count.get();
+        *count = I::new(at);
+        at + n
+    })
+}
+
+/// Puts the elements of some columns (`all`: of every one) to their places. `next` holds where each column begins in `out`.
+pub fn direct<const W: usize, I: Index>(
+    rows: Rows<'_, W, I>,
+    columns: Range<usize>,
+    all: bool,
+    next: &mut [I],
+    out: (&mut [I], &mut [[u8; W]]),
+) {
+    for (i, indices, values) in rows.each() {
+        let part = if all { 0..indices.len() } else { within(indices, &columns) };
         let major = I::new(i);
-        let range = ends[0].get() - base..ends[1].get() - base;
-        for (&j, v) in indices[range.clone()].iter().zip(&values[range]) {
-            let slot = &mut next[j.get()];
+        for (&j, v) in indices[part.clone()].iter().zip(&values[part]) {
+            let slot = &mut next[j.get() - columns.start];
             let at = slot.get();
-            out_indices[at] = major;
-            out_values[at] = *v;
+            out.0[at] = major;
+            out.1[at] = *v;
             *slot = I::new(at + 1);
         }
     }
-    out_pointers
+}
+
+/// How columns are put together to buckets: `1 << shift` each, and the bits of a row in a packed word.
+#[derive(Clone, Copy)]
+pub struct Buckets {
+    /// The logarithm of the columns of a bucket.
+    pub shift: u32,
+    /// Number of buckets.
+    pub count: usize,
+    /// Bits of a row's number.
+    pub row_bits: u32,
+}
+
+/// Bytes of an element and its index that a bucket is to have at most, so that sorting it stays in the second-level cache.
+const BUCKET: usize = 1 << 18;
+
+/// Buckets at most: each is a stream that is written.
+const MOST: usize = 1 << 10;
+
+impl Buckets {
+    /// For a matrix of so many rows, columns and elements of `width` bytes; `None` where a column and a row do not fit a word.
+    pub fn new(rows: usize, columns: usize, elements: usize, width: usize) -> Option<Buckets> {
+        let wanted = (elements.saturating_mul(width + 4) / BUCKET).clamp(1, MOST);
+        let bits = |n: usize| usize::BITS - n.saturating_sub(1).leading_zeros();
+        let shift = bits(columns.div_ceil(wanted).max(1));
+        let row_bits = bits(rows).max(1);
+        (shift + row_bits <= 64).then_some(Buckets { shift, count: columns.div_ceil(1 << shift).max(1), row_bits })
+    }
+
+    /// The columns of a bucket.
+    pub fn columns(self, bucket: usize, all: usize) -> Range<usize> {
+        (bucket << self.shift).min(all)..((bucket + 1) << self.shift).min(all)
+    }
+}
+
+/// An element on its way: a word of its column within the bucket and its row, and its value in the words after it. Together,
+/// so that a bucket is one stream.
+pub type Entry<const K: usize> = [u64; K];
+
+/// Writes the elements of rows bucket by bucket, in order in each; values of `W` bytes fit `K - 1` words. Gives where buckets
+/// begin and end.
+pub fn distribute<const W: usize, const K: usize, I: Index>(
+    rows: Rows<'_, W, I>,
+    buckets: Buckets,
+    staged: &mut [Entry<K>],
+) -> Vec<usize> {
+    let mut offsets = vec![0usize; buckets.count + 1];
+    for &j in rows.indices {
+        offsets[(j.get() >> buckets.shift) + 1] += 1;
+    }
+    for b in 0..buckets.count {
+        offsets[b + 1] += offsets[b];
+    }
+    let mut next = offsets.clone();
+    let low = (1usize << buckets.shift) - 1;
+    for (i, indices, values) in rows.each() {
+        for (&j, v) in indices.iter().zip(values) {
+            let slot = &mut next[j.get() >> buckets.shift];
+            let mut entry = [0; K];
+            entry[0] = (((j.get() & low) as u64) << buckets.row_bits) | i as u64;
+            bytemuck::bytes_of_mut(&mut entry)[8..8 + W].copy_from_slice(v);
+            staged[*slot] = entry;
+            *slot += 1;
+        }
+    }
+    offsets
+}
+
+/// Sorts what [`distribute`] wrote to one bucket, given in pieces in the order of rows: `next` has an entry per column of the
+/// bucket and is told where each begins, from `start` on; `out` is for the bucket's elements alone.
+pub fn collect<const W: usize, const K: usize, I: Index>(
+    pieces: &[&[Entry<K>]],
+    row_bits: u32,
+    start: usize,
+    next: &mut [I],
+    out: (&mut [I], &mut [[u8; W]]),
+) {
+    let mut counts = vec![I::default(); next.len()];
+    for entry in pieces.iter().copied().flatten() {
+        let count = &mut counts[(entry[0] >> row_bits) as usize];
+        *count = I::new(count.get() + 1);
+    }
+    let mut at = 0;
+    for (count, next) in counts.iter_mut().zip(next) {
+        *next = I::new(start + at);
+        at += std::mem::replace(count, I::new(at)).get();
+    }
+    let row = (1u64 << row_bits) - 1;
+    for entry in pieces.iter().copied().flatten() {
+        let slot = &mut counts[(entry[0] >> row_bits) as usize];
+        let at = slot.get();
+        out.0[at] = I::new((entry[0] & row) as usize);
+        out.1[at].copy_from_slice(&bytemuck::bytes_of(entry)[8..8 + W]);
+        *slot = I::new(at + 1);
+    }
 }
