@@ -101,6 +101,43 @@ impl Workload {
         Ok(if shuffled { tensor } else { tensor.coalesce()? })
     }
 
+    /// One of the matrices of a workload that has several, as CSR with fill 0.
+    pub fn part(&self, name: &str) -> Outcome<Tensor> {
+        Workload::open(&self.data, &format!("{}/{name}", self.name), self.precision)?.csr()
+    }
+
+    /// A matrix for each batch as batched CSR, and the dense ones that they are multiplied with.
+    pub fn batch(&self) -> Outcome<(Tensor, Tensor)> {
+        let shape: Vec<i64> = self.vec("shape")?;
+        let shape = shape.iter().map(|&n| usize::try_from(n)).collect::<Result<Vec<_>, _>>()?;
+        let (pointers, columns): (Vec<i32>, Vec<i32>) = (self.vec("crow")?, self.vec("col")?);
+        let [batches, rows, _] = shape[..] else { return Err(format!("{}: shape {shape:?}", self.name).into()) };
+        let (mut of_batch, mut of_row) = (Vec::new(), Vec::new());
+        for batch in 0..batches {
+            let pointers = &pointers[batch * (rows + 1)..(batch + 1) * (rows + 1)];
+            for (row, ends) in pointers.windows(2).enumerate() {
+                let n = usize::try_from(ends[1] - ends[0])?;
+                of_batch.extend(std::iter::repeat_n(i32::try_from(batch)?, n));
+                of_row.extend(std::iter::repeat_n(i32::try_from(row)?, n));
+            }
+        }
+        let values = self.floats(&self.file("data"))?.flatten()?;
+        let matrices = Tensor::coo(&shape, vec![of_batch, of_row, columns], &values, self.zero())?;
+        Ok((matrices.to_layout(Layout::Csr)?, self.floats(&self.file("X"))?))
+    }
+
+    /// The rows or columns that are chosen of the matrix.
+    pub fn chosen(&self, what: &str) -> Outcome<Vec<i64>> {
+        let path = self.file(&format!("chosen_{what}"));
+        if path.is_file() { Ok(Npy::open(&path)?.elements()?.to_vec()) } else { Err(missing(&path).into()) }
+    }
+
+    /// A file that a case writes, `NAME-WORKLOAD.EXTENSION`.
+    pub fn scratch(&self, name: &str, extension: &str) -> PathBuf {
+        let folder = std::env::var_os("SPB_SCRATCH").map_or_else(|| self.data.clone(), PathBuf::from);
+        folder.join(format!("{name}-{}.{extension}", self.name))
+    }
+
     /// The matrix with every element present.
     pub fn dense(&self) -> Outcome<Tensor> {
         Ok(self.csr()?.to_dense()?)

@@ -2,6 +2,7 @@
 
 use crate::base::mapped::{Chosen, Mapped};
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use openwork_ops::structure::IndexVec;
@@ -265,6 +266,20 @@ fn overlay_fill(
 /// Elements that are written to their places at a time.
 const SCATTERED: usize = 1 << 20;
 
+/// Elements of a dense result that are written at a time, and how many stored ones of them.
+const STRETCH: usize = 1 << 16;
+const SOME: usize = 1 << 9;
+
+/// How many of the first `n` there are for which something holds that holds for none after them.
+fn partition_point(n: usize, holds: impl Fn(usize) -> bool) -> usize {
+    let (mut start, mut end) = (0, n);
+    while start < end {
+        let middle = start + (end - start) / 2;
+        if holds(middle) { start = middle + 1 } else { end = middle }
+    }
+    start
+}
+
 /// The dense form. The tensor has a defined background (its own, or one the caller gives).
 ///
 /// # Errors
@@ -279,18 +294,46 @@ pub(crate) fn to_strided(s: &Sparse, background: &Strided) -> Result<Strided> {
     let (values, size, nse) = (s.values.dense_bytes()?, dtype.size(), s.nse());
     let core = background.unbroadcast();
     let zero = core.len() == 1 && core.at_offset(core.offset).to_bytes().0 == [0; 16];
+    let fill = |start: usize, out: &mut [u8]| if zero { out.fill(0) } else { background.read(start, out) };
+    let places = |elements: Range<usize>, places: &mut [u64]| {
+        s.pattern.linearize_elements(&weights, &row, elements.start, &mut places[..elements.len()]);
+    };
+    if s.pattern.is_in_c_order() {
+        // A stretch of the result at a time: it is filled, and what is stored in it written, while it is in the cache.
+        let buffer = Buffer::filled(n * size, size, |out| {
+            let place = |element: usize| {
+                let mut place = [0];
+                places(element..element + 1, &mut place);
+                place[0] as usize
+            };
+            parallel::for_chunks_mut(out, size, STRETCH, &|start, out| {
+                fill(start, out);
+                let first = |at: usize| partition_point(nse, |element| place(element) < at);
+                let (mut at, end) = (first(start), first(start + out.len() / size));
+                let mut own = [0; SOME];
+                while at < end {
+                    let own = &mut own[..SOME.min(end - at)];
+                    places(at..at + own.len(), own);
+                    own.iter_mut().for_each(|place| *place -= start as u64);
+                    scatter_offsets(&values[at * size..(at + own.len()) * size], size, own, out);
+                    at += own.len();
+                }
+            });
+        })?;
+        return Ok(Strided::new(buffer, dtype, s.shape.clone()));
+    }
     let buffer = Buffer::build(n * size, |out| {
         if !zero {
-            parallel::for_chunks_mut(out, size, parallel::GRAIN, &|start, out| background.read(start, out));
+            parallel::for_chunks_mut(out, size, parallel::GRAIN, &fill);
         }
         // Places of a part of the elements at a time, however many there are.
-        let mut places = Scratch::any(nse.min(SCATTERED));
+        let mut room = Scratch::any(nse.min(SCATTERED));
         for start in (0..nse).step_by(SCATTERED) {
-            let places = &mut places[..SCATTERED.min(nse - start)];
-            parallel::for_chunks_mut(places, 1, parallel::GRAIN, &|from, places| {
-                s.pattern.linearize_elements(&weights, &row, start + from, places);
+            let room = &mut room[..SCATTERED.min(nse - start)];
+            parallel::for_chunks_mut(room, 1, parallel::GRAIN, &|from, out| {
+                places(start + from..start + from + out.len(), out);
             });
-            scatter_offsets(&values[start * size..], size, places, out);
+            scatter_offsets(&values[start * size..], size, room, out);
         }
     })?;
     Ok(Strided::new(buffer, dtype, s.shape.clone()))
@@ -324,11 +367,9 @@ pub(crate) fn from_strided(x: &Strided, spec: &LevelSpec, fill: Fill) -> Result<
             let mask =
                 blocks::run(view.len(), &sources, x.dtype, DType::Bool, Kernel::Binary(identity::differs(x.dtype)))?;
             let mask = mask.bytes();
-            if block == 1 {
-                (0..rows).filter(|&r| mask[r] != 0).map(|r| r as u64).collect()
-            } else {
-                let any = |r: usize| mask[r * block..(r + 1) * block].iter().any(|&m| m != 0);
-                (0..rows).filter(|&r| any(r)).map(|r| r as u64).collect()
+            match block {
+                1 => places(rows, |r| mask[r] != 0),
+                _ => places(rows, |r| mask[r * block..(r + 1) * block].iter().any(|&m| m != 0)),
             }
         }
     };
@@ -341,19 +382,56 @@ pub(crate) fn from_strided(x: &Strided, spec: &LevelSpec, fill: Fill) -> Result<
     Ok(Sparse { shape: x.shape.clone(), pattern: Arc::new(pattern), values, fill })
 }
 
+/// The numbers below `n` for which something holds. It is asked twice.
+fn places(n: usize, holds: impl Fn(usize) -> bool + Sync) -> Vec<u64> {
+    let counts = parallel::map_chunks(n, parallel::GRAIN, &|chunk| chunk.filter(|&i| holds(i)).count());
+    let ends: Vec<usize> = counts.iter().scan(0, |end, n| Some(std::mem::replace(end, *end + n) + n)).collect();
+    let mut out = zeroed_vec::<u64>(ends.last().copied().unwrap_or(0));
+    parallel::for_pieces_mut(&mut out, &ends, &|chunk, out| {
+        let mut at = 0;
+        for i in chunk * parallel::GRAIN..n.min((chunk + 1) * parallel::GRAIN) {
+            // Each is written, and the next one over it if it is not meant: a branch would be a guess.
+            let Some(place) = out.get_mut(at) else { return };
+            *place = i as u64;
+            at += usize::from(holds(i));
+        }
+    });
+    out
+}
+
 /// Keys of C-order positions in a dense space.
 pub(crate) fn unravel(positions: &[u64], shape: &[usize]) -> (KeyLayout, Vec<Vec<u64>>) {
     let layout = KeyLayout::new(shape);
-    let mut words = vec![vec![0u64; positions.len()]; layout.word_bits.len()];
-    for (i, &p) in positions.iter().enumerate() {
-        let mut rest = p;
-        for (field, &size) in layout.fields.iter().zip(shape).rev() {
-            let size = size as u64;
-            words[field.word][i] |= (rest % size).checked_shl(field.shift).unwrap_or(0);
-            rest /= size;
-        }
+    let mut words = Vec::with_capacity(layout.word_bits.len());
+    for w in 0..layout.word_bits.len() {
+        let mut word = zeroed_vec::<u64>(positions.len());
+        parallel::for_chunks_mut(&mut word, 1, parallel::GRAIN, &|start, word| {
+            unravel_word(&positions[start..start + word.len()], shape, &layout, w, word);
+        });
+        words.push(word);
     }
     (layout, words)
+}
+
+/// One word of these keys. Positions near each other differ in their last coordinate only, which needs no division.
+fn unravel_word(positions: &[u64], shape: &[usize], layout: &KeyLayout, w: usize, word: &mut [u64]) {
+    let (Some(&last), Some(field)) = (shape.last(), layout.fields.last()) else { return };
+    let shift = if field.word == w { Some(field.shift) } else { None };
+    // Where the last coordinate is 0, and the key there.
+    let (mut base, mut of_base, mut is_known) = (0, 0, false);
+    for (word, &p) in word.iter_mut().zip(positions) {
+        if !is_known || p.wrapping_sub(base) >= last as u64 {
+            let mut rest = p / last as u64;
+            (base, of_base, is_known) = (p - p % last as u64, 0, true);
+            for (field, &size) in layout.fields.iter().zip(shape).rev().skip(1) {
+                if field.word == w {
+                    of_base |= (rest % size as u64).checked_shl(field.shift).unwrap_or(0);
+                }
+                rest /= size as u64;
+            }
+        }
+        *word = of_base | shift.map_or(0, |shift| (p - base).checked_shl(shift).unwrap_or(0));
+    }
 }
 
 /// Keeps the rows for which `keep` holds. The tensor is ordered and unique.

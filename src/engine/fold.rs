@@ -137,6 +137,21 @@ impl Fold {
         Compensated::finish(acc, low);
     }
 
+    /// Folds accumulators of several tables into one of each, in order: floats with a correction, so that this adds no more
+    /// than two roundings.
+    pub(crate) fn merge_tables<'r>(&self, tables: impl Iterator<Item = &'r [u8]>, acc: &mut [u8]) {
+        self.fill_identity(acc);
+        match Compensated::of(self.op, self.typing.acc) {
+            None => tables.for_each(|table| (self.kernels.merge)(acc, table)),
+            Some(kernels) => {
+                let mut low = vec![0u128; acc.len().div_ceil(16)];
+                let low = &mut bytemuck::cast_slice_mut(&mut low)[..acc.len()];
+                tables.for_each(|table| (kernels.accumulate)(table, acc, low));
+                Compensated::finish(acc, low);
+            }
+        }
+    }
+
     /// Accumulators to results: the mean divides by the number of elements, and the dtype is the op's.
     pub(crate) fn finish(&self, acc: &Strided, n: u128) -> Result<Strided> {
         if self.op.gives() != Gives::Mean {

@@ -98,6 +98,12 @@ impl Pattern {
         self.levels.iter().all(Level::is_unique)
     }
 
+    /// Whether stored elements come in C order of the tensor.
+    pub(crate) fn is_in_c_order(&self) -> bool {
+        self.is_canonical()
+            && self.dims.iter().map(|d| (d.axis, d.part)).eq((0..self.dims.len()).map(|a| (a, Part::Whole)))
+    }
+
     /// The level structure, without the arrays.
     pub(crate) fn spec(&self) -> LevelSpec {
         LevelSpec { levels: self.kinds(), dims: self.dims.mapped(|d| (d.axis, d.part)) }

@@ -1,11 +1,14 @@
 //! The loops of the folds.
 
+use std::marker::PhantomData;
+
 use super::ReduceKernels;
 use super::monoid::{Fold, Monoid};
 use crate::cast::cast_block;
 use crate::dtype::{DType, Element};
 use crate::groups::Store;
 use crate::scalar::Scalar;
+use crate::simd::{self, Loop};
 use crate::unary::UnaryOp;
 
 /// Elements folded in lanes before blocks are combined pairwise: 32 steps of 16 lanes.
@@ -14,8 +17,11 @@ const BLOCK: usize = 512;
 /// Pairwise levels: enough for every slice.
 const LEVELS: usize = 64;
 
-/// Segments up to this length are folded in order.
-const SHORT: usize = 16;
+/// Segments up to this length are folded in lanes of their own.
+const SHORT: usize = 64;
+
+/// Lanes of a short segment.
+const LANES: usize = 8;
 
 /// The kernels of the fold `M` of elements `E`.
 pub(super) fn of<M: Fold<E>, E: Element>() -> ReduceKernels {
@@ -98,17 +104,32 @@ fn fold<M: Fold<E>, E: Element>(values: &[E]) -> M::Acc {
 
 #[inline(never)] // once per fold: it is by far the largest of the loops
 fn fold_block<M: Fold<E>, E: Element>(values: &[E]) -> M::Acc {
-    // `const`, so that only one of them is compiled.
-    if const { size_of::<M::Acc>() <= 2 } {
-        fold_lanes::<M, E, 32>(values)
-    } else if const { size_of::<M::Acc>() <= 8 } {
-        fold_lanes::<M, E, 16>(values)
-    } else {
-        fold_lanes::<M, E, 8>(values)
+    struct Block<'a, M, E>(&'a [E], PhantomData<M>);
+    impl<M: Fold<E>, E: Element> Loop for Block<'_, M, E> {
+        type Output = M::Acc;
+        #[inline(always)]
+        fn run(self) -> M::Acc {
+            // `const`, so that only one of them is compiled.
+            if const { size_of::<M::Acc>() <= 2 } {
+                fold_lanes::<M, E, 32>(self.0)
+            } else if const { size_of::<M::Acc>() <= 8 } {
+                fold_lanes::<M, E, 16>(self.0)
+            } else {
+                fold_lanes::<M, E, 8>(self.0)
+            }
+        }
     }
+    at_level::<M, _>(Block(values, PhantomData::<M>))
+}
+
+/// Runs a loop at the level in use, or at the baseline where it gains nothing.
+#[inline(always)]
+fn at_level<M: Monoid, L: Loop>(work: L) -> L::Output {
+    if const { M::WIDE } { simd::vectorised(work) } else { work.run() }
 }
 
 /// Independent accumulators, for the vector unit, combined as a tree.
+#[inline(always)]
 fn fold_lanes<M: Fold<E>, E: Element, const N: usize>(values: &[E]) -> M::Acc {
     let mut lanes = [M::IDENTITY; N];
     let (chunks, rest) = values.as_chunks::<N>();
@@ -120,6 +141,11 @@ fn fold_lanes<M: Fold<E>, E: Element, const N: usize>(values: &[E]) -> M::Acc {
     for (lane, &value) in lanes.iter_mut().zip(rest) {
         *lane = M::combine(*lane, M::lift(value));
     }
+    tree::<M, N>(lanes)
+}
+
+#[inline(always)]
+fn tree<M: Monoid, const N: usize>(mut lanes: [M::Acc; N]) -> M::Acc {
     let mut width = N;
     while width > 1 {
         width /= 2;
@@ -128,6 +154,32 @@ fn fold_lanes<M: Fold<E>, E: Element, const N: usize>(values: &[E]) -> M::Acc {
         }
     }
     lanes[0]
+}
+
+/// The fold of the elements from `start` to `end`, few, in lanes. Lanes beyond the end read what follows there
+/// and put padding in its place.
+#[inline(always)]
+fn fold_short<M: Fold<E>, E: Element>(values: &[E], start: usize, end: usize) -> M::Acc {
+    let mut lanes = [M::PADDING; LANES];
+    let mut at = start;
+    // At least once: how many are none is a guess that is often wrong.
+    loop {
+        let rest = end - at;
+        if let Some(block) = values.get(at..).and_then(|rest| rest.first_chunk::<LANES>()) {
+            for i in 0..LANES {
+                let value = if i < rest { M::lift(block[i]) } else { M::PADDING };
+                lanes[i] = M::combine(lanes[i], value);
+            }
+        } else {
+            for (lane, &value) in lanes.iter_mut().zip(&values[at..end]) {
+                *lane = M::combine(*lane, M::lift(value));
+            }
+        }
+        at += LANES;
+        if at >= end {
+            return tree::<M, LANES>(lanes);
+        }
+    }
 }
 
 fn scatter<M: Fold<E>, E: Element>(values: &[E], keys: &[u32], acc: &mut [u8]) {
@@ -140,16 +192,26 @@ fn scatter<M: Fold<E>, E: Element>(values: &[E], keys: &[u32], acc: &mut [u8]) {
 }
 
 fn segments<M: Fold<E>, E: Element>(values: &[E], offsets: &[usize], acc: &mut [u8]) {
-    let acc = M::Acc::from_bytes_mut(acc);
-    debug_assert_eq!(offsets.len(), acc.len() + 1);
-    for (slot, ends) in acc.iter_mut().zip(offsets.windows(2)) {
-        let segment = &values[ends[0]..ends[1]];
-        if segment.len() > SHORT {
-            *slot = M::combine(*slot, fold::<M, E>(segment));
-        } else {
-            *slot = segment.iter().fold(*slot, |acc, &value| M::combine(acc, M::lift(value)));
+    struct Segments<'a, M: Monoid, E>(&'a [E], &'a [usize], &'a mut [M::Acc]);
+    impl<M: Fold<E>, E: Element> Loop for Segments<'_, M, E> {
+        type Output = ();
+        #[inline(always)]
+        fn run(self) {
+            let Segments(values, offsets, acc) = self;
+            for (slot, ends) in acc.iter_mut().zip(offsets.windows(2)) {
+                let (start, end) = (ends[0], ends[1]);
+                let fold = if end - start <= SHORT {
+                    fold_short::<M, E>(values, start, end)
+                } else {
+                    fold::<M, E>(&values[start..end])
+                };
+                *slot = M::combine(*slot, fold);
+            }
         }
     }
+    let acc = M::Acc::from_bytes_mut(acc);
+    debug_assert_eq!(offsets.len(), acc.len() + 1);
+    at_level::<M, _>(Segments::<M, E>(values, offsets, acc));
 }
 
 fn accumulate<M: Fold<E>, E: Element>(values: &[E], acc: &mut [u8]) {

@@ -12,6 +12,11 @@ use crate::{bf16, f16};
 pub(super) trait Monoid: 'static {
     type Acc: Store;
     const IDENTITY: Self::Acc;
+    /// What leaves every accumulator as it is, bit for bit.
+    const PADDING: Self::Acc = Self::IDENTITY;
+    /// Whether loops are compiled for each level of vector instructions: they gain where the baseline has no instruction, or
+    /// where memory waits for them.
+    const WIDE: bool = false;
     fn combine(a: Self::Acc, b: Self::Acc) -> Self::Acc;
     /// `n` copies of `a` combined, for `n > 0`.
     fn power(a: Self::Acc, n: u128) -> Self::Acc;
@@ -51,10 +56,12 @@ fn repeat<A: Copy>(mut a: A, mut n: u128, combine: impl Fn(A, A) -> A) -> A {
 }
 
 macro_rules! arithmetic {
-    ($ty:ty, $zero:expr, $one:expr, $add:expr, $mul:expr, $times:expr, $power:expr) => {
+    ($ty:ty, $zero:expr, $padding:expr, $one:expr, $wide:expr, $add:expr, $mul:expr, $times:expr, $power:expr) => {
         impl Monoid for Sum<$ty> {
             type Acc = $ty;
             const IDENTITY: $ty = $zero;
+            const PADDING: $ty = $padding;
+            const WIDE: bool = $wide;
             #[inline(always)]
             fn combine(a: $ty, b: $ty) -> $ty {
                 let add: fn($ty, $ty) -> $ty = $add;
@@ -94,12 +101,12 @@ macro_rules! arithmetic {
     };
 }
 
-arithmetic!(i64, 0, 1, i64::wrapping_add, i64::wrapping_mul, |a, n| a.wrapping_mul(n as i64), |a, n| repeat(
+arithmetic!(i64, 0, 0, 1, false, i64::wrapping_add, i64::wrapping_mul, |a, n| a.wrapping_mul(n as i64), |a, n| repeat(
     a,
     n,
     i64::wrapping_mul
 ));
-arithmetic!(u64, 0, 1, u64::wrapping_add, u64::wrapping_mul, |a, n| a.wrapping_mul(n as u64), |a, n| repeat(
+arithmetic!(u64, 0, 0, 1, false, u64::wrapping_add, u64::wrapping_mul, |a, n| a.wrapping_mul(n as u64), |a, n| repeat(
     a,
     n,
     u64::wrapping_mul
@@ -107,7 +114,9 @@ arithmetic!(u64, 0, 1, u64::wrapping_add, u64::wrapping_mul, |a, n| a.wrapping_m
 arithmetic!(
     f64,
     0.0,
+    -0.0,
     1.0,
+    true,
     |a, b| a + b,
     |a, b| a * b,
     |a, n| a * n as f64,
@@ -117,7 +126,9 @@ arithmetic!(
 arithmetic!(
     c128,
     c128::new(0.0, 0.0),
+    c128::new(-0.0, -0.0),
     c128::new(1.0, 0.0),
+    false,
     |a, b| a + b,
     |a, b| a * b,
     |a, n| c128::new(a.re * n as f64, a.im * n as f64),
@@ -134,6 +145,7 @@ macro_rules! order {
         impl Monoid for $monoid<$ty> {
             type Acc = $ty;
             const IDENTITY: $ty = $identity;
+            const WIDE: bool = size_of::<$ty>() >= 4;
             #[inline(always)]
             fn combine($a: $ty, b: $ty) -> $ty {
                 // Without a branch that nobody can predict.

@@ -12,6 +12,7 @@ use super::cut::Split;
 use super::groups::{Groups, Need, sizes};
 use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::error::Result;
+use crate::base::pages::Scratch;
 use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::engine::convert;
@@ -31,6 +32,12 @@ const CUT: usize = 1 << 17;
 
 /// Parts of a table at most: every one looks at all keys.
 const PARTS: usize = 16;
+
+/// Terms for each accumulator of a table of which several are filled, each by a share of the terms.
+const SHARE: usize = 8;
+/// Terms of a share at least, and shares at most.
+const SHARED: usize = 1 << 16;
+const SHARES: usize = 16;
 
 /// Positions that are looked at to say where a table is cut: so many runs of so many.
 const SAMPLE: [usize; 2] = [256, 16];
@@ -93,32 +100,29 @@ impl Table {
     }
 }
 
-/// Folds rows of one element each into a table of `size` accumulators, in storage order.
+/// Folds rows of one element each into a table of `size` accumulators.
+///
+/// Where accumulators have many terms, each of a few tables is given a share of them, in storage order, and the tables are
+/// folded in theirs: how many does not depend on the threads, so results do not either.
 pub(super) fn scatter(fold: &Fold, split: &Split<'_>, values: &Strided, size: usize, need: Need) -> Result<Table> {
     let fold = fold.starting_at_minus_zero();
     let pattern = split.pattern;
     let bytes = values.dense_bytes()?;
     let log2 = if need == Need::Folds { split.log2_of_reduced() } else { 0.0 };
     let all = Terms { fold: &fold, keys: Keys::new(pattern, &split.dims), values: &bytes, size, log2 };
-    let ends = all.ends(pattern.positions);
-    let mut counts = zeroed_vec::<u32>(if need == Need::Counts { size } else { 0 });
-    let width = fold.typing.acc.size();
-    let acc = Buffer::build(size * width, |mut acc| {
-        let (mut counts, mut start) = (&mut counts[..], 0);
-        let mut parts = Vec::with_capacity(ends.len());
-        for end in ends {
-            let n = end - start;
-            let (own, own_counts);
-            (own, acc) = std::mem::take(&mut acc).split_at_mut(n * width);
-            (own_counts, counts) = std::mem::take(&mut counts).split_at_mut(if need == Need::Counts { n } else { 0 });
-            parts.push((start as u32..end as u32, own, own_counts));
-            start = end;
-        }
-        parallel::for_each(parts, &|_, (range, acc, counts)| all.fold_part(pattern.positions, range, acc, counts));
-    })?;
+    let counted = if need == Need::Counts { size } else { 0 };
+    let shares = shares(pattern.positions, size);
+    let (acc, counts) =
+        if shares > 1 { all.shared(pattern.positions, shares, counted)? } else { all.cut(pattern.positions, counted)? };
     let axes = split.dims.mapped(|d| d.axis);
     let acc = Strided::new(acc, fold.typing.acc, sizes(&split.dims));
     Ok(Table { acc, axes, counts, identity: fold.kernels.identity })
+}
+
+/// In how many shares so many terms are folded into a table of so many accumulators.
+fn shares(positions: usize, size: usize) -> usize {
+    let wanted = (positions + SHARE * size / 2) / (SHARE * size).max(1);
+    wanted.min(positions / SHARED).clamp(1, SHARES)
 }
 
 /// Where terms go.
@@ -139,6 +143,58 @@ struct Terms<'a> {
 }
 
 impl Terms<'_> {
+    /// One table, of which every thread fills a part.
+    fn cut(&self, positions: usize, counted: usize) -> Result<(Buffer, Vec<u32>)> {
+        let width = self.fold.typing.acc.size();
+        let ends = self.ends(positions);
+        let mut counts = zeroed_vec::<u32>(counted);
+        let acc = Buffer::build(self.size * width, |mut acc| {
+            let (mut counts, mut start) = (&mut counts[..], 0);
+            let mut parts = Vec::with_capacity(ends.len());
+            for end in ends {
+                let n = end - start;
+                let (own, own_counts);
+                (own, acc) = std::mem::take(&mut acc).split_at_mut(n * width);
+                (own_counts, counts) = std::mem::take(&mut counts).split_at_mut(if counted > 0 { n } else { 0 });
+                parts.push((start as u32..end as u32, own, own_counts));
+                start = end;
+            }
+            parallel::for_each(parts, &|_, (range, acc, counts)| self.fold_part(0..positions, range, acc, counts));
+        })?;
+        Ok((acc, counts))
+    }
+
+    /// A table for each share of the terms, folded together in order.
+    fn shared(&self, positions: usize, shares: usize, counted: usize) -> Result<(Buffer, Vec<u32>)> {
+        let (bytes, whole) = (self.size * self.fold.typing.acc.size(), 0..self.size as u32);
+        let mut tables = Scratch::<u8>::any(shares * bytes);
+        let mut counts = zeroed_vec::<u32>(shares * counted);
+        let (mut rest, mut rest_of_counts) = (&mut tables[..], &mut counts[..]);
+        let mut work = Vec::with_capacity(shares);
+        for share in 0..shares {
+            let (own, own_counts);
+            (own, rest) = rest.split_at_mut(bytes);
+            (own_counts, rest_of_counts) = rest_of_counts.split_at_mut(counted);
+            let of = |share: usize| (positions as u128 * share as u128 / shares as u128) as usize;
+            work.push((of(share)..of(share + 1), own, own_counts));
+        }
+        parallel::for_each(work, &|_, (terms, acc, counts)| self.fold_part(terms, whole.clone(), acc, counts));
+        for share in 1..shares {
+            let (first, own) = counts.split_at_mut(share * counted);
+            first.iter_mut().zip(&own[..counted]).for_each(|(all, own)| *all += own);
+        }
+        counts.truncate(counted);
+        let width = self.fold.typing.acc.size();
+        let acc = Buffer::build(bytes, |acc| {
+            parallel::for_chunks_mut(acc, width, parallel::GRAIN, &|start, acc| {
+                let part = start * width..start * width + acc.len();
+                let own = |share: usize| &tables[share * bytes..][part.clone()];
+                self.fold.merge_tables((0..shares).map(own), acc);
+            });
+        })?;
+        Ok((acc, counts))
+    }
+
     /// Where the table is cut, so that parts have about as many terms. An accumulator gets its terms in storage order in any
     /// part, so that results do not depend on this: it is left out on one thread.
     fn ends(&self, positions: usize) -> Vec<usize> {
@@ -146,7 +202,7 @@ impl Terms<'_> {
         let mut ends = Vec::new();
         if parts > 1 && self.size > CUT && positions >= CUT {
             let [runs, run] = SAMPLE;
-            let (mut sample, mut scratch) = (Vec::with_capacity(runs * run), Scratch::default());
+            let (mut sample, mut scratch) = (Vec::with_capacity(runs * run), Room::default());
             for start in (0..runs).map(|i| i * (positions - run) / runs) {
                 sample.extend_from_slice(self.keys.read(start..start + run, &mut scratch));
             }
@@ -159,8 +215,8 @@ impl Terms<'_> {
         ends
     }
 
-    /// Folds the terms with keys in `range`, and counts them if there is room for counts.
-    fn fold_part(&self, positions: usize, range: Range<u32>, acc: &mut [u8], counts: &mut [u32]) {
+    /// Folds those of some terms with keys in `range`, and counts them if there is room for counts.
+    fn fold_part(&self, terms: Range<usize>, range: Range<u32>, acc: &mut [u8], counts: &mut [u32]) {
         let width = self.fold.typing.input.size();
         let whole = range.len() == self.size;
         let mut sums = match Compensated::of(self.fold.op, self.fold.typing.input) {
@@ -176,15 +232,15 @@ impl Terms<'_> {
         // These kernels gain from long pieces, where keys need no place of their own.
         let long =
             whole && counts.is_empty() && matches!((&sums, &self.keys), (Accumulators::Compensated(..), Keys::Own(_)));
-        let piece = if long { positions.min(LONG) } else { PIECE };
-        let mut scratch = Scratch::default();
+        let piece = if long { terms.len().min(LONG) } else { PIECE };
+        let mut scratch = Room::default();
         let (mut own_keys, mut own_values) = (Vec::new(), Vec::new());
         if !whole {
             (own_keys, own_values) = (vec![0; piece], vec![0u128; (piece * width).div_ceil(16)]);
         }
         let own_values: &mut [u8] = bytemuck::cast_slice_mut(&mut own_values);
-        for start in (0..positions).step_by(piece.max(1)) {
-            let end = (start + piece).min(positions);
+        for start in terms.clone().step_by(piece.max(1)) {
+            let end = (start + piece).min(terms.end);
             let mut keys = self.keys.read(start..end, &mut scratch);
             let mut values = &self.values[start * width..end * width];
             if !whole {
@@ -255,7 +311,7 @@ enum Keys<'a> {
 }
 
 #[derive(Default)]
-struct Scratch {
+struct Room {
     wide: Vec<u64>,
     narrow: Vec<u32>,
 }
@@ -280,7 +336,7 @@ impl<'a> Keys<'a> {
         Keys::Form(pattern, weights)
     }
 
-    fn read<'s>(&'s self, range: Range<usize>, scratch: &'s mut Scratch) -> &'s [u32] {
+    fn read<'s>(&'s self, range: Range<usize>, scratch: &'s mut Room) -> &'s [u32] {
         match self {
             Keys::Own(indices) => match indices.as_slice() {
                 IndexSlice::U32(own) => &own[range],
