@@ -350,9 +350,15 @@ fn two_passes<I: Index>(
 /// Coordinates of kept tuples, from whichever side has them.
 fn choose<I: Index>(left: &[I], right: &[I], selection: &Chosen<I>) -> Places<I> {
     let mut out = Places::of(selection.left.len());
-    for (coord, (&l, &r)) in out.iter_mut().zip(selection.left.iter().zip(&*selection.right)) {
-        *coord = if l == I::NONE { right[r.get()] } else { left[l.get()] };
-    }
+    let (of_left, of_right) = (&*selection.left, &*selection.right);
+    parallel::for_chunks_mut(&mut out, 1, parallel::GRAIN, &|start, out| {
+        let chosen = of_left[start..].iter().zip(&of_right[start..]);
+        for (coord, (&l, &r)) in out.iter_mut().zip(chosen) {
+            // A choice between two addresses, not a branch.
+            let from = if l == I::NONE { right.get(r.get()) } else { left.get(l.get()) };
+            *coord = from.copied().unwrap_or_default();
+        }
+    });
     out
 }
 

@@ -18,6 +18,7 @@ mod factors;
 mod linalg;
 mod linalg_data;
 mod matmul;
+mod many;
 mod matmul_fills;
 mod misuse;
 mod order;

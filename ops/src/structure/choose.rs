@@ -8,15 +8,22 @@ pub struct Places<I> {
     first: Vec<I>,
     /// After each place, the next one of the same coordinate; nothing if no coordinate has two.
     next: Vec<I>,
+    /// A bit for each coordinate: whether it goes anywhere. Smaller than the table by the width of a place.
+    chosen: Vec<u64>,
+    /// Whether few coordinates are chosen, so that to ask first pays.
+    few: bool,
     /// Whether places rise with their coordinates.
     rising: bool,
 }
+
+/// Of so many coordinates, one is chosen where few are.
+const FEW: usize = 8;
 
 impl<I: Index> Places<I> {
     /// The places of coordinates below `n`: coordinate `list[i]` goes to `i`. Indices of this width hold the length of
     /// the list.
     pub fn new(n: usize, list: &[u64]) -> Places<I> {
-        let mut first = vec![I::NONE; n];
+        let (mut first, mut chosen) = (vec![I::NONE; n], vec![0u64; n.div_ceil(64)]);
         let (mut next, mut rising) = (Vec::new(), true);
         // From behind, so that the places of a coordinate rise.
         for (i, &c) in list.iter().enumerate().rev() {
@@ -26,9 +33,10 @@ impl<I: Index> Places<I> {
                 next[i] = *slot;
             }
             *slot = I::new(i);
+            chosen[c as usize / 64] |= 1 << (c % 64);
             rising &= list.get(i + 1).is_none_or(|&after| c <= after);
         }
-        Places { first, next, rising }
+        Places { first, next, chosen, few: list.len() < n / FEW, rising }
     }
 
     /// For each segment of coordinates (`pointers` count from `base`), how many places its coordinates have together.
@@ -36,7 +44,7 @@ impl<I: Index> Places<I> {
         for (o, ends) in out.iter_mut().zip(pointers.windows(2)) {
             let segment = &indices[ends[0].get() - base..ends[1].get() - base];
             *o = if self.next.is_empty() {
-                segment.iter().map(|c| usize::from(self.first[c.get()] != I::NONE)).sum()
+                segment.iter().map(|c| usize::from(self.goes(*c))).sum()
             } else {
                 segment.iter().map(|c| self.of(*c).count()).sum()
             };
@@ -50,6 +58,9 @@ impl<I: Index> Places<I> {
         for ends in pointers.windows(2) {
             let (start, own) = (at, ends[0].get() - base..ends[1].get() - base);
             for (p, c) in own.clone().zip(&indices[own]) {
+                if self.few && !self.goes(*c) {
+                    continue;
+                }
                 if self.next.is_empty() {
                     // Written in any case, and the next one over it if it goes nowhere: a branch would be a guess.
                     let place = self.first[c.get()];
@@ -68,6 +79,12 @@ impl<I: Index> Places<I> {
                 sort(&mut places[start..at], &mut from[start..at], &mut scratch);
             }
         }
+    }
+
+    #[inline(always)]
+    fn goes(&self, coordinate: I) -> bool {
+        let c = coordinate.get();
+        (self.chosen[c / 64] >> (c % 64)) & 1 != 0
     }
 
     fn of(&self, coordinate: I) -> impl Iterator<Item = I> + '_ {
@@ -119,8 +136,11 @@ mod tests {
                     list.iter().enumerate().filter_map(found).collect()
                 })
                 .collect();
-            assert_eq!(chosen::<u32>(&pointers, &indices, 6, list), expected, "{list:?}");
-            assert_eq!(chosen::<u64>(&pointers, &indices, 6, list), expected, "{list:?}");
+            // Of an axis that is as long as these are, or so long that few of it are chosen.
+            for n in [6, 300] {
+                assert_eq!(chosen::<u32>(&pointers, &indices, n, list), expected, "{list:?}");
+                assert_eq!(chosen::<u64>(&pointers, &indices, n, list), expected, "{list:?}");
+            }
         }
     }
 }

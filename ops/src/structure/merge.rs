@@ -180,6 +180,79 @@ fn walk<I: Index>(
     }
 }
 
+/// Runs `$body` with `$left` and `$right` as functions that give tuples as one number each, which compares as they do: where
+/// they are pairs or threes of 32 bits, as most are. `None` for others.
+macro_rules! with_numbers {
+    ($left:expr, $right:expr, |$l:ident, $r:ident| $body:expr) => {
+        match ($left, $right) {
+            ([a, b], [c, d]) if size_of::<I>() == 4 => {
+                let $l = |i: usize| (a[i].get() as u64) << 32 | b[i].get() as u64;
+                let $r = |j: usize| (c[j].get() as u64) << 32 | d[j].get() as u64;
+                Some($body)
+            }
+            ([a, b, c], [d, e, f]) if size_of::<I>() == 4 => {
+                let three = |x: I, y: I, z: I| (x.get() as u128) << 64 | (y.get() as u128) << 32 | z.get() as u128;
+                let $l = |i: usize| three(a[i], b[i], c[i]);
+                let $r = |j: usize| three(d[j], e[j], f[j]);
+                Some($body)
+            }
+            _ => None,
+        }
+    };
+}
+
+/// How many numbers both sides have.
+fn count_numbers<K: Ord>(
+    left: impl Fn(usize) -> K,
+    left_range: Range<usize>,
+    right: impl Fn(usize) -> K,
+    right_range: Range<usize>,
+) -> usize {
+    let (mut i, mut j, mut both) = (left_range.start, right_range.start, 0);
+    while i < left_range.end && j < right_range.end {
+        let (x, y) = (left(i), right(j));
+        both += usize::from(x == y);
+        i += usize::from(x <= y);
+        j += usize::from(y <= x);
+    }
+    both
+}
+
+/// As [`merge_segment`], of numbers that are not written.
+fn merge_numbers<I: Index, K: Ord>(
+    left: impl Fn(usize) -> K,
+    left_range: Range<usize>,
+    right: impl Fn(usize) -> K,
+    right_range: Range<usize>,
+    keep: Keep,
+    out: &mut Selection<'_, I>,
+) -> usize {
+    let room = (left_range.len() + right_range.len()).min(out.left.len());
+    let (to_left, to_right) = (&mut out.left[..room], &mut out.right[..room]);
+    let (mut i, mut j, mut k) = (left_range.start, right_range.start, 0);
+    while i < left_range.end && j < right_range.end {
+        let (x, y) = (left(i), right(j));
+        let (from_left, from_right) = (x <= y, y <= x);
+        if k < room {
+            to_left[k] = if from_left { I::new(i) } else { I::NONE };
+            to_right[k] = if from_right { I::new(j) } else { I::NONE };
+        }
+        let kept = (from_left & from_right) | (from_left & keep.left) | (from_right & keep.right);
+        k += usize::from(kept);
+        i += usize::from(from_left);
+        j += usize::from(from_right);
+    }
+    for i in if keep.left { i..left_range.end } else { 0..0 } {
+        (to_left[k], to_right[k]) = (I::new(i), I::NONE);
+        k += 1;
+    }
+    for j in if keep.right { j..right_range.end } else { 0..0 } {
+        (to_left[k], to_right[k]) = (I::NONE, I::new(j));
+        k += 1;
+    }
+    k
+}
+
 /// How many tuples [`merge_tuples`] keeps.
 pub fn count_tuples<I: Index>(
     left: &[&[I]],
@@ -188,9 +261,13 @@ pub fn count_tuples<I: Index>(
     right_range: Range<usize>,
     keep: Keep,
 ) -> usize {
-    let mut both = 0;
     let lengths = (left_range.len(), right_range.len());
-    walk(left, left_range, right, right_range, |order, _, _| both += usize::from(order.is_eq()));
+    let counted = with_numbers!(left, right, |l, r| count_numbers(l, left_range.clone(), r, right_range.clone()));
+    let both = counted.unwrap_or_else(|| {
+        let mut both = 0;
+        walk(left, left_range, right, right_range, |order, _, _| both += usize::from(order.is_eq()));
+        both
+    });
     kept(lengths.0, lengths.1, both, keep)
 }
 
@@ -203,6 +280,11 @@ pub fn merge_tuples<I: Index>(
     keep: Keep,
     out: &mut Selection<'_, I>,
 ) -> usize {
+    let merged =
+        with_numbers!(left, right, |l, r| merge_numbers(l, left_range.clone(), r, right_range.clone(), keep, out));
+    if let Some(merged) = merged {
+        return merged;
+    }
     let mut k = 0;
     walk(left, left_range, right, right_range, |order, i, j| {
         let kept = match order {
@@ -256,6 +338,33 @@ mod tests {
             }
             assert_eq!((n, &l[..n], &r[..n], &c[..n]), (done, &l1[..n], &r1[..n], &c1[..n]), "{keep:?}");
         }
+    }
+
+    #[test]
+    fn tuples_of_any_rank_and_width_are_kept_alike() {
+        let (a, b) = ([1u32, 1, 2, 2, 9], [1u32, 2, 2, 7, 9]);
+        let (a1, b1) = ([0u32, 4, 0, 3, 1], [4u32, 1, 3, 0, 1]);
+        let ends = [5u32; 5];
+        let wide = |c: &[u32]| c.iter().map(|&i| u64::from(i)).collect::<Vec<u64>>();
+        for (left, right) in [(true, true), (false, false), (true, false), (false, true)] {
+            let keep = Keep { left, right };
+            let pairs = tuples::<u32>(&[&a, &a1], &[&b, &b1], keep);
+            assert_eq!(pairs, tuples::<u32>(&[&a, &a1, &ends], &[&b, &b1, &ends], keep));
+            assert_eq!(pairs, tuples::<u32>(&[&ends, &a, &ends, &a1], &[&ends, &b, &ends, &b1], keep));
+            assert_eq!(pairs, tuples::<u64>(&[&wide(&a), &wide(&a1)], &[&wide(&b), &wide(&b1)], keep));
+        }
+        let both = tuples::<u32>(&[&a, &a1], &[&b, &b1], Keep::INTERSECTION);
+        assert_eq!(both, [(1, 0), (3, 2), (4, 4)]);
+    }
+
+    fn tuples<I: Index>(left: &[&[I]], right: &[&[I]], keep: Keep) -> Vec<(usize, usize)> {
+        let (n, m) = (left[0].len(), right[0].len());
+        let count = count_tuples(left, 0..n, right, 0..m, keep);
+        let (mut l, mut r) = (vec![I::default(); count], vec![I::default(); count]);
+        let mut out = Selection { left: &mut l, right: &mut r, coords: &mut [] };
+        assert_eq!(merge_tuples(left, 0..n, right, 0..m, keep, &mut out), count);
+        let place = |i: I| if i == I::NONE { usize::MAX } else { i.get() };
+        l.into_iter().map(place).zip(r.into_iter().map(place)).collect()
     }
 
     #[test]

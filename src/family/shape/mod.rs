@@ -13,13 +13,16 @@ pub(crate) mod along;
 mod along_segments;
 
 use crate::base::mapped::{Chosen, Mapped, sort_short};
+use std::ops::Range;
 use std::sync::Arc;
 
-use openwork_ops::structure::keys::KeyLayout;
+use openwork_ops::structure::keys::{Field, KeyLayout};
 use openwork_ops::structure::{IndexVec, keys};
 
+use crate::base::buffer::zeroed_vec;
 use crate::base::context;
 use crate::base::error::{self, Result};
+use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::engine::convert;
 use crate::levels::build::{self, SortedKeys};
@@ -134,27 +137,24 @@ fn reshape_sparse(s: &Sparse, shape: &[usize]) -> Result<Sparse> {
         other => other.clone(),
     };
     // Coordinates of either shape are digits of one C-order number, group of axes by group of axes.
-    let n = s.pattern.positions;
     let layout = KeyLayout::new(shape);
-    let mut words = vec![vec![0u64; n]; layout.word_bits.len()];
-    let mut linear: Vec<u128> = vec![0; n];
-    for (from, to) in axis_groups(&s.shape, shape) {
+    let groups = axis_groups(&s.shape, shape);
+    for (from, _) in &groups {
         let overflow = || error::shape(&[&s.shape, shape], "axes that merge exceed 2^128 elements together");
         product(&s.shape[from.clone()]).ok_or_else(overflow)?;
-        linear.fill(0);
-        for axis in from {
-            let coordinates = s.pattern.axis_coordinates(axis, s.ndim());
-            for (l, c) in linear.iter_mut().zip(coordinates) {
-                *l = *l * s.shape[axis] as u128 + u128::from(c);
+    }
+    let mut words = Vec::with_capacity(layout.word_bits.len());
+    for w in 0..layout.word_bits.len() {
+        let mut word = zeroed_vec::<u64>(s.pattern.positions);
+        parallel::for_chunks_mut(&mut word, 1, DIGITS, &|start, out| {
+            for (from, to) in &groups {
+                let fields = &layout.fields[to.clone()];
+                if fields.iter().any(|field| field.word == w) {
+                    digits(&s, from.clone(), &shape[to.clone()], fields, w, start, out);
+                }
             }
-        }
-        for axis in to.rev() {
-            let (field, size) = (layout.fields[axis], shape[axis] as u128);
-            for (l, word) in linear.iter_mut().zip(&mut words[field.word]) {
-                *word |= ((*l % size) as u64).checked_shl(field.shift).unwrap_or(0);
-                *l /= size;
-            }
-        }
+        });
+        words.push(word);
     }
     debug_assert_eq!(keys::order_of(&words), keys::Order::Strict);
     let keys = SortedKeys { layout: &layout, words: &words, unique: true };
@@ -162,8 +162,59 @@ fn reshape_sparse(s: &Sparse, shape: &[usize]) -> Result<Sparse> {
     Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values: s.values, fill })
 }
 
+/// Positions whose coordinates are written in other digits at a time.
+const DIGITS: usize = 1 << 13;
+
+/// Puts the coordinates along some axes, from position `start` on, as digits of other sizes into the fields of word `w`.
+fn digits(s: &Sparse, from: Range<usize>, sizes: &[usize], fields: &[Field], w: usize, start: usize, out: &mut [u64]) {
+    let positions = start..start + out.len();
+    let put = |field: &Field, digit: u64, word: &mut u64| {
+        if field.word == w {
+            *word |= digit.checked_shl(field.shift).unwrap_or(0);
+        }
+    };
+    // The number itself, where it has 64 bits.
+    if product(&s.shape[from.clone()]).is_some_and(|n| n <= u64::MAX.into()) {
+        let mut weights = vec![0; s.ndim()];
+        let mut weight = 1u64;
+        for axis in from.rev() {
+            weights[axis] = weight;
+            weight = weight.wrapping_mul(s.shape[axis] as u64);
+        }
+        let mut numbers = zeroed_vec::<u64>(out.len());
+        s.pattern.linearize(&s.pattern.level_weights(&weights), positions, &mut numbers);
+        for (d, (field, &size)) in fields.iter().zip(sizes).enumerate().rev() {
+            let size = size as u64;
+            for (number, word) in numbers.iter_mut().zip(&mut *out) {
+                // What is left in the end is the first digit.
+                let rest = if d == 0 { 0 } else { *number / size };
+                put(field, *number - rest * size, word);
+                *number = rest;
+            }
+        }
+        return;
+    }
+    let mut numbers = vec![0u128; out.len()];
+    let mut coordinates = zeroed_vec::<u64>(out.len());
+    for axis in from {
+        let mut weights = vec![0; s.ndim()];
+        weights[axis] = 1;
+        s.pattern.linearize(&s.pattern.level_weights(&weights), positions.clone(), &mut coordinates);
+        for (number, &c) in numbers.iter_mut().zip(&coordinates) {
+            *number = *number * s.shape[axis] as u128 + u128::from(c);
+        }
+    }
+    for (field, &size) in fields.iter().zip(sizes).rev() {
+        let size = size as u128;
+        for (number, word) in numbers.iter_mut().zip(&mut *out) {
+            put(field, (*number % size) as u64, word);
+            *number /= size;
+        }
+    }
+}
+
 /// The finest groups of consecutive axes with equal numbers of elements on both sides.
-fn axis_groups(from: &[usize], to: &[usize]) -> Vec<(std::ops::Range<usize>, std::ops::Range<usize>)> {
+fn axis_groups(from: &[usize], to: &[usize]) -> Vec<(Range<usize>, Range<usize>)> {
     if product(from) == Some(0) {
         return vec![(0..from.len(), 0..0)]; // nothing is stored
     }

@@ -1,18 +1,22 @@
 //! Products of every element with every other: outer and kron.
 
 use crate::base::mapped::{Mapped, sums};
+use std::ops::Range;
 use std::sync::Arc;
 
 use openwork_ops::structure::keys::KeyLayout;
 use openwork_ops::{DTypeKind, identity, promote};
 
 use super::along;
+use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::context::{self, NanPolicy};
 use crate::base::error::Result;
+use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::base::trace::{Work, raise};
-use crate::engine::convert;
+use crate::levels::build::{self, SortedKeys};
 use crate::levels::level::LevelKind;
+use crate::levels::pattern::Pattern;
 use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Tensor};
@@ -38,10 +42,10 @@ impl Tensor {
     #[doc(alias("ger"))]
     pub fn outer(&self, other: &Tensor) -> Result<Tensor> {
         let call = trace::call("outer", &[self, other]);
-        let out = match pairs(self, other)? {
-            Some(out) => {
+        let out = match Pairs::of(self, other)? {
+            Some(pairs) => {
                 raise(Work::Specialised);
-                out
+                pairs.outer()?
             }
             None => {
                 let shape: Vec<usize> = self.shape().iter().copied().chain(vec![1; other.ndim()]).collect();
@@ -75,59 +79,164 @@ impl Tensor {
             let why = format!("sizes {x} and {y} multiplied exceed the largest size");
             shape.push(x.checked_mul(y).ok_or_else(|| crate::base::error::shape(&[self.shape(), other.shape()], why))?);
         }
-        let order = (0..2 * n).mapped(|d| (d / 2 + d % 2 * n) as isize);
-        let out = a.outer(&b)?.permute_dims(&order)?.reshape(&shape)?;
+        let out = match (n, Pairs::of(&a, &b)?) {
+            (2, Some(pairs)) => {
+                raise(Work::Specialised);
+                pairs.kron(&shape)?
+            }
+            _ => {
+                let order = (0..2 * n).mapped(|d| (d / 2 + d % 2 * n) as isize);
+                a.outer(&b)?.permute_dims(&order)?.reshape(&shape)?
+            }
+        };
         Ok(call.done(out))
     }
 }
 
-/// The products of all pairs of stored elements, where all others are what the fill of the product is.
-fn pairs(a: &Tensor, b: &Tensor) -> Result<Option<Tensor>> {
-    let (Some(x), Some(y)) = (a.sparse(), b.sparse()) else { return Ok(None) };
-    let zero = |s: &Sparse| matches!(s.fill, Fill::Scalar(f) if f.is_zero());
-    let undefined = x.fill.is_undefined() && y.fill.is_undefined();
-    let blank = undefined || (zero(x) && zero(y));
-    if !blank {
-        return Ok(None);
-    }
-    // An integer can be infinite in the common dtype: beyond the largest float16.
-    let common = promote(a.dtype(), b.dtype());
-    let finite = |v: &Strided| {
-        let v = v.unbroadcast().cast(common.unwrap_or(v.dtype));
-        matches!(v.dtype.kind(), DTypeKind::Bool | DTypeKind::Int)
-            || identity::all_finite(v.dtype, v.core().contiguous_bytes().unwrap_or_default())
-    };
-    let exact = context::nan_policy() == NanPolicy::Exact;
-    if exact && !undefined && !(finite(&x.values) && finite(&y.values)) {
-        return Ok(None);
-    }
-    let (x, y) = (super::to_coo(x)?, super::to_coo(y)?);
-    let shape: Vec<usize> = x.shape.iter().chain(&y.shape).copied().collect();
-    let (n, m) = (x.pattern.positions, y.pattern.positions);
-    let total = along::fits(&shape, n.checked_mul(m))?;
-    let column = |s: &Sparse, size: [usize; 2]| s.values.reshape(&size).map(Tensor::from_strided);
-    let values = column(&x, [n, 1])?.mul(column(&y, [1, m])?)?.reshape([total])?;
-    let fill = match (&x.fill, &y.fill) {
-        (Fill::Scalar(f), Fill::Scalar(g)) => {
-            let product = Tensor::scalar(*f).mul(Tensor::scalar(*g))?;
-            Fill::Scalar(product.item()?)
+/// Two sparse tensors as coordinates, and the products of all pairs of their stored elements.
+struct Pairs {
+    x: Sparse,
+    y: Sparse,
+    /// An axis for each tensor's elements.
+    values: Strided,
+    fill: Fill,
+}
+
+impl Pairs {
+    /// Where all other products are what the fill of the product is, or absent; `None` elsewhere.
+    fn of(a: &Tensor, b: &Tensor) -> Result<Option<Pairs>> {
+        let (Some(x), Some(y)) = (a.sparse(), b.sparse()) else { return Ok(None) };
+        let zero = |s: &Sparse| matches!(s.fill, Fill::Scalar(f) if f.is_zero());
+        let undefined = x.fill.is_undefined() && y.fill.is_undefined();
+        let blank = undefined || (zero(x) && zero(y));
+        if !blank {
+            return Ok(None);
         }
-        _ => Fill::Undefined,
-    };
-    let layout = KeyLayout::new(&shape);
-    let part = |s: &Sparse, first: usize, w: usize| {
-        let fields = &layout.fields[first..first + s.ndim()];
-        let weights: Vec<u64> = fields.mapped(|f| if f.word == w { f.weight() } else { 0 });
-        s.pattern.linearize_all(&weights)
-    };
-    let words = (0..layout.word_bits.len()).map(|w| {
-        let (left, right) = (part(&x, 0, w), part(&y, x.ndim(), w));
-        sums(&left, &right)
-    });
-    let kinds = vec![LevelKind::Sparse { rank: shape.len() }];
-    let from = (0..total as u64).collect();
-    let (pattern, order) = along::rebuild(kinds, super::coo_dims(&shape), &layout, words.collect(), from)?;
-    let values = values.strided().map(|v| convert::gather_values(v, &order)).transpose()?;
-    let Some(values) = values else { return Ok(None) };
-    Ok(Some(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill }.into()))
+        // An integer can be infinite in the common dtype: beyond the largest float16.
+        let common = promote(a.dtype(), b.dtype());
+        let finite = |v: &Strided| {
+            let v = v.unbroadcast().cast(common.unwrap_or(v.dtype));
+            matches!(v.dtype.kind(), DTypeKind::Bool | DTypeKind::Int)
+                || identity::all_finite(v.dtype, v.core().contiguous_bytes().unwrap_or_default())
+        };
+        let exact = context::nan_policy() == NanPolicy::Exact;
+        if exact && !undefined && !(finite(&x.values) && finite(&y.values)) {
+            return Ok(None);
+        }
+        let (x, y) = (super::to_coo(x)?, super::to_coo(y)?);
+        let shape: Vec<usize> = x.shape.iter().chain(&y.shape).copied().collect();
+        let (n, m) = (x.pattern.positions, y.pattern.positions);
+        along::fits(&shape, n.checked_mul(m))?;
+        let column = |s: &Sparse, size: [usize; 2]| s.values.reshape(&size).map(Tensor::from_strided);
+        let values = column(&x, [n, 1])?.mul(column(&y, [1, m])?)?;
+        let Some(values) = values.strided().cloned() else { return Ok(None) };
+        let fill = match (&x.fill, &y.fill) {
+            (Fill::Scalar(f), Fill::Scalar(g)) => {
+                let product = Tensor::scalar(*f).mul(Tensor::scalar(*g))?;
+                Fill::Scalar(product.item()?)
+            }
+            _ => Fill::Undefined,
+        };
+        Ok(Some(Pairs { x, y, values, fill }))
+    }
+
+    /// Axes of the first, then of the second: products come in order.
+    fn outer(self) -> Result<Tensor> {
+        let Pairs { x, y, values, fill } = self;
+        let shape: Vec<usize> = x.shape.iter().chain(&y.shape).copied().collect();
+        let layout = KeyLayout::new(&shape);
+        let part = |s: &Sparse, first: usize, w: usize| {
+            let fields = &layout.fields[first..first + s.ndim()];
+            let weights: Vec<u64> = fields.mapped(|f| if f.word == w { f.weight() } else { 0 });
+            s.pattern.linearize_all(&weights)
+        };
+        let words: Vec<Vec<u64>> =
+            (0..layout.word_bits.len()).map(|w| sums(&part(&x, 0, w), &part(&y, x.ndim(), w))).collect();
+        of_coordinates(&shape, &layout, &words, values.reshape(&[values.len()])?, fill)
+    }
+
+    /// Blocks of the second for elements of the first, of two axes: each row of the first with each row of the second is a
+    /// row of the result, element by element of the first a run of the second's.
+    fn kron(self, shape: &[usize]) -> Result<Tensor> {
+        let Pairs { x, y, values, fill } = self;
+        let layout = KeyLayout::new(shape);
+        let (left, right) = (Runs::of(&x.pattern), Runs::of(&y.pattern));
+        let m = y.pattern.positions;
+        let dense = values.to_contiguous()?;
+        let (bytes, width) = (dense.contiguous_bytes().unwrap_or_default(), dense.dtype.size());
+        let ends: Vec<usize> = left.ends.mapped(|end| end * m);
+        let words = (0..layout.word_bits.len()).map(|w| {
+            // What a coordinate of either adds to the key: those of the first count by the second's size.
+            let part = |s: &Sparse, by: [usize; 2]| {
+                let weight = |axis: usize| {
+                    let field = layout.fields[axis];
+                    if field.word == w { field.weight().wrapping_mul(by[axis] as u64) } else { 0 }
+                };
+                s.pattern.linearize_all(&[weight(0), weight(1)])
+            };
+            let (of_x, of_y) = (part(&x, [y.shape[0], y.shape[1]]), part(&y, [1, 1]));
+            let mut word = zeroed_vec::<u64>(values.len());
+            parallel::for_pieces_mut(&mut word, &ends, &|row, out| {
+                let mut at = 0;
+                for run in right.each() {
+                    for p in left.run(row) {
+                        let own = &of_y[run.clone()];
+                        out[at..at + own.len()].iter_mut().zip(own).for_each(|(o, y)| *o = of_x[p].wrapping_add(*y));
+                        at += own.len();
+                    }
+                }
+            });
+            word
+        });
+        let words: Vec<Vec<u64>> = words.collect();
+        let ends: Vec<usize> = ends.mapped(|end| end * width);
+        let buffer = Buffer::filled(bytes.len(), width, |out| {
+            parallel::for_pieces_mut(out, &ends, &|row, out| {
+                let mut at = 0;
+                for run in right.each() {
+                    for p in left.run(row) {
+                        let own = &bytes[(p * m + run.start) * width..(p * m + run.end) * width];
+                        out[at..at + own.len()].copy_from_slice(own);
+                        at += own.len();
+                    }
+                }
+            });
+        })?;
+        let values = Strided::new(buffer, dense.dtype, vec![values.len()]);
+        of_coordinates(shape, &layout, &words, values, fill)
+    }
+}
+
+/// The rows of coordinates that store something.
+struct Runs {
+    ends: Vec<usize>,
+}
+
+impl Runs {
+    fn of(pattern: &Pattern) -> Runs {
+        let rows = pattern.linearize_all(&[1, 0]);
+        let last = |&i: &usize| i + 1 == rows.len() || rows[i] != rows[i + 1];
+        Runs { ends: (0..rows.len()).filter(last).map(|i| i + 1).collect() }
+    }
+
+    fn run(&self, row: usize) -> Range<usize> {
+        (if row == 0 { 0 } else { self.ends[row - 1] })..self.ends[row]
+    }
+
+    fn each(&self) -> impl Iterator<Item = Range<usize>> {
+        (0..self.ends.len()).map(|row| self.run(row))
+    }
+}
+
+/// A tensor of sorted coordinates.
+fn of_coordinates(
+    shape: &[usize],
+    layout: &KeyLayout,
+    words: &[Vec<u64>],
+    values: Strided,
+    fill: Fill,
+) -> Result<Tensor> {
+    let keys = SortedKeys { layout, words, unique: true };
+    let pattern = build::build(&[LevelKind::Sparse { rank: shape.len() }], super::coo_dims(shape), &keys)?;
+    Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill }.into())
 }

@@ -1,0 +1,238 @@
+//! CSR to CSC and back: a counting sort, values moved with their indices.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use openwork_ops::structure::Index;
+use openwork_ops::structure::transpose::{self, Buckets, Entry, Rows};
+use openwork_ops::with_index;
+
+use crate::base::buffer::{Buffer, zeroed_vec};
+use crate::base::memory;
+use crate::base::pages::Scratch;
+use crate::base::parallel;
+use crate::base::strided::Strided;
+use crate::levels::level::{Level, LevelKind};
+use crate::levels::pattern::{Dim, Pattern};
+use crate::tensor::Sparse;
+
+/// Elements of a part, at least.
+const PART: usize = 1 << 17;
+
+/// Parts of a matrix for each thread: rows and columns are cut by what they store, where that is known.
+const PARTS_A_THREAD: usize = 2;
+
+/// The other order of levels of a canonical CSR or CSC matrix; `None` for anything else.
+///
+/// Cost: O(nse + rows + columns). A word and a value per element beside the result, where rows jump across the columns.
+pub(crate) fn swap_compressed(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> Option<Sparse> {
+    const COMPRESSED: [LevelKind; 2] = [LevelKind::Dense, LevelKind::Sparse { rank: 1 }];
+    let from = &s.pattern;
+    let [Level::Dense, Level::Sparse { pointers: Some(pointers), indices, .. }] = &from.levels[..] else { return None };
+    let swapped = kinds == COMPRESSED
+        && from.dims.len() == 2
+        && dims.len() == 2
+        && dims[0] == from.dims[1]
+        && dims[1] == from.dims[0];
+    if !swapped || s.values.strides[0] == 0 {
+        return None; // an iso tensor moves indices only, which the road by keys does
+    }
+    let minor = dims[0].size;
+    // Pointers are made twice. Where there is no room for them, the road by keys says so.
+    if !memory::has_room(minor.checked_add(1)?, 16) {
+        return None;
+    }
+    let values = s.values.to_contiguous().ok()?;
+    let bytes = values.contiguous_bytes()?;
+    let mut level = None;
+    let buffer = Buffer::filled_of_held(bytes.len(), s.dtype().size(), |out| {
+        level = with_index!(pointers.as_slice(), p => {
+            let arrays = (p, indices[0].typed(), bytes, minor, out);
+            match s.dtype().size() {
+                1 => typed::<1, 2, _>(arrays),
+                2 => typed::<2, 2, _>(arrays),
+                4 => typed::<4, 2, _>(arrays),
+                8 => typed::<8, 2, _>(arrays),
+                _ => typed::<16, 3, _>(arrays),
+            }
+        });
+    });
+    let pattern =
+        Pattern { levels: vec![Level::Dense, level?], dims: dims.to_vec(), level_dims: 2, positions: from.positions };
+    let values = Strided::new(buffer, s.dtype(), s.values.shape.clone());
+    Some(Sparse { shape: s.shape.clone(), pattern: Arc::new(pattern), values, fill: s.fill.clone() })
+}
+
+fn typed<const W: usize, const K: usize, I: Index>(
+    (pointers, indices, values, minor, out): (&[I], &[I], &[u8], usize, &mut [u8]),
+) -> Option<Level> {
+    let base = pointers.first()?.get();
+    let rows = Rows::<W, I> { pointers, base, indices, values: values.as_chunks().0, first: 0 };
+    let mut swapped = Scratch::any(indices.len());
+    let out = (&mut swapped[..], out.as_chunks_mut().0);
+    let buckets = Buckets::new(pointers.len() - 1, minor, indices.len(), W).filter(|_| jumps(indices, minor));
+    let pointers = match buckets {
+        Some(buckets) => by_buckets::<W, K, I>(rows, minor, buckets, out),
+        None => directly(rows, minor, out),
+    };
+    let level = Level::Sparse {
+        pointers: Some(I::vec(pointers).into()),
+        indices: vec![swapped.into()],
+        ordered: true,
+        unique: true,
+    };
+    Some(level)
+}
+
+/// Elements that are looked at, one after the other, and in how many places.
+const RUN: usize = 1 << 14;
+const RUNS: usize = 4;
+
+/// Columns whose next places stay in the second-level cache, by sixteens: a line of counters.
+const NEAR: usize = 1 << 11;
+
+/// Whether successive elements go to more columns than a cache has lines for. Threads that share the columns all look at all
+/// rows, so that on several the way by buckets pays earlier.
+fn jumps<I: Index>(indices: &[I], minor: usize) -> bool {
+    let near = if parallel::threads() == 1 { NEAR } else { NEAR / 2 };
+    if indices.len() < PART || minor.div_ceil(16) <= near {
+        return false;
+    }
+    let far = |run: usize| {
+        let start = run * (indices.len() - RUN) / RUNS;
+        let mut seen: Vec<u64> = indices[start..start + RUN].iter().map(|j| (j.get() / 16) as u64).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        seen.len() > near
+    };
+    (0..RUNS).filter(|&run| far(run)).count() * 2 > RUNS
+}
+
+/// Cuts two arrays in parts that end there.
+fn cut<'a, A, B>(mut a: &'a mut [A], mut b: &'a mut [B], ends: &[usize]) -> Vec<(&'a mut [A], &'a mut [B])> {
+    let (mut parts, mut start) = (Vec::with_capacity(ends.len()), 0);
+    for &end in ends {
+        let (of_a, of_b);
+        (of_a, a) = a.split_at_mut(end - start);
+        (of_b, b) = b.split_at_mut(end - start);
+        parts.push((of_a, of_b));
+        start = end;
+    }
+    parts
+}
+
+/// Every thread puts the elements of some columns to their places.
+fn directly<const W: usize, I: Index>(rows: Rows<'_, W, I>, minor: usize, out: (&mut [I], &mut [[u8; W]])) -> Vec<I> {
+    let ends = column_ends(rows.indices, minor);
+    let columns = |part: usize| if part == 0 { 0..ends[0] } else { ends[part - 1]..ends[part] };
+    let all = ends.len() == 1;
+    let mut pointers = zeroed_vec::<I>(minor + 1);
+    parallel::for_pieces_mut(&mut pointers[..minor], &ends, &|part, counts| {
+        transpose::count(rows, columns(part), all, counts);
+    });
+    let mut end = 0;
+    let mut out_ends = Vec::with_capacity(ends.len());
+    let mut next = zeroed_vec::<I>(minor);
+    for part in 0..ends.len() {
+        let start = end;
+        end = transpose::accumulate(&mut pointers[columns(part)], start);
+        for (next, pointer) in next[columns(part)].iter_mut().zip(&pointers[columns(part)]) {
+            *next = I::new(pointer.get() - start);
+        }
+        out_ends.push(end);
+    }
+    pointers[minor] = I::new(end);
+    let outs = cut(out.0, out.1, &out_ends);
+    let (mut parts, mut rest) = (Vec::with_capacity(ends.len()), &mut next[..]);
+    for (part, out) in outs.into_iter().enumerate() {
+        let own;
+        (own, rest) = rest.split_at_mut(columns(part).len());
+        parts.push((own, out));
+    }
+    parallel::for_each(parts, &|part, (next, out)| transpose::direct(rows, columns(part), all, next, out));
+    pointers
+}
+
+/// Where columns are cut so that parts have about as many elements: a thread each, as every part looks at every row.
+fn column_ends<I: Index>(indices: &[I], minor: usize) -> Vec<usize> {
+    let parts = parallel::threads().min(indices.len() / PART);
+    let mut ends = Vec::new();
+    if parts > 1 {
+        let step = (indices.len() / (1 << 12)).max(1);
+        let mut sample: Vec<usize> = indices.iter().step_by(step).map(|j| j.get()).collect();
+        sample.sort_unstable();
+        ends.extend((1..parts).map(|part| sample[part * sample.len() / parts]));
+        ends.dedup();
+        ends.retain(|&end| end > 0);
+    }
+    ends.push(minor);
+    ends
+}
+
+/// Rows by buckets of columns, then each bucket by columns.
+fn by_buckets<const W: usize, const K: usize, I: Index>(
+    rows: Rows<'_, W, I>,
+    minor: usize,
+    buckets: Buckets,
+    out: (&mut [I], &mut [[u8; W]]),
+) -> Vec<I> {
+    let n = rows.indices.len();
+    let wanted = (parallel::threads() * PARTS_A_THREAD).min(n / PART).max(1);
+    let slices = row_slices(&rows, if parallel::threads() == 1 { 1 } else { wanted });
+    let start_of = |row: usize| rows.pointers[row].get() - rows.base;
+    let mut staged = Scratch::<Entry<K>>::any(n);
+    let mut offsets = vec![Vec::new(); slices.len()];
+    let ends: Vec<usize> = slices.iter().map(|rows| start_of(rows.end)).collect();
+    let (mut work, mut rest, mut start) = (Vec::with_capacity(slices.len()), &mut staged[..], 0);
+    for (end, offsets) in ends.into_iter().zip(&mut offsets) {
+        let own;
+        (own, rest) = rest.split_at_mut(end - start);
+        work.push((own, offsets));
+        start = end;
+    }
+    parallel::for_each(work, &|slice, (staged, offsets)| {
+        *offsets = transpose::distribute(rows.part(slices[slice].clone()), buckets, staged);
+    });
+    // Where each bucket ends in the result.
+    let mut ends = Vec::with_capacity(buckets.count);
+    let mut end = 0;
+    for b in 0..buckets.count {
+        end += offsets.iter().map(|o| o[b + 1] - o[b]).sum::<usize>();
+        ends.push(end);
+    }
+    let mut pointers = zeroed_vec::<I>(minor + 1);
+    pointers[minor] = I::new(n);
+    let (mut work, mut rest) = (Vec::with_capacity(buckets.count), &mut pointers[..minor]);
+    for (b, out) in cut(out.0, out.1, &ends).into_iter().enumerate() {
+        let own;
+        (own, rest) = rest.split_at_mut(buckets.columns(b, minor).len());
+        work.push((own, out));
+    }
+    parallel::for_each(work, &|b, (next, out)| {
+        let pieces: Vec<_> = slices
+            .iter()
+            .zip(&offsets)
+            .map(|(rows, offsets)| {
+                let start = start_of(rows.start);
+                &staged[start + offsets[b]..start + offsets[b + 1]]
+            })
+            .collect();
+        let start = if b == 0 { 0 } else { ends[b - 1] };
+        transpose::collect(&pieces, buckets.row_bits, start, next, out);
+    });
+    pointers
+}
+
+/// Rows cut so that slices store about as much.
+fn row_slices<const W: usize, I: Index>(rows: &Rows<'_, W, I>, wanted: usize) -> Vec<Range<usize>> {
+    let (n, last) = (rows.indices.len(), rows.pointers.len() - 1);
+    let mut slices = Vec::with_capacity(wanted);
+    let mut start = 0;
+    for slice in 1..=wanted {
+        let target = rows.base + (n as u128 * slice as u128 / wanted as u128) as usize;
+        let end = if slice == wanted { last } else { rows.pointers.partition_point(|p| p.get() < target).min(last) };
+        slices.push(start..end.max(start));
+        start = end.max(start);
+    }
+    slices
+}

@@ -1,0 +1,194 @@
+//! Ways of computing that only many stored elements take, beside plain loops: on one, two and three threads.
+
+use openwork::parallel::with_threads;
+use openwork::{DType, Fill, Layout, ReduceOp, Tensor, c128};
+
+use crate::common::rng::Rng;
+
+/// Distinct places in rising order, about `n` of a matrix of this shape; in a band if `band` is not 0.
+fn places(shape: [usize; 2], n: usize, band: usize, seed: u64) -> Vec<[usize; 2]> {
+    let mut random = Rng::new(seed);
+    let mut places: Vec<[usize; 2]> = (0..n)
+        .map(|_| {
+            let row = random.below(shape[0]);
+            let column = match band {
+                0 => random.below(shape[1]),
+                _ => (row * shape[1] / shape[0] + random.below(band)).min(shape[1] - 1),
+            };
+            [row, column]
+        })
+        .collect();
+    places.sort_unstable();
+    places.dedup();
+    places
+}
+
+/// The matrix with the value `f(i)` at the i-th place, cast to a dtype, as CSR.
+fn matrix(shape: [usize; 2], places: &[[usize; 2]], f: impl Fn(usize) -> f64, dtype: DType) -> Tensor {
+    let of = |axis: usize| places.iter().map(|p| p[axis] as i64).collect::<Vec<_>>();
+    let values = Tensor::from_vec([places.len()], (0..places.len()).map(f).collect::<Vec<f64>>()).unwrap();
+    let zero = openwork::Scalar::from(0.0).cast(dtype);
+    let x = Tensor::coo(shape, vec![of(0), of(1)], &values.cast(dtype).unwrap(), Fill::Scalar(zero)).unwrap();
+    x.to_layout(Layout::Csr).unwrap()
+}
+
+#[test]
+fn transposes_that_jump_and_that_stay_near() {
+    for (shape, band) in [([3_000, 400_000], 0), ([400_000, 50_000], 0), ([300_000, 300_000], 40), ([5, 900_000], 0)] {
+        let places = places(shape, 400_000, band, 7);
+        let mut order: Vec<usize> = (0..places.len()).collect();
+        order.sort_by_key(|&i| (places[i][1], places[i][0]));
+        for dtype in [DType::U8, DType::F16, DType::F32, DType::F64, DType::Complex128] {
+            let x = matrix(shape, &places, |i| (i % 97) as f64 + 1.0, dtype);
+            for threads in 1..=3 {
+                let t = with_threads(threads, || x.to_layout(Layout::Csc)).unwrap().unwrap();
+                let t = t.permute_dims([1, 0]).unwrap();
+                assert_eq!(t.layout(), Layout::Csr);
+                let columns = t.indices().unwrap().to_vec::<i64>().unwrap();
+                let values = t.stored_values().real().unwrap().cast(DType::F64).unwrap().to_vec::<f64>().unwrap();
+                assert_eq!(values.len(), order.len());
+                for (k, &i) in order.iter().enumerate() {
+                    let wanted = [places[i][1] as i64, places[i][0] as i64];
+                    assert_eq!(columns[2 * k..2 * k + 2], wanted, "{shape:?} {dtype} {threads}");
+                    assert_eq!(values[k], (i % 97) as f64 + 1.0);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn dense_forms_and_back() {
+    let shape = [900, 311];
+    let places = places(shape, 60_000, 0, 9);
+    let fills: [Fill; 2] = [
+        0.0.into(),
+        Tensor::from_vec([311], (0..311).map(|c| f64::from(c) / 4.0).collect::<Vec<f64>>()).unwrap().into(),
+    ];
+    for fill in fills {
+        let x = matrix(shape, &places, |i| i as f64 + 100.5, DType::F64).replace_fill(fill.clone()).unwrap();
+        let mut wanted: Vec<f64> =
+            (0..900 * 311).map(|i| if fill.as_scalar().is_some() { 0.0 } else { (i % 311) as f64 / 4.0 }).collect();
+        places.iter().enumerate().for_each(|(i, p)| wanted[p[0] * 311 + p[1]] = i as f64 + 100.5);
+        for layout in [Layout::Csr, Layout::Coo, Layout::Csc, Layout::Csf, Layout::HybridCoo { dense_dims: 1 }] {
+            let x = x.to_layout(layout).unwrap();
+            for threads in 1..=3 {
+                let dense = with_threads(threads, || x.to_dense()).unwrap().unwrap();
+                assert!(dense.to_vec::<f64>().unwrap() == wanted, "{layout} {threads}");
+                let back = with_threads(threads, || dense.to_sparse(layout, fill.clone())).unwrap().unwrap();
+                assert!(back.to_vec::<f64>().unwrap() == wanted, "{layout} {threads}");
+                assert!(matches!(layout, Layout::HybridCoo { .. }) || back.nse() == places.len());
+            }
+        }
+    }
+    // Of three axes, with rows of which each stretch holds a part.
+    let x = Tensor::random([70, 40, 90], 0.3, 0.0, Layout::Coo, 3).unwrap();
+    let dense = x.to_dense().unwrap().to_vec::<f64>().unwrap();
+    let places = x.indices().unwrap().to_vec::<i64>().unwrap();
+    let mut wanted = vec![0.0; 70 * 40 * 90];
+    for (p, v) in places.chunks(3).zip(x.stored_values().to_vec::<f64>().unwrap()) {
+        wanted[(p[0] * 3600 + p[1] * 90 + p[2]) as usize] = v;
+    }
+    assert!(dense == wanted);
+    assert!(x.to_dense().unwrap().to_sparse(Layout::Csf, 0.0).unwrap().to_vec::<f64>().unwrap() == wanted);
+}
+
+#[test]
+fn folds_of_many_rows_into_few_columns() {
+    let shape = [200_000, 300];
+    let places = places(shape, 1_500_000, 0, 11);
+    let value = |i: usize| ((i * 7919) % 1001) as f64 / 8.0 - 60.0;
+    let mut sums = vec![0.0; 300];
+    let (mut counts, mut greatest) = (vec![0i64; 300], vec![0.0f64; 300]);
+    for (i, p) in places.iter().enumerate() {
+        sums[p[1]] += value(i); // exact: eighths below 2^53
+        counts[p[1]] += i64::from(value(i) != 0.0);
+        greatest[p[1]] = greatest[p[1]].max(value(i));
+    }
+    for dtype in [DType::F64, DType::F32, DType::Complex128] {
+        let x = matrix(shape, &places, value, dtype);
+        for threads in 1..=3 {
+            let run = |op: ReduceOp| with_threads(threads, || x.reduce(op, 0)).unwrap().unwrap();
+            let real = |t: Tensor| t.real().unwrap().cast(DType::F64).unwrap().to_vec::<f64>().unwrap();
+            let close = |found: Vec<f64>, wanted: &[f64]| {
+                found.iter().zip(wanted).all(|(f, w)| (f - w).abs() <= w.abs() * 1e-6)
+            };
+            assert!(close(real(run(ReduceOp::Sum)), &sums), "{dtype} {threads}");
+            assert_eq!(run(ReduceOp::CountNonzero).to_vec::<i64>().unwrap(), counts, "{dtype} {threads}");
+            let means: Vec<f64> = sums.iter().map(|s| s / 200_000.0).collect();
+            assert!(close(real(run(ReduceOp::Mean)), &means), "{dtype} {threads}");
+            if dtype != DType::Complex128 {
+                assert_eq!(real(run(ReduceOp::Max)), greatest, "{dtype} {threads}");
+            }
+        }
+        // Only what is stored counts, and how many those are.
+        let stored = x.stored().mean(0).unwrap();
+        let of_stored = |c: usize| places.iter().filter(|p| p[1] == c).count() as f64;
+        for c in [0, 17, 299] {
+            let found = stored.get([c]).unwrap().unwrap().cast(DType::Complex128);
+            let wanted = openwork::Scalar::Complex128(c128::new(sums[c] / of_stored(c), 0.0));
+            assert!(format!("{found:.3}") == format!("{wanted:.3}"), "{found} {wanted}");
+        }
+    }
+}
+
+#[test]
+fn sums_of_many_rows_have_the_same_bits_on_any_number_of_threads() {
+    let x = Tensor::random([60_000, 200], 0.1, 0.0, Layout::Csr, 5).unwrap();
+    for x in [x.clone(), x.cast(DType::F32).unwrap()] {
+        let sums = |threads| {
+            let sums = with_threads(threads, || x.sum(0)).unwrap().unwrap().cast(DType::F64).unwrap();
+            sums.to_vec::<f64>().unwrap().iter().map(|v| v.to_bits()).collect::<Vec<_>>()
+        };
+        assert_eq!(sums(1), sums(2));
+        assert_eq!(sums(1), sums(5));
+    }
+}
+
+#[test]
+fn kron_beside_its_definition() {
+    for (a, b) in [([7, 5], [4, 6]), ([1, 9], [8, 1]), ([3, 3], [0, 2])] {
+        for layout in [Layout::Csr, Layout::Coo, Layout::Csc] {
+            let x = Tensor::random(a, 0.4, 0.0, layout, 1).unwrap();
+            let y = Tensor::random(b, 0.5, 0.0, Layout::Csr, 2).unwrap();
+            let z = x.kron(&y).unwrap();
+            assert_eq!((z.layout(), z.is_coalesced(), z.nse()), (Layout::Coo, true, x.nse() * y.nse()));
+            let (xs, ys, zs) = (x.to_vec::<f64>().unwrap(), y.to_vec::<f64>().unwrap(), z.to_vec::<f64>().unwrap());
+            for i in 0..a[0] * b[0] {
+                for j in 0..a[1] * b[1] {
+                    let (p, q) = ((i / b[0]) * a[1] + j / b[1], (i % b[0]) * b[1] + j % b[1]);
+                    assert_eq!(zs[i * a[1] * b[1] + j], xs[p] * ys[q], "{i} {j}");
+                }
+            }
+        }
+    }
+    // On huge axes, and of absent elements.
+    let far = |place: i64| {
+        Tensor::coo([1 << 31, 1 << 30], vec![vec![place], vec![5]], &Tensor::from_vec([1], vec![1i64]).unwrap(), 0i64)
+    };
+    let z = far(7).unwrap().kron(&far(9).unwrap()).unwrap();
+    assert_eq!(z.shape(), [1 << 62, 1 << 60]);
+    assert_eq!(z.indices().unwrap().to_vec::<i64>().unwrap(), [(7 << 31) + 9, (5 << 30) + 5]);
+    let z = far(7).unwrap().stored().kron(&far(9).unwrap().stored()).unwrap();
+    assert!(z.fill().is_some_and(Fill::is_undefined) && z.nse() == 1);
+}
+
+#[test]
+fn merges_of_many_coordinates_and_reshapes() {
+    let pair = [1u64, 2].map(|seed| Tensor::random([400, 500], 0.3, 0.0, Layout::Csr, seed).unwrap());
+    let wanted = pair[0].add(&pair[1]).unwrap().to_vec::<f64>().unwrap();
+    let product = pair[0].mul(&pair[1]).unwrap();
+    for shape in [vec![400, 500], vec![20, 20, 500], vec![400, 5, 10, 10], vec![200_000]] {
+        for threads in 1..=3 {
+            let [x, y] = [0, 1].map(|i: usize| {
+                with_threads(threads, || pair[i].to_layout(Layout::Coo)?.reshape(&shape[..])).unwrap().unwrap()
+            });
+            assert!(x.to_vec::<f64>().unwrap() == pair[0].to_vec::<f64>().unwrap(), "{shape:?}");
+            let (sum, times) = with_threads(threads, || (x.add(&y), x.mul(&y))).unwrap();
+            assert!(sum.unwrap().to_vec::<f64>().unwrap() == wanted, "{shape:?}");
+            let times = times.unwrap();
+            assert_eq!((times.nse(), times.layout()), (product.nse(), Layout::Coo));
+            assert!(times.to_vec::<f64>().unwrap() == product.to_vec::<f64>().unwrap(), "{shape:?}");
+        }
+    }
+}
