@@ -353,10 +353,14 @@ fn choose<I: Index>(left: &[I], right: &[I], selection: &Chosen<I>) -> Places<I>
     let (of_left, of_right) = (&*selection.left, &*selection.right);
     parallel::for_chunks_mut(&mut out, 1, parallel::GRAIN, &|start, out| {
         let chosen = of_left[start..].iter().zip(&of_right[start..]);
+        let (Some(last_left), Some(last_right)) = (left.len().checked_sub(1), right.len().checked_sub(1)) else {
+            let own = |(&l, &r): (&I, &I)| if l == I::NONE { right[r.get()] } else { left[l.get()] };
+            return out.iter_mut().zip(chosen).for_each(|(coord, of)| *coord = own(of));
+        };
         for (coord, (&l, &r)) in out.iter_mut().zip(chosen) {
-            // A choice between two addresses, not a branch.
-            let from = if l == I::NONE { right.get(r.get()) } else { left.get(l.get()) };
-            *coord = from.copied().unwrap_or_default();
+            // Both are read, where one is not there the last: which side it is would be a guess.
+            let (x, y) = (left[l.get().min(last_left)], right[r.get().min(last_right)]);
+            *coord = if l == I::NONE { y } else { x };
         }
     });
     out

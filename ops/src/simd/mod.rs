@@ -4,6 +4,7 @@
 //! A result depends on its element alone, not on the place in a block: each vector lane does the same
 //! IEEE operations as the scalar code for the rest of a block, and both vector widths do the same.
 
+mod elementary;
 mod level;
 
 pub use level::{Level, level, set_level};
@@ -12,11 +13,12 @@ pub(crate) use level::{Loop, prefetch, run as vectorised};
 use std::marker::PhantomData;
 
 use crate::dtype::Element;
+use elementary::{Expm1, Log, Log1p, Tanh};
 
 /// A function of a float whose common case is branch-free arithmetic with fused multiply-adds.
 trait Function {
-    /// `fast` holds for arguments of at most this magnitude.
-    const LIMIT: f64;
+    /// Whether `fast` holds for an argument: for none that is NaN.
+    fn within(x: f64) -> bool;
     fn fast(x: f64) -> f64;
     /// For every other argument, and for CPUs without fused multiply-add.
     fn exact(x: f64) -> f64;
@@ -59,7 +61,7 @@ fn run<F: Function, T: Float>(x: &[T], out: &mut [T]) {
         let mut beyond = 0u64;
         for (o, x) in out.iter_mut().zip(x) {
             let x = x.wide();
-            beyond |= u64::from(!within::<F>(x));
+            beyond |= u64::from(!F::within(x));
             *o = T::round(F::fast(x));
         }
         if beyond != 0 {
@@ -68,17 +70,12 @@ fn run<F: Function, T: Float>(x: &[T], out: &mut [T]) {
     }
 }
 
-#[inline(always)]
-fn within<F: Function>(x: f64) -> bool {
-    x.abs() <= F::LIMIT // false for NaN
-}
-
 #[cold]
 #[inline(never)]
 fn repair<F: Function, T: Float>(x: &[T], out: &mut [T]) {
     for (o, x) in out.iter_mut().zip(x) {
         let x = x.wide();
-        if !within::<F>(x) {
+        if !F::within(x) {
             *o = T::round(F::exact(x));
         }
     }
@@ -218,9 +215,18 @@ fn exponential(x: f64) -> f64 {
     (1.0 + (high + tail)) * power
 }
 
+/// Reducing a larger angle takes π to more digits.
+const LARGE_ANGLE: f64 = 1_048_576.0;
+
+/// Up to here results and powers of two stay normal numbers.
+const LARGE_EXPONENT: f64 = 708.0;
+
 struct Sin;
 impl Function for Sin {
-    const LIMIT: f64 = 1_048_576.0;
+    #[inline(always)]
+    fn within(x: f64) -> bool {
+        x.abs() <= LARGE_ANGLE
+    }
     #[inline(always)]
     fn fast(x: f64) -> f64 {
         sine(x, 0)
@@ -232,7 +238,10 @@ impl Function for Sin {
 
 struct Cos;
 impl Function for Cos {
-    const LIMIT: f64 = 1_048_576.0;
+    #[inline(always)]
+    fn within(x: f64) -> bool {
+        x.abs() <= LARGE_ANGLE
+    }
     #[inline(always)]
     fn fast(x: f64) -> f64 {
         sine(x, 1)
@@ -244,7 +253,10 @@ impl Function for Cos {
 
 struct Exp;
 impl Function for Exp {
-    const LIMIT: f64 = 708.0; // results and powers of two stay normal numbers
+    #[inline(always)]
+    fn within(x: f64) -> bool {
+        x.abs() <= LARGE_EXPONENT
+    }
     #[inline(always)]
     fn fast(x: f64) -> f64 {
         exponential(x)
@@ -256,14 +268,17 @@ impl Function for Exp {
 
 struct Sigmoid;
 impl Function for Sigmoid {
-    const LIMIT: f64 = 708.0;
+    #[inline(always)]
+    fn within(x: f64) -> bool {
+        x.abs() <= LARGE_EXPONENT
+    }
     #[inline(always)]
     fn fast(x: f64) -> f64 {
         1.0 / (1.0 + exponential(-x))
     }
     fn exact(x: f64) -> f64 {
         // Below the limit `exp(-x)` may overflow where the result is subnormal; the 1 is nothing beside it.
-        if x < -Self::LIMIT { x.exp() } else { 1.0 / (1.0 + (-x).exp()) }
+        if x < -LARGE_EXPONENT { x.exp() } else { 1.0 / (1.0 + (-x).exp()) }
     }
 }
 
@@ -285,6 +300,10 @@ functions! {
     Cos, "cosine": cos_f32 cos_f64;
     Exp, "exponential": exp_f32 exp_f64;
     Sigmoid, "logistic sigmoid": sigmoid_f32 sigmoid_f64;
+    Log, "natural logarithm": log_f32 log_f64;
+    Log1p, "logarithm of one more": log1p_f32 log1p_f64;
+    Expm1, "exponential less one": expm1_f32 expm1_f64;
+    Tanh, "hyperbolic tangent": tanh_f32 tanh_f64;
 }
 
 /// Rounding functions: one instruction where the CPU has SSE4.1, a call per element else.

@@ -43,17 +43,21 @@ fn ulps(a: f64, b: f64) -> u64 {
 /// A kernel, the function it computes, and how many ulps lie between.
 type Claim = (Block, fn(f64) -> f64, u64);
 
-const FUNCTIONS: [Claim; 4] = [
+const FUNCTIONS: [Claim; 8] = [
     (sin_f64, f64::sin, 1),
     (cos_f64, f64::cos, 1),
     (exp_f64, f64::exp, 1),
     (sigmoid_f64, |x| if x < -700.0 { x.exp() } else { 1.0 / (1.0 + (-x).exp()) }, 3),
+    (log_f64, f64::ln, 1),
+    (log1p_f64, f64::ln_1p, 2),
+    (expm1_f64, f64::exp_m1, 1),
+    (tanh_f64, f64::tanh, 3),
 ];
 
 #[test]
 fn within_ulps_of_std() {
     let mut random = Random(1);
-    for bound in [1e-3, 1.0, 10.0, 700.0, 1e6, 1e300] {
+    for bound in [1e-200, 1e-12, 1e-3, 1.0, 2.0, 10.0, 700.0, 1e6, 1e300] {
         let x: Vec<f64> = (0..250_000).map(|_| random.within(bound)).collect();
         for (i, &(block, exact, limit)) in FUNCTIONS.iter().enumerate() {
             let worst = run64(block, &x).iter().zip(&x).map(|(&y, &x)| (ulps(y, exact(x)), x)).max_by_key(|w| w.0);
@@ -85,7 +89,12 @@ fn special_values() {
             assert!(ulps(y, exact(x)) == 0, "f({x}) = {y}, not {}", exact(x));
         }
     }
-    assert!(run64(sin_f64, &[-0.0])[0].is_sign_negative());
+    for block in [sin_f64, log1p_f64, expm1_f64, tanh_f64] {
+        assert!(run64(block, &[-0.0])[0].is_sign_negative());
+    }
+    assert_eq!(run64(log_f64, &[1.0, 0.0, -1.0])[..2], [0.0, f64::NEG_INFINITY]);
+    assert_eq!(run64(log1p_f64, &[-1.0, (-1.0f64).next_up()]), [f64::NEG_INFINITY, (2f64.powi(-53)).ln()]);
+    assert_eq!(run64(tanh_f64, &[400.0, -30.0]), [1.0, -1.0]);
 }
 
 #[test]
@@ -93,7 +102,15 @@ fn singles_are_rounded_once() {
     let mut random = Random(2);
     let mut x: Vec<f32> = (0..200_000).map(|_| random.within(200.0) as f32).collect();
     x.extend([0.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, -103.5, 88.8, 3e7]);
-    for (block, exact) in [(sin_f32 as Block, f64::sin as fn(f64) -> f64), (cos_f32, f64::cos), (exp_f32, f64::exp)] {
+    for (block, exact) in [
+        (sin_f32 as Block, f64::sin as fn(f64) -> f64),
+        (cos_f32, f64::cos),
+        (exp_f32, f64::exp),
+        (log_f32, f64::ln),
+        (log1p_f32, f64::ln_1p),
+        (expm1_f32, f64::exp_m1),
+        (tanh_f32, f64::tanh),
+    ] {
         let y = run32(block, &x);
         let wrong = y.iter().zip(&x).filter(|&(&y, &x)| {
             let exact = exact(f64::from(x)) as f32;
@@ -137,6 +154,10 @@ fn vector_widths_agree() {
     check::<Cos>(&x);
     check::<Exp>(&x);
     check::<Sigmoid>(&x);
+    check::<Log>(&x);
+    check::<Log1p>(&x);
+    check::<Expm1>(&x);
+    check::<Tanh>(&x);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::index::{Index, IndexSlice};
+use crate::simd;
 use crate::with_index;
 
 /// `out[i] = source[select[i]]` over rows of `row` bytes. Every selected row is in range.
@@ -32,6 +33,23 @@ fn gather_wide<const W: usize, I: Index>(source: &[u8], select: &[I], out: &mut 
     let (out, _) = out.as_chunks_mut::<W>();
     for (o, &i) in out.iter_mut().zip(select) {
         *o = source[i.get()];
+    }
+}
+
+/// Runs of rows of `row` bytes one after the other: run `r` begins at row `starts[r]` of the source, and ends at row
+/// `ends[r] - begin` of `out`. Runs that lie anywhere are asked for ahead.
+pub fn copy_runs(source: &[u8], row: usize, starts: &[usize], ends: &[usize], begin: usize, mut out: &mut [u8]) {
+    const AHEAD: usize = 12;
+    let mut begin = begin;
+    for (r, (&start, &end)) in starts.iter().zip(ends).enumerate() {
+        if let Some(&next) = starts.get(r + AHEAD) {
+            simd::prefetch::<u8, 192>(source, next * row);
+        }
+        let part;
+        (part, out) = std::mem::take(&mut out).split_at_mut((end - begin) * row);
+        let from = start * row;
+        part.copy_from_slice(&source[from..from + part.len()]);
+        begin = end;
     }
 }
 

@@ -158,13 +158,15 @@ unary_table! { $
     /// `exp(x) - 1`, accurate near 0.
     Expm1 { name: expm1, domain: Any, typing: inexact,
         derivative: [Add y 1.0], kernels: {
-        float => |x| x.exp_m1(),
+        f32: simd::expm1_f32,
+        f64: simd::expm1_f64,
         complex => |x| x.through(complex::exp_m1),
     } }
     /// The natural logarithm.
     Log { name: log, domain: Positive, typing: inexact,
         derivative: [Reciprocal x], kernels: {
-        float => |x| x.ln(),
+        f32: simd::log_f32,
+        f64: simd::log_f64,
         complex => |x| x.through(complex::ln),
     } }
     /// The logarithm to base 2.
@@ -182,7 +184,8 @@ unary_table! { $
     /// `log(1 + x)`, accurate near 0.
     Log1p { name: log1p, domain: Positive, typing: inexact,
         derivative: [Reciprocal [Add x 1.0]], kernels: {
-        float => |x| x.ln_1p(),
+        f32: simd::log1p_f32,
+        f64: simd::log1p_f64,
         complex => |x| x.through(complex::ln_1p),
     } }
     /// The sine.
@@ -220,7 +223,8 @@ unary_table! { $
     /// The hyperbolic tangent.
     Tanh { name: tanh, domain: Any, typing: inexact,
         derivative: [Sub 1.0 [Square y]], kernels: {
-        float => |x| x.tanh(),
+        f32: simd::tanh_f32,
+        f64: simd::tanh_f64,
         complex => |x| x.through(complex::tanh),
     } }
     /// The inverse of the sine: between −π/2 and π/2, NaN outside ±1; for complex `x` cut along the real axis outside ±1.

@@ -7,6 +7,7 @@ use crate::base::mapped::Mapped;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use openwork_ops::structure::gather::copy_runs;
 use openwork_ops::structure::keys::{self, KeyLayout};
 use openwork_ops::structure::{Index, IndexVec};
 use openwork_ops::{DType, ReduceOp, Scalar, with_index};
@@ -393,14 +394,10 @@ impl Runs<'_> {
         }
         cuts.push(self.total() * row);
         firsts.push(self.ends.len());
-        parallel::for_pieces_mut(out, &cuts, &|piece, mut out| {
-            for r in firsts[piece]..firsts[piece + 1] {
-                let begin = if r == 0 { 0 } else { self.ends[r - 1] };
-                let (part, rest) = out.split_at_mut((self.ends[r] - begin) * row);
-                let from = self.starts[r] * row;
-                part.copy_from_slice(&source[from..from + part.len()]);
-                out = rest;
-            }
+        parallel::for_pieces_mut(out, &cuts, &|piece, out| {
+            let runs = firsts[piece]..firsts[piece + 1];
+            let begin = if runs.start == 0 { 0 } else { self.ends[runs.start - 1] };
+            copy_runs(source, row, &self.starts[runs.clone()], &self.ends[runs], begin, out);
         });
     }
 
