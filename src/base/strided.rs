@@ -72,6 +72,9 @@ pub(crate) fn count(shape: &[usize]) -> usize {
     count
 }
 
+/// Rows that are copied together from a matrix that lies by columns.
+const ROWS: usize = 8;
+
 impl Strided {
     /// C-order storage of a buffer that has exactly the shape's elements.
     pub(crate) fn new(buffer: Buffer, dtype: DType, shape: impl Into<Shape>) -> Strided {
@@ -150,10 +153,40 @@ impl Strided {
         }
         let size = self.dtype.size();
         let n = dense_len(&self.shape, self.dtype)?;
-        let buffer = Buffer::filled(n * size, size, |out| {
-            parallel::for_chunks_mut(out, size, parallel::GRAIN, &|start, out| self.read(start, out));
+        let buffer = Buffer::filled(n * size, size, |out| match self.shape[..] {
+            [.., rows, columns] if n > 0 && self.is_by_columns() => {
+                let grain = (parallel::GRAIN / columns / ROWS).max(1) * ROWS;
+                parallel::for_chunks_mut(out, columns * size, grain, &|first, out| {
+                    self.read_by_columns(first, rows, columns, out);
+                });
+            }
+            _ => parallel::for_chunks_mut(out, size, parallel::GRAIN, &|start, out| self.read(start, out)),
         })?;
         Ok(Cow::Owned(Strided::new(buffer, self.dtype, self.shape.clone())))
+    }
+
+    /// Whether matrices over the last two axes lie by columns, and are larger than what a cache line makes no difference to.
+    fn is_by_columns(&self) -> bool {
+        let Some(outer) = self.ndim().checked_sub(2) else { return false };
+        let least = [ROWS, ROWS];
+        self.strides[outer..] != [1, 1]
+            && self.strides[outer] == 1
+            && self.shape[outer..].iter().zip(least).all(|(&n, least)| n >= least)
+    }
+
+    /// Reads rows of such matrices, from row `first` of all of them on.
+    fn read_by_columns(&self, first: usize, rows: usize, columns: usize, mut out: &mut [u8]) {
+        let (size, step) = (self.dtype.size(), self.strides[self.ndim() - 1]);
+        let mut row = first;
+        while !out.is_empty() {
+            // Up to the last row of the same matrix.
+            let count = (rows - row % rows).min(out.len() / (columns * size));
+            let part;
+            (part, out) = std::mem::take(&mut out).split_at_mut(count * columns * size);
+            let at = Walk::new(self, row * columns).at as usize;
+            gather::rows_of_columns(self.buffer.bytes(), at, step, columns, size, part);
+            row += count;
+        }
     }
 
     /// The elements as bytes in C order, copied only if they lie otherwise.

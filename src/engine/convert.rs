@@ -134,6 +134,21 @@ pub(crate) fn convert(s: &Sparse, spec: &LevelSpec) -> Result<Sparse> {
     }
 }
 
+/// A copy of a compressed matrix in whose last level an axis is, if it is in the one above: what slices along it store lies
+/// together. The matrix is canonical; `None` for anything else.
+pub(crate) fn turned(s: &Sparse, axis: usize) -> Result<Option<Sparse>> {
+    let mut spec = s.pattern.spec();
+    let is_compressed = spec.levels == [LevelKind::Dense, LevelKind::Sparse { rank: 1 }];
+    let [first, last] = spec.dims[..] else { return Ok(None) };
+    // Pointers over the other axis are not to be many beside what is stored.
+    let is_long = s.shape[last.0] / 4 > s.nse();
+    if !s.pattern.is_canonical() || !is_compressed || first != (axis, Part::Whole) || last.1 != Part::Whole || is_long {
+        return Ok(None);
+    }
+    spec.dims.swap(0, 1);
+    convert(s, &spec).map(Some)
+}
+
 /// Sorts and merges duplicates with `fold` (bool: `Sum` is "or"), keeping the level structure.
 pub(crate) fn coalesce(s: &Sparse, fold: ReduceOp) -> Result<Sparse> {
     if s.pattern.is_canonical() {

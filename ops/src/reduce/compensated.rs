@@ -7,6 +7,7 @@
 
 use super::ReduceOp;
 use crate::dtype::{DType, Element};
+use crate::simd::{self, Loop};
 
 /// Kernels over accumulators and their corrections.
 #[derive(Clone, Copy, Debug)]
@@ -178,10 +179,17 @@ fn add_all<const P: usize>(pairs: &mut [[f64; 2]; P], values: &[f64; P]) {
 }
 
 fn accumulate(values: &[u8], acc: &mut [u8], low: &mut [u8]) {
-    let rows = f64::from_bytes_mut(acc).iter_mut().zip(f64::from_bytes_mut(low));
-    for ((a, l), &v) in rows.zip(f64::from_bytes(values)) {
-        add(a, l, v);
+    struct Accumulate<'a>(&'a [f64], &'a mut [f64], &'a mut [f64]);
+    impl Loop for Accumulate<'_> {
+        type Output = ();
+        #[inline(always)]
+        fn run(self) {
+            for ((a, l), &v) in self.1.iter_mut().zip(self.2).zip(self.0) {
+                add(a, l, v);
+            }
+        }
     }
+    simd::vectorised(Accumulate(f64::from_bytes(values), f64::from_bytes_mut(acc), f64::from_bytes_mut(low)));
 }
 
 #[cfg(test)]

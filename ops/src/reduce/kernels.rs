@@ -215,11 +215,19 @@ fn segments<M: Fold<E>, E: Element>(values: &[E], offsets: &[usize], acc: &mut [
 }
 
 fn accumulate<M: Fold<E>, E: Element>(values: &[E], acc: &mut [u8]) {
+    struct Accumulate<'a, M: Monoid, E>(&'a [E], &'a mut [M::Acc]);
+    impl<M: Fold<E>, E: Element> Loop for Accumulate<'_, M, E> {
+        type Output = ();
+        #[inline(always)]
+        fn run(self) {
+            for (slot, &value) in self.1.iter_mut().zip(self.0) {
+                *slot = M::combine(*slot, M::lift(value));
+            }
+        }
+    }
     let acc = M::Acc::from_bytes_mut(acc);
     debug_assert_eq!(values.len(), acc.len());
-    for (slot, &value) in acc.iter_mut().zip(values) {
-        *slot = M::combine(*slot, M::lift(value));
-    }
+    at_level::<M, _>(Accumulate::<M, E>(values, acc));
 }
 
 fn merge<M: Monoid>(acc: &mut [u8], other: &[u8]) {

@@ -53,6 +53,37 @@ pub fn copy_runs(source: &[u8], row: usize, starts: &[usize], ends: &[usize], be
     }
 }
 
+/// Rows of a matrix that lies by columns: `out[r · columns + c]` is element `at + r + c · step` of the source, of `width` bytes
+/// each. A few rows and columns at a time: what one row has read of the source is there for the next.
+pub fn rows_of_columns(source: &[u8], at: usize, step: isize, columns: usize, width: usize, out: &mut [u8]) {
+    fn wide<const W: usize>(source: &[u8], at: usize, step: isize, columns: usize, out: &mut [u8]) {
+        const ROWS: usize = 8;
+        const COLUMNS: usize = 32;
+        let (source, out) = (source.as_chunks::<W>().0, out.as_chunks_mut::<W>().0);
+        for (block, out) in out.chunks_mut(ROWS * columns).enumerate() {
+            let at = at + block * ROWS;
+            for first in (0..columns).step_by(COLUMNS) {
+                for (r, row) in out.chunks_exact_mut(columns).enumerate() {
+                    let end = columns.min(first + COLUMNS);
+                    for (c, o) in (first..end).zip(&mut row[first..end]) {
+                        *o = source[(at + r).wrapping_add_signed(c as isize * step)];
+                    }
+                }
+            }
+        }
+    }
+    if columns == 0 {
+        return;
+    }
+    match width {
+        1 => wide::<1>(source, at, step, columns, out),
+        2 => wide::<2>(source, at, step, columns, out),
+        4 => wide::<4>(source, at, step, columns, out),
+        8 => wide::<8>(source, at, step, columns, out),
+        _ => wide::<16>(source, at, step, columns, out),
+    }
+}
+
 /// Moves elements of `width` bytes whose keys are in `range` to the front of `out`, in order, with their keys less its
 /// start; both of `out` are as long as `keys`. Returns how many they are.
 pub fn select_by_key(
@@ -222,6 +253,22 @@ mod tests {
             assert_eq!(out_keys[..n], [4, 0, 1, 4]);
             let rows: Vec<u8> = [0, 1, 4, 5].iter().flat_map(|r| values[r * width..(r + 1) * width].to_vec()).collect();
             assert_eq!(out_values[..n * width], rows);
+        }
+    }
+    #[test]
+    fn matrices_by_columns_come_by_rows() {
+        for (rows, columns, at, step) in
+            [(19, 70, 0, 19), (8, 33, 5, 40), (3, 1, 2, 9), (10, 40, 1000, -12), (4, 0, 0, 1)]
+        {
+            for width in [1, 2, 4, 8, 16] {
+                let source: Vec<u8> = (0..1500 * width).map(|i| (i % 251) as u8).collect();
+                let mut out = vec![0; rows * columns * width];
+                rows_of_columns(&source, at, step, columns, width, &mut out);
+                for (i, found) in out.chunks_exact(width).enumerate() {
+                    let from = (at + i / columns).wrapping_add_signed((i % columns) as isize * step);
+                    assert_eq!(found, &source[from * width..(from + 1) * width], "{rows} {columns} {i}");
+                }
+            }
         }
     }
     #[test]

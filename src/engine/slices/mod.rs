@@ -101,6 +101,9 @@ impl Slices {
             }
             Storage::Sparse(s) => convert::coalesce(s, ReduceOp::Sum)?,
         };
+        // A transpose is cheaper than a sort by columns.
+        let turned = if positions || axes.len() != 1 { None } else { convert::turned(&s, axes[0])? };
+        let s = turned.unwrap_or(s);
         let dim = |&a: &usize| Dim::whole(a, shape[a]);
         let dims: Vec<Dim> = kept.iter().chain(&axes).map(dim).collect();
         let cut = Cut::new(convert::element_keys(&s, &dims)?, kept.len(), false);

@@ -1,10 +1,16 @@
 //! Reading: slices, lists, masks.
 
+use openwork_ops::Element;
+
 use super::pick::pick;
 use super::{Index, Made, Plan, Taken};
 use crate::base::axes::{Axes, Axis};
+use crate::base::buffer::Buffer;
 use crate::base::error::{self, Result};
+use crate::base::strided::{Strided, count};
+use crate::base::trace::{Work, raise};
 use crate::family::shape::along::{self, Along};
+use crate::levels::retain::Kept;
 use crate::tensor::Tensor;
 use crate::tensor::trace;
 
@@ -139,11 +145,32 @@ impl Tensor {
     }
 
     fn indexed(&self, items: &[Index]) -> Result<Tensor> {
+        if let (Some(x), [Index::Mask(mask)]) = (self.strided(), items)
+            && let Some(mask) = mask.strided()
+            && let Some(out) = masked(x, mask)?
+        {
+            return Ok(out);
+        }
         let plan = Plan::new(self.shape(), items)?;
         let out = read(self, &plan)?;
         debug_assert_eq!(out.shape(), plan.shape());
         Ok(out)
     }
+}
+
+/// The rows of an array that a mask over its first axes names; `None` where shapes do not fit, which is said elsewhere.
+fn masked(x: &Strided, mask: &Strided) -> Result<Option<Tensor>> {
+    if mask.ndim() == 0 || !x.shape.starts_with(&mask.shape) || mask.len() == 0 {
+        return Ok(None);
+    }
+    raise(Work::Specialised);
+    let bytes = mask.dense_bytes()?;
+    let kept = Kept::new(bool::from_bytes(&bytes));
+    let rest = &x.shape[mask.ndim()..];
+    let (shape, row) = ([&[kept.len()], rest].concat(), count(rest) * x.dtype.size());
+    let source = x.dense_bytes()?;
+    let buffer = Buffer::filled(kept.len() * row, x.dtype.size(), |out| kept.copy(&source, row, out))?;
+    Ok(Some(Tensor::from_strided(Strided::new(buffer, x.dtype, shape))))
 }
 
 fn taken(x: &Tensor, indices: Index, axis: &Axes) -> Result<Tensor> {

@@ -4,9 +4,11 @@ use openwork_ops::structure::keys::KeyLayout;
 use openwork_ops::{DType, ReduceOp, Scalar, order, promote};
 
 use super::{all, int64, map_keys, whole};
+use crate::base::buffer::zeroed_vec;
 use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::mapped::Mapped;
+use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::engine::convert;
 use crate::engine::fold::Fold;
@@ -109,9 +111,11 @@ impl Tensor {
         if !self.dtype().is_int() {
             return Err(error::dtype(&[self.dtype()], "only integers have bins; cast first"));
         }
-        let out = match weights {
-            Some(weights) => weighted(self, weights, minlength)?,
-            None => {
+        let tallied = if weights.is_none() { tallied(self, minlength)? } else { None };
+        let out = match (weights, tallied) {
+            (Some(weights), _) => weighted(self, weights, minlength)?,
+            (None, Some(out)) => out,
+            (None, None) => {
                 let slices = all(self)?;
                 let (mut bins, mut counts) = (Vec::new(), Vec::new());
                 if let Some(sorted) = Ranked::of(&slices)?.sort_whole() {
@@ -196,6 +200,56 @@ fn bin(dtype: DType, key: u64) -> Result<u64> {
     let value = Scalar::from_bytes(dtype, bytes).as_integer().unwrap_or_default();
     u64::try_from(value)
         .map_err(|_| error::invalid("self", format!("there is an element {value}, allowed is 0 and more")))
+}
+
+/// Bins of one share of the elements at most: each has a table of its own.
+const TALLIED: usize = 1 << 16;
+
+/// The counts of the integers of an array, where these are less than there are elements; `None` elsewhere.
+fn tallied(x: &Tensor, minlength: usize) -> Result<Option<Tensor>> {
+    let Some(s) = x.strided().filter(|s| s.len() > 0) else { return Ok(None) };
+    let (dtype, bytes) = (s.dtype, s.dense_bytes()?);
+    let size = dtype.size();
+    let values = |range: std::ops::Range<usize>| &bytes[range.start * size..range.end * size];
+    let keys = |range: std::ops::Range<usize>| {
+        let mut keys = zeroed_vec(range.len());
+        order::keys(dtype, values(range), &mut keys);
+        keys
+    };
+    let ends = |range| {
+        let keys = keys(range);
+        (keys.iter().copied().min().unwrap_or(u64::MAX), keys.iter().copied().max().unwrap_or(0))
+    };
+    const PIECE: usize = 1 << 12;
+    let of_pieces = parallel::map_chunks(s.len(), PIECE, &ends);
+    let least = of_pieces.iter().map(|e| e.0).min().unwrap_or(0);
+    let greatest = of_pieces.iter().map(|e| e.1).max().unwrap_or(0);
+    bin(dtype, least)?;
+    let zero = if dtype.is_unsigned() { 0 } else { 1 << 63 };
+    let bins = usize::try_from(greatest - zero).unwrap_or(usize::MAX);
+    if bins >= s.len().min(1 << 31) {
+        return Ok(None);
+    }
+    let shape = [(bins + 1).max(minlength)];
+    convert::dense_len(&shape, DType::I64)?;
+    // A table for each of a few shares, added up; one table where it is large.
+    let shares = if bins < TALLIED { parallel::threads().min(16) } else { 1 };
+    let mut tables = parallel::map_chunks(s.len(), s.len().div_ceil(shares), &|share| {
+        let mut counts = vec![0i64; bins + 1];
+        for start in share.clone().step_by(PIECE) {
+            for key in keys(start..(start + PIECE).min(share.end)) {
+                counts[(key - zero) as usize] += 1;
+            }
+        }
+        counts
+    })
+    .into_iter();
+    let mut counts = tables.next().unwrap_or_default();
+    for table in tables {
+        counts.iter_mut().zip(table).for_each(|(all, own)| *all += own);
+    }
+    counts.resize(shape[0], 0);
+    Ok(Some(Tensor::from_strided(Strided::from_vec(counts, shape.to_vec()))))
 }
 
 /// The vector that has `values` at rising `bins`, and 0 elsewhere.

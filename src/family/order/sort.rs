@@ -1,17 +1,17 @@
 //! Sorting along an axis: the fill moves as one block.
 
 use openwork_ops::structure::Index;
-use openwork_ops::{DType, Element};
+use openwork_ops::{DType, Element, order};
 
 use crate::base::axes::Axis;
+use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::Strided;
+use crate::base::trace::{Work, raise};
 use crate::engine::convert;
 use crate::engine::slices::{Ranked, Rest, Slice, Slices, ordered};
-use crate::levels::level::LevelKind;
-use crate::levels::pattern::Part;
 use crate::tensor::Tensor;
 use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::trace;
@@ -152,15 +152,24 @@ impl Order {
 
     /// The stored elements of a slice in order, as far as they can be among those that are wanted.
     fn stored(&self, slice: &Slice<'_>) -> Vec<usize> {
-        let mut out: Vec<(u64, usize)> = slice.keys.iter().map(|&key| self.rank(key)).zip(0..).collect();
-        // The block of the fill comes between: those after it count from the back.
-        let fewer = self.limit < out.len() && !matches!(slice.rest, Rest::Constant { .. });
-        if fewer && self.limit > 0 {
-            out.select_nth_unstable(self.limit - 1);
-        }
-        if fewer {
-            out.truncate(self.limit);
-        }
+        let ranks = slice.keys.iter().map(|&key| self.rank(key));
+        // The block of the fill comes between: behind it there is something to look for only if it is short.
+        let is_long = !matches!(slice.rest, Rest::Constant { .. }) || slice.unstored() >= self.limit as u128;
+        let mut out: Vec<(u64, usize)> = if self.limit < slice.keys.len() && is_long {
+            let mut sorted: Vec<u64> = ranks.clone().collect();
+            let Some(last) = self.limit.checked_sub(1) else { return Vec::new() };
+            let (before, &mut last, _) = sorted.select_nth_unstable(last);
+            // Of those that are as great as the last one, the first.
+            let mut ties = 1 + before.iter().filter(|&&rank| rank == last).count();
+            let mut is_wanted = |rank: u64| {
+                let tie = rank == last && ties > 0;
+                ties -= usize::from(tie);
+                rank < last || tie
+            };
+            ranks.zip(0..).filter(|&(rank, _)| is_wanted(rank)).collect()
+        } else {
+            ranks.zip(0..).collect()
+        };
         out.sort_unstable();
         out.into_iter().map(|(_, i)| i).collect()
     }
@@ -188,20 +197,12 @@ impl Order {
         Ok(Some(Tensor::from_strided(convert::to_strided(s, &fill)?)))
     }
 
-    /// A copy of a compressed matrix in whose last level the axis is, if it is in the one above: what slices of it store
-    /// lies together.
+    /// A copy of a compressed matrix in whose last level the axis is, if it is in the one above.
     fn turned(&self, x: &Tensor) -> Result<Option<Tensor>> {
-        let Some(s) = x.sparse().filter(|s| s.pattern.is_canonical()) else { return Ok(None) };
-        let mut spec = s.pattern.spec();
-        let is_compressed = spec.levels == [LevelKind::Dense, LevelKind::Sparse { rank: 1 }];
-        let [first, last] = spec.dims[..] else { return Ok(None) };
-        // Pointers over the other axis are not to be many beside what is stored.
-        let is_long = s.shape[last.0] / 4 > s.nse();
-        if !is_compressed || first != (self.axis, Part::Whole) || last.1 != Part::Whole || is_long {
-            return Ok(None);
+        match x.sparse() {
+            Some(s) => Ok(convert::turned(s, self.axis)?.map(Tensor::from)),
+            None => Ok(None),
         }
-        spec.dims.swap(0, 1);
-        Ok(Some(convert::convert(s, &spec)?.into()))
     }
 
     /// The elements in order.
@@ -212,10 +213,75 @@ impl Order {
         if let Some(s) = x.strided().filter(|s| s.len() == 0) {
             return Ok(Tensor::from_strided(s.narrow(self.axis, 0..self.limit.min(s.shape[self.axis]))));
         }
+        if let Some(s) = x.strided().filter(|s| self.limit >= s.shape[self.axis]) {
+            return self.all_of(s);
+        }
         if let Some(turned) = self.turned(x)? {
             return like(&self.sorted_values(&turned)?, x);
         }
         self.sorted_values(x)
+    }
+
+    /// All elements of an array in order: by their keys alone, from which the elements are made again.
+    fn all_of(&self, s: &Strided) -> Result<Tensor> {
+        ordered(s.dtype)?;
+        raise(Work::Specialised);
+        let order: Vec<usize> = (0..s.ndim()).filter(|&a| a != self.axis).chain([self.axis]).collect();
+        let turned = s.permute(&order);
+        let (source, n, size) = (turned.dense_bytes()?, s.shape[self.axis], s.dtype.size());
+        convert::dense_len(&s.shape, DType::U64)?;
+        let buffer = Buffer::filled(source.len(), size, |out| {
+            if out.len() == n * size {
+                return self.one(s.dtype, &source, out, parallel::sort);
+            }
+            let grain = (GRAIN / n.max(1)).max(1);
+            parallel::for_chunks_mut(out, n * size, grain, &|first, out| {
+                for (i, out) in out.chunks_exact_mut(n * size).enumerate() {
+                    let from = (first + i) * n * size;
+                    self.one(s.dtype, &source[from..from + n * size], out, <[u64]>::sort_unstable);
+                }
+            });
+        })?;
+        let mut back = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(i, &a)| back[a] = i);
+        let out = Strided::new(buffer, s.dtype, turned.shape.clone()).permute(&back);
+        Ok(Tensor::from_strided(out.to_contiguous()?.into_owned()))
+    }
+
+    /// The elements of one slice in order.
+    fn one(&self, dtype: DType, source: &[u8], out: &mut [u8], sort: impl Fn(&mut [u64])) {
+        let size = dtype.size();
+        let mut keys = zeroed_vec(source.len() / size);
+        let ranked = |keys: &mut [u64]| {
+            parallel::for_chunks_mut(keys, 1, GRAIN, &|start, keys| {
+                order::keys(dtype, &source[start * size..(start + keys.len()) * size], keys);
+                keys.iter_mut().for_each(|key| *key = self.rank(*key));
+            });
+        };
+        ranked(&mut keys);
+        sort(&mut keys);
+        parallel::for_chunks_mut(out, size, GRAIN, &|start, out| {
+            let mut own = keys[start..start + out.len() / size].to_vec();
+            own.iter_mut().for_each(|key| *key = self.rank(*key)); // which undoes itself
+            order::values(dtype, &own, out);
+        });
+        // Zeros have a sign and NaN a payload that keys do not tell: these come in the order in which they were.
+        let alike = [order::of_float(0.0), order::NAN].map(|key| {
+            let rank = self.rank(key);
+            keys.partition_point(|&k| k < rank)..keys.partition_point(|&k| k <= rank)
+        });
+        if !dtype.is_float() || alike.iter().all(std::ops::Range::is_empty) {
+            return;
+        }
+        ranked(&mut keys);
+        for (mut places, key) in alike.into_iter().zip([order::of_float(0.0), order::NAN]) {
+            let rank = self.rank(key);
+            for (i, _) in keys.iter().enumerate().filter(|&(_, &k)| k == rank) {
+                if let Some(place) = places.next() {
+                    out[place * size..(place + 1) * size].copy_from_slice(&source[i * size..(i + 1) * size]);
+                }
+            }
+        }
     }
 
     fn sorted_values(&self, x: &Tensor) -> Result<Tensor> {

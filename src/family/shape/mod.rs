@@ -24,6 +24,7 @@ use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::parallel;
 use crate::base::strided::Strided;
+use crate::base::trace::{Work, raise};
 use crate::engine::convert;
 use crate::levels::build::{self, SortedKeys};
 use crate::levels::level::{Level, LevelKind};
@@ -136,6 +137,7 @@ fn reshape_sparse(s: &Sparse, shape: &[usize]) -> Result<Sparse> {
         }
         other => other.clone(),
     };
+    raise(Work::Engine);
     // Coordinates of either shape are digits of one C-order number, group of axes by group of axes.
     let layout = KeyLayout::new(shape);
     let groups = axis_groups(&s.shape, shape);
