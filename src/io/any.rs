@@ -211,7 +211,7 @@ pub fn read_from<'a>(stream: impl Read + 'a, options: &ReadOptions<'a>) -> Resul
     loaded(Input::of_stream(Box::new(stream), None, options)?, options)
 }
 
-fn loaded<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<Loaded> {
+pub(super) fn loaded<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<Loaded> {
     let format = input.format;
     let path = input.path.clone();
     let mut metadata = Map::new();
@@ -244,7 +244,7 @@ fn loaded<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<Loaded> {
 }
 
 /// The name of the tensor to read: the one that is asked for, else the only one.
-fn named<'a>(archive: &'a Archive, name: Option<&'a str>) -> Result<&'a str> {
+pub(super) fn named<'a>(archive: &'a Archive, name: Option<&'a str>) -> Result<&'a str> {
     let _call = trace::call("io::read", &[]);
     let mut names = archive.names();
     match (name, archive.len(), names.next()) {

@@ -82,6 +82,11 @@ impl<'a> Input<'a> {
         Ok(Input { format, path: path.map(Path::to_owned), bytes: Bytes::Stream(all) })
     }
 
+    /// Whether it can be opened again.
+    pub(super) fn is_file(&self) -> bool {
+        matches!(self.bytes, Bytes::File { .. })
+    }
+
     /// Bytes of the file; `None` for streams.
     pub(super) fn len(&self) -> Option<u64> {
         match &self.bytes {

@@ -7,7 +7,10 @@ mod common;
 
 #[cfg(unix)]
 mod crash;
+mod diff;
 mod golden;
+mod look;
+mod spy;
 mod streams;
 mod tried;
 mod violations;

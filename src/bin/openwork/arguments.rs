@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -7,8 +8,9 @@ use openwork::io::{Format, ReadOptions, frostt};
 use openwork::{DType, Layout};
 
 use crate::number;
+use crate::spy::Style;
 
-/// Look at tensors in files, convert, check and print them.
+/// Look at tensors in files, draw, compare, convert, check and print them.
 ///
 /// Formats: Matrix Market (.mtx), FROSTT (.tns) and TensorMarket (.ttx), each also with .gz; binsparse in NPZ (.npz)
 /// and HDF5 (.h5, .hdf5); safetensors (.safetensors). The file `-` is standard input, or standard output of convert.
@@ -28,6 +30,9 @@ pub(crate) enum Command {
     Convert(Convert),
     Validate(Validate),
     Dump(Dump),
+    Head(Head),
+    Spy(Spy),
+    Diff(Diff),
 }
 
 /// Say what files hold: shape, dtype, layout, fill, stored elements. Reads no arrays
@@ -94,14 +99,99 @@ pub(crate) struct Validate {
     /// Stop after so many lines
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
+    /// One JSON object per file, one per line: {"file": ..., "violations": [{"place": ..., "what": ...}], "count": 1, "valid": false}
+    #[arg(long)]
+    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
 
 /// Print each stored element as a JSON line: [[0, 3], 0.25]
+///
+/// The file is read in pieces, and lines are printed as these come: where something is wrong with it, what stood before that is
+/// printed.
 #[derive(Args)]
 pub(crate) struct Dump {
     pub(crate) file: PathBuf,
+    /// Only what lies in these rows, which are indices of the first axis: 10..20
+    #[arg(long, value_name = "FROM..TO", value_parser = range)]
+    pub(crate) rows: Option<Range<usize>>,
+    /// As CSV, an index of each axis and the value: 0,3,0.25. The first line names the columns
+    #[arg(long)]
+    pub(crate) csv: bool,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+/// Print the first stored elements, as dump does; no more of the file is read than they take
+#[derive(Args)]
+pub(crate) struct Head {
+    pub(crate) file: PathBuf,
+    /// How many
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
+    pub(crate) lines: u64,
+    /// As CSV
+    #[arg(long)]
+    pub(crate) csv: bool,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+/// Draw where a tensor stores something, in the terminal or to a .png or .svg file
+///
+/// Each cell of the picture shows which part of its elements is stored; of a dense tensor, which part is not 0. The file is
+/// read in pieces, so it may be larger than memory.
+#[derive(Args)]
+pub(crate) struct Spy {
+    pub(crate) file: PathBuf,
+    /// Write the picture to this file, .png or .svg
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// The axes downwards and to the right; without, the two longest. What lies along others is summed
+    #[arg(long, value_delimiter = ',', value_name = "ROWS,COLUMNS")]
+    pub(crate) axes: Option<Vec<usize>>,
+    /// How it is drawn in the terminal; without, in colours where there are some, else in shades
+    #[arg(long, value_enum)]
+    pub(crate) style: Option<Style>,
+    /// The most columns of the terminal, or cells of a picture, to draw in
+    #[arg(long, value_name = "N", value_parser = size)]
+    pub(crate) width: Option<usize>,
+    /// The most lines of the terminal, or cells of a picture, to draw in
+    #[arg(long, value_name = "N", value_parser = size)]
+    pub(crate) height: Option<usize>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+/// Tell where two files do not mean the same: exit status 0 same, 1 different, 2 trouble
+///
+/// Compared are shape, dtype, and every element, stored or not; layouts, fills and formats do not matter. Nothing is told of
+/// files that are the same. In files of several tensors those of one name are compared: + is in B alone, - in A alone,
+/// ~ in both and not the same.
+#[derive(Args)]
+pub(crate) struct Diff {
+    #[arg(value_name = "A")]
+    pub(crate) left: PathBuf,
+    #[arg(value_name = "B")]
+    pub(crate) right: PathBuf,
+    /// Pass over differences of so much beside the element of B
+    #[arg(long, value_name = "FACTOR", default_value_t = 0.0)]
+    pub(crate) rtol: f64,
+    /// Pass over differences of so much
+    #[arg(long, value_name = "DISTANCE", default_value_t = 0.0)]
+    pub(crate) atol: f64,
+    /// NaN is the same as NaN
+    #[arg(long)]
+    pub(crate) equal_nan: bool,
+    /// Tell the names of tensors alone, and a sign for each
+    #[arg(long)]
+    pub(crate) names: bool,
+    /// Show so many of the elements that differ
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
+    pub(crate) limit: usize,
+    /// One JSON object: {"same": false, "tensors": [...]}
+    #[arg(long)]
+    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) reading: Reading,
 }
@@ -133,6 +223,11 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
+    /// The tensor that is asked for.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
     pub(crate) fn options(&self) -> ReadOptions<'_> {
         ReadOptions {
             lenient: self.lenient,
@@ -145,6 +240,19 @@ impl Reading {
             progress: None,
         }
     }
+}
+
+/// The most cells of a picture each way.
+const LARGEST: usize = 4096;
+
+fn range(text: &str) -> Result<Range<usize>, String> {
+    let parsed = text.split_once("..").and_then(|(from, to)| Some(from.parse().ok()?..to.parse().ok()?));
+    parsed.ok_or_else(|| "a range is written 10..20, its end not included".to_owned())
+}
+
+fn size(text: &str) -> Result<usize, String> {
+    let parsed = text.parse().ok().filter(|n| (1..=LARGEST).contains(n));
+    parsed.ok_or_else(|| format!("1 to {LARGEST} is allowed"))
 }
 
 fn layout(text: &str) -> Result<Layout, String> {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use openwork::io::{self, Format, Loaded, Progress};
+use openwork::io::{self, Format, Loaded, Progress, Warning};
 use openwork::{Layout, Tensor};
 
 use crate::arguments::{Convert as Arguments, Reading};
@@ -89,19 +89,29 @@ fn spare(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Reads a file with a bar, and says what lenient reading let pass.
 pub(crate) fn read(file: &Path, reading: &Reading) -> Result<Loaded, Failure> {
+    read_named(file, reading, reading.name())
+}
+
+/// As [`read`], the tensor of that name.
+pub(crate) fn read_named(file: &Path, reading: &Reading, name: Option<&str>) -> Result<Loaded, Failure> {
     let bar = Bar::new("reading", Unit::Bytes);
     let tell = |done, total| bar.tell(done, total);
-    let options = io::ReadOptions { progress: Some(Progress(&tell)), ..reading.options() };
+    let options = io::ReadOptions { progress: Some(Progress(&tell)), name, ..reading.options() };
     let loaded = match is_stream(file) {
         true => io::read_from(std::io::stdin().lock(), &options),
         false => io::read_with(file, &options),
     };
     drop(bar);
     let loaded = loaded.map_err(|error| Failure::of_reading(error, reading))?;
-    for warning in &loaded.warnings {
+    warned(file, &loaded.warnings);
+    Ok(loaded)
+}
+
+/// Says what lenient reading let pass.
+pub(crate) fn warned(file: &Path, warnings: &[Warning]) {
+    for warning in warnings {
         eprintln!("openwork: {}: {}", shown(file), plain(&warning.to_string()));
     }
-    Ok(loaded)
 }
 
 /// The tensor as it is asked for.

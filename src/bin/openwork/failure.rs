@@ -11,6 +11,8 @@ pub(crate) enum Failure {
     Library(Error, &'static str),
     /// Standard output does not take more.
     Output(io::Error),
+    /// A picture could not be written to the file of this name.
+    Picture(String, io::Error),
     /// The command does not say enough, or contradicts itself.
     Usage(String),
     /// What was asked for would lose something.
@@ -70,12 +72,23 @@ impl Failure {
         Failure::Library(error, hint)
     }
 
+    /// Failed to compare.
+    pub(crate) fn of_comparing(error: Error) -> Failure {
+        let hint = match error.kind() {
+            ErrorKind::Densify { .. } => {
+                "where the two differ would take that much memory; `openwork convert --fill` brings one to the fill of the other"
+            }
+            _ => "",
+        };
+        Failure::Library(error, hint)
+    }
+
     pub(crate) fn is_closed_pipe(&self) -> bool {
         let closed = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
         match self {
             Failure::Output(error) => closed(error),
             Failure::Library(error, _) => matches!(error.kind(), ErrorKind::Io { source, .. } if closed(source)),
-            Failure::Usage(_) | Failure::Refused(_) => false,
+            Failure::Picture(..) | Failure::Usage(_) | Failure::Refused(_) => false,
         }
     }
 
@@ -86,7 +99,7 @@ impl Failure {
     /// 2 where nothing could be read or written or the command is wrong, 1 where what was read is at fault.
     pub(crate) fn status(&self) -> u8 {
         match self {
-            Failure::Output(_) | Failure::Usage(_) => 2,
+            Failure::Output(_) | Failure::Picture(..) | Failure::Usage(_) => 2,
             Failure::Refused(_) => 1,
             Failure::Library(error, _) => match error.kind() {
                 ErrorKind::Io { .. } => 2,
@@ -108,6 +121,7 @@ impl fmt::Display for Failure {
         let (text, hint) = match self {
             Failure::Library(error, hint) => (told(error), *hint),
             Failure::Output(error) => (format!("standard output: {error}"), ""),
+            Failure::Picture(name, error) => (format!("{name}: {error}"), ""),
             Failure::Usage(text) | Failure::Refused(text) => (text.clone(), ""),
         };
         f.write_str(&plain(&text.replace('\n', " ")))?;

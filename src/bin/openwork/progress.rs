@@ -21,6 +21,8 @@ pub(crate) struct Bar {
 pub(crate) enum Unit {
     Bytes,
     Elements,
+    /// Bytes of text, else elements: the share that is done is told.
+    Share,
 }
 
 impl Bar {
@@ -54,6 +56,7 @@ fn styled(bar: ProgressBar, label: &'static str, unit: Unit) -> ProgressBar {
     let counts = match unit {
         Unit::Bytes => "{bytes}/{total_bytes} {bytes_per_sec}",
         Unit::Elements => "{human_pos}/{human_len} elements",
+        Unit::Share => "{percent} %",
     };
     if let Ok(style) = ProgressStyle::with_template(&format!("{{msg}} {{wide_bar}} {counts} {{eta}}")) {
         bar.set_style(style);

@@ -12,6 +12,7 @@ use super::arrays::Container;
 use super::descriptor::Descriptor;
 use super::export::Export;
 use super::hdf5::{Hdf5, MAX_DEPTH};
+use super::rows::Cut;
 use super::{Loaded, Mode, ReadOptions, facts, map, npz};
 use crate::Scalar;
 use crate::base::error::{self, Result};
@@ -152,7 +153,7 @@ impl File {
     /// # Errors
     /// As [`super::read_rows`].
     pub fn read_rows(&mut self, name: &str, range: Range<usize>, options: &ReadOptions) -> Result<Loaded> {
-        self.load(Some(name), options, Some(range), Tensor::from_parts)
+        self.load(Some(name), options, Some(Cut::Rows(range)), Tensor::from_parts)
     }
 
     /// The tensor that the options name, or the only one.
@@ -160,18 +161,18 @@ impl File {
         self.load(options.group.as_deref(), options, None, Tensor::from_parts)
     }
 
-    pub(super) fn load(
+    pub(in crate::io) fn load(
         &mut self,
         name: Option<&str>,
         options: &ReadOptions,
-        range: Option<Range<usize>>,
+        cut: Option<Cut>,
         make: map::Make,
     ) -> Result<Loaded> {
         let selected = self.opened.select(name);
-        selected.and_then(|container| load(container, options, range, make)).map_err(|e| e.at(self.path.as_deref()))
+        selected.and_then(|container| load(container, options, cut, make)).map_err(|e| e.at(self.path.as_deref()))
     }
 
-    pub(super) fn descriptor(&mut self, name: Option<&str>) -> Result<Descriptor> {
+    pub(in crate::io) fn descriptor(&mut self, name: Option<&str>) -> Result<Descriptor> {
         let mut warnings = Vec::new();
         let found = self.opened.select(name).and_then(|container| {
             let text = container.descriptor(Mode::Lenient, &mut warnings)?;
@@ -193,11 +194,11 @@ fn fill_value(container: &mut dyn Container, descriptor: &Descriptor) -> Res<Opt
     map::TensorReader { descriptor, arrays: container, options: &options, warnings, make }.fill_value()
 }
 
-/// Reads a tensor, or a range of one.
+/// Reads a tensor, or a part of one.
 pub(super) fn load(
     container: &mut dyn Container,
     options: &ReadOptions,
-    range: Option<Range<usize>>,
+    cut: Option<Cut>,
     make: map::Make,
 ) -> Res<Loaded> {
     let mut warnings = Vec::new();
@@ -205,8 +206,8 @@ pub(super) fn load(
     let descriptor = Descriptor::parse(&text, options.mode, &mut warnings)?;
     let reader =
         map::TensorReader { descriptor: &descriptor, arrays: container, options, warnings: &mut warnings, make };
-    let is_whole = range.is_none();
-    let tensor = reader.tensor(range)?;
+    let is_whole = cut.is_none();
+    let tensor = reader.tensor(cut)?;
     if is_whole {
         facts::verify(&descriptor.facts, &tensor, options.mode, &mut warnings)?;
     }

@@ -48,7 +48,7 @@ pub(crate) mod json;
 pub(crate) mod map;
 mod npy;
 mod npz;
-mod rows;
+pub(crate) mod rows;
 pub(crate) mod sizes;
 mod symmetry;
 mod trusted;
@@ -70,6 +70,7 @@ pub(in crate::io) use check::violations;
 pub use descriptor::{Descriptor, FillKind};
 use export::Export;
 pub use file::{Entry, File};
+use rows::Cut;
 pub use trusted::read_trusted;
 pub use types::{DataType, Symmetry, Triangle, Version};
 
@@ -171,7 +172,7 @@ pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Loaded
 /// # Ok::<(), openwork::Error>(())
 /// ```
 pub fn read_rows(path: impl AsRef<Path>, range: Range<usize>, options: &ReadOptions) -> Result<Loaded> {
-    File::open(path)?.load(options.group.as_deref(), options, Some(range), Tensor::from_parts)
+    File::open(path)?.load(options.group.as_deref(), options, Some(Cut::Rows(range)), Tensor::from_parts)
 }
 
 /// Reads a tensor from the bytes of a file.

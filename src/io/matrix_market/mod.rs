@@ -59,7 +59,7 @@ pub use header::Header;
 pub(in crate::io) use header::{banner, comments, end_line, error, number};
 pub(in crate::io) use parse::{stored_field, whole_range};
 pub use parsed::{Field, Listing, ParsedMatrix};
-pub(in crate::io) use tensor::{hinted, tensor_of, values_of};
+pub(in crate::io) use tensor::{hinted, pieces_of, tensor_of, values_of};
 pub use tensor::{read, read_bytes, read_with};
 pub(in crate::io) use write::{Declared, Written, banner_of, comment_lines, written};
 pub use write::{WriteOptions, to_bytes, write, write_with};

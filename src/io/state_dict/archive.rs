@@ -15,6 +15,7 @@ use crate::base::buffer::Buffer;
 use crate::base::error::{self, Error, Result};
 use crate::base::named::Named;
 use crate::io::binsparse::descriptor::Descriptor;
+use crate::io::binsparse::rows::Cut;
 use crate::io::binsparse::{self, Mode, json};
 use crate::io::checkpoint::{self, Checkpoint, Item};
 use crate::io::fault::{Fault, Res, bad};
@@ -346,29 +347,35 @@ impl Archive {
     /// ```
     pub fn rows(&self, name: &str, range: Range<usize>) -> Result<Tensor> {
         let _call = trace::call("Archive::rows", &[]);
-        self.read(name, self.find(name)?, Some(range))
+        self.read(name, self.find(name)?, Some(Cut::Rows(range)))
     }
 
-    /// A tensor, or a range of one.
-    fn read(&self, name: &str, stored: &Stored, range: Option<Range<usize>>) -> Result<Tensor> {
+    /// A part of a tensor.
+    pub(in crate::io) fn part(&self, name: &str, cut: Cut) -> Result<Tensor> {
+        self.read(name, self.find(name)?, Some(cut))
+    }
+
+    /// A tensor, or a part of one.
+    fn read(&self, name: &str, stored: &Stored, cut: Option<Cut>) -> Result<Tensor> {
         let _call = trace::call("Archive::tensor", &[]);
         let (source, entries) = match &self.store {
             Store::Groups(file) => {
                 let mut file = lock(file);
-                return match range {
-                    None => file.read(name),
-                    Some(range) => file.read_rows(name, range, &binsparse::ReadOptions::default()).map(|r| r.tensor),
-                };
+                let options = binsparse::ReadOptions::default();
+                return file.load(Some(name), &options, cut, Tensor::from_parts).map(|loaded| loaded.tensor);
             }
             Store::Checkpoint(checkpoint) => {
                 let Stored::Item(item) = stored else { return Err(missing(name, self.names())) };
+                let range = rows(cut).map_err(|e| self.within(name, e))?;
                 return checkpoint.read(item, range).map_err(|e| self.within(name, e));
             }
             Store::Safetensors { source, entries } => (source, entries),
         };
         let tensor = match stored {
-            Stored::Described(descriptor) => entries::described(name, descriptor, entries, source, range),
-            Stored::Plain { entry, complex } => entries::plain(entry, *complex, source, range),
+            Stored::Described(descriptor) => entries::described(name, descriptor, entries, source, cut),
+            Stored::Plain { entry, complex } => {
+                rows(cut).and_then(|range| entries::plain(entry, *complex, source, range))
+            }
             Stored::Group | Stored::Item(_) => return Err(missing(name, self.names())),
         };
         tensor.map_err(|e| self.within(name, e))
@@ -403,6 +410,15 @@ impl Archive {
 
 /// What errors call PyTorch's format.
 const CHECKPOINT: &str = "PyTorch checkpoint";
+
+/// The range of rows that a part is; coordinates are listed by descriptors alone.
+fn rows(cut: Option<Cut>) -> Res<Option<Range<usize>>> {
+    match cut {
+        None => Ok(None),
+        Some(Cut::Rows(range)) => Ok(Some(range)),
+        Some(Cut::Entries(_)) => bad("a strided tensor lists no coordinates"),
+    }
+}
 
 /// Where each name is.
 fn places(tensors: &[(String, Stored)]) -> HashMap<String, usize> {
