@@ -27,7 +27,7 @@ mod warning;
 
 pub use any::{Format, Loaded, ReadOptions, WriteOptions, read, read_from, read_with, write, write_to, write_with};
 pub use atomic::abandon_writes;
-pub use info::{FillInfo, Info, info, info_from, info_with};
+pub use info::{FillInfo, Info, StoredArray, info, info_from, info_with};
 pub use pieces::{Piece, read_pieces, read_pieces_from};
 pub use violations::{Violation, validate, validate_from};
 pub use warning::Warning;

@@ -191,10 +191,10 @@ fn pieces<'a>(
             let descriptor = file.descriptor(name)?;
             parts(&descriptor, &mut |part| cut(&mut file, part), &mut sender, options.progress)
         }
-        Format::Safetensors if options.max_bytes.is_none() => {
+        format @ (Format::Safetensors | Format::Checkpoint) if options.max_bytes.is_none() => {
             let path = input.path.clone();
             let Placed { file, spool: _spool, .. } = input.placed(options)?;
-            let archive = Archive::of_file(file, path.as_deref())?;
+            let archive = Archive::of_file(file, format, path.as_deref())?;
             let name = named(&archive, options.name)?;
             let mut cut = |part: Option<Cut>| {
                 let tensor = match part {

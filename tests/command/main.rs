@@ -10,6 +10,8 @@ mod crash;
 mod diff;
 mod golden;
 mod look;
+mod models;
+mod packed;
 mod spy;
 mod streams;
 mod tried;

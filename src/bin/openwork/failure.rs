@@ -9,6 +9,8 @@ use crate::arguments::Reading;
 pub(crate) enum Failure {
     /// The library's error, and what the command offers against it.
     Library(Error, &'static str),
+    /// The same, about the tensor of that name.
+    Tensor(String, Error, &'static str),
     /// Standard output does not take more.
     Output(io::Error),
     /// A picture could not be written to the file of this name.
@@ -72,6 +74,14 @@ impl Failure {
         Failure::Library(error, hint)
     }
 
+    /// Failed to convert or write a tensor of several.
+    pub(crate) fn of_tensor(name: &str, error: Error) -> Failure {
+        match Failure::of_writing(error) {
+            Failure::Library(error, hint) => Failure::Tensor(name.to_owned(), error, hint),
+            other => other,
+        }
+    }
+
     /// Failed to compare.
     pub(crate) fn of_comparing(error: Error) -> Failure {
         let hint = match error.kind() {
@@ -88,7 +98,7 @@ impl Failure {
         match self {
             Failure::Output(error) => closed(error),
             Failure::Library(error, _) => matches!(error.kind(), ErrorKind::Io { source, .. } if closed(source)),
-            Failure::Picture(..) | Failure::Usage(_) | Failure::Refused(_) => false,
+            Failure::Tensor(..) | Failure::Picture(..) | Failure::Usage(_) | Failure::Refused(_) => false,
         }
     }
 
@@ -101,7 +111,7 @@ impl Failure {
         match self {
             Failure::Output(_) | Failure::Picture(..) | Failure::Usage(_) => 2,
             Failure::Refused(_) => 1,
-            Failure::Library(error, _) => match error.kind() {
+            Failure::Library(error, _) | Failure::Tensor(_, error, _) => match error.kind() {
                 ErrorKind::Io { .. } => 2,
                 ErrorKind::Invalid { argument, .. } if argument == "path" || argument == "format" => 2,
                 _ => 1,
@@ -120,6 +130,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (text, hint) = match self {
             Failure::Library(error, hint) => (told(error), *hint),
+            Failure::Tensor(name, error, hint) => (format!("the tensor {name:?}: {}", told(error)), *hint),
             Failure::Output(error) => (format!("standard output: {error}"), ""),
             Failure::Picture(name, error) => (format!("{name}: {error}"), ""),
             Failure::Usage(text) | Failure::Refused(text) => (text.clone(), ""),

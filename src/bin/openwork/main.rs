@@ -10,6 +10,7 @@ mod dump;
 mod failure;
 mod info;
 mod number;
+mod pages;
 mod pieces;
 mod progress;
 mod spy;
@@ -37,10 +38,12 @@ fn main() -> ExitCode {
     let troubled = matches!(command, Command::Diff(_));
     let done = match command {
         Command::Info(arguments) => info::run(&arguments),
+        Command::Completions(arguments) => pages::completions(&arguments).map(|()| 0),
         Command::Convert(arguments) => convert::run(&arguments).map(|()| 0),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Dump(arguments) => dump::run(&arguments).map(|()| 0),
         Command::Head(arguments) => dump::head(&arguments).map(|()| 0),
+        Command::Man(arguments) => pages::man(&arguments).map(|()| 0),
         Command::Spy(arguments) => spy::run(&arguments).map(|()| 0),
         Command::Validate(arguments) => validate::run(&arguments),
     };

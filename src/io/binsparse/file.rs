@@ -18,6 +18,7 @@ use crate::Scalar;
 use crate::base::error::{self, Result};
 use crate::base::named::Named;
 use crate::io::fault::{Res, bad};
+use crate::io::info::StoredArray;
 use crate::io::signature::{self, Signature};
 use crate::tensor::Tensor;
 use crate::tensor::trace;
@@ -132,6 +133,24 @@ impl File {
         selected.and_then(|container| fill_value(container, &descriptor)).map_err(|e| e.at(self.path.as_deref()))
     }
 
+    /// The arrays of a tensor as they are stored, as far as the file tells without being read.
+    pub(in crate::io) fn arrays(&mut self, name: &str, descriptor: &Descriptor) -> Vec<StoredArray> {
+        let found = self.opened.select(Some(name)).and_then(|container| {
+            // A container finds arrays by the names of the descriptor that it gave last.
+            container.descriptor(Mode::Lenient, &mut Vec::new())?;
+            let mut out = Vec::new();
+            for name in map::array_names(descriptor) {
+                let stored = descriptor.stored_names.get(&name).unwrap_or(&name).clone();
+                let Some(info) = container.info(&stored)? else { continue };
+                let bytes = u64::try_from(info.bytes()).unwrap_or(u64::MAX);
+                let (dtype, packed) = (info.dtype.to_string(), container.packed(&stored));
+                out.push(StoredArray { name, dtype, entries: info.len, bytes, packed });
+            }
+            Ok(out)
+        });
+        found.unwrap_or_default()
+    }
+
     /// A tensor, read strictly.
     ///
     /// # Errors
@@ -240,7 +259,7 @@ impl<'a> OpenContainer<'a> {
                 OpenContainer::npz(Box::new(BufReader::new(file)))
             }
             Some(Signature::Hdf5(base)) => Ok(OpenContainer::Hdf5(Box::new(Hdf5::of_file(file, path, base)?))),
-            Some(Signature::Gzip) | None => bad(UNKNOWN),
+            Some(Signature::Packed(_)) | None => bad(UNKNOWN),
         }
     }
 
@@ -254,7 +273,7 @@ impl<'a> OpenContainer<'a> {
         match signature::find(&mut Cursor::new(bytes))?.0 {
             Some(Signature::Zip) => OpenContainer::npz(Box::new(Cursor::new(bytes))),
             Some(Signature::Hdf5(base)) => Ok(OpenContainer::Hdf5(Box::new(Hdf5::of_bytes(bytes, base)?))),
-            Some(Signature::Gzip) | None => bad(UNKNOWN),
+            Some(Signature::Packed(_)) | None => bad(UNKNOWN),
         }
     }
 

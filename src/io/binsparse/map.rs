@@ -427,6 +427,19 @@ impl TensorReader<'_> {
     }
 }
 
+/// The arrays that a descriptor names: those of the levels from the outermost on, then the values, then the fill.
+pub(crate) fn array_names(d: &Descriptor) -> Vec<String> {
+    let place = |name: &str| match (name, name.rsplit_once('_')) {
+        ("values", _) => (usize::MAX - 1, 0),
+        (_, Some(("pointers_to", dim))) => (dim.parse().unwrap_or(0), 0),
+        (_, Some(("indices", dim))) => (dim.parse().unwrap_or(0), 1),
+        _ => (usize::MAX, 0),
+    };
+    let mut names: Vec<String> = d.data_types.keys().cloned().collect();
+    names.sort_by_key(|name| place(name));
+    names
+}
+
 /// A cast that keeps every value, or nothing.
 fn exactly(values: &Strided, dtype: DType) -> Option<Strided> {
     // The largest integer becomes the power of two above it, which becomes the largest integer again.

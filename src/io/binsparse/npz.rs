@@ -242,6 +242,11 @@ impl<R: Read + Seek> Container for Npz<R> {
 }
 
 impl<R: Read + Seek> Arrays for Npz<R> {
+    fn packed(&mut self, name: &str) -> Option<u64> {
+        let stored = self.place(name).map_or_else(|| name.to_owned(), |place| place.stored);
+        self.archive.member(&format!("{stored}.npy")).filter(|member| member.deflated).map(|member| member.packed)
+    }
+
     fn info(&mut self, name: &str) -> Res<Option<ArrayInfo>> {
         let place = self.place(name);
         let stored = place.as_ref().map_or(name, |place| &place.stored);

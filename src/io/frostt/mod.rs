@@ -11,6 +11,8 @@
 //! comment= "%" anything, on a line of its own
 //! ```
 //!
+//! The object `vector` in place of `tensor` is a tensor of one axis.
+//!
 //! The two are told apart by the banner, whatever the file's name. Numbers, blanks and line ends are those of
 //! [`matrix_market`](super::matrix_market), and so are the fields of `.ttx` and its `%%GraphBLAS type T`.
 //!

@@ -14,12 +14,14 @@ use crate::Scalar;
 use crate::base::buffer::Buffer;
 use crate::base::error::{self, Error, Result};
 use crate::base::named::Named;
+use crate::io::any::Format;
 use crate::io::binsparse::descriptor::Descriptor;
 use crate::io::binsparse::rows::Cut;
 use crate::io::binsparse::{self, Mode, json};
 use crate::io::checkpoint::{self, Checkpoint, Item};
 use crate::io::fault::{Fault, Res, bad};
-use crate::io::safetensors::{ArrayEntry, DataPart, Directory};
+use crate::io::info::StoredArray;
+use crate::io::safetensors::{ArrayEntry, DataPart, Directory, EntryType};
 use crate::tensor::Tensor;
 use crate::tensor::trace;
 
@@ -81,22 +83,62 @@ impl Archive {
         }
     }
 
-    /// An open file of the safetensors format, and what errors call it.
-    pub(in crate::io) fn of_file(file: std::fs::File, path: Option<&Path>) -> Result<Archive> {
+    /// An open file of the safetensors format or of PyTorch's, and what errors call it.
+    pub(in crate::io) fn of_file(file: std::fs::File, format: Format, path: Option<&Path>) -> Result<Archive> {
         let _call = trace::call("Archive::open", &[]);
-        Archive::new(DataPart::file(file), path)
+        match format {
+            Format::Checkpoint => Archive::checkpoint(checkpoint::open_file(file), path),
+            _ => Archive::new(DataPart::file(file), path),
+        }
+    }
+
+    /// What is stored of a tensor: the arrays of the file.
+    pub(in crate::io) fn arrays(&self, name: &str) -> Vec<StoredArray> {
+        let stored = |array: &str, entry: &ArrayEntry| StoredArray {
+            name: array.to_owned(),
+            dtype: match entry.kind {
+                EntryType::Known(dtype) => dtype.to_string(),
+                EntryType::Other(name, _) => name.to_owned(),
+            },
+            entries: entry.len(),
+            bytes: entry.bytes(),
+            packed: None,
+        };
+        match (self.find(name).ok(), &self.store) {
+            (Some(Stored::Plain { entry, .. }), _) => vec![stored("values", entry)],
+            (Some(Stored::Described(descriptor)), Store::Safetensors { entries, .. }) => {
+                let names = binsparse::map::array_names(descriptor);
+                let entry = |array: String| entries.get(&format!("{name}.{array}")).map(|entry| stored(&array, entry));
+                names.into_iter().filter_map(entry).collect()
+            }
+            (Some(Stored::Item(item)), _) => match item.strided() {
+                Ok(Some((shape, dtype))) => {
+                    let entries = shape.iter().fold(1_u64, |n, &size| n.saturating_mul(size));
+                    let bytes = entries.saturating_mul(dtype.size() as u64);
+                    let (name, dtype) = ("values".to_owned(), dtype.to_string());
+                    vec![StoredArray { name, dtype, entries, bytes, packed: None }]
+                }
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
+        }
     }
 
     /// Refuses a tensor whose arrays take more bytes than allowed. Groups are left to their own reader.
     pub(in crate::io) fn within_limit(&self, name: &str, limit: Option<u64>) -> Result<()> {
-        let (Some(limit), Store::Safetensors { entries, .. }) = (limit, &self.store) else { return Ok(()) };
+        let Some(limit) = limit else { return Ok(()) };
         let bytes = match self.find(name)? {
             Stored::Plain { entry, .. } => entry.bytes(),
             Stored::Described(descriptor) => {
                 let arrays = descriptor.data_types.keys();
-                arrays.filter_map(|array| entries.get(&format!("{name}.{array}"))).map(ArrayEntry::bytes).sum()
+                let entry = |array| match &self.store {
+                    Store::Safetensors { entries, .. } => entries.get(&format!("{name}.{array}")),
+                    _ => None,
+                };
+                arrays.filter_map(entry).map(ArrayEntry::bytes).sum()
             }
-            Stored::Group | Stored::Item(_) => 0,
+            Stored::Item(_) => self.arrays(name).iter().map(|array| array.bytes).sum(),
+            Stored::Group => 0,
         };
         if bytes > limit {
             let fault = Fault::Large(format!("the arrays take {bytes} bytes, {limit} are allowed"));
