@@ -14,7 +14,7 @@ use super::binsparse::{self, FillKind};
 use super::input::{Input, Placed};
 use super::state_dict::Archive;
 use super::{frostt, matrix_market};
-use crate::base::error::Result;
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::levels::layout::Layout;
 use crate::{LevelKind, LevelSpec, MatrixFacts, Part};
 
@@ -26,7 +26,8 @@ pub struct Info {
     pub name: String,
     /// The file's format.
     pub format: Format,
-    /// What the format calls the way it is stored: `CSR`, `coordinate real symmetric`.
+    /// What the format calls the way it is stored: `CSR`, `coordinate real symmetric`; of one tensor of several that cannot
+    /// be read (it has no dtype then), why.
     pub stored_as: String,
     /// Size of each axis.
     pub shape: Option<Vec<u64>>,
@@ -212,7 +213,14 @@ fn infos<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<Vec<Info>> {
             let archive = Archive::of_file(file, format, path.as_deref())?;
             let names: Vec<&str> = options.name.map_or_else(|| archive.names().collect(), |name| vec![name]);
             let described = |name: &str| {
-                let descriptor = archive.descriptor(name)?;
+                let descriptor = match archive.descriptor(name) {
+                    Ok(descriptor) => descriptor,
+                    // The others are told of, and of this one what is known.
+                    Err(error) if options.name.is_none() && matches!(error.kind(), ErrorKind::Format { .. }) => {
+                        return Ok(unreadable(name, format, &archive, &error, file_bytes));
+                    }
+                    Err(error) => return Err(error),
+                };
                 let value = archive.fill(name).ok().flatten();
                 let info = of_binsparse(name.to_owned(), format, &descriptor, value, file_bytes);
                 // A strided tensor has no descriptor in the file, whose version could be told.
@@ -221,6 +229,33 @@ fn infos<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<Vec<Info>> {
             };
             names.into_iter().map(described).collect()
         }
+    }
+}
+
+/// A tensor that cannot be read, because its elements are of a type that tensors do not have or its parts make none.
+fn unreadable(name: &str, format: Format, archive: &Archive, error: &Error, file_bytes: Option<u64>) -> Info {
+    let (shape, arrays) = (archive.shape(name), archive.arrays(name));
+    let ndim = shape.as_ref().map_or(0, Vec::len);
+    let stored_as = match error.kind() {
+        ErrorKind::Format { source, .. } => source.to_string(),
+        _ => error.to_string(),
+    };
+    Info {
+        name: name.to_owned(),
+        format,
+        stored_as,
+        shape,
+        ndim,
+        dtype: None,
+        layout: Layout::Strided,
+        levels: strided(ndim),
+        fill: None,
+        nse: None,
+        structure: None,
+        facts: MatrixFacts::default(),
+        version: None,
+        arrays,
+        file_bytes,
     }
 }
 

@@ -7,6 +7,7 @@ mod common;
 
 #[cfg(unix)]
 mod crash;
+mod book;
 mod diff;
 mod golden;
 mod look;

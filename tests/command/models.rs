@@ -115,6 +115,15 @@ fn checkpoints_are_read_and_converted() {
         let first = archive.names().next().unwrap();
         good(&["dump", text(&source), "--name", first]);
     }
+    // One tensor that cannot be read hides no other.
+    for (name, reason) in [("strided.pt", "quantised"), ("sparse.pt", "outside")] {
+        let told = good(&["info", text(&made(name))]);
+        let line = told.lines().find(|line| line.contains(reason)).unwrap();
+        assert!(line.contains("unreadable") && told.lines().count() > 3, "{told}");
+        assert!(fails(&["info", text(&made(name)), "--name", reason], 1).contains(reason));
+        let output = run(&["validate", text(&made(name))]);
+        assert_eq!(output.status.code(), Some(1));
+    }
     let told = fails(&["convert", text(&made("training.pt")), text(&folder.join("x.pt"))], 2);
     assert!(told.contains("read, not written"), "{told}");
     std::fs::remove_dir_all(&folder).unwrap();

@@ -265,7 +265,7 @@ pub(crate) struct Reading {
     /// Accept older drafts of binsparse and common deviations, in Matrix Market too
     #[arg(long)]
     pub(crate) lenient: bool,
-    /// The format that is read, where neither content nor name tell: mtx, tns, ttx, npz, h5 or safetensors
+    /// The format that is read, where neither content nor name tell: mtx, tns, ttx, npz, h5, safetensors or pt
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     from: Option<Format>,
     /// The tensor of that name, in a file of several
@@ -339,5 +339,5 @@ fn version(text: &str) -> Result<Version, String> {
 
 fn format(text: &str) -> Result<Format, String> {
     let parsed = text.trim_start_matches('.').parse();
-    parsed.map_err(|_| "known are mtx, tns, ttx, npz, h5 and safetensors".to_owned())
+    parsed.map_err(|_| "known are mtx, tns, ttx, npz, h5 and safetensors, and pt to read".to_owned())
 }

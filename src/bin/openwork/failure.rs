@@ -148,6 +148,10 @@ fn told(error: &Error) -> String {
             "name" | "max_bytes" | "shape" | "compress" => format!("--{}: {why}", argument.replace('_', "-")),
             _ => error.to_string(),
         },
+        ErrorKind::Layout { why, .. } | ErrorKind::Absent { why, .. } => {
+            why.replace("`WriteOptions::extensions` writes it", "--extensions writes it")
+        }
+        ErrorKind::Densify { bytes, why, .. } => format!("{why}; the dense result would take {bytes} bytes"),
         _ => error.to_string(),
     }
 }

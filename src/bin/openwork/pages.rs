@@ -23,8 +23,10 @@ pub(crate) fn man(arguments: &Man) -> Result<(), Failure> {
         };
         command = found.clone();
     }
+    let title = arguments.command.as_ref().map_or_else(|| "openwork".to_owned(), |name| format!("openwork-{name}"));
     let mut page = Vec::new();
-    clap_mangen::Man::new(command).render(&mut page)?;
+    let manual = clap_mangen::Man::new(command).title(title).manual("openwork");
+    manual.source(concat!("openwork ", env!("CARGO_PKG_VERSION"))).render(&mut page)?;
     printed(&page)
 }
 

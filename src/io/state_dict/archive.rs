@@ -92,6 +92,14 @@ impl Archive {
         }
     }
 
+    /// The shape of a tensor that is one array, whatever its elements are.
+    pub(in crate::io) fn shape(&self, name: &str) -> Option<Vec<u64>> {
+        match self.find(name).ok()? {
+            Stored::Plain { entry, .. } => Some(entry.shape.clone()),
+            _ => None,
+        }
+    }
+
     /// What is stored of a tensor: the arrays of the file.
     pub(in crate::io) fn arrays(&self, name: &str) -> Vec<StoredArray> {
         let stored = |array: &str, entry: &ArrayEntry| StoredArray {

@@ -57,15 +57,27 @@ fn split(name: &str) -> Option<(&str, &str)> {
 /// What is said of a tensor beside its name.
 fn columns(info: &Info) -> [String; 5] {
     let shape = info.shape.as_ref().map_or_else(|| format!("{} axes", info.ndim), |shape| format!("{shape:?}"));
-    let dtype = info.dtype.map_or_else(|| "?".to_owned(), |dtype| dtype.to_string());
+    let dtype = match (info.dtype, info.arrays.last()) {
+        (Some(dtype), _) => dtype.to_string(),
+        // An element type that tensors do not have.
+        (None, Some(array)) => array.dtype.clone(),
+        (None, None) => "?".to_owned(),
+    };
     let stored = match (info.nse, info.density()) {
         (Some(nse), Some(density)) if !info.levels.levels.is_empty() => {
             format!("{nse} stored ({:.2} %)", density * 100.0)
         }
         _ => String::new(),
     };
+    let readable = info.dtype.is_some();
     let bytes: u64 = info.arrays.iter().map(|array| array.bytes).sum();
-    [shape, dtype, info.layout.to_string(), format!("{bytes} bytes"), stored]
+    [
+        shape,
+        dtype,
+        if readable { info.layout.to_string() } else { "unreadable".to_owned() },
+        format!("{bytes} bytes"),
+        stored,
+    ]
 }
 
 /// A tree with a line for each tensor, and what they are together.

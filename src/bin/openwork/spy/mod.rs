@@ -70,20 +70,23 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return Err(failure);
     }
     let Some((grid, told)) = drawn else { return Ok(()) };
-    let [title, subtitle] =
-        told.lines(&shown(&arguments.file), &grid, matches!(target, Target::Terminal(Style::Ascii)));
+    let name = shown(&arguments.file);
+    let [facts, about] = told.lines(&grid, matches!(target, Target::Terminal(Style::Ascii)));
     match target {
         Target::Terminal(style) => {
             use std::io::Write;
             let mut out = std::io::stdout().lock();
-            write!(out, "{title}\n{subtitle}\n{}", terminal::draw(&grid, style))?;
+            write!(out, "{name}: {facts}\n{about}\n{}", terminal::draw(&grid, style))?;
             Ok(out.flush()?)
         }
         Target::Png(path) => {
-            let bytes = picture::png(&grid, pixels(&grid), &format!("{title}; {subtitle}"));
+            let bytes = picture::png(&grid, pixels(&grid), &format!("{name}: {facts}; {about}"));
             saved(path, &bytes.map_err(|error| Failure::Refused(format!("no picture: {error}")))?)
         }
-        Target::Svg(path) => saved(path, svg::svg(&grid, pixels(&grid), &title, &subtitle).as_bytes()),
+        Target::Svg(path) => {
+            let file = arguments.file.file_name().map(|name| shown(Path::new(name))).unwrap_or(name);
+            saved(path, svg::svg(&grid, pixels(&grid), [&file, &facts, &about]).as_bytes())
+        }
     }
 }
 
@@ -186,7 +189,7 @@ fn axes(arguments: &Arguments, shape: &[usize]) -> Result<[Option<usize>; 2], Fa
 
 impl Told {
     /// What the picture shows, in two lines.
-    fn lines(&self, name: &str, grid: &Grid, ascii: bool) -> [String; 2] {
+    fn lines(&self, grid: &Grid, ascii: bool) -> [String; 2] {
         let times = if ascii { " x " } else { " × " };
         let sizes = self.shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(times);
         let size = self.shape.iter().map(|&n| n as f64).product::<f64>();
@@ -214,7 +217,7 @@ impl Told {
             (false, None) => format!("a cell is {} elements", of(&grid.cols)),
             (false, Some(_)) => format!("a cell is {}{times}{}", of(&grid.rows), of(&grid.cols)),
         };
-        [format!("{name}: {sizes}, {}, {} {what}{density}", self.dtype, grid.total), format!("{about}; {cells}")]
+        [format!("{sizes}, {}, {} {what}{density}", self.dtype, grid.total), format!("{about}; {cells}")]
     }
 }
 

@@ -14,27 +14,29 @@ fn escaped(text: &str) -> String {
 }
 
 /// The text of an SVG file, in which a cell of the grid takes so many units each way.
-pub(super) fn svg(grid: &Grid, [tall, wide]: [usize; 2], title: &str, subtitle: &str) -> String {
+pub(super) fn svg(grid: &Grid, [tall, wide]: [usize; 2], lines: [&str; 3]) -> String {
     let scale = Scale::new(grid, LEVELS);
     let (inner, tall_inner) = (grid.cols.cells * wide, grid.rows.cells * tall);
     let rows = ticks(grid.rows.size, (tall_inner / 60).max(2));
     let longest = rows.iter().map(|&tick| label(tick, grid.rows.size).len()).max().unwrap_or(1);
-    let (left, top) = (24 + 8 * longest, 60);
+    let (left, top) = (24 + 8 * longest, 78);
+    // Letters are about so wide.
+    let widths = lines.iter().zip([9, 7, 7]).map(|(line, letter)| line.chars().count().min(100) * letter);
+    let texts = widths.max().unwrap_or(0);
     let has_bar = grid.total > 0 && !grid.is_exact();
-    let width = (left + inner + if has_bar { 100 } else { 24 }).max(left + 8 * title.chars().count().min(80));
+    let width = (left + inner + if has_bar { 100 } else { 24 }).max(left + 24 + texts);
     let bar = tall_inner.max(120);
     let height = top + if has_bar { bar } else { tall_inner } + 40;
+    let [name, facts, about] = lines.map(escaped);
     let mut out = String::new();
     // A string takes all that it is given.
     let _ = write!(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
-         font-family=\"sans-serif\" font-size=\"13\">\n<title>{title}</title>\n<desc>{subtitle}</desc>\n\
+         font-family=\"sans-serif\" font-size=\"13\">\n<title>{name}: {facts}</title>\n<desc>{about}</desc>\n\
          <rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n\
-         <text x=\"{left}\" y=\"22\" font-size=\"15\" font-weight=\"bold\">{title}</text>\n\
-         <text x=\"{left}\" y=\"42\" fill=\"#555\">{subtitle}</text>\n",
-        title = escaped(title),
-        subtitle = escaped(subtitle),
+         <text x=\"{left}\" y=\"22\" font-size=\"15\" font-weight=\"bold\">{name}</text>\n\
+         <text x=\"{left}\" y=\"42\">{facts}</text>\n<text x=\"{left}\" y=\"60\" fill=\"#555\">{about}</text>\n"
     );
     let _ = writeln!(
         out,
