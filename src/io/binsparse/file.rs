@@ -133,6 +133,14 @@ impl File {
         selected.and_then(|container| fill_value(container, &descriptor)).map_err(|e| e.at(self.path.as_deref()))
     }
 
+    /// Compares the checksums of whole arrays, in a container that has them.
+    pub(in crate::io) fn verify(&mut self) -> Result<()> {
+        match &mut self.opened {
+            OpenContainer::Npz(npz) => npz.verify().map_err(|e| e.at(self.path.as_deref())),
+            OpenContainer::Hdf5(_) => Ok(()),
+        }
+    }
+
     /// The arrays of a tensor as they are stored, as far as the file tells without being read.
     pub(in crate::io) fn arrays(&mut self, name: &str, descriptor: &Descriptor) -> Vec<StoredArray> {
         let found = self.opened.select(Some(name)).and_then(|container| {
