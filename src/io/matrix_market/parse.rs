@@ -20,8 +20,8 @@ use crate::io::text::source::{Failure, TextSource};
 
 /// What entries have to keep to beside what their header says.
 struct Rules {
-    /// Whether a file with a symmetry may list entries above its diagonal.
-    upper: bool,
+    /// Whether a file with a symmetry may list entries above its diagonal, and a skew-symmetric one what is on it.
+    loose: bool,
     /// The least and the largest value of the dtype that a comment names.
     range: Option<(i128, i128)>,
 }
@@ -29,7 +29,7 @@ struct Rules {
 impl Rules {
     fn new(header: &Header, lenient: bool) -> Rules {
         let named = header.type_hint.as_deref().and_then(hinted).filter(|_| !lenient);
-        Rules { upper: lenient, range: named.and_then(whole_range) }
+        Rules { loose: lenient, range: named.and_then(whole_range) }
     }
 }
 
@@ -299,14 +299,14 @@ fn asymmetric<K: ValueKind>(
     value: K::Item,
 ) -> Option<&'static str> {
     let skew = symmetry == Symmetry::SkewSymmetric;
-    if row < col && !rules.upper {
+    if row < col && !rules.loose {
         return Some(if skew {
             "the entry is above the diagonal; a skew-symmetric file lists the ones below it only"
         } else {
             "the entry is above the diagonal; a file with a symmetry lists the ones on it and below it only"
         });
     }
-    if skew && row == col && value != K::Item::ZERO {
+    if skew && row == col && value != K::Item::ZERO && !rules.loose {
         return Some("the entry is on the diagonal and not zero; that of a skew-symmetric matrix is zero");
     }
     if !K::has_mirror(value, symmetry) {
