@@ -148,6 +148,9 @@ pub struct ReadOptions<'a> {
     pub max_bytes: Option<u64>,
     /// Progress callback; readers of binsparse and safetensors do not call it.
     pub progress: Option<Progress<'a>>,
+    /// HDF5: let libhdf5 read what our own reader does not know, where the feature `hdf5` links it; see
+    /// [`binsparse::ReadOptions::allow_libhdf5`].
+    pub allow_libhdf5: bool,
 }
 
 impl<'a> ReadOptions<'a> {
@@ -159,7 +162,8 @@ impl<'a> ReadOptions<'a> {
     pub(super) fn binsparse(&self) -> binsparse::ReadOptions {
         let mode = if self.lenient { binsparse::Mode::Lenient } else { binsparse::Mode::Strict };
         let group = self.name.map(str::to_owned);
-        binsparse::ReadOptions { mode, group, max_bytes: self.max_bytes }
+        let ReadOptions { max_bytes, allow_libhdf5, .. } = *self;
+        binsparse::ReadOptions { mode, group, max_bytes, allow_libhdf5 }
     }
 }
 

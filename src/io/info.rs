@@ -195,7 +195,8 @@ fn infos<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<Vec<Info>> {
         }
         Format::Npz | Format::Hdf5 => {
             let Placed { file, path: place, signature, spool: _spool } = input.placed(options)?;
-            let mut file = binsparse::File::of_file(file, &place, signature, path)?;
+            let file = binsparse::File::of_file(file, &place, signature, path)?;
+            let mut file = file.allow_libhdf5(options.allow_libhdf5);
             let names = match options.name {
                 Some(name) => vec![name.to_owned()],
                 None => file.names()?,

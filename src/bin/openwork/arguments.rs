@@ -283,12 +283,15 @@ pub(crate) struct Reading {
     /// Refuse input beyond so many bytes, decompressed ones included
     #[arg(long, value_name = "BYTES")]
     max_bytes: Option<u64>,
+    /// Let libhdf5 read HDF5 files in forms that openwork does not know; damaged ones can crash it
+    #[arg(long)]
+    allow_libhdf5: bool,
 }
 
 impl Reading {
     /// Whether nothing but the file itself says how it is read.
     pub(crate) fn is_plain(&self) -> bool {
-        !self.lenient && self.max_bytes.is_none() && self.from.is_none()
+        !self.lenient && self.max_bytes.is_none() && self.from.is_none() && !self.allow_libhdf5
     }
 
     /// The tensor that is asked for.
@@ -306,6 +309,7 @@ impl Reading {
             header: self.header,
             max_bytes: self.max_bytes,
             progress: None,
+            allow_libhdf5: self.allow_libhdf5,
         }
     }
 }

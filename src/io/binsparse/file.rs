@@ -83,6 +83,13 @@ impl File {
             .map(|opened| File { path: Some(path.to_owned()), opened })
     }
 
+    /// Lets libhdf5 read what our own reader of HDF5 does not know, or not: for a file that was just opened, not. See
+    /// [`ReadOptions::allow_libhdf5`].
+    pub fn allow_libhdf5(mut self, allowed: bool) -> File {
+        self.opened.allow_libhdf5(allowed);
+        self
+    }
+
     /// An open file at a place, by what it begins with, and what errors call it.
     pub(in crate::io) fn of_file(
         file: fs::File,
@@ -195,6 +202,9 @@ impl File {
         cut: Option<Cut>,
         make: map::Make,
     ) -> Result<Loaded> {
+        if options.allow_libhdf5 {
+            self.opened.allow_libhdf5(true);
+        }
         let selected = self.opened.select(name);
         selected.and_then(|container| load(container, options, cut, make)).map_err(|e| e.at(self.path.as_deref()))
     }
@@ -282,6 +292,12 @@ impl<'a> OpenContainer<'a> {
             Some(Signature::Zip) => OpenContainer::npz(Box::new(Cursor::new(bytes))),
             Some(Signature::Hdf5(base)) => Ok(OpenContainer::Hdf5(Box::new(Hdf5::of_bytes(bytes, base)?))),
             Some(Signature::Packed(_)) | None => bad(UNKNOWN),
+        }
+    }
+
+    pub(super) fn allow_libhdf5(&mut self, allowed: bool) {
+        if let OpenContainer::Hdf5(file) = self {
+            file.allow_libhdf5(allowed);
         }
     }
 

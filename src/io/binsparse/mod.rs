@@ -94,6 +94,9 @@ pub struct ReadOptions {
     /// The group of the tensor, as in `"layers/0"` (HDF5). `None` (the default) is the root; where that holds no tensor,
     /// the only one there is.
     pub group: Option<String>,
+    /// Lets libhdf5 read what our own reader of HDF5 does not know: links and attributes that went through filters. A
+    /// damaged file can crash libhdf5. It takes the feature `hdf5`; without, such a file is an error all the same.
+    pub allow_libhdf5: bool,
 }
 
 /// How a file is written.
@@ -181,7 +184,10 @@ pub fn read_rows(path: impl AsRef<Path>, range: Range<usize>, options: &ReadOpti
 /// As [`read_with`].
 pub fn read_bytes(bytes: &[u8], options: &ReadOptions) -> Result<Loaded> {
     file::OpenContainer::of_bytes(bytes)
-        .and_then(|mut opened| file::load(opened.select(options.group.as_deref())?, options, None, Tensor::from_parts))
+        .and_then(|mut opened| {
+            opened.allow_libhdf5(options.allow_libhdf5);
+            file::load(opened.select(options.group.as_deref())?, options, None, Tensor::from_parts)
+        })
         .map_err(|e| e.at(None))
 }
 

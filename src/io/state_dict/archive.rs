@@ -70,8 +70,7 @@ impl Archive {
     /// # Errors
     /// If the file cannot be read or breaks a rule: arrays that overlap, leave gaps, reach beyond the end or do not
     /// have the bytes that type and shape need, names given twice, descriptors that are not binsparse or name arrays
-    /// that are not there; for HDF5, if only libhdf5 reads what the file uses and this build does not link that (feature
-    /// `hdf5`); for PyTorch's files, if the pickle asks for anything but the functions that make tensors, or the file is of
+    /// that are not there; for HDF5, if only libhdf5 reads what the file uses; for PyTorch's files, if the pickle asks for anything but the functions that make tensors, or the file is of
     /// PyTorch before 1.6. No more memory is asked for than the file has bytes.
     pub fn open(path: impl AsRef<Path>) -> Result<Archive> {
         let _call = trace::call("Archive::open", &[]);
