@@ -10,6 +10,11 @@ pub mod exchange;
 pub mod io;
 pub mod guide;
 
+// The Rust in the book is compiled and run with the other documentation.
+#[cfg(doctest)]
+#[doc = include_str!("../book/src/models/rust.md")]
+mod book {}
+
 pub use base::axes::{Axes, Axis, keep};
 pub use base::context::{self, NanPolicy, with_densify_budget, with_nan_policy};
 pub use base::error::{Error, ErrorKind, Result};

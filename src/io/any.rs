@@ -31,15 +31,21 @@ pub enum Format {
     Hdf5,
     /// Named tensors in safetensors: `.safetensors`.
     Safetensors,
+    /// Named tensors that PyTorch saved: `.pt`, `.pth`. Read, not written.
+    Checkpoint,
 }
 
-const KNOWN: &str = ".mtx, .tns, .ttx (each also with .gz), .npz, .h5, .hdf5, .safetensors";
+const KNOWN: &str = ".mtx, .tns, .ttx (each also with .gz), .npz, .h5, .hdf5, .safetensors; to read also .pt and .pth, and .bz2 or .zst behind those of text";
+
+/// What is written.
+const WRITTEN: &str = ".mtx, .tns, .ttx (each also with .gz), .npz, .h5, .hdf5, .safetensors";
 
 impl Format {
     /// The format that a file's name stands for; `None` if it stands for none.
     pub fn of_name(path: impl AsRef<Path>) -> Option<Format> {
         let name = path.as_ref().file_name()?.to_str()?.to_ascii_lowercase();
-        let (name, gzip) = name.strip_suffix(".gz").map_or((&*name, false), |name| (name, true));
+        let packed = [".gz", ".bz2", ".zst"].into_iter().find_map(|end| name.strip_suffix(end));
+        let (name, packed) = packed.map_or((&*name, false), |name| (name, true));
         let format = match name.rsplit_once('.')?.1 {
             "mtx" => Format::MatrixMarket,
             "tns" => Format::Frostt,
@@ -47,9 +53,10 @@ impl Format {
             "npz" => Format::Npz,
             "h5" | "hdf5" => Format::Hdf5,
             "safetensors" => Format::Safetensors,
+            "pt" | "pth" => Format::Checkpoint,
             _ => return None,
         };
-        (!gzip || format.is_text()).then_some(format)
+        (!packed || format.is_text()).then_some(format)
     }
 
     /// The format that [`write()`] gives a file of this name.
@@ -59,7 +66,13 @@ impl Format {
     pub fn of_name_to_write(path: impl AsRef<Path>) -> Result<Format> {
         let _call = trace::call("io::write", &[]);
         let path = path.as_ref();
-        Format::of_name(path).ok_or_else(|| unknown(path, ""))
+        let format = Format::of_name(path).ok_or_else(|| unknown(path, ""))?;
+        let ending = path.extension().and_then(|end| end.to_str()).unwrap_or_default().to_ascii_lowercase();
+        if format == Format::Checkpoint || ending == "bz2" || ending == "zst" {
+            let why = format!("files that end in .{ending} are read, not written; known to write are {WRITTEN}");
+            return Err(error::invalid("path", why));
+        }
+        Ok(format)
     }
 
     /// The format that a file has: what it begins with decides, and its name where that is not enough. Of a pipe this
@@ -103,6 +116,7 @@ impl fmt::Display for Format {
             Format::Npz => "binsparse NPZ",
             Format::Hdf5 => "binsparse HDF5",
             Format::Safetensors => "safetensors",
+            Format::Checkpoint => "PyTorch checkpoint",
         })
     }
 }
@@ -117,7 +131,7 @@ pub(super) fn unknown(path: &Path, more: &str) -> error::Error {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReadOptions<'a> {
     /// Binsparse: accept older drafts and common deviations; Matrix Market: entries above the diagonal of a file with a
-    /// symmetry, and comments that name a type which values do not fit. Each with a warning.
+    /// symmetry, a skew-symmetric diagonal that is not zero, and comments that name a type which values do not fit. Each with a warning.
     pub lenient: bool,
     /// HDF5 and safetensors: the name of the tensor, as in `layers/0`. Without, a reader takes the one that has no name,
     /// or the only one; [`validate`](super::validate) takes all.
@@ -134,6 +148,9 @@ pub struct ReadOptions<'a> {
     pub max_bytes: Option<u64>,
     /// Progress callback; readers of binsparse and safetensors do not call it.
     pub progress: Option<Progress<'a>>,
+    /// HDF5: let libhdf5 read what our own reader does not know, where the feature `hdf5` links it; see
+    /// [`binsparse::ReadOptions::allow_libhdf5`].
+    pub allow_libhdf5: bool,
 }
 
 impl<'a> ReadOptions<'a> {
@@ -145,7 +162,8 @@ impl<'a> ReadOptions<'a> {
     pub(super) fn binsparse(&self) -> binsparse::ReadOptions {
         let mode = if self.lenient { binsparse::Mode::Lenient } else { binsparse::Mode::Strict };
         let group = self.name.map(str::to_owned);
-        binsparse::ReadOptions { mode, group, max_bytes: self.max_bytes }
+        let ReadOptions { max_bytes, allow_libhdf5, .. } = *self;
+        binsparse::ReadOptions { mode, group, max_bytes, allow_libhdf5 }
     }
 }
 
@@ -211,7 +229,7 @@ pub fn read_from<'a>(stream: impl Read + 'a, options: &ReadOptions<'a>) -> Resul
     loaded(Input::of_stream(Box::new(stream), None, options)?, options)
 }
 
-fn loaded<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<Loaded> {
+pub(super) fn loaded<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<Loaded> {
     let format = input.format;
     let path = input.path.clone();
     let mut metadata = Map::new();
@@ -231,9 +249,9 @@ fn loaded<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<Loaded> {
             metadata = reading.descriptor.metadata;
             (reading.tensor, reading.warnings)
         }
-        Format::Safetensors => {
+        Format::Safetensors | Format::Checkpoint => {
             let Placed { file, spool: _spool, .. } = input.placed(options)?;
-            let archive = Archive::of_file(file, path.as_deref())?;
+            let archive = Archive::of_file(file, format, path.as_deref())?;
             let name = named(&archive, options.name)?;
             archive.within_limit(name, options.max_bytes)?;
             metadata = archive.metadata().clone();
@@ -244,7 +262,7 @@ fn loaded<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<Loaded> {
 }
 
 /// The name of the tensor to read: the one that is asked for, else the only one.
-fn named<'a>(archive: &'a Archive, name: Option<&'a str>) -> Result<&'a str> {
+pub(super) fn named<'a>(archive: &'a Archive, name: Option<&'a str>) -> Result<&'a str> {
     let _call = trace::call("io::read", &[]);
     let mut names = archive.names();
     match (name, archive.len(), names.next()) {
@@ -266,6 +284,10 @@ const ALONE: &str = "tensor";
 pub struct WriteOptions<'a> {
     /// Binsparse: compress the arrays. Text is compressed if its name ends in `.gz`.
     pub compress: bool,
+    /// Binsparse: how hard to compress, 0 to 9; `None` (the default) is the container's own.
+    pub level: Option<u8>,
+    /// Binsparse: the version to claim; `None` (the default) is 0.1.0.
+    pub version: Option<binsparse::Version>,
     /// Binsparse: allow what its text cannot say, in a form that other readers refuse.
     pub extensions: bool,
     /// Progress callback; writers of binsparse and safetensors do not call it.
@@ -322,6 +344,12 @@ pub fn write_to(
         Format::Npz => binsparse::to_bytes(tensor, &options.binsparse())?,
         Format::Hdf5 => return hdf5_to(&mut stream, tensor, options),
         Format::Safetensors => options.alone(tensor)?.to_safetensors()?,
+        Format::Checkpoint => {
+            return Err(error::invalid(
+                "format",
+                format!("{format}s are read, not written; known to write are {WRITTEN}"),
+            ));
+        }
     };
     let written = stream.write_all(&bytes).and_then(|()| stream.flush());
     written.map_err(|source| ErrorKind::Io { path: "the stream".into(), source }.into())
@@ -358,14 +386,14 @@ pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOption
             frostt::write_with(path, tensor, &frostt::WriteOptions { progress, ..Default::default() })
         }
         Format::Npz | Format::Hdf5 => binsparse::write_with(path, tensor, &options.binsparse()),
-        Format::Safetensors => options.alone(tensor)?.save(path),
+        Format::Safetensors | Format::Checkpoint => options.alone(tensor)?.save(path),
     }
 }
 
 impl WriteOptions<'_> {
     fn binsparse(&self) -> binsparse::WriteOptions {
-        let WriteOptions { compress, extensions, .. } = *self;
-        binsparse::WriteOptions { compress, extensions, metadata: self.said(), ..Default::default() }
+        let WriteOptions { compress, level, version, extensions, .. } = *self;
+        binsparse::WriteOptions { compress, level, version, extensions, metadata: self.said(), ..Default::default() }
     }
 
     fn said(&self) -> Map<String, Value> {

@@ -14,7 +14,7 @@ use super::binsparse::{self, FillKind};
 use super::input::{Input, Placed};
 use super::state_dict::Archive;
 use super::{frostt, matrix_market};
-use crate::base::error::Result;
+use crate::base::error::{Error, ErrorKind, Result};
 use crate::levels::layout::Layout;
 use crate::{LevelKind, LevelSpec, MatrixFacts, Part};
 
@@ -26,7 +26,8 @@ pub struct Info {
     pub name: String,
     /// The file's format.
     pub format: Format,
-    /// What the format calls the way it is stored: `CSR`, `coordinate real symmetric`.
+    /// What the format calls the way it is stored: `CSR`, `coordinate real symmetric`; of one tensor of several that cannot
+    /// be read (it has no dtype then), why.
     pub stored_as: String,
     /// Size of each axis.
     pub shape: Option<Vec<u64>>,
@@ -46,8 +47,28 @@ pub struct Info {
     pub structure: Option<String>,
     /// What is said about the structure of a matrix beside that. Reading the tensor checks it.
     pub facts: MatrixFacts,
+    /// The version of the format that the file claims, where it claims one: of binsparse.
+    pub version: Option<String>,
+    /// The arrays that it is stored as, in binsparse files and models.
+    pub arrays: Vec<StoredArray>,
     /// Bytes of the whole file; of a stream they are not known.
     pub file_bytes: Option<u64>,
+}
+
+/// An array of a file.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct StoredArray {
+    /// What it holds: `pointers_to_1`, `indices_1`, `values`, `fill_value`.
+    pub name: String,
+    /// The element type as it is stored.
+    pub dtype: String,
+    /// Number of elements.
+    pub entries: u64,
+    /// Bytes of the elements, unpacked.
+    pub bytes: u64,
+    /// Bytes that they take in the file where they are packed and the file says so.
+    pub packed: Option<u64>,
 }
 
 /// What a file says about unstored elements.
@@ -73,6 +94,13 @@ impl fmt::Display for FillInfo {
             FillInfo::Array(shape) => write!(f, "array{shape:?}"),
             FillInfo::Undefined => f.write_str("undefined"),
         }
+    }
+}
+
+impl StoredArray {
+    fn to_json(&self) -> Value {
+        let StoredArray { name, dtype, entries, bytes, packed } = self;
+        json!({ "name": name, "dtype": dtype, "entries": entries, "bytes": bytes, "packed": packed })
     }
 }
 
@@ -110,6 +138,8 @@ impl Info {
             "density": self.density(),
             "structure": self.structure,
             "facts": self.facts.to_json(),
+            "version": self.version,
+            "arrays": self.arrays.iter().map(StoredArray::to_json).collect::<Vec<_>>(),
             "file_bytes": self.file_bytes,
         })
     }
@@ -165,7 +195,8 @@ fn infos<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<Vec<Info>> {
         }
         Format::Npz | Format::Hdf5 => {
             let Placed { file, path: place, signature, spool: _spool } = input.placed(options)?;
-            let mut file = binsparse::File::of_file(file, &place, signature, path)?;
+            let file = binsparse::File::of_file(file, &place, signature, path)?;
+            let mut file = file.allow_libhdf5(options.allow_libhdf5);
             let names = match options.name {
                 Some(name) => vec![name.to_owned()],
                 None => file.names()?,
@@ -173,21 +204,59 @@ fn infos<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<Vec<Info>> {
             let described = |name: String| {
                 let descriptor = file.info(&name)?;
                 let value = file.fill(&name).ok().flatten();
-                Ok(of_binsparse(name, format, &descriptor, value, file_bytes))
+                let arrays = file.arrays(&name, &descriptor);
+                Ok(Info { arrays, ..of_binsparse(name, format, &descriptor, value, file_bytes) })
             };
             names.into_iter().map(described).collect()
         }
-        Format::Safetensors => {
+        Format::Safetensors | Format::Checkpoint => {
             let Placed { file, spool: _spool, .. } = input.placed(options)?;
-            let archive = Archive::of_file(file, path.as_deref())?;
+            let archive = Archive::of_file(file, format, path.as_deref())?;
             let names: Vec<&str> = options.name.map_or_else(|| archive.names().collect(), |name| vec![name]);
             let described = |name: &str| {
-                let descriptor = archive.descriptor(name)?;
+                let descriptor = match archive.descriptor(name) {
+                    Ok(descriptor) => descriptor,
+                    // The others are told of, and of this one what is known.
+                    Err(error) if options.name.is_none() && matches!(error.kind(), ErrorKind::Format { .. }) => {
+                        return Ok(unreadable(name, format, &archive, &error, file_bytes));
+                    }
+                    Err(error) => return Err(error),
+                };
                 let value = archive.fill(name).ok().flatten();
-                Ok(of_binsparse(name.to_owned(), format, &descriptor, value, file_bytes))
+                let info = of_binsparse(name.to_owned(), format, &descriptor, value, file_bytes);
+                // A strided tensor has no descriptor in the file, whose version could be told.
+                let version = info.version.clone().filter(|_| !info.levels.levels.is_empty());
+                Ok(Info { arrays: archive.arrays(name), version, ..info })
             };
             names.into_iter().map(described).collect()
         }
+    }
+}
+
+/// A tensor that cannot be read, because its elements are of a type that tensors do not have or its parts make none.
+fn unreadable(name: &str, format: Format, archive: &Archive, error: &Error, file_bytes: Option<u64>) -> Info {
+    let (shape, arrays) = (archive.shape(name), archive.arrays(name));
+    let ndim = shape.as_ref().map_or(0, Vec::len);
+    let stored_as = match error.kind() {
+        ErrorKind::Format { source, .. } => source.to_string(),
+        _ => error.to_string(),
+    };
+    Info {
+        name: name.to_owned(),
+        format,
+        stored_as,
+        shape,
+        ndim,
+        dtype: None,
+        layout: Layout::Strided,
+        levels: strided(ndim),
+        fill: None,
+        nse: None,
+        structure: None,
+        facts: MatrixFacts::default(),
+        version: None,
+        arrays,
+        file_bytes,
     }
 }
 
@@ -221,6 +290,8 @@ fn of_matrix_market(header: &matrix_market::Header, file_bytes: Option<u64>) -> 
         nse: Some(header.listed),
         structure: structure.map(str::to_owned),
         facts: MatrixFacts::default(),
+        version: None,
+        arrays: Vec::new(),
         file_bytes,
     }
 }
@@ -240,6 +311,8 @@ fn of_frostt(header: &frostt::Header, file_bytes: Option<u64>) -> Info {
         nse: header.listed,
         structure: None,
         facts: MatrixFacts::default(),
+        version: None,
+        arrays: Vec::new(),
         file_bytes,
     }
 }
@@ -271,6 +344,8 @@ fn of_binsparse(
         nse: d.number_of_stored_values,
         structure: d.symmetry.map(|symmetry| symmetry.to_string()),
         facts: d.facts,
+        version: Some(d.version.clone()),
+        arrays: Vec::new(),
         file_bytes,
     }
 }

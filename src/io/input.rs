@@ -5,8 +5,6 @@ use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use flate2::read::MultiGzDecoder;
-
 use super::any::{Format, ReadOptions, unknown};
 use super::atomic::Temporary;
 use super::signature::{self, Signature};
@@ -57,7 +55,10 @@ impl<'a> Input<'a> {
         }
         let (file, signature, known) = looked_at(file).map_err(failed)?;
         let why = ", and the file begins like none of the known formats";
-        let format = options.format.or(known).or_else(|| Format::of_name(path)).ok_or_else(|| unknown(path, why))?;
+        // A checkpoint is a ZIP file as NPZ is.
+        let named = Format::of_name(path);
+        let known = known.filter(|_| named != Some(Format::Checkpoint));
+        let format = options.format.or(known).or(named).ok_or_else(|| unknown(path, why))?;
         Ok(Input { format, path: Some(path.to_owned()), bytes: Bytes::File { file, signature } })
     }
 
@@ -80,6 +81,11 @@ impl<'a> Input<'a> {
         };
         let all = Box::new(Cursor::new(start).chain(stream));
         Ok(Input { format, path: path.map(Path::to_owned), bytes: Bytes::Stream(all) })
+    }
+
+    /// Whether it can be opened again.
+    pub(super) fn is_file(&self) -> bool {
+        matches!(self.bytes, Bytes::File { .. })
     }
 
     /// Bytes of the file; `None` for streams.
@@ -137,11 +143,11 @@ fn looked_at(mut file: File) -> io::Result<(File, Option<Signature>, Option<Form
     let format = match signature {
         Some(Signature::Zip) => Some(Format::Npz),
         Some(Signature::Hdf5(_)) => Some(Format::Hdf5),
-        Some(Signature::Gzip) => {
+        Some(Signature::Packed(packing)) => {
             file.seek(SeekFrom::Start(0))?;
             start.clear();
             // Of a stream that is cut off or damaged the reader says so.
-            let _ = MultiGzDecoder::new(&mut file).take(START).read_to_end(&mut start);
+            let _ = packing.unpacked(&mut file).take(START).read_to_end(&mut start);
             banner(&start)
         }
         None => banner(&start),
@@ -156,9 +162,9 @@ fn begins(start: &[u8]) -> Option<Format> {
     match signature {
         Some(Signature::Zip) => Some(Format::Npz),
         Some(Signature::Hdf5(_)) => Some(Format::Hdf5),
-        Some(Signature::Gzip) => {
+        Some(Signature::Packed(packing)) => {
             let mut text = Vec::new();
-            let _ = MultiGzDecoder::new(start).take(START).read_to_end(&mut text);
+            let _ = packing.unpacked(start).take(START).read_to_end(&mut text);
             banner(&text)
         }
         None if start.get(8) == Some(&b'{') && start.get(5..8) == Some(&[0; 3]) => Some(Format::Safetensors),
@@ -172,7 +178,11 @@ fn banner(start: &[u8]) -> Option<Format> {
     if !words.next()?.eq_ignore_ascii_case(b"%%MatrixMarket") {
         return None;
     }
-    let tensor = words.next().is_some_and(|object| object.eq_ignore_ascii_case(b"tensor"));
+    let object = words.next().unwrap_or_default();
+    // A vector of entries is a tensor of one axis.
+    let vector = object.eq_ignore_ascii_case(b"vector")
+        && words.next().is_some_and(|listing| listing.eq_ignore_ascii_case(b"coordinate"));
+    let tensor = vector || object.eq_ignore_ascii_case(b"tensor");
     Some(if tensor { Format::TensorMarket } else { Format::MatrixMarket })
 }
 

@@ -17,6 +17,7 @@ pub mod frostt;
 mod info;
 mod input;
 pub mod matrix_market;
+mod pieces;
 mod safetensors;
 mod signature;
 pub mod state_dict;
@@ -26,7 +27,8 @@ mod warning;
 
 pub use any::{Format, Loaded, ReadOptions, WriteOptions, read, read_from, read_with, write, write_to, write_with};
 pub use atomic::abandon_writes;
-pub use info::{FillInfo, Info, info, info_from, info_with};
+pub use info::{FillInfo, Info, StoredArray, info, info_from, info_with};
+pub use pieces::{Piece, read_pieces, read_pieces_from};
 pub use violations::{Violation, validate, validate_from};
 pub use warning::Warning;
 

@@ -2,6 +2,8 @@
 
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 
+use super::text::packing::Packing;
+
 /// How many bytes are looked at: as many as may stand before a container's own.
 const START: u64 = 512;
 
@@ -10,7 +12,8 @@ const HDF5: [u8; 8] = *b"\x89HDF\r\n\x1a\n";
 /// What tells containers and compressed text apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::io) enum Signature {
-    Gzip,
+    /// Compressed text.
+    Packed(Packing),
     Zip,
     /// The place of the signature: 0, or 512 or twice as many and so on after a block of the user's.
     Hdf5(u64),
@@ -21,8 +24,8 @@ pub(in crate::io) fn find(source: &mut (impl Read + Seek)) -> io::Result<(Option
     let mut start = Vec::with_capacity(START as usize);
     source.seek(SeekFrom::Start(0))?;
     source.by_ref().take(START).read_to_end(&mut start)?;
-    let known = if start.starts_with(&[0x1f, 0x8b]) {
-        Some(Signature::Gzip)
+    let known = if let Some(packing) = Packing::of(&start) {
+        Some(Signature::Packed(packing))
     } else if start.starts_with(b"PK\x03\x04") || start.starts_with(b"PK\x05\x06") {
         Some(Signature::Zip)
     } else if start.starts_with(&HDF5) {
@@ -63,7 +66,8 @@ mod tests {
         let found = |bytes: &[u8]| find(&mut Cursor::new(bytes)).unwrap().0;
         assert_eq!(found(b""), None);
         assert_eq!(found(b"%%MatrixMarket"), None);
-        assert_eq!(found(b"\x1f\x8b\x08"), Some(Signature::Gzip));
+        assert_eq!(found(b"\x1f\x8b\x08"), Some(Signature::Packed(Packing::Gzip)));
+        assert_eq!(found(b"BZh9"), Some(Signature::Packed(Packing::Bzip2)));
         assert_eq!(found(b"PK\x03\x04..."), Some(Signature::Zip));
         for at in [0, 512, 1024, 1 << 14] {
             let mut bytes = vec![7; at];

@@ -81,16 +81,17 @@ fn checked<'a>(input: Input<'a>, options: &ReadOptions<'a>, report: &mut dyn FnM
             };
             binsparse::violations(placed, path.as_deref(), &options.binsparse(), &mut reported)
         }
-        Format::Safetensors => {
+        Format::Safetensors | Format::Checkpoint => {
             let Placed { file, spool: _spool, .. } = input.placed(options)?;
-            of_safetensors(file, path.as_deref(), options, report)
+            of_model(file, format, path.as_deref(), options, report)
         }
     }
 }
 
 /// The rules of the file as a whole, and those of each tensor.
-fn of_safetensors(
+fn of_model(
     file: File,
+    format: Format,
     path: Option<&Path>,
     options: &ReadOptions<'_>,
     report: &mut dyn FnMut(Violation),
@@ -106,7 +107,7 @@ fn of_safetensors(
             Ok(())
         }
     };
-    let archive = match Archive::of_file(file, path) {
+    let archive = match Archive::of_file(file, format, path) {
         Ok(archive) => archive,
         Err(error) => return reported("", error),
     };

@@ -73,6 +73,11 @@ fn matrix_market_files_are_dumped_as_published() {
         }
         // Listed entries are among those of the whole matrix; without a symmetry they are all.
         let mut theirs = spelled_flat(line);
+        let vector = std::fs::read_to_string(&path).is_ok_and(|text| text.starts_with("%%MatrixMarket vector"));
+        if vector {
+            // A vector, which others take to be a matrix of one column.
+            theirs.iter_mut().for_each(|line| *line = line.replacen(", 0], ", "], ", 1));
+        }
         theirs.sort();
         let general = golden["symmetry"] == "general";
         assert!(!general || ours.len() == theirs.len(), "{}", path.display());

@@ -7,7 +7,13 @@ mod common;
 
 #[cfg(unix)]
 mod crash;
+mod book;
+mod diff;
 mod golden;
+mod look;
+mod models;
+mod packed;
+mod spy;
 mod streams;
 mod tried;
 mod violations;

@@ -106,6 +106,22 @@ fn entries_above_the_diagonal_are_mirrored_when_reading_is_lenient() {
 }
 
 #[test]
+fn a_skew_symmetric_diagonal_is_kept_when_reading_is_lenient() {
+    let folder = temporary("tried-skew");
+    let path = folder.join("x.mtx");
+    std::fs::write(&path, "%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 2\n2 2 5\n3 1 7\n").unwrap();
+    assert!(fails(&["dump", text(&path)], 1).contains("on the diagonal and not zero"));
+    let npz = folder.join("x.npz");
+    for arguments in [vec!["convert", "--lenient", text(&path), text(&npz)], vec!["dump", "--lenient", text(&path)]] {
+        assert!(told(&arguments).contains("a diagonal that is not zero"));
+    }
+    let x = io::read(&npz).unwrap();
+    assert_eq!((x.get([1, 1]).unwrap(), x.get([0, 2]).unwrap(), x.nse()), (Some(5.0.into()), Some((-7.0).into()), 3));
+    assert_eq!(good(&["validate", "--lenient", text(&path)]), format!("{}: valid\n", path.display()));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
 fn sizes_beyond_any_axis_are_invalid() {
     let folder = temporary("tried-sizes");
     for (name, banner) in [("x.mtx", "matrix"), ("x.ttx", "tensor")] {

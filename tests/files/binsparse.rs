@@ -2,6 +2,7 @@
 
 mod damaged_h5;
 mod facts;
+mod forms_h5;
 mod golden;
 mod golden_h5;
 mod h5;

@@ -136,8 +136,7 @@ fn we_read_what_python_writes() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-/// Files of h5py, which our own reader of HDF5 and libhdf5 read: large ones of old and new form, and filters.
-#[cfg(feature = "hdf5")]
+/// Files of h5py, which our own reader of HDF5 reads: large ones of old and new form, and filters.
 #[test]
 fn forms_of_hdf5_that_h5py_writes() {
     use openwork::io::binsparse;
@@ -146,7 +145,15 @@ fn forms_of_hdf5_that_h5py_writes() {
     if python("forms_of_hdf5_that_h5py_writes", "h5py_forms.py", &[folder.to_str().unwrap()]).is_none() {
         return;
     }
-    for (form, rows) in [("earliest", 200_000), ("v108", 200_000), ("latest", 200_000), ("packed", 200_000)] {
+    for (form, rows) in [
+        ("earliest", 200_000),
+        ("v108", 200_000),
+        ("latest", 200_000),
+        ("packed", 200_000),
+        ("latest_packed", 200_000),
+        ("latest_grows", 200_000),
+        ("v110_grows", 50_000),
+    ] {
         let x = binsparse::read(folder.join(format!("{form}.h5"))).unwrap_or_else(|error| panic!("{form}: {error}"));
         assert_eq!((x.shape(), x.nse()), (&[rows, 1000][..], 5 * rows), "{form}");
         // Row i holds i + k in column 7 k + i % 100.

@@ -53,6 +53,13 @@ if __name__ == "__main__":
         write(folder / f"{libver}.h5", 200_000, libver)
     packed = dict(compression="gzip", shuffle=True, fletcher32=True, chunks=(4096,))
     write(folder / "packed.h5", 200_000, **packed)
+    # Arrays of chunks with pages: fixed ones, and such as can grow, whose blocks of blocks have pages too.
+    write(folder / "latest_packed.h5", 200_000, "latest", **(packed | dict(chunks=(400,))))
+    grows = dict(maxshape=(None,), chunks=(4,))
+    write(folder / "latest_grows.h5", 200_000, "latest",
+          values=lambda file, array: file.create_dataset("values", data=array, **grows))
+    write(folder / "v110_grows.h5", 50_000, "v110",
+          values=lambda file, array: file.create_dataset("values", data=array, compression="gzip", **grows))
     write(folder / "twice.h5", 100, values=twice)
     write(folder / "lzf.h5", 100, values=lambda file, array: file.create_dataset("values", data=array, compression="lzf"))
     write(folder / "lzf_shuffled.h5", 200_000, compression="lzf", shuffle=True, chunks=(4096,))

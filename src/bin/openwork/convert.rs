@@ -1,30 +1,41 @@
 //! `openwork convert`.
 
+mod model;
+
 use std::path::Path;
 
-use openwork::io::{self, Format, Loaded, Progress};
-use openwork::{Layout, Tensor};
+use openwork::io::{self, Format, Loaded, Progress, Warning};
+use openwork::{DType, Layout, Scalar, Tensor};
+use serde_json::{Map, Value};
 
 use crate::arguments::{Convert as Arguments, Reading};
 use crate::failure::{Failure, plain};
+use crate::number::AnyFill;
 use crate::progress::{Bar, Unit, spinning};
 
 pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     // An output that nothing can be written to is told before anything is read.
     let format = output_format(arguments)?;
-    spare(arguments)?;
-    let loaded = read(&arguments.input, &arguments.reading)?;
-    let tensor = changed(loaded.tensor, arguments).map_err(Failure::of_writing)?;
-    let tensor = in_order(tensor, format, arguments).map_err(Failure::of_writing)?;
-    let metadata = Some(&loaded.metadata).filter(|said| !arguments.drop_metadata && !said.is_empty());
-    if metadata.is_some() && format.is_text() {
-        let input = shown(&arguments.input);
-        eprintln!("openwork: {input}: its metadata are left out, for which {format} has no place");
+    if arguments.quiet {
+        crate::progress::silence();
     }
+    if let Some(names) = model::names(arguments, format) {
+        return model::run(arguments, format, &names);
+    }
+    spare(arguments, "one")?;
+    let loaded = read(&arguments.input, &arguments.reading)?;
+    let changed = spinning("converting", || {
+        changed(loaded.tensor, arguments.dtype, arguments.layout, arguments.fill, arguments.replace_fill)
+    })
+    .map_err(Failure::of_writing)?;
+    let tensor = spinning("putting in order", || in_order(changed, format, arguments)).map_err(Failure::of_writing)?;
+    let metadata = kept(&loaded.metadata, format, arguments)?;
     let bar = Bar::new("writing", Unit::Elements);
     let tell = |done, total| bar.tell(done, total);
     let options = io::WriteOptions {
-        compress: arguments.compress,
+        compress: arguments.compress || arguments.compression.is_some(),
+        level: arguments.compression,
+        version: arguments.binsparse_version,
         extensions: arguments.extensions,
         progress: Some(Progress(&tell)),
         metadata,
@@ -35,6 +46,32 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let written = if format.is_text() { write() } else { spinning("writing", write) };
     written.map_err(Failure::of_writing)
+}
+
+/// What the input says beside its tensor, if it goes along.
+fn kept<'a>(
+    metadata: &'a Map<String, Value>,
+    format: Format,
+    arguments: &Arguments,
+) -> Result<Option<&'a Map<String, Value>>, Failure> {
+    let kept = Some(metadata).filter(|said| !arguments.drop_metadata && !said.is_empty());
+    if kept.is_none() || !format.is_text() {
+        return Ok(kept);
+    }
+    let input = shown(&arguments.input);
+    if arguments.keep_metadata {
+        let why = format!("{input} says something beside its tensor, for which {format} has no place");
+        return Err(Failure::Refused(format!("--keep-metadata: {why}; write to .npz, .h5 or .safetensors")));
+    }
+    note(arguments, &format!("{input}: its metadata are left out, for which {format} has no place"));
+    Ok(None)
+}
+
+/// Says on standard error what a conversion does beside what was asked for.
+fn note(arguments: &Arguments, what: &str) {
+    if !arguments.quiet {
+        eprintln!("openwork: {what}");
+    }
 }
 
 /// Whether a name stands for standard input or output.
@@ -64,7 +101,7 @@ fn output_format(arguments: &Arguments) -> Result<Format, Failure> {
 }
 
 /// Refuses to replace what the user may want to keep.
-fn spare(arguments: &Arguments) -> Result<(), Failure> {
+fn spare(arguments: &Arguments, by: &str) -> Result<(), Failure> {
     let output = &arguments.output;
     if is_stream(output) || arguments.force || !output.exists() {
         return Ok(());
@@ -81,7 +118,7 @@ fn spare(arguments: &Arguments) -> Result<(), Failure> {
     let names: Vec<String> = held.iter().take(5).map(|info| format!("{:?}", info.name)).collect();
     let more = if held.len() > names.len() { ", ..." } else { "" };
     Err(Failure::Refused(format!(
-        "{name} holds {} tensors ({}{more}), which this would replace by one; write to another file, or say --force",
+        "{name} holds {} tensors ({}{more}), which this would replace by {by}; write to another file, or say --force",
         held.len(),
         names.join(", ")
     )))
@@ -89,31 +126,47 @@ fn spare(arguments: &Arguments) -> Result<(), Failure> {
 
 /// Reads a file with a bar, and says what lenient reading let pass.
 pub(crate) fn read(file: &Path, reading: &Reading) -> Result<Loaded, Failure> {
+    read_named(file, reading, reading.name())
+}
+
+/// As [`read`], the tensor of that name.
+pub(crate) fn read_named(file: &Path, reading: &Reading, name: Option<&str>) -> Result<Loaded, Failure> {
     let bar = Bar::new("reading", Unit::Bytes);
     let tell = |done, total| bar.tell(done, total);
-    let options = io::ReadOptions { progress: Some(Progress(&tell)), ..reading.options() };
+    let options = io::ReadOptions { progress: Some(Progress(&tell)), name, ..reading.options() };
     let loaded = match is_stream(file) {
         true => io::read_from(std::io::stdin().lock(), &options),
         false => io::read_with(file, &options),
     };
     drop(bar);
     let loaded = loaded.map_err(|error| Failure::of_reading(error, reading))?;
-    for warning in &loaded.warnings {
-        eprintln!("openwork: {}: {}", shown(file), plain(&warning.to_string()));
-    }
+    warned(file, &loaded.warnings);
     Ok(loaded)
 }
 
+/// Says what lenient reading let pass.
+pub(crate) fn warned(file: &Path, warnings: &[Warning]) {
+    for warning in warnings {
+        eprintln!("openwork: {}: {}", shown(file), plain(&warning.to_string()));
+    }
+}
+
 /// The tensor as it is asked for.
-fn changed(tensor: Tensor, arguments: &Arguments) -> openwork::Result<Tensor> {
+fn changed(
+    tensor: Tensor,
+    dtype: Option<DType>,
+    layout: Option<Layout>,
+    fill: Option<Scalar>,
+    replace_fill: Option<AnyFill>,
+) -> openwork::Result<Tensor> {
     let mut tensor = tensor;
-    if let Some(dtype) = arguments.dtype {
+    if let Some(dtype) = dtype {
         tensor = tensor.cast(dtype)?;
     }
-    if let Some(fill) = arguments.replace_fill {
+    if let Some(fill) = replace_fill {
         tensor = tensor.replace_fill(fill)?;
     }
-    match (arguments.layout, arguments.fill) {
+    match (layout, fill) {
         (Some(Layout::Strided), _) => tensor.to_dense(),
         (Some(layout), Some(fill)) => tensor.to_sparse(layout, fill),
         (None, Some(fill)) if tensor.is_strided() => tensor.to_sparse(Layout::Coo, fill),
@@ -134,6 +187,6 @@ fn in_order(tensor: Tensor, format: Format, arguments: &Arguments) -> openwork::
     let summed = before - ordered.nse();
     let repeated = if summed == 0 { String::new() } else { format!(", and {summed} repeated ones are summed") };
     let input = shown(&arguments.input);
-    eprintln!("openwork: {input}: entries are put in order, as {format} keeps them{repeated}");
+    note(arguments, &format!("{input}: entries are put in order, as {format} keeps them{repeated}"));
     Ok(ordered)
 }

@@ -9,8 +9,12 @@ use crate::arguments::Reading;
 pub(crate) enum Failure {
     /// The library's error, and what the command offers against it.
     Library(Error, &'static str),
+    /// The same, about the tensor of that name.
+    Tensor(String, Error, &'static str),
     /// Standard output does not take more.
     Output(io::Error),
+    /// A picture could not be written to the file of this name.
+    Picture(String, io::Error),
     /// The command does not say enough, or contradicts itself.
     Usage(String),
     /// What was asked for would lose something.
@@ -70,12 +74,31 @@ impl Failure {
         Failure::Library(error, hint)
     }
 
+    /// Failed to convert or write a tensor of several.
+    pub(crate) fn of_tensor(name: &str, error: Error) -> Failure {
+        match Failure::of_writing(error) {
+            Failure::Library(error, hint) => Failure::Tensor(name.to_owned(), error, hint),
+            other => other,
+        }
+    }
+
+    /// Failed to compare.
+    pub(crate) fn of_comparing(error: Error) -> Failure {
+        let hint = match error.kind() {
+            ErrorKind::Densify { .. } => {
+                "where the two differ would take that much memory; `openwork convert --fill` brings one to the fill of the other"
+            }
+            _ => "",
+        };
+        Failure::Library(error, hint)
+    }
+
     pub(crate) fn is_closed_pipe(&self) -> bool {
         let closed = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
         match self {
             Failure::Output(error) => closed(error),
             Failure::Library(error, _) => matches!(error.kind(), ErrorKind::Io { source, .. } if closed(source)),
-            Failure::Usage(_) | Failure::Refused(_) => false,
+            Failure::Tensor(..) | Failure::Picture(..) | Failure::Usage(_) | Failure::Refused(_) => false,
         }
     }
 
@@ -86,9 +109,9 @@ impl Failure {
     /// 2 where nothing could be read or written or the command is wrong, 1 where what was read is at fault.
     pub(crate) fn status(&self) -> u8 {
         match self {
-            Failure::Output(_) | Failure::Usage(_) => 2,
+            Failure::Output(_) | Failure::Picture(..) | Failure::Usage(_) => 2,
             Failure::Refused(_) => 1,
-            Failure::Library(error, _) => match error.kind() {
+            Failure::Library(error, _) | Failure::Tensor(_, error, _) => match error.kind() {
                 ErrorKind::Io { .. } => 2,
                 ErrorKind::Invalid { argument, .. } if argument == "path" || argument == "format" => 2,
                 _ => 1,
@@ -107,7 +130,9 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (text, hint) = match self {
             Failure::Library(error, hint) => (told(error), *hint),
+            Failure::Tensor(name, error, hint) => (format!("the tensor {name:?}: {}", told(error)), *hint),
             Failure::Output(error) => (format!("standard output: {error}"), ""),
+            Failure::Picture(name, error) => (format!("{name}: {error}"), ""),
             Failure::Usage(text) | Failure::Refused(text) => (text.clone(), ""),
         };
         f.write_str(&plain(&text.replace('\n', " ")))?;
@@ -123,6 +148,10 @@ fn told(error: &Error) -> String {
             "name" | "max_bytes" | "shape" | "compress" => format!("--{}: {why}", argument.replace('_', "-")),
             _ => error.to_string(),
         },
+        ErrorKind::Layout { why, .. } | ErrorKind::Absent { why, .. } => {
+            why.replace("`WriteOptions::extensions` writes it", "--extensions writes it")
+        }
+        ErrorKind::Densify { bytes, why, .. } => format!("{why}; the dense result would take {bytes} bytes"),
         _ => error.to_string(),
     }
 }

@@ -1,5 +1,7 @@
 //! `openwork info`.
 
+mod tree;
+
 use std::fmt::Write as _;
 use std::io::Write as _;
 
@@ -30,6 +32,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Failure> {
             Err(failure) => return Err(failure),
         };
         let name = shown(file);
+        if !arguments.json && !arguments.long && all.len() > 1 {
+            write!(out, "{name}: {}", tree::drawn(&all))?;
+            continue;
+        }
         for info in &all {
             if arguments.json {
                 writeln!(out, "{}", info.to_json())?;
@@ -82,6 +88,33 @@ fn described(info: &io::Info) -> String {
     let facts: Vec<String> = facts.into_iter().filter_map(said).collect();
     if !facts.is_empty() {
         line("facts", facts.join(", "));
+    }
+    if let Some(version) = &info.version {
+        line("version", plain(version));
+    }
+    text.push_str(&arrays(&info.arrays));
+    text
+}
+
+/// The arrays, a line each.
+fn arrays(arrays: &[io::StoredArray]) -> String {
+    let rows: Vec<[String; 4]> = arrays
+        .iter()
+        .map(|array| {
+            let packed = array.packed.map(|packed| format!(", {packed} packed")).unwrap_or_default();
+            let count = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+            let entries = array.entries.to_string();
+            [plain(&array.name), array.dtype.clone(), entries, format!("{}{packed}", count(array.bytes, "byte"))]
+        })
+        .collect();
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(String::len).max().unwrap_or(0);
+    let widths = [0, 1, 2].map(width);
+    let mut text = String::new();
+    for (at, [name, dtype, entries, bytes]) in rows.iter().enumerate() {
+        let label = if at == 0 { "arrays" } else { "" };
+        let [a, b, c] = widths;
+        // A string takes all that it is given.
+        let _ = writeln!(text, "  {label:<10} {name:<a$}  {dtype:<b$}  {entries:>c$}  {bytes}");
     }
     text
 }

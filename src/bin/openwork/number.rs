@@ -63,6 +63,17 @@ pub(crate) fn push_json(out: &mut String, value: Scalar) {
     }
 }
 
+/// A number as readers of CSV take it: `nan`, `inf` and `-inf` without quotes.
+pub(crate) fn push_bare(out: &mut String, value: f64) {
+    if value.is_nan() {
+        out.push_str("nan");
+    } else if value.is_infinite() {
+        out.push_str(if value > 0.0 { "inf" } else { "-inf" });
+    } else {
+        push_float(out, value);
+    }
+}
+
 fn push_parts(out: &mut String, re: f64, im: f64) {
     out.push_str("{\"re\": ");
     push_float(out, re);

@@ -1,12 +1,21 @@
 //! A bar on the terminal while work is long.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// Work shorter than this shows no bar.
 const PATIENCE: Duration = Duration::from_millis(400);
+
+/// Whether nothing is to be shown.
+static SILENT: AtomicBool = AtomicBool::new(false);
+
+/// Shows no bars from now on.
+pub(crate) fn silence() {
+    SILENT.store(true, Ordering::Relaxed);
+}
 
 /// A bar that appears once the work has taken a while; never where standard error is no terminal.
 pub(crate) struct Bar {
@@ -21,6 +30,9 @@ pub(crate) struct Bar {
 pub(crate) enum Unit {
     Bytes,
     Elements,
+    /// Bytes of text, else elements: the share that is done is told.
+    Share,
+    Tensors,
 }
 
 impl Bar {
@@ -29,7 +41,7 @@ impl Bar {
     }
 
     pub(crate) fn tell(&self, done: u64, total: u64) {
-        if done == total || self.start.elapsed() < PATIENCE {
+        if done == total || SILENT.load(Ordering::Relaxed) || self.start.elapsed() < PATIENCE {
             return;
         }
         // What a pipe will bring is not known.
@@ -54,6 +66,8 @@ fn styled(bar: ProgressBar, label: &'static str, unit: Unit) -> ProgressBar {
     let counts = match unit {
         Unit::Bytes => "{bytes}/{total_bytes} {bytes_per_sec}",
         Unit::Elements => "{human_pos}/{human_len} elements",
+        Unit::Share => "{percent} %",
+        Unit::Tensors => "{pos}/{len} tensors",
     };
     if let Ok(style) = ProgressStyle::with_template(&format!("{{msg}} {{wide_bar}} {counts} {{eta}}")) {
         bar.set_style(style);
@@ -63,7 +77,8 @@ fn styled(bar: ProgressBar, label: &'static str, unit: Unit) -> ProgressBar {
 
 /// Shows that something is going on while `work` runs that tells no progress of its own.
 pub(crate) fn spinning<T>(label: &'static str, work: impl FnOnce() -> T) -> T {
-    let spinner = ProgressBar::new_spinner().with_message(label);
+    let shown = !SILENT.load(Ordering::Relaxed);
+    let spinner = if shown { ProgressBar::new_spinner() } else { ProgressBar::hidden() }.with_message(label);
     spinner.enable_steady_tick(PATIENCE);
     let done = work();
     spinner.finish_and_clear();

@@ -33,6 +33,11 @@ pub(crate) trait Arrays {
     /// come as bytes. What is not read is not checked either.
     fn read(&mut self, name: &str, start: u64, out: &mut [u8]) -> Res<()>;
 
+    /// Bytes that an array takes in the file, if it is packed and the container knows.
+    fn packed(&mut self, _name: &str) -> Option<u64> {
+        None
+    }
+
     /// The array as it lies in memory: exactly its bytes, as `info` describes them. `None` where it must be read.
     fn share(&mut self, _name: &str) -> Option<Strided> {
         None

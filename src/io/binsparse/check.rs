@@ -35,8 +35,10 @@ pub(in crate::io) fn violations(
     // and unpack to, very many.
     let bytes = file.metadata().map_or(0, |metadata| metadata.len());
     let limit = options.max_bytes.unwrap_or(u64::MAX).min(bytes.saturating_mul(32).max(1 << 24));
-    let opened = OpenContainer::of_file(file, &place, signature)
-        .and_then(|mut opened| names(&mut opened, options).map(|names| (opened, names)));
+    let opened = OpenContainer::of_file(file, &place, signature).and_then(|mut opened| {
+        opened.allow_libhdf5(options.allow_libhdf5);
+        names(&mut opened, options).map(|names| (opened, names))
+    });
     let reported = opened.and_then(|(mut opened, names)| {
         if names.is_empty() {
             // The error says that there is no tensor.

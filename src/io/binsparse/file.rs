@@ -12,11 +12,13 @@ use super::arrays::Container;
 use super::descriptor::Descriptor;
 use super::export::Export;
 use super::hdf5::{Hdf5, MAX_DEPTH};
+use super::rows::Cut;
 use super::{Loaded, Mode, ReadOptions, facts, map, npz};
 use crate::Scalar;
 use crate::base::error::{self, Result};
 use crate::base::named::Named;
 use crate::io::fault::{Res, bad};
+use crate::io::info::StoredArray;
 use crate::io::signature::{self, Signature};
 use crate::tensor::Tensor;
 use crate::tensor::trace;
@@ -81,6 +83,13 @@ impl File {
             .map(|opened| File { path: Some(path.to_owned()), opened })
     }
 
+    /// Lets libhdf5 read what our own reader of HDF5 does not know, or not: for a file that was just opened, not. See
+    /// [`ReadOptions::allow_libhdf5`].
+    pub fn allow_libhdf5(mut self, allowed: bool) -> File {
+        self.opened.allow_libhdf5(allowed);
+        self
+    }
+
     /// An open file at a place, by what it begins with, and what errors call it.
     pub(in crate::io) fn of_file(
         file: fs::File,
@@ -131,6 +140,32 @@ impl File {
         selected.and_then(|container| fill_value(container, &descriptor)).map_err(|e| e.at(self.path.as_deref()))
     }
 
+    /// Compares the checksums of whole arrays, in a container that has them.
+    pub(in crate::io) fn verify(&mut self) -> Result<()> {
+        match &mut self.opened {
+            OpenContainer::Npz(npz) => npz.verify().map_err(|e| e.at(self.path.as_deref())),
+            OpenContainer::Hdf5(_) => Ok(()),
+        }
+    }
+
+    /// The arrays of a tensor as they are stored, as far as the file tells without being read.
+    pub(in crate::io) fn arrays(&mut self, name: &str, descriptor: &Descriptor) -> Vec<StoredArray> {
+        let found = self.opened.select(Some(name)).and_then(|container| {
+            // A container finds arrays by the names of the descriptor that it gave last.
+            container.descriptor(Mode::Lenient, &mut Vec::new())?;
+            let mut out = Vec::new();
+            for name in map::array_names(descriptor) {
+                let stored = descriptor.stored_names.get(&name).unwrap_or(&name).clone();
+                let Some(info) = container.info(&stored)? else { continue };
+                let bytes = u64::try_from(info.bytes()).unwrap_or(u64::MAX);
+                let (dtype, packed) = (info.dtype.to_string(), container.packed(&stored));
+                out.push(StoredArray { name, dtype, entries: info.len, bytes, packed });
+            }
+            Ok(out)
+        });
+        found.unwrap_or_default()
+    }
+
     /// A tensor, read strictly.
     ///
     /// # Errors
@@ -152,7 +187,7 @@ impl File {
     /// # Errors
     /// As [`super::read_rows`].
     pub fn read_rows(&mut self, name: &str, range: Range<usize>, options: &ReadOptions) -> Result<Loaded> {
-        self.load(Some(name), options, Some(range), Tensor::from_parts)
+        self.load(Some(name), options, Some(Cut::Rows(range)), Tensor::from_parts)
     }
 
     /// The tensor that the options name, or the only one.
@@ -160,18 +195,21 @@ impl File {
         self.load(options.group.as_deref(), options, None, Tensor::from_parts)
     }
 
-    pub(super) fn load(
+    pub(in crate::io) fn load(
         &mut self,
         name: Option<&str>,
         options: &ReadOptions,
-        range: Option<Range<usize>>,
+        cut: Option<Cut>,
         make: map::Make,
     ) -> Result<Loaded> {
+        if options.allow_libhdf5 {
+            self.opened.allow_libhdf5(true);
+        }
         let selected = self.opened.select(name);
-        selected.and_then(|container| load(container, options, range, make)).map_err(|e| e.at(self.path.as_deref()))
+        selected.and_then(|container| load(container, options, cut, make)).map_err(|e| e.at(self.path.as_deref()))
     }
 
-    pub(super) fn descriptor(&mut self, name: Option<&str>) -> Result<Descriptor> {
+    pub(in crate::io) fn descriptor(&mut self, name: Option<&str>) -> Result<Descriptor> {
         let mut warnings = Vec::new();
         let found = self.opened.select(name).and_then(|container| {
             let text = container.descriptor(Mode::Lenient, &mut warnings)?;
@@ -193,11 +231,11 @@ fn fill_value(container: &mut dyn Container, descriptor: &Descriptor) -> Res<Opt
     map::TensorReader { descriptor, arrays: container, options: &options, warnings, make }.fill_value()
 }
 
-/// Reads a tensor, or a range of one.
+/// Reads a tensor, or a part of one.
 pub(super) fn load(
     container: &mut dyn Container,
     options: &ReadOptions,
-    range: Option<Range<usize>>,
+    cut: Option<Cut>,
     make: map::Make,
 ) -> Res<Loaded> {
     let mut warnings = Vec::new();
@@ -205,8 +243,8 @@ pub(super) fn load(
     let descriptor = Descriptor::parse(&text, options.mode, &mut warnings)?;
     let reader =
         map::TensorReader { descriptor: &descriptor, arrays: container, options, warnings: &mut warnings, make };
-    let is_whole = range.is_none();
-    let tensor = reader.tensor(range)?;
+    let is_whole = cut.is_none();
+    let tensor = reader.tensor(cut)?;
     if is_whole {
         facts::verify(&descriptor.facts, &tensor, options.mode, &mut warnings)?;
     }
@@ -239,7 +277,7 @@ impl<'a> OpenContainer<'a> {
                 OpenContainer::npz(Box::new(BufReader::new(file)))
             }
             Some(Signature::Hdf5(base)) => Ok(OpenContainer::Hdf5(Box::new(Hdf5::of_file(file, path, base)?))),
-            Some(Signature::Gzip) | None => bad(UNKNOWN),
+            Some(Signature::Packed(_)) | None => bad(UNKNOWN),
         }
     }
 
@@ -253,7 +291,13 @@ impl<'a> OpenContainer<'a> {
         match signature::find(&mut Cursor::new(bytes))?.0 {
             Some(Signature::Zip) => OpenContainer::npz(Box::new(Cursor::new(bytes))),
             Some(Signature::Hdf5(base)) => Ok(OpenContainer::Hdf5(Box::new(Hdf5::of_bytes(bytes, base)?))),
-            Some(Signature::Gzip) | None => bad(UNKNOWN),
+            Some(Signature::Packed(_)) | None => bad(UNKNOWN),
+        }
+    }
+
+    pub(super) fn allow_libhdf5(&mut self, allowed: bool) {
+        if let OpenContainer::Hdf5(file) = self {
+            file.allow_libhdf5(allowed);
         }
     }
 

@@ -38,8 +38,8 @@ pub(super) struct Lengths {
 }
 
 impl TensorReader<'_> {
-    /// The tensor, or of one axis, the outermost in memory, only the `range`.
-    pub(crate) fn tensor(mut self, range: Option<std::ops::Range<usize>>) -> Res<Tensor> {
+    /// The tensor, or a part of it.
+    pub(crate) fn tensor(mut self, cut: Option<rows::Cut>) -> Res<Tensor> {
         let d = self.descriptor;
         let mut shape = shape(d)?;
         // Nothing is read before all of it is known to fit.
@@ -47,7 +47,15 @@ impl TensorReader<'_> {
         let mut values = self.value_array(&lengths)?;
         let fill = self.fill_array()?;
         self.unused_types(&indices)?;
-        if let Some(range) = range {
+        if let Some(rows::Cut::Entries(range)) = cut {
+            rows::entries(d, range, &mut lengths, &mut indices, &mut values)?;
+            self.within_limit(&indices, &values.0, fill.as_ref())?;
+            let levels = self.levels(indices, Vec::new())?;
+            let values = self.values(values, &lengths)?;
+            let fill = self.fill(fill, values.dtype)?;
+            return self.build(&shape, levels, values, fill, &lengths);
+        }
+        if let Some(rows::Cut::Rows(range)) = cut {
             let window = rows::Window::new(d, &shape, range)?;
             let pointers = window.narrow(self.arrays, d, &mut lengths, &mut indices, &mut values)?;
             self.within_limit(&indices, &values.0, fill.as_ref())?;
@@ -417,6 +425,19 @@ impl TensorReader<'_> {
             None => Ok(tensor),
         }
     }
+}
+
+/// The arrays that a descriptor names: those of the levels from the outermost on, then the values, then the fill.
+pub(crate) fn array_names(d: &Descriptor) -> Vec<String> {
+    let place = |name: &str| match (name, name.rsplit_once('_')) {
+        ("values", _) => (usize::MAX - 1, 0),
+        (_, Some(("pointers_to", dim))) => (dim.parse().unwrap_or(0), 0),
+        (_, Some(("indices", dim))) => (dim.parse().unwrap_or(0), 1),
+        _ => (usize::MAX, 0),
+    };
+    let mut names: Vec<String> = d.data_types.keys().cloned().collect();
+    names.sort_by_key(|name| place(name));
+    names
 }
 
 /// A cast that keeps every value, or nothing.

@@ -48,7 +48,7 @@ pub(crate) mod json;
 pub(crate) mod map;
 mod npy;
 mod npz;
-mod rows;
+pub(crate) mod rows;
 pub(crate) mod sizes;
 mod symmetry;
 mod trusted;
@@ -70,6 +70,7 @@ pub(in crate::io) use check::violations;
 pub use descriptor::{Descriptor, FillKind};
 use export::Export;
 pub use file::{Entry, File};
+use rows::Cut;
 pub use trusted::read_trusted;
 pub use types::{DataType, Symmetry, Triangle, Version};
 
@@ -93,6 +94,9 @@ pub struct ReadOptions {
     /// The group of the tensor, as in `"layers/0"` (HDF5). `None` (the default) is the root; where that holds no tensor,
     /// the only one there is.
     pub group: Option<String>,
+    /// Lets libhdf5 read what our own reader of HDF5 does not know: links and attributes that went through filters. A
+    /// damaged file can crash libhdf5. It takes the feature `hdf5`; without, such a file is an error all the same.
+    pub allow_libhdf5: bool,
 }
 
 /// How a file is written.
@@ -171,7 +175,7 @@ pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Loaded
 /// # Ok::<(), openwork::Error>(())
 /// ```
 pub fn read_rows(path: impl AsRef<Path>, range: Range<usize>, options: &ReadOptions) -> Result<Loaded> {
-    File::open(path)?.load(options.group.as_deref(), options, Some(range), Tensor::from_parts)
+    File::open(path)?.load(options.group.as_deref(), options, Some(Cut::Rows(range)), Tensor::from_parts)
 }
 
 /// Reads a tensor from the bytes of a file.
@@ -180,7 +184,10 @@ pub fn read_rows(path: impl AsRef<Path>, range: Range<usize>, options: &ReadOpti
 /// As [`read_with`].
 pub fn read_bytes(bytes: &[u8], options: &ReadOptions) -> Result<Loaded> {
     file::OpenContainer::of_bytes(bytes)
-        .and_then(|mut opened| file::load(opened.select(options.group.as_deref())?, options, None, Tensor::from_parts))
+        .and_then(|mut opened| {
+            opened.allow_libhdf5(options.allow_libhdf5);
+            file::load(opened.select(options.group.as_deref())?, options, None, Tensor::from_parts)
+        })
         .map_err(|e| e.at(None))
 }
 

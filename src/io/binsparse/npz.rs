@@ -24,6 +24,19 @@ impl<R: Read + Seek> Npz<R> {
         Ok(Npz { archive: ZipReader::open(source)?, foreign: None })
     }
 
+    /// Reads to its end every member of which parts can be read, where its checksum is compared. Packed ones are read whole by
+    /// whoever wants them.
+    pub(crate) fn verify(&mut self) -> Res<()> {
+        let names: Vec<String> = self.archive.names().map(str::to_owned).collect();
+        for name in names {
+            let Some(member) = self.archive.member(&name).filter(|member| !member.deflated) else { continue };
+            let mut reader = self.archive.reader(member)?;
+            io::copy(&mut reader.by_ref().take(member.size), &mut io::sink())?;
+            reader.finish()?;
+        }
+        Ok(())
+    }
+
     /// Header of an array that must be there.
     fn needed(&mut self, name: &str) -> Res<NpyHeader> {
         match self.header(name, &format!("{name}.npy"))? {
@@ -242,6 +255,11 @@ impl<R: Read + Seek> Container for Npz<R> {
 }
 
 impl<R: Read + Seek> Arrays for Npz<R> {
+    fn packed(&mut self, name: &str) -> Option<u64> {
+        let stored = self.place(name).map_or_else(|| name.to_owned(), |place| place.stored);
+        self.archive.member(&format!("{stored}.npy")).filter(|member| member.deflated).map(|member| member.packed)
+    }
+
     fn info(&mut self, name: &str) -> Res<Option<ArrayInfo>> {
         let place = self.place(name);
         let stored = place.as_ref().map_or(name, |place| &place.stored);

@@ -12,6 +12,75 @@ use crate::tensor::fill::Fill;
 use crate::tensor::index_array::IndexArray;
 use crate::{DType, LevelKind, Part};
 
+/// What part of a tensor is read.
+#[derive(Clone, Debug)]
+pub(crate) enum Cut {
+    /// A range of the outermost axis in memory.
+    Rows(Range<usize>),
+    /// A range of the positions of a list of coordinates.
+    Entries(Range<u64>),
+}
+
+impl Cut {
+    /// The parts that a tensor is read in, each of about so many elements; `None` where it can be read only as a whole,
+    /// or is no larger.
+    pub(in crate::io) fn parts(d: &Descriptor, most: u64) -> Option<Box<dyn Iterator<Item = Cut>>> {
+        let stored = d.number_of_stored_values.unwrap_or(0);
+        if stored <= most || d.symmetry.is_some() {
+            return None;
+        }
+        match *d.levels.levels.first().unwrap_or(&LevelKind::Dense) {
+            LevelKind::Dense => {
+                let &(axis, part) = d.levels.dims.first()?;
+                let size = d.shape.get(axis).and_then(|&size| usize::try_from(size).ok()).unwrap_or(0);
+                let block = match part {
+                    Part::Whole => 1,
+                    Part::Div(block) => block,
+                    Part::Mod(_) => return None,
+                };
+                let step = (u128::from(most) * size as u128 / u128::from(stored)) as usize;
+                let step = (step / block).max(1).saturating_mul(block);
+                Some(Box::new(
+                    (0..size).step_by(step).map(move |start| Cut::Rows(start..start.saturating_add(step).min(size))),
+                ))
+            }
+            LevelKind::Sparse { rank } if rank > 0 && d.levels.levels.len() == 1 => {
+                let dims = d.levels.dims.get(rank..).unwrap_or_default().iter();
+                let size = |axis: usize| d.shape.get(axis).copied().unwrap_or(0);
+                let block = dims.fold(1, |n: u64, &(axis, _)| n.saturating_mul(size(axis)));
+                let (count, step) = (stored.checked_div(block).unwrap_or(0), (most / block.max(1)).max(1));
+                let starts = (0..count.div_ceil(step)).map(move |i| i * step);
+                Some(Box::new(starts.map(move |start| Cut::Entries(start..start.saturating_add(step).min(count)))))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Narrows what is to be read to a range of the positions of a list of coordinates. Whether coordinates rise from one
+/// range to the next is not seen.
+pub(super) fn entries(
+    d: &Descriptor,
+    range: Range<u64>,
+    lengths: &mut Lengths,
+    indices: &mut [Vec<FoundArray>],
+    (values, dtype, iso): &mut (FoundArray, DType, bool),
+) -> Res<()> {
+    let listed = matches!(d.levels.levels[..], [LevelKind::Sparse { rank: 1.. }]) && d.symmetry.is_none();
+    if !listed || range.start > range.end || range.end > lengths.positions {
+        return bad(format!("{} is no list of coordinates with the entries {range:?}", d.format));
+    }
+    indices.iter_mut().flatten().for_each(|array| part(array, &range));
+    let block = lengths.elements.checked_div(lengths.positions).unwrap_or(0);
+    if !*iso {
+        let scale = if dtype.is_complex() && !values.info.dtype.is_complex() { 2 * block } else { block };
+        part(values, &(range.start * scale..range.end * scale));
+    }
+    lengths.positions = range.end - range.start;
+    lengths.elements = lengths.positions * block;
+    Ok(())
+}
+
 /// What part of a tensor is wanted.
 pub(super) struct Window {
     axis: usize,
@@ -193,7 +262,7 @@ mod tests {
         let options = WriteOptions { extensions: true, version: Some(Version::V0_1), ..WriteOptions::default() };
         let export = Export::new(x, &options, &options.metadata)?;
         let mut container = Counting { export, read: 0 };
-        let reading = file::load(&mut container, &ReadOptions::default(), Some(range), Tensor::from_parts)?;
+        let reading = file::load(&mut container, &ReadOptions::default(), Some(Cut::Rows(range)), Tensor::from_parts)?;
         Ok((reading.tensor, container.read))
     }
 

@@ -22,7 +22,8 @@ const MAX_U32: u64 = u32::MAX as u64;
 pub(crate) struct Member {
     pub(crate) deflated: bool,
     crc: u32,
-    packed: u64,
+    /// Bytes in the file.
+    pub(crate) packed: u64,
     /// Bytes after unpacking.
     pub(crate) size: u64,
     header_at: u64,

@@ -64,6 +64,11 @@ pub(super) fn open(path: &Path) -> Res<Opened> {
     opened(Box::new(BufReader::new(File::open(path)?)))
 }
 
+/// An open file.
+pub(super) fn open_file(file: File) -> Res<Opened> {
+    opened(Box::new(BufReader::new(file)))
+}
+
 /// Opens a file in memory.
 pub(super) fn open_bytes(bytes: Vec<u8>) -> Res<Opened> {
     opened(Box::new(Cursor::new(bytes)))

@@ -57,7 +57,11 @@ pub(super) fn read(cursor: &mut Cursor<'_>, last: bool, options: &ReadOptions<'_
 
 /// Banner, comments and size line of a `.ttx` file.
 fn market(cursor: &mut Cursor<'_>) -> Result<Header, Short> {
-    let (format, field, symmetry) = banner(cursor, "tensor")?;
+    let mut ahead = *cursor;
+    ahead.word();
+    ahead.blanks();
+    let vector = ahead.word().eq_ignore_ascii_case(b"vector");
+    let (format, field, symmetry) = banner(cursor, if vector { "vector" } else { "tensor" })?;
     if (format, symmetry) != (Listing::Coordinate, Symmetry::General) {
         let message = "a tensor has to be `coordinate` and `general`; no other format or symmetry is defined for it";
         return Err(ParseError::at(cursor.bytes(), cursor.position().saturating_sub(1), message).into());
@@ -71,6 +75,9 @@ fn market(cursor: &mut Cursor<'_>) -> Result<Header, Short> {
     let Some(listed) = sizes.pop().filter(|_| !sizes.is_empty()) else {
         return Err(error(*cursor, format!("one number is not a size line, {SIZE}")).into());
     };
+    if vector && sizes.len() != 1 {
+        return Err(error(*cursor, format!("a vector has one size, not {}: `SIZE ENTRIES`", sizes.len())).into());
+    }
     end_line(cursor, &format!("the size line, {SIZE}"))?;
     Ok(Header {
         dialect: Dialect::Ttx,

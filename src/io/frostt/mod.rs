@@ -11,6 +11,8 @@
 //! comment= "%" anything, on a line of its own
 //! ```
 //!
+//! The object `vector` in place of `tensor` is a tensor of one axis.
+//!
 //! The two are told apart by the banner, whatever the file's name. Numbers, blanks and line ends are those of
 //! [`matrix_market`](super::matrix_market), and so are the fields of `.ttx` and its `%%GraphBLAS type T`.
 //!
@@ -28,6 +30,7 @@ mod head;
 mod parse;
 mod write;
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 pub use super::text::error::ParseError;
@@ -121,6 +124,42 @@ pub(in crate::io) fn tensor_of(
     let tensor = parsed.into_tensor()?;
     let passed_over = named.filter(|&dtype| dtype != tensor.dtype());
     Ok((tensor, passed_over.map(|dtype| Warning::TypeComment(dtype.to_string())).into_iter().collect()))
+}
+
+/// The entries of each block of text as a tensor of the whole shape, until `give` has seen enough.
+pub(in crate::io) fn pieces_of(
+    source: Opened<'_>,
+    options: &ReadOptions<'_>,
+    path: Option<&Path>,
+    give: &mut dyn FnMut(Tensor) -> ControlFlow<()>,
+) -> Result<Vec<Warning>> {
+    let (mut failed, mut passed_over) = (None, None);
+    let read = source.and_then(|mut source| {
+        parse::blocks(&mut source, options, &mut |block| {
+            let named = block.named();
+            match block.into_tensor() {
+                Ok(tensor) => {
+                    passed_over = named.filter(|&dtype| dtype != tensor.dtype());
+                    give(tensor)
+                }
+                Err(error) => {
+                    failed = Some(error);
+                    ControlFlow::Break(())
+                }
+            }
+        })
+    });
+    read.map_err(|failure| failure.of(FORMAT, path))?;
+    match failed {
+        Some(error) => Err(error),
+        None => Ok(passed_over.map(|dtype| Warning::TypeComment(dtype.to_string())).into_iter().collect()),
+    }
+}
+
+/// The size of each axis; all of the text is parsed for it where nothing above the entries says it.
+pub(in crate::io) fn shape_of(source: Opened<'_>, options: &ReadOptions<'_>, path: Option<&Path>) -> Result<Vec<u64>> {
+    let read = source.and_then(|mut source| parse::shape(&mut source, options));
+    read.map_err(|failure| failure.of(FORMAT, path))
 }
 
 /// Reads the bytes of a FROSTT or TensorMarket file; see [`read`].

@@ -1,12 +1,14 @@
 //! The entries, in pieces of whole lines.
 
-use crate::base::mapped::Mapped;
+use std::ops::ControlFlow;
+
 use openwork_ops::{DType, Scalar};
 
 use super::explain::{explain, out_of_type, too_many};
 use super::head::{self, Header};
 use super::{Dialect, ReadOptions};
 use crate::base::error::{self, Result};
+use crate::base::mapped::Mapped;
 use crate::io::matrix_market::{Field, Values, values_of, whole_range};
 use crate::io::text::column::{Array, Column, copy, room};
 use crate::io::text::cursor::{Cursor, EntryPart, Problem};
@@ -151,29 +153,29 @@ fn pick(tuples: &Array, order: usize, axis: usize, out: &mut [u8]) {
     }
 }
 
-fn entries(source: &mut TextSource<'_>, head: Header, range: Range) -> std::result::Result<ParsedTensor, Failure> {
-    let listed = head.listed.unwrap_or(u64::MAX);
-    let order = head.order;
-    let no_memory = || "not enough memory for the entries".to_owned();
-    let empty = part(b"", &head, range, 0)?;
-    let numbers = match empty.values {
-        Array::Units(_) => 0,
-        Array::Pairs(_) => 2,
-        _ => 1,
-    };
-    // Entries are rarely as short as they could be.
-    let room = room(source.remaining(), listed, (order + numbers) * if head.listed.is_some() { 2 } else { 4 });
-    let columns: Option<Vec<Column>> = (0..order).map(|_| Column::new(&empty.tuples, room)).collect();
-    let made = columns.zip(Column::new(&empty.values, room));
-    let (mut columns, mut values) = made.ok_or_else(|| source.at_end(no_memory()))?;
-    let mut reach = vec![0_u64; order];
-    let mut take = |parts: Vec<Lines>| {
+/// Entries that are collected.
+struct Columns {
+    order: usize,
+    indices: Vec<Column>,
+    values: Column,
+    reach: Vec<u64>,
+}
+
+impl Columns {
+    /// No entries yet, with room for so many; `None` if memory does not suffice.
+    fn new(like: &Lines, order: usize, room: usize) -> Option<Columns> {
+        let indices = (0..order).map(|_| Column::new(&like.tuples, room)).collect::<Option<Vec<Column>>>()?;
+        Some(Columns { order, indices, values: Column::new(&like.values, room)?, reach: vec![0; order] })
+    }
+
+    /// Adds the entries of some lines; `None` if memory does not suffice.
+    fn append(&mut self, parts: &[Lines]) -> Option<()> {
         let lengths: Vec<usize> = parts.mapped(|part| part.values.len());
-        for part in &parts {
-            reach.iter_mut().zip(&part.reach).for_each(|(all, &here)| *all = here.max(*all));
+        for part in parts {
+            self.reach.iter_mut().zip(&part.reach).for_each(|(all, &here)| *all = here.max(*all));
         }
-        let wide = parts.iter().any(|part| matches!(part.tuples, Array::U64(_)));
-        let done = columns.iter_mut().enumerate().try_for_each(|(axis, column)| {
+        let (order, wide) = (self.order, parts.iter().any(|part| matches!(part.tuples, Array::U64(_))));
+        self.indices.iter_mut().enumerate().try_for_each(|(axis, column)| {
             if wide {
                 column.widen()?;
             }
@@ -182,25 +184,107 @@ fn entries(source: &mut TextSource<'_>, head: Header, range: Range) -> std::resu
                     pick(&part.tuples, order, axis, out);
                 }
             })
-        });
-        let done = done.and_then(|()| {
-            values.append(&lengths, &|i, out| {
-                if let Some(part) = parts.get(i) {
-                    copy(part.values.bytes(), out);
-                }
-            })
-        });
-        done.ok_or_else(no_memory)
+        })?;
+        self.values.append(&lengths, &|i, out| {
+            if let Some(part) = parts.get(i) {
+                copy(part.values.bytes(), out);
+            }
+        })
+    }
+
+    /// The tensor, whose axes reach as far as the indices do where nothing says how far.
+    fn tensor(self, head: Header) -> ParsedTensor {
+        let shape = head.shape.clone().unwrap_or(self.reach);
+        let columns = self.indices.into_iter().map(|column| column.into_array().into_index_array()).collect();
+        ParsedTensor { shape, columns, values: self.values.into_array().into_values(), head }
+    }
+}
+
+fn no_memory() -> String {
+    "not enough memory for the entries".to_owned()
+}
+
+fn entries(source: &mut TextSource<'_>, head: Header, range: Range) -> std::result::Result<ParsedTensor, Failure> {
+    let empty = part(b"", &head, range, 0)?;
+    let numbers = match empty.values {
+        Array::Units(_) => 0,
+        Array::Pairs(_) => 2,
+        _ => 1,
     };
-    let parse = |text: &[u8], limit: u64| part(text, &head, range, limit);
-    let found = source.entries(listed, &parse, &|part| part.values.len(), &mut take)?;
+    // Entries are rarely as short as they could be.
+    let listed = head.listed.unwrap_or(u64::MAX);
+    let shortest = (head.order + numbers) * if head.listed.is_some() { 2 } else { 4 };
+    let room = room(source.remaining(), listed, shortest);
+    let made = Columns::new(&empty, head.order, room);
+    let mut columns = made.ok_or_else(|| source.at_end(no_memory()))?;
+    let mut take = |parts: Vec<Lines>| columns.append(&parts).ok_or_else(no_memory);
+    each_block(source, &head, range, &mut take)?;
+    Ok(columns.tensor(head))
+}
+
+/// Parses all entries, block by block of the text.
+fn each_block(
+    source: &mut TextSource<'_>,
+    head: &Header,
+    range: Range,
+    take: &mut dyn FnMut(Vec<Lines>) -> std::result::Result<(), String>,
+) -> std::result::Result<(), Failure> {
+    let listed = head.listed.unwrap_or(u64::MAX);
+    let parse = |text: &[u8], limit: u64| part(text, head, range, limit);
+    let found = source.entries(listed, &parse, &|part| part.values.len(), take)?;
     if let Some(listed) = head.listed.filter(|&listed| listed != found) {
         let message = format!("the file ends after {found} of the {listed} entries that the size line promises");
         return Err(source.at_end(message));
     }
-    let shape = head.shape.clone().unwrap_or(reach);
-    let columns = columns.into_iter().map(|column| column.into_array().into_index_array()).collect();
-    Ok(ParsedTensor { shape, columns, values: values.into_array().into_values(), head })
+    Ok(())
+}
+
+/// The size of each axis: what the file says, else as far as its indices reach.
+pub(super) fn shape(source: &mut TextSource<'_>, options: &ReadOptions<'_>) -> std::result::Result<Vec<u64>, Failure> {
+    let head = source.header(|cursor, last| head::read(cursor, last, options))?;
+    if let Some(shape) = head.shape {
+        return Ok(shape);
+    }
+    let mut reach = vec![0_u64; head.order];
+    let range = range_of(&head, options);
+    each_block(source, &head, range, &mut |parts| {
+        for part in &parts {
+            reach.iter_mut().zip(&part.reach).for_each(|(all, &here)| *all = here.max(*all));
+        }
+        Ok(())
+    })?;
+    Ok(reach)
+}
+
+/// Parses a file and hands on the entries of each block of its text, until `give` has seen enough; all of them at once
+/// where nothing says how far the axes reach, or where a type that values may not fit stands above them.
+pub(super) fn blocks(
+    source: &mut TextSource<'_>,
+    options: &ReadOptions<'_>,
+    give: &mut dyn FnMut(ParsedTensor) -> ControlFlow<()>,
+) -> std::result::Result<(), Failure> {
+    let head = source.header(|cursor, last| head::read(cursor, last, options))?;
+    let range = range_of(&head, options);
+    if head.shape.is_none() || (options.lenient && head.dtype.is_some()) {
+        let _ = give(entries(source, head, range)?);
+        source.finish();
+        return Ok(());
+    }
+    let empty = part(b"", &head, range, 0)?;
+    let mut stopped = false;
+    let mut take = |parts: Vec<Lines>| {
+        let room = parts.iter().map(|part| part.values.len()).sum();
+        let mut columns = Columns::new(&empty, head.order, room).ok_or_else(no_memory)?;
+        columns.append(&parts).ok_or_else(no_memory)?;
+        stopped = give(columns.tensor(head.clone())).is_break();
+        if stopped { Err(String::new()) } else { Ok(()) }
+    };
+    let done = each_block(source, &head, range, &mut take);
+    if !stopped {
+        done?;
+        source.finish();
+    }
+    Ok(())
 }
 
 impl Stop {

@@ -26,7 +26,8 @@
 //! beyond the size; more or fewer entries than declared; an integer that does not fit; a field and symmetry that do
 //! not go together (`pattern` with `array`, `skew-symmetric` or `hermitian`; `hermitian` with anything but `complex`;
 //! `unsigned-integer` with `skew-symmetric`); a symmetry on a matrix that is not square; an entry above the diagonal
-//! of a file with a symmetry (lenient reading mirrors it); a skew-symmetric diagonal that is not zero; the objects `vector` and `tensor`.
+//! of a file with a symmetry (lenient reading mirrors it); a skew-symmetric diagonal that is not zero (lenient reading
+//! keeps it); the objects `vector` and `tensor`, which [`frostt`](super::frostt) reads.
 //!
 //! A comment `%%GraphBLAS type T` before the size line is handed on as [`ParsedMatrix::type_hint`]. Some GraphBLAS files
 //! declare the field `integer` for values that go beyond it, so `T` widens what an integer file may hold: `uint64_t`
@@ -59,7 +60,7 @@ pub use header::Header;
 pub(in crate::io) use header::{banner, comments, end_line, error, number};
 pub(in crate::io) use parse::{stored_field, whole_range};
 pub use parsed::{Field, Listing, ParsedMatrix};
-pub(in crate::io) use tensor::{hinted, tensor_of, values_of};
+pub(in crate::io) use tensor::{hinted, pieces_of, tensor_of, values_of};
 pub use tensor::{read, read_bytes, read_with};
 pub(in crate::io) use write::{Declared, Written, banner_of, comment_lines, written};
 pub use write::{WriteOptions, to_bytes, write, write_with};
@@ -78,8 +79,8 @@ pub struct ReadOptions<'a> {
     pub max_bytes: Option<u64>,
     /// Called with the number of bytes that are read so far.
     pub progress: Option<Progress<'a>>,
-    /// Accept entries above the diagonal of a file with a symmetry, which are mirrored like those below it, and pass
-    /// over a comment that names a type which the values do not fit.
+    /// Accept entries above the diagonal of a file with a symmetry, which are mirrored like those below it, a skew-symmetric
+    /// diagonal that is not zero, which is kept, and pass over a comment that names a type which the values do not fit.
     pub lenient: bool,
 }
 

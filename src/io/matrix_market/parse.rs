@@ -2,6 +2,8 @@
 //!
 //! One loop for coordinate files and one for arrays, each compiled per kind of value, over pieces of whole lines. What collects the pieces is compiled once.
 
+use std::ops::ControlFlow;
+
 use openwork_ops::DType;
 
 use super::explain::{at_line, explain, no_memory, out_of_type, too_few, too_many};
@@ -11,15 +13,15 @@ use super::tensor::hinted;
 use crate::base::mapped::Mapped;
 use crate::io::text::column::{Array, Column, copy, room};
 use crate::io::text::cursor::{Cursor, EntryPart, Problem};
-use crate::io::text::entries::{Indices, Item, Symmetry, Values};
+use crate::io::text::entries::{Item, Symmetry};
 use crate::io::text::error::{Expected, ParseError};
 use crate::io::text::kind::{Complex, Integer, Pattern, Real, Unsigned, ValueKind};
 use crate::io::text::source::{Failure, TextSource};
 
 /// What entries have to keep to beside what their header says.
 struct Rules {
-    /// Whether a file with a symmetry may list entries above its diagonal.
-    upper: bool,
+    /// Whether a file with a symmetry may list entries above its diagonal, and a skew-symmetric one what is on it.
+    loose: bool,
     /// The least and the largest value of the dtype that a comment names.
     range: Option<(i128, i128)>,
 }
@@ -27,7 +29,7 @@ struct Rules {
 impl Rules {
     fn new(header: &Header, lenient: bool) -> Rules {
         let named = header.type_hint.as_deref().and_then(hinted).filter(|_| !lenient);
-        Rules { upper: lenient, range: named.and_then(whole_range) }
+        Rules { loose: lenient, range: named.and_then(whole_range) }
     }
 }
 
@@ -52,13 +54,56 @@ pub(super) fn too_long(header: &Header) -> Option<String> {
 /// Parses a whole file.
 pub(super) fn matrix(source: &mut TextSource<'_>, lenient: bool) -> Result<ParsedMatrix, Failure> {
     let header = source.header(|cursor, _| header::read(cursor))?;
+    rest(source, header, lenient)
+}
+
+/// Parses all that stands below the header.
+fn rest(source: &mut TextSource<'_>, header: Header, lenient: bool) -> Result<ParsedMatrix, Failure> {
     let field = stored_field(header.field, header.type_hint.as_deref(), header.symmetry);
     let rules = Rules::new(&header, lenient);
     let parse = |text: &[u8], limit: u64| part(field, text, &header, &rules, limit);
-    let (row_indices, col_indices, values) = entries(source, &header, &parse)?;
-    let Header { rows, cols, format, field, symmetry, type_hint, .. } = header;
+    let columns = entries(source, &header, &parse)?;
     source.finish();
-    Ok(ParsedMatrix { rows, cols, format, field, symmetry, type_hint, row_indices, col_indices, values })
+    Ok(columns.matrix(header))
+}
+
+/// Parses a file and hands on the entries of each block of its text, until `give` has seen enough; an array as a whole,
+/// and what a type that values may not fit stands above.
+pub(super) fn blocks(
+    source: &mut TextSource<'_>,
+    lenient: bool,
+    give: &mut dyn FnMut(ParsedMatrix) -> ControlFlow<()>,
+) -> Result<(), Failure> {
+    let header = source.header(|cursor, _| header::read(cursor))?;
+    if header.format == Listing::Array || (lenient && header.type_hint.is_some()) {
+        let _ = give(rest(source, header, lenient)?);
+        return Ok(());
+    }
+    if let Some(message) = too_long(&header) {
+        return Err(source.at_end(message));
+    }
+    let field = stored_field(header.field, header.type_hint.as_deref(), header.symmetry);
+    let rules = Rules::new(&header, lenient);
+    let parse = |text: &[u8], limit: u64| part(field, text, &header, &rules, limit);
+    let empty = parse(b"", 0)?;
+    let mut stopped = false;
+    let mut take = |parts: Vec<Lines>| {
+        let room = parts.iter().map(|part| part.values.len()).sum();
+        let mut columns = Columns::new(&empty, room, room).ok_or_else(|| no_memory(&header))?;
+        columns.append(&parts).ok_or_else(|| no_memory(&header))?;
+        stopped = give(columns.matrix(header.clone())).is_break();
+        if stopped { Err(String::new()) } else { Ok(()) }
+    };
+    let found = source.entries(header.listed, &parse, &|part| part.values.len(), &mut take);
+    if stopped {
+        return Ok(());
+    }
+    let found = found?;
+    if found != header.listed {
+        return Err(source.at_end(too_few(&header, found)));
+    }
+    source.finish();
+    Ok(())
 }
 
 /// Reports every line at fault.
@@ -128,12 +173,48 @@ fn expected<K: ValueKind>() -> Expected {
     Expected { numbers: K::NUMBERS, allowed: K::ALLOWED }
 }
 
+/// Entries that are collected.
+struct Columns {
+    rows: Column,
+    cols: Column,
+    values: Column,
+}
+
+impl Columns {
+    /// No entries yet, with room for so many; `None` if memory does not suffice.
+    fn new(like: &Lines, indices: usize, room: usize) -> Option<Columns> {
+        let rows = Column::new(&like.rows, indices)?;
+        Some(Columns { rows, cols: Column::new(&like.cols, indices)?, values: Column::new(&like.values, room)? })
+    }
+
+    /// Adds the entries of some lines; `None` if memory does not suffice.
+    fn append(&mut self, parts: &[Lines]) -> Option<()> {
+        let lengths: Vec<usize> = parts.mapped(|part| part.values.len());
+        let listed: Vec<usize> = parts.mapped(|part| part.rows.len());
+        let from = |i: usize, of: &dyn Fn(&Lines) -> &Array, out: &mut [u8]| {
+            if let Some(part) = parts.get(i) {
+                copy(of(part).bytes(), out);
+            }
+        };
+        self.rows.append(&listed, &|i, out| from(i, &|part| &part.rows, out))?;
+        self.cols.append(&listed, &|i, out| from(i, &|part| &part.cols, out))?;
+        self.values.append(&lengths, &|i, out| from(i, &|part| &part.values, out))
+    }
+
+    fn matrix(self, header: Header) -> ParsedMatrix {
+        let (row_indices, col_indices) = (self.rows.into_array().into_indices(), self.cols.into_array().into_indices());
+        let values = self.values.into_array().into_values();
+        let Header { rows, cols, format, field, symmetry, type_hint, .. } = header;
+        ParsedMatrix { rows, cols, format, field, symmetry, type_hint, row_indices, col_indices, values }
+    }
+}
+
 /// Parses all entries; whatever their types are, `parse` knows.
 fn entries(
     source: &mut TextSource<'_>,
     header: &Header,
     parse: &(dyn Fn(&[u8], u64) -> Result<Lines, ParseError> + Sync),
-) -> Result<(Indices, Indices, Values), Failure> {
+) -> Result<Columns, Failure> {
     let empty = parse(b"", 0)?;
     let numbers = match empty.values {
         Array::Units(_) => 0,
@@ -142,35 +223,20 @@ fn entries(
     };
     let indices = if header.format == Listing::Array { 0 } else { 2 };
     let room = room(source.remaining(), header.listed, (indices + numbers) * 2);
-    let column = |like: &Array, room: usize| Column::new(like, room).ok_or_else(|| no_memory(header));
-    let columns = |indices: usize| -> Result<[Column; 3], String> {
-        Ok([column(&empty.rows, indices)?, column(&empty.cols, indices)?, column(&empty.values, room)?])
-    };
-    let made = columns(if indices == 0 { 0 } else { room });
-    let [mut rows, mut cols, mut values] = made.map_err(|message| source.at_end(message))?;
-    let mut take = |parts: Vec<Lines>| {
-        let lengths: Vec<usize> = parts.mapped(|part| part.values.len());
-        let listed: Vec<usize> = parts.mapped(|part| part.rows.len());
-        let from = |i: usize, of: &dyn Fn(&Lines) -> &Array, out: &mut [u8]| {
-            if let Some(part) = parts.get(i) {
-                copy(of(part).bytes(), out);
-            }
-        };
-        let copied = rows
-            .append(&listed, &|i, out| from(i, &|part| &part.rows, out))
-            .and_then(|()| cols.append(&listed, &|i, out| from(i, &|part| &part.cols, out)))
-            .and_then(|()| values.append(&lengths, &|i, out| from(i, &|part| &part.values, out)));
-        copied.ok_or_else(|| no_memory(header))
-    };
+    let made = Columns::new(&empty, if indices == 0 { 0 } else { room }, room);
+    let mut columns = made.ok_or_else(|| source.at_end(no_memory(header)))?;
+    let mut take = |parts: Vec<Lines>| columns.append(&parts).ok_or_else(|| no_memory(header));
     let found = source.entries(header.listed, parse, &|part| part.values.len(), &mut take)?;
     if found != header.listed {
         return Err(source.at_end(too_few(header, found)));
     }
-    let mut values = values.into_array();
     if header.format == Listing::Array && header.symmetry != Symmetry::General {
-        values = squared(values, header).ok_or_else(|| source.at_end(no_memory(header)))?;
+        let Columns { rows, cols, values } = columns;
+        let values = squared(values.into_array(), header).map(Column::of);
+        let values = values.ok_or_else(|| source.at_end(no_memory(header)))?;
+        return Ok(Columns { rows, cols, values });
     }
-    Ok((rows.into_array().into_indices(), cols.into_array().into_indices(), values.into_values()))
+    Ok(columns)
 }
 
 fn lines<K: ValueKind>(
@@ -233,14 +299,14 @@ fn asymmetric<K: ValueKind>(
     value: K::Item,
 ) -> Option<&'static str> {
     let skew = symmetry == Symmetry::SkewSymmetric;
-    if row < col && !rules.upper {
+    if row < col && !rules.loose {
         return Some(if skew {
             "the entry is above the diagonal; a skew-symmetric file lists the ones below it only"
         } else {
             "the entry is above the diagonal; a file with a symmetry lists the ones on it and below it only"
         });
     }
-    if skew && row == col && value != K::Item::ZERO {
+    if skew && row == col && value != K::Item::ZERO && !rules.loose {
         return Some("the entry is on the diagonal and not zero; that of a skew-symmetric matrix is zero");
     }
     if !K::has_mirror(value, symmetry) {

@@ -1,10 +1,11 @@
 //! From a parsed file to a tensor.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use openwork_ops::{DType, Scalar, c128};
 
-use super::{Indices, Listing, ParsedMatrix, ReadOptions, Symmetry, Values, parse_file, parse_with};
+use super::{FORMAT, Indices, Listing, ParsedMatrix, ReadOptions, Symmetry, Values, parse, parse_file, parse_with};
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 use crate::io::text::source::Opened;
@@ -58,12 +59,69 @@ pub(in crate::io) fn tensor_of(
     if upper > 0 {
         warnings.push(Warning::UpperEntries(upper));
     }
+    if has_skew_diagonal(&parsed) {
+        warnings.push(Warning::SkewDiagonal);
+    }
     let named = parsed.type_hint.clone().filter(|name| hinted(name).is_some());
     let tensor = tensor(parsed)?;
     if let Some(name) = named.filter(|name| hinted(name).is_some_and(|dtype| dtype != tensor.dtype())) {
         warnings.push(Warning::TypeComment(name));
     }
     Ok((tensor, warnings))
+}
+
+/// The entries of each block of text as a tensor of the whole shape, until `give` has seen enough; how many entries above
+/// the diagonal lenient reading let pass.
+pub(in crate::io) fn pieces_of(
+    source: Opened<'_>,
+    lenient: bool,
+    path: Option<&Path>,
+    give: &mut dyn FnMut(Tensor) -> ControlFlow<()>,
+) -> Result<Vec<Warning>> {
+    let (mut upper, mut diagonal, mut failed, mut hint) = (0, false, None, None);
+    let read = source.and_then(|mut source| {
+        parse::blocks(&mut source, lenient, &mut |block| {
+            if block.symmetry != Symmetry::General {
+                upper += above_diagonal(&block);
+                diagonal |= has_skew_diagonal(&block);
+            }
+            let named = block.type_hint.clone();
+            match tensor(block) {
+                Ok(tensor) => {
+                    let dtype = named.as_deref().and_then(hinted);
+                    hint = named.filter(|_| dtype.is_some_and(|dtype| dtype != tensor.dtype()));
+                    give(tensor)
+                }
+                Err(error) => {
+                    failed = Some(error);
+                    ControlFlow::Break(())
+                }
+            }
+        })
+    });
+    read.map_err(|failure| failure.of(FORMAT, path))?;
+    match failed {
+        Some(error) => Err(error),
+        None => {
+            let upper = Some(Warning::UpperEntries(upper)).filter(|_| upper > 0);
+            let diagonal = Some(Warning::SkewDiagonal).filter(|_| diagonal);
+            Ok(upper.into_iter().chain(diagonal).chain(hint.map(Warning::TypeComment)).collect())
+        }
+    }
+}
+
+/// Whether a skew-symmetric matrix lists something on its diagonal that is not 0.
+fn has_skew_diagonal(parsed: &ParsedMatrix) -> bool {
+    let (rows, cols) = (&parsed.row_indices, &parsed.col_indices);
+    let is_zero = |entry: usize| match &parsed.values {
+        Values::Real(v) => v.get(entry) == Some(&0.0),
+        Values::Integer(v) => v.get(entry) == Some(&0),
+        Values::Unsigned(v) => v.get(entry) == Some(&0),
+        Values::Complex(v) => v.get(entry) == Some(&[0.0; 2]),
+        Values::Pattern(_) => false,
+    };
+    parsed.symmetry == Symmetry::SkewSymmetric
+        && (0..rows.len()).any(|entry| rows.get(entry) == cols.get(entry) && !is_zero(entry))
 }
 
 /// How many entries stand above the diagonal.

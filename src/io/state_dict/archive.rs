@@ -14,11 +14,14 @@ use crate::Scalar;
 use crate::base::buffer::Buffer;
 use crate::base::error::{self, Error, Result};
 use crate::base::named::Named;
+use crate::io::any::Format;
 use crate::io::binsparse::descriptor::Descriptor;
+use crate::io::binsparse::rows::Cut;
 use crate::io::binsparse::{self, Mode, json};
 use crate::io::checkpoint::{self, Checkpoint, Item};
 use crate::io::fault::{Fault, Res, bad};
-use crate::io::safetensors::{ArrayEntry, DataPart, Directory};
+use crate::io::info::StoredArray;
+use crate::io::safetensors::{ArrayEntry, DataPart, Directory, EntryType};
 use crate::tensor::Tensor;
 use crate::tensor::trace;
 
@@ -67,8 +70,7 @@ impl Archive {
     /// # Errors
     /// If the file cannot be read or breaks a rule: arrays that overlap, leave gaps, reach beyond the end or do not
     /// have the bytes that type and shape need, names given twice, descriptors that are not binsparse or name arrays
-    /// that are not there; for HDF5, if only libhdf5 reads what the file uses and this build does not link that (feature
-    /// `hdf5`); for PyTorch's files, if the pickle asks for anything but the functions that make tensors, or the file is of
+    /// that are not there; for HDF5, if only libhdf5 reads what the file uses; for PyTorch's files, if the pickle asks for anything but the functions that make tensors, or the file is of
     /// PyTorch before 1.6. No more memory is asked for than the file has bytes.
     pub fn open(path: impl AsRef<Path>) -> Result<Archive> {
         let _call = trace::call("Archive::open", &[]);
@@ -80,22 +82,70 @@ impl Archive {
         }
     }
 
-    /// An open file of the safetensors format, and what errors call it.
-    pub(in crate::io) fn of_file(file: std::fs::File, path: Option<&Path>) -> Result<Archive> {
+    /// An open file of the safetensors format or of PyTorch's, and what errors call it.
+    pub(in crate::io) fn of_file(file: std::fs::File, format: Format, path: Option<&Path>) -> Result<Archive> {
         let _call = trace::call("Archive::open", &[]);
-        Archive::new(DataPart::file(file), path)
+        match format {
+            Format::Checkpoint => Archive::checkpoint(checkpoint::open_file(file), path),
+            _ => Archive::new(DataPart::file(file), path),
+        }
+    }
+
+    /// The shape of a tensor that is one array, whatever its elements are.
+    pub(in crate::io) fn shape(&self, name: &str) -> Option<Vec<u64>> {
+        match self.find(name).ok()? {
+            Stored::Plain { entry, .. } => Some(entry.shape.clone()),
+            _ => None,
+        }
+    }
+
+    /// What is stored of a tensor: the arrays of the file.
+    pub(in crate::io) fn arrays(&self, name: &str) -> Vec<StoredArray> {
+        let stored = |array: &str, entry: &ArrayEntry| StoredArray {
+            name: array.to_owned(),
+            dtype: match entry.kind {
+                EntryType::Known(dtype) => dtype.to_string(),
+                EntryType::Other(name, _) => name.to_owned(),
+            },
+            entries: entry.len(),
+            bytes: entry.bytes(),
+            packed: None,
+        };
+        match (self.find(name).ok(), &self.store) {
+            (Some(Stored::Plain { entry, .. }), _) => vec![stored("values", entry)],
+            (Some(Stored::Described(descriptor)), Store::Safetensors { entries, .. }) => {
+                let names = binsparse::map::array_names(descriptor);
+                let entry = |array: String| entries.get(&format!("{name}.{array}")).map(|entry| stored(&array, entry));
+                names.into_iter().filter_map(entry).collect()
+            }
+            (Some(Stored::Item(item)), _) => match item.strided() {
+                Ok(Some((shape, dtype))) => {
+                    let entries = shape.iter().fold(1_u64, |n, &size| n.saturating_mul(size));
+                    let bytes = entries.saturating_mul(dtype.size() as u64);
+                    let (name, dtype) = ("values".to_owned(), dtype.to_string());
+                    vec![StoredArray { name, dtype, entries, bytes, packed: None }]
+                }
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
+        }
     }
 
     /// Refuses a tensor whose arrays take more bytes than allowed. Groups are left to their own reader.
     pub(in crate::io) fn within_limit(&self, name: &str, limit: Option<u64>) -> Result<()> {
-        let (Some(limit), Store::Safetensors { entries, .. }) = (limit, &self.store) else { return Ok(()) };
+        let Some(limit) = limit else { return Ok(()) };
         let bytes = match self.find(name)? {
             Stored::Plain { entry, .. } => entry.bytes(),
             Stored::Described(descriptor) => {
                 let arrays = descriptor.data_types.keys();
-                arrays.filter_map(|array| entries.get(&format!("{name}.{array}"))).map(ArrayEntry::bytes).sum()
+                let entry = |array| match &self.store {
+                    Store::Safetensors { entries, .. } => entries.get(&format!("{name}.{array}")),
+                    _ => None,
+                };
+                arrays.filter_map(entry).map(ArrayEntry::bytes).sum()
             }
-            Stored::Group | Stored::Item(_) => 0,
+            Stored::Item(_) => self.arrays(name).iter().map(|array| array.bytes).sum(),
+            Stored::Group => 0,
         };
         if bytes > limit {
             let fault = Fault::Large(format!("the arrays take {bytes} bytes, {limit} are allowed"));
@@ -346,29 +396,35 @@ impl Archive {
     /// ```
     pub fn rows(&self, name: &str, range: Range<usize>) -> Result<Tensor> {
         let _call = trace::call("Archive::rows", &[]);
-        self.read(name, self.find(name)?, Some(range))
+        self.read(name, self.find(name)?, Some(Cut::Rows(range)))
     }
 
-    /// A tensor, or a range of one.
-    fn read(&self, name: &str, stored: &Stored, range: Option<Range<usize>>) -> Result<Tensor> {
+    /// A part of a tensor.
+    pub(in crate::io) fn part(&self, name: &str, cut: Cut) -> Result<Tensor> {
+        self.read(name, self.find(name)?, Some(cut))
+    }
+
+    /// A tensor, or a part of one.
+    fn read(&self, name: &str, stored: &Stored, cut: Option<Cut>) -> Result<Tensor> {
         let _call = trace::call("Archive::tensor", &[]);
         let (source, entries) = match &self.store {
             Store::Groups(file) => {
                 let mut file = lock(file);
-                return match range {
-                    None => file.read(name),
-                    Some(range) => file.read_rows(name, range, &binsparse::ReadOptions::default()).map(|r| r.tensor),
-                };
+                let options = binsparse::ReadOptions::default();
+                return file.load(Some(name), &options, cut, Tensor::from_parts).map(|loaded| loaded.tensor);
             }
             Store::Checkpoint(checkpoint) => {
                 let Stored::Item(item) = stored else { return Err(missing(name, self.names())) };
+                let range = rows(cut).map_err(|e| self.within(name, e))?;
                 return checkpoint.read(item, range).map_err(|e| self.within(name, e));
             }
             Store::Safetensors { source, entries } => (source, entries),
         };
         let tensor = match stored {
-            Stored::Described(descriptor) => entries::described(name, descriptor, entries, source, range),
-            Stored::Plain { entry, complex } => entries::plain(entry, *complex, source, range),
+            Stored::Described(descriptor) => entries::described(name, descriptor, entries, source, cut),
+            Stored::Plain { entry, complex } => {
+                rows(cut).and_then(|range| entries::plain(entry, *complex, source, range))
+            }
             Stored::Group | Stored::Item(_) => return Err(missing(name, self.names())),
         };
         tensor.map_err(|e| self.within(name, e))
@@ -403,6 +459,15 @@ impl Archive {
 
 /// What errors call PyTorch's format.
 const CHECKPOINT: &str = "PyTorch checkpoint";
+
+/// The range of rows that a part is; coordinates are listed by descriptors alone.
+fn rows(cut: Option<Cut>) -> Res<Option<Range<usize>>> {
+    match cut {
+        None => Ok(None),
+        Some(Cut::Rows(range)) => Ok(Some(range)),
+        Some(Cut::Entries(_)) => bad("a strided tensor lists no coordinates"),
+    }
+}
 
 /// Where each name is.
 fn places(tensors: &[(String, Stored)]) -> HashMap<String, usize> {

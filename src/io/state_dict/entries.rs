@@ -13,6 +13,7 @@ use crate::io::binsparse::arrays::{ArrayInfo, Arrays};
 use crate::io::binsparse::descriptor::{Descriptor, FillKind, alias};
 use crate::io::binsparse::export::Export;
 use crate::io::binsparse::map::{self, TensorReader};
+use crate::io::binsparse::rows::Cut;
 use crate::io::binsparse::sizes::{product, raw};
 use crate::io::binsparse::{ReadOptions, Version, WriteOptions};
 use crate::io::fault::{Res, bad};
@@ -39,19 +40,19 @@ pub(super) fn items(name: &str, tensor: &Tensor, out: &mut Vec<OutEntry>) -> Res
 /// The entries of a file by name.
 pub(super) type Entries = HashMap<String, ArrayEntry>;
 
-/// The tensor of a descriptor, or a range of its outermost axis.
+/// The tensor of a descriptor, or a part of it.
 pub(super) fn described(
     name: &str,
     descriptor: &Descriptor,
     entries: &Entries,
     source: &DataPart,
-    range: Option<Range<usize>>,
+    cut: Option<Cut>,
 ) -> Res<Tensor> {
     let mut warnings = Vec::new();
     let mut arrays = Named { name, entries, source };
     let options = ReadOptions::default();
     let make: map::Make = Tensor::from_parts;
-    TensorReader { descriptor, arrays: &mut arrays, options: &options, warnings: &mut warnings, make }.tensor(range)
+    TensorReader { descriptor, arrays: &mut arrays, options: &options, warnings: &mut warnings, make }.tensor(cut)
 }
 
 /// The one value of unstored elements, where the descriptor says that there is one.

@@ -193,6 +193,11 @@ impl Column {
         Some(())
     }
 
+    /// A column of these elements.
+    pub(in crate::io) fn of(data: Array) -> Column {
+        Column { len: data.len(), data }
+    }
+
     pub(in crate::io) fn into_array(mut self) -> Array {
         self.data.truncate(self.len);
         self.data

@@ -6,5 +6,6 @@ pub(super) mod entries;
 pub(super) mod error;
 pub(super) mod kind;
 pub(super) mod number;
+pub(super) mod packing;
 pub(super) mod sink;
 pub(super) mod source;

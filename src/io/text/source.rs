@@ -1,4 +1,4 @@
-//! Text in: from memory or a file, out of gzip, as blocks of whole lines that are parsed in parallel.
+//! Text in: from memory or a file, unpacked, as blocks of whole lines that are parsed in parallel.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -9,10 +9,9 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use flate2::read::MultiGzDecoder;
-
 use super::cursor::Cursor;
 use super::error::ParseError;
+use super::packing::Packing;
 use crate::base::error::{Error, ErrorKind};
 use crate::base::parallel;
 use crate::io::Progress;
@@ -76,7 +75,7 @@ impl From<ParseError> for Short {
 
 enum Input<'a> {
     Slice(&'a [u8]),
-    Reader { feed: Feed<'a>, gzip: bool, buffer: Vec<u8>, filled: usize },
+    Reader { feed: Feed<'a>, packing: Option<Packing>, buffer: Vec<u8>, filled: usize },
 }
 
 /// Where bytes come from.
@@ -162,8 +161,6 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-const GZIP: [u8; 2] = [0x1f, 0x8b];
-
 impl<'a> TextSource<'a> {
     /// The text of these bytes, or of what they are when decompressed.
     pub(in crate::io) fn bytes(
@@ -176,16 +173,17 @@ impl<'a> TextSource<'a> {
             return Err(ParseError::at(bytes, end, too_large(limit)).into());
         }
         let raw = Rc::new(Cell::new(0));
-        let input = if bytes.starts_with(&GZIP) {
-            let reader = Box::new(MultiGzDecoder::new(Counted(bytes, raw.clone())));
-            Input::Reader { feed: Feed::Stream(reader), gzip: true, buffer: Vec::new(), filled: 0 }
-        } else {
-            Input::Slice(bytes)
+        let input = match Packing::of(bytes) {
+            Some(packing) => {
+                let reader = packing.unpacked(Counted(bytes, raw.clone()));
+                Input::Reader { feed: Feed::Stream(reader), packing: Some(packing), buffer: Vec::new(), filled: 0 }
+            }
+            None => Input::Slice(bytes),
         };
         Ok(TextSource::new(input, raw, bytes.len() as u64, max_bytes, progress))
     }
 
-    /// The text of a file, decompressed if it starts like a gzip stream.
+    /// The text of a file, decompressed if it starts like a compressed stream.
     pub(in crate::io) fn open(
         path: &Path,
         max_bytes: Option<u64>,
@@ -201,10 +199,10 @@ impl<'a> TextSource<'a> {
         progress: Option<Progress<'a>>,
     ) -> Result<TextSource<'a>, Failure> {
         let metadata = file.metadata().map_err(Failure::Io)?;
-        let mut first = Vec::with_capacity(GZIP.len());
-        (&mut file).take(GZIP.len() as u64).read_to_end(&mut first).map_err(Failure::Io)?;
-        if first != GZIP && metadata.is_file() {
-            let input = Input::Reader { feed: Feed::File(file), gzip: false, buffer: Vec::new(), filled: 0 };
+        let mut first = Vec::with_capacity(Packing::START);
+        (&mut file).take(Packing::START as u64).read_to_end(&mut first).map_err(Failure::Io)?;
+        if Packing::of(&first).is_none() && metadata.is_file() {
+            let input = Input::Reader { feed: Feed::File(file), packing: None, buffer: Vec::new(), filled: 0 };
             return Ok(TextSource::new(input, Rc::new(Cell::new(0)), metadata.len(), max_bytes, progress));
         }
         let all = Box::new(io::Cursor::new(first).chain(file));
@@ -220,14 +218,16 @@ impl<'a> TextSource<'a> {
         max_bytes: Option<u64>,
         progress: Option<Progress<'a>>,
     ) -> Result<TextSource<'a>, Failure> {
-        let mut first = Vec::with_capacity(GZIP.len());
-        reader.by_ref().take(GZIP.len() as u64).read_to_end(&mut first).map_err(Failure::Io)?;
-        let gzip = first == GZIP;
+        let mut first = Vec::with_capacity(Packing::START);
+        reader.by_ref().take(Packing::START as u64).read_to_end(&mut first).map_err(Failure::Io)?;
+        let packing = Packing::of(&first);
         let raw = Rc::new(Cell::new(0));
         let all = io::Cursor::new(first).chain(reader);
-        let stream: Box<dyn Read + 'a> =
-            if gzip { Box::new(MultiGzDecoder::new(Counted(all, raw.clone()))) } else { Box::new(all) };
-        let input = Input::Reader { feed: Feed::Stream(stream), gzip, buffer: Vec::new(), filled: 0 };
+        let stream: Box<dyn Read + 'a> = match packing {
+            Some(packing) => packing.unpacked(Counted(all, raw.clone())),
+            None => Box::new(all),
+        };
+        let input = Input::Reader { feed: Feed::Stream(stream), packing, buffer: Vec::new(), filled: 0 };
         Ok(TextSource::new(input, raw, 0, max_bytes, progress))
     }
 
@@ -313,14 +313,14 @@ impl<'a> TextSource<'a> {
 
     /// Has at least `wanted` bytes from the start of the block in memory, or all there are: then the block is these.
     fn fill(&mut self, wanted: usize) -> Result<(), Failure> {
-        let (feed, gzip, buffer, filled) = match &mut self.input {
+        let (feed, packing, buffer, filled) = match &mut self.input {
             Input::Slice(bytes) => {
                 if bytes.len() - self.block.start <= wanted {
                     (self.block.end, self.ended) = (bytes.len(), true);
                 }
                 return Ok(());
             }
-            Input::Reader { feed, gzip, buffer, filled } => (feed, *gzip, buffer, filled),
+            Input::Reader { feed, packing, buffer, filled } => (feed, *packing, buffer, filled),
         };
         let start = self.block.start;
         buffer.copy_within(start..*filled, 0);
@@ -344,16 +344,19 @@ impl<'a> TextSource<'a> {
                 Ok(n) => {
                     *filled += n;
                     self.text += n as u64;
-                    if !gzip {
+                    if packing.is_none() {
                         self.raw.set(self.text);
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if !gzip => return Err(Failure::Io(error)),
                 Err(error) => {
+                    let Some(packing) = packing.filter(|_| error.kind() != io::ErrorKind::Unsupported) else {
+                        return Err(Failure::Io(error));
+                    };
+                    let name = packing.name();
                     let message = format!(
-                        "the gzip stream is cut off or damaged after {} bytes of text ({error}); \
-                         a whole gzip stream or plain text is expected",
+                        "the {name} stream is cut off or damaged after {} bytes of text ({error}); \
+                         a whole {name} stream or plain text is expected",
                         self.text
                     );
                     let read = buffer.get(..*filled).unwrap_or_default();

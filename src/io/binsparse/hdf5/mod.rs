@@ -78,6 +78,11 @@ impl<'a> Hdf5<'a> {
         Hdf5 { native, fallback, unknown, bytes, name, aliases, scalars, given, bitmap, foreign, found }
     }
 
+    /// Whether libhdf5 may read what the native reader leaves to it.
+    pub(crate) fn allow_libhdf5(&mut self, allowed: bool) {
+        self.fallback.allow(allowed);
+    }
+
     /// Asks the native reader, and libhdf5 what that leaves to it.
     fn ask<T>(&mut self, mut question: impl FnMut(&mut dyn Store) -> Res<T>) -> Res<T> {
         let unknown = match self.unknown {

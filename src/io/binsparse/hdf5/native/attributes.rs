@@ -1,7 +1,7 @@
 //! Attributes of a group that stand in its header.
 
 use super::super::store::{Attribute, ElementKind};
-use super::bytes::{Block, Disk};
+use super::bytes::{Block, Budget, Disk};
 use super::dense;
 use super::header::{self, ObjectHeader};
 use super::types::{self, Text, Type};
@@ -43,10 +43,14 @@ fn parts<'a>(disk: &Disk<'_>, body: &'a [u8]) -> Res<AttributeParts<'a>> {
 
 /// The bodies of all attributes.
 fn bodies(disk: &mut Disk<'_>, header: &ObjectHeader) -> Res<Vec<Vec<u8>>> {
-    // One that objects share is not among them; `find` says so.
-    header.find(header::ATTRIBUTE)?;
-    let mut out: Vec<Vec<u8>> =
-        header.messages.iter().filter(|m| m.kind == header::ATTRIBUTE).map(|m| m.body.clone()).collect();
+    let mut out: Vec<Vec<u8>> = Vec::new();
+    // Those that objects share are larger than what leads to them.
+    let mut budget = Budget::of(disk);
+    for message in header.messages.iter().filter(|m| m.kind == header::ATTRIBUTE) {
+        let body = header::resolved(disk, message)?;
+        budget.spend(body.len() as u64, "the list of attributes")?;
+        out.push(body.into_owned());
+    }
     if let Some(body) = header.find(header::ATTRIBUTE_INFO)? {
         let mut block = disk.block(body, "what is said about attributes");
         let (version, flags) = (block.u8()?, block.u8()?);
@@ -55,8 +59,7 @@ fn bodies(disk: &mut Disk<'_>, header: &ObjectHeader) -> Res<Vec<Vec<u8>>> {
         }
         block.take(if flags & 1 == 0 { 0 } else { 2 })?;
         if let (Some(heap), tree) = (block.address()?, block.address()?) {
-            // A record begins with where the attribute is.
-            out.append(&mut dense::objects(disk, heap, tree, 0)?);
+            out.append(&mut dense::attributes(disk, heap, tree)?);
         }
     }
     Ok(out)

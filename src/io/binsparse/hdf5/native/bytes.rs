@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind};
 use std::sync::Mutex;
 
 use super::checksum::is_whole;
+use super::shares::Shares;
 use crate::base::parallel;
 use crate::io::fault::{Res, bad};
 
@@ -76,8 +77,8 @@ pub(super) struct Disk<'a> {
     /// The first address that the file does not have.
     pub(super) end: u64,
     pub(super) widths: Widths,
-    /// Whether it has a place for messages that objects share.
-    pub(super) may_share: bool,
+    /// The heaps of messages that objects share, if there are any.
+    pub(super) shares: Vec<Shares>,
 }
 
 impl Disk<'_> {
@@ -112,18 +113,29 @@ impl Disk<'_> {
 
     /// A block with a signature and, as its last four bytes, a checksum; both are taken away.
     pub(super) fn summed(&mut self, at: u64, len: u64, signature: &[u8; 4], what: &'static str) -> Res<Vec<u8>> {
-        let mut bytes = self.signed(at, len, signature, what)?;
-        let sum = bytes.split_off(bytes.len().saturating_sub(4));
-        if !is_whole(&bytes, &sum) {
-            return bad(format!("{what} at byte {at} does not have its checksum"));
-        }
+        let bytes = self.signed(at, len, signature, what)?;
+        let mut bytes = without_sum(bytes, at, what)?;
         bytes.drain(..4.min(bytes.len()));
         Ok(bytes)
+    }
+
+    /// A block whose last four bytes are a checksum, which is taken away.
+    pub(super) fn page(&mut self, at: u64, len: u64, what: &'static str) -> Res<Vec<u8>> {
+        let bytes = self.read(at, len, what)?;
+        without_sum(bytes, at, what)
     }
 
     pub(super) fn block<'b>(&self, bytes: &'b [u8], what: &'static str) -> Block<'b> {
         Block { bytes, at: 0, what, widths: self.widths }
     }
+}
+
+fn without_sum(mut bytes: Vec<u8>, at: u64, what: &str) -> Res<Vec<u8>> {
+    let sum = bytes.split_off(bytes.len().saturating_sub(4));
+    if !is_whole(&bytes, &sum) {
+        return bad(format!("{what} at byte {at} does not have its checksum"));
+    }
+    Ok(bytes)
 }
 
 /// How many bytes a walk may look at: what does not overlap is no larger than the file, and what runs in circles is.

@@ -4,12 +4,13 @@ use crate::base::mapped::Mapped;
 use std::sync::Mutex;
 
 use super::super::store::{DataLayout, Facts};
-use super::bytes::{Block, Budget, Disk};
+use super::bytes::{Block, Disk};
+use super::chunks::{self, Chunk};
 use super::filters::{self, Filter};
 use super::header::{self, ObjectHeader};
 use super::types::{self, Type};
 use crate::base::parallel;
-use crate::io::fault::{Fault, Res, bad};
+use crate::io::fault::{Res, bad};
 
 /// Packed bytes that are in memory at a time, beside one chunk.
 const BATCH: u64 = 16 << 20;
@@ -39,16 +40,6 @@ enum Stored {
     None,
 }
 
-#[derive(Clone, Copy)]
-struct Chunk {
-    /// The first element.
-    start: u64,
-    at: u64,
-    bytes: u64,
-    /// Filters that were left out.
-    skipped: u32,
-}
-
 /// Reads what a header says of a dataset, and where its chunks are.
 pub(super) fn open(disk: &mut Disk<'_>, header: &ObjectHeader, name: &str) -> Res<Data> {
     let (Some(ty), Some(space)) = (header.find_shared(disk, header::TYPE)?, header.find_shared(disk, header::SPACE)?)
@@ -59,9 +50,9 @@ pub(super) fn open(disk: &mut Disk<'_>, header: &ObjectHeader, name: &str) -> Re
     let shape = types::shape(&mut disk.block(&space, "a shape"))?;
     let Some(body) = header.find(header::LAYOUT)? else { return bad(format!("`{name}` is stored in no way")) };
     let mut stored = 0;
-    let (layout, place) = layout(disk, &mut disk.block(body, "a layout"), &ty, &mut stored)?;
-    let filters = match header.find(header::FILTERS)? {
-        Some(body) => filters::pipeline(&mut disk.block(body, "a list of filters"))?,
+    let (layout, place) = layout(disk, &mut disk.block(body, "a layout"), &ty, shape.as_deref(), &mut stored)?;
+    let filters = match header.find_shared(disk, header::FILTERS)? {
+        Some(body) => filters::pipeline(&mut disk.block(&body, "a list of filters"))?,
         None => Vec::new(),
     };
     let facts = Facts {
@@ -76,12 +67,17 @@ pub(super) fn open(disk: &mut Disk<'_>, header: &ObjectHeader, name: &str) -> Re
     Ok(Data { ty, facts, place, filters, fill: fill(disk, header, &ty)? })
 }
 
-fn layout(disk: &mut Disk<'_>, block: &mut Block<'_>, ty: &Type, stored: &mut u64) -> Res<(DataLayout, Stored)> {
+fn layout(
+    disk: &mut Disk<'_>,
+    block: &mut Block<'_>,
+    ty: &Type,
+    shape: Option<&[u64]>,
+    stored: &mut u64,
+) -> Res<(DataLayout, Stored)> {
     let version = block.u8()?;
     let (axes, class) = match version {
         1 | 2 => (Some(block.u8()?), block.u8()?),
-        3 | 4 => (None, block.u8()?),
-        5 => return Err(Fault::Unknown("a layout of version 5")),
+        3..=5 => (None, block.u8()?),
         _ => return bad(format!("a layout has version {version}")),
     };
     if axes.is_some() {
@@ -108,104 +104,29 @@ fn layout(disk: &mut Disk<'_>, block: &mut Block<'_>, ty: &Type, stored: &mut u6
             *stored = if at.is_some() { size } else { 0 };
             Ok((DataLayout::Contiguous(absolute), at.map_or(Stored::Unwritten, Stored::Contiguous)))
         }
-        2 if version == 4 => newer_index(disk, block),
         2 => {
-            let (axes, tree) = match axes {
-                Some(axes) => (axes, block.address()?),
-                None => (block.u8()?, block.address()?),
+            let chunks = match version {
+                ..4 => chunks::older(disk, block, axes, ty.size)?,
+                _ => chunks::newer(disk, block, version, ty.size, shape)?,
             };
-            let lengths = (0..usize::from(axes)).try_mapped(|_| block.u32().map(u64::from))?;
-            // The last axis is the bytes of an element.
-            let Some((&item, lengths)) = lengths.split_last() else { return bad("a chunk has no axes") };
-            if item != ty.size || lengths.is_empty() || lengths.contains(&0) {
-                return bad(format!("a chunk has the shape {lengths:?} of {item} bytes, elements have {}", ty.size));
-            }
-            let size = lengths.iter().try_fold(item, |n, &c| n.checked_mul(c));
-            let Some(size) = size.filter(|&n| n < 1 << 32) else { return bad("a chunk has more than 2^32 bytes") };
-            let mut chunks = Vec::new();
-            if let Some(tree) = tree {
-                let mut budget = Budget::of(disk);
-                node(disk, tree, None, lengths.len() + 1, &mut budget, &mut chunks)?;
-            }
-            *stored = chunks.iter().fold(0, |n: u64, c| n.saturating_add(c.bytes));
-            let place = match *lengths {
-                [each] => Stored::Chunked { each, chunks },
-                _ => Stored::None,
+            *stored = chunks.stored;
+            let place = match (chunks.in_a_row, chunks.each) {
+                (Some(at), Some(_)) => Stored::Contiguous(at),
+                (None, Some(each)) => Stored::Chunked { each, chunks: chunks.found },
+                (_, None) => Stored::None,
             };
-            Ok((DataLayout::Chunked(size), place))
+            Ok((DataLayout::Chunked(chunks.whole), place))
         }
-        3 if version == 4 => Ok((DataLayout::Virtual, Stored::None)),
+        3 if version >= 4 => Ok((DataLayout::Virtual, Stored::None)),
         _ => bad(format!("a layout is of the unknown class {class}")),
     }
 }
 
-/// Chunks in an index that libhdf5 has since 1.10 are left to it, if the index is where it is said to be.
-fn newer_index<T>(disk: &mut Disk<'_>, block: &mut Block<'_>) -> Res<T> {
-    const WHAT: &str = "chunks in a newer kind of index";
-    let (flags, axes, width) = (block.u8()?, usize::from(block.u8()?), usize::from(block.u8()?));
-    block.take(axes * width)?;
-    let (address, length) = (disk.widths.address as u64, disk.widths.length as u64);
-    let (parameters, signature, size) = match block.u8()? {
-        1 => (if flags & 2 == 0 { 0 } else { disk.widths.length + 4 }, None, 0),
-        2 => (0, None, 0),
-        3 => (1, Some(b"FAHD"), 12 + length + address),
-        4 => (5, Some(b"EAHD"), 16 + 6 * length + address),
-        5 => (6, Some(b"BTHD"), 22 + length + address),
-        other => return bad(format!("chunks are in an index of the unknown kind {other}")),
-    };
-    block.take(parameters)?;
-    if let (Some(at), Some(signature)) = (block.address()?, signature) {
-        disk.summed(at, size, signature, WHAT)?;
-    }
-    Err(Fault::Unknown(WHAT))
-}
-
-/// A node of the tree of chunks, which is one level below its parent.
-fn node(
-    disk: &mut Disk<'_>,
-    at: u64,
-    parent: Option<u8>,
-    axes: usize,
-    budget: &mut Budget,
-    out: &mut Vec<Chunk>,
-) -> Res<()> {
-    const WHAT: &str = "a tree of chunks";
-    let address = disk.widths.address as u64;
-    let head = disk.signed(at, 8 + 2 * address, b"TREE", WHAT)?;
-    let mut block = disk.block(&head, WHAT);
-    block.take(4)?;
-    let (kind, level, n) = (block.u8()?, block.u8()?, u64::from(block.u16()?));
-    if kind != 1 || parent.is_some_and(|parent| Some(level) != parent.checked_sub(1)) {
-        return bad(format!("{WHAT} has a node of kind {kind} and level {level} at byte {at}"));
-    }
-    let len = 8 + 2 * address + n * (8 + 8 * axes as u64 + address);
-    budget.spend(len, WHAT)?;
-    let bytes = disk.read(at, len, WHAT)?;
-    let mut block = disk.block(&bytes, WHAT);
-    block.take(head.len())?;
-    for _ in 0..n {
-        let (size, skipped, start) = (u64::from(block.u32()?), block.u32()?, block.u64()?);
-        block.take(8 * (axes - 1))?;
-        let Some(child) = block.address()? else { return bad(format!("{WHAT} leads nowhere")) };
-        if level > 0 {
-            node(disk, child, Some(level), axes, budget, out)?;
-            continue;
-        }
-        disk.check(child, size, "a chunk")?;
-        // Where there are more axes, nothing is read: the order of the first says nothing.
-        if axes == 2 && out.last().is_some_and(|last| last.start >= start) {
-            return bad(format!("{WHAT} has chunk {start} out of order"));
-        }
-        out.push(Chunk { start, at: child, bytes: size, skipped });
-    }
-    Ok(())
-}
-
 /// The element that stands for what is not stored.
-fn fill(disk: &Disk<'_>, header: &ObjectHeader, ty: &Type) -> Res<Vec<u8>> {
+fn fill(disk: &mut Disk<'_>, header: &ObjectHeader, ty: &Type) -> Res<Vec<u8>> {
     const WHAT: &str = "a fill value";
-    let bytes = if let Some(body) = header.find(header::FILL)? {
-        let mut block = disk.block(body, WHAT);
+    let bytes = if let Some(body) = header.find_shared(disk, header::FILL)? {
+        let mut block = disk.block(&body, WHAT);
         let version = block.u8()?;
         let is_given = match version {
             1 | 2 => {
@@ -217,8 +138,8 @@ fn fill(disk: &Disk<'_>, header: &ObjectHeader, ty: &Type) -> Res<Vec<u8>> {
         };
         let size = if is_given { block.u32()? } else { 0 };
         block.take(size as usize)?.to_vec()
-    } else if let Some(body) = header.find(header::OLD_FILL)? {
-        let mut block = disk.block(body, WHAT);
+    } else if let Some(body) = header.find_shared(disk, header::OLD_FILL)? {
+        let mut block = disk.block(&body, WHAT);
         let size = block.u32()?;
         block.take(size as usize)?.to_vec()
     } else {

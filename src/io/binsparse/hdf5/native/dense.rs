@@ -2,116 +2,52 @@
 
 use std::collections::BTreeMap;
 
-use super::bytes::{Budget, Disk};
+use super::bytes::{Block, Budget, Disk};
 use super::checksum::is_whole;
+use super::tree;
+use super::{header, shares};
 use crate::io::fault::{Fault, Res, bad};
-
-/// Bytes that a number up to `most` takes.
-fn width(most: u64) -> usize {
-    (64 - most.max(1).leading_zeros() as usize).div_ceil(8)
-}
-
-/// All objects of a heap that a tree lists. A record of the tree has the object's name in the heap at `place`.
-pub(super) fn objects(disk: &mut Disk<'_>, heap: u64, tree: Option<u64>, place: usize) -> Res<Vec<Vec<u8>>> {
-    if disk.may_share {
-        return Err(Fault::Unknown("messages that objects share"));
-    }
-    let mut heap = Heap::open(disk, heap)?;
-    let Some(tree) = tree else { return bad("a heap of links or attributes has no tree") };
-    let mut out = Vec::new();
-    for record in records(disk, tree)? {
-        match record.get(place..place + heap.id) {
-            Some(id) => out.push(heap.object(disk, id)?),
-            None => return bad("a tree of links or attributes has records that are too short"),
-        }
-    }
-    Ok(out)
-}
 
 const TREE: &str = "a tree of links or attributes";
 
-/// A tree of version 2.
-struct Tree {
-    kind: u8,
-    node: u64,
-    record: usize,
-    /// Per depth the bytes of the numbers of records: those in a child, and those below it.
-    widths: Vec<(usize, usize)>,
+/// Where the flags of a message stand in a record, of those that have any.
+const FLAGS: usize = 8;
+
+/// The bodies of all links of a group: a record of the tree is a hash of the name, then where the link is in the heap.
+pub(super) fn links(disk: &mut Disk<'_>, heap: u64, tree: Option<u64>) -> Res<Vec<Vec<u8>>> {
+    objects(disk, heap, tree, 4, None)
 }
 
-/// All records of a tree.
-fn records(disk: &mut Disk<'_>, at: u64) -> Res<Vec<Vec<u8>>> {
-    let size = 22 + (disk.widths.length + disk.widths.address) as u64;
-    let bytes = disk.summed(at, size, b"BTHD", TREE)?;
-    let mut block = disk.block(&bytes, TREE);
-    let (version, kind, node, record) = (block.u8()?, block.u8()?, u64::from(block.u32()?), block.u16()?);
-    let depth = block.u16()?;
-    block.take(2)?;
-    let (root, n) = (block.address()?, block.u16()?);
-    let record = usize::from(record);
-    if version != 0 || record == 0 || node < 64 || depth > 16 {
-        return bad(format!("{TREE} has version {version}, nodes of {node} bytes and {depth} levels"));
-    }
+/// The bodies of all attributes of an object: a record begins with where the attribute is in the heap, or in that which
+/// objects share.
+pub(super) fn attributes(disk: &mut Disk<'_>, heap: u64, tree: Option<u64>) -> Res<Vec<Vec<u8>>> {
+    objects(disk, heap, tree, 0, Some(FLAGS))
+}
+
+/// All objects of a heap that a tree lists. A record of the tree has the object's name in the heap at `place`.
+fn objects(disk: &mut Disk<'_>, heap: u64, tree: Option<u64>, place: usize, flags: Option<usize>) -> Res<Vec<Vec<u8>>> {
+    let mut heap = Heap::open(disk, heap)?;
+    let Some(tree) = tree else { return bad("a heap of links or attributes has no tree") };
     let mut out = Vec::new();
-    let Some(root) = root.filter(|_| n > 0) else { return Ok(out) };
-    // How many records fit, from the leaves up, decides how wide numbers of records are.
-    let leaf = (node - 10) / record as u64;
-    let (one, mut below, mut widths) = (width(leaf), leaf, vec![(0, 0)]);
-    for level in 1..=depth {
-        let all = if level == 1 { 0 } else { width(below) };
-        widths.push((one, all));
-        let pointer = (disk.widths.address + one + all) as u64;
-        let fit = node.saturating_sub(10 + pointer) / (record as u64 + pointer);
-        below = (fit + 1).saturating_mul(below).saturating_add(fit);
-    }
-    let tree = Tree { kind, node, record, widths };
+    // Many records may lead to one object, whose bytes are then there many times.
     let mut budget = Budget::of(disk);
-    tree.node(disk, root, usize::from(n), usize::from(depth), &mut budget, &mut out)?;
-    Ok(out)
-}
-
-impl Tree {
-    fn node(
-        &self,
-        disk: &mut Disk<'_>,
-        at: u64,
-        n: usize,
-        depth: usize,
-        budget: &mut Budget,
-        out: &mut Vec<Vec<u8>>,
-    ) -> Res<()> {
-        let (one, all) = self.widths.get(depth).copied().unwrap_or_default();
-        if n as u64 > self.node {
-            return bad(format!("{TREE} has a node of {n} records"));
-        }
-        let pointers = if depth == 0 { 0 } else { (n + 1) * (disk.widths.address + one + all) };
-        let size = (10 + n * self.record + pointers) as u64;
-        if size > self.node {
-            return bad(format!("{TREE} has a node of {size} bytes, {} is the most", self.node));
-        }
-        budget.spend(size, TREE)?;
-        let bytes = disk.summed(at, size, if depth == 0 { b"BTLF" } else { b"BTIN" }, TREE)?;
-        let mut block = disk.block(&bytes, TREE);
-        if (block.u8()?, block.u8()?) != (0, self.kind) {
-            return bad(format!("{TREE} has a node of another kind at byte {at}"));
-        }
-        for _ in 0..n {
-            out.push(block.take(self.record)?.to_vec());
-        }
-        for _ in 0..pointers.checked_div(disk.widths.address + one + all).unwrap_or(0) {
-            let (child, n) = (block.address()?, block.number(one)?);
-            block.take(all)?;
-            let Some(child) = child else { return bad(format!("{TREE} leads nowhere")) };
-            self.node(disk, child, n as usize, depth - 1, budget, out)?;
-        }
-        Ok(())
+    for record in tree::records(disk, tree, TREE)?.iter() {
+        let is_shared = flags.and_then(|at| record.get(at)).is_some_and(|flags| flags & header::SHARED != 0);
+        let object = match record.get(place..place + heap.id) {
+            Some(id) if is_shared => shares::object(disk, header::ATTRIBUTE, id)?,
+            Some(id) => heap.object(disk, id)?,
+            None => return bad("a tree of links or attributes has records that are too short"),
+        };
+        budget.spend(object.len() as u64, TREE)?;
+        out.push(object);
     }
+    Ok(out)
 }
 
 const HEAP: &str = "a heap of links or attributes";
 
 /// A fractal heap: blocks that double in size row by row, and blocks of their addresses.
-struct Heap {
+pub(super) struct Heap {
     /// Bytes of an object's name.
     id: usize,
     /// Bytes of a place in the heap, and of a length.
@@ -122,18 +58,22 @@ struct Heap {
     /// Bytes of a block in the first two rows, and the most bytes of a block that holds objects.
     start: u64,
     most: u64,
-    root: u64,
+    root: Option<u64>,
     /// Rows of the root; none if it is a block of objects.
     rows: u64,
     /// Whether blocks of objects have a checksum.
     summed: bool,
-    /// Blocks of objects that were read, by their addresses.
+    /// Blocks that were read, by their addresses.
     blocks: BTreeMap<u64, Vec<u8>>,
+    /// The tree of objects that are larger than any block.
+    larger: Option<u64>,
+    /// These, by their numbers, once one was asked for: where each is, and its bytes.
+    listed: Option<BTreeMap<u64, (u64, u64)>>,
     budget: Budget,
 }
 
 impl Heap {
-    fn open(disk: &mut Disk<'_>, at: u64) -> Res<Heap> {
+    pub(super) fn open(disk: &mut Disk<'_>, at: u64) -> Res<Heap> {
         let size = 26 + 12 * disk.widths.length + 3 * disk.widths.address;
         if disk.signed(at, 9, b"FRHP", HEAP)?[7..9] != [0; 2] {
             return Err(Fault::Unknown("a heap that went through filters"));
@@ -144,7 +84,9 @@ impl Heap {
         block.u16()?; // filters
         let flags = block.u8()?;
         let largest = u64::from(block.u32()?);
-        block.take(10 * disk.widths.length + 2 * disk.widths.address)?; // what is stored, and free space
+        block.length()?; // the next number of a larger object
+        let larger = block.address()?;
+        block.take(9 * disk.widths.length + disk.widths.address)?; // what is stored, and free space
         let (width, start, most) = (u64::from(block.u16()?), block.length()?, block.length()?);
         let (bits, _, root, rows) = (block.u16()?, block.u16()?, block.address()?, u64::from(block.u16()?));
         let sizes = [width, start, most].iter().all(|n| n.is_power_of_two()) && start <= most && most <= 1 << 32;
@@ -153,24 +95,34 @@ impl Heap {
                 "{HEAP} has version {version}, and blocks of {start} to {most} bytes, {width} in a row"
             ));
         }
-        let Some(root) = root else { return bad(format!("{HEAP} is empty")) };
-        let length = self::width(most).min(self::width(largest));
+        if id == 0 {
+            return bad(format!("{HEAP} gives its objects no names"));
+        }
+        let length = tree::width(most).min(tree::width(largest));
         let (summed, blocks, budget) = (flags & 2 != 0, BTreeMap::new(), Budget::of(disk));
         let offset = usize::from(bits).div_ceil(8);
-        Ok(Heap { id, offset, length, width, start, most, root, rows, summed, blocks, budget })
+        let listed = None;
+        Ok(Heap { id, offset, length, width, start, most, root, rows, summed, blocks, larger, listed, budget })
     }
 
     /// An object, by its name.
-    fn object(&mut self, disk: &mut Disk<'_>, id: &[u8]) -> Res<Vec<u8>> {
+    pub(super) fn object(&mut self, disk: &mut Disk<'_>, id: &[u8]) -> Res<Vec<u8>> {
         let mut block = disk.block(id, "the name of an object in a heap");
-        match block.u8()? & 0xf0 {
+        let first = block.u8()?;
+        match first & 0xf0 {
             0 => {}
-            0x10 => return Err(Fault::Unknown("a large object in a heap")),
-            0x20 => return Err(Fault::Unknown("a tiny object in a heap")),
+            0x10 => return self.larger(disk, block),
+            0x20 => {
+                // It is in its name; long names have lengths of twelve bits.
+                let more = if self.id > 17 { u16::from(block.u8()?) } else { 0 };
+                let len = if self.id > 17 { u16::from(first & 15) << 8 | more } else { u16::from(first & 15) };
+                return Ok(block.take(usize::from(len) + 1)?.to_vec());
+            }
             other => return bad(format!("{HEAP} has an object of kind {other}")),
         }
         let (offset, length) = (block.number(self.offset)?, block.number(self.length)?);
-        let (mut at, mut from, mut size, mut rows) = (self.root, 0, self.start, self.rows);
+        let Some(root) = self.root else { return bad(format!("{HEAP} is empty")) };
+        let (mut at, mut from, mut size, mut rows) = (root, 0, self.start, self.rows);
         while rows > 0 {
             (at, from, size, rows) = self.down(disk, at, rows, from, offset)?;
         }
@@ -185,6 +137,48 @@ impl Heap {
             Some(object) => Ok(object),
             None => bad(format!("{HEAP} has an object outside of its block")),
         }
+    }
+
+    /// An object that is larger than any block: its name says where it is, or has its number in a tree.
+    fn larger(&mut self, disk: &mut Disk<'_>, mut name: Block<'_>) -> Res<Vec<u8>> {
+        let (address, length) = (disk.widths.address, disk.widths.length);
+        let (at, size) = if self.id > address + length {
+            let Some(at) = name.address()? else { return bad(format!("{HEAP} has an object that is nowhere")) };
+            (at, name.length()?)
+        } else {
+            let number = name.number((self.id - 1).min(8))?;
+            if self.listed.is_none() {
+                self.listed = Some(self.list(disk)?);
+            }
+            match self.listed.as_ref().and_then(|listed| listed.get(&number)) {
+                Some(&found) => found,
+                None => return bad(format!("{HEAP} has no object {number}")),
+            }
+        };
+        if let Some(read) = self.blocks.get(&at).filter(|read| read.len() as u64 == size) {
+            return Ok(read.clone());
+        }
+        self.budget.spend(size, HEAP)?;
+        let read = disk.read(at, size, HEAP)?;
+        self.blocks.insert(at, read.clone());
+        Ok(read)
+    }
+
+    fn list(&self, disk: &mut Disk<'_>) -> Res<BTreeMap<u64, (u64, u64)>> {
+        let mut out = BTreeMap::new();
+        let Some(tree) = self.larger else { return Ok(out) };
+        let records = tree::records(disk, tree, HEAP)?;
+        // Where an object is, its bytes, its number; others went through filters, or have no number.
+        if records.kind != 1 || records.each != disk.widths.address + 2 * disk.widths.length {
+            return bad(format!("{HEAP} lists objects as records of kind {}", records.kind));
+        }
+        for record in records.iter() {
+            let mut block = disk.block(record, HEAP);
+            if let (Some(at), size, number) = (block.address()?, block.length()?, block.length()?) {
+                out.insert(number, (at, size));
+            }
+        }
+        Ok(out)
     }
 
     /// Reads a block of objects.
@@ -204,7 +198,7 @@ impl Heap {
     }
 
     /// The block inside a block of addresses that has an offset: where it is, its first offset, its size and rows.
-    fn down(&self, disk: &mut Disk<'_>, at: u64, rows: u64, from: u64, offset: u64) -> Res<(u64, u64, u64, u64)> {
+    fn down(&mut self, disk: &mut Disk<'_>, at: u64, rows: u64, from: u64, offset: u64) -> Res<(u64, u64, u64, u64)> {
         let (mut first, mut size) = (from, self.start);
         for row in 0..rows {
             let Some(end) = size.checked_mul(self.width).and_then(|n| n.checked_add(first)) else { break };
@@ -213,10 +207,18 @@ impl Heap {
                 let address = disk.widths.address as u64;
                 let head = 5 + address + self.offset as u64;
                 let entries = rows * self.width * address;
-                let bytes = disk.summed(at, head + entries + 4, b"FHIB", HEAP)?;
+                let bytes = match self.blocks.remove(&at) {
+                    Some(bytes) => bytes,
+                    None => {
+                        self.budget.spend(head + entries + 4, HEAP)?;
+                        disk.summed(at, head + entries + 4, b"FHIB", HEAP)?
+                    }
+                };
                 let mut block = disk.block(&bytes, HEAP);
                 block.take((head - 4 + (row * self.width + column) * address) as usize)?;
-                let Some(child) = block.address()? else { return bad(format!("{HEAP} has no block there")) };
+                let child = block.address()?;
+                self.blocks.insert(at, bytes);
+                let Some(child) = child else { return bad(format!("{HEAP} has no block there")) };
                 // Larger blocks hold addresses again, of blocks from the smallest on.
                 let inner = match (size / (self.start * self.width)).checked_ilog2() {
                     _ if size <= self.most => 0,

@@ -1,8 +1,11 @@
 //! Object headers: the messages that say what a group or a dataset is.
 
+use std::borrow::Cow;
+
 use super::bytes::{Block, Budget, Disk};
 use super::checksum::is_whole;
-use crate::io::fault::{Fault, Res, bad};
+use super::shares;
+use crate::io::fault::{Res, bad};
 
 pub(super) const SPACE: u16 = 0x01;
 pub(super) const LINK_INFO: u16 = 0x02;
@@ -22,7 +25,7 @@ pub(super) const ATTRIBUTE_INFO: u16 = 0x15;
 pub(super) const CACHE_IMAGE: u16 = 0x18;
 
 /// The message is elsewhere, and here is where.
-const SHARED: u8 = 2;
+pub(super) const SHARED: u8 = 2;
 /// Who does not know the message must not open the object.
 const MUST_KNOW: u8 = 0x80;
 
@@ -36,9 +39,9 @@ pub(super) struct Message {
 }
 
 /// The messages of an object.
+#[derive(Default)]
 pub(super) struct ObjectHeader {
     pub(super) messages: Vec<Message>,
-    may_share: bool,
 }
 
 impl ObjectHeader {
@@ -49,46 +52,48 @@ impl ObjectHeader {
     /// The body of the first message of a kind, which is here and nowhere else.
     pub(super) fn find(&self, kind: u16) -> Res<Option<&[u8]>> {
         match self.messages.iter().find(|m| m.kind == kind) {
-            Some(message) if message.flags & SHARED != 0 => self.elsewhere(kind),
+            Some(message) if message.flags & SHARED != 0 => bad(format!("a message {kind} claims to be shared")),
             found => Ok(found.map(|m| &m.body[..])),
         }
     }
 
-    /// A message that stands where objects of the file share messages. Few files have such a place.
-    fn elsewhere<T>(&self, kind: u16) -> Res<T> {
-        match kind {
-            FILL | OLD_FILL | FILTERS | ATTRIBUTE if self.may_share => {
-                Err(Fault::Unknown("messages that objects share"))
-            }
-            _ => bad(format!("a message {kind} claims to be shared")),
-        }
-    }
-
-    /// The same, for a type or a shape that may be that of another object.
-    pub(super) fn find_shared(&self, disk: &mut Disk<'_>, kind: u16) -> Res<Option<Vec<u8>>> {
-        let Some(message) = self.messages.iter().find(|m| m.kind == kind) else { return Ok(None) };
-        if message.flags & SHARED == 0 {
-            return Ok(Some(message.body.clone()));
-        }
-        let mut block = disk.block(&message.body, "a shared message");
-        shared(disk, &mut block, kind).map(Some)
+    /// The same, for a message that may be that of another object, or of many.
+    pub(super) fn find_shared(&self, disk: &mut Disk<'_>, kind: u16) -> Res<Option<Cow<'_, [u8]>>> {
+        self.messages.iter().find(|m| m.kind == kind).map(|message| resolved(disk, message)).transpose()
     }
 }
 
-/// The message that a reference to another object means.
+/// The body of a message, wherever it is.
+pub(super) fn resolved<'a>(disk: &mut Disk<'_>, message: &'a Message) -> Res<Cow<'a, [u8]>> {
+    if message.flags & SHARED == 0 {
+        return Ok(Cow::Borrowed(&message.body));
+    }
+    let mut block = disk.block(&message.body, "a shared message");
+    shared(disk, &mut block, message.kind).map(Cow::Owned)
+}
+
+/// The message that a reference means: to another object, or to a heap of messages.
 pub(super) fn shared(disk: &mut Disk<'_>, block: &mut Block<'_>, kind: u16) -> Res<Vec<u8>> {
+    /// Bytes of the name of a message in its heap.
+    const NAME: usize = 8;
     let (version, form) = (block.u8()?, block.u8()?);
     match (version, form) {
         (1, _) => drop(block.take(6 + disk.widths.length)?),
         (2, _) | (3, 2) => {}
-        (3, 1) if disk.may_share => return Err(Fault::Unknown("messages that objects share")),
+        (3, 1) => return shares::object(disk, kind, block.take(NAME)?),
         _ => return bad(format!("a shared message has version {version} and form {form}")),
     }
     let Some(at) = block.address()? else { return bad("a shared message is nowhere") };
-    // What is shared is a message itself: one step is all.
-    match read(disk, at)?.find(kind)? {
-        Some(body) => Ok(body.to_vec()),
-        None => bad(format!("the object at byte {at} has no message {kind}, which another object shares")),
+    let header = read(disk, at)?;
+    let Some(message) = header.messages.iter().find(|m| m.kind == kind) else {
+        return bad(format!("the object at byte {at} has no message {kind}, which another object shares"));
+    };
+    // What an object shares is its own, or in a heap: one step is all.
+    let mut block = disk.block(&message.body, "a shared message");
+    match (message.flags & SHARED == 0, &message.body[..]) {
+        (true, body) => Ok(body.to_vec()),
+        (false, [3, 1, ..]) => shares::object(disk, kind, block.take(2 + NAME)?.get(2..).unwrap_or_default()),
+        _ => bad(format!("a message {kind} claims to be shared, and so does that which it leads to")),
     }
 }
 
@@ -124,7 +129,7 @@ fn older(disk: &mut Disk<'_>, at: u64, budget: &mut Budget) -> Res<ObjectHeader>
     }
     block.take(7)?;
     let size = u64::from(block.u32()?);
-    let mut out = ObjectHeader { messages: Vec::new(), may_share: disk.may_share };
+    let mut out = ObjectHeader::default();
     let mut parts = vec![(at + 16, size)];
     while let Some((at, len)) = parts.pop() {
         budget.spend(len.max(1), WHAT)?;
@@ -153,7 +158,7 @@ fn newer(disk: &mut Disk<'_>, at: u64, budget: &mut Budget) -> Res<ObjectHeader>
     block.take(if flags & 0x10 == 0 { 0 } else { 4 })?;
     let size = block.sized(flags)?;
     let head = (prefix.len() - block.left()) as u64;
-    let mut out = ObjectHeader { messages: Vec::new(), may_share: disk.may_share };
+    let mut out = ObjectHeader::default();
     let Some(whole) = size.checked_add(head + 4) else { return bad("an object header has more than 2^64 bytes") };
     // The first part has a head of its own, the others four letters.
     let mut parts = vec![(at, whole)];

@@ -39,8 +39,7 @@ pub(super) fn of(disk: &mut Disk<'_>, header: &ObjectHeader) -> Res<Targets> {
     block.take(if flags & 1 == 0 { 0 } else { 8 })?;
     let (heap, tree) = (block.address()?, block.address()?);
     let many = match heap {
-        // A record is a hash of the link's name, then where the link is.
-        Some(heap) => dense::objects(disk, heap, tree, 4)?,
+        Some(heap) => dense::links(disk, heap, tree)?,
         None => Vec::new(),
     };
     let few = header.messages.iter().filter(|m| m.kind == LINK).map(|m| &m.body);

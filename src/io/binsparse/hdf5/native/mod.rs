@@ -1,18 +1,22 @@
 //! HDF5 read without libhdf5, in the forms that nearly all writers use: what this reader takes is checked against
-//! the file byte by byte, so no file, however damaged, leads it astray. Chunks in the indexes of version 1.10, messages
-//! that objects share and large objects of fractal heaps are left to libhdf5.
+//! the file byte by byte, so no file, however damaged, leads it astray. Links and attributes that went through filters
+//! are left to libhdf5.
 //!
 //! The format: "HDF5 File Format Specification Version 3.0", The HDF Group, 2018.
 
+mod arrays;
 mod attributes;
 mod bytes;
 mod checksum;
+mod chunks;
 mod data;
 mod dense;
 mod filters;
 mod header;
 mod heaps;
 mod links;
+mod shares;
+mod tree;
 mod types;
 
 use std::collections::BTreeMap;
@@ -136,7 +140,7 @@ fn superblock<'a>(source: Bytes<'a>, base: u64) -> Res<(Disk<'a>, u64)> {
     const WHAT: &str = "the superblock";
     let widths = Widths { address: 8, length: 8 };
     let end = source.len()?.saturating_sub(base);
-    let mut disk = Disk { source, base, end, widths, may_share: false };
+    let mut disk = Disk { source, base, end, widths, shares: Vec::new() };
     // The longest one, with addresses of eight bytes.
     let found = disk.read(0, 100.min(disk.end), WHAT)?;
     let mut block = disk.block(&found, WHAT);
@@ -198,7 +202,9 @@ fn superblock<'a>(source: Bytes<'a>, base: u64) -> Res<(Disk<'a>, u64)> {
         if header.has(header::DRIVER) || header.has(header::CACHE_IMAGE) {
             return bad("the file is one of several that belong together, or holds an image of a cache");
         }
-        disk.may_share = header.has(header::SHARES);
+        if let Some(message) = header.find(header::SHARES)? {
+            disk.shares = shares::table(&mut disk, message)?;
+        }
     }
     Ok((disk, root))
 }

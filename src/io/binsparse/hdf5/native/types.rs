@@ -33,7 +33,7 @@ pub(super) fn of(block: &mut Block<'_>) -> Res<Type> {
     }
     let mut out = Type { kind: ElementKind::Text, size, swapped: 1, text: Text::Variable };
     out.kind = match class & 15 {
-        _ if version > 3 => ElementKind::Other("elements of an unknown version"),
+        _ if version > 5 => ElementKind::Other("elements of an unknown version"),
         0 => integer(block, bits, size)?.map_or(ElementKind::Other("integers of an unusual form"), ElementKind::Number),
         1 => float(block, bits, size)?.map_or(ElementKind::Other("floats of an unusual form"), ElementKind::Number),
         2 => ElementKind::Other("times"),
@@ -59,6 +59,7 @@ pub(super) fn of(block: &mut Block<'_>) -> Res<Type> {
         },
         9 => ElementKind::Other("lists"),
         10 => ElementKind::Other("arrays"),
+        11 => return complex(block, bits, out),
         _ => ElementKind::Other("elements of an unknown class"),
     };
     if let ElementKind::Number(dtype) = out.kind {
@@ -145,6 +146,19 @@ fn record(block: &mut Block<'_>, bits: u32, version: u8, mut out: Type) -> Res<T
         out.kind = ElementKind::Number(dtype);
         out.swapped = members[0];
     }
+    Ok(out)
+}
+
+/// A complex number as libhdf5 has them since 2.0: of two like parts (bit 0), real and imaginary (the next two bits 0).
+fn complex(block: &mut Block<'_>, bits: u32, mut out: Type) -> Res<Type> {
+    let (class, half_bits, size) = (block.u8()?, block.u24()?, u64::from(block.u32()?));
+    let half = if class & 15 == 1 { float(block, half_bits, size)? } else { None };
+    out.kind = match (bits & 7, half) {
+        (1, Some(DType::F32)) if out.size == 8 => ElementKind::Number(DType::Complex64),
+        (1, Some(DType::F64)) if out.size == 16 => ElementKind::Number(DType::Complex128),
+        _ => ElementKind::Other("complex numbers of an unusual form"),
+    };
+    out.swapped = swapped(half_bits, size as usize);
     Ok(out)
 }
 

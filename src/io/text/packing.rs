@@ -1,0 +1,110 @@
+//! Compressed text: what its first bytes tell, and how it is unpacked.
+
+#[cfg(not(feature = "codecs"))]
+use std::io;
+#[cfg(feature = "codecs")]
+use std::io::BufReader;
+use std::io::Read;
+
+use flate2::read::MultiGzDecoder;
+
+/// How a text is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::io) enum Packing {
+    Gzip,
+    Bzip2,
+    Zstd,
+}
+
+impl Packing {
+    /// How many first bytes tell.
+    pub(in crate::io) const START: usize = 4;
+
+    /// What a text that begins so is compressed by.
+    pub(in crate::io) fn of(start: &[u8]) -> Option<Packing> {
+        match start {
+            [0x1f, 0x8b, ..] => Some(Packing::Gzip),
+            [b'B', b'Z', b'h', b'1'..=b'9', ..] => Some(Packing::Bzip2),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Packing::Zstd),
+            _ => None,
+        }
+    }
+
+    pub(in crate::io) fn name(self) -> &'static str {
+        match self {
+            Packing::Gzip => "gzip",
+            Packing::Bzip2 => "bzip2",
+            Packing::Zstd => "zstd",
+        }
+    }
+
+    /// What the bytes unpack to, several streams one after the other as well.
+    pub(in crate::io) fn unpacked<'a>(self, packed: impl Read + 'a) -> Box<dyn Read + 'a> {
+        match self {
+            Packing::Gzip => Box::new(MultiGzDecoder::new(packed)),
+            #[cfg(feature = "codecs")]
+            Packing::Bzip2 => Box::new(bzip2::read::MultiBzDecoder::new(packed)),
+            #[cfg(feature = "codecs")]
+            Packing::Zstd => Box::new(zstd::Frames::new(Box::new(BufReader::new(packed)))),
+            #[cfg(not(feature = "codecs"))]
+            Packing::Bzip2 | Packing::Zstd => Box::new(Unknown(self.name())),
+        }
+    }
+}
+
+/// What a build without the feature can say.
+#[cfg(not(feature = "codecs"))]
+struct Unknown(&'static str);
+
+#[cfg(not(feature = "codecs"))]
+impl Read for Unknown {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        let why = format!("text compressed by {} is read by builds with the feature `codecs`", self.0);
+        Err(io::Error::new(io::ErrorKind::Unsupported, why))
+    }
+}
+
+#[cfg(feature = "codecs")]
+mod zstd {
+    use std::io::{self, BufRead, Read};
+
+    use ruzstd::decoding::StreamingDecoder;
+
+    type Source<'a> = Box<dyn BufRead + 'a>;
+
+    /// Frames of zstd, one after the other. A frame that asks for a window of more than 100 MB is refused by the decoder.
+    pub(super) struct Frames<'a> {
+        frame: Option<Box<StreamingDecoder<Source<'a>, ruzstd::decoding::FrameDecoder>>>,
+        rest: Option<Source<'a>>,
+    }
+
+    impl<'a> Frames<'a> {
+        pub(super) fn new(source: Source<'a>) -> Frames<'a> {
+            Frames { frame: None, rest: Some(source) }
+        }
+    }
+
+    impl Read for Frames<'_> {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            if out.is_empty() {
+                return Ok(0);
+            }
+            loop {
+                if let Some(frame) = &mut self.frame {
+                    let read = frame.read(out)?;
+                    if read > 0 {
+                        return Ok(read);
+                    }
+                    self.rest = self.frame.take().map(|frame| frame.into_inner());
+                }
+                let Some(mut rest) = self.rest.take() else { return Ok(0) };
+                if rest.fill_buf()?.is_empty() {
+                    return Ok(0);
+                }
+                let begun = StreamingDecoder::new(rest);
+                let begun = begun.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
+                self.frame = Some(Box::new(begun));
+            }
+        }
+    }
+}

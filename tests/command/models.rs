@@ -1,0 +1,173 @@
+//! Files of many tensors: told of as a tree, converted whole; pages for shells and the manual.
+
+use std::path::{Path, PathBuf};
+
+use openwork::io::state_dict::{Archive, StateDict};
+use openwork::{DType, Layout, Tensor, io, tensor};
+
+use super::{fails, good, run, text};
+use crate::common::temporary;
+
+fn model() -> StateDict {
+    let mut model = StateDict::new();
+    let weight = Tensor::random([64, 32], 0.1, 0.0, Layout::Csr, 1).unwrap().cast(DType::F32).unwrap();
+    model.insert("encoder.layer.weight", weight).unwrap();
+    model.insert("encoder.layer.bias", Tensor::from_vec([32], vec![0.5_f32; 32]).unwrap()).unwrap();
+    model.insert("decoder.steps", tensor![7_i64, 9]).unwrap();
+    model.metadata_mut().insert("title".into(), "a model".into());
+    model
+}
+
+#[test]
+fn several_tensors_are_a_tree() {
+    let folder = temporary("models-tree");
+    let path = folder.join("model.safetensors");
+    model().save(&path).unwrap();
+    let size = std::fs::metadata(&path).unwrap().len();
+    let told = good(&["info", text(&path)]);
+    let expected = format!(
+        "{}: safetensors, {size} bytes, 3 tensors\n\
+         ├─ encoder.layer\n\
+         │  ├─ weight     [64, 32]  float32  csr      1900 bytes  205 stored (10.01 %)\n\
+         │  └─ bias       [32]      float32  strided   128 bytes\n\
+         └─ decoder.steps  [2]       int64    strided    16 bytes\n",
+        path.display()
+    );
+    let plain = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(plain(&told), plain(&expected), "{told}");
+    let columns: Vec<usize> = told.lines().filter_map(|line| Some(line.split_once('[')?.0.chars().count())).collect();
+    assert!(columns.len() == 3 && columns.iter().all(|&at| at == columns[0]), "{told}");
+    let long = good(&["info", "--long", text(&path)]);
+    assert!(long.contains("arrays     pointers_to_1  uint32    65  260 bytes\n"), "{long}");
+    assert!(
+        long.contains("             values         float32  205  820 bytes\n") && long.contains("version    0.1\n"),
+        "{long}"
+    );
+    // Packed arrays of NPZ tell how small they are.
+    let npz = folder.join("one.npz");
+    good(&["convert", text(&path), text(&npz), "--name", "encoder.layer.weight", "--compression", "9"]);
+    let told = good(&["info", text(&npz)]);
+    assert!(told.contains(" packed\n") && told.contains("version    0.1.0\n"), "{told}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn whole_models_are_converted() {
+    let folder = temporary("models-convert");
+    let (first, second, third) = (folder.join("a.safetensors"), folder.join("b.h5"), folder.join("c.safetensors"));
+    let model = model();
+    model.save(&first).unwrap();
+    assert_eq!(good(&["convert", text(&first), text(&second), "--compression", "4"]), "");
+    assert_eq!(good(&["convert", text(&second), text(&third)]), "");
+    for path in [&second, &third] {
+        let read = Archive::open(path).unwrap();
+        assert!(read.names().eq(model.names()) && read.metadata() == model.metadata(), "{}", path.display());
+        assert_eq!(good(&["diff", text(&first), text(path)]), "");
+    }
+    assert_eq!(std::fs::read(&first).unwrap(), std::fs::read(&third).unwrap());
+    // Options are for the tensors that they make sense for.
+    good(&[
+        "convert",
+        text(&first),
+        text(&second),
+        "--layout",
+        "csc",
+        "--dtype",
+        "float64",
+        "--force",
+        "--drop-metadata",
+    ]);
+    let read = Archive::open(&second).unwrap();
+    let get = |name: &str| read.tensor(name).unwrap();
+    assert_eq!((get("encoder.layer.weight").layout(), get("encoder.layer.weight").dtype()), (Layout::Csc, DType::F64));
+    assert_eq!((get("encoder.layer.bias").layout(), get("decoder.steps").dtype()), (Layout::Strided, DType::I64));
+    assert!(read.metadata().is_empty());
+    // What one format of them cannot hold names the tensor and changes nothing.
+    let told = fails(&["convert", text(&first), text(&second), "--dtype", "float16", "--force"], 1);
+    assert!(told.contains("--extensions"), "{told}");
+    let told = fails(&["convert", text(&first), text(&second), "--layout", "bsr3x3", "--force"], 1);
+    assert!(told.contains("encoder.layer.weight"), "{told}");
+    let told = fails(&["convert", text(&first), text(&second)], 1);
+    assert!(told.contains("3 others") && told.contains("--force"), "{told}");
+    assert_eq!(read.names().count(), 3);
+    let told = fails(&["convert", text(&first), text(&folder.join("x.npz"))], 1);
+    assert!(told.contains("3 tensors"), "{told}");
+    fails(&["convert", text(&first), text(&third), "--compress", "--force"], 2);
+    let output = run(&["convert", text(&second), "-", "--to", "safetensors"]);
+    assert_eq!(StateDict::from_safetensors(&output.stdout).unwrap().len(), 3);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn checkpoints_are_read_and_converted() {
+    let folder = temporary("models-checkpoints");
+    let made = |name: &str| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/files/models/checkpoints").join(name);
+    {
+        let name = "training.pt";
+        let (source, target) = (made(name), folder.join("x.safetensors"));
+        let told = good(&["info", text(&source)]);
+        assert!(told.contains("PyTorch checkpoint"), "{told}");
+        assert_eq!(good(&["validate", text(&source)]), format!("{}: valid\n", source.display()));
+        good(&["convert", text(&source), text(&target), "--force"]);
+        assert_eq!(good(&["diff", text(&source), text(&target), "--equal-nan"]), "");
+        let archive = Archive::open(&source).unwrap();
+        assert!(Archive::open(&target).unwrap().names().eq(archive.names()));
+        let first = archive.names().next().unwrap();
+        good(&["dump", text(&source), "--name", first]);
+    }
+    // One tensor that cannot be read hides no other.
+    for (name, reason) in [("strided.pt", "quantised"), ("sparse.pt", "outside")] {
+        let told = good(&["info", text(&made(name))]);
+        let line = told.lines().find(|line| line.contains(reason)).unwrap();
+        assert!(line.contains("unreadable") && told.lines().count() > 3, "{told}");
+        assert!(fails(&["info", text(&made(name)), "--name", reason], 1).contains(reason));
+        let output = run(&["validate", text(&made(name))]);
+        assert_eq!(output.status.code(), Some(1));
+    }
+    let told = fails(&["convert", text(&made("training.pt")), text(&folder.join("x.pt"))], 2);
+    assert!(told.contains("read, not written"), "{told}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn versions_notes_and_metadata_are_chosen() {
+    let folder = temporary("models-options");
+    let (path, out) = (folder.join("x.mtx"), folder.join("x.npz"));
+    std::fs::write(&path, "%%MatrixMarket matrix coordinate real general\n2 2 2\n2 2 1\n1 1 4\n").unwrap();
+    good(&["convert", "--quiet", text(&path), text(&out), "--binsparse-version", "0.1"]);
+    assert_eq!(io::binsparse::info(&out).unwrap().version, "0.1");
+    good(&["convert", "-q", text(&path), text(&out)]);
+    assert_eq!(io::binsparse::info(&out).unwrap().version, "0.1.0");
+    let mut said = serde_json::Map::new();
+    said.insert("title".into(), "corners".into());
+    let options = io::WriteOptions { metadata: Some(&said), ..Default::default() };
+    io::write_with(&out, &io::read(&path).unwrap().coalesce().unwrap(), &options).unwrap();
+    let told = fails(&["convert", "--keep-metadata", text(&out), text(&path)], 1);
+    assert!(told.contains("--keep-metadata") && told.contains("Matrix Market"), "{told}");
+    assert_eq!(good(&["convert", "-q", text(&out), text(&path)]), "");
+    for wrong in [["--compression", "10"], ["--binsparse-version", "0.2"]] {
+        let output = run(&["convert", text(&path), text(&out), wrong[0], wrong[1]]);
+        assert_eq!(output.status.code(), Some(2));
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn shells_and_the_manual_know_every_command() {
+    let commands = ["info", "convert", "validate", "dump", "head", "spy", "diff", "completions", "man"];
+    for shell in ["bash", "zsh", "fish"] {
+        let script = good(&["completions", shell]);
+        assert!(commands.iter().all(|command| script.contains(command)) && script.contains("axes"), "{shell}");
+    }
+    let page = good(&["man"]);
+    assert!(page.contains(".TH openwork 1") && page.contains("spy"), "{page}");
+    for command in commands {
+        let page = good(&["man", command]);
+        assert!(page.contains(&format!("openwork\\-{command}")), "{command}: {page}");
+        let help = good(&[command, "--help"]);
+        let has_examples = !["completions", "man"].contains(&command);
+        assert_eq!((help.contains("Examples:"), help.contains("Exit status:")), (has_examples, has_examples), "{help}");
+    }
+    assert!(fails(&["man", "none"], 2).contains("known are"));
+    assert!(Path::new(env!("CARGO_BIN_EXE_openwork")).exists());
+}
