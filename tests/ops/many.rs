@@ -1,7 +1,7 @@
 //! Ways of computing that only many stored elements take, beside plain loops: on one, two and three threads.
 
 use openwork::parallel::with_threads;
-use openwork::{DType, Fill, Layout, ReduceOp, Tensor, c128};
+use openwork::{DType, Fill, Index, Layout, ReduceOp, Tensor, c128};
 
 use crate::common::rng::Rng;
 
@@ -189,6 +189,135 @@ fn merges_of_many_coordinates_and_reshapes() {
             let times = times.unwrap();
             assert_eq!((times.nse(), times.layout()), (product.nse(), Layout::Coo));
             assert!(times.to_vec::<f64>().unwrap() == product.to_vec::<f64>().unwrap(), "{shape:?}");
+        }
+    }
+}
+
+/// Bits, so that −0 and NaN are told apart.
+fn bits(t: &Tensor) -> Vec<u64> {
+    t.to_vec::<f64>().unwrap().iter().map(|v| v.to_bits()).collect()
+}
+
+#[test]
+fn arrays_sorted_by_keys_keep_signs_of_zeros_and_payloads() {
+    let strange = f64::from_bits(0xfff8_0000_0000_1234);
+    let mut random = Rng::new(3);
+    let mut values: Vec<f64> = (0..60_000).map(|_| random.below(2001) as f64 - 1000.0).collect();
+    for (i, v) in values.iter_mut().enumerate() {
+        *v = match i % 50 {
+            0 => -0.0,
+            7 => 0.0,
+            11 => strange,
+            13 => f64::NAN,
+            17 => f64::NEG_INFINITY,
+            _ => *v,
+        };
+    }
+    // Stable: NaN last, zeros of either sign equal.
+    let order = |v: &f64| (v.is_nan(), if v.is_nan() { 0.0 } else { *v + 0.0 });
+    let by = |a: &f64, b: &f64| order(a).partial_cmp(&order(b)).unwrap();
+    let mut rising = values.clone();
+    rising.sort_by(by);
+    let mut falling = values.clone();
+    falling.sort_by(|a, b| by(b, a));
+    let x = Tensor::from_vec([60_000], values.clone()).unwrap();
+    for threads in 1..=3 {
+        let run = |f: &(dyn Fn() -> openwork::Result<Tensor> + Sync)| bits(&with_threads(threads, f).unwrap().unwrap());
+        let of = |v: &[f64]| v.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+        assert!(run(&|| x.sort(0)) == of(&rising));
+        assert!(run(&|| x.sort_descending(0)) == of(&falling));
+        // Along either axis of a matrix.
+        let rows = x.reshape([200, 300]).unwrap();
+        let mut wanted = values.clone();
+        wanted.chunks_mut(300).for_each(|row| row.sort_by(by));
+        assert!(run(&|| rows.sort(1)) == of(&wanted));
+        assert!(run(&|| rows.t()?.sort(0)?.t()?.to_contiguous()) == of(&wanted));
+        // The greatest, with the first of those that tie.
+        let (top, places) = with_threads(threads, || rows.topk(9, 1)).unwrap().unwrap();
+        let (top, places) = (top.to_vec::<f64>().unwrap(), places.to_vec::<i64>().unwrap());
+        for (r, row) in values.chunks(300).enumerate() {
+            let mut numbered: Vec<(usize, f64)> = row.iter().copied().enumerate().collect();
+            numbered.sort_by(|a, b| by(&b.1, &a.1));
+            for (i, (place, value)) in numbered.into_iter().take(9).enumerate() {
+                assert_eq!(places[r * 9 + i], place as i64, "row {r}");
+                assert!(top[r * 9 + i] == value || value.is_nan());
+            }
+        }
+    }
+    for dtype in [DType::I8, DType::U16, DType::I32, DType::U64, DType::F16, DType::F32, DType::Bool] {
+        let x = Tensor::from_vec([5000], (0..5000).map(|i| ((i * 37) % 101) as f64).collect::<Vec<f64>>()).unwrap();
+        let x = x.cast(dtype).unwrap();
+        let sorted = x.sort(0).unwrap();
+        let mut wanted = x.cast(DType::F64).unwrap().to_vec::<f64>().unwrap();
+        wanted.sort_by(f64::total_cmp);
+        assert_eq!((sorted.dtype(), sorted.cast(DType::F64).unwrap().to_vec::<f64>().unwrap()), (dtype, wanted));
+    }
+}
+
+#[test]
+fn the_first_few_of_sparse_rows_beside_dense_ones() {
+    // Fills below, between and above; rows with many unstored elements and with few.
+    for (density, fill) in [(0.02, 0.0), (0.02, -9.0), (0.02, 9.0), (0.97, 0.0), (0.97, 9.0)] {
+        let x = Tensor::random([40, 300], density, fill, Layout::Csr, 5).unwrap();
+        let x = x.map(|v: f64| (v * 8.0).round() / 8.0).unwrap(); // ties
+        for k in [0, 1, 7, 299, 300] {
+            for (sparse, dense) in [
+                (x.topk(k, 1).unwrap(), x.to_dense().unwrap().topk(k, 1).unwrap()),
+                (x.topk_smallest(k, 1).unwrap(), x.to_dense().unwrap().topk_smallest(k, 1).unwrap()),
+            ] {
+                assert!(sparse.0.to_vec::<f64>().unwrap() == dense.0.to_vec::<f64>().unwrap(), "{density} {fill} {k}");
+                assert!(sparse.1.to_vec::<i64>().unwrap() == dense.1.to_vec::<i64>().unwrap(), "{density} {fill} {k}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bins_masks_and_copies_of_arrays() {
+    let mut random = Rng::new(8);
+    let values: Vec<i64> = (0..300_000).map(|_| random.below(1000) as i64).collect();
+    let mut wanted = vec![0i64; 1000];
+    values.iter().for_each(|&v| wanted[v as usize] += 1);
+    for dtype in [DType::I64, DType::U16, DType::I32, DType::U64] {
+        let x = Tensor::from_vec([600, 500], values.clone()).unwrap().cast(dtype).unwrap();
+        for threads in 1..=3 {
+            let found = with_threads(threads, || x.t()?.bincount(None, 0)).unwrap().unwrap();
+            assert_eq!(found.to_vec::<i64>().unwrap(), wanted, "{dtype}");
+        }
+        assert_eq!(x.bincount(None, 1003).unwrap().shape(), [1003]);
+    }
+    let far = Tensor::from_vec([3], vec![1i64, 1 << 20, 1]).unwrap();
+    assert_eq!(far.bincount(None, 0).unwrap().shape(), [(1 << 20) + 1]);
+    let error = Tensor::from_vec([3], vec![1i64, -2, 1]).unwrap().bincount(None, 0).unwrap_err().to_string();
+    assert!(error.contains("there is an element -2, allowed is 0 and more"), "{error}");
+
+    let x = Tensor::from_vec([600, 500], values.clone()).unwrap();
+    let mask = x.gt(500).unwrap();
+    for threads in 1..=3 {
+        let picked = with_threads(threads, || x.index([Index::from(&mask)])).unwrap().unwrap();
+        assert!(picked.to_vec::<i64>().unwrap() == values.iter().copied().filter(|&v| v > 500).collect::<Vec<_>>());
+        let turned = with_threads(threads, || x.t()?.index([Index::from(&mask.t()?)])).unwrap().unwrap();
+        let by_columns = (0..500).flat_map(|c| (0..600).map(move |r| r * 500 + c));
+        assert!(
+            turned.to_vec::<i64>().unwrap() == by_columns.map(|i| values[i]).filter(|&v| v > 500).collect::<Vec<_>>()
+        );
+        let rows = mask.narrow(0..1, 1).unwrap().reshape([600]).unwrap();
+        let some = with_threads(threads, || x.index([Index::from(&rows)])).unwrap().unwrap();
+        let wanted: Vec<i64> = values.chunks(500).filter(|row| row[0] > 500).flatten().copied().collect();
+        assert!(some.shape() == [wanted.len() / 500, 500] && some.to_vec::<i64>().unwrap() == wanted);
+    }
+    let none = x.index([Index::from(&x.gt(5000).unwrap())]).unwrap();
+    assert_eq!((none.shape(), none.dtype()), (&[0][..], DType::I64));
+
+    for dtype in [DType::U8, DType::F16, DType::F32, DType::I64, DType::Complex128] {
+        let x = Tensor::from_vec([3, 200, 500], values.clone()).unwrap().cast(dtype).unwrap();
+        let turned = x.permute_dims([0, 2, 1]).unwrap();
+        for threads in 1..=3 {
+            let copy = with_threads(threads, || turned.to_contiguous()).unwrap().unwrap();
+            let (copy, x) = (copy.cast(DType::Complex128).unwrap(), x.cast(DType::Complex128).unwrap());
+            let (found, from) = (copy.to_vec::<c128>().unwrap(), x.to_vec::<c128>().unwrap());
+            let place = |i: usize| (i / 100_000) * 100_000 + (i % 200) * 500 + i % 100_000 / 200;
+            assert!((0..300_000).all(|i| found[i] == from[place(i)]), "{dtype}");
         }
     }
 }

@@ -1,0 +1,146 @@
+//! Logarithms, `exp(x) - 1` and the hyperbolic tangent.
+
+use super::{Function, ROUND, polynomial};
+
+/// ln(2) in two floats, of which the first has trailing zeros: products with exponents are exact.
+const LN_2: [f64; 2] = [6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10];
+
+/// Below this magnitude `log1p(x)`, `expm1(x)` and `tanh(x)` are `x`.
+const TINY: f64 = 1.0 / (1u64 << 54) as f64;
+
+/// A positive normal number as `2^k · (1 + f)` with `1 + f` between √½ and √2: `k` and `f`.
+#[inline(always)]
+fn split(x: f64) -> (f64, f64) {
+    const ONE: u64 = 0x3ff0_0000_0000_0000;
+    const SQRT_HALF: u64 = 0x3fe6_a09e_0000_0000;
+    const MANTISSA: u64 = 0x000f_ffff_ffff_ffff;
+    let moved = x.to_bits().wrapping_add(ONE - SQRT_HALF);
+    // The biased exponent as a float: the bits of 2^52 plus it.
+    let exponent = f64::from_bits(0x4330_0000_0000_0000 | (moved >> 52)) - (4_503_599_627_370_496.0 + 1023.0);
+    (exponent, f64::from_bits((moved & MANTISSA) + SQRT_HALF) - 1.0)
+}
+
+/// `k · ln(2) + ln(1 + f) + low`: the polynomial of fdlibm's `__ieee754_log` in `s = f / (2 + f)`.
+#[inline(always)]
+fn logarithm(k: f64, f: f64, low: f64) -> f64 {
+    const COEFFICIENTS: [f64; 7] = [
+        6.666_666_666_666_735e-1,
+        3.999_999_999_940_942e-1,
+        2.857_142_874_366_239e-1,
+        2.222_219_843_214_978_4e-1,
+        1.818_357_216_161_805e-1,
+        1.531_383_769_920_937_3e-1,
+        1.479_819_860_511_658_6e-1,
+    ];
+    let s = f / (2.0 + f);
+    let square = s * s;
+    let half = 0.5 * f * f;
+    let rest = square * polynomial(square, &COEFFICIENTS);
+    // The small terms first.
+    let tail = s.mul_add(half + rest, k.mul_add(LN_2[1], low));
+    k.mul_add(LN_2[0], f - (half - tail))
+}
+
+/// `exp(x) - 1`: as the exponential, of which the one is taken off before the power of two is put on.
+#[inline(always)]
+fn less_one(x: f64) -> f64 {
+    const INVERSE_FACTORIALS: [f64; 13] = [
+        1.0 / 2.0,
+        1.0 / 6.0,
+        1.0 / 24.0,
+        1.0 / 120.0,
+        1.0 / 720.0,
+        1.0 / 5_040.0,
+        1.0 / 40_320.0,
+        1.0 / 362_880.0,
+        1.0 / 3_628_800.0,
+        1.0 / 39_916_800.0,
+        1.0 / 479_001_600.0,
+        1.0 / 6_227_020_800.0,
+        1.0 / 87_178_291_200.0,
+    ];
+    const LN_2: [f64; 2] = [std::f64::consts::LN_2, 2.319_046_813_846_299_6e-17];
+    let shifted = x.mul_add(std::f64::consts::LOG2_E, ROUND);
+    let n = -(shifted - ROUND); // less the exponent
+    let first = n.mul_add(LN_2[0], x);
+    let high = n.mul_add(LN_2[1], first);
+    let low = n.mul_add(LN_2[1], first - high);
+    let tail = (high * high).mul_add(polynomial(high, &INVERSE_FACTORIALS), low);
+    let power = f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52);
+    // `power - 1` is exact for small exponents, and the sum with `power · high` is kept with its error.
+    let (scaled, one_less) = (power * high, power - 1.0);
+    let sum = one_less + scaled;
+    let of_scaled = sum - one_less;
+    let lost = (one_less - (sum - of_scaled)) + (scaled - of_scaled);
+    sum + power.mul_add(tail, lost)
+}
+
+pub(super) struct Log;
+impl Function for Log {
+    #[inline(always)]
+    fn within(x: f64) -> bool {
+        (f64::MIN_POSITIVE..=f64::MAX).contains(&x)
+    }
+    #[inline(always)]
+    fn fast(x: f64) -> f64 {
+        let (k, f) = split(x);
+        logarithm(k, f, 0.0)
+    }
+    fn exact(x: f64) -> f64 {
+        x.ln()
+    }
+}
+
+pub(super) struct Log1p;
+impl Function for Log1p {
+    #[inline(always)]
+    fn within(x: f64) -> bool {
+        x > -1.0 && x <= f64::MAX
+    }
+    #[inline(always)]
+    fn fast(x: f64) -> f64 {
+        // What the sum rounds away (Knuth) moves the logarithm by its part of the sum.
+        let sum = 1.0 + x;
+        let of_x = sum - 1.0;
+        let lost = (1.0 - (sum - of_x)) + (x - of_x);
+        let (k, f) = split(sum);
+        let log = logarithm(k, f, lost / sum);
+        if x.abs() < TINY { x } else { log }
+    }
+    fn exact(x: f64) -> f64 {
+        x.ln_1p()
+    }
+}
+
+pub(super) struct Expm1;
+impl Function for Expm1 {
+    #[inline(always)]
+    fn within(x: f64) -> bool {
+        x.abs() <= 708.0
+    }
+    #[inline(always)]
+    fn fast(x: f64) -> f64 {
+        let value = less_one(x);
+        if x.abs() < TINY { x } else { value }
+    }
+    fn exact(x: f64) -> f64 {
+        x.exp_m1()
+    }
+}
+
+pub(super) struct Tanh;
+impl Function for Tanh {
+    #[inline(always)]
+    fn within(x: f64) -> bool {
+        x.abs() <= 350.0
+    }
+    #[inline(always)]
+    fn fast(x: f64) -> f64 {
+        let value = less_one(-2.0 * x.abs());
+        let value = (-value / (2.0 + value)).copysign(x);
+        if x.abs() < TINY { x } else { value }
+    }
+    fn exact(x: f64) -> f64 {
+        x.tanh()
+    }
+}
