@@ -306,6 +306,13 @@ fn bins_masks_and_copies_of_arrays() {
         let wanted: Vec<i64> = values.chunks(500).filter(|row| row[0] > 500).flatten().copied().collect();
         assert!(some.shape() == [wanted.len() / 500, 500] && some.to_vec::<i64>().unwrap() == wanted);
     }
+    // Of elements that are repeated: a few, and more than memory holds.
+    let two = Tensor::from_vec([3], vec![true, false, true]).unwrap();
+    let repeated = |n: usize| Tensor::from_vec([3, 1], vec![5i64, 6, 7]).unwrap().broadcast_to([3, n]).unwrap();
+    let some = repeated(4).index([Index::from(&two)]).unwrap();
+    assert_eq!((some.shape(), some.to_vec::<i64>().unwrap()), (&[2, 4][..], vec![5, 5, 5, 5, 7, 7, 7, 7]));
+    let error = repeated(1 << 40).index([Index::from(&two)]).unwrap_err();
+    assert!(matches!(error.kind(), openwork::ErrorKind::Memory { .. }), "{error}");
     let none = x.index([Index::from(&x.gt(5000).unwrap())]).unwrap();
     assert_eq!((none.shape(), none.dtype()), (&[0][..], DType::I64));
 

@@ -1,6 +1,6 @@
 //! Logarithms, `exp(x) - 1` and the hyperbolic tangent.
 
-use super::{Function, ROUND, polynomial};
+use super::{Function, exponent, polynomial};
 
 /// ln(2) in two floats, of which the first has trailing zeros: products with exponents are exact.
 const LN_2: [f64; 2] = [6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10];
@@ -44,29 +44,7 @@ fn logarithm(k: f64, f: f64, low: f64) -> f64 {
 /// `exp(x) - 1`: as the exponential, of which the one is taken off before the power of two is put on.
 #[inline(always)]
 fn less_one(x: f64) -> f64 {
-    const INVERSE_FACTORIALS: [f64; 13] = [
-        1.0 / 2.0,
-        1.0 / 6.0,
-        1.0 / 24.0,
-        1.0 / 120.0,
-        1.0 / 720.0,
-        1.0 / 5_040.0,
-        1.0 / 40_320.0,
-        1.0 / 362_880.0,
-        1.0 / 3_628_800.0,
-        1.0 / 39_916_800.0,
-        1.0 / 479_001_600.0,
-        1.0 / 6_227_020_800.0,
-        1.0 / 87_178_291_200.0,
-    ];
-    const LN_2: [f64; 2] = [std::f64::consts::LN_2, 2.319_046_813_846_299_6e-17];
-    let shifted = x.mul_add(std::f64::consts::LOG2_E, ROUND);
-    let n = -(shifted - ROUND); // less the exponent
-    let first = n.mul_add(LN_2[0], x);
-    let high = n.mul_add(LN_2[1], first);
-    let low = n.mul_add(LN_2[1], first - high);
-    let tail = (high * high).mul_add(polynomial(high, &INVERSE_FACTORIALS), low);
-    let power = f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52);
+    let (power, high, tail) = exponent(x);
     // `power - 1` is exact for small exponents, and the sum with `power · high` is kept with its error.
     let (scaled, one_less) = (power * high, power - 1.0);
     let sum = one_less + scaled;

@@ -187,9 +187,10 @@ fn sine(x: f64, quadrants: u64) -> f64 {
     f64::from_bits(value.to_bits() ^ ((quadrant & 2) << 62))
 }
 
-/// `e` to the power of `x`: `2^n` times a Taylor polynomial within ±ln(2)/2, where its 14 terms suffice.
+/// The parts of `e` to the power of `x`: `2^n`, and what a Taylor polynomial within ±ln(2)/2, where its 14 terms suffice, has
+/// beyond the one, as a sum of two floats.
 #[inline(always)]
-fn exponential(x: f64) -> f64 {
+fn exponent(x: f64) -> (f64, f64, f64) {
     const LN_2: [f64; 2] = [std::f64::consts::LN_2, 2.319_046_813_846_299_6e-17];
     const INVERSE_FACTORIALS: [f64; 12] = [
         1.0 / 2.0,
@@ -211,7 +212,13 @@ fn exponential(x: f64) -> f64 {
     let high = n.mul_add(LN_2[1], first);
     let low = n.mul_add(LN_2[1], first - high);
     let tail = (high * high).mul_add(polynomial(high, &INVERSE_FACTORIALS), low);
-    let power = f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52);
+    (f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52), high, tail)
+}
+
+/// `e` to the power of `x`.
+#[inline(always)]
+fn exponential(x: f64) -> f64 {
+    let (power, high, tail) = exponent(x);
     (1.0 + (high + tail)) * power
 }
 

@@ -158,9 +158,11 @@ impl Tensor {
     }
 }
 
-/// The rows of an array that a mask over its first axes names; `None` where shapes do not fit, which is said elsewhere.
+/// The rows of an array that a mask over its first axes names. `None` where shapes do not fit, which is said elsewhere, and
+/// where the array repeats elements, which need not be copied.
 fn masked(x: &Strided, mask: &Strided) -> Result<Option<Tensor>> {
-    if mask.ndim() == 0 || !x.shape.starts_with(&mask.shape) || mask.len() == 0 {
+    let repeats = x.strides.iter().zip(&*x.shape).any(|(&stride, &n)| stride == 0 && n > 1);
+    if mask.ndim() == 0 || !x.shape.starts_with(&mask.shape) || mask.len() == 0 || repeats {
         return Ok(None);
     }
     raise(Work::Specialised);

@@ -79,12 +79,12 @@ impl Tensor {
             let why = format!("sizes {x} and {y} multiplied exceed the largest size");
             shape.push(x.checked_mul(y).ok_or_else(|| crate::base::error::shape(&[self.shape(), other.shape()], why))?);
         }
-        let out = match (n, Pairs::of(&a, &b)?) {
-            (2, Some(pairs)) => {
+        let out = match if n == 2 { Pairs::of(&a, &b)? } else { None } {
+            Some(pairs) => {
                 raise(Work::Specialised);
                 pairs.kron(&shape)?
             }
-            _ => {
+            None => {
                 let order = (0..2 * n).mapped(|d| (d / 2 + d % 2 * n) as isize);
                 a.outer(&b)?.permute_dims(&order)?.reshape(&shape)?
             }
