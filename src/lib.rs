@@ -33,6 +33,7 @@ pub use family::index::Index::{self, Ellipsis, NewAxis};
 pub use family::index::Span;
 pub use family::linalg;
 pub use family::matmul::forms::Contracted;
+pub use family::matmul::prepare::{Gain, Prepared, PreparedForm, prepare};
 pub use family::matmul::semiring::Product;
 pub use family::methods::IntoOperand;
 pub use family::order::{Unique, UniqueCounts, UniqueInverse};

@@ -37,6 +37,7 @@ pub enum Fault {
     StoredInFill,
     CotangentFillLost,
     SlopeUnconjugated,
+    GapsMultiplied,
 }
 
 #[cfg(feature = "planted-faults")]
@@ -49,7 +50,7 @@ mod switch {
 
     impl Fault {
         /// Every fault.
-        pub const ALL: [Fault; 30] = [
+        pub const ALL: [Fault; 31] = [
             Fault::UnaryKeepsFill,
             Fault::BinaryFillOfLeft,
             Fault::DuplicatesDropped,
@@ -80,6 +81,7 @@ mod switch {
             Fault::StoredInFill,
             Fault::CotangentFillLost,
             Fault::SlopeUnconjugated,
+            Fault::GapsMultiplied,
         ];
     }
 

@@ -1,6 +1,6 @@
 //! The law for products by name: what each means as a sum over named indices.
 
-use openwork::{ReduceOp, Tensor};
+use openwork::{DType, Layout, ReduceOp, Tensor, prepare};
 
 use super::bridge::{dense, meaning};
 use super::cells::Cell;
@@ -18,6 +18,7 @@ pub const FAMILY: Family = Family {
     ops: &[
         "mm",
         "mv",
+        "prepare",
         "bmm",
         "addmm",
         "sampled_addmm",
@@ -44,6 +45,47 @@ fn tensor(rng: &mut Rng, dtype: OType, shape: &[usize]) -> Sample {
             return generate(&cell, rng.next(), Data::Any);
         }
     }
+}
+
+/// A matrix whose diagonals have gaps, prepared, times a vector of which some elements may not be finite: beside the sum of
+/// what is stored.
+fn by_diagonals(rng: &mut Rng) -> Result<(), String> {
+    let (m, n) = (32 + rng.below(60), 32 + rng.below(60));
+    let mut offsets: Vec<isize> = (0..1 + rng.below(14)).map(|_| rng.below(17) as isize - 8).collect();
+    offsets.sort_unstable();
+    offsets.dedup();
+    let is_finite = rng.one_in(2);
+    let x: Vec<f64> = (0..n)
+        .map(|_| match rng.below(if is_finite { 9 } else { 12 }) {
+            9 => f64::NAN,
+            10 => f64::INFINITY,
+            i => i as f64 - 4.0,
+        })
+        .collect();
+    let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    let mut want = vec![0.0; m];
+    for (r, want) in want.iter_mut().enumerate() {
+        for offset in &offsets {
+            let column = r as isize + offset;
+            if column >= 0 && (column as usize) < n && !rng.one_in(16) {
+                let value = 1.0 + rng.below(5) as f64;
+                rows.push(r as i64);
+                columns.push(column as i64);
+                values.push(value);
+                *want += value * x[column as usize];
+            }
+        }
+    }
+    let failed = |e: openwork::Error| e.to_string();
+    let a = Tensor::from_triplets([m, n], rows, columns, values, 0.0).map_err(failed)?;
+    let dtype = *rng.pick(&[DType::F64, DType::F32]);
+    let a = a.cast(dtype).and_then(|a| a.to_layout(Layout::Csr)).map_err(failed)?;
+    let x = Tensor::from_vec([n], x).and_then(|x| x.cast(dtype)).map_err(failed)?;
+    let ready = prepare(&a).map_err(failed)?;
+    let got = ready.matmul(&x).and_then(|y| y.cast(DType::F64)).and_then(|y| y.to_vec::<f64>()).map_err(failed)?;
+    // Sums of few small integers are exact in any order.
+    let is_same = got.len() == m && got.iter().zip(&want).all(|(g, w)| g == w || g.is_nan() && w.is_nan());
+    if is_same { Ok(()) } else { Err(format!("{} {dtype} {m} {n} {offsets:?}: {got:?}, not {want:?}", ready.form())) }
 }
 
 /// The op on any storage and on strided operands, against what it should give.
@@ -101,6 +143,11 @@ fn check(op: &str, cell: &Cell, seed: u64) -> Result<(), String> {
         "mv" => {
             let (x, y) = (tensor(rng, dtype, &[m, k]), tensor(rng, other, &[k2]));
             lawful(&[&x, &y], einsum("ij,j->i", &[&x, &y]), &|t| t[0].mv(t[1]))
+        }
+        "prepare" if rng.one_in(2) => by_diagonals(rng),
+        "prepare" => {
+            let (x, y) = (tensor(rng, dtype, &[m, k]), tensor(rng, other, &[k2, n]));
+            lawful(&[&x, &y], einsum("ij,jk->ik", &[&x, &y]), &|t| prepare(t[0])?.matmul(t[1]))
         }
         "bmm" => {
             let (x, y) = (tensor(rng, dtype, &[b, m, k]), tensor(rng, other, &[b, k2, n]));

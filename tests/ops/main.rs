@@ -24,6 +24,7 @@ mod misuse;
 mod order;
 mod paths;
 mod peak;
+mod prepared;
 mod programs;
 mod reduce_repeated;
 mod reduce_varying;

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::Rows;
-use super::lanes::Lanes;
+use super::lanes::{self, Lanes};
 use super::typed::Typed;
 use crate::simd::{Loop, prefetch, vectorised};
 use crate::structure::{Index, IndexSlice};
@@ -23,7 +23,7 @@ pub(super) fn add<T: Lanes>(left: Rows<'_>, rows: Range<usize>, panel: &[f64], w
             let left = Typed::<T, u32>::new(left);
             let work = Columns { left, rows, panel, acc };
             match width {
-                1 => add_vector(work),
+                1 => lanes::add_rows(&work.left, work.rows, work.panel, work.acc),
                 4 => vectorised(Panel::<T, 4>(work)),
                 8 => vectorised(Panel::<T, 8>(work)),
                 16 => vectorised(Panel::<T, 16>(work)),
@@ -49,17 +49,6 @@ struct Columns<'a, T> {
     rows: Range<usize>,
     panel: &'a [f64],
     acc: &'a mut [f64],
-}
-
-fn add_vector<T: Lanes>(work: Columns<'_, T>) {
-    let Columns { left, rows, panel, acc } = work;
-    for r in rows {
-        let (indices, values) = left.row(r);
-        let y = panel[r];
-        for (&i, &x) in indices.iter().zip(values) {
-            acc[i as usize] += x.wide() * y;
-        }
-    }
 }
 
 struct Panel<'a, T, const N: usize>(Columns<'a, T>);

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use super::diagonals::{self, Block, Diagonals};
 use super::kernels::Loops;
-use super::vector::{self, Float};
+use super::vector;
 use super::{ColumnsPanel, Finish, Grid, Kernels, Listed, Operand, Product, Rows, Run, SparseRows, Wanted};
 use super::{columns, sampled, sparse};
 use crate::structure::IndexSlice;
@@ -12,7 +13,7 @@ use crate::structure::IndexSlice;
 #[derive(Debug)]
 pub(super) struct Floats<T>(pub(super) Loops<T>);
 
-impl<T: Float> Kernels for Floats<T> {
+impl<T: Block> Kernels for Floats<T> {
     fn sparse_dense_rounded(
         &self,
         left: Rows<'_>,
@@ -30,6 +31,10 @@ impl<T: Float> Kernels for Floats<T> {
 
     fn columns_panel(&self) -> Option<ColumnsPanel> {
         Some(columns::add::<T>)
+    }
+
+    fn diagonals(&self) -> Option<Diagonals> {
+        Some(diagonals::multiply::<T>)
     }
 
     fn sparse_rows(&self) -> Option<SparseRows> {

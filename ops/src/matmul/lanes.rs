@@ -1,6 +1,7 @@
 //! Dot products of sparse rows with a vector, in sixteen lanes: lane `i` sums terms `i`, `i + 16`, … in `f64`, and lanes are
-//! added in pairs a half apart. The same bits come out with gather instructions and without.
-#![allow(unsafe_code)] // gather instructions read where indices point, once these were compared with the length
+//! added in pairs a half apart. And the sums of sparse rows times a number each. The same bits come out with gather and
+//! scatter instructions and without.
+#![allow(unsafe_code)] // gathers and scatters touch what indices point at, once these were compared with the length
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
@@ -176,4 +177,59 @@ fn dot_lanes<T: Lanes, const N: usize>(indices: &[u32], values: &[T], b: &[T]) -
         half /= 2;
     }
     sums[0]
+}
+
+/// Adds row `r` times `factors[r]` to `acc`, for each of some rows: entry `i` of the row to `acc[i]`.
+pub(super) fn add_rows<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, factors: &[f64], acc: &mut [f64]) {
+    #[cfg(target_arch = "x86_64")]
+    // Scatters take indices as signed.
+    if level() == Level::Avx512 && acc.len() <= i32::MAX as usize {
+        // SAFETY: the level in use is at most that of the CPU.
+        return unsafe { add_rows512(left, rows, factors, acc) };
+    }
+    for r in rows {
+        let (indices, values) = left.row(r);
+        add_row(indices, values, factors[r], acc);
+    }
+}
+
+fn add_row<T: Lanes>(indices: &[u32], values: &[T], factor: f64, acc: &mut [f64]) {
+    for (&i, &x) in indices.iter().zip(values) {
+        acc[i as usize] += x.wide() * factor;
+    }
+}
+
+/// Eight sums are on their way from memory at once, where the plain loop waits for what it stored before.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512vl")]
+fn add_rows512<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, factors: &[f64], acc: &mut [f64]) {
+    let len = _mm256_set1_epi32(acc.len() as u32 as i32);
+    for r in rows {
+        let (indices, values) = left.row(r);
+        let factor = _mm512_set1_pd(factors[r]);
+        let mut e = 0;
+        while e < indices.len() {
+            let n = (indices.len() - e).min(8);
+            let mask = ((1u32 << n) - 1) as __mmask8;
+            // SAFETY: lanes in the mask are `n` elements from `e` on; others are not read.
+            let (at, x) = unsafe {
+                let at = _mm256_maskz_loadu_epi32(mask, indices.as_ptr().add(e).cast());
+                (at, T::load8(mask, values[e..e + n].as_ptr()))
+            };
+            // Lane by lane the index before it, 0 before the first: rising ones differ from each other.
+            let before = _mm256_alignr_epi32::<7>(at, _mm256_setzero_si256());
+            let falls = _mm256_mask_cmple_epu32_mask(mask & !1, at, before);
+            if _mm256_mask_cmpge_epu32_mask(mask, at, len) | falls != 0 {
+                add_row(&indices[e..e + n], &values[e..e + n], factors[r], acc);
+            } else {
+                // SAFETY: all places in the mask are below the length of `acc`, and each is there once.
+                unsafe {
+                    let sums = _mm512_mask_i32gather_pd::<8>(_mm512_setzero_pd(), mask, at, acc.as_ptr());
+                    let sums = _mm512_add_pd(sums, _mm512_mul_pd(x, factor));
+                    _mm512_mask_i32scatter_pd::<8>(acc.as_mut_ptr(), mask, at, sums);
+                }
+            }
+            e += n;
+        }
+    }
 }

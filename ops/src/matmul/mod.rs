@@ -11,6 +11,7 @@ mod allowed;
 mod blocks;
 mod carrier;
 mod columns;
+mod diagonals;
 mod double;
 mod floats;
 mod fused;
@@ -32,6 +33,7 @@ use crate::structure::{IndexSlice, IndexVec};
 pub use blocks::Blocks;
 pub use carrier::{Carrier, Told};
 pub use columns::WIDTHS;
+pub use diagonals::{BLOCK, Diagonals};
 pub use semiring::{Plus, Semiring, Times};
 pub use sparse::{Accumulator, Out};
 
@@ -107,6 +109,11 @@ pub trait Kernels: Sync + std::fmt::Debug {
     /// For floats: adds compressed columns times a panel of a dense matrix, of one of the widths [`WIDTHS`]. Row `r` of
     /// `left` meets row `r` of the panel, and its entry `i` goes to row `i` of the accumulators.
     fn columns_panel(&self) -> Option<ColumnsPanel> {
+        None
+    }
+
+    /// For floats: a matrix by diagonals times a vector.
+    fn diagonals(&self) -> Option<Diagonals> {
         None
     }
 

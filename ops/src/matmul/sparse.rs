@@ -18,12 +18,19 @@ pub struct Accumulator {
     sums: Vec<f64>,
     words: Vec<u64>,
     tops: Vec<u64>,
+    /// Words that have any, in the order in which they got one.
+    touched: Vec<u32>,
 }
 
 impl Accumulator {
     /// For rows of `n` columns.
     pub fn new(n: usize) -> Accumulator {
-        Accumulator { sums: vec![0.0; n], words: vec![0; n.div_ceil(1 << 6)], tops: vec![0; n.div_ceil(1 << 12)] }
+        Accumulator {
+            sums: vec![0.0; n],
+            words: vec![0; n.div_ceil(1 << 6)],
+            tops: vec![0; n.div_ceil(1 << 12)],
+            touched: Vec::new(),
+        }
     }
 }
 
@@ -50,14 +57,14 @@ pub(super) fn rows<T: Lanes>(
 ) -> usize {
     let (left, right) = (Typed::<T, u32>::new(left), Typed::<T, u32>::new(right));
     let (columns, values) = (out.columns, slice_mut::<T>(out.values));
-    let Accumulator { sums, words, tops } = acc;
+    let Accumulator { sums, words, tops, touched } = acc;
     let end = left.start(rows.end);
     let mut len = 0;
     for (count, r) in out.counts.iter_mut().zip(rows) {
         let start = left.start(r);
         let ahead = &left.indices[start..end];
         let (ks, xs) = left.row(r);
-        let (mut least, mut greatest) = (usize::MAX, 0);
+        let mut found = 0;
         for (e, (&k, &x)) in ks.iter().zip(xs).enumerate() {
             if let Some(&k) = ahead.get(e + AHEAD[0]) {
                 prefetch::<u32, 1>(right.pointers, first + k as usize);
@@ -69,16 +76,25 @@ pub(super) fn rows<T: Lanes>(
             }
             let (js, ys) = right.row(first + k as usize);
             let x = x.wide();
+            if touched.len() < found + js.len() {
+                touched.resize(2 * (found + js.len()), 0);
+            }
+            let touched = &mut touched[..];
             for (&j, &y) in js.iter().zip(ys) {
                 let j = j as usize;
                 sums[j] += x * y.wide();
-                words[j >> 6] |= 1 << (j & 63);
-                tops[j >> 12] |= 1 << ((j >> 6) & 63);
+                let word = &mut words[j >> 6];
+                touched[found] = (j >> 6) as u32;
+                found += usize::from(*word == 0);
+                *word |= 1 << (j & 63);
             }
-            // Rows on the right may be in any order.
-            for &j in js {
-                (least, greatest) = (least.min(j as usize >> 12), greatest.max(j as usize >> 12));
-            }
+        }
+        // A bit for each word, not for each term: terms near each other would wait for the same bits.
+        let (mut least, mut greatest) = (usize::MAX, 0);
+        for &word in &touched[..found] {
+            let top = word as usize >> 6;
+            tops[top] |= 1 << (word & 63);
+            (least, greatest) = (least.min(top), greatest.max(top));
         }
         let before = len;
         for top in least..(greatest + 1).min(tops.len()) {

@@ -222,15 +222,17 @@ fn gathers_stay_inside() {
 #[test]
 fn columns_agree_with_rows() {
     let (rows, columns) = (83, 97);
-    let (pointers, indices, values) = matrix(rows, columns);
-    let left = Rows {
-        pointers: IndexSlice::U32(&pointers),
-        base: 0,
-        indices: IndexSlice::U32(&indices),
-        values: bytemuck::cast_slice(&values),
-    };
+    let (pointers, in_order, values) = matrix(rows, columns);
+    let backwards: Vec<u32> = in_order.iter().map(|&i| columns as u32 - 1 - i).collect();
+    let repeated: Vec<u32> = in_order.iter().map(|&i| i / 3).collect();
     let Some(kernel) = Carrier::Float.kernels().columns_panel() else { panic!("floats have one") };
-    for width in WIDTHS {
+    for (width, indices) in WIDTHS.into_iter().flat_map(|w| [&in_order, &backwards, &repeated].map(|i| (w, i))) {
+        let left = Rows {
+            pointers: IndexSlice::U32(&pointers),
+            base: 0,
+            indices: IndexSlice::U32(indices),
+            values: bytemuck::cast_slice(&values),
+        };
         let panel = numbers(rows * width, 5);
         let mut want = vec![0.0; columns * width];
         for r in 0..rows {

@@ -4,6 +4,7 @@ use openwork_ops::{DType, UnaryOp, promote};
 
 use super::split;
 use crate::base::error::{self, Error, Result};
+use crate::family::matmul::prepare::{Prepared, PreparedForm, prepare};
 use crate::tensor::{Tensor, trace};
 
 /// Anything that multiplies vectors: what the iterative methods ask of a matrix.
@@ -74,7 +75,11 @@ impl Operator for Tensor {
     }
 
     fn ready(&self) -> Result<Option<Box<dyn Operator>>> {
-        split::of(self)
+        if let Some(split) = split::of(self)? {
+            return Ok(Some(split));
+        }
+        let prepared = prepare(is_matrix(self)?)?;
+        Ok((prepared.form() != PreparedForm::AsStored).then(|| Box::new(prepared) as Box<dyn Operator>))
     }
 
     fn apply_adjoint(&self, x: &Tensor) -> Result<Tensor> {
@@ -83,6 +88,24 @@ impl Operator for Tensor {
             return t.matmul(x);
         }
         t.matmul(&x.unary(UnaryOp::Conj)?)?.unary(UnaryOp::Conj)
+    }
+}
+
+impl Operator for Prepared {
+    fn shape(&self) -> [usize; 2] {
+        Operator::shape(self.tensor())
+    }
+
+    fn dtype(&self) -> DType {
+        self.tensor().dtype()
+    }
+
+    fn apply(&self, x: &Tensor) -> Result<Tensor> {
+        self.matmul(x)
+    }
+
+    fn apply_adjoint(&self, x: &Tensor) -> Result<Tensor> {
+        self.tensor().apply_adjoint(x)
     }
 }
 

@@ -21,7 +21,7 @@ use crate::tensor::Tensor;
 /// Columns from which on panels alone are shared among threads.
 const MANY: usize = 8;
 
-/// Slices of stored elements, at most, and how many elements there must be for each place of the result.
+/// Slices of stored elements, at most, and how many elements one has for each place of the result, about.
 const SLICES: usize = 16;
 const PER_PLACE: usize = 8;
 
@@ -100,7 +100,8 @@ impl Plan {
     /// Rows of the left operand in slices of like work.
     fn slices(&self) -> Vec<std::ops::Range<usize>> {
         let (rows, nse) = (self.left.len(), self.left.nse());
-        let wanted = if self.n >= MANY { 1 } else { (nse / (PER_PLACE * self.m * self.n).max(1)).clamp(1, SLICES) };
+        let places = (PER_PLACE * self.m * self.n).max(1);
+        let wanted = if self.n >= MANY { 1 } else { ((nse + places / 2) / places).clamp(1, SLICES) };
         let mut ends = vec![0];
         for i in 1..wanted {
             let goal = nse / wanted * i;

@@ -9,6 +9,7 @@
 mod dot;
 pub(crate) mod forms;
 mod plan;
+pub(crate) mod prepare;
 mod assemble;
 pub(crate) mod chain;
 mod columns;
