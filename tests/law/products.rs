@@ -181,6 +181,9 @@ fn check(op: &str, cell: &Cell, seed: u64) -> Result<(), String> {
             lawful(&[&x], want, &|t| t[0].matrix_power(power as i64))
         }
         "multi_dot" => {
+            // Integers that no f16 holds are infinite in it, or not, by which product comes first.
+            let is_whole = !(dtype.is_float() || dtype.is_complex());
+            let other = if is_whole && other == OType::F16 { OType::F32 } else { other };
             let (x, y, z) = (tensor(rng, dtype, &[m, k]), tensor(rng, dtype, &[k2, n]), tensor(rng, other, &[n, b]));
             lawful(&[&x, &y, &z], einsum("ij,jk,kl->il", &[&x, &y, &z]), &|t| Tensor::multi_dot(t))
         }

@@ -5,6 +5,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod accuracy;
 mod arguments;
 mod catalogue;
 mod einsum;
