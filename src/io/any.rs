@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::input::{Input, Placed, Spool};
 use super::state_dict::{Archive, StateDict};
 use super::warning::Warning;
-use super::{Progress, binsparse, frostt, matrix_market};
+use super::{Progress, binsparse, frostt, matrix_market, sscdf};
 use crate::base::error::{self, ErrorKind, Result};
 use crate::tensor::Tensor;
 use crate::tensor::trace;
@@ -29,16 +29,18 @@ pub enum Format {
     Npz,
     /// Binsparse in HDF5: `.h5`, `.hdf5`.
     Hdf5,
+    /// sscdf 1.0, which is netCDF-4: `.sscdf`.
+    Sscdf,
     /// Named tensors in safetensors: `.safetensors`.
     Safetensors,
     /// Named tensors that PyTorch saved: `.pt`, `.pth`. Read, not written.
     Checkpoint,
 }
 
-const KNOWN: &str = ".mtx, .tns, .ttx (each also with .gz), .npz, .h5, .hdf5, .safetensors; to read also .pt and .pth, and .bz2 or .zst behind those of text";
+const KNOWN: &str = ".mtx, .tns, .ttx (each also with .gz), .npz, .h5, .hdf5, .sscdf, .safetensors; to read also .pt and .pth, and .bz2 or .zst behind those of text";
 
 /// What is written.
-const WRITTEN: &str = ".mtx, .tns, .ttx (each also with .gz), .npz, .h5, .hdf5, .safetensors";
+const WRITTEN: &str = ".mtx, .tns, .ttx (each also with .gz), .npz, .h5, .hdf5, .sscdf, .safetensors";
 
 impl Format {
     /// The format that a file's name stands for; `None` if it stands for none.
@@ -52,6 +54,7 @@ impl Format {
             "ttx" => Format::TensorMarket,
             "npz" => Format::Npz,
             "h5" | "hdf5" => Format::Hdf5,
+            "sscdf" => Format::Sscdf,
             "safetensors" => Format::Safetensors,
             "pt" | "pth" => Format::Checkpoint,
             _ => return None,
@@ -94,7 +97,7 @@ impl Format {
 impl FromStr for Format {
     type Err = error::Error;
 
-    /// Reads the ending of file names, in any case: `mtx`, `tns`, `ttx`, `npz`, `h5`, `hdf5`, `safetensors`.
+    /// Reads the ending of file names, in any case: `mtx`, `tns`, `ttx`, `npz`, `h5`, `hdf5`, `sscdf`, `safetensors`.
     ///
     /// # Errors
     /// If the text is no such ending; the error lists them.
@@ -115,6 +118,7 @@ impl fmt::Display for Format {
             Format::TensorMarket => "TensorMarket",
             Format::Npz => "binsparse NPZ",
             Format::Hdf5 => "binsparse HDF5",
+            Format::Sscdf => "sscdf",
             Format::Safetensors => "safetensors",
             Format::Checkpoint => "PyTorch checkpoint",
         })
@@ -242,7 +246,7 @@ pub(super) fn loaded<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<
             let (source, path) = input.text(options);
             frostt::tensor_of(source, &options.frostt(), path.as_deref())?
         }
-        Format::Npz | Format::Hdf5 => {
+        Format::Npz | Format::Hdf5 | Format::Sscdf => {
             let Placed { file, path: place, signature, spool: _spool } = input.placed(options)?;
             let mut file = binsparse::File::of_file(file, &place, signature, path)?;
             let reading = file.reading(&options.binsparse())?;
@@ -282,9 +286,9 @@ const ALONE: &str = "tensor";
 /// How any file is written; each format takes what it knows of.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WriteOptions<'a> {
-    /// Binsparse: compress the arrays. Text is compressed if its name ends in `.gz`.
+    /// Binsparse and sscdf: compress the arrays. Text is compressed if its name ends in `.gz`.
     pub compress: bool,
-    /// Binsparse: how hard to compress, 0 to 9; `None` (the default) is the container's own.
+    /// Binsparse and sscdf: how hard to compress, 0 to 9; `None` (the default) is the container's own.
     pub level: Option<u8>,
     /// Binsparse: the version to claim; `None` (the default) is 0.1.0.
     pub version: Option<binsparse::Version>,
@@ -292,7 +296,8 @@ pub struct WriteOptions<'a> {
     pub extensions: bool,
     /// Progress callback; writers of binsparse and safetensors do not call it.
     pub progress: Option<Progress<'a>>,
-    /// Binsparse and safetensors: keys and values to put beside the tensor. Text has no place for them.
+    /// Binsparse and safetensors: keys and values to put beside the tensor; sscdf has a `comment` alone. Text has no
+    /// place for them.
     pub metadata: Option<&'a Map<String, Value>>,
 }
 
@@ -342,7 +347,14 @@ pub fn write_to(
             frostt::to_bytes(tensor, &frostt::WriteOptions { dialect, progress, ..Default::default() })?
         }
         Format::Npz => binsparse::to_bytes(tensor, &options.binsparse())?,
-        Format::Hdf5 => return hdf5_to(&mut stream, tensor, options),
+        Format::Hdf5 => {
+            let write = |path: &Path| binsparse::write_with(path, tensor, &options.binsparse());
+            return by_way_of_a_file(&mut stream, "h5", &write);
+        }
+        Format::Sscdf => {
+            let write = |path: &Path| options.sscdf(path, tensor);
+            return by_way_of_a_file(&mut stream, "sscdf", &write);
+        }
         Format::Safetensors => options.alone(tensor)?.to_safetensors()?,
         Format::Checkpoint => {
             return Err(error::invalid(
@@ -356,11 +368,11 @@ pub fn write_to(
 }
 
 /// HDF5, whose writer goes back and forth, by way of a temporary file.
-fn hdf5_to(stream: &mut dyn std::io::Write, tensor: &Tensor, options: &WriteOptions<'_>) -> Result<()> {
+fn by_way_of_a_file(stream: &mut dyn std::io::Write, ending: &str, write: &dyn Fn(&Path) -> Result<()>) -> Result<()> {
     let failed = |source| ErrorKind::Io { path: "the stream".into(), source };
-    let (spool, file) = Spool::new("h5").map_err(failed)?;
+    let (spool, file) = Spool::new(ending).map_err(failed)?;
     drop(file);
-    binsparse::write_with(&spool.path, tensor, &options.binsparse())?;
+    write(&spool.path)?;
     let copied = std::fs::File::open(&spool.path).and_then(|mut file| std::io::copy(&mut file, stream));
     copied.and_then(|_| stream.flush()).map_err(|source| failed(source).into())
 }
@@ -386,6 +398,7 @@ pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOption
             frostt::write_with(path, tensor, &frostt::WriteOptions { progress, ..Default::default() })
         }
         Format::Npz | Format::Hdf5 => binsparse::write_with(path, tensor, &options.binsparse()),
+        Format::Sscdf => options.sscdf(path, tensor),
         Format::Safetensors | Format::Checkpoint => options.alone(tensor)?.save(path),
     }
 }
@@ -394,6 +407,13 @@ impl WriteOptions<'_> {
     fn binsparse(&self) -> binsparse::WriteOptions {
         let WriteOptions { compress, level, version, extensions, .. } = *self;
         binsparse::WriteOptions { compress, level, version, extensions, metadata: self.said(), ..Default::default() }
+    }
+
+    fn sscdf(&self, path: &Path, tensor: &Tensor) -> Result<()> {
+        let WriteOptions { compress, level, metadata, .. } = *self;
+        let comment = metadata.and_then(|said| said.get("comment")).and_then(Value::as_str).map(str::to_owned);
+        let object = sscdf::Object { name: "", tensor, comment };
+        sscdf::write_all(path, &[object], &sscdf::WriteOptions { compress, level, ..Default::default() })
     }
 
     fn said(&self) -> Map<String, Value> {

@@ -193,7 +193,7 @@ fn infos<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<Vec<Info>> {
             let (source, path) = input.text(options);
             Ok(vec![of_frostt(&frostt::header_of(source, &options.frostt(), path.as_deref())?, file_bytes)])
         }
-        Format::Npz | Format::Hdf5 => {
+        Format::Npz | Format::Hdf5 | Format::Sscdf => {
             let Placed { file, path: place, signature, spool: _spool } = input.placed(options)?;
             let file = binsparse::File::of_file(file, &place, signature, path)?;
             let mut file = file.allow_libhdf5(options.allow_libhdf5);

@@ -55,9 +55,12 @@ impl<'a> Input<'a> {
         }
         let (file, signature, known) = looked_at(file).map_err(failed)?;
         let why = ", and the file begins like none of the known formats";
-        // A checkpoint is a ZIP file as NPZ is.
+        // A checkpoint is a ZIP file as NPZ is, and sscdf is in HDF5.
         let named = Format::of_name(path);
-        let known = known.filter(|_| named != Some(Format::Checkpoint));
+        let known = match (known, named) {
+            (_, Some(Format::Checkpoint)) | (Some(Format::Hdf5), Some(Format::Sscdf)) => None,
+            (known, _) => known,
+        };
         let format = options.format.or(known).or(named).ok_or_else(|| unknown(path, why))?;
         Ok(Input { format, path: Some(path.to_owned()), bytes: Bytes::File { file, signature } })
     }

@@ -20,6 +20,7 @@ pub mod matrix_market;
 mod pieces;
 mod safetensors;
 mod signature;
+pub mod sscdf;
 pub mod state_dict;
 mod text;
 mod violations;

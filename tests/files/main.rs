@@ -13,6 +13,7 @@ mod foreign;
 mod models;
 mod python;
 mod real_data;
+mod sscdf;
 mod text_formats;
 
 use openwork::Scalar;

@@ -14,7 +14,7 @@ use crate::spy::Style;
 /// Look at tensors in files, draw, compare, convert, check and print them.
 ///
 /// Formats: Matrix Market (.mtx), FROSTT (.tns) and TensorMarket (.ttx), each also with .gz; binsparse in NPZ (.npz)
-/// and HDF5 (.h5, .hdf5); safetensors (.safetensors). Read as well: text with .bz2 or .zst, PyTorch's checkpoints (.pt, .pth),
+/// and HDF5 (.h5, .hdf5); sscdf (.sscdf); safetensors (.safetensors). Read as well: text with .bz2 or .zst, PyTorch's checkpoints (.pt, .pth),
 /// what SciPy and pydata/sparse save (.npz), sparse groups of AnnData (.h5ad) and 10x Genomics (.h5). The file `-` is
 /// standard input, or standard output of convert.
 ///
@@ -98,7 +98,7 @@ pub(crate) struct Convert {
     /// Binsparse: allow what its text cannot say, in a form that other readers refuse
     #[arg(long)]
     pub(crate) extensions: bool,
-    /// The format of OUT, where its name does not tell: mtx, tns, ttx, npz, h5 or safetensors
+    /// The format of OUT, where its name does not tell: mtx, tns, ttx, npz, h5, sscdf or safetensors
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     pub(crate) to: Option<Format>,
     /// Leave out what IN says beside the tensor: its metadata

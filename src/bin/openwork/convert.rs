@@ -178,7 +178,7 @@ fn changed(
 
 /// The tensor with rising coordinates, where the format has no others.
 fn in_order(tensor: Tensor, format: Format, arguments: &Arguments) -> openwork::Result<Tensor> {
-    let keeps = !matches!(format, Format::Npz | Format::Hdf5) || arguments.extensions;
+    let keeps = !matches!(format, Format::Npz | Format::Hdf5 | Format::Sscdf) || arguments.extensions;
     if keeps || tensor.is_coalesced() {
         return Ok(tensor);
     }

@@ -248,7 +248,8 @@ pub(super) fn load(
     if is_whole {
         facts::verify(&descriptor.facts, &tensor, options.mode, &mut warnings)?;
     }
-    Ok(Loaded { tensor, descriptor, warnings })
+    let format = container.foreign().unwrap_or_else(|| descriptor.format.clone());
+    Ok(Loaded { tensor, descriptor: Descriptor { format, ..descriptor }, warnings })
 }
 
 const UNKNOWN: &str = "neither ZIP (.npz) nor HDF5 nor any other known container";
