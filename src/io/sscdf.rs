@@ -39,17 +39,16 @@
 
 use std::path::Path;
 
-use super::atomic;
 use super::binsparse::export::{Export, OutArray};
 use super::binsparse::hdf5::{self, Attributes, Elements, Group, Said, sscdf::FORMATS};
 use super::binsparse::{self};
+use super::{atomic, losses};
+use crate::DType;
 use crate::base::error::{self, Result};
 use crate::base::mapped::Mapped;
 use crate::base::named::Named;
 use crate::tensor::Tensor;
-use crate::tensor::fill::Fill;
 use crate::tensor::trace;
-use crate::{DType, Scalar};
 
 /// How a file is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -203,7 +202,7 @@ fn datatype(dtype: DType) -> Option<&'static str> {
 
 #[cold]
 fn refused<T>(what: String) -> Result<T> {
-    Err(error::layout(format!("sscdf 1.0 cannot hold {what}")))
+    Err(losses::refused("sscdf 1.0", &what))
 }
 
 impl Parts {
@@ -211,17 +210,8 @@ impl Parts {
         let Some(datatype) = datatype(x.dtype()) else {
             return refused(format!("the dtype {} (cast to float32 or float64)", x.dtype()));
         };
-        match x.fill() {
-            Some(Fill::Undefined) => {
-                return refused("the undefined fill (replace_fill(0) gives absent elements a value)".into());
-            }
-            Some(Fill::Array(_)) => return refused("a fill that is an array (to_dense has all elements)".into()),
-            Some(Fill::Scalar(fill)) if fill.to_bytes() != Scalar::zero(x.dtype()).to_bytes() => {
-                return refused(format!(
-                    "the fill {fill}, which is not 0 (to_dense has all elements; with_fill(0) stores them)"
-                ));
-            }
-            Some(Fill::Scalar(_)) | None => {}
+        if let Some(what) = losses::fill_other_than_zero(x) {
+            return refused(what);
         }
         if x.ndim() > 2 {
             return refused(format!("a tensor of {} axes; it has scalars, vectors and matrices", x.ndim()));
@@ -241,8 +231,8 @@ impl Parts {
                 n => refused(format!("a scalar with {n} values (coalesce adds them)")),
             };
         }
-        if !x.is_coalesced() {
-            return refused("repeated or unordered coordinates (coalesce)".into());
+        if let Some(what) = losses::unordered(x) {
+            return refused(what);
         }
         if options.bitmap && !x.is_strided() {
             return Parts::bitmap(x).and_then(|(format, arrays)| parts(format, arrays));

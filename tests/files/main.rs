@@ -11,6 +11,7 @@ mod samples;
 mod binsparse;
 mod foreign;
 mod models;
+mod others;
 mod python;
 mod real_data;
 mod sscdf;

@@ -106,10 +106,16 @@ pub(super) fn write(
     group::header(out, messages)
 }
 
-/// Integers and IEEE floats as this machine has them.
+/// Integers, IEEE floats and truth values as this machine has them.
 pub(super) fn element_type(dtype: DType) -> Record {
     let size = dtype.size() as u32;
     let order = u8::from(cfg!(target_endian = "big"));
+    if dtype == DType::Bool {
+        // As h5py has them: an enumeration (8) of two members that are signed bytes.
+        let byte = element_type(DType::I8);
+        let head = Record::default().u8(0x18).u16(2).u8(0).u32(size).bytes(byte.as_bytes());
+        return head.bytes(b"FALSE\0\0\0TRUE\0\0\0\0").bytes(&[0, 1]);
+    }
     if dtype.is_int() {
         let signed = if dtype.is_unsigned() { 0 } else { 8 };
         return Record::default().u8(0x10).u8(order | signed).u16(0).u32(size).u16(0).u16(8 * size as u16);

@@ -27,7 +27,6 @@ const SUPERBLOCK: usize = 96;
 
 /// What an attribute says.
 #[derive(Clone, Debug)]
-#[allow(dead_code)] // AnnData's, next
 pub(crate) enum Said {
     /// A text in UTF-8, of any length.
     Text(String),
@@ -51,7 +50,6 @@ pub(crate) struct Group<'a> {
 }
 
 /// Something in a group.
-#[allow(dead_code)] // AnnData's, next
 pub(crate) enum Node<'a> {
     Group(Group<'a>),
     Dataset(Elements<'a>, Attributes),
@@ -78,6 +76,11 @@ impl<'a> Group<'a> {
 
     pub(crate) fn dataset(&mut self, name: &str, elements: Elements<'a>, attributes: Attributes) {
         self.inner.insert(name, Node::Dataset(elements, attributes));
+    }
+
+    /// Texts along one axis.
+    pub(crate) fn texts_dataset(&mut self, name: &str, texts: Vec<String>, attributes: Attributes) {
+        self.inner.insert(name, Node::Texts(texts, attributes));
     }
 }
 
