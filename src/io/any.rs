@@ -111,7 +111,7 @@ impl Format {
     }
 
     /// The format by what a file of this one says it is.
-    pub(super) fn as_told(self, stored_as: &str) -> Format {
+    pub(super) fn told_by(self, stored_as: &str) -> Format {
         match (self, stored_as.split([' ', '/']).next()) {
             (Format::Npz, Some("NumPy")) => Format::NumpyNpz,
             (Format::Npz, Some("SciPy")) => Format::ScipyNpz,
@@ -290,7 +290,7 @@ pub(super) fn loaded<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<
             let Placed { file, path: place, signature, spool: _spool } = input.placed(options)?;
             let mut file = binsparse::File::of_file(file, &place, signature, path)?;
             let reading = file.reading(&options.binsparse())?;
-            format = format.as_told(&reading.descriptor.format);
+            format = format.told_by(&reading.descriptor.format);
             metadata = reading.descriptor.metadata;
             (reading.tensor, reading.warnings)
         }

@@ -205,7 +205,7 @@ fn infos<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<Vec<Info>> {
                 let descriptor = file.info(&name)?;
                 let value = file.fill(&name).ok().flatten();
                 let arrays = file.arrays(&name, &descriptor);
-                let format = format.as_told(&descriptor.format);
+                let format = format.told_by(&descriptor.format);
                 Ok(Info { arrays, ..of_binsparse(name, format, &descriptor, value, file_bytes) })
             };
             names.into_iter().map(described).collect()
