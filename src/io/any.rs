@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::input::{Input, Placed, Spool};
 use super::state_dict::{Archive, StateDict};
 use super::warning::Warning;
-use super::{Progress, binsparse, frostt, matrix_market};
+use super::{Progress, anndata, binsparse, frostt, matrix_market, numpy, pydata, scipy, sscdf};
 use crate::base::error::{self, ErrorKind, Result};
 use crate::tensor::Tensor;
 use crate::tensor::trace;
@@ -29,16 +29,28 @@ pub enum Format {
     Npz,
     /// Binsparse in HDF5: `.h5`, `.hdf5`.
     Hdf5,
+    /// sscdf 1.0, which is netCDF-4: `.sscdf`.
+    Sscdf,
+    /// Sparse matrices of AnnData in HDF5: `.h5ad`.
+    AnnData,
+    /// One array of NumPy: `.npy`.
+    Npy,
+    /// Arrays of NumPy by name: `.npz`.
+    NumpyNpz,
+    /// What `scipy.sparse.save_npz` saves: `.npz`.
+    ScipyNpz,
+    /// What pydata/sparse's `save_npz` saves: `.npz`.
+    PydataNpz,
     /// Named tensors in safetensors: `.safetensors`.
     Safetensors,
     /// Named tensors that PyTorch saved: `.pt`, `.pth`. Read, not written.
     Checkpoint,
 }
 
-const KNOWN: &str = ".mtx, .tns, .ttx (each also with .gz), .npz, .h5, .hdf5, .safetensors; to read also .pt and .pth, and .bz2 or .zst behind those of text";
+const KNOWN: &str = ".mtx, .tns, .ttx (each also with .gz), .npz, .npy, .h5, .hdf5, .h5ad, .sscdf, .safetensors; to read also .pt and .pth, and .bz2 or .zst behind those of text";
 
 /// What is written.
-const WRITTEN: &str = ".mtx, .tns, .ttx (each also with .gz), .npz, .h5, .hdf5, .safetensors";
+const WRITTEN: &str = ".mtx, .tns, .ttx (each also with .gz), .npz, .npy, .h5, .hdf5, .h5ad, .sscdf, .safetensors";
 
 impl Format {
     /// The format that a file's name stands for; `None` if it stands for none.
@@ -52,6 +64,9 @@ impl Format {
             "ttx" => Format::TensorMarket,
             "npz" => Format::Npz,
             "h5" | "hdf5" => Format::Hdf5,
+            "h5ad" => Format::AnnData,
+            "npy" => Format::Npy,
+            "sscdf" => Format::Sscdf,
             "safetensors" => Format::Safetensors,
             "pt" | "pth" => Format::Checkpoint,
             _ => return None,
@@ -89,17 +104,40 @@ impl Format {
     pub fn is_text(self) -> bool {
         matches!(self, Format::MatrixMarket | Format::Frostt | Format::TensorMarket)
     }
+
+    /// Whether it is arrays in a container, which the reader of binsparse reads.
+    pub(super) fn is_container(self) -> bool {
+        !self.is_text() && !matches!(self, Format::Safetensors | Format::Checkpoint)
+    }
+
+    /// The format by what a file of this one says it is.
+    pub(super) fn told_by(self, stored_as: &str) -> Format {
+        match (self, stored_as.split([' ', '/']).next()) {
+            (Format::Npz, Some("NumPy")) => Format::NumpyNpz,
+            (Format::Npz, Some("SciPy")) => Format::ScipyNpz,
+            (Format::Npz, Some("pydata")) => Format::PydataNpz,
+            (Format::Hdf5, Some("sscdf")) => Format::Sscdf,
+            (Format::Hdf5, Some("AnnData")) => Format::AnnData,
+            _ => self,
+        }
+    }
 }
 
 impl FromStr for Format {
     type Err = error::Error;
 
-    /// Reads the ending of file names, in any case: `mtx`, `tns`, `ttx`, `npz`, `h5`, `hdf5`, `safetensors`.
+    /// Reads the ending of file names, in any case: `mtx`, `tns`, `ttx`, `npz`, `npy`, `h5`, `hdf5`, `h5ad`, `sscdf`, `safetensors`.
+    /// Of what others have in `.npz` files, their names: `numpy`, `scipy`, `pydata`.
     ///
     /// # Errors
     /// If the text is no such ending; the error lists them.
     fn from_str(text: &str) -> Result<Format> {
-        let known = Format::of_name(format!("x.{text}")).filter(|_| !text.contains(['.', '/']));
+        let known = match text.to_ascii_lowercase().as_str() {
+            "numpy" => Some(Format::NumpyNpz),
+            "scipy" => Some(Format::ScipyNpz),
+            "pydata" => Some(Format::PydataNpz),
+            _ => Format::of_name(format!("x.{text}")).filter(|_| !text.contains(['.', '/'])),
+        };
         known.ok_or_else(|| {
             let _call = trace::call("Format::from_str", &[]);
             error::invalid("text", format!("{text:?} names no format; known are {KNOWN}"))
@@ -115,6 +153,12 @@ impl fmt::Display for Format {
             Format::TensorMarket => "TensorMarket",
             Format::Npz => "binsparse NPZ",
             Format::Hdf5 => "binsparse HDF5",
+            Format::Sscdf => "sscdf",
+            Format::AnnData => "AnnData",
+            Format::Npy => "NumPy array",
+            Format::NumpyNpz => "NumPy NPZ",
+            Format::ScipyNpz => "SciPy NPZ",
+            Format::PydataNpz => "pydata/sparse NPZ",
             Format::Safetensors => "safetensors",
             Format::Checkpoint => "PyTorch checkpoint",
         })
@@ -133,7 +177,7 @@ pub struct ReadOptions<'a> {
     /// Binsparse: accept older drafts and common deviations; Matrix Market: entries above the diagonal of a file with a
     /// symmetry, a skew-symmetric diagonal that is not zero, and comments that name a type which values do not fit. Each with a warning.
     pub lenient: bool,
-    /// HDF5 and safetensors: the name of the tensor, as in `layers/0`. Without, a reader takes the one that has no name,
+    /// HDF5, arrays of NumPy and safetensors: the name of the tensor, as in `layers/0`. Without, a reader takes the one that has no name,
     /// or the only one; [`validate`](super::validate) takes all.
     pub name: Option<&'a str>,
     /// The shape of a `.tns` file, where the largest indices do not give it.
@@ -230,7 +274,7 @@ pub fn read_from<'a>(stream: impl Read + 'a, options: &ReadOptions<'a>) -> Resul
 }
 
 pub(super) fn loaded<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<Loaded> {
-    let format = input.format;
+    let mut format = input.format;
     let path = input.path.clone();
     let mut metadata = Map::new();
     let (tensor, warnings) = match format {
@@ -242,14 +286,15 @@ pub(super) fn loaded<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<
             let (source, path) = input.text(options);
             frostt::tensor_of(source, &options.frostt(), path.as_deref())?
         }
-        Format::Npz | Format::Hdf5 => {
+        kind if kind.is_container() => {
             let Placed { file, path: place, signature, spool: _spool } = input.placed(options)?;
             let mut file = binsparse::File::of_file(file, &place, signature, path)?;
             let reading = file.reading(&options.binsparse())?;
+            format = format.told_by(&reading.descriptor.format);
             metadata = reading.descriptor.metadata;
             (reading.tensor, reading.warnings)
         }
-        Format::Safetensors | Format::Checkpoint => {
+        _ => {
             let Placed { file, spool: _spool, .. } = input.placed(options)?;
             let archive = Archive::of_file(file, format, path.as_deref())?;
             let name = named(&archive, options.name)?;
@@ -276,15 +321,21 @@ pub(super) fn named<'a>(archive: &'a Archive, name: Option<&'a str>) -> Result<&
     }
 }
 
+/// What NumPy calls an array without a name.
+const ONLY: &str = "arr_0";
+
 /// The name of a tensor that is alone in a file whose tensors have names.
 const ALONE: &str = "tensor";
 
 /// How any file is written; each format takes what it knows of.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WriteOptions<'a> {
-    /// Binsparse: compress the arrays. Text is compressed if its name ends in `.gz`.
+    /// The format; `None` (the default) is that of the file's name. What NumPy, SciPy and pydata/sparse have in `.npz`
+    /// files is written where it is asked for.
+    pub format: Option<Format>,
+    /// Binsparse, sscdf, AnnData and all of NPZ: compress the arrays. Text is compressed if its name ends in `.gz`.
     pub compress: bool,
-    /// Binsparse: how hard to compress, 0 to 9; `None` (the default) is the container's own.
+    /// The same: how hard to compress, 0 to 9; `None` (the default) is the container's own.
     pub level: Option<u8>,
     /// Binsparse: the version to claim; `None` (the default) is 0.1.0.
     pub version: Option<binsparse::Version>,
@@ -292,12 +343,13 @@ pub struct WriteOptions<'a> {
     pub extensions: bool,
     /// Progress callback; writers of binsparse and safetensors do not call it.
     pub progress: Option<Progress<'a>>,
-    /// Binsparse and safetensors: keys and values to put beside the tensor. Text has no place for them.
+    /// Binsparse and safetensors: keys and values to put beside the tensor; sscdf has a `comment` alone. Text has no
+    /// place for them.
     pub metadata: Option<&'a Map<String, Value>>,
 }
 
 /// Writes a tensor to a file whose name gives the format, whole or not at all. In safetensors, which gives tensors
-/// names, it is called `tensor`.
+/// names, it is called `tensor`; in AnnData it is `X`.
 ///
 /// # Errors
 /// If the name stands for no format, or the format cannot hold the tensor: both before a byte is written. Then
@@ -342,7 +394,22 @@ pub fn write_to(
             frostt::to_bytes(tensor, &frostt::WriteOptions { dialect, progress, ..Default::default() })?
         }
         Format::Npz => binsparse::to_bytes(tensor, &options.binsparse())?,
-        Format::Hdf5 => return hdf5_to(&mut stream, tensor, options),
+        Format::Hdf5 => {
+            let write = |path: &Path| binsparse::write_with(path, tensor, &options.binsparse());
+            return by_way_of_a_file(&mut stream, "h5", &write);
+        }
+        Format::Sscdf => {
+            let write = |path: &Path| options.sscdf(path, tensor);
+            return by_way_of_a_file(&mut stream, "sscdf", &write);
+        }
+        Format::AnnData => {
+            let write = |path: &Path| options.anndata(path, tensor);
+            return by_way_of_a_file(&mut stream, "h5ad", &write);
+        }
+        Format::Npy => numpy::to_bytes(tensor)?,
+        Format::NumpyNpz => numpy::arrays_to_bytes(&numpy::named(&[(ONLY, tensor)])?, options.packed())?,
+        Format::ScipyNpz => scipy::to_bytes(tensor, options.packed())?,
+        Format::PydataNpz => pydata::to_bytes(tensor, options.packed())?,
         Format::Safetensors => options.alone(tensor)?.to_safetensors()?,
         Format::Checkpoint => {
             return Err(error::invalid(
@@ -356,11 +423,11 @@ pub fn write_to(
 }
 
 /// HDF5, whose writer goes back and forth, by way of a temporary file.
-fn hdf5_to(stream: &mut dyn std::io::Write, tensor: &Tensor, options: &WriteOptions<'_>) -> Result<()> {
+fn by_way_of_a_file(stream: &mut dyn std::io::Write, ending: &str, write: &dyn Fn(&Path) -> Result<()>) -> Result<()> {
     let failed = |source| ErrorKind::Io { path: "the stream".into(), source };
-    let (spool, file) = Spool::new("h5").map_err(failed)?;
+    let (spool, file) = Spool::new(ending).map_err(failed)?;
     drop(file);
-    binsparse::write_with(&spool.path, tensor, &options.binsparse())?;
+    write(&spool.path)?;
     let copied = std::fs::File::open(&spool.path).and_then(|mut file| std::io::copy(&mut file, stream));
     copied.and_then(|_| stream.flush()).map_err(|source| failed(source).into())
 }
@@ -372,7 +439,7 @@ fn hdf5_to(stream: &mut dyn std::io::Write, tensor: &Tensor, options: &WriteOpti
 pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOptions<'_>) -> Result<()> {
     let _call = trace::call("io::write", &[]);
     let path = path.as_ref();
-    let format = Format::of_name_to_write(path)?;
+    let format = options.format.map_or_else(|| Format::of_name_to_write(path), Ok)?;
     if format.is_text() && options.compress && !super::text::sink::is_gzip(path) {
         let why = format!("{format} text is compressed if its name ends in .gz, which {} does not", path.display());
         return Err(error::invalid("compress", why));
@@ -386,6 +453,12 @@ pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOption
             frostt::write_with(path, tensor, &frostt::WriteOptions { progress, ..Default::default() })
         }
         Format::Npz | Format::Hdf5 => binsparse::write_with(path, tensor, &options.binsparse()),
+        Format::Sscdf => options.sscdf(path, tensor),
+        Format::AnnData => options.anndata(path, tensor),
+        Format::Npy => numpy::write(path, tensor),
+        Format::NumpyNpz => numpy::write_all(path, &[(ONLY, tensor)], options.packed()),
+        Format::ScipyNpz => scipy::write(path, tensor, options.packed()),
+        Format::PydataNpz => pydata::write(path, tensor, options.packed()),
         Format::Safetensors | Format::Checkpoint => options.alone(tensor)?.save(path),
     }
 }
@@ -394,6 +467,23 @@ impl WriteOptions<'_> {
     fn binsparse(&self) -> binsparse::WriteOptions {
         let WriteOptions { compress, level, version, extensions, .. } = *self;
         binsparse::WriteOptions { compress, level, version, extensions, metadata: self.said(), ..Default::default() }
+    }
+
+    fn sscdf(&self, path: &Path, tensor: &Tensor) -> Result<()> {
+        let WriteOptions { compress, level, metadata, .. } = *self;
+        let comment = metadata.and_then(|said| said.get("comment")).and_then(Value::as_str).map(str::to_owned);
+        let object = sscdf::Object { name: "", tensor, comment };
+        sscdf::write_all(path, &[object], &sscdf::WriteOptions { compress, level, ..Default::default() })
+    }
+
+    fn anndata(&self, path: &Path, tensor: &Tensor) -> Result<()> {
+        let WriteOptions { compress, level, .. } = *self;
+        anndata::write_all(path, &[("X", tensor)], &anndata::WriteOptions { compress, level, ..Default::default() })
+    }
+
+    /// How hard to pack what NumPy, SciPy and pydata/sparse have in NPZ, if at all.
+    fn packed(&self) -> Option<u8> {
+        self.compress.then_some(self.level.unwrap_or(6))
     }
 
     fn said(&self) -> Map<String, Value> {

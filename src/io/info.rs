@@ -193,7 +193,7 @@ fn infos<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<Vec<Info>> {
             let (source, path) = input.text(options);
             Ok(vec![of_frostt(&frostt::header_of(source, &options.frostt(), path.as_deref())?, file_bytes)])
         }
-        Format::Npz | Format::Hdf5 => {
+        format if format.is_container() => {
             let Placed { file, path: place, signature, spool: _spool } = input.placed(options)?;
             let file = binsparse::File::of_file(file, &place, signature, path)?;
             let mut file = file.allow_libhdf5(options.allow_libhdf5);
@@ -205,11 +205,12 @@ fn infos<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<Vec<Info>> {
                 let descriptor = file.info(&name)?;
                 let value = file.fill(&name).ok().flatten();
                 let arrays = file.arrays(&name, &descriptor);
+                let format = format.told_by(&descriptor.format);
                 Ok(Info { arrays, ..of_binsparse(name, format, &descriptor, value, file_bytes) })
             };
             names.into_iter().map(described).collect()
         }
-        Format::Safetensors | Format::Checkpoint => {
+        _ => {
             let Placed { file, spool: _spool, .. } = input.placed(options)?;
             let archive = Archive::of_file(file, format, path.as_deref())?;
             let names: Vec<&str> = options.name.map_or_else(|| archive.names().collect(), |name| vec![name]);

@@ -55,9 +55,12 @@ impl<'a> Input<'a> {
         }
         let (file, signature, known) = looked_at(file).map_err(failed)?;
         let why = ", and the file begins like none of the known formats";
-        // A checkpoint is a ZIP file as NPZ is.
+        // A checkpoint is a ZIP file as NPZ is; sscdf and AnnData are in HDF5.
         let named = Format::of_name(path);
-        let known = known.filter(|_| named != Some(Format::Checkpoint));
+        let known = match (known, named) {
+            (_, Some(Format::Checkpoint)) | (Some(Format::Hdf5), Some(Format::Sscdf | Format::AnnData)) => None,
+            (known, _) => known,
+        };
         let format = options.format.or(known).or(named).ok_or_else(|| unknown(path, why))?;
         Ok(Input { format, path: Some(path.to_owned()), bytes: Bytes::File { file, signature } })
     }
@@ -142,6 +145,7 @@ fn looked_at(mut file: File) -> io::Result<(File, Option<Signature>, Option<Form
     let (signature, mut start) = signature::find(&mut file)?;
     let format = match signature {
         Some(Signature::Zip) => Some(Format::Npz),
+        Some(Signature::Npy) => Some(Format::Npy),
         Some(Signature::Hdf5(_)) => Some(Format::Hdf5),
         Some(Signature::Packed(packing)) => {
             file.seek(SeekFrom::Start(0))?;
@@ -161,6 +165,7 @@ fn begins(start: &[u8]) -> Option<Format> {
     let (signature, _) = signature::find(&mut Cursor::new(start)).ok()?;
     match signature {
         Some(Signature::Zip) => Some(Format::Npz),
+        Some(Signature::Npy) => Some(Format::Npy),
         Some(Signature::Hdf5(_)) => Some(Format::Hdf5),
         Some(Signature::Packed(packing)) => {
             let mut text = Vec::new();

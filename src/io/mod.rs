@@ -8,6 +8,7 @@
 
 use std::fmt;
 
+pub mod anndata;
 mod any;
 mod atomic;
 pub mod binsparse;
@@ -16,10 +17,15 @@ pub(crate) mod fault;
 pub mod frostt;
 mod info;
 mod input;
+mod losses;
 pub mod matrix_market;
+pub mod numpy;
 mod pieces;
+pub mod pydata;
 mod safetensors;
+pub mod scipy;
 mod signature;
+pub mod sscdf;
 pub mod state_dict;
 mod text;
 mod violations;

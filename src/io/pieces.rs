@@ -181,7 +181,7 @@ fn pieces<'a>(
                 sender.send(tensor, &shape, (0, 0))
             })
         }
-        Format::Npz | Format::Hdf5 if options.max_bytes.is_none() => {
+        format if format.is_container() && options.max_bytes.is_none() => {
             let path = input.path.clone();
             let Placed { file, path: place, signature, spool: _spool } = input.placed(options)?;
             let mut file = binsparse::File::of_file(file, &place, signature, path)?;

@@ -15,6 +15,8 @@ pub(in crate::io) enum Signature {
     /// Compressed text.
     Packed(Packing),
     Zip,
+    /// One array of NumPy.
+    Npy,
     /// The place of the signature: 0, or 512 or twice as many and so on after a block of the user's.
     Hdf5(u64),
 }
@@ -28,6 +30,8 @@ pub(in crate::io) fn find(source: &mut (impl Read + Seek)) -> io::Result<(Option
         Some(Signature::Packed(packing))
     } else if start.starts_with(b"PK\x03\x04") || start.starts_with(b"PK\x05\x06") {
         Some(Signature::Zip)
+    } else if start.starts_with(b"\x93NUMPY") {
+        Some(Signature::Npy)
     } else if start.starts_with(&HDF5) {
         Some(Signature::Hdf5(0))
     } else {
@@ -69,6 +73,7 @@ mod tests {
         assert_eq!(found(b"\x1f\x8b\x08"), Some(Signature::Packed(Packing::Gzip)));
         assert_eq!(found(b"BZh9"), Some(Signature::Packed(Packing::Bzip2)));
         assert_eq!(found(b"PK\x03\x04..."), Some(Signature::Zip));
+        assert_eq!(found(b"\x93NUMPY\x01\x00"), Some(Signature::Npy));
         for at in [0, 512, 1024, 1 << 14] {
             let mut bytes = vec![7; at];
             bytes.extend_from_slice(&HDF5);

@@ -73,7 +73,7 @@ fn checked<'a>(input: Input<'a>, options: &ReadOptions<'a>, report: &mut dyn FnM
             let (source, path) = input.text(options);
             frostt::violations_of(source, &options.frostt(), &mut |error| report(error.into()), path.as_deref())
         }
-        Format::Npz | Format::Hdf5 => {
+        format if format.is_container() => {
             let placed = input.placed(options)?;
             let mut reported = |tensor: &str, array: String, what: String| {
                 let separator = if tensor.is_empty() || array.is_empty() { "" } else { ": " };
@@ -81,7 +81,7 @@ fn checked<'a>(input: Input<'a>, options: &ReadOptions<'a>, report: &mut dyn FnM
             };
             binsparse::violations(placed, path.as_deref(), &options.binsparse(), &mut reported)
         }
-        Format::Safetensors | Format::Checkpoint => {
+        _ => {
             let Placed { file, spool: _spool, .. } = input.placed(options)?;
             of_model(file, format, path.as_deref(), options, report)
         }

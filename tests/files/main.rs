@@ -11,8 +11,10 @@ mod samples;
 mod binsparse;
 mod foreign;
 mod models;
+mod others;
 mod python;
 mod real_data;
+mod sscdf;
 mod text_formats;
 
 use openwork::Scalar;

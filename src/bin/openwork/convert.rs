@@ -33,6 +33,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let bar = Bar::new("writing", Unit::Elements);
     let tell = |done, total| bar.tell(done, total);
     let options = io::WriteOptions {
+        format: Some(format),
         compress: arguments.compress || arguments.compression.is_some(),
         level: arguments.compression,
         version: arguments.binsparse_version,
@@ -55,7 +56,11 @@ fn kept<'a>(
     arguments: &Arguments,
 ) -> Result<Option<&'a Map<String, Value>>, Failure> {
     let kept = Some(metadata).filter(|said| !arguments.drop_metadata && !said.is_empty());
-    if kept.is_none() || !format.is_text() {
+    let has_a_place = match format {
+        Format::Sscdf => metadata.keys().all(|key| key == "comment"),
+        format => matches!(format, Format::Npz | Format::Hdf5 | Format::Safetensors),
+    };
+    if kept.is_none() || has_a_place {
         return Ok(kept);
     }
     let input = shown(&arguments.input);
@@ -92,6 +97,8 @@ fn output_format(arguments: &Arguments) -> Result<Format, Failure> {
     }
     let named = Format::of_name_to_write(output).map_err(Failure::of_writing)?;
     match arguments.to {
+        // A file of that name may have any of these.
+        Some(to @ (Format::NumpyNpz | Format::ScipyNpz | Format::PydataNpz)) if named == Format::Npz => Ok(to),
         Some(to) if to != named => Err(Failure::Usage(format!(
             "{} would be {named}, and --to asks for {to}",
             plain(&output.display().to_string())
@@ -178,7 +185,8 @@ fn changed(
 
 /// The tensor with rising coordinates, where the format has no others.
 fn in_order(tensor: Tensor, format: Format, arguments: &Arguments) -> openwork::Result<Tensor> {
-    let keeps = !matches!(format, Format::Npz | Format::Hdf5) || arguments.extensions;
+    let keeps =
+        !matches!(format, Format::Npz | Format::Hdf5 | Format::Sscdf | Format::PydataNpz) || arguments.extensions;
     if keeps || tensor.is_coalesced() {
         return Ok(tensor);
     }

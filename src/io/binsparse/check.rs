@@ -59,10 +59,9 @@ pub(in crate::io) fn violations(
 
 /// The tensors to read.
 fn names(opened: &mut OpenContainer<'_>, options: &ReadOptions) -> Res<Vec<String>> {
-    match (&options.group, opened) {
-        (Some(name), _) => Ok(vec![name.clone()]),
-        (None, OpenContainer::Npz(_)) => Ok(vec![String::new()]),
-        (None, OpenContainer::Hdf5(file)) => file.names(),
+    match &options.group {
+        Some(name) => Ok(vec![name.clone()]),
+        None => opened.names(),
     }
 }
 

@@ -224,7 +224,7 @@ fn namespace(map: &Map<String, Value>, mode: Mode, warnings: &mut Vec<Warning>) 
 }
 
 /// The levels of a predefined format.
-fn predefined(name: &str, ndim: usize) -> Res<LevelSpec> {
+pub(crate) fn predefined(name: &str, ndim: usize) -> Res<LevelSpec> {
     const ONE: LevelKind = LevelKind::Sparse { rank: 1 };
     let (levels, dims): (Vec<LevelKind>, &[usize]) = match name {
         "DVEC" => (vec![], &[0]),

@@ -20,6 +20,10 @@ use crate::{DType, Layout, LevelKind, LevelSpec, MatrixFacts, Part, Scalar, Tens
 /// A tensor as it will be written.
 pub(crate) struct Export {
     pub(crate) json: String,
+    /// The predefined format of these levels, if it has one.
+    pub(crate) alias: Option<&'static str>,
+    /// Whether one value stands for all.
+    pub(crate) iso: bool,
     pub(crate) arrays: Vec<OutArray>,
 }
 
@@ -60,6 +64,26 @@ impl OutArray {
     fn values(name: &str, values: &Strided) -> Result<OutArray> {
         let data = Data::Values(values.to_contiguous()?.into_owned());
         Ok(OutArray { name: name.into(), dtype: raw(values.dtype), data })
+    }
+
+    /// The elements of a strided tensor, in order.
+    pub(crate) fn of_tensor(name: &str, x: &Tensor) -> Result<OutArray> {
+        match x.strided() {
+            Some(strided) => OutArray::values(name, strided),
+            None => Err(error::layout("a tensor that is not strided")),
+        }
+    }
+
+    /// Indices in 64 bits.
+    pub(crate) fn wide(self) -> Vec<u64> {
+        match &self.data {
+            Data::Index(indices) => match (indices.as_u32(), indices.as_u64()) {
+                (Some(narrow), _) => narrow.mapped(|&index| u64::from(index)),
+                (_, Some(wide)) => wide.to_vec(),
+                _ => Vec::new(),
+            },
+            Data::Values(_) => Vec::new(),
+        }
     }
 
     /// The array as a one-dimensional tensor of its own element type, sharing memory.
@@ -167,7 +191,8 @@ impl Export {
         if matches!(fill, FillKind::Value | FillKind::Array(_)) {
             types.insert("fill_value".into(), x.dtype().into());
         }
-        let name = if extended { extension::NAMESPACE } else { alias(&spec).unwrap_or("custom") };
+        let alias = alias(&spec);
+        let name = if extended { extension::NAMESPACE } else { alias.unwrap_or("custom") };
         let descriptor = Descriptor {
             version: options.version.unwrap_or(Version::V0_1_0).text().into(),
             format: name.into(),
@@ -183,7 +208,7 @@ impl Export {
             stored_names: Named::new(),
             iso: false,
         };
-        Ok(Export { json: text(&descriptor)?, arrays })
+        Ok(Export { json: text(&descriptor)?, alias, iso, arrays })
     }
 }
 

@@ -51,7 +51,11 @@ pub(crate) fn parse(map: Map<String, Value>, metadata: Map<String, Value>) -> Re
         format: NAMESPACE.into(),
         shape,
         levels: LevelSpec { levels, dims },
-        number_of_stored_values: Some(integer("number_of_stored_values", get("number_of_stored_values")?)?),
+        // Only a bitmap of another format leaves open how many elements it has.
+        number_of_stored_values: match get("number_of_stored_values")? {
+            Value::Null => None,
+            count => Some(integer("number_of_stored_values", count)?),
+        },
         data_types,
         fill,
         symmetry: None,

@@ -12,6 +12,7 @@ use super::arrays::Container;
 use super::descriptor::Descriptor;
 use super::export::Export;
 use super::hdf5::{Hdf5, MAX_DEPTH};
+use super::npy_file::NpyFile;
 use super::rows::Cut;
 use super::{Loaded, Mode, ReadOptions, facts, map, npz};
 use crate::Scalar;
@@ -106,11 +107,7 @@ impl File {
     /// # Errors
     /// If the file's groups cannot be read.
     pub fn names(&mut self) -> Result<Vec<String>> {
-        let names: Res<Vec<String>> = match &mut self.opened {
-            OpenContainer::Npz(_) => Ok(vec![String::new()]),
-            OpenContainer::Hdf5(file) => file.names(),
-        };
-        names.map_err(|e| e.at(self.path.as_deref()))
+        self.opened.names().map_err(|e| e.at(self.path.as_deref()))
     }
 
     /// What was said about all tensors together ([`super::write_all`]). What was said about one is in its descriptor.
@@ -119,7 +116,7 @@ impl File {
     /// If it cannot be read.
     pub fn metadata(&mut self) -> Result<Map<String, Value>> {
         let metadata: Res<Map<String, Value>> = match &mut self.opened {
-            OpenContainer::Npz(_) => Ok(Map::new()),
+            OpenContainer::Npz(_) | OpenContainer::Npy(_) => Ok(Map::new()),
             OpenContainer::Hdf5(file) => file.list().map(|(_, metadata)| metadata),
         };
         metadata.map_err(|e| e.at(self.path.as_deref()))
@@ -144,7 +141,7 @@ impl File {
     pub(in crate::io) fn verify(&mut self) -> Result<()> {
         match &mut self.opened {
             OpenContainer::Npz(npz) => npz.verify().map_err(|e| e.at(self.path.as_deref())),
-            OpenContainer::Hdf5(_) => Ok(()),
+            OpenContainer::Hdf5(_) | OpenContainer::Npy(_) => Ok(()),
         }
     }
 
@@ -248,7 +245,8 @@ pub(super) fn load(
     if is_whole {
         facts::verify(&descriptor.facts, &tensor, options.mode, &mut warnings)?;
     }
-    Ok(Loaded { tensor, descriptor, warnings })
+    let format = container.foreign().unwrap_or_else(|| descriptor.format.clone());
+    Ok(Loaded { tensor, descriptor: Descriptor { format, ..descriptor }, warnings })
 }
 
 const UNKNOWN: &str = "neither ZIP (.npz) nor HDF5 nor any other known container";
@@ -261,6 +259,7 @@ impl<T: Read + Seek + Send> ReadSeek for T {}
 /// An open container.
 pub(super) enum OpenContainer<'a> {
     Npz(npz::Npz<Box<dyn ReadSeek + 'a>>),
+    Npy(NpyFile<Box<dyn ReadSeek + 'a>>),
     Hdf5(Box<Hdf5<'a>>),
 }
 
@@ -276,6 +275,7 @@ impl<'a> OpenContainer<'a> {
                 file.seek(SeekFrom::Start(0))?;
                 OpenContainer::npz(Box::new(BufReader::new(file)))
             }
+            Some(Signature::Npy) => OpenContainer::npy(Box::new(BufReader::new(file))),
             Some(Signature::Hdf5(base)) => Ok(OpenContainer::Hdf5(Box::new(Hdf5::of_file(file, path, base)?))),
             Some(Signature::Packed(_)) | None => bad(UNKNOWN),
         }
@@ -290,6 +290,7 @@ impl<'a> OpenContainer<'a> {
     pub(super) fn of_bytes(bytes: &'a [u8]) -> Res<OpenContainer<'a>> {
         match signature::find(&mut Cursor::new(bytes))?.0 {
             Some(Signature::Zip) => OpenContainer::npz(Box::new(Cursor::new(bytes))),
+            Some(Signature::Npy) => OpenContainer::npy(Box::new(Cursor::new(bytes))),
             Some(Signature::Hdf5(base)) => Ok(OpenContainer::Hdf5(Box::new(Hdf5::of_bytes(bytes, base)?))),
             Some(Signature::Packed(_)) | None => bad(UNKNOWN),
         }
@@ -301,17 +302,34 @@ impl<'a> OpenContainer<'a> {
         }
     }
 
+    fn npy(source: Box<dyn ReadSeek + 'a>) -> Res<OpenContainer<'a>> {
+        Ok(OpenContainer::Npy(NpyFile::open(source)?))
+    }
+
     fn npz(source: Box<dyn ReadSeek + 'a>) -> Res<OpenContainer<'a>> {
         Ok(OpenContainer::Npz(npz::Npz::open(source)?))
+    }
+
+    /// The tensors in it.
+    pub(super) fn names(&mut self) -> Res<Vec<String>> {
+        match self {
+            OpenContainer::Npz(npz) => Ok(npz.names()),
+            OpenContainer::Npy(_) => Ok(vec![String::new()]),
+            OpenContainer::Hdf5(file) => file.names(),
+        }
     }
 
     /// Goes to a tensor: the one of that name, or the only one.
     pub(super) fn select(&mut self, name: Option<&str>) -> Res<&mut dyn Container> {
         match self {
-            OpenContainer::Npz(_) if !name.unwrap_or_default().is_empty() => {
-                bad(format!("there is no group {:?}: NPZ holds one tensor, without a name", name.unwrap_or_default()))
+            OpenContainer::Npy(_) if !name.unwrap_or_default().is_empty() => {
+                bad(format!("there is no array {:?}: the file holds one, without a name", name.unwrap_or_default()))
             }
-            OpenContainer::Npz(npz) => Ok(npz),
+            OpenContainer::Npy(npy) => Ok(npy),
+            OpenContainer::Npz(npz) => {
+                npz.select(name)?;
+                Ok(npz)
+            }
             OpenContainer::Hdf5(file) => {
                 file.select(name)?;
                 Ok(&mut **file)

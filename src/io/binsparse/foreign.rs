@@ -1,4 +1,4 @@
-//! Sparse arrays as other libraries save them, under a descriptor made for them: SciPy's `save_npz`, pydata/sparse's
+//! Arrays as other libraries save them, under a descriptor made for them: NumPy's, SciPy's `save_npz`, pydata/sparse's
 //! `save_npz`, the sparse groups of AnnData (`.h5ad`) and of 10x Genomics (`.h5`).
 //!
 //! Their arrays are those of binsparse under other names. None promises that coordinates rise or are given once, so the
@@ -6,6 +6,7 @@
 
 use serde_json::{Value, json};
 
+use super::arrays::ArrayInfo;
 use super::extension::NAMESPACE;
 use crate::DType;
 use crate::base::named::Named;
@@ -70,6 +71,40 @@ fn descriptor(shape: &[u64], levels: Value, dims: Value, nse: u64, mut types: Va
 
 fn spelled(dtype: DType) -> String {
     super::types::DataType::from(dtype).to_string()
+}
+
+/// What a plain array calls itself.
+pub(crate) const PLAIN: &str = "NumPy array";
+
+/// A plain array, its elements in C or in Fortran order.
+pub(crate) fn plain(stored: &str, shape: &[u64], fortran: bool, dtype: DType) -> Res<Foreign> {
+    let Some(nse) = shape.iter().try_fold(1_u64, |n, &size| n.checked_mul(size)) else {
+        return bad(format!("an array of the shape {shape:?}"));
+    };
+    let mut dims: Vec<[usize; 1]> = (0..shape.len()).map(|axis| [axis]).collect();
+    if fortran {
+        dims.reverse();
+    }
+    let text = json!({ NAMESPACE: {
+        "version": "1",
+        "shape": shape,
+        "levels": [],
+        "dims": dims,
+        "number_of_stored_values": nse,
+        "data_types": { "values": spelled(dtype) },
+    }});
+    let mut arrays = Named::new();
+    arrays.insert("values", array(stored));
+    Ok(Foreign { text: text.to_string(), kind: PLAIN.to_owned(), arrays })
+}
+
+/// An array as binsparse would have it: complex numbers as pairs, and truth values as integers.
+pub(crate) fn info(dtype: DType, len: u64) -> ArrayInfo {
+    match dtype {
+        DType::Bool => ArrayInfo { dtype: DType::U8, len },
+        dtype if dtype.is_complex() => ArrayInfo { dtype: dtype.real(), len: len.saturating_mul(2) },
+        dtype => ArrayInfo { dtype, len },
+    }
 }
 
 /// A matrix in CSR, CSC or BSR form: `indptr`, `indices`, `data`.

@@ -14,7 +14,8 @@
 //! [`WriteOptions::extensions`] it is written in a name space of its own, which other readers refuse.
 //!
 //! Arrays that SciPy or pydata/sparse saved in an `.npz` file, sparse groups of AnnData (`.h5ad`) and of 10x Genomics
-//! (`.h5`) are read too: CSR, CSC, BSR, COO with any number of axes; entries may come in any order.
+//! (`.h5`) are read too: CSR, CSC, BSR, COO with any number of axes; entries may come in any order. So are plain arrays of
+//! NumPy (`.npy`, `.npz`) and objects of [sscdf](crate::io::sscdf).
 //!
 //! An HDF5 file may hold many tensors, each in a group: [`write_all`], and [`File`] to read them one by one. [`info`]
 //! reads descriptors alone, [`read_rows`] a range of rows.
@@ -39,14 +40,15 @@ mod check;
 pub(crate) mod descriptor;
 mod dialect;
 pub(crate) mod export;
-mod extension;
+pub(crate) mod extension;
 mod facts;
 mod file;
 mod foreign;
-mod hdf5;
+pub(in crate::io) mod hdf5;
 pub(crate) mod json;
 pub(crate) mod map;
-mod npy;
+pub(in crate::io) mod npy;
+mod npy_file;
 mod npz;
 pub(crate) mod rows;
 pub(crate) mod sizes;

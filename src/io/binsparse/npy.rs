@@ -1,5 +1,7 @@
 //! Headers of `.npy` arrays, versions 1 to 3.
 
+use std::io::Read;
+
 use crate::base::mapped::Mapped;
 use crate::io::fault::{Res, bad};
 use openwork_ops::DType;
@@ -16,6 +18,8 @@ pub(crate) struct NpyHeader {
     /// Bytes of an item.
     pub(crate) item: u64,
     pub(crate) big_endian: bool,
+    /// Whether the first axis varies fastest.
+    pub(crate) fortran: bool,
     pub(crate) shape: Vec<u64>,
     /// Bytes before the data.
     pub(crate) data_at: usize,
@@ -42,6 +46,19 @@ impl NpyHeader {
             _ => return None,
         })
     }
+
+    /// Bytes of a number: of a complex one, those of a part.
+    pub(crate) fn number(&self) -> u64 {
+        if self.kind == 'c' { self.item / 2 } else { self.item }
+    }
+
+    /// Puts the bytes of numbers into this machine's order.
+    pub(crate) fn ordered(&self, numbers: &mut [u8]) {
+        let number = self.number() as usize;
+        if self.big_endian != cfg!(target_endian = "big") && number > 1 {
+            numbers.chunks_exact_mut(number).for_each(<[u8]>::reverse);
+        }
+    }
 }
 
 /// How many bytes the header takes, from its first twelve.
@@ -53,6 +70,28 @@ pub(crate) fn header_len(start: &[u8]) -> Res<usize> {
         _ => return bad("an .npy array of unknown version"),
     };
     if len > MAX_HEADER { bad(format!("an .npy header of {len} bytes")) } else { Ok(len) }
+}
+
+/// Reads the header of an array that takes so many bytes with it, no more and no fewer.
+pub(crate) fn read(source: &mut impl Read, size: u64, name: &str) -> Res<NpyHeader> {
+    let mut header = vec![0; 12];
+    if size < 12 {
+        return bad(format!("`{name}` is not an .npy array"));
+    }
+    source.read_exact(&mut header)?;
+    let len = header_len(&header)?;
+    if (len as u64) > size || len < 12 {
+        return bad(format!("`{name}` is not an .npy array: its header is cut off"));
+    }
+    header.resize(len, 0);
+    source.read_exact(&mut header[12..])?;
+    let header = parse(&header)?;
+    let items = header.shape.iter().try_fold(1u64, |n, &s| n.checked_mul(s));
+    let bytes = items.and_then(|n| n.checked_mul(header.item)).and_then(|n| n.checked_add(len as u64));
+    if bytes != Some(size) {
+        return bad(format!("`{name}` has shape {:?} and other bytes than that takes", header.shape));
+    }
+    Ok(header)
 }
 
 /// Parses a whole header.
@@ -102,9 +141,6 @@ pub(crate) fn parse(header: &[u8]) -> Res<NpyHeader> {
     let (Some(descr), Some(fortran), Some(shape)) = (descr, order, shape) else {
         return bad("an .npy header without descr, fortran_order or shape");
     };
-    if fortran && shape.len() > 1 {
-        return bad("an .npy array in Fortran order");
-    }
     let mut chars = descr.chars();
     let (big_endian, kind) = match (chars.next(), chars.next()) {
         (Some('<' | '|' | '='), Some(kind)) => (false, kind),
@@ -118,7 +154,7 @@ pub(crate) fn parse(header: &[u8]) -> Res<NpyHeader> {
     match item.parse::<u64>() {
         Ok(item) if chars.as_str().bytes().all(|c| c.is_ascii_digit()) => {
             let item = item.saturating_mul(if kind == 'U' { 4 } else { 1 });
-            Ok(NpyHeader { kind, item, big_endian, shape, data_at })
+            Ok(NpyHeader { kind, item, big_endian, fortran, shape, data_at })
         }
         _ => bad(format!("an .npy array of type {descr:?}")),
     }
@@ -144,14 +180,32 @@ fn tuple(inside: &str) -> Res<Vec<u64>> {
     }
 }
 
-/// The header of an array in C order; its length is a multiple of 64.
-pub(crate) fn write(descr: &str, shape: &[u64]) -> Vec<u8> {
+/// How this machine orders the bytes of a number.
+pub(crate) const ORDER: char = if cfg!(target_endian = "big") { '>' } else { '<' };
+
+/// The type of elements of this dtype; `bfloat16` has none.
+pub(crate) fn descr(dtype: DType) -> Option<String> {
+    let kind = match dtype {
+        DType::BF16 => return None,
+        DType::Bool => 'b',
+        d if d.is_unsigned() => 'u',
+        d if d.is_int() => 'i',
+        d if d.is_complex() => 'c',
+        _ => 'f',
+    };
+    let order = if dtype.size() == 1 { '|' } else { ORDER };
+    Some(format!("{order}{kind}{}", dtype.size()))
+}
+
+/// The header of an array in C or Fortran order; its length is a multiple of 64.
+pub(crate) fn write(descr: &str, fortran: bool, shape: &[u64]) -> Vec<u8> {
     let shape = match shape {
         [] => "()".to_owned(),
         [n] => format!("({n},)"),
         many => format!("({})", many.mapped(u64::to_string).join(", ")),
     };
-    let mut text = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
+    let fortran = if fortran { "True" } else { "False" };
+    let mut text = format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}");
     let pad = 64 - (10 + text.len() + 1) % 64;
     text.push_str(&" ".repeat(pad % 64));
     text.push('\n');
@@ -176,13 +230,18 @@ mod tests {
     #[test]
     fn headers_are_read_and_written() {
         for shape in [&[][..], &[0], &[7], &[2, 3]] {
-            let bytes = write("<f8", shape);
+            let bytes = write("<f8", false, shape);
             let header = parse(&bytes).unwrap();
             assert_eq!((header.dtype(), header.shape.as_slice()), (Some(DType::F64), shape));
             assert_eq!((header.data_at, bytes.len() % 64), (bytes.len(), 0));
         }
         let header = of("{\"shape\": (3), 'fortran_order': True, 'descr': '>u2'}").unwrap();
         assert_eq!((header.dtype(), header.big_endian, header.shape), (Some(DType::U16), true, vec![3]));
+        assert!(header.fortran && parse(&write("<f8", true, &[2, 3])).unwrap().fortran);
+        for dtype in DType::ALL {
+            let header = descr(dtype).map(|descr| parse(&write(&descr, false, &[1])).unwrap());
+            assert_eq!(header.and_then(|header| header.dtype()), Some(dtype).filter(|&dtype| dtype != DType::BF16));
+        }
     }
 
     #[test]
@@ -192,7 +251,6 @@ mod tests {
             "{}",
             "{'descr': '|O', 'fortran_order': False, 'shape': (1,), }",
             "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,), }",
-            "{'descr': '<f8', 'fortran_order': True, 'shape': (2, 2), }",
             "{'descr': '<f8', 'fortran_order': 0, 'shape': (2,), }",
             "{'descr': '<f8', 'fortran_order': False, 'shape': (-2,), }",
             "{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999,), }",

@@ -17,11 +17,53 @@ pub(crate) struct Npz<R> {
     archive: ZipReader<R>,
     /// The arrays as another library saved them, if one did.
     foreign: Option<Foreign>,
+    /// The array that is asked for, of a file of plain arrays.
+    chosen: Option<String>,
 }
+
+/// Arrays that a file of another library has.
+const PYDATA: [&str; 3] = ["data", "shape", "fill_value"];
+const SCIPY: [&str; 3] = ["format", "shape", "data"];
 
 impl<R: Read + Seek> Npz<R> {
     pub(crate) fn open(source: R) -> Res<Npz<R>> {
-        Ok(Npz { archive: ZipReader::open(source)?, foreign: None })
+        Ok(Npz { archive: ZipReader::open(source)?, foreign: None, chosen: None })
+    }
+
+    fn has(&self, names: &[&str]) -> bool {
+        names.iter().all(|name| self.archive.member(&format!("{name}.npy")).is_some())
+    }
+
+    /// Whether it is one tensor in several arrays.
+    fn is_one(&self) -> bool {
+        self.has(&["binsparse"]) || self.has(&PYDATA) || self.has(&SCIPY)
+    }
+
+    /// The tensors: one without a name, or plain arrays by their names.
+    pub(crate) fn names(&mut self) -> Vec<String> {
+        let plain = self.plain();
+        if plain.is_empty() { vec![String::new()] } else { plain }
+    }
+
+    /// The plain arrays of a file that has nothing else.
+    fn plain(&mut self) -> Vec<String> {
+        if self.is_one() {
+            return Vec::new();
+        }
+        let names = self.archive.names().filter_map(|name| name.strip_suffix(".npy")).map(str::to_owned);
+        let mut names: Vec<String> = names.collect();
+        names.retain(|name| self.head(name).is_ok_and(|header| header.is_some_and(|header| header.dtype().is_some())));
+        names
+    }
+
+    /// Goes to a tensor by its name.
+    pub(crate) fn select(&mut self, name: Option<&str>) -> Res<()> {
+        let name = name.filter(|name| !name.is_empty());
+        if let Some(name) = name.filter(|_| self.is_one()) {
+            return bad(format!("there is no group {name:?}: the file holds one tensor, without a name"));
+        }
+        self.chosen = name.map(str::to_owned);
+        Ok(())
     }
 
     /// Reads to its end every member of which parts can be read, where its checksum is compared. Packed ones are read whole by
@@ -84,27 +126,24 @@ impl<R: Read + Seek> Npz<R> {
 
     /// What the file is if it is no binsparse: one that SciPy or pydata/sparse saved, or nothing that is known.
     fn recognise(&mut self) -> Res<Foreign> {
-        let has = |archive: &ZipReader<R>, names: &[&str]| {
-            names.iter().all(|name| archive.member(&format!("{name}.npy")).is_some())
-        };
-        if has(&self.archive, &["format", "shape", "data"]) {
+        // Its newer versions have a `format` too, as SciPy has.
+        let pydata = self.has(&PYDATA);
+        if !pydata && self.has(&SCIPY) {
             return self.of_scipy();
         }
-        let pydata = has(&self.archive, &["data", "shape", "fill_value"]);
-        if pydata && has(&self.archive, &["coords"]) {
+        if pydata && self.has(&["coords"]) {
             let (shape, (values, data), (indices, coords)) =
                 (self.small("shape")?, self.typed("data")?, self.typed("coords")?);
-            let &[nse] = &data[..] else { return bad("`data` has more than one axis") };
-            if coords != [shape.len() as u64, nse] {
-                return bad(format!("`coords` has the shape {coords:?}, not [{}, {nse}]", shape.len()));
-            }
-            let place = |axis| Place { stored: "coords".to_owned(), part: Some((axis * nse, nse)) };
-            let places = (0..shape.len() as u64).map(place).collect();
+            let (places, nse) = stacked(&shape, &data, &coords)?;
             let fill = Some(self.typed("fill_value")?.0);
             return foreign::coordinates("pydata/sparse COO", &shape, places, (indices, values), nse, fill);
         }
-        if pydata && has(&self.archive, &["indptr", "indices", "compressed_axes"]) {
+        if pydata && self.has(&["indptr", "indices", "compressed_axes"]) {
             let (shape, axes) = (self.small("shape")?, self.small("compressed_axes")?);
+            if shape.len() == 1 && axes.is_empty() {
+                let fill = Some(self.typed("fill_value")?.0);
+                return self.vector("pydata/sparse GCXS", &shape, fill);
+            }
             let (&[_, _], &[axis @ 0..2]) = (&shape[..], &axes[..]) else {
                 return bad(format!(
                     "a pydata/sparse GCXS array of the shape {shape:?} with compressed axes {axes:?}: matrices with one \
@@ -114,6 +153,9 @@ impl<R: Read + Seek> Npz<R> {
             let fill = Some(self.typed("fill_value")?.0);
             return self.compressed("pydata/sparse GCXS", axis as usize, &shape, None, fill);
         }
+        if let Some(found) = self.of_plain()? {
+            return Ok(found);
+        }
         let mut names: Vec<&str> = self.archive.names().take(9).collect();
         names.sort_unstable();
         bad(format!(
@@ -122,17 +164,55 @@ impl<R: Read + Seek> Npz<R> {
         ))
     }
 
+    /// The plain array that is asked for, or the only one.
+    fn of_plain(&mut self) -> Res<Option<Foreign>> {
+        let name = match self.chosen.clone() {
+            Some(name) => name,
+            None => match &mut self.plain()[..] {
+                [] => return Ok(None),
+                [only] => std::mem::take(only),
+                many => {
+                    let first = many.iter().take(8).map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
+                    return bad(format!(
+                        "it is no binsparse, SciPy nor pydata/sparse file but one of {} arrays, of which one must be \
+                         named: {first}",
+                        many.len()
+                    ));
+                }
+            },
+        };
+        let Some(header) = self.head(&name)? else { return bad(format!("there is no array {name:?}")) };
+        let Some(dtype) = header.dtype() else {
+            return bad(format!("`{name}` holds elements of kind {:?} and {} bytes", header.kind, header.item));
+        };
+        foreign::plain(&name, &header.shape, header.fortran, dtype).map(Some)
+    }
+
+    /// A vector in compressed form: coordinates, and pointers that tell nothing.
+    fn vector(&mut self, kind: &str, shape: &[u64], fill: Option<DType>) -> Res<Foreign> {
+        let ((indices, _), (values, data)) = (self.typed("indices")?, self.typed("data")?);
+        let &[nse] = &data[..] else { return bad("`data` has more than one axis") };
+        let places = vec![Place { stored: "indices".to_owned(), part: None }];
+        foreign::coordinates(kind, shape, places, (indices, values), nse, fill)
+    }
+
     /// A file of `scipy.sparse.save_npz`.
     fn of_scipy(&mut self) -> Res<Foreign> {
         let (format, shape) = (self.word("format")?, self.small("shape")?);
         let kind = format!("SciPy {format}");
         match format.as_str() {
+            "csr" if shape.len() == 1 => self.vector(&kind, &shape, None),
             "csr" => self.compressed(&kind, 0, &shape, None, None),
             "csc" => self.compressed(&kind, 1, &shape, None, None),
             "bsr" => {
                 let (_, data) = self.typed("data")?;
                 let &[_, rows, cols] = &data[..] else { return bad(format!("blocks of the shape {data:?}")) };
                 self.compressed(&kind, 0, &shape, Some([rows, cols]), None)
+            }
+            "coo" if self.has(&["coords"]) => {
+                let ((values, data), (indices, coords)) = (self.typed("data")?, self.typed("coords")?);
+                let (places, nse) = stacked(&shape, &data, &coords)?;
+                foreign::coordinates(&kind, &shape, places, (indices, values), nse, None)
             }
             "coo" => {
                 let (values, data) = self.typed("data")?;
@@ -162,28 +242,25 @@ impl<R: Read + Seek> Npz<R> {
         foreign::compressed(kind, &matrix)
     }
 
-    /// A member's header and, of descriptors, the data; arrays are read later.
+    /// A member's header. Elements in Fortran order are those of a plain array alone.
     fn header(&mut self, name: &str, file: &str) -> Res<Option<NpyHeader>> {
-        let Some(member) = self.archive.member(file) else { return Ok(None) };
-        let mut reader = self.archive.reader(member)?;
-        let mut header = vec![0; 12];
-        if member.size < 12 {
-            return bad(format!("`{name}` is not an .npy array"));
-        }
-        reader.read_exact(&mut header)?;
-        let len = npy::header_len(&header)?;
-        if (len as u64) > member.size || len < 12 {
-            return bad(format!("`{name}` is not an .npy array: its header is cut off"));
-        }
-        header.resize(len, 0);
-        reader.read_exact(&mut header[12..])?;
-        let header = npy::parse(&header)?;
-        let items = header.shape.iter().try_fold(1u64, |n, &s| n.checked_mul(s));
-        let bytes = items.and_then(|n| n.checked_mul(header.item)).and_then(|n| n.checked_add(len as u64));
-        if bytes != Some(member.size) {
-            return bad(format!("`{name}` has shape {:?} and other bytes than that takes", header.shape));
+        let Some(header) = self.headed(name, file)? else { return Ok(None) };
+        let plain = self.foreign.as_ref().is_some_and(|foreign| foreign.kind == foreign::PLAIN);
+        if header.fortran && header.shape.len() > 1 && !plain {
+            return bad("an .npy array in Fortran order");
         }
         Ok(Some(header))
+    }
+
+    /// The header of an array in either order.
+    fn head(&mut self, name: &str) -> Res<Option<NpyHeader>> {
+        self.headed(name, &format!("{name}.npy"))
+    }
+
+    fn headed(&mut self, name: &str, file: &str) -> Res<Option<NpyHeader>> {
+        let Some(member) = self.archive.member(file) else { return Ok(None) };
+        let mut reader = self.archive.reader(member)?;
+        npy::read(&mut reader, member.size, name).map(Some)
     }
 
     /// Reads bytes of the data from `start` on. All of them must agree with the checksum; a part has none.
@@ -275,12 +352,7 @@ impl<R: Read + Seek> Arrays for Npz<R> {
             _ => return bad(format!("`{stored}` has shape {:?}, not one axis", header.shape)),
         };
         // Binsparse has complex numbers as pairs, and truth values as integers.
-        Ok(Some(match dtype {
-            _ if place.is_none() => ArrayInfo { dtype, len },
-            DType::Bool => ArrayInfo { dtype: DType::U8, len },
-            dtype if dtype.is_complex() => ArrayInfo { dtype: dtype.real(), len: len * 2 },
-            dtype => ArrayInfo { dtype, len },
-        }))
+        Ok(Some(if place.is_none() { ArrayInfo { dtype, len } } else { foreign::info(dtype, len) }))
     }
 
     fn read(&mut self, name: &str, start: u64, out: &mut [u8]) -> Res<()> {
@@ -292,12 +364,19 @@ impl<R: Read + Seek> Arrays for Npz<R> {
         let Some(header) = self.header(&stored, &file)? else { return bad(format!("the array `{stored}` is missing")) };
         let item = if pairs && header.kind == 'c' { header.item / 2 } else { header.item };
         self.data(&file, &header, (first + start) * item, out)?;
-        let number = if header.kind == 'c' { header.item / 2 } else { header.item };
-        if header.big_endian != cfg!(target_endian = "big") && number > 1 {
-            out.chunks_exact_mut(number as usize).for_each(<[u8]>::reverse);
-        }
+        header.ordered(out);
         Ok(())
     }
+}
+
+/// The places of coordinates in an array with a row per axis, and how many there are.
+fn stacked(shape: &[u64], data: &[u64], coords: &[u64]) -> Res<(Vec<Place>, u64)> {
+    let &[nse] = data else { return bad("`data` has more than one axis") };
+    if coords != [shape.len() as u64, nse] {
+        return bad(format!("`coords` has the shape {coords:?}, not [{}, {nse}]", shape.len()));
+    }
+    let place = |axis| Place { stored: "coords".to_owned(), part: Some((axis * nse, nse)) };
+    Ok(((0..shape.len() as u64).map(place).collect(), nse))
 }
 
 impl<R> Npz<R> {
@@ -313,25 +392,12 @@ impl<R> Npz<R> {
 pub(crate) fn write(sink: impl Write, export: &Export, level: Option<u8>) -> io::Result<()> {
     let mut zip = ZipWriter::new(sink);
     for array in &export.arrays {
-        let header = npy::write(&descr(array.dtype), &[array.len() as u64]);
+        let descr = npy::descr(array.dtype).unwrap_or_default();
+        let header = npy::write(&descr, false, &[array.len() as u64]);
         zip.add(&format!("{}.npy", array.name), &[&header, array.bytes()], level)?;
     }
     let text: Vec<u8> = export.json.chars().flat_map(|c| u32::from(c).to_ne_bytes()).collect();
-    let header = npy::write(&format!("{}U{}", ORDER, text.len() / 4), &[]);
+    let header = npy::write(&format!("{}U{}", npy::ORDER, text.len() / 4), false, &[]);
     zip.add("binsparse.npy", &[&header, &text], level)?;
     zip.finish()?.flush()
-}
-
-const ORDER: char = if cfg!(target_endian = "big") { '>' } else { '<' };
-
-fn descr(dtype: DType) -> String {
-    let kind = match dtype {
-        DType::Bool => 'b',
-        d if d.is_unsigned() || d == DType::BF16 => 'u',
-        d if d.is_int() => 'i',
-        d if d.is_complex() => 'c',
-        _ => 'f',
-    };
-    let order = if dtype.size() == 1 { '|' } else { ORDER };
-    format!("{order}{kind}{}", dtype.size())
 }

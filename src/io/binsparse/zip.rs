@@ -77,9 +77,12 @@ impl<R: Read + Seek> ZipReader<R> {
         Ok(archive)
     }
 
-    /// The names of all members.
+    /// The names of all members, in the order in which they lie in the file.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.members.names()
+        let mut members: Vec<(&str, u64)> =
+            self.members.iter().map(|(name, member)| (name, member.header_at)).collect();
+        members.sort_by_key(|(_, at)| *at);
+        members.into_iter().map(|(name, _)| name)
     }
 
     pub(crate) fn member(&self, name: &str) -> Option<Member> {

@@ -3,8 +3,9 @@
 use std::io::Write as _;
 
 use openwork::io::binsparse::{self, Entry};
+use openwork::io::sscdf::{self, Object};
 use openwork::io::state_dict::{Archive, StateDict};
-use openwork::io::{self, Format};
+use openwork::io::{self, Format, anndata, numpy};
 use openwork::{Layout, Tensor};
 use serde_json::{Map, Value};
 
@@ -20,14 +21,17 @@ pub(super) fn names(arguments: &Arguments, format: Format) -> Option<Vec<String>
     }
     // What is wrong with the file is told by who reads it.
     let infos = io::info_with(&arguments.input, &arguments.reading.options()).ok()?;
-    let many = matches!(format, Format::Hdf5 | Format::Safetensors) && infos.len() > 1;
+    let many =
+        matches!(format, Format::Hdf5 | Format::Safetensors | Format::Sscdf | Format::AnnData | Format::NumpyNpz)
+            && infos.len() > 1;
     many.then(|| infos.into_iter().map(|info| info.name).collect())
 }
 
 pub(super) fn run(arguments: &Arguments, format: Format, names: &[String]) -> Result<(), Failure> {
-    if format == Format::Hdf5 && is_stream(&arguments.output) {
-        let why = "several tensors are written as HDF5 to a file only; --to safetensors, or --name one of them";
-        return Err(Failure::Usage(why.to_owned()));
+    if format != Format::Safetensors && is_stream(&arguments.output) {
+        let why =
+            format!("several tensors are written as {format} to a file only; --to safetensors, or --name one of them");
+        return Err(Failure::Usage(why));
     }
     spare(arguments, &format!("{} others", names.len()))?;
     let archive = Archive::open(&arguments.input).ok().filter(|_| arguments.reading.is_plain());
@@ -92,6 +96,23 @@ fn written(
     }
     if arguments.compress || arguments.compression.is_some() {
         return Err(Failure::Usage("--compress: safetensors files are not compressed; .h5 files can be".to_owned()));
+    }
+    if format == Format::NumpyNpz {
+        let level = arguments.compression.or(arguments.compress.then_some(6));
+        let arrays: Vec<(&str, &Tensor)> = tensors.iter().map(|(name, tensor)| (*name, tensor)).collect();
+        return numpy::write_all(output, &arrays, level).map_err(Failure::of_writing);
+    }
+    if format == Format::AnnData {
+        let matrices: Vec<(&str, &Tensor)> = tensors.iter().map(|(name, tensor)| (*name, tensor)).collect();
+        let compress = arguments.compress || arguments.compression.is_some();
+        let options = anndata::WriteOptions { compress, level: arguments.compression, ..Default::default() };
+        return anndata::write_all(output, &matrices, &options).map_err(Failure::of_writing);
+    }
+    if format == Format::Sscdf {
+        let objects: Vec<Object<'_>> = tensors.iter().map(|(name, tensor)| Object::new(name, tensor)).collect();
+        let compress = arguments.compress || arguments.compression.is_some();
+        let options = sscdf::WriteOptions { compress, level: arguments.compression, ..Default::default() };
+        return sscdf::write_all(output, &objects, &options).map_err(Failure::of_writing);
     }
     let mut model = StateDict::new();
     *model.metadata_mut() = metadata;

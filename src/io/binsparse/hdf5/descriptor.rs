@@ -29,6 +29,8 @@ pub(super) struct Located {
     pub(super) scalars: bool,
     /// Arrays that the file implies.
     pub(super) given: Named<Given>,
+    /// Whether values that are stored as signed bytes are truth values.
+    pub(super) truths: bool,
     /// What tells index arrays and values, once they are asked for.
     pub(super) bitmap: Option<Bitmap>,
     /// What the arrays call themselves if another library saved them in a way of its own.
@@ -145,8 +147,7 @@ pub(super) fn find(file: &mut Hdf5<'_>, mode: Mode, warnings: &mut Vec<Warning>)
         return sscdf::newer(&text);
     }
     let attributes = file.ask(|store| store.attributes())?;
-    if mode == Mode::Lenient && [FORMAT, "datatype"].iter().all(|&name| attributes.iter().any(|n| n == name)) {
-        allow(Some("attributes and variables (sscdf)"), mode, warnings)?;
+    if [FORMAT, "datatype"].iter().all(|&name| attributes.iter().any(|n| n == name)) {
         return sscdf::older(file);
     }
     if let Some(found) = compressed(file)? {

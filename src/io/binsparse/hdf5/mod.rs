@@ -6,7 +6,7 @@ mod fallback;
 #[cfg(feature = "hdf5")]
 mod libhdf5;
 mod native;
-mod sscdf;
+pub(in crate::io) mod sscdf;
 mod store;
 #[cfg(all(test, feature = "hdf5"))]
 mod tests;
@@ -28,7 +28,7 @@ use fallback::Fallback;
 use native::{Bytes, Native};
 use sscdf::{Bitmap, Given};
 use store::{Link, Object, Store};
-pub(crate) use write::write;
+pub(crate) use write::{Attributes, Elements, Group, Said, write, write_tree};
 
 /// Groups deeper than this are not looked into, nor written.
 pub(super) const MAX_DEPTH: usize = 64;
@@ -53,6 +53,8 @@ pub(crate) struct Hdf5<'a> {
     /// Arrays that the file implies.
     given: Named<Given>,
     bitmap: Option<Bitmap>,
+    /// Whether values that are stored as signed bytes are truth values.
+    truths: bool,
     /// What the arrays call themselves if another library saved them in a way of its own.
     foreign: Option<String>,
     /// Arrays that were found: what the file calls them, and what they hold.
@@ -74,8 +76,8 @@ impl<'a> Hdf5<'a> {
 
     fn new(native: Native<'a>, fallback: Fallback<'a>, bytes: u64) -> Hdf5<'a> {
         let (name, aliases, given, found) = Default::default();
-        let (unknown, scalars, bitmap, foreign) = Default::default();
-        Hdf5 { native, fallback, unknown, bytes, name, aliases, scalars, given, bitmap, foreign, found }
+        let (unknown, scalars, bitmap, truths, foreign) = Default::default();
+        Hdf5 { native, fallback, unknown, bytes, name, aliases, scalars, given, bitmap, truths, foreign, found }
     }
 
     /// Whether libhdf5 may read what the native reader leaves to it.
@@ -193,7 +195,7 @@ impl<'a> Hdf5<'a> {
     fn describe(&mut self, found: Located) -> String {
         (self.aliases, self.scalars, self.given, self.bitmap) =
             (found.aliases, found.scalars, found.given, found.bitmap);
-        self.foreign = found.foreign;
+        (self.truths, self.foreign) = (found.truths, found.foreign);
         self.found.clear();
         found.text
     }
@@ -210,8 +212,10 @@ impl<'a> Hdf5<'a> {
         let stored = self.aliases.get(name).map_or(name, String::as_str).to_owned();
         let Some(facts) = dataset::open(self, &stored)? else { return Ok(None) };
         let mut info = dataset::info(&facts, &stored, self.bytes, self.scalars)?;
-        if self.foreign.is_some() && info.dtype == DType::Bool {
-            info.dtype = DType::U8; // as binsparse has truth values
+        // As binsparse has truth values.
+        let truths = self.truths && name == "values" && info.dtype == DType::I8;
+        if truths || (self.foreign.is_some() && info.dtype == DType::Bool) {
+            info.dtype = DType::U8;
         }
         self.found.insert(name, (stored.clone(), info));
         Ok(Some((stored, info)))

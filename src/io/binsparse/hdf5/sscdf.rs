@@ -1,15 +1,20 @@
-//! Files of sscdf, read leniently: two formats that both call themselves 1.0. The older keeps format and type in
-//! attributes, sizes in variables and every array under a name of its own; the newer has a flat descriptor of binsparse
-//! in the attribute `metadata`.
+//! Files of sscdf: two formats that both call themselves 1.0. The older, which is written too, keeps format and type in
+//! attributes, sizes in variables and every array under a name of its own; the newer, read leniently, has a flat descriptor
+//! of binsparse in the attribute `metadata`.
 
 use serde_json::{Map, Value, json};
 
 use super::descriptor::{Located, attribute};
 use super::{Hdf5, dataset};
+use crate::LevelKind;
+use crate::base::mapped::Mapped;
 use crate::base::named::Named;
 use crate::io::binsparse::arrays::ArrayInfo;
+use crate::io::binsparse::descriptor::predefined;
+use crate::io::binsparse::extension::NAMESPACE;
+use crate::io::binsparse::sizes::raw;
 use crate::io::binsparse::{DataType, json as text_json};
-use crate::io::fault::{Fault, Res, bad};
+use crate::io::fault::{Res, bad};
 use openwork_ops::DType;
 
 /// An array that the file implies, and does not hold.
@@ -87,7 +92,42 @@ fn number(value: &Value, dtype: DType) -> Option<Given> {
     Some(Given { dtype: if dtype == DType::Bool { DType::U8 } else { dtype }, bytes })
 }
 
-/// The older format: a descriptor made of its attributes.
+/// A way of storing objects in the older format.
+pub(crate) struct Form {
+    pub(crate) name: &'static str,
+    /// What binsparse calls it; of a bitmap, what it is read as.
+    pub(crate) alias: &'static str,
+    /// Arrays beside the values: binsparse's names, and sscdf's.
+    pub(crate) arrays: &'static [(&'static str, &'static str)],
+}
+
+impl Form {
+    pub(crate) fn is_bitmap(&self) -> bool {
+        self.name.starts_with("bitmap")
+    }
+}
+
+const POINTERS: (&str, &str) = ("pointers_to_1", "indptr");
+
+/// All of them but scalars.
+pub(crate) const FORMATS: [Form; 13] = [
+    Form { name: "csr", alias: "CSR", arrays: &[POINTERS, ("indices_1", "col_indices")] },
+    Form { name: "csc", alias: "CSC", arrays: &[POINTERS, ("indices_1", "row_indices")] },
+    Form { name: "hypercsr", alias: "DCSR", arrays: &[("indices_0", "rows"), POINTERS, ("indices_1", "col_indices")] },
+    Form { name: "hypercsc", alias: "DCSC", arrays: &[("indices_0", "cols"), POINTERS, ("indices_1", "row_indices")] },
+    Form { name: "coor", alias: "COOR", arrays: &[("indices_0", "rows"), ("indices_1", "cols")] },
+    Form { name: "cooc", alias: "COOC", arrays: &[("indices_0", "cols"), ("indices_1", "rows")] },
+    Form { name: "fullr", alias: "DMATR", arrays: &[] },
+    Form { name: "fullc", alias: "DMATC", arrays: &[] },
+    Form { name: "bitmapr", alias: "CSR", arrays: &[] },
+    Form { name: "bitmapc", alias: "CSC", arrays: &[] },
+    Form { name: "sparse", alias: "CVEC", arrays: &[("indices_0", "indices")] },
+    Form { name: "full", alias: "DVEC", arrays: &[] },
+    Form { name: "bitmap", alias: "CVEC", arrays: &[] },
+];
+
+/// The older format: a descriptor made of its attributes. All that a strict reader asks for is in it, but for the
+/// number of elements of a bitmap.
 pub(super) fn older(file: &mut Hdf5<'_>) -> Res<Located> {
     let mut ignored = None;
     let mut text = |name| attribute(file, name, &mut ignored);
@@ -95,85 +135,112 @@ pub(super) fn older(file: &mut Hdf5<'_>) -> Res<Located> {
     if let Some(version) = text("version")?.filter(|v| v != "1.0") {
         return bad(format!("sscdf of version {version:?}; known is \"1.0\""));
     }
-    fn size(file: &mut Hdf5<'_>, name: &str) -> Res<u64> {
-        let Some(facts) = dataset::open(file, name)? else { return bad(format!("`{name}` is missing")) };
-        let info = dataset::info(&facts, name, file.bytes, true)?;
-        if info.len != 1 || info.dtype != DType::U64 {
-            return bad(format!("`{name}` is not one uint64"));
-        }
-        let mut out = [0; 8];
-        file.ask(|store| store.read(name, 0, &mut out))?;
-        Ok(u64::from_ne_bytes(out))
-    }
-    let mut matrix = || Ok::<_, Fault>(vec![size(file, "nrows")?, size(file, "ncols")?]);
-    const POINTERS: (&str, &str) = ("pointers_to_1", "indptr");
-    let (name, shape, arrays): (&str, Vec<u64>, &[(&str, &str)]) = match format.as_str() {
-        "csr" => ("CSR", matrix()?, &[POINTERS, ("indices_1", "col_indices")]),
-        "csc" => ("CSC", matrix()?, &[POINTERS, ("indices_1", "row_indices")]),
-        "hypercsr" => ("DCSR", matrix()?, &[("indices_0", "rows"), POINTERS, ("indices_1", "col_indices")]),
-        "hypercsc" => ("DCSC", matrix()?, &[("indices_0", "cols"), POINTERS, ("indices_1", "row_indices")]),
-        "coor" => ("COOR", matrix()?, &[("indices_0", "rows"), ("indices_1", "cols")]),
-        "cooc" => ("COOC", matrix()?, &[("indices_0", "cols"), ("indices_1", "rows")]),
-        "fullr" => ("DMATR", matrix()?, &[]),
-        "fullc" => ("DMATC", matrix()?, &[]),
-        "full" => ("DVEC", vec![size(file, "size")?], &[]),
-        "sparse" => ("CVEC", vec![size(file, "size")?], &[("indices_0", "indices")]),
-        "bitmapr" => ("CSR", matrix()?, &[]),
-        "bitmapc" => ("CSC", matrix()?, &[]),
-        "bitmap" => ("CVEC", vec![size(file, "size")?], &[]),
-        "scalar" => ("custom", vec![], &[("values", "value")]),
-        "scalar_empty" => ("openwork", vec![], &[]),
-        _ => return bad(format!("unknown format {format:?} of sscdf")),
-    };
+    let comment = text("comment")?;
     let dtype = match datatype.as_str() {
-        "bool" => "bint8",
-        "fp32" => "float32",
-        "fp64" => "float64",
-        other if stored_type(other).is_ok_and(DType::is_int) => other,
-        _ => return bad(format!("unknown datatype {datatype:?} of sscdf")),
+        "bool" => DType::Bool,
+        "fp32" => DType::F32,
+        "fp64" => DType::F64,
+        other => match stored_type(other) {
+            Ok(dtype) if dtype.is_int() => dtype,
+            _ => return bad(format!("unknown datatype {datatype:?} of sscdf")),
+        },
     };
-    let mut found = Located { scalars: true, ..Located::default() };
-    let mut types = Map::new();
-    for &(ours, theirs) in arrays {
+    let kind = Some(format!("sscdf {format}"));
+    let mut found = Located { scalars: true, truths: dtype == DType::Bool, foreign: kind, ..Located::default() };
+    match format.as_str() {
+        "scalar" => {
+            found.aliases.insert("values", "value".to_owned());
+            found.text = described(&[], &(Vec::new(), Vec::new()), Some(1), &[("values", dtype.into())], comment);
+            return Ok(found);
+        }
+        "scalar_empty" => {
+            // A value that is not there: a level that says so.
+            found.given.insert("pointers_to_0", Given::integers(&[0, 0]));
+            found.given.insert("values", Given { dtype: raw(dtype), bytes: vec![] });
+            let types = [("pointers_to_0", DType::U64.into()), ("values", dtype.into())];
+            found.text = described(&[], &(vec![LevelKind::Sparse { rank: 0 }], Vec::new()), Some(0), &types, comment);
+            return Ok(found);
+        }
+        _ => {}
+    }
+    let Some(form) = FORMATS.iter().find(|form| form.name == format) else {
+        return bad(format!("unknown format {format:?} of sscdf"));
+    };
+    let axes: &[&str] = if matches!(form.alias, "CVEC" | "DVEC") { &["size"] } else { &["nrows", "ncols"] };
+    let shape = axes.try_mapped(|name| size(file, name))?;
+    let levels = predefined(form.alias, shape.len())?;
+    let mut types = Vec::new();
+    let mut count = shape.iter().try_fold(1_u64, |n, &size| n.checked_mul(size));
+    for &(ours, theirs) in form.arrays {
+        let info = array(file, theirs)?;
         found.aliases.insert(ours, theirs.to_owned());
-        types.insert(ours.to_owned(), json!("uint64"));
+        types.push((ours, info.dtype.into()));
+        // The innermost indices are listed last.
+        count = Some(info.len);
     }
     let iso = dataset::open(file, "values")?.is_some_and(|facts| facts.shape.as_deref() == Some(&[]));
-    types.insert("values".into(), json!(if iso { format!("iso[{dtype}]") } else { dtype.to_owned() }));
-    if format.starts_with("bitmap") {
+    types.push(("values", DataType { iso, dtype }));
+    if form.is_bitmap() {
+        count = None;
         for array in if shape.len() == 1 { &["indices_0"][..] } else { &["pointers_to_1", "indices_1"] } {
-            types.insert((*array).into(), json!("uint64"));
+            types.push((array, DType::U64.into()));
         }
-        found.bitmap = Some(match (format.as_str(), shape.as_slice()) {
+        found.bitmap = Some(match (form.name, shape.as_slice()) {
             ("bitmapc", &[rows, cols]) => Bitmap { major: cols, minor: rows, vector: false },
             (_, &[rows, cols]) => Bitmap { major: rows, minor: cols, vector: false },
             (_, shape) => Bitmap { major: 1, minor: shape.iter().product(), vector: true },
         });
     }
-    if name == "openwork" {
-        // A value that is not there: a level that says so.
-        found.given.insert("pointers_to_0", Given::integers(&[0, 0]));
-        found.given.insert(
-            "values",
-            Given { dtype: stored_type(if dtype == "bint8" { "uint8" } else { dtype })?, bytes: vec![] },
-        );
-        types.insert("pointers_to_0".into(), json!("uint64"));
-        let descriptor = json!({ "version": "1", "shape": [], "levels": [{ "sparse": 0 }], "dims": [],
-            "number_of_stored_values": 0, "data_types": types });
-        found.text = json!({ "openwork": descriptor }).to_string();
-        return Ok(found);
-    }
-    let mut descriptor = json!({ "format": name, "shape": shape, "data_types": types });
-    if name == "custom" {
-        descriptor["custom"] = json!({ "level": { "level_desc": "element" } });
-    }
-    found.text = descriptor.to_string();
+    let dims = levels.dims.mapped(|dim| dim.0);
+    found.text = described(&shape, &(levels.levels, dims), count, &types, comment);
     Ok(found)
+}
+
+/// One size.
+fn size(file: &mut Hdf5<'_>, name: &str) -> Res<u64> {
+    let info = array(file, name)?;
+    if info.len != 1 || info.dtype != DType::U64 {
+        return bad(format!("`{name}` is not one uint64"));
+    }
+    let mut out = [0; 8];
+    file.ask(|store| store.read(name, 0, &mut out))?;
+    Ok(u64::from_ne_bytes(out))
+}
+
+/// What an array says of itself that must be there.
+fn array(file: &mut Hdf5<'_>, name: &str) -> Res<ArrayInfo> {
+    let Some(facts) = dataset::open(file, name)? else { return bad(format!("`{name}` is missing")) };
+    dataset::info(&facts, name, file.bytes, true)
+}
+
+/// The text of a descriptor, in the name space that has all that sscdf has.
+fn described(
+    shape: &[u64],
+    (levels, dims): &(Vec<LevelKind>, Vec<usize>),
+    count: Option<u64>,
+    types: &[(&str, DataType)],
+    comment: Option<String>,
+) -> String {
+    let levels = levels.mapped(|kind| match kind {
+        LevelKind::Sparse { rank } => json!({ "sparse": rank }),
+        _ => json!("dense"),
+    });
+    let mut names = Map::new();
+    for (name, data_type) in types {
+        names.insert((*name).to_owned(), data_type.to_string().into());
+    }
+    let descriptor = json!({ "version": "1", "shape": shape, "levels": levels, "dims": dims.mapped(|axis| [*axis]),
+        "number_of_stored_values": count, "data_types": names });
+    let mut root = Map::new();
+    root.insert(NAMESPACE.to_owned(), descriptor);
+    root.extend(comment.map(|text| ("comment".to_owned(), text.into())));
+    Value::Object(root).to_string()
 }
 
 impl Bitmap {
     /// The arrays that a bitmap stands for.
     pub(super) fn arrays(&self, file: &mut Hdf5<'_>) -> Res<Named<Given>> {
+        let file_truths = file.truths;
         let Some(size) = self.major.checked_mul(self.minor) else { return bad("the bitmap has more than 2^64 bits") };
         let mut read = |name: &str| {
             let Some(facts) = dataset::open(file, name)? else { return bad(format!("`{name}` is missing")) };
@@ -210,7 +277,8 @@ impl Bitmap {
             }
             pointers.push(indices.len() as u64);
         }
-        let values = Given { dtype: info.dtype, bytes: if iso { values } else { kept } };
+        let dtype = if file_truths { DType::U8 } else { info.dtype };
+        let values = Given { dtype, bytes: if iso { values } else { kept } };
         let mut out = Named::new();
         out.insert("values", values);
         let name = if self.vector { "indices_0" } else { "indices_1" };

@@ -1,4 +1,4 @@
-//! Datasets of one axis: in one place, or in chunks, packed or not.
+//! Datasets: in one place, or along one axis in chunks, packed or not.
 
 use std::io;
 
@@ -10,7 +10,6 @@ use super::tree::{self, TreeOf};
 use crate::base::mapped::Mapped;
 use crate::base::parallel;
 use crate::io::binsparse::WriteOptions;
-use crate::io::binsparse::export::OutArray;
 use openwork_ops::DType;
 
 /// Smaller arrays are stored as they are: packing them would save nothing, for each chunk costs an entry in an index.
@@ -22,6 +21,15 @@ const BATCH: usize = 16 << 20;
 
 const SHUFFLE: u16 = 2;
 const DEFLATE: u16 = 1;
+
+/// The elements of a dataset.
+#[derive(Clone, Copy)]
+pub(crate) struct Elements<'a> {
+    pub(crate) dtype: DType,
+    /// No axes: one element. As many elements as the bytes have.
+    pub(crate) shape: &'a [u64],
+    pub(crate) bytes: &'a [u8],
+}
 
 /// How elements become chunks.
 struct Packing {
@@ -35,11 +43,12 @@ struct Packing {
 
 impl Packing {
     /// `None` if all elements are in one place.
-    fn of(array: &OutArray, options: &WriteOptions) -> Option<Packing> {
-        let (len, item) = (array.len(), array.dtype.size());
-        let packed = options.compress && array.bytes().len() >= MIN_PACKED;
+    fn of(elements: &Elements<'_>, options: &WriteOptions) -> Option<Packing> {
+        let item = elements.dtype.size();
+        let len = elements.bytes.len() / item;
+        let packed = options.compress && elements.bytes.len() >= MIN_PACKED;
         let chunked = packed || (options.chunk.is_some() && !options.compress);
-        (len > 0 && chunked).then(|| Packing {
+        (len > 0 && chunked && elements.shape.len() == 1).then(|| Packing {
             // A chunk may not reach 4 GiB.
             each: options.chunk.unwrap_or(CHUNK_BYTES / item).clamp(1, len).min(u32::MAX as usize / 16),
             item,
@@ -64,10 +73,15 @@ impl Packing {
     }
 }
 
-/// Writes an array, and gives the address of its object header.
-pub(super) fn write(out: &mut Out<'_>, array: &OutArray, options: &WriteOptions) -> io::Result<u64> {
-    let bytes = array.bytes();
-    let packing = Packing::of(array, options);
+/// Writes a dataset with its attributes, and gives the address of its object header.
+pub(super) fn write(
+    out: &mut Out<'_>,
+    elements: &Elements<'_>,
+    options: &WriteOptions,
+    attributes: Vec<Message>,
+) -> io::Result<u64> {
+    let bytes = elements.bytes;
+    let packing = Packing::of(elements, options);
     let layout = match &packing {
         None => {
             let at = if bytes.is_empty() { NOWHERE } else { out.put(bytes)? };
@@ -82,19 +96,26 @@ pub(super) fn write(out: &mut Out<'_>, array: &OutArray, options: &WriteOptions)
     // Room is made when elements are written (2), piece by piece for chunks (3); they are filled (2) with zeros.
     let room = if packing.is_some() { 3 } else { 2 };
     let mut messages = vec![
-        (0x01, Record::default().u8(1).u8(1).pad().u64(array.len() as u64)),
-        (0x03, element_type(array.dtype)),
+        (0x01, group::space(elements.shape)),
+        (0x03, element_type(elements.dtype)),
         (0x05, Record::default().u8(2).u8(room).u8(2).u8(1).u32(0)),
         (0x08, layout),
     ];
     messages.extend(packing.and_then(|packing| packing.filters()));
+    messages.extend(attributes);
     group::header(out, messages)
 }
 
-/// Integers and IEEE floats as this machine has them.
-fn element_type(dtype: DType) -> Record {
+/// Integers, IEEE floats and truth values as this machine has them.
+pub(super) fn element_type(dtype: DType) -> Record {
     let size = dtype.size() as u32;
     let order = u8::from(cfg!(target_endian = "big"));
+    if dtype == DType::Bool {
+        // As h5py has them: an enumeration (8) of two members that are signed bytes.
+        let byte = element_type(DType::I8);
+        let head = Record::default().u8(0x18).u16(2).u8(0).u32(size).bytes(byte.as_bytes());
+        return head.bytes(b"FALSE\0\0\0TRUE\0\0\0\0").bytes(&[0, 1]);
+    }
     if dtype.is_int() {
         let signed = if dtype.is_unsigned() { 0 } else { 8 };
         return Record::default().u8(0x10).u8(order | signed).u16(0).u32(size).u16(0).u16(8 * size as u16);

@@ -1,10 +1,13 @@
-//! Groups: object headers, links, and attributes that are one text.
+//! Groups: object headers, links, texts and attributes.
 
 use std::io;
 
-use super::out::{Out, Record};
+use super::Said;
+use super::dataset::element_type;
+use super::out::{NOWHERE, Out, Record};
 use super::tree::{self, TreeOf};
 use crate::base::named::Named;
+use openwork_ops::DType;
 
 /// Links of a table, of which a group has as many as it needs.
 const LINKS: usize = 8;
@@ -97,13 +100,69 @@ pub(super) fn texts(out: &mut Out<'_>, texts: &[&str]) -> io::Result<Vec<Text>> 
     Ok(found)
 }
 
-/// An attribute that is a text in UTF-8, of a name in ASCII.
-pub(super) fn attribute(name: &str, text: Text) -> Message {
-    // One element without an axis; a text of variable length, whose parent type is one byte.
-    let space = Record::default().u8(1).pad();
+/// The message of a shape; no axes are one element.
+pub(super) fn space(shape: &[u64]) -> Record {
+    let head = Record::default().u8(1).u8(shape.len() as u8).pad();
+    shape.iter().fold(head, |record, &size| record.u64(size))
+}
+
+/// The type of texts in UTF-8 of variable length, whose parent type is one byte.
+fn text_type() -> Record {
     let byte = Record::default().u8(0x10).bytes(&[0; 3]).u32(1).u16(0).u16(8);
-    let ty = Record::default().u8(0x19).bytes(&[1, 1, 0]).u32(16).bytes(byte.as_bytes());
+    Record::default().u8(0x19).bytes(&[1, 1, 0]).u32(16).bytes(byte.as_bytes())
+}
+
+fn place(record: Record, text: &Text) -> Record {
+    record.u32(text.0).u64(text.1).u32(text.2)
+}
+
+/// An attribute of a name in ASCII. `text` is where it was written if it is a text of variable length.
+pub(super) fn attribute(name: &str, said: &Said, text: Option<Text>) -> io::Result<Message> {
+    let (ty, space, data) = match said {
+        Said::Text(_) => {
+            let none = || io::Error::other("a text that was not written");
+            (text_type(), space(&[]), place(Record::default(), &text.ok_or_else(none)?))
+        }
+        Said::Ascii(text) => {
+            let size = text.len() as u32 + 1;
+            let ty = Record::default().u8(0x13).bytes(&[0; 3]).u32(size);
+            (ty, space(&[]), Record::default().bytes(text.as_bytes()).u8(0))
+        }
+        Said::Int32(number) => (element_type(DType::I32), space(&[]), Record::default().bytes(&number.to_ne_bytes())),
+        Said::Int32s(list) => {
+            let data = list.iter().fold(Record::default(), |record, number| record.bytes(&number.to_ne_bytes()));
+            (element_type(DType::I32), space(&[list.len() as u64]), data)
+        }
+        Said::Int64s(list) => {
+            let data = list.iter().fold(Record::default(), |record, number| record.bytes(&number.to_ne_bytes()));
+            (element_type(DType::I64), space(&[list.len() as u64]), data)
+        }
+        Said::NoTexts => (text_type(), space(&[0]), Record::default()),
+    };
     let head = Record::default().u8(1).u8(0).u16(name.len() as u16 + 1).u16(ty.len() as u16).u16(space.len() as u16);
     let named = head.bytes(name.as_bytes()).u8(0).pad().bytes(ty.as_bytes()).pad().bytes(space.as_bytes());
-    (0x0c, named.u32(text.0).u64(text.1).u32(text.2))
+    let whole = named.bytes(data.as_bytes());
+    if whole.len() > MAX_MESSAGE {
+        let why = format!("the attribute `{name}` has {} bytes, {MAX_MESSAGE} is the most", whole.len());
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+    }
+    Ok((0x0c, whole))
+}
+
+/// The most bytes of a message in an object header, of which there is a multiple of eight.
+const MAX_MESSAGE: usize = 65528;
+
+/// Writes a dataset of texts along one axis, and gives the address of its object header.
+pub(super) fn text_dataset(out: &mut Out<'_>, texts: &[Text], attributes: Vec<Message>) -> io::Result<u64> {
+    let elements = texts.iter().fold(Record::default(), place);
+    let at = if texts.is_empty() { NOWHERE } else { out.put(elements.as_bytes())? };
+    let mut messages = vec![
+        (0x01, space(&[texts.len() as u64])),
+        (0x03, text_type()),
+        // Room is made when elements are written, and never filled.
+        (0x05, Record::default().u8(2).u8(2).u8(1).u8(1).u32(0)),
+        (0x08, Record::default().u8(3).u8(1).u64(at).u64(elements.len() as u64)),
+    ];
+    messages.extend(attributes);
+    header(out, messages)
 }

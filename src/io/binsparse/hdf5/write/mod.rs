@@ -14,22 +14,74 @@ use std::io;
 
 use super::LIST;
 use super::descriptor::NAME;
+use crate::base::mapped::Mapped;
 use crate::base::named::Named;
 use crate::io::binsparse::WriteOptions;
 use crate::io::binsparse::export::Export;
-use group::{Links, Text};
+pub(crate) use dataset::Elements;
+use group::{Links, Message, Text};
 use out::{NOWHERE, Out, Record};
 
 /// Bytes of a superblock of version 0.
 const SUPERBLOCK: usize = 96;
 
-/// A group, whose name its parent knows.
+/// What an attribute says.
+#[derive(Clone, Debug)]
+pub(crate) enum Said {
+    /// A text in UTF-8, of any length.
+    Text(String),
+    /// A text in ASCII with a zero at its end, of just that size: what netCDF asks for.
+    Ascii(String),
+    Int32(i32),
+    /// Integers along one axis.
+    Int32s(Vec<i32>),
+    Int64s(Vec<i64>),
+    /// No texts at all, along one axis.
+    NoTexts,
+}
+
+pub(crate) type Attributes = Vec<(&'static str, Said)>;
+
+/// A group: what it says, and what is in it.
 #[derive(Default)]
-struct Group<'a> {
-    inner: Named<Group<'a>>,
-    /// The tensor in it, and the text that describes that.
-    tensor: Option<(&'a Export, Text)>,
-    list: Option<Text>,
+pub(crate) struct Group<'a> {
+    pub(crate) attributes: Attributes,
+    pub(crate) inner: Named<Node<'a>>,
+}
+
+/// Something in a group.
+pub(crate) enum Node<'a> {
+    Group(Group<'a>),
+    Dataset(Elements<'a>, Attributes),
+    /// Texts along one axis.
+    Texts(Vec<String>, Attributes),
+}
+
+impl Default for Node<'_> {
+    fn default() -> Self {
+        Node::Group(Group::default())
+    }
+}
+
+impl<'a> Group<'a> {
+    /// The group of a path of names, made if there is none; itself for no name. `None` if a dataset is in the way.
+    pub(crate) fn at(&mut self, path: &str) -> Option<&mut Group<'a>> {
+        path.split('/').filter(|part| !part.is_empty()).try_fold(self, |group, part| {
+            match group.inner.or_default(part) {
+                Node::Group(inner) => Some(inner),
+                Node::Dataset(..) | Node::Texts(..) => None,
+            }
+        })
+    }
+
+    pub(crate) fn dataset(&mut self, name: &str, elements: Elements<'a>, attributes: Attributes) {
+        self.inner.insert(name, Node::Dataset(elements, attributes));
+    }
+
+    /// Texts along one axis.
+    pub(crate) fn texts_dataset(&mut self, name: &str, texts: Vec<String>, attributes: Attributes) {
+        self.inner.insert(name, Node::Texts(texts, attributes));
+    }
 }
 
 /// Writes a new file with a group per tensor; a name of no parts is the root. `list` goes to the root. The caller knows
@@ -40,17 +92,30 @@ pub(crate) fn write(
     list: Option<&str>,
     options: &WriteOptions,
 ) -> io::Result<()> {
-    let mut out = Out::new(file, SUPERBLOCK)?;
-    let texts: Vec<&str> = tensors.iter().map(|(_, export)| export.json.as_str()).chain(list).collect();
-    let mut texts = group::texts(&mut out, &texts)?.into_iter();
     let mut root = Group::default();
-    for ((name, export), text) in tensors.iter().zip(texts.by_ref()) {
-        let parts = name.split('/').filter(|part| !part.is_empty());
-        let group = parts.fold(&mut root, |group, part| group.inner.or_default(part));
-        group.tensor = Some((export, text));
+    let lengths = tensors.mapped(|(_, export)| export.arrays.mapped(|array| [array.len() as u64]));
+    for ((name, export), lengths) in tensors.iter().zip(&lengths) {
+        let Some(group) = root.at(name) else {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{name:?} lies in an array")));
+        };
+        group.attributes.push((NAME, Said::Text(export.json.clone())));
+        for (array, shape) in export.arrays.iter().zip(lengths) {
+            let elements = Elements { dtype: array.dtype, shape, bytes: array.bytes() };
+            group.dataset(&array.name, elements, Vec::new());
+        }
     }
-    root.list = texts.next();
-    let (header, [tree, heap]) = root.write(&mut out, options)?;
+    root.attributes.extend(list.map(|list| (LIST, Said::Text(list.to_owned()))));
+    write_tree(file, &root, options)
+}
+
+/// Writes a new file.
+pub(crate) fn write_tree(file: &mut File, root: &Group<'_>, options: &WriteOptions) -> io::Result<()> {
+    let mut out = Out::new(file, SUPERBLOCK)?;
+    // All texts stand together: few heaps, and full ones.
+    let mut texts = Vec::new();
+    root.texts(&mut texts);
+    let mut texts = group::texts(&mut out, &texts)?.into_iter();
+    let (header, [tree, heap]) = root.write(&mut out, options, &mut texts)?;
     let end = out.align()?;
     // The versions of four parts are 0; addresses and lengths have 8 bytes; half the room in tables and nodes of links.
     let head = Record::default().bytes(b"\x89HDF\r\n\x1a\n").bytes(&[0; 5]).u8(8).u8(8).u8(0).u16(4).u16(16).u32(0);
@@ -60,21 +125,62 @@ pub(crate) fn write(
     out.finish(whole.as_bytes())
 }
 
+/// Texts that were written, in the order in which they are asked for.
+type Texts = std::vec::IntoIter<Text>;
+
+fn said<'t>(attributes: &'t Attributes, out: &mut Vec<&'t str>) {
+    out.extend(attributes.iter().filter_map(|(_, said)| match said {
+        Said::Text(text) => Some(&text[..]),
+        _ => None,
+    }));
+}
+
+fn messages(attributes: &Attributes, texts: &mut Texts) -> io::Result<Vec<Message>> {
+    let mut out = Vec::with_capacity(attributes.len());
+    for (name, said) in attributes {
+        let text = if matches!(said, Said::Text(_)) { texts.next() } else { None };
+        out.push(group::attribute(name, said, text)?);
+    }
+    Ok(out)
+}
+
 impl Group<'_> {
-    /// Writes what is in the group, then the group. Gives the address of its header, and where its links are.
-    fn write(&self, out: &mut Out<'_>, options: &WriteOptions) -> io::Result<(u64, Links)> {
-        let mut links = Named::new();
-        for (name, group) in self.inner.iter() {
-            links.insert(name, group.write(out, options)?.0);
+    /// The texts in it, in the order in which they are written.
+    fn texts<'t>(&'t self, out: &mut Vec<&'t str>) {
+        for (_, node) in self.inner.iter() {
+            match node {
+                Node::Group(group) => group.texts(out),
+                Node::Dataset(_, attributes) => said(attributes, out),
+                Node::Texts(texts, attributes) => {
+                    out.extend(texts.iter().map(|text| &text[..]));
+                    said(attributes, out);
+                }
+            }
         }
-        let arrays = self.tensor.map_or(&[][..], |(export, _)| &export.arrays);
-        for array in arrays {
-            links.insert(&array.name, dataset::write(out, array, options)?);
+        said(&self.attributes, out);
+    }
+
+    /// Writes what is in the group, then the group. Gives the address of its header, and where its links are.
+    fn write(&self, out: &mut Out<'_>, options: &WriteOptions, texts: &mut Texts) -> io::Result<(u64, Links)> {
+        let mut links = Named::new();
+        for (name, node) in self.inner.iter() {
+            let at = match node {
+                Node::Group(group) => group.write(out, options, texts)?.0,
+                Node::Dataset(elements, attributes) => {
+                    let attributes = messages(attributes, texts)?;
+                    dataset::write(out, elements, options, attributes)?
+                }
+                Node::Texts(list, attributes) => {
+                    let places: Vec<Text> = texts.by_ref().take(list.len()).collect();
+                    let attributes = messages(attributes, texts)?;
+                    group::text_dataset(out, &places, attributes)?
+                }
+            };
+            links.insert(name, at);
         }
         let links = group::links(out, &links)?;
-        let mut messages = vec![group::symbols(links)];
-        messages.extend(self.tensor.map(|(_, text)| group::attribute(NAME, text)));
-        messages.extend(self.list.map(|text| group::attribute(LIST, text)));
-        Ok((group::header(out, messages)?, links))
+        let mut all = vec![group::symbols(links)];
+        all.extend(messages(&self.attributes, texts)?);
+        Ok((group::header(out, all)?, links))
     }
 }
