@@ -37,6 +37,8 @@ pub enum Fault {
     StoredInFill,
     CotangentFillLost,
     SlopeUnconjugated,
+    OutermostStored,
+    PlacesUncounted,
 }
 
 #[cfg(feature = "planted-faults")]
@@ -49,7 +51,7 @@ mod switch {
 
     impl Fault {
         /// Every fault.
-        pub const ALL: [Fault; 30] = [
+        pub const ALL: [Fault; 32] = [
             Fault::UnaryKeepsFill,
             Fault::BinaryFillOfLeft,
             Fault::DuplicatesDropped,
@@ -80,6 +82,8 @@ mod switch {
             Fault::StoredInFill,
             Fault::CotangentFillLost,
             Fault::SlopeUnconjugated,
+            Fault::OutermostStored,
+            Fault::PlacesUncounted,
         ];
     }
 
