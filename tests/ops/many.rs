@@ -264,6 +264,50 @@ fn on_threads<T: Send + PartialEq>(f: impl Fn() -> T + Sync) -> T {
 }
 
 #[test]
+fn variances_of_columns_and_masks_of_arrays() {
+    let shape = [9_000, 60];
+    let places = places(shape, 100_000, 0, 31);
+    for (offset, fill, allowed) in [(0.0, 0.0, 1e-13), (1e8, 1e8, 1e-8), (0.0, -3.5, 1e-13)] {
+        let x = matrix(shape, &places, |i| offset + ((i * 7919) % 1001) as f64 / 8.0 - 60.0, DType::F64);
+        let x = x.replace_fill(fill).unwrap();
+        let dense = x.to_dense().unwrap();
+        for (x, dense) in [(x.clone(), dense.clone()), (x.cast(DType::I32).unwrap(), dense.cast(DType::I32).unwrap())] {
+            let found = on_threads(|| bits(&x.var(1.0, 0).unwrap()));
+            let wanted = dense.var(1.0, 0).unwrap().to_vec::<f64>().unwrap();
+            assert_eq!(found.len(), 60);
+            for (found, wanted) in found.into_iter().map(f64::from_bits).zip(wanted) {
+                assert!((found - wanted).abs() <= wanted * allowed, "{offset} {fill}: {found} {wanted}");
+            }
+        }
+        assert!(x.var(9_000.0, 0).unwrap().to_vec::<f64>().unwrap().iter().all(|v| v.is_nan()));
+        let infinite = x.map(|v: f64| if v == offset - 60.0 { f64::INFINITY } else { v }).unwrap();
+        assert!(infinite.var(0.0, 0).unwrap().to_vec::<f64>().unwrap()[places[0][1]].is_nan());
+        // A mask that keeps what is stored, and one of rows.
+        let flat = dense.to_vec::<f64>().unwrap();
+        let stored = x.ne(fill).unwrap().to_dense().unwrap();
+        let [row, column] = [0, 1].map(|axis| places.iter().map(|p| p[axis] as i64).collect::<Vec<i64>>());
+        let few = on_threads(|| {
+            let kept = dense.mask(&stored).unwrap();
+            assert_eq!(kept.layout(), Layout::Coo);
+            (kept.indices().unwrap().to_vec::<i64>().unwrap(), bits(&kept.stored_values()))
+        });
+        let chosen: Vec<usize> =
+            (0..places.len()).filter(|&i| flat[(row[i] * 60 + column[i]) as usize] != fill).collect();
+        assert!(few.0.chunks(2).eq(chosen.iter().map(|&i| [row[i], column[i]])));
+        assert!(
+            few.1.iter().zip(&chosen).all(|(&v, &i)| f64::from_bits(v) == flat[(row[i] * 60 + column[i]) as usize])
+        );
+        let others = dense.mask_complement(&stored).unwrap();
+        assert_eq!(others.nse() + chosen.len(), 9_000 * 60);
+        assert!(others.stored_values().to_vec::<f64>().unwrap().iter().all(|&v| v == fill));
+        let rows = Tensor::from_vec([9_000, 1], (0..9_000).map(|r| r % 3 == 0).collect::<Vec<bool>>()).unwrap();
+        let kept = dense.mask(&rows).unwrap();
+        assert_eq!((kept.nse(), kept.get([1, 5]).unwrap()), (3_000 * 60, None));
+        assert_eq!(kept.get([3, 5]).unwrap(), dense.get([3, 5]).unwrap());
+    }
+}
+
+#[test]
 fn the_first_of_the_outermost() {
     let mut random = Rng::new(23);
     for (rows, columns) in [(3, 70_000), (300, 2_100)] {
