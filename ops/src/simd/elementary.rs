@@ -148,9 +148,9 @@ impl Function for Atan {
         // The angle in two floats, and numerator and denominator of the tangent of what is left.
         const NEAR: [[f64; 2]; 4] = [
             [4.636_476_090_008_061e-1, 2.269_877_745_296_168_7e-17],
-            [7.853_981_633_974_483e-1, 3.061_616_997_868_383e-17],
+            [std::f64::consts::FRAC_PI_4, 3.061_616_997_868_383e-17],
             [9.827_937_232_473_29e-1, 1.390_331_103_123_099_8e-17],
-            [1.570_796_326_794_896_6, 6.123_233_995_736_766e-17],
+            [std::f64::consts::FRAC_PI_2, 6.123_233_995_736_766e-17],
         ];
         let a = x.abs();
         let (mut angle, mut above, mut below) = ([0.0; 2], a, 1.0);

@@ -61,7 +61,7 @@ fn power(x: f64, y: f64) -> (f64, bool) {
     let (negative, half) = (x < 0.0, 0.5 * y);
     let odd = half != half.floor();
     let value = f64::from_bits(value.to_bits() ^ if negative & odd { SIGN } else { 0 });
-    let normal = (positive >= f64::MIN_POSITIVE) & (positive <= f64::MAX);
+    let normal = (f64::MIN_POSITIVE..=f64::MAX).contains(&positive);
     (value, normal & (product.abs() <= 708.0) & (!negative | (y == y.floor())))
 }
 

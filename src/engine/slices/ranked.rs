@@ -186,7 +186,7 @@ impl<'s> Ranked<'s> {
         let empty = match &ranked.rests {
             Rests::None => None,
             _ => {
-                let values = ranked.empty().try_mapped(|slice| f(&slice, &[]))?;
+                let values = ranked.empty().try_mapped(|slice| f(slice, &[]))?;
                 Some(Strided::from_vec(values, ranked.core.clone()).broadcast(&slices.kept_shape()))
             }
         };
