@@ -147,35 +147,28 @@ pub fn keys(dtype: DType, values: &[u8], out: &mut [u64]) {
     }
 }
 
-/// Ranks whose greatest is wanted: each key with a number added and its bits changed.
-struct Greatest<'a> {
-    keys: &'a [u64],
+/// Elements, or keys as elements of `uint64`, whose greatest rank is wanted: a key with a number added and its bits changed.
+struct Greatest<'a, T> {
+    values: &'a [T],
     add: u64,
     flip: u64,
 }
 
-impl Loop for Greatest<'_> {
+impl<T: Ordered> Loop for Greatest<'_, T> {
     type Output = u64;
     #[inline(always)]
     fn run(self) -> u64 {
-        // So many at once that each waits for none of the others.
-        let mut best = [0u64; 32];
-        let (groups, rest) = self.keys.as_chunks::<32>();
-        for group in groups {
-            for (best, &key) in best.iter_mut().zip(group) {
-                *best = (*best).max(key.wrapping_add(self.add) ^ self.flip);
-            }
+        let mut best = 0;
+        for &v in self.values {
+            best = u64::max(best, v.key().wrapping_add(self.add) ^ self.flip);
         }
-        for (best, &key) in best.iter_mut().zip(rest) {
-            *best = (*best).max(key.wrapping_add(self.add) ^ self.flip);
-        }
-        best.into_iter().fold(0, u64::max)
+        best
     }
 }
 
 /// The least rank, which is a key with the bits of `flip` changed; the greatest number of no keys.
 pub(crate) fn least_rank(keys: &[u64], flip: u64) -> u64 {
-    !vectorised(Greatest { keys, add: 0, flip: !flip })
+    !vectorised(Greatest { values: keys, add: 0, flip: !flip })
 }
 
 /// The first of the greatest elements of a block, or of the least: which it is, and its key. NaN is beyond all others on
@@ -190,11 +183,17 @@ pub fn outermost(dtype: DType, values: &[u8], greatest: bool) -> Option<(usize, 
     let mut found = None;
     for (i, values) in values.chunks(STRETCH * dtype.size()).enumerate() {
         let keys = &mut buffer[..values.len() / dtype.size()];
+        let best = if dtype == DType::F64 {
+            vectorised(Greatest { values: f64::from_bytes(values), add, flip })
+        } else {
+            self::keys(dtype, values, keys);
+            vectorised(Greatest { values: &keys[..], add, flip })
+        };
+        if found.is_some_and(|(_, rank)| best <= rank) {
+            continue;
+        }
         self::keys(dtype, values, keys);
-        let best = vectorised(Greatest { keys, add, flip });
-        if found.is_none_or(|(_, rank)| best > rank)
-            && let Some(at) = keys.iter().position(|&key| key.wrapping_add(add) ^ flip == best)
-        {
+        if let Some(at) = keys.iter().position(|&key| key.wrapping_add(add) ^ flip == best) {
             found = Some((i * STRETCH + at, best));
         }
     }
