@@ -214,24 +214,32 @@ macro_rules! unary_line {
     };
 }
 
-/// One line `group => closure` of a binary op's entry, as [`unary_line`].
+/// One line of a binary op's entry, as [`unary_line`].
 macro_rules! binary_line {
     (=> float, $dtype:expr, $f:expr) => {
         fn single(a: &[u8], b: &[u8], out: &mut [u8]) {
             type T = f32;
             $crate::groups::zip::<T, _>(a, b, out, $f);
         }
+        binary_line!(: f32, $dtype, single);
+        pick!(@ $dtype, |a, b, out| $crate::groups::zip::<T, _>(a, b, out, $f), F64 => f64);
+    };
+    (: f32, $dtype:expr, $kernel:expr) => {
         match $dtype {
-            $crate::DType::F32 => return Some(single),
+            $crate::DType::F32 => return Some($kernel),
             $crate::DType::F16 => {
-                return Some(|a, b, out| $crate::groups::binary_through_f32::<half::f16>(a, b, out, single));
+                return Some(|a, b, out| $crate::groups::binary_through_f32::<half::f16>(a, b, out, $kernel));
             }
             $crate::DType::BF16 => {
-                return Some(|a, b, out| $crate::groups::binary_through_f32::<half::bf16>(a, b, out, single));
+                return Some(|a, b, out| $crate::groups::binary_through_f32::<half::bf16>(a, b, out, $kernel));
             }
             _ => {}
         }
-        pick!(@ $dtype, |a, b, out| $crate::groups::zip::<T, _>(a, b, out, $f), F64 => f64);
+    };
+    (: f64, $dtype:expr, $kernel:expr) => {
+        if $dtype == $crate::DType::F64 {
+            return Some($kernel);
+        }
     };
     (=> $group:ident, $dtype:expr, $f:expr) => {
         pick!($group, $dtype, |a, b, out| $crate::groups::zip::<T, _>(a, b, out, $f));

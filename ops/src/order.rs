@@ -6,8 +6,9 @@
 
 use half::{bf16, f16};
 
-use crate::dtype::DType;
+use crate::dtype::{DType, Element};
 use crate::groups::Store;
+use crate::simd::{Loop, vectorised};
 
 /// The key of NaN. No number has it, but the greatest `uint64` does: see [`has_nan`].
 pub const NAN: u64 = u64::MAX;
@@ -117,14 +118,86 @@ pub const fn has_nan(dtype: DType) -> bool {
     dtype.is_float()
 }
 
-/// The keys of a block of elements of a dtype that is ordered.
-pub fn keys(dtype: DType, values: &[u8], out: &mut [u64]) {
-    fn run<T: Ordered>(values: &[u8], out: &mut [u64]) {
-        for (o, &v) in out.iter_mut().zip(T::from_bytes(values)) {
+/// A block of elements whose keys are wanted.
+struct Keys<'a, T> {
+    values: &'a [T],
+    out: &'a mut [u64],
+}
+
+impl<T: Ordered> Loop for Keys<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        for (o, &v) in self.out.iter_mut().zip(self.values) {
             *o = v.key();
         }
     }
-    real!(dtype, run(values, out));
+}
+
+/// The keys of a block of elements of a dtype that is ordered.
+pub fn keys(dtype: DType, values: &[u8], out: &mut [u64]) {
+    fn run<T: Ordered>(values: &[u8], out: &mut [u64]) {
+        Keys { values: T::from_bytes(values), out }.run();
+    }
+    match dtype {
+        // Others need few instructions, which every CPU has as vectors.
+        DType::F64 => vectorised(Keys { values: <f64 as Element>::from_bytes(values), out }),
+        DType::F32 => vectorised(Keys { values: <f32 as Element>::from_bytes(values), out }),
+        _ => real!(dtype, run(values, out)),
+    }
+}
+
+/// Elements, or keys as elements of `uint64`, whose greatest rank is wanted: a key with a number added and its bits changed.
+struct Greatest<'a, T> {
+    values: &'a [T],
+    add: u64,
+    flip: u64,
+}
+
+impl<T: Ordered> Loop for Greatest<'_, T> {
+    type Output = u64;
+    #[inline(always)]
+    fn run(self) -> u64 {
+        let mut best = 0;
+        for &v in self.values {
+            best = u64::max(best, v.key().wrapping_add(self.add) ^ self.flip);
+        }
+        best
+    }
+}
+
+/// The least rank, which is a key with the bits of `flip` changed; the greatest number of no keys.
+pub(crate) fn least_rank(keys: &[u64], flip: u64) -> u64 {
+    !vectorised(Greatest { values: keys, add: 0, flip: !flip })
+}
+
+/// The first of the greatest elements of a block, or of the least: which it is, and its key. NaN is beyond all others on
+/// either side. `None` of no elements.
+///
+/// Nothing is written: keys of a short stretch at a time are looked at, and a stretch is searched only if it has a better one.
+pub fn outermost(dtype: DType, values: &[u8], greatest: bool) -> Option<(usize, u64)> {
+    const STRETCH: usize = 1024;
+    // Among the least, one more than each key makes NaN the least.
+    let (add, flip) = if greatest { (0, 0) } else { (u64::from(has_nan(dtype)), u64::MAX) };
+    let mut buffer = [0; STRETCH];
+    let mut found = None;
+    for (i, values) in values.chunks(STRETCH * dtype.size()).enumerate() {
+        let keys = &mut buffer[..values.len() / dtype.size()];
+        let best = if dtype == DType::F64 {
+            vectorised(Greatest { values: f64::from_bytes(values), add, flip })
+        } else {
+            self::keys(dtype, values, keys);
+            vectorised(Greatest { values: &keys[..], add, flip })
+        };
+        if found.is_some_and(|(_, rank)| best <= rank) {
+            continue;
+        }
+        self::keys(dtype, values, keys);
+        if let Some(at) = keys.iter().position(|&key| key.wrapping_add(add) ^ flip == best) {
+            found = Some((i * STRETCH + at, best));
+        }
+    }
+    found.map(|(at, rank)| (at, (rank ^ flip).wrapping_sub(add)))
 }
 
 /// How many searches go on at a time in [`not_above`]: each waits for memory while the others do too.
@@ -154,6 +227,22 @@ fn ends(sorted: &[u64], keys: &[u64; TOGETHER]) -> [u64; TOGETHER] {
     std::array::from_fn(|i| (at[i] + usize::from(sorted.get(at[i]).is_some_and(|&k| k <= keys[i]))) as u64)
 }
 
+/// A block of keys whose elements are wanted.
+struct Elements<'a, R> {
+    keys: &'a [u64],
+    out: &'a mut [R],
+}
+
+impl Loop for Elements<'_, f64> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        for (o, &k) in self.out.iter_mut().zip(self.keys) {
+            *o = to_float(k);
+        }
+    }
+}
+
 /// The elements that have these keys: NaN without payload, and no −0.
 pub fn values(dtype: DType, keys: &[u64], out: &mut [u8]) {
     fn run<T: Ordered>(keys: &[u64], out: &mut [u8]) {
@@ -161,7 +250,10 @@ pub fn values(dtype: DType, keys: &[u64], out: &mut [u8]) {
             *o = T::of_key(k).store();
         }
     }
-    real!(dtype, run(keys, out));
+    match dtype {
+        DType::F64 => vectorised(Elements { keys, out: bytemuck::cast_slice_mut::<u8, f64>(out) }),
+        _ => real!(dtype, run(keys, out)),
+    }
 }
 
 /// `out[i]` is `x[i]`, or `other[i]` where `x[i]` is NaN: for floats of either kind.
@@ -184,7 +276,6 @@ pub fn replace_nan(dtype: DType) -> Option<crate::registry::BinaryKernel> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dtype::Element;
 
     fn check<T: Element>(rising: &[T]) {
         let mut got = vec![0; rising.len()];
@@ -226,6 +317,41 @@ mod tests {
             let expected: Vec<u64> = keys.iter().map(|k| sorted.partition_point(|s| s <= k) as u64).collect();
             assert_eq!(got, expected, "{n}");
         }
+    }
+
+    #[test]
+    fn the_first_outermost_of_a_block() {
+        let plain = |x: &[f64], greatest: bool| {
+            let nan = x.iter().position(|v| v.is_nan());
+            let best = x.iter().copied().fold(x[0], |a, b| if greatest { a.max(b) } else { a.min(b) });
+            nan.or_else(|| x.iter().position(|&v| v == best))
+        };
+        for n in [1, 31, 32, 33, 1023, 1024, 1025, 5000] {
+            for round in 0..6u64 {
+                let mut x: Vec<f64> = (0..n as u64)
+                    .map(|i| ((i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15 + 2 * round) >> 58) as f64 - 32.0)
+                    .collect();
+                if round > 3 {
+                    x[n / 2] = if round == 4 { -f64::NAN } else { f64::INFINITY };
+                    x[n - 1] = f64::NAN;
+                }
+                if round == 3 {
+                    x.sort_by(f64::total_cmp);
+                }
+                for greatest in [true, false] {
+                    let found = outermost(DType::F64, f64::as_bytes(&x), greatest);
+                    assert_eq!(found.map(|f| f.0), plain(&x, greatest), "{n} {round} {greatest}");
+                    assert_eq!(found.map(|f| f.1), plain(&x, greatest).map(|at| of_float(x[at])));
+                    let ints: Vec<u64> = x.iter().map(|&v| v as i64 as u64).collect();
+                    let best = if greatest { ints.iter().max() } else { ints.iter().min() };
+                    let first = ints.iter().position(|v| Some(v) == best);
+                    assert_eq!(outermost(DType::U64, u64::as_bytes(&ints), greatest).map(|f| f.0), first);
+                }
+            }
+        }
+        assert_eq!(outermost(DType::I8, &[], true), None);
+        assert_eq!(outermost(DType::U64, u64::as_bytes(&[0, 0]), true), Some((0, 0)));
+        assert_eq!(outermost(DType::U64, u64::as_bytes(&[u64::MAX; 2]), false), Some((0, u64::MAX)));
     }
 
     #[test]

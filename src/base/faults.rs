@@ -38,6 +38,8 @@ pub enum Fault {
     CotangentFillLost,
     SlopeUnconjugated,
     GapsMultiplied,
+    OutermostStored,
+    PlacesUncounted,
 }
 
 #[cfg(feature = "planted-faults")]
@@ -50,7 +52,7 @@ mod switch {
 
     impl Fault {
         /// Every fault.
-        pub const ALL: [Fault; 31] = [
+        pub const ALL: [Fault; 33] = [
             Fault::UnaryKeepsFill,
             Fault::BinaryFillOfLeft,
             Fault::DuplicatesDropped,
@@ -82,6 +84,8 @@ mod switch {
             Fault::CotangentFillLost,
             Fault::SlopeUnconjugated,
             Fault::GapsMultiplied,
+            Fault::OutermostStored,
+            Fault::PlacesUncounted,
         ];
     }
 

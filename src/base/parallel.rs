@@ -6,6 +6,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use openwork_ops::ranking;
 use rayon::prelude::*;
 
 /// Elements per chunk of a cheap loop: long enough to pay for the hand-over, short enough to balance.
@@ -104,7 +105,33 @@ pub(crate) fn for_each<T: Send>(items: Vec<T>, f: &(dyn Fn(usize, T) + Sync)) {
 
 /// Sorts words, which are nothing but their value: in any order of work the result is the same.
 pub(crate) fn sort(words: &mut [u64]) {
-    if serial(words.len(), GRAIN) { words.sort_unstable() } else { words.par_sort_unstable() }
+    sort_numbered(words, &mut []);
+}
+
+/// Sorts keys and, if there are any, as many numbers with them, those of equal keys rising: no two pairs are alike, so that
+/// in any order of work the result is the same.
+pub(crate) fn sort_numbered(keys: &mut [u64], numbers: &mut [u64]) {
+    if serial(keys.len(), GRAIN) {
+        return ranking::sort_numbered(keys, numbers);
+    }
+    divided(keys, numbers, 2 * keys.len().ilog2());
+}
+
+/// Sorts by steps that leave parts for other threads, at most so many within each other.
+fn divided(keys: &mut [u64], numbers: &mut [u64], depth: u32) {
+    let Some(depth) = depth.checked_sub(1).filter(|_| keys.len() > GRAIN) else {
+        return ranking::sort_numbered(keys, numbers);
+    };
+    let Some((below, above)) = ranking::divide(keys, numbers) else {
+        return if numbers.is_empty() { keys.par_sort_unstable() } else { ranking::sort_numbered(keys, numbers) };
+    };
+    // Without numbers these are places in an empty list.
+    let (of_below, of_above) = (below.min(numbers.len()), above.min(numbers.len()));
+    let ((first, rest), (own, of_rest)) = (keys.split_at_mut(above), numbers.split_at_mut(of_above));
+    let (of_first, equal) = own.split_at_mut(of_below);
+    let sides = (|| divided(&mut first[..below], of_first, depth), || divided(rest, of_rest, depth));
+    rayon::join(sides.0, sides.1);
+    sort(equal);
 }
 
 /// One lock serves all slots: it is held for a move, against a task of thousands of elements, and a lock per slot would

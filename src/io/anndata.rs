@@ -66,7 +66,7 @@ pub fn write(path: impl AsRef<Path>, x: &Tensor) -> Result<()> {
 /// Writes matrices by name: `X`, `layers/NAME`, `obsm/NAME`, `varm/NAME`, `obsp/NAME`, `varp/NAME`.
 ///
 /// # Errors
-/// As [`write`]; [`Invalid`](crate::ErrorKind::Invalid) if a name is none of these or given twice, if the sizes of
+/// As [`write()`]; [`Invalid`](crate::ErrorKind::Invalid) if a name is none of these or given twice, if the sizes of
 /// matrices or the numbers of names do not go together, or [`WriteOptions::level`] is more than 9.
 pub fn write_all(path: impl AsRef<Path>, matrices: &[(&str, &Tensor)], options: &WriteOptions) -> Result<()> {
     let _call = trace::call("anndata::write", &[]);

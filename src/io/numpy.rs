@@ -136,7 +136,7 @@ pub fn write(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
 /// The bytes of an `.npy` file that holds a strided tensor.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn to_bytes(tensor: &Tensor) -> Result<Vec<u8>> {
     let _call = trace::call("numpy::to_bytes", &[]);
     let array = Array::of_tensor("", tensor)?;
@@ -147,7 +147,7 @@ pub fn to_bytes(tensor: &Tensor) -> Result<Vec<u8>> {
 /// deflate: 0 to 9, and 6 is what `numpy.savez_compressed` takes; `None` packs nothing.
 ///
 /// # Errors
-/// As [`write`]; [`Invalid`](crate::ErrorKind::Invalid) if a name is empty or given twice, or the level is more
+/// As [`write()`]; [`Invalid`](crate::ErrorKind::Invalid) if a name is empty or given twice, or the level is more
 /// than 9.
 pub fn write_all(path: impl AsRef<Path>, arrays: &[(&str, &Tensor)], level: Option<u8>) -> Result<()> {
     let _call = trace::call("numpy::write_all", &[]);

@@ -46,7 +46,7 @@ pub fn write(path: impl AsRef<Path>, tensor: &Tensor, level: Option<u8>) -> Resu
 /// The bytes of such a file.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn to_bytes(tensor: &Tensor, level: Option<u8>) -> Result<Vec<u8>> {
     let _call = trace::call("pydata::to_bytes", &[]);
     numpy::arrays_to_bytes(&arrays(tensor)?, level)

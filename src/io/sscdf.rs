@@ -97,7 +97,7 @@ pub fn write(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
 /// Writes objects, the primary one first, whole or not at all.
 ///
 /// # Errors
-/// As [`write`]; [`Invalid`](crate::ErrorKind::Invalid) if the first object has a name, another one has none, one that
+/// As [`write()`]; [`Invalid`](crate::ErrorKind::Invalid) if the first object has a name, another one has none, one that
 /// is there already or a slash in it, or [`WriteOptions::level`] is more than 9.
 pub fn write_all(path: impl AsRef<Path>, objects: &[Object<'_>], options: &WriteOptions) -> Result<()> {
     let _call = trace::call("sscdf::write", &[]);

@@ -254,6 +254,151 @@ fn arrays_sorted_by_keys_keep_signs_of_zeros_and_payloads() {
     }
 }
 
+/// What `f` gives on one, two and three threads: the same.
+fn on_threads<T: Send + PartialEq>(f: impl Fn() -> T + Sync) -> T {
+    let first = with_threads(1, &f).unwrap();
+    for threads in [2, 3] {
+        assert!(with_threads(threads, &f).unwrap() == first, "{threads} threads");
+    }
+    first
+}
+
+#[test]
+fn variances_of_columns_and_masks_of_arrays() {
+    let shape = [9_000, 60];
+    let places = places(shape, 100_000, 0, 31);
+    for (offset, fill, allowed) in [(0.0, 0.0, 1e-13), (1e8, 1e8, 1e-8), (0.0, -3.5, 1e-13)] {
+        let x = matrix(shape, &places, |i| offset + ((i * 7919) % 1001) as f64 / 8.0 - 60.0, DType::F64);
+        let x = x.replace_fill(fill).unwrap();
+        let dense = x.to_dense().unwrap();
+        for (x, dense) in [(x.clone(), dense.clone()), (x.cast(DType::I32).unwrap(), dense.cast(DType::I32).unwrap())] {
+            let found = on_threads(|| bits(&x.var(1.0, 0).unwrap()));
+            let wanted = dense.var(1.0, 0).unwrap().to_vec::<f64>().unwrap();
+            assert_eq!(found.len(), 60);
+            for (found, wanted) in found.into_iter().map(f64::from_bits).zip(wanted) {
+                assert!((found - wanted).abs() <= wanted * allowed, "{offset} {fill}: {found} {wanted}");
+            }
+        }
+        assert!(x.var(9_000.0, 0).unwrap().to_vec::<f64>().unwrap().iter().all(|v| v.is_nan()));
+        let infinite = x.map(|v: f64| if v == offset - 60.0 { f64::INFINITY } else { v }).unwrap();
+        assert!(infinite.var(0.0, 0).unwrap().to_vec::<f64>().unwrap()[places[0][1]].is_nan());
+        // A mask that keeps what is stored, and one of rows.
+        let flat = dense.to_vec::<f64>().unwrap();
+        let stored = x.ne(fill).unwrap().to_dense().unwrap();
+        let [row, column] = [0, 1].map(|axis| places.iter().map(|p| p[axis] as i64).collect::<Vec<i64>>());
+        let few = on_threads(|| {
+            let kept = dense.mask(&stored).unwrap();
+            assert_eq!(kept.layout(), Layout::Coo);
+            (kept.indices().unwrap().to_vec::<i64>().unwrap(), bits(&kept.stored_values()))
+        });
+        let chosen: Vec<usize> =
+            (0..places.len()).filter(|&i| flat[(row[i] * 60 + column[i]) as usize] != fill).collect();
+        assert!(few.0.chunks(2).eq(chosen.iter().map(|&i| [row[i], column[i]])));
+        assert!(
+            few.1.iter().zip(&chosen).all(|(&v, &i)| f64::from_bits(v) == flat[(row[i] * 60 + column[i]) as usize])
+        );
+        let others = dense.mask_complement(&stored).unwrap();
+        assert_eq!(others.nse() + chosen.len(), 9_000 * 60);
+        assert!(others.stored_values().to_vec::<f64>().unwrap().iter().all(|&v| v == fill));
+        let rows = Tensor::from_vec([9_000, 1], (0..9_000).map(|r| r % 3 == 0).collect::<Vec<bool>>()).unwrap();
+        let kept = dense.mask(&rows).unwrap();
+        assert_eq!((kept.nse(), kept.get([1, 5]).unwrap()), (3_000 * 60, None));
+        assert_eq!(kept.get([3, 5]).unwrap(), dense.get([3, 5]).unwrap());
+    }
+}
+
+#[test]
+fn the_first_of_the_outermost() {
+    let mut random = Rng::new(23);
+    for (rows, columns) in [(3, 70_000), (300, 2_100)] {
+        let mut values: Vec<f64> = (0..rows * columns).map(|_| random.below(40_000) as f64 - 20_000.0).collect();
+        values[columns..2 * columns].fill(-0.0); // all alike
+        values[columns + 5] = 0.0;
+        values[3 * columns - 1] = f64::NAN;
+        values[2 * columns + 1_500] = -f64::NAN;
+        let dense = Tensor::from_vec([rows, columns], values.clone()).unwrap();
+        for greatest in [true, false] {
+            let better = |a: f64, b: f64| (a.is_nan() && !b.is_nan()) || if greatest { a > b } else { a < b };
+            let plain = |row: &[f64]| {
+                (1..row.len()).fold(0, |at, i| if !row[at].is_nan() && better(row[i], row[at]) { i } else { at }) as i64
+            };
+            let wanted: Vec<i64> = values.chunks(columns).map(plain).collect();
+            let of = |x: &Tensor, axis: usize| {
+                let found = on_threads(|| {
+                    let found = if greatest { x.argmax(axis) } else { x.argmin(axis) };
+                    found.unwrap().to_vec::<i64>().unwrap()
+                });
+                found
+            };
+            assert_eq!(of(&dense, 1), wanted);
+            assert_eq!(of(&dense.permute_dims([1, 0]).unwrap(), 0), wanted);
+            // Zeros of one row are stored, those of others not.
+            let sparse = dense.to_sparse(Layout::Csr, 0.0).unwrap();
+            assert_eq!(of(&sparse, 1), wanted);
+            assert_eq!(of(&dense.to_sparse(Layout::Coo, 7.0).unwrap(), 1), wanted);
+        }
+    }
+}
+
+#[test]
+fn long_sorts_beside_that_of_the_standard_library() {
+    let mut random = Rng::new(29);
+    for kinds in [3, 1_000, 1 << 40] {
+        let n = 150_000;
+        let values: Vec<f64> = (0..n)
+            .map(|i| match random.below(50) {
+                0 => f64::NAN,
+                1 => f64::NEG_INFINITY,
+                _ if i % 3 == 0 => -(random.below(kinds) as f64),
+                _ => random.below(kinds) as f64,
+            })
+            .collect();
+        let x = Tensor::from_vec([n], values.clone()).unwrap();
+        // NaN is the greatest, −0 is 0.
+        let rank = |v: f64| if v.is_nan() { f64::INFINITY } else { v.clamp(-f64::MAX, f64::MAX) + 0.0 };
+        for descending in [false, true] {
+            let mut places: Vec<i64> = (0..n as i64).collect();
+            places.sort_by(|&a, &b| {
+                let order = rank(values[a as usize]).total_cmp(&rank(values[b as usize]));
+                if descending { order.reverse() } else { order }
+            });
+            let found = on_threads(|| {
+                if descending { x.argsort_descending(0) } else { x.argsort(0) }.unwrap().to_vec::<i64>().unwrap()
+            });
+            assert!(found == places, "{kinds} {descending}");
+            let sorted = on_threads(|| bits(&if descending { x.sort_descending(0) } else { x.sort(0) }.unwrap()));
+            assert!(sorted == places.iter().map(|&p| values[p as usize].to_bits()).collect::<Vec<u64>>());
+            let rows = x.reshape([50, 3_000]).unwrap();
+            let of_rows = on_threads(|| {
+                let places = if descending { rows.argsort_descending(1) } else { rows.argsort(1) };
+                places.unwrap().to_vec::<i64>().unwrap()
+            });
+            let gathered = |values: &[f64], places: &[i64]| places.iter().map(|&p| rank(values[p as usize])).collect();
+            for (row, places) in values.chunks(3_000).zip(of_rows.chunks(3_000)) {
+                let sorted: Vec<f64> = gathered(row, places);
+                assert!(sorted.windows(2).all(|w| if descending { w[0] >= w[1] } else { w[0] <= w[1] }));
+                assert!(places.windows(2).zip(sorted.windows(2)).all(|(p, v)| v[0] != v[1] || p[0] < p[1]));
+                let mut all = places.to_vec();
+                all.sort_unstable();
+                assert!(all.into_iter().eq(0..3_000));
+            }
+        }
+        // The distinct elements, and how often each occurs.
+        let mut distinct: Vec<f64> = values.iter().map(|&v| if v.is_nan() { f64::MAX } else { v + 0.0 }).collect();
+        distinct.sort_by(f64::total_cmp);
+        let counts: Vec<i64> = distinct.chunk_by(|a, b| a == b).map(|run| run.len() as i64).collect();
+        distinct.dedup();
+        let found = on_threads(|| {
+            let found = x.unique_counts().unwrap();
+            assert!(bits(&found.values) == bits(&x.unique_values().unwrap()));
+            let values = found.values.to_vec::<f64>().unwrap();
+            let values: Vec<f64> = values.into_iter().map(|v| if v.is_nan() { f64::MAX } else { v }).collect();
+            (values, found.counts.to_vec::<i64>().unwrap())
+        });
+        assert!(found == (distinct, counts), "{kinds}");
+    }
+}
+
 #[test]
 fn the_first_few_of_sparse_rows_beside_dense_ones() {
     // Fills below, between and above; rows with many unstored elements and with few.
@@ -262,7 +407,7 @@ fn the_first_few_of_sparse_rows_beside_dense_ones() {
         let x = x.map(|v: f64| (v * 8.0).round() / 8.0).unwrap(); // ties
         for k in [0, 1, 7, 299, 300] {
             for (sparse, dense) in [
-                (x.topk(k, 1).unwrap(), x.to_dense().unwrap().topk(k, 1).unwrap()),
+                (with_threads(k % 3 + 1, || x.topk(k, 1)).unwrap().unwrap(), x.to_dense().unwrap().topk(k, 1).unwrap()),
                 (x.topk_smallest(k, 1).unwrap(), x.to_dense().unwrap().topk_smallest(k, 1).unwrap()),
             ] {
                 assert!(sparse.0.to_vec::<f64>().unwrap() == dense.0.to_vec::<f64>().unwrap(), "{density} {fill} {k}");

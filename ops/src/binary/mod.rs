@@ -9,6 +9,7 @@ use crate::derivative::{Derivative, derivative, expr};
 use crate::dtype::DType;
 use crate::groups::{binary_line, pick};
 use crate::registry::{Annihilator, BinaryKernel, Domain, Side, Typing, typing};
+use crate::simd;
 use crate::unary::complex::{self, Wide};
 use crate::unary::special::{self, Precise};
 
@@ -194,7 +195,8 @@ binary_table! { $
         ),
         kernels: {
             int => |a, b| a.power(b),
-            float => |a, b| a.powf(b),
+            f32: simd::pow_f32,
+            f64: simd::pow_f64,
             complex => |a, b| a.through2(b, complex::pow),
         }
     }

@@ -1,16 +1,16 @@
-//! Logarithms, `exp(x) - 1` and the hyperbolic tangent.
+//! Logarithms, `exp(x) - 1`, the hyperbolic and the inverse tangent.
 
 use super::{Function, exponent, polynomial};
 
 /// ln(2) in two floats, of which the first has trailing zeros: products with exponents are exact.
-const LN_2: [f64; 2] = [6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10];
+pub(super) const LN_2: [f64; 2] = [6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10];
 
 /// Below this magnitude `log1p(x)`, `expm1(x)` and `tanh(x)` are `x`.
 const TINY: f64 = 1.0 / (1u64 << 54) as f64;
 
 /// A positive normal number as `2^k · (1 + f)` with `1 + f` between √½ and √2: `k` and `f`.
 #[inline(always)]
-fn split(x: f64) -> (f64, f64) {
+pub(super) fn split(x: f64) -> (f64, f64) {
     const ONE: u64 = 0x3ff0_0000_0000_0000;
     const SQRT_HALF: u64 = 0x3fe6_a09e_0000_0000;
     const MANTISSA: u64 = 0x000f_ffff_ffff_ffff;
@@ -120,5 +120,55 @@ impl Function for Tanh {
     }
     fn exact(x: f64) -> f64 {
         x.tanh()
+    }
+}
+
+pub(super) struct Atan;
+impl Function for Atan {
+    #[inline(always)]
+    fn within(x: f64) -> bool {
+        x.abs() <= f64::MAX
+    }
+    /// fdlibm's `atan`: the angle less that of 0, ½, 1, 3/2 or ∞, whichever is near, by a polynomial.
+    #[inline(always)]
+    fn fast(x: f64) -> f64 {
+        const COEFFICIENTS: [f64; 11] = [
+            3.333_333_333_333_293e-1,
+            -1.999_999_999_987_648_3e-1,
+            1.428_571_427_250_346_6e-1,
+            -1.111_111_040_546_235_6e-1,
+            9.090_887_133_436_507e-2,
+            -7.691_876_205_044_83e-2,
+            6.661_073_137_387_531e-2,
+            -5.833_570_133_790_573_5e-2,
+            4.976_877_994_615_932e-2,
+            -3.653_157_274_421_691_6e-2,
+            1.628_582_011_536_578_2e-2,
+        ];
+        // The angle in two floats, and numerator and denominator of the tangent of what is left.
+        const NEAR: [[f64; 2]; 4] = [
+            [4.636_476_090_008_061e-1, 2.269_877_745_296_168_7e-17],
+            [std::f64::consts::FRAC_PI_4, 3.061_616_997_868_383e-17],
+            [9.827_937_232_473_29e-1, 1.390_331_103_123_099_8e-17],
+            [std::f64::consts::FRAC_PI_2, 6.123_233_995_736_766e-17],
+        ];
+        let a = x.abs();
+        let (mut angle, mut above, mut below) = ([0.0; 2], a, 1.0);
+        let mut take = |from: f64, of: [f64; 2], n: f64, d: f64| {
+            let is = a >= from;
+            angle = [if is { of[0] } else { angle[0] }, if is { of[1] } else { angle[1] }];
+            (above, below) = (if is { n } else { above }, if is { d } else { below });
+        };
+        take(0.4375, NEAR[0], 2.0f64.mul_add(a, -1.0), 2.0 + a);
+        take(0.6875, NEAR[1], a - 1.0, a + 1.0);
+        take(1.1875, NEAR[2], a - 1.5, 1.5f64.mul_add(a, 1.0));
+        take(2.4375, NEAR[3], -1.0, a);
+        let t = above / below;
+        let square = t * t;
+        let tail = t.mul_add(square * polynomial(square, &COEFFICIENTS), -angle[1]);
+        (angle[0] - (tail - t)).copysign(x)
+    }
+    fn exact(x: f64) -> f64 {
+        x.atan()
     }
 }

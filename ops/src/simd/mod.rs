@@ -6,14 +6,18 @@
 
 mod elementary;
 mod level;
+mod power;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod quicksort;
 
 pub use level::{Level, level, set_level};
 pub(crate) use level::{Loop, prefetch, run as vectorised};
+pub use power::{pow_f32, pow_f64};
 
 use std::marker::PhantomData;
 
 use crate::dtype::Element;
-use elementary::{Expm1, Log, Log1p, Tanh};
+use elementary::{Atan, Expm1, Log, Log1p, Tanh};
 
 /// A function of a float whose common case is branch-free arithmetic with fused multiply-adds.
 trait Function {
@@ -187,11 +191,43 @@ fn sine(x: f64, quadrants: u64) -> f64 {
     f64::from_bits(value.to_bits() ^ ((quadrant & 2) << 62))
 }
 
+/// `-n` of `2^n`, the power of two that is nearest to `e` to the power of `x`, and that power.
+#[inline(always)]
+fn power_of_two(x: f64) -> (f64, f64) {
+    let shifted = x.mul_add(std::f64::consts::LOG2_E, ROUND);
+    (-(shifted - ROUND), f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52))
+}
+
+/// ln(2) in two floats.
+const LN_2: [f64; 2] = [std::f64::consts::LN_2, 2.319_046_813_846_299_6e-17];
+
 /// The parts of `e` to the power of `x`: `2^n`, and what a Taylor polynomial within ±ln(2)/2, where its 14 terms suffice, has
 /// beyond the one, as a sum of two floats.
 #[inline(always)]
 fn exponent(x: f64) -> (f64, f64, f64) {
-    const LN_2: [f64; 2] = [std::f64::consts::LN_2, 2.319_046_813_846_299_6e-17];
+    let (n, power) = power_of_two(x);
+    let first = n.mul_add(LN_2[0], x);
+    let high = n.mul_add(LN_2[1], first);
+    let low = n.mul_add(LN_2[1], first - high);
+    (power, high, beyond_one(high, low))
+}
+
+/// `e` to the power of `x + low`, where `low` is small but may be greater than the rounding of `x`.
+#[inline(always)]
+fn reduced_exponential(x: f64, low: f64) -> f64 {
+    let (n, power) = power_of_two(x);
+    let first = n.mul_add(LN_2[0], x);
+    // Either may be the greater: Knuth's sum.
+    let second = n.mul_add(LN_2[1], low);
+    let high = first + second;
+    let moved = high - first;
+    let low = (first - (high - moved)) + (second - moved);
+    (1.0 + (high + beyond_one(high, low))) * power
+}
+
+/// What `e` to the power of `high + low` has beyond `1 + high`, by a Taylor polynomial.
+#[inline(always)]
+fn beyond_one(high: f64, low: f64) -> f64 {
     const INVERSE_FACTORIALS: [f64; 12] = [
         1.0 / 2.0,
         1.0 / 6.0,
@@ -206,13 +242,7 @@ fn exponent(x: f64) -> (f64, f64, f64) {
         1.0 / 479_001_600.0,
         1.0 / 6_227_020_800.0,
     ];
-    let shifted = x.mul_add(std::f64::consts::LOG2_E, ROUND);
-    let n = -(shifted - ROUND); // less the exponent
-    let first = n.mul_add(LN_2[0], x);
-    let high = n.mul_add(LN_2[1], first);
-    let low = n.mul_add(LN_2[1], first - high);
-    let tail = (high * high).mul_add(polynomial(high, &INVERSE_FACTORIALS), low);
-    (f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52), high, tail)
+    (high * high).mul_add(polynomial(high, &INVERSE_FACTORIALS), low)
 }
 
 /// `e` to the power of `x`.
@@ -311,6 +341,7 @@ functions! {
     Log1p, "logarithm of one more": log1p_f32 log1p_f64;
     Expm1, "exponential less one": expm1_f32 expm1_f64;
     Tanh, "hyperbolic tangent": tanh_f32 tanh_f64;
+    Atan, "inverse tangent": atan_f32 atan_f64;
 }
 
 /// Rounding functions: one instruction where the CPU has SSE4.1, a call per element else.

@@ -1,7 +1,7 @@
 use super::*;
 
 /// A small generator (splitmix64): tests need spread, not quality.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
     fn bits(&mut self) -> u64 {
@@ -12,7 +12,7 @@ impl Random {
         z ^ (z >> 31)
     }
     /// Uniform within ±`bound`.
-    fn within(&mut self, bound: f64) -> f64 {
+    pub(super) fn within(&mut self, bound: f64) -> f64 {
         ((self.bits() >> 11) as f64 / (1u64 << 52) as f64 - 1.0) * bound
     }
 }
@@ -32,7 +32,7 @@ fn run32(block: Block, x: &[f32]) -> Vec<f32> {
 }
 
 /// Floats between the two, in steps: 0 if equal, both zero or both NaN.
-fn ulps(a: f64, b: f64) -> u64 {
+pub(super) fn ulps(a: f64, b: f64) -> u64 {
     let line = |x: f64| {
         let bits = x.to_bits() as i64;
         if bits < 0 { i64::MIN.wrapping_sub(bits) } else { bits }
@@ -43,7 +43,7 @@ fn ulps(a: f64, b: f64) -> u64 {
 /// A kernel, the function it computes, and how many ulps lie between.
 type Claim = (Block, fn(f64) -> f64, u64);
 
-const FUNCTIONS: [Claim; 8] = [
+const FUNCTIONS: [Claim; 9] = [
     (sin_f64, f64::sin, 1),
     (cos_f64, f64::cos, 1),
     (exp_f64, f64::exp, 1),
@@ -52,6 +52,7 @@ const FUNCTIONS: [Claim; 8] = [
     (log1p_f64, f64::ln_1p, 2),
     (expm1_f64, f64::exp_m1, 1),
     (tanh_f64, f64::tanh, 3),
+    (atan_f64, f64::atan, 1),
 ];
 
 #[test]
@@ -89,7 +90,7 @@ fn special_values() {
             assert!(ulps(y, exact(x)) == 0, "f({x}) = {y}, not {}", exact(x));
         }
     }
-    for block in [sin_f64, log1p_f64, expm1_f64, tanh_f64] {
+    for block in [sin_f64, log1p_f64, expm1_f64, tanh_f64, atan_f64] {
         assert!(run64(block, &[-0.0])[0].is_sign_negative());
     }
     assert_eq!(run64(log_f64, &[1.0, 0.0, -1.0])[..2], [0.0, f64::NEG_INFINITY]);
@@ -110,6 +111,7 @@ fn singles_are_rounded_once() {
         (log1p_f32, f64::ln_1p),
         (expm1_f32, f64::exp_m1),
         (tanh_f32, f64::tanh),
+        (atan_f32, f64::atan),
     ] {
         let y = run32(block, &x);
         let wrong = y.iter().zip(&x).filter(|&(&y, &x)| {
@@ -158,6 +160,7 @@ fn vector_widths_agree() {
     check::<Log1p>(&x);
     check::<Expm1>(&x);
     check::<Tanh>(&x);
+    check::<Atan>(&x);
 }
 
 #[test]

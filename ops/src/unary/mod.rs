@@ -242,7 +242,8 @@ unary_table! { $
     /// The inverse of the tangent: between −π/2 and π/2; for complex `x` cut along the imaginary axis outside ±i.
     Atan { name: atan, domain: Any, typing: inexact,
         derivative: [Reciprocal [Add 1.0 [Square x]]], kernels: {
-        float => |x| x.atan(),
+        f32: simd::atan_f32,
+        f64: simd::atan_f64,
         complex => |x| x.through(complex::atan),
     } }
     /// The inverse of the hyperbolic sine; for complex `x` cut along the imaginary axis outside ±i.

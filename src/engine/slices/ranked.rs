@@ -123,8 +123,8 @@ impl<'s> Ranked<'s> {
             Rests::Constant { at, .. } => (Rest::Constant { key: at[g] }, &[][..]),
             Rests::Varying { orders, at, beneath } => (Rest::Varying(&orders[at[g] as usize]), &beneath[own.clone()]),
         };
-        let (length, first) = (self.slices.length, own.start);
-        Slice { keys, first, rest, beneath, length, positions: &self.positions }
+        let (length, first, stored) = (self.slices.length, own.start, own.len());
+        Slice { keys, first, stored, rest, beneath, length, positions: &self.positions }
     }
 
     /// All elements in order, if they are one slice: the keys are sorted where they are, and used up. `None` if there is
@@ -144,7 +144,7 @@ impl<'s> Ranked<'s> {
             Rests::Varying { orders, .. } => orders.iter().map(Rest::Varying).collect(),
         };
         let (length, positions) = (self.slices.length, &self.positions);
-        let slice = |rest| Slice { keys: &[], first: 0, rest, beneath: &[], length, positions };
+        let slice = |rest| Slice { keys: &[], first: 0, stored: 0, rest, beneath: &[], length, positions };
         rests.into_iter().map(slice).collect()
     }
 
@@ -156,14 +156,28 @@ impl<'s> Ranked<'s> {
         slices: &'s Slices,
         f: &(dyn Fn(&Slice<'_>) -> Result<T> + Sync),
     ) -> Result<(Vec<T>, Option<Strided>)> {
+        Ranked::fold_by(slices, true, &|slice, _| f(slice))
+    }
+
+    /// As [`Ranked::fold`], but `f` gets the stored elements of each slice too, and, if it is not to have keys, none of them
+    /// where the fill does not vary.
+    pub(crate) fn fold_by<T: Element + Send>(
+        slices: &'s Slices,
+        keyed: bool,
+        f: &(dyn Fn(&Slice<'_>, &[u8]) -> Result<T> + Sync),
+    ) -> Result<(Vec<T>, Option<Strided>)> {
         ordered(slices.values.dtype)?;
         let ranked = Ranked::without_keys(slices, &keys_of)?;
         let (n, ends, bytes) = (slices.len(), &slices.ends, slices.values.dense_bytes()?);
         let grain = (GRAIN * n / slices.values.len().max(1)).clamp(1, GRAIN);
+        let (dtype, keyed) = (slices.values.dtype, keyed || matches!(ranked.rests, Rests::Varying { .. }));
         let chunk = |range: std::ops::Range<usize>| {
             let first = ends[range.start];
-            let keys = keys_between(slices.values.dtype, &bytes, first..ends[range.end]);
-            range.try_mapped(|g| f(&ranked.slice_of(g, &keys[ends[g] - first..ends[g + 1] - first])))
+            let keys = if keyed { keys_between(dtype, &bytes, first..ends[range.end]) } else { Vec::new() };
+            range.try_mapped(|g| {
+                let own = if keyed { ends[g] - first..ends[g + 1] - first } else { 0..0 };
+                f(&ranked.slice_of(g, &keys[own]), &bytes[ends[g] * dtype.size()..ends[g + 1] * dtype.size()])
+            })
         };
         let mut stored = Vec::with_capacity(n);
         for part in parallel::map_chunks(n, grain, &chunk) {
@@ -172,7 +186,7 @@ impl<'s> Ranked<'s> {
         let empty = match &ranked.rests {
             Rests::None => None,
             _ => {
-                let values = ranked.empty().try_mapped(f)?;
+                let values = ranked.empty().try_mapped(|slice| f(slice, &[]))?;
                 Some(Strided::from_vec(values, ranked.core.clone()).broadcast(&slices.kept_shape()))
             }
         };
@@ -227,6 +241,8 @@ pub(crate) struct Slice<'a> {
     pub(crate) keys: &'a [u64],
     /// The number of the first of them among those of all slices.
     first: usize,
+    /// How many there are, if there are no keys of them too.
+    stored: usize,
     pub(crate) rest: Rest<'a>,
     /// Which of the fill's elements each stored one stands over.
     beneath: &'a [u64],
@@ -237,12 +253,12 @@ pub(crate) struct Slice<'a> {
 impl<'a> Slice<'a> {
     /// How many elements are not stored and yet present.
     pub(crate) fn unstored(&self) -> u128 {
-        if let Rest::None = self.rest { 0 } else { self.length - self.keys.len() as u128 }
+        if let Rest::None = self.rest { 0 } else { self.length - self.stored as u128 }
     }
 
     /// How many elements there are.
     pub(crate) fn present(&self) -> u128 {
-        self.keys.len() as u128 + self.unstored()
+        self.stored as u128 + self.unstored()
     }
 
     /// Where the `i`-th stored element is.
@@ -253,7 +269,7 @@ impl<'a> Slice<'a> {
     /// The `n`-th position at which nothing is stored.
     pub(crate) fn gap(&self, n: u128) -> u128 {
         // The first stored element with more than `n` gaps before it.
-        let (mut low, mut high) = (0, self.keys.len());
+        let (mut low, mut high) = (0, self.stored);
         while low < high {
             let middle = low + (high - low) / 2;
             if self.position(middle) - middle as u128 > n {
@@ -266,7 +282,7 @@ impl<'a> Slice<'a> {
     }
 
     fn is_stored(&self, position: u128) -> bool {
-        let (mut low, mut high) = (0, self.keys.len());
+        let (mut low, mut high) = (0, self.stored);
         while low < high {
             let middle = low + (high - low) / 2;
             match self.position(middle).cmp(&position) {

@@ -2,6 +2,7 @@
 //!
 //! Everywhere NaN is greater than every number and equal to itself, and −0 is 0.
 
+mod few;
 mod sort;
 mod unique;
 mod count;

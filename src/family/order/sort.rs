@@ -1,12 +1,14 @@
 //! Sorting along an axis: the fill moves as one block.
 
 use openwork_ops::structure::Index;
-use openwork_ops::{DType, Element, order};
+use openwork_ops::{DType, Element, order, ranking};
 
+use super::few;
 use crate::base::axes::Axis;
 use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::context;
 use crate::base::error::{self, Result};
+use crate::base::faults::{self, Fault};
 use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::Strided;
 use crate::base::trace::{Work, raise};
@@ -129,6 +131,8 @@ fn top(x: &Tensor, k: usize, axis: Axis, largest: bool) -> Result<(Tensor, Tenso
         return Err(error::invalid("k", format!("{k} is given, allowed is 0 to the size {size} of axis {axis}")));
     }
     let order = Order { axis, descending: largest, limit: k };
+    let shortened = few::shortened(x, axis, k, largest)?;
+    let x = shortened.as_ref().unwrap_or(x);
     Ok((order.values(x)?, order.places(x)?))
 }
 
@@ -152,26 +156,17 @@ impl Order {
 
     /// The stored elements of a slice in order, as far as they can be among those that are wanted.
     fn stored(&self, slice: &Slice<'_>) -> Vec<usize> {
-        let ranks = slice.keys.iter().map(|&key| self.rank(key));
         // The block of the fill comes between: behind it there is something to look for only if it is short.
         let is_long = !matches!(slice.rest, Rest::Constant { .. }) || slice.unstored() >= self.limit as u128;
-        let mut out: Vec<(u64, usize)> = if self.limit < slice.keys.len() && is_long {
-            let mut sorted: Vec<u64> = ranks.clone().collect();
-            let Some(last) = self.limit.checked_sub(1) else { return Vec::new() };
-            let (before, &mut last, _) = sorted.select_nth_unstable(last);
-            // Of those that are as great as the last one, the first.
-            let mut ties = 1 + before.iter().filter(|&&rank| rank == last).count();
-            let mut is_wanted = |rank: u64| {
-                let tie = rank == last && ties > 0;
-                ties -= usize::from(tie);
-                rank < last || tie
-            };
-            ranks.zip(0..).filter(|&(rank, _)| is_wanted(rank)).collect()
-        } else {
-            ranks.zip(0..).collect()
-        };
-        out.sort_unstable();
-        out.into_iter().map(|(_, i)| i).collect()
+        if self.limit < slice.keys.len() && is_long {
+            let mut out = ranking::first_few(slice.keys, self.rank(0), self.limit);
+            out.sort_unstable();
+            return out.into_iter().map(|(_, i)| i).collect();
+        }
+        let mut ranks: Vec<u64> = slice.keys.iter().map(|&key| self.rank(key)).collect();
+        let mut numbers: Vec<u64> = (0..ranks.len() as u64).collect();
+        parallel::sort_numbered(&mut ranks, &mut numbers);
+        numbers.into_iter().map(|i| i as usize).collect()
     }
 
     /// How many of the stored elements in order come before the fill, and how many before all that are not above it.
@@ -224,64 +219,126 @@ impl Order {
 
     /// All elements of an array in order: by their keys alone, from which the elements are made again.
     fn all_of(&self, s: &Strided) -> Result<Tensor> {
+        self.rows(s, s.dtype, &|source, out, keys| self.one(s.dtype, source, out, keys))
+    }
+
+    /// Where all elements of an array in order were: keys are sorted, and numbers with them.
+    fn all_places(&self, s: &Strided) -> Result<Tensor> {
+        self.rows(s, DType::I64, &|source, out, keys| {
+            keys.resize(source.len() / s.dtype.size(), 0);
+            self.ranks(s.dtype, source, keys);
+            let numbers = bytemuck::cast_slice_mut::<u8, u64>(out);
+            parallel::for_chunks_mut(numbers, 1, GRAIN, &|start, numbers| {
+                let start = if faults::is(Fault::PlacesUncounted) { 1 } else { start as u64 };
+                numbers.iter_mut().zip(start..).for_each(|(number, i)| *number = i);
+            });
+            parallel::sort_numbered(keys, numbers);
+        })
+    }
+
+    /// What `f` writes for each slice of an array, of which it gets the elements, and memory for keys.
+    fn rows(&self, s: &Strided, dtype: DType, f: &(dyn Fn(&[u8], &mut [u8], &mut Vec<u64>) + Sync)) -> Result<Tensor> {
         ordered(s.dtype)?;
         raise(Work::Specialised);
         let order: Vec<usize> = (0..s.ndim()).filter(|&a| a != self.axis).chain([self.axis]).collect();
         let turned = s.permute(&order);
-        let (source, n, size) = (turned.dense_bytes()?, s.shape[self.axis], s.dtype.size());
+        let (source, n) = (turned.dense_bytes()?, s.shape[self.axis]);
+        let (from, to) = (n * s.dtype.size(), n * dtype.size());
         convert::dense_len(&s.shape, DType::U64)?;
-        let buffer = Buffer::filled(source.len(), size, |out| {
-            if out.len() == n * size {
-                return self.one(s.dtype, &source, out, parallel::sort);
+        let buffer = Buffer::filled(s.len() * dtype.size(), dtype.size(), |out| {
+            // One slice is all there is: its keys are in huge pages, and threads share it.
+            if out.len() == to {
+                return f(&source, out, &mut zeroed_vec(if s.dtype.size() == 8 && dtype == s.dtype { 0 } else { n }));
             }
             let grain = (GRAIN / n.max(1)).max(1);
-            parallel::for_chunks_mut(out, n * size, grain, &|first, out| {
-                for (i, out) in out.chunks_exact_mut(n * size).enumerate() {
-                    let from = (first + i) * n * size;
-                    self.one(s.dtype, &source[from..from + n * size], out, <[u64]>::sort_unstable);
+            parallel::for_chunks_mut(out, to, grain, &|first, out| {
+                let mut keys = Vec::new();
+                for (i, out) in out.chunks_exact_mut(to).enumerate() {
+                    f(&source[(first + i) * from..(first + i + 1) * from], out, &mut keys);
                 }
             });
         })?;
         let mut back = vec![0; order.len()];
         order.iter().enumerate().for_each(|(i, &a)| back[a] = i);
-        let out = Strided::new(buffer, s.dtype, turned.shape.clone()).permute(&back);
+        let out = Strided::new(buffer, dtype, turned.shape.clone()).permute(&back);
         Ok(Tensor::from_strided(out.to_contiguous()?.into_owned()))
     }
 
+    /// The ranks of elements.
+    fn ranks(&self, dtype: DType, source: &[u8], out: &mut [u64]) {
+        parallel::for_chunks_mut(out, 1, GRAIN, &|start, out| {
+            order::keys(dtype, &source[start * dtype.size()..(start + out.len()) * dtype.size()], out);
+            self.reverse(out);
+        });
+    }
+
+    /// Makes ranks of keys, and keys of ranks.
+    fn reverse(&self, keys: &mut [u64]) {
+        if self.descending {
+            keys.iter_mut().for_each(|key| *key = !*key);
+        }
+    }
+
     /// The elements of one slice in order.
-    fn one(&self, dtype: DType, source: &[u8], out: &mut [u8], sort: impl Fn(&mut [u64])) {
+    fn one(&self, dtype: DType, source: &[u8], out: &mut [u8], keys: &mut Vec<u64>) {
         let size = dtype.size();
-        let mut keys = zeroed_vec(source.len() / size);
-        let ranked = |keys: &mut [u64]| {
-            parallel::for_chunks_mut(keys, 1, GRAIN, &|start, keys| {
-                order::keys(dtype, &source[start * size..(start + keys.len()) * size], keys);
-                keys.iter_mut().for_each(|key| *key = self.rank(*key));
+        // Ranks of which the elements are made a stretch at a time; where they have the same size, in the same place.
+        const STRETCH: usize = 1024;
+        let alike = if let (8, Ok(ranks)) = (size, bytemuck::try_cast_slice_mut::<u8, u64>(out)) {
+            self.ranks(dtype, source, ranks);
+            parallel::sort(ranks);
+            let alike = self.alike(dtype, ranks);
+            parallel::for_chunks_mut(ranks, 1, GRAIN, &|_, ranks| {
+                let mut own = [0; STRETCH];
+                for ranks in ranks.chunks_mut(STRETCH) {
+                    let own = &mut own[..ranks.len()];
+                    own.copy_from_slice(ranks);
+                    self.reverse(own);
+                    order::values(dtype, own, bytemuck::cast_slice_mut(ranks));
+                }
             });
+            alike
+        } else {
+            keys.resize(source.len() / size, 0);
+            self.ranks(dtype, source, keys);
+            parallel::sort(keys);
+            let alike = self.alike(dtype, keys);
+            parallel::for_chunks_mut(keys, 1, GRAIN, &|_, keys| self.reverse(keys));
+            let keys = &keys[..];
+            parallel::for_chunks_mut(out, size, GRAIN, &|start, out| {
+                order::values(dtype, &keys[start..start + out.len() / size], out);
+            });
+            alike
         };
-        ranked(&mut keys);
-        sort(&mut keys);
-        parallel::for_chunks_mut(out, size, GRAIN, &|start, out| {
-            let mut own = keys[start..start + out.len() / size].to_vec();
-            own.iter_mut().for_each(|key| *key = self.rank(*key)); // which undoes itself
-            order::values(dtype, &own, out);
-        });
-        // Zeros have a sign and NaN a payload that keys do not tell: these come in the order in which they were.
-        let alike = [order::of_float(0.0), order::NAN].map(|key| {
-            let rank = self.rank(key);
-            keys.partition_point(|&k| k < rank)..keys.partition_point(|&k| k <= rank)
-        });
-        if !dtype.is_float() || alike.iter().all(std::ops::Range::is_empty) {
+        if alike.iter().all(|(places, _)| places.is_empty()) {
             return;
         }
-        ranked(&mut keys);
-        for (mut places, key) in alike.into_iter().zip([order::of_float(0.0), order::NAN]) {
-            let rank = self.rank(key);
-            for (i, _) in keys.iter().enumerate().filter(|&(_, &k)| k == rank) {
-                if let Some(place) = places.next() {
-                    out[place * size..(place + 1) * size].copy_from_slice(&source[i * size..(i + 1) * size]);
+        // These come in the order in which they were.
+        let mut own = [0; STRETCH];
+        let [(mut zeros, zero), (mut nans, nan)] = alike;
+        for source in source.chunks(STRETCH * size) {
+            let own = &mut own[..source.len() / size];
+            order::keys(dtype, source, own);
+            for (j, element) in source.chunks_exact(size).enumerate() {
+                let key = own[j];
+                let place = if key == zero { zeros.next() } else { (key == nan).then(|| nans.next()).flatten() };
+                if let Some(place) = place {
+                    out[place * size..(place + 1) * size].copy_from_slice(element);
                 }
             }
         }
+    }
+
+    /// Where among sorted ranks are those of elements that keys do not tell from each other, and their keys: zeros have a sign
+    /// and NaN a payload.
+    fn alike(&self, dtype: DType, ranks: &[u64]) -> [(std::ops::Range<usize>, u64); 2] {
+        [order::of_float(0.0), order::NAN].map(|key| {
+            if !dtype.is_float() {
+                return (0..0, key);
+            }
+            let rank = self.rank(key);
+            (ranks.partition_point(|&k| k < rank)..ranks.partition_point(|&k| k <= rank), key)
+        })
     }
 
     fn sorted_values(&self, x: &Tensor) -> Result<Tensor> {
@@ -319,6 +376,9 @@ impl Order {
         }
         if let Some(dense) = self.dense(x)? {
             return self.places(&dense);
+        }
+        if let Some(s) = x.strided().filter(|s| self.limit >= s.shape[self.axis]) {
+            return self.all_places(s);
         }
         if let Some(turned) = self.turned(x)? {
             let out = self.sorted_places(&turned)?;

@@ -1,9 +1,10 @@
 //! `where_` and masks: each element from one of two tensors, or from none.
 
-use openwork_ops::{DType, Scalar, promote};
+use openwork_ops::{DType, Element, Scalar, promote};
 
 use super::Operand;
 use super::plan::{Function, common_shape};
+use crate::base::buffer::Buffer;
 use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::mapped::{Chosen, Mapped};
@@ -13,6 +14,7 @@ use crate::engine::convert;
 use crate::engine::join::{Role, join};
 use crate::engine::sides::Side;
 use crate::levels::layout::{Layout, LevelSpec};
+use crate::levels::retain::Kept;
 use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Tensor};
@@ -145,6 +147,9 @@ impl Choice<'_> {
         }
         let given: Vec<&Tensor> = [Some(self.condition)].into_iter().chain(self.arms).flatten().collect();
         let shape = common_shape(&given)?;
+        if let Some(out) = self.of_arrays(&shape)? {
+            return Ok(out);
+        }
         let nowhere = Tensor::empty(&shape, self.dtype, Layout::Coo, Fill::Undefined)?;
         let operands = [self.condition, self.arms[0].unwrap_or(&nowhere), self.arms[1].unwrap_or(&nowhere)];
         let computes = [DType::Bool, self.dtype, self.dtype];
@@ -160,6 +165,31 @@ impl Choice<'_> {
         } else {
             self.of_all(function, &mut sides, shape)
         }
+    }
+
+    /// What a mask keeps of an array: the pattern of the mask, and the elements that it names.
+    fn of_arrays(&self, shape: &Shape) -> Result<Option<Tensor>> {
+        let (x, kept) = match self.arms {
+            [Some(x), None] => (x, true),
+            [None, Some(x)] => (x, false),
+            _ => return Ok(None),
+        };
+        let (Some(mask), Some(x)) = (self.condition.strided(), x.strided()) else { return Ok(None) };
+        if shape.is_empty() || shape.contains(&0) {
+            return Ok(None);
+        }
+        let (mut mask, x) = (mask.broadcast(shape), x.broadcast(shape));
+        if !kept {
+            let inverse: Vec<bool> = mask.dense_bytes()?.iter().map(|&b| b == 0).collect();
+            mask = Strided::from_vec(inverse, shape.to_vec());
+        }
+        let spec = LevelSpec::of_layout(Layout::Coo, shape)?;
+        let pattern = convert::from_strided(&mask, &spec, Scalar::Bool(false).into())?.pattern;
+        let (bytes, source, size) = (mask.dense_bytes()?, x.dense_bytes()?, self.dtype.size());
+        let kept = Kept::new(bool::from_bytes(&bytes));
+        let buffer = Buffer::filled(kept.len() * size, size, |out| kept.copy(&source, size, out))?;
+        let values = Strided::new(buffer, self.dtype, vec![kept.len()]);
+        Ok(Some(Sparse { shape: shape.clone(), pattern, values, fill: Fill::Undefined }.into()))
     }
 
     /// Every element is there.

@@ -2,6 +2,7 @@
 
 mod methods;
 mod statistics;
+mod columns;
 mod order;
 mod nan;
 mod custom;

@@ -8,6 +8,8 @@ use openwork_ops::{DType, order};
 
 use crate::base::axes::Axes;
 use crate::base::error::{self, Result};
+use crate::base::faults::{self, Fault};
+use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::Strided;
 use crate::engine::fold::Fold;
 use crate::engine::slices::{Ranked, Rest, Slice, Slices, Sorted, number_of, values_of};
@@ -202,14 +204,46 @@ fn outermost(slice: &Slice<'_>, greatest: bool, dtype: DType) -> u64 {
     best.unwrap_or_default().wrapping_sub(shift)
 }
 
+/// Where the least or the greatest element comes first, in a slice with at most one value of the fill.
+fn first_outermost(slice: &Slice<'_>, elements: &[u8], greatest: bool, dtype: DType) -> Option<u128> {
+    let size = dtype.size();
+    let found = parallel::map_chunks(elements.len() / size, GRAIN, &|range| {
+        let found = order::outermost(dtype, &elements[range.start * size..range.end * size], greatest);
+        found.map(|(at, key)| (range.start + at, key))
+    });
+    // By how far out the key is, NaN furthest.
+    let rank = |key: u64| match greatest {
+        true => key,
+        false => !key.wrapping_add(u64::from(order::has_nan(dtype))),
+    };
+    let better = |a: (usize, u64), b: (usize, u64)| if rank(b.1) > rank(a.1) { b } else { a };
+    let stored = found.into_iter().flatten().reduce(better);
+    let unstored = match slice.rest {
+        Rest::Constant { .. } if faults::is(Fault::OutermostStored) => None,
+        Rest::Constant { key } if slice.unstored() > 0 => Some(key),
+        _ => None,
+    };
+    match (stored, unstored) {
+        (Some((at, key)), Some(fill)) if key == fill => Some(slice.position(at).min(slice.gap(0))),
+        (Some((at, key)), Some(fill)) if rank(key) > rank(fill) => Some(slice.position(at)),
+        (Some((at, _)), None) => Some(slice.position(at)),
+        (_, Some(_)) => Some(slice.gap(0)),
+        (None, None) => None,
+    }
+}
+
 fn extreme(x: &Tensor, axis: &Axes, greatest: bool) -> Result<Tensor> {
     let axes = match axis.one_or_all(x.ndim())? {
         Some(axis) => vec![axis],
         None => (0..x.ndim()).collect(),
     };
     let slices = slices_of(x, Slices::of(x, &axes)?)?;
-    let (found, empty) = Ranked::fold(&slices, &|slice: &Slice<'_>| {
-        let at = slice.first(outermost(slice, greatest, x.dtype())).unwrap_or_default();
+    let (found, empty) = Ranked::fold_by(&slices, false, &|slice, elements| {
+        let at = match slice.rest {
+            Rest::Varying(_) => slice.first(outermost(slice, greatest, x.dtype())),
+            _ => first_outermost(slice, elements, greatest, x.dtype()),
+        };
+        let at = at.unwrap_or_default();
         i64::try_from(at)
             .map_err(|_| error::invalid("self", format!("the index {at} does not fit int64: name an axis, or reshape")))
     })?;

@@ -3,6 +3,7 @@
 use crate::base::mapped::Mapped;
 use openwork_ops::DType;
 
+use super::columns;
 use crate::base::axes::Axes;
 use crate::base::error::{self, Result};
 use crate::base::parallel::{self, GRAIN};
@@ -259,6 +260,10 @@ fn variance(x: &Tensor, correction: f64, axes: &Axes, skip_nan: bool) -> Result<
     }
     let out = x.dtype().to_inexact();
     let of = axes.of(x.ndim())?;
+    if !skip_nan && let Some(found) = columns::variances(x, correction, &of)? {
+        let found = found.cast(out)?;
+        return if axes.keeps() { found.expand_dims(&of) } else { Ok(found) };
+    }
     let slices = Slices::without_positions(x, &of)?;
     let (found, empty) = match slices.fill().filter(|_| slices.fill_varies()) {
         Some(fill) => {

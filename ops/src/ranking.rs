@@ -1,0 +1,179 @@
+//! Keys in order, and the first few of many: see [`crate::order`].
+
+use crate::order::least_rank;
+
+/// Up to so many keys are put where they belong one after the other.
+const SHORT: usize = 20;
+
+/// Sorts keys.
+pub fn sort(keys: &mut [u64]) {
+    sort_numbered(keys, &mut []);
+}
+
+/// Sorts keys and, if there are any, as many numbers with them: those of equal keys rise.
+///
+/// By vectors where the CPU has AVX-512.
+pub fn sort_numbered(keys: &mut [u64], numbers: &mut [u64]) {
+    debug_assert!(numbers.is_empty() || numbers.len() == keys.len());
+    if keys.len() <= SHORT && !numbers.is_empty() {
+        return insert(keys, numbers);
+    }
+    #[cfg(target_arch = "x86_64")]
+    if keys.len() > SHORT && crate::simd::quicksort::sort(keys, numbers) {
+        return;
+    }
+    if numbers.is_empty() {
+        return keys.sort_unstable();
+    }
+    let mut pairs: Vec<(u64, u64)> = keys.iter().copied().zip(numbers.iter().copied()).collect();
+    pairs.sort_unstable();
+    for ((key, number), pair) in keys.iter_mut().zip(numbers).zip(pairs) {
+        (*key, *number) = pair;
+    }
+}
+
+fn insert(keys: &mut [u64], numbers: &mut [u64]) {
+    for i in 1..keys.len().min(numbers.len()) {
+        let own = (keys[i], numbers[i]);
+        let mut at = i;
+        while at > 0 && (keys[at - 1], numbers[at - 1]) > own {
+            (keys[at], numbers[at]) = (keys[at - 1], numbers[at - 1]);
+            at -= 1;
+        }
+        (keys[at], numbers[at]) = own;
+    }
+}
+
+/// One step of a sort, after which three parts can be sorted for themselves: keys before the first place given are less
+/// than those between both, which are equal and whose numbers alone have no order yet, and those are less than what is from
+/// the second place on. `None` where there are few keys, or a CPU without AVX-512.
+pub fn divide(keys: &mut [u64], numbers: &mut [u64]) -> Option<(usize, usize)> {
+    #[cfg(target_arch = "x86_64")]
+    return crate::simd::quicksort::divide(keys, numbers);
+    #[cfg(not(target_arch = "x86_64"))]
+    None
+}
+
+/// Which keys are the first `limit` in rising order of their ranks, and these ranks: of equal ones those that come first.
+/// The rank of a key is the key with the bits of `flip` changed. The list has no order.
+///
+/// Keys are looked at a stretch at a time; candidates are those below the last of the best so far.
+///
+/// Cost: O(keys), whatever their order.
+pub fn first_few(keys: &[u64], flip: u64, limit: usize) -> Vec<(u64, usize)> {
+    const STRETCH: usize = 64;
+    let Some(last) = limit.checked_sub(1) else { return Vec::new() };
+    let mut found = Vec::new();
+    let mut bar = None;
+    let prune = |found: &mut Vec<(u64, usize)>| {
+        if found.len() <= limit {
+            return None;
+        }
+        let bar = found.select_nth_unstable(last).1.0;
+        found.truncate(limit);
+        Some(bar)
+    };
+    for (i, keys) in keys.chunks(STRETCH).enumerate() {
+        if bar.is_some_and(|bar| least_rank(keys, flip) >= bar) {
+            continue;
+        }
+        for (j, &key) in keys.iter().enumerate() {
+            let rank = key ^ flip;
+            // What equals the last one comes behind it.
+            if bar.is_none_or(|bar| rank < bar) {
+                found.push((rank, i * STRETCH + j));
+            }
+        }
+        if found.len() >= limit.saturating_mul(2).max(limit.saturating_add(STRETCH)) {
+            bar = prune(&mut found);
+        }
+    }
+    prune(&mut found);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Keys of several kinds, by number: spread, few different ones, rising, falling, all equal, with the greatest of all.
+    fn kinds(n: u64) -> [Vec<u64>; 6] {
+        let spread = |k: u64| (k + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (k << 7);
+        [
+            (0..n).map(spread).collect(),
+            (0..n).map(|k| spread(k) % 3).collect(),
+            (0..n).collect(),
+            (0..n).rev().collect(),
+            vec![7; n as usize],
+            (0..n).map(|k| if k % 5 < 2 { u64::MAX } else { spread(k) % 50 }).collect(),
+        ]
+    }
+
+    #[test]
+    fn sorts_beside_that_of_the_standard_library() {
+        for n in (0..70).chain([127, 128, 129, 130, 191, 255, 256, 257, 300, 1000, 1023, 1024, 1025, 5000, 40_000]) {
+            for (kind, keys) in kinds(n).into_iter().enumerate() {
+                let mut wanted: Vec<(u64, u64)> = keys.iter().copied().zip(0..).collect();
+                wanted.sort_unstable();
+                let mut own = keys.clone();
+                sort(&mut own);
+                assert!(own.iter().eq(wanted.iter().map(|w| &w.0)), "{n} {kind}");
+                let (mut own, mut numbers) = (keys.clone(), (0..n).collect::<Vec<u64>>());
+                sort_numbered(&mut own, &mut numbers);
+                assert!(own.into_iter().zip(numbers).eq(wanted), "{n} {kind}");
+                let (mut own, mut numbers) = (keys.clone(), (0..n).collect::<Vec<u64>>());
+                if let Some((below, above)) = divide(&mut own, &mut numbers) {
+                    assert!(above > below || (below > 0 && below < own.len()), "{n} {kind}");
+                    assert!(numbers.iter().zip(&own).all(|(&i, k)| keys[i as usize] == *k), "{n} {kind}");
+                    for (before, after) in [(&own[..below], &own[below..]), (&own[..above], &own[above..])] {
+                        let (last, first) = (before.iter().max(), after.iter().min());
+                        assert!(last.is_none() || first.is_none() || last < first, "{n} {kind}");
+                    }
+                    assert!(own[below..above].windows(2).all(|w| w[0] == w[1]), "{n} {kind}");
+                }
+            }
+        }
+    }
+
+    /// Where samples are the least keys of all, again and again.
+    #[test]
+    fn keys_that_mislead_samples() {
+        for n in [1_000u64, 20_000] {
+            let mut keys: Vec<u64> = (0..n).map(|k| k + n).collect();
+            for step in [9, 63] {
+                let step = n as usize / step;
+                (0..n as usize).filter(|i| i % step == step / 2).for_each(|i| keys[i] = i as u64 / 7);
+            }
+            let mut wanted = keys.clone();
+            wanted.sort_unstable();
+            sort(&mut keys);
+            assert_eq!(keys, wanted);
+        }
+    }
+
+    #[test]
+    fn the_first_few_beside_a_sort() {
+        for n in [0u64, 1, 63, 64, 65, 1000, 5000] {
+            for (i, spread) in [1u64, 3, 50, u64::MAX].into_iter().enumerate() {
+                let mut keys: Vec<u64> = (0..n).map(|k| (k + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) % spread).collect();
+                for order in 0..3 {
+                    match order {
+                        1 => keys.sort_unstable(),
+                        2 => keys.reverse(),
+                        _ => {}
+                    }
+                    for flip in [0, u64::MAX] {
+                        for limit in [0, 1, 10, 64, 700, 6000] {
+                            let mut wanted: Vec<(u64, usize)> = keys.iter().map(|k| k ^ flip).zip(0..).collect();
+                            wanted.sort_unstable();
+                            wanted.truncate(limit);
+                            let mut found = first_few(&keys, flip, limit);
+                            found.sort_unstable();
+                            assert_eq!(found, wanted, "{n} {i} {order} {flip} {limit}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
