@@ -66,11 +66,11 @@ pub fn components(edges: &Tensor) -> Result<Tensor> {
     let n = edges.shape()[0];
     // Weights do not count: what is stored is an edge.
     let ways = edges.is_stored()?.stored();
-    let back = ways.t()?;
+    let back = if edges.is_structure_symmetric()? { None } else { Some(ways.t()?) };
     let mut least = Tensor::arange(0, n as i64, 1)?;
     loop {
         let mut next = least.clone();
-        for ways in [&ways, &back] {
+        for ways in [Some(&ways), back.as_ref()].into_iter().flatten() {
             let pass = Product::from(Semiring::MIN_SECOND).accumulate(&next, BinaryOp::Minimum);
             next = ways.matmul_with(&next, pass)?.to_dense()?;
         }

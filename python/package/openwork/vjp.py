@@ -5,7 +5,7 @@ vector-Jacobian product.
 >>> w = ow.sparse_csr_tensor([0, 1, 2], [0, 1], [1.0, 2.0], (2, 2), fill_value=0.0)
 >>> x = ow.asarray([[1.0, 2.0], [3.0, 4.0]])
 >>> _, by_w = ow.vjp.matmul(x, w, ow.ones((2, 2)))  # of the sum of x @ w
->>> by_w.stored.layout, by_w.stored.stored_values.tolist(), by_w.fill
+>>> by_w.stored.layout, by_w.stored.stored_values().tolist(), by_w.fill
 ('csr', [4.0, 6.0], 10.0)
 
 Each function takes the op's operands, then the *cotangent*, which is the gradient by the op's result, in any layout and with any

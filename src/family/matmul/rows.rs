@@ -150,16 +150,9 @@ impl Pass<'_> {
         Buffer::build(rows.len() * self.n * width, |out| {
             let grain = (WORK / self.work_per_row().max(1)).max(1);
             parallel::for_chunks_mut(out, self.n * width, grain, &|first, out| {
-                let (mut scratch, row) = (Vec::new(), self.n * width);
-                let (mut rest, mut listed) = (out, &rows[first..]);
-                while let Some(&(b, own)) = listed.first().filter(|_| rest.len() >= row) {
-                    // Rows that follow each other, together.
-                    let follows = |&(i, next): &(usize, &(usize, usize))| *next == (b, own + i) && i * row < rest.len();
-                    let all =
-                        if self.init.is_none() { listed.iter().enumerate().take_while(follows).count() } else { 1 };
-                    let (out, tail) = rest.split_at_mut(all * row);
-                    self.rows(b, 0, own..own + all, &mut scratch, finish, out);
-                    (rest, listed) = (tail, &listed[all..]);
+                let mut scratch = Vec::new();
+                for (&(b, row), out) in rows[first..].iter().zip(out.chunks_exact_mut(self.n * width)) {
+                    self.rows(b, 0, row..row + 1, &mut scratch, finish, out);
                 }
             });
         })
