@@ -1,4 +1,4 @@
-//! Six questions to a graph, asked of its adjacency matrix: `cargo run --release --example graphs -- [FILE.mtx]`.
+//! Six questions to a graph, asked of its adjacency matrix: `cargo run --release --example graphs -- [FILE.mtx [ROUNDS]]`.
 //!
 //! An edge from `i` to `j` is an element at `(i, j)`, its weight; where there is no edge there is nothing (an undefined fill).
 //! None of the functions says how the matrix is stored. `tests/ops/graphs.rs` compares their answers with networkx's, in several
@@ -64,12 +64,16 @@ pub fn distances(edges: &Tensor, source: usize) -> Result<Tensor> {
 /// 2020), so that long paths are halved.
 pub fn components(edges: &Tensor) -> Result<Tensor> {
     let n = edges.shape()[0];
-    // Of the dtype of what is passed on: weights do not count.
-    let ways = both_ways(&edges.cast(DType::I64)?.replace_fill(0)?)?;
+    // Weights do not count: what is stored is an edge.
+    let ways = edges.is_stored()?.stored();
+    let back = if edges.is_structure_symmetric()? { None } else { Some(ways.t()?) };
     let mut least = Tensor::arange(0, n as i64, 1)?;
     loop {
-        let pass = Product::from(Semiring::MIN_SECOND).accumulate(&least, BinaryOp::Minimum);
-        let next = ways.matmul_with(&least, pass)?.to_dense()?;
+        let mut next = least.clone();
+        for ways in [Some(&ways), back.as_ref()].into_iter().flatten() {
+            let pass = Product::from(Semiring::MIN_SECOND).accumulate(&next, BinaryOp::Minimum);
+            next = ways.matmul_with(&next, pass)?.to_dense()?;
+        }
         let next = next.take(&next, 0)?;
         if next.equal(&least)? {
             return Ok(least);
@@ -134,20 +138,29 @@ fn main() -> Result<()> {
         Some(file) => both_ways(&matrix_market::read(file)?.to_layout(Layout::Csr)?.cast(DType::F64)?)?,
         None => made(100_000, 10.0)?,
     };
-    let (n, start) = (edges.shape()[0], Instant::now());
+    let rounds = std::env::args().nth(2).and_then(|n| n.parse().ok()).unwrap_or(1);
+    let n = edges.shape()[0];
     println!("{n} nodes, {} edges", edges.nse() / 2);
-    let mut last = start;
-    let mut tell = |what: &str, answer: String| {
-        println!("{what:36} {answer:>24} {:8.1} ms", last.elapsed().as_secs_f64() * 1e3);
-        last = Instant::now();
+    let tell = |what: &str, answer: &dyn Fn() -> Result<String>| {
+        let mut best = f64::INFINITY;
+        for round in 1..=rounds {
+            let start = Instant::now();
+            let answer = answer()?;
+            best = best.min(start.elapsed().as_secs_f64() * 1e3);
+            if round == rounds {
+                println!("{what:36} {answer:>24} {best:8.1} ms");
+            }
+        }
+        Ok(())
     };
-    tell("the node with the greatest rank", pagerank(&edges, 0.85)?.argmax(0)?.item()?.to_string());
-    tell("steps to the farthest node", levels(&edges, 0)?.max(..)?.item()?.to_string());
-    let far = distances(&edges, 0)?;
-    tell("the greatest distance", far.isfinite()?.where_(&far, 0.0)?.max(..)?.item()?.to_string());
-    tell("components", components(&edges)?.unique_values()?.size().to_string());
-    tell("triangles", triangles(&edges)?.to_string());
+    tell("the node with the greatest rank", &|| Ok(pagerank(&edges, 0.85)?.argmax(0)?.item()?.to_string()))?;
+    tell("steps to the farthest node", &|| Ok(levels(&edges, 0)?.max(..)?.item()?.to_string()))?;
+    tell("the greatest distance", &|| {
+        let far = distances(&edges, 0)?;
+        Ok(far.isfinite()?.where_(&far, 0.0)?.max(..)?.item()?.to_string())
+    })?;
+    tell("components", &|| Ok(components(&edges)?.unique_values()?.size().to_string()))?;
+    tell("triangles", &|| Ok(triangles(&edges)?.to_string()))?;
     let sources: Vec<usize> = (0..n.min(16)).collect();
-    tell("the node most paths lead through", betweenness(&edges, &sources)?.argmax(0)?.item()?.to_string());
-    Ok(())
+    tell("the node most paths lead through", &|| Ok(betweenness(&edges, &sources)?.argmax(0)?.item()?.to_string()))
 }

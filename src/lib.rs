@@ -22,6 +22,7 @@ pub use base::error::{Error, ErrorKind, Result};
 #[doc(hidden)]
 pub use base::faults;
 pub use base::integers::Integers;
+pub use base::interrupt;
 pub use base::memory;
 pub use base::parallel;
 pub use base::trace::{self, explain};

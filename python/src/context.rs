@@ -4,11 +4,12 @@
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use openwork::interrupt::Watch;
 use openwork::trace::Step;
 use openwork::{NanPolicy, parallel};
 use pyo3::prelude::*;
 
-use crate::errors::checked;
+use crate::errors::{checked, raised};
 
 /// The settings of a thread; `None` is the library's default.
 #[derive(Clone, Copy, Default)]
@@ -30,17 +31,20 @@ thread_local! {
         Cell::new(Settings { budget: None, threads: None, exact_nan: false, explained: false })
     };
     static STEPS: RefCell<Vec<Step>> = const { RefCell::new(Vec::new()) };
+    /// Asks the interpreter, which runs its handlers of signals then (in the main thread alone), whether to go on.
+    static WATCH: Watch = Watch::new(|| Python::attach(|py| py.check_signals().map_err(raised).is_err()));
 }
 
 /// Threads of pools that ops make for themselves in a forked child, where the threads of the parent are not; else 0.
 static FORKED: AtomicUsize = AtomicUsize::new(0);
 
-/// Runs an op of the library with the interpreter's lock released, under the thread's settings.
+/// Runs an op of the library with the interpreter's lock released, under the thread's settings. What a handler of signals
+/// raises meanwhile, `KeyboardInterrupt` for one, ends it.
 pub fn run<R: Send>(py: Python<'_>, f: impl FnOnce() -> openwork::Result<R> + Send) -> PyResult<R> {
     let settings = SETTINGS.get();
     let forked = FORKED.load(Ordering::Relaxed);
     if settings.is_default() && forked == 0 {
-        return checked(py, py.detach(f));
+        return checked(py, py.detach(|| watched(f)));
     }
     let threads = settings.threads.or((forked > 0).then_some(forked));
     let (result, steps) = py.detach(|| under(settings, threads, f));
@@ -48,6 +52,10 @@ pub fn run<R: Send>(py: Python<'_>, f: impl FnOnce() -> openwork::Result<R> + Se
         STEPS.with_borrow_mut(|all| all.extend(steps));
     }
     checked(py, result)
+}
+
+fn watched<R>(f: impl FnOnce() -> openwork::Result<R>) -> openwork::Result<R> {
+    WATCH.with(|watch| watch.run(f))
 }
 
 fn under<R: Send>(
@@ -58,8 +66,8 @@ fn under<R: Send>(
     let policy = if settings.exact_nan { NanPolicy::Exact } else { openwork::context::nan_policy() };
     let budget = settings.budget.unwrap_or_else(openwork::context::densify_budget);
     let pooled = || match threads {
-        Some(threads) => parallel::with_threads(threads, f).and_then(|result| result),
-        None => f(),
+        Some(threads) => watched(|| parallel::with_threads(threads, f).and_then(|result| result)),
+        None => watched(f),
     };
     let scoped = || openwork::with_densify_budget(budget, || openwork::with_nan_policy(policy, pooled));
     if settings.explained { openwork::explain(scoped) } else { (scoped(), Vec::new()) }

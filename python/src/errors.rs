@@ -1,7 +1,9 @@
 //! The library's errors as Python's, with the same words.
 
+use std::cell::RefCell;
+
 use openwork::{Error, ErrorKind};
-use pyo3::exceptions::{PyMemoryError, PyOSError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyMemoryError, PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
@@ -26,10 +28,21 @@ fn of(py: Python<'_>, class: &PyOnceLock<Py<PyType>>, text: String) -> PyErr {
     }
 }
 
+thread_local! {
+    /// What a handler of signals raised while an op ran.
+    static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+/// Keeps what a handler of signals raised, until the op that it ends has ended.
+pub fn raised(error: PyErr) {
+    RAISED.set(Some(error));
+}
+
 /// The Python error for an error of the library.
 pub fn error(py: Python<'_>, error: &Error) -> PyErr {
     let text = error.to_string();
     match error.kind() {
+        ErrorKind::Interrupted { .. } => RAISED.take().unwrap_or_else(|| PyKeyboardInterrupt::new_err(text)),
         ErrorKind::DType { .. } => PyTypeError::new_err(text),
         ErrorKind::Axis { .. } => of(py, &AXIS, text),
         ErrorKind::Densify { .. } => of(py, &DENSIFY, text),

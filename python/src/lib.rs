@@ -8,6 +8,7 @@ mod dtypes;
 mod errors;
 mod factors;
 mod files;
+mod gradients;
 mod index;
 mod make;
 mod operators;
@@ -32,6 +33,8 @@ mod _core {
     use crate::factors::{Factored, eigh, eigsh, factorize, qr, solve, svd, svds};
     #[pymodule_export]
     use crate::files::{Archive, dump_state_dict, file_info, load_state_dict, read, save_state_dict, write};
+    #[pymodule_export]
+    use crate::gradients::{Gradient, vjp_of};
     #[pymodule_export]
     use crate::make::{
         arange, compressed, coo, empty, eye, from_constituents, from_diagonals, from_dlpack, full, linspace, rand,

@@ -120,6 +120,11 @@ pub enum ErrorKind {
         /// Why it stopped, how far it came, and what to do.
         why: String,
     },
+    /// The caller's [`Watch`](crate::interrupt::Watch) gave the operation up.
+    Interrupted {
+        /// The op that ran.
+        op: &'static str,
+    },
     /// A file could not be read or written.
     Io {
         /// The file.
@@ -180,6 +185,7 @@ impl fmt::Display for Error {
             }
             ErrorKind::Absent { op, why } | ErrorKind::NotConverged { op, why } => write!(f, "{op}: {why}"),
             ErrorKind::Singular { op, why, .. } => write!(f, "{op}: the matrix is singular: {why}"),
+            ErrorKind::Interrupted { op } => write!(f, "{op}: interrupted before it was done"),
             ErrorKind::Io { path, source } => write!(f, "{}: {source}", path.display()),
             ErrorKind::Format { path: Some(path), format, source } => {
                 write!(f, "{}: {format}: {source}", path.display())

@@ -11,6 +11,7 @@ pub(crate) mod faults;
 pub mod faults;
 pub(crate) mod few;
 pub(crate) mod integers;
+pub mod interrupt;
 pub(crate) mod kept;
 pub(crate) mod mapped;
 pub mod memory;

@@ -4,10 +4,13 @@
 //! cut), and results are put together in chunk order: every result is the same bit for bit on any number of threads.
 
 use std::ops::Range;
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use openwork_ops::ranking;
 use rayon::prelude::*;
+
+use crate::base::interrupt;
 
 /// Elements per chunk of a cheap loop: long enough to pay for the hand-over, short enough to balance.
 pub(crate) const GRAIN: usize = 1 << 15;
@@ -24,7 +27,30 @@ fn chunk(i: usize, n: usize, grain: usize) -> Range<usize> {
 /// Runs `f(i)` for every `i` below `n`, in parallel. The only call of the pool's iterators: what is generic above it
 /// would otherwise compile them again for every type.
 fn run(n: usize, f: &(dyn Fn(usize) + Sync)) {
-    (0..n).into_par_iter().for_each(f);
+    let Some(token) = interrupt::token() else { return (0..n).into_par_iter().for_each(f) };
+    let f = |i| {
+        interrupt::ask(&token);
+        if !token.load(Ordering::Relaxed) {
+            interrupt::help(&token, || f(i));
+        }
+    };
+    watched(&|| (0..n).into_par_iter().for_each(f));
+    interrupt::end(&token);
+}
+
+/// Runs `f` on the pool. A thread outside it would only wait: it asks meanwhile whether the work is still wanted.
+fn watched(f: &(dyn Fn() + Sync)) {
+    if rayon::current_thread_index().is_some() {
+        return f();
+    }
+    let done = interrupt::Done::default();
+    rayon::in_place_scope(|scope| {
+        scope.spawn(|_| {
+            let _sign = done.when_dropped();
+            f();
+        });
+        done.wait();
+    });
 }
 
 /// Runs `f` on consecutive ranges of at most `grain` that cover `0..n`, and gives the results in order.
@@ -33,6 +59,7 @@ pub(crate) fn map_chunks<R: Send>(n: usize, grain: usize, f: &(dyn Fn(Range<usiz
     let mut results = Vec::with_capacity(chunks);
     if serial(n, grain) {
         for i in 0..chunks {
+            interrupt::check();
             results.push(f(chunk(i, n, grain)));
         }
         return results;
@@ -63,7 +90,10 @@ pub(crate) fn for_chunks_mut<T: Send>(out: &mut [T], width: usize, grain: usize,
     }
     let piece = grain.max(1) * width;
     if serial(out.len() / width, grain) {
-        out.chunks_mut(piece).enumerate().for_each(|(i, part)| f(i * grain, part));
+        for (i, part) in out.chunks_mut(piece).enumerate() {
+            interrupt::check();
+            f(i * grain, part);
+        }
     } else {
         for_each(out.chunks_mut(piece).collect(), &|i, part| f(i * grain, part));
     }
@@ -86,6 +116,7 @@ pub(crate) fn for_each<T: Send>(items: Vec<T>, f: &(dyn Fn(usize, T) + Sync)) {
     let n = items.len();
     if n <= 1 || rayon::current_num_threads() == 1 {
         for (i, item) in items.into_iter().enumerate() {
+            interrupt::check();
             f(i, item);
         }
         return;
@@ -155,7 +186,22 @@ pub fn with_threads<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) -> cr
     let pool =
         pool.map_err(|e| crate::base::error::invalid("threads", format!("no pool of {threads} threads: {e}")))?;
     let settings = crate::base::context::Settings::of_this_thread();
-    let (result, steps) = pool.install(|| settings.apply(f));
+    let apply = || settings.apply(f);
+    let (result, steps) = match interrupt::token() {
+        None => pool.install(apply),
+        Some(token) => {
+            let (mut out, done) = (None, interrupt::Done::default());
+            pool.in_place_scope(|scope| {
+                scope.spawn(|_| {
+                    let _sign = done.when_dropped();
+                    out = Some(interrupt::help(&token, apply));
+                });
+                done.wait();
+            });
+            let gone = || crate::base::error::invalid("threads", "the pool ended before its work was done");
+            out.ok_or_else(gone)?
+        }
+    };
     crate::base::trace::extend(steps);
     Ok(result)
 }

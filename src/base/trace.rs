@@ -6,6 +6,8 @@
 use std::cell::{Cell, RefCell};
 use std::fmt;
 
+use crate::base::interrupt;
+
 /// How an op was carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -145,6 +147,7 @@ pub(crate) struct Told {
 impl Scope {
     /// What is told is found out only where somebody asked.
     pub(crate) fn open(name: &'static str, told: impl FnOnce() -> Operands) -> Scope {
+        interrupt::check();
         let outer = FRAME.get();
         let op = if outer.op.is_empty() { name } else { outer.op };
         FRAME.set(Frame { op, work: Work::Values, dense: 0, asked: 0 });

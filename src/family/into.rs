@@ -6,9 +6,9 @@ use openwork_ops::registry::BinaryKernel;
 use openwork_ops::{BinaryOp, UnaryOp, promote};
 
 use crate::base::error::Result;
-use crate::base::parallel;
 use crate::base::shape::broadcast_shapes;
 use crate::base::strided::Strided;
+use crate::base::{interrupt, parallel};
 use crate::family::pointwise::Operand;
 use crate::levels::layout::Layout;
 use crate::tensor::trace;
@@ -126,7 +126,7 @@ fn into(out: &mut Tensor, f: impl FnOnce() -> Result<Tensor>) -> Result<()> {
         Storage::Sparse(s) => Arc::get_mut(s).map(|s| &mut s.values),
     };
     let (result, is_taken) = match values {
-        Some(values) => values.buffer.lent(f),
+        Some(values) => interrupt::hold(|| values.buffer.lent(f)),
         None => (f(), false),
     };
     if is_taken {
@@ -217,7 +217,7 @@ fn over(values: &mut Strided, other: &Strided, kernel: BinaryKernel) -> bool {
         return false;
     };
     let Some(bytes) = bytes.get_mut(own) else { return false };
-    parallel::for_chunks_mut(bytes, size, parallel::GRAIN, &|first, out| {
+    let chunk = |first: usize, out: &mut [u8]| {
         let mut words = vec![0u128; 2 * (BLOCK * size).div_ceil(16)];
         let (left, right) = words.split_at_mut((BLOCK * size).div_ceil(16));
         let (left, right) = (bytemuck::cast_slice_mut::<u128, u8>(left), bytemuck::cast_slice_mut::<u128, u8>(right));
@@ -227,6 +227,7 @@ fn over(values: &mut Strided, other: &Strided, kernel: BinaryKernel) -> bool {
             other.read(first + i * BLOCK, right);
             kernel(left, right, block);
         }
-    });
+    };
+    interrupt::hold(|| parallel::for_chunks_mut(bytes, size, parallel::GRAIN, &chunk));
     true
 }

@@ -61,6 +61,10 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         writing().retain(|path| *path != self.path);
+        if std::thread::panicking() {
+            // Given up half way: nobody else would remove it.
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
 

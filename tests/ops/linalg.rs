@@ -405,7 +405,7 @@ fn bits_do_not_depend_on_threads() {
 fn triangles() {
     for dtype in [DType::F64, DType::F32, DType::Complex128, DType::Complex64] {
         let a = dominant(24, dtype, false, 11);
-        for shape in [vec![24], vec![24, 3], vec![24, 19]] {
+        for shape in [vec![24], vec![24, 3], vec![24, 8], vec![24, 19]] {
             let b = right(&shape, dtype, 12);
             let off = if dtype.real() == DType::F32 { 1e-5 } else { 1e-12 };
             for layout in LAYOUTS {

@@ -324,11 +324,10 @@ fn the_first_of_the_outermost() {
             };
             let wanted: Vec<i64> = values.chunks(columns).map(plain).collect();
             let of = |x: &Tensor, axis: usize| {
-                let found = on_threads(|| {
+                on_threads(|| {
                     let found = if greatest { x.argmax(axis) } else { x.argmin(axis) };
                     found.unwrap().to_vec::<i64>().unwrap()
-                });
-                found
+                })
             };
             assert_eq!(of(&dense, 1), wanted);
             assert_eq!(of(&dense.permute_dims([1, 0]).unwrap(), 0), wanted);

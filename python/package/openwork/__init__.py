@@ -16,7 +16,7 @@ from typing import Any as _Any
 
 import numpy as _np
 
-from . import _context, _core, _dtypes, _info, _interop, _make, _numpy, _ops, _protocol, _show, linalg
+from . import _context, _core, _dtypes, _info, _interop, _make, _numpy, _ops, _protocol, _show, linalg, vjp
 from ._adapt import as_tensor as _as_tensor, vectorised as _vectorised
 from ._context import DensifyError, Step, config, densify_budget, explain
 from ._core import Tensor

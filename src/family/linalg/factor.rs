@@ -575,7 +575,7 @@ fn stacked(a: &Tensor, b: &Tensor, kind: &'static str) -> Result<Tensor> {
     let k = *k;
     let batch = shape::broadcast_shapes(&a.shape()[..a.ndim() - 2], own).map_err(|_| mismatch())?;
     is_there(b, "b")?;
-    let a = Matrices::new(&a.broadcast_to(&[&batch[..], &[n, n]].concat())?, &[b.dtype()])?;
+    let a = Matrices::new(&a.broadcast_to([&batch[..], &[n, n]].concat())?, &[b.dtype()])?;
     let shape = [&batch[..], &[n, k]].concat();
     let count = a.count();
     memory::dense_len(&shape, a.dtype)?;
