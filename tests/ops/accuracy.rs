@@ -99,7 +99,7 @@ fn products_are_near_the_exact_sum() {
             let b = Tensor::from_vec([k, 20], wide).unwrap().cast(dtype).unwrap();
             let x = b.narrow(0..1, 1).unwrap().reshape([k]).unwrap();
             let fill = Tensor::from_vec([1, k], (0..k).map(|i| 0.7 + (i % 3) as f64).collect::<Vec<_>>()).unwrap();
-            let centred = a.sub(&fill.cast(dtype).unwrap()).unwrap();
+            let centred = a.sub(fill.cast(dtype).unwrap()).unwrap();
             let csc = a.to_layout(Layout::Csc).unwrap();
             let sparse_b = b.to_sparse(Layout::Csr, 0.0).unwrap();
             let products = [
