@@ -7,7 +7,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::arguments::{Args, Float, Items, One, Other, Places, Reduced, Several, Side, Tensors, Value, number, objects};
+use crate::arguments::{
+    Args, Float, Items, One, Other, Places, Reduced, Several, Side, Tensors, Value, number, objects,
+};
 use crate::context::run;
 use crate::results::Give;
 use crate::tensor::Tensor;

@@ -3,7 +3,7 @@
 //! The thread that started an operation asks from time to time whether it is still wanted: between chunks of work
 //! ([`parallel`](crate::parallel)) and where operations begin. If not, what runs unwinds to the [`Watch`], as from a panic that
 //! nobody is told of. Whoever leaves memory or a file half written drops it on that way, and what is written in place is
-//! [held](hold) until it is done.
+//! held (`hold`) until it is done.
 
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
