@@ -26,10 +26,10 @@
 
 use std::path::Path;
 
+use super::atomic;
 use super::binsparse::export::OutArray;
 use super::binsparse::hdf5::{self, Elements, Group, Said};
 use super::losses::{fill_other_than_zero, refused};
-use super::{atomic, binsparse};
 use crate::base::error::{self, Result};
 use crate::base::mapped::Mapped;
 use crate::base::named::Named;
@@ -98,13 +98,7 @@ pub fn write_all(path: impl AsRef<Path>, matrices: &[(&str, &Tensor)], options: 
         let Some(group) = root.at(name) else { return Err(error::invalid("name", "lies in an array")) };
         matrix.put(group);
     }
-    let packing = binsparse::WriteOptions {
-        compress: options.compress,
-        shuffle: options.compress,
-        level: options.level,
-        ..Default::default()
-    };
-    atomic::write(path.as_ref(), |file| hdf5::write_tree(file, &root, &packing))
+    atomic::write(path.as_ref(), |file| hdf5::write_packed(file, &root, options.compress, options.level))
 }
 
 /// The groups of matrices and what else has names.

@@ -116,13 +116,7 @@ pub fn write_all(path: impl AsRef<Path>, objects: &[Object<'_>], options: &Write
         group.attributes.extend(is_primary.then(|| ("version", Said::Ascii("1.0".into()))));
         group.attributes.extend(object.comment.as_ref().map(|text| ("comment", spoken(text))));
     }
-    let packing = binsparse::WriteOptions {
-        compress: options.compress,
-        shuffle: options.compress,
-        level: options.level,
-        ..Default::default()
-    };
-    atomic::write(path.as_ref(), |file| hdf5::write_tree(file, &root, &packing))
+    atomic::write(path.as_ref(), |file| hdf5::write_packed(file, &root, options.compress, options.level))
 }
 
 /// A text: netCDF has characters of one byte, and texts of any length for all others.

@@ -4,26 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::common::{python, temporary};
+use crate::python::DTYPES;
 use openwork::io::{self, Format, ReadOptions, WriteOptions, anndata, numpy, pydata, scipy};
 use openwork::{DType, ErrorKind, Layout, Scalar, Tensor, c128};
 use serde_json::Value;
-
-/// What SciPy's arrays may hold.
-const DTYPES: [DType; 13] = [
-    DType::Bool,
-    DType::I8,
-    DType::I16,
-    DType::I32,
-    DType::I64,
-    DType::U8,
-    DType::U16,
-    DType::U32,
-    DType::U64,
-    DType::F32,
-    DType::F64,
-    DType::Complex64,
-    DType::Complex128,
-];
 
 /// Some elements of both signs.
 fn sample(shape: &[usize], dtype: DType, layout: Layout) -> Tensor {

@@ -12,7 +12,8 @@ use openwork::io::{self, ReadOptions, WriteOptions};
 use openwork::{DType, Fill, Layout, Scalar, Tensor};
 use serde_json::{Value, json};
 
-const DTYPES: [DType; 13] = [
+/// What arrays of NumPy and SciPy may hold.
+pub const DTYPES: [DType; 13] = [
     DType::Bool,
     DType::I8,
     DType::I16,

@@ -28,7 +28,7 @@ use fallback::Fallback;
 use native::{Bytes, Native};
 use sscdf::{Bitmap, Given};
 use store::{Link, Object, Store};
-pub(crate) use write::{Attributes, Elements, Group, Said, write, write_tree};
+pub(crate) use write::{Attributes, Elements, Group, Said, write, write_packed};
 
 /// Groups deeper than this are not looked into, nor written.
 pub(super) const MAX_DEPTH: usize = 64;

@@ -108,8 +108,13 @@ pub(crate) fn write(
     write_tree(file, &root, options)
 }
 
+/// Writes a new file; packed, bytes are ordered by significance first.
+pub(crate) fn write_packed(file: &mut File, root: &Group<'_>, compress: bool, level: Option<u8>) -> io::Result<()> {
+    write_tree(file, root, &WriteOptions { compress, shuffle: compress, level, ..Default::default() })
+}
+
 /// Writes a new file.
-pub(crate) fn write_tree(file: &mut File, root: &Group<'_>, options: &WriteOptions) -> io::Result<()> {
+fn write_tree(file: &mut File, root: &Group<'_>, options: &WriteOptions) -> io::Result<()> {
     let mut out = Out::new(file, SUPERBLOCK)?;
     // All texts stand together: few heaps, and full ones.
     let mut texts = Vec::new();
