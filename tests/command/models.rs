@@ -171,3 +171,20 @@ fn shells_and_the_manual_know_every_command() {
     assert!(fails(&["man", "none"], 2).contains("known are"));
     assert!(Path::new(env!("CARGO_BIN_EXE_openwork")).exists());
 }
+
+/// AnnData has matrices by rows and by columns alone: any other layout is converted, and that is said.
+#[test]
+fn a_matrix_of_any_layout_goes_to_anndata() {
+    let folder = temporary("models-anndata");
+    let (input, output) = (folder.join("x.mtx"), folder.join("x.h5ad"));
+    std::fs::write(&input, "%%MatrixMarket matrix coordinate real general\n3 4 3\n3 1 2.5\n1 2 1.5\n2 4 -1\n").unwrap();
+    let told = run(&["convert", text(&input), text(&output)]);
+    let said = String::from_utf8(told.stderr).unwrap();
+    assert!(told.status.success() && said.contains("stored as csr"), "{said}");
+    let written = io::read(&output).unwrap();
+    assert_eq!(written.layout(), Layout::Csr);
+    assert_eq!(written.to_vec::<f64>().unwrap(), [0.0, 1.5, 0.0, 0.0, 0.0, 0.0, 0.0, -1.0, 2.5, 0.0, 0.0, 0.0]);
+    let columns = folder.join("columns.h5ad");
+    good(&["convert", text(&input), text(&columns), "--layout", "csc"]);
+    assert_eq!(io::read(&columns).unwrap().layout(), Layout::Csc);
+}

@@ -183,8 +183,14 @@ fn changed(
     }
 }
 
-/// The tensor with rising coordinates, where the format has no others.
+/// The tensor with rising coordinates, where the format has no others; by rows, where it has no matrices of another kind.
 fn in_order(tensor: Tensor, format: Format, arguments: &Arguments) -> openwork::Result<Tensor> {
+    let is_by_lines = matches!(tensor.layout(), Layout::Csr | Layout::Csc | Layout::Strided);
+    if format == Format::AnnData && arguments.layout.is_none() && tensor.ndim() == 2 && !is_by_lines {
+        let input = shown(&arguments.input);
+        note(arguments, &format!("{input}: stored as csr, since {format} keeps matrices by rows or columns"));
+        return tensor.to_layout(Layout::Csr);
+    }
     let keeps =
         !matches!(format, Format::Npz | Format::Hdf5 | Format::Sscdf | Format::PydataNpz) || arguments.extensions;
     if keeps || tensor.is_coalesced() {
