@@ -58,14 +58,6 @@ def test_state_dicts(tmp_path):
         assert set(ow.load_state_dict(path)) == set(weights)
 
 
-def test_state_dict_of_torch(tmp_path):
-    torch = pytest.importorskip("torch")
-    layer = torch.nn.Linear(6, 4)
-    ow.save_state_dict(tmp_path / "m.safetensors", {"weight": tensor(dense("float32"), "csr"), "bias": np.ones(4, "f4")})
-    layer.load_state_dict(ow.torch_state_dict(tmp_path / "m.safetensors"))
-    np.testing.assert_array_equal(layer.weight.detach().numpy(), dense("float32"))
-
-
 def test_errors(tmp_path):
     with pytest.raises(FileNotFoundError):
         ow.load(tmp_path / "none.npz")

@@ -1,4 +1,4 @@
-"""SciPy, pydata/sparse, PyTorch and pandas: to and fro."""
+"""SciPy, pydata/sparse and pandas: to and fro."""
 
 import numpy as np
 import pandas as pd
@@ -101,20 +101,6 @@ def test_pandas():
     assert x.fill_value == 7.0 and x.nse == 1
     same(x, np.array([7.0, 1.0, 7.0]))
     same(ow.asarray(pd.DataFrame({"a": [1.0, 2.0]})), np.array([[1.0], [2.0]]))
-
-
-def test_torch(dtype):
-    torch = pytest.importorskip("torch")
-    if dtype in ("uint16", "uint32", "uint64"):
-        return
-    a = dense(dtype)
-    t = torch.from_numpy(a)
-    same(ow.asarray(t), a)
-    for layout, made in (("coo", t.to_sparse()), ("csr", t.to_sparse_csr()), ("csc", t.to_sparse_csc())):
-        x = ow.asarray(made)
-        assert x.layout == layout
-        same(x, a)
-        np.testing.assert_array_equal(x.to_torch().to_dense().numpy(), a)
 
 
 def test_copy_is_false():

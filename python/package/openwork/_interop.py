@@ -21,19 +21,19 @@ def of_library(obj: Any, copy: bool | None) -> Tensor | None:
     if home == "sparse":
         return _copied(obj, copy, _of_pydata)
     if home == "torch" and hasattr(obj, "layout"):
-        return _of_torch(obj)
+        return _of_torch(obj, copy)
     if home == "pandas":
         return _copied(obj, copy, _of_pandas)
     return None
 
 
-def _copied(obj: Any, copy: bool | None, convert: Any) -> Tensor:
+def _copied(obj: Any, copy: bool | None, convert: Any, clone: str = "copy") -> Tensor:
     if copy is False:
         raise ValueError(
             f"asarray: copy=False, and the indices of a {type(obj).__name__} have to be copied: who owns them could write them"
         )
     if copy is True:
-        obj = obj.copy()
+        obj = getattr(obj, clone)()
     return convert(obj)
 
 
@@ -68,22 +68,49 @@ def _of_pydata(a: Any) -> Tensor | None:
     return _core.coo(a.shape, list(a.coords), a.data, np.asarray(a.fill_value, dtype=a.dtype))
 
 
-def _of_torch(a: Any) -> Tensor:
+_TORCH_LAYOUTS = ["torch.strided", *(f"torch.sparse_{kind}" for kind in ("coo", "csr", "csc", "bsr", "bsc"))]
+
+
+def _of_torch(a: Any, copy: bool | None) -> Tensor:
     torch = sys.modules["torch"]
     if a.device.type != "cpu":
         raise BufferError(f"asarray: the tensor is on {a.device}; move it to the CPU: x.cpu()")
-    a = a.detach()
-    if a.layout == torch.strided:
-        return _core.from_dlpack(a.resolve_conj().resolve_neg())
-    if a.layout == torch.sparse_coo:
-        return _core.coo(tuple(a.shape), list(_of_torch(a._indices())), _of_torch(a._values()), 0)
-    if a.layout in (torch.sparse_csr, torch.sparse_bsr):
-        kind, pointers, indices = str(a.layout)[-3:], a.crow_indices(), a.col_indices()
-    else:
-        kind, pointers, indices = str(a.layout)[-3:], a.ccol_indices(), a.row_indices()
-    if pointers.ndim > 1:
-        raise NotImplementedError("asarray: batches of compressed tensors are not read; take to_sparse()")
-    return _core.compressed(kind, tuple(a.shape), _of_torch(pointers), _of_torch(indices), _of_torch(a.values()), 0, False)
+    if a.requires_grad:
+        raise BufferError("asarray: requires_grad is set, and gradients end here; x.detach() says that they may")
+    if a.is_nested or a.is_quantized or str(a.layout) not in _TORCH_LAYOUTS:
+        what = "nested" if a.is_nested else "quantised" if a.is_quantized else str(a.layout)
+        raise TypeError(f"asarray: {what} tensors of PyTorch are not read; take one of its strided or sparse ones")
+    if a.layout != torch.strided:
+        return _copied(a, copy, _of_torch_sparse, "clone")
+    if copy is False and (a.dtype == torch.bool or a.is_conj() or a.is_neg()):
+        what = "truth values are copied" if a.dtype == torch.bool else "it is a conjugate that is not computed"
+        raise ValueError(f"asarray: copy=False, and the tensor has to be copied: {what}")
+    a = a.resolve_conj().resolve_neg()
+    return _core.from_dlpack(a.clone() if copy else a)
+
+
+def _of_torch_sparse(a: Any) -> Tensor:
+    kind = str(a.layout).rpartition("_")[2]
+    if kind == "coo":
+        return _core.coo(tuple(a.shape), list(_of_torch(a._indices(), None)), _of_torch(a._values(), None), 0)
+    by_row = kind in ("csr", "bsr")
+    pointers, indices = (a.crow_indices(), a.col_indices()) if by_row else (a.ccol_indices(), a.row_indices())
+    values = a.values()
+    if pointers.ndim == 1 and values.ndim == (1 if kind in ("csr", "csc") else 3):
+        pointers, indices, values = (_of_torch(part, None) for part in (pointers, indices, values))
+        return _core.compressed(kind, tuple(a.shape), pointers, indices, values, 0, False)
+    if kind in ("bsr", "bsc"):
+        raise NotImplementedError(f"asarray: batches of {kind.upper()} and dense axes below it are not read; take to_dense()")
+    # Batches, or elements that are arrays: PyTorch's batches store equally many, so that their parts are arrays.
+    lines, batches = pointers.shape[-1] - 1, tuple(pointers.shape[:-1])
+    stored = indices.shape[-1]
+    counts = pointers.diff(dim=-1).reshape(-1).numpy()
+    line = np.tile(np.arange(lines), max(counts.size // max(lines, 1), 0)).repeat(counts)
+    across = indices.reshape(-1).numpy()
+    batch = [index.reshape(-1).repeat(stored) for index in np.indices(batches)]
+    places = [*batch, line, across] if by_row else [*batch, across, line]
+    below = values.shape[len(batches) + 1 :]
+    return _core.coo(tuple(a.shape), places, _of_torch(values.reshape(-1, *below), None), 0)
 
 
 def _of_pandas(a: Any) -> Tensor | None:
@@ -186,24 +213,29 @@ def to_pydata(x: Tensor, format: str | None = None) -> Any:
 
 
 def to_torch(x: Tensor) -> Any:
-    """A PyTorch tensor: strided, COO, CSR or CSC as this is, else COO. The fill has to be 0. Values are copied, for
-    PyTorch's tensors may be written."""
+    """A PyTorch tensor: strided, COO, CSR, CSC, BSR or BSC as this is, else COO. The fill has to be 0. Values are copied,
+    for PyTorch's tensors may be written."""
     import torch
 
     def strided(a: Any) -> Any:
-        return torch.from_numpy(np.array(a))
+        return torch.from_numpy(np.array(a, order="C"))
+
+    def valued(values: Tensor) -> Any:
+        # NumPy has no bfloat16: it crosses as float32, which has all its numbers.
+        made = strided(numpy_of(values))
+        return made.to(torch.bfloat16) if values.dtype == "bfloat16" else made
 
     if x.is_strided:
-        if x.dtype == "bfloat16":
-            return strided(numpy_of(x)).to(torch.bfloat16)
-        return strided(numpy_of(x))
+        return valued(x)
     _zero_fill(x, "to_torch")
     x = op("coalesce")(x)
-    if x.layout not in ("csr", "csc") or x.ndim != 2:
+    kind = x.layout[:3]
+    if kind not in ("csr", "csc", "bsr", "bsc") or x.ndim != 2:
         x = op("to_layout")(x, "coo")
         places = strided(numpy_of(op("indices")(x)).T)
-        return torch.sparse_coo_tensor(places, strided(_values(x)), x.shape, is_coalesced=True)
+        values = valued(x.stored_values())
+        return torch.sparse_coo_tensor(places, values, x.shape, is_coalesced=True, check_invariants=False)
     arrays = parts(x)
-    make = torch.sparse_csr_tensor if x.layout == "csr" else torch.sparse_csc_tensor
+    make = getattr(torch, f"sparse_{kind}_tensor")
     pointers, indices = (_signed(arrays[name]).astype(np.int64) for name in ("pointers_to_1", "indices_1"))
-    return make(strided(pointers), strided(indices), strided(_values(x)), x.shape)
+    return make(strided(pointers), strided(indices), valued(x.stored_values()), x.shape, check_invariants=False)
