@@ -54,8 +54,6 @@ def test_functions(layout):
     a = dense()
     x = tensor(a, layout)
     for name in ("sum", "prod", "mean", "std", "var", "min", "max", "amax", "argmax", "any", "all", "cumsum", "median"):
-        if name == "median":
-            continue  # That of PyTorch: the lower of two middle elements.
         f = getattr(np, name)
         same(f(x, axis=1), f(a, axis=1))
         same(f(x, 0), f(a, 0))
@@ -82,7 +80,7 @@ def test_functions(layout):
     same(np.pad(x, 1), np.pad(a, 1))
     same(np.linalg.norm(x), np.linalg.norm(a))
     same(np.kron(x, x), np.kron(a, a))
-    same(np.dot(x, x.T), a @ a.T) if False else None
+    same(np.dot(x, x.T), a @ a.T)
     assert np.shape(x) == (4, 6) and np.ndim(x) == 2 and np.size(x) == 24
     assert np.allclose(x, x) and np.array_equal(x, x)
     same(np.zeros_like(x), np.zeros_like(a))
@@ -92,8 +90,6 @@ def test_what_stays_with_numpy():
     x = tensor(dense(), "csr")
     with pytest.raises(TypeError):
         np.add(x, 1, out=np.zeros((4, 6)))
-    with pytest.raises(TypeError):
-        np.cbrt(x)
     with pytest.raises(TypeError):
         np.fft.fft(x)
     with pytest.raises(TypeError):

@@ -49,11 +49,15 @@ newaxis = None
 
 def _operand(other: object) -> "Tensor | None":
     """What an operator makes of what stands beside a tensor: `None` for what is no array."""
-    if isinstance(other, (list, tuple, str, bytes, dict, set)) or not (
+    if isinstance(other, (list, tuple, str, bytes, set)) or not (
         hasattr(other, "shape") or hasattr(other, "__array__") or hasattr(other, "__dlpack__")
     ):
         return None
     return asarray(other)
+
+
+def _operand_or_number(other: object) -> _Any:
+    return other if isinstance(other, (int, float, Tensor)) else _operand(other)
 
 
 # What other libraries call it.
@@ -118,6 +122,18 @@ def _install() -> None:
         fill = None if self.fill_kind == "undefined" else _vectorised(f, _as_tensor(self.fill_value).astype(self.dtype))
         return self.with_stored_values(values, fill_value=fill)
 
+    def divmod_(self: Tensor, other: _Any) -> _Any:
+        made = _operand_or_number(other)
+        return NotImplemented if made is None else (self // made, self % made)
+
+    def rdivmod(self: Tensor, other: _Any) -> _Any:
+        made = _operand_or_number(other)
+        return NotImplemented if made is None else (made // self, made % self)
+
+    def sizeof(self: Tensor) -> int:
+        """With the memory that the tensor holds, shared with others or not."""
+        return object.__sizeof__(self) + self.nbytes
+
     def copy(self: Tensor) -> Tensor:
         """The tensor itself, for it never changes."""
         return self
@@ -128,6 +144,9 @@ def _install() -> None:
         "__binsparse__": _protocol.binsparse,
         "__reduce_ex__": _protocol.reduce_ex,
         "__copy__": copy,
+        "__divmod__": divmod_,
+        "__rdivmod__": rdivmod,
+        "__sizeof__": sizeof,
         "__deepcopy__": lambda self, memo: self,
         "_repr_html_": _show.repr_html,
         "to_device": to_device,

@@ -90,6 +90,12 @@ def _integers(values: Any) -> Any:
     return values.tolist() if isinstance(values, np.ndarray) else values
 
 
+def _shifts(shift: Any, axis: Any) -> Any:
+    """A shift for each axis: one is for all of them."""
+    shift = _integers(shift)
+    return [shift] * len(axis) if isinstance(shift, int) and isinstance(axis, (list, tuple)) else shift
+
+
 def _joined(prepend: Any, x: Any, append: Any, axis: int) -> Any:
     if prepend is None and append is None:
         return x

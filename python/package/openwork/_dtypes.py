@@ -105,7 +105,7 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
         raise ValueError("result_type: at least one array or dtype is needed")
     found = None
     for x in typed:
-        dtype = x.dtype if hasattr(x, "dtype") and hasattr(x, "shape") and not isinstance(x, np.dtype) else x
+        dtype = x.dtype if hasattr(x, "dtype") and hasattr(x, "shape") and not isinstance(x, (np.dtype, type)) else x
         found = DTYPES[parse(dtype)] if found is None else _core.promote(found, dtype)
     for number in numbers:
         # What the library makes of a number beside a tensor.

@@ -219,7 +219,9 @@ def eye(
     if n_rows == n_cols and k == 0:
         return _core.eye(n_rows, _dtype(dtype), layout)
     first, last = max(0, -k), min(n_rows, n_cols - k)
-    rows = np.arange(first, max(first, last))
+    # Before the arithmetic of arrays: a diagonal far outside has places that no integer of theirs holds.
+    rows = np.arange(first, last) if first < last else np.zeros(0, dtype=np.int64)
+    k = k if first < last else 0
     values = full(rows.size, 1, dtype=_dtype(dtype))
     return op("to_layout")(_core.coo((n_rows, n_cols), [rows, rows + k], values, 0), layout)
 

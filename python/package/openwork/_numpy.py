@@ -9,16 +9,17 @@ import numpy as np
 
 from . import _core, _interop
 from ._core import Tensor, op
+from ._numpy_functions import FUNCTIONS
 
 # Ufuncs whose name is another one here.
 _UFUNCS = {
     "add": "add", "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "power": "pow",
     "float_power": "pow", "negative": "neg", "absolute": "abs", "fabs": "abs", "arctan2": "atan2", "arcsin": "asin",
     "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh", "conjugate": "conj",
-    "invert": "bitwise_not", "bitwise_invert": "bitwise_not", "bitwise_count": None, "left_shift": "bitwise_left_shift",
+    "invert": "bitwise_not", "bitwise_invert": "bitwise_not", "left_shift": "bitwise_left_shift",
     "right_shift": "bitwise_right_shift", "equal": "eq", "not_equal": "ne", "less": "lt", "less_equal": "le",
     "greater": "gt", "greater_equal": "ge", "mod": "remainder", "radians": "deg2rad", "degrees": "rad2deg", "rint": "round",
-    "fmod": "fmod", "spacing": None, "cbrt": None,
+    "fmod": "fmod",
 }  # fmt: skip
 _FOLDS = {
     "add": "sum", "multiply": "prod", "minimum": "min", "maximum": "max", "logical_and": "all", "logical_or": "any",
@@ -26,9 +27,8 @@ _FOLDS = {
 _RUNNING = {"add": "cumulative_sum", "multiply": "cumulative_prod", "maximum": "cummax", "minimum": "cummin"}
 # Functions of NumPy whose name is another one here.
 _FUNCTIONS = {
-    "concatenate": "concat", "transpose": "permute_dims", "amin": "min", "amax": "max", "swapaxes": "swapaxes",
-    "cumsum": "cumulative_sum", "cumprod": "cumulative_prod", "absolute": "abs", "ravel": "flatten",
-    "iscomplexobj": None, "shape": None, "ndim": None, "size": None,
+    "concatenate": "concat", "amin": "min", "amax": "max", "swapaxes": "swapaxes",
+    "absolute": "abs",
 }  # fmt: skip
 
 
@@ -111,18 +111,24 @@ def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwar
         return NotImplemented
     if name == "matmul":
         made = op("matmul")(*inputs)
-    elif name in ("divmod", "modf", "frexp"):
-        if name != "divmod":
-            return NotImplemented
+    elif name == "divmod":
         return op("floor_divide")(*inputs), op("remainder")(*inputs)
     elif name == "clip":
         made = op("clip")(*inputs)
     else:
         function = _called(name)
         if function is None:
-            return NotImplemented
+            # Of elements one by one, so what it makes of the values stored and of the fill is all.
+            return _mapped(ufunc, inputs[0], dtype) if ufunc.nin == 1 and ufunc.signature is None else NotImplemented
         made = function(*inputs)
     return made if dtype is None else op("cast")(made, dtype)
+
+
+def _mapped(ufunc: np.ufunc, x: Any, dtype: Any) -> Any:
+    options = {} if dtype is None else {"dtype": dtype}
+    if ufunc.nout == 1:
+        return x.map(lambda values: ufunc(values, **options))
+    return tuple(x.map(lambda values, i=i: ufunc(values, **options)[i]) for i in range(ufunc.nout))
 
 
 def array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -131,8 +137,10 @@ def array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: dict[
     import openwork
 
     name = func.__name__
-    if name in ("shape", "ndim", "size"):
-        return getattr(args[0], name)
+    if kwargs.pop("out", None) is not None:
+        raise TypeError(f"np.{name}: tensors do not change, so none can be an `out`")
+    if func.__module__ != "numpy.linalg" and name in FUNCTIONS:
+        return FUNCTIONS[name](*args, **kwargs)
     called = _FUNCTIONS.get(name, name)
     home: Any = openwork
     if func.__module__ == "numpy.linalg":
@@ -141,28 +149,22 @@ def array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: dict[
     function = getattr(home, called, None) if called else None
     if function is None or not callable(function):
         return NotImplemented
-    if kwargs.pop("out", None) is not None:
-        raise TypeError(f"np.{name}: tensors do not change, so none can be an `out`")
     if "ddof" in kwargs:
         kwargs["correction"] = kwargs.pop("ddof")
     # What NumPy takes by position and the array API by name.
     positions = {
-        "concat": ("axis",), "stack": ("axis",), "take": ("indices", "axis"), "sort": ("axis",), "argsort": ("axis",),
-        "tensordot": ("b", "axes"), "roll": ("shift", "axis"), "repeat": ("repeats", "axis"), "flip": ("axis",),
-        "cumulative_sum": ("axis",), "cumulative_prod": ("axis",), "diff": ("n", "axis"), "tril": ("k",), "triu": ("k",),
+        "concat": ("axis",), "stack": ("axis",), "take": ("indices", "axis"), "tensordot": ("b", "axes"), "flip": ("axis",),
+        "diff": ("n", "axis"), "tril": ("k",), "triu": ("k",),
         "vector_norm": ("ord", "axis"), "expand_dims": ("axis",), "count_nonzero": ("axis",),
     }.get(called, ())  # fmt: skip
     first, rest = list(args[:1]), list(args[1:])
     for parameter, value in zip(positions, rest):
-        if parameter in ("indices", "b", "repeats"):
+        if parameter in ("indices", "b"):
             first.append(value)
         else:
             kwargs[parameter] = value
     if positions:
         args = (*first, *rest[len(positions) :])
-    if called == "permute_dims" and len(args) == 1:
-        axes = kwargs.pop("axes", None)
-        args = (args[0], tuple(range(args[0].ndim))[::-1] if axes is None else axes)
     return function(*args, **kwargs)
 
 

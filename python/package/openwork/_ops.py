@@ -8,7 +8,7 @@ from typing import Any
 
 from ._adapt import (
     Axes, DTypeLike, Fill, TopK, UniqueAll, UniqueCounts, UniqueInverse, _border, _integers, _joined, _on,
-    _running, _side, _sizes, _widths,
+    _running, _shifts, _side, _sizes, _widths, as_tensor,
 )
 from ._core import Tensor, op
 
@@ -538,7 +538,7 @@ def unary(x: Any, op: str, /) -> Tensor:
 
 def clip(x: Any, /, min: Any = None, max: Any = None) -> Tensor:
     """The array API's name of `clamp`."""
-    return _clip(x, min, max)
+    return _clip(x, min, max) if min is not None or max is not None else as_tensor(x)
 
 
 def clamp(x: Any, /, min: Any = None, max: Any = None) -> Tensor:
@@ -753,7 +753,7 @@ def reshape(x: Any, /, shape: int | Sequence[int], *, copy: bool | None = None) 
 
 def roll(x: Any, /, shift: Any, *, axis: Axes = None) -> Tensor:
     """Shifts the elements along some axes; those that leave at one end come back at the other."""
-    return _roll(x, shift, axis)
+    return _roll(x, _shifts(shift, axis), axis)
 
 
 def split(x: Any, sizes: Any, /, axis: int = 0) -> tuple[Tensor, ...]:

@@ -1,0 +1,3 @@
+from ..._formats import CSC, CSR, GCXS
+
+__all__ = ["CSC", "CSR", "GCXS"]

@@ -1,0 +1,2 @@
+NEP18_ENABLED = True
+IS_NUMPY2 = True
