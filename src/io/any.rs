@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use serde_json::{Map, Value};
 
-use super::input::{Input, Placed, Spool};
+use super::input::{Input, Spool};
 use super::state_dict::{Archive, StateDict};
 use super::warning::Warning;
 use super::{Progress, anndata, binsparse, frostt, matrix_market, numpy, pydata, scipy, sscdf};
@@ -29,6 +29,9 @@ pub enum Format {
     Npz,
     /// Binsparse in HDF5: `.h5`, `.hdf5`.
     Hdf5,
+    /// Binsparse in Zarr: a folder `.zarr`, or an archive of one, `.zarr.zip`. Matrices of AnnData and plain arrays in Zarr
+    /// are read.
+    Zarr,
     /// sscdf 1.0, which is netCDF-4: `.sscdf`.
     Sscdf,
     /// Sparse matrices of AnnData in HDF5: `.h5ad`.
@@ -47,10 +50,11 @@ pub enum Format {
     Checkpoint,
 }
 
-const KNOWN: &str = ".mtx, .tns, .ttx (each also with .gz), .npz, .npy, .h5, .hdf5, .h5ad, .sscdf, .safetensors; to read also .pt and .pth, and .bz2 or .zst behind those of text";
+const KNOWN: &str = ".mtx, .tns, .ttx (each also with .gz), .npz, .npy, .h5, .hdf5, .zarr, .zarr.zip, .h5ad, .sscdf, .safetensors; to read also .pt and .pth, and .bz2 or .zst behind those of text";
 
 /// What is written.
-const WRITTEN: &str = ".mtx, .tns, .ttx (each also with .gz), .npz, .npy, .h5, .hdf5, .h5ad, .sscdf, .safetensors";
+const WRITTEN: &str =
+    ".mtx, .tns, .ttx (each also with .gz), .npz, .npy, .h5, .hdf5, .zarr, .zarr.zip, .h5ad, .sscdf, .safetensors";
 
 impl Format {
     /// The format that a file's name stands for; `None` if it stands for none.
@@ -64,6 +68,8 @@ impl Format {
             "ttx" => Format::TensorMarket,
             "npz" => Format::Npz,
             "h5" | "hdf5" => Format::Hdf5,
+            "zarr" => Format::Zarr,
+            "zip" if name.ends_with(".zarr.zip") => Format::Zarr,
             "h5ad" => Format::AnnData,
             "npy" => Format::Npy,
             "sscdf" => Format::Sscdf,
@@ -126,7 +132,7 @@ impl Format {
 impl FromStr for Format {
     type Err = error::Error;
 
-    /// Reads the ending of file names, in any case: `mtx`, `tns`, `ttx`, `npz`, `npy`, `h5`, `hdf5`, `h5ad`, `sscdf`, `safetensors`.
+    /// Reads the ending of file names, in any case: `mtx`, `tns`, `ttx`, `npz`, `npy`, `h5`, `hdf5`, `zarr`, `h5ad`, `sscdf`, `safetensors`.
     /// Of what others have in `.npz` files, their names: `numpy`, `scipy`, `pydata`.
     ///
     /// # Errors
@@ -153,6 +159,7 @@ impl fmt::Display for Format {
             Format::TensorMarket => "TensorMarket",
             Format::Npz => "binsparse NPZ",
             Format::Hdf5 => "binsparse HDF5",
+            Format::Zarr => "Zarr",
             Format::Sscdf => "sscdf",
             Format::AnnData => "AnnData",
             Format::Npy => "NumPy array",
@@ -177,7 +184,7 @@ pub struct ReadOptions<'a> {
     /// Binsparse: accept older drafts and common deviations; Matrix Market: entries above the diagonal of a file with a
     /// symmetry, a skew-symmetric diagonal that is not zero, and comments that name a type which values do not fit. Each with a warning.
     pub lenient: bool,
-    /// HDF5, arrays of NumPy and safetensors: the name of the tensor, as in `layers/0`. Without, a reader takes the one that has no name,
+    /// HDF5, Zarr, arrays of NumPy and safetensors: the name of the tensor, as in `layers/0`. Without, a reader takes the one that has no name,
     /// or the only one; [`validate`](super::validate) takes all.
     pub name: Option<&'a str>,
     /// The shape of a `.tns` file, where the largest indices do not give it.
@@ -287,15 +294,14 @@ pub(super) fn loaded<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<
             frostt::tensor_of(source, &options.frostt(), path.as_deref())?
         }
         kind if kind.is_container() => {
-            let Placed { file, path: place, signature, spool: _spool } = input.placed(options)?;
-            let mut file = binsparse::File::of_file(file, &place, signature, path)?;
+            let (mut file, _spool) = binsparse::File::of_placed(input.placed(options)?, path)?;
             let reading = file.reading(&options.binsparse())?;
             format = format.told_by(&reading.descriptor.format);
             metadata = reading.descriptor.metadata;
             (reading.tensor, reading.warnings)
         }
         _ => {
-            let Placed { file, spool: _spool, .. } = input.placed(options)?;
+            let (file, _spool) = input.placed(options)?.one_file()?;
             let archive = Archive::of_file(file, format, path.as_deref())?;
             let name = named(&archive, options.name)?;
             archive.within_limit(name, options.max_bytes)?;
@@ -348,7 +354,7 @@ pub struct WriteOptions<'a> {
     pub metadata: Option<&'a Map<String, Value>>,
 }
 
-/// Writes a tensor to a file whose name gives the format, whole or not at all. In safetensors, which gives tensors
+/// Writes a tensor to a file whose name gives the format (of Zarr, a folder), whole or not at all. In safetensors, which gives tensors
 /// names, it is called `tensor`; in AnnData it is `X`.
 ///
 /// # Errors
@@ -359,7 +365,7 @@ pub fn write(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
 }
 
 /// Writes a tensor to a stream, in a format: standard output, a socket, a vector of bytes. The bytes are made in memory
-/// first.
+/// first. Zarr, which is a folder, goes there as an archive of one.
 ///
 /// ```
 /// use openwork::io::{self, Format};
@@ -398,6 +404,10 @@ pub fn write_to(
             let write = |path: &Path| binsparse::write_with(path, tensor, &options.binsparse());
             return by_way_of_a_file(&mut stream, "h5", &write);
         }
+        Format::Zarr => {
+            let write = |path: &Path| binsparse::write_with(path, tensor, &options.binsparse());
+            return by_way_of_a_file(&mut stream, "zarr.zip", &write);
+        }
         Format::Sscdf => {
             let write = |path: &Path| options.sscdf(path, tensor);
             return by_way_of_a_file(&mut stream, "sscdf", &write);
@@ -422,7 +432,7 @@ pub fn write_to(
     written.map_err(|source| ErrorKind::Io { path: "the stream".into(), source }.into())
 }
 
-/// HDF5, whose writer goes back and forth, by way of a temporary file.
+/// HDF5, whose writer goes back and forth, and others that files alone are made of, by way of a temporary file.
 fn by_way_of_a_file(stream: &mut dyn std::io::Write, ending: &str, write: &dyn Fn(&Path) -> Result<()>) -> Result<()> {
     let failed = |source| ErrorKind::Io { path: "the stream".into(), source };
     let (spool, file) = Spool::new(ending).map_err(failed)?;
@@ -452,7 +462,7 @@ pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOption
         Format::Frostt | Format::TensorMarket => {
             frostt::write_with(path, tensor, &frostt::WriteOptions { progress, ..Default::default() })
         }
-        Format::Npz | Format::Hdf5 => binsparse::write_with(path, tensor, &options.binsparse()),
+        Format::Npz | Format::Hdf5 | Format::Zarr => binsparse::write_with(path, tensor, &options.binsparse()),
         Format::Sscdf => options.sscdf(path, tensor),
         Format::AnnData => options.anndata(path, tensor),
         Format::Npy => numpy::write(path, tensor),

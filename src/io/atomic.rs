@@ -10,6 +10,10 @@ use std::time::Duration;
 
 use crate::base::error::{ErrorKind, Result};
 
+mod folder;
+
+pub(crate) use folder::write_folder;
+
 /// Writes a file through `body`, whole or not at all: into a new file in the same folder, which takes the place of the
 /// old one once it is on the disk. A symbolic link is followed, permissions of an old file are kept.
 ///
@@ -63,7 +67,7 @@ impl Drop for Temporary {
         writing().retain(|path| *path != self.path);
         if std::thread::panicking() {
             // Given up half way: nobody else would remove it.
-            let _ = fs::remove_file(&self.path);
+            remove(&self.path);
         }
     }
 }
@@ -81,9 +85,13 @@ fn writing() -> MutexGuard<'static, Vec<PathBuf>> {
 /// ```
 pub fn abandon_writes() {
     for path in writing().drain(..) {
-        // The program ends: nobody is left to be told.
-        let _ = fs::remove_file(path);
+        remove(&path);
     }
+}
+
+/// Removes a temporary file or folder. Nobody is left to be told of a failure.
+fn remove(path: &Path) {
+    let _ = fs::remove_file(path).or_else(|_| fs::remove_dir_all(path));
 }
 
 /// The name of a temporary file for `target`; it is hidden, and ends in the mark of a process and a number.
@@ -149,10 +157,13 @@ fn remove_abandoned(target: &Path) {
         // A writer locks its file at once; one that was made this instant and is not locked yet is left alone.
         let settled = entry.metadata().and_then(|metadata| metadata.modified()).ok();
         let settled = settled.and_then(|at| at.elapsed().ok()).is_some_and(|age| age > Duration::from_secs(2));
-        let locked = OpenOptions::new().write(true).open(&path).map(|file| file.try_lock().map(|()| file));
+        // A folder is locked as a file is.
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        let opened = OpenOptions::new().read(is_folder).write(!is_folder).open(&path);
+        let locked = opened.map(|file| file.try_lock().map(|()| file));
         if settled && matches!(locked, Ok(Ok(_))) {
             // Another writer may have removed it first.
-            let _ = fs::remove_file(&path);
+            remove(&path);
         }
     }
 }

@@ -60,6 +60,16 @@ impl Fault {
         }
     }
 
+    /// The same, with where in the file it is.
+    pub(crate) fn within(self, place: &str) -> Fault {
+        match self {
+            fault if place.is_empty() => fault,
+            Fault::Bad(why) => Fault::Bad(format!("{place:?}: {why}")),
+            Fault::Large(why) => Fault::Large(format!("{place:?}: {why}")),
+            other => other,
+        }
+    }
+
     /// The error for a caller, naming the file.
     pub(crate) fn at(self, path: Option<&Path>) -> Error {
         self.of("binsparse", path)

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::any::{Format, ReadOptions};
 use super::binsparse::{self, FillKind};
-use super::input::{Input, Placed};
+use super::input::Input;
 use super::state_dict::Archive;
 use super::{frostt, matrix_market};
 use crate::base::error::{Error, ErrorKind, Result};
@@ -194,9 +194,9 @@ fn infos<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<Vec<Info>> {
             Ok(vec![of_frostt(&frostt::header_of(source, &options.frostt(), path.as_deref())?, file_bytes)])
         }
         format if format.is_container() => {
-            let Placed { file, path: place, signature, spool: _spool } = input.placed(options)?;
-            let file = binsparse::File::of_file(file, &place, signature, path)?;
+            let (file, _spool) = binsparse::File::of_placed(input.placed(options)?, path)?;
             let mut file = file.allow_libhdf5(options.allow_libhdf5);
+            let file_bytes = file_bytes.or_else(|| file.bytes());
             let names = match options.name {
                 Some(name) => vec![name.to_owned()],
                 None => file.names()?,
@@ -211,7 +211,7 @@ fn infos<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<Vec<Info>> {
             names.into_iter().map(described).collect()
         }
         _ => {
-            let Placed { file, spool: _spool, .. } = input.placed(options)?;
+            let (file, _spool) = input.placed(options)?.one_file()?;
             let archive = Archive::of_file(file, format, path.as_deref())?;
             let names: Vec<&str> = options.name.map_or_else(|| archive.names().collect(), |name| vec![name]);
             let described = |name: &str| {

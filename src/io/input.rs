@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::any::{Format, ReadOptions, unknown};
 use super::atomic::Temporary;
+use super::binsparse;
 use super::signature::{self, Signature};
 use super::text::source::{Opened, TextSource};
 use crate::base::error::{self, ErrorKind, Result};
@@ -29,11 +30,13 @@ enum Bytes<'a> {
     },
     /// All of a stream: what was looked at comes again.
     Stream(Box<dyn Read + 'a>),
+    Folder,
 }
 
-/// A file that can be read at any place.
+/// A file that can be read at any place, or a folder.
 pub(super) struct Placed {
-    pub(super) file: File,
+    /// None of a folder.
+    pub(super) file: Option<File>,
     /// Where it is.
     pub(super) path: PathBuf,
     pub(super) signature: Option<Signature>,
@@ -49,6 +52,9 @@ impl<'a> Input<'a> {
     /// As [`Format::of_file`].
     pub(super) fn of_path(path: &Path, options: &ReadOptions<'_>) -> Result<Input<'a>> {
         let failed = |source| ErrorKind::Io { path: path.to_owned(), source };
+        if fs::metadata(path).map_err(failed)?.is_dir() {
+            return Input::of_folder(path, options);
+        }
         let file = File::open(path).map_err(failed)?;
         if !file.metadata().map_err(failed)?.is_file() {
             return Input::of_stream(Box::new(file), Some(path), options);
@@ -58,11 +64,24 @@ impl<'a> Input<'a> {
         // A checkpoint is a ZIP file as NPZ is; sscdf and AnnData are in HDF5.
         let named = Format::of_name(path);
         let known = match (known, named) {
-            (_, Some(Format::Checkpoint)) | (Some(Format::Hdf5), Some(Format::Sscdf | Format::AnnData)) => None,
+            (_, Some(Format::Checkpoint))
+            | (Some(Format::Npz), Some(Format::Zarr))
+            | (Some(Format::Hdf5), Some(Format::Sscdf | Format::AnnData)) => None,
             (known, _) => known,
         };
         let format = options.format.or(known).or(named).ok_or_else(|| unknown(path, why))?;
         Ok(Input { format, path: Some(path.to_owned()), bytes: Bytes::File { file, signature } })
+    }
+
+    /// A folder, which is a store of Zarr if it is anything.
+    fn of_folder(path: &Path, options: &ReadOptions<'_>) -> Result<Input<'a>> {
+        let format = options.format.unwrap_or(Format::Zarr);
+        if format != Format::Zarr || !binsparse::zarr::is_store(path) {
+            let why = "this is a directory, and no Zarr store: those have a zarr.json";
+            let source = io::Error::new(io::ErrorKind::IsADirectory, why);
+            return Err(ErrorKind::Io { path: path.to_owned(), source }.into());
+        }
+        Ok(Input { format, path: Some(path.to_owned()), bytes: Bytes::Folder })
     }
 
     /// Finds out the format of a stream by what it begins with, else by a name.
@@ -95,7 +114,7 @@ impl<'a> Input<'a> {
     pub(super) fn len(&self) -> Option<u64> {
         match &self.bytes {
             Bytes::File { file, .. } => file.metadata().ok().map(|metadata| metadata.len()),
-            Bytes::Stream(_) => None,
+            Bytes::Stream(_) | Bytes::Folder => None,
         }
     }
 
@@ -105,6 +124,8 @@ impl<'a> Input<'a> {
         let source = match self.bytes {
             Bytes::File { file, .. } => TextSource::file(file, max_bytes, progress),
             Bytes::Stream(stream) => TextSource::stream(stream, max_bytes, progress),
+            // Nobody asks for a folder's text: its format is none of text.
+            Bytes::Folder => TextSource::stream(Box::new(io::empty()), max_bytes, progress),
         };
         (source, self.path)
     }
@@ -118,7 +139,10 @@ impl<'a> Input<'a> {
         match self.bytes {
             Bytes::File { file, signature } => {
                 let path = self.path.unwrap_or_default();
-                Ok(Placed { file, path, signature, spool: None })
+                Ok(Placed { file: Some(file), path, signature, spool: None })
+            }
+            Bytes::Folder => {
+                Ok(Placed { file: None, path: self.path.unwrap_or_default(), signature: None, spool: None })
             }
             Bytes::Stream(stream) => {
                 let failed = |source| ErrorKind::Io { path: named(self.path.as_deref()), source };
@@ -129,8 +153,21 @@ impl<'a> Input<'a> {
                     return Err(error::invalid("max_bytes", why));
                 };
                 let (file, signature, _) = looked_at(file).map_err(failed)?;
-                Ok(Placed { file, path: spool.path.clone(), signature, spool: Some(spool) })
+                Ok(Placed { file: Some(file), path: spool.path.clone(), signature, spool: Some(spool) })
             }
+        }
+    }
+}
+
+impl Placed {
+    /// The file that it is.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Invalid`] if it is a folder.
+    pub(super) fn one_file(self) -> Result<(File, Option<Spool>)> {
+        match self.file {
+            Some(file) => Ok((file, self.spool)),
+            None => Err(error::invalid("path", format!("{} is a folder", self.path.display()))),
         }
     }
 }
@@ -144,7 +181,7 @@ fn named(path: Option<&Path>) -> PathBuf {
 fn looked_at(mut file: File) -> io::Result<(File, Option<Signature>, Option<Format>)> {
     let (signature, mut start) = signature::find(&mut file)?;
     let format = match signature {
-        Some(Signature::Zip) => Some(Format::Npz),
+        Some(Signature::Zip) => Some(zipped(&start)),
         Some(Signature::Npy) => Some(Format::Npy),
         Some(Signature::Hdf5(_)) => Some(Format::Hdf5),
         Some(Signature::Packed(packing)) => {
@@ -164,7 +201,7 @@ fn looked_at(mut file: File) -> io::Result<(File, Option<Signature>, Option<Form
 fn begins(start: &[u8]) -> Option<Format> {
     let (signature, _) = signature::find(&mut Cursor::new(start)).ok()?;
     match signature {
-        Some(Signature::Zip) => Some(Format::Npz),
+        Some(Signature::Zip) => Some(zipped(start)),
         Some(Signature::Npy) => Some(Format::Npy),
         Some(Signature::Hdf5(_)) => Some(Format::Hdf5),
         Some(Signature::Packed(packing)) => {
@@ -175,6 +212,15 @@ fn begins(start: &[u8]) -> Option<Format> {
         None if start.get(8) == Some(&b'{') && start.get(5..8) == Some(&[0; 3]) => Some(Format::Safetensors),
         None => banner(start),
     }
+}
+
+/// The format of an archive, by the name of its first member.
+fn zipped(start: &[u8]) -> Format {
+    let len = start.get(26..28).map_or(0, |len| usize::from(u16::from_le_bytes([len[0], len[1]])));
+    let name = start.get(30..30 + len).unwrap_or_default();
+    let is_metadata =
+        [&b"zarr.json"[..], b".zgroup", b".zarray", b".zattrs", b".zmetadata"].iter().any(|end| name.ends_with(end));
+    if is_metadata { Format::Zarr } else { Format::Npz }
 }
 
 /// The format of a text with a banner.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::any::{Format, ReadOptions, loaded, named};
 use super::binsparse::rows::Cut;
-use super::input::{Input, Placed};
+use super::input::Input;
 use super::state_dict::Archive;
 use super::warning::Warning;
 use super::{Progress, binsparse, frostt, matrix_market};
@@ -183,8 +183,7 @@ fn pieces<'a>(
         }
         format if format.is_container() && options.max_bytes.is_none() => {
             let path = input.path.clone();
-            let Placed { file, path: place, signature, spool: _spool } = input.placed(options)?;
-            let mut file = binsparse::File::of_file(file, &place, signature, path)?;
+            let (mut file, _spool) = binsparse::File::of_placed(input.placed(options)?, path)?;
             let settings = options.binsparse();
             let name = options.name;
             let cut = |file: &mut binsparse::File, cut: Option<Cut>| {
@@ -200,7 +199,7 @@ fn pieces<'a>(
         }
         Format::Safetensors if options.max_bytes.is_none() => {
             let path = input.path.clone();
-            let Placed { file, spool: _spool, .. } = input.placed(options)?;
+            let (file, _spool) = input.placed(options)?.one_file()?;
             let archive = Archive::of_file(file, Format::Safetensors, path.as_deref())?;
             let name = named(&archive, options.name)?;
             let mut cut = |part: Option<Cut>| {

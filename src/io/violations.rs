@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::Path;
 
 use super::any::{Format, ReadOptions};
-use super::input::{Input, Placed};
+use super::input::Input;
 use super::state_dict::Archive;
 use super::text::error::ParseError;
 use super::{binsparse, frostt, matrix_market};
@@ -82,7 +82,7 @@ fn checked<'a>(input: Input<'a>, options: &ReadOptions<'a>, report: &mut dyn FnM
             binsparse::violations(placed, path.as_deref(), &options.binsparse(), &mut reported)
         }
         _ => {
-            let Placed { file, spool: _spool, .. } = input.placed(options)?;
+            let (file, _spool) = input.placed(options)?.one_file()?;
             of_model(file, format, path.as_deref(), options, report)
         }
     }

@@ -3,7 +3,7 @@
 mod damaged_h5;
 mod facts;
 mod forms_h5;
-mod golden;
+pub mod golden;
 mod golden_h5;
 mod h5;
 #[cfg(feature = "hdf5")]

@@ -7,7 +7,7 @@ use openwork::io::{self, ReadOptions};
 use openwork::{DType, IndexArray, Layout, LevelData, Tensor};
 
 /// The elements that a `.npy` file of complex128 holds, with the shape and dtype beside it.
-fn dense(folder: &Path, name: &str) -> (Tensor, Vec<usize>, DType) {
+pub fn dense(folder: &Path, name: &str) -> (Tensor, Vec<usize>, DType) {
     let bytes = std::fs::read(folder.join(format!("{name}.npy"))).unwrap();
     let header = 10 + usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
     let values: Vec<openwork::c128> = bytes[header..]

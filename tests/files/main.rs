@@ -16,6 +16,7 @@ mod python;
 mod real_data;
 mod sscdf;
 mod text_formats;
+mod zarr;
 
 use openwork::Scalar;
 use serde_json::{Value, json};

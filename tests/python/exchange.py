@@ -20,6 +20,7 @@ import safetensors
 import safetensors.numpy
 import scipy.io
 import scipy.sparse
+import zarr
 
 
 def number(value):
@@ -120,6 +121,30 @@ def read_npz(path, facts):
         assert header["shape"] == facts["shape"], path
 
 
+def read_zarr(path, facts):
+    """The arrays as zarr sees them, against the descriptor."""
+    group = zarr.open_group(path, mode="r")
+    header = group.attrs["binsparse"]["binsparse"]
+    for name, kind in header["data_types"].items():
+        array = group[name]
+        kind = kind.removeprefix("iso[").removesuffix("]") if kind.startswith("iso[") else kind
+        stored = kind.removeprefix("complex[").removesuffix("]").replace("bint8", "uint8")
+        assert array.ndim == 1 and str(array.dtype) == stored, f"{path}: {name}: {array.dtype}"
+    assert set(group.array_keys()) == set(header["data_types"]), path
+    assert header["shape"] == facts["shape"], path
+
+
+def read_zarr_zip(path, facts, expected):
+    """An archive of a store, which the binsparse package does not open by its name."""
+    group = zarr.open_group(zarr.storage.ZipStore(path, mode="r"), mode="r")
+    header = group.attrs["binsparse"]["binsparse"]
+    arrays = [np.asarray(group[name][:]) for name in header["data_types"]]
+    container = binsparse.InMemoryBinsparseContainer({**header}, arrays)
+    found, dtype = entries_of(binsparse.BinsparseTensor.parse(container, alias=False))
+    compare(found, expected, path)
+    assert str(dtype) == facts["dtype"], path
+
+
 def read_matrix_market(path, facts, expected):
     for reader in (scipy.io.mmread, fast_matrix_market.mmread):
         found = reader(path)
@@ -164,9 +189,11 @@ def read(folder):
         expected = {tuple(index): number(value) for index, value in facts["entries"]}
         name = str(path)
         try:
-            if path.suffix in (".h5", ".npz"):
+            if path.suffix in (".h5", ".npz", ".zarr"):
                 read_binsparse(name, facts, expected)
-                read_h5py(name, facts) if path.suffix == ".h5" else read_npz(name, facts)
+                {".h5": read_h5py, ".npz": read_npz, ".zarr": read_zarr}[path.suffix](name, facts)
+            elif path.suffix == ".zip":
+                read_zarr_zip(name, facts, expected)
             elif path.suffix == ".safetensors":
                 read_safetensors(name, facts, expected)
             else:
@@ -212,7 +239,7 @@ def write(folder):
         whole = [((int(i), int(j)), dense[i, j]) for i, j in np.ndindex(dense.shape)]
         rows, cols = np.nonzero(dense)
         stored = [((int(i), int(j)), dense[i, j]) for i, j in zip(rows, cols)]
-        for suffix in ("h5", "npz"):
+        for suffix in ("h5", "npz", "zarr"):
             common = {"shape": dense.shape, "number_of_stored_values": len(stored)}
             sparse = scipy.sparse.csr_array((dense[rows, cols], (rows, cols)), shape=dense.shape)
             csc = sparse.tocsc()

@@ -22,5 +22,5 @@ if ! cmp -s tests/python/requirements.txt "$packages"; then
     target/python/bin/python -m pip install -q --disable-pip-version-check -r tests/python/requirements.txt
     cp tests/python/requirements.txt "$packages"
 fi
-target/python/bin/python -c 'import anndata, binsparse, fast_matrix_market, h5py, netCDF4, numpy, safetensors, scipy, sparse'
+target/python/bin/python -c 'import anndata, binsparse, fast_matrix_market, h5py, netCDF4, numpy, safetensors, scipy, sparse, zarr'
 echo "ready: $(target/python/bin/python --version), $(pkg-config --modversion hdf5 | sed 's/^/HDF5 /')"

@@ -13,9 +13,9 @@ use crate::spy::Style;
 
 /// Look at tensors in files, draw, compare, convert, check and print them.
 ///
-/// Formats: Matrix Market (.mtx), FROSTT (.tns) and TensorMarket (.ttx), each also with .gz; binsparse in NPZ (.npz)
-/// and HDF5 (.h5, .hdf5); sscdf (.sscdf); AnnData (.h5ad); arrays of NumPy (.npy, .npz); what SciPy and pydata/sparse save (.npz); safetensors
-/// (.safetensors). Read as well: text with .bz2 or .zst, PyTorch's checkpoints (.pt, .pth), sparse groups of 10x Genomics (.h5). The file `-` is
+/// Formats: Matrix Market (.mtx), FROSTT (.tns) and TensorMarket (.ttx), each also with .gz; binsparse in NPZ (.npz),
+/// HDF5 (.h5, .hdf5) and Zarr (.zarr, .zarr.zip); sscdf (.sscdf); AnnData (.h5ad); arrays of NumPy (.npy, .npz); what SciPy and pydata/sparse save (.npz); safetensors
+/// (.safetensors). Read as well: text with .bz2 or .zst, PyTorch's checkpoints (.pt, .pth), sparse groups of 10x Genomics (.h5), matrices of AnnData and arrays in Zarr. The file `-` is
 /// standard input, or standard output of convert.
 ///
 /// Exit status: 0 all is well; 1 a file is invalid, or what was asked for cannot be done with it, or files differ; 2 a file
@@ -62,7 +62,7 @@ pub(crate) struct Info {
 ///
 /// What OUT's format keeps in order only is sorted, and repeated entries are summed; standard error says so.
 ///
-/// All tensors of a file of several go to an .h5, .safetensors, .sscdf or .h5ad file, or .npz --to numpy; one that --name names to any. Of a model --layout is for
+/// All tensors of a file of several go to an .h5, .zarr, .safetensors, .sscdf or .h5ad file, or .npz --to numpy; one that --name names to any. Of a model --layout is for
 /// tensors of two and more axes, and --dtype with floats, --fill and --replace-fill are for floats.
 #[derive(Args)]
 #[command(
@@ -98,7 +98,7 @@ pub(crate) struct Convert {
     /// Binsparse: allow what its text cannot say, in a form that other readers refuse
     #[arg(long)]
     pub(crate) extensions: bool,
-    /// The format of OUT, where its name does not tell: mtx, tns, ttx, npz, npy, h5, h5ad, sscdf or safetensors; in NPZ also numpy, scipy or pydata
+    /// The format of OUT, where its name does not tell: mtx, tns, ttx, npz, npy, h5, zarr, h5ad, sscdf or safetensors; in NPZ also numpy, scipy or pydata
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     pub(crate) to: Option<Format>,
     /// Leave out what IN says beside the tensor: its metadata
@@ -343,5 +343,5 @@ fn version(text: &str) -> Result<Version, String> {
 
 fn format(text: &str) -> Result<Format, String> {
     let parsed = text.trim_start_matches('.').parse();
-    parsed.map_err(|_| "known are mtx, tns, ttx, npz, npy, h5, h5ad, sscdf and safetensors, in NPZ also numpy, scipy and pydata, and pt to read".to_owned())
+    parsed.map_err(|_| "known are mtx, tns, ttx, npz, npy, h5, zarr, h5ad, sscdf and safetensors, in NPZ also numpy, scipy and pydata, and pt to read".to_owned())
 }

@@ -58,7 +58,7 @@ fn kept<'a>(
     let kept = Some(metadata).filter(|said| !arguments.drop_metadata && !said.is_empty());
     let has_a_place = match format {
         Format::Sscdf => metadata.keys().all(|key| key == "comment"),
-        format => matches!(format, Format::Npz | Format::Hdf5 | Format::Safetensors),
+        format => matches!(format, Format::Npz | Format::Hdf5 | Format::Zarr | Format::Safetensors),
     };
     if kept.is_none() || has_a_place {
         return Ok(kept);
@@ -191,8 +191,8 @@ fn in_order(tensor: Tensor, format: Format, arguments: &Arguments) -> openwork::
         note(arguments, &format!("{input}: stored as csr, since {format} keeps matrices by rows or columns"));
         return tensor.to_layout(Layout::Csr);
     }
-    let keeps =
-        !matches!(format, Format::Npz | Format::Hdf5 | Format::Sscdf | Format::PydataNpz) || arguments.extensions;
+    let keeps = !matches!(format, Format::Npz | Format::Hdf5 | Format::Zarr | Format::Sscdf | Format::PydataNpz)
+        || arguments.extensions;
     if keeps || tensor.is_coalesced() {
         return Ok(tensor);
     }

@@ -30,16 +30,16 @@ pub(in crate::io) fn violations(
     options: &ReadOptions,
     report: Report<'_>,
 ) -> Result<()> {
-    let Placed { file, path: place, signature, spool: _spool } = placed;
-    // Entries are told one by one unless that takes far more memory than the file has bytes: a small file may claim,
-    // and unpack to, very many.
-    let bytes = file.metadata().map_or(0, |metadata| metadata.len());
-    let limit = options.max_bytes.unwrap_or(u64::MAX).min(bytes.saturating_mul(32).max(1 << 24));
-    let opened = OpenContainer::of_file(file, &place, signature).and_then(|mut opened| {
+    let bytes = placed.file.as_ref().and_then(|file| file.metadata().ok()).map(|metadata| metadata.len());
+    let opened = OpenContainer::of_placed(placed).and_then(|(mut opened, spool)| {
         opened.allow_libhdf5(options.allow_libhdf5);
-        names(&mut opened, options).map(|names| (opened, names))
+        names(&mut opened, options).map(|names| (opened, spool, names))
     });
-    let reported = opened.and_then(|(mut opened, names)| {
+    let reported = opened.and_then(|(mut opened, _spool, names)| {
+        // Entries are told one by one unless that takes far more memory than the file has bytes: a small file may claim,
+        // and unpack to, very many.
+        let bytes = bytes.or_else(|| opened.bytes()).unwrap_or(0);
+        let limit = options.max_bytes.unwrap_or(u64::MAX).min(bytes.saturating_mul(32).max(1 << 24));
         if names.is_empty() {
             // The error says that there is no tensor.
             opened.select(None)?;

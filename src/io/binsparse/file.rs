@@ -14,12 +14,15 @@ use super::export::Export;
 use super::hdf5::{Hdf5, MAX_DEPTH};
 use super::npy_file::NpyFile;
 use super::rows::Cut;
+use super::zarr::{self, Zarr};
+use super::zip::ZipReader;
 use super::{Loaded, Mode, ReadOptions, facts, map, npz};
 use crate::Scalar;
 use crate::base::error::{self, Result};
 use crate::base::named::Named;
 use crate::io::fault::{Res, bad};
 use crate::io::info::StoredArray;
+use crate::io::input::{Placed, Spool};
 use crate::io::signature::{self, Signature};
 use crate::tensor::Tensor;
 use crate::tensor::trace;
@@ -91,15 +94,17 @@ impl File {
         self
     }
 
-    /// An open file at a place, by what it begins with, and what errors call it.
-    pub(in crate::io) fn of_file(
-        file: fs::File,
-        place: &Path,
-        signature: Option<Signature>,
-        path: Option<PathBuf>,
-    ) -> Result<File> {
-        let opened = OpenContainer::of_file(file, place, signature).map_err(|fault| fault.at(path.as_deref()))?;
-        Ok(File { path, opened })
+    /// What a reader was given, and what errors call it. What comes beside it must be kept as long.
+    pub(in crate::io) fn of_placed(placed: Placed, path: Option<PathBuf>) -> Result<(File, Option<Spool>)> {
+        match OpenContainer::of_placed(placed) {
+            Ok((opened, spool)) => Ok((File { path, opened }, spool)),
+            Err(fault) => Err(fault.at(path.as_deref())),
+        }
+    }
+
+    /// Bytes of the file, or of all files of a folder.
+    pub(in crate::io) fn bytes(&mut self) -> Option<u64> {
+        self.opened.bytes()
     }
 
     /// The names of the tensors: as their writer ordered them, then those it does not list by name. The root's is empty.
@@ -118,6 +123,7 @@ impl File {
         let metadata: Res<Map<String, Value>> = match &mut self.opened {
             OpenContainer::Npz(_) | OpenContainer::Npy(_) => Ok(Map::new()),
             OpenContainer::Hdf5(file) => file.list().map(|(_, metadata)| metadata),
+            OpenContainer::Zarr(store) => store.list().map(|(_, metadata)| metadata),
         };
         metadata.map_err(|e| e.at(self.path.as_deref()))
     }
@@ -141,6 +147,7 @@ impl File {
     pub(in crate::io) fn verify(&mut self) -> Result<()> {
         match &mut self.opened {
             OpenContainer::Npz(npz) => npz.verify().map_err(|e| e.at(self.path.as_deref())),
+            OpenContainer::Zarr(store) => store.verify().map_err(|e| e.at(self.path.as_deref())),
             OpenContainer::Hdf5(_) | OpenContainer::Npy(_) => Ok(()),
         }
     }
@@ -261,6 +268,7 @@ pub(super) enum OpenContainer<'a> {
     Npz(npz::Npz<Box<dyn ReadSeek + 'a>>),
     Npy(NpyFile<Box<dyn ReadSeek + 'a>>),
     Hdf5(Box<Hdf5<'a>>),
+    Zarr(Box<Zarr<'a>>),
 }
 
 impl<'a> OpenContainer<'a> {
@@ -273,7 +281,7 @@ impl<'a> OpenContainer<'a> {
         match signature {
             Some(Signature::Zip) => {
                 file.seek(SeekFrom::Start(0))?;
-                OpenContainer::npz(Box::new(BufReader::new(file)))
+                OpenContainer::zipped(Box::new(BufReader::new(file)))
             }
             Some(Signature::Npy) => OpenContainer::npy(Box::new(BufReader::new(file))),
             Some(Signature::Hdf5(base)) => Ok(OpenContainer::Hdf5(Box::new(Hdf5::of_file(file, path, base)?))),
@@ -282,6 +290,9 @@ impl<'a> OpenContainer<'a> {
     }
 
     pub(super) fn of_path(path: &Path) -> Res<OpenContainer<'static>> {
+        if path.is_dir() {
+            return OpenContainer::of_folder(path);
+        }
         let mut file = fs::File::open(path)?;
         let (signature, _) = signature::find(&mut file)?;
         OpenContainer::of_file(file, path, signature)
@@ -289,7 +300,7 @@ impl<'a> OpenContainer<'a> {
 
     pub(super) fn of_bytes(bytes: &'a [u8]) -> Res<OpenContainer<'a>> {
         match signature::find(&mut Cursor::new(bytes))?.0 {
-            Some(Signature::Zip) => OpenContainer::npz(Box::new(Cursor::new(bytes))),
+            Some(Signature::Zip) => OpenContainer::zipped(Box::new(Cursor::new(bytes))),
             Some(Signature::Npy) => OpenContainer::npy(Box::new(Cursor::new(bytes))),
             Some(Signature::Hdf5(base)) => Ok(OpenContainer::Hdf5(Box::new(Hdf5::of_bytes(bytes, base)?))),
             Some(Signature::Packed(_)) | None => bad(UNKNOWN),
@@ -306,8 +317,35 @@ impl<'a> OpenContainer<'a> {
         Ok(OpenContainer::Npy(NpyFile::open(source)?))
     }
 
-    fn npz(source: Box<dyn ReadSeek + 'a>) -> Res<OpenContainer<'a>> {
-        Ok(OpenContainer::Npz(npz::Npz::open(source)?))
+    /// A store of Zarr, else arrays of NumPy.
+    fn zipped(source: Box<dyn ReadSeek + 'a>) -> Res<OpenContainer<'a>> {
+        let archive = ZipReader::open(source)?;
+        Ok(match zarr::is_zipped(&archive) {
+            true => OpenContainer::Zarr(Box::new(Zarr::of_zip(archive))),
+            false => OpenContainer::Npz(npz::Npz::of(archive)),
+        })
+    }
+
+    pub(super) fn of_folder(path: &Path) -> Res<OpenContainer<'static>> {
+        Ok(OpenContainer::Zarr(Box::new(Zarr::of_folder(path)?)))
+    }
+
+    /// What a reader was given: a file, or a folder.
+    pub(super) fn of_placed(placed: Placed) -> Res<(OpenContainer<'static>, Option<Spool>)> {
+        let Placed { file, path, signature, spool } = placed;
+        let opened = match file {
+            Some(file) => OpenContainer::of_file(file, &path, signature)?,
+            None => OpenContainer::of_folder(&path)?,
+        };
+        Ok((opened, spool))
+    }
+
+    /// Bytes of all files of a folder.
+    pub(super) fn bytes(&mut self) -> Option<u64> {
+        match self {
+            OpenContainer::Zarr(store) => store.bytes().ok(),
+            _ => None,
+        }
     }
 
     /// The tensors in it.
@@ -316,6 +354,7 @@ impl<'a> OpenContainer<'a> {
             OpenContainer::Npz(npz) => Ok(npz.names()),
             OpenContainer::Npy(_) => Ok(vec![String::new()]),
             OpenContainer::Hdf5(file) => file.names(),
+            OpenContainer::Zarr(store) => store.names(),
         }
     }
 
@@ -333,6 +372,10 @@ impl<'a> OpenContainer<'a> {
             OpenContainer::Hdf5(file) => {
                 file.select(name)?;
                 Ok(&mut **file)
+            }
+            OpenContainer::Zarr(store) => {
+                store.select(name)?;
+                Ok(&mut **store)
             }
         }
     }

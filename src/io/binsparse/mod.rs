@@ -1,4 +1,5 @@
-//! Binsparse files: a JSON descriptor and named arrays, in HDF5 (`.h5`, `.hdf5`) or NPZ (`.npz`).
+//! Binsparse files: a JSON descriptor and named arrays, in HDF5 (`.h5`, `.hdf5`), NPZ (`.npz`) or Zarr (`.zarr`, a folder, and
+//! `.zarr.zip`).
 //!
 //! Versions 0.1 and 0.1.0 of the text are read and written: every predefined format (`DVEC`, `DMATR`, `DMATC`,
 //! `CVEC`, `CSR`, `CSC`, `DCSR`, `DCSC`, `COOR`, `COOC`) and custom levels, iso values, complex numbers, `bint8`, a
@@ -13,11 +14,11 @@
 //! unordered or repeated coordinates. Writing one is an error that names what would be lost; with
 //! [`WriteOptions::extensions`] it is written in a name space of its own, which other readers refuse.
 //!
-//! Arrays that SciPy or pydata/sparse saved in an `.npz` file, sparse groups of AnnData (`.h5ad`) and of 10x Genomics
+//! Arrays that SciPy or pydata/sparse saved in an `.npz` file, sparse groups of AnnData (`.h5ad`, `.zarr`) and of 10x Genomics
 //! (`.h5`) are read too: CSR, CSC, BSR, COO with any number of axes; entries may come in any order. So are plain arrays of
-//! NumPy (`.npy`, `.npz`) and objects of [sscdf](crate::io::sscdf).
+//! NumPy (`.npy`, `.npz`) and of Zarr, and objects of [sscdf](crate::io::sscdf).
 //!
-//! An HDF5 file may hold many tensors, each in a group: [`write_all`], and [`File`] to read them one by one. [`info`]
+//! An HDF5 file or a Zarr store may hold many tensors, each in a group: [`write_all`], and [`File`] to read them one by one. [`info`]
 //! reads descriptors alone, [`read_rows`] a range of rows.
 //!
 //! ```
@@ -55,6 +56,7 @@ pub(crate) mod sizes;
 mod symmetry;
 mod trusted;
 mod types;
+pub(in crate::io) mod zarr;
 pub(in crate::io) mod zip;
 
 use crate::base::mapped::Mapped;
@@ -63,8 +65,8 @@ use std::ops::Range;
 use std::path::Path;
 
 use crate::base::error::{self, Result};
-use crate::io::atomic;
 pub use crate::io::warning::Warning;
+use crate::io::{Format, atomic};
 use crate::tensor::Tensor;
 use crate::tensor::trace;
 pub use bundle::{read_bundle, write_bundle};
@@ -93,7 +95,7 @@ pub struct ReadOptions {
     pub mode: Mode,
     /// The most bytes that the arrays may take together; `None` (the default) sets no bound.
     pub max_bytes: Option<u64>,
-    /// The group of the tensor, as in `"layers/0"` (HDF5). `None` (the default) is the root; where that holds no tensor,
+    /// The group of the tensor, as in `"layers/0"` (HDF5, Zarr). `None` (the default) is the root; where that holds no tensor,
     /// the only one there is.
     pub group: Option<String>,
     /// Lets libhdf5 read what our own reader of HDF5 does not know: links and attributes that went through filters. A
@@ -104,17 +106,18 @@ pub struct ReadOptions {
 /// How a file is written.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WriteOptions {
-    /// The group of the tensor, as in `"layers/0"` (HDF5). `None` (the default) is the root.
+    /// The group of the tensor, as in `"layers/0"` (HDF5, Zarr). `None` (the default) is the root.
     pub group: Option<String>,
     /// The version to claim; `None` (the default) is 0.1.0.
     pub version: Option<Version>,
-    /// Pack the arrays with deflate. In HDF5 those of 64 KiB and more.
+    /// Pack the arrays with deflate. In HDF5 and Zarr those of 64 KiB and more.
     pub compress: bool,
-    /// How hard to pack, 0 to 9; `None` (the default) is the container's own: 4 in HDF5, 6 in NPZ.
+    /// How hard to pack, 0 to 9; `None` (the default) is the container's own: 4 in HDF5, 6 in NPZ and Zarr.
     pub level: Option<u8>,
     /// Order bytes by significance before they are packed, which suits indices (HDF5).
     pub shuffle: bool,
-    /// Entries of a chunk (HDF5). `None` (the default) stores arrays in one piece, packed ones in chunks of 1 MiB.
+    /// Entries of a chunk (HDF5, Zarr). `None` (the default) stores arrays in one piece (Zarr: in chunks of 16 MiB), packed ones in
+    /// chunks of 1 MiB.
     pub chunk: Option<usize>,
     /// Allow what binsparse 0.1 cannot say, in a form that other readers refuse.
     pub extensions: bool,
@@ -201,9 +204,11 @@ pub fn info(path: impl AsRef<Path>) -> Result<Descriptor> {
     File::open(path)?.descriptor(None)
 }
 
-/// Writes a tensor as binsparse; the extension of the path names the container: `.npz`, `.h5` or `.hdf5`.
+/// Writes a tensor as binsparse; the extension of the path names the container: `.npz`, `.h5` or `.hdf5`, `.zarr` (a folder) or
+/// `.zarr.zip`.
 ///
-/// The file appears whole or not at all: it is written beside its place and moved there.
+/// The file appears whole or not at all: it is written beside its place and moved there. A folder takes the place of a Zarr
+/// store alone; where there was one, there is none for the moment between two moves.
 ///
 /// # Errors
 /// If binsparse 0.1 cannot hold the tensor (nothing is written then), or writing fails.
@@ -230,10 +235,15 @@ pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOption
             file::check_name(group)?;
             write_hdf5(path, &[(group, export)], None, options)
         }
+        ContainerKind::Zarr | ContainerKind::ZarrZip => {
+            let group = options.group.as_deref().unwrap_or_default();
+            file::check_name(group)?;
+            write_zarr(path, kind, (&[(group, export)], None), options)
+        }
     }
 }
 
-/// Writes several tensors into one new HDF5 file, each in the group of its name, in an order that [`File::names`]
+/// Writes several tensors into one new HDF5 file or Zarr store, each in the group of its name, in an order that [`File::names`]
 /// gives back. [`WriteOptions::metadata`] is what is said about all of them ([`File::metadata`]).
 ///
 /// The file appears whole or not at all.
@@ -244,8 +254,8 @@ pub fn write_all(path: impl AsRef<Path>, tensors: &[Entry], options: &WriteOptio
     let _call = trace::call("binsparse::write_all", &[]);
     let path = path.as_ref();
     let kind = ContainerKind::of_path(path)?;
-    if kind != ContainerKind::Hdf5 {
-        let why = "NPZ holds one tensor; known containers of several are .h5 and .hdf5";
+    if kind == ContainerKind::Npz {
+        let why = "NPZ holds one tensor; known containers of several are .h5, .hdf5, .zarr and .zarr.zip";
         return Err(error::invalid("path", why));
     }
     kind.check(options)?;
@@ -260,8 +270,22 @@ pub fn write_all(path: impl AsRef<Path>, tensors: &[Entry], options: &WriteOptio
     }
     file::check_names(&exports)?;
     let names: Vec<&str> = tensors.mapped(|e| e.name);
-    let list = serde_json::json!({ "tensors": names, "metadata": options.metadata }).to_string();
-    write_hdf5(path, &exports, Some(&list), options)
+    let list = serde_json::json!({ "tensors": names, "metadata": options.metadata });
+    match kind {
+        ContainerKind::Hdf5 => write_hdf5(path, &exports, Some(&list.to_string()), options),
+        _ => write_zarr(path, kind, (&exports, Some(&list)), options),
+    }
+}
+
+fn write_zarr(path: &Path, kind: ContainerKind, tensors: zarr::Tensors<'_>, options: &WriteOptions) -> Result<()> {
+    if let Some(why) = tensors.0.iter().find_map(|(name, _)| zarr::check_name(name)) {
+        let _call = trace::call("binsparse::write", &[]);
+        return Err(error::invalid("name", why));
+    }
+    match kind {
+        ContainerKind::ZarrZip => atomic::write(path, |file| zarr::to_zip(BufWriter::new(file), tensors, options)),
+        _ => atomic::write_folder(path, &zarr::is_store, &|folder| zarr::to_folder(folder, tensors, options)),
+    }
 }
 
 fn write_hdf5(path: &Path, tensors: &[(&str, Export)], list: Option<&str>, options: &WriteOptions) -> Result<()> {
@@ -285,6 +309,8 @@ pub fn to_bytes(tensor: &Tensor, options: &WriteOptions) -> Result<Vec<u8>> {
 enum ContainerKind {
     Npz,
     Hdf5,
+    Zarr,
+    ZarrZip,
 }
 
 impl ContainerKind {
@@ -295,8 +321,12 @@ impl ContainerKind {
         match extension.as_str() {
             "npz" => Ok(ContainerKind::Npz),
             "h5" | "hdf5" => Ok(ContainerKind::Hdf5),
+            "zarr" => Ok(ContainerKind::Zarr),
+            "zip" if Format::of_name(path) == Some(Format::Zarr) => Ok(ContainerKind::ZarrZip),
             _ => {
-                let why = format!("the extension {extension:?} names no container; known are .npz, .h5 and .hdf5");
+                let why = format!(
+                    "the extension {extension:?} names no container; known are .npz, .h5, .hdf5, .zarr and .zarr.zip"
+                );
                 Err(error::invalid("path", why))
             }
         }
@@ -322,6 +352,9 @@ impl ContainerKind {
         match own.into_iter().find(|(_, given)| *given) {
             Some((option, _)) if self == ContainerKind::Npz => {
                 refused(option, "is given, which NPZ does not have; HDF5 (.h5) does".into())
+            }
+            Some(_) if self != ContainerKind::Hdf5 && options.shuffle => {
+                refused("options.shuffle", "is given, which Zarr does not have; HDF5 (.h5) does".into())
             }
             _ => Ok(()),
         }

@@ -26,8 +26,8 @@ const PYDATA: [&str; 3] = ["data", "shape", "fill_value"];
 const SCIPY: [&str; 3] = ["format", "shape", "data"];
 
 impl<R: Read + Seek> Npz<R> {
-    pub(crate) fn open(source: R) -> Res<Npz<R>> {
-        Ok(Npz { archive: ZipReader::open(source)?, foreign: None, chosen: None })
+    pub(crate) fn of(archive: ZipReader<R>) -> Npz<R> {
+        Npz { archive, foreign: None, chosen: None }
     }
 
     fn has(&self, names: &[&str]) -> bool {
@@ -66,17 +66,9 @@ impl<R: Read + Seek> Npz<R> {
         Ok(())
     }
 
-    /// Reads to its end every member of which parts can be read, where its checksum is compared. Packed ones are read whole by
-    /// whoever wants them.
+    /// Compares the checksums of members that are read in parts.
     pub(crate) fn verify(&mut self) -> Res<()> {
-        let names: Vec<String> = self.archive.names().map(str::to_owned).collect();
-        for name in names {
-            let Some(member) = self.archive.member(&name).filter(|member| !member.deflated) else { continue };
-            let mut reader = self.archive.reader(member)?;
-            io::copy(&mut reader.by_ref().take(member.size), &mut io::sink())?;
-            reader.finish()?;
-        }
-        Ok(())
+        self.archive.verify()
     }
 
     /// Header of an array that must be there.

@@ -136,6 +136,19 @@ impl<R: Read + Seek> ZipReader<R> {
         Ok(self.source.read_exact(out)?)
     }
 
+    /// Reads to its end every member of which parts can be read, where its checksum is compared. Packed ones are read whole by
+    /// whoever wants them.
+    pub(crate) fn verify(&mut self) -> Res<()> {
+        let names: Vec<String> = self.names().map(str::to_owned).collect();
+        for name in names {
+            let Some(member) = self.member(&name).filter(|member| !member.deflated) else { continue };
+            let mut reader = self.reader(member)?;
+            io::copy(&mut reader.by_ref().take(member.size), &mut io::sink())?;
+            reader.finish()?;
+        }
+        Ok(())
+    }
+
     /// A reader of a member's unpacked bytes, and a check for when they are read.
     pub(crate) fn reader(&mut self, member: Member) -> Res<MemberReader<'_, R>> {
         let data_at = self.data_at(member)?;

@@ -59,7 +59,7 @@ struct Unknown(&'static str);
 #[cfg(not(feature = "codecs"))]
 impl Read for Unknown {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-        let why = format!("text compressed by {} is read by builds with the feature `codecs`", self.0);
+        let why = format!("what is compressed by {} is read by builds with the feature `codecs`", self.0);
         Err(io::Error::new(io::ErrorKind::Unsupported, why))
     }
 }

@@ -21,10 +21,11 @@ pub(super) fn names(arguments: &Arguments, format: Format) -> Option<Vec<String>
     }
     // What is wrong with the file is told by who reads it.
     let infos = io::info_with(&arguments.input, &arguments.reading.options()).ok()?;
-    let many =
-        matches!(format, Format::Hdf5 | Format::Safetensors | Format::Sscdf | Format::AnnData | Format::NumpyNpz)
-            && infos.len() > 1;
-    many.then(|| infos.into_iter().map(|info| info.name).collect())
+    let many = matches!(
+        format,
+        Format::Hdf5 | Format::Zarr | Format::Safetensors | Format::Sscdf | Format::AnnData | Format::NumpyNpz
+    );
+    (many && infos.len() > 1).then(|| infos.into_iter().map(|info| info.name).collect())
 }
 
 pub(super) fn run(arguments: &Arguments, format: Format, names: &[String]) -> Result<(), Failure> {
@@ -50,8 +51,12 @@ pub(super) fn run(arguments: &Arguments, format: Format, names: &[String]) -> Re
             tensors.push((name.as_str(), tensor.map_err(|error| Failure::of_tensor(name, error))?));
         }
     }
+    let store = || binsparse::File::open(&arguments.input).and_then(|mut store| store.metadata()).ok();
     match &archive {
         Some(archive) if !arguments.drop_metadata => metadata = archive.metadata().clone(),
+        None if !arguments.drop_metadata && Format::of_file(&arguments.input).is_ok_and(|of| of == Format::Zarr) => {
+            metadata = store().unwrap_or_default();
+        }
         None if !arguments.drop_metadata && arguments.keep_metadata => {
             let why = "what is said about all tensors is kept only without --lenient and --max-bytes";
             return Err(Failure::Refused(format!("--keep-metadata: {why}")));
@@ -82,7 +87,7 @@ fn written(
     metadata: Map<String, Value>,
 ) -> Result<(), Failure> {
     let output = &arguments.output;
-    if format == Format::Hdf5 {
+    if matches!(format, Format::Hdf5 | Format::Zarr) {
         let entries: Vec<Entry<'_>> = tensors.iter().map(|(name, tensor)| Entry::new(name, tensor)).collect();
         let options = binsparse::WriteOptions {
             compress: arguments.compress || arguments.compression.is_some(),

@@ -1,0 +1,129 @@
+//! Whole folders or none.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{Temporary, hidden, remove, remove_abandoned, sync_folder};
+use crate::base::error::{ErrorKind, Result};
+
+/// Writes a folder through `body`, whole or not at all: into a new folder beside it, which takes the place of the old one
+/// once it is on the disk. The old one must be such as `replaceable` lets go. A folder cannot take another's place at once: the
+/// old one is moved aside first, and back if the new one cannot be moved.
+///
+/// # Errors
+/// [`ErrorKind::Io`] with `path`, whatever `body` or the file system says, or if there is something at `path` that is not to be
+/// replaced; the old folder is then as it was, and the new one gone.
+pub(crate) fn write_folder(
+    path: &Path,
+    replaceable: &dyn Fn(&Path) -> bool,
+    body: &dyn Fn(&Path) -> io::Result<()>,
+) -> Result<()> {
+    replace(path, replaceable, body).map_err(|source| ErrorKind::Io { path: path.to_owned(), source }.into())
+}
+
+fn replace(path: &Path, replaceable: &dyn Fn(&Path) -> bool, body: &dyn Fn(&Path) -> io::Result<()>) -> io::Result<()> {
+    // A name may end in a separator, which is none of the folder's own.
+    let path: PathBuf = path.components().collect();
+    let target = fs::canonicalize(&path).unwrap_or(path);
+    let old = fs::metadata(&target).ok();
+    if let Some(old) = &old {
+        let is_empty = || fs::read_dir(&target).is_ok_and(|mut entries| entries.next().is_none());
+        if !old.is_dir() || !(replaceable(&target) || is_empty()) {
+            let why = "this is not a folder that can be replaced: one that is empty, or of the same format";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
+    }
+    remove_abandoned(&target);
+    let (temporary, lock) = create_beside(&target)?;
+    let written = body(&temporary.path).and_then(|()| match &old {
+        Some(old) => fs::set_permissions(&temporary.path, old.permissions()),
+        None => Ok(()),
+    });
+    let done = written.and_then(|()| put_in_place(&temporary.path, &target, old.is_some()));
+    if done.is_err() {
+        remove(&temporary.path);
+        return done;
+    }
+    drop(lock);
+    sync_folder(&target);
+    Ok(())
+}
+
+/// Moves the new folder to its place, the old one aside before and away after.
+fn put_in_place(new: &Path, target: &Path, is_there: bool) -> io::Result<()> {
+    if !is_there {
+        return fs::rename(new, target);
+    }
+    let aside = name_beside(target)?.with_extension("old");
+    fs::rename(target, &aside)?;
+    if let Err(error) = fs::rename(new, target) {
+        // The first error is the one to tell.
+        let _ = fs::rename(&aside, target);
+        return Err(error);
+    }
+    // What cannot be removed stays, hidden.
+    let _ = fs::remove_dir_all(&aside);
+    Ok(())
+}
+
+/// A hidden name beside the target that this process has not used.
+fn name_beside(target: &Path) -> io::Result<PathBuf> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let mut name = hidden(target)?;
+    name.push(format!("{}-{}.tmp", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
+    Ok(target.with_file_name(name))
+}
+
+/// A folder that was not there before, and locked, where folders can be.
+fn create_beside(target: &Path) -> io::Result<(Temporary, Option<File>)> {
+    loop {
+        let path = name_beside(target)?;
+        match fs::create_dir(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => {
+                made?;
+                let lock = File::open(&path).ok();
+                if let Some(lock) = &lock {
+                    // Where it cannot be locked, an abandoned one stays.
+                    let _ = lock.try_lock();
+                }
+                return Ok((Temporary::new(path), lock));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_whole_or_not_there() {
+        let folder = std::env::temp_dir().join(format!("openwork-atomic-folder-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("store");
+        let is_store = |path: &Path| path.join("mark").is_file();
+        let put = |text: &'static str| move |at: &Path| fs::write(at.join("mark"), text);
+        write_folder(&path, &is_store, &put("old")).unwrap();
+        let failed = write_folder(&path, &is_store, &|at| {
+            fs::write(at.join("other"), "half")?;
+            Err(io::Error::other("the disk is full"))
+        });
+        assert!(failed.unwrap_err().to_string().contains("the disk is full"));
+        assert_eq!(fs::read_to_string(path.join("mark")).unwrap(), "old");
+        write_folder(&path, &is_store, &put("new")).unwrap();
+        assert_eq!(fs::read_to_string(path.join("mark")).unwrap(), "new");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing else is left behind");
+        // A folder of something else, and a file, are left alone.
+        let other = folder.join("photos");
+        fs::create_dir(&other).unwrap();
+        fs::write(other.join("one"), "of many").unwrap();
+        let refused = write_folder(&other, &is_store, &put("new")).unwrap_err().to_string();
+        assert!(refused.contains("not a folder that can be replaced"), "{refused}");
+        assert!(write_folder(&other.join("one"), &is_store, &put("new")).is_err());
+        assert_eq!(fs::read_to_string(other.join("one")).unwrap(), "of many");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}

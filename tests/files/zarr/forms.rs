@@ -1,0 +1,116 @@
+//! Stores that Python packages wrote.
+
+use std::path::Path;
+
+use openwork::io::binsparse::{self, Mode};
+use openwork::io::{self, Format, ReadOptions};
+use openwork::{DType, Layout, Tensor, c128};
+
+use crate::binsparse::golden::{compare, goldens};
+use crate::common::{folder, python, temporary};
+use crate::foreign::dense;
+
+#[test]
+fn stores_of_the_python_reference_decode_as_published() {
+    let Some(root) = folder("stores_of_the_python_reference_decode_as_published", "formats") else { return };
+    let goldens = goldens(&root);
+    let folder = "generated/py-binsparse-0.1.4";
+    let (mut read, mut strict) = (0, 0);
+    for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|end| end != "zarr") {
+            continue;
+        }
+        let stem = path.file_stem().unwrap().to_str().unwrap();
+        let golden = &goldens[&format!("{folder}/{stem}.h5")];
+        let options = binsparse::ReadOptions { mode: Mode::Lenient, ..Default::default() };
+        let reading = binsparse::read_with(&path, &options).unwrap_or_else(|error| panic!("{error}"));
+        compare(&reading.tensor, golden);
+        let info = &io::info(&path).unwrap()[0];
+        assert_eq!((info.format, info.nse), (Format::Zarr, reading.descriptor.number_of_stored_values));
+        assert!(info.file_bytes.unwrap() > 500 && !info.arrays.is_empty());
+        // The writer gives fills of other types than the values, which strict reading refuses.
+        match binsparse::read(&path) {
+            Ok(tensor) => {
+                compare(&tensor, golden);
+                strict += 1;
+            }
+            Err(error) => assert!(error.to_string().contains("fill_value"), "{stem}: {error}"),
+        }
+        read += 1;
+    }
+    assert_eq!((read, strict), (25, 23));
+}
+
+#[test]
+fn arrays_in_every_form_are_read() {
+    let folder = temporary("zarr-forms");
+    if python("arrays_in_every_form_are_read", "zarr_forms.py", &[folder.to_str().unwrap()]).is_none() {
+        return;
+    }
+    let mut read = 0;
+    for entry in std::fs::read_dir(&folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        if path.extension().is_none_or(|end| end != "zarr") || name.starts_with("other") {
+            continue;
+        }
+        let x = io::read(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
+        same(&x, &folder, &name);
+        assert_eq!(io::info(&path).unwrap()[0].stored_as, "Zarr array", "{name}");
+        // Any rows, which begin and end inside of chunks.
+        if let Some(&rows) = x.shape().first().filter(|&&rows| rows > 5) {
+            let part = 1..rows - 2;
+            let cut = binsparse::read_rows(&path, part.clone(), &Default::default()).unwrap().tensor;
+            assert!(allied(&cut, &x.narrow(part, 0).unwrap()), "{name}");
+        }
+        read += 1;
+    }
+    assert_eq!(read, 26 + 13 + 24 + 1 + 8 + 1 + 8);
+    for (name, told) in [
+        ("bits", "bits are shuffled"),
+        ("blosclz", "packed by blosclz"),
+        ("lzma", "the codec \"lzma\", which is not known; known are bytes, transpose"),
+    ] {
+        let error = io::read(folder.join(format!("other-{name}.zarr"))).unwrap_err().to_string();
+        assert!(error.contains(told), "{error}");
+    }
+    // Groups of AnnData by name, sparse and dense; tables and texts are no tensors.
+    for version in [2, 3] {
+        for end in ["store", "zarr.zip"] {
+            let path = folder.join(format!("cells{version}.{end}"));
+            let told: Vec<String> = io::info(&path).unwrap().into_iter().map(|info| info.name).collect();
+            assert_eq!(told, ["X", "layers/counts", "layers/dense", "obsm/pca"]);
+            for (name, layout) in [
+                ("X", Layout::Csr),
+                ("layers/counts", Layout::Csc),
+                ("layers/dense", Layout::Strided),
+                ("obsm/pca", Layout::Strided),
+            ] {
+                let x = io::read_with(&path, &ReadOptions { name: Some(name), ..Default::default() }).unwrap();
+                assert_eq!((x.tensor.layout(), x.format), (layout, Format::Zarr), "{name}");
+                same(&x.tensor, &folder, &format!("cells{version}.{}", name.replace('/', ".")));
+            }
+            let error = io::read(&path).unwrap_err().to_string();
+            assert!(error.contains("4 tensors, one must be named: X, layers/counts"), "{error}");
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+/// The tensor is its dense twin; NaN is like NaN.
+#[track_caller]
+fn same(x: &Tensor, folder: &Path, name: &str) {
+    let (wanted, shape, dtype) = dense(folder, name);
+    assert_eq!((x.shape(), x.dtype()), (&shape[..], dtype), "{name}");
+    let all = x.cast(DType::Complex128).unwrap().to_dense().unwrap();
+    let (ours, theirs) = (all.values::<c128>().unwrap(), wanted.values::<c128>().unwrap());
+    let alike = |a: f64, b: f64| a == b || (a.is_nan() && b.is_nan());
+    let at = ours.iter().zip(theirs).position(|(a, b)| !alike(a.re, b.re) || !alike(a.im, b.im));
+    assert!(at.is_none() && ours.len() == theirs.len(), "{name}: {at:?}");
+}
+
+/// Equal, and NaN like NaN.
+fn allied(a: &Tensor, b: &Tensor) -> bool {
+    a.shape() == b.shape() && a.to_string() == b.to_string()
+}
