@@ -71,12 +71,43 @@ CALLS = {
     "ones_like in a dtype": lambda a, b: np.ones_like(a, "int32", subok=True),
     "full_like": lambda a, b: np.full_like(a, 7.0, shape=3),
     "cbrt": lambda a, b: np.cbrt(a),
+    "norm": lambda a, b: np.linalg.norm(a),
+    "norm along an axis": lambda a, b: np.linalg.norm(a, 1, axis=-1, keepdims=True),
+    "norm of a vector": lambda a, b: np.linalg.norm(a[0], np.inf),
+    "norm by columns": lambda a, b: np.linalg.norm(a, 1),
+    "norm by rows": lambda a, b: np.linalg.norm(a, ord=-np.inf, axis=(0, 1), keepdims=True),
+    "norm by rows of a turned matrix": lambda a, b: np.linalg.norm(a, np.inf, axis=(1, 0)),
+    "norm of Frobenius": lambda a, b: np.linalg.norm(a, "fro"),
+    "spectral norm": lambda a, b: np.linalg.norm(a, 2),
+    "nuclear norm": lambda a, b: np.linalg.norm(a, "nuc"),
+    "least singular value": lambda a, b: np.linalg.norm(a, -2, keepdims=True),
+    "average": lambda a, b: np.average(a, axis=0),
+    "average with weights": lambda a, b: np.average(a, axis=1, weights=b),
+    "average with weights of an axis": lambda a, b: np.average(a, axis=1, weights=np.asarray(b)[0]),
+    "append": lambda a, b: np.append(a, b, axis=0),
+    "append of all": lambda a, b: np.append(a, b),
+    "atleast_2d": lambda a, b: np.atleast_2d(a[0]),
+    "diff with a number before": lambda a, b: np.diff(a, prepend=0, append=b, axis=1),
+    "fix": lambda a, b: np.fix(a),
+    "flatnonzero": lambda a, b: np.flatnonzero(a),
+    "isin a list": lambda a, b: np.isin(a, [1.0, 0.0]),
+    "iscomplex": lambda a, b: np.iscomplex(a * 1j),
+    "isreal": lambda a, b: np.isreal(a),
+    "nan_to_num": lambda a, b: np.nan_to_num(np.sqrt(a / (a - 1)), nan=5.0, posinf=7.0),
+    "searchsorted": lambda a, b: np.searchsorted(np.sort(a[0]), [0.0, 1.0], "right"),
+    "take_along_axis": lambda a, b: np.take_along_axis(a, np.argsort(np.asarray(a), axis=1), 1),
+    "tensordot by lists": lambda a, b: np.tensordot(a, b, [[0], [0]]),
+    "vecdot": lambda a, b: np.vecdot(a, b),
+    "matvec": lambda a, b: np.matvec(a, b[0]),
     "spacing": lambda a, b: np.spacing(b),
     "a function of SciPy": lambda a, b: scipy.special.gammaln(b),
     "a product of ufuncs": lambda a, b: np.multiply.outer(a[0], b[1]),
 }
 PARTS = {
     "split": lambda a: np.split(a, 3, axis=1),
+    "hsplit": lambda a: np.hsplit(a, 2),
+    "vsplit": lambda a: np.vsplit(a, 2),
+    "atleast_1d": lambda a: np.atleast_1d(a, a[0, 0]),
     "split at": lambda a: np.split(a, [1, 2]),
     "array_split": lambda a: np.array_split(a, 4, axis=1),
     "unique with all": lambda a: np.unique(a, return_index=True, return_inverse=True, return_counts=True),
@@ -89,6 +120,7 @@ PARTS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:.* encountered in")
 @pytest.mark.parametrize("layout", ["strided", "coo", "csr"])
 @pytest.mark.parametrize("name", CALLS)
 def test_as_numpy_does(name, layout):
@@ -131,6 +163,14 @@ def test_what_numpy_asks_that_is_not_there():
         np.array_split(x, 0)
     with pytest.raises(ValueError, match="q is"):
         np.quantile(x, [[0.5]])
+    with pytest.raises(TypeError, match="openwork.linalg.lstsq"):
+        np.linalg.lstsq(x, x)
+    with pytest.raises(ValueError, match="norm of matrices"):
+        np.linalg.norm(x[0], "fro")
+    with pytest.raises(ValueError, match="one or two"):
+        np.linalg.norm(x.reshape((2, 2, 6)), 1)
+    with pytest.raises(ValueError, match="weights"):
+        np.average(x, weights=[1.0, 2.0])
     with pytest.raises(TypeError):
         np.einsum(x, x)
     with pytest.raises(TypeError):

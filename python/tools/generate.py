@@ -102,7 +102,7 @@ from typing import Any
 
 from ._adapt import (
     Axes, DTypeLike, Fill, TopK, UniqueAll, UniqueCounts, UniqueInverse, _border, _integers, _joined, _on,
-    _running, _shifts, _side, _sizes, _widths, as_tensor,
+    _pair, _running, _shifts, _side, _sizes, _widths, as_tensor,
 )
 from ._core import Tensor, op
 

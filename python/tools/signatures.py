@@ -60,7 +60,7 @@ matmul_with(x1, x2, /, semiring="plus_times", *, mask=None, accumulate=None, acc
 matrix_power(x, n, /)
 mm(x1, x2, /)
 mv(x, vector, /)
-tensordot(x1, x2, /, *, axes=2)
+tensordot(x1, x2, /, *, axes=2) = _tensordot(x1, x2, _pair(axes))
 vdot(x1, x2, /)
 vecdot(x1, x2, /, *, axis=-1)
 sort(x, /, *, axis=-1, descending=False, stable=True) = (_sort_descending if descending else _sort)(x, axis)

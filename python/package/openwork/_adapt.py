@@ -90,6 +90,11 @@ def _integers(values: Any) -> Any:
     return values.tolist() if isinstance(values, np.ndarray) else values
 
 
+def _pair(axes: Any) -> Any:
+    """How many axes, or those of one operand and those of the other."""
+    return tuple(axes) if isinstance(axes, list) else axes
+
+
 def _shifts(shift: Any, axis: Any) -> Any:
     """A shift for each axis: one is for all of them."""
     shift = _integers(shift)

@@ -10,6 +10,7 @@ import numpy as np
 from . import _core, _interop
 from ._core import Tensor, op
 from ._numpy_functions import FUNCTIONS
+from ._numpy_products import LINALG
 
 # Ufuncs whose name is another one here.
 _UFUNCS = {
@@ -109,8 +110,10 @@ def array_ufunc(self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **kwar
     kwargs.pop("casting", None), kwargs.pop("order", None), kwargs.pop("subok", None)
     if kwargs:
         return NotImplemented
-    if name == "matmul":
+    if name in ("matmul", "matvec"):
         made = op("matmul")(*inputs)
+    elif name == "vecdot":
+        made = op("vecdot")(*inputs, -1)
     elif name == "divmod":
         return op("floor_divide")(*inputs), op("remainder")(*inputs)
     elif name == "clip":
@@ -144,8 +147,9 @@ def array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: dict[
     called = _FUNCTIONS.get(name, name)
     home: Any = openwork
     if func.__module__ == "numpy.linalg":
+        if name in LINALG:
+            return LINALG[name](*args, **kwargs)
         home = openwork.linalg
-        called = {"norm": "vector_norm"}.get(name, name)
     function = getattr(home, called, None) if called else None
     if function is None or not callable(function):
         return NotImplemented
@@ -154,8 +158,7 @@ def array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: dict[
     # What NumPy takes by position and the array API by name.
     positions = {
         "concat": ("axis",), "stack": ("axis",), "take": ("indices", "axis"), "tensordot": ("b", "axes"), "flip": ("axis",),
-        "diff": ("n", "axis"), "tril": ("k",), "triu": ("k",),
-        "vector_norm": ("ord", "axis"), "expand_dims": ("axis",), "count_nonzero": ("axis",),
+        "tril": ("k",), "triu": ("k",), "expand_dims": ("axis",), "count_nonzero": ("axis",),
     }.get(called, ())  # fmt: skip
     first, rest = list(args[:1]), list(args[1:])
     for parameter, value in zip(positions, rest):

@@ -11,67 +11,9 @@ import numpy as np
 
 from . import _adapt, _make, _ops
 from ._core import Tensor, op
+from ._numpy_products import PRODUCTS
 
 _tensor = _adapt.as_tensor
-
-
-def dot(a: Any, b: Any) -> Tensor:
-    a, b = _tensor(a), _tensor(b)
-    if a.ndim == 0 or b.ndim == 0:
-        return _ops.mul(a, b)
-    if a.ndim <= 2 and b.ndim <= 2 or b.ndim == 1:
-        return _ops.matmul(a, b)
-    return _ops.tensordot(a, b, axes=((a.ndim - 1,), (max(b.ndim - 2, 0),)))
-
-
-def inner(a: Any, b: Any) -> Tensor:
-    a, b = _tensor(a), _tensor(b)
-    return _ops.mul(a, b) if a.ndim == 0 or b.ndim == 0 else _ops.tensordot(a, b, axes=((a.ndim - 1,), (b.ndim - 1,)))
-
-
-def outer(a: Any, b: Any) -> Tensor:
-    return _ops.outer(_ops.flatten(_tensor(a)), _ops.flatten(_tensor(b)))
-
-
-def vdot(a: Any, b: Any) -> Any:
-    return _ops.vdot(_ops.flatten(_tensor(a)), _ops.flatten(_tensor(b)))
-
-
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:
-    return _ops.sum(_ops.diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
-
-
-def einsum(*operands: Any, dtype: Any = None, optimize: Any = None) -> Tensor:
-    del optimize  # The order follows what is stored.
-    if not operands:
-        raise ValueError("einsum: an equation is needed")
-    if not isinstance(operands[0], str):
-        operands = _lettered(operands)
-    equation, *tensors = operands
-    if dtype is not None:
-        tensors = [op("cast")(_tensor(x), dtype) for x in tensors]
-    return _ops.einsum(equation, *tensors)
-
-
-def _lettered(operands: Sequence[Any]) -> tuple[Any, ...]:
-    """Operands and lists of numbers in turn, as an equation with its operands."""
-    pairs = list(zip(operands[0::2], operands[1::2]))
-    if not pairs or not all(isinstance(axes, (list, tuple)) for _, axes in pairs):
-        raise TypeError("einsum: an equation is text, or each tensor is followed by a list of numbers for its axes")
-    results = [operands[-1]] if len(operands) % 2 else []
-    used = {axis for axes in [*(axes for _, axes in pairs), *results] for axis in axes if axis is not Ellipsis}
-    if not all(isinstance(axis, (int, np.integer)) for axis in used):
-        raise TypeError("einsum: axes are numbers or Ellipsis")
-    if len(used) > 52:
-        raise ValueError(f"einsum: {len(used)} different axes; there are letters for 52")
-    # Results without a list are in the order of their names, so letters follow the order of the numbers.
-    letters = dict(zip(sorted(used), "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"))
-
-    def term(axes: Sequence[Any]) -> str:
-        return "".join("..." if axis is Ellipsis else letters[axis] for axis in axes)
-
-    equation = ",".join(term(axes) for _, axes in pairs) + "".join("->" + term(axes) for axes in results)
-    return (equation, *(x for x, _ in pairs))
 
 
 def transpose(a: Any, axes: Any = None) -> Tensor:
@@ -137,6 +79,32 @@ def around(a: Any, decimals: int = 0) -> Tensor:
     return _ops.round(a * scale) / scale if decimals > 0 else _ops.round(a / scale) * scale
 
 
+def fix(x: Any) -> Tensor:
+    return _ops.trunc(x)
+
+
+def nan_to_num(x: Any, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
+    del copy  # Tensors do not change.
+    x = _tensor(x)
+    if x.dtype.kind not in "fc" or nan == 0 and posinf is None and neginf is None:
+        return _ops.nan_to_num(x)
+    if x.dtype.kind == "c":
+        raise TypeError("nan_to_num: of complex numbers NaN becomes 0 and nothing else is known")
+    made = _ops.where(_ops.isnan(x), nan, x)
+    made = made if posinf is None else _ops.where(_ops.isposinf(made), posinf, made)
+    made = made if neginf is None else _ops.where(_ops.isneginf(made), neginf, made)
+    return _ops.nan_to_num(made)
+
+
+def isreal(x: Any) -> Tensor:
+    x = _tensor(x)
+    return _ops.eq(_ops.imag(x), 0) if x.dtype.kind == "c" else _make.full_like(x, True, dtype="bool")
+
+
+def iscomplex(x: Any) -> Tensor:
+    return _ops.logical_not(isreal(x))
+
+
 def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Tensor:
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     return _ops.clip(a, low, high)
@@ -153,6 +121,20 @@ def interp(x: Any, xp: Any, fp: Any) -> Tensor:
     if fp.dtype.kind != "c":
         return _ops.interp(x, _tensor(xp), fp)
     return _ops.interp(x, _tensor(xp), _ops.real(fp)) + _ops.interp(x, _tensor(xp), _ops.imag(fp)) * 1j
+
+
+def atleast_1d(*arys: Any) -> Any:
+    return _with_axes(1, arys)
+
+
+def atleast_2d(*arys: Any) -> Any:
+    return _with_axes(2, arys)
+
+
+def _with_axes(least: int, arrays: tuple[Any, ...]) -> Any:
+    tensors = [_tensor(x) for x in arrays]
+    made = tuple(_ops.reshape(x, (1,) * (least - x.ndim) + x.shape) if x.ndim < least else x for x in tensors)
+    return made[0] if len(made) == 1 else made
 
 
 # Reductions. NumPy's median and quantiles are between the two middle elements; `openwork.median` is the lower of them.
@@ -190,6 +172,18 @@ def _each(f: Any, a: Any, q: Any, **options: Any) -> Tensor:
     if several.ndim > 1:
         raise ValueError(f"q is a number or a list of them, not of shape {several.shape}")
     return _ops.stack([f(a, float(one), **options) for one in several])
+
+
+def average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = False) -> Tensor:
+    if weights is None:
+        return _ops.mean(a, axis=axis, keepdims=keepdims)
+    a, weights = _tensor(a), _tensor(weights)
+    if weights.shape != a.shape:
+        if not isinstance(axis, int) or weights.shape != (a.shape[axis],):
+            raise ValueError(f"average: weights have shape {weights.shape}; that of the tensor, {a.shape}, or of one axis is needed")
+        weights = _ops.reshape(weights, tuple(n if i == axis % a.ndim else 1 for i, n in enumerate(a.shape)))
+    total = _ops.sum(_ops.broadcast_to(weights, a.shape), axis=axis, keepdims=keepdims)
+    return _ops.sum(a * weights, axis=axis, keepdims=keepdims) / total
 
 
 def nansum(a: Any, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
@@ -233,6 +227,37 @@ def argsort(a: Any, axis: int | None = -1, kind: str | None = None, *, stable: b
     return _ops.argsort(a, axis=axis)
 
 
+def searchsorted(a: Any, v: Any, side: str = "left") -> Tensor:
+    return _ops.searchsorted(a, v, side=side)
+
+
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Tensor:
+    arr, axis = _along(arr, axis)
+    return _ops.take_along_axis(arr, indices, axis=axis)
+
+
+def flatnonzero(a: Any) -> Tensor:
+    return _ops.nonzero(_ops.flatten(_tensor(a)))[0]
+
+
+def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    return _make.isin(element, _tensor(test_elements), assume_unique=assume_unique, invert=invert)
+
+
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Tensor:
+    a = _tensor(a)
+
+    def edge(given: Any) -> Any:
+        """Numbers stand for a slice of them."""
+        if given is None or _tensor(given).ndim:
+            return given
+        sizes = list(a.shape)
+        sizes[axis] = 1
+        return _ops.broadcast_to(_tensor(given), tuple(sizes))
+
+    return _ops.diff(a, axis=axis, n=n, prepend=edge(prepend), append=edge(append))
+
+
 def unique(
     ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, *, equal_nan: bool = True
 ) -> Any:
@@ -260,6 +285,19 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> tuple[Tens
             raise ValueError(f"array_split: {parts} parts; at least 1 is needed")
         indices_or_sections = [(size // parts) * i + min(i, size % parts) for i in range(1, parts)]
     return _ops.tensor_split(ary, [int(i) for i in indices_or_sections], axis)
+
+
+def hsplit(ary: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    return split(ary, indices_or_sections, 0 if _tensor(ary).ndim == 1 else 1)
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    return split(ary, indices_or_sections, 0)
+
+
+def append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
+    parts = [_along(x, axis)[0] for x in (arr, values)]
+    return _ops.concat(parts, axis=0 if axis is None else axis)
 
 
 def vstack(tup: Sequence[Any]) -> Tensor:
@@ -332,4 +370,5 @@ def size(a: Any, axis: Any = None) -> int:
 
 FUNCTIONS = {name: f for name, f in globals().items() if callable(f) and not name.startswith("_") and name[0].islower()}
 FUNCTIONS["round"] = around
+FUNCTIONS.update(PRODUCTS)
 del FUNCTIONS["op"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from ._adapt import (
     Axes, DTypeLike, Fill, TopK, UniqueAll, UniqueCounts, UniqueInverse, _border, _integers, _joined, _on,
-    _running, _shifts, _side, _sizes, _widths, as_tensor,
+    _pair, _running, _shifts, _side, _sizes, _widths, as_tensor,
 )
 from ._core import Tensor, op
 
@@ -453,7 +453,7 @@ def mv(x: Any, vector: Any, /) -> Tensor:
 
 def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Tensor:
     """The sums of the products of elements over some axes of both."""
-    return _tensordot(x1, x2, axes)
+    return _tensordot(x1, x2, _pair(axes))
 
 
 def vdot(x1: Any, x2: Any, /) -> complex:
