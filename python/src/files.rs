@@ -1,11 +1,13 @@
 //! Files.
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use openwork::io::state_dict::StateDict;
 use openwork::io::{self, ReadOptions, WriteOptions};
-use pyo3::exceptions::PyKeyError;
+use pyo3::exceptions::{PyKeyError, PyRuntimeError};
 use pyo3::prelude::*;
 
 use crate::context::run;
@@ -23,26 +25,13 @@ pub fn read(
     max_bytes: Option<u64>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Tensor> {
-    let shown = Shown(progress);
-    let show = |done, total| shown.show(done, total);
-    let progress = shown.0.is_some().then_some(io::Progress(&show));
-    let options = ReadOptions { lenient, name, shape: shape.as_deref(), max_bytes, progress, ..ReadOptions::default() };
-    let loaded = run(py, || io::read_with(&path, &options))?;
+    let shown = Shown::new(progress);
+    let loaded = shown.run(py, &path, |progress| {
+        let options =
+            ReadOptions { lenient, name, shape: shape.as_deref(), max_bytes, progress, ..ReadOptions::default() };
+        io::read_with(&path, &options)
+    })?;
     Ok(loaded.tensor.into())
-}
-
-/// A function of Python that is told how far reading or writing has come.
-struct Shown(Option<Py<PyAny>>);
-
-impl Shown {
-    fn show(&self, done: u64, total: u64) {
-        let Some(f) = &self.0 else { return };
-        Python::attach(|py| {
-            if let Err(e) = f.call1(py, (done, total)) {
-                e.write_unraisable(py, None);
-            }
-        });
-    }
 }
 
 /// Writes a tensor to a file whose name gives the format.
@@ -56,11 +45,65 @@ pub fn write(
     extensions: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<()> {
-    let shown = Shown(progress);
-    let show = |done, total| shown.show(done, total);
-    let progress = shown.0.is_some().then_some(io::Progress(&show));
-    let options = WriteOptions { compress, extensions, progress, ..WriteOptions::default() };
-    run(py, || io::write_with(&path, tensor.inner(), &options))
+    let shown = Shown::new(progress);
+    shown.run(py, &path, |progress| {
+        let options = WriteOptions { compress, extensions, progress, ..WriteOptions::default() };
+        io::write_with(&path, tensor.inner(), &options)
+    })
+}
+
+/// A function of Python that is told how far reading or writing has come. What it raises ends that.
+struct Shown {
+    function: Option<Py<PyAny>>,
+    is_told: AtomicBool,
+    raised: Mutex<Option<PyErr>>,
+}
+
+/// What unwinds from a function that raised, through the reader or writer that called it.
+struct Ended;
+
+impl Shown {
+    fn new(function: Option<Py<PyAny>>) -> Shown {
+        Shown { function, is_told: AtomicBool::new(false), raised: Mutex::new(None) }
+    }
+
+    fn tell(&self, done: u64, total: u64) -> PyResult<()> {
+        self.is_told.store(true, Ordering::Relaxed);
+        match &self.function {
+            Some(f) => Python::attach(|py| f.call1(py, (done, total)).map(drop)),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs a reader or writer that tells how far it is. One that told nothing is told to be done.
+    fn run<R: Send>(
+        &self,
+        py: Python<'_>,
+        path: &Path,
+        f: impl FnOnce(Option<io::Progress<'_>>) -> openwork::Result<R> + Send,
+    ) -> PyResult<R> {
+        let show = |done, total| {
+            if let Err(e) = self.tell(done, total) {
+                *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(e);
+                // Readers and writers have no way to be told, and drop what is half done when they are unwound.
+                resume_unwind(Box::new(Ended));
+            }
+        };
+        let progress = self.function.is_some().then_some(io::Progress(&show));
+        let made = run(py, || match catch_unwind(AssertUnwindSafe(|| f(progress))) {
+            Ok(result) => result.map(Some),
+            Err(why) if why.is::<Ended>() => Ok(None),
+            Err(why) => resume_unwind(why),
+        })?;
+        if let Some(e) = self.raised.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            return Err(e);
+        }
+        if self.function.is_some() && !self.is_told.load(Ordering::Relaxed) {
+            let size = std::fs::metadata(path)?.len();
+            self.tell(size, size)?;
+        }
+        made.ok_or_else(|| PyRuntimeError::new_err("a progress function ended what it was told of, and raised nothing"))
+    }
 }
 
 /// What a file says about its tensors, as JSON texts.

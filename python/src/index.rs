@@ -46,7 +46,15 @@ fn item<'py>(object: &Bound<'py, PyAny>) -> PyResult<Item<'py>> {
     {
         return Ok(Item::Ready(Index::At(at)));
     }
-    list(object).map(Item::Ready)
+    match list(object) {
+        // What is no array is no index.
+        Err(e) if e.is_instance_of::<PyTypeError>(object.py()) => {
+            let kind = object.get_type().name()?;
+            let why = format!("indices are integers, slices, None, ..., integer or bool arrays, not {kind}");
+            Err(PyIndexError::new_err(why))
+        }
+        made => made.map(Item::Ready),
+    }
 }
 
 /// Whether an object that turns into an integer is one: an array of several axes with one element is a list.

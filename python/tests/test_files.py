@@ -1,5 +1,7 @@
 """Files of one tensor and of many."""
 
+import io
+
 import numpy as np
 import pytest
 import scipy.io
@@ -75,18 +77,70 @@ def test_errors(tmp_path):
         ow.save(tmp_path / "no" / "folder" / "a.npz", ow.zeros(3))
 
 
-def test_progress(tmp_path):
-    ow.save(tmp_path / "a.mtx", ow.random((300, 300), 0.5, seed=1))
+TEXTS = ["a.mtx", "a.mtx.gz", "a.tns"]
+OTHERS = ["a.npz", "a.safetensors", "a.h5"]
+
+
+@pytest.mark.parametrize("name", TEXTS + OTHERS)
+def test_progress(tmp_path, name):
+    x = ow.random((300, 300), 0.5, seed=1)
+    written, seen = [], []
+    ow.save(tmp_path / name, x, progress=lambda done, total: written.append((done, total)))
+    ow.load(tmp_path / name, progress=lambda done, total: seen.append((done, total)))
+    size = (tmp_path / name).stat().st_size
+    for told, total in ((written, x.nse if name in TEXTS else size), (seen, size)):
+        assert told[-1] == (total, total)
+        assert [done for done, _ in told] == sorted(done for done, _ in told)
+    assert ow.load(tmp_path / name, progress=None).nse == x.nse
+
+
+@pytest.mark.parametrize("name", TEXTS + OTHERS)
+def test_bars_of_tqdm(tmp_path, name):
+    tqdm = pytest.importorskip("tqdm")
+    x = ow.random((300, 300), 0.5, seed=1)
+    with tqdm.tqdm(file=io.StringIO()) as bar:
+        ow.save(tmp_path / name, x, progress=bar)
+        assert bar.n == bar.total > 0
+    with tqdm.tqdm(file=io.StringIO()) as bar:
+        ow.load(tmp_path / name, progress=bar)
+        assert bar.n == bar.total == (tmp_path / name).stat().st_size
+
+
+class Enough(Exception):
+    pass
+
+
+@pytest.mark.parametrize("threads", [None, 1, 2])
+@pytest.mark.parametrize("name", TEXTS + OTHERS)
+def test_what_a_progress_function_raises(tmp_path, name, threads):
+    n = 750 if name in TEXTS else 100  # Texts long enough that something is told before they are done.
+    x = ow.random((n, n), 0.5, seed=1)
+    path = tmp_path / name
+    calls = []
+
+    def stop(done, total):
+        calls.append(done)
+        raise Enough(done)
+
+    with ow.config(threads=threads):
+        ow.save(path, x)
+        before = path.read_bytes()
+        with pytest.raises(Enough):
+            ow.load(path, progress=stop)
+        with pytest.raises(Enough):
+            ow.save(path, x * 2 if name in TEXTS else x, progress=stop)
+        assert len(calls) == 2
+        assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
+        assert ow.load(path, shape=(n, n) if name == "a.tns" else None).same_meaning(x)
+    with pytest.raises(TypeError):
+        ow.load(path, progress=7)
+
+
+def test_progress_of_many_tensors(tmp_path):
+    path = tmp_path / "m.safetensors"
+    ow.save_state_dict(path, {name: ow.zeros(3) for name in "abc"})
     seen = []
-    ow.load(tmp_path / "a.mtx", progress=lambda done, total: seen.append((done, total)))
-    assert seen and seen[-1][0] == seen[-1][1]
-
-    class Bar:
-        n, total = 0, None
-
-        def update(self, more):
-            self.n += more
-
-    bar = Bar()
-    ow.load(tmp_path / "a.mtx", progress=bar)
-    assert bar.n == bar.total > 0
+    assert set(ow.load_state_dict(path, progress=lambda *told: seen.append(told))) == set("abc")
+    assert seen == [(1, 3), (2, 3), (3, 3)]
+    with pytest.raises(Enough):
+        ow.load_state_dict(path, progress=lambda *_: (_ for _ in ()).throw(Enough()))

@@ -35,16 +35,35 @@ LONG = {
 }
 
 
+# Single calls that take seconds each, with what is made before.
+SINGLE = {
+    "sparse product": ("x = ow.random((60_000, 60_000), 6e-4, layout='csr', seed=1)", "x @ x"),
+    "products of dense rows": ("d = ow.rand((5000, 5000), seed=1)", "d @ d"),
+    "einsum": ("x = ow.random((1500, 1500, 1500), 3e-3, seed=1); d = ow.rand((1500, 48), seed=2)",
+               "ow.einsum('ijk,jr,kr->ir', x, d, d)"),
+    "elementwise": ("d = ow.rand((30_000_000,), seed=1)", "ow.lgamma(d)"),
+    "sort of many rows": ("d = ow.rand((20_000, 1000), seed=1)", "ow.sort(d, axis=0)"),
+    "median": ("d = ow.rand((6000, 6000), seed=1)", "ow.median(d, axis=0)"),
+    "random": ("", "ow.random((10**6, 10**6), 1e-4, seed=1)"),
+    "a text written": ("x = ow.random((10**6, 10**6), 1e-5, seed=1)", "ow.save(folder + '/a.mtx', x)"),
+    "a file packed": ("x = ow.random((10**6, 10**6), 4e-6, layout='csr', seed=1)", "ow.save(folder + '/a.npz', x, compress=True)"),
+    "a model packed": ("x = ow.random((10**6, 10**6), 4e-6, layout='csr', seed=1)", "ow.save(folder + '/a.h5', x, compress=True)"),
+    "iterations": ("x = ow.random((100_000, 100_000), 5e-5, layout='csr', seed=1)", "ow.linalg.svds(x, 20, max_iterations=10**5)"),
+}
+
+
 def interrupted(code, threads):
-    """Runs the code, sends SIGINT after half a second of it, and gives its output and how long it went on."""
-    body = textwrap.dedent(SET_UP) + textwrap.dedent(code)
+    """Runs the code after the set-up, sends SIGINT after a while, and gives its output and how long it went on."""
+    return run_and_interrupt(textwrap.dedent(SET_UP) + textwrap.dedent(code), threads, 0.7)
+
+
+def run_and_interrupt(body, threads, after):
     environment = dict(os.environ, RAYON_NUM_THREADS=str(threads))
     process = subprocess.Popen([sys.executable, "-c", body], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                env=environment)
     try:
         assert process.stdout.readline() == "ready\n", process.communicate()
-        time.sleep(0.7)
-        assert process.poll() is None, process.communicate()
+        time.sleep(after)
         process.send_signal(signal.SIGINT)
         start = time.monotonic()
         out, err = process.communicate(timeout=120)
@@ -64,7 +83,45 @@ def test_ctrl_c_ends_long_ops(name, threads):
             print("interrupted", float(ow.sum(rows)) == before, float(ow.sum(rows + rows)) == 2 * before)
     """, threads)
     assert out == "interrupted True True\n", err
-    assert took < 10, took  # a second, on a machine with nothing else to do
+    assert took < 3, took  # 0.2 s, on a machine with nothing else to do
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", SINGLE)
+def test_ctrl_c_ends_single_calls(name, threads, tmp_path):
+    before, call = SINGLE[name]
+    body = f"""
+        import os, signal, sys, time
+        import openwork as ow
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        folder = {str(tmp_path)!r}
+        {before}
+        print("ready", flush=True)
+        try:
+            {call}
+            print("not interrupted")
+        except KeyboardInterrupt:
+            print("interrupted", os.listdir(folder))
+    """
+    out, err, took = run_and_interrupt(textwrap.dedent(body), threads, 0.3)
+    assert out == "interrupted []\n", err
+    assert took < 3, took  # 0.3 s, on a machine with nothing else to do
+
+
+def test_ctrl_c_in_a_progress_function(tmp_path):
+    out, err, took = interrupted(f"""
+        path = {str(tmp_path)!r} + "/a.mtx"
+        def show(done, total):
+            time.sleep(0.02)
+        try:
+            while True:
+                ow.save(path, rows, progress=show)
+                ow.load(path, progress=show)
+        except KeyboardInterrupt:
+            print("interrupted")
+    """, 2)
+    assert out == "interrupted\n", err
+    assert took < 3, took
 
 
 def test_the_interpreter_ends_as_ever():

@@ -296,6 +296,20 @@ mod tests {
     }
 
     #[test]
+    fn many_short_loops_end_where_they_are_given_up() {
+        let start = Instant::now();
+        let watch = over_after(100);
+        let loops = || {
+            for _ in 0..20_000 {
+                parallel::map_chunks(8, 1, &|_| std::thread::sleep(Duration::from_millis(1)));
+            }
+            Ok(())
+        };
+        assert!(is_interrupted(watch.run(loops)));
+        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    }
+
+    #[test]
     fn what_is_held_is_done() {
         let watch = over_after(0);
         let mut done = 0;

@@ -27,6 +27,8 @@ fn chunk(i: usize, n: usize, grain: usize) -> Range<usize> {
 /// Runs `f(i)` for every `i` below `n`, in parallel. The only call of the pool's iterators: what is generic above it
 /// would otherwise compile them again for every type.
 fn run(n: usize, f: &(dyn Fn(usize) + Sync)) {
+    // Loops that are over before a waiting thread would ask may be many.
+    interrupt::check();
     let Some(token) = interrupt::token() else { return (0..n).into_par_iter().for_each(f) };
     let f = |i| {
         interrupt::ask(&token);

@@ -27,6 +27,7 @@ pub mod scipy;
 mod signature;
 pub mod sscdf;
 pub mod state_dict;
+pub(crate) mod steps;
 mod text;
 mod violations;
 mod warning;

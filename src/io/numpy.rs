@@ -31,6 +31,7 @@ use super::atomic;
 use super::binsparse::{npy, zip::ZipWriter};
 use super::fault::Fault;
 use super::losses::refused;
+use super::steps;
 use crate::base::error::{self, Result};
 use crate::base::mapped::Mapped;
 use crate::base::named::Named;
@@ -129,7 +130,7 @@ pub fn write(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
     let array = Array::of_tensor("", tensor)?;
     atomic::write(path.as_ref(), |file| {
         file.write_all(&array.header)?;
-        file.write_all(array.bytes())
+        steps::write_all(file, array.bytes())
     })
 }
 

@@ -24,7 +24,10 @@ def load(
     progress: Callable[[int, int], Any] | None = None,
 ) -> Tensor:
     """Reads a tensor from a file: Matrix Market, FROSTT, TensorMarket, binsparse in NPZ or HDF5, safetensors. What the file
-    begins with says which, else its name. `progress` is called with bytes done and bytes in all, where texts are read.
+    begins with says which, else its name.
+
+    `progress` is a function of what is done and what there is in all, or a bar of tqdm. Of texts it is told bytes as they are
+    read, of other files once that all is done. What it raises ends the reading, as Ctrl-C does.
     """
     return _core.read(
         path, name=name, lenient=lenient, shape=shape, max_bytes=max_bytes, progress=_relative(progress)
@@ -43,7 +46,8 @@ def save(
     progress: Callable[[int, int], Any] | None = None,
 ) -> None:
     """Writes a tensor to a file whose name gives the format, whole or not at all. What binsparse 0.1 has no words for is
-    written in the name space `openwork`, unless `extensions=False`."""
+    written in the name space `openwork`, unless `extensions=False`. `progress` as for `load`, of stored elements where texts are
+    written; if it raises before the last call, no file is written, and one that was there stays."""
     _core.write(path, as_tensor(tensor), compress=compress, extensions=extensions, progress=_relative(progress))
 
 
@@ -90,9 +94,16 @@ def open_state_dict(path: Path) -> Archive:
     return Archive(path)
 
 
-def load_state_dict(path: Path) -> dict[str, Tensor]:
-    """Reads all tensors of a file by name."""
-    return dict(Archive(path))
+def load_state_dict(path: Path, *, progress: Callable[[int, int], Any] | None = None) -> dict[str, Tensor]:
+    """Reads all tensors of a file by name. `progress` is a function of how many are read and how many there are, or a bar of
+    tqdm; what it raises ends the reading."""
+    archive, all_ = Archive(path), {}
+    show = _relative(progress)
+    for name in archive:
+        all_[name] = archive[name]
+        if show is not None:
+            show(len(all_), len(archive))
+    return all_
 
 
 def save_state_dict(path: Path, tensors: Mapping[str, Any], metadata: Mapping[str, Any] | None = None) -> None:

@@ -52,6 +52,15 @@ def _of(obj: Any, dtype: Any, copy: bool | None) -> Tensor:
         return from_dlpack(obj, copy=copy)
     if hasattr(obj, "__array__"):
         return _of_numpy(np.asarray(obj), copy)
+    if isinstance(obj, range):
+        return arange(obj.start, obj.stop, obj.step)
+    if not isinstance(obj, (bytes, bytearray)):
+        try:
+            memory = memoryview(obj)
+        except TypeError:
+            pass  # What has no memory to show is told below what it is not.
+        else:
+            return _of_numpy(np.asarray(memory), copy)
     raise TypeError(f"a {type(obj).__name__} is no array, number or list")
 
 
@@ -70,6 +79,11 @@ def _of_numbers(obj: Any, dtype: Any) -> Tensor:
 
 
 def _of_numpy(array: np.ndarray[Any, Any], copy: bool | None) -> Tensor:
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        raise TypeError(
+            "asarray: elements are masked; openwork.to_sparse_where(a.data, ~a.mask, fill_value=None) keeps them absent, "
+            "a.filled(value) gives them a value"
+        )
     if copy is None:
         try:
             return _core.from_dlpack(array)

@@ -31,13 +31,23 @@ def sparse_coo_tensor(
     the coordinates.
     """
     values, fill_value = _parts(values, fill_value, dtype, device, requires_grad)
+    rows = _rows(indices)
+    if size is None:
+        size = [*(int(row.max()) + 1 if row.size else 0 for row in rows), *values.shape[1:]]
+    return _core.coo(size, rows, values, fill_value)
+
+
+def _rows(indices: Any) -> list[np.ndarray[Any, Any]]:
+    """The coordinates by axis, each of a dtype of its own: together in an array, some would be rounded to floats."""
+    if isinstance(indices, (list, tuple)) and any(hasattr(row, "dtype") for row in indices):
+        rows = [_integers("indices", row) for row in indices]
+        if any(row.ndim != 1 or row.shape != rows[0].shape for row in rows):
+            raise ValueError(f"indices are vectors of one length, not of shapes {', '.join(str(row.shape) for row in rows)}")
+        return rows
     coordinates = _integers("indices", indices)
     if coordinates.ndim != 2:
         raise ValueError(f"indices have shape (axes, number stored), not {coordinates.shape}")
-    if size is None:
-        least = coordinates.max(axis=1) + 1 if coordinates.shape[1] else np.zeros(coordinates.shape[0], np.int64)
-        size = [*(int(n) for n in least), *values.shape[1:]]
-    return _core.coo(size, list(coordinates), values, fill_value)
+    return list(coordinates)
 
 
 def sparse_csr_tensor(

@@ -14,10 +14,14 @@ import os
 import subprocess
 import sys
 import tarfile
-import tomllib
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from pathlib import Path
+
+try:
+    import tomllib
+except ModuleNotFoundError:  # before Python 3.11
+    from pip._vendor import tomli as tomllib
 
 HERE = Path(__file__).resolve().parent
 TARGET = HERE.parents[2] / "target" / "pydata"

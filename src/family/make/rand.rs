@@ -94,29 +94,46 @@ fn scattered(shape: &[usize], density: f64, fill: Fill, layout: Layout, seed: u6
     // Place, value, and what sorting them takes.
     let what = format!("storing {wanted} elements");
     memory::room(shape, &what, &[wanted], 8 * (shape.len() + 4), "choose a smaller density")?;
-    let mut drawn = 0..;
-    let mut draw = || bits(seed, drawn.next().unwrap_or_default());
     let mut places: Vec<u64> = Vec::with_capacity(wanted);
+    // Each number of the generator is used once: how many were, so far.
+    let mut drawn = 0;
     if density > 0.3 {
-        places.extend((0..size).filter(|_| unit_of(draw()) < density));
+        let chosen = parallel::map_chunks(size as usize, parallel::GRAIN, &|range| {
+            range.map(|i| i as u64).filter(|&i| unit(seed, i) < density).collect::<Vec<u64>>()
+        });
+        places.extend(chosen.into_iter().flatten());
+        drawn = size;
     }
     while density <= 0.3 && places.len() < wanted {
+        let known = places.len();
+        places.resize(wanted, 0);
         // Uniform below the size, up to a bias of size / 2^64.
-        places.extend((places.len()..wanted).map(|_| ((u128::from(draw()) * u128::from(size)) >> 64) as u64));
-        places.sort_unstable();
+        numbered(&mut places[known..], &|i| ((u128::from(bits(seed, drawn + i)) * u128::from(size)) >> 64) as u64);
+        drawn += (wanted - known) as u64;
+        parallel::sort(&mut places);
         places.dedup();
     }
-    let values: Vec<f64> = places.iter().map(|_| unit_of(draw())).collect();
-    let mut indices = vec![vec![0u64; places.len()]; shape.len()];
-    for (i, &place) in places.iter().enumerate() {
-        let mut rest = place;
-        for (column, &n) in indices.iter_mut().zip(shape).rev() {
-            column[i] = rest % n as u64;
-            rest /= n as u64;
-        }
+    let mut values = vec![0f64; places.len()];
+    numbered(&mut values, &|i| unit(seed, drawn + i));
+    let (mut indices, mut step) = (Vec::with_capacity(shape.len()), 1u64);
+    for &n in shape.iter().rev() {
+        let mut column = vec![0u64; places.len()];
+        numbered(&mut column, &|i| places[i as usize] / step % n as u64);
+        indices.push(column);
+        step = u64::wrapping_mul(step, n as u64);
     }
+    indices.reverse();
     let values = Tensor::from_vec([places.len()], values)?;
     Tensor::coo(shape, indices, &values, fill)?.to_layout(layout)
+}
+
+/// Writes what `at` says of each number from 0.
+fn numbered<T: Send>(out: &mut [T], at: &(dyn Fn(u64) -> T + Sync)) {
+    parallel::for_chunks_mut(out, 1, parallel::GRAIN, &|first, out| {
+        for (i, element) in out.iter_mut().enumerate() {
+            *element = at((first + i) as u64);
+        }
+    });
 }
 
 fn filled(shape: &[usize], at: &(dyn Fn(u64) -> f64 + Sync)) -> Result<Tensor> {

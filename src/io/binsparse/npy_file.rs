@@ -7,6 +7,7 @@ use super::arrays::{ArrayInfo, Arrays, Container};
 use super::foreign;
 use super::npy::{self, NpyHeader};
 use crate::io::fault::{Res, bad};
+use crate::io::steps;
 use crate::io::warning::Warning;
 use openwork_ops::DType;
 
@@ -53,7 +54,7 @@ impl<R: Read + Seek> Arrays for NpyFile<R> {
         let at = start.checked_mul(self.header.number()).and_then(|n| n.checked_add(self.header.data_at as u64));
         let Some(at) = at else { return bad("a part of the array lies outside it") };
         self.source.seek(SeekFrom::Start(at))?;
-        self.source.read_exact(out)?;
+        steps::read_exact(&mut self.source, out)?;
         self.header.ordered(out);
         Ok(())
     }

@@ -10,8 +10,10 @@ use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use flate2::{Compression, Crc};
 
+use crate::base::interrupt;
 use crate::base::named::Named;
 use crate::io::fault::{Res, bad};
+use crate::io::steps;
 
 /// Deflate packs at most this many bytes into one.
 const MAX_RATIO: u64 = 1032;
@@ -133,7 +135,7 @@ impl<R: Read + Seek> ZipReader<R> {
         }
         let data_at = self.data_at(member)?;
         self.source.seek(SeekFrom::Start(data_at + at))?;
-        Ok(self.source.read_exact(out)?)
+        Ok(steps::read_exact(&mut self.source, out)?)
     }
 
     /// Reads to its end every member of which parts can be read, where its checksum is compared. Packed ones are read whole by
@@ -195,6 +197,9 @@ pub(crate) struct MemberReader<'a, R: Read> {
 
 impl<R: Read> Read for MemberReader<'_, R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        interrupt::check();
+        let step = out.len().min(steps::STEP);
+        let out = &mut out[..step];
         let n = match &mut self.inner {
             Packed::Stored(r) => r.read(out)?,
             Packed::Deflated(r) => r.read(out)?,
@@ -273,7 +278,7 @@ impl<W: Write> ZipWriter<W> {
     }
 
     fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.sink.write_all(bytes)?;
+        steps::write_all(&mut self.sink, bytes)?;
         self.at += bytes.len() as u64;
         Ok(())
     }
@@ -288,7 +293,7 @@ impl<W: Write> ZipWriter<W> {
         if let Some(level) = level {
             let mut encoder = DeflateEncoder::new(&mut deflated, Compression::new(level.into()));
             for part in parts {
-                encoder.write_all(part)?;
+                steps::write_all(&mut encoder, part)?;
             }
             encoder.finish()?;
         }

@@ -1,7 +1,7 @@
 //! Where the bytes of a file are: on the disk, read when asked for, or in memory, shared.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{Seek, SeekFrom};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -10,6 +10,7 @@ use super::{Directory, swap};
 use crate::base::buffer::Buffer;
 use crate::base::strided::Strided;
 use crate::io::fault::{Res, bad};
+use crate::io::steps;
 use crate::{DType, Tensor};
 
 #[derive(Debug)]
@@ -72,7 +73,7 @@ impl DataPart {
                 // A thread that panicked while it held the lock left a file position behind, nothing worse.
                 let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
                 file.seek(SeekFrom::Start(at))?;
-                file.read_exact(out)?;
+                steps::read_exact(&mut *file, out)?;
             }
             Place::Memory(bytes) => {
                 let part = usize::try_from(at).ok().and_then(|at| bytes.bytes().get(at..)?.get(..out.len()));

@@ -9,6 +9,7 @@ use super::header::MAX_HEADER;
 use super::{EntryType, swap};
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
+use crate::io::steps;
 
 /// Data start at a multiple of this, so that a mapped file's arrays are aligned.
 const ALIGN: usize = 64;
@@ -88,7 +89,7 @@ impl SafetensorsWriter {
         sink.write_all(&self.header)?;
         for item in &self.items {
             match item.values.contiguous_bytes() {
-                Some(bytes) if cfg!(target_endian = "little") => sink.write_all(bytes)?,
+                Some(bytes) if cfg!(target_endian = "little") => steps::write_all(sink, bytes)?,
                 _ => blocks(&item.values, sink)?,
             }
         }
