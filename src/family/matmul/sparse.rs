@@ -14,7 +14,7 @@ use openwork_ops::structure::IndexSlice;
 use super::operand::Stored;
 use crate::base::buffer::Buffer;
 use crate::base::pages::Scratch;
-use crate::base::{memory, parallel};
+use crate::base::{interrupt, memory, parallel};
 use crate::levels::indices::needs_64_bits;
 use crate::levels::level::Indices;
 
@@ -134,6 +134,7 @@ impl Run<'_> {
         let pieces = self.pieces();
         let threads = parallel::threads();
         for wave in pieces.chunks(if threads == 1 { 1 } else { WAVE * threads }) {
+            interrupt::check();
             let [Some(first), Some(last)] = [wave.first(), wave.last()] else { continue };
             let of_wave = &mut counts[first.start + 1..=last.end];
             if let [rows] = wave {
