@@ -11,7 +11,7 @@ from conftest import dense, same, tensor
 import openwork as ow
 
 
-@pytest.mark.parametrize("name", ["a.mtx", "a.mtx.gz", "a.npz", "a.tns", "a.safetensors", "a.h5"])
+@pytest.mark.parametrize("name", ["a.mtx", "a.mtx.gz", "a.npz", "a.tns", "a.safetensors", "a.h5", "a.zarr", "a.zarr.zip"])
 def test_round_trips(tmp_path, name):
     a = dense()
     x = tensor(a, "csr")
@@ -19,7 +19,7 @@ def test_round_trips(tmp_path, name):
     ow.save(path, x)
     y = ow.load(path, shape=(4, 6)) if name.endswith("tns") else ow.load(str(path))
     same(y, a)
-    if name in ("a.npz", "a.safetensors", "a.h5"):
+    if name not in ("a.mtx", "a.mtx.gz", "a.tns"):
         assert y.same_meaning(x) and y.layout == "csr"
         (info,) = ow.info(path)
         assert info["shape"] == [4, 6]
@@ -71,7 +71,7 @@ def test_errors(tmp_path):
     (tmp_path / "bad.mtx").write_text("%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 1.0\n")
     with pytest.raises(ValueError, match="3"):
         ow.load(tmp_path / "bad.mtx")
-    with pytest.raises((IsADirectoryError, ValueError)):
+    with pytest.raises(OSError, match="directory"):
         ow.load(tmp_path)
     with pytest.raises(OSError):
         ow.save(tmp_path / "no" / "folder" / "a.npz", ow.zeros(3))

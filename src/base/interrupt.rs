@@ -83,7 +83,7 @@ struct GivenUp;
 /// `matmul_into` and their kin) are done first. The function is asked on the calling thread alone, and not before an operation
 /// has run for 50 ms, so that short ones cost as much as without.
 ///
-/// What is one piece of work runs to its end: a sort of 64-bit keys or of one row, factorisations (feature `faer`), a product
+/// What is one piece of work runs to its end: a sort on one thread, factorisations (feature `faer`), a product
 /// with a single block, a callback. So do operations in a program that aborts on panics: there nothing is given up.
 ///
 /// ```
@@ -307,6 +307,28 @@ mod tests {
         };
         assert!(is_interrupted(watch.run(loops)));
         assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    }
+
+    #[test]
+    fn long_sorts_are_given_up_and_short_ones_are_done() {
+        let mixed = |n: u64| -> Vec<u64> { (0..n).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect() };
+        let mut words = mixed(20_000_000);
+        let sort = || {
+            parallel::sort(&mut words);
+            Ok(())
+        };
+        assert!(is_interrupted(over_after(0).run(|| parallel::with_threads(3, sort)?)));
+        let (mut words, mut keys) = (mixed(200_000), mixed(200_000));
+        let mut numbers: Vec<u64> = (0..200_000).collect();
+        let late = Watch::new(|| false);
+        let sort = || {
+            parallel::sort(&mut words);
+            parallel::sort_numbered(&mut keys, &mut numbers);
+            Ok(())
+        };
+        late.run(|| parallel::with_threads(3, sort)?).unwrap();
+        assert!(words.is_sorted() && words == keys);
+        assert!(numbers.iter().zip(&keys).all(|(i, key)| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) == *key));
     }
 
     #[test]

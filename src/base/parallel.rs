@@ -147,11 +147,28 @@ pub(crate) fn sort_numbered(keys: &mut [u64], numbers: &mut [u64]) {
     if serial(keys.len(), GRAIN) {
         return ranking::sort_numbered(keys, numbers);
     }
-    divided(keys, numbers, 2 * keys.len().ilog2());
+    let depth = 2 * keys.len().ilog2();
+    interrupt::check();
+    let Some(token) = interrupt::token() else { return divided(keys, numbers, depth, None) };
+    let work = Mutex::new(Some((keys, numbers)));
+    watched(&|| {
+        let taken = lock(&work).take();
+        if let Some((keys, numbers)) = taken {
+            divided(keys, numbers, depth, Some(&token));
+        }
+    });
+    interrupt::end(&token);
 }
 
-/// Sorts by steps that leave parts for other threads, at most so many within each other.
-fn divided(keys: &mut [u64], numbers: &mut [u64], depth: u32) {
+/// Sorts by steps that leave parts for other threads, at most so many within each other. Parts are left as they are once
+/// the sort is to be given up.
+fn divided(keys: &mut [u64], numbers: &mut [u64], depth: u32, token: Option<&interrupt::Token>) {
+    if let Some(token) = token {
+        interrupt::ask(token);
+        if token.load(Ordering::Relaxed) {
+            return;
+        }
+    }
     let Some(depth) = depth.checked_sub(1).filter(|_| keys.len() > GRAIN) else {
         return ranking::sort_numbered(keys, numbers);
     };
@@ -162,7 +179,7 @@ fn divided(keys: &mut [u64], numbers: &mut [u64], depth: u32) {
     let (of_below, of_above) = (below.min(numbers.len()), above.min(numbers.len()));
     let ((first, rest), (own, of_rest)) = (keys.split_at_mut(above), numbers.split_at_mut(of_above));
     let (of_first, equal) = own.split_at_mut(of_below);
-    let sides = (|| divided(&mut first[..below], of_first, depth), || divided(rest, of_rest, depth));
+    let sides = (|| divided(&mut first[..below], of_first, depth, token), || divided(rest, of_rest, depth, token));
     rayon::join(sides.0, sides.1);
     sort(equal);
 }

@@ -23,8 +23,8 @@ def load(
     max_bytes: int | None = None,
     progress: Callable[[int, int], Any] | None = None,
 ) -> Tensor:
-    """Reads a tensor from a file: Matrix Market, FROSTT, TensorMarket, binsparse in NPZ or HDF5, safetensors. What the file
-    begins with says which, else its name.
+    """Reads a tensor from a file: Matrix Market, FROSTT, TensorMarket, binsparse in NPZ, HDF5 or Zarr,
+    safetensors. What the file begins with says which, else its name.
 
     `progress` is a function of what is done and what there is in all, or a bar of tqdm. Of texts it is told bytes as they are
     read, of other files once that all is done. What it raises ends the reading, as Ctrl-C does.
