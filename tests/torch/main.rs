@@ -7,5 +7,6 @@
 mod against;
 mod bad_input;
 mod border;
+mod gradients;
 mod memory;
 mod specimens;

@@ -243,7 +243,11 @@ binary_table! { $
     /// The angle of the point `(b, a)`, between −π and π.
     Atan2 {
         name: atan2, symbol: None, domain: Any, typing: inexact_real, commutative: false, annihilators: [],
-        derivatives: ([Div b [Add [Square a] [Square b]]], [Neg [Div a [Add [Square a] [Square b]]]]),
+        derivatives: (
+            // At the origin there is no angle: 0, so that what is stored nowhere does not spoil a fill.
+            [Where [LogicalAnd [Eq a 0.0] [Eq b 0.0]] 0.0 [Div b [Add [Square a] [Square b]]]],
+            [Where [LogicalAnd [Eq a 0.0] [Eq b 0.0]] 0.0 [Neg [Div a [Add [Square a] [Square b]]]]]
+        ),
         kernels: { float => |a, b| a.atan2(b) }
     }
     /// `sqrt(a * a + b * b)` without needless overflow.
@@ -274,7 +278,7 @@ binary_table! { $
     Xlogy {
         name: xlogy, symbol: None, domain: Any, typing: inexact_real, commutative: false,
         annihilators: [Annihilator { element: 0, side: Side::Left, exact: false }],
-        derivatives: ([Where [LogicalAnd [Eq a 0.0] [Le b 0.0]] 0.0 [Log b]], [Div a b]),
+        derivatives: ((pull [Where [LogicalAnd [Eq a 0.0] [Le b 0.0]] 0.0 [Xlogy g b]]), [Div a b]),
         kernels: { float => |a, b| a.precisely2(b, special::xlogy) }
     }
     /// The step function: 0 for `a` below 0 or NaN, `b` for 0, 1 above.

@@ -48,14 +48,15 @@ pub fn op(name: &'static str, ours: Ours, theirs: Theirs) -> Op {
 }
 
 /// Where the operands are.
-const LAYOUTS: [&str; 9] = ["strided", "coo", "coo, uncoalesced", "coo, hybrid", "csr", "csc", "bsr", "bsc", "dcsr"];
+pub const LAYOUTS: [&str; 9] =
+    ["strided", "coo", "coo, uncoalesced", "coo, hybrid", "csr", "csc", "bsr", "bsc", "dcsr"];
 
 /// Those that libtorch has.
 pub const THEIRS: [&str; 7] = ["coo", "coo, uncoalesced", "coo, hybrid", "csr", "csc", "bsr", "bsc"];
 
 /// Numbers that every op has something to say about: both signs, zeros that are stored, few enough to be exact in half
 /// precision.
-fn numbers(shape: [usize; 2], dtype: DType, seed: u64) -> Tensor {
+pub fn numbers(shape: [usize; 2], dtype: DType, seed: u64) -> Tensor {
     let x = Tensor::random(shape, 0.45, 0.0, Layout::Coo, seed).unwrap().stored();
     let x = (((x * 20.0).unwrap() - 9.0).unwrap().round().unwrap() + 0.0).unwrap(); // no −0, which has no duplicate sum
     let x = match dtype {
@@ -72,7 +73,7 @@ fn numbers(shape: [usize; 2], dtype: DType, seed: u64) -> Tensor {
     x.replace_fill(openwork::Scalar::zero(dtype)).unwrap()
 }
 
-fn stored_as(x: &Tensor, name: &str) -> Tensor {
+pub fn stored_as(x: &Tensor, name: &str) -> Tensor {
     let layout = match name {
         "strided" => return x.to_dense().unwrap(),
         "coo, uncoalesced" => return repeated(x),
@@ -119,13 +120,13 @@ fn theirs(x: &In<Tensor>) -> In<Torch> {
 }
 
 /// What libtorch gives, as a strided tensor of ours. What breaks the rules of its own layout is an error.
-fn dense(t: &Torch) -> Result<Tensor, String> {
+pub fn dense(t: &Torch) -> Result<Tensor, String> {
     let x = Tensor::from_torch(t, openwork::Scalar::zero(DType::Bool)).or_else(|_| Tensor::from_torch(t, 0.0));
     x.and_then(|x| x.to_dense()).map_err(|e| e.to_string())
 }
 
 /// How far apart results may be: those of the coarser element type.
-fn tolerance(a: DType, b: DType) -> (f64, f64) {
+pub fn tolerance(a: DType, b: DType) -> (f64, f64) {
     let of = |d: DType| match d {
         DType::BF16 => 3,
         DType::F16 => 2,
@@ -177,7 +178,7 @@ fn answer(run: Theirs, operands: &In<Torch>) -> Result<Torch, String> {
 }
 
 /// Says nothing of panics that `answer` takes for errors.
-fn quietly() {
+pub fn quietly() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
         let usual = std::panic::take_hook();
