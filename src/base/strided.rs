@@ -211,6 +211,13 @@ impl Strided {
         let mut walk = Walk::new(self, start);
         let (mut done, total) = (0, out.len() / size);
         while done < total {
+            if let Some((rows, steps, columns)) = walk.short_rows(total - done) {
+                let end = done + rows * columns;
+                gather::rows(source, walk.at as usize, steps, columns, size, &mut out[done * size..end * size]);
+                done = end;
+                walk.advance(1, rows);
+                continue;
+            }
             let run = walk.run().min(total - done);
             let part = &mut out[done * size..(done + run) * size];
             match walk.inner_stride() {
@@ -224,7 +231,7 @@ impl Strided {
                 }
             }
             done += run;
-            walk.advance(run);
+            walk.advance(0, run);
         }
     }
 
@@ -437,9 +444,19 @@ impl<'a> Walk<'a> {
         self.array.strides.last().copied().unwrap_or(1)
     }
 
-    /// Goes forward by `n`, at most to the end of the row.
-    fn advance(&mut self, n: usize) {
-        let Some(last) = self.index.len().checked_sub(1) else { return };
+    /// Whole rows from here on, of at most `n` elements together, with the steps between rows and in them and the length of each:
+    /// where rows are short, so that to go row by row would cost more than to read them.
+    fn short_rows(&self, n: usize) -> Option<(usize, [isize; 2], usize)> {
+        const SHORT: usize = 256;
+        let [.., rows, columns] = self.array.shape[..] else { return None };
+        let ([.., step, inner], [.., row, 0]) = (&self.array.strides[..], &self.index[..]) else { return None };
+        let count = (rows - row).min(n.checked_div(columns)?);
+        (count > 1 && columns <= SHORT).then_some((count, [*step, *inner], columns))
+    }
+
+    /// Goes forward by `n` along the innermost axis but `outer`, at most to its end.
+    fn advance(&mut self, outer: usize, n: usize) {
+        let Some(last) = self.index.len().checked_sub(1 + outer) else { return };
         self.index[last] += n;
         self.at += n as isize * self.array.strides[last];
         let mut d = last;

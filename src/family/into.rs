@@ -72,6 +72,28 @@ impl Tensor {
     pub fn binary_assign<'a>(&mut self, op: BinaryOp, other: impl Into<Operand<'a>>) -> Result<()> {
         assign("binary_assign", self, op, other.into())
     }
+
+    /// Any registered op of one operand, with the result in place of the tensor: PyTorch's `relu_` is
+    /// `x.unary_assign(UnaryOp::Relu)`.
+    ///
+    /// ```
+    /// use openwork::{Layout, UnaryOp, tensor};
+    /// let mut x = tensor![[1.0, -2.0], [0.0, -3.0]; Layout::Csr, -1.0]?;
+    /// x.unary_assign(UnaryOp::Abs)?;
+    /// assert_eq!((x.values::<f64>()?, x.fill()), (&[1.0, 2.0, 0.0, 3.0][..], Some(1.0.into())));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Tensor::unary`]; then the tensor is as it was.
+    pub fn unary_assign(&mut self, op: UnaryOp) -> Result<()> {
+        let call = trace::call("unary_assign", &[self]);
+        if !unary_in_place(self, op)? {
+            *self = self.unary(op)?;
+        }
+        call.done(());
+        Ok(())
+    }
 }
 
 /// # Computing: results written over values no longer needed
@@ -176,7 +198,7 @@ fn in_place(x: &mut Tensor, op: BinaryOp, other: &Operand<'_>) -> Result<bool> {
                 return Ok(false);
             };
             let other = other.broadcast(&values.shape);
-            Ok(over(values, &other, kernel))
+            Ok(over_with(values, &other, kernel))
         }
         Storage::Sparse(s) => {
             let Some(own) = Arc::get_mut(s).filter(|s| s.pattern.is_unique()) else { return Ok(false) };
@@ -199,7 +221,7 @@ fn in_place(x: &mut Tensor, op: BinaryOp, other: &Operand<'_>) -> Result<bool> {
             };
             // Two fills that collide make the result dense, or an error: not here.
             let Some(fill) = of_fills.ok().and_then(|x| x.sparse().map(|s| s.fill.clone())) else { return Ok(false) };
-            let done = over(&mut own.values, &beside, kernel);
+            let done = over_with(&mut own.values, &beside, kernel);
             if done {
                 own.fill = fill;
             }
@@ -208,8 +230,41 @@ fn in_place(x: &mut Tensor, op: BinaryOp, other: &Operand<'_>) -> Result<bool> {
     }
 }
 
-/// `values = kernel(values, other)`, if nobody else shares the memory and the values lie in it in order.
-fn over(values: &mut Strided, other: &Strided, kernel: BinaryKernel) -> bool {
+/// Writes the op's result over the tensor's values, if it can stand there.
+fn unary_in_place(x: &mut Tensor, op: UnaryOp) -> Result<bool> {
+    let dtype = x.dtype();
+    let Some(typing) = op.typing(dtype).filter(|t| t.compute == dtype && t.out == dtype) else { return Ok(false) };
+    let Some(kernel) = op.kernel(typing.compute) else { return Ok(false) };
+    let apply = |values: &mut Strided| over(values, &|_, own, _, out| kernel(own, out));
+    match &mut x.storage {
+        Storage::Strided(values) => Ok(apply(values)),
+        Storage::Sparse(s) => {
+            let Some(own) = Arc::get_mut(s).filter(|s| s.pattern.is_unique()) else { return Ok(false) };
+            // The fill is that of the op where nothing is stored.
+            let of_fill = Tensor::empty(&own.shape, dtype, Layout::Coo, own.fill.clone())?.unary(op)?;
+            let Some(fill) = of_fill.sparse().map(|s| s.fill.clone()) else { return Ok(false) };
+            let done = apply(&mut own.values);
+            if done {
+                own.fill = fill;
+            }
+            Ok(done)
+        }
+    }
+}
+
+/// `values = kernel(values, other)`: see [`over`].
+fn over_with(values: &mut Strided, other: &Strided, kernel: BinaryKernel) -> bool {
+    over(values, &|first, own, beside, out| {
+        other.read(first, beside);
+        kernel(own, beside, out);
+    })
+}
+
+/// Makes values anew, block by block, if nobody else shares the memory and the values lie in it in order. What does so is given
+/// the place of the first, what they were, as much memory for anything, and where they go.
+type Anew<'a> = dyn Fn(usize, &[u8], &mut [u8], &mut [u8]) + Sync + 'a;
+
+fn over(values: &mut Strided, anew: &Anew<'_>) -> bool {
     const BLOCK: usize = 1 << 10;
     let size = values.dtype.size();
     let own = values.offset * size..(values.offset + values.len()) * size;
@@ -224,8 +279,7 @@ fn over(values: &mut Strided, other: &Strided, kernel: BinaryKernel) -> bool {
         for (i, block) in out.chunks_mut(BLOCK * size).enumerate() {
             let (left, right) = (&mut left[..block.len()], &mut right[..block.len()]);
             left.copy_from_slice(block);
-            other.read(first + i * BLOCK, right);
-            kernel(left, right, block);
+            anew(first + i * BLOCK, left, right, block);
         }
     };
     interrupt::hold(|| parallel::for_chunks_mut(bytes, size, parallel::GRAIN, &chunk));

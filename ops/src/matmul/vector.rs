@@ -4,6 +4,7 @@
 //! made in tiles of columns that stay in registers, in as few instructions as possible, and rows of the dense matrix are
 //! asked for some elements ahead. Every element is summed in storage order (dot products: in sixteen lanes), so its bits
 //! depend neither on the tile nor on the cut into pieces nor on the instructions.
+#![allow(unsafe_code)] // places in the dense matrix are read unchecked once the greatest of a row was compared with its length
 
 use std::ops::Range;
 
@@ -20,6 +21,9 @@ const AHEAD: [usize; 2] = [32, 8];
 /// of the time where rows are short.
 const NEAR: usize = 512 << 10;
 
+/// Rows whose indices are compared with the size of the dense matrix at once.
+const TOGETHER: usize = 8;
+
 /// Columns up to which a matrix is narrow.
 const NARROW: usize = 32;
 
@@ -29,11 +33,13 @@ pub(super) trait Float: Lanes {
     const WIDE: bool;
 
     /// `N` columns of a row of the product, rounded: the sum of `values[e] · b[indices[e] · stride + column..][..N]`.
-    fn tile<const N: usize>(row: Row<'_, Self>, column: usize) -> [Self; N];
+    ///
+    /// # Safety
+    /// `column + N` is at most the number of columns that the row was made for.
+    unsafe fn tile<const N: usize, const FAR: bool>(row: &Row<'_, Self>, column: usize) -> [Self; N];
 }
 
-/// A row of the sparse matrix beside the dense one.
-#[derive(Clone, Copy)]
+/// A row of the sparse matrix beside the dense one, in which all places that its indices name were found to be.
 pub(super) struct Row<'a, T> {
     indices: &'a [u32],
     values: &'a [T],
@@ -45,14 +51,24 @@ pub(super) struct Row<'a, T> {
 }
 
 impl<'a, T> Row<'a, T> {
-    /// Asks for what will be needed `distance` elements after element `e`, and gives row and value of that.
+    /// Asks for what will be needed `distance` elements after element `e`, if that is far.
     #[inline(always)]
-    fn term<const N: usize>(&self, e: usize, column: usize) -> &'a [T] {
-        if let Some(k) = self.ahead.get(e + self.distance) {
+    fn look<const N: usize, const FAR: bool>(&self, e: usize, column: usize) {
+        if FAR && let Some(k) = self.ahead.get(e + self.distance) {
             prefetch::<T, N>(self.b, *k as usize * self.stride + column);
         }
-        let at = self.indices[e] as usize * self.stride + column;
-        &self.b[at..at + N]
+    }
+
+    /// `N` columns of row `k` of the dense matrix.
+    ///
+    /// # Safety
+    /// `k` is one of the row's indices, `column + N` at most the number of columns that the row was made for.
+    #[inline(always)]
+    unsafe fn at<const N: usize>(&self, k: u32, column: usize) -> &'a [T; N] {
+        let at = k as usize * self.stride + column;
+        debug_assert!(at + N <= self.b.len());
+        // SAFETY: `SparseDense::rows` has compared the end of the last place with the length, and this one is not after it.
+        unsafe { &*self.b.as_ptr().add(at).cast::<[T; N]>() }
     }
 }
 
@@ -60,10 +76,12 @@ impl Float for f64 {
     const WIDE: bool = false;
 
     #[inline(always)]
-    fn tile<const N: usize>(row: Row<'_, f64>, column: usize) -> [f64; N] {
+    unsafe fn tile<const N: usize, const FAR: bool>(row: &Row<'_, f64>, column: usize) -> [f64; N] {
         let mut sum = [0.0; N];
-        for (e, &x) in row.values.iter().enumerate() {
-            let y = row.term::<N>(e, column);
+        for (e, (&x, &k)) in row.values.iter().zip(row.indices).enumerate() {
+            row.look::<N, FAR>(e, column);
+            // SAFETY: an index of the row; the caller's promise.
+            let y = unsafe { row.at::<N>(k, column) };
             for i in 0..N {
                 sum[i] += x * y[i];
             }
@@ -83,33 +101,42 @@ impl Float for f32 {
     const WIDE: bool = true;
 
     #[inline(always)]
-    fn tile<const N: usize>(row: Row<'_, f32>, column: usize) -> [f32; N] {
+    unsafe fn tile<const N: usize, const FAR: bool>(row: &Row<'_, f32>, column: usize) -> [f32; N] {
         let mut sum = [0.0f64; N];
         let mut e = 0;
-        // Of few columns two runs side by side: one alone would wait for each of its sums.
-        let (pairs, _) = row.values.as_chunks::<{ 2 * RUN }>();
-        for values in pairs.iter().filter(|_| N <= FEW) {
-            let mut runs = [[0.0f32; N]; 2];
-            for t in 0..RUN {
-                for (half, run) in runs.iter_mut().enumerate() {
-                    let t = half * RUN + t;
-                    let y = row.term::<N>(e + t, column);
-                    for i in 0..N {
-                        run[i] += values[t] * y[i];
+        let (mut rest, mut rest_indices) = (row.values, row.indices);
+        if N <= FEW {
+            // Of few columns two runs side by side: one alone would wait for each of its sums.
+            let (pairs, few) = row.values.as_chunks::<{ 2 * RUN }>();
+            let (pair_indices, few_indices) = row.indices.as_chunks::<{ 2 * RUN }>();
+            for (values, indices) in pairs.iter().zip(pair_indices) {
+                let mut runs = [[0.0f32; N]; 2];
+                for t in 0..RUN {
+                    for (half, run) in runs.iter_mut().enumerate() {
+                        let t = half * RUN + t;
+                        row.look::<N, FAR>(e + t, column);
+                        // SAFETY: an index of the row; the caller's promise.
+                        let y = unsafe { row.at::<N>(indices[t], column) };
+                        for i in 0..N {
+                            run[i] += values[t] * y[i];
+                        }
                     }
                 }
-            }
-            for run in runs {
-                for i in 0..N {
-                    sum[i] += f64::from(run[i]);
+                for run in runs {
+                    for i in 0..N {
+                        sum[i] += f64::from(run[i]);
+                    }
                 }
+                e += 2 * RUN;
             }
-            e += 2 * RUN;
+            (rest, rest_indices) = (few, few_indices);
         }
-        for values in row.values[e..].chunks(RUN) {
+        for (values, indices) in rest.chunks(RUN).zip(rest_indices.chunks(RUN)) {
             let mut run = [0.0f32; N];
-            for &x in values {
-                let y = row.term::<N>(e, column);
+            for (&x, &k) in values.iter().zip(indices) {
+                row.look::<N, FAR>(e, column);
+                // SAFETY: an index of the row; the caller's promise.
+                let y = unsafe { row.at::<N>(k, column) };
                 for i in 0..N {
                     run[i] += x * y[i];
                 }
@@ -121,16 +148,20 @@ impl Float for f32 {
         }
         let out = sum.map(|s| s as f32);
         // Beyond the range of f32 on the way: once more in f64.
-        if sum.iter().all(|s| s.is_finite()) { out } else { wide_tile(row, column) }
+        // SAFETY: the caller's promise.
+        if sum.iter().all(|s| s.is_finite()) { out } else { unsafe { wide_tile(row, column) } }
     }
 }
 
+/// # Safety
+/// As [`Float::tile`].
 #[cold]
 #[inline(never)]
-fn wide_tile<const N: usize>(row: Row<'_, f32>, column: usize) -> [f32; N] {
+unsafe fn wide_tile<const N: usize>(row: &Row<'_, f32>, column: usize) -> [f32; N] {
     let mut sum = [0.0f64; N];
-    for (e, &x) in row.values.iter().enumerate() {
-        let y = row.term::<N>(e, column);
+    for (&x, &k) in row.values.iter().zip(row.indices) {
+        // SAFETY: an index of the row; the caller's promise.
+        let y = unsafe { row.at::<N>(k, column) };
         for i in 0..N {
             sum[i] += f64::from(x) * f64::from(y[i]);
         }
@@ -164,39 +195,60 @@ impl<T: Float> Loop for SparseDense<'_, T> {
 
     #[inline(always)]
     fn run(self) {
+        // What lies in the cache need not be asked for, and that costs in instructions.
+        if size_of_val(self.b) <= NEAR { self.rows::<false>() } else { self.rows::<true>() }
+    }
+}
+
+impl<T: Float> SparseDense<'_, T> {
+    #[inline(always)]
+    fn rows<const FAR: bool>(self) {
         let SparseDense { left, rows, b, stride, n, out, wide } = self;
         let end = left.start(rows.end);
         let distance = AHEAD[usize::from(n > NARROW)];
-        let is_near = size_of_val(b) <= NEAR;
-        for (out, r) in out.chunks_exact_mut(n).zip(rows) {
-            let (indices, values) = left.row(r);
-            let ahead = if is_near { &[] } else { &left.indices[left.start(r)..end] };
-            let row = Row { indices, values, ahead, distance, b, stride };
-            let mut at = 0;
-            if wide {
-                at = tiles::<T, 64>(row, at, out);
+        let mut first = rows.start;
+        for out in out.chunks_mut(n * TOGETHER) {
+            let last = rows.end.min(first + TOGETHER);
+            // The last place that these rows name is looked up once, and none later.
+            let (start, after) = (left.start(first), left.start(last));
+            let (all_indices, all_values) = (&left.indices[start..after], &left.values[start..after]);
+            let greatest = all_indices.iter().fold(0, |greatest, &k| k.max(greatest)) as usize;
+            let reaches = if start == after { 0 } else { greatest.saturating_mul(stride).saturating_add(n) };
+            let b = &b[..b.len().max(reaches)];
+            for (out, r) in out.chunks_exact_mut(n).zip(first..last) {
+                let (from, to) = left.range(r);
+                let (indices, values) = (&all_indices[from - start..to - start], &all_values[from - start..to - start]);
+                let ahead = if FAR { &left.indices[from..end] } else { &[] };
+                let row = &Row { indices, values, ahead, distance, b, stride };
+                let mut at = 0;
+                if wide {
+                    at = tiles::<T, 64, FAR>(row, at, out);
+                }
+                at = tiles::<T, 32, FAR>(row, at, out);
+                at = tiles::<T, 16, FAR>(row, at, out);
+                at = tiles::<T, 8, FAR>(row, at, out);
+                at = tiles::<T, 4, FAR>(row, at, out);
+                tiles::<T, 1, FAR>(row, at, out);
             }
-            at = tiles::<T, 32>(row, at, out);
-            at = tiles::<T, 16>(row, at, out);
-            at = tiles::<T, 8>(row, at, out);
-            at = tiles::<T, 4>(row, at, out);
-            tiles::<T, 1>(row, at, out);
+            first = last;
         }
     }
 }
 
-/// Fills the row in tiles of `N` columns from column `at` on, and says where they end. A last tile goes over columns that
-/// are done, where that saves two or more passes.
+/// Fills the row, which was made for as many columns, in tiles of `N` from column `at` on, and says where they end. A last tile
+/// goes over columns that are done, where that saves two or more passes.
 #[inline(always)]
-fn tiles<T: Float, const N: usize>(row: Row<'_, T>, mut at: usize, out: &mut [T]) -> usize {
+fn tiles<T: Float, const N: usize, const FAR: bool>(row: &Row<'_, T>, mut at: usize, out: &mut [T]) -> usize {
     while at + N <= out.len() {
-        out[at..at + N].copy_from_slice(&T::tile::<N>(row, at));
+        // SAFETY: columns of the row.
+        out[at..at + N].copy_from_slice(&unsafe { T::tile::<N, FAR>(row, at) });
         at += N;
     }
     let left = out.len() - at;
     if left > N / 2 && out.len() >= N {
         at = out.len() - N;
-        out[at..].copy_from_slice(&T::tile::<N>(row, at));
+        // SAFETY: columns of the row.
+        out[at..].copy_from_slice(&unsafe { T::tile::<N, FAR>(row, at) });
         at = out.len();
     }
     at

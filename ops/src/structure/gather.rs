@@ -239,6 +239,34 @@ pub fn repeat(element: &[u8], out: &mut [u8]) {
     }
 }
 
+/// Rows of a matrix that lies with steps: `out[r · columns + c]` is element `at + r · steps[0] + c · steps[1]` of the source, of
+/// `width` bytes each. For short rows, of which many are made at once.
+pub fn rows(source: &[u8], at: usize, steps: [isize; 2], columns: usize, width: usize, out: &mut [u8]) {
+    fn wide<const W: usize>(source: &[u8], at: usize, [step, inner]: [isize; 2], columns: usize, out: &mut [u8]) {
+        let (source, out) = (source.as_chunks::<W>().0, out.as_chunks_mut::<W>().0);
+        for (r, row) in out.chunks_exact_mut(columns).enumerate() {
+            let at = at.wrapping_add_signed(r as isize * step);
+            match inner {
+                0 => row.fill(source[at]),
+                1 => row.copy_from_slice(&source[at..at + columns]),
+                _ => row.iter_mut().enumerate().for_each(|(c, o)| {
+                    *o = source[at.wrapping_add_signed(c as isize * inner)];
+                }),
+            }
+        }
+    }
+    if columns == 0 {
+        return;
+    }
+    match width {
+        1 => wide::<1>(source, at, steps, columns, out),
+        2 => wide::<2>(source, at, steps, columns, out),
+        4 => wide::<4>(source, at, steps, columns, out),
+        8 => wide::<8>(source, at, steps, columns, out),
+        _ => wide::<16>(source, at, steps, columns, out),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -253,6 +281,23 @@ mod tests {
             assert_eq!(out_keys[..n], [4, 0, 1, 4]);
             let rows: Vec<u8> = [0, 1, 4, 5].iter().flat_map(|r| values[r * width..(r + 1) * width].to_vec()).collect();
             assert_eq!(out_values[..n * width], rows);
+        }
+    }
+    #[test]
+    fn short_rows_come_with_any_steps() {
+        for (count, columns, at, steps) in
+            [(9, 5, 3, [1, 0]), (9, 5, 3, [40, 1]), (4, 8, 900, [-12, -3]), (7, 1, 0, [0, 0]), (3, 0, 0, [1, 1])]
+        {
+            for width in [1, 2, 4, 8, 16] {
+                let source: Vec<u8> = (0..1500 * width).map(|i| (i % 251) as u8).collect();
+                let mut out = vec![0; count * columns * width];
+                rows(&source, at, steps, columns, width, &mut out);
+                for (i, found) in out.chunks_exact(width).enumerate() {
+                    let (r, c) = ((i / columns) as isize, (i % columns) as isize);
+                    let from = at.wrapping_add_signed(r * steps[0] + c * steps[1]);
+                    assert_eq!(found, &source[from * width..(from + 1) * width], "{count} {columns} {i}");
+                }
+            }
         }
     }
     #[test]
