@@ -73,7 +73,7 @@ impl Tensor {
         assign("binary_assign", self, op, other.into())
     }
 
-    /// Any registered op of one operand, with the result in place of the tensor: PyTorch's `relu_` is
+    /// Any registered op of one operand, with the result in place of the tensor. PyTorch's `relu_` is
     /// `x.unary_assign(UnaryOp::Relu)`.
     ///
     /// ```

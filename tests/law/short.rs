@@ -1,6 +1,6 @@
 //! The law for short forms: products that are one number, labels as rows, transposes, and what is handed out.
 
-use openwork::{BinaryOp, ErrorKind, Fill, Number, Operand, Part, Scalar, Tensor};
+use openwork::{BinaryOp, ErrorKind, Fill, Number, Operand, Part, Scalar, Tensor, UnaryOp};
 use openwork_ops::with_dtype;
 
 use super::bridge::meaning;
@@ -15,7 +15,7 @@ use super::values::Data;
 
 pub const FAMILY: Family = Family {
     name: "short",
-    ops: &["dot", "vdot", "one_hot", "t", "mt", "to_vec", "indices", "binary_assign"],
+    ops: &["dot", "vdot", "one_hot", "t", "mt", "to_vec", "indices", "binary_assign", "unary_assign"],
     rounds: 2500,
     check: |op, cell, seed| {
         let rng = &mut Rng::new(seed ^ 0xd07);
@@ -25,6 +25,7 @@ pub const FAMILY: Family = Family {
             "t" | "mt" => turned(op, &generate(cell, seed, Data::Special)),
             "to_vec" => to_vec(&generate(cell, seed, Data::Special)),
             "indices" => indices(&generate(cell, seed, Data::Special)),
+            "unary_assign" => assigned_alone(cell, seed, rng),
             _ => assigned(cell, seed, rng),
         }
     },
@@ -201,12 +202,33 @@ fn assigned(cell: &Cell, seed: u64, rng: &mut Rng) -> Result<(), String> {
     let want = mode.run(|| x.tensor.binary(op, other()));
     let mut got = x.tensor; // nobody else has it, so that it may be written over
     let result = mode.run(|| got.binary_assign(op, other()));
+    became(want, result, &got).map_err(|e| format!("{}: {e}", what()))
+}
+
+/// The same of one operand.
+fn assigned_alone(cell: &Cell, seed: u64, rng: &mut Rng) -> Result<(), String> {
+    let (op, mode) = (*rng.pick(UnaryOp::ALL), sample::any_mode(rng));
+    let x = generate(cell, seed, mode.data(op.domain())[0]);
+    let want = mode.run(|| x.tensor.unary(op));
+    let mut got = x.tensor;
+    let shared = rng.one_in(4).then(|| (got.clone(), generate(cell, seed, mode.data(op.domain())[0]).tensor));
+    let result = mode.run(|| got.unary_assign(op));
+    if let Some((other, before)) = shared
+        && !matches!(other.same_meaning(&before), Ok(true))
+    {
+        return Err(format!("{}: a tensor that shares its values changed", op.name()));
+    }
+    became(want, result, &got).map_err(|e| format!("{}: {e}", op.name()))
+}
+
+/// A tensor that was updated is what the op gives, or as it was where that fails.
+fn became(want: openwork::Result<Tensor>, result: openwork::Result<()>, got: &Tensor) -> Result<(), String> {
     match (want, result) {
         (Err(_), Err(_)) => Ok(()),
         (Ok(want), Ok(())) => match got.same_meaning(&want) {
-            Ok(true) => meaning(&got).map(|_| ()).map_err(|e| format!("{}: {e}", what())),
-            other => Err(format!("{}: {other:?}: {got} and not {want}", what())),
+            Ok(true) => meaning(got).map(|_| ()),
+            other => Err(format!("{other:?}: {got} and not {want}")),
         },
-        (want, result) => Err(format!("{}: {:?} and not {:?}", what(), result.err(), want.err())),
+        (want, result) => Err(format!("{:?} and not {:?}", result.err(), want.err())),
     }
 }

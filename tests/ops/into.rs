@@ -139,12 +139,31 @@ fn updates_in_place() {
                 assert_eq!(place(&x), at);
             }
         }
+        want = want.abs().unwrap();
+        x.unary_assign(UnaryOp::Abs).unwrap();
+        same(&x, &want);
+        assert_eq!(place(&x), at, "{layout}");
         // Somebody else looks at the values: they stay as they are.
         let (clone, before) = (x.clone(), x.to_vec::<f64>().unwrap());
         x.binary_assign(BinaryOp::Maximum, 0.25).unwrap();
         assert_eq!(clone.to_vec::<f64>().unwrap(), before);
         assert_ne!(place(&x), at);
         same(&x, &clone.maximum(0.25).unwrap());
+        let shared = x.clone();
+        x.unary_assign(UnaryOp::Neg).unwrap();
+        same(&shared.neg().unwrap(), &x);
+        x.unary_assign(UnaryOp::Signbit).unwrap(); // another dtype
+        same(&x, &shared.neg().unwrap().signbit().unwrap());
+    }
+}
+
+/// Memory of any size begins at a line of the cache.
+#[test]
+fn values_begin_at_a_line_of_the_cache() {
+    for n in [129, 200, 1000, 5000, 100_000, 1_000_000] {
+        let x = dense(&[n], 1.0).sin().unwrap();
+        let at = x.values::<f64>().unwrap().as_ptr().addr();
+        assert_eq!(at % 64, 0, "{n}");
     }
 }
 

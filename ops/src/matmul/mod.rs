@@ -21,6 +21,8 @@ mod sampled;
 mod semiring;
 mod sparse;
 mod term;
+#[cfg(target_arch = "x86_64")]
+mod tiles;
 #[cfg(test)]
 mod tests;
 mod typed;

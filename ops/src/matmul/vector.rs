@@ -9,6 +9,8 @@
 use std::ops::Range;
 
 use super::lanes::{self, Lanes};
+#[cfg(target_arch = "x86_64")]
+use super::tiles;
 use super::typed::{Typed, slice, slice_mut};
 use super::{Grid, Rows};
 use crate::simd::{Level, Loop, level, prefetch, vectorised};
@@ -29,7 +31,7 @@ const NARROW: usize = 32;
 
 /// A float with loops of its own.
 pub(super) trait Float: Lanes {
-    /// The widest tile where registers have 512 bits.
+    /// Whether there are tiles of their own for registers of 512 bits.
     const WIDE: bool;
 
     /// `N` columns of a row of the product, rounded: the sum of `values[e] · b[indices[e] · stride + column..][..N]`.
@@ -37,12 +39,23 @@ pub(super) trait Float: Lanes {
     /// # Safety
     /// `column + N` is at most the number of columns that the row was made for.
     unsafe fn tile<const N: usize, const FAR: bool>(row: &Row<'_, Self>, column: usize) -> [Self; N];
+
+    /// The same in `out`, for 32 and 64 columns, where [`Float::WIDE`].
+    ///
+    /// # Safety
+    /// As above; the CPU must have AVX-512 F and DQ.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn wide_tile<const N: usize, const FAR: bool>(row: &Row<'_, Self>, column: usize, out: &mut [Self]) {
+        // SAFETY: the caller's promise.
+        out.copy_from_slice(&unsafe { Self::tile::<N, FAR>(row, column) });
+    }
 }
 
 /// A row of the sparse matrix beside the dense one, in which all places that its indices name were found to be.
 pub(super) struct Row<'a, T> {
-    indices: &'a [u32],
-    values: &'a [T],
+    pub(super) indices: &'a [u32],
+    pub(super) values: &'a [T],
     /// The indices of this row and of those after it, to look ahead.
     ahead: &'a [u32],
     distance: usize,
@@ -51,24 +64,36 @@ pub(super) struct Row<'a, T> {
 }
 
 impl<'a, T> Row<'a, T> {
-    /// Asks for what will be needed `distance` elements after element `e`, if that is far.
+    /// Asks for what will be needed `distance` elements after element `e`, `times` `N` columns, if that is far.
     #[inline(always)]
-    fn look<const N: usize, const FAR: bool>(&self, e: usize, column: usize) {
+    pub(super) fn look<const N: usize, const FAR: bool>(&self, times: usize, e: usize, column: usize) {
         if FAR && let Some(k) = self.ahead.get(e + self.distance) {
-            prefetch::<T, N>(self.b, *k as usize * self.stride + column);
+            let at = *k as usize * self.stride + column;
+            (0..times).for_each(|i| prefetch::<T, N>(self.b, at + i * N));
         }
+    }
+
+    /// Where the columns from `column` on of row `k` of the dense matrix begin.
+    ///
+    /// # Safety
+    /// `k` is one of the row's indices, `column` at most the number of columns that the row was made for; then as many as
+    /// are left of them are readable.
+    #[inline(always)]
+    pub(super) unsafe fn from(&self, k: u32, column: usize) -> *const T {
+        let at = k as usize * self.stride + column;
+        debug_assert!(at <= self.b.len());
+        // SAFETY: `SparseDense::rows` has compared the end of the last place with the length, and this one is not after it.
+        unsafe { self.b.as_ptr().add(at) }
     }
 
     /// `N` columns of row `k` of the dense matrix.
     ///
     /// # Safety
-    /// `k` is one of the row's indices, `column + N` at most the number of columns that the row was made for.
+    /// As [`Row::from`], and there are `N`.
     #[inline(always)]
     unsafe fn at<const N: usize>(&self, k: u32, column: usize) -> &'a [T; N] {
-        let at = k as usize * self.stride + column;
-        debug_assert!(at + N <= self.b.len());
-        // SAFETY: `SparseDense::rows` has compared the end of the last place with the length, and this one is not after it.
-        unsafe { &*self.b.as_ptr().add(at).cast::<[T; N]>() }
+        // SAFETY: the caller's promise.
+        unsafe { &*self.from(k, column).cast::<[T; N]>() }
     }
 }
 
@@ -79,7 +104,7 @@ impl Float for f64 {
     unsafe fn tile<const N: usize, const FAR: bool>(row: &Row<'_, f64>, column: usize) -> [f64; N] {
         let mut sum = [0.0; N];
         for (e, (&x, &k)) in row.values.iter().zip(row.indices).enumerate() {
-            row.look::<N, FAR>(e, column);
+            row.look::<N, FAR>(1, e, column);
             // SAFETY: an index of the row; the caller's promise.
             let y = unsafe { row.at::<N>(k, column) };
             for i in 0..N {
@@ -110,19 +135,20 @@ impl Float for f32 {
             let (pairs, few) = row.values.as_chunks::<{ 2 * RUN }>();
             let (pair_indices, few_indices) = row.indices.as_chunks::<{ 2 * RUN }>();
             for (values, indices) in pairs.iter().zip(pair_indices) {
-                let mut runs = [[0.0f32; N]; 2];
+                let (mut one, mut two) = ([0.0f32; N], [0.0f32; N]);
                 for t in 0..RUN {
-                    for (half, run) in runs.iter_mut().enumerate() {
-                        let t = half * RUN + t;
-                        row.look::<N, FAR>(e + t, column);
-                        // SAFETY: an index of the row; the caller's promise.
-                        let y = unsafe { row.at::<N>(indices[t], column) };
-                        for i in 0..N {
-                            run[i] += values[t] * y[i];
-                        }
+                    row.look::<N, FAR>(1, e + t, column);
+                    row.look::<N, FAR>(1, e + RUN + t, column);
+                    // SAFETY: indices of the row; the caller's promise.
+                    let (y, z) = unsafe { (row.at::<N>(indices[t], column), row.at::<N>(indices[RUN + t], column)) };
+                    for i in 0..N {
+                        one[i] += values[t] * y[i];
+                    }
+                    for i in 0..N {
+                        two[i] += values[RUN + t] * z[i];
                     }
                 }
-                for run in runs {
+                for run in [one, two] {
                     for i in 0..N {
                         sum[i] += f64::from(run[i]);
                     }
@@ -134,7 +160,7 @@ impl Float for f32 {
         for (values, indices) in rest.chunks(RUN).zip(rest_indices.chunks(RUN)) {
             let mut run = [0.0f32; N];
             for (&x, &k) in values.iter().zip(indices) {
-                row.look::<N, FAR>(e, column);
+                row.look::<N, FAR>(1, e, column);
                 // SAFETY: an index of the row; the caller's promise.
                 let y = unsafe { row.at::<N>(k, column) };
                 for i in 0..N {
@@ -149,7 +175,24 @@ impl Float for f32 {
         let out = sum.map(|s| s as f32);
         // Beyond the range of f32 on the way: once more in f64.
         // SAFETY: the caller's promise.
-        if sum.iter().all(|s| s.is_finite()) { out } else { unsafe { wide_tile(row, column) } }
+        if sum.iter().all(|s| s.is_finite()) { out } else { unsafe { in_f64(row, column) } }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn wide_tile<const N: usize, const FAR: bool>(row: &Row<'_, f32>, column: usize, out: &mut [f32]) {
+        // Four sums are on their way at once, so that none waits for the one before: of 32 columns those of two runs.
+        // SAFETY: the caller's promise.
+        let is_done = unsafe {
+            match N {
+                64 => tiles::tile::<4, 1, FAR>(row, column, out),
+                _ => tiles::tile::<2, 2, FAR>(row, column, out),
+            }
+        };
+        if !is_done {
+            // SAFETY: as above.
+            out.copy_from_slice(&unsafe { in_f64::<N>(row, column) });
+        }
     }
 }
 
@@ -157,7 +200,7 @@ impl Float for f32 {
 /// As [`Float::tile`].
 #[cold]
 #[inline(never)]
-unsafe fn wide_tile<const N: usize>(row: &Row<'_, f32>, column: usize) -> [f32; N] {
+unsafe fn in_f64<const N: usize>(row: &Row<'_, f32>, column: usize) -> [f32; N] {
     let mut sum = [0.0f64; N];
     for (&x, &k) in row.values.iter().zip(row.indices) {
         // SAFETY: an index of the row; the caller's promise.
@@ -221,14 +264,16 @@ impl<T: Float> SparseDense<'_, T> {
                 let ahead = if FAR { &left.indices[from..end] } else { &[] };
                 let row = &Row { indices, values, ahead, distance, b, stride };
                 let mut at = 0;
-                if wide {
-                    at = tiles::<T, 64, FAR>(row, at, out);
+                if T::WIDE && wide {
+                    at = in_tiles::<T, 64, true, FAR>(row, at, out);
+                    at = in_tiles::<T, 32, true, FAR>(row, at, out);
+                } else {
+                    at = in_tiles::<T, 32, false, FAR>(row, at, out);
                 }
-                at = tiles::<T, 32, FAR>(row, at, out);
-                at = tiles::<T, 16, FAR>(row, at, out);
-                at = tiles::<T, 8, FAR>(row, at, out);
-                at = tiles::<T, 4, FAR>(row, at, out);
-                tiles::<T, 1, FAR>(row, at, out);
+                at = in_tiles::<T, 16, false, FAR>(row, at, out);
+                at = in_tiles::<T, 8, false, FAR>(row, at, out);
+                at = in_tiles::<T, 4, false, FAR>(row, at, out);
+                in_tiles::<T, 1, false, FAR>(row, at, out);
             }
             first = last;
         }
@@ -238,17 +283,28 @@ impl<T: Float> SparseDense<'_, T> {
 /// Fills the row, which was made for as many columns, in tiles of `N` from column `at` on, and says where they end. A last tile
 /// goes over columns that are done, where that saves two or more passes.
 #[inline(always)]
-fn tiles<T: Float, const N: usize, const FAR: bool>(row: &Row<'_, T>, mut at: usize, out: &mut [T]) -> usize {
-    while at + N <= out.len() {
+fn in_tiles<T: Float, const N: usize, const WIDE: bool, const FAR: bool>(
+    row: &Row<'_, T>,
+    mut at: usize,
+    out: &mut [T],
+) -> usize {
+    let tile = |at: usize, out: &mut [T]| {
+        #[cfg(target_arch = "x86_64")]
+        if WIDE {
+            // SAFETY: columns of the row; the level in use has AVX-512.
+            return unsafe { T::wide_tile::<N, FAR>(row, at, out) };
+        }
         // SAFETY: columns of the row.
-        out[at..at + N].copy_from_slice(&unsafe { T::tile::<N, FAR>(row, at) });
+        out.copy_from_slice(&unsafe { T::tile::<N, FAR>(row, at) });
+    };
+    while at + N <= out.len() {
+        tile(at, &mut out[at..at + N]);
         at += N;
     }
     let left = out.len() - at;
     if left > N / 2 && out.len() >= N {
         at = out.len() - N;
-        // SAFETY: columns of the row.
-        out[at..].copy_from_slice(&unsafe { T::tile::<N, FAR>(row, at) });
+        tile(at, &mut out[at..]);
         at = out.len();
     }
     at

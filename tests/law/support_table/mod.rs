@@ -57,6 +57,7 @@ fn no_op_is_left_out() {
         "to_vec",
         "indices",
         "binary_assign",
+        "unary_assign",
         "prepare",
     ];
     let facts = ["is_symmetric", "is_structure_symmetric", "is_upper_triangular", "is_lower_triangular", "ndiag"];
