@@ -80,10 +80,10 @@ unsafe fn term<const C: usize>(run: &mut [__m512; C], row: &Row<'_, f32>, column
     let x = _mm512_set1_ps(x);
     // SAFETY: the caller's promise.
     let from = unsafe { row.from(k, column) };
-    for c in 0..C {
+    for (c, run) in run.iter_mut().enumerate() {
         // SAFETY: as above, for all 16 · C.
         let y = unsafe { _mm512_loadu_ps(from.add(16 * c)) };
-        run[c] = _mm512_add_ps(run[c], _mm512_mul_ps(x, y));
+        *run = _mm512_add_ps(*run, _mm512_mul_ps(x, y));
     }
 }
 
@@ -91,8 +91,8 @@ unsafe fn term<const C: usize>(run: &mut [__m512; C], row: &Row<'_, f32>, column
 #[inline]
 #[target_feature(enable = "avx512f,avx512dq")]
 fn add<const C: usize>(sums: &mut [[__m512d; 2]; C], run: &[__m512; C]) {
-    for c in 0..C {
-        sums[c][0] = _mm512_add_pd(sums[c][0], _mm512_cvtps_pd(_mm512_castps512_ps256(run[c])));
-        sums[c][1] = _mm512_add_pd(sums[c][1], _mm512_cvtps_pd(_mm512_extractf32x8_ps::<1>(run[c])));
+    for (sum, run) in sums.iter_mut().zip(run) {
+        sum[0] = _mm512_add_pd(sum[0], _mm512_cvtps_pd(_mm512_castps512_ps256(*run)));
+        sum[1] = _mm512_add_pd(sum[1], _mm512_cvtps_pd(_mm512_extractf32x8_ps::<1>(*run)));
     }
 }
