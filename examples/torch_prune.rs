@@ -102,7 +102,7 @@ fn pruned(w: &Tensor) -> openwork::Result<Tensor> {
 }
 
 /// The best of many runs, in microseconds.
-fn best(mut run: impl FnMut() -> Outcome<()>) -> Outcome<f64> {
+fn best<T>(mut run: impl FnMut() -> Outcome<T>) -> Outcome<f64> {
     run()?;
     let mut least = f64::INFINITY;
     let start = Instant::now();
@@ -220,9 +220,9 @@ fn run() -> Outcome<()> {
         for other in [theirs(&strided), theirs(&sparse)] {
             assert!(ours.allclose(&Tensor::from_torch(&other, 0.0)?, 1e-3, 1e-3)?);
         }
-        let here = best(|| Ok(drop(scores(&layers, &some)?)))?;
-        let dense = tch::no_grad(|| best(|| Ok(drop(theirs(&strided)))))?;
-        let csr = tch::no_grad(|| best(|| Ok(drop(theirs(&sparse)))))?;
+        let here = best(|| Ok(scores(&layers, &some)?))?;
+        let dense = tch::no_grad(|| best(|| Ok(theirs(&strided))))?;
+        let csr = tch::no_grad(|| best(|| Ok(theirs(&sparse))))?;
         println!("| {points} | {here:.0} | {dense:.0} | {csr:.0} |");
     }
     Ok(())

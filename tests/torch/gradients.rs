@@ -236,7 +236,7 @@ fn operands(dtype: DType, layout: &str, fill: &str) -> In<Tensor> {
             "1.25" => x.replace_fill(value).unwrap(),
             _ => {
                 let row = numbers([1, shape[1]], dtype, seed + 20).to_dense().unwrap();
-                x.replace_fill(&row.add(value).unwrap()).unwrap()
+                x.replace_fill(row.add(value).unwrap()).unwrap()
             }
         };
         stored_as(&x, layout)
