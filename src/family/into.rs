@@ -80,7 +80,8 @@ impl Tensor {
     /// use openwork::{Layout, UnaryOp, tensor};
     /// let mut x = tensor![[1.0, -2.0], [0.0, -3.0]; Layout::Csr, -1.0]?;
     /// x.unary_assign(UnaryOp::Abs)?;
-    /// assert_eq!((x.values::<f64>()?, x.fill()), (&[1.0, 2.0, 0.0, 3.0][..], Some(1.0.into())));
+    /// assert_eq!(x.values::<f64>()?, [1.0, 2.0, 0.0, 3.0]);
+    /// assert_eq!(x.fill(), Some(&1.0.into()));
     /// # Ok::<(), openwork::Error>(())
     /// ```
     ///
