@@ -112,6 +112,24 @@ def test_pictures(fill, layout):
         assert "<table>" in ow.zeros(shape, layout="coo")._repr_html_()
 
 
+def test_spy(tmp_path):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    x = tensor(dense(), "csr")
+    ax = ow.spy(x)
+    shown = np.asarray(ax.images[0].get_array())
+    np.testing.assert_array_equal(shown, dense() != 0)
+    assert ax.get_title() == f"csr, {x.nse} of {x.size}"
+    ax.figure.savefig(tmp_path / "x.png")
+    assert (tmp_path / "x.png").stat().st_size > 1000
+    # On an axis that is there; a large matrix in as many points as the picture has; of more axes the last two.
+    large = ow.random((100_000, 50_000), 1e-5, layout="csr", seed=1)
+    assert ow.spy(large, ax) is ax and ax.images[1].get_array().shape == (512, 512)
+    assert ow.spy(ow.stack([x, x])).images[0].get_array().shape == x.shape
+    assert ow.spy(ow.zeros((0, 3), layout="coo")).get_title() == "coo, 0 of 0"
+
+
 def programs():
     """Each program of the texts, by text and number."""
     for path in (HERE / "README.md", HERE.parent / "README.md", HERE / "docs" / "recipes.md"):
