@@ -226,7 +226,8 @@ fn infos<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<Vec<Info>> {
                 let value = archive.fill(name).ok().flatten();
                 let info = of_binsparse(name.to_owned(), format, &descriptor, value, file_bytes);
                 // A strided tensor has no descriptor in the file, whose version could be told.
-                let version = info.version.clone().filter(|_| !info.levels.levels.is_empty());
+                let version =
+                    info.version.clone().filter(|version| !info.levels.levels.is_empty() && !version.is_empty());
                 Ok(Info { arrays: archive.arrays(name), version, ..info })
             };
             names.into_iter().map(described).collect()

@@ -1,5 +1,6 @@
 //! What carries tensors out of the program and back: state dicts, serde, in-memory interchange.
 
+mod bitmask;
 mod checkpoints;
 mod dlpack;
 mod hostile;

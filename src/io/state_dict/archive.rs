@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
 
+use super::bitmask::{self, Masked};
 use super::entries::{self, Entries};
 use super::{DESCRIPTOR, ModelFormat, OWN_KEY, StateDict};
 use crate::Scalar;
@@ -57,6 +58,8 @@ enum Stored {
     Plain { entry: ArrayEntry, complex: bool },
     /// Constituent arrays.
     Described(Box<Descriptor>),
+    /// Values and a bit per element.
+    Masked(Box<Masked>),
     /// A group of that name.
     Group,
     /// A tensor of a checkpoint.
@@ -95,6 +98,7 @@ impl Archive {
     pub(in crate::io) fn shape(&self, name: &str) -> Option<Vec<u64>> {
         match self.find(name).ok()? {
             Stored::Plain { entry, .. } => Some(entry.shape.clone()),
+            Stored::Masked(masked) => Some(masked.shape()),
             _ => None,
         }
     }
@@ -113,6 +117,7 @@ impl Archive {
         };
         match (self.find(name).ok(), &self.store) {
             (Some(Stored::Plain { entry, .. }), _) => vec![stored("values", entry)],
+            (Some(Stored::Masked(masked)), _) => masked.arrays().mapped(|(array, entry)| stored(array, entry)),
             (Some(Stored::Described(descriptor)), Store::Safetensors { entries, .. }) => {
                 let names = binsparse::map::array_names(descriptor);
                 let entry = |array: String| entries.get(&format!("{name}.{array}")).map(|entry| stored(&array, entry));
@@ -144,7 +149,7 @@ impl Archive {
                 };
                 arrays.filter_map(entry).map(ArrayEntry::bytes).sum()
             }
-            Stored::Item(_) => self.arrays(name).iter().map(|array| array.bytes).sum(),
+            Stored::Item(_) | Stored::Masked(_) => self.arrays(name).iter().map(|array| array.bytes).sum(),
             Stored::Group => 0,
         };
         if bytes > limit {
@@ -266,6 +271,17 @@ impl Archive {
             }
             described.insert(name, descriptor);
         }
+        // A file that lists its tensors says itself what they are.
+        let mut masked = Named::new();
+        let weights = if own.order.is_empty() { bitmask::found(&entries) } else { Vec::new() };
+        for (name, prefix) in weights {
+            if entries.contains_key(&name) {
+                return bad(format!("{name:?} is both an array and a weight with a bitmask"));
+            }
+            let within = |e: Fault| Fault::Bad(format!("the tensor {name:?}: {e}"));
+            masked.insert(name.clone(), Masked::of(&prefix, &entries, &source).map_err(within)?);
+            parts.extend(bitmask::PARTS.map(|part| format!("{prefix}.{part}")));
+        }
         for key in own.json {
             let Some(Value::String(text)) = metadata.get(&key) else {
                 return bad(format!("`{OWN_KEY}` says that the metadata {key:?} are JSON, which are not there"));
@@ -278,7 +294,7 @@ impl Archive {
         let mut tensors = Vec::new();
         let mut taken = HashSet::new();
         let rest: Vec<String> = order.into_iter().filter(|name| !parts.contains(name)).collect();
-        let left = described.names().map(str::to_owned).collect::<Vec<_>>();
+        let left = described.names().chain(masked.names()).map(str::to_owned).collect::<Vec<_>>();
         for (listed, name) in
             own.order.into_iter().map(|n| (true, n)).chain(rest.into_iter().chain(left).map(|n| (false, n)))
         {
@@ -290,6 +306,10 @@ impl Archive {
             }
             let stored = match described.remove(&name) {
                 Some(descriptor) => Stored::Described(Box::new(descriptor)),
+                None if masked.contains(&name) => match masked.remove(&name) {
+                    Some(masked) => Stored::Masked(Box::new(masked)),
+                    None => continue,
+                },
                 None => match entries.get(&name) {
                     Some(entry) => Stored::Plain { entry: entry.clone(), complex: own.complex.contains(&name) },
                     None => return bad(format!("`{OWN_KEY}` lists the tensor {name:?}, which is not there")),
@@ -337,6 +357,7 @@ impl Archive {
             Stored::Plain { entry, complex } => {
                 entries::plain_descriptor(entry, *complex).map_err(|e| self.within(name, e))
             }
+            Stored::Masked(masked) => masked.descriptor().map_err(|e| self.within(name, e)),
             Stored::Group => match &self.store {
                 Store::Groups(file) => lock(file).info(name),
                 _ => Err(missing(name, self.names())),
@@ -425,6 +446,7 @@ impl Archive {
             Stored::Plain { entry, complex } => {
                 rows(cut).and_then(|range| entries::plain(entry, *complex, source, range))
             }
+            Stored::Masked(masked) => masked.read(source, cut),
             Stored::Group | Stored::Item(_) => return Err(missing(name, self.names())),
         };
         tensor.map_err(|e| self.within(name, e))

@@ -13,6 +13,10 @@
 //! CSR, CSC, BSR, BSC) are found wherever they are in dictionaries and lists, under the keys on the way to them joined by
 //! dots (`optimizer.state.0.exp_avg`); numbers and texts are metadata under such names.
 //!
+//! Of safetensors files by others, weights that the package compressed-tensors stored as values and bitmasks (`X.compressed`,
+//! `X.bitmask`, `X.shape`, and `X.row_offsets` where not two of four are stored) are read as one tensor `X.weight`: CSR, or COO
+//! where it is no matrix.
+//!
 //! [`Archive`] opens a file without reading its tensors: names and descriptors come first, a tensor when it is asked
 //! for.
 //!
@@ -37,6 +41,7 @@
 //! ```
 
 mod archive;
+mod bitmask;
 mod entries;
 
 use std::collections::HashMap;
