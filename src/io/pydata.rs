@@ -2,7 +2,7 @@
 //!
 //! COO tensors of any number of axes are written as `COO`, CSR and CSC as `GCXS`; bool, integers, floats of 16 bits and more
 //! and complex numbers, with any fill of one value. What has no such form is refused, and named in the error. What pydata/sparse saved is
-//! read by [`read`](super::read) and its like: `COO`, and `GCXS` of one axis, or of two with one of them compressed.
+//! read by [`read`](super::read) and its like: `COO`, and `GCXS`, which is CSR or CSC where it has two axes and COO where it has more.
 //!
 //! ```
 //! use openwork::io::{self, Format, pydata};

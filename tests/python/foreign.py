@@ -6,6 +6,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import scipy.sparse as sp
+import sparse
 
 folder = Path(sys.argv[1])
 rng = np.random.default_rng(7)
@@ -56,6 +57,20 @@ for dtype, fill in [("float64", np.inf), ("float32", 1.5), ("int64", -3), ("floa
             save(folder / f"{name}.npz", data=b[rows, cols], indices=cols, indptr=indptr,
                  compressed_axes=np.array([axis]), shape=np.array(a.shape), fill_value=np.array(fill, dtype))
             keep(name, a)
+
+# Diagonals that begin and end beyond the matrix, and lines shorter than it is wide.
+for name, shape, offsets, width in [("wide", (5, 9), [0, -2, 7, 3], 9), ("tall", (9, 5), [-8, 4, 0], 5), ("short", (6, 8), [1, -1], 4)]:
+    x = sp.dia_array((np.arange(1.0, len(offsets) * width + 1).reshape(len(offsets), width), offsets), shape=shape)
+    sp.save_npz(folder / f"scipy-dia-{name}.npz", x)
+    keep(f"scipy-dia-{name}", x.toarray())
+
+# GCXS of more axes than two, as the library itself saves it.
+for shape, axes in [((3, 4, 5), [0]), ((3, 4, 5), [1, 2]), ((3, 4, 5), [0, 2]), ((2, 3, 4, 5), [1, 3]), ((2, 3, 4, 5), [0, 1, 2])]:
+    a = dense(shape, "float64", 2)
+    x = sparse.GCXS.from_numpy(a, compressed_axes=axes, fill_value=2.0)
+    name = f"pydata-many-{len(shape)}-{''.join(map(str, axes))}"
+    sparse.save_npz(folder / f"{name}.npz", x)
+    keep(name, a)
 
 # What is no sparse array at all.
 np.savez(folder / "other.npz", weights=np.zeros(3), bias=np.ones(2))

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use super::arrays::ArrayInfo;
 use super::extension::NAMESPACE;
+use super::made::Made;
 use crate::DType;
 use crate::base::named::Named;
 use crate::io::fault::{Res, bad};
@@ -19,6 +20,8 @@ pub(crate) struct Foreign {
     /// What the format calls itself.
     pub(crate) kind: String,
     pub(crate) arrays: Named<Place>,
+    /// Arrays that follow from others.
+    pub(crate) made: Option<Made>,
 }
 
 /// Where the entries of an array are.
@@ -95,7 +98,7 @@ pub(crate) fn plain(stored: &str, shape: &[u64], fortran: bool, dtype: DType) ->
     }});
     let mut arrays = Named::new();
     arrays.insert("values", array(stored));
-    Ok(Foreign { text: text.to_string(), kind: PLAIN.to_owned(), arrays })
+    Ok(Foreign { text: text.to_string(), kind: PLAIN.to_owned(), arrays, made: None })
 }
 
 /// An array as binsparse would have it: complex numbers as pairs, and truth values as integers.
@@ -125,7 +128,7 @@ pub(crate) fn compressed(kind: &str, m: &Compressed<'_>) -> Res<Foreign> {
     arrays.insert("pointers_to_1", array("indptr"));
     arrays.insert("indices_1", array("indices"));
     arrays.insert("values", array("data"));
-    Ok(Foreign { text, kind: kind.to_owned(), arrays })
+    Ok(Foreign { text, kind: kind.to_owned(), arrays, made: None })
 }
 
 /// Coordinates: an array per axis, or one with a row per axis.
@@ -150,5 +153,5 @@ pub(crate) fn coordinates(
     arrays.insert("values", array("data"));
     let dims: Vec<[usize; 1]> = (0..shape.len()).map(|axis| [axis]).collect();
     let text = descriptor(shape, json!([{ "sparse": shape.len() }]), json!(dims), nse, types, fill);
-    Ok(Foreign { text, kind: kind.to_owned(), arrays })
+    Ok(Foreign { text, kind: kind.to_owned(), arrays, made: None })
 }

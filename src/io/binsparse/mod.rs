@@ -47,6 +47,7 @@ mod file;
 mod foreign;
 pub(in crate::io) mod hdf5;
 pub(crate) mod json;
+mod made;
 pub(crate) mod map;
 pub(in crate::io) mod npy;
 mod npy_file;

@@ -5,6 +5,7 @@ use std::io::{self, Read, Seek, Write};
 use super::arrays::{ArrayInfo, Arrays, Container};
 use super::export::Export;
 use super::foreign::{self, Foreign, Place};
+use super::made::{self, Made};
 use super::npy::{self, NpyHeader};
 use super::zip::{ZipReader, ZipWriter};
 use super::{Mode, json};
@@ -137,10 +138,7 @@ impl<R: Read + Seek> Npz<R> {
                 return self.vector("pydata/sparse GCXS", &shape, fill);
             }
             let (&[_, _], &[axis @ 0..2]) = (&shape[..], &axes[..]) else {
-                return bad(format!(
-                    "a pydata/sparse GCXS array of the shape {shape:?} with compressed axes {axes:?}: matrices with one \
-                     are read; save it as COO"
-                ));
+                return self.folded(&shape, &axes);
             };
             let fill = Some(self.typed("fill_value")?.0);
             return self.compressed("pydata/sparse GCXS", axis as usize, &shape, None, fill);
@@ -213,8 +211,56 @@ impl<R: Read + Seek> Npz<R> {
                 let nse = data.iter().product();
                 foreign::coordinates(&kind, &shape, places.into(), (indices, values), nse, None)
             }
+            "dia" => self.diagonals(&kind, &shape),
             _ => bad(format!("a SciPy array in the format {format:?}, which is not read: save it with `.tocsr()`")),
         }
+    }
+
+    /// Diagonals: those that are saved, and nothing else, is stored.
+    fn diagonals(&mut self, kind: &str, shape: &[u64]) -> Res<Foreign> {
+        let (values, data) = self.typed("data")?;
+        let offsets = self.integers("offsets")?;
+        let (&[rows, cols], &[lines, width]) = (shape, &data[..]) else {
+            return bad(format!("diagonals of the shape {data:?} in an array of the shape {shape:?}"));
+        };
+        let (made, nse) = made::diagonals([rows, cols], &offsets, [lines, width])?;
+        let found = foreign::coordinates(kind, shape, made::places(2), (DType::U64, values), nse, None)?;
+        Ok(Foreign { made: Some(made), ..found })
+    }
+
+    /// A tensor of any number of axes as a compressed matrix: its coordinates are made of rows and columns.
+    fn folded(&mut self, shape: &[u64], axes: &[u64]) -> Res<Foreign> {
+        let (values, data) = self.typed("data")?;
+        let mut wide = |name: &str| -> Res<Vec<u64>> {
+            let signed = self.integers(name)?;
+            signed.try_mapped(|&v| u64::try_from(v).or_else(|_| bad(format!("`{name}` has a negative entry"))))
+        };
+        let (pointers, indices) = (wide("indptr")?, wide("indices")?);
+        if data != [indices.len() as u64] {
+            return bad(format!("values of the shape {data:?} for {} indices", indices.len()));
+        }
+        let fill = Some(self.typed("fill_value")?.0);
+        let nse = indices.len() as u64;
+        let made = made::folded(shape, axes, pointers, indices)?;
+        let places = made::places(shape.len());
+        let found = foreign::coordinates("pydata/sparse GCXS", shape, places, (DType::U64, values), nse, fill)?;
+        Ok(Foreign { made: Some(made), ..found })
+    }
+
+    /// The whole of an array of integers.
+    fn integers(&mut self, name: &str) -> Res<Vec<i64>> {
+        let header = self.needed(name)?;
+        let (Some(dtype), &[len]) = (header.dtype().filter(|dtype| dtype.is_int()), &header.shape[..]) else {
+            return bad(format!("`{name}` is not a list of integers"));
+        };
+        let mut out = vec![0; len as usize * dtype.size()]; // the archive has as many, as its directory says
+        self.read(name, 0, &mut out)?;
+        out.chunks_exact(dtype.size())
+            .map(|bytes| {
+                let value = Scalar::from_bytes(dtype, bytes).as_integer().and_then(|value| i64::try_from(value).ok());
+                value.map_or_else(|| bad(format!("`{name}` holds a number of 2^63 and more")), Ok)
+            })
+            .collect()
     }
 
     fn compressed(
@@ -330,6 +376,9 @@ impl<R: Read + Seek> Arrays for Npz<R> {
     }
 
     fn info(&mut self, name: &str) -> Res<Option<ArrayInfo>> {
+        if let Some(nse) = self.made(name) {
+            return Ok(Some(nse));
+        }
         let place = self.place(name);
         let stored = place.as_ref().map_or(name, |place| &place.stored);
         let Some(header) = self.header(stored, &format!("{stored}.npy"))? else { return Ok(None) };
@@ -348,6 +397,14 @@ impl<R: Read + Seek> Arrays for Npz<R> {
     }
 
     fn read(&mut self, name: &str, start: u64, out: &mut [u8]) -> Res<()> {
+        let made = self.foreign.as_ref().and_then(|foreign| foreign.made.as_ref());
+        if let Some(made) = made.filter(|made| made.has(name)) {
+            made.read(name, start, out);
+            return Ok(());
+        }
+        if name == "values" && made.is_some_and(Made::picks) {
+            return self.picked(start, out);
+        }
         let (stored, first, pairs) = match self.place(name) {
             Some(Place { stored, part }) => (stored, part.map_or(0, |(first, _)| first), true),
             None => (name.to_owned(), 0, false),
@@ -357,6 +414,39 @@ impl<R: Read + Seek> Arrays for Npz<R> {
         let item = if pairs && header.kind == 'c' { header.item / 2 } else { header.item };
         self.data(&file, &header, (first + start) * item, out)?;
         header.ordered(out);
+        Ok(())
+    }
+}
+
+impl<R: Read + Seek> Npz<R> {
+    /// Type and length of an array that is made, or whose values are picked.
+    fn made(&mut self, name: &str) -> Option<ArrayInfo> {
+        let foreign = self.foreign.as_ref()?;
+        let made = foreign.made.as_ref()?;
+        if made.has(name) {
+            return Some(ArrayInfo { dtype: DType::U64, len: made.len() });
+        }
+        if name != "values" || !made.picks() {
+            return None;
+        }
+        let len = made.len();
+        let dtype = self.typed("data").ok()?.0;
+        Some(foreign::info(dtype, len))
+    }
+
+    /// Values of diagonals, out of all that are saved.
+    fn picked(&mut self, start: u64, out: &mut [u8]) -> Res<()> {
+        let file = "data.npy";
+        let header = self.needed("data")?;
+        let bytes = header.shape.iter().fold(header.item, |n, &size| n.saturating_mul(size));
+        let mut saved = vec![0; bytes as usize]; // the archive has as many
+        self.data(file, &header, 0, &mut saved)?;
+        header.ordered(&mut saved);
+        let item = header.item as usize;
+        let from = start as usize * header.number() as usize;
+        if let Some(made) = self.foreign.as_ref().and_then(|foreign| foreign.made.as_ref()) {
+            made.pick(&saved, item, from, out);
+        }
         Ok(())
     }
 }
