@@ -5,12 +5,16 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+#[allow(unsafe_code)] // an allocator: each of its methods passes the caller's promise on to the system's
+#[path = "../common/memory.rs"]
+mod memory;
 #[path = "../samples/mod.rs"]
 mod samples;
 
 mod binsparse;
 mod foreign;
 mod models;
+mod mutate;
 mod others;
 mod python;
 mod real_data;
@@ -20,6 +24,9 @@ mod zarr;
 
 use openwork::Scalar;
 use serde_json::{Value, json};
+
+#[global_allocator]
+static ALLOCATOR: memory::Watched = memory::Watched;
 
 /// A stored element as the published decodings spell it.
 fn spelled(value: Scalar) -> Value {

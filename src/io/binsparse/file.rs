@@ -225,6 +225,17 @@ impl File {
     }
 }
 
+/// The names of the tensors that were found, those that the writer lists first.
+pub(super) fn in_order(mut listed: Vec<String>, found: Vec<String>) -> Vec<String> {
+    let mut left = Named::new();
+    for name in &found {
+        left.insert(name.clone(), ());
+    }
+    listed.retain(|name| left.remove(name).is_some());
+    listed.extend(found.into_iter().filter(|name| left.contains(name)));
+    listed
+}
+
 /// The one value of unstored elements, read leniently.
 fn fill_value(container: &mut dyn Container, descriptor: &Descriptor) -> Res<Option<Scalar>> {
     let options = ReadOptions { mode: Mode::Lenient, ..Default::default() };

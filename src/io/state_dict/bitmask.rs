@@ -154,7 +154,14 @@ impl Masked {
         let mask = bytes(source, &self.mask, range.start * width, range.len() * width)?;
         let offsets = self.row_offsets(source, &range, cols)?;
         let first = offsets.first().copied().unwrap_or(0);
-        let (mut pointers, mut columns) = (vec![0_u64], Vec::new());
+        // Counted before lists are made, which are 64 times as long as the mask.
+        let count = ones(&mask);
+        let end = first.checked_add(count).filter(|&end| end <= self.values.len());
+        let all_but_last = range.end < self.shape[0];
+        if end.is_none_or(|end| !all_but_last && end != self.values.len()) {
+            return self.miscounted(count, first);
+        }
+        let (mut pointers, mut columns) = (vec![0_u64], Vec::with_capacity(count as usize));
         for (at, row) in mask.chunks_exact(width).enumerate() {
             if offsets.get(at).is_some_and(|&offset| offset.checked_sub(first) != Some(columns.len() as u64)) {
                 let row = range.start + at;
@@ -162,15 +169,6 @@ impl Masked {
             }
             places(row, cols, &mut |column| columns.push(column as u64))?;
             pointers.push(columns.len() as u64);
-        }
-        let count = columns.len() as u64;
-        let end = first.checked_add(count).filter(|&end| end <= self.values.len());
-        let all_but_last = range.end < self.shape[0];
-        if end.is_none_or(|end| !all_but_last && end != self.values.len()) {
-            return bad(format!(
-                "the bitmask has {count} bits for {} values",
-                self.values.len() - first.min(self.values.len())
-            ));
         }
         let values = source.elements(self.values.start + first * dtype.size() as u64, count, dtype)?;
         let shape = [range.len(), cols];
@@ -190,6 +188,10 @@ impl Masked {
         let cols = self.shape.last().copied().unwrap_or(1);
         let width = cols.div_ceil(8).max(1);
         let mask = bytes(source, &self.mask, 0, self.mask.len() as usize)?;
+        let stored = ones(&mask);
+        if stored != self.values.len() || range.start > range.end || range.end > stored {
+            return self.miscounted(stored, 0);
+        }
         let mut indices: Vec<Vec<u64>> = self.shape.mapped(|_| Vec::new());
         let mut count = 0_u64;
         for (row, bits) in mask.chunks_exact(width).enumerate() {
@@ -209,14 +211,22 @@ impl Masked {
                 count += 1;
             })?;
         }
-        if count != self.values.len() || range.start > range.end || range.end > count {
-            return bad(format!("the bitmask has {count} bits for {} values", self.values.len()));
-        }
         let start = self.values.start + range.start * dtype.size() as u64;
         let values = source.elements(start, range.end - range.start, dtype)?;
         let indices = indices.into_iter().map(narrow).collect();
         Ok(Tensor::coo(&self.shape, indices, &values, Scalar::zero(dtype))?)
     }
+
+    /// So many bits, for the values from one on.
+    fn miscounted<T>(&self, count: u64, first: u64) -> Res<T> {
+        let values = self.values.len() - first.min(self.values.len());
+        bad(format!("the bitmask has {count} bits for {values} values"))
+    }
+}
+
+/// How many bits are set.
+fn ones(mask: &[u8]) -> u64 {
+    mask.iter().map(|byte| u64::from(byte.count_ones())).sum()
 }
 
 /// Calls with the place of each bit of a row.

@@ -6,26 +6,9 @@ use serde_json::json;
 
 use crate::common::npz::{Draft, f64s, zip};
 use crate::common::rng::Rng;
+use crate::mutate::mutate;
 
-fn mutate(bytes: &mut Vec<u8>, random: &mut Rng) {
-    const TELLING: &[u8] = b"\x00\x01\x7f\x80\xff09-[]{}\",:PK";
-    for _ in 0..=random.below(3) {
-        if bytes.is_empty() {
-            return;
-        }
-        let at = random.below(bytes.len());
-        let byte = TELLING[random.below(TELLING.len())];
-        match random.below(6) {
-            0 => bytes[at] = random.next() as u8,
-            1 => bytes[at] = byte,
-            2 => bytes[at] ^= 1 << random.below(8),
-            3 => bytes.insert(at, byte),
-            4 => drop(bytes.remove(at)),
-            _ if random.below(8) == 0 => bytes.truncate(at),
-            _ => {}
-        }
-    }
-}
+const TELLING: &[u8] = b"\x00\x01\x7f\x80\xff09-[]{}\",:PK";
 
 /// Reads in both modes; what is accepted must be a whole tensor.
 pub fn read(bytes: &[u8]) -> usize {
@@ -70,16 +53,16 @@ fn mutants_never_panic() {
             let mut draft = files[round / 2 % files.len()].clone();
             if random.below(2) == 0 {
                 let at = random.below(draft.arrays.len());
-                mutate(&mut draft.arrays[at].1, &mut random);
+                mutate(&mut draft.arrays[at].1, TELLING, &mut random);
             } else {
                 let mut text = draft.json.clone().into_bytes();
-                mutate(&mut text, &mut random);
+                mutate(&mut text, TELLING, &mut random);
                 draft.json = String::from_utf8_lossy(&text).into_owned();
             }
             draft.bytes()
         } else {
             let mut bytes = written[round / 2 % written.len()].clone();
-            mutate(&mut bytes, &mut random);
+            mutate(&mut bytes, TELLING, &mut random);
             bytes
         };
         accepted += read(&bytes);

@@ -7,6 +7,7 @@ use openwork::{DType, Layout, Tensor};
 use serde_json::{Map, Value, json};
 
 use crate::common::temporary;
+use crate::memory::largest_block;
 
 /// The arrays of a file: name, element type, shape, bytes.
 #[derive(Clone, Default)]
@@ -162,13 +163,21 @@ fn bitmasks_that_do_not_fit() {
         (good.with(&format!("{up}.shape"), |a| a.3 = words(&[9, 1 << 40])), "a bitmask of the shape [9, 3]"),
         (good.with(&format!("{up}.shape"), |a| a.3 = words(&[9, -21])), "not a short list of sizes"),
         (good.with(&format!("{up}.shape"), |a| a.3 = words(&[9, 17])), " of 17"),
-        (good.with(&format!("{up}.bitmask"), |a| a.3[0] ^= 1), "row 1 begins elsewhere than the bits"),
+        (good.with(&format!("{up}.bitmask"), |a| a.3[0] ^= 1), "bits for"),
+        (good.with(&format!("{up}.bitmask"), |a| a.3.swap(0, 3)), "row 1 begins elsewhere than the bits"),
         (good.with(&format!("{up}.bitmask"), |a| a.3[24] ^= 2), "bits for"),
-        (good.with(&format!("{up}.bitmask"), |a| a.3[2] |= 0x80), "a bit for column 23 of 21"),
+        (
+            good.with(&format!("{up}.bitmask"), |a| (a.3[2], a.3[0]) = (a.3[2] | 0x80, a.3[0] & (a.3[0] - 1))),
+            "a bit for column 23 of 21",
+        ),
         (good.with(&format!("{up}.row_offsets"), |a| a.3[..8].copy_from_slice(&words(&[-1]))), "negative offset"),
         (good.with(&format!("{up}.row_offsets"), |a| a.3[64..].copy_from_slice(&words(&[i64::MAX]))), "row 8 begins"),
         (good.with(&format!("{up}.row_offsets"), |a| a.1 = "U64"), "they are I64"),
-        (good.with("layers.0.down.bitmask", |a| a.3[0] ^= 1), "row 1 begins elsewhere"),
+        (good.with("layers.0.down.bitmask", |a| a.3[0] ^= 1), "bits for"),
+        (
+            good.with("layers.0.down.bitmask", |a| (a.3[0], a.3[2]) = (a.3[0] & (a.3[0] - 1), a.3[2] | (a.3[2] + 1))),
+            "row 1 begins elsewhere",
+        ),
         (good.with("layers.0.down.compressed", |a| a.2 = vec![48]), "two of four need [6, 8]"),
         (good.with("norm.bitmask", |a| a.3[0] ^= 1), "bits for"),
         (
@@ -199,4 +208,24 @@ fn bitmasks_that_do_not_fit() {
     rows.add("x.compressed", "F32", &[0], &[]);
     rows.add("x.shape", "I64", &[2], &words(&[1 << 50, 0]));
     assert!(told(rows).contains("which has no elements"));
+}
+
+#[test]
+fn bits_without_values_cost_nothing() {
+    for (mask, shape) in
+        [(&[1 << 10, 1 << 10][..], [1 << 10, 1 << 13, 0]), (&[1 << 5, 1 << 5, 1 << 10], [1 << 5, 1 << 5, 1 << 13])]
+    {
+        let mut draft = Draft::default();
+        let axes = mask.len();
+        draft.add("x.bitmask", "U8", mask, &vec![0xff; 1 << 20]);
+        draft.add("x.compressed", "F32", &[1], &1.0_f32.to_le_bytes());
+        draft.add("x.shape", "I64", &[axes], bytemuck::cast_slice::<i64, u8>(&shape[..axes]));
+        let rows: usize = mask[..axes - 1].iter().product();
+        draft.add("x.row_offsets", "I64", &mask[..axes - 1], &vec![0; 8 * rows]);
+        let archive = Archive::from_safetensors(&draft.bytes()).unwrap();
+        let (read, block) = largest_block(|| archive.tensor("x.weight"));
+        let told = read.unwrap_err().to_string();
+        assert!(told.contains("the bitmask has 8388608 bits for 1 values"), "{told}");
+        assert!(block <= 2 << 20, "{block} bytes in one block");
+    }
 }

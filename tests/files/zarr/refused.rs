@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::common::npz::zip;
 use crate::common::rng::Rng;
 use crate::common::temporary;
+use crate::mutate::mutate;
 
 fn edit(path: &Path, change: impl FnOnce(&mut Value)) {
     let mut said: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
@@ -286,26 +287,7 @@ fn mutants_end_in_an_error_or_a_tensor() {
     for round in 0..rounds() {
         let mut members = seeds[round % seeds.len()].clone();
         let which = random.below(members.len());
-        let bytes = &mut members[which].1;
-        for _ in 0..=random.below(3) {
-            if bytes.is_empty() {
-                break;
-            }
-            let at = random.below(bytes.len());
-            let byte = TELLING[random.below(TELLING.len())];
-            match random.below(6) {
-                0 => bytes[at] = random.next() as u8,
-                1 => bytes[at] = byte,
-                2 => bytes[at] ^= 1 << random.below(8),
-                3 => bytes.insert(at, byte),
-                4 => drop(bytes.remove(at)),
-                _ => {
-                    // A digit, of which sizes are made.
-                    let digit = (at..bytes.len()).find(|&at| bytes[at].is_ascii_digit());
-                    digit.into_iter().for_each(|at| bytes[at] = b'0' + random.below(10) as u8);
-                }
-            }
-        }
+        mutate(&mut members[which].1, TELLING, &mut random);
         if let Ok(x) = read(&members) {
             assert!(x.nbytes() <= 2 << 20, "{} bytes", x.nbytes());
             assert_eq!(x.iter_stored().count(), x.nse());

@@ -19,6 +19,7 @@ use openwork_ops::DType;
 use serde_json::{Map, Value};
 
 use super::arrays::{ArrayInfo, Arrays, Container};
+use super::file::in_order;
 use super::{Mode, json};
 use crate::base::named::Named;
 use crate::io::fault::{Fault, Res, bad};
@@ -141,14 +142,8 @@ impl<'a> Hdf5<'a> {
     pub(crate) fn names(&mut self) -> Res<Vec<String>> {
         let mut found = Vec::new();
         self.look_into("", 0, &mut Named::new(), &mut found)?;
-        let (mut names, _) = self.list()?;
-        let mut left = Named::new();
-        for name in &found {
-            left.insert(name.clone(), ());
-        }
-        names.retain(|name| left.remove(name).is_some());
-        names.extend(found.into_iter().filter(|name| left.contains(name)));
-        Ok(names)
+        let (listed, _) = self.list()?;
+        Ok(in_order(listed, found))
     }
 
     fn look_into(&mut self, path: &str, depth: usize, seen: &mut Named<()>, out: &mut Vec<String>) -> Res<()> {

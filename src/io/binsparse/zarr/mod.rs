@@ -18,7 +18,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::arrays::{ArrayInfo, Arrays, Container};
-use super::file::ReadSeek;
+use super::file::{ReadSeek, in_order};
 use super::foreign::{self, Foreign};
 use super::sizes::raw;
 use super::zip::ZipReader;
@@ -117,14 +117,8 @@ impl<'a> Zarr<'a> {
     /// The tensors of the store, as listed by its writer, then by name. The root is called by no name.
     pub(super) fn names(&mut self) -> Res<Vec<String>> {
         let found = find::tensors(&mut self.store)?;
-        let (mut names, _) = self.list()?;
-        let mut left = Named::new();
-        for name in &found {
-            left.insert(name.clone(), ());
-        }
-        names.retain(|name| left.remove(name).is_some());
-        names.extend(found.into_iter().filter(|name| left.contains(name)));
-        Ok(names)
+        let (listed, _) = self.list()?;
+        Ok(in_order(listed, found))
     }
 
     /// What the writer says about all tensors: their order, and metadata.
