@@ -23,6 +23,7 @@ mod many;
 mod matmul_fills;
 mod misuse;
 mod order;
+mod outermost;
 mod paths;
 mod peak;
 mod prepared;

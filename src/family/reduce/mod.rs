@@ -4,6 +4,7 @@ mod methods;
 mod statistics;
 mod columns;
 mod order;
+mod outermost;
 mod nan;
 mod custom;
 mod rows;

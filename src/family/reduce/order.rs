@@ -6,6 +6,7 @@
 use openwork_ops::reduce::Extreme;
 use openwork_ops::{DType, order};
 
+use super::outermost::in_columns;
 use crate::base::axes::Axes;
 use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};
@@ -237,6 +238,11 @@ fn extreme(x: &Tensor, axis: &Axes, greatest: bool) -> Result<Tensor> {
         Some(axis) => vec![axis],
         None => (0..x.ndim()).collect(),
     };
+    if let [along] = axes[..]
+        && let Some(out) = in_columns(x, along, greatest)?
+    {
+        return if axis.keeps() { out.expand_dims(along) } else { Ok(out) };
+    }
     let slices = slices_of(x, Slices::of(x, &axes)?)?;
     let (found, empty) = Ranked::fold_by(&slices, false, &|slice, elements| {
         let at = match slice.rest {
