@@ -1,6 +1,8 @@
 //! Folds: sums, products and extremes of rows of values, whatever positions these belong to.
 
 use crate::base::mapped::Mapped;
+use std::ops::Range;
+
 use openwork_ops::reduce::{Compensated, Gives, ReduceKernels, ReduceTyping};
 use openwork_ops::{BinaryOp, DType, ReduceOp, Scalar};
 
@@ -59,11 +61,19 @@ impl Fold {
     pub(crate) fn all(&self, values: &[u8]) -> Buffer {
         const CHUNK: usize = 1 << 17;
         let from = self.typing.input.size();
-        let parts = parallel::map_chunks(values.len() / from, CHUNK, &|range| {
+        let chunk = |range: Range<usize>| {
             let mut acc = self.one_identity();
             self.kernels.fold(&values[range.start * from..range.end * from], bytes_of(&mut acc, self.typing.acc));
             acc
-        });
+        };
+        let n = values.len() / from;
+        if n <= CHUNK {
+            let (mut acc, mut part) = (self.one_identity(), chunk(0..n));
+            let acc = bytes_of(&mut acc, self.typing.acc);
+            (self.kernels.merge)(acc, bytes_of(&mut part, self.typing.acc));
+            return Buffer::of_few(acc);
+        }
+        let parts = parallel::map_chunks(n, CHUNK, &chunk);
         Buffer::of_held(self.typing.acc.size(), |acc| {
             self.fill_identity(acc);
             for mut part in parts {

@@ -15,6 +15,7 @@ use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};
 use crate::base::strided::{Strided, count};
+use crate::base::trace::{Work, raise};
 use crate::engine::blocks::{self, Source};
 use crate::engine::convert;
 use crate::engine::fold::{Fold, map_scalars};
@@ -28,6 +29,11 @@ use crate::tensor::{Sparse, Tensor};
 pub(super) fn reduce(fold: &Fold, s: &Sparse, kept: &[usize], axes: &[usize], k: u128) -> Result<Tensor> {
     let op = fold.op.name();
     let s = if s.pattern.is_unique() { Cow::Borrowed(s) } else { Cow::Owned(convert::coalesce(s, ReduceOp::Sum)?) };
+    if kept.is_empty()
+        && let Fill::Scalar(value) = s.fill
+    {
+        return in_one(fold, &s, value, k).map(Tensor::from_strided);
+    }
     let fill = match s.fill_values() {
         None if faults::is(Fault::AbsentAsZero) => Strided::constant(Scalar::zero(s.dtype()), &s.shape),
         None => return undefined(fold, &s, kept),
@@ -51,6 +57,20 @@ pub(super) fn reduce(fold: &Fold, s: &Sparse, kept: &[usize], axes: &[usize], k:
     })?;
     let dense = convert::to_strided(&s, &fill)?;
     Ok(Tensor::from_strided(fold.strided(&dense, kept, axes)?))
+}
+
+/// All elements in one, of which those that are not stored are one value: what [`constant`] gives, without groups.
+fn in_one(fold: &Fold, s: &Sparse, fill: Scalar, k: u128) -> Result<Strided> {
+    raise(Work::Specialised);
+    check_count(fold, &Strided::constant(fill, &[]), k)?;
+    let acc = if s.pattern.positions == 0 {
+        Strided::constant((fold.kernels.nfold)(fill.cast(fold.typing.input), k), &[])
+    } else {
+        let values = s.values.cast(fold.typing.input);
+        let stored = Strided::new(fold.all(&values.dense_bytes()?), fold.typing.acc, &[][..]);
+        with_unstored(fold, stored, &|| Ok(Strided::constant(fill, &[])), &|_| s.nse() as u64, 1, k)?
+    };
+    fold.finish(&acc, k)
 }
 
 /// A fill that is one value along every reduced axis.
