@@ -1,10 +1,12 @@
 //! What `explain` reports is compared with what ran: an op that says it made nothing dense asks for no block of memory
 //! as large as a dense operand, and one that says it did, does.
 
-use openwork::trace::Path;
-use openwork::{Layout, explain, with_densify_budget};
+use std::collections::HashMap;
 
-use super::ops::{self, Group};
+use openwork::trace::Path;
+use openwork::{DType, Layout, explain, with_densify_budget};
+
+use super::ops::{self, Group, Op};
 use super::table::{FillKind, LAYOUTS, sample_of};
 use crate::memory::largest_block;
 
@@ -21,40 +23,63 @@ const LARGER: &[&str] = &["kron", "khatri_rao", "outer", "take_along_axis"];
 /// store everything.
 const TWO: [Group; 4] = [Group::Binary, Group::Selection, Group::Join, Group::Product];
 
+/// Each op on its own dtype of the table.
 #[test]
 fn every_path_is_what_ran() {
+    let (sparse, dense) = paths(|op| vec![op.dtype]);
+    assert!(sparse > 3000 && dense > 100, "{sparse} ops stayed sparse and {dense} did not: too few to mean anything");
+}
+
+/// Each op on every dtype that it takes.
+#[test]
+#[ignore = "minutes: run with --release"]
+fn every_path_of_every_dtype_is_what_ran() {
+    let (sparse, dense) = paths(|_| DType::ALL.to_vec());
+    println!("{sparse} ops stayed sparse and {dense} did not");
+    assert!(
+        sparse > 30_000 && dense > 1000,
+        "{sparse} ops stayed sparse and {dense} did not: too few to mean anything"
+    );
+}
+
+/// Compares what is said with what is seen, for every op, layout and fill and some dtypes; how often nothing and something
+/// was made dense. What an op refuses is left out: the support table says which and why.
+fn paths(dtypes: impl Fn(&Op) -> Vec<DType>) -> (usize, usize) {
     let mut wrong = Vec::new();
     let (mut sparse, mut dense) = (0, 0);
+    let mut samples = HashMap::new();
     for op in ops::all().iter().filter(|op| !LARGER.contains(&op.name)) {
-        for layout in LAYOUTS {
-            for fill in FillKind::SPARSE {
-                if TWO.contains(&op.group) && matches!(layout, Layout::HybridCoo { .. }) {
-                    continue;
-                }
-                let x = sample_of(N, layout, fill, op.dtype);
-                let ((result, steps), largest) =
-                    largest_block(|| explain(|| with_densify_budget(1 << 30, || (op.run)(&x))));
-                let Ok(result) = result else { continue }; // the support table says which and why
-                let Some(step) = steps.last().filter(|s| s.op == op.step()) else {
-                    wrong.push(format!("{} on {layout}, fill {}: recorded no step", op.label, fill.name()));
-                    continue;
-                };
-                let said = step.path == Path::Densified;
-                // A result that is dense may be a small one.
-                let least = if said { DENSE.min(result.size() as usize) } else { DENSE };
-                let seen = largest >= least;
-                if said == seen {
-                    *(if seen { &mut dense } else { &mut sparse }) += 1
-                } else {
-                    wrong.push(format!(
-                        "{} on {layout}, fill {}: {largest} bytes at once, yet {step}",
-                        op.label,
-                        fill.name()
-                    ));
+        for dtype in dtypes(op) {
+            for layout in LAYOUTS {
+                for fill in FillKind::SPARSE {
+                    if TWO.contains(&op.group) && matches!(layout, Layout::HybridCoo { .. }) {
+                        continue;
+                    }
+                    let x = samples
+                        .entry((layout, fill.name(), dtype))
+                        .or_insert_with(|| sample_of(N, layout, fill, dtype))
+                        .clone();
+                    let ((result, steps), largest) =
+                        largest_block(|| explain(|| with_densify_budget(1 << 30, || (op.run)(&x))));
+                    let Ok(result) = result else { continue };
+                    let which = || format!("{} of {dtype} on {layout}, fill {}", op.label, fill.name());
+                    let Some(step) = steps.last().filter(|s| s.op == op.step()) else {
+                        wrong.push(format!("{}: recorded no step", which()));
+                        continue;
+                    };
+                    let said = step.path == Path::Densified;
+                    // A result that is dense may be a small one.
+                    let least = if said { DENSE.min(result.size() as usize) } else { DENSE };
+                    let seen = largest >= least;
+                    if said == seen {
+                        *(if seen { &mut dense } else { &mut sparse }) += 1
+                    } else {
+                        wrong.push(format!("{}: {largest} bytes at once, yet {step}", which()));
+                    }
                 }
             }
         }
     }
-    assert!(sparse > 3000 && dense > 100, "{sparse} ops stayed sparse and {dense} did not: too few to mean anything");
     assert!(wrong.is_empty(), "{} paths are not what ran:\n{}", wrong.len(), wrong.join("\n"));
+    (sparse, dense)
 }
