@@ -6,7 +6,8 @@
 //! filled in by `anndata`. Files are in the versions that AnnData 0.8 and later write: <https://anndata.readthedocs.io>, "On-disk format".
 //!
 //! AnnData has bool, integers, `float32` and `float64`, and no fill: other dtypes and fills other than 0 are refused,
-//! and named in the error. [`read`](super::read) and its like read the sparse matrices of any `.h5ad` file, by name.
+//! and named in the error. [`read`](super::read) and its like read the matrices of any `.h5ad` file by name, sparse ones and dense ones,
+//! and other arrays of numbers.
 //!
 //! ```
 //! use openwork::io::{self, ReadOptions, anndata};

@@ -34,7 +34,7 @@ pub enum Format {
     Zarr,
     /// sscdf 1.0, which is netCDF-4: `.sscdf`.
     Sscdf,
-    /// Sparse matrices of AnnData in HDF5: `.h5ad`.
+    /// Matrices of AnnData in HDF5: `.h5ad`. Dense ones are read, not written.
     AnnData,
     /// One array of NumPy: `.npy`.
     Npy,

@@ -90,6 +90,71 @@ fn files_of_other_libraries_are_read() {
 }
 
 #[test]
+fn dense_arrays_of_anndata_are_read() {
+    let folder = temporary("foreign-cells");
+    if python("dense_arrays_of_anndata_are_read", "cells.py", &[folder.to_str().unwrap()]).is_none() {
+        return;
+    }
+    let named = |path: &Path, name: &str| io::read_with(path, &ReadOptions { name: Some(name), ..Default::default() });
+    for file in ["plain", "packed", "lzf"] {
+        let path = folder.join(format!("{file}.h5ad"));
+        let told = io::info(&path).unwrap();
+        let names: Vec<&str> = told.iter().map(|info| &*info.name).collect();
+        let wanted = [
+            "X",
+            "layers/by_columns",
+            "layers/counts",
+            "layers/sparse",
+            "obsm/pca",
+            "obsm/spatial",
+            "obsp/near",
+            "raw/X",
+            "raw/varm/load",
+            "uns/cube",
+            "varm/load",
+        ];
+        assert_eq!(names, wanted, "{file}");
+        for info in &told {
+            let x = named(&path, &info.name).unwrap_or_else(|error| panic!("{file} {}: {error}", info.name)).tensor;
+            same(&x, &folder, &format!("{file}.{}", info.name.replace('/', ".")));
+            let kind = if info.name == "layers/sparse" { "AnnData csr_matrix" } else { "AnnData array" };
+            assert_eq!((&*info.stored_as, info.format), (kind, io::Format::AnnData), "{}", info.name);
+            // From the middle of a chunk, where there are any.
+            let rows = io::binsparse::File::open(&path).unwrap().read_rows(&info.name, 1..3, &Default::default());
+            assert!(rows.unwrap().tensor.equal(&x.narrow(1..3, 0).unwrap()).unwrap(), "{file}, {}", info.name);
+        }
+        let mut wrong = Vec::new();
+        io::validate(&path, &ReadOptions::default(), &mut |violation| wrong.push(violation)).unwrap();
+        assert!(wrong.is_empty(), "{file}: {wrong:?}");
+        // Tables and texts are no tensors; a dataset in them is read by its name.
+        assert_eq!(named(&path, "obs/age").unwrap().tensor.shape(), [40]);
+        let told = named(&path, "obs/_index").unwrap_err().to_string();
+        assert!(told.contains("holds text, not numbers"), "{told}");
+    }
+    // Datasets of several axes in every form that h5py has.
+    let mut read = 0;
+    for file in ["grids", "grids-old"] {
+        let path = folder.join(format!("{file}.h5"));
+        for name in std::fs::read_to_string(folder.join(format!("{file}.txt"))).unwrap().lines() {
+            let x = named(&path, name).unwrap_or_else(|error| panic!("{name}: {error}")).tensor;
+            same(&x, &folder, &format!("grids.{name}"));
+            let info = &io::info_with(&path, &ReadOptions { name: Some(name), ..Default::default() }).unwrap()[0];
+            assert_eq!(info.stored_as, "HDF5 array");
+            let part = io::binsparse::File::open(&path).unwrap().read_rows(name, 1..4, &Default::default());
+            assert!(part.unwrap().tensor.equal(&x.narrow(1..4, 0).unwrap()).unwrap(), "{name}");
+            read += 1;
+        }
+        assert!(io::binsparse::File::open(&path).unwrap().names().unwrap().is_empty());
+    }
+    println!("{read} datasets");
+    assert_eq!(read, 2 * (5 * (6 * 3 + 1) + 4));
+    let path = folder.join("grids.h5");
+    let told = io::read(&path).unwrap_err().to_string();
+    assert!(told.contains("any other dataset of numbers is read by its name"), "{told}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
 fn an_annotated_matrix_that_anndata_wrote() {
     let Some(root) = folder("an_annotated_matrix_that_anndata_wrote", "tried") else { return };
     let info = io::info(root.join("real.h5ad")).unwrap();

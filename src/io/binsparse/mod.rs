@@ -52,6 +52,7 @@ pub(crate) mod map;
 pub(in crate::io) mod npy;
 mod npy_file;
 mod npz;
+mod place;
 pub(crate) mod rows;
 pub(crate) mod sizes;
 mod symmetry;

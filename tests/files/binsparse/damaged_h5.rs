@@ -130,6 +130,7 @@ fn chunks_that_unpack_to_another_size() {
     // The place of the chunk, its size and its first element.
     error(&put(&good, tree + 48, &(1_u64 << 40).to_le_bytes()), "a chunk (byte");
     error(&put(&good, tree + 24, &[0xff; 4]), "a chunk (byte");
-    error(&put(&good, tree + 32, &(1_u64 << 50).to_le_bytes()), "out of order");
+    error(&put(&good, tree + 32, &(20_000_u64 << 30).to_le_bytes()), "out of order");
+    error(&put(&good, tree + 32, &1_u64.to_le_bytes()), "of element [1], with which none of [20000] begins");
     error(&put(&good, tree + 48, &(tree as u64).to_le_bytes()), "deflate");
 }

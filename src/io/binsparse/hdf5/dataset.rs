@@ -35,9 +35,19 @@ pub(super) fn open(file: &mut Hdf5<'_>, name: &str) -> Res<Option<Facts>> {
     file.ask(|store| store.facts(name)).map(Some)
 }
 
-/// Element type and length of an array, once it is proven that the file has its bytes. One element without an axis
-/// is an array of one only where `scalars` says so.
-pub(super) fn info(facts: &Facts, name: &str, file_bytes: u64, scalars: bool) -> Res<ArrayInfo> {
+/// How many axes a dataset may have to be an array.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Axes {
+    #[default]
+    One,
+    /// One element without an axis is an array of one.
+    OneOrNone,
+    /// The array is the elements in C order.
+    Any,
+}
+
+/// Element type and length of an array, once it is proven that the file has its bytes.
+pub(super) fn info(facts: &Facts, name: &str, file_bytes: u64, axes: Axes) -> Res<ArrayInfo> {
     let dtype = match facts.kind {
         ElementKind::Number(dtype) => dtype,
         ElementKind::Truth => DType::Bool,
@@ -47,7 +57,11 @@ pub(super) fn info(facts: &Facts, name: &str, file_bytes: u64, scalars: bool) ->
     let len = match facts.shape.as_deref() {
         None => return bad(format!("`{name}` has no elements at all, not even a length (a null dataspace)")),
         Some(&[len]) => len,
-        Some([]) if scalars => 1,
+        Some([]) if axes == Axes::OneOrNone => 1,
+        Some(shape) if axes == Axes::Any => match shape.iter().try_fold(1_u64, |n, &size| n.checked_mul(size)) {
+            Some(len) => len,
+            None => return bad(format!("`{name}` has the shape {shape:?}")),
+        },
         Some(shape) => return bad(format!("`{name}` has shape {shape:?}, not one axis")),
     };
     let info = ArrayInfo { dtype, len };

@@ -1,5 +1,6 @@
 //! Where HDF5 files keep descriptors.
 
+use super::dataset::Axes;
 use super::sscdf::{self, Bitmap, Given};
 use super::store::{Attribute, ElementKind, Facts};
 use super::{Hdf5, dataset};
@@ -25,8 +26,8 @@ pub(super) struct Located {
     pub(super) text: String,
     /// Names of arrays in the file, by binsparse's.
     pub(super) aliases: Named<String>,
-    /// Whether arrays of one element may have no axis.
-    pub(super) scalars: bool,
+    /// How many axes arrays may have.
+    pub(super) axes: Axes,
     /// Arrays that the file implies.
     pub(super) given: Named<Given>,
     /// Whether values that are stored as signed bytes are truth values.
@@ -71,12 +72,42 @@ fn compressed_axis(file: &mut Hdf5<'_>) -> Res<Option<(&'static str, usize)>> {
     Ok(Some(("10x Genomics", 1)))
 }
 
+/// Whether datasets of the group are arrays by themselves: it is not one of AnnData's tables or matrices.
+pub(super) fn is_folder(file: &mut Hdf5<'_>) -> Res<bool> {
+    let attributes = file.ask(|store| store.attributes())?;
+    if !attributes.iter().any(|name| name == ENCODING) {
+        return Ok(true);
+    }
+    Ok(matches!(attribute(file, ENCODING, &mut None)?.as_deref(), Some("anndata" | "dict" | "raw")))
+}
+
+/// Whether a dataset of the group is an array of numbers of AnnData.
+pub(super) fn is_array(file: &mut Hdf5<'_>, name: &str) -> bool {
+    let said = file.ask(|store| store.attribute_of(name, ENCODING, MAX_BYTES as usize));
+    if !matches!(said, Ok(Some(Attribute::Text { text: Some(text), .. })) if text == b"array") {
+        return false;
+    }
+    let facts = file.ask(|store| store.facts(name));
+    facts.is_ok_and(|facts| matches!(facts.kind, ElementKind::Number(_) | ElementKind::Truth) && facts.shape.is_some())
+}
+
+/// A dataset as a tensor by itself.
+fn plain(file: &mut Hdf5<'_>, name: &str) -> Res<Located> {
+    let Some(facts) = dataset::open(file, name)? else { return bad(format!("the dataset `{name}` is missing")) };
+    let info = dataset::info(&facts, name, file.bytes, Axes::Any)?;
+    let found = foreign::plain(name, facts.shape.as_deref().unwrap_or_default(), false, info.dtype)?;
+    let kind = if is_array(file, name) { "AnnData array" } else { "HDF5 array" };
+    let mut aliases = Named::new();
+    aliases.insert("values", name.to_owned());
+    Ok(Located { text: found.text, aliases, axes: Axes::Any, foreign: Some(kind.to_owned()), ..Located::default() })
+}
+
 /// The arrays of such a matrix, under a descriptor made for them.
 fn compressed(file: &mut Hdf5<'_>) -> Res<Option<Located>> {
     let Some((kind, axis)) = compressed_axis(file)? else { return Ok(None) };
     let mut typed = |name: &str| -> Res<ArrayInfo> {
         let Some(facts) = dataset::open(file, name)? else { return bad(format!("the array `{name}` is missing")) };
-        dataset::info(&facts, name, file.bytes, false)
+        dataset::info(&facts, name, file.bytes, Axes::One)
     };
     let (pointers, indices, values) = (typed("indptr")?, typed("indices")?, typed("data")?);
     let shape = match file.ask(|store| store.attribute("shape", MAX_BYTES as usize))? {
@@ -107,7 +138,7 @@ fn compressed(file: &mut Hdf5<'_>) -> Res<Option<Located>> {
 /// The sizes of a dataset `shape`.
 fn sizes(file: &mut Hdf5<'_>) -> Res<Vec<u64>> {
     let Some(facts) = dataset::open(file, "shape")? else { return bad("nothing tells the shape") };
-    let info = dataset::info(&facts, "shape", file.bytes, false)?;
+    let info = dataset::info(&facts, "shape", file.bytes, Axes::One)?;
     let size = info.dtype.size();
     if !info.dtype.is_int() || info.len > 64 {
         return bad("the array `shape` is not a list of sizes");
@@ -124,11 +155,14 @@ fn sizes(file: &mut Hdf5<'_>) -> Res<Vec<u64>> {
 
 /// The text of the descriptor of the group.
 pub(super) fn find(file: &mut Hdf5<'_>, mode: Mode, warnings: &mut Vec<Warning>) -> Res<Located> {
-    let plain = |text| Ok(Located { text, ..Located::default() });
+    if let Some(name) = file.plain.clone() {
+        return plain(file, &name);
+    }
+    let alone = |text| Ok(Located { text, ..Located::default() });
     let mut form = None;
     if let Some(text) = attribute(file, NAME, &mut form)? {
         allow(form, mode, warnings)?;
-        return plain(text);
+        return alone(text);
     }
     for name in [NAME, METADATA] {
         if mode == Mode::Lenient
@@ -137,7 +171,7 @@ pub(super) fn find(file: &mut Hdf5<'_>, mode: Mode, warnings: &mut Vec<Warning>)
             let text = in_dataset(file, &facts, name)?;
             let form = if name == NAME { "a dataset" } else { "a dataset of bytes" };
             allow(Some(form), mode, warnings)?;
-            return plain(text);
+            return alone(text);
         }
     }
     if mode == Mode::Lenient
@@ -194,7 +228,7 @@ fn in_dataset(file: &mut Hdf5<'_>, facts: &Facts, name: &str) -> Res<String> {
             file.ask(|store| store.text(name, MAX_BYTES as usize))?
         }
         (ElementKind::Number(DType::U8 | DType::I8), _) => {
-            let info = dataset::info(facts, name, file.bytes, false)?;
+            let info = dataset::info(facts, name, file.bytes, Axes::One)?;
             let mut out = vec![0; info.len.min(MAX_BYTES + 1) as usize];
             file.ask(|store| store.read(name, 0, &mut out))?;
             (info.len <= MAX_BYTES).then_some(out)

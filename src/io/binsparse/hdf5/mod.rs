@@ -20,10 +20,11 @@ use serde_json::{Map, Value};
 
 use super::arrays::{ArrayInfo, Arrays, Container};
 use super::file::in_order;
-use super::{Mode, json};
+use super::{Mode, foreign, json};
 use crate::base::named::Named;
 use crate::io::fault::{Fault, Res, bad};
 use crate::io::warning::Warning;
+use dataset::Axes;
 use descriptor::Located;
 use fallback::Fallback;
 use native::{Bytes, Native};
@@ -47,10 +48,12 @@ pub(crate) struct Hdf5<'a> {
     bytes: u64,
     /// The name of the group.
     name: String,
+    /// The dataset of the group that is a tensor by itself, if one is read.
+    plain: Option<String>,
     /// Names of arrays in files of other formats, by binsparse's.
     aliases: Named<String>,
-    /// Whether one element without an axis is an array.
-    scalars: bool,
+    /// How many axes arrays may have.
+    axes: Axes,
     /// Arrays that the file implies.
     given: Named<Given>,
     bitmap: Option<Bitmap>,
@@ -58,8 +61,21 @@ pub(crate) struct Hdf5<'a> {
     truths: bool,
     /// What the arrays call themselves if another library saved them in a way of its own.
     foreign: Option<String>,
-    /// Arrays that were found: what the file calls them, and what they hold.
-    found: Named<(String, ArrayInfo)>,
+    /// Arrays that were found.
+    found: Named<Found>,
+}
+
+/// An array that was found.
+#[derive(Clone, Debug)]
+struct Found {
+    /// What the file calls it.
+    stored: String,
+    /// What it holds.
+    info: ArrayInfo,
+    /// Entries that an element of the file is: complex numbers of other libraries are pairs.
+    each: u64,
+    /// Bytes that it takes in the file, if it went through filters.
+    packed: Option<u64>,
 }
 
 impl<'a> Hdf5<'a> {
@@ -76,9 +92,9 @@ impl<'a> Hdf5<'a> {
     }
 
     fn new(native: Native<'a>, fallback: Fallback<'a>, bytes: u64) -> Hdf5<'a> {
-        let (name, aliases, given, found) = Default::default();
-        let (unknown, scalars, bitmap, truths, foreign) = Default::default();
-        Hdf5 { native, fallback, unknown, bytes, name, aliases, scalars, given, bitmap, truths, foreign, found }
+        let (name, plain, aliases, given, found) = Default::default();
+        let (unknown, axes, bitmap, truths, foreign) = Default::default();
+        Hdf5 { native, fallback, unknown, bytes, name, plain, aliases, axes, given, bitmap, truths, foreign, found }
     }
 
     /// Whether libhdf5 may read what the native reader leaves to it.
@@ -112,7 +128,8 @@ impl<'a> Hdf5<'a> {
                 match names.len() {
                     0 => {
                         return bad(
-                            "it holds no tensor: no group has an attribute `binsparse` with a descriptor, nor is one a sparse matrix of AnnData or 10x Genomics",
+                            "it holds no tensor: no group has an attribute `binsparse` with a descriptor, nor is one a sparse matrix of AnnData or \
+                             10x Genomics, and no dataset is an array of AnnData; any other dataset of numbers is read by its name",
                         );
                     }
                     1 => found = names.remove(0),
@@ -124,6 +141,16 @@ impl<'a> Hdf5<'a> {
                 &found
             }
         };
+        // A dataset is a tensor of the group that it is in.
+        let (folder, last) = name.rsplit_once('/').unwrap_or(("", name));
+        if !last.is_empty()
+            && self.enter(folder).is_ok()
+            && self.ask(|store| store.link(last)).is_ok_and(|link| link == Some(Link::Hard))
+            && self.ask(|store| store.object(last)).is_ok_and(|object| object == Object::Dataset)
+        {
+            self.plain = Some(last.to_owned());
+            return Ok(());
+        }
         self.enter(name)
     }
 
@@ -133,6 +160,7 @@ impl<'a> Hdf5<'a> {
             entered => entered.map(|()| None)?,
         };
         self.name = name.to_owned();
+        self.plain = None;
         self.describe(Default::default());
         // libhdf5 goes where the native reader does not.
         if self.unknown.is_none() { Ok(()) } else { self.ask(|_| Ok(())) }
@@ -155,19 +183,27 @@ impl<'a> Hdf5<'a> {
         if self.has_descriptor()? {
             out.push(path.to_owned());
         }
+        let has_arrays = descriptor::is_folder(self)?;
         let links = self.ask(|store| store.links())?;
         let mut inner = Vec::new();
         for (name, _) in links.into_iter().filter(|(_, link)| *link == Link::Hard) {
             // What cannot be opened is no group that holds a tensor.
-            if self.ask(|store| store.object(&name)).is_ok_and(|object| object == Object::Group) {
-                inner.push(if path.is_empty() { name } else { format!("{path}/{name}") });
+            let object = self.ask(|store| store.object(&name));
+            let full = || if path.is_empty() { name.clone() } else { format!("{path}/{name}") };
+            match object {
+                Ok(Object::Group) => inner.push((full(), true)),
+                Ok(Object::Dataset) if has_arrays && descriptor::is_array(self, &name) => inner.push((full(), false)),
+                _ => {}
             }
         }
-        if depth == MAX_DEPTH && !inner.is_empty() {
-            return bad(format!("groups lie deeper than {MAX_DEPTH} in one another"));
-        }
-        for name in inner {
-            self.look_into(&name, depth + 1, seen, out)?;
+        for (name, is_group) in inner {
+            if !is_group {
+                out.push(name);
+            } else if depth == MAX_DEPTH {
+                return bad(format!("groups lie deeper than {MAX_DEPTH} in one another"));
+            } else {
+                self.look_into(&name, depth + 1, seen, out)?;
+            }
         }
         Ok(())
     }
@@ -188,8 +224,7 @@ impl<'a> Hdf5<'a> {
     }
 
     fn describe(&mut self, found: Located) -> String {
-        (self.aliases, self.scalars, self.given, self.bitmap) =
-            (found.aliases, found.scalars, found.given, found.bitmap);
+        (self.aliases, self.axes, self.given, self.bitmap) = (found.aliases, found.axes, found.given, found.bitmap);
         (self.truths, self.foreign) = (found.truths, found.foreign);
         self.found.clear();
         found.text
@@ -200,20 +235,26 @@ impl<'a> Hdf5<'a> {
     }
 
     /// What a dataset of the group says of itself, if there is one. It is asked once.
-    fn array(&mut self, name: &str) -> Res<Option<(String, ArrayInfo)>> {
+    fn array(&mut self, name: &str) -> Res<Option<Found>> {
         if let Some(found) = self.found.get(name) {
             return Ok(Some(found.clone()));
         }
         let stored = self.aliases.get(name).map_or(name, String::as_str).to_owned();
         let Some(facts) = dataset::open(self, &stored)? else { return Ok(None) };
-        let mut info = dataset::info(&facts, &stored, self.bytes, self.scalars)?;
-        // As binsparse has truth values.
-        let truths = self.truths && name == "values" && info.dtype == DType::I8;
-        if truths || (self.foreign.is_some() && info.dtype == DType::Bool) {
+        let told = dataset::info(&facts, &stored, self.bytes, self.axes)?;
+        let mut info = told;
+        // As binsparse has truth values, and complex numbers.
+        if self.foreign.is_some() {
+            info = foreign::info(info.dtype, info.len);
+        }
+        if self.truths && name == "values" && info.dtype == DType::I8 {
             info.dtype = DType::U8;
         }
-        self.found.insert(name, (stored.clone(), info));
-        Ok(Some((stored, info)))
+        let each = (told.dtype.size() / info.dtype.size()).max(1) as u64;
+        let packed = (!facts.filters.is_empty()).then_some(facts.stored);
+        let found = Found { stored, info, each, packed };
+        self.found.insert(name, found.clone());
+        Ok(Some(found))
     }
 }
 
@@ -229,6 +270,13 @@ impl Container for Hdf5<'_> {
 }
 
 impl Arrays for Hdf5<'_> {
+    fn packed(&mut self, name: &str) -> Option<u64> {
+        if self.given.contains(name) {
+            return None;
+        }
+        self.array(name).ok()??.packed
+    }
+
     fn info(&mut self, name: &str) -> Res<Option<ArrayInfo>> {
         if let Some(bitmap) = self.bitmap.take() {
             self.given = bitmap.arrays(self)?;
@@ -236,7 +284,7 @@ impl Arrays for Hdf5<'_> {
         if let Some(given) = self.given.get(name) {
             return Ok(Some(given.info()));
         }
-        Ok(self.array(name)?.map(|(_, info)| info))
+        Ok(self.array(name)?.map(|found| found.info))
     }
 
     fn read(&mut self, name: &str, start: u64, out: &mut [u8]) -> Res<()> {
@@ -248,10 +296,15 @@ impl Arrays for Hdf5<'_> {
             out.copy_from_slice(part);
             return Ok(());
         }
-        let Some((stored, info)) = self.array(name)? else { return bad(format!("the array `{name}` is missing")) };
+        let Some(Found { stored, info, each, .. }) = self.array(name)? else {
+            return bad(format!("the array `{name}` is missing"));
+        };
         if u128::from(start) * info.dtype.size() as u128 + out.len() as u128 > info.bytes() {
             return bad(format!("`{stored}` has {} entries: fewer than are read", info.len));
         }
-        self.ask(|store| store.read(&stored, start, out))
+        if start % each != 0 {
+            return bad(format!("`{stored}` is read from the middle of an element"));
+        }
+        self.ask(|store| store.read(&stored, start / each, out))
     }
 }

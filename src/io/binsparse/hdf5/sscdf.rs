@@ -4,6 +4,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::dataset::Axes;
 use super::descriptor::{Located, attribute};
 use super::{Hdf5, dataset};
 use crate::LevelKind;
@@ -146,7 +147,8 @@ pub(super) fn older(file: &mut Hdf5<'_>) -> Res<Located> {
         },
     };
     let kind = Some(format!("sscdf {format}"));
-    let mut found = Located { scalars: true, truths: dtype == DType::Bool, foreign: kind, ..Located::default() };
+    let mut found =
+        Located { axes: Axes::OneOrNone, truths: dtype == DType::Bool, foreign: kind, ..Located::default() };
     match format.as_str() {
         "scalar" => {
             found.aliases.insert("values", "value".to_owned());
@@ -210,7 +212,7 @@ fn size(file: &mut Hdf5<'_>, name: &str) -> Res<u64> {
 /// What an array says of itself that must be there.
 fn array(file: &mut Hdf5<'_>, name: &str) -> Res<ArrayInfo> {
     let Some(facts) = dataset::open(file, name)? else { return bad(format!("`{name}` is missing")) };
-    dataset::info(&facts, name, file.bytes, true)
+    dataset::info(&facts, name, file.bytes, Axes::OneOrNone)
 }
 
 /// The text of a descriptor, in the name space that has all that sscdf has.
@@ -244,7 +246,7 @@ impl Bitmap {
         let Some(size) = self.major.checked_mul(self.minor) else { return bad("the bitmap has more than 2^64 bits") };
         let mut read = |name: &str| {
             let Some(facts) = dataset::open(file, name)? else { return bad(format!("`{name}` is missing")) };
-            let info = dataset::info(&facts, name, file.bytes, true)?;
+            let info = dataset::info(&facts, name, file.bytes, Axes::OneOrNone)?;
             let mut out = vec![0; info.bytes() as usize]; // no more than a multiple of the file
             file.ask(|store| store.read(name, 0, &mut out))?;
             Ok((info, out))

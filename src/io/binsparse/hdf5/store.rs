@@ -97,9 +97,11 @@ pub(super) trait Store: Send {
     fn attributes(&mut self) -> Res<Vec<String>>;
     /// An attribute of the group, if it has one of that name.
     fn attribute(&mut self, name: &str, most: usize) -> Res<Option<Attribute>>;
+    /// An attribute of an object of the group, which a hard link leads to.
+    fn attribute_of(&mut self, object: &str, name: &str, most: usize) -> Res<Option<Attribute>>;
     /// A dataset of the group, which a hard link leads to.
     fn facts(&mut self, name: &str) -> Res<Facts>;
-    /// Reads numbers of a dataset with one axis, or of one element, from `start` on, in this machine's byte order.
+    /// Reads numbers of a dataset in C order, from `start` on, in this machine's byte order.
     fn read(&mut self, name: &str, start: u64, out: &mut [u8]) -> Res<()>;
     /// The one text of a dataset; `None` if it is longer than `most`.
     fn text(&mut self, name: &str, most: usize) -> Res<Option<Vec<u8>>>;

@@ -97,9 +97,9 @@ fn dataset(native: &mut Native<'_>, libhdf5: &mut Libhdf5, child: &str, place: &
     let bytes = elements.and_then(|n| n.checked_mul(a.item)).filter(|&n| n <= 1 << 22);
     assert!(a.layout == DataLayout::Contiguous(None) || a.stored == b.stored, "{place}: {} {}", a.stored, b.stored);
     let known = a.filters.iter().all(|id| (1..=3).contains(id)) && a.layout != DataLayout::Virtual && !a.external;
-    let (Some(bytes), Some(shape), true) = (bytes, &a.shape, known) else { return Ok(()) };
+    let (Some(bytes), Some(_), true) = (bytes, &a.shape, known) else { return Ok(()) };
     match a.kind {
-        ElementKind::Number(_) | ElementKind::Truth if shape.len() < 2 && a.stored > 0 => {
+        ElementKind::Number(_) | ElementKind::Truth if a.stored > 0 => {
             let (mut x, mut y) = (vec![1; bytes as usize], vec![2; bytes as usize]);
             native.read(child, 0, &mut x)?;
             libhdf5.read(child, 0, &mut y)?;

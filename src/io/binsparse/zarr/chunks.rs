@@ -2,10 +2,10 @@
 
 use super::UNWRITTEN;
 use super::node::Array;
-use super::place::{Window, copy};
 use super::store::{Store, join};
 use crate::base::mapped::Mapped;
 use crate::base::parallel;
+use crate::io::binsparse::place::{Window, copy};
 use crate::io::fault::{Res, bad};
 
 /// Bytes of chunks that are unpacked at a time.

@@ -8,7 +8,6 @@ mod chunks;
 mod codecs;
 mod find;
 mod node;
-mod place;
 mod shards;
 mod store;
 mod write;

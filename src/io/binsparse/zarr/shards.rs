@@ -5,9 +5,9 @@ use serde_json::{Map, Value};
 use super::UNWRITTEN;
 use super::codecs::Codecs;
 use super::node::count;
-use super::place::{Window, copy};
 use super::store::sizes;
 use crate::base::mapped::Mapped;
+use crate::io::binsparse::place::{Window, copy, next};
 use crate::io::fault::{Res, bad};
 use openwork_ops::DType;
 
@@ -96,17 +96,6 @@ impl Shards {
         let index = self.index.undo(part.unwrap_or_default(), bytes, DType::U64, &[])?;
         let number = |part: &[u8]| part.first_chunk::<8>().map_or(0, |bytes| u64::from_ne_bytes(*bytes));
         Ok(index.chunks_exact(16).map(|pair| [number(pair), number(pair.get(8..).unwrap_or_default())]).collect())
-    }
-}
-
-/// The next place of a grid in C order.
-pub(super) fn next(at: &mut [u64], grid: &[u64]) {
-    for (place, &size) in at.iter_mut().zip(grid).rev() {
-        *place += 1;
-        if *place < size {
-            return;
-        }
-        *place = 0;
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use ::hdf5::dataset::Layout as Stored;
 use ::hdf5::filters::Filter;
-use ::hdf5::{Dataset, File, Group, IndexType, IterationOrder, LinkType, LocationType};
+use ::hdf5::{Dataset, File, Group, IndexType, IterationOrder, LinkType, Location, LocationType};
 
 use super::store::{Attribute, DataLayout, ElementKind, Facts, Link, Links, Object, Store};
 use crate::io::fault::{Fault, Res, bad};
@@ -68,6 +68,33 @@ fn object(group: &Group, name: &str) -> Res<Object> {
     })
 }
 
+/// An attribute of a group or a dataset, if it has one of that name.
+fn attribute(object: &Location, name: &str, most: usize) -> Res<Option<Attribute>> {
+    if !of(object.attr_names())?.iter().any(|n| n == name) {
+        return Ok(None);
+    }
+    let attribute = of(object.attr(name))?;
+    let shape = of(of(attribute.space())?.extents())?;
+    if shape.is_null() {
+        return Ok(Some(Attribute::Null));
+    }
+    let kind = of(raw::kind(&attribute))?;
+    Ok(Some(match (kind, attribute.shape().as_slice()) {
+        (ElementKind::Text, shape @ ([] | [1])) => {
+            Attribute::Text { list: !shape.is_empty(), text: of(raw::text(&attribute, most))? }
+        }
+        (ElementKind::Number(DType::U8 | DType::I8), [n]) if *n > most => Attribute::Bytes(None),
+        (ElementKind::Number(DType::U8 | DType::I8), [_]) => Attribute::Bytes(Some(of(attribute.read_raw::<u8>())?)),
+        (ElementKind::Number(dtype), [n @ 0..=64]) if dtype.is_int() => {
+            // What does not fit 64 bits with a sign is no size of anything.
+            let all = of(attribute.read_raw::<i64>())?;
+            let all: Option<Vec<u64>> = all.into_iter().map(|i| u64::try_from(i).ok()).collect();
+            all.filter(|all| all.len() == *n).map_or(Attribute::Other, Attribute::Integers)
+        }
+        _ => Attribute::Other,
+    }))
+}
+
 impl Store for Libhdf5 {
     fn enter(&mut self, name: &str) -> Res<()> {
         let mut group = of(self.file.group("/"))?;
@@ -107,31 +134,11 @@ impl Store for Libhdf5 {
     }
 
     fn attribute(&mut self, name: &str, most: usize) -> Res<Option<Attribute>> {
-        if !self.attributes()?.iter().any(|n| n == name) {
-            return Ok(None);
-        }
-        let attribute = of(self.group.attr(name))?;
-        let shape = of(of(attribute.space())?.extents())?;
-        if shape.is_null() {
-            return Ok(Some(Attribute::Null));
-        }
-        let kind = of(raw::kind(&attribute))?;
-        Ok(Some(match (kind, attribute.shape().as_slice()) {
-            (ElementKind::Text, shape @ ([] | [1])) => {
-                Attribute::Text { list: !shape.is_empty(), text: of(raw::text(&attribute, most))? }
-            }
-            (ElementKind::Number(DType::U8 | DType::I8), [n]) if *n > most => Attribute::Bytes(None),
-            (ElementKind::Number(DType::U8 | DType::I8), [_]) => {
-                Attribute::Bytes(Some(of(attribute.read_raw::<u8>())?))
-            }
-            (ElementKind::Number(dtype), [n @ 0..=64]) if dtype.is_int() => {
-                // What does not fit 64 bits with a sign is no size of anything.
-                let all = of(attribute.read_raw::<i64>())?;
-                let all: Option<Vec<u64>> = all.into_iter().map(|i| u64::try_from(i).ok()).collect();
-                all.filter(|all| all.len() == *n).map_or(Attribute::Other, Attribute::Integers)
-            }
-            _ => Attribute::Other,
-        }))
+        attribute(&self.group, name, most)
+    }
+
+    fn attribute_of(&mut self, object: &str, name: &str, most: usize) -> Res<Option<Attribute>> {
+        attribute(&*of(self.group.dataset(object))?, name, most)
     }
 
     fn facts(&mut self, name: &str) -> Res<Facts> {

@@ -5,11 +5,12 @@ use std::sync::Mutex;
 
 use super::super::store::{DataLayout, Facts};
 use super::bytes::{Block, Disk};
-use super::chunks::{self, Chunk};
+use super::chunks::{self, Chunk, Grid};
 use super::filters::{self, Filter};
 use super::header::{self, ObjectHeader};
-use super::types::{self, Type};
+use super::types::{self, Space, Type};
 use crate::base::parallel;
+use crate::io::binsparse::place::{self, Window};
 use crate::io::fault::{Res, bad};
 
 /// Packed bytes that are in memory at a time, beside one chunk.
@@ -28,16 +29,14 @@ pub(super) struct Data {
 enum Stored {
     Compact(Vec<u8>),
     Contiguous(u64),
-    Chunked {
-        /// Elements of a chunk.
-        each: u64,
-        /// By their first elements, rising.
-        chunks: Vec<Chunk>,
-    },
+    /// By their numbers, rising.
+    Chunked(Grid, Vec<Chunk>),
+    /// The same, one behind the other as they are.
+    Row(Grid, u64),
     /// Nowhere: all elements are the fill.
     Unwritten,
-    /// Nothing that this reader reads.
-    None,
+    /// In other datasets, which are not opened.
+    Elsewhere,
 }
 
 /// Reads what a header says of a dataset, and where its chunks are.
@@ -47,10 +46,10 @@ pub(super) fn open(disk: &mut Disk<'_>, header: &ObjectHeader, name: &str) -> Re
         return bad(format!("`{name}` is not a dataset"));
     };
     let ty = types::of(&mut disk.block(&ty, "an element type"))?;
-    let shape = types::shape(&mut disk.block(&space, "a shape"))?;
+    let space = types::space(&mut disk.block(&space, "a shape"))?;
     let Some(body) = header.find(header::LAYOUT)? else { return bad(format!("`{name}` is stored in no way")) };
     let mut stored = 0;
-    let (layout, place) = layout(disk, &mut disk.block(body, "a layout"), &ty, shape.as_deref(), &mut stored)?;
+    let (layout, place) = layout(disk, &mut disk.block(body, "a layout"), &ty, space.as_ref(), &mut stored)?;
     let filters = match header.find_shared(disk, header::FILTERS)? {
         Some(body) => filters::pipeline(&mut disk.block(&body, "a list of filters"))?,
         None => Vec::new(),
@@ -58,7 +57,7 @@ pub(super) fn open(disk: &mut Disk<'_>, header: &ObjectHeader, name: &str) -> Re
     let facts = Facts {
         kind: ty.kind,
         item: ty.size,
-        shape,
+        shape: space.map(|space| space.shape),
         layout,
         external: header.has(header::EXTERNAL),
         filters: filters.mapped(|f| i64::from(f.id)),
@@ -71,7 +70,7 @@ fn layout(
     disk: &mut Disk<'_>,
     block: &mut Block<'_>,
     ty: &Type,
-    shape: Option<&[u64]>,
+    space: Option<&Space>,
     stored: &mut u64,
 ) -> Res<(DataLayout, Stored)> {
     let version = block.u8()?;
@@ -106,18 +105,19 @@ fn layout(
         }
         2 => {
             let chunks = match version {
-                ..4 => chunks::older(disk, block, axes, ty.size)?,
-                _ => chunks::newer(disk, block, version, ty.size, shape)?,
+                ..4 => chunks::older(disk, block, axes, ty.size, space)?,
+                _ => chunks::newer(disk, block, version, ty.size, space)?,
             };
             *stored = chunks.stored;
-            let place = match (chunks.in_a_row, chunks.each) {
-                (Some(at), Some(_)) => Stored::Contiguous(at),
-                (None, Some(each)) => Stored::Chunked { each, chunks: chunks.found },
-                (_, None) => Stored::None,
+            let whole = chunks.grid.whole;
+            let place = match chunks.in_a_row {
+                Some(at) if chunks.grid.chunk.len() == 1 => Stored::Contiguous(at),
+                Some(at) => Stored::Row(chunks.grid, at),
+                None => Stored::Chunked(chunks.grid, chunks.found),
             };
-            Ok((DataLayout::Chunked(chunks.whole), place))
+            Ok((DataLayout::Chunked(whole), place))
         }
-        3 if version >= 4 => Ok((DataLayout::Virtual, Stored::None)),
+        3 if version >= 4 => Ok((DataLayout::Virtual, Stored::Elsewhere)),
         _ => bad(format!("a layout is of the unknown class {class}")),
     }
 }
@@ -156,8 +156,8 @@ impl Data {
     pub(super) fn weight(&self) -> u64 {
         let stored = match &self.place {
             Stored::Compact(bytes) => bytes.len(),
-            Stored::Chunked { chunks, .. } => size_of_val(chunks.as_slice()),
-            Stored::Contiguous(_) | Stored::Unwritten | Stored::None => 0,
+            Stored::Chunked(_, chunks) => size_of_val(chunks.as_slice()),
+            Stored::Contiguous(_) | Stored::Row(..) | Stored::Unwritten | Stored::Elsewhere => 0,
         };
         (size_of::<Data>() + stored + self.fill.len()) as u64
     }
@@ -177,13 +177,27 @@ impl Data {
                 Some(at) => disk.read_into(at, out, name),
                 None => bad(format!("`{name}` lies beyond the end of the file")),
             },
-            Stored::Chunked { each, chunks } => self.read_chunks(disk, *each, chunks, from, out, name),
+            Stored::Chunked(grid, chunks) if grid.chunk.len() == 1 => {
+                self.read_chunks(disk, grid, chunks, from, out, name)
+            }
+            Stored::Chunked(grid, chunks) => {
+                let numbered = |number| chunks.binary_search_by_key(&number, |c: &Chunk| c.number).ok();
+                let find = |number| numbered(number).and_then(|at| chunks.get(at)).copied();
+                self.read_grid(disk, grid, &find, from, out, name)
+            }
+            Stored::Row(grid, at) => {
+                let find = |number: u64| {
+                    let at = number.saturating_mul(grid.whole).saturating_add(*at);
+                    Some(Chunk { number, at, bytes: grid.whole, skipped: 0 })
+                };
+                self.read_grid(disk, grid, &find, from, out, name)
+            }
             Stored::Unwritten => {
                 self.unwritten(out);
                 Ok(())
             }
-            Stored::None if out.is_empty() => Ok(()),
-            Stored::None => bad(format!("`{name}` is not stored along one axis")),
+            Stored::Elsewhere if out.is_empty() => Ok(()),
+            Stored::Elsewhere => bad(format!("`{name}` is put together from other datasets, which are not opened")),
         }
     }
 
@@ -195,16 +209,17 @@ impl Data {
         }
     }
 
+    /// Elements of a dataset of one axis.
     fn read_chunks(
         &self,
         disk: &mut Disk<'_>,
-        each: u64,
+        grid: &Grid,
         chunks: &[Chunk],
         from: u64,
         mut out: &mut [u8],
         name: &str,
     ) -> Res<()> {
-        let whole = each * self.ty.size;
+        let whole = grid.whole;
         let mut next = from;
         let mut batch: Vec<(Vec<u8>, Chunk, u64, &mut [u8])> = Vec::new();
         let mut held = 0;
@@ -213,12 +228,10 @@ impl Data {
             let len = (whole - skip).min(out.len() as u64);
             let (part, rest) = out.split_at_mut(len as usize);
             (out, next) = (rest, next + len);
-            match chunks.binary_search_by_key(&(number * each), |c| c.start).ok().and_then(|i| chunks.get(i)) {
+            match chunks.binary_search_by_key(&number, |c| c.number).ok().and_then(|i| chunks.get(i)) {
                 None => self.unwritten(part),
                 Some(chunk) if self.filters.is_empty() => {
-                    if chunk.bytes != whole {
-                        return bad(format!("`{name}` has a chunk of {} bytes, not {whole}", chunk.bytes));
-                    }
+                    is_whole(chunk, whole, name)?;
                     disk.read_into(chunk.at + skip, part, name)?;
                 }
                 Some(chunk) => {
@@ -227,30 +240,105 @@ impl Data {
                 }
             }
             if held > BATCH {
-                self.unpack(std::mem::take(&mut batch), whole, name)?;
+                self.unpack(std::mem::take(&mut batch), grid, name)?;
                 held = 0;
             }
         }
-        self.unpack(batch, whole, name)
+        self.unpack(batch, grid, name)
     }
 
     /// Unpacks chunks, each into its part of the elements.
-    fn unpack(&self, batch: Vec<(Vec<u8>, Chunk, u64, &mut [u8])>, whole: u64, name: &str) -> Res<()> {
+    fn unpack(&self, batch: Vec<(Vec<u8>, Chunk, u64, &mut [u8])>, grid: &Grid, name: &str) -> Res<()> {
         let faults = Mutex::new(Vec::new());
         parallel::for_each(batch, &|_, (packed, chunk, skip, part)| match filters::undo(
             &self.filters,
             chunk.skipped,
             packed,
-            whole,
+            grid.whole,
         ) {
             Ok(bytes) => part.copy_from_slice(&bytes[skip as usize..][..part.len()]),
-            Err(why) => parallel::lock(&faults).push((chunk.start, why)),
+            Err(why) => parallel::lock(&faults).push((chunk.number, why)),
         });
         // The first one, whichever was found first.
         let first = parallel::lock(&faults).drain(..).min();
         match first {
             None => Ok(()),
-            Some((start, why)) => bad(format!("`{name}`, the chunk of element {start}: {why}")),
+            Some((number, why)) => bad(format!("`{name}`, the chunk of element {}: {why}", begin(grid, number))),
         }
     }
+
+    /// Elements of a dataset of several axes, of which chunks have parts that do not lie beside each other.
+    fn read_grid(
+        &self,
+        disk: &mut Disk<'_>,
+        grid: &Grid,
+        find: &dyn Fn(u64) -> Option<Chunk>,
+        from: u64,
+        out: &mut [u8],
+        name: &str,
+    ) -> Res<()> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        let (shape, item) = (self.facts.shape.as_deref().unwrap_or_default(), self.ty.size);
+        // Chunks that have a part of it, by the first axis.
+        let (stride, each) = (shape.iter().skip(1).product::<u64>() * item, grid.chunk.first().copied().unwrap_or(1));
+        let (low, high) = (from / stride / each, (from + out.len() as u64 - 1) / stride / each);
+        let row: u64 = grid.along.iter().skip(1).product();
+        let numbers = low * row..(high + 1) * row;
+        if numbers.clone().any(|number| find(number).is_none()) {
+            self.unwritten(out);
+        }
+        let order: Vec<usize> = (0..shape.len()).collect();
+        let mut chunks = numbers.filter_map(find).peekable();
+        while chunks.peek().is_some() {
+            let (mut batch, mut held) = (Vec::new(), 0);
+            while let Some(chunk) = chunks.next_if(|_| held <= BATCH) {
+                if self.filters.is_empty() {
+                    is_whole(&chunk, grid.whole, name)?;
+                }
+                held += chunk.bytes + grid.whole;
+                batch.push((chunk, disk.read(chunk.at, chunk.bytes, "a chunk")?, None));
+            }
+            parallel::for_each(batch.iter_mut().collect(), &|_, (chunk, bytes, fault)| match filters::undo(
+                &self.filters,
+                chunk.skipped,
+                std::mem::take(bytes),
+                grid.whole,
+            ) {
+                Ok(elements) => *bytes = elements,
+                Err(why) => *fault = Some(why),
+            });
+            for (chunk, elements, fault) in batch {
+                if let Some(why) = fault {
+                    return bad(format!("`{name}`, the chunk of element {}: {why}", begin(grid, chunk.number)));
+                }
+                let first = first(grid, chunk.number);
+                let window = Window { shape, first: &first, chunk: &grid.chunk, order: &order };
+                place::copy(&window, &elements, item, from, out);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The first element of a chunk.
+fn first(grid: &Grid, number: u64) -> Vec<u64> {
+    grid.place(number).iter().zip(&grid.chunk).map(|(at, each)| at.saturating_mul(*each)).collect()
+}
+
+/// The same in words.
+fn begin(grid: &Grid, number: u64) -> String {
+    match first(grid, number)[..] {
+        [at] => at.to_string(),
+        ref place => format!("{place:?}"),
+    }
+}
+
+/// A chunk that went through no filter has all of its bytes.
+fn is_whole(chunk: &Chunk, whole: u64, name: &str) -> Res<()> {
+    if chunk.bytes != whole {
+        return bad(format!("`{name}` has a chunk of {} bytes, not {whole}", chunk.bytes));
+    }
+    Ok(())
 }

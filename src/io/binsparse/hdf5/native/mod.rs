@@ -309,6 +309,13 @@ impl Store for Native<'_> {
         attributes::find(&mut self.disk, &group.header, name, most)
     }
 
+    fn attribute_of(&mut self, object: &str, name: &str, most: usize) -> Res<Option<Attribute>> {
+        let at = self.child(object)?;
+        self.header(at)?;
+        let Some((_, header)) = &self.last else { return Ok(None) };
+        attributes::find(&mut self.disk, header, name, most)
+    }
+
     fn facts(&mut self, name: &str) -> Res<Facts> {
         Ok(self.dataset(name)?.0.facts.clone())
     }

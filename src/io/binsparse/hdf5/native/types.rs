@@ -172,9 +172,21 @@ fn is_truth(block: &mut Block<'_>, bits: u32, version: u8) -> Res<bool> {
     Ok(names == (b"FALSE", b"TRUE") && block.take(2)? == [0, 1])
 }
 
+/// The shape of a dataset.
+pub(super) struct Space {
+    pub(super) shape: Vec<u64>,
+    /// How far it can grow; without an end that is the largest number.
+    pub(super) most: Vec<u64>,
+}
+
 /// Reads a shape; `None` where there are no elements at all, not even a length.
 pub(super) fn shape(block: &mut Block<'_>) -> Res<Option<Vec<u64>>> {
-    let (version, axes, _, kind) = (block.u8()?, block.u8()?, block.u8()?, block.u8()?);
+    Ok(space(block)?.map(|space| space.shape))
+}
+
+/// Reads a shape and how far it can grow.
+pub(super) fn space(block: &mut Block<'_>) -> Res<Option<Space>> {
+    let (version, axes, flags, kind) = (block.u8()?, block.u8()?, block.u8()?, block.u8()?);
     match version {
         1 => drop(block.take(4)?),
         2 if kind == 2 => return Ok(None),
@@ -184,5 +196,15 @@ pub(super) fn shape(block: &mut Block<'_>) -> Res<Option<Vec<u64>>> {
     if axes > 32 {
         return bad(format!("a shape has {axes} axes"));
     }
-    (0..usize::from(axes)).try_mapped(|_| block.length()).map(Some)
+    let axes = usize::from(axes);
+    let endless = u64::MAX >> (64 - 8 * block.widths.length);
+    let shape = (0..axes).try_mapped(|_| block.length())?;
+    let mut most = shape.clone();
+    if flags & 1 != 0 {
+        most = (0..axes).try_mapped(|_| block.length().map(|n| if n == endless { u64::MAX } else { n }))?;
+    }
+    if shape.iter().zip(&most).any(|(size, most)| size > most) {
+        return bad(format!("a shape of {shape:?} where {most:?} is the most"));
+    }
+    Ok(Some(Space { shape, most }))
 }

@@ -1,17 +1,26 @@
-//! Where the elements of a chunk are in the array.
+//! Where the elements of a chunk are in the array, whatever the container.
 
-use super::shards::next;
+/// The next place of a grid in C order.
+pub(crate) fn next(at: &mut [u64], grid: &[u64]) {
+    for (place, &size) in at.iter_mut().zip(grid).rev() {
+        *place += 1;
+        if *place < size {
+            return;
+        }
+        *place = 0;
+    }
+}
 
 /// A chunk in an array.
-pub(super) struct Window<'a> {
+pub(crate) struct Window<'a> {
     /// The shape of the array.
-    pub(super) shape: &'a [u64],
+    pub(crate) shape: &'a [u64],
     /// The chunk's first element.
-    pub(super) first: &'a [u64],
+    pub(crate) first: &'a [u64],
     /// The shape of the chunk, which may go beyond the array.
-    pub(super) chunk: &'a [u64],
+    pub(crate) chunk: &'a [u64],
     /// The axes in the order in which the chunk has them.
-    pub(super) order: &'a [usize],
+    pub(crate) order: &'a [usize],
 }
 
 /// How many bytes the axes of some sizes are apart, the last one `item`.
@@ -27,7 +36,7 @@ fn strides(sizes: impl DoubleEndedIterator<Item = u64> + ExactSizeIterator, item
 
 /// Copies what a chunk has of a part of the array. The array's elements have `item` bytes and are in C order; `out` is the
 /// part from byte `from` on.
-pub(super) fn copy(window: &Window<'_>, elements: &[u8], item: u64, from: u64, out: &mut [u8]) {
+pub(crate) fn copy(window: &Window<'_>, elements: &[u8], item: u64, from: u64, out: &mut [u8]) {
     let Window { shape, first, chunk, order } = *window;
     let to = strides(shape.iter().copied(), item);
     let ordered = order.iter().map(|&axis| chunk.get(axis).copied().unwrap_or(1)).collect::<Vec<u64>>();
