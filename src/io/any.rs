@@ -182,7 +182,7 @@ pub(super) fn unknown(path: &Path, more: &str) -> error::Error {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReadOptions<'a> {
     /// Binsparse: accept older drafts and common deviations; Matrix Market: entries above the diagonal of a file with a
-    /// symmetry, a skew-symmetric diagonal that is not zero, and comments that name a type which values do not fit. Each with a warning.
+    /// symmetry, a skew-symmetric diagonal that is not zero, a banner with one percent sign, and comments that name a type which values do not fit. Each with a warning.
     pub lenient: bool,
     /// HDF5, Zarr, arrays of NumPy and safetensors: the name of the tensor, as in `layers/0`. Without, a reader takes the one that has no name,
     /// or the only one; [`validate`](super::validate) takes all.

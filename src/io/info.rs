@@ -122,6 +122,47 @@ impl Info {
         Some(self.nse? as f64 / size as f64)
     }
 
+    /// How many positions each level has, the outermost first; `None` for those that the file does not tell. The last level
+    /// has as many as there are values, which are rows of elements where there are value axes.
+    ///
+    /// ```
+    /// use openwork::{Layout, Tensor, io};
+    /// let path = std::env::temp_dir().join(format!("openwork-counts-{}.npz", std::process::id()));
+    /// io::write(&path, &Tensor::eye(4, openwork::DType::F64, Layout::Csr)?)?;
+    /// assert_eq!(io::info(&path)?[0].level_counts(), [Some(4), Some(4)]); // rows, and elements in them
+    /// # std::fs::remove_file(&path).ok();
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    pub fn level_counts(&self) -> Vec<Option<u64>> {
+        let entries = |name: String| self.arrays.iter().find(|array| array.name == name).map(|array| array.entries);
+        let size = |dim: usize| {
+            let &(axis, part) = self.levels.dims.get(dim)?;
+            let size = *self.shape.as_ref()?.get(axis)?;
+            Some(match part {
+                Part::Whole => size,
+                Part::Div(block) => size.div_ceil(block as u64),
+                Part::Mod(block) => block as u64,
+            })
+        };
+        let (mut before, mut dim) = (Some(1_u64), 0);
+        let last = self.levels.levels.len().saturating_sub(1);
+        let mut out = Vec::with_capacity(self.levels.levels.len());
+        for (at, level) in self.levels.levels.iter().enumerate() {
+            let (count, axes) = match *level {
+                LevelKind::Dense => (before.zip(size(dim)).and_then(|(n, size)| n.checked_mul(size)), 1),
+                LevelKind::Sparse { rank: 0 } => (None, 0),
+                LevelKind::Sparse { rank } => (entries(format!("indices_{dim}")), rank),
+                LevelKind::Singleton => (before, 1),
+            };
+            dim += axes;
+            // All elements are values where there are no value axes.
+            let all = self.nse.filter(|_| at == last && dim == self.levels.dims.len());
+            before = count.or(all);
+            out.push(before);
+        }
+        out
+    }
+
     /// All of it as a JSON object, `null` where the file does not say.
     pub fn to_json(&self) -> Value {
         json!({
@@ -133,6 +174,7 @@ impl Info {
             "dtype": self.dtype.map(|dtype| dtype.name()),
             "layout": self.layout.to_string(),
             "levels": (!self.levels.levels.is_empty()).then(|| self.levels.to_string()),
+            "level_counts": (!self.levels.levels.is_empty()).then(|| self.level_counts()),
             "fill": self.fill.as_ref().map(ToString::to_string),
             "nse": self.nse,
             "density": self.density(),
@@ -186,7 +228,7 @@ fn infos<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<Vec<Info>> {
     match format {
         Format::MatrixMarket => {
             let (source, path) = input.text(options);
-            let header = matrix_market::header_of(source, path.as_deref())?;
+            let header = matrix_market::header_of(source, true, path.as_deref())?;
             Ok(vec![of_matrix_market(&header, file_bytes)])
         }
         Format::Frostt | Format::TensorMarket => {
@@ -279,15 +321,17 @@ fn of_matrix_market(header: &matrix_market::Header, file_bytes: Option<u64>) -> 
         Symmetry::SkewSymmetric => Some("skew_symmetric_lower"),
         Symmetry::Hermitian => Some("hermitian_lower"),
     };
+    let shape = if header.vector { vec![header.rows] } else { vec![header.rows, header.cols] };
+    let ndim = shape.len();
     Info {
         name: String::new(),
         format: Format::MatrixMarket,
         stored_as: header.words(),
-        shape: Some(vec![header.rows, header.cols]),
-        ndim: 2,
+        shape: Some(shape),
+        ndim,
         dtype: Some(header.dtype()),
         layout: if array { Layout::Strided } else { Layout::Coo },
-        levels: if array { strided(2) } else { coordinates(2) },
+        levels: if array { strided(ndim) } else { coordinates(ndim) },
         fill: (!array).then_some(FillInfo::Zero),
         nse: Some(header.listed),
         structure: structure.map(str::to_owned),

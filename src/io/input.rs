@@ -226,14 +226,12 @@ fn zipped(start: &[u8]) -> Format {
 /// The format of a text with a banner.
 fn banner(start: &[u8]) -> Option<Format> {
     let mut words = start.trim_ascii_start().split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty());
-    if !words.next()?.eq_ignore_ascii_case(b"%%MatrixMarket") {
+    let first = words.next()?;
+    // One percent sign instead of two is a mistake that the reader tells of.
+    if ![&b"%%MatrixMarket"[..], b"%MatrixMarket"].iter().any(|banner| first.eq_ignore_ascii_case(banner)) {
         return None;
     }
-    let object = words.next().unwrap_or_default();
-    // A vector of entries is a tensor of one axis.
-    let vector = object.eq_ignore_ascii_case(b"vector")
-        && words.next().is_some_and(|listing| listing.eq_ignore_ascii_case(b"coordinate"));
-    let tensor = vector || object.eq_ignore_ascii_case(b"tensor");
+    let tensor = words.next().unwrap_or_default().eq_ignore_ascii_case(b"tensor");
     Some(if tensor { Format::TensorMarket } else { Format::MatrixMarket })
 }
 

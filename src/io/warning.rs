@@ -53,6 +53,8 @@ pub enum Warning {
     /// So many entries stand above the diagonal of a Matrix Market file with a symmetry. They are mirrored like those
     /// below it; where a file lists both of a pair, the two are repeated coordinates.
     UpperEntries(u64),
+    /// The banner of a Matrix Market file begins with one percent sign instead of two.
+    ShortBanner,
     /// A value does not fit the dtype that a comment of a Matrix Market or TensorMarket file names: the comment is
     /// passed over.
     TypeComment(String),
@@ -79,6 +81,9 @@ impl fmt::Display for Warning {
             Warning::SkewDiagonal => f.write_str("a skew-symmetric matrix has a diagonal that is not zero"),
             Warning::Facts(why) => f.write_str(why),
             Warning::UpperEntries(n) => write!(f, "{n} entries above the diagonal are mirrored like those below it"),
+            Warning::ShortBanner => {
+                f.write_str("the file begins with `%MatrixMarket`, which has one percent sign of two")
+            }
             Warning::TypeComment(name) => write!(f, "not all values fit the type {name:?} that a comment names"),
             Warning::DescriptorForm(form) => write!(f, "the descriptor is stored as {form}"),
         }

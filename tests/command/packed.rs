@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use openwork::{Tensor, io, tensor};
+use openwork::{Layout, Tensor, io, tensor};
 
 use super::{fails, good, run, text};
 use crate::common::temporary;
@@ -69,10 +69,62 @@ fn vectors_of_matrix_market_have_one_axis() {
     assert_eq!(good(&["dump", text(&path)]), "[[1], 0.5]\n[[4], -1.0]\n");
     assert_eq!(good(&["validate", text(&path)]), format!("{}: valid\n", path.display()));
     std::fs::write(&path, "%%MatrixMarket vector coordinate pattern general\n5 5 1\n1 1\n").unwrap();
-    assert!(fails(&["dump", text(&path)], 1).contains("a vector has one size"));
+    assert!(fails(&["dump", text(&path)], 1).contains("line 2: '1' is too much on the size line, `SIZE ENTRIES`"));
     assert_eq!(run(&["validate", text(&path)]).status.code(), Some(1));
     let empty = folder.join("e.mtx");
     std::fs::write(&empty, "%%MatrixMarket vector coordinate integer general\n3 0\n").unwrap();
     assert_eq!(io::read(&empty).unwrap().shape(), Tensor::from_vec([3], vec![0_i64; 3]).unwrap().shape());
+    // Both forms come back as they went.
+    let (sparse, dense) = (folder.join("sparse.mtx.gz"), folder.join("dense.mtx"));
+    std::fs::write(&path, "%%MatrixMarket vector array integer general\n4\n7\n\n-8\n% said\n0\n9\n").unwrap();
+    let v = io::read(&path).unwrap();
+    assert!(v.equal(&tensor![7_i64, -8, 0, 9]).unwrap() && v.layout() == Layout::Strided);
+    io::write(&dense, &v).unwrap();
+    assert_eq!(
+        std::fs::read_to_string(&dense).unwrap(),
+        "%%MatrixMarket vector array integer general\n4\n7\n-8\n0\n9\n"
+    );
+    assert!(io::read(&dense).unwrap().equal(&v).unwrap());
+    let wide = Tensor::random([100_000], 0.3, 0.0, Layout::Coo, 2).unwrap().cast(openwork::DType::Complex64).unwrap();
+    io::write(&sparse, &wide).unwrap();
+    let back = io::read(&sparse).unwrap();
+    assert!(back.equal(&wide).unwrap() && (back.dtype(), back.nse()) == (wide.dtype(), wide.nse()));
+    let told = good(&["info", text(&sparse)]);
+    assert!(told.contains("[100000]") && told.contains("stored as vector coordinate complex general"), "{told}");
+    let mut seen = 0;
+    io::read_pieces(&sparse, &Default::default(), None, &mut |piece| {
+        seen += piece.tensor.nse();
+        std::ops::ControlFlow::Continue(())
+    })
+    .unwrap();
+    assert_eq!(seen, wide.nse());
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn a_banner_with_one_percent_sign_is_lenient() {
+    let folder = temporary("packed-banner");
+    let path = folder.join("x.txt");
+    let body = "MatrixMarket matrix coordinate real symmetric\n% one\n3 3 2\n1 1 4\n3 1 0.5\n";
+    std::fs::write(&path, format!("%{body}")).unwrap();
+    let told = fails(&["dump", text(&path)], 1);
+    assert!(
+        told.contains("has to start with `%%MatrixMarket`; found '%MatrixMarket'") && told.contains("--lenient"),
+        "{told}"
+    );
+    let output = run(&["dump", "--lenient", text(&path)]);
+    assert_eq!(output.stdout, b"[[0, 0], 4.0]\n[[2, 0], 0.5]\n[[0, 2], 0.5]\n");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("which has one percent sign of two"));
+    let loaded = io::read_with(&path, &io::ReadOptions { lenient: true, ..Default::default() }).unwrap();
+    assert_eq!(loaded.warnings, [io::Warning::ShortBanner]);
+    assert_eq!(run(&["validate", text(&path)]).status.code(), Some(1));
+    assert_eq!(run(&["validate", "--lenient", text(&path)]).status.code(), Some(0));
+    std::fs::write(&path, format!("%%{body}")).unwrap();
+    assert!(
+        io::read_with(&path, &io::ReadOptions { lenient: true, ..Default::default() }).unwrap().warnings.is_empty()
+    );
+    // The same word as a comment of a .tns file is none of ours.
+    std::fs::write(&path, format!("#%{body}")).unwrap();
+    assert!(io::Format::of_file(&path).is_err());
     std::fs::remove_dir_all(&folder).unwrap();
 }

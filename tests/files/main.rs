@@ -20,6 +20,7 @@ mod python;
 mod real_data;
 mod sscdf;
 mod text_formats;
+mod told;
 mod zarr;
 
 use openwork::Scalar;

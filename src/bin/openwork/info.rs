@@ -70,7 +70,10 @@ fn described(info: &io::Info) -> String {
     line("dtype", info.dtype.map_or_else(unknown, |dtype| dtype.to_string()));
     line("layout", format!("{} (stored as {})", info.layout, plain(&info.stored_as)));
     if !info.levels.levels.is_empty() {
-        line("levels", info.levels.to_string());
+        let counts = info.level_counts();
+        let word = if counts.len() == 1 && counts == [Some(1)] { "position" } else { "positions" };
+        let counts: Vec<String> = counts.iter().map(|n| n.map_or_else(|| "?".to_owned(), |n| n.to_string())).collect();
+        line("levels", format!("{}: {} {word}", info.levels, counts.join(", ")));
     }
     line("fill", info.fill.as_ref().map_or_else(|| "none: every element is stored".to_owned(), ToString::to_string));
     line("nse", info.nse.map_or_else(unknown, |nse| nse.to_string()));

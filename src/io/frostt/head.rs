@@ -7,7 +7,7 @@ use openwork_ops::{DType, DTypeKind};
 
 use super::{Base, Dialect, MAX_ORDER, ReadOptions};
 use crate::io::matrix_market::{
-    Field, Listing, Symmetry, banner, comments, end_line, error, hinted, number, stored_field,
+    Banner, Field, Listing, Symmetry, banner, comments, end_line, error, hinted, number, stored_field,
 };
 use crate::io::text::cursor::Cursor;
 use crate::io::text::error::{LONE_RETURN, ParseError, quoted};
@@ -61,7 +61,7 @@ fn market(cursor: &mut Cursor<'_>) -> Result<Header, Short> {
     ahead.word();
     ahead.blanks();
     let vector = ahead.word().eq_ignore_ascii_case(b"vector");
-    let (format, field, symmetry) = banner(cursor, if vector { "vector" } else { "tensor" })?;
+    let Banner { format, field, symmetry, .. } = banner(cursor, &[if vector { "vector" } else { "tensor" }], false)?;
     if (format, symmetry) != (Listing::Coordinate, Symmetry::General) {
         let message = "a tensor has to be `coordinate` and `general`; no other format or symmetry is defined for it";
         return Err(ParseError::at(cursor.bytes(), cursor.position().saturating_sub(1), message).into());

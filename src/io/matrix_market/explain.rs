@@ -45,6 +45,9 @@ pub(super) fn explain(cursor: Cursor<'_>, header: &Header, expected: Expected, p
     let token = cursor.token();
     let found = quoted(token);
     let layout = match (header.format, expected.numbers) {
+        (Listing::Coordinate, 0) if header.vector => "`INDEX`",
+        (Listing::Coordinate, 1) if header.vector => "`INDEX VALUE`",
+        (Listing::Coordinate, _) if header.vector => "`INDEX REAL IMAGINARY`",
         (Listing::Coordinate, 0) => "`ROW COLUMN`",
         (Listing::Coordinate, 1) => "`ROW COLUMN VALUE`",
         (Listing::Coordinate, _) => "`ROW COLUMN REAL IMAGINARY`",
@@ -54,7 +57,9 @@ pub(super) fn explain(cursor: Cursor<'_>, header: &Header, expected: Expected, p
     let message = match problem {
         Problem::Missing(part) => format!("the line ends where {} should be; an entry is {layout}", name(part)),
         Problem::NotAnIndex(part) => not_an_index(part, &found, header),
-        Problem::Glued if expected.numbers == 0 => not_an_index(EntryPart::Column, &found, header),
+        Problem::Glued if expected.numbers == 0 => {
+            not_an_index(if header.vector { EntryPart::Row } else { EntryPart::Column }, &found, header)
+        }
         Problem::OutOfRange(part) if !token.iter().all(u8::is_ascii_digit) => not_an_index(part, &found, header),
         Problem::OutOfRange(part) => format!("{} {found} is out of range; {}", name(part), range(part, header)),
         Problem::NotAValue | Problem::Glued | Problem::Overflow => {
@@ -86,7 +91,7 @@ fn name(part: EntryPart) -> &'static str {
 
 fn range(part: EntryPart, header: &Header) -> String {
     match if part == EntryPart::Row { header.rows } else { header.cols } {
-        0 => "the matrix is empty, so none is allowed".to_owned(),
+        0 => format!("the {} is empty, so none is allowed", if header.vector { "vector" } else { "matrix" }),
         size => format!("1 to {size} is allowed"),
     }
 }

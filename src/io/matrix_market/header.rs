@@ -14,6 +14,8 @@ use crate::io::text::source::Short;
 /// What the lines above the entries say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Header {
+    /// Whether it is a vector, which is read as a tensor of one axis: its entries have a row alone, and there is one column.
+    pub vector: bool,
     /// Whether the file lists entries or all positions.
     pub format: Listing,
     /// The field that the file declares.
@@ -28,12 +30,15 @@ pub struct Header {
     pub cols: u64,
     /// How many entries (or, in an array, values) the file has to list.
     pub listed: u64,
+    /// Whether the banner begins with one percent sign, which a lenient reader lets pass.
+    pub(super) short_banner: bool,
 }
 
 impl Header {
     /// Format, field and symmetry, as the banner has them.
     pub(in crate::io) fn words(&self) -> String {
-        format!("{} {} {}", self.format.word(), self.field.word(), self.symmetry.word())
+        let object = if self.vector { "vector " } else { "" };
+        format!("{object}{} {} {}", self.format.word(), self.field.word(), self.symmetry.word())
     }
 
     /// The dtype that [`read`](super::read()) gives the tensor, unless a value turns out not to fit a hinted one.
@@ -51,11 +56,16 @@ impl Header {
 }
 
 /// Reads the header; the cursor is left at the start of the line below it.
-pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Header, Short> {
-    let (format, field, symmetry) = banner(cursor, "matrix")?;
-    let type_hint = comments(cursor, size_layout(format))?;
-    let (rows, cols, listed) = size(cursor, format, symmetry)?;
-    Ok(Header { format, field, symmetry, type_hint, rows, cols, listed })
+pub(super) fn read(cursor: &mut Cursor<'_>, lenient: bool) -> Result<Header, Short> {
+    let Banner { object, format, field, symmetry, short } = banner(cursor, &["matrix", "vector"], lenient)?;
+    let vector = object == 1;
+    if vector && symmetry != Symmetry::General {
+        return Err(error(*cursor, "a vector has the symmetry `general`: no other is defined for it").into());
+    }
+    let layout = size_layout(format, vector);
+    let type_hint = comments(cursor, layout)?;
+    let (rows, cols, listed) = size(cursor, format, symmetry, vector)?;
+    Ok(Header { vector, format, field, symmetry, type_hint, rows, cols, listed, short_banner: short })
 }
 
 /// Moves to the size line and returns the first type hint above it.
@@ -76,14 +86,32 @@ pub(in crate::io) fn comments(cursor: &mut Cursor<'_>, size_layout: &str) -> Res
     }
 }
 
-/// Reads the banner of a file about an `object`.
-pub(in crate::io) fn banner(cursor: &mut Cursor<'_>, object: &str) -> Result<(Listing, Field, Symmetry), Short> {
-    let layout = format!("`%%MatrixMarket {object} FORMAT FIELD SYMMETRY`");
+/// What the first line says.
+pub(in crate::io) struct Banner {
+    /// Which one of the objects that were expected.
+    pub(in crate::io) object: usize,
+    pub(in crate::io) format: Listing,
+    pub(in crate::io) field: Field,
+    pub(in crate::io) symmetry: Symmetry,
+    /// Whether it begins with one percent sign.
+    pub(in crate::io) short: bool,
+}
+
+/// Reads the banner of a file about one of some objects. A lenient reader takes one percent sign for two.
+pub(in crate::io) fn banner(cursor: &mut Cursor<'_>, objects: &[&str], lenient: bool) -> Result<Banner, Short> {
+    let layout = format!("`%%MatrixMarket {} FORMAT FIELD SYMMETRY`", objects.first().copied().unwrap_or_default());
     if !cursor.seek_token().map_err(|_| error(*cursor, LONE_RETURN))? {
         return Err(Short::More(format!("the file is empty; it has to start with {layout}")));
     }
-    keyword(cursor, "the file has to start with", &[("%%MatrixMarket", ())])?;
-    keyword(cursor, "the object of the banner has to be", &[(object, ())])?;
+    let mut first = *cursor;
+    let short = lenient && first.word().eq_ignore_ascii_case(b"%MatrixMarket");
+    if short {
+        *cursor = first;
+    } else {
+        keyword(cursor, "the file has to start with", &[("%%MatrixMarket", ())])?;
+    }
+    let known: Vec<(&str, usize)> = objects.iter().copied().zip(0..).collect();
+    let object = keyword(cursor, "the object of the banner has to be", &known)?;
     let format = keyword(
         cursor,
         "the format of the banner has to be",
@@ -115,7 +143,7 @@ pub(in crate::io) fn banner(cursor: &mut Cursor<'_>, object: &str) -> Result<(Li
         return Err(error(*cursor, message).into());
     }
     end_line(cursor, &format!("the banner, which is {layout}"))?;
-    Ok((format, field, symmetry))
+    Ok(Banner { object, format, field, symmetry, short })
 }
 
 /// Reads one of several words; case does not matter.
@@ -162,9 +190,15 @@ fn named_type(comment: &[u8]) -> Option<String> {
     (!name.is_empty()).then(|| name.join(" "))
 }
 
-fn size(cursor: &mut Cursor<'_>, format: Listing, symmetry: Symmetry) -> Result<(u64, u64, u64), ParseError> {
-    let rows = count(cursor, "the number of rows", format)?;
-    let cols = count(cursor, "the number of columns", format)?;
+fn size(
+    cursor: &mut Cursor<'_>,
+    format: Listing,
+    symmetry: Symmetry,
+    vector: bool,
+) -> Result<(u64, u64, u64), ParseError> {
+    let layout = size_layout(format, vector);
+    let rows = number(cursor, if vector { "the size" } else { "the number of rows" }, layout)?;
+    let cols = if vector { 1 } else { number(cursor, "the number of columns", layout)? };
     if symmetry != Symmetry::General && rows != cols {
         return Err(error(
             *cursor,
@@ -172,11 +206,11 @@ fn size(cursor: &mut Cursor<'_>, format: Listing, symmetry: Symmetry) -> Result<
         ));
     }
     let listed = match format {
-        Listing::Coordinate => count(cursor, "the number of entries", format)?,
+        Listing::Coordinate => number(cursor, "the number of entries", layout)?,
         Listing::Array => array_values(rows, cols, symmetry)
             .ok_or_else(|| error(*cursor, format!("an array of {rows} × {cols} values is beyond 2^64-1 values")))?,
     };
-    end_line(cursor, &format!("the size line, {}", size_layout(format)))?;
+    end_line(cursor, &format!("the size line, {layout}"))?;
     Ok((rows, cols, listed))
 }
 
@@ -189,10 +223,6 @@ fn array_values(rows: u64, cols: u64, symmetry: Symmetry) -> Option<u64> {
         Symmetry::SkewSymmetric => (positions - rows) / 2,
         Symmetry::Symmetric | Symmetry::Hermitian => (positions - rows) / 2 + rows,
     })
-}
-
-fn count(cursor: &mut Cursor<'_>, what: &str, format: Listing) -> Result<u64, ParseError> {
-    number(cursor, what, size_layout(format))
 }
 
 /// A number of the size line.
@@ -212,10 +242,12 @@ pub(in crate::io) fn number(cursor: &mut Cursor<'_>, what: &str, size_layout: &s
     }
 }
 
-fn size_layout(format: Listing) -> &'static str {
-    match format {
-        Listing::Coordinate => "`ROWS COLUMNS ENTRIES`",
-        Listing::Array => "`ROWS COLUMNS`",
+fn size_layout(format: Listing, vector: bool) -> &'static str {
+    match (format, vector) {
+        (Listing::Coordinate, false) => "`ROWS COLUMNS ENTRIES`",
+        (Listing::Array, false) => "`ROWS COLUMNS`",
+        (Listing::Coordinate, true) => "`SIZE ENTRIES`",
+        (Listing::Array, true) => "`SIZE`",
     }
 }
 

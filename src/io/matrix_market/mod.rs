@@ -4,13 +4,13 @@
 //!
 //! ```text
 //! file     = banner { comment | blank } size { entry | comment | blank }
-//! banner   = "%%MatrixMarket" "matrix" format field symmetry
+//! banner   = "%%MatrixMarket" ( "matrix" | "vector" ) format field symmetry
 //! format   = "coordinate" | "array"
 //! field    = "real" | "double" | "integer" | "unsigned-integer" | "complex" | "pattern"
 //! symmetry = "general" | "symmetric" | "skew-symmetric" | "hermitian"
-//! size     = rows columns entries      (coordinate)
-//!          | rows columns              (array)
-//! entry    = row column [ value ]      (coordinate, one per line, counted from 1)
+//! size     = rows columns entries      (coordinate; a vector has no columns)
+//!          | rows columns              (array; a vector has no columns)
+//! entry    = row column [ value ]      (coordinate, one per line, counted from 1; a vector has no columns)
 //!          | value                     (array, one per line, down the columns)
 //! value    = number                    (two of them, real and imaginary, if complex)
 //! comment  = "%" anything, on a line of its own
@@ -27,7 +27,8 @@
 //! not go together (`pattern` with `array`, `skew-symmetric` or `hermitian`; `hermitian` with anything but `complex`;
 //! `unsigned-integer` with `skew-symmetric`); a symmetry on a matrix that is not square; an entry above the diagonal
 //! of a file with a symmetry (lenient reading mirrors it); a skew-symmetric diagonal that is not zero (lenient reading
-//! keeps it); the objects `vector` and `tensor`, which [`frostt`](super::frostt) reads.
+//! keeps it); a vector with a symmetry; the object `tensor`, which [`frostt`](super::frostt) reads; `%MatrixMarket` with one
+//! percent sign (lenient reading takes it).
 //!
 //! A comment `%%GraphBLAS type T` before the size line is handed on as [`ParsedMatrix::type_hint`]. Some GraphBLAS files
 //! declare the field `integer` for values that go beyond it, so `T` widens what an integer file may hold: `uint64_t`
@@ -57,7 +58,7 @@ use std::path::Path;
 pub use super::text::entries::{Indices, Symmetry, Values};
 pub use super::text::error::ParseError;
 pub use header::Header;
-pub(in crate::io) use header::{banner, comments, end_line, error, number};
+pub(in crate::io) use header::{Banner, banner, comments, end_line, error, number};
 pub(in crate::io) use parse::{stored_field, whole_range};
 pub use parsed::{Field, Listing, ParsedMatrix};
 pub(in crate::io) use tensor::{hinted, pieces_of, tensor_of, values_of};
@@ -80,7 +81,8 @@ pub struct ReadOptions<'a> {
     /// Called with the number of bytes that are read so far.
     pub progress: Option<Progress<'a>>,
     /// Accept entries above the diagonal of a file with a symmetry, which are mirrored like those below it, a skew-symmetric
-    /// diagonal that is not zero, which is kept, and pass over a comment that names a type which the values do not fit.
+    /// diagonal that is not zero, which is kept, and `%MatrixMarket` with one percent sign; and pass over a comment that names a
+    /// type which the values do not fit.
     pub lenient: bool,
 }
 
@@ -141,12 +143,12 @@ fn parsed(source: Opened<'_>, lenient: bool, path: Option<&Path>) -> Result<Pars
 /// As [`parse_file`], for the banner, the comments and the size line alone.
 pub fn header(path: impl AsRef<Path>) -> Result<Header> {
     let path = path.as_ref();
-    header_of(TextSource::open(path, None, None), Some(path))
+    header_of(TextSource::open(path, None, None), false, Some(path))
 }
 
 /// As [`header`], of any source.
-pub(in crate::io) fn header_of(source: Opened<'_>, path: Option<&Path>) -> Result<Header> {
-    let read = source.and_then(|mut source| source.header(|cursor, _| header::read(cursor)));
+pub(in crate::io) fn header_of(source: Opened<'_>, lenient: bool, path: Option<&Path>) -> Result<Header> {
+    let read = source.and_then(|mut source| source.header(|cursor, _| header::read(cursor, lenient)));
     read.map_err(|failure| failure.of(FORMAT, path))
 }
 

@@ -53,7 +53,7 @@ pub(super) fn too_long(header: &Header) -> Option<String> {
 
 /// Parses a whole file.
 pub(super) fn matrix(source: &mut TextSource<'_>, lenient: bool) -> Result<ParsedMatrix, Failure> {
-    let header = source.header(|cursor, _| header::read(cursor))?;
+    let header = source.header(|cursor, _| header::read(cursor, lenient))?;
     rest(source, header, lenient)
 }
 
@@ -74,7 +74,7 @@ pub(super) fn blocks(
     lenient: bool,
     give: &mut dyn FnMut(ParsedMatrix) -> ControlFlow<()>,
 ) -> Result<(), Failure> {
-    let header = source.header(|cursor, _| header::read(cursor))?;
+    let header = source.header(|cursor, _| header::read(cursor, lenient))?;
     if header.format == Listing::Array || (lenient && header.type_hint.is_some()) {
         let _ = give(rest(source, header, lenient)?);
         return Ok(());
@@ -112,7 +112,7 @@ pub(super) fn violations(
     lenient: bool,
     report: &mut dyn FnMut(ParseError),
 ) -> Result<(), Failure> {
-    let header = source.header(|cursor, _| header::read(cursor))?;
+    let header = source.header(|cursor, _| header::read(cursor, lenient))?;
     let field = stored_field(header.field, header.type_hint.as_deref(), header.symmetry);
     let rules = Rules::new(&header, lenient);
     let count = |text: &[u8]| part(field, text, &header, &rules, u64::MAX).map(|part| part.values.len() as u64);
@@ -204,8 +204,20 @@ impl Columns {
     fn matrix(self, header: Header) -> ParsedMatrix {
         let (row_indices, col_indices) = (self.rows.into_array().into_indices(), self.cols.into_array().into_indices());
         let values = self.values.into_array().into_values();
-        let Header { rows, cols, format, field, symmetry, type_hint, .. } = header;
-        ParsedMatrix { rows, cols, format, field, symmetry, type_hint, row_indices, col_indices, values }
+        let Header { vector, rows, cols, format, field, symmetry, type_hint, short_banner, .. } = header;
+        ParsedMatrix {
+            vector,
+            rows,
+            cols,
+            format,
+            field,
+            symmetry,
+            type_hint,
+            row_indices,
+            col_indices,
+            values,
+            short_banner,
+        }
     }
 }
 
@@ -222,7 +234,8 @@ fn entries(
         _ => 1,
     };
     let indices = if header.format == Listing::Array { 0 } else { 2 };
-    let room = room(source.remaining(), header.listed, (indices + numbers) * 2);
+    let room =
+        room(source.remaining(), header.listed, (indices - usize::from(header.vector && indices > 0) + numbers) * 2);
     let made = Columns::new(&empty, if indices == 0 { 0 } else { room }, room);
     let mut columns = made.ok_or_else(|| source.at_end(no_memory(header)))?;
     let mut take = |parts: Vec<Lines>| columns.append(&parts).ok_or_else(|| no_memory(header));
@@ -245,7 +258,7 @@ fn lines<K: ValueKind>(
     rules: &Rules,
     limit: u64,
 ) -> Result<Lines, ParseError> {
-    let shortest = (2 + K::NUMBERS) * 2;
+    let shortest = (2 - usize::from(header.vector) + K::NUMBERS) * 2;
     let indices = || {
         let room = room(Some(cursor.remaining() as u64), header.listed, shortest);
         Array::indices(!is_narrow(header), room).ok_or_else(|| at_line(cursor, no_memory(header)))
@@ -279,8 +292,11 @@ fn lines<K: ValueKind>(
 #[inline(always)]
 fn coordinate<K: ValueKind>(cursor: &mut Cursor<'_>, header: &Header) -> Result<(u64, u64, K::Item), Problem> {
     let row = cursor.index(EntryPart::Row, header.rows)?;
-    cursor.gap(EntryPart::Column)?;
-    let col = cursor.index(EntryPart::Column, header.cols)?;
+    let mut col = 0;
+    if !header.vector {
+        cursor.gap(EntryPart::Column)?;
+        col = cursor.index(EntryPart::Column, header.cols)?;
+    }
     if K::NUMBERS > 0 {
         cursor.gap(EntryPart::Value)?;
     }

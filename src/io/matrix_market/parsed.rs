@@ -53,6 +53,8 @@ impl Field {
 /// The content of a Matrix Market file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ParsedMatrix {
+    /// Whether it is a vector, which is read as a tensor of one axis; it has one column.
+    pub vector: bool,
     /// The number of rows.
     pub rows: u64,
     /// The number of columns.
@@ -72,6 +74,8 @@ pub struct ParsedMatrix {
     /// The value of each entry, in file order. For an array: of every position, down the columns, those that the
     /// symmetry leaves out of the file included.
     pub values: Values,
+    /// Whether the banner begins with one percent sign, which a lenient reader lets pass.
+    pub(super) short_banner: bool,
 }
 
 impl ParsedMatrix {

@@ -14,7 +14,7 @@ use crate::tensor::Tensor;
 use crate::tensor::index_array::IndexArray;
 use crate::tensor::trace;
 
-/// Reads a Matrix Market file, plain or gzip, into a tensor with two axes.
+/// Reads a Matrix Market file, plain or gzip, into a tensor with two axes; a vector into one with one.
 ///
 /// Coordinate files give COO with fill 0, in file order with mirrored entries behind (so not coalesced in
 /// general; duplicates mean their sum); array files give a strided tensor. Real, integer, unsigned and
@@ -55,6 +55,9 @@ pub(in crate::io) fn tensor_of(
 ) -> Result<(Tensor, Vec<Warning>)> {
     let parsed = super::parsed(source, lenient, path)?;
     let mut warnings = Vec::new();
+    if parsed.short_banner {
+        warnings.push(Warning::ShortBanner);
+    }
     let upper = if parsed.symmetry == Symmetry::General { 0 } else { above_diagonal(&parsed) };
     if upper > 0 {
         warnings.push(Warning::UpperEntries(upper));
@@ -78,13 +81,14 @@ pub(in crate::io) fn pieces_of(
     path: Option<&Path>,
     give: &mut dyn FnMut(Tensor) -> ControlFlow<()>,
 ) -> Result<Vec<Warning>> {
-    let (mut upper, mut diagonal, mut failed, mut hint) = (0, false, None, None);
+    let (mut upper, mut diagonal, mut short, mut failed, mut hint) = (0, false, false, None, None);
     let read = source.and_then(|mut source| {
         parse::blocks(&mut source, lenient, &mut |block| {
             if block.symmetry != Symmetry::General {
                 upper += above_diagonal(&block);
                 diagonal |= has_skew_diagonal(&block);
             }
+            short |= block.short_banner;
             let named = block.type_hint.clone();
             match tensor(block) {
                 Ok(tensor) => {
@@ -105,7 +109,8 @@ pub(in crate::io) fn pieces_of(
         None => {
             let upper = Some(Warning::UpperEntries(upper)).filter(|_| upper > 0);
             let diagonal = Some(Warning::SkewDiagonal).filter(|_| diagonal);
-            Ok(upper.into_iter().chain(diagonal).chain(hint.map(Warning::TypeComment)).collect())
+            let short = Some(Warning::ShortBanner).filter(|_| short);
+            Ok(short.into_iter().chain(upper).chain(diagonal).chain(hint.map(Warning::TypeComment)).collect())
         }
     }
 }
@@ -139,15 +144,21 @@ fn tensor(parsed: ParsedMatrix) -> Result<Tensor> {
             .ok_or_else(|| error::invalid("size", format!("axis {axis} of size {n} is beyond 2^63")))
     };
     let shape = [size(parsed.rows, 0)?, size(parsed.cols, 1)?];
+    let vector = parsed.vector;
     let full = parsed.expand_symmetry();
     let values = values_of(full.values, full.type_hint.as_deref().and_then(hinted));
+    if vector && full.format == Listing::Array {
+        return Ok(Tensor::from_strided(values));
+    }
     if full.format == Listing::Array {
         let columns = values.reshape(&[shape[1], shape[0]])?;
         return Ok(Tensor::from_strided(columns.permute(&[1, 0])));
     }
-    let indices = vec![index_array(full.row_indices), index_array(full.col_indices)];
+    let mut indices = vec![index_array(full.row_indices), index_array(full.col_indices)];
     let fill = Scalar::zero(values.dtype);
-    Tensor::coo(shape, indices, &Tensor::from_strided(values), fill)
+    let axes = if vector { 1 } else { 2 };
+    indices.truncate(axes);
+    Tensor::coo(&shape[..axes], indices, &Tensor::from_strided(values), fill)
 }
 
 /// Values as an array, in the dtype that was named if that keeps them.

@@ -31,7 +31,7 @@ pub struct WriteOptions<'a> {
     pub progress: Option<Progress<'a>>,
 }
 
-/// Writes a tensor with two axes as a Matrix Market file, compressed by gzip if the name ends in `.gz`.
+/// Writes a tensor with two axes, or one with one as a vector, as a Matrix Market file, compressed by gzip if the name ends in `.gz`.
 ///
 /// A sparse tensor becomes a `coordinate` file, its stored elements row by row with duplicates summed, stored zeros
 /// among them; a strided one becomes an `array` file. Floats are written with the fewest digits that read back as the
@@ -59,7 +59,7 @@ pub struct WriteOptions<'a> {
 /// ```
 ///
 /// # Errors
-/// Before a byte is written: if the tensor has not two axes; if its fill is not 0, which the format cannot hold; if it
+/// Before a byte is written: if the tensor has not one or two axes; if its fill is not 0, which the format cannot hold; if it
 /// has not the symmetry asked for, stored elements included, or the symmetry does not go with its dtype. Then
 /// [`ErrorKind::Io`](crate::ErrorKind::Io) if the file cannot be written; the old file is then as it was.
 ///
@@ -88,12 +88,22 @@ pub fn to_bytes(tensor: &Tensor, options: &WriteOptions<'_>) -> Result<Vec<u8>> 
 
 fn lines(tensor: &Tensor, options: &WriteOptions<'_>) -> Result<Lines> {
     let _call = trace::call(OP, &[]);
-    let &[rows, cols] = tensor.shape() else {
-        let why = "a Matrix Market file holds two axes; frostt::write takes any number, reshape makes them two";
-        return Err(error::shape(&[tensor.shape()], why));
+    let (rows, cols, object) = match *tensor.shape() {
+        [rows, cols] => (rows, cols, "matrix"),
+        [size] => (size, 1, "vector"),
+        _ => {
+            let why =
+                "a Matrix Market file holds one or two axes; frostt::write takes any number, reshape makes them two";
+            return Err(error::shape(&[tensor.shape()], why));
+        }
     };
+    let vector = object == "vector";
+    if vector && options.symmetry != Symmetry::General {
+        return Err(error::shape(&[tensor.shape()], "a vector has no symmetry"));
+    }
     let symmetry = options.symmetry;
     let (columns, values, format) = match written("a Matrix Market file", tensor)? {
+        Written::Dense(dense) if vector => (Vec::new(), dense.to_contiguous()?.into_owned(), Listing::Array),
         Written::Dense(dense) => {
             let by_columns = dense.permute(&[1, 0]).reshape(&[rows * cols])?;
             (Vec::new(), by_columns.to_contiguous()?.into_owned(), Listing::Array)
@@ -109,9 +119,11 @@ fn lines(tensor: &Tensor, options: &WriteOptions<'_>) -> Result<Lines> {
     }
     let keep = symmetry::listed(tensor, &columns, &values, symmetry)?;
     let entries = values.len();
-    let mut head = banner_of("matrix", format, declared.field, symmetry);
+    let mut head = banner_of(object, format, declared.field, symmetry);
     comment_lines(&mut head, &declared, options.comment);
     let size = match format {
+        Listing::Array if vector => format!("{rows}\n"),
+        Listing::Coordinate if vector => format!("{rows} {entries}\n"),
         Listing::Array => format!("{rows} {cols}\n"),
         Listing::Coordinate => format!("{rows} {cols} {}\n", keep.as_ref().map_or(entries, Vec::len)),
     };

@@ -125,7 +125,22 @@ fn the_banner_is_checked() {
     refused("\n \n", 2, &["the file is empty"]);
     refused("1 2 3\n", 1, &["has to start with `%%MatrixMarket`", "'1'"]);
     refused("%MatrixMarket matrix coordinate real general\n", 1, &["`%%MatrixMarket`"]);
-    refused("%%MatrixMarket vector coordinate real general\n", 1, &["`matrix`", "'vector'"]);
+    refused("%%MatrixMarket tensor coordinate real general\n", 1, &["`matrix` or `vector`", "'tensor'"]);
+    refused("%%MatrixMarket vector coordinate real symmetric\n3 1\n1 1\n", 1, &["a vector has the symmetry `general`"]);
+    refused("%%MatrixMarket vector coordinate real general\n3 3 1\n1 1\n", 2, &["'1' is too much", "`SIZE ENTRIES`"]);
+    refused("%%MatrixMarket vector array real general\n3 1\n", 2, &["'1' is too much", "`SIZE`"]);
+    refused("%%MatrixMarket vector array real general\n2\n1\n", 4, &["after 1 of the 2 entries"]);
+    refused("%%MatrixMarket vector coordinate real general\n3 1\n4 1\n", 3, &["row '4' is out of range; 1 to 3"]);
+    refused(
+        "%%MatrixMarket vector coordinate real general\n3 1\n1 1 7\n",
+        3,
+        &["'7' is too much; an entry is `INDEX VALUE`"],
+    );
+    refused(
+        "%%MatrixMarket vector coordinate pattern general\n3 1\n1 1\n",
+        3,
+        &["'1' is too much; an entry is `INDEX`"],
+    );
     refused("%%MatrixMarket matrix sparse real general\n", 1, &["`coordinate` or `array`", "'sparse'"]);
     refused("%%MatrixMarket matrix coordinate float general\n", 1, &["`double`", "'float'"]);
     refused("%%MatrixMarket matrix coordinate real lower\n", 1, &["`skew-symmetric`", "'lower'"]);
