@@ -1,6 +1,6 @@
-//! AnnData (`.h5ad`): matrices of observations by variables, and what is beside them, in HDF5.
+//! AnnData: matrices of observations by variables, and what is beside them, in HDF5 (`.h5ad`) or Zarr (`.zarr`, `.zarr.zip`).
 //!
-//! Sparse matrices in CSR and CSC form are written: `X`, `layers/NAME` (observations by variables), `obsp/NAME` and
+//! Strided matrices and sparse ones in CSR and CSC form are written: `X`, `layers/NAME` (observations by variables), `obsp/NAME` and
 //! `varp/NAME` (each by itself), `obsm/NAME` and `varm/NAME` (each by something else), under names of the observations
 //! and variables. The rest of such a file, tables of what is known of observations and variables, is left empty: it is
 //! filled in by `anndata`. Files are in the versions that AnnData 0.8 and later write: <https://anndata.readthedocs.io>, "On-disk format".
@@ -25,11 +25,14 @@
 //! # Ok::<(), openwork::Error>(())
 //! ```
 
+use std::io::BufWriter;
 use std::path::Path;
 
+use super::any::Format;
 use super::atomic;
 use super::binsparse::export::OutArray;
 use super::binsparse::hdf5::{self, Elements, Group, Said};
+use super::binsparse::zarr;
 use super::losses::{fill_other_than_zero, refused};
 use crate::base::error::{self, Result};
 use crate::base::mapped::Mapped;
@@ -55,10 +58,11 @@ pub struct WriteOptions {
 /// Every observation and variable has a name of its own: more than these are not written.
 const MOST: usize = 1 << 27;
 
-/// Writes a matrix as the `X` of a new file, whole or not at all; observations and variables are numbered.
+/// Writes a matrix as the `X` of a new file, whole or not at all; observations and variables are numbered. A name that ends in
+/// `.zarr` or `.zarr.zip` is that of a store of Zarr (version 3), any other that of an HDF5 file.
 ///
 /// # Errors
-/// [`Layout`](crate::ErrorKind::Layout) if it is no matrix in CSR or CSC form, or AnnData cannot hold its dtype or fill,
+/// [`Layout`](crate::ErrorKind::Layout) if it is no strided matrix and none in CSR or CSC form, or AnnData cannot hold its dtype or fill,
 /// before a byte is written; [`Io`](crate::ErrorKind::Io) if the file cannot be written.
 pub fn write(path: impl AsRef<Path>, x: &Tensor) -> Result<()> {
     write_all(path, &[("X", x)], &WriteOptions::default())
@@ -96,10 +100,23 @@ pub fn write_all(path: impl AsRef<Path>, matrices: &[(&str, &Tensor)], options: 
         }
     }
     for ((name, _), matrix) in matrices.iter().zip(&stored) {
-        let Some(group) = root.at(name) else { return Err(error::invalid("name", "lies in an array")) };
-        matrix.put(group);
+        if !matrix.put(name, &mut root) {
+            return Err(error::invalid("name", "lies in an array"));
+        }
     }
-    atomic::write(path.as_ref(), |file| hdf5::write_packed(file, &root, options.compress, options.level))
+    let path = path.as_ref();
+    if Format::of_name(path) != Some(Format::Zarr) {
+        return atomic::write(path, |file| hdf5::write_packed(file, &root, options.compress, options.level));
+    }
+    if let Some(why) = matrices.iter().find_map(|(name, _)| zarr::check_name(name)) {
+        return Err(error::invalid("name", why));
+    }
+    let WriteOptions { compress, level, .. } = *options;
+    let packing = super::binsparse::WriteOptions { compress, level, ..Default::default() };
+    if path.extension().is_some_and(|end| end.eq_ignore_ascii_case("zip")) {
+        return atomic::write(path, |file| zarr::tree_to_zip(BufWriter::new(file), &root, &packing));
+    }
+    atomic::write_folder(path, &zarr::is_store, &|folder| zarr::tree_to_folder(folder, &root, &packing))
 }
 
 /// The groups of matrices and what else has names.
@@ -168,8 +185,10 @@ fn sizes(matrices: &[(&str, &Tensor)], options: &WriteOptions) -> Result<[usize;
 
 /// A matrix as it is stored.
 struct Matrix {
-    format: &'static str,
-    shape: Vec<i64>,
+    /// What AnnData calls it, and the version of that.
+    encoding: [&'static str; 2],
+    shape: Vec<u64>,
+    /// One array of a dense matrix, which has no name.
     arrays: Vec<(OutArray, DType, [u64; 1])>,
 }
 
@@ -177,43 +196,62 @@ impl Matrix {
     fn of(x: &Tensor) -> Result<Matrix> {
         let dtype = x.dtype();
         if matches!(dtype, DType::F16 | DType::BF16) || dtype.is_complex() {
-            let what = format!("the dtype {dtype} of sparse matrices (cast converts to another)");
+            let what = format!("the dtype {dtype} of matrices (cast converts to another)");
             return Err(refused("AnnData", &what));
         }
         if let Some(what) = fill_other_than_zero(x) {
             return Err(refused("AnnData", &what));
         }
-        let format = match (x.ndim(), x.layout()) {
-            (2, Layout::Csr) => "csr_matrix",
-            (2, Layout::Csc) => "csc_matrix",
+        let encoding = match (x.ndim(), x.layout()) {
+            (2, Layout::Csr) => ["csr_matrix", "0.1.0"],
+            (2, Layout::Csc) => ["csc_matrix", "0.1.0"],
+            (2, Layout::Strided) => ["array", "0.2.0"],
             (_, layout) => {
-                let what = format!("the layout {layout} of {} axes (to_layout converts to CSR or CSC)", x.ndim());
+                let what =
+                    format!("the layout {layout} of {} axes (to_layout converts to CSR, CSC or strided)", x.ndim());
                 return Err(refused("AnnData", &what));
             }
         };
-        let Some(LevelData::Sparse { pointers: Some(pointers), indices, .. }) = x.levels().and_then(|mut l| l.pop())
-        else {
-            return Err(refused("AnnData", "these levels"));
-        };
         let mut arrays = Vec::with_capacity(3);
         let mut array = |name: &str, x: &Tensor| -> Result<()> {
-            arrays.push((OutArray::of_tensor(name, x)?, x.dtype(), [x.shape().iter().product::<usize>() as u64]));
+            let len = x.shape().iter().product::<usize>() as u64;
+            arrays.push((OutArray::of_tensor(name, x)?, x.dtype(), [len]));
             Ok(())
         };
-        array("data", &x.stored_values().reshape([x.positions()])?)?;
-        for indices in &indices {
-            array("indices", &indices.to_signed_tensor()?)?;
+        if x.is_strided() {
+            array("", x)?;
+        } else {
+            let Some(LevelData::Sparse { pointers: Some(pointers), indices, .. }) =
+                x.levels().and_then(|mut levels| levels.pop())
+            else {
+                return Err(refused("AnnData", "these levels"));
+            };
+            array("data", &x.stored_values().reshape([x.positions()])?)?;
+            for indices in &indices {
+                array("indices", &indices.to_signed_tensor()?)?;
+            }
+            array("indptr", &pointers.to_signed_tensor()?)?;
         }
-        array("indptr", &pointers.to_signed_tensor()?)?;
-        Ok(Matrix { format, shape: x.shape().mapped(|&size| size as i64), arrays })
+        Ok(Matrix { encoding, shape: x.shape().mapped(|&size| size as u64), arrays })
     }
 
-    fn put<'a>(&'a self, group: &mut Group<'a>) {
-        group.attributes.extend(encoding(self.format, "0.1.0"));
-        group.attributes.push(("shape", Said::Int64s(self.shape.clone())));
+    /// Puts it into a tree under a name; false if there is no place.
+    fn put<'a>(&'a self, name: &str, root: &mut Group<'a>) -> bool {
+        let [kind, version] = self.encoding;
+        if kind == "array" {
+            let (folder, last) = name.rsplit_once('/').unwrap_or(("", name));
+            let (Some(group), [(array, dtype, _)]) = (root.at(folder), &self.arrays[..]) else { return false };
+            let elements = Elements { dtype: *dtype, shape: &self.shape, bytes: array.bytes() };
+            group.dataset(last, elements, encoding(kind, version).into());
+            return true;
+        }
+        let Some(group) = root.at(name) else { return false };
+        group.attributes.extend(encoding(kind, version));
+        group.attributes.push(("shape", Said::Int64s(self.shape.mapped(|&size| size as i64))));
         for (array, dtype, shape) in &self.arrays {
             let elements = Elements { dtype: *dtype, shape, bytes: array.bytes() };
             group.dataset(&array.name, elements, Vec::new());
         }
+        true
     }
 }

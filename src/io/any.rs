@@ -34,7 +34,7 @@ pub enum Format {
     Zarr,
     /// sscdf 1.0, which is netCDF-4: `.sscdf`.
     Sscdf,
-    /// Matrices of AnnData in HDF5: `.h5ad`. Dense ones are read, not written.
+    /// Matrices of AnnData in HDF5: `.h5ad`; written where it is asked for also in Zarr (`.zarr`).
     AnnData,
     /// One array of NumPy: `.npy`.
     Npy,
@@ -133,7 +133,7 @@ impl FromStr for Format {
     type Err = error::Error;
 
     /// Reads the ending of file names, in any case: `mtx`, `tns`, `ttx`, `npz`, `npy`, `h5`, `hdf5`, `zarr`, `h5ad`, `sscdf`, `safetensors`.
-    /// Of what others have in `.npz` files, their names: `numpy`, `scipy`, `pydata`.
+    /// Of what others have in `.npz` files and in Zarr, their names: `numpy`, `scipy`, `pydata`, `anndata`.
     ///
     /// # Errors
     /// If the text is no such ending; the error lists them.
@@ -142,6 +142,7 @@ impl FromStr for Format {
             "numpy" => Some(Format::NumpyNpz),
             "scipy" => Some(Format::ScipyNpz),
             "pydata" => Some(Format::PydataNpz),
+            "anndata" => Some(Format::AnnData),
             _ => Format::of_name(format!("x.{text}")).filter(|_| !text.contains(['.', '/'])),
         };
         known.ok_or_else(|| {
@@ -337,7 +338,7 @@ const ALONE: &str = "tensor";
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WriteOptions<'a> {
     /// The format; `None` (the default) is that of the file's name. What NumPy, SciPy and pydata/sparse have in `.npz`
-    /// files is written where it is asked for.
+    /// files, and AnnData in Zarr, is written where it is asked for.
     pub format: Option<Format>,
     /// Binsparse, sscdf, AnnData and all of NPZ: compress the arrays. Text is compressed if its name ends in `.gz`.
     pub compress: bool,

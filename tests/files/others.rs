@@ -183,7 +183,7 @@ fn what_others_have_no_words_for_is_refused_by_name() {
         (array, "a fill that is an array", [true, true, false, true]),
         (csr.to_layout(Layout::Dcsr).unwrap(), "the layout dcsr", [true, true, false, true]),
         (csr.to_layout(Layout::Coo).unwrap(), "the layout coo", [false, false, false, true]),
-        (csr.to_dense().unwrap(), "the layout strided", [true, true, false, true]),
+        (csr.to_dense().unwrap(), "the layout strided", [true, true, false, false]),
         (sample(&[2, 3, 4], DType::F64, Layout::Csf), "the layout csf", [true, true, false, true]),
         (twice, "repeated or unordered", [false, true, false, false]),
         (csr, "not strided", [false, false, true, false]),
@@ -287,13 +287,30 @@ fn the_libraries_open_what_is_written() {
     for dtype in kept {
         let (x, counts) = (sample(&[6, 8], dtype, Layout::Csr), sample(&[6, 8], dtype, Layout::Csc));
         let (near, load) = (sample(&[8, 8], dtype, Layout::Csr), sample(&[6, 3], dtype, Layout::Csr));
-        let matrices = [("X", &x), ("layers/counts", &counts), ("varp/near", &near), ("obsm/load", &load)];
+        let dense = [sample(&[6, 8], dtype, Layout::Strided), by_columns(&sample(&[8, 3], dtype, Layout::Strided))];
+        let matrices = [
+            ("X", &x),
+            ("layers/counts", &counts),
+            ("varp/near", &near),
+            ("obsm/load", &load),
+            ("layers/all", &dense[0]),
+            ("varm/all", &dense[1]),
+        ];
         let obs_names = Some(["a", "b", "Größe", "d", "e", "f"].map(str::to_owned).to_vec());
         let options = anndata::WriteOptions { obs_names, compress: dtype == DType::F64, ..Default::default() };
-        anndata::write_all(folder.join(format!("anndata-{dtype}.h5ad")), &matrices, &options).unwrap();
-        for (name, matrix) in matrices {
-            let form = if matrix.layout() == Layout::Csr { "csr" } else { "csc" };
-            written.insert(format!("anndata-{dtype}:{name}"), (form.to_owned(), matrix.clone()));
+        for container in ["h5ad", "zarr", "zarr.zip"] {
+            let file = format!("anndata-{dtype}.{container}");
+            anndata::write_all(folder.join(&file), &matrices, &options).unwrap();
+            valid(&folder.join(&file));
+            for (name, matrix) in matrices {
+                let form = match matrix.layout() {
+                    Layout::Csr => "csr",
+                    Layout::Csc => "csc",
+                    _ => "dense",
+                };
+                same(matrix, &named(&folder.join(&file), name).tensor, name);
+                written.insert(format!("{file}:{name}"), (form.to_owned(), matrix.clone()));
+            }
         }
     }
     let arguments = ["read", folder.to_str().unwrap()];
@@ -316,12 +333,16 @@ fn the_libraries_open_what_is_written() {
         assert_eq!(elements(&said), all.values::<c128>().unwrap(), "{file}");
         seen += 1;
     }
-    assert_eq!((seen, tables), (written.len(), kept.len()));
+    assert_eq!((seen, tables), (written.len(), 3 * kept.len()));
     // What AnnData makes of it is read again.
     for dtype in kept {
-        let path = folder.join(format!("again-anndata-{dtype}.h5ad"));
-        same(&written[&format!("anndata-{dtype}:X")].1, &named(&path, "X").tensor, "X");
-        same(&written[&format!("anndata-{dtype}:varp/near")].1, &named(&path, "varp/near").tensor, "varp");
+        for (container, again) in [("h5ad", "h5ad"), ("zarr", "zarr"), ("zarr.zip", "zarr.zip.zarr")] {
+            let path = folder.join(format!("again-anndata-{dtype}.{again}"));
+            for name in ["X", "varp/near", "layers/all"] {
+                let file = format!("anndata-{dtype}.{container}");
+                same(&written[&format!("{file}:{name}")].1, &named(&path, name).tensor, name);
+            }
+        }
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }

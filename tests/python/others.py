@@ -10,6 +10,7 @@ import warnings
 from pathlib import Path
 
 import anndata
+import zarr
 import numpy as np
 import scipy.sparse as sp
 import sparse
@@ -45,16 +46,23 @@ if mode == "read":
                 for name in x:
                     said(f"{path.stem}:{name}", "C", x[name])
         elif family == "anndata":
-            x = anndata.read_h5ad(path)
+            if path.suffix == ".h5ad":
+                x = anndata.read_h5ad(path)
+            else:
+                x = anndata.read_zarr(zarr.storage.ZipStore(path, mode="r") if path.suffix == ".zip" else path)
             places = [("X", x.X)] if x.X is not None else []
             for kind in ["layers", "obsm", "varm", "obsp", "varp"]:
                 places += [(f"{kind}/{name}", matrix) for name, matrix in getattr(x, kind).items()]
             for name, matrix in places:
-                said(f"{path.stem}:{name}", matrix.format, matrix.toarray())
-            print(json.dumps({"file": path.stem, "obs": list(x.obs_names), "var": list(x.var_names)}))
+                is_sparse = sp.issparse(matrix)
+                said(f"{path.name}:{name}", matrix.format if is_sparse else "dense", matrix.toarray() if is_sparse else matrix)
+            print(json.dumps({"file": path.name, "obs": list(x.obs_names), "var": list(x.var_names)}))
             # What it takes, it also gives.
             x.obs["kind"] = "a"
-            x.write_h5ad(folder / f"again-{path.name}")
+            if path.suffix == ".h5ad":
+                x.write_h5ad(folder / f"again-{path.name}")
+            else:
+                x.write_zarr(folder / f"again-{path.name}{'.zarr' if path.suffix == '.zip' else ''}")
 else:
     rng = np.random.default_rng(3)
 

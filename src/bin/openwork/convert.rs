@@ -99,6 +99,7 @@ fn output_format(arguments: &Arguments) -> Result<Format, Failure> {
     match arguments.to {
         // A file of that name may have any of these.
         Some(to @ (Format::NumpyNpz | Format::ScipyNpz | Format::PydataNpz)) if named == Format::Npz => Ok(to),
+        Some(Format::AnnData) if named == Format::Zarr => Ok(Format::AnnData),
         Some(to) if to != named => Err(Failure::Usage(format!(
             "{} would be {named}, and --to asks for {to}",
             plain(&output.display().to_string())

@@ -37,9 +37,6 @@ pub(super) fn unpack(packed: &[u8], most: u64) -> Res<Vec<u8>> {
         let bytes = packed.get(16..16 + size).map(<[u8]>::to_vec);
         return bytes.map_or_else(cut, Ok);
     }
-    if flags & BITS_SHUFFLED != 0 {
-        return bad("a chunk (blosc) whose bits are shuffled, which is not read");
-    }
     if size == 0 {
         return Ok(Vec::new());
     }
@@ -58,7 +55,13 @@ pub(super) fn unpack(packed: &[u8], most: u64) -> Res<Vec<u8>> {
         let streams = if is_split { item } else { 1 };
         let Some(rest) = packed.get(start..) else { return cut() };
         let bytes = unblock(rest, flags >> 5, whole, streams)?;
-        out.extend(if flags & SHUFFLED != 0 && item > 1 { unshuffled(&bytes, item) } else { bytes });
+        out.extend(match flags & (SHUFFLED | BITS_SHUFFLED) {
+            0 => bytes,
+            SHUFFLED if item > 1 => unshuffled(&bytes, item),
+            SHUFFLED => bytes,
+            BITS_SHUFFLED => bits_unshuffled(bytes, item),
+            _ => return bad("a chunk (blosc) whose bytes and bits are shuffled"),
+        });
     }
     Ok(out)
 }
@@ -151,6 +154,28 @@ fn unshuffled(bytes: &[u8], item: usize) -> Vec<u8> {
     if count > 0 {
         for (which, plane) in bytes.chunks_exact(count).take(item).enumerate() {
             plane.iter().zip(out.iter_mut().skip(which).step_by(item)).for_each(|(&byte, slot)| *slot = byte);
+        }
+    }
+    out
+}
+
+/// Items whose first bits come first, then their second ones; where their number is no multiple of eight nothing was moved, and
+/// what is left over behind the last item stays there.
+fn bits_unshuffled(bytes: Vec<u8>, item: usize) -> Vec<u8> {
+    let count = bytes.len() / item;
+    if count == 0 || !count.is_multiple_of(8) {
+        return bytes;
+    }
+    let mut out = bytes.clone();
+    out.iter_mut().take(count * item).for_each(|byte| *byte = 0);
+    for (which, plane) in bytes.chunks_exact(count / 8).take(8 * item).enumerate() {
+        let (place, bit) = (which / 8, which % 8);
+        for (eight, &bits) in plane.iter().enumerate().filter(|(_, bits)| **bits != 0) {
+            for at in (0..8).filter(|at| bits & 1 << at != 0) {
+                if let Some(slot) = out.get_mut((8 * eight + at) * item + place) {
+                    *slot |= 1 << bit;
+                }
+            }
         }
     }
     out

@@ -28,7 +28,8 @@ use crate::io::warning::Warning;
 use chunks::Stored;
 use openwork_ops::DType;
 use store::{Store, join};
-pub(super) use write::{Tensors, check_name, to_folder, to_zip};
+pub(super) use write::{Tensors, to_folder, to_zip};
+pub(in crate::io) use write::{check_name, tree_to_folder, tree_to_zip};
 
 /// Bytes of elements that were never written, and stand for the array's fill value, that are taken for real where the
 /// store has nothing that stands for them.

@@ -43,8 +43,8 @@ impl Shards {
         };
         let codecs = Codecs::parse(list("codecs")?, &chunk, dtype)?;
         let index = Codecs::parse(list("index_codecs")?, &[], DType::U64)?;
-        if codecs.shards.is_some() || index.shards.is_some() || index.packs() {
-            return bad("shards in shards, or with a packed index, which are not read");
+        if index.shards.is_some() || index.packs() {
+            return bad("shards with a packed index, which are not read");
         }
         let at_start = match said("index_location").and_then(Value::as_str) {
             None | Some("end") => false,

@@ -1,6 +1,6 @@
-//! Stores of Zarr version 3, written into an empty folder or an archive.
+//! Stores of Zarr version 3, written into an empty folder or an archive: tensors as binsparse has them, or any tree of groups.
 //!
-//! Arrays have one axis, in chunks of 16 MiB; they are packed by gzip where that is asked for, which every reader of Zarr
+//! Arrays are in chunks of 16 MiB along their first axis; they are packed by gzip where that is asked for, which every reader of Zarr
 //! knows.
 
 use std::fs::{self, File};
@@ -9,7 +9,7 @@ use std::path::Path;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::LIST;
 use super::store::join;
@@ -17,8 +17,10 @@ use crate::base::mapped::Mapped;
 use crate::base::named::Named;
 use crate::base::parallel;
 use crate::io::binsparse::WriteOptions;
-use crate::io::binsparse::export::{Export, OutArray};
+use crate::io::binsparse::export::Export;
+use crate::io::binsparse::hdf5::{Attributes, Elements, Group, Node, Said};
 use crate::io::binsparse::zip::ZipWriter;
+use openwork_ops::DType;
 
 /// Bytes of a chunk where none are asked for.
 const CHUNK_BYTES: usize = 16 << 20;
@@ -78,12 +80,53 @@ pub(in crate::io::binsparse) fn to_zip(
 }
 
 /// What is wrong with a part of a name that Zarr keeps for itself, or some file systems do.
-pub(in crate::io::binsparse) fn check_name(name: &str) -> Option<String> {
+pub(in crate::io) fn check_name(name: &str) -> Option<String> {
     let wrong = |part: &&str| *part == "zarr.json" || part.starts_with("__") || part.contains(['\\', ':']);
     let part = name.split('/').find(wrong)?;
     Some(format!(
         "{part:?} is no name of a group in Zarr: \"zarr.json\", names in \"__\" and those with \\ or : are not"
     ))
+}
+
+/// Writes a tree of groups, arrays and texts into an empty folder.
+pub(in crate::io) fn tree_to_folder(folder: &Path, root: &Group<'_>, options: &WriteOptions) -> io::Result<()> {
+    tree(&mut Folder(folder), "", root, options)
+}
+
+/// Writes a tree of groups, arrays and texts into an archive.
+pub(in crate::io) fn tree_to_zip(sink: impl Write, root: &Group<'_>, options: &WriteOptions) -> io::Result<()> {
+    let mut archive = ZipWriter::new(sink);
+    tree(&mut archive, "", root, options)?;
+    archive.finish()?.flush()
+}
+
+fn tree(sink: &mut dyn Sink, path: &str, group: &Group<'_>, options: &WriteOptions) -> io::Result<()> {
+    put_group(sink, path, said(&group.attributes))?;
+    for (name, node) in group.inner.iter() {
+        let path = join(path, name);
+        match node {
+            Node::Group(inner) => tree(sink, &path, inner, options)?,
+            Node::Dataset(elements, attributes) => put_array(sink, &path, elements, said(attributes), options)?,
+            Node::Texts(texts, attributes) => put_texts(sink, &path, texts, said(attributes), options)?,
+        }
+    }
+    Ok(())
+}
+
+/// Attributes as JSON has them.
+fn said(attributes: &Attributes) -> Map<String, Value> {
+    let value = |said: &Said| match said {
+        Said::Text(text) | Said::Ascii(text) => json!(text),
+        Said::Int32(number) => json!(number),
+        Said::Int32s(numbers) => json!(numbers),
+        Said::Int64s(numbers) => json!(numbers),
+        Said::NoTexts => json!([]),
+    };
+    let mut out = Map::new();
+    for (name, said) in attributes {
+        out.insert((*name).to_owned(), value(said));
+    }
+    out
 }
 
 fn all(sink: &mut dyn Sink, (tensors, list): Tensors<'_>, options: &WriteOptions) -> io::Result<()> {
@@ -98,17 +141,18 @@ fn all(sink: &mut dyn Sink, (tensors, list): Tensors<'_>, options: &WriteOptions
     }
     for (name, which) in groups.iter() {
         let export = which.and_then(|which| tensors.get(which)).map(|(_, export)| export);
-        let mut attributes = serde_json::Map::new();
+        let mut attributes = Map::new();
         if let Some(export) = export {
             attributes.insert(super::NAME.to_owned(), serde_json::from_str(&export.json)?);
         }
         if let Some(list) = list.filter(|_| name.is_empty()) {
             attributes.insert(LIST.to_owned(), list.clone());
         }
-        let said = json!({ "zarr_format": 3, "node_type": "group", "attributes": attributes });
-        metadata(sink, name, &said)?;
+        put_group(sink, name, attributes)?;
         for array in export.map(|export| &export.arrays[..]).unwrap_or_default() {
-            put_array(sink, &join(name, &array.name), array, options)?;
+            let shape = [array.len() as u64];
+            let elements = Elements { dtype: array.dtype, shape: &shape, bytes: array.bytes() };
+            put_array(sink, &join(name, &array.name), &elements, Map::new(), options)?;
         }
     }
     Ok(())
@@ -118,58 +162,124 @@ fn metadata(sink: &mut dyn Sink, path: &str, said: &Value) -> io::Result<()> {
     sink.put(&join(path, "zarr.json"), &[serde_json::to_string_pretty(said)?.as_bytes()])
 }
 
-fn put_array(sink: &mut dyn Sink, path: &str, array: &OutArray, options: &WriteOptions) -> io::Result<()> {
-    let bytes = array.bytes();
-    let item = array.dtype.size();
-    let len = bytes.len() / item;
-    let level = (options.compress && bytes.len() >= MIN_PACKED).then(|| u32::from(options.level.unwrap_or(6).min(9)));
-    let most = if level.is_some() { PACKED_BYTES } else { CHUNK_BYTES };
-    let each = options.chunk.unwrap_or(most / item).clamp(1, len.max(1));
-    let order = if cfg!(target_endian = "big") { "big" } else { "little" };
-    let mut codecs = vec![match item {
-        1 => json!({ "name": "bytes" }),
-        _ => json!({ "name": "bytes", "configuration": { "endian": order } }),
-    }];
-    if let Some(level) = level {
-        codecs.push(json!({ "name": "gzip", "configuration": { "level": level } }));
-    }
-    let fill = if array.dtype.is_float() { json!(0.0) } else { json!(0) };
-    let said = json!({
+fn put_group(sink: &mut dyn Sink, path: &str, attributes: Map<String, Value>) -> io::Result<()> {
+    metadata(sink, path, &json!({ "zarr_format": 3, "node_type": "group", "attributes": attributes }))
+}
+
+/// What is said of an array.
+fn array_json(
+    shape: &[u64],
+    kind: &str,
+    chunk: &[u64],
+    fill: Value,
+    codecs: Vec<Value>,
+    attributes: Map<String, Value>,
+) -> Value {
+    json!({
         "zarr_format": 3,
         "node_type": "array",
-        "shape": [len],
-        "data_type": array.dtype.name(),
-        "chunk_grid": { "name": "regular", "configuration": { "chunk_shape": [each] } },
+        "shape": shape,
+        "data_type": kind,
+        "chunk_grid": { "name": "regular", "configuration": { "chunk_shape": chunk } },
         "chunk_key_encoding": { "name": "default", "configuration": { "separator": "/" } },
         "fill_value": fill,
         "codecs": codecs,
-        "attributes": {},
+        "attributes": attributes,
         "storage_transformers": [],
-    });
-    metadata(sink, path, &said)?;
-    let whole = each * item;
+    })
+}
+
+/// How hard to pack, if at all.
+fn level_of(bytes: usize, options: &WriteOptions) -> Option<u32> {
+    (options.compress && bytes >= MIN_PACKED).then(|| u32::from(options.level.unwrap_or(6).min(9)))
+}
+
+fn gzip(level: u32, parts: &[&[u8]]) -> io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::new(level));
+    parts.iter().try_for_each(|part| encoder.write_all(part))?;
+    encoder.finish()
+}
+
+fn gzip_json(level: u32) -> Value {
+    json!({ "name": "gzip", "configuration": { "level": level } })
+}
+
+/// Texts along one axis, in one chunk: how many there are, and of each its bytes behind their number.
+fn put_texts(
+    sink: &mut dyn Sink,
+    path: &str,
+    texts: &[String],
+    attributes: Map<String, Value>,
+    options: &WriteOptions,
+) -> io::Result<()> {
+    let number = |n: usize| u32::try_from(n).map(u32::to_le_bytes).map_err(io::Error::other);
+    let mut bytes = number(texts.len())?.to_vec();
+    for text in texts {
+        bytes.extend(number(text.len())?);
+        bytes.extend_from_slice(text.as_bytes());
+    }
+    let level = level_of(bytes.len(), options);
+    let mut codecs = vec![json!({ "name": "vlen-utf8", "configuration": {} })];
+    codecs.extend(level.map(gzip_json));
+    let count = texts.len() as u64;
+    metadata(sink, path, &array_json(&[count], "string", &[count.max(1)], json!(""), codecs, attributes))?;
+    if texts.is_empty() {
+        return Ok(());
+    }
+    let packed = level.map(|level| gzip(level, &[&bytes])).transpose()?;
+    sink.put(&format!("{path}/c/0"), &[packed.as_deref().unwrap_or(&bytes)])
+}
+
+fn put_array(
+    sink: &mut dyn Sink,
+    path: &str,
+    elements: &Elements<'_>,
+    attributes: Map<String, Value>,
+    options: &WriteOptions,
+) -> io::Result<()> {
+    let Elements { dtype, shape, bytes } = *elements;
+    // Chunks are of whole lines: all elements at one place of the first axis.
+    let line: usize = shape.iter().skip(1).product::<u64>() as usize * dtype.size();
+    let len = bytes.len() / line.max(1);
+    let level = level_of(bytes.len(), options);
+    let most = if level.is_some() { PACKED_BYTES } else { CHUNK_BYTES };
+    let each = options.chunk.unwrap_or(most / line.max(1)).clamp(1, len.max(1));
+    let order = if cfg!(target_endian = "big") { "big" } else { "little" };
+    let mut codecs = vec![match dtype.size() {
+        1 => json!({ "name": "bytes" }),
+        _ => json!({ "name": "bytes", "configuration": { "endian": order } }),
+    }];
+    codecs.extend(level.map(gzip_json));
+    let fill = match dtype {
+        DType::Bool => json!(false),
+        dtype if dtype.is_float() => json!(0.0),
+        dtype if dtype.is_complex() => json!([0.0, 0.0]),
+        _ => json!(0),
+    };
+    let chunk: Vec<u64> = [each as u64].into_iter().chain(shape.iter().skip(1).map(|&size| size.max(1))).collect();
+    metadata(sink, path, &array_json(shape, dtype.name(), &chunk, fill, codecs, attributes))?;
+    let name = |which: usize| format!("{path}/c/{which}{}", "/0".repeat(shape.len().saturating_sub(1)));
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    let whole = each * line;
     let count = bytes.len().div_ceil(whole);
     // A chunk is stored whole, beyond the end of the array too.
     let part = |which: usize| bytes.get(which * whole..bytes.len().min((which + 1) * whole)).unwrap_or_default();
     let padding = vec![0; (count * whole - bytes.len()).min(whole)];
     let rest = |which: usize| if which + 1 == count { &padding[..] } else { &[] };
     let Some(level) = level else {
-        return (0..count).try_for_each(|which| sink.put(&format!("{path}/c/{which}"), &[part(which), rest(which)]));
+        return (0..count).try_for_each(|which| sink.put(&name(which), &[part(which), rest(which)]));
     };
     let (grain, batch) = ((PACKED_BYTES / whole).max(1), (BATCH / whole).max(1));
     for first in (0..count).step_by(batch) {
         let packed = parallel::map_chunks(batch.min(count - first), grain, &|range| {
-            range.try_mapped(|which| {
-                let mut encoder = GzEncoder::new(Vec::new(), Compression::new(level));
-                encoder.write_all(part(first + which))?;
-                encoder.write_all(rest(first + which))?;
-                encoder.finish()
-            })
+            range.try_mapped(|which| gzip(level, &[part(first + which), rest(first + which)]))
         });
         let mut which = first;
         for chunks in packed {
             for chunk in chunks? {
-                sink.put(&format!("{path}/c/{which}"), &[&chunk])?;
+                sink.put(&name(which), &[&chunk])?;
                 which += 1;
             }
         }
