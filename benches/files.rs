@@ -1,5 +1,5 @@
 //! Reading and writing one large matrix in CSR as binsparse: `files WHAT FILE [REPETITIONS]` prints the best time and
-//! the throughput. `benches/files_h5py.py` runs it beside h5py on the same arrays; without arguments nothing is done, for
+//! the throughput. `benches/files_h5py.py` runs it beside h5py on the same arrays, `benches/files_zarr.py` beside the package zarr; without arguments nothing is done, for
 //! `cargo bench` runs every bench.
 #![allow(clippy::expect_used, missing_docs)] // a bench that cannot set up has nothing to measure
 #![allow(unsafe_code)] // reads a file of its own without checking it
@@ -30,7 +30,11 @@ fn main() {
     let [what, path, more @ ..] = arguments.as_slice() else { return };
     let repetitions: usize = more.first().map_or(3, |n| n.parse().expect("a number"));
     let options = match what.as_str() {
-        "write-gzip" => WriteOptions { compress: true, level: Some(4), shuffle: true, ..WriteOptions::default() },
+        "write-gzip" => {
+            // Zarr has no such filter.
+            let shuffle = !path.ends_with(".zarr");
+            WriteOptions { compress: true, level: Some(4), shuffle, ..WriteOptions::default() }
+        }
         _ => WriteOptions::default(),
     };
     let x = what.starts_with("write").then(matrix);

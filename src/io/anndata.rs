@@ -116,7 +116,7 @@ pub fn write_all(path: impl AsRef<Path>, matrices: &[(&str, &Tensor)], options: 
     if path.extension().is_some_and(|end| end.eq_ignore_ascii_case("zip")) {
         return atomic::write(path, |file| zarr::tree_to_zip(BufWriter::new(file), &root, &packing));
     }
-    atomic::write_folder(path, &zarr::is_store, &|folder| zarr::tree_to_folder(folder, &root, &packing))
+    atomic::write_folder(path, &zarr::is_store, &mut |folder| zarr::tree_to_folder(folder, &root, &packing))
 }
 
 /// The groups of matrices and what else has names.

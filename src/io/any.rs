@@ -32,6 +32,8 @@ pub enum Format {
     /// Binsparse in Zarr: a folder `.zarr`, or an archive of one, `.zarr.zip`. Matrices of AnnData and plain arrays in Zarr
     /// are read.
     Zarr,
+    /// Binsparse in a folder of `.npy` files, as Finch has it: `.bspnpy`.
+    NpyFolder,
     /// sscdf 1.0, which is netCDF-4: `.sscdf`.
     Sscdf,
     /// Matrices of AnnData in HDF5: `.h5ad`; written where it is asked for also in Zarr (`.zarr`).
@@ -50,11 +52,10 @@ pub enum Format {
     Checkpoint,
 }
 
-const KNOWN: &str = ".mtx, .tns, .ttx (each also with .gz), .npz, .npy, .h5, .hdf5, .zarr, .zarr.zip, .h5ad, .sscdf, .safetensors; to read also .pt and .pth, and .bz2 or .zst behind those of text";
+const KNOWN: &str = ".mtx, .tns, .ttx (each also with .gz), .npz, .npy, .h5, .hdf5, .zarr, .zarr.zip, .bspnpy, .h5ad, .sscdf, .safetensors; to read also .pt and .pth, and .bz2 or .zst behind those of text";
 
 /// What is written.
-const WRITTEN: &str =
-    ".mtx, .tns, .ttx (each also with .gz), .npz, .npy, .h5, .hdf5, .zarr, .zarr.zip, .h5ad, .sscdf, .safetensors";
+const WRITTEN: &str = ".mtx, .tns, .ttx (each also with .gz), .npz, .npy, .h5, .hdf5, .zarr, .zarr.zip, .bspnpy, .h5ad, .sscdf, .safetensors";
 
 impl Format {
     /// The format that a file's name stands for; `None` if it stands for none.
@@ -69,6 +70,7 @@ impl Format {
             "npz" => Format::Npz,
             "h5" | "hdf5" => Format::Hdf5,
             "zarr" => Format::Zarr,
+            "bspnpy" => Format::NpyFolder,
             "zip" if name.ends_with(".zarr.zip") => Format::Zarr,
             "h5ad" => Format::AnnData,
             "npy" => Format::Npy,
@@ -132,7 +134,7 @@ impl Format {
 impl FromStr for Format {
     type Err = error::Error;
 
-    /// Reads the ending of file names, in any case: `mtx`, `tns`, `ttx`, `npz`, `npy`, `h5`, `hdf5`, `zarr`, `h5ad`, `sscdf`, `safetensors`.
+    /// Reads the ending of file names, in any case: `mtx`, `tns`, `ttx`, `npz`, `npy`, `h5`, `hdf5`, `zarr`, `bspnpy`, `h5ad`, `sscdf`, `safetensors`.
     /// Of what others have in `.npz` files and in Zarr, their names: `numpy`, `scipy`, `pydata`, `anndata`.
     ///
     /// # Errors
@@ -161,6 +163,7 @@ impl fmt::Display for Format {
             Format::Npz => "binsparse NPZ",
             Format::Hdf5 => "binsparse HDF5",
             Format::Zarr => "Zarr",
+            Format::NpyFolder => "binsparse NPY folder",
             Format::Sscdf => "sscdf",
             Format::AnnData => "AnnData",
             Format::Npy => "NumPy array",
@@ -422,6 +425,10 @@ pub fn write_to(
         Format::ScipyNpz => scipy::to_bytes(tensor, options.packed())?,
         Format::PydataNpz => pydata::to_bytes(tensor, options.packed())?,
         Format::Safetensors => options.alone(tensor)?.to_safetensors()?,
+        Format::NpyFolder => {
+            let why = "is a folder, which no stream holds; .npz has the same arrays in one file";
+            return Err(error::invalid("format", format!("{format} {why}")));
+        }
         Format::Checkpoint => {
             return Err(error::invalid(
                 "format",
@@ -463,7 +470,9 @@ pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOption
         Format::Frostt | Format::TensorMarket => {
             frostt::write_with(path, tensor, &frostt::WriteOptions { progress, ..Default::default() })
         }
-        Format::Npz | Format::Hdf5 | Format::Zarr => binsparse::write_with(path, tensor, &options.binsparse()),
+        Format::Npz | Format::Hdf5 | Format::Zarr | Format::NpyFolder => {
+            binsparse::write_with(path, tensor, &options.binsparse())
+        }
         Format::Sscdf => options.sscdf(path, tensor),
         Format::AnnData => options.anndata(path, tensor),
         Format::Npy => numpy::write(path, tensor),

@@ -73,14 +73,18 @@ impl<'a> Input<'a> {
         Ok(Input { format, path: Some(path.to_owned()), bytes: Bytes::File { file, signature } })
     }
 
-    /// A folder, which is a store of Zarr if it is anything.
+    /// A folder, which is a store of Zarr or binsparse in `.npy` files if it is anything.
     fn of_folder(path: &Path, options: &ReadOptions<'_>) -> Result<Input<'a>> {
-        let format = options.format.unwrap_or(Format::Zarr);
-        if format != Format::Zarr || !binsparse::zarr::is_store(path) {
-            let why = "this is a directory, and no Zarr store: those have a zarr.json";
+        let known = match (binsparse::npy_folder::is_one(path), binsparse::zarr::is_store(path)) {
+            (true, _) => Some(Format::NpyFolder),
+            (false, true) => Some(Format::Zarr),
+            (false, false) => None,
+        };
+        let Some(format) = known.filter(|known| options.format.is_none_or(|format| format == *known)) else {
+            let why = "this is a directory, and no Zarr store, which has a zarr.json, nor has it a binsparse.json";
             let source = io::Error::new(io::ErrorKind::IsADirectory, why);
             return Err(ErrorKind::Io { path: path.to_owned(), source }.into());
-        }
+        };
         Ok(Input { format, path: Some(path.to_owned()), bytes: Bytes::Folder })
     }
 

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::common::temporary;
+use crate::common::{python, temporary};
 
 fn book() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("book/src")
@@ -55,12 +55,19 @@ fn played(folder: &Path, block: &str) -> String {
     shown.collect()
 }
 
+/// The blocks of a text in a language.
+fn blocks<'a>(text: &'a str, language: &str) -> impl Iterator<Item = &'a str> {
+    let open = format!("```{language}\n");
+    let starts: Vec<usize> = text.match_indices(&open).map(|(at, _)| at + open.len()).collect();
+    starts.into_iter().filter_map(move |at| text[at..].split("```").next())
+}
+
 /// Every session of every chapter, each chapter in a folder of its own with the files that the project has for it.
 #[cfg(unix)]
 #[test]
 fn sessions_show_what_the_command_prints() {
     const OPEN: &str = "```console\n";
-    let mut run = 0;
+    let (mut run, mut blocks_of_python) = (0, 0);
     for chapter in chapters() {
         let path = book().join(&chapter);
         let text = std::fs::read_to_string(&path).unwrap();
@@ -80,6 +87,14 @@ fn sessions_show_what_the_command_prints() {
             run += 1;
         }
         out.push_str(rest);
+        // Those that need our own package are run by its tests.
+        for block in blocks(&text, "python").filter(|block| !block.contains("import openwork")) {
+            let script = folder.join("block.py");
+            std::fs::write(&script, block).unwrap();
+            let arguments = [folder.to_str().unwrap(), script.to_str().unwrap()];
+            python("sessions_show_what_the_command_prints", "book_block.py", &arguments);
+            blocks_of_python += 1;
+        }
         // Pictures of the book are those that its commands draw.
         for picture in std::fs::read_dir(book().join("pictures")).unwrap().map(|entry| entry.unwrap().path()) {
             let drawn = folder.join(picture.file_name().unwrap());
@@ -95,6 +110,7 @@ fn sessions_show_what_the_command_prints() {
         std::fs::remove_dir_all(&folder).unwrap();
     }
     assert!(run > 20, "only {run} sessions");
+    assert!(blocks_of_python > 0, "no block of Python");
 }
 
 /// Every link of the book to a file or chapter leads to one, and every chapter is in the summary.

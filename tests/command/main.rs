@@ -61,7 +61,7 @@ fn text(path: &Path) -> &str {
 
 /// The endings of all formats that are written.
 fn endings() -> Vec<&'static str> {
-    vec!["mtx", "mtx.gz", "tns", "tns.gz", "ttx", "ttx.gz", "npz", "h5", "hdf5", "safetensors"]
+    vec!["mtx", "mtx.gz", "tns", "tns.gz", "ttx", "ttx.gz", "npz", "h5", "hdf5", "zarr", "bspnpy", "safetensors"]
 }
 
 #[test]

@@ -188,3 +188,91 @@ fn a_matrix_of_any_layout_goes_to_anndata() {
     good(&["convert", text(&input), text(&columns), "--layout", "csc"]);
     assert_eq!(io::read(&columns).unwrap().layout(), Layout::Csc);
 }
+
+/// A model of 160 MB goes from container to container without ever being in memory as a whole.
+#[cfg(target_os = "linux")]
+#[test]
+fn models_are_converted_tensor_by_tensor() {
+    let folder = temporary("models-large");
+    let names: Vec<String> = (0..40).map(|i| format!("layer.{i}.weight")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let first = folder.join("first.safetensors");
+    let mut metadata = serde_json::Map::new();
+    metadata.insert("title".into(), "large".into());
+    let made = |name: &str| {
+        let seed = name.bytes().map(usize::from).sum::<usize>();
+        Tensor::from_vec([1000, 1000], (0..1_000_000).map(|i| ((i * seed) % 1009) as f32).collect())
+    };
+    let mut asked = Vec::new();
+    StateDict::save_each(&first, &names, &metadata, &mut |name| {
+        asked.push(name.to_owned());
+        made(name)
+    })
+    .unwrap();
+    assert_eq!(asked, [&names[..], &names].concat());
+    assert!(std::fs::metadata(&first).unwrap().len() > 160_000_000);
+    let mut from = first.clone();
+    for to in ["a.h5", "b.zarr", "c.safetensors", "d.zarr.zip", "e.h5"] {
+        let to = folder.join(to);
+        let (kilobytes, output) = super::streams::peak(&["convert", text(&from), text(&to)]);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{told}");
+        println!("{} -> {}: {kilobytes} kB at most", from.display(), to.display());
+        assert!((8_000..60_000).contains(&kilobytes), "{kilobytes} kB for {}", to.display());
+        if from != first {
+            std::fs::remove_dir_all(&from).or_else(|_| std::fs::remove_file(&from)).unwrap();
+        }
+        from = to;
+    }
+    let mut last = io::binsparse::File::open(&from).unwrap();
+    assert_eq!(
+        (last.names().unwrap(), last.metadata().unwrap()),
+        (names.iter().map(|n| n.to_string()).collect(), metadata)
+    );
+    for name in [names[0], names[39]] {
+        assert!(last.read(name).unwrap().equal(&made(name).unwrap()).unwrap());
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn tensors_that_cannot_be_had_leave_no_file() {
+    let folder = temporary("models-each");
+    let old = b"what was there";
+    let gone = || Tensor::from_vec([2], vec![1.0]);
+    for ending in ["h5", "safetensors", "zarr", "zarr.zip"] {
+        let path = folder.join(format!("x.{ending}"));
+        if ending != "zarr" {
+            std::fs::write(&path, old).unwrap();
+        }
+        let names = ["a", "b"];
+        let give = |name: &str| if name == "b" { gone() } else { Tensor::from_vec([1], vec![1.0]) };
+        let told = match ending {
+            "safetensors" => StateDict::save_each(&path, &names, &Default::default(), &mut |name| give(name)),
+            _ => io::binsparse::write_each(&path, &names, &Default::default(), &mut |name| {
+                Ok((give(name)?, Default::default()))
+            }),
+        };
+        let told = told.unwrap_err().to_string();
+        assert!(told.contains("1 elements for shape [2]"), "{ending}: {told}");
+        assert!(ending == "zarr" || std::fs::read(&path).unwrap() == old);
+        assert_eq!(path.exists(), ending != "zarr");
+    }
+    // Another tensor for the header than for the elements.
+    let path = folder.join("y.safetensors");
+    let mut size = 1;
+    let told = StateDict::save_each(&path, &["a"], &Default::default(), &mut |_| {
+        size += 1;
+        Tensor::from_vec([size], vec![1.0; size])
+    });
+    assert!(told.unwrap_err().to_string().contains("\"a\" is another one than it was"));
+    for (names, why) in [(&["a", "a"][..], "given twice"), (&["a", "a/values"], "cannot be a tensor too")] {
+        for ending in ["h5", "zarr"] {
+            let give = &mut |_: &str| Ok((Tensor::eye(2, DType::F32, Layout::Csr)?, Default::default()));
+            let told = io::binsparse::write_each(folder.join(format!("z.{ending}")), names, &Default::default(), give);
+            assert!(told.unwrap_err().to_string().contains(why), "{ending}");
+        }
+    }
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 3);
+    std::fs::remove_dir_all(&folder).unwrap();
+}

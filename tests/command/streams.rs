@@ -111,7 +111,7 @@ fn several_files_are_told_of_and_judged_one_by_one() {
 
 /// Peak memory of a command, in kB.
 #[cfg(target_os = "linux")]
-fn peak(arguments: &[&str]) -> (u64, Output) {
+pub fn peak(arguments: &[&str]) -> (u64, Output) {
     let script = "ulimit -v 1500000; exec \"$@\"";
     let mut child = std::process::Command::new("sh")
         .args(["-c", script, "sh", env!("CARGO_BIN_EXE_openwork")])

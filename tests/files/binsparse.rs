@@ -12,6 +12,7 @@ mod lenient;
 mod mutants;
 #[cfg(feature = "hdf5")]
 mod mutants_h5;
+mod npy_folder;
 mod refused;
 mod round_trip;
 

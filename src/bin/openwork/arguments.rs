@@ -14,7 +14,7 @@ use crate::spy::Style;
 /// Look at tensors in files, draw, compare, convert, check and print them.
 ///
 /// Formats: Matrix Market (.mtx), FROSTT (.tns) and TensorMarket (.ttx), each also with .gz; binsparse in NPZ (.npz),
-/// HDF5 (.h5, .hdf5) and Zarr (.zarr, .zarr.zip); sscdf (.sscdf); AnnData (.h5ad); arrays of NumPy (.npy, .npz); what SciPy and pydata/sparse save (.npz); safetensors
+/// HDF5 (.h5, .hdf5), Zarr (.zarr, .zarr.zip) and folders of .npy files (.bspnpy); sscdf (.sscdf); AnnData (.h5ad); arrays of NumPy (.npy, .npz); what SciPy and pydata/sparse save (.npz); safetensors
 /// (.safetensors). Read as well: text with .bz2 or .zst, PyTorch's checkpoints (.pt, .pth), sparse groups of 10x Genomics (.h5), matrices of AnnData and arrays in Zarr. The file `-` is
 /// standard input, or standard output of convert.
 ///

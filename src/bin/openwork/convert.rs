@@ -28,7 +28,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         changed(loaded.tensor, arguments.dtype, arguments.layout, arguments.fill, arguments.replace_fill)
     })
     .map_err(Failure::of_writing)?;
-    let tensor = spinning("putting in order", || in_order(changed, format, arguments)).map_err(Failure::of_writing)?;
+    let (tensor, said) =
+        spinning("putting in order", || in_order(changed, format, arguments)).map_err(Failure::of_writing)?;
+    said.iter().for_each(|said| note(arguments, said));
     let metadata = kept(&loaded.metadata, format, arguments)?;
     let bar = Bar::new("writing", Unit::Elements);
     let tell = |done, total| bar.tell(done, total);
@@ -58,7 +60,7 @@ fn kept<'a>(
     let kept = Some(metadata).filter(|said| !arguments.drop_metadata && !said.is_empty());
     let has_a_place = match format {
         Format::Sscdf => metadata.keys().all(|key| key == "comment"),
-        format => matches!(format, Format::Npz | Format::Hdf5 | Format::Zarr | Format::Safetensors),
+        format => matches!(format, Format::Npz | Format::Hdf5 | Format::Zarr | Format::NpyFolder | Format::Safetensors),
     };
     if kept.is_none() || has_a_place {
         return Ok(kept);
@@ -184,24 +186,25 @@ fn changed(
     }
 }
 
-/// The tensor with rising coordinates, where the format has no others; by rows, where it has no matrices of another kind.
-fn in_order(tensor: Tensor, format: Format, arguments: &Arguments) -> openwork::Result<Tensor> {
+/// The tensor with rising coordinates, where the format has no others; by rows, where it has no matrices of another kind. And
+/// what is to be said about that.
+fn in_order(tensor: Tensor, format: Format, arguments: &Arguments) -> openwork::Result<(Tensor, Option<String>)> {
+    let input = shown(&arguments.input);
     let is_by_lines = matches!(tensor.layout(), Layout::Csr | Layout::Csc | Layout::Strided);
     if format == Format::AnnData && arguments.layout.is_none() && tensor.ndim() == 2 && !is_by_lines {
-        let input = shown(&arguments.input);
-        note(arguments, &format!("{input}: stored as csr, since {format} keeps matrices by rows or columns"));
-        return tensor.to_layout(Layout::Csr);
+        let said = format!("{input}: stored as csr, since {format} keeps matrices by rows or columns");
+        return Ok((tensor.to_layout(Layout::Csr)?, Some(said)));
     }
-    let keeps = !matches!(format, Format::Npz | Format::Hdf5 | Format::Zarr | Format::Sscdf | Format::PydataNpz)
-        || arguments.extensions;
+    let keeps = !matches!(
+        format,
+        Format::Npz | Format::Hdf5 | Format::Zarr | Format::NpyFolder | Format::Sscdf | Format::PydataNpz
+    ) || arguments.extensions;
     if keeps || tensor.is_coalesced() {
-        return Ok(tensor);
+        return Ok((tensor, None));
     }
     let before = tensor.nse();
     let ordered = tensor.coalesce()?;
     let summed = before - ordered.nse();
     let repeated = if summed == 0 { String::new() } else { format!(", and {summed} repeated ones are summed") };
-    let input = shown(&arguments.input);
-    note(arguments, &format!("{input}: entries are put in order, as {format} keeps them{repeated}"));
-    Ok(ordered)
+    Ok((ordered, Some(format!("{input}: entries are put in order, as {format} keeps them{repeated}"))))
 }

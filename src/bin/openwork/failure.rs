@@ -39,7 +39,7 @@ impl Failure {
                 "check the permissions of the file"
             }
             ErrorKind::Io { source, .. } if source.kind() == io::ErrorKind::IsADirectory => {
-                "a folder holds no tensor, but for Zarr: name a file in it"
+                "a folder holds no tensor, but for Zarr and .bspnpy: name a file in it"
             }
             ErrorKind::Invalid { argument, .. } if argument == "format" => "--from names it",
             ErrorKind::Format { format: "binsparse" | "Matrix Market", .. } if !reading.lenient => {

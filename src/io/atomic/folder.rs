@@ -18,12 +18,16 @@ use crate::base::error::{ErrorKind, Result};
 pub(crate) fn write_folder(
     path: &Path,
     replaceable: &dyn Fn(&Path) -> bool,
-    body: &dyn Fn(&Path) -> io::Result<()>,
+    body: &mut dyn FnMut(&Path) -> io::Result<()>,
 ) -> Result<()> {
     replace(path, replaceable, body).map_err(|source| ErrorKind::Io { path: path.to_owned(), source }.into())
 }
 
-fn replace(path: &Path, replaceable: &dyn Fn(&Path) -> bool, body: &dyn Fn(&Path) -> io::Result<()>) -> io::Result<()> {
+fn replace(
+    path: &Path,
+    replaceable: &dyn Fn(&Path) -> bool,
+    body: &mut dyn FnMut(&Path) -> io::Result<()>,
+) -> io::Result<()> {
     // A name may end in a separator, which is none of the folder's own.
     let path: PathBuf = path.components().collect();
     let target = fs::canonicalize(&path).unwrap_or(path);
@@ -106,23 +110,23 @@ mod tests {
         let path = folder.join("store");
         let is_store = |path: &Path| path.join("mark").is_file();
         let put = |text: &'static str| move |at: &Path| fs::write(at.join("mark"), text);
-        write_folder(&path, &is_store, &put("old")).unwrap();
-        let failed = write_folder(&path, &is_store, &|at| {
+        write_folder(&path, &is_store, &mut put("old")).unwrap();
+        let failed = write_folder(&path, &is_store, &mut |at| {
             fs::write(at.join("other"), "half")?;
             Err(io::Error::other("the disk is full"))
         });
         assert!(failed.unwrap_err().to_string().contains("the disk is full"));
         assert_eq!(fs::read_to_string(path.join("mark")).unwrap(), "old");
-        write_folder(&path, &is_store, &put("new")).unwrap();
+        write_folder(&path, &is_store, &mut put("new")).unwrap();
         assert_eq!(fs::read_to_string(path.join("mark")).unwrap(), "new");
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing else is left behind");
         // A folder of something else, and a file, are left alone.
         let other = folder.join("photos");
         fs::create_dir(&other).unwrap();
         fs::write(other.join("one"), "of many").unwrap();
-        let refused = write_folder(&other, &is_store, &put("new")).unwrap_err().to_string();
+        let refused = write_folder(&other, &is_store, &mut put("new")).unwrap_err().to_string();
         assert!(refused.contains("not a folder that can be replaced"), "{refused}");
-        assert!(write_folder(&other.join("one"), &is_store, &put("new")).is_err());
+        assert!(write_folder(&other.join("one"), &is_store, &mut put("new")).is_err());
         assert_eq!(fs::read_to_string(other.join("one")).unwrap(), "of many");
         fs::remove_dir_all(&folder).unwrap();
     }

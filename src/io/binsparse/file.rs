@@ -13,6 +13,7 @@ use super::descriptor::Descriptor;
 use super::export::Export;
 use super::hdf5::{Hdf5, MAX_DEPTH};
 use super::npy_file::NpyFile;
+use super::npy_folder::{self, NpyFolder};
 use super::rows::Cut;
 use super::zarr::{self, Zarr};
 use super::zip::ZipReader;
@@ -121,7 +122,7 @@ impl File {
     /// If it cannot be read.
     pub fn metadata(&mut self) -> Result<Map<String, Value>> {
         let metadata: Res<Map<String, Value>> = match &mut self.opened {
-            OpenContainer::Npz(_) | OpenContainer::Npy(_) => Ok(Map::new()),
+            OpenContainer::Npz(_) | OpenContainer::Npy(_) | OpenContainer::NpyFolder(_) => Ok(Map::new()),
             OpenContainer::Hdf5(file) => file.list().map(|(_, metadata)| metadata),
             OpenContainer::Zarr(store) => store.list().map(|(_, metadata)| metadata),
         };
@@ -148,7 +149,7 @@ impl File {
         match &mut self.opened {
             OpenContainer::Npz(npz) => npz.verify().map_err(|e| e.at(self.path.as_deref())),
             OpenContainer::Zarr(store) => store.verify().map_err(|e| e.at(self.path.as_deref())),
-            OpenContainer::Hdf5(_) | OpenContainer::Npy(_) => Ok(()),
+            OpenContainer::Hdf5(_) | OpenContainer::Npy(_) | OpenContainer::NpyFolder(_) => Ok(()),
         }
     }
 
@@ -280,6 +281,7 @@ pub(super) enum OpenContainer<'a> {
     Npy(NpyFile<Box<dyn ReadSeek + 'a>>),
     Hdf5(Box<Hdf5<'a>>),
     Zarr(Box<Zarr<'a>>),
+    NpyFolder(Box<NpyFolder>),
 }
 
 impl<'a> OpenContainer<'a> {
@@ -338,6 +340,9 @@ impl<'a> OpenContainer<'a> {
     }
 
     pub(super) fn of_folder(path: &Path) -> Res<OpenContainer<'static>> {
+        if npy_folder::is_one(path) {
+            return Ok(OpenContainer::NpyFolder(Box::new(NpyFolder::open(path))));
+        }
         Ok(OpenContainer::Zarr(Box::new(Zarr::of_folder(path)?)))
     }
 
@@ -355,6 +360,7 @@ impl<'a> OpenContainer<'a> {
     pub(super) fn bytes(&mut self) -> Option<u64> {
         match self {
             OpenContainer::Zarr(store) => store.bytes().ok(),
+            OpenContainer::NpyFolder(folder) => folder.bytes().ok(),
             _ => None,
         }
     }
@@ -363,7 +369,7 @@ impl<'a> OpenContainer<'a> {
     pub(super) fn names(&mut self) -> Res<Vec<String>> {
         match self {
             OpenContainer::Npz(npz) => Ok(npz.names()),
-            OpenContainer::Npy(_) => Ok(vec![String::new()]),
+            OpenContainer::Npy(_) | OpenContainer::NpyFolder(_) => Ok(vec![String::new()]),
             OpenContainer::Hdf5(file) => file.names(),
             OpenContainer::Zarr(store) => store.names(),
         }
@@ -375,7 +381,11 @@ impl<'a> OpenContainer<'a> {
             OpenContainer::Npy(_) if !name.unwrap_or_default().is_empty() => {
                 bad(format!("there is no array {:?}: the file holds one, without a name", name.unwrap_or_default()))
             }
+            OpenContainer::NpyFolder(_) if !name.unwrap_or_default().is_empty() => {
+                bad(format!("there is no tensor {:?}: the folder holds one, without a name", name.unwrap_or_default()))
+            }
             OpenContainer::Npy(npy) => Ok(npy),
+            OpenContainer::NpyFolder(folder) => Ok(&mut **folder),
             OpenContainer::Npz(npz) => {
                 npz.select(name)?;
                 Ok(npz)
@@ -410,26 +420,34 @@ pub(super) fn check_name(name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Refuses names given twice, and tensors whose arrays would lie where another has its group.
-pub(super) fn check_names(tensors: &[(&str, Export)]) -> Result<()> {
-    let mut names = Named::new();
-    let mut groups = Named::new();
-    for (name, _) in tensors {
-        if names.insert(*name, ()).is_some() {
-            return refused(format!("{name:?} is given twice"));
+/// The groups that names lead to, and through.
+pub(super) struct Groups<'a>(Named<&'a str>);
+
+impl<'a> Groups<'a> {
+    /// Refuses names given twice.
+    pub(super) fn of(names: impl Iterator<Item = &'a str>) -> Result<Groups<'a>> {
+        let mut seen = Named::new();
+        let mut groups = Named::new();
+        for name in names {
+            if seen.insert(name, ()).is_some() {
+                return refused(format!("{name:?} is given twice"));
+            }
+            for (at, _) in name.match_indices('/') {
+                groups.insert(&name[..at], name);
+            }
+            groups.insert(name, name);
         }
-        for (at, _) in name.match_indices('/') {
-            groups.insert(&name[..at], ());
-        }
-        groups.insert(*name, ());
+        Ok(Groups(groups))
     }
-    for (name, export) in tensors {
+
+    /// Refuses a tensor whose arrays would lie where another has its group.
+    pub(super) fn check(&self, name: &str, export: &Export) -> Result<()> {
         for array in &export.arrays {
             let path = if name.is_empty() { array.name.clone() } else { format!("{name}/{}", array.name) };
-            if groups.contains(&path) {
+            if self.0.contains(&path) {
                 return refused(format!("{path:?} is an array of {name:?}, and cannot be a tensor too"));
             }
         }
+        Ok(())
     }
-    Ok(())
 }

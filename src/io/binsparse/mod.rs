@@ -40,6 +40,7 @@ mod bundle;
 mod check;
 pub(crate) mod descriptor;
 mod dialect;
+mod each;
 pub(crate) mod export;
 pub(crate) mod extension;
 mod facts;
@@ -51,6 +52,7 @@ mod made;
 pub(crate) mod map;
 pub(in crate::io) mod npy;
 mod npy_file;
+pub(in crate::io) mod npy_folder;
 mod npz;
 mod place;
 pub(crate) mod rows;
@@ -74,6 +76,7 @@ use crate::tensor::trace;
 pub use bundle::{read_bundle, write_bundle};
 pub(in crate::io) use check::violations;
 pub use descriptor::{Descriptor, FillKind};
+pub use each::write_each;
 use export::Export;
 pub use file::{Entry, File};
 use rows::Cut;
@@ -206,8 +209,8 @@ pub fn info(path: impl AsRef<Path>) -> Result<Descriptor> {
     File::open(path)?.descriptor(None)
 }
 
-/// Writes a tensor as binsparse; the extension of the path names the container: `.npz`, `.h5` or `.hdf5`, `.zarr` (a folder) or
-/// `.zarr.zip`.
+/// Writes a tensor as binsparse; the extension of the path names the container: `.npz`, `.h5` or `.hdf5`, `.zarr` (a folder),
+/// `.zarr.zip`, or `.bspnpy` (a folder too, of version 0.1 where none is asked for, for Finch reads no other).
 ///
 /// The file appears whole or not at all: it is written beside its place and moved there. A folder takes the place of a Zarr
 /// store alone; where there was one, there is none for the moment between two moves.
@@ -226,8 +229,11 @@ pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOption
     let path = path.as_ref();
     let kind = ContainerKind::of_path(path)?;
     kind.check(options)?;
-    let export = Export::new(tensor, options, &options.metadata)?;
+    let export = Export::new(tensor, &kind.told(options), &options.metadata)?;
     match kind {
+        ContainerKind::NpyFolder => {
+            atomic::write_folder(path, &npy_folder::is_one, &mut |folder| npy_folder::write(folder, &export))
+        }
         ContainerKind::Npz => {
             let level = options.compress.then_some(options.level.unwrap_or(6));
             atomic::write(path, |file| npz::write(BufWriter::new(file), &export, level))
@@ -255,22 +261,14 @@ pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOption
 pub fn write_all(path: impl AsRef<Path>, tensors: &[Entry], options: &WriteOptions) -> Result<()> {
     let _call = trace::call("binsparse::write_all", &[]);
     let path = path.as_ref();
-    let kind = ContainerKind::of_path(path)?;
-    if kind == ContainerKind::Npz {
-        let why = "NPZ holds one tensor; known containers of several are .h5, .hdf5, .zarr and .zarr.zip";
-        return Err(error::invalid("path", why));
-    }
-    kind.check(options)?;
-    if options.group.is_some() {
-        let why = "every tensor has a name of its own; None is allowed";
-        return Err(error::invalid("options.group", why));
-    }
+    let kind = ContainerKind::of_path_of_several(path, options)?;
     let mut exports = Vec::with_capacity(tensors.len());
     for entry in tensors {
         file::check_name(entry.name)?;
         exports.push((entry.name, Export::new(entry.tensor, options, &entry.metadata)?));
     }
-    file::check_names(&exports)?;
+    let groups = file::Groups::of(exports.iter().map(|(name, _)| *name))?;
+    exports.iter().try_for_each(|(name, export)| groups.check(name, export))?;
     let names: Vec<&str> = tensors.mapped(|e| e.name);
     let list = serde_json::json!({ "tensors": names, "metadata": options.metadata });
     match kind {
@@ -280,14 +278,17 @@ pub fn write_all(path: impl AsRef<Path>, tensors: &[Entry], options: &WriteOptio
 }
 
 fn write_zarr(path: &Path, kind: ContainerKind, tensors: zarr::Tensors<'_>, options: &WriteOptions) -> Result<()> {
-    if let Some(why) = tensors.0.iter().find_map(|(name, _)| zarr::check_name(name)) {
-        let _call = trace::call("binsparse::write", &[]);
-        return Err(error::invalid("name", why));
-    }
+    check_zarr_names(tensors.0.iter().map(|(name, _)| *name))?;
     match kind {
         ContainerKind::ZarrZip => atomic::write(path, |file| zarr::to_zip(BufWriter::new(file), tensors, options)),
-        _ => atomic::write_folder(path, &zarr::is_store, &|folder| zarr::to_folder(folder, tensors, options)),
+        _ => atomic::write_folder(path, &zarr::is_store, &mut |folder| zarr::to_folder(folder, tensors, options)),
     }
+}
+
+fn check_zarr_names<'a>(mut names: impl Iterator<Item = &'a str>) -> Result<()> {
+    let Some(why) = names.find_map(zarr::check_name) else { return Ok(()) };
+    let _call = trace::call("binsparse::write", &[]);
+    Err(error::invalid("name", why))
 }
 
 fn write_hdf5(path: &Path, tensors: &[(&str, Export)], list: Option<&str>, options: &WriteOptions) -> Result<()> {
@@ -313,9 +314,28 @@ enum ContainerKind {
     Hdf5,
     Zarr,
     ZarrZip,
+    NpyFolder,
 }
 
 impl ContainerKind {
+    /// That of a file of several tensors.
+    fn of_path_of_several(path: &Path, options: &WriteOptions) -> Result<ContainerKind> {
+        let kind = ContainerKind::of_path(path)?;
+        if matches!(kind, ContainerKind::Npz | ContainerKind::NpyFolder) {
+            let why = format!(
+                "{} holds one tensor; known containers of several are .h5, .hdf5, .zarr and .zarr.zip",
+                kind.word()
+            );
+            return Err(error::invalid("path", why));
+        }
+        kind.check(options)?;
+        if options.group.is_some() {
+            let why = "every tensor has a name of its own; None is allowed";
+            return Err(error::invalid("options.group", why));
+        }
+        Ok(kind)
+    }
+
     /// The container that the extension of a path names.
     fn of_path(path: &Path) -> Result<ContainerKind> {
         let _call = trace::call("binsparse::write", &[]);
@@ -324,14 +344,26 @@ impl ContainerKind {
             "npz" => Ok(ContainerKind::Npz),
             "h5" | "hdf5" => Ok(ContainerKind::Hdf5),
             "zarr" => Ok(ContainerKind::Zarr),
+            "bspnpy" => Ok(ContainerKind::NpyFolder),
             "zip" if Format::of_name(path) == Some(Format::Zarr) => Ok(ContainerKind::ZarrZip),
             _ => {
                 let why = format!(
-                    "the extension {extension:?} names no container; known are .npz, .h5, .hdf5, .zarr and .zarr.zip"
+                    "the extension {extension:?} names no container; known are .npz, .h5, .hdf5, .zarr, .zarr.zip and .bspnpy"
                 );
                 Err(error::invalid("path", why))
             }
         }
+    }
+
+    /// What errors call a container of one tensor.
+    fn word(self) -> &'static str {
+        if self == ContainerKind::Npz { "NPZ" } else { "a folder of .npy files" }
+    }
+
+    /// The options, with the version that readers of the container ask for.
+    fn told(self, options: &WriteOptions) -> WriteOptions {
+        let version = options.version.or((self == ContainerKind::NpyFolder).then_some(Version::V0_1));
+        WriteOptions { version, ..options.clone() }
     }
 
     /// Refuses options that the container does not have.
@@ -346,14 +378,17 @@ impl ContainerKind {
         if options.chunk == Some(0) {
             return refused("options.chunk", "is 0; a chunk has at least one entry".into());
         }
+        if self == ContainerKind::NpyFolder && options.compress {
+            return refused("options.compress", "is given; .npy files are not compressed, those in .npz are".into());
+        }
         let own = [
             ("options.group", options.group.is_some()),
             ("options.shuffle", options.shuffle),
             ("options.chunk", options.chunk.is_some()),
         ];
         match own.into_iter().find(|(_, given)| *given) {
-            Some((option, _)) if self == ContainerKind::Npz => {
-                refused(option, "is given, which NPZ does not have; HDF5 (.h5) does".into())
+            Some((option, _)) if matches!(self, ContainerKind::Npz | ContainerKind::NpyFolder) => {
+                refused(option, format!("is given, which {} does not have; HDF5 (.h5) does", self.word()))
             }
             Some(_) if self != ContainerKind::Hdf5 && options.shuffle => {
                 refused("options.shuffle", "is given, which Zarr does not have; HDF5 (.h5) does".into())

@@ -7,7 +7,7 @@ mod write;
 
 pub(crate) use header::{ArrayEntry, Directory};
 pub(crate) use source::DataPart;
-pub(crate) use write::{OutEntry, SafetensorsWriter};
+pub(crate) use write::{OutEntry, Planned, SafetensorsWriter, layout};
 
 use openwork_ops::DType;
 

@@ -42,13 +42,14 @@
 
 mod archive;
 mod bitmask;
+mod each;
 mod entries;
 
 use std::collections::HashMap;
 use std::io::BufWriter;
 use std::path::Path;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::base::error::{self, Result};
 use crate::io::atomic;
@@ -215,43 +216,19 @@ impl StateDict {
 
     fn safetensors(&self) -> Result<SafetensorsWriter> {
         let mut items: Vec<OutEntry> = Vec::new();
-        let mut metadata = Map::new();
         let mut descriptors = Vec::new();
         for (name, tensor) in &self.tensors {
             if let Some(text) = entries::items(name, tensor, &mut items)? {
                 descriptors.push((format!("{name}{DESCRIPTOR}"), text));
             }
         }
-        let mut parsed = Vec::new();
-        for (key, value) in &self.metadata {
-            let text = match value {
-                Value::String(text) => text.clone(),
-                other => {
-                    parsed.push(key);
-                    other.to_string()
-                }
-            };
-            metadata.insert(key.clone(), Value::String(text));
-        }
         let complex = self.iter().filter(|(_, x)| x.is_strided() && x.dtype().is_complex()).map(|(name, _)| name);
-        let own = json!({
-            "version": "1",
-            "order": self.names().collect::<Vec<_>>(),
-            "json": parsed,
-            "complex": complex.collect::<Vec<_>>(),
-        });
-        descriptors.push((OWN_KEY.to_string(), own.to_string()));
-        if let Some(key) = self.metadata.keys().find(|k| k.ends_with(DESCRIPTOR)) {
-            let why =
-                format!("the key {key:?} would be read as a tensor's descriptor; choose one that does not end so");
-            return Err(error::invalid("metadata", why));
-        }
-        for (key, text) in descriptors {
-            if metadata.insert(key.clone(), Value::String(text)).is_some() {
-                let why = format!("the key {key:?} is one that the file needs; choose another");
-                return Err(error::invalid("metadata", why));
-            }
-        }
+        let metadata = each::metadata(
+            &self.metadata,
+            &self.names().collect::<Vec<_>>(),
+            &complex.collect::<Vec<_>>(),
+            descriptors,
+        )?;
         SafetensorsWriter::new(items, metadata)
     }
 }

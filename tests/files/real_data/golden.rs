@@ -39,9 +39,11 @@ fn every_file_reads_as_expected() {
     let (mut read, mut refused, mut failures) = (0, 0, Vec::new());
     for golden in lines.lines().map(|l| serde_json::from_str::<Value>(l).unwrap()) {
         let file = golden["file"].as_str().unwrap();
+        // A vector, which the other reader takes to be a matrix of one column.
+        let is_vector = golden["object"] == "vector";
         let result = matrix_market::read(formats.join(file));
+        let result = result.and_then(|x| if is_vector { x.expand_dims(1) } else { Ok(x) });
         let word = REFUSED.iter().find(|(name, _)| *name == file).map(|(_, word)| *word);
-        let word = word.or_else(|| (golden["object"] == "vector").then_some("vector"));
         let bytes = std::fs::read(formats.join(file)).unwrap();
         let fails_there = golden.get("error").is_some() && !ACCEPTED.contains(&file);
         let outcome = match (&result, word) {
@@ -57,7 +59,7 @@ fn every_file_reads_as_expected() {
         failures.extend(outcome.err().map(|why| format!("{file}: {why}")));
     }
     assert!(failures.is_empty(), "{}", failures.join("\n"));
-    assert_eq!((read, refused), (168, 25));
+    assert_eq!((read, refused), (175, 18));
 }
 
 /// What the four files hold that the other reader refuses.

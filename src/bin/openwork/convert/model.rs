@@ -1,15 +1,16 @@
 //! All tensors of a file to a file that holds as many.
 
+use std::collections::HashSet;
 use std::io::Write as _;
 
-use openwork::io::binsparse::{self, Entry};
+use openwork::io::binsparse;
 use openwork::io::sscdf::{self, Object};
 use openwork::io::state_dict::{Archive, StateDict};
 use openwork::io::{self, Format, anndata, numpy};
 use openwork::{Layout, Tensor};
 use serde_json::{Map, Value};
 
-use super::{changed, in_order, is_stream, note, read_named, shown, spare};
+use super::{changed, in_order, is_stream, note, shown, spare, warned};
 use crate::arguments::Convert as Arguments;
 use crate::failure::Failure;
 use crate::progress::{Bar, Unit, spinning};
@@ -36,21 +37,7 @@ pub(super) fn run(arguments: &Arguments, format: Format, names: &[String]) -> Re
     }
     spare(arguments, &format!("{} others", names.len()))?;
     let archive = Archive::open(&arguments.input).ok().filter(|_| arguments.reading.is_plain());
-    let (mut tensors, mut metadata) = (Vec::with_capacity(names.len()), Map::new());
-    {
-        let bar = Bar::new("reading", Unit::Tensors);
-        for (done, name) in names.iter().enumerate() {
-            bar.tell(done as u64, names.len() as u64);
-            let tensor = match &archive {
-                Some(archive) => {
-                    archive.tensor(name).map_err(|error| Failure::of_reading(error, &arguments.reading))?
-                }
-                None => read_named(&arguments.input, &arguments.reading, Some(name))?.tensor,
-            };
-            let tensor = as_asked(tensor, arguments).and_then(|tensor| in_order(tensor, format, arguments));
-            tensors.push((name.as_str(), tensor.map_err(|error| Failure::of_tensor(name, error))?));
-        }
-    }
+    let mut metadata = Map::new();
     let store = || binsparse::File::open(&arguments.input).and_then(|mut store| store.metadata()).ok();
     match &archive {
         Some(archive) if !arguments.drop_metadata => metadata = archive.metadata().clone(),
@@ -66,7 +53,122 @@ pub(super) fn run(arguments: &Arguments, format: Format, names: &[String]) -> Re
         }
         _ => {}
     }
+    let mut source = Source::new(arguments, format, archive.as_ref(), names);
+    if matches!(format, Format::Hdf5 | Format::Zarr) || (format == Format::Safetensors && !is_stream(&arguments.output))
+    {
+        return one_by_one(arguments, format, names, metadata, &mut source);
+    }
+    let mut tensors = Vec::with_capacity(names.len());
+    for name in names {
+        let (tensor, _) = source.tensor(name).map_err(|error| source.failure(error))?;
+        tensors.push((name.as_str(), tensor));
+    }
+    drop(source);
     spinning("writing", || written(arguments, format, &tensors, metadata))
+}
+
+/// What a conversion was at when it failed.
+enum At {
+    Reading,
+    Changing(String),
+    Writing,
+}
+
+/// The tensors of the input as they are asked for, read when it is their turn.
+struct Source<'a> {
+    arguments: &'a Arguments,
+    format: Format,
+    archive: Option<&'a Archive>,
+    bar: Bar,
+    done: u64,
+    total: u64,
+    /// What was said already.
+    said: HashSet<String>,
+    at: At,
+}
+
+impl<'a> Source<'a> {
+    fn new(arguments: &'a Arguments, format: Format, archive: Option<&'a Archive>, names: &[String]) -> Source<'a> {
+        // The header of safetensors tells the sizes of all: each tensor is read for it, and read again to be written.
+        let times = if format == Format::Safetensors && !is_stream(&arguments.output) { 2 } else { 1 };
+        let (bar, total) = (Bar::new("converting", Unit::Tensors), times * names.len() as u64);
+        Source { arguments, format, archive, bar, done: 0, total, said: HashSet::new(), at: At::Writing }
+    }
+
+    /// A tensor, and what is said beside it.
+    fn tensor(&mut self, name: &str) -> openwork::Result<(Tensor, Map<String, Value>)> {
+        self.bar.tell(self.done, self.total);
+        self.at = At::Reading;
+        let arguments = self.arguments;
+        let (tensor, metadata, warnings) = match self.archive {
+            Some(archive) => {
+                let said = archive.descriptor(name).map(|descriptor| descriptor.metadata).unwrap_or_default();
+                (archive.tensor(name)?, said, Vec::new())
+            }
+            None => {
+                let options = io::ReadOptions { name: Some(name), ..arguments.reading.options() };
+                let loaded = io::read_with(&arguments.input, &options)?;
+                (loaded.tensor, loaded.metadata, loaded.warnings)
+            }
+        };
+        self.at = At::Changing(name.to_owned());
+        let changed = as_asked(tensor, arguments)?;
+        let (tensor, said) = in_order(changed, self.format, arguments)?;
+        // What is read twice is spoken of once.
+        let seen = format!("{name}: ");
+        if self.said.insert(seen.clone()) {
+            warned(&arguments.input, &warnings);
+        }
+        if let Some(said) = said.filter(|said| self.said.insert(format!("{seen}{said}"))) {
+            note(arguments, &said);
+        }
+        self.at = At::Writing;
+        self.done += 1;
+        let metadata = if arguments.drop_metadata { Map::new() } else { metadata };
+        Ok((tensor, metadata))
+    }
+
+    fn failure(&self, error: openwork::Error) -> Failure {
+        match &self.at {
+            At::Reading => Failure::of_reading(error, &self.arguments.reading),
+            At::Changing(name) => Failure::of_tensor(name, error),
+            At::Writing => Failure::of_writing(error),
+        }
+    }
+}
+
+/// Writes tensors as they are read, so that no two are in memory.
+fn one_by_one(
+    arguments: &Arguments,
+    format: Format,
+    names: &[String],
+    metadata: Map<String, Value>,
+    source: &mut Source<'_>,
+) -> Result<(), Failure> {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let output = &arguments.output;
+    let written = if format == Format::Safetensors {
+        packs_nothing(arguments)?;
+        StateDict::save_each(output, &names, &metadata, &mut |name| Ok(source.tensor(name)?.0))
+    } else {
+        let options = binsparse::WriteOptions {
+            compress: arguments.compress || arguments.compression.is_some(),
+            level: arguments.compression,
+            version: arguments.binsparse_version,
+            extensions: arguments.extensions,
+            metadata,
+            ..Default::default()
+        };
+        binsparse::write_each(output, &names, &options, &mut |name| source.tensor(name))
+    };
+    written.map_err(|error| source.failure(error))
+}
+
+fn packs_nothing(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.compress || arguments.compression.is_some() {
+        return Err(Failure::Usage("--compress: safetensors files are not compressed; .h5 files can be".to_owned()));
+    }
+    Ok(())
 }
 
 /// A tensor of a model as it is asked for: layouts of matrices are for what has two axes or more, and a dtype of floats is
@@ -87,21 +189,6 @@ fn written(
     metadata: Map<String, Value>,
 ) -> Result<(), Failure> {
     let output = &arguments.output;
-    if matches!(format, Format::Hdf5 | Format::Zarr) {
-        let entries: Vec<Entry<'_>> = tensors.iter().map(|(name, tensor)| Entry::new(name, tensor)).collect();
-        let options = binsparse::WriteOptions {
-            compress: arguments.compress || arguments.compression.is_some(),
-            level: arguments.compression,
-            version: arguments.binsparse_version,
-            extensions: arguments.extensions,
-            metadata,
-            ..Default::default()
-        };
-        return binsparse::write_all(output, &entries, &options).map_err(Failure::of_writing);
-    }
-    if arguments.compress || arguments.compression.is_some() {
-        return Err(Failure::Usage("--compress: safetensors files are not compressed; .h5 files can be".to_owned()));
-    }
     if format == Format::NumpyNpz {
         let level = arguments.compression.or(arguments.compress.then_some(6));
         let arrays: Vec<(&str, &Tensor)> = tensors.iter().map(|(name, tensor)| (*name, tensor)).collect();
@@ -119,16 +206,15 @@ fn written(
         let options = sscdf::WriteOptions { compress, level: arguments.compression, ..Default::default() };
         return sscdf::write_all(output, &objects, &options).map_err(Failure::of_writing);
     }
+    // Safetensors on standard output.
+    packs_nothing(arguments)?;
     let mut model = StateDict::new();
     *model.metadata_mut() = metadata;
     for (name, tensor) in tensors {
         model.insert(*name, tensor.clone()).map_err(Failure::of_writing)?;
     }
-    if is_stream(output) {
-        let bytes = model.to_safetensors().map_err(Failure::of_writing)?;
-        let mut out = std::io::stdout().lock();
-        out.write_all(&bytes)?;
-        return Ok(out.flush()?);
-    }
-    model.save(output).map_err(Failure::of_writing)
+    let bytes = model.to_safetensors().map_err(Failure::of_writing)?;
+    let mut out = std::io::stdout().lock();
+    out.write_all(&bytes)?;
+    Ok(out.flush()?)
 }

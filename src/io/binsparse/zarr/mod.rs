@@ -28,7 +28,7 @@ use crate::io::warning::Warning;
 use chunks::Stored;
 use openwork_ops::DType;
 use store::{Store, join};
-pub(super) use write::{Tensors, to_folder, to_zip};
+pub(super) use write::{Tensors, each_to_folder, each_to_zip, to_folder, to_zip};
 pub(in crate::io) use write::{check_name, tree_to_folder, tree_to_zip};
 
 /// Bytes of elements that were never written, and stand for the array's fill value, that are taken for real where the

@@ -129,31 +129,76 @@ fn said(attributes: &Attributes) -> Map<String, Value> {
     out
 }
 
+/// Gives the tensor of a name to a function.
+type Give<'a> = &'a mut dyn FnMut(&str, &mut dyn FnMut(&Export) -> io::Result<()>) -> io::Result<()>;
+
+/// Writes tensors into an empty folder, each asked for when it is its turn.
+pub(in crate::io::binsparse) fn each_to_folder(
+    folder: &Path,
+    names: &[&str],
+    list: &Value,
+    options: &WriteOptions,
+    give: &mut dyn FnMut(&str) -> io::Result<Export>,
+) -> io::Result<()> {
+    groups(&mut Folder(folder), names, Some(list), options, &mut |name, put| put(&give(name)?))
+}
+
+/// The same into an archive.
+pub(in crate::io::binsparse) fn each_to_zip(
+    sink: impl Write,
+    names: &[&str],
+    list: &Value,
+    options: &WriteOptions,
+    give: &mut dyn FnMut(&str) -> io::Result<Export>,
+) -> io::Result<()> {
+    let mut archive = ZipWriter::new(sink);
+    groups(&mut archive, names, Some(list), options, &mut |name, put| put(&give(name)?))?;
+    archive.finish()?.flush()
+}
+
 fn all(sink: &mut dyn Sink, (tensors, list): Tensors<'_>, options: &WriteOptions) -> io::Result<()> {
-    // Every group on the way to a tensor is one by itself.
+    let names: Vec<&str> = tensors.mapped(|(name, _)| *name);
+    groups(sink, &names, list, options, &mut |name, put| {
+        tensors.iter().filter(|(known, _)| *known == name).try_for_each(|(_, export)| put(export))
+    })
+}
+
+/// Writes the group of each tensor, and every group on the way to one.
+fn groups(
+    sink: &mut dyn Sink,
+    names: &[&str],
+    list: Option<&Value>,
+    options: &WriteOptions,
+    give: Give<'_>,
+) -> io::Result<()> {
     let mut groups = Named::new();
-    groups.insert("", None);
-    for (which, (name, _)) in tensors.iter().enumerate() {
+    groups.insert("", false);
+    for name in names {
         for (at, _) in name.match_indices('/') {
             groups.or_default(&name[..at]);
         }
-        groups.insert(*name, Some(which));
+        groups.insert(*name, true);
     }
-    for (name, which) in groups.iter() {
-        let export = which.and_then(|which| tensors.get(which)).map(|(_, export)| export);
+    for (name, &is_tensor) in groups.iter() {
         let mut attributes = Map::new();
-        if let Some(export) = export {
-            attributes.insert(super::NAME.to_owned(), serde_json::from_str(&export.json)?);
-        }
         if let Some(list) = list.filter(|_| name.is_empty()) {
             attributes.insert(LIST.to_owned(), list.clone());
         }
-        put_group(sink, name, attributes)?;
-        for array in export.map(|export| &export.arrays[..]).unwrap_or_default() {
-            let shape = [array.len() as u64];
-            let elements = Elements { dtype: array.dtype, shape: &shape, bytes: array.bytes() };
-            put_array(sink, &join(name, &array.name), &elements, Map::new(), options)?;
+        if !is_tensor {
+            put_group(sink, name, attributes)?;
+            continue;
         }
+        give(name, &mut |export| {
+            let mut attributes = attributes.clone();
+            attributes.insert(super::NAME.to_owned(), serde_json::from_str(&export.json)?);
+            put_group(sink, name, attributes)?;
+            for array in &export.arrays {
+                let shape = [array.len() as u64];
+                let elements = Elements { dtype: array.dtype, shape: &shape, bytes: array.bytes() };
+                put_array(sink, &join(name, &array.name), &elements, Map::new(), options)?;
+            }
+            Ok(())
+        })?;
     }
     Ok(())
 }

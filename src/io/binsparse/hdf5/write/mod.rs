@@ -47,6 +47,8 @@ pub(crate) type Attributes = Vec<(&'static str, Said)>;
 pub(crate) struct Group<'a> {
     pub(crate) attributes: Attributes,
     pub(crate) inner: Named<Node<'a>>,
+    /// Where datasets are that are in the file already.
+    written: Named<u64>,
 }
 
 /// Something in a group.
@@ -105,17 +107,46 @@ pub(crate) fn write(
         }
     }
     root.attributes.extend(list.map(|list| (LIST, Said::Text(list.to_owned()))));
-    write_tree(file, &root, options)
+    write_tree(Out::new(file, SUPERBLOCK)?, &root, options)
+}
+
+/// As [`write`], with each tensor asked for when it is its turn, and let go before the next.
+pub(crate) fn write_each(
+    file: &mut File,
+    names: &[&str],
+    list: &str,
+    options: &WriteOptions,
+    give: &mut dyn FnMut(&str) -> io::Result<Export>,
+) -> io::Result<()> {
+    let mut out = Out::new(file, SUPERBLOCK)?;
+    let mut root = Group::default();
+    for name in names {
+        let export = give(name)?;
+        let Some(group) = root.at(name) else {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{name:?} lies in an array")));
+        };
+        for array in &export.arrays {
+            let elements = Elements { dtype: array.dtype, shape: &[array.len() as u64], bytes: array.bytes() };
+            let at = dataset::write(&mut out, &elements, options, Vec::new())?;
+            group.written.insert(array.name.clone(), at);
+        }
+        group.attributes.push((NAME, Said::Text(export.json)));
+    }
+    root.attributes.push((LIST, Said::Text(list.to_owned())));
+    write_tree(out, &root, options)
 }
 
 /// Writes a new file; packed, bytes are ordered by significance first.
 pub(crate) fn write_packed(file: &mut File, root: &Group<'_>, compress: bool, level: Option<u8>) -> io::Result<()> {
-    write_tree(file, root, &WriteOptions { compress, shuffle: compress, level, ..Default::default() })
+    write_tree(
+        Out::new(file, SUPERBLOCK)?,
+        root,
+        &WriteOptions { compress, shuffle: compress, level, ..Default::default() },
+    )
 }
 
-/// Writes a new file.
-fn write_tree(file: &mut File, root: &Group<'_>, options: &WriteOptions) -> io::Result<()> {
-    let mut out = Out::new(file, SUPERBLOCK)?;
+/// Writes what is left of a new file.
+fn write_tree(mut out: Out<'_>, root: &Group<'_>, options: &WriteOptions) -> io::Result<()> {
     // All texts stand together: few heaps, and full ones.
     let mut texts = Vec::new();
     root.texts(&mut texts);
@@ -167,7 +198,7 @@ impl Group<'_> {
 
     /// Writes what is in the group, then the group. Gives the address of its header, and where its links are.
     fn write(&self, out: &mut Out<'_>, options: &WriteOptions, texts: &mut Texts) -> io::Result<(u64, Links)> {
-        let mut links = Named::new();
+        let mut links = self.written.clone();
         for (name, node) in self.inner.iter() {
             let at = match node {
                 Node::Group(group) => group.write(out, options, texts)?.0,
