@@ -302,7 +302,7 @@ impl Arrays for Hdf5<'_> {
         if u128::from(start) * info.dtype.size() as u128 + out.len() as u128 > info.bytes() {
             return bad(format!("`{stored}` has {} entries: fewer than are read", info.len));
         }
-        if start % each != 0 {
+        if !start.is_multiple_of(each) {
             return bad(format!("`{stored}` is read from the middle of an element"));
         }
         self.ask(|store| store.read(&stored, start / each, out))
