@@ -129,7 +129,7 @@ fn the_banner_is_checked() {
     refused("%%MatrixMarket vector coordinate real symmetric\n3 1\n1 1\n", 1, &["a vector has the symmetry `general`"]);
     refused("%%MatrixMarket vector coordinate real general\n3 3 1\n1 1\n", 2, &["'1' is too much", "`SIZE ENTRIES`"]);
     refused("%%MatrixMarket vector array real general\n3 1\n", 2, &["'1' is too much", "`SIZE`"]);
-    refused("%%MatrixMarket vector array real general\n2\n1\n", 4, &["after 1 of the 2 entries"]);
+    refused("%%MatrixMarket vector array real general\n2\n1\n", 3, &["after 1 of the 2 entries"]);
     refused("%%MatrixMarket vector coordinate real general\n3 1\n4 1\n", 3, &["row '4' is out of range; 1 to 3"]);
     refused(
         "%%MatrixMarket vector coordinate real general\n3 1\n1 1 7\n",
