@@ -235,3 +235,16 @@ fn what_is_no_mistake() {
     // As `coordinates` gives them.
     assert_eq!(csr().index_select(vec![0u64, 2], 1).unwrap().shape(), [3, 2]);
 }
+
+/// A label of the fill counts only where it is seen.
+#[test]
+fn labels_that_nothing_shows_are_not_refused() {
+    let fill = Fill::array(Tensor::from_vec([2, 1], vec![7u16, 1]).unwrap());
+    let values = Tensor::from_vec([3], vec![0u16, 2, 1]).unwrap();
+    let x = Tensor::coo([2, 2], vec![vec![0u32, 0, 1], vec![0, 1, 0]], &values, fill.clone()).unwrap();
+    let rows = x.one_hot(3).unwrap().to_vec::<i64>().unwrap();
+    assert_eq!(rows, [1, 0, 0, 0, 0, 1, 0, 1, 0, 0, 1, 0]);
+    let x = Tensor::coo([2, 2], vec![vec![0u32], vec![0]], &values.narrow(0..1, 0).unwrap(), fill).unwrap();
+    let why = x.one_hot(3).unwrap_err().to_string();
+    assert!(why.contains("label 7") && why.contains("0..3"), "{why}");
+}

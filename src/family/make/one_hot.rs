@@ -11,7 +11,7 @@ use crate::levels::pattern::Part;
 use crate::tensor::fill::Fill;
 use crate::tensor::index_array::LevelData;
 use crate::tensor::trace;
-use crate::tensor::{Storage, Tensor};
+use crate::tensor::{Sparse, Storage, Tensor};
 
 /// # Making tensors: one-hot
 impl Tensor {
@@ -62,7 +62,7 @@ fn one_hot(labels: &Tensor, classes: usize) -> Result<Tensor> {
             checked(&s.values, classes)?;
             match &s.fill {
                 Fill::Array(values) if (s.nse() as u128) < labels.size() => {
-                    values.strided().map_or(Ok(Vec::new()), |v| checked(v, classes))?;
+                    shown(&s, values, classes)?;
                 }
                 Fill::Scalar(value) if (s.nse() as u128) < labels.size() => {
                     checked(&Strided::constant(*value, &[1]), classes)?;
@@ -73,6 +73,16 @@ fn one_hot(labels: &Tensor, classes: usize) -> Result<Tensor> {
             Tensor::from(s).cast(DType::I64)?.expand_dims(-1)?.eq(&places)?.cast(DType::I64)
         }
     }
+}
+
+/// Refuses labels of a fill, but those that stored ones stand over wherever they would be.
+fn shown(s: &Sparse, fill: &Tensor, classes: usize) -> Result<()> {
+    let Some(Err(wrong)) = fill.strided().map(|labels| checked(labels, classes)) else { return Ok(()) };
+    let labels = fill.cast(DType::I64)?;
+    let outside = labels.lt(0)?.logical_or(&labels.ge(i64::try_from(classes).unwrap_or(i64::MAX))?)?;
+    let values = Strided::constant(Scalar::Bool(false), &s.values.shape);
+    let seen = Tensor::from(Sparse { values, fill: Fill::array(outside), ..s.clone() });
+    if seen.any(..)?.item()? == Scalar::Bool(true) { Err(wrong) } else { Ok(()) }
 }
 
 /// The labels, which are in `0..classes`.
