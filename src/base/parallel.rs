@@ -66,8 +66,10 @@ pub(crate) fn map_chunks<R: Send>(n: usize, grain: usize, f: &(dyn Fn(Range<usiz
         }
         return results;
     }
-    let mut slots = Vec::new();
-    slots.resize_with(chunks, || None);
+    let mut slots = Vec::with_capacity(chunks);
+    for _ in 0..chunks {
+        slots.push(None);
+    }
     let slots = Mutex::new(slots);
     run(chunks, &|i| {
         let result = f(chunk(i, n, grain));
@@ -75,8 +77,8 @@ pub(crate) fn map_chunks<R: Send>(n: usize, grain: usize, f: &(dyn Fn(Range<usiz
             *slot = Some(result);
         }
     });
-    for result in slots.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        match result {
+    for slot in lock(&slots).iter_mut() {
+        match slot.take() {
             Some(result) => results.push(result),
             None => debug_assert!(false, "every chunk has its result"),
         }
@@ -123,14 +125,11 @@ pub(crate) fn for_each<T: Send>(items: Vec<T>, f: &(dyn Fn(usize, T) + Sync)) {
         }
         return;
     }
-    let mut slots = Vec::with_capacity(n);
-    for item in items {
-        slots.push(Some(item));
-    }
-    let slots = Mutex::new(slots);
-    run(n, &|i| {
-        let item = lock(&slots).get_mut(i).and_then(Option::take);
-        if let Some(item) = item {
+    // Whoever is free takes the next one.
+    let items = Mutex::new(items.into_iter().enumerate());
+    run(n, &|_| {
+        let next = lock(&items).next();
+        if let Some((i, item)) = next {
             f(i, item);
         }
     });

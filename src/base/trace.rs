@@ -167,9 +167,15 @@ impl Scope {
 
     /// The op is done, with this result.
     pub(crate) fn end(mut self, result: impl FnOnce() -> Told) {
-        let Some(told) = self.told.take() else { return };
-        let (Operands { sparse, in_words }, mut around) = *told;
-        let result = result();
+        if let Some(told) = self.told.take() {
+            Scope::record(self.name, *told, result());
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn record(name: &'static str, told: (Operands, Vec<Step>), result: Told) {
+        let (Operands { sparse, in_words }, mut around) = told;
         let frame = FRAME.get();
         let path = match frame.work {
             _ if sparse.is_none() && result.is_strided => Path::Strided,
@@ -180,7 +186,7 @@ impl Scope {
             Work::Values => Path::Values,
         };
         let steps = STEPS.take().unwrap_or_default();
-        around.push(Step { op: self.name, path, operands: in_words, result: result.in_words, steps });
+        around.push(Step { op: name, path, operands: in_words, result: result.in_words, steps });
         STEPS.replace(Some(around));
     }
 }

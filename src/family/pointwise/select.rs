@@ -71,8 +71,11 @@ impl Tensor {
     /// or the result is not sparse and exceeds the densify budget.
     #[doc(alias("where"))]
     pub fn where_<'a>(&self, x: impl Into<Operand<'a>>, y: impl Into<Operand<'a>>) -> Result<Tensor> {
+        self.one_or_other(x.into(), y.into())
+    }
+
+    fn one_or_other<'a>(&self, x: Operand<'a>, y: Operand<'a>) -> Result<Tensor> {
         let call = trace::call("where_", &[self]);
-        let (x, y) = (x.into(), y.into());
         let dtype = match (&x, &y) {
             (Operand::Tensor(x), Operand::Tensor(y)) => promote(x.dtype(), y.dtype()),
             (Operand::Tensor(x), Operand::Number(n)) | (Operand::Number(n), Operand::Tensor(x)) => {
