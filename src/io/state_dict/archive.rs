@@ -13,7 +13,7 @@ use super::entries::{self, Entries};
 use super::{DESCRIPTOR, ModelFormat, OWN_KEY, StateDict};
 use crate::Scalar;
 use crate::base::buffer::Buffer;
-use crate::base::error::{self, Error, Result};
+use crate::base::error::{self, Error, ErrorKind, Result};
 use crate::base::named::Named;
 use crate::io::any::Format;
 use crate::io::binsparse::descriptor::Descriptor;
@@ -45,7 +45,7 @@ enum Store {
         source: DataPart,
         entries: Entries,
     },
-    /// Groups of an HDF5 file; reading moves from group to group.
+    /// A container of arrays; reading moves from tensor to tensor.
     Groups(Mutex<binsparse::File>),
     /// PyTorch's own format.
     Checkpoint(Checkpoint),
@@ -67,21 +67,34 @@ enum Stored {
 }
 
 impl Archive {
-    /// Opens a file; its extension names the format: `.safetensors`, `.h5`, `.hdf5`, or `.pt` and `.pth` of PyTorch. Arrays are read from it when a tensor is asked for, so the file
-    /// must stay as it is until then.
+    /// Opens a file that holds tensors by name: safetensors, PyTorch's (`.pt`, `.pth`), and every container of arrays, HDF5 and Zarr
+    /// in any of their forms (binsparse, AnnData, 10x Genomics, sscdf), NPZ of NumPy. What it begins with tells the format, else
+    /// its name. Arrays are read from it when a tensor is asked for, so the file must stay as it is until then. A file of one
+    /// tensor without a name has the name `""`.
     ///
     /// # Errors
     /// If the file cannot be read or breaks a rule: arrays that overlap, leave gaps, reach beyond the end or do not
     /// have the bytes that type and shape need, names given twice, descriptors that are not binsparse or name arrays
-    /// that are not there; for HDF5, if only libhdf5 reads what the file uses; for PyTorch's files, if the pickle asks for anything but the functions that make tensors, or the file is of
+    /// that are not there; if the format is not known, or is one of text; for HDF5, if only libhdf5 reads what the file uses; for PyTorch's files, if the pickle asks for anything but the functions that make tensors, or the file is of
     /// PyTorch before 1.6. No more memory is asked for than the file has bytes.
     pub fn open(path: impl AsRef<Path>) -> Result<Archive> {
         let _call = trace::call("Archive::open", &[]);
         let path = path.as_ref();
-        match ModelFormat::of(path)? {
-            ModelFormat::Safetensors => Archive::new(DataPart::open(path), Some(path)),
-            ModelFormat::Hdf5 => Archive::groups(path),
-            ModelFormat::Checkpoint => Archive::checkpoint(checkpoint::open(path), Some(path)),
+        let format = match Format::of_file(path) {
+            // A model is called by its ending where nothing else tells.
+            Err(error) if matches!(error.kind(), ErrorKind::Invalid { .. }) => {
+                ModelFormat::of(path).map(|_| Format::Safetensors)?
+            }
+            found => found?,
+        };
+        match format {
+            Format::Checkpoint => Archive::checkpoint(checkpoint::open(path), Some(path)),
+            format if format.is_container() => Archive::groups(path),
+            format if format.is_text() => {
+                let why = format!("{format} holds one tensor without a name; io::read reads it");
+                Err(error::invalid("path", why))
+            }
+            _ => Archive::new(DataPart::open(path), Some(path)),
         }
     }
 
