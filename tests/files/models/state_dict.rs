@@ -296,7 +296,7 @@ fn archives_of_every_container() {
     openwork::io::write(&text, &x).unwrap();
     assert!(Archive::open(&text).unwrap_err().to_string().contains("Matrix Market holds one tensor without a name"));
     assert!(Archive::open(folder.join("none.h5")).is_err());
-    std::fs::write(folder.join("x.bin"), "what is this").unwrap();
+    fs::write(folder.join("x.bin"), "what is this").unwrap();
     assert!(Archive::open(folder.join("x.bin")).unwrap_err().to_string().contains("names no format for models"));
-    std::fs::remove_dir_all(&folder).unwrap();
+    fs::remove_dir_all(&folder).unwrap();
 }
