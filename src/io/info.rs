@@ -390,7 +390,7 @@ fn of_binsparse(
         nse: d.number_of_stored_values,
         structure: d.symmetry.map(|symmetry| symmetry.to_string()),
         facts: d.facts,
-        version: Some(d.version.clone()),
+        version: Some(d.version.clone()).filter(|version| !version.is_empty()),
         arrays: Vec::new(),
         file_bytes,
     }

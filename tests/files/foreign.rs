@@ -49,6 +49,7 @@ fn files_of_other_libraries_are_read() {
         same(&x, &folder, &name);
         let info = &io::info(&path).unwrap()[0];
         assert_eq!((info.layout, info.dtype), (x.layout(), Some(x.dtype())), "{name}");
+        assert_eq!(info.version, None, "{name}: no version of binsparse");
         let library = if name.starts_with("scipy") { "SciPy" } else { "pydata/sparse" };
         assert!(info.stored_as.starts_with(library), "{name}: {}", info.stored_as);
         let layout = match name.split('-').nth(1).unwrap() {

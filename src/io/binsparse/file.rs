@@ -219,8 +219,7 @@ impl File {
         let found = self.opened.select(name).and_then(|container| {
             let text = container.descriptor(Mode::Lenient, &mut warnings)?;
             let descriptor = Descriptor::parse(&text, Mode::Lenient, &mut warnings)?;
-            let format = container.foreign().unwrap_or_else(|| descriptor.format.clone());
-            Ok(Descriptor { format, ..descriptor })
+            Ok(told(container, descriptor))
         });
         found.map_err(|e| e.at(self.path.as_deref()))
     }
@@ -264,8 +263,15 @@ pub(super) fn load(
     if is_whole {
         facts::verify(&descriptor.facts, &tensor, options.mode, &mut warnings)?;
     }
-    let format = container.foreign().unwrap_or_else(|| descriptor.format.clone());
-    Ok(Loaded { tensor, descriptor: Descriptor { format, ..descriptor }, warnings })
+    Ok(Loaded { tensor, descriptor: told(container, descriptor), warnings })
+}
+
+/// The descriptor as callers see it: one that was made for arrays of others has a version that no file claims.
+fn told(container: &dyn Container, descriptor: Descriptor) -> Descriptor {
+    match container.foreign() {
+        Some(format) => Descriptor { format, version: String::new(), ..descriptor },
+        None => descriptor,
+    }
 }
 
 const UNKNOWN: &str = "neither ZIP (.npz) nor HDF5 nor any other known container";
