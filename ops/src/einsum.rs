@@ -18,7 +18,7 @@ pub const WIDTHS: [usize; 3] = [1, 8, 16];
 /// Where elements are.
 #[derive(Clone, Copy, Debug)]
 pub enum Paths<'a> {
-    /// A list of coordinates for each axis, with an entry for each element.
+    /// A list of coordinates for each axis, at least two, with an entry for each element.
     Lists(&'a [&'a [u32]]),
     /// A tree: nodes of each axis, with their coordinates, the last of which are elements; and for each axis but the last the
     /// element after the last one under each node.
@@ -88,23 +88,36 @@ impl Factored<'_> {
     }
 }
 
-/// The coordinates of one element after the other.
+/// The coordinates of one element after the other. The last two axes are walked in loops of their own: fibres of elements that
+/// differ along the last axis alone, under stems that share the coordinates of all axes above these two.
 trait Path {
     fn axes(&self) -> usize;
 
-    /// Goes on to the next element, which is `e`, and gives the first axis along which its coordinate is another one.
+    /// The end of the elements that have the stem of element `e`, at most `limit`.
+    fn stem_end(&self, e: usize, limit: usize) -> usize;
+
+    /// Goes on to the stem of element `e`, the first one after the stem before, and gives the first axis along which they
+    /// differ.
     fn advance(&mut self, e: usize) -> usize;
 
-    /// The coordinate of element `e`, at which the path is.
+    /// The coordinate of the stem of element `e`, at which the path is.
     fn here(&self, axis: usize, e: usize) -> usize;
 
-    /// That of the one before, along an axis that has changed.
+    /// That of the stem before, along an axis that has changed.
     fn before(&self, axis: usize, e: usize) -> usize;
+
+    /// The coordinate along the last axis but one of element `e`, and the end of its fibre, at most `limit`; the next call is
+    /// for that element.
+    fn fibre(&mut self, e: usize, limit: usize) -> (usize, usize);
+
+    /// The coordinate along the last axis but one of an element or a fibre so far ahead, if there is one.
+    fn ahead(&self, e: usize) -> Option<usize>;
 
     /// The last coordinates of all elements.
     fn last(&self) -> &[u32];
 }
 
+/// Each element is a fibre of its own: to tell which share one costs more than it saves.
 struct List<'a> {
     lists: &'a [&'a [u32]],
 }
@@ -116,9 +129,19 @@ impl Path for List<'_> {
     }
 
     #[inline(always)]
+    fn stem_end(&self, e: usize, limit: usize) -> usize {
+        let upper = &self.lists[..self.lists.len() - 2];
+        let mut end = e + 1;
+        while end < limit && upper.iter().all(|list| list[end] == list[e]) {
+            end += 1;
+        }
+        end
+    }
+
+    #[inline(always)]
     fn advance(&mut self, e: usize) -> usize {
-        let last = self.lists.len() - 1;
-        (0..last).find(|&axis| self.lists[axis][e] != self.lists[axis][e - 1]).unwrap_or(last)
+        let upper = self.lists.len() - 2;
+        (0..upper).find(|&axis| self.lists[axis][e] != self.lists[axis][e - 1]).unwrap_or(upper)
     }
 
     #[inline(always)]
@@ -132,6 +155,16 @@ impl Path for List<'_> {
     }
 
     #[inline(always)]
+    fn fibre(&mut self, e: usize, _limit: usize) -> (usize, usize) {
+        (self.lists[self.lists.len() - 2][e] as usize, e + 1)
+    }
+
+    #[inline(always)]
+    fn ahead(&self, e: usize) -> Option<usize> {
+        self.lists[self.lists.len() - 2].get(e + AHEAD).map(|&at| at as usize)
+    }
+
+    #[inline(always)]
     fn last(&self) -> &[u32] {
         self.lists[self.lists.len() - 1]
     }
@@ -142,6 +175,7 @@ struct Tree<'a> {
     ends: &'a [&'a [u32]],
     /// The node of each axis but the last.
     node: [usize; MOST_AXES],
+    fibre: usize,
 }
 
 impl<'a> Tree<'a> {
@@ -150,7 +184,7 @@ impl<'a> Tree<'a> {
         for (node, ends) in node.iter_mut().zip(ends) {
             *node = ends.partition_point(|&end| end as usize <= e);
         }
-        Tree { nodes, ends, node }
+        Tree { nodes, ends, node, fibre: node[ends.len() - 1] }
     }
 }
 
@@ -161,8 +195,16 @@ impl Path for Tree<'_> {
     }
 
     #[inline(always)]
+    fn stem_end(&self, _e: usize, limit: usize) -> usize {
+        match self.ends.len() - 1 {
+            0 => limit,
+            above => (self.ends[above - 1][self.node[above - 1]] as usize).min(limit),
+        }
+    }
+
+    #[inline(always)]
     fn advance(&mut self, e: usize) -> usize {
-        let mut axis = self.ends.len();
+        let mut axis = self.ends.len() - 1;
         while axis > 0 && self.ends[axis - 1][self.node[axis - 1]] as usize == e {
             axis -= 1;
             self.node[axis] += 1;
@@ -171,15 +213,26 @@ impl Path for Tree<'_> {
     }
 
     #[inline(always)]
-    fn here(&self, axis: usize, e: usize) -> usize {
-        let at = if axis == self.ends.len() { e } else { self.node[axis] };
-        self.nodes[axis][at] as usize
+    fn here(&self, axis: usize, _e: usize) -> usize {
+        self.nodes[axis][self.node[axis]] as usize
     }
 
     #[inline(always)]
-    fn before(&self, axis: usize, e: usize) -> usize {
-        let at = if axis == self.ends.len() { e } else { self.node[axis] };
-        self.nodes[axis][at - 1] as usize
+    fn before(&self, axis: usize, _e: usize) -> usize {
+        self.nodes[axis][self.node[axis] - 1] as usize
+    }
+
+    #[inline(always)]
+    fn fibre(&mut self, _e: usize, limit: usize) -> (usize, usize) {
+        let above = self.ends.len() - 1;
+        let (at, end) = (self.nodes[above][self.fibre] as usize, self.ends[above][self.fibre] as usize);
+        self.fibre += usize::from(end <= limit);
+        (at, end.min(limit))
+    }
+
+    #[inline(always)]
+    fn ahead(&self, _e: usize) -> Option<usize> {
+        self.nodes[self.ends.len() - 1].get(self.fibre + AHEAD).map(|&at| at as usize)
     }
 
     #[inline(always)]
@@ -200,22 +253,12 @@ struct Pass<'a, P, const W: usize> {
 /// Elements ahead of the one in work whose rows are asked for.
 const AHEAD: usize = 16;
 
-impl<P: Path, const W: usize> Pass<'_, P, W> {
-    /// The row of the factor of an axis; ones without a factor.
-    #[inline(always)]
-    fn row(&self, axis: usize, coordinate: usize) -> [f64; W] {
-        match self.of.factors[axis] {
-            Some(rows) => rows[coordinate * W..coordinate * W + W].try_into().unwrap_or([0.0; W]),
-            None => [1.0; W],
-        }
-    }
-
-    #[inline(always)]
-    fn add_to_row(&mut self, row: usize, sum: [f64; W]) {
-        let at = (row - self.first) * W;
-        for (o, s) in self.out[at..at + W].iter_mut().zip(sum) {
-            *o += s;
-        }
+/// The row of a factor; ones without a factor.
+#[inline(always)]
+fn row<const W: usize>(factor: Option<&[f64]>, coordinate: usize) -> [f64; W] {
+    match factor {
+        Some(rows) => rows[coordinate * W..coordinate * W + W].try_into().unwrap_or([0.0; W]),
+        None => [1.0; W],
     }
 }
 
@@ -235,12 +278,93 @@ fn plus<const W: usize>(mut a: [f64; W], b: [f64; W]) -> [f64; W] {
     a
 }
 
+impl<P: Path, const W: usize> Pass<'_, P, W> {
+    #[inline(always)]
+    fn add_to_row(&mut self, row: usize, sum: [f64; W]) {
+        let at = (row - self.first) * W;
+        for (o, s) in self.out[at..at + W].iter_mut().zip(sum) {
+            *o += s;
+        }
+    }
+
+    /// The sum of a fibre: of its elements times rows of the last factor.
+    #[inline(always)]
+    fn fibre(&self, range: Range<usize>) -> [f64; W] {
+        let factor = self.of.factors[self.path.axes() - 1];
+        let of = |e: usize| times(row(factor, self.path.last()[e] as usize), [self.values[e]; W]);
+        let mut sum = of(range.start);
+        for e in range.start + 1..range.end {
+            sum = plus(sum, of(e));
+        }
+        sum
+    }
+
+    /// Asks for the rows that an element a little ahead meets.
+    #[inline(always)]
+    fn ask(&self, e: usize) {
+        let last = self.path.axes() - 1;
+        if let (Some(rows), Some(&at)) = (self.of.factors[last], self.path.last().get(e + AHEAD)) {
+            prefetch::<f64, W>(rows, at as usize * W);
+        }
+        if let (Some(rows), Some(at)) = (self.of.factors[last - 1], self.path.ahead(e)) {
+            prefetch::<f64, W>(rows, at * W);
+        }
+    }
+
+    /// The sum of the elements of one stem: sums of fibres times rows of the factor before the last.
+    #[inline(always)]
+    fn stem(&mut self, range: Range<usize>) -> [f64; W] {
+        let factor = self.of.factors[self.path.axes() - 2];
+        let (mut sum, mut e) = ([0.0; W], range.start);
+        while e < range.end {
+            self.ask(e);
+            let (at, end) = self.path.fibre(e, range.end);
+            sum = plus(sum, times(self.fibre(e..end), row(factor, at)));
+            e = end;
+        }
+        sum
+    }
+
+    /// Adds sums of the fibres of one stem, times `down`, to rows of the result along the axis before the last.
+    #[inline(always)]
+    fn fibres_to_rows(&mut self, range: Range<usize>, down: [f64; W]) {
+        let factor = self.of.factors[self.path.axes() - 2];
+        let mut e = range.start;
+        while e < range.end {
+            self.ask(e);
+            let (at, end) = self.path.fibre(e, range.end);
+            let sum = times(self.fibre(e..end), down);
+            self.add_to_row(at, if factor.is_some() { times(sum, row(factor, at)) } else { sum });
+            e = end;
+        }
+    }
+
+    /// Adds the elements of one stem, times `down`, to rows of the result along the last axis.
+    #[inline(always)]
+    fn elements_to_rows(&mut self, range: Range<usize>, down: [f64; W]) {
+        let last = self.path.axes() - 1;
+        let [above, factor] = [self.of.factors[last - 1], self.of.factors[last]];
+        let mut e = range.start;
+        while e < range.end {
+            self.ask(e);
+            let (at, end) = self.path.fibre(e, range.end);
+            let down = times(down, row(above, at));
+            for e in e..end {
+                let at = self.path.last()[e] as usize;
+                let product = times(down, [self.values[e]; W]);
+                self.add_to_row(at, if factor.is_some() { times(product, row(factor, at)) } else { product });
+            }
+            e = end;
+        }
+    }
+}
+
 impl<P: Path, const W: usize> Loop for Pass<'_, P, W> {
     type Output = ();
 
     #[inline(always)]
     fn run(mut self) {
-        let last = self.path.axes() - 1;
+        let upper = self.path.axes() - 2;
         // The depth at which rows of the result are: sums of deeper axes rise to it, products of those above come down.
         let top = self.of.axis.map_or(0, |axis| axis + 1);
         // Sums below depth `d` of the current path are at `d`; at `top` they are ready for the result.
@@ -250,32 +374,22 @@ impl<P: Path, const W: usize> Loop for Pass<'_, P, W> {
         let mut changed = 0;
         while next < self.range.end {
             // What lies above the axis of the result, and the row of its own factor.
-            for axis in changed..top.min(last) {
-                down[axis + 1] = times(down[axis], self.row(axis, self.path.here(axis, next)));
+            for axis in changed..top.min(upper) {
+                down[axis + 1] = times(down[axis], row(self.of.factors[axis], self.path.here(axis, next)));
             }
-            let mut sum = [0.0; W];
-            loop {
-                let value = [self.values[next]; W];
-                let coordinate = self.path.here(last, next);
-                let own = times(self.row(last, coordinate), value);
-                if top > last {
-                    self.add_to_row(coordinate, times(down[last], own));
-                } else {
-                    if let (Some(rows), Some(&ahead)) = (self.of.factors[last], self.path.last().get(next + AHEAD)) {
-                        prefetch::<f64, W>(rows, ahead as usize * W);
-                    }
-                    sum = plus(sum, own);
+            let stem = next..self.path.stem_end(next, self.range.end);
+            next = stem.end;
+            let sum = match top.checked_sub(upper + 1) {
+                None => Some(self.stem(stem)),
+                Some(below) => {
+                    let down = down[upper];
+                    if below == 0 { self.fibres_to_rows(stem, down) } else { self.elements_to_rows(stem, down) }
+                    None
                 }
-                next += 1;
-                // A pass that ends there does not look whether the next element is on the same path.
-                changed = if next < self.path.last().len() { self.path.advance(next) } else { 0 };
-                if changed < last || next == self.range.end {
-                    break;
-                }
-            }
-            if top > last {
-                continue;
-            }
+            };
+            // A pass that ends there does not look whether the next element is on the same path.
+            changed = if next < self.path.last().len() { self.path.advance(next) } else { 0 };
+            let Some(sum) = sum else { continue };
             // Sums rise as far as the path has ended: all the way at the end.
             let is_end = next == self.range.end;
             let before = |path: &P, axis: usize| {
@@ -283,11 +397,11 @@ impl<P: Path, const W: usize> Loop for Pass<'_, P, W> {
                 let goes_on = next == path.last().len() || axis < changed;
                 if goes_on { path.here(axis, next - 1) } else { path.before(axis, next) }
             };
-            sums[last] = plus(sums[last], sum);
-            let mut depth = last;
+            sums[upper] = plus(sums[upper], sum);
+            let mut depth = upper;
             while depth > top && (depth > changed || is_end) {
                 depth -= 1;
-                let row = self.row(depth, before(&self.path, depth));
+                let row = row(self.of.factors[depth], before(&self.path, depth));
                 sums[depth] = plus(sums[depth], times(sums[depth + 1], row));
                 sums[depth + 1] = [0.0; W];
             }
@@ -337,7 +451,7 @@ mod tests {
                 values.push((at % 5) as f64 - 1.0);
             }
         }
-        for (width, axes) in [(1, 4), (8, 4), (16, 4), (8, 3), (8, 2), (1, 1)] {
+        for (width, axes) in [(1, 4), (8, 4), (16, 4), (8, 3), (16, 3), (8, 2), (1, 2)] {
             let coordinates: Vec<&[u32]> = lists[4 - axes..].iter().map(|l| &l[..]).collect();
             let shape = &shape[4 - axes..];
             let rows: Vec<Vec<f64>> =

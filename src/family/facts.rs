@@ -165,6 +165,9 @@ impl Tensor {
             Storage::Strided(s) => return Ok(asymmetric(s)? == 0),
             Storage::Sparse(s) => unique(s)?,
         };
+        if let Some(answer) = super::mirrored::is_symmetric(&s)? {
+            return Ok(call.done(answer));
+        }
         let x = Tensor::from(s.clone().into_owned());
         let mirror = x.matrix_transpose()?;
         // With undefined fill, `x.stored()` meets its mirror where both are; else everywhere.
@@ -255,7 +258,7 @@ fn unique<'a>(s: &'a Sparse) -> Result<Cow<'a, Sparse>> {
 }
 
 /// Whether elements are the same: equal or both NaN, part by part where complex. Absent where either is.
-fn same(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+pub(super) fn same(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     if a.dtype().is_complex() {
         let real = same(&a.real()?, &b.real()?)?;
         return real.logical_and(&same(&a.imag()?, &b.imag()?)?);
@@ -268,7 +271,7 @@ fn same(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 }
 
 /// How many of the stored elements of a bool tensor are true.
-fn count_true(x: &Tensor) -> u128 {
+pub(super) fn count_true(x: &Tensor) -> u128 {
     let values = x.stored_values();
     let Some(values) = values.strided() else { return 0 };
     let core = values.core();

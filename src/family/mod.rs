@@ -8,6 +8,7 @@ mod examples;
 pub(crate) mod make;
 pub(crate) mod storage;
 pub(crate) mod facts;
+mod mirrored;
 pub(crate) mod methods;
 pub(crate) mod pointwise;
 pub(crate) mod into;

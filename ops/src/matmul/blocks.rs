@@ -91,6 +91,16 @@ impl Blocks {
         }
     }
 
+    /// Whether ⊗ looks at the terms of the left operand, and at those of the right one.
+    const fn reads(self) -> (bool, bool) {
+        match self.pairs {
+            Pairs::Kernel(_) => (true, true),
+            Pairs::Left => (true, false),
+            Pairs::Right => (false, true),
+            Pairs::One => (false, false),
+        }
+    }
+
     fn work(&self) -> Work {
         let block = |dtype: DType| vec![0u128; (BLOCK * dtype.size()).div_ceil(16)];
         let mut products = block(self.product);
@@ -198,12 +208,17 @@ impl Work {
     /// Adds `x` times a sparse row to a dense one. Pairs may stay in the block, for [`Work::scatter`].
     fn row<I: Index>(&mut self, x: &[u8], columns: &[I], ys: &[u8], acc: &mut [u8]) {
         let (size, wide) = (self.of.input.size(), self.of.accumulator().size());
+        let (left, right) = self.of.reads();
         let mut at = 0;
         while at < columns.len() {
             let n = (BLOCK - self.len).min(columns.len() - at);
             let place = self.len..self.len + n;
-            splat(x, some_mut(&mut self.xs, place.clone(), size));
-            some_mut(&mut self.ys, place, size).copy_from_slice(&ys[at * size..(at + n) * size]);
+            if left {
+                splat(x, some_mut(&mut self.xs, place.clone(), size));
+            }
+            if right {
+                some_mut(&mut self.ys, place, size).copy_from_slice(&ys[at * size..(at + n) * size]);
+            }
             if acc.len() / wide <= u32::MAX as usize {
                 self.keys.extend(columns[at..at + n].iter().map(|j| j.get() as u32));
                 self.len += n;
@@ -233,7 +248,13 @@ impl Work {
     /// Lays out sparse entries, at most a block of them, with the elements of a column that they meet.
     fn pair<I: Index>(&mut self, columns: &[I], xs: &[u8], right: Grid<'_>) {
         let (n, size) = (columns.len(), self.of.input.size());
-        some_mut(&mut self.xs, 0..n, size).copy_from_slice(xs);
+        let (left, right_too) = self.of.reads();
+        if left {
+            some_mut(&mut self.xs, 0..n, size).copy_from_slice(xs);
+        }
+        if !right_too {
+            return;
+        }
         let ys = some_mut(&mut self.ys, 0..n, size);
         if right.row == 1 {
             gather::gather_rows(right.values, size, I::slice(columns), ys);
@@ -420,7 +441,9 @@ impl Work {
                         picked_columns.clear();
                         picked_columns.extend(picked.iter().map(|&i| js[i as usize]));
                         picked_values.resize(picked.len() * size, 0);
-                        gather::gather_rows(ys, size, IndexSlice::U32(&picked), &mut picked_values);
+                        if self.of.reads().1 {
+                            gather::gather_rows(ys, size, IndexSlice::U32(&picked), &mut picked_values);
+                        }
                         (js, ys) = (&picked_columns, &picked_values);
                     }
                     for j in js {

@@ -147,12 +147,28 @@ impl Pass<'_> {
 
     /// The rows of the left operand with these numbers, dense: `(matrix of the product, row)`.
     pub(super) fn listed_rows(&self, rows: &[(usize, usize)], finish: Finish<'_>, width: usize) -> Result<Buffer> {
-        Buffer::build(rows.len() * self.n * width, |out| {
+        let row = self.n * width;
+        Buffer::build(rows.len() * row, |out| {
             let grain = (WORK / self.work_per_row().max(1)).max(1);
-            parallel::for_chunks_mut(out, self.n * width, grain, &|first, out| {
-                let mut scratch = Vec::new();
-                for (&(b, row), out) in rows[first..].iter().zip(out.chunks_exact_mut(self.n * width)) {
-                    self.rows(b, 0, row..row + 1, &mut scratch, finish, out);
+            parallel::for_chunks_mut(out, row, grain, &|first, mut out| {
+                let mut rows = &rows[first..first + out.len() / row];
+                let (mut scratch, mut whole) = (Vec::new(), Vec::new());
+                while let Some(&(b, start)) = rows.first() {
+                    let (own, rest) = rows.split_at(together(rows, row));
+                    let (part, tail) = out.split_at_mut(own.len() * row);
+                    let span = own[own.len() - 1].1 + 1 - start;
+                    if span == own.len() {
+                        self.rows(b, 0, start..start + span, &mut scratch, finish, part);
+                    } else {
+                        // Rows between them are computed as well, and dropped.
+                        whole.resize((span * row).div_ceil(16), 0u128);
+                        let whole = &mut bytemuck::cast_slice_mut::<u128, u8>(&mut whole)[..span * row];
+                        self.rows(b, 0, start..start + span, &mut scratch, finish, whole);
+                        for (&(_, r), part) in own.iter().zip(part.chunks_exact_mut(row)) {
+                            part.copy_from_slice(&whole[(r - start) * row..][..row]);
+                        }
+                    }
+                    (rows, out) = (rest, tail);
                 }
             });
         })
@@ -297,4 +313,14 @@ impl Pass<'_> {
         }
         out
     }
+}
+
+/// How many of the first of these rows, of so many bytes each, are best computed at one time: those side by side, and short
+/// rows with gaps between them that hold no more rows than they are.
+fn together(rows: &[(usize, usize)], row: usize) -> usize {
+    const SHORT: usize = 64;
+    let Some(&(b, start)) = rows.first() else { return 0 };
+    let fits = |i: usize, r: usize| if row <= SHORT { r - start <= 2 * i } else { r - start == i };
+    let most = BLOCK / row.clamp(1, BLOCK);
+    1 + rows.iter().enumerate().skip(1).take(most).take_while(|&(i, &(of, r))| of == b && fits(i, r)).count()
 }
