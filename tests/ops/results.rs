@@ -100,6 +100,31 @@ fn many_results_over_little_that_is_stored_are_sparse() {
 }
 
 #[test]
+fn products_along_an_axis_that_no_memory_holds_are_lists() {
+    const N: usize = 1 << 40;
+    let long = |at: Vec<u64>, columns: Vec<u64>| {
+        let values = Tensor::from_vec([at.len()], (1..=at.len()).map(|i| i as f64).collect()).unwrap();
+        Tensor::coo([N, 3], vec![at, columns], &values, 0.0).unwrap()
+    };
+    let last = N as u64 - 1;
+    let (x, y) = (long(vec![0, 7, last], vec![1, 2, 0]), long(vec![0, 7], vec![1, 0]));
+    let (v, w) = (x.sum(1).unwrap(), long(vec![5], vec![2]).sum(1).unwrap());
+    let few = Tensor::coo([4, 3], vec![vec![1u64], vec![2]], &Tensor::from(vec![5.0]), 0.0).unwrap();
+    let cases = [
+        ("vecdot", x.vecdot(&y, -1), vec![N], 1, 1.0),
+        ("outer tensordot", v.tensordot(&w, 0), vec![N, N], 3, 6.0),
+        ("outer einsum", openwork::einsum("i,j->ij", &[&v, &w]), vec![N, N], 3, 6.0),
+        ("khatri_rao", x.khatri_rao(&few), vec![4 * N, 3], 1, 10.0),
+        ("matmul", x.expand_dims(1).unwrap().matmul(&y.expand_dims(2).unwrap()), vec![N, 1, 1], 1, 1.0),
+    ];
+    for (name, out, shape, stored, sum) in cases {
+        let out = out.unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!((out.shape(), out.nse()), (&shape[..], stored), "{name}");
+        assert_eq!(out.sum(..).unwrap().item().unwrap(), sum.into(), "{name}");
+    }
+}
+
+#[test]
 fn a_fill_that_varies_follows_the_rule() {
     let x = Tensor::random([6, 12], 0.3, 0.0, Layout::Coo, 3).unwrap();
     let fill = Fill::array(Tensor::arange(0.0, 12.0, 1.0).unwrap());

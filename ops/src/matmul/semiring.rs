@@ -221,8 +221,11 @@ impl Semiring {
         Semiring { plus, times: times.into() }
     }
 
-    /// The name, `min_plus` for the least sum.
+    /// The name, `min_plus` for the least sum; `any_pair` for [`Semiring::ANY_PAIR`].
     pub fn name(self) -> String {
+        if self == Semiring::ANY_PAIR {
+            return "any_pair".into();
+        }
         format!("{}_{}", self.plus.name(), self.times.name())
     }
 

@@ -49,7 +49,7 @@ impl Tensor {
     /// in `f64` or better and are rounded once.
     ///
     /// Layouts: strided if an operand is; else that of `self` where it has a name for the result (`Csr`
-    /// otherwise). Fill: `0` for two zero fills; an array where the background varies along one output axis
+    /// otherwise, or `Coo` where rows are far more than stored elements). Fill: `0` for two zero fills; an array where the background varies along one output axis
     /// (a left fill that is scalar or of shape `(1, K)` beside a zero fill, or the mirror image); a result
     /// whose background varies along both is strided, within the densify budget. Products with an undefined
     /// fill skip absent terms, and an element without terms is absent. Beside a defined fill a
@@ -204,8 +204,12 @@ fn in_layout(left: Layout, out: Tensor) -> Result<Tensor> {
         // Absent rows or columns: kept whole.
         (_, Some(s), _) if !s.pattern.value_dims().is_empty() => Ok(out),
         (Layout::Strided, ..) | (_, None, _) => Ok(out),
-        (layout, ..) => {
-            let layout = named(layout, out.ndim());
+        (layout, Some(s), _) => {
+            let layout = match named(layout, out.ndim()) {
+                // Rows so many beside what is stored that a pointer for each would be most of it, or more than memory holds.
+                Layout::Csr if layout != Layout::Csr && operand::is_hyper_sparse(s) => Layout::Coo,
+                layout => layout,
+            };
             out.to_layout(layout)
         }
     }
