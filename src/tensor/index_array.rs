@@ -53,7 +53,7 @@ impl From<Vec<u32>> for IndexArray {
 }
 
 /// Shares the memory of 32- and 64-bit integers in order without gaps, unless another library may write it; else
-/// copies.
+/// copies, in 32 bits where all entries fit.
 impl From<&Tensor> for IndexArray {
     fn from(values: &Tensor) -> IndexArray {
         index_array_of(values, false)
@@ -76,14 +76,33 @@ fn index_array_of(values: &Tensor, trusting: bool) -> IndexArray {
     if let Some(indices) = shared.filter(Indices::is_small) {
         return IndexArray(Ok(indices));
     }
-    let wide = if s.dtype == DType::U64 { DType::U64 } else { DType::I64 };
-    match s.cast(wide).to_contiguous() {
-        Ok(s) => match s.typed::<u64>() {
-            Some(indices) => indices.to_vec().into(),
-            None => s.typed::<i64>().unwrap_or_default().to_vec().into(),
-        },
-        Err(e) => IndexArray(Err(e.to_string())),
+    let dtype = match s.dtype {
+        DType::U32 | DType::I64 | DType::U64 => s.dtype,
+        _ => DType::I32,
+    };
+    let copied = s.cast(dtype);
+    let copied = match copied.to_contiguous() {
+        Ok(copied) => copied,
+        Err(e) => return IndexArray(Err(e.to_string())),
+    };
+    match dtype {
+        DType::I32 => copied.typed::<i32>().unwrap_or_default().to_vec().into(),
+        DType::U32 => copied.typed::<u32>().unwrap_or_default().to_vec().into(),
+        DType::I64 => {
+            let entries = copied.typed::<i64>().unwrap_or_default();
+            narrowed(bytemuck::cast_slice(entries)).unwrap_or_else(|| entries.to_vec().into())
+        }
+        _ => {
+            let entries = copied.typed::<u64>().unwrap_or_default();
+            narrowed(entries).unwrap_or_else(|| entries.to_vec().into())
+        }
     }
+}
+
+/// A copy in 32 bits, if all entries fit; negative ones, as unsigned numbers, do not.
+fn narrowed(entries: &[u64]) -> Option<IndexArray> {
+    let fit = most(entries).is_none_or(|most| most < 1 << 31);
+    fit.then(|| entries.iter().map(|&entry| entry as u32).collect::<Vec<u32>>().into())
 }
 
 impl From<Indices> for IndexArray {
