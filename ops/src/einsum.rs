@@ -383,7 +383,11 @@ impl<P: Path, const W: usize> Loop for Pass<'_, P, W> {
                 None => Some(self.stem(stem)),
                 Some(below) => {
                     let down = down[upper];
-                    if below == 0 { self.fibres_to_rows(stem, down) } else { self.elements_to_rows(stem, down) }
+                    if below == 0 {
+                        self.fibres_to_rows(stem, down)
+                    } else {
+                        self.elements_to_rows(stem, down)
+                    }
                     None
                 }
             };

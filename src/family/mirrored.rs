@@ -17,7 +17,8 @@ use crate::tensor::{Sparse, Tensor};
 ///
 /// Cost: O(nse).
 pub(super) fn is_symmetric(s: &Sparse) -> Result<Option<bool>> {
-    let is_known = matches!(s.pattern.layout(&s.shape), Layout::Csr | Layout::Csc) && s.ndim() == 2 && s.pattern.is_canonical();
+    let is_known =
+        matches!(s.pattern.layout(&s.shape), Layout::Csr | Layout::Csc) && s.ndim() == 2 && s.pattern.is_canonical();
     let (true, Some(Level::Sparse { pointers: Some(pointers), indices, .. })) = (is_known, s.pattern.levels.last())
     else {
         return Ok(None);

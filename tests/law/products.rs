@@ -300,7 +300,8 @@ fn matmul_reduce(rng: &mut Rng, dtypes: [OType; 2], [m, k, n]: [usize; 3]) -> Re
         // A sum rounds no term: short floats may hold it though they do not hold those.
         let short = matches!(op, ReduceOp::Sum | ReduceOp::Mean) && matches!(of, OType::F16 | OType::BF16);
         let terms = if short { OType::F32 } else { of };
-        let product = oracle::binary("mul", &pairs.operands[0].cast(terms), &pairs.operands[1].cast(terms))?;
+        let in_terms = |i: usize| pairs.operands[i].cast(of).cast(terms);
+        let product = oracle::binary("mul", &in_terms(0), &in_terms(1))?;
         let name = if of.is_bool() && op == ReduceOp::Sum { "any" } else { op.name() };
         let mut folded = oracle::reduce(name, &product.value, &[2], false)?;
         if op == ReduceOp::Sum && !of.is_bool() || short {
