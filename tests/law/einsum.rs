@@ -168,10 +168,38 @@ fn by_ops(equation: &str, operands: &[&Oracle], semiring: Semiring) -> Result<Ex
     }
     let exact = folded.value.dtype.is_int() || folded.value.dtype.is_bool();
     folded.slack.iter_mut().for_each(|s| *s = if exact { 0.0 } else { 3.0 * *s });
+    let is_regrouped = spread.operands.len() > 2
+        && semiring.times == Times::Op(BinaryOp::Add)
+        && matches!(semiring.plus, Plus::Min | Plus::Max);
+    if is_regrouped && !exact {
+        folded.slack = of_sums(&spread, dtype)?;
+    }
     Ok(folded)
 }
 
-fn check(equation: &str, cells: &[Cell], semiring: Semiring, seed: u64, mode: Mode) -> Result<(), String> {
+/// Tolerances of the least or the greatest of sums of three operands or more, which are added in any order: that of the sum
+/// whose terms are largest.
+fn of_sums(spread: &oracle::Spread, dtype: OType) -> Result<Vec<f64>, Refused> {
+    let size = |x: &Oracle| Ok(oracle::unary("abs", &x.cast(dtype).cast(OType::F64))?.value);
+    let first = size(&spread.operands[0])?;
+    let sizes = spread.operands[1..]
+        .iter()
+        .try_fold(first, |sum, x| Ok::<_, Refused>(oracle::binary("add", &sum, &size(x)?)?.value))?;
+    let axes: Vec<usize> = (spread.kept..sizes.ndim()).collect();
+    let largest = oracle::reduce("max", &sizes, &axes, false)?.value;
+    let factor = oracle::TOLERANCE * ((spread.operands.len() + 1) as f64).log2() * dtype.eps();
+    Ok(largest
+        .data
+        .iter()
+        .map(|size| match size {
+            Some(OValue::Float(size)) if size.is_finite() && *size > dtype.float_max() / 8.0 => f64::INFINITY,
+            Some(OValue::Float(size)) if size.is_finite() => factor * size,
+            _ => 0.0,
+        })
+        .collect())
+}
+
+pub fn check(equation: &str, cells: &[Cell], semiring: Semiring, seed: u64, mode: Mode) -> Result<(), String> {
     let data = if mode == Mode::Exact { Data::Summable } else { Data::Any };
     let samples: Vec<_> = cells.iter().zip(seed..).map(|(cell, seed)| generate(cell, seed, data)).collect();
     let models: Vec<&Oracle> = samples.iter().map(|s| &s.model).collect();

@@ -30,16 +30,20 @@ struct Expected {
 pub fn sampled(report: &mut Report, rng: &mut Rng, rounds: usize) {
     for _ in 0..rounds {
         for kind in cases::KINDS {
-            let seed = rng.next();
-            let Some(case) = any_case(kind, &mut Rng::new(seed)) else { continue };
-            let cells: Vec<_> = case.cells.iter().collect();
-            let what = || format!("{:?} {seed:#x}", case.cells);
-            report.case(&case.name, &cells, what, || check(&case, &mut Rng::new(seed ^ 0x77)));
+            case(report, kind, rng.next());
             if report.is_full() {
                 return;
             }
         }
     }
+}
+
+/// The case of a seed, if there is one.
+pub fn case(report: &mut Report, kind: &'static str, seed: u64) {
+    let Some(case) = any_case(kind, &mut Rng::new(seed)) else { return };
+    let cells: Vec<_> = case.cells.iter().collect();
+    let what = || format!("{:?} {seed:#x}", case.cells);
+    report.case(&case.name, &cells, what, || check(&case, &mut Rng::new(seed ^ 0x77)));
 }
 
 fn check(case: &Case, rng: &mut Rng) -> Result<(), String> {

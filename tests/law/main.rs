@@ -24,6 +24,7 @@ mod families;
 #[cfg(feature = "planted-faults")]
 mod faults;
 mod forms;
+mod found;
 mod gradients;
 mod grid;
 mod huge;

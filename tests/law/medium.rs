@@ -13,9 +13,9 @@ use super::support_table::table::LAYOUTS;
 /// The size of both axes: many rows, not a multiple of a block.
 const N: usize = 702;
 
-/// Left out: a product whose result would fill the machine; and ops of what is stored, which is more of a strided tensor
-/// than of a sparse one with the same meaning.
-const LEFT_OUT: [&str; 4] = ["kron", "apply_stored", "select", "select_values"];
+/// Left out: products whose results take gigabytes; and ops of what is stored, which is more of a strided tensor than of a
+/// sparse one with the same meaning.
+const LEFT_OUT: [&str; 5] = ["kron", "khatri_rao", "apply_stored", "select", "select_values"];
 
 /// How many places of a result are looked at, besides those where chunks may meet.
 const PLACES: usize = 150;

@@ -1,7 +1,7 @@
 //! The layout of what reductions and products give: it depends on the shape of the result, on how much is stored and on whether
 //! the fill is defined, never on the layout of the operand or on the axes.
 
-use openwork::{Fill, Layout, ReduceOp, Result, Tensor, with_densify_budget};
+use openwork::{DType, Fill, Layout, ReduceOp, Result, Tensor, with_densify_budget};
 
 const LAYOUTS: [Layout; 7] = [
     Layout::Coo,
@@ -178,4 +178,17 @@ fn a_product_that_misses_no_row_is_strided() {
     let out = x.matmul(&y).unwrap();
     assert!(out.fill().is_some_and(|f| f.is_undefined()) && out.get([0, 0]).unwrap().is_none());
     assert_eq!(out.get([1, 1]).unwrap(), Some(10.0.into()));
+}
+
+#[test]
+fn means_of_products_are_there_where_neither_sums_nor_counts_are() {
+    // A sum of 280000 and a count of 70000, which float16 does not hold.
+    let two = Tensor::full([1, 70_000], 2.0, Layout::Strided).unwrap().cast(DType::F16).unwrap();
+    let out = two.matmul_reduce(&two.t().unwrap(), ReduceOp::Mean).unwrap();
+    assert_eq!((out.dtype(), out.item_as::<f64>().unwrap()), (DType::F16, 4.0));
+    // A count of 300, which int8 does not hold.
+    let ones = Tensor::full([1, 300], 1i8, Layout::Strided).unwrap();
+    let ways = ones.to_sparse(Layout::Csr, 0i8).unwrap().stored();
+    let out = ways.matmul_reduce(&ones.t().unwrap(), ReduceOp::Mean).unwrap();
+    assert_eq!((out.dtype(), out.get([0, 0]).unwrap()), (DType::F32, Some(1f32.into())));
 }

@@ -95,14 +95,24 @@ pub fn einsum(equation: &str, operands: &[&Oracle]) -> Result<Expected, Refused>
         let exact = absent || dtype.is_int() || dtype.is_bool();
         let slack = match exact {
             true => 0.0,
-            // Sums on the way may be infinite.
+            // Sums on the way may be infinite, and products of some factors, which another may then make NaN.
             _ if abs_sum.is_finite() && abs_sum > dtype.float_max() / 8.0 => f64::INFINITY,
+            _ if reach(&terms) > dtype.compute().float_max() / 8.0 => f64::INFINITY,
             _ => operands.len() as f64 * sum_slack(dtype, terms.len(), abs_sum),
         };
         result.value.data.push((!absent).then_some(value));
         result.slack.push(slack);
     }
     Ok(result)
+}
+
+/// What no sum of products of some of the finite factors exceeds, whichever are multiplied or added first.
+fn reach(terms: &[Vec<OValue>]) -> f64 {
+    let size = |v: &OValue| {
+        let (re, im) = v.parts();
+        if v.is_finite() { (re.abs() + im.abs()).max(1.0) } else { 1.0 }
+    };
+    terms.iter().map(|term| term.iter().map(size).product::<f64>()).sum()
 }
 
 fn sum_of_products(dtype: OType, terms: &[Vec<OValue>]) -> (OValue, f64) {

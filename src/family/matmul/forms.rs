@@ -1,7 +1,7 @@
 //! Products by the names that other libraries give them.
 
 use openwork_ops::matmul::{Plus, Semiring};
-use openwork_ops::{BinaryOp, Number, ReduceOp, UnaryOp};
+use openwork_ops::{BinaryOp, DType, Number, ReduceOp, UnaryOp};
 
 use super::chain;
 use super::contract::{self, Joined};
@@ -372,18 +372,21 @@ impl Tensor {
             return call.end(self.matmul_with(other, semiring));
         }
         let both = openwork_ops::promote(self.dtype(), other.dtype());
-        let folded = match both.and_then(|dtype| op.typing(dtype)) {
-            // The sum of integers could wrap.
-            Some(typing) => self.cast(typing.out)?.matmul_with(&other.cast(typing.out)?, semiring)?,
-            None => self.matmul_with(other, semiring)?,
+        let Some(typing) = both.and_then(|dtype| op.typing(dtype)) else {
+            return call.end(self.matmul_with(other, semiring));
         };
+        // The sum of integers could wrap; half precision holds neither every sum of which it holds the mean nor every count.
+        let via = if matches!(typing.out, DType::F16 | DType::BF16) { DType::F32 } else { typing.out };
+        let wide = |x: &Tensor| x.cast(typing.out)?.cast(via);
+        let (left, right) = (wide(self)?, wide(other)?);
+        let folded = left.matmul_with(&right, semiring)?;
         let is_absent = |t: &Tensor| t.fill().is_some_and(Fill::is_undefined);
-        if is_absent(self) || is_absent(other) {
-            let terms = self.matmul_with(other, Semiring::PLUS_PAIR)?;
-            return call.end(folded.div(&terms.cast(folded.dtype())?));
-        }
-        let terms = self.shape().last().copied().unwrap_or_default();
-        call.end(folded.div(&Tensor::scalar(terms as u64).cast(folded.dtype())?))
+        let terms = if is_absent(self) || is_absent(other) {
+            left.matmul_with(&right, Semiring::PLUS_PAIR)?
+        } else {
+            Tensor::scalar(self.shape().last().copied().unwrap_or_default() as u64)
+        };
+        call.end(folded.div(&terms.cast(via)?)?.cast(typing.out))
     }
 
     /// The Kronecker products of columns of one number (Khatri and Rao): of matrices with `r` columns each, a matrix with `r`

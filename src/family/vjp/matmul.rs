@@ -8,6 +8,7 @@ use crate::base::axes::keep;
 use crate::base::error::{self, Result};
 use crate::base::mapped::{Chosen, Mapped};
 use crate::base::shape::broadcast_shapes;
+use crate::engine::sides::all_finite;
 use crate::family::matmul::semiring::Product;
 use crate::family::pointwise::Operand;
 use crate::tensor::{Tensor, trace};
@@ -17,8 +18,8 @@ use crate::tensor::{Tensor, trace};
 ///
 /// Cost: for a sparse operand O(nse · k) with `k` the length of the sums if one of the other two is strided, else O(pairs of
 /// stored elements that meet); for a strided one that of the product. The gradient by a fill takes the sums of the cotangent
-/// and of the other operand; it is the total less what falls on stored elements, and rounded as such. Batches over which an operand is
-/// repeated are part of the sums.
+/// and of the other operand; it is the total less what falls on stored elements, and rounded as such. Where that is NaN or
+/// infinite it takes the whole product, within the densify budget. Batches over which an operand is repeated are part of the sums.
 ///
 /// ```
 /// use openwork::{Layout, Tensor, explain, vjp};
@@ -193,8 +194,17 @@ impl Inner {
         let rest = total.to_dense()?.reshape(fill)?.sub(there.to_dense()?.reshape(fill)?)?;
         // Where nothing is unstored no rounding is left.
         let one = Tensor::scalar(1.0);
-        match wrt.unstored_to(&one, fill)? {
-            Some(n) => n.gt(0.0)?.where_(&rest, Scalar::zero(rest.dtype())),
+        let rest = match wrt.unstored_to(&one, fill)? {
+            Some(n) => n.gt(0.0)?.where_(&rest, Scalar::zero(rest.dtype()))?.to_dense()?,
+            None => rest,
+        };
+        if rest.strided().is_none_or(all_finite) {
+            return Ok(rest);
+        }
+        // What is NaN or infinite in the total does not go away by being subtracted.
+        let whole = filled(&self.left.matmul(&self.right)?)?;
+        match wrt.unstored_to(&self.back(&whole)?.reshape(given)?, fill)? {
+            Some(sums) => sums.to_dense(),
             None => Ok(rest),
         }
     }

@@ -18,8 +18,9 @@ use crate::rng::Rng;
 use crate::sample::cell_of_shape;
 use crate::values::Data;
 
-/// The step. Differences of four points have an error of its fourth power.
-const STEP: f64 = 2e-5;
+/// The step. Differences of four points have an error of its fourth power, against what elements of a slice are apart: where
+/// these are nearly equal `std` bends.
+const STEP: f64 = 4e-7;
 
 /// Where an op is smooth: magnitudes, and whether signs are drawn.
 fn smooth(name: &str) -> ((f64, f64), bool) {
@@ -191,12 +192,7 @@ pub fn sampled(report: &mut Report, rng: &mut Rng, rounds: usize) {
             // Of many ops.
             let times = if matches!(kind, "unary" | "binary") { 8 } else { 1 };
             for _ in 0..times {
-                let seed = rng.next();
-                if let Some(case) = any_case(kind, &mut Rng::new(seed)).and_then(|case| widened(kind, case)) {
-                    let what = || format!("{:?} {seed:#x}", case.cells);
-                    report.case(&case.name, &[], what, || check(&case, &mut Rng::new(seed ^ 0x99)));
-                    compared.insert(case.name);
-                }
+                compared.extend(case(report, kind, rng.next()));
             }
         }
         if report.is_full() {
@@ -206,6 +202,14 @@ pub fn sampled(report: &mut Report, rng: &mut Rng, rounds: usize) {
     if rounds >= ROUNDS {
         report.case("every op", &[], String::new, || all_compared(&compared));
     }
+}
+
+/// The case of a seed, if there is one, and its name.
+pub fn case(report: &mut Report, kind: &'static str, seed: u64) -> Option<String> {
+    let case = any_case(kind, &mut Rng::new(seed)).and_then(|case| widened(kind, case))?;
+    let what = || format!("{:?} {seed:#x}", case.cells);
+    report.case(&case.name, &[], what, || check(&case, &mut Rng::new(seed ^ 0x99)));
+    Some(case.name)
 }
 
 /// The case in `float64` or its complex numbers, if it has a gradient and bends nowhere.
