@@ -176,7 +176,16 @@ pub(crate) fn least_rank(keys: &[u64], flip: u64) -> u64 {
 ///
 /// Nothing is written: keys of a short stretch at a time are looked at, and a stretch is searched only if it has a better one.
 pub fn outermost(dtype: DType, values: &[u8], greatest: bool) -> Option<(usize, u64)> {
-    const STRETCH: usize = 1024;
+    // A long buffer takes longer to make than a few elements to look at.
+    const FEW: usize = 32;
+    if values.len() <= FEW * dtype.size() {
+        outermost_by::<FEW>(dtype, values, greatest)
+    } else {
+        outermost_by::<1024>(dtype, values, greatest)
+    }
+}
+
+fn outermost_by<const STRETCH: usize>(dtype: DType, values: &[u8], greatest: bool) -> Option<(usize, u64)> {
     // Among the least, one more than each key makes NaN the least.
     let (add, flip) = if greatest { (0, 0) } else { (u64::from(has_nan(dtype)), u64::MAX) };
     let mut buffer = [0; STRETCH];

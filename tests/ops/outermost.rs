@@ -1,5 +1,5 @@
-//! Where extremes are along an axis that hybrid tensors hold in their levels: rows go by in shares and in parts, and the
-//! answer is that of the same elements strided, or of the other kernels.
+//! Where extremes are in hybrid tensors, and what is in the middle: rows go by in shares and in parts along axes of the levels,
+//! whole along axes of the values, and the answer is that of the same elements strided, or of the other kernels.
 
 use openwork::parallel::with_threads;
 use openwork::trace::Path;
@@ -50,7 +50,7 @@ fn hybrid_tensors_answer_as_strided_ones() {
             for chance in [0.6, 1.0] {
                 let x = hybrid(shape, chance, fill, &mut rng);
                 let dense = x.to_dense().unwrap();
-                for axis in 0..shape.len() as isize - 1 {
+                for axis in 0..shape.len() as isize {
                     check(&x, axis, &dense);
                 }
             }
@@ -73,7 +73,7 @@ fn absent_rows_do_not_count() {
     let mut rng = Rng::new(7);
     for shape in [[9_000, 20].as_slice(), &[50, 40, 6]] {
         let x = hybrid(shape, 0.3, Fill::Undefined, &mut rng);
-        for axis in 0..shape.len() as isize - 1 {
+        for axis in 0..shape.len() as isize {
             check(&x, axis, &x.to_layout(Layout::Coo).unwrap());
         }
     }
@@ -105,4 +105,34 @@ fn the_first_gap_is_where_the_fill_wins() {
     let huge = Tensor::coo([1 << 40, 2], vec![vec![3u64, 1 << 39]], &values.narrow(0..2, 0).unwrap(), -7.0).unwrap();
     assert_eq!(huge.argmax(0).unwrap().to_vec::<i64>().unwrap(), [3, 3]);
     assert_eq!(huge.argmin(0).unwrap().to_vec::<i64>().unwrap(), [0, 0]);
+}
+
+#[test]
+fn folds_of_slices_are_those_of_other_layouts() {
+    let mut rng = Rng::new(13);
+    let made = [
+        hybrid(&[9_000, 20], 0.5, 3.0, &mut rng),
+        hybrid(&[50, 40, 6], 0.4, Fill::Undefined, &mut rng),
+        hybrid(&[30, 4, 50], 0.7, -1.0, &mut rng).permute_dims([2, 0, 1]).unwrap(),
+        hybrid(&[5, 1], 0.7, 0.0, &mut rng),
+    ];
+    for x in &made {
+        let other = x.to_layout(Layout::Coo).unwrap();
+        let mut sets: Vec<Vec<isize>> = (0..x.ndim() as isize).map(|axis| vec![axis]).collect();
+        sets.extend([vec![0, -1], vec![-1, 0]]);
+        for axes in &sets {
+            let both = |f: &dyn Fn(&Tensor) -> openwork::Result<Tensor>| {
+                let (got, want) = (f(x).unwrap(), f(&other).unwrap());
+                assert_eq!((got.shape(), got.is_strided()), (want.shape(), want.is_strided()));
+                assert!(got.allclose_nan(&want, 1e-12, 1e-12).unwrap(), "{axes:?}: {got} is not {want}");
+            };
+            both(&|t| t.median(axes));
+            both(&|t| t.nanquantile(0.3, axes));
+            both(&|t| t.mode(axes));
+            both(&|t| t.var(1.0, axes));
+            // Elements come in C order of the slice.
+            both(&|t| t.reduce_with(0.0, |a: f64, b| 0.5 * a + b, axes));
+        }
+    }
+    assert_eq!(path("median", || made[0].median(0)), Path::Specialised);
 }

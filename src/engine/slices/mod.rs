@@ -10,6 +10,7 @@ mod groups;
 mod ranked;
 mod result;
 mod scatter;
+mod whole;
 
 pub(crate) use self::cut::Split;
 pub(crate) use self::groups::{Groups, Need, group, table};
@@ -58,13 +59,26 @@ pub(crate) struct Slices {
 /// What slices of a sparse tensor have besides their elements.
 struct Keyed {
     source: Sparse,
-    /// Over the kept axes, then the reduced ones.
+    /// Over the kept axes, then the reduced ones, of every element; no words where nobody asks for places, or all are stored.
     layout: KeyLayout,
     words: Vec<Vec<u64>>,
     /// Over the kept axes: which slices store anything.
     pattern: Arc<Pattern>,
     /// The fill, of the tensor's shape.
     fill: Option<Strided>,
+    /// Whether slices that store anything store every element.
+    is_whole: bool,
+}
+
+/// What will be asked of slices.
+#[derive(Clone, Copy, PartialEq)]
+enum Asked {
+    /// Which elements they are, to be put elsewhere.
+    Elements,
+    /// Where in its slice an element is.
+    Places,
+    /// Elements in no order that matters, or in that of the slice.
+    Values,
 }
 
 impl Slices {
@@ -73,15 +87,20 @@ impl Slices {
     ///
     /// Cost: O(nse), plus a sort where storage order is another.
     pub(crate) fn of(x: &Tensor, axes: &[usize]) -> Result<Slices> {
-        Slices::cut(x, axes, true)
+        Slices::cut(x, axes, Asked::Elements)
     }
 
-    /// As [`Slices::of`], where nobody will ask for [`Slices::positions`]: with less memory.
+    /// As [`Slices::of`], to be folded with [`Slices::positions`].
+    pub(crate) fn with_positions(x: &Tensor, axes: &[usize]) -> Result<Slices> {
+        Slices::cut(x, axes, Asked::Places)
+    }
+
+    /// As [`Slices::of`], to be folded where nobody will ask for [`Slices::positions`]: with less memory.
     pub(crate) fn without_positions(x: &Tensor, axes: &[usize]) -> Result<Slices> {
-        Slices::cut(x, axes, false)
+        Slices::cut(x, axes, Asked::Values)
     }
 
-    fn cut(x: &Tensor, axes: &[usize], positions: bool) -> Result<Slices> {
+    fn cut(x: &Tensor, axes: &[usize], asked: Asked) -> Result<Slices> {
         let shape = x.shape().to_vec();
         let kept: Vec<usize> = (0..x.ndim()).chosen(|a| !axes.contains(a));
         let sizes = || axes.iter().map(|&a| shape[a] as u128);
@@ -101,6 +120,12 @@ impl Slices {
             }
             Storage::Sparse(s) => convert::coalesce(s, ReduceOp::Sum)?,
         };
+        if asked != Asked::Elements
+            && let Some(slices) = Slices::of_rows(&s, &kept, &axes, length, asked == Asked::Places)?
+        {
+            return Ok(slices);
+        }
+        let positions = asked != Asked::Values;
         // A transpose is cheaper than a sort by columns.
         let turned = if positions || axes.len() != 1 { None } else { convert::turned(&s, axes[0])? };
         let s = turned.unwrap_or(s);
@@ -122,7 +147,7 @@ impl Slices {
         let own = kept.iter().enumerate().map(|(i, &a)| Dim::whole(i, shape[a])).collect();
         let pattern = Arc::new(build::build(&[LevelKind::Sparse { rank: kept.len() }], own, &keys)?);
         let fill = s.fill_values();
-        let sparse = Some(Keyed { source: s, layout, words, pattern, fill });
+        let sparse = Some(Keyed { source: s, layout, words, pattern, fill, is_whole: false });
         Ok(Slices { kept, axes, shape, length, ends, values, order, sparse })
     }
 
@@ -176,13 +201,14 @@ impl Slices {
         let mut step = 1u128;
         let mut terms = Vec::new();
         for (i, &a) in self.axes.iter().enumerate().rev() {
-            if let Some(s) = &self.sparse {
+            if let Some(s) = self.sparse.as_ref().filter(|s| !s.words.is_empty()) {
                 let field = s.layout.fields[self.kept.len() + i];
                 terms.push((field, &s.words[field.word][..], step));
             }
             step = step.saturating_mul(self.shape[a] as u128);
         }
-        Positions { terms, strided: self.sparse.is_none(), length: self.length.max(1) as usize }
+        let is_whole = self.sparse.as_ref().is_none_or(|s| s.is_whole);
+        Positions { terms, is_whole, length: self.length.max(1) as usize }
     }
 
     /// The fill over the kept axes, where it does not vary along the reduced ones: broadcast to their shape.
@@ -249,6 +275,7 @@ impl Slices {
             None => Tensor::from_strided(values.reshape(&self.kept_shape())?),
             Some(s) => {
                 let fill = empty.as_ref().map_or(Fill::Undefined, fill_of);
+                let values = values.reshape(&s.pattern.stored_shape())?;
                 let out = Sparse { shape: self.kept_shape().into(), pattern: s.pattern.clone(), values, fill };
                 reduced(out, self.values.len())?
             }
@@ -282,16 +309,16 @@ pub(crate) struct VaryingFill {
 
 /// Where elements are in their slices.
 pub(crate) struct Positions<'a> {
-    /// Fields of the keys, and what a step of each is worth; none for a strided tensor.
+    /// Fields of the keys, and what a step of each is worth; none where slices store every element.
     terms: Vec<(Field, &'a [u64], u128)>,
-    strided: bool,
+    is_whole: bool,
     length: usize,
 }
 
 impl Positions<'_> {
     /// The position of element `e`, in C order of the reduced axes.
     pub(crate) fn of(&self, e: usize) -> u128 {
-        if self.strided {
+        if self.is_whole {
             return (e % self.length) as u128;
         }
         self.terms.iter().map(|(field, words, step)| u128::from(field.of(words[e])) * step).sum()

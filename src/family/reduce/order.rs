@@ -3,6 +3,8 @@
 //! All of them look at a slice as ranks among its stored elements, its fill as often as it is unstored, and, where the
 //! fill varies, the fill sorted once less what is stored over. Nothing becomes dense.
 
+use std::ops::Range;
+
 use openwork_ops::reduce::Extreme;
 use openwork_ops::{DType, order};
 
@@ -208,17 +210,21 @@ fn outermost(slice: &Slice<'_>, greatest: bool, dtype: DType) -> u64 {
 /// Where the least or the greatest element comes first, in a slice with at most one value of the fill.
 fn first_outermost(slice: &Slice<'_>, elements: &[u8], greatest: bool, dtype: DType) -> Option<u128> {
     let size = dtype.size();
-    let found = parallel::map_chunks(elements.len() / size, GRAIN, &|range| {
+    let among = |range: Range<usize>| {
         let found = order::outermost(dtype, &elements[range.start * size..range.end * size], greatest);
         found.map(|(at, key)| (range.start + at, key))
-    });
+    };
     // By how far out the key is, NaN furthest.
     let rank = |key: u64| match greatest {
         true => key,
         false => !key.wrapping_add(u64::from(order::has_nan(dtype))),
     };
     let better = |a: (usize, u64), b: (usize, u64)| if rank(b.1) > rank(a.1) { b } else { a };
-    let stored = found.into_iter().flatten().reduce(better);
+    let n = elements.len() / size;
+    let stored = match n {
+        0..=GRAIN => among(0..n),
+        _ => parallel::map_chunks(n, GRAIN, &among).into_iter().flatten().reduce(better),
+    };
     let unstored = match slice.rest {
         Rest::Constant { .. } if faults::is(Fault::OutermostStored) => None,
         Rest::Constant { key } if slice.unstored() > 0 => Some(key),
@@ -243,7 +249,7 @@ fn extreme(x: &Tensor, axis: &Axes, greatest: bool) -> Result<Tensor> {
     {
         return if axis.keeps() { out.expand_dims(along) } else { Ok(out) };
     }
-    let slices = slices_of(x, Slices::of(x, &axes)?)?;
+    let slices = slices_of(x, Slices::with_positions(x, &axes)?)?;
     let (found, empty) = Ranked::fold_by(&slices, false, &|slice, elements| {
         let at = match slice.rest {
             Rest::Varying(_) => slice.first(outermost(slice, greatest, x.dtype())),
