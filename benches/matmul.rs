@@ -53,5 +53,26 @@ fn products(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, products);
+/// What a call takes before there is anything to compute: operands of ten elements.
+///
+///     cargo bench --bench matmul -- small
+fn small(c: &mut Criterion) {
+    let mut group = c.benchmark_group("small");
+    let of = |seed| Tensor::random([10, 10], 0.1, 0.0, Layout::Csr, seed).expect("a valid matrix");
+    let (a, b) = (of(1), of(2));
+    let x = Tensor::from_vec([10], (0..10).map(f64::from).collect()).expect("as many as the shape has");
+    let dense = b.to_dense().expect("a small matrix");
+    let square = a.to_dense().expect("a small matrix");
+    // What is timed stores something, and is what the strided product gives.
+    let product = a.matmul(&b).expect("shapes that fit");
+    let strided = square.matmul(&dense).expect("shapes that fit");
+    assert!(product.nse() > 0 && product.allclose(&strided, 1e-12, 0.0).expect("two of one shape"));
+    group.bench_function("csr_csr", |r| r.iter(|| black_box(&a).matmul(&b)));
+    group.bench_function("csr_vector", |r| r.iter(|| black_box(&a).matmul(&x)));
+    group.bench_function("csr_strided", |r| r.iter(|| black_box(&a).matmul(&dense)));
+    group.bench_function("strided_strided", |r| r.iter(|| black_box(&square).matmul(&dense)));
+    group.finish();
+}
+
+criterion_group!(benches, products, small);
 criterion_main!(benches);

@@ -34,7 +34,7 @@ pub(crate) fn c_strides(shape: &[usize]) -> Vec<isize> {
 }
 
 /// The same for an array.
-fn c_order(shape: &[usize]) -> Strides {
+pub(crate) fn c_order(shape: &[usize]) -> Strides {
     let mut strides = Strides::repeat(1, shape.len());
     for d in (1..shape.len()).rev() {
         strides[d - 1] = strides[d].wrapping_mul(shape[d].max(1) as isize); // may wrap only where there is no element

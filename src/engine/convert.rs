@@ -22,7 +22,7 @@ use crate::engine::blocks::{self, Kernel, Source};
 use crate::engine::fold;
 use crate::engine::transpose::swap_compressed;
 use crate::levels::build::{self, SortedKeys};
-use crate::levels::layout::LevelSpec;
+use crate::levels::layout::{Layout, LevelSpec};
 use crate::levels::level::{LevelKind, freed};
 use crate::levels::pattern::{Dim, Part, Pattern, RowForm};
 use crate::levels::retain::{self, Kept};
@@ -112,15 +112,14 @@ fn keys_of(pattern: &Pattern, dims: &[Dim], elements: bool) -> (KeyLayout, Vec<V
 
 /// Converts to another level structure; the result is ordered and unique. Duplicates are summed.
 pub(crate) fn convert(s: &Sparse, spec: &LevelSpec) -> Result<Sparse> {
+    let is_canonical = s.pattern.is_canonical();
+    if is_canonical && s.pattern.has_spec(spec) {
+        return Ok(s.clone());
+    }
     let dims = spec.resolve(&s.shape)?;
-    if s.pattern.is_canonical() {
-        if s.pattern.spec() == *spec {
-            return Ok(s.clone());
-        }
-        if let Some(done) = swap_compressed(s, &spec.levels, &dims) {
-            raise(Work::Engine);
-            return Ok(done);
-        }
+    if is_canonical && let Some(done) = swap_compressed(s, &spec.levels, &dims) {
+        raise(Work::Engine);
+        return Ok(done);
     }
     let level_dims = spec.level_dims();
     let (wanted, have) = (&dims[level_dims..], s.pattern.value_dims());
@@ -132,6 +131,14 @@ pub(crate) fn convert(s: &Sparse, spec: &LevelSpec) -> Result<Sparse> {
         }
         _ => elements_to(&coalesce(s, ReduceOp::Sum)?, &spec.levels, dims),
     }
+}
+
+/// Converts to a layout by name; see [`convert`].
+pub(crate) fn to_named(s: &Sparse, layout: Layout) -> Result<Cow<'_, Sparse>> {
+    if s.pattern.is_canonical() && s.pattern.layout(&s.shape) == layout {
+        return Ok(Cow::Borrowed(s));
+    }
+    convert(s, &LevelSpec::of_layout(layout, &s.shape)?).map(Cow::Owned)
 }
 
 /// A copy of a compressed matrix in whose last level an axis is, if it is in the one above: what slices along it store lies

@@ -133,31 +133,63 @@ pub struct LevelSpec {
     pub dims: Vec<(usize, Part)>,
 }
 
+/// The name of levels over dimensions, of a tensor of this shape. Every call of an op asks for some: nothing is allocated.
+pub(super) fn name(
+    levels: impl Iterator<Item = LevelKind> + Clone,
+    dims: impl Iterator<Item = (usize, Part)> + Clone,
+    shape: &[usize],
+) -> Layout {
+    use Part::{Div, Mod, Whole};
+    const ONE: LevelKind = LevelKind::Sparse { rank: 1 };
+    let (n, count) = (shape.len(), levels.clone().count());
+    let Some(last) = levels.clone().last() else { return Layout::Strided };
+    let all_ones = levels.clone().all(|level| level == ONE);
+    let is_compressed = last == ONE && levels.take(count - 1).all(|level| level == LevelKind::Dense);
+    // From the first of them on, dimensions are whole axes in order.
+    let in_order = |from: usize| dims.clone().enumerate().skip(from).all(|(i, dim)| dim == (i, Whole));
+    if let LevelKind::Sparse { rank } = last
+        && count == 1
+        && dims.clone().all(|(_, part)| part == Whole)
+    {
+        if rank == n {
+            return Layout::Coo;
+        }
+        if in_order(rank) {
+            return Layout::HybridCoo { dense_dims: n - rank };
+        }
+    }
+    if n < 2 || count != n || !dims.clone().take(n - 2).eq((0..n - 2).map(|axis| (axis, Whole))) {
+        return Layout::Levels;
+    }
+    let (row, col) = (n - 2, n - 1);
+    let mut rest = dims.skip(n - 2);
+    let (first, second, inner, end) = (rest.next(), rest.next(), [rest.next(), rest.next()], rest.next());
+    let (Some(first), Some(second), None) = (first, second, end) else { return Layout::Levels };
+    match (first, second, inner) {
+        ((a, Whole), (b, Whole), [None, None]) => match [a, b] == [row, col] {
+            true if is_compressed => Layout::Csr,
+            true if all_ones && n == 2 => Layout::Dcsr,
+            true if all_ones => Layout::Csf,
+            false if [a, b] == [col, row] && is_compressed => Layout::Csc,
+            false if [a, b] == [col, row] && all_ones && n == 2 => Layout::Dcsc,
+            _ => Layout::Levels,
+        },
+        ((a, Div(p)), (b, Div(q)), [Some((i, Mod(r))), Some((j, Mod(c)))]) if is_compressed && [i, j] == [row, col] => {
+            let block = [r, c];
+            match ([a, b], [p, q]) {
+                (axes, sizes) if axes == [row, col] && sizes == block => Layout::Bsr { block },
+                (axes, sizes) if axes == [col, row] && sizes == [c, r] => Layout::Bsc { block },
+                _ => Layout::Levels,
+            }
+        }
+        _ => Layout::Levels,
+    }
+}
+
 impl LevelSpec {
     /// The name of this structure for a tensor of this shape; [`Layout::Levels`] if it has none.
     pub fn layout(&self, shape: &[usize]) -> Layout {
-        let n = shape.len();
-        if self.levels.is_empty() {
-            return Layout::Strided;
-        }
-        if let [LevelKind::Sparse { rank }] = self.levels[..]
-            && self.dims.iter().all(|&(_, part)| part == Part::Whole)
-        {
-            if rank == n {
-                return Layout::Coo;
-            }
-            if self.dims.iter().enumerate().all(|(i, &(axis, _))| i < rank || axis == i) {
-                return Layout::HybridCoo { dense_dims: n - rank };
-            }
-        }
-        let block = match self.dims.get(self.level_dims()..) {
-            Some(&[(_, Part::Mod(r)), (_, Part::Mod(c))]) => Some([r, c]),
-            _ => None,
-        };
-        let named = [Layout::Csr, Layout::Csc, Layout::Dcsr, Layout::Dcsc, Layout::Csf].into_iter();
-        let blocked = block.into_iter().flat_map(|block| [Layout::Bsr { block }, Layout::Bsc { block }]);
-        let mut all = named.chain(blocked);
-        all.find(|&layout| LevelSpec::of_layout(layout, shape).is_ok_and(|s| s == *self)).unwrap_or(Layout::Levels)
+        name(self.levels.iter().copied(), self.dims.iter().copied(), shape)
     }
 
     /// The same with levels that may have any number of coordinates per parent.

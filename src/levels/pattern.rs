@@ -6,7 +6,7 @@ use std::ops::Range;
 use openwork_ops::structure::keys::{self, KeyLayout, Order};
 
 use super::indices::Indices;
-use super::layout::{Layout, LevelSpec};
+use super::layout::{self, Layout, LevelSpec};
 use super::level::{Above, Level, LevelKind};
 use crate::base::trace::{Work, raise};
 use crate::base::{parallel, shape};
@@ -111,7 +111,13 @@ impl Pattern {
 
     /// The name of the layout.
     pub(crate) fn layout(&self, shape: &[usize]) -> Layout {
-        self.spec().layout(shape)
+        layout::name(self.levels.iter().map(Level::kind), self.dims.iter().map(|d| (d.axis, d.part)), shape)
+    }
+
+    /// Whether this is the level structure.
+    pub(crate) fn has_spec(&self, spec: &LevelSpec) -> bool {
+        self.levels.iter().map(Level::kind).eq(spec.levels.iter().copied())
+            && self.dims.iter().map(|d| (d.axis, d.part)).eq(spec.dims.iter().copied())
     }
 
     pub(crate) fn is_wide(&self) -> bool {

@@ -143,7 +143,7 @@ impl Stored {
         let dims = order.mapped(|&axis| (axis, Part::Whole));
         let spec = LevelSpec { levels: vec![LevelKind::Sparse { rank: s.ndim() }], dims };
         // Values that are stored twice are added as any others.
-        let lists = if is_plain && s.pattern.spec() == spec { s.clone() } else { convert::convert(s, &spec)? };
+        let lists = if is_plain && s.pattern.has_spec(&spec) { s.clone() } else { convert::convert(s, &spec)? };
         match &lists.pattern.levels[..] {
             [Level::Sparse { indices, .. }] => match indices.try_mapped(|own| narrow(own).ok_or(())) {
                 Ok(nodes) => of(&lists, nodes, Vec::new()),

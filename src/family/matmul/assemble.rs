@@ -76,7 +76,7 @@ pub(super) fn matrix(shape: &[usize], dtype: DType, fill: Fill, rows: sparse::Pr
     let last = Level::Sparse { pointers: Some(pointers), indices: vec![columns], ordered: true, unique: true };
     let dims = shape.iter().enumerate().map(|(a, &size)| Dim::whole(a, size)).collect();
     let pattern = Pattern { levels: vec![Level::Dense, last], dims, level_dims: shape.len(), positions };
-    let values = Strided::new(values, dtype, vec![positions]);
+    let values = Strided::new(values, dtype, &[positions][..]);
     Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill }
 }
 

@@ -43,7 +43,7 @@ pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Option<Ten
     let (Some(s), Some(kernel)) = (sparse.sparse(), Carrier::new(dtype, false).kernels().columns_panel()) else {
         return Ok(None);
     };
-    if s.fill.is_undefined() || s.fill_values().is_some_and(|fill| !super::is_zero(&fill.unbroadcast())) {
+    if !super::is_over_zeros(s) {
         return Ok(None);
     }
     let (m, n) = (s.shape[1], dense.shape[1]);

@@ -9,7 +9,7 @@ use super::rows::{Parts, Pass};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
 use crate::base::parallel;
-use crate::base::strided::Strided;
+use crate::base::strided::{Shape, Strided};
 use crate::engine::convert;
 
 /// Rows of the result that one call computes: fixed, so that results do not depend on threads.
@@ -28,7 +28,7 @@ pub(super) fn product(a: &Strided, b: &Strided, way: Way, shape: &[usize]) -> Re
         return Ok(Strided::constant(way.zero(), shape));
     }
     let full = |x: &Strided| {
-        let own: Vec<usize> = batch.iter().chain(&x.shape[x.ndim() - 2..]).copied().collect();
+        let own: Shape = batch.iter().chain(&x.shape[x.ndim() - 2..]).copied().collect();
         x.broadcast(&own)
     };
     let (a, b) = (full(a), full(b));
@@ -117,7 +117,7 @@ fn floats<T: Float>(
             }
         });
     })?;
-    Ok(Strided::new(buffer, T::DTYPE, shape.to_vec()))
+    Ok(Strided::new(buffer, T::DTYPE, shape))
 }
 
 /// A matrix of few rows, in panels of columns. `corners` gives the left operand, and the right one from a column

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use openwork_ops::{DType, Element};
+use openwork_ops::{DType, Element, Scalar};
 
 use crate::base::parallel;
 use crate::base::strided::Strided;
@@ -106,8 +106,9 @@ impl<'a> Looked<'a> {
 
     /// Of the fill, if there is one.
     pub(super) fn fill(&self) -> Extent {
-        *self.fill.get_or_init(|| {
-            self.tensor.sparse().and_then(|s| s.fill_values()).map_or(Extent::NOTHING, |fill| Extent::of(&fill))
+        *self.fill.get_or_init(|| match self.tensor.sparse() {
+            Some(s) if s.fill.as_scalar().is_some_and(Scalar::is_zero) => Extent::NOTHING,
+            s => s.and_then(|s| s.fill_values()).map_or(Extent::NOTHING, |fill| Extent::of(&fill)),
         })
     }
 }

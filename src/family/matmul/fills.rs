@@ -21,7 +21,7 @@ use crate::base::buffer::Buffer;
 use crate::base::error::Result;
 use crate::base::parallel;
 use crate::base::strided::count;
-use crate::levels::layout::{Layout, LevelSpec};
+use crate::levels::layout::Layout;
 use crate::tensor::Tensor;
 
 /// How the background of an operand takes part.
@@ -121,7 +121,7 @@ impl Plan<'_> {
             && core == [self.m, self.n]
             && self.carrier == Carrier::Float
             && self.kinds(x, y)[0] != Kind::Full
-            && LevelSpec::of_layout(Layout::Csc, &s.shape).is_ok_and(|csc| csc == s.pattern.spec());
+            && s.pattern.layout(&s.shape) == Layout::Csc;
         if !is_columns {
             return Ok(None);
         }

@@ -33,12 +33,12 @@ use crate::base::context::{self, NanPolicy};
 use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};
 use crate::base::shape::{self, broadcast_shapes};
-use crate::base::strided::Strided;
+use crate::base::strided::{Shape, Strided};
 use crate::base::trace::{Work, raise};
 use crate::engine::convert;
 use crate::levels::layout::Layout;
-use crate::tensor::Tensor;
-use crate::tensor::trace;
+use crate::tensor::fill::Fill;
+use crate::tensor::{Sparse, Tensor, trace};
 
 /// # Matrix products
 impl Tensor {
@@ -126,8 +126,9 @@ fn multiply(x: &Tensor, y: &Tensor, semiring: Semiring, mask: Option<&Tensor>) -
     if x.ndim() == 0 || y.ndim() == 0 {
         return Err(error::shape(&shapes, "a 0-d tensor has no matrix product; multiply elementwise"));
     }
-    let a = if x.ndim() == 1 { x.expand_dims(0)? } else { x.clone() };
-    let b = if y.ndim() == 1 { y.expand_dims(1)? } else { y.clone() };
+    let matrix = |x: &Tensor, axis: usize| if x.ndim() == 1 { Some(x.expanded_at(axis)) } else { None };
+    let (a, b) = (matrix(x, 0), matrix(y, 1));
+    let (a, b) = (a.as_ref().unwrap_or(x), b.as_ref().unwrap_or(y));
     let (k, also) = (a.shape()[a.ndim() - 1], b.shape()[b.ndim() - 2]);
     if k != also {
         let why =
@@ -137,16 +138,18 @@ fn multiply(x: &Tensor, y: &Tensor, semiring: Semiring, mask: Option<&Tensor>) -
     let batches = [&a.shape()[..a.ndim() - 2], &b.shape()[..b.ndim() - 2]];
     let batch = broadcast_shapes(batches[0], batches[1])
         .map_err(|_| error::shape(&shapes, "the axes before the last two do not broadcast"))?;
-    let mut drop = Vec::new();
+    let mut drop = Shape::repeat(0, 0);
     if x.ndim() == 1 {
         drop.push(batch.len());
     }
     if y.ndim() == 1 {
         drop.push(batch.len() + 1);
     }
-    let (a, b) = (a.cast(dtype)?, b.cast(dtype)?);
+    let cast = |x: &Tensor| if x.dtype() == dtype { Ok(None) } else { x.cast(dtype).map(Some) };
+    let (left, right) = (cast(a)?, cast(b)?);
+    let (a, b) = (left.as_ref().unwrap_or(a), right.as_ref().unwrap_or(b));
     let out = match mask {
-        None => product(&a, &b, way, &batch)?,
+        None => product(a, b, way, &batch)?,
         Some(given) => {
             let whole: Vec<usize> =
                 batch.iter().copied().chain([a.shape()[a.ndim() - 2], b.shape()[b.ndim() - 1]]).collect();
@@ -160,19 +163,31 @@ fn multiply(x: &Tensor, y: &Tensor, semiring: Semiring, mask: Option<&Tensor>) -
             let is_repeated = given.is_strided() && given.size() < shape::elements(&own).into();
             if is_repeated && !a.is_strided() && !b.is_strided() {
                 // Along axes that may be huge: looked up at what the product has.
-                let out = product(&a, &b, way, &batch)?;
-                return if drop.is_empty() { out } else { out.squeeze(&drop)? }.mask(given);
+                let out = product(a, b, way, &batch)?;
+                return without(out, &drop)?.mask(given);
             }
             let mask = given.broadcast_to(&own)?.reshape(&whole)?;
-            mask::product(&a, &b, way, &batch, &mask)?
+            mask::product(a, b, way, &batch, &mask)?
         }
     };
-    if drop.is_empty() { Ok(out) } else { out.squeeze(&drop) }
+    without(out, &drop)
+}
+
+/// Without some axes of size 1.
+fn without(out: Tensor, axes: &[usize]) -> Result<Tensor> {
+    match out.strided() {
+        _ if axes.is_empty() => Ok(out),
+        None => out.squeeze(axes),
+        Some(s) => {
+            let kept: Shape = (0..s.ndim()).filter(|axis| !axes.contains(axis)).collect();
+            Ok(Tensor::from_strided(s.permute(&kept)))
+        }
+    }
 }
 
 /// The product of tensors with at least two axes and one dtype.
 fn product(a: &Tensor, b: &Tensor, way: Way, batch: &[usize]) -> Result<Tensor> {
-    let result: Vec<usize> = batch.iter().copied().chain([a.shape()[a.ndim() - 2], b.shape()[b.ndim() - 1]]).collect();
+    let result: Shape = batch.iter().copied().chain([a.shape()[a.ndim() - 2], b.shape()[b.ndim() - 1]]).collect();
     let (x, y) = if way.is_sum() {
         let (a, b) = (Looked::new(a), Looked::new(b));
         (densified(&a, &b, &result)?, densified(&b, &a, &result)?)
@@ -210,7 +225,7 @@ fn in_layout(left: Layout, out: Tensor) -> Result<Tensor> {
                 Layout::Csr if layout != Layout::Csr && operand::is_hyper_sparse(s) => Layout::Coo,
                 layout => layout,
             };
-            out.to_layout(layout)
+            if out.layout() == layout { Ok(out) } else { out.to_layout(layout) }
         }
     }
 }
@@ -251,12 +266,10 @@ fn densified(looked: &Looked<'_>, other: &Looked<'_>, result: &[usize]) -> Resul
     if !x.dtype().is_inexact() || x.size() == 0 {
         return Ok(None);
     }
-    let Some((s, background)) = x.sparse().and_then(|s| Some((s, s.fill_values()?.unbroadcast()))) else {
-        return Ok(None);
-    };
+    let Some(s) = x.sparse().filter(|s| !s.fill.is_undefined()) else { return Ok(None) };
     let finite = |looked: &Looked<'_>| looked.stored().is_finite;
     let fill = other.fill().is_finite;
-    let why = if is_zero(&background) {
+    let why = if is_over_zeros(s) {
         if !fill {
             "an unstored zero meets a fill that is NaN or infinite"
         } else if context::nan_policy() == NanPolicy::Exact && !finite(other) {
@@ -275,8 +288,8 @@ fn densified(looked: &Looked<'_>, other: &Looked<'_>, result: &[usize]) -> Resul
     if !other.tensor.is_strided() {
         context::may_densify(result, s.dtype().size(), || why.into())?;
     }
-    let values = convert::to_strided(s, &background.broadcast(&s.shape))?;
-    Ok(Some(Tensor::from_strided(values)))
+    let Some(background) = s.fill_values() else { return Ok(None) };
+    convert::to_strided(s, &background).map(|values| Some(Tensor::from_strided(values)))
 }
 
 /// Whether products of stored elements less their fills, and of the fills, add up to the accuracy of the dtype
@@ -289,6 +302,14 @@ fn is_separable(x: &Looked<'_>, other: &Looked<'_>) -> bool {
         largest *= fill.high.max(stored.high);
     }
     ratio < x.tensor.dtype().epsilon() * 2f64.powi(98) && largest < 1e290
+}
+
+/// Whether every unstored element is zero.
+fn is_over_zeros(s: &Sparse) -> bool {
+    match &s.fill {
+        Fill::Scalar(value) => value.is_zero(),
+        fill => fill.spread(&s.shape).is_some_and(|values| is_zero(&values.unbroadcast())),
+    }
 }
 
 /// Whether every element is zero.

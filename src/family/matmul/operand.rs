@@ -1,13 +1,15 @@
 //! Operands as the kernels take them: compressed rows of terms, and strided fields of terms.
 
-use crate::base::mapped::Mapped;
+use std::borrow::Cow;
+
 use openwork_ops::matmul::{Carrier, Grid, Rows};
 use openwork_ops::structure::{Index, IndexVec};
 use openwork_ops::{BinaryOp, DType, Scalar, with_index};
 
 use crate::base::buffer::Buffer;
 use crate::base::error::{self, Result};
-use crate::base::strided::{Strided, c_strides};
+use crate::base::mapped::Mapped;
+use crate::base::strided::{Shape, Strided, c_order};
 use crate::engine::blocks::{self, Kernel, Source};
 use crate::engine::convert;
 use crate::levels::layout::{Layout, LevelSpec};
@@ -32,29 +34,38 @@ pub(super) struct Stored {
 /// Whether rows are so many beside what is stored that only those that store something are listed.
 pub(super) fn is_hyper_sparse(s: &Sparse) -> bool {
     let rows = s.shape[..s.ndim() - 1].iter().try_fold(1usize, |n, &size| n.checked_mul(size));
-    let has_all = LevelSpec::of_layout(Layout::Csr, &s.shape).is_ok_and(|csr| csr == s.pattern.spec());
+    let has_all = s.pattern.layout(&s.shape) == Layout::Csr;
     !has_all && rows.is_none_or(|rows| rows > 4 * s.pattern.positions + (1 << 16))
+}
+
+/// A tensor as it is stored by rows: all of them, or, where they are many and need not be there, those that store something.
+fn by_rows(s: &Sparse, all_rows: bool) -> Result<(Cow<'_, Sparse>, bool)> {
+    if all_rows || !is_hyper_sparse(s) {
+        return Ok((convert::to_named(s, Layout::Csr)?, false));
+    }
+    let levels = vec![LevelKind::Sparse { rank: s.ndim() - 1 }, LevelKind::Sparse { rank: 1 }];
+    let dims = (0..s.ndim()).mapped(|axis| (axis, Part::Whole));
+    convert::convert(s, &LevelSpec { levels, dims }).map(|rows| (Cow::Owned(rows), true))
 }
 
 impl Stored {
     /// Rows of a tensor. `fills` says whether the fill is other than zero and has to be taken off, which may round
     /// (see [`super::split::Split`]); `all_rows` asks for every row, stored or not.
     pub(super) fn new(s: &Sparse, carrier: Carrier, fills: bool, all_rows: bool) -> Result<Stored> {
-        let (s, rows) = Stored::without_terms(s, all_rows)?;
-        Ok(Stored { terms: terms(&s, carrier, fills)?, ..rows })
+        let (s, listed) = by_rows(s, all_rows)?;
+        let terms = terms(&s, carrier, fills)?;
+        Stored::of_rows(&s, listed, terms)
     }
 
     /// The rows of a tensor, as it is stored by rows, without terms.
     pub(super) fn without_terms(s: &Sparse, all_rows: bool) -> Result<(Sparse, Stored)> {
+        let (s, listed) = by_rows(s, all_rows)?;
+        let rows = Stored::of_rows(&s, listed, Buffer::empty())?;
+        Ok((s.into_owned(), rows))
+    }
+
+    fn of_rows(s: &Sparse, listed: bool, terms: Buffer) -> Result<Stored> {
         let n = s.ndim();
-        let listed = !all_rows && is_hyper_sparse(s);
-        let spec = if listed {
-            let levels = vec![LevelKind::Sparse { rank: n - 1 }, LevelKind::Sparse { rank: 1 }];
-            LevelSpec { levels, dims: (0..n).mapped(|a| (a, Part::Whole)) }
-        } else {
-            LevelSpec::of_layout(Layout::Csr, &s.shape)?
-        };
-        let s = convert::convert(s, &spec)?;
         let broken = || error::layout("a conversion to compressed rows did not give compressed rows");
         let Some(Level::Sparse { pointers: Some(pointers), indices, .. }) = s.pattern.levels.last() else {
             return Err(broken());
@@ -64,15 +75,14 @@ impl Stored {
             Level::Sparse { indices, .. } if listed => Some(flat(indices, &s.shape[..n - 1])?),
             _ => None,
         };
-        let rows = Stored {
+        Ok(Stored {
             pointers: pointers.clone(),
             indices: indices.clone(),
-            terms: Buffer::empty(),
+            terms,
             ids,
             batch: s.shape[..n - 2].to_vec(),
             rows: s.shape[n - 2],
-        };
-        Ok((s, rows))
+        })
     }
 
     pub(super) fn view(&self) -> Rows<'_> {
@@ -265,12 +275,8 @@ fn terms(s: &Sparse, carrier: Carrier, fills: bool) -> Result<Buffer> {
     let input = carrier.input(s.dtype());
     let values = s.values.cast(input);
     let n = s.pattern.positions;
-    let own = s.fill_values();
-    let fill = match &own {
-        Some(fill) if fills => Some(Source::at(fill, &s.pattern)),
-        _ => None,
-    };
-    match (fill, BinaryOp::Sub.kernel(input)) {
+    let own = if fills { s.fill_values() } else { None };
+    match (own.as_ref().map(|fill| Source::at(fill, &s.pattern)), BinaryOp::Sub.kernel(input)) {
         (Some(fill), Some(sub)) => blocks::run(n, &[Source::values(&values), fill], input, input, Kernel::Binary(sub)),
         _ => Ok(bytes_of(values.to_contiguous()?.as_ref())),
     }
@@ -289,7 +295,7 @@ fn bytes_of(dense: &Strided) -> Buffer {
 pub(super) struct Field {
     pub(super) values: Buffer,
     /// Over leading axes, rows, columns.
-    pub(super) strides: Vec<usize>,
+    pub(super) strides: Shape,
     /// Bytes of one.
     pub(super) size: usize,
 }
@@ -304,9 +310,7 @@ impl Field {
 
     /// Elements of this shape in C order, broadcast along axes of size 1.
     pub(super) fn of(values: Buffer, shape: &[usize], size: usize) -> Field {
-        let strides =
-            c_strides(shape).into_iter().zip(shape).map(|(s, &n)| if n == 1 { 0 } else { s as usize }).collect();
-        Field { values, strides, size }
+        Field { values, strides: batch_strides(shape), size }
     }
 
     /// Terms of this shape that lie in C order.
@@ -317,7 +321,7 @@ impl Field {
     /// One element, over and over.
     pub(super) fn constant(value: Scalar, ndim: usize) -> Field {
         let (bytes, size) = value.to_bytes();
-        Field { values: Buffer::of_few(&bytes[..size]), strides: vec![0; ndim], size }
+        Field { values: Buffer::of_few(&bytes[..size]), strides: Shape::repeat(0, ndim), size }
     }
 
     pub(super) fn varies(&self, axis_from_last: usize) -> bool {
@@ -351,6 +355,6 @@ pub(super) fn offset(batch: &[usize], strides: &[usize], mut b: usize) -> usize 
 }
 
 /// Strides of a batch shape, in matrices, as it is broadcast.
-pub(super) fn batch_strides(own: &[usize]) -> Vec<usize> {
-    c_strides(own).into_iter().zip(own).map(|(s, &n)| if n == 1 { 0 } else { s as usize }).collect()
+pub(super) fn batch_strides(own: &[usize]) -> Shape {
+    c_order(own).iter().zip(own).map(|(&s, &n)| if n == 1 { 0 } else { s as usize }).collect()
 }

@@ -9,12 +9,12 @@ use super::mask::Wanted;
 use super::operand::{Field, Stored, batch_strides, offset};
 use super::rows::{Parts, Pass};
 use super::split::{self, Split};
-use super::{Way, assemble, is_zero, sparse};
+use super::{Way, assemble, is_over_zeros, sparse};
 use crate::base::buffer::Buffer;
 use crate::base::context;
 use crate::base::error::Result;
 use crate::base::shape;
-use crate::base::strided::{Strided, count};
+use crate::base::strided::{Shape, Strided, count};
 use crate::engine::convert;
 use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::{Sparse, Storage, Tensor};
@@ -44,10 +44,8 @@ impl<'a> Side<'a> {
                 is_undefined: false,
             },
             Storage::Sparse(s) => {
-                let background = match s.fill_values() {
-                    Some(values) => Some(values).filter(|v| takes_part && !is_empty && !is_zero(&v.unbroadcast())),
-                    None => None,
-                };
+                let has_background = takes_part && !is_empty && !is_over_zeros(s);
+                let background = if has_background { s.fill_values() } else { None };
                 let stored = Some(&**s).filter(|s| s.nse() > 0);
                 Side { shape, stored, background, is_strided: false, is_undefined: s.fill.is_undefined() }
             }
@@ -60,7 +58,7 @@ impl<'a> Side<'a> {
 
     fn field(&self, batch: &[usize], carrier: Carrier, dtype: DType) -> Option<Field> {
         let x = self.background.as_ref()?;
-        let full: Vec<usize> = batch.iter().chain(&self.shape[self.shape.len() - 2..]).copied().collect();
+        let full: Shape = batch.iter().chain(&self.shape[self.shape.len() - 2..]).copied().collect();
         Some(Field::new(&x.broadcast(&full), carrier, dtype))
     }
 
@@ -77,7 +75,7 @@ pub(super) fn product(a: &Tensor, b: &Tensor, way: Way, batch: &[usize], mask: O
     let is_sum = way.is_sum();
     let (x, y) = (Side::new(a, is_sum), Side::new(b, is_sum));
     let (m, k, n) = (x.shape[x.shape.len() - 2], x.shape[x.shape.len() - 1], y.shape[y.shape.len() - 1]);
-    let shape: Vec<usize> = batch.iter().copied().chain([m, n]).collect();
+    let shape: Shape = batch.iter().copied().chain([m, n]).collect();
     let fills = [x.fills(), y.fills()];
     let carrier = if is_sum { Carrier::new(dtype, fills.contains(&true)) } else { carrier };
     let plan = Plan {
@@ -146,7 +144,7 @@ pub(super) struct Plan<'a> {
     k: usize,
     pub(super) n: usize,
     /// Of the result.
-    pub(super) shape: Vec<usize>,
+    pub(super) shape: Shape,
     pub(super) left_field: Option<Field>,
     pub(super) right_field: Option<Field>,
     mask: Option<&'a Wanted>,
@@ -163,7 +161,7 @@ impl Plan<'_> {
     }
 
     /// The shape in which a background is computed: 1 where it does not vary.
-    fn core(&self, parts: Parts, by_row: bool, by_column: bool) -> Vec<usize> {
+    fn core(&self, parts: Parts, by_row: bool, by_column: bool) -> Shape {
         let field = |f: &Option<Field>, d: usize| f.as_ref().is_some_and(|f| f.strides[d] != 0);
         // Stored elements may differ from matrix to matrix.
         let stored = parts.rows || parts.columns;
@@ -213,7 +211,7 @@ impl Plan<'_> {
         } else {
             self.accumulated(x, y, parts, core, &self.finish(self.carrier), size)?
         };
-        Ok(Tensor::from_strided(Strided::new(out, self.dtype, core.to_vec()).broadcast(&self.shape)))
+        Ok(Tensor::from_strided(Strided::new(out, self.dtype, core).broadcast(&self.shape)))
     }
 
     /// Dense rows of all parts, where no fill takes part. What is the same for every row is computed once.
@@ -240,7 +238,7 @@ impl Plan<'_> {
         let init = match common {
             None => None,
             Some(once) => {
-                let mut one_row = core.to_vec();
+                let mut one_row = Shape::from(core);
                 one_row[core.len() - 2] = 1;
                 let size = self.carrier.acc_size();
                 let pass = Pass { right: right.as_ref(), ..self.pass(once, &one_row) };
@@ -362,7 +360,7 @@ impl Plan<'_> {
         if !parts.stored || x.stored.is_none() || y.stored.is_none() {
             return Ok(assemble::compressed(&self.shape, self.dtype, fill, Vec::new(), Some(&[]), None)?.into());
         }
-        let along = |d: usize| init.as_ref().is_some_and(|(_, core): &(Buffer, Vec<usize>)| core[core.len() - d] > 1);
+        let along = |d: usize| init.as_ref().is_some_and(|(_, core): &(Buffer, Shape)| core[core.len() - d] > 1);
         let (by_row, by_column) = (along(2), along(1));
         let wide = self.spread(x, y)?;
         let takes_part = x.fills();
@@ -444,5 +442,8 @@ const MANY_COLUMNS: usize = 1 << 22;
 /// Indices of one width.
 pub(super) fn same_width(left: Option<Stored>, right: Option<Stored>) -> (Option<Stored>, Option<Stored>) {
     let wide = left.as_ref().is_some_and(Stored::is_wide) || right.as_ref().is_some_and(Stored::is_wide);
+    if !wide {
+        return (left, right);
+    }
     (left.map(|s| s.widened(wide)), right.map(|s| s.widened(wide)))
 }

@@ -11,7 +11,7 @@ use openwork_ops::matmul::{BLOCK, Carrier, Diagonals as Kernel, Grid};
 use openwork_ops::structure::{IndexSlice, IndexVec, gather};
 use openwork_ops::{DType, Scalar};
 
-use super::is_zero;
+use super::is_over_zeros;
 use super::operand::{Field, Stored, is_hyper_sparse};
 use super::rows::{Parts, Pass};
 use crate::base::buffer::Buffer;
@@ -219,8 +219,7 @@ impl Special {
         let (Some(s), Layout::Csr, DType::F32 | DType::F64) = (a.sparse(), a.layout(), a.dtype()) else {
             return Ok(None);
         };
-        let is_over_zeros = s.fill_values().is_some_and(|fill| is_zero(&fill.unbroadcast()));
-        if !is_over_zeros || !s.pattern.is_canonical() || s.nse() == 0 {
+        if !is_over_zeros(s) || !s.pattern.is_canonical() || s.nse() == 0 {
             return Ok(None);
         }
         let stored = Stored::new(s, Carrier::new(a.dtype(), false), false, true)?;

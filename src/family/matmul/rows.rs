@@ -57,7 +57,9 @@ impl Pass<'_> {
     /// The matrix of an operand that takes part in matrix `b` of the product.
     fn matrix_of(&self, side: Option<&Stored>, b: usize) -> usize {
         match side {
-            Some(s) if s.batch != self.batch => offset(&self.batch, &batch_strides(&s.batch), b),
+            Some(s) if !self.batch.is_empty() && s.batch != self.batch => {
+                offset(&self.batch, &batch_strides(&s.batch), b)
+            }
             _ => b,
         }
     }
@@ -120,6 +122,9 @@ impl Pass<'_> {
         };
         // A row is worth what it stores, and what is written of it.
         let work = (WORK / self.n).max(1 << 10);
+        if self.batch.is_empty() && left.nse() + rows <= work {
+            return vec![rows];
+        }
         let (mut ends, mut carried) = (Vec::new(), 0);
         for b in 0..count(&self.batch) {
             let first = self.left_matrix(b) * self.m;

@@ -117,12 +117,8 @@ impl Run<'_> {
         pieces
     }
 
-    fn piece(&self, rows: Range<usize>, out: Out<'_>) -> usize {
-        let taken = parallel::lock(&self.spare).pop();
-        let mut acc = taken.unwrap_or_else(|| Accumulator::new(self.n));
-        let len = (self.kernel)(self.left.view(), rows, self.right.view(), 0, &mut acc, out);
-        parallel::lock(&self.spare).push(acc);
-        len
+    fn piece(&self, rows: Range<usize>, acc: &mut Accumulator, out: Out<'_>) -> usize {
+        (self.kernel)(self.left.view(), rows, self.right.view(), 0, acc, out)
     }
 
     fn all(&self, most: usize) -> Product {
@@ -130,7 +126,7 @@ impl Run<'_> {
         let mut counts = Scratch::<u32>::any(m + 1);
         counts[0] = 0;
         let (mut columns, mut values) = (Scratch::<u32>::any(most), Scratch::<u8>::any(most * size));
-        let mut len = 0;
+        let (mut len, mut own) = (0, None);
         let pieces = self.pieces();
         let threads = parallel::threads();
         for wave in pieces.chunks(if threads == 1 { 1 } else { WAVE * threads }) {
@@ -140,7 +136,8 @@ impl Run<'_> {
             if let [rows] = wave {
                 let room = self.most(rows);
                 let (columns, values) = (&mut columns[len..len + room], &mut values[len * size..(len + room) * size]);
-                len += self.piece(rows.clone(), Out { counts: of_wave, columns, values });
+                let acc = own.get_or_insert_with(|| Accumulator::new(self.n));
+                len += self.piece(rows.clone(), acc, Out { counts: of_wave, columns, values });
                 continue;
             }
             let stages = self.wave(wave, of_wave);
@@ -190,7 +187,10 @@ impl Run<'_> {
         let done = Mutex::new(Vec::with_capacity(wave.len()));
         parallel::for_each(work, &|i, (mut stage, counts)| {
             let (columns, values) = (&mut stage.columns[..], &mut stage.values[..]);
-            stage.len = self.piece(stage.rows.clone(), Out { counts, columns, values });
+            let taken = parallel::lock(&self.spare).pop();
+            let mut acc = taken.unwrap_or_else(|| Accumulator::new(self.n));
+            stage.len = self.piece(stage.rows.clone(), &mut acc, Out { counts, columns, values });
+            parallel::lock(&self.spare).push(acc);
             parallel::lock(&done).push((i, stage));
         });
         let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);

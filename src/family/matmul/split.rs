@@ -40,7 +40,7 @@ pub(super) struct Split {
     /// The hard ones, exactly, or all if few are easy.
     pub(super) hard: Option<Stored>,
     /// Where a fill is taken off floats.
-    beneath: Option<Beneath>,
+    beneath: Option<Box<Beneath>>,
 }
 
 /// Elements of compressed rows, and the fill beneath them.
@@ -62,7 +62,7 @@ struct Entries {
 impl Split {
     /// `fills` says whether the fill is other than zero. All rows are there where `all_rows`.
     pub(super) fn new(s: &Sparse, carrier: Carrier, fills: bool, all_rows: bool, limit: f64) -> Result<Split> {
-        let fill = s.fill_values().filter(|_| fills && carrier.doubled() != carrier);
+        let fill = if fills && carrier.doubled() != carrier { s.fill_values() } else { None };
         let Some(fill) = fill else {
             let easy = Some(Stored::new(s, carrier, fills, all_rows)?);
             return Ok(Split { easy, hard: None, beneath: None });
@@ -81,7 +81,7 @@ impl Split {
             let hard = (!hard.which.is_empty()).then(|| beneath.rows.of_entries(&hard.which, &hard.terms));
             (Some(easy), hard)
         };
-        Ok(Split { easy, hard, beneath: Some(beneath) })
+        Ok(Split { easy, hard, beneath: Some(Box::new(beneath)) })
     }
 
     /// Every element, exactly.

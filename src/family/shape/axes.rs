@@ -125,22 +125,22 @@ impl Tensor {
     fn expanded(&self, axes: &Axes) -> Result<Tensor> {
         let call = trace::call("expand_dims", &[self]);
         let places = axes.unkept()?.placed(self.ndim())?;
-        call.end(places.into_iter().try_fold(self.clone(), |t, at| t.expanded_at(at)))
+        Ok(call.done(places.into_iter().fold(self.clone(), |t, at| t.expanded_at(at))))
     }
 
     /// With an axis of size 1 before the axis `at`.
-    fn expanded_at(&self, at: usize) -> Result<Tensor> {
-        let mut shape = self.shape().to_vec();
-        shape.insert(at, 1);
+    pub(crate) fn expanded_at(&self, at: usize) -> Tensor {
         let insert = |s: &Strided| {
             let mut out = s.clone();
             out.shape.insert(at, 1);
             out.strides.insert(at, 0);
             out
         };
-        let out = match &self.storage {
+        match &self.storage {
             Storage::Strided(s) => Tensor::from_strided(insert(s)),
             Storage::Sparse(s) => {
+                let mut shape = s.shape.clone();
+                shape.insert(at, 1);
                 // A new value axis of size 1: no index changes.
                 let mut dims: Vec<Dim> =
                     s.pattern.dims.mapped(|d| Dim { axis: d.axis + usize::from(d.axis >= at), ..*d });
@@ -149,10 +149,9 @@ impl Tensor {
                 let mut values = s.values.clone();
                 values.shape.push(1);
                 values.strides.push(1);
-                Sparse { shape: shape.into(), pattern, values, fill: map_fill(&s.fill, insert) }.into()
+                Sparse { shape, pattern, values, fill: map_fill(&s.fill, insert) }.into()
             }
-        };
-        Ok(out)
+        }
     }
 
     /// Drops axes of size 1; `..` drops all that there are. Free where they are value axes or dense levels; elsewhere the

@@ -351,7 +351,7 @@ pub(crate) fn refilled<'a>(part: &'a Tensor, fill: Fill, spec: &LevelSpec) -> Re
         }
         _ => {}
     }
-    let plain = s.pattern.is_canonical() && s.pattern.spec() == *spec;
+    let plain = s.pattern.is_canonical() && s.pattern.has_spec(spec);
     if plain { Ok(Cow::Borrowed(s)) } else { convert::convert(s, spec).map(Cow::Owned) }
 }
 
