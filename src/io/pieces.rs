@@ -363,7 +363,7 @@ mod tests {
         std::fs::remove_dir_all(&folder).unwrap();
     }
 
-    /// Packed arrays are read whole, and what is wrong with a file is told as its reader tells it.
+    /// Packed arrays are read whole, and what is wrong with a file is said as its reader says it.
     #[test]
     fn what_has_no_parts_is_one_piece() {
         let path = std::env::temp_dir().join(format!("openwork-unit-whole-{}.npz", std::process::id()));

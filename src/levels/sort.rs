@@ -46,8 +46,8 @@ pub(crate) fn sort_rows(
     row: usize,
 ) -> (Vec<Vec<u64>>, Buffer) {
     let n = words[0].len();
-    let plan = if words.len() == 1 { sort::Plan::new(n, layout.word_bits[0]) } else { None };
-    let (Some(plan), 1 | 2 | 4 | 8 | 16) = (plan, row) else {
+    let packing = if words.len() == 1 { sort::Packing::new(n, layout.word_bits[0]) } else { None };
+    let (Some(packing), 1 | 2 | 4 | 8 | 16) = (packing, row) else {
         let sorted = sort_keys(layout, words);
         let rows = Buffer::filled_of_held(n * row, row, |out| gather(rows, row, sorted.order.as_slice(), out));
         return (sorted.words, rows);
@@ -57,32 +57,32 @@ pub(crate) fn sort_rows(
     let mut moved = Scratch::<u8>::any(n * row);
     let (to, at) = (&mut packed[..], &mut moved[..]);
     let offsets = match row {
-        1 => sort::partition_rows::<1>(&keys, rows, plan, to, at),
-        2 => sort::partition_rows::<2>(&keys, rows, plan, to, at),
-        4 => sort::partition_rows::<4>(&keys, rows, plan, to, at),
-        8 => sort::partition_rows::<8>(&keys, rows, plan, to, at),
-        _ => sort::partition_rows::<16>(&keys, rows, plan, to, at),
+        1 => sort::partition_rows::<1>(&keys, rows, packing, to, at),
+        2 => sort::partition_rows::<2>(&keys, rows, packing, to, at),
+        4 => sort::partition_rows::<4>(&keys, rows, packing, to, at),
+        8 => sort::partition_rows::<8>(&keys, rows, packing, to, at),
+        _ => sort::partition_rows::<16>(&keys, rows, packing, to, at),
     };
     drop(keys);
-    let (sorted, order) = sort_buckets(packed, plan, &offsets);
+    let (sorted, order) = sort_buckets(packed, packing, &offsets);
     (vec![sorted], Buffer::filled_of_held(n * row, row, |out| gather(&moved, row, order.as_slice(), out)))
 }
 
 fn sort_word(keys: Vec<u64>, bits: u32) -> (Vec<u64>, IndexVec) {
     let n = keys.len();
-    let Some(plan) = sort::Plan::new(n, bits) else {
+    let Some(packing) = sort::Packing::new(n, bits) else {
         let order = sort::sort_pairs(&keys);
         let sorted = order.iter().map(|&i| keys[i as usize]).collect();
         return (sorted, narrowest(order));
     };
     let mut packed = zeroed_vec::<u64>(n);
-    let offsets = sort::partition(&keys, plan, &mut packed);
+    let offsets = sort::partition(&keys, packing, &mut packed);
     drop(keys);
-    sort_buckets(packed, plan, &offsets)
+    sort_buckets(packed, packing, &offsets)
 }
 
 /// Sorts partitioned words; gives the keys again, and the indices that rode with them.
-fn sort_buckets(mut packed: Vec<u64>, plan: sort::Plan, offsets: &[usize]) -> (Vec<u64>, IndexVec) {
+fn sort_buckets(mut packed: Vec<u64>, packing: sort::Packing, offsets: &[usize]) -> (Vec<u64>, IndexVec) {
     let n = packed.len();
     let groups = group_ends(&offsets[1..]);
     // Several buckets make one piece of work.
@@ -98,9 +98,9 @@ fn sort_buckets(mut packed: Vec<u64>, plan: sort::Plan, offsets: &[usize]) -> (V
     };
     parallel::for_pieces_mut(&mut packed, &ends, &|g, piece| {
         let mut scratch = Vec::new();
-        buckets(g, piece, &mut |_, bucket| sort::sort_bucket(bucket, plan, &mut scratch));
+        buckets(g, piece, &mut |_, bucket| sort::sort_bucket(bucket, packing, &mut scratch));
     });
-    let mask = (1u64 << plan.index_bits) - 1;
+    let mask = (1u64 << packing.index_bits) - 1;
     let order = if n < 1 << 31 {
         let mut order = zeroed_vec::<u32>(n);
         parallel::for_chunks_mut(&mut order, 1, parallel::GRAIN, &|start, out| {
@@ -115,8 +115,8 @@ fn sort_buckets(mut packed: Vec<u64>, plan: sort::Plan, offsets: &[usize]) -> (V
     // What is left of each word, with its bucket in front, is the key again.
     parallel::for_pieces_mut(&mut packed, &ends, &|g, piece| {
         buckets(g, piece, &mut |b, bucket| {
-            let lead = (b as u64).checked_shl(plan.key_bits).unwrap_or(0);
-            bucket.iter_mut().for_each(|v| *v = lead | v.checked_shr(plan.index_bits).unwrap_or(0));
+            let lead = (b as u64).checked_shl(packing.key_bits).unwrap_or(0);
+            bucket.iter_mut().for_each(|v| *v = lead | v.checked_shr(packing.index_bits).unwrap_or(0));
         });
     });
     (packed, order)

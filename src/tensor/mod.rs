@@ -2,6 +2,7 @@
 
 mod about;
 mod parts;
+pub(crate) mod compressed;
 pub(crate) mod construct;
 pub(crate) mod index_array;
 pub(crate) mod literal;

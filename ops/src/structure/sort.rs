@@ -12,7 +12,7 @@ const MAX_PARTITION_BITS: u32 = 11;
 
 /// How keys are cut into buckets and packed with their indices.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
+pub struct Packing {
     /// Bits of the index in each packed word.
     pub index_bits: u32,
     /// Bits of the key left in each packed word: all but the leading ones, which the bucket tells.
@@ -21,17 +21,17 @@ pub struct Plan {
     pub buckets: usize,
 }
 
-impl Plan {
-    /// A plan for `n` keys below `2^bits`, or `None` where the rest of a key and its index do not fit 64 bits
+impl Packing {
+    /// A packing for `n` keys below `2^bits`, or `None` where the rest of a key and its index do not fit 64 bits
     /// together (then use [`sort_pairs`]).
-    pub fn new(n: usize, bits: u32) -> Option<Plan> {
+    pub fn new(n: usize, bits: u32) -> Option<Packing> {
         let index_bits = (usize::BITS - n.leading_zeros()).max(1);
         let wanted = (n / BUCKET).max(1).ilog2() + 1;
         let must = (bits + index_bits).saturating_sub(64);
         let lead = wanted.max(must).min(MAX_PARTITION_BITS).min(bits);
         let key_bits = bits - lead;
         // An index takes at least a bit, so that the key's part never takes all 64.
-        (key_bits + index_bits <= 64).then_some(Plan { index_bits, key_bits, buckets: 1 << lead })
+        (key_bits + index_bits <= 64).then_some(Packing { index_bits, key_bits, buckets: 1 << lead })
     }
 
     fn low_mask(self) -> u64 {
@@ -46,13 +46,13 @@ impl Plan {
 
 /// Writes `(low bits of the key) << index_bits | index` for every key, bucket by bucket; gives where the buckets begin and
 /// end: bucket `b` is `packed[offsets[b]..offsets[b + 1]]`.
-pub fn partition(keys: &[u64], plan: Plan, packed: &mut [u64]) -> Vec<usize> {
-    let offsets = bucket_offsets(keys, plan);
+pub fn partition(keys: &[u64], packing: Packing, packed: &mut [u64]) -> Vec<usize> {
+    let offsets = bucket_offsets(keys, packing);
     let mut next = offsets.clone();
-    let low = plan.low_mask();
+    let low = packing.low_mask();
     for (i, &key) in keys.iter().enumerate() {
-        let slot = &mut next[plan.bucket(key)];
-        packed[*slot] = ((key & low) << (plan.index_bits % 64)) | i as u64;
+        let slot = &mut next[packing.bucket(key)];
+        packed[*slot] = ((key & low) << (packing.index_bits % 64)) | i as u64;
         *slot += 1;
     }
     offsets
@@ -63,30 +63,30 @@ pub fn partition(keys: &[u64], plan: Plan, packed: &mut [u64]) -> Vec<usize> {
 pub fn partition_rows<const W: usize>(
     keys: &[u64],
     rows: &[u8],
-    plan: Plan,
+    packing: Packing,
     packed: &mut [u64],
     moved: &mut [u8],
 ) -> Vec<usize> {
     let (rows, _) = rows.as_chunks::<W>();
     let (moved, _) = moved.as_chunks_mut::<W>();
-    let offsets = bucket_offsets(keys, plan);
+    let offsets = bucket_offsets(keys, packing);
     let mut next = offsets.clone();
-    let low = plan.low_mask();
+    let low = packing.low_mask();
     for (&key, row) in keys.iter().zip(rows) {
-        let slot = &mut next[plan.bucket(key)];
-        packed[*slot] = ((key & low) << (plan.index_bits % 64)) | *slot as u64;
+        let slot = &mut next[packing.bucket(key)];
+        packed[*slot] = ((key & low) << (packing.index_bits % 64)) | *slot as u64;
         moved[*slot] = *row;
         *slot += 1;
     }
     offsets
 }
 
-fn bucket_offsets(keys: &[u64], plan: Plan) -> Vec<usize> {
-    let mut offsets = vec![0usize; plan.buckets + 1];
+fn bucket_offsets(keys: &[u64], packing: Packing) -> Vec<usize> {
+    let mut offsets = vec![0usize; packing.buckets + 1];
     for &key in keys {
-        offsets[plan.bucket(key) + 1] += 1;
+        offsets[packing.bucket(key) + 1] += 1;
     }
-    for b in 0..plan.buckets {
+    for b in 0..packing.buckets {
         offsets[b + 1] += offsets[b];
     }
     offsets
@@ -97,7 +97,7 @@ const MAX_DIGIT: u32 = 10;
 
 /// Sorts one bucket of packed words by key, stably (the index bits already rise in it). `scratch` is reused between
 /// calls.
-pub fn sort_bucket(bucket: &mut [u64], plan: Plan, scratch: &mut Vec<u64>) {
+pub fn sort_bucket(bucket: &mut [u64], packing: Packing, scratch: &mut Vec<u64>) {
     if bucket.len() < 64 || bucket.len() > u32::MAX as usize {
         bucket.sort_unstable(); // indices are distinct and rise: the same as stable by key
         return;
@@ -106,11 +106,11 @@ pub fn sort_bucket(bucket: &mut [u64], plan: Plan, scratch: &mut Vec<u64>) {
         scratch.resize(bucket.len(), 0);
     }
     let scratch = &mut scratch[..bucket.len()];
-    let passes = plan.key_bits.div_ceil(MAX_DIGIT);
-    let digit = plan.key_bits.div_ceil(passes.max(1));
+    let passes = packing.key_bits.div_ceil(MAX_DIGIT);
+    let digit = packing.key_bits.div_ceil(passes.max(1));
     let mut in_scratch = false;
     for pass in 0..passes {
-        let shift = plan.index_bits + pass * digit;
+        let shift = packing.index_bits + pass * digit;
         let (from, to) = if in_scratch { (&*scratch, &mut *bucket) } else { (&*bucket, &mut *scratch) };
         if radix_pass(from, to, shift, digit) {
             in_scratch = !in_scratch;
@@ -156,15 +156,15 @@ mod tests {
     use super::*;
 
     fn sorted(keys: &[u64], bits: u32) -> Vec<u64> {
-        match Plan::new(keys.len(), bits) {
+        match Packing::new(keys.len(), bits) {
             None => sort_pairs(keys),
-            Some(plan) => {
+            Some(packing) => {
                 let mut packed = vec![0; keys.len()];
-                let offsets = partition(keys, plan, &mut packed);
-                for b in 0..plan.buckets {
-                    sort_bucket(&mut packed[offsets[b]..offsets[b + 1]], plan, &mut Vec::new());
+                let offsets = partition(keys, packing, &mut packed);
+                for b in 0..packing.buckets {
+                    sort_bucket(&mut packed[offsets[b]..offsets[b + 1]], packing, &mut Vec::new());
                 }
-                let mask = (1u64 << plan.index_bits) - 1;
+                let mask = (1u64 << packing.index_bits) - 1;
                 packed.iter().map(|v| v & mask).collect()
             }
         }

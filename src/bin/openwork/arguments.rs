@@ -206,7 +206,7 @@ pub(crate) struct Spy {
 
 /// Tell where two files do not mean the same: exit status 0 same, 1 different, 2 trouble
 ///
-/// Compared are shape, dtype, and every element, stored or not; layouts, fills and formats do not matter. Nothing is told of
+/// Compared are shape, dtype, and every element, stored or not; layouts, fills and formats do not matter. Nothing is said of
 /// files that are the same. In files of several tensors those of one name are compared: + is in B alone, - in A alone,
 /// ~ in both and not the same.
 #[derive(Args)]

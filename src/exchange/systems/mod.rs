@@ -22,7 +22,6 @@
 
 mod arrays;
 mod balance;
-pub(crate) mod compressed;
 mod finch;
 mod flat;
 mod mlir;

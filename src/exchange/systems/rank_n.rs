@@ -65,7 +65,7 @@ fn order(dims: &[(usize, Part)]) -> String {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum Letter {
     S,
     C,
     Dc,
@@ -75,7 +75,7 @@ enum Kind {
 }
 
 struct Token {
-    kind: Kind,
+    kind: Letter,
     marks: LevelProperties,
 }
 
@@ -139,10 +139,15 @@ enum Order {
     Other(Vec<(usize, Part)>),
 }
 
-fn kind(scan: &mut Scan<'_>) -> Result<Kind> {
-    for (token, kind) in
-        [("DC", Kind::Dc), ("S", Kind::S), ("C", Kind::C), ("P", Kind::P), ("V", Kind::V), ("0", Kind::Zero)]
-    {
+fn kind(scan: &mut Scan<'_>) -> Result<Letter> {
+    for (token, kind) in [
+        ("DC", Letter::Dc),
+        ("S", Letter::S),
+        ("C", Letter::C),
+        ("P", Letter::P),
+        ("V", Letter::V),
+        ("0", Letter::Zero),
+    ] {
         if scan.take(token) {
             return Ok(kind);
         }
@@ -188,7 +193,7 @@ fn levels(scan: &Scan<'_>, tokens: &[Token]) -> Result<Levels> {
     const PLAIN: LevelProperties = LevelProperties { ordered: true, unique: true };
     const SEVERAL: LevelProperties = LevelProperties { ordered: true, unique: false };
     const VALUES_ONLY: LevelKind = LevelKind::Sparse { rank: 0 };
-    let values = tokens.iter().rev().take_while(|t| t.kind == Kind::V).count();
+    let values = tokens.iter().rev().take_while(|t| t.kind == Letter::V).count();
     let (tokens, trailing) = tokens.split_at(tokens.len() - values);
     if trailing.iter().any(|t| t.marks != PLAIN) {
         return scan.refuse("`V` has no coordinates to mark");
@@ -198,33 +203,33 @@ fn levels(scan: &Scan<'_>, tokens: &[Token]) -> Result<Levels> {
     for (i, token) in tokens.iter().enumerate() {
         let next = tokens.get(i + 1).map(|t| t.kind);
         match token.kind {
-            Kind::S | Kind::Dc if next == Some(Kind::P) => {
+            Letter::S | Letter::Dc if next == Some(Letter::P) => {
                 return scan.refuse("`P` after `S` or `DC`: one coordinate more per tuple is one more `S`");
             }
-            Kind::S if matches!(next, Some(Kind::S | Kind::Dc)) => {
+            Letter::S if matches!(next, Some(Letter::S | Letter::Dc)) => {
                 if token.marks != PLAIN {
                     return scan.refuse("the marks `~` and `*` stand on the last dimension of a tuple");
                 }
                 run += 1;
             }
-            Kind::S | Kind::Dc => {
-                let expanded = token.kind == Kind::S && next == Some(Kind::C);
+            Letter::S | Letter::Dc => {
+                let expanded = token.kind == Letter::S && next == Some(Letter::C);
                 out.push(LevelKind::Sparse { rank: run + 1 }, token.marks, expanded);
                 run = 0;
             }
-            Kind::C | Kind::P | Kind::Zero if token.marks != PLAIN => {
+            Letter::C | Letter::P | Letter::Zero if token.marks != PLAIN => {
                 return scan.refuse("the marks `~` and `*` belong to `S` and `DC`");
             }
-            Kind::C => out.push(LevelKind::Dense, PLAIN, false),
-            Kind::P => out.push(LevelKind::Singleton, PLAIN, false),
-            Kind::Zero if next.is_none() && (i == 0 || tokens[i - 1].kind == Kind::P) => {
+            Letter::C => out.push(LevelKind::Dense, PLAIN, false),
+            Letter::P => out.push(LevelKind::Singleton, PLAIN, false),
+            Letter::Zero if next.is_none() && (i == 0 || tokens[i - 1].kind == Letter::P) => {
                 out.push(VALUES_ONLY, SEVERAL, false);
             }
-            Kind::Zero => return scan.refuse("`0` stands alone or last after `P`; else a final `C` or `DC` says it"),
-            Kind::V => return scan.refuse("`V`, a value axis, comes after all levels"),
+            Letter::Zero => return scan.refuse("`0` stands alone or last after `P`; else a final `C` or `DC` says it"),
+            Letter::V => return scan.refuse("`V`, a value axis, comes after all levels"),
         }
     }
-    if matches!(tokens.last().map(|t| t.kind), Some(Kind::C | Kind::Dc)) {
+    if matches!(tokens.last().map(|t| t.kind), Some(Letter::C | Letter::Dc)) {
         out.push(VALUES_ONLY, SEVERAL, false);
     }
     out.dims += values;

@@ -6,8 +6,8 @@ use tch::{Device, Kind};
 use super::memory::{dtype_of, of_torch, shared, shared_indices};
 use crate::base::error::{self, Result};
 use crate::base::mapped::Mapped;
-use crate::exchange::systems;
 use crate::levels::validate::Given;
+use crate::tensor::compressed;
 use crate::tensor::construct;
 use crate::{Fill, IndexArray, LevelData, LevelKind, LevelSpec, Part, Tensor};
 
@@ -129,9 +129,9 @@ fn compressed(
     fill: Fill,
     indices: Indices,
 ) -> Result<Tensor> {
-    let [pointers_name, plain_name] = systems::compressed::names(by_rows);
+    let [pointers_name, plain_name] = compressed::names(by_rows);
     let flat = |t: &tch::Tensor, name: &str| t.f_reshape([-1]).map_err(of_torch).and_then(|t| array(&t, name, indices));
-    let given = systems::compressed::Compressed {
+    let given = compressed::Compressed {
         by_rows,
         shape: shape_of(t)?,
         of_pointers: shape_of(pointers)?,

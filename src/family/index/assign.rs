@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::put::{spread, undefined, value_of};
-use super::{Index, Made, Plan, Taken};
+use super::{Index, Made, Resolved, Taken};
 use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::mapped::Chosen;
@@ -39,17 +39,17 @@ impl Tensor {
     /// elements are assigned where the fill is defined or all is stored.
     pub fn slice_assign<'a>(&self, items: impl AsRef<[Index]>, value: impl Into<Operand<'a>>) -> Result<Tensor> {
         let call = trace::call("slice_assign", &[self]);
-        let plan = Plan::new(self.shape(), items.as_ref())?;
-        if plan.lists.is_some() {
+        let resolved = Resolved::new(self.shape(), items.as_ref())?;
+        if resolved.lists.is_some() {
             let why = "a list or mask: slice_assign takes integers and ranges, index_put takes all";
             return Err(error::invalid("indices", why));
         }
         let value = value_of(self, value.into())?;
-        call.end(assign(self, &plan, &value))
+        call.end(assign(self, &resolved, &value))
     }
 }
 
-impl Plan {
+impl Resolved {
     /// The axes of which only a part is named. There are no lists.
     pub(super) fn cut(&self, shape: &[usize]) -> Vec<usize> {
         let whole = |a: usize| matches!(self.taken[a], Taken::Step { start: 0, step: 1, len } if len == shape[a]);
@@ -66,19 +66,19 @@ impl Plan {
     }
 }
 
-/// The plan has no lists; the value has the tensor's dtype.
-pub(super) fn assign(x: &Tensor, plan: &Plan, value: &Tensor) -> Result<Tensor> {
+/// The index has no lists; the value has the tensor's dtype.
+pub(super) fn assign(x: &Tensor, resolved: &Resolved, value: &Tensor) -> Result<Tensor> {
     let s = match &x.storage {
-        Storage::Strided(s) => return super::strided::put(s, plan, value, None),
+        Storage::Strided(s) => return super::strided::put(s, resolved, value, None),
         Storage::Sparse(s) => s,
     };
-    let window = plan.window();
+    let window = resolved.window();
     let given = value.size();
     // In the shape of the window: without new axes, with those that integers dropped.
-    let mut value = spread(value, &plan.shape())?;
-    let new: Vec<usize> = plan.made.iter().enumerate().filter(|(_, m)| **m == Made::New).map(|(i, _)| i).collect();
+    let mut value = spread(value, &resolved.shape())?;
+    let new: Vec<usize> = resolved.made.iter().enumerate().filter(|(_, m)| **m == Made::New).map(|(i, _)| i).collect();
     value = if new.is_empty() { value } else { value.squeeze(&new)? };
-    for axis in (0..plan.taken.len()).filter(|&a| matches!(plan.taken[a], Taken::At(_))) {
+    for axis in (0..resolved.taken.len()).filter(|&a| matches!(resolved.taken[a], Taken::At(_))) {
         value = value.expand_dims(axis)?;
     }
     debug_assert_eq!(value.shape(), window);
@@ -90,15 +90,15 @@ pub(super) fn assign(x: &Tensor, plan: &Plan, value: &Tensor) -> Result<Tensor> 
         }
         value = value.replace_fill(openwork_ops::Scalar::zero(x.dtype()))?; // all is stored: nobody sees it
     }
-    into_sparse(s, plan, value, given).map(Into::into)
+    into_sparse(s, resolved, value, given).map(Into::into)
 }
 
-fn into_sparse(s: &Sparse, plan: &Plan, value: Tensor, given: u128) -> Result<Sparse> {
-    let window = plan.window();
-    let cut = plan.cut(&s.shape);
+fn into_sparse(s: &Sparse, resolved: &Resolved, value: Tensor, given: u128) -> Result<Sparse> {
+    let window = resolved.window();
+    let cut = resolved.cut(&s.shape);
     let fill = along::map_fill(s, &window, |values| {
         (0..window.len()).try_fold(values.clone(), |v, axis| {
-            let (start, step, len) = plan.along(axis);
+            let (start, step, len) = resolved.along(axis);
             along::strided(&v, axis, &Along::Step { start, step, len })
         })
     })?;
@@ -111,13 +111,13 @@ fn into_sparse(s: &Sparse, plan: &Plan, value: Tensor, given: u128) -> Result<Sp
         spec = LevelSpec::of_layout(Layout::Coo, &s.shape)?;
     }
     spec = spec.freed();
-    let own = super::erase::without(&convert::convert(s, &spec)?, plan)?;
+    let own = super::erase::without(&convert::convert(s, &spec)?, resolved)?;
     let value = join::refilled(&value, fill, &spec)?;
     if value.pattern.positions == 0 {
         return Ok(own);
     }
     let n = s.ndim();
-    let (starts, steps) = (0..n).map(|a| plan.along(a)).map(|(start, step, _)| (start, step)).unzip();
+    let (starts, steps) = (0..n).map(|a| resolved.along(a)).map(|(start, step, _)| (start, step)).unzip();
     let pieces = [
         Piece { sparse: Cow::Owned(own), offset: vec![0; n], step: vec![1; n] },
         Piece { sparse: value, offset: starts, step: steps },

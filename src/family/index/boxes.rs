@@ -7,7 +7,7 @@ use openwork_ops::{ReduceOp, Scalar, with_index};
 
 use super::choose::read;
 use super::put::{Given, spread, undefined};
-use super::{Made, Plan, Taken, erase, points};
+use super::{Made, Resolved, Taken, erase, points};
 use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::strided::{c_strides, count};
@@ -19,36 +19,36 @@ use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::{Sparse, Tensor};
 
 /// A copy with values, which broadcast, at what the index names; added to what is there with a fold.
-pub(super) fn put(s: &Sparse, plan: &Plan, value: &Tensor, fold: Option<ReduceOp>) -> Result<Sparse> {
-    let shape = plan.shape();
+pub(super) fn put(s: &Sparse, resolved: &Resolved, value: &Tensor, fold: Option<ReduceOp>) -> Result<Sparse> {
+    let shape = resolved.shape();
     let spread = spread(value, &shape)?;
     if shape.contains(&0) {
         return Ok(s.clone());
     }
-    if plan.taken.iter().all(|t| !matches!(t, Taken::Step { len, .. } if *len != 1)) {
-        let columns: Vec<Vec<u64>> = (0..s.ndim()).mapped(|axis| plan.points(axis));
+    if resolved.taken.iter().all(|t| !matches!(t, Taken::Step { len, .. } if *len != 1)) {
+        let columns: Vec<Vec<u64>> = (0..s.ndim()).mapped(|axis| resolved.points(axis));
         return points::put(s, &columns, &Given::of(&spread, count(&shape), fold)?);
     }
-    let patch = patch(s, plan, value, &spread, fold)?;
+    let patch = patch(s, resolved, value, &spread, fold)?;
     let base = match fold {
         Some(_) => s.clone(),
-        None => erase::covered(s, plan)?,
+        None => erase::covered(s, resolved)?,
     };
     if patch.pattern.positions == 0 {
         return Ok(base);
     }
-    let columns: Vec<Vec<u64>> = (0..s.ndim()).mapped(|axis| plan.places(axis, &patch));
+    let columns: Vec<Vec<u64>> = (0..s.ndim()).mapped(|axis| resolved.places(axis, &patch));
     let values = patch.values.reshape(&[patch.pattern.positions])?;
     points::put(&base, &columns, &Given { values: Some(values), absent: Vec::new(), fold })
 }
 
 /// What has to be stored of the values: COO over the shape of the index.
-fn patch(s: &Sparse, plan: &Plan, value: &Tensor, spread: &Tensor, fold: Option<ReduceOp>) -> Result<Sparse> {
+fn patch(s: &Sparse, resolved: &Resolved, value: &Tensor, spread: &Tensor, fold: Option<ReduceOp>) -> Result<Sparse> {
     let shape = spread.shape();
     let zero = Scalar::zero(s.dtype());
     let (mut value, mut spread) = (value.clone(), spread.clone());
     if undefined(&value) && !s.fill.is_undefined() && fold.is_none() {
-        if value.coalesce()?.nse() as u128 != value.size() && !plan.is_covered(&spread, &s.shape)? {
+        if value.coalesce()?.nse() as u128 != value.size() && !resolved.is_covered(&spread, &s.shape)? {
             let why = "an absent value is assigned, but only a tensor with undefined fill has absent elements";
             return Err(error::absent(why));
         }
@@ -59,7 +59,7 @@ fn patch(s: &Sparse, plan: &Plan, value: &Tensor, spread: &Tensor, fold: Option<
         (Fill::Undefined, ..) => Fill::Undefined,
         (_, _, Some(_)) => Fill::Scalar(zero),
         (Fill::Array(_), Some(fill), None) => {
-            let fill = read(&Tensor::from_strided(fill), plan)?;
+            let fill = read(&Tensor::from_strided(fill), resolved)?;
             fill.strided().map_or(Fill::Scalar(zero), fill_of)
         }
         (fill, ..) => fill.clone(),
@@ -71,7 +71,7 @@ fn patch(s: &Sparse, plan: &Plan, value: &Tensor, spread: &Tensor, fold: Option<
         let mut all = vec![stored];
         all.extend(&repeated);
         let times = all.iter().fold(1u128, |n, &s| n.saturating_mul(s as u128));
-        if times <= plan.lists.as_ref().map_or(0, |shape| count(shape)) as u128 {
+        if times <= resolved.lists.as_ref().map_or(0, |shape| count(shape)) as u128 {
             return Ok(()); // no more than the lists have
         }
         context::may_densify(&all, s.dtype().size(), || {
@@ -95,16 +95,16 @@ fn patch(s: &Sparse, plan: &Plan, value: &Tensor, spread: &Tensor, fold: Option<
         all.clone()
     };
     if fold.is_none()
-        && let Some(last) = plan.lasts(&s.shape)
+        && let Some(last) = resolved.lasts(&s.shape)
     {
-        let places = plan.list_places(&patch);
+        let places = resolved.list_places(&patch);
         let keep: Vec<bool> = places.iter().map(|&k| last[k as usize]).collect();
         patch = convert::retain_rows(&patch, &keep)?;
     }
     Ok(patch)
 }
 
-impl Plan {
+impl Resolved {
     /// Whether what counts is there: of places that lists name more than once, the last values.
     fn is_covered(&self, values: &Tensor, shape: &[usize]) -> Result<bool> {
         let Some(last) = self.lasts(shape) else { return Ok(false) };

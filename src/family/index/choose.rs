@@ -3,7 +3,7 @@
 use openwork_ops::Element;
 
 use super::pick::pick;
-use super::{Index, Made, Plan, Taken};
+use super::{Index, Made, Resolved, Taken};
 use crate::base::axes::{Axes, Axis};
 use crate::base::buffer::Buffer;
 use crate::base::error::{self, Result};
@@ -127,8 +127,8 @@ impl Tensor {
     fn deleted(&self, indices: Index, axis: Axis) -> Result<Tensor> {
         let call = trace::call("delete", &[self]);
         let axis = axis.of(self.ndim())?;
-        let plan = Plan::new(&self.shape()[axis..=axis], &[indices])?;
-        let mut gone = match plan.taken.into_iter().next() {
+        let resolved = Resolved::new(&self.shape()[axis..=axis], &[indices])?;
+        let mut gone = match resolved.taken.into_iter().next() {
             Some(Taken::At(at)) => vec![at as u64],
             Some(Taken::List(list)) => list,
             Some(Taken::Step { start, step, len }) => {
@@ -151,9 +151,9 @@ impl Tensor {
         {
             return Ok(out);
         }
-        let plan = Plan::new(self.shape(), items)?;
-        let out = read(self, &plan)?;
-        debug_assert_eq!(out.shape(), plan.shape());
+        let resolved = Resolved::new(self.shape(), items)?;
+        let out = read(self, &resolved)?;
+        debug_assert_eq!(out.shape(), resolved.shape());
         Ok(out)
     }
 }
@@ -187,10 +187,10 @@ fn taken(x: &Tensor, indices: Index, axis: &Axes) -> Result<Tensor> {
     x.indexed(&items)
 }
 
-/// Follows a plan.
-pub(super) fn read(x: &Tensor, plan: &Plan) -> Result<Tensor> {
+/// What an index chooses.
+pub(super) fn read(x: &Tensor, resolved: &Resolved) -> Result<Tensor> {
     let mut out = x.clone();
-    for (axis, taken) in plan.taken.iter().enumerate() {
+    for (axis, taken) in resolved.taken.iter().enumerate() {
         match *taken {
             Taken::At(at) => out = out.narrow(at..at + 1, axis)?,
             Taken::Step { start, step: 1, len } => out = out.narrow(start..start + len, axis)?,
@@ -198,11 +198,11 @@ pub(super) fn read(x: &Tensor, plan: &Plan) -> Result<Tensor> {
             Taken::List(_) => {}
         }
     }
-    let mut axes = plan.listed();
+    let mut axes = resolved.listed();
     let lists: Vec<&[u64]> =
-        plan.taken.iter().filter_map(|t| if let Taken::List(l) = t { Some(&l[..]) } else { None }).collect();
+        resolved.taken.iter().filter_map(|t| if let Taken::List(l) = t { Some(&l[..]) } else { None }).collect();
     // How many axes of the tensor stand before the lists' in the result.
-    let at = plan.made.iter().take_while(|m| **m != Made::Lists).filter(|m| matches!(m, Made::Axis(_))).count();
+    let at = resolved.made.iter().take_while(|m| **m != Made::Lists).filter(|m| matches!(m, Made::Axis(_))).count();
     match (&axes[..], &lists[..]) {
         ([], _) => {}
         (&[axis], [list]) if axis == at => {
@@ -214,22 +214,22 @@ pub(super) fn read(x: &Tensor, plan: &Plan) -> Result<Tensor> {
         }
     }
     let gone: Vec<usize> =
-        plan.taken.iter().enumerate().filter(|(_, t)| matches!(t, Taken::At(_))).map(|(a, _)| a).collect();
+        resolved.taken.iter().enumerate().filter(|(_, t)| matches!(t, Taken::At(_))).map(|(a, _)| a).collect();
     if !gone.is_empty() {
         out = out.squeeze(&gone)?;
     }
     // The lists' axis in the shape of the lists, and new axes.
-    if let Some(shape) = plan.lists.as_ref().filter(|shape| shape.len() != 1) {
+    if let Some(shape) = resolved.lists.as_ref().filter(|shape| shape.len() != 1) {
         let at = if axes.len() == 1 { at } else { 0 };
         let mut all = out.shape().to_vec();
         all.splice(at..at + 1, shape.iter().copied());
         out = out.reshape(&all)?;
     }
     let mut axis = 0;
-    for made in &plan.made {
+    for made in &resolved.made {
         match made {
             Made::New => out = out.expand_dims(axis)?,
-            Made::Lists => axis += plan.lists.as_ref().map_or(0, Vec::len),
+            Made::Lists => axis += resolved.lists.as_ref().map_or(0, Vec::len),
             Made::Axis(_) => {}
         }
         axis += usize::from(*made != Made::Lists);

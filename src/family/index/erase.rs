@@ -5,7 +5,7 @@ use openwork_ops::identity;
 use openwork_ops::{DType, ReduceOp};
 
 use super::pick::Tuples;
-use super::{Plan, Taken};
+use super::{Resolved, Taken};
 use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::error::Result;
 use crate::base::parallel::{self, GRAIN};
@@ -19,23 +19,23 @@ use crate::tensor::Sparse;
 type Form<'a> = &'a dyn Fn(&[u64]) -> Vec<u64>;
 
 /// The tensor without what the index names: nothing is stored for it. Blocks and value axes that are cut are taken apart.
-pub(super) fn without(s: &Sparse, plan: &Plan) -> Result<Sparse> {
-    let s = in_levels(s, &plan.cut(&s.shape))?;
+pub(super) fn without(s: &Sparse, resolved: &Resolved) -> Result<Sparse> {
+    let s = in_levels(s, &resolved.cut(&s.shape))?;
     let form = |weights: &[u64]| s.pattern.linearize_all(&s.pattern.level_weights(weights));
-    let mut keep = named(plan, &s.shape, s.pattern.positions, &form);
+    let mut keep = named(resolved, &s.shape, s.pattern.positions, &form);
     keep.iter_mut().for_each(|k| *k = !*k);
     convert::retain_rows(&s, &keep)
 }
 
 /// The tensor with its fill, which is defined, where the index names elements, in the levels it has. Positions at which
 /// the fill is all that is left go.
-pub(super) fn covered(s: &Sparse, plan: &Plan) -> Result<Sparse> {
+pub(super) fn covered(s: &Sparse, resolved: &Resolved) -> Result<Sparse> {
     let in_values = |axis: &usize| s.pattern.value_dims().iter().any(|d| d.axis == *axis);
-    if !plan.cut(&s.shape).iter().any(in_values) {
-        return without(s, plan);
+    if !resolved.cut(&s.shape).iter().any(in_values) {
+        return without(s, resolved);
     }
     let s = convert::coalesce(s, ReduceOp::Sum)?;
-    let Some(fill) = s.fill_values() else { return without(&s, plan) };
+    let Some(fill) = s.fill_values() else { return without(&s, resolved) };
     let block = s.pattern.block();
     let form = |weights: &[u64]| {
         let (of_levels, within) = (s.pattern.level_weights(weights), s.pattern.row_form(weights));
@@ -45,7 +45,7 @@ pub(super) fn covered(s: &Sparse, plan: &Plan) -> Result<Sparse> {
         });
         out
     };
-    let named = named(plan, &s.shape, s.nse(), &form);
+    let named = named(resolved, &s.shape, s.nse(), &form);
     let (size, n) = (s.dtype().size(), s.nse());
     let values = s.values.dense_bytes()?;
     let fills = blocks::collect(n, Source::at(&fill, &s.pattern), s.dtype())?;
@@ -70,14 +70,14 @@ pub(super) fn covered(s: &Sparse, plan: &Plan) -> Result<Sparse> {
 }
 
 /// Marks the stored elements that the index names; there are `n`.
-fn named(plan: &Plan, shape: &[usize], n: usize, form: Form<'_>) -> Vec<bool> {
+fn named(resolved: &Resolved, shape: &[usize], n: usize, form: Form<'_>) -> Vec<bool> {
     // An empty window names nothing, whatever axes are whole.
-    let mut named = vec![!plan.shape().contains(&0); n];
+    let mut named = vec![!resolved.shape().contains(&0); n];
     if !named.contains(&true) {
         return named;
     }
-    for axis in plan.cut(shape) {
-        let (start, step, len) = match plan.taken[axis] {
+    for axis in resolved.cut(shape) {
+        let (start, step, len) = match resolved.taken[axis] {
             Taken::At(at) => (at, 1, 1),
             Taken::Step { start, step, len } => (start, step, len),
             Taken::List(_) => continue,
@@ -96,7 +96,7 @@ fn named(plan: &Plan, shape: &[usize], n: usize, form: Form<'_>) -> Vec<bool> {
             }
         });
     }
-    let (axes, lists) = plan.lists();
+    let (axes, lists) = resolved.lists();
     if !axes.is_empty() {
         let tuples = Tuples::new(shape, &axes, &lists, n, form);
         parallel::for_chunks_mut(&mut named, 1, GRAIN, &|first, named| {

@@ -1,7 +1,7 @@
 //! Indexing: which elements are meant, chosen, or assigned to.
 //!
 //! An index is a list of [`Index`] items, one for each axis and a few that stand for others. It is resolved against a
-//! shape once ([`Plan`]); reading and assigning follow the same plan.
+//! shape once ([`Resolved`]); reading and assigning follow what comes of it.
 
 mod choose;
 mod along_axis;
@@ -224,7 +224,7 @@ enum Made {
 }
 
 /// An index resolved against a shape.
-pub(crate) struct Plan {
+pub(crate) struct Resolved {
     /// For each axis of the tensor. With lists there is no `At`: it is a list then.
     taken: Vec<Taken>,
     made: Vec<Made>,
@@ -232,8 +232,8 @@ pub(crate) struct Plan {
     lists: Option<Vec<usize>>,
 }
 
-impl Plan {
-    pub(crate) fn new(shape: &[usize], items: &[Index]) -> Result<Plan> {
+impl Resolved {
+    pub(crate) fn new(shape: &[usize], items: &[Index]) -> Result<Resolved> {
         let axes_of = |item: &Index| match item {
             Index::NewAxis | Index::Ellipsis => 0,
             Index::Mask(mask) => mask.ndim(),
@@ -247,30 +247,30 @@ impl Plan {
         if items.iter().filter(|i| matches!(i, Index::Ellipsis)).count() > 1 {
             return Err(error::invalid("indices", "more than one ellipsis: one is allowed"));
         }
-        let mut plan = Plan { taken: Vec::with_capacity(shape.len()), made: Vec::new(), lists: None };
+        let mut resolved = Resolved { taken: Vec::with_capacity(shape.len()), made: Vec::new(), lists: None };
         // Lists with their shapes, and where they stand among the items.
         let (mut lists, mut places) = (Vec::<(usize, Vec<i64>, Vec<usize>)>::new(), Vec::new());
         let whole = [Index::Ellipsis];
         let implied = if items.iter().any(|i| matches!(i, Index::Ellipsis)) { &[][..] } else { &whole };
         for (place, item) in items.iter().chain(implied).enumerate() {
-            let axis = plan.taken.len();
+            let axis = resolved.taken.len();
             match item {
-                Index::NewAxis => plan.made.push(Made::New),
+                Index::NewAxis => resolved.made.push(Made::New),
                 Index::Ellipsis => {
                     for &len in &shape[axis..axis + shape.len() - named] {
-                        plan.made.push(Made::Axis(plan.taken.len()));
-                        plan.taken.push(Taken::Step { start: 0, step: 1, len });
+                        resolved.made.push(Made::Axis(resolved.taken.len()));
+                        resolved.taken.push(Taken::Step { start: 0, step: 1, len });
                     }
                 }
-                Index::At(at) => plan.taken.push(Taken::At(bounded(*at as i64, axis, shape[axis])? as usize)),
+                Index::At(at) => resolved.taken.push(Taken::At(bounded(*at as i64, axis, shape[axis])? as usize)),
                 Index::Range(span, step) => {
-                    plan.made.push(Made::Axis(axis));
-                    plan.taken.push(stepped(*span, *step, axis, shape[axis])?);
+                    resolved.made.push(Made::Axis(axis));
+                    resolved.taken.push(stepped(*span, *step, axis, shape[axis])?);
                 }
                 Index::List(list) => {
                     lists.push((axis, integers(list)?, list.shape().to_vec()));
                     places.push(place);
-                    plan.taken.push(Taken::At(0)); // filled in below
+                    resolved.taken.push(Taken::At(0)); // filled in below
                 }
                 Index::Mask(mask) => {
                     let end = axis + mask.ndim();
@@ -280,8 +280,8 @@ impl Plan {
                     }
                     for column in truth::places(mask)? {
                         let n = column.len();
-                        lists.push((plan.taken.len(), column.into_iter().map(|c| c as i64).collect(), vec![n]));
-                        plan.taken.push(Taken::At(0));
+                        lists.push((resolved.taken.len(), column.into_iter().map(|c| c as i64).collect(), vec![n]));
+                        resolved.taken.push(Taken::At(0));
                     }
                     places.push(place);
                 }
@@ -291,9 +291,9 @@ impl Plan {
             }
         }
         if !lists.is_empty() {
-            plan.broadcast(shape, items, lists, &places)?;
+            resolved.broadcast(shape, items, lists, &places)?;
         }
-        Ok(plan)
+        Ok(resolved)
     }
 
     /// Puts lists and integers together: NumPy's rules for several arrays.

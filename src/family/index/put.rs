@@ -3,7 +3,7 @@
 
 use openwork_ops::{ReduceOp, Scalar};
 
-use super::{Index, Plan};
+use super::{Index, Resolved};
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
 use crate::engine::convert;
@@ -104,24 +104,24 @@ pub(super) fn spread(value: &Tensor, shape: &[usize]) -> Result<Tensor> {
 }
 
 fn index_put(x: &Tensor, items: &[Index], values: Operand<'_>, accumulate: bool) -> Result<Tensor> {
-    let plan = Plan::new(x.shape(), items)?;
+    let resolved = Resolved::new(x.shape(), items)?;
     let values = value_of(x, values)?;
     let fold = accumulate.then_some(ReduceOp::Sum);
     let out = match &x.storage {
-        _ if plan.lists.is_none() && !accumulate => super::assign::assign(x, &plan, &values)?,
-        Storage::Strided(s) => super::strided::put(s, &plan, &values, fold)?,
-        Storage::Sparse(s) => super::boxes::put(s, &plan, &values, fold)?.into(),
+        _ if resolved.lists.is_none() && !accumulate => super::assign::assign(x, &resolved, &values)?,
+        Storage::Strided(s) => super::strided::put(s, &resolved, &values, fold)?,
+        Storage::Sparse(s) => super::boxes::put(s, &resolved, &values, fold)?.into(),
     };
     Ok(out)
 }
 
 fn unset(x: &Tensor, items: &[Index]) -> Result<Tensor> {
-    let plan = Plan::new(x.shape(), items)?;
+    let resolved = Resolved::new(x.shape(), items)?;
     let Some(s) = x.sparse() else {
         let why = "a strided tensor has no unstored element: assign a value, or convert with to_sparse first";
         return Err(error::layout(why));
     };
-    let out = super::erase::without(s, &plan)?.into();
+    let out = super::erase::without(s, &resolved)?.into();
     Ok(out)
 }
 

@@ -6,7 +6,7 @@ use openwork_ops::structure::keys::KeyLayout;
 
 use super::points::{Unique, meeting, met};
 use super::put::{Given, spread};
-use super::{Made, Plan, Taken};
+use super::{Made, Resolved, Taken};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
 use crate::base::memory;
@@ -18,17 +18,17 @@ use crate::tensor::fill::single;
 const PIECE: usize = 1 << 14;
 
 /// A copy with values, which broadcast, at what the index names.
-pub(super) fn put(x: &Strided, plan: &Plan, values: &Tensor, fold: Option<ReduceOp>) -> Result<Tensor> {
-    let shape = plan.shape();
+pub(super) fn put(x: &Strided, resolved: &Resolved, values: &Tensor, fold: Option<ReduceOp>) -> Result<Tensor> {
+    let shape = resolved.shape();
     let values = spread(values, &shape)?;
     if shape.contains(&0) {
         return Ok(Tensor::from_strided(x.clone()));
     }
     let undefined = super::put::undefined(&values);
-    let run = if fold.is_some() || undefined { 1 } else { plan.run(&x.shape) };
+    let run = if fold.is_some() || undefined { 1 } else { resolved.run(&x.shape) };
     let (width, instead) = (size_of::<u64>().div_ceil(run), "assign a part at a time");
     let n = memory::room(&shape, "a list of the places that the index names", &shape, width, instead)?;
-    let offsets = plan.offsets(&x.shape, run);
+    let offsets = resolved.offsets(&x.shape, run);
     if fold.is_some() || undefined {
         return at(x, offsets, Given::of(&values, n, fold)?);
     }
@@ -92,7 +92,7 @@ fn written(x: &Strided, write: impl FnOnce(&mut [u8])) -> Result<Tensor> {
     Ok(Tensor::from_strided(Strided::new(buffer, x.dtype, x.shape.clone())))
 }
 
-impl Plan {
+impl Resolved {
     /// How many elements follow each other in C order of both the tensor and the index: those of the last axes, as far
     /// as they are taken whole.
     fn run(&self, shape: &[usize]) -> usize {

@@ -135,7 +135,7 @@ pub(super) struct Problem<'p> {
     pub(super) is_complex: bool,
     pub(super) dtype: DType,
     pub(super) apply: &'p dyn Fn(&Block) -> Result<Block>,
-    /// A residual as it is told, in the terms of what was asked for: of one beside the greatest eigenvalue, and of its
+    /// A residual as it is reported, in the terms of what was asked for: of one beside the greatest eigenvalue, and of its
     /// eigenvalue beside that.
     pub(super) told: &'p dyn Fn(f64, f64) -> f64,
 }

@@ -88,7 +88,7 @@ pub(super) struct System<'a> {
 pub(super) struct Watch<'a> {
     /// What the residual of each column must not exceed.
     thresholds: Vec<f64>,
-    /// By what it is divided where it is told: the norm of the right side, or one.
+    /// What a reported residual is divided by: the norm of the right side, or one.
     scales: Vec<f64>,
     limit: usize,
     iterations: usize,

@@ -58,8 +58,8 @@ pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Option<Ten
     }
     let left = Stored::new(s, Carrier::new(dtype, false), false, true)?;
     let dense = dense.cast(DType::F64);
-    let plan = Plan { kernel, left, dense, m, n };
-    Ok(Some(Tensor::from_strided(plan.run(dtype, is_mirrored)?)))
+    let panels = Panels { kernel, left, dense, m, n };
+    Ok(Some(Tensor::from_strided(panels.run(dtype, is_mirrored)?)))
 }
 
 /// The sums of a product as [`product`] makes it, of compressed rows of the transpose, in `float64`; `None` where terms are
@@ -69,8 +69,8 @@ pub(super) fn sums(carrier: Carrier, left: &Stored, dense: &Strided, m: usize) -
     if dense.core_len() < dense.len() || !has_room(left.len(), m, n) {
         return Ok(None);
     }
-    let plan = Plan { kernel, left: left.clone(), dense: dense.cast(DType::F64), m, n };
-    Ok(Some(plan.run(DType::F64, false)?.buffer))
+    let panels = Panels { kernel, left: left.clone(), dense: dense.cast(DType::F64), m, n };
+    Ok(Some(panels.run(DType::F64, false)?.buffer))
 }
 
 /// Whether panels of the dense operand and of the sums, a last one padded to twice its width at most, fit into memory.
@@ -79,7 +79,7 @@ fn has_room(k: usize, m: usize, n: usize) -> bool {
     elements.and_then(|e| e.checked_mul(2 * 8)).is_some_and(memory::is_free)
 }
 
-struct Plan {
+struct Panels {
     kernel: ColumnsPanel,
     /// Row `k` holds column `k` of the sparse operand.
     left: Stored,
@@ -90,7 +90,7 @@ struct Plan {
     n: usize,
 }
 
-impl Plan {
+impl Panels {
     /// The width of panels: the widest that leaves some for every thread.
     fn width(&self) -> usize {
         let share = self.n.div_ceil(parallel::threads()).max(1);

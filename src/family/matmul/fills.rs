@@ -26,7 +26,7 @@ use crate::tensor::Tensor;
 
 /// How the background of an operand takes part.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum Presence {
     /// The same for every row (on the right: column) of the product.
     Once,
     /// The same along the contracted axis.
@@ -120,7 +120,7 @@ impl Plan<'_> {
         let is_columns = self.batch.is_empty()
             && core == [self.m, self.n]
             && self.carrier == Carrier::Float
-            && self.kinds(x, y)[0] != Kind::Full
+            && self.kinds(x, y)[0] != Presence::Full
             && s.pattern.layout(&s.shape) == Layout::Csc;
         if !is_columns {
             return Ok(None);
@@ -162,11 +162,11 @@ impl Plan<'_> {
         }
     }
 
-    fn kinds(&self, x: &Side<'_>, y: &Side<'_>) -> [Kind; 2] {
+    fn kinds(&self, x: &Side<'_>, y: &Side<'_>) -> [Presence; 2] {
         let of = |side: &Side<'_>, field: &Option<Field>, own: usize, contracted: usize| match field {
-            Some(f) if side.is_strided || (f.varies(own) && f.varies(contracted)) => Kind::Full,
-            Some(f) if f.varies(own) => Kind::Summed,
-            _ => Kind::Once,
+            Some(f) if side.is_strided || (f.varies(own) && f.varies(contracted)) => Presence::Full,
+            Some(f) if f.varies(own) => Presence::Summed,
+            _ => Presence::Once,
         };
         [of(x, &self.left_field, 2, 1), of(y, &self.right_field, 1, 2)]
     }
@@ -191,15 +191,15 @@ impl Plan<'_> {
             let easy = left.map(Split::all_easy).transpose()?.flatten().map(Cow::into_owned);
             out.extend(self.joined(easy, hard(right), stored)?);
         }
-        if parts.rows && of_right == Kind::Full {
+        if parts.rows && of_right == Presence::Full {
             let left = if y.is_strided { hard(left) } else { all(left)? };
             out.extend(self.joined(left, None, Parts { rows: true, ..Parts::default() })?);
         }
-        if parts.columns && of_left == Kind::Full {
+        if parts.columns && of_left == Presence::Full {
             let right = if x.is_strided { hard(right) } else { all(right)? };
             out.extend(self.joined(None, right, Parts { columns: true, ..Parts::default() })?);
         }
-        let backgrounds = parts.backgrounds && of_left == Kind::Full && of_right == Kind::Full;
+        let backgrounds = parts.backgrounds && of_left == Presence::Full && of_right == Presence::Full;
         out.extend(self.joined(None, None, Parts { backgrounds, ..Parts::default() })?);
         Ok(out)
     }
@@ -259,14 +259,14 @@ impl Plan<'_> {
         };
         let lifted = Parts { backgrounds: true, ..Parts::default() };
         let left_sums = Parts {
-            columns: parts.columns && of_left != Kind::Full,
-            backgrounds: parts.backgrounds && of_left != Kind::Full,
+            columns: parts.columns && of_left != Presence::Full,
+            backgrounds: parts.backgrounds && of_left != Presence::Full,
             ..Parts::default()
         };
         if left_sums.columns || left_sums.backgrounds {
             let right = if left_sums.columns { all(sides[1])? } else { None };
             let pass = Pass { right: right.as_ref(), ..self.pass(left_sums, &row) };
-            if of_left == Kind::Once {
+            if of_left == Presence::Once {
                 added.fields.push(sums(pass, &row)?);
             } else {
                 let total = sums(Pass { left_field: Some(&one), ..pass }, &row)?;
@@ -275,14 +275,14 @@ impl Plan<'_> {
             }
         }
         let right_sums = Parts {
-            rows: parts.rows && of_right != Kind::Full,
-            backgrounds: parts.backgrounds && of_left == Kind::Full && of_right != Kind::Full,
+            rows: parts.rows && of_right != Presence::Full,
+            backgrounds: parts.backgrounds && of_left == Presence::Full && of_right != Presence::Full,
             ..Parts::default()
         };
         if right_sums.rows || right_sums.backgrounds {
             let left = if right_sums.rows { all(sides[0])? } else { None };
             let pass = Pass { left: left.as_ref(), ..self.pass(right_sums, &column) };
-            if of_right == Kind::Once {
+            if of_right == Presence::Once {
                 added.fields.push(sums(pass, &column)?);
             } else {
                 let total = sums(Pass { right_field: Some(&one), ..pass }, &column)?;

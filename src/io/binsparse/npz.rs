@@ -178,7 +178,7 @@ impl<R: Read + Seek> Npz<R> {
         foreign::plain(&name, &header.shape, header.fortran, dtype).map(Some)
     }
 
-    /// A vector in compressed form: coordinates, and pointers that tell nothing.
+    /// A vector in compressed form: coordinates, and pointers from 0 to their number.
     fn vector(&mut self, kind: &str, shape: &[u64], fill: Option<DType>) -> Res<Foreign> {
         let ((indices, _), (values, data)) = (self.typed("indices")?, self.typed("data")?);
         let &[nse] = &data[..] else { return bad("`data` has more than one axis") };

@@ -1,4 +1,4 @@
-//! What can go wrong while reading, and how it is told.
+//! What can go wrong while reading, and how it is said.
 
 use std::fmt;
 

@@ -14,7 +14,7 @@ use openwork_ops::DType;
 const ENCODING: &str = "encoding-type";
 
 /// What a node is.
-enum Kind {
+enum Content {
     /// A group with a descriptor: its arrays are parts of it.
     Described,
     /// A matrix of AnnData: what it calls itself, and the axis that its pointers are over.
@@ -27,20 +27,20 @@ enum Kind {
     Other,
 }
 
-fn kind(node: &Node) -> Kind {
+fn kind(node: &Node) -> Content {
     let encoding = node.attributes.get(ENCODING).and_then(Value::as_str);
     match &node.array {
         // A scalar of AnnData is no array.
         Some(said) => match encoding {
-            None | Some("array") if said.is_numeric() => Kind::Array,
-            _ => Kind::Other,
+            None | Some("array") if said.is_numeric() => Content::Array,
+            _ => Content::Other,
         },
-        None if node.attributes.contains_key(NAME) => Kind::Described,
+        None if node.attributes.contains_key(NAME) => Content::Described,
         None => match encoding {
-            Some("csr_matrix") => Kind::Compressed("AnnData csr_matrix", 0),
-            Some("csc_matrix") => Kind::Compressed("AnnData csc_matrix", 1),
-            None | Some("anndata" | "dict" | "raw") => Kind::Folder,
-            Some(_) => Kind::Other,
+            Some("csr_matrix") => Content::Compressed("AnnData csr_matrix", 0),
+            Some("csc_matrix") => Content::Compressed("AnnData csc_matrix", 1),
+            None | Some("anndata" | "dict" | "raw") => Content::Folder,
+            Some(_) => Content::Other,
         },
     }
 }
@@ -48,7 +48,7 @@ fn kind(node: &Node) -> Kind {
 /// Whether the node of that name is a tensor.
 pub(super) fn is_tensor(store: &mut Store<'_>, path: &str) -> Res<bool> {
     let node = node::read(store, path)?;
-    Ok(node.is_some_and(|node| matches!(kind(&node), Kind::Described | Kind::Compressed(..) | Kind::Array)))
+    Ok(node.is_some_and(|node| matches!(kind(&node), Content::Described | Content::Compressed(..) | Content::Array)))
 }
 
 /// All tensors by name.
@@ -62,20 +62,20 @@ fn look_into(store: &mut Store<'_>, path: &str, depth: usize, is_part: bool, out
     let Some(node) = node::read(store, path)? else { return Ok(()) };
     let kind = kind(&node);
     match kind {
-        Kind::Array if is_part => return Ok(()),
-        Kind::Array | Kind::Compressed(..) => {
+        Content::Array if is_part => return Ok(()),
+        Content::Array | Content::Compressed(..) => {
             out.push(path.to_owned());
             return Ok(());
         }
-        Kind::Other => return Ok(()),
-        Kind::Described => out.push(path.to_owned()),
-        Kind::Folder => {}
+        Content::Other => return Ok(()),
+        Content::Described => out.push(path.to_owned()),
+        Content::Folder => {}
     }
     if depth == MAX_DEPTH {
         return bad(format!("groups lie deeper than {MAX_DEPTH} in one another"));
     }
     for name in store.folders(path)? {
-        look_into(store, &join(path, &name), depth + 1, matches!(kind, Kind::Described), out)?;
+        look_into(store, &join(path, &name), depth + 1, matches!(kind, Content::Described), out)?;
     }
     Ok(())
 }
@@ -83,7 +83,7 @@ fn look_into(store: &mut Store<'_>, path: &str, depth: usize, is_part: bool, out
 /// The arrays of another library, under a descriptor made for them.
 pub(super) fn foreign(zarr: &mut Zarr<'_>, node: &Node) -> Res<Foreign> {
     match kind(node) {
-        Kind::Array => {
+        Content::Array => {
             let Some(found) = zarr.array("")? else { return bad("the array is gone") };
             let array = &found.array;
             let mut plain = foreign::plain("", &array.shape, false, array.dtype)?;
@@ -91,7 +91,7 @@ pub(super) fn foreign(zarr: &mut Zarr<'_>, node: &Node) -> Res<Foreign> {
             plain.kind = if is_of_anndata { "AnnData array" } else { "Zarr array" }.to_owned();
             Ok(plain)
         }
-        Kind::Compressed(kind, axis) => {
+        Content::Compressed(kind, axis) => {
             let mut typed = |name: &str| -> Res<(DType, u64)> {
                 let Some(found) = zarr.array(name)? else { return bad(format!("the array `{name}` is missing")) };
                 Ok((found.array.dtype, found.array.len()?))
@@ -104,7 +104,7 @@ pub(super) fn foreign(zarr: &mut Zarr<'_>, node: &Node) -> Res<Foreign> {
             let matrix = foreign::Compressed { axis, shape, block: None, pointers, indices, values, nse, fill: None };
             foreign::compressed(kind, &matrix)
         }
-        Kind::Described | Kind::Folder | Kind::Other => {
+        Content::Described | Content::Folder | Content::Other => {
             bad("the group has no attribute `binsparse` with a descriptor, and is no sparse matrix of AnnData")
         }
     }
