@@ -64,6 +64,21 @@ pub fn python(test: &str, script: &str, arguments: &[&str]) -> Option<String> {
     Some(String::from_utf8(output.stdout).unwrap())
 }
 
+/// What `ncdump` prints; `None` after saying that it is not there, for which it takes Debian's netcdf-bin.
+#[allow(dead_code)] // programs share this
+pub fn ncdump(test: &str, arguments: &[&str]) -> Option<String> {
+    let output = match Command::new("ncdump").args(arguments).output() {
+        Ok(output) => output,
+        Err(error) => {
+            skipped(&format!("{test}: ncdump: {error}; tests/python/setup.sh installs it"));
+            return None;
+        }
+    };
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && told.is_empty(), "{arguments:?}: {told}");
+    Some(String::from_utf8(output.stdout).unwrap())
+}
+
 fn skipped(why: &str) {
     std::io::stderr().write_all(format!("SKIPPED {why}\n").as_bytes()).unwrap();
 }
