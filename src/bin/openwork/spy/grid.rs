@@ -120,7 +120,7 @@ pub(super) fn ticks(size: u64, most: usize) -> Vec<u64> {
 /// An index in few letters: `1500`, `200k`, `3M`.
 pub(super) fn label(index: u64, size: u64) -> String {
     let units = [(1_000_000_000_000, "T"), (1_000_000_000, "G"), (1_000_000, "M"), (1000, "k")];
-    let unit = units.into_iter().find(|(unit, _)| size > 100 * unit && index > 0);
+    let unit = units.into_iter().find(|(unit, _)| size >= 10 * unit && index > 0);
     match unit {
         Some((unit, name)) if index.is_multiple_of(unit) => format!("{}{name}", index / unit),
         Some((unit, name)) if index.is_multiple_of(unit / 10) => format!("{:.1}{name}", index as f64 / unit as f64),

@@ -27,6 +27,9 @@ pub(super) fn shade(level: usize, levels: usize) -> [u8; 3] {
     out
 }
 
+/// What the colours tell.
+const SCALE: &str = "density";
+
 /// Pixels of a letter's dot.
 const DOT: usize = 2;
 /// Dots of a letter, with the gap beside it.
@@ -52,6 +55,12 @@ fn letter(sign: char) -> [u8; HEIGHT] {
         'k' => [0b10000, 0b10000, 0b10010, 0b10100, 0b11000, 0b10100, 0b10010],
         'M' => [0b10001, 0b11011, 0b10101, 0b10101, 0b10001, 0b10001, 0b10001],
         'G' => [0b01110, 0b10001, 0b10000, 0b10111, 0b10001, 0b10001, 0b01111],
+        'd' => [0b00001, 0b00001, 0b01101, 0b10011, 0b10001, 0b10011, 0b01101],
+        'i' => [0b00100, 0, 0b01100, 0b00100, 0b00100, 0b00100, 0b01110],
+        'n' => [0, 0, 0b10110, 0b11001, 0b10001, 0b10001, 0b10001],
+        's' => [0, 0, 0b01111, 0b10000, 0b01110, 0b00001, 0b11110],
+        't' => [0b01000, 0b01000, 0b11100, 0b01000, 0b01000, 0b01001, 0b00110],
+        'y' => [0, 0, 0b10001, 0b10001, 0b01111, 0b00001, 0b01110],
         'T' => [0b11111, 0b00100, 0b00100, 0b00100, 0b00100, 0b00100, 0b00100],
         _ => [0; HEIGHT],
     }
@@ -112,11 +121,13 @@ pub(super) fn png(grid: &Grid, [tall, wide]: [usize; 2], title: &str) -> Result<
         .collect();
     let has_bar = grid.total > 0 && !grid.is_exact();
     let bar_room = if has_bar {
-        bar + 3 * gap + tick + marks.iter().map(|(_, text)| width_of(text)).max().unwrap_or(0)
+        let widest = bar + tick + marks.iter().map(|(_, text)| width_of(text)).max().unwrap_or(0);
+        3 * gap + widest.max(width_of(SCALE))
     } else {
         2 * gap + letters
     };
-    let top = gap + letters / 2;
+    // What the scale is of stands above it.
+    let top = gap + letters / 2 + if has_bar { letters + gap } else { 0 };
     let bar_tall = tall_inner.max(if has_bar { 8 * letters } else { 0 });
     let (width, height) = (left + inner + 2 + bar_room, top + tall_inner.max(bar_tall) + 2 + tick + letters + 2 * gap);
     let mut canvas = Canvas { width, height, pixels: vec![PAPER; width * height] };
@@ -152,6 +163,7 @@ pub(super) fn png(grid: &Grid, [tall, wide]: [usize; 2], title: &str) -> Result<
     }
     if has_bar {
         let x = left + inner + 2 + 2 * gap;
+        canvas.write(x, gap, SCALE);
         let step = |level: usize| top + 1 + bar_tall * (LEVELS - level) / LEVELS;
         for level in 1..=LEVELS {
             canvas.fill(x, step(level), bar, step(level - 1) - step(level), SHADES + level as u8 - 1);
