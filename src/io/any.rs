@@ -484,7 +484,7 @@ pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOption
 }
 
 impl WriteOptions<'_> {
-    fn binsparse(&self) -> binsparse::WriteOptions {
+    pub(super) fn binsparse(&self) -> binsparse::WriteOptions {
         let WriteOptions { compress, level, version, extensions, .. } = *self;
         binsparse::WriteOptions { compress, level, version, extensions, metadata: self.said(), ..Default::default() }
     }

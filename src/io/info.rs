@@ -244,7 +244,7 @@ fn infos<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<Vec<Info>> {
                 None => file.names()?,
             };
             let described = |name: String| {
-                let descriptor = file.info(&name)?;
+                let descriptor = file.descriptor(&name)?;
                 let value = file.fill(&name).ok().flatten();
                 let arrays = file.arrays(&name, &descriptor);
                 let format = format.told_by(&descriptor.format);

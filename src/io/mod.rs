@@ -13,6 +13,7 @@ mod any;
 mod atomic;
 pub mod binsparse;
 mod checkpoint;
+mod copy;
 pub(crate) mod fault;
 pub mod frostt;
 mod info;
@@ -34,6 +35,7 @@ mod warning;
 
 pub use any::{Format, Loaded, ReadOptions, WriteOptions, read, read_from, read_with, write, write_to, write_with};
 pub use atomic::abandon_writes;
+pub use copy::copy;
 pub use info::{FillInfo, Info, StoredArray, info, info_from, info_with};
 pub use pieces::{Piece, read_pieces, read_pieces_from};
 pub use violations::{Violation, validate, validate_from};

@@ -15,7 +15,7 @@ use crate::tensor::Tensor;
 use crate::tensor::trace;
 
 /// About how many elements a piece holds.
-const PIECE: u64 = 1 << 20;
+pub(super) const PIECE: u64 = 1 << 20;
 
 /// A part of a tensor that a file holds.
 #[derive(Clone, Debug)]
@@ -189,7 +189,7 @@ fn pieces<'a>(
             let cut = |file: &mut binsparse::File, cut: Option<Cut>| {
                 file.load(name, &settings, cut, Tensor::from_parts).map(|loaded| (loaded.tensor, loaded.warnings))
             };
-            let descriptor = file.descriptor(name)?;
+            let descriptor = file.described(name)?;
             let read = parts(&descriptor, most, &mut |part| cut(&mut file, part), &mut sender, options.progress)?;
             // Parts of an array are no match for its checksum: that is compared when all of it has been seen.
             if read.in_parts && sender.failed.is_none() {

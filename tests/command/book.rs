@@ -113,6 +113,28 @@ fn sessions_show_what_the_command_prints() {
     assert!(blocks_of_python > 0, "no block of Python");
 }
 
+/// The commands that the README shows, each with files of the names that it has.
+#[cfg(unix)]
+#[test]
+fn commands_of_the_readme_run() {
+    let folder = temporary("book-readme");
+    let x = openwork::Tensor::random([30, 20], 0.2, 0.0, openwork::Layout::Csr, 1).unwrap();
+    for name in ["in.mtx.gz", "graph.mtx.gz", "a.npz", "b.h5", "suspicious.npz", "model.h5"] {
+        openwork::io::write(folder.join(name), &x).unwrap();
+    }
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let commands: Vec<&str> =
+        blocks(&text, "sh").flat_map(str::lines).filter(|line| line.starts_with("openwork ")).collect();
+    assert!(commands.len() >= 5, "{commands:?}");
+    for (command, printed) in commands.iter().zip(outputs(&folder, &commands)) {
+        assert!(!printed.contains("openwork: ") && !printed.contains("error"), "{command}: {printed}");
+        assert_eq!(printed.is_empty(), command.contains("diff") || command.contains("convert"), "{command}: {printed}");
+    }
+    let made = openwork::io::read(folder.join("out.npz")).unwrap();
+    assert_eq!((made.dtype(), made.nse()), (openwork::DType::F32, x.nse()));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 /// Every link of the book to a file or chapter leads to one, and every chapter is in the summary.
 #[test]
 fn links_lead_somewhere() {

@@ -5,11 +5,13 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod compliance;
 #[cfg(unix)]
 mod crash;
 mod book;
 mod diff;
 mod golden;
+mod large;
 mod look;
 mod models;
 mod packed;

@@ -230,7 +230,7 @@ fn models_are_converted_tensor_by_tensor() {
         (names.iter().map(|n| n.to_string()).collect(), metadata)
     );
     for name in [names[0], names[39]] {
-        assert!(last.read(name).unwrap().equal(&made(name).unwrap()).unwrap());
+        assert!(last.tensor(name).unwrap().equal(&made(name).unwrap()).unwrap());
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }

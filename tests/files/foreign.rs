@@ -82,7 +82,7 @@ fn files_of_other_libraries_are_read() {
             let x = io::read_with(&path, &ReadOptions { name: Some(name), ..Default::default() }).unwrap().tensor;
             let stem = file.split('.').next().unwrap();
             same(&x, &folder, &format!("{stem}.{}", name.replace('/', ".")));
-            let rows = io::binsparse::File::open(&path).unwrap().read_rows(name, 2..5, &Default::default()).unwrap();
+            let rows = io::binsparse::File::open(&path).unwrap().rows(name, 2..5, &Default::default()).unwrap();
             let axis = usize::from(x.layout() == Layout::Csc);
             assert!(rows.tensor.equal(&x.narrow(2..5, axis).unwrap()).unwrap(), "{file}, {name}");
         }
@@ -121,7 +121,7 @@ fn dense_arrays_of_anndata_are_read() {
             let kind = if info.name == "layers/sparse" { "AnnData csr_matrix" } else { "AnnData array" };
             assert_eq!((&*info.stored_as, info.format), (kind, io::Format::AnnData), "{}", info.name);
             // From the middle of a chunk, where there are any.
-            let rows = io::binsparse::File::open(&path).unwrap().read_rows(&info.name, 1..3, &Default::default());
+            let rows = io::binsparse::File::open(&path).unwrap().rows(&info.name, 1..3, &Default::default());
             assert!(rows.unwrap().tensor.equal(&x.narrow(1..3, 0).unwrap()).unwrap(), "{file}, {}", info.name);
         }
         let mut wrong = Vec::new();
@@ -141,7 +141,7 @@ fn dense_arrays_of_anndata_are_read() {
             same(&x, &folder, &format!("grids.{name}"));
             let info = &io::info_with(&path, &ReadOptions { name: Some(name), ..Default::default() }).unwrap()[0];
             assert_eq!(info.stored_as, "HDF5 array");
-            let part = io::binsparse::File::open(&path).unwrap().read_rows(name, 1..4, &Default::default());
+            let part = io::binsparse::File::open(&path).unwrap().rows(name, 1..4, &Default::default());
             assert!(part.unwrap().tensor.equal(&x.narrow(1..4, 0).unwrap()).unwrap(), "{name}");
             read += 1;
         }

@@ -38,6 +38,12 @@ pub(crate) enum Command {
     Diff(Diff),
     Completions(Completions),
     Man(Man),
+    #[command(name = "npy_to_binsparse")]
+    NpyToBinsparse(NpyToBinsparse),
+    #[command(name = "binsparse_to_npy")]
+    BinsparseToNpy(BinsparseToNpy),
+    #[command(name = "binsparse_to_binsparse")]
+    BinsparseToBinsparse(BinsparseToBinsparse),
 }
 
 /// Say what files hold: shape, dtype, layout, fill, stored elements. Reads no arrays
@@ -259,8 +265,39 @@ pub(crate) struct Man {
     pub(crate) command: Option<String>,
 }
 
-/// How files are read.
+/// Make a binsparse file of NumPy's arrays, as the compliance suite of binsparse asks for it
 #[derive(Args)]
+pub(crate) struct NpyToBinsparse {
+    /// All elements, .npy
+    pub(crate) tensor: PathBuf,
+    /// Which of them are stored, .npy
+    pub(crate) pattern: PathBuf,
+    /// What the others are: an array of one element, .npy
+    pub(crate) fill: PathBuf,
+    /// The format: a part of a descriptor, JSON
+    pub(crate) header: PathBuf,
+    /// .npz, .h5 or .zarr
+    pub(crate) output: PathBuf,
+}
+
+/// Make NumPy's arrays of a binsparse file: all elements, which of them are stored, and what the others are
+#[derive(Args)]
+pub(crate) struct BinsparseToNpy {
+    pub(crate) input: PathBuf,
+    pub(crate) tensor: PathBuf,
+    pub(crate) pattern: PathBuf,
+    pub(crate) fill: PathBuf,
+}
+
+/// Read a binsparse file and write what it means to another, as the compliance suite of binsparse asks for it
+#[derive(Args)]
+pub(crate) struct BinsparseToBinsparse {
+    pub(crate) input: PathBuf,
+    pub(crate) output: PathBuf,
+}
+
+/// How files are read.
+#[derive(Args, Default)]
 pub(crate) struct Reading {
     /// Accept older drafts of binsparse and common deviations, in Matrix Market too
     #[arg(long)]

@@ -4,6 +4,7 @@
 //! be read or written, its format is not known, or the command is wrong; 130 it was interrupted.
 
 mod arguments;
+mod compliance;
 mod convert;
 mod diff;
 mod dump;
@@ -33,11 +34,14 @@ fn main() -> ExitCode {
         openwork::io::abandon_writes();
         std::process::exit(INTERRUPTED);
     });
-    let command = Arguments::parse().command;
+    let command = Arguments::parse_from(compliance::called(std::env::args_os().collect())).command;
     // What is different has the status of what is wrong elsewhere.
     let troubled = matches!(command, Command::Diff(_));
     let done = match command {
         Command::Info(arguments) => info::run(&arguments),
+        Command::BinsparseToBinsparse(arguments) => compliance::binsparse_to_binsparse(&arguments).map(|()| 0),
+        Command::BinsparseToNpy(arguments) => compliance::binsparse_to_npy(&arguments).map(|()| 0),
+        Command::NpyToBinsparse(arguments) => compliance::npy_to_binsparse(&arguments).map(|()| 0),
         Command::Completions(arguments) => pages::completions(&arguments).map(|()| 0),
         Command::Convert(arguments) => convert::run(&arguments).map(|()| 0),
         Command::Diff(arguments) => diff::run(&arguments),

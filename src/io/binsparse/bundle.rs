@@ -48,5 +48,5 @@ pub fn read_bundle(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Bund
         let why = format!("{} says {what} parts of a sum and holds {} tensors", path.display(), names.len());
         return Err(error::invalid("path", why));
     }
-    Bundle::new((0..names.len()).try_mapped(|i| file.read_with(&i.to_string(), options).map(|read| read.tensor))?)
+    Bundle::new((0..names.len()).try_mapped(|i| file.tensor_with(&i.to_string(), options).map(|read| read.tensor))?)
 }

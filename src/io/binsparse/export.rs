@@ -86,6 +86,23 @@ impl OutArray {
         }
     }
 
+    /// The indices from one on, each with so much added.
+    pub(super) fn shifted(&self, skip: usize, base: u64) -> Vec<u64> {
+        let Data::Index(indices) = &self.data else { return Vec::new() };
+        match (indices.as_u32(), indices.as_u64()) {
+            (Some(narrow), _) => narrow.get(skip..).unwrap_or_default().mapped(|&index| base + u64::from(index)),
+            (_, Some(wide)) => wide.get(skip..).unwrap_or_default().mapped(|&index| base + index),
+            _ => Vec::new(),
+        }
+    }
+
+    /// One of the indices.
+    pub(super) fn index_at(&self, at: usize) -> Option<u64> {
+        let Data::Index(indices) = &self.data else { return None };
+        let narrow = indices.as_u32().and_then(|narrow| narrow.get(at).map(|&index| u64::from(index)));
+        narrow.or_else(|| indices.as_u64().and_then(|wide| wide.get(at).copied()))
+    }
+
     /// The array as a one-dimensional tensor of its own element type, sharing memory.
     pub(crate) fn tensor(&self) -> Result<Tensor> {
         match &self.data {
@@ -171,6 +188,10 @@ impl Export {
         }
         types.insert("values".into(), DataType { iso, dtype: x.dtype() });
         let fill = match x.fill() {
+            _ if options.fill.is_some() => {
+                arrays.push(OutArray::values("fill_value", &Strided::constant(asked(x, options)?, &[1]))?);
+                FillKind::Value
+            }
             None => FillKind::Unspecified,
             Some(Fill::Undefined) => FillKind::Undefined,
             // Bit for bit: -0 is another fill.
@@ -212,6 +233,22 @@ impl Export {
     }
 }
 
+/// The fill that is asked for, if it can be that of the tensor.
+fn asked(x: &Tensor, options: &WriteOptions) -> Result<Scalar> {
+    let wanted = options.fill.unwrap_or_else(|| Scalar::zero(x.dtype()));
+    let fits = match x.fill() {
+        None => wanted.dtype() == x.dtype(),
+        Some(Fill::Scalar(value)) => wanted.dtype() == x.dtype() && value.to_bytes() == wanted.to_bytes(),
+        Some(_) => false,
+    };
+    if fits {
+        return Ok(wanted);
+    }
+    let fill =
+        x.fill().map_or_else(|| format!("no fill and the dtype {}", x.dtype()), |fill| format!("the fill {fill}"));
+    Err(error::invalid("options.fill", format!("is {wanted} of {}, and the tensor has {fill}", wanted.dtype())))
+}
+
 /// The levels and values of a strided tensor: its dimensions in the order in which they lie in memory.
 fn strided(s: &Strided) -> (LevelSpec, Tensor) {
     let n = s.ndim();
@@ -248,7 +285,7 @@ fn has_empty_segments(x: &Tensor) -> bool {
 }
 
 /// The JSON of a descriptor.
-fn text(d: &Descriptor) -> Result<String> {
+pub(super) fn text(d: &Descriptor) -> Result<String> {
     let _call = trace::call("binsparse::write", &[]);
     let mut root = Map::new();
     for (key, value) in &d.metadata {

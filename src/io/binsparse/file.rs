@@ -17,7 +17,7 @@ use super::npy_folder::{self, NpyFolder};
 use super::rows::Cut;
 use super::zarr::{self, Zarr};
 use super::zip::ZipReader;
-use super::{Loaded, Mode, ReadOptions, facts, map, npz};
+use super::{Loaded, Mode, ReadOptions, copy, facts, map, npz};
 use crate::Scalar;
 use crate::base::error::{self, Result};
 use crate::base::named::Named;
@@ -59,8 +59,8 @@ impl<'a> Entry<'a> {
 ///
 /// let mut file = File::open(&path)?;
 /// assert_eq!(file.names()?, ["layer/weight", "layer/bias"]);
-/// assert_eq!(file.info("layer/weight")?.format, "CSR");
-/// assert_eq!(file.read("layer/bias")?.shape(), [4]);
+/// assert_eq!(file.descriptor("layer/weight")?.format, "CSR");
+/// assert_eq!(file.tensor("layer/bias")?.shape(), [4]);
 /// # std::fs::remove_file(path).ok();
 /// # Ok::<(), openwork::Error>(())
 /// ```
@@ -133,15 +133,34 @@ impl File {
     ///
     /// # Errors
     /// If there is no tensor of that name, or its descriptor cannot be understood.
-    pub fn info(&mut self, name: &str) -> Result<Descriptor> {
-        self.descriptor(Some(name))
+    pub fn descriptor(&mut self, name: &str) -> Result<Descriptor> {
+        self.described(Some(name))
     }
 
-    /// The one value of a tensor's unstored elements, if its descriptor says that they have one.
-    pub(in crate::io) fn fill(&mut self, name: &str) -> Result<Option<Scalar>> {
-        let descriptor = self.info(name)?;
+    /// The one value of a tensor's unstored elements, if its descriptor says that they have one; a format that stores all elements
+    /// may have one too.
+    ///
+    /// # Errors
+    /// As [`File::descriptor`]; if the array `fill_value` cannot be read.
+    pub fn fill(&mut self, name: &str) -> Result<Option<Scalar>> {
+        let descriptor = self.descriptor(name)?;
         let selected = self.opened.select(Some(name));
         selected.and_then(|container| fill_value(container, &descriptor)).map_err(|e| e.at(self.path.as_deref()))
+    }
+
+    /// How long each array of a tensor is; `None` where one is missing or packed.
+    pub(in crate::io) fn lengths(&mut self, name: Option<&str>, d: &Descriptor) -> Result<Option<Vec<(String, u64)>>> {
+        let found = self.opened.select(name).and_then(|container| {
+            // A container finds arrays by the names of the descriptor that it gave last.
+            container.descriptor(Mode::Lenient, &mut Vec::new())?;
+            copy::lengths(container, d)
+        });
+        found.map_err(|e| e.at(self.path.as_deref()))
+    }
+
+    /// What errors call the file.
+    pub(super) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
     }
 
     /// Compares the checksums of whole arrays, in a container that has them.
@@ -175,15 +194,15 @@ impl File {
     ///
     /// # Errors
     /// If there is no tensor of that name, or it breaks a rule of binsparse 0.1.
-    pub fn read(&mut self, name: &str) -> Result<Tensor> {
-        self.read_with(name, &ReadOptions::default()).map(|r| r.tensor)
+    pub fn tensor(&mut self, name: &str) -> Result<Tensor> {
+        self.tensor_with(name, &ReadOptions::default()).map(|r| r.tensor)
     }
 
     /// A tensor and what the file says about it. [`ReadOptions::group`] is not looked at.
     ///
     /// # Errors
     /// As [`super::read_with`].
-    pub fn read_with(&mut self, name: &str, options: &ReadOptions) -> Result<Loaded> {
+    pub fn tensor_with(&mut self, name: &str, options: &ReadOptions) -> Result<Loaded> {
         self.load(Some(name), options, None, Tensor::from_parts)
     }
 
@@ -191,7 +210,7 @@ impl File {
     ///
     /// # Errors
     /// As [`super::read_rows`].
-    pub fn read_rows(&mut self, name: &str, range: Range<usize>, options: &ReadOptions) -> Result<Loaded> {
+    pub fn rows(&mut self, name: &str, range: Range<usize>, options: &ReadOptions) -> Result<Loaded> {
         self.load(Some(name), options, Some(Cut::Rows(range)), Tensor::from_parts)
     }
 
@@ -214,7 +233,7 @@ impl File {
         selected.and_then(|container| load(container, options, cut, make)).map_err(|e| e.at(self.path.as_deref()))
     }
 
-    pub(in crate::io) fn descriptor(&mut self, name: Option<&str>) -> Result<Descriptor> {
+    pub(in crate::io) fn described(&mut self, name: Option<&str>) -> Result<Descriptor> {
         let mut warnings = Vec::new();
         let found = self.opened.select(name).and_then(|container| {
             let text = container.descriptor(Mode::Lenient, &mut warnings)?;

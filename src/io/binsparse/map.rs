@@ -101,8 +101,15 @@ impl TensorReader<'_> {
 
     /// An index array, of some length or of any.
     fn find_index(&mut self, name: String, wanted: Option<u128>, why: &str) -> Res<FoundArray> {
-        let found = self.find(&name)?;
-        let declared = self.declared(&name)?;
+        let mut found = self.find(&name)?;
+        let mut declared = self.declared(&name)?;
+        // NumPy's arrays of nothing have elements of another type.
+        if !found.info.dtype.is_int() && self.lenient() && found.info.len == 0 {
+            let (array, declared_as, stored) = (name.clone(), "integers".to_owned(), found.info.dtype.to_string());
+            self.warnings.push(Warning::StoredType { array, declared: declared_as, stored });
+            found.info.dtype = DType::U64;
+            declared = None;
+        }
         if !found.info.dtype.is_int() {
             return bad(format!("`{name}` holds {}, not integers", found.info.dtype));
         }

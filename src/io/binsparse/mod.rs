@@ -38,6 +38,7 @@
 pub(crate) mod arrays;
 mod bundle;
 mod check;
+pub(in crate::io) mod copy;
 pub(crate) mod descriptor;
 mod dialect;
 mod each;
@@ -68,6 +69,7 @@ use std::io::BufWriter;
 use std::ops::Range;
 use std::path::Path;
 
+use crate::Scalar;
 use crate::base::error::{self, Result};
 pub use crate::io::warning::Warning;
 use crate::io::{Format, atomic};
@@ -129,6 +131,9 @@ pub struct WriteOptions {
     /// Find out [`MatrixFacts`](crate::MatrixFacts) of matrices and store them beside the descriptor, where other
     /// readers pass over them. Strict reading checks them.
     pub facts: bool,
+    /// Say what unstored elements are even where that goes without saying: the fill of a tensor whose fill is 0, or a value for a
+    /// tensor that has no fill because all its elements are stored.
+    pub fill: Option<Scalar>,
     /// Keys to put beside the descriptor.
     pub metadata: serde_json::Map<String, serde_json::Value>,
 }
@@ -206,7 +211,7 @@ pub fn read_bytes(bytes: &[u8], options: &ReadOptions) -> Result<Loaded> {
 /// # Errors
 /// If the file cannot be read, is no known container, or its descriptor cannot be understood.
 pub fn info(path: impl AsRef<Path>) -> Result<Descriptor> {
-    File::open(path)?.descriptor(None)
+    File::open(path)?.described(None)
 }
 
 /// Writes a tensor as binsparse; the extension of the path names the container: `.npz`, `.h5` or `.hdf5`, `.zarr` (a folder),

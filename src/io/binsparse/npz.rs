@@ -1,8 +1,10 @@
 //! NPZ: one `.npy` member per array, the descriptor as a 0-dimensional string array `binsparse`.
 
+use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 
 use super::arrays::{ArrayInfo, Arrays, Container};
+use super::copy::Region;
 use super::export::Export;
 use super::foreign::{self, Foreign, Place};
 use super::made::{self, Made};
@@ -470,6 +472,38 @@ impl<R> Npz<R> {
     }
 }
 
+/// Writes a file around arrays that `fill` writes to their places.
+pub(super) fn write_reserved(
+    file: &mut File,
+    json: &str,
+    regions: &mut [Region],
+    fill: &mut dyn FnMut(&File, &mut [Region]) -> io::Result<()>,
+) -> io::Result<()> {
+    let file: &File = file;
+    let mut zip = ZipWriter::new(file);
+    let mut reserved = Vec::with_capacity(regions.len());
+    for region in &mut *regions {
+        let header = npy::write(&npy::descr(region.dtype).unwrap_or_default(), false, &[region.len]);
+        let bytes = region.len * region.dtype.size() as u64;
+        let (member, at) = zip.reserve(format!("{}.npy", region.name), header, bytes)?;
+        region.at = at;
+        reserved.push(member);
+    }
+    fill(file, regions)?;
+    for (member, region) in reserved.iter().zip(&*regions) {
+        zip.settle(member, &region.checksum)?;
+    }
+    described(&mut zip, json, None)?;
+    zip.finish()?.flush()
+}
+
+/// The member with the descriptor.
+fn described(zip: &mut ZipWriter<impl Write>, json: &str, level: Option<u8>) -> io::Result<()> {
+    let text: Vec<u8> = json.chars().flat_map(|c| u32::from(c).to_ne_bytes()).collect();
+    let header = npy::write(&format!("{}U{}", npy::ORDER, text.len() / 4), false, &[]);
+    zip.add("binsparse.npy", &[&header, &text], level)
+}
+
 /// Writes a whole file, packed at a level if there is one.
 pub(crate) fn write(sink: impl Write, export: &Export, level: Option<u8>) -> io::Result<()> {
     let mut zip = ZipWriter::new(sink);
@@ -478,8 +512,6 @@ pub(crate) fn write(sink: impl Write, export: &Export, level: Option<u8>) -> io:
         let header = npy::write(&descr, false, &[array.len() as u64]);
         zip.add(&format!("{}.npy", array.name), &[&header, array.bytes()], level)?;
     }
-    let text: Vec<u8> = export.json.chars().flat_map(|c| u32::from(c).to_ne_bytes()).collect();
-    let header = npy::write(&format!("{}U{}", npy::ORDER, text.len() / 4), false, &[]);
-    zip.add("binsparse.npy", &[&header, &text], level)?;
+    described(&mut zip, &export.json, level)?;
     zip.finish()?.flush()
 }

@@ -272,6 +272,91 @@ pub(crate) struct ZipWriter<W> {
     count: u64,
 }
 
+/// A member as the directory and its own head have it.
+struct Written<'a> {
+    name: &'a str,
+    size: u64,
+    /// Bytes that it takes deflated, if it is.
+    packed: Option<u64>,
+    /// Where its head is.
+    at: u64,
+}
+
+impl Written<'_> {
+    /// The head in front of the member, and its entry in the directory. Their lengths do not depend on the checksum.
+    fn heads(&self, checksum: u32) -> (Vec<u8>, Vec<u8>) {
+        let Written { name, size, packed, at } = *self;
+        let method = if packed.is_some() { 8 } else { 0 };
+        let packed = packed.unwrap_or(size);
+        let wide = size >= MAX_U32 || packed >= MAX_U32 || at >= MAX_U32;
+        let short = |v: u64| if wide { u32::MAX } else { v as u32 }.to_le_bytes();
+        // Version needed, flags (names are UTF-8), method, time and date (1980-01-01), checksum, sizes.
+        let mut common = vec![if wide { 45 } else { 20 }, 0, 0, 8, method, 0, 0, 0, 0x21, 0];
+        common.extend(checksum.to_le_bytes());
+        common.extend(short(packed));
+        common.extend(short(size));
+        common.extend((name.len() as u16).to_le_bytes());
+        let extra = |offset: bool| {
+            let mut out = Vec::new();
+            if wide {
+                out.extend([1, 0, if offset { 24 } else { 16 }, 0]);
+                out.extend(size.to_le_bytes());
+                out.extend(packed.to_le_bytes());
+                if offset {
+                    out.extend(at.to_le_bytes());
+                }
+            }
+            out
+        };
+        let (inner, outer) = (extra(false), extra(true));
+        let local = [b"PK\x03\x04", &common[..], &(inner.len() as u16).to_le_bytes(), name.as_bytes(), &inner].concat();
+        let mut central = b"PK\x01\x02\x2d\x00".to_vec();
+        central.extend(&common);
+        central.extend((outer.len() as u16).to_le_bytes());
+        central.extend([0; 10]); // comment, disk, attributes
+        central.extend(short(at));
+        central.extend(name.as_bytes());
+        central.extend(&outer);
+        (local, central)
+    }
+}
+
+/// A member whose bytes are written later, by somebody else.
+pub(crate) struct Reserved {
+    name: String,
+    /// What the member begins with.
+    head: Vec<u8>,
+    size: u64,
+    at: u64,
+}
+
+impl<W: Write + Seek> ZipWriter<W> {
+    /// Leaves room for a member that begins with `head` and has `len` more bytes. Also gives where these belong.
+    pub(crate) fn reserve(&mut self, name: String, head: Vec<u8>, len: u64) -> io::Result<(Reserved, u64)> {
+        let (size, at) = (head.len() as u64 + len, self.at);
+        let before = Written { name: &name, size, packed: None, at }.heads(0).0.len() as u64 + head.len() as u64;
+        self.at = at + before + len;
+        self.sink.seek(SeekFrom::Start(self.at))?;
+        Ok((Reserved { name, head, size, at }, at + before))
+    }
+
+    /// Writes what stands in front of such bytes, when their checksum is known.
+    pub(crate) fn settle(&mut self, reserved: &Reserved, bytes: &Crc) -> io::Result<()> {
+        let Reserved { name, head, size, at } = reserved;
+        let mut checksum = Crc::new();
+        checksum.update(head);
+        checksum.combine(bytes);
+        let (local, central) = Written { name, size: *size, packed: None, at: *at }.heads(checksum.sum());
+        self.sink.seek(SeekFrom::Start(*at))?;
+        self.sink.write_all(&local)?;
+        self.sink.write_all(head)?;
+        self.sink.seek(SeekFrom::Start(self.at))?;
+        self.directory.extend(&central);
+        self.count += 1;
+        Ok(())
+    }
+}
+
 impl<W: Write> ZipWriter<W> {
     pub(crate) fn new(sink: W) -> ZipWriter<W> {
         ZipWriter { sink, at: 0, directory: Vec::new(), count: 0 }
@@ -298,29 +383,9 @@ impl<W: Write> ZipWriter<W> {
             encoder.finish()?;
         }
         let packed = if compress { deflated.len() as u64 } else { size };
-        let header_at = self.at;
-        let wide = size >= MAX_U32 || packed >= MAX_U32 || header_at >= MAX_U32;
-        let short = |v: u64| if wide { u32::MAX } else { v as u32 }.to_le_bytes();
-        // Version needed, flags (names are UTF-8), method, time and date (1980-01-01), checksum, sizes.
-        let mut common = vec![if wide { 45 } else { 20 }, 0, 0, 8, if compress { 8 } else { 0 }, 0, 0, 0, 0x21, 0];
-        common.extend(crc.sum().to_le_bytes());
-        common.extend(short(packed));
-        common.extend(short(size));
-        common.extend((name.len() as u16).to_le_bytes());
-        let extra = |offset: bool| {
-            let mut out = Vec::new();
-            if wide {
-                out.extend([1, 0, if offset { 24 } else { 16 }, 0]);
-                out.extend(size.to_le_bytes());
-                out.extend(packed.to_le_bytes());
-                if offset {
-                    out.extend(header_at.to_le_bytes());
-                }
-            }
-            out
-        };
-        let local = extra(false);
-        self.put(&[b"PK\x03\x04", &common[..], &(local.len() as u16).to_le_bytes(), name.as_bytes(), &local].concat())?;
+        let member = Written { name, size, packed: compress.then_some(packed), at: self.at };
+        let (local, central) = member.heads(crc.sum());
+        self.put(&local)?;
         if compress {
             self.put(&deflated)?;
         } else {
@@ -328,18 +393,10 @@ impl<W: Write> ZipWriter<W> {
                 self.put(part)?;
             }
         }
-        let central = extra(true);
-        self.directory.extend(b"PK\x01\x02\x2d\x00");
-        self.directory.extend(&common);
-        self.directory.extend((central.len() as u16).to_le_bytes());
-        self.directory.extend([0; 10]); // comment, disk, attributes
-        self.directory.extend(short(header_at));
-        self.directory.extend(name.as_bytes());
         self.directory.extend(&central);
         self.count += 1;
         Ok(())
     }
-
     /// Writes the directory.
     pub(crate) fn finish(mut self) -> io::Result<W> {
         let (at, size, count) = (self.at, self.directory.len() as u64, self.count);

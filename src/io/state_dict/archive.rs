@@ -372,7 +372,7 @@ impl Archive {
             }
             Stored::Masked(masked) => masked.descriptor().map_err(|e| self.within(name, e)),
             Stored::Group => match &self.store {
-                Store::Groups(file) => lock(file).info(name),
+                Store::Groups(file) => lock(file).descriptor(name),
                 _ => Err(missing(name, self.names())),
             },
             Stored::Item(item) => match item.strided().map_err(|e| self.within(name, e))? {

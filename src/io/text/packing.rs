@@ -65,16 +65,45 @@ impl Read for Unknown {
 }
 
 #[cfg(feature = "codecs")]
-mod zstd {
+pub(in crate::io) mod zstd {
+    use std::cell::RefCell;
     use std::io::{self, BufRead, Read};
 
-    use ruzstd::decoding::StreamingDecoder;
+    use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
+
+    /// Bytes of blocks that are unpacked into one piece of memory, by a decoder that is kept.
+    const AT_ONCE: usize = 16 << 20;
+
+    thread_local! {
+        static DECODER: RefCell<FrameDecoder> = RefCell::new(FrameDecoder::new());
+    }
+
+    /// All that the bytes unpack to, if it is no more than so many bytes, and these are few enough to be unpacked at once.
+    pub(in crate::io) fn block(packed: &[u8], most: u64) -> Option<io::Result<Vec<u8>>> {
+        let most = usize::try_from(most).ok().filter(|&most| most <= AT_ONCE)?;
+        let mut out = vec![0; most];
+        let unpacked = DECODER.with(|decoder| match decoder.try_borrow_mut() {
+            Ok(mut decoder) => decoder.decode_all(packed, &mut out),
+            Err(_) => FrameDecoder::new().decode_all(packed, &mut out),
+        });
+        Some(match unpacked {
+            Ok(len) => {
+                out.truncate(len);
+                Ok(out)
+            }
+            Err(error) => {
+                // What a damaged block left in it is of no use, and may be large.
+                DECODER.with(|decoder| drop(decoder.replace(FrameDecoder::new())));
+                Err(io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
+            }
+        })
+    }
 
     type Source<'a> = Box<dyn BufRead + 'a>;
 
     /// Frames of zstd, one after the other. A frame that asks for a window of more than 100 MB is refused by the decoder.
     pub(super) struct Frames<'a> {
-        frame: Option<Box<StreamingDecoder<Source<'a>, ruzstd::decoding::FrameDecoder>>>,
+        frame: Option<Box<StreamingDecoder<Source<'a>, FrameDecoder>>>,
         rest: Option<Source<'a>>,
     }
 

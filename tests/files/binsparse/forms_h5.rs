@@ -29,12 +29,12 @@ fn vectors(name: &str, expected: &[(&str, usize, &[Range<usize>], f64)]) {
     for (group, n, written, fill) in expected {
         let is_written = |i: usize| written.iter().any(|part| part.contains(&i));
         let value = |i: usize| if is_written(i) { ((i + 1) as f64).min(most) } else { *fill };
-        let x = file.read(group).unwrap_or_else(|error| panic!("{name} {group}: {error}"));
+        let x = file.tensor(group).unwrap_or_else(|error| panic!("{name} {group}: {error}"));
         let expected: Vec<f64> = (0..*n).map(value).collect();
         assert_eq!(x.cast(openwork::DType::F64).unwrap().values::<f64>().unwrap(), expected, "{name} {group}");
         // A part, from the middle of a chunk to the middle of another.
         let part = n / 3..n - n / 4;
-        let x = file.read_rows(group, part.clone(), &ReadOptions::default()).unwrap().tensor;
+        let x = file.rows(group, part.clone(), &ReadOptions::default()).unwrap().tensor;
         assert_eq!(x.cast(openwork::DType::F64).unwrap().values::<f64>().unwrap(), &expected[part], "{name} {group}");
         // From memory, by name.
         let options = ReadOptions { group: Some((*group).to_owned()), ..ReadOptions::default() };
@@ -75,7 +75,7 @@ fn every_index_of_chunks() {
 #[test]
 fn what_the_newest_library_writes() {
     let mut file = File::open(form("latest.h5")).unwrap();
-    let mut read = |name: &str| file.read(name).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let mut read = |name: &str| file.tensor(name).unwrap_or_else(|error| panic!("{name}: {error}"));
     for (name, n) in [
         ("single_packed", 100),
         ("implicit", 10),
@@ -88,7 +88,8 @@ fn what_the_newest_library_writes() {
     }
     let lenient = ReadOptions { mode: binsparse::Mode::Lenient, ..ReadOptions::default() };
     let mut file = File::open(form("latest.h5")).unwrap();
-    let mut read = |name: &str| file.read_with(name, &lenient).unwrap_or_else(|error| panic!("{name}: {error}")).tensor;
+    let mut read =
+        |name: &str| file.tensor_with(name, &lenient).unwrap_or_else(|error| panic!("{name}: {error}")).tensor;
     let (pairs, truths) = (read("pairs"), read("truths"));
     assert_eq!(pairs.values::<c128>().unwrap(), [1.0, 0.0, 1.0].map(|re| c128::new(re, 0.0)));
     assert_eq!(truths.values::<bool>().unwrap(), [true, false, true]);
@@ -149,7 +150,7 @@ fn libhdf5_is_asked_only_where_it_may_be() {
     let read = [
         binsparse::read_with(&path, &allowed).map(|loaded| loaded.tensor),
         binsparse::read_bytes(&bytes, &allowed).map(|loaded| loaded.tensor),
-        File::open(&path).unwrap().allow_libhdf5(true).read("packed"),
+        File::open(&path).unwrap().allow_libhdf5(true).tensor("packed"),
         io::read_with(&path, &io::ReadOptions { name: Some("packed"), ..any }).map(|loaded| loaded.tensor),
     ];
     for x in read {

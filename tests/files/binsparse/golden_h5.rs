@@ -35,14 +35,14 @@ fn hdf5_files_decode_as_published() {
         let producer = file.split('/').nth(1).unwrap().split('-').next().unwrap();
         let count = counts.entry(producer.to_owned()).or_default();
         let mut opened = File::open(root.join(file)).unwrap();
-        match opened.read_with(group, &lenient()) {
+        match opened.tensor_with(group, &lenient()) {
             Ok(reading) => {
                 compare(&reading.tensor, &golden);
-                assert_eq!(opened.info(group).unwrap(), reading.descriptor, "{file}");
+                assert_eq!(opened.descriptor(group).unwrap(), reading.descriptor, "{file}");
                 assert!(opened.names().unwrap().iter().any(|n| n == group), "{file}");
                 count[0] += 1;
                 // Strict reading refuses what lenient reading warns of, and takes the rest.
-                match opened.read(group) {
+                match opened.tensor(group) {
                     Ok(tensor) => {
                         assert!(reading.warnings.is_empty(), "{file}: {:?}", reading.warnings);
                         compare(&tensor, &golden);

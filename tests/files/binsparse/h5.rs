@@ -41,7 +41,7 @@ fn one_tensor_at_the_root_and_in_a_group() {
         assert_eq!(File::open(&path).unwrap().names().unwrap(), [group.unwrap_or_default()]);
         let bytes = std::fs::read(&path).unwrap();
         assert_same(&x, &binsparse::read_bytes(&bytes, &ReadOptions::default()).unwrap().tensor);
-        let error = File::open(&path).unwrap().read("b").unwrap_err().to_string();
+        let error = File::open(&path).unwrap().tensor("b").unwrap_err().to_string();
         assert!(error.contains("there is no group \"b\"") && error.contains("one.h5"), "{error}");
     }
 }
@@ -62,10 +62,10 @@ fn many_tensors_keep_their_order_and_metadata() {
     assert_eq!(file.names().unwrap(), names);
     assert_eq!(file.metadata().unwrap(), options.metadata);
     for (name, x) in names.iter().zip(&tensors) {
-        assert_same(x, &file.read(name).unwrap());
-        assert_eq!(file.info(name).unwrap().metadata.len(), usize::from(*name == "z/bias"));
+        assert_same(x, &file.tensor(name).unwrap());
+        assert_eq!(file.descriptor(name).unwrap().metadata.len(), usize::from(*name == "z/bias"));
     }
-    assert_eq!(file.info("z/bias").unwrap().metadata["title"], "the bias");
+    assert_eq!(file.descriptor("z/bias").unwrap().metadata["title"], "the bias");
     let error = binsparse::read(&path).unwrap_err().to_string();
     assert!(error.contains("5 tensors, one must be named: z/weight, z/bias"), "{error}");
 }
@@ -179,13 +179,13 @@ fn large_groups_and_many_chunks() {
         binsparse::write_all(&path, &entries, &options).unwrap();
         let mut file = File::open(&path).unwrap();
         assert_eq!(file.names().unwrap().len(), 603);
-        assert_same(&x, &file.read("x").unwrap());
+        assert_same(&x, &file.tensor("x").unwrap());
         for name in &names {
-            assert_same(&small, &file.read(name).unwrap());
+            assert_same(&small, &file.tensor(name).unwrap());
         }
-        let rows = file.read_rows("x", 10_000..10_007, &ReadOptions::default()).unwrap().tensor;
+        let rows = file.rows("x", 10_000..10_007, &ReadOptions::default()).unwrap().tensor;
         assert_eq!(rows.values::<f64>().unwrap(), (10_000..10_007).map(f64::from).collect::<Vec<_>>());
-        assert_eq!(file.info("many/layer 0 ß").unwrap().metadata["note"].as_str().unwrap().len(), 200_000);
+        assert_eq!(file.descriptor("many/layer 0 ß").unwrap().metadata["note"].as_str().unwrap().len(), 200_000);
         #[cfg(feature = "hdf5")]
         {
             let file = ::hdf5::File::open(&path).unwrap();

@@ -80,7 +80,7 @@ fn groups_that_hold_each_other() {
         }
     }
     assert!(File::open(&path).unwrap().names().unwrap().is_empty());
-    let error = File::open(&path).unwrap().read("a/b/soft").unwrap_err().to_string();
+    let error = File::open(&path).unwrap().tensor("a/b/soft").unwrap_err().to_string();
     assert!(error.contains("a link that is not followed"), "{error}");
     {
         let mut deep = Raw::open_rw(&path).unwrap().group("deep").unwrap();

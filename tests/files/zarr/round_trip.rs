@@ -94,10 +94,10 @@ fn several_tensors_by_name() {
         let mut file = File::open(&path).unwrap();
         assert_eq!(file.names().unwrap(), ["layer/weight", "a", ""]);
         assert_eq!(file.metadata().unwrap(), metadata);
-        alike(&file.read("layer/weight").unwrap(), &weight);
-        alike(&file.read("a").unwrap(), &bias);
-        assert!(file.read("layer").unwrap_err().to_string().contains("no attribute `binsparse`"));
-        assert!(file.read("none").unwrap_err().to_string().contains("there is no group and no array \"none\""));
+        alike(&file.tensor("layer/weight").unwrap(), &weight);
+        alike(&file.tensor("a").unwrap(), &bias);
+        assert!(file.tensor("layer").unwrap_err().to_string().contains("no attribute `binsparse`"));
+        assert!(file.tensor("none").unwrap_err().to_string().contains("there is no group and no array \"none\""));
     }
     for name in ["zarr.json", "a/zarr.json", "__x", "a:b", "..\\up", "../up"] {
         let error = binsparse::write_all(folder.join("no.zarr"), &[Entry::new(name, &bias)], &Default::default());

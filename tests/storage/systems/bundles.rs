@@ -103,7 +103,7 @@ fn bundles_and_shared_patterns_in_files() {
         assert_eq!(names(&back), names(&bundle));
         assert_eq!(all_of(&back.join().unwrap()), all_of(&x));
         // Every part is a tensor to any reader.
-        let part = File::open(&path).unwrap().read("1").unwrap();
+        let part = File::open(&path).unwrap().tensor("1").unwrap();
         assert_eq!(all_of(&part), all_of(&bundle.parts()[1]));
     }
     // Files that are no bundle, or no longer.
@@ -121,7 +121,7 @@ fn bundles_and_shared_patterns_in_files() {
     assert!(squares.shares_pattern(&csr));
     binsparse::write_all(&path, &[Entry::new("x", &csr), Entry::new("y", &squares)], &WriteOptions::default()).unwrap();
     let mut file = File::open(&path).unwrap();
-    let (a, b) = (file.read("x").unwrap(), file.read("y").unwrap());
+    let (a, b) = (file.tensor("x").unwrap(), file.tensor("y").unwrap());
     assert!(!b.shares_pattern(&a));
     let b = b.share_pattern(&a);
     assert!(b.shares_pattern(&a) && all_of(&b) == all_of(&squares));

@@ -5,7 +5,7 @@ mod model;
 use std::path::Path;
 
 use openwork::io::{self, Format, Loaded, Progress, Warning};
-use openwork::{DType, Layout, Scalar, Tensor};
+use openwork::{DType, ErrorKind, Layout, Scalar, Tensor};
 use serde_json::{Map, Value};
 
 use crate::arguments::{Convert as Arguments, Reading};
@@ -23,6 +23,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         return model::run(arguments, format, &names);
     }
     spare(arguments, "one")?;
+    if let Some(metadata) = as_it_is(arguments, format) {
+        return copied(arguments, format, &metadata);
+    }
     let loaded = read(&arguments.input, &arguments.reading)?;
     let changed = spinning("converting", || {
         changed(loaded.tensor, arguments.dtype, arguments.layout, arguments.fill, arguments.replace_fill)
@@ -34,21 +37,68 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
     let metadata = kept(&loaded.metadata, format, arguments)?;
     let bar = Bar::new("writing", Unit::Elements);
     let tell = |done, total| bar.tell(done, total);
-    let options = io::WriteOptions {
-        format: Some(format),
-        compress: arguments.compress || arguments.compression.is_some(),
-        level: arguments.compression,
-        version: arguments.binsparse_version,
-        extensions: arguments.extensions,
-        progress: Some(Progress(&tell)),
-        metadata,
-    };
+    let options = written_as(arguments, format, Some(Progress(&tell)), metadata);
     let write = || match is_stream(&arguments.output) {
         true => io::write_to(std::io::stdout().lock(), format, &tensor, &options),
         false => io::write_with(&arguments.output, &tensor, &options),
     };
     let written = if format.is_text() { write() } else { spinning("writing", write) };
     written.map_err(Failure::of_writing)
+}
+
+/// Input of fewer bytes is read at once, which is as quick and takes no more memory to speak of.
+const SMALL: u64 = 16 << 20;
+
+/// What is said beside the tensor of a large file of binsparse, if that goes to another as it is.
+fn as_it_is(arguments: &Arguments, format: Format) -> Option<Map<String, Value>> {
+    let Arguments { layout: None, dtype: None, fill: None, replace_fill: None, input, output, reading, .. } = arguments
+    else {
+        return None;
+    };
+    let is_container = |format| matches!(format, Format::Npz | Format::Hdf5 | Format::Zarr);
+    if !is_container(format) || !reading.is_plain() || is_stream(input) || is_stream(output) {
+        return None;
+    }
+    let infos = io::info_with(input, &reading.options()).ok()?;
+    let [info] = &infos[..] else { return None };
+    let large = info.file_bytes.is_some_and(|bytes| bytes >= SMALL);
+    // Files of others may have entries in any order.
+    if !large || !is_container(info.format) || info.version.is_none() {
+        return None;
+    }
+    let mut file = io::binsparse::File::open(input).ok()?;
+    file.descriptor(reading.name().unwrap_or(&info.name)).ok().map(|descriptor| descriptor.metadata)
+}
+
+/// Copies a tensor in pieces.
+fn copied(arguments: &Arguments, format: Format, metadata: &Map<String, Value>) -> Result<(), Failure> {
+    let bar = Bar::new("converting", Unit::Elements);
+    let tell = |done, total| bar.tell(done, total);
+    let options = written_as(arguments, format, Some(Progress(&tell)), kept(metadata, format, arguments)?);
+    let copied = io::copy(&arguments.input, &arguments.output, &arguments.reading.options(), &options);
+    drop(bar);
+    copied.map_err(|error| match error.kind() {
+        ErrorKind::Io { path, .. } if *path == arguments.output => Failure::of_writing(error),
+        ErrorKind::Io { .. } | ErrorKind::Format { .. } => Failure::of_reading(error, &arguments.reading),
+        _ => Failure::of_writing(error),
+    })
+}
+
+fn written_as<'a>(
+    arguments: &Arguments,
+    format: Format,
+    progress: Option<Progress<'a>>,
+    metadata: Option<&'a Map<String, Value>>,
+) -> io::WriteOptions<'a> {
+    io::WriteOptions {
+        format: Some(format),
+        compress: arguments.compress || arguments.compression.is_some(),
+        level: arguments.compression,
+        version: arguments.binsparse_version,
+        extensions: arguments.extensions,
+        progress,
+        metadata,
+    }
 }
 
 /// What the input says beside its tensor, if it goes along.

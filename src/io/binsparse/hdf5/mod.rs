@@ -30,7 +30,7 @@ use fallback::Fallback;
 use native::{Bytes, Native};
 use sscdf::{Bitmap, Given};
 use store::{Link, Object, Store};
-pub(crate) use write::{Attributes, Elements, Group, Node, Said, write, write_each, write_packed};
+pub(crate) use write::{Attributes, Elements, Group, Node, Said, write, write_each, write_packed, write_reserved};
 
 /// Groups deeper than this are not looked into, nor written.
 pub(super) const MAX_DEPTH: usize = 64;

@@ -9,6 +9,8 @@ use super::node::named;
 use super::shards::Shards;
 use super::{blosc, checksum};
 use crate::io::fault::{Res, bad};
+#[cfg(feature = "codecs")]
+use crate::io::text::packing;
 use crate::io::text::packing::Packing;
 use openwork_ops::DType;
 
@@ -137,13 +139,22 @@ impl Codecs {
             bytes = match step {
                 Step::Gzip => read(Packing::Gzip.unpacked(&bytes[..]), most)?.into(),
                 Step::Zlib => read(flate2::read::ZlibDecoder::new(&bytes[..]), most)?.into(),
-                Step::Zstd => read(Packing::Zstd.unpacked(&bytes[..]), most)?.into(),
+                Step::Zstd => zstd(&bytes, most)?.into(),
                 Step::Blosc => blosc::unpack(&bytes, most)?.into(),
                 Step::Crc32c => checksum::checked(bytes)?,
             };
         }
         Ok(bytes)
     }
+}
+
+/// What a block of zstd unpacks to, if it is no more than that.
+fn zstd(packed: &[u8], most: u64) -> Res<Vec<u8>> {
+    #[cfg(feature = "codecs")]
+    if let Some(unpacked) = packing::zstd::block(packed, most) {
+        return unpacked.or_else(|error| bad(format!("a chunk cannot be unpacked: {error}")));
+    }
+    read(Packing::Zstd.unpacked(packed), most)
 }
 
 /// All that is unpacked, if it is no more than that.

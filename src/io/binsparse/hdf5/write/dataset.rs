@@ -93,6 +93,27 @@ pub(super) fn write(
             Record::default().u8(3).u8(2).u8(2).u64(root).u32(packing.each as u32).u32(packing.item as u32)
         }
     };
+    described(out, elements, layout, packing, attributes)
+}
+
+/// Leaves room for the elements of an array of one axis, and writes all else of it. Gives the address of the elements, and that
+/// of the object header.
+pub(super) fn reserve(out: &mut Out<'_>, dtype: DType, len: u64) -> io::Result<(u64, u64)> {
+    let bytes = len * dtype.size() as u64;
+    let at = if bytes == 0 { NOWHERE } else { out.reserve(bytes)? };
+    let layout = Record::default().u8(3).u8(1).u64(at).u64(bytes);
+    let header = described(out, &Elements { dtype, shape: &[len], bytes: &[] }, layout, None, Vec::new())?;
+    Ok((at, header))
+}
+
+/// Writes the object header of a dataset whose elements are where the layout says.
+fn described(
+    out: &mut Out<'_>,
+    elements: &Elements<'_>,
+    layout: Record,
+    packing: Option<Packing>,
+    attributes: Vec<Message>,
+) -> io::Result<u64> {
     // Room is made when elements are written (2), piece by piece for chunks (3); they are filled (2) with zeros.
     let room = if packing.is_some() { 3 } else { 2 };
     let mut messages = vec![

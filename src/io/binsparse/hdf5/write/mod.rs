@@ -17,6 +17,7 @@ use super::descriptor::NAME;
 use crate::base::mapped::Mapped;
 use crate::base::named::Named;
 use crate::io::binsparse::WriteOptions;
+use crate::io::binsparse::copy::Region;
 use crate::io::binsparse::export::Export;
 pub(crate) use dataset::Elements;
 use group::{Links, Message, Text};
@@ -134,6 +135,19 @@ pub(crate) fn write_each(
     }
     root.attributes.push((LIST, Said::Text(list.to_owned())));
     write_tree(out, &root, options)
+}
+
+/// Writes a file of one tensor around arrays that are written to their places later.
+pub(crate) fn write_reserved(file: &mut File, json: &str, regions: &mut [Region]) -> io::Result<()> {
+    let mut out = Out::new(file, SUPERBLOCK)?;
+    let mut root = Group::default();
+    for region in regions {
+        let (at, header) = dataset::reserve(&mut out, region.dtype, region.len)?;
+        region.at = at;
+        root.written.insert(region.name.clone(), header);
+    }
+    root.attributes.push((NAME, Said::Text(json.to_owned())));
+    write_tree(out, &root, &WriteOptions::default())
 }
 
 /// Writes a new file; packed, bytes are ordered by significance first.

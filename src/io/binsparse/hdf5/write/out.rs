@@ -41,6 +41,14 @@ impl<'a> Out<'a> {
         Ok(())
     }
 
+    /// Leaves room for so many bytes at the next address, and gives it.
+    pub(super) fn reserve(&mut self, bytes: u64) -> io::Result<u64> {
+        let at = self.align()?;
+        self.at += bytes;
+        self.sink.seek(SeekFrom::Start(self.at))?;
+        Ok(at)
+    }
+
     /// Puts the superblock in its place.
     pub(super) fn finish(mut self, superblock: &[u8]) -> io::Result<()> {
         self.sink.seek(SeekFrom::Start(0))?;
