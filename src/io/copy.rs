@@ -179,7 +179,7 @@ mod tests {
         let packed = WriteOptions { compress: true, level: Some(1), ..Default::default() };
         for ending in ["npz", "zarr"] {
             let from = folder.join(format!("packed.{ending}"));
-            io::write_with(&from, &Tensor::random([400, 300], 0.3, 0.0, Layout::Csr, 1).unwrap(), &packed).unwrap();
+            write_with(&from, &Tensor::random([400, 300], 0.3, 0.0, Layout::Csr, 1).unwrap(), &packed).unwrap();
             assert!(!copy_in(&from, &to, &ReadOptions::default(), &WriteOptions::default(), 40).unwrap(), "{ending}");
             assert!(io::read(&to).unwrap().equal(&io::read(&from).unwrap()).unwrap());
         }

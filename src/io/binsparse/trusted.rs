@@ -28,7 +28,7 @@ pub unsafe fn read_trusted(path: impl AsRef<Path>, options: &ReadOptions) -> Res
 }
 
 impl File {
-    /// As [`File::read_with`], trusting the index arrays as [`read_trusted`] does.
+    /// As [`File::tensor_with`], trusting the index arrays as [`read_trusted`] does.
     ///
     /// # Errors
     /// As [`read_trusted`].
