@@ -15,9 +15,13 @@ use crate::base::interrupt;
 /// Elements per chunk of a cheap loop: long enough to pay for the hand-over, short enough to balance.
 pub(crate) const GRAIN: usize = 1 << 15;
 
-/// Whether splitting `n` pieces of work of this grain is worth it at all.
+/// Cheap loops, those with [`GRAIN`], that are no longer than this are run by the thread that asks: to wake another took 80 µs
+/// and more where it was measured, in which one thread adds 200 000 numbers. Chunks are the same, so results are too.
+const ALONE: usize = 4 * GRAIN;
+
+/// Whether splitting `n` pieces of work of this grain is not worth it at all.
 fn serial(n: usize, grain: usize) -> bool {
-    n <= grain || rayon::current_num_threads() == 1
+    n <= if grain == GRAIN { ALONE } else { grain } || rayon::current_num_threads() == 1
 }
 
 fn chunk(i: usize, n: usize, grain: usize) -> Range<usize> {

@@ -2,7 +2,7 @@
 //!
 //!     cargo test --release --test ops accuracy -- --nocapture
 
-use openwork::{DType, Layout, PreparedForm, Tensor, prepare};
+use openwork::{DType, Layout, PreparedForm, Product, Tensor, prepare};
 
 use crate::common::rng::Rng;
 
@@ -102,6 +102,8 @@ fn products_are_near_the_exact_sum() {
             let centred = a.sub(fill.cast(dtype).unwrap()).unwrap();
             let csc = a.to_layout(Layout::Csc).unwrap();
             let sparse_b = b.to_sparse(Layout::Csr, 0.0).unwrap();
+            let everywhere =
+                Tensor::full([m, 20], true, Layout::Strided).unwrap().to_sparse(Layout::Csr, false).unwrap();
             let products = [
                 ("rows @ vector", &a, &x, a.matmul(&x)),
                 ("rows @ 20 columns", &a, &b, a.matmul(&b)),
@@ -110,6 +112,12 @@ fn products_are_near_the_exact_sum() {
                 ("rows @ rows", &a, &b, a.matmul(&sparse_b)),
                 ("rows less a fill @ 20 columns", &centred, &b, centred.matmul(&b)),
                 ("strided @ strided", &a, &b, dense.matmul(&b)),
+                (
+                    "strided @ strided, where a mask says",
+                    &a,
+                    &b,
+                    dense.matmul_with(&b, Product::default().mask(&everywhere)),
+                ),
             ];
             for (product, left, right, got) in products {
                 let units = worst(left, right, &got.unwrap(), eps);

@@ -55,6 +55,20 @@ fn sampled_products_are_those_of_the_whole_product() {
     }
 }
 
+/// Sums of float32 that leave its range on the way and come back.
+#[test]
+fn sampled_products_beyond_float32_on_the_way() {
+    // Of one lane of sixteen: 1e25² − 1e25² + 2e25, and 37 terms that are lost beside it.
+    let mut y = vec![2.0f32; 40];
+    (y[3], y[19]) = (1e25, -1e25);
+    let y = Tensor::from_vec([40, 1], y).unwrap();
+    let x = |sign: f32| (0..40).map(move |i| if i % 16 == 3 { sign * 1e25 } else { 1.0 });
+    let x = Tensor::from_vec([2, 40], x(1.0).chain(x(-1.0)).collect::<Vec<f32>>()).unwrap();
+    let mask = Tensor::full([2, 1], true, Layout::Strided).unwrap().to_sparse(Layout::Csr, false).unwrap();
+    let sums = x.matmul_with(&y, Product::default().mask(&mask)).unwrap().to_vec::<f32>().unwrap();
+    assert_eq!(sums, [2e25, -2e25]);
+}
+
 /// Few columns of a row are looked up, many are walked past; either way they are those of the whole product.
 #[test]
 fn masks_of_few_and_of_many_columns() {

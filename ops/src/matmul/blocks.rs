@@ -101,6 +101,19 @@ impl Blocks {
         }
     }
 
+    /// What every sum of one product or more is, as the accumulator that holds it, if no operand has a say in it: products
+    /// are then one constant, of which it makes no difference how many are summed.
+    fn once(&self) -> Option<[u128; 1]> {
+        let is_idempotent = matches!(self.semiring.plus, Plus::Min | Plus::Max | Plus::Or | Plus::And);
+        (is_idempotent && matches!(self.pairs, Pairs::One)).then(|| {
+            let mut sum = [0];
+            let acc = some_mut(&mut sum, 0..1, self.accumulator().size());
+            self.clear(acc);
+            self.work().each(1, acc);
+            sum
+        })
+    }
+
     fn work(&self) -> Work {
         let block = |dtype: DType| vec![0u128; (BLOCK * dtype.size()).div_ceil(16)];
         let mut products = block(self.product);
@@ -417,6 +430,7 @@ impl Work {
         let mut pending: Vec<u128> = Vec::new();
         let mut waiting = 0;
         let (zero, _) = self.of.fold.identity.to_bytes();
+        let once = self.of.once();
         let (mut picked, mut picked_columns, mut picked_values) = (Vec::<u32>::new(), Vec::<I>::new(), Vec::new());
         for run in runs {
             for (i, r) in run.left.clone().enumerate() {
@@ -425,9 +439,20 @@ impl Work {
                     touched.insert(j);
                     acc[j * wide..(j + 1) * wide].copy_from_slice(&zero[..wide]);
                 }
-                let (ks, xs) = left.row(r);
+                let (mut ks, xs) = left.row(r);
                 let probed =
                     allowed.probed(ks.len(), || ks.iter().map(|k| right.row(run.right + k.get()).0.len()).sum());
+                if let (Some(once), [], None) = (&once, allowed.total(), probed) {
+                    // Columns that are there already are passed by, so that no product is made but for the first.
+                    for k in ks {
+                        for j in right.row(run.right + k.get()).0 {
+                            if allowed.has(j.get()) && touched.insert(j.get()) {
+                                acc[j.get() * wide..(j.get() + 1) * wide].copy_from_slice(some(once, 1, wide));
+                            }
+                        }
+                    }
+                    ks = &[];
+                }
                 for (k, x) in ks.iter().zip(xs.chunks_exact(size)) {
                     let (mut js, mut ys) = right.row(run.right + k.get());
                     if run.mask.is_some() {

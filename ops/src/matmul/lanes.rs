@@ -9,16 +9,21 @@ use std::ops::Range;
 
 use super::term::Term;
 use super::typed::Typed;
+use super::vector::RUN;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Level, level};
 
 /// Lanes of a sum.
-const LANES: usize = 16;
+pub(super) const LANES: usize = 16;
 
 /// A float of which a CPU can gather eight.
 pub(super) trait Lanes: Term {
     fn wide(self) -> f64;
     fn round(sum: f64) -> Self;
+
+    /// Adds to each lane the products of its terms: those of `f32` in `f32` for [`RUN`] terms, whose sum is then added in
+    /// `f64` (RFC 2).
+    fn add_products(xs: &[[Self; LANES]], ys: &[[Self; LANES]], sums: &mut [f64; LANES]);
 
     /// The lanes in `mask` of eight elements.
     ///
@@ -44,6 +49,14 @@ impl Lanes for f64 {
     fn round(sum: f64) -> f64 {
         sum
     }
+    #[inline(always)]
+    fn add_products(xs: &[[f64; LANES]], ys: &[[f64; LANES]], sums: &mut [f64; LANES]) {
+        for (x, y) in xs.iter().zip(ys) {
+            for i in 0..LANES {
+                sums[i] += x[i] * y[i];
+            }
+        }
+    }
     #[cfg(target_arch = "x86_64")]
     #[inline]
     #[target_feature(enable = "avx512f,avx512vl")]
@@ -68,6 +81,20 @@ impl Lanes for f32 {
     #[inline(always)]
     fn round(sum: f64) -> f32 {
         sum as f32
+    }
+    #[inline(always)]
+    fn add_products(xs: &[[f32; LANES]], ys: &[[f32; LANES]], sums: &mut [f64; LANES]) {
+        for (xs, ys) in xs.chunks(RUN).zip(ys.chunks(RUN)) {
+            let mut run = [0.0f32; LANES];
+            for (x, y) in xs.iter().zip(ys) {
+                for i in 0..LANES {
+                    run[i] += x[i] * y[i];
+                }
+            }
+            for i in 0..LANES {
+                sums[i] += f64::from(run[i]);
+            }
+        }
     }
     #[cfg(target_arch = "x86_64")]
     #[inline]

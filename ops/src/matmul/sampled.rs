@@ -1,15 +1,12 @@
 //! Sums for wanted elements of a product of dense matrices, for floats: a dot product of two rows for each.
 
-use super::lanes::Lanes;
+use super::lanes::{LANES, Lanes};
 use super::typed::{slice, slice_mut};
 use super::{Grid, WantedRow};
 use crate::simd::{Loop, prefetch, vectorised};
 
 /// Elements whose rows of the right operand are asked for ahead.
 const AHEAD: usize = 32;
-
-/// Lanes of a sum: term `i` goes to lane `i % 16`, and lanes are added in pairs a half apart.
-const LANES: usize = 16;
 
 /// Adds to one accumulator for each wanted element the dot product of a row of the left operand with one of the right
 /// operand's transpose.
@@ -55,28 +52,37 @@ impl<T: Lanes> Loop for Sampled<'_, T> {
     }
 }
 
+/// Term `i` goes to lane `i % 16`, and lanes are added in pairs a half apart.
 #[inline(always)]
 fn dot<T: Lanes>(x: &[T], y: &[T]) -> f64 {
     let mut sums = [0.0; LANES];
     let ((xs, x_rest), (ys, y_rest)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
-    for (x, y) in xs.iter().zip(ys) {
-        add_terms(&mut sums, x, y);
-    }
+    T::add_products(xs, ys, &mut sums);
     if !x_rest.is_empty() {
         // Beside zeros, so that lanes stay in registers: a term of zeros changes no sum.
         let (mut x, mut y) = ([T::zeroed(); LANES], [T::zeroed(); LANES]);
         x[..x_rest.len()].copy_from_slice(x_rest);
         y[..y_rest.len()].copy_from_slice(y_rest);
-        add_terms(&mut sums, &x, &y);
+        T::add_products(&[x], &[y], &mut sums);
     }
+    let sum = in_pairs(&sums);
+    // Beyond the range of f32 on the way: once more in f64.
+    if sum.is_finite() { sum } else { in_f64(x, y) }
+}
+
+#[inline(always)]
+fn in_pairs(sums: &[f64; LANES]) -> f64 {
     let eight: [f64; 8] = std::array::from_fn(|i| sums[i] + sums[i + 8]);
     let four: [f64; 4] = std::array::from_fn(|i| eight[i] + eight[i + 4]);
     (four[0] + four[2]) + (four[1] + four[3])
 }
 
-#[inline(always)]
-fn add_terms<T: Lanes>(sums: &mut [f64; LANES], x: &[T; LANES], y: &[T; LANES]) {
-    for i in 0..LANES {
-        sums[i] += x[i].wide() * y[i].wide();
+#[cold]
+#[inline(never)]
+fn in_f64<T: Lanes>(x: &[T], y: &[T]) -> f64 {
+    let mut sums = [0.0; LANES];
+    for (i, (x, y)) in x.iter().zip(y).enumerate() {
+        sums[i % LANES] += x.wide() * y.wide();
     }
+    in_pairs(&sums)
 }
