@@ -103,7 +103,7 @@ def recommender_openwork(d, ow):
 
     def run():
         x = (ratings - ratings.mean(axis=1, keepdims=True)).replace_fill(0.0)
-        together = (x.mT @ x).to_dense()
+        together = x.mT.matmul_with(x, layout="strided")
         length = together.diagonal().sqrt()
         alike = together / length / length.expand_dims(1)
         residual = ratings.sampled_addmm(u, w.mT, alpha=-1)

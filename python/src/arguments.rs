@@ -406,12 +406,14 @@ impl Items {
     }
 }
 
-/// A semiring, a mask or none, what is accumulated to or nothing and how, whether what is outside the mask is dropped.
+/// A semiring, a mask or none, what is accumulated to or nothing and how, whether what is outside the mask is dropped, the
+/// layout or none.
 pub struct Masked<'a> {
     semiring: Semiring,
     mask: Option<Cow<'a, openwork::Tensor>>,
     to: Option<(Cow<'a, openwork::Tensor>, BinaryOp)>,
     is_replaced: bool,
+    layout: Option<Layout>,
 }
 
 impl<'a> Masked<'a> {
@@ -425,7 +427,10 @@ impl<'a> Masked<'a> {
             Some(to) => Some((to, named(op, BinaryOp::ALL, |op| op.name().into())?)),
             None => None,
         };
-        Ok(Masked { semiring, mask, to, is_replaced: args.next()?.is_truthy()? })
+        let is_replaced = args.next()?.is_truthy()?;
+        let given = args.next()?;
+        let layout = if given.is_none() { None } else { Some(layout(given)?) };
+        Ok(Masked { semiring, mask, to, is_replaced, layout })
     }
     /// As the library takes it.
     pub fn pass(&self) -> Product<'_> {
@@ -435,6 +440,9 @@ impl<'a> Masked<'a> {
         }
         if let Some((to, op)) = &self.to {
             product = product.accumulate(to, *op);
+        }
+        if let Some(layout) = self.layout {
+            product = product.layout(layout);
         }
         if self.is_replaced { product.replace() } else { product }
     }

@@ -1,6 +1,6 @@
 //! The law for products over semirings, and with masks: the oracle multiplies and folds by the ops one after the other.
 
-use openwork::{BinaryOp, Plus, Product, Semiring, Times};
+use openwork::{BinaryOp, Layout, Plus, Product, Semiring, Times};
 
 use super::cells::Cell;
 use super::gen_::generate;
@@ -103,13 +103,22 @@ pub fn matmul_with(
         Some(mask) => Product::from(semiring).mask(&mask.tensor),
         None => Product::from(semiring),
     };
-    let got = mode.run(|| a.tensor.matmul_with(&b.tensor, product));
+    let got = mode.run(|| a.tensor.matmul_with(&b.tensor, product.clone()));
     // No element is the least of none; there the identity is given.
     let inner = a.model.shape.last().copied();
     if matches!(semiring.plus, Plus::Min | Plus::Max) && inner == Some(0) {
         return Ok(());
     }
     let Some((want, got)) = both(want, got)? else { return Ok(()) };
-    agrees("the oracle", &super::matmul::tolerated(want, mode), &got)?;
-    Ok(())
+    let want = super::matmul::tolerated(want, mode);
+    agrees("the oracle", &want, &got)?;
+    // The same in a layout that is asked for: strided without a sparse product before it, where nothing is absent.
+    let is_whole = want.value.data.iter().all(Option::is_some);
+    let layout = if is_whole { Layout::Strided } else { Layout::Coo };
+    let got =
+        mode.run(|| a.tensor.matmul_with(&b.tensor, product.layout(layout))).map_err(|e| format!("{layout}: {e}"))?;
+    if got.layout() != layout {
+        return Err(format!("{layout} was asked for, {} is given", got.layout()));
+    }
+    agrees("the oracle, in a layout of choice", &want, &got)
 }

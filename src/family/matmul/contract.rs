@@ -132,7 +132,7 @@ fn by_fibers_of(x: &Tensor, y: &Tensor, joined: &Joined, semiring: Semiring) -> 
     else {
         return Ok(None);
     };
-    let way = Way { dtype, carrier, semiring };
+    let way = Way { dtype, carrier, semiring, is_dense: false };
     let x = x.cast(dtype)?;
     let Some(s) = x.sparse() else { return Ok(None) };
     let is_absent = s.fill.is_undefined();

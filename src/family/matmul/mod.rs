@@ -78,7 +78,7 @@ impl Tensor {
     /// promote, or the result is not sparse and exceeds the densify budget.
     pub fn matmul(&self, other: &Tensor) -> Result<Tensor> {
         let call = trace::call("matmul", &[self, other]);
-        call.end(multiply(self, other, Semiring::PLUS_TIMES, None))
+        call.end(multiply(self, other, Semiring::PLUS_TIMES, None, false))
     }
 }
 
@@ -90,6 +90,8 @@ struct Way {
     /// Without a fill that takes part.
     carrier: Carrier,
     semiring: Semiring,
+    /// Whether the product is wanted strided, whatever its operands are.
+    is_dense: bool,
 }
 
 impl Way {
@@ -112,8 +114,8 @@ impl Way {
     }
 }
 
-/// The product over a semiring, where the bool mask is true.
-fn multiply(x: &Tensor, y: &Tensor, semiring: Semiring, mask: Option<&Tensor>) -> Result<Tensor> {
+/// The product over a semiring, where the bool mask is true; strided at once if that is wanted and none of it is absent.
+fn multiply(x: &Tensor, y: &Tensor, semiring: Semiring, mask: Option<&Tensor>, is_dense: bool) -> Result<Tensor> {
     let dtypes = [x.dtype(), y.dtype()];
     let why = "no dtype holds the values of both; cast one side";
     let dtype = promote(dtypes[0], dtypes[1]).ok_or_else(|| error::dtype(&dtypes, why))?;
@@ -121,7 +123,7 @@ fn multiply(x: &Tensor, y: &Tensor, semiring: Semiring, mask: Option<&Tensor>) -
         let why = format!("{} is not defined for {dtype}; cast the operands, or choose other ops", semiring.name());
         error::dtype(&dtypes, why)
     })?;
-    let way = Way { dtype, carrier, semiring };
+    let way = Way { dtype, carrier, semiring, is_dense };
     let shapes = [x.shape(), y.shape()];
     if x.ndim() == 0 || y.ndim() == 0 {
         return Err(error::shape(&shapes, "a 0-d tensor has no matrix product; multiply elementwise"));

@@ -115,6 +115,9 @@ pub(super) fn product(a: &Tensor, b: &Tensor, way: Way, batch: &[usize], mask: O
         }
         return plan.dense(&x, &y, parts, &core);
     }
+    if way.is_dense && mask.is_none() {
+        return plan.dense(&x, &y, parts, &plan.shape);
+    }
     if by_row && by_column {
         context::may_densify(&plan.shape, dtype.size(), || {
             let of =

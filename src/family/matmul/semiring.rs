@@ -9,6 +9,7 @@ use crate::base::context::{self, NanPolicy};
 use crate::base::error::Result;
 use crate::base::faults::{self, Fault};
 use crate::engine::convert;
+use crate::levels::layout::Layout;
 use crate::tensor::fill::Fill;
 use crate::tensor::{Tensor, trace};
 
@@ -64,6 +65,7 @@ pub struct Product<'a> {
     mask: Option<&'a Tensor>,
     accumulate: Option<(&'a Tensor, BinaryOp)>,
     is_replaced: bool,
+    layout: Option<Layout>,
 }
 
 impl Default for Product<'_> {
@@ -74,7 +76,7 @@ impl Default for Product<'_> {
 
 impl From<Semiring> for Product<'_> {
     fn from(semiring: Semiring) -> Self {
-        Product { semiring, mask: None, accumulate: None, is_replaced: false }
+        Product { semiring, mask: None, accumulate: None, is_replaced: false, layout: None }
     }
 }
 
@@ -96,6 +98,12 @@ impl<'a> Product<'a> {
     /// Drops what lies outside the mask, instead of keeping what is accumulated to there.
     pub fn replace(self) -> Product<'a> {
         Product { is_replaced: true, ..self }
+    }
+
+    /// The layout of the result, instead of the one that the operands' layouts give. A strided product of sparse operands is summed in
+    /// place, without a sparse one before it: for products most of whose elements something is added to.
+    pub fn layout(self, layout: Layout) -> Product<'a> {
+        Product { layout: Some(layout), ..self }
     }
 }
 
@@ -138,7 +146,8 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::matmul`]; if an op of the semiring is not defined for the dtype, the mask is not bool or does not
-    /// broadcast to the product, or what is accumulated to does not have its shape.
+    /// broadcast to the product, what is accumulated to does not have its shape, or the layout asked for cannot hold the result
+    /// (a strided one that memory cannot hold, or in which an element is absent).
     #[doc(alias("mxm", "mxv", "vxm", "semiring", "masked_matmul"))]
     pub fn matmul_with<'a>(&self, other: &Tensor, product: impl Into<Product<'a>>) -> Result<Tensor> {
         let product = product.into();
@@ -146,8 +155,13 @@ impl Tensor {
         operands.extend(product.mask);
         operands.extend(product.accumulate.map(|(to, _)| to));
         let call = trace::call("matmul_with", &operands);
-        let out = multiply(self, other, product.semiring, product.mask)?;
-        let Some((to, op)) = product.accumulate else { return Ok(call.done(out)) };
+        let is_dense = product.layout == Some(Layout::Strided);
+        let out = multiply(self, other, product.semiring, product.mask, is_dense)?;
+        let finished = |out: Tensor| match product.layout {
+            Some(layout) => out.to_layout(layout),
+            None => Ok(out),
+        };
+        let Some((to, op)) = product.accumulate else { return call.end(finished(out)) };
         let to = &to.broadcast_to(out.shape())?;
         let filled = |x: &Tensor| if x.is_strided() { Ok(x.clone()) } else { x.replace_fill(0) };
         let is_absent = |x: &Tensor| x.fill().is_some_and(Fill::is_undefined);
@@ -163,8 +177,8 @@ impl Tensor {
             }
         };
         match product.mask {
-            Some(mask) if product.is_replaced => call.end(sum.mask(mask)),
-            _ => Ok(call.done(sum)),
+            Some(mask) if product.is_replaced => call.end(sum.mask(mask).and_then(finished)),
+            _ => call.end(finished(sum)),
         }
     }
 }
