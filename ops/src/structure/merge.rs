@@ -34,22 +34,6 @@ pub struct Selection<'a, I> {
     pub coords: &'a mut [I],
 }
 
-/// How many coordinates [`merge_segment`] keeps.
-pub fn count_segment<I: Index>(left: &[I], right: &[I], keep: Keep) -> usize {
-    let (mut i, mut j, mut both) = (0, 0, 0);
-    while i < left.len() && j < right.len() {
-        let (x, y) = (left[i], right[j]);
-        both += usize::from(x == y);
-        i += usize::from(x <= y);
-        j += usize::from(y <= x);
-    }
-    kept(left.len(), right.len(), both, keep)
-}
-
-fn kept(left: usize, right: usize, both: usize, keep: Keep) -> usize {
-    both + if keep.left { left - both } else { 0 } + if keep.right { right - both } else { 0 }
-}
-
 /// Merges one pair of segments of single coordinates; gives how many were kept.
 pub fn merge_segment<I: Index>(
     left: &[I],
@@ -91,25 +75,32 @@ pub fn merge_segment<I: Index>(
     k
 }
 
-/// Segments of single coordinates: from each pointer to the next, less the first.
+/// Segments of single coordinates: from each pointer to the next, less the pointer at which coordinates begin.
 #[derive(Clone, Copy, Debug)]
 pub struct Segmented<'a, I> {
     /// One more than there are segments, rising.
     pub pointers: &'a [I],
-    /// The coordinates of all segments.
+    /// The pointer at which coordinates begin, perhaps before the first of these.
+    pub base: usize,
+    /// The coordinates of these segments and perhaps of others.
     pub coords: &'a [I],
 }
 
 impl<I: Index> Segmented<'_, I> {
+    /// Where the first segment begins.
+    pub fn start(&self) -> usize {
+        self.pointers.first().map_or(0, |p| p.get() - self.base)
+    }
+
     /// Where each segment ends.
     fn ends(&self) -> impl Iterator<Item = usize> {
-        let first = self.pointers.first().map_or(0, |p| p.get());
-        self.pointers.iter().skip(1).map(move |p| p.get() - first)
+        let base = self.base;
+        self.pointers.iter().skip(1).map(move |p| p.get() - base)
     }
 }
 
 /// Merges as many pairs of segments as both sides and `ends` have, writes where each ends in the result, and gives how
-/// many coordinates were kept. There is room for those of both sides.
+/// many coordinates were kept, for which there is room.
 pub fn merge_segments<I: Index>(
     left: Segmented<'_, I>,
     right: Segmented<'_, I>,
@@ -120,7 +111,7 @@ pub fn merge_segments<I: Index>(
     let room = out.left.len();
     let (to_left, to_right, to_coord) = (&mut *out.left, &mut out.right[..room], &mut out.coords[..room]);
     let (x, y) = (left.coords, right.coords);
-    let (mut i, mut j, mut k) = (0, 0, 0);
+    let (mut i, mut j, mut k) = (left.start(), right.start(), 0);
     for ((left_end, right_end), end) in left.ends().zip(right.ends()).zip(ends) {
         while i < left_end && j < right_end && k < room {
             let (from_left, from_right) = (x[i] <= y[j], y[j] <= x[i]);
@@ -201,23 +192,6 @@ macro_rules! with_numbers {
     };
 }
 
-/// How many numbers both sides have.
-fn count_numbers<K: Ord>(
-    left: impl Fn(usize) -> K,
-    left_range: Range<usize>,
-    right: impl Fn(usize) -> K,
-    right_range: Range<usize>,
-) -> usize {
-    let (mut i, mut j, mut both) = (left_range.start, right_range.start, 0);
-    while i < left_range.end && j < right_range.end {
-        let (x, y) = (left(i), right(j));
-        both += usize::from(x == y);
-        i += usize::from(x <= y);
-        j += usize::from(y <= x);
-    }
-    both
-}
-
 /// As [`merge_segment`], of numbers that are not written.
 fn merge_numbers<I: Index, K: Ord>(
     left: impl Fn(usize) -> K,
@@ -251,24 +225,6 @@ fn merge_numbers<I: Index, K: Ord>(
         k += 1;
     }
     k
-}
-
-/// How many tuples [`merge_tuples`] keeps.
-pub fn count_tuples<I: Index>(
-    left: &[&[I]],
-    left_range: Range<usize>,
-    right: &[&[I]],
-    right_range: Range<usize>,
-    keep: Keep,
-) -> usize {
-    let lengths = (left_range.len(), right_range.len());
-    let counted = with_numbers!(left, right, |l, r| count_numbers(l, left_range.clone(), r, right_range.clone()));
-    let both = counted.unwrap_or_else(|| {
-        let mut both = 0;
-        walk(left, left_range, right, right_range, |order, _, _| both += usize::from(order.is_eq()));
-        both
-    });
-    kept(lengths.0, lengths.1, both, keep)
 }
 
 /// Merges one pair of segments of coordinate tuples, one slice per tuple element; gives how many were kept.
@@ -306,11 +262,11 @@ mod tests {
     use super::*;
 
     fn run(a: &[u32], b: &[u32], keep: Keep) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
-        let n = count_segment(a, b, keep);
-        assert_eq!(n, count_tuples(&[a], 0..a.len(), &[b], 0..b.len(), keep));
-        let (mut left, mut right, mut coords) = (vec![7; n], vec![7; n], vec![7; n]);
+        let most = a.len() + b.len();
+        let (mut left, mut right, mut coords) = (vec![7; most], vec![7; most], vec![7; most]);
         let mut out = Selection { left: &mut left, right: &mut right, coords: &mut coords };
-        assert_eq!(n, merge_segment(a, 0..a.len(), b, 0..b.len(), keep, &mut out));
+        let n = merge_segment(a, 0..a.len(), b, 0..b.len(), keep, &mut out);
+        [&mut left, &mut right, &mut coords].into_iter().for_each(|v| v.truncate(n));
         let (mut l, mut r) = (vec![7; n], vec![7; n]);
         let mut tuples = Selection { left: &mut l, right: &mut r, coords: &mut [] };
         assert_eq!(n, merge_tuples(&[a], 0..a.len(), &[b], 0..b.len(), keep, &mut tuples));
@@ -327,8 +283,16 @@ mod tests {
             let keep = Keep { left, right };
             let (mut l, mut r, mut c, mut ends) = ([7; 12], [7; 12], [7; 12], [7; 4]);
             let mut out = Selection { left: &mut l, right: &mut r, coords: &mut c };
-            let (x, y) = (Segmented { pointers: &p, coords: &a }, Segmented { pointers: &q, coords: &b });
+            let (x, y) =
+                (Segmented { pointers: &p, base: 3, coords: &a }, Segmented { pointers: &q, base: 10, coords: &b });
             let n = merge_segments(x, y, keep, &mut out, &mut ends);
+            // The last two of them alone.
+            let (x, y) = (Segmented { pointers: &p[2..], ..x }, Segmented { pointers: &q[2..], ..y });
+            let (mut l2, mut r2, mut c2, mut ends2) = ([7; 12], [7; 12], [7; 12], [7; 2]);
+            let mut out = Selection { left: &mut l2, right: &mut r2, coords: &mut c2 };
+            let m = merge_segments(x, y, keep, &mut out, &mut ends2);
+            assert_eq!((&l2[..m], &r2[..m], &c2[..m]), (&l[n - m..n], &r[n - m..n], &c[n - m..n]), "{keep:?}");
+            assert_eq!(ends2.map(|end| end as usize + n - m), [ends[2] as usize, n]);
             let (mut l1, mut r1, mut c1, mut done) = ([7; 12], [7; 12], [7; 12], 0);
             for s in 0..4 {
                 let of = |p: &[u32; 5]| (p[s] - p[0]) as usize..(p[s + 1] - p[0]) as usize;
@@ -359,10 +323,10 @@ mod tests {
 
     fn tuples<I: Index>(left: &[&[I]], right: &[&[I]], keep: Keep) -> Vec<(usize, usize)> {
         let (n, m) = (left[0].len(), right[0].len());
-        let count = count_tuples(left, 0..n, right, 0..m, keep);
-        let (mut l, mut r) = (vec![I::default(); count], vec![I::default(); count]);
+        let (mut l, mut r) = (vec![I::default(); n + m], vec![I::default(); n + m]);
         let mut out = Selection { left: &mut l, right: &mut r, coords: &mut [] };
-        assert_eq!(merge_tuples(left, 0..n, right, 0..m, keep, &mut out), count);
+        let count = merge_tuples(left, 0..n, right, 0..m, keep, &mut out);
+        [&mut l, &mut r].into_iter().for_each(|v| v.truncate(count));
         let place = |i: I| if i == I::NONE { usize::MAX } else { i.get() };
         l.into_iter().map(place).zip(r.into_iter().map(place)).collect()
     }

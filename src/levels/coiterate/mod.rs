@@ -1,19 +1,21 @@
 //! Co-iteration: the pattern of an elementwise result from the patterns of two operands with the same
 //! level structure, and where each of its positions comes from.
 
-use std::ops::{Deref, DerefMut, Range};
+mod tasks;
+
+use std::ops::{Deref, DerefMut};
 
 use openwork_ops::structure::Index;
-use openwork_ops::structure::merge::{self, Keep, Segmented, Selection};
+use openwork_ops::structure::merge::{Keep, Selection};
 
-use crate::base::faults::{self, Fault};
+use self::tasks::{Both, by_tasks, one_pass, tasks};
 use crate::base::pages::Scratch;
 use crate::base::parallel;
 use crate::base::trace::{Work, raise};
 use crate::levels::indices::{Indices, needs_64_bits};
 use crate::levels::level::Level;
 use crate::levels::pattern::Pattern;
-use crate::levels::segments::{Bounds, Segments};
+use crate::levels::segments::Segments;
 
 /// A merged pattern, and the position on either side (or [`Index::NONE`]) of each of its positions.
 pub(crate) struct Merged {
@@ -172,44 +174,6 @@ fn dense_children<I: Index>(parents: &[I], size: usize) -> Places<I> {
     out
 }
 
-/// Pieces of segments to merge: several whole parents, or a part of one large segment.
-enum Task {
-    Parents(Range<usize>),
-    Part(Range<usize>, Range<usize>),
-}
-
-/// Two sides of one level.
-struct Both<'a, I> {
-    left: &'a Segments<'a, I>,
-    right: &'a Segments<'a, I>,
-    keep: Keep,
-}
-
-impl<'a, I: Index> Both<'a, I> {
-    /// Both, where every parent has a segment of single coordinates.
-    fn in_order(&self) -> Option<[Segmented<'a, I>; 2]> {
-        let segmented = |s: &Segments<'a, I>| match (s.bounds, &s.columns[..]) {
-            (Bounds::Pointers(pointers), &[coords]) => Some(Segmented { pointers, coords }),
-            _ => None,
-        };
-        Some([segmented(self.left)?, segmented(self.right)?])
-    }
-
-    fn count(&self, l: Range<usize>, r: Range<usize>) -> usize {
-        match (&self.left.columns[..], &self.right.columns[..]) {
-            ([left], [right]) => merge::count_segment(&left[l], &right[r], self.keep),
-            (left, right) => merge::count_tuples(left, l, right, r, self.keep),
-        }
-    }
-
-    fn merge(&self, l: Range<usize>, r: Range<usize>, out: &mut Selection<'_, I>) -> usize {
-        match (&self.left.columns[..], &self.right.columns[..]) {
-            ([left], [right]) => merge::merge_segment(left, l, right, r, self.keep, out),
-            (left, right) => merge::merge_tuples(left, l, right, r, self.keep, out),
-        }
-    }
-}
-
 /// The arrays that a merge of one level gives.
 pub(crate) struct Chosen<I> {
     /// Positions on the left, or [`Index::NONE`].
@@ -231,15 +195,15 @@ impl<I: Index> Chosen<I> {
         self.coords.make_room(n);
     }
 
+    /// Only the first so many.
+    fn truncate(&mut self, n: usize) {
+        [&mut self.left, &mut self.right, &mut self.coords].into_iter().for_each(|places| places.truncate(n));
+    }
+
     /// All of it, to write to.
     fn room(&mut self) -> Selection<'_, I> {
         Selection { left: &mut self.left, right: &mut self.right, coords: &mut self.coords }
     }
-}
-
-/// The part from `start` on.
-fn rest<'a, I>(room: &'a mut Selection<'_, I>, start: usize) -> Selection<'a, I> {
-    Selection { left: &mut room.left[start..], right: &mut room.right[start..], coords: &mut room.coords[start..] }
 }
 
 fn merge_level<I: Index>(
@@ -259,92 +223,18 @@ fn merge_level<I: Index>(
         Pairs::List(l, r) => (left.of_listed(l[i]), right.of_listed(r[i])),
     };
     let both = Both { left, right, keep };
+    let in_order = both.in_order().filter(|_| matches!(pairs, Pairs::Same(_)));
     let mut ends = Places::of(count + 1);
     ends[0] = I::default();
     match tasks(&both, count, &segment) {
-        None => one_pass(&both, pairs, count, &segment, chosen, &mut ends),
-        Some(tasks) => two_passes(&both, &tasks, count, &segment, chosen, &mut ends),
+        None => one_pass(&both, in_order, count, &segment, chosen, &mut ends),
+        Some(tasks) => by_tasks(&both, in_order, &tasks, &segment, chosen, &mut ends),
     }
     let indices = match &left.columns[..] {
         [_] => vec![chosen.coords.give()],
         columns => columns.iter().zip(&*right.columns).map(|(l, r)| choose(l, r, chosen).give()).collect(),
     };
     Level::Sparse { pointers: pointers.then(|| ends.give()), indices, ordered: true, unique: true }
-}
-
-type SegmentOf<'a> = &'a (dyn Fn(usize) -> (Range<usize>, Range<usize>) + Sync);
-
-/// On one thread: into room for all of both sides, then cut to what was kept.
-fn one_pass<I: Index>(
-    both: &Both<'_, I>,
-    pairs: &Pairs<'_, I>,
-    count: usize,
-    segment: SegmentOf<'_>,
-    chosen: &mut Chosen<I>,
-    ends: &mut [I],
-) {
-    let in_order = both.in_order().filter(|_| matches!(pairs, Pairs::Same(_)));
-    let most = match in_order {
-        Some(_) => both.left.len() + both.right.len(),
-        None => (0..count).map(segment).map(|(l, r)| l.len() + r.len()).sum(),
-    };
-    chosen.make_room(most);
-    let mut out = chosen.room();
-    let mut done = 0;
-    if let Some([left, right]) = in_order {
-        done = merge::merge_segments(left, right, both.keep, &mut out, &mut ends[1..]);
-    } else {
-        for (i, end) in ends[1..].iter_mut().enumerate() {
-            let (l, r) = segment(i);
-            done += both.merge(l, r, &mut rest(&mut out, done));
-            *end = I::new(done);
-        }
-    }
-    for v in [&mut chosen.left, &mut chosen.right, &mut chosen.coords] {
-        v.truncate(done);
-    }
-}
-
-/// On several threads: count what each task keeps, then write where it belongs.
-fn two_passes<I: Index>(
-    both: &Both<'_, I>,
-    tasks: &[Task],
-    count: usize,
-    segment: SegmentOf<'_>,
-    chosen: &mut Chosen<I>,
-    ends: &mut [I],
-) {
-    let counts = parallel::map_chunks(tasks.len(), 1, &|t| match &tasks[t.start] {
-        Task::Part(l, r) => vec![both.count(l.clone(), r.clone())],
-        Task::Parents(parents) => parents.clone().map(segment).map(|(l, r)| both.count(l, r)).collect(),
-    });
-    let (mut total, mut at) = (0, 1);
-    for of_task in &counts {
-        for n in of_task {
-            total += n;
-            ends[at] = I::new(total);
-            at += usize::from(count > 1); // one segment, perhaps cut in parts
-        }
-    }
-    chosen.make_room(total);
-    let mut free = chosen.room();
-    let mut pieces = Vec::with_capacity(tasks.len());
-    for of_task in &counts {
-        let n = of_task.iter().sum();
-        let (left, more_left) = free.left.split_at_mut(n);
-        let (right, more_right) = free.right.split_at_mut(n);
-        let (coords, more_coords) = free.coords.split_at_mut(n);
-        pieces.push(Selection { left, right, coords });
-        free = Selection { left: more_left, right: more_right, coords: more_coords };
-    }
-    parallel::for_each(pieces, &|t, mut piece| {
-        let mut done = 0;
-        let mut merge = |l, r| done += both.merge(l, r, &mut rest(&mut piece, done));
-        match &tasks[t] {
-            Task::Part(l, r) => merge(l.clone(), r.clone()),
-            Task::Parents(parents) => parents.clone().map(segment).for_each(|(l, r)| merge(l, r)),
-        }
-    });
 }
 
 /// Coordinates of kept tuples, from whichever side has them.
@@ -363,59 +253,5 @@ fn choose<I: Index>(left: &[I], right: &[I], selection: &Chosen<I>) -> Places<I>
             *coord = if l == I::NONE { y } else { x };
         }
     });
-    out
-}
-
-/// Cuts the work at segments (or inside one large segment at equal tuples) into pieces of similar size; `None` where
-/// one pass on one thread is best.
-fn tasks<I: Index>(both: &Both<'_, I>, count: usize, segment: SegmentOf<'_>) -> Option<Vec<Task>> {
-    let Both { left, right, .. } = both;
-    if left.len() + right.len() + count < 2 * parallel::GRAIN || parallel::threads() == 1 {
-        return None; // how the work is cut changes no result
-    }
-    if count == 1 {
-        let (l, r) = segment(0);
-        let long = l.len() + r.len() > 2 * parallel::GRAIN && !left.columns.is_empty();
-        return long.then(|| parts(left, right, l, r));
-    }
-    let (mut out, mut start, mut work) = (Vec::new(), 0, 0);
-    for i in 0..count {
-        let (l, r) = segment(i);
-        work += l.len() + r.len() + 1;
-        if work >= 2 * parallel::GRAIN {
-            out.push(Task::Parents(start..i + 1));
-            (start, work) = (i + 1, 0);
-        }
-    }
-    if start < count {
-        out.push(Task::Parents(start..count));
-    }
-    (out.len() > 1).then_some(out)
-}
-
-/// Cuts one pair of long segments where a tuple of the left side begins.
-fn parts<I: Index>(left: &Segments<'_, I>, right: &Segments<'_, I>, l: Range<usize>, r: Range<usize>) -> Vec<Task> {
-    let (mut out, mut l0, mut r0) = (Vec::new(), l.start, r.start);
-    let mut cut = l.start + parallel::GRAIN;
-    while cut < l.end {
-        let below = |j: usize| {
-            right
-                .columns
-                .iter()
-                .zip(&*left.columns)
-                .map(|(rc, lc)| rc[j].cmp(&lc[cut]))
-                .find(|o| o.is_ne())
-                .is_some_and(|o| o.is_lt())
-        };
-        let (mut low, mut high) = (r0, r.end);
-        while low < high {
-            let mid = low.midpoint(high);
-            if below(mid) { low = mid + 1 } else { high = mid }
-        }
-        out.push(Task::Part(l0..cut, r0..if faults::is(Fault::PartLost) { r0 } else { low }));
-        (l0, r0) = (cut, low);
-        cut += parallel::GRAIN;
-    }
-    out.push(Task::Part(l0..l.end, r0..r.end));
     out
 }
