@@ -21,3 +21,4 @@ pub mod parallel;
 pub(crate) mod shape;
 pub(crate) mod strided;
 pub mod trace;
+pub(crate) mod turns;

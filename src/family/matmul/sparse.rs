@@ -1,8 +1,8 @@
 //! Products of two sparse matrices of floats over zeros, by rows.
 //!
 //! The terms of each row are counted first: they bound what it stores, so that rows are cut into pieces of like work and
-//! results are written where they stay. On one thread every piece goes straight to its place; on more, pieces are made in
-//! waves beside each other and moved there. Which rows are in a piece changes no bit of them.
+//! results are written where they stay. On one thread every piece goes straight to its place; on more, smaller ones are made in
+//! memory that stays in the cache, and copied there in turn. Which rows are in a piece changes no bit of them.
 
 use std::ops::Range;
 use std::sync::Mutex;
@@ -14,15 +14,13 @@ use openwork_ops::structure::IndexSlice;
 use super::operand::Stored;
 use crate::base::buffer::Buffer;
 use crate::base::pages::Scratch;
+use crate::base::turns::{cut, in_turns};
 use crate::base::{interrupt, memory, parallel};
 use crate::levels::indices::needs_64_bits;
 use crate::levels::level::Indices;
 
-/// Terms in a piece.
-const TERMS: usize = 1 << 17;
-
-/// Pieces in a wave, for each thread.
-const WAVE: usize = 4;
+/// Terms in a piece, on one thread and on more.
+const TERMS: [usize; 2] = [1 << 17, 1 << 15];
 
 /// Columns, at most: each thread has a sum for every one.
 const COLUMNS: usize = 1 << 26;
@@ -91,12 +89,28 @@ struct Run<'a> {
     spare: Mutex<Vec<Accumulator>>,
 }
 
-/// What a piece of a wave is made in.
+/// What a piece is made in.
+#[derive(Default)]
 struct Stage {
-    rows: Range<usize>,
-    columns: Scratch<u32>,
-    values: Scratch<u8>,
+    counts: Vec<u32>,
+    columns: Vec<u32>,
+    /// Bytes, of which those of each element lie where it can be read.
+    values: Vec<u128>,
     len: usize,
+}
+
+impl Stage {
+    fn place<'a>(&self, out: &mut Out<'a>, size: usize) -> Out<'a> {
+        Out {
+            counts: cut(&mut out.counts, self.counts.len()),
+            columns: cut(&mut out.columns, self.len),
+            values: cut(&mut out.values, self.len * size),
+        }
+    }
+
+    fn values(&self, size: usize) -> &[u8] {
+        &bytemuck::cast_slice(&self.values)[..self.len * size]
+    }
 }
 
 impl Run<'_> {
@@ -104,12 +118,12 @@ impl Run<'_> {
         (self.bounds[rows.end] - self.bounds[rows.start]) as usize
     }
 
-    /// Consecutive rows of like work.
-    fn pieces(&self) -> Vec<Range<usize>> {
+    /// Consecutive rows of so many terms.
+    fn pieces(&self, terms: usize) -> Vec<Range<usize>> {
         let m = self.left.len();
         let (mut pieces, mut start) = (Vec::new(), 0);
         while start < m {
-            let goal = self.bounds[start] + TERMS as u64;
+            let goal = self.bounds[start] + terms as u64;
             let end = self.bounds.partition_point(|&b| b < goal).clamp(start + 1, m);
             pieces.push(start..end);
             start = end;
@@ -127,36 +141,25 @@ impl Run<'_> {
         counts[0] = 0;
         let (mut columns, mut values) = (Scratch::<u32>::any(most), Scratch::<u8>::any(most * size));
         let (mut len, mut own) = (0, None);
-        let pieces = self.pieces();
-        let threads = parallel::threads();
-        for wave in pieces.chunks(if threads == 1 { 1 } else { WAVE * threads }) {
-            interrupt::check();
-            let [Some(first), Some(last)] = [wave.first(), wave.last()] else { continue };
-            let of_wave = &mut counts[first.start + 1..=last.end];
-            if let [rows] = wave {
-                let room = self.most(rows);
+        if parallel::threads() == 1 {
+            for rows in self.pieces(TERMS[0]) {
+                interrupt::check();
+                let of_rows = &mut counts[rows.start + 1..=rows.end];
+                let room = self.most(&rows);
                 let (columns, values) = (&mut columns[len..len + room], &mut values[len * size..(len + room) * size]);
                 let acc = own.get_or_insert_with(|| Accumulator::new(self.n));
-                len += self.piece(rows.clone(), acc, Out { counts: of_wave, columns, values });
-                continue;
+                len += self.piece(rows, acc, Out { counts: of_rows, columns, values });
             }
-            let stages = self.wave(wave, of_wave);
-            let ends: Vec<usize> = stages
-                .iter()
-                .scan(0, |end, stage| {
-                    *end += stage.len;
-                    Some(*end)
-                })
-                .collect();
-            let total = ends.last().copied().unwrap_or(0);
-            parallel::for_pieces_mut(&mut columns[len..len + total], &ends, &|i, out| {
-                out.copy_from_slice(&stages[i].columns[..out.len()]);
-            });
-            let ends: Vec<usize> = ends.iter().map(|end| end * size).collect();
-            parallel::for_pieces_mut(&mut values[len * size..(len + total) * size], &ends, &|i, out| {
-                out.copy_from_slice(&stages[i].values[..out.len()]);
-            });
-            len += total;
+        } else {
+            let pieces = self.pieces(TERMS[1]);
+            let make = |i: usize, stage: &mut Stage| self.staged(&pieces[i], stage);
+            let copy = |stage: &Stage, out: Out<'_>| {
+                out.counts.copy_from_slice(&stage.counts);
+                out.columns.copy_from_slice(&stage.columns[..stage.len]);
+                out.values.copy_from_slice(stage.values(size));
+            };
+            let out = Out { counts: &mut counts[1..], columns: &mut columns, values: &mut values };
+            len = most - in_turns(pieces.len(), out, &make, &|out, stage| stage.place(out, size), &copy).columns.len();
         }
         columns.truncate(len);
         values.truncate(len * size);
@@ -168,33 +171,18 @@ impl Run<'_> {
         Product { pointers: counts.into(), columns: columns.into(), values: Buffer::from_block(values.into_block()) }
     }
 
-    /// The pieces of a wave beside each other.
-    fn wave(&self, wave: &[Range<usize>], counts: &mut [u32]) -> Vec<Stage> {
-        let mut work = Vec::with_capacity(wave.len());
-        let mut rest = counts;
-        for rows in wave {
-            let (own, tail) = rest.split_at_mut(rows.len());
-            let room = self.most(rows);
-            let stage = Stage {
-                rows: rows.clone(),
-                columns: Scratch::any(room),
-                values: Scratch::any(room * self.size),
-                len: 0,
-            };
-            work.push((stage, own));
-            rest = tail;
-        }
-        let done = Mutex::new(Vec::with_capacity(wave.len()));
-        parallel::for_each(work, &|i, (mut stage, counts)| {
-            let (columns, values) = (&mut stage.columns[..], &mut stage.values[..]);
-            let taken = parallel::lock(&self.spare).pop();
-            let mut acc = taken.unwrap_or_else(|| Accumulator::new(self.n));
-            stage.len = self.piece(stage.rows.clone(), &mut acc, Out { counts, columns, values });
-            parallel::lock(&self.spare).push(acc);
-            parallel::lock(&done).push((i, stage));
-        });
-        let mut done = done.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        done.sort_unstable_by_key(|&(i, _)| i);
-        done.into_iter().map(|(_, stage)| stage).collect()
+    /// Makes a piece in memory of its own.
+    fn staged(&self, rows: &Range<usize>, stage: &mut Stage) {
+        let room = self.most(rows);
+        stage.counts.clear();
+        stage.counts.resize(rows.len(), 0);
+        stage.columns.resize(room.max(stage.columns.len()), 0);
+        stage.values.resize((room * self.size).div_ceil(16).max(stage.values.len()), 0);
+        let values = &mut bytemuck::cast_slice_mut(&mut stage.values)[..room * self.size];
+        let out = Out { counts: &mut stage.counts, columns: &mut stage.columns[..room], values };
+        let spare = parallel::lock(&self.spare).pop();
+        let mut acc = spare.unwrap_or_else(|| Accumulator::new(self.n));
+        stage.len = self.piece(rows.clone(), &mut acc, out);
+        parallel::lock(&self.spare).push(acc);
     }
 }

@@ -1,8 +1,6 @@
 //! The merge of two levels: on one thread from end to end, on several in pieces that are put in their places as they come.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Mutex;
 
 use openwork_ops::structure::Index;
 use openwork_ops::structure::merge::{self, Keep, Segmented, Selection};
@@ -10,6 +8,7 @@ use openwork_ops::structure::merge::{self, Keep, Segmented, Selection};
 use super::Chosen;
 use crate::base::faults::{self, Fault};
 use crate::base::parallel;
+use crate::base::turns::{cut, in_turns};
 use crate::levels::segments::{Bounds, Segments};
 
 /// Pieces of segments to merge: several whole parents, or a part of one large segment.
@@ -114,64 +113,43 @@ struct Piece<I> {
     len: usize,
 }
 
-/// Where the pieces of all tasks go, one behind the other.
-struct Queue<'a, I> {
-    /// The task whose piece is next.
-    next: usize,
-    /// Pieces that came before their turn.
-    early: BTreeMap<usize, Piece<I>>,
-    room: Selection<'a, I>,
-    ends: &'a mut [I],
-    /// How much was kept by the tasks before the next.
-    done: usize,
-    /// Pieces that are copied.
-    spare: Vec<Piece<I>>,
+impl<I> Default for Piece<I> {
+    fn default() -> Self {
+        Piece { left: Vec::new(), right: Vec::new(), coords: Vec::new(), ends: Vec::new(), len: 0 }
+    }
 }
 
-/// The place of one piece.
-struct Place<'a, I> {
-    room: Selection<'a, I>,
+/// The part of the result that is not made yet.
+struct Room<'a, I> {
+    chosen: Selection<'a, I>,
     ends: &'a mut [I],
-    /// How much is kept before it.
+    /// How much stands before it.
     start: usize,
 }
 
-impl<'a, I: Index> Queue<'a, I> {
-    /// Pieces whose turn it is now that this one is made, with their places.
-    fn take_turns(&mut self, task: usize, piece: Piece<I>) -> Vec<(Piece<I>, Place<'a, I>)> {
-        fn cut<'a, I>(from: &mut &'a mut [I], n: usize) -> &'a mut [I] {
-            let (first, rest) = std::mem::take(from).split_at_mut(n);
-            *from = rest;
-            first
-        }
-        self.early.insert(task, piece);
-        let mut out = Vec::new();
-        while let Some(piece) = self.early.remove(&self.next) {
-            let Selection { left, right, coords } = &mut self.room;
-            let room =
-                Selection { left: cut(left, piece.len), right: cut(right, piece.len), coords: cut(coords, piece.len) };
-            let ends = cut(&mut self.ends, piece.ends.len());
-            let start = self.done;
-            (self.next, self.done) = (self.next + 1, start + piece.len);
-            out.push((piece, Place { room, ends, start }));
-        }
-        out
+impl<'a, I> Room<'a, I> {
+    fn cut(&mut self, piece: &Piece<I>) -> Room<'a, I> {
+        let Selection { left, right, coords } = &mut self.chosen;
+        let chosen =
+            Selection { left: cut(left, piece.len), right: cut(right, piece.len), coords: cut(coords, piece.len) };
+        let start = self.start;
+        self.start += piece.len;
+        Room { chosen, ends: cut(&mut self.ends, piece.ends.len()), start }
     }
 }
 
 impl<I: Index> Piece<I> {
-    fn copy(&self, to: Place<'_, I>) {
-        to.room.left.copy_from_slice(&self.left[..self.len]);
-        to.room.right.copy_from_slice(&self.right[..self.len]);
-        to.room.coords.copy_from_slice(&self.coords[..self.len]);
+    fn copy(&self, to: Room<'_, I>) {
+        to.chosen.left.copy_from_slice(&self.left[..self.len]);
+        to.chosen.right.copy_from_slice(&self.right[..self.len]);
+        to.chosen.coords.copy_from_slice(&self.coords[..self.len]);
         for (to_end, end) in to.ends.iter_mut().zip(&self.ends) {
             *to_end = I::new(to.start + end.get());
         }
     }
 }
 
-/// On several threads: tasks merge into memory that stays in the cache, from which each piece is copied to where it belongs as
-/// soon as those before it are made. Nobody waits for another's piece: whoever makes one that others wait for copies these too.
+/// On several threads: tasks merge into memory that stays in the cache, from which each piece goes to where it belongs.
 pub(super) fn by_tasks<I: Index>(
     both: &Both<'_, I>,
     in_order: Option<[Segmented<'_, I>; 2]>,
@@ -186,36 +164,24 @@ pub(super) fn by_tasks<I: Index>(
     };
     let rooms: Vec<usize> = tasks.iter().map(room_of).collect();
     chosen.make_room(rooms.iter().sum());
-    let (early, spare) = (BTreeMap::new(), Vec::new());
-    let queue = Mutex::new(Queue { next: 0, early, room: chosen.room(), ends: &mut ends[1..], done: 0, spare });
-    parallel::for_each(rooms, &|t, room| {
-        let spare = parallel::lock(&queue).spare.pop();
-        let none = || Piece { left: Vec::new(), right: Vec::new(), coords: Vec::new(), ends: Vec::new(), len: 0 };
-        let mut piece = spare.unwrap_or_else(none);
+    let make = |t: usize, piece: &mut Piece<I>| {
+        let room = rooms[t];
         for v in [&mut piece.left, &mut piece.right, &mut piece.coords] {
             v.resize(room.max(v.len()), I::default());
         }
-        let mut out = Selection {
-            left: &mut piece.left[..room],
-            right: &mut piece.right[..room],
-            coords: &mut piece.coords[..room],
-        };
-        piece.ends.clear();
+        let Piece { left, right, coords, ends, .. } = piece;
+        let mut out = Selection { left: &mut left[..room], right: &mut right[..room], coords: &mut coords[..room] };
+        ends.clear();
         piece.len = match &tasks[t] {
             Task::Part(l, r) => both.merge(l.clone(), r.clone(), &mut out),
             Task::Parents(parents) => {
-                piece.ends.resize(parents.len(), I::default());
-                both.merge_parents(in_order, parents.clone(), segment, &mut out, &mut piece.ends)
+                ends.resize(parents.len(), I::default());
+                both.merge_parents(in_order, parents.clone(), segment, &mut out, ends)
             }
         };
-        let turns = parallel::lock(&queue).take_turns(t, piece);
-        for (piece, place) in turns {
-            piece.copy(place);
-            parallel::lock(&queue).spare.push(piece);
-        }
-    });
-    let done = parallel::lock(&queue).done;
-    drop(queue);
+    };
+    let room = Room { chosen: chosen.room(), ends: &mut ends[1..], start: 0 };
+    let done = in_turns(tasks.len(), room, &make, &|room, piece| room.cut(piece), &|piece, to| piece.copy(to)).start;
     if let (Some(end), [Task::Part(..), ..]) = (ends.get_mut(1), tasks) {
         *end = I::new(done); // one segment, cut in parts
     }

@@ -1,0 +1,85 @@
+//! Pieces that are made beside each other and stand one behind the other, where nobody knows how long one is before it is made.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use crate::base::parallel;
+
+struct Turns<P, R> {
+    /// The piece whose turn it is.
+    next: usize,
+    /// Pieces that came before their turn.
+    early: BTreeMap<usize, P>,
+    room: R,
+    /// Pieces that were copied: the next ones are made in their memory, which is in the cache.
+    spare: Vec<P>,
+}
+
+/// Makes `n` pieces (`make` with the number and a used piece), takes the place of each off the room in their order (`cut`), and
+/// copies it there (`copy`). Gives what is left of the room.
+///
+/// Nobody waits for a turn: whoever makes a piece that others wait for copies these too. Pieces are best no larger than half
+/// of a second-level cache.
+pub(crate) fn in_turns<P: Default + Send, R: Send, Q>(
+    n: usize,
+    room: R,
+    make: &(dyn Fn(usize, &mut P) + Sync),
+    cut: &(dyn Fn(&mut R, &P) -> Q + Sync),
+    copy: &(dyn Fn(&P, Q) + Sync),
+) -> R {
+    let turns = Mutex::new(Turns { next: 0, early: BTreeMap::new(), room, spare: Vec::new() });
+    parallel::for_each((0..n).collect(), &|_, i| {
+        let spare = parallel::lock(&turns).spare.pop();
+        let mut piece: P = spare.unwrap_or_default();
+        make(i, &mut piece);
+        let mut ready = Vec::new();
+        {
+            let mut turns = parallel::lock(&turns);
+            turns.early.insert(i, piece);
+            loop {
+                let next = turns.next;
+                let Some(piece) = turns.early.remove(&next) else { break };
+                turns.next += 1;
+                let place = cut(&mut turns.room, &piece);
+                ready.push((piece, place));
+            }
+        }
+        for (piece, place) in ready {
+            copy(&piece, place);
+            parallel::lock(&turns).spare.push(piece);
+        }
+    });
+    turns.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).room
+}
+
+/// The first `n` elements, and from now on only the rest.
+pub(crate) fn cut<'a, T>(from: &mut &'a mut [T], n: usize) -> &'a mut [T] {
+    let (first, rest) = std::mem::take(from).split_at_mut(n);
+    *from = rest;
+    first
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_stand_in_their_order() {
+        let length = |i: usize| i * 7919 % 13;
+        let want: Vec<usize> = (0..500).flat_map(|i| vec![i; length(i)]).collect();
+        for threads in [1, 4] {
+            let mut room = vec![usize::MAX; want.len() + 3];
+            let left = parallel::with_threads(threads, || {
+                let make = |i: usize, piece: &mut Vec<usize>| {
+                    piece.clear();
+                    piece.resize(length(i), i);
+                };
+                let place = |room: &mut &mut [usize], piece: &Vec<usize>| cut(room, piece.len());
+                in_turns(500, &mut room[..], &make, &place, &|piece, to| to.copy_from_slice(piece)).len()
+            });
+            assert_eq!(left.unwrap(), 3);
+            assert_eq!(room[..want.len()], want);
+            assert_eq!(room[want.len()..], [usize::MAX; 3]);
+        }
+    }
+}
