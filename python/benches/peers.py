@@ -26,6 +26,7 @@ def best(f, repeats):
 def table(stored, repeats, peers):
     import sparse
 
+    modules = {"openwork": ow, "pydata": sparse}
     rows, columns = stored // 50, stored // 100
     rng = np.random.default_rng(0)
     s = sp.random_array((rows, columns), density=stored / rows / columns, format="csr", rng=rng)
@@ -48,6 +49,7 @@ def table(stored, repeats, peers):
         "x @ v": lambda x, y, n, lib: x @ v,
         "x @ m (16 columns)": lambda x, y, n, lib: x @ m,
         "n @ n.T (a 20th of the rows)": lambda x, y, n, lib: n @ n.T,
+        "tensordot(n, n, ([1], [1]))": lambda x, y, n, lib: modules[lib].tensordot(n, n, ([1], [1])),
         "transposed, to CSR": lambda x, y, n, lib: to_csr(x.T, lib),
         "x[::2]": lambda x, y, n, lib: x[::2],
         "x - x.mean(axis=0)": lambda x, y, n, lib: x - x.mean(axis=0),

@@ -74,8 +74,8 @@ mod tests {
                     piece.clear();
                     piece.resize(length(i), i);
                 };
-                let place = |room: &mut &mut [usize], piece: &Vec<usize>| cut(room, piece.len());
-                in_turns(500, &mut room[..], &make, &place, &|piece, to| to.copy_from_slice(piece)).len()
+                let copy = |piece: &Vec<usize>, to: &mut [usize]| to.copy_from_slice(piece);
+                in_turns(500, &mut room[..], &make, &|room, piece| cut(room, piece.len()), &copy).len()
             });
             assert_eq!(left.unwrap(), 3);
             assert_eq!(room[..want.len()], want);
