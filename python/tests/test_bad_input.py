@@ -215,6 +215,11 @@ def test_wrong_calls():
         ow.reduce(x, "no such op")
     with pytest.raises(ValueError, match="known are"):
         ow.matmul_with(ow.zeros((2, 2)), ow.zeros((2, 2)), "no_such")
+    with pytest.raises(ValueError, match="csr2"):
+        ow.matmul_with(ow.zeros((2, 2)), ow.zeros((2, 2)), layout="csr2")
+    with pytest.raises(ValueError, match="absent"):
+        some = ow.asarray([[True, False], [False, False]])
+        ow.matmul_with(ow.ones((2, 2)), ow.ones((2, 2)), mask=some, layout="strided")
     with pytest.raises(ValueError):
         ow.searchsorted(x, x, side="middle")
     with pytest.raises(AttributeError):

@@ -222,3 +222,14 @@ def test_centred_stays_sparse():
     assert centred.nse == x.nse and centred.fill_kind == "array"
     same(centred, a - a.mean(axis=0))
     same(ow.softmax(x, axis=1), np.exp(a) / np.exp(a).sum(1, keepdims=True))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_products_in_a_layout_of_choice(layout):
+    a, b = tensor(dense(), layout), tensor(dense(seed=1), layout).mT
+    for chosen in ("strided", "coo", "csr"):
+        product = a.matmul_with(b, layout=chosen)
+        assert product.layout == chosen
+        same(product, dense() @ dense(seed=1).T)
+    least = a.matmul_with(b, "min_plus", layout="strided")
+    same(least, (dense()[:, None, :] + dense(seed=1)[None, :, :]).min(axis=-1))

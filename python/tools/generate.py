@@ -82,6 +82,8 @@ def typed(parameters, entry):
         kind = TYPES.get(name, "Any")
         if name == "axis" and takes_one:
             kind = "int | None" if default == "None" else "int"
+        elif name == "layout" and default == "None":
+            kind = "str | None"
         out.append(f"{name}: {kind} = {default}" if default else f"{name}: {kind}")
     return ", ".join(out)
 

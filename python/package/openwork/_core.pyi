@@ -200,7 +200,7 @@ class Tensor:
         """The matrix product over the last two axes, leading axes broadcast."""
     def matmul_reduce(self, x2: Any, /, op: str) -> Tensor:
         """The products of elements of rows and columns, `self[i, k] * other[k, j]`, folded over `k` by another op than the sum."""
-    def matmul_with(self, x2: Any, /, semiring: str | None = "plus_times", *, mask: Any = None, accumulate: Any = None, accumulate_op: str = "add", replace: bool = False) -> Tensor:
+    def matmul_with(self, x2: Any, /, semiring: str | None = "plus_times", *, mask: Any = None, accumulate: Any = None, accumulate_op: str = "add", replace: bool = False, layout: str | None = None) -> Tensor:
         """The matrix product over a semiring."""
     def matrix_power(self, n: int, /) -> Tensor:
         """A square matrix times itself, `n` times; the identity for 0."""

@@ -431,9 +431,9 @@ def matmul_reduce(x1: Any, x2: Any, /, op: str) -> Tensor:
     return _matmul_reduce(x1, x2, op)
 
 
-def matmul_with(x1: Any, x2: Any, /, semiring: str | None = "plus_times", *, mask: Any = None, accumulate: Any = None, accumulate_op: str = "add", replace: bool = False) -> Tensor:
+def matmul_with(x1: Any, x2: Any, /, semiring: str | None = "plus_times", *, mask: Any = None, accumulate: Any = None, accumulate_op: str = "add", replace: bool = False, layout: str | None = None) -> Tensor:
     """The matrix product over a semiring."""
-    return _matmul_with(x1, x2, semiring, mask, accumulate, accumulate_op, replace)
+    return _matmul_with(x1, x2, semiring, mask, accumulate, accumulate_op, replace, layout)
 
 
 def matrix_power(x: Any, n: int, /) -> Tensor:
