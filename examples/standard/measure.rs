@@ -18,6 +18,10 @@ const SHORT: Duration = Duration::from_millis(4);
 const SAMPLE: f64 = 0.02;
 /// ... but not more often than this.
 const MOST_REPEATS: usize = 200;
+/// Samples at least of a run that is affordable: the first one takes fresh memory, beside the result that is kept, and is not to
+/// be half of the median.
+const FEWEST: usize = 4;
+
 /// A call shorter than this is sampled at least twice.
 const AFFORDABLE: Duration = Duration::from_secs(4);
 /// The kernel's `USER_HZ`, in which `/proc` counts processor time.
@@ -64,7 +68,7 @@ pub fn measure(run: &mut Run, threads: usize, samples: usize) -> Outcome<Measure
         if first < SHORT { ((SAMPLE / first.as_secs_f64().max(1e-7)) as usize).clamp(1, MOST_REPEATS) } else { 1 };
     let (mut times, mut total, mut cpu, mut foreign) = (Vec::new(), Duration::ZERO, 0.0, 0.0);
     let (kept, own_faults) = (memory::stats(), faults()?);
-    while times.len() < samples && (total < BUDGET || (times.len() < 2 && first < AFFORDABLE)) {
+    while times.len() < samples && (total < BUDGET || (times.len() < FEWEST && first < AFFORDABLE)) {
         let (machine, own, start) = (machine_seconds()?, own_seconds()?, Instant::now());
         let mut last = None;
         for _ in 0..repeats {
