@@ -48,8 +48,9 @@ impl Tensor {
     /// dtype: the promotion of both. Integers wrap in it, bool is or-and, floats of sparse operands accumulate
     /// in `f64` or better and are rounded once.
     ///
-    /// Layouts: strided if an operand is; else that of `self` where it has a name for the result (`Csr`
-    /// otherwise, or `Coo` where rows are far more than stored elements). Fill: `0` for two zero fills; an array where the background varies along one output axis
+    /// Layouts: strided if an operand is; else that of `self` where it has a name for the result (`Csr` otherwise, or
+    /// `Coo` where rows are far more than stored elements). Fill: `0` for two zero fills; an array where the
+    /// background varies along one output axis
     /// (a left fill that is scalar or of shape `(1, K)` beside a zero fill, or the mirror image); a result
     /// whose background varies along both is strided, within the densify budget. Products with an undefined
     /// fill skip absent terms, and an element without terms is absent. Beside a defined fill a
