@@ -17,6 +17,13 @@ impl<T: Copy + Default, const N: usize> Few<T, N> {
         if n <= N { Few::Here([value; N], n) } else { Few::There(vec![value; n]) }
     }
 
+    /// The entries at some places.
+    pub(crate) fn at(&self, places: &[usize]) -> Few<T, N> {
+        let (from, mut picked) = (&self[..], Few::repeat(T::default(), places.len()));
+        picked.iter_mut().zip(places).for_each(|(entry, &place)| *entry = from[place]);
+        picked
+    }
+
     /// One entry more, at the end.
     pub(crate) fn push(&mut self, value: T) {
         match self {
@@ -165,6 +172,8 @@ mod tests {
             assert_eq!((few.len(), few[n]), (n + 1, 7));
             assert_eq!(few[..n], (1..=n).collect::<Vec<_>>()[..]);
             assert_eq!(Few::<u8, 3>::repeat(9, n)[..], vec![9; n][..]);
+            let places: Vec<usize> = (0..n).rev().chain(0..n).collect();
+            assert_eq!(few.at(&places)[..], places.iter().map(|&i| few[i]).collect::<Vec<_>>()[..]);
         }
     }
 }

@@ -248,11 +248,8 @@ impl Strided {
     }
 
     pub(crate) fn permute(&self, axes: &[usize]) -> Strided {
-        Strided {
-            shape: axes.iter().map(|&a| self.shape[a]).collect(),
-            strides: axes.iter().map(|&a| self.strides[a]).collect(),
-            ..self.clone()
-        }
+        let (shape, strides) = (self.shape.at(axes), self.strides.at(axes));
+        Strided { buffer: self.buffer.clone(), dtype: self.dtype, shape, strides, offset: self.offset }
     }
 
     /// Broadcasts to a shape that is known to be compatible (trailing axes aligned).

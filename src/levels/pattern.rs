@@ -111,6 +111,14 @@ impl Pattern {
 
     /// The name of the layout.
     pub(crate) fn layout(&self, shape: &[usize]) -> Layout {
+        // A call on a small matrix asks some ten times.
+        if let ([Level::Dense, Level::Sparse { indices, .. }], [first, second], [_, _]) =
+            (&self.levels[..], &self.dims[..], shape)
+            && indices.len() == 1
+            && (first.part, second.part) == (Part::Whole, Part::Whole)
+        {
+            return if first.axis < second.axis { Layout::Csr } else { Layout::Csc };
+        }
         layout::name(self.levels.iter().map(Level::kind), self.dims.iter().map(|d| (d.axis, d.part)), shape)
     }
 

@@ -22,6 +22,9 @@ pub struct Accumulator {
     touched: Vec<u32>,
 }
 
+/// Words that have room from the start.
+const FEW: usize = 32;
+
 impl Accumulator {
     /// For rows of `n` columns.
     pub fn new(n: usize) -> Accumulator {
@@ -29,8 +32,13 @@ impl Accumulator {
             sums: vec![0.0; n],
             words: vec![0; n.div_ceil(1 << 6)],
             tops: vec![0; n.div_ceil(1 << 12)],
-            touched: Vec::new(),
+            touched: vec![0; FEW],
         }
+    }
+
+    /// The columns that there is room for.
+    pub fn columns(&self) -> usize {
+        self.sums.len()
     }
 }
 

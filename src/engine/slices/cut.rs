@@ -9,6 +9,7 @@ use openwork_ops::structure::keys::{KeyLayout, Order, order_of};
 use super::groups::sizes;
 use crate::base::buffer::zeroed_vec;
 use crate::base::error::Result;
+use crate::base::few::Few;
 use crate::base::shape;
 use crate::base::strided::Strided;
 use crate::base::trace::{Work, raise};
@@ -67,7 +68,7 @@ pub(crate) struct Split<'a> {
     /// Of the values.
     pub(crate) value_dims: Vec<Dim>,
     /// Axes of the values: positions, reduced ones, kept ones.
-    pub(crate) order: Vec<usize>,
+    pub(crate) order: Few<usize, 4>,
     /// Elements that are folded in each position's row, for each of `block` that are kept.
     pub(crate) per_row: usize,
     pub(crate) block: usize,
@@ -79,11 +80,13 @@ impl<'a> Split<'a> {
         let is_kept = |d: &Dim| kept.contains(&d.axis);
         let of_values = pattern.value_dims();
         let (keep, fold): (Vec<usize>, Vec<usize>) = (0..of_values.len()).partition(|&i| is_kept(&of_values[i]));
+        let mut order = Few::repeat(0, 1);
+        fold.iter().chain(&keep).for_each(|i| order.push(i + 1));
         Split {
             pattern,
             dims: pattern.level_dims().iter().copied().filter(is_kept).collect(),
             value_dims: keep.mapped(|&i| of_values[i]),
-            order: [0].into_iter().chain(fold.iter().chain(&keep).map(|i| i + 1)).collect(),
+            order,
             per_row: shape::product(fold.iter().map(|&i| of_values[i].size)),
             block: shape::product(keep.iter().map(|&i| of_values[i].size)),
         }

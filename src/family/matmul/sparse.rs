@@ -1,9 +1,10 @@
 //! Products of two sparse matrices of floats over zeros, by rows.
 //!
 //! The terms of each row are counted first: they bound what it stores, so that rows are cut into pieces of like work and
-//! results are written where they stay. On one thread every piece goes straight to its place; on more, smaller ones are made in
+//! results are written where they stay. On one thread, and where one piece holds all, every piece goes straight to its place; on more, smaller ones are made in
 //! memory that stays in the cache, and copied there in turn. Which rows are in a piece changes no bit of them.
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Mutex;
 
@@ -24,6 +25,14 @@ const TERMS: [usize; 2] = [1 << 17, 1 << 15];
 
 /// Columns, at most: each thread has a sum for every one.
 const COLUMNS: usize = 1 << 26;
+
+thread_local! {
+    /// An accumulator of few columns that an earlier product left as it found it: to make one costs more than a small product.
+    static SPARE: Cell<Option<Accumulator>> = const { Cell::new(None) };
+}
+
+/// Columns of an accumulator that is kept, at most.
+const SPARED: usize = 1 << 12;
 
 /// The rows of a product.
 pub(super) struct Product {
@@ -140,15 +149,24 @@ impl Run<'_> {
         let mut counts = Scratch::<u32>::any(m + 1);
         counts[0] = 0;
         let (mut columns, mut values) = (Scratch::<u32>::any(most), Scratch::<u8>::any(most * size));
-        let (mut len, mut own) = (0, None);
-        if parallel::threads() == 1 {
-            for rows in self.pieces(TERMS[0]) {
+        let mut len = 0;
+        if parallel::threads() == 1 || most <= TERMS[1] {
+            let mut acc =
+                SPARE.take().filter(|spare| spare.columns() >= self.n).unwrap_or_else(|| Accumulator::new(self.n));
+            let mut piece = |rows: Range<usize>| {
                 interrupt::check();
                 let of_rows = &mut counts[rows.start + 1..=rows.end];
                 let room = self.most(&rows);
                 let (columns, values) = (&mut columns[len..len + room], &mut values[len * size..(len + room) * size]);
-                let acc = own.get_or_insert_with(|| Accumulator::new(self.n));
-                len += self.piece(rows, acc, Out { counts: of_rows, columns, values });
+                len += self.piece(rows, &mut acc, Out { counts: of_rows, columns, values });
+            };
+            if most <= TERMS[1] {
+                piece(0..m)
+            } else {
+                self.pieces(TERMS[0]).into_iter().for_each(piece)
+            }
+            if acc.columns() <= SPARED {
+                SPARE.set(Some(acc));
             }
         } else {
             let pieces = self.pieces(TERMS[1]);

@@ -256,8 +256,9 @@ fn extreme(x: &Tensor, axis: &Axes, greatest: bool) -> Result<Tensor> {
             _ => first_outermost(slice, elements, greatest, x.dtype()),
         };
         let at = at.unwrap_or_default();
-        i64::try_from(at)
-            .map_err(|_| error::invalid("self", format!("the index {at} does not fit int64: name an axis, or reshape")))
+        i64::try_from(at).map_err(|_| {
+            error::invalid("self", format_args!("the index {at} does not fit int64: name an axis, or reshape"))
+        })
     })?;
     let n = found.len();
     slices.folded(Strided::from_vec(found, vec![n]), empty, axis.keeps())
@@ -294,7 +295,7 @@ fn median(x: &Tensor, axes: &Axes, skip_nan: bool) -> Result<Tensor> {
 
 fn quantile(x: &Tensor, q: f64, interpolation: Interpolation, axes: &Axes, skip_nan: bool) -> Result<Tensor> {
     if !(0.0..=1.0).contains(&q) {
-        return Err(error::invalid("q", format!("{q} is given, allowed is 0 to 1")));
+        return Err(error::invalid("q", format_args!("{q} is given, allowed is 0 to 1")));
     }
     let slices = slices_of(x, Slices::without_positions(x, &axes.of(x.ndim())?)?)?;
     let (dtype, out) = (x.dtype(), x.dtype().to_inexact());

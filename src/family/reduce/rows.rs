@@ -3,19 +3,18 @@
 use super::sparse::axes_are_inner;
 use super::unstored::with_unstored;
 use crate::base::error::Result;
-use crate::base::mapped::Mapped;
-use crate::base::strided::Strided;
+use crate::base::strided::{Shape, Strided};
 use crate::engine::fold::Fold;
 use crate::engine::slices::Split;
 use crate::levels::pattern::Part;
 use crate::tensor::Sparse;
 
 /// The reduction of `k` elements each, if no more than the dense levels (and value axes) is kept. The fill is constant along
-/// `axes`.
+/// `axes`; `None` is one that leaves folds as they are.
 pub(super) fn rows(
     fold: &Fold,
     s: &Sparse,
-    fill: &Strided,
+    fill: Option<&Strided>,
     kept: &[usize],
     axes: &[usize],
     k: u128,
@@ -24,17 +23,26 @@ pub(super) fn rows(
         return Ok(None);
     }
     let split = Split::new(&s.pattern, kept);
-    let dims: Vec<_> = split.dims.iter().chain(&split.value_dims).copied().collect();
-    if dims.len() != kept.len() || dims.iter().any(|d| d.part != Part::Whole) {
+    let dims = || split.dims.iter().chain(&split.value_dims);
+    if dims().count() != kept.len() || dims().any(|d| d.part != Part::Whole) {
         return Ok(None);
     }
     let Some(ends) = split.row_ends() else { return Ok(None) };
     let acc = split.fold_runs(fold, &s.values, &ends, None)?;
-    let shape: Vec<usize> = dims.mapped(|d| d.size);
-    let order: Vec<usize> = dims.mapped(|d| d.axis);
-    let counts = |i: usize| ((ends[i + 1] - ends[i]) * split.per_row) as u64;
-    let acc = Strided::new(acc, fold.typing.acc, shape);
-    let acc = with_unstored(fold, acc, &|| Ok(fill.permute(&order)), &counts, split.block, k)?;
-    let back: Vec<usize> = kept.iter().filter_map(|a| order.iter().position(|o| o == a)).collect();
-    Ok(Some(fold.finish(&acc, k)?.permute(&back)))
+    let (shape, order): (Shape, Shape) = (dims().map(|d| d.size).collect(), dims().map(|d| d.axis).collect());
+    let mut acc = Strided::new(acc, fold.typing.acc, shape);
+    if let Some(fill) = fill {
+        let counts = |i: usize| ((ends[i + 1] - ends[i]) * split.per_row) as u64;
+        acc = with_unstored(fold, acc, &|| Ok(fill.permute(&order)), &counts, split.block, k)?;
+    }
+    Ok(Some(in_order(fold.finish(&acc, k)?, &order, kept)))
+}
+
+/// An array over these axes with its axes as they are in `kept`.
+pub(super) fn in_order(out: Strided, axes: &[usize], kept: &[usize]) -> Strided {
+    if axes == kept {
+        return out;
+    }
+    let back: Shape = kept.iter().filter_map(|a| axes.iter().position(|b| b == a)).collect();
+    out.permute(&back)
 }

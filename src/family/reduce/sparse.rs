@@ -8,13 +8,13 @@ use openwork_ops::reduce::Gives;
 use openwork_ops::{ReduceOp, Scalar};
 
 use super::order;
-use super::rows::rows;
+use super::rows::{in_order, rows};
 use super::unstored::{constant_scalar, is_idempotent, is_neutral, with_unstored};
 use super::varying::varying;
 use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};
-use crate::base::strided::{Strided, count};
+use crate::base::strided::{Shape, Strided, count};
 use crate::base::trace::{Work, raise};
 use crate::engine::blocks::{self, Source};
 use crate::engine::convert;
@@ -33,6 +33,11 @@ pub(super) fn reduce(fold: &Fold, s: &Sparse, kept: &[usize], axes: &[usize], k:
         && let Fill::Scalar(value) = s.fill
     {
         return in_one(fold, &s, value, k).map(Tensor::from_strided);
+    }
+    if let Fill::Scalar(value) = s.fill
+        && let Some(out) = over_neutral(fold, &s, value, kept, axes, k)?
+    {
+        return Ok(Tensor::from_strided(out));
     }
     let fill = match s.fill_values() {
         None if faults::is(Fault::AbsentAsZero) => Strided::constant(Scalar::zero(s.dtype()), &s.shape),
@@ -73,6 +78,29 @@ fn in_one(fold: &Fold, s: &Sparse, fill: Scalar, k: u128) -> Result<Strided> {
     fold.finish(&acc, k)
 }
 
+/// The few folds of a tensor of which unstored elements leave them as they are: what [`constant`] gives, without an array for the
+/// fill.
+fn over_neutral(
+    fold: &Fold,
+    s: &Sparse,
+    fill: Scalar,
+    kept: &[usize],
+    axes: &[usize],
+    k: u128,
+) -> Result<Option<Strided>> {
+    let shape: Shape = kept.iter().map(|&a| s.shape[a]).collect();
+    if shape.contains(&0) || !is_few(&shape, s.nse()) || !is_neutral(fold, fill) {
+        return Ok(None);
+    }
+    // What adds nothing to a count needs no look at how much there is.
+    if let Some(out) = rows(fold, s, None, kept, axes, k)? {
+        return Ok(Some(out));
+    }
+    let Some(mut table) = table(fold, s, kept, Need::Folds)? else { return Ok(None) };
+    table.put_empty((fold.kernels.nfold)(fill.cast(fold.typing.input), k));
+    Ok(Some(in_order(fold.finish(&table.acc, k)?, &table.axes, kept)))
+}
+
 /// A fill that is one value along every reduced axis.
 fn constant(fold: &Fold, s: &Sparse, fill: &Strided, kept: &[usize], axes: &[usize], k: u128) -> Result<Tensor> {
     let shape: Vec<usize> = kept.mapped(|&a| s.shape[a]);
@@ -83,7 +111,7 @@ fn constant(fold: &Fold, s: &Sparse, fill: &Strided, kept: &[usize], axes: &[usi
     check_count(fold, &core, k)?;
     let need = if leaves_folds(fold, s, &core, kept, k) { Need::Folds } else { Need::Counts };
     if is_few(&shape, s.nse()) {
-        if let Some(out) = rows(fold, s, fill, kept, axes, k)? {
+        if let Some(out) = rows(fold, s, Some(fill), kept, axes, k)? {
             return Ok(Tensor::from_strided(out));
         }
         if let Some(table) = table(fold, s, kept, need)? {
@@ -110,7 +138,7 @@ fn constant(fold: &Fold, s: &Sparse, fill: &Strided, kept: &[usize], axes: &[usi
 fn whole(fold: &Fold, mut table: Table, over_kept: &Strided, kept: &[usize], k: u128) -> Result<Strided> {
     let place = |axes: &[usize], a: &usize| axes.iter().position(|b| b == a);
     let order: Vec<usize> = table.axes.iter().filter_map(|a| place(kept, a)).collect();
-    let back: Vec<usize> = kept.iter().filter_map(|a| place(&table.axes, a)).collect();
+    let axes = std::mem::take(&mut table.axes);
     let fills = over_kept.permute(&order);
     let acc = match constant_scalar(&fills).filter(|&v| is_neutral(fold, v)) {
         Some(v) => {
@@ -123,7 +151,7 @@ fn whole(fold: &Fold, mut table: Table, over_kept: &Strided, kept: &[usize], k: 
             with_unstored(fold, acc, &|| Ok(fills.clone()), &count, 1, k)?
         }
     };
-    Ok(fold.finish(&acc, k)?.permute(&back))
+    Ok(in_order(fold.finish(&acc, k)?, &axes, kept))
 }
 
 /// Whether exactly the dense levels of a pattern are kept: then the result is as long as its pointers.
@@ -156,7 +184,7 @@ pub(super) fn check_count(fold: &Fold, fill: &Strided, k: u128) -> Result<()> {
     if (0..dense.len()).all(|i| dense.at_offset(dense.offset + i).is_zero()) {
         return Ok(());
     }
-    Err(error::invalid("self", format!("{k} elements with a fill that is not zero: the count does not fit int64")))
+    Err(error::invalid("self", format_args!("{k} elements with a fill that is not zero: the count does not fit int64")))
 }
 
 /// An undefined fill: only what is stored counts.
