@@ -210,25 +210,42 @@ impl std::error::Error for Error {
     }
 }
 
+// What is wrong comes as anything that can be written, mostly `format_args!`: text is made here and not by each of many
+// hundred callers, of which each would have to drop it as well.
+
 /// The shapes given to the op that runs do not go together.
-pub(crate) fn shape(shapes: &[&[usize]], why: impl Into<String>) -> Error {
-    ErrorKind::Shape { op: trace::op(), shapes: shapes.mapped(|s| s.to_vec()), why: why.into() }.into()
+#[cold]
+#[inline(never)]
+pub(crate) fn shape(shapes: &[&[usize]], why: impl fmt::Display) -> Error {
+    ErrorKind::Shape { op: trace::op(), shapes: shapes.mapped(|s| s.to_vec()), why: text(&why) }.into()
 }
 
-pub(crate) fn dtype(dtypes: &[DType], why: impl Into<String>) -> Error {
-    ErrorKind::DType { op: trace::op(), dtypes: dtypes.to_vec(), why: why.into() }.into()
+#[cold]
+#[inline(never)]
+pub(crate) fn dtype(dtypes: &[DType], why: impl fmt::Display) -> Error {
+    ErrorKind::DType { op: trace::op(), dtypes: dtypes.to_vec(), why: text(&why) }.into()
 }
 
-pub(crate) fn layout(why: impl Into<String>) -> Error {
-    ErrorKind::Layout { op: trace::op(), why: why.into() }.into()
+#[cold]
+#[inline(never)]
+pub(crate) fn layout(why: impl fmt::Display) -> Error {
+    ErrorKind::Layout { op: trace::op(), why: text(&why) }.into()
 }
 
-pub(crate) fn invalid(argument: impl Into<String>, why: impl Into<String>) -> Error {
-    ErrorKind::Invalid { op: trace::op(), argument: argument.into(), why: why.into() }.into()
+#[cold]
+#[inline(never)]
+pub(crate) fn invalid(argument: impl fmt::Display, why: impl fmt::Display) -> Error {
+    ErrorKind::Invalid { op: trace::op(), argument: text(&argument), why: text(&why) }.into()
 }
 
-pub(crate) fn absent(why: impl Into<String>) -> Error {
-    ErrorKind::Absent { op: trace::op(), why: why.into() }.into()
+#[cold]
+#[inline(never)]
+pub(crate) fn absent(why: impl fmt::Display) -> Error {
+    ErrorKind::Absent { op: trace::op(), why: text(&why) }.into()
+}
+
+fn text(what: &dyn fmt::Display) -> String {
+    what.to_string()
 }
 
 pub(crate) fn does_not_fit(source: DoesNotFit) -> Error {

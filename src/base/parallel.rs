@@ -206,7 +206,7 @@ pub(crate) fn threads() -> usize {
 pub fn with_threads<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) -> crate::base::error::Result<R> {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool =
-        pool.map_err(|e| crate::base::error::invalid("threads", format!("no pool of {threads} threads: {e}")))?;
+        pool.map_err(|e| crate::base::error::invalid("threads", format_args!("no pool of {threads} threads: {e}")))?;
     let settings = crate::base::context::Settings::of_this_thread();
     let apply = || settings.apply(f);
     let (result, steps) = match interrupt::token() {

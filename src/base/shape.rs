@@ -38,7 +38,7 @@ pub(crate) fn broadcast_shapes(a: &[usize], b: &[usize]) -> Result<Shape> {
         // Of shapes of unequal length, the same axis has one name counted from the end.
         (x, y) => {
             let axis = if a.len() == b.len() { d as isize } else { d as isize - ndim as isize };
-            Err(error::shape(&[a, b], format!("sizes {x} and {y} of axis {axis} do not broadcast")))
+            Err(error::shape(&[a, b], format_args!("sizes {x} and {y} of axis {axis} do not broadcast")))
         }
     };
     (0..ndim).map(axis).collect()

@@ -204,7 +204,7 @@ pub(crate) fn merge_rows(fold: ReduceOp, values: &Strided, runs: &[usize]) -> Re
     let dtype = values.dtype;
     let fold = Fold::new(fold, dtype)?.starting_at_minus_zero();
     if fold.typing.input != dtype || fold.op.gives() != Gives::Total {
-        return Err(error::invalid("fold", format!("{} does not fold duplicates", fold.op.name())));
+        return Err(error::invalid("fold", format_args!("{} does not fold duplicates", fold.op.name())));
     }
     let n = runs.len() - 1;
     let block = count(&values.shape[1..]);

@@ -167,10 +167,10 @@ fn read(source: &dyn Binsparse, options: &ReadOptions, trusting: bool) -> Res<Lo
     let mut arrays = Named::new();
     for (name, tensor) in source.binsparse_arrays()? {
         if !tensor.is_strided() {
-            return bad(format!("the array `{name}` is {}, not strided", tensor.layout()));
+            return bad(format_args!("the array `{name}` is {}, not strided", tensor.layout()));
         }
         if arrays.insert(name.clone(), tensor).is_some() {
-            return bad(format!("the array `{name}` is given twice"));
+            return bad(format_args!("the array `{name}` is given twice"));
         }
     }
     let mut descriptor = source.binsparse_descriptor()?;
@@ -194,7 +194,7 @@ fn read(source: &dyn Binsparse, options: &ReadOptions, trusting: bool) -> Res<Lo
         memory.add(name, values, trusting)?;
     }
     if let Some(name) = types.names().find(|name| !named.contains(name) && !is_split(name, &named)) {
-        return bad(format!("`data_types` names `{name}`, which is not among the arrays"));
+        return bad(format_args!("`data_types` names `{name}`, which is not among the arrays"));
     }
     let reader = TensorReader {
         descriptor: &d,
@@ -241,13 +241,13 @@ fn split_coordinates(d: &Descriptor, arrays: &mut Named<Tensor>, warnings: &mut 
         return Ok(());
     }
     if matrix.shape[0] != rank {
-        return bad(format!("`indices_1` has shape {:?}, the tensor {rank} axes", matrix.shape));
+        return bad(format_args!("`indices_1` has shape {:?}, the tensor {rank} axes", matrix.shape));
     }
     if let Some(pointers) = arrays.remove("pointers_to_1") {
         let n = matrix.shape[1] as i128;
         let found: Vec<Option<i128>> = pointers.iter_stored().map(|(_, v)| v.as_integer()).collect();
         if found != [Some(0), Some(n)] {
-            return bad(format!("`pointers_to_1` of {n} coordinates must be [0, {n}]"));
+            return bad(format_args!("`pointers_to_1` of {n} coordinates must be [0, {n}]"));
         }
     }
     arrays.remove("indices_1");

@@ -376,7 +376,7 @@ fn own_copy(values: &Strided) -> Result<Strided> {
     Ok(Strided::new(buffer, values.dtype, values.shape.clone()))
 }
 
-fn bad<T>(argument: &str, why: String) -> Result<T> {
+fn bad<T>(argument: &str, why: impl std::fmt::Display) -> Result<T> {
     Err(error::invalid(argument, why))
 }
 
@@ -387,24 +387,27 @@ fn import<S: ManagedStruct + 'static>(owned: Owned<S>) -> Result<Tensor> {
         let device = array.device;
         return bad(
             "device",
-            format!("memory on device {}:{}, only 1 (CPU) is read", device.device_type, device.device_id),
+            format_args!("memory on device {}:{}, only 1 (CPU) is read", device.device_type, device.device_id),
         );
     }
     let Some(dtype) = DType::ALL.into_iter().find(|&d| code(d) == array.dtype) else {
         let DLDataType { code, bits, lanes } = array.dtype;
-        return bad("dtype", format!("code {code} of {bits} bits and {lanes} lanes is no element type of tensors"));
+        return bad(
+            "dtype",
+            format_args!("code {code} of {bits} bits and {lanes} lanes is no element type of tensors"),
+        );
     };
     let Some(ndim) = usize::try_from(array.ndim).ok().filter(|&n| n <= 1024) else {
-        return bad("ndim", format!("{} axes, 0 to 1024 are allowed", array.ndim));
+        return bad("ndim", format_args!("{} axes, 0 to 1024 are allowed", array.ndim));
     };
     if ndim > 0 && array.shape.is_null() {
-        return bad("shape", format!("null for {ndim} axes"));
+        return bad("shape", format_args!("null for {ndim} axes"));
     }
     // SAFETY: `from_raw` was promised `ndim` entries of shape, and of strides where these are given.
     let read = |at: *mut i64| (0..ndim).mapped(|d| unsafe { at.add(d).read() });
     let sizes = read(array.shape);
     let Ok(shape) = sizes.try_mapped(|&n| usize::try_from(n)) else {
-        return bad("shape", format!("{sizes:?} has a negative size"));
+        return bad("shape", format_args!("{sizes:?} has a negative size"));
     };
     let strides = if array.strides.is_null() { None } else { Some(read(array.strides)) };
     let size = dtype.size();
@@ -429,7 +432,7 @@ fn import<S: ManagedStruct + 'static>(owned: Owned<S>) -> Result<Tensor> {
     let span = (high - low + 1) * size as i128;
     let start = (array.data as i128) + i128::from(array.byte_offset) + low * size as i128;
     if array.data.is_null() || start <= 0 || span > isize::MAX as i128 || start + span > usize::MAX as i128 {
-        return bad("strides", format!("{strides:?} over shape {shape:?} reach outside memory"));
+        return bad("strides", format_args!("{strides:?} over shape {shape:?} reach outside memory"));
     }
     let (start, offset) = (start as usize, (-low) as usize);
     let span = span as usize;
@@ -449,7 +452,7 @@ fn import<S: ManagedStruct + 'static>(owned: Owned<S>) -> Result<Tensor> {
     // Truth values are copied: what lies between them may be anything, and what changes later could be.
     let copy = own_copy(&Strided { buffer, dtype: DType::U8, shape, strides, offset })?;
     match copy.buffer.bytes().iter().find(|&&b| b > 1) {
-        Some(odd) => bad("data", format!("{odd} among the truth values, which are 0 and 1")),
+        Some(odd) => bad("data", format_args!("{odd} among the truth values, which are 0 and 1")),
         None => Ok(Tensor::from_strided(Strided { dtype, ..copy })),
     }
 }

@@ -40,7 +40,7 @@ impl Tensor {
         let data: &[T] = s.buffer.typed();
         let data = if s.shape.contains(&0) { &[] } else { &data[start..] };
         let mut view = ArrayViewD::from_shape(IxDyn(&s.shape).strides(IxDyn(&strides)), data)
-            .map_err(|e| error::layout(format!("ndarray does not take strides {:?}: {e}", s.strides)))?;
+            .map_err(|e| error::layout(format_args!("ndarray does not take strides {:?}: {e}", s.strides)))?;
         (0..s.ndim()).filter(|&d| down(d)).for_each(|d| view.invert_axis(Axis(d)));
         Ok(view)
     }
@@ -88,7 +88,7 @@ impl<T: Element, D: Dimension> TryFrom<&Tensor> for Array<T, D> {
             let why = format!("the array asked for has {n} axes");
             return Err(error::shape(&[x.shape()], why));
         }
-        let wrong = |e| error::shape(&[x.shape()], format!("ndarray does not take the shape: {e}"));
+        let wrong = |e| error::shape(&[x.shape()], format_args!("ndarray does not take the shape: {e}"));
         let array = Array::from_shape_vec(IxDyn(x.shape()), x.to_vec()?).map_err(wrong)?;
         let array = array.into_dimensionality().map_err(wrong)?;
         call.done(());

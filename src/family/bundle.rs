@@ -44,23 +44,23 @@ impl Bundle {
     /// same index.
     pub fn new(parts: Vec<Tensor>) -> Result<Bundle> {
         let _call = trace::call("Bundle::new", &[]);
-        let bad = |i: usize, why: String| Err(error::invalid(format!("parts[{i}]"), why));
+        let bad = |i: usize, why: std::fmt::Arguments<'_>| Err(error::invalid(format_args!("parts[{i}]"), why));
         let Some(first) = parts.first() else {
             return Err(error::invalid("parts", "none; at least one says shape, dtype and fill"));
         };
         for (i, part) in parts.iter().enumerate() {
             if part.is_strided() {
-                return bad(i, "is strided: it stores every element, parts store some; to_sparse".into());
+                return bad(i, format_args!("is strided: it stores every element, parts store some; to_sparse"));
             }
             if part.shape() != first.shape() {
-                return bad(i, format!("has shape {:?}, parts[0] has {:?}", part.shape(), first.shape()));
+                return bad(i, format_args!("has shape {:?}, parts[0] has {:?}", part.shape(), first.shape()));
             }
             if part.dtype() != first.dtype() {
-                return bad(i, format!("is {}, parts[0] is {}", part.dtype(), first.dtype()));
+                return bad(i, format_args!("is {}, parts[0] is {}", part.dtype(), first.dtype()));
             }
             if !same_fill(part, first) {
                 let fill = |x: &Tensor| x.fill().map(Fill::to_string).unwrap_or_default();
-                return bad(i, format!("has fill {}, parts[0] has {}", fill(part), fill(first)));
+                return bad(i, format_args!("has fill {}, parts[0] has {}", fill(part), fill(first)));
             }
         }
         let bundle = Bundle { parts };

@@ -129,7 +129,7 @@ impl Tensor {
 pub(crate) fn tolerance(rtol: f64, atol: f64, equal_nan: bool) -> Result<Tolerance> {
     match [("rtol", rtol), ("atol", atol)].into_iter().find(|(_, t)| t.is_nan() || *t < 0.0) {
         None => Ok(Tolerance { rtol, atol, equal_nan }),
-        Some((name, t)) => Err(error::invalid(name, format!("{t} given; a tolerance is at least 0"))),
+        Some((name, t)) => Err(error::invalid(name, format_args!("{t} given; a tolerance is at least 0"))),
     }
 }
 

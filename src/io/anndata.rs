@@ -161,7 +161,7 @@ fn sizes(matrices: &[(&str, &Tensor)], options: &WriteOptions) -> Result<[usize;
             return Err(error::invalid("name", why));
         };
         if names.insert(*name, ()).is_some() {
-            return Err(error::invalid("name", format!("{name:?} is given twice")));
+            return Err(error::invalid("name", format_args!("{name:?} is given twice")));
         }
         for (axis, (&size, what)) in x.shape().iter().zip(axes).enumerate() {
             let Some(slot) = known.get_mut(what) else { continue };

@@ -149,7 +149,7 @@ impl FromStr for Format {
         };
         known.ok_or_else(|| {
             let _call = trace::call("Format::from_str", &[]);
-            error::invalid("text", format!("{text:?} names no format; known are {KNOWN}"))
+            error::invalid("text", format_args!("{text:?} names no format; known are {KNOWN}"))
         })
     }
 }
@@ -179,7 +179,7 @@ impl fmt::Display for Format {
 #[cold]
 pub(super) fn unknown(path: &Path, more: &str) -> error::Error {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-    error::invalid("path", format!("the name {name:?} ends in no known extension{more}; known are {KNOWN}"))
+    error::invalid("path", format_args!("the name {name:?} ends in no known extension{more}; known are {KNOWN}"))
 }
 
 /// How any file is read; each format takes what it knows of.
@@ -392,7 +392,7 @@ pub fn write_to(
     let _call = trace::call("io::write_to", &[]);
     let progress = options.progress;
     if format.is_text() && options.compress {
-        return Err(error::invalid("compress", format!("{format} text is not compressed on its way to a stream")));
+        return Err(error::invalid("compress", format_args!("{format} text is not compressed on its way to a stream")));
     }
     let bytes = match format {
         Format::MatrixMarket => {
@@ -427,12 +427,12 @@ pub fn write_to(
         Format::Safetensors => options.alone(tensor)?.to_safetensors()?,
         Format::NpyFolder => {
             let why = "is a folder, which no stream holds; .npz has the same arrays in one file";
-            return Err(error::invalid("format", format!("{format} {why}")));
+            return Err(error::invalid("format", format_args!("{format} {why}")));
         }
         Format::Checkpoint => {
             return Err(error::invalid(
                 "format",
-                format!("{format}s are read, not written; known to write are {WRITTEN}"),
+                format_args!("{format}s are read, not written; known to write are {WRITTEN}"),
             ));
         }
     };

@@ -19,8 +19,16 @@ pub(crate) enum Fault {
 pub(crate) type Res<T> = Result<T, Fault>;
 
 /// The rule that is broken.
-pub(crate) fn bad<T>(why: impl Into<String>) -> Res<T> {
-    Err(Fault::Bad(why.into()))
+#[inline]
+pub(crate) fn bad<T>(why: impl fmt::Display) -> Res<T> {
+    Err(broken(why))
+}
+
+/// Apart from [`bad`], which is one function for each kind of result.
+#[cold]
+#[inline(never)]
+fn broken(why: impl fmt::Display) -> Fault {
+    Fault::Bad(why.to_string())
 }
 
 impl fmt::Display for Fault {

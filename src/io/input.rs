@@ -171,7 +171,7 @@ impl Placed {
     pub(super) fn one_file(self) -> Result<(File, Option<Spool>)> {
         match self.file {
             Some(file) => Ok((file, self.spool)),
-            None => Err(error::invalid("path", format!("{} is a folder", self.path.display()))),
+            None => Err(error::invalid("path", format_args!("{} is a folder", self.path.display()))),
         }
     }
 }

@@ -8,7 +8,7 @@ use openwork_ops::{DType, Scalar};
 /// That a format has no words for something.
 #[cold]
 pub(super) fn refused(format: &str, what: &str) -> Error {
-    error::layout(format!("{format} cannot hold {what}"))
+    error::layout(format_args!("{format} cannot hold {what}"))
 }
 
 /// A fill that is not one value.

@@ -165,7 +165,7 @@ pub(super) fn named(arrays: &[(&str, &Tensor)]) -> Result<Vec<Array>> {
             name if names.insert(name, ()).is_some() => "the name is given twice",
             _ => continue,
         };
-        return Err(error::invalid("name", format!("{name:?}: {why}")));
+        return Err(error::invalid("name", format_args!("{name:?}: {why}")));
     }
     arrays.iter().map(|(name, tensor)| Array::of_tensor(name, tensor)).collect()
 }

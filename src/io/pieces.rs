@@ -80,7 +80,7 @@ pub fn read_pieces(
     let (source, name) = input.text(&quiet);
     let shape = frostt::shape_of(source, &quiet.frostt(), name.as_deref())?;
     let Some(shape) = crate::base::shape::fitting(&shape) else {
-        return Err(error::invalid("size", format!("the shape {shape:?} does not fit this machine")));
+        return Err(error::invalid("size", format_args!("the shape {shape:?} does not fit this machine")));
     };
     let told = ReadOptions { shape: Some(&shape), ..*options };
     pieces(Input::of_path(path, &told)?, &told, rows, PIECE, visit)
@@ -137,7 +137,7 @@ impl Sender<'_> {
             let Range { start, end } = rows;
             return Err(error::invalid(
                 "rows",
-                format!("{start}..{end} does not lie in axis 0, which has size {size}"),
+                format_args!("{start}..{end} does not lie in axis 0, which has size {size}"),
             ));
         }
         let within = |row: usize| row.saturating_sub(*first).min(here);

@@ -139,7 +139,7 @@ fn check_names(objects: &[Object<'_>], parts: &[Parts]) -> Result<()> {
             false if names.insert(*name, ()).is_some() => "the name is given twice, or is that of an array",
             _ => continue,
         };
-        return Err(error::invalid("name", format!("{name:?}: {why}")));
+        return Err(error::invalid("name", format_args!("{name:?}: {why}")));
     }
     if objects.is_empty() {
         Err(error::invalid("objects", "there is none; a file has a primary object"))

@@ -69,7 +69,8 @@ impl<'a> Kind<'a> for Dense {
 
     fn check(&self, check: &Check) -> Result<usize> {
         let positions = check.parents.checked_mul(check.sizes[0]);
-        positions.ok_or_else(|| error::layout(format!("level {}: dense levels exceed 2^64 positions", check.level)))
+        positions
+            .ok_or_else(|| error::layout(format_args!("level {}: dense levels exceed 2^64 positions", check.level)))
     }
 
     fn order(&self) -> Option<Order> {

@@ -107,7 +107,7 @@ impl FromStr for Layout {
         });
         found.ok_or_else(|| {
             let names = "strided, coo, coo+Ndense, csr, csc, dcsr, dcsc, csf, bsrRxC, bscRxC, levels";
-            error::invalid("Layout::from_str", format!("{text:?} names no layout; known are {names}"))
+            error::invalid("Layout::from_str", format_args!("{text:?} names no layout; known are {names}"))
         })
     }
 }
@@ -208,7 +208,7 @@ impl LevelSpec {
         let n = shape.len();
         let whole = |axes: &mut dyn Iterator<Item = usize>| axes.map(|a| (a, Part::Whole)).collect::<Vec<_>>();
         let matrix = |why: &str| {
-            if n >= 2 { Ok(()) } else { Err(error::layout(format!("{layout} needs {why}, the tensor has {n}"))) }
+            if n >= 2 { Ok(()) } else { Err(error::layout(format_args!("{layout} needs {why}, the tensor has {n}"))) }
         };
         let last_two = |first: (usize, Part), second: (usize, Part)| {
             let mut dims = whole(&mut (0..n - 2));
@@ -226,7 +226,7 @@ impl LevelSpec {
                 Ok(LevelSpec { levels: vec![LevelKind::Sparse { rank: n - dense_dims }], dims: whole(&mut (0..n)) })
             }
             Layout::HybridCoo { dense_dims } => {
-                Err(error::layout(format!("{dense_dims} dense axes of a tensor that has {n} axes")))
+                Err(error::layout(format_args!("{dense_dims} dense axes of a tensor that has {n} axes")))
             }
             Layout::Csr => {
                 matrix("at least 2 axes")?;
@@ -237,7 +237,7 @@ impl LevelSpec {
                 Ok(compressed(last_two((n - 1, Part::Whole), (n - 2, Part::Whole))))
             }
             Layout::Dcsr | Layout::Dcsc if n != 2 => {
-                Err(error::layout(format!("{layout} needs 2 axes, the tensor has {n}")))
+                Err(error::layout(format_args!("{layout} needs 2 axes, the tensor has {n}")))
             }
             Layout::Dcsr => Ok(LevelSpec { levels: vec![ONE; 2], dims: whole(&mut (0..2)) }),
             Layout::Dcsc => Ok(LevelSpec { levels: vec![ONE; 2], dims: whole(&mut (0..2).rev()) }),
@@ -247,7 +247,7 @@ impl LevelSpec {
                 matrix("at least 2 axes")?;
                 for (axis, b) in [(n - 2, block[0]), (n - 1, block[1])] {
                     if b == 0 || !shape[axis].is_multiple_of(b) {
-                        return Err(error::layout(format!(
+                        return Err(error::layout(format_args!(
                             "blocks of {b} do not divide axis {axis} of size {}",
                             shape[axis]
                         )));
@@ -260,37 +260,37 @@ impl LevelSpec {
                 Ok(spec)
             }
             Layout::Strided | Layout::Levels => {
-                Err(error::layout(format!("`{layout}` does not say which levels; name a layout or use to_levels")))
+                Err(error::layout(format_args!("`{layout}` does not say which levels; name a layout or use to_levels")))
             }
         }
     }
 
     /// The dimensions with their sizes, after checking that every axis is held exactly once.
     pub(crate) fn resolve(&self, shape: &[usize]) -> Result<Vec<Dim>> {
-        let bad = |why: String| Err(error::invalid("spec", why));
+        let bad = |why: fmt::Arguments<'_>| Err(error::invalid("spec", why));
         let level_dims = self.level_dims();
         if level_dims > self.dims.len() {
-            return bad(format!("levels take {level_dims} dimensions, {} are given", self.dims.len()));
+            return bad(format_args!("levels take {level_dims} dimensions, {} are given", self.dims.len()));
         }
         if self.levels.is_empty() {
-            return bad("no levels: that is a strided tensor, use to_dense".into());
+            return bad(format_args!("no levels: that is a strided tensor, use to_dense"));
         }
         for (i, &level) in self.levels.iter().enumerate() {
             let above = i.checked_sub(1).map(|i| self.levels[i]);
             if let Err(why) = level.may_stand(above, i + 1 == self.levels.len()) {
-                return bad(format!("level {i} {why}"));
+                return bad(format_args!("level {i} {why}"));
             }
         }
         let mut dims = Vec::with_capacity(self.dims.len());
         for &(axis, part) in &self.dims {
             let Some(&size) = shape.get(axis) else {
-                return bad(format!("axis {axis} of a tensor with {} axes", shape.len()));
+                return bad(format_args!("axis {axis} of a tensor with {} axes", shape.len()));
             };
             let size = match part {
                 Part::Whole => size,
-                Part::Div(0) | Part::Mod(0) => return bad(format!("axis {axis} in blocks of 0")),
+                Part::Div(0) | Part::Mod(0) => return bad(format_args!("axis {axis} in blocks of 0")),
                 Part::Div(b) | Part::Mod(b) if size % b != 0 => {
-                    return bad(format!("blocks of {b} do not divide axis {axis} of size {size}"));
+                    return bad(format_args!("blocks of {b} do not divide axis {axis} of size {size}"));
                 }
                 Part::Div(b) => size / b,
                 Part::Mod(b) => b,
@@ -305,7 +305,7 @@ impl LevelSpec {
                 _ => false,
             };
             if !once {
-                return bad(format!(
+                return bad(format_args!(
                     "axis {axis} must appear once whole, or once as quotient and once as remainder of one block size"
                 ));
             }

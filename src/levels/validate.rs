@@ -43,7 +43,7 @@ impl Check {
         format!("`{}`", (self.given.name)(name))
     }
 
-    pub(super) fn invalid(&self, name: ArrayName, why: impl Into<String>) -> Error {
+    pub(super) fn invalid(&self, name: ArrayName, why: impl std::fmt::Display) -> Error {
         error::invalid((self.given.name)(name), why)
     }
 
@@ -51,7 +51,7 @@ impl Check {
         if array.len() == wanted {
             return Ok(());
         }
-        Err(self.invalid(name, format!("has {} entries, {wanted} are needed ({why})", array.len())))
+        Err(self.invalid(name, format_args!("has {} entries, {wanted} are needed ({why})", array.len())))
     }
 
     /// Checks coordinates of the dimension in the name.
@@ -84,7 +84,7 @@ impl Check {
             "coordinates have to rise within each segment"
         };
         let place = level.first_fault(self.parents, repeats).unwrap_or_default();
-        self.invalid(name, format!("{place}{rule}; {}", self.given.unordered))
+        self.invalid(name, format_args!("{place}{rule}; {}", self.given.unordered))
     }
 
     /// Checks pointers and gives the number of entries they span.

@@ -38,7 +38,10 @@ impl Tensor {
         let (call, shape) = (trace::call("from_vec", &[]), shape.as_ref());
         let n = memory::dense_len(shape, T::DTYPE)?;
         if data.len() != n {
-            return Err(error::invalid("data", format!("{} elements for shape {shape:?}, which has {n}", data.len())));
+            return Err(error::invalid(
+                "data",
+                format_args!("{} elements for shape {shape:?}, which has {n}", data.len()),
+            ));
         }
         Ok(call.given(Tensor::from_strided(Strided::from_vec(data, shape.to_vec()))))
     }
@@ -60,7 +63,10 @@ impl Tensor {
         let (call, shape) = (trace::call("from_slice", &[]), shape.as_ref());
         let n = memory::dense_len(shape, T::DTYPE)?;
         if data.len() != n {
-            return Err(error::invalid("data", format!("{} elements for shape {shape:?}, which has {n}", data.len())));
+            return Err(error::invalid(
+                "data",
+                format_args!("{} elements for shape {shape:?}, which has {n}", data.len()),
+            ));
         }
         let bytes = T::as_bytes(data);
         let buffer = Buffer::overwritten(bytes.len(), T::DTYPE.size(), |out| {
@@ -511,7 +517,7 @@ impl Compressed {
 fn coordinates(given: Given, shape: &[usize], indices: Vec<IndexArray>, values: &Tensor, fill: Fill) -> Result<Tensor> {
     let rank = indices.len();
     if rank > shape.len() {
-        return Err(error::invalid("indices", format!("{rank} index arrays for {} axes", shape.len())));
+        return Err(error::invalid("indices", format_args!("{rank} index arrays for {} axes", shape.len())));
     }
     let spec =
         LevelSpec { levels: vec![LevelKind::Sparse { rank }], dims: (0..shape.len()).mapped(|a| (a, Part::Whole)) };
@@ -569,7 +575,7 @@ fn assemble(given: Given, shape: &[usize], levels: Vec<LevelData>, spec: &LevelS
 
 fn finish(shape: &[usize], pattern: Pattern, values: &Tensor, fill: Fill) -> Result<Tensor> {
     let Some(values) = values.strided() else {
-        return Err(error::invalid("values", format!("must be strided, are {}", values.layout())));
+        return Err(error::invalid("values", format_args!("must be strided, are {}", values.layout())));
     };
     let wanted: Vec<usize> = [pattern.positions].into_iter().chain(pattern.value_shape()).collect();
     if values.shape != wanted {

@@ -248,7 +248,7 @@ pub(crate) fn check(fill: Fill, shape: &[usize], dtype: DType) -> Result<Fill> {
             let Some(array) = values.strided() else {
                 return Err(error::invalid(
                     "fill",
-                    format!("an array fill must be strided, this one is {}", values.layout()),
+                    format_args!("an array fill must be strided, this one is {}", values.layout()),
                 ));
             };
             let fits = array.ndim() <= shape.len() && {

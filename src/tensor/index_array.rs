@@ -139,7 +139,7 @@ impl IndexArray {
         self.0.as_ref().map_err(|why| error::invalid("self", why.clone()))
     }
 
-    pub(super) fn take(self, name: impl Into<String>) -> Result<Indices> {
+    pub(super) fn take(self, name: impl std::fmt::Display) -> Result<Indices> {
         self.0.map_err(|why| error::invalid(name, why))
     }
 

@@ -181,7 +181,7 @@ impl Parts {
         let _call = trace::call(OP, &[]);
         let Parts { shape, dtype, sparse, stored_shape, values } = self;
         if shape.len() > MAX_AXES {
-            return Err(error::shape(&[], format!("{} axes, {MAX_AXES} are allowed", shape.len())));
+            return Err(error::shape(&[], format_args!("{} axes, {MAX_AXES} are allowed", shape.len())));
         }
         let mut make = |wanted: &[usize]| place(&values, dtype, stored_shape.as_deref(), wanted);
         match sparse {
@@ -203,7 +203,7 @@ fn place(values: &[u8], dtype: DType, stored: Option<&[usize]>, wanted: &[usize]
     }
     let (n, given) = (count(stored), values.len() / dtype.size());
     if n != given {
-        return Err(error::invalid("values", format!("{given} elements for shape {stored:?}, which has {n}")));
+        return Err(error::invalid("values", format_args!("{given} elements for shape {stored:?}, which has {n}")));
     }
     let buffer = crate::base::buffer::Buffer::build(values.len(), |out| out.copy_from_slice(values))?;
     Ok(Tensor::from_strided(Strided::new(buffer, dtype, stored.to_vec()).broadcast(wanted)))

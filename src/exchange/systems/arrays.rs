@@ -405,7 +405,7 @@ impl Reading<'_> {
         let (Some((_, a)), None) = (found.next(), found.next()) else {
             let twice = self.of.arrays.iter().any(|(n, _)| n == name);
             let why = if twice { "given twice" } else { "missing" };
-            return Err(error::invalid(name, format!("{why}: {} has it once", self.of.structure)));
+            return Err(error::invalid(name, format_args!("{why}: {} has it once", self.of.structure)));
         };
         if a.as_indices().is_none() {
             return Err(error::invalid(name, "an entry is negative or out of range"));
@@ -415,7 +415,7 @@ impl Reading<'_> {
             return Ok(a.clone());
         }
         if let Some(at) = entries(a).iter().position(|&v| v == 0) {
-            return Err(error::invalid(name, format!("entry {} is 0, Finch counts from 1", at + 1)));
+            return Err(error::invalid(name, format_args!("entry {} is 0, Finch counts from 1", at + 1)));
         }
         Ok(mapped(a, |v| v - 1))
     }
@@ -480,7 +480,7 @@ impl Reading<'_> {
                 }
                 _ => {
                     let arrays = pointers.into_iter().chain(indices).collect();
-                    let lacking = || error::layout(format!("level {l}, {kind}, lacks arrays"));
+                    let lacking = || error::layout(format_args!("level {l}, {kind}, lacks arrays"));
                     out.push(LevelData::of_arrays(kind, [true, false], arrays).ok_or_else(lacking)?);
                 }
             }
@@ -504,7 +504,7 @@ impl Reading<'_> {
         let ErrorKind::Invalid { argument, why, .. } = e.kind() else { return e };
         let given = self.given_as.iter().find(|(ours, _)| ours == argument);
         let from_one = if self.of.system == System::Finch { " (entries counted from 0)" } else { "" };
-        error::invalid(given.map_or(argument.as_str(), |g| &g.1), format!("{why}{from_one}"))
+        error::invalid(given.map_or(argument.as_str(), |g| &g.1), format_args!("{why}{from_one}"))
     }
 }
 

@@ -17,7 +17,7 @@ const LEVELS: &str = "a level: `Dense(…)`, `SparseList(…)`, `SparseCOO{n}(�
 
 pub(super) fn name(structure: &LevelStructure) -> Result<String> {
     let _call = trace::call("LevelStructure::name", &[]);
-    let no_words = |what: &str| error::layout(format!("{} has no words for {what}", System::Finch.title()));
+    let no_words = |what: &str| error::layout(format_args!("{} has no words for {what}", System::Finch.title()));
     let spec = &structure.spec;
     if spec.dims.iter().any(|d| d.1 != Part::Whole) {
         return Err(no_words("blocks; reshape to axes of blocks and axes within them"));

@@ -23,7 +23,7 @@ pub(super) struct Encoding {
 /// The encoding; with a width in bits for positions and coordinates.
 pub(super) fn name(structure: &LevelStructure, width: Option<usize>) -> Result<String> {
     let _call = trace::call("LevelStructure::name", &[]);
-    let no_words = |what: &str| error::layout(format!("{} has no words for {what}", System::Mlir.title()));
+    let no_words = |what: &str| error::layout(format_args!("{} has no words for {what}", System::Mlir.title()));
     let flat = structure.flat().map_err(no_words)?;
     let n = structure.spec.dims.iter().map(|d| d.0 + 1).max().unwrap_or(0);
     let dims: Vec<String> = (0..n).mapped(|d| format!("d{d}"));

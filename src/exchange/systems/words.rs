@@ -119,6 +119,6 @@ impl<'a> Scan<'a> {
     }
 
     fn refused(&self, why: &dyn std::fmt::Display) -> Error {
-        error::invalid("name", format!("{:?}: {why}", self.text))
+        error::invalid("name", format_args!("{:?}: {why}", self.text))
     }
 }

@@ -76,7 +76,7 @@ fn entries(t: &tch::Tensor, name: &str) -> Result<Vec<u64>> {
     let flat = t.f_to_kind(Kind::Int64).and_then(|t| t.f_reshape([-1])).map_err(of_torch)?;
     let entries = Vec::<i64>::try_from(&flat).map_err(of_torch)?;
     match entries.iter().position(|&e| e < 0) {
-        Some(at) => Err(error::invalid(name, format!("entry {at} is {}", entries[at]))),
+        Some(at) => Err(error::invalid(name, format_args!("entry {at} is {}", entries[at]))),
         None => Ok(entries.into_iter().map(|e| e as u64).collect()),
     }
 }

@@ -62,7 +62,7 @@ pub(super) fn dtype_of(t: &tch::Tensor) -> Result<DType> {
             Kind::ComplexHalf => "to_kind(Kind::ComplexFloat) gives one that is known",
             _ => "to_kind(Kind::Float) gives one that is known",
         };
-        error::invalid("torch", format!("{kind:?} is no element type of tensors here; {instead}"))
+        error::invalid("torch", format_args!("{kind:?} is no element type of tensors here; {instead}"))
     })
 }
 
@@ -92,7 +92,7 @@ pub(super) fn kind_of(dtype: DType) -> Option<Kind> {
 pub(super) fn kind(dtype: DType) -> Result<Kind> {
     kind_of(dtype).ok_or_else(|| {
         let wide = if dtype == DType::U16 { DType::I32 } else { DType::I64 };
-        error::dtype(&[dtype], format!("the crate tch has no element type for it; cast({wide}) gives one it has"))
+        error::dtype(&[dtype], format_args!("the crate tch has no element type for it; cast({wide}) gives one it has"))
     })
 }
 

@@ -402,7 +402,7 @@ fn bounded(at: i64, axis: usize, size: usize) -> Result<u64> {
 
 fn stepped(span: Span, step: isize, axis: usize, size: usize) -> Result<Taken> {
     if step == 0 {
-        return Err(error::invalid("indices", format!("a step of 0 on axis {axis}: any other is allowed")));
+        return Err(error::invalid("indices", format_args!("a step of 0 on axis {axis}: any other is allowed")));
     }
     let front = |end: isize| if end < 0 { end as i128 + size as i128 } else { end as i128 };
     let (start, end) = (front(span.start), span.end.map_or(size as i128, front));
@@ -433,7 +433,7 @@ fn integers(list: &Tensor) -> Result<Vec<i64>> {
     // An index that i64 does not hold is out of any bounds.
     let of_u64 = if values.dtype == DType::U64 { Some(values.to_contiguous()?) } else { None };
     if let Some(large) = of_u64.as_ref().and_then(|v| v.typed::<u64>()?.iter().find(|&&v| i64::try_from(v).is_err())) {
-        return Err(error::invalid("indices", format!("{large} is out of bounds for any axis")));
+        return Err(error::invalid("indices", format_args!("{large} is out of bounds for any axis")));
     }
     Ok(values.cast(DType::I64).to_contiguous()?.typed::<i64>().unwrap_or_default().to_vec())
 }

@@ -184,7 +184,7 @@ impl Problem<'_> {
     fn length(&self, options: &Options<'_>) -> Result<usize> {
         let (n, k) = (self.n, self.k);
         if k == 0 || k > n {
-            return Err(error::invalid("k", format!("is {k}; there are from 1 to {n} to be found")));
+            return Err(error::invalid("k", format_args!("is {k}; there are from 1 to {n} to be found")));
         }
         let count = options.basis(k.saturating_mul(2).saturating_add(1).max(20))?.min(n);
         if count <= k && count < n {

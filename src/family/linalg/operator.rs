@@ -382,7 +382,7 @@ pub fn jacobi(a: &Tensor) -> Result<impl Operator + use<>> {
     let Some(values) = diagonal.strided() else { return Err(error::layout("a dense tensor is not strided")) };
     let bad = |i: usize| Some(values.get(&[i])).filter(|v| v.is_zero() || !v.is_finite());
     if let Some((i, v)) = (0..n).find_map(|i| Some((i, bad(i)?))) {
-        return Err(error::invalid("a", format!("element {i} of the diagonal is {v}, which has no inverse")));
+        return Err(error::invalid("a", format_args!("element {i} of the diagonal is {v}, which has no inverse")));
     }
     let inverse = diagonal.unary(UnaryOp::Reciprocal)?;
     Ok(call.given(Diagonal { column: inverse.expand_dims(1)?, inverse }))

@@ -84,7 +84,7 @@ impl<'a> Options<'a> {
         let relative = self.tolerance.unwrap_or(default);
         for (name, value) in [("tolerance", relative), ("absolute_tolerance", self.absolute)] {
             if !value.is_finite() || value < 0.0 {
-                return Err(error::invalid(name, format!("is {value}; it must be a finite number, 0 or more")));
+                return Err(error::invalid(name, format_args!("is {value}; it must be a finite number, 0 or more")));
             }
         }
         Ok((relative, self.absolute))

@@ -72,7 +72,7 @@ impl Tensor {
         let mut sorted = offsets.to_vec();
         sorted.sort_unstable();
         if let Some(twice) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(error::invalid("offsets", format!("{} comes twice", twice[0])));
+            return Err(error::invalid("offsets", format_args!("{} comes twice", twice[0])));
         }
         let (mut rows, mut columns, mut at) = (Vec::new(), Vec::new(), Vec::new());
         for (d, &offset) in offsets.iter().enumerate() {

@@ -42,7 +42,9 @@ impl Tensor {
         let fill = fill::check(fill.into(), &values.shape, values.dtype)?;
         let spec = LevelSpec::of_layout(layout, &values.shape)?;
         if spec.level_dims() != values.ndim() {
-            return Err(error::layout(format!("{layout} has value axes, which store rows whole; choose coo or csr")));
+            return Err(error::layout(format_args!(
+                "{layout} has value axes, which store rows whole; choose coo or csr"
+            )));
         }
         let mask = mask.broadcast_to(&values.shape)?;
         let Some(chosen) = mask.strided() else { return Err(error::layout("the mask is not strided")) };

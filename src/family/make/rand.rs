@@ -86,7 +86,7 @@ impl Tensor {
 
 fn scattered(shape: &[usize], density: f64, fill: Fill, layout: Layout, seed: u64) -> Result<Tensor> {
     if !(0.0..=1.0).contains(&density) {
-        return Err(error::invalid("density", format!("{density} is not in 0..=1")));
+        return Err(error::invalid("density", format_args!("{density} is not in 0..=1")));
     }
     let size = shape.iter().try_fold(1u64, |n, &s| n.checked_mul(s as u64));
     let size = size.ok_or_else(|| error::shape(&[shape], "2^64 elements or more"))?;

@@ -42,7 +42,7 @@ impl Tensor {
     pub fn linspace(start: f64, stop: f64, n: usize) -> Result<Tensor> {
         let call = trace::call("linspace", &[]);
         if !start.is_finite() || !stop.is_finite() {
-            return Err(error::invalid("stop", format!("{start} to {stop}: both must be finite")));
+            return Err(error::invalid("stop", format_args!("{start} to {stop}: both must be finite")));
         }
         crate::engine::convert::dense_len(&[n], DType::F64)?;
         Ok(call.given(Tensor::from_strided(Strided::from_vec(spaced(start, stop, n), vec![n]))))

@@ -171,7 +171,10 @@ impl Tensor {
         };
         if !(low.is_finite() && high.is_finite() && low <= high) {
             let what = if range.is_some() { "is given" } else { "is that of the elements" };
-            return Err(error::invalid("range", format!("{low} to {high} {what}, allowed are finite ones that rise")));
+            return Err(error::invalid(
+                "range",
+                format_args!("{low} to {high} {what}, allowed are finite ones that rise"),
+            ));
         }
         let (low, high) = if low == high { (low - 0.5, high + 0.5) } else { (low, high) };
         let edges = spaced(low, high, bins + 1);
@@ -199,7 +202,7 @@ fn bin(dtype: DType, key: u64) -> Result<u64> {
     order::values(dtype, &[key], bytes);
     let value = Scalar::from_bytes(dtype, bytes).as_integer().unwrap_or_default();
     u64::try_from(value)
-        .map_err(|_| error::invalid("self", format!("there is an element {value}, allowed is 0 and more")))
+        .map_err(|_| error::invalid("self", format_args!("there is an element {value}, allowed is 0 and more")))
 }
 
 /// Bins of one share of the elements at most: each has a table of its own.

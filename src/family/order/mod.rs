@@ -33,7 +33,7 @@ fn all(x: &Tensor) -> Result<Slices> {
 
 /// An exact count or place as `int64`.
 fn int64(what: &str, n: u128) -> Result<i64> {
-    i64::try_from(n).map_err(|_| error::invalid("self", format!("the {what} {n} does not fit int64")))
+    i64::try_from(n).map_err(|_| error::invalid("self", format_args!("the {what} {n} does not fit int64")))
 }
 
 /// An integer for each element, given by its key: `f` puts the integers of some in the place of their keys. The pattern

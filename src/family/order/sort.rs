@@ -128,7 +128,7 @@ fn top(x: &Tensor, k: usize, axis: Axis, largest: bool) -> Result<(Tensor, Tenso
     let axis = axis.of(x.ndim())?;
     let size = x.shape()[axis];
     if k > size {
-        return Err(error::invalid("k", format!("{k} is given, allowed is 0 to the size {size} of axis {axis}")));
+        return Err(error::invalid("k", format_args!("{k} is given, allowed is 0 to the size {size} of axis {axis}")));
     }
     let order = Order { axis, descending: largest, limit: k };
     let shortened = few::shortened(x, axis, k, largest)?;

@@ -187,7 +187,10 @@ impl Keys {
             parallel::sort(&mut parts);
             parts.dedup();
             if parts.len() >= u32::MAX as usize {
-                return Err(error::invalid("self", format!("{} different parts, allowed are 2^32 − 2", parts.len())));
+                return Err(error::invalid(
+                    "self",
+                    format_args!("{} different parts, allowed are 2^32 − 2", parts.len()),
+                ));
             }
         }
         Ok(Keys { dtype, parts })

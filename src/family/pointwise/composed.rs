@@ -212,7 +212,7 @@ impl Tensor {
         let call = trace::call("polygamma", &[self]);
         const MOST: u32 = 170;
         if order > MOST {
-            return Err(error::invalid("order", format!("{order} given; allowed are 0..={MOST}")));
+            return Err(error::invalid("order", format_args!("{order} given; allowed are 0..={MOST}")));
         }
         call.end(self.real_function(&|x| special::polygamma(order, x)))
     }

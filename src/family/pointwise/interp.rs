@@ -33,10 +33,10 @@ impl Tensor {
             return Err(error::invalid("fp", "no point is given, at least one is needed"));
         };
         if xp.len() != fp.len() {
-            return Err(error::invalid("fp", format!("{} values for {} points", fp.len(), xp.len())));
+            return Err(error::invalid("fp", format_args!("{} values for {} points", fp.len(), xp.len())));
         }
         if let Some(i) = (0..xp.len()).find(|&i| xp[i].is_nan() || (i > 0 && xp[i] <= xp[i - 1])) {
-            return Err(error::invalid("xp", format!("point {i} is {}: points must rise", xp[i])));
+            return Err(error::invalid("xp", format_args!("point {i} is {}: points must rise", xp[i])));
         }
         let at = |x: f64| {
             if x.is_nan() {

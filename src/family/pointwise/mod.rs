@@ -143,7 +143,7 @@ fn binary_number(op: BinaryOp, x: &Tensor, number: Number, reverse: bool) -> Res
 
 fn binary(op: BinaryOp, a: &Tensor, b: &Tensor, common: DType) -> Result<Tensor> {
     let unsupported =
-        || error::dtype(&[a.dtype(), b.dtype()], format!("the op is not defined for {common}; cast first"));
+        || error::dtype(&[a.dtype(), b.dtype()], format_args!("the op is not defined for {common}; cast first"));
     let typing = op.typing(common).ok_or_else(unsupported)?;
     let kernel = Kernel::Binary(op.kernel(typing.compute).ok_or_else(unsupported)?);
     let function = Function {

@@ -51,7 +51,8 @@ impl Tensor {
         let dtypes = [self.dtype(), other.dtype()];
         let why = "no dtype holds the values of both; cast one side";
         let common = promote(dtypes[0], dtypes[1]).ok_or_else(|| error::dtype(&dtypes, why))?;
-        let unsupported = || error::dtype(&dtypes, format!("{} is not defined for {common}; cast first", op.name()));
+        let unsupported =
+            || error::dtype(&dtypes, format_args!("{} is not defined for {common}; cast first", op.name()));
         let typing = op.typing(common).ok_or_else(unsupported)?;
         let kernel = op.kernel(typing.compute).ok_or_else(unsupported)?;
         let shape = common_shape(&[self, other])?;

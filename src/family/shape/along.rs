@@ -215,7 +215,7 @@ fn sparse(s: &Sparse, axis: usize, choice: &Along<'_>) -> Result<Sparse> {
         return Ok(Sparse { shape, pattern: Arc::new(pattern), values, fill });
     }
     let Some(place) = s.pattern.level_dims().iter().position(|d| d.axis == axis) else {
-        return Err(error::layout(format!("no level holds axis {axis}")));
+        return Err(error::layout(format_args!("no level holds axis {axis}")));
     };
     raise(Work::Engine);
     let layout = KeyLayout::new(&dims[..s.pattern.level_dims].mapped(|d| d.size));

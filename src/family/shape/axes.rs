@@ -39,7 +39,7 @@ impl Tensor {
         let n = self.ndim();
         let order = axes.unkept()?.ordered(n)?;
         if order.len() != n {
-            return Err(error::invalid("axes", format!("{} axes for a tensor with {n}", order.len())));
+            return Err(error::invalid("axes", format_args!("{} axes for a tensor with {n}", order.len())));
         }
         let out = match &self.storage {
             Storage::Strided(s) => Tensor::from_strided(s.permute(&order)),

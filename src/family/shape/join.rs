@@ -165,7 +165,7 @@ pub(crate) fn concat_like(tensors: &[&Tensor], axis: usize, model: usize) -> Res
             return Err(error::shape(&[first.shape(), t.shape()], why));
         }
         shape[axis] = shape[axis].checked_add(t.shape()[axis]).ok_or_else(|| {
-            error::shape(&[first.shape(), t.shape()], format!("together axis {axis} exceeds the largest size"))
+            error::shape(&[first.shape(), t.shape()], format_args!("together axis {axis} exceeds the largest size"))
         })?;
     }
     let parts = promoted(tensors)?;

@@ -195,12 +195,12 @@ impl Tensor {
         let call = trace::call("repeat", &[self]);
         let counts = repeats.try_mapped(|&r| usize::try_from(r).map_err(|_| r));
         let repeats =
-            &counts.map_err(|r| error::invalid("repeats", format!("{r} is given, allowed are counts from 0")))?;
+            &counts.map_err(|r| error::invalid("repeats", format_args!("{r} is given, allowed are counts from 0")))?;
         let Some(axis) = axis.unkept()?.one_or_all(self.ndim())? else {
             return call.end(self.flatten()?.repeat(repeats, 0));
         };
         let n = self.shape()[axis];
-        let too_long = || error::shape(&[self.shape()], format!("repeated, axis {axis} exceeds the largest size"));
+        let too_long = || error::shape(&[self.shape()], format_args!("repeated, axis {axis} exceeds the largest size"));
         let list;
         let choice = match repeats[..] {
             [times] => {

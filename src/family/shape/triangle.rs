@@ -114,7 +114,7 @@ impl Tensor {
             return call.end(self.diagonal(offset, 0, 1));
         };
         let size = n.checked_add(offset.unsigned_abs());
-        let size = size.ok_or_else(|| error::invalid("offset", format!("{offset} makes the matrix too large")))?;
+        let size = size.ok_or_else(|| error::invalid("offset", format_args!("{offset} makes the matrix too large")))?;
         let out = match &self.storage {
             Storage::Strided(s) => Tensor::from_strided(on_diagonal(s, offset, size)?),
             Storage::Sparse(s) => {

@@ -23,7 +23,7 @@ pub(super) fn beside(op: BinaryOp, x: &Tensor, r: &Tensor, axes: &[usize]) -> Re
     let typing = dtype.and_then(|d| op.typing(d));
     let kernel = typing.and_then(|t| op.kernel(t.compute));
     let (Some(typing), Some(kernel)) = (typing, kernel) else {
-        return Err(error::dtype(&[x.dtype(), r.dtype()], format!("{} is not defined for these", op.name())));
+        return Err(error::dtype(&[x.dtype(), r.dtype()], format_args!("{} is not defined for these", op.name())));
     };
     let sources = [Source::values(&s.values), values_at(s, r, axes)?];
     let values = blocks::run(s.nse(), &sources, typing.compute, typing.out, Kernel::Binary(kernel))?;

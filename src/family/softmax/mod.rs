@@ -161,7 +161,7 @@ impl Tensor {
             return Err(error::invalid("p", "NaN is not the order of a norm; allowed is every other number"));
         }
         if eps.is_nan() || eps < 0.0 {
-            return Err(error::invalid("eps", format!("{eps} is not at least 0")));
+            return Err(error::invalid("eps", format_args!("{eps} is not at least 0")));
         }
         let Some(x) = SliceWise::wide(self, axes.unkept()?)? else { return empty(self) };
         let norm = x.norm(p)?.binary(BinaryOp::Maximum, eps)?;
@@ -195,7 +195,7 @@ impl Tensor {
     fn standardized(&self, correction: f64, axes: &Axes) -> Result<Tensor> {
         let call = trace::call("standardize", &[self]);
         if !correction.is_finite() {
-            return Err(error::invalid("correction", format!("{correction} is not a finite number")));
+            return Err(error::invalid("correction", format_args!("{correction} is not a finite number")));
         }
         let Some(x) = SliceWise::wide(self, axes.unkept()?)? else { return call.end(empty(self)) };
         let mean = x.reduced(&x.tensor, ReduceOp::Mean)?;

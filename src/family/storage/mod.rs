@@ -78,7 +78,7 @@ impl Tensor {
                 let absent = self.size() - s.nse() as u128;
                 if absent > 0 {
                     let why = "the fill is undefined: give absent elements a value with to_dense_with(value)";
-                    return Err(error::absent(format!("{why}; {absent} of {} are absent", self.size())));
+                    return Err(error::absent(format_args!("{why}; {absent} of {} are absent", self.size())));
                 }
                 convert::to_strided(&s, &Strided::constant(Scalar::zero(s.dtype()), &s.shape))?
             }

@@ -20,7 +20,7 @@ impl Tensor {
             return Err(error::layout("a strided tensor has no pattern to share"));
         };
         let Some(values) = values.strided() else {
-            return Err(error::invalid("values", format!("must be strided, are {}", values.layout())));
+            return Err(error::invalid("values", format_args!("must be strided, are {}", values.layout())));
         };
         if values.shape != s.values.shape {
             let why = format!("have shape {:?}, the pattern needs {:?}", values.shape, s.values.shape);

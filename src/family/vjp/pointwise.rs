@@ -174,7 +174,7 @@ fn of_binary(op: BinaryOp, a: &Tensor, b: Operand<'_>, given: &Tensor) -> Result
     let call = trace::call("vjp::binary", &[a, &b, given]);
     let dtypes = [a.dtype(), b.dtype()];
     let typing = promote(dtypes[0], dtypes[1]).and_then(|common| op.typing(common));
-    let typing = typing.ok_or_else(|| error::dtype(&dtypes, format!("{} is not defined for these", op.name())))?;
+    let typing = typing.ok_or_else(|| error::dtype(&dtypes, format_args!("{} is not defined for these", op.name())))?;
     let shape = broadcast_shapes(a.shape(), b.shape())?;
     if op.derivatives() == [Derivative::None; 2] {
         settled(op.name(), Derivative::None, typing.compute)?;

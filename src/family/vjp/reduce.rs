@@ -110,7 +110,8 @@ pub fn reduce(op: ReduceOp, x: &Tensor, axes: impl Into<Axes>, cotangent: &Tenso
 fn of_reduction(op: ReduceOp, x: &Tensor, axes: &Axes, given: &Tensor) -> Result<Gradient> {
     let call = trace::call("vjp::reduce", &[x, given]);
     let typing = op.typing(x.dtype());
-    let typing = typing.ok_or_else(|| error::dtype(&[x.dtype()], format!("{} is not defined for this", op.name())))?;
+    let typing =
+        typing.ok_or_else(|| error::dtype(&[x.dtype()], format_args!("{} is not defined for this", op.name())))?;
     let slices = || Slices::new(x, axes, typing.out, given);
     call.end(match op {
         ReduceOp::Sum => slices().and_then(|s| s.wrt.of_whole(&s.g)),

@@ -92,7 +92,7 @@ pub(crate) fn read_index(arrays: &mut dyn Arrays, found: &FoundArray) -> Res<Ind
         let name = &found.name;
         match values.try_mapped(|&v| u32::try_from(v.into())) {
             Ok(values) => Ok(values.into()),
-            Err(_) => bad(format!("`{name}` has a negative entry")),
+            Err(_) => bad(format_args!("`{name}` has a negative entry")),
         }
     }
     if let Some(shared) = shared(arrays, found).filter(|s| s.dtype.is_int()) {
@@ -108,7 +108,7 @@ pub(crate) fn read_index(arrays: &mut dyn Arrays, found: &FoundArray) -> Res<Ind
         DType::U32 => Ok(vec::<u32>(arrays, found, len)?.into()),
         DType::I64 => Ok(vec::<i64>(arrays, found, len)?.into()),
         DType::U64 => Ok(vec::<u64>(arrays, found, len)?.into()),
-        other => bad(format!("`{}` holds {other}, not integers", found.name)),
+        other => bad(format_args!("`{}` holds {other}, not integers", found.name)),
     }
 }
 
@@ -140,7 +140,7 @@ pub(crate) fn read_values(
     })?;
     result?;
     if odd > 0 && !lenient {
-        return bad(format!("`{name}` has {odd} truth values other than 0 and 1"));
+        return bad(format_args!("`{name}` has {odd} truth values other than 0 and 1"));
     }
     let dtype = if as_bool { DType::Bool } else { info.dtype };
     Ok((Strided::new(buffer, dtype, vec![len]), odd))
@@ -150,6 +150,6 @@ fn possible(found: &FoundArray) -> Res<usize> {
     let FoundArray { name, info, .. } = found;
     match usize::try_from(info.bytes()) {
         Ok(bytes) if bytes <= isize::MAX as usize && Buffer::is_possible(bytes) => Ok(info.len as usize),
-        _ => bad(format!("`{name}` has {} entries: more than fit in memory", info.len)),
+        _ => bad(format_args!("`{name}` has {} entries: more than fit in memory", info.len)),
     }
 }

@@ -262,7 +262,7 @@ fn rising(arrays: &[OutArray], listed: usize, before: &mut Vec<u64>) -> Res<()> 
         && !before.is_empty()
         && first <= *before
     {
-        return bad(format!("the coordinates {first:?} stand behind {before:?}: they repeat or are out of order"));
+        return bad(format_args!("the coordinates {first:?} stand behind {before:?}: they repeat or are out of order"));
     }
     if let Some(last) = end(true) {
         *before = last;

@@ -110,7 +110,7 @@ impl Descriptor {
         };
         let map = object("binsparse", inner)?;
         if let Some(key) = map.keys().find(|k| !KEYS.contains(&k.as_str())) {
-            return bad(format!("unknown key {key:?} in `binsparse`: it may change what the arrays mean"));
+            return bad(format_args!("unknown key {key:?} in `binsparse`: it may change what the arrays mean"));
         }
         let mut d = namespace(&map, mode, warnings)?;
         d.facts = facts;
@@ -126,14 +126,14 @@ fn namespace(map: &Map<String, Value>, mode: Mode, warnings: &mut Vec<Warning>) 
     let lenient = mode == Mode::Lenient;
     let mut missing = |key: &'static str| -> Res<()> {
         if !lenient {
-            return bad(format!("the key `{key}` is missing"));
+            return bad(format_args!("the key `{key}` is missing"));
         }
         warnings.push(Warning::MissingKey(key));
         Ok(())
     };
     let version = match map.get("version") {
         Some(Value::String(v)) => v.clone(),
-        Some(other) => return bad(format!("`version` is {other}, not a string")),
+        Some(other) => return bad(format_args!("`version` is {other}, not a string")),
         None => {
             missing("version")?;
             "0.1".into()
@@ -155,7 +155,7 @@ fn namespace(map: &Map<String, Value>, mode: Mode, warnings: &mut Vec<Warning>) 
         Some(types) => {
             for (array, name) in as_object("data_types", types)? {
                 let Some(parsed) = name.as_str().and_then(|n| DataType::parse(n, false)) else {
-                    return bad(format!(
+                    return bad(format_args!(
                         "`data_types` gives {array:?} the type {name}, which binsparse 0.1 does not have"
                     ));
                 };
@@ -167,12 +167,12 @@ fn namespace(map: &Map<String, Value>, mode: Mode, warnings: &mut Vec<Warning>) 
     let fill = match map.get("fill") {
         None | Some(Value::Bool(false)) => FillKind::Unspecified,
         Some(Value::Bool(true)) => FillKind::Value,
-        Some(other) => return bad(format!("`fill` is {other}, not true or false")),
+        Some(other) => return bad(format_args!("`fill` is {other}, not true or false")),
     };
     let custom = map.get("custom").map(|c| custom(c, shape.len())).transpose()?;
     let format = match map.get("format") {
         Some(Value::String(f)) => Some(f.as_str()),
-        Some(other) => return bad(format!("`format` is {other}, not a string")),
+        Some(other) => return bad(format_args!("`format` is {other}, not a string")),
         None => {
             missing("format")?;
             None
@@ -184,7 +184,7 @@ fn namespace(map: &Map<String, Value>, mode: Mode, warnings: &mut Vec<Warning>) 
         (Some(f), c) => {
             let named = predefined(f, shape.len())?;
             if c.is_some_and(|c| c != named) {
-                return bad(format!("`custom` describes other levels than `format`, {f}"));
+                return bad(format_args!("`custom` describes other levels than `format`, {f}"));
             }
             (f, named)
         }
@@ -194,15 +194,15 @@ fn namespace(map: &Map<String, Value>, mode: Mode, warnings: &mut Vec<Warning>) 
         Some(Value::Null) if lenient => None,
         Some(s) => match s.as_str().and_then(Symmetry::parse) {
             Some(s) => Some(s),
-            None => return bad(format!("unknown `structure` {s}")),
+            None => return bad(format_args!("unknown `structure` {s}")),
         },
     };
     if symmetry.is_some() && (shape.len() != 2 || shape[0] != shape[1]) {
-        return bad(format!("`structure` is for square matrices, the shape is {shape:?}"));
+        return bad(format_args!("`structure` is for square matrices, the shape is {shape:?}"));
     }
     if !types::is_supported_version(&version) {
         if !(lenient && types::is_near_version(&version)) {
-            return bad(format!("version {version:?} is unknown; known are \"0.1\" and \"0.1.0\""));
+            return bad(format_args!("version {version:?} is unknown; known are \"0.1\" and \"0.1.0\""));
         }
         warnings.push(Warning::Version(version.clone()));
     }
@@ -237,10 +237,10 @@ pub(crate) fn predefined(name: &str, ndim: usize) -> Res<LevelSpec> {
         "DCSC" => (vec![ONE, ONE], &[1, 0]),
         "COO" | "COOR" => (vec![LevelKind::Sparse { rank: 2 }], &[0, 1]),
         "COOC" => (vec![LevelKind::Sparse { rank: 2 }], &[1, 0]),
-        _ => return bad(format!("unknown `format` {name:?}")),
+        _ => return bad(format_args!("unknown `format` {name:?}")),
     };
     if dims.len() != ndim {
-        return bad(format!("{name} has {} axes, `shape` has {ndim}", dims.len()));
+        return bad(format_args!("{name} has {} axes, `shape` has {ndim}", dims.len()));
     }
     Ok(LevelSpec { levels, dims: dims.mapped(|&a| (a, Part::Whole)) })
 }
@@ -254,7 +254,7 @@ pub(crate) fn alias(levels: &LevelSpec) -> Option<&'static str> {
 fn custom(value: &Value, ndim: usize) -> Res<LevelSpec> {
     let map = as_object("custom", value)?;
     if let Some(key) = map.keys().find(|k| !["level", "transpose"].contains(&k.as_str())) {
-        return bad(format!("unknown key {key:?} in `custom`"));
+        return bad(format_args!("unknown key {key:?} in `custom`"));
     }
     let order: Vec<usize> = match map.get("transpose") {
         None => (0..ndim).collect(),
@@ -264,7 +264,7 @@ fn custom(value: &Value, ndim: usize) -> Res<LevelSpec> {
             let mut sorted = order.clone();
             sorted.sort_unstable();
             if given.len() != ndim || !sorted.into_iter().eq(0..ndim) {
-                return bad(format!("`transpose` {given:?} does not permute {ndim} axes"));
+                return bad(format_args!("`transpose` {given:?} does not permute {ndim} axes"));
             }
             order
         }
@@ -278,7 +278,7 @@ fn custom(value: &Value, ndim: usize) -> Res<LevelSpec> {
         let kind = level.get("level_desc").and_then(Value::as_str);
         let allowed: &[&str] = if kind == Some("element") { &["level_desc"] } else { &["level_desc", "rank", "level"] };
         if let Some(key) = level.keys().find(|k| !allowed.contains(&k.as_str())) {
-            return bad(format!("the key {key:?} has no place in a level of kind {:?}", kind.unwrap_or_default()));
+            return bad(format_args!("the key {key:?} has no place in a level of kind {:?}", kind.unwrap_or_default()));
         }
         let rank = match (kind, level.get("rank")) {
             (Some("element"), _) => break,
@@ -286,12 +286,14 @@ fn custom(value: &Value, ndim: usize) -> Res<LevelSpec> {
             (Some("dense" | "sparse"), None) => return bad("a level has no `rank`"),
             _ => {
                 let given = level.get("level_desc").map_or_else(|| "none".to_owned(), Value::to_string);
-                return bad(format!("unknown `level_desc` {given}; known are \"dense\", \"sparse\" and \"element\""));
+                return bad(format_args!(
+                    "unknown `level_desc` {given}; known are \"dense\", \"sparse\" and \"element\""
+                ));
             }
         };
         let rank = usize::try_from(rank).ok().filter(|&r| r > 0 && r <= ndim - taken);
         let Some(rank) = rank else {
-            return bad(format!("the levels do not take the {ndim} axes of `shape`"));
+            return bad(format_args!("the levels do not take the {ndim} axes of `shape`"));
         };
         taken += rank;
         if kind == Some("dense") {
@@ -302,7 +304,7 @@ fn custom(value: &Value, ndim: usize) -> Res<LevelSpec> {
         next = level.get("level");
     }
     if taken != ndim {
-        return bad(format!("the levels take {taken} axes, `shape` has {ndim}"));
+        return bad(format_args!("the levels take {taken} axes, `shape` has {ndim}"));
     }
     while levels.last() == Some(&LevelKind::Dense) {
         levels.pop(); // trailing dense levels are value axes
@@ -311,20 +313,20 @@ fn custom(value: &Value, ndim: usize) -> Res<LevelSpec> {
 }
 
 pub(crate) fn integer(key: &str, value: &Value) -> Res<u64> {
-    value.as_u64().map_or_else(|| bad(format!("`{key}` has {value}, not an integer of 0 to 2^64 - 1")), Ok)
+    value.as_u64().map_or_else(|| bad(format_args!("`{key}` has {value}, not an integer of 0 to 2^64 - 1")), Ok)
 }
 
 pub(crate) fn integers(key: &str, value: &Value) -> Res<Vec<u64>> {
     match value {
         Value::Array(items) => items.try_mapped(|v| integer(key, v)),
-        _ => bad(format!("`{key}` is not a list")),
+        _ => bad(format_args!("`{key}` is not a list")),
     }
 }
 
 pub(crate) fn as_object<'a>(key: &str, value: &'a Value) -> Res<&'a Map<String, Value>> {
-    value.as_object().map_or_else(|| bad(format!("`{key}` is not an object")), Ok)
+    value.as_object().map_or_else(|| bad(format_args!("`{key}` is not an object")), Ok)
 }
 
 fn object(key: &str, value: Value) -> Res<Map<String, Value>> {
-    if let Value::Object(map) = value { Ok(map) } else { bad(format!("`{key}` is not an object")) }
+    if let Value::Object(map) = value { Ok(map) } else { bad(format_args!("`{key}` is not an object")) }
 }

@@ -74,13 +74,15 @@ pub(crate) fn normalise(root: &mut Map<String, Value>, warnings: &mut Vec<Warnin
         if let Some(swizzle) = swizzle.take() {
             let axes =
                 swizzle.as_array().map(|a| a.iter().map(|v| v.as_u64()?.checked_sub(1)).collect::<Option<Vec<_>>>());
-            let Some(Some(axes)) = axes else { return bad(format!("`swizzle` {swizzle} does not count axes from 1")) };
+            let Some(Some(axes)) = axes else {
+                return bad(format_args!("`swizzle` {swizzle} does not count axes from 1"));
+            };
             custom.insert("transpose".into(), json!(axes));
             warnings.push(Warning::Swizzle);
         }
     }
     if let Some(swizzle) = swizzle {
-        return bad(format!("`swizzle` {swizzle} without `custom`"));
+        return bad(format_args!("`swizzle` {swizzle} without `custom`"));
     }
     types(map, &mut hints, warnings)?;
     Ok(hints)
@@ -89,7 +91,7 @@ pub(crate) fn normalise(root: &mut Map<String, Value>, warnings: &mut Vec<Warnin
 fn rename(map: &mut Map<String, Value>, from: &str, to: &str, warnings: &mut Vec<Warning>) -> Res<()> {
     if let Some(value) = map.remove(from) {
         if map.insert(to.into(), value).is_some() {
-            return bad(format!("both `{from}` and `{to}` are given"));
+            return bad(format_args!("both `{from}` and `{to}` are given"));
         }
         old(warnings, from, to);
     }
@@ -148,7 +150,7 @@ fn levels(level: &mut Value, hints: &mut Hints, warnings: &mut Vec<Warning>) -> 
             hints.unordered = true;
             warnings.push(Warning::UnsortedLevel);
         }
-        Some(other) => return bad(format!("`sorted` is {other}, not true or false")),
+        Some(other) => return bad(format_args!("`sorted` is {other}, not true or false")),
     }
     match map.get_mut("level") {
         Some(child) => levels(child, hints, warnings), // as deep as JSON may be
@@ -181,7 +183,7 @@ fn types(map: &mut Map<String, Value>, hints: &mut Hints, warnings: &mut Vec<War
             None => value,
         };
         if out.insert(name.clone(), value.clone()).is_some_and(|other| other != value) {
-            return bad(format!("`data_types` gives {name:?} two types: {given:?}"));
+            return bad(format_args!("`data_types` gives {name:?} two types: {given:?}"));
         }
     }
     *types = out;

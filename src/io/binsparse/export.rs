@@ -246,7 +246,7 @@ fn asked(x: &Tensor, options: &WriteOptions) -> Result<Scalar> {
     }
     let fill =
         x.fill().map_or_else(|| format!("no fill and the dtype {}", x.dtype()), |fill| format!("the fill {fill}"));
-    Err(error::invalid("options.fill", format!("is {wanted} of {}, and the tensor has {fill}", wanted.dtype())))
+    Err(error::invalid("options.fill", format_args!("is {wanted} of {}, and the tensor has {fill}", wanted.dtype())))
 }
 
 /// The levels and values of a strided tensor: its dimensions in the order in which they lie in memory.
@@ -290,7 +290,7 @@ pub(super) fn text(d: &Descriptor) -> Result<String> {
     let mut root = Map::new();
     for (key, value) in &d.metadata {
         if key == "binsparse" || key == extension::NAMESPACE || key == facts::KEY {
-            return Err(error::invalid("metadata", format!("the key {key:?} is the descriptor's")));
+            return Err(error::invalid("metadata", format_args!("the key {key:?} is the descriptor's")));
         }
         root.insert(key.clone(), value.clone());
     }

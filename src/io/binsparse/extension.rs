@@ -19,12 +19,14 @@ const KEYS: [&str; 8] =
 
 pub(crate) fn parse(map: Map<String, Value>, metadata: Map<String, Value>) -> Res<Descriptor> {
     if let Some(key) = map.keys().find(|k| !KEYS.contains(&k.as_str())) {
-        return bad(format!("unknown key {key:?} in `{NAMESPACE}`"));
+        return bad(format_args!("unknown key {key:?} in `{NAMESPACE}`"));
     }
-    let get = |key: &'static str| map.get(key).map_or_else(|| bad(format!("the key `{key}` is missing")), Ok);
+    let get = |key: &'static str| map.get(key).map_or_else(|| bad(format_args!("the key `{key}` is missing")), Ok);
     let version = get("version")?;
     if version.as_str() != Some(VERSION) {
-        return bad(format!("version {version} of the extension `{NAMESPACE}` is unknown; known is \"{VERSION}\""));
+        return bad(format_args!(
+            "version {version} of the extension `{NAMESPACE}` is unknown; known is \"{VERSION}\""
+        ));
     }
     let shape = integers("shape", get("shape")?)?;
     let levels = list("levels", get("levels")?)?.try_mapped(level)?;
@@ -32,7 +34,7 @@ pub(crate) fn parse(map: Map<String, Value>, metadata: Map<String, Value>) -> Re
     let mut data_types = BTreeMap::new();
     for (array, name) in as_object("data_types", get("data_types")?)? {
         let Some(parsed) = name.as_str().and_then(|n| DataType::parse(n, true)) else {
-            return bad(format!("`data_types` gives {array:?} the unknown type {name}"));
+            return bad(format_args!("`data_types` gives {array:?} the unknown type {name}"));
         };
         data_types.insert(array.clone(), parsed);
     }
@@ -44,7 +46,7 @@ pub(crate) fn parse(map: Map<String, Value>, metadata: Map<String, Value>) -> Re
     let unordered = match map.get("unordered") {
         None => false,
         Some(Value::Bool(b)) => *b,
-        Some(other) => return bad(format!("`unordered` is {other}, not true or false")),
+        Some(other) => return bad(format_args!("`unordered` is {other}, not true or false")),
     };
     Ok(Descriptor {
         version: VERSION.into(),
@@ -68,7 +70,7 @@ pub(crate) fn parse(map: Map<String, Value>, metadata: Map<String, Value>) -> Re
 }
 
 fn list<'a>(key: &str, value: &'a Value) -> Res<&'a [Value]> {
-    value.as_array().map_or_else(|| bad(format!("`{key}` is not a list")), |v| Ok(v.as_slice()))
+    value.as_array().map_or_else(|| bad(format_args!("`{key}` is not a list")), |v| Ok(v.as_slice()))
 }
 
 fn level(value: &Value) -> Res<LevelKind> {
@@ -80,7 +82,7 @@ fn level(value: &Value) -> Res<LevelKind> {
         }
         _ => None,
     };
-    kind.map_or_else(|| bad(format!("unknown level {value}")), Ok)
+    kind.map_or_else(|| bad(format_args!("unknown level {value}")), Ok)
 }
 
 fn dim(value: &Value) -> Res<(usize, Part)> {
@@ -94,7 +96,7 @@ fn dim(value: &Value) -> Res<(usize, Part)> {
         },
         _ => None,
     };
-    parsed.map_or_else(|| bad(format!("unknown dimension {value}")), Ok)
+    parsed.map_or_else(|| bad(format_args!("unknown dimension {value}")), Ok)
 }
 
 /// The JSON of a descriptor of this name space.

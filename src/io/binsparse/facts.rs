@@ -80,6 +80,6 @@ pub(crate) fn verify(facts: &MatrixFacts, x: &Tensor, mode: Mode, warnings: &mut
             warnings.push(Warning::Facts(e.to_string()));
             Ok(())
         }
-        Err(e) => bad(format!("`{KEY}` does not hold: {e}")),
+        Err(e) => bad(format_args!("`{KEY}` does not hold: {e}")),
     }
 }

@@ -403,12 +403,14 @@ impl<'a> OpenContainer<'a> {
     /// Goes to a tensor: the one of that name, or the only one.
     pub(super) fn select(&mut self, name: Option<&str>) -> Res<&mut dyn Container> {
         match self {
-            OpenContainer::Npy(_) if !name.unwrap_or_default().is_empty() => {
-                bad(format!("there is no array {:?}: the file holds one, without a name", name.unwrap_or_default()))
-            }
-            OpenContainer::NpyFolder(_) if !name.unwrap_or_default().is_empty() => {
-                bad(format!("there is no tensor {:?}: the folder holds one, without a name", name.unwrap_or_default()))
-            }
+            OpenContainer::Npy(_) if !name.unwrap_or_default().is_empty() => bad(format_args!(
+                "there is no array {:?}: the file holds one, without a name",
+                name.unwrap_or_default()
+            )),
+            OpenContainer::NpyFolder(_) if !name.unwrap_or_default().is_empty() => bad(format_args!(
+                "there is no tensor {:?}: the folder holds one, without a name",
+                name.unwrap_or_default()
+            )),
             OpenContainer::Npy(npy) => Ok(npy),
             OpenContainer::NpyFolder(folder) => Ok(&mut **folder),
             OpenContainer::Npz(npz) => {

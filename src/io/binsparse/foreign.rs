@@ -82,7 +82,7 @@ pub(crate) const PLAIN: &str = "NumPy array";
 /// A plain array, its elements in C or in Fortran order.
 pub(crate) fn plain(stored: &str, shape: &[u64], fortran: bool, dtype: DType) -> Res<Foreign> {
     let Some(nse) = shape.iter().try_fold(1_u64, |n, &size| n.checked_mul(size)) else {
-        return bad(format!("an array of the shape {shape:?}"));
+        return bad(format_args!("an array of the shape {shape:?}"));
     };
     let mut dims: Vec<[usize; 1]> = (0..shape.len()).map(|axis| [axis]).collect();
     if fortran {
@@ -112,7 +112,7 @@ pub(crate) fn info(dtype: DType, len: u64) -> ArrayInfo {
 
 /// A matrix in CSR, CSC or BSR form: `indptr`, `indices`, `data`.
 pub(crate) fn compressed(kind: &str, m: &Compressed<'_>) -> Res<Foreign> {
-    let &[_, _] = m.shape else { return bad(format!("{kind} of the shape {:?}, not of two axes", m.shape)) };
+    let &[_, _] = m.shape else { return bad(format_args!("{kind} of the shape {:?}, not of two axes", m.shape)) };
     let other = 1 - m.axis;
     let dims = match m.block {
         None => json!([[m.axis], [other]]),
@@ -141,7 +141,7 @@ pub(crate) fn coordinates(
     fill: Option<DType>,
 ) -> Res<Foreign> {
     if places.len() != shape.len() {
-        return bad(format!("{kind}: coordinates along {} axes for the shape {shape:?}", places.len()));
+        return bad(format_args!("{kind}: coordinates along {} axes for the shape {shape:?}", places.len()));
     }
     let mut types = json!({ "values": spelled(values) });
     let mut arrays = Named::new();

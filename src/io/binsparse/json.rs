@@ -15,7 +15,7 @@ pub(crate) const MAX_BYTES: u64 = 16 << 20;
 /// Parses one JSON object.
 pub(crate) fn object(text: &str) -> Res<Map<String, Value>> {
     if text.len() as u64 > MAX_BYTES {
-        return bad(format!("the descriptor has {} bytes, {MAX_BYTES} are allowed", text.len()));
+        return bad(format_args!("the descriptor has {} bytes, {MAX_BYTES} are allowed", text.len()));
     }
     if text.starts_with('\u{feff}') {
         return bad("the descriptor is not JSON: it begins with a byte order mark");
@@ -23,7 +23,7 @@ pub(crate) fn object(text: &str) -> Res<Map<String, Value>> {
     match serde_json::from_str::<Strict>(text) {
         Ok(Strict(Value::Object(map))) => Ok(map),
         Ok(_) => bad("the descriptor is not a JSON object"),
-        Err(e) => bad(format!("the descriptor is not JSON: {e}")),
+        Err(e) => bad(format_args!("the descriptor is not JSON: {e}")),
     }
 }
 

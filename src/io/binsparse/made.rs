@@ -37,7 +37,7 @@ pub(crate) fn diagonals(shape: [u64; 2], offsets: &[i64], saved: [u64; 2]) -> Re
     let [rows, cols] = shape;
     let [lines, width] = saved;
     if lines != offsets.len() as u64 {
-        return bad(format!("{lines} lines of values for {} diagonals", offsets.len()));
+        return bad(format_args!("{lines} lines of values for {} diagonals", offsets.len()));
     }
     let (mut out, mut nse) = (Vec::with_capacity(offsets.len()), 0_u64);
     for (line, &offset) in offsets.iter().enumerate() {
@@ -57,7 +57,7 @@ pub(crate) fn folded(shape: &[u64], compressed: &[u64], pointers: Vec<u64>, indi
     let is_row = |axis: usize| compressed.contains(&(axis as u64));
     let known = (0..shape.len()).filter(|&axis| is_row(axis)).count();
     if known != compressed.len() || known == 0 || known == shape.len() {
-        return bad(format!("compressed axes {compressed:?} of the shape {shape:?}"));
+        return bad(format_args!("compressed axes {compressed:?} of the shape {shape:?}"));
     }
     // On each side axes follow each other in the order in which they are named, the others in that of the tensor.
     let mut axes = vec![(false, 1, None); shape.len()];
@@ -70,7 +70,9 @@ pub(crate) fn folded(shape: &[u64], compressed: &[u64], pointers: Vec<u64>, indi
             *slot = (is_of_rows, stride, (place > 0).then_some(size));
             stride = match stride.checked_mul(size.max(1)) {
                 Some(stride) => stride,
-                None => return bad(format!("a matrix for the shape {shape:?} with compressed axes {compressed:?}")),
+                None => {
+                    return bad(format_args!("a matrix for the shape {shape:?} with compressed axes {compressed:?}"));
+                }
             };
             if is_of_rows {
                 rows = rows.saturating_mul(size);
@@ -80,7 +82,7 @@ pub(crate) fn folded(shape: &[u64], compressed: &[u64], pointers: Vec<u64>, indi
     let rising = pointers.windows(2).all(|pair| pair[0] <= pair[1]);
     let ends = (pointers.first(), pointers.last()) == (Some(&0), Some(&(indices.len() as u64)));
     if pointers.len() as u64 != rows.saturating_add(1) || !rising || !ends {
-        return bad(format!("pointers that do not go from 0 to {} in {rows} rows", indices.len()));
+        return bad(format_args!("pointers that do not go from 0 to {} in {rows} rows", indices.len()));
     }
     Ok(Made::Folded(Folded { axes, pointers, indices }))
 }

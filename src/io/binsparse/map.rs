@@ -96,7 +96,7 @@ impl TensorReader<'_> {
                 return Ok(FoundArray { name: stored.to_owned(), start: 0, info });
             }
         }
-        bad(format!("the array `{}` is missing", older.unwrap_or(name)))
+        bad(format_args!("the array `{}` is missing", older.unwrap_or(name)))
     }
 
     /// An index array, of some length or of any.
@@ -111,7 +111,7 @@ impl TensorReader<'_> {
             declared = None;
         }
         if !found.info.dtype.is_int() {
-            return bad(format!("`{name}` holds {}, not integers", found.info.dtype));
+            return bad(format_args!("`{name}` holds {}, not integers", found.info.dtype));
         }
         if let Some(t) = declared
             && t != found.info.dtype.into()
@@ -120,7 +120,7 @@ impl TensorReader<'_> {
         }
         if wanted.is_some_and(|w| w != u128::from(found.info.len)) {
             let wanted = wanted.unwrap_or_default();
-            return bad(format!("`{name}` has {} entries, {wanted} are needed ({why})", found.info.len));
+            return bad(format_args!("`{name}` has {} entries, {wanted} are needed ({why})", found.info.len));
         }
         Ok(found)
     }
@@ -133,7 +133,7 @@ impl TensorReader<'_> {
         self.arrays.read(name, start + info.len - 1, out)?;
         match Scalar::from_bytes(info.dtype, out).as_integer().map(u128::try_from) {
             Some(Ok(last)) => Ok(last),
-            _ => bad(format!("`{name}` ends with a negative entry")),
+            _ => bad(format_args!("`{name}` ends with a negative entry")),
         }
     }
 
@@ -141,7 +141,7 @@ impl TensorReader<'_> {
         let types = &self.descriptor.data_types;
         let declared = types.get(name).copied();
         if declared.is_none() && !self.lenient() {
-            return bad(format!("`data_types` does not name `{name}`"));
+            return bad(format_args!("`data_types` does not name `{name}`"));
         }
         // Where there are no types at all, that is said once.
         if declared.is_none() && !types.is_empty() {
@@ -152,7 +152,7 @@ impl TensorReader<'_> {
 
     fn mismatch(&mut self, array: &str, declared: DataType, stored: DType) -> Res<()> {
         if !self.lenient() {
-            return bad(format!("`{array}` is declared {declared} and stored as {stored}"));
+            return bad(format_args!("`{array}` is declared {declared} and stored as {stored}"));
         }
         let (declared, stored) = (declared.to_string(), stored.to_string());
         self.warnings.push(Warning::StoredType { array: array.to_owned(), declared, stored });
@@ -205,11 +205,11 @@ impl TensorReader<'_> {
         if let Some(declared) = d.number_of_stored_values
             && u128::from(declared) != elements
         {
-            return bad(format!("`number_of_stored_values` is {declared}, the arrays hold {elements}"));
+            return bad(format_args!("`number_of_stored_values` is {declared}, the arrays hold {elements}"));
         }
         let size = shape.iter().fold(1u128, |n, &s| n.saturating_mul(s as u128));
         if elements > size && !self.lenient() && !d.unordered {
-            return bad(format!("{elements} stored values in a tensor of {size} elements"));
+            return bad(format_args!("{elements} stored values in a tensor of {size} elements"));
         }
         Ok((out, Lengths { sizes, level_dims, positions: parents as u64, elements: elements as u64 }))
     }
@@ -232,12 +232,15 @@ impl TensorReader<'_> {
         let mut iso = wanted.iso;
         if iso && len != per_element && !(lengths.elements == 0 && len == 0) {
             if !(self.lenient() && len == n) {
-                return bad(format!("`values` is {wanted} and has {len} entries, not {per_element}"));
+                return bad(format_args!("`values` is {wanted} and has {len} entries, not {per_element}"));
             }
             self.warnings.push(Warning::NotIso);
             iso = false;
         } else if !iso && len != n {
-            return bad(format!("`values` has {len} entries, {n} are needed for {} of {wanted}", lengths.elements));
+            return bad(format_args!(
+                "`values` has {len} entries, {n} are needed for {} of {wanted}",
+                lengths.elements
+            ));
         }
         Ok((found, wanted.dtype, iso))
     }
@@ -261,7 +264,7 @@ impl TensorReader<'_> {
         let complex = values.or(declared).is_some_and(|t| t.dtype.is_complex()) && !stored.is_complex();
         let n = if complex { n * 2 } else { n };
         if u128::from(found.info.len) != n {
-            return bad(format!("`fill_value` has {} entries, {n} are needed", found.info.len));
+            return bad(format_args!("`fill_value` has {} entries, {n} are needed", found.info.len));
         }
         Ok(Some(found))
     }
@@ -281,7 +284,7 @@ impl TensorReader<'_> {
                 || name == "fill_value"
                 || indices.iter().any(|level| level.iter().any(|f| f.name == *stored));
             if !used && !self.lenient() {
-                return bad(format!("`data_types` names {name:?}, which the format does not have"));
+                return bad(format_args!("`data_types` names {name:?}, which the format does not have"));
             }
             if !used {
                 self.warnings.push(Warning::UnusedType(name.clone()));
@@ -311,7 +314,7 @@ impl TensorReader<'_> {
             }
             match LevelData::of_arrays(kind, [!loose; 2], read) {
                 Some(level) => out.push(level),
-                None => return bad(format!("level {l}, {kind}, lacks arrays")),
+                None => return bad(format_args!("level {l}, {kind}, lacks arrays")),
             }
             dim += kind.rank();
         }
@@ -326,12 +329,12 @@ impl TensorReader<'_> {
             _ => Some(0), // an entry is out of range: the constructor says which
         };
         if first != Some(0) {
-            return bad(format!("`{name}` starts with {first:?}, not 0"));
+            return bad(format_args!("`{name}` starts with {first:?}, not 0"));
         }
         let doubly = level == 1 && matches!(self.descriptor.format.as_str(), "DCSR" | "DCSC");
         if doubly && repeats(pointers) {
             if !self.lenient() {
-                return bad(format!(
+                return bad(format_args!(
                     "`{name}` repeats an entry: a doubly compressed format has no empty rows (columns)"
                 ));
             }
@@ -377,16 +380,16 @@ impl TensorReader<'_> {
             // Pairs of integers, of a draft.
             let floats = exactly(&values, dtype.real());
             let Some(floats) = floats else {
-                return bad(format!("`{}` holds {} values that {dtype} does not", found.name, values.dtype));
+                return bad(format_args!("`{}` holds {} values that {dtype} does not", found.name, values.dtype));
             };
             return Ok(Strided::new(floats.buffer, dtype, vec![n / 2]));
         }
         if dtype.is_complex() && !values.dtype.is_complex() {
-            return bad(format!("`{}` holds {}, complex numbers are needed", found.name, values.dtype));
+            return bad(format_args!("`{}` holds {}, complex numbers are needed", found.name, values.dtype));
         }
         match exactly(&values, dtype) {
             Some(cast) => Ok(cast),
-            None => bad(format!("`{}` holds {} values that {dtype} does not", found.name, values.dtype)),
+            None => bad(format_args!("`{}` holds {} values that {dtype} does not", found.name, values.dtype)),
         }
     }
 

@@ -69,19 +69,19 @@ pub(crate) fn header_len(start: &[u8]) -> Res<usize> {
         [2 | 3, 0, a, b, c, d, ..] => 12usize.saturating_add(u32::from_le_bytes([a, b, c, d]) as usize),
         _ => return bad("an .npy array of unknown version"),
     };
-    if len > MAX_HEADER { bad(format!("an .npy header of {len} bytes")) } else { Ok(len) }
+    if len > MAX_HEADER { bad(format_args!("an .npy header of {len} bytes")) } else { Ok(len) }
 }
 
 /// Reads the header of an array that takes so many bytes with it, no more and no fewer.
 pub(crate) fn read(source: &mut impl Read, size: u64, name: &str) -> Res<NpyHeader> {
     let mut header = vec![0; 12];
     if size < 12 {
-        return bad(format!("`{name}` is not an .npy array"));
+        return bad(format_args!("`{name}` is not an .npy array"));
     }
     source.read_exact(&mut header)?;
     let len = header_len(&header)?;
     if (len as u64) > size || len < 12 {
-        return bad(format!("`{name}` is not an .npy array: its header is cut off"));
+        return bad(format_args!("`{name}` is not an .npy array: its header is cut off"));
     }
     header.resize(len, 0);
     source.read_exact(&mut header[12..])?;
@@ -89,7 +89,7 @@ pub(crate) fn read(source: &mut impl Read, size: u64, name: &str) -> Res<NpyHead
     let items = header.shape.iter().try_fold(1u64, |n, &s| n.checked_mul(s));
     let bytes = items.and_then(|n| n.checked_mul(header.item)).and_then(|n| n.checked_add(len as u64));
     if bytes != Some(size) {
-        return bad(format!("`{name}` has shape {:?} and other bytes than that takes", header.shape));
+        return bad(format_args!("`{name}` has shape {:?} and other bytes than that takes", header.shape));
     }
     Ok(header)
 }
@@ -126,10 +126,10 @@ pub(crate) fn parse(header: &[u8]) -> Res<NpyHeader> {
                 let Some((inside, after)) = parts else { return bad("an .npy header with an unknown shape") };
                 (shape.replace(tuple(inside)?).is_none(), after)
             }
-            _ => return bad(format!("an .npy header with the key {key:?}")),
+            _ => return bad(format_args!("an .npy header with the key {key:?}")),
         };
         if !fresh {
-            return bad(format!("an .npy header with the key {key:?} twice"));
+            return bad(format_args!("an .npy header with the key {key:?} twice"));
         }
         let after = after.trim_start();
         rest = match after.strip_prefix(',') {
@@ -145,7 +145,7 @@ pub(crate) fn parse(header: &[u8]) -> Res<NpyHeader> {
     let (big_endian, kind) = match (chars.next(), chars.next()) {
         (Some('<' | '|' | '='), Some(kind)) => (false, kind),
         (Some('>'), Some(kind)) => (true, kind),
-        _ => return bad(format!("an .npy array of type {descr:?}")),
+        _ => return bad(format_args!("an .npy array of type {descr:?}")),
     };
     if kind == 'O' {
         return bad("an .npy array of Python objects, which are not read");
@@ -156,7 +156,7 @@ pub(crate) fn parse(header: &[u8]) -> Res<NpyHeader> {
             let item = item.saturating_mul(if kind == 'U' { 4 } else { 1 });
             Ok(NpyHeader { kind, item, big_endian, fortran, shape, data_at })
         }
-        _ => bad(format!("an .npy array of type {descr:?}")),
+        _ => bad(format_args!("an .npy array of type {descr:?}")),
     }
 }
 
@@ -176,7 +176,7 @@ fn tuple(inside: &str) -> Res<Vec<u64>> {
     let number = |t: &str| t.trim().parse::<u64>().ok().filter(|_| t.trim().bytes().all(|c| c.is_ascii_digit()));
     match inside.split(',').map(number).collect::<Option<Vec<u64>>>() {
         Some(shape) => Ok(shape),
-        None => bad(format!("an .npy array of shape ({inside})")),
+        None => bad(format_args!("an .npy array of shape ({inside})")),
     }
 }
 

@@ -29,7 +29,7 @@ impl<R: Read + Seek> NpyFile<R> {
         let NpyHeader { kind, item, .. } = self.header;
         self.header
             .dtype()
-            .map_or_else(|| bad(format!("the array holds elements of kind {kind:?} and {item} bytes")), Ok)
+            .map_or_else(|| bad(format_args!("the array holds elements of kind {kind:?} and {item} bytes")), Ok)
     }
 }
 

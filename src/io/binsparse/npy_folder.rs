@@ -47,14 +47,14 @@ impl NpyFolder {
     /// A file of the folder and its size, if there is one.
     fn file(&self, name: &str) -> Res<Option<(File, u64)>> {
         if name.contains(['/', '\\', ':', '\0']) {
-            return bad(format!("{name:?} is no name of a file in the folder"));
+            return bad(format_args!("{name:?} is no name of a file in the folder"));
         }
         let path = self.root.join(name);
         match fs::symlink_metadata(&path) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error.into()),
             Ok(met) if met.is_file() => Ok(Some((File::open(path)?, met.len()))),
-            Ok(_) => bad(format!("{name:?} is no plain file: links might lead out of the folder")),
+            Ok(_) => bad(format_args!("{name:?} is no plain file: links might lead out of the folder")),
         }
     }
 
@@ -76,13 +76,16 @@ impl NpyFolder {
 
 impl Container for NpyFolder {
     fn descriptor(&mut self, _: Mode, _: &mut Vec<Warning>) -> Res<String> {
-        let Some((file, size)) = self.file(DESCRIPTOR)? else { return bad(format!("there is no {DESCRIPTOR}")) };
+        let Some((file, size)) = self.file(DESCRIPTOR)? else { return bad(format_args!("there is no {DESCRIPTOR}")) };
         if size > json::MAX_BYTES {
-            return bad(format!("{DESCRIPTOR} has {size} bytes, and {} are the most it may have", json::MAX_BYTES));
+            return bad(format_args!(
+                "{DESCRIPTOR} has {size} bytes, and {} are the most it may have",
+                json::MAX_BYTES
+            ));
         }
         let mut text = Vec::new();
         file.take(size).read_to_end(&mut text)?;
-        String::from_utf8(text).or_else(|_| bad(format!("{DESCRIPTOR} is not UTF-8")))
+        String::from_utf8(text).or_else(|_| bad(format_args!("{DESCRIPTOR} is not UTF-8")))
     }
 }
 
@@ -90,16 +93,16 @@ impl Arrays for NpyFolder {
     fn info(&mut self, name: &str) -> Res<Option<ArrayInfo>> {
         let Some((_, header)) = self.array(name)? else { return Ok(None) };
         let Some(dtype) = header.dtype() else {
-            return bad(format!("`{name}` holds elements of kind {:?} and {} bytes", header.kind, header.item));
+            return bad(format_args!("`{name}` holds elements of kind {:?} and {} bytes", header.kind, header.item));
         };
         match header.shape[..] {
             [len] => Ok(Some(ArrayInfo { dtype, len })), // its bytes are those of the file
-            _ => bad(format!("`{name}` has shape {:?}, not one axis", header.shape)),
+            _ => bad(format_args!("`{name}` has shape {:?}, not one axis", header.shape)),
         }
     }
 
     fn read(&mut self, name: &str, start: u64, out: &mut [u8]) -> Res<()> {
-        let Some((file, header)) = self.array(name)? else { return bad(format!("the array `{name}` is missing")) };
+        let Some((file, header)) = self.array(name)? else { return bad(format_args!("the array `{name}` is missing")) };
         let at = start.checked_mul(header.item).and_then(|n| n.checked_add(header.data_at as u64));
         let Some(at) = at else { return bad("a part of the array lies outside it") };
         file.seek(SeekFrom::Start(at))?;

@@ -63,7 +63,7 @@ impl<R: Read + Seek> Npz<R> {
     pub(crate) fn select(&mut self, name: Option<&str>) -> Res<()> {
         let name = name.filter(|name| !name.is_empty());
         if let Some(name) = name.filter(|_| self.is_one()) {
-            return bad(format!("there is no group {name:?}: the file holds one tensor, without a name"));
+            return bad(format_args!("there is no group {name:?}: the file holds one tensor, without a name"));
         }
         self.chosen = name.map(str::to_owned);
         Ok(())
@@ -78,7 +78,7 @@ impl<R: Read + Seek> Npz<R> {
     fn needed(&mut self, name: &str) -> Res<NpyHeader> {
         match self.header(name, &format!("{name}.npy"))? {
             Some(header) => Ok(header),
-            None => bad(format!("the array `{name}` is missing")),
+            None => bad(format_args!("the array `{name}` is missing")),
         }
     }
 
@@ -87,7 +87,7 @@ impl<R: Read + Seek> Npz<R> {
         let header = self.needed(name)?;
         match header.dtype() {
             Some(dtype) => Ok((dtype, header.shape)),
-            None => bad(format!("`{name}` holds elements of kind {:?} and {} bytes", header.kind, header.item)),
+            None => bad(format_args!("`{name}` holds elements of kind {:?} and {} bytes", header.kind, header.item)),
         }
     }
 
@@ -95,7 +95,7 @@ impl<R: Read + Seek> Npz<R> {
     fn small(&mut self, name: &str) -> Res<Vec<u64>> {
         let header = self.needed(name)?;
         let (Some(dtype), [len @ 0..64]) = (header.dtype().filter(|dtype| dtype.is_int()), &header.shape[..]) else {
-            return bad(format!("`{name}` is not a short list of integers"));
+            return bad(format_args!("`{name}` is not a short list of integers"));
         };
         let mut out = vec![0; *len as usize * dtype.size()];
         self.read(name, 0, &mut out)?;
@@ -103,7 +103,7 @@ impl<R: Read + Seek> Npz<R> {
             let bytes = out.get(at * dtype.size()..).unwrap_or_default();
             let value = bytes.get(..dtype.size()).and_then(|bytes| Scalar::from_bytes(dtype, bytes).as_integer());
             let value = value.and_then(|value| u64::try_from(value).ok());
-            value.map_or_else(|| bad(format!("`{name}` holds a negative number")), Ok)
+            value.map_or_else(|| bad(format_args!("`{name}` holds a negative number")), Ok)
         })
     }
 
@@ -111,7 +111,7 @@ impl<R: Read + Seek> Npz<R> {
     fn word(&mut self, name: &str) -> Res<String> {
         let header = self.needed(name)?;
         if !matches!(header.kind, 'S' | 'U') || !matches!(header.shape[..], [] | [1]) || header.item > 256 {
-            return bad(format!("the array `{name}` is not one word"));
+            return bad(format_args!("the array `{name}` is not one word"));
         }
         let mut out = vec![0; header.item as usize];
         self.data(&format!("{name}.npy"), &header, 0, &mut out)?;
@@ -150,7 +150,7 @@ impl<R: Read + Seek> Npz<R> {
         }
         let mut names: Vec<&str> = self.archive.names().take(9).collect();
         names.sort_unstable();
-        bad(format!(
+        bad(format_args!(
             "it is no binsparse, SciPy nor pydata/sparse file: there is no array `binsparse` with a descriptor among {}",
             names.join(", ")
         ))
@@ -165,7 +165,7 @@ impl<R: Read + Seek> Npz<R> {
                 [only] => std::mem::take(only),
                 many => {
                     let first = many.iter().take(8).map(|name| format!("{name:?}")).collect::<Vec<_>>().join(", ");
-                    return bad(format!(
+                    return bad(format_args!(
                         "it is no binsparse, SciPy nor pydata/sparse file but one of {} arrays, of which one must be \
                          named: {first}",
                         many.len()
@@ -173,9 +173,9 @@ impl<R: Read + Seek> Npz<R> {
                 }
             },
         };
-        let Some(header) = self.head(&name)? else { return bad(format!("there is no array {name:?}")) };
+        let Some(header) = self.head(&name)? else { return bad(format_args!("there is no array {name:?}")) };
         let Some(dtype) = header.dtype() else {
-            return bad(format!("`{name}` holds elements of kind {:?} and {} bytes", header.kind, header.item));
+            return bad(format_args!("`{name}` holds elements of kind {:?} and {} bytes", header.kind, header.item));
         };
         foreign::plain(&name, &header.shape, header.fortran, dtype).map(Some)
     }
@@ -198,7 +198,7 @@ impl<R: Read + Seek> Npz<R> {
             "csc" => self.compressed(&kind, 1, &shape, None, None),
             "bsr" => {
                 let (_, data) = self.typed("data")?;
-                let &[_, rows, cols] = &data[..] else { return bad(format!("blocks of the shape {data:?}")) };
+                let &[_, rows, cols] = &data[..] else { return bad(format_args!("blocks of the shape {data:?}")) };
                 self.compressed(&kind, 0, &shape, Some([rows, cols]), None)
             }
             "coo" if self.has(&["coords"]) => {
@@ -214,7 +214,9 @@ impl<R: Read + Seek> Npz<R> {
                 foreign::coordinates(&kind, &shape, places.into(), (indices, values), nse, None)
             }
             "dia" => self.diagonals(&kind, &shape),
-            _ => bad(format!("a SciPy array in the format {format:?}, which is not read: save it with `.tocsr()`")),
+            _ => {
+                bad(format_args!("a SciPy array in the format {format:?}, which is not read: save it with `.tocsr()`"))
+            }
         }
     }
 
@@ -223,7 +225,7 @@ impl<R: Read + Seek> Npz<R> {
         let (values, data) = self.typed("data")?;
         let offsets = self.integers("offsets")?;
         let (&[rows, cols], &[lines, width]) = (shape, &data[..]) else {
-            return bad(format!("diagonals of the shape {data:?} in an array of the shape {shape:?}"));
+            return bad(format_args!("diagonals of the shape {data:?} in an array of the shape {shape:?}"));
         };
         let (made, nse) = made::diagonals([rows, cols], &offsets, [lines, width])?;
         let found = foreign::coordinates(kind, shape, made::places(2), (DType::U64, values), nse, None)?;
@@ -235,11 +237,11 @@ impl<R: Read + Seek> Npz<R> {
         let (values, data) = self.typed("data")?;
         let mut wide = |name: &str| -> Res<Vec<u64>> {
             let signed = self.integers(name)?;
-            signed.try_mapped(|&v| u64::try_from(v).or_else(|_| bad(format!("`{name}` has a negative entry"))))
+            signed.try_mapped(|&v| u64::try_from(v).or_else(|_| bad(format_args!("`{name}` has a negative entry"))))
         };
         let (pointers, indices) = (wide("indptr")?, wide("indices")?);
         if data != [indices.len() as u64] {
-            return bad(format!("values of the shape {data:?} for {} indices", indices.len()));
+            return bad(format_args!("values of the shape {data:?} for {} indices", indices.len()));
         }
         let fill = Some(self.typed("fill_value")?.0);
         let nse = indices.len() as u64;
@@ -253,14 +255,14 @@ impl<R: Read + Seek> Npz<R> {
     fn integers(&mut self, name: &str) -> Res<Vec<i64>> {
         let header = self.needed(name)?;
         let (Some(dtype), &[len]) = (header.dtype().filter(|dtype| dtype.is_int()), &header.shape[..]) else {
-            return bad(format!("`{name}` is not a list of integers"));
+            return bad(format_args!("`{name}` is not a list of integers"));
         };
         let mut out = vec![0; len as usize * dtype.size()]; // the archive has as many, as its directory says
         self.read(name, 0, &mut out)?;
         out.chunks_exact(dtype.size())
             .map(|bytes| {
                 let value = Scalar::from_bytes(dtype, bytes).as_integer().and_then(|value| i64::try_from(value).ok());
-                value.map_or_else(|| bad(format!("`{name}` holds a number of 2^63 and more")), Ok)
+                value.map_or_else(|| bad(format_args!("`{name}` holds a number of 2^63 and more")), Ok)
             })
             .collect()
     }
@@ -276,7 +278,7 @@ impl<R: Read + Seek> Npz<R> {
         let ((pointers, _), (indices, _), (values, data)) =
             (self.typed("indptr")?, self.typed("indices")?, self.typed("data")?);
         let Some(nse) = data.iter().try_fold(1_u64, |n, &size| n.checked_mul(size)) else {
-            return bad(format!("values of the shape {data:?}"));
+            return bad(format_args!("values of the shape {data:?}"));
         };
         let matrix = foreign::Compressed { axis, shape, block, pointers, indices, values, nse, fill };
         foreign::compressed(kind, &matrix)
@@ -305,7 +307,7 @@ impl<R: Read + Seek> Npz<R> {
 
     /// Reads bytes of the data from `start` on. All of them must agree with the checksum; a part has none.
     fn data(&mut self, file: &str, header: &NpyHeader, start: u64, out: &mut [u8]) -> Res<()> {
-        let Some(member) = self.archive.member(file) else { return bad(format!("no member {file:?}")) };
+        let Some(member) = self.archive.member(file) else { return bad(format_args!("no member {file:?}")) };
         let data_at = header.data_at as u64;
         if start == 0 && data_at + out.len() as u64 == member.size {
             let mut reader = self.archive.reader(member)?;
@@ -344,13 +346,13 @@ impl<R: Read + Seek> Container for Npz<R> {
         };
         if let Some(form) = form {
             if mode != Mode::Lenient {
-                return bad(format!("the descriptor is stored as {form}"));
+                return bad(format_args!("the descriptor is stored as {form}"));
             }
             warnings.push(Warning::DescriptorForm(form));
         }
         let bytes = header.item; // one item
         if bytes > 4 * json::MAX_BYTES {
-            return bad(format!("the descriptor has {bytes} bytes"));
+            return bad(format_args!("the descriptor has {bytes} bytes"));
         }
         let mut data = vec![0; bytes as usize];
         self.data(file, &header, 0, &mut data)?;
@@ -385,14 +387,14 @@ impl<R: Read + Seek> Arrays for Npz<R> {
         let stored = place.as_ref().map_or(name, |place| &place.stored);
         let Some(header) = self.header(stored, &format!("{stored}.npy"))? else { return Ok(None) };
         let Some(dtype) = header.dtype() else {
-            return bad(format!("`{stored}` holds elements of kind {:?} and {} bytes", header.kind, header.item));
+            return bad(format_args!("`{stored}` holds elements of kind {:?} and {} bytes", header.kind, header.item));
         };
         let len = match (&place, &header.shape[..]) {
             (Some(Place { part: Some((_, len)), .. }), _) => *len,
             (_, &[len]) => len,
             // One fill, and blocks one after another.
             (Some(_), shape) => shape.iter().product(),
-            _ => return bad(format!("`{stored}` has shape {:?}, not one axis", header.shape)),
+            _ => return bad(format_args!("`{stored}` has shape {:?}, not one axis", header.shape)),
         };
         // Binsparse has complex numbers as pairs, and truth values as integers.
         Ok(Some(if place.is_none() { ArrayInfo { dtype, len } } else { foreign::info(dtype, len) }))
@@ -412,7 +414,9 @@ impl<R: Read + Seek> Arrays for Npz<R> {
             None => (name.to_owned(), 0, false),
         };
         let file = format!("{stored}.npy");
-        let Some(header) = self.header(&stored, &file)? else { return bad(format!("the array `{stored}` is missing")) };
+        let Some(header) = self.header(&stored, &file)? else {
+            return bad(format_args!("the array `{stored}` is missing"));
+        };
         let item = if pairs && header.kind == 'c' { header.item / 2 } else { header.item };
         self.data(&file, &header, (first + start) * item, out)?;
         header.ordered(out);
@@ -457,7 +461,7 @@ impl<R: Read + Seek> Npz<R> {
 fn stacked(shape: &[u64], data: &[u64], coords: &[u64]) -> Res<(Vec<Place>, u64)> {
     let &[nse] = data else { return bad("`data` has more than one axis") };
     if coords != [shape.len() as u64, nse] {
-        return bad(format!("`coords` has the shape {coords:?}, not [{}, {nse}]", shape.len()));
+        return bad(format_args!("`coords` has the shape {coords:?}, not [{}, {nse}]", shape.len()));
     }
     let place = |axis| Place { stored: "coords".to_owned(), part: Some((axis * nse, nse)) };
     Ok(((0..shape.len() as u64).map(place).collect(), nse))

@@ -68,7 +68,7 @@ pub(super) fn entries(
 ) -> Res<()> {
     let listed = matches!(d.levels.levels[..], [LevelKind::Sparse { rank: 1.. }]) && d.symmetry.is_none();
     if !listed || range.start > range.end || range.end > lengths.positions {
-        return bad(format!("{} is no list of coordinates with the entries {range:?}", d.format));
+        return bad(format_args!("{} is no list of coordinates with the entries {range:?}", d.format));
     }
     indices.iter_mut().flatten().for_each(|array| part(array, &range));
     let block = lengths.elements.checked_div(lengths.positions).unwrap_or(0);
@@ -94,7 +94,7 @@ impl Window {
     /// Checks that the format can be read in parts, and that the range is one.
     pub(super) fn new(d: &Descriptor, shape: &[usize], range: Range<usize>) -> Res<Window> {
         if !matches!(d.levels.levels.first(), None | Some(LevelKind::Dense)) {
-            return bad(format!(
+            return bad(format_args!(
                 "the first level of {} is sparse: no range of it can be found without reading the rest; read the whole \
                  tensor and narrow it",
                 d.format
@@ -106,14 +106,14 @@ impl Window {
         let Some(&(axis, part)) = d.levels.dims.first() else { return bad("a tensor without axes has no ranges") };
         let (Range { start, end }, size) = (range, shape[axis]);
         if start > end || end > size {
-            return bad(format!("the range {start}..{end} does not lie in axis {axis}, which has size {size}"));
+            return bad(format_args!("the range {start}..{end} does not lie in axis {axis}, which has size {size}"));
         }
         let outer = match part {
             Part::Whole => start..end,
             Part::Div(block) if start.is_multiple_of(block) && (end.is_multiple_of(block) || end == size) => {
                 start / block..end.div_ceil(block)
             }
-            Part::Div(block) => return bad(format!("the range {start}..{end} splits blocks of {block}")),
+            Part::Div(block) => return bad(format_args!("the range {start}..{end} splits blocks of {block}")),
             Part::Mod(_) => return bad("the outermost dimension lies inside blocks: read the whole tensor"),
         };
         Ok(Window { axis, range: start..end, outer })
@@ -205,16 +205,16 @@ fn rebased(pointers: &IndexArray, found: &FoundArray, available: u64) -> Res<(In
     let wide: Vec<u64> = match (pointers.as_u32(), pointers.as_u64()) {
         (Some(p), _) => p.iter().map(|&p| u64::from(p)).collect(),
         (_, Some(p)) => p.to_vec(),
-        _ => return bad(format!("`{name}` has an entry that is out of range")),
+        _ => return bad(format_args!("`{name}` has an entry that is out of range")),
     };
     let (Some(&first), Some(&last)) = (wide.first(), wide.last()) else {
-        return bad(format!("`{name}` has no entries"));
+        return bad(format_args!("`{name}` has no entries"));
     };
     if wide.iter().any(|p| !(first..=last).contains(p)) || last > available {
-        return bad(format!("`{name}` falls, or goes beyond the {available} entries that there are"));
+        return bad(format_args!("`{name}` falls, or goes beyond the {available} entries that there are"));
     }
     if found.start == 0 && first != 0 {
-        return bad(format!("`{name}` starts with {first}, not 0"));
+        return bad(format_args!("`{name}` starts with {first}, not 0"));
     }
     if pointers.as_u32().is_some() {
         return Ok((wide.iter().map(|p| (p - first) as u32).collect::<Vec<u32>>().into(), first..last));

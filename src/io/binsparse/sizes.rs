@@ -13,10 +13,10 @@ const MAX_AXES: usize = 1024;
 /// The shape, and that the map of dimensions is one.
 pub(crate) fn shape(d: &Descriptor) -> Res<Vec<usize>> {
     if d.shape.len() > MAX_AXES || d.levels.dims.len() > 2 * MAX_AXES || d.levels.levels.len() > 2 * MAX_AXES {
-        return bad(format!("{} axes, {MAX_AXES} are allowed", d.shape.len()));
+        return bad(format_args!("{} axes, {MAX_AXES} are allowed", d.shape.len()));
     }
     let Some(shape) = fitting(&d.shape) else {
-        return bad(format!("the shape {:?} does not fit this machine", d.shape));
+        return bad(format_args!("the shape {:?} does not fit this machine", d.shape));
     };
     if d.levels.levels.is_empty() {
         let mut axes: Vec<usize> = d.levels.dims.mapped(|d| d.0);

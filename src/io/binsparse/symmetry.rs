@@ -16,9 +16,9 @@ pub(crate) fn expand(x: &Tensor, symmetry: Symmetry, lenient: bool, warnings: &m
     let mirror = match symmetry {
         Symmetry::Symmetric(_) => None,
         Symmetry::Hermitian(_) if dtype.is_complex() => Some(UnaryOp::Conj),
-        Symmetry::Hermitian(_) => return bad(format!("`structure` is hermitian, the values are {dtype}")),
+        Symmetry::Hermitian(_) => return bad(format_args!("`structure` is hermitian, the values are {dtype}")),
         Symmetry::SkewSymmetric(_) if dtype == DType::Bool || dtype.is_unsigned() => {
-            return bad(format!("`structure` is skew-symmetric, the values are {dtype}"));
+            return bad(format_args!("`structure` is skew-symmetric, the values are {dtype}"));
         }
         Symmetry::SkewSymmetric(_) => Some(UnaryOp::Neg),
     };
@@ -31,7 +31,7 @@ pub(crate) fn expand(x: &Tensor, symmetry: Symmetry, lenient: bool, warnings: &m
         Triangle::Upper => rows[i] <= cols[i],
     };
     if let Some(at) = (0..rows.len()).find(|&i| !inside(i)) {
-        return bad(format!(
+        return bad(format_args!(
             "entry {at} at [{}, {}] lies outside the triangle that `structure` names",
             rows[at], cols[at]
         ));
@@ -83,7 +83,7 @@ fn check_fill(x: &Tensor, mirror: Option<UnaryOp>) -> Res<()> {
         Some(UnaryOp::Conj) => Tensor::scalar(*fill).unary(UnaryOp::Imag)?.item()?.is_zero(),
         Some(_) => fill.is_zero(),
     };
-    if fits { Ok(()) } else { bad(format!("the fill {fill} does not have the symmetry of the matrix")) }
+    if fits { Ok(()) } else { bad(format_args!("the fill {fill} does not have the symmetry of the matrix")) }
 }
 
 fn gather(values: &Tensor, at: &IndexVec) -> Res<Tensor> {
@@ -101,7 +101,7 @@ fn negated(values: &Tensor, op: UnaryOp) -> Res<Tensor> {
     if let (true, Some(own), Some(negative)) = (out.dtype().is_int(), values.strided(), out.strided())
         && (0..own.len()).any(|i| own.get(&[i]) == negative.get(&[i]) && !own.get(&[i]).is_zero())
     {
-        return bad(format!("a value of a skew-symmetric matrix has no negative in {}", out.dtype()));
+        return bad(format_args!("a value of a skew-symmetric matrix has no negative in {}", out.dtype()));
     }
     Ok(out)
 }

@@ -72,7 +72,7 @@ impl<R: Read + Seek> ZipReader<R> {
             let Some((name, member, used)) = entry(rest) else { return bad("the ZIP directory is damaged") };
             let (name, member) = (name?, member?);
             if archive.members.insert(name.clone(), member).is_some() {
-                return bad(format!("the ZIP file has two members {name:?}"));
+                return bad(format_args!("the ZIP file has two members {name:?}"));
             }
             rest = &rest[used..];
         }
@@ -128,10 +128,10 @@ impl<R: Read + Seek> ZipReader<R> {
     /// Reads bytes from the middle of a member that is stored as it is.
     pub(crate) fn read_part(&mut self, name: &str, member: Member, at: u64, out: &mut [u8]) -> Res<()> {
         if member.deflated {
-            return bad(format!("the member {name:?} is compressed: no part can be read without the rest"));
+            return bad(format_args!("the member {name:?} is compressed: no part can be read without the rest"));
         }
         if at.checked_add(out.len() as u64).is_none_or(|end| end > member.size) {
-            return bad(format!("a part of the member {name:?} lies outside it"));
+            return bad(format_args!("a part of the member {name:?} lies outside it"));
         }
         let data_at = self.data_at(member)?;
         self.source.seek(SeekFrom::Start(data_at + at))?;
@@ -255,9 +255,9 @@ fn entry(bytes: &[u8]) -> Option<(Res<String>, Res<Member>, usize)> {
     let member = if flags & 1 != 0 {
         bad("a ZIP member is encrypted")
     } else if method != 0 && method != 8 {
-        bad(format!("a ZIP member is packed by method {method}; known are 0 (stored) and 8 (deflate)"))
+        bad(format_args!("a ZIP member is packed by method {method}; known are 0 (stored) and 8 (deflate)"))
     } else if size > possible || (method == 0 && size != packed) {
-        bad(format!("a ZIP member of {packed} bytes claims to hold {size}"))
+        bad(format_args!("a ZIP member of {packed} bytes claims to hold {size}"))
     } else {
         Ok(Member { deflated: method == 8, crc, packed, size, header_at, name: mark })
     };

@@ -86,10 +86,10 @@ fn opened(mut source: Box<dyn Source>) -> Res<Opened> {
     let folders: Vec<String> =
         zip.names().filter_map(|name| name.strip_suffix("data.pkl")).map(str::to_owned).collect();
     let [folder] = &folders[..] else {
-        return bad(format!("{} members `data.pkl`; a file of PyTorch's has one", folders.len()));
+        return bad(format_args!("{} members `data.pkl`; a file of PyTorch's has one", folders.len()));
     };
     if !folder.is_empty() && (!folder.ends_with('/') || folder[..folder.len() - 1].contains('/')) {
-        return bad(format!("`data.pkl` is in {folder:?}, not in the one folder of a file of PyTorch's"));
+        return bad(format_args!("`data.pkl` is in {folder:?}, not in the one folder of a file of PyTorch's"));
     }
     let folder = folder.clone();
     let pickle = whole(&mut zip, &format!("{folder}data.pkl"), MAX_PICKLE)?;
@@ -98,7 +98,7 @@ fn opened(mut source: Box<dyn Source>) -> Res<Opened> {
         Some(_) => match &whole(&mut zip, &format!("{folder}byteorder"), 16)?[..] {
             b"little" => false,
             b"big" => true,
-            other => return bad(format!("the byte order {:?}", String::from_utf8_lossy(other))),
+            other => return bad(format_args!("the byte order {:?}", String::from_utf8_lossy(other))),
         },
     };
     let contents = Contents::of(&Pickle::read(&pickle)?)?;
@@ -111,9 +111,9 @@ fn opened(mut source: Box<dyn Source>) -> Res<Opened> {
 }
 
 fn whole(zip: &mut ZipReader<Box<dyn Source>>, name: &str, most: u64) -> Res<Vec<u8>> {
-    let Some(member) = zip.member(name) else { return bad(format!("the member {name:?} is missing")) };
+    let Some(member) = zip.member(name) else { return bad(format_args!("the member {name:?} is missing")) };
     if member.size > most {
-        return bad(format!("the member {name:?} has {} bytes, more than the {most} that are read", member.size));
+        return bad(format_args!("the member {name:?} has {} bytes, more than the {most} that are read", member.size));
     }
     let mut out = vec![0; member.size as usize];
     let mut reader = zip.reader(member)?;
@@ -140,7 +140,7 @@ fn dtype(view: &View) -> Res<DType> {
         "DoubleStorage" | "float64" => DType::F64,
         "ComplexFloatStorage" | "complex64" => DType::Complex64,
         "ComplexDoubleStorage" | "complex128" => DType::Complex128,
-        other => return bad(format!("its element type is {other}, which tensors here do not have")),
+        other => return bad(format_args!("its element type is {other}, which tensors here do not have")),
     })
 }
 
@@ -179,14 +179,14 @@ impl Checkpoint {
         let dtype = dtype(view)?;
         let size = dtype.size();
         let (Some(mut shape), Some(strides)) = (fitting(&view.shape), fitting(&view.strides)) else {
-            return bad(format!("the shape {:?} does not fit this machine", view.shape));
+            return bad(format_args!("the shape {:?} does not fit this machine", view.shape));
         };
         let mut offset = view.offset;
         if let Some(range) = range {
             let Some(rows) = shape.first_mut() else { return bad("a tensor without axes has no ranges") };
             if range.start > range.end || range.end > *rows {
                 let Range { start, end } = range;
-                return bad(format!("the range {start}..{end} does not lie in axis 0, which has size {rows}"));
+                return bad(format_args!("the range {start}..{end} does not lie in axis 0, which has size {rows}"));
             }
             *rows = range.len();
             offset = match (range.start as u64).checked_mul(strides[0] as u64).and_then(|o| o.checked_add(offset)) {
@@ -212,15 +212,15 @@ impl Checkpoint {
         let name = format!("{}data/{}", self.folder, view.storage.key);
         let mut zip = self.zip();
         let Some(member) = zip.member(&name) else {
-            return bad(format!("its storage, the member {name:?}, is missing"));
+            return bad(format_args!("its storage, the member {name:?}, is missing"));
         };
         let unit = if view.storage.kind == "UntypedStorage" { 1 } else { size as u64 };
         if view.storage.len.checked_mul(unit) != Some(member.size) {
             let (len, bytes) = (view.storage.len, member.size);
-            return bad(format!("its storage says {len} elements of {unit} bytes, and has {bytes} bytes"));
+            return bad(format_args!("its storage says {len} elements of {unit} bytes, and has {bytes} bytes"));
         }
         let (Some(start), Some(span), Some(_)) = (start, span, end.filter(|&end| end <= member.size)) else {
-            return bad(format!(
+            return bad(format_args!(
                 "shape {shape:?}, strides {strides:?} and offset {offset} reach outside its storage of {} bytes",
                 member.size
             ));
@@ -243,7 +243,7 @@ impl Checkpoint {
             if dtype == DType::Bool
                 && let Some(odd) = out.iter().find(|&&b| b > 1)
             {
-                result = bad(format!("{odd} among its truth values, which are 0 and 1"));
+                result = bad(format_args!("{odd} among its truth values, which are 0 and 1"));
                 out.fill(0);
             }
         })?;
@@ -256,7 +256,7 @@ impl Checkpoint {
     fn indices(&self, view: &View) -> Res<(IndexArray, Vec<usize>)> {
         let values = self.strided(view, None)?;
         if !values.dtype.is_int() {
-            return bad(format!("its indices are {}", values.dtype));
+            return bad(format_args!("its indices are {}", values.dtype));
         }
         let shape = values.shape.to_vec();
         let len = values.len();
@@ -269,7 +269,7 @@ impl Checkpoint {
         let &[rank, stored] = &matrix.shape[..] else { return bad("its indices are no matrix") };
         let values = self.strided(values, None)?;
         if rank > shape.len() || values.shape.first() != Some(&stored) || !matrix.dtype.is_int() {
-            return bad(format!(
+            return bad(format_args!(
                 "its indices are {rank} by {stored} of {}, its values {:?}",
                 matrix.dtype,
                 &values.shape[..]

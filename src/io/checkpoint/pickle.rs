@@ -106,7 +106,7 @@ impl<'a> Machine<'a> {
                 b'.' => return self.pop(),
                 0x80 => match self.number::<1>()?[0] {
                     2..=5 => {}
-                    other => return bad(format!("the pickle has protocol {other}; 2 to 5 are read")),
+                    other => return bad(format_args!("the pickle has protocol {other}; 2 to 5 are read")),
                 },
                 0x95 => drop(self.number::<8>()?), // a frame, for readers of streams
                 b'(' => self.marks.push(self.stack.len()),
@@ -253,7 +253,9 @@ impl<'a> Machine<'a> {
                     self.recall(at)?;
                 }
                 other => {
-                    return bad(format!("the pickle uses opcode 0x{other:02x}, which files of tensors do not need"));
+                    return bad(format_args!(
+                        "the pickle uses opcode 0x{other:02x}, which files of tensors do not need"
+                    ));
                 }
             }
         }
@@ -314,7 +316,7 @@ impl<'a> Machine<'a> {
 
     fn recall(&mut self, at: u32) -> Res<()> {
         let Some(&value) = self.memo.get(&at) else {
-            return bad(format!("the pickle refers to value {at}, which it never noted"));
+            return bad(format_args!("the pickle refers to value {at}, which it never noted"));
         };
         self.stack.push(value);
         Ok(())

@@ -47,7 +47,7 @@ pub(super) fn global(module: &str, name: &str) -> Res<Global> {
         ("torch._utils", "_rebuild_nested_tensor") => Global::Unreadable("it is nested"),
         ("torch._utils", "_rebuild_meta_tensor_no_storage") => Global::Unreadable("it has no elements (device meta)"),
         _ => {
-            return bad(format!(
+            return bad(format_args!(
                 "the pickle asks for {module}.{name}, which is not among the functions that make tensors; nothing of a \
                  file is run. A file of `torch.save(model.state_dict(), path)` needs none but those"
             ));
@@ -91,7 +91,7 @@ pub(super) fn storage(machine: &Machine<'_>, id: Value) -> Res<Storage> {
         return odd();
     };
     if key.is_empty() || key.contains(['/', '\\']) || key == ".." {
-        return bad(format!("the storage {key:?} is no member of the archive"));
+        return bad(format_args!("the storage {key:?} is no member of the archive"));
     }
     Ok(Storage { kind: kind.clone(), key: key.to_owned(), len })
 }

@@ -32,7 +32,7 @@ impl Contents {
     fn walk(&mut self, pickle: &Pickle, value: Value, path: String, depth: usize) -> Res<()> {
         self.seen += 1;
         if depth > MAX_DEPTH || self.seen > MAX_VALUES {
-            return bad(format!("the pickle nests deeper than {MAX_DEPTH}, or has more than {MAX_VALUES} values"));
+            return bad(format_args!("the pickle nests deeper than {MAX_DEPTH}, or has more than {MAX_VALUES} values"));
         }
         let Value::Object(at) = value else {
             let json = match value {
@@ -62,7 +62,7 @@ impl Contents {
                         _ => continue,
                     };
                     if path.len() + key.len() > MAX_NAME {
-                        return bad(format!("a name of more than {MAX_NAME} bytes"));
+                        return bad(format_args!("a name of more than {MAX_NAME} bytes"));
                     }
                     self.walk(pickle, value, joined(&path, &key), depth + 1)?;
                 }

@@ -42,7 +42,7 @@ impl ParsedTensor {
         let _call = trace::call("frostt", &[]);
         let shape = (0..self.shape.len()).try_mapped(|axis| {
             let n = self.shape[axis];
-            let why = || error::invalid("size", format!("axis {axis} of size {n} is beyond 2^63"));
+            let why = || error::invalid("size", format_args!("axis {axis} of size {n} is beyond 2^63"));
             usize::try_from(n).ok().filter(|_| n <= LARGEST).ok_or_else(why)
         })?;
         let values = values_of(self.values, self.head.dtype);

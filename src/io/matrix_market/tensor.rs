@@ -141,7 +141,7 @@ fn tensor(parsed: ParsedMatrix) -> Result<Tensor> {
         usize::try_from(n)
             .ok()
             .filter(|&n| n <= 1 << 63)
-            .ok_or_else(|| error::invalid("size", format!("axis {axis} of size {n} is beyond 2^63")))
+            .ok_or_else(|| error::invalid("size", format_args!("axis {axis} of size {n} is beyond 2^63")))
     };
     let shape = [size(parsed.rows, 0)?, size(parsed.cols, 1)?];
     let vector = parsed.vector;

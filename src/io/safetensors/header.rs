@@ -52,7 +52,7 @@ impl Directory {
         }
         let header: Directory = match serde_json::from_slice(text) {
             Ok(header) => header,
-            Err(e) => return bad(format!("the header: {e}")),
+            Err(e) => return bad(format_args!("the header: {e}")),
         };
         let mut places: Vec<&(String, ArrayEntry)> = header.entries.iter().collect();
         places.sort_by_key(|(_, e)| (e.start, e.end));
@@ -61,10 +61,10 @@ impl Directory {
             let (start, end) = (entry.start, entry.end);
             if start != covered {
                 let what = if start < covered { "overlaps the array before it" } else { "leaves a gap before it" };
-                return bad(format!("{name:?} at bytes {start}..{end} {what}, which ends at {covered}"));
+                return bad(format_args!("{name:?} at bytes {start}..{end} {what}, which ends at {covered}"));
             }
             if end < start || end > data {
-                return bad(format!("{name:?} at bytes {start}..{end}: the file has data of {data} bytes"));
+                return bad(format_args!("{name:?} at bytes {start}..{end}: the file has data of {data} bytes"));
             }
             // An empty array has no bytes, however long its other axes.
             let empty = entry.shape.contains(&0);
@@ -72,12 +72,15 @@ impl Directory {
             let bits = if empty { Some(0) } else { count.and_then(|n| n.checked_mul(entry.kind.bits())) };
             if bits.is_none_or(|b| b % 8 != 0 || b / 8 != end - start) {
                 let (shape, kind) = (&entry.shape, entry.kind);
-                return bad(format!("{name:?} has {} bytes, not those of shape {shape:?} of {kind:?}", end - start));
+                return bad(format_args!(
+                    "{name:?} has {} bytes, not those of shape {shape:?} of {kind:?}",
+                    end - start
+                ));
             }
             covered = end;
         }
         if covered != data {
-            return bad(format!("the arrays end at byte {covered} of the data, which has {data}"));
+            return bad(format_args!("the arrays end at byte {covered} of the data, which has {data}"));
         }
         Ok(header)
     }

@@ -48,13 +48,13 @@ impl DataPart {
     fn new(place: Place, len: u64) -> Res<(DataPart, Directory)> {
         let mut source = DataPart { place, data_at: 8 };
         if len < 8 {
-            return bad(format!("{len} bytes are no safetensors file, which has a header"));
+            return bad(format_args!("{len} bytes are no safetensors file, which has a header"));
         }
         let mut size = [0; 8];
         source.read(0, &mut size)?;
         let size = u64::from_le_bytes(size);
         if size > MAX_HEADER || size > len - 8 {
-            return bad(format!(
+            return bad(format_args!(
                 "the header claims {size} bytes: the file has {} for it and {MAX_HEADER} are allowed",
                 len - 8
             ));
@@ -107,7 +107,7 @@ impl DataPart {
     pub(crate) fn elements(&self, start: u64, len: u64, dtype: DType) -> Res<Tensor> {
         let bytes = len.checked_mul(dtype.size() as u64).and_then(|b| usize::try_from(b).ok());
         let Some(bytes) = bytes.filter(|&b| Buffer::is_possible(b)) else {
-            return bad(format!("{len} elements of {dtype} do not fit in memory"));
+            return bad(format_args!("{len} elements of {dtype} do not fit in memory"));
         };
         let len = bytes / dtype.size();
         let raw = if dtype == DType::Bool { DType::U8 } else { dtype };
@@ -123,7 +123,7 @@ impl DataPart {
         if dtype == DType::Bool
             && let Some(at) = values.buffer.bytes().iter().position(|&b| b > 1)
         {
-            return bad(format!("truth value {at} is {}, not 0 or 1", values.buffer.bytes()[at]));
+            return bad(format_args!("truth value {at} is {}, not 0 or 1", values.buffer.bytes()[at]));
         }
         Ok(Tensor::from_strided(Strided { dtype, ..values }))
     }

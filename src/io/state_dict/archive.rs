@@ -275,12 +275,12 @@ impl Archive {
             for array in descriptor.data_types.keys() {
                 let part = format!("{name}.{array}");
                 if !entries.contains_key(&part) {
-                    return bad(format!("the tensor {name:?}: the array {part:?} is missing"));
+                    return bad(format_args!("the tensor {name:?}: the array {part:?} is missing"));
                 }
                 parts.insert(part);
             }
             if entries.contains_key(name) {
-                return bad(format!("{name:?} is both an array and a tensor made of several"));
+                return bad(format_args!("{name:?} is both an array and a tensor made of several"));
             }
             described.insert(name, descriptor);
         }
@@ -289,7 +289,7 @@ impl Archive {
         let weights = if own.order.is_empty() { bitmask::found(&entries) } else { Vec::new() };
         for (name, prefix) in weights {
             if entries.contains_key(&name) {
-                return bad(format!("{name:?} is both an array and a weight with a bitmask"));
+                return bad(format_args!("{name:?} is both an array and a weight with a bitmask"));
             }
             let within = |e: Fault| Fault::Bad(format!("the tensor {name:?}: {e}"));
             masked.insert(name.clone(), Masked::of(&prefix, &entries, &source).map_err(within)?);
@@ -297,11 +297,11 @@ impl Archive {
         }
         for key in own.json {
             let Some(Value::String(text)) = metadata.get(&key) else {
-                return bad(format!("`{OWN_KEY}` says that the metadata {key:?} are JSON, which are not there"));
+                return bad(format_args!("`{OWN_KEY}` says that the metadata {key:?} are JSON, which are not there"));
             };
             match serde_json::from_str(text) {
                 Ok(value) => metadata.insert(key, value),
-                Err(e) => return bad(format!("the metadata {key:?} are not JSON: {e}")),
+                Err(e) => return bad(format_args!("the metadata {key:?} are not JSON: {e}")),
             };
         }
         let mut tensors = Vec::new();
@@ -313,7 +313,7 @@ impl Archive {
         {
             if taken.contains(&name) {
                 if listed {
-                    return bad(format!("`{OWN_KEY}` lists the tensor {name:?} twice"));
+                    return bad(format_args!("`{OWN_KEY}` lists the tensor {name:?} twice"));
                 }
                 continue;
             }
@@ -325,14 +325,14 @@ impl Archive {
                 },
                 None => match entries.get(&name) {
                     Some(entry) => Stored::Plain { entry: entry.clone(), complex: own.complex.contains(&name) },
-                    None => return bad(format!("`{OWN_KEY}` lists the tensor {name:?}, which is not there")),
+                    None => return bad(format_args!("`{OWN_KEY}` lists the tensor {name:?}, which is not there")),
                 },
             };
             taken.insert(name.clone());
             tensors.push((name, stored));
         }
         if let Some(name) = own.complex.iter().find(|name| !taken.contains(*name)) {
-            return bad(format!("`{OWN_KEY}` says that {name:?} is complex, which is not there"));
+            return bad(format_args!("`{OWN_KEY}` says that {name:?} is complex, which is not there"));
         }
         let places = places(&tensors);
         Ok(Archive { path: None, store: Store::Safetensors { source, entries }, tensors, places, metadata })
@@ -520,7 +520,7 @@ pub(super) fn missing<'a>(name: &str, names: impl ExactSizeIterator<Item = &'a s
     let first: Vec<String> = names.take(5).map(|n| format!("{n:?}")).collect();
     let more = if n > first.len() { format!(" and {} more", n - first.len()) } else { String::new() };
     let known = if n == 0 { "there are no tensors".into() } else { format!("known are {}{more}", first.join(", ")) };
-    error::invalid("name", format!("{name:?} is not there; {known}"))
+    error::invalid("name", format_args!("{name:?} is not there; {known}"))
 }
 
 /// What the format has no words for.
@@ -538,14 +538,14 @@ impl Own {
             let Some(value) = map.get(key) else { return Ok(Vec::new()) };
             match json::strings(value) {
                 Some(strings) => Ok(strings),
-                None => bad(format!("`{OWN_KEY}` has `{key}`, which is not a list of strings")),
+                None => bad(format_args!("`{OWN_KEY}` has `{key}`, which is not a list of strings")),
             }
         };
         if map.get("version").and_then(Value::as_str) != Some("1") {
-            return bad(format!("`{OWN_KEY}` is of version {:?}; known is \"1\"", map.get("version")));
+            return bad(format_args!("`{OWN_KEY}` is of version {:?}; known is \"1\"", map.get("version")));
         }
         if let Some(key) = map.keys().find(|k| !["version", "order", "json", "complex"].contains(&k.as_str())) {
-            return bad(format!("unknown key {key:?} in `{OWN_KEY}`"));
+            return bad(format_args!("unknown key {key:?} in `{OWN_KEY}`"));
         }
         Ok(Own { order: strings("order")?, json: strings("json")?, complex: strings("complex")?.into_iter().collect() })
     }

@@ -55,7 +55,7 @@ impl Masked {
             return bad("its arrays are gone");
         };
         let Some(shape) = sizes(shape, source)?.and_then(|shape| fitting(&shape)) else {
-            return bad(format!("the array \"{prefix}.shape\" is not a short list of sizes"));
+            return bad(format_args!("the array \"{prefix}.shape\" is not a short list of sizes"));
         };
         let masked =
             Masked { shape, values: values.clone(), mask: mask.clone(), offsets: entry("row_offsets").cloned() };
@@ -68,28 +68,34 @@ impl Masked {
         let mut wanted = before.mapped(|&size| size as u64);
         wanted.push(last.div_ceil(8) as u64);
         if self.mask.shape != wanted {
-            return bad(format!("a bitmask of the shape {:?}; {:?} needs {wanted:?}", self.mask.shape, self.shape));
+            return bad(format_args!(
+                "a bitmask of the shape {:?}; {:?} needs {wanted:?}",
+                self.mask.shape, self.shape
+            ));
         }
         // No byte of the file would stand for the rows.
         if last == 0 && self.shape.len() > 1 {
-            return bad(format!("a bitmask for the shape {:?}, which has no elements", self.shape));
+            return bad(format_args!("a bitmask for the shape {:?}, which has no elements", self.shape));
         }
         match (&self.offsets, &self.shape[..]) {
             (None, &[rows, cols]) if cols % 4 == 0 => {
                 let wanted = [rows as u64, cols as u64 / 2];
                 if self.values.shape != wanted {
-                    return bad(format!("values of the shape {:?}; two of four need {wanted:?}", self.values.shape));
+                    return bad(format_args!(
+                        "values of the shape {:?}; two of four need {wanted:?}",
+                        self.values.shape
+                    ));
                 }
             }
-            (None, shape) => return bad(format!("a bitmask without offsets of rows, for the shape {shape:?}")),
+            (None, shape) => return bad(format_args!("a bitmask without offsets of rows, for the shape {shape:?}")),
             (Some(offsets), &[rows, _]) if offsets.shape != [rows as u64] => {
-                return bad(format!("offsets of the shape {:?} for {rows} rows", offsets.shape));
+                return bad(format_args!("offsets of the shape {:?} for {rows} rows", offsets.shape));
             }
             (Some(offsets), _) if offsets.kind != EntryType::Known(DType::I64) => {
-                return bad(format!("offsets of rows of the type {:?}; they are I64", offsets.kind));
+                return bad(format_args!("offsets of rows of the type {:?}; they are I64", offsets.kind));
             }
             (Some(_), _) if self.values.shape.len() != 1 => {
-                return bad(format!("values of the shape {:?}, which have one axis", self.values.shape));
+                return bad(format_args!("values of the shape {:?}, which have one axis", self.values.shape));
             }
             _ => {}
         }
@@ -138,7 +144,7 @@ impl Masked {
                 };
                 if range.start > range.end || range.end > rows {
                     let Range { start, end } = range;
-                    return bad(format!("the range {start}..{end} does not lie in axis 0, which has size {rows}"));
+                    return bad(format_args!("the range {start}..{end} does not lie in axis 0, which has size {rows}"));
                 }
                 self.matrix(source, range, cols, dtype)
             }
@@ -165,7 +171,7 @@ impl Masked {
         for (at, row) in mask.chunks_exact(width).enumerate() {
             if offsets.get(at).is_some_and(|&offset| offset.checked_sub(first) != Some(columns.len() as u64)) {
                 let row = range.start + at;
-                return bad(format!("row {row} begins elsewhere than the bits of the rows before it say"));
+                return bad(format_args!("row {row} begins elsewhere than the bits of the rows before it say"));
             }
             places(row, cols, &mut |column| columns.push(column as u64))?;
             pointers.push(columns.len() as u64);
@@ -220,7 +226,7 @@ impl Masked {
     /// So many bits, for the values from one on.
     fn miscounted<T>(&self, count: u64, first: u64) -> Res<T> {
         let values = self.values.len() - first.min(self.values.len());
-        bad(format!("the bitmask has {count} bits for {values} values"))
+        bad(format_args!("the bitmask has {count} bits for {values} values"))
     }
 }
 
@@ -236,7 +242,7 @@ fn places(row: &[u8], cols: usize, found: &mut dyn FnMut(usize)) -> Res<()> {
         while bits != 0 {
             let column = 8 * at + bits.trailing_zeros() as usize;
             if column >= cols {
-                return bad(format!("a bit for column {column} of {cols}"));
+                return bad(format_args!("a bit for column {column} of {cols}"));
             }
             found(column);
             bits &= bits - 1;

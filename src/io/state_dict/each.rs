@@ -96,7 +96,7 @@ fn safetensors(
     let mut checked = StateDict::new();
     for &name in names {
         if checked.insert(name, Tensor::scalar(0_u8))?.is_some() {
-            return Err(error::invalid("names", format!("{name:?} is given twice")));
+            return Err(error::invalid("names", format_args!("{name:?} is given twice")));
         }
         let tensor = give(name)?;
         if tensor.is_strided() && tensor.dtype().is_complex() {

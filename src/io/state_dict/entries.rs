@@ -71,7 +71,7 @@ pub(super) fn fill_value(
 pub(super) fn plain(entry: &ArrayEntry, complex: bool, source: &DataPart, range: Option<Range<usize>>) -> Res<Tensor> {
     let (shape, dtype) = plain_type(entry, complex)?;
     let Some(mut shape) = fitting(&shape) else {
-        return bad(format!("the shape {shape:?} does not fit this machine"));
+        return bad(format_args!("the shape {shape:?} does not fit this machine"));
     };
     product(&shape)?;
     let (mut start, mut len) = (entry.start, if complex { entry.len() / 2 } else { entry.len() });
@@ -79,7 +79,7 @@ pub(super) fn plain(entry: &ArrayEntry, complex: bool, source: &DataPart, range:
         let Some((rows, row)) = shape.split_first_mut() else { return bad("a tensor without axes has no ranges") };
         if range.start > range.end || range.end > *rows {
             let Range { start, end } = range;
-            return bad(format!("the range {start}..{end} does not lie in axis 0, which has size {rows}"));
+            return bad(format_args!("the range {start}..{end} does not lie in axis 0, which has size {rows}"));
         }
         let row = row.iter().product::<usize>() as u64; // the whole product was checked
         start += range.start as u64 * row * dtype.size() as u64;
@@ -97,7 +97,7 @@ pub(super) fn plain(entry: &ArrayEntry, complex: bool, source: &DataPart, range:
 pub(super) fn plain_type(entry: &ArrayEntry, complex: bool) -> Res<(Vec<u64>, DType)> {
     let dtype = match entry.kind {
         EntryType::Known(dtype) => dtype,
-        EntryType::Other(name, _) => return bad(format!("its element type is {name}, which tensors do not have")),
+        EntryType::Other(name, _) => return bad(format_args!("its element type is {name}, which tensors do not have")),
     };
     if !complex {
         return Ok((entry.shape.clone(), dtype));
@@ -105,7 +105,7 @@ pub(super) fn plain_type(entry: &ArrayEntry, complex: bool) -> Res<(Vec<u64>, DT
     match (dtype, entry.shape.split_last()) {
         (DType::F32, Some((2, shape))) => Ok((shape.to_vec(), DType::Complex64)),
         (DType::F64, Some((2, shape))) => Ok((shape.to_vec(), DType::Complex128)),
-        _ => bad(format!("complex numbers need pairs of floats, this is {dtype} of shape {:?}", entry.shape)),
+        _ => bad(format_args!("complex numbers need pairs of floats, this is {dtype} of shape {:?}", entry.shape)),
     }
 }
 
@@ -159,7 +159,7 @@ impl Arrays for Named<'_> {
                 Ok(Some(ArrayInfo { dtype: dtype.real(), len: entry.len() * 2 }))
             }
             EntryType::Known(dtype) => Ok(Some(ArrayInfo { dtype: raw(dtype), len: entry.len() })),
-            EntryType::Other(kind, _) => bad(format!("`{name}` holds {kind}, which tensors do not have")),
+            EntryType::Other(kind, _) => bad(format_args!("`{name}` holds {kind}, which tensors do not have")),
         }
     }
 
@@ -168,7 +168,7 @@ impl Arrays for Named<'_> {
             (Some(info), Some(entry)) => {
                 self.source.read_elements(entry.start + start * info.dtype.size() as u64, info.dtype, out)
             }
-            _ => bad(format!("the array `{name}` is missing")),
+            _ => bad(format_args!("the array `{name}` is missing")),
         }
     }
 

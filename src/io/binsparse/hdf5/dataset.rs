@@ -26,11 +26,13 @@ pub(super) fn open(file: &mut Hdf5<'_>, name: &str) -> Res<Option<Facts>> {
     match file.ask(|store| store.link(name))? {
         None => return Ok(None),
         Some(Link::Hard) => {}
-        Some(Link::Soft) => return bad(format!("`{name}` is a soft link, which libhdf5 might follow out of the file")),
-        Some(Link::External) => return bad(format!("`{name}` is a link to another file, which is not followed")),
+        Some(Link::Soft) => {
+            return bad(format_args!("`{name}` is a soft link, which libhdf5 might follow out of the file"));
+        }
+        Some(Link::External) => return bad(format_args!("`{name}` is a link to another file, which is not followed")),
     }
     if file.ask(|store| store.object(name))? != Object::Dataset {
-        return bad(format!("`{name}` is not a dataset"));
+        return bad(format_args!("`{name}` is not a dataset"));
     }
     file.ask(|store| store.facts(name)).map(Some)
 }
@@ -51,18 +53,18 @@ pub(super) fn info(facts: &Facts, name: &str, file_bytes: u64, axes: Axes) -> Re
     let dtype = match facts.kind {
         ElementKind::Number(dtype) => dtype,
         ElementKind::Truth => DType::Bool,
-        ElementKind::Text => return bad(format!("`{name}` holds text, not numbers")),
-        ElementKind::Other(what) => return bad(format!("`{name}` holds {what}, not numbers")),
+        ElementKind::Text => return bad(format_args!("`{name}` holds text, not numbers")),
+        ElementKind::Other(what) => return bad(format_args!("`{name}` holds {what}, not numbers")),
     };
     let len = match facts.shape.as_deref() {
-        None => return bad(format!("`{name}` has no elements at all, not even a length (a null dataspace)")),
+        None => return bad(format_args!("`{name}` has no elements at all, not even a length (a null dataspace)")),
         Some(&[len]) => len,
         Some([]) if axes == Axes::OneOrNone => 1,
         Some(shape) if axes == Axes::Any => match shape.iter().try_fold(1_u64, |n, &size| n.checked_mul(size)) {
             Some(len) => len,
-            None => return bad(format!("`{name}` has the shape {shape:?}")),
+            None => return bad(format_args!("`{name}` has the shape {shape:?}")),
         },
-        Some(shape) => return bad(format!("`{name}` has shape {shape:?}, not one axis")),
+        Some(shape) => return bad(format_args!("`{name}` has shape {shape:?}, not one axis")),
     };
     let info = ArrayInfo { dtype, len };
     is_stored(facts, name, info.bytes(), file_bytes)?;
@@ -72,7 +74,7 @@ pub(super) fn info(facts: &Facts, name: &str, file_bytes: u64, axes: Axes) -> Re
 /// Whether a file of that many bytes can hold what a dataset claims to hold.
 pub(super) fn is_stored(facts: &Facts, name: &str, bytes: u128, file_bytes: u64) -> Res<()> {
     if facts.external {
-        return bad(format!("`{name}` is stored in another file, which is not opened"));
+        return bad(format_args!("`{name}` is stored in another file, which is not opened"));
     }
     let mut ratio = 1;
     for filter in &facts.filters {
@@ -81,7 +83,7 @@ pub(super) fn is_stored(facts: &Facts, name: &str, bytes: u128, file_bytes: u64)
             LZF if ratio == 1 => ratio = MAX_LZF_RATIO,
             SHUFFLE | FLETCHER32 => {}
             id => {
-                return bad(format!(
+                return bad(format_args!(
                     "`{name}` went through filter {id}; known are one deflate or lzf, shuffle, fletcher32"
                 ));
             }
@@ -89,14 +91,14 @@ pub(super) fn is_stored(facts: &Facts, name: &str, bytes: u128, file_bytes: u64)
     }
     let stored = u128::from(facts.stored);
     if stored > u128::from(file_bytes) {
-        return bad(format!("`{name}` claims {stored} bytes of a file of {file_bytes}"));
+        return bad(format_args!("`{name}` claims {stored} bytes of a file of {file_bytes}"));
     }
     let needed = match facts.layout {
         DataLayout::Compact => bytes,
         DataLayout::Contiguous(at) => {
             let end = at.map_or(0, |at| u128::from(at) + bytes);
             if bytes > 0 && end > u128::from(file_bytes) {
-                return bad(format!("`{name}` lies beyond the end of the file"));
+                return bad(format_args!("`{name}` lies beyond the end of the file"));
             }
             bytes
         }
@@ -109,7 +111,7 @@ pub(super) fn is_stored(facts: &Facts, name: &str, bytes: u128, file_bytes: u64)
             }
         }
         DataLayout::Virtual => {
-            return bad(format!("`{name}` is put together from other datasets, which are not opened"));
+            return bad(format_args!("`{name}` is put together from other datasets, which are not opened"));
         }
     };
     let unwritten = match facts.layout {
@@ -117,7 +119,7 @@ pub(super) fn is_stored(facts: &Facts, name: &str, bytes: u128, file_bytes: u64)
         _ => 0,
     };
     if needed > stored.saturating_mul(ratio).max(unwritten) {
-        return bad(format!("`{name}` claims to hold {needed} bytes and has {stored} in the file"));
+        return bad(format_args!("`{name}` claims to hold {needed} bytes and has {stored} in the file"));
     }
     Ok(())
 }

@@ -93,7 +93,7 @@ pub(super) fn is_array(file: &mut Hdf5<'_>, name: &str) -> bool {
 
 /// A dataset as a tensor by itself.
 fn plain(file: &mut Hdf5<'_>, name: &str) -> Res<Located> {
-    let Some(facts) = dataset::open(file, name)? else { return bad(format!("the dataset `{name}` is missing")) };
+    let Some(facts) = dataset::open(file, name)? else { return bad(format_args!("the dataset `{name}` is missing")) };
     let info = dataset::info(&facts, name, file.bytes, Axes::Any)?;
     let found = foreign::plain(name, facts.shape.as_deref().unwrap_or_default(), false, info.dtype)?;
     let kind = if is_array(file, name) { "AnnData array" } else { "HDF5 array" };
@@ -106,7 +106,7 @@ fn plain(file: &mut Hdf5<'_>, name: &str) -> Res<Located> {
 fn compressed(file: &mut Hdf5<'_>) -> Res<Option<Located>> {
     let Some((kind, axis)) = compressed_axis(file)? else { return Ok(None) };
     let mut typed = |name: &str| -> Res<ArrayInfo> {
-        let Some(facts) = dataset::open(file, name)? else { return bad(format!("the array `{name}` is missing")) };
+        let Some(facts) = dataset::open(file, name)? else { return bad(format_args!("the array `{name}` is missing")) };
         dataset::info(&facts, name, file.bytes, Axes::One)
     };
     let (pointers, indices, values) = (typed("indptr")?, typed("indices")?, typed("data")?);
@@ -193,7 +193,7 @@ pub(super) fn find(file: &mut Hdf5<'_>, mode: Mode, warnings: &mut Vec<Warning>)
 fn allow(form: Option<&'static str>, mode: Mode, warnings: &mut Vec<Warning>) -> Res<()> {
     if let Some(form) = form {
         if mode != Mode::Lenient {
-            return bad(format!("the descriptor is stored as {form}"));
+            return bad(format_args!("the descriptor is stored as {form}"));
         }
         warnings.push(Warning::DescriptorForm(form));
     }
@@ -204,7 +204,7 @@ fn allow(form: Option<&'static str>, mode: Mode, warnings: &mut Vec<Warning>) ->
 pub(super) fn attribute(file: &mut Hdf5<'_>, name: &str, form: &mut Option<&'static str>) -> Res<Option<String>> {
     let bytes = match file.ask(|store| store.attribute(name, MAX_BYTES as usize))? {
         None => return Ok(None),
-        Some(Attribute::Null) => return bad(format!("the attribute `{name}` is empty")),
+        Some(Attribute::Null) => return bad(format_args!("the attribute `{name}` is empty")),
         Some(Attribute::Text { list: false, text }) => text,
         Some(Attribute::Text { list: true, text }) => {
             *form = Some("a list of one text");
@@ -215,7 +215,7 @@ pub(super) fn attribute(file: &mut Hdf5<'_>, name: &str, form: &mut Option<&'sta
             bytes
         }
         Some(Attribute::Other | Attribute::Integers(_)) => {
-            return bad(format!("the attribute `{name}` is not one text"));
+            return bad(format_args!("the attribute `{name}` is not one text"));
         }
     };
     utf8(bytes, name).map(Some)
@@ -233,14 +233,14 @@ fn in_dataset(file: &mut Hdf5<'_>, facts: &Facts, name: &str) -> Res<String> {
             file.ask(|store| store.read(name, 0, &mut out))?;
             (info.len <= MAX_BYTES).then_some(out)
         }
-        _ => return bad(format!("the dataset `{name}` is not one text")),
+        _ => return bad(format_args!("the dataset `{name}` is not one text")),
     };
     utf8(bytes, name)
 }
 
 fn utf8(bytes: Option<Vec<u8>>, name: &str) -> Res<String> {
     let Some(bytes) = bytes else {
-        return bad(format!("`{name}` has more than {MAX_BYTES} bytes, the most a descriptor may have"));
+        return bad(format_args!("`{name}` has more than {MAX_BYTES} bytes, the most a descriptor may have"));
     };
-    String::from_utf8(bytes).or_else(|_| bad(format!("`{name}` is not UTF-8")))
+    String::from_utf8(bytes).or_else(|_| bad(format_args!("`{name}` is not UTF-8")))
 }

@@ -17,7 +17,7 @@ fn refused<T>(group: &str, what: &str) -> Res<T> {
     } else {
         "which this build does not link: build openwork with the feature `hdf5`, and give the option `allow_libhdf5`"
     };
-    bad(format!("{place}the file has {what}, which only libhdf5 reads, {way}"))
+    bad(format_args!("{place}the file has {what}, which only libhdf5 reads, {way}"))
 }
 
 /// The file as libhdf5 opens it, once there is something for it to read and it may.

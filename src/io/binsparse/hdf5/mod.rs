@@ -135,7 +135,7 @@ impl<'a> Hdf5<'a> {
                     1 => found = names.remove(0),
                     n => {
                         names.truncate(8);
-                        return bad(format!("the file has {n} tensors, one must be named: {}", names.join(", ")));
+                        return bad(format_args!("the file has {n} tensors, one must be named: {}", names.join(", ")));
                     }
                 }
                 &found
@@ -200,7 +200,7 @@ impl<'a> Hdf5<'a> {
             if !is_group {
                 out.push(name);
             } else if depth == MAX_DEPTH {
-                return bad(format!("groups lie deeper than {MAX_DEPTH} in one another"));
+                return bad(format_args!("groups lie deeper than {MAX_DEPTH} in one another"));
             } else {
                 self.look_into(&name, depth + 1, seen, out)?;
             }
@@ -214,12 +214,12 @@ impl<'a> Hdf5<'a> {
         let Some(text) = descriptor::attribute(self, LIST, &mut None)? else { return Ok(Default::default()) };
         let mut root = json::object(&text)?;
         let Some(names) = root.remove("tensors").as_ref().and_then(json::strings) else {
-            return bad(format!("`{LIST}` does not list names"));
+            return bad(format_args!("`{LIST}` does not list names"));
         };
         match root.remove("metadata") {
             None => Ok((names, Map::new())),
             Some(Value::Object(metadata)) => Ok((names, metadata)),
-            Some(other) => bad(format!("`{LIST}` has the metadata {other}, not an object")),
+            Some(other) => bad(format_args!("`{LIST}` has the metadata {other}, not an object")),
         }
     }
 
@@ -291,19 +291,19 @@ impl Arrays for Hdf5<'_> {
         if let Some(given) = self.given.get(name) {
             let from = start as usize * given.dtype.size();
             let Some(part) = given.bytes.get(from..).and_then(|b| b.get(..out.len())) else {
-                return bad(format!("`{name}` has fewer entries than are read"));
+                return bad(format_args!("`{name}` has fewer entries than are read"));
             };
             out.copy_from_slice(part);
             return Ok(());
         }
         let Some(Found { stored, info, each, .. }) = self.array(name)? else {
-            return bad(format!("the array `{name}` is missing"));
+            return bad(format_args!("the array `{name}` is missing"));
         };
         if u128::from(start) * info.dtype.size() as u128 + out.len() as u128 > info.bytes() {
-            return bad(format!("`{stored}` has {} entries: fewer than are read", info.len));
+            return bad(format_args!("`{stored}` has {} entries: fewer than are read", info.len));
         }
         if !start.is_multiple_of(each) {
-            return bad(format!("`{stored}` is read from the middle of an element"));
+            return bad(format_args!("`{stored}` is read from the middle of an element"));
         }
         self.ask(|store| store.read(&stored, start / each, out))
     }

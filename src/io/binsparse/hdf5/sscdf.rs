@@ -49,7 +49,7 @@ pub(super) fn newer(text: &str) -> Res<Located> {
     let mut root = text_json::object(text)?;
     match root.remove("version") {
         Some(Value::String(v)) if v == "1.0" => {}
-        other => return bad(format!("sscdf of version {other:?}; known is \"1.0\"")),
+        other => return bad(format_args!("sscdf of version {other:?}; known is \"1.0\"")),
     }
     let mut found = Located::default();
     if let Some(value) = root.remove("iso_value") {
@@ -57,7 +57,7 @@ pub(super) fn newer(text: &str) -> Res<Located> {
         let Some(types) = types else { return bad("`iso_value` without `data_types`") };
         let name = types.get("values").and_then(Value::as_str).unwrap_or_default().to_owned();
         let given = number(&value, if name == "bool" { DType::Bool } else { stored_type(&name)? });
-        let Some(given) = given else { return bad(format!("`iso_value` is {value}, which is no {name}")) };
+        let Some(given) = given else { return bad(format_args!("`iso_value` is {value}, which is no {name}")) };
         types.insert("values".into(), json!(format!("iso[{name}]")));
         found.given.insert("values", given);
     }
@@ -68,7 +68,7 @@ pub(super) fn newer(text: &str) -> Res<Located> {
 fn stored_type(name: &str) -> Res<DType> {
     match DataType::parse(name, false) {
         Some(t) if !t.iso && !t.dtype.is_complex() => Ok(t.dtype),
-        _ => bad(format!("sscdf has no type {name:?}")),
+        _ => bad(format_args!("sscdf has no type {name:?}")),
     }
 }
 
@@ -134,7 +134,7 @@ pub(super) fn older(file: &mut Hdf5<'_>) -> Res<Located> {
     let mut text = |name| attribute(file, name, &mut ignored);
     let (format, datatype) = (text("format")?.unwrap_or_default(), text("datatype")?.unwrap_or_default());
     if let Some(version) = text("version")?.filter(|v| v != "1.0") {
-        return bad(format!("sscdf of version {version:?}; known is \"1.0\""));
+        return bad(format_args!("sscdf of version {version:?}; known is \"1.0\""));
     }
     let comment = text("comment")?;
     let dtype = match datatype.as_str() {
@@ -143,7 +143,7 @@ pub(super) fn older(file: &mut Hdf5<'_>) -> Res<Located> {
         "fp64" => DType::F64,
         other => match stored_type(other) {
             Ok(dtype) if dtype.is_int() => dtype,
-            _ => return bad(format!("unknown datatype {datatype:?} of sscdf")),
+            _ => return bad(format_args!("unknown datatype {datatype:?} of sscdf")),
         },
     };
     let kind = Some(format!("sscdf {format}"));
@@ -166,7 +166,7 @@ pub(super) fn older(file: &mut Hdf5<'_>) -> Res<Located> {
         _ => {}
     }
     let Some(form) = FORMATS.iter().find(|form| form.name == format) else {
-        return bad(format!("unknown format {format:?} of sscdf"));
+        return bad(format_args!("unknown format {format:?} of sscdf"));
     };
     let axes: &[&str] = if matches!(form.alias, "CVEC" | "DVEC") { &["size"] } else { &["nrows", "ncols"] };
     let shape = axes.try_mapped(|name| size(file, name))?;
@@ -202,7 +202,7 @@ pub(super) fn older(file: &mut Hdf5<'_>) -> Res<Located> {
 fn size(file: &mut Hdf5<'_>, name: &str) -> Res<u64> {
     let info = array(file, name)?;
     if info.len != 1 || info.dtype != DType::U64 {
-        return bad(format!("`{name}` is not one uint64"));
+        return bad(format_args!("`{name}` is not one uint64"));
     }
     let mut out = [0; 8];
     file.ask(|store| store.read(name, 0, &mut out))?;
@@ -211,7 +211,7 @@ fn size(file: &mut Hdf5<'_>, name: &str) -> Res<u64> {
 
 /// What an array says of itself that must be there.
 fn array(file: &mut Hdf5<'_>, name: &str) -> Res<ArrayInfo> {
-    let Some(facts) = dataset::open(file, name)? else { return bad(format!("`{name}` is missing")) };
+    let Some(facts) = dataset::open(file, name)? else { return bad(format_args!("`{name}` is missing")) };
     dataset::info(&facts, name, file.bytes, Axes::OneOrNone)
 }
 
@@ -245,7 +245,7 @@ impl Bitmap {
         let file_truths = file.truths;
         let Some(size) = self.major.checked_mul(self.minor) else { return bad("the bitmap has more than 2^64 bits") };
         let mut read = |name: &str| {
-            let Some(facts) = dataset::open(file, name)? else { return bad(format!("`{name}` is missing")) };
+            let Some(facts) = dataset::open(file, name)? else { return bad(format_args!("`{name}` is missing")) };
             let info = dataset::info(&facts, name, file.bytes, Axes::OneOrNone)?;
             let mut out = vec![0; info.bytes() as usize]; // no more than a multiple of the file
             file.ask(|store| store.read(name, 0, &mut out))?;
@@ -258,13 +258,13 @@ impl Bitmap {
         // The writer pads vectors to a multiple of eight.
         let padding = info.len.saturating_sub(size);
         if info.len < size || padding > 7 || bits[size as usize..].iter().any(|&b| b != 0) {
-            return bad(format!("`bitmap` has {} entries, {size} are needed", info.len));
+            return bad(format_args!("`bitmap` has {} entries, {size} are needed", info.len));
         }
         let (info, values) = read("values")?;
         let item = info.dtype.size();
         let iso = info.len == 1 && size != 1;
         if !iso && info.len != size {
-            return bad(format!("`values` has {} entries, {size} are needed", info.len));
+            return bad(format_args!("`values` has {} entries, {size} are needed", info.len));
         }
         let (mut pointers, mut indices, mut kept) = (vec![0], Vec::new(), Vec::new());
         for row in 0..self.major {

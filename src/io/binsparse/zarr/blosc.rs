@@ -27,7 +27,7 @@ pub(super) fn unpack(packed: &[u8], most: u64) -> Res<Vec<u8>> {
         return cut();
     };
     if version != 2 || all != packed.len() || size as u64 > most {
-        return bad(format!(
+        return bad(format_args!(
             "a chunk (blosc) of version {version} that has {all} bytes and unpacks to {size}, where {} are stored and \
              {most} are the most",
             packed.len()
@@ -86,11 +86,13 @@ fn unblock(packed: &[u8], kind: u8, whole: usize, streams: usize) -> Res<Vec<u8>
             4 => read(Packing::Zstd.unpacked(stream), each as u64)?,
             0 => return bad("a chunk (blosc) that is packed by blosclz, which is not read; lz4, zlib and zstd are"),
             other => {
-                return bad(format!("a chunk (blosc) that is packed by codec {other}; lz4, zlib and zstd are read"));
+                return bad(format_args!(
+                    "a chunk (blosc) that is packed by codec {other}; lz4, zlib and zstd are read"
+                ));
             }
         };
         if bytes.len() != each {
-            return bad(format!("a chunk (blosc) has a stream of {} bytes, {each} are needed", bytes.len()));
+            return bad(format_args!("a chunk (blosc) has a stream of {} bytes, {each} are needed", bytes.len()));
         }
         out.extend(bytes);
     }
@@ -132,7 +134,7 @@ fn unlz4(packed: &[u8], most: usize) -> Res<Vec<u8>> {
             return bad("a chunk (lz4) with a copy from before its beginning");
         };
         if out.len() + len > most {
-            return bad(format!("a chunk (lz4) unpacks to more than {most} bytes"));
+            return bad(format_args!("a chunk (lz4) unpacks to more than {most} bytes"));
         }
         // A copy may run into what it has just made.
         while out.len() < from + back + len {
@@ -142,7 +144,7 @@ fn unlz4(packed: &[u8], most: usize) -> Res<Vec<u8>> {
         }
     }
     if out.len() > most {
-        return bad(format!("a chunk (lz4) unpacks to more than {most} bytes"));
+        return bad(format_args!("a chunk (lz4) unpacks to more than {most} bytes"));
     }
     Ok(out)
 }

@@ -41,12 +41,12 @@ impl Stored {
         }
         chunks.sort_unstable_by(|a, b| a.at.cmp(&b.at));
         if let Some(pair) = chunks.windows(2).find(|pair| pair[0].at == pair[1].at) {
-            return bad(format!("{:?} and {:?} are the same chunk", pair[0].path, pair[1].path));
+            return bad(format_args!("{:?} and {:?} are the same chunk", pair[0].path, pair[1].path));
         }
         let claimed = array.len()?.saturating_mul(array.dtype.size() as u64);
         let held = bytes.saturating_mul(array.codecs.ratio()).saturating_add(UNWRITTEN);
         if claimed > held {
-            return bad(format!("{path:?} claims to hold {claimed} bytes and has {bytes} in the store"));
+            return bad(format_args!("{path:?} claims to hold {claimed} bytes and has {bytes} in the store"));
         }
         array.chunk_bytes()?;
         Ok(Stored { array, chunks, bytes })
@@ -122,7 +122,7 @@ impl Stored {
         for chunk in chunks {
             match store.read(&chunk.path, u64::MAX)? {
                 Some(bytes) => stored.push(bytes),
-                None => return bad(format!("{:?} is gone", chunk.path)),
+                None => return bad(format_args!("{:?} is gone", chunk.path)),
             }
         }
         let undone = parallel::map_chunks(chunks.len(), 1, &|range| {

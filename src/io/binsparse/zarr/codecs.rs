@@ -46,7 +46,7 @@ impl Step {
             "zstd" => Step::Zstd,
             "blosc" => Step::Blosc,
             "crc32c" => Step::Crc32c,
-            other => return bad(format!("the codec {other:?}, which is not known; known are {KNOWN}")),
+            other => return bad(format_args!("the codec {other:?}, which is not known; known are {KNOWN}")),
         })
     }
 
@@ -80,7 +80,9 @@ impl Codecs {
                     }
                     break (false, Some(Box::new(Shards::parse(settings, chunk, dtype)?)));
                 }
-                other => return bad(format!("the codec {other:?} where elements become bytes; known are {KNOWN}")),
+                other => {
+                    return bad(format_args!("the codec {other:?} where elements become bytes; known are {KNOWN}"));
+                }
             }
         };
         let mut steps = Vec::new();
@@ -121,7 +123,7 @@ impl Codecs {
             return shards.undo(&bytes, whole, dtype, fill).map(Cow::Owned);
         }
         if bytes.len() as u64 != whole {
-            return bad(format!("{} bytes are stored, and the elements of a chunk have {whole}", bytes.len()));
+            return bad(format_args!("{} bytes are stored, and the elements of a chunk have {whole}", bytes.len()));
         }
         let number = if dtype.is_complex() { dtype.real().size() } else { dtype.size() };
         if self.big_endian != cfg!(target_endian = "big") && number > 1 {
@@ -152,7 +154,7 @@ impl Codecs {
 fn zstd(packed: &[u8], most: u64) -> Res<Vec<u8>> {
     #[cfg(feature = "codecs")]
     if let Some(unpacked) = packing::zstd::block(packed, most) {
-        return unpacked.or_else(|error| bad(format!("a chunk cannot be unpacked: {error}")));
+        return unpacked.or_else(|error| bad(format_args!("a chunk cannot be unpacked: {error}")));
     }
     read(Packing::Zstd.unpacked(packed), most)
 }
@@ -161,10 +163,10 @@ fn zstd(packed: &[u8], most: u64) -> Res<Vec<u8>> {
 pub(super) fn read(unpacked: impl Read, most: u64) -> Res<Vec<u8>> {
     let mut out = Vec::new();
     if let Err(error) = unpacked.take(most.saturating_add(1)).read_to_end(&mut out) {
-        return bad(format!("a chunk cannot be unpacked: {error}"));
+        return bad(format_args!("a chunk cannot be unpacked: {error}"));
     }
     if out.len() as u64 > most {
-        return bad(format!("a chunk unpacks to more than {most} bytes"));
+        return bad(format_args!("a chunk unpacks to more than {most} bytes"));
     }
     Ok(out)
 }
@@ -184,7 +186,10 @@ fn transposed(before: &[usize], settings: Option<&Map<String, Value>>) -> Res<Ve
         }
     }
     if out.len() != before.len() || order.len() != before.len() {
-        return bad(format!("the codec \"transpose\" has the order {order:?}, which is none of {} axes", before.len()));
+        return bad(format_args!(
+            "the codec \"transpose\" has the order {order:?}, which is none of {} axes",
+            before.len()
+        ));
     }
     Ok(out)
 }
@@ -195,6 +200,6 @@ fn endian(settings: Option<&Map<String, Value>>, dtype: DType) -> Res<bool> {
         Some("little") => Ok(false),
         Some("big") => Ok(true),
         None if dtype.size() == 1 => Ok(false),
-        other => bad(format!("the codec \"bytes\" with the order of bytes {other:?}; little and big are known")),
+        other => bad(format_args!("the codec \"bytes\" with the order of bytes {other:?}; little and big are known")),
     }
 }

@@ -72,7 +72,7 @@ fn look_into(store: &mut Store<'_>, path: &str, depth: usize, is_part: bool, out
         Content::Folder => {}
     }
     if depth == MAX_DEPTH {
-        return bad(format!("groups lie deeper than {MAX_DEPTH} in one another"));
+        return bad(format_args!("groups lie deeper than {MAX_DEPTH} in one another"));
     }
     for name in store.folders(path)? {
         look_into(store, &join(path, &name), depth + 1, matches!(kind, Content::Described), out)?;
@@ -93,7 +93,7 @@ pub(super) fn foreign(zarr: &mut Zarr<'_>, node: &Node) -> Res<Foreign> {
         }
         Content::Compressed(kind, axis) => {
             let mut typed = |name: &str| -> Res<(DType, u64)> {
-                let Some(found) = zarr.array(name)? else { return bad(format!("the array `{name}` is missing")) };
+                let Some(found) = zarr.array(name)? else { return bad(format_args!("the array `{name}` is missing")) };
                 Ok((found.array.dtype, found.array.len()?))
             };
             let ((pointers, _), (indices, _), (values, nse)) = (typed("indptr")?, typed("indices")?, typed("data")?);

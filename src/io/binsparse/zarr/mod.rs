@@ -101,7 +101,7 @@ impl<'a> Zarr<'a> {
                     1 => names.remove(0),
                     n => {
                         names.truncate(8);
-                        return bad(format!("the store has {n} tensors, one must be named: {}", names.join(", ")));
+                        return bad(format_args!("the store has {n} tensors, one must be named: {}", names.join(", ")));
                     }
                 }
             }
@@ -126,12 +126,12 @@ impl<'a> Zarr<'a> {
         let said = node::read(&mut self.store, "")?.and_then(|mut node| node.attributes.remove(LIST));
         let Some(said) = said else { return Ok(Default::default()) };
         let Some(names) = said.get("tensors").and_then(json::strings) else {
-            return bad(format!("`{LIST}` does not list names"));
+            return bad(format_args!("`{LIST}` does not list names"));
         };
         match said.get("metadata") {
             None => Ok((names, Map::new())),
             Some(Value::Object(metadata)) => Ok((names, metadata.clone())),
-            Some(other) => bad(format!("`{LIST}` has the metadata {other}, not an object")),
+            Some(other) => bad(format_args!("`{LIST}` has the metadata {other}, not an object")),
         }
     }
 
@@ -145,7 +145,7 @@ impl<'a> Zarr<'a> {
         if !self.found.contains(stored) {
             let path = if stored.is_empty() { self.name.clone() } else { join(&self.name, stored) };
             let Some(node) = node::read(&mut self.store, &path)? else { return Ok(None) };
-            let Some(said) = node.array else { return bad(format!("{path:?} is a group, not an array")) };
+            let Some(said) = node.array else { return bad(format_args!("{path:?} is a group, not an array")) };
             let found = said.understood().and_then(|array| Stored::of(&mut self.store, &path, array));
             self.found.insert(stored, found.map_err(|fault| fault.within(&path))?);
         }
@@ -169,7 +169,7 @@ impl Container for Zarr<'_> {
     fn descriptor(&mut self, mode: Mode, warnings: &mut Vec<Warning>) -> Res<String> {
         self.foreign = None;
         let Some(node) = node::read(&mut self.store, &self.name)? else {
-            return bad(format!("there is no group and no array {:?}", self.name));
+            return bad(format_args!("there is no group and no array {:?}", self.name));
         };
         match node.attributes.get(NAME).filter(|_| node.array.is_none()) {
             Some(Value::String(text)) if mode == Mode::Lenient => {
@@ -203,17 +203,17 @@ impl Arrays for Zarr<'_> {
         }
         match &found.array.shape[..] {
             [_] => Ok(Some(ArrayInfo { dtype, len })),
-            shape => bad(format!("`{name}` has shape {shape:?}, not one axis")),
+            shape => bad(format_args!("`{name}` has shape {shape:?}, not one axis")),
         }
     }
 
     fn read(&mut self, name: &str, start: u64, out: &mut [u8]) -> Res<()> {
         let (stored, is_foreign) = self.stored_name(name);
         if self.array(&stored)?.is_none() {
-            return bad(format!("the array `{stored}` is missing"));
+            return bad(format_args!("the array `{stored}` is missing"));
         }
         let Zarr { store, found, .. } = self;
-        let Some(found) = found.get(&stored) else { return bad(format!("the array `{stored}` is missing")) };
+        let Some(found) = found.get(&stored) else { return bad(format_args!("the array `{stored}` is missing")) };
         let dtype = found.array.dtype;
         // Complex numbers come as pairs.
         let number = if is_foreign { raw(dtype).size() } else { dtype.size() };

@@ -65,7 +65,7 @@ const MEMBERS: [&str; 12] = [
 /// A JSON object in a file, if that is there.
 fn object(store: &mut Store<'_>, path: &str) -> Res<Option<Map<String, Value>>> {
     let Some(bytes) = store.read(path, json::MAX_BYTES)? else { return Ok(None) };
-    let Ok(text) = String::from_utf8(bytes) else { return bad(format!("{path:?} is not UTF-8")) };
+    let Ok(text) = String::from_utf8(bytes) else { return bad(format_args!("{path:?} is not UTF-8")) };
     json::object(&text).map(Some).map_err(|fault| match fault {
         Fault::Bad(why) => Fault::Bad(why.replacen("the descriptor", &format!("{path:?}"), 1)),
         other => other,
@@ -77,22 +77,22 @@ pub(super) fn read(store: &mut Store<'_>, path: &str) -> Res<Option<Node>> {
     let file = join(path, "zarr.json");
     if let Some(mut json) = object(store, &file)? {
         if json.get("zarr_format").and_then(Value::as_u64) != Some(3) {
-            return bad(format!("{file:?} is not of Zarr version 3"));
+            return bad(format_args!("{file:?} is not of Zarr version 3"));
         }
         let attributes = match json.remove("attributes") {
             None | Some(Value::Null) => Map::new(),
             Some(Value::Object(attributes)) => attributes,
-            Some(_) => return bad(format!("{file:?} has attributes that are no object")),
+            Some(_) => return bad(format_args!("{file:?} has attributes that are no object")),
         };
         let is_array = match json.get("node_type").and_then(Value::as_str) {
             Some("array") => true,
             Some("group") => false,
-            _ => return bad(format!("{file:?} is neither of a group nor of an array")),
+            _ => return bad(format_args!("{file:?} is neither of a group nor of an array")),
         };
         // What a reader may leave alone says so.
         let optional = |value: &Value| value.get("must_understand") == Some(&Value::Bool(false));
         if let Some((key, _)) = json.iter().find(|(key, value)| !MEMBERS.contains(&key.as_str()) && !optional(value)) {
-            return bad(format!("{file:?} has the key {key:?}, which is not known"));
+            return bad(format_args!("{file:?} has the key {key:?}, which is not known"));
         }
         return Ok(Some(Node { array: is_array.then_some(Said { is_older: false, json }), attributes }));
     }
@@ -101,7 +101,7 @@ pub(super) fn read(store: &mut Store<'_>, path: &str) -> Res<Option<Node>> {
         (Some(json), None) => Some(json),
         (None, Some(_)) => None,
         (None, None) => return Ok(None),
-        (Some(_), Some(_)) => return bad(format!("{path:?} is both a group and an array")),
+        (Some(_), Some(_)) => return bad(format_args!("{path:?} is both a group and an array")),
     };
     let attributes = object(store, &join(path, ".zattrs"))?.unwrap_or_default();
     Ok(Some(Node { array: array.map(|json| Said { is_older: true, json }), attributes }))
@@ -148,8 +148,8 @@ impl Said {
     fn sizes(&self, key: &str) -> Res<Vec<u64>> {
         match self.json.get(key).and_then(sizes) {
             Some(sizes) if sizes.len() <= MAX_AXES => Ok(sizes),
-            Some(sizes) => bad(format!("an array of {} axes; {MAX_AXES} are the most", sizes.len())),
-            None => bad(format!("`{key}` is not a list of sizes")),
+            Some(sizes) => bad(format_args!("an array of {} axes; {MAX_AXES} are the most", sizes.len())),
+            None => bad(format_args!("`{key}` is not a list of sizes")),
         }
     }
 
@@ -159,17 +159,17 @@ impl Said {
         let key = if self.is_older { "dtype" } else { "data_type" };
         let Some((dtype, big)) = self.dtype() else {
             let found = self.json.get(key).unwrap_or(&Value::Null);
-            return bad(format!("an array of elements of the type {found}, which tensors do not have"));
+            return bad(format_args!("an array of elements of the type {found}, which tensors do not have"));
         };
         let fill = self.json.get("fill_value").unwrap_or(&Value::Null);
         let Some(fill) = element(fill, dtype, self.is_older) else {
-            return bad(format!("the fill value {fill} is no {dtype}"));
+            return bad(format_args!("the fill value {fill} is no {dtype}"));
         };
         let (bytes, size) = fill.to_bytes();
         let fill = bytes.get(..size).unwrap_or_default().to_vec();
         let (chunk, keys, codecs) = if self.is_older { self.older(big)? } else { self.newer(&shape, dtype)? };
         if chunk.len() != shape.len() || chunk.contains(&0) {
-            return bad(format!("chunks of the shape {chunk:?} of an array of the shape {shape:?}"));
+            return bad(format_args!("chunks of the shape {chunk:?} of an array of the shape {shape:?}"));
         }
         Ok(Array { shape, dtype, chunk, keys, fill, codecs })
     }
@@ -178,11 +178,11 @@ impl Said {
         match self.json.get("storage_transformers") {
             None | Some(Value::Null) => {}
             Some(Value::Array(list)) if list.is_empty() => {}
-            Some(other) => return bad(format!("the storage transformers {other}, of which none is known")),
+            Some(other) => return bad(format_args!("the storage transformers {other}, of which none is known")),
         }
         let (grid, settings) = named(self.json.get("chunk_grid"))?;
         if grid != "regular" {
-            return bad(format!("a chunk grid of the kind {grid:?}; regular ones are known"));
+            return bad(format_args!("a chunk grid of the kind {grid:?}; regular ones are known"));
         }
         let Some(chunk) = settings.and_then(|s| s.get("chunk_shape")).and_then(sizes) else {
             return bad("a regular chunk grid without the shape of a chunk");
@@ -191,12 +191,12 @@ impl Said {
         let is_default = match kind {
             "default" => true,
             "v2" => false,
-            other => return bad(format!("chunk keys of the kind {other:?}; default and v2 are known")),
+            other => return bad(format_args!("chunk keys of the kind {other:?}; default and v2 are known")),
         };
         let said = settings.and_then(|s| s.get("separator")).and_then(Value::as_str);
         let keys = Keys { is_default, separator: separator(said.unwrap_or(if is_default { "/" } else { "." }))? };
         if chunk.len() != shape.len() || chunk.contains(&0) {
-            return bad(format!("chunks of the shape {chunk:?} of an array of the shape {shape:?}"));
+            return bad(format_args!("chunks of the shape {chunk:?} of an array of the shape {shape:?}"));
         }
         let Some(Value::Array(list)) = self.json.get("codecs") else { return bad("`codecs` is not a list") };
         Ok((chunk.clone(), keys, Codecs::parse(list, &chunk, dtype)?))
@@ -215,7 +215,7 @@ impl Said {
         match self.json.get("filters") {
             None | Some(Value::Null) => {}
             Some(Value::Array(list)) if list.is_empty() => {}
-            Some(other) => return bad(format!("the filters {other}, of which none is known")),
+            Some(other) => return bad(format_args!("the filters {other}, of which none is known")),
         }
         let steps = match self.json.get("compressor") {
             None | Some(Value::Null) => Vec::new(),
@@ -237,7 +237,7 @@ pub(super) fn named(value: Option<&Value>) -> Res<(&str, Option<&Map<String, Val
             match said.get("configuration") {
                 None => Ok((name, None)),
                 Some(Value::Object(settings)) => Ok((name, Some(settings))),
-                Some(_) => bad(format!("{name:?} has a configuration that is no object")),
+                Some(_) => bad(format_args!("{name:?} has a configuration that is no object")),
             }
         }
         _ => bad("metadata that lack a chunk grid, chunk keys or codecs"),
@@ -248,7 +248,7 @@ fn separator(said: &str) -> Res<char> {
     match said {
         "/" => Ok('/'),
         "." => Ok('.'),
-        other => bad(format!("chunk keys with the separator {other:?}; \"/\" and \".\" are known")),
+        other => bad(format_args!("chunk keys with the separator {other:?}; \"/\" and \".\" are known")),
     }
 }
 
@@ -328,7 +328,7 @@ impl Array {
     /// Bytes of a chunk.
     pub(super) fn chunk_bytes(&self) -> Res<u64> {
         let bytes = count(&self.chunk)?.checked_mul(self.dtype.size() as u64).filter(|&bytes| bytes <= i64::MAX as u64);
-        bytes.map_or_else(|| bad(format!("chunks of the shape {:?}", self.chunk)), Ok)
+        bytes.map_or_else(|| bad(format_args!("chunks of the shape {:?}", self.chunk)), Ok)
     }
 
     /// How many bytes the axes are apart, in C order.
@@ -349,5 +349,5 @@ pub(super) fn count(shape: &[u64]) -> Res<u64> {
         return Ok(0);
     }
     let count = shape.iter().try_fold(1_u64, |n, &size| n.checked_mul(size)).filter(|&n| n <= i64::MAX as u64 / 16);
-    count.map_or_else(|| bad(format!("an array of the shape {shape:?}")), Ok)
+    count.map_or_else(|| bad(format_args!("an array of the shape {shape:?}")), Ok)
 }

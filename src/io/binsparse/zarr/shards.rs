@@ -35,11 +35,11 @@ impl Shards {
         };
         let fits = |(&shard, &chunk): (&u64, &u64)| chunk > 0 && shard % chunk == 0;
         if chunk.len() != shard.len() || !shard.iter().zip(&chunk).all(fits) {
-            return bad(format!("chunks of the shape {chunk:?} in shards of the shape {shard:?}"));
+            return bad(format_args!("chunks of the shape {chunk:?} in shards of the shape {shard:?}"));
         }
         let list = |key: &str| match said(key) {
             Some(Value::Array(list)) => Ok(list),
-            _ => bad(format!("shards without the list {key:?}")),
+            _ => bad(format_args!("shards without the list {key:?}")),
         };
         let codecs = Codecs::parse(list("codecs")?, &chunk, dtype)?;
         let index = Codecs::parse(list("index_codecs")?, &[], DType::U64)?;
@@ -49,7 +49,7 @@ impl Shards {
         let at_start = match said("index_location").and_then(Value::as_str) {
             None | Some("end") => false,
             Some("start") => true,
-            Some(other) => return bad(format!("shards with their index at {other:?}; start and end are known")),
+            Some(other) => return bad(format_args!("shards with their index at {other:?}; start and end are known")),
         };
         Ok(Shards { shard: shard.to_vec(), chunk, codecs, index, at_start })
     }
@@ -58,7 +58,7 @@ impl Shards {
     pub(super) fn undo(&self, stored: &[u8], whole: u64, dtype: DType, fill: &[u8]) -> Res<Vec<u8>> {
         let held = (stored.len() as u64).saturating_mul(self.codecs.ratio()).saturating_add(UNWRITTEN);
         if whole > held {
-            return bad(format!("a shard of {} bytes claims to hold {whole}", stored.len()));
+            return bad(format_args!("a shard of {} bytes claims to hold {whole}", stored.len()));
         }
         let mut out = filled(whole as usize, fill);
         let grid: Vec<u64> = self.shard.iter().zip(&self.chunk).map(|(shard, chunk)| shard / chunk).collect();
@@ -87,7 +87,7 @@ impl Shards {
     }
 
     fn entries(&self, stored: &[u8], count: u64) -> Res<Vec<Entry>> {
-        let cut = || bad(format!("a shard of {} bytes without an index of {count} chunks", stored.len()));
+        let cut = || bad(format_args!("a shard of {} bytes without an index of {count} chunks", stored.len()));
         let Some(bytes) = count.checked_mul(16) else { return cut() };
         let sums = 4 * self.index.steps.len() as u64;
         let Some(size) = bytes.checked_add(sums).filter(|&size| size <= stored.len() as u64) else { return cut() };

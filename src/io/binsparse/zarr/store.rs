@@ -29,7 +29,7 @@ pub(super) struct Below {
 fn check(path: &str) -> Res<()> {
     let wrong = |part: &str| part.is_empty() || part == "." || part == ".." || part.contains(['\0', '\\', ':']);
     if path.split('/').any(wrong) {
-        return bad(format!("{path:?} is no name inside of a Zarr store"));
+        return bad(format_args!("{path:?} is no name inside of a Zarr store"));
     }
     Ok(())
 }
@@ -57,7 +57,7 @@ fn found(root: &Path, path: &str) -> Res<Option<(PathBuf, Metadata)>> {
             Err(error) => return Err(error.into()),
         };
         if met.is_symlink() {
-            return bad(format!("{path:?} goes by way of a symbolic link, which might lead out of the folder"));
+            return bad(format_args!("{path:?} goes by way of a symbolic link, which might lead out of the folder"));
         }
         last = Some(met);
     }
@@ -67,12 +67,13 @@ fn found(root: &Path, path: &str) -> Res<Option<(PathBuf, Metadata)>> {
 impl Store<'_> {
     /// The bytes of a file, at most so many; `None` if there is no such file.
     pub(super) fn read(&mut self, path: &str, most: u64) -> Res<Option<Vec<u8>>> {
-        let too_large = |bytes: u64| bad(format!("{path:?} has {bytes} bytes, and {most} are the most it may have"));
+        let too_large =
+            |bytes: u64| bad(format_args!("{path:?} has {bytes} bytes, and {most} are the most it may have"));
         match self {
             Store::Folder(root) => {
                 let Some((at, met)) = found(root, path)?.filter(|(_, met)| !met.is_dir()) else { return Ok(None) };
                 if !met.is_file() {
-                    return bad(format!("{path:?} is neither a file nor a folder"));
+                    return bad(format_args!("{path:?} is neither a file nor a folder"));
                 }
                 if met.len() > most {
                     return too_large(met.len());
@@ -98,11 +99,11 @@ impl Store<'_> {
 
     /// Reads a part of a file that is there and has so many bytes.
     pub(super) fn read_part(&mut self, path: &str, whole: u64, start: u64, out: &mut [u8]) -> Res<()> {
-        let other = |bytes: u64| bad(format!("{path:?} has {bytes} bytes; a chunk of its array has {whole}"));
+        let other = |bytes: u64| bad(format_args!("{path:?} has {bytes} bytes; a chunk of its array has {whole}"));
         match self {
             Store::Folder(root) => {
                 let Some((at, met)) = found(root, path)?.filter(|(_, met)| met.is_file()) else {
-                    return bad(format!("{path:?} is gone"));
+                    return bad(format_args!("{path:?} is gone"));
                 };
                 if met.len() != whole {
                     return other(met.len());
@@ -112,7 +113,7 @@ impl Store<'_> {
                 Ok(file.read_exact(out)?)
             }
             Store::Zip(archive) => {
-                let Some(member) = archive.member(path) else { return bad(format!("{path:?} is gone")) };
+                let Some(member) = archive.member(path) else { return bad(format_args!("{path:?} is gone")) };
                 if member.size != whole {
                     return other(member.size);
                 }
@@ -211,9 +212,9 @@ fn walk(at: &Path, prefix: &str, depth: usize, out: &mut Vec<Below>) -> Res<()> 
                 walk(&entry.path(), &name, depth - 1, out)?;
             }
         } else if kind.is_symlink() {
-            return bad(format!("{name:?} is a symbolic link, which might lead out of the folder"));
+            return bad(format_args!("{name:?} is a symbolic link, which might lead out of the folder"));
         } else {
-            return bad(format!("{name:?} is neither a file nor a folder"));
+            return bad(format_args!("{name:?} is neither a file nor a folder"));
         }
     }
     Ok(())

@@ -102,9 +102,9 @@ impl Store for Libhdf5 {
         for part in name.split('/').filter(|p| !p.is_empty()) {
             match links.get(part) {
                 Some(Link::Hard) if object(&group, part)? == Object::Group => {}
-                Some(Link::Hard) => return bad(format!("{part:?} in the name {name:?} is not a group")),
-                Some(_) => return bad(format!("{part:?} in the name {name:?} is a link that is not followed")),
-                None => return bad(format!("there is no group {name:?}")),
+                Some(Link::Hard) => return bad(format_args!("{part:?} in the name {name:?} is not a group")),
+                Some(_) => return bad(format_args!("{part:?} in the name {name:?} is a link that is not followed")),
+                None => return bad(format_args!("there is no group {name:?}")),
             }
             group = of(group.group(part))?;
             links = self::links(&group)?;

@@ -22,7 +22,7 @@ impl Entries {
         let sized = match (kind, more) {
             (0, Some(0)) => None,
             (1, Some(more @ 5..=12)) => Some(more - 4),
-            _ => return bad(format!("{what} has entries of kind {kind} and {each} bytes")),
+            _ => return bad(format_args!("{what} has entries of kind {kind} and {each} bytes")),
         };
         Ok(Entries { each: each.into(), sized })
     }
@@ -62,7 +62,7 @@ impl Pages {
     fn of(entries: Entries, bits: u8, what: &str) -> Res<Pages> {
         match 1_u64.checked_shl(bits.into()) {
             Some(each) => Ok(Pages { entries, each }),
-            None => bad(format!("{what} has pages of 2^{bits} entries")),
+            None => bad(format_args!("{what} has pages of 2^{bits} entries")),
         }
     }
 
@@ -105,7 +105,7 @@ fn bit(map: &[u8], at: u64) -> bool {
 fn head(block: &mut Block<'_>, array: u64, what: &str) -> Res<()> {
     let (version, _kind, owner) = (block.u8()?, block.u8()?, block.address()?);
     if version != 0 || owner != Some(array) {
-        return bad(format!("{what} has a block of version {version}, or of another array"));
+        return bad(format_args!("{what} has a block of version {version}, or of another array"));
     }
     Ok(())
 }
@@ -118,7 +118,7 @@ pub(super) fn fixed(disk: &mut Disk<'_>, array: u64, out: &mut Finding<'_>) -> R
     let mut block = disk.block(&bytes, WHAT);
     let (version, kind, each, bits) = (block.u8()?, block.u8()?, block.u8()?, block.u8()?);
     if version != 0 {
-        return bad(format!("{WHAT} has version {version}"));
+        return bad(format_args!("{WHAT} has version {version}"));
     }
     let entries = Entries::of(disk, kind, each, WHAT)?;
     let pages = Pages::of(entries, bits, WHAT)?;
@@ -232,7 +232,9 @@ pub(super) fn extensible(disk: &mut Disk<'_>, array: u64, out: &mut Finding<'_>)
     let entries = Entries::of(disk, kind, each, EXTENSIBLE)?;
     let powers = least.is_power_of_two() && lists.is_power_of_two();
     if version != 0 || !powers || lists < 2 || bits > 64 || u32::from(bits) < least.ilog2() {
-        return bad(format!("{EXTENSIBLE} has version {version}, 2^{bits} entries and blocks of {least} of these"));
+        return bad(format_args!(
+            "{EXTENSIBLE} has version {version}, 2^{bits} entries and blocks of {least} of these"
+        ));
     }
     block.take(6 * length as usize)?; // how many blocks there are, of what size
     let Some(at) = block.address()? else { return Ok(()) };
@@ -255,7 +257,7 @@ pub(super) fn extensible(disk: &mut Disk<'_>, array: u64, out: &mut Finding<'_>)
         for number in 0..step.blocks {
             let Some(at) = block.address()? else { continue };
             if pages.count(step.each).is_some() {
-                return bad(format!("{EXTENSIBLE} has pages in its first blocks"));
+                return bad(format_args!("{EXTENSIBLE} has pages in its first blocks"));
             }
             let first = times(number, step.each).saturating_add(step.first);
             extensible.data(disk, at, (first, step.each), &|_| true, &mut budget, out)?;

@@ -23,7 +23,7 @@ fn parts<'a>(disk: &Disk<'_>, body: &'a [u8]) -> Res<AttributeParts<'a>> {
     let mut block = disk.block(body, "an attribute");
     let (version, flags) = (block.u8()?, block.u8()?);
     if !(1..=3).contains(&version) {
-        return bad(format!("an attribute has version {version}"));
+        return bad(format_args!("an attribute has version {version}"));
     }
     let sizes = (block.u16()?, block.u16()?, block.u16()?);
     block.take(if version == 3 { 1 } else { 0 })?; // the character set of the name
@@ -55,7 +55,7 @@ fn bodies(disk: &mut Disk<'_>, header: &ObjectHeader) -> Res<Vec<Vec<u8>>> {
         let mut block = disk.block(body, "what is said about attributes");
         let (version, flags) = (block.u8()?, block.u8()?);
         if version != 0 {
-            return bad(format!("what is said about attributes has version {version}"));
+            return bad(format_args!("what is said about attributes has version {version}"));
         }
         block.take(if flags & 1 == 0 { 0 } else { 2 })?;
         if let (Some(heap), tree) = (block.address()?, block.address()?) {
@@ -98,7 +98,7 @@ fn read(disk: &mut Disk<'_>, mut parts: AttributeParts<'_>, most: usize) -> Res<
     match (ty.kind, &shape[..]) {
         (ElementKind::Text, _) if is_one => {
             let Some(element) = usize::try_from(ty.size).ok().and_then(|n| parts.data.get(..n)) else {
-                return bad(format!("the attribute `{}` is cut short", parts.name));
+                return bad(format_args!("the attribute `{}` is cut short", parts.name));
             };
             let is_long = element.len() > most && matches!(ty.text, Text::Padded(_));
             let text = if is_long { None } else { super::text(disk, ty.text, element.to_vec(), most)? };
@@ -106,14 +106,14 @@ fn read(disk: &mut Disk<'_>, mut parts: AttributeParts<'_>, most: usize) -> Res<
         }
         (ElementKind::Number(DType::U8 | DType::I8), &[n]) => {
             let Some(bytes) = usize::try_from(n).ok().and_then(|n| parts.data.get(..n)) else {
-                return bad(format!("the attribute `{}` is cut short", parts.name));
+                return bad(format_args!("the attribute `{}` is cut short", parts.name));
             };
             Ok(Attribute::Bytes((bytes.len() <= most).then(|| bytes.to_vec())))
         }
         (ElementKind::Number(dtype), &[n @ 0..=64]) if dtype.is_int() => {
             let (size, n) = (dtype.size(), n as usize);
             let Some(bytes) = parts.data.get(..n * size) else {
-                return bad(format!("the attribute `{}` is cut short", parts.name));
+                return bad(format_args!("the attribute `{}` is cut short", parts.name));
             };
             let mut bytes = bytes.to_vec();
             if ty.swapped > 1 {

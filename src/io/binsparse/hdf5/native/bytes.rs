@@ -86,7 +86,9 @@ impl Disk<'_> {
     pub(super) fn check(&self, at: u64, len: u64, what: &str) -> Res<()> {
         match at.checked_add(len) {
             Some(end) if end <= self.end => Ok(()),
-            _ => bad(format!("{what} (byte {at}, {len} bytes) lies beyond the end of the file (byte {})", self.end)),
+            _ => {
+                bad(format_args!("{what} (byte {at}, {len} bytes) lies beyond the end of the file (byte {})", self.end))
+            }
         }
     }
 
@@ -106,7 +108,7 @@ impl Disk<'_> {
     pub(super) fn signed(&mut self, at: u64, len: u64, signature: &[u8; 4], what: &'static str) -> Res<Vec<u8>> {
         let out = self.read(at, len, what)?;
         if out.get(..4) != Some(signature) {
-            return bad(format!("{what} at byte {at} does not begin with {}", String::from_utf8_lossy(signature)));
+            return bad(format_args!("{what} at byte {at} does not begin with {}", String::from_utf8_lossy(signature)));
         }
         Ok(out)
     }
@@ -133,7 +135,7 @@ impl Disk<'_> {
 fn without_sum(mut bytes: Vec<u8>, at: u64, what: &str) -> Res<Vec<u8>> {
     let sum = bytes.split_off(bytes.len().saturating_sub(4));
     if !is_whole(&bytes, &sum) {
-        return bad(format!("{what} at byte {at} does not have its checksum"));
+        return bad(format_args!("{what} at byte {at} does not have its checksum"));
     }
     Ok(bytes)
 }
@@ -149,7 +151,7 @@ impl Budget {
     pub(super) fn spend(&mut self, bytes: u64, what: &str) -> Res<()> {
         match self.0.checked_sub(bytes) {
             Some(left) => self.0 = left,
-            None => return bad(format!("{what} runs in circles, or is larger than the file")),
+            None => return bad(format_args!("{what} runs in circles, or is larger than the file")),
         }
         Ok(())
     }
@@ -167,7 +169,7 @@ pub(super) struct Block<'a> {
 impl<'a> Block<'a> {
     pub(super) fn take(&mut self, n: usize) -> Res<&'a [u8]> {
         let Some(out) = self.at.checked_add(n).and_then(|end| self.bytes.get(self.at..end)) else {
-            return bad(format!("{} is cut short: {n} bytes at {} of {}", self.what, self.at, self.bytes.len()));
+            return bad(format_args!("{} is cut short: {n} bytes at {} of {}", self.what, self.at, self.bytes.len()));
         };
         self.at += n;
         Ok(out)
@@ -241,7 +243,7 @@ impl<'a> Block<'a> {
                 self.at += n + 1;
                 Ok(&rest[..n])
             }
-            None => bad(format!("{} has a name without an end", self.what)),
+            None => bad(format_args!("{} has a name without an end", self.what)),
         }
     }
 }

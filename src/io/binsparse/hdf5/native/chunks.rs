@@ -49,10 +49,10 @@ impl Grid {
     fn of(sizes: &[u64], item: u64, space: Option<&Space>, most: u64) -> Res<Grid> {
         let Some((&bytes, sizes)) = sizes.split_last() else { return bad("a chunk has no axes") };
         if bytes != item || sizes.is_empty() || sizes.contains(&0) {
-            return bad(format!("a chunk has the shape {sizes:?} of {bytes} bytes, elements have {item}"));
+            return bad(format_args!("a chunk has the shape {sizes:?} of {bytes} bytes, elements have {item}"));
         }
         let whole = sizes.iter().try_fold(item, |n, &c| n.checked_mul(c)).filter(|&n| n < most);
-        let Some(whole) = whole else { return bad(format!("a chunk has {most} bytes or more")) };
+        let Some(whole) = whole else { return bad(format_args!("a chunk has {most} bytes or more")) };
         // Without elements there is no chunk.
         let Some(space) = space else {
             let none = sizes.mapped(|_| 0);
@@ -60,7 +60,7 @@ impl Grid {
             return Ok(Grid { whole, chunk: sizes.to_vec(), along, count: 0, most, shape: none });
         };
         if space.shape.len() != sizes.len() {
-            return bad(format!("chunks of the shape {sizes:?} of a dataset of the shape {:?}", space.shape));
+            return bad(format_args!("chunks of the shape {sizes:?} of a dataset of the shape {:?}", space.shape));
         }
         let each = |list: &[u64]| -> Vec<u64> { list.iter().zip(sizes).map(|(n, each)| n.div_ceil(*each)).collect() };
         let along = each(&space.shape);
@@ -193,7 +193,7 @@ fn sorted(grid: Grid, mut found: Vec<Chunk>, stored: u64) -> Res<Chunks> {
     found.sort_unstable_by_key(|chunk| chunk.number);
     if let Some(twice) = found.windows(2).find(|pair| pair[0].number == pair[1].number) {
         let first: Vec<u64> = grid.place(twice[0].number).iter().zip(&grid.chunk).map(|(at, n)| at * n).collect();
-        return bad(format!("the chunk of element {first:?} is there twice"));
+        return bad(format_args!("the chunk of element {first:?} is there twice"));
     }
     Ok(Chunks { grid, found, stored, in_a_row: None })
 }
@@ -207,7 +207,7 @@ fn node(disk: &mut Disk<'_>, at: u64, parent: Option<u8>, budget: &mut Budget, o
     block.take(4)?;
     let (kind, level, n) = (block.u8()?, block.u8()?, u64::from(block.u16()?));
     if kind != 1 || parent.is_some_and(|parent| Some(level) != parent.checked_sub(1)) {
-        return bad(format!("{WHAT} has a node of kind {kind} and level {level} at byte {at}"));
+        return bad(format_args!("{WHAT} has a node of kind {kind} and level {level} at byte {at}"));
     }
     let axes = out.grid.chunk.len();
     let len = 8 + 2 * address + n * (16 + 8 * axes as u64 + address);
@@ -219,18 +219,18 @@ fn node(disk: &mut Disk<'_>, at: u64, parent: Option<u8>, budget: &mut Budget, o
         let (size, skipped) = (u64::from(block.u32()?), block.u32()?);
         let first = (0..axes).try_mapped(|_| block.u64())?;
         block.u64()?; // into an element
-        let Some(child) = block.address()? else { return bad(format!("{WHAT} leads nowhere")) };
+        let Some(child) = block.address()? else { return bad(format_args!("{WHAT} leads nowhere")) };
         if level > 0 {
             node(disk, child, Some(level), budget, out)?;
             continue;
         }
         let sizes = &out.grid.chunk;
         if first.iter().zip(sizes).any(|(at, each)| at % each != 0) {
-            return bad(format!("{WHAT} has a chunk of element {first:?}, with which none of {sizes:?} begins"));
+            return bad(format_args!("{WHAT} has a chunk of element {first:?}, with which none of {sizes:?} begins"));
         }
         let place: Vec<u64> = first.iter().zip(sizes).map(|(at, each)| at / each).collect();
         if out.last.as_ref().is_some_and(|last| *last >= place) {
-            return bad(format!("{WHAT} has the chunk of element {first:?} out of order"));
+            return bad(format_args!("{WHAT} has the chunk of element {first:?} out of order"));
         }
         out.put(disk, &place, child, size, skipped)?;
         out.last = Some(place);
@@ -253,7 +253,7 @@ pub(super) fn newer(
 ) -> Res<Chunks> {
     let (flags, axes, width) = (block.u8()?, usize::from(block.u8()?), usize::from(block.u8()?));
     if flags & !(PLAIN_EDGE | PACKED) != 0 || !(1..=8).contains(&width) {
-        return bad(format!("a layout of chunks has flags {flags}, and sizes of {width} bytes"));
+        return bad(format_args!("a layout of chunks has flags {flags}, and sizes of {width} bytes"));
     }
     let sizes = (0..axes).try_mapped(|_| block.number(width))?;
     let grid = Grid::of(&sizes, item, space, if version == 4 { 1 << 32 } else { 1 << 48 })?;
@@ -297,7 +297,7 @@ pub(super) fn newer(
                 records(disk, at, &mut finding)?;
             }
         }
-        other => return bad(format!("chunks are in an index of the unknown kind {other}")),
+        other => return bad(format_args!("chunks are in an index of the unknown kind {other}")),
     }
     let (found, stored) = (finding.found, finding.stored);
     sorted(grid, found, stored)
@@ -311,7 +311,7 @@ fn records(disk: &mut Disk<'_>, at: u64, out: &mut Finding<'_>) -> Res<()> {
     let sized = match (records.kind, records.each.checked_sub(disk.widths.address + 8 * axes)) {
         (10, Some(0)) => None,
         (11, Some(more @ 5..=12)) => Some(more - 4),
-        (kind, _) => return bad(format!("{WHAT} has records of kind {kind} and {} bytes", records.each)),
+        (kind, _) => return bad(format_args!("{WHAT} has records of kind {kind} and {} bytes", records.each)),
     };
     for record in records.iter() {
         let mut block = disk.block(record, WHAT);

@@ -43,11 +43,11 @@ enum Stored {
 pub(super) fn open(disk: &mut Disk<'_>, header: &ObjectHeader, name: &str) -> Res<Data> {
     let (Some(ty), Some(space)) = (header.find_shared(disk, header::TYPE)?, header.find_shared(disk, header::SPACE)?)
     else {
-        return bad(format!("`{name}` is not a dataset"));
+        return bad(format_args!("`{name}` is not a dataset"));
     };
     let ty = types::of(&mut disk.block(&ty, "an element type"))?;
     let space = types::space(&mut disk.block(&space, "a shape"))?;
-    let Some(body) = header.find(header::LAYOUT)? else { return bad(format!("`{name}` is stored in no way")) };
+    let Some(body) = header.find(header::LAYOUT)? else { return bad(format_args!("`{name}` is stored in no way")) };
     let mut stored = 0;
     let (layout, place) = layout(disk, &mut disk.block(body, "a layout"), &ty, space.as_ref(), &mut stored)?;
     let filters = match header.find_shared(disk, header::FILTERS)? {
@@ -77,7 +77,7 @@ fn layout(
     let (axes, class) = match version {
         1 | 2 => (Some(block.u8()?), block.u8()?),
         3..=5 => (None, block.u8()?),
-        _ => return bad(format!("a layout has version {version}")),
+        _ => return bad(format_args!("a layout has version {version}")),
     };
     if axes.is_some() {
         block.take(5)?;
@@ -118,7 +118,7 @@ fn layout(
             Ok((DataLayout::Chunked(whole), place))
         }
         3 if version >= 4 => Ok((DataLayout::Virtual, Stored::Elsewhere)),
-        _ => bad(format!("a layout is of the unknown class {class}")),
+        _ => bad(format_args!("a layout is of the unknown class {class}")),
     }
 }
 
@@ -134,7 +134,7 @@ fn fill(disk: &mut Disk<'_>, header: &ObjectHeader, ty: &Type) -> Res<Vec<u8>> {
                 block.u8()? != 0 || version == 1
             }
             3 => block.u8()? & 0x20 != 0,
-            _ => return bad(format!("{WHAT} has version {version}")),
+            _ => return bad(format_args!("{WHAT} has version {version}")),
         };
         let size = if is_given { block.u32()? } else { 0 };
         block.take(size as usize)?.to_vec()
@@ -146,7 +146,7 @@ fn fill(disk: &mut Disk<'_>, header: &ObjectHeader, ty: &Type) -> Res<Vec<u8>> {
         Vec::new()
     };
     if !bytes.is_empty() && bytes.len() as u64 != ty.size {
-        return bad(format!("{WHAT} has {} bytes, elements have {}", bytes.len(), ty.size));
+        return bad(format_args!("{WHAT} has {} bytes, elements have {}", bytes.len(), ty.size));
     }
     Ok(bytes)
 }
@@ -165,17 +165,17 @@ impl Data {
     /// Reads elements as they are stored, from `start` on until `out` is full. Whoever calls knows that they are there.
     pub(super) fn read(&self, disk: &mut Disk<'_>, start: u64, out: &mut [u8], name: &str) -> Res<()> {
         let item = self.ty.size;
-        let Some(from) = start.checked_mul(item) else { return bad(format!("`{name}` has no element {start}")) };
+        let Some(from) = start.checked_mul(item) else { return bad(format_args!("`{name}` has no element {start}")) };
         match &self.place {
             Stored::Compact(bytes) => {
                 let part = usize::try_from(from).ok().and_then(|from| bytes.get(from..)?.get(..out.len()));
-                let Some(part) = part else { return bad(format!("`{name}` has fewer elements than are read")) };
+                let Some(part) = part else { return bad(format_args!("`{name}` has fewer elements than are read")) };
                 out.copy_from_slice(part);
                 Ok(())
             }
             Stored::Contiguous(at) => match at.checked_add(from) {
                 Some(at) => disk.read_into(at, out, name),
-                None => bad(format!("`{name}` lies beyond the end of the file")),
+                None => bad(format_args!("`{name}` lies beyond the end of the file")),
             },
             Stored::Chunked(grid, chunks) if grid.chunk.len() == 1 => {
                 self.read_chunks(disk, grid, chunks, from, out, name)
@@ -197,7 +197,9 @@ impl Data {
                 Ok(())
             }
             Stored::Elsewhere if out.is_empty() => Ok(()),
-            Stored::Elsewhere => bad(format!("`{name}` is put together from other datasets, which are not opened")),
+            Stored::Elsewhere => {
+                bad(format_args!("`{name}` is put together from other datasets, which are not opened"))
+            }
         }
     }
 
@@ -263,7 +265,7 @@ impl Data {
         let first = parallel::lock(&faults).drain(..).min();
         match first {
             None => Ok(()),
-            Some((number, why)) => bad(format!("`{name}`, the chunk of element {}: {why}", begin(grid, number))),
+            Some((number, why)) => bad(format_args!("`{name}`, the chunk of element {}: {why}", begin(grid, number))),
         }
     }
 
@@ -311,7 +313,7 @@ impl Data {
             });
             for (chunk, elements, fault) in batch {
                 if let Some(why) = fault {
-                    return bad(format!("`{name}`, the chunk of element {}: {why}", begin(grid, chunk.number)));
+                    return bad(format_args!("`{name}`, the chunk of element {}: {why}", begin(grid, chunk.number)));
                 }
                 let first = first(grid, chunk.number);
                 let window = Window { shape, first: &first, chunk: &grid.chunk, order: &order };
@@ -338,7 +340,7 @@ fn begin(grid: &Grid, number: u64) -> String {
 /// A chunk that went through no filter has all of its bytes.
 fn is_whole(chunk: &Chunk, whole: u64, name: &str) -> Res<()> {
     if chunk.bytes != whole {
-        return bad(format!("`{name}` has a chunk of {} bytes, not {whole}", chunk.bytes));
+        return bad(format_args!("`{name}` has a chunk of {} bytes, not {whole}", chunk.bytes));
     }
     Ok(())
 }

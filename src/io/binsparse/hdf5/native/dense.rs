@@ -91,12 +91,12 @@ impl Heap {
         let (bits, _, root, rows) = (block.u16()?, block.u16()?, block.address()?, u64::from(block.u16()?));
         let sizes = [width, start, most].iter().all(|n| n.is_power_of_two()) && start <= most && most <= 1 << 32;
         if version != 0 || !sizes || !(1..=64).contains(&bits) || rows > 64 {
-            return bad(format!(
+            return bad(format_args!(
                 "{HEAP} has version {version}, and blocks of {start} to {most} bytes, {width} in a row"
             ));
         }
         if id == 0 {
-            return bad(format!("{HEAP} gives its objects no names"));
+            return bad(format_args!("{HEAP} gives its objects no names"));
         }
         let length = tree::width(most).min(tree::width(largest));
         let (summed, blocks, budget) = (flags & 2 != 0, BTreeMap::new(), Budget::of(disk));
@@ -118,10 +118,10 @@ impl Heap {
                 let len = if self.id > 17 { u16::from(first & 15) << 8 | more } else { u16::from(first & 15) };
                 return Ok(block.take(usize::from(len) + 1)?.to_vec());
             }
-            other => return bad(format!("{HEAP} has an object of kind {other}")),
+            other => return bad(format_args!("{HEAP} has an object of kind {other}")),
         }
         let (offset, length) = (block.number(self.offset)?, block.number(self.length)?);
-        let Some(root) = self.root else { return bad(format!("{HEAP} is empty")) };
+        let Some(root) = self.root else { return bad(format_args!("{HEAP} is empty")) };
         let (mut at, mut from, mut size, mut rows) = (root, 0, self.start, self.rows);
         while rows > 0 {
             (at, from, size, rows) = self.down(disk, at, rows, from, offset)?;
@@ -135,7 +135,7 @@ impl Heap {
         self.blocks.insert(at, read);
         match object {
             Some(object) => Ok(object),
-            None => bad(format!("{HEAP} has an object outside of its block")),
+            None => bad(format_args!("{HEAP} has an object outside of its block")),
         }
     }
 
@@ -143,7 +143,7 @@ impl Heap {
     fn larger(&mut self, disk: &mut Disk<'_>, mut name: Block<'_>) -> Res<Vec<u8>> {
         let (address, length) = (disk.widths.address, disk.widths.length);
         let (at, size) = if self.id > address + length {
-            let Some(at) = name.address()? else { return bad(format!("{HEAP} has an object that is nowhere")) };
+            let Some(at) = name.address()? else { return bad(format_args!("{HEAP} has an object that is nowhere")) };
             (at, name.length()?)
         } else {
             let number = name.number((self.id - 1).min(8))?;
@@ -152,7 +152,7 @@ impl Heap {
             }
             match self.listed.as_ref().and_then(|listed| listed.get(&number)) {
                 Some(&found) => found,
-                None => return bad(format!("{HEAP} has no object {number}")),
+                None => return bad(format_args!("{HEAP} has no object {number}")),
             }
         };
         if let Some(read) = self.blocks.get(&at).filter(|read| read.len() as u64 == size) {
@@ -170,7 +170,7 @@ impl Heap {
         let records = tree::records(disk, tree, HEAP)?;
         // Where an object is, its bytes, its number; others went through filters, or have no number.
         if records.kind != 1 || records.each != disk.widths.address + 2 * disk.widths.length {
-            return bad(format!("{HEAP} lists objects as records of kind {}", records.kind));
+            return bad(format_args!("{HEAP} lists objects as records of kind {}", records.kind));
         }
         for record in records.iter() {
             let mut block = disk.block(record, HEAP);
@@ -191,7 +191,7 @@ impl Heap {
             let mut zeroed = read.clone();
             zeroed[place..place + 4].fill(0);
             if !is_whole(&zeroed, sum) {
-                return bad(format!("{HEAP} does not have its checksum"));
+                return bad(format_args!("{HEAP} does not have its checksum"));
             }
         }
         Ok(read)
@@ -218,18 +218,18 @@ impl Heap {
                 block.take((head - 4 + (row * self.width + column) * address) as usize)?;
                 let child = block.address()?;
                 self.blocks.insert(at, bytes);
-                let Some(child) = child else { return bad(format!("{HEAP} has no block there")) };
+                let Some(child) = child else { return bad(format_args!("{HEAP} has no block there")) };
                 // Larger blocks hold addresses again, of blocks from the smallest on.
                 let inner = match (size / (self.start * self.width)).checked_ilog2() {
                     _ if size <= self.most => 0,
                     Some(more) if u64::from(more) + 1 < rows => u64::from(more) + 1,
-                    _ => return bad(format!("{HEAP} runs in circles")),
+                    _ => return bad(format_args!("{HEAP} runs in circles")),
                 };
                 return Ok((child, first + column * size, size, inner));
             }
             first = end;
             size = if row == 0 { size } else { size.saturating_mul(2) };
         }
-        bad(format!("{HEAP} has no object at {offset}"))
+        bad(format_args!("{HEAP} has no object at {offset}"))
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct Filter {
 pub(super) fn pipeline(block: &mut Block<'_>) -> Res<Vec<Filter>> {
     let (version, n) = (block.u8()?, block.u8()?);
     if !matches!(version, 1 | 2) || n > 32 {
-        return bad(format!("a list of {n} filters has version {version}"));
+        return bad(format_args!("a list of {n} filters has version {version}"));
     }
     block.take(if version == 1 { 6 } else { 0 })?;
     let mut out = Vec::new();

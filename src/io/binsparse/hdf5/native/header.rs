@@ -52,7 +52,7 @@ impl ObjectHeader {
     /// The body of the first message of a kind, which is here and nowhere else.
     pub(super) fn find(&self, kind: u16) -> Res<Option<&[u8]>> {
         match self.messages.iter().find(|m| m.kind == kind) {
-            Some(message) if message.flags & SHARED != 0 => bad(format!("a message {kind} claims to be shared")),
+            Some(message) if message.flags & SHARED != 0 => bad(format_args!("a message {kind} claims to be shared")),
             found => Ok(found.map(|m| &m.body[..])),
         }
     }
@@ -81,19 +81,19 @@ pub(super) fn shared(disk: &mut Disk<'_>, block: &mut Block<'_>, kind: u16) -> R
         (1, _) => drop(block.take(6 + disk.widths.length)?),
         (2, _) | (3, 2) => {}
         (3, 1) => return shares::object(disk, kind, block.take(NAME)?),
-        _ => return bad(format!("a shared message has version {version} and form {form}")),
+        _ => return bad(format_args!("a shared message has version {version} and form {form}")),
     }
     let Some(at) = block.address()? else { return bad("a shared message is nowhere") };
     let header = read(disk, at)?;
     let Some(message) = header.messages.iter().find(|m| m.kind == kind) else {
-        return bad(format!("the object at byte {at} has no message {kind}, which another object shares"));
+        return bad(format_args!("the object at byte {at} has no message {kind}, which another object shares"));
     };
     // What an object shares is its own, or in a heap: one step is all.
     let mut block = disk.block(&message.body, "a shared message");
     match (message.flags & SHARED == 0, &message.body[..]) {
         (true, body) => Ok(body.to_vec()),
         (false, [3, 1, ..]) => shares::object(disk, kind, block.take(2 + NAME)?.get(2..).unwrap_or_default()),
-        _ => bad(format!("a message {kind} claims to be shared, and so does that which it leads to")),
+        _ => bad(format_args!("a message {kind} claims to be shared, and so does that which it leads to")),
     }
 }
 
@@ -113,7 +113,7 @@ fn push(disk: &Disk<'_>, out: &mut ObjectHeader, parts: &mut Extents, kind: u16,
         let Some(at) = block.address()? else { return bad("an object header goes on nowhere") };
         parts.push((at, block.length()?));
     } else if kind > CACHE_IMAGE && flags & MUST_KNOW != 0 {
-        return bad(format!("an object has a message {kind}, without which it cannot be read"));
+        return bad(format_args!("an object has a message {kind}, without which it cannot be read"));
     } else if kind != 0 {
         out.messages.push(Message { kind, flags, body: body.to_vec() });
     }
@@ -125,7 +125,7 @@ fn older(disk: &mut Disk<'_>, at: u64, budget: &mut Budget) -> Res<ObjectHeader>
     let mut block = disk.block(&prefix, WHAT);
     let version = block.u8()?;
     if version != 1 {
-        return bad(format!("the object header at byte {at} has version {version}"));
+        return bad(format_args!("the object header at byte {at} has version {version}"));
     }
     block.take(7)?;
     let size = u64::from(block.u32()?);
@@ -152,7 +152,7 @@ fn newer(disk: &mut Disk<'_>, at: u64, budget: &mut Budget) -> Res<ObjectHeader>
     block.take(4)?;
     let (version, flags) = (block.u8()?, block.u8()?);
     if version != 2 || flags & 0xc0 != 0 {
-        return bad(format!("the object header at byte {at} has version {version} and flags {flags}"));
+        return bad(format_args!("the object header at byte {at} has version {version} and flags {flags}"));
     }
     block.take(if flags & 0x20 == 0 { 0 } else { 16 })?;
     block.take(if flags & 0x10 == 0 { 0 } else { 4 })?;
@@ -168,7 +168,7 @@ fn newer(disk: &mut Disk<'_>, at: u64, budget: &mut Budget) -> Res<ObjectHeader>
         let bytes = disk.signed(at, len, if head == 4 { b"OCHK" } else { b"OHDR" }, WHAT)?;
         let (bytes, sum) = bytes.split_at(bytes.len().saturating_sub(4));
         if !is_whole(bytes, sum) {
-            return bad(format!("the object header at byte {at} does not have its checksum"));
+            return bad(format_args!("the object header at byte {at} does not have its checksum"));
         }
         let mut block = disk.block(bytes, WHAT);
         block.take(head)?;

@@ -12,12 +12,12 @@ pub(super) fn names(disk: &mut Disk<'_>, at: u64) -> Res<Vec<u8>> {
     block.take(4)?;
     let version = block.u8()?;
     if version != 0 {
-        return bad(format!("{WHAT} has version {version}"));
+        return bad(format_args!("{WHAT} has version {version}"));
     }
     block.take(3)?;
     let size = block.length()?;
     block.length()?; // the first free piece: free space is not looked at
-    let Some(data) = block.address()? else { return bad(format!("{WHAT} has no data")) };
+    let Some(data) = block.address()? else { return bad(format_args!("{WHAT} has no data")) };
     disk.read(data, size, WHAT)
 }
 
@@ -30,7 +30,7 @@ pub(super) fn object(disk: &mut Disk<'_>, at: u64, wanted: u32) -> Res<Vec<u8>> 
     block.take(4)?;
     let version = block.u8()?;
     if version != 1 {
-        return bad(format!("{WHAT} has version {version}"));
+        return bad(format_args!("{WHAT} has version {version}"));
     }
     block.take(3)?;
     let size = block.length()?;
@@ -46,16 +46,16 @@ pub(super) fn object(disk: &mut Disk<'_>, at: u64, wanted: u32) -> Res<Vec<u8>> 
             // Free space, its head included, is the rest in files of most writers.
             match usize::try_from(size) {
                 Ok(size) if size >= head => drop(block.take(size)?),
-                _ => return bad(format!("{WHAT} at byte {at} has free space of {size} bytes")),
+                _ => return bad(format_args!("{WHAT} at byte {at} has free space of {size} bytes")),
             }
             continue;
         }
-        let Ok(len) = usize::try_from(size) else { return bad(format!("{WHAT} has an object of {size} bytes")) };
+        let Ok(len) = usize::try_from(size) else { return bad(format_args!("{WHAT} has an object of {size} bytes")) };
         let text = object.take(len)?;
         if u32::from(index) == wanted {
             return Ok(text.to_vec());
         }
         block.take(head + len.checked_next_multiple_of(8).unwrap_or(len))?;
     }
-    bad(format!("{WHAT} at byte {at} has no object {wanted}"))
+    bad(format_args!("{WHAT} at byte {at} has no object {wanted}"))
 }

@@ -34,7 +34,7 @@ pub(super) fn of(disk: &mut Disk<'_>, header: &ObjectHeader) -> Res<Targets> {
     let mut block = disk.block(body, "what is said about links");
     let (version, flags) = (block.u8()?, block.u8()?);
     if version != 0 {
-        return bad(format!("what is said about links has version {version}"));
+        return bad(format_args!("what is said about links has version {version}"));
     }
     block.take(if flags & 1 == 0 { 0 } else { 8 })?;
     let (heap, tree) = (block.address()?, block.address()?);
@@ -61,7 +61,7 @@ fn add(out: &mut Targets, name: &[u8], target: Target) -> Res<()> {
 fn link<'a>(mut block: Block<'a>) -> Res<(&'a [u8], Target)> {
     let (version, flags) = (block.u8()?, block.u8()?);
     if version != 1 || flags & 0xe0 != 0 {
-        return bad(format!("a link has version {version} and flags {flags}"));
+        return bad(format_args!("a link has version {version} and flags {flags}"));
     }
     let kind = if flags & 8 == 0 { 0 } else { block.u8()? };
     block.take(if flags & 4 == 0 { 0 } else { 8 })?; // the order of creation
@@ -82,7 +82,7 @@ fn link<'a>(mut block: Block<'a>) -> Res<(&'a [u8], Target)> {
             Ok((name, Target::Soft(String::from_utf8_lossy(path).into_owned())))
         }
         64.. => Ok((name, Target::External)),
-        _ => bad(format!("a link is of kind {kind}")),
+        _ => bad(format_args!("a link is of kind {kind}")),
     }
 }
 
@@ -102,7 +102,7 @@ fn symbols(
     block.take(4)?;
     let (kind, level, n) = (block.u8()?, block.u8()?, u64::from(block.u16()?));
     if kind != 0 || parent.is_some_and(|parent| Some(level) != parent.checked_sub(1)) {
-        return bad(format!("{WHAT} has a node of kind {kind} and level {level} at byte {at}"));
+        return bad(format_args!("{WHAT} has a node of kind {kind} and level {level} at byte {at}"));
     }
     let len = 8 + 2 * address + n * (address + length);
     budget.spend(len, WHAT)?;
@@ -111,7 +111,7 @@ fn symbols(
     block.take(head.len())?;
     for _ in 0..n {
         block.length()?; // a name by which to search
-        let Some(child) = block.address()? else { return bad(format!("{WHAT} leads nowhere")) };
+        let Some(child) = block.address()? else { return bad(format_args!("{WHAT} leads nowhere")) };
         if level > 0 {
             symbols(disk, child, Some(level), names, budget, out)?;
         } else {
@@ -128,7 +128,7 @@ fn table(disk: &mut Disk<'_>, at: u64, names: &[u8], budget: &mut Budget, out: &
     block.take(4)?;
     let (version, _, n) = (block.u8()?, block.u8()?, u64::from(block.u16()?));
     if version != 1 {
-        return bad(format!("{WHAT} has version {version}"));
+        return bad(format_args!("{WHAT} has version {version}"));
     }
     let len = 8 + n * (2 * disk.widths.address as u64 + 24);
     budget.spend(len, WHAT)?;
@@ -145,13 +145,13 @@ fn table(disk: &mut Disk<'_>, at: u64, names: &[u8], budget: &mut Budget, out: &
             let text = at.and_then(|at| names.get(usize::try_from(at).ok()?..)).unwrap_or_default();
             match text.iter().position(|&b| b == 0) {
                 Some(end) => Ok(&text[..end]),
-                None => bad(format!("{WHAT} has a name outside of its heap")),
+                None => bad(format_args!("{WHAT} has a name outside of its heap")),
             }
         };
         let target = match (cached, object) {
             (2, _) => Target::Soft(String::from_utf8_lossy(text(Some(path))?).into_owned()),
             (0 | 1, Some(at)) => Target::Object(at),
-            _ => return bad(format!("{WHAT} leads nowhere")),
+            _ => return bad(format_args!("{WHAT} leads nowhere")),
         };
         add(out, text(name)?, target)?;
     }

@@ -70,7 +70,7 @@ impl<'a> Native<'a> {
                 let path = path.clone();
                 self.followed(path)
             }
-            _ => bad(format!("there is no object {name:?}")),
+            _ => bad(format_args!("there is no object {name:?}")),
         }
     }
 
@@ -82,7 +82,7 @@ impl<'a> Native<'a> {
         while let Some(part) = left.pop() {
             steps += 1;
             if steps > MAX_STEPS {
-                return bad(format!("the soft link to {path:?} leads in a circle, or very far"));
+                return bad(format_args!("the soft link to {path:?} leads in a circle, or very far"));
             }
             if part == "." {
                 continue;
@@ -97,7 +97,7 @@ impl<'a> Native<'a> {
                     left.extend(next.rsplit('/').filter(|part| !part.is_empty()).map(str::to_owned));
                 }
                 Some(Target::External) | None => {
-                    return bad(format!("the soft link to {path:?} leads to nothing in this file"));
+                    return bad(format_args!("the soft link to {path:?} leads to nothing in this file"));
                 }
             }
         }
@@ -118,7 +118,7 @@ impl<'a> Native<'a> {
         let at = self.child(name)?;
         if !self.datasets.contains_key(&at) {
             self.header(at)?;
-            let Some((_, header)) = &self.last else { return bad(format!("`{name}` has no header")) };
+            let Some((_, header)) = &self.last else { return bad(format_args!("`{name}` has no header")) };
             let data = data::open(&mut self.disk, header, name)?;
             let weight = data.weight();
             if self.held.saturating_add(weight) > self.disk.end {
@@ -130,7 +130,7 @@ impl<'a> Native<'a> {
         }
         match self.datasets.get(&at) {
             Some(data) => Ok((data, &mut self.disk)),
-            None => bad(format!("`{name}` is not a dataset")),
+            None => bad(format_args!("`{name}` is not a dataset")),
         }
     }
 }
@@ -149,17 +149,17 @@ fn superblock<'a>(source: Bytes<'a>, base: u64) -> Res<(Disk<'a>, u64)> {
     let older = match version {
         0 | 1 => true,
         2 | 3 => false,
-        _ => return bad(format!("{WHAT} has version {version}")),
+        _ => return bad(format_args!("{WHAT} has version {version}")),
     };
     if older {
         let versions = block.take(4)?;
         if [versions[0], versions[1], versions[3]] != [0; 3] {
-            return bad(format!("{WHAT} says that parts of the file have unknown versions"));
+            return bad(format_args!("{WHAT} says that parts of the file have unknown versions"));
         }
     }
     let (address, length) = (usize::from(block.u8()?), usize::from(block.u8()?));
     if !matches!((address, length), (2 | 4 | 8, 2 | 4 | 8)) {
-        return bad(format!("{WHAT} says that addresses have {address} bytes, and lengths {length}"));
+        return bad(format_args!("{WHAT} says that addresses have {address} bytes, and lengths {length}"));
     }
     disk.widths = Widths { address, length };
     block.widths = disk.widths;
@@ -186,16 +186,16 @@ fn superblock<'a>(source: Bytes<'a>, base: u64) -> Res<(Disk<'a>, u64)> {
         root = block.address()?;
         let used = found.len() - block.left();
         if !is_whole(&found[..used], block.take(4)?) {
-            return bad(format!("{WHAT} does not have its checksum"));
+            return bad(format_args!("{WHAT} does not have its checksum"));
         }
     }
     let (Some(base), Some(eof), Some(root)) = (base, eof, root) else {
-        return bad(format!("{WHAT} does not say where the file begins and ends"));
+        return bad(format_args!("{WHAT} does not say where the file begins and ends"));
     };
     // Where the superblock was when it was written, which need not be where it is.
     let needed = eof.saturating_sub(base);
     if needed > disk.end {
-        return bad(format!("the file is truncated: it has {} bytes of {needed}", disk.end));
+        return bad(format_args!("the file is truncated: it has {} bytes of {needed}", disk.end));
     }
     if let Some(at) = extension {
         let header = header::read(&mut disk, at)?;
@@ -259,12 +259,12 @@ impl Store for Native<'_> {
             let before = self.path[..kept].last().map_or(&self.root, |(_, opened)| opened);
             let at = match opened.last().map_or(before, |(_, opened)| opened).targets()?.get(part) {
                 Some(&Target::Object(at)) => at,
-                Some(_) => return bad(format!("{part:?} in the name {name:?} is a link that is not followed")),
-                None => return bad(format!("there is no group {name:?}")),
+                Some(_) => return bad(format_args!("{part:?} in the name {name:?} is a link that is not followed")),
+                None => return bad(format_args!("there is no group {name:?}")),
             };
             let header = header::read(&mut self.disk, at)?;
             if object(&header) != Object::Group {
-                return bad(format!("{part:?} in the name {name:?} is not a group"));
+                return bad(format_args!("{part:?} in the name {name:?} is not a group"));
             }
             opened.push(((*part).to_owned(), Group::of(&mut self.disk, at, header)?));
         }
@@ -334,7 +334,7 @@ impl Store for Native<'_> {
         let (data, disk) = self.dataset(name)?;
         let ty = data.ty;
         if ty.kind != ElementKind::Text {
-            return bad(format!("`{name}` is not text"));
+            return bad(format_args!("`{name}` is not text"));
         }
         if ty.size > most as u64 {
             return Ok(None);
@@ -355,7 +355,7 @@ fn text(disk: &mut Disk<'_>, form: Text, element: Vec<u8>, most: usize) -> Res<O
             let Some(heap) = heap.filter(|&at| at != 0 && len > 0) else { return Ok(Some(Vec::new())) };
             let object = heaps::object(disk, heap, index)?;
             let Some(text) = object.get(..len) else {
-                return bad(format!("a text has {len} bytes, its heap holds {}", object.len()));
+                return bad(format_args!("a text has {len} bytes, its heap holds {}", object.len()));
             };
             let text = text.split(|&b| b == 0).next().unwrap_or_default();
             Ok((text.len() <= most).then(|| text.to_vec()))

@@ -24,7 +24,7 @@ pub(super) fn table(disk: &mut Disk<'_>, message: &[u8]) -> Res<Vec<Shares>> {
     let mut block = disk.block(message, WHAT);
     let (version, at, n) = (block.u8()?, block.address()?, block.u8()?);
     if version != 0 || n > MAX_HEAPS {
-        return bad(format!("{WHAT} has version {version} and {n} heaps"));
+        return bad(format_args!("{WHAT} has version {version} and {n} heaps"));
     }
     let Some(at) = at else { return Ok(Vec::new()) };
     // Version, kind of index, kinds of messages, least bytes of a message, limits, number, index, heap.
@@ -34,7 +34,7 @@ pub(super) fn table(disk: &mut Disk<'_>, message: &[u8]) -> Res<Vec<Shares>> {
     (0..usize::from(n)).try_mapped(|_| {
         let (version, _list, kinds) = (block.u8()?, block.u8()?, block.u16()?);
         if version != 0 {
-            return bad(format!("{WHAT} lists a heap of version {version}"));
+            return bad(format_args!("{WHAT} lists a heap of version {version}"));
         }
         block.take(10)?;
         block.address()?; // the index, by which a writer finds what is there already
@@ -46,13 +46,13 @@ pub(super) fn table(disk: &mut Disk<'_>, message: &[u8]) -> Res<Vec<Shares>> {
 pub(super) fn object(disk: &mut Disk<'_>, kind: u16, id: &[u8]) -> Res<Vec<u8>> {
     let bit = 1_u16.checked_shl(kind.into()).unwrap_or(0);
     let Some(place) = disk.shares.iter().position(|heap| heap.kinds & bit != 0) else {
-        return bad(format!("a message {kind} claims to be shared, and {WHAT} has none of these"));
+        return bad(format_args!("a message {kind} claims to be shared, and {WHAT} has none of these"));
     };
     let (at, opened) = (disk.shares[place].at, disk.shares[place].opened.take());
     let mut heap = match (opened, at) {
         (Some(heap), _) => heap,
         (None, Some(at)) => Heap::open(disk, at)?,
-        (None, None) => return bad(format!("{WHAT} says of no heap where it is")),
+        (None, None) => return bad(format_args!("{WHAT} says of no heap where it is")),
     };
     let found = heap.object(disk, id);
     disk.shares[place].opened = Some(heap);

@@ -34,7 +34,7 @@ pub(super) fn records(disk: &mut Disk<'_>, at: u64, what: &'static str) -> Res<R
     let (root, n) = (block.address()?, block.u16()?);
     let each = usize::from(record);
     if version != 0 || each == 0 || node < 64 || depth > 16 {
-        return bad(format!("{what} has version {version}, nodes of {node} bytes and {depth} levels"));
+        return bad(format_args!("{what} has version {version}, nodes of {node} bytes and {depth} levels"));
     }
     let mut out = Records { kind, each, bytes: Vec::new() };
     let Some(root) = root.filter(|_| n > 0) else { return Ok(out) };
@@ -72,25 +72,25 @@ impl Tree {
         let what = self.what;
         let (one, all) = self.widths.get(depth).copied().unwrap_or_default();
         if n as u64 > self.node {
-            return bad(format!("{what} has a node of {n} records"));
+            return bad(format_args!("{what} has a node of {n} records"));
         }
         let pointer = disk.widths.address + one + all;
         let pointers = if depth == 0 { 0 } else { n + 1 };
         let size = (10 + n * out.each + pointers * pointer) as u64;
         if size > self.node {
-            return bad(format!("{what} has a node of {size} bytes, {} is the most", self.node));
+            return bad(format_args!("{what} has a node of {size} bytes, {} is the most", self.node));
         }
         self.budget.spend(size, what)?;
         let bytes = disk.summed(at, size, if depth == 0 { b"BTLF" } else { b"BTIN" }, what)?;
         let mut block = disk.block(&bytes, what);
         if (block.u8()?, block.u8()?) != (0, out.kind) {
-            return bad(format!("{what} has a node of another kind at byte {at}"));
+            return bad(format_args!("{what} has a node of another kind at byte {at}"));
         }
         out.bytes.extend_from_slice(block.take(n * out.each)?);
         for _ in 0..pointers {
             let (child, n) = (block.address()?, block.number(one)?);
             block.take(all)?;
-            let Some(child) = child else { return bad(format!("{what} leads nowhere")) };
+            let Some(child) = child else { return bad(format_args!("{what} leads nowhere")) };
             self.node(disk, child, n as usize, depth - 1, out)?;
         }
         Ok(())

@@ -29,7 +29,7 @@ pub(super) fn of(block: &mut Block<'_>) -> Res<Type> {
     let (class, bits, size) = (block.u8()?, block.u24()?, u64::from(block.u32()?));
     let version = class >> 4;
     if version == 0 || size == 0 {
-        return bad(format!("an element type has version {version} and {size} bytes"));
+        return bad(format_args!("an element type has version {version} and {size} bytes"));
     }
     let mut out = Type { kind: ElementKind::Text, size, swapped: 1, text: Text::Variable };
     out.kind = match class & 15 {
@@ -42,7 +42,7 @@ pub(super) fn of(block: &mut Block<'_>) -> Res<Type> {
                 0 => Padding::Terminated,
                 1 => Padding::Zeros,
                 2 => Padding::Spaces,
-                other => return bad(format!("a text is padded in the unknown way {other}")),
+                other => return bad(format_args!("a text is padded in the unknown way {other}")),
             });
             ElementKind::Text
         }
@@ -55,7 +55,7 @@ pub(super) fn of(block: &mut Block<'_>) -> Res<Type> {
         8 => ElementKind::Other("an enumeration"),
         9 if bits & 15 == 1 => match size == 8 + block.widths.address as u64 {
             true => ElementKind::Text,
-            false => return bad(format!("a text of variable length takes {size} bytes")),
+            false => return bad(format_args!("a text of variable length takes {size} bytes")),
         },
         9 => ElementKind::Other("lists"),
         10 => ElementKind::Other("arrays"),
@@ -191,10 +191,10 @@ pub(super) fn space(block: &mut Block<'_>) -> Res<Option<Space>> {
         1 => drop(block.take(4)?),
         2 if kind == 2 => return Ok(None),
         2 if kind < 2 && (kind == 1 || axes == 0) => {}
-        _ => return bad(format!("a shape has version {version}, kind {kind} and {axes} axes")),
+        _ => return bad(format_args!("a shape has version {version}, kind {kind} and {axes} axes")),
     }
     if axes > 32 {
-        return bad(format!("a shape has {axes} axes"));
+        return bad(format_args!("a shape has {axes} axes"));
     }
     let axes = usize::from(axes);
     let endless = u64::MAX >> (64 - 8 * block.widths.length);
@@ -204,7 +204,7 @@ pub(super) fn space(block: &mut Block<'_>) -> Res<Option<Space>> {
         most = (0..axes).try_mapped(|_| block.length().map(|n| if n == endless { u64::MAX } else { n }))?;
     }
     if shape.iter().zip(&most).any(|(size, most)| size > most) {
-        return bad(format!("a shape of {shape:?} where {most:?} is the most"));
+        return bad(format_args!("a shape of {shape:?} where {most:?} is the most"));
     }
     Ok(Some(Space { shape, most }))
 }
