@@ -107,3 +107,13 @@ fn of_range<B>(from: Range<usize>, f: &mut dyn FnMut(usize) -> B) -> Vec<B> {
     }
     made
 }
+
+/// How many of the first `n` there are for which something holds that holds for none after them.
+pub(crate) fn partition_point(n: usize, holds: impl Fn(usize) -> bool) -> usize {
+    let (mut start, mut end) = (0, n);
+    while start < end {
+        let middle = start + (end - start) / 2;
+        if holds(middle) { start = middle + 1 } else { end = middle }
+    }
+    start
+}

@@ -1,6 +1,6 @@
 //! Conversion between any two layouts, coalescing, and the ways between sparse and strided.
 
-use crate::base::mapped::{Chosen, Mapped};
+use crate::base::mapped::{Chosen, Mapped, partition_point};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use crate::base::strided::Strided;
 use crate::base::trace::{self, Work, raise};
 use crate::base::{memory, parallel, shape};
 use crate::engine::blocks::{self, Kernel, Source};
-use crate::engine::fold;
 use crate::engine::transpose::swap_compressed;
+use crate::engine::{distribute, fold};
 use crate::levels::build::{self, SortedKeys};
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::levels::level::{LevelKind, freed};
@@ -167,8 +167,20 @@ pub(crate) fn coalesce(s: &Sparse, fold: ReduceOp) -> Result<Sparse> {
 /// The road that keeps rows of values whole: sort the keys, merge equal ones, build levels.
 fn rows_to(s: &Sparse, values: Strided, kinds: &[LevelKind], dims: Vec<Dim>, op: ReduceOp) -> Result<Sparse> {
     let level_dims: usize = kinds.iter().map(|k| k.rank()).sum();
-    let (layout, mut words) = keys(&s.pattern, &dims[..level_dims]);
     let op = if faults::is(Fault::DuplicatesDropped) { ReduceOp::Max } else { op };
+    let layout = KeyLayout::new(&dims[..level_dims].mapped(|d| d.size));
+    if let Some(done) = distribute::merged(&s.pattern, &layout, &dims[..level_dims], &values, op)? {
+        let words = [done.keys];
+        let keys = SortedKeys::new(&layout, &words);
+        let pattern = build::build(kinds, dims, &keys)?;
+        return Ok(Sparse {
+            shape: s.shape.clone(),
+            pattern: Arc::new(pattern),
+            values: done.values,
+            fill: s.fill.clone(),
+        });
+    }
+    let (layout, mut words) = keys(&s.pattern, &dims[..level_dims]);
     let mut values = values;
     let order = order_of(&words);
     if order == Order::Unsorted && !faults::is(Fault::NotSorted) {
@@ -189,7 +201,7 @@ fn rows_to(s: &Sparse, values: Strided, kinds: &[LevelKind], dims: Vec<Dim>, op:
             words = words.mapped(|w| sort::pick(w, firsts));
         }
     }
-    let keys = SortedKeys { layout: &layout, words: &words, unique: true };
+    let keys = SortedKeys::new(&layout, &words);
     let pattern = build::build(kinds, dims, &keys)?;
     Ok(Sparse { shape: s.shape.clone(), pattern: Arc::new(pattern), values, fill: s.fill.clone() })
 }
@@ -245,7 +257,7 @@ fn elements_to(s: &Sparse, kinds: &[LevelKind], dims: Vec<Dim>) -> Result<Sparse
     let what = format!("a row of {block} values for each of {} stored coordinates", heads.len());
     let all = memory::room(&s.shape, &what, &[heads.len(), block], dtype.size(), "choose coo")?;
     words = words.mapped(|w| sort::pick(w, heads));
-    let pattern = Arc::new(build::build(kinds, dims, &SortedKeys { layout: &layout, words: &words, unique: true })?);
+    let pattern = Arc::new(build::build(kinds, dims, &SortedKeys::new(&layout, &words))?);
     // Where each sorted element goes: its row, and its slot in the row.
     let mut targets = vec![0u64; n];
     for (row, &head) in heads.iter().enumerate() {
@@ -291,16 +303,6 @@ const SCATTERED: usize = 1 << 20;
 /// Elements of a dense result that are written at a time, and how many stored ones of them.
 const STRETCH: usize = 1 << 16;
 const SOME: usize = 1 << 9;
-
-/// How many of the first `n` there are for which something holds that holds for none after them.
-fn partition_point(n: usize, holds: impl Fn(usize) -> bool) -> usize {
-    let (mut start, mut end) = (0, n);
-    while start < end {
-        let middle = start + (end - start) / 2;
-        if holds(middle) { start = middle + 1 } else { end = middle }
-    }
-    start
-}
 
 /// The dense form. The tensor has a defined background (its own, or one the caller gives).
 ///
@@ -396,7 +398,7 @@ pub(crate) fn from_strided(x: &Strided, spec: &LevelSpec, fill: Fill) -> Result<
         }
     };
     let (layout, words) = unravel(&kept, &view.shape[..level_dims]);
-    let keys = SortedKeys { layout: &layout, words: &words, unique: true };
+    let keys = SortedKeys::new(&layout, &words);
     let pattern = build::build(&spec.levels, dims, &keys)?;
     let mut shape = vec![rows];
     shape.extend(&view.shape[level_dims..]);
@@ -482,7 +484,7 @@ pub(crate) fn retain_rows(s: &Sparse, keep: &[bool]) -> Result<Sparse> {
             let (layout, words) = s.pattern.own_keys();
             let rows: Vec<usize> = (0..keep.len()).chosen(|&p| keep[p]);
             let words: Vec<Vec<u64>> = words.mapped(|w| sort::pick(w, &rows));
-            let keys = SortedKeys { layout: &layout, words: &words, unique: true };
+            let keys = SortedKeys::new(&layout, &words);
             build::build(&freed(s.pattern.kinds()), s.pattern.dims.clone(), &keys)?
         }
     };

@@ -1,8 +1,10 @@
 //! Patterns from sorted coordinate keys.
 
-use crate::base::mapped::{Chosen, Mapped};
+use std::ops::Deref;
+
+use crate::base::mapped::{Chosen, Mapped, partition_point};
+use openwork_ops::structure::Index;
 use openwork_ops::structure::keys::{self, Field, KeyLayout};
-use openwork_ops::structure::{Index, IndexVec};
 
 use super::indices::{Indices, needs_64_bits};
 use super::level::LevelKind;
@@ -16,20 +18,23 @@ use crate::base::parallel;
 
 /// Sorted keys of coordinate tuples over the level dimensions of a pattern to be.
 pub(crate) struct SortedKeys<'a> {
-    pub(crate) layout: &'a KeyLayout,
-    pub(crate) words: &'a [Vec<u64>],
-    /// Whether no key repeats.
-    pub(crate) unique: bool,
+    layout: &'a KeyLayout,
+    words: Vec<&'a [u64]>,
 }
 
-impl SortedKeys<'_> {
+impl<'a> SortedKeys<'a> {
+    /// Keys of which none repeats, as one array for each word.
+    pub(crate) fn new<W: Deref<Target = [u64]>>(layout: &'a KeyLayout, words: &'a [W]) -> SortedKeys<'a> {
+        SortedKeys { layout, words: words.mapped(|w| &w[..]) }
+    }
+
     pub(super) fn len(&self) -> usize {
-        self.words.first().map_or(0, Vec::len)
+        self.words.first().map_or(0, |w| w.len())
     }
 
     fn field(&self, dim: usize) -> (Field, &[u64]) {
         let field = self.layout.fields[dim];
-        (field, &self.words[field.word])
+        (field, self.words[field.word])
     }
 
     /// Where the tuples of the first `dims` dimensions change.
@@ -151,7 +156,7 @@ impl Builder<'_> {
                 pointers(n, |i| parents[i], self.count, self.wide)
             }
         };
-        Ok(out.ok_or_else(|| self.too_many(self.dim))?.into())
+        out.ok_or_else(|| self.too_many(self.dim))
     }
 
     /// The coordinates of those keys, or of all, along one dimension.
@@ -212,21 +217,24 @@ fn decode(words: &[u64], field: Field, wide: bool) -> Indices {
 }
 
 /// Pointers from the rising parents of a level's `n` nodes; `None` if memory has no room for them.
-fn pointers(n: usize, parent: impl Fn(usize) -> u64, count: usize, wide: bool) -> Option<IndexVec> {
-    fn typed<I: Index>(n: usize, parent: impl Fn(usize) -> u64, count: usize) -> Option<IndexVec> {
+fn pointers(n: usize, parent: impl Fn(usize) -> u64 + Sync, count: usize, wide: bool) -> Option<Indices> {
+    fn typed<I: Index>(n: usize, parent: impl Fn(usize) -> u64 + Sync, count: usize) -> Option<Indices> {
         let entries = count.checked_add(1).filter(|&n| memory::has_room(n, size_of::<I>()))?;
-        let mut out: Vec<I> = Vec::new();
-        out.try_reserve_exact(entries).ok()?;
-        out.push(I::default());
-        // Rising parents: each parent's end is where the next one starts.
-        for i in 0..n {
-            let p = parent(i) as usize;
-            while out.len() <= p {
-                out.push(I::new(i + usize::from(faults::is(Fault::PointersOffByOne))));
+        let mut out = Scratch::<I>::any(entries);
+        let off = usize::from(faults::is(Fault::PointersOffByOne));
+        // As many parents as have about one task's nodes.
+        let grain = (parallel::GRAIN as u128 * count as u128 / n.max(1) as u128).clamp(1, parallel::GRAIN as u128);
+        parallel::for_chunks_mut(&mut out, 1, grain as usize, &|first, out| {
+            // Before a parent's nodes are those of the parents below it.
+            let mut i = partition_point(n, |i| parent(i) < first as u64);
+            for (p, out) in (first as u64..).zip(out) {
+                while i < n && parent(i) < p {
+                    i += 1;
+                }
+                *out = I::new(if p > 0 && i < n { i + off } else { i });
             }
-        }
-        out.resize(count + 1, I::new(n));
-        Some(I::vec(out))
+        });
+        Some(out.into())
     }
     if wide { typed::<u64>(n, parent, count) } else { typed::<u32>(n, parent, count) }
 }

@@ -53,10 +53,9 @@ pub(super) fn append(builder: &mut Builder<'_>, rank: usize) -> Result<Level> {
     let heads = builder.heads(rank);
     let pointers = if builder.is_root() && rank > 0 { None } else { Some(builder.pointers(heads.as_deref())?) };
     let indices = (builder.dim..builder.dim + rank).mapped(|d| builder.column(d, heads.as_deref()));
-    let unique = !builder.is_last || builder.keys.unique;
     let positions = heads.as_ref().map_or(builder.keys.len(), Vec::len);
     builder.enter(positions, heads);
-    Ok(Level::Sparse { pointers, indices, ordered: true, unique })
+    Ok(Level::Sparse { pointers, indices, ordered: true, unique: true })
 }
 
 impl Sparse<'_> {

@@ -186,7 +186,7 @@ impl Tensor {
         let sizes: Vec<usize> = dims[..spec.level_dims()].mapped(|d| d.size);
         let layout = openwork_ops::structure::keys::KeyLayout::new(&sizes);
         let words = vec![Vec::new(); layout.word_bits.len()];
-        let keys = crate::levels::build::SortedKeys { layout: &layout, words: &words, unique: true };
+        let keys = crate::levels::build::SortedKeys::new(&layout, &words);
         let pattern = crate::levels::build::build(&spec.levels, dims, &keys)?;
         let value_shape: Vec<usize> = [pattern.positions].into_iter().chain(pattern.value_shape()).collect();
         let values = Strided::constant(Scalar::zero(dtype), &value_shape);

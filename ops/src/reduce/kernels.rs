@@ -4,6 +4,8 @@ use std::marker::PhantomData;
 
 use super::ReduceKernels;
 use super::monoid::{Fold, Monoid};
+#[cfg(target_arch = "x86_64")]
+use super::rows;
 use crate::cast::cast_block;
 use crate::dtype::{DType, Element};
 use crate::groups::Store;
@@ -18,7 +20,7 @@ const BLOCK: usize = 512;
 const LEVELS: usize = 64;
 
 /// Segments up to this length are folded in lanes of their own.
-const SHORT: usize = 64;
+pub(super) const SHORT: usize = 64;
 
 /// Lanes of a short segment.
 const LANES: usize = 8;
@@ -79,7 +81,8 @@ fn store<M: Monoid>(acc: &mut [u8], value: M::Acc) {
 }
 
 fn fold<M: Fold<E>, E: Element>(values: &[E]) -> M::Acc {
-    if values.len() <= BLOCK {
+    // In blocks for the sake of rounding, which an order does not know.
+    if M::PICKS || values.len() <= BLOCK {
         return fold_block::<M, E>(values);
     }
     // A binary counter: `partial[k]` holds the fold of 2^j blocks, j falling with k.
@@ -109,6 +112,9 @@ fn fold_block<M: Fold<E>, E: Element>(values: &[E]) -> M::Acc {
         type Output = M::Acc;
         #[inline(always)]
         fn run(self) -> M::Acc {
+            if let Some(done) = M::shortly(self.0) {
+                return done;
+            }
             // `const`, so that only one of them is compiled.
             if const { size_of::<M::Acc>() <= 2 } {
                 fold_lanes::<M, E, 32>(self.0)
@@ -207,6 +213,22 @@ fn segments<M: Fold<E>, E: Element>(values: &[E], offsets: &[usize], acc: &mut [
                 };
                 *slot = M::combine(*slot, fold);
             }
+        }
+    }
+    #[cfg(target_arch = "x86_64")]
+    if let Some(lanes) = M::LANES {
+        let sums = f64::from_bytes_mut(acc);
+        let long = |start: usize, end: usize| {
+            let fold = fold::<M, E>(&values[start..end]);
+            f64::from_bytes(bytemuck::bytes_of(&fold.store())).first().copied().unwrap_or_default()
+        };
+        let done = match E::DTYPE {
+            DType::F64 => rows::fold(lanes, f64::from_bytes(E::as_bytes(values)), offsets, sums, &long),
+            DType::F32 => rows::fold(lanes, f32::from_bytes(E::as_bytes(values)), offsets, sums, &long),
+            _ => false,
+        };
+        if done {
+            return;
         }
     }
     let acc = M::Acc::from_bytes_mut(acc);

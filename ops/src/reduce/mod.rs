@@ -4,6 +4,8 @@ mod compensated;
 mod exact;
 mod kernels;
 mod monoid;
+#[cfg(target_arch = "x86_64")]
+mod rows;
 mod scan;
 #[cfg(test)]
 mod tests;

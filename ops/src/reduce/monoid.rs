@@ -2,7 +2,10 @@
 //! element enters.
 
 use std::marker::PhantomData;
+use std::ops::Add;
 
+#[cfg(target_arch = "x86_64")]
+use super::rows::Lanes;
 use crate::dtype::{Element, c128};
 use crate::groups::Store;
 use crate::scalar::{Cast, Scalar};
@@ -17,6 +20,12 @@ pub(super) trait Monoid: 'static {
     /// Whether loops are compiled for each level of vector instructions: they gain where the baseline has no instruction, or
     /// where memory waits for them.
     const WIDE: bool = false;
+    /// Whether one of two is picked: without rounding, and by several instructions one after the other, so that more
+    /// accumulators are to be on their way.
+    const PICKS: bool = false;
+    /// What eight lanes of `f64` accumulators do at a time, if they do it.
+    #[cfg(target_arch = "x86_64")]
+    const LANES: Option<Lanes> = None;
     fn combine(a: Self::Acc, b: Self::Acc) -> Self::Acc;
     /// `n` copies of `a` combined, for `n > 0`.
     fn power(a: Self::Acc, n: u128) -> Self::Acc;
@@ -26,6 +35,11 @@ pub(super) trait Monoid: 'static {
 pub(super) trait Fold<E: Element>: Monoid {
     /// An element as an accumulator.
     fn lift(element: E) -> Self::Acc;
+    /// The fold of some elements where a shorter loop than that of [`Monoid::combine`] comes to the same.
+    #[inline(always)]
+    fn shortly(_: &[E]) -> Option<Self::Acc> {
+        None
+    }
     /// The same for a scalar of the fold's input dtype, which is not `E` where blocks are converted.
     fn lift_scalar(scalar: Scalar) -> Self::Acc;
 }
@@ -62,6 +76,8 @@ macro_rules! arithmetic {
             const IDENTITY: $ty = $zero;
             const PADDING: $ty = $padding;
             const WIDE: bool = $wide;
+            #[cfg(target_arch = "x86_64")]
+            const LANES: Option<Lanes> = if $wide { Some(Lanes::Sum) } else { None };
             #[inline(always)]
             fn combine(a: $ty, b: $ty) -> $ty {
                 let add: fn($ty, $ty) -> $ty = $add;
@@ -135,17 +151,54 @@ arithmetic!(
     |a, n| repeat(a, n, |a, b| a * b)
 );
 
+/// Of floats that are all numbers the one that no other is `better` than. Every sum with a NaN is one, and few others are.
+#[inline(always)]
+fn best_of_numbers<T: Copy + Add<Output = T> + PartialEq, const N: usize>(
+    values: &[T],
+    identity: T,
+    better: impl Fn(T, T) -> bool,
+) -> Option<T> {
+    let (mut best, mut sums) = ([identity; N], [identity; N]);
+    let (chunks, rest) = values.as_chunks::<N>();
+    for chunk in chunks {
+        for i in 0..N {
+            best[i] = if better(best[i], chunk[i]) { best[i] } else { chunk[i] };
+            sums[i] = sums[i] + chunk[i];
+        }
+    }
+    for (i, &value) in rest.iter().enumerate() {
+        best[i] = if better(best[i], value) { best[i] } else { value };
+        sums[i] = sums[i] + value;
+    }
+    #[allow(clippy::eq_op)] // what is not equal to itself is no number
+    if sums.iter().any(|sum| sum != sum) {
+        return None;
+    }
+    let mut width = N;
+    while width > 1 {
+        width /= 2;
+        for i in 0..width {
+            best[i] = if better(best[i], best[i + width]) { best[i] } else { best[i + width] };
+        }
+    }
+    Some(best[0])
+}
+
 /// The least or greatest element. `$better(a, b)` says whether `a` replaces `b`.
 macro_rules! order {
-    ($($ty:ty: $least:expr, $greatest:expr, |$a:ident| $wins:expr;)+) => {$(
-        order!(@ Min, $ty, $greatest, |$a| $wins, <);
-        order!(@ Max, $ty, $least, |$a| $wins, >);
+    ($($ty:ty: $least:expr, $greatest:expr, |$a:ident| $wins:expr, $shortly:ident;)+) => {$(
+        order!(@ Min, Least, $ty, $greatest, |$a| $wins, <, $shortly);
+        order!(@ Max, Greatest, $ty, $least, |$a| $wins, >, $shortly);
     )+};
-    (@ $monoid:ident, $ty:ty, $identity:expr, |$a:ident| $wins:expr, $better:tt) => {
+    (@ $monoid:ident, $lanes:ident, $ty:ty, $identity:expr, |$a:ident| $wins:expr, $better:tt, $shortly:ident) => {
         impl Monoid for $monoid<$ty> {
             type Acc = $ty;
             const IDENTITY: $ty = $identity;
             const WIDE: bool = size_of::<$ty>() >= 4;
+            const PICKS: bool = matches!(<$ty as Element>::DTYPE, crate::DType::F64 | crate::DType::F32);
+            #[cfg(target_arch = "x86_64")]
+            const LANES: Option<Lanes> =
+                if matches!(<$ty as Element>::DTYPE, crate::DType::F64) { Some(Lanes::$lanes) } else { None };
             #[inline(always)]
             fn combine($a: $ty, b: $ty) -> $ty {
                 // Without a branch that nobody can predict.
@@ -163,23 +216,31 @@ macro_rules! order {
             fn lift_scalar(scalar: Scalar) -> $ty {
                 scalar.to()
             }
+            order!(@ $shortly, $ty, $identity, $better);
+        }
+    };
+    (@ plainly, $ty:ty, $identity:expr, $better:tt) => {};
+    (@ shortly, $ty:ty, $identity:expr, $better:tt) => {
+        #[inline(always)]
+        fn shortly(values: &[$ty]) -> Option<$ty> {
+            best_of_numbers::<$ty, { 128 / size_of::<$ty>() }>(values, $identity, |a, b| a $better b)
         }
     };
 }
 
 order! {
-    i8: i8::MIN, i8::MAX, |a| false;
-    i16: i16::MIN, i16::MAX, |a| false;
-    i32: i32::MIN, i32::MAX, |a| false;
-    i64: i64::MIN, i64::MAX, |a| false;
-    u8: u8::MIN, u8::MAX, |a| false;
-    u16: u16::MIN, u16::MAX, |a| false;
-    u32: u32::MIN, u32::MAX, |a| false;
-    u64: u64::MIN, u64::MAX, |a| false;
-    f16: f16::NEG_INFINITY, f16::INFINITY, |a| a.is_nan();
-    bf16: bf16::NEG_INFINITY, bf16::INFINITY, |a| a.is_nan();
-    f32: f32::NEG_INFINITY, f32::INFINITY, |a| a.is_nan();
-    f64: f64::NEG_INFINITY, f64::INFINITY, |a| a.is_nan();
+    i8: i8::MIN, i8::MAX, |a| false, plainly;
+    i16: i16::MIN, i16::MAX, |a| false, plainly;
+    i32: i32::MIN, i32::MAX, |a| false, plainly;
+    i64: i64::MIN, i64::MAX, |a| false, plainly;
+    u8: u8::MIN, u8::MAX, |a| false, plainly;
+    u16: u16::MIN, u16::MAX, |a| false, plainly;
+    u32: u32::MIN, u32::MAX, |a| false, plainly;
+    u64: u64::MIN, u64::MAX, |a| false, plainly;
+    f16: f16::NEG_INFINITY, f16::INFINITY, |a| a.is_nan(), plainly;
+    bf16: bf16::NEG_INFINITY, bf16::INFINITY, |a| a.is_nan(), plainly;
+    f32: f32::NEG_INFINITY, f32::INFINITY, |a| a.is_nan(), shortly;
+    f64: f64::NEG_INFINITY, f64::INFINITY, |a| a.is_nan(), shortly;
 }
 
 /// Folds of whether elements are not zero: blocks enter as bool.

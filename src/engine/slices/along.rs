@@ -108,7 +108,7 @@ impl Slices {
         let Some(Keyed { source, layout, .. }) = &self.sparse else { return Ok(Tensor::from_strided(values)) };
         let shape = self.shape_along(length);
         let dims = self.kept.iter().chain(&self.axes).map(|&a| Dim::whole(a, shape[a])).collect();
-        let keys = SortedKeys { layout, words: &words, unique: true };
+        let keys = SortedKeys::new(layout, &words);
         let rank = shape.len();
         // The operand's layout, or the rows of its value axes would be filled up.
         let spec = source.pattern.spec();

@@ -46,7 +46,7 @@ impl Cut {
         let ends = if kept == layout.fields.len() {
             sort::runs(&words)
         } else {
-            let keys = SortedKeys { layout: &layout, words: &words, unique: true };
+            let keys = SortedKeys::new(&layout, &words);
             let mut ends = keys.heads(kept);
             ends.push(words.first().map_or(0, Vec::len));
             ends
@@ -146,7 +146,7 @@ impl<'a> Split<'a> {
     pub(crate) fn result_pattern(&self, kept: &[usize], layout: &KeyLayout, words: &[Vec<u64>]) -> Result<Pattern> {
         let number = |d: &Dim| Dim { axis: kept.iter().position(|&a| a == d.axis).unwrap_or(d.axis), ..*d };
         let dims = self.dims.iter().chain(&self.value_dims).map(number).collect();
-        let keys = SortedKeys { layout, words, unique: true };
+        let keys = SortedKeys::new(layout, words);
         build::build(&[LevelKind::Sparse { rank: self.dims.len() }], dims, &keys)
     }
 

@@ -143,7 +143,7 @@ impl Slices {
             None => values,
         };
         let values = values.to_contiguous()?.into_owned();
-        let keys = SortedKeys { layout: &layout, words: &heads, unique: true };
+        let keys = SortedKeys::new(&layout, &heads);
         let own = kept.iter().enumerate().map(|(i, &a)| Dim::whole(i, shape[a])).collect();
         let pattern = Arc::new(build::build(&[LevelKind::Sparse { rank: kept.len() }], own, &keys)?);
         let fill = s.fill_values();

@@ -204,7 +204,7 @@ fn overlaid(s: &Sparse, unique: &Unique, blank: &[bool], meeting: Option<BinaryO
         .collect();
     let runs = sort::runs(&words);
     let heads: Vec<Vec<u64>> = words.mapped(|w| sort::pick(w, &runs[..runs.len() - 1]));
-    let keys = SortedKeys { layout: &rows, words: &heads, unique: true };
+    let keys = SortedKeys::new(&rows, &heads);
     let patch = build::build(&kinds, p.dims.clone(), &keys)?;
     let merged = coiterate::merge(p, &patch, Keep::UNION);
     let pattern = Arc::new(merged.pattern);

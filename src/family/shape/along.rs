@@ -174,7 +174,7 @@ pub(crate) fn rebuild(
         });
     }
     debug_assert_ne!(keys::order_of(&words), keys::Order::Unsorted);
-    let keys = SortedKeys { layout, words: &words, unique: true };
+    let keys = SortedKeys::new(layout, &words);
     Ok((build::build(&freed(kinds), dims, &keys)?, order))
 }
 

@@ -159,7 +159,7 @@ fn reshape_sparse(s: &Sparse, shape: &[usize]) -> Result<Sparse> {
         words.push(word);
     }
     debug_assert_eq!(keys::order_of(&words), keys::Order::Strict);
-    let keys = SortedKeys { layout: &layout, words: &words, unique: true };
+    let keys = SortedKeys::new(&layout, &words);
     let pattern = build::build(&[LevelKind::Sparse { rank: shape.len() }], coo_dims(shape), &keys)?;
     Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values: s.values, fill })
 }
@@ -325,7 +325,7 @@ fn broadcast_sparse(s: &Sparse, shape: &[usize]) -> Result<Sparse> {
         let moved = (0..n).map(|i| from[sorted.order.as_slice().get(i)]).collect();
         order = IndexVec::U64(moved);
     }
-    let keys = SortedKeys { layout: &layout, words: &words, unique: true };
+    let keys = SortedKeys::new(&layout, &words);
     let pattern = build::build(&[LevelKind::Sparse { rank: shape.len() }], coo_dims(shape), &keys)?;
     let values = convert::gather_values(&s.values, &order)?;
     Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill })

@@ -236,7 +236,7 @@ fn of_coordinates(
     values: Strided,
     fill: Fill,
 ) -> Result<Tensor> {
-    let keys = SortedKeys { layout, words, unique: true };
+    let keys = SortedKeys::new(layout, words);
     let pattern = build::build(&[LevelKind::Sparse { rank: shape.len() }], super::coo_dims(shape), &keys)?;
     Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill }.into())
 }

@@ -268,7 +268,7 @@ fn cut(s: &Sparse, axis: usize, ranges: &[Range<usize>]) -> Result<Vec<Sparse>> 
             words[field.word].iter_mut().for_each(|w| *w = w.wrapping_sub(shift));
         }
         debug_assert_eq!(sort::runs(&words).len(), own.len() + 1);
-        let keys = SortedKeys { layout: &layout, words: &words, unique: true };
+        let keys = SortedKeys::new(&layout, &words);
         let dims = narrowed_dims(&s.pattern, axis, range.len());
         let pattern = build::build(&freed(s.pattern.kinds()), dims, &keys)?;
         let values = convert::gather_values(&s.values, &IndexVec::U64(own.to_vec()))?;
