@@ -69,15 +69,15 @@ impl Workload {
     /// The matrix as CSR with fill 0.
     pub fn csr(&self) -> Outcome<Tensor> {
         let shape = self.shape()?;
-        let (pointers, indices): (Vec<i32>, Vec<i32>) = (self.vec("indptr")?, self.vec("indices")?);
-        Ok(Tensor::csr(shape, pointers, indices, &self.floats(&self.file("data"))?, self.zero())?)
+        let (pointers, indices) = (self.indices("indptr")?, self.indices("indices")?);
+        Ok(Tensor::csr(shape, &pointers, &indices, &self.floats(&self.file("data"))?, self.zero())?)
     }
 
     /// The matrix as an unsorted list of coordinates, duplicates included, with fill 0.
     pub fn raw_coo(&self) -> Outcome<Tensor> {
         let shape = self.shape()?;
-        let (rows, columns): (Vec<i32>, Vec<i32>) = (self.vec("coo_row")?, self.vec("coo_col")?);
-        Ok(Tensor::coo(shape, vec![rows, columns], &self.floats(&self.file("coo_val"))?, self.zero())?)
+        let (rows, columns) = (self.indices("coo_row")?, self.indices("coo_col")?);
+        Ok(Tensor::coo(shape, vec![&rows, &columns], &self.floats(&self.file("coo_val"))?, self.zero())?)
     }
 
     /// The matrix as sorted coordinates without duplicates.
@@ -170,6 +170,13 @@ impl Workload {
 
     fn file(&self, array: &str) -> PathBuf {
         self.data.join(&self.name).join(format!("{array}.npy"))
+    }
+
+    /// An index array where arrays of the library lie: in huge pages if it is large, as those of NumPy do.
+    fn indices(&self, array: &str) -> Outcome<Tensor> {
+        let file = Npy::open(&self.file(array))?;
+        let entries: &[i32] = file.elements()?;
+        Ok(Tensor::from_slice([entries.len()], entries)?)
     }
 
     fn vec<T: NpyElement>(&self, array: &str) -> Outcome<Vec<T>> {

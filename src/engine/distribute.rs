@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use openwork_ops::ReduceOp;
 use openwork_ops::cast::cast_block;
-use openwork_ops::structure::buckets::{self, Buckets, Repeated};
+use openwork_ops::structure::buckets::{self, KeyBuckets, Repeated};
 use openwork_ops::structure::gather::gather_rows;
 use openwork_ops::structure::keys::KeyLayout;
 use openwork_ops::structure::sort::{Packing, sort_bucket};
@@ -48,7 +48,7 @@ struct Elements<'a> {
     /// Of the pattern's level dimensions in a key.
     weights: &'a [u64],
     bytes: &'a [u8],
-    buckets: Buckets,
+    buckets: KeyBuckets,
 }
 
 /// The elements of a pattern by their keys over `dims`; equal ones are folded. `None` where another way is taken: few elements,
@@ -82,7 +82,7 @@ pub(super) fn merged(
     let fold = Fold::new(op, values.dtype)?.starting_at_minus_zero();
     raise(Work::Engine);
     let bytes = values.dense_bytes()?;
-    let buckets = Buckets::new(n, layout.word_bits[0]);
+    let buckets = KeyBuckets::new(n, layout.word_bits[0]);
     let elements = Elements { pattern, weights: &weights, bytes: &bytes, buckets };
     let merged = if buckets.low_bits <= 32 {
         elements.distributed::<u32>(values, &fold)
@@ -170,7 +170,7 @@ impl Elements<'_> {
 /// Sorts buckets and merges what has the same key.
 struct Sorter<'a, I> {
     parts: Vec<Part<'a, I>>,
-    buckets: Buckets,
+    buckets: KeyBuckets,
     /// Bytes of an element.
     width: usize,
     fold: &'a Fold,

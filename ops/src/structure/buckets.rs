@@ -2,6 +2,7 @@
 //! cache. A bucket tells the leading bits of its keys, so that only the others move.
 
 use super::index::Index;
+use crate::simd;
 
 /// The size aimed at: a bucket, its like while it is sorted and its rows stay in a second-level cache.
 const BUCKET: usize = 1 << 14;
@@ -11,18 +12,18 @@ const MOST: u32 = 11;
 
 /// How keys are cut into buckets.
 #[derive(Clone, Copy, Debug)]
-pub struct Buckets {
+pub struct KeyBuckets {
     /// Bits of a key that its bucket does not tell.
     pub low_bits: u32,
     /// Number of buckets.
     pub count: usize,
 }
 
-impl Buckets {
+impl KeyBuckets {
     /// For `n` keys below `2^bits`.
-    pub fn new(n: usize, bits: u32) -> Buckets {
+    pub fn new(n: usize, bits: u32) -> KeyBuckets {
         let lead = ((n / BUCKET).max(1).ilog2() + 1).min(MOST).min(bits);
-        Buckets { low_bits: bits - lead, count: 1 << lead }
+        KeyBuckets { low_bits: bits - lead, count: 1 << lead }
     }
 
     #[inline(always)]
@@ -57,6 +58,9 @@ impl Buckets {
             let place = &mut next[self.of(key)];
             lows[*place] = I::new((key & mask) as usize);
             moved[*place] = *row;
+            // The lines after these, which the streams of this bucket come to.
+            simd::prefetch::<I, 1>(lows, *place + 64 / size_of::<I>());
+            simd::prefetch::<[u8; W], 1>(moved, *place + 64 / W);
             *place += 1;
         }
     }
@@ -137,7 +141,7 @@ mod tests {
             let mask = u64::MAX.checked_shr(64 - bits).unwrap_or(0);
             let keys: Vec<u64> = (0..n).map(|_| next() & mask).collect();
             let rows: Vec<u8> = (0..n as u32).flat_map(u32::to_le_bytes).collect();
-            let buckets = Buckets::new(n, bits);
+            let buckets = KeyBuckets::new(n, bits);
             let mut counts = vec![0; buckets.count];
             buckets.count(&keys, &mut counts);
             let mut places = Vec::new();

@@ -9,6 +9,7 @@
 use std::ops::Range;
 
 use super::index::Index;
+use crate::simd;
 
 /// A compressed matrix, or some rows of one, to be read. Values are elements of `W` bytes.
 #[derive(Clone, Copy)]
@@ -165,11 +166,16 @@ pub fn distribute<const W: usize, const K: usize, I: Index>(
             entry[0] = (((j.get() & low) as u64) << buckets.row_bits) | i as u64;
             bytemuck::bytes_of_mut(&mut entry)[8..8 + W].copy_from_slice(v);
             staged[*slot] = entry;
+            // The line after this one, which the stream of this bucket comes to.
+            simd::prefetch::<Entry<K>, 1>(staged, *slot + 64 / size_of::<Entry<K>>());
             *slot += 1;
         }
     }
     offsets
 }
+
+/// Entries that are counted together.
+const TOGETHER: usize = 16;
 
 /// Sorts what [`distribute`] wrote to one bucket, given in pieces in the order of rows: `next` has an entry per column of the
 /// bucket and is told where each begins, from `start` on; `out` is for the bucket's elements alone.
@@ -181,9 +187,16 @@ pub fn collect<const W: usize, const K: usize, I: Index>(
     out: (&mut [I], &mut [[u8; W]]),
 ) {
     let mut counts = vec![I::default(); next.len()];
-    for entry in pieces.iter().copied().flatten() {
-        let count = &mut counts[(entry[0] >> row_bits) as usize];
-        *count = I::new(count.get() + 1);
+    let mut at = 0;
+    for entries in pieces.iter().flat_map(|piece| piece.chunks(TOGETHER)) {
+        // What is written next, at random, is on its way meanwhile.
+        simd::prefetch::<I, TOGETHER>(out.0, at);
+        simd::prefetch::<[u8; W], TOGETHER>(out.1, at);
+        at += entries.len();
+        for entry in entries {
+            let count = &mut counts[(entry[0] >> row_bits) as usize];
+            *count = I::new(count.get() + 1);
+        }
     }
     let mut at = 0;
     for (count, next) in counts.iter_mut().zip(next) {
