@@ -48,6 +48,7 @@ pub const OPS: &[Op] = &[
         prepare: spmv_prepared,
     },
     Op { name: "spmv_t", cases: REDUCED, prepare: spmv_t },
+    Op { name: "spmv_t_prepared", cases: REDUCED, prepare: spmv_t_prepared },
     Op { name: "spmm32", cases: &["rmat20:f64", "lap100:f64", "uni3:f64", "bsr:f64"], prepare: |w| spmm(w, 32) },
     Op { name: "spmm128", cases: &["lap100:f64", "uni4:f64", "nn90:f32"], prepare: |w| spmm(w, 128) },
     Op { name: "spmm512", cases: &["uni4:f64"], prepare: |w| spmm(w, 512) },
@@ -151,6 +152,11 @@ fn spmv_prepared(w: &Workload) -> Outcome<Run> {
 
 fn spmv_t(w: &Workload) -> Outcome<Run> {
     binary(w.csr()?.permute_dims([1, 0])?, w.vector(w.shape()?[0])?, Tensor::matmul)
+}
+
+fn spmv_t_prepared(w: &Workload) -> Outcome<Run> {
+    let (a, x) = (prepare(&w.csr()?.permute_dims([1, 0])?)?, w.vector(w.shape()?[0])?);
+    Ok(Box::new(move || a.matmul(&x)))
 }
 
 fn spmm(w: &Workload, columns: usize) -> Outcome<Run> {

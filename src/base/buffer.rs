@@ -89,6 +89,9 @@ impl Owner for Block {
 /// Bytes up to which memory lies beside the count of those who share it: one allocation where others take two.
 const SMALL: usize = 256;
 
+/// Bytes that no cache is expected to keep until somebody reads them.
+const STREAMED: usize = 32 << 20;
+
 /// Memory for as many bytes, aligned for any element type.
 type Few = [u128; SMALL / 16];
 
@@ -264,14 +267,32 @@ impl Buffer {
     /// # Errors
     /// If memory cannot hold them.
     pub(crate) fn overwritten(len: usize, width: usize, fill: impl FnOnce(&mut [u8])) -> Result<Buffer> {
+        Buffer::streamed(len, width, |place, _| fill(place))
+    }
+
+    /// As [`Buffer::overwritten`], and `fill` is told whether the bytes are best written past the caches: they are many, and
+    /// in memory that was used before. Into fresh pages that takes twice as long as any other way.
+    ///
+    /// # Errors
+    /// If memory cannot hold them.
+    pub(crate) fn streamed(len: usize, width: usize, fill: impl FnOnce(&mut [u8], bool)) -> Result<Buffer> {
         let mut lent = if width > 1 { LENT.with_borrow_mut(|lent| lent.take_if(|m| m.len() == len)) } else { None };
         let (mut few, mut large) = ([0; SMALL / 16], None);
-        let place = match lent.as_mut().and_then(Buffer::unique_mut) {
-            Some(place) => place,
-            None => Buffer::place(len, &mut few, &mut large, if width > 1 { Block::any } else { Block::zeroed })?,
+        let (place, is_used) = match lent.as_mut().and_then(Buffer::unique_mut) {
+            Some(place) => (place, true),
+            None => {
+                Buffer::place(len, &mut few, &mut large, if width > 1 { Block::any } else { Block::zeroed })?;
+                match &mut large {
+                    Some(block) => {
+                        let is_used = block.is_used();
+                        (block.all_mut(), is_used)
+                    }
+                    None => (&mut bytemuck::cast_slice_mut(&mut few)[..len], true),
+                }
+            }
         };
         show_unwritten(place, width);
-        fill(place);
+        fill(place, is_used && len >= STREAMED);
         Ok(lent.unwrap_or_else(|| Buffer::owned(len, &few, large)))
     }
 

@@ -50,6 +50,8 @@ pub(crate) struct Block {
     /// How far into the mapping, or into what is allocated, the first byte is.
     shift: usize,
     mapping: Option<Mapping>,
+    /// Whether its pages were used before.
+    is_used: bool,
 }
 
 // SAFETY: plain bytes, owned alone; nothing about them is tied to a thread.
@@ -89,7 +91,7 @@ impl Block {
             let shift = LARGE.fetch_add(1, Ordering::Relaxed) % SHIFTS * SHIFT;
             let shift = if shift <= size - len { shift } else { 0 };
             let at = NonNull::new(mapping.at.as_ptr().wrapping_add(shift))?;
-            return Some((Block { at, len, size: 0, shift, mapping: Some(mapping) }, is_fresh));
+            return Some((Block { at, len, size: 0, shift, mapping: Some(mapping), is_used: !is_fresh }, is_fresh));
         }
         if !is_free(len) {
             return None;
@@ -107,7 +109,12 @@ impl Block {
         // At most what is allocated beside `len`: memory is asked for at a multiple of ALIGN.
         let shift = if beside == 0 { 0 } else { raw.addr().get().next_multiple_of(LINE) - raw.addr().get() };
         let at = NonNull::new(raw.as_ptr().wrapping_add(shift))?;
-        Some((Block { at, len, size, shift, mapping: None }, true))
+        Some((Block { at, len, size, shift, mapping: None, is_used: false }, true))
+    }
+
+    /// Whether its pages were used before: those that were not are had from the system when they are written.
+    pub(crate) fn is_used(&self) -> bool {
+        self.is_used
     }
 
     pub(crate) fn all(&self) -> &[u8] {

@@ -21,10 +21,11 @@ impl<T: Block> Kernels for Floats<T> {
         right: Grid<'_>,
         n: usize,
         out: &mut [u8],
+        stream: bool,
     ) -> bool {
         let is_fit = matches!(left.indices, IndexSlice::U32(_)) && (right.col == 1 || n == 1);
         if is_fit {
-            vector::sparse_dense::<T>(left, rows, right, n, out);
+            vector::sparse_dense::<T>(left, rows, right, n, (out, stream));
         }
         is_fit
     }

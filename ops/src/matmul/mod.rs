@@ -96,7 +96,8 @@ pub type Finish<'a> = &'a (dyn Fn(&[u8], &mut [u8]) + Sync);
 /// added to what is there.
 pub trait Kernels: Sync + std::fmt::Debug {
     /// Sparse rows times a dense matrix, as elements of the terms' dtype that are written over what `out` holds. Says
-    /// whether there is such a kernel for these operands; if not, nothing was done.
+    /// whether there is such a kernel for these operands; if not, nothing was done. `stream`: what is written need not be
+    /// near afterwards, and whole lines of the cache may go to memory past it.
     fn sparse_dense_rounded(
         &self,
         _left: Rows<'_>,
@@ -104,6 +105,7 @@ pub trait Kernels: Sync + std::fmt::Debug {
         _right: Grid<'_>,
         _n: usize,
         _out: &mut [u8],
+        _stream: bool,
     ) -> bool {
         false
     }

@@ -148,8 +148,16 @@ fn vector_kernels_agree_with_the_plain_sums() {
                 Rows { pointers: IndexSlice::U32(&pointers), base: 0, indices: IndexSlice::U32(&indices), values };
             let right = Grid { values: dense, row: n, col: usize::from(n > 1) };
             at_each_level(&|| {
-                let mut out = vec![0xaa; rows * n * size];
-                assert!(carrier.kernels().sparse_dense_rounded(left, 0..rows, right, n, &mut out));
+                // Elements that begin where a line of the cache does, as those of large results do.
+                let made = |stream: bool| {
+                    let mut all = vec![0xaa; rows * n * size + 64];
+                    let start = all.as_ptr().align_offset(64);
+                    let out = &mut all[start..start + rows * n * size];
+                    assert!(carrier.kernels().sparse_dense_rounded(left, 0..rows, right, n, out, stream));
+                    out.to_vec()
+                };
+                let out = made(false);
+                assert!(out == made(true), "n {n}, past the caches");
                 out
             })
         };
@@ -186,7 +194,8 @@ fn single_sums_may_be_large_on_the_way() {
             0..1,
             right,
             n,
-            bytemuck::cast_slice_mut(&mut out)
+            bytemuck::cast_slice_mut(&mut out),
+            false
         ));
         assert!(out.iter().all(|&x| x == want), "n {n}: {out:?}");
     }
@@ -209,7 +218,7 @@ fn gathers_stay_inside() {
                 };
                 let right = Grid { values: bytemuck::cast_slice(&[1.0f64, 2.0, 3.0]), row: 1, col: 0 };
                 let mut out = [0u8; 8];
-                Carrier::Float.kernels().sparse_dense_rounded(left, 0..1, right, 1, &mut out)
+                Carrier::Float.kernels().sparse_dense_rounded(left, 0..1, right, 1, &mut out, false)
             };
             set_level(Some(level));
             assert!(std::panic::catch_unwind(run).is_err(), "{level:?}, {n}");

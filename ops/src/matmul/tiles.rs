@@ -61,13 +61,54 @@ pub(super) unsafe fn tile<const C: usize, const R: usize, const FAR: bool>(
     if finite != 0xff {
         return false;
     }
+    let stream = row.stream && is_line(out);
     for (sum, out) in sums.iter().zip(out.as_chunks_mut::<16>().0) {
         let whole = _mm512_castps256_ps512(_mm512_cvtpd_ps(sum[0]));
         let whole = _mm512_insertf32x8::<1>(whole, _mm512_cvtpd_ps(sum[1]));
-        // SAFETY: sixteen elements.
-        unsafe { _mm512_storeu_ps(out.as_mut_ptr(), whole) };
+        let to = out.as_mut_ptr();
+        // SAFETY: sixteen elements, at the beginning of a line where it streams.
+        unsafe { if stream { _mm512_stream_ps(to, whole) } else { _mm512_storeu_ps(to, whole) } };
     }
     true
+}
+
+/// 32 columns of a row of the product from `column` on.
+///
+/// # Safety
+/// The CPU must have AVX-512 F. `column + 32` is at most the number of columns that the row was made for, and `out` has 32
+/// elements.
+#[target_feature(enable = "avx512f")]
+pub(super) unsafe fn doubles<const FAR: bool>(row: &Row<'_, f64>, column: usize, out: &mut [f64]) {
+    debug_assert!(out.len() == 32);
+    let mut sums = [_mm512_setzero_pd(); 4];
+    for (e, (&x, &k)) in row.values.iter().zip(row.indices).enumerate() {
+        row.look::<32, FAR>(1, e, column);
+        let x = _mm512_set1_pd(x);
+        // SAFETY: an index of the row; the caller's promise.
+        let from = unsafe { row.from(k, column) };
+        for (c, sum) in sums.iter_mut().enumerate() {
+            // SAFETY: as above, for all 32.
+            let y = unsafe { _mm512_loadu_pd(from.add(8 * c)) };
+            *sum = _mm512_add_pd(*sum, _mm512_mul_pd(x, y));
+        }
+    }
+    let stream = row.stream && is_line(out);
+    for (sum, out) in sums.into_iter().zip(out.as_chunks_mut::<8>().0) {
+        let to = out.as_mut_ptr();
+        // SAFETY: eight elements, at the beginning of a line where it streams.
+        unsafe { if stream { _mm512_stream_pd(to, sum) } else { _mm512_storeu_pd(to, sum) } };
+    }
+}
+
+/// Whether elements begin where a line of the cache does.
+fn is_line<T>(out: &[T]) -> bool {
+    out.as_ptr().addr().is_multiple_of(64)
+}
+
+/// Lets no thread see what is written after this before what was streamed.
+pub(super) fn all_written() {
+    // SAFETY: every CPU of the architecture has the instruction, which touches no memory of ours.
+    unsafe { _mm_sfence() };
 }
 
 /// Adds a term to a run.

@@ -61,6 +61,8 @@ pub(super) struct Row<'a, T> {
     distance: usize,
     b: &'a [T],
     stride: usize,
+    /// Whether sums go past the caches.
+    pub(super) stream: bool,
 }
 
 impl<'a, T> Row<'a, T> {
@@ -98,7 +100,7 @@ impl<'a, T> Row<'a, T> {
 }
 
 impl Float for f64 {
-    const WIDE: bool = false;
+    const WIDE: bool = true;
 
     #[inline(always)]
     unsafe fn tile<const N: usize, const FAR: bool>(row: &Row<'_, f64>, column: usize) -> [f64; N] {
@@ -112,6 +114,15 @@ impl Float for f64 {
             }
         }
         sum
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn wide_tile<const N: usize, const FAR: bool>(row: &Row<'_, f64>, column: usize, out: &mut [f64]) {
+        for (i, out) in out.chunks_exact_mut(32).enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe { tiles::doubles::<FAR>(row, column + 32 * i, out) };
+        }
     }
 }
 
@@ -213,14 +224,20 @@ unsafe fn in_f64<const N: usize>(row: &Row<'_, f32>, column: usize) -> [f32; N] 
 }
 
 /// Writes rows of the product of compressed rows of 32-bit indices with a dense matrix whose columns lie side by side.
-pub(super) fn sparse_dense<T: Float>(left: Rows<'_>, rows: Range<usize>, right: Grid<'_>, n: usize, out: &mut [u8]) {
+pub(super) fn sparse_dense<T: Float>(
+    left: Rows<'_>,
+    rows: Range<usize>,
+    right: Grid<'_>,
+    n: usize,
+    (out, stream): (&mut [u8], bool),
+) {
     debug_assert!(matches!(left.indices, IndexSlice::U32(_)));
     let (left, b, out) = (Typed::<T, u32>::new(left), slice::<T>(right.values), slice_mut::<T>(out));
     if n == 1 && right.row == 1 {
         return lanes::dots(&left, rows, b, out);
     }
     let wide = T::WIDE && level() == Level::Avx512;
-    vectorised(SparseDense { left, rows, b, stride: right.row, n, out, wide });
+    vectorised(SparseDense { left, rows, b, stride: right.row, n, out, wide, stream });
 }
 
 struct SparseDense<'a, T> {
@@ -231,6 +248,8 @@ struct SparseDense<'a, T> {
     n: usize,
     out: &'a mut [T],
     wide: bool,
+    /// Whether sums go past the caches.
+    stream: bool,
 }
 
 impl<T: Float> Loop for SparseDense<'_, T> {
@@ -246,7 +265,7 @@ impl<T: Float> Loop for SparseDense<'_, T> {
 impl<T: Float> SparseDense<'_, T> {
     #[inline(always)]
     fn rows<const FAR: bool>(self) {
-        let SparseDense { left, rows, b, stride, n, out, wide } = self;
+        let SparseDense { left, rows, b, stride, n, out, wide, stream } = self;
         let end = left.start(rows.end);
         let distance = AHEAD[usize::from(n > NARROW)];
         let mut first = rows.start;
@@ -262,7 +281,7 @@ impl<T: Float> SparseDense<'_, T> {
                 let (from, to) = left.range(r);
                 let (indices, values) = (&all_indices[from - start..to - start], &all_values[from - start..to - start]);
                 let ahead = if FAR { &left.indices[from..end] } else { &[] };
-                let row = &Row { indices, values, ahead, distance, b, stride };
+                let row = &Row { indices, values, ahead, distance, b, stride, stream };
                 let mut at = 0;
                 if T::WIDE && wide {
                     at = in_tiles::<T, 64, true, FAR>(row, at, out);
@@ -276,6 +295,10 @@ impl<T: Float> SparseDense<'_, T> {
                 in_tiles::<T, 1, false, FAR>(row, at, out);
             }
             first = last;
+        }
+        #[cfg(target_arch = "x86_64")]
+        if stream {
+            tiles::all_written();
         }
     }
 }

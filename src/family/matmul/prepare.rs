@@ -370,7 +370,7 @@ impl Diagonals {
         }
         let carrier = Carrier::new(self.dtype, false);
         let x = Grid { values: x, row: 1, col: 1 };
-        let is_done = carrier.kernels().sparse_dense_rounded(self.stored.view(), rows, x, 1, out);
+        let is_done = carrier.kernels().sparse_dense_rounded(self.stored.view(), rows, x, 1, out, false);
         debug_assert!(is_done, "floats with 32-bit indices have this kernel");
     }
 }

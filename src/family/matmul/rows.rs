@@ -53,6 +53,15 @@ pub(super) const BLOCK: usize = 1 << 16;
 /// Multiply-adds in one piece of work.
 pub(super) const WORK: usize = 1 << 18;
 
+/// Where rows are made.
+#[derive(Default)]
+struct Room {
+    /// For accumulators, where these are not the elements.
+    scratch: Vec<u128>,
+    /// Whether elements are best written past the caches.
+    stream: bool,
+}
+
 impl Pass<'_> {
     /// The matrix of an operand that takes part in matrix `b` of the product.
     fn matrix_of(&self, side: Option<&Stored>, b: usize) -> usize {
@@ -92,7 +101,7 @@ impl Pass<'_> {
     pub(super) fn all_rows(&self, finish: Finish<'_>, width: usize) -> Result<Buffer> {
         let rows = count(&self.batch).saturating_mul(self.m);
         let row = self.n * width;
-        Buffer::overwritten(rows * row, width, |out| {
+        Buffer::streamed(rows * row, width, |out, stream| {
             if row == 0 {
                 return;
             }
@@ -101,13 +110,13 @@ impl Pass<'_> {
                 let mut at = piece.checked_sub(1).map_or(0, |before| ends[before] / row);
                 let end = ends[piece] / row;
                 let mut rest = out;
-                let mut scratch = Vec::new();
+                let mut room = Room { scratch: Vec::new(), stream };
                 while at < end {
                     let (b, i) = (at / self.m, at % self.m);
                     let count = (self.m - i).min(end - at);
                     let (part, tail) = rest.split_at_mut(count * row);
                     let left = self.left_matrix(b) * self.m + i;
-                    self.rows(b, i, left..left + count, &mut scratch, finish, part);
+                    self.rows(b, i, left..left + count, &mut room, finish, part);
                     (rest, at) = (tail, at + count);
                 }
             });
@@ -157,18 +166,18 @@ impl Pass<'_> {
             let grain = (WORK / self.work_per_row().max(1)).max(1);
             parallel::for_chunks_mut(out, row, grain, &|first, mut out| {
                 let mut rows = &rows[first..first + out.len() / row];
-                let (mut scratch, mut whole) = (Vec::new(), Vec::new());
+                let (mut room, mut whole) = (Room::default(), Vec::new());
                 while let Some(&(b, start)) = rows.first() {
                     let (own, rest) = rows.split_at(together(rows, row));
                     let (part, tail) = out.split_at_mut(own.len() * row);
                     let span = own[own.len() - 1].1 + 1 - start;
                     if span == own.len() {
-                        self.rows(b, 0, start..start + span, &mut scratch, finish, part);
+                        self.rows(b, 0, start..start + span, &mut room, finish, part);
                     } else {
                         // Rows between them are computed as well, and dropped.
                         whole.resize((span * row).div_ceil(16), 0u128);
                         let whole = &mut bytemuck::cast_slice_mut::<u128, u8>(&mut whole)[..span * row];
-                        self.rows(b, 0, start..start + span, &mut scratch, finish, whole);
+                        self.rows(b, 0, start..start + span, &mut room, finish, whole);
                         for (&(_, r), part) in own.iter().zip(part.chunks_exact_mut(row)) {
                             part.copy_from_slice(&whole[(r - start) * row..][..row]);
                         }
@@ -180,19 +189,11 @@ impl Pass<'_> {
     }
 
     /// Consecutive rows of matrix `b`, from row `i` on, finished into `out`.
-    fn rows(
-        &self,
-        b: usize,
-        i: usize,
-        left: Range<usize>,
-        scratch: &mut Vec<u128>,
-        finish: Finish<'_>,
-        out: &mut [u8],
-    ) {
+    fn rows(&self, b: usize, i: usize, left: Range<usize>, room: &mut Room, finish: Finish<'_>, out: &mut [u8]) {
         if let (Some(x), Some(y), true) = (self.left, self.right_field, self.is_rounded_at_once(out.len() / left.len()))
         {
             let y = y.grid(self.field_offset(y, b));
-            if self.carrier.kernels().sparse_dense_rounded(x.view(), left.clone(), y, self.n, out) {
+            if self.carrier.kernels().sparse_dense_rounded(x.view(), left.clone(), y, self.n, out, room.stream) {
                 return;
             }
         }
@@ -202,8 +203,8 @@ impl Pass<'_> {
         let mut done = 0;
         for out in out.chunks_mut(per_block * width) {
             let count = out.len() / width;
-            scratch.resize((count * row).div_ceil(16), 0);
-            let acc = &mut bytemuck::cast_slice_mut::<u128, u8>(scratch)[..count * row];
+            room.scratch.resize((count * row).div_ceil(16), 0);
+            let acc = &mut bytemuck::cast_slice_mut::<u128, u8>(&mut room.scratch)[..count * row];
             self.carrier.clear(acc);
             self.accumulate(b, i + done..i + done + count, left.start + done..left.start + done + count, acc);
             finish(acc, out);
