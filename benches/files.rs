@@ -8,7 +8,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use openwork::Tensor;
-use openwork::io::binsparse::{self, WriteOptions};
+use openwork::io::WriteOptions;
+use openwork::io::binsparse;
 
 /// About 200 MB: a million rows, 16 elements in each, values of three digits.
 fn matrix() -> Tensor {

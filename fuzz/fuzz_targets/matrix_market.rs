@@ -5,7 +5,8 @@ mod checks;
 
 use checks::{LARGEST, same, sound};
 use libfuzzer_sys::fuzz_target;
-use openwork::io::matrix_market::{self, ReadOptions};
+use openwork::io::ReadOptions;
+use openwork::io::matrix_market;
 
 fuzz_target!(|data: &[u8]| {
     let options = ReadOptions { max_bytes: Some(LARGEST), ..Default::default() };

@@ -5,11 +5,12 @@ mod checks;
 
 use checks::{LARGEST, same, sound};
 use libfuzzer_sys::fuzz_target;
-use openwork::io::binsparse::{self, Mode, ReadOptions, WriteOptions};
+use openwork::io::{ReadOptions, WriteOptions};
+use openwork::io::binsparse;
 
 fuzz_target!(|data: &[u8]| {
-    for mode in [Mode::Strict, Mode::Lenient] {
-        let options = ReadOptions { mode, max_bytes: Some(LARGEST), ..Default::default() };
+    for lenient in [false, true] {
+        let options = ReadOptions { lenient, max_bytes: Some(LARGEST), ..Default::default() };
         let Ok(reading) = binsparse::read_bytes(data, &options) else { continue };
         let x = reading.tensor;
         sound(&x, LARGEST as usize, 8);

@@ -5,7 +5,8 @@ mod checks;
 
 use checks::{LARGEST, same, sound};
 use libfuzzer_sys::fuzz_target;
-use openwork::io::frostt::{self, Base, ReadOptions};
+use openwork::io::ReadOptions;
+use openwork::io::frostt::{self, Base};
 
 fuzz_target!(|data: &[u8]| {
     let Some((&first, text)) = data.split_first() else { return };

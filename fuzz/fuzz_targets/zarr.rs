@@ -9,7 +9,8 @@ mod checks;
 use build::zip;
 use checks::{LARGEST, sound};
 use libfuzzer_sys::fuzz_target;
-use openwork::io::binsparse::{self, ReadOptions};
+use openwork::io::ReadOptions;
+use openwork::io::binsparse;
 
 fuzz_target!(|data: &[u8]| {
     let at = data.iter().position(|&byte| byte == 0).unwrap_or(data.len());

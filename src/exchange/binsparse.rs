@@ -33,8 +33,10 @@ use crate::io::binsparse::descriptor::Descriptor;
 use crate::io::binsparse::export::Export;
 use crate::io::binsparse::map::{self, TensorReader};
 use crate::io::binsparse::sizes::raw;
-use crate::io::binsparse::{DataType, Loaded, ReadOptions, Version, Warning, WriteOptions};
+use crate::io::binsparse::{DataType, Loaded, Version, Warning};
 use crate::io::fault::{Fault, Res, bad};
+use crate::io::progress::Tell;
+use crate::io::{ReadOptions, WriteOptions};
 use crate::levels::names::ArrayName;
 use crate::tensor::Tensor;
 use crate::tensor::trace;
@@ -146,7 +148,7 @@ impl Tensor {
     ///
     /// # Errors
     /// As [`Tensor::from_binsparse`], of what the mode does not let pass.
-    pub fn from_binsparse_with(source: &dyn Binsparse, options: &ReadOptions) -> Result<Loaded> {
+    pub fn from_binsparse_with(source: &dyn Binsparse, options: &ReadOptions<'_>) -> Result<Loaded> {
         read(source, options, false).map_err(|e| e.of("binsparse interchange", None))
     }
 
@@ -158,12 +160,12 @@ impl Tensor {
     ///
     /// # Safety
     /// Nobody may write the memory of index arrays while the tensor, or one made of it, lives: kernels rely on them.
-    pub unsafe fn from_binsparse_shared(source: &dyn Binsparse, options: &ReadOptions) -> Result<Loaded> {
+    pub unsafe fn from_binsparse_shared(source: &dyn Binsparse, options: &ReadOptions<'_>) -> Result<Loaded> {
         read(source, options, true).map_err(|e| e.of("binsparse interchange", None))
     }
 }
 
-fn read(source: &dyn Binsparse, options: &ReadOptions, trusting: bool) -> Res<Loaded> {
+fn read(source: &dyn Binsparse, options: &ReadOptions<'_>, trusting: bool) -> Res<Loaded> {
     let mut arrays = Named::new();
     for (name, tensor) in source.binsparse_arrays()? {
         if !tensor.is_strided() {
@@ -176,7 +178,7 @@ fn read(source: &dyn Binsparse, options: &ReadOptions, trusting: bool) -> Res<Lo
     let mut descriptor = source.binsparse_descriptor()?;
     let mut warnings = Vec::new();
     let types = normalise(&mut descriptor, &mut warnings);
-    let mut d = Descriptor::parse(&descriptor.to_string(), options.mode, &mut warnings)?;
+    let mut d = Descriptor::parse(&descriptor.to_string(), options.mode(), &mut warnings)?;
     split_coordinates(&d, &mut arrays, &mut warnings)?;
     let mut memory = Memory { arrays: Named::new() };
     let mut named = Named::new();
@@ -292,7 +294,7 @@ impl Arrays for Memory {
         Ok(self.arrays.get(name).map(|a| ArrayInfo { dtype: a.dtype, len: a.len() as u64 }))
     }
 
-    fn read(&mut self, name: &str, start: u64, out: &mut [u8]) -> Res<()> {
+    fn read(&mut self, name: &str, start: u64, out: &mut [u8], _: &Tell<'_>) -> Res<()> {
         match self.arrays.get(name) {
             Some(array) => array.read(start as usize, out),
             None => return Err(Fault::Bad(format!("the array `{name}` is missing"))),

@@ -10,14 +10,14 @@
 //! and other arrays of numbers.
 //!
 //! ```
-//! use openwork::io::{self, ReadOptions, anndata};
+//! use openwork::io::{self, ReadOptions, WriteOptions, anndata};
 //! use openwork::{Layout, Tensor};
 //!
 //! let path = std::env::temp_dir().join(format!("openwork-doc-{}.h5ad", std::process::id()));
 //! let counts = Tensor::random([50, 40], 0.1, 0.0, Layout::Csr, 1)?;
 //! let matrices = [("X", &counts.log1p()?), ("layers/counts", &counts)];
-//! let genes = (0..40).map(|i| format!("gene {i}")).collect();
-//! let options = anndata::WriteOptions { var_names: Some(genes), ..Default::default() };
+//! let genes: Vec<String> = (0..40).map(|i| format!("gene {i}")).collect();
+//! let options = WriteOptions { var_names: Some(&genes), ..Default::default() };
 //! anndata::write_all(&path, &matrices, &options)?; // anndata.read_h5ad(path)
 //! let options = ReadOptions { name: Some("layers/counts"), ..Default::default() };
 //! assert_eq!(io::read_with(&path, &options)?.tensor.values::<f64>()?, counts.values::<f64>()?);
@@ -29,11 +29,12 @@ use std::io::BufWriter;
 use std::path::Path;
 
 use super::any::Format;
-use super::atomic;
 use super::binsparse::export::OutArray;
 use super::binsparse::hdf5::{self, Elements, Group, Said};
 use super::binsparse::zarr;
 use super::losses::{fill_other_than_zero, refused};
+use super::progress::Tell;
+use super::{WriteOptions, atomic};
 use crate::base::error::{self, Result};
 use crate::base::mapped::Mapped;
 use crate::base::named::Named;
@@ -41,19 +42,6 @@ use crate::tensor::Tensor;
 use crate::tensor::index_array::LevelData;
 use crate::tensor::trace;
 use crate::{DType, Layout};
-
-/// How a file is written.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct WriteOptions {
-    /// The names of the observations, which are rows; `None` (the default) numbers them from 0.
-    pub obs_names: Option<Vec<String>>,
-    /// The names of the variables, which are columns; `None` (the default) numbers them from 0.
-    pub var_names: Option<Vec<String>>,
-    /// Pack arrays of 64 KiB and more with deflate.
-    pub compress: bool,
-    /// How hard to pack, 0 to 9; `None` (the default) is 4.
-    pub level: Option<u8>,
-}
 
 /// Every observation and variable has a name of its own: more than these are not written.
 const MOST: usize = 1 << 27;
@@ -65,19 +53,25 @@ const MOST: usize = 1 << 27;
 /// [`Layout`](crate::ErrorKind::Layout) if it is no strided matrix and none in CSR or CSC form, or AnnData cannot hold its dtype or fill,
 /// before a byte is written; [`Io`](crate::ErrorKind::Io) if the file cannot be written.
 pub fn write(path: impl AsRef<Path>, x: &Tensor) -> Result<()> {
-    write_all(path, &[("X", x)], &WriteOptions::default())
+    write_with(path, x, &WriteOptions::default())
+}
+
+/// As [`write()`], with options.
+///
+/// # Errors
+/// As [`write_all`].
+pub fn write_with(path: impl AsRef<Path>, x: &Tensor, options: &WriteOptions<'_>) -> Result<()> {
+    write_all(path, &[(options.name.unwrap_or("X"), x)], &WriteOptions { name: None, ..*options })
 }
 
 /// Writes matrices by name: `X`, `layers/NAME`, `obsm/NAME`, `varm/NAME`, `obsp/NAME`, `varp/NAME`.
 ///
 /// # Errors
 /// As [`write()`]; [`Invalid`](crate::ErrorKind::Invalid) if a name is none of these or given twice, if the sizes of
-/// matrices or the numbers of names do not go together, or [`WriteOptions::level`] is more than 9.
-pub fn write_all(path: impl AsRef<Path>, matrices: &[(&str, &Tensor)], options: &WriteOptions) -> Result<()> {
+/// matrices or the numbers of names do not go together, or an option is not one of the format.
+pub fn write_all(path: impl AsRef<Path>, matrices: &[(&str, &Tensor)], options: &WriteOptions<'_>) -> Result<()> {
     let _call = trace::call("anndata::write", &[]);
-    if options.level.is_some_and(|level| level > 9) {
-        return Err(error::invalid("options.level", "is more than 9; 0 to 9 are allowed"));
-    }
+    options.check(Format::AnnData)?;
     let stored = matrices.iter().map(|(_, x)| Matrix::of(x)).collect::<Result<Vec<Matrix>>>()?;
     let [rows, columns] = sizes(matrices, options)?;
     let mut root = Group::default();
@@ -87,11 +81,11 @@ pub fn write_all(path: impl AsRef<Path>, matrices: &[(&str, &Tensor)], options: 
             group.attributes.extend(encoding("dict", "0.1.0"));
         }
     }
-    let numbered = |names: &Option<Vec<String>>, count: usize| match names {
-        Some(names) => names.clone(),
+    let numbered = |names: Option<&[String]>, count: usize| match names {
+        Some(names) => names.to_vec(),
         None => (0..count).mapped(|number| number.to_string()),
     };
-    for (name, names) in [("obs", numbered(&options.obs_names, rows)), ("var", numbered(&options.var_names, columns))] {
+    for (name, names) in [("obs", numbered(options.obs_names, rows)), ("var", numbered(options.var_names, columns))] {
         if let Some(group) = root.at(name) {
             group.attributes.extend(encoding("dataframe", "0.2.0"));
             group.attributes.push(("_index", Said::Text("_index".into())));
@@ -105,18 +99,19 @@ pub fn write_all(path: impl AsRef<Path>, matrices: &[(&str, &Tensor)], options: 
         }
     }
     let path = path.as_ref();
-    if Format::of_name(path) != Some(Format::Zarr) {
-        return atomic::write(path, |file| hdf5::write_packed(file, &root, options.compress, options.level));
-    }
-    if let Some(why) = matrices.iter().find_map(|(name, _)| zarr::check_name(name)) {
+    let is_zarr = Format::of_name(path) == Some(Format::Zarr);
+    if let Some(why) = matrices.iter().find_map(|(name, _)| zarr::check_name(name)).filter(|_| is_zarr) {
         return Err(error::invalid("name", why));
     }
-    let WriteOptions { compress, level, .. } = *options;
-    let packing = super::binsparse::WriteOptions { compress, level, ..Default::default() };
-    if path.extension().is_some_and(|end| end.eq_ignore_ascii_case("zip")) {
-        return atomic::write(path, |file| zarr::tree_to_zip(BufWriter::new(file), &root, &packing));
+    if !is_zarr {
+        atomic::write(path, |file| hdf5::write_packed(file, &root, options))?;
+    } else if path.extension().is_some_and(|end| end.eq_ignore_ascii_case("zip")) {
+        atomic::write(path, |file| zarr::tree_to_zip(BufWriter::new(file), &root, options))?;
+    } else {
+        atomic::write_folder(path, &zarr::is_store, &mut |folder| zarr::tree_to_folder(folder, &root, options))?;
     }
-    atomic::write_folder(path, &zarr::is_store, &mut |folder| zarr::tree_to_folder(folder, &root, &packing))
+    Tell::new(options.progress, root.bytes()).end();
+    Ok(())
 }
 
 /// The groups of matrices and what else has names.
@@ -147,7 +142,7 @@ fn axes(name: &str) -> Option<[usize; 2]> {
 }
 
 /// The numbers of observations and variables; matrices must agree on them.
-fn sizes(matrices: &[(&str, &Tensor)], options: &WriteOptions) -> Result<[usize; 2]> {
+fn sizes(matrices: &[(&str, &Tensor)], options: &WriteOptions<'_>) -> Result<[usize; 2]> {
     let mut known: [Option<(usize, &str)>; 2] = [
         options.obs_names.as_ref().map(|names| (names.len(), "options.obs_names")),
         options.var_names.as_ref().map(|names| (names.len(), "options.var_names")),

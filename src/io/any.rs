@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::input::{Input, Spool};
 use super::state_dict::{Archive, StateDict};
 use super::warning::Warning;
-use super::{Progress, anndata, binsparse, frostt, matrix_market, numpy, pydata, scipy, sscdf};
+use super::{ReadOptions, WriteOptions, anndata, binsparse, frostt, matrix_market, numpy, pydata, scipy, sscdf};
 use crate::base::error::{self, ErrorKind, Result};
 use crate::tensor::Tensor;
 use crate::tensor::trace;
@@ -182,46 +182,6 @@ pub(super) fn unknown(path: &Path, more: &str) -> error::Error {
     error::invalid("path", format_args!("the name {name:?} ends in no known extension{more}; known are {KNOWN}"))
 }
 
-/// How any file is read; each format takes what it knows of.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ReadOptions<'a> {
-    /// Binsparse: accept older drafts and common deviations; Matrix Market: entries above the diagonal of a file with a
-    /// symmetry, a skew-symmetric diagonal that is not zero, a banner with one percent sign, and comments that name a type which values do not fit. Each with a warning.
-    pub lenient: bool,
-    /// HDF5, Zarr, arrays of NumPy and safetensors: the name of the tensor, as in `layers/0`. Without, a reader takes the one that has no name,
-    /// or the only one; [`validate`](super::validate) takes all.
-    pub name: Option<&'a str>,
-    /// The shape of a `.tns` file, where the largest indices do not give it.
-    pub shape: Option<&'a [usize]>,
-    /// What the first index of an axis is written as in a `.tns` file.
-    pub base: frostt::Base,
-    /// Whether a `.tns` file starts with a line that holds the order and one that holds the shape.
-    pub header: bool,
-    /// The format; `None` (the default) finds it out. A `.tns` file that comes through a pipe does not tell.
-    pub format: Option<Format>,
-    /// The most bytes to accept: of text before and after decompression, of arrays together, of what a pipe brings.
-    pub max_bytes: Option<u64>,
-    /// Progress callback; readers of binsparse and safetensors do not call it.
-    pub progress: Option<Progress<'a>>,
-    /// HDF5: let libhdf5 read what our own reader does not know, where the feature `hdf5` links it; see
-    /// [`binsparse::ReadOptions::allow_libhdf5`].
-    pub allow_libhdf5: bool,
-}
-
-impl<'a> ReadOptions<'a> {
-    pub(super) fn frostt(&self) -> frostt::ReadOptions<'a> {
-        let ReadOptions { shape, base, header, max_bytes, progress, lenient, .. } = *self;
-        frostt::ReadOptions { shape, base, header, max_bytes, progress, lenient }
-    }
-
-    pub(super) fn binsparse(&self) -> binsparse::ReadOptions {
-        let mode = if self.lenient { binsparse::Mode::Lenient } else { binsparse::Mode::Strict };
-        let group = self.name.map(str::to_owned);
-        let ReadOptions { max_bytes, allow_libhdf5, .. } = *self;
-        binsparse::ReadOptions { mode, group, max_bytes, allow_libhdf5 }
-    }
-}
-
 /// What [`read_with`] found in a file.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -295,11 +255,11 @@ pub(super) fn loaded<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<
         }
         Format::Frostt | Format::TensorMarket => {
             let (source, path) = input.text(options);
-            frostt::tensor_of(source, &options.frostt(), path.as_deref())?
+            frostt::tensor_of(source, options, path.as_deref())?
         }
         kind if kind.is_container() => {
             let (mut file, _spool) = binsparse::File::of_placed(input.placed(options)?, path)?;
-            let reading = file.reading(&options.binsparse())?;
+            let reading = file.reading(options)?;
             format = format.told_by(&reading.descriptor.format);
             metadata = reading.descriptor.metadata;
             (reading.tensor, reading.warnings)
@@ -308,9 +268,8 @@ pub(super) fn loaded<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<
             let (file, _spool) = input.placed(options)?.one_file()?;
             let archive = Archive::of_file(file, format, path.as_deref())?;
             let name = named(&archive, options.name)?;
-            archive.within_limit(name, options.max_bytes)?;
             metadata = archive.metadata().clone();
-            (archive.tensor(name)?, Vec::new())
+            (archive.tensor_with(name, options)?, Vec::new())
         }
     };
     Ok(Loaded { tensor, format, warnings, metadata })
@@ -337,27 +296,6 @@ const ONLY: &str = "arr_0";
 /// The name of a tensor that is alone in a file whose tensors have names.
 const ALONE: &str = "tensor";
 
-/// How any file is written; each format takes what it knows of.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct WriteOptions<'a> {
-    /// The format; `None` (the default) is that of the file's name. What NumPy, SciPy and pydata/sparse have in `.npz`
-    /// files, and AnnData in Zarr, is written where it is asked for.
-    pub format: Option<Format>,
-    /// Binsparse, sscdf, AnnData and all of NPZ: compress the arrays. Text is compressed if its name ends in `.gz`.
-    pub compress: bool,
-    /// The same: how hard to compress, 0 to 9; `None` (the default) is the container's own.
-    pub level: Option<u8>,
-    /// Binsparse: the version to claim; `None` (the default) is 0.1.0.
-    pub version: Option<binsparse::Version>,
-    /// Binsparse: allow what its text cannot say, in a form that other readers refuse.
-    pub extensions: bool,
-    /// Progress callback; writers of binsparse and safetensors do not call it.
-    pub progress: Option<Progress<'a>>,
-    /// Binsparse and safetensors: keys and values to put beside the tensor; sscdf has a `comment` alone. Text has no
-    /// place for them.
-    pub metadata: Option<&'a Map<String, Value>>,
-}
-
 /// Writes a tensor to a file whose name gives the format (of Zarr, a folder), whole or not at all. In safetensors, which gives tensors
 /// names, it is called `tensor`; in AnnData it is `X`.
 ///
@@ -381,8 +319,8 @@ pub fn write(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
 /// ```
 ///
 /// # Errors
-/// If the format cannot hold the tensor, before a byte is written; then [`ErrorKind::Io`]. Text is not
-/// compressed.
+/// If the format cannot hold the tensor or does not have an option, before a byte is written; then [`ErrorKind::Io`]. Text is
+/// not compressed.
 pub fn write_to(
     mut stream: impl std::io::Write,
     format: Format,
@@ -390,41 +328,34 @@ pub fn write_to(
     options: &WriteOptions<'_>,
 ) -> Result<()> {
     let _call = trace::call("io::write_to", &[]);
-    let progress = options.progress;
+    options.check(format)?;
     if format.is_text() && options.compress {
         return Err(error::invalid("compress", format_args!("{format} text is not compressed on its way to a stream")));
     }
     let bytes = match format {
-        Format::MatrixMarket => {
-            matrix_market::to_bytes(tensor, &matrix_market::WriteOptions { progress, ..Default::default() })?
-        }
+        Format::MatrixMarket => matrix_market::to_bytes(tensor, options)?,
         Format::Frostt | Format::TensorMarket => {
-            let dialect = if format == Format::Frostt { frostt::Dialect::Tns } else { frostt::Dialect::Ttx };
-            let dialect = Some(dialect);
-            frostt::to_bytes(tensor, &frostt::WriteOptions { dialect, progress, ..Default::default() })?
+            frostt::to_bytes(tensor, &WriteOptions { format: Some(format), ..*options })?
         }
-        Format::Npz => binsparse::to_bytes(tensor, &options.binsparse())?,
-        Format::Hdf5 => {
-            let write = |path: &Path| binsparse::write_with(path, tensor, &options.binsparse());
-            return by_way_of_a_file(&mut stream, "h5", &write);
-        }
-        Format::Zarr => {
-            let write = |path: &Path| binsparse::write_with(path, tensor, &options.binsparse());
-            return by_way_of_a_file(&mut stream, "zarr.zip", &write);
+        Format::Npz => binsparse::to_bytes(tensor, options)?,
+        Format::Hdf5 | Format::Zarr => {
+            let write = |path: &Path| binsparse::write_with(path, tensor, options);
+            let ending = if format == Format::Hdf5 { "h5" } else { "zarr.zip" };
+            return by_way_of_a_file(&mut stream, ending, &write);
         }
         Format::Sscdf => {
-            let write = |path: &Path| options.sscdf(path, tensor);
+            let write = |path: &Path| sscdf::write_with(path, tensor, options);
             return by_way_of_a_file(&mut stream, "sscdf", &write);
         }
         Format::AnnData => {
-            let write = |path: &Path| options.anndata(path, tensor);
+            let write = |path: &Path| anndata::write_with(path, tensor, options);
             return by_way_of_a_file(&mut stream, "h5ad", &write);
         }
-        Format::Npy => numpy::to_bytes(tensor)?,
-        Format::NumpyNpz => numpy::arrays_to_bytes(&numpy::named(&[(ONLY, tensor)])?, options.packed())?,
-        Format::ScipyNpz => scipy::to_bytes(tensor, options.packed())?,
-        Format::PydataNpz => pydata::to_bytes(tensor, options.packed())?,
-        Format::Safetensors => options.alone(tensor)?.to_safetensors()?,
+        Format::Npy => numpy::to_bytes(tensor, options)?,
+        Format::NumpyNpz => numpy::arrays_to_bytes(&numpy::named(&[(options.name.unwrap_or(ONLY), tensor)])?, options)?,
+        Format::ScipyNpz => scipy::to_bytes(tensor, options)?,
+        Format::PydataNpz => pydata::to_bytes(tensor, options)?,
+        Format::Safetensors => alone(tensor, options)?.to_safetensors_with(options)?,
         Format::NpyFolder => {
             let why = "is a folder, which no stream holds; .npz has the same arrays in one file";
             return Err(error::invalid("format", format_args!("{format} {why}")));
@@ -453,7 +384,7 @@ fn by_way_of_a_file(stream: &mut dyn std::io::Write, ending: &str, write: &dyn F
 /// As [`write()`], with options.
 ///
 /// # Errors
-/// As [`write()`]; also if text is to be compressed and its name does not end in `.gz`.
+/// As [`write()`]; if the format does not have an option; if text is to be compressed and its name does not end in `.gz`.
 pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOptions<'_>) -> Result<()> {
     let _call = trace::call("io::write", &[]);
     let path = path.as_ref();
@@ -462,59 +393,26 @@ pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOption
         let why = format!("{format} text is compressed if its name ends in .gz, which {} does not", path.display());
         return Err(error::invalid("compress", why));
     }
-    let progress = options.progress;
+    options.check(format)?;
     match format {
-        Format::MatrixMarket => {
-            matrix_market::write_with(path, tensor, &matrix_market::WriteOptions { progress, ..Default::default() })
-        }
+        Format::MatrixMarket => matrix_market::write_with(path, tensor, options),
         Format::Frostt | Format::TensorMarket => {
-            frostt::write_with(path, tensor, &frostt::WriteOptions { progress, ..Default::default() })
+            frostt::write_with(path, tensor, &WriteOptions { format: Some(format), ..*options })
         }
-        Format::Npz | Format::Hdf5 | Format::Zarr | Format::NpyFolder => {
-            binsparse::write_with(path, tensor, &options.binsparse())
-        }
-        Format::Sscdf => options.sscdf(path, tensor),
-        Format::AnnData => options.anndata(path, tensor),
-        Format::Npy => numpy::write(path, tensor),
-        Format::NumpyNpz => numpy::write_all(path, &[(ONLY, tensor)], options.packed()),
-        Format::ScipyNpz => scipy::write(path, tensor, options.packed()),
-        Format::PydataNpz => pydata::write(path, tensor, options.packed()),
-        Format::Safetensors | Format::Checkpoint => options.alone(tensor)?.save(path),
+        Format::Npz | Format::Hdf5 | Format::Zarr | Format::NpyFolder => binsparse::write_with(path, tensor, options),
+        Format::Sscdf => sscdf::write_with(path, tensor, options),
+        Format::AnnData => anndata::write_with(path, tensor, options),
+        Format::Npy => numpy::write_with(path, tensor, options),
+        Format::NumpyNpz => numpy::write_all(path, &[(options.name.unwrap_or(ONLY), tensor)], options),
+        Format::ScipyNpz => scipy::write_with(path, tensor, options),
+        Format::PydataNpz => pydata::write_with(path, tensor, options),
+        Format::Safetensors | Format::Checkpoint => alone(tensor, options)?.save_with(path, options),
     }
 }
 
-impl WriteOptions<'_> {
-    pub(super) fn binsparse(&self) -> binsparse::WriteOptions {
-        let WriteOptions { compress, level, version, extensions, .. } = *self;
-        binsparse::WriteOptions { compress, level, version, extensions, metadata: self.said(), ..Default::default() }
-    }
-
-    fn sscdf(&self, path: &Path, tensor: &Tensor) -> Result<()> {
-        let WriteOptions { compress, level, metadata, .. } = *self;
-        let comment = metadata.and_then(|said| said.get("comment")).and_then(Value::as_str).map(str::to_owned);
-        let object = sscdf::Object { name: "", tensor, comment };
-        sscdf::write_all(path, &[object], &sscdf::WriteOptions { compress, level, ..Default::default() })
-    }
-
-    fn anndata(&self, path: &Path, tensor: &Tensor) -> Result<()> {
-        let WriteOptions { compress, level, .. } = *self;
-        anndata::write_all(path, &[("X", tensor)], &anndata::WriteOptions { compress, level, ..Default::default() })
-    }
-
-    /// How hard to pack what NumPy, SciPy and pydata/sparse have in NPZ, if at all.
-    fn packed(&self) -> Option<u8> {
-        self.compress.then_some(self.level.unwrap_or(6))
-    }
-
-    fn said(&self) -> Map<String, Value> {
-        self.metadata.cloned().unwrap_or_default()
-    }
-
-    /// A model of one tensor.
-    fn alone(&self, tensor: &Tensor) -> Result<StateDict> {
-        let mut model = StateDict::new();
-        model.insert(ALONE, tensor.clone())?;
-        *model.metadata_mut() = self.said();
-        Ok(model)
-    }
+/// A model of one tensor.
+fn alone(tensor: &Tensor, options: &WriteOptions<'_>) -> Result<StateDict> {
+    let mut model = StateDict::new();
+    model.insert(options.name.unwrap_or(ALONE), tensor.clone())?;
+    Ok(model)
 }

@@ -143,7 +143,8 @@ fn remove_abandoned(target: &Path) {
     for entry in entries.flatten() {
         let name = entry.file_name();
         let Some(mark) = name.as_encoded_bytes().strip_prefix(hidden.as_encoded_bytes()) else { continue };
-        let Some((process, number)) = mark.strip_suffix(b".tmp").and_then(|mark| {
+        let ended = mark.strip_suffix(b".tmp").or_else(|| mark.strip_suffix(b".old"));
+        let Some((process, number)) = ended.and_then(|mark| {
             let at = mark.iter().position(|&byte| byte == b'-')?;
             Some((mark.get(..at)?, mark.get(at + 1..)?))
         }) else {

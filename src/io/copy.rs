@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use super::any::{Format, ReadOptions, WriteOptions, loaded, write_with};
+use super::any::{Format, loaded, write_with};
 use super::binsparse;
 use super::input::Input;
 use super::pieces::PIECE;
+use super::{ReadOptions, WriteOptions};
 use crate::base::error::Result;
 use crate::tensor::trace;
 
@@ -53,8 +54,7 @@ fn copy_in(from: &Path, to: &Path, reading: &ReadOptions<'_>, writing: &WriteOpt
     if from_pieces && matches!(format, Format::Npz | Format::Hdf5) && (input.is_file() || from.is_dir()) {
         let (file, _spool) = binsparse::File::of_placed(input.placed(reading)?, Some(from.to_owned()))?;
         let mut file = file.allow_libhdf5(reading.allow_libhdf5);
-        let options = writing.binsparse();
-        if binsparse::copy::in_pieces(&mut file, reading.name, to, &options, most, writing.progress)? {
+        if binsparse::copy::in_pieces(&mut file, reading.name, to, writing, most)? {
             return Ok(true);
         }
         drop(file);
@@ -187,7 +187,7 @@ mod tests {
         let lenient = ReadOptions { lenient: true, ..Default::default() };
         io::write(&from, &x).unwrap();
         assert!(!copy_in(&from, &to, &lenient, &WriteOptions::default(), 40).unwrap());
-        assert_eq!(lenient.binsparse().mode, Mode::Lenient);
+        assert_eq!(lenient.mode(), Mode::Lenient);
         let bound = ReadOptions { max_bytes: Some(100), ..Default::default() };
         assert!(copy_in(&from, &to, &bound, &WriteOptions::default(), 40).is_err());
         std::fs::remove_dir_all(&folder).unwrap();

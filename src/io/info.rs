@@ -9,7 +9,8 @@ use std::path::Path;
 use openwork_ops::{DType, Scalar};
 use serde_json::{Value, json};
 
-use super::any::{Format, ReadOptions};
+use super::ReadOptions;
+use super::any::Format;
 use super::binsparse::{self, FillKind};
 use super::input::Input;
 use super::state_dict::Archive;
@@ -233,7 +234,7 @@ fn infos<'a>(input: Input<'a>, options: &ReadOptions<'a>) -> Result<Vec<Info>> {
         }
         Format::Frostt | Format::TensorMarket => {
             let (source, path) = input.text(options);
-            Ok(vec![of_frostt(&frostt::header_of(source, &options.frostt(), path.as_deref())?, file_bytes)])
+            Ok(vec![of_frostt(&frostt::header_of(source, options, path.as_deref())?, file_bytes)])
         }
         format if format.is_container() => {
             let (file, _spool) = binsparse::File::of_placed(input.placed(options)?, path)?;

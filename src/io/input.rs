@@ -5,7 +5,8 @@ use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::any::{Format, ReadOptions, unknown};
+use super::ReadOptions;
+use super::any::{Format, unknown};
 use super::atomic::Temporary;
 use super::binsparse;
 use super::signature::{self, Signature};
@@ -59,8 +60,7 @@ impl<'a> Input<'a> {
         if !file.metadata().map_err(failed)?.is_file() {
             return Input::of_stream(Box::new(file), Some(path), options);
         }
-        let (file, signature, known) = looked_at(file).map_err(failed)?;
-        let why = ", and the file begins like none of the known formats";
+        let (mut file, signature, known) = looked_at(file).map_err(failed)?;
         // A checkpoint is a ZIP file as NPZ is; sscdf and AnnData are in HDF5.
         let named = Format::of_name(path);
         let known = match (known, named) {
@@ -69,7 +69,14 @@ impl<'a> Input<'a> {
             | (Some(Format::Hdf5), Some(Format::Sscdf | Format::AnnData)) => None,
             (known, _) => known,
         };
-        let format = options.format.or(known).or(named).ok_or_else(|| unknown(path, why))?;
+        let Some(format) = options.format.or(known).or(named) else {
+            let (_, start) = signature::find(&mut file).map_err(failed)?;
+            return Err(match (start.is_empty(), signature::foreign(&start)) {
+                (true, _) => unknown(path, ", and the file is empty"),
+                (_, Some(kind)) => unreadable(path, kind),
+                _ => unknown(path, ", and the file begins like none of the known formats"),
+            });
+        };
         Ok(Input { format, path: Some(path.to_owned()), bytes: Bytes::File { file, signature } })
     }
 
@@ -102,8 +109,14 @@ impl<'a> Input<'a> {
         looked.map_err(|source| ErrorKind::Io { path: named(path), source })?;
         let named = || path.and_then(Format::of_name);
         let Some(format) = options.format.or_else(|| begins(&start)).or_else(named) else {
-            let why = "the stream begins like none of the known formats; say which one it has";
-            return Err(error::invalid("format", why));
+            return Err(match (start.is_empty(), signature::foreign(&start)) {
+                (true, _) => error::invalid("format", "the stream is empty; say which format it has"),
+                (_, Some(kind)) => error::invalid("path", format!("the stream begins like {kind}")),
+                _ => {
+                    let why = "the stream begins like none of the known formats; say which one it has";
+                    error::invalid("format", why)
+                }
+            });
         };
         let all = Box::new(Cursor::new(start).chain(stream));
         Ok(Input { format, path: path.map(Path::to_owned), bytes: Bytes::Stream(all) })
@@ -174,6 +187,13 @@ impl Placed {
             None => Err(error::invalid("path", format_args!("{} is a folder", self.path.display()))),
         }
     }
+}
+
+/// The error for a file of a kind that is known and not read.
+#[cold]
+fn unreadable(path: &Path, kind: &str) -> error::Error {
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    error::invalid("path", format!("{name:?} begins like {kind}"))
 }
 
 /// What errors call a stream.

@@ -15,7 +15,7 @@
 //! numpy::write(folder.join(&one), &x)?;
 //! assert!(io::read(folder.join(&one))?.equal(&x)?);
 //!
-//! numpy::write_all(folder.join(&many), &[("weight", &x), ("bias", &x.sum(0)?)], Some(6))?;
+//! numpy::write_all(folder.join(&many), &[("weight", &x), ("bias", &x.sum(0)?)], &Default::default())?;
 //! let options = ReadOptions { name: Some("bias"), ..Default::default() };
 //! assert_eq!(io::read_with(folder.join(&many), &options)?.tensor.values::<f64>()?, [5.0, 7.0, 9.0]);
 //! # std::fs::remove_file(folder.join(&one)).ok();
@@ -31,7 +31,9 @@ use super::atomic;
 use super::binsparse::{npy, zip::ZipWriter};
 use super::fault::Fault;
 use super::losses::refused;
+use super::progress::Tell;
 use super::steps;
+use super::{Format, WriteOptions};
 use crate::base::error::{self, Result};
 use crate::base::mapped::Mapped;
 use crate::base::named::Named;
@@ -90,33 +92,35 @@ impl Array {
 }
 
 /// Arrays of an `.npz` file, packed at a level if there is one.
-fn zipped(sink: impl Write, arrays: &[Array], level: Option<u8>) -> io::Result<()> {
+fn zipped(sink: impl Write, arrays: &[Array], level: Option<u8>, tell: &Tell<'_>) -> io::Result<()> {
     let mut zip = ZipWriter::new(sink);
     for array in arrays {
-        zip.add(&format!("{}.npy", array.name), &[&array.header, array.bytes()], level)?;
+        zip.add(&format!("{}.npy", array.name), &[&array.header, array.bytes()], level, tell)?;
     }
     zip.finish()?.flush()
 }
 
 /// Writes an `.npz` file, whole or not at all.
-pub(super) fn write_arrays(path: &Path, arrays: &[Array], level: Option<u8>) -> Result<()> {
-    check(level)?;
-    atomic::write(path, |file: &mut File| zipped(BufWriter::new(file), arrays, level))
+pub(super) fn write_arrays(path: &Path, arrays: &[Array], options: &WriteOptions<'_>) -> Result<()> {
+    let tell = counted(arrays, options);
+    let level = options.packed();
+    atomic::write(path, |file: &mut File| zipped(BufWriter::new(file), arrays, level, &tell))?;
+    tell.end();
+    Ok(())
 }
 
 /// The bytes of an `.npz` file.
-pub(super) fn arrays_to_bytes(arrays: &[Array], level: Option<u8>) -> Result<Vec<u8>> {
-    check(level)?;
+pub(super) fn arrays_to_bytes(arrays: &[Array], options: &WriteOptions<'_>) -> Result<Vec<u8>> {
+    let tell = counted(arrays, options);
     let mut out = Vec::new();
-    zipped(&mut out, arrays, level).map_err(|fault| Fault::from(fault).of("NPZ", None))?;
+    zipped(&mut out, arrays, options.packed(), &tell).map_err(|fault| Fault::from(fault).of("NPZ", None))?;
+    tell.end();
     Ok(out)
 }
 
-fn check(level: Option<u8>) -> Result<()> {
-    match level {
-        Some(10..) => Err(error::invalid("level", "is more than 9; 0 to 9 are allowed, and None to pack nothing")),
-        _ => Ok(()),
-    }
+/// Who is told of the bytes of arrays.
+fn counted<'a>(arrays: &[Array], options: &WriteOptions<'a>) -> Tell<'a> {
+    Tell::new(options.progress, arrays.iter().map(|array| (array.header.len() + array.bytes().len()) as u64).sum())
 }
 
 /// Writes a strided tensor as an `.npy` file, whole or not at all: in Fortran order if its elements lie in that, else in C
@@ -126,33 +130,47 @@ fn check(level: Option<u8>) -> Result<()> {
 /// [`Layout`](crate::ErrorKind::Layout) if the tensor is sparse or has the dtype `bfloat16`, before a byte is written;
 /// [`Io`](crate::ErrorKind::Io) if the file cannot be written.
 pub fn write(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
+    write_with(path, tensor, &WriteOptions::default())
+}
+
+/// As [`write()`], with options.
+///
+/// # Errors
+/// As [`write()`]; [`Invalid`](crate::ErrorKind::Invalid) if an option is not one of the format.
+pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOptions<'_>) -> Result<()> {
     let _call = trace::call("numpy::write", &[]);
+    options.check(Format::Npy)?;
     let array = Array::of_tensor("", tensor)?;
+    let tell = Tell::new(options.progress, array.bytes().len() as u64);
     atomic::write(path.as_ref(), |file| {
         file.write_all(&array.header)?;
-        steps::write_all(file, array.bytes())
-    })
+        steps::write_all(file, array.bytes(), &tell)
+    })?;
+    tell.end();
+    Ok(())
 }
 
 /// The bytes of an `.npy` file that holds a strided tensor.
 ///
 /// # Errors
-/// As [`write()`].
-pub fn to_bytes(tensor: &Tensor) -> Result<Vec<u8>> {
+/// As [`write_with`].
+pub fn to_bytes(tensor: &Tensor, options: &WriteOptions<'_>) -> Result<Vec<u8>> {
     let _call = trace::call("numpy::to_bytes", &[]);
+    options.check(Format::Npy)?;
     let array = Array::of_tensor("", tensor)?;
     Ok([&array.header, array.bytes()].concat())
 }
 
-/// Writes strided tensors by name as an `.npz` file, as `numpy.savez` does, whole or not at all. `level` packs them with
-/// deflate: 0 to 9, and 6 is what `numpy.savez_compressed` takes; `None` packs nothing.
+/// Writes strided tensors by name as an `.npz` file, as `numpy.savez` does, whole or not at all; with
+/// [`WriteOptions::compress`] as `numpy.savez_compressed` does.
 ///
 /// # Errors
-/// As [`write()`]; [`Invalid`](crate::ErrorKind::Invalid) if a name is empty or given twice, or the level is more
-/// than 9.
-pub fn write_all(path: impl AsRef<Path>, arrays: &[(&str, &Tensor)], level: Option<u8>) -> Result<()> {
+/// As [`write()`]; [`Invalid`](crate::ErrorKind::Invalid) if a name is empty or given twice, or an option is not one of the
+/// format.
+pub fn write_all(path: impl AsRef<Path>, arrays: &[(&str, &Tensor)], options: &WriteOptions<'_>) -> Result<()> {
     let _call = trace::call("numpy::write_all", &[]);
-    write_arrays(path.as_ref(), &named(arrays)?, level)
+    options.check(Format::NumpyNpz)?;
+    write_arrays(path.as_ref(), &named(arrays)?, options)
 }
 
 /// Arrays by name.

@@ -4,7 +4,8 @@ use std::io::Read;
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
 
-use super::any::{Format, ReadOptions, loaded, named};
+use super::ReadOptions;
+use super::any::{Format, loaded, named};
 use super::binsparse::rows::Cut;
 use super::input::Input;
 use super::state_dict::Archive;
@@ -78,7 +79,7 @@ pub fn read_pieces(
     }
     let quiet = ReadOptions { progress: None, ..*options };
     let (source, name) = input.text(&quiet);
-    let shape = frostt::shape_of(source, &quiet.frostt(), name.as_deref())?;
+    let shape = frostt::shape_of(source, &quiet, name.as_deref())?;
     let Some(shape) = crate::base::shape::fitting(&shape) else {
         return Err(error::invalid("size", format_args!("the shape {shape:?} does not fit this machine")));
     };
@@ -176,7 +177,7 @@ fn pieces<'a>(
         }
         Format::Frostt | Format::TensorMarket => {
             let (source, path) = input.text(options);
-            frostt::pieces_of(source, &options.frostt(), path.as_deref(), &mut |tensor| {
+            frostt::pieces_of(source, options, path.as_deref(), &mut |tensor| {
                 let shape = tensor.shape().to_vec();
                 sender.send(tensor, &shape, (0, 0))
             })
@@ -184,9 +185,10 @@ fn pieces<'a>(
         format if format.is_container() && options.max_bytes.is_none() => {
             let path = input.path.clone();
             let (mut file, _spool) = binsparse::File::of_placed(input.placed(options)?, path)?;
-            let settings = options.binsparse();
             let name = options.name;
             let cut = |file: &mut binsparse::File, cut: Option<Cut>| {
+                let progress = options.progress.filter(|_| cut.is_none());
+                let settings = ReadOptions { progress, ..*options };
                 file.load(name, &settings, cut, Tensor::from_parts).map(|loaded| (loaded.tensor, loaded.warnings))
             };
             let descriptor = file.described(name)?;
@@ -205,7 +207,7 @@ fn pieces<'a>(
             let mut cut = |part: Option<Cut>| {
                 let tensor = match part {
                     Some(part) => archive.part(name, part),
-                    None => archive.tensor(name),
+                    None => archive.tensor_with(name, options),
                 };
                 Ok((tensor?, Vec::new()))
             };
@@ -273,6 +275,9 @@ fn parts(
             }
         }
         if sender.sent || sender.failed.is_some() {
+            if let Some(Progress(tell)) = progress.filter(|_| sender.failed.is_none()) {
+                tell(all, all);
+            }
             return Ok(Reading { warnings: said, in_parts: !skipped });
         }
     }

@@ -10,7 +10,7 @@
 //!
 //! let path = std::env::temp_dir().join(format!("openwork-pydata-{}.npz", std::process::id()));
 //! let x = Tensor::random([9, 8, 7], 0.1, 0.0, Layout::Coo, 1)?.replace_fill(f64::INFINITY)?;
-//! pydata::write(&path, &x, Some(6))?; // sparse.load_npz(path)
+//! pydata::write(&path, &x)?; // sparse.load_npz(path)
 //! let y = io::read(&path)?;
 //! assert!(y.equal(&x)? && y.fill() == x.fill());
 //! assert_eq!(io::info(&path)?[0].format, Format::PydataNpz);
@@ -23,6 +23,7 @@ use std::path::Path;
 use super::losses::{fill_of_many, half_precision, refused, unordered};
 use super::numpy::{self, Array};
 use super::scipy;
+use super::{Format, WriteOptions};
 use crate::base::error::Result;
 use crate::base::mapped::Mapped;
 use crate::base::strided::Strided;
@@ -31,25 +32,34 @@ use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 use crate::{DType, Layout, Scalar};
 
-/// Writes a tensor as pydata/sparse's `save_npz` does, whole or not at all. `level` packs the arrays with deflate: 0 to
-/// 9, and 6 is what it takes itself; `None` packs nothing.
+/// Writes a tensor as pydata/sparse's `save_npz` does, whole or not at all; packed, as it does itself, with
+/// [`WriteOptions::compress`].
 ///
 /// # Errors
 /// [`Layout`](crate::ErrorKind::Layout) if pydata/sparse has no such array, before a byte is written;
-/// [`Invalid`](crate::ErrorKind::Invalid) if the level is more than 9; [`Io`](crate::ErrorKind::Io) if the file
-/// cannot be written.
-pub fn write(path: impl AsRef<Path>, tensor: &Tensor, level: Option<u8>) -> Result<()> {
+/// [`Io`](crate::ErrorKind::Io) if the file cannot be written.
+pub fn write(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
+    write_with(path, tensor, &WriteOptions::default())
+}
+
+/// As [`write()`], with options.
+///
+/// # Errors
+/// As [`write()`]; [`Invalid`](crate::ErrorKind::Invalid) if an option is not one of the format.
+pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOptions<'_>) -> Result<()> {
     let _call = trace::call("pydata::write", &[]);
-    numpy::write_arrays(path.as_ref(), &arrays(tensor)?, level)
+    options.check(Format::PydataNpz)?;
+    numpy::write_arrays(path.as_ref(), &arrays(tensor)?, options)
 }
 
 /// The bytes of such a file.
 ///
 /// # Errors
-/// As [`write()`].
-pub fn to_bytes(tensor: &Tensor, level: Option<u8>) -> Result<Vec<u8>> {
+/// As [`write_with`].
+pub fn to_bytes(tensor: &Tensor, options: &WriteOptions<'_>) -> Result<Vec<u8>> {
     let _call = trace::call("pydata::to_bytes", &[]);
-    numpy::arrays_to_bytes(&arrays(tensor)?, level)
+    options.check(Format::PydataNpz)?;
+    numpy::arrays_to_bytes(&arrays(tensor)?, options)
 }
 
 fn arrays(x: &Tensor) -> Result<Vec<Array>> {

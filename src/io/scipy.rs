@@ -15,7 +15,7 @@
 //!
 //! let path = std::env::temp_dir().join(format!("openwork-scipy-{}.npz", std::process::id()));
 //! let x = Tensor::random([50, 40], 0.1, 0.0, Layout::Csr, 1)?;
-//! scipy::write(&path, &x, Some(6))?; // scipy.sparse.load_npz(path)
+//! scipy::write(&path, &x)?; // scipy.sparse.load_npz(path)
 //! assert_eq!(io::read(&path)?.values::<f64>()?, x.values::<f64>()?);
 //! assert_eq!(io::info(&path)?[0].format, Format::ScipyNpz);
 //! # std::fs::remove_file(path).ok();
@@ -26,6 +26,7 @@ use std::path::Path;
 
 use super::losses::{fill_other_than_zero, half_precision, refused};
 use super::numpy::{self, Array};
+use super::{Format, WriteOptions};
 use crate::base::error::Result;
 use crate::base::mapped::Mapped;
 use crate::tensor::Tensor;
@@ -33,25 +34,34 @@ use crate::tensor::index_array::{IndexArray, LevelData};
 use crate::tensor::trace;
 use crate::{Layout, LevelKind, Part};
 
-/// Writes a tensor as `scipy.sparse.save_npz` does, whole or not at all. `level` packs the arrays with deflate: 0 to 9,
-/// and 6 is what SciPy takes; `None` packs nothing.
+/// Writes a tensor as `scipy.sparse.save_npz` does, whole or not at all; packed, as it does itself, with
+/// [`WriteOptions::compress`].
 ///
 /// # Errors
 /// [`Layout`](crate::ErrorKind::Layout) if SciPy has no such array, before a byte is written;
-/// [`Invalid`](crate::ErrorKind::Invalid) if the level is more than 9; [`Io`](crate::ErrorKind::Io) if the file
-/// cannot be written.
-pub fn write(path: impl AsRef<Path>, tensor: &Tensor, level: Option<u8>) -> Result<()> {
+/// [`Io`](crate::ErrorKind::Io) if the file cannot be written.
+pub fn write(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
+    write_with(path, tensor, &WriteOptions::default())
+}
+
+/// As [`write()`], with options.
+///
+/// # Errors
+/// As [`write()`]; [`Invalid`](crate::ErrorKind::Invalid) if an option is not one of the format.
+pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOptions<'_>) -> Result<()> {
     let _call = trace::call("scipy::write", &[]);
-    numpy::write_arrays(path.as_ref(), &arrays(tensor)?, level)
+    options.check(Format::ScipyNpz)?;
+    numpy::write_arrays(path.as_ref(), &arrays(tensor)?, options)
 }
 
 /// The bytes of such a file.
 ///
 /// # Errors
-/// As [`write()`].
-pub fn to_bytes(tensor: &Tensor, level: Option<u8>) -> Result<Vec<u8>> {
+/// As [`write_with`].
+pub fn to_bytes(tensor: &Tensor, options: &WriteOptions<'_>) -> Result<Vec<u8>> {
     let _call = trace::call("scipy::to_bytes", &[]);
-    numpy::arrays_to_bytes(&arrays(tensor)?, level)
+    options.check(Format::ScipyNpz)?;
+    numpy::arrays_to_bytes(&arrays(tensor)?, options)
 }
 
 fn arrays(x: &Tensor) -> Result<Vec<Array>> {

@@ -40,6 +40,42 @@ pub(in crate::io) fn find(source: &mut (impl Read + Seek)) -> io::Result<(Option
     Ok((known, start))
 }
 
+/// What a file is that is none of those read here, if that can be told by what it begins with; and what makes one of it that is.
+pub(in crate::io) fn foreign(start: &[u8]) -> Option<&'static str> {
+    const KINDS: [(&[u8], &str); 20] = [
+        (b"PAR1", "a Parquet file; triplets are read as text (.tns), or as .npy arrays"),
+        (b"ARROW1", "an Arrow file; triplets are read as text (.tns), or as .npy arrays"),
+        (b"FEA1", "a Feather file; triplets are read as text (.tns), or as .npy arrays"),
+        (
+            b"MATLAB 5.0",
+            "a MATLAB file; `scipy.io.loadmat` reads it, `scipy.sparse.save_npz` saves its matrices as .npz",
+        ),
+        (b"CDF\x01", "a netCDF-3 file; `nccopy -k nc4` makes HDF5 of it"),
+        (b"CDF\x02", "a netCDF-3 file; `nccopy -k nc4` makes HDF5 of it"),
+        (b"CDF\x05", "a netCDF-3 file; `nccopy -k nc4` makes HDF5 of it"),
+        (b"\x0e\x03\x13\x01", "an HDF4 file; `h4toh5` makes HDF5 of it"),
+        (b"GGUF", "a GGUF model; safetensors ones are read"),
+        (
+            b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19",
+            "a checkpoint of PyTorch before 1.6; load it there and save it again",
+        ),
+        (b"\x80\x02", "a pickle, which could run anything; save arrays as .npz"),
+        (b"\x80\x03", "a pickle, which could run anything; save arrays as .npz"),
+        (b"\x80\x04", "a pickle, which could run anything; save arrays as .npz"),
+        (b"\x80\x05", "a pickle, which could run anything; save arrays as .npz"),
+        (b"RDX", "a file of R; `Matrix::writeMM` writes .mtx"),
+        (b"SQLite format 3", "an SQLite database"),
+        (b"\xfd7zXZ", "an xz archive; unpack it first"),
+        (b"7z\xbc\xaf", "a 7z archive; unpack it first"),
+        (b"\x89PNG", "a picture"),
+        (b"%PDF", "a PDF document"),
+    ];
+    if start.get(257..262) == Some(b"ustar") {
+        return Some("a tar archive; unpack it first");
+    }
+    KINDS.iter().find(|(begin, _)| start.starts_with(begin)).map(|(_, kind)| *kind)
+}
+
 /// The place of the signature of HDF5 behind other bytes.
 fn later(source: &mut (impl Read + Seek)) -> io::Result<Option<u64>> {
     let mut at = START;

@@ -39,28 +39,18 @@
 
 use std::path::Path;
 
+use serde_json::Value;
+
 use super::binsparse::export::{Export, OutArray};
 use super::binsparse::hdf5::{self, Attributes, Elements, Group, Said, sscdf::FORMATS};
-use super::binsparse::{self};
-use super::{atomic, losses};
+use super::progress::Tell;
+use super::{Format, WriteOptions, atomic, losses};
 use crate::DType;
 use crate::base::error::{self, Result};
 use crate::base::mapped::Mapped;
 use crate::base::named::Named;
 use crate::tensor::Tensor;
 use crate::tensor::trace;
-
-/// How a file is written.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct WriteOptions {
-    /// Sparse vectors and matrices as bitmaps: a value and a byte for every element, stored or not. What that takes must
-    /// fit the densify budget.
-    pub bitmap: bool,
-    /// Pack arrays of 64 KiB and more with deflate, their bytes ordered by significance.
-    pub compress: bool,
-    /// How hard to pack, 0 to 9; `None` (the default) is 4.
-    pub level: Option<u8>,
-}
 
 /// An object to be written.
 #[derive(Clone, Debug)]
@@ -91,19 +81,26 @@ impl<'a> Object<'a> {
 /// [`Layout`](crate::ErrorKind::Layout) if sscdf cannot hold the tensor, before a byte is written;
 /// [`Io`](crate::ErrorKind::Io) if the file cannot be written.
 pub fn write(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
-    write_all(path, &[Object::new("", tensor)], &WriteOptions::default())
+    write_with(path, tensor, &WriteOptions::default())
+}
+
+/// As [`write()`], with options; the `comment` among their metadata is that of the object.
+///
+/// # Errors
+/// As [`write()`]; [`Invalid`](crate::ErrorKind::Invalid) if an option is not one of the format.
+pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOptions<'_>) -> Result<()> {
+    let comment = options.metadata.and_then(|said| said.get("comment")).and_then(Value::as_str).map(str::to_owned);
+    write_all(path, &[Object { name: "", tensor, comment }], options)
 }
 
 /// Writes objects, the primary one first, whole or not at all.
 ///
 /// # Errors
 /// As [`write()`]; [`Invalid`](crate::ErrorKind::Invalid) if the first object has a name, another one has none, one that
-/// is there already or a slash in it, or [`WriteOptions::level`] is more than 9.
-pub fn write_all(path: impl AsRef<Path>, objects: &[Object<'_>], options: &WriteOptions) -> Result<()> {
+/// is there already or a slash in it, or an option is not one of the format.
+pub fn write_all(path: impl AsRef<Path>, objects: &[Object<'_>], options: &WriteOptions<'_>) -> Result<()> {
     let _call = trace::call("sscdf::write", &[]);
-    if options.level.is_some_and(|level| level > 9) {
-        return Err(error::invalid("options.level", "is more than 9; 0 to 9 are allowed"));
-    }
+    options.check(Format::Sscdf)?;
     let parts = objects.iter().map(|object| Parts::of(object.tensor, options)).collect::<Result<Vec<Parts>>>()?;
     check_names(objects, &parts)?;
     let sizes = parts.mapped(Parts::sizes);
@@ -116,7 +113,9 @@ pub fn write_all(path: impl AsRef<Path>, objects: &[Object<'_>], options: &Write
         group.attributes.extend(is_primary.then(|| ("version", Said::Ascii("1.0".into()))));
         group.attributes.extend(object.comment.as_ref().map(|text| ("comment", spoken(text))));
     }
-    atomic::write(path.as_ref(), |file| hdf5::write_packed(file, &root, options.compress, options.level))
+    atomic::write(path.as_ref(), |file| hdf5::write_packed(file, &root, options))?;
+    Tell::new(options.progress, root.bytes()).end();
+    Ok(())
 }
 
 /// A text: netCDF has characters of one byte, and texts of any length for all others.
@@ -200,7 +199,7 @@ fn refused<T>(what: String) -> Result<T> {
 }
 
 impl Parts {
-    fn of(x: &Tensor, options: &WriteOptions) -> Result<Parts> {
+    fn of(x: &Tensor, options: &WriteOptions<'_>) -> Result<Parts> {
         let Some(datatype) = datatype(x.dtype()) else {
             return refused(format!("the dtype {} (cast to float32 or float64)", x.dtype()));
         };
@@ -231,8 +230,7 @@ impl Parts {
         if options.bitmap && !x.is_strided() {
             return Parts::bitmap(x).and_then(|(format, arrays)| parts(format, arrays));
         }
-        let export =
-            Export::new(x, &binsparse::WriteOptions { extensions: true, ..Default::default() }, &Default::default())?;
+        let export = Export::new(x, &WriteOptions { extensions: true, ..Default::default() }, &Default::default())?;
         let known = FORMATS.iter().find(|format| Some(format.alias) == export.alias && !format.is_bitmap());
         let Some(format) = known else {
             return refused(format!("the layout {} (to_layout converts to CSR, CSC, DCSR, DCSC or COO)", x.layout()));

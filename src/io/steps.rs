@@ -2,25 +2,28 @@
 
 use std::io::{self, Read, Write};
 
+use super::progress::Tell;
 use crate::base::interrupt;
 
 /// Bytes of a step: unpacking that many takes some milliseconds, packing them some tens.
 pub(crate) const STEP: usize = 1 << 20;
 
 /// Fills `out`, as [`Read::read_exact`] does.
-pub(crate) fn read_exact(source: &mut (impl Read + ?Sized), out: &mut [u8]) -> io::Result<()> {
+pub(crate) fn read_exact(source: &mut (impl Read + ?Sized), out: &mut [u8], tell: &Tell<'_>) -> io::Result<()> {
     for part in out.chunks_mut(STEP) {
         interrupt::check();
         source.read_exact(part)?;
+        tell.more(part.len());
     }
     Ok(())
 }
 
 /// Writes all of them, as [`Write::write_all`] does.
-pub(crate) fn write_all(sink: &mut (impl Write + ?Sized), bytes: &[u8]) -> io::Result<()> {
+pub(crate) fn write_all(sink: &mut (impl Write + ?Sized), bytes: &[u8], tell: &Tell<'_>) -> io::Result<()> {
     for part in bytes.chunks(STEP) {
         interrupt::check();
         sink.write_all(part)?;
+        tell.more(part.len());
     }
     Ok(())
 }
@@ -59,11 +62,11 @@ mod tests {
         for len in [0, 1, STEP - 1, STEP, 2 * STEP + 5] {
             let bytes: Vec<u8> = (0..len).map(|i| (i % 251) as u8).collect();
             let (mut written, mut read) = (Vec::new(), vec![0; len]);
-            write_all(&mut written, &bytes).unwrap();
+            write_all(&mut written, &bytes, &Tell::nobody()).unwrap();
             assert_eq!(written, bytes);
-            read_exact(&mut &written[..], &mut read).unwrap();
+            read_exact(&mut &written[..], &mut read, &Tell::nobody()).unwrap();
             assert_eq!(read, bytes);
-            assert!(read_exact(&mut &written[..], &mut vec![0; len + 1]).is_err());
+            assert!(read_exact(&mut &written[..], &mut vec![0; len + 1], &Tell::nobody()).is_err());
         }
     }
 
@@ -80,7 +83,7 @@ mod tests {
             made.is_err_and(|e| matches!(e.kind(), ErrorKind::Interrupted { .. }))
         };
         let mut bytes = vec![0; 1000 * STEP / 2];
-        assert!(is_over(&mut || read_exact(&mut Slow, &mut bytes)));
-        assert!(is_over(&mut || write_all(&mut Slow, &bytes)));
+        assert!(is_over(&mut || read_exact(&mut Slow, &mut bytes, &Tell::nobody())));
+        assert!(is_over(&mut || write_all(&mut Slow, &bytes, &Tell::nobody())));
     }
 }

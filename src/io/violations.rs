@@ -5,8 +5,10 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use super::any::{Format, ReadOptions};
+use super::ReadOptions;
+use super::any::Format;
 use super::input::Input;
+use super::progress::Tell;
 use super::state_dict::Archive;
 use super::text::error::ParseError;
 use super::{binsparse, frostt, matrix_market};
@@ -71,7 +73,7 @@ fn checked<'a>(input: Input<'a>, options: &ReadOptions<'a>, report: &mut dyn FnM
         }
         Format::Frostt | Format::TensorMarket => {
             let (source, path) = input.text(options);
-            frostt::violations_of(source, &options.frostt(), &mut |error| report(error.into()), path.as_deref())
+            frostt::violations_of(source, options, &mut |error| report(error.into()), path.as_deref())
         }
         format if format.is_container() => {
             let placed = input.placed(options)?;
@@ -79,7 +81,7 @@ fn checked<'a>(input: Input<'a>, options: &ReadOptions<'a>, report: &mut dyn FnM
                 let separator = if tensor.is_empty() || array.is_empty() { "" } else { ": " };
                 report(Violation { place: format!("{tensor}{separator}{array}"), what });
             };
-            binsparse::violations(placed, path.as_deref(), &options.binsparse(), &mut reported)
+            binsparse::violations(placed, path.as_deref(), options, &mut reported)
         }
         _ => {
             let (file, _spool) = input.placed(options)?.one_file()?;
@@ -111,11 +113,18 @@ fn of_model(
         Ok(archive) => archive,
         Err(error) => return reported("", error),
     };
-    for name in archive.names().filter(|&name| options.name.is_none_or(|wanted| wanted == name)) {
-        if let Err(error) = archive.within_limit(name, options.max_bytes).and_then(|()| archive.tensor(name)) {
+    let wanted: Vec<&str> = archive.names().filter(|&name| options.name.is_none_or(|wanted| wanted == name)).collect();
+    // Of several, tensors are counted.
+    let one = wanted.len() == 1;
+    let tell = Tell::new(options.progress.filter(|_| !one), wanted.len() as u64);
+    let each = ReadOptions { progress: options.progress.filter(|_| one), ..*options };
+    for name in wanted {
+        if let Err(error) = archive.tensor_with(name, &each) {
             reported(name, error)?;
         }
+        tell.more(1);
     }
+    tell.end();
     match options.name.filter(|&wanted| archive.names().all(|name| name != wanted)) {
         Some(name) => archive.descriptor(name).map(drop).or_else(|error| reported(name, error)),
         None => Ok(()),

@@ -55,6 +55,8 @@ pub enum Warning {
     UpperEntries(u64),
     /// The banner of a Matrix Market file begins with one percent sign instead of two.
     ShortBanner,
+    /// A Matrix Market file is `hermitian` and has no complex values: it is read as `symmetric`.
+    RealHermitian,
     /// A value does not fit the dtype that a comment of a Matrix Market or TensorMarket file names: the comment is
     /// passed over.
     TypeComment(String),
@@ -83,6 +85,9 @@ impl fmt::Display for Warning {
             Warning::UpperEntries(n) => write!(f, "{n} entries above the diagonal are mirrored like those below it"),
             Warning::ShortBanner => {
                 f.write_str("the file begins with `%MatrixMarket`, which has one percent sign of two")
+            }
+            Warning::RealHermitian => {
+                f.write_str("the banner says `hermitian` of values that are not complex, which is read as `symmetric`")
             }
             Warning::TypeComment(name) => write!(f, "not all values fit the type {name:?} that a comment names"),
             Warning::DescriptorForm(form) => write!(f, "the descriptor is stored as {form}"),

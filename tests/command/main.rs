@@ -15,6 +15,7 @@ mod large;
 mod look;
 mod models;
 mod packed;
+mod refused;
 mod spy;
 mod streams;
 mod tried;
@@ -148,8 +149,7 @@ fn info_reads_no_arrays() {
     // The levels by name, and what is said about the structure.
     let path = folder.join("facts.npz");
     let diagonal = Tensor::eye(4, DType::F64, Layout::Dcsr).unwrap();
-    io::binsparse::write_with(&path, &diagonal, &io::binsparse::WriteOptions { facts: true, ..Default::default() })
-        .unwrap();
+    io::binsparse::write_with(&path, &diagonal, &io::WriteOptions { facts: true, ..Default::default() }).unwrap();
     let told = good(&["info", text(&path)]);
     assert!(told.contains("levels     ") && told.contains(&diagonal.level_spec().unwrap().to_string()), "{told}");
     assert!(told.contains("facts      is_symmetric = true, is_structure_symmetric = true"), "{told}");

@@ -204,7 +204,8 @@ fn models_are_converted_tensor_by_tensor() {
         Tensor::from_vec([1000, 1000], (0..1_000_000).map(|i| ((i * seed) % 1009) as f32).collect())
     };
     let mut asked = Vec::new();
-    StateDict::save_each(&first, &names, &metadata, &mut |name| {
+    let options = io::WriteOptions { metadata: Some(&metadata), ..Default::default() };
+    StateDict::save_each(&first, &names, &options, &mut |name| {
         asked.push(name.to_owned());
         made(name)
     })

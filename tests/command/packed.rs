@@ -102,6 +102,33 @@ fn vectors_of_matrix_market_have_one_axis() {
 }
 
 #[test]
+fn hermitian_without_complex_values_is_symmetric_when_reading_is_lenient() {
+    let folder = temporary("packed-hermitian");
+    let path = folder.join("x.mtx");
+    for (field, value, one) in [("real", "3", "3.0"), ("integer", "3", "3"), ("pattern", "", "true")] {
+        let text_of = |at: &str| format!("{at} {value}").trim_end().to_owned();
+        let lines = [&text_of("1 1")[..], &text_of("2 1")].join("\n");
+        std::fs::write(&path, format!("%%MatrixMarket matrix coordinate {field} hermitian\n2 2 2\n{lines}\n")).unwrap();
+        let told = fails(&["dump", text(&path)], 1);
+        assert!(told.contains("symmetric") && told.contains("--lenient"), "{told}");
+        let output = run(&["dump", "--lenient", text(&path)]);
+        assert!(String::from_utf8_lossy(&output.stderr).contains("read as `symmetric`"));
+        let lines = String::from_utf8(output.stdout).unwrap();
+        for at in ["[0, 0]", "[1, 0]", "[0, 1]"] {
+            assert!(lines.contains(&format!("[{at}, {one}]")), "{field}: {lines}");
+        }
+        assert_eq!(
+            io::read_with(&path, &io::ReadOptions { lenient: true, ..Default::default() }).unwrap().tensor.nse(),
+            3
+        );
+        let told = good(&["info", text(&path)]);
+        assert!(told.contains("symmetric"), "{told}");
+        good(&["validate", "--lenient", text(&path)]);
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
 fn a_banner_with_one_percent_sign_is_lenient() {
     let folder = temporary("packed-banner");
     let path = folder.join("x.txt");

@@ -2,7 +2,8 @@
 
 use flate2::Crc;
 use openwork::Result;
-use openwork::io::binsparse::{self, Loaded, Mode, ReadOptions};
+use openwork::io::ReadOptions;
+use openwork::io::binsparse::{self, Loaded};
 use serde_json::{Value, json};
 
 /// A file to be: descriptor and arrays.
@@ -156,6 +157,6 @@ impl Draft {
     }
 
     pub fn lenient(&self) -> Result<Loaded> {
-        binsparse::read_bytes(&self.bytes(), &ReadOptions { mode: Mode::Lenient, ..ReadOptions::default() })
+        binsparse::read_bytes(&self.bytes(), &ReadOptions { lenient: true, ..ReadOptions::default() })
     }
 }

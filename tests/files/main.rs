@@ -16,6 +16,7 @@ mod foreign;
 mod models;
 mod mutate;
 mod others;
+mod progress;
 mod python;
 mod real_data;
 mod sscdf;

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use crate::common::{folder, temporary};
 use openwork::io::matrix_market::{self, Symmetry};
-use openwork::io::{Progress, frostt};
+use openwork::io::{Format, Progress, ReadOptions, WriteOptions, frostt};
 use openwork::parallel::with_threads;
 use openwork::{DType, ErrorKind, Fill, Layout, Scalar, Tensor, bf16, c64, c128, f16};
 
@@ -111,17 +111,17 @@ fn matrices_of_every_layout_and_dtype_come_back() {
 
 #[test]
 fn tensors_of_one_to_four_axes_come_back() {
-    use frostt::{Base, Dialect, ReadOptions, WriteOptions};
+    use frostt::Base;
     for dtype in DType::ALL {
         for shape in [&[24][..], &[24, 1], &[3, 4, 2], &[2, 3, 2, 2]] {
             for layout in [Layout::Coo, Layout::Csf] {
                 let x = sparse(shape, dtype).to_layout(layout).unwrap();
-                for dialect in [Dialect::Tns, Dialect::Ttx] {
+                for format in [Format::Frostt, Format::TensorMarket] {
                     for base in [Base::One, Base::Zero] {
                         let options =
-                            WriteOptions { dialect: Some(dialect), base, comment: "a\n\nb", ..Default::default() };
+                            WriteOptions { format: Some(format), base, comment: "a\n\nb", ..Default::default() };
                         let text = frostt::to_bytes(&x, &options);
-                        let refused = if dialect == Dialect::Tns { dtype.is_complex() } else { base == Base::Zero };
+                        let refused = if format == Format::Frostt { dtype.is_complex() } else { base == Base::Zero };
                         assert_eq!(text.is_err(), refused);
                         let Ok(text) = text else { continue };
                         let what = format!("{dtype} {layout}:\n{}", String::from_utf8_lossy(&text));
@@ -149,7 +149,7 @@ fn what_entries_do_not_tell_stands_in_a_comment() {
     let x = Tensor::coo([9, 2], vec![vec![1, 0], vec![1, 0]], &values, 0_i8).unwrap();
     let text = frostt::to_bytes(&x, &Default::default()).unwrap();
     assert_eq!(text, b"#openwork shape 9 2\n#openwork dtype int8\n1 1 -4\n2 2 3\n");
-    let wide = frostt::ReadOptions { shape: Some(&[9, 9]), ..Default::default() };
+    let wide = ReadOptions { shape: Some(&[9, 9]), ..Default::default() };
     assert_eq!(frostt::read_bytes(&text, &wide).unwrap().shape(), [9, 9]);
     let nothing = Tensor::empty([4, 5, 6], DType::F64, Layout::Coo, 0.0).unwrap();
     let read =
@@ -201,7 +201,7 @@ fn symmetries_are_written_where_they_hold() {
     for (dense, symmetry, lines) in cases {
         let zero = Scalar::zero(dense.dtype());
         for x in [dense.clone(), dense.to_sparse(Layout::Csr, zero).unwrap()] {
-            let options = matrix_market::WriteOptions { symmetry, ..Default::default() };
+            let options = WriteOptions { symmetry, ..Default::default() };
             let text = matrix_market::to_bytes(&x, &options).unwrap();
             let read = matrix_market::read_bytes(&text, &Default::default()).unwrap();
             same(&read, &x, &String::from_utf8_lossy(&text));
@@ -257,19 +257,18 @@ fn files_are_compressed_by_name_and_told_apart_by_content() {
         let progress = Some(Progress(&hear));
         let matrix = name.contains("mtx");
         if matrix {
-            matrix_market::write_with(&path, &x, &matrix_market::WriteOptions { progress, ..Default::default() })
-                .unwrap();
+            matrix_market::write_with(&path, &x, &WriteOptions { progress, ..Default::default() }).unwrap();
         } else {
-            frostt::write_with(&path, &x, &frostt::WriteOptions { progress, ..Default::default() }).unwrap();
+            frostt::write_with(&path, &x, &WriteOptions { progress, ..Default::default() }).unwrap();
         }
         let bytes = std::fs::read(&path).unwrap();
         assert_eq!(bytes.starts_with(&[0x1f, 0x8b]), name.to_lowercase().ends_with("gz"));
         let written = std::mem::take(&mut *heard.lock().unwrap());
         assert_eq!(written.last(), Some(&(x.nse() as u64, x.nse() as u64)));
         let read = if matrix {
-            matrix_market::read_with(&path, &matrix_market::ReadOptions { progress, ..Default::default() })
+            matrix_market::read_with(&path, &ReadOptions { progress, ..Default::default() })
         } else {
-            frostt::read_with(&path, &frostt::ReadOptions { progress, ..Default::default() })
+            frostt::read_with(&path, &ReadOptions { progress, ..Default::default() })
         };
         same(&read.unwrap(), &x, name);
         let read = heard.lock().unwrap();
@@ -311,23 +310,23 @@ fn verdicts_on_edge_cases() {
     for line in table.lines().skip(1) {
         let (name, verdict) = line.split_once('\t').unwrap();
         let verdict = verdict.split('\t').next().unwrap();
-        let read = |options: frostt::ReadOptions<'_>| frostt::read_with(folder.join(name), &options);
+        let read = |options: ReadOptions<'_>| frostt::read_with(folder.join(name), &options);
         let plain = read(Default::default());
         match (name, verdict) {
             ("edge_gt_i64.tns", _) => assert_eq!(plain.unwrap().shape(), [1, 1 << 63, 1]),
             (_, v) if v.starts_with("accept only with explicit") => {
                 assert!(plain.is_err());
-                let x = read(frostt::ReadOptions { header: true, ..Default::default() }).unwrap();
+                let x = read(ReadOptions { header: true, ..Default::default() }).unwrap();
                 assert_eq!((x.shape(), x.nse()), (&[4, 5, 6][..], 2));
             }
             (_, v) if v.starts_with("reject unless zero-based") => {
                 assert!(plain.unwrap_err().to_string().contains("Zero"));
-                let x = read(frostt::ReadOptions { base: frostt::Base::Zero, ..Default::default() }).unwrap();
+                let x = read(ReadOptions { base: frostt::Base::Zero, ..Default::default() }).unwrap();
                 assert_eq!((x.shape(), x.nse()), (&[2, 3, 4][..], 2));
             }
             ("edge_empty.tns", _) => {
                 assert!(plain.unwrap_err().to_string().contains("shape"));
-                assert_eq!(read(frostt::ReadOptions { shape: Some(&[2, 3]), ..Default::default() }).unwrap().nse(), 0);
+                assert_eq!(read(ReadOptions { shape: Some(&[2, 3]), ..Default::default() }).unwrap().nse(), 0);
             }
             (_, v) if v.starts_with("accept") => assert!(plain.is_ok(), "{name}: {plain:?}"),
             (_, v) if v.starts_with("reject") => assert!(plain.is_err(), "{name}: {plain:?}"),
@@ -346,8 +345,8 @@ fn published_tensors_come_back() {
     for (name, axes) in [("med.tns", 3), ("med4.tns", 4)] {
         let x = frostt::read(folder.join(name)).unwrap();
         assert_eq!((x.ndim(), x.dtype()), (axes, DType::F64));
-        for dialect in [frostt::Dialect::Tns, frostt::Dialect::Ttx] {
-            let options = frostt::WriteOptions { dialect: Some(dialect), ..Default::default() };
+        for format in [Format::Frostt, Format::TensorMarket] {
+            let options = WriteOptions { format: Some(format), ..Default::default() };
             let text = frostt::to_bytes(&x, &options).unwrap();
             same(&frostt::read_bytes(&text, &Default::default()).unwrap(), &x, name);
         }

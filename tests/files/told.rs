@@ -1,6 +1,6 @@
 //! What files say of themselves without being read.
 
-use openwork::io::{self, binsparse};
+use openwork::io::{self, WriteOptions, binsparse};
 use openwork::{Layout, LevelData, Tensor};
 
 use crate::common::temporary;
@@ -29,7 +29,7 @@ fn positions_are_counted_level_by_level() {
     let folder = temporary("told-levels");
     let cube = Tensor::random([6, 8, 10], 0.1, 0.0, Layout::Coo, 3).unwrap();
     let x = Tensor::random([12, 8], 0.2, 0.0, Layout::Coo, 4).unwrap();
-    let options = binsparse::WriteOptions { extensions: true, ..Default::default() };
+    let options = WriteOptions { extensions: true, ..Default::default() };
     for ending in ["npz", "h5", "zarr"] {
         let path = folder.join(format!("x.{ending}"));
         let all = [
@@ -66,7 +66,7 @@ fn packed_arrays_tell_both_sizes() {
     for ending in ["npz", "h5", "zarr"] {
         for compress in [false, true] {
             let path = folder.join(format!("packed-{compress}.{ending}"));
-            let options = binsparse::WriteOptions { compress, ..Default::default() };
+            let options = WriteOptions { compress, ..Default::default() };
             binsparse::write_with(&path, &x, &options).unwrap();
             let info = &io::info(&path).unwrap()[0];
             assert_eq!(info.arrays.len(), 3);

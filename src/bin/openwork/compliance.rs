@@ -62,7 +62,7 @@ pub(crate) fn npy_to_binsparse(arguments: &NpyToBinsparse) -> Result<(), Failure
 
 /// Writes a tensor and its fill, 0 as well: without, the suite takes it for one of another dtype.
 fn written(output: &Path, x: &Tensor, fill: Option<Scalar>) -> Result<(), Failure> {
-    let options = binsparse::WriteOptions { fill, ..Default::default() };
+    let options = WriteOptions { fill, ..Default::default() };
     binsparse::write_with(output, x, &options).map_err(Failure::of_writing)
 }
 

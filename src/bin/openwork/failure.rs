@@ -42,7 +42,7 @@ impl Failure {
                 "a folder holds no tensor, but for Zarr and .bspnpy: name a file in it"
             }
             ErrorKind::Invalid { argument, .. } if argument == "format" => "--from names it",
-            ErrorKind::Format { format: "binsparse" | "Matrix Market", .. } if !reading.lenient => {
+            ErrorKind::Format { format: "binsparse" | "sscdf" | "Matrix Market", .. } if !reading.lenient => {
                 "`openwork validate` lists all that is wrong; --lenient reads older drafts and common deviations"
             }
             ErrorKind::Format { format: "FROSTT", .. } => {
@@ -60,11 +60,12 @@ impl Failure {
             ErrorKind::Io { source, .. } => match source.kind() {
                 io::ErrorKind::NotFound => "the folder has to exist",
                 io::ErrorKind::PermissionDenied => "check the permissions of the folder",
-                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
                     "make room; what was there before is as it was"
                 }
                 _ => "",
             },
+            ErrorKind::Layout { why, .. } if in_options(why) != *why => "",
             ErrorKind::Layout { .. } | ErrorKind::Absent { .. } => {
                 "--fill, --replace-fill, --layout and --dtype change the tensor; --extensions allows binsparse files to hold it"
             }
@@ -132,6 +133,9 @@ impl fmt::Display for Failure {
             Failure::Library(error, hint) => (told(error), *hint),
             Failure::Tensor(name, error, hint) => (format!("the tensor {name:?}: {}", told(error)), *hint),
             Failure::Output(error) => (format!("standard output: {error}"), ""),
+            Failure::Picture(name, error) if error.kind() == io::ErrorKind::NotFound => {
+                (format!("{name}: {error}"), "the folder has to exist")
+            }
             Failure::Picture(name, error) => (format!("{name}: {error}"), ""),
             Failure::Usage(text) | Failure::Refused(text) => (text.clone(), ""),
         };
@@ -140,17 +144,39 @@ impl fmt::Display for Failure {
     }
 }
 
+/// What the library advises, by the options of the command.
+fn in_options(why: &str) -> String {
+    const WORDS: [(&str, &str); 6] = [
+        ("`WriteOptions::extensions` writes it", "--extensions writes it"),
+        ("to_dense()", "--layout strided"),
+        ("to_dense has", "--layout strided has"),
+        ("with_fill(0)", "--fill 0"),
+        ("cast to float32 or float64", "--dtype float32 or float64"),
+        ("cast to float32", "--dtype float32"),
+    ];
+    WORDS.iter().fold(why.to_owned(), |why, (call, option)| why.replace(call, option))
+}
+
 /// An error of the library in the words of the command.
 fn told(error: &Error) -> String {
     match error.kind() {
-        ErrorKind::Invalid { argument, why, .. } => match argument.as_str() {
+        ErrorKind::Invalid { argument, why, .. } => match argument.strip_prefix("options.").unwrap_or(argument) {
+            "rows" => format!("--rows: {why}"),
+            "level" => format!("--compression: {why}"),
+            "version" => format!("--binsparse-version: {why}"),
             "path" | "format" | "binsparse" => why.clone(),
-            "name" | "max_bytes" | "shape" | "compress" => format!("--{}: {why}", argument.replace('_', "-")),
+            argument @ ("name" | "max_bytes" | "shape" | "compress") => {
+                format!("--{}: {why}", argument.replace('_', "-"))
+            }
             _ => error.to_string(),
         },
-        ErrorKind::Layout { why, .. } | ErrorKind::Absent { why, .. } => {
-            why.replace("`WriteOptions::extensions` writes it", "--extensions writes it")
+        ErrorKind::Layout { why, .. } | ErrorKind::Absent { why, .. } => in_options(why),
+        // Which call it was is of no use to who typed a command.
+        ErrorKind::DType { dtypes, why, .. } => {
+            let names: Vec<&str> = dtypes.iter().map(|dtype| dtype.name()).collect();
+            format!("{}: {why}", names.join(", "))
         }
+        ErrorKind::Shape { why, .. } => why.clone(),
         ErrorKind::Densify { bytes, why, .. } => format!("{why}; the dense result would take {bytes} bytes"),
         _ => error.to_string(),
     }

@@ -9,8 +9,8 @@ use super::{Temporary, hidden, remove, remove_abandoned, sync_folder};
 use crate::base::error::{ErrorKind, Result};
 
 /// Writes a folder through `body`, whole or not at all: into a new folder beside it, which takes the place of the old one
-/// once it is on the disk. The old one must be such as `replaceable` lets go. A folder cannot take another's place at once: the
-/// old one is moved aside first, and back if the new one cannot be moved.
+/// once it is on the disk. The old one must be such as `replaceable` lets go. Linux lets two folders change places at once; where
+/// that cannot be, the old one is moved aside first, and back if the new one cannot be moved.
 ///
 /// # Errors
 /// [`ErrorKind::Io`] with `path`, whatever `body` or the file system says, or if there is something at `path` that is not to be
@@ -45,7 +45,7 @@ fn replace(
         Some(old) => fs::set_permissions(&temporary.path, old.permissions()),
         None => Ok(()),
     });
-    let done = written.and_then(|()| put_in_place(&temporary.path, &target, old.is_some()));
+    let done = written.and_then(|()| put_in_place(&temporary.path, &target));
     if done.is_err() {
         remove(&temporary.path);
         return done;
@@ -55,11 +55,45 @@ fn replace(
     Ok(())
 }
 
-/// Moves the new folder to its place, the old one aside before and away after.
-fn put_in_place(new: &Path, target: &Path, is_there: bool) -> io::Result<()> {
-    if !is_there {
-        return fs::rename(new, target);
+/// Moves the new folder to its place, and the old one away. Others may do the same at the same time: the last one stays.
+fn put_in_place(new: &Path, target: &Path) -> io::Result<()> {
+    for _ in 0..ATTEMPTS {
+        // An empty folder is replaced, and so is none.
+        match fs::rename(new, target) {
+            Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {}
+            moved => return moved,
+        }
+        match exchange(new, target) {
+            Ok(()) => {
+                // It is the old one now. What cannot be removed stays, hidden, until the next one is written.
+                let _ = fs::remove_dir_all(new);
+                return Ok(());
+            }
+            // Another writer was moving it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(_) => return one_by_one(new, target),
+        }
     }
+    one_by_one(new, target)
+}
+
+/// How often a folder is looked for that others move.
+const ATTEMPTS: usize = 100;
+
+/// Two folders change places.
+#[cfg(target_os = "linux")]
+fn exchange(one: &Path, other: &Path) -> io::Result<()> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    Ok(renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn exchange(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// The old folder goes aside before and away after.
+fn one_by_one(new: &Path, target: &Path) -> io::Result<()> {
     let aside = name_beside(target)?.with_extension("old");
     fs::rename(target, &aside)?;
     if let Err(error) = fs::rename(new, target) {
@@ -102,6 +136,23 @@ fn create_beside(target: &Path) -> io::Result<(Temporary, Option<File>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folders_are_moved_one_by_one_where_they_cannot_change_places() {
+        let folder = std::env::temp_dir().join(format!("openwork-atomic-aside-{}", std::process::id()));
+        let [new, old] = ["new", "old"].map(|name| folder.join(name));
+        for path in [&new, &old] {
+            fs::create_dir_all(path).unwrap();
+            fs::write(path.join("mark"), path.file_name().unwrap().as_encoded_bytes()).unwrap();
+        }
+        one_by_one(&new, &old).unwrap();
+        assert_eq!(fs::read_to_string(old.join("mark")).unwrap(), "new");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "nothing else is left behind");
+        // One that is gone already leaves the old one where it was.
+        assert!(one_by_one(&new, &old).is_err());
+        assert_eq!(fs::read_to_string(old.join("mark")).unwrap(), "new");
+        fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn a_folder_is_whole_or_not_there() {

@@ -5,6 +5,7 @@ use crate::base::buffer::{self, Buffer};
 use crate::base::mapped::Mapped;
 use crate::base::strided::Strided;
 use crate::io::fault::{Res, bad};
+use crate::io::progress::Tell;
 use crate::io::warning::Warning;
 use crate::tensor::index_array::IndexArray;
 use crate::{DType, Tensor};
@@ -31,7 +32,7 @@ pub(crate) trait Arrays {
 
     /// Reads entries from `start` on into `out`, which has the size of some, in this machine's byte order. Truth values
     /// come as bytes. What is not read is not checked either.
-    fn read(&mut self, name: &str, start: u64, out: &mut [u8]) -> Res<()>;
+    fn read(&mut self, name: &str, start: u64, out: &mut [u8], tell: &Tell<'_>) -> Res<()>;
 
     /// Bytes that an array takes in the file, if it is packed and the container knows.
     fn packed(&mut self, _name: &str) -> Option<u64> {
@@ -77,18 +78,19 @@ fn shared(arrays: &mut dyn Arrays, found: &FoundArray) -> Option<Strided> {
 }
 
 /// Reads an integer array.
-pub(crate) fn read_index(arrays: &mut dyn Arrays, found: &FoundArray) -> Res<IndexArray> {
-    fn vec<T: bytemuck::Pod>(arrays: &mut dyn Arrays, found: &FoundArray, len: usize) -> Res<Vec<T>> {
+pub(crate) fn read_index(arrays: &mut dyn Arrays, found: &FoundArray, tell: &Tell<'_>) -> Res<IndexArray> {
+    fn vec<T: bytemuck::Pod>(arrays: &mut dyn Arrays, found: &FoundArray, len: usize, tell: &Tell<'_>) -> Res<Vec<T>> {
         let mut out: Vec<T> = buffer::zeroed_vec(len);
-        arrays.read(&found.name, found.start, bytemuck::cast_slice_mut(&mut out))?;
+        arrays.read(&found.name, found.start, bytemuck::cast_slice_mut(&mut out), tell)?;
         Ok(out)
     }
     fn narrow<T: bytemuck::Pod + Into<i64>>(
         arrays: &mut dyn Arrays,
         found: &FoundArray,
         len: usize,
+        tell: &Tell<'_>,
     ) -> Res<IndexArray> {
-        let values: Vec<T> = vec(arrays, found, len)?;
+        let values: Vec<T> = vec(arrays, found, len, tell)?;
         let name = &found.name;
         match values.try_mapped(|&v| u32::try_from(v.into())) {
             Ok(values) => Ok(values.into()),
@@ -100,14 +102,14 @@ pub(crate) fn read_index(arrays: &mut dyn Arrays, found: &FoundArray) -> Res<Ind
     }
     let len = possible(found)?;
     match found.info.dtype {
-        DType::I8 => narrow::<i8>(arrays, found, len),
-        DType::U8 => narrow::<u8>(arrays, found, len),
-        DType::I16 => narrow::<i16>(arrays, found, len),
-        DType::U16 => narrow::<u16>(arrays, found, len),
-        DType::I32 => Ok(vec::<i32>(arrays, found, len)?.into()),
-        DType::U32 => Ok(vec::<u32>(arrays, found, len)?.into()),
-        DType::I64 => Ok(vec::<i64>(arrays, found, len)?.into()),
-        DType::U64 => Ok(vec::<u64>(arrays, found, len)?.into()),
+        DType::I8 => narrow::<i8>(arrays, found, len, tell),
+        DType::U8 => narrow::<u8>(arrays, found, len, tell),
+        DType::I16 => narrow::<i16>(arrays, found, len, tell),
+        DType::U16 => narrow::<u16>(arrays, found, len, tell),
+        DType::I32 => Ok(vec::<i32>(arrays, found, len, tell)?.into()),
+        DType::U32 => Ok(vec::<u32>(arrays, found, len, tell)?.into()),
+        DType::I64 => Ok(vec::<i64>(arrays, found, len, tell)?.into()),
+        DType::U64 => Ok(vec::<u64>(arrays, found, len, tell)?.into()),
         other => bad(format_args!("`{}` holds {other}, not integers", found.name)),
     }
 }
@@ -118,6 +120,7 @@ pub(crate) fn read_values(
     found: &FoundArray,
     as_bool: bool,
     lenient: bool,
+    tell: &Tell<'_>,
 ) -> Res<(Strided, usize)> {
     let FoundArray { name, start, info } = found;
     let as_bool = as_bool || info.dtype == DType::Bool;
@@ -130,7 +133,7 @@ pub(crate) fn read_values(
     let mut result = Ok(());
     let mut odd = 0;
     let buffer = Buffer::build(len * info.dtype.size(), |out| {
-        result = arrays.read(name, *start, out);
+        result = arrays.read(name, *start, out, tell);
         if as_bool {
             for byte in out {
                 odd += usize::from(*byte > 1);

@@ -5,9 +5,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{Entry, File, ReadOptions, WriteOptions};
+use super::{Entry, File};
 use crate::Bundle;
 use crate::base::error::{self, Result};
+use crate::io::{ReadOptions, WriteOptions};
 use crate::tensor::trace;
 
 /// The key in what is said about all tensors of the file: how many parts there are.
@@ -19,16 +20,16 @@ const KEY: &str = "openwork_sum_of_parts";
 ///
 /// # Errors
 /// As [`super::write_all`].
-pub fn write_bundle(path: impl AsRef<Path>, bundle: &Bundle, options: &WriteOptions) -> Result<()> {
+pub fn write_bundle(path: impl AsRef<Path>, bundle: &Bundle, options: &WriteOptions<'_>) -> Result<()> {
     let _call = trace::call("binsparse::write_bundle", &[]);
     let names: Vec<String> = (0..bundle.parts().len()).mapped(|i| i.to_string());
     let entries: Vec<Entry> = names.iter().zip(bundle.parts()).map(|(n, part)| Entry::new(n, part)).collect();
-    let mut options = options.clone();
-    if options.metadata.insert(KEY.into(), names.len().into()).is_some() {
+    let mut metadata = options.said();
+    if metadata.insert(KEY.into(), names.len().into()).is_some() {
         let why = format!("the key {KEY:?} is that of the bundle");
         return Err(error::invalid("options.metadata", why));
     }
-    super::write_all(path, &entries, &options)
+    super::write_all(path, &entries, &WriteOptions { metadata: Some(&metadata), ..*options })
 }
 
 /// Reads a bundle, and checks that its parts are disjoint.
@@ -36,7 +37,7 @@ pub fn write_bundle(path: impl AsRef<Path>, bundle: &Bundle, options: &WriteOpti
 /// # Errors
 /// If the file does not say that its tensors are parts of one, or how many; as [`super::read_with`] and
 /// [`Bundle::new`].
-pub fn read_bundle(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Bundle> {
+pub fn read_bundle(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Bundle> {
     let _call = trace::call(OP, &[]);
     const OP: &str = "binsparse::read_bundle";
     let path = path.as_ref();

@@ -8,11 +8,13 @@ use openwork_ops::{Element, Scalar, with_dtype};
 use super::arrays::Container;
 use super::descriptor::Descriptor;
 use super::file::OpenContainer;
-use super::{Mode, ReadOptions, facts, map};
+use super::{Mode, facts, map};
 use crate::base::error::Result;
 use crate::base::shape::fitting;
+use crate::io::ReadOptions;
 use crate::io::fault::{Fault, Res};
 use crate::io::input::Placed;
+use crate::io::progress::Tell;
 use crate::levels::names::ArrayName;
 use crate::tensor::trace;
 use crate::{LevelKind, Tensor};
@@ -27,7 +29,7 @@ pub(in crate::io) type Report<'a> = &'a mut dyn FnMut(&str, String, String);
 pub(in crate::io) fn violations(
     placed: Placed,
     path: Option<&Path>,
-    options: &ReadOptions,
+    options: &ReadOptions<'_>,
     report: Report<'_>,
 ) -> Result<()> {
     let bytes = placed.file.as_ref().and_then(|file| file.metadata().ok()).map(|metadata| metadata.len());
@@ -44,13 +46,19 @@ pub(in crate::io) fn violations(
             // The error says that there is no tensor.
             opened.select(None)?;
         }
+        // Of several, tensors are counted.
+        let one = names.len() == 1;
+        let tell = Tell::new(options.progress.filter(|_| !one), names.len() as u64);
+        let options = &ReadOptions { progress: options.progress.filter(|_| one), ..*options };
         for name in names {
             let examined = opened.select(Some(&name));
             let examined = examined.and_then(|container| examine(container, &name, (options, limit), report));
+            tell.more(1);
             if let Err(fault) = examined {
                 report(&name, String::new(), fault.told()?);
             }
         }
+        tell.end();
         Ok(())
     });
     let told = reported.or_else(|fault| fault.told().map(|why| report("", String::new(), why)));
@@ -58,9 +66,9 @@ pub(in crate::io) fn violations(
 }
 
 /// The tensors to read.
-fn names(opened: &mut OpenContainer<'_>, options: &ReadOptions) -> Res<Vec<String>> {
-    match &options.group {
-        Some(name) => Ok(vec![name.clone()]),
+fn names(opened: &mut OpenContainer<'_>, options: &ReadOptions<'_>) -> Res<Vec<String>> {
+    match options.name {
+        Some(name) => Ok(vec![name.to_owned()]),
         None => opened.names(),
     }
 }
@@ -68,7 +76,7 @@ fn names(opened: &mut OpenContainer<'_>, options: &ReadOptions) -> Res<Vec<Strin
 fn examine(
     container: &mut dyn Container,
     name: &str,
-    (options, limit): (&ReadOptions, u64),
+    (options, limit): (&ReadOptions<'_>, u64),
     report: Report<'_>,
 ) -> Res<()> {
     let strictly = super::file::load(container, options, None, Tensor::from_parts);
@@ -76,7 +84,7 @@ fn examine(
         Ok(_) => return Ok(()),
         Err(fault) => fault.told()?,
     };
-    let lenient = ReadOptions { mode: Mode::Lenient, max_bytes: Some(limit), ..options.clone() };
+    let lenient = ReadOptions { lenient: true, max_bytes: Some(limit), progress: None, ..*options };
     let (mut warnings, mut reported) = (Vec::new(), 0);
     let text = container.descriptor(Mode::Lenient, &mut warnings)?;
     let descriptor = Descriptor::parse(&text, Mode::Lenient, &mut warnings);
@@ -88,7 +96,7 @@ fn examine(
     if let (Ok(descriptor), Some(Ok(tensor))) = (&descriptor, &read) {
         facts::verify(&descriptor.facts, tensor, Mode::Lenient, &mut warnings)?;
     }
-    if options.mode == Mode::Strict {
+    if !options.lenient {
         reported += warnings.len();
         warnings.iter().for_each(|warning| report(name, String::new(), warning.to_string()));
     }
@@ -140,7 +148,7 @@ fn integers(container: &mut dyn Container, d: &Descriptor, name: &str, limit: u6
     let bytes = usize::try_from(info.bytes()).ok().filter(|&n| n as u64 <= limit);
     let Some(bytes) = bytes else { return Ok(None) };
     let mut all = crate::base::buffer::zeroed_vec::<u8>(bytes);
-    container.read(stored, 0, &mut all)?;
+    container.read(stored, 0, &mut all, &Tell::nobody())?;
     let element: fn(&[u8]) -> i128 = with_dtype!(info.dtype, T => |at| {
         Scalar::from(<T as Element>::read(at)).as_integer().unwrap_or_default()
     });

@@ -17,11 +17,12 @@ use super::file::File;
 use super::rows::Cut;
 use super::sizes::raw;
 use super::types::{DataType, Version};
-use super::{ContainerKind, ReadOptions, WriteOptions, hdf5, map, npz};
+use super::{ContainerKind, hdf5, map, npz};
 use crate::base::error::{Error, ErrorKind, Result};
 use crate::base::mapped::Mapped;
 use crate::io::fault::{Fault, Res, bad};
-use crate::io::{Progress, atomic, steps};
+use crate::io::progress::Tell;
+use crate::io::{ReadOptions, WriteOptions, atomic, steps};
 use crate::tensor::Tensor;
 use crate::{DType, LevelKind, MatrixFacts, Scalar};
 
@@ -55,15 +56,14 @@ pub(in crate::io) fn in_pieces(
     file: &mut File,
     name: Option<&str>,
     to: &Path,
-    options: &WriteOptions,
+    options: &WriteOptions<'_>,
     most: u64,
-    progress: Option<Progress<'_>>,
 ) -> Result<bool> {
     let kind = ContainerKind::of_path(to)?;
     kind.check(options)?;
     let as_it_is = !options.compress
         && options.chunk.is_none()
-        && options.group.is_none()
+        && options.name.is_none()
         && !options.facts
         && options.fill.is_none();
     if !matches!(kind, ContainerKind::Npz | ContainerKind::Hdf5) || !as_it_is {
@@ -91,8 +91,9 @@ pub(in crate::io) fn in_pieces(
     let json = export::text(&outline.descriptor)?;
     let mut pieces = std::iter::once(Ok(first)).chain(pieces);
     let mut failed = None;
+    let tell = Tell::new(options.progress, outline.regions.iter().map(Region::bytes).sum());
     let mut fill = |sink: &Sink, regions: &mut [Region]| {
-        let moved = filled(sink, regions, &outline.descriptor, outline.listed, &mut pieces, progress);
+        let moved = filled(sink, regions, &outline.descriptor, outline.listed, &mut pieces, &tell);
         moved.map_err(|fault| {
             failed = Some(fault);
             io::Error::other("a piece was not to be had")
@@ -114,6 +115,7 @@ pub(in crate::io) fn in_pieces(
         // The writer's own error has the path of the new file.
         Some(Moved::Write(source)) => return Err(ErrorKind::Io { path: to.to_owned(), source }.into()),
     }
+    tell.end();
     Ok(true)
 }
 
@@ -144,7 +146,7 @@ impl From<io::Error> for Moved {
 }
 
 /// The arrays of the new file, if they are those of the old one.
-fn outline(file: &mut File, name: Option<&str>, options: &WriteOptions) -> Result<Option<Outline>> {
+fn outline(file: &mut File, name: Option<&str>, options: &WriteOptions<'_>) -> Result<Option<Outline>> {
     let d = file.described(name)?;
     let plain = !d.version.is_empty()
         && !d.is_extension()
@@ -188,7 +190,7 @@ fn outline(file: &mut File, name: Option<&str>, options: &WriteOptions) -> Resul
         format: super::descriptor::alias(&d.levels).unwrap_or("custom").into(),
         data_types,
         fill: if filled { FillKind::Value } else { FillKind::Unspecified },
-        metadata: options.metadata.clone(),
+        metadata: options.said(),
         ..d
     };
     Ok(Some(Outline { descriptor, regions, listed }))
@@ -218,7 +220,7 @@ fn filled(
     d: &Descriptor,
     listed: usize,
     pieces: &mut dyn Iterator<Item = Result<Tensor>>,
-    progress: Option<Progress<'_>>,
+    tell: &Tell<'_>,
 ) -> std::result::Result<(), Moved> {
     let all = d.number_of_stored_values.unwrap_or(0);
     let (mut seen, mut before) = (0_u64, Vec::new());
@@ -230,13 +232,10 @@ fn filled(
         }
         for array in &export.arrays {
             if let Some(region) = regions.iter_mut().find(|region| region.name == array.name) {
-                region.append(sink, array)?;
+                region.append(sink, array, tell)?;
             }
         }
         seen += piece.nse() as u64;
-        if let Some(Progress(tell)) = progress {
-            tell(seen.min(all), all);
-        }
     }
     if seen != all {
         return Err(Fault::Bad(format!("`number_of_stored_values` is {all}, and {seen} elements are stored")).into());
@@ -271,8 +270,12 @@ fn rising(arrays: &[OutArray], listed: usize, before: &mut Vec<u64>) -> Res<()> 
 }
 
 impl Region {
+    fn bytes(&self) -> u64 {
+        self.len * self.dtype.size() as u64
+    }
+
     /// Writes the part of the array that a piece has behind those before.
-    fn append(&mut self, sink: &Sink, array: &OutArray) -> std::result::Result<(), Moved> {
+    fn append(&mut self, sink: &Sink, array: &OutArray, tell: &Tell<'_>) -> std::result::Result<(), Moved> {
         let once = self.len == 1 && (self.name == "values" || self.name == "fill_value");
         if once && self.done == 1 {
             // One value for all is that of each piece.
@@ -282,26 +285,26 @@ impl Region {
             let (skip, base) = (usize::from(self.done > 0), self.last);
             let pointers = array.shifted(skip, base);
             self.last = pointers.last().copied().unwrap_or(self.last);
-            return self.indices(sink, &pointers);
+            return self.indices(sink, &pointers, tell);
         }
         if array.dtype == self.dtype {
-            return self.put(sink, array.bytes());
+            return self.put(sink, array.bytes(), tell);
         }
-        self.indices(sink, &array.shifted(0, 0))
+        self.indices(sink, &array.shifted(0, 0), tell)
     }
 
     /// Indices in the width that the new file has.
-    fn indices(&mut self, sink: &Sink, indices: &[u64]) -> std::result::Result<(), Moved> {
+    fn indices(&mut self, sink: &Sink, indices: &[u64], tell: &Tell<'_>) -> std::result::Result<(), Moved> {
         match self.dtype {
             DType::U32 => {
                 let narrow = indices.mapped(|&index| index as u32);
-                self.put(sink, bytemuck::cast_slice(&narrow))
+                self.put(sink, bytemuck::cast_slice(&narrow), tell)
             }
-            _ => self.put(sink, bytemuck::cast_slice(indices)),
+            _ => self.put(sink, bytemuck::cast_slice(indices), tell),
         }
     }
 
-    fn put(&mut self, mut sink: &Sink, bytes: &[u8]) -> std::result::Result<(), Moved> {
+    fn put(&mut self, mut sink: &Sink, bytes: &[u8], tell: &Tell<'_>) -> std::result::Result<(), Moved> {
         let item = self.dtype.size() as u64;
         let count = bytes.len() as u64 / item;
         if count > self.len - self.done {
@@ -309,7 +312,7 @@ impl Region {
             return Err(Fault::Bad(format!("the pieces have more entries of `{name}` than the {len} there are")).into());
         }
         sink.seek(SeekFrom::Start(self.at + self.done * item))?;
-        steps::write_all(&mut sink, bytes)?;
+        steps::write_all(&mut sink, bytes, tell)?;
         self.checksum.update(bytes);
         self.done += count;
         Ok(())

@@ -6,9 +6,10 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::export::Export;
-use super::{ContainerKind, WriteOptions, check_zarr_names, file, hdf5, zarr};
+use super::{ContainerKind, check_zarr_names, file, hdf5, zarr};
 use crate::base::error::Result;
-use crate::io::atomic;
+use crate::io::progress::Tell;
+use crate::io::{WriteOptions, atomic};
 use crate::tensor::{Tensor, trace};
 
 /// As [`write_all`](super::write_all), but each tensor is asked for by its name when it is its turn, with the keys to put beside its
@@ -36,7 +37,7 @@ use crate::tensor::{Tensor, trace};
 pub fn write_each(
     path: impl AsRef<Path>,
     names: &[&str],
-    options: &WriteOptions,
+    options: &WriteOptions<'_>,
     give: &mut dyn FnMut(&str) -> Result<(Tensor, Map<String, Value>)>,
 ) -> Result<()> {
     let _call = trace::call("binsparse::write_each", &[]);
@@ -47,13 +48,15 @@ pub fn write_each(
     if kind != ContainerKind::Hdf5 {
         check_zarr_names(names.iter().copied())?;
     }
-    let list = json!({ "tensors": names, "metadata": options.metadata });
+    let list = json!({ "tensors": names, "metadata": options.said() });
+    let tell = Tell::new(options.progress, names.len() as u64);
     let mut failed = None;
     let mut next = |name: &str| -> io::Result<Export> {
         let export = give(name).and_then(|(tensor, metadata)| {
             let export = Export::new(&tensor, options, &metadata)?;
             groups.check(name, &export).map(|()| export)
         });
+        tell.more(1);
         export.map_err(|error| {
             failed = Some(error);
             io::Error::other("a tensor was not to be had")
@@ -73,6 +76,6 @@ pub fn write_each(
     // What the function gave is what went wrong first.
     match failed {
         Some(error) => Err(error),
-        None => written,
+        None => written.map(|()| tell.end()),
     }
 }

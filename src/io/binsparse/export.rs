@@ -9,9 +9,10 @@ use serde_json::{Map, Value, json};
 use super::descriptor::{Descriptor, FillKind, alias};
 use super::sizes::raw;
 use super::types::{DataType, Version};
-use super::{WriteOptions, extension, facts};
+use super::{extension, facts};
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
+use crate::io::WriteOptions;
 use crate::tensor::fill::Fill;
 use crate::tensor::index_array::{IndexArray, LevelData};
 use crate::tensor::trace;
@@ -38,6 +39,13 @@ enum Data {
     Index(IndexArray),
     /// In order without gaps.
     Values(Strided),
+}
+
+impl Export {
+    /// Bytes of all arrays.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.arrays.iter().map(|array| array.bytes().len() as u64).sum()
+    }
 }
 
 impl OutArray {
@@ -145,7 +153,7 @@ fn losses(x: &Tensor) -> Vec<String> {
 
 impl Export {
     /// Prepares a tensor, or says what would be lost.
-    pub(crate) fn new(x: &Tensor, options: &WriteOptions, metadata: &Map<String, Value>) -> Result<Export> {
+    pub(crate) fn new(x: &Tensor, options: &WriteOptions<'_>, metadata: &Map<String, Value>) -> Result<Export> {
         let _call = trace::call("binsparse::write", &[]);
         let losses = losses(x);
         if !losses.is_empty() && !options.extensions {
@@ -164,7 +172,7 @@ impl Export {
         Export::whole(x, options, metadata, extended)
     }
 
-    fn whole(x: &Tensor, options: &WriteOptions, metadata: &Map<String, Value>, extended: bool) -> Result<Export> {
+    fn whole(x: &Tensor, options: &WriteOptions<'_>, metadata: &Map<String, Value>, extended: bool) -> Result<Export> {
         let _call = trace::call("binsparse::write", &[]);
         let shape: Vec<u64> = x.shape().mapped(|&s| s as u64);
         let mut arrays = Vec::new();
@@ -234,7 +242,7 @@ impl Export {
 }
 
 /// The fill that is asked for, if it can be that of the tensor.
-fn asked(x: &Tensor, options: &WriteOptions) -> Result<Scalar> {
+fn asked(x: &Tensor, options: &WriteOptions<'_>) -> Result<Scalar> {
     let wanted = options.fill.unwrap_or_else(|| Scalar::zero(x.dtype()));
     let fits = match x.fill() {
         None => wanted.dtype() == x.dtype(),

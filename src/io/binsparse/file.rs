@@ -17,10 +17,11 @@ use super::npy_folder::{self, NpyFolder};
 use super::rows::Cut;
 use super::zarr::{self, Zarr};
 use super::zip::ZipReader;
-use super::{Loaded, Mode, ReadOptions, copy, facts, map, npz};
+use super::{Loaded, Mode, copy, facts, map, npz};
 use crate::Scalar;
 use crate::base::error::{self, Result};
 use crate::base::named::Named;
+use crate::io::ReadOptions;
 use crate::io::fault::{Res, bad};
 use crate::io::info::StoredArray;
 use crate::io::input::{Placed, Spool};
@@ -198,11 +199,11 @@ impl File {
         self.tensor_with(name, &ReadOptions::default()).map(|r| r.tensor)
     }
 
-    /// A tensor and what the file says about it. [`ReadOptions::group`] is not looked at.
+    /// A tensor and what the file says about it. [`ReadOptions::name`] is not looked at.
     ///
     /// # Errors
     /// As [`super::read_with`].
-    pub fn tensor_with(&mut self, name: &str, options: &ReadOptions) -> Result<Loaded> {
+    pub fn tensor_with(&mut self, name: &str, options: &ReadOptions<'_>) -> Result<Loaded> {
         self.load(Some(name), options, None, Tensor::from_parts)
     }
 
@@ -210,19 +211,19 @@ impl File {
     ///
     /// # Errors
     /// As [`super::read_rows`].
-    pub fn rows(&mut self, name: &str, range: Range<usize>, options: &ReadOptions) -> Result<Loaded> {
+    pub fn rows(&mut self, name: &str, range: Range<usize>, options: &ReadOptions<'_>) -> Result<Loaded> {
         self.load(Some(name), options, Some(Cut::Rows(range)), Tensor::from_parts)
     }
 
     /// The tensor that the options name, or the only one.
-    pub(in crate::io) fn reading(&mut self, options: &ReadOptions) -> Result<Loaded> {
-        self.load(options.group.as_deref(), options, None, Tensor::from_parts)
+    pub(in crate::io) fn reading(&mut self, options: &ReadOptions<'_>) -> Result<Loaded> {
+        self.load(options.name, options, None, Tensor::from_parts)
     }
 
     pub(in crate::io) fn load(
         &mut self,
         name: Option<&str>,
-        options: &ReadOptions,
+        options: &ReadOptions<'_>,
         cut: Option<Cut>,
         make: map::Make,
     ) -> Result<Loaded> {
@@ -230,7 +231,8 @@ impl File {
             self.opened.allow_libhdf5(true);
         }
         let selected = self.opened.select(name);
-        selected.and_then(|container| load(container, options, cut, make)).map_err(|e| e.at(self.path.as_deref()))
+        let loaded = selected.and_then(|container| load(container, options, cut, make));
+        loaded.map_err(|e| e.of(self.opened.label(), self.path.as_deref()))
     }
 
     pub(in crate::io) fn described(&mut self, name: Option<&str>) -> Result<Descriptor> {
@@ -240,7 +242,7 @@ impl File {
             let descriptor = Descriptor::parse(&text, Mode::Lenient, &mut warnings)?;
             Ok(told(container, descriptor))
         });
-        found.map_err(|e| e.at(self.path.as_deref()))
+        found.map_err(|e| e.of(self.opened.label(), self.path.as_deref()))
     }
 }
 
@@ -257,7 +259,7 @@ pub(super) fn in_order(mut listed: Vec<String>, found: Vec<String>) -> Vec<Strin
 
 /// The one value of unstored elements, read leniently.
 fn fill_value(container: &mut dyn Container, descriptor: &Descriptor) -> Res<Option<Scalar>> {
-    let options = ReadOptions { mode: Mode::Lenient, ..Default::default() };
+    let options = ReadOptions { lenient: true, ..Default::default() };
     let warnings = &mut Vec::new();
     // A container finds arrays by the names of the descriptor that it gave last.
     container.descriptor(Mode::Lenient, warnings)?;
@@ -268,19 +270,19 @@ fn fill_value(container: &mut dyn Container, descriptor: &Descriptor) -> Res<Opt
 /// Reads a tensor, or a part of one.
 pub(super) fn load(
     container: &mut dyn Container,
-    options: &ReadOptions,
+    options: &ReadOptions<'_>,
     cut: Option<Cut>,
     make: map::Make,
 ) -> Res<Loaded> {
     let mut warnings = Vec::new();
-    let text = container.descriptor(options.mode, &mut warnings)?;
-    let descriptor = Descriptor::parse(&text, options.mode, &mut warnings)?;
+    let text = container.descriptor(options.mode(), &mut warnings)?;
+    let descriptor = Descriptor::parse(&text, options.mode(), &mut warnings)?;
     let reader =
         map::TensorReader { descriptor: &descriptor, arrays: container, options, warnings: &mut warnings, make };
     let is_whole = cut.is_none();
     let tensor = reader.tensor(cut)?;
     if is_whole {
-        facts::verify(&descriptor.facts, &tensor, options.mode, &mut warnings)?;
+        facts::verify(&descriptor.facts, &tensor, options.mode(), &mut warnings)?;
     }
     Ok(Loaded { tensor, descriptor: told(container, descriptor), warnings })
 }
@@ -293,7 +295,15 @@ fn told(container: &dyn Container, descriptor: Descriptor) -> Descriptor {
     }
 }
 
-const UNKNOWN: &str = "neither ZIP (.npz) nor HDF5 nor any other known container";
+/// What to say of a file that begins like no container.
+fn unknown<T>(start: &[u8]) -> Res<T> {
+    const NONE: &str = "neither ZIP (.npz) nor HDF5 nor any other known container";
+    match (start.is_empty(), signature::foreign(start)) {
+        (true, _) => bad("the file is empty"),
+        (_, Some(kind)) => bad(format_args!("{NONE}: it begins like {kind}")),
+        _ => bad(NONE),
+    }
+}
 
 /// Bytes that can be read from any place.
 pub(super) trait ReadSeek: Read + Seek + Send {}
@@ -323,7 +333,7 @@ impl<'a> OpenContainer<'a> {
             }
             Some(Signature::Npy) => OpenContainer::npy(Box::new(BufReader::new(file))),
             Some(Signature::Hdf5(base)) => Ok(OpenContainer::Hdf5(Box::new(Hdf5::of_file(file, path, base)?))),
-            Some(Signature::Packed(_)) | None => bad(UNKNOWN),
+            Some(Signature::Packed(_)) | None => unknown(&signature::find(&mut file)?.1),
         }
     }
 
@@ -341,7 +351,26 @@ impl<'a> OpenContainer<'a> {
             Some(Signature::Zip) => OpenContainer::zipped(Box::new(Cursor::new(bytes))),
             Some(Signature::Npy) => OpenContainer::npy(Box::new(Cursor::new(bytes))),
             Some(Signature::Hdf5(base)) => Ok(OpenContainer::Hdf5(Box::new(Hdf5::of_bytes(bytes, base)?))),
-            Some(Signature::Packed(_)) | None => bad(UNKNOWN),
+            Some(Signature::Packed(_)) | None => unknown(bytes),
+        }
+    }
+
+    /// What errors call what is in it: the library whose way of storing tensors it is.
+    fn label(&self) -> &'static str {
+        let foreign = match self {
+            OpenContainer::Npy(_) => return "NumPy",
+            OpenContainer::Npz(npz) => return npz.library().unwrap_or("binsparse"),
+            OpenContainer::NpyFolder(_) => None,
+            OpenContainer::Hdf5(file) => file.foreign(),
+            OpenContainer::Zarr(store) => store.foreign(),
+        };
+        match foreign.as_deref().and_then(|word| word.split(' ').next()) {
+            Some("AnnData") => "AnnData",
+            Some("10x") => "10x Genomics",
+            Some("sscdf") => "sscdf",
+            Some("HDF5") => "HDF5",
+            Some("Zarr") => "Zarr",
+            _ => "binsparse",
         }
     }
 

@@ -5,11 +5,13 @@ use super::arrays::{Arrays, FoundArray, read_index, read_values};
 use super::descriptor::{Descriptor, FillKind};
 use super::sizes::{product, product64, raw, repeats, shape};
 use super::types::DataType;
-use super::{Mode, ReadOptions, rows, symmetry};
+use super::{rows, symmetry};
 use crate::base::error::Result;
 use crate::base::mapped::Mapped;
 use crate::base::strided::Strided;
+use crate::io::ReadOptions;
 use crate::io::fault::{Fault, Res, bad};
+use crate::io::progress::Tell;
 use crate::io::warning::Warning;
 use crate::levels::names::{ArrayLen, ArrayRule};
 use crate::tensor::fill::Fill;
@@ -23,7 +25,7 @@ pub(crate) type Make = fn(&[usize], Vec<LevelData>, &LevelSpec, &Tensor, Fill) -
 pub(crate) struct TensorReader<'a> {
     pub(crate) descriptor: &'a Descriptor,
     pub(crate) arrays: &'a mut dyn Arrays,
-    pub(crate) options: &'a ReadOptions,
+    pub(crate) options: &'a ReadOptions<'a>,
     pub(crate) warnings: &'a mut Vec<Warning>,
     pub(crate) make: Make,
 }
@@ -37,7 +39,7 @@ pub(super) struct Lengths {
     pub(super) elements: u64,
 }
 
-impl TensorReader<'_> {
+impl<'a> TensorReader<'a> {
     /// The tensor, or a part of it.
     pub(crate) fn tensor(mut self, cut: Option<rows::Cut>) -> Res<Tensor> {
         let d = self.descriptor;
@@ -49,30 +51,38 @@ impl TensorReader<'_> {
         self.unused_types(&indices)?;
         if let Some(rows::Cut::Entries(range)) = cut {
             rows::entries(d, range, &mut lengths, &mut indices, &mut values)?;
-            self.within_limit(&indices, &values.0, fill.as_ref())?;
-            let levels = self.levels(indices, Vec::new())?;
-            let values = self.values(values, &lengths)?;
-            let fill = self.fill(fill, values.dtype)?;
+            let tell = self.within_limit(&indices, &values.0, fill.as_ref())?;
+            let levels = self.levels(indices, Vec::new(), &tell)?;
+            let values = self.values(values, &lengths, &tell)?;
+            let fill = self.fill(fill, values.dtype, &tell)?;
             return self.build(&shape, levels, values, fill, &lengths);
         }
         if let Some(rows::Cut::Rows(range)) = cut {
             let window = rows::Window::new(d, &shape, range)?;
             let pointers = window.narrow(self.arrays, d, &mut lengths, &mut indices, &mut values)?;
-            self.within_limit(&indices, &values.0, fill.as_ref())?;
-            let levels = self.levels(indices, pointers)?;
-            let values = self.values(values, &lengths)?;
-            let fill = window.fill(self.fill(fill, values.dtype)?, &shape)?;
+            let tell = self.within_limit(&indices, &values.0, fill.as_ref())?;
+            let levels = self.levels(indices, pointers, &tell)?;
+            let values = self.values(values, &lengths, &tell)?;
+            let fill = window.fill(self.fill(fill, values.dtype, &tell)?, &shape)?;
             window.apply(&mut shape);
             return self.build(&shape, levels, values, fill, &lengths);
         }
-        self.within_limit(&indices, &values.0, fill.as_ref())?;
-        let levels = self.levels(indices, Vec::new())?;
-        let values = self.values(values, &lengths)?;
-        let fill = self.fill(fill, values.dtype)?;
-        self.build(&shape, levels, values, fill, &lengths)
+        let tell = self.within_limit(&indices, &values.0, fill.as_ref())?;
+        let levels = self.levels(indices, Vec::new(), &tell)?;
+        let values = self.values(values, &lengths, &tell)?;
+        let fill = self.fill(fill, values.dtype, &tell)?;
+        let tensor = self.build(&shape, levels, values, fill, &lengths)?;
+        tell.end();
+        Ok(tensor)
     }
 
-    fn within_limit(&self, indices: &[Vec<FoundArray>], values: &FoundArray, fill: Option<&FoundArray>) -> Res<()> {
+    /// Refuses arrays of too many bytes; gives whom to tell how many of them are read.
+    fn within_limit(
+        &self,
+        indices: &[Vec<FoundArray>],
+        values: &FoundArray,
+        fill: Option<&FoundArray>,
+    ) -> Res<Tell<'a>> {
         let mut bytes = values.info.bytes() + fill.map_or(0, |f| f.info.bytes());
         for level in indices {
             bytes += level.iter().map(|f| f.info.bytes()).sum::<u128>();
@@ -81,12 +91,12 @@ impl TensorReader<'_> {
             Some(limit) if bytes > u128::from(limit) => {
                 Err(Fault::Large(format!("the arrays take {bytes} bytes, {limit} are allowed")))
             }
-            _ => Ok(()),
+            _ => Ok(Tell::new(self.options.progress, u64::try_from(bytes).unwrap_or(u64::MAX))),
         }
     }
 
     fn lenient(&self) -> bool {
-        self.options.mode == Mode::Lenient
+        self.options.lenient
     }
 
     fn find(&mut self, name: &str) -> Res<FoundArray> {
@@ -130,7 +140,7 @@ impl TensorReader<'_> {
         let Some(FoundArray { name, start, info }) = found.filter(|f| f.info.len > 0) else { return Ok(0) };
         let mut out = [0; 16];
         let out = &mut out[..info.dtype.size()];
-        self.arrays.read(name, start + info.len - 1, out)?;
+        self.arrays.read(name, start + info.len - 1, out, &Tell::nobody())?;
         match Scalar::from_bytes(info.dtype, out).as_integer().map(u128::try_from) {
             Some(Ok(last)) => Ok(last),
             _ => bad(format_args!("`{name}` ends with a negative entry")),
@@ -273,7 +283,7 @@ impl TensorReader<'_> {
     pub(crate) fn fill_value(mut self) -> Res<Option<Scalar>> {
         let (FillKind::Value, Some(dtype)) = (&self.descriptor.fill, self.descriptor.dtype()) else { return Ok(None) };
         let found = self.fill_array()?;
-        Ok(self.fill(found, dtype)?.as_scalar())
+        Ok(self.fill(found, dtype, &Tell::nobody())?.as_scalar())
     }
 
     fn unused_types(&mut self, indices: &[Vec<FoundArray>]) -> Res<()> {
@@ -294,7 +304,12 @@ impl TensorReader<'_> {
     }
 
     /// Reads the index arrays; `pointers` were read before, level by level.
-    fn levels(&mut self, found: Vec<Vec<FoundArray>>, pointers: Vec<Option<IndexArray>>) -> Res<Vec<LevelData>> {
+    fn levels(
+        &mut self,
+        found: Vec<Vec<FoundArray>>,
+        pointers: Vec<Option<IndexArray>>,
+        tell: &Tell<'_>,
+    ) -> Res<Vec<LevelData>> {
         let d = self.descriptor;
         let loose = self.lenient() || d.unordered;
         let mut out = Vec::new();
@@ -304,7 +319,7 @@ impl TensorReader<'_> {
             let names: Vec<String> = arrays.mapped(|f| f.name.clone());
             let mut read: Vec<IndexArray> = known.next().flatten().into_iter().collect();
             for f in &arrays[read.len()..] {
-                read.push(read_index(self.arrays, f)?);
+                read.push(read_index(self.arrays, f, tell)?);
             }
             let rules: Vec<ArrayRule> = kind.array_rules(dim, l == 0).into_iter().filter(|r| !r.optional).collect();
             for ((rule, name), array) in rules.iter().zip(&names).zip(&read) {
@@ -344,8 +359,13 @@ impl TensorReader<'_> {
     }
 
     /// The values, one per element or, where one stands for all, a single one.
-    fn values(&mut self, (found, dtype, iso): (FoundArray, DType, bool), lengths: &Lengths) -> Res<Strided> {
-        let values = self.elements(&found, dtype)?;
+    fn values(
+        &mut self,
+        (found, dtype, iso): (FoundArray, DType, bool),
+        lengths: &Lengths,
+        tell: &Tell<'_>,
+    ) -> Res<Strided> {
+        let values = self.elements(&found, dtype, tell)?;
         let shape: Vec<usize> = if self.descriptor.levels.levels.is_empty() {
             lengths.sizes.clone()
         } else {
@@ -360,10 +380,10 @@ impl TensorReader<'_> {
     }
 
     /// Reads values and gives them the wanted type, which they must fit exactly.
-    fn elements(&mut self, found: &FoundArray, dtype: DType) -> Res<Strided> {
+    fn elements(&mut self, found: &FoundArray, dtype: DType, tell: &Tell<'_>) -> Res<Strided> {
         let lenient = self.lenient();
         let as_bool = dtype == DType::Bool && found.info.dtype.size() == 1;
-        let (values, odd) = read_values(self.arrays, found, as_bool, lenient)?;
+        let (values, odd) = read_values(self.arrays, found, as_bool, lenient, tell)?;
         if odd > 0 {
             self.warnings.push(Warning::TruthValues(odd));
         }
@@ -393,7 +413,7 @@ impl TensorReader<'_> {
         }
     }
 
-    fn fill(&mut self, found: Option<FoundArray>, dtype: DType) -> Res<Fill> {
+    fn fill(&mut self, found: Option<FoundArray>, dtype: DType, tell: &Tell<'_>) -> Res<Fill> {
         let shape: Vec<usize> = match &self.descriptor.fill {
             FillKind::Unspecified => return Ok(Fill::Scalar(Scalar::zero(dtype))),
             FillKind::Undefined => return Ok(Fill::Undefined),
@@ -401,7 +421,7 @@ impl TensorReader<'_> {
             FillKind::Array(shape) => shape.mapped(|&s| s as usize),
         };
         let Some(found) = found else { return bad("the array `fill_value` is missing") };
-        let values = self.elements(&found, dtype)?;
+        let values = self.elements(&found, dtype, tell)?;
         Ok(if shape.is_empty() {
             Fill::Scalar(values.get(&[0]))
         } else {

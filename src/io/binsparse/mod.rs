@@ -69,10 +69,10 @@ use std::io::BufWriter;
 use std::ops::Range;
 use std::path::Path;
 
-use crate::Scalar;
 use crate::base::error::{self, Result};
+use crate::io::progress::Tell;
 pub use crate::io::warning::Warning;
-use crate::io::{Format, atomic};
+use crate::io::{Format, ReadOptions, WriteOptions, atomic};
 use crate::tensor::Tensor;
 use crate::tensor::trace;
 pub use bundle::{read_bundle, write_bundle};
@@ -87,55 +87,12 @@ pub use types::{DataType, Symmetry, Triangle, Version};
 
 /// How much a reader lets pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
+pub(crate) enum Mode {
     /// What the text of binsparse 0.1 allows.
     #[default]
     Strict,
     /// Older drafts and common deviations too, each with a [`Warning`].
     Lenient,
-}
-
-/// How a file is read.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ReadOptions {
-    /// How much to let pass.
-    pub mode: Mode,
-    /// The most bytes that the arrays may take together; `None` (the default) sets no bound.
-    pub max_bytes: Option<u64>,
-    /// The group of the tensor, as in `"layers/0"` (HDF5, Zarr). `None` (the default) is the root; where that holds no tensor,
-    /// the only one there is.
-    pub group: Option<String>,
-    /// Lets libhdf5 read what our own reader of HDF5 does not know: links and attributes that went through filters. A
-    /// damaged file can crash libhdf5. It takes the feature `hdf5`; without, such a file is an error all the same.
-    pub allow_libhdf5: bool,
-}
-
-/// How a file is written.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct WriteOptions {
-    /// The group of the tensor, as in `"layers/0"` (HDF5, Zarr). `None` (the default) is the root.
-    pub group: Option<String>,
-    /// The version to claim; `None` (the default) is 0.1.0.
-    pub version: Option<Version>,
-    /// Pack the arrays with deflate. In HDF5 and Zarr those of 64 KiB and more.
-    pub compress: bool,
-    /// How hard to pack, 0 to 9; `None` (the default) is the container's own: 4 in HDF5, 6 in NPZ and Zarr.
-    pub level: Option<u8>,
-    /// Order bytes by significance before they are packed, which suits indices (HDF5).
-    pub shuffle: bool,
-    /// Entries of a chunk (HDF5, Zarr). `None` (the default) stores arrays in one piece (Zarr: in chunks of 16 MiB), packed ones in
-    /// chunks of 1 MiB.
-    pub chunk: Option<usize>,
-    /// Allow what binsparse 0.1 cannot say, in a form that other readers refuse.
-    pub extensions: bool,
-    /// Find out [`MatrixFacts`](crate::MatrixFacts) of matrices and store them beside the descriptor, where other
-    /// readers pass over them. Strict reading checks them.
-    pub facts: bool,
-    /// Say what unstored elements are even where that goes without saying: the fill of a tensor whose fill is 0, or a value for a
-    /// tensor that has no fill because all its elements are stored.
-    pub fill: Option<Scalar>,
-    /// Keys to put beside the descriptor.
-    pub metadata: serde_json::Map<String, serde_json::Value>,
 }
 
 /// What a file held.
@@ -163,7 +120,7 @@ pub fn read(path: impl AsRef<Path>) -> Result<Tensor> {
 ///
 /// # Errors
 /// If the file cannot be read, is no known container, or breaks a rule that the mode does not let pass.
-pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Loaded> {
+pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Loaded> {
     File::open(path)?.reading(options)
 }
 
@@ -178,7 +135,7 @@ pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Loaded
 /// file is compressed.
 ///
 /// ```
-/// use openwork::io::binsparse::{self, ReadOptions};
+/// use openwork::io::{ReadOptions, binsparse};
 /// use openwork::{Layout, Tensor};
 ///
 /// let path = std::env::temp_dir().join(format!("openwork-rows-{}.npz", std::process::id()));
@@ -189,19 +146,19 @@ pub fn read_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Loaded
 /// # std::fs::remove_file(path).ok();
 /// # Ok::<(), openwork::Error>(())
 /// ```
-pub fn read_rows(path: impl AsRef<Path>, range: Range<usize>, options: &ReadOptions) -> Result<Loaded> {
-    File::open(path)?.load(options.group.as_deref(), options, Some(Cut::Rows(range)), Tensor::from_parts)
+pub fn read_rows(path: impl AsRef<Path>, range: Range<usize>, options: &ReadOptions<'_>) -> Result<Loaded> {
+    File::open(path)?.load(options.name, options, Some(Cut::Rows(range)), Tensor::from_parts)
 }
 
 /// Reads a tensor from the bytes of a file.
 ///
 /// # Errors
 /// As [`read_with`].
-pub fn read_bytes(bytes: &[u8], options: &ReadOptions) -> Result<Loaded> {
+pub fn read_bytes(bytes: &[u8], options: &ReadOptions<'_>) -> Result<Loaded> {
     file::OpenContainer::of_bytes(bytes)
         .and_then(|mut opened| {
             opened.allow_libhdf5(options.allow_libhdf5);
-            file::load(opened.select(options.group.as_deref())?, options, None, Tensor::from_parts)
+            file::load(opened.select(options.name)?, options, None, Tensor::from_parts)
         })
         .map_err(|e| e.at(None))
 }
@@ -218,7 +175,7 @@ pub fn info(path: impl AsRef<Path>) -> Result<Descriptor> {
 /// `.zarr.zip`, or `.bspnpy` (a folder too, of version 0.1 where none is asked for, for Finch reads no other).
 ///
 /// The file appears whole or not at all: it is written beside its place and moved there. A folder takes the place of a Zarr
-/// store alone; where there was one, there is none for the moment between two moves.
+/// store alone. On Linux the two change places at once; elsewhere there is none for the moment between two moves.
 ///
 /// # Errors
 /// If binsparse 0.1 cannot hold the tensor (nothing is written then), or writing fails.
@@ -230,30 +187,31 @@ pub fn write(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
 ///
 /// # Errors
 /// As [`write()`]; if an option is not one of the container.
-pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOptions) -> Result<()> {
+pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOptions<'_>) -> Result<()> {
     let path = path.as_ref();
     let kind = ContainerKind::of_path(path)?;
     kind.check(options)?;
-    let export = Export::new(tensor, &kind.told(options), &options.metadata)?;
-    match kind {
+    let export = Export::new(tensor, &kind.told(options), &options.said())?;
+    let tell = Tell::new(options.progress, export.bytes());
+    let written = match kind {
         ContainerKind::NpyFolder => {
-            atomic::write_folder(path, &npy_folder::is_one, &mut |folder| npy_folder::write(folder, &export))
+            atomic::write_folder(path, &npy_folder::is_one, &mut |folder| npy_folder::write(folder, &export, &tell))
         }
         ContainerKind::Npz => {
-            let level = options.compress.then_some(options.level.unwrap_or(6));
-            atomic::write(path, |file| npz::write(BufWriter::new(file), &export, level))
+            atomic::write(path, |file| npz::write(BufWriter::new(file), &export, options.packed(), &tell))
         }
         ContainerKind::Hdf5 => {
-            let group = options.group.as_deref().unwrap_or_default();
+            let group = options.name.unwrap_or_default();
             file::check_name(group)?;
             write_hdf5(path, &[(group, export)], None, options)
         }
         ContainerKind::Zarr | ContainerKind::ZarrZip => {
-            let group = options.group.as_deref().unwrap_or_default();
+            let group = options.name.unwrap_or_default();
             file::check_name(group)?;
             write_zarr(path, kind, (&[(group, export)], None), options)
         }
-    }
+    };
+    written.map(|()| tell.end())
 }
 
 /// Writes several tensors into one new HDF5 file or Zarr store, each in the group of its name, in an order that [`File::names`]
@@ -263,7 +221,7 @@ pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOption
 ///
 /// # Errors
 /// If a name is given twice, is no path of names, or would lie inside a tensor; as [`write_with`].
-pub fn write_all(path: impl AsRef<Path>, tensors: &[Entry], options: &WriteOptions) -> Result<()> {
+pub fn write_all(path: impl AsRef<Path>, tensors: &[Entry], options: &WriteOptions<'_>) -> Result<()> {
     let _call = trace::call("binsparse::write_all", &[]);
     let path = path.as_ref();
     let kind = ContainerKind::of_path_of_several(path, options)?;
@@ -275,14 +233,16 @@ pub fn write_all(path: impl AsRef<Path>, tensors: &[Entry], options: &WriteOptio
     let groups = file::Groups::of(exports.iter().map(|(name, _)| *name))?;
     exports.iter().try_for_each(|(name, export)| groups.check(name, export))?;
     let names: Vec<&str> = tensors.mapped(|e| e.name);
-    let list = serde_json::json!({ "tensors": names, "metadata": options.metadata });
-    match kind {
+    let tell = Tell::new(options.progress, exports.iter().map(|(_, export)| export.bytes()).sum());
+    let list = serde_json::json!({ "tensors": names, "metadata": options.said() });
+    let written = match kind {
         ContainerKind::Hdf5 => write_hdf5(path, &exports, Some(&list.to_string()), options),
         _ => write_zarr(path, kind, (&exports, Some(&list)), options),
-    }
+    };
+    written.map(|()| tell.end())
 }
 
-fn write_zarr(path: &Path, kind: ContainerKind, tensors: zarr::Tensors<'_>, options: &WriteOptions) -> Result<()> {
+fn write_zarr(path: &Path, kind: ContainerKind, tensors: zarr::Tensors<'_>, options: &WriteOptions<'_>) -> Result<()> {
     check_zarr_names(tensors.0.iter().map(|(name, _)| *name))?;
     match kind {
         ContainerKind::ZarrZip => atomic::write(path, |file| zarr::to_zip(BufWriter::new(file), tensors, options)),
@@ -296,7 +256,7 @@ fn check_zarr_names<'a>(mut names: impl Iterator<Item = &'a str>) -> Result<()> 
     Err(error::invalid("name", why))
 }
 
-fn write_hdf5(path: &Path, tensors: &[(&str, Export)], list: Option<&str>, options: &WriteOptions) -> Result<()> {
+fn write_hdf5(path: &Path, tensors: &[(&str, Export)], list: Option<&str>, options: &WriteOptions<'_>) -> Result<()> {
     atomic::write(path, |file| hdf5::write(file, tensors, list, options))
 }
 
@@ -304,12 +264,14 @@ fn write_hdf5(path: &Path, tensors: &[(&str, Export)], list: Option<&str>, optio
 ///
 /// # Errors
 /// If binsparse 0.1 cannot hold the tensor; if an option is not one of NPZ.
-pub fn to_bytes(tensor: &Tensor, options: &WriteOptions) -> Result<Vec<u8>> {
+pub fn to_bytes(tensor: &Tensor, options: &WriteOptions<'_>) -> Result<Vec<u8>> {
     ContainerKind::Npz.check(options)?;
-    let export = Export::new(tensor, options, &options.metadata)?;
+    let export = Export::new(tensor, options, &options.said())?;
     let mut out = Vec::new();
-    let written = npz::write(&mut out, &export, options.compress.then_some(options.level.unwrap_or(6)));
+    let tell = Tell::new(options.progress, export.bytes());
+    let written = npz::write(&mut out, &export, options.packed(), &tell);
     written.map_err(|e| super::fault::Fault::from(e).at(None))?;
+    tell.end();
     Ok(out)
 }
 
@@ -324,7 +286,7 @@ enum ContainerKind {
 
 impl ContainerKind {
     /// That of a file of several tensors.
-    fn of_path_of_several(path: &Path, options: &WriteOptions) -> Result<ContainerKind> {
+    fn of_path_of_several(path: &Path, options: &WriteOptions<'_>) -> Result<ContainerKind> {
         let kind = ContainerKind::of_path(path)?;
         if matches!(kind, ContainerKind::Npz | ContainerKind::NpyFolder) {
             let why = format!(
@@ -334,9 +296,9 @@ impl ContainerKind {
             return Err(error::invalid("path", why));
         }
         kind.check(options)?;
-        if options.group.is_some() {
+        if options.name.is_some() {
             let why = "every tensor has a name of its own; None is allowed";
-            return Err(error::invalid("options.group", why));
+            return Err(error::invalid("options.name", why));
         }
         Ok(kind)
     }
@@ -366,39 +328,19 @@ impl ContainerKind {
     }
 
     /// The options, with the version that readers of the container ask for.
-    fn told(self, options: &WriteOptions) -> WriteOptions {
+    fn told<'a>(self, options: &WriteOptions<'a>) -> WriteOptions<'a> {
         let version = options.version.or((self == ContainerKind::NpyFolder).then_some(Version::V0_1));
-        WriteOptions { version, ..options.clone() }
+        WriteOptions { version, ..*options }
     }
 
     /// Refuses options that the container does not have.
-    fn check(self, options: &WriteOptions) -> Result<()> {
+    fn check(self, options: &WriteOptions<'_>) -> Result<()> {
         let _call = trace::call("binsparse::write", &[]);
-        let refused = |option: &str, why: String| Err(error::invalid(option, why));
-        if let Some(level) = options.level
-            && level > 9
-        {
-            return refused("options.level", format!("is {level}; 0 to 9 are allowed"));
-        }
-        if options.chunk == Some(0) {
-            return refused("options.chunk", "is 0; a chunk has at least one entry".into());
-        }
-        if self == ContainerKind::NpyFolder && options.compress {
-            return refused("options.compress", "is given; .npy files are not compressed, those in .npz are".into());
-        }
-        let own = [
-            ("options.group", options.group.is_some()),
-            ("options.shuffle", options.shuffle),
-            ("options.chunk", options.chunk.is_some()),
-        ];
-        match own.into_iter().find(|(_, given)| *given) {
-            Some((option, _)) if matches!(self, ContainerKind::Npz | ContainerKind::NpyFolder) => {
-                refused(option, format!("is given, which {} does not have; HDF5 (.h5) does", self.word()))
-            }
-            Some(_) if self != ContainerKind::Hdf5 && options.shuffle => {
-                refused("options.shuffle", "is given, which Zarr does not have; HDF5 (.h5) does".into())
-            }
-            _ => Ok(()),
-        }
+        options.check(match self {
+            ContainerKind::Npz => Format::Npz,
+            ContainerKind::Hdf5 => Format::Hdf5,
+            ContainerKind::Zarr | ContainerKind::ZarrZip => Format::Zarr,
+            ContainerKind::NpyFolder => Format::NpyFolder,
+        })
     }
 }

@@ -26,6 +26,18 @@ pub(crate) struct NpyHeader {
 }
 
 impl NpyHeader {
+    /// What is wrong with elements that tensors do not have.
+    pub(crate) fn unfit(&self) -> String {
+        let kind = match self.kind {
+            'U' | 'S' => "text",
+            'f' => "floats",
+            'c' => "complex numbers",
+            'i' | 'u' => "integers",
+            _ => "elements",
+        };
+        format!("{kind} of {} bytes, which tensors do not have", self.item)
+    }
+
     /// The element type, if it is a number or a truth value.
     pub(crate) fn dtype(&self) -> Option<DType> {
         Some(match (self.kind, self.item) {
@@ -72,16 +84,21 @@ pub(crate) fn header_len(start: &[u8]) -> Res<usize> {
     if len > MAX_HEADER { bad(format_args!("an .npy header of {len} bytes")) } else { Ok(len) }
 }
 
+/// What errors call an array; a file of one has no name.
+fn called(name: &str) -> String {
+    if name.is_empty() { "the array".to_owned() } else { format!("`{name}`") }
+}
+
 /// Reads the header of an array that takes so many bytes with it, no more and no fewer.
 pub(crate) fn read(source: &mut impl Read, size: u64, name: &str) -> Res<NpyHeader> {
     let mut header = vec![0; 12];
     if size < 12 {
-        return bad(format_args!("`{name}` is not an .npy array"));
+        return bad(format_args!("{} is not an .npy array: it has {size} bytes", called(name)));
     }
     source.read_exact(&mut header)?;
     let len = header_len(&header)?;
     if (len as u64) > size || len < 12 {
-        return bad(format_args!("`{name}` is not an .npy array: its header is cut off"));
+        return bad(format_args!("{} is not an .npy array: its header is cut off", called(name)));
     }
     header.resize(len, 0);
     source.read_exact(&mut header[12..])?;
@@ -89,7 +106,13 @@ pub(crate) fn read(source: &mut impl Read, size: u64, name: &str) -> Res<NpyHead
     let items = header.shape.iter().try_fold(1u64, |n, &s| n.checked_mul(s));
     let bytes = items.and_then(|n| n.checked_mul(header.item)).and_then(|n| n.checked_add(len as u64));
     if bytes != Some(size) {
-        return bad(format_args!("`{name}` has shape {:?} and other bytes than that takes", header.shape));
+        let wanted =
+            bytes.map_or_else(|| "more bytes than can be counted".to_owned(), |bytes| format!("{bytes} bytes"));
+        let NpyHeader { shape, item, .. } = &header;
+        return bad(format_args!(
+            "{} takes {wanted} for the shape {shape:?} of elements of {item} bytes, and has {size}",
+            called(name)
+        ));
     }
     Ok(header)
 }
@@ -145,7 +168,7 @@ pub(crate) fn parse(header: &[u8]) -> Res<NpyHeader> {
     let (big_endian, kind) = match (chars.next(), chars.next()) {
         (Some('<' | '|' | '='), Some(kind)) => (false, kind),
         (Some('>'), Some(kind)) => (true, kind),
-        _ => return bad(format_args!("an .npy array of type {descr:?}")),
+        _ => return bad(format_args!("an .npy array of type {descr:?}, which tensors do not have")),
     };
     if kind == 'O' {
         return bad("an .npy array of Python objects, which are not read");
@@ -156,7 +179,7 @@ pub(crate) fn parse(header: &[u8]) -> Res<NpyHeader> {
             let item = item.saturating_mul(if kind == 'U' { 4 } else { 1 });
             Ok(NpyHeader { kind, item, big_endian, fortran, shape, data_at })
         }
-        _ => bad(format_args!("an .npy array of type {descr:?}")),
+        _ => bad(format_args!("an .npy array of type {descr:?}, which tensors do not have")),
     }
 }
 

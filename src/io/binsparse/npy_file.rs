@@ -7,6 +7,7 @@ use super::arrays::{ArrayInfo, Arrays, Container};
 use super::foreign;
 use super::npy::{self, NpyHeader};
 use crate::io::fault::{Res, bad};
+use crate::io::progress::Tell;
 use crate::io::steps;
 use crate::io::warning::Warning;
 use openwork_ops::DType;
@@ -21,15 +22,12 @@ impl<R: Read + Seek> NpyFile<R> {
     pub(crate) fn open(mut source: R) -> Res<NpyFile<R>> {
         let size = source.seek(SeekFrom::End(0))?;
         source.seek(SeekFrom::Start(0))?;
-        let header = npy::read(&mut source, size, "the file")?;
+        let header = npy::read(&mut source, size, "")?;
         Ok(NpyFile { source, header })
     }
 
     fn dtype(&self) -> Res<DType> {
-        let NpyHeader { kind, item, .. } = self.header;
-        self.header
-            .dtype()
-            .map_or_else(|| bad(format_args!("the array holds elements of kind {kind:?} and {item} bytes")), Ok)
+        self.header.dtype().map_or_else(|| bad(format_args!("the array holds {}", self.header.unfit())), Ok)
     }
 }
 
@@ -50,11 +48,11 @@ impl<R: Read + Seek> Arrays for NpyFile<R> {
         Ok((name == "values").then(|| foreign::info(dtype, len)))
     }
 
-    fn read(&mut self, _: &str, start: u64, out: &mut [u8]) -> Res<()> {
+    fn read(&mut self, _: &str, start: u64, out: &mut [u8], tell: &Tell<'_>) -> Res<()> {
         let at = start.checked_mul(self.header.number()).and_then(|n| n.checked_add(self.header.data_at as u64));
         let Some(at) = at else { return bad("a part of the array lies outside it") };
         self.source.seek(SeekFrom::Start(at))?;
-        steps::read_exact(&mut self.source, out)?;
+        steps::read_exact(&mut self.source, out, tell)?;
         self.header.ordered(out);
         Ok(())
     }

@@ -3,7 +3,7 @@
 //! Nothing leads out of the folder: a file in it that is a symbolic link is an error.
 
 use std::fs::{self, File};
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::arrays::{ArrayInfo, Arrays, Container};
@@ -11,6 +11,7 @@ use super::export::Export;
 use super::npy::{self, NpyHeader};
 use super::{Mode, json};
 use crate::io::fault::{Res, bad};
+use crate::io::progress::Tell;
 use crate::io::steps;
 use crate::io::warning::Warning;
 
@@ -93,7 +94,7 @@ impl Arrays for NpyFolder {
     fn info(&mut self, name: &str) -> Res<Option<ArrayInfo>> {
         let Some((_, header)) = self.array(name)? else { return Ok(None) };
         let Some(dtype) = header.dtype() else {
-            return bad(format_args!("`{name}` holds elements of kind {:?} and {} bytes", header.kind, header.item));
+            return bad(format_args!("`{name}` holds {}", header.unfit()));
         };
         match header.shape[..] {
             [len] => Ok(Some(ArrayInfo { dtype, len })), // its bytes are those of the file
@@ -101,22 +102,22 @@ impl Arrays for NpyFolder {
         }
     }
 
-    fn read(&mut self, name: &str, start: u64, out: &mut [u8]) -> Res<()> {
+    fn read(&mut self, name: &str, start: u64, out: &mut [u8], tell: &Tell<'_>) -> Res<()> {
         let Some((file, header)) = self.array(name)? else { return bad(format_args!("the array `{name}` is missing")) };
         let at = start.checked_mul(header.item).and_then(|n| n.checked_add(header.data_at as u64));
         let Some(at) = at else { return bad("a part of the array lies outside it") };
         file.seek(SeekFrom::Start(at))?;
-        steps::read_exact(file, out)?;
+        steps::read_exact(file, out, tell)?;
         header.ordered(out);
         Ok(())
     }
 }
 
 /// Writes a tensor into an empty folder.
-pub(super) fn write(folder: &Path, export: &Export) -> std::io::Result<()> {
+pub(super) fn write(folder: &Path, export: &Export, tell: &Tell<'_>) -> std::io::Result<()> {
     let put = |name: &str, parts: &[&[u8]]| -> std::io::Result<()> {
         let mut file = File::create_new(folder.join(name))?;
-        parts.iter().try_for_each(|part| file.write_all(part))?;
+        parts.iter().try_for_each(|part| steps::write_all(&mut file, part, tell))?;
         file.sync_all()
     };
     for array in &export.arrays {

@@ -13,6 +13,8 @@ use super::zip::{ZipReader, ZipWriter};
 use super::{Mode, json};
 use crate::base::mapped::Mapped;
 use crate::io::fault::{Res, bad};
+use crate::io::progress::Tell;
+use crate::io::steps;
 use crate::io::warning::Warning;
 use openwork_ops::{DType, Scalar};
 
@@ -40,6 +42,16 @@ impl<R: Read + Seek> Npz<R> {
     /// Whether it is one tensor in several arrays.
     fn is_one(&self) -> bool {
         self.has(&["binsparse"]) || self.has(&PYDATA) || self.has(&SCIPY)
+    }
+
+    /// Whose file it is, if not binsparse's.
+    pub(crate) fn library(&self) -> Option<&'static str> {
+        match () {
+            () if self.has(&["binsparse"]) => None,
+            () if self.has(&PYDATA) => Some("pydata/sparse"),
+            () if self.has(&SCIPY) => Some("SciPy"),
+            () => Some("NPZ"),
+        }
     }
 
     /// The tensors: one without a name, or plain arrays by their names.
@@ -87,7 +99,7 @@ impl<R: Read + Seek> Npz<R> {
         let header = self.needed(name)?;
         match header.dtype() {
             Some(dtype) => Ok((dtype, header.shape)),
-            None => bad(format_args!("`{name}` holds elements of kind {:?} and {} bytes", header.kind, header.item)),
+            None => bad(format_args!("`{name}` holds {}", header.unfit())),
         }
     }
 
@@ -98,7 +110,7 @@ impl<R: Read + Seek> Npz<R> {
             return bad(format_args!("`{name}` is not a short list of integers"));
         };
         let mut out = vec![0; *len as usize * dtype.size()];
-        self.read(name, 0, &mut out)?;
+        self.read(name, 0, &mut out, &Tell::nobody())?;
         (0..*len as usize).try_mapped(|at| {
             let bytes = out.get(at * dtype.size()..).unwrap_or_default();
             let value = bytes.get(..dtype.size()).and_then(|bytes| Scalar::from_bytes(dtype, bytes).as_integer());
@@ -114,7 +126,7 @@ impl<R: Read + Seek> Npz<R> {
             return bad(format_args!("the array `{name}` is not one word"));
         }
         let mut out = vec![0; header.item as usize];
-        self.data(&format!("{name}.npy"), &header, 0, &mut out)?;
+        self.data(&format!("{name}.npy"), &header, 0, &mut out, &Tell::nobody())?;
         // Letters of four bytes have zeros beside them.
         Ok(out.into_iter().filter(|&byte| byte != 0).map(char::from).collect())
     }
@@ -175,7 +187,7 @@ impl<R: Read + Seek> Npz<R> {
         };
         let Some(header) = self.head(&name)? else { return bad(format_args!("there is no array {name:?}")) };
         let Some(dtype) = header.dtype() else {
-            return bad(format_args!("`{name}` holds elements of kind {:?} and {} bytes", header.kind, header.item));
+            return bad(format_args!("`{name}` holds {}", header.unfit()));
         };
         foreign::plain(&name, &header.shape, header.fortran, dtype).map(Some)
     }
@@ -258,7 +270,7 @@ impl<R: Read + Seek> Npz<R> {
             return bad(format_args!("`{name}` is not a list of integers"));
         };
         let mut out = vec![0; len as usize * dtype.size()]; // the archive has as many, as its directory says
-        self.read(name, 0, &mut out)?;
+        self.read(name, 0, &mut out, &Tell::nobody())?;
         out.chunks_exact(dtype.size())
             .map(|bytes| {
                 let value = Scalar::from_bytes(dtype, bytes).as_integer().and_then(|value| i64::try_from(value).ok());
@@ -306,13 +318,13 @@ impl<R: Read + Seek> Npz<R> {
     }
 
     /// Reads bytes of the data from `start` on. All of them must agree with the checksum; a part has none.
-    fn data(&mut self, file: &str, header: &NpyHeader, start: u64, out: &mut [u8]) -> Res<()> {
+    fn data(&mut self, file: &str, header: &NpyHeader, start: u64, out: &mut [u8], tell: &Tell<'_>) -> Res<()> {
         let Some(member) = self.archive.member(file) else { return bad(format_args!("no member {file:?}")) };
         let data_at = header.data_at as u64;
         if start == 0 && data_at + out.len() as u64 == member.size {
             let mut reader = self.archive.reader(member)?;
             reader.read_exact(&mut vec![0; header.data_at])?;
-            reader.read_exact(out)?;
+            steps::read_exact(&mut reader, out, tell)?;
             return reader.finish();
         }
         // Several arrays in one member come one after another, packed or not.
@@ -320,9 +332,9 @@ impl<R: Read + Seek> Npz<R> {
         if skips {
             let mut reader = self.archive.reader(member)?;
             io::copy(&mut reader.by_ref().take(data_at + start), &mut io::sink())?;
-            return Ok(reader.read_exact(out)?);
+            return Ok(steps::read_exact(&mut reader, out, tell)?);
         }
-        self.archive.read_part(file, member, data_at + start, out)
+        self.archive.read_part(file, member, data_at + start, out, tell)
     }
 }
 
@@ -355,7 +367,7 @@ impl<R: Read + Seek> Container for Npz<R> {
             return bad(format_args!("the descriptor has {bytes} bytes"));
         }
         let mut data = vec![0; bytes as usize];
-        self.data(file, &header, 0, &mut data)?;
+        self.data(file, &header, 0, &mut data, &Tell::nobody())?;
         if header.kind == 'S' {
             let text = data.split(|&b| b == 0).next().unwrap_or_default();
             return String::from_utf8(text.to_vec()).or_else(|_| bad("the descriptor is not UTF-8"));
@@ -387,7 +399,7 @@ impl<R: Read + Seek> Arrays for Npz<R> {
         let stored = place.as_ref().map_or(name, |place| &place.stored);
         let Some(header) = self.header(stored, &format!("{stored}.npy"))? else { return Ok(None) };
         let Some(dtype) = header.dtype() else {
-            return bad(format_args!("`{stored}` holds elements of kind {:?} and {} bytes", header.kind, header.item));
+            return bad(format_args!("`{stored}` holds {}", header.unfit()));
         };
         let len = match (&place, &header.shape[..]) {
             (Some(Place { part: Some((_, len)), .. }), _) => *len,
@@ -400,14 +412,14 @@ impl<R: Read + Seek> Arrays for Npz<R> {
         Ok(Some(if place.is_none() { ArrayInfo { dtype, len } } else { foreign::info(dtype, len) }))
     }
 
-    fn read(&mut self, name: &str, start: u64, out: &mut [u8]) -> Res<()> {
+    fn read(&mut self, name: &str, start: u64, out: &mut [u8], tell: &Tell<'_>) -> Res<()> {
         let made = self.foreign.as_ref().and_then(|foreign| foreign.made.as_ref());
         if let Some(made) = made.filter(|made| made.has(name)) {
             made.read(name, start, out);
             return Ok(());
         }
         if name == "values" && made.is_some_and(Made::picks) {
-            return self.picked(start, out);
+            return self.picked(start, out, tell);
         }
         let (stored, first, pairs) = match self.place(name) {
             Some(Place { stored, part }) => (stored, part.map_or(0, |(first, _)| first), true),
@@ -418,7 +430,7 @@ impl<R: Read + Seek> Arrays for Npz<R> {
             return bad(format_args!("the array `{stored}` is missing"));
         };
         let item = if pairs && header.kind == 'c' { header.item / 2 } else { header.item };
-        self.data(&file, &header, (first + start) * item, out)?;
+        self.data(&file, &header, (first + start) * item, out, tell)?;
         header.ordered(out);
         Ok(())
     }
@@ -441,12 +453,12 @@ impl<R: Read + Seek> Npz<R> {
     }
 
     /// Values of diagonals, out of all that are saved.
-    fn picked(&mut self, start: u64, out: &mut [u8]) -> Res<()> {
+    fn picked(&mut self, start: u64, out: &mut [u8], tell: &Tell<'_>) -> Res<()> {
         let file = "data.npy";
         let header = self.needed("data")?;
         let bytes = header.shape.iter().fold(header.item, |n, &size| n.saturating_mul(size));
         let mut saved = vec![0; bytes as usize]; // the archive has as many
-        self.data(file, &header, 0, &mut saved)?;
+        self.data(file, &header, 0, &mut saved, tell)?;
         header.ordered(&mut saved);
         let item = header.item as usize;
         let from = start as usize * header.number() as usize;
@@ -505,16 +517,16 @@ pub(super) fn write_reserved(
 fn described(zip: &mut ZipWriter<impl Write>, json: &str, level: Option<u8>) -> io::Result<()> {
     let text: Vec<u8> = json.chars().flat_map(|c| u32::from(c).to_ne_bytes()).collect();
     let header = npy::write(&format!("{}U{}", npy::ORDER, text.len() / 4), false, &[]);
-    zip.add("binsparse.npy", &[&header, &text], level)
+    zip.add("binsparse.npy", &[&header, &text], level, &Tell::nobody())
 }
 
 /// Writes a whole file, packed at a level if there is one.
-pub(crate) fn write(sink: impl Write, export: &Export, level: Option<u8>) -> io::Result<()> {
+pub(crate) fn write(sink: impl Write, export: &Export, level: Option<u8>, tell: &Tell<'_>) -> io::Result<()> {
     let mut zip = ZipWriter::new(sink);
     for array in &export.arrays {
         let descr = npy::descr(array.dtype).unwrap_or_default();
         let header = npy::write(&descr, false, &[array.len() as u64]);
-        zip.add(&format!("{}.npy", array.name), &[&header, array.bytes()], level)?;
+        zip.add(&format!("{}.npy", array.name), &[&header, array.bytes()], level, tell)?;
     }
     described(&mut zip, &export.json, level)?;
     zip.finish()?.flush()

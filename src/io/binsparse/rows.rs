@@ -7,6 +7,7 @@ use super::arrays::{Arrays, FoundArray, read_index};
 use super::descriptor::Descriptor;
 use super::map::Lengths;
 use crate::io::fault::{Res, bad};
+use crate::io::progress::Tell;
 use crate::levels::names::ArrayLen;
 use crate::tensor::fill::Fill;
 use crate::tensor::index_array::IndexArray;
@@ -154,7 +155,8 @@ impl Window {
                                 part(own, &(at.start..at.end + 1));
                                 let available = counted.unwrap_or(all);
                                 let pointers;
-                                (pointers, inside) = rebased(&read_index(arrays, own)?, own, available)?;
+                                (pointers, inside) =
+                                    rebased(&read_index(arrays, own, &Tell::nobody())?, own, available)?;
                                 read = Some(pointers);
                             }
                         }
@@ -242,7 +244,7 @@ mod tests {
             Ok(array.map(|a| ArrayInfo { dtype: a.dtype, len: a.len() as u64 }))
         }
 
-        fn read(&mut self, name: &str, start: u64, out: &mut [u8]) -> Res<()> {
+        fn read(&mut self, name: &str, start: u64, out: &mut [u8], _: &Tell<'_>) -> Res<()> {
             let Some(array) = self.export.arrays.iter().find(|a| a.name == name) else { return bad(name) };
             let from = start as usize * array.dtype.size();
             out.copy_from_slice(&array.bytes()[from..from + out.len()]);
@@ -260,7 +262,7 @@ mod tests {
     /// The range of a tensor, and how many bytes were read for it.
     fn rows(x: &Tensor, range: Range<usize>) -> Res<(Tensor, usize)> {
         let options = WriteOptions { extensions: true, version: Some(Version::V0_1), ..WriteOptions::default() };
-        let export = Export::new(x, &options, &options.metadata)?;
+        let export = Export::new(x, &options, &Default::default())?;
         let mut container = Counting { export, read: 0 };
         let reading = file::load(&mut container, &ReadOptions::default(), Some(Cut::Rows(range)), Tensor::from_parts)?;
         Ok((reading.tensor, container.read))

@@ -3,8 +3,9 @@
 
 use std::path::Path;
 
-use super::{File, Loaded, ReadOptions};
+use super::{File, Loaded};
 use crate::base::error::Result;
+use crate::io::ReadOptions;
 use crate::tensor::fill::Fill;
 use crate::tensor::index_array::LevelData;
 use crate::{LevelSpec, Tensor};
@@ -23,8 +24,8 @@ use crate::{LevelSpec, Tensor};
 /// in range, pointers that start at 0, do not fall and end where the indices do, coordinates in order and without
 /// repetition (but in files of our extension that say otherwise). Other contents give wrong results, and kernels that
 /// rely on them may read out of bounds.
-pub unsafe fn read_trusted(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Loaded> {
-    File::open(path)?.load(options.group.as_deref(), options, None, unchecked)
+pub unsafe fn read_trusted(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Loaded> {
+    File::open(path)?.load(options.name, options, None, unchecked)
 }
 
 impl File {
@@ -35,7 +36,7 @@ impl File {
     ///
     /// # Safety
     /// As [`read_trusted`].
-    pub unsafe fn read_trusted(&mut self, name: &str, options: &ReadOptions) -> Result<Loaded> {
+    pub unsafe fn read_trusted(&mut self, name: &str, options: &ReadOptions<'_>) -> Result<Loaded> {
         self.load(Some(name), options, None, unchecked)
     }
 }

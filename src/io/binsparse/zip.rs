@@ -13,6 +13,7 @@ use flate2::{Compression, Crc};
 use crate::base::interrupt;
 use crate::base::named::Named;
 use crate::io::fault::{Res, bad};
+use crate::io::progress::Tell;
 use crate::io::steps;
 
 /// Deflate packs at most this many bytes into one.
@@ -126,7 +127,14 @@ impl<R: Read + Seek> ZipReader<R> {
     }
 
     /// Reads bytes from the middle of a member that is stored as it is.
-    pub(crate) fn read_part(&mut self, name: &str, member: Member, at: u64, out: &mut [u8]) -> Res<()> {
+    pub(crate) fn read_part(
+        &mut self,
+        name: &str,
+        member: Member,
+        at: u64,
+        out: &mut [u8],
+        tell: &Tell<'_>,
+    ) -> Res<()> {
         if member.deflated {
             return bad(format_args!("the member {name:?} is compressed: no part can be read without the rest"));
         }
@@ -135,7 +143,7 @@ impl<R: Read + Seek> ZipReader<R> {
         }
         let data_at = self.data_at(member)?;
         self.source.seek(SeekFrom::Start(data_at + at))?;
-        Ok(steps::read_exact(&mut self.source, out)?)
+        Ok(steps::read_exact(&mut self.source, out, tell)?)
     }
 
     /// Reads to its end every member of which parts can be read, where its checksum is compared. Packed ones are read whole by
@@ -362,14 +370,14 @@ impl<W: Write> ZipWriter<W> {
         ZipWriter { sink, at: 0, directory: Vec::new(), count: 0 }
     }
 
-    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
-        steps::write_all(&mut self.sink, bytes)?;
+    fn put(&mut self, bytes: &[u8], tell: &Tell<'_>) -> io::Result<()> {
+        steps::write_all(&mut self.sink, bytes, tell)?;
         self.at += bytes.len() as u64;
         Ok(())
     }
 
     /// Adds a member made of parts, deflated at a level if there is one.
-    pub(crate) fn add(&mut self, name: &str, parts: &[&[u8]], level: Option<u8>) -> io::Result<()> {
+    pub(crate) fn add(&mut self, name: &str, parts: &[&[u8]], level: Option<u8>, tell: &Tell<'_>) -> io::Result<()> {
         let compress = level.is_some();
         let mut crc = Crc::new();
         parts.iter().for_each(|p| crc.update(p));
@@ -378,19 +386,19 @@ impl<W: Write> ZipWriter<W> {
         if let Some(level) = level {
             let mut encoder = DeflateEncoder::new(&mut deflated, Compression::new(level.into()));
             for part in parts {
-                steps::write_all(&mut encoder, part)?;
+                steps::write_all(&mut encoder, part, tell)?;
             }
             encoder.finish()?;
         }
         let packed = if compress { deflated.len() as u64 } else { size };
         let member = Written { name, size, packed: compress.then_some(packed), at: self.at };
         let (local, central) = member.heads(crc.sum());
-        self.put(&local)?;
+        self.put(&local, &Tell::nobody())?;
         if compress {
-            self.put(&deflated)?;
+            self.put(&deflated, &Tell::nobody())?;
         } else {
             for part in parts {
-                self.put(part)?;
+                self.put(part, tell)?;
             }
         }
         self.directory.extend(&central);
@@ -401,7 +409,7 @@ impl<W: Write> ZipWriter<W> {
     pub(crate) fn finish(mut self) -> io::Result<W> {
         let (at, size, count) = (self.at, self.directory.len() as u64, self.count);
         let directory = std::mem::take(&mut self.directory);
-        self.put(&directory)?;
+        self.put(&directory, &Tell::nobody())?;
         let wide = at >= MAX_U32 || size >= MAX_U32 || count >= 0xffff;
         if wide {
             let record_at = self.at;
@@ -412,11 +420,14 @@ impl<W: Write> ZipWriter<W> {
             record.extend(b"PK\x06\x07\0\0\0\0");
             record.extend(record_at.to_le_bytes());
             record.extend(1u32.to_le_bytes());
-            self.put(&record)?;
+            self.put(&record, &Tell::nobody())?;
         }
         let count = if wide { u16::MAX } else { count as u16 }.to_le_bytes();
         let short = |v: u64| if wide { u32::MAX } else { v as u32 }.to_le_bytes();
-        self.put(&[b"PK\x05\x06\0\0\0\0", &count[..], &count, &short(size), &short(at), &[0, 0]].concat())?;
+        self.put(
+            &[b"PK\x05\x06\0\0\0\0", &count[..], &count, &short(size), &short(at), &[0, 0]].concat(),
+            &Tell::nobody(),
+        )?;
         Ok(self.sink)
     }
 }

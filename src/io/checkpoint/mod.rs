@@ -22,6 +22,8 @@ use crate::base::shape::fitting;
 use crate::base::strided::Strided;
 use crate::io::binsparse::zip::ZipReader;
 use crate::io::fault::{Fault, Res, bad};
+use crate::io::progress::Tell;
+use crate::io::steps;
 use crate::tensor::compressed::{self, Compressed};
 use crate::{DType, IndexArray, Tensor};
 use pickle::{Described, Pickle, View};
@@ -145,6 +147,22 @@ fn dtype(view: &View) -> Res<DType> {
 }
 
 impl Item {
+    /// Bytes of its elements and indices.
+    pub(super) fn bytes(&self) -> u64 {
+        let of = |view: &View| {
+            let size = dtype(view).map_or(0, |dtype| dtype.size() as u64);
+            view.shape.iter().fold(size, |bytes: u64, &size| bytes.saturating_mul(size))
+        };
+        match &self.0 {
+            Described::Strided(view) => of(view),
+            Described::Coordinates { indices, values, .. } => of(indices).saturating_add(of(values)),
+            Described::Compressed { arrays, .. } => {
+                arrays.iter().fold(0, |sum: u64, view| sum.saturating_add(of(view)))
+            }
+            Described::Unreadable(_) => 0,
+        }
+    }
+
     /// Shape and element type of a strided tensor, which are known before elements are read; `None` for a sparse one.
     pub(super) fn strided(&self) -> Res<Option<(Vec<u64>, DType)>> {
         match &self.0 {
@@ -162,12 +180,12 @@ impl Checkpoint {
     }
 
     /// Reads a tensor, or a range of its first axis: of a strided one the bytes that the range spans alone.
-    pub(super) fn read(&self, item: &Item, range: Option<Range<usize>>) -> Res<Tensor> {
+    pub(super) fn read(&self, item: &Item, range: Option<Range<usize>>, tell: &Tell<'_>) -> Res<Tensor> {
         let tensor = match &item.0 {
-            Described::Strided(view) => return self.strided(view, range).map(Tensor::from_strided),
+            Described::Strided(view) => return self.strided(view, range, tell).map(Tensor::from_strided),
             Described::Unreadable(why) => return bad(why.clone()),
-            Described::Coordinates { indices, values, shape } => self.coordinates(indices, values, shape)?,
-            Described::Compressed { by_rows, arrays, shape } => self.compressed(*by_rows, arrays, shape)?,
+            Described::Coordinates { indices, values, shape } => self.coordinates(indices, values, shape, tell)?,
+            Described::Compressed { by_rows, arrays, shape } => self.compressed(*by_rows, arrays, shape, tell)?,
         };
         match range {
             None => Ok(tensor),
@@ -175,7 +193,7 @@ impl Checkpoint {
         }
     }
 
-    fn strided(&self, view: &View, range: Option<Range<usize>>) -> Res<Strided> {
+    fn strided(&self, view: &View, range: Option<Range<usize>>, tell: &Tell<'_>) -> Res<Strided> {
         let dtype = dtype(view)?;
         let size = dtype.size();
         let (Some(mut shape), Some(strides)) = (fitting(&view.shape), fitting(&view.strides)) else {
@@ -230,11 +248,11 @@ impl Checkpoint {
         let buffer = Buffer::build(span, |out| {
             result = if span as u64 == member.size {
                 zip.reader(member).and_then(|mut reader| {
-                    reader.read_exact(out)?;
+                    steps::read_exact(&mut reader, out, tell)?;
                     reader.finish() // the checksum
                 })
             } else {
-                zip.read_part(&name, member, start, out)
+                zip.read_part(&name, member, start, out, tell)
             };
             let number = dtype.real().size();
             if self.big_endian != cfg!(target_endian = "big") && number > 1 {
@@ -253,8 +271,8 @@ impl Checkpoint {
     }
 
     /// An array of integers, flat, and its shape.
-    fn indices(&self, view: &View) -> Res<(IndexArray, Vec<usize>)> {
-        let values = self.strided(view, None)?;
+    fn indices(&self, view: &View, tell: &Tell<'_>) -> Res<(IndexArray, Vec<usize>)> {
+        let values = self.strided(view, None, tell)?;
         if !values.dtype.is_int() {
             return bad(format_args!("its indices are {}", values.dtype));
         }
@@ -263,11 +281,11 @@ impl Checkpoint {
         Ok((IndexArray::from(&Tensor::from_strided(values.reshape(&[len])?)), shape))
     }
 
-    fn coordinates(&self, indices: &View, values: &View, shape: &[u64]) -> Res<Tensor> {
+    fn coordinates(&self, indices: &View, values: &View, shape: &[u64], tell: &Tell<'_>) -> Res<Tensor> {
         let Some(shape) = fitting(shape) else { return bad("its shape does not fit this machine") };
-        let matrix = self.strided(indices, None)?;
+        let matrix = self.strided(indices, None, tell)?;
         let &[rank, stored] = &matrix.shape[..] else { return bad("its indices are no matrix") };
-        let values = self.strided(values, None)?;
+        let values = self.strided(values, None, tell)?;
         if rank > shape.len() || values.shape.first() != Some(&stored) || !matrix.dtype.is_int() {
             return bad(format_args!(
                 "its indices are {rank} by {stored} of {}, its values {:?}",
@@ -284,12 +302,12 @@ impl Checkpoint {
         Ok(Tensor::coo(shape, rows, &Tensor::from_strided(values), zero)?)
     }
 
-    fn compressed(&self, by_rows: bool, arrays: &[View; 3], shape: &[u64]) -> Res<Tensor> {
+    fn compressed(&self, by_rows: bool, arrays: &[View; 3], shape: &[u64], tell: &Tell<'_>) -> Res<Tensor> {
         let [pointers, plain, values] = arrays;
         let Some(shape) = fitting(shape) else { return bad("its shape does not fit this machine") };
-        let (pointers, of_pointers) = self.indices(pointers)?;
-        let (plain, of_plain) = self.indices(plain)?;
-        let values = self.strided(values, None)?;
+        let (pointers, of_pointers) = self.indices(pointers, tell)?;
+        let (plain, of_plain) = self.indices(plain, tell)?;
+        let values = self.strided(values, None, tell)?;
         let zero = crate::Scalar::zero(values.dtype);
         let given = Compressed { by_rows, shape, of_pointers, of_plain, pointers, plain, values };
         let [pointers, plain] = compressed::names(by_rows);

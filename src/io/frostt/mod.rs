@@ -34,11 +34,11 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 pub use super::text::error::ParseError;
-pub use write::{WriteOptions, to_bytes, write, write_with};
+pub use write::{to_bytes, write, write_with};
 
 pub use head::Header;
 
-use super::Progress;
+use super::ReadOptions;
 use super::text::source::{Opened, TextSource, text_reported};
 use super::warning::Warning;
 use crate::base::error::Result;
@@ -68,23 +68,6 @@ pub enum Dialect {
     Tns,
     /// TensorMarket, `.ttx`: a banner and a size line above them.
     Ttx,
-}
-
-/// How a file is read.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ReadOptions<'a> {
-    /// The shape of a `.tns` file, where the largest indices do not give it.
-    pub shape: Option<&'a [usize]>,
-    /// What the first index of an axis is written as in a `.tns` file.
-    pub base: Base,
-    /// Whether a `.tns` file starts with a line that holds the order and one that holds the shape.
-    pub header: bool,
-    /// The largest number of bytes to accept, before and after decompression; `None` (the default) sets no bound.
-    pub max_bytes: Option<u64>,
-    /// Called with the number of bytes that are read so far.
-    pub progress: Option<Progress<'a>>,
-    /// Pass over a comment that names a type which the values do not fit.
-    pub lenient: bool,
 }
 
 /// Reads a FROSTT or TensorMarket file, plain or gzip, into COO with fill 0.

@@ -8,28 +8,15 @@ use openwork_ops::{DType, Scalar};
 use super::{Base, Dialect, MAX_ORDER};
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
-use crate::io::Progress;
 use crate::io::matrix_market::{Declared, Field, Listing, Symmetry, Written, banner_of, comment_lines, written};
 use crate::io::text::sink::{Lines, is_gzip, push_comment};
+use crate::io::{Format, WriteOptions};
 use crate::levels::layout::Layout;
 use crate::levels::level::Indices;
 use crate::tensor::Tensor;
 use crate::tensor::trace;
 
 const OP: &str = "frostt::write";
-
-/// How a file is written.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct WriteOptions<'a> {
-    /// The format; `None` (the default) goes by the name: `.ttx` and `.ttx.gz` are TensorMarket, all else is FROSTT.
-    pub dialect: Option<Dialect>,
-    /// What the first index of an axis is written as; 0 is for `.tns` only, and has to be given to the reader.
-    pub base: Base,
-    /// Comment lines on top (in `.ttx`: below the banner).
-    pub comment: &'a str,
-    /// Called with the number of stored elements that are written so far.
-    pub progress: Option<Progress<'a>>,
-}
 
 /// Writes a tensor as a FROSTT or TensorMarket file, compressed by gzip if the name ends in `.gz`.
 ///
@@ -58,8 +45,7 @@ pub fn write(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
 /// As [`write()`].
 pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOptions<'_>) -> Result<()> {
     let path = path.as_ref();
-    let dialect = options.dialect.unwrap_or_else(|| named(path));
-    lines(tensor, options, dialect)?.to_file(path, options.progress)
+    lines(tensor, options, wanted(options)?.unwrap_or_else(|| named(path)))?.to_file(path, options.progress)
 }
 
 /// The text of the file that [`write_with`] makes, not compressed; FROSTT unless the options say otherwise.
@@ -75,7 +61,18 @@ pub fn write_with(path: impl AsRef<Path>, tensor: &Tensor, options: &WriteOption
 /// # Errors
 /// As [`write()`], but for those of files.
 pub fn to_bytes(tensor: &Tensor, options: &WriteOptions<'_>) -> Result<Vec<u8>> {
-    Ok(lines(tensor, options, options.dialect.unwrap_or_default())?.to_vec(options.progress))
+    Ok(lines(tensor, options, wanted(options)?.unwrap_or_default())?.to_vec(options.progress))
+}
+
+/// The format that is asked for.
+fn wanted(options: &WriteOptions<'_>) -> Result<Option<Dialect>> {
+    let _call = trace::call(OP, &[]);
+    match options.format {
+        None => Ok(None),
+        Some(Format::Frostt) => Ok(Some(Dialect::Tns)),
+        Some(Format::TensorMarket) => Ok(Some(Dialect::Ttx)),
+        Some(other) => Err(error::invalid("options.format", format!("is {other}; io::write writes any format"))),
+    }
 }
 
 /// The format that a name stands for.
@@ -87,6 +84,7 @@ fn named(path: &Path) -> Dialect {
 
 fn lines(tensor: &Tensor, options: &WriteOptions<'_>, dialect: Dialect) -> Result<Lines> {
     let _call = trace::call(OP, &[]);
+    options.check(if dialect == Dialect::Tns { Format::Frostt } else { Format::TensorMarket })?;
     let shape = tensor.shape();
     if !(1..=MAX_ORDER).contains(&shape.len()) {
         let why = format!("a file holds 1 to {MAX_ORDER} axes; reshape makes them fewer");
@@ -103,9 +101,6 @@ fn lines(tensor: &Tensor, options: &WriteOptions<'_>, dialect: Dialect) -> Resul
             (plain_head(shape, &columns, values.dtype, options.comment), u64::from(options.base == Base::One), true)
         }
         Dialect::Ttx => {
-            if options.base == Base::Zero {
-                return Err(error::invalid("base", "a .ttx file counts from 1; .tns can count from 0"));
-            }
             let mut head = banner_of("tensor", Listing::Coordinate, declared.field, Symmetry::General);
             comment_lines(&mut head, &declared, options.comment);
             head.extend_from_slice(format!("{} {}\n", list(shape), values.len()).as_bytes());

@@ -10,6 +10,7 @@ use crate::io::text::cursor::{Cursor, Problem};
 use crate::io::text::entries::Symmetry;
 use crate::io::text::error::{LONE_RETURN, ParseError, quoted};
 use crate::io::text::source::Short;
+use crate::io::warning::Warning;
 
 /// What the lines above the entries say.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,8 +31,24 @@ pub struct Header {
     pub cols: u64,
     /// How many entries (or, in an array, values) the file has to list.
     pub listed: u64,
-    /// Whether the banner begins with one percent sign, which a lenient reader lets pass.
-    pub(super) short_banner: bool,
+    /// What a lenient reader let pass in the banner.
+    pub(super) passed: Passed,
+}
+
+/// What a lenient reader lets pass in a banner.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(in crate::io) struct Passed {
+    /// One percent sign instead of two.
+    short: bool,
+    /// `hermitian` without complex values, which is symmetric.
+    hermitian: bool,
+}
+
+impl Passed {
+    pub(super) fn warnings(self) -> impl Iterator<Item = Warning> {
+        let short = self.short.then_some(Warning::ShortBanner);
+        short.into_iter().chain(self.hermitian.then_some(Warning::RealHermitian))
+    }
 }
 
 impl Header {
@@ -57,7 +74,7 @@ impl Header {
 
 /// Reads the header; the cursor is left at the start of the line below it.
 pub(super) fn read(cursor: &mut Cursor<'_>, lenient: bool) -> Result<Header, Short> {
-    let Banner { object, format, field, symmetry, short } = banner(cursor, &["matrix", "vector"], lenient)?;
+    let Banner { object, format, field, symmetry, passed } = banner(cursor, &["matrix", "vector"], lenient)?;
     let vector = object == 1;
     if vector && symmetry != Symmetry::General {
         return Err(error(*cursor, "a vector has the symmetry `general`: no other is defined for it").into());
@@ -65,7 +82,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>, lenient: bool) -> Result<Header, Sho
     let layout = size_layout(format, vector);
     let type_hint = comments(cursor, layout)?;
     let (rows, cols, listed) = size(cursor, format, symmetry, vector)?;
-    Ok(Header { vector, format, field, symmetry, type_hint, rows, cols, listed, short_banner: short })
+    Ok(Header { vector, format, field, symmetry, type_hint, rows, cols, listed, passed })
 }
 
 /// Moves to the size line and returns the first type hint above it.
@@ -93,11 +110,11 @@ pub(in crate::io) struct Banner {
     pub(in crate::io) format: Listing,
     pub(in crate::io) field: Field,
     pub(in crate::io) symmetry: Symmetry,
-    /// Whether it begins with one percent sign.
-    pub(in crate::io) short: bool,
+    pub(in crate::io) passed: Passed,
 }
 
-/// Reads the banner of a file about one of some objects. A lenient reader takes one percent sign for two.
+/// Reads the banner of a file about one of some objects. A lenient reader takes one percent sign for two, and `hermitian` for
+/// `symmetric` where values are not complex.
 pub(in crate::io) fn banner(cursor: &mut Cursor<'_>, objects: &[&str], lenient: bool) -> Result<Banner, Short> {
     let layout = format!("`%%MatrixMarket {} FORMAT FIELD SYMMETRY`", objects.first().copied().unwrap_or_default());
     if !cursor.seek_token().map_err(|_| error(*cursor, LONE_RETURN))? {
@@ -139,11 +156,13 @@ pub(in crate::io) fn banner(cursor: &mut Cursor<'_>, objects: &[&str], lenient: 
             ("hermitian", Symmetry::Hermitian),
         ],
     )?;
+    let hermitian = lenient && symmetry == Symmetry::Hermitian && field != Field::Complex;
+    let symmetry = if hermitian { Symmetry::Symmetric } else { symmetry };
     if let Some(message) = illegal(format, field, symmetry) {
         return Err(error(*cursor, message).into());
     }
     end_line(cursor, &format!("the banner, which is {layout}"))?;
-    Ok(Banner { object, format, field, symmetry, short })
+    Ok(Banner { object, format, field, symmetry, passed: Passed { short, hermitian } })
 }
 
 /// Reads one of several words; case does not matter.

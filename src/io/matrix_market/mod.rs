@@ -24,7 +24,7 @@
 //!
 //! **Refused**, with the line, the token and what is allowed: anything left over on a line; an index of 0, below it or
 //! beyond the size; more or fewer entries than declared; an integer that does not fit; a field and symmetry that do
-//! not go together (`pattern` with `array`, `skew-symmetric` or `hermitian`; `hermitian` with anything but `complex`;
+//! not go together (`pattern` with `array`, `skew-symmetric` or `hermitian`; `hermitian` with anything but `complex`, which lenient reading takes for `symmetric`;
 //! `unsigned-integer` with `skew-symmetric`); a symmetry on a matrix that is not square; an entry above the diagonal
 //! of a file with a symmetry (lenient reading mirrors it); a skew-symmetric diagonal that is not zero (lenient reading
 //! keeps it); a vector with a symmetry; the object `tensor`, which [`frostt`](super::frostt) reads; `%MatrixMarket` with one
@@ -64,27 +64,14 @@ pub use parsed::{Field, Listing, ParsedMatrix};
 pub(in crate::io) use tensor::{hinted, pieces_of, tensor_of, values_of};
 pub use tensor::{read, read_bytes, read_with};
 pub(in crate::io) use write::{Declared, Written, banner_of, comment_lines, written};
-pub use write::{WriteOptions, to_bytes, write, write_with};
+pub use write::{to_bytes, write, write_with};
 
-use super::Progress;
+use super::ReadOptions;
 use super::text::source::{Failure, Opened, TextSource, text_reported};
 use crate::base::error::Result;
 
 /// What errors call the format.
 const FORMAT: &str = "Matrix Market";
-
-/// How a file is read.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ReadOptions<'a> {
-    /// The largest number of bytes to accept, before and after decompression; `None` (the default) sets no bound.
-    pub max_bytes: Option<u64>,
-    /// Called with the number of bytes that are read so far.
-    pub progress: Option<Progress<'a>>,
-    /// Accept entries above the diagonal of a file with a symmetry, which are mirrored like those below it, a skew-symmetric
-    /// diagonal that is not zero, which is kept, and `%MatrixMarket` with one percent sign; and pass over a comment that names a
-    /// type which the values do not fit.
-    pub lenient: bool,
-}
 
 /// Parses the bytes of a Matrix Market file, plain or compressed by gzip (told apart by their first two bytes).
 ///

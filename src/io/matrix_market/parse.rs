@@ -204,7 +204,7 @@ impl Columns {
     fn matrix(self, header: Header) -> ParsedMatrix {
         let (row_indices, col_indices) = (self.rows.into_array().into_indices(), self.cols.into_array().into_indices());
         let values = self.values.into_array().into_values();
-        let Header { vector, rows, cols, format, field, symmetry, type_hint, short_banner, .. } = header;
+        let Header { vector, rows, cols, format, field, symmetry, type_hint, passed, .. } = header;
         ParsedMatrix {
             vector,
             rows,
@@ -216,7 +216,7 @@ impl Columns {
             row_indices,
             col_indices,
             values,
-            short_banner,
+            passed,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What a file holds, before it becomes a tensor.
 
+use super::header::Passed;
 use crate::base::mapped::Chosen;
 use crate::io::text::entries::{Indices, Symmetry, Values};
 
@@ -74,8 +75,8 @@ pub struct ParsedMatrix {
     /// The value of each entry, in file order. For an array: of every position, down the columns, those that the
     /// symmetry leaves out of the file included.
     pub values: Values,
-    /// Whether the banner begins with one percent sign, which a lenient reader lets pass.
-    pub(super) short_banner: bool,
+    /// What a lenient reader let pass in the banner.
+    pub(super) passed: Passed,
 }
 
 impl ParsedMatrix {

@@ -5,9 +5,11 @@ use std::path::Path;
 
 use openwork_ops::{DType, Scalar, c128};
 
-use super::{FORMAT, Indices, Listing, ParsedMatrix, ReadOptions, Symmetry, Values, parse, parse_file, parse_with};
+use super::header::Passed;
+use super::{FORMAT, Indices, Listing, ParsedMatrix, Symmetry, Values, parse, parse_file, parse_with};
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
+use crate::io::ReadOptions;
 use crate::io::text::source::Opened;
 use crate::io::warning::Warning;
 use crate::tensor::Tensor;
@@ -54,10 +56,7 @@ pub(in crate::io) fn tensor_of(
     path: Option<&Path>,
 ) -> Result<(Tensor, Vec<Warning>)> {
     let parsed = super::parsed(source, lenient, path)?;
-    let mut warnings = Vec::new();
-    if parsed.short_banner {
-        warnings.push(Warning::ShortBanner);
-    }
+    let mut warnings: Vec<Warning> = parsed.passed.warnings().collect();
     let upper = if parsed.symmetry == Symmetry::General { 0 } else { above_diagonal(&parsed) };
     if upper > 0 {
         warnings.push(Warning::UpperEntries(upper));
@@ -81,14 +80,14 @@ pub(in crate::io) fn pieces_of(
     path: Option<&Path>,
     give: &mut dyn FnMut(Tensor) -> ControlFlow<()>,
 ) -> Result<Vec<Warning>> {
-    let (mut upper, mut diagonal, mut short, mut failed, mut hint) = (0, false, false, None, None);
+    let (mut upper, mut diagonal, mut passed, mut failed, mut hint) = (0, false, Default::default(), None, None);
     let read = source.and_then(|mut source| {
         parse::blocks(&mut source, lenient, &mut |block| {
             if block.symmetry != Symmetry::General {
                 upper += above_diagonal(&block);
                 diagonal |= has_skew_diagonal(&block);
             }
-            short |= block.short_banner;
+            passed = block.passed;
             let named = block.type_hint.clone();
             match tensor(block) {
                 Ok(tensor) => {
@@ -109,8 +108,8 @@ pub(in crate::io) fn pieces_of(
         None => {
             let upper = Some(Warning::UpperEntries(upper)).filter(|_| upper > 0);
             let diagonal = Some(Warning::SkewDiagonal).filter(|_| diagonal);
-            let short = Some(Warning::ShortBanner).filter(|_| short);
-            Ok(short.into_iter().chain(upper).chain(diagonal).chain(hint.map(Warning::TypeComment)).collect())
+            let passed: Passed = passed;
+            Ok(passed.warnings().chain(upper).chain(diagonal).chain(hint.map(Warning::TypeComment)).collect())
         }
     }
 }

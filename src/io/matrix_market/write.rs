@@ -9,8 +9,8 @@ use super::symmetry;
 use super::{Field, Listing, Symmetry};
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
-use crate::io::Progress;
 use crate::io::text::sink::{Lines, push_comment};
+use crate::io::{Format, WriteOptions};
 use crate::levels::layout::Layout;
 use crate::levels::level::{Indices, Level};
 use crate::tensor::fill::Fill;
@@ -18,18 +18,6 @@ use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
 const OP: &str = "matrix_market::write";
-
-/// How a file is written.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct WriteOptions<'a> {
-    /// The symmetry that the file declares, `General` by default. Any other halves the file, and is an error where the
-    /// tensor does not have it. A zero left out of the file may come back with another sign.
-    pub symmetry: Symmetry,
-    /// Comment lines below the banner.
-    pub comment: &'a str,
-    /// Called with the number of stored elements that are written so far.
-    pub progress: Option<Progress<'a>>,
-}
 
 /// Writes a tensor with two axes, or one with one as a vector, as a Matrix Market file, compressed by gzip if the name ends in `.gz`.
 ///
@@ -88,6 +76,7 @@ pub fn to_bytes(tensor: &Tensor, options: &WriteOptions<'_>) -> Result<Vec<u8>> 
 
 fn lines(tensor: &Tensor, options: &WriteOptions<'_>) -> Result<Lines> {
     let _call = trace::call(OP, &[]);
+    options.check(Format::MatrixMarket)?;
     let (rows, cols, object) = match *tensor.shape() {
         [rows, cols] => (rows, cols, "matrix"),
         [size] => (size, 1, "vector"),

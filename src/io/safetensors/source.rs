@@ -10,6 +10,7 @@ use super::{Directory, swap};
 use crate::base::buffer::Buffer;
 use crate::base::strided::Strided;
 use crate::io::fault::{Res, bad};
+use crate::io::progress::Tell;
 use crate::io::steps;
 use crate::{DType, Tensor};
 
@@ -51,7 +52,7 @@ impl DataPart {
             return bad(format_args!("{len} bytes are no safetensors file, which has a header"));
         }
         let mut size = [0; 8];
-        source.read(0, &mut size)?;
+        source.read(0, &mut size, &Tell::nobody())?;
         let size = u64::from_le_bytes(size);
         if size > MAX_HEADER || size > len - 8 {
             return bad(format_args!(
@@ -60,20 +61,20 @@ impl DataPart {
             ));
         }
         let mut text = vec![0; size as usize];
-        source.read(8, &mut text)?;
+        source.read(8, &mut text, &Tell::nobody())?;
         source.data_at = 8 + size;
         let header = Directory::parse(&text, len - source.data_at)?;
         Ok((source, header))
     }
 
     /// Reads bytes from a place in the file.
-    fn read(&self, at: u64, out: &mut [u8]) -> Res<()> {
+    fn read(&self, at: u64, out: &mut [u8], tell: &Tell<'_>) -> Res<()> {
         match &self.place {
             Place::File(file) => {
                 // A thread that panicked while it held the lock left a file position behind, nothing worse.
                 let mut file = file.lock().unwrap_or_else(PoisonError::into_inner);
                 file.seek(SeekFrom::Start(at))?;
-                steps::read_exact(&mut *file, out)?;
+                steps::read_exact(&mut *file, out, tell)?;
             }
             Place::Memory(bytes) => {
                 let part = usize::try_from(at).ok().and_then(|at| bytes.bytes().get(at..)?.get(..out.len()));
@@ -85,8 +86,8 @@ impl DataPart {
     }
 
     /// Reads elements that start at a byte of the data.
-    pub(crate) fn read_elements(&self, start: u64, dtype: DType, out: &mut [u8]) -> Res<()> {
-        self.read(self.data_at + start, out)?;
+    pub(crate) fn read_elements(&self, start: u64, dtype: DType, out: &mut [u8], tell: &Tell<'_>) -> Res<()> {
+        self.read(self.data_at + start, out, tell)?;
         swap(dtype, out);
         Ok(())
     }
@@ -104,7 +105,7 @@ impl DataPart {
     }
 
     /// Elements of an array, shared where they can be, else read.
-    pub(crate) fn elements(&self, start: u64, len: u64, dtype: DType) -> Res<Tensor> {
+    pub(crate) fn elements(&self, start: u64, len: u64, dtype: DType, tell: &Tell<'_>) -> Res<Tensor> {
         let bytes = len.checked_mul(dtype.size() as u64).and_then(|b| usize::try_from(b).ok());
         let Some(bytes) = bytes.filter(|&b| Buffer::is_possible(b)) else {
             return bad(format_args!("{len} elements of {dtype} do not fit in memory"));
@@ -115,7 +116,7 @@ impl DataPart {
             Some(shared) => shared,
             None => {
                 let mut result = Ok(());
-                let buffer = Buffer::build(bytes, |out| result = self.read_elements(start, dtype, out))?;
+                let buffer = Buffer::build(bytes, |out| result = self.read_elements(start, dtype, out, tell))?;
                 result?;
                 Strided::new(buffer, raw, vec![len])
             }

@@ -11,6 +11,7 @@ use super::{EntryType, swap};
 use crate::DType;
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
+use crate::io::progress::Tell;
 use crate::io::steps;
 
 /// Data start at a multiple of this, so that a mapped file's arrays are aligned.
@@ -31,10 +32,10 @@ impl OutEntry {
     }
 
     /// Writes the elements.
-    pub(crate) fn write(&self, sink: &mut dyn Write) -> io::Result<()> {
+    pub(crate) fn write(&self, sink: &mut dyn Write, tell: &Tell<'_>) -> io::Result<()> {
         match self.values.contiguous_bytes() {
-            Some(bytes) if cfg!(target_endian = "little") => steps::write_all(sink, bytes),
-            _ => blocks(&self.values, sink),
+            Some(bytes) if cfg!(target_endian = "little") => steps::write_all(sink, bytes, tell),
+            _ => blocks(&self.values, sink, tell),
         }
     }
 }
@@ -124,15 +125,15 @@ impl SafetensorsWriter {
         self.header.len() as u64 + self.items.iter().map(OutEntry::bytes).sum::<u64>()
     }
 
-    pub(crate) fn write(&self, sink: &mut dyn Write) -> io::Result<()> {
+    pub(crate) fn write(&self, sink: &mut dyn Write, tell: &Tell<'_>) -> io::Result<()> {
         sink.write_all(&self.header)?;
-        self.items.iter().try_for_each(|item| item.write(sink))?;
+        self.items.iter().try_for_each(|item| item.write(sink, tell))?;
         sink.flush()
     }
 }
 
 /// Writes elements that do not lie as the file has them.
-fn blocks(values: &Strided, sink: &mut dyn Write) -> io::Result<()> {
+fn blocks(values: &Strided, sink: &mut dyn Write, tell: &Tell<'_>) -> io::Result<()> {
     let size = values.dtype.size();
     let step = BLOCK / size;
     let mut block = vec![0; step.min(values.len()) * size];
@@ -143,6 +144,7 @@ fn blocks(values: &Strided, sink: &mut dyn Write) -> io::Result<()> {
         values.read(done, part);
         swap(values.dtype, part);
         sink.write_all(part)?;
+        tell.more(part.len());
         done += n;
     }
     Ok(())

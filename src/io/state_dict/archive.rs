@@ -15,6 +15,7 @@ use crate::Scalar;
 use crate::base::buffer::Buffer;
 use crate::base::error::{self, Error, ErrorKind, Result};
 use crate::base::named::Named;
+use crate::io::ReadOptions;
 use crate::io::any::Format;
 use crate::io::binsparse::descriptor::Descriptor;
 use crate::io::binsparse::rows::Cut;
@@ -22,6 +23,8 @@ use crate::io::binsparse::{self, Mode, json};
 use crate::io::checkpoint::{self, Checkpoint, Item};
 use crate::io::fault::{Fault, Res, bad};
 use crate::io::info::StoredArray;
+use crate::io::input::Input;
+use crate::io::progress::Tell;
 use crate::io::safetensors::{ArrayEntry, DataPart, Directory, EntryType};
 use crate::tensor::Tensor;
 use crate::tensor::trace;
@@ -78,9 +81,17 @@ impl Archive {
     /// that are not there; if the format is not known, or is one of text; for HDF5, if only libhdf5 reads what the file uses; for PyTorch's files, if the pickle asks for anything but the functions that make tensors, or the file is of
     /// PyTorch before 1.6. No more memory is asked for than the file has bytes.
     pub fn open(path: impl AsRef<Path>) -> Result<Archive> {
+        Archive::open_with(path, &ReadOptions::default())
+    }
+
+    /// As [`Archive::open`], with the format and the permission to use libhdf5 that the options give.
+    ///
+    /// # Errors
+    /// As [`Archive::open`].
+    pub fn open_with(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<Archive> {
         let _call = trace::call("Archive::open", &[]);
         let path = path.as_ref();
-        let format = match Format::of_file(path) {
+        let format = match Input::of_path(path, options).map(|input| input.format) {
             // A model is called by its ending where nothing else tells.
             Err(error) if matches!(error.kind(), ErrorKind::Invalid { .. }) => {
                 ModelFormat::of(path).map(|_| Format::Safetensors)?
@@ -89,7 +100,7 @@ impl Archive {
         };
         match format {
             Format::Checkpoint => Archive::checkpoint(checkpoint::open(path), Some(path)),
-            format if format.is_container() => Archive::groups(path),
+            format if format.is_container() => Archive::groups(path, options),
             format if format.is_text() => {
                 let why = format!("{format} holds one tensor without a name; io::read reads it");
                 Err(error::invalid("path", why))
@@ -196,8 +207,8 @@ impl Archive {
         Ok(Archive { path: path.map(Path::to_owned), store, tensors, places, metadata })
     }
 
-    fn groups(path: &Path) -> Result<Archive> {
-        let mut file = binsparse::File::open(path)?;
+    fn groups(path: &Path, options: &ReadOptions<'_>) -> Result<Archive> {
+        let mut file = binsparse::File::open(path)?.allow_libhdf5(options.allow_libhdf5);
         let tensors: Vec<(String, Stored)> = file.names()?.into_iter().map(|name| (name, Stored::Group)).collect();
         let metadata = file.metadata()?;
         let places = places(&tensors);
@@ -402,8 +413,17 @@ impl Archive {
     /// If there is no tensor of this name, it has an element type that tensors do not have, or its arrays do not make
     /// a tensor: everything that [`Tensor::from_parts`] checks, and truth values other than 0 and 1.
     pub fn tensor(&self, name: &str) -> Result<Tensor> {
+        self.tensor_with(name, &ReadOptions::default())
+    }
+
+    /// As [`Archive::tensor`], with options; [`ReadOptions::name`] is not looked at.
+    ///
+    /// # Errors
+    /// As [`Archive::tensor`]; if the arrays take more than [`ReadOptions::max_bytes`].
+    pub fn tensor_with(&self, name: &str, options: &ReadOptions<'_>) -> Result<Tensor> {
         let _call = trace::call("Archive::tensor", &[]);
-        self.read(name, self.find(name)?, None)
+        self.within_limit(name, options.max_bytes)?;
+        self.read(name, self.find(name)?, options, None)
     }
 
     /// Reads a range of the outermost axis in memory, and nothing of the rest: rows of CSR and of strided tensors,
@@ -430,39 +450,50 @@ impl Archive {
     /// ```
     pub fn rows(&self, name: &str, range: Range<usize>) -> Result<Tensor> {
         let _call = trace::call("Archive::rows", &[]);
-        self.read(name, self.find(name)?, Some(Cut::Rows(range)))
+        self.read(name, self.find(name)?, &ReadOptions::default(), Some(Cut::Rows(range)))
     }
 
     /// A part of a tensor.
     pub(in crate::io) fn part(&self, name: &str, cut: Cut) -> Result<Tensor> {
-        self.read(name, self.find(name)?, Some(cut))
+        self.read(name, self.find(name)?, &ReadOptions::default(), Some(cut))
     }
 
     /// A tensor, or a part of one.
-    fn read(&self, name: &str, stored: &Stored, cut: Option<Cut>) -> Result<Tensor> {
+    fn read(&self, name: &str, stored: &Stored, options: &ReadOptions<'_>, cut: Option<Cut>) -> Result<Tensor> {
         let _call = trace::call("Archive::tensor", &[]);
+        let bytes = match stored {
+            Stored::Plain { entry, .. } => entry.bytes(),
+            Stored::Masked(masked) => masked.arrays().iter().map(|(_, entry)| entry.bytes()).sum(),
+            Stored::Item(item) => item.bytes(),
+            // Their reader tells by itself.
+            Stored::Described(_) | Stored::Group => 0,
+        };
+        let tell = Tell::new(options.progress.filter(|_| bytes > 0), bytes);
         let (source, entries) = match &self.store {
             Store::Groups(file) => {
                 let mut file = lock(file);
-                let options = binsparse::ReadOptions::default();
-                return file.load(Some(name), &options, cut, Tensor::from_parts).map(|loaded| loaded.tensor);
+                return file.load(Some(name), options, cut, Tensor::from_parts).map(|loaded| loaded.tensor);
             }
             Store::Checkpoint(checkpoint) => {
                 let Stored::Item(item) = stored else { return Err(missing(name, self.names())) };
                 let range = rows(cut).map_err(|e| self.within(name, e))?;
-                return checkpoint.read(item, range).map_err(|e| self.within(name, e));
+                let read = checkpoint.read(item, range, &tell).map_err(|e| self.within(name, e))?;
+                tell.end();
+                return Ok(read);
             }
             Store::Safetensors { source, entries } => (source, entries),
         };
         let tensor = match stored {
-            Stored::Described(descriptor) => entries::described(name, descriptor, entries, source, cut),
+            Stored::Described(descriptor) => entries::described(name, descriptor, entries, source, options, cut),
             Stored::Plain { entry, complex } => {
-                rows(cut).and_then(|range| entries::plain(entry, *complex, source, range))
+                rows(cut).and_then(|range| entries::plain(entry, *complex, source, range, &tell))
             }
-            Stored::Masked(masked) => masked.read(source, cut),
+            Stored::Masked(masked) => masked.read(source, cut, &tell),
             Stored::Group | Stored::Item(_) => return Err(missing(name, self.names())),
         };
-        tensor.map_err(|e| self.within(name, e))
+        let tensor = tensor.map_err(|e| self.within(name, e))?;
+        tell.end();
+        Ok(tensor)
     }
 
     /// Reads all tensors.
@@ -470,10 +501,23 @@ impl Archive {
     /// # Errors
     /// As [`Archive::tensor`].
     pub fn load(&self) -> Result<StateDict> {
+        self.load_with(&ReadOptions::default())
+    }
+
+    /// As [`Archive::load`], with options, of which the progress counts tensors; [`ReadOptions::name`] is not looked at.
+    ///
+    /// # Errors
+    /// As [`Archive::tensor_with`].
+    pub fn load_with(&self, options: &ReadOptions<'_>) -> Result<StateDict> {
+        let tell = Tell::new(options.progress, self.len() as u64);
+        let options = &ReadOptions { progress: None, ..*options };
         let mut out = StateDict { metadata: self.metadata.clone(), ..StateDict::default() };
         for (name, stored) in &self.tensors {
-            out.insert(name.as_str(), self.read(name, stored, None)?)?;
+            self.within_limit(name, options.max_bytes)?;
+            out.insert(name.as_str(), self.read(name, stored, options, None)?)?;
+            tell.more(1);
         }
+        tell.end();
         Ok(out)
     }
 

@@ -14,6 +14,7 @@ use crate::base::shape::fitting;
 use crate::io::binsparse::descriptor::Descriptor;
 use crate::io::binsparse::rows::Cut;
 use crate::io::fault::{Res, bad};
+use crate::io::progress::Tell;
 use crate::io::safetensors::{ArrayEntry, DataPart, EntryType};
 use crate::{DType, IndexArray, LevelKind, LevelSpec, Part, Scalar, Tensor};
 
@@ -133,7 +134,7 @@ impl Masked {
     }
 
     /// The weight, or a part of it: CSR of a matrix, else COO.
-    pub(super) fn read(&self, source: &DataPart, cut: Option<Cut>) -> Res<Tensor> {
+    pub(super) fn read(&self, source: &DataPart, cut: Option<Cut>, tell: &Tell<'_>) -> Res<Tensor> {
         let (_, dtype) = plain_type(&self.values, false)?;
         match (&self.shape[..], cut) {
             (&[rows, cols], cut) => {
@@ -146,16 +147,17 @@ impl Masked {
                     let Range { start, end } = range;
                     return bad(format_args!("the range {start}..{end} does not lie in axis 0, which has size {rows}"));
                 }
-                self.matrix(source, range, cols, dtype)
+                self.matrix(source, range, cols, tell)
             }
-            (_, None) => self.listed(source, dtype, 0..self.values.len()),
-            (_, Some(Cut::Entries(range))) => self.listed(source, dtype, range),
+            (_, None) => self.listed(source, dtype, 0..self.values.len(), tell),
+            (_, Some(Cut::Entries(range))) => self.listed(source, dtype, range, tell),
             (_, Some(Cut::Rows(_))) => bad("a list of coordinates does not say where a row begins"),
         }
     }
 
     /// Rows of a matrix.
-    fn matrix(&self, source: &DataPart, range: Range<usize>, cols: usize, dtype: DType) -> Res<Tensor> {
+    fn matrix(&self, source: &DataPart, range: Range<usize>, cols: usize, tell: &Tell<'_>) -> Res<Tensor> {
+        let (_, dtype) = plain_type(&self.values, false)?;
         let width = cols.div_ceil(8);
         let mask = bytes(source, &self.mask, range.start * width, range.len() * width)?;
         let offsets = self.row_offsets(source, &range, cols)?;
@@ -176,7 +178,7 @@ impl Masked {
             places(row, cols, &mut |column| columns.push(column as u64))?;
             pointers.push(columns.len() as u64);
         }
-        let values = source.elements(self.values.start + first * dtype.size() as u64, count, dtype)?;
+        let values = source.elements(self.values.start + first * dtype.size() as u64, count, dtype, tell)?;
         let shape = [range.len(), cols];
         Ok(Tensor::csr(shape, narrow(pointers), narrow(columns), &values, Scalar::zero(dtype))?)
     }
@@ -184,13 +186,14 @@ impl Masked {
     /// Where the values of rows begin.
     fn row_offsets(&self, source: &DataPart, range: &Range<usize>, cols: usize) -> Res<Vec<u64>> {
         let Some(offsets) = &self.offsets else { return Ok(range.clone().mapped(|row| (row * cols / 2) as u64)) };
-        let stored = source.elements(offsets.start + 8 * range.start as u64, range.len() as u64, DType::I64)?;
+        let stored =
+            source.elements(offsets.start + 8 * range.start as u64, range.len() as u64, DType::I64, &Tell::nobody())?;
         let stored = stored.values::<i64>()?;
         stored.try_mapped(|&offset| u64::try_from(offset).or_else(|_| bad("a row begins at a negative offset")))
     }
 
     /// A part of all elements that are stored, by coordinates.
-    fn listed(&self, source: &DataPart, dtype: DType, range: Range<u64>) -> Res<Tensor> {
+    fn listed(&self, source: &DataPart, dtype: DType, range: Range<u64>, tell: &Tell<'_>) -> Res<Tensor> {
         let cols = self.shape.last().copied().unwrap_or(1);
         let width = cols.div_ceil(8).max(1);
         let mask = bytes(source, &self.mask, 0, self.mask.len() as usize)?;
@@ -218,7 +221,7 @@ impl Masked {
             })?;
         }
         let start = self.values.start + range.start * dtype.size() as u64;
-        let values = source.elements(start, range.end - range.start, dtype)?;
+        let values = source.elements(start, range.end - range.start, dtype, tell)?;
         let indices = indices.into_iter().map(narrow).collect();
         Ok(Tensor::coo(&self.shape, indices, &values, Scalar::zero(dtype))?)
     }
@@ -260,7 +263,7 @@ fn narrow(wide: Vec<u64>) -> IndexArray {
 }
 
 fn bytes(source: &DataPart, entry: &ArrayEntry, start: usize, len: usize) -> Res<Vec<u8>> {
-    let part = source.elements(entry.start + start as u64, len as u64, DType::U8)?;
+    let part = source.elements(entry.start + start as u64, len as u64, DType::U8, &Tell::nobody())?;
     Ok(part.values::<u8>()?.to_vec())
 }
 
@@ -270,6 +273,6 @@ fn sizes(entry: &ArrayEntry, source: &DataPart) -> Res<Option<Vec<u64>>> {
     if !is_list || entry.kind != EntryType::Known(DType::I64) {
         return Ok(None);
     }
-    let stored = source.elements(entry.start, entry.len(), DType::I64)?;
+    let stored = source.elements(entry.start, entry.len(), DType::I64, &Tell::nobody())?;
     Ok(stored.values::<i64>()?.try_mapped(|&size| u64::try_from(size)).ok())
 }

@@ -8,8 +8,9 @@ use serde_json::{Map, Value, json};
 
 use super::{DESCRIPTOR, ModelFormat, OWN_KEY, StateDict, entries};
 use crate::base::error::{self, Result};
+use crate::io::progress::Tell;
 use crate::io::safetensors::{OutEntry, Planned, layout};
-use crate::io::{atomic, binsparse};
+use crate::io::{Format, WriteOptions, atomic, binsparse};
 use crate::tensor::{Tensor, trace};
 
 /// The metadata of a file: the caller's, the descriptors, and what safetensors has no words for.
@@ -48,6 +49,7 @@ pub(super) fn metadata(
 impl StateDict {
     /// Saves a model whose tensors are asked for by name, one after the other: no two are in memory, so the model may be larger
     /// than that. HDF5 asks for each once; safetensors, whose header stands before all arrays and tells their sizes, twice.
+    /// [`WriteOptions::metadata`] is what is said about all; the progress counts tensors.
     ///
     /// ```
     /// use openwork::io::state_dict::{Archive, StateDict};
@@ -68,16 +70,15 @@ impl StateDict {
     pub fn save_each(
         path: impl AsRef<Path>,
         names: &[&str],
-        metadata: &Map<String, Value>,
+        options: &WriteOptions<'_>,
         give: &mut dyn FnMut(&str) -> Result<Tensor>,
     ) -> Result<()> {
         let _call = trace::call("StateDict::save_each", &[]);
         let path = path.as_ref();
         match ModelFormat::of(path)? {
-            ModelFormat::Safetensors => safetensors(path, names, metadata, give),
+            ModelFormat::Safetensors => safetensors(path, names, options, give),
             ModelFormat::Hdf5 => {
-                let options =
-                    binsparse::WriteOptions { extensions: true, metadata: metadata.clone(), ..Default::default() };
+                let options = WriteOptions { extensions: true, ..*options };
                 binsparse::write_each(path, names, &options, &mut |name| Ok((give(name)?, Map::new())))
             }
             ModelFormat::Checkpoint => StateDict::new().save(path), // says that it is not written
@@ -88,9 +89,10 @@ impl StateDict {
 fn safetensors(
     path: &Path,
     names: &[&str],
-    given: &Map<String, Value>,
+    options: &WriteOptions<'_>,
     give: &mut dyn FnMut(&str) -> Result<Tensor>,
 ) -> Result<()> {
+    options.check(Format::Safetensors)?;
     let (mut planned, mut descriptors, mut complex) = (Vec::new(), Vec::new(), Vec::new());
     // Names are those that a model may have.
     let mut checked = StateDict::new();
@@ -108,7 +110,8 @@ fn safetensors(
         }
         planned.extend(items.iter().map(Planned::of));
     }
-    let said = metadata(given, names, &complex, descriptors.clone())?;
+    let said = metadata(&options.said(), names, &complex, descriptors.clone())?;
+    let tell = Tell::new(options.progress, names.len() as u64);
     let (header, places) = layout(planned, said)?;
     let places: HashMap<String, (Planned, u64)> =
         places.into_iter().map(|(item, start)| (item.name.clone(), (item, start))).collect();
@@ -129,15 +132,16 @@ fn safetensors(
                 let place = places.get(&item.name).filter(|(planned, _)| same && *planned == Planned::of(&item));
                 let Some((_, start)) = place else { return Err(changed(name)) };
                 out.seek(SeekFrom::Start(*start))?;
-                item.write(&mut out)?;
+                item.write(&mut out, &Tell::nobody())?;
             }
+            tell.more(1);
         }
         out.flush()
     };
     let written = atomic::write(path, &mut write);
     match failed {
         Some(error) => Err(error),
-        None => written,
+        None => written.map(|()| tell.end()),
     }
 }
 

@@ -9,15 +9,17 @@ use serde_json::Map;
 
 use crate::base::error::Result;
 use crate::base::strided::Strided;
+use crate::io::binsparse::Version;
 use crate::io::binsparse::arrays::{ArrayInfo, Arrays};
 use crate::io::binsparse::descriptor::{Descriptor, FillKind, alias};
 use crate::io::binsparse::export::Export;
 use crate::io::binsparse::map::{self, TensorReader};
 use crate::io::binsparse::rows::Cut;
 use crate::io::binsparse::sizes::{product, raw};
-use crate::io::binsparse::{ReadOptions, Version, WriteOptions};
 use crate::io::fault::{Res, bad};
+use crate::io::progress::Tell;
 use crate::io::safetensors::{ArrayEntry, DataPart, EntryType, OutEntry};
+use crate::io::{ReadOptions, WriteOptions};
 use crate::{DType, LevelSpec, MatrixFacts, Part, Scalar, Tensor};
 
 /// Adds the arrays of a tensor to those of the file, and gives the descriptor that makes a tensor of them. A strided
@@ -46,13 +48,15 @@ pub(super) fn described(
     descriptor: &Descriptor,
     entries: &Entries,
     source: &DataPart,
+    options: &ReadOptions<'_>,
     cut: Option<Cut>,
 ) -> Res<Tensor> {
     let mut warnings = Vec::new();
     let mut arrays = Named { name, entries, source };
-    let options = ReadOptions::default();
     let make: map::Make = Tensor::from_parts;
-    TensorReader { descriptor, arrays: &mut arrays, options: &options, warnings: &mut warnings, make }.tensor(cut)
+    // What we describe in a model is read strictly: there are no older ones.
+    let options = &ReadOptions { lenient: false, ..*options };
+    TensorReader { descriptor, arrays: &mut arrays, options, warnings: &mut warnings, make }.tensor(cut)
 }
 
 /// The one value of unstored elements, where the descriptor says that there is one.
@@ -68,7 +72,13 @@ pub(super) fn fill_value(
 }
 
 /// The strided tensor of an entry, or a range of its rows; `complex`: its last axis holds real and imaginary parts.
-pub(super) fn plain(entry: &ArrayEntry, complex: bool, source: &DataPart, range: Option<Range<usize>>) -> Res<Tensor> {
+pub(super) fn plain(
+    entry: &ArrayEntry,
+    complex: bool,
+    source: &DataPart,
+    range: Option<Range<usize>>,
+    tell: &Tell<'_>,
+) -> Res<Tensor> {
     let (shape, dtype) = plain_type(entry, complex)?;
     let Some(mut shape) = fitting(&shape) else {
         return bad(format_args!("the shape {shape:?} does not fit this machine"));
@@ -86,7 +96,7 @@ pub(super) fn plain(entry: &ArrayEntry, complex: bool, source: &DataPart, range:
         *rows = range.len();
         len = *rows as u64 * row;
     }
-    let values = source.elements(start, len, dtype)?;
+    let values = source.elements(start, len, dtype, tell)?;
     match values.strided() {
         Some(values) => Ok(Tensor::from_strided(values.reshape(&shape)?)),
         None => bad("values that are not strided"),
@@ -163,10 +173,10 @@ impl Arrays for Named<'_> {
         }
     }
 
-    fn read(&mut self, name: &str, start: u64, out: &mut [u8]) -> Res<()> {
+    fn read(&mut self, name: &str, start: u64, out: &mut [u8], tell: &Tell<'_>) -> Res<()> {
         match (self.info(name)?, self.entry(name)) {
             (Some(info), Some(entry)) => {
-                self.source.read_elements(entry.start + start * info.dtype.size() as u64, info.dtype, out)
+                self.source.read_elements(entry.start + start * info.dtype.size() as u64, info.dtype, out, tell)
             }
             _ => bad(format_args!("the array `{name}` is missing")),
         }

@@ -52,9 +52,10 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use crate::base::error::{self, Result};
-use crate::io::atomic;
-use crate::io::binsparse::{self, Entry, WriteOptions};
+use crate::io::binsparse::{self, Entry};
+use crate::io::progress::Tell;
 use crate::io::safetensors::{OutEntry, SafetensorsWriter};
+use crate::io::{Format, ReadOptions, WriteOptions, atomic};
 use crate::tensor::Tensor;
 use crate::tensor::trace;
 pub use archive::Archive;
@@ -163,21 +164,31 @@ impl StateDict {
     /// the format needs (`openwork`, or one that ends in `.binsparse`); for HDF5, if a name is no path of groups (`a/b`)
     /// or is an array of another tensor (`w/values`); or if writing fails. No file is made or changed then.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()> {
+        self.save_with(path, &WriteOptions::default())
+    }
+
+    /// As [`StateDict::save`], with options. [`WriteOptions::metadata`], where they are given, stand for those of the model, and
+    /// [`WriteOptions::name`] is not looked at, for each tensor has its own.
+    ///
+    /// # Errors
+    /// As [`StateDict::save`]; if an option is not one of the format.
+    pub fn save_with(&self, path: impl AsRef<Path>, options: &WriteOptions<'_>) -> Result<()> {
         let _call = trace::call("StateDict::save", &[]);
         let path = path.as_ref();
+        let metadata = options.metadata.or(Some(&self.metadata));
+        let options = &WriteOptions { name: None, metadata, ..*options };
         match ModelFormat::of(path)? {
             ModelFormat::Safetensors => {
-                let writer = self.safetensors()?;
-                atomic::write(path, |file| writer.write(&mut BufWriter::with_capacity(1 << 20, file)))
+                options.check(Format::Safetensors)?;
+                let writer = self.safetensors(options)?;
+                let tell = Tell::new(options.progress, writer.len());
+                atomic::write(path, |file| writer.write(&mut BufWriter::with_capacity(1 << 20, file), &tell))?;
+                tell.end();
+                Ok(())
             }
             ModelFormat::Hdf5 => {
                 let entries: Vec<Entry> = self.iter().map(|(name, tensor)| Entry::new(name, tensor)).collect();
-                let metadata = self.metadata.clone();
-                binsparse::write_all(
-                    path,
-                    &entries,
-                    &WriteOptions { extensions: true, metadata, ..WriteOptions::default() },
-                )
+                binsparse::write_all(path, &entries, &WriteOptions { extensions: true, ..*options })
             }
             ModelFormat::Checkpoint => {
                 let why = "files of PyTorch's are read, not written; .safetensors and .h5 are written, and PyTorch reads the first";
@@ -191,7 +202,15 @@ impl StateDict {
     /// # Errors
     /// As [`Archive::open`] and [`Archive::tensor`].
     pub fn load(path: impl AsRef<Path>) -> Result<StateDict> {
-        Archive::open(path)?.load()
+        StateDict::load_with(path, &ReadOptions::default())
+    }
+
+    /// As [`StateDict::load`], with options, of which the progress counts tensors.
+    ///
+    /// # Errors
+    /// As [`StateDict::load`].
+    pub fn load_with(path: impl AsRef<Path>, options: &ReadOptions<'_>) -> Result<StateDict> {
+        Archive::open_with(path, options)?.load_with(options)
     }
 
     /// The bytes of a safetensors file.
@@ -199,10 +218,23 @@ impl StateDict {
     /// # Errors
     /// As [`StateDict::save`].
     pub fn to_safetensors(&self) -> Result<Vec<u8>> {
+        self.to_safetensors_with(&WriteOptions::default())
+    }
+
+    /// As [`StateDict::to_safetensors`], with options, as [`StateDict::save_with`] takes them.
+    ///
+    /// # Errors
+    /// As [`StateDict::save_with`].
+    pub fn to_safetensors_with(&self, options: &WriteOptions<'_>) -> Result<Vec<u8>> {
         let _call = trace::call("StateDict::to_safetensors", &[]);
-        let writer = self.safetensors()?;
+        let metadata = options.metadata.or(Some(&self.metadata));
+        let options = &WriteOptions { name: None, metadata, ..*options };
+        options.check(Format::Safetensors)?;
+        let writer = self.safetensors(options)?;
+        let tell = Tell::new(options.progress, writer.len());
         let mut out = Vec::with_capacity(usize::try_from(writer.len()).unwrap_or(0));
-        writer.write(&mut out).map_err(|e| super::fault::Fault::from(e).of("safetensors", None))?;
+        writer.write(&mut out, &tell).map_err(|e| super::fault::Fault::from(e).of("safetensors", None))?;
+        tell.end();
         Ok(out)
     }
 
@@ -214,7 +246,7 @@ impl StateDict {
         Archive::from_safetensors(bytes)?.load()
     }
 
-    fn safetensors(&self) -> Result<SafetensorsWriter> {
+    fn safetensors(&self, options: &WriteOptions<'_>) -> Result<SafetensorsWriter> {
         let mut items: Vec<OutEntry> = Vec::new();
         let mut descriptors = Vec::new();
         for (name, tensor) in &self.tensors {
@@ -224,7 +256,7 @@ impl StateDict {
         }
         let complex = self.iter().filter(|(_, x)| x.is_strided() && x.dtype().is_complex()).map(|(name, _)| name);
         let metadata = each::metadata(
-            &self.metadata,
+            options.metadata.unwrap_or(&self.metadata),
             &self.names().collect::<Vec<_>>(),
             &complex.collect::<Vec<_>>(),
             descriptors,

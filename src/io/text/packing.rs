@@ -74,11 +74,36 @@ pub(in crate::io) mod zstd {
     /// Bytes of blocks that are unpacked into one piece of memory, by a decoder that is kept.
     const AT_ONCE: usize = 16 << 20;
 
+    #[cfg(not(feature = "zstd"))]
     thread_local! {
         static DECODER: RefCell<FrameDecoder> = RefCell::new(FrameDecoder::new());
     }
 
+    /// All that the bytes unpack to, if it is no more than so many bytes, and these are few enough to be unpacked at once. By the
+    /// library in C.
+    #[cfg(feature = "zstd")]
+    pub(in crate::io) fn block(packed: &[u8], most: u64) -> Option<io::Result<Vec<u8>>> {
+        thread_local! {
+            static DECODER: RefCell<Option<::zstd::bulk::Decompressor<'static>>> = const { RefCell::new(None) };
+        }
+        let most = usize::try_from(most).ok().filter(|&most| most <= AT_ONCE)?;
+        let mut out = vec![0; most];
+        let unpacked = DECODER.with(|kept| {
+            let mut kept = kept.try_borrow_mut().map_err(io::Error::other)?;
+            let decoder = match &mut *kept {
+                Some(decoder) => decoder,
+                none => none.insert(::zstd::bulk::Decompressor::new()?),
+            };
+            decoder.decompress_to_buffer(packed, &mut out[..])
+        });
+        Some(unpacked.map(|len| {
+            out.truncate(len);
+            out
+        }))
+    }
+
     /// All that the bytes unpack to, if it is no more than so many bytes, and these are few enough to be unpacked at once.
+    #[cfg(not(feature = "zstd"))]
     pub(in crate::io) fn block(packed: &[u8], most: u64) -> Option<io::Result<Vec<u8>>> {
         let most = usize::try_from(most).ok().filter(|&most| most <= AT_ONCE)?;
         let mut out = vec![0; most];

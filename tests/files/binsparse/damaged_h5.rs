@@ -3,12 +3,13 @@
 
 use std::time::{Duration, Instant};
 
-use openwork::io::binsparse::{self, ReadOptions, WriteOptions};
+use openwork::io::binsparse;
+use openwork::io::{ReadOptions, WriteOptions};
 use openwork::{DType, Layout, Tensor};
 
 use super::h5::{Gone, path};
 
-fn written(name: &str, x: &Tensor, options: &WriteOptions) -> Vec<u8> {
+fn written(name: &str, x: &Tensor, options: &WriteOptions<'_>) -> Vec<u8> {
     let path = Gone(path(&format!("damaged-{name}")));
     binsparse::write_with(&path, x, options).unwrap();
     std::fs::read(&path).unwrap()

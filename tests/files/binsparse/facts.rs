@@ -1,12 +1,13 @@
 //! Facts about a matrix beside its descriptor: stored on request, checked when read.
 
-use openwork::io::binsparse::{self, ReadOptions, Warning, WriteOptions};
+use openwork::io::binsparse::{self, Warning};
+use openwork::io::{ReadOptions, WriteOptions};
 use openwork::{Fill, Layout, MatrixFacts, Tensor, io};
 use serde_json::{Value, json};
 
 use crate::common::npz::Draft;
 
-fn with(options: &WriteOptions, x: &Tensor) -> binsparse::Loaded {
+fn with(options: &WriteOptions<'_>, x: &Tensor) -> binsparse::Loaded {
     let bytes = binsparse::to_bytes(x, options).unwrap();
     binsparse::read_bytes(&bytes, &ReadOptions::default()).unwrap()
 }
@@ -70,7 +71,9 @@ fn claims_are_checked() {
         assert!(matches!(&claiming(facts).lenient().unwrap().warnings[..], [Warning::Facts(_)]));
     }
     let metadata = json!({ "openwork_facts": {} }).as_object().unwrap().clone();
-    let error = binsparse::to_bytes(&x, &WriteOptions { metadata, ..WriteOptions::default() }).unwrap_err().to_string();
+    let error = binsparse::to_bytes(&x, &WriteOptions { metadata: Some(&metadata), ..WriteOptions::default() })
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("argument `metadata`: the key \"openwork_facts\""), "{error}");
 }
 
@@ -81,7 +84,7 @@ fn false_claims_are_violations() {
     let told = |draft: &Draft, lenient: bool| {
         std::fs::write(&path, draft.bytes()).unwrap();
         let mut told = Vec::new();
-        let options = io::ReadOptions { lenient, ..io::ReadOptions::default() };
+        let options = ReadOptions { lenient, ..ReadOptions::default() };
         io::validate(&path, &options, &mut |v| told.push(v.to_string())).unwrap();
         told
     };

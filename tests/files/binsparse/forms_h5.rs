@@ -5,7 +5,8 @@
 use std::ops::Range;
 use std::path::PathBuf;
 
-use openwork::io::binsparse::{self, File, ReadOptions};
+use openwork::io::ReadOptions;
+use openwork::io::binsparse::{self, File};
 use openwork::{c128, io};
 
 use super::mutants::read;
@@ -37,7 +38,7 @@ fn vectors(name: &str, expected: &[(&str, usize, &[Range<usize>], f64)]) {
         let x = file.rows(group, part.clone(), &ReadOptions::default()).unwrap().tensor;
         assert_eq!(x.cast(openwork::DType::F64).unwrap().values::<f64>().unwrap(), &expected[part], "{name} {group}");
         // From memory, by name.
-        let options = ReadOptions { group: Some((*group).to_owned()), ..ReadOptions::default() };
+        let options = ReadOptions { name: Some(group), ..ReadOptions::default() };
         assert_eq!(binsparse::read_bytes(&bytes, &options).unwrap().tensor.shape(), [*n], "{name} {group}");
     }
 }
@@ -86,7 +87,7 @@ fn what_the_newest_library_writes() {
         let expected: Vec<f64> = (1..=n).map(f64::from).collect();
         assert_eq!(read(name).values::<f64>().unwrap(), expected, "{name}");
     }
-    let lenient = ReadOptions { mode: binsparse::Mode::Lenient, ..ReadOptions::default() };
+    let lenient = ReadOptions { lenient: true, ..ReadOptions::default() };
     let mut file = File::open(form("latest.h5")).unwrap();
     let mut read =
         |name: &str| file.tensor_with(name, &lenient).unwrap_or_else(|error| panic!("{name}: {error}")).tensor;
@@ -133,11 +134,8 @@ fn messages_that_objects_share() {
 #[test]
 fn libhdf5_is_asked_only_where_it_may_be() {
     let path = form("filtered_links.h5");
-    let options = |allow_libhdf5, group: &str| ReadOptions {
-        allow_libhdf5,
-        group: Some(group.to_owned()),
-        ..ReadOptions::default()
-    };
+    let options =
+        |allow_libhdf5, group: &'static str| ReadOptions { allow_libhdf5, name: Some(group), ..ReadOptions::default() };
     assert_eq!(binsparse::read_with(&path, &options(false, "plain")).unwrap().tensor.shape(), [10]);
     let error = binsparse::read_with(&path, &options(false, "packed")).unwrap_err().to_string();
     assert!(error.contains("a heap that went through filters, which only libhdf5 reads"), "{error}");
@@ -146,12 +144,12 @@ fn libhdf5_is_asked_only_where_it_may_be() {
     assert!(binsparse::read_bytes(&bytes, &options(false, "packed")).is_err());
     assert!(File::open(&path).unwrap().names().is_err());
     assert!(io::info(&path).is_err());
-    let any = io::ReadOptions { allow_libhdf5: true, ..io::ReadOptions::default() };
+    let any = ReadOptions { allow_libhdf5: true, ..ReadOptions::default() };
     let read = [
         binsparse::read_with(&path, &allowed).map(|loaded| loaded.tensor),
         binsparse::read_bytes(&bytes, &allowed).map(|loaded| loaded.tensor),
         File::open(&path).unwrap().allow_libhdf5(true).tensor("packed"),
-        io::read_with(&path, &io::ReadOptions { name: Some("packed"), ..any }).map(|loaded| loaded.tensor),
+        io::read_with(&path, &ReadOptions { name: Some("packed"), ..any }).map(|loaded| loaded.tensor),
     ];
     for x in read {
         match x {
@@ -185,7 +183,7 @@ fn damaged_forms_never_panic() {
             }
             accepted += read(&bytes);
             for group in ["fixed", "extensible_packed", "many", "vector1"] {
-                let options = ReadOptions { group: Some(group.into()), ..ReadOptions::default() };
+                let options = ReadOptions { name: Some(group), ..ReadOptions::default() };
                 accepted += usize::from(binsparse::read_bytes(&bytes, &options).is_ok());
             }
         }

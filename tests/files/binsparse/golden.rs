@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use openwork::io;
-use openwork::io::binsparse::{self, Mode, ReadOptions};
+use openwork::io::ReadOptions;
+use openwork::io::binsparse;
 use openwork::{Fill, Tensor};
 use serde_json::Value;
 
@@ -58,7 +59,7 @@ pub fn read_all(root: &Path, ending: &str) -> (usize, usize) {
         }
         let stem = path.file_stem().unwrap().to_str().unwrap();
         let golden = &goldens[&format!("{folder}/{stem}.h5")];
-        let options = ReadOptions { mode: Mode::Lenient, ..ReadOptions::default() };
+        let options = ReadOptions { lenient: true, ..ReadOptions::default() };
         let reading = binsparse::read_with(&path, &options).unwrap_or_else(|error| panic!("{error}"));
         compare(&reading.tensor, golden);
         assert_eq!(binsparse::info(&path).unwrap(), reading.descriptor);
@@ -89,7 +90,7 @@ fn npz_files_of_the_python_reference_decode_as_published() {
 fn broken_npz_files_get_their_published_verdict() {
     let Some(root) = super::folder("broken_npz_files_get_their_published_verdict", "formats/malformed") else { return };
     let text = std::fs::read_to_string(root.join("EXPECTED.tsv")).unwrap();
-    let lenient = ReadOptions { mode: Mode::Lenient, ..ReadOptions::default() };
+    let lenient = ReadOptions { lenient: true, ..ReadOptions::default() };
     let mut seen = 0;
     for line in text.lines().filter(|l| l.contains(".npz")) {
         let [file, verdict, _] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use openwork::io::binsparse::{self, File, Loaded, Mode, ReadOptions, Warning};
+use openwork::io::ReadOptions;
+use openwork::io::binsparse::{self, File, Loaded, Warning};
 use openwork::{Fill, Result};
 use serde_json::Value;
 
 use super::golden::compare;
 
-fn lenient() -> ReadOptions {
-    ReadOptions { mode: Mode::Lenient, ..ReadOptions::default() }
+fn lenient() -> ReadOptions<'static> {
+    ReadOptions { lenient: true, ..ReadOptions::default() }
 }
 
 /// Whether the published decoding has entries outside of the shape: writers of 2023 gave shapes of zeros, and swapped

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use openwork::io::binsparse::{self, Entry, File, ReadOptions, WriteOptions};
+use openwork::io::binsparse::{self, Entry, File};
+use openwork::io::{ReadOptions, WriteOptions};
 use openwork::{DType, Fill, Layout, Tensor};
 
 use super::round_trip::assert_same;
@@ -31,9 +32,9 @@ fn one_tensor_at_the_root_and_in_a_group() {
     let path = Gone(path("one"));
     let x = Tensor::random([50, 40], 0.1, 0.0, Layout::Csr, 1).unwrap();
     for group in [None, Some("a"), Some("a/b ß")] {
-        let options = WriteOptions { group: group.map(str::to_owned), ..WriteOptions::default() };
+        let options = WriteOptions { name: group, ..WriteOptions::default() };
         binsparse::write_with(&path, &x, &options).unwrap();
-        let named = ReadOptions { group: group.map(str::to_owned), ..ReadOptions::default() };
+        let named = ReadOptions { name: group, ..ReadOptions::default() };
         assert_same(&x, &binsparse::read_with(&path, &named).unwrap().tensor);
         // The only tensor is found without its name.
         assert_same(&x, &binsparse::read(&path).unwrap());
@@ -55,12 +56,12 @@ fn many_tensors_keep_their_order_and_metadata() {
         layouts.map(|l| Tensor::random([20, 10], 0.3, 0.0, Layout::Coo, 2).unwrap().to_layout(l).unwrap()).into();
     let mut entries: Vec<Entry> = names.iter().zip(&tensors).map(|(n, t)| Entry::new(n, t)).collect();
     entries[1].metadata.insert("title".into(), "the bias".into());
-    let mut options = WriteOptions { extensions: true, ..WriteOptions::default() };
-    options.metadata.insert("kind".into(), "model".into());
+    let said = serde_json::json!({ "kind": "model" });
+    let options = WriteOptions { extensions: true, metadata: said.as_object(), ..WriteOptions::default() };
     binsparse::write_all(&path, &entries, &options).unwrap();
     let mut file = File::open(&path).unwrap();
     assert_eq!(file.names().unwrap(), names);
-    assert_eq!(file.metadata().unwrap(), options.metadata);
+    assert_eq!(Some(&file.metadata().unwrap()), options.metadata);
     for (name, x) in names.iter().zip(&tensors) {
         assert_same(x, &file.tensor(name).unwrap());
         assert_eq!(file.descriptor(name).unwrap().metadata.len(), usize::from(*name == "z/bias"));
@@ -87,9 +88,9 @@ fn names_that_cannot_be() {
     refused(&[&["a"; 65].join("/")], "65 names lie in one another; at most 64 are allowed");
     refused(&["a", "a/values"], "\"a/values\" is an array of \"a\"");
     refused(&["", "indices_1/x"], "\"indices_1\" is an array of \"\"");
-    let grouped = WriteOptions { group: Some("g".into()), ..WriteOptions::default() };
+    let grouped = WriteOptions { name: Some("g"), ..WriteOptions::default() };
     let error = binsparse::write_all(&path, &[Entry::new("a", &x)], &grouped).unwrap_err().to_string();
-    assert!(error.contains("options.group"), "{error}");
+    assert!(error.contains("options.name"), "{error}");
     let error =
         binsparse::write_all("x.npz", &[Entry::new("a", &x)], &WriteOptions::default()).unwrap_err().to_string();
     assert!(error.contains("NPZ holds one tensor"), "{error}");
@@ -112,7 +113,7 @@ fn a_refused_tensor_leaves_the_old_file() {
 fn chunks_and_compression() {
     let path = Gone(path("packings"));
     let x = Tensor::eye(30_000, DType::I64, Layout::Coo).unwrap();
-    let size = |options: &WriteOptions| {
+    let size = |options: &WriteOptions<'_>| {
         binsparse::write_with(&path, &x, options).unwrap();
         assert_same(&x, &binsparse::read(&path).unwrap());
         std::fs::metadata(&path).unwrap().len()
@@ -120,10 +121,10 @@ fn chunks_and_compression() {
     let plain = size(&WriteOptions::default());
     assert!(plain > 2 * 4 * 30_000);
     let packed = WriteOptions { compress: true, ..WriteOptions::default() };
-    let shuffled = WriteOptions { shuffle: true, ..packed.clone() };
+    let shuffled = WriteOptions { shuffle: true, ..packed };
     let chunked = WriteOptions { chunk: Some(1000), ..WriteOptions::default() };
-    let both = WriteOptions { chunk: Some(1000), level: Some(9), ..shuffled.clone() };
-    let stored = WriteOptions { level: Some(0), ..packed.clone() };
+    let both = WriteOptions { chunk: Some(1000), level: Some(9), ..shuffled };
+    let stored = WriteOptions { level: Some(0), ..packed };
     let (chunked, stored) = (size(&chunked), size(&stored));
     assert!(chunked > plain && stored > plain);
     let (packed, shuffled, both) = (size(&packed), size(&shuffled), size(&both));

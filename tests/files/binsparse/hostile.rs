@@ -3,7 +3,8 @@
 use ::hdf5::file::LibraryVersion;
 use ::hdf5::types::{VarLenArray, VarLenUnicode};
 use ::hdf5::{Dataset, File as Raw, Group, H5Type};
-use openwork::io::binsparse::{self, File, Mode, ReadOptions};
+use openwork::io::ReadOptions;
+use openwork::io::binsparse::{self, File};
 use openwork::{Layout, Tensor};
 
 use super::h5::{Gone, path};
@@ -25,8 +26,8 @@ fn with_values(name: &str, values: impl FnOnce(&Group)) -> Gone {
 
 #[track_caller]
 fn refused(path: &Gone, why: &str) {
-    for mode in [Mode::Strict, Mode::Lenient] {
-        let options = ReadOptions { mode, ..ReadOptions::default() };
+    for lenient in [false, true] {
+        let options = ReadOptions { lenient, ..ReadOptions::default() };
         let error = binsparse::read_with(path, &options).unwrap_err().to_string();
         assert!(error.contains(why) && error.contains(".h5"), "{error}");
     }
@@ -186,9 +187,7 @@ fn descriptors_that_are_none() {
             .unwrap();
         write(&file);
         drop(file);
-        binsparse::read_with(&path, &ReadOptions { mode: Mode::Lenient, ..ReadOptions::default() })
-            .unwrap_err()
-            .to_string()
+        binsparse::read_with(&path, &ReadOptions { lenient: true, ..ReadOptions::default() }).unwrap_err().to_string()
     };
     let number = attribute(&|g| g.new_attr::<i32>().create("binsparse").unwrap().write_scalar(&1).unwrap());
     assert!(number.contains("`binsparse` is not one text"), "{number}");

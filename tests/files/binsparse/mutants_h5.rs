@@ -8,7 +8,8 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use ::hdf5::File as Raw;
-use openwork::io::binsparse::{self, WriteOptions};
+use openwork::io::WriteOptions;
+use openwork::io::binsparse;
 use openwork::{Layout, Tensor};
 
 use super::h5::{Gone, path};

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use openwork::io::binsparse::{self, Mode, ReadOptions, Version, WriteOptions};
-use openwork::io::{self, Format};
+use openwork::io::binsparse::{self, Version};
+use openwork::io::{self, Format, ReadOptions, WriteOptions};
 use openwork::{DType, Layout, Tensor};
 
 use super::golden::read_all;
@@ -75,7 +75,7 @@ fn folders_that_are_broken() {
     let path = folder.join("x.bspnpy");
     let x = Tensor::random([6, 8], 0.4, 0.0, Layout::Csr, 1).unwrap();
     let told = || {
-        let lenient = ReadOptions { mode: Mode::Lenient, ..Default::default() };
+        let lenient = ReadOptions { lenient: true, ..Default::default() };
         let (strict, lenient) =
             (binsparse::read(&path).unwrap_err(), binsparse::read_with(&path, &lenient).unwrap_err());
         assert_eq!(strict.to_string(), lenient.to_string());
@@ -113,7 +113,7 @@ fn folders_that_are_broken() {
     assert!(io::read(&photos).unwrap_err().to_string().contains("nor has it a binsparse.json"));
     for options in [
         WriteOptions { compress: true, ..Default::default() },
-        WriteOptions { group: Some("a".into()), ..Default::default() },
+        WriteOptions { name: Some("a"), ..Default::default() },
         WriteOptions { chunk: Some(3), ..Default::default() },
     ] {
         assert!(binsparse::write_with(&path, &x, &options).is_err());
@@ -139,7 +139,7 @@ fn mutants_end_in_an_error_or_a_tensor() {
         let mut bytes = good[which].clone();
         mutate(&mut bytes, b"\x00\x01\x7f\x80\xff09-[]{}\",:'", &mut random);
         fs::write(&names[which], bytes).unwrap();
-        let options = ReadOptions { max_bytes: Some(1 << 20), mode: Mode::Lenient, ..Default::default() };
+        let options = ReadOptions { max_bytes: Some(1 << 20), lenient: true, ..Default::default() };
         if let Ok(read) = binsparse::read_with(&path, &options) {
             assert_eq!(read.tensor.iter_stored().count(), read.tensor.nse());
             assert!(read.tensor.nbytes() <= 2 << 20);

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use openwork::io::binsparse::{self, ReadOptions, Version, WriteOptions};
+use openwork::io::binsparse::{self, Version};
+use openwork::io::{ReadOptions, WriteOptions};
 use openwork::{DType, Fill, Layout, LevelData, LevelKind, LevelSpec, Part, Scalar, Tensor};
 
 /// A path that no other test uses.
@@ -52,7 +53,7 @@ pub fn assert_same(a: &Tensor, b: &Tensor) {
     }
 }
 
-fn there_and_back(x: &Tensor, options: &WriteOptions, name: &str) -> binsparse::Loaded {
+fn there_and_back(x: &Tensor, options: &WriteOptions<'_>, name: &str) -> binsparse::Loaded {
     let path = path(name);
     binsparse::write_with(&path, x, options).unwrap();
     let reading = binsparse::read_with(&path, &ReadOptions::default()).unwrap();
@@ -195,10 +196,10 @@ fn unordered_coordinates_need_the_extension() {
 #[test]
 fn options_are_followed() {
     let x = Tensor::random([300, 200], 0.2, 0.0, Layout::Csr, 3).unwrap();
-    let mut options = WriteOptions { version: Some(Version::V0_1), ..WriteOptions::default() };
-    options.metadata.insert("title".into(), "half ½".into());
+    let said = serde_json::json!({ "title": "half ½" });
+    let options = WriteOptions { version: Some(Version::V0_1), metadata: said.as_object(), ..WriteOptions::default() };
     let reading = there_and_back(&x, &options, "options");
-    assert_eq!((reading.descriptor.version.as_str(), &reading.descriptor.metadata), ("0.1", &options.metadata));
+    assert_eq!((reading.descriptor.version.as_str(), Some(&reading.descriptor.metadata)), ("0.1", options.metadata));
     let path = path("limit");
     let eye = Tensor::eye(3000, DType::I64, Layout::Coo).unwrap();
     for (compress, most) in [(false, 60_000), (true, 20_000)] {
@@ -210,7 +211,8 @@ fn options_are_followed() {
     assert!(bounded(needed).is_ok());
     assert!(bounded(needed - 1).unwrap_err().to_string().contains("are allowed"));
     std::fs::remove_file(&path).unwrap();
-    options.metadata.insert("binsparse".into(), 1.into());
+    let said = serde_json::json!({ "binsparse": 1 });
+    let options = WriteOptions { metadata: said.as_object(), ..options };
     assert!(binsparse::write_with(&path, &x, &options).is_err() && !path.exists());
     assert!(binsparse::write(path.with_extension("xyz"), &x).unwrap_err().to_string().contains("names no container"));
 }

@@ -11,7 +11,7 @@ use openwork::exchange::dlpack::{
     DLDataType, DLDevice, DLManagedTensor, DLManagedTensorVersioned, DLPackVersion, DLTensor, FLAG_IS_COPIED,
     FLAG_READ_ONLY, LegacyManaged, Managed,
 };
-use openwork::io::binsparse::ReadOptions;
+use openwork::io::ReadOptions;
 use openwork::{DType, Layout, Scalar, Tensor, s};
 
 use serde_json::{Value, json};

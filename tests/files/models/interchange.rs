@@ -1,7 +1,8 @@
 //! Descriptors and arrays handed from one library to another.
 
 use openwork::exchange::binsparse::{Binsparse, Constituents};
-use openwork::io::binsparse::{Mode, ReadOptions, Warning};
+use openwork::io::ReadOptions;
+use openwork::io::binsparse::Warning;
 use openwork::{DType, Fill, Layout, Tensor};
 use serde_json::{Value, json};
 
@@ -148,7 +149,7 @@ fn what_is_wrong_is_refused() {
     ] {
         assert!(error.contains(wanted) && error.starts_with("binsparse interchange: "), "{error}");
     }
-    let lenient = ReadOptions { mode: Mode::Lenient, ..ReadOptions::default() };
+    let lenient = ReadOptions { lenient: true, ..ReadOptions::default() };
     let unsorted = foreign(d, with(1, vector(vec![2u32, 0])));
     let reading = Tensor::from_binsparse_with(&unsorted, &lenient).unwrap();
     assert!(reading.warnings.contains(&Warning::Unordered) && !reading.tensor.is_coalesced());

@@ -272,7 +272,7 @@ fn archives_of_every_container() {
                 let objects: Vec<_> = tensors.iter().map(|(name, x)| sscdf::Object::new(name, x)).collect();
                 sscdf::write_all(&path, &objects, &Default::default()).unwrap();
             }
-            ("f", _) => numpy::write_all(&path, tensors, None).unwrap(),
+            ("f", _) => numpy::write_all(&path, tensors, &Default::default()).unwrap(),
             _ => openwork::io::write(&path, tensors[0].1).unwrap(),
         }
         let archive = Archive::open(&path).unwrap_or_else(|error| panic!("{file}: {error}"));

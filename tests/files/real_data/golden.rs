@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use openwork::io::ReadOptions;
 use openwork::io::matrix_market;
 use openwork::{DType, Layout, Scalar, Tensor, c128};
 use serde_json::Value;
@@ -98,10 +99,10 @@ fn files_cut_short_do_no_harm() {
     assert!(files.len() > 200, "{} files", files.len());
     for file in files {
         let bytes = std::fs::read(file).unwrap();
-        let _ = matrix_market::read_bytes(&bytes, &matrix_market::ReadOptions::default());
+        let _ = matrix_market::read_bytes(&bytes, &ReadOptions::default());
         let step = bytes.len() / 500 + 1;
         for end in (0..bytes.len()).step_by(step) {
-            let _ = matrix_market::read_bytes(&bytes[..end], &matrix_market::ReadOptions::default());
+            let _ = matrix_market::read_bytes(&bytes[..end], &ReadOptions::default());
         }
     }
 }

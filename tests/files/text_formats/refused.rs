@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::common::rng::Rng;
+use openwork::io::{ReadOptions, WriteOptions};
 
 #[track_caller]
 fn refused(result: openwork::Result<Vec<u8>>, parts: &[&str]) {
@@ -31,9 +32,7 @@ fn what_a_file_cannot_hold_is_named() {
 
 #[test]
 fn a_symmetry_that_does_not_hold_is_refused() {
-    let write = |x: &Tensor, symmetry| {
-        matrix_market::to_bytes(x, &matrix_market::WriteOptions { symmetry, ..Default::default() })
-    };
+    let write = |x: &Tensor, symmetry| matrix_market::to_bytes(x, &WriteOptions { symmetry, ..Default::default() });
     let x = Tensor::from_vec([2, 2], vec![0.0, 1.0, 2.0, 0.0]).unwrap();
     let sparse = x.to_sparse(Layout::Coo, 0.0).unwrap();
     for x in [&x, &sparse] {
@@ -53,9 +52,8 @@ fn a_symmetry_that_does_not_hold_is_refused() {
 
 #[test]
 fn lines_of_tensor_files_are_named() {
-    let fails = |text: &str, options: frostt::ReadOptions<'_>| {
-        frostt::read_bytes(text.as_bytes(), &options).unwrap_err().to_string()
-    };
+    let fails =
+        |text: &str, options: ReadOptions<'_>| frostt::read_bytes(text.as_bytes(), &options).unwrap_err().to_string();
     for (text, parts) in [
         ("1 1 1.0\n1 2\n", ["line 2: ", "where a value should be"]),
         ("1 1 1.0\n1 2 3 4\n", ["line 2: '4' is too much", "`i1 … i2 VALUE`"]),
@@ -83,13 +81,13 @@ fn lines_of_tensor_files_are_named() {
         let error = fails(text, Default::default());
         assert!(parts.iter().all(|part| error.contains(part)), "{text:?}: {error}");
     }
-    let shape = frostt::ReadOptions { shape: Some(&[1, 2]), ..Default::default() };
+    let shape = ReadOptions { shape: Some(&[1, 2]), ..Default::default() };
     assert!(fails("1 1 1\n1 3 1\n", shape).contains("line 2: index 2 '3' is out of range; 1 to 2"));
     assert!(fails("1 1 1 1\n", shape).contains("line 1: the entry has 3 indices"));
-    let header = frostt::ReadOptions { header: true, ..Default::default() };
+    let header = ReadOptions { header: true, ..Default::default() };
     assert!(fails("2\n3\n1 1 1\n", header).contains("line 2: the line ends where a size should be"));
     assert!(fails("0\n", header).contains("line 1: a tensor of 0 axes"));
-    let bounded = frostt::ReadOptions { max_bytes: Some(5), ..Default::default() };
+    let bounded = ReadOptions { max_bytes: Some(5), ..Default::default() };
     assert!(fails("1 1 1\n", bounded).contains("larger than the 5 bytes"));
 }
 
@@ -118,7 +116,7 @@ fn mutated_files_never_panic() {
                 _ => bytes.truncate(place + 1),
             }
         }
-        let options = frostt::ReadOptions { header: round % 5 == 2, max_bytes: Some(1 << 20), ..Default::default() };
+        let options = ReadOptions { header: round % 5 == 2, max_bytes: Some(1 << 20), ..Default::default() };
         match frostt::read_bytes(&bytes, &options) {
             Ok(x) => {
                 read += 1;

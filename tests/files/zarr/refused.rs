@@ -4,7 +4,8 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use openwork::io::binsparse::{self, ReadOptions};
+use openwork::io::ReadOptions;
+use openwork::io::binsparse;
 use openwork::{Layout, Tensor};
 use serde_json::{Value, json};
 
@@ -104,7 +105,7 @@ fn what_is_wrong_is_told() {
     let error = binsparse::read(&path).unwrap_err().to_string();
     assert!(error.contains("`indices_1` is missing"), "{error}");
     for name in ["../x.zarr", "/etc", "a//b", ".", "a\\b"] {
-        let options = ReadOptions { group: Some(name.into()), ..Default::default() };
+        let options = ReadOptions { name: Some(name), ..Default::default() };
         let error = binsparse::read_with(&path, &options).unwrap_err().to_string();
         assert!(error.contains("is no name inside of a Zarr store"), "{name}: {error}");
     }

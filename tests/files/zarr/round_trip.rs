@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use openwork::io::binsparse::{self, Entry, File, ReadOptions, WriteOptions};
-use openwork::io::{self, Format};
+use openwork::io::binsparse::{self, Entry, File};
+use openwork::io::{self, Format, ReadOptions, WriteOptions};
 use openwork::{DType, Layout, Tensor};
 use serde_json::json;
 
@@ -59,7 +59,7 @@ fn chunks_packed_and_not() {
         for end in ["zarr", "zarr.zip"] {
             let path = folder.join(format!("x.{end}"));
             let metadata = json!({ "by": "hand" }).as_object().cloned().unwrap();
-            let options = WriteOptions { compress, chunk, metadata, ..Default::default() };
+            let options = WriteOptions { compress, chunk, metadata: Some(&metadata), ..Default::default() };
             binsparse::write_with(&path, &x, &options).unwrap();
             let read = binsparse::read_with(&path, &ReadOptions::default()).unwrap();
             alike(&read.tensor, &x);
@@ -89,7 +89,7 @@ fn several_tensors_by_name() {
     let metadata = json!({ "epoch": 3 }).as_object().cloned().unwrap();
     for end in ["zarr", "zarr.zip"] {
         let path = folder.join(format!("model.{end}"));
-        let options = WriteOptions { metadata: metadata.clone(), ..Default::default() };
+        let options = WriteOptions { metadata: Some(&metadata), ..Default::default() };
         binsparse::write_all(&path, &entries, &options).unwrap();
         let mut file = File::open(&path).unwrap();
         assert_eq!(file.names().unwrap(), ["layer/weight", "a", ""]);

@@ -1,5 +1,6 @@
 //! Bundles of parts, and several value arrays over one pattern.
 
+use openwork::io::{ReadOptions, WriteOptions};
 use openwork::{Bundle, DType, Fill, Layout, LevelSpec, Tensor};
 
 use super::samples::all_of;
@@ -92,7 +93,7 @@ fn several_values_over_one_pattern() {
 
 #[test]
 fn bundles_and_shared_patterns_in_files() {
-    use openwork::io::binsparse::{self, Entry, File, ReadOptions, WriteOptions};
+    use openwork::io::binsparse::{self, Entry, File};
     let folder = std::env::temp_dir().join(format!("openwork-bundles-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("bundle.h5");
@@ -111,7 +112,7 @@ fn bundles_and_shared_patterns_in_files() {
     let e = binsparse::read_bundle(&path, &ReadOptions::default()).unwrap_err().to_string();
     assert!(e.contains("says nothing of parts of a sum and holds 1 tensors"), "{e}");
     let metadata = serde_json::json!({ "openwork_sum_of_parts": 2 }).as_object().unwrap().clone();
-    let options = WriteOptions { metadata, ..WriteOptions::default() };
+    let options = WriteOptions { metadata: Some(&metadata), ..WriteOptions::default() };
     binsparse::write_all(&path, &[Entry::new("0", &x), Entry::new("1", &x)], &options).unwrap();
     let e = binsparse::read_bundle(&path, &ReadOptions::default()).unwrap_err().to_string();
     assert!(e.contains("stored by more than one part"), "{e}");

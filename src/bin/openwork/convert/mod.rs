@@ -35,14 +35,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<(), Failure> {
         spinning("putting in order", || in_order(changed, format, arguments)).map_err(Failure::of_writing)?;
     said.iter().for_each(|said| note(arguments, said));
     let metadata = kept(&loaded.metadata, format, arguments)?;
-    let bar = Bar::new("writing", Unit::Elements);
+    let bar = Bar::new("writing", if format.is_text() { Unit::Elements } else { Unit::Bytes });
     let tell = |done, total| bar.tell(done, total);
     let options = written_as(arguments, format, Some(Progress(&tell)), metadata);
-    let write = || match is_stream(&arguments.output) {
+    let written = match is_stream(&arguments.output) {
         true => io::write_to(std::io::stdout().lock(), format, &tensor, &options),
         false => io::write_with(&arguments.output, &tensor, &options),
     };
-    let written = if format.is_text() { write() } else { spinning("writing", write) };
     written.map_err(Failure::of_writing)
 }
 
@@ -72,7 +71,7 @@ fn as_it_is(arguments: &Arguments, format: Format) -> Option<Map<String, Value>>
 
 /// Copies a tensor in pieces.
 fn copied(arguments: &Arguments, format: Format, metadata: &Map<String, Value>) -> Result<(), Failure> {
-    let bar = Bar::new("converting", Unit::Elements);
+    let bar = Bar::new("converting", Unit::Bytes);
     let tell = |done, total| bar.tell(done, total);
     let options = written_as(arguments, format, Some(Progress(&tell)), kept(metadata, format, arguments)?);
     let copied = io::copy(&arguments.input, &arguments.output, &arguments.reading.options(), &options);
@@ -98,6 +97,7 @@ fn written_as<'a>(
         extensions: arguments.extensions,
         progress,
         metadata,
+        ..Default::default()
     }
 }
 

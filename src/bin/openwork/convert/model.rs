@@ -6,14 +6,14 @@ use std::io::Write as _;
 use openwork::io::binsparse;
 use openwork::io::sscdf::{self, Object};
 use openwork::io::state_dict::{Archive, StateDict};
-use openwork::io::{self, Format, anndata, numpy};
+use openwork::io::{self, Format, Progress, anndata, numpy};
 use openwork::{Layout, Tensor};
 use serde_json::{Map, Value};
 
-use super::{changed, in_order, is_stream, note, shown, spare, warned};
+use super::{changed, in_order, is_stream, note, shown, spare, warned, written_as};
 use crate::arguments::Convert as Arguments;
 use crate::failure::Failure;
-use crate::progress::{Bar, Unit, spinning};
+use crate::progress::{Bar, Unit};
 
 /// The names of the tensors, if there are several and none is asked for.
 pub(super) fn names(arguments: &Arguments, format: Format) -> Option<Vec<String>> {
@@ -64,7 +64,7 @@ pub(super) fn run(arguments: &Arguments, format: Format, names: &[String]) -> Re
         tensors.push((name.as_str(), tensor));
     }
     drop(source);
-    spinning("writing", || written(arguments, format, &tensors, metadata))
+    written(arguments, format, &tensors, metadata)
 }
 
 /// What a conversion was at when it failed.
@@ -147,18 +147,11 @@ fn one_by_one(
 ) -> Result<(), Failure> {
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let output = &arguments.output;
+    let options = written_as(arguments, format, None, Some(&metadata));
     let written = if format == Format::Safetensors {
         packs_nothing(arguments)?;
-        StateDict::save_each(output, &names, &metadata, &mut |name| Ok(source.tensor(name)?.0))
+        StateDict::save_each(output, &names, &options, &mut |name| Ok(source.tensor(name)?.0))
     } else {
-        let options = binsparse::WriteOptions {
-            compress: arguments.compress || arguments.compression.is_some(),
-            level: arguments.compression,
-            version: arguments.binsparse_version,
-            extensions: arguments.extensions,
-            metadata,
-            ..Default::default()
-        };
         binsparse::write_each(output, &names, &options, &mut |name| source.tensor(name))
     };
     written.map_err(|error| source.failure(error))
@@ -189,31 +182,27 @@ fn written(
     metadata: Map<String, Value>,
 ) -> Result<(), Failure> {
     let output = &arguments.output;
+    let bar = Bar::new("writing", Unit::Bytes);
+    let tell = |done, total| bar.tell(done, total);
+    let options = written_as(arguments, format, Some(Progress(&tell)), Some(&metadata));
+    let named: Vec<(&str, &Tensor)> = tensors.iter().map(|(name, tensor)| (*name, tensor)).collect();
     if format == Format::NumpyNpz {
-        let level = arguments.compression.or(arguments.compress.then_some(6));
-        let arrays: Vec<(&str, &Tensor)> = tensors.iter().map(|(name, tensor)| (*name, tensor)).collect();
-        return numpy::write_all(output, &arrays, level).map_err(Failure::of_writing);
+        return numpy::write_all(output, &named, &options).map_err(Failure::of_writing);
     }
     if format == Format::AnnData {
-        let matrices: Vec<(&str, &Tensor)> = tensors.iter().map(|(name, tensor)| (*name, tensor)).collect();
-        let compress = arguments.compress || arguments.compression.is_some();
-        let options = anndata::WriteOptions { compress, level: arguments.compression, ..Default::default() };
-        return anndata::write_all(output, &matrices, &options).map_err(Failure::of_writing);
+        return anndata::write_all(output, &named, &options).map_err(Failure::of_writing);
     }
     if format == Format::Sscdf {
         let objects: Vec<Object<'_>> = tensors.iter().map(|(name, tensor)| Object::new(name, tensor)).collect();
-        let compress = arguments.compress || arguments.compression.is_some();
-        let options = sscdf::WriteOptions { compress, level: arguments.compression, ..Default::default() };
         return sscdf::write_all(output, &objects, &options).map_err(Failure::of_writing);
     }
     // Safetensors on standard output.
     packs_nothing(arguments)?;
     let mut model = StateDict::new();
-    *model.metadata_mut() = metadata;
     for (name, tensor) in tensors {
         model.insert(*name, tensor.clone()).map_err(Failure::of_writing)?;
     }
-    let bytes = model.to_safetensors().map_err(Failure::of_writing)?;
+    let bytes = model.to_safetensors_with(&options).map_err(Failure::of_writing)?;
     let mut out = std::io::stdout().lock();
     out.write_all(&bytes)?;
     Ok(out.flush()?)

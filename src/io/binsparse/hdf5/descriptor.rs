@@ -10,6 +10,7 @@ use crate::io::binsparse::arrays::ArrayInfo;
 use crate::io::binsparse::json::MAX_BYTES;
 use crate::io::binsparse::{Mode, foreign};
 use crate::io::fault::{Res, bad};
+use crate::io::progress::Tell;
 use crate::io::warning::Warning;
 use openwork_ops::{DType, Scalar};
 
@@ -144,7 +145,7 @@ fn sizes(file: &mut Hdf5<'_>) -> Res<Vec<u64>> {
         return bad("the array `shape` is not a list of sizes");
     }
     let mut bytes = vec![0; info.len as usize * size];
-    file.ask(|store| store.read("shape", 0, &mut bytes))?;
+    file.ask(|store| store.read("shape", 0, &mut bytes, &Tell::nobody()))?;
     (0..info.len as usize).try_mapped(|at| {
         let element = bytes.get(at * size..(at + 1) * size);
         let element = element.and_then(|bytes| Scalar::from_bytes(info.dtype, bytes).as_integer());
@@ -230,7 +231,7 @@ fn in_dataset(file: &mut Hdf5<'_>, facts: &Facts, name: &str) -> Res<String> {
         (ElementKind::Number(DType::U8 | DType::I8), _) => {
             let info = dataset::info(facts, name, file.bytes, Axes::One)?;
             let mut out = vec![0; info.len.min(MAX_BYTES + 1) as usize];
-            file.ask(|store| store.read(name, 0, &mut out))?;
+            file.ask(|store| store.read(name, 0, &mut out, &Tell::nobody()))?;
             (info.len <= MAX_BYTES).then_some(out)
         }
         _ => return bad(format_args!("the dataset `{name}` is not one text")),

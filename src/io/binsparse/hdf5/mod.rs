@@ -23,6 +23,7 @@ use super::file::in_order;
 use super::{Mode, foreign, json};
 use crate::base::named::Named;
 use crate::io::fault::{Fault, Res, bad};
+use crate::io::progress::Tell;
 use crate::io::warning::Warning;
 use dataset::Axes;
 use descriptor::Located;
@@ -287,7 +288,7 @@ impl Arrays for Hdf5<'_> {
         Ok(self.array(name)?.map(|found| found.info))
     }
 
-    fn read(&mut self, name: &str, start: u64, out: &mut [u8]) -> Res<()> {
+    fn read(&mut self, name: &str, start: u64, out: &mut [u8], tell: &Tell<'_>) -> Res<()> {
         if let Some(given) = self.given.get(name) {
             let from = start as usize * given.dtype.size();
             let Some(part) = given.bytes.get(from..).and_then(|b| b.get(..out.len())) else {
@@ -305,6 +306,6 @@ impl Arrays for Hdf5<'_> {
         if !start.is_multiple_of(each) {
             return bad(format_args!("`{stored}` is read from the middle of an element"));
         }
-        self.ask(|store| store.read(&stored, start / each, out))
+        self.ask(|store| store.read(&stored, start / each, out, tell))
     }
 }

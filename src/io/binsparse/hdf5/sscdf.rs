@@ -16,6 +16,7 @@ use crate::io::binsparse::extension::NAMESPACE;
 use crate::io::binsparse::sizes::raw;
 use crate::io::binsparse::{DataType, json as text_json};
 use crate::io::fault::{Res, bad};
+use crate::io::progress::Tell;
 use openwork_ops::DType;
 
 /// An array that the file implies, and does not hold.
@@ -205,7 +206,7 @@ fn size(file: &mut Hdf5<'_>, name: &str) -> Res<u64> {
         return bad(format_args!("`{name}` is not one uint64"));
     }
     let mut out = [0; 8];
-    file.ask(|store| store.read(name, 0, &mut out))?;
+    file.ask(|store| store.read(name, 0, &mut out, &Tell::nobody()))?;
     Ok(u64::from_ne_bytes(out))
 }
 
@@ -248,7 +249,7 @@ impl Bitmap {
             let Some(facts) = dataset::open(file, name)? else { return bad(format_args!("`{name}` is missing")) };
             let info = dataset::info(&facts, name, file.bytes, Axes::OneOrNone)?;
             let mut out = vec![0; info.bytes() as usize]; // no more than a multiple of the file
-            file.ask(|store| store.read(name, 0, &mut out))?;
+            file.ask(|store| store.read(name, 0, &mut out, &Tell::nobody()))?;
             Ok((info, out))
         };
         let (info, bits) = read("bitmap")?;

@@ -2,6 +2,7 @@
 
 use crate::base::named::Named;
 use crate::io::fault::Res;
+use crate::io::progress::Tell;
 use openwork_ops::DType;
 
 /// Element types as far as a reader cares.
@@ -102,7 +103,7 @@ pub(super) trait Store: Send {
     /// A dataset of the group, which a hard link leads to.
     fn facts(&mut self, name: &str) -> Res<Facts>;
     /// Reads numbers of a dataset in C order, from `start` on, in this machine's byte order.
-    fn read(&mut self, name: &str, start: u64, out: &mut [u8]) -> Res<()>;
+    fn read(&mut self, name: &str, start: u64, out: &mut [u8], tell: &Tell<'_>) -> Res<()>;
     /// The one text of a dataset; `None` if it is longer than `most`.
     fn text(&mut self, name: &str, most: usize) -> Res<Option<Vec<u8>>>;
 }

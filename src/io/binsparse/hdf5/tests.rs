@@ -9,6 +9,7 @@ use super::libhdf5::Libhdf5;
 use super::native::{Bytes, Native};
 use super::store::{DataLayout, ElementKind, Link, Object, Store};
 use crate::io::fault::{Fault, Res, bad};
+use crate::io::progress::Tell;
 use crate::io::signature::{self, Signature};
 
 const MOST: usize = 1 << 20;
@@ -101,14 +102,14 @@ fn dataset(native: &mut Native<'_>, libhdf5: &mut Libhdf5, child: &str, place: &
     match a.kind {
         ElementKind::Number(_) | ElementKind::Truth if a.stored > 0 => {
             let (mut x, mut y) = (vec![1; bytes as usize], vec![2; bytes as usize]);
-            native.read(child, 0, &mut x)?;
-            libhdf5.read(child, 0, &mut y)?;
+            native.read(child, 0, &mut x, &Tell::nobody())?;
+            libhdf5.read(child, 0, &mut y, &Tell::nobody())?;
             assert!(x == y, "{place}");
             // A part of it, from the middle of a chunk if there are any.
             let (from, to) = (elements.unwrap_or(0) / 3, elements.unwrap_or(0) * 3 / 4);
             let (from, to) = ((from * a.item) as usize, (to * a.item) as usize);
             let mut part = vec![3; to - from];
-            native.read(child, from as u64 / a.item, &mut part)?;
+            native.read(child, from as u64 / a.item, &mut part, &Tell::nobody())?;
             assert!(part == x[from..to], "{place}");
         }
         ElementKind::Text if bytes == a.item && a.stored > 0 => {

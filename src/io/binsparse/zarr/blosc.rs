@@ -6,7 +6,6 @@
 
 use super::codecs::read;
 use crate::io::fault::{Res, bad};
-use crate::io::text::packing::Packing;
 
 const SHUFFLED: u8 = 1;
 const STORED: u8 = 2;
@@ -83,11 +82,11 @@ fn unblock(packed: &[u8], kind: u8, whole: usize, streams: usize) -> Res<Vec<u8>
         let bytes = match kind {
             1 => unlz4(stream, each)?,
             3 => read(flate2::read::ZlibDecoder::new(stream), each as u64)?,
-            4 => read(Packing::Zstd.unpacked(stream), each as u64)?,
-            0 => return bad("a chunk (blosc) that is packed by blosclz, which is not read; lz4, zlib and zstd are"),
+            4 => super::codecs::zstd(stream, each as u64)?,
+            0 => unblosclz(stream, each)?,
             other => {
                 return bad(format_args!(
-                    "a chunk (blosc) that is packed by codec {other}; lz4, zlib and zstd are read"
+                    "a chunk (blosc) that is packed by codec {other}; blosclz, lz4, zlib and zstd are read"
                 ));
             }
         };
@@ -149,6 +148,63 @@ fn unlz4(packed: &[u8], most: usize) -> Res<Vec<u8>> {
     Ok(out)
 }
 
+/// Runs of up to 32 bytes as they are, and copies of 3 and more from up to 73727 bytes back. The format, that of FastLZ with longer
+/// distances: <https://github.com/Blosc/c-blosc>, `blosc/blosclz.c`.
+fn unblosclz(packed: &[u8], most: usize) -> Res<Vec<u8>> {
+    const CUT: &str = "a chunk (blosclz) is cut short";
+    let mut out = Vec::new();
+    let mut rest = packed;
+    let byte = |rest: &mut &[u8]| -> Res<usize> {
+        let Some((&byte, after)) = rest.split_first() else { return bad(CUT) };
+        *rest = after;
+        Ok(byte.into())
+    };
+    // The first is a run: nothing is there to be copied.
+    let mut mask = 31;
+    while !rest.is_empty() {
+        let control = byte(&mut rest)? & mask;
+        mask = 255;
+        if control < 32 {
+            let Some((run, after)) = rest.split_at_checked(control + 1) else { return bad(CUT) };
+            out.extend_from_slice(run);
+            rest = after;
+        } else {
+            let (mut len, far) = (control >> 5, (control & 31) << 8);
+            if len == 7 {
+                loop {
+                    let more = byte(&mut rest)?;
+                    len += more;
+                    if more < 255 {
+                        break;
+                    }
+                }
+            }
+            let near = byte(&mut rest)?;
+            let mut back = far + near + 1;
+            // The longest of these stands for one that is given in two bytes more.
+            if near == 255 && far == 31 << 8 {
+                back = (byte(&mut rest)? << 8) + byte(&mut rest)? + 8192;
+            }
+            let Some(from) = out.len().checked_sub(back) else {
+                return bad("a chunk (blosclz) with a copy from before its beginning");
+            };
+            let len = len + 2;
+            if out.len() + len > most {
+                return bad(format_args!("a chunk (blosclz) unpacks to more than {most} bytes"));
+            }
+            // A copy may run into what it has just made.
+            while out.len() < from + back + len {
+                let part = (out.len() - from).min(from + back + len - out.len());
+                out.extend_from_within(from..from + part);
+            }
+        }
+        if out.len() > most {
+            return bad(format_args!("a chunk (blosclz) unpacks to more than {most} bytes"));
+        }
+    }
+    Ok(out)
+}
+
 /// Items whose first bytes come first, then their second ones; what is left over behind the last item stays there.
 fn unshuffled(bytes: &[u8], item: usize) -> Vec<u8> {
     let count = bytes.len() / item;
@@ -196,5 +252,14 @@ mod tests {
             assert!(unlz4(wrong, 64).is_err(), "{wrong:?}");
         }
         assert!(unlz4(b"\x1fx\x01\0\xff\xff\xff\x05\x10y", 64).is_err());
+        // The same: three bytes, then 9 from 3 back (7 and 0 more, and 2), then one byte; and one byte 25 times.
+        assert_eq!(unblosclz(b"\xe2abc\xe0\0\x02\0d", 64).unwrap(), b"abcabcabcabcd");
+        assert_eq!(unblosclz(b"\0x\xe0\x0f\0\0y", 64).unwrap(), [&[b'x'; 25][..], b"y"].concat());
+        for wrong in
+            [&b"\x02abc\xe0\0\x03\0d"[..], b"\x02ab", b"\x02abc\xe0", b"\x02abc\xe0\xff", b"\x02abc\xff\0\xff\0"]
+        {
+            assert!(unblosclz(wrong, 64).is_err(), "{wrong:?}");
+        }
+        assert!(unblosclz(b"\0x\xe0\xff\xff\x0f\0\0y", 64).is_err());
     }
 }

@@ -7,6 +7,7 @@ use crate::base::mapped::Mapped;
 use crate::base::parallel;
 use crate::io::binsparse::place::{Window, copy};
 use crate::io::fault::{Res, bad};
+use crate::io::progress::Tell;
 
 /// Bytes of chunks that are unpacked at a time.
 const BATCH: u64 = 64 << 20;
@@ -53,7 +54,7 @@ impl Stored {
     }
 
     /// Reads bytes of elements, from a byte on.
-    pub(super) fn read(&self, store: &mut Store<'_>, from: u64, out: &mut [u8]) -> Res<()> {
+    pub(super) fn read(&self, store: &mut Store<'_>, from: u64, out: &mut [u8], tell: &Tell<'_>) -> Res<()> {
         let array = &self.array;
         let item = array.dtype.size() as u64;
         let end = from.saturating_add(out.len() as u64);
@@ -85,7 +86,7 @@ impl Stored {
             }
         }
         if array.shape.len() <= 1 && array.codecs.is_plain() {
-            return chunks.iter().try_for_each(|chunk| self.straight(store, chunk, (from, whole), out));
+            return chunks.iter().try_for_each(|chunk| self.straight(store, chunk, (from, whole), out, tell));
         }
         let mut left = chunks;
         while !left.is_empty() {
@@ -97,12 +98,20 @@ impl Stored {
             let (now, after) = left.split_at(count);
             left = after;
             self.batch(store, now, (from, whole), out)?;
+            tell.more((whole as usize).saturating_mul(count));
         }
         Ok(())
     }
 
     /// A chunk of an array of one axis, as it is in the file.
-    fn straight(&self, store: &mut Store<'_>, chunk: &Chunk, (from, whole): (u64, u64), out: &mut [u8]) -> Res<()> {
+    fn straight(
+        &self,
+        store: &mut Store<'_>,
+        chunk: &Chunk,
+        (from, whole): (u64, u64),
+        out: &mut [u8],
+        tell: &Tell<'_>,
+    ) -> Res<()> {
         let first = chunk.at.first().copied().unwrap_or(0) * whole;
         let all = self.array.len()? * self.array.dtype.size() as u64;
         let (begin, stop) = (first.max(from), (first + whole).min(all).min(from + out.len() as u64));
@@ -110,7 +119,7 @@ impl Stored {
             return Ok(());
         }
         match out.get_mut((begin - from) as usize..(stop - from) as usize) {
-            Some(part) => store.read_part(&chunk.path, whole, begin - first, part),
+            Some(part) => store.read_part(&chunk.path, whole, begin - first, part, tell),
             None => Ok(()),
         }
     }

@@ -151,7 +151,7 @@ impl Codecs {
 }
 
 /// What a block of zstd unpacks to, if it is no more than that.
-fn zstd(packed: &[u8], most: u64) -> Res<Vec<u8>> {
+pub(super) fn zstd(packed: &[u8], most: u64) -> Res<Vec<u8>> {
     #[cfg(feature = "codecs")]
     if let Some(unpacked) = packing::zstd::block(packed, most) {
         return unpacked.or_else(|error| bad(format_args!("a chunk cannot be unpacked: {error}")));

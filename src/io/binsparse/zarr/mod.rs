@@ -24,6 +24,7 @@ use super::zip::ZipReader;
 use super::{Mode, json};
 use crate::base::named::Named;
 use crate::io::fault::{Res, bad};
+use crate::io::progress::Tell;
 use crate::io::warning::Warning;
 use chunks::Stored;
 use openwork_ops::DType;
@@ -207,7 +208,7 @@ impl Arrays for Zarr<'_> {
         }
     }
 
-    fn read(&mut self, name: &str, start: u64, out: &mut [u8]) -> Res<()> {
+    fn read(&mut self, name: &str, start: u64, out: &mut [u8], tell: &Tell<'_>) -> Res<()> {
         let (stored, is_foreign) = self.stored_name(name);
         if self.array(&stored)?.is_none() {
             return bad(format_args!("the array `{stored}` is missing"));
@@ -218,6 +219,6 @@ impl Arrays for Zarr<'_> {
         // Complex numbers come as pairs.
         let number = if is_foreign { raw(dtype).size() } else { dtype.size() };
         let Some(from) = start.checked_mul(number as u64) else { return bad("a part of an array lies outside it") };
-        found.read(store, from, out)
+        found.read(store, from, out, tell)
     }
 }

@@ -11,6 +11,8 @@ use crate::base::mapped::Mapped;
 use crate::io::binsparse::file::ReadSeek;
 use crate::io::binsparse::zip::ZipReader;
 use crate::io::fault::{Res, bad};
+use crate::io::progress::Tell;
+use crate::io::steps;
 
 pub(super) enum Store<'a> {
     Folder(PathBuf),
@@ -98,7 +100,7 @@ impl Store<'_> {
     }
 
     /// Reads a part of a file that is there and has so many bytes.
-    pub(super) fn read_part(&mut self, path: &str, whole: u64, start: u64, out: &mut [u8]) -> Res<()> {
+    pub(super) fn read_part(&mut self, path: &str, whole: u64, start: u64, out: &mut [u8], tell: &Tell<'_>) -> Res<()> {
         let other = |bytes: u64| bad(format_args!("{path:?} has {bytes} bytes; a chunk of its array has {whole}"));
         match self {
             Store::Folder(root) => {
@@ -110,7 +112,7 @@ impl Store<'_> {
                 }
                 let mut file = File::open(at)?;
                 file.seek(SeekFrom::Start(start))?;
-                Ok(file.read_exact(out)?)
+                Ok(steps::read_exact(&mut file, out, tell)?)
             }
             Store::Zip(archive) => {
                 let Some(member) = archive.member(path) else { return bad(format_args!("{path:?} is gone")) };
@@ -118,11 +120,11 @@ impl Store<'_> {
                     return other(member.size);
                 }
                 if !member.deflated && (start > 0 || out.len() as u64 != whole) {
-                    return archive.read_part(path, member, start, out);
+                    return archive.read_part(path, member, start, out, tell);
                 }
                 let mut reader = archive.reader(member)?;
                 io::copy(&mut reader.by_ref().take(start), &mut io::sink())?;
-                reader.read_exact(out)?;
+                steps::read_exact(&mut reader, out, tell)?;
                 if start + out.len() as u64 == whole { reader.finish() } else { Ok(()) }
             }
         }

@@ -16,10 +16,12 @@ use super::store::join;
 use crate::base::mapped::Mapped;
 use crate::base::named::Named;
 use crate::base::parallel;
-use crate::io::binsparse::WriteOptions;
+use crate::io::WriteOptions;
 use crate::io::binsparse::export::Export;
 use crate::io::binsparse::hdf5::{Attributes, Elements, Group, Node, Said};
 use crate::io::binsparse::zip::ZipWriter;
+use crate::io::progress::Tell;
+use crate::io::steps;
 use openwork_ops::DType;
 
 /// Bytes of a chunk where none are asked for.
@@ -33,26 +35,44 @@ const BATCH: usize = 16 << 20;
 
 /// Where files go.
 trait Sink {
-    fn put(&mut self, path: &str, parts: &[&[u8]]) -> io::Result<()>;
+    /// Writes a file. `tell` counts its bytes.
+    fn put(&mut self, path: &str, parts: &[&[u8]], tell: &Tell<'_>) -> io::Result<()>;
 }
 
 struct Folder<'a>(&'a Path);
 
 impl Sink for Folder<'_> {
-    fn put(&mut self, path: &str, parts: &[&[u8]]) -> io::Result<()> {
+    fn put(&mut self, path: &str, parts: &[&[u8]], tell: &Tell<'_>) -> io::Result<()> {
         let path = self.0.join(path);
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
         let mut file = File::create_new(path)?;
-        parts.iter().try_for_each(|part| file.write_all(part))?;
+        parts.iter().try_for_each(|part| steps::write_all(&mut file, part, tell))?;
         file.sync_all()
     }
 }
 
 impl<W: Write> Sink for ZipWriter<W> {
-    fn put(&mut self, path: &str, parts: &[&[u8]]) -> io::Result<()> {
-        self.add(path, parts, None)
+    fn put(&mut self, path: &str, parts: &[&[u8]], tell: &Tell<'_>) -> io::Result<()> {
+        self.add(path, parts, None, tell)
+    }
+}
+
+/// How arrays are written, and who is told.
+struct Way<'a> {
+    options: &'a WriteOptions<'a>,
+    tell: Tell<'a>,
+}
+
+impl<'a> Way<'a> {
+    fn new(options: &'a WriteOptions<'a>, bytes: u64) -> Way<'a> {
+        Way { options, tell: Tell::new(options.progress, bytes) }
+    }
+
+    /// Tensors that are asked for one by one are counted by whoever asks.
+    fn silent(options: &'a WriteOptions<'a>) -> Way<'a> {
+        Way { options, tell: Tell::nobody() }
     }
 }
 
@@ -63,7 +83,7 @@ pub(in crate::io::binsparse) type Tensors<'a> = (&'a [(&'a str, Export)], Option
 pub(in crate::io::binsparse) fn to_folder(
     folder: &Path,
     tensors: Tensors<'_>,
-    options: &WriteOptions,
+    options: &WriteOptions<'_>,
 ) -> io::Result<()> {
     all(&mut Folder(folder), tensors, options)
 }
@@ -72,7 +92,7 @@ pub(in crate::io::binsparse) fn to_folder(
 pub(in crate::io::binsparse) fn to_zip(
     sink: impl Write,
     tensors: Tensors<'_>,
-    options: &WriteOptions,
+    options: &WriteOptions<'_>,
 ) -> io::Result<()> {
     let mut archive = ZipWriter::new(sink);
     all(&mut archive, tensors, options)?;
@@ -89,25 +109,25 @@ pub(in crate::io) fn check_name(name: &str) -> Option<String> {
 }
 
 /// Writes a tree of groups, arrays and texts into an empty folder.
-pub(in crate::io) fn tree_to_folder(folder: &Path, root: &Group<'_>, options: &WriteOptions) -> io::Result<()> {
-    tree(&mut Folder(folder), "", root, options)
+pub(in crate::io) fn tree_to_folder(folder: &Path, root: &Group<'_>, options: &WriteOptions<'_>) -> io::Result<()> {
+    tree(&mut Folder(folder), "", root, &Way::new(options, root.bytes()))
 }
 
 /// Writes a tree of groups, arrays and texts into an archive.
-pub(in crate::io) fn tree_to_zip(sink: impl Write, root: &Group<'_>, options: &WriteOptions) -> io::Result<()> {
+pub(in crate::io) fn tree_to_zip(sink: impl Write, root: &Group<'_>, options: &WriteOptions<'_>) -> io::Result<()> {
     let mut archive = ZipWriter::new(sink);
-    tree(&mut archive, "", root, options)?;
+    tree(&mut archive, "", root, &Way::new(options, root.bytes()))?;
     archive.finish()?.flush()
 }
 
-fn tree(sink: &mut dyn Sink, path: &str, group: &Group<'_>, options: &WriteOptions) -> io::Result<()> {
+fn tree(sink: &mut dyn Sink, path: &str, group: &Group<'_>, way: &Way<'_>) -> io::Result<()> {
     put_group(sink, path, said(&group.attributes))?;
     for (name, node) in group.inner.iter() {
         let path = join(path, name);
         match node {
-            Node::Group(inner) => tree(sink, &path, inner, options)?,
-            Node::Dataset(elements, attributes) => put_array(sink, &path, elements, said(attributes), options)?,
-            Node::Texts(texts, attributes) => put_texts(sink, &path, texts, said(attributes), options)?,
+            Node::Group(inner) => tree(sink, &path, inner, way)?,
+            Node::Dataset(elements, attributes) => put_array(sink, &path, elements, said(attributes), way)?,
+            Node::Texts(texts, attributes) => put_texts(sink, &path, texts, said(attributes), way)?,
         }
     }
     Ok(())
@@ -137,10 +157,10 @@ pub(in crate::io::binsparse) fn each_to_folder(
     folder: &Path,
     names: &[&str],
     list: &Value,
-    options: &WriteOptions,
+    options: &WriteOptions<'_>,
     give: &mut dyn FnMut(&str) -> io::Result<Export>,
 ) -> io::Result<()> {
-    groups(&mut Folder(folder), names, Some(list), options, &mut |name, put| put(&give(name)?))
+    groups(&mut Folder(folder), names, Some(list), &Way::silent(options), &mut |name, put| put(&give(name)?))
 }
 
 /// The same into an archive.
@@ -148,29 +168,24 @@ pub(in crate::io::binsparse) fn each_to_zip(
     sink: impl Write,
     names: &[&str],
     list: &Value,
-    options: &WriteOptions,
+    options: &WriteOptions<'_>,
     give: &mut dyn FnMut(&str) -> io::Result<Export>,
 ) -> io::Result<()> {
     let mut archive = ZipWriter::new(sink);
-    groups(&mut archive, names, Some(list), options, &mut |name, put| put(&give(name)?))?;
+    groups(&mut archive, names, Some(list), &Way::silent(options), &mut |name, put| put(&give(name)?))?;
     archive.finish()?.flush()
 }
 
-fn all(sink: &mut dyn Sink, (tensors, list): Tensors<'_>, options: &WriteOptions) -> io::Result<()> {
+fn all(sink: &mut dyn Sink, (tensors, list): Tensors<'_>, options: &WriteOptions<'_>) -> io::Result<()> {
     let names: Vec<&str> = tensors.mapped(|(name, _)| *name);
-    groups(sink, &names, list, options, &mut |name, put| {
+    let bytes = tensors.iter().map(|(_, export)| export.bytes()).sum();
+    groups(sink, &names, list, &Way::new(options, bytes), &mut |name, put| {
         tensors.iter().filter(|(known, _)| *known == name).try_for_each(|(_, export)| put(export))
     })
 }
 
 /// Writes the group of each tensor, and every group on the way to one.
-fn groups(
-    sink: &mut dyn Sink,
-    names: &[&str],
-    list: Option<&Value>,
-    options: &WriteOptions,
-    give: Give<'_>,
-) -> io::Result<()> {
+fn groups(sink: &mut dyn Sink, names: &[&str], list: Option<&Value>, way: &Way<'_>, give: Give<'_>) -> io::Result<()> {
     let mut groups = Named::new();
     groups.insert("", false);
     for name in names {
@@ -195,7 +210,7 @@ fn groups(
             for array in &export.arrays {
                 let shape = [array.len() as u64];
                 let elements = Elements { dtype: array.dtype, shape: &shape, bytes: array.bytes() };
-                put_array(sink, &join(name, &array.name), &elements, Map::new(), options)?;
+                put_array(sink, &join(name, &array.name), &elements, Map::new(), way)?;
             }
             Ok(())
         })?;
@@ -204,7 +219,7 @@ fn groups(
 }
 
 fn metadata(sink: &mut dyn Sink, path: &str, said: &Value) -> io::Result<()> {
-    sink.put(&join(path, "zarr.json"), &[serde_json::to_string_pretty(said)?.as_bytes()])
+    sink.put(&join(path, "zarr.json"), &[serde_json::to_string_pretty(said)?.as_bytes()], &Tell::nobody())
 }
 
 fn put_group(sink: &mut dyn Sink, path: &str, attributes: Map<String, Value>) -> io::Result<()> {
@@ -235,7 +250,7 @@ fn array_json(
 }
 
 /// How hard to pack, if at all.
-fn level_of(bytes: usize, options: &WriteOptions) -> Option<u32> {
+fn level_of(bytes: usize, options: &WriteOptions<'_>) -> Option<u32> {
     (options.compress && bytes >= MIN_PACKED).then(|| u32::from(options.level.unwrap_or(6).min(9)))
 }
 
@@ -255,7 +270,7 @@ fn put_texts(
     path: &str,
     texts: &[String],
     attributes: Map<String, Value>,
-    options: &WriteOptions,
+    way: &Way<'_>,
 ) -> io::Result<()> {
     let number = |n: usize| u32::try_from(n).map(u32::to_le_bytes).map_err(io::Error::other);
     let mut bytes = number(texts.len())?.to_vec();
@@ -263,7 +278,7 @@ fn put_texts(
         bytes.extend(number(text.len())?);
         bytes.extend_from_slice(text.as_bytes());
     }
-    let level = level_of(bytes.len(), options);
+    let level = level_of(bytes.len(), way.options);
     let mut codecs = vec![json!({ "name": "vlen-utf8", "configuration": {} })];
     codecs.extend(level.map(gzip_json));
     let count = texts.len() as u64;
@@ -272,7 +287,7 @@ fn put_texts(
         return Ok(());
     }
     let packed = level.map(|level| gzip(level, &[&bytes])).transpose()?;
-    sink.put(&format!("{path}/c/0"), &[packed.as_deref().unwrap_or(&bytes)])
+    sink.put(&format!("{path}/c/0"), &[packed.as_deref().unwrap_or(&bytes)], &Tell::nobody())
 }
 
 fn put_array(
@@ -280,15 +295,15 @@ fn put_array(
     path: &str,
     elements: &Elements<'_>,
     attributes: Map<String, Value>,
-    options: &WriteOptions,
+    way: &Way<'_>,
 ) -> io::Result<()> {
     let Elements { dtype, shape, bytes } = *elements;
     // Chunks are of whole lines: all elements at one place of the first axis.
     let line: usize = shape.iter().skip(1).product::<u64>() as usize * dtype.size();
     let len = bytes.len() / line.max(1);
-    let level = level_of(bytes.len(), options);
+    let level = level_of(bytes.len(), way.options);
     let most = if level.is_some() { PACKED_BYTES } else { CHUNK_BYTES };
-    let each = options.chunk.unwrap_or(most / line.max(1)).clamp(1, len.max(1));
+    let each = way.options.chunk.unwrap_or(most / line.max(1)).clamp(1, len.max(1));
     let order = if cfg!(target_endian = "big") { "big" } else { "little" };
     let mut codecs = vec![match dtype.size() {
         1 => json!({ "name": "bytes" }),
@@ -314,7 +329,7 @@ fn put_array(
     let padding = vec![0; (count * whole - bytes.len()).min(whole)];
     let rest = |which: usize| if which + 1 == count { &padding[..] } else { &[] };
     let Some(level) = level else {
-        return (0..count).try_for_each(|which| sink.put(&name(which), &[part(which), rest(which)]));
+        return (0..count).try_for_each(|which| sink.put(&name(which), &[part(which), rest(which)], &way.tell));
     };
     let (grain, batch) = ((PACKED_BYTES / whole).max(1), (BATCH / whole).max(1));
     for first in (0..count).step_by(batch) {
@@ -324,7 +339,8 @@ fn put_array(
         let mut which = first;
         for chunks in packed {
             for chunk in chunks? {
-                sink.put(&name(which), &[&chunk])?;
+                sink.put(&name(which), &[&chunk], &Tell::nobody())?;
+                way.tell.more(whole);
                 which += 1;
             }
         }

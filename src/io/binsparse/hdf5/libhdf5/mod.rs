@@ -12,6 +12,7 @@ use ::hdf5::{Dataset, File, Group, IndexType, IterationOrder, LinkType, Location
 
 use super::store::{Attribute, DataLayout, ElementKind, Facts, Link, Links, Object, Store};
 use crate::io::fault::{Fault, Res, bad};
+use crate::io::progress::Tell;
 use openwork_ops::DType;
 
 /// What libhdf5 says is wrong.
@@ -162,7 +163,7 @@ impl Store for Libhdf5 {
         Ok(Facts { kind, item, shape, layout, external, filters, stored: data.storage_size() })
     }
 
-    fn read(&mut self, name: &str, start: u64, out: &mut [u8]) -> Res<()> {
+    fn read(&mut self, name: &str, start: u64, out: &mut [u8], _: &Tell<'_>) -> Res<()> {
         let data = self.dataset(name)?;
         let kind = of(raw::kind(&data))?;
         of(raw::read(&data, kind, start, out))

@@ -9,9 +9,11 @@ use super::chunks::{self, Chunk, Grid};
 use super::filters::{self, Filter};
 use super::header::{self, ObjectHeader};
 use super::types::{self, Space, Type};
-use crate::base::parallel;
+use crate::base::{interrupt, parallel};
 use crate::io::binsparse::place::{self, Window};
 use crate::io::fault::{Res, bad};
+use crate::io::progress::Tell;
+use crate::io::steps::STEP;
 
 /// Packed bytes that are in memory at a time, beside one chunk.
 const BATCH: u64 = 16 << 20;
@@ -163,7 +165,13 @@ impl Data {
     }
 
     /// Reads elements as they are stored, from `start` on until `out` is full. Whoever calls knows that they are there.
-    pub(super) fn read(&self, disk: &mut Disk<'_>, start: u64, out: &mut [u8], name: &str) -> Res<()> {
+    pub(super) fn read(
+        &self,
+        disk: &mut Disk<'_>,
+        start: u64,
+        out: &mut [u8],
+        (name, tell): (&str, &Tell<'_>),
+    ) -> Res<()> {
         let item = self.ty.size;
         let Some(from) = start.checked_mul(item) else { return bad(format_args!("`{name}` has no element {start}")) };
         match &self.place {
@@ -174,23 +182,23 @@ impl Data {
                 Ok(())
             }
             Stored::Contiguous(at) => match at.checked_add(from) {
-                Some(at) => disk.read_into(at, out, name),
+                Some(at) => straight(disk, at, out, (name, tell)),
                 None => bad(format_args!("`{name}` lies beyond the end of the file")),
             },
             Stored::Chunked(grid, chunks) if grid.chunk.len() == 1 => {
-                self.read_chunks(disk, grid, chunks, from, out, name)
+                self.read_chunks(disk, grid, chunks, from, out, (name, tell))
             }
             Stored::Chunked(grid, chunks) => {
                 let numbered = |number| chunks.binary_search_by_key(&number, |c: &Chunk| c.number).ok();
                 let find = |number| numbered(number).and_then(|at| chunks.get(at)).copied();
-                self.read_grid(disk, grid, &find, from, out, name)
+                self.read_grid(disk, grid, &find, from, out, (name, tell))
             }
             Stored::Row(grid, at) => {
                 let find = |number: u64| {
                     let at = number.saturating_mul(grid.whole).saturating_add(*at);
                     Some(Chunk { number, at, bytes: grid.whole, skipped: 0 })
                 };
-                self.read_grid(disk, grid, &find, from, out, name)
+                self.read_grid(disk, grid, &find, from, out, (name, tell))
             }
             Stored::Unwritten => {
                 self.unwritten(out);
@@ -219,7 +227,7 @@ impl Data {
         chunks: &[Chunk],
         from: u64,
         mut out: &mut [u8],
-        name: &str,
+        (name, tell): (&str, &Tell<'_>),
     ) -> Res<()> {
         let whole = grid.whole;
         let mut next = from;
@@ -234,7 +242,7 @@ impl Data {
                 None => self.unwritten(part),
                 Some(chunk) if self.filters.is_empty() => {
                     is_whole(chunk, whole, name)?;
-                    disk.read_into(chunk.at + skip, part, name)?;
+                    straight(disk, chunk.at + skip, part, (name, tell))?;
                 }
                 Some(chunk) => {
                     held += chunk.bytes + whole;
@@ -242,7 +250,9 @@ impl Data {
                 }
             }
             if held > BATCH {
+                let bytes = batch.iter().map(|(_, _, _, part)| part.len()).sum();
                 self.unpack(std::mem::take(&mut batch), grid, name)?;
+                tell.more(bytes);
                 held = 0;
             }
         }
@@ -277,7 +287,7 @@ impl Data {
         find: &dyn Fn(u64) -> Option<Chunk>,
         from: u64,
         out: &mut [u8],
-        name: &str,
+        (name, tell): (&str, &Tell<'_>),
     ) -> Res<()> {
         if out.is_empty() {
             return Ok(());
@@ -318,10 +328,23 @@ impl Data {
                 let first = first(grid, chunk.number);
                 let window = Window { shape, first: &first, chunk: &grid.chunk, order: &order };
                 place::copy(&window, &elements, item, from, out);
+                tell.more(elements.len());
             }
         }
         Ok(())
     }
+}
+
+/// Bytes as they are in the file.
+fn straight(disk: &mut Disk<'_>, at: u64, out: &mut [u8], (name, tell): (&str, &Tell<'_>)) -> Res<()> {
+    let mut at = at;
+    for part in out.chunks_mut(STEP) {
+        interrupt::check();
+        disk.read_into(at, part, name)?;
+        tell.more(part.len());
+        at = at.saturating_add(part.len() as u64);
+    }
+    Ok(())
 }
 
 /// The first element of a chunk.

@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 
 use super::store::{Attribute, ElementKind, Facts, Link, Links, Object, Store, unpadded};
 use crate::io::fault::{Fault, Res, bad};
+use crate::io::progress::Tell;
 pub(super) use bytes::Bytes;
 use bytes::{Disk, Widths};
 use checksum::is_whole;
@@ -320,9 +321,9 @@ impl Store for Native<'_> {
         Ok(self.dataset(name)?.0.facts.clone())
     }
 
-    fn read(&mut self, name: &str, start: u64, out: &mut [u8]) -> Res<()> {
+    fn read(&mut self, name: &str, start: u64, out: &mut [u8], tell: &Tell<'_>) -> Res<()> {
         let (data, disk) = self.dataset(name)?;
-        data.read(disk, start, out, name)?;
+        data.read(disk, start, out, (name, tell))?;
         let swapped = data.ty.swapped;
         if swapped > 1 {
             out.chunks_exact_mut(swapped).for_each(<[u8]>::reverse);
@@ -340,7 +341,7 @@ impl Store for Native<'_> {
             return Ok(None);
         }
         let mut element = vec![0; ty.size as usize];
-        data.read(disk, 0, &mut element, name)?;
+        data.read(disk, 0, &mut element, (name, &Tell::nobody()))?;
         text(disk, ty.text, element, most)
     }
 }

@@ -9,7 +9,7 @@ use super::out::{NOWHERE, Out, Record};
 use super::tree::{self, TreeOf};
 use crate::base::mapped::Mapped;
 use crate::base::parallel;
-use crate::io::binsparse::WriteOptions;
+use crate::io::WriteOptions;
 use openwork_ops::DType;
 
 /// Smaller arrays are stored as they are: packing them would save nothing, for each chunk costs an entry in an index.
@@ -43,7 +43,7 @@ struct Packing {
 
 impl Packing {
     /// `None` if all elements are in one place.
-    fn of(elements: &Elements<'_>, options: &WriteOptions) -> Option<Packing> {
+    fn of(elements: &Elements<'_>, options: &WriteOptions<'_>) -> Option<Packing> {
         let item = elements.dtype.size();
         let len = elements.bytes.len() / item;
         let packed = options.compress && elements.bytes.len() >= MIN_PACKED;
@@ -77,14 +77,14 @@ impl Packing {
 pub(super) fn write(
     out: &mut Out<'_>,
     elements: &Elements<'_>,
-    options: &WriteOptions,
+    options: &WriteOptions<'_>,
     attributes: Vec<Message>,
 ) -> io::Result<u64> {
     let bytes = elements.bytes;
     let packing = Packing::of(elements, options);
     let layout = match &packing {
         None => {
-            let at = if bytes.is_empty() { NOWHERE } else { out.put(bytes)? };
+            let at = if bytes.is_empty() { NOWHERE } else { out.elements(bytes)? };
             Record::default().u8(3).u8(1).u64(at).u64(bytes.len() as u64)
         }
         Some(packing) => {
@@ -175,6 +175,7 @@ fn chunks(out: &mut Out<'_>, bytes: &[u8], packing: &Packing) -> io::Result<u64>
                 entries.push(([chunk.len() as u64 | u64::from(skipped) << 32, start, 0], at));
             }
         }
+        out.tell.more(batch * whole);
     }
     let end = [0, (count * packing.each) as u64, packing.item as u64];
     tree::write(out, TreeOf::Chunks, entries, end)

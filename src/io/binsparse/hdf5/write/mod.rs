@@ -16,9 +16,10 @@ use super::LIST;
 use super::descriptor::NAME;
 use crate::base::mapped::Mapped;
 use crate::base::named::Named;
-use crate::io::binsparse::WriteOptions;
+use crate::io::WriteOptions;
 use crate::io::binsparse::copy::Region;
 use crate::io::binsparse::export::Export;
+use crate::io::progress::Tell;
 pub(crate) use dataset::Elements;
 use group::{Links, Message, Text};
 use out::{NOWHERE, Out, Record};
@@ -93,7 +94,7 @@ pub(crate) fn write(
     file: &mut File,
     tensors: &[(&str, Export)],
     list: Option<&str>,
-    options: &WriteOptions,
+    options: &WriteOptions<'_>,
 ) -> io::Result<()> {
     let mut root = Group::default();
     let lengths = tensors.mapped(|(_, export)| export.arrays.mapped(|array| [array.len() as u64]));
@@ -108,7 +109,8 @@ pub(crate) fn write(
         }
     }
     root.attributes.extend(list.map(|list| (LIST, Said::Text(list.to_owned()))));
-    write_tree(Out::new(file, SUPERBLOCK)?, &root, options)
+    let tell = Tell::new(options.progress, root.bytes());
+    write_tree(Out::new(file, SUPERBLOCK, &tell)?, &root, options)
 }
 
 /// As [`write`], with each tensor asked for when it is its turn, and let go before the next.
@@ -116,10 +118,11 @@ pub(crate) fn write_each(
     file: &mut File,
     names: &[&str],
     list: &str,
-    options: &WriteOptions,
+    options: &WriteOptions<'_>,
     give: &mut dyn FnMut(&str) -> io::Result<Export>,
 ) -> io::Result<()> {
-    let mut out = Out::new(file, SUPERBLOCK)?;
+    let tell = Tell::nobody();
+    let mut out = Out::new(file, SUPERBLOCK, &tell)?;
     let mut root = Group::default();
     for name in names {
         let export = give(name)?;
@@ -139,7 +142,8 @@ pub(crate) fn write_each(
 
 /// Writes a file of one tensor around arrays that are written to their places later.
 pub(crate) fn write_reserved(file: &mut File, json: &str, regions: &mut [Region]) -> io::Result<()> {
-    let mut out = Out::new(file, SUPERBLOCK)?;
+    let tell = Tell::nobody();
+    let mut out = Out::new(file, SUPERBLOCK, &tell)?;
     let mut root = Group::default();
     for region in regions {
         let (at, header) = dataset::reserve(&mut out, region.dtype, region.len)?;
@@ -151,16 +155,14 @@ pub(crate) fn write_reserved(file: &mut File, json: &str, regions: &mut [Region]
 }
 
 /// Writes a new file; packed, bytes are ordered by significance first.
-pub(crate) fn write_packed(file: &mut File, root: &Group<'_>, compress: bool, level: Option<u8>) -> io::Result<()> {
-    write_tree(
-        Out::new(file, SUPERBLOCK)?,
-        root,
-        &WriteOptions { compress, shuffle: compress, level, ..Default::default() },
-    )
+pub(crate) fn write_packed(file: &mut File, root: &Group<'_>, options: &WriteOptions<'_>) -> io::Result<()> {
+    let tell = Tell::new(options.progress, root.bytes());
+    let options = WriteOptions { shuffle: options.compress, ..*options };
+    write_tree(Out::new(file, SUPERBLOCK, &tell)?, root, &options)
 }
 
 /// Writes what is left of a new file.
-fn write_tree(mut out: Out<'_>, root: &Group<'_>, options: &WriteOptions) -> io::Result<()> {
+fn write_tree(mut out: Out<'_>, root: &Group<'_>, options: &WriteOptions<'_>) -> io::Result<()> {
     // All texts stand together: few heaps, and full ones.
     let mut texts = Vec::new();
     root.texts(&mut texts);
@@ -195,6 +197,16 @@ fn messages(attributes: &Attributes, texts: &mut Texts) -> io::Result<Vec<Messag
 }
 
 impl Group<'_> {
+    /// Bytes of the elements in it.
+    pub(crate) fn bytes(&self) -> u64 {
+        let of = |node: &Node<'_>| match node {
+            Node::Group(group) => group.bytes(),
+            Node::Dataset(elements, _) => elements.bytes.len() as u64,
+            Node::Texts(..) => 0,
+        };
+        self.inner.iter().map(|(_, node)| of(node)).sum()
+    }
+
     /// The texts in it, in the order in which they are written.
     fn texts<'t>(&'t self, out: &mut Vec<&'t str>) {
         for (_, node) in self.inner.iter() {
@@ -211,7 +223,7 @@ impl Group<'_> {
     }
 
     /// Writes what is in the group, then the group. Gives the address of its header, and where its links are.
-    fn write(&self, out: &mut Out<'_>, options: &WriteOptions, texts: &mut Texts) -> io::Result<(u64, Links)> {
+    fn write(&self, out: &mut Out<'_>, options: &WriteOptions<'_>, texts: &mut Texts) -> io::Result<(u64, Links)> {
         let mut links = self.written.clone();
         for (name, node) in self.inner.iter() {
             let at = match node {

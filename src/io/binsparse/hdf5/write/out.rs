@@ -3,6 +3,9 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 
+use crate::io::progress::Tell;
+use crate::io::steps;
+
 /// What an address is that leads nowhere.
 pub(super) const NOWHERE: u64 = u64::MAX;
 
@@ -10,12 +13,14 @@ pub(super) const NOWHERE: u64 = u64::MAX;
 pub(super) struct Out<'a> {
     sink: BufWriter<&'a mut File>,
     at: u64,
+    /// Who is told of the elements that are written.
+    pub(super) tell: &'a Tell<'a>,
 }
 
 impl<'a> Out<'a> {
     /// Leaves room for the superblock, which is known last.
-    pub(super) fn new(file: &'a mut File, superblock: usize) -> io::Result<Out<'a>> {
-        let mut out = Out { sink: BufWriter::new(file), at: 0 };
+    pub(super) fn new(file: &'a mut File, superblock: usize, tell: &'a Tell<'a>) -> io::Result<Out<'a>> {
+        let mut out = Out { sink: BufWriter::new(file), at: 0, tell };
         out.put(&vec![0; superblock])?;
         Ok(out)
     }
@@ -31,6 +36,14 @@ impl<'a> Out<'a> {
     pub(super) fn put(&mut self, bytes: &[u8]) -> io::Result<u64> {
         let at = self.align()?;
         self.go_on(bytes)?;
+        Ok(at)
+    }
+
+    /// Writes elements at the next address, and gives it.
+    pub(super) fn elements(&mut self, bytes: &[u8]) -> io::Result<u64> {
+        let at = self.align()?;
+        steps::write_all(&mut self.sink, bytes, self.tell)?;
+        self.at += bytes.len() as u64;
         Ok(at)
     }
 
