@@ -88,7 +88,10 @@ def test_progress(tmp_path, name):
     ow.save(tmp_path / name, x, progress=lambda done, total: written.append((done, total)))
     ow.load(tmp_path / name, progress=lambda done, total: seen.append((done, total)))
     size = (tmp_path / name).stat().st_size
-    for told, total in ((written, x.nse if name in TEXTS else size), (seen, size)):
+    for told, total in ((written, x.nse), (seen, size)):
+        if name in OTHERS:  # Bytes of arrays: all that such a file has but for what describes them.
+            total = told[-1][1]
+            assert len(told) > 2 and size // 2 < total <= size
         assert told[-1] == (total, total)
         assert [done for done, _ in told] == sorted(done for done, _ in told)
     assert ow.load(tmp_path / name, progress=None).nse == x.nse
@@ -103,7 +106,8 @@ def test_bars_of_tqdm(tmp_path, name):
         assert bar.n == bar.total > 0
     with tqdm.tqdm(file=io.StringIO()) as bar:
         ow.load(tmp_path / name, progress=bar)
-        assert bar.n == bar.total == (tmp_path / name).stat().st_size
+        assert bar.n == bar.total
+        assert name in OTHERS or bar.n == (tmp_path / name).stat().st_size
 
 
 class Enough(Exception):
@@ -128,7 +132,7 @@ def test_what_a_progress_function_raises(tmp_path, name, threads):
         with pytest.raises(Enough):
             ow.load(path, progress=stop)
         with pytest.raises(Enough):
-            ow.save(path, x * 2 if name in TEXTS else x, progress=stop)
+            ow.save(path, x * 2, progress=stop)
         assert len(calls) == 2
         assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
         assert ow.load(path, shape=(n, n) if name == "a.tns" else None).same_meaning(x)

@@ -111,7 +111,7 @@ impl<'a> Input<'a> {
         let Some(format) = options.format.or_else(|| begins(&start)).or_else(named) else {
             return Err(match (start.is_empty(), signature::foreign(&start)) {
                 (true, _) => error::invalid("format", "the stream is empty; say which format it has"),
-                (_, Some(kind)) => error::invalid("path", format!("the stream begins like {kind}")),
+                (_, Some(kind)) => error::invalid("path", format_args!("the stream begins like {kind}")),
                 _ => {
                     let why = "the stream begins like none of the known formats; say which one it has";
                     error::invalid("format", why)
@@ -193,7 +193,7 @@ impl Placed {
 #[cold]
 fn unreadable(path: &Path, kind: &str) -> error::Error {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-    error::invalid("path", format!("{name:?} begins like {kind}"))
+    error::invalid("path", format_args!("{name:?} begins like {kind}"))
 }
 
 /// What errors call a stream.

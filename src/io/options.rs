@@ -107,7 +107,7 @@ impl WriteOptions<'_> {
         use Format::{
             AnnData, Frostt, Hdf5, MatrixMarket, Npz, NumpyNpz, PydataNpz, Safetensors, ScipyNpz, Sscdf, Zarr,
         };
-        let refused = |option: &str, why: String| Err(error::invalid(format!("options.{option}"), why));
+        let refused = |option: &str, why: String| Err(error::invalid(format_args!("options.{option}"), why));
         if let Some(level) = self.level.filter(|&level| level > 9) {
             return refused("level", format!("is {level}; 0 to 9 are allowed"));
         }

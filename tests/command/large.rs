@@ -40,3 +40,41 @@ fn large_files_are_converted_in_little_memory() {
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }
+
+/// A CSR of 4 GB and an array of as many, whose elements the disk need not hold: to say what they are, none is read.
+#[test]
+fn info_of_four_gigabytes_takes_little_memory() {
+    let folder = temporary("large-info");
+    let (rows, stored) = (6_000_000_u64, 330_000_000_u64);
+    let said = serde_json::json!({ "binsparse": {
+        "version": "0.1", "format": "CSR", "shape": [rows, 50_000], "number_of_stored_values": stored,
+        "data_types": { "pointers_to_1": "uint64", "indices_1": "uint32", "values": "float64" },
+    }});
+    let ends = [stored * 8, stored * 8 + (rows + 1) * 8, stored * 12 + (rows + 1) * 8];
+    let header = serde_json::json!({
+        "__metadata__": { "w.binsparse": said.to_string() },
+        "w.values": { "dtype": "F64", "shape": [stored], "data_offsets": [0, ends[0]] },
+        "w.pointers_to_1": { "dtype": "U64", "shape": [rows + 1], "data_offsets": [ends[0], ends[1]] },
+        "w.indices_1": { "dtype": "U32", "shape": [stored], "data_offsets": [ends[1], ends[2]] },
+    });
+    let text_of_header = header.to_string();
+    let head = [&(text_of_header.len() as u64).to_le_bytes()[..], text_of_header.as_bytes()].concat();
+    let mut array = io::numpy::to_bytes(&Tensor::from_vec([1], vec![0.0]).unwrap(), &Default::default()).unwrap();
+    array.truncate(128);
+    let words = String::from_utf8_lossy(&array[10..]).replace("(1,), }          ", "(500000000,), }  ");
+    array.splice(10.., words.into_bytes());
+    for (name, head, bytes, shown) in [
+        ("x.safetensors", head.clone(), head.len() as u64 + ends[2], "nse        330000000"),
+        ("x.npy", array, 128 + 4_000_000_000, "[500000000]"),
+    ] {
+        let path = folder.join(name);
+        std::fs::write(&path, &head).unwrap();
+        std::fs::File::options().write(true).open(&path).unwrap().set_len(bytes).unwrap();
+        let (kilobytes, output) = peak(&["info", text(&path)]);
+        let told = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && told.contains(shown), "{told}{}", String::from_utf8_lossy(&output.stderr));
+        println!("{name}: {kilobytes} kB at most");
+        assert!(kilobytes < 50_000, "{kilobytes} kB for {name}");
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}

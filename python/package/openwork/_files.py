@@ -26,8 +26,8 @@ def load(
     """Reads a tensor from a file: Matrix Market, FROSTT, TensorMarket, binsparse in NPZ, HDF5 or Zarr,
     safetensors. What the file begins with says which, else its name.
 
-    `progress` is a function of what is done and what there is in all, or a bar of tqdm. Of texts it is told bytes as they are
-    read, of other files once that all is done. What it raises ends the reading, as Ctrl-C does.
+    `progress` is a function of what is done and what there is in all, or a bar of tqdm. Of texts it is told bytes of the file
+    as they are read, of other files bytes of arrays. What it raises ends the reading, as Ctrl-C does.
     """
     return _core.read(
         path, name=name, lenient=lenient, shape=shape, max_bytes=max_bytes, progress=_relative(progress)

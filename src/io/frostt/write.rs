@@ -71,7 +71,7 @@ fn wanted(options: &WriteOptions<'_>) -> Result<Option<Dialect>> {
         None => Ok(None),
         Some(Format::Frostt) => Ok(Some(Dialect::Tns)),
         Some(Format::TensorMarket) => Ok(Some(Dialect::Ttx)),
-        Some(other) => Err(error::invalid("options.format", format!("is {other}; io::write writes any format"))),
+        Some(other) => Err(error::invalid("options.format", format_args!("is {other}; io::write writes any format"))),
     }
 }
 
