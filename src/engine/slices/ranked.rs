@@ -256,11 +256,6 @@ impl<'a> Slice<'a> {
         if let Rest::None = self.rest { 0 } else { self.length - self.stored as u128 }
     }
 
-    /// How many elements there are.
-    pub(crate) fn present(&self) -> u128 {
-        self.stored as u128 + self.unstored()
-    }
-
     /// Where the `i`-th stored element is.
     pub(crate) fn position(&self, i: usize) -> u128 {
         self.positions.of(self.first + i)

@@ -16,6 +16,7 @@ use crate::base::error::Result;
 use crate::base::shape;
 use crate::base::strided::{Shape, Strided, count};
 use crate::engine::convert;
+use crate::levels::layout::Layout;
 use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::{Sparse, Storage, Tensor};
 
@@ -363,6 +364,9 @@ impl Plan<'_> {
         if !parts.stored || x.stored.is_none() || y.stored.is_none() {
             return Ok(assemble::compressed(&self.shape, self.dtype, fill, Vec::new(), Some(&[]), None)?.into());
         }
+        if let (None, Some(rows)) = (&init, self.compressed(x, y)?) {
+            return Ok(assemble::matrix(&self.shape, self.dtype, fill, rows).into());
+        }
         let along = |d: usize| init.as_ref().is_some_and(|(_, core): &(Buffer, Shape)| core[core.len() - d] > 1);
         let (by_row, by_column) = (along(2), along(1));
         let wide = self.spread(x, y)?;
@@ -436,6 +440,21 @@ impl Plan<'_> {
         let products = pass.sparse_rows(&self.finish(carrier), self.dtype.size());
         let ids = left.as_ref().and_then(|l| l.ids.as_deref());
         Ok(assemble::compressed(&self.shape, self.dtype, fill, products, ids, columns.as_deref())?.into())
+    }
+}
+
+impl Plan<'_> {
+    /// The product of two matrices over zeros that are CSR as they stand, where the kernel of these takes them: what a general
+    /// product makes ready costs more than a small one takes.
+    fn compressed(&self, x: &Side<'_>, y: &Side<'_>) -> Result<Option<sparse::Product>> {
+        let (Some(a), Some(b)) = (x.stored, y.stored) else { return Ok(None) };
+        let is_plain = !self.fills && self.batch.is_empty() && self.mask.is_none() && self.n <= MANY_COLUMNS;
+        let is_csr = |s: &Sparse| s.pattern.layout(&s.shape) == Layout::Csr;
+        if !is_plain || !sparse::is_own(self.carrier, self.dtype) || !is_csr(a) || !is_csr(b) {
+            return Ok(None);
+        }
+        let stored = |s: &Sparse| Stored::new(s, self.carrier, false, false);
+        Ok(sparse::product(&stored(a)?, &stored(b)?, self.n, self.carrier, self.dtype))
     }
 }
 

@@ -41,14 +41,17 @@ pub(super) struct Product {
     pub(super) values: Buffer,
 }
 
+/// Whether what the kernel writes are its terms.
+pub(super) fn is_own(carrier: Carrier, dtype: DType) -> bool {
+    matches!((carrier, dtype), (Carrier::Float, DType::F64) | (Carrier::Single, DType::F32))
+}
+
 /// All rows of one matrix times one matrix of `n` columns, without a background, of elements of `dtype`; `None` where this
 /// kernel does not fit the operands, or the result might not fit into memory.
 pub(super) fn product(left: &Stored, right: &Stored, n: usize, carrier: Carrier, dtype: DType) -> Option<Product> {
     let kernel = carrier.kernels().sparse_rows()?;
     let is_fit = |s: &Stored| s.ids.is_none() && s.batch.is_empty() && !s.is_wide();
-    // What the kernel writes are its terms.
-    let is_own = matches!((carrier, dtype), (Carrier::Float, DType::F64) | (Carrier::Single, DType::F32));
-    if !is_own || !is_fit(left) || !is_fit(right) || n > COLUMNS {
+    if !is_own(carrier, dtype) || !is_fit(left) || !is_fit(right) || n > COLUMNS {
         return None;
     }
     let bounds = bounds(left, right, n);

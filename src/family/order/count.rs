@@ -158,9 +158,8 @@ impl Tensor {
         ordered(self.dtype())?;
         let x = self.cast(DType::F64)?;
         let slices = all(&x)?;
-        let ranked = Ranked::of(&slices)?;
-        let slice = whole(&ranked).filter(|s| s.present() > 0);
-        let sorted = slice.as_ref().map(|s| s.sorted());
+        let mut ranked = Ranked::of(&slices)?;
+        let sorted = ranked.sort_whole().filter(|s| s.present() > 0);
         let (low, high) = match (range, &sorted) {
             (Some(range), _) => range,
             (None, None) => (0.0, 1.0),
