@@ -1,6 +1,5 @@
 //! Pieces that are made beside each other and stand one behind the other, where nobody knows how long one is before it is made.
 
-use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use crate::base::parallel;
@@ -8,8 +7,8 @@ use crate::base::parallel;
 struct Turns<P, R> {
     /// The piece whose turn it is.
     next: usize,
-    /// Pieces that came before their turn.
-    early: BTreeMap<usize, P>,
+    /// Pieces that came before their turn, each at its number.
+    early: Vec<Option<P>>,
     room: R,
     /// Pieces that were copied: the next ones are made in their memory, which is in the cache.
     spare: Vec<P>,
@@ -27,7 +26,9 @@ pub(crate) fn in_turns<P: Default + Send, R: Send, Q>(
     cut: &(dyn Fn(&mut R, &P) -> Q + Sync),
     copy: &(dyn Fn(&P, Q) + Sync),
 ) -> R {
-    let turns = Mutex::new(Turns { next: 0, early: BTreeMap::new(), room, spare: Vec::new() });
+    let mut early = Vec::new();
+    early.resize_with(n, || None);
+    let turns = Mutex::new(Turns { next: 0, early, room, spare: Vec::new() });
     parallel::for_each((0..n).collect(), &|_, i| {
         let spare = parallel::lock(&turns).spare.pop();
         let mut piece: P = spare.unwrap_or_default();
@@ -35,10 +36,10 @@ pub(crate) fn in_turns<P: Default + Send, R: Send, Q>(
         let mut ready = Vec::new();
         {
             let mut turns = parallel::lock(&turns);
-            turns.early.insert(i, piece);
+            turns.early[i] = Some(piece);
             loop {
                 let next = turns.next;
-                let Some(piece) = turns.early.remove(&next) else { break };
+                let Some(piece) = turns.early.get_mut(next).and_then(Option::take) else { break };
                 turns.next += 1;
                 let place = cut(&mut turns.room, &piece);
                 ready.push((piece, place));
