@@ -185,6 +185,21 @@ pub fn outermost(dtype: DType, values: &[u8], greatest: bool) -> Option<(usize, 
     }
 }
 
+/// Where an element comes first; zeros of both signs are one, and so are all that are no number.
+fn place_of(values: &[f64], wanted: f64) -> Option<usize> {
+    if wanted.is_nan() {
+        return values.iter().position(|v| v.is_nan());
+    }
+    const BLOCK: usize = 64;
+    for (i, block) in values.chunks(BLOCK).enumerate() {
+        // Without a branch for each.
+        if block.iter().fold(false, |any, &v| any | (v == wanted)) {
+            return block.iter().position(|&v| v == wanted).map(|at| i * BLOCK + at);
+        }
+    }
+    None
+}
+
 fn outermost_by<const STRETCH: usize>(dtype: DType, values: &[u8], greatest: bool) -> Option<(usize, u64)> {
     // Among the least, one more than each key makes NaN the least.
     let (add, flip) = if greatest { (0, 0) } else { (u64::from(has_nan(dtype)), u64::MAX) };
@@ -201,8 +216,13 @@ fn outermost_by<const STRETCH: usize>(dtype: DType, values: &[u8], greatest: boo
         if found.is_some_and(|(_, rank)| best <= rank) {
             continue;
         }
-        self::keys(dtype, values, keys);
-        if let Some(at) = keys.iter().position(|&key| key.wrapping_add(add) ^ flip == best) {
+        let at = if dtype == DType::F64 {
+            place_of(f64::from_bytes(values), to_float((best ^ flip).wrapping_sub(add)))
+        } else {
+            self::keys(dtype, values, keys);
+            keys.iter().position(|&key| key.wrapping_add(add) ^ flip == best)
+        };
+        if let Some(at) = at {
             found = Some((i * STRETCH + at, best));
         }
     }

@@ -54,6 +54,27 @@ pub fn divide(keys: &mut [u64], numbers: &mut [u64]) -> Option<(usize, usize)> {
     None
 }
 
+/// The key that `k` others are not greater than and come before, in rising order; the keys are left in another order.
+///
+/// Cost: O(keys): parts that cannot hold it are left alone (Hoare's quickselect), by vectors where the CPU has AVX-512.
+///
+/// # Panics
+/// If there are not more than `k` keys.
+pub fn nth(mut keys: &mut [u64], mut k: usize) -> u64 {
+    // Keys that are made to be divided badly end in the way that no order of theirs slows down.
+    for _ in 0..2 * (usize::BITS - keys.len().leading_zeros()) {
+        let Some((below, above)) = divide(keys, &mut []) else { break };
+        if k < below {
+            keys = &mut keys[..below];
+        } else if k < above {
+            return keys[k];
+        } else {
+            (keys, k) = (&mut keys[above..], k - above);
+        }
+    }
+    *keys.select_nth_unstable(k).1
+}
+
 /// Which keys are the first `limit` in rising order of their ranks, and these ranks: of equal ones those that come first.
 /// The rank of a key is the key with the bits of `flip` changed. The list has no order.
 ///
@@ -107,6 +128,19 @@ mod tests {
             vec![7; n as usize],
             (0..n).map(|k| if k % 5 < 2 { u64::MAX } else { spread(k) % 50 }).collect(),
         ]
+    }
+
+    #[test]
+    fn the_nth_is_where_a_sort_has_it() {
+        for n in [1, 2, 21, 300, 5000] {
+            for keys in kinds(n) {
+                let mut sorted = keys.clone();
+                sorted.sort_unstable();
+                for k in [0, n as usize / 3, n as usize / 2, n as usize - 1] {
+                    assert_eq!(nth(&mut keys.clone(), k), sorted[k], "{k} of {n}");
+                }
+            }
+        }
     }
 
     #[test]

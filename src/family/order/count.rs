@@ -204,8 +204,8 @@ fn bin(dtype: DType, key: u64) -> Result<u64> {
         .map_err(|_| error::invalid("self", format_args!("there is an element {value}, allowed is 0 and more")))
 }
 
-/// Bins of one share of the elements at most: each has a table of its own.
-const TALLIED: usize = 1 << 16;
+/// Elements for each bin of a share: each has a table of its own.
+const TERMS: usize = 4;
 
 /// The counts of the integers of an array, where these are less than there are elements; `None` elsewhere.
 fn tallied(x: &Tensor, minlength: usize) -> Result<Option<Tensor>> {
@@ -213,17 +213,23 @@ fn tallied(x: &Tensor, minlength: usize) -> Result<Option<Tensor>> {
     let (dtype, bytes) = (s.dtype, s.dense_bytes()?);
     let size = dtype.size();
     let values = |range: std::ops::Range<usize>| &bytes[range.start * size..range.end * size];
-    let keys = |range: std::ops::Range<usize>| {
-        let mut keys = zeroed_vec(range.len());
-        order::keys(dtype, values(range), &mut keys);
-        keys
+    // A piece of keys at a time, which stays in the first-level cache.
+    const PIECE: usize = 1 << 9;
+    let each = |range: std::ops::Range<usize>, f: &mut dyn FnMut(&[u64])| {
+        let mut keys = [0; PIECE];
+        for start in range.clone().step_by(PIECE) {
+            let piece = start..(start + PIECE).min(range.end);
+            let keys = &mut keys[..piece.len()];
+            order::keys(dtype, values(piece), keys);
+            f(keys);
+        }
     };
     let ends = |range| {
-        let keys = keys(range);
-        (keys.iter().copied().min().unwrap_or(u64::MAX), keys.iter().copied().max().unwrap_or(0))
+        let mut ends = (u64::MAX, 0);
+        each(range, &mut |keys| ends = keys.iter().fold(ends, |(least, most), &key| (least.min(key), most.max(key))));
+        ends
     };
-    const PIECE: usize = 1 << 12;
-    let of_pieces = parallel::map_chunks(s.len(), PIECE, &ends);
+    let of_pieces = parallel::map_chunks(s.len(), parallel::GRAIN, &ends);
     let least = of_pieces.iter().map(|e| e.0).min().unwrap_or(0);
     let greatest = of_pieces.iter().map(|e| e.1).max().unwrap_or(0);
     bin(dtype, least)?;
@@ -234,15 +240,11 @@ fn tallied(x: &Tensor, minlength: usize) -> Result<Option<Tensor>> {
     }
     let shape = [(bins + 1).max(minlength)];
     convert::dense_len(&shape, DType::I64)?;
-    // A table for each of a few shares, added up; one table where it is large.
-    let shares = if bins < TALLIED { parallel::threads().min(16) } else { 1 };
+    // A table for each of a few shares, added up; fewer where it is large beside them.
+    let shares = parallel::threads().min(s.len() / (TERMS * (bins + 1))).clamp(1, 16);
     let mut tables = parallel::map_chunks(s.len(), s.len().div_ceil(shares), &|share| {
-        let mut counts = vec![0i64; bins + 1];
-        for start in share.clone().step_by(PIECE) {
-            for key in keys(start..(start + PIECE).min(share.end)) {
-                counts[(key - zero) as usize] += 1;
-            }
-        }
+        let mut counts = zeroed_vec::<i64>(bins + 1);
+        each(share, &mut |keys| keys.iter().for_each(|&key| counts[(key - zero) as usize] += 1));
         counts
     })
     .into_iter();

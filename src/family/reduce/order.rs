@@ -15,7 +15,7 @@ use crate::base::faults::{self, Fault};
 use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::Strided;
 use crate::engine::fold::Fold;
-use crate::engine::slices::{Ranked, Rest, Slice, Slices, Sorted, number_of, values_of};
+use crate::engine::slices::{Ranked, Rest, Selected, Slice, Slices, Sorted, number_of, values_of};
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Tensor};
 
@@ -274,21 +274,42 @@ fn by_key(x: &Tensor, axes: &Axes, f: &(dyn Fn(&Slice<'_>, DType) -> u64 + Sync)
     slices.folded(values, empty.map(|e| values_of(dtype, &e)), axes.keeps())
 }
 
-/// How many elements count: all; or those that are not NaN; none at all if one is NaN.
-fn counted(sorted: &Sorted<'_>, dtype: DType, skip_nan: bool) -> u128 {
-    match has_nan(sorted, dtype) {
-        true if skip_nan => sorted.rank(order::NAN - 1),
-        true => 0,
-        false => sorted.present(),
+/// The elements of a slice by their places in order: a few are selected; where the fill varies, all are sorted.
+enum Places<'a> {
+    Selected(Selected),
+    Sorted(Sorted<'a>),
+}
+
+impl<'a> Places<'a> {
+    fn of(slice: &Slice<'a>) -> Places<'a> {
+        slice.selected().map_or_else(|| Places::Sorted(slice.sorted()), Places::Selected)
+    }
+
+    /// How many elements count: all; or those that are not NaN; none at all if one is NaN.
+    fn counted(&self, dtype: DType, skip_nan: bool) -> u128 {
+        let (present, nans) = match self {
+            Places::Selected(s) => (s.present(), if order::has_nan(dtype) { s.from(order::NAN) } else { 0 }),
+            Places::Sorted(s) => {
+                (s.present(), if has_nan(s, dtype) { s.present() - s.rank(order::NAN - 1) } else { 0 })
+            }
+        };
+        if nans > 0 && !skip_nan { 0 } else { present - nans }
+    }
+
+    fn select(&mut self, k: u128) -> u64 {
+        match self {
+            Places::Selected(s) => s.select(k),
+            Places::Sorted(s) => s.select(k),
+        }
     }
 }
 
 fn median(x: &Tensor, axes: &Axes, skip_nan: bool) -> Result<Tensor> {
     by_key(x, axes, &|slice, dtype| {
-        let sorted = slice.sorted();
-        match counted(&sorted, dtype, skip_nan) {
+        let mut places = Places::of(slice);
+        match places.counted(dtype, skip_nan) {
             0 => order::NAN,
-            n => sorted.select((n - 1) / 2),
+            n => places.select((n - 1) / 2),
         }
     })
 }
@@ -300,19 +321,19 @@ fn quantile(x: &Tensor, q: f64, interpolation: Interpolation, axes: &Axes, skip_
     let slices = slices_of(x, Slices::without_positions(x, &axes.of(x.ndim())?)?)?;
     let (dtype, out) = (x.dtype(), x.dtype().to_inexact());
     let (found, empty) = Ranked::fold(&slices, &|slice: &Slice<'_>| {
-        let sorted = slice.sorted();
-        let n = counted(&sorted, dtype, skip_nan);
-        Ok(if n == 0 { f64::NAN } else { interpolated(&sorted, n, q, interpolation, dtype) })
+        let mut places = Places::of(slice);
+        let n = places.counted(dtype, skip_nan);
+        Ok(if n == 0 { f64::NAN } else { interpolated(&mut places, n, q, interpolation, dtype) })
     })?;
     let n = found.len();
     let values = Strided::from_vec(found, vec![n]).cast(out);
     slices.folded(values, empty.map(|e| e.cast(out)), axes.keeps())
 }
 
-fn interpolated(sorted: &Sorted<'_>, n: u128, q: f64, interpolation: Interpolation, dtype: DType) -> f64 {
+fn interpolated(places: &mut Places<'_>, n: u128, q: f64, interpolation: Interpolation, dtype: DType) -> f64 {
     let place = q * (n - 1) as f64;
     let (below, share) = (place.floor(), place - place.floor());
-    let at = |k: u128| number_of(dtype, sorted.select(k.min(n - 1)));
+    let mut at = |k: u128| number_of(dtype, places.select(k.min(n - 1)));
     let k = below as u128;
     let share = match interpolation {
         _ if share == 0.0 => return at(k),
