@@ -4,8 +4,9 @@
 //! cut), and results are put together in chunk order: every result is the same bit for bit on any number of threads.
 
 use std::ops::Range;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use openwork_ops::ranking;
 use rayon::prelude::*;
@@ -33,15 +34,50 @@ fn chunk(i: usize, n: usize, grain: usize) -> Range<usize> {
 fn run(n: usize, f: &(dyn Fn(usize) + Sync)) {
     // Loops that are over before a waiting thread would ask may be many.
     interrupt::check();
-    let Some(token) = interrupt::token() else { return (0..n).into_par_iter().for_each(f) };
+    let Some(token) = interrupt::token() else { return shared(n, f) };
     let f = |i| {
         interrupt::ask(&token);
         if !token.load(Ordering::Relaxed) {
             interrupt::help(&token, || f(i));
         }
     };
-    watched(&|| (0..n).into_par_iter().for_each(f));
+    shared(n, &f);
     interrupt::end(&token);
+}
+
+/// How long a thread looks whether others have ended before it sleeps: about as long as it takes to wake one.
+const PATIENCE: Duration = Duration::from_micros(100);
+
+/// Runs `f(i)` for every `i` below `n`. A thread that is not of the pool works beside it: to hand everything over and sleep
+/// would wait for two threads to wake, one after the other, before anything is done, and then to be woken.
+fn shared(n: usize, f: &(dyn Fn(usize) + Sync)) {
+    if rayon::current_thread_index().is_some() {
+        return (0..n).into_par_iter().for_each(f);
+    }
+    let helpers = threads().min(n).saturating_sub(1);
+    let (next, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let work = || {
+        loop {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            if i >= n {
+                return;
+            }
+            f(i);
+        }
+    };
+    rayon::in_place_scope(|scope| {
+        for _ in 0..helpers {
+            scope.spawn(|_| {
+                work();
+                ended.fetch_add(1, Ordering::Relaxed);
+            });
+        }
+        work();
+        let start = Instant::now();
+        while ended.load(Ordering::Relaxed) < helpers && start.elapsed() < PATIENCE {
+            std::hint::spin_loop();
+        }
+    });
 }
 
 /// Runs `f` on the pool. A thread outside it would only wait: it asks meanwhile whether the work is still wanted.

@@ -17,10 +17,10 @@ use openwork_ops::structure::{Index, IndexSlice};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
 use crate::base::pages::Scratch;
-use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::base::trace::{Work, raise};
 use crate::base::turns::{cut, in_turns};
+use crate::base::{interrupt, parallel};
 use crate::engine::fold::Fold;
 use crate::levels::pattern::{Dim, Pattern};
 
@@ -105,6 +105,7 @@ impl Elements<'_> {
         for start in range.clone().step_by(PIECE) {
             let piece = start..(start + PIECE).min(range.end);
             let keys = &mut room[..piece.len()];
+            interrupt::check();
             self.pattern.linearize(self.weights, piece.clone(), keys);
             each(piece, keys);
         }
