@@ -172,7 +172,11 @@ pub fn scatter_offsets(source: &[u8], width: usize, offsets: &[u64], out: &mut [
 fn scatter_wide<const W: usize>(source: &[u8], offsets: &[u64], out: &mut [u8]) {
     let (source, _) = source.as_chunks::<W>();
     let (out, _) = out.as_chunks_mut::<W>();
-    for (s, &o) in source.iter().zip(offsets) {
+    // Stores wait for their lines one after the other.
+    const AHEAD: usize = 32;
+    for (i, (s, &o)) in source.iter().zip(offsets).enumerate() {
+        let next = offsets.get(i + AHEAD).copied().unwrap_or_default();
+        simd::prefetch::<[u8; W], 1>(out, next as usize);
         out[o as usize] = *s;
     }
 }

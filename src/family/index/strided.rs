@@ -9,13 +9,16 @@ use super::put::{Given, spread};
 use super::{Made, Resolved, Taken};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
-use crate::base::memory;
 use crate::base::strided::{Strided, c_strides, count};
+use crate::base::{memory, parallel};
 use crate::tensor::Tensor;
 use crate::tensor::fill::single;
 
 /// Elements that are brought together at a time, where they do not lie in order.
 const PIECE: usize = 1 << 14;
+
+/// Bytes that one task copies.
+const COPIED: usize = 1 << 20;
 
 /// A copy with values, which broadcast, at what the index names.
 pub(super) fn put(x: &Strided, resolved: &Resolved, values: &Tensor, fold: Option<ReduceOp>) -> Result<Tensor> {
@@ -77,8 +80,10 @@ pub(super) fn at(x: &Strided, offsets: Vec<u64>, given: Given) -> Result<Tensor>
 /// A copy in C order that `write` has written to.
 fn written(x: &Strided, write: impl FnOnce(&mut [u8])) -> Result<Tensor> {
     let buffer = match x.contiguous_bytes() {
-        Some(bytes) => Buffer::build(bytes.len(), |out| {
-            out.copy_from_slice(bytes);
+        Some(bytes) => Buffer::filled(bytes.len(), x.dtype.size(), |out| {
+            parallel::for_chunks_mut(out, 1, COPIED, &|start, out| {
+                out.copy_from_slice(&bytes[start..start + out.len()])
+            });
             write(out);
         })?,
         None => {
@@ -122,7 +127,12 @@ impl Resolved {
         let fixed =
             |(axis, taken): (usize, &Taken)| if let Taken::At(at) = taken { *at as u64 * stride(axis) } else { 0 };
         let mut all = vec![self.taken.iter().enumerate().map(fixed).sum::<u64>()];
-        let mut join = |part: Vec<u64>| {
+        let mut join = |mut part: Vec<u64>| {
+            if let [only] = all[..] {
+                part.iter_mut().for_each(|p| *p += only);
+                all = part;
+                return;
+            }
             let mut next = Vec::with_capacity(all.len() * part.len());
             all.iter().for_each(|a| next.extend(part.iter().map(|p| a + p)));
             all = next;
