@@ -15,5 +15,6 @@ mod mutants_h5;
 mod npy_folder;
 mod refused;
 mod round_trip;
+mod scaleoffset;
 
 use crate::common::folder;

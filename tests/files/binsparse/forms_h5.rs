@@ -115,6 +115,24 @@ fn a_tree_of_chunks_of_one_axis() {
     assert_eq!(x.values::<f64>().unwrap(), expected);
 }
 
+/// Integers and floats as so many bits above the least of their chunk.
+#[test]
+fn numbers_that_went_through_scaleoffset() {
+    vectors(
+        "scaled.h5",
+        &[
+            ("integers", 50, ALL, 0.0),
+            ("partly", 50, &[16..32, 33..40], 7.0),
+            ("bytes", 50, ALL, 0.0),
+            ("as_they_were", 20, ALL, 0.0),
+            ("packed", 250, ALL, 0.0),
+            ("floats", 50, ALL, 0.0),
+            ("floats_packed", 50, &[0..20], 7.0),
+            ("alike", 3, ALL, 0.0),
+        ],
+    );
+}
+
 #[test]
 fn messages_that_objects_share() {
     let written = &[0..16][..];
@@ -169,7 +187,7 @@ fn libhdf5_is_asked_only_where_it_may_be() {
 fn damaged_forms_never_panic() {
     let mut random = Rng::new(41);
     let mut accepted = 0;
-    for name in ["latest.h5", "indexes.h5", "paged.h5", "shared.h5", "tree.h5", "filtered_links.h5"] {
+    for name in ["latest.h5", "indexes.h5", "paged.h5", "shared.h5", "tree.h5", "filtered_links.h5", "scaled.h5"] {
         let good = std::fs::read(form(name)).unwrap();
         for _ in 0..400 {
             let mut bytes = good.clone();
@@ -182,7 +200,7 @@ fn damaged_forms_never_panic() {
                 };
             }
             accepted += read(&bytes);
-            for group in ["fixed", "extensible_packed", "many", "vector1"] {
+            for group in ["fixed", "extensible_packed", "many", "vector1", "integers", "floats_packed"] {
                 let options = ReadOptions { name: Some(group), ..ReadOptions::default() };
                 accepted += usize::from(binsparse::read_bytes(&bytes, &options).is_ok());
             }

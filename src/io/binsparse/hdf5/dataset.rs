@@ -12,6 +12,10 @@ const MAX_RATIO: u128 = 1032;
 const DEFLATE: i64 = 1;
 const SHUFFLE: i64 = 2;
 const FLETCHER32: i64 = 3;
+const SCALEOFFSET: i64 = 6;
+/// An element of 64 bits is packed in one. Where it is packed in none, for all of a chunk are the same and no fill is
+/// told from them, nothing bounds how many there are: such a chunk is taken for as much as one that was never written.
+const MAX_SCALE_RATIO: u128 = 64;
 /// Of h5py: <https://docs.h5py.org/en/stable/high/dataset.html>, "LZF filter".
 const LZF: i64 = 32000;
 /// Three bytes of LZF stand for 264 at most.
@@ -76,15 +80,16 @@ pub(super) fn is_stored(facts: &Facts, name: &str, bytes: u128, file_bytes: u64)
     if facts.external {
         return bad(format_args!("`{name}` is stored in another file, which is not opened"));
     }
-    let mut ratio = 1;
+    let (mut ratio, mut scale_ratio) = (1, 1);
     for filter in &facts.filters {
         match *filter {
             DEFLATE if ratio == 1 => ratio = MAX_RATIO,
             LZF if ratio == 1 => ratio = MAX_LZF_RATIO,
+            SCALEOFFSET if scale_ratio == 1 => scale_ratio = MAX_SCALE_RATIO,
             SHUFFLE | FLETCHER32 => {}
             id => {
                 return bad(format_args!(
-                    "`{name}` went through filter {id}; known are one deflate or lzf, shuffle, fletcher32"
+                    "`{name}` went through filter {id}; known are one deflate or lzf, one scaleoffset, shuffle, fletcher32"
                 ));
             }
         }
@@ -118,7 +123,7 @@ pub(super) fn is_stored(facts: &Facts, name: &str, bytes: u128, file_bytes: u64)
         DataLayout::Chunked(_) | DataLayout::Contiguous(None) => u128::from(UNWRITTEN.max(file_bytes)),
         _ => 0,
     };
-    if needed > stored.saturating_mul(ratio).max(unwritten) {
+    if needed > stored.saturating_mul(ratio * scale_ratio).max(unwritten) {
         return bad(format_args!("`{name}` claims to hold {needed} bytes and has {stored} in the file"));
     }
     Ok(())

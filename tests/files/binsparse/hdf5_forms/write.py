@@ -22,11 +22,12 @@ RAW = ctypes.CDLL(LIBRARY)
 for name in ("H5Pset_chunk_opts", "H5Pset_deflate", "H5Pset_shared_mesg_nindexes", "H5Pset_shared_mesg_index",
              "H5Pset_shared_mesg_phase_change"):
     getattr(RAW, name).argtypes = [ctypes.c_int64] + [ctypes.c_uint] * 3
+RAW.H5Pset_fill_value.argtypes = [ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p]
 
 
 def describe(group, n, dtype="float64"):
     inner = {"version": "0.1", "format": "DVEC", "shape": [n], "number_of_stored_values": n,
-             "data_types": {"values": dtype}}
+             "data_types": {"values": np.dtype(dtype).name}}
     group.attrs["binsparse"] = json.dumps({"binsparse": inner})
 
 
@@ -39,13 +40,18 @@ def vector(file, name, n, chunk, most=None, written=None, dtype="float64", early
     plist.set_chunk((chunk,))
     if early:
         plist.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    if "scale" in options:
+        kind = h5py.h5z.SO_INT if np.dtype(dtype).kind in "iu" else h5py.h5z.SO_FLOAT_DSCALE
+        plist.set_scaleoffset(kind, options["scale"])
     if options.get("shuffle"):
         plist.set_shuffle()
     if options.get("deflate"):
         plist.set_deflate(options["deflate"])
     if options.get("fletcher32"):
         plist.set_fletcher32()
-    if "fill" in options:
+    if options.get("fill", 0) is None:
+        assert RAW.H5Pset_fill_value(plist.id, -1, None) >= 0
+    elif "fill" in options:
         plist.set_fill_value(np.array(options["fill"], dtype=dtype))
     if plain_edge:
         assert RAW.H5Pset_chunk_opts(plist.id, 2, 0, 0) >= 0
@@ -153,6 +159,29 @@ def filtered_links():
             group[f"other {i}"] = i
 
 
+def scaled():
+    """Numbers that went through scaleoffset, in the forms of the oldest libraries, whose metadata have no checksums."""
+    with h5py.File(HERE / "scaled.h5", "w", libver="earliest") as file:
+        vector(file, "integers", 50, 16, dtype="int64", scale=0)
+        vector(file, "partly", 50, 16, dtype=">i2", scale=0, fill=7, written=[slice(16, 32), slice(33, 40)])
+        vector(file, "bytes", 50, 16, dtype="uint8", scale=6, fill=None)
+        vector(file, "as_they_were", 20, 8, dtype="uint32", scale=32)
+        vector(file, "packed", 250, 100, dtype="int32", scale=0, **packed)
+        vector(file, "floats", 50, 16, scale=1)
+        vector(file, "floats_packed", 50, 16, dtype=">f4", scale=2, fill=7, written=[slice(0, 20)], **packed)
+        # All of a chunk alike, and no fill: no bits for an element.
+        vector(file, "alike", 3, 1, dtype="int16", scale=0, fill=None)
+    # The same where only libhdf5 leads to it.
+    with h5py.File(HERE / "scaled_links.h5", "w", libver="v110") as file:
+        plist = h5py.h5p.create(h5py.h5p.GROUP_CREATE)
+        assert RAW.H5Pset_deflate(plist.id, 6, 0, 0) >= 0
+        group = h5py.Group(h5py.h5g.create(file.id, b"packed", gcpl=plist))
+        describe(group, 3, "int64")
+        group.create_dataset("values", data=np.arange(3), chunks=(3,), scaleoffset=True)
+        for i in range(12):
+            group[f"other {i}"] = i
+
+
 def lookup3(data):
     """The checksum of metadata: Bob Jenkins' lookup3, with start value 0."""
     mask, turn = 0xFFFFFFFF, lambda x, k: (x << k | x >> (32 - k)) & 0xFFFFFFFF
@@ -226,5 +255,5 @@ def tree():
 
 
 if __name__ == "__main__":
-    for make in (latest, indexes, paged, shared, filtered_links, tree):
+    for make in (latest, indexes, paged, shared, filtered_links, scaled, tree):
         make()

@@ -266,6 +266,7 @@ impl Data {
             &self.filters,
             chunk.skipped,
             packed,
+            &self.ty,
             grid.whole,
         ) {
             Ok(bytes) => part.copy_from_slice(&bytes[skip as usize..][..part.len()]),
@@ -316,6 +317,7 @@ impl Data {
                 &self.filters,
                 chunk.skipped,
                 std::mem::take(bytes),
+                &self.ty,
                 grid.whole,
             ) {
                 Ok(elements) => *bytes = elements,

@@ -4,12 +4,15 @@ use flate2::{Decompress, FlushDecompress, Status};
 
 use super::bytes::Block;
 use super::checksum::fletcher32;
+use super::scaleoffset;
+use super::types::Type;
 use crate::base::mapped::Mapped;
 use crate::io::fault::{Res, bad};
 
 const DEFLATE: u16 = 1;
 const SHUFFLE: u16 = 2;
 const FLETCHER32: u16 = 3;
+const SCALEOFFSET: u16 = 6;
 const LZF: u16 = 32000;
 
 /// One filter, and what it was told.
@@ -40,10 +43,16 @@ pub(super) fn pipeline(block: &mut Block<'_>) -> Res<Vec<Filter>> {
     Ok(out)
 }
 
-/// Undoes filters, the last one first, for a chunk that has `whole` bytes. No more than these, and a checksum per
-/// filter, are ever unpacked.
-pub(super) fn undo(filters: &[Filter], skipped: u32, packed: Vec<u8>, whole: u64) -> Result<Vec<u8>, String> {
-    let most = whole as usize + 4 * filters.len();
+/// Undoes filters, the last one first, for a chunk of elements of a type that has `whole` bytes. No more than these, and
+/// per filter what it puts beside them, are ever unpacked.
+pub(super) fn undo(
+    filters: &[Filter],
+    skipped: u32,
+    packed: Vec<u8>,
+    ty: &Type,
+    whole: u64,
+) -> Result<Vec<u8>, String> {
+    let most = whole as usize + scaleoffset::MORE * filters.len();
     let mut bytes = packed;
     for (i, filter) in filters.iter().enumerate().rev() {
         if skipped & (1 << i) != 0 {
@@ -53,6 +62,7 @@ pub(super) fn undo(filters: &[Filter], skipped: u32, packed: Vec<u8>, whole: u64
             DEFLATE => bytes = inflate(&bytes, most)?,
             LZF => bytes = unlzf(&bytes, most)?,
             SHUFFLE => bytes = unshuffle(&bytes, filter.values.first().copied().unwrap_or(1) as usize),
+            SCALEOFFSET => bytes = scaleoffset::undo(&filter.values, ty, bytes, whole)?,
             FLETCHER32 => {
                 let Some(at) = bytes.len().checked_sub(4) else { return Err("there is no checksum".into()) };
                 let sum = fletcher32(&bytes[..at]);

@@ -15,6 +15,7 @@ mod filters;
 mod header;
 mod heaps;
 mod links;
+mod scaleoffset;
 mod shares;
 mod tree;
 mod types;
