@@ -115,11 +115,11 @@ pub(super) fn undo(values: &[u32], ty: &Type, packed: Vec<u8>, whole: u64) -> Re
     let (n, added) = (n as usize, |packed: u64| packed.wrapping_add(least));
     Ok(match dtype {
         DType::F32 => {
-            let (by, least) = (power::<f32>(factor), f32::from_bits(least as u32));
+            let (by, least) = (power::<f32>(factor)?, f32::from_bits(least as u32));
             unpacked::<4>(packed, n, &packing, |packed| (packed as f32 / by + least).to_bits().into())
         }
         DType::F64 => {
-            let (by, least) = (power::<f64>(factor), f64::from_bits(least));
+            let (by, least) = (power::<f64>(factor)?, f64::from_bits(least));
             unpacked::<8>(packed, n, &packing, |packed| (packed as f64 / by + least).to_bits())
         }
         DType::I8 | DType::U8 => unpacked::<1>(packed, n, &packing, added),
@@ -135,8 +135,8 @@ fn number(bytes: &[u8], size: usize) -> u64 {
 }
 
 /// The power of ten of an exponent, rounded once; infinite or zero where it is far too large or small.
-fn power<T: std::str::FromStr + From<f32>>(exponent: i32) -> T {
-    format!("1e{exponent}").parse().unwrap_or(T::from(f32::NAN))
+fn power<T: std::str::FromStr>(exponent: i32) -> Result<T, String> {
+    format!("1e{exponent}").parse().map_err(|_| format!("scaleoffset is told the power of ten {exponent}"))
 }
 
 /// Elements of `SIZE` bytes, the number that is packed of each made into its bits by `element`. Whoever calls knows that
