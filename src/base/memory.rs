@@ -1,6 +1,6 @@
 //! Memory: what of it is kept from large arrays for the next, and how much there is.
 //!
-//! Memory of arrays of 1 MiB and more that are no longer needed is not given back to the system at once: the next array of
+//! Memory of arrays of 4 MiB and more that are no longer needed is not given back to the system at once: the next array of
 //! about that size takes it, and so need not wait for fresh pages, which can take longer than to compute the array. What
 //! is kept is bounded ([`set_limit`]): a quarter of the memory of the machine, or of what its control groups and limits let
 //! the process take, if no other limit is set, and never more than what is free beside it. It is given back where an

@@ -15,7 +15,7 @@ use crate::base::{kept, memory, parallel};
 
 /// From this size on, memory is mapped, aligned to huge pages, and the kernel is asked to use them: random access
 /// costs half, and first touch a fraction.
-pub(crate) const HUGE: usize = 1 << 20;
+pub(crate) const HUGE: usize = 4 << 20;
 /// Bytes of a huge page.
 pub(crate) const PAGE: usize = 2 << 20;
 
