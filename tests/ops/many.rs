@@ -57,6 +57,53 @@ fn transposes_that_jump_and_that_stay_near() {
     }
 }
 
+/// Coordinates in no order, some of them often, in shapes whose keys are short, long, and too long for a number beside them.
+#[test]
+fn elements_in_no_order_beside_a_map() {
+    for shape in [[3_000, 4_000], [1, 700_000], [1 << 40, 900], [1 << 32, 1 << 32]] {
+        let mut random = Rng::new(5);
+        let known: Vec<[usize; 2]> = (0..60_000).map(|_| shape.map(|n| random.below(n))).collect();
+        // Every ninth is the same place, others come up to a few times.
+        let listed: Vec<[usize; 2]> =
+            (0..100_000).map(|i| if i % 9 == 0 { known[0] } else { known[random.below(known.len())] }).collect();
+        let numbers: Vec<i32> = (0..listed.len()).map(|i| (i % 7) as i32 - 2).collect();
+        let mut sums = std::collections::BTreeMap::new();
+        for (place, &v) in listed.iter().zip(&numbers) {
+            sums.entry(*place).or_insert((0, false, i32::MIN)).0 += v;
+            let entry = sums.get_mut(place).unwrap();
+            (entry.1, entry.2) = (entry.1 | (v != 0), entry.2.max(v));
+        }
+        assert!(sums.len() > 40_000 && sums.values().any(|s| s.0 > 1000), "{} places", sums.len());
+        let of = |axis: usize| listed.iter().map(|p| p[axis] as i64).collect::<Vec<_>>();
+        let values = Tensor::from_slice([numbers.len()], &numbers).unwrap();
+        let wanted: Vec<Vec<i64>> = (0..2).map(|a| sums.keys().map(|p| p[a] as i64).collect()).collect();
+        for dtype in [DType::F64, DType::F32, DType::I16, DType::Bool, DType::Complex128] {
+            let zero = openwork::Scalar::from(0.0).cast(dtype);
+            let x = Tensor::coo(shape, vec![of(0), of(1)], &values.cast(dtype).unwrap(), Fill::Scalar(zero)).unwrap();
+            let found = on_threads(|| {
+                let y = x.coalesce().unwrap();
+                let indices = y.indices().unwrap().to_vec::<i64>().unwrap();
+                let values = y.stored_values();
+                let values = if dtype == DType::Complex128 { values.real().unwrap() } else { values };
+                (indices, bits(&values.cast(DType::F64).unwrap()))
+            });
+            let n = sums.len();
+            let columns: Vec<i64> = found.0.chunks(2).map(|c| c[1]).collect();
+            let rows: Vec<i64> = found.0.chunks(2).map(|c| c[0]).collect();
+            assert_eq!(
+                (found.0.len(), rows == wanted[0], columns == wanted[1]),
+                (2 * n, true, true),
+                "{shape:?} {dtype}"
+            );
+            let want: Vec<u64> = sums
+                .values()
+                .map(|s| if dtype == DType::Bool { f64::from(u8::from(s.1)) } else { f64::from(s.0) }.to_bits())
+                .collect();
+            assert!(found.1 == want, "{shape:?} {dtype}");
+        }
+    }
+}
+
 #[test]
 fn dense_forms_and_back() {
     let shape = [900, 311];

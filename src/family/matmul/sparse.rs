@@ -1,8 +1,9 @@
 //! Products of two sparse matrices of floats over zeros, by rows.
 //!
 //! The terms of each row are counted first: they bound what it stores, so that rows are cut into pieces of like work and
-//! results are written where they stay. On one thread, and where one piece holds all, every piece goes straight to its place; on more, smaller ones are made in
-//! memory that stays in the cache, and copied there in turn. Which rows are in a piece changes no bit of them.
+//! results are written where they stay. On one thread, and where one piece holds all, every piece goes straight to its place;
+//! on more, smaller ones are made in memory that stays in the cache, and copied there in turn. Which rows are in a piece
+//! changes no bit of them.
 
 use std::cell::Cell;
 use std::ops::Range;
