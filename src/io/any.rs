@@ -301,7 +301,8 @@ const ALONE: &str = "tensor";
 ///
 /// # Errors
 /// If the name stands for no format, or the format cannot hold the tensor: both before a byte is written. Then
-/// [`ErrorKind::Io`] if the file cannot be written; the old file is then as it was.
+/// [`ErrorKind::Io`] if the file cannot be written; the old file is then as it was. A file that the process may not write to is
+/// not replaced, although that would take no more than the right to write to its folder.
 pub fn write(path: impl AsRef<Path>, tensor: &Tensor) -> Result<()> {
     write_with(path, tensor, &WriteOptions::default())
 }

@@ -15,7 +15,8 @@ mod folder;
 pub(crate) use folder::write_folder;
 
 /// Writes a file through `body`, whole or not at all: into a new file in the same folder, which takes the place of the
-/// old one once it is on the disk. A symbolic link is followed, permissions of an old file are kept.
+/// old one once it is on the disk. A symbolic link is followed, permissions of an old file are kept. An old file that may not be
+/// written to is not replaced either, as by `cp`, although the folder would allow it.
 ///
 /// # Errors
 /// [`ErrorKind::Io`] with `path`, whatever `body` or the file system says; the old file is then as it was, and the new
@@ -27,8 +28,16 @@ pub(crate) fn write(path: &Path, body: impl FnOnce(&mut File) -> io::Result<()>)
 fn replace(path: &Path, body: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let old = fs::metadata(&target).ok();
-    if old.as_ref().is_some_and(|old| !old.is_file()) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "this is not a file that can be replaced"));
+    if let Some(old) = &old {
+        if !old.is_file() {
+            let (kind, what) = match old.is_dir() {
+                true => (io::ErrorKind::IsADirectory, "this is a folder, not a file that can be replaced"),
+                false => (io::ErrorKind::InvalidInput, "this is not a file that can be replaced"),
+            };
+            return Err(io::Error::new(kind, what));
+        }
+        // The system knows whether this user may, whatever decides it. Nothing is written.
+        OpenOptions::new().write(true).open(&target)?;
     }
     remove_abandoned(&target);
     let (temporary, mut file) = create_beside(&target, old.as_ref())?;

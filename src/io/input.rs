@@ -88,6 +88,8 @@ impl<'a> Input<'a> {
             (false, false) => None,
         };
         let Some(format) = known.filter(|known| options.format.is_none_or(|format| format == *known)) else {
+            // What may not be looked into may be anything.
+            fs::read_dir(path).map_err(|source| ErrorKind::Io { path: path.to_owned(), source })?;
             let why = "this is a directory, and no Zarr store, which has a zarr.json, nor has it a binsparse.json";
             let source = io::Error::new(io::ErrorKind::IsADirectory, why);
             return Err(ErrorKind::Io { path: path.to_owned(), source }.into());

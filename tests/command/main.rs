@@ -15,6 +15,8 @@ mod large;
 mod look;
 mod models;
 mod packed;
+#[cfg(unix)]
+mod permissions;
 mod refused;
 mod spy;
 mod streams;

@@ -102,29 +102,3 @@ fn formats_that_cannot_hold_a_tensor_say_which_options_help() {
     }
     std::fs::remove_dir_all(&folder).unwrap();
 }
-
-/// A file that may not be read, and a folder that may not be written to; as root everything may.
-#[cfg(unix)]
-#[test]
-fn permissions_are_told() {
-    use std::os::unix::fs::PermissionsExt;
-    let folder = temporary("refused-permissions");
-    let (x, shut) = (folder.join("x.mtx"), folder.join("shut"));
-    std::fs::write(&x, "%%MatrixMarket matrix coordinate real general\n1 1 0\n").unwrap();
-    std::fs::create_dir(&shut).unwrap();
-    let mode = |path: &std::path::Path, mode: u32| {
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
-    };
-    mode(&shut, 0o500);
-    let target = shut.join("y.npz");
-    if std::fs::write(shut.join("probe"), "").is_ok() {
-        eprintln!("permissions_are_told: this user may write anywhere");
-    } else {
-        let told = fails(&["convert", text(&x), text(&target)], 2);
-        assert!(told.contains("check the permissions of the folder"), "{told}");
-        mode(&x, 0);
-        assert!(fails(&["info", text(&x)], 2).contains("check the permissions of the file"));
-    }
-    mode(&shut, 0o700);
-    std::fs::remove_dir_all(&folder).unwrap();
-}

@@ -101,7 +101,7 @@ fn stored_elements(elements: &Tensor, pattern: &Tensor, fill: Scalar) -> openwor
 /// The levels that a header asks for; none if all of it is dense.
 fn structure(path: &Path, axes: usize) -> Result<LevelSpec, Failure> {
     let bad = |why: &str| refused(path, why);
-    let text = std::fs::read(path).map_err(|source| Failure::Picture(crate::convert::shown(path), source))?;
+    let text = std::fs::read(path).map_err(|source| Failure::of_file_read(path, source))?;
     let header: Value = serde_json::from_slice(&text).map_err(|error| bad(&format!("this is not JSON: {error}")))?;
     let sparse = |rank| LevelKind::Sparse { rank };
     let (dense, turned) = (LevelKind::Dense, vec![1, 0]);

@@ -1,10 +1,13 @@
 //! What stops the command: one line, with what to do about it.
 
+use std::fs::{self, OpenOptions};
+use std::path::Path;
 use std::{fmt, io};
 
 use openwork::{Error, ErrorKind};
 
 use crate::arguments::Reading;
+use crate::convert::shown;
 
 pub(crate) enum Failure {
     /// The library's error, and what the command offers against it.
@@ -13,8 +16,8 @@ pub(crate) enum Failure {
     Tensor(String, Error, &'static str),
     /// Standard output does not take more.
     Output(io::Error),
-    /// A picture could not be written to the file of this name.
-    Picture(String, io::Error),
+    /// A file of the command's own, of this name, could not be read or written, and what to do.
+    File(String, io::Error, &'static str),
     /// The command does not say enough, or contradicts itself.
     Usage(String),
     /// What was asked for would lose something.
@@ -30,17 +33,50 @@ pub(crate) fn plain(text: &str) -> String {
     out
 }
 
+/// What to do about a file that was not read.
+fn unread(path: &Path, source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::NotFound => "check the path",
+        io::ErrorKind::PermissionDenied => match fs::metadata(path) {
+            Ok(met) if met.is_dir() => "check the permissions of the folder and of what is in it",
+            Ok(_) => "check the permissions of the file",
+            Err(_) => "check the permissions of the folders on the way to it",
+        },
+        io::ErrorKind::IsADirectory => "a folder holds no tensor, but for Zarr and .bspnpy: name a file in it",
+        io::ErrorKind::NotADirectory => NO_FOLDER,
+        _ => "",
+    }
+}
+
+/// What to do about a file that was not written.
+fn unwritten(path: &Path, source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::NotFound => "the folder has to exist",
+        io::ErrorKind::PermissionDenied => match fs::metadata(path) {
+            Ok(met) if met.is_file() && OpenOptions::new().write(true).open(path).is_err() => {
+                "the file that is there may not be written to, so it stays: allow that, or name another"
+            }
+            Ok(met) if met.is_dir() => {
+                "check the permissions of the folder that is there, of those in it, and of the one that it is in"
+            }
+            _ => "check the permissions of the folder",
+        },
+        io::ErrorKind::IsADirectory => "name a file in it",
+        io::ErrorKind::NotADirectory => NO_FOLDER,
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            "make room; what was there before is as it was"
+        }
+        _ => "",
+    }
+}
+
+const NO_FOLDER: &str = "what stands before a / has to be a folder";
+
 impl Failure {
     /// Failed to read.
     pub(crate) fn of_reading(error: Error, reading: &Reading) -> Failure {
         let hint = match error.kind() {
-            ErrorKind::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => "check the path",
-            ErrorKind::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
-                "check the permissions of the file"
-            }
-            ErrorKind::Io { source, .. } if source.kind() == io::ErrorKind::IsADirectory => {
-                "a folder holds no tensor, but for Zarr and .bspnpy: name a file in it"
-            }
+            ErrorKind::Io { path, source } => unread(path, source),
             ErrorKind::Invalid { argument, .. } if argument == "format" => "--from names it",
             ErrorKind::Format { format: "binsparse" | "sscdf" | "Matrix Market", .. } if !reading.lenient => {
                 "`openwork validate` lists all that is wrong; --lenient reads older drafts and common deviations"
@@ -57,14 +93,7 @@ impl Failure {
     /// Failed to convert or write.
     pub(crate) fn of_writing(error: Error) -> Failure {
         let hint = match error.kind() {
-            ErrorKind::Io { source, .. } => match source.kind() {
-                io::ErrorKind::NotFound => "the folder has to exist",
-                io::ErrorKind::PermissionDenied => "check the permissions of the folder",
-                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
-                    "make room; what was there before is as it was"
-                }
-                _ => "",
-            },
+            ErrorKind::Io { path, source } => unwritten(path, source),
             ErrorKind::Layout { why, .. } if in_options(why) != *why => "",
             ErrorKind::Layout { .. } | ErrorKind::Absent { .. } => {
                 "--fill, --replace-fill, --layout and --dtype change the tensor; --extensions allows binsparse files to hold it"
@@ -73,6 +102,18 @@ impl Failure {
             _ => "",
         };
         Failure::Library(error, hint)
+    }
+
+    /// Failed to read a file that holds no tensor.
+    pub(crate) fn of_file_read(path: &Path, source: io::Error) -> Failure {
+        let hint = unread(path, &source);
+        Failure::File(shown(path), source, hint)
+    }
+
+    /// Failed to write a file that holds no tensor.
+    pub(crate) fn of_file_written(path: &Path, source: io::Error) -> Failure {
+        let hint = unwritten(path, &source);
+        Failure::File(shown(path), source, hint)
     }
 
     /// Failed to convert or write a tensor of several.
@@ -99,7 +140,7 @@ impl Failure {
         match self {
             Failure::Output(error) => closed(error),
             Failure::Library(error, _) => matches!(error.kind(), ErrorKind::Io { source, .. } if closed(source)),
-            Failure::Tensor(..) | Failure::Picture(..) | Failure::Usage(_) | Failure::Refused(_) => false,
+            Failure::Tensor(..) | Failure::File(..) | Failure::Usage(_) | Failure::Refused(_) => false,
         }
     }
 
@@ -110,7 +151,7 @@ impl Failure {
     /// 2 where nothing could be read or written or the command is wrong, 1 where what was read is at fault.
     pub(crate) fn status(&self) -> u8 {
         match self {
-            Failure::Output(_) | Failure::Picture(..) | Failure::Usage(_) => 2,
+            Failure::Output(_) | Failure::File(..) | Failure::Usage(_) => 2,
             Failure::Refused(_) => 1,
             Failure::Library(error, _) | Failure::Tensor(_, error, _) => match error.kind() {
                 ErrorKind::Io { .. } => 2,
@@ -133,10 +174,7 @@ impl fmt::Display for Failure {
             Failure::Library(error, hint) => (told(error), *hint),
             Failure::Tensor(name, error, hint) => (format!("the tensor {name:?}: {}", told(error)), *hint),
             Failure::Output(error) => (format!("standard output: {error}"), ""),
-            Failure::Picture(name, error) if error.kind() == io::ErrorKind::NotFound => {
-                (format!("{name}: {error}"), "the folder has to exist")
-            }
-            Failure::Picture(name, error) => (format!("{name}: {error}"), ""),
+            Failure::File(name, error, hint) => (format!("{name}: {error}"), *hint),
             Failure::Usage(text) | Failure::Refused(text) => (text.clone(), ""),
         };
         f.write_str(&plain(&text.replace('\n', " ")))?;

@@ -10,7 +10,8 @@ use crate::base::error::{ErrorKind, Result};
 
 /// Writes a folder through `body`, whole or not at all: into a new folder beside it, which takes the place of the old one
 /// once it is on the disk. The old one must be such as `replaceable` lets go. Linux lets two folders change places at once; where
-/// that cannot be, the old one is moved aside first, and back if the new one cannot be moved.
+/// that cannot be, the old one is moved aside first, and back if the new one cannot be moved. An old one is replaced only if it can be
+/// removed afterwards: all its folders may be written to.
 ///
 /// # Errors
 /// [`ErrorKind::Io`] with `path`, whatever `body` or the file system says, or if there is something at `path` that is not to be
@@ -33,11 +34,16 @@ fn replace(
     let target = fs::canonicalize(&path).unwrap_or(path);
     let old = fs::metadata(&target).ok();
     if let Some(old) = &old {
-        let is_empty = || fs::read_dir(&target).is_ok_and(|mut entries| entries.next().is_none());
-        if !old.is_dir() || !(replaceable(&target) || is_empty()) {
-            let why = "this is not a folder that can be replaced: one that is empty, or of the same format";
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        let why = "this is not a folder that can be replaced: one that is empty, or of the same format";
+        let other = io::Error::new(io::ErrorKind::InvalidInput, why);
+        if !old.is_dir() {
+            return Err(other);
         }
+        let is_empty = fs::read_dir(&target)?.next().is_none();
+        if !(is_empty || replaceable(&target)) {
+            return Err(other);
+        }
+        check_removable(&target, DEPTH)?;
     }
     remove_abandoned(&target);
     let (temporary, lock) = create_beside(&target)?;
@@ -53,6 +59,33 @@ fn replace(
     drop(lock);
     sync_folder(&target);
     Ok(())
+}
+
+/// How deep the folders of a store lie that are looked at before it is replaced.
+const DEPTH: usize = 64;
+
+/// Whether what is in a folder can be removed: all folders in it may be read and written to.
+fn check_removable(folder: &Path, depth: usize) -> io::Result<()> {
+    may_write(folder)?;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if depth > 0 && entry.file_type()?.is_dir() {
+            check_removable(&entry.path(), depth - 1)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether this user may make and remove files in a folder.
+#[cfg(target_os = "linux")]
+fn may_write(folder: &Path) -> io::Result<()> {
+    use rustix::fs::{Access, access};
+    Ok(access(folder, Access::WRITE_OK | Access::EXEC_OK)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn may_write(folder: &Path) -> io::Result<()> {
+    if fs::metadata(folder)?.permissions().readonly() { Err(io::ErrorKind::PermissionDenied.into()) } else { Ok(()) }
 }
 
 /// Moves the new folder to its place, and the old one away. Others may do the same at the same time: the last one stays.

@@ -147,7 +147,10 @@ fn output_format(arguments: &Arguments) -> Result<Format, Failure> {
         let why = "the format of standard output is not known: --to names it";
         return arguments.to.ok_or_else(|| Failure::Usage(why.to_owned()));
     }
-    let named = Format::of_name_to_write(output).map_err(Failure::of_writing)?;
+    let named = Format::of_name_to_write(output).map_err(|error| match output.is_dir() {
+        true => Failure::Usage(format!("{} is a folder: name a file in it", plain(&output.display().to_string()))),
+        false => Failure::of_writing(error),
+    })?;
     match arguments.to {
         // A file of that name may have any of these.
         Some(to @ (Format::NumpyNpz | Format::ScipyNpz | Format::PydataNpz)) if named == Format::Npz => Ok(to),

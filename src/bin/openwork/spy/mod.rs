@@ -222,5 +222,5 @@ impl Told {
 }
 
 fn saved(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    std::fs::write(path, bytes).map_err(|error| Failure::Picture(shown(path), error))
+    std::fs::write(path, bytes).map_err(|source| Failure::of_file_written(path, source))
 }
