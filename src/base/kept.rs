@@ -5,7 +5,7 @@
 
 use std::sync::Mutex;
 
-use crate::base::pages::{HUGE, Mapping};
+use crate::base::pages::{MAPPED, Mapping};
 use crate::base::{memory, parallel};
 
 /// Mappings that are kept at most: a system counts them.
@@ -51,7 +51,7 @@ impl List {
         let mut found = self.kept.remove(i);
         self.held -= found.size();
         // An eighth is room for arrays that grow a little from one to the next.
-        if found.size() - size >= HUGE.max(size / 8)
+        if found.size() - size >= MAPPED.max(size / 8)
             && let Some(rest) = found.split_off(size)
         {
             self.held += rest.size();
@@ -192,7 +192,7 @@ pub fn set_limit(bytes: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::pages::PAGE;
+    use crate::base::pages::{GRAIN, PAGE};
 
     fn list(limit: usize) -> List {
         List { limit: Some(limit), ..List::new() }
@@ -227,11 +227,11 @@ mod tests {
     #[test]
     fn what_is_much_too_large_is_cut() {
         let mut kept = list(usize::MAX);
-        for size in [40, 8] {
+        for size in [40, 18] {
             kept.give(mapping(size));
         }
-        // The rest of 8 is too small for any array: it stays with what is taken.
-        assert_eq!(kept.take(7 * PAGE).unwrap().size(), 8 * PAGE);
+        // The rest of 18 is less than an eighth: it stays with what is taken.
+        assert_eq!(kept.take(17 * PAGE).unwrap().size(), 18 * PAGE);
         // An eighth more is left.
         let found = kept.take(37 * PAGE).unwrap();
         assert_eq!(found.size(), 40 * PAGE);
@@ -258,6 +258,22 @@ mod tests {
             kept.give(mapping(2));
         }
         assert_eq!(pages(&kept), [2; 8]);
+    }
+
+    #[test]
+    fn what_is_less_than_an_array_is_not_cut_off() {
+        let mut kept = list(usize::MAX);
+        for grains in [7, 9] {
+            kept.give(Mapping::new(grains * GRAIN).unwrap());
+        }
+        assert_eq!(kept.take(5 * GRAIN).unwrap().size(), 7 * GRAIN);
+        // Within a huge page as well.
+        let (found, rest) = (kept.take(5 * GRAIN).unwrap(), kept.kept.pop().unwrap());
+        assert_eq!((found.size(), rest.size()), (5 * GRAIN, MAPPED));
+        kept.held -= rest.size();
+        kept.give(rest);
+        kept.give(found);
+        assert_eq!((kept.held, kept.kept.len()), (9 * GRAIN, 1));
     }
 
     #[test]

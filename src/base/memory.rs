@@ -1,6 +1,6 @@
 //! Memory: what of it is kept from large arrays for the next, and how much there is.
 //!
-//! Memory of arrays of 4 MiB and more that are no longer needed is not given back to the system at once: the next array of
+//! Memory of arrays of 1 MiB and more that are no longer needed is not given back to the system at once: the next array of
 //! about that size takes it, and so need not wait for fresh pages, which can take longer than to compute the array. What
 //! is kept is bounded ([`set_limit`]): a quarter of the memory of the machine, or of what its control groups and limits let
 //! the process take, if no other limit is set, and never more than what is free beside it. It is given back where an
@@ -28,6 +28,8 @@
 //! # Ok::<(), openwork::Error>(())
 //! ```
 
+use std::sync::OnceLock;
+
 use openwork_ops::DType;
 
 use crate::base::error::{self, Error, Result};
@@ -37,6 +39,23 @@ pub use crate::base::kept::{Stats, set_limit, stats, trim};
 
 /// Smaller sizes are not compared with what is free: to ask costs as much as to fill a good part of them.
 const LARGE: usize = 64 << 20;
+
+/// Who is told of large blocks.
+static WATCHER: OnceLock<fn(usize)> = OnceLock::new();
+
+/// Has `watcher` told the bytes of each array that the allocator does not see, by the thread that asks for it: for tests of what
+/// is allocated. The first watcher stays.
+#[doc(hidden)]
+pub fn watch(watcher: fn(usize)) {
+    WATCHER.get_or_init(|| watcher);
+}
+
+/// Tells the watcher, if there is one, of an array that takes a mapping.
+pub(crate) fn note(bytes: usize) {
+    if let Some(watcher) = WATCHER.get() {
+        watcher(bytes);
+    }
+}
 
 /// Whether so many bytes can be had: nothing is allocated for good.
 pub(crate) fn is_possible(bytes: usize) -> bool {

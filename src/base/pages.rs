@@ -13,11 +13,16 @@ use bytemuck::Pod;
 
 use crate::base::{kept, memory, parallel};
 
-/// From this size on, memory is mapped, aligned to huge pages, and the kernel is asked to use them: random access
-/// costs half, and first touch a fraction.
+/// From this size on, memory is mapped, and kept for the next when it is freed: allocators give so much back to the system, which
+/// zeroes it again at the next call.
+pub(crate) const MAPPED: usize = 1 << 20;
+/// From this size on, mappings are whole huge pages, and the kernel is asked to use them: random access costs half, and first
+/// touch a fraction.
 pub(crate) const HUGE: usize = 4 << 20;
 /// Bytes of a huge page.
 pub(crate) const PAGE: usize = 2 << 20;
+/// What the sizes of smaller mappings are multiples of: a whole page more would be as much again.
+pub(crate) const GRAIN: usize = 256 << 10;
 
 /// Bytes up to which it is quicker to write zeros than to ask for memory that has them: allocators keep memory of these
 /// sizes at hand, but not zeroed.
@@ -77,8 +82,9 @@ impl Block {
 
     /// A block, and whether its bytes are zero. Fresh memory is taken where so many bytes are free.
     fn new(len: usize, is_free: fn(usize) -> bool) -> Option<(Block, bool)> {
-        if len >= HUGE && cfg!(target_os = "linux") {
-            let size = len.checked_next_multiple_of(PAGE)?;
+        if len >= MAPPED && cfg!(target_os = "linux") {
+            memory::note(len);
+            let size = len.checked_next_multiple_of(if len < HUGE { GRAIN } else { PAGE })?;
             let used = kept::take(size);
             let is_fresh = used.is_none();
             let mapping = match used {
@@ -131,7 +137,7 @@ impl Block {
     pub(crate) fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
         let pages = (self.shift + self.len).max(1).next_multiple_of(PAGE);
-        let rest = self.mapping.as_mut().filter(|m| m.size >= pages + HUGE).and_then(|m| m.split_off(pages));
+        let rest = self.mapping.as_mut().filter(|m| m.size >= pages + MAPPED).and_then(|m| m.split_off(pages));
         rest.into_iter().for_each(kept::keep);
     }
 }
@@ -201,7 +207,7 @@ impl<T: Pod> DerefMut for Scratch<T> {
     }
 }
 
-/// Huge pages that are mapped, and nobody uses: a multiple of [`PAGE`] bytes, which hold anything.
+/// Memory that is mapped, and nobody uses: a multiple of [`GRAIN`] bytes, which hold anything.
 pub(crate) struct Mapping {
     at: NonNull<u8>,
     size: usize,
@@ -219,7 +225,7 @@ impl Mapping {
         if first.is_some() || kept::trim() == 0 { first } else { Mapping::new(size) }
     }
 
-    /// Fresh pages from the kernel: zero without writing, aligned so that huge pages fit.
+    /// Fresh pages from the kernel: zero without writing, aligned so that huge pages fit, of which `size` may hold none.
     pub(crate) fn new(size: usize) -> Option<Mapping> {
         let mapped = size.checked_add(PAGE)?;
         let raw = system::map(mapped)?;
@@ -241,9 +247,9 @@ impl Mapping {
         self.size
     }
 
-    /// Cuts off what is beyond `size` bytes, a multiple of [`PAGE`] and less than all.
+    /// Cuts off what is beyond `size` bytes, a multiple of [`GRAIN`] and less than all.
     pub(crate) fn split_off(&mut self, size: usize) -> Option<Mapping> {
-        let rest = self.size.checked_sub(size).filter(|&rest| rest > 0 && size.is_multiple_of(PAGE))?;
+        let rest = self.size.checked_sub(size).filter(|&rest| rest > 0 && size.is_multiple_of(GRAIN))?;
         let at = NonNull::new(self.at.as_ptr().wrapping_add(size))?;
         self.size = size;
         Some(Mapping { at, size: rest, origin: self.origin })
@@ -327,7 +333,7 @@ mod system {
 mod tests {
     use super::*;
 
-    const SIZES: [usize; 6] = [0, 1, AT_HAND + 1, HUGE - 1, HUGE, 3 * HUGE + 5];
+    const SIZES: [usize; 9] = [0, 1, AT_HAND + 1, MAPPED - 1, MAPPED, MAPPED + 9, HUGE - 1, HUGE, 3 * HUGE + 5];
 
     /// Blocks of every size that held something else before.
     #[test]
@@ -342,6 +348,16 @@ mod tests {
                 drop(block);
                 assert!(Block::zeroed(len).unwrap().all().iter().all(|&b| b == 0), "{len} bytes");
             }
+        }
+    }
+
+    #[test]
+    fn small_mappings_are_not_much_larger_than_what_they_hold() {
+        for len in [MAPPED, MAPPED + 1, PAGE + 1, HUGE - 1] {
+            let block = Block::any(len).unwrap();
+            // What is kept may be larger by less than an array that is worth a mapping.
+            let Some(mapping) = &block.mapping else { return };
+            assert!(mapping.size < len + GRAIN + MAPPED, "{} for {len}", mapping.size);
         }
     }
 
@@ -389,7 +405,7 @@ mod tests {
     #[test]
     fn only_parts_of_one_mapping_are_joined() {
         let Some(mut first) = Mapping::new(4 * PAGE) else { return };
-        assert!(first.split_off(PAGE + 1).is_none() && first.split_off(4 * PAGE).is_none());
+        assert!(first.split_off(GRAIN + 1).is_none() && first.split_off(4 * PAGE).is_none());
         let mut second = first.split_off(2 * PAGE).unwrap();
         assert!(first.is_before(&second) && !second.is_before(&first));
         // As if it were another that only happens to lie there.

@@ -1,5 +1,5 @@
-//! A global allocator that remembers the largest block a thread asked for: what a test may say of memory is observed,
-//! not estimated.
+//! A global allocator that remembers the largest block a thread asked for, and with it the largest that the library maps past it:
+//! what a test may say of memory is observed, not estimated.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -44,6 +44,7 @@ unsafe impl GlobalAlloc for Watched {
 
 /// Runs `f` and gives the bytes of the largest block that this thread asked for meanwhile.
 pub fn largest_block<R>(f: impl FnOnce() -> R) -> (R, usize) {
+    openwork::memory::watch(note);
     let before = LARGEST.replace(0);
     let result = f();
     let largest = LARGEST.get();
