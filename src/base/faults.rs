@@ -40,6 +40,8 @@ pub enum Fault {
     GapsMultiplied,
     OutermostStored,
     PlacesUncounted,
+    KeysUnfolded,
+    LeadLost,
 }
 
 #[cfg(feature = "planted-faults")]
@@ -52,7 +54,7 @@ mod switch {
 
     impl Fault {
         /// Every fault.
-        pub const ALL: [Fault; 33] = [
+        pub const ALL: [Fault; 35] = [
             Fault::UnaryKeepsFill,
             Fault::BinaryFillOfLeft,
             Fault::DuplicatesDropped,
@@ -86,6 +88,8 @@ mod switch {
             Fault::GapsMultiplied,
             Fault::OutermostStored,
             Fault::PlacesUncounted,
+            Fault::KeysUnfolded,
+            Fault::LeadLost,
         ];
     }
 

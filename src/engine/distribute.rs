@@ -16,6 +16,7 @@ use openwork_ops::structure::{Index, IndexSlice};
 
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
+use crate::base::faults::{self, Fault};
 use crate::base::pages::Scratch;
 use crate::base::strided::Strided;
 use crate::base::trace::{Work, raise};
@@ -236,7 +237,7 @@ impl<I: Index> Sorter<'_, I> {
         keys.resize(start + n, 0);
         numbers.resize(n, 0);
         let of_bucket = &mut keys[start..];
-        let lead = self.buckets.lead(b);
+        let lead = self.buckets.lead(if faults::is(Fault::LeadLost) { b & !1 } else { b });
         if self.buckets.low_bits + index_bits <= 64 {
             sort_bucket(words, Packing { index_bits, key_bits: self.buckets.low_bits, buckets: 1 }, scratch);
             buckets::split(words, lead, index_bits, of_bucket, numbers);
@@ -252,7 +253,7 @@ impl<I: Index> Sorter<'_, I> {
         let first = rows.len();
         rows.resize(first + n * width, 0);
         gather_rows(from, width, IndexSlice::U32(&numbers[..n]), &mut rows[first..]);
-        if !repeated.runs.is_empty() {
+        if !repeated.runs.is_empty() && !faults::is(Fault::KeysUnfolded) {
             self.fold_runs(from, repeated, &mut rows[first..]);
         }
     }
