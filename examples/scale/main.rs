@@ -17,11 +17,12 @@ use std::cell::RefCell;
 use std::error::Error;
 use std::fs;
 use std::hint::black_box;
+use std::ops::RangeInclusive;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use openwork::parallel::with_threads;
-use openwork::{Tensor, memory};
+use openwork::{DType, Layout, Tensor, memory};
 
 mod ops;
 
@@ -35,6 +36,10 @@ const USAGE: &str = "usage: scale time|memory [--threads N] [--sizes N,N,...] [-
 const SIZES: [usize; 5] = [60_000, 1_000_000, 10_000_000, 30_000_000, 100_000_000];
 const SIZE: usize = 4_000_000;
 
+/// Stored elements that a matrix can have here: below, it has too few rows to be one of its kind.
+const ELEMENTS: RangeInclusive<usize> = 1000..=1_000_000_000;
+const THREADS: RangeInclusive<usize> = 1..=1024;
+
 /// What a streaming op may cost over its least at any size, and memory over operands and result.
 const FLAT: f64 = 1.5;
 const GATHERING: f64 = 2.0;
@@ -47,9 +52,11 @@ fn main() -> Outcome<()> {
     while let Some(argument) = given.next() {
         let mut value = || given.next().ok_or(USAGE);
         match &*argument {
-            "--threads" => threads = value()?.parse()?,
-            "--sizes" => sizes = value()?.split(',').map(str::parse).collect::<Result<_, _>>()?,
-            "--size" => size = value()?.parse()?,
+            "--threads" => threads = number("--threads", &value()?, THREADS)?,
+            "--sizes" => {
+                sizes = value()?.split(',').map(|n| number("--sizes", n, ELEMENTS)).collect::<Result<_, _>>()?;
+            }
+            "--size" => size = number("--size", &value()?, ELEMENTS)?,
             name if name.starts_with("--") => return Err(USAGE.into()),
             name => names.push(name.to_string()),
         }
@@ -60,7 +67,7 @@ fn main() -> Outcome<()> {
     }
     let chosen = || OPS.iter().filter(|op| names.is_empty() || names.iter().any(|name| name == op.name));
     match &*what {
-        "time" if !sizes.is_empty() => with_threads(threads, || times(&chosen().collect::<Vec<_>>(), &sizes))?,
+        "time" => with_threads(threads, || times(&chosen().collect::<Vec<_>>(), &sizes))?,
         "memory" => memories(chosen(), size, threads),
         // One op, in the process that `memory` starts.
         "peak" => with_threads(threads, || chosen().try_for_each(|op| peak(op, size)))?,
@@ -68,11 +75,29 @@ fn main() -> Outcome<()> {
     }
 }
 
+/// What an option says, if it is a number that is allowed.
+fn number(option: &str, given: &str, allowed: RangeInclusive<usize>) -> Outcome<usize> {
+    let parsed = given.trim().parse().ok().filter(|n| allowed.contains(n));
+    parsed.ok_or_else(|| {
+        let (least, most, several) = (allowed.start(), allowed.end(), option == "--sizes");
+        let form = if several { "numbers with commas between them, each" } else { "a number" };
+        format!("{option} takes {form} from {least} to {most}; `{given}` is none").into()
+    })
+}
+
+/// That memory holds operands and result of about so many elements, as the library sees it.
+fn room(size: usize) -> Outcome<()> {
+    let words = size * 6;
+    Tensor::zeros([words], DType::F64, Layout::Strided).map_err(|e| format!("no memory for {size} elements: {e}"))?;
+    Ok(())
+}
+
 /// A row for each op, a column for each size.
 fn times(ops: &[&Op], sizes: &[usize]) -> Outcome<()> {
     let ops: Vec<&&Op> = ops.iter().filter(|op| op.access != Access::Other).collect();
     let mut rows = vec![Vec::new(); ops.len() + LOOPS.len()];
     for &size in sizes {
+        room(size)?;
         // Operands of one op after the other: not all of them fit beside each other.
         rows[0].push(copy(size)?);
         rows[1].push(gather(size)?);
@@ -161,6 +186,7 @@ fn memories<'a>(ops: impl Iterator<Item = &'a Op>, size: usize, threads: usize) 
 /// Prints the megabytes of the operands and of the result, and the most that was held beside the operands.
 fn peak(op: &Op, size: usize) -> Outcome<()> {
     memory::set_limit(0);
+    room(size)?;
     let operands: Operands = (op.operands)(size)?;
     let before = kilobytes("VmRSS:")?;
     fs::write("/proc/self/clear_refs", "5")?;

@@ -122,9 +122,9 @@ pub const OPS: &[Op] = &[
 /// Elements that every row stores.
 const PER_ROW: usize = 16;
 
-/// Rows, and columns, of a matrix that stores so much.
+/// Rows, and columns, of a matrix that stores about so much: an even number.
 pub fn rows(size: usize) -> usize {
-    (size / PER_ROW).max(PER_ROW)
+    (size / PER_ROW / 2 * 2).max(PER_ROW)
 }
 
 /// A sequence that looks random (SplitMix64).
@@ -231,6 +231,7 @@ fn small(size: usize) -> Result<Operands> {
 }
 
 fn three(size: usize) -> Result<Operands> {
+    let size = size.next_multiple_of(PER_ROW * PER_ROW);
     let n = rows(size);
     Ok(vec![matrix(size, 1)?.reshape([n / 16, 16, n])?.to_layout(Layout::Csf)?])
 }
