@@ -230,6 +230,9 @@ pub(crate) fn gather_values(values: &Strided, order: &IndexVec) -> Result<Stride
 fn elements_to(s: &Sparse, kinds: &[LevelKind], dims: Vec<Dim>) -> Result<Sparse> {
     let level_dims: usize = kinds.iter().map(|k| k.rank()).sum();
     let (layout, mut words) = element_keys(s, &dims[..level_dims])?;
+    if dims.len() == level_dims {
+        return single_elements(s, kinds, dims, (&layout, words));
+    }
     let value_shape: Vec<usize> = dims[level_dims..].mapped(|d| d.size);
     let block = shape::product(value_shape.iter().copied());
     let strides = crate::base::strided::c_strides(&value_shape);
@@ -278,6 +281,26 @@ fn elements_to(s: &Sparse, kinds: &[LevelKind], dims: Vec<Dim>) -> Result<Sparse
         scatter_offsets(sorted.contiguous_bytes().unwrap_or_default(), dtype.size(), &targets, out);
     })?;
     Ok(Sparse { shape: s.shape.clone(), pattern, values: Strided::new(values, dtype, shape), fill: s.fill.clone() })
+}
+
+/// A tensor without duplicates to one without value axes, by the keys of its elements: they keep their number, and only move.
+fn single_elements(
+    s: &Sparse,
+    kinds: &[LevelKind],
+    dims: Vec<Dim>,
+    (layout, mut words): (&KeyLayout, Vec<Vec<u64>>),
+) -> Result<Sparse> {
+    let flat = s.values.reshape(&[s.nse()])?;
+    let values = match order_of(&words) {
+        Order::Unsorted => {
+            let sorted = sort::sort_keys(layout, words);
+            words = sorted.words;
+            gather_values(&flat, &sorted.order)?
+        }
+        _ => flat,
+    };
+    let pattern = Arc::new(build::build(kinds, dims, &SortedKeys::new(layout, &words))?);
+    Ok(Sparse { shape: s.shape.clone(), pattern, values, fill: s.fill.clone() })
 }
 
 /// A buffer of the fill at every element of a pattern, over which `write` puts what is stored.

@@ -24,7 +24,8 @@ const PARTS_A_THREAD: usize = 2;
 
 /// The other order of levels of a canonical CSR or CSC matrix; `None` for anything else.
 ///
-/// Cost: O(nse + rows + columns). A word and a value per element beside the result, where rows jump across the columns.
+/// Cost: O(nse + rows + columns). One or two words of 32 bits and a value per element beside the result, where rows jump across the
+/// columns.
 pub(crate) fn swap_compressed(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> Option<Sparse> {
     const COMPRESSED: [LevelKind; 2] = [LevelKind::Dense, LevelKind::Sparse { rank: 1 }];
     let from = &s.pattern;
@@ -49,11 +50,11 @@ pub(crate) fn swap_compressed(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> 
         level = with_index!(pointers.as_slice(), p => {
             let arrays = (p, indices[0].typed(), bytes, minor, out);
             match s.dtype().size() {
-                1 => typed::<1, 2, _>(arrays),
-                2 => typed::<2, 2, _>(arrays),
-                4 => typed::<4, 2, _>(arrays),
-                8 => typed::<8, 2, _>(arrays),
-                _ => typed::<16, 3, _>(arrays),
+                1 => typed::<1, 2, 3, _>(arrays),
+                2 => typed::<2, 2, 3, _>(arrays),
+                4 => typed::<4, 2, 3, _>(arrays),
+                8 => typed::<8, 3, 4, _>(arrays),
+                _ => typed::<16, 5, 6, _>(arrays),
             }
         });
     });
@@ -63,7 +64,8 @@ pub(crate) fn swap_compressed(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> 
     Some(Sparse { shape: s.shape.clone(), pattern: Arc::new(pattern), values, fill: s.fill.clone() })
 }
 
-fn typed<const W: usize, const K: usize, I: Index>(
+/// For values of `W` bytes, which are moved in entries of `NARROW` or `WIDE` words.
+fn typed<const W: usize, const NARROW: usize, const WIDE: usize, I: Index>(
     (pointers, indices, values, minor, out): (&[I], &[I], &[u8], usize, &mut [u8]),
 ) -> Option<Level> {
     let base = pointers.first()?.get();
@@ -72,7 +74,8 @@ fn typed<const W: usize, const K: usize, I: Index>(
     let out = (&mut swapped[..], out.as_chunks_mut().0);
     let buckets = Buckets::new(pointers.len() - 1, minor, indices.len(), W).filter(|_| jumps(indices, minor));
     let pointers = match buckets {
-        Some(buckets) => by_buckets::<W, K, I>(rows, minor, buckets, out),
+        Some(buckets) if buckets.is_narrow() => by_buckets::<W, NARROW, I>(rows, minor, buckets, out),
+        Some(buckets) => by_buckets::<W, WIDE, I>(rows, minor, buckets, out),
         None => directly(rows, minor, out),
     };
     let level = Level::Sparse {

@@ -133,18 +133,37 @@ impl Buckets {
         (shift + row_bits <= 64).then_some(Buckets { shift, count: columns.div_ceil(1 << shift).max(1), row_bits })
     }
 
+    /// Whether the number of an [`Entry`] fits one word.
+    pub fn is_narrow(self) -> bool {
+        self.shift + self.row_bits <= 32
+    }
+
     /// The columns of a bucket.
     pub fn columns(self, bucket: usize, all: usize) -> Range<usize> {
         (bucket << self.shift).min(all)..((bucket + 1) << self.shift).min(all)
     }
 }
 
-/// An element on its way: a word of its column within the bucket and its row, and its value in the words after it. Together,
-/// so that a bucket is one stream.
-pub type Entry<const K: usize> = [u64; K];
+/// An element on its way: its column within the bucket and its row as one number, and its value behind. Together, so that a
+/// bucket is one stream.
+///
+/// The value of `W` bytes fills whole words; the number takes those that are left, one or two.
+pub type Entry<const K: usize> = [u32; K];
 
-/// Writes the elements of rows bucket by bucket, in order in each; values of `W` bytes fit `K - 1` words. Gives where buckets
-/// begin and end.
+/// Words of the number in an entry.
+const fn words_of_number<const W: usize, const K: usize>() -> usize {
+    K - W.div_ceil(4)
+}
+
+#[inline(always)]
+fn number<const W: usize, const K: usize>(entry: &Entry<K>) -> u64 {
+    match const { words_of_number::<W, K>() } {
+        1 => u64::from(entry[0]),
+        _ => u64::from(entry[0]) | u64::from(entry[1]) << 32,
+    }
+}
+
+/// Writes the elements of rows bucket by bucket, in order in each; see [`Entry`] for `K`. Gives where buckets begin and end.
 pub fn distribute<const W: usize, const K: usize, I: Index>(
     rows: Rows<'_, W, I>,
     buckets: Buckets,
@@ -163,8 +182,13 @@ pub fn distribute<const W: usize, const K: usize, I: Index>(
         for (&j, v) in indices.iter().zip(values) {
             let slot = &mut next[j.get() >> buckets.shift];
             let mut entry = [0; K];
-            entry[0] = (((j.get() & low) as u64) << buckets.row_bits) | i as u64;
-            bytemuck::bytes_of_mut(&mut entry)[8..8 + W].copy_from_slice(v);
+            let number = (((j.get() & low) as u64) << buckets.row_bits) | i as u64;
+            let words = const { words_of_number::<W, K>() };
+            entry[0] = number as u32;
+            if words > 1 {
+                entry[1] = (number >> 32) as u32;
+            }
+            bytemuck::bytes_of_mut(&mut entry)[4 * words..4 * words + W].copy_from_slice(v);
             staged[*slot] = entry;
             // The line after this one, which the stream of this bucket comes to.
             simd::prefetch::<Entry<K>, 1>(staged, *slot + 64 / size_of::<Entry<K>>());
@@ -194,7 +218,7 @@ pub fn collect<const W: usize, const K: usize, I: Index>(
         simd::prefetch::<[u8; W], TOGETHER>(out.1, at);
         at += entries.len();
         for entry in entries {
-            let count = &mut counts[(entry[0] >> row_bits) as usize];
+            let count = &mut counts[(number::<W, K>(entry) >> row_bits) as usize];
             *count = I::new(count.get() + 1);
         }
     }
@@ -205,10 +229,11 @@ pub fn collect<const W: usize, const K: usize, I: Index>(
     }
     let row = (1u64 << row_bits) - 1;
     for entry in pieces.iter().copied().flatten() {
-        let slot = &mut counts[(entry[0] >> row_bits) as usize];
-        let at = slot.get();
-        out.0[at] = I::new((entry[0] & row) as usize);
-        out.1[at].copy_from_slice(&bytemuck::bytes_of(entry)[8..8 + W]);
+        let number = number::<W, K>(entry);
+        let slot = &mut counts[(number >> row_bits) as usize];
+        let (at, value) = (slot.get(), 4 * const { words_of_number::<W, K>() });
+        out.0[at] = I::new((number & row) as usize);
+        out.1[at].copy_from_slice(&bytemuck::bytes_of(entry)[value..value + W]);
         *slot = I::new(at + 1);
     }
 }
