@@ -178,6 +178,9 @@ pub(crate) fn least_rank(keys: &[u64], flip: u64) -> u64 {
 pub fn outermost(dtype: DType, values: &[u8], greatest: bool) -> Option<(usize, u64)> {
     // A long buffer takes longer to make than a few elements to look at.
     const FEW: usize = 32;
+    if dtype == DType::F64 {
+        return farthest(f64::from_bytes(values), greatest);
+    }
     if values.len() <= FEW * dtype.size() {
         outermost_by::<FEW>(dtype, values, greatest)
     } else {
@@ -186,18 +189,90 @@ pub fn outermost(dtype: DType, values: &[u8], greatest: bool) -> Option<(usize, 
 }
 
 /// Where an element comes first; zeros of both signs are one, and so are all that are no number.
-fn place_of(values: &[f64], wanted: f64) -> Option<usize> {
-    if wanted.is_nan() {
-        return values.iter().position(|v| v.is_nan());
+struct PlaceOf<'a> {
+    values: &'a [f64],
+    wanted: f64,
+}
+
+impl PlaceOf<'_> {
+    #[inline(always)]
+    fn first(values: &[f64], is: impl Fn(f64) -> bool + Copy) -> Option<usize> {
+        const BLOCK: usize = 64;
+        const LANES: usize = 16;
+        let (blocks, rest) = values.as_chunks::<BLOCK>();
+        for (i, block) in blocks.iter().enumerate() {
+            // Without a branch for each.
+            let mut any = [0u64; LANES];
+            for (j, &v) in block.iter().enumerate() {
+                any[j % LANES] |= u64::from(is(v));
+            }
+            if any.iter().fold(0, |any, &one| any | one) > 0 {
+                return block.iter().position(|&v| is(v)).map(|at| i * BLOCK + at);
+            }
+        }
+        rest.iter().position(|&v| is(v)).map(|at| blocks.len() * BLOCK + at)
     }
-    const BLOCK: usize = 64;
-    for (i, block) in values.chunks(BLOCK).enumerate() {
-        // Without a branch for each.
-        if block.iter().fold(false, |any, &v| any | (v == wanted)) {
-            return block.iter().position(|&v| v == wanted).map(|at| i * BLOCK + at);
+}
+
+impl Loop for PlaceOf<'_> {
+    type Output = Option<usize>;
+    #[inline(always)]
+    fn run(self) -> Option<usize> {
+        let PlaceOf { values, wanted } = self;
+        if wanted.is_nan() { PlaceOf::first(values, f64::is_nan) } else { PlaceOf::first(values, |v| v == wanted) }
+    }
+}
+
+/// The greatest of some floats, or the least; NaN if there is one.
+struct Farthest<'a> {
+    values: &'a [f64],
+    greatest: bool,
+}
+
+impl Farthest<'_> {
+    #[inline(always)]
+    fn among(values: &[f64], start: f64, better: impl Fn(f64, f64) -> bool + Copy) -> f64 {
+        const LANES: usize = 32;
+        let (mut best, mut nans) = ([start; LANES], [0u64; LANES]);
+        let (blocks, rest) = values.as_chunks::<LANES>();
+        let choose = |best: f64, v: f64| if better(v, best) { v } else { best };
+        for block in blocks {
+            for i in 0..LANES {
+                best[i] = choose(best[i], block[i]);
+                nans[i] |= u64::from(block[i].is_nan());
+            }
+        }
+        let mut any = rest.iter().fold(0, |any, v| any | u64::from(v.is_nan()));
+        // By halves, none of which waits for each lane in turn.
+        let mut half = LANES / 2;
+        while half > 0 {
+            for i in 0..half {
+                best[i] = choose(best[i], best[i + half]);
+                nans[i] |= nans[i + half];
+            }
+            half /= 2;
+        }
+        any |= nans[0];
+        let best = rest.iter().fold(best[0], |best, &v| choose(best, v));
+        if any > 0 { f64::NAN } else { best }
+    }
+}
+
+impl Loop for Farthest<'_> {
+    type Output = f64;
+    #[inline(always)]
+    fn run(self) -> f64 {
+        match self.greatest {
+            true => Farthest::among(self.values, f64::NEG_INFINITY, |v, best| v > best),
+            false => Farthest::among(self.values, f64::INFINITY, |v, best| v < best),
         }
     }
-    None
+}
+
+/// The first of the greatest floats, or of the least, as [`outermost`] says.
+fn farthest(values: &[f64], greatest: bool) -> Option<(usize, u64)> {
+    let wanted = vectorised(Farthest { values, greatest });
+    vectorised(PlaceOf { values, wanted }).map(|at| (at, of_float(wanted)))
 }
 
 fn outermost_by<const STRETCH: usize>(dtype: DType, values: &[u8], greatest: bool) -> Option<(usize, u64)> {
@@ -207,26 +282,148 @@ fn outermost_by<const STRETCH: usize>(dtype: DType, values: &[u8], greatest: boo
     let mut found = None;
     for (i, values) in values.chunks(STRETCH * dtype.size()).enumerate() {
         let keys = &mut buffer[..values.len() / dtype.size()];
-        let best = if dtype == DType::F64 {
-            vectorised(Greatest { values: f64::from_bytes(values), add, flip })
-        } else {
-            self::keys(dtype, values, keys);
-            vectorised(Greatest { values: &keys[..], add, flip })
-        };
+        self::keys(dtype, values, keys);
+        let best = vectorised(Greatest { values: &keys[..], add, flip });
         if found.is_some_and(|(_, rank)| best <= rank) {
             continue;
         }
-        let at = if dtype == DType::F64 {
-            place_of(f64::from_bytes(values), to_float((best ^ flip).wrapping_sub(add)))
-        } else {
-            self::keys(dtype, values, keys);
-            keys.iter().position(|&key| key.wrapping_add(add) ^ flip == best)
-        };
-        if let Some(at) = at {
+        if let Some(at) = keys.iter().position(|&key| key.wrapping_add(add) ^ flip == best) {
             found = Some((i * STRETCH + at, best));
         }
     }
     found.map(|(at, rank)| (at, (rank ^ flip).wrapping_sub(add)))
+}
+
+/// What [`among`] finds besides the keys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Elements whose key is below the least that is asked for.
+    pub below: usize,
+    /// Elements that are NaN.
+    pub nans: usize,
+}
+
+/// Elements of which the keys from `low` to `high` are wanted.
+struct Among<'a, T> {
+    values: &'a [T],
+    low: u64,
+    high: u64,
+    found: &'a mut Vec<u64>,
+}
+
+impl<T: Ordered> Loop for Among<'_, T> {
+    type Output = Counted;
+    #[inline(always)]
+    fn run(self) -> Counted {
+        const BLOCK: usize = 16;
+        let Among { values, low, high, found } = self;
+        let (width, some) = (high.wrapping_sub(low), u64::from(low <= high));
+        let (mut lower, mut unordered) = ([0u64; BLOCK], [0u64; BLOCK]);
+        // Found ones are written down without a branch for each.
+        let (mut room, mut n) = ([0; 64 * BLOCK], 0);
+        let (blocks, rest) = values.as_chunks::<BLOCK>();
+        for block in blocks {
+            let (mut keys, mut inside) = ([0; BLOCK], [0u64; BLOCK]);
+            for i in 0..BLOCK {
+                keys[i] = block[i].key();
+                lower[i] += u64::from(keys[i] < low);
+                unordered[i] += u64::from(keys[i] == NAN);
+                // One comparison: what is below `low` wraps around.
+                inside[i] = u64::from(keys[i].wrapping_sub(low) <= width) & some;
+            }
+            if inside.iter().fold(0, |any, &one| any | one) > 0 {
+                for i in 0..BLOCK {
+                    room[n] = keys[i];
+                    n += inside[i] as usize;
+                }
+                if n >= room.len() - BLOCK {
+                    found.extend_from_slice(&room[..n]);
+                    n = 0;
+                }
+            }
+        }
+        found.extend_from_slice(&room[..n]);
+        let sum = |lanes: [u64; BLOCK]| lanes.iter().sum::<u64>() as usize;
+        let mut counted = Counted { below: sum(lower), nans: sum(unordered) };
+        for &v in rest {
+            let key = v.key();
+            counted.below += usize::from(key < low);
+            counted.nans += usize::from(key == NAN);
+            if low <= key && key <= high {
+                found.push(key);
+            }
+        }
+        counted
+    }
+}
+
+/// Adds the keys from `low` to `high` of elements to a list, and counts those that are below `low`, and the NaN. None is found
+/// if `high` is less.
+///
+/// Cost: O(elements), little more than to read them where few are found.
+pub fn among(dtype: DType, values: &[u8], low: u64, high: u64, found: &mut Vec<u64>) -> Counted {
+    match dtype {
+        DType::F64 => return vectorised(Among { values: f64::from_bytes(values), low, high, found }),
+        DType::F32 => return vectorised(Among { values: f32::from_bytes(values), low, high, found }),
+        _ => {}
+    }
+    let mut keys = [0; 512];
+    let mut all = Counted::default();
+    for values in values.chunks(keys.len() * dtype.size()) {
+        let keys = &mut keys[..values.len() / dtype.size()];
+        self::keys(dtype, values, keys);
+        let own = vectorised(Among { values: &keys[..], low, high, found: &mut *found });
+        all.below += own.below;
+        all.nans += if has_nan(dtype) { own.nans } else { 0 };
+    }
+    all
+}
+
+/// Keys of which the least and the greatest are wanted.
+struct Ends<'a> {
+    keys: &'a [u64],
+}
+
+impl Loop for Ends<'_> {
+    type Output = (u64, u64);
+    #[inline(always)]
+    fn run(self) -> (u64, u64) {
+        const LANES: usize = 16;
+        let (mut least, mut greatest) = ([u64::MAX; LANES], [0; LANES]);
+        let (blocks, rest) = self.keys.as_chunks::<LANES>();
+        for block in blocks {
+            for i in 0..LANES {
+                least[i] = u64::min(least[i], block[i]);
+                greatest[i] = u64::max(greatest[i], block[i]);
+            }
+        }
+        let least = least.iter().chain(rest).fold(u64::MAX, |a, &b| u64::min(a, b));
+        (least, greatest.iter().chain(rest).fold(0, |a, &b| u64::max(a, b)))
+    }
+}
+
+/// The least and the greatest of some keys; the greatest number and 0 of none.
+pub fn least_and_greatest(keys: &[u64]) -> (u64, u64) {
+    vectorised(Ends { keys })
+}
+
+/// Keys among which one is counted.
+struct CountOf<'a> {
+    keys: &'a [u64],
+    key: u64,
+}
+
+impl Loop for CountOf<'_> {
+    type Output = usize;
+    #[inline(always)]
+    fn run(self) -> usize {
+        self.keys.iter().map(|&key| u64::from(key == self.key)).sum::<u64>() as usize
+    }
+}
+
+/// How often there is a key.
+pub fn count_of(keys: &[u64], key: u64) -> usize {
+    vectorised(CountOf { keys, key })
 }
 
 /// How many searches go on at a time in [`not_above`]: each waits for memory while the others do too.
@@ -381,6 +578,47 @@ mod tests {
         assert_eq!(outermost(DType::I8, &[], true), None);
         assert_eq!(outermost(DType::U64, u64::as_bytes(&[0, 0]), true), Some((0, 0)));
         assert_eq!(outermost(DType::U64, u64::as_bytes(&[u64::MAX; 2]), false), Some((0, u64::MAX)));
+    }
+
+    #[test]
+    fn keys_between_two_are_found_and_others_counted() {
+        fn check<T: Element>(values: &[T]) {
+            let mut all = vec![0; values.len()];
+            keys(T::DTYPE, T::as_bytes(values), &mut all);
+            let mut sorted = all.clone();
+            sorted.sort_unstable();
+            let at = |share: usize| sorted.get(share * sorted.len() / 100).copied().unwrap_or(7);
+            for (low, high) in
+                [(0, u64::MAX), (at(40), at(60)), (at(50), at(50)), (at(99), u64::MAX), (at(50), at(50) - 1)]
+            {
+                let mut found = vec![3];
+                let counted = among(T::DTYPE, T::as_bytes(values), low, high, &mut found);
+                let inside = all.iter().copied().filter(|key| (low..=high).contains(key));
+                assert!(found.into_iter().eq([3].into_iter().chain(inside)), "{} {low} {high}", T::DTYPE);
+                assert_eq!(counted.below, all.iter().filter(|&&key| key < low).count());
+                assert_eq!(counted.nans, values.iter().filter(|v| v.to_scalar().is_nan()).count());
+            }
+        }
+        for n in [0u64, 1, 15, 16, 17, 511, 512, 513, 5000] {
+            let spread = |k: u64| (k + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let floats: Vec<f64> =
+                (0..n).map(|k| if spread(k) % 9 == 0 { f64::NAN } else { spread(k) as i64 as f64 }).collect();
+            check(&floats);
+            check(&floats.iter().map(|&v| v as f32).collect::<Vec<_>>());
+            check(&(0..n).map(spread).chain([u64::MAX]).collect::<Vec<_>>());
+            check(&(0..n).map(|k| spread(k) as i8).collect::<Vec<_>>());
+            check(&floats.iter().map(|&v| f16::from_f64(v * 1e-16)).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn the_least_the_greatest_and_how_often() {
+        for n in [0u64, 1, 15, 16, 17, 100] {
+            let keys: Vec<u64> = (0..n).map(|k| (k + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60).collect();
+            let (least, greatest) = (keys.iter().min().copied(), keys.iter().max().copied());
+            assert_eq!(least_and_greatest(&keys), (least.unwrap_or(u64::MAX), greatest.unwrap_or(0)));
+            (0..16).for_each(|key| assert_eq!(count_of(&keys, key), keys.iter().filter(|&&k| k == key).count()));
+        }
     }
 
     #[test]

@@ -180,47 +180,89 @@ pub(crate) fn sort(words: &mut [u64]) {
     sort_numbered(words, &mut []);
 }
 
+/// What is done with keys of which no other changes its place.
+type Finish<'a> = &'a (dyn Fn(&mut [u64]) + Sync);
+
+/// Sorts keys, and hands each part that is in order to `finish`, once, while it is in the cache.
+pub(crate) fn sort_then(keys: &mut [u64], finish: Finish<'_>) {
+    sort_parts(keys, &mut [], Some(finish));
+}
+
 /// Sorts keys and, if there are any, as many numbers with them, those of equal keys rising: no two pairs are alike, so that
 /// in any order of work the result is the same.
 pub(crate) fn sort_numbered(keys: &mut [u64], numbers: &mut [u64]) {
-    if serial(keys.len(), GRAIN) {
-        return ranking::sort_numbered(keys, numbers);
+    sort_parts(keys, numbers, None);
+}
+
+fn sort_parts(keys: &mut [u64], numbers: &mut [u64], finish: Option<Finish<'_>>) {
+    let is_alone = serial(keys.len(), GRAIN);
+    if is_alone && (finish.is_none() || keys.len() <= GRAIN) {
+        ranking::sort_numbered(keys, numbers);
+        return finish.into_iter().for_each(|finish| finish(keys));
     }
     let depth = 2 * keys.len().ilog2();
     interrupt::check();
-    let Some(token) = interrupt::token() else { return divided(keys, numbers, depth, None) };
-    let work = Mutex::new(Some((keys, numbers)));
-    watched(&|| {
-        let taken = lock(&work).take();
-        if let Some((keys, numbers)) = taken {
-            divided(keys, numbers, depth, Some(&token));
-        }
-    });
-    interrupt::end(&token);
+    let token = interrupt::token();
+    let work = Dividing { finish, is_alone, token: token.as_ref() };
+    let Some(token) = &token else { return work.divide(keys, numbers, depth) };
+    if is_alone {
+        work.divide(keys, numbers, depth);
+    } else {
+        let given = Mutex::new(Some((keys, numbers)));
+        watched(&|| {
+            let taken = lock(&given).take();
+            if let Some((keys, numbers)) = taken {
+                work.divide(keys, numbers, depth);
+            }
+        });
+    }
+    interrupt::end(token);
 }
 
-/// Sorts by steps that leave parts for other threads, at most so many within each other. Parts are left as they are once
-/// the sort is to be given up.
-fn divided(keys: &mut [u64], numbers: &mut [u64], depth: u32, token: Option<&interrupt::Token>) {
-    if let Some(token) = token {
-        interrupt::ask(token);
-        if token.load(Ordering::Relaxed) {
-            return;
+/// A sort by steps that leave parts for other threads.
+struct Dividing<'a> {
+    finish: Option<Finish<'a>>,
+    /// Whether no other thread takes part.
+    is_alone: bool,
+    token: Option<&'a interrupt::Token>,
+}
+
+impl Dividing<'_> {
+    /// Sorts by at most so many steps within each other. Parts are left as they are once the sort is to be given up.
+    fn divide(&self, keys: &mut [u64], numbers: &mut [u64], depth: u32) {
+        if let Some(token) = self.token {
+            interrupt::ask(token);
+            if token.load(Ordering::Relaxed) {
+                return;
+            }
         }
+        let finish = |keys: &mut [u64]| self.finish.into_iter().for_each(|finish| finish(keys));
+        let Some(depth) = depth.checked_sub(1).filter(|_| keys.len() > GRAIN) else {
+            ranking::sort_numbered(keys, numbers);
+            return finish(keys);
+        };
+        let Some((below, above)) = ranking::divide(keys, numbers) else {
+            match numbers.is_empty() && !self.is_alone {
+                true => keys.par_sort_unstable(),
+                false => ranking::sort_numbered(keys, numbers),
+            }
+            return finish(keys);
+        };
+        // Without numbers these are places in an empty list.
+        let (of_below, of_above) = (below.min(numbers.len()), above.min(numbers.len()));
+        let ((first, rest), (own, of_rest)) = (keys.split_at_mut(above), numbers.split_at_mut(of_above));
+        let (of_first, equal) = own.split_at_mut(of_below);
+        let (first, same) = first.split_at_mut(below);
+        let mut sides = (|| self.divide(first, of_first, depth), || self.divide(rest, of_rest, depth));
+        if self.is_alone {
+            (sides.0)();
+            (sides.1)();
+        } else {
+            rayon::join(sides.0, sides.1);
+        }
+        finish(same);
+        sort(equal);
     }
-    let Some(depth) = depth.checked_sub(1).filter(|_| keys.len() > GRAIN) else {
-        return ranking::sort_numbered(keys, numbers);
-    };
-    let Some((below, above)) = ranking::divide(keys, numbers) else {
-        return if numbers.is_empty() { keys.par_sort_unstable() } else { ranking::sort_numbered(keys, numbers) };
-    };
-    // Without numbers these are places in an empty list.
-    let (of_below, of_above) = (below.min(numbers.len()), above.min(numbers.len()));
-    let ((first, rest), (own, of_rest)) = (keys.split_at_mut(above), numbers.split_at_mut(of_above));
-    let (of_first, equal) = own.split_at_mut(of_below);
-    let sides = (|| divided(&mut first[..below], of_first, depth, token), || divided(rest, of_rest, depth, token));
-    rayon::join(sides.0, sides.1);
-    sort(equal);
 }
 
 /// One lock serves all slots: it is held for a move, against a task of thousands of elements, and a lock per slot would

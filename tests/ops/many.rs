@@ -34,7 +34,9 @@ fn matrix(shape: [usize; 2], places: &[[usize; 2]], f: impl Fn(usize) -> f64, dt
 
 #[test]
 fn transposes_that_jump_and_that_stay_near() {
-    for (shape, band) in [([3_000, 400_000], 0), ([400_000, 50_000], 0), ([300_000, 300_000], 40), ([5, 900_000], 0)] {
+    // Rows and columns of the last but one do not fit 32 bits together.
+    let shapes = [([3_000, 400_000], 0), ([400_000, 50_000], 0), ([300_000, 300_000], 40), ([300_000, 2_000_000], 0)];
+    for (shape, band) in shapes.into_iter().chain([([5, 900_000], 0)]) {
         let places = places(shape, 400_000, band, 7);
         let mut order: Vec<usize> = (0..places.len()).collect();
         order.sort_by_key(|&i| (places[i][1], places[i][0]));
@@ -51,6 +53,56 @@ fn transposes_that_jump_and_that_stay_near() {
                     let wanted = [places[i][1] as i64, places[i][0] as i64];
                     assert_eq!(columns[2 * k..2 * k + 2], wanted, "{shape:?} {dtype} {threads}");
                     assert_eq!(values[k], (i % 97) as f64 + 1.0);
+                }
+            }
+        }
+    }
+}
+
+/// Elements of which a sample says where to look: spread, few different ones, in order, periodic, far apart, with NaN; alone, and
+/// beside a fill.
+#[test]
+fn medians_and_quantiles_of_many_beside_a_sort() {
+    const N: usize = 150_000;
+    let mut random = Rng::new(3);
+    let mut spread: Vec<f64> = (0..N).map(|_| random.below(60_001) as f64 - 30_000.0).collect();
+    let kinds: [(&str, Vec<f64>); 7] = [
+        ("spread", spread.clone()),
+        ("few", (0..N).map(|_| random.below(5) as f64).collect()),
+        ("rising", (0..N).map(|i| (i / 5) as f64).collect()),
+        ("periodic", (0..N).map(|i| (i % 1000) as f64 - 300.0).collect()),
+        ("equal", vec![7.0; N]),
+        ("one apart", (0..N).map(|i| if i == 77 { -3.0 } else { 5.0 }).collect()),
+        ("nan", {
+            (0..N).filter(|i| i % 9 < 4).for_each(|i| spread[i] = f64::NAN);
+            spread
+        }),
+    ];
+    for (kind, numbers) in kinds {
+        for dtype in [DType::F64, DType::F32, DType::BF16, DType::I16, DType::U64] {
+            let x = Tensor::from_vec([N], numbers.clone()).unwrap().cast(dtype).unwrap();
+            let places = (0..N as i64).map(|i| 3 * i).collect::<Vec<_>>();
+            let fill = openwork::Scalar::from(2.0).cast(dtype);
+            let beside = Tensor::coo([3 * N], vec![places], &x, Fill::Scalar(fill)).unwrap();
+            let own = x.cast(DType::F64).unwrap().to_vec::<f64>().unwrap();
+            let all = own.iter().copied().chain(std::iter::repeat_n(2.0, 2 * N)).collect();
+            for (x, mut sorted) in [(x, own), (beside.clone(), all)] {
+                let is_whole = sorted.iter().all(|v| !v.is_nan());
+                sorted.retain(|v| !v.is_nan());
+                sorted.sort_unstable_by(f64::total_cmp);
+                let last = sorted.len() - 1;
+                for threads in 1..=2 {
+                    let item = |f: &(dyn Fn() -> openwork::Result<Tensor> + Sync)| {
+                        let found: f64 = with_threads(threads, f).unwrap().unwrap().item().unwrap().to();
+                        found
+                    };
+                    let what = format!("{kind} {dtype} of {} on {threads}", x.shape()[0]);
+                    assert_eq!(item(&|| x.nanmedian(..)), sorted[last / 2], "{what}");
+                    assert_eq!(item(&|| x.median(..)).is_nan(), !is_whole, "{what}");
+                    for q in [0.0, 1e-4, 0.25, 0.5, 0.77, 0.9999, 1.0] {
+                        let lower = item(&|| x.nanquantile_with(q, openwork::Interpolation::Lower, ..));
+                        assert_eq!(lower, sorted[(q * last as f64) as usize], "{what} {q}");
+                    }
                 }
             }
         }

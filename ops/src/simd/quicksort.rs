@@ -16,10 +16,10 @@ const FEW: usize = 128;
 
 /// Compiles functions for CPUs for which [`is_possible`] holds.
 macro_rules! vector {
-    ($($(#[$doc:meta])* fn $name:ident $(<$(const $c:ident: bool),+>)? ($($arg:tt)*) $(-> $out:ty)? $body:block)+) => {$(
+    ($($(#[$doc:meta])* fn $name:ident $(<$(const $c:ident: $of:ty),+>)? ($($arg:tt)*) $(-> $out:ty)? $body:block)+) => {$(
         $(#[$doc])*
         #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma,popcnt")]
-        fn $name $(<$(const $c: bool),+>)? ($($arg)*) $(-> $out)? $body
+        fn $name $(<$(const $c: $of),+>)? ($($arg)*) $(-> $out)? $body
     )+};
 }
 
@@ -58,14 +58,41 @@ fn lanes(n: usize) -> __mmask8 {
 /// One exchange after the other, written out: a loop would keep the vectors in memory.
 macro_rules! exchanges {
     ($b:expr, $($i:literal - $j:literal)+) => {{
-        $(exchange($b, $i, $j);)+
+        $(exchange::<NUMBERED, V>($b, $i, $j);)+
     }};
 }
 
-/// Sixteen vectors of keys, and of numbers.
-struct Block<const NUMBERED: bool> {
-    keys: [__m512i; 16],
-    numbers: [__m512i; 16],
+/// A few vectors of keys, and of numbers.
+struct Block<const V: usize> {
+    keys: [__m512i; V],
+    numbers: [__m512i; V],
+}
+
+/// For each mask, its lanes in order and then the others.
+static SIDES: [[u8; LANES]; 256] = {
+    let mut sides = [[0; LANES]; 256];
+    let mut mask = 0;
+    while mask < 256 {
+        let (mut lane, mut front, mut back) = (0, 0, LANES);
+        while lane < LANES {
+            if mask >> lane & 1 == 1 {
+                sides[mask][front] = lane as u8;
+                front += 1;
+            } else {
+                back -= 1;
+                sides[mask][back] = lane as u8;
+            }
+            lane += 1;
+        }
+        mask += 1;
+    }
+    sides
+};
+
+/// The middle one of three.
+#[inline(always)]
+fn middle_of([a, b, c]: [u64; 3]) -> u64 {
+    a.max(b).min(c).max(a.min(b))
 }
 
 vector! {
@@ -125,13 +152,17 @@ vector! {
     /// A key that is about in the middle of many.
     fn middle(keys: &[u64]) -> u64 {
         const SAMPLES: usize = 63;
-        let mut samples = [0; SAMPLES];
-        let (n, step) = if keys.len() < 1024 { (9, keys.len() / 9) } else { (SAMPLES, keys.len() / SAMPLES) };
-        for (i, sample) in samples[..n].iter_mut().enumerate() {
+        if keys.len() < 2048 {
+            let step = keys.len() / 9;
+            let of_three = |i: usize| middle_of([0, 3, 6].map(|j| keys[(i + j) * step + step / 2]));
+            return middle_of([0, 1, 2].map(of_three));
+        }
+        let (mut samples, step) = ([0; SAMPLES], keys.len() / SAMPLES);
+        for (i, sample) in samples.iter_mut().enumerate() {
             *sample = keys[i * step + step / 2];
         }
-        few::<false>(&mut samples[..n], &mut []);
-        samples[n / 2]
+        few::<false>(&mut samples, &mut []);
+        samples[SAMPLES / 2]
     }
 
     /// Brings the keys that are not above the pivot, or those that are below it, to the front, and gives their number.
@@ -143,10 +174,13 @@ vector! {
         let (keys, numbers) = (keys.as_mut_ptr().cast::<i64>(), numbers.as_mut_ptr().cast::<i64>());
         let by = _mm512_set1_epi64(pivot.cast_signed());
         // Not read yet: left..right. Written: ..front and back.. . What is held was read: as much room as that is between
-        // what is not read and what is written, so that every place that is read or written is below `n`.
+        // what is not read and what is written. Whole vectors are stored where at least one has room, so that every place
+        // that is read or written is below `n`, and what is written beyond a side is written over later.
         let (mut left, mut right, mut front, mut back) = (0, n - n % LANES, 0, n);
         let zero = _mm512_setzero_si512();
         let mut held = ([zero; 3 * AHEAD], [zero; 3 * AHEAD], 0);
+        // More than a second-level cache holds beside others.
+        let is_far = n > 1 << 12;
         macro_rules! load {
             ($at:expr, $mask:expr) => {{
                 let (at, mask) = ($at, $mask);
@@ -157,9 +191,41 @@ vector! {
                 }
             }};
         }
+        macro_rules! first {
+            ($vectors:expr) => {
+                match BELOW {
+                    true => _mm512_cmplt_epu64_mask($vectors.0, by),
+                    false => _mm512_cmple_epu64_mask($vectors.0, by),
+                }
+            };
+        }
+        // Those of the front in order, then the others: both sides get all, since no lane matters that is not of that side.
+        macro_rules! put {
+            ($vectors:expr) => {{
+                let vectors = $vectors;
+                let first = first!(vectors);
+                let to_front = first.count_ones() as usize;
+                // SAFETY: eight bytes of the table; there is room for a vector between front and back, on either side of
+                // what is not read.
+                unsafe {
+                    let sides = _mm512_cvtepu8_epi64(_mm_loadl_epi64(SIDES[usize::from(first)].as_ptr().cast()));
+                    let moved = _mm512_permutexvar_epi64(sides, vectors.0);
+                    _mm512_storeu_epi64(keys.add(front), moved);
+                    _mm512_storeu_epi64(keys.add(back - LANES), moved);
+                    if NUMBERED {
+                        let moved = _mm512_permutexvar_epi64(sides, vectors.1);
+                        _mm512_storeu_epi64(numbers.add(front), moved);
+                        _mm512_storeu_epi64(numbers.add(back - LANES), moved);
+                    }
+                }
+                front += to_front;
+                back -= LANES - to_front;
+            }};
+        }
         macro_rules! store {
-            ($at:expr, $lanes:expr, $of:expr, $vectors:expr) => {{
-                let (at, lanes, of, vectors) = ($at, $lanes, $of, $vectors);
+            ($at:expr, $of:expr, $vectors:expr) => {{
+                let (at, of, vectors) = ($at, $of, $vectors);
+                let lanes = lanes(of.count_ones() as usize);
                 // SAFETY: the lanes that are stored are below `n`, see above.
                 unsafe {
                     _mm512_mask_storeu_epi64(keys.add(at), lanes, _mm512_maskz_compress_epi64(of, vectors.0));
@@ -167,20 +233,6 @@ vector! {
                         _mm512_mask_storeu_epi64(numbers.add(at), lanes, _mm512_maskz_compress_epi64(of, vectors.1));
                     }
                 }
-            }};
-        }
-        macro_rules! put {
-            ($vectors:expr, $valid:expr) => {{
-                let (vectors, valid) = ($vectors, $valid);
-                let first = match BELOW {
-                    true => _mm512_mask_cmplt_epu64_mask(valid, vectors.0, by),
-                    false => _mm512_mask_cmple_epu64_mask(valid, vectors.0, by),
-                };
-                let (to_front, to_back) = (first.count_ones() as usize, (valid & !first).count_ones() as usize);
-                store!(front, lanes(to_front), first, vectors);
-                front += to_front;
-                back -= to_back;
-                store!(back, lanes(to_back), valid & !first, vectors);
             }};
         }
         macro_rules! hold {
@@ -217,37 +269,57 @@ vector! {
                 right -= LANES * AHEAD;
                 right
             };
-            for i in 0..AHEAD {
+            if is_far {
                 const FURTHER: usize = 256;
-                for ahead in [left + LANES * i + FURTHER, right.wrapping_sub(LANES * i + FURTHER)] {
-                    _mm_prefetch::<_MM_HINT_T0>(keys.wrapping_add(ahead).cast());
-                    if NUMBERED {
-                        _mm_prefetch::<_MM_HINT_T0>(numbers.wrapping_add(ahead).cast());
+                for i in 0..AHEAD {
+                    for ahead in [left + LANES * i + FURTHER, right.wrapping_sub(LANES * i + FURTHER)] {
+                        _mm_prefetch::<_MM_HINT_T0>(keys.wrapping_add(ahead).cast());
+                        if NUMBERED {
+                            _mm_prefetch::<_MM_HINT_T0>(numbers.wrapping_add(ahead).cast());
+                        }
                     }
                 }
             }
+            // The side with less room has that of four vectors more now, the other had so much: each has room for one
+            // before every one of these is put.
             let read = [load!(at, 0xff), load!(at + LANES, 0xff), load!(at + 2 * LANES, 0xff), load!(at + 3 * LANES, 0xff)];
             for vectors in read {
-                put!(vectors, 0xff);
+                put!(vectors);
             }
         }
+        // These first, and what is left is whole vectors.
+        let (valid, of_tail) = (lanes(n % LANES), first!(tail));
+        let (of_front, of_back) = (of_tail & valid, !of_tail & valid);
+        store!(front, of_front, tail);
+        front += of_front.count_ones() as usize;
+        back -= of_back.count_ones() as usize;
+        store!(back, of_back, tail);
         for i in 0..held.2 {
-            put!((held.0[i], held.1[i]), 0xff);
+            put!((held.0[i], held.1[i]));
         }
-        put!(tail, lanes(n % LANES));
         front
     }
 
-    /// Sorts up to [`FEW`] keys: each lane of sixteen vectors by a network, then lanes with lanes.
+    /// Sorts up to [`FEW`] keys, in as many vectors as they need.
     fn few<const NUMBERED: bool>(keys: &mut [u64], numbers: &mut [u64]) {
+        match keys.len() {
+            0..=16 => network::<NUMBERED, 2>(keys, numbers),
+            17..=32 => network::<NUMBERED, 4>(keys, numbers),
+            33..=64 => network::<NUMBERED, 8>(keys, numbers),
+            _ => network::<NUMBERED, 16>(keys, numbers),
+        }
+    }
+
+    /// Sorts up to 8 `V` keys: each lane of as many vectors by a network, then lanes with lanes.
+    fn network<const NUMBERED: bool, const V: usize>(keys: &mut [u64], numbers: &mut [u64]) {
         let n = keys.len();
-        if n > FEW || (NUMBERED && numbers.len() != n) {
+        if n > LANES * V || (NUMBERED && numbers.len() != n) {
             return;
         }
         let (at_keys, at_numbers) = (keys.as_mut_ptr().cast::<i64>(), numbers.as_mut_ptr().cast::<i64>());
         let greatest = _mm512_set1_epi64(-1);
-        let mut b = Block::<NUMBERED> { keys: [greatest; 16], numbers: [greatest; 16] };
-        for v in 0..16 {
+        let mut b = Block::<V> { keys: [greatest; V], numbers: [greatest; V] };
+        for v in 0..V {
             let at = (v * LANES).min(n);
             // SAFETY: the lanes of the mask are below `n`.
             unsafe {
@@ -257,25 +329,25 @@ vector! {
                 }
             }
         }
-        columns(&mut b);
+        columns::<NUMBERED, V>(&mut b);
         let pairs = _mm512_setr_epi64(1, 0, 3, 2, 5, 4, 7, 6);
         let (fours, eights) = (_mm512_setr_epi64(3, 2, 1, 0, 7, 6, 5, 4), _mm512_setr_epi64(7, 6, 5, 4, 3, 2, 1, 0));
-        mirrored(&mut b, pairs, 0b1010_1010);
-        bitonic(&mut b);
-        mirrored(&mut b, fours, 0b1100_1100);
-        across(&mut b, pairs, 0b1010_1010);
-        bitonic(&mut b);
-        mirrored(&mut b, eights, 0b1111_0000);
-        across(&mut b, _mm512_setr_epi64(2, 3, 0, 1, 6, 7, 4, 5), 0b1100_1100);
-        across(&mut b, pairs, 0b1010_1010);
-        bitonic(&mut b);
-        let write = |vectors: &[__m512i; 16], to: *mut i64| {
-            let halves = [transposed(vectors, 0), transposed(vectors, 8)];
-            for lane in 0..LANES {
-                for (h, half) in halves.iter().enumerate() {
-                    let at = (lane * 16 + h * LANES).min(n);
+        mirrored::<NUMBERED, V>(&mut b, pairs, 0b1010_1010);
+        bitonic::<NUMBERED, V>(&mut b);
+        mirrored::<NUMBERED, V>(&mut b, fours, 0b1100_1100);
+        across::<NUMBERED, V>(&mut b, pairs, 0b1010_1010);
+        bitonic::<NUMBERED, V>(&mut b);
+        mirrored::<NUMBERED, V>(&mut b, eights, 0b1111_0000);
+        across::<NUMBERED, V>(&mut b, _mm512_setr_epi64(2, 3, 0, 1, 6, 7, 4, 5), 0b1100_1100);
+        across::<NUMBERED, V>(&mut b, pairs, 0b1010_1010);
+        bitonic::<NUMBERED, V>(&mut b);
+        let write = |vectors: &[__m512i; V], to: *mut i64| {
+            for h in 0..V.div_ceil(LANES) {
+                let half = transposed::<V>(vectors, h * LANES);
+                for lane in 0..LANES {
+                    let at = (lane * V + h * LANES).min(n);
                     // SAFETY: the lanes that are stored are below `n`.
-                    unsafe { _mm512_mask_storeu_epi64(to.add(at), lanes(n - at), half[lane]) };
+                    unsafe { _mm512_mask_storeu_epi64(to.add(at), lanes((n - at).min(V)), half[lane]) };
                 }
             }
         };
@@ -285,11 +357,11 @@ vector! {
         }
     }
 
-    /// Eight vectors from the `from`-th on, rows for columns.
+    /// Up to eight vectors from the `from`-th on, rows for columns.
     #[inline]
-    fn transposed(vectors: &[__m512i; 16], from: usize) -> [__m512i; 8] {
+    fn transposed<const V: usize>(vectors: &[__m512i; V], from: usize) -> [__m512i; 8] {
         let mut t = [_mm512_setzero_si512(); 8];
-        for i in 0..4 {
+        for i in 0..V.min(LANES) / 2 {
             let (a, b) = (vectors[from + 2 * i], vectors[from + 2 * i + 1]);
             (t[2 * i], t[2 * i + 1]) = (_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b));
         }
@@ -311,7 +383,7 @@ vector! {
 
     /// Puts the lesser of two keys, lane by lane, into the first of two vectors.
     #[inline]
-    fn exchange<const NUMBERED: bool>(b: &mut Block<NUMBERED>, i: usize, j: usize) {
+    fn exchange<const NUMBERED: bool, const V: usize>(b: &mut Block<V>, i: usize, j: usize) {
         let (x, y) = (b.keys[i], b.keys[j]);
         b.keys[i] = _mm512_min_epu64(x, y);
         b.keys[j] = other(x, y, b.keys[i]);
@@ -343,8 +415,8 @@ vector! {
 
     /// Compares each lane with that which a permutation puts there, of the same vector.
     #[inline]
-    fn across<const NUMBERED: bool>(b: &mut Block<NUMBERED>, permutation: __m512i, greater: __mmask8) {
-        for i in 0..16 {
+    fn across<const NUMBERED: bool, const V: usize>(b: &mut Block<V>, permutation: __m512i, greater: __mmask8) {
+        for i in 0..V {
             let own = (b.keys[i], b.numbers[i]);
             let moved = moved::<NUMBERED>(own, permutation);
             (b.keys[i], b.numbers[i]) = chosen::<NUMBERED>(own, moved, greater);
@@ -353,12 +425,12 @@ vector! {
 
     /// As [`across`], of the vector that is as far from the end.
     #[inline]
-    fn mirrored<const NUMBERED: bool>(b: &mut Block<NUMBERED>, permutation: __m512i, greater: __mmask8) {
-        for i in 0..8 {
-            let (first, last) = ((b.keys[i], b.numbers[i]), (b.keys[15 - i], b.numbers[15 - i]));
+    fn mirrored<const NUMBERED: bool, const V: usize>(b: &mut Block<V>, permutation: __m512i, greater: __mmask8) {
+        for i in 0..V / 2 {
+            let (first, last) = ((b.keys[i], b.numbers[i]), (b.keys[V - 1 - i], b.numbers[V - 1 - i]));
             let (of_first, of_last) = (moved::<NUMBERED>(first, permutation), moved::<NUMBERED>(last, permutation));
             (b.keys[i], b.numbers[i]) = chosen::<NUMBERED>(first, of_last, greater);
-            (b.keys[15 - i], b.numbers[15 - i]) = chosen::<NUMBERED>(last, of_first, greater);
+            (b.keys[V - 1 - i], b.numbers[V - 1 - i]) = chosen::<NUMBERED>(last, of_first, greater);
         }
     }
 
@@ -368,23 +440,33 @@ vector! {
         (_mm512_permutexvar_epi64(permutation, x.0), numbers)
     }
 
-    /// Sorts each lane: Batcher's network of 63 exchanges.
+    /// Sorts each lane: Batcher's networks, of 63 exchanges for sixteen vectors.
     #[inline]
-    fn columns<const NUMBERED: bool>(b: &mut Block<NUMBERED>) {
-        exchanges!(b,
-        0-1 2-3 4-5 6-7 8-9 10-11 12-13 14-15 0-2 1-3 4-6 5-7 8-10 9-11 12-14 13-15 1-2 5-6 9-10 13-14 0-4 1-5 2-6 3-7
-        8-12 9-13 10-14 11-15 2-4 3-5 10-12 11-13 1-2 3-4 5-6 9-10 11-12 13-14 0-8 1-9 2-10 3-11 4-12 5-13 6-14 7-15
-        4-8 5-9 6-10 7-11 2-4 3-5 6-8 7-9 10-12 11-13 1-2 3-4 5-6 7-8 9-10 11-12 13-14
-        );
+    fn columns<const NUMBERED: bool, const V: usize>(b: &mut Block<V>) {
+        match V {
+            2 => exchanges!(b, 0-1),
+            4 => exchanges!(b, 0-1 2-3 0-2 1-3 1-2),
+            8 => exchanges!(b, 0-1 2-3 4-5 6-7 0-2 1-3 4-6 5-7 1-2 5-6 0-4 1-5 2-6 3-7 2-4 3-5 1-2 3-4 5-6),
+            _ => exchanges!(b,
+            0-1 2-3 4-5 6-7 8-9 10-11 12-13 14-15 0-2 1-3 4-6 5-7 8-10 9-11 12-14 13-15 1-2 5-6 9-10 13-14 0-4 1-5 2-6 3-7
+            8-12 9-13 10-14 11-15 2-4 3-5 10-12 11-13 1-2 3-4 5-6 9-10 11-12 13-14 0-8 1-9 2-10 3-11 4-12 5-13 6-14 7-15
+            4-8 5-9 6-10 7-11 2-4 3-5 6-8 7-9 10-12 11-13 1-2 3-4 5-6 7-8 9-10 11-12 13-14
+            ),
+        }
     }
 
     /// Sorts each lane that rises and then falls, or falls and then rises.
     #[inline]
-    fn bitonic<const NUMBERED: bool>(b: &mut Block<NUMBERED>) {
-        exchanges!(b,
-        0-8 1-9 2-10 3-11 4-12 5-13 6-14 7-15 0-4 1-5 2-6 3-7 8-12 9-13 10-14 11-15 0-2 1-3 4-6 5-7 8-10 9-11 12-14
-        13-15 0-1 2-3 4-5 6-7 8-9 10-11 12-13 14-15
-        );
+    fn bitonic<const NUMBERED: bool, const V: usize>(b: &mut Block<V>) {
+        match V {
+            2 => exchanges!(b, 0-1),
+            4 => exchanges!(b, 0-2 1-3 0-1 2-3),
+            8 => exchanges!(b, 0-4 1-5 2-6 3-7 0-2 1-3 4-6 5-7 0-1 2-3 4-5 6-7),
+            _ => exchanges!(b,
+            0-8 1-9 2-10 3-11 4-12 5-13 6-14 7-15 0-4 1-5 2-6 3-7 8-12 9-13 10-14 11-15 0-2 1-3 4-6 5-7 8-10 9-11 12-14
+            13-15 0-1 2-3 4-5 6-7 8-9 10-11 12-13 14-15
+            ),
+        }
     }
 }
 

@@ -10,13 +10,15 @@ mod groups;
 mod ranked;
 mod result;
 mod scatter;
+mod selected;
 mod whole;
 
 pub(crate) use self::cut::Split;
 pub(crate) use self::groups::{Groups, Need, group, table};
-pub(crate) use self::ranked::{Ranked, Rest, Selected, Slice, Sorted, keys_of, number_of, ordered, values_of};
+pub(crate) use self::ranked::{Ranked, Rest, Slice, Sorted, keys_of, number_of, ordered, values_of};
 pub(crate) use self::result::{is_few, reduced};
 pub(crate) use self::scatter::Table;
+pub(crate) use self::selected::Selected;
 
 use crate::base::mapped::{Chosen, Mapped};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Slices whose elements have an order: ranks, selection, and where an element comes first.
 
-use openwork_ops::{DType, Element, Scalar, order, ranking};
+use openwork_ops::{DType, Element, Scalar, order};
 
 use super::{Positions, Slices, VaryingFill};
 use crate::base::buffer::zeroed_vec;
@@ -297,20 +297,6 @@ impl<'a> Slice<'a> {
         self.sorted_as(stored)
     }
 
-    /// Elements by their places in rising order, where what is not stored is one value, or there is none; else `None`.
-    pub(crate) fn selected(&self) -> Option<Selected> {
-        let fill = match self.rest {
-            Rest::None => None,
-            Rest::Constant { .. } if faults::is(Fault::FillUnranked) => None,
-            Rest::Constant { key } => Some((key, self.unstored())).filter(|fill| fill.1 > 0),
-            Rest::Varying(_) => return None,
-        };
-        let mut keys = zeroed_vec(self.keys.len());
-        keys.copy_from_slice(self.keys);
-        let below = fill.map_or(keys.len(), |(fill, _)| keys.iter().filter(|&&key| key < fill).count());
-        Some(Selected { keys, below, fill })
-    }
-
     /// The elements in order, of which these are the keys of the stored ones.
     fn sorted_as(&self, mut stored: Vec<u64>) -> Sorted<'a> {
         parallel::sort(&mut stored);
@@ -374,40 +360,6 @@ impl<'a> Slice<'a> {
 
 fn not_above(sorted: &[u64], key: u64) -> u128 {
     sorted.partition_point(|&k| k <= key) as u128
-}
-
-/// A few elements of a slice by their places in rising order, without a sort.
-pub(crate) struct Selected {
-    /// Of the stored elements, in any order.
-    keys: Vec<u64>,
-    /// How many of these are less than the fill.
-    below: usize,
-    /// The key of all others, and how many they are.
-    fill: Option<(u64, u128)>,
-}
-
-impl Selected {
-    /// How many elements there are.
-    pub(crate) fn present(&self) -> u128 {
-        self.keys.len() as u128 + self.fill.map_or(0, |fill| fill.1)
-    }
-
-    /// How many have this key or a greater one.
-    pub(crate) fn from(&self, key: u64) -> u128 {
-        let stored = self.keys.iter().filter(|&&own| own >= key).count() as u128;
-        stored + self.fill.map_or(0, |(fill, n)| if fill >= key { n } else { 0 })
-    }
-
-    /// The `k`-th element in rising order, of more than `k`. Cost: O(stored).
-    pub(crate) fn select(&mut self, k: u128) -> u64 {
-        match self.fill {
-            Some((fill, n)) if k >= self.below as u128 => match k.checked_sub(self.below as u128 + n) {
-                Some(above) => ranking::nth(&mut self.keys, self.below + above as usize),
-                None => fill,
-            },
-            _ => ranking::nth(&mut self.keys, k as usize),
-        }
-    }
 }
 
 /// The elements of a slice in order: stored ones, and the fill's without those that are stored over.

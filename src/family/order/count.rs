@@ -225,8 +225,11 @@ fn tallied(x: &Tensor, minlength: usize) -> Result<Option<Tensor>> {
         }
     };
     let ends = |range| {
-        let mut ends = (u64::MAX, 0);
-        each(range, &mut |keys| ends = keys.iter().fold(ends, |(least, most), &key| (least.min(key), most.max(key))));
+        let mut ends = (u64::MAX, 0u64);
+        each(range, &mut |keys| {
+            let (least, greatest) = order::least_and_greatest(keys);
+            ends = (least.min(ends.0), greatest.max(ends.1));
+        });
         ends
     };
     let of_pieces = parallel::map_chunks(s.len(), parallel::GRAIN, &ends);

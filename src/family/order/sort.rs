@@ -286,9 +286,7 @@ impl Order {
         const STRETCH: usize = 1024;
         let alike = if let (8, Ok(ranks)) = (size, bytemuck::try_cast_slice_mut::<u8, u64>(out)) {
             self.ranks(dtype, source, ranks);
-            parallel::sort(ranks);
-            let alike = self.alike(dtype, ranks);
-            parallel::for_chunks_mut(ranks, 1, GRAIN, &|_, ranks| {
+            parallel::sort_then(ranks, &|ranks| {
                 let mut own = [0; STRETCH];
                 for ranks in ranks.chunks_mut(STRETCH) {
                     let own = &mut own[..ranks.len()];
@@ -297,12 +295,16 @@ impl Order {
                     order::values(dtype, own, bytemuck::cast_slice_mut(ranks));
                 }
             });
-            alike
+            self.alike(dtype, ranks, &|&element| {
+                let mut rank = [0];
+                self.ranks(dtype, u64::as_bytes(&[element]), &mut rank);
+                rank[0]
+            })
         } else {
             keys.resize(source.len() / size, 0);
             self.ranks(dtype, source, keys);
             parallel::sort(keys);
-            let alike = self.alike(dtype, keys);
+            let alike = self.alike(dtype, keys, &|&rank| rank);
             parallel::for_chunks_mut(keys, 1, GRAIN, &|_, keys| self.reverse(keys));
             let keys = &keys[..];
             parallel::for_chunks_mut(out, size, GRAIN, &|start, out| {
@@ -329,15 +331,15 @@ impl Order {
         }
     }
 
-    /// Where among sorted ranks are those of elements that keys do not tell from each other, and their keys: zeros have a sign
-    /// and NaN a payload.
-    fn alike(&self, dtype: DType, ranks: &[u64]) -> [(std::ops::Range<usize>, u64); 2] {
+    /// Where among what is sorted are elements that keys do not tell from each other, and their keys: zeros have a sign and NaN
+    /// a payload.
+    fn alike<T>(&self, dtype: DType, sorted: &[T], rank: &dyn Fn(&T) -> u64) -> [(std::ops::Range<usize>, u64); 2] {
         [order::of_float(0.0), order::NAN].map(|key| {
             if !dtype.is_float() {
                 return (0..0, key);
             }
-            let rank = self.rank(key);
-            (ranks.partition_point(|&k| k < rank)..ranks.partition_point(|&k| k <= rank), key)
+            let own = self.rank(key);
+            (sorted.partition_point(|s| rank(s) < own)..sorted.partition_point(|s| rank(s) <= own), key)
         })
     }
 

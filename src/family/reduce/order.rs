@@ -167,7 +167,7 @@ impl Tensor {
     /// As [`Tensor::median`].
     pub fn mode(&self, axes: impl Into<Axes>) -> Result<Tensor> {
         let call = trace::call("mode", &[self]);
-        call.end(by_key(self, &axes.into(), &|slice, _| most_frequent(slice)))
+        call.end(by_key(self, &axes.into(), true, &|slice, _, _| most_frequent(slice)))
     }
 }
 
@@ -264,11 +264,16 @@ fn extreme(x: &Tensor, axis: &Axes, greatest: bool) -> Result<Tensor> {
     slices.folded(Strided::from_vec(found, vec![n]), empty, axis.keeps())
 }
 
-/// One element of each slice, given by its key.
-fn by_key(x: &Tensor, axes: &Axes, f: &(dyn Fn(&Slice<'_>, DType) -> u64 + Sync)) -> Result<Tensor> {
+/// One element of each slice, given by its key. There are keys of the slice's elements, or those alone.
+fn by_key(
+    x: &Tensor,
+    axes: &Axes,
+    keyed: bool,
+    f: &(dyn Fn(&Slice<'_>, &[u8], DType) -> u64 + Sync),
+) -> Result<Tensor> {
     let slices = slices_of(x, Slices::without_positions(x, &axes.of(x.ndim())?)?)?;
     let dtype = x.dtype();
-    let (found, empty) = Ranked::fold(&slices, &|slice: &Slice<'_>| Ok(f(slice, dtype)))?;
+    let (found, empty) = Ranked::fold_by(&slices, keyed, &|slice, elements| Ok(f(slice, elements, dtype)))?;
     let n = found.len();
     let values = values_of(dtype, &Strided::from_vec(found, vec![n]));
     slices.folded(values, empty.map(|e| values_of(dtype, &e)), axes.keeps())
@@ -276,19 +281,21 @@ fn by_key(x: &Tensor, axes: &Axes, f: &(dyn Fn(&Slice<'_>, DType) -> u64 + Sync)
 
 /// The elements of a slice by their places in order: a few are selected; where the fill varies, all are sorted.
 enum Places<'a> {
-    Selected(Selected),
+    Selected(Selected<'a>),
     Sorted(Sorted<'a>),
 }
 
 impl<'a> Places<'a> {
-    fn of(slice: &Slice<'a>) -> Places<'a> {
-        slice.selected().map_or_else(|| Places::Sorted(slice.sorted()), Places::Selected)
+    /// Of a slice that stores these elements; those near the share `near` of all may be asked for at little cost.
+    fn of(slice: &Slice<'a>, elements: &'a [u8], dtype: DType, near: f64) -> Places<'a> {
+        let selected = Selected::of(slice, elements, dtype, near);
+        selected.map_or_else(|| Places::Sorted(slice.sorted()), Places::Selected)
     }
 
     /// How many elements count: all; or those that are not NaN; none at all if one is NaN.
     fn counted(&self, dtype: DType, skip_nan: bool) -> u128 {
         let (present, nans) = match self {
-            Places::Selected(s) => (s.present(), if order::has_nan(dtype) { s.from(order::NAN) } else { 0 }),
+            Places::Selected(s) => s.present(),
             Places::Sorted(s) => {
                 (s.present(), if has_nan(s, dtype) { s.present() - s.rank(order::NAN - 1) } else { 0 })
             }
@@ -305,8 +312,8 @@ impl<'a> Places<'a> {
 }
 
 fn median(x: &Tensor, axes: &Axes, skip_nan: bool) -> Result<Tensor> {
-    by_key(x, axes, &|slice, dtype| {
-        let mut places = Places::of(slice);
+    by_key(x, axes, false, &|slice, elements, dtype| {
+        let mut places = Places::of(slice, elements, dtype, 0.5);
         match places.counted(dtype, skip_nan) {
             0 => order::NAN,
             n => places.select((n - 1) / 2),
@@ -320,8 +327,8 @@ fn quantile(x: &Tensor, q: f64, interpolation: Interpolation, axes: &Axes, skip_
     }
     let slices = slices_of(x, Slices::without_positions(x, &axes.of(x.ndim())?)?)?;
     let (dtype, out) = (x.dtype(), x.dtype().to_inexact());
-    let (found, empty) = Ranked::fold(&slices, &|slice: &Slice<'_>| {
-        let mut places = Places::of(slice);
+    let (found, empty) = Ranked::fold_by(&slices, false, &|slice, elements| {
+        let mut places = Places::of(slice, elements, dtype, q);
         let n = places.counted(dtype, skip_nan);
         Ok(if n == 0 { f64::NAN } else { interpolated(&mut places, n, q, interpolation, dtype) })
     })?;
