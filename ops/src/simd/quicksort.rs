@@ -343,11 +343,10 @@ vector! {
         bitonic::<NUMBERED, V>(&mut b);
         let write = |vectors: &[__m512i; V], to: *mut i64| {
             for h in 0..V.div_ceil(LANES) {
-                let half = transposed::<V>(vectors, h * LANES);
-                for lane in 0..LANES {
+                for (lane, own) in transposed::<V>(vectors, h * LANES).into_iter().enumerate() {
                     let at = (lane * V + h * LANES).min(n);
                     // SAFETY: the lanes that are stored are below `n`.
-                    unsafe { _mm512_mask_storeu_epi64(to.add(at), lanes((n - at).min(V)), half[lane]) };
+                    unsafe { _mm512_mask_storeu_epi64(to.add(at), lanes((n - at).min(V)), own) };
                 }
             }
         };
