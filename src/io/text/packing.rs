@@ -7,6 +7,8 @@ use std::io::BufReader;
 use std::io::Read;
 
 use flate2::read::MultiGzDecoder;
+#[cfg(feature = "codecs")]
+use zrip_decode::streaming::FrameDecoder;
 
 /// How a text is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,7 +47,8 @@ impl Packing {
             #[cfg(feature = "codecs")]
             Packing::Bzip2 => Box::new(bzip2::read::MultiBzDecoder::new(packed)),
             #[cfg(feature = "codecs")]
-            Packing::Zstd => Box::new(zstd::Frames::new(Box::new(BufReader::new(packed)))),
+            // A frame that asks for a window of more than 128 MiB is refused by the decoder.
+            Packing::Zstd => Box::new(FrameDecoder::new(BufReader::new(packed))),
             #[cfg(not(feature = "codecs"))]
             Packing::Bzip2 | Packing::Zstd => Box::new(Unknown(self.name())),
         }
@@ -67,17 +70,10 @@ impl Read for Unknown {
 #[cfg(feature = "codecs")]
 pub(in crate::io) mod zstd {
     use std::cell::RefCell;
-    use std::io::{self, BufRead, Read};
-
-    use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
+    use std::io;
 
     /// Bytes of blocks that are unpacked into one piece of memory, by a decoder that is kept.
     const AT_ONCE: usize = 16 << 20;
-
-    #[cfg(not(feature = "zstd"))]
-    thread_local! {
-        static DECODER: RefCell<FrameDecoder> = RefCell::new(FrameDecoder::new());
-    }
 
     /// All that the bytes unpack to, if it is no more than so many bytes, and these are few enough to be unpacked at once. By the
     /// library in C.
@@ -105,60 +101,21 @@ pub(in crate::io) mod zstd {
     /// All that the bytes unpack to, if it is no more than so many bytes, and these are few enough to be unpacked at once.
     #[cfg(not(feature = "zstd"))]
     pub(in crate::io) fn block(packed: &[u8], most: u64) -> Option<io::Result<Vec<u8>>> {
+        use zrip_decode::context::DecompressContext;
+        thread_local! {
+            static DECODER: RefCell<Option<DecompressContext>> = const { RefCell::new(None) };
+        }
         let most = usize::try_from(most).ok().filter(|&most| most <= AT_ONCE)?;
-        let mut out = vec![0; most];
-        let unpacked = DECODER.with(|decoder| match decoder.try_borrow_mut() {
-            Ok(mut decoder) => decoder.decode_all(packed, &mut out),
-            Err(_) => FrameDecoder::new().decode_all(packed, &mut out),
+        let mut out = Vec::new();
+        let unpacked = DECODER.with(|kept| {
+            let mut kept = kept.try_borrow_mut().map_err(io::Error::other)?;
+            // What a damaged block left in a decoder is of no use: it is put back only after a good one.
+            let mut decoder = kept.take().unwrap_or_default();
+            let unpacked = decoder.decompress_into_with_limit(packed, &mut out, most);
+            unpacked.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
+            *kept = Some(decoder);
+            Ok(())
         });
-        Some(match unpacked {
-            Ok(len) => {
-                out.truncate(len);
-                Ok(out)
-            }
-            Err(error) => {
-                // What a damaged block left in it is of no use, and may be large.
-                DECODER.with(|decoder| drop(decoder.replace(FrameDecoder::new())));
-                Err(io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
-            }
-        })
-    }
-
-    type Source<'a> = Box<dyn BufRead + 'a>;
-
-    /// Frames of zstd, one after the other. A frame that asks for a window of more than 100 MB is refused by the decoder.
-    pub(super) struct Frames<'a> {
-        frame: Option<Box<StreamingDecoder<Source<'a>, FrameDecoder>>>,
-        rest: Option<Source<'a>>,
-    }
-
-    impl<'a> Frames<'a> {
-        pub(super) fn new(source: Source<'a>) -> Frames<'a> {
-            Frames { frame: None, rest: Some(source) }
-        }
-    }
-
-    impl Read for Frames<'_> {
-        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-            if out.is_empty() {
-                return Ok(0);
-            }
-            loop {
-                if let Some(frame) = &mut self.frame {
-                    let read = frame.read(out)?;
-                    if read > 0 {
-                        return Ok(read);
-                    }
-                    self.rest = self.frame.take().map(|frame| frame.into_inner());
-                }
-                let Some(mut rest) = self.rest.take() else { return Ok(0) };
-                if rest.fill_buf()?.is_empty() {
-                    return Ok(0);
-                }
-                let begun = StreamingDecoder::new(rest);
-                let begun = begun.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
-                self.frame = Some(Box::new(begun));
-            }
-        }
+        Some(unpacked.map(|()| out))
     }
 }
