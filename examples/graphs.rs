@@ -8,7 +8,7 @@
 use std::time::Instant;
 
 use openwork::io::matrix_market;
-use openwork::{BinaryOp, DType, Fill, Layout, Product, Result, Semiring, Tensor};
+use openwork::{DType, Fill, Layout, Product, Result, Semiring, Tensor};
 
 /// The share of time a walk spends at each node, which at each step follows an edge out with probability `damping`, by weight,
 /// and else, or where no edge leads out, starts anew anywhere (Page, Brin, Motwani and Winograd, 1999).
@@ -30,8 +30,13 @@ pub fn pagerank(edges: &Tensor, damping: f64) -> Result<Tensor> {
     Ok(rank)
 }
 
-/// How many edges lead from one node to each; absent where none do. Each step costs the edges that leave the last one's nodes.
-pub fn levels(edges: &Tensor, source: usize) -> Result<Tensor> {
+/// How many edges lead from one node to each; absent where none do. Each step costs the edges that leave the last one's nodes,
+/// or, with `into` (the edges turned around, in rows: `edges` itself if they go both ways) and few nodes left to find beside those
+/// found last, the edges that lead into the few (Beamer, Asanović and Patterson, 2012).
+pub fn levels(edges: &Tensor, into: Option<&Tensor>, source: usize) -> Result<Tensor> {
+    // Rows that ask are gathered first, each edge of theirs, which must pay.
+    const FEW: usize = 4;
+    let n = edges.shape()[0];
     let mut frontier = Tensor::from_entries([edges.shape()[0]], [([source], true)], Fill::Undefined)?;
     let mut levels = Tensor::empty(frontier.shape(), DType::I64, Layout::Coo, Fill::Undefined)?;
     for depth in 0.. {
@@ -40,7 +45,17 @@ pub fn levels(edges: &Tensor, source: usize) -> Result<Tensor> {
         }
         levels = frontier.is_stored()?.where_(depth, &levels)?;
         let unseen = levels.is_stored()?.logical_not()?;
-        frontier = frontier.matmul_with(edges, Product::from(Semiring::ANY_PAIR).mask(&unseen))?;
+        frontier = match into.filter(|_| (n - levels.nse()) * FEW < frontier.nse()) {
+            Some(into) => {
+                // Each node that is left asks whether an edge comes from there.
+                let left = unseen.argwhere()?.reshape([n - levels.nse()])?;
+                let found = into.index_select(&left, 0)?.matmul_with(&frontier, Semiring::ANY_PAIR)?;
+                let found = left.take(&found.indices()?, 0)?;
+                let each = Tensor::ones([found.shape()[0]], DType::Bool, Layout::Strided)?;
+                Tensor::from_index_matrix([n], &found, &each, Fill::Undefined)?
+            }
+            None => frontier.matmul_with(edges, Product::from(Semiring::ANY_PAIR).mask(&unseen))?,
+        };
     }
     Ok(levels)
 }
@@ -60,19 +75,18 @@ pub fn distances(edges: &Tensor, source: usize) -> Result<Tensor> {
 }
 
 /// A number for each node, the least node that edges join it with, whichever way they go: those with one number are a component.
-/// Besides passing numbers on along edges, each node asks the one that its number names (as FastSV does: Zhang, Azad and Hu,
-/// 2020), so that long paths are halved.
-pub fn components(edges: &Tensor) -> Result<Tensor> {
-    let n = edges.shape()[0];
-    // Weights do not count: what is stored is an edge.
-    let ways = edges.is_stored()?.stored();
-    let back = if edges.is_structure_symmetric()? { None } else { Some(ways.t()?) };
-    let mut least = Tensor::arange(0, n as i64, 1)?;
+/// Edges that go one way only are given turned around as well (`into`). Besides passing numbers on along edges, each node asks the
+/// one that its number names (as FastSV does: Zhang, Azad and Hu, 2020), so that long paths are halved.
+pub fn components(edges: &Tensor, into: Option<&Tensor>) -> Result<Tensor> {
+    // Weights do not count: what is stored is an edge, here as a number, since that is what products are of.
+    let number = |edges: &Tensor| edges.is_stored()?.cast(DType::I64).map(|ways| ways.stored());
+    let ways = [Some(edges), into].into_iter().flatten().map(number).collect::<Result<Vec<_>>>()?;
+    let mut least = Tensor::arange(0, edges.shape()[0] as i64, 1)?;
     loop {
         let mut next = least.clone();
-        for ways in [Some(&ways), back.as_ref()].into_iter().flatten() {
-            let pass = Product::from(Semiring::MIN_SECOND).accumulate(&next, BinaryOp::Minimum);
-            next = ways.matmul_with(&next, pass)?.to_dense()?;
+        for ways in &ways {
+            let heard = ways.matmul_with(&next, Semiring::MIN_SECOND)?.replace_fill(i64::MAX)?;
+            next = next.minimum(&heard)?.to_dense()?;
         }
         let next = next.take(&next, 0)?;
         if next.equal(&least)? {
@@ -94,29 +108,28 @@ pub fn triangles(edges: &Tensor) -> Result<f64> {
 /// sources to all nodes (Brandes, 2001): one row for each source, and whole levels of all searches at a time.
 pub fn betweenness(edges: &Tensor, sources: &[usize]) -> Result<Tensor> {
     let (n, rows) = (edges.shape()[0], sources.len());
-    let one = edges.is_stored()?.cast(DType::F64)?.to_layout(Layout::Csr)?;
+    // With absent elements nothing is counted where no path leads.
+    let one = edges.is_stored()?.cast(DType::F64)?.to_layout(Layout::Csr)?.stored();
     let start = sources.iter().enumerate().map(|(row, &source)| ([row, source], 1.0));
     // Paths from the source to each node, level by level.
-    let mut levels = vec![Tensor::from_entries([rows, n], start, 0.0)?];
-    let mut paths = levels[0].clone();
+    let mut levels = vec![Tensor::from_entries([rows, n], start, Fill::Undefined)?.to_layout(Layout::Csr)?];
+    let mut paths = levels[0].replace_fill(0.0)?;
     loop {
         let unseen = paths.is_stored()?.logical_not()?;
-        let next =
-            levels[levels.len() - 1].matmul_with(&one, Product::default().mask(&unseen))?.replace_fill(0.0)?.prune()?;
+        let next = levels[levels.len() - 1].matmul_with(&one, Product::default().mask(&unseen))?;
         if next.nse() == 0 {
             break;
         }
-        paths = (&paths + &next)?;
+        paths = (&paths + next.replace_fill(0.0)?)?;
         levels.push(next);
     }
     // What depends on each node: of what depends on nodes of the next level, and these, the share of its paths.
-    let back = one.t()?;
+    let back = if edges.is_structure_symmetric()? { one } else { one.t()?.to_layout(Layout::Csr)? };
     let mut through = Tensor::zeros([rows, n], DType::F64, Layout::Csr)?;
     for pair in levels[1..].windows(2).rev() {
-        let share = ((&through + 1.0)? / pair[1].stored())?.replace_fill(0.0)?;
-        let nodes = pair[0].is_stored()?;
-        let sum = share.matmul_with(&back, Product::default().mask(&nodes))?.replace_fill(0.0)?;
-        through = (&through + (sum * &pair[0])?)?;
+        let share = ((&through + 1.0)? / &pair[1])?;
+        let sum = share.matmul_with(&back, Product::default().mask(&pair[0].is_stored()?))?;
+        through = (&through + (sum * &pair[0])?.replace_fill(0.0)?)?;
     }
     through.sum(0)?.to_dense()
 }
@@ -154,12 +167,12 @@ fn main() -> Result<()> {
         Ok(())
     };
     tell("the node with the greatest rank", &|| Ok(pagerank(&edges, 0.85)?.argmax(0)?.item()?.to_string()))?;
-    tell("steps to the farthest node", &|| Ok(levels(&edges, 0)?.max(..)?.item()?.to_string()))?;
+    tell("steps to the farthest node", &|| Ok(levels(&edges, Some(&edges), 0)?.max(..)?.item()?.to_string()))?;
     tell("the greatest distance", &|| {
         let far = distances(&edges, 0)?;
         Ok(far.isfinite()?.where_(&far, 0.0)?.max(..)?.item()?.to_string())
     })?;
-    tell("components", &|| Ok(components(&edges)?.unique_values()?.size().to_string()))?;
+    tell("components", &|| Ok(components(&edges, None)?.unique_values()?.size().to_string()))?;
     tell("triangles", &|| Ok(triangles(&edges)?.to_string()))?;
     let sources: Vec<usize> = (0..n.min(16)).collect();
     tell("the node most paths lead through", &|| Ok(betweenness(&edges, &sources)?.argmax(0)?.item()?.to_string()))

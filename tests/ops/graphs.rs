@@ -42,8 +42,11 @@ fn directed_graphs() {
         let edges = graph(layout);
         assert_eq!(edges.nse(), 101, "{layout}");
         close(&pagerank(&edges, 0.85).unwrap(), &RANKS, 1e-11);
-        let steps = levels(&edges, 3).unwrap().replace_fill(-1).unwrap();
-        assert_eq!(steps.to_vec::<i64>().unwrap(), LEVELS, "{layout}");
+        let into = edges.t().unwrap().to_layout(layout).unwrap();
+        for into in [None, Some(&into)] {
+            let steps = levels(&edges, into, 3).unwrap().replace_fill(-1).unwrap();
+            assert_eq!(steps.to_vec::<i64>().unwrap(), LEVELS, "{layout}");
+        }
         close(&distances(&edges, 3).unwrap(), &DISTANCES, 0.0);
         let all: Vec<usize> = (0..60).collect();
         close(&betweenness(&edges, &all).unwrap(), &BETWEENNESS, 1e-10);
@@ -55,12 +58,36 @@ fn graphs_with_edges_both_ways() {
     for layout in LAYOUTS {
         let edges = both_ways(&graph(layout).replace_fill(0.0).unwrap()).unwrap();
         assert_eq!(edges.nse(), 2 * 98, "{layout}");
-        assert_eq!(components(&edges).unwrap().to_vec::<i64>().unwrap(), COMPONENTS, "{layout}");
+        assert_eq!(components(&edges, None).unwrap().to_vec::<i64>().unwrap(), COMPONENTS, "{layout}");
         assert_eq!(triangles(&edges).unwrap(), 5.0, "{layout}");
+        // Asked from either side, from every node.
+        for source in 0..60 {
+            let [out, into] = [None, Some(&edges)].map(|into| levels(&edges, into, source).unwrap());
+            assert!(out.equal(&into).unwrap(), "{layout} {source}");
+        }
         close(&betweenness(&edges, &[0, 3, 17]).unwrap(), &BETWEENNESS_FROM_THREE, 1e-10);
     }
     // Edges that go one way join, too.
-    assert_eq!(components(&graph(Layout::Csr)).unwrap().to_vec::<i64>().unwrap(), COMPONENTS);
+    let edges = graph(Layout::Csr);
+    let into = edges.t().unwrap();
+    assert_eq!(components(&edges, Some(&into)).unwrap().to_vec::<i64>().unwrap(), COMPONENTS);
+}
+
+/// A node with 50 neighbours, of which nine have another one each: after the first step few are left, who ask.
+#[test]
+fn few_nodes_that_are_left_ask() {
+    let (mut row, mut column): (Vec<i64>, Vec<i64>) = (1..=50).map(|node| (0, node)).unzip();
+    row.extend(1..=9);
+    column.extend(51..=59);
+    let edges = Tensor::from_triplets([61, 61], row, column, vec![1.0; 59], 0.0).unwrap();
+    let edges = both_ways(&edges.to_layout(Layout::Csr).unwrap()).unwrap();
+    let wanted: Vec<i64> = (0..61)
+        .map(|node| [0, 1, 2, -1][usize::from(node > 0) + usize::from(node > 50) + usize::from(node > 59)])
+        .collect();
+    for into in [None, Some(&edges)] {
+        let steps = levels(&edges, into, 0).unwrap();
+        assert_eq!(steps.replace_fill(-1).unwrap().to_vec::<i64>().unwrap(), wanted);
+    }
 }
 
 /// `pagerank(alpha=0.85)`, weighted.

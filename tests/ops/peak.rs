@@ -4,12 +4,12 @@
 
 use std::process::Command;
 
-use openwork::{Layout, Tensor, memory};
+use openwork::{Layout, Product, Tensor, memory};
 
 /// In a process of a case, which one.
 const ALONE: &str = "OPENWORK_PEAK_ALONE";
 
-const CASES: [&str; 8] = [
+const CASES: [&str; 10] = [
     "unique_values",
     "bincount",
     "argmax of columns",
@@ -18,6 +18,8 @@ const CASES: [&str; 8] = [
     "median of columns of a hybrid tensor",
     "argmax of columns of a hybrid tensor",
     "median beside a fill that varies",
+    "tril",
+    "a product under one mask for all matrices",
 ];
 
 #[test]
@@ -103,6 +105,17 @@ fn case(name: &str) {
         "median of columns of a hybrid tensor" => hold(name, 3.1, &hybrid, &|x| x.median(0).unwrap()),
         "argmax of columns of a hybrid tensor" => hold(name, 3.6, &hybrid, &|x| x.argmax(0).unwrap()),
         "median beside a fill that varies" => hold(name, 3.0, &varying, &|x| x.median(1).unwrap()),
+        "tril" => hold(name, 1.5, &csr, &|x| x.tril(-1).unwrap()),
+        "a product under one mask for all matrices" => {
+            // 64 elements in each of 8 · 4096 rows, as attention to what is near.
+            let (row, col): (Vec<i64>, Vec<i64>) = (0..64 << 12).map(|i| (i / 64, i / 2048 * 32 + i % 64)).unzip();
+            let near = Tensor::from_triplets([4096, 4128], row, col, vec![true; 64 << 12], false).unwrap();
+            let near = near.to_layout(Layout::Csr).unwrap();
+            let made = |shape| Tensor::random(shape, 1.0, 0.0, Layout::Strided, 1).unwrap();
+            let right = made([8, 16, 4128]);
+            let product = |x: &Tensor| x.matmul_with(&right, Product::default().mask(&near)).unwrap();
+            hold(name, 1.6, &|| made([8, 4096, 16]), &product);
+        }
         "unique_values" => hold(name, 2.2, &mixed, &|x| x.unique_values().unwrap()),
         "bincount" => hold(name, 2.7, &few, &|x| x.bincount(None, 0).unwrap()),
         _ => panic!("no case {name}"),

@@ -1,6 +1,7 @@
 //! Products where a mask is true: what it drops is not computed.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use openwork_ops::matmul::{Operand, WantedRow};
 use openwork_ops::structure::IndexVec;
@@ -13,11 +14,14 @@ use crate::base::buffer::Buffer;
 use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};
 use crate::base::mapped::Mapped;
-use crate::base::parallel;
-use crate::base::strided::Strided;
+use crate::base::strided::{Strided, count};
 use crate::base::trace::{Work, raise};
+use crate::base::{memory, parallel};
 use crate::engine::convert;
+use crate::levels::indices::needs_64_bits;
 use crate::levels::layout::{Layout, LevelSpec};
+use crate::levels::level::Level;
+use crate::levels::pattern::{Dim, Pattern};
 use crate::tensor::fill::Fill;
 use crate::tensor::{Sparse, Storage, Tensor};
 
@@ -82,7 +86,46 @@ fn part(x: &Tensor, other: &Tensor, way: Way, side: Side) -> Part {
     }
 }
 
-/// The product of tensors of one dtype with at least two axes, where a mask of its shape is true; absent elsewhere.
+/// Whether a mask is one sparse matrix for all matrices of a product of this shape, which is cheaper to repeat by rows.
+pub(super) fn is_for_each(mask: &Tensor, shape: &[usize]) -> bool {
+    let (batch, matrix) = shape.split_at(shape.len() - 2);
+    let is_plain = |s: &Sparse| !is_hyper_sparse(s) && !matches!(s.fill, Fill::Array(_));
+    !batch.is_empty() && count(batch) > 0 && mask.shape() == matrix && mask.sparse().is_some_and(is_plain)
+}
+
+/// Places of one matrix, repeated in each matrix of a shape. Those that have the shape are as they were.
+fn in_each(places: Sparse, shape: &[usize]) -> Result<Sparse> {
+    if places.shape == *shape {
+        return Ok(places);
+    }
+    let (_, rows) = Stored::without_terms(&places, true)?;
+    let (copies, each) = (count(&shape[..shape.len() - 2]), rows.nse());
+    let instead = "give fewer matrices at a time, or a mask with fewer true elements";
+    memory::room(shape, "a mask that is repeated in each matrix", &[copies, each + rows.len() + 1], 8, instead)?;
+    let positions = copies * each;
+    let wide = needs_64_bits(positions, shape.iter().copied());
+    let starts = (0..copies * rows.len()).map(|r| r / rows.len() * each + rows.start(r % rows.len()));
+    let starts = starts.chain([positions]);
+    let (pointers, columns) = match rows.indices.as_slice().to_vec(wide) {
+        IndexVec::U32(columns) => {
+            (IndexVec::U32(starts.map(|at| at as u32).collect()), IndexVec::U32(columns.repeat(copies)))
+        }
+        IndexVec::U64(columns) => {
+            (IndexVec::U64(starts.map(|at| at as u64).collect()), IndexVec::U64(columns.repeat(copies)))
+        }
+    };
+    let last =
+        Level::Sparse { pointers: Some(pointers.into()), indices: vec![columns.into()], ordered: true, unique: true };
+    let mut levels = vec![Level::Dense; shape.len() - 1];
+    levels.push(last);
+    let dims = shape.iter().enumerate().map(|(axis, &size)| Dim::whole(axis, size)).collect();
+    let pattern = Pattern { levels, dims, level_dims: shape.len(), positions };
+    let values = Strided::constant(Scalar::Bool(true), &[positions]);
+    Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill: Scalar::Bool(false).into() })
+}
+
+/// The product of tensors of one dtype with at least two axes, where a mask of its shape, or [for each](is_for_each) of its
+/// matrices, is true; absent elsewhere.
 pub(super) fn product(a: &Tensor, b: &Tensor, way: Way, batch: &[usize], mask: &Tensor) -> Result<Tensor> {
     if mask.dtype() != DType::Bool {
         let why = "the mask of a product must be bool; compare, or take is_stored() of it";
@@ -91,13 +134,15 @@ pub(super) fn product(a: &Tensor, b: &Tensor, way: Way, batch: &[usize], mask: &
     // The rest of what the mask chooses, of all that there is.
     let whole = || super::product(a, b, way, batch)?.mask(mask);
     let parts = [part(a, b, way, Side::Left), part(b, a, way, Side::Right)];
+    let whole_shape: Vec<usize> =
+        batch.iter().copied().chain([a.shape()[a.ndim() - 2], b.shape()[b.ndim() - 1]]).collect();
     let is_complement = mask.fill().and_then(|f| f.as_scalar()).is_some_and(|f| !f.is_zero());
     let wanted = match &mask.storage {
         // Everything but few elements, of what is there everywhere.
         _ if is_complement && parts != [Part::Absent; 2] => None,
         _ if parts.contains(&Part::Fill) => None,
         Storage::Sparse(s) if matches!(s.fill, Fill::Array(_)) => None,
-        Storage::Sparse(s) => Some(places(s, is_complement)?),
+        Storage::Sparse(s) => Some(in_each(places(s, is_complement)?, &whole_shape)?),
         Storage::Strided(s) => {
             let spec = LevelSpec::of_layout(Layout::Csr, &s.shape)?;
             Some(convert::from_strided(s, &spec, Scalar::Bool(false).into())?)

@@ -169,6 +169,9 @@ fn multiply(x: &Tensor, y: &Tensor, semiring: Semiring, mask: Option<&Tensor>, i
                 let out = product(a, b, way, &batch)?;
                 return without(out, &drop)?.mask(given);
             }
+            if drop.is_empty() && mask::is_for_each(given, &whole) {
+                return mask::product(a, b, way, &batch, given);
+            }
             let mask = given.broadcast_to(&own)?.reshape(&whole)?;
             mask::product(a, b, way, &batch, &mask)?
         }

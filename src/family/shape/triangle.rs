@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use openwork_ops::Scalar;
+use openwork_ops::structure::Index;
 use openwork_ops::structure::keys::KeyLayout;
+use openwork_ops::with_index;
 
 use super::{along, join};
 use crate::base::axes::{Axes, Axis};
@@ -16,7 +18,7 @@ use crate::base::memory;
 use crate::base::strided::Strided;
 use crate::engine::convert;
 use crate::levels::layout::{Layout, LevelSpec};
-use crate::levels::level::LevelKind;
+use crate::levels::level::{Level, LevelKind};
 use crate::levels::pattern::Dim;
 use crate::tensor::fill::Fill;
 use crate::tensor::trace;
@@ -168,14 +170,40 @@ fn triangle(x: &Tensor, offset: isize, lower: bool) -> Result<Tensor> {
                 }
                 _ => {
                     let s = in_levels(s, &[n - 2, n - 1])?;
-                    let (rows, columns) = (s.pattern.axis_coordinates(n - 2, n), s.pattern.axis_coordinates(n - 1, n));
-                    let places: Vec<usize> = (0..rows.len()).chosen(|&p| keep(rows[p], columns[p]));
+                    let places = match in_rows(&s, keep) {
+                        Some(places) => places,
+                        None => {
+                            let rows = s.pattern.axis_coordinates(n - 2, n);
+                            let columns = s.pattern.axis_coordinates(n - 1, n);
+                            (0..rows.len()).chosen(|&p| keep(rows[p], columns[p]))
+                        }
+                    };
                     convert::select_rows(&s, &places)?.into()
                 }
             }
         }
     };
     Ok(out)
+}
+
+/// The positions of compressed rows whose coordinates are kept, without a list of all coordinates; `None` of other layouts.
+fn in_rows(s: &Sparse, keep: impl Fn(u64, u64) -> bool) -> Option<Vec<usize>> {
+    let Some(Level::Sparse { pointers: Some(pointers), indices, .. }) = s.pattern.levels.last() else { return None };
+    let ([columns], Layout::Csr) = (&indices[..], s.pattern.layout(&s.shape)) else { return None };
+    let height = s.shape.get(s.ndim().checked_sub(2)?).copied()?;
+    let mut places = Vec::new();
+    let start = |row: usize| pointers.get(row) - pointers.get(0);
+    with_index!(columns.as_slice(), columns => {
+        for row in 0..pointers.len().saturating_sub(1) {
+            let at = start(row);
+            for (place, column) in columns.get(at..start(row + 1)).unwrap_or_default().iter().enumerate() {
+                if keep((row % height) as u64, column.get() as u64) {
+                    places.push(at + place);
+                }
+            }
+        }
+    });
+    Some(places)
 }
 
 /// The same tensor, canonical, with these axes whole in its levels.
