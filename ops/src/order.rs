@@ -178,9 +178,6 @@ pub(crate) fn least_rank(keys: &[u64], flip: u64) -> u64 {
 pub fn outermost(dtype: DType, values: &[u8], greatest: bool) -> Option<(usize, u64)> {
     // A long buffer takes longer to make than a few elements to look at.
     const FEW: usize = 32;
-    if dtype == DType::F64 {
-        return farthest(f64::from_bytes(values), greatest);
-    }
     if values.len() <= FEW * dtype.size() {
         outermost_by::<FEW>(dtype, values, greatest)
     } else {
@@ -189,90 +186,18 @@ pub fn outermost(dtype: DType, values: &[u8], greatest: bool) -> Option<(usize, 
 }
 
 /// Where an element comes first; zeros of both signs are one, and so are all that are no number.
-struct PlaceOf<'a> {
-    values: &'a [f64],
-    wanted: f64,
-}
-
-impl PlaceOf<'_> {
-    #[inline(always)]
-    fn first(values: &[f64], is: impl Fn(f64) -> bool + Copy) -> Option<usize> {
-        const BLOCK: usize = 64;
-        const LANES: usize = 16;
-        let (blocks, rest) = values.as_chunks::<BLOCK>();
-        for (i, block) in blocks.iter().enumerate() {
-            // Without a branch for each.
-            let mut any = [0u64; LANES];
-            for (j, &v) in block.iter().enumerate() {
-                any[j % LANES] |= u64::from(is(v));
-            }
-            if any.iter().fold(0, |any, &one| any | one) > 0 {
-                return block.iter().position(|&v| is(v)).map(|at| i * BLOCK + at);
-            }
-        }
-        rest.iter().position(|&v| is(v)).map(|at| blocks.len() * BLOCK + at)
+fn place_of(values: &[f64], wanted: f64) -> Option<usize> {
+    if wanted.is_nan() {
+        return values.iter().position(|v| v.is_nan());
     }
-}
-
-impl Loop for PlaceOf<'_> {
-    type Output = Option<usize>;
-    #[inline(always)]
-    fn run(self) -> Option<usize> {
-        let PlaceOf { values, wanted } = self;
-        if wanted.is_nan() { PlaceOf::first(values, f64::is_nan) } else { PlaceOf::first(values, |v| v == wanted) }
-    }
-}
-
-/// The greatest of some floats, or the least; NaN if there is one.
-struct Farthest<'a> {
-    values: &'a [f64],
-    greatest: bool,
-}
-
-impl Farthest<'_> {
-    #[inline(always)]
-    fn among(values: &[f64], start: f64, better: impl Fn(f64, f64) -> bool + Copy) -> f64 {
-        const LANES: usize = 32;
-        let (mut best, mut nans) = ([start; LANES], [0u64; LANES]);
-        let (blocks, rest) = values.as_chunks::<LANES>();
-        let choose = |best: f64, v: f64| if better(v, best) { v } else { best };
-        for block in blocks {
-            for i in 0..LANES {
-                best[i] = choose(best[i], block[i]);
-                nans[i] |= u64::from(block[i].is_nan());
-            }
-        }
-        let mut any = rest.iter().fold(0, |any, v| any | u64::from(v.is_nan()));
-        // By halves, none of which waits for each lane in turn.
-        let mut half = LANES / 2;
-        while half > 0 {
-            for i in 0..half {
-                best[i] = choose(best[i], best[i + half]);
-                nans[i] |= nans[i + half];
-            }
-            half /= 2;
-        }
-        any |= nans[0];
-        let best = rest.iter().fold(best[0], |best, &v| choose(best, v));
-        if any > 0 { f64::NAN } else { best }
-    }
-}
-
-impl Loop for Farthest<'_> {
-    type Output = f64;
-    #[inline(always)]
-    fn run(self) -> f64 {
-        match self.greatest {
-            true => Farthest::among(self.values, f64::NEG_INFINITY, |v, best| v > best),
-            false => Farthest::among(self.values, f64::INFINITY, |v, best| v < best),
+    const BLOCK: usize = 64;
+    for (i, block) in values.chunks(BLOCK).enumerate() {
+        // Without a branch for each.
+        if block.iter().fold(false, |any, &v| any | (v == wanted)) {
+            return block.iter().position(|&v| v == wanted).map(|at| i * BLOCK + at);
         }
     }
-}
-
-/// The first of the greatest floats, or of the least, as [`outermost`] says.
-fn farthest(values: &[f64], greatest: bool) -> Option<(usize, u64)> {
-    let wanted = vectorised(Farthest { values, greatest });
-    vectorised(PlaceOf { values, wanted }).map(|at| (at, of_float(wanted)))
+    None
 }
 
 fn outermost_by<const STRETCH: usize>(dtype: DType, values: &[u8], greatest: bool) -> Option<(usize, u64)> {
@@ -282,12 +207,22 @@ fn outermost_by<const STRETCH: usize>(dtype: DType, values: &[u8], greatest: boo
     let mut found = None;
     for (i, values) in values.chunks(STRETCH * dtype.size()).enumerate() {
         let keys = &mut buffer[..values.len() / dtype.size()];
-        self::keys(dtype, values, keys);
-        let best = vectorised(Greatest { values: &keys[..], add, flip });
+        let best = if dtype == DType::F64 {
+            vectorised(Greatest { values: f64::from_bytes(values), add, flip })
+        } else {
+            self::keys(dtype, values, keys);
+            vectorised(Greatest { values: &keys[..], add, flip })
+        };
         if found.is_some_and(|(_, rank)| best <= rank) {
             continue;
         }
-        if let Some(at) = keys.iter().position(|&key| key.wrapping_add(add) ^ flip == best) {
+        let at = if dtype == DType::F64 {
+            place_of(f64::from_bytes(values), to_float((best ^ flip).wrapping_sub(add)))
+        } else {
+            self::keys(dtype, values, keys);
+            keys.iter().position(|&key| key.wrapping_add(add) ^ flip == best)
+        };
+        if let Some(at) = at {
             found = Some((i * STRETCH + at, best));
         }
     }

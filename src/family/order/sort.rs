@@ -295,11 +295,8 @@ impl Order {
                     order::values(dtype, own, bytemuck::cast_slice_mut(ranks));
                 }
             });
-            self.alike(dtype, ranks, &|&element| {
-                let mut rank = [0];
-                self.ranks(dtype, u64::as_bytes(&[element]), &mut rank);
-                rank[0]
-            })
+            // Of this size, floats alone have elements that are alike.
+            self.alike(dtype, ranks, &|&element| self.rank(order::of_float(f64::from_bits(element))))
         } else {
             keys.resize(source.len() / size, 0);
             self.ranks(dtype, source, keys);
