@@ -25,6 +25,20 @@ pub(super) trait Lanes: Term {
     /// `f64` (RFC 2).
     fn add_products(xs: &[[Self; LANES]], ys: &[[Self; LANES]], sums: &mut [f64; LANES]);
 
+    /// Adds the products of eight elements and those of `b` at the places in `at` to four lanes and four.
+    ///
+    /// # Safety
+    /// The CPU must have AVX2. Elements in `mask` must be readable, and their places be places of `b`.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn add8(mask: __m256i, from: *const Self, at: __m256i, b: &[Self], sums: &mut [__m256d; 2]);
+
+    /// The same of eight elements that are all there: a gather without a mask is faster.
+    ///
+    /// # Safety
+    /// As [`Lanes::add8`], for all of them.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn add_all8(from: *const Self, at: __m256i, b: &[Self], sums: &mut [__m256d; 2]);
+
     /// The lanes in `mask` of eight elements.
     ///
     /// # Safety
@@ -55,6 +69,31 @@ impl Lanes for f64 {
             for i in 0..LANES {
                 sums[i] += x[i] * y[i];
             }
+        }
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn add8(mask: __m256i, from: *const f64, at: __m256i, b: &[f64], sums: &mut [__m256d; 2]) {
+        for ((i, mask), (at, sum)) in halves(mask).into_iter().enumerate().zip(halves(at).into_iter().zip(sums)) {
+            let mask = _mm256_cvtepi32_epi64(mask);
+            // SAFETY: the caller's promise.
+            let (x, y) = unsafe {
+                let x = _mm256_maskload_pd(from.wrapping_add(4 * i), mask);
+                let mask = _mm256_castsi256_pd(mask);
+                (x, _mm256_mask_i32gather_pd::<8>(_mm256_setzero_pd(), b.as_ptr(), at, mask))
+            };
+            *sum = _mm256_add_pd(*sum, _mm256_mul_pd(x, y));
+        }
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn add_all8(from: *const f64, at: __m256i, b: &[f64], sums: &mut [__m256d; 2]) {
+        for ((i, at), sum) in halves(at).into_iter().enumerate().zip(sums) {
+            // SAFETY: the caller's promise.
+            let (x, y) = unsafe { (_mm256_loadu_pd(from.add(4 * i)), _mm256_i32gather_pd::<8>(b.as_ptr(), at)) };
+            *sum = _mm256_add_pd(*sum, _mm256_mul_pd(x, y));
         }
     }
     #[cfg(target_arch = "x86_64")]
@@ -98,6 +137,25 @@ impl Lanes for f32 {
     }
     #[cfg(target_arch = "x86_64")]
     #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn add8(mask: __m256i, from: *const f32, at: __m256i, b: &[f32], sums: &mut [__m256d; 2]) {
+        // SAFETY: the caller's promise.
+        let (x, y) = unsafe {
+            let x = _mm256_maskload_ps(from, mask);
+            (x, _mm256_mask_i32gather_ps::<4>(_mm256_setzero_ps(), b.as_ptr(), at, _mm256_castsi256_ps(mask)))
+        };
+        add_widened(x, y, sums);
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn add_all8(from: *const f32, at: __m256i, b: &[f32], sums: &mut [__m256d; 2]) {
+        // SAFETY: the caller's promise.
+        let (x, y) = unsafe { (_mm256_loadu_ps(from), _mm256_i32gather_ps::<4>(b.as_ptr(), at)) };
+        add_widened(x, y, sums);
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
     #[target_feature(enable = "avx512f,avx512vl")]
     unsafe fn load8(mask: __mmask8, from: *const f32) -> __m512d {
         // SAFETY: the caller's promise.
@@ -112,13 +170,36 @@ impl Lanes for f32 {
     }
 }
 
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx2")]
+fn halves(of: __m256i) -> [__m128i; 2] {
+    [_mm256_castsi256_si128(of), _mm256_extracti128_si256::<1>(of)]
+}
+
+/// Adds products of `f32`, which are exact in `f64`.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx2")]
+fn add_widened(x: __m256, y: __m256, sums: &mut [__m256d; 2]) {
+    let low = |of| _mm256_cvtps_pd(_mm256_castps256_ps128(of));
+    let high = |of| _mm256_cvtps_pd(_mm256_extractf128_ps::<1>(of));
+    sums[0] = _mm256_add_pd(sums[0], _mm256_mul_pd(low(x), low(y)));
+    sums[1] = _mm256_add_pd(sums[1], _mm256_mul_pd(high(x), high(y)));
+}
+
 /// The dot product of each of some rows with a vector.
 pub(super) fn dots<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, b: &[T], out: &mut [T]) {
     #[cfg(target_arch = "x86_64")]
     // Gathers take indices as signed.
-    if level() == Level::Avx512 && b.len() <= i32::MAX as usize {
-        // SAFETY: the level in use is at most that of the CPU.
-        return unsafe { dots512(left, rows, b, out) };
+    if b.len() <= i32::MAX as usize {
+        match level() {
+            // SAFETY: the level in use is at most that of the CPU.
+            Level::Avx512 => return unsafe { dots512(left, rows, b, out) },
+            // SAFETY: as above.
+            Level::Avx2 => return unsafe { dots256(left, rows, b, out) },
+            Level::Baseline => {}
+        }
     }
     for (out, r) in out.iter_mut().zip(rows) {
         let (indices, values) = left.row(r);
@@ -137,6 +218,73 @@ fn dots512<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, b: &[T], out:
         // An index beyond the vector: the safe loop says so as any slice does.
         *out = T::round(dot512(indices, values, b).unwrap_or_else(|| dot(indices, values, b)));
     }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn dots256<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, b: &[T], out: &mut [T]) {
+    let mut start = left.start(rows.start);
+    for (out, &end) in out.iter_mut().zip(&left.pointers[rows.start + 1..=rows.end]) {
+        let end = end as usize - left.base;
+        let (indices, values) = (&left.indices[start..end], &left.values[start..end]);
+        start = end;
+        *out = T::round(dot256(indices, values, b).unwrap_or_else(|| dot(indices, values, b)));
+    }
+}
+
+/// Eight of these from place `8 - n` on are a mask of the first `n` of eight lanes.
+#[cfg(target_arch = "x86_64")]
+static FIRST: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
+
+/// `None` if an index is not below the length of `b`.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx2")]
+fn dot256<T: Lanes>(indices: &[u32], values: &[T], b: &[T]) -> Option<f64> {
+    // Lanes without an element have place 0, which an empty vector has not.
+    if b.is_empty() {
+        return indices.is_empty().then_some(0.0);
+    }
+    let n = indices.len().min(values.len());
+    let last = _mm256_set1_epi32((b.len() - 1) as u32 as i32);
+    let is_beyond = |at| _mm256_movemask_epi8(_mm256_cmpeq_epi32(_mm256_max_epu32(at, last), last)) != -1;
+    let mut sums = [[_mm256_setzero_pd(); 2]; 2];
+    let mut e = 0;
+    while n - e >= LANES {
+        for sums in &mut sums {
+            let (k, x) = (indices.as_ptr().wrapping_add(e), values.as_ptr().wrapping_add(e));
+            // SAFETY: eight elements from `e` on, below `n`.
+            let at = unsafe { _mm256_loadu_si256(k.cast()) };
+            if is_beyond(at) {
+                return None;
+            }
+            // SAFETY: as above; all places are below the length of `b`.
+            unsafe { T::add_all8(x, at, b, sums) };
+            e += 8;
+        }
+    }
+    for sums in &mut sums {
+        let left = (n - e).min(8);
+        if left == 0 {
+            break;
+        }
+        let (k, x) = (indices.as_ptr().wrapping_add(e), values.as_ptr().wrapping_add(e));
+        // SAFETY: eight of the mask; lanes in it are elements from `e` on, below `n`; others are not read.
+        let (mask, at) = unsafe {
+            let mask = _mm256_loadu_si256(FIRST[8 - left..].as_ptr().cast());
+            (mask, _mm256_maskload_epi32(k.cast(), mask))
+        };
+        if is_beyond(at) {
+            return None;
+        }
+        // SAFETY: as above; all places in the mask are below the length of `b`.
+        unsafe { T::add8(mask, x, at, b, sums) };
+        e += left;
+    }
+    let [low, high] = sums;
+    let four = _mm256_add_pd(_mm256_add_pd(low[0], high[0]), _mm256_add_pd(low[1], high[1]));
+    let two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd::<1>(four));
+    Some(_mm_cvtsd_f64(two) + _mm_cvtsd_f64(_mm_unpackhi_pd(two, two)))
 }
 
 /// `None` if an index is not below the length of `b`.

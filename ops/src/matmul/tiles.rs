@@ -1,4 +1,4 @@
-//! Tiles of a row of a product for AVX-512, in registers of 512 bits: what a compiler makes of the loops in `vector` has half of
+//! Tiles of a row of a product in registers of 512 and of 256 bits: what a compiler makes of the loops in `vector` has half of
 //! that, or too few sums at once. The same operations in the same order, and so the same bits. Of a matrix of 1024 columns that
 //! stores a tenth, times one that lies in the second cache, 32 columns take 0.79 of the time, 128 to 512 take 0.91 to 0.96.
 #![allow(unsafe_code)] // vector instructions, called once the CPU was asked; places are those that `vector` has looked up
@@ -7,96 +7,268 @@ use std::arch::x86_64::*;
 
 use super::vector::{RUN, Row};
 
-/// `16 · C` columns of a row of the product from `column` on, rounded to `out`, in runs of [`RUN`] terms, `R` of them at once, so that
-/// no sum waits for the one before. `false` where a sum is not finite: nothing is written then.
+/// Registers of one width and what is done with them.
 ///
 /// # Safety
-/// The CPU must have AVX-512 F and DQ. `column + 16 · C` is at most the number of columns that the row was made for, and `out`
-/// has `16 · C` elements.
+/// The CPU must have what the type says, for every function; those that take a pointer read or write
+/// [`SINGLES`](Registers::SINGLES) or [`DOUBLES`](Registers::DOUBLES) elements there. `stream` goes to the beginning of a line.
+trait Registers {
+    /// Of `f32`, of as many `f64`, half as many in each of two registers, and of `f64` in one.
+    type Singles: Copy;
+    type Doubles: Copy;
+
+    const SINGLES: usize;
+    const DOUBLES: usize;
+
+    unsafe fn no_singles() -> Self::Singles;
+    unsafe fn no_doubles() -> Self::Doubles;
+    /// `sum + x · y[..]`, rounded twice.
+    unsafe fn add_singles(sum: Self::Singles, x: f32, y: *const f32) -> Self::Singles;
+    unsafe fn add_doubles(sum: Self::Doubles, x: f64, y: *const f64) -> Self::Doubles;
+    /// Adds a run to sums.
+    unsafe fn widen(sums: &mut [Self::Doubles; 2], run: Self::Singles);
+    unsafe fn is_finite(sum: Self::Doubles) -> bool;
+    unsafe fn round(sums: [Self::Doubles; 2]) -> Self::Singles;
+    unsafe fn store_singles(to: *mut f32, from: Self::Singles, stream: bool);
+    unsafe fn store_doubles(to: *mut f64, from: Self::Doubles, stream: bool);
+}
+
+/// AVX-512 F and DQ.
+struct Wide;
+
+/// AVX2.
+struct Narrow;
+
+/// The functions of [`Registers`] for one width, each with the features that it needs.
+macro_rules! registers {
+    ($type:ty, $features:literal, $singles:ty: $n:literal, $doubles:ty: $m:literal, {
+        $($name:ident($($argument:ident: $of:ty),*) $(-> $out:ty)? $body:block)*
+    }) => {
+        impl Registers for $type {
+            type Singles = $singles;
+            type Doubles = $doubles;
+            const SINGLES: usize = $n;
+            const DOUBLES: usize = $m;
+            $(
+                #[inline]
+                #[target_feature(enable = $features)]
+                unsafe fn $name($($argument: $of),*) $(-> $out)? {
+                    // SAFETY: the promise of the caller of each.
+                    #[allow(unused_unsafe)]
+                    unsafe { $body }
+                }
+            )*
+        }
+    };
+}
+
+registers!(Wide, "avx512f,avx512dq", __m512: 16, __m512d: 8, {
+    no_singles() -> __m512 { _mm512_setzero_ps() }
+    no_doubles() -> __m512d { _mm512_setzero_pd() }
+    add_singles(sum: __m512, x: f32, y: *const f32) -> __m512 {
+        _mm512_add_ps(sum, _mm512_mul_ps(_mm512_set1_ps(x), _mm512_loadu_ps(y)))
+    }
+    add_doubles(sum: __m512d, x: f64, y: *const f64) -> __m512d {
+        _mm512_add_pd(sum, _mm512_mul_pd(_mm512_set1_pd(x), _mm512_loadu_pd(y)))
+    }
+    widen(sums: &mut [__m512d; 2], run: __m512) {
+        sums[0] = _mm512_add_pd(sums[0], _mm512_cvtps_pd(_mm512_castps512_ps256(run)));
+        sums[1] = _mm512_add_pd(sums[1], _mm512_cvtps_pd(_mm512_extractf32x8_ps::<1>(run)));
+    }
+    is_finite(sum: __m512d) -> bool {
+        _mm512_cmp_pd_mask::<_CMP_LT_OQ>(_mm512_abs_pd(sum), _mm512_set1_pd(f64::INFINITY)) == 0xff
+    }
+    round(sums: [__m512d; 2]) -> __m512 {
+        let low = _mm512_castps256_ps512(_mm512_cvtpd_ps(sums[0]));
+        _mm512_insertf32x8::<1>(low, _mm512_cvtpd_ps(sums[1]))
+    }
+    store_singles(to: *mut f32, from: __m512, stream: bool) {
+        if stream { _mm512_stream_ps(to, from) } else { _mm512_storeu_ps(to, from) }
+    }
+    store_doubles(to: *mut f64, from: __m512d, stream: bool) {
+        if stream { _mm512_stream_pd(to, from) } else { _mm512_storeu_pd(to, from) }
+    }
+});
+
+registers!(Narrow, "avx2", __m256: 8, __m256d: 4, {
+    no_singles() -> __m256 { _mm256_setzero_ps() }
+    no_doubles() -> __m256d { _mm256_setzero_pd() }
+    add_singles(sum: __m256, x: f32, y: *const f32) -> __m256 {
+        _mm256_add_ps(sum, _mm256_mul_ps(_mm256_set1_ps(x), _mm256_loadu_ps(y)))
+    }
+    add_doubles(sum: __m256d, x: f64, y: *const f64) -> __m256d {
+        _mm256_add_pd(sum, _mm256_mul_pd(_mm256_set1_pd(x), _mm256_loadu_pd(y)))
+    }
+    widen(sums: &mut [__m256d; 2], run: __m256) {
+        sums[0] = _mm256_add_pd(sums[0], _mm256_cvtps_pd(_mm256_castps256_ps128(run)));
+        sums[1] = _mm256_add_pd(sums[1], _mm256_cvtps_pd(_mm256_extractf128_ps::<1>(run)));
+    }
+    is_finite(sum: __m256d) -> bool {
+        let size = _mm256_andnot_pd(_mm256_set1_pd(-0.0), sum);
+        _mm256_movemask_pd(_mm256_cmp_pd::<_CMP_LT_OQ>(size, _mm256_set1_pd(f64::INFINITY))) == 0xf
+    }
+    round(sums: [__m256d; 2]) -> __m256 {
+        _mm256_set_m128(_mm256_cvtpd_ps(sums[1]), _mm256_cvtpd_ps(sums[0]))
+    }
+    store_singles(to: *mut f32, from: __m256, stream: bool) {
+        if stream { _mm256_stream_ps(to, from) } else { _mm256_storeu_ps(to, from) }
+    }
+    store_doubles(to: *mut f64, from: __m256d, stream: bool) {
+        if stream { _mm256_stream_pd(to, from) } else { _mm256_storeu_pd(to, from) }
+    }
+});
+
+/// 64 (`TWICE`) or 32 columns of a row of the product from `column` on, rounded to `out`. `false` where a sum is not finite: nothing
+/// is written then.
+///
+/// # Safety
+/// The CPU must have AVX-512 F and DQ. `column` and the length of `out`, which is that many, together are at most the number of
+/// columns that the row was made for.
 #[target_feature(enable = "avx512f,avx512dq")]
-pub(super) unsafe fn tile<const C: usize, const R: usize, const FAR: bool>(
+pub(super) unsafe fn wide_singles<const TWICE: bool, const FAR: bool>(
     row: &Row<'_, f32>,
     column: usize,
     out: &mut [f32],
 ) -> bool {
-    debug_assert!(out.len() == 16 * C);
-    let mut sums = [[_mm512_setzero_pd(); 2]; C];
-    let (groups, rest) = row.values.as_chunks::<RUN>();
-    let (group_indices, rest_indices) = row.indices.as_chunks::<RUN>();
-    let mut e = 0;
-    let (all, left) = groups.as_chunks::<R>();
-    let (all_indices, left_indices) = group_indices.as_chunks::<R>();
-    for (values, indices) in all.iter().zip(all_indices) {
-        let mut runs = [[_mm512_setzero_ps(); C]; R];
-        for t in 0..RUN {
-            for r in 0..R {
-                row.look::<16, FAR>(C, e + r * RUN + t, column);
-                // SAFETY: an index of the row; the caller's promise.
-                unsafe { term(&mut runs[r], row, column, values[r][t], indices[r][t]) };
-            }
-        }
-        for run in &runs {
-            add(&mut sums, run);
-        }
-        e += R * RUN;
-    }
-    let left = left.iter().map(|v| &v[..]).chain([rest]);
-    let left_indices = left_indices.iter().map(|k| &k[..]).chain([rest_indices]);
-    for (values, indices) in left.zip(left_indices) {
-        let mut run = [_mm512_setzero_ps(); C];
-        for (&x, &k) in values.iter().zip(indices) {
-            row.look::<16, FAR>(C, e, column);
-            // SAFETY: as above.
-            unsafe { term(&mut run, row, column, x, k) };
-            e += 1;
-        }
-        add(&mut sums, &run);
-    }
-    let (infinite, mut finite) = (_mm512_set1_pd(f64::INFINITY), 0xff);
-    for sum in &sums {
-        for half in sum {
-            finite &= _mm512_cmp_pd_mask::<_CMP_LT_OQ>(_mm512_abs_pd(*half), infinite);
+    // Four sums are on their way at once, so that none waits for the one before: of 32 columns those of two runs.
+    // SAFETY: the caller's promise.
+    unsafe {
+        match TWICE {
+            true => singles::<Wide, 4, 1, FAR>(row, column, out),
+            false => singles::<Wide, 2, 2, FAR>(row, column, out),
         }
     }
-    if finite != 0xff {
-        return false;
+}
+
+/// The same in narrow registers.
+///
+/// # Safety
+/// The CPU must have AVX2; the rest as there.
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn narrow_singles<const TWICE: bool, const FAR: bool>(
+    row: &Row<'_, f32>,
+    column: usize,
+    out: &mut [f32],
+) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match TWICE {
+            true => singles::<Narrow, 8, 1, FAR>(row, column, out),
+            false => singles::<Narrow, 4, 2, FAR>(row, column, out),
+        }
     }
-    let stream = row.stream && is_line(out);
-    for (sum, out) in sums.iter().zip(out.as_chunks_mut::<16>().0) {
-        let whole = _mm512_castps256_ps512(_mm512_cvtpd_ps(sum[0]));
-        let whole = _mm512_insertf32x8::<1>(whole, _mm512_cvtpd_ps(sum[1]));
-        let to = out.as_mut_ptr();
-        // SAFETY: sixteen elements, at the beginning of a line where it streams.
-        unsafe { if stream { _mm512_stream_ps(to, whole) } else { _mm512_storeu_ps(to, whole) } };
-    }
-    true
 }
 
 /// 32 columns of a row of the product from `column` on.
 ///
 /// # Safety
-/// The CPU must have AVX-512 F. `column + 32` is at most the number of columns that the row was made for, and `out` has 32
+/// The CPU must have AVX-512 F and DQ. `column + 32` is at most the number of columns that the row was made for, and `out` has 32
 /// elements.
-#[target_feature(enable = "avx512f")]
-pub(super) unsafe fn doubles<const FAR: bool>(row: &Row<'_, f64>, column: usize, out: &mut [f64]) {
-    debug_assert!(out.len() == 32);
-    let mut sums = [_mm512_setzero_pd(); 4];
-    for (e, (&x, &k)) in row.values.iter().zip(row.indices).enumerate() {
-        row.look::<32, FAR>(1, e, column);
-        let x = _mm512_set1_pd(x);
-        // SAFETY: an index of the row; the caller's promise.
-        let from = unsafe { row.from(k, column) };
-        for (c, sum) in sums.iter_mut().enumerate() {
-            // SAFETY: as above, for all 32.
-            let y = unsafe { _mm512_loadu_pd(from.add(8 * c)) };
-            *sum = _mm512_add_pd(*sum, _mm512_mul_pd(x, y));
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) unsafe fn wide_doubles<const FAR: bool>(row: &Row<'_, f64>, column: usize, out: &mut [f64]) {
+    // SAFETY: the caller's promise.
+    unsafe { doubles::<Wide, 4, FAR>(row, column, out) }
+}
+
+/// The same in narrow registers.
+///
+/// # Safety
+/// The CPU must have AVX2; the rest as there.
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn narrow_doubles<const FAR: bool>(row: &Row<'_, f64>, column: usize, out: &mut [f64]) {
+    // SAFETY: the caller's promise.
+    unsafe { doubles::<Narrow, 8, FAR>(row, column, out) }
+}
+
+/// The columns of `C` registers, in runs of [`RUN`] terms, `R` of them at once.
+///
+/// # Safety
+/// The CPU must have what `V` says; the rest as [`wide_singles`].
+#[inline(always)]
+unsafe fn singles<V: Registers, const C: usize, const R: usize, const FAR: bool>(
+    row: &Row<'_, f32>,
+    column: usize,
+    out: &mut [f32],
+) -> bool {
+    debug_assert!(out.len() == V::SINGLES * C);
+    let lines = V::SINGLES * C / 16;
+    // SAFETY: the CPU has what `V` says; indices are those of the row; there are as many columns as the registers hold.
+    unsafe {
+        let mut sums = [[V::no_doubles(); 2]; C];
+        let (groups, rest) = row.values.as_chunks::<RUN>();
+        let (group_indices, rest_indices) = row.indices.as_chunks::<RUN>();
+        let mut e = 0;
+        let (all, left) = groups.as_chunks::<R>();
+        let (all_indices, left_indices) = group_indices.as_chunks::<R>();
+        for (values, indices) in all.iter().zip(all_indices) {
+            let mut runs = [[V::no_singles(); C]; R];
+            for t in 0..RUN {
+                for r in 0..R {
+                    row.look::<16, FAR>(lines, e + r * RUN + t, column);
+                    let from = row.from(indices[r][t], column);
+                    for (c, run) in runs[r].iter_mut().enumerate() {
+                        *run = V::add_singles(*run, values[r][t], from.add(V::SINGLES * c));
+                    }
+                }
+            }
+            for run in runs {
+                for (sums, run) in sums.iter_mut().zip(run) {
+                    V::widen(sums, run);
+                }
+            }
+            e += R * RUN;
         }
+        let left = left.iter().map(|v| &v[..]).chain([rest]);
+        let left_indices = left_indices.iter().map(|k| &k[..]).chain([rest_indices]);
+        for (values, indices) in left.zip(left_indices) {
+            let mut run = [V::no_singles(); C];
+            for (&x, &k) in values.iter().zip(indices) {
+                row.look::<16, FAR>(lines, e, column);
+                let from = row.from(k, column);
+                for (c, run) in run.iter_mut().enumerate() {
+                    *run = V::add_singles(*run, x, from.add(V::SINGLES * c));
+                }
+                e += 1;
+            }
+            for (sums, run) in sums.iter_mut().zip(run) {
+                V::widen(sums, run);
+            }
+        }
+        let mut is_finite = true;
+        for sum in &sums {
+            is_finite &= V::is_finite(sum[0]) & V::is_finite(sum[1]);
+        }
+        if is_finite {
+            let stream = row.stream && is_line(out);
+            for (sum, out) in sums.into_iter().zip(out.chunks_exact_mut(V::SINGLES)) {
+                V::store_singles(out.as_mut_ptr(), V::round(sum), stream);
+            }
+        }
+        is_finite
     }
-    let stream = row.stream && is_line(out);
-    for (sum, out) in sums.into_iter().zip(out.as_chunks_mut::<8>().0) {
-        let to = out.as_mut_ptr();
-        // SAFETY: eight elements, at the beginning of a line where it streams.
-        unsafe { if stream { _mm512_stream_pd(to, sum) } else { _mm512_storeu_pd(to, sum) } };
+}
+
+/// The columns of `C` registers.
+///
+/// # Safety
+/// The CPU must have what `V` says; the rest as [`wide_doubles`].
+#[inline(always)]
+unsafe fn doubles<V: Registers, const C: usize, const FAR: bool>(row: &Row<'_, f64>, column: usize, out: &mut [f64]) {
+    debug_assert!(out.len() == V::DOUBLES * C);
+    // SAFETY: the CPU has what `V` says; indices are those of the row; there are as many columns as the registers hold.
+    unsafe {
+        let mut sums = [V::no_doubles(); C];
+        for (e, (&x, &k)) in row.values.iter().zip(row.indices).enumerate() {
+            row.look::<32, FAR>(1, e, column);
+            let from = row.from(k, column);
+            for (c, sum) in sums.iter_mut().enumerate() {
+                *sum = V::add_doubles(*sum, x, from.add(V::DOUBLES * c));
+            }
+        }
+        let stream = row.stream && is_line(out);
+        for (sum, out) in sums.into_iter().zip(out.chunks_exact_mut(V::DOUBLES)) {
+            V::store_doubles(out.as_mut_ptr(), sum, stream);
+        }
     }
 }
 
@@ -109,31 +281,4 @@ fn is_line<T>(out: &[T]) -> bool {
 pub(super) fn all_written() {
     // SAFETY: every CPU of the architecture has the instruction, which touches no memory of ours.
     unsafe { _mm_sfence() };
-}
-
-/// Adds a term to a run.
-///
-/// # Safety
-/// As [`tile`]; `k` is one of the row's indices.
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq")]
-unsafe fn term<const C: usize>(run: &mut [__m512; C], row: &Row<'_, f32>, column: usize, x: f32, k: u32) {
-    let x = _mm512_set1_ps(x);
-    // SAFETY: the caller's promise.
-    let from = unsafe { row.from(k, column) };
-    for (c, run) in run.iter_mut().enumerate() {
-        // SAFETY: as above, for all 16 · C.
-        let y = unsafe { _mm512_loadu_ps(from.add(16 * c)) };
-        *run = _mm512_add_ps(*run, _mm512_mul_ps(x, y));
-    }
-}
-
-/// Adds a run to sums.
-#[inline]
-#[target_feature(enable = "avx512f,avx512dq")]
-fn add<const C: usize>(sums: &mut [[__m512d; 2]; C], run: &[__m512; C]) {
-    for (sum, run) in sums.iter_mut().zip(run) {
-        sum[0] = _mm512_add_pd(sum[0], _mm512_cvtps_pd(_mm512_castps512_ps256(*run)));
-        sum[1] = _mm512_add_pd(sum[1], _mm512_cvtps_pd(_mm512_extractf32x8_ps::<1>(*run)));
-    }
 }

@@ -19,6 +19,11 @@ use crate::structure::IndexSlice;
 /// Stored elements whose rows of the dense matrix are asked for ahead: of narrow matrices, and of wide ones.
 const AHEAD: [usize; 2] = [32, 8];
 
+/// The same where rows of the dense matrix are a multiple of [`PAGE`] bytes apart: the same columns of all of them compete for
+/// twelve lines of the first cache, or eight. A product with 512 columns of `f64` takes nine tenths of the time.
+const CLASHING: usize = 3;
+const PAGE: usize = 4096;
+
 /// Bytes of a dense matrix that is near enough for rows not to be asked for ahead: what that costs in instructions is a quarter
 /// of the time where rows are short.
 const NEAR: usize = 512 << 10;
@@ -31,25 +36,22 @@ const NARROW: usize = 32;
 
 /// A float with loops of its own.
 pub(super) trait Float: Lanes {
-    /// Whether there are tiles of their own for registers of 512 bits.
-    const WIDE: bool;
-
     /// `N` columns of a row of the product, rounded: the sum of `values[e] · b[indices[e] · stride + column..][..N]`.
     ///
     /// # Safety
     /// `column + N` is at most the number of columns that the row was made for.
     unsafe fn tile<const N: usize, const FAR: bool>(row: &Row<'_, Self>, column: usize) -> [Self; N];
 
-    /// The same in `out`, for 32 and 64 columns, where [`Float::WIDE`].
+    /// The same in `out`, for 32 and 64 columns, in registers of 512 bits (`WIDE`) or of 256.
     ///
     /// # Safety
-    /// As above; the CPU must have AVX-512 F and DQ.
+    /// As above; the CPU must have AVX-512 F and DQ, or AVX2.
     #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    unsafe fn wide_tile<const N: usize, const FAR: bool>(row: &Row<'_, Self>, column: usize, out: &mut [Self]) {
-        // SAFETY: the caller's promise.
-        out.copy_from_slice(&unsafe { Self::tile::<N, FAR>(row, column) });
-    }
+    unsafe fn in_registers<const N: usize, const WIDE: bool, const FAR: bool>(
+        row: &Row<'_, Self>,
+        column: usize,
+        out: &mut [Self],
+    );
 }
 
 /// A row of the sparse matrix beside the dense one, in which all places that its indices name were found to be.
@@ -100,8 +102,6 @@ impl<'a, T> Row<'a, T> {
 }
 
 impl Float for f64 {
-    const WIDE: bool = true;
-
     #[inline(always)]
     unsafe fn tile<const N: usize, const FAR: bool>(row: &Row<'_, f64>, column: usize) -> [f64; N] {
         let mut sum = [0.0; N];
@@ -118,10 +118,20 @@ impl Float for f64 {
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn wide_tile<const N: usize, const FAR: bool>(row: &Row<'_, f64>, column: usize, out: &mut [f64]) {
+    unsafe fn in_registers<const N: usize, const WIDE: bool, const FAR: bool>(
+        row: &Row<'_, f64>,
+        column: usize,
+        out: &mut [f64],
+    ) {
         for (i, out) in out.chunks_exact_mut(32).enumerate() {
+            let column = column + 32 * i;
             // SAFETY: the caller's promise.
-            unsafe { tiles::doubles::<FAR>(row, column + 32 * i, out) };
+            unsafe {
+                match WIDE {
+                    true => tiles::wide_doubles::<FAR>(row, column, out),
+                    false => tiles::narrow_doubles::<FAR>(row, column, out),
+                }
+            }
         }
     }
 }
@@ -134,8 +144,6 @@ pub(super) const RUN: usize = 12;
 const FEW: usize = 16;
 
 impl Float for f32 {
-    const WIDE: bool = true;
-
     #[inline(always)]
     unsafe fn tile<const N: usize, const FAR: bool>(row: &Row<'_, f32>, column: usize) -> [f32; N] {
         let mut sum = [0.0f64; N];
@@ -191,13 +199,18 @@ impl Float for f32 {
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn wide_tile<const N: usize, const FAR: bool>(row: &Row<'_, f32>, column: usize, out: &mut [f32]) {
-        // Four sums are on their way at once, so that none waits for the one before: of 32 columns those of two runs.
+    unsafe fn in_registers<const N: usize, const WIDE: bool, const FAR: bool>(
+        row: &Row<'_, f32>,
+        column: usize,
+        out: &mut [f32],
+    ) {
         // SAFETY: the caller's promise.
         let is_done = unsafe {
-            match N {
-                64 => tiles::tile::<4, 1, FAR>(row, column, out),
-                _ => tiles::tile::<2, 2, FAR>(row, column, out),
+            match (N, WIDE) {
+                (64, true) => tiles::wide_singles::<true, FAR>(row, column, out),
+                (64, false) => tiles::narrow_singles::<true, FAR>(row, column, out),
+                (_, true) => tiles::wide_singles::<false, FAR>(row, column, out),
+                (_, false) => tiles::narrow_singles::<false, FAR>(row, column, out),
             }
         };
         if !is_done {
@@ -236,8 +249,7 @@ pub(super) fn sparse_dense<T: Float>(
     if n == 1 && right.row == 1 {
         return lanes::dots(&left, rows, b, out);
     }
-    let wide = T::WIDE && level() == Level::Avx512;
-    vectorised(SparseDense { left, rows, b, stride: right.row, n, out, wide, stream });
+    vectorised(SparseDense { left, rows, b, stride: right.row, n, out, level: level(), stream });
 }
 
 struct SparseDense<'a, T> {
@@ -247,7 +259,7 @@ struct SparseDense<'a, T> {
     stride: usize,
     n: usize,
     out: &'a mut [T],
-    wide: bool,
+    level: Level,
     /// Whether sums go past the caches.
     stream: bool,
 }
@@ -265,9 +277,10 @@ impl<T: Float> Loop for SparseDense<'_, T> {
 impl<T: Float> SparseDense<'_, T> {
     #[inline(always)]
     fn rows<const FAR: bool>(self) {
-        let SparseDense { left, rows, b, stride, n, out, wide, stream } = self;
+        let SparseDense { left, rows, b, stride, n, out, level, stream } = self;
         let end = left.start(rows.end);
-        let distance = AHEAD[usize::from(n > NARROW)];
+        let is_clashing = (stride * size_of::<T>()).is_multiple_of(PAGE);
+        let distance = if is_clashing { CLASHING } else { AHEAD[usize::from(n > NARROW)] };
         let mut first = rows.start;
         for out in out.chunks_mut(n * TOGETHER) {
             let last = rows.end.min(first + TOGETHER);
@@ -283,16 +296,21 @@ impl<T: Float> SparseDense<'_, T> {
                 let ahead = if FAR { &left.indices[from..end] } else { &[] };
                 let row = &Row { indices, values, ahead, distance, b, stride, stream };
                 let mut at = 0;
-                if T::WIDE && wide {
-                    at = in_tiles::<T, 64, true, FAR>(row, at, out);
-                    at = in_tiles::<T, 32, true, FAR>(row, at, out);
-                } else {
-                    at = in_tiles::<T, 32, false, FAR>(row, at, out);
+                match level {
+                    Level::Avx512 => {
+                        at = in_tiles::<T, 64, 512, FAR>(row, at, out);
+                        at = in_tiles::<T, 32, 512, FAR>(row, at, out);
+                    }
+                    Level::Avx2 => {
+                        at = in_tiles::<T, 64, 256, FAR>(row, at, out);
+                        at = in_tiles::<T, 32, 256, FAR>(row, at, out);
+                    }
+                    Level::Baseline => at = in_tiles::<T, 32, 0, FAR>(row, at, out),
                 }
-                at = in_tiles::<T, 16, false, FAR>(row, at, out);
-                at = in_tiles::<T, 8, false, FAR>(row, at, out);
-                at = in_tiles::<T, 4, false, FAR>(row, at, out);
-                in_tiles::<T, 1, false, FAR>(row, at, out);
+                at = in_tiles::<T, 16, 0, FAR>(row, at, out);
+                at = in_tiles::<T, 8, 0, FAR>(row, at, out);
+                at = in_tiles::<T, 4, 0, FAR>(row, at, out);
+                in_tiles::<T, 1, 0, FAR>(row, at, out);
             }
             first = last;
         }
@@ -304,18 +322,22 @@ impl<T: Float> SparseDense<'_, T> {
 }
 
 /// Fills the row, which was made for as many columns, in tiles of `N` from column `at` on, and says where they end. A last tile
-/// goes over columns that are done, where that saves two or more passes.
+/// goes over columns that are done, where that saves two or more passes. `BITS` are those of the registers that a tile is written
+/// out for, or 0: what the compiler makes of it.
 #[inline(always)]
-fn in_tiles<T: Float, const N: usize, const WIDE: bool, const FAR: bool>(
+fn in_tiles<T: Float, const N: usize, const BITS: usize, const FAR: bool>(
     row: &Row<'_, T>,
     mut at: usize,
     out: &mut [T],
 ) -> usize {
     let tile = |at: usize, out: &mut [T]| {
         #[cfg(target_arch = "x86_64")]
-        if WIDE {
+        match BITS {
             // SAFETY: columns of the row; the level in use has AVX-512.
-            return unsafe { T::wide_tile::<N, FAR>(row, at, out) };
+            512 => return unsafe { T::in_registers::<N, true, FAR>(row, at, out) },
+            // SAFETY: as above; it has AVX2.
+            256 => return unsafe { T::in_registers::<N, false, FAR>(row, at, out) },
+            _ => {}
         }
         // SAFETY: columns of the row.
         out.copy_from_slice(&unsafe { T::tile::<N, FAR>(row, at) });
