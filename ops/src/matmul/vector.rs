@@ -20,7 +20,8 @@ use crate::structure::IndexSlice;
 const AHEAD: [usize; 2] = [32, 8];
 
 /// The same where rows of the dense matrix are a multiple of [`PAGE`] bytes apart: the same columns of all of them compete for
-/// twelve lines of the first cache, or eight. A product with 512 columns of `f64` takes nine tenths of the time.
+/// twelve lines of the first cache, or eight. A product with 512 columns of `f64` takes nine tenths of the time at AVX-512; slower
+/// loops have no more rows on their way than fit.
 const CLASHING: usize = 3;
 const PAGE: usize = 4096;
 
@@ -279,7 +280,7 @@ impl<T: Float> SparseDense<'_, T> {
     fn rows<const FAR: bool>(self) {
         let SparseDense { left, rows, b, stride, n, out, level, stream } = self;
         let end = left.start(rows.end);
-        let is_clashing = (stride * size_of::<T>()).is_multiple_of(PAGE);
+        let is_clashing = level == Level::Avx512 && (stride * size_of::<T>()).is_multiple_of(PAGE);
         let distance = if is_clashing { CLASHING } else { AHEAD[usize::from(n > NARROW)] };
         let mut first = rows.start;
         for out in out.chunks_mut(n * TOGETHER) {
