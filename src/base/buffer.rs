@@ -5,9 +5,10 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use openwork_ops::Element;
+use openwork_ops::matmul::Extent;
+use openwork_ops::{DType, Element};
 
 use crate::base::error::Result;
 use crate::base::memory;
@@ -30,18 +31,29 @@ trait Owner: Send + Sync {
     fn lender(&self) -> Option<&(dyn Any + Send + Sync)> {
         None
     }
+    /// Where what was found out about the bytes is kept until they change.
+    fn found(&self) -> Option<&Found> {
+        None
+    }
 }
 
-struct VecOwner<T: Element>(Vec<T>);
+/// How large and small the elements of some of the bytes are.
+type Found = OnceLock<(Range<usize>, DType, Extent)>;
+
+struct VecOwner<T: Element>(Vec<T>, Found);
 
 impl<T: Element> Owner for VecOwner<T> {
     fn bytes(&self) -> &[u8] {
         T::as_bytes(&self.0)
     }
     fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+        self.1.take();
         // SAFETY: any `Element` is plain old data without padding; `bool` buffers receive only 0 and 1 from
         // the kernels that write here.
         Some(unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast(), size_of_val(self.0.as_slice())) })
+    }
+    fn found(&self) -> Option<&Found> {
+        Some(&self.1)
     }
 }
 
@@ -74,15 +86,21 @@ impl Owner for Foreign {
     }
 }
 
-impl Owner for Block {
+struct Large(Block, Found);
+
+impl Owner for Large {
     fn bytes(&self) -> &[u8] {
-        self.all()
+        self.0.all()
     }
     fn bytes_mut(&mut self) -> Option<&mut [u8]> {
-        Some(self.all_mut())
+        self.1.take();
+        Some(self.0.all_mut())
     }
     fn is_plain(&self) -> bool {
         true
+    }
+    fn found(&self) -> Option<&Found> {
+        Some(&self.1)
     }
 }
 
@@ -153,13 +171,13 @@ impl Buffer {
     /// Takes a vector without copying.
     pub(crate) fn from_vec<T: Element>(data: Vec<T>) -> Buffer {
         let range = 0..size_of_val(data.as_slice());
-        Buffer { owner: Arc::new(VecOwner(data)), range }
+        Buffer { owner: Arc::new(VecOwner(data, Found::new())), range }
     }
 
     /// Takes memory without copying.
     pub(crate) fn from_block(block: Block) -> Buffer {
         let range = 0..block.all().len();
-        Buffer { owner: Arc::new(block), range }
+        Buffer { owner: Arc::new(Large(block, Found::new())), range }
     }
 
     /// No bytes.
@@ -252,7 +270,7 @@ impl Buffer {
             Arc::new(out)
         }
         let owner = match (large, len) {
-            (Some(large), _) => Arc::new(large),
+            (Some(large), _) => Arc::new(Large(large, Found::new())),
             (None, 0..=64) => first::<4>(few),
             (None, 65..=128) => first::<8>(few),
             (None, _) => Arc::new(Small(*few)),
@@ -351,6 +369,22 @@ impl Buffer {
     /// Whether somebody else may write the bytes: indices among them must be copied before they are trusted.
     pub(crate) fn may_change(&self) -> bool {
         self.owner.may_change()
+    }
+
+    /// The extent of these bytes as elements of a dtype: what `look` finds, or found before if the memory is large and has not
+    /// changed since.
+    pub(crate) fn extent(&self, part: Range<usize>, dtype: DType, look: impl FnOnce() -> Extent) -> Extent {
+        let part = self.range.start + part.start..self.range.start + part.end;
+        let Some(found) = self.owner.found().filter(|_| part.len() > SMALL) else { return look() };
+        match found.get() {
+            Some((of, known, extent)) if *of == part && *known == dtype => *extent,
+            _ => {
+                let extent = look();
+                // Of two parts of one memory, that which comes first is kept.
+                let _ = found.set((part, dtype, extent));
+                extent
+            }
+        }
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {

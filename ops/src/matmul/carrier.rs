@@ -15,6 +15,7 @@ use super::{Grid, Kernels};
 use crate::cast::cast_block;
 use crate::dtype::{DType, DTypeKind, c64, c128};
 use crate::scalar::Scalar;
+use crate::simd::{Loop, vectorised};
 
 /// A carrier for products of one dtype: the types of terms and of accumulators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,14 +46,14 @@ pub enum Carrier {
     Blocks(Blocks),
 }
 
-/// Of which elements [`Carrier::differences`] tells the exact difference.
+/// What [`Carrier::differences`] tells exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Told {
-    /// Those that would lose too much if it were rounded.
+    /// What is added to elements of which too much would be rounded away.
     Hard,
-    /// The others.
+    /// What is left when that is not added.
     Easy,
-    /// Every one.
+    /// The difference of every element.
     All,
 }
 
@@ -170,16 +171,17 @@ impl Carrier {
         if self.is_wide() {
             // Complex accumulators are two sums each, as complex elements are two floats.
             let (plain, acc): (&[f64], &mut [Double]) = (bytemuck::cast_slice(plain), bytemuck::cast_slice_mut(acc));
-            acc.iter_mut().zip(plain).for_each(|(a, &p)| *a = a.plus(p));
+            vectorised(Plus(acc, plain));
         } else {
             self.kernels().add(Grid { values: plain, row: 0, col: 1 }, plain.len() / self.acc_size(), acc);
         }
     }
 
     /// Floats less the fills beneath them, as terms. Those whose fill is larger than the element by more than the
-    /// factor `limit` are hard: too much of them would be rounded away. They become zero. Of the elements that are
-    /// `told`, the exact difference is told too: as one term or two, none if it is zero, each with the number of its
-    /// element.
+    /// factor `limit` are hard: too much of them would be rounded away. They stay as they are, and what is to be added to them
+    /// exactly, the fill with its sign changed, is told, with the number of the element. Or else what is told is the
+    /// difference of every element exactly, or what easy ones and those that stay as they are stand for: as one term or two,
+    /// none if it is zero.
     pub fn differences(
         self,
         values: &[u8],
@@ -246,6 +248,18 @@ impl Carrier {
     }
 }
 
+/// Sums of two floats to which floats are added.
+struct Plus<'a>(&'a mut [Double], &'a [f64]);
+
+impl Loop for Plus<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.0.iter_mut().zip(self.1).for_each(|(sum, &plain)| *sum = sum.plus(plain));
+    }
+}
+
 /// A float, or a complex number, that is taken off another.
 trait Difference: Pod + PartialEq {
     const ZERO: Self;
@@ -253,6 +267,55 @@ trait Difference: Pod + PartialEq {
     fn of(v: Self, f: Self) -> (Self, Self);
     /// The magnitude; of a complex number that of both parts together.
     fn size(self) -> f64;
+
+    /// Writes the differences of easy elements, the others as they are, and tells which pieces of [`PIECE`] elements hold
+    /// such.
+    fn easy(values: &[Self], fills: &[Self], limit: f64, terms: &mut [Self], hard: &mut dyn FnMut(usize)) {
+        let pieces = terms.chunks_mut(PIECE).zip(values.chunks(PIECE)).zip(fills.chunks(PIECE));
+        for (i, ((terms, values), fills)) in pieces.enumerate() {
+            if Self::easy_piece(values, fills, limit, terms) {
+                hard(i);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn easy_piece(values: &[Self], fills: &[Self], limit: f64, terms: &mut [Self]) -> bool {
+        // Counted in as many bits as a float has, or the loop would not be vector code.
+        let mut hard = 0u64;
+        for ((term, &v), &f) in terms.iter_mut().zip(values).zip(fills) {
+            let easy = f.size() <= limit * v.size();
+            hard += u64::from(!easy);
+            *term = if easy { Self::of(v, f).0 } else { v };
+        }
+        hard > 0
+    }
+}
+
+/// Elements that are looked at once more if one of them is hard.
+const PIECE: usize = 16;
+
+/// [`Difference::easy`] of `f64` for the level in use.
+struct Easy<'a>(&'a [f64], &'a [f64], f64, &'a mut [f64], &'a mut dyn FnMut(usize));
+
+impl Loop for Easy<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Easy(values, fills, limit, terms, hard) = self;
+        let ((values, rest_values), (fills, rest_fills)) = (values.as_chunks::<PIECE>(), fills.as_chunks::<PIECE>());
+        let (terms, rest) = terms.as_chunks_mut::<PIECE>();
+        let whole = terms.len();
+        for (i, ((terms, values), fills)) in terms.iter_mut().zip(values).zip(fills).enumerate() {
+            if f64::easy_piece(values, fills, limit, terms) {
+                hard(i);
+            }
+        }
+        if f64::easy_piece(rest_values, rest_fills, limit, rest) {
+            hard(whole);
+        }
+    }
 }
 
 impl Difference for f64 {
@@ -264,6 +327,9 @@ impl Difference for f64 {
     #[inline(always)]
     fn size(self) -> f64 {
         self.abs()
+    }
+    fn easy(values: &[f64], fills: &[f64], limit: f64, terms: &mut [f64], hard: &mut dyn FnMut(usize)) {
+        vectorised(Easy(values, fills, limit, terms, hard));
     }
 }
 
@@ -290,34 +356,30 @@ fn differences<T: Difference>(
 ) {
     let (values, fills): (&[T], &[T]) = (bytemuck::cast_slice(values), bytemuck::cast_slice(fills));
     let terms: &mut [T] = bytemuck::cast_slice_mut(terms);
-    // Two loops: the first has no branches, and few pieces need the second.
-    const PIECE: usize = 16;
-    let pieces = terms.chunks_mut(PIECE).zip(values.chunks(PIECE)).zip(fills.chunks(PIECE));
-    for (i, ((terms, values), fills)) in pieces.enumerate() {
-        let is_easy = |v: T, f: T| f.size() <= limit * v.size();
-        let mut hard = 0;
-        for ((term, &v), &f) in terms.iter_mut().zip(values).zip(fills) {
-            let easy = is_easy(v, f);
-            hard += usize::from(!easy);
-            *term = if easy { T::of(v, f).0 } else { T::ZERO };
-        }
-        let any = match told {
-            Told::Hard => hard > 0,
-            Told::Easy => hard < values.len(),
-            Told::All => true,
-        };
-        if !any {
-            continue;
-        }
-        for (e, (&v, &f)) in values.iter().zip(fills).enumerate() {
-            if told == Told::All || is_easy(v, f) == (told == Told::Easy) {
-                let (rounded, rest) = T::of(v, f);
-                for part in [rounded, rest] {
-                    if part != T::ZERO {
-                        tell(i * PIECE + e, bytemuck::bytes_of(&part));
-                    }
+    let mut tell_piece = |piece: usize| {
+        let all = piece * PIECE..values.len().min((piece + 1) * PIECE);
+        for (e, (&v, &f)) in all.clone().zip(values[all.clone()].iter().zip(&fills[all])) {
+            let parts = match f.size() <= limit * v.size() {
+                true if told == Told::Hard => continue,
+                true => T::of(v, f),
+                false => match told {
+                    Told::Hard => (T::of(T::ZERO, f).0, T::ZERO),
+                    Told::Easy => (v, T::ZERO),
+                    Told::All => T::of(v, f),
+                },
+            };
+            for part in [parts.0, parts.1] {
+                if part != T::ZERO {
+                    tell(e, bytemuck::bytes_of(&part));
                 }
             }
         }
+    };
+    // Two loops: the first has no branches, and few pieces need the second.
+    if told == Told::Hard {
+        T::easy(values, fills, limit, terms, &mut tell_piece);
+    } else {
+        T::easy(values, fills, limit, terms, &mut |_| {});
+        (0..values.len().div_ceil(PIECE)).for_each(tell_piece);
     }
 }

@@ -50,7 +50,7 @@ impl<T: Term> Kernels for Fused<T> {
     }
 
     fn add(&self, values: Grid<'_>, n: usize, acc: &mut [u8]) {
-        self.0.add(values, n, acc);
+        vectorised(Add::<T>(values, n, acc, PhantomData));
     }
 
     fn outer(&self, left: Grid<'_>, right: Grid<'_>, n: usize, acc: &mut [u8]) {
@@ -115,6 +115,17 @@ impl<T: Term> Loop for DenseDense<'_, T> {
     #[inline(always)]
     fn run(self) {
         kernels::dense_dense::<T>(self.0, self.1, self.2, self.3, self.4, self.5);
+    }
+}
+
+struct Add<'a, T>(Grid<'a>, usize, &'a mut [u8], PhantomData<T>);
+
+impl<T: Term> Loop for Add<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        kernels::add::<T>(self.0, self.1, self.2);
     }
 }
 

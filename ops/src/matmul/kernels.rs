@@ -253,7 +253,8 @@ pub(super) fn dense_dense<T: Term>(
     }
 }
 
-fn add<T: Term>(values: Grid<'_>, n: usize, acc: &mut [u8]) {
+#[inline(always)]
+pub(super) fn add<T: Term>(values: Grid<'_>, n: usize, acc: &mut [u8]) {
     let (added, acc) = (slice::<T::Acc>(values.values), slice_mut::<T::Acc>(acc));
     for (i, out) in acc.chunks_exact_mut(n).enumerate() {
         for (j, o) in out.iter_mut().enumerate() {

@@ -13,6 +13,7 @@ mod carrier;
 mod columns;
 mod diagonals;
 mod double;
+mod extent;
 mod floats;
 mod fused;
 mod kernels;
@@ -36,6 +37,7 @@ pub use blocks::Blocks;
 pub use carrier::{Carrier, Told};
 pub use columns::WIDTHS;
 pub use diagonals::{BLOCK, Diagonals};
+pub use extent::Extent;
 pub use semiring::{Plus, Semiring, Times};
 pub use sparse::{Accumulator, Out};
 

@@ -40,7 +40,7 @@ fn all_kernels_agree() {
 #[test]
 fn doubles_survive_cancellation() {
     let carrier = Carrier::new(DType::F64, true).doubled();
-    // (1e-20 - 1) + (1 - 1) + 1, the first as two terms.
+    // (1e-20 - 1) + (1 - 1) + 1, the first as two terms, one of them plain.
     let (mut easy, mut terms) = ([9.0; 2], Vec::new());
     let mut tell = |i: usize, term: &[u8]| terms.push((i, bytemuck::pod_read_unaligned::<f64>(term)));
     let (values, fills) = ([1e-20, 1.0], [1.0, 1.0]);
@@ -52,8 +52,8 @@ fn doubles_survive_cancellation() {
         bytemuck::cast_slice_mut(&mut easy),
         &mut tell,
     );
-    assert_eq!((easy, &terms[..]), ([0.0; 2], &[(0, -1.0), (0, 1e-20)][..]));
-    let terms = [terms[0].1, terms[1].1, 0.0];
+    assert_eq!((easy, &terms[..]), ([1e-20, 0.0], &[(0, -1.0)][..]));
+    let terms = [terms[0].1, easy[0], 0.0];
     let a = rows(&[0, 3], &[0, 0, 1], &terms);
     let ones = [1.0, 0.0];
     let mut acc = [0.0, 0.0];

@@ -322,6 +322,21 @@ impl<T: Float> SparseDense<'_, T> {
     }
 }
 
+/// One tile of [`in_tiles`]. No closure: one that is not inlined is code of the baseline.
+#[inline(always)]
+fn one_tile<T: Float, const N: usize, const BITS: usize, const FAR: bool>(row: &Row<'_, T>, at: usize, out: &mut [T]) {
+    #[cfg(target_arch = "x86_64")]
+    match BITS {
+        // SAFETY: columns of the row; the level in use has AVX-512.
+        512 => return unsafe { T::in_registers::<N, true, FAR>(row, at, out) },
+        // SAFETY: as above; it has AVX2.
+        256 => return unsafe { T::in_registers::<N, false, FAR>(row, at, out) },
+        _ => {}
+    }
+    // SAFETY: columns of the row.
+    out.copy_from_slice(&unsafe { T::tile::<N, FAR>(row, at) });
+}
+
 /// Fills the row, which was made for as many columns, in tiles of `N` from column `at` on, and says where they end. A last tile
 /// goes over columns that are done, where that saves two or more passes. `BITS` are those of the registers that a tile is written
 /// out for, or 0: what the compiler makes of it.
@@ -331,26 +346,14 @@ fn in_tiles<T: Float, const N: usize, const BITS: usize, const FAR: bool>(
     mut at: usize,
     out: &mut [T],
 ) -> usize {
-    let tile = |at: usize, out: &mut [T]| {
-        #[cfg(target_arch = "x86_64")]
-        match BITS {
-            // SAFETY: columns of the row; the level in use has AVX-512.
-            512 => return unsafe { T::in_registers::<N, true, FAR>(row, at, out) },
-            // SAFETY: as above; it has AVX2.
-            256 => return unsafe { T::in_registers::<N, false, FAR>(row, at, out) },
-            _ => {}
-        }
-        // SAFETY: columns of the row.
-        out.copy_from_slice(&unsafe { T::tile::<N, FAR>(row, at) });
-    };
     while at + N <= out.len() {
-        tile(at, &mut out[at..at + N]);
+        one_tile::<T, N, BITS, FAR>(row, at, &mut out[at..at + N]);
         at += N;
     }
     let left = out.len() - at;
     if left > N / 2 && out.len() >= N {
         at = out.len() - N;
-        tile(at, &mut out[at..]);
+        one_tile::<T, N, BITS, FAR>(row, at, &mut out[at..]);
         at = out.len();
     }
     at

@@ -10,6 +10,7 @@ use openwork_ops::matmul::{Carrier, ColumnsPanel, WIDTHS};
 use openwork_ops::{DType, Element};
 
 use super::operand::Stored;
+use super::over_fill::AtHand;
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
 use crate::base::strided::Strided;
@@ -58,18 +59,19 @@ pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Option<Ten
     }
     let left = Stored::new(s, Carrier::new(dtype, false), false, true)?;
     let dense = dense.cast(DType::F64);
-    let panels = Panels { kernel, left, dense, m, n };
+    let panels = Panels { kernel, left, terms: None, dense, m, n };
     Ok(Some(Tensor::from_strided(panels.run(dtype, is_mirrored)?)))
 }
 
-/// The sums of a product as [`product`] makes it, of compressed rows of the transpose, in `float64`; `None` where terms are
-/// not floats.
-pub(super) fn sums(carrier: Carrier, left: &Stored, dense: &Strided, m: usize) -> Result<Option<Buffer>> {
+/// The sums of a product as [`product`] makes it, of easy terms of compressed rows of the transpose, in `float64`; `None` where
+/// terms are not floats.
+pub(super) fn sums(carrier: Carrier, terms: &AtHand<'_>, dense: &Strided, m: usize) -> Result<Option<Buffer>> {
     let (Some(kernel), n) = (carrier.kernels().columns_panel(), dense.shape[1]) else { return Ok(None) };
+    let left = terms.rows();
     if dense.core_len() < dense.len() || !has_room(left.len(), m, n) {
         return Ok(None);
     }
-    let panels = Panels { kernel, left: left.clone(), dense: dense.cast(DType::F64), m, n };
+    let panels = Panels { kernel, left: left.clone(), terms: Some(terms), dense: dense.cast(DType::F64), m, n };
     Ok(Some(panels.run(DType::F64, false)?.buffer))
 }
 
@@ -79,10 +81,12 @@ fn has_room(k: usize, m: usize, n: usize) -> bool {
     elements.and_then(|e| e.checked_mul(2 * 8)).is_some_and(memory::is_free)
 }
 
-struct Panels {
+struct Panels<'a> {
     kernel: ColumnsPanel,
     /// Row `k` holds column `k` of the sparse operand.
     left: Stored,
+    /// What makes its terms, where it has none.
+    terms: Option<&'a AtHand<'a>>,
     /// The other operand, as `float64`.
     dense: Strided,
     /// Rows and columns of the result (of its transpose, where operands were exchanged).
@@ -90,7 +94,7 @@ struct Panels {
     n: usize,
 }
 
-impl Panels {
+impl Panels<'_> {
     /// The width of panels: the widest that leaves some for every thread.
     fn width(&self) -> usize {
         let share = self.n.div_ceil(parallel::threads()).max(1);
@@ -132,7 +136,13 @@ impl Panels {
             parallel::for_chunks_mut(f64::from_bytes_mut(out), part, 1, &|task, acc| {
                 let (panel, slice) = (task / slices.len(), &slices[task % slices.len()]);
                 let panel = &packed[panel * k * width..(panel + 1) * k * width];
-                (self.kernel)(self.left.view(), slice.clone(), panel, width, acc);
+                match self.terms {
+                    None => (self.kernel)(self.left.view(), slice.clone(), panel, width, acc),
+                    // Every panel makes them again; the first sees to the hard ones.
+                    Some(terms) => terms.each(slice.clone(), task < slices.len(), &mut |left, rows| {
+                        (self.kernel)(left, rows, panel, width, acc);
+                    }),
+                }
             });
         })?;
         let sums = if slices.len() == 1 { sums } else { added(&sums, slices.len(), part, panels)? };

@@ -61,6 +61,7 @@ fn rows(a: &Strided, b: &Strided, Way { dtype, carrier, .. }: Way, shape: &[usiz
         n: shape[shape.len() - 1],
         left: None,
         left_against: None,
+        left_terms: None,
         right: None,
         left_field: Some(&left),
         right_field: Some(&right),

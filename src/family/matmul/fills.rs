@@ -14,6 +14,7 @@ use openwork_ops::matmul::{Carrier, Finish, Product};
 use super::columns;
 use super::merged::merged;
 use super::operand::{Field, Stored, offset};
+use super::over_fill::{AtHand, OverFill};
 use super::plan::{Plan, Side, same_width};
 use super::rows::{BLOCK, Parts, Pass, WORK};
 use super::split::Split;
@@ -22,7 +23,7 @@ use crate::base::error::Result;
 use crate::base::parallel;
 use crate::base::strided::count;
 use crate::levels::layout::Layout;
-use crate::tensor::Tensor;
+use crate::tensor::{Sparse, Tensor};
 
 /// How the background of an operand takes part.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -66,7 +67,11 @@ impl Plan<'_> {
         finish: Finish<'_>,
         width: usize,
     ) -> Result<Buffer> {
-        if let Some((sums, hard)) = self.by_columns(x, y, core)? {
+        let at_hand = match self.by_columns(x, y, core)? {
+            None => self.by_rows(x, y, parts, core)?,
+            found => found,
+        };
+        if let Some((sums, hard)) = at_hand {
             let rows = Parts { rows: true, ..Parts::default() };
             let exact = self.joined(hard, None, rows)?;
             return self.with_backgrounds(x, y, parts, [None, None], Some(sums), exact.as_slice(), core, finish, width);
@@ -116,21 +121,46 @@ impl Plan<'_> {
     /// The sums of easy elements of a matrix that is stored by columns times a strided one, and the hard elements by rows:
     /// only these are converted.
     fn by_columns(&self, x: &Side<'_>, y: &Side<'_>, core: &[usize]) -> Result<Option<(Buffer, Option<Stored>)>> {
-        let (Some(s), Some(dense), true) = (x.stored, &y.background, y.is_strided) else { return Ok(None) };
-        let is_columns = self.batch.is_empty()
-            && core == [self.m, self.n]
-            && self.carrier == Carrier::Float
-            && self.kinds(x, y)[0] != Presence::Full
-            && s.pattern.layout(&s.shape) == Layout::Csc;
-        if !is_columns {
+        let (Some(s), Some(dense)) = (self.over_fill(x, y), &y.background) else { return Ok(None) };
+        if !self.batch.is_empty() || core != [self.m, self.n] || s.pattern.layout(&s.shape) != Layout::Csc {
             return Ok(None);
         }
         let turned = Tensor::from(s.clone()).matrix_transpose()?;
-        let Some(turned) = turned.sparse() else { return Ok(None) };
-        let split = Split::new(turned, self.carrier, x.fills(), true, self.limit)?;
-        let hard = split.hard.as_ref().map(|hard| hard.transposed(self.m, self.carrier.term_size()));
-        let Some(easy) = &split.easy else { return Ok(None) };
-        Ok(columns::sums(self.carrier, easy, dense, self.m)?.map(|sums| (sums, hard)))
+        let Some((turned, fill)) = turned.sparse().and_then(|s| Some((s, s.fill_values()?))) else { return Ok(None) };
+        let over = OverFill::new(turned, fill, self.carrier, true, self.limit)?;
+        let terms = AtHand::new(&over);
+        let Some(sums) = columns::sums(self.carrier, &terms, dense, self.m)? else { return Ok(None) };
+        let hard = terms.hard().map(|hard| hard.map(|hard| hard.transposed(self.m, self.carrier.term_size())));
+        Ok(hard.map(|hard| (sums, hard)))
+    }
+
+    /// The same of compressed rows, whose terms are made as the kernel comes to them.
+    fn by_rows(
+        &self,
+        x: &Side<'_>,
+        y: &Side<'_>,
+        parts: Parts,
+        core: &[usize],
+    ) -> Result<Option<(Buffer, Option<Stored>)>> {
+        let Some((s, fill)) = self.over_fill(x, y).and_then(|s| Some((s, s.fill_values()?))) else { return Ok(None) };
+        let plain = parts.rows && !parts.stored && !parts.columns;
+        if !plain || core[core.len() - 2..] != [self.m, self.n] || s.pattern.layout(&s.shape) != Layout::Csr {
+            return Ok(None);
+        }
+        let over = OverFill::new(s, fill, self.carrier, true, self.limit)?;
+        let terms = AtHand::new(&over);
+        let rows = Parts { rows: true, ..Parts::default() };
+        let pass = Pass { left: Some(terms.rows()), left_terms: Some(&terms), ..self.pass(rows, core) };
+        let copy = |acc: &[u8], out: &mut [u8]| out.copy_from_slice(acc);
+        let sums = pass.all_rows(&copy, self.carrier.acc_size())?;
+        Ok(terms.hard().map(|hard| (sums, hard)))
+    }
+
+    /// What a left operand of floats stores, where it has a fill and meets a strided operand, and the background need not be
+    /// multiplied out.
+    fn over_fill<'s>(&self, x: &Side<'s>, y: &Side<'_>) -> Option<&'s Sparse> {
+        let is_float = self.carrier == Carrier::Float && x.fills() && y.is_strided;
+        x.stored.filter(|_| is_float && self.kinds(x, y)[0] != Presence::Full)
     }
 
     pub(super) fn split(&self, side: &Side<'_>, all_rows: bool) -> Result<Option<Split>> {

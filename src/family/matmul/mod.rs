@@ -20,6 +20,7 @@ mod fills;
 mod mask;
 mod merged;
 mod operand;
+mod over_fill;
 mod rows;
 pub(crate) mod semiring;
 mod sparse;

@@ -187,6 +187,7 @@ impl Plan<'_> {
             n: core[lead + 1],
             left: None,
             left_against: None,
+            left_terms: None,
             right: None,
             left_field: self.left_field.as_ref(),
             right_field: self.right_field.as_ref(),

@@ -481,6 +481,7 @@ impl Packed {
             n: 1,
             left: Some(&rows),
             left_against: None,
+            left_terms: None,
             right: None,
             left_field: None,
             right_field: Some(&field),

@@ -6,6 +6,7 @@ use openwork_ops::matmul::{Carrier, Finish, Listed, Mask, Product, Run};
 
 use super::mask::Wanted;
 use super::operand::{Field, Stored, batch_strides, offset};
+use super::over_fill::AtHand;
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
 use crate::base::mapped::Mapped;
@@ -38,6 +39,8 @@ pub(super) struct Pass<'a> {
     /// rows listed there.
     pub(super) left: Option<&'a Stored>,
     pub(super) left_against: Option<&'a Stored>,
+    /// Where the left operand has no terms: what makes them. It meets the background on the right and nothing else.
+    pub(super) left_terms: Option<&'a AtHand<'a>>,
     pub(super) right: Option<&'a Stored>,
     pub(super) left_field: Option<&'a Field>,
     pub(super) right_field: Option<&'a Field>,
@@ -193,6 +196,18 @@ impl Pass<'_> {
         if let (Some(x), Some(y), true) = (self.left, self.right_field, self.is_rounded_at_once(out.len() / left.len()))
         {
             let y = y.grid(self.field_offset(y, b));
+            if let Some(terms) = self.left_terms {
+                let (kernels, row, mut rest) = (self.carrier.kernels(), out.len() / left.len(), out);
+                terms.each(left, true, &mut |x, rows| {
+                    let (part, tail) = std::mem::take(&mut rest).split_at_mut(rows.len() * row);
+                    if !kernels.sparse_dense_rounded(x, rows.clone(), y, self.n, part, room.stream) {
+                        part.fill(0);
+                        kernels.sparse_dense(x, rows, y, self.n, part);
+                    }
+                    rest = tail;
+                });
+                return;
+            }
             if self.carrier.kernels().sparse_dense_rounded(x.view(), left.clone(), y, self.n, out, room.stream) {
                 return;
             }

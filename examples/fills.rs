@@ -1,0 +1,99 @@
+//! What a fill costs in products with dense matrices: `x @ w` and `xᵀ @ q` of a sparse matrix beside those of `x` less the means of
+//! its columns, of that over their deviations, and of a matrix whose rows have a fill each:
+//! `cargo run --release --example fills -- [ROWS COLUMNS STORED WIDTH [THREADS]]`.
+//!
+//! A fill that is the same along the axis that is summed over adds one term to each column of the result; one that is not is a
+//! vector times the dense matrix. Neither touches more than rows, columns and what is stored. Every product with a fill is compared with
+//! what the same numbers give by hand: the sparse product and an outer one.
+
+use std::time::Instant;
+
+use openwork::parallel::with_threads;
+use openwork::{Layout, Result, Tensor, keep, memory};
+
+/// The fastest of several runs in milliseconds, and the result.
+fn timed(run: impl Fn() -> Result<Tensor>) -> Result<(f64, Tensor)> {
+    let (mut best, begin) = (f64::INFINITY, Instant::now());
+    let mut out = run()?;
+    let mut runs = 0;
+    while runs < 5 || begin.elapsed().as_secs_f64() < 0.5 {
+        drop(out);
+        let start = Instant::now();
+        out = run()?;
+        best = best.min(start.elapsed().as_secs_f64() * 1e3);
+        runs += 1;
+    }
+    Ok((best, out))
+}
+
+/// The most memory that this process ever had, in MB; 0 where the system does not say.
+fn peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.trim().split(' ').next()?.parse::<u64>().ok()).map_or(0, |kilobytes| kilobytes / 1000)
+}
+
+/// The greatest difference over the greatest element.
+fn off(a: &Tensor, b: &Tensor) -> Result<f64> {
+    let most = |t: Tensor| t.abs()?.max(..)?.item_as::<f64>();
+    Ok(most((a - b)?)? / most(b.clone())?)
+}
+
+fn report(name: &str, (plain, fill): (f64, f64), off: f64) {
+    println!("| {name} | {plain:.1} | {fill:.1} | {:.2} | {off:.0e} |", fill / plain);
+}
+
+fn run(rows: usize, columns: usize, stored: usize, width: usize) -> Result<()> {
+    let density = stored as f64 / (rows as f64 * columns as f64);
+    let x = Tensor::random([rows, columns], density, 0.0, Layout::Csr, 7)?;
+    let (w, q) = (Tensor::rand([columns, width], 1)?, Tensor::rand([rows, width], 2)?);
+    println!("{rows} × {columns}, {} stored, {width} columns; {} MB", x.nse(), peak());
+    println!("| | as stored, ms | with the fill, ms | ratio | off |\n|---|--:|--:|--:|--:|");
+
+    let (means, deviations) = (x.mean(keep(0))?, x.std(0.0, keep(0))?);
+    let z = (&x - &means)?;
+    let s = (&z / &deviations)?;
+    let (ours, xw) = timed(|| x.matmul(&w))?;
+    let (xt, qt) = (x.t()?, q.t()?);
+    let (theirs, xq) = timed(|| xt.matmul(&q))?;
+
+    let (time, zw) = timed(|| z.matmul(&w))?;
+    let by_hand = (&xw - &means.matmul(&w)?)?;
+    report("centred, `z @ w`", (ours, time), off(&zw, &by_hand)?);
+    let (zt, st) = (z.t()?, s.t()?);
+    let (time, zq) = timed(|| zt.matmul(&q))?;
+    let outer = means.t()?.matmul(&q.sum(keep(0))?)?;
+    let by_hand = (&xq - &outer)?;
+    report("centred, `zᵀ @ q`", (theirs, time), off(&zq, &by_hand)?);
+
+    let (time, sw) = timed(|| s.matmul(&w))?;
+    let scaled = (&w / &deviations.t()?)?;
+    report("standardised, `s @ w`", (ours, time), off(&sw, &z.matmul(&scaled)?)?);
+    let (time, sq) = timed(|| st.matmul(&q))?;
+    report("standardised, `sᵀ @ q`", (theirs, time), off(&sq, &(&zq / &deviations.t()?)?)?);
+
+    // Rows with a fill each: what is not stored of a row meets every row of the other matrix.
+    let each = (&x + &q.sum(keep(1))?)?;
+    let (time, ew) = timed(|| each.matmul(&w))?;
+    let by_hand = (&xw + &q.sum(keep(1))?.matmul(&w.sum(keep(0))?)?)?;
+    report("a fill for each row, `e @ w`", (ours, time), off(&ew, &by_hand)?);
+    let (time, eq) = timed(|| each.t()?.matmul(&q))?;
+    let by_hand = (&xq + &q.sum(1)?.matmul(&q)?)?;
+    report("a fill for each row, `eᵀ @ q`", (theirs, time), off(&eq, &by_hand)?);
+
+    let ones = (&x + 1.0)?;
+    let (time, ow) = timed(|| ones.matmul(&w))?;
+    report("a fill of 1, `o @ w`", (ours, time), off(&ow, &(&xw + &w.sum(keep(0))?)?)?);
+    let (time, wo) = timed(|| qt.matmul(&z))?;
+    let (plain, _) = timed(|| qt.matmul(&x))?;
+    report("centred, `qᵀ @ z`", (plain, time), off(&wo, &zq.t()?)?);
+    println!("{} MB at most, of which {} kept for results", peak(), memory::stats().held / 1_000_000);
+    Ok(())
+}
+
+fn main() -> Result<()> {
+    let mut given = std::env::args().skip(1).map(|word| word.parse::<usize>().unwrap_or(0));
+    let mut next = |default: usize| given.next().filter(|&n| n > 0).unwrap_or(default);
+    let sizes = (next(20_000), next(2_000), next(4_000_000), next(30));
+    with_threads(next(1), || run(sizes.0, sizes.1, sizes.2, sizes.3))?
+}

@@ -1,0 +1,210 @@
+//! Elements of compressed rows beside the fill beneath them, and the differences: all at once, or those of some rows at a time
+//! when a kernel is about to take them, which costs no memory and no way there and back.
+
+use std::ops::Range;
+use std::sync::Mutex;
+
+use openwork_ops::matmul::{Carrier, Rows, Told};
+use openwork_ops::structure::gather;
+
+use super::operand::Stored;
+use crate::base::buffer::Buffer;
+use crate::base::error::Result;
+use crate::base::faults::{self, Fault};
+use crate::base::parallel::{self, lock};
+use crate::base::strided::Strided;
+use crate::engine::blocks::Source;
+use crate::tensor::Sparse;
+
+/// Elements of compressed rows, and the fill beneath them.
+pub(super) struct OverFill {
+    carrier: Carrier,
+    limit: f64,
+    sparse: Sparse,
+    fill: Strided,
+    /// Where elements are, without terms.
+    pub(super) rows: Stored,
+}
+
+/// Exact differences of some entries: which, rising, and their terms.
+#[derive(Default)]
+pub(super) struct Entries {
+    pub(super) which: Vec<usize>,
+    pub(super) terms: Vec<u8>,
+}
+
+impl OverFill {
+    /// `fill` is that of `s`, over its shape. All rows are there where `all_rows`; `limit` says what is easy (see
+    /// [`super::split`]).
+    pub(super) fn new(s: &Sparse, fill: Strided, carrier: Carrier, all_rows: bool, limit: f64) -> Result<OverFill> {
+        let (sparse, rows) = Stored::without_terms(s, all_rows)?;
+        let input = carrier.input(s.dtype());
+        let values = sparse.values.cast(input).to_contiguous()?.into_owned();
+        let limit = if faults::is(Fault::HardAsEasy) { f64::INFINITY } else { limit };
+        Ok(OverFill { carrier, limit, sparse: Sparse { values, ..sparse }, fill: fill.cast(input), rows })
+    }
+
+    pub(super) fn exact(&self, told: Told) -> Result<Stored> {
+        let (_, entries) = self.differences(told)?;
+        Ok(self.rows.of_entries(&entries.which, &entries.terms))
+    }
+
+    /// Terms of all elements, and what is told of them.
+    pub(super) fn differences(&self, told: Told) -> Result<(Buffer, Entries)> {
+        let (size, nse) = (self.carrier.term_size(), self.rows.nse());
+        let fill = Fills::new(self);
+        let pieces: Mutex<Vec<Entries>> = Mutex::new(Vec::new());
+        let terms = Buffer::filled(nse * size, size, |out| {
+            parallel::for_chunks_mut(out, size, parallel::GRAIN, &|first, out| {
+                let mut entries = Entries::default();
+                self.some(&fill, first, told, out, &mut entries);
+                if !entries.which.is_empty() {
+                    lock(&pieces).push(entries);
+                }
+            });
+        })?;
+        let pieces = std::mem::take(&mut *lock(&pieces));
+        Ok((terms, joined(pieces)))
+    }
+
+    /// Terms of the elements from `first` on, and what is told of them.
+    fn some(&self, fill: &Fills<'_>, first: usize, told: Told, out: &mut [u8], entries: &mut Entries) {
+        /// Elements at a time.
+        const FEW: usize = 256;
+        let (carrier, size) = (self.carrier, self.carrier.term_size());
+        let values = self.sparse.values.contiguous_bytes().unwrap_or_default();
+        let mut fills = [0u128; FEW];
+        let fills: &mut [u8] = bytemuck::cast_slice_mut(&mut fills);
+        for (i, out) in out.chunks_mut(FEW * size).enumerate() {
+            let start = first + i * FEW;
+            let fills = &mut fills[..out.len()];
+            fill.read(start, fills);
+            let values = &values[start * size..start * size + out.len()];
+            carrier.differences(values, fills, self.limit, told, out, &mut |e, term| {
+                entries.which.push(start + e);
+                entries.terms.extend_from_slice(term);
+            });
+        }
+    }
+}
+
+/// Terms that are made when they are needed, and hard elements that were met on the way.
+pub(super) struct AtHand<'a> {
+    over: &'a OverFill,
+    fill: Fills<'a>,
+    hard: Mutex<Vec<Entries>>,
+}
+
+impl<'a> AtHand<'a> {
+    pub(super) fn new(over: &'a OverFill) -> AtHand<'a> {
+        AtHand { over, fill: Fills::new(over), hard: Mutex::new(Vec::new()) }
+    }
+
+    pub(super) fn rows(&self) -> &Stored {
+        &self.over.rows
+    }
+
+    /// Hands over terms of a few of these rows at a time. What is to be added to hard ones is remembered where `remember`.
+    pub(super) fn each(&self, rows: Range<usize>, remember: bool, take: &mut dyn FnMut(Rows<'_>, Range<usize>)) {
+        /// Elements whose terms stay in the first cache beside what a kernel needs.
+        const FEW: usize = 512;
+        let (stored, size) = (&self.over.rows, self.over.carrier.term_size());
+        let mut terms: Vec<u128> = Vec::new();
+        let mut entries = Entries::default();
+        let mut first = rows.start;
+        while first < rows.end {
+            let start = stored.start(first);
+            let mut last = first + 1;
+            while last < rows.end && stored.start(last + 1) - start <= FEW {
+                last += 1;
+            }
+            let n = stored.start(last) - start;
+            terms.resize((n * size).div_ceil(16), 0);
+            let terms = &mut bytemuck::cast_slice_mut::<u128, u8>(&mut terms)[..n * size];
+            self.over.some(&self.fill, start, Told::Hard, terms, &mut entries);
+            let all = stored.view();
+            take(
+                Rows { values: terms, indices: all.indices.range(start..start + n), base: all.base + start, ..all },
+                first..last,
+            );
+            first = last;
+        }
+        if remember && !entries.which.is_empty() {
+            lock(&self.hard).push(entries);
+        }
+    }
+
+    /// The hard elements that were met, exactly, if there are any; `None` of the whole if most elements are hard, so that all
+    /// are better multiplied exactly.
+    pub(super) fn hard(&self) -> Option<Option<Stored>> {
+        let rows = &self.over.rows;
+        let hard = joined(std::mem::take(&mut *lock(&self.hard)));
+        if is_most(&hard, rows) {
+            return None;
+        }
+        Some((!hard.which.is_empty()).then(|| rows.of_entries(&hard.which, &hard.terms)))
+    }
+}
+
+/// The fill beneath each entry.
+enum Fills<'a> {
+    /// One for each column.
+    PerColumn(Strided, &'a Stored),
+    /// One for each row of the one matrix.
+    PerRow(Strided, &'a Stored),
+    Other(Source<'a>),
+}
+
+impl<'a> Fills<'a> {
+    fn new(over: &'a OverFill) -> Fills<'a> {
+        let (fill, rows) = (&over.fill, &over.rows);
+        let n = fill.ndim();
+        let varies = |d: usize| fill.shape[d] > 1 && fill.strides[d] != 0;
+        match (varies(n - 2), varies(n - 1)) {
+            (false, true) if !(0..n - 2).any(varies) => Fills::PerColumn(fill.core(), rows),
+            (true, false) if n == 2 && rows.ids.is_none() => Fills::PerRow(fill.core(), rows),
+            _ => Fills::Other(Source::at(fill, &over.sparse.pattern)),
+        }
+    }
+
+    /// Reads those beneath the entries from `start` on, as many as fit `out`.
+    fn read(&self, start: usize, out: &mut [u8]) {
+        match self {
+            Fills::PerColumn(fill, rows) => {
+                let size = fill.dtype.size();
+                let columns = rows.indices.as_slice().range(start..start + out.len() / size);
+                gather::gather_rows(fill.contiguous_bytes().unwrap_or_default(), size, columns, out);
+            }
+            Fills::PerRow(fill, rows) => {
+                let size = fill.dtype.size();
+                let values = fill.contiguous_bytes().unwrap_or_default();
+                let mut r = rows.pointers.as_slice().upper_bound(rows.pointers.get(0) + start) - 1;
+                let (mut at, end) = (start, start + out.len() / size);
+                while at < end {
+                    let next = rows.start(r + 1).min(end);
+                    let part = &mut out[(at - start) * size..(next - start) * size];
+                    gather::repeat(&values[r * size..(r + 1) * size], part);
+                    (at, r) = (next, r + 1);
+                }
+            }
+            Fills::Other(source) => source.read(start, out),
+        }
+    }
+}
+
+/// Entries of pieces, in order.
+fn joined(mut pieces: Vec<Entries>) -> Entries {
+    pieces.sort_by_key(|p: &Entries| p.which.first().copied());
+    let mut rest = pieces.into_iter();
+    let mut out = rest.next().unwrap_or_default();
+    for piece in rest {
+        out.which.extend(piece.which);
+        out.terms.extend(piece.terms);
+    }
+    out
+}
+
+/// Whether so many elements are hard that one pass over all takes no longer: a quarter or half, since one is told once or twice.
+pub(super) fn is_most(hard: &Entries, rows: &Stored) -> bool {
+    hard.which.len() > rows.nse() / 2
+}
