@@ -49,45 +49,49 @@ fn run(rows: usize, columns: usize, stored: usize, width: usize) -> Result<()> {
     let (w, q) = (Tensor::rand([columns, width], 1)?, Tensor::rand([rows, width], 2)?);
     println!("{rows} × {columns}, {} stored, {width} columns; {} MB", x.nse(), peak());
     println!("| | as stored, ms | with the fill, ms | ratio | off |\n|---|--:|--:|--:|--:|");
-
-    let (means, deviations) = (x.mean(keep(0))?, x.std(0.0, keep(0))?);
-    let z = (&x - &means)?;
-    let s = (&z / &deviations)?;
     let (ours, xw) = timed(|| x.matmul(&w))?;
     let (xt, qt) = (x.t()?, q.t()?);
     let (theirs, xq) = timed(|| xt.matmul(&q))?;
 
+    let (means, deviations) = (x.mean(keep(0))?, x.std(0.0, keep(0))?);
+    let z = (&x - &means)?;
     let (time, zw) = timed(|| z.matmul(&w))?;
-    let by_hand = (&xw - &means.matmul(&w)?)?;
-    report("centred, `z @ w`", (ours, time), off(&zw, &by_hand)?);
-    let (zt, st) = (z.t()?, s.t()?);
+    report("centred, `z @ w`", (ours, time), off(&zw, &(&xw - &means.matmul(&w)?)?)?);
+    let zt = z.t()?;
     let (time, zq) = timed(|| zt.matmul(&q))?;
     let outer = means.t()?.matmul(&q.sum(keep(0))?)?;
-    let by_hand = (&xq - &outer)?;
-    report("centred, `zᵀ @ q`", (theirs, time), off(&zq, &by_hand)?);
+    report("centred, `zᵀ @ q`", (theirs, time), off(&zq, &(&xq - &outer)?)?);
+    let (plain, _) = timed(|| qt.matmul(&x))?;
+    let (time, qz) = timed(|| qt.matmul(&z))?;
+    report("centred, `qᵀ @ z`", (plain, time), off(&qz, &zq.t()?)?);
 
+    let s = (&z / &deviations)?;
+    let by_hand = z.matmul(&(&w / &deviations.t()?)?)?;
+    drop((z, zt, zw, qz));
     let (time, sw) = timed(|| s.matmul(&w))?;
-    let scaled = (&w / &deviations.t()?)?;
-    report("standardised, `s @ w`", (ours, time), off(&sw, &z.matmul(&scaled)?)?);
+    report("standardised, `s @ w`", (ours, time), off(&sw, &by_hand)?);
+    drop((sw, by_hand));
+    let st = s.t()?;
     let (time, sq) = timed(|| st.matmul(&q))?;
     report("standardised, `sᵀ @ q`", (theirs, time), off(&sq, &(&zq / &deviations.t()?)?)?);
+    drop((s, st));
+    println!("{} MB at most until here, of which {} are kept for results", peak(), memory::stats().held / 1_000_000);
 
     // Rows with a fill each: what is not stored of a row meets every row of the other matrix.
-    let each = (&x + &q.sum(keep(1))?)?;
-    let (time, ew) = timed(|| each.matmul(&w))?;
-    let by_hand = (&xw + &q.sum(keep(1))?.matmul(&w.sum(keep(0))?)?)?;
+    let each = q.sum(keep(1))?;
+    let e = (&x + &each)?;
+    let (time, ew) = timed(|| e.matmul(&w))?;
+    let by_hand = (&xw + &each.matmul(&w.sum(keep(0))?)?)?;
     report("a fill for each row, `e @ w`", (ours, time), off(&ew, &by_hand)?);
-    let (time, eq) = timed(|| each.t()?.matmul(&q))?;
-    let by_hand = (&xq + &q.sum(1)?.matmul(&q)?)?;
-    report("a fill for each row, `eᵀ @ q`", (theirs, time), off(&eq, &by_hand)?);
+    drop((ew, by_hand));
+    let et = e.t()?;
+    let (time, eq) = timed(|| et.matmul(&q))?;
+    report("a fill for each row, `eᵀ @ q`", (theirs, time), off(&eq, &(&xq + &each.t()?.matmul(&q)?)?)?);
+    drop((e, et));
 
     let ones = (&x + 1.0)?;
     let (time, ow) = timed(|| ones.matmul(&w))?;
     report("a fill of 1, `o @ w`", (ours, time), off(&ow, &(&xw + &w.sum(keep(0))?)?)?);
-    let (time, wo) = timed(|| qt.matmul(&z))?;
-    let (plain, _) = timed(|| qt.matmul(&x))?;
-    report("centred, `qᵀ @ z`", (plain, time), off(&wo, &zq.t()?)?);
-    println!("{} MB at most, of which {} kept for results", peak(), memory::stats().held / 1_000_000);
     Ok(())
 }
 
