@@ -177,6 +177,12 @@ impl Carrier {
         }
     }
 
+    /// Adds a row of accumulators of this carrier, which is [`Carrier::Double`], to each of some rows of `f64`, and rounds once:
+    /// what [`Carrier::add_plain`] and [`Carrier::finish`] do, where the rows lie.
+    pub fn add_row(row: &[u8], plain: &mut [u8]) {
+        vectorised(AddRow(bytemuck::cast_slice(row), bytemuck::cast_slice_mut(plain)));
+    }
+
     /// Floats less the fills beneath them, as terms. Those whose fill is larger than the element by more than the
     /// factor `limit` are hard: too much of them would be rounded away. They stay as they are, and what is to be added to them
     /// exactly, the fill with its sign changed, is told, with the number of the element. Or else what is told is the
@@ -257,6 +263,21 @@ impl Loop for Plus<'_> {
     #[inline(always)]
     fn run(self) {
         self.0.iter_mut().zip(self.1).for_each(|(sum, &plain)| *sum = sum.plus(plain));
+    }
+}
+
+/// Rows of floats to each of which a row of sums of two is added.
+struct AddRow<'a>(&'a [Double], &'a mut [f64]);
+
+impl Loop for AddRow<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let AddRow(row, plain) = self;
+        for plain in plain.chunks_exact_mut(row.len().max(1)) {
+            plain.iter_mut().zip(row).for_each(|(plain, sum)| *plain = sum.plus(*plain).round());
+        }
     }
 }
 

@@ -68,6 +68,10 @@ fn doubles_survive_cancellation() {
     carrier.add_plain(bytemuck::cast_slice(&[-1e-20]), bytemuck::cast_slice_mut(&mut acc));
     carrier.finish(bytemuck::cast_slice(&acc), DType::F64, bytemuck::cast_slice_mut(&mut out));
     assert_eq!(out, [0.0]);
+    // A row of sums joins every row of plain ones.
+    let (row, mut plain) = ([1.0, 1e-20, -1.0, 2e-20], [-1.0, 1.0, 3.0, 0.0]);
+    Carrier::add_row(bytemuck::cast_slice(&row), bytemuck::cast_slice_mut(&mut plain));
+    assert_eq!(plain, [1e-20, 2e-20, 4.0, -1.0]);
 }
 
 /// 1 + 2^-30 squared takes 61 bits; two of them times 3, in rows and columns of a product of vectors.

@@ -144,6 +144,8 @@ impl Plan<'_> {
     ) -> Result<Option<(Buffer, Option<Stored>)>> {
         let Some((s, fill)) = self.over_fill(x, y).and_then(|s| Some((s, s.fill_values()?))) else { return Ok(None) };
         let plain = parts.rows && !parts.stored && !parts.columns;
+        // Of rows that meet several matrices, hard elements would be met as often.
+        let plain = plain && x.batch() == self.batch;
         if !plain || core[core.len() - 2..] != [self.m, self.n] || s.pattern.layout(&s.shape) != Layout::Csr {
             return Ok(None);
         }
@@ -338,11 +340,27 @@ impl Plan<'_> {
         let size = self.carrier.acc_size();
         // Sums as wide as elements become these where they lie.
         if let Some(bytes) = sums.as_mut().filter(|_| size == width).and_then(Buffer::unique_mut) {
+            let row = added.row(n).filter(|_| self.carrier == Carrier::Float && batch.is_empty());
             parallel::for_chunks_mut(bytes, n * width, grain, &|first, out| {
-                added.rows(batch, [m, n], first, out, width, &|_, part, acc| {
-                    added.carrier.add_plain(part, acc);
-                    finish(acc, part);
-                });
+                let all = |first: usize, out: &mut [u8]| {
+                    added.rows(batch, [m, n], first, out, width, &|_, part, acc| {
+                        added.carrier.add_plain(part, acc);
+                        finish(acc, part);
+                    });
+                };
+                let Some(row) = row else { return all(first, out) };
+                // Few rows may have more to be added than one row that joins them all.
+                let (mut first, mut rest) = (first, out);
+                while !rest.is_empty() {
+                    let (count, more) = added.alike(first, rest.len() / (n * width));
+                    let (part, tail) = rest.split_at_mut(count * n * width);
+                    if more {
+                        all(first, part)
+                    } else {
+                        Carrier::add_row(row, part)
+                    }
+                    (first, rest) = (first + count, tail);
+                }
             });
             return Ok(sums.unwrap_or_else(Buffer::empty));
         }
@@ -362,6 +380,28 @@ impl Plan<'_> {
 }
 
 impl Added<'_> {
+    /// The accumulators of a row of `n` that joins every row, if nothing joins them but that and what [`Added::passes`] add
+    /// to rows that store something.
+    fn row(&self, n: usize) -> Option<&[u8]> {
+        let ([field], []) = (&self.fields[..], &self.outers[..]) else { return None };
+        let (last, rest) = field.strides.split_last()?;
+        let is_row = self.carrier == Carrier::Double && *last == 1 && rest.iter().all(|&stride| stride == 0);
+        let by_rows = |p: &Pass<'_>| {
+            let Parts { stored, rows, columns, backgrounds } = p.parts;
+            rows && !(stored || columns || backgrounds) && p.left.is_some_and(|left| left.ids.is_none())
+        };
+        field.values.bytes().get(..n * field.size).filter(|_| is_row && self.passes.iter().all(by_rows))
+    }
+
+    /// How many rows of the one matrix from `first` on, `most` at most, are alike in that passes add to them, and whether
+    /// they do.
+    fn alike(&self, first: usize, most: usize) -> (usize, bool) {
+        let has_more =
+            |r: usize| self.passes.iter().any(|p| p.left.is_some_and(|left| left.start(r) < left.start(r + 1)));
+        let more = has_more(first);
+        (1 + (first + 1..first + most).take_while(|&r| has_more(r) == more).count(), more)
+    }
+
     /// Accumulates the rows of `out`, from row `first` of all matrices on, a few at a time; `end` takes the number of the
     /// first of them, their place and their accumulators.
     fn rows(
