@@ -95,9 +95,18 @@ fn run(rows: usize, columns: usize, stored: usize, width: usize) -> Result<()> {
     Ok(())
 }
 
-fn main() -> Result<()> {
-    let mut given = std::env::args().skip(1).map(|word| word.parse::<usize>().unwrap_or(0));
-    let mut next = |default: usize| given.next().filter(|&n| n > 0).unwrap_or(default);
-    let sizes = (next(20_000), next(2_000), next(4_000_000), next(30));
-    with_threads(next(1), || run(sizes.0, sizes.1, sizes.2, sizes.3))?
+const USAGE: &str = "usage: fills [ROWS COLUMNS STORED WIDTH [THREADS]]";
+
+fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
+    let mut sizes = [20_000, 2_000, 4_000_000, 30, 1];
+    for (size, word) in sizes.iter_mut().zip(std::env::args().skip(1)) {
+        *size = word
+            .parse()
+            .ok()
+            .filter(|&n| n > 0)
+            .ok_or_else(|| format!("`{word}` is not a number from 1 on; {USAGE}"))?;
+    }
+    let [rows, columns, stored, width, threads] = sizes;
+    with_threads(threads, || run(rows, columns, stored, width))??;
+    Ok(())
 }

@@ -128,7 +128,7 @@ impl Plan<'_> {
         let turned = Tensor::from(s.clone()).matrix_transpose()?;
         let Some((turned, fill)) = turned.sparse().and_then(|s| Some((s, s.fill_values()?))) else { return Ok(None) };
         let over = OverFill::new(turned, fill, self.carrier, true, self.limit)?;
-        let terms = AtHand::new(&over);
+        let Some(terms) = AtHand::new(&over) else { return Ok(None) };
         let Some(sums) = columns::sums(self.carrier, &terms, dense, self.m)? else { return Ok(None) };
         let hard = terms.hard().map(|hard| hard.map(|hard| hard.transposed(self.m, self.carrier.term_size())));
         Ok(hard.map(|hard| (sums, hard)))
@@ -150,7 +150,7 @@ impl Plan<'_> {
             return Ok(None);
         }
         let over = OverFill::new(s, fill, self.carrier, true, self.limit)?;
-        let terms = AtHand::new(&over);
+        let Some(terms) = AtHand::new(&over) else { return Ok(None) };
         let rows = Parts { rows: true, ..Parts::default() };
         let pass = Pass { left: Some(terms.rows()), left_terms: Some(&terms), ..self.pass(rows, core) };
         let copy = |acc: &[u8], out: &mut [u8]| out.copy_from_slice(acc);

@@ -96,8 +96,15 @@ pub(super) struct AtHand<'a> {
 }
 
 impl<'a> AtHand<'a> {
-    pub(super) fn new(over: &'a OverFill) -> AtHand<'a> {
-        AtHand { over, fill: Fills::new(over), hard: Mutex::new(Vec::new()) }
+    /// `None` where a row is so long that its terms are better made as an array, for whose memory there is a check.
+    pub(super) fn new(over: &'a OverFill) -> Option<AtHand<'a>> {
+        const LONGEST: usize = 1 << 20;
+        let rows = &over.rows;
+        let is_long = |r: usize| rows.start(r + 1) - rows.start(r) > LONGEST;
+        if rows.nse() > LONGEST && (0..rows.len()).any(is_long) {
+            return None;
+        }
+        Some(AtHand { over, fill: Fills::new(over), hard: Mutex::new(Vec::new()) })
     }
 
     pub(super) fn rows(&self) -> &Stored {
