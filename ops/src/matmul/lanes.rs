@@ -11,7 +11,7 @@ use super::term::Term;
 use super::typed::Typed;
 use super::vector::RUN;
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{Level, level};
+use crate::simd::{Level, level, prefetch_stream};
 
 /// Lanes of a sum.
 pub(super) const LANES: usize = 16;
@@ -253,6 +253,8 @@ fn dot256<T: Lanes>(indices: &[u32], values: &[T], b: &[T]) -> Option<f64> {
     while n - e >= LANES {
         for sums in &mut sums {
             let (k, x) = (indices.as_ptr().wrapping_add(e), values.as_ptr().wrapping_add(e));
+            prefetch_stream(k);
+            prefetch_stream(x);
             // SAFETY: eight elements from `e` on, below `n`.
             let at = unsafe { _mm256_loadu_si256(k.cast()) };
             if is_beyond(at) {
@@ -300,6 +302,8 @@ fn dot512<T: Lanes>(indices: &[u32], values: &[T], b: &[T]) -> Option<f64> {
         for sum in &mut sums {
             let mask = if n - e >= 8 { !0 } else { ((1u32 << (n - e)) - 1) as __mmask8 };
             let (k, x) = (indices.as_ptr().wrapping_add(e), values.as_ptr().wrapping_add(e));
+            prefetch_stream(k);
+            prefetch_stream(x);
             // SAFETY: lanes in the mask are elements from `e` on, below `n`; others are not read.
             let (at, x) = unsafe { (_mm256_maskz_loadu_epi32(mask, k.cast()), T::load8(mask, x)) };
             if _mm256_mask_cmpge_epu32_mask(mask, at, len) != 0 {
@@ -386,6 +390,8 @@ fn add_rows512<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, factors: 
         while e < indices.len() {
             let n = (indices.len() - e).min(8);
             let mask = ((1u32 << n) - 1) as __mmask8;
+            prefetch_stream(indices.as_ptr().wrapping_add(e));
+            prefetch_stream(values.as_ptr().wrapping_add(e));
             // SAFETY: lanes in the mask are `n` elements from `e` on; others are not read.
             let (at, x) = unsafe {
                 let at = _mm256_maskz_loadu_epi32(mask, indices.as_ptr().add(e).cast());

@@ -141,6 +141,23 @@ pub(crate) fn prefetch<T, const N: usize>(elements: &[T], at: usize) {
     let _ = (elements, at);
 }
 
+/// Bytes of a stream that are asked for ahead of what is read.
+const SOON: usize = 1 << 10;
+
+/// Asks for what a loop that reads elements one after the other will come to, at `from` now: where it goes elsewhere in between, the
+/// CPU does not foresee that. There may be nothing at that place.
+#[inline(always)]
+pub(crate) fn prefetch_stream<T>(from: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch reads nothing and cannot fault, wherever it points.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast::<i8>().wrapping_add(SOON)) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = from;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
