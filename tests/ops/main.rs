@@ -20,6 +20,7 @@ mod linalg;
 mod linalg_data;
 mod matmul;
 mod many;
+mod many_columns;
 mod matmul_fills;
 mod misuse;
 mod order;

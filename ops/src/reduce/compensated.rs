@@ -5,6 +5,8 @@
 //! that collects what the additions round away (Knuth's two-sum; the scheme is Kahan and Babuška's). Narrower
 //! floats need none of this: their `float64` accumulators have bits to spare.
 
+use std::ops::Range;
+
 use super::ReduceOp;
 use crate::dtype::{DType, Element};
 use crate::simd::{self, Loop};
@@ -132,7 +134,7 @@ fn scatter<const P: usize>(values: &[u8], keys: &[u32], table: &mut Table<'_>) {
     debug_assert!(values.len() == keys.len() && u32::try_from(keys.len()).is_ok());
     let (recent, pairs) = (table.recent.as_chunks_mut::<P>().0, table.pairs.as_chunks_mut::<2>().0.as_chunks_mut().0);
     if table.terms.is_empty() {
-        values.iter().zip(keys).for_each(|(value, &key)| add_all::<P>(&mut pairs[key as usize], value));
+        simd::in_stream(values, keys, 0..keys.len(), |value, key| add_all::<P>(&mut pairs[key], value));
         return;
     }
     // Counting first: its small table then has the cache to itself, and where it branches the sums are not waited for.
@@ -141,34 +143,32 @@ fn scatter<const P: usize>(values: &[u8], keys: &[u32], table: &mut Table<'_>) {
     let mut start = 0;
     for &at in &table.full {
         let end = at as usize + 1;
-        plainly(&values[start..end], &keys[start..end], recent);
+        plainly(values, keys, start..end, recent);
         let key = keys[at as usize] as usize;
         add_all(&mut pairs[key], &std::mem::replace(&mut recent[key], [-0.0; P]));
         start = end;
     }
-    plainly(&values[start..], &keys[start..], recent);
+    plainly(values, keys, start..keys.len(), recent);
 }
 
 /// Counts terms, and notes where an entry has got a few.
 fn fill(keys: &[u32], terms: &mut [u8], few: u8, full: &mut Vec<u32>) {
     full.clear();
-    for (i, &key) in keys.iter().enumerate() {
-        let n = &mut terms[key as usize];
+    let mut i = 0;
+    simd::in_stream(keys, keys, 0..keys.len(), |_, key| {
+        let n = &mut terms[key];
         *n += 1;
         if *n >= few {
             *n = 0;
-            full.push(i as u32);
+            full.push(i);
         }
-    }
+        i += 1;
+    });
 }
 
 #[inline(always)]
-fn plainly<const P: usize>(values: &[[f64; P]], keys: &[u32], sums: &mut [[f64; P]]) {
-    for (value, &key) in values.iter().zip(keys) {
-        for (sum, v) in sums[key as usize].iter_mut().zip(value) {
-            *sum += v;
-        }
-    }
+fn plainly<const P: usize>(values: &[[f64; P]], keys: &[u32], range: Range<usize>, sums: &mut [[f64; P]]) {
+    simd::in_stream(values, keys, range, |value, key| sums[key].iter_mut().zip(value).for_each(|(sum, v)| *sum += v));
 }
 
 #[inline(always)]

@@ -191,10 +191,7 @@ fn fold_short<M: Fold<E>, E: Element>(values: &[E], start: usize, end: usize) ->
 fn scatter<M: Fold<E>, E: Element>(values: &[E], keys: &[u32], acc: &mut [u8]) {
     debug_assert_eq!(values.len(), keys.len());
     let acc = M::Acc::from_bytes_mut(acc);
-    for (&value, &key) in values.iter().zip(keys) {
-        let slot = &mut acc[key as usize];
-        *slot = M::combine(*slot, M::lift(value));
-    }
+    simd::in_stream(values, keys, 0..keys.len(), |&value, key| acc[key] = M::combine(acc[key], M::lift(value)));
 }
 
 fn segments<M: Fold<E>, E: Element>(values: &[E], offsets: &[usize], acc: &mut [u8]) {

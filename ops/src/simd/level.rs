@@ -1,6 +1,7 @@
 //! Which vector instructions loops are compiled for, chosen when they run.
 #![allow(unsafe_code)] // functions compiled for CPU features are called once these were detected; prefetches
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Vector instructions that a loop is compiled for. Each level includes those before it.
@@ -158,6 +159,22 @@ pub(crate) fn prefetch_stream<T>(from: *const T) {
     let _ = from;
 }
 
+/// Gives `f` each value in a range with its key, and asks for both ahead: where `f` goes anywhere in other memory, the CPU does not
+/// look far enough ahead by itself (sums of columns took 1.3 to 1.5 times as long).
+#[inline(always)]
+pub(crate) fn in_stream<T>(values: &[T], keys: &[u32], range: Range<usize>, mut f: impl FnMut(&T, usize)) {
+    const LINE: usize = 16;
+    const AHEAD: usize = 16 * LINE;
+    let mut at = range.start;
+    while at < range.end {
+        let end = range.end.min(at + LINE);
+        prefetch::<u32, LINE>(keys, at + AHEAD);
+        prefetch::<T, LINE>(values, at + AHEAD);
+        values[at..end].iter().zip(&keys[at..end]).for_each(|(value, &key)| f(value, key as usize));
+        at = end;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -168,6 +185,17 @@ mod tests {
             assert_eq!(named(level.name()), Some(level));
         }
         assert_eq!(named("sse9"), None);
+    }
+
+    #[test]
+    fn a_stream_gives_each_value_in_the_range_with_its_key() {
+        let (values, keys): (Vec<u64>, Vec<u32>) = (0..600).map(|i| (u64::from(i) * 3, i * 7)).unzip();
+        for range in [0..0, 5..5, 0..1, 3..18, 0..16, 1..33, 590..600, 0..600, 600..600] {
+            let mut given = Vec::new();
+            in_stream(&values, &keys, range.clone(), |&value, key| given.push((value, key)));
+            let wanted: Vec<(u64, usize)> = range.map(|i| (i as u64 * 3, i * 7)).collect();
+            assert_eq!(given, wanted);
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ mod power;
 pub(crate) mod quicksort;
 
 pub use level::{Level, level, set_level};
-pub(crate) use level::{Loop, prefetch, prefetch_stream, run as vectorised};
+pub(crate) use level::{Loop, in_stream, prefetch, prefetch_stream, run as vectorised};
 pub use power::{pow_f32, pow_f64};
 
 use std::marker::PhantomData;
