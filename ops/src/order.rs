@@ -8,6 +8,7 @@ use half::{bf16, f16};
 
 use crate::dtype::{DType, Element};
 use crate::groups::Store;
+use crate::reduce::ReduceOp;
 use crate::simd::{Loop, vectorised};
 
 /// The key of NaN. No number has it, but the greatest `uint64` does: see [`has_nan`].
@@ -147,86 +148,124 @@ pub fn keys(dtype: DType, values: &[u8], out: &mut [u64]) {
     }
 }
 
-/// Elements, or keys as elements of `uint64`, whose greatest rank is wanted: a key with a number added and its bits changed.
-struct Greatest<'a, T> {
-    values: &'a [T],
-    add: u64,
+/// Keys whose greatest rank is wanted: a key with some bits changed.
+struct Greatest<'a> {
+    keys: &'a [u64],
     flip: u64,
 }
 
-impl<T: Ordered> Loop for Greatest<'_, T> {
+impl Loop for Greatest<'_> {
     type Output = u64;
     #[inline(always)]
     fn run(self) -> u64 {
-        let mut best = 0;
-        for &v in self.values {
-            best = u64::max(best, v.key().wrapping_add(self.add) ^ self.flip);
-        }
-        best
+        self.keys.iter().fold(0, |best, key| u64::max(best, key ^ self.flip))
     }
 }
 
 /// The least rank, which is a key with the bits of `flip` changed; the greatest number of no keys.
 pub(crate) fn least_rank(keys: &[u64], flip: u64) -> u64 {
-    !vectorised(Greatest { values: keys, add: 0, flip: !flip })
+    !vectorised(Greatest { keys, flip: !flip })
 }
 
 /// The first of the greatest elements of a block, or of the least: which it is, and its key. NaN is beyond all others on
-/// either side. `None` of no elements.
+/// either side. `None` of no elements, and of dtypes without an order.
 ///
-/// Nothing is written: keys of a short stretch at a time are looked at, and a stretch is searched only if it has a better one.
+/// Elements go by once, by the loops of the greatest and the least; the first stretch that has the best is searched.
 pub fn outermost(dtype: DType, values: &[u8], greatest: bool) -> Option<(usize, u64)> {
-    // A long buffer takes longer to make than a few elements to look at.
+    const STRETCH: usize = 512;
+    // As long as these take by one's key after the other, to begin and to end a fold takes.
     const FEW: usize = 32;
-    if values.len() <= FEW * dtype.size() {
-        outermost_by::<FEW>(dtype, values, greatest)
-    } else {
-        outermost_by::<1024>(dtype, values, greatest)
-    }
-}
-
-/// Where an element comes first; zeros of both signs are one, and so are all that are no number.
-fn place_of(values: &[f64], wanted: f64) -> Option<usize> {
-    if wanted.is_nan() {
-        return values.iter().position(|v| v.is_nan());
-    }
-    const BLOCK: usize = 64;
-    for (i, block) in values.chunks(BLOCK).enumerate() {
-        // Without a branch for each.
-        if block.iter().fold(false, |any, &v| any | (v == wanted)) {
-            return block.iter().position(|&v| v == wanted).map(|at| i * BLOCK + at);
-        }
-    }
-    None
-}
-
-fn outermost_by<const STRETCH: usize>(dtype: DType, values: &[u8], greatest: bool) -> Option<(usize, u64)> {
+    let op = if greatest { ReduceOp::Max } else { ReduceOp::Min };
+    let typing = op.typing(dtype)?;
     // Among the least, one more than each key makes NaN the least.
     let (add, flip) = if greatest { (0, 0) } else { (u64::from(has_nan(dtype)), u64::MAX) };
-    let mut buffer = [0; STRETCH];
-    let mut found = None;
-    for (i, values) in values.chunks(STRETCH * dtype.size()).enumerate() {
-        let keys = &mut buffer[..values.len() / dtype.size()];
-        let best = if dtype == DType::F64 {
-            vectorised(Greatest { values: f64::from_bytes(values), add, flip })
-        } else {
-            self::keys(dtype, values, keys);
-            vectorised(Greatest { values: &keys[..], add, flip })
-        };
-        if found.is_some_and(|(_, rank)| best <= rank) {
-            continue;
+    let size = dtype.size();
+    if values.len() <= FEW * size {
+        let mut found = None;
+        real!(dtype, outermost_of_few(values, add, flip, &mut found));
+        return found;
+    }
+    let kernels = op.kernels(typing)?;
+    let mut found: Option<(usize, u64)> = None;
+    for (i, stretch) in values.chunks(STRETCH * size).enumerate() {
+        let (mut word, mut key) = ([0u64], [0]);
+        let best: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut word)[..size];
+        kernels.fold(stretch, best);
+        keys(dtype, best, &mut key);
+        let rank = key[0].wrapping_add(add) ^ flip;
+        if found.is_none_or(|(_, most)| rank > most) {
+            found = Some((i, rank));
         }
-        let at = if dtype == DType::F64 {
-            place_of(f64::from_bytes(values), to_float((best ^ flip).wrapping_sub(add)))
-        } else {
-            self::keys(dtype, values, keys);
-            keys.iter().position(|&key| key.wrapping_add(add) ^ flip == best)
-        };
-        if let Some(at) = at {
-            found = Some((i * STRETCH + at, best));
+        if has_nan(dtype) && key[0] == NAN {
+            break;
         }
     }
-    found.map(|(at, rank)| (at, (rank ^ flip).wrapping_sub(add)))
+    let (i, rank) = found?;
+    let key = (rank ^ flip).wrapping_sub(add);
+    let start = i * STRETCH;
+    let stretch = &values[start * size..values.len().min((start + STRETCH) * size)];
+    place_of(dtype, stretch, key).map(|at| (start + at, key))
+}
+
+/// The first of the elements whose key, with a number added and bits changed, is the greatest.
+fn outermost_of_few<T: Ordered>(values: &[u8], add: u64, flip: u64, found: &mut Option<(usize, u64)>) {
+    let rank = |v: &T| v.key().wrapping_add(add) ^ flip;
+    let [first, rest @ ..] = T::from_bytes(values) else { return };
+    let (mut at, mut most) = (0, rank(first));
+    for (i, v) in rest.iter().enumerate() {
+        // Without a branch, which would be a guess.
+        let own = rank(v);
+        (at, most) = if own > most { (i + 1, own) } else { (at, most) };
+    }
+    *found = Some((at, (most ^ flip).wrapping_sub(add)));
+}
+
+/// Where the element with this key comes first.
+fn place_of(dtype: DType, values: &[u8], key: u64) -> Option<usize> {
+    match dtype {
+        DType::F64 if key != NAN => vectorised(First { values: f64::from_bytes(values), wanted: to_float(key) }),
+        DType::F32 if key != NAN => vectorised(First { values: f32::from_bytes(values), wanted: to_float(key) as f32 }),
+        _ => {
+            const FEW: usize = 64;
+            let mut buffer = [0; FEW];
+            values.chunks(FEW * dtype.size()).enumerate().find_map(|(i, values)| {
+                let own = &mut buffer[..values.len() / dtype.size()];
+                keys(dtype, values, own);
+                own.iter().position(|&own| own == key).map(|at| i * FEW + at)
+            })
+        }
+    }
+}
+
+/// Elements among which the first is wanted that equals one: zeros of both signs do.
+struct First<'a, T> {
+    values: &'a [T],
+    wanted: T,
+}
+
+impl<T: Copy + PartialEq> Loop for First<'_, T> {
+    type Output = Option<usize>;
+    #[inline(always)]
+    fn run(self) -> Option<usize> {
+        // The least of all places that have it, in numbers of which every CPU takes the least: to stop at the first would be a
+        // guess, after which memory is waited for.
+        const LANES: usize = 16;
+        let mut first = [f64::INFINITY; LANES];
+        let mut at: [f64; LANES] = std::array::from_fn(|lane| lane as f64);
+        let (groups, rest) = self.values.as_chunks::<LANES>();
+        for group in groups {
+            for lane in 0..LANES {
+                let own: f64 = if group[lane] == self.wanted { at[lane] } else { f64::INFINITY };
+                first[lane] = if own < first[lane] { own } else { first[lane] };
+                at[lane] += LANES as f64;
+            }
+        }
+        let first = first.into_iter().fold(f64::INFINITY, f64::min);
+        if first < f64::INFINITY {
+            return Some(first as usize);
+        }
+        rest.iter().position(|&v| v == self.wanted).map(|place| groups.len() * LANES + place)
+    }
 }
 
 /// What [`among`] finds besides the keys.
@@ -503,6 +542,12 @@ mod tests {
                     let found = outermost(DType::F64, f64::as_bytes(&x), greatest);
                     assert_eq!(found.map(|f| f.0), plain(&x, greatest), "{n} {round} {greatest}");
                     assert_eq!(found.map(|f| f.1), plain(&x, greatest).map(|at| of_float(x[at])));
+                    for dtype in [DType::F32, DType::F16] {
+                        let mut narrow = vec![0u64; n];
+                        let narrow: &mut [u8] = &mut bytemuck::cast_slice_mut(&mut narrow)[..n * dtype.size()];
+                        crate::cast::cast_block(DType::F64, f64::as_bytes(&x), dtype, narrow);
+                        assert_eq!(outermost(dtype, narrow, greatest), found, "{n} {round} {greatest} {dtype}");
+                    }
                     let ints: Vec<u64> = x.iter().map(|&v| v as i64 as u64).collect();
                     let best = if greatest { ints.iter().max() } else { ints.iter().min() };
                     let first = ints.iter().position(|v| Some(v) == best);
