@@ -5,7 +5,7 @@ use openwork_ops::ReduceOp;
 
 use super::pick::pick;
 use super::put::{Given, value_of};
-use super::{bounded, integers};
+use super::{all_bounded, integers};
 use crate::base::axes::Axis;
 use crate::base::context;
 use crate::base::error::{self, Result};
@@ -52,7 +52,7 @@ impl Tensor {
         common[axis] = indices.shape()[axis];
         if common.contains(&0) {
             // Repeated no times, a wrong index would go unseen.
-            integers(indices)?.iter().try_for_each(|&i| bounded(i, axis, self.shape()[axis]).map(drop))?;
+            all_bounded(&integers(indices)?, axis, self.shape()[axis])?;
         }
         call.end(picked(self, &x, &indices.broadcast_to(&common)?, axis))
     }
@@ -181,7 +181,7 @@ fn columns(x: &Tensor, index: &Tensor, axis: usize) -> Result<(usize, Vec<Vec<u6
     let (width, instead) = (8 * (x.ndim() + 1), "take fewer at a time");
     let n = memory::room(index.shape(), "a list of the places that the indices name", index.shape(), width, instead)?;
     let size = x.shape()[axis];
-    let named = integers(index)?.try_mapped(|&i| bounded(i, axis, size))?;
+    let named = all_bounded(&integers(index)?, axis, size)?;
     let strides = c_strides(index.shape());
     let own = |d: usize| (0..n).mapped(|i| ((i / strides[d] as usize) % index.shape()[d]) as u64);
     Ok((n, (0..x.ndim()).mapped(|d| if d == axis { named.clone() } else { own(d) })))

@@ -19,8 +19,9 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToIncl
 
 use openwork_ops::DType;
 
-use crate::base::error::{self, Result};
+use crate::base::error::{self, Error, Result};
 use crate::base::shape::broadcast_shapes;
+use crate::base::strided::Strided;
 use crate::tensor::Tensor;
 
 /// One item of an index: what it takes from an axis. Made by [`s!`](crate::s!), or from integers, ranges, lists and
@@ -149,7 +150,7 @@ fn past(end: isize) -> Option<isize> {
 
 fn listed(list: Vec<i64>) -> Index {
     let n = list.len();
-    Index::List(Tensor::from_strided(crate::base::strided::Strided::from_vec(list, vec![n])))
+    Index::List(Tensor::from_strided(Strided::from_vec(list, vec![n])))
 }
 
 impl From<Tensor> for Index {
@@ -249,7 +250,7 @@ impl Resolved {
         }
         let mut resolved = Resolved { taken: Vec::with_capacity(shape.len()), made: Vec::new(), lists: None };
         // Lists with their shapes, and where they stand among the items.
-        let (mut lists, mut places) = (Vec::<(usize, Vec<i64>, Vec<usize>)>::new(), Vec::new());
+        let (mut lists, mut places) = (Vec::<(usize, Strided)>::new(), Vec::new());
         let whole = [Index::Ellipsis];
         let implied = if items.iter().any(|i| matches!(i, Index::Ellipsis)) { &[][..] } else { &whole };
         for (place, item) in items.iter().chain(implied).enumerate() {
@@ -268,7 +269,7 @@ impl Resolved {
                     resolved.taken.push(stepped(*span, *step, axis, shape[axis])?);
                 }
                 Index::List(list) => {
-                    lists.push((axis, integers(list)?, list.shape().to_vec()));
+                    lists.push((axis, integers(list)?));
                     places.push(place);
                     resolved.taken.push(Taken::At(0)); // filled in below
                 }
@@ -280,7 +281,7 @@ impl Resolved {
                     }
                     for column in truth::places(mask)? {
                         let n = column.len();
-                        lists.push((resolved.taken.len(), column.into_iter().map(|c| c as i64).collect(), vec![n]));
+                        lists.push((resolved.taken.len(), Strided::from_vec(truth::signed(column), vec![n])));
                         resolved.taken.push(Taken::At(0));
                     }
                     places.push(place);
@@ -301,11 +302,12 @@ impl Resolved {
         &mut self,
         shape: &[usize],
         items: &[Index],
-        lists: Vec<(usize, Vec<i64>, Vec<usize>)>,
+        lists: Vec<(usize, Strided)>,
         places: &[usize],
     ) -> Result<()> {
         let mut common = Vec::new();
-        for (_, _, own) in &lists {
+        for (_, list) in &lists {
+            let own = &list.shape;
             common = match broadcast_shapes(&common, own) {
                 Ok(shape) => shape.to_vec(),
                 Err(_) => {
@@ -316,10 +318,13 @@ impl Resolved {
             };
         }
         let n = crate::engine::convert::dense_len(&common, DType::U64)?;
-        for (axis, list, own) in lists {
-            let list = list.try_mapped(|&i| bounded(i, axis, shape[axis]))?;
-            let array = crate::base::strided::Strided::from_vec(list, own).broadcast(&common);
-            self.taken[axis] = Taken::List(array.to_contiguous()?.typed::<u64>().unwrap_or_default().to_vec());
+        for (axis, list) in lists {
+            let mut own = all_bounded(&list, axis, shape[axis])?;
+            if list.shape[..] != common[..] {
+                let array = Strided::from_vec(own, list.shape.to_vec()).broadcast(&common);
+                own = array.to_contiguous()?.typed::<u64>().unwrap_or_default().to_vec();
+            }
+            self.taken[axis] = Taken::List(own);
         }
         for taken in &mut self.taken {
             if let Taken::At(at) = taken {
@@ -389,15 +394,32 @@ fn counts(item: &Index) -> bool {
 /// An index counted from the front.
 fn bounded(at: i64, axis: usize, size: usize) -> Result<u64> {
     let front = if at < 0 { i128::from(at) + size as i128 } else { i128::from(at) };
-    if (0..size as i128).contains(&front) {
-        return Ok(front as u64);
-    }
+    if (0..size as i128).contains(&front) { Ok(front as u64) } else { Err(out_of_bounds(at, axis, size)) }
+}
+
+/// The same of all elements of an `int64` array in C order.
+fn all_bounded(list: &Strided, axis: usize, size: usize) -> Result<Vec<u64>> {
+    let list = list.typed::<i64>().unwrap_or_default();
+    let mut all_inside = true;
+    // Counted from the front, what is before the first wraps around and is beyond the last.
+    let front = |&at: &i64| {
+        let front = (at as u64).wrapping_add(if at < 0 { size as u64 } else { 0 });
+        all_inside &= front < size as u64;
+        front
+    };
+    let fronts: Vec<u64> = list.iter().map(front).collect();
+    let outside = if all_inside { None } else { fronts.iter().position(|&front| front >= size as u64) };
+    outside.map_or(Ok(fronts), |at| Err(out_of_bounds(list[at], axis, size)))
+}
+
+#[cold]
+fn out_of_bounds(at: i64, axis: usize, size: usize) -> Error {
     let why = if size == 0 {
         format!("{at} on axis {axis}, which has size 0: no index is allowed")
     } else {
         format!("{at} is out of bounds for axis {axis} of size {size}: allowed are -{size}..={}", size - 1)
     };
-    Err(error::invalid("indices", why))
+    error::invalid("indices", why)
 }
 
 fn stepped(span: Span, step: isize, axis: usize, size: usize) -> Result<Taken> {
@@ -422,8 +444,8 @@ fn stepped(span: Span, step: isize, axis: usize, size: usize) -> Result<Taken> {
     Ok(Taken::Step { start, step, len })
 }
 
-/// The elements of an integer tensor.
-fn integers(list: &Tensor) -> Result<Vec<i64>> {
+/// The elements of an integer tensor as `int64`, in C order.
+fn integers(list: &Tensor) -> Result<Strided> {
     if !list.dtype().is_int() {
         let why = "a list of indices has integers, a mask bools; cast it";
         return Err(error::dtype(&[list.dtype()], why));
@@ -435,5 +457,5 @@ fn integers(list: &Tensor) -> Result<Vec<i64>> {
     if let Some(large) = of_u64.as_ref().and_then(|v| v.typed::<u64>()?.iter().find(|&&v| i64::try_from(v).is_err())) {
         return Err(error::invalid("indices", format_args!("{large} is out of bounds for any axis")));
     }
-    Ok(values.cast(DType::I64).to_contiguous()?.typed::<i64>().unwrap_or_default().to_vec())
+    Ok(values.cast(DType::I64).to_contiguous()?.into_owned())
 }

@@ -1,5 +1,7 @@
 //! Assigning to strided tensors: where what an index names lies, and values put there.
 
+use std::borrow::Cow;
+
 use openwork_ops::ReduceOp;
 use openwork_ops::structure::gather::{repeat, scatter_rows};
 use openwork_ops::structure::keys::KeyLayout;
@@ -33,7 +35,7 @@ pub(super) fn put(x: &Strided, resolved: &Resolved, values: &Tensor, fold: Optio
     let n = memory::room(&shape, "a list of the places that the index names", &shape, width, instead)?;
     let offsets = resolved.offsets(&x.shape, run);
     if fold.is_some() || undefined {
-        return at(x, offsets, Given::of(&values, n, fold)?);
+        return at(x, offsets.into_owned(), Given::of(&values, n, fold)?);
     }
     let dense = values.to_dense()?;
     let Some(values) = dense.strided() else { return Ok(Tensor::from_strided(x.clone())) };
@@ -121,21 +123,20 @@ impl Resolved {
     }
 
     /// Offsets in a C-order array of this shape of what the index names, in runs of so many elements, counted in runs.
-    fn offsets(&self, shape: &[usize], run: usize) -> Vec<u64> {
+    fn offsets<'a>(&'a self, shape: &[usize], run: usize) -> Cow<'a, [u64]> {
         let strides = c_strides(shape);
         let stride = |axis: usize| strides[axis] as u64 / run as u64;
         let fixed =
             |(axis, taken): (usize, &Taken)| if let Taken::At(at) = taken { *at as u64 * stride(axis) } else { 0 };
-        let mut all = vec![self.taken.iter().enumerate().map(fixed).sum::<u64>()];
-        let mut join = |mut part: Vec<u64>| {
-            if let [only] = all[..] {
-                part.iter_mut().for_each(|p| *p += only);
+        let mut all: Cow<'a, [u64]> = Cow::Owned(vec![self.taken.iter().enumerate().map(fixed).sum::<u64>()]);
+        let mut join = |part: Cow<'a, [u64]>| {
+            if let [0] = all[..] {
                 all = part;
                 return;
             }
             let mut next = Vec::with_capacity(all.len() * part.len());
             all.iter().for_each(|a| next.extend(part.iter().map(|p| a + p)));
-            all = next;
+            all = Cow::Owned(next);
         };
         for made in &self.made {
             match *made {
@@ -150,11 +151,16 @@ impl Resolved {
                 Made::New => {}
                 Made::Lists => {
                     let (axes, lists) = self.lists();
-                    let mut part = vec![0u64; lists.first().map_or(0, |l| l.len())];
-                    for (axis, list) in axes.iter().zip(&lists) {
-                        part.iter_mut().zip(*list).for_each(|(p, i)| *p += i * stride(*axis));
+                    let mut part: Option<Cow<'a, [u64]>> = None;
+                    for (&axis, list) in axes.iter().zip(lists) {
+                        let stride = stride(axis);
+                        match &mut part {
+                            Some(part) => part.to_mut().iter_mut().zip(list).for_each(|(p, i)| *p += i * stride),
+                            None if stride == 1 => part = Some(Cow::Borrowed(list)),
+                            None => part = Some(list.iter().map(|i| i * stride).collect()),
+                        }
                     }
-                    join(part);
+                    join(part.unwrap_or_default());
                 }
             }
         }

@@ -69,7 +69,7 @@ impl Tensor {
     }
 }
 
-fn signed(column: Vec<u64>) -> Vec<i64> {
+pub(super) fn signed(column: Vec<u64>) -> Vec<i64> {
     column.into_iter().map(|v| v as i64).collect()
 }
 

@@ -322,7 +322,7 @@ impl Places {
 
 /// The outermost axis, if its level is dense and all levels but the last are: segments are copied whole.
 fn root_rows(s: &Sparse, axis: usize, choice: &Along<'_>, dims: &[Dim]) -> Result<Option<(Pattern, Strided)>> {
-    let Some((Level::Sparse { pointers: Some(pointers), indices, .. }, above)) = s.pattern.levels.split_last() else {
+    let Some((Level::Sparse { pointers: Some(pointers), .. }, above)) = s.pattern.levels.split_last() else {
         return Ok(None);
     };
     if above.is_empty() || above.iter().any(|l| l.kind() != LevelKind::Dense) || dims[0].axis != axis {
@@ -347,19 +347,7 @@ fn root_rows(s: &Sparse, axis: usize, choice: &Along<'_>, dims: &[Dim]) -> Resul
         }
     });
     fits(&s.shape, Some(total))?;
-    let runs = Runs { starts: &starts, ends: &ends };
-    let sizes = dims[..s.pattern.level_dims].iter().map(|d| d.size);
-    let wide = needs_64_bits(total, sizes) || s.pattern.is_wide(); // all arrays are of one width
-    let level = Level::Sparse {
-        pointers: Some(pointers_of(&ends, wide).into()),
-        indices: indices.mapped(|i| runs.indices(i.widened(wide).as_slice())),
-        ordered: true,
-        unique: true,
-    };
-    let mut levels = above.to_vec();
-    levels.push(level);
-    let pattern = Pattern { levels, dims: dims.to_vec(), level_dims: s.pattern.level_dims, positions: total };
-    Ok(Some((pattern, runs.values(&s.values)?)))
+    Runs { starts: &starts, ends: &ends }.of(s, dims)
 }
 
 /// Pointers from where each segment ends.
@@ -373,12 +361,31 @@ pub(super) fn pointers_of(ends: &[usize], wide: bool) -> IndexVec {
 }
 
 /// Runs of rows, to be copied one after the other: where each begins in the source, and ends in the copy.
-struct Runs<'a> {
-    starts: &'a [usize],
-    ends: &'a [usize],
+pub(super) struct Runs<'a> {
+    pub(super) starts: &'a [usize],
+    pub(super) ends: &'a [usize],
 }
 
 impl Runs<'_> {
+    /// The pattern with a run of positions for each segment of its last level, and dimensions of these sizes, and their values;
+    /// `None` if that level has no segments.
+    pub(super) fn of(&self, s: &Sparse, dims: &[Dim]) -> Result<Option<(Pattern, Strided)>> {
+        let Some((Level::Sparse { indices, .. }, above)) = s.pattern.levels.split_last() else { return Ok(None) };
+        let (level_dims, positions) = (s.pattern.level_dims, self.total());
+        let sizes = dims[..level_dims].iter().map(|d| d.size);
+        let wide = needs_64_bits(positions, sizes) || s.pattern.is_wide(); // all arrays are of one width
+        let level = Level::Sparse {
+            pointers: Some(pointers_of(self.ends, wide).into()),
+            indices: indices.mapped(|i| self.indices(i.widened(wide).as_slice())),
+            ordered: true,
+            unique: true,
+        };
+        let mut levels = above.to_vec();
+        levels.push(level);
+        let pattern = Pattern { levels, dims: dims.to_vec(), level_dims, positions };
+        Ok(Some((pattern, self.values(&s.values)?)))
+    }
+
     fn total(&self) -> usize {
         self.ends.last().copied().unwrap_or(0)
     }

@@ -16,6 +16,7 @@ use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::memory;
 use crate::base::strided::Strided;
+use crate::base::trace::{Work, raise};
 use crate::engine::convert;
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::levels::level::{Level, LevelKind};
@@ -170,15 +171,15 @@ fn triangle(x: &Tensor, offset: isize, lower: bool) -> Result<Tensor> {
                 }
                 _ => {
                     let s = in_levels(s, &[n - 2, n - 1])?;
-                    let places = match in_rows(&s, keep) {
-                        Some(places) => places,
+                    match of_rows(&s, offset, lower)? {
+                        Some(out) => out.into(),
                         None => {
                             let rows = s.pattern.axis_coordinates(n - 2, n);
                             let columns = s.pattern.axis_coordinates(n - 1, n);
-                            (0..rows.len()).chosen(|&p| keep(rows[p], columns[p]))
+                            let kept: Vec<bool> = rows.iter().zip(&columns).map(|(&r, &c)| keep(r, c)).collect();
+                            convert::retain_rows(&s, &kept)?.into()
                         }
-                    };
-                    convert::select_rows(&s, &places)?.into()
+                    }
                 }
             }
         }
@@ -186,24 +187,41 @@ fn triangle(x: &Tensor, offset: isize, lower: bool) -> Result<Tensor> {
     Ok(out)
 }
 
-/// The positions of compressed rows whose coordinates are kept, without a list of all coordinates; `None` of other layouts.
-fn in_rows(s: &Sparse, keep: impl Fn(u64, u64) -> bool) -> Option<Vec<usize>> {
-    let Some(Level::Sparse { pointers: Some(pointers), indices, .. }) = s.pattern.levels.last() else { return None };
-    let ([columns], Layout::Csr) = (&indices[..], s.pattern.layout(&s.shape)) else { return None };
-    let height = s.shape.get(s.ndim().checked_sub(2)?).copied()?;
-    let mut places = Vec::new();
-    let start = |row: usize| pointers.get(row) - pointers.get(0);
+/// The triangle of compressed rows whose columns rise: of each a run is kept, before the diagonal or behind it. `None` of others.
+fn of_rows(s: &Sparse, offset: isize, lower: bool) -> Result<Option<Sparse>> {
+    let Some(Level::Sparse { pointers: Some(pointers), indices, .. }) = s.pattern.levels.last() else {
+        return Ok(None);
+    };
+    let ([columns], Layout::Csr, [.., height, _]) = (&indices[..], s.pattern.layout(&s.shape), &s.shape[..]) else {
+        return Ok(None);
+    };
+    if !s.pattern.is_canonical() {
+        return Ok(None);
+    }
+    let rows = pointers.len().saturating_sub(1);
+    let (mut starts, mut ends) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+    let mut total = 0;
     with_index!(columns.as_slice(), columns => {
-        for row in 0..pointers.len().saturating_sub(1) {
-            let at = start(row);
-            for (place, column) in columns.get(at..start(row + 1)).unwrap_or_default().iter().enumerate() {
-                if keep((row % height) as u64, column.get() as u64) {
-                    places.push(at + place);
-                }
-            }
+        let mut start = 0;
+        for row in 0..rows {
+            let end = pointers.get(row + 1) - pointers.get(0);
+            // The first column on the other side.
+            let beyond = (row % height) as i128 + offset as i128 + i128::from(lower);
+            let cut = start + columns[start..end].partition_point(|c| (c.get() as i128) < beyond);
+            let kept = if lower { start..cut } else { cut..end };
+            total += kept.len();
+            starts.push(kept.start);
+            ends.push(total);
+            start = end;
         }
     });
-    Some(places)
+    if total == s.pattern.positions {
+        return Ok(Some(s.clone()));
+    }
+    raise(Work::Engine);
+    let cut = along::Runs { starts: &starts, ends: &ends }.of(s, &s.pattern.dims)?;
+    let (shape, fill) = (s.shape.clone(), s.fill.clone());
+    Ok(cut.map(|(pattern, values)| Sparse { shape, pattern: Arc::new(pattern), values, fill }))
 }
 
 /// The same tensor, canonical, with these axes whole in its levels.
