@@ -153,16 +153,22 @@ impl Strided {
         }
         let size = self.dtype.size();
         let n = dense_len(&self.shape, self.dtype)?;
-        let buffer = Buffer::filled(n * size, size, |out| match self.shape[..] {
-            [.., rows, columns] if n > 0 && self.is_by_columns() => {
+        let buffer = Buffer::filled(n * size, size, |out| self.write(out))?;
+        Ok(Cow::Owned(Strided::new(buffer, self.dtype, self.shape.clone())))
+    }
+
+    /// Writes all elements in C order.
+    fn write(&self, out: &mut [u8]) {
+        let size = self.dtype.size();
+        match self.shape[..] {
+            [.., rows, columns] if !out.is_empty() && self.is_by_columns() => {
                 let grain = (parallel::GRAIN / columns / ROWS).max(1) * ROWS;
                 parallel::for_chunks_mut(out, columns * size, grain, &|first, out| {
                     self.read_by_columns(first, rows, columns, out);
                 });
             }
             _ => parallel::for_chunks_mut(out, size, parallel::GRAIN, &|start, out| self.read(start, out)),
-        })?;
-        Ok(Cow::Owned(Strided::new(buffer, self.dtype, self.shape.clone())))
+        }
     }
 
     /// Whether matrices over the last two axes lie by columns, and are larger than what a cache line makes no difference to.
@@ -223,12 +229,7 @@ impl Strided {
             match walk.inner_stride() {
                 1 => part.copy_from_slice(&source[walk.at as usize * size..(walk.at as usize + run) * size]),
                 0 => gather::repeat(&source[walk.at as usize * size..(walk.at as usize + 1) * size], part),
-                stride => {
-                    for (i, o) in part.chunks_exact_mut(size).enumerate() {
-                        let at = (walk.at + i as isize * stride) as usize * size;
-                        o.copy_from_slice(&source[at..at + size]);
-                    }
-                }
+                stride => gather::rows(source, walk.at as usize, [0, stride], run, size, part),
             }
             done += run;
             walk.advance(0, run);
@@ -378,10 +379,15 @@ impl Strided {
             return core;
         }
         let size = core.dtype.size();
-        let buffer = Buffer::filled_of_held(core.len() * size, size, |out| {
-            parallel::for_chunks_mut(out, size, parallel::GRAIN, &|start, out| core.read(start, out));
-        });
+        let buffer = Buffer::filled_of_held(core.len() * size, size, |out| core.write(out));
         Strided::new(buffer, core.dtype, core.shape)
+    }
+
+    /// The same elements, the axes with the farthest of them first.
+    pub(crate) fn in_order_of_memory(&self) -> Strided {
+        let mut axes: Vec<usize> = (0..self.ndim()).collect();
+        axes.sort_by_key(|&axis| std::cmp::Reverse(self.strides[axis].unsigned_abs()));
+        self.permute(&axes)
     }
 
     /// The same without repetition: axes of stride 0 become size 1 (unless they are empty).

@@ -17,7 +17,8 @@ fn of(values: &Strided) -> Extent {
     if !values.dtype.is_inexact() {
         return Extent::NOTHING;
     }
-    let core = values.core();
+    // In the order of memory: it is all the same here.
+    let core = values.in_order_of_memory().core();
     let core = match core.dtype {
         DType::F64 | DType::Complex128 | DType::F32 | DType::Complex64 => core,
         _ => core.cast(DType::F32),
