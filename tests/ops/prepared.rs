@@ -142,6 +142,10 @@ fn forms_are_chosen_by_what_is_stored() {
         assert!(ready.nbytes() < 1 << 20, "{shape:?}: {}", ready.nbytes());
     }
     assert_eq!(form(&tensor![[1.0, 0.0, 2.0]; Layout::Csr, 0.0].unwrap()), PreparedForm::AsStored);
+    // By columns, the sums of few rows stay in the cache, where a vector does not.
+    let wide = Tensor::random([100, 300_000], 0.001, 0.0, Layout::Csc, 3).unwrap();
+    assert_eq!(form(&wide), PreparedForm::AsStored);
+    assert_eq!(form(&wide.narrow(0..200_000, 1).unwrap().to_layout(Layout::Csc).unwrap()), PreparedForm::Rows);
     let corner = Tensor::from_triplets([500, 500], vec![0i64, 3], vec![0, 400], vec![1.0, 2.0], 0.0).unwrap();
     assert_eq!(form(&corner.to_layout(Layout::Csr).unwrap()), PreparedForm::AsStored);
 }

@@ -88,7 +88,8 @@ impl Gain {
 ///
 /// A matrix of `float32` or `float64` over zeros gets a form of its own where at most 32 diagonals hold what is stored and
 /// are at least four fifths full, or where half of what is stored meets few of many columns. Sparse matrices that are not
-/// stored by rows are converted once. Everything else stays as it is, and is multiplied as always.
+/// stored by rows are converted once, but for those by columns with far fewer rows (their sums fit into a cache, the vector does
+/// not). Everything else stays as it is, and is multiplied as always.
 ///
 /// Cost: one to three passes over what is stored; memory for a copy of it at most, see [`Prepared::nbytes`].
 /// [`Prepared::gain`] measures after how many products that has paid.
@@ -114,12 +115,20 @@ pub fn prepare(a: &Tensor) -> Result<Prepared> {
     }
     let started = Instant::now();
     let rows = match a.sparse() {
-        Some(s) if a.layout() != Layout::Csr && !is_hyper_sparse(s) => Some(a.to_layout(Layout::Csr)?),
+        Some(s) if a.layout() != Layout::Csr && !is_hyper_sparse(s) && !is_best_by_columns(a) => {
+            Some(a.to_layout(Layout::Csr)?)
+        }
         _ => None,
     };
     let special = Special::of(rows.as_ref().unwrap_or(a))?;
     let rows = rows.filter(|_| special.is_none());
     Ok(call.given(Prepared { tensor: a.clone(), rows, special, took: started.elapsed() }))
+}
+
+/// Whether columns are added to sums that stay in the cache, where rows would gather from a vector that no cache holds.
+fn is_best_by_columns(a: &Tensor) -> bool {
+    let [m, k] = [a.shape()[0], a.shape()[1]].map(|n| n.saturating_mul(a.dtype().size()));
+    a.layout() == Layout::Csc && m <= 2 * PACKED && k > 2 * PACKED
 }
 
 impl Prepared {
