@@ -261,3 +261,73 @@ fn threads_change_no_bit_beside_fills() {
         assert_eq!(one, with_threads(threads, all).unwrap());
     }
 }
+
+/// Small integers, of which every sum is exact: a sparse matrix over a row of fills, a strided matrix, and their product.
+struct Whole {
+    sparse: Tensor,
+    dense: Tensor,
+    product: Vec<f64>,
+}
+
+/// `k` by `m` of which `is_stored` says what is stored, transposed, times `k` by `n`.
+fn whole(k: usize, [m, n]: [usize; 2], is_stored: impl Fn(usize, usize) -> bool) -> Whole {
+    let (fill, value) = (|j: usize| (j % 7) as f64 - 2.0, |i: usize, j: usize| ((i * 31 + j * 17) % 29) as f64 / 8.0);
+    let right = |i: usize, c: usize| ((i * 13 + c * 5) % 11) as f64 - 5.0;
+    let (mut pointers, mut indices, mut values) = (vec![0u64], Vec::new(), Vec::new());
+    let mut product = vec![0.0; m * n];
+    for i in 0..k {
+        for j in 0..m {
+            let is_stored = is_stored(i, j);
+            let x = if is_stored { value(i, j) } else { fill(j) };
+            if is_stored {
+                indices.push(j as u64);
+                values.push(x);
+            }
+            (0..n).for_each(|c| product[j * n + c] += x * right(i, c));
+        }
+        pointers.push(indices.len() as u64);
+    }
+    let fills = Tensor::from_vec([1, m], (0..m).map(fill).collect::<Vec<_>>()).unwrap();
+    let values = Tensor::from_vec([values.len()], values).unwrap();
+    let sparse = Tensor::csr([k, m], pointers, indices, &values, 0.0).unwrap();
+    let sparse = sparse.replace_fill(Fill::array(fills.broadcast_to([k, m]).unwrap())).unwrap();
+    let dense = (0..k * n).map(|at| right(at / n, at % n)).collect();
+    Whole { sparse, dense: Tensor::from_vec([k, n], dense).unwrap(), product }
+}
+
+/// So much is stored that it is cut into slices, and the axis summed over so long that sums of the dense matrix are too.
+#[test]
+fn long_axes_are_summed_in_parts() {
+    for n in [1, 3, 20, 40] {
+        let Whole { sparse, dense, product } = whole(90_000, [24, n], |i, j| (i * 7 + j * 3) % 4 == 0);
+        let (turned, other) = (sparse.t().unwrap(), dense.t().unwrap());
+        for threads in [1, 2, 3] {
+            let [zq, qz] =
+                with_threads(threads, || [turned.matmul(&dense).unwrap(), other.matmul(&sparse).unwrap().t().unwrap()])
+                    .unwrap();
+            assert!(zq.to_vec::<f64>().unwrap() == product, "{n} columns, {threads} threads");
+            assert!(qz.to_vec::<f64>().unwrap() == product, "{n} rows, {threads} threads");
+        }
+        // Elements that lie by columns, and backwards.
+        let by_columns = dense.t().unwrap().to_contiguous().unwrap().t().unwrap();
+        assert!(turned.matmul(&by_columns).unwrap().to_vec::<f64>().unwrap() == product);
+        let backwards = dense.flip([0]).unwrap().to_contiguous().unwrap().flip([0]).unwrap();
+        assert!(turned.matmul(&backwards).unwrap().to_vec::<f64>().unwrap() == product);
+    }
+}
+
+/// Rows of more elements than a kernel makes room for beside them.
+#[test]
+fn very_long_rows_over_fills() {
+    for n in [1, 2] {
+        let Whole { sparse, dense, product } = whole(1_100_000, [2, n], |i, j| j == 0 || i % 5 == 0);
+        let turned = sparse.t().unwrap().to_layout(Layout::Csr).unwrap();
+        assert!(turned.matmul(&dense).unwrap().to_vec::<f64>().unwrap() == product);
+        let by_columns = sparse.to_layout(Layout::Csc).unwrap();
+        let rows = by_columns.t().unwrap();
+        assert_eq!(rows.layout(), Layout::Csr);
+        assert!(rows.matmul(&dense).unwrap().to_vec::<f64>().unwrap() == product);
+        let other = dense.t().unwrap();
+        assert!(other.matmul(&by_columns).unwrap().t().unwrap().to_vec::<f64>().unwrap() == product);
+    }
+}

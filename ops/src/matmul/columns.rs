@@ -10,23 +10,52 @@ use crate::simd::{Loop, prefetch, vectorised};
 use crate::structure::{Index, IndexSlice};
 
 /// Stored elements whose rows of the result are asked for ahead.
-const AHEAD: usize = 32;
+pub(super) const AHEAD: usize = 32;
 
 /// Widths of the panels of columns that [`Kernels::columns_panel`](super::Kernels::columns_panel) takes.
-pub const WIDTHS: [usize; 5] = [1, 4, 8, 16, 32];
+pub const WIDTHS: [usize; 6] = [1, 4, 8, 16, 24, 32];
 
-/// Adds columns of a sparse matrix times a panel of a dense one: row `r` of `left`, which holds column `r` of the sparse
-/// matrix, meets `panel[r · width..][..width]`, and entry `i` of it goes to `acc[i · width..][..width]`.
-pub(super) fn add<T: Lanes>(left: Rows<'_>, rows: Range<usize>, panel: &[f64], width: usize, acc: &mut [f64]) {
+/// Some columns of a dense matrix, the elements of a row side by side.
+#[derive(Clone, Copy, Debug)]
+pub struct Columns<'a> {
+    /// From the first column of the first row on. What lies beyond the last column takes part, where a panel is wider, in columns of the
+    /// result beyond the last.
+    pub values: &'a [f64],
+    /// From a row to the next, in elements.
+    pub stride: usize,
+    /// One of [`WIDTHS`].
+    pub width: usize,
+}
+
+impl Columns<'_> {
+    /// `N` elements of row `r`; beyond the end of the matrix there are zeros.
+    #[inline(always)]
+    pub(super) fn row<const N: usize>(&self, r: usize) -> [f64; N] {
+        let from = &self.values[r * self.stride..];
+        match from.first_chunk() {
+            Some(row) => *row,
+            None => {
+                let mut row = [0.0; N];
+                row[..from.len()].copy_from_slice(from);
+                row
+            }
+        }
+    }
+}
+
+/// Adds columns of a sparse matrix times some of a dense one: row `r` of `left`, which holds column `r` of the sparse matrix, meets
+/// row `r` of `panel`, and entry `i` of it goes to `acc[i · width..][..width]`.
+pub(super) fn add<T: Lanes>(left: Rows<'_>, rows: Range<usize>, panel: Columns<'_>, acc: &mut [f64]) {
     match left.indices {
         IndexSlice::U32(_) => {
             let left = Typed::<T, u32>::new(left);
-            let work = Columns { left, rows, panel, acc };
-            match width {
-                1 => lanes::add_rows(&work.left, work.rows, work.panel, work.acc),
+            let work = Work { left, rows, panel, acc };
+            match panel.width {
+                1 => lanes::add_rows(&work.left, work.rows, panel, work.acc),
                 4 => vectorised(Panel::<T, 4>(work)),
                 8 => vectorised(Panel::<T, 8>(work)),
                 16 => vectorised(Panel::<T, 16>(work)),
+                24 => vectorised(Panel::<T, 24>(work)),
                 _ => vectorised(Panel::<T, 32>(work)),
             }
         }
@@ -35,8 +64,8 @@ pub(super) fn add<T: Lanes>(left: Rows<'_>, rows: Range<usize>, panel: &[f64], w
             for r in rows {
                 let (indices, values) = left.row(r);
                 for (&i, &x) in indices.iter().zip(values) {
-                    let out = &mut acc[i.get() * width..][..width];
-                    let y = &panel[r * width..][..width];
+                    let out = &mut acc[i.get() * panel.width..][..panel.width];
+                    let y = &panel.values[r * panel.stride..];
                     out.iter_mut().zip(y).for_each(|(o, y)| *o += x.wide() * y);
                 }
             }
@@ -44,29 +73,28 @@ pub(super) fn add<T: Lanes>(left: Rows<'_>, rows: Range<usize>, panel: &[f64], w
     }
 }
 
-struct Columns<'a, T> {
+struct Work<'a, T> {
     left: Typed<'a, T, u32>,
     rows: Range<usize>,
-    panel: &'a [f64],
+    panel: Columns<'a>,
     acc: &'a mut [f64],
 }
 
-struct Panel<'a, T, const N: usize>(Columns<'a, T>);
+struct Panel<'a, T, const N: usize>(Work<'a, T>);
 
 impl<T: Lanes, const N: usize> Loop for Panel<'_, T, N> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Columns { left, rows, panel, acc } = self.0;
+        let Work { left, rows, panel, acc } = self.0;
         let end = left.start(rows.end);
-        let (panel, _) = panel.as_chunks::<N>();
         let (acc, _) = acc.as_chunks_mut::<N>();
         for r in rows {
             let start = left.start(r);
             let (indices, values) = left.row(r);
             let ahead = &left.indices[start..end];
-            let y = panel[r];
+            let y = panel.row::<N>(r);
             for (e, (&i, &x)) in indices.iter().zip(values).enumerate() {
                 if let Some(&next) = ahead.get(e + AHEAD) {
                     prefetch::<[f64; N], 1>(acc, next as usize);

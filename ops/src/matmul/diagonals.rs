@@ -5,14 +5,14 @@
 //! each diagonal, which neither gathers nor indices need.
 
 use super::typed::{slice, slice_mut};
-use super::vector::{Float, RUN};
+use super::vector::{Paired, RUN};
 use crate::simd::{Loop, vectorised};
 
 /// Rows of a block.
 pub const BLOCK: usize = 16;
 
 /// Rows of a block whose sums are made at once: those of `f64` stay in four registers.
-pub(super) trait Block: Float {
+pub(super) trait Block: Paired {
     /// Sums of the block's elements times those of `x`: diagonal `d` meets `x[first + offsets[d]..]`.
     fn sums(elements: &[[Self; BLOCK]], offsets: &[isize], first: usize, x: &[Self]) -> [Self; BLOCK];
 

@@ -7,11 +7,15 @@
 use std::arch::x86_64::*;
 use std::ops::Range;
 
+use super::columns::Columns;
 use super::term::Term;
+#[cfg(target_arch = "x86_64")]
+use super::tiles;
 use super::typed::Typed;
 use super::vector::RUN;
+use crate::simd::Level;
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{Level, level, prefetch_stream};
+use crate::simd::{level, prefetch_stream};
 
 /// Lanes of a sum.
 pub(super) const LANES: usize = 16;
@@ -22,8 +26,8 @@ pub(super) trait Lanes: Term {
     fn round(sum: f64) -> Self;
 
     /// Adds to each lane the products of its terms: those of `f32` in `f32` for [`RUN`] terms, whose sum is then added in
-    /// `f64` (RFC 2).
-    fn add_products(xs: &[[Self; LANES]], ys: &[[Self; LANES]], sums: &mut [f64; LANES]);
+    /// `f64` (RFC 2). `level` is the one in use.
+    fn add_products(level: Level, xs: &[[Self; LANES]], ys: &[[Self; LANES]], sums: &mut [f64; LANES]);
 
     /// Adds the products of eight elements and those of `b` at the places in `at` to four lanes and four.
     ///
@@ -64,7 +68,7 @@ impl Lanes for f64 {
         sum
     }
     #[inline(always)]
-    fn add_products(xs: &[[f64; LANES]], ys: &[[f64; LANES]], sums: &mut [f64; LANES]) {
+    fn add_products(_: Level, xs: &[[f64; LANES]], ys: &[[f64; LANES]], sums: &mut [f64; LANES]) {
         for (x, y) in xs.iter().zip(ys) {
             for i in 0..LANES {
                 sums[i] += x[i] * y[i];
@@ -122,7 +126,18 @@ impl Lanes for f32 {
         sum as f32
     }
     #[inline(always)]
-    fn add_products(xs: &[[f32; LANES]], ys: &[[f32; LANES]], sums: &mut [f64; LANES]) {
+    fn add_products(level: Level, xs: &[[f32; LANES]], ys: &[[f32; LANES]], sums: &mut [f64; LANES]) {
+        // What a compiler makes of the loop below has two elements in a register.
+        #[cfg(target_arch = "x86_64")]
+        match level {
+            // SAFETY: the level in use is at most that of the CPU.
+            Level::Avx512 => return unsafe { tiles::wide_lanes(xs, ys, sums) },
+            // SAFETY: as above.
+            Level::Avx2 => return unsafe { tiles::narrow_lanes(xs, ys, sums) },
+            Level::Baseline => {}
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = level;
         for (xs, ys) in xs.chunks(RUN).zip(ys.chunks(RUN)) {
             let mut run = [0.0f32; LANES];
             for (x, y) in xs.iter().zip(ys) {
@@ -358,8 +373,8 @@ fn dot_lanes<T: Lanes, const N: usize>(indices: &[u32], values: &[T], b: &[T]) -
     sums[0]
 }
 
-/// Adds row `r` times `factors[r]` to `acc`, for each of some rows: entry `i` of the row to `acc[i]`.
-pub(super) fn add_rows<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, factors: &[f64], acc: &mut [f64]) {
+/// Adds row `r` times the first element of row `r` of `factors` to `acc`, for each of some rows: entry `i` of the row to `acc[i]`.
+pub(super) fn add_rows<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, factors: Columns<'_>, acc: &mut [f64]) {
     #[cfg(target_arch = "x86_64")]
     // Scatters take indices as signed.
     if level() == Level::Avx512 && acc.len() <= i32::MAX as usize {
@@ -368,7 +383,7 @@ pub(super) fn add_rows<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, f
     }
     for r in rows {
         let (indices, values) = left.row(r);
-        add_row(indices, values, factors[r], acc);
+        add_row(indices, values, factors.values[r * factors.stride], acc);
     }
 }
 
@@ -381,11 +396,12 @@ fn add_row<T: Lanes>(indices: &[u32], values: &[T], factor: f64, acc: &mut [f64]
 /// Eight sums are on their way from memory at once, where the plain loop waits for what it stored before.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512vl")]
-fn add_rows512<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, factors: &[f64], acc: &mut [f64]) {
+fn add_rows512<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, factors: Columns<'_>, acc: &mut [f64]) {
     let len = _mm256_set1_epi32(acc.len() as u32 as i32);
     for r in rows {
         let (indices, values) = left.row(r);
-        let factor = _mm512_set1_pd(factors[r]);
+        let single = factors.values[r * factors.stride];
+        let factor = _mm512_set1_pd(single);
         let mut e = 0;
         while e < indices.len() {
             let n = (indices.len() - e).min(8);
@@ -401,7 +417,7 @@ fn add_rows512<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, factors: 
             let before = _mm256_alignr_epi32::<7>(at, _mm256_setzero_si256());
             let falls = _mm256_mask_cmple_epu32_mask(mask & !1, at, before);
             if _mm256_mask_cmpge_epu32_mask(mask, at, len) | falls != 0 {
-                add_row(&indices[e..e + n], &values[e..e + n], factors[r], acc);
+                add_row(&indices[e..e + n], &values[e..e + n], single, acc);
             } else {
                 // SAFETY: all places in the mask are below the length of `acc`, and each is there once.
                 unsafe {

@@ -18,8 +18,13 @@ mod floats;
 mod fused;
 mod kernels;
 mod lanes;
+mod over_fill;
+#[cfg(test)]
+mod over_fill_tests;
+mod over_fill_vector;
 mod sampled;
 mod semiring;
+mod source;
 mod sparse;
 mod term;
 #[cfg(target_arch = "x86_64")]
@@ -35,9 +40,10 @@ use crate::structure::{IndexSlice, IndexVec};
 
 pub use blocks::Blocks;
 pub use carrier::{Carrier, Told};
-pub use columns::WIDTHS;
+pub use columns::{Columns, WIDTHS};
 pub use diagonals::{BLOCK, Diagonals};
 pub use extent::Extent;
+pub use over_fill::{Along, OverFill};
 pub use semiring::{Plus, Semiring, Times};
 pub use sparse::{Accumulator, Out};
 
@@ -234,7 +240,7 @@ pub struct Mask<'a> {
 }
 
 /// The type of [`Kernels::columns_panel`].
-pub type ColumnsPanel = fn(left: Rows<'_>, rows: Range<usize>, panel: &[f64], width: usize, acc: &mut [f64]);
+pub type ColumnsPanel = fn(left: Rows<'_>, rows: Range<usize>, panel: Columns<'_>, acc: &mut [f64]);
 
 /// The type of [`Kernels::sparse_rows`]: rows of `left`, whose column `k` meets row `first + k` of `right`. Gives the number
 /// of entries written.

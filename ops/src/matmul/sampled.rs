@@ -3,7 +3,7 @@
 use super::lanes::{LANES, Lanes};
 use super::typed::{slice, slice_mut};
 use super::{Grid, WantedRow};
-use crate::simd::{Loop, prefetch, vectorised};
+use crate::simd::{Level, Loop, level, prefetch, vectorised};
 
 /// Elements whose rows of the right operand are asked for ahead.
 const AHEAD: usize = 32;
@@ -12,7 +12,8 @@ const AHEAD: usize = 32;
 /// operand's transpose.
 pub(super) fn add<T: Lanes>([a, b]: [Grid<'_>; 2], columns: &[u32], rows: &[WantedRow], k: usize, acc: &mut [u8]) {
     let (x, y) = (slice::<T>(a.values), slice::<T>(b.values));
-    vectorised(Sampled { x, x_stride: a.row, y, y_stride: b.row, columns, rows, k, acc: slice_mut(acc) });
+    let (acc, level) = (slice_mut(acc), level());
+    vectorised(Sampled { x, x_stride: a.row, y, y_stride: b.row, columns, rows, k, acc, level });
 }
 
 struct Sampled<'a, T> {
@@ -24,6 +25,7 @@ struct Sampled<'a, T> {
     rows: &'a [WantedRow],
     k: usize,
     acc: &'a mut [f64],
+    level: Level,
 }
 
 impl<T: Lanes> Loop for Sampled<'_, T> {
@@ -31,7 +33,7 @@ impl<T: Lanes> Loop for Sampled<'_, T> {
 
     #[inline(always)]
     fn run(self) {
-        let Sampled { x, x_stride, y, y_stride, columns, rows, k, mut acc } = self;
+        let Sampled { x, x_stride, y, y_stride, columns, rows, k, mut acc, level } = self;
         for row in rows {
             let ahead = &columns[row.columns.start..];
             let (own, rest) = acc.split_at_mut(row.columns.len());
@@ -46,7 +48,7 @@ impl<T: Lanes> Loop for Sampled<'_, T> {
                     }
                 }
                 let y = &y[(row.first + ahead[e] as usize) * y_stride..][..k];
-                *acc += dot(x, y);
+                *acc += dot(level, x, y);
             }
         }
     }
@@ -54,16 +56,16 @@ impl<T: Lanes> Loop for Sampled<'_, T> {
 
 /// Term `i` goes to lane `i % 16`, and lanes are added in pairs a half apart.
 #[inline(always)]
-fn dot<T: Lanes>(x: &[T], y: &[T]) -> f64 {
+fn dot<T: Lanes>(level: Level, x: &[T], y: &[T]) -> f64 {
     let mut sums = [0.0; LANES];
     let ((xs, x_rest), (ys, y_rest)) = (x.as_chunks::<LANES>(), y.as_chunks::<LANES>());
-    T::add_products(xs, ys, &mut sums);
+    T::add_products(level, xs, ys, &mut sums);
     if !x_rest.is_empty() {
         // Beside zeros, so that lanes stay in registers: a term of zeros changes no sum.
         let (mut x, mut y) = ([T::zeroed(); LANES], [T::zeroed(); LANES]);
         x[..x_rest.len()].copy_from_slice(x_rest);
         y[..y_rest.len()].copy_from_slice(y_rest);
-        T::add_products(&[x], &[y], &mut sums);
+        T::add_products(level, &[x], &[y], &mut sums);
     }
     let sum = in_pairs(&sums);
     // Beyond the range of f32 on the way: once more in f64.

@@ -5,7 +5,10 @@
 
 use std::arch::x86_64::*;
 
+use super::lanes::LANES;
+use super::source::Source;
 use super::vector::{RUN, Row};
+use crate::simd::prefetch_stream;
 
 /// Registers of one width and what is done with them.
 ///
@@ -25,6 +28,8 @@ trait Registers {
     /// `sum + x · y[..]`, rounded twice.
     unsafe fn add_singles(sum: Self::Singles, x: f32, y: *const f32) -> Self::Singles;
     unsafe fn add_doubles(sum: Self::Doubles, x: f64, y: *const f64) -> Self::Doubles;
+    /// `sum + x[..] · y[..]`, rounded twice.
+    unsafe fn add_products(sum: Self::Singles, x: *const f32, y: *const f32) -> Self::Singles;
     /// Adds a run to sums.
     unsafe fn widen(sums: &mut [Self::Doubles; 2], run: Self::Singles);
     unsafe fn is_finite(sum: Self::Doubles) -> bool;
@@ -71,6 +76,9 @@ registers!(Wide, "avx512f,avx512dq", __m512: 16, __m512d: 8, {
     add_doubles(sum: __m512d, x: f64, y: *const f64) -> __m512d {
         _mm512_add_pd(sum, _mm512_mul_pd(_mm512_set1_pd(x), _mm512_loadu_pd(y)))
     }
+    add_products(sum: __m512, x: *const f32, y: *const f32) -> __m512 {
+        _mm512_add_ps(sum, _mm512_mul_ps(_mm512_loadu_ps(x), _mm512_loadu_ps(y)))
+    }
     widen(sums: &mut [__m512d; 2], run: __m512) {
         sums[0] = _mm512_add_pd(sums[0], _mm512_cvtps_pd(_mm512_castps512_ps256(run)));
         sums[1] = _mm512_add_pd(sums[1], _mm512_cvtps_pd(_mm512_extractf32x8_ps::<1>(run)));
@@ -98,6 +106,9 @@ registers!(Narrow, "avx2", __m256: 8, __m256d: 4, {
     }
     add_doubles(sum: __m256d, x: f64, y: *const f64) -> __m256d {
         _mm256_add_pd(sum, _mm256_mul_pd(_mm256_set1_pd(x), _mm256_loadu_pd(y)))
+    }
+    add_products(sum: __m256, x: *const f32, y: *const f32) -> __m256 {
+        _mm256_add_ps(sum, _mm256_mul_ps(_mm256_loadu_ps(x), _mm256_loadu_ps(y)))
     }
     widen(sums: &mut [__m256d; 2], run: __m256) {
         sums[0] = _mm256_add_pd(sums[0], _mm256_cvtps_pd(_mm256_castps256_ps128(run)));
@@ -165,9 +176,9 @@ pub(super) unsafe fn narrow_singles<const TWICE: bool, const FAR: bool>(
 /// The CPU must have AVX-512 F and DQ. `column + 32` is at most the number of columns that the row was made for, and `out` has 32
 /// elements.
 #[target_feature(enable = "avx512f,avx512dq")]
-pub(super) unsafe fn wide_doubles<const FAR: bool>(row: &Row<'_, f64>, column: usize, out: &mut [f64]) {
+pub(super) unsafe fn wide_doubles<S: Source, const FAR: bool>(row: &Row<'_, f64, S>, column: usize, out: &mut [f64]) {
     // SAFETY: the caller's promise.
-    unsafe { doubles::<Wide, 4, FAR>(row, column, out) }
+    unsafe { doubles::<Wide, S, 4, FAR>(row, column, out) }
 }
 
 /// The same in narrow registers.
@@ -175,9 +186,9 @@ pub(super) unsafe fn wide_doubles<const FAR: bool>(row: &Row<'_, f64>, column: u
 /// # Safety
 /// The CPU must have AVX2; the rest as there.
 #[target_feature(enable = "avx2")]
-pub(super) unsafe fn narrow_doubles<const FAR: bool>(row: &Row<'_, f64>, column: usize, out: &mut [f64]) {
+pub(super) unsafe fn narrow_doubles<S: Source, const FAR: bool>(row: &Row<'_, f64, S>, column: usize, out: &mut [f64]) {
     // SAFETY: the caller's promise.
-    unsafe { doubles::<Narrow, 8, FAR>(row, column, out) }
+    unsafe { doubles::<Narrow, S, 8, FAR>(row, column, out) }
 }
 
 /// The columns of `C` registers, in runs of [`RUN`] terms, `R` of them at once.
@@ -253,13 +264,19 @@ unsafe fn singles<V: Registers, const C: usize, const R: usize, const FAR: bool>
 /// # Safety
 /// The CPU must have what `V` says; the rest as [`wide_doubles`].
 #[inline(always)]
-unsafe fn doubles<V: Registers, const C: usize, const FAR: bool>(row: &Row<'_, f64>, column: usize, out: &mut [f64]) {
+unsafe fn doubles<V: Registers, S: Source, const C: usize, const FAR: bool>(
+    row: &Row<'_, f64, S>,
+    column: usize,
+    out: &mut [f64],
+) {
     debug_assert!(out.len() == V::DOUBLES * C);
     // SAFETY: the CPU has what `V` says; indices are those of the row; there are as many columns as the registers hold.
     unsafe {
         let mut sums = [V::no_doubles(); C];
+        row.source.begin();
         for (e, (&x, &k)) in row.values.iter().zip(row.indices).enumerate() {
             row.look::<32, FAR>(1, e, column);
+            let x = row.source.term(e, k, x);
             let from = row.from(k, column);
             for (c, sum) in sums.iter_mut().enumerate() {
                 *sum = V::add_doubles(*sum, x, from.add(V::DOUBLES * c));
@@ -268,6 +285,137 @@ unsafe fn doubles<V: Registers, const C: usize, const FAR: bool>(row: &Row<'_, f
         let stream = row.stream && is_line(out);
         for (sum, out) in sums.into_iter().zip(out.chunks_exact_mut(V::DOUBLES)) {
             V::store_doubles(out.as_mut_ptr(), sum, stream);
+        }
+    }
+}
+
+/// 32 columns of a row and of one with the same indices and other values: what is read of the dense matrix serves both.
+///
+/// # Safety
+/// The CPU must have AVX-512 F and DQ. `column + 32` is at most the number of columns that the row was made for, and both parts of `out`
+/// have 32 elements.
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) unsafe fn two_doubles<const FAR: bool>(
+    row: &Row<'_, f64>,
+    second: &[f64],
+    column: usize,
+    out: [&mut [f64]; 2],
+) {
+    const C: usize = 4;
+    debug_assert!(out.iter().all(|out| out.len() == 8 * C));
+    // SAFETY: indices are those of the row; there are as many columns as the registers of a row hold.
+    unsafe {
+        let mut sums = [[_mm512_setzero_pd(); C]; 2];
+        for (e, ((x, z), &k)) in row.values.iter().zip(second).zip(row.indices).enumerate() {
+            row.look::<32, FAR>(1, e, column);
+            if FAR {
+                prefetch_stream(x);
+                prefetch_stream(z);
+            }
+            let from = row.from(k, column);
+            let [of_x, of_z] = &mut sums;
+            for (c, (of_x, of_z)) in of_x.iter_mut().zip(of_z).enumerate() {
+                *of_x = Wide::add_doubles(*of_x, *x, from.add(8 * c));
+                *of_z = Wide::add_doubles(*of_z, *z, from.add(8 * c));
+            }
+        }
+        for (sums, out) in sums.into_iter().zip(out) {
+            let stream = row.stream && is_line(out);
+            for (c, sum) in sums.into_iter().enumerate() {
+                Wide::store_doubles(out.as_mut_ptr().add(8 * c), sum, stream);
+            }
+        }
+    }
+}
+
+/// Up to 31 columns in `C` registers of 512 bits, of the last of them those that are left.
+///
+/// # Safety
+/// The CPU must have AVX-512 F and DQ. `column` and the length of `out`, which is more than `8 · (C - 1)` and at most `8 · C`,
+/// together are at most the number of columns that the row was made for.
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) unsafe fn some_doubles<const C: usize, S: Source, const FAR: bool>(
+    row: &Row<'_, f64, S>,
+    column: usize,
+    out: &mut [f64],
+) {
+    debug_assert!(out.len().div_ceil(8) == C);
+    let last = 8 * (C - 1);
+    let mask = 0xff_u8 >> (8 * C - out.len());
+    // SAFETY: indices are those of the row; what is in the mask, and the registers before it, are columns of the row and of `out`;
+    // of others nothing is read or written.
+    unsafe {
+        let mut sums = [_mm512_setzero_pd(); C];
+        row.source.begin();
+        for (e, (&x, &k)) in row.values.iter().zip(row.indices).enumerate() {
+            row.look::<8, FAR>(C, e, column);
+            let x = row.source.term(e, k, x);
+            let from = row.from(k, column);
+            for (c, sum) in sums.iter_mut().enumerate().take(C - 1) {
+                *sum = Wide::add_doubles(*sum, x, from.add(8 * c));
+            }
+            let y = _mm512_maskz_loadu_pd(mask, from.add(last));
+            sums[C - 1] = _mm512_add_pd(sums[C - 1], _mm512_mul_pd(_mm512_set1_pd(x), y));
+        }
+        let to = out.as_mut_ptr();
+        for (c, &sum) in sums.iter().enumerate().take(C - 1) {
+            _mm512_storeu_pd(to.add(8 * c), sum);
+        }
+        _mm512_mask_storeu_pd(to.add(last), mask, sums[C - 1]);
+    }
+}
+
+/// Adds to sixteen lanes the products of their terms, as [`Lanes::add_products`](super::lanes::Lanes::add_products) of `f32` does.
+///
+/// # Safety
+/// The CPU must have AVX-512 F and DQ.
+#[target_feature(enable = "avx512f,avx512dq")]
+pub(super) unsafe fn wide_lanes(xs: &[[f32; LANES]], ys: &[[f32; LANES]], sums: &mut [f64; LANES]) {
+    // SAFETY: the caller's promise.
+    unsafe { lanes::<Wide, 1, 2>(xs, ys, sums) }
+}
+
+/// The same in narrow registers.
+///
+/// # Safety
+/// The CPU must have AVX2.
+#[target_feature(enable = "avx2")]
+pub(super) unsafe fn narrow_lanes(xs: &[[f32; LANES]], ys: &[[f32; LANES]], sums: &mut [f64; LANES]) {
+    // SAFETY: the caller's promise.
+    unsafe { lanes::<Narrow, 2, 4>(xs, ys, sums) }
+}
+
+/// In `C` registers of `f32`, of `f64` in `D`.
+///
+/// # Safety
+/// The CPU must have what `V` says.
+#[inline(always)]
+unsafe fn lanes<V: Registers, const C: usize, const D: usize>(
+    xs: &[[f32; LANES]],
+    ys: &[[f32; LANES]],
+    sums: &mut [f64; LANES],
+) {
+    debug_assert!(V::SINGLES * C == LANES && V::DOUBLES * D == LANES);
+    // SAFETY: the caller's promise; all registers together hold as many elements as there are lanes.
+    unsafe {
+        let mut totals = [[V::no_doubles(); 2]; C];
+        for (xs, ys) in xs.chunks(RUN).zip(ys.chunks(RUN)) {
+            let mut run = [V::no_singles(); C];
+            for (x, y) in xs.iter().zip(ys) {
+                for (c, run) in run.iter_mut().enumerate() {
+                    *run = V::add_products(*run, x.as_ptr().add(V::SINGLES * c), y.as_ptr().add(V::SINGLES * c));
+                }
+            }
+            for (totals, run) in totals.iter_mut().zip(run) {
+                V::widen(totals, run);
+            }
+        }
+        let mut found = [0.0; LANES];
+        for (total, out) in totals.into_iter().flatten().zip(found.chunks_exact_mut(V::DOUBLES)) {
+            V::store_doubles(out.as_mut_ptr(), total, false);
+        }
+        for (sum, found) in sums.iter_mut().zip(found) {
+            *sum += found;
         }
     }
 }

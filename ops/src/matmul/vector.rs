@@ -9,6 +9,7 @@
 use std::ops::Range;
 
 use super::lanes::{self, Lanes};
+use super::source::{Source, Whole};
 #[cfg(target_arch = "x86_64")]
 use super::tiles;
 use super::typed::{Typed, slice, slice_mut};
@@ -30,18 +31,21 @@ const PAGE: usize = 4096;
 const NEAR: usize = 512 << 10;
 
 /// Rows whose indices are compared with the size of the dense matrix at once.
-const TOGETHER: usize = 8;
+pub(super) const TOGETHER: usize = 8;
+
+/// Columns of rows whose indices are the same that are made at once.
+const PAIRED: usize = 32;
 
 /// Columns up to which a matrix is narrow.
 const NARROW: usize = 32;
 
-/// A float with loops of its own.
-pub(super) trait Float: Lanes {
+/// A float with loops of its own, for terms that are made of elements as `S` says.
+pub(super) trait Float<S = Whole>: Lanes {
     /// `N` columns of a row of the product, rounded: the sum of `values[e] · b[indices[e] · stride + column..][..N]`.
     ///
     /// # Safety
     /// `column + N` is at most the number of columns that the row was made for.
-    unsafe fn tile<const N: usize, const FAR: bool>(row: &Row<'_, Self>, column: usize) -> [Self; N];
+    unsafe fn tile<const N: usize, const FAR: bool>(row: &Row<'_, Self, S>, column: usize) -> [Self; N];
 
     /// The same in `out`, for 32 and 64 columns, in registers of 512 bits (`WIDE`) or of 256.
     ///
@@ -49,16 +53,46 @@ pub(super) trait Float: Lanes {
     /// As above; the CPU must have AVX-512 F and DQ, or AVX2.
     #[cfg(target_arch = "x86_64")]
     unsafe fn in_registers<const N: usize, const WIDE: bool, const FAR: bool>(
-        row: &Row<'_, Self>,
+        row: &Row<'_, Self, S>,
         column: usize,
         out: &mut [Self],
     );
+
+    /// Up to 31 columns in registers of 512 bits, the last of them in part, if there is such a loop; says whether there is.
+    ///
+    /// # Safety
+    /// `column` and the length of `out` together are at most the number of columns that the row was made for; the CPU must have
+    /// AVX-512 F and DQ.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn in_part<const FAR: bool>(_row: &Row<'_, Self, S>, _column: usize, _out: &mut [Self]) -> bool {
+        false
+    }
+}
+
+/// A float of which two rows may be made at once whose indices are the same.
+pub(super) trait Paired: Float {
+    /// [`PAIRED`] columns of a row and of one with the same indices and other values, if there is such a loop; says whether there is.
+    ///
+    /// # Safety
+    /// `column +` [`PAIRED`] is at most the number of columns that the row was made for, and both parts of `out` have as many; the
+    /// CPU must have AVX-512 F and DQ.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn of_two<const FAR: bool>(
+        _row: &Row<'_, Self>,
+        _second: &[Self],
+        _column: usize,
+        _out: [&mut [Self]; 2],
+    ) -> bool {
+        false
+    }
 }
 
 /// A row of the sparse matrix beside the dense one, in which all places that its indices name were found to be.
-pub(super) struct Row<'a, T> {
+pub(super) struct Row<'a, T, S = Whole> {
     pub(super) indices: &'a [u32],
     pub(super) values: &'a [T],
+    /// What makes a term of an element.
+    pub(super) source: S,
     /// The indices of this row and of those after it, to look ahead.
     ahead: &'a [u32],
     distance: usize,
@@ -68,7 +102,7 @@ pub(super) struct Row<'a, T> {
     pub(super) stream: bool,
 }
 
-impl<'a, T> Row<'a, T> {
+impl<'a, T, S> Row<'a, T, S> {
     /// Asks for what will be needed `distance` elements after element `e`, `times` `N` columns, if that is far.
     #[inline(always)]
     pub(super) fn look<const N: usize, const FAR: bool>(&self, times: usize, e: usize, column: usize) {
@@ -87,7 +121,7 @@ impl<'a, T> Row<'a, T> {
     pub(super) unsafe fn from(&self, k: u32, column: usize) -> *const T {
         let at = k as usize * self.stride + column;
         debug_assert!(at <= self.b.len());
-        // SAFETY: `SparseDense::rows` has compared the end of the last place with the length, and this one is not after it.
+        // SAFETY: `Group::checked` has compared the end of the last place with the length, and this one is not after it.
         unsafe { self.b.as_ptr().add(at) }
     }
 
@@ -102,12 +136,14 @@ impl<'a, T> Row<'a, T> {
     }
 }
 
-impl Float for f64 {
+impl<S: Source> Float<S> for f64 {
     #[inline(always)]
-    unsafe fn tile<const N: usize, const FAR: bool>(row: &Row<'_, f64>, column: usize) -> [f64; N] {
+    unsafe fn tile<const N: usize, const FAR: bool>(row: &Row<'_, f64, S>, column: usize) -> [f64; N] {
         let mut sum = [0.0; N];
+        row.source.begin();
         for (e, (&x, &k)) in row.values.iter().zip(row.indices).enumerate() {
             row.look::<N, FAR>(1, e, column);
+            let x = row.source.term(e, k, x);
             // SAFETY: an index of the row; the caller's promise.
             let y = unsafe { row.at::<N>(k, column) };
             for i in 0..N {
@@ -120,7 +156,7 @@ impl Float for f64 {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn in_registers<const N: usize, const WIDE: bool, const FAR: bool>(
-        row: &Row<'_, f64>,
+        row: &Row<'_, f64, S>,
         column: usize,
         out: &mut [f64],
     ) {
@@ -129,13 +165,42 @@ impl Float for f64 {
             // SAFETY: the caller's promise.
             unsafe {
                 match WIDE {
-                    true => tiles::wide_doubles::<FAR>(row, column, out),
-                    false => tiles::narrow_doubles::<FAR>(row, column, out),
+                    true => tiles::wide_doubles::<S, FAR>(row, column, out),
+                    false => tiles::narrow_doubles::<S, FAR>(row, column, out),
                 }
             }
         }
     }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn in_part<const FAR: bool>(row: &Row<'_, f64, S>, column: usize, out: &mut [f64]) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match out.len().div_ceil(8) {
+                0 => {}
+                1 => tiles::some_doubles::<1, S, FAR>(row, column, out),
+                2 => tiles::some_doubles::<2, S, FAR>(row, column, out),
+                3 => tiles::some_doubles::<3, S, FAR>(row, column, out),
+                4 => tiles::some_doubles::<4, S, FAR>(row, column, out),
+                _ => return false,
+            }
+        }
+        true
+    }
 }
+
+impl Paired for f64 {
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn of_two<const FAR: bool>(row: &Row<'_, f64>, second: &[f64], column: usize, out: [&mut [f64]; 2]) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe { tiles::two_doubles::<FAR>(row, second, column, out) };
+        true
+    }
+}
+
+impl Paired for f32 {}
 
 /// Terms that are summed in `f32` before they are added in `f64`. With the rounding of products and of the result that is an
 /// error of 13 half units for 12 terms, where `2 log2(n + 1)` units are allowed.
@@ -238,7 +303,7 @@ unsafe fn in_f64<const N: usize>(row: &Row<'_, f32>, column: usize) -> [f32; N] 
 }
 
 /// Writes rows of the product of compressed rows of 32-bit indices with a dense matrix whose columns lie side by side.
-pub(super) fn sparse_dense<T: Float>(
+pub(super) fn sparse_dense<T: Paired>(
     left: Rows<'_>,
     rows: Range<usize>,
     right: Grid<'_>,
@@ -265,55 +330,48 @@ struct SparseDense<'a, T> {
     stream: bool,
 }
 
-impl<T: Float> Loop for SparseDense<'_, T> {
+impl<T: Paired> Loop for SparseDense<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
         // What lies in the cache need not be asked for, and that costs in instructions.
-        if size_of_val(self.b) <= NEAR { self.rows::<false>() } else { self.rows::<true>() }
+        if is_near(self.b) { self.rows::<false>() } else { self.rows::<true>() }
     }
 }
 
-impl<T: Float> SparseDense<'_, T> {
+/// Whether rows of the dense matrix need not be asked for ahead.
+pub(super) fn is_near<T>(b: &[T]) -> bool {
+    size_of_val(b) <= NEAR
+}
+
+impl<T: Paired> SparseDense<'_, T> {
     #[inline(always)]
     fn rows<const FAR: bool>(self) {
         let SparseDense { left, rows, b, stride, n, out, level, stream } = self;
-        let end = left.start(rows.end);
-        let is_clashing = level == Level::Avx512 && (stride * size_of::<T>()).is_multiple_of(PAGE);
-        let distance = if is_clashing { CLASHING } else { AHEAD[usize::from(n > NARROW)] };
-        let mut first = rows.start;
-        for out in out.chunks_mut(n * TOGETHER) {
+        let group = Group { left, end: rows.end, b, stride, n, level };
+        for (i, out) in out.chunks_mut(n * TOGETHER).enumerate() {
+            let first = rows.start + i * TOGETHER;
             let last = rows.end.min(first + TOGETHER);
-            // The last place that these rows name is looked up once, and none later.
-            let (start, after) = (left.start(first), left.start(last));
-            let (all_indices, all_values) = (&left.indices[start..after], &left.values[start..after]);
-            let greatest = all_indices.iter().fold(0, |greatest, &k| k.max(greatest)) as usize;
-            let reaches = if start == after { 0 } else { greatest.saturating_mul(stride).saturating_add(n) };
-            let b = &b[..b.len().max(reaches)];
-            for (out, r) in out.chunks_exact_mut(n).zip(first..last) {
-                let (from, to) = left.range(r);
-                let (indices, values) = (&all_indices[from - start..to - start], &all_values[from - start..to - start]);
-                let ahead = if FAR { &left.indices[from..end] } else { &[] };
-                let row = &Row { indices, values, ahead, distance, b, stride, stream };
-                let mut at = 0;
-                match level {
-                    Level::Avx512 => {
-                        at = in_tiles::<T, 64, 512, FAR>(row, at, out);
-                        at = in_tiles::<T, 32, 512, FAR>(row, at, out);
-                    }
-                    Level::Avx2 => {
-                        at = in_tiles::<T, 64, 256, FAR>(row, at, out);
-                        at = in_tiles::<T, 32, 256, FAR>(row, at, out);
-                    }
-                    Level::Baseline => at = in_tiles::<T, 32, 0, FAR>(row, at, out),
+            let b = group.checked(first..last);
+            let (mut r, mut rest) = (first, out);
+            while r < last {
+                let row = &Row { stream, ..group.row::<Whole, FAR>(r, b, Whole) };
+                let are_two = n >= PAIRED && level == Level::Avx512 && r + 1 < last && group.are_alike(r);
+                let (own, tail) = rest.split_at_mut(if are_two { 2 * n } else { n });
+                rest = tail;
+                if are_two {
+                    let second = &Row { stream, ..group.row::<Whole, FAR>(r + 1, b, Whole) };
+                    let (a, b) = own.split_at_mut(n);
+                    let from = of_two::<T, FAR>(row, second.values, a, b);
+                    columns_from::<T, Whole, FAR>(row, level, from, a);
+                    columns_from::<T, Whole, FAR>(second, level, from, b);
+                    r += 2;
+                } else {
+                    columns_from::<T, Whole, FAR>(row, level, 0, own);
+                    r += 1;
                 }
-                at = in_tiles::<T, 16, 0, FAR>(row, at, out);
-                at = in_tiles::<T, 8, 0, FAR>(row, at, out);
-                at = in_tiles::<T, 4, 0, FAR>(row, at, out);
-                in_tiles::<T, 1, 0, FAR>(row, at, out);
             }
-            first = last;
         }
         #[cfg(target_arch = "x86_64")]
         if stream {
@@ -322,9 +380,97 @@ impl<T: Float> SparseDense<'_, T> {
     }
 }
 
+/// Rows of a sparse matrix up to row `end` that meet a dense one of `n` columns.
+pub(super) struct Group<'a, T> {
+    pub(super) left: Typed<'a, T, u32>,
+    pub(super) end: usize,
+    pub(super) b: &'a [T],
+    pub(super) stride: usize,
+    pub(super) n: usize,
+    pub(super) level: Level,
+}
+
+impl<'a, T: Lanes> Group<'a, T> {
+    /// The dense matrix, once the last place that some rows name was looked up in it, and none need be later.
+    #[inline(always)]
+    pub(super) fn checked(&self, rows: Range<usize>) -> &'a [T] {
+        let (start, after) = (self.left.start(rows.start), self.left.start(rows.end));
+        let greatest = self.left.indices[start..after].iter().fold(0, |greatest, &k| k.max(greatest)) as usize;
+        let reaches = if start == after { 0 } else { greatest.saturating_mul(self.stride).saturating_add(self.n) };
+        &self.b[..self.b.len().max(reaches)]
+    }
+
+    /// Whether row `r` and the next have the same indices.
+    #[inline(always)]
+    fn are_alike(&self, r: usize) -> bool {
+        let ((own, _), (next, _)) = (self.left.row(r), self.left.row(r + 1));
+        own.first() == next.first() && own == next
+    }
+
+    /// Row `r` beside the matrix in which its places were looked up.
+    #[inline(always)]
+    pub(super) fn row<S, const FAR: bool>(&self, r: usize, checked: &'a [T], source: S) -> Row<'a, T, S> {
+        let is_clashing = self.level == Level::Avx512 && (self.stride * size_of::<T>()).is_multiple_of(PAGE);
+        let distance = if is_clashing { CLASHING } else { AHEAD[usize::from(self.n > NARROW)] };
+        let (indices, values) = self.left.row(r);
+        let ahead = if FAR { &self.left.indices[self.left.start(r)..self.left.start(self.end)] } else { &[] };
+        Row { indices, values, source, ahead, distance, b: checked, stride: self.stride, stream: false }
+    }
+}
+
+/// The columns of two rows whose indices are the same, as many as are made at once with AVX-512; says how many these are.
+#[inline(always)]
+fn of_two<T: Paired, const FAR: bool>(row: &Row<'_, T>, second: &[T], a: &mut [T], b: &mut [T]) -> usize {
+    let mut at = 0;
+    #[cfg(target_arch = "x86_64")]
+    while at + PAIRED <= a.len() {
+        let out = [&mut a[at..at + PAIRED], &mut b[at..at + PAIRED]];
+        // SAFETY: columns of the row; the caller asked for the level.
+        if !unsafe { T::of_two::<FAR>(row, second, at, out) } {
+            break;
+        }
+        at += PAIRED;
+    }
+    at
+}
+
+/// The columns of a row from one on.
+#[inline(always)]
+pub(super) fn columns_from<T: Float<S>, S, const FAR: bool>(
+    row: &Row<'_, T, S>,
+    level: Level,
+    mut at: usize,
+    out: &mut [T],
+) {
+    match level {
+        Level::Avx512 => {
+            at = in_tiles::<T, S, 64, 512, FAR>(row, at, out);
+            at = in_tiles::<T, S, 32, 512, FAR>(row, at, out);
+            // SAFETY: columns of the row; the level in use has AVX-512.
+            #[cfg(target_arch = "x86_64")]
+            if unsafe { T::in_part::<FAR>(row, at, &mut out[at..]) } {
+                return;
+            }
+        }
+        Level::Avx2 => {
+            at = in_tiles::<T, S, 64, 256, FAR>(row, at, out);
+            at = in_tiles::<T, S, 32, 256, FAR>(row, at, out);
+        }
+        Level::Baseline => at = in_tiles::<T, S, 32, 0, FAR>(row, at, out),
+    }
+    at = in_tiles::<T, S, 16, 0, FAR>(row, at, out);
+    at = in_tiles::<T, S, 8, 0, FAR>(row, at, out);
+    at = in_tiles::<T, S, 4, 0, FAR>(row, at, out);
+    in_tiles::<T, S, 1, 0, FAR>(row, at, out);
+}
+
 /// One tile of [`in_tiles`]. No closure: one that is not inlined is code of the baseline.
 #[inline(always)]
-fn one_tile<T: Float, const N: usize, const BITS: usize, const FAR: bool>(row: &Row<'_, T>, at: usize, out: &mut [T]) {
+fn one_tile<T: Float<S>, S, const N: usize, const BITS: usize, const FAR: bool>(
+    row: &Row<'_, T, S>,
+    at: usize,
+    out: &mut [T],
+) {
     #[cfg(target_arch = "x86_64")]
     match BITS {
         // SAFETY: columns of the row; the level in use has AVX-512.
@@ -341,19 +487,19 @@ fn one_tile<T: Float, const N: usize, const BITS: usize, const FAR: bool>(row: &
 /// goes over columns that are done, where that saves two or more passes. `BITS` are those of the registers that a tile is written
 /// out for, or 0: what the compiler makes of it.
 #[inline(always)]
-fn in_tiles<T: Float, const N: usize, const BITS: usize, const FAR: bool>(
-    row: &Row<'_, T>,
+fn in_tiles<T: Float<S>, S, const N: usize, const BITS: usize, const FAR: bool>(
+    row: &Row<'_, T, S>,
     mut at: usize,
     out: &mut [T],
 ) -> usize {
     while at + N <= out.len() {
-        one_tile::<T, N, BITS, FAR>(row, at, &mut out[at..at + N]);
+        one_tile::<T, S, N, BITS, FAR>(row, at, &mut out[at..at + N]);
         at += N;
     }
     let left = out.len() - at;
     if left > N / 2 && out.len() >= N {
         at = out.len() - N;
-        one_tile::<T, N, BITS, FAR>(row, at, &mut out[at..]);
+        one_tile::<T, S, N, BITS, FAR>(row, at, &mut out[at..]);
         at = out.len();
     }
     at

@@ -1,16 +1,16 @@
 //! Sparse operands stored by columns times a strided matrix, without forming their rows; and a strided matrix times sparse
 //! rows, which is the transpose of that.
 //!
-//! The dense matrix is taken in panels of columns, packed so that a row of a panel is what one stored element needs. A
+//! The dense matrix is taken in panels of columns, a row of which is what one stored element needs; many are packed. A
 //! panel's result stays where it is while all stored elements pass. Where there are too few columns to share among
 //! threads, stored elements are cut into slices, as many as the data says, whose results are added in order: the bits
 //! depend neither on the panels nor on the number of threads.
 
-use openwork_ops::matmul::{Carrier, ColumnsPanel, WIDTHS};
+use openwork_ops::matmul::{self, Carrier, ColumnsPanel, WIDTHS};
 use openwork_ops::{DType, Element};
 
 use super::operand::Stored;
-use super::over_fill::AtHand;
+use super::over_fill::Terms;
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
 use crate::base::strided::Strided;
@@ -65,7 +65,7 @@ pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Option<Ten
 
 /// The sums of a product as [`product`] makes it, of easy terms of compressed rows of the transpose, in `float64`; `None` where
 /// terms are not floats.
-pub(super) fn sums(carrier: Carrier, terms: &AtHand<'_>, dense: &Strided, m: usize) -> Result<Option<Buffer>> {
+pub(super) fn sums(carrier: Carrier, terms: Terms<'_>, dense: &Strided, m: usize) -> Result<Option<Buffer>> {
     let (Some(kernel), n) = (carrier.kernels().columns_panel(), dense.shape[1]) else { return Ok(None) };
     let left = terms.rows();
     if dense.core_len() < dense.len() || !has_room(left.len(), m, n) {
@@ -86,7 +86,7 @@ struct Panels<'a> {
     /// Row `k` holds column `k` of the sparse operand.
     left: Stored,
     /// What makes its terms, where it has none.
-    terms: Option<&'a AtHand<'a>>,
+    terms: Option<Terms<'a>>,
     /// The other operand, as `float64`.
     dense: Strided,
     /// Rows and columns of the result (of its transpose, where operands were exchanged).
@@ -95,9 +95,9 @@ struct Panels<'a> {
 }
 
 impl Panels<'_> {
-    /// The width of panels: the widest that leaves some for every thread.
-    fn width(&self) -> usize {
-        let share = self.n.div_ceil(parallel::threads()).max(1);
+    /// The width of panels: the widest that leaves some for every thread, beside so many slices.
+    fn width(&self, slices: usize) -> usize {
+        let share = self.n.div_ceil(parallel::threads().div_ceil(slices)).max(1);
         WIDTHS.into_iter().find(|&w| w >= share.min(WIDTHS[WIDTHS.len() - 1])).unwrap_or(1)
     }
 
@@ -105,7 +105,9 @@ impl Panels<'_> {
     fn slices(&self) -> Vec<std::ops::Range<usize>> {
         let (rows, nse) = (self.left.len(), self.left.nse());
         let places = (PER_PLACE * self.m * self.n).max(1);
-        let wanted = if self.n >= MANY { 1 } else { ((nse + places / 2) / places).clamp(1, SLICES) };
+        // Terms that are made on the way would be made for each panel.
+        let by_panels = self.n >= MANY && self.terms.is_none();
+        let wanted = if by_panels { 1 } else { ((nse + places / 2) / places).clamp(1, SLICES) };
         let mut ends = vec![0];
         for i in 1..wanted {
             let goal = nse / wanted * i;
@@ -122,25 +124,34 @@ impl Panels<'_> {
 
     fn run(&self, dtype: DType, is_mirrored: bool) -> Result<Strided> {
         let (m, n, k) = (self.m, self.n, self.left.len());
-        let (width, slices) = (self.width(), self.slices());
+        let slices = self.slices();
+        let width = self.width(slices.len());
         let panels = n.div_ceil(width);
         let size = dtype.size();
-        let packed = match self.dense.contiguous_bytes() {
-            // A panel as it is.
-            Some(_) if n == width => self.dense.buffer.slice(self.dense.offset * 8..(self.dense.offset + k * n) * 8),
-            _ => Buffer::build(k * panels * width * 8, |out| self.pack(width, f64::from_bytes_mut(out)))?,
+        let packed = match self.as_it_lies(panels) {
+            Some(_) => Buffer::empty(),
+            None => Buffer::build(k * panels * width * 8, |out| self.pack(width, f64::from_bytes_mut(out)))?,
         };
-        let packed = packed.typed::<f64>();
+        let columns = |panel: usize| match self.as_it_lies(panels) {
+            Some((values, stride)) => matmul::Columns { values: &values[panel * width..], stride, width },
+            None => {
+                let values = &packed.typed::<f64>()[panel * k * width..(panel + 1) * k * width];
+                matmul::Columns { values, stride: width, width }
+            }
+        };
         let part = m * width;
         let sums = Buffer::build(panels * slices.len() * part * 8, |out| {
             parallel::for_chunks_mut(f64::from_bytes_mut(out), part, 1, &|task, acc| {
                 let (panel, slice) = (task / slices.len(), &slices[task % slices.len()]);
-                let panel = &packed[panel * k * width..(panel + 1) * k * width];
+                let panel = columns(panel);
                 match self.terms {
-                    None => (self.kernel)(self.left.view(), slice.clone(), panel, width, acc),
+                    None => (self.kernel)(self.left.view(), slice.clone(), panel, acc),
                     // Every panel makes them again; the first sees to the hard ones.
-                    Some(terms) => terms.each(slice.clone(), task < slices.len(), &mut |left, rows| {
-                        (self.kernel)(left, rows, panel, width, acc);
+                    Some(Terms::InKernel(terms)) => {
+                        terms.add_columns(slice.clone(), task < slices.len(), panel, acc);
+                    }
+                    Some(Terms::AtHand(terms)) => terms.each(slice.clone(), task < slices.len(), &mut |left, rows| {
+                        (self.kernel)(left, rows, panel, acc);
                     }),
                 }
             });
@@ -180,6 +191,15 @@ impl Panels<'_> {
             });
         })?;
         Ok(Strided::new(out, dtype, shape))
+    }
+
+    /// The dense operand from its first element on, and how far apart its rows are, if panels are best taken as they lie in it:
+    /// columns are side by side, and a row is gone through but a few times.
+    fn as_it_lies(&self, panels: usize) -> Option<(&[f64], usize)> {
+        const FEW: usize = 2;
+        let x = &self.dense;
+        let stride = usize::try_from(x.strides[0]).ok()?;
+        (panels <= FEW && (self.n == 1 || x.strides[1] == 1)).then(|| (&x.buffer.typed::<f64>()[x.offset..], stride))
     }
 
     /// The panels of the dense operand one after the other, each row by row; columns beyond the last are zero.

@@ -8,13 +8,13 @@
 use crate::base::mapped::Mapped;
 use std::borrow::Cow;
 
-use openwork_ops::Scalar;
 use openwork_ops::matmul::{Carrier, Finish, Product};
+use openwork_ops::{DType, Scalar};
 
 use super::columns;
 use super::merged::merged;
 use super::operand::{Field, Stored, offset};
-use super::over_fill::{AtHand, OverFill};
+use super::over_fill::{AtHand, InKernel, OverFill, Terms};
 use super::plan::{Plan, Side, same_width};
 use super::rows::{BLOCK, Parts, Pass, WORK};
 use super::split::Split;
@@ -67,6 +67,9 @@ impl Plan<'_> {
         finish: Finish<'_>,
         width: usize,
     ) -> Result<Buffer> {
+        if let Some(out) = self.at_once(x, y, parts, core, width)? {
+            return Ok(out);
+        }
         let at_hand = match self.by_columns(x, y, core)? {
             None => self.by_rows(x, y, parts, core)?,
             found => found,
@@ -128,8 +131,11 @@ impl Plan<'_> {
         let turned = Tensor::from(s.clone()).matrix_transpose()?;
         let Some((turned, fill)) = turned.sparse().and_then(|s| Some((s, s.fill_values()?))) else { return Ok(None) };
         let over = OverFill::new(turned, fill, self.carrier, true, self.limit)?;
-        let Some(terms) = AtHand::new(&over) else { return Ok(None) };
-        let Some(sums) = columns::sums(self.carrier, &terms, dense, self.m)? else { return Ok(None) };
+        let in_kernel = InKernel::new(&over, &[]);
+        let at_hand = if in_kernel.is_none() { AtHand::new(&over) } else { None };
+        let in_kernel = in_kernel.as_ref().map(Terms::InKernel);
+        let Some(terms) = in_kernel.or(at_hand.as_ref().map(Terms::AtHand)) else { return Ok(None) };
+        let Some(sums) = columns::sums(self.carrier, terms, dense, self.m)? else { return Ok(None) };
         let hard = terms.hard().map(|hard| hard.map(|hard| hard.transposed(self.m, self.carrier.term_size())));
         Ok(hard.map(|hard| (sums, hard)))
     }
@@ -151,11 +157,48 @@ impl Plan<'_> {
         }
         let over = OverFill::new(s, fill, self.carrier, true, self.limit)?;
         let Some(terms) = AtHand::new(&over) else { return Ok(None) };
+        let terms = Terms::AtHand(&terms);
         let rows = Parts { rows: true, ..Parts::default() };
-        let pass = Pass { left: Some(terms.rows()), left_terms: Some(&terms), ..self.pass(rows, core) };
+        let pass = Pass { left: Some(terms.rows()), left_terms: Some(terms), ..self.pass(rows, core) };
         let copy = |acc: &[u8], out: &mut [u8]| out.copy_from_slice(acc);
         let sums = pass.all_rows(&copy, self.carrier.acc_size())?;
         Ok(terms.hard().map(|hard| (sums, hard)))
+    }
+
+    /// Rows of a matrix of `float64` beside a strided one, the background with them; `None` for any other operands.
+    fn at_once(
+        &self,
+        x: &Side<'_>,
+        y: &Side<'_>,
+        parts: Parts,
+        core: &[usize],
+        width: usize,
+    ) -> Result<Option<Buffer>> {
+        let Some((s, fill)) = self.over_fill(x, y).and_then(|s| Some((s, s.fill_values()?))) else { return Ok(None) };
+        let is_plain = parts.rows && parts.backgrounds && !parts.stored && !parts.columns && self.batch.is_empty();
+        let is_f64 = self.dtype == DType::F64 && width == self.dtype.size();
+        let is_side_by_side = self.n == 1 || self.right_field.as_ref().is_some_and(|f| f.strides.last() == Some(&1));
+        if !(is_plain && is_f64 && is_side_by_side)
+            || core != [self.m, self.n]
+            || s.pattern.layout(&s.shape) != Layout::Csr
+        {
+            return Ok(None);
+        }
+        let over = OverFill::new(s, fill, self.carrier, true, self.limit)?;
+        let mut added =
+            Added { carrier: self.carrier.doubled(), fields: Vec::new(), outers: Vec::new(), passes: Vec::new() };
+        self.backgrounds(x, y, parts, [None, None], core, &mut added)?;
+        let (row, by_rows) = match (&added.fields[..], &added.outers[..]) {
+            ([row], []) => (row, false),
+            ([], [(_, row)]) => (row, true),
+            _ => return Ok(None),
+        };
+        let Some(row) = row.values.bytes().get(..self.n * row.size) else { return Ok(None) };
+        let Some(terms) = InKernel::with_background(&over, row, by_rows) else { return Ok(None) };
+        let terms = Terms::InKernel(&terms);
+        let rows = Parts { rows: true, ..Parts::default() };
+        let pass = Pass { left: Some(terms.rows()), left_terms: Some(terms), ..self.pass(rows, core) };
+        pass.all_rows(&|_, _| {}, width).map(Some)
     }
 
     /// What a left operand of floats stores, where it has a fill and meets a strided operand, and the background need not be
@@ -285,9 +328,13 @@ impl Plan<'_> {
         let carrier = self.carrier.doubled();
         let size = carrier.acc_size();
         let copy = |acc: &[u8], out: &mut [u8]| out.copy_from_slice(acc);
-        let sums = |pass: Pass<'_>, core: &[usize]| {
+        let sums = |pass: Pass<'_>, core: &[usize]| -> Result<Field> {
             let pass = Pass { carrier, ..pass };
-            pass.all_rows(&copy, size).map(|values| Field::of(values, core, size))
+            let values = match pass.long_row() {
+                Some(row) => row,
+                None => pass.all_rows(&copy, size)?,
+            };
+            Ok(Field::of(values, core, size))
         };
         let lifted = Parts { backgrounds: true, ..Parts::default() };
         let left_sums = Parts {

@@ -254,8 +254,9 @@ fn is_transposed(a: &Tensor, b: &Tensor) -> bool {
     let by_columns = |t: &Tensor| matches!(t.layout(), Layout::Csc | Layout::Dcsc | Layout::Bsc { .. });
     let undefined = |t: &Tensor| t.fill().is_some_and(|f| f.is_undefined());
     match (a.is_strided(), b.is_strided()) {
-        (true, _) => undefined(b) || by_columns(b) || a.shape()[a.ndim() - 2] > FEW,
-        (_, true) => !undefined(a) && by_columns(a) && b.shape()[b.ndim() - 1] <= FEW,
+        // Over a fill there is a kernel for few columns as well.
+        (true, _) => undefined(b) || by_columns(b) || a.shape()[a.ndim() - 2] > FEW || is_over_fill(b),
+        (_, true) => !undefined(a) && by_columns(a) && b.shape()[b.ndim() - 1] <= FEW && !is_over_fill(a),
         _ if undefined(a) != undefined(b) => undefined(b),
         // The operand that stores far more is taken as it is stored.
         _ => match (by_columns(a), by_columns(b)) {
@@ -264,6 +265,12 @@ fn is_transposed(a: &Tensor, b: &Tensor) -> bool {
             (both, _) => both,
         },
     }
+}
+
+/// Whether a matrix of floats has a fill other than zero.
+fn is_over_fill(x: &Tensor) -> bool {
+    let is_float = x.dtype().is_inexact() && !x.dtype().is_complex() && x.ndim() == 2;
+    is_float && x.sparse().is_some_and(|s| !s.fill.is_undefined() && !is_over_zeros(s))
 }
 
 /// A sparse operand as a strided one, where NaN or infinity keeps products of its fill from being taken

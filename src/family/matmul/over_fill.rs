@@ -4,8 +4,9 @@
 use std::ops::Range;
 use std::sync::Mutex;
 
-use openwork_ops::matmul::{Carrier, Rows, Told};
-use openwork_ops::structure::gather;
+use openwork_ops::matmul::{self, Along, Carrier, Columns, Grid, Rows, Told};
+use openwork_ops::structure::{Index, IndexSlice, gather};
+use openwork_ops::{Element, with_index};
 
 use super::operand::Stored;
 use crate::base::buffer::Buffer;
@@ -24,6 +25,38 @@ pub(super) struct OverFill {
     fill: Strided,
     /// Where elements are, without terms.
     pub(super) rows: Stored,
+}
+
+/// What makes the terms of rows.
+#[derive(Clone, Copy)]
+pub(super) enum Terms<'a> {
+    /// Of a few rows at a time.
+    AtHand(&'a AtHand<'a>),
+    /// The kernel itself.
+    InKernel(&'a InKernel<'a>),
+}
+
+impl Terms<'_> {
+    pub(super) fn rows(&self) -> &Stored {
+        match self {
+            Terms::AtHand(terms) => &terms.over.rows,
+            Terms::InKernel(terms) => &terms.over.rows,
+        }
+    }
+
+    /// The hard elements that were met, exactly, if there are any; `None` of the whole if most elements are hard, so that all
+    /// are better multiplied exactly.
+    pub(super) fn hard(&self) -> Option<Option<Stored>> {
+        let hard = match self {
+            Terms::AtHand(terms) => &terms.hard,
+            Terms::InKernel(terms) => &terms.hard,
+        };
+        let (hard, rows) = (joined(std::mem::take(&mut *lock(hard))), self.rows());
+        if is_most(&hard, rows) {
+            return None;
+        }
+        Some((!hard.which.is_empty()).then(|| rows.of_entries(&hard.which, &hard.terms)))
+    }
 }
 
 /// Exact differences of some entries: which, rising, and their terms.
@@ -88,6 +121,70 @@ impl OverFill {
     }
 }
 
+/// Rows of `float64` over a fill that varies along one axis at most, of which the kernel of a product makes the terms.
+pub(super) struct InKernel<'a> {
+    over: &'a OverFill,
+    kernel: matmul::OverFill,
+    hard: Mutex<Vec<Entries>>,
+}
+
+impl<'a> InKernel<'a> {
+    /// `background`: a row of accumulators of [`Carrier::Double`] that joins each row of the product, times the row's own fill if
+    /// fills vary `by_rows`. `None` where the kernel does not take such rows.
+    pub(super) fn with_background(over: &'a OverFill, background: &[u8], by_rows: bool) -> Option<InKernel<'a>> {
+        InKernel::new(over, background).filter(|terms| by_rows == (terms.kernel.along() == Along::Rows))
+    }
+
+    /// The same, for products that no background joins.
+    pub(super) fn new(over: &'a OverFill, background: &[u8]) -> Option<InKernel<'a>> {
+        let rows = &over.rows;
+        let is_narrow = matches!(rows.indices.as_slice(), IndexSlice::U32(_)) && rows.ids.is_none();
+        if over.carrier != Carrier::Float || !is_narrow || has_long_row(rows) {
+            return None;
+        }
+        let (along, fills) = match Fills::new(over) {
+            Fills::PerColumn(fill, _) => (Along::Columns, fill),
+            Fills::PerRow(fill, _) => (Along::Rows, fill),
+            Fills::Other(_) if over.fill.core_len() == 1 => (Along::Nothing, over.fill.core()),
+            Fills::Other(_) => return None,
+        };
+        let fills = f64::from_bytes(fills.contiguous_bytes()?);
+        let kernel = matmul::OverFill::new(fills, along, over.limit, background);
+        Some(InKernel { over, kernel, hard: Mutex::new(Vec::new()) })
+    }
+
+    fn view(&self) -> Rows<'_> {
+        let values = self.over.sparse.values.contiguous_bytes().unwrap_or_default();
+        Rows { values, ..self.over.rows.view() }
+    }
+
+    /// Writes rows of the product with a dense matrix, which the background has joined.
+    pub(super) fn multiply(&self, rows: Range<usize>, right: Grid<'_>, out: &mut [u8]) {
+        self.kernel.multiply(self.view(), rows, right, out);
+    }
+
+    /// Adds these rows, as columns, times a panel of a dense matrix. Hard elements are remembered where `remember`.
+    pub(super) fn add_columns(&self, rows: Range<usize>, remember: bool, panel: Columns<'_>, acc: &mut [f64]) {
+        let mut entries = Entries::default();
+        self.kernel.add_columns(self.view(), rows, panel, acc, &mut |which, fill| {
+            if remember && fill != 0.0 {
+                entries.which.push(which);
+                entries.terms.extend_from_slice(&(-fill).to_ne_bytes());
+            }
+        });
+        if !entries.which.is_empty() {
+            lock(&self.hard).push(entries);
+        }
+    }
+}
+
+/// Whether what a row needs beside it is better made as an array, for whose memory there is a check.
+fn has_long_row(rows: &Stored) -> bool {
+    const LONGEST: usize = 1 << 20;
+    let is_long = |pointers: IndexSlice<'_>| with_index!(pointers, p => p.windows(2).any(|pair| pair[1].get() - pair[0].get() > LONGEST));
+    rows.nse() > LONGEST && is_long(rows.pointers.as_slice())
+}
+
 /// Terms that are made when they are needed, and hard elements that were met on the way.
 pub(super) struct AtHand<'a> {
     over: &'a OverFill,
@@ -96,19 +193,12 @@ pub(super) struct AtHand<'a> {
 }
 
 impl<'a> AtHand<'a> {
-    /// `None` where a row is so long that its terms are better made as an array, for whose memory there is a check.
+    /// `None` where a row is so long that its terms are better made as an array.
     pub(super) fn new(over: &'a OverFill) -> Option<AtHand<'a>> {
-        const LONGEST: usize = 1 << 20;
-        let rows = &over.rows;
-        let is_long = |r: usize| rows.start(r + 1) - rows.start(r) > LONGEST;
-        if rows.nse() > LONGEST && (0..rows.len()).any(is_long) {
+        if has_long_row(&over.rows) {
             return None;
         }
         Some(AtHand { over, fill: Fills::new(over), hard: Mutex::new(Vec::new()) })
-    }
-
-    pub(super) fn rows(&self) -> &Stored {
-        &self.over.rows
     }
 
     /// Hands over terms of a few of these rows at a time. What is to be added to hard ones is remembered where `remember`.
@@ -139,17 +229,6 @@ impl<'a> AtHand<'a> {
         if remember && !entries.which.is_empty() {
             lock(&self.hard).push(entries);
         }
-    }
-
-    /// The hard elements that were met, exactly, if there are any; `None` of the whole if most elements are hard, so that all
-    /// are better multiplied exactly.
-    pub(super) fn hard(&self) -> Option<Option<Stored>> {
-        let rows = &self.over.rows;
-        let hard = joined(std::mem::take(&mut *lock(&self.hard)));
-        if is_most(&hard, rows) {
-            return None;
-        }
-        Some((!hard.which.is_empty()).then(|| rows.of_entries(&hard.which, &hard.terms)))
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use openwork_ops::matmul::{Carrier, Finish, Listed, Mask, Product, Run};
+use openwork_ops::matmul::{Carrier, Finish, Grid, Listed, Mask, Product, Run};
 
 use super::mask::Wanted;
 use super::operand::{Field, Stored, batch_strides, offset};
-use super::over_fill::AtHand;
+use super::over_fill::Terms;
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
 use crate::base::mapped::Mapped;
@@ -40,7 +40,7 @@ pub(super) struct Pass<'a> {
     pub(super) left: Option<&'a Stored>,
     pub(super) left_against: Option<&'a Stored>,
     /// Where the left operand has no terms: what makes them. It meets the background on the right and nothing else.
-    pub(super) left_terms: Option<&'a AtHand<'a>>,
+    pub(super) left_terms: Option<Terms<'a>>,
     pub(super) right: Option<&'a Stored>,
     pub(super) left_field: Option<&'a Field>,
     pub(super) right_field: Option<&'a Field>,
@@ -126,6 +126,39 @@ impl Pass<'_> {
         })
     }
 
+    /// The accumulators of the one row of the one matrix, where only backgrounds take part, over an axis so long that its parts
+    /// are summed apart, then added in order; `None` of any other pass.
+    pub(super) fn long_row(&self) -> Option<Buffer> {
+        let Parts { stored, rows, columns, backgrounds } = self.parts;
+        // Each part has accumulators of its own.
+        const MOST: usize = 16;
+        let part = (WORK / self.n.max(1)).max(self.k.div_ceil(MOST)).max(1);
+        let is_one =
+            backgrounds && !(stored || rows || columns) && self.init.is_none() && self.batch.is_empty() && self.m == 1;
+        let (x, y) = (self.left_field?.grid(0), self.right_field?.grid(0));
+        if !is_one || self.n == 0 || self.k < 2 * part {
+            return None;
+        }
+        let (kernels, size) = (self.carrier.kernels(), self.carrier.term_size());
+        let sums = parallel::map_chunks(self.k, part, &|range| {
+            let mut acc = vec![0u128; (self.n * self.carrier.acc_size()).div_ceil(16)];
+            let bytes = &mut bytemuck::cast_slice_mut::<u128, u8>(&mut acc)[..self.n * self.carrier.acc_size()];
+            self.carrier.clear(bytes);
+            let x = Grid { values: &x.values[range.start * x.col * size..], ..x };
+            let y = Grid { values: &y.values[range.start * y.row * size..], ..y };
+            kernels.dense_dense(x, 0..1, y, range.len(), self.n, bytes);
+            acc
+        });
+        let n = self.n * self.carrier.acc_size();
+        let mut parts = sums.into_iter();
+        let mut total = parts.next()?;
+        let total = &mut bytemuck::cast_slice_mut::<u128, u8>(&mut total)[..n];
+        for part in parts {
+            kernels.add(Grid { values: &bytemuck::cast_slice::<u128, u8>(&part)[..n], row: 0, col: 1 }, self.n, total);
+        }
+        Buffer::build(n, |out| out.copy_from_slice(total)).ok()
+    }
+
     /// Where pieces of similar work end that are made of whole rows of all matrices.
     fn dense_pieces(&self, rows: usize) -> Vec<usize> {
         let Some(left) = self.left.filter(|l| self.parts.rows && l.ids.is_none() && rows > 0) else {
@@ -196,7 +229,10 @@ impl Pass<'_> {
         if let (Some(x), Some(y), true) = (self.left, self.right_field, self.is_rounded_at_once(out.len() / left.len()))
         {
             let y = y.grid(self.field_offset(y, b));
-            if let Some(terms) = self.left_terms {
+            if let Some(Terms::InKernel(over)) = self.left_terms {
+                return over.multiply(left, y, out);
+            }
+            if let Some(Terms::AtHand(terms)) = self.left_terms {
                 let (kernels, row, mut rest) = (self.carrier.kernels(), out.len() / left.len(), out);
                 terms.each(left, true, &mut |x, rows| {
                     let (part, tail) = std::mem::take(&mut rest).split_at_mut(rows.len() * row);
