@@ -5,9 +5,11 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use openwork_ops::matmul::Extent;
+use openwork_ops::reduce::Turns;
 use openwork_ops::{DType, Element};
 
 use crate::base::error::Result;
@@ -35,10 +37,21 @@ trait Owner: Send + Sync {
     fn found(&self) -> Option<&Found> {
         None
     }
+    /// Where is kept, until the bytes change, when sums have a few terms that they are the keys of.
+    fn turned(&self) -> Option<&Turned> {
+        None
+    }
 }
 
 /// How large and small the elements of some of the bytes are.
 type Found = OnceLock<(Range<usize>, DType, Extent)>;
+
+/// When sums have a few terms that some of the bytes are the keys of, with what that depends on, and whether anybody has asked.
+#[derive(Default)]
+struct Turned {
+    kept: OnceLock<(Range<usize>, [usize; 3], Arc<[Turns]>)>,
+    asked: AtomicBool,
+}
 
 struct VecOwner<T: Element>(Vec<T>, Found);
 
@@ -86,7 +99,26 @@ impl Owner for Foreign {
     }
 }
 
-struct Large(Block, Found);
+/// Many indices.
+struct Keys(VecOwner<u32>, Turned);
+
+impl Owner for Keys {
+    fn bytes(&self) -> &[u8] {
+        self.0.bytes()
+    }
+    fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+        self.1 = Turned::default();
+        self.0.bytes_mut()
+    }
+    fn found(&self) -> Option<&Found> {
+        self.0.found()
+    }
+    fn turned(&self) -> Option<&Turned> {
+        Some(&self.1)
+    }
+}
+
+struct Large(Block, Found, Turned);
 
 impl Owner for Large {
     fn bytes(&self) -> &[u8] {
@@ -94,6 +126,7 @@ impl Owner for Large {
     }
     fn bytes_mut(&mut self) -> Option<&mut [u8]> {
         self.1.take();
+        self.2 = Turned::default();
         Some(self.0.all_mut())
     }
     fn is_plain(&self) -> bool {
@@ -101,6 +134,9 @@ impl Owner for Large {
     }
     fn found(&self) -> Option<&Found> {
         Some(&self.1)
+    }
+    fn turned(&self) -> Option<&Turned> {
+        Some(&self.2)
     }
 }
 
@@ -174,10 +210,20 @@ impl Buffer {
         Buffer { owner: Arc::new(VecOwner(data, Found::new())), range }
     }
 
+    /// Takes indices without copying. Beside many there is room for what is found out about sums by them.
+    pub(crate) fn of_keys(keys: Vec<u32>) -> Buffer {
+        const MANY: usize = 1 << 16;
+        if keys.len() < MANY {
+            return Buffer::from_vec(keys);
+        }
+        let range = 0..size_of_val(keys.as_slice());
+        Buffer { owner: Arc::new(Keys(VecOwner(keys, Found::new()), Turned::default())), range }
+    }
+
     /// Takes memory without copying.
     pub(crate) fn from_block(block: Block) -> Buffer {
         let range = 0..block.all().len();
-        Buffer { owner: Arc::new(Large(block, Found::new())), range }
+        Buffer { owner: Arc::new(Large(block, Found::new(), Turned::default())), range }
     }
 
     /// No bytes.
@@ -270,7 +316,7 @@ impl Buffer {
             Arc::new(out)
         }
         let owner = match (large, len) {
-            (Some(large), _) => Arc::new(Large(large, Found::new())),
+            (Some(large), _) => Arc::new(Large(large, Found::new(), Turned::default())),
             (None, 0..=64) => first::<4>(few),
             (None, 65..=128) => first::<8>(few),
             (None, _) => Arc::new(Small(*few)),
@@ -387,6 +433,25 @@ impl Buffer {
         }
     }
 
+    /// When sums have a few terms that these bytes are the keys of, as `look` finds it: kept with the `key` that it depends on until
+    /// the memory changes.
+    ///
+    /// To look takes longer than one sum gains: `None` of who asks first, of memory with no room for it, and once something else is
+    /// kept.
+    pub(crate) fn turns(&self, key: [usize; 3], look: impl FnOnce() -> Arc<[Turns]>) -> Option<Arc<[Turns]>> {
+        let turned = self.owner.turned()?;
+        if let Some((of, known, turns)) = turned.kept.get() {
+            return (*of == self.range && *known == key).then(|| turns.clone());
+        }
+        if !turned.asked.swap(true, Ordering::Relaxed) {
+            return None;
+        }
+        // Others may look meanwhile: to wait for one would be to wait for work that this thread may have to do.
+        let turns = look();
+        let _ = turned.kept.set((self.range.clone(), key, turns.clone()));
+        Some(turns)
+    }
+
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.owner.bytes()[self.range.clone()]
     }
@@ -426,5 +491,32 @@ impl Buffer {
 impl fmt::Debug for Buffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Buffer({} bytes)", self.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::pages::Scratch;
+
+    #[test]
+    fn turns_are_looked_for_when_asked_again_and_kept_until_the_keys_change() {
+        let found = || Arc::from([Turns::of(&[0, 0], 1, 0.0, (zeroed_vec, zeroed_vec))]);
+        let never = || -> Arc<[Turns]> { unreachable!("they are kept, or not wanted yet") };
+        let is_one = |turns: Option<Arc<[Turns]>>| turns.is_some_and(|turns| turns.len() == 1);
+        let large = Buffer::from_block(Scratch::<u32>::any(1 << 16).into_block());
+        for mut keys in [Buffer::of_keys(vec![0; 1 << 16]), large] {
+            assert!(keys.turns([1, 2, 3], never).is_none());
+            assert!(is_one(keys.turns([1, 2, 3], found)));
+            assert!(is_one(keys.clone().turns([1, 2, 3], never)));
+            assert!(keys.turns([1, 2, 4], never).is_none());
+            assert!(keys.slice(0..1 << 10).turns([1, 2, 3], never).is_none());
+            assert!(keys.unique_mut().is_some());
+            assert!(keys.turns([1, 2, 3], never).is_none());
+            assert!(is_one(keys.turns([1, 2, 3], found)));
+        }
+        let mut few = Buffer::of_keys(vec![0; 10]);
+        (0..3).for_each(|_| assert!(few.turns([1, 2, 3], never).is_none()));
+        assert!(few.unique_mut().is_some());
     }
 }

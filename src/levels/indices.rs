@@ -109,7 +109,7 @@ impl Indices {
 impl From<IndexVec> for Indices {
     fn from(vec: IndexVec) -> Indices {
         match vec {
-            IndexVec::U32(v) => Indices::of_buffer(Buffer::from_vec(v), false),
+            IndexVec::U32(v) => Indices::of_buffer(Buffer::of_keys(v), false),
             IndexVec::U64(v) => Indices::of_buffer(Buffer::from_vec(v), true),
         }
     }

@@ -1,5 +1,5 @@
-//! Sums of columns that are so many that their accumulators leave the cache: a few terms are added plainly, and what they come to
-//! with a correction.
+//! Sums of columns that are so many that their accumulators leave the cache: a few terms are added plainly, and when that is done is
+//! kept beside the indices.
 
 use openwork::parallel::with_threads;
 use openwork::{DType, Tensor, c128};
@@ -47,7 +47,7 @@ fn sums_of_very_many_columns_are_corrected_each_time() {
         let rest = first[0] - if rows.contains(&0) { value(0, 0) } else { 0.0 };
         let ones = rows.len() - usize::from(rows.contains(&0));
         assert!((rest - ones as f64).abs() <= within, "{rest} of {ones}");
-        // The same bits each time, on any number of threads.
+        // What was found the first time gives the same bits again, on any number of threads.
         (1..4).for_each(|threads| assert!(found(&run(threads)) == first));
     };
     check(&x, 0..ROWS);

@@ -16,6 +16,8 @@ use crate::simd::{self, Loop};
 pub struct Compensated {
     /// Adds `values[i]` to entry `keys[i]` of a table, for each `i` in turn: fewer than 2^32 of them.
     pub scatter: fn(values: &[u8], keys: &[u32], table: &mut Table<'_>),
+    /// The sums of all `values[i]` with each key, where it is known beforehand when they have a few terms.
+    pub in_turns: fn(values: &[u8], keys: &[u32], turns: &Turns, acc: &mut [u8]),
     /// Adds `values[i]` to `acc[i]`, with the correction in `low[i]`; both are of the accumulator's dtype.
     pub accumulate: fn(values: &[u8], acc: &mut [u8], low: &mut [u8]),
     /// Parts of an element: 1 for reals, 2 for complex numbers.
@@ -47,7 +49,7 @@ pub struct Table<'a> {
 
 impl<'a> Table<'a> {
     /// Sums of this many parts that fit the second-level cache with their corrections are a small table.
-    const SMALL: usize = 1 << 17;
+    pub const SMALL: usize = 1 << 17;
 
     /// A table of no terms over the accumulators of a sum of at least `2^log2` elements. `sums` says how many the whole
     /// table has that this one may be a part of. `zeroed` gives memory for so many bytes and numbers.
@@ -92,15 +94,58 @@ impl<'a> Table<'a> {
     }
 }
 
+/// When the sums of terms that come in the order of some keys have a few terms, and are to be added with a correction: what a
+/// [`Table`] counts at every sum, found once for all sums over one pattern.
+#[derive(Debug)]
+pub struct Turns {
+    /// The terms that are the last of a few, and which of [`Turns::entries`] each is of.
+    at: Vec<u32>,
+    slots: Vec<u32>,
+    /// Entries that have a few terms or more.
+    entries: Vec<u32>,
+}
+
+impl Turns {
+    /// Of fewer than 2^32 terms with these keys, in a table of so many entries. `log2` as for [`Table::new`]; `zeroed` gives
+    /// memory.
+    pub fn of(
+        keys: &[u32],
+        entries: usize,
+        log2: f64,
+        zeroed: (impl FnOnce(usize) -> Vec<u8>, impl FnOnce(usize) -> Vec<u32>),
+    ) -> Turns {
+        let (mut at, mut terms) = (Vec::new(), (zeroed.0)(entries));
+        fill(keys, &mut terms, Table::few(log2), &mut at);
+        // Slots are counted from 1 here.
+        let (mut slot_of, mut of_slots) = ((zeroed.1)(entries), Vec::new());
+        let slot = |&at: &u32| {
+            let key = keys[at as usize];
+            let slot = &mut slot_of[key as usize];
+            if *slot == 0 {
+                of_slots.push(key);
+                *slot = of_slots.len() as u32;
+            }
+            *slot - 1
+        };
+        let slots = at.iter().map(slot).collect();
+        Turns { at, slots, entries: of_slots }
+    }
+
+    /// How many terms are a few, which is all that `log2` is asked for.
+    pub fn few(log2: f64) -> usize {
+        Table::few(log2).into()
+    }
+}
+
 impl Compensated {
     /// The kernels for a sum of elements of `input`, if it needs them.
     pub fn of(op: ReduceOp, input: DType) -> Option<Compensated> {
         match (op, input) {
             (ReduceOp::Sum | ReduceOp::Mean, DType::F64) => {
-                Some(Compensated { scatter: scatter::<1>, accumulate, parts: 1 })
+                Some(Compensated { scatter: scatter::<1>, in_turns: in_turns::<1>, accumulate, parts: 1 })
             }
             (ReduceOp::Sum | ReduceOp::Mean, DType::Complex128) => {
-                Some(Compensated { scatter: scatter::<2>, accumulate, parts: 2 })
+                Some(Compensated { scatter: scatter::<2>, in_turns: in_turns::<2>, accumulate, parts: 2 })
             }
             _ => None,
         }
@@ -149,6 +194,29 @@ fn scatter<const P: usize>(values: &[u8], keys: &[u32], table: &mut Table<'_>) {
         start = end;
     }
     plainly(values, keys, start..keys.len(), recent);
+}
+
+fn in_turns<const P: usize>(values: &[u8], keys: &[u32], turns: &Turns, acc: &mut [u8]) {
+    let (values, sums) = (f64::from_bytes(values).as_chunks::<P>().0, f64::from_bytes_mut(acc));
+    debug_assert_eq!(values.len(), keys.len());
+    // The sum of −0 is −0.
+    sums.fill(-0.0);
+    let sums = sums.as_chunks_mut::<P>().0;
+    let mut pairs = vec![[[-0.0, 0.0]; P]; turns.entries.len()];
+    let mut start = 0;
+    for (&at, &slot) in turns.at.iter().zip(&turns.slots) {
+        let end = at as usize + 1;
+        plainly(values, keys, start..end, sums);
+        let recent = &mut sums[keys[at as usize] as usize];
+        add_all(&mut pairs[slot as usize], &std::mem::replace(recent, [-0.0; P]));
+        start = end;
+    }
+    plainly(values, keys, start..keys.len(), sums);
+    for (pairs, &entry) in pairs.iter_mut().zip(&turns.entries) {
+        let sums = &mut sums[entry as usize];
+        add_all(pairs, sums);
+        sums.iter_mut().zip(pairs).for_each(|(sum, pair)| *sum = corrected(pair[0], pair[1]));
+    }
 }
 
 /// Counts terms, and notes where an entry has got a few.
@@ -239,6 +307,25 @@ mod tests {
             let sums = sums(&values, &keys, 2, 3, all, 3.0);
             assert_eq!(sums, [400_000.0, 0.0, 99_500.0, 0.0, 0.0, 0.0]);
             assert!([1, 3, 4, 5].iter().all(|&i: &usize| sums[i].is_sign_negative()), "{sums:?}");
+        }
+    }
+
+    #[test]
+    fn turns_found_before_give_the_same_sums() {
+        let n = 20_000u64;
+        let spread = |i: u64| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let keys: Vec<u32> = (0..n).map(|i| (spread(i) >> 59) as u32 * (i % 3) as u32).collect();
+        let values: Vec<f64> = (0..2 * n).map(|i| spread(i * i) as i64 as f64 * 2f64.powi((i % 60) as i32)).collect();
+        for (parts, log2) in [(1, 0.0), (2, 0.0), (1, 20.0)] {
+            let dtype = if parts == 1 { DType::F64 } else { DType::Complex128 };
+            let kernels = Compensated::of(ReduceOp::Sum, dtype).unwrap();
+            let values = &values[..parts * keys.len()];
+            let turns = Turns::of(&keys, 100, log2, (|n| vec![0; n], |n| vec![0; n]));
+            assert!(!turns.at.is_empty() && turns.entries.len() < 100);
+            let mut acc = vec![1.0; parts * 100];
+            (kernels.in_turns)(f64::as_bytes(values), &keys, &turns, bytemuck::cast_slice_mut(&mut acc));
+            assert_eq!(acc, sums(values, &keys, parts, 100, LARGE, log2));
+            assert!(acc[parts * 99].is_sign_negative());
         }
     }
 

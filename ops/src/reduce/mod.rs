@@ -10,7 +10,7 @@ mod scan;
 #[cfg(test)]
 mod tests;
 
-pub use self::compensated::{Compensated, Table};
+pub use self::compensated::{Compensated, Table, Turns};
 pub use self::exact::{Compact, Exact};
 use self::kernels::Words;
 use self::monoid::{All, Any, Count, Max, Min, Prod, Sum};

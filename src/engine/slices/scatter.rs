@@ -2,9 +2,10 @@
 
 use crate::base::mapped::Mapped;
 use std::ops::Range;
+use std::sync::Arc;
 
 use openwork_ops::Scalar;
-use openwork_ops::reduce::{self, Compensated};
+use openwork_ops::reduce::{self, Compensated, Turns};
 use openwork_ops::structure::gather::select_by_key;
 use openwork_ops::structure::{IndexSlice, IndexVec};
 
@@ -164,21 +165,49 @@ impl Terms<'_> {
         Ok((acc, counts))
     }
 
+    /// When the sums of each share have a few terms, if they are corrected then and that is known or worth finding out: it is kept
+    /// beside the keys.
+    fn turns(&self, shares: &[Range<usize>]) -> Option<(Compensated, Arc<[Turns]>)> {
+        let kernels = Compensated::of(self.fold.op, self.fold.typing.input)?;
+        let Keys::Own(indices) = self.keys else { return None };
+        let IndexSlice::U32(keys) = indices.as_slice() else { return None };
+        // Each term of a small table is added with its correction, which takes no longer.
+        if kernels.parts * self.size <= reduce::Table::SMALL || shares.iter().any(|share| share.len() > LONG) {
+            return None;
+        }
+        let key = [shares.len(), self.size, Turns::few(self.log2)];
+        let look = || {
+            let of = |share: usize| {
+                let own = shares[share].clone();
+                Turns::of(&keys[own], self.size, self.log2, (zeroed_vec, zeroed_vec))
+            };
+            parallel::map_chunks(shares.len(), 1, &|share| of(share.start)).into()
+        };
+        Some((kernels, indices.buffer().turns(key, look)?))
+    }
+
     /// A table for each share of the terms, folded together in order.
     fn shared(&self, positions: usize, shares: usize, counted: usize) -> Result<(Buffer, Vec<u32>)> {
         let (bytes, whole) = (self.size * self.fold.typing.acc.size(), 0..self.size as u32);
+        let of = |share: usize| (positions as u128 * share as u128 / shares as u128) as usize;
+        let terms: Vec<Range<usize>> = (0..shares).mapped(|share| of(share)..of(share + 1));
+        let turns = if counted == 0 { self.turns(&terms) } else { None };
         let mut tables = Scratch::<u8>::any(shares * bytes);
         let mut counts = zeroed_vec::<u32>(shares * counted);
         let (mut rest, mut rest_of_counts) = (&mut tables[..], &mut counts[..]);
         let mut work = Vec::with_capacity(shares);
-        for share in 0..shares {
+        for terms in terms {
             let (own, own_counts);
             (own, rest) = rest.split_at_mut(bytes);
             (own_counts, rest_of_counts) = rest_of_counts.split_at_mut(counted);
-            let of = |share: usize| (positions as u128 * share as u128 / shares as u128) as usize;
-            work.push((of(share)..of(share + 1), own, own_counts));
+            work.push((terms, own, own_counts));
         }
-        parallel::for_each(work, &|_, (terms, acc, counts)| self.fold_part(terms, whole.clone(), acc, counts));
+        parallel::for_each(work, &|share, (terms, acc, counts)| {
+            let Some((kernels, turns)) = &turns else { return self.fold_part(terms, whole.clone(), acc, counts) };
+            let width = self.fold.typing.input.size();
+            let values = &self.values[terms.start * width..terms.end * width];
+            (kernels.in_turns)(values, self.keys.read(terms, &mut Room::default()), &turns[share], acc);
+        });
         for share in 1..shares {
             let (first, own) = counts.split_at_mut(share * counted);
             first.iter_mut().zip(&own[..counted]).for_each(|(all, own)| *all += own);
