@@ -214,8 +214,34 @@ macro_rules! unary_line {
     };
 }
 
-/// One line of a binary op's entry, as [`unary_line`].
+/// One line of a binary op's entry, as [`unary_line`]; or `group as op`, whose kernels these are too, or `group by kernel::<T>`, one
+/// for each type `T` of elements.
 macro_rules! binary_line {
+    (as $group:ident, $dtype:expr, $op:expr) => {
+        if matches!($dtype, group!($group)) {
+            return $op.kernel($dtype);
+        }
+    };
+    (by float, $dtype:expr, $kernel:expr) => {
+        {
+            type T = f32;
+            binary_line!(: f32, $dtype, $kernel);
+        }
+        pick!(@ $dtype, $kernel, F64 => f64);
+    };
+    (by $group:ident, $dtype:expr, $kernel:expr) => {
+        pick!($group, $dtype, $kernel);
+    };
+    (: exact, $dtype:expr, $kernel:expr) => {
+        if matches!($dtype, group!(exact)) {
+            return Some($kernel);
+        }
+    };
+    (: bool, $dtype:expr, $kernel:expr) => {
+        if $dtype == $crate::DType::Bool {
+            return Some($kernel);
+        }
+    };
     (=> float, $dtype:expr, $f:expr) => {
         fn single(a: &[u8], b: &[u8], out: &mut [u8]) {
             type T = f32;

@@ -1,6 +1,7 @@
 //! Element functions of the binary ops that take more than an expression.
 
-use crate::dtype::{c64, c128};
+use crate::dtype::{Element, c64, c128};
+use crate::groups::zip;
 
 /// Whether a value counts as true: it is not zero. NaN is true.
 pub(crate) trait Truthy: Copy {
@@ -222,3 +223,36 @@ macro_rules! neighbour {
     )+};
 }
 neighbour!(half::f16, half::bf16, f32, f64);
+
+/// Bits that both have, of elements of any width; and, for bool.
+pub(super) fn and(a: &[u8], b: &[u8], out: &mut [u8]) {
+    zip::<u8, _>(a, b, out, |a, b| a & b);
+}
+
+/// Bits that one has; or, for bool.
+pub(super) fn or(a: &[u8], b: &[u8], out: &mut [u8]) {
+    zip::<u8, _>(a, b, out, |a, b| a | b);
+}
+
+/// Bits that one of both has.
+pub(super) fn xor(a: &[u8], b: &[u8], out: &mut [u8]) {
+    zip::<u8, _>(a, b, out, |a, b| a ^ b);
+}
+
+#[inline(never)] // `above` is the same loop
+pub(super) fn below<T: Element + PartialOrd>(a: &[u8], b: &[u8], out: &mut [u8]) {
+    zip::<T, _>(a, b, out, |a, b| a < b);
+}
+
+#[inline(never)] // `not_below` is the same loop
+pub(super) fn not_above<T: Element + PartialOrd>(a: &[u8], b: &[u8], out: &mut [u8]) {
+    zip::<T, _>(a, b, out, |a, b| a <= b);
+}
+
+pub(super) fn above<T: Element + PartialOrd>(a: &[u8], b: &[u8], out: &mut [u8]) {
+    below::<T>(b, a, out);
+}
+
+pub(super) fn not_below<T: Element + PartialOrd>(a: &[u8], b: &[u8], out: &mut [u8]) {
+    not_above::<T>(b, a, out);
+}

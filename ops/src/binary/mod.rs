@@ -4,10 +4,10 @@ pub(crate) mod element;
 #[cfg(test)]
 mod tests;
 
-use self::element::{Divisors, FloorDiv, Neighbour, Power, Truthy};
+use self::element::{Divisors, FloorDiv, Neighbour, Power, Truthy, above, and, below, not_above, not_below, or, xor};
 use crate::derivative::{Derivative, derivative, expr};
 use crate::dtype::DType;
-use crate::groups::{binary_line, pick};
+use crate::groups::{binary_line, group, pick};
 use crate::registry::{Annihilator, BinaryKernel, Domain, Side, Typing, typing};
 use crate::simd;
 use crate::unary::complex::{self, Wide};
@@ -107,7 +107,7 @@ binary_table! { $
         name: add, symbol: Some("+"), domain: Any, typing: any, commutative: true, annihilators: [],
         derivatives: (1.0, 1.0),
         kernels: {
-            bool => |a, b| a | b,
+            bool: or,
             bits => |a, b| a.wrapping_add(b),
             float => |a, b| a + b,
             complex => |a, b| a + b,
@@ -129,7 +129,7 @@ binary_table! { $
         annihilators: [Annihilator { element: 0, side: Side::Both, exact: false }],
         derivatives: (b, a),
         kernels: {
-            bool => |a, b| a & b,
+            bool: and,
             bits => |a, b| a.wrapping_mul(b),
             float => |a, b| a * b,
             complex => |a, b| a * b,
@@ -205,7 +205,7 @@ binary_table! { $
         name: maximum, symbol: None, domain: Any, typing: real, commutative: true, annihilators: [],
         derivatives: ([Where [Eq a b] 0.5 [Where [Lt a b] 0.0 1.0]], [Where [Eq a b] 0.5 [Where [Gt a b] 0.0 1.0]]),
         kernels: {
-            bool => |a, b| a | b,
+            bool: or,
             int => |a, b| a.max(b),
             float => |a, b| if a > b || a.is_nan() { a } else { b },
         }
@@ -215,7 +215,7 @@ binary_table! { $
         name: minimum, symbol: None, domain: Any, typing: real, commutative: true, annihilators: [],
         derivatives: ([Where [Eq a b] 0.5 [Where [Gt a b] 0.0 1.0]], [Where [Eq a b] 0.5 [Where [Lt a b] 0.0 1.0]]),
         kernels: {
-            bool => |a, b| a & b,
+            bool: and,
             int => |a, b| a.min(b),
             float => |a, b| if a < b || a.is_nan() { a } else { b },
         }
@@ -225,8 +225,7 @@ binary_table! { $
         name: fmax, symbol: None, domain: Any, typing: real, commutative: true, annihilators: [],
         derivatives: ([Where [LogicalOr [Ge a b] [Isnan b]] 1.0 0.0], [Where [LogicalOr [Ge a b] [Isnan b]] 0.0 1.0]),
         kernels: {
-            bool => |a, b| a | b,
-            int => |a, b| a.max(b),
+            exact as BinaryOp::Maximum,
             float => |a, b| if a > b || b.is_nan() { a } else { b },
         }
     }
@@ -235,8 +234,7 @@ binary_table! { $
         name: fmin, symbol: None, domain: Any, typing: real, commutative: true, annihilators: [],
         derivatives: ([Where [LogicalOr [Le a b] [Isnan b]] 1.0 0.0], [Where [LogicalOr [Le a b] [Isnan b]] 0.0 1.0]),
         kernels: {
-            bool => |a, b| a & b,
-            int => |a, b| a.min(b),
+            exact as BinaryOp::Minimum,
             float => |a, b| if a < b || b.is_nan() { a } else { b },
         }
     }
@@ -287,7 +285,7 @@ binary_table! { $
         annihilators: [Annihilator { element: 1, side: Side::Left, exact: true }],
         derivatives: (zero, [Where [Eq a 0.0] 1.0 0.0]),
         kernels: {
-            bool => |a, b| a | b,
+            bool: or,
             int => |a, b| if a == 0 { b } else { T::from(a > 0) },
             float => |a, b| if a == 0.0 { b } else if a > 0.0 { 1.0 } else { 0.0 },
         }
@@ -320,8 +318,8 @@ binary_table! { $
         derivatives: (none, none),
         kernels: {
             bool => |a, b| !a & b,
-            int => |a, b| a < b,
-            float => |a, b| a < b,
+            int by below::<T>,
+            float by below::<T>,
         }
     }
     /// Whether `a <= b`.
@@ -330,8 +328,8 @@ binary_table! { $
         derivatives: (none, none),
         kernels: {
             bool => |a, b| !a | b,
-            int => |a, b| a <= b,
-            float => |a, b| a <= b,
+            int by not_above::<T>,
+            float by not_above::<T>,
         }
     }
     /// Whether `a > b`.
@@ -340,8 +338,8 @@ binary_table! { $
         derivatives: (none, none),
         kernels: {
             bool => |a, b| a & !b,
-            int => |a, b| a > b,
-            float => |a, b| a > b,
+            int by above::<T>,
+            float by above::<T>,
         }
     }
     /// Whether `a >= b`.
@@ -350,8 +348,8 @@ binary_table! { $
         derivatives: (none, none),
         kernels: {
             bool => |a, b| a | !b,
-            int => |a, b| a >= b,
-            float => |a, b| a >= b,
+            int by not_below::<T>,
+            float by not_below::<T>,
         }
     }
     /// Whether both are not zero. NaN is not zero.
@@ -360,7 +358,7 @@ binary_table! { $
         annihilators: [exact(0)],
         derivatives: (none, none),
         kernels: {
-            bool => |a, b| a & b,
+            bool: and,
             bits => |a, b| a.truthy() & b.truthy(),
             float => |a, b| a.truthy() & b.truthy(),
             complex => |a, b| a.truthy() & b.truthy(),
@@ -372,7 +370,7 @@ binary_table! { $
         annihilators: [exact(1)],
         derivatives: (none, none),
         kernels: {
-            bool => |a, b| a | b,
+            bool: or,
             bits => |a, b| a.truthy() | b.truthy(),
             float => |a, b| a.truthy() | b.truthy(),
             complex => |a, b| a.truthy() | b.truthy(),
@@ -383,7 +381,7 @@ binary_table! { $
         name: logical_xor, symbol: None, domain: Any, typing: predicate, commutative: true, annihilators: [],
         derivatives: (none, none),
         kernels: {
-            bool => |a, b| a ^ b,
+            bool: xor,
             bits => |a, b| a.truthy() ^ b.truthy(),
             float => |a, b| a.truthy() ^ b.truthy(),
             complex => |a, b| a.truthy() ^ b.truthy(),
@@ -394,19 +392,19 @@ binary_table! { $
         name: bitwise_and, symbol: Some("&"), domain: Any, typing: bits, commutative: true,
         annihilators: [exact(0)],
         derivatives: (none, none),
-        kernels: { bool => |a, b| a & b, bits => |a, b| a & b }
+        kernels: { exact: and }
     }
     /// Bit by bit, or.
     BitwiseOr {
         name: bitwise_or, symbol: Some("|"), domain: Any, typing: bits, commutative: true, annihilators: [],
         derivatives: (none, none),
-        kernels: { bool => |a, b| a | b, bits => |a, b| a | b }
+        kernels: { exact: or }
     }
     /// Bit by bit, exclusive or.
     BitwiseXor {
         name: bitwise_xor, symbol: Some("^"), domain: Any, typing: bits, commutative: true, annihilators: [],
         derivatives: (none, none),
-        kernels: { bool => |a, b| a ^ b, bits => |a, b| a ^ b }
+        kernels: { exact: xor }
     }
     /// `a * 2^b`: bits shifted up; 0 for `b` negative or past the width.
     BitwiseLeftShift {
