@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use openwork_ops::structure::Index;
-use openwork_ops::structure::transpose::{self, Buckets, Entry, Rows};
+use openwork_ops::structure::transpose::{self, Buckets, Passes, Rows};
 use openwork_ops::with_index;
 
 use crate::base::buffer::{Buffer, zeroed_vec};
@@ -30,12 +30,12 @@ pub(crate) fn swap_compressed(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> 
     const COMPRESSED: [LevelKind; 2] = [LevelKind::Dense, LevelKind::Sparse { rank: 1 }];
     let from = &s.pattern;
     let [Level::Dense, Level::Sparse { pointers: Some(pointers), indices, .. }] = &from.levels[..] else { return None };
-    let swapped = kinds == COMPRESSED
+    let is_swap = kinds == COMPRESSED
         && from.dims.len() == 2
         && dims.len() == 2
         && dims[0] == from.dims[1]
         && dims[1] == from.dims[0];
-    if !swapped || s.values.strides[0] == 0 {
+    if !is_swap || s.values.strides[0] == 0 {
         return None; // an iso tensor moves indices only, which the road by keys does
     }
     let minor = dims[0].size;
@@ -48,14 +48,9 @@ pub(crate) fn swap_compressed(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> 
     let mut level = None;
     let buffer = Buffer::filled_of_held(bytes.len(), s.dtype().size(), |out| {
         level = with_index!(pointers.as_slice(), p => {
-            let arrays = (p, indices[0].typed(), bytes, minor, out);
-            match s.dtype().size() {
-                1 => typed::<1, 2, 3, _>(arrays),
-                2 => typed::<2, 2, 3, _>(arrays),
-                4 => typed::<4, 2, 3, _>(arrays),
-                8 => typed::<8, 3, 4, _>(arrays),
-                _ => typed::<16, 5, 6, _>(arrays),
-            }
+            let base = p.first().map_or(0, |first| first.get());
+            let rows = Rows { pointers: p, base, indices: indices[0].typed(), values: bytes, width: s.dtype().size(), first: 0 };
+            swapped(rows, minor, out)
         });
     });
     let pattern =
@@ -64,18 +59,14 @@ pub(crate) fn swap_compressed(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> 
     Some(Sparse { shape: s.shape.clone(), pattern: Arc::new(pattern), values, fill: s.fill.clone() })
 }
 
-/// For values of `W` bytes, which are moved in entries of `NARROW` or `WIDE` words.
-fn typed<const W: usize, const NARROW: usize, const WIDE: usize, I: Index>(
-    (pointers, indices, values, minor, out): (&[I], &[I], &[u8], usize, &mut [u8]),
-) -> Option<Level> {
-    let base = pointers.first()?.get();
-    let rows = Rows::<W, I> { pointers, base, indices, values: values.as_chunks().0, first: 0 };
-    let mut swapped = Scratch::any(indices.len());
-    let out = (&mut swapped[..], out.as_chunks_mut().0);
-    let buckets = Buckets::new(pointers.len() - 1, minor, indices.len(), W).filter(|_| jumps(indices, minor));
+/// The level of the columns, and the values in their order.
+fn swapped<I: Index>(rows: Rows<'_, I>, minor: usize, out: &mut [u8]) -> Option<Level> {
+    let major = rows.pointers.len().checked_sub(1)?;
+    let mut swapped = Scratch::any(rows.indices.len());
+    let out = (&mut swapped[..], out);
+    let buckets = Buckets::new(major, minor, rows.indices.len(), rows.width).filter(|_| jumps(rows.indices, minor));
     let pointers = match buckets {
-        Some(buckets) if buckets.is_narrow() => by_buckets::<W, NARROW, I>(rows, minor, buckets, out),
-        Some(buckets) => by_buckets::<W, WIDE, I>(rows, minor, buckets, out),
+        Some(buckets) => by_buckets(rows, minor, buckets, out),
         None => directly(rows, minor, out),
     };
     let level = Level::Sparse {
@@ -111,13 +102,17 @@ fn jumps<I: Index>(indices: &[I], minor: usize) -> bool {
     (0..RUNS).filter(|&run| far(run)).count() * 2 > RUNS
 }
 
-/// Cuts two arrays in parts that end there.
-fn cut<'a, A, B>(mut a: &'a mut [A], mut b: &'a mut [B], ends: &[usize]) -> Vec<(&'a mut [A], &'a mut [B])> {
+/// Cuts indices and values of `width` bytes in parts that end there.
+fn cut<'a, I>(
+    (mut a, mut b): (&'a mut [I], &'a mut [u8]),
+    width: usize,
+    ends: &[usize],
+) -> Vec<(&'a mut [I], &'a mut [u8])> {
     let (mut parts, mut start) = (Vec::with_capacity(ends.len()), 0);
     for &end in ends {
         let (of_a, of_b);
         (of_a, a) = a.split_at_mut(end - start);
-        (of_b, b) = b.split_at_mut(end - start);
+        (of_b, b) = b.split_at_mut((end - start) * width);
         parts.push((of_a, of_b));
         start = end;
     }
@@ -125,7 +120,7 @@ fn cut<'a, A, B>(mut a: &'a mut [A], mut b: &'a mut [B], ends: &[usize]) -> Vec<
 }
 
 /// Every thread puts the elements of some columns to their places.
-fn directly<const W: usize, I: Index>(rows: Rows<'_, W, I>, minor: usize, out: (&mut [I], &mut [[u8; W]])) -> Vec<I> {
+fn directly<I: Index>(rows: Rows<'_, I>, minor: usize, out: (&mut [I], &mut [u8])) -> Vec<I> {
     let ends = column_ends(rows.indices, minor);
     let columns = |part: usize| if part == 0 { 0..ends[0] } else { ends[part - 1]..ends[part] };
     let all = ends.len() == 1;
@@ -145,14 +140,15 @@ fn directly<const W: usize, I: Index>(rows: Rows<'_, W, I>, minor: usize, out: (
         out_ends.push(end);
     }
     pointers[minor] = I::new(end);
-    let outs = cut(out.0, out.1, &out_ends);
+    let outs = cut(out, rows.width, &out_ends);
     let (mut parts, mut rest) = (Vec::with_capacity(ends.len()), &mut next[..]);
     for (part, out) in outs.into_iter().enumerate() {
         let own;
         (own, rest) = rest.split_at_mut(columns(part).len());
         parts.push((own, out));
     }
-    parallel::for_each(parts, &|part, (next, out)| transpose::direct(rows, columns(part), all, next, out));
+    let direct = transpose::direct(rows.width);
+    parallel::for_each(parts, &|part, (next, out)| direct(rows, columns(part), all, next, out));
     pointers
 }
 
@@ -173,28 +169,24 @@ fn column_ends<I: Index>(indices: &[I], minor: usize) -> Vec<usize> {
 }
 
 /// Rows by buckets of columns, then each bucket by columns.
-fn by_buckets<const W: usize, const K: usize, I: Index>(
-    rows: Rows<'_, W, I>,
-    minor: usize,
-    buckets: Buckets,
-    out: (&mut [I], &mut [[u8; W]]),
-) -> Vec<I> {
+fn by_buckets<I: Index>(rows: Rows<'_, I>, minor: usize, buckets: Buckets, out: (&mut [I], &mut [u8])) -> Vec<I> {
+    let Passes { words, distribute, collect } = Passes::new(rows.width, buckets.is_narrow());
     let n = rows.indices.len();
     let wanted = (parallel::threads() * PARTS_A_THREAD).min(n / PART).max(1);
     let slices = row_slices(&rows, if parallel::threads() == 1 { 1 } else { wanted });
     let start_of = |row: usize| rows.pointers[row].get() - rows.base;
-    let mut staged = Scratch::<Entry<K>>::any(n);
+    let mut staged = Scratch::<u32>::any(n.saturating_mul(words));
     let mut offsets = vec![Vec::new(); slices.len()];
     let ends: Vec<usize> = slices.iter().map(|rows| start_of(rows.end)).collect();
     let (mut work, mut rest, mut start) = (Vec::with_capacity(slices.len()), &mut staged[..], 0);
     for (end, offsets) in ends.into_iter().zip(&mut offsets) {
         let own;
-        (own, rest) = rest.split_at_mut(end - start);
+        (own, rest) = rest.split_at_mut((end - start) * words);
         work.push((own, offsets));
         start = end;
     }
     parallel::for_each(work, &|slice, (staged, offsets)| {
-        *offsets = transpose::distribute(rows.part(slices[slice].clone()), buckets, staged);
+        *offsets = distribute(rows.part(slices[slice].clone()), buckets, staged);
     });
     // Where each bucket ends in the result.
     let mut ends = Vec::with_capacity(buckets.count);
@@ -206,7 +198,7 @@ fn by_buckets<const W: usize, const K: usize, I: Index>(
     let mut pointers = zeroed_vec::<I>(minor + 1);
     pointers[minor] = I::new(n);
     let (mut work, mut rest) = (Vec::with_capacity(buckets.count), &mut pointers[..minor]);
-    for (b, out) in cut(out.0, out.1, &ends).into_iter().enumerate() {
+    for (b, out) in cut(out, rows.width, &ends).into_iter().enumerate() {
         let own;
         (own, rest) = rest.split_at_mut(buckets.columns(b, minor).len());
         work.push((own, out));
@@ -217,17 +209,17 @@ fn by_buckets<const W: usize, const K: usize, I: Index>(
             .zip(&offsets)
             .map(|(rows, offsets)| {
                 let start = start_of(rows.start);
-                &staged[start + offsets[b]..start + offsets[b + 1]]
+                &staged[(start + offsets[b]) * words..(start + offsets[b + 1]) * words]
             })
             .collect();
         let start = if b == 0 { 0 } else { ends[b - 1] };
-        transpose::collect(&pieces, buckets.row_bits, start, next, out);
+        collect(&pieces, buckets.row_bits, start, next, out);
     });
     pointers
 }
 
 /// Rows cut so that slices store about as much.
-fn row_slices<const W: usize, I: Index>(rows: &Rows<'_, W, I>, wanted: usize) -> Vec<Range<usize>> {
+fn row_slices<I: Index>(rows: &Rows<'_, I>, wanted: usize) -> Vec<Range<usize>> {
     let (n, last) = (rows.indices.len(), rows.pointers.len() - 1);
     let mut slices = Vec::with_capacity(wanted);
     let mut start = 0;

@@ -2,56 +2,62 @@
 //! coordinates come out sorted.
 //!
 //! Two ways. Directly: every element goes to its place, which is quick while neighbours go near each other ([`direct`], for a
-//! range of columns, so that several threads can share the work). By buckets of columns: a pass that writes few streams
-//! ([`distribute`]), then a counting sort in each bucket, which stays in the cache ([`collect`]); for matrices whose rows
-//! jump across all columns.
+//! range of columns, so that several threads can share the work). By buckets of columns: a pass that writes few streams, then
+//! a counting sort in each bucket, which stays in the cache ([`Passes`]); for matrices whose rows jump across all columns.
+//!
+//! Values are bytes, of a width that only the loops know at compile time: whoever calls them is compiled once.
 
 use std::ops::Range;
 
 use super::index::Index;
 use crate::simd;
 
-/// A compressed matrix, or some rows of one, to be read. Values are elements of `W` bytes.
+/// A compressed matrix, or some rows of one, to be read.
 #[derive(Clone, Copy)]
-pub struct Rows<'a, const W: usize, I> {
+pub struct Rows<'a, I> {
     /// Where each row begins and ends; `base` is taken off.
     pub pointers: &'a [I],
     /// What the first element is in the pointers.
     pub base: usize,
     /// The column of each element; they rise in each row.
     pub indices: &'a [I],
-    /// The value of each element.
-    pub values: &'a [[u8; W]],
+    /// The value of each element, of `width` bytes.
+    pub values: &'a [u8],
+    /// Bytes of a value.
+    pub width: usize,
     /// The number of the first row.
     pub first: usize,
 }
 
-impl<'a, const W: usize, I: Index> Rows<'a, W, I> {
-    /// Number, and elements, of each row.
+impl<'a, I: Index> Rows<'a, I> {
+    /// Number, and elements, of each row; `W` is the width.
     #[inline]
-    fn each(self) -> impl Iterator<Item = (usize, &'a [I], &'a [[u8; W]])> {
+    fn each<const W: usize>(self) -> impl Iterator<Item = (usize, &'a [I], &'a [[u8; W]])> {
+        debug_assert_eq!(W, self.width);
+        let values = self.values.as_chunks().0;
         self.pointers.windows(2).enumerate().map(move |(i, ends)| {
             let range = ends[0].get() - self.base..ends[1].get() - self.base;
-            (self.first + i, &self.indices[range.clone()], &self.values[range])
+            (self.first + i, &self.indices[range.clone()], &values[range])
         })
     }
 
     /// Some of these rows.
-    pub fn part(self, rows: Range<usize>) -> Rows<'a, W, I> {
+    pub fn part(self, rows: Range<usize>) -> Rows<'a, I> {
         let (start, end) = (self.pointers[rows.start].get(), self.pointers[rows.end].get());
         let range = start - self.base..end - self.base;
         Rows {
             pointers: &self.pointers[rows.start..=rows.end],
             base: start,
             indices: &self.indices[range.clone()],
-            values: &self.values[range],
+            values: &self.values[range.start * self.width..range.end * self.width],
+            width: self.width,
             first: self.first + rows.start,
         }
     }
 }
 
 /// How many elements each of these columns has, into zeros.
-pub fn count<const W: usize, I: Index>(rows: Rows<'_, W, I>, columns: Range<usize>, all: bool, counts: &mut [I]) {
+pub fn count<I: Index>(rows: Rows<'_, I>, columns: Range<usize>, all: bool, counts: &mut [I]) {
     let mut add = |indices: &[I]| {
         for &j in indices {
             let slot = &mut counts[j.get() - columns.start];
@@ -61,7 +67,10 @@ pub fn count<const W: usize, I: Index>(rows: Rows<'_, W, I>, columns: Range<usiz
     if all {
         return add(rows.indices);
     }
-    rows.each().for_each(|(_, indices, _)| add(&indices[within(indices, &columns)]));
+    for ends in rows.pointers.windows(2) {
+        let indices = &rows.indices[ends[0].get() - rows.base..ends[1].get() - rows.base];
+        add(&indices[within(indices, &columns)]);
+    }
 }
 
 /// Which elements of a row lie in some columns.
@@ -86,21 +95,43 @@ pub fn accumulate<I: Index>(counts: &mut [I], start: usize) -> usize {
 }
 
 /// Puts the elements of some columns (`all`: of every one) to their places. `next` holds where each column begins in `out`.
-pub fn direct<const W: usize, I: Index>(
-    rows: Rows<'_, W, I>,
+pub type Direct<I> =
+    fn(rows: Rows<'_, I>, columns: Range<usize>, all: bool, next: &mut [I], out: (&mut [I], &mut [u8]));
+
+/// [`Direct`] for values of so many bytes: one, two, four, eight or sixteen.
+pub fn direct<I: Index>(width: usize) -> Direct<I> {
+    match width {
+        1 => directly::<1, I>,
+        2 => directly::<2, I>,
+        4 => directly::<4, I>,
+        8 => directly::<8, I>,
+        _ => directly::<16, I>,
+    }
+}
+
+/// Indices and values, known to be as many: a place is checked once for both.
+#[inline(always)]
+fn of_one_length<'a, const W: usize, I>(out: (&'a mut [I], &'a mut [u8])) -> (&'a mut [I], &'a mut [[u8; W]]) {
+    let n = out.0.len();
+    (out.0, &mut out.1.as_chunks_mut().0[..n])
+}
+
+fn directly<const W: usize, I: Index>(
+    rows: Rows<'_, I>,
     columns: Range<usize>,
     all: bool,
     next: &mut [I],
-    out: (&mut [I], &mut [[u8; W]]),
+    out: (&mut [I], &mut [u8]),
 ) {
-    for (i, indices, values) in rows.each() {
+    let (rows_out, values_out) = of_one_length::<W, I>(out);
+    for (i, indices, values) in rows.each::<W>() {
         let part = if all { 0..indices.len() } else { within(indices, &columns) };
         let major = I::new(i);
         for (&j, v) in indices[part.clone()].iter().zip(&values[part]) {
             let slot = &mut next[j.get() - columns.start];
             let at = slot.get();
-            out.0[at] = major;
-            out.1[at] = *v;
+            rows_out[at] = major;
+            values_out[at] = *v;
             *slot = I::new(at + 1);
         }
     }
@@ -148,7 +179,40 @@ impl Buckets {
 /// bucket is one stream.
 ///
 /// The value of `W` bytes fills whole words; the number takes those that are left, one or two.
-pub type Entry<const K: usize> = [u32; K];
+type Entry<const K: usize> = [u32; K];
+
+/// The two passes of the way by buckets, for values of one width and numbers of one or two words.
+pub struct Passes<I> {
+    /// Words of an element on its way.
+    pub words: usize,
+    /// Writes the elements of rows bucket by bucket, in order in each. Gives where buckets begin and end, in elements.
+    pub distribute: fn(rows: Rows<'_, I>, buckets: Buckets, staged: &mut [u32]) -> Vec<usize>,
+    /// Sorts what was written to one bucket, given in pieces in the order of rows: `next` has an entry per column of the bucket
+    /// and is told where each begins, from `start` on; `out` is for the bucket's elements alone.
+    pub collect: fn(pieces: &[&[u32]], row_bits: u32, start: usize, next: &mut [I], out: (&mut [I], &mut [u8])),
+}
+
+impl<I: Index> Passes<I> {
+    /// For values of so many bytes: one, two, four, eight or sixteen.
+    pub fn new(width: usize, is_narrow: bool) -> Passes<I> {
+        match (width, is_narrow) {
+            (1, true) => Passes::of::<1, 2>(),
+            (1, false) => Passes::of::<1, 3>(),
+            (2, true) => Passes::of::<2, 2>(),
+            (2, false) => Passes::of::<2, 3>(),
+            (4, true) => Passes::of::<4, 2>(),
+            (4, false) => Passes::of::<4, 3>(),
+            (8, true) => Passes::of::<8, 3>(),
+            (8, false) => Passes::of::<8, 4>(),
+            (_, true) => Passes::of::<16, 5>(),
+            (_, false) => Passes::of::<16, 6>(),
+        }
+    }
+
+    fn of<const W: usize, const K: usize>() -> Passes<I> {
+        Passes { words: K, distribute: distribute::<W, K, I>, collect: collect::<W, K, I> }
+    }
+}
 
 /// Words of the number in an entry.
 const fn words_of_number<const W: usize, const K: usize>() -> usize {
@@ -163,12 +227,12 @@ fn number<const W: usize, const K: usize>(entry: &Entry<K>) -> u64 {
     }
 }
 
-/// Writes the elements of rows bucket by bucket, in order in each; see [`Entry`] for `K`. Gives where buckets begin and end.
-pub fn distribute<const W: usize, const K: usize, I: Index>(
-    rows: Rows<'_, W, I>,
+fn distribute<const W: usize, const K: usize, I: Index>(
+    rows: Rows<'_, I>,
     buckets: Buckets,
-    staged: &mut [Entry<K>],
+    staged: &mut [u32],
 ) -> Vec<usize> {
+    let staged: &mut [Entry<K>] = staged.as_chunks_mut().0;
     let mut offsets = vec![0usize; buckets.count + 1];
     for &j in rows.indices {
         offsets[(j.get() >> buckets.shift) + 1] += 1;
@@ -178,7 +242,7 @@ pub fn distribute<const W: usize, const K: usize, I: Index>(
     }
     let mut next = offsets.clone();
     let low = (1usize << buckets.shift) - 1;
-    for (i, indices, values) in rows.each() {
+    for (i, indices, values) in rows.each::<W>() {
         for (&j, v) in indices.iter().zip(values) {
             let slot = &mut next[j.get() >> buckets.shift];
             let mut entry = [0; K];
@@ -201,21 +265,20 @@ pub fn distribute<const W: usize, const K: usize, I: Index>(
 /// Entries that are counted together.
 const TOGETHER: usize = 16;
 
-/// Sorts what [`distribute`] wrote to one bucket, given in pieces in the order of rows: `next` has an entry per column of the
-/// bucket and is told where each begins, from `start` on; `out` is for the bucket's elements alone.
-pub fn collect<const W: usize, const K: usize, I: Index>(
-    pieces: &[&[Entry<K>]],
+fn collect<const W: usize, const K: usize, I: Index>(
+    pieces: &[&[u32]],
     row_bits: u32,
     start: usize,
     next: &mut [I],
-    out: (&mut [I], &mut [[u8; W]]),
+    out: (&mut [I], &mut [u8]),
 ) {
+    let (rows_out, values_out) = of_one_length::<W, I>(out);
     let mut counts = vec![I::default(); next.len()];
     let mut at = 0;
-    for entries in pieces.iter().flat_map(|piece| piece.chunks(TOGETHER)) {
+    for entries in pieces.iter().flat_map(|piece| piece.as_chunks::<K>().0.chunks(TOGETHER)) {
         // What is written next, at random, is on its way meanwhile.
-        simd::prefetch::<I, TOGETHER>(out.0, at);
-        simd::prefetch::<[u8; W], TOGETHER>(out.1, at);
+        simd::prefetch::<I, TOGETHER>(rows_out, at);
+        simd::prefetch::<[u8; W], TOGETHER>(values_out, at);
         at += entries.len();
         for entry in entries {
             let count = &mut counts[(number::<W, K>(entry) >> row_bits) as usize];
@@ -228,12 +291,14 @@ pub fn collect<const W: usize, const K: usize, I: Index>(
         at += std::mem::replace(count, I::new(at)).get();
     }
     let row = (1u64 << row_bits) - 1;
-    for entry in pieces.iter().copied().flatten() {
-        let number = number::<W, K>(entry);
-        let slot = &mut counts[(number >> row_bits) as usize];
-        let (at, value) = (slot.get(), 4 * const { words_of_number::<W, K>() });
-        out.0[at] = I::new((number & row) as usize);
-        out.1[at].copy_from_slice(&bytemuck::bytes_of(entry)[value..value + W]);
-        *slot = I::new(at + 1);
+    for piece in pieces {
+        for entry in piece.as_chunks::<K>().0 {
+            let number = number::<W, K>(entry);
+            let slot = &mut counts[(number >> row_bits) as usize];
+            let (at, value) = (slot.get(), 4 * const { words_of_number::<W, K>() });
+            rows_out[at] = I::new((number & row) as usize);
+            values_out[at].copy_from_slice(&bytemuck::bytes_of(entry)[value..value + W]);
+            *slot = I::new(at + 1);
+        }
     }
 }
