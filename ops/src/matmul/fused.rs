@@ -1,6 +1,6 @@
 //! The kernels of sums of two floats at each level of vector instructions. An exact product is a fused multiply-add, which
 //! is one instruction at all levels but the baseline: there it is a call of a library function and takes some ten times
-//! as long. The bits are the same.
+//! as long. The bits are the same. The baseline, and 64-bit indices, are left to [`Loops`].
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::kernels::{self, Loops};
 use super::term::Term;
 use super::{Finish, Grid, Kernels, Listed, Operand, Product, Rows, Run, Wanted};
-use crate::simd::{Loop, vectorised};
+use crate::simd::{Loop, narrowly_vectorised_above, vectorised_above};
 use crate::structure::IndexSlice;
 
 /// As [`Loops`], over 32-bit indices for the level in use.
@@ -17,9 +17,9 @@ pub(super) struct Fused<T>(pub(super) Loops<T>);
 
 impl<T: Term> Kernels for Fused<T> {
     fn sparse_dense(&self, left: Rows<'_>, rows: Range<usize>, right: Grid<'_>, n: usize, acc: &mut [u8]) {
-        match left.pointers {
-            IndexSlice::U32(_) => vectorised(SparseDense::<T>(left, rows, right, n, acc, PhantomData)),
-            IndexSlice::U64(_) => self.0.sparse_dense(left, rows, right, n, acc),
+        let work = SparseDense::<T>(left, rows, right, n, acc, PhantomData);
+        if let Err(SparseDense(left, rows, right, n, acc, _)) = narrow(left, work, vectorised_above) {
+            self.0.sparse_dense(left, rows, right, n, acc);
         }
     }
 
@@ -32,29 +32,38 @@ impl<T: Term> Kernels for Fused<T> {
         n: usize,
         acc: &mut [u8],
     ) {
-        match left.pointers {
-            IndexSlice::U32(_) => vectorised(SparseSparse::<T>(left, rows, right, first, n, acc, PhantomData)),
-            IndexSlice::U64(_) => self.0.sparse_sparse(left, rows, right, first, n, acc),
+        let work = SparseSparse::<T>(left, rows, right, first, n, acc, PhantomData);
+        if let Err(SparseSparse(left, rows, right, first, n, acc, _)) = narrow(left, work, narrowly_vectorised_above) {
+            self.0.sparse_sparse(left, rows, right, first, n, acc);
         }
     }
 
     fn dense_sparse(&self, left: Grid<'_>, rows: Range<usize>, right: Listed<'_>, n: usize, acc: &mut [u8]) {
-        match right.all.pointers {
-            IndexSlice::U32(_) => vectorised(DenseSparse::<T>(left, rows, right, n, acc, PhantomData)),
-            IndexSlice::U64(_) => self.0.dense_sparse(left, rows, right, n, acc),
+        let all = right.all;
+        let work = DenseSparse::<T>(left, rows, right, n, acc, PhantomData);
+        if let Err(DenseSparse(left, rows, right, n, acc, _)) = narrow(all, work, narrowly_vectorised_above) {
+            self.0.dense_sparse(left, rows, right, n, acc);
         }
     }
 
     fn dense_dense(&self, left: Grid<'_>, rows: Range<usize>, right: Grid<'_>, k: usize, n: usize, acc: &mut [u8]) {
-        vectorised(DenseDense::<T>(left, rows, right, k, n, acc, PhantomData));
+        let work = DenseDense::<T>(left, rows, right, k, n, acc, PhantomData);
+        if let Err(DenseDense(left, rows, right, k, n, acc, _)) = vectorised_above(work) {
+            self.0.dense_dense(left, rows, right, k, n, acc);
+        }
     }
 
     fn add(&self, values: Grid<'_>, n: usize, acc: &mut [u8]) {
-        vectorised(Add::<T>(values, n, acc, PhantomData));
+        if let Err(Add(values, n, acc, _)) = narrowly_vectorised_above(Add::<T>(values, n, acc, PhantomData)) {
+            self.0.add(values, n, acc);
+        }
     }
 
     fn outer(&self, left: Grid<'_>, right: Grid<'_>, n: usize, acc: &mut [u8]) {
-        vectorised(Outer::<T>(left, right, n, acc, PhantomData));
+        let work = Outer::<T>(left, right, n, acc, PhantomData);
+        if let Err(Outer(left, right, n, acc, _)) = narrowly_vectorised_above(work) {
+            self.0.outer(left, right, n, acc);
+        }
     }
 
     fn sampled(&self, left: Operand<'_>, right: Operand<'_>, wanted: Wanted<'_>, k: usize, acc: &mut [u8]) {
@@ -71,6 +80,15 @@ impl<T: Term> Kernels for Fused<T> {
         width: usize,
     ) -> Product {
         self.0.gustavson(left, runs, right, n, finish, width)
+    }
+}
+
+/// Runs a loop over rows of 32-bit indices; gives it back over those of 64 bits, and where `run` does.
+#[inline(always)]
+fn narrow<L: Loop>(rows: Rows<'_>, work: L, run: impl FnOnce(L) -> Result<L::Output, L>) -> Result<L::Output, L> {
+    match rows.pointers {
+        IndexSlice::U32(_) => run(work),
+        IndexSlice::U64(_) => Err(work),
     }
 }
 

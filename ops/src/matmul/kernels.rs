@@ -149,6 +149,12 @@ fn block<T: Term, I: Index, const N: usize>(
     *out = acc;
 }
 
+/// [`dot`], compiled once for all that take a product of rows for each element of the result.
+#[inline(never)]
+fn dot_apart<T: Term, I: Index>(indices: &[I], values: &[T], b: &[T]) -> T::Acc {
+    dot(indices, values, b)
+}
+
 #[inline(always)]
 fn dot<T: Term, I: Index>(indices: &[I], values: &[T], b: &[T]) -> T::Acc {
     const LANES: usize = 4;
@@ -296,14 +302,14 @@ fn wanted_sums<T: Term, I: Index>(
             (Operand::Sparse(a), Operand::Dense(b)) => {
                 let (indices, xs) = Typed::<T, I>::new(a).row(row.left);
                 for (acc, j) in acc.iter_mut().zip(own) {
-                    *acc = T::add(*acc, dot(indices, xs, dense_row(b, row.first + j.get(), k)));
+                    *acc = T::add(*acc, dot_apart(indices, xs, dense_row(b, row.first + j.get(), k)));
                 }
             }
             (Operand::Dense(a), Operand::Sparse(b)) => {
                 let (x, b) = (dense_row::<T>(a, row.left, k), Typed::<T, I>::new(b));
                 for (acc, j) in acc.iter_mut().zip(own) {
                     let (indices, ys) = b.row(row.first + j.get());
-                    *acc = T::add(*acc, dot(indices, ys, x));
+                    *acc = T::add(*acc, dot_apart(indices, ys, x));
                 }
             }
             (Operand::Sparse(_), Operand::Sparse(_)) => debug_assert!(false, "that is a sparse product"),
@@ -318,7 +324,7 @@ fn dense_row<'a, T: Term>(grid: Grid<'a>, r: usize, k: usize) -> &'a [T] {
 }
 
 /// The sum of products of elements in the same places, in eight lanes.
-#[inline(always)]
+#[inline(never)] // once for both widths of indices
 fn dense_dot<T: Term>(x: &[T], y: &[T]) -> T::Acc {
     const LANES: usize = 8;
     let mut lanes = [T::ZERO; LANES];

@@ -89,15 +89,45 @@ pub(crate) trait Loop {
 /// Runs a loop at the level in use.
 #[inline]
 pub(crate) fn run<L: Loop>(work: L) -> L::Output {
+    match run_above(work) {
+        Ok(out) => out,
+        Err(work) => work.run(),
+    }
+}
+
+/// As [`run`], or at AVX2 where the level in use is AVX-512: for loops that wider registers do not help, which are compiled once
+/// less.
+#[inline]
+pub(crate) fn run_narrow<L: Loop>(work: L) -> L::Output {
+    match run_narrow_above(work) {
+        Ok(out) => out,
+        Err(work) => work.run(),
+    }
+}
+
+/// As [`run`], but at the baseline it gives the loop back: for loops that have been compiled for that elsewhere.
+#[inline(always)]
+pub(crate) fn run_above<L: Loop>(work: L) -> Result<L::Output, L> {
     #[cfg(target_arch = "x86_64")]
     match level() {
         // SAFETY: the level in use is at most that of the CPU, which has these features.
-        Level::Avx512 => return unsafe { avx512(work) },
+        Level::Avx512 => return Ok(unsafe { avx512(work) }),
         // SAFETY: as above.
-        Level::Avx2 => return unsafe { avx2(work) },
+        Level::Avx2 => return Ok(unsafe { avx2(work) }),
         Level::Baseline => {}
     }
-    work.run()
+    Err(work)
+}
+
+/// As [`run_above`], at AVX2 where the level in use is AVX-512.
+#[inline(always)]
+pub(crate) fn run_narrow_above<L: Loop>(work: L) -> Result<L::Output, L> {
+    #[cfg(target_arch = "x86_64")]
+    if level() >= Level::Avx2 {
+        // SAFETY: the level in use is at most that of the CPU, which has these features.
+        return Ok(unsafe { avx2(work) });
+    }
+    Err(work)
 }
 
 /// Runs a loop at a level, or at the highest one of the CPU below it.

@@ -11,7 +11,10 @@ mod power;
 pub(crate) mod quicksort;
 
 pub use level::{Level, level, set_level};
-pub(crate) use level::{Loop, in_stream, prefetch, prefetch_stream, run as vectorised};
+pub(crate) use level::{
+    Loop, in_stream, prefetch, prefetch_stream, run as vectorised, run_above as vectorised_above,
+    run_narrow as narrowly_vectorised, run_narrow_above as narrowly_vectorised_above,
+};
 pub use power::{pow_f32, pow_f64};
 
 use std::marker::PhantomData;
@@ -361,7 +364,7 @@ macro_rules! roundings {
             }
             let (x, out) = (<$ty>::from_bytes(x), <$ty>::from_bytes_mut(out));
             debug_assert_eq!(x.len(), out.len());
-            vectorised(Rounded(x, out));
+            narrowly_vectorised(Rounded(x, out));
         }
     )+};
 }
