@@ -333,10 +333,18 @@ fn dot512<T: Lanes>(indices: &[u32], values: &[T], b: &[T]) -> Option<f64> {
             }
         }
     }
-    let eight = _mm512_add_pd(sums[0], sums[1]);
+    Some(in_halves(sums))
+}
+
+/// The sum of sixteen lanes, added in pairs a half apart.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn in_halves(lanes: [__m512d; 2]) -> f64 {
+    let eight = _mm512_add_pd(lanes[0], lanes[1]);
     let four = _mm256_add_pd(_mm512_castpd512_pd256(eight), _mm512_extractf64x4_pd::<1>(eight));
     let two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd::<1>(four));
-    Some(_mm_cvtsd_f64(two) + _mm_cvtsd_f64(_mm_unpackhi_pd(two, two)))
+    _mm_cvtsd_f64(two) + _mm_cvtsd_f64(_mm_unpackhi_pd(two, two))
 }
 
 /// The same without gathers.

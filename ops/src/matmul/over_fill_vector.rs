@@ -7,7 +7,7 @@ use std::cell::Cell;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
-use super::lanes::LANES;
+use super::lanes::{self, LANES};
 use super::source::{Easy, Fills};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Level, level, prefetch_stream};
@@ -88,10 +88,7 @@ impl Rows<'_> {
                 }
             }
         }
-        let eight = _mm512_add_pd(sums[0], sums[1]);
-        let four = _mm256_add_pd(_mm512_castpd512_pd256(eight), _mm512_extractf64x4_pd::<1>(eight));
-        let two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd::<1>(four));
-        Some((_mm_cvtsd_f64(two) + _mm_cvtsd_f64(_mm_unpackhi_pd(two, two)), found))
+        Some((lanes::in_halves(sums), found))
     }
 
     /// `None`, and nothing is done, if columns do not rise, or one is not below the length of `acc`, or there are fewer fills.

@@ -164,7 +164,7 @@ impl Buckets {
         (shift + row_bits <= 64).then_some(Buckets { shift, count: columns.div_ceil(1 << shift).max(1), row_bits })
     }
 
-    /// Whether the number of an [`Entry`] fits one word.
+    /// Whether the number of an entry fits one word.
     pub fn is_narrow(self) -> bool {
         self.shift + self.row_bits <= 32
     }
