@@ -16,7 +16,7 @@ use super::merged::merged;
 use super::operand::{Field, Stored, offset};
 use super::over_fill::{AtHand, InKernel, OverFill, Terms};
 use super::plan::{Plan, Side, same_width};
-use super::rows::{BLOCK, Parts, Pass, WORK};
+use super::rows::{BLOCK, Parts, Pass, WIDEST, WORK};
 use super::split::Split;
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
@@ -176,7 +176,7 @@ impl Plan<'_> {
     ) -> Result<Option<Buffer>> {
         let Some((s, fill)) = self.over_fill(x, y).and_then(|s| Some((s, s.fill_values()?))) else { return Ok(None) };
         let is_plain = parts.rows && parts.backgrounds && !parts.stored && !parts.columns && self.batch.is_empty();
-        let is_f64 = self.dtype == DType::F64 && width == self.dtype.size();
+        let is_f64 = self.dtype == DType::F64 && width == self.dtype.size() && self.n <= WIDEST;
         let is_side_by_side = self.n == 1 || self.right_field.as_ref().is_some_and(|f| f.strides.last() == Some(&1));
         if !(is_plain && is_f64 && is_side_by_side)
             || core != [self.m, self.n]

@@ -53,6 +53,9 @@ pub(super) struct Pass<'a> {
 /// Bytes of accumulators at a time.
 pub(super) const BLOCK: usize = 1 << 16;
 
+/// Columns up to which a few rows of sums are kept beside the result without asking for room.
+pub(super) const WIDEST: usize = 1 << 14;
+
 /// Multiply-adds in one piece of work.
 pub(super) const WORK: usize = 1 << 18;
 
@@ -136,7 +139,7 @@ impl Pass<'_> {
         let is_one =
             backgrounds && !(stored || rows || columns) && self.init.is_none() && self.batch.is_empty() && self.m == 1;
         let (x, y) = (self.left_field?.grid(0), self.right_field?.grid(0));
-        if !is_one || self.n == 0 || self.k < 2 * part {
+        if !is_one || !(1..=WIDEST).contains(&self.n) || self.k < 2 * part {
             return None;
         }
         let (kernels, size) = (self.carrier.kernels(), self.carrier.term_size());
