@@ -423,27 +423,34 @@ fn sparse_products_in_pieces() {
 }
 
 /// A matrix stored by columns times a strided one, and a strided one times rows: the same as from rows, in panels of every
-/// width and in slices, on any number of threads.
+/// width, in slices, and where rows are formed after all; on any number of threads.
 #[test]
 fn products_against_the_storage() {
-    let x = Tensor::random([700, 900], 0.08, 0.0, Layout::Csr, 5).unwrap();
-    let by_columns = x.to_layout(Layout::Csc).unwrap();
-    for n in [1, 2, 5, 8, 30, 33, 70] {
-        let w = Tensor::randn([900, n], 6).unwrap();
-        let want = x.matmul(&w).unwrap();
-        let v = Tensor::randn([n, 700], 7).unwrap();
-        let mirrored = x.t().unwrap().to_layout(Layout::Csr).unwrap().matmul(&v.t().unwrap()).unwrap().t().unwrap();
-        let run = |threads| {
-            let both = || Ok::<_, openwork::Error>((by_columns.matmul(&w)?, v.matmul(&x)?));
-            with_threads(threads, both).unwrap().unwrap()
-        };
-        let (a, b) = run(1);
-        assert!(a.allclose(&want, 1e-12, 1e-12).unwrap(), "{n}");
-        assert!(b.allclose(&mirrored, 1e-12, 1e-12).unwrap(), "{n}");
-        for threads in [2, 3] {
-            let (c, d) = run(threads);
-            assert_eq!(c.to_vec::<f64>().unwrap(), a.to_vec::<f64>().unwrap(), "{n} on {threads}");
-            assert_eq!(d.to_vec::<f64>().unwrap(), b.to_vec::<f64>().unwrap(), "{n} on {threads}");
+    for (rows, columns, dtype) in
+        [(700, 900, DType::F64), (700, 900, DType::F32), (60, 900, DType::F64), (900, 60, DType::F64)]
+    {
+        let x = Tensor::random([rows, columns], 0.08, 0.0, Layout::Csr, 5).unwrap().cast(dtype).unwrap();
+        let by_columns = x.to_layout(Layout::Csc).unwrap();
+        let near = if dtype == DType::F64 { 1e-12 } else { 1e-5 };
+        for n in [1, 2, 5, 8, 30, 33, 70] {
+            let w = Tensor::randn([columns, n], 6).unwrap().cast(dtype).unwrap();
+            let want = x.matmul(&w).unwrap();
+            let v = Tensor::randn([n, rows], 7).unwrap().cast(dtype).unwrap();
+            let turned = x.t().unwrap().to_layout(Layout::Csr).unwrap();
+            let mirrored = turned.matmul(&v.t().unwrap()).unwrap().t().unwrap();
+            let run = |threads| {
+                let both = || Ok::<_, openwork::Error>((by_columns.matmul(&w)?, v.matmul(&x)?));
+                with_threads(threads, both).unwrap().unwrap()
+            };
+            let (a, b) = run(1);
+            let on = format!("{rows} × {columns}, {dtype}, {n}");
+            assert!(a.allclose(&want, near, near).unwrap(), "{on}");
+            assert!(b.allclose(&mirrored, near, near).unwrap(), "{on}");
+            for threads in [2, 3] {
+                let (c, d) = run(threads);
+                assert!(c.equal(&a).unwrap(), "{on} on {threads}");
+                assert!(d.equal(&b).unwrap(), "{on} on {threads}");
+            }
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::diagonals::{self, Block, Diagonals};
+use super::dots::Dots;
 use super::kernels::Loops;
 use super::vector;
 use super::{ColumnsPanel, Finish, Grid, Kernels, Listed, Operand, Product, Rows, Run, SparseRows, Wanted};
@@ -13,7 +14,7 @@ use crate::structure::IndexSlice;
 #[derive(Debug)]
 pub(super) struct Floats<T>(pub(super) Loops<T>);
 
-impl<T: Block> Kernels for Floats<T> {
+impl<T: Block + Dots> Kernels for Floats<T> {
     fn sparse_dense_rounded(
         &self,
         left: Rows<'_>,

@@ -9,13 +9,9 @@ use std::ops::Range;
 
 use super::columns::Columns;
 use super::term::Term;
-#[cfg(target_arch = "x86_64")]
-use super::tiles;
 use super::typed::Typed;
-use super::vector::RUN;
-use crate::simd::Level;
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{level, prefetch_stream};
+use crate::simd::{Level, level, prefetch_stream};
 
 /// Lanes of a sum.
 pub(super) const LANES: usize = 16;
@@ -24,10 +20,6 @@ pub(super) const LANES: usize = 16;
 pub(super) trait Lanes: Term {
     fn wide(self) -> f64;
     fn round(sum: f64) -> Self;
-
-    /// Adds to each lane the products of its terms: those of `f32` in `f32` for [`RUN`] terms, whose sum is then added in
-    /// `f64` (RFC 2). `level` is the one in use.
-    fn add_products(level: Level, xs: &[[Self; LANES]], ys: &[[Self; LANES]], sums: &mut [f64; LANES]);
 
     /// Adds the products of eight elements and those of `b` at the places in `at` to four lanes and four.
     ///
@@ -66,14 +58,6 @@ impl Lanes for f64 {
     #[inline(always)]
     fn round(sum: f64) -> f64 {
         sum
-    }
-    #[inline(always)]
-    fn add_products(_: Level, xs: &[[f64; LANES]], ys: &[[f64; LANES]], sums: &mut [f64; LANES]) {
-        for (x, y) in xs.iter().zip(ys) {
-            for i in 0..LANES {
-                sums[i] += x[i] * y[i];
-            }
-        }
     }
     #[cfg(target_arch = "x86_64")]
     #[inline]
@@ -124,31 +108,6 @@ impl Lanes for f32 {
     #[inline(always)]
     fn round(sum: f64) -> f32 {
         sum as f32
-    }
-    #[inline(always)]
-    fn add_products(level: Level, xs: &[[f32; LANES]], ys: &[[f32; LANES]], sums: &mut [f64; LANES]) {
-        // What a compiler makes of the loop below has two elements in a register.
-        #[cfg(target_arch = "x86_64")]
-        match level {
-            // SAFETY: the level in use is at most that of the CPU.
-            Level::Avx512 => return unsafe { tiles::wide_lanes(xs, ys, sums) },
-            // SAFETY: as above.
-            Level::Avx2 => return unsafe { tiles::narrow_lanes(xs, ys, sums) },
-            Level::Baseline => {}
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = level;
-        for (xs, ys) in xs.chunks(RUN).zip(ys.chunks(RUN)) {
-            let mut run = [0.0f32; LANES];
-            for (x, y) in xs.iter().zip(ys) {
-                for i in 0..LANES {
-                    run[i] += x[i] * y[i];
-                }
-            }
-            for i in 0..LANES {
-                sums[i] += f64::from(run[i]);
-            }
-        }
     }
     #[cfg(target_arch = "x86_64")]
     #[inline]

@@ -12,6 +12,7 @@ mod blocks;
 mod carrier;
 mod columns;
 mod diagonals;
+mod dots;
 mod double;
 mod extent;
 mod floats;
@@ -44,6 +45,7 @@ pub use columns::{Columns, WIDTHS};
 pub use diagonals::{BLOCK, Diagonals};
 pub use extent::Extent;
 pub use over_fill::{Along, OverFill};
+pub use sampled::piece;
 pub use semiring::{Plus, Semiring, Times};
 pub use sparse::{Accumulator, Out};
 

@@ -5,7 +5,6 @@
 
 use std::arch::x86_64::*;
 
-use super::lanes::LANES;
 use super::source::Source;
 use super::vector::{RUN, Row};
 use crate::simd::prefetch_stream;
@@ -15,7 +14,7 @@ use crate::simd::prefetch_stream;
 /// # Safety
 /// The CPU must have what the type says, for every function; those that take a pointer read or write
 /// [`SINGLES`](Registers::SINGLES) or [`DOUBLES`](Registers::DOUBLES) elements there. `stream` goes to the beginning of a line.
-trait Registers {
+pub(super) trait Registers {
     /// Of `f32`, of as many `f64`, half as many in each of two registers, and of `f64` in one.
     type Singles: Copy;
     type Doubles: Copy;
@@ -28,8 +27,12 @@ trait Registers {
     /// `sum + x · y[..]`, rounded twice.
     unsafe fn add_singles(sum: Self::Singles, x: f32, y: *const f32) -> Self::Singles;
     unsafe fn add_doubles(sum: Self::Doubles, x: f64, y: *const f64) -> Self::Doubles;
-    /// `sum + x[..] · y[..]`, rounded twice.
-    unsafe fn add_products(sum: Self::Singles, x: *const f32, y: *const f32) -> Self::Singles;
+    /// `sum + x · y` of each element, rounded twice.
+    unsafe fn add_products(sum: Self::Singles, x: Self::Singles, y: Self::Singles) -> Self::Singles;
+    unsafe fn add_double_products(sum: Self::Doubles, x: Self::Doubles, y: Self::Doubles) -> Self::Doubles;
+    /// The first `n` elements, at most a register's, and zeros.
+    unsafe fn load_singles(from: *const f32, n: usize) -> Self::Singles;
+    unsafe fn load_doubles(from: *const f64, n: usize) -> Self::Doubles;
     /// Adds a run to sums.
     unsafe fn widen(sums: &mut [Self::Doubles; 2], run: Self::Singles);
     unsafe fn is_finite(sum: Self::Doubles) -> bool;
@@ -39,10 +42,10 @@ trait Registers {
 }
 
 /// AVX-512 F and DQ.
-struct Wide;
+pub(super) struct Wide;
 
 /// AVX2.
-struct Narrow;
+pub(super) struct Narrow;
 
 /// The functions of [`Registers`] for one width, each with the features that it needs.
 macro_rules! registers {
@@ -76,8 +79,17 @@ registers!(Wide, "avx512f,avx512dq", __m512: 16, __m512d: 8, {
     add_doubles(sum: __m512d, x: f64, y: *const f64) -> __m512d {
         _mm512_add_pd(sum, _mm512_mul_pd(_mm512_set1_pd(x), _mm512_loadu_pd(y)))
     }
-    add_products(sum: __m512, x: *const f32, y: *const f32) -> __m512 {
-        _mm512_add_ps(sum, _mm512_mul_ps(_mm512_loadu_ps(x), _mm512_loadu_ps(y)))
+    add_products(sum: __m512, x: __m512, y: __m512) -> __m512 {
+        _mm512_add_ps(sum, _mm512_mul_ps(x, y))
+    }
+    add_double_products(sum: __m512d, x: __m512d, y: __m512d) -> __m512d {
+        _mm512_add_pd(sum, _mm512_mul_pd(x, y))
+    }
+    load_singles(from: *const f32, n: usize) -> __m512 {
+        if n == 16 { _mm512_loadu_ps(from) } else { _mm512_maskz_loadu_ps(((1u32 << n) - 1) as u16, from) }
+    }
+    load_doubles(from: *const f64, n: usize) -> __m512d {
+        if n == 8 { _mm512_loadu_pd(from) } else { _mm512_maskz_loadu_pd(((1u32 << n) - 1) as u8, from) }
     }
     widen(sums: &mut [__m512d; 2], run: __m512) {
         sums[0] = _mm512_add_pd(sums[0], _mm512_cvtps_pd(_mm512_castps512_ps256(run)));
@@ -107,8 +119,21 @@ registers!(Narrow, "avx2", __m256: 8, __m256d: 4, {
     add_doubles(sum: __m256d, x: f64, y: *const f64) -> __m256d {
         _mm256_add_pd(sum, _mm256_mul_pd(_mm256_set1_pd(x), _mm256_loadu_pd(y)))
     }
-    add_products(sum: __m256, x: *const f32, y: *const f32) -> __m256 {
-        _mm256_add_ps(sum, _mm256_mul_ps(_mm256_loadu_ps(x), _mm256_loadu_ps(y)))
+    add_products(sum: __m256, x: __m256, y: __m256) -> __m256 {
+        _mm256_add_ps(sum, _mm256_mul_ps(x, y))
+    }
+    add_double_products(sum: __m256d, x: __m256d, y: __m256d) -> __m256d {
+        _mm256_add_pd(sum, _mm256_mul_pd(x, y))
+    }
+    load_singles(from: *const f32, n: usize) -> __m256 {
+        if n == 8 { return _mm256_loadu_ps(from); }
+        let places = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+        _mm256_maskload_ps(from, _mm256_cmpgt_epi32(_mm256_set1_epi32(n as i32), places))
+    }
+    load_doubles(from: *const f64, n: usize) -> __m256d {
+        if n == 4 { return _mm256_loadu_pd(from); }
+        let places = _mm256_setr_epi64x(0, 1, 2, 3);
+        _mm256_maskload_pd(from, _mm256_cmpgt_epi64(_mm256_set1_epi64x(n as i64), places))
     }
     widen(sums: &mut [__m256d; 2], run: __m256) {
         sums[0] = _mm256_add_pd(sums[0], _mm256_cvtps_pd(_mm256_castps256_ps128(run)));
@@ -362,61 +387,6 @@ pub(super) unsafe fn some_doubles<const C: usize, S: Source, const FAR: bool>(
             _mm512_storeu_pd(to.add(8 * c), sum);
         }
         _mm512_mask_storeu_pd(to.add(last), mask, sums[C - 1]);
-    }
-}
-
-/// Adds to sixteen lanes the products of their terms, as [`Lanes::add_products`](super::lanes::Lanes::add_products) of `f32` does.
-///
-/// # Safety
-/// The CPU must have AVX-512 F and DQ.
-#[target_feature(enable = "avx512f,avx512dq")]
-pub(super) unsafe fn wide_lanes(xs: &[[f32; LANES]], ys: &[[f32; LANES]], sums: &mut [f64; LANES]) {
-    // SAFETY: the caller's promise.
-    unsafe { lanes::<Wide, 1, 2>(xs, ys, sums) }
-}
-
-/// The same in narrow registers.
-///
-/// # Safety
-/// The CPU must have AVX2.
-#[target_feature(enable = "avx2")]
-pub(super) unsafe fn narrow_lanes(xs: &[[f32; LANES]], ys: &[[f32; LANES]], sums: &mut [f64; LANES]) {
-    // SAFETY: the caller's promise.
-    unsafe { lanes::<Narrow, 2, 4>(xs, ys, sums) }
-}
-
-/// In `C` registers of `f32`, of `f64` in `D`.
-///
-/// # Safety
-/// The CPU must have what `V` says.
-#[inline(always)]
-unsafe fn lanes<V: Registers, const C: usize, const D: usize>(
-    xs: &[[f32; LANES]],
-    ys: &[[f32; LANES]],
-    sums: &mut [f64; LANES],
-) {
-    debug_assert!(V::SINGLES * C == LANES && V::DOUBLES * D == LANES);
-    // SAFETY: the caller's promise; all registers together hold as many elements as there are lanes.
-    unsafe {
-        let mut totals = [[V::no_doubles(); 2]; C];
-        for (xs, ys) in xs.chunks(RUN).zip(ys.chunks(RUN)) {
-            let mut run = [V::no_singles(); C];
-            for (x, y) in xs.iter().zip(ys) {
-                for (c, run) in run.iter_mut().enumerate() {
-                    *run = V::add_products(*run, x.as_ptr().add(V::SINGLES * c), y.as_ptr().add(V::SINGLES * c));
-                }
-            }
-            for (totals, run) in totals.iter_mut().zip(run) {
-                V::widen(totals, run);
-            }
-        }
-        let mut found = [0.0; LANES];
-        for (total, out) in totals.into_iter().flatten().zip(found.chunks_exact_mut(V::DOUBLES)) {
-            V::store_doubles(out.as_mut_ptr(), total, false);
-        }
-        for (sum, found) in sums.iter_mut().zip(found) {
-            *sum += found;
-        }
     }
 }
 

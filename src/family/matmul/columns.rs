@@ -27,7 +27,7 @@ const SLICES: usize = 16;
 const PER_PLACE: usize = 8;
 
 /// Elements that are turned at a time.
-const BLOCK: usize = 256;
+const BLOCK: usize = 128;
 
 /// The product of two matrices of floats, one of them sparse over zeros and walked against its rows, the other strided;
 /// `None` for any other operands.
@@ -48,7 +48,7 @@ pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Option<Ten
         return Ok(None);
     }
     let (m, n) = (s.shape[1], dense.shape[1]);
-    if m == 0 || n == 0 || s.shape[0] == 0 {
+    if m == 0 || n == 0 || s.shape[0] == 0 || is_better_by_rows([m, s.shape[0], n], dtype) {
         return Ok(None);
     }
     let shape = if is_mirrored { [n, m] } else { [m, n] };
@@ -61,6 +61,13 @@ pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Option<Ten
     let dense = dense.cast(DType::F64);
     let panels = Panels { kernel, left, terms: None, dense, m, n };
     Ok(Some(Tensor::from_strided(panels.run(dtype, is_mirrored)?)))
+}
+
+/// Whether the rows of the sparse operand are better formed first. Rows of the result are gone through once then, and at random those
+/// of the dense operand, which are fewer; and terms of single precision are summed as such. Of 2000 × 1,000,000, 32 columns take 0.4 of
+/// the time; of a matrix of 4096 in `float32` that stores a tenth, 128 take 0.55.
+fn is_better_by_rows([m, k, n]: [usize; 3], dtype: DType) -> bool {
+    n > 16 && m / 4 > k || dtype != DType::F64 && n >= 48 && m >= k / 2
 }
 
 /// The sums of a product as [`product`] makes it, of easy terms of compressed rows of the transpose, in `float64`; `None` where
@@ -95,10 +102,12 @@ struct Panels<'a> {
 }
 
 impl Panels<'_> {
-    /// The width of panels: the widest that leaves some for every thread, beside so many slices.
+    /// The width of panels, beside so many slices: with which the thread that has most is done first, if a panel takes the time of its
+    /// columns and of eight more to go through stored elements.
     fn width(&self, slices: usize) -> usize {
-        let share = self.n.div_ceil(parallel::threads().div_ceil(slices)).max(1);
-        WIDTHS.into_iter().find(|&w| w >= share.min(WIDTHS[WIDTHS.len() - 1])).unwrap_or(1)
+        let threads = parallel::threads().div_ceil(slices);
+        let time = |width: usize| self.n.div_ceil(width).div_ceil(threads) * (width + 8);
+        WIDTHS.into_iter().rev().min_by_key(|&width| time(width)).unwrap_or(1)
     }
 
     /// Rows of the left operand in slices of like work.
@@ -172,11 +181,12 @@ impl Panels<'_> {
                 if is_mirrored {
                     let panel = &sums[first / width * part..][..part];
                     let mut block = [0.0; BLOCK];
-                    for (j, out) in out.chunks_exact_mut(row * size).enumerate() {
-                        for (i, out) in out.chunks_mut(BLOCK * size).enumerate() {
-                            let block = &mut block[..out.len() / size];
-                            let from = panel[i * BLOCK * width..].iter().skip(j).step_by(width);
-                            block.iter_mut().zip(from).for_each(|(o, &x)| *o = x);
+                    // A block of the panel stays in the first cache while its columns are read one after the other.
+                    for (i, from) in panel.chunks(BLOCK * width).enumerate() {
+                        let block = &mut block[..from.len() / width];
+                        for (j, out) in out.chunks_exact_mut(row * size).enumerate() {
+                            block.iter_mut().zip(from[j..].iter().step_by(width)).for_each(|(o, &x)| *o = x);
+                            let out = &mut out[i * BLOCK * size..][..block.len() * size];
                             Carrier::Float.finish(f64::as_bytes(block), dtype, out);
                         }
                     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use openwork_ops::matmul::{Operand, WantedRow};
+use openwork_ops::matmul::{Operand, WantedRow, piece};
 use openwork_ops::structure::IndexVec;
 use openwork_ops::{DType, Scalar, Side};
 
@@ -251,18 +251,15 @@ fn sampled(a: &Tensor, b: &Tensor, way: Way, batch: &[usize], wanted: &Sparse) -
     let (pattern, rows) = Stored::without_terms(wanted, false)?;
     let (left, right, rows) = of_one_width(Rows::new(a, way)?, Rows::new(&turned, way)?, rows);
     let (out, acc) = (way.output(), way.carrier.acc_size());
-    // Rows of one matrix that want about so many terms are a piece.
-    const WORK: usize = 1 << 16;
+    let share = wanted.nse() / (batch.iter().product::<usize>().max(1) * 4 * parallel::threads());
+    let most = piece(share, wanted.nse() / rows.len().max(1), b.shape()[b.ndim() - 1], k, b.dtype().size());
     let number = |r: usize| rows.ids.as_ref().map_or(r, |ids| ids[r] as usize);
     let (mut pieces, mut ends) = (Vec::new(), Vec::new());
     let mut start = 0;
     while start < rows.len() {
         let matrix = number(start) / m;
         let mut end = start;
-        while end < rows.len()
-            && number(end) / m == matrix
-            && (rows.start(end) - rows.start(start)).saturating_mul(k + 1) < WORK
-        {
+        while end < rows.len() && number(end) / m == matrix && rows.start(end) - rows.start(start) < most {
             end += 1;
         }
         let end = end.max(start + 1);
