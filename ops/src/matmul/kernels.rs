@@ -117,8 +117,13 @@ pub(super) fn sparse_dense<T: Term, I: Index>(
             block(indices, values, &b[j..], right.row, out);
             j += WIDE;
         }
-        let (half, rest) = rest.as_chunks_mut::<{ WIDE / 4 }>();
+        let (half, rest) = rest.as_chunks_mut::<{ WIDE / 2 }>();
         for out in half {
+            block(indices, values, &b[j..], right.row, out);
+            j += WIDE / 2;
+        }
+        let (few, rest) = rest.as_chunks_mut::<{ WIDE / 4 }>();
+        for out in few {
             block(indices, values, &b[j..], right.row, out);
             j += WIDE / 4;
         }
@@ -138,15 +143,7 @@ fn block<T: Term, I: Index, const N: usize>(
     stride: usize,
     out: &mut [T::Acc; N],
 ) {
-    let mut acc = *out;
-    for (&k, &x) in indices.iter().zip(values) {
-        let at = k.get() * stride;
-        let row: &[T] = &b[at..at + N];
-        for i in 0..N {
-            acc[i] = T::mul_add(acc[i], x, row[i]);
-        }
-    }
-    *out = acc;
+    T::add_rows(indices.iter().zip(values).map(|(k, &x)| (x, &b[k.get() * stride..][..N])), out);
 }
 
 /// [`dot`], compiled once for all that take a product of rows for each element of the result.
@@ -248,12 +245,26 @@ pub(super) fn dense_dense<T: Term>(
             let sum = (0..k).fold(T::ZERO, |acc, k| T::mul_add(acc, a[k * left.col], b[k * right.row]));
             out.iter_mut().for_each(|o| *o = T::add(*o, sum));
         } else {
-            for k in 0..k {
-                let x = a[k * left.col];
-                let row = &b[k * right.row..k * right.row + n];
-                for (o, &y) in out.iter_mut().zip(row) {
-                    *o = T::mul_add(*o, x, y);
-                }
+            let factors = |j: usize, n: usize| (0..k).map(move |k| (a[k * left.col], &b[k * right.row + j..][..n]));
+            let mut j = 0;
+            let (wide, rest) = out.as_chunks_mut::<WIDE>();
+            for out in wide {
+                T::add_rows(factors(j, WIDE), out);
+                j += WIDE;
+            }
+            let (half, rest) = rest.as_chunks_mut::<{ WIDE / 2 }>();
+            for out in half {
+                T::add_rows(factors(j, WIDE / 2), out);
+                j += WIDE / 2;
+            }
+            let (few, rest) = rest.as_chunks_mut::<{ WIDE / 4 }>();
+            for out in few {
+                T::add_rows(factors(j, WIDE / 4), out);
+                j += WIDE / 4;
+            }
+            for out in rest.as_chunks_mut::<1>().0 {
+                T::add_rows(factors(j, 1), out);
+                j += 1;
             }
         }
     }

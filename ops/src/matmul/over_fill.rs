@@ -91,25 +91,34 @@ impl OverFill {
 
 impl OverFill {
     /// Adds columns of a sparse matrix times a panel of a dense one, as [`columns_panel`](super::Kernels::columns_panel) does: row `r`
-    /// of `left` holds column `r` of the sparse matrix. `hard` is told the numbers of hard elements, rising, and what is beneath
-    /// each.
+    /// of `left` holds column `r` of the sparse matrix. Where the last column of the panel `is_spare`, what becomes of it is of no
+    /// use. `hard` is told the numbers of hard elements, rising, and what is beneath each.
     pub fn add_columns(
         &self,
         left: Rows<'_>,
         rows: Range<usize>,
-        panel: super::Columns<'_>,
+        (panel, is_spare): (super::Columns<'_>, bool),
         acc: &mut [f64],
         hard: &mut dyn FnMut(usize, f64),
     ) {
         debug_assert!(matches!(left.indices, IndexSlice::U32(_)));
         let work = Columns { over: self, left: Typed::new(left), rows, panel, acc, hard };
+        if is_spare && self.along == Along::Columns {
+            return match panel.width {
+                4 => vectorised(Panel::<4, true>(work)),
+                8 => vectorised(Panel::<8, true>(work)),
+                16 => vectorised(Panel::<16, true>(work)),
+                24 => vectorised(Panel::<24, true>(work)),
+                _ => vectorised(Panel::<32, true>(work)),
+            };
+        }
         match panel.width {
-            1 => vectorised(Panel::<1>(work)),
-            4 => vectorised(Panel::<4>(work)),
-            8 => vectorised(Panel::<8>(work)),
-            16 => vectorised(Panel::<16>(work)),
-            24 => vectorised(Panel::<24>(work)),
-            _ => vectorised(Panel::<32>(work)),
+            1 => vectorised(Panel::<1, false>(work)),
+            4 => vectorised(Panel::<4, false>(work)),
+            8 => vectorised(Panel::<8, false>(work)),
+            16 => vectorised(Panel::<16, false>(work)),
+            24 => vectorised(Panel::<24, false>(work)),
+            _ => vectorised(Panel::<32, false>(work)),
         }
     }
 }
@@ -123,9 +132,10 @@ struct Columns<'a> {
     hard: &'a mut dyn FnMut(usize, f64),
 }
 
-struct Panel<'a, const N: usize>(Columns<'a>);
+/// In a panel that has a column to `SPARE` the fill beneath a row of the result lies there: what is read with the row is near.
+struct Panel<'a, const N: usize, const SPARE: bool>(Columns<'a>);
 
-impl<const N: usize> Loop for Panel<'_, N> {
+impl<const N: usize, const SPARE: bool> Loop for Panel<'_, N, SPARE> {
     type Output = ();
 
     #[inline(always)]
@@ -134,6 +144,11 @@ impl<const N: usize> Loop for Panel<'_, N> {
         let end = left.start(rows.end);
         let (acc, _) = acc.as_chunks_mut::<N>();
         let mut hard: Vec<Cell<u32>> = Vec::new();
+        if SPARE {
+            for (acc, &fill) in acc.iter_mut().zip(&over.fills) {
+                acc[N - 1] = fill;
+            }
+        }
         for r in rows {
             let start = left.start(r);
             let (indices, values) = left.row(r);
@@ -141,7 +156,11 @@ impl<const N: usize> Loop for Panel<'_, N> {
             if hard.len() < indices.len() {
                 hard.resize(indices.len(), Cell::new(0));
             }
-            let y = panel.row::<N>(r);
+            let mut y = panel.row::<N>(r);
+            if SPARE {
+                // Elements are finite here, so this leaves the fill as it is.
+                y[N - 1] = 0.0;
+            }
             let fills = over.of_row(r, acc.len());
             let found = if N == 1 {
                 let of = one::Rows { easy: over.easy, hard: &hard };
@@ -154,7 +173,7 @@ impl<const N: usize> Loop for Panel<'_, N> {
                         prefetch::<[f64; N], 1>(acc, next as usize);
                     }
                     let out = &mut acc[i as usize];
-                    let x = (&less).term(e, i, x);
+                    let x = if SPARE { less.over(e, out[N - 1], x) } else { (&less).term(e, i, x) };
                     for j in 0..N {
                         out[j] += x * y[j];
                     }

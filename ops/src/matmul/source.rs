@@ -132,6 +132,20 @@ impl Less<'_> {
     pub(super) fn found(&self) -> usize {
         self.found.get().min(self.hard.len())
     }
+
+    /// The term of element `e` over this fill.
+    #[inline(always)]
+    pub(super) fn over(&self, e: usize, fill: f64, element: f64) -> f64 {
+        if self.easy.is(element, fill) {
+            return element - fill;
+        }
+        let found = self.found.get();
+        if let Some(place) = self.hard.get(found) {
+            place.set(e as u32);
+        }
+        self.found.set(found + 1);
+        element
+    }
 }
 
 impl Source for &Less<'_> {
@@ -144,14 +158,6 @@ impl Source for &Less<'_> {
     fn term(self, e: usize, k: u32, element: f64) -> f64 {
         // SAFETY: columns are below the number of fills, by the promise of who made this; of one fill the first is read.
         let fill = *unsafe { self.fills.get_unchecked((k & self.mask) as usize) };
-        if self.easy.is(element, fill) {
-            return element - fill;
-        }
-        let found = self.found.get();
-        if let Some(place) = self.hard.get(found) {
-            place.set(e as u32);
-        }
-        self.found.set(found + 1);
-        element
+        self.over(e, fill, element)
     }
 }

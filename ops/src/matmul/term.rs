@@ -12,6 +12,20 @@ pub(super) trait Term: Pod + Sync + std::fmt::Debug {
     /// `acc + x * y`.
     fn mul_add(acc: Self::Acc, x: Self, y: Self) -> Self::Acc;
     fn add(a: Self::Acc, b: Self::Acc) -> Self::Acc;
+    /// Adds factors times rows, each of `N` elements.
+    #[inline(always)]
+    fn add_rows<'a, const N: usize>(
+        factors_and_rows: impl Iterator<Item = (Self, &'a [Self])>,
+        sums: &mut [Self::Acc; N],
+    ) {
+        let mut acc = *sums;
+        for (x, row) in factors_and_rows {
+            for i in 0..N {
+                acc[i] = Self::mul_add(acc[i], x, row[i]);
+            }
+        }
+        *sums = acc;
+    }
     /// `k` times `x * y`.
     fn times(x: Self, y: Self, k: usize) -> Self::Acc;
     /// The product of two accumulators.
@@ -129,6 +143,23 @@ impl Term for Exact {
     #[inline(always)]
     fn add(a: Double, b: Double) -> Double {
         a.add(b)
+    }
+    /// The parts of sums in arrays of their own, for the sake of vectors.
+    #[inline(always)]
+    fn add_rows<'a, const N: usize>(
+        factors_and_rows: impl Iterator<Item = (Exact, &'a [Exact])>,
+        sums: &mut [Double; N],
+    ) {
+        let (mut hi, mut lo) = (sums.map(|sum| sum.hi), sums.map(|sum| sum.lo));
+        for (x, row) in factors_and_rows {
+            for i in 0..N {
+                let sum = Double { hi: hi[i], lo: lo[i] }.mul_add(x.0, row[i].0);
+                (hi[i], lo[i]) = (sum.hi, sum.lo);
+            }
+        }
+        for (i, sum) in sums.iter_mut().enumerate() {
+            *sum = Double { hi: hi[i], lo: lo[i] };
+        }
     }
     fn times(x: Exact, y: Exact, k: usize) -> Double {
         Double::ZERO.mul_add(x.0, y.0).mul(Double::new(k as f64))

@@ -114,9 +114,14 @@ impl Panels<'_> {
     fn slices(&self) -> Vec<std::ops::Range<usize>> {
         let (rows, nse) = (self.left.len(), self.left.nse());
         let places = (PER_PLACE * self.m * self.n).max(1);
-        // Terms that are made on the way would be made for each panel.
-        let by_panels = self.n >= MANY && self.terms.is_none();
-        let wanted = if by_panels { 1 } else { ((nse + places / 2) / places).clamp(1, SLICES) };
+        let by_work = (nse + places / 2) / places;
+        let wanted = match self.terms {
+            None if self.n >= MANY => 1,
+            None => by_work.clamp(1, SLICES),
+            // Terms would be made anew for each panel. Where the kernel makes them this takes less than to add many slices.
+            Some(Terms::InKernel(_)) => by_work.div_ceil(2).clamp(1, SLICES / 4),
+            Some(Terms::AtHand(_)) => by_work.clamp(1, SLICES),
+        };
         let mut ends = vec![0];
         for i in 1..wanted {
             let goal = nse / wanted * i;
@@ -151,15 +156,16 @@ impl Panels<'_> {
         let part = m * width;
         let sums = Buffer::build(panels * slices.len() * part * 8, |out| {
             parallel::for_chunks_mut(f64::from_bytes_mut(out), part, 1, &|task, acc| {
-                let (panel, slice) = (task / slices.len(), &slices[task % slices.len()]);
-                let panel = columns(panel);
+                let (number, slice) = (task / slices.len(), &slices[task % slices.len()]);
+                let panel = columns(number);
                 match self.terms {
                     None => (self.kernel)(self.left.view(), slice.clone(), panel, acc),
                     // Every panel makes them again; the first sees to the hard ones.
                     Some(Terms::InKernel(terms)) => {
-                        terms.add_columns(slice.clone(), task < slices.len(), panel, acc);
+                        let is_spare = (number + 1) * width > n;
+                        terms.add_columns(slice.clone(), number == 0, (panel, is_spare), acc);
                     }
-                    Some(Terms::AtHand(terms)) => terms.each(slice.clone(), task < slices.len(), &mut |left, rows| {
+                    Some(Terms::AtHand(terms)) => terms.each(slice.clone(), number == 0, &mut |left, rows| {
                         (self.kernel)(left, rows, panel, acc);
                     }),
                 }

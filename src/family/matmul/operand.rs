@@ -125,17 +125,14 @@ impl Stored {
     /// Some of the entries, `(which, term)`, rising, an entry perhaps more than once.
     pub(super) fn of_entries(&self, entries: &[usize], terms: &[u8]) -> Stored {
         let wide = self.is_wide() || entries.len() > u32::MAX as usize;
-        let (mut pointers, mut indices) = (Vec::new(), Vec::new());
-        pointers.push(0);
-        let mut next = 0;
-        for r in 0..self.len() {
-            let end = self.start(r + 1);
-            while next < entries.len() && entries[next] < end {
-                indices.push(self.indices.get(entries[next]) as u64);
-                next += 1;
-            }
-            pointers.push(next as u64);
-        }
+        let indices =
+            with_index!(self.indices.as_slice(), all => entries.iter().map(|&e| all[e].get() as u64).collect());
+        let (mut next, first) = (0, self.pointers.get(0));
+        let mut until = |end: usize| {
+            next += entries[next..].iter().take_while(|&&e| e < end - first).count();
+            next as u64
+        };
+        let pointers = with_index!(self.pointers.as_slice(), all => all.iter().map(|end| until(end.get())).collect());
         let terms = Buffer::of_held(terms.len(), |out| out.copy_from_slice(terms));
         Stored {
             pointers: index_vec(pointers, wide).into(),
@@ -150,24 +147,27 @@ impl Stored {
     /// The rows of the transpose of one matrix, which has so many: entries in the order of the rows here.
     pub(super) fn transposed(&self, rows: usize, term: usize) -> Stored {
         let nse = self.nse();
+        let columns: Vec<usize> =
+            with_index!(self.indices.as_slice(), all => all.iter().map(|column| column.get()).collect());
         let mut pointers = vec![0u64; rows + 1];
-        for e in 0..nse {
-            pointers[self.indices.get(e) + 1] += 1;
+        for &column in &columns {
+            pointers[column + 1] += 1;
         }
         for r in 0..rows {
             pointers[r + 1] += pointers[r];
         }
-        let (mut next, mut indices) = (pointers.clone(), vec![0u64; nse]);
+        let (mut next, mut indices, mut from) = (pointers.clone(), vec![0u64; nse], vec![0usize; nse]);
+        for r in 0..self.len() {
+            for e in self.start(r)..self.start(r + 1) {
+                let slot = &mut next[columns[e]];
+                (indices[*slot as usize], from[*slot as usize]) = (r as u64, e);
+                *slot += 1;
+            }
+        }
         let source = self.terms.bytes();
         let terms = Buffer::of_held(nse * term, |out| {
-            for r in 0..self.len() {
-                for e in self.start(r)..self.start(r + 1) {
-                    let slot = &mut next[self.indices.get(e)];
-                    let at = *slot as usize;
-                    *slot += 1;
-                    indices[at] = r as u64;
-                    out[at * term..(at + 1) * term].copy_from_slice(&source[e * term..(e + 1) * term]);
-                }
+            for (out, &e) in out.chunks_exact_mut(term).zip(&from) {
+                out.copy_from_slice(&source[e * term..(e + 1) * term]);
             }
         });
         let of = |v: Vec<u64>| index_vec(v, self.is_wide()).into();

@@ -164,7 +164,8 @@ impl<'a> InKernel<'a> {
     }
 
     /// Adds these rows, as columns, times a panel of a dense matrix. Hard elements are remembered where `remember`.
-    pub(super) fn add_columns(&self, rows: Range<usize>, remember: bool, panel: Columns<'_>, acc: &mut [f64]) {
+    /// The last column of the panel may be one to spare.
+    pub(super) fn add_columns(&self, rows: Range<usize>, remember: bool, panel: (Columns<'_>, bool), acc: &mut [f64]) {
         let mut entries = Entries::default();
         self.kernel.add_columns(self.view(), rows, panel, acc, &mut |which, fill| {
             if remember && fill != 0.0 {
