@@ -93,6 +93,13 @@ impl Tensor {
     /// The products of two batches of matrices, one by one: [`Tensor::matmul`] of tensors of three axes, of which the first has
     /// one size.
     ///
+    /// ```
+    /// use openwork::tensor;
+    /// let (a, b) = (tensor![[[1, 2]], [[3, 4]]], tensor![[[1], [1]], [[2], [0]]]);
+    /// assert_eq!(a.bmm(&b)?.to_vec::<i32>()?, [3, 6]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If either has not three axes, or their first axes differ; else as [`Tensor::matmul`], which also broadcasts batches.
     pub fn bmm(&self, other: &Tensor) -> Result<Tensor> {
