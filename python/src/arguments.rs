@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use openwork::{
     Axes, Axis, BinaryOp, Contracted, DType, Fill, Index, Integers, Interpolation, Layout, Limit, Number, Operand, Pad,
-    Plus, Product, ReduceOp, Scalar, Semiring, UnaryOp, keep,
+    Plus, Product, ReduceOp, Scalar, Semiring, Times, UnaryOp, keep,
 };
 use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -281,15 +281,25 @@ fn integers(object: &Bound<'_, PyAny>) -> PyResult<Vec<i64>> {
 
 fn semiring(object: &Bound<'_, PyAny>) -> PyResult<Semiring> {
     let given: String = object.extract()?;
+    if let Some(semiring) = Semiring::ALL.iter().find(|s| s.name() == given) {
+        return Ok(*semiring);
+    }
     let own = given.split_once('_').and_then(|(plus, times)| {
         let plus = Plus::ALL.into_iter().find(|p| p.name() == plus)?;
-        let times = BinaryOp::ALL.iter().find(|op| op.name() == times)?;
-        Some(Semiring::new(plus, *times))
+        let ops = BinaryOp::ALL.iter().map(|&op| Times::Op(op));
+        let all = [Times::First, Times::Second, Times::Pair].into_iter().chain(ops);
+        let times = all.into_iter().find(|t| t.name() == times || matches!(t, Times::Op(op) if op.name() == times))?;
+        Some(Semiring::new(plus, times))
     });
-    match Semiring::ALL.iter().find(|s| s.name() == given) {
-        Some(semiring) => Ok(*semiring),
-        None => own.map_or_else(|| named(object, Semiring::ALL, |s| s.name()), Ok),
-    }
+    own.ok_or_else(|| {
+        let known: Vec<String> = Semiring::ALL.iter().map(|s| s.name()).collect();
+        let sums: Vec<&str> = Plus::ALL.iter().map(|p| p.name()).collect();
+        PyValueError::new_err(format!(
+            "{given:?} is no semiring; known are {}, and {} with any op of two operands, as in \"max_hypot\"",
+            known.join(", "),
+            sums.join(", ")
+        ))
+    })
 }
 
 fn contracted(object: &Bound<'_, PyAny>) -> PyResult<Contracted> {

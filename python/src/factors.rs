@@ -14,6 +14,13 @@ pub struct Factored {
     inner: linalg::Factored,
 }
 
+impl Factored {
+    /// The library's.
+    pub fn inner(&self) -> &linalg::Factored {
+        &self.inner
+    }
+}
+
 #[pymethods]
 impl Factored {
     fn solve(&self, py: Python<'_>, b: &Bound<'_, PyAny>) -> PyResult<Tensor> {

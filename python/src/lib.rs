@@ -41,7 +41,7 @@ mod _core {
         randn, random, scalar,
     };
     #[pymodule_export]
-    use crate::ops::{Op, catalogue, op};
+    use crate::ops::{Op, catalogue, einsum_path, op};
     #[pymodule_export]
     use crate::solvers::{solve_iteratively, solve_triangular};
     #[pymodule_export]

@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use crate::arguments::{Args, Other, Reduced, Side, number, objects};
+use crate::arguments::{Args, Other, Reduced, Side, Tensors, number, objects};
 use crate::context::run;
 use crate::results::Give;
 use crate::table::{FUNCTIONS, METHODS, Method};
@@ -95,6 +95,14 @@ pub fn op(name: &str) -> PyResult<Op> {
     let entry = library::find(name);
     let found = entry.and_then(|entry| Some(Op { name: entry.name, run: find(entry)? }));
     found.ok_or_else(|| PyValueError::new_err(format!("{name:?} is no op that Python can call")))
+}
+
+/// How `einsum` would carry out an equation, in words.
+#[pyfunction]
+pub fn einsum_path(py: Python<'_>, equation: &str, operands: &Bound<'_, PyAny>) -> PyResult<String> {
+    let all = [operands.clone()];
+    let operands = Tensors::take(&mut Args::new(&all))?;
+    run(py, || openwork::einsum_path(equation, &operands.pass()).map(|path| path.to_string()))
 }
 
 /// An entry as Python sees it: name, family, whether it is called on a tensor, parameters with their Rust types, the Rust

@@ -175,6 +175,14 @@ def test_products(layout):
     same(ow.vecdot(x, y), (a * b).sum(-1))
     same(ow.einsum("ij,kj->ik", x, y), a @ b.T)
     same(ow.einsum("ij,kj->ik", x, y, semiring="max_plus"), (a[:, None] + b[None]).max(-1))
+    same(ow.einsum("ij,kj->ik", x, y, semiring="max_min"), np.minimum(a[:, None], b[None]).max(-1))
+    same(ow.einsum("ij,kj->ik", x, y, semiring="plus_hypot"), np.hypot(a[:, None], b[None]).sum(-1))
+    same(ow.einsum("ij,kj->ik", x, y, semiring="times_min"), np.minimum(a[:, None], b[None]).prod(-1))
+    assert ow.einsum_path("ij,kj,kl->il", x, y, y).count("\n") == 3  # a head and two products
+    with pytest.raises(ValueError, match="no semiring; known are plus_times"):
+        ow.einsum("ij,kj->ik", x, y, semiring="max_pluss")
+    with pytest.raises(ValueError, match="at character 9"):
+        ow.einsum_path("ij,kj->iz", x, y)
     same(ow.linalg.matrix_power(x @ y.T, 2), np.linalg.matrix_power(a @ b.T, 2))
     same(ow.linalg.outer(x[0], y[1]), np.outer(a[0], b[1]))
     same(ow.linalg.trace(x), np.trace(a))

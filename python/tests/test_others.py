@@ -90,6 +90,22 @@ def test_solvers():
         assert found.is_converged and "residual" in found.report
         np.testing.assert_allclose(found.x.to_numpy(), np.linalg.solve(a, b), rtol=1e-8)
         assert not getattr(ow.linalg, name)(x, b, tolerance=1e-14, max_iterations=1).is_converged
+        # Near the inverse: a matrix, factors, a function; with the inverse itself one step or two are enough.
+        inverse = np.linalg.inv(a)
+        factors = ow.linalg.factorize(x, "cholesky")
+        for near in (inverse, factors, factors.solve, lambda r: inverse @ r.to_numpy()):
+            found = getattr(ow.linalg, name)(x, b, preconditioner=near)
+            assert found.is_converged and found.iterations <= 2
+            np.testing.assert_allclose(found.x.to_numpy(), np.linalg.solve(a, b), rtol=1e-8)
+        with pytest.raises(ZeroDivisionError):
+            getattr(ow.linalg, name)(x, b, preconditioner=lambda r: 1 / 0)
+        with pytest.raises(ValueError, match="shape"):
+            getattr(ow.linalg, name)(x, b, preconditioner=lambda r: r[:3])
+        told = []
+        found = getattr(ow.linalg, name)(x, b, callback=lambda i, residuals: told.append((i, len(residuals))) or i == 2)
+        assert told == [(1, 2), (2, 2)] and not found.is_converged and "callback" in found.report
+        with pytest.raises(KeyError):
+            getattr(ow.linalg, name)(x, b, callback=lambda i, residuals: {}[i])
     for upper in (False, True):
         triangle = np.triu(a) if upper else np.tril(a)
         for how, turned in (("N", triangle), ("T", triangle.T)):

@@ -4,12 +4,12 @@
 
 use std::process::Command;
 
-use openwork::{Layout, Product, Tensor, memory};
+use openwork::{Layout, Product, Semiring, Tensor, memory};
 
 /// In a process of a case, which one.
 const ALONE: &str = "OPENWORK_PEAK_ALONE";
 
-const CASES: [&str; 10] = [
+const CASES: [&str; 11] = [
     "unique_values",
     "bincount",
     "argmax of columns",
@@ -20,6 +20,7 @@ const CASES: [&str; 10] = [
     "median beside a fill that varies",
     "tril",
     "a product under one mask for all matrices",
+    "a sparse product under a mask",
 ];
 
 #[test]
@@ -115,6 +116,20 @@ fn case(name: &str) {
             let right = made([8, 16, 4128]);
             let product = |x: &Tensor| x.matmul_with(&right, Product::default().mask(&near)).unwrap();
             hold(name, 1.6, &|| made([8, 4096, 16]), &product);
+        }
+        "a sparse product under a mask" => {
+            // A hundred in each row, all of which a pair leads to.
+            let edges = || {
+                let (row, col): (Vec<i64>, Vec<i64>) =
+                    (0..4_000_000).map(|i| (i / 100, i % 100 * 399 + i / 100 % 399)).unzip();
+                let x = Tensor::from_triplets([40_000, 40_000], row, col, vec![1.0; 4_000_000], 0.0).unwrap();
+                x.to_layout(Layout::Csr).unwrap().stored()
+            };
+            let pairs = |x: &Tensor| {
+                let mask = x.is_stored().unwrap();
+                x.matmul_with(x, Product::from(Semiring::PLUS_PAIR).mask(&mask)).unwrap()
+            };
+            hold(name, 1.6, &edges, &pairs);
         }
         "unique_values" => hold(name, 2.2, &mixed, &|x| x.unique_values().unwrap()),
         "bincount" => hold(name, 2.7, &few, &|x| x.bincount(None, 0).unwrap()),

@@ -210,6 +210,36 @@ fn names_and_dtypes() {
     assert_eq!(least.to_vec::<f64>().unwrap(), [f64::INFINITY; 4]);
 }
 
+/// One element repeated, of which a product need not read a term: the same as many elements, on either side and in turned layouts.
+#[test]
+fn elements_that_no_product_reads() {
+    let every = |x: &Tensor| x.add(0.0).unwrap().mul(1.0).unwrap(); // as many elements as positions
+    for layout in [Layout::Csr, Layout::Csc, Layout::Coo] {
+        let of = |seed| {
+            let x = Tensor::random([70, 70], 0.1, 0.0, layout, seed).unwrap();
+            x.is_stored().unwrap().cast(DType::F64).unwrap().stored()
+        };
+        let (a, b) = (of(1), of(2));
+        let (many_a, many_b) = (every(&a), every(&b));
+        assert!(a.stored_values().equal(&many_a.stored_values()).unwrap());
+        let x = Tensor::rand([70, 3], 3).unwrap();
+        let mask = of(4).is_stored().unwrap();
+        for semiring in [Semiring::MIN_FIRST, Semiring::MIN_SECOND, Semiring::PLUS_PAIR, Semiring::MIN_PLUS] {
+            for product in [Product::from(semiring), Product::from(semiring).mask(&mask)] {
+                let got = a.matmul_with(&b, product.clone()).unwrap();
+                assert!(got.equal(&many_a.matmul_with(&many_b, product).unwrap()).unwrap(), "{layout} {semiring:?}");
+            }
+            let got = a.matmul_with(&x, semiring).unwrap();
+            assert!(got.equal(&many_a.matmul_with(&x, semiring).unwrap()).unwrap(), "{layout} {semiring:?}");
+            let got = x.t().unwrap().matmul_with(&b, semiring).unwrap();
+            assert!(
+                got.equal(&x.t().unwrap().matmul_with(&many_b, semiring).unwrap()).unwrap(),
+                "{layout} {semiring:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn fills_that_add_nothing_stay_sparse() {
     let far = f64::INFINITY;

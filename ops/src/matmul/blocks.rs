@@ -92,7 +92,7 @@ impl Blocks {
     }
 
     /// Whether ⊗ looks at the terms of the left operand, and at those of the right one.
-    const fn reads(self) -> (bool, bool) {
+    pub(super) const fn reads(self) -> (bool, bool) {
         match self.pairs {
             Pairs::Kernel(_) => (true, true),
             Pairs::Left => (true, false),
@@ -187,33 +187,39 @@ impl Work {
     /// Multiplies the first `n` pairs.
     fn multiply(&mut self, n: usize) {
         let (input, product) = (self.of.input.size(), self.of.product.size());
-        let (xs, ys) = (some(&self.xs, n, input), some(&self.ys, n, input));
-        let out = some_mut(&mut self.products, 0..n, product);
-        match self.of.pairs {
-            Pairs::One => {}
-            Pairs::Left => out.copy_from_slice(xs),
-            Pairs::Right => out.copy_from_slice(ys),
-            Pairs::Kernel(kernel) if self.of.is_swapped => kernel(ys, xs, out),
-            Pairs::Kernel(kernel) => kernel(xs, ys, out),
+        if let Pairs::Kernel(kernel) = self.of.pairs {
+            let (xs, ys) = (some(&self.xs, n, input), some(&self.ys, n, input));
+            let out = some_mut(&mut self.products, 0..n, product);
+            if self.of.is_swapped { kernel(ys, xs, out) } else { kernel(xs, ys, out) }
         }
+    }
+
+    /// The first `n` products, after [`Work::multiply`].
+    fn products(&self, n: usize) -> &[u8] {
+        let all = match self.of.pairs {
+            Pairs::Left => &self.xs,
+            Pairs::Right => &self.ys,
+            Pairs::Kernel(_) | Pairs::One => &self.products,
+        };
+        some(all, n, self.of.product.size())
     }
 
     /// Adds the products of `n` pairs to one accumulator.
     fn total(&mut self, n: usize, acc: &mut [u8]) {
         self.multiply(n);
-        self.of.fold.segments(some(&self.products, n, self.of.product.size()), &[0, n], acc);
+        self.of.fold.segments(self.products(n), &[0, n], acc);
     }
 
     /// Adds the products of `n` pairs to an accumulator each.
     fn each(&mut self, n: usize, acc: &mut [u8]) {
         self.multiply(n);
-        self.of.fold.accumulate(some(&self.products, n, self.of.product.size()), acc);
+        self.of.fold.accumulate(self.products(n), acc);
     }
 
     /// Adds the products of the pairs in the block to the accumulators that their keys name.
     fn scatter(&mut self, acc: &mut [u8]) {
         self.multiply(self.len);
-        self.of.fold.scatter(some(&self.products, self.len, self.of.product.size()), &self.keys, acc);
+        self.of.fold.scatter(self.products(self.len), &self.keys, acc);
         self.keys.clear();
         self.len = 0;
     }
@@ -242,7 +248,7 @@ impl Work {
                 // Columns beyond what keys can name.
                 self.multiply(n);
                 let size = self.of.product.size();
-                for (j, product) in columns[at..at + n].iter().zip(some(&self.products, n, size).chunks_exact(size)) {
+                for (j, product) in columns[at..at + n].iter().zip(self.products(n).chunks_exact(size)) {
                     self.of.fold.accumulate(product, &mut acc[j.get() * wide..(j.get() + 1) * wide]);
                 }
             }
@@ -296,7 +302,7 @@ impl Work {
                 let (columns, xs) = left.between(start..start + n);
                 self.pair(columns, xs, right);
                 self.multiply(n);
-                self.of.fold.segments(some(&self.products, n, self.of.product.size()), &ends, acc);
+                self.of.fold.segments(self.products(n), &ends, acc);
             } else {
                 let (columns, xs) = left.row(first);
                 self.dot(columns, xs, right, acc);
@@ -390,7 +396,7 @@ impl Work {
                 some_mut(&mut self.xs, 0..1, size).copy_from_slice(&left.values[first * size..][..size]);
                 some_mut(&mut self.ys, 0..1, size).copy_from_slice(&right.values[y * size..][..size]);
                 self.multiply(1);
-                let one = Scalar::from_bytes(self.of.product, some(&self.products, 1, self.of.product.size()));
+                let one = Scalar::from_bytes(self.of.product, self.products(1));
                 let (sum, len) = (self.of.fold.nfold)(one, k as u128).to_bytes();
                 (self.of.fold.merge)(acc, &sum[..len]);
             }

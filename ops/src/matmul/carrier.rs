@@ -91,6 +91,14 @@ impl Carrier {
         }
     }
 
+    /// Whether products depend on the terms of the left operand, and on those of the right one.
+    pub const fn reads(self) -> (bool, bool) {
+        match self {
+            Carrier::Blocks(blocks) => blocks.reads(),
+            _ => (true, true),
+        }
+    }
+
     /// The sum of nothing, in the dtype of products of operands of `dtype`.
     pub fn zero(self, dtype: DType) -> Scalar {
         match self {

@@ -31,6 +31,11 @@ impl Plus {
     pub const ALL: [Plus; 7] = [Plus::Sum, Plus::Prod, Plus::Min, Plus::Max, Plus::Or, Plus::And, Plus::Xor];
 
     /// The name in that of a semiring: `plus`, `times`, `min`, `max`, `or`, `and`, `xor`.
+    ///
+    /// ```
+    /// use openwork_ops::matmul::Plus;
+    /// assert_eq!(Plus::ALL.map(Plus::name), ["plus", "times", "min", "max", "or", "and", "xor"]);
+    /// ```
     pub const fn name(self) -> &'static str {
         match self {
             Plus::Sum => "plus",
@@ -89,6 +94,12 @@ pub(super) enum Pairs {
 
 impl Times {
     /// The name in that of a semiring: `times`, `plus`, `first`, …; of other ops that of their method.
+    ///
+    /// ```
+    /// use openwork_ops::BinaryOp;
+    /// use openwork_ops::matmul::Times;
+    /// assert_eq!([Times::First.name(), Times::Op(BinaryOp::Mul).name(), Times::Op(BinaryOp::Hypot).name()], ["first", "times", "hypot"]);
+    /// ```
     pub const fn name(self) -> &'static str {
         match self {
             Times::Op(BinaryOp::Mul) => "times",
@@ -217,11 +228,24 @@ semirings! {
 
 impl Semiring {
     /// A semiring of two ops.
+    ///
+    /// ```
+    /// use openwork_ops::BinaryOp;
+    /// use openwork_ops::matmul::{Plus, Semiring, Times};
+    /// let farthest = Semiring::new(Plus::Max, BinaryOp::Hypot);
+    /// assert_eq!(farthest.name(), "max_hypot");
+    /// assert_eq!(Semiring::new(Plus::Sum, Times::Pair), Semiring::PLUS_PAIR);
+    /// ```
     pub fn new(plus: Plus, times: impl Into<Times>) -> Semiring {
         Semiring { plus, times: times.into() }
     }
 
     /// The name, `min_plus` for the least sum; `any_pair` for [`Semiring::ANY_PAIR`].
+    ///
+    /// ```
+    /// use openwork_ops::matmul::Semiring;
+    /// assert_eq!((Semiring::MIN_PLUS.name(), Semiring::ANY_PAIR.name()), ("min_plus".into(), "any_pair".into()));
+    /// ```
     pub fn name(self) -> String {
         if self == Semiring::ANY_PAIR {
             return "any_pair".into();
@@ -232,6 +256,14 @@ impl Semiring {
     /// Whether terms with this element on a side add nothing, whatever they meet, and whether that holds beside NaN and
     /// infinity too; `None` if they may add something. Elements that a sparse operand does not store can be left out if they
     /// are such.
+    ///
+    /// ```
+    /// use openwork_ops::Side;
+    /// use openwork_ops::matmul::Semiring;
+    /// assert_eq!(Semiring::PLUS_TIMES.skips(0.0.into(), Side::Left), Some(false)); // but for 0 times NaN
+    /// assert_eq!(Semiring::MIN_PLUS.skips(f64::INFINITY.into(), Side::Left), Some(false));
+    /// assert_eq!(Semiring::MIN_PLUS.skips(0.0.into(), Side::Left), None);
+    /// ```
     pub fn skips(self, element: Scalar, side: Side) -> Option<bool> {
         let (absorbed, exact) = self.times.absorbed(element, side)?;
         let (fold, _) = self.plus.fold(absorbed.dtype())?;

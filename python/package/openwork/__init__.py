@@ -47,6 +47,12 @@ nan = _np.nan
 newaxis = None
 
 
+def einsum_path(equation: str, /, *operands: _Any) -> str:
+    """How `einsum` would carry out an equation on these operands, without doing it: a line for each product, with its kernel
+    and about how many terms and elements it has."""
+    return _core.einsum_path(equation, operands)
+
+
 def _operand(other: object) -> "Tensor | None":
     """What an operator makes of what stands beside a tensor: `None` for what is no array."""
     if isinstance(other, (list, tuple, str, bytes, set)) or not (
@@ -180,7 +186,7 @@ _install()
 __all__ = [
     "Archive", "DensifyError", "Step", "Tensor", "__array_api_version__", "__array_namespace_info__", "__version__", "arange",
     "asarray", "bfloat16", "bool", "broadcast_arrays", "broadcast_shapes", "can_cast", "complex64", "complex128", "config",
-    "densify_budget", "e", "empty", "empty_like", "explain", "eye", "finfo", "float16", "float32", "float64",
+    "densify_budget", "e", "einsum_path", "empty", "empty_like", "explain", "eye", "finfo", "float16", "float32", "float64",
     "from_binsparse", "from_dlpack", "full", "full_like", "iinfo", "inf", "info", "int8", "int16", "int32", "int64",
     "isdtype", "isin", "linalg", "linspace", "load", "load_state_dict", "meshgrid", "nan", "newaxis", "ones", "ones_like",
     "open_state_dict", "pi", "rand", "randn", "random", "read", "result_type", "save", "save_state_dict",

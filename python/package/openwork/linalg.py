@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from . import _core
@@ -75,23 +76,31 @@ class Solution(NamedTuple):
     report: str
 
 
-def cg(a: Any, b: Any, /, *, tolerance: float | None = None, max_iterations: int | None = None, x0: Any = None) -> Solution:
-    """Solves `a x = b` for a symmetric positive definite `a` by conjugate gradients."""
-    return Solution(*_core.solve_iteratively("cg", a, b, tolerance, max_iterations, x0))
+def cg(
+    a: Any, b: Any, /, *, tolerance: float | None = None, max_iterations: int | None = None, x0: Any = None,
+    preconditioner: Any = None, callback: Callable[[int, list[float]], Any] | None = None,
+) -> Solution:  # fmt: skip
+    """Solves `a x = b` for a symmetric positive definite `a` by conjugate gradients.
+
+    `preconditioner` is near the inverse of `a`: a matrix, what `factorize` gives, or a function of a tensor. `callback` is
+    called after each iteration with its number and the residual of each column, and ends the method by a true answer."""
+    return Solution(*_core.solve_iteratively("cg", a, b, tolerance, max_iterations, x0, preconditioner, callback))
 
 
 def bicgstab(
-    a: Any, b: Any, /, *, tolerance: float | None = None, max_iterations: int | None = None, x0: Any = None
-) -> Solution:
-    """Solves `a x = b` by stabilised biconjugate gradients."""
-    return Solution(*_core.solve_iteratively("bicgstab", a, b, tolerance, max_iterations, x0))
+    a: Any, b: Any, /, *, tolerance: float | None = None, max_iterations: int | None = None, x0: Any = None,
+    preconditioner: Any = None, callback: Callable[[int, list[float]], Any] | None = None,
+) -> Solution:  # fmt: skip
+    """Solves `a x = b` by stabilised biconjugate gradients; `preconditioner` and `callback` as for `cg`."""
+    return Solution(*_core.solve_iteratively("bicgstab", a, b, tolerance, max_iterations, x0, preconditioner, callback))
 
 
 def gmres(
-    a: Any, b: Any, /, *, tolerance: float | None = None, max_iterations: int | None = None, x0: Any = None
-) -> Solution:
-    """Solves `a x = b` by generalised minimal residuals."""
-    return Solution(*_core.solve_iteratively("gmres", a, b, tolerance, max_iterations, x0))
+    a: Any, b: Any, /, *, tolerance: float | None = None, max_iterations: int | None = None, x0: Any = None,
+    preconditioner: Any = None, callback: Callable[[int, list[float]], Any] | None = None,
+) -> Solution:  # fmt: skip
+    """Solves `a x = b` by generalised minimal residuals; `preconditioner` and `callback` as for `cg`."""
+    return Solution(*_core.solve_iteratively("gmres", a, b, tolerance, max_iterations, x0, preconditioner, callback))
 
 
 class Qr(NamedTuple):

@@ -56,6 +56,14 @@ impl Factored {
     /// The solution of `a x = b`, or of least squares; `b` has shape `(m)`, or `(m, k)` for `k` right sides. Strided, in the
     /// promotion of both dtypes.
     ///
+    /// ```
+    /// use openwork::{Layout, linalg, tensor};
+    /// let factored = linalg::lu(&tensor![[2.0, 1.0], [0.0, 4.0]; Layout::Csr, 0.0]?)?; // once
+    /// assert!(factored.solve(&tensor![3.0, 4.0])?.allclose(&tensor![1.0, 1.0], 1e-12, 0.0)?);
+    /// assert_eq!(factored.solve(&tensor![[3.0, 2.0], [4.0, 0.0]])?.shape(), [2, 2]); // two right sides
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If `b` does not fit the matrix, or lacks elements; if its dtype is complex and that of the matrix is not: cast the
     /// matrix first.
@@ -65,6 +73,13 @@ impl Factored {
     }
 
     /// The solution of `aᴴ x = b`, with the conjugate transpose.
+    ///
+    /// ```
+    /// use openwork::{Layout, linalg, tensor};
+    /// let factored = linalg::lu(&tensor![[2.0, 1.0], [0.0, 4.0]; Layout::Csr, 0.0]?)?;
+    /// assert!(factored.solve_adjoint(&tensor![2.0, 5.0])?.allclose(&tensor![1.0, 1.0], 1e-12, 0.0)?);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Factored::solve`], and of a QR factorisation, which does not solve so.

@@ -48,6 +48,16 @@ pub struct Eigenpairs {
 impl Eigenpairs {
     /// Eigenvalues and eigenvectors, if the method converged.
     ///
+    /// ```
+    /// use openwork::linalg::{self, Options, Which};
+    /// use openwork::{Layout, tensor};
+    /// let a = tensor![[2.0, 0.0, 0.0], [0.0, 5.0, 0.0], [0.0, 0.0, 3.0]; Layout::Csr, 0.0]?;
+    /// let (values, vectors) = linalg::eigsh(&a, 1, Which::Largest, Options::default())?.converged()?;
+    /// assert!(values.allclose(&tensor![5.0], 1e-9, 0.0)?);
+    /// assert_eq!(vectors.shape(), [3, 1]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If it did not; the error says why it stopped.
     pub fn converged(self) -> Result<(Tensor, Tensor)> {

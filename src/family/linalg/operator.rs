@@ -165,6 +165,16 @@ pub fn from_fn<'a>(shape: [usize; 2], dtype: DType, apply: impl Fn(&Tensor) -> R
 
 impl<'a> FromFn<'a> {
     /// With the function that multiplies by the conjugate transpose, which truncated singular values need.
+    ///
+    /// ```
+    /// use openwork::linalg::{self, Operator};
+    /// use openwork::{DType, Layout, tensor};
+    /// let a = tensor![[2.0, 0.0], [0.0, 5.0], [1.0, 0.0]; Layout::Csr, 0.0]?;
+    /// let at = a.t()?;
+    /// let doubled = linalg::from_fn([3, 2], DType::F64, |x| a.matmul(x)?.mul(2.0)).with_adjoint(|y| at.matmul(y)?.mul(2.0));
+    /// assert_eq!(doubled.apply_adjoint(&tensor![1.0, 1.0, 1.0])?.to_vec::<f64>()?, [6.0, 10.0]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     #[must_use]
     pub fn with_adjoint(self, adjoint: impl Fn(&Tensor) -> Result<Tensor> + 'a) -> FromFn<'a> {
         FromFn { adjoint: Some(Box::new(adjoint)), ..self }

@@ -44,36 +44,109 @@ pub struct Options<'a> {
 impl<'a> Options<'a> {
     /// How small the residual must be beside the right side: `‖b - a x‖ <= tolerance · ‖b‖` in each column (for eigenvalues
     /// and singular values, what their function says). 1e-10 if nothing is said, 1e-5 where results are `float32`.
+    ///
+    /// ```
+    /// use openwork::linalg::{self, Options};
+    /// use openwork::{Layout, tensor};
+    /// let (a, b) = (tensor![[4.0, 1.0], [1.0, 3.0]; Layout::Csr, 0.0]?, tensor![1.0, 2.0]);
+    /// let rough = linalg::cg(&a, &b, Options::default().tolerance(0.5))?;
+    /// assert!(rough.report.residuals[0] <= 0.5 && rough.report.iterations == 1);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     pub fn tolerance(self, tolerance: f64) -> Options<'a> {
         Options { tolerance: Some(tolerance), ..self }
     }
 
     /// A residual that is small enough whatever the right side is; 0 if nothing is said.
+    ///
+    /// ```
+    /// use openwork::linalg::{self, Options};
+    /// use openwork::{Layout, tensor};
+    /// let (a, b) = (tensor![[4.0, 1.0], [1.0, 3.0]; Layout::Csr, 0.0]?, tensor![1e-9, 2e-9]);
+    /// let solution = linalg::cg(&a, &b, Options::default().absolute_tolerance(1e-6))?;
+    /// assert_eq!((solution.report.is_converged(), solution.report.iterations), (true, 0)); // zero is near enough
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     pub fn absolute_tolerance(self, absolute: f64) -> Options<'a> {
         Options { absolute, ..self }
     }
 
     /// After how many iterations to give up; ten times the number of rows if nothing is said.
+    ///
+    /// ```
+    /// use openwork::linalg::{self, Options, Stop};
+    /// use openwork::{Layout, tensor};
+    /// let (a, b) = (tensor![[4.0, 1.0], [1.0, 3.0]; Layout::Csr, 0.0]?, tensor![1.0, 2.0]);
+    /// let solution = linalg::cg(&a, &b, Options::default().max_iterations(1))?;
+    /// assert_eq!(solution.report.stop, Stop::MaxIterations); // `x` is what was found until then
+    /// assert!(solution.converged().is_err());
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     pub fn max_iterations(self, max_iterations: usize) -> Options<'a> {
         Options { max_iterations: Some(max_iterations), ..self }
     }
 
     /// How many vectors are kept before the method starts anew from what it has: the memory that it takes.
+    ///
+    /// ```
+    /// use openwork::linalg::{self, Options};
+    /// use openwork::{Layout, tensor};
+    /// let (a, b) = (tensor![[4.0, 1.0], [-1.0, 3.0]; Layout::Csr, 0.0]?, tensor![5.0, 2.0]);
+    /// let x = linalg::gmres(&a, &b, Options::default().restart(1))?.converged()?; // from one vector to the next
+    /// assert!(x.allclose(&tensor![1.0, 1.0], 1e-8, 0.0)?);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     pub fn restart(self, restart: usize) -> Options<'a> {
         Options { restart: Some(restart), ..self }
     }
 
     /// An operator that is near to the inverse of `a` and cheap, such as [`jacobi`](super::jacobi).
+    ///
+    /// ```
+    /// use openwork::linalg::{self, Options};
+    /// use openwork::{DType, Layout, tensor};
+    /// let (a, b) = (tensor![[4000.0, 1.0], [1.0, 3.0]; Layout::Csr, 0.0]?, tensor![1.0, 2.0]);
+    /// let jacobi = linalg::jacobi(&a)?;
+    /// let with_matrix = linalg::cg(&a, &b, Options::default().preconditioner(&jacobi))?.converged()?;
+    /// // Or a function.
+    /// let diagonal = tensor![4000.0, 3.0];
+    /// let divided = linalg::from_fn([2, 2], DType::F64, |r| r.div(&diagonal));
+    /// let with_function = linalg::cg(&a, &b, Options::default().preconditioner(&divided))?.converged()?;
+    /// assert!(with_function.allclose(&with_matrix, 1e-8, 0.0)?);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     pub fn preconditioner(self, preconditioner: &'a dyn Operator) -> Options<'a> {
         Options { preconditioner: Some(preconditioner), ..self }
     }
 
     /// Where to start; from zero (for eigenvectors, from random vectors of a fixed seed) if nothing is said.
+    ///
+    /// ```
+    /// use openwork::linalg::{self, Options};
+    /// use openwork::{Layout, tensor};
+    /// let (a, b) = (tensor![[4.0, 1.0], [1.0, 3.0]; Layout::Csr, 0.0]?, tensor![5.0, 4.0]);
+    /// let near = tensor![1.0, 1.0];
+    /// assert_eq!(linalg::cg(&a, &b, Options::default().start(&near))?.report.iterations, 0); // it is the solution
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     pub fn start(self, start: &'a Tensor) -> Options<'a> {
         Options { start: Some(start), ..self }
     }
 
     /// What is called after every iteration; `ControlFlow::Break(())` ends the method.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    /// use openwork::linalg::{self, Options, Stop};
+    /// use openwork::{Layout, tensor};
+    /// let (a, b) = (tensor![[4.0, 1.0], [1.0, 3.0]; Layout::Csr, 0.0]?, tensor![1.0, 2.0]);
+    /// let options = Options::default().callback(|step| {
+    ///     println!("{}: {:.1e}", step.iteration, step.residuals[0]);
+    ///     if step.iteration < 1 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    /// });
+    /// assert_eq!(linalg::cg(&a, &b, options)?.report.stop, Stop::Callback);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     pub fn callback(self, callback: impl FnMut(&Progress<'_>) -> ControlFlow<()> + 'a) -> Options<'a> {
         Options { callback: Some(Box::new(callback)), ..self }
     }

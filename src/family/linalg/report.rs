@@ -59,6 +59,15 @@ pub struct Report {
 
 impl Report {
     /// Whether all residuals are within the tolerance.
+    ///
+    /// ```
+    /// use openwork::linalg::{self, Options};
+    /// use openwork::tensor;
+    /// let report = linalg::cg(&tensor![[1.0, 0.0], [0.0, -1.0]], &tensor![1.0, 1.0], Options::default())?.report;
+    /// assert!(!report.is_converged()); // the matrix is not positive definite
+    /// assert!(report.to_string().starts_with("broke down"));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     pub fn is_converged(&self) -> bool {
         self.stop == Stop::Converged
     }
@@ -102,6 +111,14 @@ pub struct Solution {
 
 impl Solution {
     /// The solution, if the method converged.
+    ///
+    /// ```
+    /// use openwork::linalg::{self, Options};
+    /// use openwork::tensor;
+    /// let x = linalg::cg(&tensor![[2.0, 0.0], [0.0, 4.0]], &tensor![2.0, 4.0], Options::default())?.converged()?;
+    /// assert!(x.allclose(&tensor![1.0, 1.0], 1e-9, 0.0)?);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// If it did not; the error says why it stopped.

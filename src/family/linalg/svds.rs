@@ -32,6 +32,16 @@ pub struct SingularTriplets {
 impl SingularTriplets {
     /// `u`, `s` and `vh`, if the method converged.
     ///
+    /// ```
+    /// use openwork::linalg::{self, Options};
+    /// use openwork::{Layout, tensor};
+    /// let a = tensor![[2.0, 0.0], [0.0, 5.0], [0.0, 0.0]; Layout::Csr, 0.0]?;
+    /// let (u, s, vh) = linalg::svds(&a, 1, Options::default())?.converged()?;
+    /// assert!(s.allclose(&tensor![5.0], 1e-9, 0.0)?);
+    /// assert_eq!((u.shape(), vh.shape()), (&[3, 1][..], &[1, 2][..]));
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If it did not; the error says why it stopped.
     pub fn converged(self) -> Result<(Tensor, Tensor, Tensor)> {

@@ -39,26 +39,71 @@ enum Turned {
 
 impl Triangular {
     /// The lower triangle, the diagonal included.
+    ///
+    /// ```
+    /// use openwork::linalg::{Triangular, solve_triangular};
+    /// use openwork::tensor;
+    /// let a = tensor![[2.0, 6.0], [4.0, 5.0]];
+    /// let x = solve_triangular(&a, &tensor![2.0, 9.0], Triangular::lower())?; // of [[2, 0], [4, 5]]
+    /// assert_eq!(x.to_vec::<f64>()?, [1.0, 1.0]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     pub fn lower() -> Triangular {
         Triangular { is_upper: false, is_unit: false, turned: Turned::No }
     }
 
     /// The upper triangle, the diagonal included.
+    ///
+    /// ```
+    /// use openwork::linalg::{Triangular, solve_triangular};
+    /// use openwork::tensor;
+    /// let a = tensor![[2.0, 6.0], [4.0, 5.0]];
+    /// let x = solve_triangular(&a, &tensor![8.0, 5.0], Triangular::upper())?; // of [[2, 6], [0, 5]]
+    /// assert_eq!(x.to_vec::<f64>()?, [1.0, 1.0]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     pub fn upper() -> Triangular {
         Triangular { is_upper: true, ..Triangular::lower() }
     }
 
     /// Ones on the diagonal, whatever stands there.
+    ///
+    /// ```
+    /// use openwork::linalg::{Triangular, solve_triangular};
+    /// use openwork::tensor;
+    /// let a = tensor![[2.0, 6.0], [4.0, 5.0]];
+    /// let x = solve_triangular(&a, &tensor![1.0, 5.0], Triangular::lower().unit_diagonal())?; // of [[1, 0], [4, 1]]
+    /// assert_eq!(x.to_vec::<f64>()?, [1.0, 1.0]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     pub fn unit_diagonal(self) -> Triangular {
         Triangular { is_unit: true, ..self }
     }
 
     /// The transpose of the triangle: of a lower one, `Lᵀ x = b`.
+    ///
+    /// ```
+    /// use openwork::linalg::{Triangular, solve_triangular};
+    /// use openwork::tensor;
+    /// let a = tensor![[2.0, 6.0], [4.0, 5.0]];
+    /// let x = solve_triangular(&a, &tensor![6.0, 5.0], Triangular::lower().transpose())?; // of [[2, 4], [0, 5]]
+    /// assert_eq!(x.to_vec::<f64>()?, [1.0, 1.0]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     pub fn transpose(self) -> Triangular {
         Triangular { turned: Turned::Transpose, ..self }
     }
 
     /// The conjugate transpose of the triangle.
+    ///
+    /// ```
+    /// use openwork::linalg::{Triangular, solve_triangular};
+    /// use openwork::tensor;
+    /// let a = tensor![[2.0, 6.0], [4.0, 5.0]];
+    /// let x = solve_triangular(&a, &tensor![6.0, 5.0], Triangular::lower().adjoint())?; // of [[2, 4], [0, 5]], which is real
+    /// assert_eq!(x.to_vec::<f64>()?, [1.0, 1.0]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     pub fn adjoint(self) -> Triangular {
         Triangular { turned: Turned::Adjoint, ..self }
     }

@@ -24,31 +24,32 @@ pub(super) fn compressed(
     shape: &[usize],
     dtype: DType,
     fill: Fill,
-    parts: Vec<Product>,
+    mut parts: Vec<Product>,
     ids: Option<&[u64]>,
     columns: Option<&[u64]>,
 ) -> Result<Sparse> {
     let n = shape.len();
     let total: usize = parts.iter().map(|p| p.columns.len()).sum();
     let wide = needs_64_bits(total, shape.iter().copied());
-    let counts = || parts.iter().flat_map(|p| p.counts.iter().copied());
     let size = dtype.size();
-    let ends: Vec<usize> = parts
-        .iter()
-        .scan(0, |end, p| {
-            *end += p.values.len();
-            Some(*end)
-        })
-        .collect();
-    let values = Buffer::build(total * size, |out| {
-        parallel::for_pieces_mut(out, &ends, &|i, piece| piece.copy_from_slice(&parts[i].values));
-    })?;
-    let indices: IndexVec = match (columns, &parts[..]) {
-        (None, _) if !wide => IndexVec::U32(joined(&parts, |j| j as u32)),
-        (None, _) => IndexVec::U64(joined(&parts, |j| j as u64)),
-        (Some(columns), _) if !wide => IndexVec::U32(joined(&parts, |j| columns[j] as u32)),
-        (Some(columns), _) => IndexVec::U64(joined(&parts, |j| columns[j])),
+    // Parts go as they are copied, so that there is little of the product twice.
+    let indices: IndexVec = match columns {
+        None if !wide => IndexVec::U32(joined(&mut parts, |j| j as u32)),
+        None => IndexVec::U64(joined(&mut parts, |j| j as u64)),
+        Some(columns) if !wide => IndexVec::U32(joined(&mut parts, |j| columns[j] as u32)),
+        Some(columns) => IndexVec::U64(joined(&mut parts, |j| columns[j])),
     };
+    let values = Buffer::filled(total * size, size, |mut out| {
+        let mut pieces = Vec::with_capacity(parts.len());
+        for part in &mut parts {
+            let values = std::mem::take(&mut part.values);
+            let (own, rest) = out.split_at_mut(values.len());
+            pieces.push((own, values));
+            out = rest;
+        }
+        parallel::for_each(pieces, &|_, (own, values)| own.copy_from_slice(&values));
+    })?;
+    let counts = || parts.iter().flat_map(|p| p.counts.iter().copied());
     let (pointers, rows) = match ids {
         None => (pointers(counts(), wide), None),
         Some(ids) => {
@@ -80,10 +81,12 @@ pub(super) fn matrix(shape: &[usize], dtype: DType, fill: Fill, rows: sparse::Pr
     Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill }
 }
 
-fn joined<I>(parts: &[Product], f: impl Fn(usize) -> I) -> Vec<I> {
+/// The columns of all parts, which are taken from them.
+fn joined<I>(parts: &mut [Product], f: impl Fn(usize) -> I) -> Vec<I> {
     let mut out = Vec::with_capacity(parts.iter().map(|p| p.columns.len()).sum());
     for part in parts {
-        with_index!(part.columns.as_slice(), s => out.extend(s.iter().map(|j| f(j.get()))));
+        let columns = std::mem::replace(&mut part.columns, IndexVec::U32(Vec::new()));
+        with_index!(columns.as_slice(), s => out.extend(s.iter().map(|j| f(j.get()))));
     }
     out
 }

@@ -93,6 +93,13 @@ impl Tensor {
     /// The products of two batches of matrices, one by one: [`Tensor::matmul`] of tensors of three axes, of which the first has
     /// one size.
     ///
+    /// ```
+    /// use openwork::tensor;
+    /// let (a, b) = (tensor![[[1, 2]], [[3, 4]]], tensor![[[1], [1]], [[2], [0]]]);
+    /// assert_eq!(a.bmm(&b)?.to_vec::<i32>()?, [3, 6]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// If either has not three axes, or their first axes differ; else as [`Tensor::matmul`], which also broadcasts batches.
     pub fn bmm(&self, other: &Tensor) -> Result<Tensor> {
@@ -126,7 +133,7 @@ impl Tensor {
         shaped(a, b, [2, 2])?;
         let product = a.matmul(b)?;
         fits(self, product.shape())?;
-        call.end(combined(self, beta.into(), &product, alpha.into()))
+        call.end(combined(self, beta.into(), product, alpha.into()))
     }
 
     /// `beta * self + alpha * (a @ b)` where `self`, which is sparse, stores something; elsewhere its fill. Only those elements
@@ -167,7 +174,7 @@ impl Tensor {
         if product.shape() != self.shape() {
             return Err(error::shape(&[self.shape(), product.shape()], "the product has another shape"));
         }
-        let out = combined(&self.stored(), beta.into(), &product, alpha.into())?;
+        let out = combined(&self.stored(), beta.into(), product, alpha.into())?;
         let fill = match fill {
             Fill::Scalar(value) => Fill::Scalar(value.cast(out.dtype())),
             Fill::Array(values) => Fill::array(values.cast(out.dtype())?),
@@ -444,10 +451,12 @@ fn fits(x: &Tensor, shape: &[usize]) -> Result<()> {
     }
 }
 
-/// `beta * x + alpha * product`.
-fn combined(x: &Tensor, beta: Number, product: &Tensor, alpha: Number) -> Result<Tensor> {
+/// `beta * x + alpha * product`. The product is nobody else's: it is multiplied where it is.
+fn combined(x: &Tensor, beta: Number, mut product: Tensor, alpha: Number) -> Result<Tensor> {
     let is = |n: Number, value: f64| n.scalar().to::<f64>() == value && !n.scalar().dtype().is_complex();
-    let product = if is(alpha, 1.0) { product.clone() } else { product.mul(Operand::Number(alpha))? };
+    if !is(alpha, 1.0) {
+        product.mul_assign(Operand::Number(alpha))?;
+    }
     if is(beta, 0.0) {
         let of = openwork_ops::promote(x.dtype(), product.dtype());
         return of.map_or(Ok(product.clone()), |dtype| product.cast(dtype));

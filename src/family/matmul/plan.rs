@@ -13,6 +13,7 @@ use super::{Way, assemble, is_over_zeros, sparse};
 use crate::base::buffer::Buffer;
 use crate::base::context;
 use crate::base::error::Result;
+use crate::base::pages::Scratch;
 use crate::base::shape;
 use crate::base::strided::{Shape, Strided, count};
 use crate::engine::convert;
@@ -74,6 +75,10 @@ impl<'a> Side<'a> {
 pub(super) fn product(a: &Tensor, b: &Tensor, way: Way, batch: &[usize], mask: Option<&Wanted>) -> Result<Tensor> {
     let Way { dtype, carrier, .. } = way;
     let is_sum = way.is_sum();
+    let (reads_left, reads_right) = carrier.reads();
+    let (bare_a, bare_b) =
+        (if reads_left { None } else { bare(a, way) }, if reads_right { None } else { bare(b, way) });
+    let (a, b) = (bare_a.as_ref().unwrap_or(a), bare_b.as_ref().unwrap_or(b));
     let (x, y) = (Side::new(a, is_sum), Side::new(b, is_sum));
     let (m, k, n) = (x.shape[x.shape.len() - 2], x.shape[x.shape.len() - 1], y.shape[y.shape.len() - 1]);
     let shape: Shape = batch.iter().copied().chain([m, n]).collect();
@@ -133,6 +138,18 @@ pub(super) fn product(a: &Tensor, b: &Tensor, way: Way, batch: &[usize], mask: O
         return plan.dense(&x, &y, parts, &core);
     }
     plan.meeting(&x, &y, parts, if mask.is_some() { Fill::Undefined } else { zero })
+}
+
+/// Rows of one element repeated, of which products read no term: with memory for the terms, into which nothing is written.
+fn bare(x: &Tensor, way: Way) -> Option<Tensor> {
+    let is_plain = |s: &&Sparse| {
+        s.values.strides[0] == 0 && s.values.ndim() == 1 && s.pattern.is_canonical() && x.layout() == Layout::Csr
+    };
+    // A byte is as quickly written; and of a bool not any will do.
+    let s = x.sparse().filter(is_plain).filter(|s| s.nse() > 1 && s.dtype() != DType::Bool)?;
+    let (n, dtype) = (s.nse(), way.carrier.input(s.dtype()));
+    let terms = Buffer::from_block(Scratch::<u8>::any(n.checked_mul(dtype.size())?).into_block());
+    Some(Sparse { values: Strided::new(terms, dtype, &[n][..]), ..s.clone() }.into())
 }
 
 pub(super) struct Plan<'a> {
@@ -438,7 +455,12 @@ impl Plan<'_> {
         if let Some(columns) = &columns {
             pass.n = columns.len();
         }
-        let products = pass.sparse_rows(&self.finish(carrier), self.dtype.size());
+        let finish = self.finish(carrier);
+        let masked = if columns.is_none() { pass.masked_rows(&finish, self.dtype.size()) } else { None };
+        if let Some(rows) = masked {
+            return Ok(assemble::matrix(&self.shape, self.dtype, fill, rows).into());
+        }
+        let products = pass.sparse_rows(&finish, self.dtype.size());
         let ids = left.as_ref().and_then(|l| l.ids.as_deref());
         Ok(assemble::compressed(&self.shape, self.dtype, fill, products, ids, columns.as_deref())?.into())
     }

@@ -78,6 +78,16 @@ pub struct Gain {
 
 impl Gain {
     /// After how many products with a vector preparing has paid; `None` if it never does.
+    ///
+    /// ```
+    /// use openwork::{Layout, prepare, tensor};
+    /// let ready = prepare(&tensor![[1.0, 0.0], [2.0, 3.0]; Layout::Csr, 0.0]?)?;
+    /// match ready.gain()?.break_even() {
+    ///     Some(products) => println!("pays after {products:.0} products"),
+    ///     None => println!("never pays"),
+    /// }
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     pub fn break_even(&self) -> Option<f64> {
         let saved = self.before.checked_sub(self.after).filter(|saved| !saved.is_zero())?;
         Some(self.preparing.as_secs_f64() / saved.as_secs_f64())
@@ -133,11 +143,26 @@ fn is_best_by_columns(a: &Tensor) -> bool {
 
 impl Prepared {
     /// The tensor that was prepared.
+    ///
+    /// ```
+    /// use openwork::{Layout, prepare, tensor};
+    /// let ready = prepare(&tensor![[1.0, 0.0], [2.0, 3.0]; Layout::Csr, 0.0]?)?;
+    /// assert_eq!(ready.tensor().layout(), Layout::Csr);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     pub fn tensor(&self) -> &Tensor {
         &self.tensor
     }
 
     /// How it is multiplied with a vector.
+    ///
+    /// ```
+    /// use openwork::{Layout, PreparedForm, prepare, tensor};
+    /// let by_columns = prepare(&tensor![[1.0, 0.0], [2.0, 3.0]; Layout::Csc, 0.0]?)?;
+    /// println!("multiplied as {}", by_columns.form());
+    /// assert_eq!(prepare(&tensor![[1, 0], [2, 3]])?.form(), PreparedForm::AsStored);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     pub fn form(&self) -> PreparedForm {
         match (&self.special, &self.rows) {
             (Some(Special::Diagonals(_)), _) => PreparedForm::Diagonals,
@@ -148,6 +173,13 @@ impl Prepared {
     }
 
     /// Bytes that are held beside those of the tensor.
+    ///
+    /// ```
+    /// use openwork::{Layout, prepare, tensor};
+    /// let ready = prepare(&tensor![[1.0, 0.0], [2.0, 3.0]; Layout::Csr, 0.0]?)?;
+    /// println!("{} bytes beside {}", ready.nbytes(), ready.tensor().nbytes());
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     pub fn nbytes(&self) -> usize {
         let arrays = |s: &Stored| s.pointers.buffer().len() + s.indices.buffer().len();
         match (&self.special, &self.rows) {
@@ -168,6 +200,13 @@ impl Prepared {
 
     /// The matrix product, as [`Tensor::matmul`]: of a strided vector of the same dtype by the form that was made, of anything
     /// else by compressed rows or as the tensor is stored.
+    ///
+    /// ```
+    /// use openwork::{Layout, prepare, tensor};
+    /// let ready = prepare(&tensor![[1.0, 0.0], [2.0, 3.0]; Layout::Csr, 0.0]?)?;
+    /// assert_eq!(ready.matmul(&tensor![1.0, 10.0])?.to_vec::<f64>()?, [1.0, 32.0]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::matmul`].
@@ -195,6 +234,14 @@ impl Prepared {
 
     /// Measures what preparing has gained: the least of three times of a product with a vector of ones, as the tensor is and
     /// prepared.
+    ///
+    /// ```
+    /// use openwork::{Layout, prepare, tensor};
+    /// let ready = prepare(&tensor![[1.0, 0.0], [2.0, 3.0]; Layout::Csr, 0.0]?)?;
+    /// let gain = ready.gain()?;
+    /// println!("{:?} took {:?}, now {:?}", ready.form(), gain.before, gain.after);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`Tensor::matmul`].

@@ -2,16 +2,22 @@
 
 use std::ops::Range;
 
-use openwork_ops::matmul::{Carrier, Finish, Grid, Listed, Mask, Product, Run};
+use openwork_ops::matmul::{Carrier, Finish, Grid, Listed, Mask, Out, Product, Run};
+use openwork_ops::structure::Index;
+use openwork_ops::with_index;
 
 use super::mask::Wanted;
 use super::operand::{Field, Stored, batch_strides, offset};
 use super::over_fill::Terms;
+use super::sparse;
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
 use crate::base::mapped::Mapped;
-use crate::base::parallel;
+use crate::base::pages::Scratch;
 use crate::base::strided::count;
+use crate::base::turns::{cut, in_turns};
+use crate::base::{memory, parallel};
+use crate::levels::indices::needs_64_bits;
 
 /// The parts of a product that one pass computes.
 #[derive(Clone, Copy, Debug, Default)]
@@ -312,53 +318,101 @@ impl Pass<'_> {
             Some(ids) => ids.len(),
             None => count(&self.batch).saturating_mul(self.m),
         };
-        let pieces = self.pieces(left, total);
+        let pieces = match parallel::threads() {
+            1 => vec![0..total; usize::from(total > 0)], // joining costs a copy
+            _ => self.pieces(left, total, WORK),
+        };
         parallel::map_chunks(pieces.len(), 1, &|piece| {
-            let rows = pieces[piece.start].clone();
-            let listed = self.mask.map(|mask| {
-                let number = |at: usize| left.ids.as_ref().map_or(at, |ids| ids[at] as usize);
-                rows.clone().mapped(|at| mask.row(number(at)))
-            });
-            let mut runs = Vec::new();
-            let mut at = rows.start;
-            while at < rows.end {
-                let (b, i, count) = match &left.ids {
-                    None => (at / self.m, at % self.m, (self.m - at % self.m).min(rows.end - at)),
-                    Some(ids) => {
-                        let b = ids[at] as usize / self.m;
-                        let end = ids[at..rows.end].partition_point(|&id| id as usize / self.m == b);
-                        (b, 0, end)
-                    }
-                };
-                let start = if left.ids.is_some() { at } else { self.left_matrix(b) * self.m + i };
-                let init = self.init.map(|f| {
-                    // Listed rows are not at their places in a field, which then does not vary along them.
-                    let skip = if left.ids.is_some() { 0 } else { i * f.grid(0).row };
-                    f.grid(self.field_offset(f, b) + skip)
-                });
-                let first = if right.ids.is_some() { 0 } else { self.right_matrix(b) * right.rows };
-                let mask = self.mask.zip(listed.as_ref()).map(|(mask, listed)| Mask {
-                    columns: mask.rows.indices.as_slice(),
-                    rows: &listed[at - rows.start..][..count],
-                    is_complement: mask.is_complement,
-                    is_total: mask.is_total,
-                });
-                runs.push(Run { left: start..start + count, right: first, init, mask });
-                at += count;
-            }
-            self.carrier.kernels().gustavson(left.view(), &runs, right.view(), self.n, finish, width)
+            self.piece(left, right, pieces[piece.start].clone(), finish, width)
         })
     }
 
-    /// Cuts rows into pieces of similar work. A row's result does not depend on the piece it is in.
-    fn pieces(&self, left: &Stored, total: usize) -> Vec<Range<usize>> {
-        let one = 0..total;
-        if parallel::threads() == 1 || total == 0 {
-            return vec![one; usize::from(total > 0)]; // joining costs a copy
+    /// [`Pass::sparse_rows`] of one matrix that has all its rows, under a mask of places: these bound what it has, so that each piece
+    /// goes where it stays once it is made, and little is there twice. `None` of others.
+    pub(super) fn masked_rows(&self, finish: Finish<'_>, width: usize) -> Option<sparse::Product> {
+        let (left, right, mask) = (self.left_against.or(self.left)?, self.right?, self.mask?);
+        let is_fit = |s: &Stored| s.ids.is_none() && !s.is_wide();
+        let most = mask.rows.nse();
+        if !self.batch.is_empty()
+            || mask.is_complement
+            || self.init.is_some()
+            || !(is_fit(left) && is_fit(right) && is_fit(&mask.rows))
+            || needs_64_bits(most, [self.m, self.n])
+            || !memory::is_free(most.checked_mul(size_of::<u32>() + width)?)
+        {
+            return None;
         }
+        // With one thread nobody is idle while another works: larger pieces have less to make ready.
+        let pieces = self.pieces(left, self.m, if parallel::threads() == 1 { 8 * WORK } else { WORK });
+        let mut ends = Scratch::<u32>::any(self.m + 1);
+        ends[0] = 0;
+        let (mut columns, mut values) = (Scratch::<u32>::any(most), Scratch::<u8>::any(most * width));
+        let room = Out { counts: &mut ends[1..], columns: &mut columns, values: &mut values };
+        let make = |i: usize, made: &mut Option<Product>| {
+            *made = None; // whose memory it takes
+            *made = Some(self.piece(left, right, pieces[i].clone(), finish, width));
+        };
+        let copy = |made: &Option<Product>, out: Out<'_>| {
+            let Some(made) = made else { return };
+            out.counts.iter_mut().zip(&made.counts).for_each(|(to, &count)| *to = count as u32);
+            with_index!(made.columns.as_slice(), all => {
+                out.columns.iter_mut().zip(all).for_each(|(to, j)| *to = j.get() as u32);
+            });
+            out.values.copy_from_slice(&made.values);
+        };
+        let left_over = in_turns(pieces.len(), room, &make, &place_of, &copy).columns.len();
+        columns.truncate(most - left_over);
+        values.truncate((most - left_over) * width);
+        let mut end = 0;
+        for count in ends.iter_mut() {
+            end += *count;
+            *count = end;
+        }
+        let values = Buffer::from_block(values.into_block());
+        Some(sparse::Product { pointers: ends.into(), columns: columns.into(), values })
+    }
+
+    /// Some rows of what meets.
+    fn piece(&self, left: &Stored, right: &Stored, rows: Range<usize>, finish: Finish<'_>, width: usize) -> Product {
+        let listed = self.mask.map(|mask| {
+            let number = |at: usize| left.ids.as_ref().map_or(at, |ids| ids[at] as usize);
+            rows.clone().mapped(|at| mask.row(number(at)))
+        });
+        let mut runs = Vec::new();
+        let mut at = rows.start;
+        while at < rows.end {
+            let (b, i, count) = match &left.ids {
+                None => (at / self.m, at % self.m, (self.m - at % self.m).min(rows.end - at)),
+                Some(ids) => {
+                    let b = ids[at] as usize / self.m;
+                    let end = ids[at..rows.end].partition_point(|&id| id as usize / self.m == b);
+                    (b, 0, end)
+                }
+            };
+            let start = if left.ids.is_some() { at } else { self.left_matrix(b) * self.m + i };
+            let init = self.init.map(|f| {
+                // Listed rows are not at their places in a field, which then does not vary along them.
+                let skip = if left.ids.is_some() { 0 } else { i * f.grid(0).row };
+                f.grid(self.field_offset(f, b) + skip)
+            });
+            let first = if right.ids.is_some() { 0 } else { self.right_matrix(b) * right.rows };
+            let mask = self.mask.zip(listed.as_ref()).map(|(mask, listed)| Mask {
+                columns: mask.rows.indices.as_slice(),
+                rows: &listed[at - rows.start..][..count],
+                is_complement: mask.is_complement,
+                is_total: mask.is_total,
+            });
+            runs.push(Run { left: start..start + count, right: first, init, mask });
+            at += count;
+        }
+        self.carrier.kernels().gustavson(left.view(), &runs, right.view(), self.n, finish, width)
+    }
+
+    /// Cuts rows into pieces of similar work. A row's result does not depend on the piece it is in.
+    fn pieces(&self, left: &Stored, total: usize, least: usize) -> Vec<Range<usize>> {
         let per_entry = self.right.map_or(1, |r| r.nse() / r.len().max(1) + 1);
         // A piece has its own accumulators, `n` of them.
-        let work = (WORK.max(4 * self.n)) / per_entry + 1;
+        let work = (least.max(4 * self.n)) / per_entry + 1;
         let (mut out, mut start, mut sum) = (Vec::new(), 0, 0);
         for r in 0..total {
             let own = if left.ids.is_some() { r } else { self.left_matrix(r / self.m) * self.m + r % self.m };
@@ -372,6 +426,16 @@ impl Pass<'_> {
             out.push(start..total);
         }
         out
+    }
+}
+
+/// Takes the place of a piece off the room.
+fn place_of<'a>(room: &mut Out<'a>, made: &Option<Product>) -> Out<'a> {
+    let [rows, entries, bytes] = made.as_ref().map_or([0; 3], |p| [p.counts.len(), p.columns.len(), p.values.len()]);
+    Out {
+        counts: cut(&mut room.counts, rows),
+        columns: cut(&mut room.columns, entries),
+        values: cut(&mut room.values, bytes),
     }
 }
 

@@ -85,23 +85,58 @@ impl<'a> Product<'a> {
     ///
     /// A mask counts by value, as in [`Tensor::mask`]. What a tensor stores is `m.is_stored()?`, and the complement of a
     /// mask is `m.logical_not()?`; both cost little, whatever is stored.
+    ///
+    /// ```
+    /// use openwork::{Layout, Product, tensor};
+    /// let (a, b) = (tensor![[1, 2], [3, 4]], tensor![[1, 0], [1, 1]]);
+    /// let m = tensor![[true, false], [false, true]; Layout::Csr, false]?;
+    /// let only = a.matmul_with(&b, Product::default().mask(&m))?;
+    /// assert_eq!((only.nse(), only.stored_values().to_vec::<i32>()?), (2, vec![3, 4]));
+    /// let others = m.logical_not()?;
+    /// assert_eq!(a.matmul_with(&b, Product::default().mask(&others))?.replace_fill(0)?.to_vec::<i32>()?, [0, 2, 7, 0]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     pub fn mask(self, mask: &'a Tensor) -> Product<'a> {
         Product { mask: Some(mask), ..self }
     }
 
     /// Adds the product to `to`: an element that both have is `op(to, product)`, one that one has stays. With a mask,
     /// elements of `to` outside it stay as they are.
+    ///
+    /// ```
+    /// use openwork::{BinaryOp, Product, tensor};
+    /// let (a, c) = (tensor![[1, 2], [3, 4]], tensor![[100, 0], [0, 100]]);
+    /// let sum = a.matmul_with(&a, Product::default().accumulate(&c, BinaryOp::Add))?;
+    /// assert_eq!(sum.to_vec::<i32>()?, [107, 10, 15, 122]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     pub fn accumulate(self, to: &'a Tensor, op: BinaryOp) -> Product<'a> {
         Product { accumulate: Some((to, op)), ..self }
     }
 
     /// Drops what lies outside the mask, instead of keeping what is accumulated to there.
+    ///
+    /// ```
+    /// use openwork::{BinaryOp, Product, tensor};
+    /// let (a, c, m) = (tensor![[1, 2], [3, 4]], tensor![[100, 0], [0, 100]], tensor![[true, false], [false, false]]);
+    /// let add = Product::default().mask(&m).accumulate(&c, BinaryOp::Add);
+    /// assert_eq!(a.matmul_with(&a, add.clone())?.nse(), 4); // all of `c` is there still
+    /// assert_eq!(a.matmul_with(&a, add.replace())?.stored_values().to_vec::<i32>()?, [107]);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     pub fn replace(self) -> Product<'a> {
         Product { is_replaced: true, ..self }
     }
 
     /// The layout of the result, instead of the one that the operands' layouts give. A strided product of sparse operands is summed in
     /// place, without a sparse one before it: for products most of whose elements something is added to.
+    ///
+    /// ```
+    /// use openwork::{Layout, Product, tensor};
+    /// let a = tensor![[1, 2], [0, 4]; Layout::Csr, 0]?;
+    /// assert_eq!(a.matmul_with(&a, Product::default().layout(Layout::Strided))?.layout(), Layout::Strided);
+    /// # Ok::<(), openwork::Error>(())
+    /// ```
     pub fn layout(self, layout: Layout) -> Product<'a> {
         Product { layout: Some(layout), ..self }
     }

@@ -312,15 +312,33 @@ impl SliceWise {
             1.0 => return self.reduced(&x, ReduceOp::Sum),
             _ => {}
         }
-        let power = |x: &Tensor| if p == 2.0 { x.unary(UnaryOp::Square) } else { x.binary(BinaryOp::Pow, p) };
-        let root = |x: &Tensor| if p == 2.0 { x.unary(UnaryOp::Sqrt) } else { x.binary(BinaryOp::Pow, 1.0 / p) };
         // Powers of magnitudes near one neither overflow nor vanish.
         let scale = map(&self.reduced(&x, if p > 0.0 { ReduceOp::Max } else { ReduceOp::Min })?, |v| {
             let usable = as_f64(v).is_normal();
             if usable { v } else { Scalar::F64(1.0) }
         })?;
-        let x = self.beside(BinaryOp::Div, &x, &scale)?;
-        root(&self.reduced(&power(&x)?, ReduceOp::Sum)?)?.binary(BinaryOp::Mul, &scale)
+        // Magnitudes are as large as the tensor, and so are the powers, which take the place of their bases. In a square of what is
+        // real the sign vanishes.
+        let x = if p == 2.0 && !self.tensor.dtype().is_complex() {
+            drop(x);
+            self.tensor.clone()
+        } else {
+            x
+        };
+        let mut powers = self.beside(BinaryOp::Div, &x, &scale)?;
+        drop(x);
+        if p == 2.0 {
+            powers.unary_assign(UnaryOp::Square)?
+        } else {
+            powers.binary_assign(BinaryOp::Pow, p)?
+        }
+        let mut norm = self.reduced(&powers, ReduceOp::Sum)?;
+        if p == 2.0 {
+            norm.unary_assign(UnaryOp::Sqrt)?
+        } else {
+            norm.binary_assign(BinaryOp::Pow, 1.0 / p)?
+        }
+        norm.binary(BinaryOp::Mul, &scale)
     }
 
     /// The logarithm of the sum of exponentials, with the axes kept.
