@@ -171,7 +171,10 @@ mod tests {
         ] {
             assert_eq!(text(value), wanted);
         }
-        assert_eq!((text(1e13_f32), text(-2.5e20_f32), text(1e9_f32)), ("1e13".into(), "-2.5e20".into(), "1000000000.0".into()));
+        assert_eq!(
+            (text(1e13_f32), text(-2.5e20_f32), text(1e9_f32)),
+            ("1e13".into(), "-2.5e20".into(), "1000000000.0".into())
+        );
         let mut bits = 1_u64;
         for _ in 0..100_000 {
             bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
