@@ -4,12 +4,16 @@
 //! NaN is greater than every number and equal to itself; −0 equals 0. Booleans and integers keep their order by a shift
 //! of the sign; floats by the bits of their `float64` (the usual trick: those of negative numbers inverted).
 
+use std::marker::PhantomData;
+use std::ops::Add;
+
 use half::{bf16, f16};
 
 use crate::dtype::{DType, Element};
 use crate::groups::Store;
 use crate::reduce::ReduceOp;
 use crate::simd::{Loop, vectorised};
+use crate::structure::Index;
 
 /// The key of NaN. No number has it, but the greatest `uint64` does: see [`has_nan`].
 pub const NAN: u64 = u64::MAX;
@@ -170,8 +174,17 @@ pub(crate) fn least_rank(keys: &[u64], flip: u64) -> u64 {
 /// The first of the greatest elements of a block, or of the least: which it is, and its key. NaN is beyond all others on
 /// either side. `None` of no elements, and of dtypes without an order.
 ///
-/// Elements go by once, by the loops of the greatest and the least; the first stretch that has the best is searched.
+/// Elements go by once: floats in lanes, with their places, others by the loops of the greatest and the least, after
+/// which the first stretch that has the best is searched.
 pub fn outermost(dtype: DType, values: &[u8], greatest: bool) -> Option<(usize, u64)> {
+    match dtype {
+        DType::F64 => outermost_float::<f64, u64>(<f64 as Element>::from_bytes(values), greatest),
+        DType::F32 => outermost_float::<f32, u32>(<f32 as Element>::from_bytes(values), greatest),
+        _ => outermost_by_fold(dtype, values, greatest),
+    }
+}
+
+fn outermost_by_fold(dtype: DType, values: &[u8], greatest: bool) -> Option<(usize, u64)> {
     const STRETCH: usize = 512;
     // As long as these take by one's key after the other, to begin and to end a fold takes.
     const FEW: usize = 32;
@@ -222,49 +235,90 @@ fn outermost_of_few<T: Ordered>(values: &[u8], add: u64, flip: u64, found: &mut 
 
 /// Where the element with this key comes first.
 fn place_of(dtype: DType, values: &[u8], key: u64) -> Option<usize> {
-    match dtype {
-        DType::F64 if key != NAN => vectorised(First { values: f64::from_bytes(values), wanted: to_float(key) }),
-        DType::F32 if key != NAN => vectorised(First { values: f32::from_bytes(values), wanted: to_float(key) as f32 }),
-        _ => {
-            const FEW: usize = 64;
-            let mut buffer = [0; FEW];
-            values.chunks(FEW * dtype.size()).enumerate().find_map(|(i, values)| {
-                let own = &mut buffer[..values.len() / dtype.size()];
-                keys(dtype, values, own);
-                own.iter().position(|&own| own == key).map(|at| i * FEW + at)
-            })
+    const FEW: usize = 64;
+    let mut buffer = [0; FEW];
+    values.chunks(FEW * dtype.size()).enumerate().find_map(|(i, values)| {
+        let own = &mut buffer[..values.len() / dtype.size()];
+        keys(dtype, values, own);
+        own.iter().position(|&own| own == key).map(|at| i * FEW + at)
+    })
+}
+
+/// [`outermost`] of floats; places within a stretch fit `P`, which is as wide as they are.
+fn outermost_float<T, P: Index>(values: &[T], greatest: bool) -> Option<(usize, u64)>
+where
+    T: Copy + PartialOrd + Add<Output = T> + Into<f64>,
+{
+    const STRETCH: usize = 1 << 16;
+    let mut found: Option<(usize, f64)> = None;
+    for (i, values) in values.chunks(STRETCH).enumerate() {
+        let (at, is_suspect) = match greatest {
+            true => vectorised(Beyond::<T, P, true> { values, places: PhantomData }),
+            false => vectorised(Beyond::<T, P, false> { values, places: PhantomData }),
+        };
+        let nan = if is_suspect { values.iter().position(|&v| v.into().is_nan()) } else { None };
+        if let Some(at) = nan {
+            return Some((i * STRETCH + at, NAN));
+        }
+        let own: f64 = values[at].into();
+        if found.is_none_or(|(_, most)| if greatest { own > most } else { own < most }) {
+            found = Some((i * STRETCH + at, own));
         }
     }
+    found.map(|(at, most)| (at, of_float(most)))
 }
 
-/// Elements among which the first is wanted that equals one: zeros of both signs do.
-struct First<'a, T> {
+/// Floats, at least one, among which the first of the greatest is wanted, or of the least.
+struct Beyond<'a, T, P, const GREATEST: bool> {
     values: &'a [T],
-    wanted: T,
+    places: PhantomData<P>,
 }
 
-impl<T: Copy + PartialEq> Loop for First<'_, T> {
-    type Output = Option<usize>;
+impl<T: Copy + PartialOrd + Add<Output = T>, P: Index, const GREATEST: bool> Loop for Beyond<'_, T, P, GREATEST> {
+    /// Where it is, and whether that is only so if no element is NaN, which one then may be.
+    type Output = (usize, bool);
     #[inline(always)]
-    fn run(self) -> Option<usize> {
-        // The least of all places that have it, in numbers of which every CPU takes the least: to stop at the first would be a
-        // guess, after which memory is waited for.
+    #[allow(clippy::eq_op)]
+    fn run(self) -> (usize, bool) {
         const LANES: usize = 16;
-        let mut first = [f64::INFINITY; LANES];
-        let mut at: [f64; LANES] = std::array::from_fn(|lane| lane as f64);
-        let (groups, rest) = self.values.as_chunks::<LANES>();
-        for group in groups {
+        let beyond = |a: T, b: T| if GREATEST { a > b } else { a < b };
+        let values = self.values;
+        let Some(first) = values.first_chunk::<LANES>() else {
+            let (mut at, mut best, mut sum) = (0, values[0], values[0]);
+            for (i, &v) in values.iter().enumerate().skip(1) {
+                // Without a branch, which would be a guess.
+                (at, best) = if beyond(v, best) { (i, v) } else { (at, best) };
+                sum = sum + v;
+            }
+            return (at, sum != sum);
+        };
+        // Of each lane the best, where the group begins that has it, and the sum, which is NaN if an element is.
+        let (mut best, mut at, mut sum) = (*first, [P::new(0); LANES], *first);
+        let last = values.len() - LANES;
+        let mut start = 0;
+        while start < last {
+            // The last ones of all, some of them again at the place that they have.
+            start = (start + LANES).min(last);
+            let Some(own) = values[start..].first_chunk::<LANES>() else { break };
+            let begins = P::new(start);
             for lane in 0..LANES {
-                let own: f64 = if group[lane] == self.wanted { at[lane] } else { f64::INFINITY };
-                first[lane] = if own < first[lane] { own } else { first[lane] };
-                at[lane] += LANES as f64;
+                let v = own[lane];
+                at[lane] = if beyond(v, best[lane]) { begins } else { at[lane] };
+                best[lane] = if beyond(v, best[lane]) { v } else { best[lane] };
+                sum[lane] = sum[lane] + v;
             }
         }
-        let first = first.into_iter().fold(f64::INFINITY, f64::min);
-        if first < f64::INFINITY {
-            return Some(first as usize);
+        let mut places: [P; LANES] = std::array::from_fn(|lane| P::new(at[lane].get() + lane));
+        for half in [8, 4, 2, 1] {
+            for lane in 0..half {
+                let (v, place) = (best[lane + half], places[lane + half]);
+                let wins = beyond(v, best[lane]) | ((v == best[lane]) & (place < places[lane]));
+                places[lane] = if wins { place } else { places[lane] };
+                best[lane] = if wins { v } else { best[lane] };
+                sum[lane] = sum[lane] + sum[lane + half];
+            }
         }
-        rest.iter().position(|&v| v == self.wanted).map(|place| groups.len() * LANES + place)
+        (places[0].get(), sum[0] != sum[0])
     }
 }
 
@@ -526,12 +580,19 @@ mod tests {
             let best = x.iter().copied().fold(x[0], |a, b| if greatest { a.max(b) } else { a.min(b) });
             nan.or_else(|| x.iter().position(|&v| v == best))
         };
-        for n in [1, 31, 32, 33, 1023, 1024, 1025, 5000] {
-            for round in 0..6u64 {
+        for n in [1, 2, 15, 16, 17, 31, 32, 33, 1023, 1024, 1025, 5000, 140_000] {
+            for round in 0..8u64 {
                 let mut x: Vec<f64> = (0..n as u64)
                     .map(|i| ((i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15 + 2 * round) >> 58) as f64 - 32.0)
                     .collect();
-                if round > 3 {
+                if round == 7 {
+                    // Zeros of both signs are alike.
+                    x.iter_mut().for_each(|v| *v *= 0.0);
+                }
+                if round == 6 {
+                    (x[0], x[n - 1]) = (f64::NEG_INFINITY, f64::INFINITY);
+                }
+                if round == 4 || round == 5 {
                     x[n / 2] = if round == 4 { -f64::NAN } else { f64::INFINITY };
                     x[n - 1] = f64::NAN;
                 }

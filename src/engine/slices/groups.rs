@@ -77,7 +77,10 @@ pub(crate) fn group(fold: &Fold, s: &Sparse, values: &Strided, kept: &[usize], n
     let ends = &runs.ends;
     let n = ends.len() - 1;
     let acc = split.fold_runs(fold, values, ends, runs.order.as_ref())?;
-    let counts = ends.windows(2).map(|run| ((run[1] - run[0]) * per_row) as u64).collect();
+    let counts = match need {
+        Need::Counts => ends.windows(2).map(|run| ((run[1] - run[0]) * per_row) as u64).collect(),
+        Need::Folds => Vec::new(),
+    };
     let pattern = split.result_pattern(kept, &runs.layout, &runs.words)?;
     Ok(Groups { pattern, acc: Strided::new(acc, fold.typing.acc, split.shape(n)), counts })
 }

@@ -1,23 +1,23 @@
 //! Numbers in decimal: the shortest text that reads back as the same value.
 
-use std::io::Write;
-
 use openwork_ops::{Cast, Element, Wide, bf16, c64, c128, f16};
 
 /// Appends a whole number.
 pub(in crate::io) fn push_u64(out: &mut Vec<u8>, value: u64) {
-    let mut digits = [0_u8; 20];
-    let mut rest = value;
-    let mut used = 0;
-    for digit in digits.iter_mut().rev() {
-        *digit = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        used += 1;
-        if rest == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(digits.get(digits.len() - used..).unwrap_or_default());
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
+}
+
+/// Appends a float that is finite: the fewest digits that read back as the same value of its type, and among those the nearest.
+fn push_finite(out: &mut Vec<u8>, value: impl zmij::Float + Into<f64> + Copy) {
+    /// What has an exponent is from here on, of either type.
+    const GREAT: f64 = 1e12;
+    let mut digits = zmij::Buffer::new();
+    let text = digits.format_finite(value);
+    // Exponents have a sign only where it says something.
+    let exponent = if value.into().abs() < GREAT { None } else { text.split_once('+') };
+    let (text, exponent) = exponent.unwrap_or((text, ""));
+    out.extend_from_slice(text.as_bytes());
+    out.extend_from_slice(exponent.as_bytes());
 }
 
 /// An element that can be written.
@@ -50,8 +50,7 @@ integers!(i8, i16, i32, i64, u8, u16, u32, u64);
 impl Text for f64 {
     fn push(self, out: &mut Vec<u8>) {
         if self.is_finite() {
-            // Writing to a vector does not fail.
-            let _ = write!(out, "{self:?}");
+            push_finite(out, self);
         } else {
             let name: &[u8] = if self.is_nan() { b"nan" } else { b"inf" };
             if self == f64::NEG_INFINITY {
@@ -68,7 +67,7 @@ impl Text for f32 {
             return f64::from(self).push(out);
         }
         let start = out.len();
-        let _ = write!(out, "{self:?}");
+        push_finite(out, self);
         // Readers go through f64, and a few texts (7.038531e-26) then round to a neighbour.
         let text = out.get(start..).unwrap_or_default();
         if fast_float2::parse::<f64, _>(text).ok().map(|wide| wide as f32) != Some(self) {
@@ -149,6 +148,43 @@ mod tests {
             bits = bits.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
             let value = f32::from_bits(bits);
             assert!(text(value).parse::<f64>().unwrap() as f32 == value || value.is_nan());
+        }
+    }
+
+    /// The digits of a number, without a sign, a point, zeros around them, and an exponent.
+    fn digits(text: &str) -> String {
+        let number = text.trim_start_matches('-').split('e').next().unwrap().replace('.', "");
+        number.trim_matches('0').to_owned()
+    }
+
+    #[test]
+    fn floats_have_the_fewest_digits() {
+        for (value, wanted) in [
+            (1e16, "1e16"),
+            (-1.5e22, "-1.5e22"),
+            (1e13, "10000000000000.0"),
+            (1.5e-7, "1.5e-7"),
+            (5e-324, "5e-324"),
+            (f64::MAX, "1.7976931348623157e308"),
+            (0.0, "0.0"),
+            (-3.0, "-3.0"),
+        ] {
+            assert_eq!(text(value), wanted);
+        }
+        assert_eq!(
+            (text(1e13_f32), text(-2.5e20_f32), text(1e9_f32)),
+            ("1e13".into(), "-2.5e20".into(), "1000000000.0".into())
+        );
+        let mut bits = 1_u64;
+        for _ in 0..100_000 {
+            bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            for value in [f64::from_bits(bits), (bits >> 11) as f64 / (1_u64 << 53) as f64] {
+                if value.is_finite() {
+                    let text = text(value);
+                    assert_eq!(text.parse::<f64>().unwrap().to_bits(), value.to_bits(), "{text}");
+                    assert_eq!(digits(&text).len(), digits(&format!("{value:e}")).len(), "{text}");
+                }
+            }
         }
     }
 }

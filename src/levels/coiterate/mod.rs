@@ -226,7 +226,7 @@ fn merge_level<I: Index>(
     let in_order = both.in_order().filter(|_| matches!(pairs, Pairs::Same(_)));
     let mut ends = Places::of(count + 1);
     ends[0] = I::default();
-    match tasks(&both, count, &segment) {
+    match tasks(&both, in_order, count, &segment) {
         None => one_pass(&both, in_order, count, &segment, chosen, &mut ends),
         Some(tasks) => by_tasks(&both, in_order, &tasks, &segment, chosen, &mut ends),
     }

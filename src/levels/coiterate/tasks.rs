@@ -160,6 +160,10 @@ pub(super) fn by_tasks<I: Index>(
 ) {
     let room_of = |task: &Task| match task {
         Task::Part(l, r) => both.most(l.len(), r.len()),
+        Task::Parents(parents) if let Some(sides) = in_order => {
+            let [l, r] = sides.map(|s| s.pointers[parents.end].get() - s.pointers[parents.start].get());
+            both.most(l, r)
+        }
         Task::Parents(parents) => parents.clone().map(segment).map(|(l, r)| both.most(l.len(), r.len())).sum(),
     };
     let rooms: Vec<usize> = tasks.iter().map(room_of).collect();
@@ -190,7 +194,12 @@ pub(super) fn by_tasks<I: Index>(
 
 /// Cuts the work at segments (or inside one large segment at equal tuples) into pieces of similar size; `None` where
 /// one pass on one thread is best.
-pub(super) fn tasks<I: Index>(both: &Both<'_, I>, count: usize, segment: SegmentOf<'_>) -> Option<Vec<Task>> {
+pub(super) fn tasks<I: Index>(
+    both: &Both<'_, I>,
+    in_order: Option<[Segmented<'_, I>; 2]>,
+    count: usize,
+    segment: SegmentOf<'_>,
+) -> Option<Vec<Task>> {
     let Both { left, right, .. } = both;
     if left.len() + right.len() + count < 2 * parallel::GRAIN || parallel::threads() == 1 {
         return None; // how the work is cut changes no result
@@ -200,11 +209,27 @@ pub(super) fn tasks<I: Index>(both: &Both<'_, I>, count: usize, segment: Segment
         let long = l.len() + r.len() > 2 * parallel::GRAIN && !left.columns.is_empty();
         return long.then(|| parts(left, right, l, r));
     }
+    const WORK: usize = 2 * parallel::GRAIN;
     let (mut out, mut start, mut work) = (Vec::new(), 0, 0);
+    if let Some(sides) = in_order {
+        // What stands before each parent rises: no parent is looked at on its own.
+        let before = |i: usize| i + sides.iter().map(|s| s.pointers[i].get() - s.base).sum::<usize>();
+        while start < count {
+            let goal = before(start) + WORK;
+            let (mut low, mut high) = (start + 1, count);
+            while low < high {
+                let middle = low.midpoint(high);
+                if before(middle) < goal { low = middle + 1 } else { high = middle }
+            }
+            out.push(Task::Parents(start..low));
+            start = low;
+        }
+        return (out.len() > 1).then_some(out);
+    }
     for i in 0..count {
         let (l, r) = segment(i);
         work += l.len() + r.len() + 1;
-        if work >= 2 * parallel::GRAIN {
+        if work >= WORK {
             out.push(Task::Parents(start..i + 1));
             (start, work) = (i + 1, 0);
         }
