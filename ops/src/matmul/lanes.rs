@@ -11,7 +11,7 @@ use super::columns::Columns;
 use super::term::Term;
 use super::typed::Typed;
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{Level, level, prefetch_stream};
+use crate::simd::{Level, gathers_are_slow, level, prefetch_stream};
 
 /// Lanes of a sum.
 pub(super) const LANES: usize = 16;
@@ -167,11 +167,12 @@ pub(super) fn dots<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, b: &[
     #[cfg(target_arch = "x86_64")]
     // Gathers take indices as signed.
     if b.len() <= i32::MAX as usize {
+        let few = if gathers_are_slow() { FEW } else { 0 };
         match level() {
             // SAFETY: the level in use is at most that of the CPU.
-            Level::Avx512 => return unsafe { dots512(left, rows, b, out) },
+            Level::Avx512 => return unsafe { dots512(left, rows, b, few, out) },
             // SAFETY: as above.
-            Level::Avx2 => return unsafe { dots256(left, rows, b, out) },
+            Level::Avx2 => return unsafe { dots256(left, rows, b, few, out) },
             Level::Baseline => {}
         }
     }
@@ -183,12 +184,16 @@ pub(super) fn dots<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, b: &[
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512vl")]
-fn dots512<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, b: &[T], out: &mut [T]) {
+fn dots512<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, b: &[T], few: usize, out: &mut [T]) {
     let mut start = left.start(rows.start);
     for (out, &end) in out.iter_mut().zip(&left.pointers[rows.start + 1..=rows.end]) {
         let end = end as usize - left.base;
         let (indices, values) = (&left.indices[start..end], &left.values[start..end]);
         start = end;
+        if indices.len() <= few {
+            *out = T::round(dot_few_ahead(indices, values, b));
+            continue;
+        }
         // An index beyond the vector: the safe loop says so as any slice does.
         *out = T::round(dot512(indices, values, b).unwrap_or_else(|| dot(indices, values, b)));
     }
@@ -196,12 +201,16 @@ fn dots512<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, b: &[T], out:
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn dots256<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, b: &[T], out: &mut [T]) {
+fn dots256<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, b: &[T], few: usize, out: &mut [T]) {
     let mut start = left.start(rows.start);
     for (out, &end) in out.iter_mut().zip(&left.pointers[rows.start + 1..=rows.end]) {
         let end = end as usize - left.base;
         let (indices, values) = (&left.indices[start..end], &left.values[start..end]);
         start = end;
+        if indices.len() <= few {
+            *out = T::round(dot_few_ahead(indices, values, b));
+            continue;
+        }
         *out = T::round(dot256(indices, values, b).unwrap_or_else(|| dot(indices, values, b)));
     }
 }
@@ -309,42 +318,77 @@ pub(super) fn in_halves(lanes: [__m512d; 2]) -> f64 {
 /// The same without gathers.
 #[inline(always)]
 fn dot<T: Lanes>(indices: &[u32], values: &[T], b: &[T]) -> f64 {
-    // Lanes that get no term are zero and add nothing.
-    match indices.len() {
-        0 => 0.0,
-        1..=4 => dot_lanes::<T, 4>(indices, values, b),
-        5..=8 => dot_lanes::<T, 8>(indices, values, b),
-        _ => dot_lanes::<T, LANES>(indices, values, b),
+    if indices.len() <= FEW {
+        return dot_few(indices, values, b);
     }
-}
-
-#[inline(always)]
-fn dot_lanes<T: Lanes, const N: usize>(indices: &[u32], values: &[T], b: &[T]) -> f64 {
-    let mut sums = [0.0; N];
-    let ((ks, k_rest), (xs, x_rest)) = (indices.as_chunks::<N>(), values.as_chunks::<N>());
+    let mut sums = [0.0; LANES];
+    let ((ks, k_rest), (xs, x_rest)) = (indices.as_chunks::<LANES>(), values.as_chunks::<LANES>());
     for (k, x) in ks.iter().zip(xs) {
-        for i in 0..N {
+        for i in 0..LANES {
             sums[i] += x[i].wide() * b[k[i] as usize].wide();
         }
     }
     for ((sum, &k), &x) in sums.iter_mut().zip(k_rest).zip(x_rest) {
         *sum += x.wide() * b[k as usize].wide();
     }
+    added_in_halves(sums)
+}
+
+#[inline(always)]
+fn added_in_halves<const N: usize>(mut lanes: [f64; N]) -> f64 {
     let mut half = N / 2;
     while half > 0 {
         for i in 0..half {
-            sums[i] += sums[i + half];
+            lanes[i] += lanes[i + half];
         }
         half /= 2;
     }
-    sums[0]
+    lanes[0]
+}
+
+/// Terms of a row that are written out, a loop for each number of them.
+const FEW: usize = 8;
+
+/// The same of up to [`FEW`] elements, each loaded by itself: no lane waits in memory for others to be added to it.
+#[inline(always)]
+fn dot_few<T: Lanes>(indices: &[u32], values: &[T], b: &[T]) -> f64 {
+    match indices.len() {
+        0 => 0.0,
+        1 => dot_of::<T, 1>(indices, values, b),
+        2 => dot_of::<T, 2>(indices, values, b),
+        3 => dot_of::<T, 3>(indices, values, b),
+        4 => dot_of::<T, 4>(indices, values, b),
+        5 => dot_of::<T, 5>(indices, values, b),
+        6 => dot_of::<T, 6>(indices, values, b),
+        7 => dot_of::<T, 7>(indices, values, b),
+        _ => dot_of::<T, FEW>(indices, values, b),
+    }
+}
+
+#[inline(always)]
+fn dot_of<T: Lanes, const N: usize>(indices: &[u32], values: &[T], b: &[T]) -> f64 {
+    // Adding -0.0 changes nothing, which the compiler knows, so lanes without a term cost nothing. A sum that began with 0.0 is never -0.0.
+    let mut lanes = [-0.0; FEW];
+    for i in 0..N {
+        lanes[i] = values[i].wide() * b[indices[i] as usize].wide();
+    }
+    added_in_halves(lanes) + 0.0
+}
+
+/// As [`dot_few`], and asks for the rows that come soon.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn dot_few_ahead<T: Lanes>(indices: &[u32], values: &[T], b: &[T]) -> f64 {
+    prefetch_stream(indices.as_ptr());
+    prefetch_stream(values.as_ptr());
+    dot_few(indices, values, b)
 }
 
 /// Adds row `r` times the first element of row `r` of `factors` to `acc`, for each of some rows: entry `i` of the row to `acc[i]`.
 pub(super) fn add_rows<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, factors: Columns<'_>, acc: &mut [f64]) {
     #[cfg(target_arch = "x86_64")]
     // Scatters take indices as signed.
-    if level() == Level::Avx512 && acc.len() <= i32::MAX as usize {
+    if level() == Level::Avx512 && !gathers_are_slow() && acc.len() <= i32::MAX as usize {
         // SAFETY: the level in use is at most that of the CPU.
         return unsafe { add_rows512(left, rows, factors, acc) };
     }

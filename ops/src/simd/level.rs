@@ -79,6 +79,42 @@ pub fn set_level(wanted: Option<Level>) -> Level {
     level
 }
 
+/// Whether gathers are slow, as a number, or [`UNKNOWN`] before the first question.
+static SLOW_GATHERS: AtomicU8 = AtomicU8::new(UNKNOWN);
+
+/// Whether instructions that gather and scatter are slower here than loads and stores of the same elements: those of AMD are made of
+/// dozens of steps. Unless the environment variable `OPENWORK_GATHERS` (`slow`, `fast`) or [`set_slow_gathers`] says so.
+pub fn gathers_are_slow() -> bool {
+    match SLOW_GATHERS.load(Ordering::Relaxed) {
+        0 => false,
+        1 => true,
+        _ => set_slow_gathers(match std::env::var("OPENWORK_GATHERS").as_deref() {
+            Ok("slow") => Some(true),
+            Ok("fast") => Some(false),
+            _ => None,
+        }),
+    }
+}
+
+/// Says for the whole process whether gathers are slow (`None`: as they are on this CPU), and gives what now holds: to test and to
+/// measure both ways on one machine. Results are the same.
+pub fn set_slow_gathers(slow: Option<bool>) -> bool {
+    let slow = slow.unwrap_or_else(is_amd);
+    SLOW_GATHERS.store(u8::from(slow), Ordering::Relaxed);
+    slow
+}
+
+fn is_amd() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let vendor = std::arch::x86_64::__cpuid(0);
+        let name = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes);
+        name.as_flattened() == b"AuthenticAMD"
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
 /// A loop that is compiled once for each level. [`Loop::run`] and all that it calls must be `#[inline(always)]`: what is
 /// not becomes code of the baseline.
 pub(crate) trait Loop {
@@ -226,6 +262,13 @@ mod tests {
             let wanted: Vec<(u64, usize)> = range.map(|i| (i as u64 * 3, i * 7)).collect();
             assert_eq!(given, wanted);
         }
+    }
+
+    #[test]
+    fn gathers_are_as_slow_as_is_said() {
+        // Other tests set it at the same time.
+        assert!(set_slow_gathers(Some(true)) && !set_slow_gathers(Some(false)));
+        assert_eq!(set_slow_gathers(None), is_amd());
     }
 
     #[test]

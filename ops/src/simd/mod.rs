@@ -10,7 +10,7 @@ mod power;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod quicksort;
 
-pub use level::{Level, level, set_level};
+pub use level::{Level, gathers_are_slow, level, set_level, set_slow_gathers};
 pub(crate) use level::{
     Loop, in_stream, prefetch, prefetch_stream, run as vectorised, run_above as vectorised_above,
     run_narrow as narrowly_vectorised, run_narrow_above as narrowly_vectorised_above,
