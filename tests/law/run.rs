@@ -26,20 +26,23 @@ macro_rules! parts {
 }
 parts!(unary binary pattern numbers reduce matmul semirings einsum gradients differences storage large);
 
-/// Products at the lower levels of vector instructions, as on a CPU that has no more. The level is the process's, so each
-/// has a process of its own.
+/// Products at the lower levels of vector instructions, as on a CPU that has no more, and with gathers and without. Both are the
+/// process's, so each has a process of its own.
 #[test]
 fn matmul_at_lower_levels() {
-    for level in ["baseline", "avx2"] {
+    for (level, gathers) in
+        [("baseline", "fast"), ("avx2", "fast"), ("avx2", "slow"), ("avx512", "fast"), ("avx512", "slow")]
+    {
         let run = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "run::matmul", "--nocapture"])
             .env("OPENWORK_SIMD", level)
+            .env("OPENWORK_GATHERS", gathers)
             .output()
             .unwrap();
         let text = String::from_utf8_lossy(&run.stdout);
         assert!(
             run.status.success() && text.contains("1 passed"),
-            "{level}: {text}{}",
+            "{level}, gathers {gathers}: {text}{}",
             String::from_utf8_lossy(&run.stderr)
         );
     }

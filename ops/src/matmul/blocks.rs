@@ -462,18 +462,29 @@ impl Work {
                 for (k, x) in ks.iter().zip(xs.chunks_exact(size)) {
                     let (mut js, mut ys) = right.row(run.right + k.get());
                     if run.mask.is_some() {
-                        picked.clear();
-                        match probed {
-                            Some(wanted) => picked.extend(
-                                wanted.iter().filter_map(|&j| js.binary_search(&I::new(j)).ok()).map(|at| at as u32),
-                            ),
-                            None => picked.extend((0..).zip(js).filter(|(_, j)| allowed.has(j.get())).map(|(i, _)| i)),
-                        }
                         picked_columns.clear();
-                        picked_columns.extend(picked.iter().map(|&i| js[i as usize]));
-                        picked_values.resize(picked.len() * size, 0);
                         if self.of.reads().1 {
+                            picked.clear();
+                            match probed {
+                                Some(wanted) => picked.extend(
+                                    wanted
+                                        .iter()
+                                        .filter_map(|&j| js.binary_search(&I::new(j)).ok())
+                                        .map(|at| at as u32),
+                                ),
+                                None => {
+                                    picked.extend((0..).zip(js).filter(|(_, j)| allowed.has(j.get())).map(|(i, _)| i))
+                                }
+                            }
+                            picked_columns.extend(picked.iter().map(|&i| js[i as usize]));
+                            picked_values.resize(picked.len() * size, 0);
                             gather::gather_rows(ys, size, IndexSlice::U32(&picked), &mut picked_values);
+                        } else {
+                            match probed {
+                                Some(wanted) => picked_columns
+                                    .extend(wanted.iter().map(|&j| I::new(j)).filter(|j| js.binary_search(j).is_ok())),
+                                None => picked_columns.extend(js.iter().copied().filter(|j| allowed.has(j.get()))),
+                            }
                         }
                         (js, ys) = (&picked_columns, &picked_values);
                     }

@@ -342,8 +342,9 @@ impl Pass<'_> {
         {
             return None;
         }
-        // With one thread nobody is idle while another works: larger pieces have less to make ready.
-        let pieces = self.pieces(left, self.m, if parallel::threads() == 1 { 8 * WORK } else { WORK });
+        // With one thread nobody is idle while another works: larger pieces, each of which makes accumulators ready.
+        let least = if parallel::threads() == 1 { (8 * WORK).max(32 * self.n) } else { WORK };
+        let pieces = self.pieces(left, self.m, least);
         let mut ends = Scratch::<u32>::any(self.m + 1);
         ends[0] = 0;
         let (mut columns, mut values) = (Scratch::<u32>::any(most), Scratch::<u8>::any(most * width));
