@@ -103,7 +103,7 @@ impl OverFill {
     ) {
         debug_assert!(matches!(left.indices, IndexSlice::U32(_)));
         let work = Columns { over: self, left: Typed::new(left), rows, panel, acc, hard };
-        if is_spare && self.along == Along::Columns {
+        if is_spare && panel.width > 1 && self.along == Along::Columns {
             return match panel.width {
                 4 => vectorised(Panel::<4, true>(work)),
                 8 => vectorised(Panel::<8, true>(work)),
