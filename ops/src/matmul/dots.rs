@@ -2,11 +2,18 @@
 //! a half apart. The same bits at every level of vector code, and however many rows there are.
 #![allow(unsafe_code)] // vector instructions, called once the CPU was asked; what they read are slices of one length
 
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::*;
+
 use super::lanes::{LANES, Lanes};
 #[cfg(target_arch = "x86_64")]
 use super::tiles::{Narrow, Registers, Wide};
 use super::vector::RUN;
 use crate::simd::Level;
+
+/// As many registers of doubles as there are at most for sixteen lanes; those beyond are not used.
+#[cfg(target_arch = "x86_64")]
+const MOST: usize = 4;
 
 /// A float of which there are dot products.
 pub(super) trait Dots: Lanes {
@@ -14,12 +21,12 @@ pub(super) trait Dots: Lanes {
     /// `f64` (RFC 2).
     fn add_products(xs: &[[Self; LANES]], ys: &[[Self; LANES]], lanes: &mut [f64; LANES]);
 
-    /// The lanes of `N` rows.
+    /// The lanes of `N` rows, in as many registers of each four as they need.
     ///
     /// # Safety
     /// The CPU must have what `V` says, and rows must be as long as `x`.
     #[cfg(target_arch = "x86_64")]
-    unsafe fn lanes<V: Registers, const N: usize>(x: &[Self], rows: [&[Self]; N]) -> [[f64; LANES]; N];
+    unsafe fn lanes<V: Registers, const N: usize>(x: &[Self], rows: [&[Self]; N]) -> [[V::Doubles; MOST]; N];
 }
 
 /// The dot products of `x` with `N` rows of its length. `level` is at most that of the CPU.
@@ -66,10 +73,7 @@ pub(super) fn plainly<T: Dots>(x: &[T], row: &[T]) -> f64 {
 #[target_feature(enable = "avx512f,avx512dq")]
 unsafe fn wide<T: Dots, const N: usize>(x: &[T], rows: [&[T]; N], sums: &mut [f64; N]) {
     // SAFETY: the caller's promise.
-    let lanes = unsafe { T::lanes::<Wide, N>(x, rows) };
-    for n in 0..N {
-        sums[n] = in_pairs(&lanes[n]);
-    }
+    unsafe { *sums = added::<Wide, N>(T::lanes::<Wide, N>(x, rows)) }
 }
 
 /// # Safety
@@ -79,10 +83,45 @@ unsafe fn wide<T: Dots, const N: usize>(x: &[T], rows: [&[T]; N], sums: &mut [f6
 #[target_feature(enable = "avx2")]
 unsafe fn narrow<T: Dots, const N: usize>(x: &[T], rows: [&[T]; N], sums: &mut [f64; N]) {
     // SAFETY: the caller's promise.
-    let lanes = unsafe { T::lanes::<Narrow, N>(x, rows) };
-    for n in 0..N {
-        sums[n] = in_pairs(&lanes[n]);
+    unsafe { *sums = added::<Narrow, N>(T::lanes::<Narrow, N>(x, rows)) }
+}
+
+/// The sums of the lanes of each row, as [`in_pairs`] adds them.
+///
+/// # Safety
+/// The CPU must have what `V` says.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn added<V: Registers, const N: usize>(lanes: [[V::Doubles; MOST]; N]) -> [f64; N] {
+    let mut sums = [0.0; N];
+    // SAFETY: the caller's promise, which is AVX2 at least; four sums are stored where there are four.
+    unsafe {
+        let ((fours, rest), (of_fours, of_rest)) = (sums.as_chunks_mut::<4>(), lanes.as_chunks::<4>());
+        for (sums, &[a, b, c, d]) in fours.iter_mut().zip(of_fours) {
+            *sums = in_pairs_of_four([V::quarter(a), V::quarter(b), V::quarter(c), V::quarter(d)]);
+        }
+        for (sum, &lanes) in rest.iter_mut().zip(of_rest) {
+            [*sum, ..] = in_pairs_of_four([V::quarter(lanes); 4]);
+        }
     }
+    sums
+}
+
+/// `(x[0] + x[2]) + (x[1] + x[3])` of each.
+///
+/// # Safety
+/// The CPU must have AVX2.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn in_pairs_of_four([a, b, c, d]: [__m256d; 4]) -> [f64; 4] {
+    let two = |x, y| _mm256_add_pd(_mm256_permute2f128_pd::<0x20>(x, y), _mm256_permute2f128_pd::<0x31>(x, y));
+    // Of `b` after `a`: pairs of one are side by side.
+    let sums = _mm256_hadd_pd(two(a, b), two(c, d));
+    let mut out = [0.0; 4];
+    // SAFETY: four elements.
+    unsafe { _mm256_storeu_pd(out.as_mut_ptr(), _mm256_permute4x64_pd::<0b11_01_10_00>(sums)) };
+    out
 }
 
 #[inline(always)]
@@ -135,9 +174,7 @@ impl Dots for f64 {
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn lanes<V: Registers, const N: usize>(x: &[f64], rows: [&[f64]; N]) -> [[f64; LANES]; N] {
-        // As many registers as there are at most for sixteen lanes; those beyond are not used.
-        const MOST: usize = 4;
+    unsafe fn lanes<V: Registers, const N: usize>(x: &[f64], rows: [&[f64]; N]) -> [[V::Doubles; MOST]; N] {
         let registers = LANES / V::DOUBLES;
         // SAFETY: the caller's promise; elements that are read are those from `at` on, at most as many as there are.
         unsafe {
@@ -164,13 +201,7 @@ impl Dots for f64 {
                     }
                 }
             }
-            let mut lanes = [[0.0; LANES]; N];
-            for (lanes, sums) in lanes.iter_mut().zip(sums) {
-                for (lanes, sum) in lanes.chunks_exact_mut(V::DOUBLES).zip(sums) {
-                    V::store_doubles(lanes.as_mut_ptr(), sum, false);
-                }
-            }
-            lanes
+            sums
         }
     }
 }
@@ -193,16 +224,15 @@ impl Dots for f32 {
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn lanes<V: Registers, const N: usize>(x: &[f32], rows: [&[f32]; N]) -> [[f64; LANES]; N] {
-        const MOST: usize = 2;
+    unsafe fn lanes<V: Registers, const N: usize>(x: &[f32], rows: [&[f32]; N]) -> [[V::Doubles; MOST]; N] {
         let registers = LANES / V::SINGLES;
         // SAFETY: the caller's promise; elements that are read are those from `at` on, at most as many as there are.
         unsafe {
-            let mut totals = [[[V::no_doubles(); 2]; MOST]; N];
+            let mut totals = [[[V::no_doubles(); 2]; MOST / 2]; N];
             let mut start = 0;
             while start < x.len() {
                 let end = x.len().min(start + RUN * LANES);
-                let mut sums = [[V::no_singles(); MOST]; N];
+                let mut sums = [[V::no_singles(); MOST / 2]; N];
                 let whole = start + (end - start) / LANES * LANES;
                 for at in (start..whole).step_by(LANES) {
                     for c in 0..registers {
@@ -232,13 +262,7 @@ impl Dots for f32 {
                 }
                 start = end;
             }
-            let mut lanes = [[0.0; LANES]; N];
-            for (lanes, totals) in lanes.iter_mut().zip(totals) {
-                for (lanes, total) in lanes.chunks_exact_mut(V::DOUBLES).zip(totals.as_flattened()) {
-                    V::store_doubles(lanes.as_mut_ptr(), *total, false);
-                }
-            }
-            lanes
+            totals.map(|[[a, b], [c, d]]| [a, b, c, d])
         }
     }
 }

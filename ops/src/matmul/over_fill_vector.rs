@@ -10,7 +10,7 @@ use std::arch::x86_64::*;
 use super::lanes::{self, LANES};
 use super::source::{Easy, Fills};
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{Level, level, prefetch_stream};
+use crate::simd::{Level, gathers_are_slow, level, prefetch_stream};
 
 /// What is done with a row. The numbers of hard elements go to `hard`.
 pub(super) struct Rows<'a> {
@@ -47,7 +47,8 @@ impl Rows<'_> {
     #[inline(always)]
     pub(super) fn add(&self, indices: &[u32], values: &[f64], fills: Fills<'_>, factor: f64, acc: &mut [f64]) -> usize {
         #[cfg(target_arch = "x86_64")]
-        if level() == Level::Avx512 && acc.len() <= i32::MAX as usize {
+        // Scatters take indices as signed.
+        if level() == Level::Avx512 && !gathers_are_slow() && acc.len() <= i32::MAX as usize {
             // SAFETY: the level in use is at most that of the CPU.
             if let Some(found) = unsafe { self.add512(indices, values, fills, factor, acc) } {
                 return found;

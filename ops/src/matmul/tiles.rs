@@ -37,6 +37,8 @@ pub(super) trait Registers {
     unsafe fn widen(sums: &mut [Self::Doubles; 2], run: Self::Singles);
     unsafe fn is_finite(sum: Self::Doubles) -> bool;
     unsafe fn round(sums: [Self::Doubles; 2]) -> Self::Singles;
+    /// Sixteen lanes, in as many registers as there are for them of these, added to the four lanes that each is a multiple of four from.
+    unsafe fn quarter(lanes: [Self::Doubles; 4]) -> __m256d;
     unsafe fn store_singles(to: *mut f32, from: Self::Singles, stream: bool);
     unsafe fn store_doubles(to: *mut f64, from: Self::Doubles, stream: bool);
 }
@@ -102,6 +104,10 @@ registers!(Wide, "avx512f,avx512dq", __m512: 16, __m512d: 8, {
         let low = _mm512_castps256_ps512(_mm512_cvtpd_ps(sums[0]));
         _mm512_insertf32x8::<1>(low, _mm512_cvtpd_ps(sums[1]))
     }
+    quarter(lanes: [__m512d; 4]) -> __m256d {
+        let eight = _mm512_add_pd(lanes[0], lanes[1]);
+        _mm256_add_pd(_mm512_castpd512_pd256(eight), _mm512_extractf64x4_pd::<1>(eight))
+    }
     store_singles(to: *mut f32, from: __m512, stream: bool) {
         if stream { _mm512_stream_ps(to, from) } else { _mm512_storeu_ps(to, from) }
     }
@@ -145,6 +151,9 @@ registers!(Narrow, "avx2", __m256: 8, __m256d: 4, {
     }
     round(sums: [__m256d; 2]) -> __m256 {
         _mm256_set_m128(_mm256_cvtpd_ps(sums[1]), _mm256_cvtpd_ps(sums[0]))
+    }
+    quarter(lanes: [__m256d; 4]) -> __m256d {
+        _mm256_add_pd(_mm256_add_pd(lanes[0], lanes[2]), _mm256_add_pd(lanes[1], lanes[3]))
     }
     store_singles(to: *mut f32, from: __m256, stream: bool) {
         if stream { _mm256_stream_ps(to, from) } else { _mm256_storeu_ps(to, from) }
