@@ -119,7 +119,7 @@ impl Panels<'_> {
             None if self.n >= MANY => 1,
             None => by_work.clamp(1, SLICES),
             // Terms would be made anew for each panel. Where the kernel makes them this takes less than to add many slices.
-            Some(Terms::InKernel(_)) => by_work.div_ceil(2).clamp(1, SLICES / 4),
+            Some(Terms::InKernel(_)) => by_work.div_ceil(2).next_power_of_two().min(SLICES / 4),
             Some(Terms::AtHand(_)) => by_work.clamp(1, SLICES),
         };
         let mut ends = vec![0];
