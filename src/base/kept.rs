@@ -1,11 +1,13 @@
 //! Memory of large arrays that were freed, kept for the next ones.
 //!
 //! What is kept stays below a limit and below what is free beside it, the oldest goes first, and all of it goes before
-//! anything is refused for want of memory.
+//! anything is refused for want of memory. Beside the mappings of large arrays a little of the allocator's memory is kept, for
+//! arrays of middling size.
 
+use std::ops::Range;
 use std::sync::Mutex;
 
-use crate::base::pages::{MAPPED, Mapping};
+use crate::base::pages::{MAPPED, Mapping, Piece};
 use crate::base::{memory, parallel};
 
 /// Mappings that are kept at most: a system counts them.
@@ -92,6 +94,69 @@ impl List {
     }
 }
 
+/// Sizes of arrays whose memory is kept although it is an allocator's: it gives so much back to the system at once, which zeroes it
+/// again, or writes zeros itself. A `where_` of 40 000 elements took three times as long.
+pub(crate) const PIECES: Range<usize> = 8 << 10..MAPPED;
+
+/// Bytes of pieces that are kept at most: as much as a cache holds.
+const MOST_IN_PIECES: usize = 32 << 20;
+
+/// Memory of the allocator's that was freed, kept for the next arrays of middling size.
+static KEPT_PIECES: Mutex<Pieces> = Mutex::new(Pieces { kept: Vec::new(), held: 0, limit: MOST_IN_PIECES });
+
+struct Pieces {
+    /// Those of each size, of which there are few.
+    kept: Vec<(usize, Vec<Piece>)>,
+    held: usize,
+    limit: usize,
+}
+
+impl Pieces {
+    fn of(&mut self, size: usize) -> Option<&mut Vec<Piece>> {
+        self.kept.iter_mut().find(|(of, _)| *of == size).map(|(_, pieces)| pieces)
+    }
+
+    fn take(&mut self, size: usize) -> Option<Piece> {
+        let piece = self.of(size)?.pop()?;
+        self.held -= size;
+        Some(piece)
+    }
+
+    /// Keeps a piece, and gives what is to be freed: where there is no room for it, all that was kept, so that sizes that are
+    /// no longer asked for do not stay for ever.
+    fn give(&mut self, piece: Piece) -> Vec<(usize, Vec<Piece>)> {
+        let size = piece.size();
+        if size > self.limit {
+            return vec![(size, vec![piece])];
+        }
+        let gone = if self.held + size > self.limit { self.all() } else { Vec::new() };
+        self.held += size;
+        match self.of(size) {
+            Some(pieces) => pieces.push(piece),
+            None => self.kept.push((size, vec![piece])),
+        }
+        gone
+    }
+
+    fn all(&mut self) -> Vec<(usize, Vec<Piece>)> {
+        self.held = 0;
+        std::mem::take(&mut self.kept)
+    }
+}
+
+/// A piece of that size which an earlier array had.
+pub(crate) fn take_piece(size: usize) -> Option<Piece> {
+    if PIECES.contains(&size) { parallel::lock(&KEPT_PIECES).take(size) } else { None }
+}
+
+/// Keeps a piece that an array no longer needs, if it is worth it.
+pub(crate) fn keep_piece(piece: Piece) {
+    if PIECES.contains(&piece.size()) {
+        let gone = parallel::lock(&KEPT_PIECES).give(piece);
+        drop(gone); // no longer under the lock
+    }
+}
+
 /// Pages that an earlier array had, `size` bytes or more.
 pub(crate) fn take(size: usize) -> Option<Mapping> {
     parallel::lock(&KEPT).take(size)
@@ -122,8 +187,10 @@ pub(crate) fn held() -> usize {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
-    /// Bytes that are kept for the next large arrays. They count as used by this process.
+    /// Bytes that are kept for the next large arrays, of 1 MiB and more. They count as used by this process.
     pub held: usize,
+    /// Bytes that are kept beside these for the next arrays of 8 KiB and more: at most 32 MiB, or the limit if that is less.
+    pub held_small: usize,
     /// The greatest number of bytes to keep: a quarter of the machine's memory, unless [`set_limit`] set another.
     pub limit: usize,
     /// In how many pieces they are.
@@ -145,9 +212,10 @@ pub struct Stats {
 /// println!("{} of {} large arrays took memory that was kept", kept.hits, kept.hits + kept.misses);
 /// ```
 pub fn stats() -> Stats {
+    let held_small = parallel::lock(&KEPT_PIECES).held;
     let mut list = parallel::lock(&KEPT);
     let limit = list.limit();
-    Stats { held: list.held, limit, mappings: list.kept.len(), hits: list.hits, misses: list.misses }
+    Stats { held: list.held, held_small, limit, mappings: list.kept.len(), hits: list.hits, misses: list.misses }
 }
 
 /// Gives all that is kept back to the system, and says how many bytes that was. Tensors that are alive keep their memory,
@@ -166,11 +234,15 @@ pub fn stats() -> Stats {
 /// ```
 pub fn trim() -> usize {
     let all = parallel::lock(&KEPT).over(0);
-    all.iter().map(|m| m.size()).sum()
+    let mut small = parallel::lock(&KEPT_PIECES);
+    let held_small = small.held;
+    let gone = small.all();
+    drop((small, gone));
+    all.iter().map(|m| m.size()).sum::<usize>() + held_small
 }
 
 /// Sets how many bytes may be kept for the next large arrays, and gives what is beyond that back to the system. With 0
-/// nothing is kept: every large array takes fresh memory and gives it back. The limit holds for the whole process.
+/// nothing is kept: every array takes fresh memory and gives it back. The limit holds for the whole process.
 ///
 /// # Examples
 /// ```
@@ -187,6 +259,10 @@ pub fn set_limit(bytes: usize) {
     let unfit = list.over(bytes);
     drop(list);
     drop(unfit);
+    let mut small = parallel::lock(&KEPT_PIECES);
+    small.limit = bytes.min(MOST_IN_PIECES);
+    let gone = if small.held > small.limit { small.all() } else { Vec::new() };
+    drop((small, gone));
 }
 
 #[cfg(test)]
@@ -300,6 +376,26 @@ mod tests {
         let mut kept = list(usize::MAX);
         let gone: usize = (0..MOST + 3).map(|_| kept.give(mapping(2)).len()).sum();
         assert_eq!((kept.kept.len(), gone), (MOST, 3));
+    }
+
+    #[test]
+    fn pieces_serve_arrays_of_like_size_until_there_are_too_many() {
+        let mut small = Pieces { kept: Vec::new(), held: 0, limit: 100_000 };
+        let piece = |bytes: usize| Piece::fresh(Piece::size_of(bytes).unwrap()).unwrap();
+        let sizes = [8 << 10, 9000, 9001, 9216, 9217, 500_000].map(|bytes| Piece::size_of(bytes).unwrap());
+        assert_eq!(sizes, [8 << 10, 9216, 9216, 9216, 10_240, 524_288]);
+        assert_eq!([1, 16, 17, 8000].map(|bytes| Piece::size_of(bytes).unwrap()), [16, 16, 32, 8000]);
+        for bytes in [9000, 9100, 20_000, 40_000] {
+            assert!(small.give(piece(bytes)).is_empty());
+        }
+        assert_eq!((small.held, small.kept.len()), (2 * 9216 + 20_480 + 40_960, 3));
+        assert_eq!(small.take(9216).unwrap().size(), 9216);
+        assert!(small.take(9232).is_none() && small.take(9216).is_some() && small.take(9216).is_none());
+        // Without room for it, all others go; one that would take more than all leaves them.
+        assert_eq!(small.give(piece(200_000)).len(), 1);
+        assert_eq!(small.held, 20_480 + 40_960);
+        assert_eq!(small.give(piece(60_000)).iter().map(|(_, pieces)| pieces.len()).sum::<usize>(), 2);
+        assert_eq!(small.held, 61_440);
     }
 
     #[test]

@@ -50,13 +50,18 @@ const SHIFTS: usize = 12;
 pub(crate) struct Block {
     at: NonNull<u8>,
     len: usize,
-    /// What is allocated, where it is not mapped.
-    size: usize,
-    /// How far into the mapping, or into what is allocated, the first byte is.
+    /// How far into its memory the first byte is.
     shift: usize,
-    mapping: Option<Mapping>,
+    memory: Memory,
     /// Whether its pages were used before.
     is_used: bool,
+}
+
+/// What a block lies in, until it is dropped.
+enum Memory {
+    Mapped(Mapping),
+    Piece(Piece),
+    Gone,
 }
 
 // SAFETY: plain bytes, owned alone; nothing about them is tied to a thread.
@@ -97,25 +102,22 @@ impl Block {
             let shift = LARGE.fetch_add(1, Ordering::Relaxed) % SHIFTS * SHIFT;
             let shift = if shift <= size - len { shift } else { 0 };
             let at = NonNull::new(mapping.at.as_ptr().wrapping_add(shift))?;
-            return Some((Block { at, len, size: 0, shift, mapping: Some(mapping), is_used: !is_fresh }, is_fresh));
-        }
-        if !is_free(len) {
-            return None;
+            return Some((Block { at, len, shift, memory: Memory::Mapped(mapping), is_used: !is_fresh }, is_fresh));
         }
         let beside = if len > AT_HAND { LINE - ALIGN } else { 0 };
-        let size = len.max(1).checked_add(beside)?.checked_next_multiple_of(ALIGN)?;
-        let layout = std::alloc::Layout::from_size_align(size, ALIGN).ok()?;
-        // SAFETY: the size is not 0.
-        let raw = unsafe { if len > AT_HAND { std::alloc::alloc_zeroed(layout) } else { std::alloc::alloc(layout) } };
-        let raw = NonNull::new(raw)?;
-        if len <= AT_HAND {
-            // SAFETY: so many bytes were allocated.
-            unsafe { raw.write_bytes(0, size) };
-        }
+        let size = Piece::size_of(len.max(1).checked_add(beside)?)?;
+        let used = kept::take_piece(size);
+        let is_fresh = used.is_none();
+        let piece = match used {
+            Some(piece) => piece,
+            None if is_free(len) => Piece::fresh(size)?,
+            None => return None,
+        };
         // At most what is allocated beside `len`: memory is asked for at a multiple of ALIGN.
+        let raw = piece.at;
         let shift = if beside == 0 { 0 } else { raw.addr().get().next_multiple_of(LINE) - raw.addr().get() };
         let at = NonNull::new(raw.as_ptr().wrapping_add(shift))?;
-        Some((Block { at, len, size, shift, mapping: None, is_used: false }, true))
+        Some((Block { at, len, shift, memory: Memory::Piece(piece), is_used: false }, is_fresh))
     }
 
     /// Whether its pages were used before: those that were not are had from the system when they are written.
@@ -137,20 +139,20 @@ impl Block {
     pub(crate) fn truncate(&mut self, len: usize) {
         self.len = self.len.min(len);
         let pages = (self.shift + self.len).max(1).next_multiple_of(PAGE);
-        let rest = self.mapping.as_mut().filter(|m| m.size >= pages + MAPPED).and_then(|m| m.split_off(pages));
-        rest.into_iter().for_each(kept::keep);
+        if let Memory::Mapped(mapping) = &mut self.memory
+            && mapping.size >= pages + MAPPED
+        {
+            mapping.split_off(pages).into_iter().for_each(kept::keep);
+        }
     }
 }
 
 impl Drop for Block {
     fn drop(&mut self) {
-        if let Some(mapping) = self.mapping.take() {
-            return kept::keep(mapping);
-        }
-        // SAFETY: allocated in `new`, `shift` bytes before `at`, with this layout, which it has checked.
-        unsafe {
-            let layout = std::alloc::Layout::from_size_align_unchecked(self.size, ALIGN);
-            std::alloc::dealloc(self.at.as_ptr().wrapping_sub(self.shift), layout);
+        match std::mem::replace(&mut self.memory, Memory::Gone) {
+            Memory::Mapped(mapping) => kept::keep(mapping),
+            Memory::Piece(piece) => kept::keep_piece(piece),
+            Memory::Gone => {}
         }
     }
 }
@@ -204,6 +206,53 @@ impl<T: Pod> Deref for Scratch<T> {
 impl<T: Pod> DerefMut for Scratch<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         bytemuck::cast_slice_mut(self.block.all_mut())
+    }
+}
+
+/// Memory of the allocator's that nobody uses, which holds anything.
+pub(crate) struct Piece {
+    at: NonNull<u8>,
+    size: usize,
+}
+
+// SAFETY: plain bytes, owned alone; nothing about them is tied to a thread.
+unsafe impl Send for Piece {}
+
+impl Piece {
+    /// How much is allocated for so many bytes: up to an eighth more where pieces are kept, so that those of like sizes serve
+    /// each other.
+    pub(crate) fn size_of(bytes: usize) -> Option<usize> {
+        let step = if kept::PIECES.contains(&bytes) { 1 << (bytes.ilog2() - 3) } else { ALIGN };
+        bytes.checked_next_multiple_of(step)
+    }
+
+    fn layout(size: usize) -> Option<std::alloc::Layout> {
+        std::alloc::Layout::from_size_align(size, ALIGN).ok()
+    }
+
+    /// Zero bytes, of which there is one at least.
+    pub(crate) fn fresh(size: usize) -> Option<Piece> {
+        let layout = Piece::layout(size).filter(|layout| layout.size() > 0)?;
+        // SAFETY: the size is not 0.
+        let raw = unsafe { if size > AT_HAND { std::alloc::alloc_zeroed(layout) } else { std::alloc::alloc(layout) } };
+        let at = NonNull::new(raw)?;
+        if size <= AT_HAND {
+            // SAFETY: so many bytes were allocated.
+            unsafe { at.write_bytes(0, size) };
+        }
+        Some(Piece { at, size })
+    }
+
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        let Some(layout) = Piece::layout(self.size) else { return };
+        // SAFETY: allocated in `fresh` with this layout, and nobody's any more.
+        unsafe { std::alloc::dealloc(self.at.as_ptr(), layout) };
     }
 }
 
@@ -343,7 +392,8 @@ mod tests {
                 let mut block = Block::any(len).unwrap();
                 assert_eq!(block.all().len(), len);
                 block.all_mut().fill(0xa5);
-                let (start, align) = (block.all().as_ptr() as usize, if block.mapping.is_some() { 64 } else { ALIGN });
+                let (start, align) =
+                    (block.all().as_ptr() as usize, if matches!(block.memory, Memory::Mapped(_)) { 64 } else { ALIGN });
                 assert!(start.is_multiple_of(align), "{len} bytes at {start}");
                 drop(block);
                 assert!(Block::zeroed(len).unwrap().all().iter().all(|&b| b == 0), "{len} bytes");
@@ -356,7 +406,7 @@ mod tests {
         for len in [MAPPED, MAPPED + 1, PAGE + 1, HUGE - 1] {
             let block = Block::any(len).unwrap();
             // What is kept may be larger by less than an array that is worth a mapping.
-            let Some(mapping) = &block.mapping else { return };
+            let Memory::Mapped(mapping) = &block.memory else { return };
             assert!(mapping.size < len + GRAIN + MAPPED, "{} for {len}", mapping.size);
         }
     }
@@ -371,7 +421,7 @@ mod tests {
             let mut other = Scratch::<u32>::any(2 * PAGE);
             other.fill(u32::MAX);
             assert_eq!(block.all().len(), pages * PAGE);
-            if let Some(mapping) = &block.mapping {
+            if let Memory::Mapped(mapping) = &block.memory {
                 assert_eq!(mapping.size, pages.max(1) * PAGE);
             }
             assert!(block.all().iter().all(|&b| b == 3), "{pages} pages");

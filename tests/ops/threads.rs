@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use openwork::{Axes, DType, Fill, Layout, Result, Tensor, keep, parallel};
+use openwork::{Axes, DType, Fill, Layout, Product, Result, Semiring, Tensor, keep, parallel, s};
 
 const SHAPE: [usize; 2] = [1500, 2000];
 const THREADS: [usize; 3] = [2, 3, 8];
@@ -283,4 +283,39 @@ fn order_and_counts() {
         let n = x.abs().and_then(|x| x.mul(1000.0)).and_then(|x| x.cast(DType::I64)).unwrap();
         same_on_all(&format!("bins weighed by {dtype}"), &|| n.bincount(Some(&x), 0));
     });
+}
+
+/// One row that meets so much that threads share it: of semirings whose sums may be cut anywhere, and of others.
+#[test]
+fn a_long_row_of_a_product() {
+    const N: usize = 3000;
+    let matrix = Tensor::random([N, N], 0.1, 0.0, Layout::Csr, 3).unwrap().mul(100.0).unwrap();
+    let row = Tensor::random([N], 0.7, 0.0, Layout::Coo, 4).unwrap().mul(100.0).unwrap();
+    let some = Tensor::random([N], 0.5, 0.0, Layout::Coo, 5).unwrap().is_stored().unwrap();
+    for dtype in [DType::I64, DType::F64, DType::F32] {
+        let (matrix, row) = (matrix.cast(dtype).unwrap().stored(), row.cast(dtype).unwrap().stored());
+        for semiring in
+            [Semiring::ANY_PAIR, Semiring::PLUS_TIMES, Semiring::MIN_PLUS, Semiring::PLUS_SECOND, Semiring::OR_AND]
+        {
+            let rest = some.logical_not().unwrap();
+            for mask in [None, Some(&some), Some(&rest)] {
+                let product = match mask {
+                    None => Product::from(semiring),
+                    Some(mask) => Product::from(semiring).mask(mask),
+                };
+                same_on_all("a row times a matrix", &|| row.matmul_with(&matrix, product.clone()));
+                // Beside the same rows under a second one, which threads share otherwise.
+                let two = Tensor::stack(&[&row, &row], 0).unwrap();
+                let masks = mask.map(|mask| Tensor::stack(&[mask, mask], 0).unwrap());
+                let of_two = match &masks {
+                    None => Product::from(semiring),
+                    Some(mask) => Product::from(semiring).mask(mask),
+                };
+                let rows = two.matmul_with(&matrix, of_two).unwrap();
+                let one = parallel::with_threads(3, || row.matmul_with(&matrix, product.clone())).unwrap().unwrap();
+                assert!(one.nse() > N / 4);
+                assert!(one.equal(&rows.index(s![1]).unwrap()).unwrap(), "{semiring:?} {dtype}");
+            }
+        }
+    }
 }

@@ -33,6 +33,7 @@ fn cases() {
         a_loop_keeps_no_more_than_the_limit();
         nothing_of_earlier_arrays_shows();
         without_a_limit_nothing_is_kept();
+        smaller_arrays_are_bounded_too();
         threads_share_what_is_kept();
         what_no_machine_has_is_refused_and_frees_nothing();
     } else {
@@ -76,9 +77,33 @@ fn a_loop_keeps_no_more_than_the_limit() {
     assert!(after.hits - before.hits >= 1000, "{after:?}");
 
     let full = resident();
-    assert_eq!(memory::trim(), LIMIT);
-    assert_eq!((memory::stats().held, memory::stats().mappings, memory::trim()), (0, 0, 0));
+    assert!(after.held_small <= 32 << 20);
+    assert_eq!(memory::trim(), LIMIT + after.held_small);
+    let none = memory::stats();
+    assert_eq!((none.held, none.held_small, none.mappings, memory::trim()), (0, 0, 0, 0));
     assert!(resident() + LIMIT <= full + SLACK, "{full} bytes, {} after", resident());
+}
+
+/// Arrays of 100 KiB and others, many alive at a time.
+fn smaller_arrays_are_bounded_too() {
+    const MOST: usize = 32 << 20;
+    memory::set_limit(1 << 30);
+    let x = Tensor::arange(0.0, 12_800.0, 1.0).unwrap();
+    for count in [1, 10, 500] {
+        drop((0..count).map(|_| x.add(1.0).unwrap()).collect::<Vec<_>>());
+        let held = memory::stats().held_small;
+        assert!(held <= MOST && held >= (count * 12_800 * 8).min(MOST / 2), "{held} of {count}");
+        // What others held does not show in one that is mostly zeros.
+        let one = Tensor::coo([12_800], vec![vec![9]], &x.narrow(1..2, 0).unwrap(), 0.0).unwrap();
+        assert_eq!(one.to_dense().unwrap().count_nonzero(..).unwrap().item_as::<i64>().unwrap(), 1);
+    }
+    memory::set_limit(50_000);
+    assert!(memory::stats().held_small <= 50_000);
+    drop(x.add(1.0).unwrap());
+    assert!(memory::stats().held_small <= 50_000);
+    memory::set_limit(0);
+    drop(x.add(1.0).unwrap());
+    assert_eq!(memory::stats().held_small, 0);
 }
 
 fn nothing_of_earlier_arrays_shows() {

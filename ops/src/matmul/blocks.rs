@@ -101,6 +101,13 @@ impl Blocks {
         }
     }
 
+    pub(super) const fn is_associative(self) -> bool {
+        match self.semiring.plus {
+            Plus::Sum | Plus::Prod => !self.accumulator().is_inexact(),
+            Plus::Min | Plus::Max | Plus::Or | Plus::And | Plus::Xor => true,
+        }
+    }
+
     /// What every sum of one product or more is, as the accumulator that holds it, if no operand has a say in it: products
     /// are then one constant, of which it makes no difference how many are summed.
     fn once(&self) -> Option<[u128; 1]> {
@@ -446,14 +453,25 @@ impl Work {
                     acc[j * wide..(j + 1) * wide].copy_from_slice(&zero[..wide]);
                 }
                 let (mut ks, xs) = left.row(r);
-                let probed =
-                    allowed.probed(ks.len(), || ks.iter().map(|k| right.row(run.right + k.get()).0.len()).sum());
-                if let (Some(once), [], None) = (&once, allowed.total(), probed) {
+                let is_probed =
+                    allowed.is_probed(ks.len(), || ks.iter().map(|k| right.row(run.right + k.get()).0.len()).sum());
+                let mut is_once = false;
+                if let (Some(once), [], false) = (&once, allowed.total(), is_probed) {
                     // Columns that are there already are passed by, so that no product is made but for the first.
+                    let once = some(once, 1, wide);
+                    is_once = run.mask.is_some();
                     for k in ks {
-                        for j in right.row(run.right + k.get()).0 {
-                            if allowed.has(j.get()) && touched.insert(j.get()) {
-                                acc[j.get() * wide..(j.get() + 1) * wide].copy_from_slice(some(once, 1, wide));
+                        let js = right.row(run.right + k.get()).0;
+                        if is_once {
+                            allowed.once(js, |j| {
+                                touched.insert(j);
+                                acc[j * wide..(j + 1) * wide].copy_from_slice(once);
+                            });
+                        } else {
+                            for j in js.iter().map(|j| j.get()) {
+                                if touched.insert(j) {
+                                    acc[j * wide..(j + 1) * wide].copy_from_slice(once);
+                                }
                             }
                         }
                     }
@@ -465,25 +483,21 @@ impl Work {
                         picked_columns.clear();
                         if self.of.reads().1 {
                             picked.clear();
-                            match probed {
-                                Some(wanted) => picked.extend(
-                                    wanted
-                                        .iter()
-                                        .filter_map(|&j| js.binary_search(&I::new(j)).ok())
-                                        .map(|at| at as u32),
-                                ),
-                                None => {
-                                    picked.extend((0..).zip(js).filter(|(_, j)| allowed.has(j.get())).map(|(i, _)| i))
-                                }
+                            if is_probed {
+                                let found = allowed.columns().iter().filter_map(|&j| js.binary_search(&I::new(j)).ok());
+                                picked.extend(found.map(|at| at as u32));
+                            } else {
+                                picked.extend((0..).zip(js).filter(|(_, j)| allowed.has(j.get())).map(|(i, _)| i));
                             }
                             picked_columns.extend(picked.iter().map(|&i| js[i as usize]));
                             picked_values.resize(picked.len() * size, 0);
                             gather::gather_rows(ys, size, IndexSlice::U32(&picked), &mut picked_values);
                         } else {
-                            match probed {
-                                Some(wanted) => picked_columns
-                                    .extend(wanted.iter().map(|&j| I::new(j)).filter(|j| js.binary_search(j).is_ok())),
-                                None => picked_columns.extend(js.iter().copied().filter(|j| allowed.has(j.get()))),
+                            if is_probed {
+                                let wanted = allowed.columns().iter().map(|&j| I::new(j));
+                                picked_columns.extend(wanted.filter(|j| js.binary_search(j).is_ok()));
+                            } else {
+                                picked_columns.extend(js.iter().copied().filter(|j| allowed.has(j.get())));
                             }
                         }
                         (js, ys) = (&picked_columns, &picked_values);
@@ -506,6 +520,9 @@ impl Work {
                     slot.copy_from_slice(&acc[j * wide..(j + 1) * wide]);
                     columns.push(I::new(j));
                     waiting += 1;
+                    if is_once {
+                        allowed.forget(j);
+                    }
                 });
                 counts.push(columns.len() - before);
                 allowed.leave();

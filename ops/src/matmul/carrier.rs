@@ -151,6 +151,15 @@ impl Carrier {
         matches!(self, Carrier::Double | Carrier::ComplexDouble)
     }
 
+    /// Whether sums of sums are the same, to the last bit, in whatever parts terms are added one after the other.
+    pub const fn is_associative(self) -> bool {
+        match self {
+            Carrier::Bool | Carrier::Bits8 | Carrier::Bits16 | Carrier::Bits32 | Carrier::Bits64 => true,
+            Carrier::Blocks(blocks) => blocks.is_associative(),
+            _ => false,
+        }
+    }
+
     /// Bytes of a term.
     pub const fn term_size(self) -> usize {
         match self {

@@ -455,10 +455,10 @@ fn gustavson<T: Term, I: Index>(
             };
             let (mut ks, mut xs) = left.row(r);
             let met = || ks.iter().map(|k| right.length(run.right + k.get())).sum();
-            if let Some(wanted) = allowed.probed(ks.len(), met) {
+            if allowed.is_probed(ks.len(), met) {
                 for (&k, &x) in ks.iter().zip(xs) {
                     let (js, ys) = right.row(run.right + k.get());
-                    for &j in wanted {
+                    for &j in allowed.columns() {
                         if let Ok(at) = js.binary_search(&I::new(j)) {
                             add(x, js[at], ys[at]);
                         }

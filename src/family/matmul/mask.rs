@@ -180,7 +180,7 @@ fn places(s: &Sparse, is_complement: bool) -> Result<Sparse> {
     let s = Sparse { fill, ..s.clone() };
     let listed = is_hyper_sparse(&s);
     let spec = LevelSpec::of_layout(if listed { Layout::Coo } else { Layout::Csr }, &s.shape)?;
-    let is_plain = s.values.core().len() == 1 && !is_complement && !is_zero(&s.values);
+    let is_plain = s.values.core().len() == 1 && is_zero(&s.values) == is_complement;
     if (is_plain && s.pattern.is_unique()) || faults::is(Fault::MaskByPattern) {
         return convert::convert(&s, &spec); // of what is_stored() gives
     }

@@ -19,6 +19,7 @@ mod extent;
 mod fills;
 mod mask;
 mod merged;
+mod one_row;
 mod operand;
 mod over_fill;
 mod rows;

@@ -318,6 +318,9 @@ impl Pass<'_> {
             Some(ids) => ids.len(),
             None => count(&self.batch).saturating_mul(self.m),
         };
+        if let Some(row) = self.one_row(left, right, finish, width) {
+            return vec![row];
+        }
         let pieces = match parallel::threads() {
             1 => vec![0..total; usize::from(total > 0)], // joining costs a copy
             _ => self.pieces(left, total, WORK),

@@ -233,6 +233,7 @@ impl Choice<'_> {
         let presence = [0, 1, 2].map(|i| sides[i].presence());
         let keep = present(pattern.positions, condition, &presence)?;
         let all = Sparse { shape, pattern: pattern.clone(), values, fill: Fill::Undefined };
+        let Some(keep) = keep else { return Ok(all.into()) };
         Ok(convert::select_rows(&all, &keep)?.into())
     }
 
@@ -268,14 +269,18 @@ impl Choice<'_> {
         let values = function.pass.on_arrays(&arrays.iter().collect::<Vec<_>>())?;
         let spec = LevelSpec::of_layout(Layout::Coo, shape)?;
         let all = convert::from_strided(&values, &spec, Fill::Undefined)?;
-        Ok(convert::select_rows(&all, &keep)?.into())
+        Ok(if let Some(keep) = keep { convert::select_rows(&all, &keep)? } else { all }.into())
     }
 }
 
-/// The positions at which the condition and the arm it chooses are there.
-fn present(n: usize, condition: Source<'_>, presence: &[Option<Vec<bool>>; 3]) -> Result<Vec<usize>> {
+/// The positions at which the condition and the arm it chooses are there; `None` if they are everywhere.
+fn present(n: usize, condition: Source<'_>, presence: &[Option<Vec<bool>>; 3]) -> Result<Option<Vec<usize>>> {
+    if presence.iter().all(Option::is_none) {
+        return Ok(None);
+    }
     let condition = blocks::collect(n, condition, DType::Bool)?;
     let chosen = condition.buffer.bytes();
     let is = |i: usize, p: usize| presence[i].as_ref().is_none_or(|there| there[p]);
-    Ok((0..n).chosen(|&p| is(0, p) && is(if chosen[p] != 0 { 1 } else { 2 }, p)))
+    let is_there = |&p: &usize| is(0, p) && is(if chosen[p] != 0 { 1 } else { 2 }, p);
+    Ok((!(0..n).all(|p| is_there(&p))).then(|| (0..n).chosen(is_there)))
 }
