@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use openwork::{Fill, Layout, Tensor};
+use openwork::{DType, Fill, Layout, Tensor};
 
 use crate::Outcome;
 use crate::npy::{Npy, NpyElement};
@@ -195,18 +195,14 @@ impl Workload {
         Ok(tensor)
     }
 
-    /// An array of `f4` or `f8` as a strided tensor of the case's dtype.
+    /// An array of `f4` or `f8` as a strided tensor of the case's dtype, where arrays of the library lie.
     fn floats(&self, path: &Path) -> Outcome<Tensor> {
         let array = Npy::open(path)?;
         let shape = array.shape();
         Ok(match (array.descr(), self.precision) {
             (f32::DESCR, Precision::F32) => Tensor::from_slice(shape, array.elements::<f32>()?)?,
-            (f32::DESCR, Precision::F64) => {
-                Tensor::from_vec(shape, array.elements()?.iter().map(|&x: &f32| f64::from(x)).collect())?
-            }
-            (_, Precision::F32) => {
-                Tensor::from_vec(shape, array.elements()?.iter().map(|&x: &f64| x as f32).collect())?
-            }
+            (f32::DESCR, Precision::F64) => Tensor::from_slice(shape, array.elements::<f32>()?)?.cast(DType::F64)?,
+            (_, Precision::F32) => Tensor::from_slice(shape, array.elements::<f64>()?)?.cast(DType::F32)?,
             (_, Precision::F64) => Tensor::from_slice(shape, array.elements::<f64>()?)?,
         })
     }
