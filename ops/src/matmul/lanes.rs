@@ -7,11 +7,11 @@
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-use super::columns::Columns;
+use super::columns::{AHEAD, Columns};
 use super::term::Term;
 use super::typed::Typed;
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{Level, gathers_are_slow, level, prefetch_stream};
+use crate::simd::{Level, gathers_are_slow, level, prefetch, prefetch_stream};
 
 /// Lanes of a sum.
 pub(super) const LANES: usize = 16;
@@ -392,14 +392,42 @@ pub(super) fn add_rows<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, f
         // SAFETY: the level in use is at most that of the CPU.
         return unsafe { add_rows512(left, rows, factors, acc) };
     }
+    let (end, is_far) = (left.start(rows.end), acc.len() > FAR);
     for r in rows {
         let (indices, values) = left.row(r);
-        add_row(indices, values, factors.values[r * factors.stride], acc);
+        let factor = factors.values[r * factors.stride];
+        if is_far {
+            add_row_ahead(indices, values, &left.indices[left.start(r)..end], factor, acc);
+        } else {
+            add_row(indices, values, factor, acc);
+        }
     }
 }
 
+/// Sums beyond which no second-level cache holds them.
+const FAR: usize = 1 << 17;
+
+/// Adds a row. What comes next of it is asked for: scattered stores keep the CPU from seeing the streams.
 fn add_row<T: Lanes>(indices: &[u32], values: &[T], factor: f64, acc: &mut [f64]) {
-    for (&i, &x) in indices.iter().zip(values) {
+    let ((blocks, indices), (of_blocks, values)) = (indices.as_chunks::<8>(), values.as_chunks::<8>());
+    for (indices, values) in blocks.iter().zip(of_blocks) {
+        prefetch_stream(indices.as_ptr());
+        prefetch_stream(values.as_ptr());
+        indices.iter().zip(values).for_each(|(&i, x)| acc[i as usize] += x.wide() * factor);
+    }
+    indices.iter().zip(values).for_each(|(&i, x)| acc[i as usize] += x.wide() * factor);
+}
+
+/// The same with sums far away, which are asked for: `ahead` is where entries are from the first of the row on.
+fn add_row_ahead<T: Lanes>(indices: &[u32], values: &[T], ahead: &[u32], factor: f64, acc: &mut [f64]) {
+    for (e, (&i, x)) in indices.iter().zip(values).enumerate() {
+        if e % 8 == 0 {
+            prefetch_stream(indices.as_ptr().wrapping_add(e));
+            prefetch_stream(values.as_ptr().wrapping_add(e));
+        }
+        if let Some(&next) = ahead.get(e + AHEAD) {
+            prefetch::<f64, 1>(acc, next as usize);
+        }
         acc[i as usize] += x.wide() * factor;
     }
 }
