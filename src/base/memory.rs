@@ -50,7 +50,7 @@ pub fn watch(watcher: fn(usize)) {
     WATCHER.get_or_init(|| watcher);
 }
 
-/// Tells the watcher, if there is one, of an array that takes a mapping.
+/// Tells the watcher, if there is one, of an array that takes a mapping, or memory that was kept.
 pub(crate) fn note(bytes: usize) {
     if let Some(watcher) = WATCHER.get() {
         watcher(bytes);

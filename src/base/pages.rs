@@ -108,6 +108,9 @@ impl Block {
         let size = Piece::size_of(len.max(1).checked_add(beside)?)?;
         let used = kept::take_piece(size);
         let is_fresh = used.is_none();
+        if !is_fresh {
+            memory::note(len);
+        }
         let piece = match used {
             Some(piece) => piece,
             None if is_free(len) => Piece::fresh(size)?,

@@ -19,6 +19,7 @@ use crate::base::strided::Strided;
 use crate::base::trace::{self, Work, raise};
 use crate::base::{memory, parallel, shape};
 use crate::engine::blocks::{self, Kernel, Source};
+use crate::engine::recompress::recompressed;
 use crate::engine::transpose::swap_compressed;
 use crate::engine::{distribute, fold};
 use crate::levels::build::{self, SortedKeys};
@@ -118,6 +119,10 @@ pub(crate) fn convert(s: &Sparse, spec: &LevelSpec) -> Result<Sparse> {
     }
     let dims = spec.resolve(&s.shape)?;
     if is_canonical && let Some(done) = swap_compressed(s, &spec.levels, &dims) {
+        raise(Work::Engine);
+        return Ok(done);
+    }
+    if is_canonical && let Some(done) = recompressed(s, &spec.levels, &dims) {
         raise(Work::Engine);
         return Ok(done);
     }

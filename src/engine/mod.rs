@@ -7,4 +7,5 @@ pub(crate) mod fold;
 pub(crate) mod join;
 pub(crate) mod sides;
 pub(crate) mod slices;
+mod recompress;
 mod transpose;

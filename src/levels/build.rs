@@ -217,7 +217,7 @@ fn decode(words: &[u64], field: Field, wide: bool) -> Indices {
 }
 
 /// Pointers from the rising parents of a level's `n` nodes; `None` if memory has no room for them.
-fn pointers(n: usize, parent: impl Fn(usize) -> u64 + Sync, count: usize, wide: bool) -> Option<Indices> {
+pub(crate) fn pointers(n: usize, parent: impl Fn(usize) -> u64 + Sync, count: usize, wide: bool) -> Option<Indices> {
     fn typed<I: Index>(n: usize, parent: impl Fn(usize) -> u64 + Sync, count: usize) -> Option<Indices> {
         let entries = count.checked_add(1).filter(|&n| memory::has_room(n, size_of::<I>()))?;
         let mut out = Scratch::<I>::any(entries);

@@ -3,8 +3,8 @@
 use crate::common::rng::Rng;
 use openwork::parallel::with_threads;
 use openwork::{
-    DType, ErrorKind, Fill, Layout, NanPolicy, Scalar, Tensor, c128, explain, f16, promote, trace, with_densify_budget,
-    with_nan_policy,
+    DType, ErrorKind, Fill, Layout, NanPolicy, Scalar, Tensor, c128, explain, f16, promote, s, trace,
+    with_densify_budget, with_nan_policy,
 };
 
 /// Small numbers, many of them 0 and some 2.
@@ -467,4 +467,69 @@ fn repeated_dense_operands_stay_repeated() {
     assert_eq!(by_columns.narrow(0..1, 1).unwrap().to_vec::<f64>().unwrap(), [2.0, 0.0, 0.0, 8.0]);
     let mirrored = ones.t().unwrap().matmul(&x.t().unwrap().to_layout(Layout::Csr).unwrap()).unwrap();
     assert_eq!(mirrored.narrow(2999..3000, 0).unwrap().to_vec::<f64>().unwrap(), [2.0, 0.0, 0.0, 8.0]);
+}
+
+/// Matrices times a vector or a matrix that stores a few of many rows: by each layout as by compressed rows and a strided operand.
+#[test]
+fn few_rows_of_many_are_looked_up() {
+    const K: usize = 120_000;
+    let a = Tensor::random([700, K], 2e-3, 0.0, Layout::Csr, 1).unwrap();
+    for (columns, density) in [(1, 1e-3), (3, 4e-4)] {
+        let few = Tensor::random([K, columns], density, 0.0, Layout::Coo, 2).unwrap();
+        assert!(few.nse() > 40 && few.nse() < 1000);
+        let wanted = a.matmul(&few.to_dense().unwrap()).unwrap();
+        for layout in [Layout::Csr, Layout::Csc, Layout::Coo, Layout::Dcsr, Layout::Dcsc] {
+            let a = a.to_layout(layout).unwrap();
+            for threads in 1..=3 {
+                let found = with_threads(threads, || a.matmul(&few)).unwrap().unwrap();
+                assert!(!found.is_strided() && found.nse() > 10, "{layout}");
+                assert!(found.to_dense().unwrap().allclose(&wanted, 1e-13, 1e-13).unwrap(), "{layout} {threads}");
+            }
+        }
+    }
+}
+
+/// Sorted coordinates and listed rows, as they are and transposed, with few columns and many.
+#[test]
+fn products_of_every_order_are_those_of_compressed_rows() {
+    let a = Tensor::random([3000, 2000], 5e-3, 0.0, Layout::Csr, 1).unwrap();
+    for n in [1, 3, 40] {
+        let (x, y) = (Tensor::randn([2000, n], 2).unwrap(), Tensor::randn([3000, n], 3).unwrap());
+        let wanted = [a.matmul(&x).unwrap(), a.to_dense().unwrap().t().unwrap().matmul(&y).unwrap()];
+        let turned = [&x, &y].map(|x| x.t().unwrap().to_contiguous().unwrap());
+        for layout in [Layout::Coo, Layout::Csr, Layout::Csc, Layout::Dcsr, Layout::Dcsc, Layout::Csf] {
+            let a = a.to_layout(layout).unwrap();
+            let t = a.t().unwrap();
+            let found = [a.matmul(&x).unwrap(), t.matmul(&y).unwrap()];
+            let from_left = [turned[0].matmul(&t).unwrap().t().unwrap(), turned[1].matmul(&a).unwrap().t().unwrap()];
+            for found in [found, from_left] {
+                for (found, wanted) in found.iter().zip(&wanted) {
+                    assert!(found.allclose(wanted, 1e-12, 1e-12).unwrap(), "{layout} {n}");
+                }
+            }
+        }
+    }
+}
+
+/// Batches of sparse matrices have the bits of each product alone, on any number of threads; a matrix may meet all of a batch.
+#[test]
+fn sparse_batches_are_products_of_each() {
+    let a = Tensor::random([40, 50, 60], 0.2, 0.0, Layout::Csr, 1).unwrap();
+    let each = Tensor::random([40, 60, 70], 0.2, 0.0, Layout::Csr, 2).unwrap();
+    for b in [&each, &each.index(s![3]).unwrap(), &each.index(s![4..5]).unwrap()] {
+        for threads in 1..=3 {
+            let found = with_threads(threads, || a.matmul(b)).unwrap().unwrap();
+            assert_eq!(found.shape(), [40, 50, 70]);
+            for i in [0, 1, 17, 39] {
+                let of = if b.shape().len() == 3 && b.shape()[0] > 1 {
+                    b.index(s![i]).unwrap()
+                } else {
+                    b.reshape([60, 70]).unwrap()
+                };
+                let wanted = a.index(s![i]).unwrap().matmul(&of).unwrap();
+                assert!(wanted.nse() > 1000);
+                assert!(found.index(s![i]).unwrap().equal(&wanted).unwrap(), "{i} on {threads}");
+            }
+        }
+    }
 }

@@ -70,13 +70,15 @@ pub(super) fn compressed(
     Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill })
 }
 
-/// A matrix of rows that are all there.
+/// A matrix, or a batch of some, of rows that are all there.
 pub(super) fn matrix(shape: &[usize], dtype: DType, fill: Fill, rows: sparse::Product) -> Sparse {
     let sparse::Product { pointers, columns, values } = rows;
     let positions = columns.len();
     let last = Level::Sparse { pointers: Some(pointers), indices: vec![columns], ordered: true, unique: true };
     let dims = shape.iter().enumerate().map(|(a, &size)| Dim::whole(a, size)).collect();
-    let pattern = Pattern { levels: vec![Level::Dense, last], dims, level_dims: shape.len(), positions };
+    let mut levels = vec![Level::Dense; shape.len() - 1];
+    levels.push(last);
+    let pattern = Pattern { levels, dims, level_dims: shape.len(), positions };
     let values = Strided::new(values, dtype, &[positions][..]);
     Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill }
 }

@@ -36,8 +36,12 @@ pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Option<Ten
         return Ok(None);
     }
     let turned = match (a.strided(), b.strided()) {
-        (None, Some(dense)) if a.layout() == Layout::Csc => Some((a.matrix_transpose()?, dense.clone(), false)),
-        (Some(dense), None) if b.layout() == Layout::Csr => Some((b.clone(), dense.permute(&[1, 0]), true)),
+        (None, Some(dense)) if a.layout() == Layout::Csc || super::is_along(a, 1) => {
+            Some((a.matrix_transpose()?, dense.clone(), false))
+        }
+        (Some(dense), None) if b.layout() == Layout::Csr || super::is_along(b, 0) => {
+            Some((b.clone(), dense.permute(&[1, 0]), true))
+        }
         _ => None,
     };
     let Some((sparse, dense, is_mirrored)) = turned else { return Ok(None) };

@@ -39,6 +39,7 @@ use crate::base::strided::{Shape, Strided};
 use crate::base::trace::{Work, raise};
 use crate::engine::convert;
 use crate::levels::layout::Layout;
+use crate::levels::pattern::Dim;
 use crate::tensor::fill::Fill;
 use crate::tensor::{Sparse, Tensor, trace};
 
@@ -252,7 +253,9 @@ fn named(left: Layout, ndim: usize) -> Layout {
 /// the kernels walk.
 fn is_transposed(a: &Tensor, b: &Tensor) -> bool {
     const FEW: usize = 4;
-    let by_columns = |t: &Tensor| matches!(t.layout(), Layout::Csc | Layout::Dcsc | Layout::Bsc { .. });
+    let by_columns = |t: &Tensor| {
+        matches!(t.layout(), Layout::Csc | Layout::Dcsc | Layout::Bsc { .. }) || t.ndim() == 2 && is_along(t, 1)
+    };
     let undefined = |t: &Tensor| t.fill().is_some_and(|f| f.is_undefined());
     match (a.is_strided(), b.is_strided()) {
         // Over a fill there is a kernel for few columns as well.
@@ -266,6 +269,19 @@ fn is_transposed(a: &Tensor, b: &Tensor) -> bool {
             (both, _) => both,
         },
     }
+}
+
+/// Whether a sparse matrix is stored in order along an axis, row by row (0) or column by column (1), so that pointers for all of
+/// them are quickly made.
+fn is_along(t: &Tensor, axis: usize) -> bool {
+    let whole = |axis| Dim::whole(axis, t.shape()[axis]);
+    t.sparse().is_some_and(|s| {
+        let p = &s.pattern;
+        p.dims == [whole(axis), whole(1 - axis)]
+            && p.level_dims == 2
+            && p.is_canonical()
+            && t.shape()[axis] / 4 <= p.positions
+    })
 }
 
 /// Whether a matrix of floats has a fill other than zero.

@@ -1,6 +1,7 @@
 //! Operands as the kernels take them: compressed rows of terms, and strided fields of terms.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use openwork_ops::matmul::{Carrier, Grid, Rows};
 use openwork_ops::structure::{Index, IndexVec};
@@ -9,6 +10,7 @@ use openwork_ops::{BinaryOp, DType, Scalar, with_index};
 use crate::base::buffer::Buffer;
 use crate::base::error::{self, Result};
 use crate::base::mapped::Mapped;
+use crate::base::parallel;
 use crate::base::strided::{Shape, Strided, c_order};
 use crate::engine::blocks::{self, Kernel, Source};
 use crate::engine::convert;
@@ -187,6 +189,59 @@ impl Stored {
         term: usize,
         matrices: &dyn Fn(usize) -> usize,
     ) -> Stored {
+        let (pointers, places, from) = match Listed::of(self, right, ids) {
+            Some(listed) => self.met(&listed),
+            None => self.met_by_search(right, ids, matrices),
+        };
+        let source = self.terms.bytes();
+        let terms = Buffer::of_held(from.len() * term, |out| {
+            for (o, e) in out.chunks_exact_mut(term).zip(from) {
+                o.copy_from_slice(&source[e * term..(e + 1) * term]);
+            }
+        });
+        let of = |v: Vec<u64>| index_vec(v, self.is_wide()).into();
+        Stored {
+            pointers: of(pointers),
+            indices: of(places),
+            terms,
+            ids: self.ids.clone(),
+            batch: self.batch.clone(),
+            rows: self.rows,
+        }
+    }
+
+    /// The entries that meet a row which is listed: where those of each row end, the places of the rows they meet, and which they
+    /// are.
+    fn met(&self, listed: &Listed) -> Met {
+        let first = self.pointers.get(0);
+        let of_rows = |rows: Range<usize>| {
+            let (mut ends, mut places, mut from) = (Vec::with_capacity(rows.len()), Vec::new(), Vec::new());
+            with_index!(self.indices.as_slice(), columns => with_index!(self.pointers.as_slice(), pointers => {
+                for ends_of in pointers[rows.start..=rows.end].windows(2) {
+                    let row = ends_of[0].get() - first..ends_of[1].get() - first;
+                    for (e, k) in (row.start..).zip(&columns[row]) {
+                        if let Some(place) = listed.place(k.get()) {
+                            places.push(place);
+                            from.push(e);
+                        }
+                    }
+                    ends.push(places.len() as u64);
+                }
+            }));
+            (ends, places, from)
+        };
+        let (mut pointers, mut places, mut from) = (vec![0u64], Vec::new(), Vec::new());
+        for (ends, more, entries) in parallel::map_chunks(self.len(), 1 << 12, &of_rows) {
+            let before = places.len() as u64;
+            pointers.extend(ends.into_iter().map(|end| before + end));
+            places.extend(more);
+            from.extend(entries);
+        }
+        (pointers, places, from)
+    }
+
+    /// The same by bisection.
+    fn met_by_search(&self, right: &Stored, ids: &[u64], matrices: &dyn Fn(usize) -> usize) -> Met {
         let (mut pointers, mut places, mut from) = (vec![0u64], Vec::new(), Vec::new());
         let mut window = (usize::MAX, 0..0);
         for r in 0..self.len() {
@@ -206,21 +261,7 @@ impl Stored {
             }
             pointers.push(places.len() as u64);
         }
-        let source = self.terms.bytes();
-        let terms = Buffer::of_held(from.len() * term, |out| {
-            for (o, e) in out.chunks_exact_mut(term).zip(from) {
-                o.copy_from_slice(&source[e * term..(e + 1) * term]);
-            }
-        });
-        let of = |v: Vec<u64>| index_vec(v, self.is_wide()).into();
-        Stored {
-            pointers: of(pointers),
-            indices: of(places),
-            terms,
-            ids: self.ids.clone(),
-            batch: self.batch.clone(),
-            rows: self.rows,
-        }
+        (pointers, places, from)
     }
 
     /// Columns numbered among those that occur, and what they were.
@@ -244,6 +285,42 @@ impl Stored {
             rows: self.rows,
         };
         (out, columns)
+    }
+}
+
+/// Where entries of each row end, the places of the rows that they meet, and which they are.
+type Met = (Vec<u64>, Vec<u64>, Vec<usize>);
+
+/// The rows of a matrix that are listed, by a bit each.
+struct Listed {
+    bits: Vec<u64>,
+    /// How many are before those of a word.
+    before: Vec<u64>,
+}
+
+impl Listed {
+    /// Of one matrix, if its rows are not too many beside what looks for them.
+    fn of(left: &Stored, right: &Stored, ids: &[u64]) -> Option<Listed> {
+        let is_one = left.batch.is_empty() && right.batch.is_empty();
+        if !is_one || right.rows / 64 > left.nse() {
+            return None;
+        }
+        let mut bits = vec![0u64; right.rows.div_ceil(64)];
+        for &id in ids {
+            bits[id as usize / 64] |= 1 << (id % 64);
+        }
+        let mut before = Vec::with_capacity(bits.len());
+        let mut count = 0;
+        for word in &bits {
+            before.push(count);
+            count += u64::from(word.count_ones());
+        }
+        Some(Listed { bits, before })
+    }
+
+    fn place(&self, row: usize) -> Option<u64> {
+        let (word, bit) = (self.bits[row / 64], 1 << (row % 64));
+        (word & bit != 0).then(|| self.before[row / 64] + u64::from((word & (bit - 1)).count_ones()))
     }
 }
 

@@ -13,6 +13,7 @@ use super::{Way, assemble, is_over_zeros, sparse};
 use crate::base::buffer::Buffer;
 use crate::base::context;
 use crate::base::error::Result;
+use crate::base::mapped::Mapped;
 use crate::base::pages::Scratch;
 use crate::base::shape;
 use crate::base::strided::{Shape, Strided, count};
@@ -434,8 +435,13 @@ impl Plan<'_> {
             right => (right, None),
         };
         if let (Some(left), Some(right), None, None) = (&left, &right, &init, &columns) {
-            let only = self.batch.is_empty() && against.is_none() && self.mask.is_none();
-            if let Some(rows) = only.then(|| sparse::product(left, right, self.n, self.carrier, self.dtype)).flatten() {
+            // All rows of every matrix are there: as many as there is memory for.
+            let is_whole = left.batch == self.batch && left.ids.is_none();
+            let only = is_whole && against.is_none() && self.mask.is_none();
+            let strides = batch_strides(&right.batch);
+            let firsts = || (0..count(self.batch)).mapped(|b| offset(self.batch, &strides, b) * right.rows);
+            let rows = only.then(|| sparse::product(left, right, &firsts(), self.n, self.carrier, self.dtype));
+            if let Some(rows) = rows.flatten() {
                 return Ok(assemble::matrix(&self.shape, self.dtype, fill, rows).into());
             }
         }
@@ -477,7 +483,7 @@ impl Plan<'_> {
             return Ok(None);
         }
         let stored = |s: &Sparse| Stored::new(s, self.carrier, false, false);
-        Ok(sparse::product(&stored(a)?, &stored(b)?, self.n, self.carrier, self.dtype))
+        Ok(sparse::product(&stored(a)?, &stored(b)?, &[0], self.n, self.carrier, self.dtype))
     }
 }
 

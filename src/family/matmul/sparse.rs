@@ -47,26 +47,33 @@ pub(super) fn is_own(carrier: Carrier, dtype: DType) -> bool {
     matches!((carrier, dtype), (Carrier::Float, DType::F64) | (Carrier::Single, DType::F32))
 }
 
-/// All rows of one matrix times one matrix of `n` columns, without a background, of elements of `dtype`; `None` where this
-/// kernel does not fit the operands, or the result might not fit into memory.
-pub(super) fn product(left: &Stored, right: &Stored, n: usize, carrier: Carrier, dtype: DType) -> Option<Product> {
+/// All rows of matrices times matrices of `n` columns, without a background, of elements of `dtype`. Matrix `i` on the left meets
+/// the rows from `firsts[i]` on. `None` where this kernel does not fit the operands, or the result might not fit into memory.
+pub(super) fn product(
+    left: &Stored,
+    right: &Stored,
+    firsts: &[usize],
+    n: usize,
+    carrier: Carrier,
+    dtype: DType,
+) -> Option<Product> {
     let kernel = carrier.kernels().sparse_rows()?;
-    let is_fit = |s: &Stored| s.ids.is_none() && s.batch.is_empty() && !s.is_wide();
+    let is_fit = |s: &Stored| s.ids.is_none() && !s.is_wide();
     if !is_own(carrier, dtype) || !is_fit(left) || !is_fit(right) || n > COLUMNS {
         return None;
     }
-    let bounds = bounds(left, right, n);
+    let bounds = bounds(left, right, firsts, n);
     let most = *bounds.last()? as usize;
     let (m, size) = (left.len(), dtype.size());
     if needs_64_bits(most, [m, n]) || !memory::is_free(most.checked_mul(4 + size)?) {
         return None;
     }
-    let run = Run { left, right, n, size, kernel, bounds: &bounds, spare: Mutex::new(Vec::new()) };
+    let run = Run { left, right, firsts, n, size, kernel, bounds: &bounds, spare: Mutex::new(Vec::new()) };
     Some(run.all(most))
 }
 
 /// How many entries at most the rows before each row have.
-fn bounds(left: &Stored, right: &Stored, n: usize) -> Vec<u64> {
+fn bounds(left: &Stored, right: &Stored, firsts: &[usize], n: usize) -> Vec<u64> {
     let m = left.len();
     // The slices once: asking an array for them costs more than what is read.
     let (IndexSlice::U32(indices), IndexSlice::U32(starts), IndexSlice::U32(of_right)) =
@@ -77,8 +84,9 @@ fn bounds(left: &Stored, right: &Stored, n: usize) -> Vec<u64> {
     let base = left.pointers.get(0);
     let mut bounds = vec![0u64; m + 1];
     parallel::for_chunks_mut(&mut bounds[1..], 1, 1 << 12, &|first, out| {
-        for (ends, out) in starts[first..].windows(2).zip(out) {
+        for ((r, ends), out) in (first..).zip(starts[first..].windows(2)).zip(out) {
             let row = &indices[ends[0] as usize - base..ends[1] as usize - base];
+            let of_right = if firsts.len() == 1 { of_right } else { &of_right[firsts[r / left.rows]..] };
             let terms: usize = row.iter().map(|&k| (of_right[k as usize + 1] - of_right[k as usize]) as usize).sum();
             *out = terms.min(n) as u64;
         }
@@ -94,6 +102,8 @@ fn bounds(left: &Stored, right: &Stored, n: usize) -> Vec<u64> {
 struct Run<'a> {
     left: &'a Stored,
     right: &'a Stored,
+    /// The rows on the right that each matrix on the left meets.
+    firsts: &'a [usize],
     n: usize,
     size: usize,
     kernel: SparseRows,
@@ -145,7 +155,20 @@ impl Run<'_> {
     }
 
     fn piece(&self, rows: Range<usize>, acc: &mut Accumulator, out: Out<'_>) -> usize {
-        (self.kernel)(self.left.view(), rows, self.right.view(), 0, acc, out)
+        if self.firsts.len() == 1 {
+            return (self.kernel)(self.left.view(), rows, self.right.view(), self.firsts[0], acc, out);
+        }
+        let (mut start, mut done, mut counts) = (rows.start, 0, out.counts);
+        while start < rows.end {
+            let matrix = start / self.left.rows;
+            let end = rows.end.min((matrix + 1) * self.left.rows);
+            let (columns, values) = (&mut out.columns[done..], &mut out.values[done * self.size..]);
+            let of_matrix = Out { counts: cut(&mut counts, end - start), columns, values };
+            let first = self.firsts[matrix];
+            done += (self.kernel)(self.left.view(), start..end, self.right.view(), first, acc, of_matrix);
+            start = end;
+        }
+        done
     }
 
     fn all(&self, most: usize) -> Product {
