@@ -53,6 +53,37 @@ fn products(c: &mut Criterion) {
     group.finish();
 }
 
+/// The same matrix as others store it, beside what CSR takes; what stores little; a batch beside one matrix of as many rows.
+///
+///     cargo bench --bench matmul -- orders
+fn orders(c: &mut Criterion) {
+    let mut group = c.benchmark_group("orders");
+    group.sample_size(20);
+    let a = matrix(1);
+    let x = dense(1).reshape([N]).expect("a vector");
+    let wanted = a.matmul(&x).expect("shapes that fit");
+    assert!(wanted.abs().and_then(|x| x.max(..)?.item_as::<f64>()).expect("floats") > 0.0);
+    for layout in [Layout::Csr, Layout::Dcsr, Layout::Coo] {
+        let a = a.to_layout(layout).expect("a layout of two axes");
+        let t = a.t().expect("two axes");
+        let product = a.matmul(&x).expect("shapes that fit");
+        assert!(product.allclose(&wanted, 1e-9, 1e-9).expect("two of one shape"));
+        group.bench_function(format!("{layout}"), |b| b.iter(|| black_box(&a).matmul(&x)));
+        group.bench_function(format!("{layout} transposed"), |b| b.iter(|| black_box(&t).matmul(&x)));
+    }
+    let few = Tensor::random([N], 1e-3, 0.0, Layout::Coo, 3).expect("a valid vector");
+    let product = a.matmul(&few).and_then(|y| y.to_dense()).expect("shapes that fit");
+    let strided = few.to_dense().and_then(|few| a.matmul(&few)).expect("shapes that fit");
+    assert!(few.nse() > 10 && product.allclose(&strided, 1e-9, 1e-9).expect("two of one shape"));
+    group.bench_function("csr, vector that stores 65", |b| b.iter(|| black_box(&a).matmul(&few)));
+    let batch = Tensor::random([64, 256, 256], 0.05, 0.0, Layout::Csr, 4).expect("valid matrices");
+    let flat = Tensor::random([64 * 256, 256], 0.05, 0.0, Layout::Csr, 4).expect("a valid matrix");
+    let one = Tensor::random([256, 256], 0.05, 0.0, Layout::Csr, 5).expect("a valid matrix");
+    group.bench_function("64 sparse products of 256", |b| b.iter(|| black_box(&batch).matmul(&batch)));
+    group.bench_function("one of as many rows", |b| b.iter(|| black_box(&flat).matmul(&one)));
+    group.finish();
+}
+
 /// What a call takes before there is anything to compute: operands of ten elements.
 ///
 ///     cargo bench --bench matmul -- small
@@ -74,5 +105,5 @@ fn small(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, products, small);
+criterion_group!(benches, products, orders, small);
 criterion_main!(benches);

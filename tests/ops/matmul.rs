@@ -472,10 +472,15 @@ fn repeated_dense_operands_stay_repeated() {
 /// Matrices times a vector or a matrix that stores a few of many rows: by each layout as by compressed rows and a strided operand.
 #[test]
 fn few_rows_of_many_are_looked_up() {
-    const K: usize = 120_000;
-    let a = Tensor::random([700, K], 2e-3, 0.0, Layout::Csr, 1).unwrap();
-    for (columns, density) in [(1, 1e-3), (3, 4e-4)] {
-        let few = Tensor::random([K, columns], density, 0.0, Layout::Coo, 2).unwrap();
+    // Rows that are listed, and such as have a pointer each.
+    for (k, columns, density, stored) in [
+        (120_000, 1, 1e-3, Layout::Coo),
+        (120_000, 3, 4e-4, Layout::Coo),
+        (20_000, 1, 1e-2, Layout::Coo),
+        (20_000, 2, 1e-2, Layout::Csr),
+    ] {
+        let a = Tensor::random([700, k], 2e-3, 0.0, Layout::Csr, 1).unwrap();
+        let few = Tensor::random([k, columns], density, 0.0, stored, 2).unwrap();
         assert!(few.nse() > 40 && few.nse() < 1000);
         let wanted = a.matmul(&few.to_dense().unwrap()).unwrap();
         for layout in [Layout::Csr, Layout::Csc, Layout::Coo, Layout::Dcsr, Layout::Dcsc] {

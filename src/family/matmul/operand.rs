@@ -111,7 +111,7 @@ impl Stored {
     }
 
     /// The rows of matrix `b`.
-    pub(super) fn matrix(&self, b: usize) -> std::ops::Range<usize> {
+    pub(super) fn matrix(&self, b: usize) -> Range<usize> {
         let (first, end) = ((b * self.rows) as u64, ((b + 1) * self.rows) as u64);
         match &self.ids {
             None => first as usize..end as usize,
@@ -190,9 +190,29 @@ impl Stored {
         matrices: &dyn Fn(usize) -> usize,
     ) -> Stored {
         let (pointers, places, from) = match Listed::of(self, right, ids) {
-            Some(listed) => self.met(&listed),
+            Some(listed) => self.met(&|k| listed.place(k)),
             None => self.met_by_search(right, ids, matrices),
         };
+        self.of_met((pointers, places, from), term)
+    }
+
+    /// Without the entries that meet an empty row of one matrix, where most rows are empty; `None` elsewhere.
+    pub(super) fn meeting_some(&self, right: &Stored, term: usize) -> Option<Stored> {
+        const MOST: usize = 8;
+        let is_one = self.batch.is_empty() && right.batch.is_empty() && right.ids.is_none();
+        if !is_one || right.nse() > right.len() / MOST || right.len() / 64 > self.nse() {
+            return None;
+        }
+        let mut bits = vec![0u64; right.len().div_ceil(64)];
+        with_index!(right.pointers.as_slice(), pointers => {
+            for (k, ends) in pointers.windows(2).enumerate() {
+                bits[k / 64] |= u64::from(ends[0] < ends[1]) << (k % 64);
+            }
+        });
+        Some(self.of_met(self.met(&|k| (bits[k / 64] & 1 << (k % 64) != 0).then_some(k as u64)), term))
+    }
+
+    fn of_met(&self, (pointers, places, from): Met, term: usize) -> Stored {
         let source = self.terms.bytes();
         let terms = Buffer::of_held(from.len() * term, |out| {
             for (o, e) in out.chunks_exact_mut(term).zip(from) {
@@ -212,7 +232,7 @@ impl Stored {
 
     /// The entries that meet a row which is listed: where those of each row end, the places of the rows they meet, and which they
     /// are.
-    fn met(&self, listed: &Listed) -> Met {
+    fn met(&self, place_of: &(impl Fn(usize) -> Option<u64> + Sync)) -> Met {
         let first = self.pointers.get(0);
         let of_rows = |rows: Range<usize>| {
             let (mut ends, mut places, mut from) = (Vec::with_capacity(rows.len()), Vec::new(), Vec::new());
@@ -220,7 +240,7 @@ impl Stored {
                 for ends_of in pointers[rows.start..=rows.end].windows(2) {
                     let row = ends_of[0].get() - first..ends_of[1].get() - first;
                     for (e, k) in (row.start..).zip(&columns[row]) {
-                        if let Some(place) = listed.place(k.get()) {
+                        if let Some(place) = place_of(k.get()) {
                             places.push(place);
                             from.push(e);
                         }

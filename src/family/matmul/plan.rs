@@ -427,6 +427,10 @@ impl Plan<'_> {
             }
         };
         let against = self.against(left.as_ref(), right.as_ref(), true)?;
+        let left = match (left, &right) {
+            (Some(left), Some(right)) => Some(left.meeting_some(right, carrier.term_size()).unwrap_or(left)),
+            (left, _) => left,
+        };
         let (right, columns) = match right {
             Some(right) if !by_column && self.n > MANY_COLUMNS && self.n / 8 > right.nse() => {
                 let (right, columns) = right.with_dense_columns();
@@ -483,7 +487,9 @@ impl Plan<'_> {
             return Ok(None);
         }
         let stored = |s: &Sparse| Stored::new(s, self.carrier, false, false);
-        Ok(sparse::product(&stored(a)?, &stored(b)?, &[0], self.n, self.carrier, self.dtype))
+        let (left, right) = (stored(a)?, stored(b)?);
+        let some = left.meeting_some(&right, self.dtype.size());
+        Ok(sparse::product(some.as_ref().unwrap_or(&left), &right, &[0], self.n, self.carrier, self.dtype))
     }
 }
 
