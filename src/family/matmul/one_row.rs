@@ -44,8 +44,12 @@ impl Pass<'_> {
             self.carrier.kernels().gustavson(parts, &[run], right.view(), self.n, &copy, size)
         });
         let row = made.into_iter().reduce(|a, b| sum(self.carrier, &a, &b))?;
-        let mut values = vec![0u8; row.columns.len() * width];
-        finish(&row.values, &mut values);
+        let (n, mut values) = (row.columns.len(), vec![0u8; row.columns.len() * width]);
+        // Of words, so that accumulators are aligned.
+        let mut sums = vec![0u128; row.values.len().div_ceil(16)];
+        let sums = &mut bytemuck::cast_slice_mut::<u128, u8>(&mut sums)[..n * size];
+        sums.copy_from_slice(&row.values);
+        finish(sums, &mut values);
         Some(Product { values, ..row })
     }
 }
@@ -70,11 +74,12 @@ fn cuts(left: &Stored, right: &Stored, least: usize) -> Option<Vec<usize>> {
     (parts > 1).then(|| (0..parts).map(cut).chain([left.nse()]).collect())
 }
 
-/// The sum of two rows.
+/// The sum of two rows, of one width of indices.
 fn sum(carrier: Carrier, a: &Product, b: &Product) -> Product {
-    with_index!(a.columns.as_slice(), columns => match Index::of(b.columns.as_slice()) {
-        Some(others) => merged(carrier, (columns, &a.values), (others, &b.values)),
-        None => Product { counts: Vec::new(), columns: Index::vec(columns.to_vec()), values: a.values.clone() },
+    with_index!(a.columns.as_slice(), columns => {
+        let others = Index::of(b.columns.as_slice()).unwrap_or_default();
+        debug_assert_eq!(others.len(), b.columns.len());
+        merged(carrier, (columns, &a.values), (others, &b.values))
     })
 }
 
