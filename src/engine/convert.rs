@@ -19,7 +19,7 @@ use crate::base::strided::Strided;
 use crate::base::trace::{self, Work, raise};
 use crate::base::{memory, parallel, shape};
 use crate::engine::blocks::{self, Kernel, Source};
-use crate::engine::recompress::recompressed;
+use crate::engine::recompress::{listed, recompressed, recompressed_and_swapped};
 use crate::engine::transpose::swap_compressed;
 use crate::engine::{distribute, fold};
 use crate::levels::build::{self, SortedKeys};
@@ -122,7 +122,11 @@ pub(crate) fn convert(s: &Sparse, spec: &LevelSpec) -> Result<Sparse> {
         raise(Work::Engine);
         return Ok(done);
     }
-    if is_canonical && let Some(done) = recompressed(s, &spec.levels, &dims) {
+    if is_canonical
+        && let Some(done) = recompressed(s, &spec.levels, &dims)
+            .or_else(|| recompressed_and_swapped(s, &spec.levels, &dims))
+            .or_else(|| listed(s, &spec.levels, &dims))
+    {
         raise(Work::Engine);
         return Ok(done);
     }

@@ -6,6 +6,6 @@ mod distribute;
 pub(crate) mod fold;
 pub(crate) mod join;
 pub(crate) mod sides;
+pub(crate) mod recompress;
 pub(crate) mod slices;
-mod recompress;
 mod transpose;

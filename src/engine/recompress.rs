@@ -1,15 +1,48 @@
-//! Sorted coordinates and listed rows to compressed rows of all: pointers alone are made, the rest is shared.
+//! Sorted coordinates and listed rows to compressed rows of all, and back: what is said of rows alone is made anew, the rest is
+//! shared.
 
 use std::sync::Arc;
 
 use openwork_ops::structure::Index;
 use openwork_ops::with_index;
 
+use crate::base::pages::Scratch;
+use crate::base::parallel;
+use crate::engine::transpose::swap_compressed;
 use crate::levels::build;
 use crate::levels::indices::{Indices, needs_64_bits};
+use crate::levels::layout::LevelSpec;
 use crate::levels::level::{Level, LevelKind};
-use crate::levels::pattern::{Dim, Pattern};
+use crate::levels::pattern::{Dim, Part, Pattern};
 use crate::tensor::Sparse;
+
+const COMPRESSED: [LevelKind; 2] = [LevelKind::Dense, LevelKind::Sparse { rank: 1 }];
+
+/// The levels of compressed rows over the dimensions of a matrix that is stored by sorted coordinates or listed rows, unless rows are
+/// many beside so many positions: what is quick by rows is then best done with them.
+pub(crate) fn by_rows(s: &Sparse, positions: usize) -> Option<LevelSpec> {
+    let p = &s.pattern;
+    let is_listed = match &p.levels[..] {
+        [Level::Sparse { pointers: None, indices, .. }] => indices.len() == 2,
+        [Level::Sparse { pointers: None, indices, .. }, Level::Sparse { pointers: Some(_), indices: columns, .. }] => {
+            indices.len() == 1 && columns.len() == 1
+        }
+        _ => false,
+    };
+    let is_quick = is_listed && p.is_canonical() && p.dims[0].size / 4 <= positions;
+    let is_whole = || p.dims.iter().all(|d| d.part == Part::Whole);
+    (is_quick && is_whole()).then(|| LevelSpec { levels: COMPRESSED.to_vec(), dims: p.spec().dims })
+}
+
+/// The same matrix in compressed rows over its dimensions in the other order: those of its columns.
+pub(super) fn recompressed_and_swapped(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> Option<Sparse> {
+    let own = &s.pattern.dims;
+    if kinds != COMPRESSED || own.len() != 2 || dims.len() != 2 || dims != [own[1], own[0]] {
+        return None;
+    }
+    by_rows(s, s.pattern.positions)?;
+    swap_compressed(&recompressed(s, kinds, own)?, kinds, dims)
+}
 
 /// A canonical tensor with a pointer for each row, where its levels are over the same dimensions in that order; `None` for anything
 /// else, and where rows are many beside what is stored.
@@ -67,4 +100,59 @@ pub(super) fn recompressed(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> Opt
     levels.push(level);
     let pattern = Pattern { levels, ..from.clone() };
     Some(Sparse { pattern: Arc::new(pattern), ..s.clone() })
+}
+
+/// A canonical matrix of compressed rows by sorted coordinates, or with those rows listed that store something; `None` of anything
+/// else.
+///
+/// Cost: O(rows), and a coordinate for each element of sorted ones.
+pub(super) fn listed(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> Option<Sparse> {
+    let from = &*s.pattern;
+    let [Level::Dense, Level::Sparse { pointers: Some(pointers), indices, .. }] = &from.levels[..] else { return None };
+    let [columns] = &indices[..] else { return None };
+    if from.dims != dims || from.level_dims != 2 {
+        return None;
+    }
+    let wide = needs_64_bits(from.positions, dims.iter().map(|d| d.size));
+    let of_width = |array: &Indices| if wide { Some(array.widened(true)) } else { array.narrowed() };
+    let (pointers, columns) = (of_width(pointers)?, of_width(columns)?);
+    let of_rows = |indices, pointers| Level::Sparse { pointers, indices, ordered: true, unique: true };
+    let levels = match kinds {
+        [LevelKind::Sparse { rank: 2 }] => {
+            let rows = with_index!(pointers.as_slice(), ends => coordinates(ends, from.positions));
+            vec![of_rows(vec![rows, columns], None)]
+        }
+        [LevelKind::Sparse { rank: 1 }, LevelKind::Sparse { rank: 1 }] => {
+            let (rows, ends) = with_index!(pointers.as_slice(), ends => not_empty(ends));
+            vec![of_rows(vec![rows], None), of_rows(vec![columns], Some(ends))]
+        }
+        _ => return None,
+    };
+    Some(Sparse { pattern: Arc::new(Pattern { levels, ..from.clone() }), ..s.clone() })
+}
+
+/// The row of each element.
+fn coordinates<I: Index>(pointers: &[I], positions: usize) -> Indices {
+    let first = pointers[0].get();
+    let mut out = Scratch::<I>::any(positions);
+    parallel::for_chunks_mut(&mut out, 1, parallel::GRAIN, &|start, out| {
+        let (mut at, end) = (start, start + out.len());
+        let mut row = pointers.partition_point(|p| p.get() - first <= start) - 1;
+        while at < end {
+            let until = (pointers[row + 1].get() - first).min(end);
+            out[at - start..until - start].fill(I::new(row));
+            (at, row) = (until, row + 1);
+        }
+    });
+    out.into()
+}
+
+/// The rows that store something, and where these end.
+fn not_empty<I: Index>(pointers: &[I]) -> (Indices, Indices) {
+    let (mut rows, mut ends) = (Vec::new(), vec![pointers[0]]);
+    for (row, ends_of) in pointers.windows(2).enumerate().filter(|(_, ends)| ends[0] < ends[1]) {
+        rows.push(I::new(row));
+        ends.push(ends_of[1]);
+    }
+    (I::vec(rows).into(), I::vec(ends).into())
 }

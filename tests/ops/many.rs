@@ -1,7 +1,7 @@
 //! Ways of computing that only many stored elements take, beside plain loops: on one, two and three threads.
 
 use openwork::parallel::with_threads;
-use openwork::{DType, Fill, Index, Layout, ReduceOp, Tensor, c128};
+use openwork::{DType, Fill, Index, Layout, ReduceOp, Tensor, c128, keep, s};
 
 use crate::common::rng::Rng;
 
@@ -569,5 +569,71 @@ fn bins_masks_and_copies_of_arrays() {
             let place = |i: usize| (i / 100_000) * 100_000 + (i % 200) * 500 + i % 100_000 / 200;
             assert!((0..300_000).all(|i| found[i] == from[place(i)]), "{dtype}");
         }
+    }
+}
+
+/// What goes by pointers where coordinates are sorted or rows listed gives what compressed rows give, of many rows and of few, of one
+/// value and of several, with every kind of fill; and the other way about of columns.
+#[test]
+fn listed_rows_are_those_of_compressed_rows() {
+    let numbers = Tensor::random([5000, 700], 4e-3, 0.0, Layout::Csr, 1).unwrap();
+    let iso = numbers.is_stored().unwrap();
+    let few = Tensor::random([5000, 700], 2e-5, 0.0, Layout::Csr, 2).unwrap();
+    let none = Tensor::zeros([5000, 700], DType::F64, Layout::Csr).unwrap();
+    let varied = numbers.sub(numbers.mean(keep(0)).unwrap()).unwrap();
+    let rows: Vec<u64> = (0..900).map(|i| i * 37 % 5000).collect();
+    let (rows, columns) = (&Tensor::from(rows), &Tensor::from(vec![3i64, 699, 0, 3]));
+    type Op<'a> = (&'a str, Box<dyn Fn(&Tensor) -> openwork::Result<Tensor> + Sync + 'a>);
+    let beside = |x: &Tensor| -> openwork::Result<Tensor> {
+        let other = numbers.cast(x.dtype())?;
+        match x.fill() {
+            Some(Fill::Undefined) => Ok(other.stored()),
+            Some(Fill::Array(_)) => Ok(x.clone()),
+            _ => Ok(other),
+        }
+    };
+    let ops: Vec<Op<'_>> = vec![
+        ("row", Box::new(|x| x.index(s![17]))),
+        ("rows", Box::new(|x| x.narrow(100..1200, 0))),
+        ("no rows", Box::new(|x| x.narrow(100..100, 0))),
+        ("columns", Box::new(|x| x.narrow(30..400, 1))),
+        ("listed rows", Box::new(move |x| x.index_select(rows, 0))),
+        ("listed columns", Box::new(move |x| x.index_select(columns, 1))),
+        ("steps", Box::new(|x| x.index(s![..;3, ..;2]))),
+        ("flipped", Box::new(|x| x.flip([0, 1]))),
+        ("rolled", Box::new(|x| x.roll([5, 6], [0, 1]))),
+        ("below", Box::new(|x| Tensor::concat(&[x, x, &x.narrow(0..9, 0)?], 0))),
+        ("beside", Box::new(|x| Tensor::concat(&[x, &x.narrow(0..9, 1)?, x], 1))),
+        ("others below", Box::new(|x| Tensor::concat(&[x, &beside(x)?], 0))),
+        ("others beside", Box::new(|x| Tensor::concat(&[x, &beside(x)?], 1))),
+        ("turned", Box::new(|x| x.t()?.to_layout(Layout::Csr))),
+        ("coordinates", Box::new(|x| x.to_layout(Layout::Coo))),
+        ("lists", Box::new(|x| x.to_layout(Layout::Dcsr)?.to_layout(Layout::Csr))),
+    ];
+    for (kind, x) in [("numbers", &numbers), ("iso", &iso), ("few", &few), ("none", &none), ("varied", &varied)] {
+        for x in [x.clone(), x.stored()] {
+            for (what, op) in &ops {
+                let wanted = op(&x).unwrap();
+                for layout in [Layout::Coo, Layout::Dcsr, Layout::Csf, Layout::Csc, Layout::Dcsc] {
+                    let x = x.to_layout(layout).unwrap();
+                    for threads in [1, 3] {
+                        let found = with_threads(threads, || op(&x)).unwrap().unwrap();
+                        let what = format!("{what} of {kind} {layout} on {threads}");
+                        assert_eq!((found.shape(), found.nse()), (wanted.shape(), wanted.nse()), "{what}");
+                        assert!(found.same_meaning(&wanted).unwrap(), "{what}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Rows repeated so often that nobody could list them, of a tensor that stores nothing.
+#[test]
+fn nothing_is_repeated_for_nothing() {
+    for layout in [Layout::Coo, Layout::Dcsr] {
+        let x = Tensor::zeros([3, 5], DType::F64, layout).unwrap();
+        let many = x.repeat(1i64 << 40, 0).unwrap();
+        assert_eq!((many.shape(), many.nse()), (&[3 << 40, 5][..], 0));
     }
 }

@@ -16,8 +16,10 @@ use crate::base::axes::Axis;
 use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::context;
 use crate::base::error::{self, Result};
-use crate::base::strided::Strided;
-use crate::engine::convert;
+use crate::base::pages::Scratch;
+use crate::base::parallel;
+use crate::base::strided::{DenseBytes, Strided};
+use crate::engine::{convert, recompress};
 use crate::levels::indices::{Indices, needs_64_bits};
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::levels::level::{Level, LevelKind};
@@ -38,8 +40,8 @@ impl Tensor {
     /// the densify budget. One undefined fill makes the result's undefined, the others storing all their elements within
     /// the budget.
     ///
-    /// Cost: O(nse) and one copy; compressed rows joined along the rows are copied as they lie. Parts that interleave in
-    /// storage order are sorted.
+    /// Cost: O(nse + rows) and one copy of compressed rows, of coordinates and of listed rows, joined along any axis of a matrix.
+    /// Other parts that interleave in storage order are sorted.
     ///
     /// ```
     /// use openwork::{Layout, Tensor, tensor};
@@ -215,6 +217,15 @@ fn sparse(parts: &[Tensor], axis: usize, shape: &[usize], model: usize) -> Resul
         with_elements.iter().any(|s| s.fill.is_undefined())
     };
     let spec = spec_of(parts, first, axis, shape, undefined)?;
+    // By pointers where all are quickly made so, and back to what lists rows or coordinates.
+    let listed = spec;
+    let total = parts.iter().filter_map(Tensor::sparse).map(|s| s.pattern.positions).sum();
+    let by_rows = |part: &Tensor| part.sparse().and_then(|s| recompress::by_rows(s, total));
+    let is_listed = parts.iter().all(|part| part.sparse().is_some_and(|s| s.pattern.has_spec(&listed)));
+    let spec = match by_rows(&parts[0]) {
+        Some(rows) if is_listed && parts.iter().all(|part| by_rows(part).is_some()) => rows,
+        _ => listed.clone(),
+    };
     let fill = if undefined {
         Fill::Undefined
     } else {
@@ -242,11 +253,15 @@ fn sparse(parts: &[Tensor], axis: usize, shape: &[usize], model: usize) -> Resul
         pieces.push(Piece { sparse: refilled(part, own, &spec)?, offset, step: vec![1; shape.len()] });
         at = range.end;
     }
-    if let Some(pattern) = rows(&pieces, axis, shape) {
-        let values = join_values(&pieces)?;
-        return Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill }.into());
-    }
-    Ok(place(shape, &spec, &pieces, fill)?.into())
+    let joined = match rows(&pieces, axis, shape) {
+        Some(pattern) => Some((pattern, join_values(&pieces)?)),
+        None => side_by_side(&pieces, axis, shape),
+    };
+    let out = match joined {
+        Some((pattern, values)) => Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill },
+        None => place(shape, &spec, &pieces, fill)?,
+    };
+    Ok(if spec == listed { out } else { convert::convert(&out, &listed)? }.into())
 }
 
 /// The level structure of the whole: that of the first sparse part, where it can hold it.
@@ -361,12 +376,8 @@ fn join_values(pieces: &[Piece<'_>]) -> Result<Strided> {
     let mut shape = first.shape.clone();
     shape[0] = pieces.iter().map(|p| p.sparse.pattern.positions).sum();
     let rows: Vec<&Strided> = pieces.iter().map(|p| &p.sparse.values).filter(|v| v.len() > 0).collect();
-    let iso = |v: &&Strided| (v.strides[0] == 0).then(|| v.narrow(0, 0..1).core());
-    if let Some(one) = rows.first()
-        && let Some(row) = iso(one)
-        && rows.iter().filter_map(iso).filter(|own| agree_bitwise(own, &row)).count() == rows.len()
-    {
-        return Ok(Strided { shape, ..(*one).clone() });
+    if let Some(one) = iso(pieces) {
+        return Ok(Strided { shape, ..one });
     }
     let n = convert::dense_len(&shape, first.dtype)?;
     let buffer = Buffer::build(n * first.dtype.size(), |mut out| {
@@ -377,6 +388,15 @@ fn join_values(pieces: &[Piece<'_>]) -> Result<Strided> {
         }
     })?;
     Ok(Strided::new(buffer, first.dtype, shape))
+}
+
+/// The value that all rows of values are, if they are one.
+fn iso(pieces: &[Piece<'_>]) -> Option<Strided> {
+    let mut rows = pieces.iter().map(|p| &p.sparse.values).filter(|v| v.len() > 0);
+    let one = |v: &Strided| (v.strides[0] == 0).then(|| v.narrow(0, 0..1).core());
+    let first = rows.next()?;
+    let value = one(first)?;
+    rows.all(|v| one(v).is_some_and(|own| agree_bitwise(&own, &value))).then(|| first.clone())
 }
 
 fn agree_bitwise(a: &Strided, b: &Strided) -> bool {
@@ -413,6 +433,98 @@ fn rows(pieces: &[Piece<'_>], axis: usize, shape: &[usize]) -> Option<Pattern> {
     let mut levels = above.to_vec();
     levels.push(Level::Sparse { pointers, indices, ordered: true, unique: true });
     Some(Pattern { levels, dims, level_dims: first.level_dims, positions: total })
+}
+
+/// Compressed rows joined along the columns: the segments of each row one after the other.
+fn side_by_side(pieces: &[Piece<'_>], axis: usize, shape: &[usize]) -> Option<(Pattern, Strided)> {
+    let first = &pieces.first()?.sparse;
+    let p = &first.pattern;
+    let above = p.levels.split_last()?.1;
+    let own = p.dims.get(p.level_dims - 1).is_some_and(|d| (d.axis, d.part) == (axis, Part::Whole));
+    if !own || above.is_empty() || above.iter().any(|l| l.kind() != LevelKind::Dense) {
+        return None;
+    }
+    let positions = pieces.iter().map(|p| p.sparse.pattern.positions).sum();
+    let mut dims = p.dims.clone();
+    dims[p.level_dims - 1].size = shape[axis];
+    let wide = needs_64_bits(positions, dims[..p.level_dims].iter().map(|d| d.size));
+    let mut values_shape = first.values.shape.clone();
+    values_shape[0] = positions;
+    let iso = iso(pieces);
+    let row = if iso.is_some() { 0 } else { p.block() * first.dtype().size() };
+    convert::dense_len(&values_shape, first.dtype()).ok()?;
+    let of_width = |array: &Indices| if wide { Some(array.widened(true)) } else { array.narrowed() };
+    let parts = pieces.iter().map(|piece| {
+        let Some(Level::Sparse { pointers: Some(pointers), indices, .. }) = piece.sparse.pattern.levels.last() else {
+            return None;
+        };
+        let [columns] = &indices[..] else { return None };
+        let values = if row == 0 { None } else { Some(piece.sparse.values.dense_bytes().ok()?) };
+        Some(Segments { pointers: of_width(pointers)?, columns: of_width(columns)?, values, shift: piece.offset[axis] })
+    });
+    let parts: Vec<Segments<'_>> = parts.collect::<Option<_>>()?;
+    let join = if wide { joined::<u64> } else { joined::<u32> };
+    let (pointers, columns, buffer) = join(&parts, positions, row, first.dtype().size())?;
+    let values = match iso {
+        Some(one) => Strided { shape: values_shape, ..one },
+        None => Strided::new(buffer, first.dtype(), values_shape),
+    };
+    let mut levels = above.to_vec();
+    levels.push(Level::Sparse { pointers: Some(pointers), indices: vec![columns], ordered: true, unique: true });
+    Some((Pattern { levels, dims, level_dims: p.level_dims, positions }, values))
+}
+
+/// The last level of a part, its rows of values, and what is added to its coordinates.
+struct Segments<'a> {
+    pointers: Indices,
+    columns: Indices,
+    values: Option<DenseBytes<'a>>,
+    shift: usize,
+}
+
+/// Pointers, coordinates and values of as many segments as each part has, joined.
+fn joined<I: Index>(
+    parts: &[Segments<'_>],
+    total: usize,
+    row: usize,
+    size: usize,
+) -> Option<(Indices, Indices, Buffer)> {
+    let of: Vec<(&[I], &[I])> = parts.mapped(|p| (p.pointers.typed(), p.columns.typed()));
+    let n = of.first()?.0.len().checked_sub(1)?;
+    let mut ends = Scratch::<I>::any(n + 1);
+    for (r, end) in ends.iter_mut().enumerate() {
+        *end = I::new(of.iter().map(|(pointers, _)| pointers[r].get() - pointers[0].get()).sum());
+    }
+    let mut columns = Scratch::<I>::any(total);
+    let buffer = Buffer::filled(total * row, size, |out| {
+        let (mut to, mut rest, mut items) = (&mut columns[..], out, Vec::new());
+        let grain = parallel::GRAIN / 8;
+        for first in (0..n).step_by(grain) {
+            let last = (first + grain).min(n);
+            let len = ends[last].get() - ends[first].get();
+            let (own, others) = to.split_at_mut(len);
+            let (rows, other_rows) = rest.split_at_mut(len * row);
+            items.push((first..last, own, rows));
+            (to, rest) = (others, other_rows);
+        }
+        parallel::for_each(items, &|_, (segments, columns, rows)| {
+            let mut at = 0;
+            for r in segments {
+                for ((pointers, from), part) in of.iter().zip(parts) {
+                    let segment = pointers[r].get() - pointers[0].get()..pointers[r + 1].get() - pointers[0].get();
+                    let end = at + segment.len();
+                    for (to, from) in columns[at..end].iter_mut().zip(&from[segment.clone()]) {
+                        *to = I::new(from.get() + part.shift);
+                    }
+                    if let Some(values) = &part.values {
+                        rows[at * row..end * row].copy_from_slice(&values[segment.start * row..segment.end * row]);
+                    }
+                    at = end;
+                }
+            }
+        });
+    });
+    Some((ends.into(), columns.into(), buffer.ok()?))
 }
 
 fn join_indices(parts: &[Indices], wide: bool) -> IndexVec {

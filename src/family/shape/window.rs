@@ -16,6 +16,7 @@ use crate::base::strided::Strided;
 use crate::base::trace::{Work, raise};
 use crate::engine::convert;
 use crate::levels::build::{self, SortedKeys};
+use crate::levels::indices::Indices;
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::levels::level::{Level, LevelKind, freed};
 use crate::levels::pattern::{Dim, Part, Pattern};
@@ -29,9 +30,10 @@ impl Tensor {
     /// A window of one axis: the elements `range` of it.
     ///
     /// A view where no index must move: strided tensors, value axes, and the outermost axis where its level is dense
-    /// (rows of CSR, columns of CSC, batches). Then pointers, indices and values are windows of the same memory. Columns of CSR
-    /// (rows of CSC) copy a stretch of each segment, at O(pointers · log + what is copied). Elsewhere the stored elements
-    /// inside the range are copied, at O(nse).
+    /// (rows of CSR, columns of CSC, batches). Then pointers, indices and values are windows of the same memory. Where that level
+    /// is sorted (rows of COO and DCSR) only its coordinates inside the range are copied. Columns of CSR (rows of CSC) copy a
+    /// stretch of each segment, at O(pointers · log + what is copied). Elsewhere the stored elements inside the range are
+    /// copied, at O(nse).
     ///
     /// ```
     /// use openwork::{Layout, tensor};
@@ -103,15 +105,20 @@ fn values_window(s: &Sparse, axis: usize, range: &Range<usize>) -> Option<Sparse
     })
 }
 
-/// A window of the outermost level, if that is dense: every array below it is cut, none is copied.
+/// A window of the outermost level, if that is dense or sorted: every array below it is cut, none is copied but the coordinates
+/// along the axis of one that is sorted.
 fn root_window(s: &Sparse, axis: usize, range: &Range<usize>) -> Option<Sparse> {
     let p = &s.pattern;
     let outermost = p.dims.first().is_some_and(|d| (d.axis, d.part) == (axis, Part::Whole));
-    if !outermost || !matches!(p.levels.first(), Some(Level::Dense)) {
+    if !outermost {
         return None;
     }
-    let mut levels = vec![Level::Dense];
-    let mut window = range.clone();
+    let (root, mut window) = match p.levels.first()? {
+        Level::Dense => (Level::Dense, range.clone()),
+        Level::Sparse { pointers: None, indices, ordered: true, unique } => sorted_window(indices, *unique, range)?,
+        _ => return None,
+    };
+    let mut levels = vec![root];
     for (level, first) in p.levels.iter().zip(p.first_dims()).skip(1) {
         let (level, below) = level.under(window, &p.dims[first..]);
         levels.push(level);
@@ -125,6 +132,24 @@ fn root_window(s: &Sparse, axis: usize, range: &Range<usize>) -> Option<Sparse> 
         values: s.values.narrow(0, window),
         fill: narrowed_fill(s, axis, range),
     })
+}
+
+/// The part of sorted tuples whose first coordinates are in a range, and which they are.
+fn sorted_window(indices: &[Indices], unique: bool, range: &Range<usize>) -> Option<(Level, Range<usize>)> {
+    let (first, others) = indices.split_first()?;
+    let (window, first): (_, Indices) = with_index!(first.as_slice(), all => {
+        let below = |end: usize| all.partition_point(|c| c.get() < end);
+        let window = below(range.start)..below(range.end);
+        let moved = all[window.clone()].iter().map(|c| Index::new(c.get() - range.start)).collect();
+        (window, same_type(all, moved).into())
+    });
+    let others = others.iter().map(|array| array.slice(window.clone()));
+    let indices = std::iter::once(first).chain(others).collect();
+    Some((Level::Sparse { pointers: None, indices, ordered: true, unique }, window))
+}
+
+fn same_type<I: Index>(_: &[I], entries: Vec<I>) -> IndexVec {
+    I::vec(entries)
 }
 
 /// Windows of the last level, if that is compressed under dense ones: a stretch of each segment is copied.

@@ -110,17 +110,20 @@ fn share_memory() {
         let turned = window.matrix_transpose().unwrap();
         assert_shared(turned.values().unwrap(), values);
     }
-    // Columns of CSC likewise; columns of CSR are copied, and rows of COO are.
+    // Columns of CSC and rows of COO and DCSR likewise; columns of CSR are copied.
     let csc = x.matrix_transpose().unwrap();
     let window = csc.narrow(2..6, 1).unwrap();
     assert_shared(window.values().unwrap(), &whole[2..10]);
-    let coo = x.to_layout(Layout::Coo).unwrap();
-    for (x, axis, path) in [(x.clone(), 1, Path::Specialised), (coo, 0, Path::Engine)] {
-        let (copied, steps) = explain(|| x.narrow(1..3, axis).unwrap());
-        assert_eq!(steps[0].path, path);
-        let whole = x.values::<f64>().unwrap().as_ptr_range();
-        assert!(!whole.contains(&copied.values::<f64>().unwrap().as_ptr()));
+    for layout in [Layout::Coo, Layout::Dcsr] {
+        let listed = x.to_layout(layout).unwrap();
+        let (window, steps) = explain(|| listed.narrow(2..6, 0).unwrap());
+        assert_eq!((steps[0].path, window.layout()), (Path::Values, layout));
+        assert_shared(window.values().unwrap(), &listed.values::<f64>().unwrap()[2..10]);
+        assert_eq!(elements(&window), elements(&x.narrow(2..6, 0).unwrap()));
     }
+    let (copied, steps) = explain(|| x.narrow(1..3, 1).unwrap());
+    assert_eq!(steps[0].path, Path::Specialised);
+    assert!(!x.values::<f64>().unwrap().as_ptr_range().contains(&copied.values::<f64>().unwrap().as_ptr()));
 }
 
 #[test]
