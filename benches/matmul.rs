@@ -4,7 +4,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use openwork::{Layout, Tensor};
+use openwork::{Layout, Tensor, s};
 
 const N: usize = 1 << 16;
 const PER_ROW: usize = 16;
@@ -79,6 +79,9 @@ fn orders(c: &mut Criterion) {
     let batch = Tensor::random([64, 256, 256], 0.05, 0.0, Layout::Csr, 4).expect("valid matrices");
     let flat = Tensor::random([64 * 256, 256], 0.05, 0.0, Layout::Csr, 4).expect("a valid matrix");
     let one = Tensor::random([256, 256], 0.05, 0.0, Layout::Csr, 5).expect("a valid matrix");
+    let (all, third) = (batch.matmul(&batch), batch.index(s![3]));
+    let (all, third) = (all.and_then(|all| all.index(s![3])).expect("shapes that fit"), third.expect("one of 64"));
+    assert!(all.nse() > 1000 && all.equal(&third.matmul(&third).expect("a square")).expect("two of one shape"));
     group.bench_function("64 sparse products of 256", |b| b.iter(|| black_box(&batch).matmul(&batch)));
     group.bench_function("one of as many rows", |b| b.iter(|| black_box(&flat).matmul(&one)));
     group.finish();

@@ -4,7 +4,7 @@
 //! anything is refused for want of memory. Beside the mappings of large arrays a little of the allocator's memory is kept, for
 //! arrays of middling size.
 
-use std::ops::Range;
+use std::ops::RangeInclusive;
 use std::sync::Mutex;
 
 use crate::base::pages::{MAPPED, Mapping, Piece};
@@ -96,7 +96,7 @@ impl List {
 
 /// Sizes of arrays whose memory is kept although it is an allocator's: it gives so much back to the system at once, which zeroes it
 /// again, or writes zeros itself. A `where_` of 40 000 elements took three times as long.
-pub(crate) const PIECES: Range<usize> = 8 << 10..MAPPED;
+pub(crate) const PIECES: RangeInclusive<usize> = 8 << 10..=MAPPED;
 
 /// Bytes of pieces that are kept at most: as much as a cache holds.
 const MOST_IN_PIECES: usize = 32 << 20;
@@ -384,6 +384,8 @@ mod tests {
         let piece = |bytes: usize| Piece::fresh(Piece::size_of(bytes).unwrap()).unwrap();
         let sizes = [8 << 10, 9000, 9001, 9216, 9217, 500_000].map(|bytes| Piece::size_of(bytes).unwrap());
         assert_eq!(sizes, [8 << 10, 9216, 9216, 9216, 10_240, 524_288]);
+        // The largest that is not mapped is kept as well.
+        assert!(PIECES.contains(&Piece::size_of(MAPPED - 1).unwrap()));
         assert_eq!([1, 16, 17, 8000].map(|bytes| Piece::size_of(bytes).unwrap()), [16, 16, 32, 8000]);
         for bytes in [9000, 9100, 20_000, 40_000] {
             assert!(small.give(piece(bytes)).is_empty());
