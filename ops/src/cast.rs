@@ -3,6 +3,7 @@
 use crate::dtype::{DType, Element};
 use crate::groups::{Half, Store};
 use crate::scalar::{Cast, Wide};
+use crate::simd::{Loop, vectorised};
 use crate::{bf16, c64, c128, f16, with_dtype};
 
 /// Elements that are on their way at a time: their words stay in the first-level cache.
@@ -37,35 +38,98 @@ pub fn cast_block(from: DType, input: &[u8], to: DType, output: &mut [u8]) {
 /// The loop of a pair of dtypes.
 fn direct(from: DType, to: DType) -> Option<fn(&[u8], &mut [u8])> {
     macro_rules! pairs {
-        ($($from:ident: $a:ty => $($to:ident: $b:ty),+;)+) => {
+        ($($pair:ident $from:ident: $a:ty => $($to:ident: $b:ty),+;)+) => {
             match (from, to) {
-                $($((DType::$from, DType::$to) => Some(pair::<$a, $b>),)+)+
+                $($((DType::$from, DType::$to) => Some($pair::<$a, $b>),)+)+
                 (DType::F16, DType::F32) => Some(half_to_single::<f16>),
                 (DType::BF16, DType::F32) => Some(half_to_single::<bf16>),
+                (DType::F16, DType::F64) => Some(half_to_double::<f16>),
+                (DType::BF16, DType::F64) => Some(half_to_double::<bf16>),
                 (DType::F32, DType::F16) => Some(single_to_half::<f16>),
                 (DType::F32, DType::BF16) => Some(single_to_half::<bf16>),
-                _ => None,
+                _ => of_bits(from, to),
             }
         };
     }
     pairs! {
-        Bool: bool => I32: i32, I64: i64, F32: f32, F64: f64;
-        U8: u8 => F32: f32, F64: f64;
-        I32: i32 => I64: i64, F32: f32, F64: f64;
-        I64: i64 => I32: i32, F32: f32, F64: f64;
-        F32: f32 => F64: f64;
-        F64: f64 => F32: f32;
+        pair Bool: bool => F32: f32, F64: f64;
+        pair I8: i8 => F32: f32, F64: f64;
+        pair U8: u8 => F32: f32, F64: f64;
+        pair I16: i16 => F32: f32, F64: f64;
+        pair U16: u16 => F32: f32, F64: f64;
+        pair I32: i32 => F32: f32, F64: f64;
+        pair I64: i64 => F32: f32, F64: f64;
+        pair F32: f32 => F64: f64;
+        pair F64: f64 => F32: f32;
+        wide_pair F32: f32 => U8: u8, I32: i32, I64: i64;
+        wide_pair F64: f64 => U8: u8, I32: i32, I64: i64;
     }
 }
 
 fn pair<A: Cast, B: Cast + Store>(input: &[u8], output: &mut [u8]) {
-    for (o, &x) in bytemuck::cast_slice_mut::<u8, B::Raw>(output).iter_mut().zip(A::from_bytes(input)) {
-        *o = B::narrow(x.widen()).store();
+    Pair::<A, B>(A::from_bytes(input), bytemuck::cast_slice_mut(output)).run();
+}
+
+/// The same for each level of vector instructions: the baseline has none for it.
+fn wide_pair<A: Cast, B: Cast + Store>(input: &[u8], output: &mut [u8]) {
+    vectorised(Pair::<A, B>(A::from_bytes(input), bytemuck::cast_slice_mut(output)));
+}
+
+struct Pair<'a, A, B: Store>(&'a [A], &'a mut [B::Raw]);
+
+impl<A: Cast, B: Cast + Store> Loop for Pair<'_, A, B> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        for (o, &x) in self.1.iter_mut().zip(self.0) {
+            *o = B::narrow(x.widen()).store();
+        }
+    }
+}
+
+/// The loop from whole numbers or truth values to whole numbers, of which those that are too large lose bits: it depends on their
+/// sizes, and where they grow on the sign.
+fn of_bits(from: DType, to: DType) -> Option<fn(&[u8], &mut [u8])> {
+    macro_rules! sizes {
+        ($($a:ty => $($b:ty),+;)+) => {
+            match (from.size(), to.size(), from.is_int() && !from.is_unsigned()) {
+                $($((from, to, sign) if (from, to) == (size_of::<$a>(), size_of::<$b>()) && (from > to || sign == (<$a>::MIN != 0)) => {
+                    Some(|input, output| {
+                        let (input, output) = (bytemuck::cast_slice::<u8, $a>(input), bytemuck::cast_slice_mut::<u8, $b>(output));
+                        output.iter_mut().zip(input).for_each(|(o, &x)| *o = x as $b);
+                    })
+                })+)+
+                (from, to, _) if from == to => Some(|input, output| output.copy_from_slice(input)),
+                _ => None,
+            }
+        };
+    }
+    let is_whole = |dtype: DType| dtype.is_int() || dtype == DType::Bool;
+    if !is_whole(from) || !to.is_int() {
+        return None;
+    }
+    sizes! {
+        i8 => i16, i32, i64;
+        u8 => u16, u32, u64;
+        i16 => i32, i64;
+        u16 => u8, u32, u64;
+        i32 => i64;
+        u32 => u8, u16, u64;
+        u64 => u8, u16, u32;
     }
 }
 
 fn half_to_single<H: Half>(input: &[u8], output: &mut [u8]) {
     H::widen_all(H::from_bytes(input), f32::from_bytes_mut(output));
+}
+
+fn half_to_double<H: Half>(input: &[u8], output: &mut [u8]) {
+    let mut single = [0f32; CHUNK];
+    for (input, output) in H::from_bytes(input).chunks(CHUNK).zip(f64::from_bytes_mut(output).chunks_mut(CHUNK)) {
+        let single = &mut single[..input.len()];
+        H::widen_all(input, single);
+        output.iter_mut().zip(single).for_each(|(o, x)| *o = f64::from(*x));
+    }
 }
 
 fn single_to_half<H: Half>(input: &[u8], output: &mut [u8]) {

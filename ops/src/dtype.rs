@@ -8,6 +8,7 @@ use half::{bf16, f16};
 use num_complex::Complex;
 
 use crate::scalar::Scalar;
+use crate::truth;
 
 /// Complex number of two `f32`.
 #[allow(non_camel_case_types)]
@@ -303,10 +304,10 @@ impl private::Sealed for bool {}
 impl Element for bool {
     const DTYPE: DType = DType::Bool;
     fn from_bytes(bytes: &[u8]) -> &[bool] {
-        bytemuck::checked::cast_slice(bytes)
+        truth::of_bytes(bytes)
     }
     fn from_bytes_mut(bytes: &mut [u8]) -> &mut [bool] {
-        bytemuck::checked::cast_slice_mut(bytes)
+        truth::of_bytes_mut(bytes)
     }
     fn as_bytes(elements: &[bool]) -> &[u8] {
         bytemuck::cast_slice(elements)

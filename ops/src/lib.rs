@@ -24,6 +24,7 @@ pub mod softmax;
 pub mod structure;
 #[cfg(test)]
 mod testing;
+mod truth;
 pub mod unary;
 
 pub use binary::BinaryOp;

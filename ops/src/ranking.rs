@@ -75,16 +75,19 @@ pub fn nth(mut keys: &mut [u64], mut k: usize) -> u64 {
     *keys.select_nth_unstable(k).1
 }
 
-/// Which keys are the first `limit` in rising order of their ranks, and these ranks: of equal ones those that come first.
-/// The rank of a key is the key with the bits of `flip` changed. The list has no order.
+/// Keys that are looked at together: candidates are those below the last of the best so far.
+const STRETCH: usize = 64;
+
+/// Which keys are the first `limit` in rising order of their ranks, and these ranks, in that order: of equal ones those that come
+/// first. The rank of a key is the key with the bits of `flip` changed. `found` is where they are put, whatever was there.
 ///
-/// Keys are looked at a stretch at a time; candidates are those below the last of the best so far.
-///
-/// Cost: O(keys), whatever their order.
-pub fn first_few(keys: &[u64], flip: u64, limit: usize) -> Vec<(u64, usize)> {
-    const STRETCH: usize = 64;
-    let Some(last) = limit.checked_sub(1) else { return Vec::new() };
-    let mut found = Vec::new();
+/// Cost: O(keys) for a few, whatever their order; O(keys + limit log limit) for many.
+pub fn first_few(keys: &[u64], flip: u64, limit: usize, found: &mut Vec<(u64, usize)>) {
+    found.clear();
+    let Some(last) = limit.checked_sub(1) else { return };
+    if limit <= SHORT {
+        return fewest(keys, flip, limit, found);
+    }
     let mut bar = None;
     let prune = |found: &mut Vec<(u64, usize)>| {
         if found.len() <= limit {
@@ -106,11 +109,35 @@ pub fn first_few(keys: &[u64], flip: u64, limit: usize) -> Vec<(u64, usize)> {
             }
         }
         if found.len() >= limit.saturating_mul(2).max(limit.saturating_add(STRETCH)) {
-            bar = prune(&mut found);
+            bar = prune(found);
         }
     }
-    prune(&mut found);
-    found
+    prune(found);
+    found.sort_unstable();
+}
+
+/// The same of so few that each is put where it belongs.
+fn fewest(keys: &[u64], flip: u64, limit: usize, found: &mut Vec<(u64, usize)>) {
+    for (i, keys) in keys.chunks(STRETCH).enumerate() {
+        let is_behind = |last: &(u64, usize)| least_rank(keys, flip) >= last.0;
+        if keys.len() == STRETCH && found.len() == limit && found.last().is_some_and(is_behind) {
+            continue;
+        }
+        for (j, &key) in keys.iter().enumerate() {
+            let own = (key ^ flip, i * STRETCH + j);
+            let is_full = found.len() == limit;
+            match found.last_mut() {
+                Some(last) if is_full && own.0 >= last.0 => continue,
+                Some(last) if is_full => *last = own,
+                _ => found.push(own),
+            }
+            let mut at = found.len() - 1;
+            while at > 0 && found[at - 1].0 > own.0 {
+                found.swap(at - 1, at);
+                at -= 1;
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -187,6 +214,7 @@ mod tests {
 
     #[test]
     fn the_first_few_beside_a_sort() {
+        let mut found = vec![(1, 1)];
         for n in [0u64, 1, 63, 64, 65, 1000, 5000] {
             for (i, spread) in [1u64, 3, 50, u64::MAX].into_iter().enumerate() {
                 let mut keys: Vec<u64> = (0..n).map(|k| (k + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) % spread).collect();
@@ -197,12 +225,11 @@ mod tests {
                         _ => {}
                     }
                     for flip in [0, u64::MAX] {
-                        for limit in [0, 1, 10, 64, 700, 6000] {
+                        for limit in [0, 1, 10, 20, 64, 700, 6000] {
                             let mut wanted: Vec<(u64, usize)> = keys.iter().map(|k| k ^ flip).zip(0..).collect();
                             wanted.sort_unstable();
                             wanted.truncate(limit);
-                            let mut found = first_few(&keys, flip, limit);
-                            found.sort_unstable();
+                            first_few(&keys, flip, limit, &mut found);
                             assert_eq!(found, wanted, "{n} {i} {order} {flip} {limit}");
                         }
                     }

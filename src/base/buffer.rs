@@ -188,6 +188,9 @@ fn out_of_memory(len: usize) -> ! {
     std::alloc::handle_alloc_error(std::alloc::Layout::array::<u8>(len).unwrap_or(std::alloc::Layout::new::<u8>()))
 }
 
+/// The width to ask for where every byte is written as such, those of truth values too: what is there before may be any bits.
+pub(crate) const BYTES: usize = 2;
+
 /// In debug builds, what is not written after this shows in results; truth values may not hold any bits.
 fn show_unwritten(place: &mut [u8], width: usize) {
     #[cfg(debug_assertions)]

@@ -171,8 +171,9 @@ pub(crate) fn keep(mapping: Mapping) {
         list.unseen = 0;
     }
     drop(list);
-    // Others may need the memory more: what is kept stays below what is free beside it.
-    if let Some(free) = memory::free().filter(|_| is_time) {
+    // Others may need the memory more: what is kept stays below what is free beside it, which takes as long to find out as some
+    // arrays take to be made.
+    if is_time && let Some(free) = memory::free() {
         unfit.extend(parallel::lock(&KEPT).over(usize::try_from(free).unwrap_or(usize::MAX)));
     }
     drop(unfit); // no longer under the lock: to unmap takes time

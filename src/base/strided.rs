@@ -6,7 +6,7 @@ use std::ops::Deref;
 use openwork_ops::structure::gather;
 use openwork_ops::{DType, Element, Scalar};
 
-use crate::base::buffer::Buffer;
+use crate::base::buffer::{BYTES, Buffer};
 use crate::base::error::Result;
 use crate::base::faults::{self, Fault};
 use crate::base::few::Few;
@@ -153,7 +153,7 @@ impl Strided {
         }
         let size = self.dtype.size();
         let n = dense_len(&self.shape, self.dtype)?;
-        let buffer = Buffer::filled(n * size, size, |out| self.write(out))?;
+        let buffer = Buffer::filled(n * size, size.max(BYTES), |out| self.write(out))?;
         Ok(Cow::Owned(Strided::new(buffer, self.dtype, self.shape.clone())))
     }
 
@@ -334,7 +334,7 @@ impl Strided {
         let core = self.unbroadcast();
         let (from, to) = (self.dtype.size(), dtype.size());
         let bytes = core.contiguous_bytes();
-        let buffer = Buffer::filled_of_held(core.len() * to, to, |out| {
+        let buffer = Buffer::filled_of_held(core.len() * to, to.max(BYTES), |out| {
             parallel::for_chunks_mut(out, to, parallel::GRAIN, &|start, out| {
                 let n = out.len() / to;
                 match bytes {
@@ -379,7 +379,7 @@ impl Strided {
             return core;
         }
         let size = core.dtype.size();
-        let buffer = Buffer::filled_of_held(core.len() * size, size, |out| core.write(out));
+        let buffer = Buffer::filled_of_held(core.len() * size, size.max(BYTES), |out| core.write(out));
         Strided::new(buffer, core.dtype, core.shape)
     }
 

@@ -8,7 +8,7 @@ use openwork_ops::structure::Index;
 use openwork_ops::structure::gather::{self, gather_rows_or};
 use openwork_ops::{DType, Scalar, cast, with_index};
 
-use crate::base::buffer::{Buffer, zeroed_vec};
+use crate::base::buffer::{BYTES, Buffer, zeroed_vec};
 use crate::base::error::Result;
 use crate::base::faults::{self, Fault};
 use crate::base::parallel;
@@ -262,7 +262,10 @@ impl Pass<'_> {
     /// If memory cannot hold the results.
     pub(crate) fn run(&self, n: usize, sources: &[Source<'_>]) -> Result<Buffer> {
         let width = self.out.size();
-        Buffer::overwritten(n * width, width, |bytes| {
+        // Kernels of the registry write truth values as bytes, others as such.
+        let is_of_registry = !matches!(self.kernel, Kernel::Many(_));
+        let unwritten = if is_of_registry || self.out != DType::Bool { width.max(BYTES) } else { width };
+        Buffer::overwritten(n * width, unwritten, |bytes| {
             if n < BLOCK && self.at_once(n, sources, bytes) {
                 return;
             }
@@ -396,7 +399,7 @@ pub(crate) fn run(n: usize, sources: &[Source<'_>], compute: DType, out: DType, 
 pub(crate) fn collect(n: usize, source: Source<'_>, dtype: DType) -> Result<Strided> {
     let width = dtype.size();
     let n = dense_len(&[n], dtype)?;
-    let buffer = Buffer::filled(n * width, width, |bytes| {
+    let buffer = Buffer::filled(n * width, width.max(BYTES), |bytes| {
         parallel::for_chunks_mut(bytes, width, parallel::GRAIN, &|first, bytes| {
             let mut reader = Reader::new(&source, dtype, BLOCK.min(bytes.len() / width));
             for (i, block) in bytes.chunks_mut(BLOCK * width).enumerate() {

@@ -10,7 +10,7 @@ use openwork_ops::structure::gather::scatter_offsets;
 use openwork_ops::structure::keys::{KeyLayout, Order, order_of};
 use openwork_ops::{DType, ReduceOp, identity};
 
-use crate::base::buffer::{Buffer, zeroed_vec};
+use crate::base::buffer::{BYTES, Buffer, zeroed_vec};
 use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};
 pub(crate) use crate::base::memory::dense_len;
@@ -19,7 +19,7 @@ use crate::base::strided::Strided;
 use crate::base::trace::{self, Work, raise};
 use crate::base::{memory, parallel, shape};
 use crate::engine::blocks::{self, Kernel, Source};
-use crate::engine::recompress::{listed, recompressed, recompressed_and_swapped};
+use crate::engine::recompress::{self, listed, listed_across, recompressed, recompressed_and_swapped};
 use crate::engine::transpose::swap_compressed;
 use crate::engine::{distribute, fold};
 use crate::levels::build::{self, SortedKeys};
@@ -126,6 +126,7 @@ pub(crate) fn convert(s: &Sparse, spec: &LevelSpec) -> Result<Sparse> {
         && let Some(done) = recompressed(s, &spec.levels, &dims)
             .or_else(|| recompressed_and_swapped(s, &spec.levels, &dims))
             .or_else(|| listed(s, &spec.levels, &dims))
+            .or_else(|| listed_across(s, &spec.levels, &dims))
     {
         raise(Work::Engine);
         return Ok(done);
@@ -140,6 +141,11 @@ pub(crate) fn convert(s: &Sparse, spec: &LevelSpec) -> Result<Sparse> {
         }
         _ => elements_to(&coalesce(s, ReduceOp::Sum)?, &spec.levels, dims),
     }
+}
+
+/// A matrix of sorted coordinates or listed rows in compressed rows, where that is quick: see [`recompress::by_rows`].
+pub(crate) fn by_rows(s: &Sparse) -> Result<Option<Sparse>> {
+    recompress::by_rows(s, s.pattern.positions).map(|spec| convert(s, &spec)).transpose()
 }
 
 /// Converts to a layout by name; see [`convert`].
@@ -231,7 +237,8 @@ pub(crate) fn gather_values(values: &Strided, order: &IndexVec) -> Result<Stride
     let first = IndexVec::U64(if faults::is(Fault::GatherFirstRow) { vec![0; n] } else { Vec::new() });
     let order = if faults::is(Fault::GatherFirstRow) { &first } else { order };
     dense_len(&shape, values.dtype)?;
-    let buffer = Buffer::filled(n * row, values.dtype.size(), |out| sort::gather(bytes, row, order.as_slice(), out))?;
+    let width = values.dtype.size().max(BYTES);
+    let buffer = Buffer::filled(n * row, width, |out| sort::gather(bytes, row, order.as_slice(), out))?;
     Ok(Strided::new(buffer, values.dtype, shape))
 }
 
@@ -439,7 +446,7 @@ pub(crate) fn from_strided(x: &Strided, spec: &LevelSpec, fill: Fill) -> Result<
 }
 
 /// The numbers below `n` for which something holds. It is asked twice.
-fn places(n: usize, holds: impl Fn(usize) -> bool + Sync) -> Vec<u64> {
+pub(crate) fn places(n: usize, holds: impl Fn(usize) -> bool + Sync) -> Vec<u64> {
     let counts = parallel::map_chunks(n, parallel::GRAIN, &|chunk| chunk.filter(|&i| holds(i)).count());
     let ends: Vec<usize> = counts.iter().scan(0, |end, n| Some(std::mem::replace(end, *end + n) + n)).collect();
     let mut out = zeroed_vec::<u64>(ends.last().copied().unwrap_or(0));

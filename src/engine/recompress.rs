@@ -131,6 +131,19 @@ pub(super) fn listed(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> Option<Sp
     Some(Sparse { pattern: Arc::new(Pattern { levels, ..from.clone() }), ..s.clone() })
 }
 
+/// The same of a matrix that is stored over its dimensions in the other order.
+pub(super) fn listed_across(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> Option<Sparse> {
+    let is_listed = matches!(
+        kinds,
+        [LevelKind::Sparse { rank: 2 }] | [LevelKind::Sparse { rank: 1 }, LevelKind::Sparse { rank: 1 }]
+    );
+    if !is_listed || dims.len() != 2 || dims[0].size / 4 > s.pattern.positions {
+        return None;
+    }
+    let rows = swap_compressed(s, &COMPRESSED, dims).or_else(|| recompressed_and_swapped(s, &COMPRESSED, dims))?;
+    listed(&rows, kinds, dims)
+}
+
 /// The row of each element.
 fn coordinates<I: Index>(pointers: &[I], positions: usize) -> Indices {
     let first = pointers[0].get();

@@ -3,11 +3,15 @@
 use crate::base::mapped::{Mapped, sums};
 use std::ops::Range;
 
+use openwork_ops::DType;
 use openwork_ops::structure::keys::{self, KeyLayout, Order};
 
 use super::indices::Indices;
 use super::layout::{self, Layout, LevelSpec};
 use super::level::{Above, Level, LevelKind};
+use crate::base::buffer::Buffer;
+use crate::base::error::{self, Result};
+use crate::base::strided::{Strided, dense_len};
 use crate::base::trace::{Work, raise};
 use crate::base::{parallel, shape};
 
@@ -287,6 +291,40 @@ impl Pattern {
         let mut weights = vec![0; ndim];
         weights[axis] = 1;
         self.linearize_all(&self.level_weights(&weights))
+    }
+
+    /// The coordinates of every position along some of the tensor's axes, as far as the levels hold them: an `int64` matrix with a row
+    /// for each position.
+    ///
+    /// # Errors
+    /// If memory cannot hold it, or an axis is longer than `int64` counts.
+    pub(crate) fn coordinates(&self, axes: &[usize], shape: &[usize]) -> Result<Strided> {
+        raise(Work::Engine);
+        if let Some(&axis) = axes.iter().find(|&&a| i64::try_from(shape[a]).is_err()) {
+            return Err(error::shape(&[shape], format_args!("axis {axis} is longer than int64 counts")));
+        }
+        let n = dense_len(&[self.positions, axes.len()], DType::I64)?;
+        let weights = axes.mapped(|&axis| {
+            let mut weights = vec![0; shape.len()];
+            weights[axis] = 1;
+            self.level_weights(&weights)
+        });
+        let out = Buffer::filled(n * size_of::<i64>(), size_of::<i64>(), |out| {
+            let columns = axes.len();
+            let rows = bytemuck::cast_slice_mut::<u8, i64>(out);
+            parallel::for_chunks_mut(rows, columns, parallel::GRAIN, &|start, out| {
+                let mut own = [0; 1 << 9];
+                for (i, out) in out.chunks_mut(own.len() * columns).enumerate() {
+                    let first = start + i * own.len();
+                    let own = &mut own[..out.len() / columns];
+                    for (c, weights) in weights.iter().enumerate() {
+                        self.linearize(weights, first..first + own.len(), own);
+                        out.chunks_exact_mut(columns).zip(&*own).for_each(|(row, &at)| row[c] = at as i64);
+                    }
+                }
+            });
+        })?;
+        Ok(Strided::new(out, DType::I64, vec![self.positions, axes.len()]))
     }
 
     /// Sort keys of all positions over the level dimensions in their own order.

@@ -81,8 +81,8 @@ fn store<M: Monoid>(acc: &mut [u8], value: M::Acc) {
 }
 
 fn fold<M: Fold<E>, E: Element>(values: &[E]) -> M::Acc {
-    // In blocks for the sake of rounding, which an order does not know.
-    if M::PICKS || values.len() <= BLOCK {
+    // In blocks for the sake of rounding, which an order and whole numbers do not know.
+    if M::PICKS || M::EXACT || values.len() <= BLOCK {
         return fold_block::<M, E>(values);
     }
     // A binary counter: `partial[k]` holds the fold of 2^j blocks, j falling with k.
@@ -116,7 +116,9 @@ fn fold_block<M: Fold<E>, E: Element>(values: &[E]) -> M::Acc {
                 return done;
             }
             // `const`, so that only one of them is compiled.
-            if const { size_of::<M::Acc>() <= 2 } {
+            if const { M::EXACT } {
+                in_turn::<M, E>(self.0)
+            } else if const { size_of::<M::Acc>() <= 2 } {
                 fold_lanes::<M, E, 32>(self.0)
             } else if const { size_of::<M::Acc>() <= 8 } {
                 fold_lanes::<M, E, 16>(self.0)
@@ -132,6 +134,12 @@ fn fold_block<M: Fold<E>, E: Element>(values: &[E]) -> M::Acc {
 #[inline(always)]
 fn at_level<M: Monoid, L: Loop>(work: L) -> L::Output {
     if const { M::WIDE } { simd::vectorised(work) } else { work.run() }
+}
+
+/// One after the other.
+#[inline(always)]
+fn in_turn<M: Fold<E>, E: Element>(values: &[E]) -> M::Acc {
+    values.iter().fold(M::IDENTITY, |acc, &value| M::combine(acc, M::lift(value)))
 }
 
 /// Independent accumulators, for the vector unit, combined as a tree.
@@ -203,7 +211,9 @@ fn segments<M: Fold<E>, E: Element>(values: &[E], offsets: &[usize], acc: &mut [
             let Segments(values, offsets, acc) = self;
             for (slot, ends) in acc.iter_mut().zip(offsets.windows(2)) {
                 let (start, end) = (ends[0], ends[1]);
-                let fold = if end - start <= SHORT {
+                let fold = if const { M::EXACT } {
+                    in_turn::<M, E>(&values[start..end])
+                } else if end - start <= SHORT {
                     fold_short::<M, E>(values, start, end)
                 } else {
                     fold::<M, E>(&values[start..end])

@@ -20,6 +20,9 @@ pub(super) trait Monoid: 'static {
     /// Whether loops are compiled for each level of vector instructions: they gain where the baseline has no instruction, or
     /// where memory waits for them.
     const WIDE: bool = false;
+    /// Whether any order of combining comes to the same, bit for bit: of whole numbers and truth values. Their loops say nothing of
+    /// lanes, of which the compiler makes vectors where it fails to of loops that do.
+    const EXACT: bool = false;
     /// Whether one of two is picked: without rounding, and by several instructions one after the other, so that more
     /// accumulators are to be on their way.
     const PICKS: bool = false;
@@ -76,8 +79,9 @@ macro_rules! arithmetic {
             const IDENTITY: $ty = $zero;
             const PADDING: $ty = $padding;
             const WIDE: bool = $wide;
+            const EXACT: bool = <$ty as Element>::DTYPE.is_int();
             #[cfg(target_arch = "x86_64")]
-            const LANES: Option<Lanes> = if $wide { Some(Lanes::Sum) } else { None };
+            const LANES: Option<Lanes> = if matches!(<$ty as Element>::DTYPE, crate::DType::F64) { Some(Lanes::Sum) } else { None };
             #[inline(always)]
             fn combine(a: $ty, b: $ty) -> $ty {
                 let add: fn($ty, $ty) -> $ty = $add;
@@ -117,12 +121,12 @@ macro_rules! arithmetic {
     };
 }
 
-arithmetic!(i64, 0, 0, 1, false, i64::wrapping_add, i64::wrapping_mul, |a, n| a.wrapping_mul(n as i64), |a, n| repeat(
+arithmetic!(i64, 0, 0, 1, true, i64::wrapping_add, i64::wrapping_mul, |a, n| a.wrapping_mul(n as i64), |a, n| repeat(
     a,
     n,
     i64::wrapping_mul
 ));
-arithmetic!(u64, 0, 0, 1, false, u64::wrapping_add, u64::wrapping_mul, |a, n| a.wrapping_mul(n as u64), |a, n| repeat(
+arithmetic!(u64, 0, 0, 1, true, u64::wrapping_add, u64::wrapping_mul, |a, n| a.wrapping_mul(n as u64), |a, n| repeat(
     a,
     n,
     u64::wrapping_mul
@@ -195,6 +199,7 @@ macro_rules! order {
             type Acc = $ty;
             const IDENTITY: $ty = $identity;
             const WIDE: bool = size_of::<$ty>() >= 4;
+            const EXACT: bool = <$ty as Element>::DTYPE.is_int();
             const PICKS: bool = matches!(<$ty as Element>::DTYPE, crate::DType::F64 | crate::DType::F32);
             #[cfg(target_arch = "x86_64")]
             const LANES: Option<Lanes> =
@@ -249,6 +254,8 @@ macro_rules! truth {
         impl Monoid for $monoid {
             type Acc = $acc;
             const IDENTITY: $acc = $identity;
+            const WIDE: bool = size_of::<$acc>() > 1;
+            const EXACT: bool = true;
             #[inline(always)]
             fn combine($a: $acc, $b: $acc) -> $acc {
                 $combine

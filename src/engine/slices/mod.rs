@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use self::cut::Cut;
 use openwork_ops::structure::keys::{Field, KeyLayout};
-use openwork_ops::structure::{Index, IndexVec};
+use openwork_ops::structure::{Index, IndexSlice, IndexVec};
 use openwork_ops::{DType, Element, ReduceOp, with_index};
 
 use crate::base::buffer::zeroed_vec;
@@ -35,6 +35,7 @@ use crate::base::strided::{Strided, c_strides, count};
 use crate::engine::blocks::{self, Source};
 use crate::engine::convert;
 use crate::levels::build::{self, SortedKeys};
+use crate::levels::indices::Indices;
 use crate::levels::level::LevelKind;
 use crate::levels::pattern::{Dim, Pattern};
 use crate::tensor::fill::{Fill, fill_of};
@@ -64,6 +65,8 @@ struct Keyed {
     /// Over the kept axes, then the reduced ones, of every element; no words where nobody asks for places, or all are stored.
     layout: KeyLayout,
     words: Vec<Vec<u64>>,
+    /// Where each element is in its slice, where the tensor lists that.
+    listed: Option<Indices>,
     /// Over the kept axes: which slices store anything.
     pattern: Arc<Pattern>,
     /// The fill, of the tensor's shape.
@@ -122,14 +125,21 @@ impl Slices {
             }
             Storage::Sparse(s) => convert::coalesce(s, ReduceOp::Sum)?,
         };
+        let (positions, places) = (asked != Asked::Values, asked == Asked::Places);
+        let by_rows = if asked == Asked::Elements { None } else { convert::by_rows(&s)? };
+        let s = by_rows.unwrap_or(s);
         if asked != Asked::Elements
-            && let Some(slices) = Slices::of_rows(&s, &kept, &axes, length, asked == Asked::Places)?
+            && let Some(slices) = Slices::of_rows(&s, &kept, &axes, length, places)?
         {
             return Ok(slices);
         }
-        let positions = asked != Asked::Values;
         // A transpose is cheaper than a sort by columns.
-        let turned = if positions || axes.len() != 1 { None } else { convert::turned(&s, axes[0])? };
+        let turned = if asked == Asked::Elements || axes.len() != 1 { None } else { convert::turned(&s, axes[0])? };
+        if let Some(s) = &turned
+            && let Some(slices) = Slices::of_rows(s, &kept, &axes, length, places)?
+        {
+            return Ok(slices);
+        }
         let s = turned.unwrap_or(s);
         let dim = |&a: &usize| Dim::whole(a, shape[a]);
         let dims: Vec<Dim> = kept.iter().chain(&axes).map(dim).collect();
@@ -149,7 +159,7 @@ impl Slices {
         let own = kept.iter().enumerate().map(|(i, &a)| Dim::whole(i, shape[a])).collect();
         let pattern = Arc::new(build::build(&[LevelKind::Sparse { rank: kept.len() }], own, &keys)?);
         let fill = s.fill_values();
-        let sparse = Some(Keyed { source: s, layout, words, pattern, fill, is_whole: false });
+        let sparse = Some(Keyed { source: s, layout, words, listed: None, pattern, fill, is_whole: false });
         Ok(Slices { kept, axes, shape, length, ends, values, order, sparse })
     }
 
@@ -210,7 +220,8 @@ impl Slices {
             step = step.saturating_mul(self.shape[a] as u128);
         }
         let is_whole = self.sparse.as_ref().is_none_or(|s| s.is_whole);
-        Positions { terms, is_whole, length: self.length.max(1) as usize }
+        let listed = self.sparse.as_ref().and_then(|s| s.listed.as_ref()).map(Indices::as_slice);
+        Positions { terms, listed, is_whole, length: self.length.max(1) as usize }
     }
 
     /// The fill over the kept axes, where it does not vary along the reduced ones: broadcast to their shape.
@@ -313,6 +324,7 @@ pub(crate) struct VaryingFill {
 pub(crate) struct Positions<'a> {
     /// Fields of the keys, and what a step of each is worth; none where slices store every element.
     terms: Vec<(Field, &'a [u64], u128)>,
+    listed: Option<IndexSlice<'a>>,
     is_whole: bool,
     length: usize,
 }
@@ -322,6 +334,9 @@ impl Positions<'_> {
     pub(crate) fn of(&self, e: usize) -> u128 {
         if self.is_whole {
             return (e % self.length) as u128;
+        }
+        if let Some(listed) = self.listed {
+            return listed.get(e) as u128;
         }
         self.terms.iter().map(|(field, words, step)| u128::from(field.of(words[e])) * step).sum()
     }

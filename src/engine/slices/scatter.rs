@@ -258,10 +258,13 @@ impl Terms<'_> {
                 Accumulators::Plain(acc)
             }
         };
-        // These kernels gain from long pieces, where keys need no place of their own.
-        let long =
-            whole && counts.is_empty() && matches!((&sums, &self.keys), (Accumulators::Compensated(..), Keys::Own(_)));
-        let piece = if long { terms.len().min(LONG) } else { PIECE };
+        // Long pieces pay where keys need no place of their own; some elements are made others of first, which takes memory.
+        let long = whole && counts.is_empty() && matches!(self.keys, Keys::Own(_));
+        let piece = match &sums {
+            Accumulators::Compensated(..) if long => terms.len().min(LONG),
+            Accumulators::Plain(_) if long => 4 * PIECE,
+            _ => PIECE,
+        };
         let mut scratch = Room::default();
         let (mut own_keys, mut own_values) = (Vec::new(), Vec::new());
         if !whole {

@@ -1,4 +1,5 @@
-//! Slices of tensors that store rows of values, as hybrid ones do: positions are put in order, elements are not.
+//! Slices that need no key of every element: of tensors that store rows of values, as hybrid ones do, of which positions are put in
+//! order, elements are not; and along the last axis of what is stored, where slices lie one after the other.
 
 use std::sync::Arc;
 
@@ -14,8 +15,9 @@ use crate::levels::pattern::Part;
 use crate::tensor::Sparse;
 
 impl Slices {
-    /// Of a canonical tensor. Whoever asks for places gets those of slices along value axes alone, which store every element.
-    /// `None` where elements of a slice do not lie in C order of the reduced axes, or the fill varies along these.
+    /// Of a canonical tensor. Whoever asks for places gets those of slices along value axes alone, which store every element, and
+    /// along the last level alone, which lists them. `None` where elements of a slice do not lie in C order of the reduced axes, or
+    /// the fill varies along these.
     pub(super) fn of_rows(
         s: &Sparse,
         kept: &[usize],
@@ -24,17 +26,24 @@ impl Slices {
         places: bool,
     ) -> Result<Option<Slices>> {
         let p = &s.pattern;
-        if p.value_dims().is_empty() || p.dims.iter().any(|d| d.part != Part::Whole) || s.nse() == 0 {
+        if p.dims.iter().any(|d| d.part != Part::Whole) || s.nse() == 0 {
             return Ok(None);
         }
         let in_levels = p.level_dims().iter().any(|d| axes.contains(&d.axis));
         let in_order = p.dims.iter().map(|d| d.axis).filter(|axis| axes.contains(axis)).eq(axes.iter().copied());
         let fill = s.fill_values();
         let varies = fill.as_ref().is_some_and(|fill| axes.iter().any(|&a| fill.strides[a] != 0 && fill.shape[a] > 1));
-        if (places && in_levels) || !in_order || varies {
+        if !in_order || varies {
             return Ok(None);
         }
         let split = Split::new(p, kept);
+        let is_single = p.value_dims().is_empty();
+        let is_along = is_single && axes.len() == 1;
+        let listed =
+            p.levels.last().filter(|l| is_along && l.kind().rank() > 0).and_then(|l| l.arrays().last().cloned());
+        if (places && in_levels && listed.is_none()) || (is_single && !split.in_order()) {
+            return Ok(None);
+        }
         let runs = split.runs().without_empty();
         let rows = split.rows_of(&s.values);
         let rows = match &runs.order {
@@ -52,8 +61,8 @@ impl Slices {
             }
         }
         let pattern = Arc::new(split.result_pattern(kept, &runs.layout, &runs.words)?);
-        let sparse =
-            Keyed { source: s.clone(), layout: runs.layout, words: Vec::new(), pattern, fill, is_whole: !in_levels };
+        let (source, layout, is_whole) = (s.clone(), runs.layout, !in_levels);
+        let sparse = Keyed { source, layout, words: Vec::new(), listed, pattern, fill, is_whole };
         let (kept, axes, shape) = (kept.to_vec(), axes.to_vec(), s.shape.to_vec());
         Ok(Some(Slices { kept, axes, shape, length, ends, values, order: None, sparse: Some(sparse) }))
     }

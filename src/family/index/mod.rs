@@ -280,8 +280,7 @@ impl Resolved {
                         return Err(error::shape(&[mask.shape(), &shape[axis..end]], why));
                     }
                     for column in truth::places(mask)? {
-                        let n = column.len();
-                        lists.push((resolved.taken.len(), Strided::from_vec(truth::signed(column), vec![n])));
+                        lists.push((resolved.taken.len(), column));
                         resolved.taken.push(Taken::At(0));
                     }
                     places.push(place);

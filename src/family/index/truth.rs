@@ -1,16 +1,19 @@
 //! Where elements are true: nonzero, argwhere, and masks as lists of indices.
 
-use crate::base::mapped::{Chosen, Mapped};
 use openwork_ops::{DType, ReduceOp};
 
+use crate::base::buffer::Buffer;
 use crate::base::context;
 use crate::base::error::{self, Result};
-use crate::base::strided::{Strided, dense_len};
+use crate::base::mapped::Mapped;
+use crate::base::parallel;
+use crate::base::strided::{Strided, c_strides, dense_len};
+use crate::base::trace::{Work, raise};
 use crate::engine::convert;
 use crate::engine::convert::cast_sparse;
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::tensor::trace;
-use crate::tensor::{Storage, Tensor};
+use crate::tensor::{Sparse, Storage, Tensor};
 
 /// # Indexing: where elements are true
 impl Tensor {
@@ -35,10 +38,7 @@ impl Tensor {
         if self.ndim() == 0 {
             return Err(error::shape(&[self.shape()], "at least one axis is needed"));
         }
-        let columns = places(self)?;
-        let n = columns.first().map_or(0, Vec::len);
-        Ok(call
-            .done(columns.into_iter().map(|c| Tensor::from_strided(Strided::from_vec(signed(c), vec![n]))).collect()))
+        Ok(call.done(places(self)?.into_iter().map(Tensor::from_strided).collect()))
     }
 
     /// The indices of the elements that are not zero, in C order: an `int64` matrix with a row for each. As
@@ -56,63 +56,95 @@ impl Tensor {
     #[doc(alias("nonzero"))]
     pub fn argwhere(&self) -> Result<Tensor> {
         let call = trace::call("argwhere", &[self]);
-        let columns = places(self)?;
-        let rows = if self.ndim() == 0 {
+        let out = if self.ndim() == 0 {
             let one = self.get([])?.is_some_and(|v| !v.is_zero());
-            usize::from(one)
+            Strided::from_vec(Vec::<i64>::new(), vec![usize::from(one), 0])
         } else {
-            columns[0].len()
+            Found::of(self)?.coordinates(&(0..self.ndim()).collect::<Vec<_>>(), self.shape())?
         };
-        let data: Vec<i64> = (0..rows).flat_map(|r| columns.iter().map(move |c| c[r] as i64)).collect();
-        let out = Tensor::from_strided(Strided::from_vec(data, vec![rows, self.ndim()]));
-        Ok(call.done(out))
+        Ok(call.done(Tensor::from_strided(out)))
     }
 }
 
-pub(super) fn signed(column: Vec<u64>) -> Vec<i64> {
-    column.into_iter().map(|v| v as i64).collect()
+/// The indices of the elements that are not zero, in C order: a list for each axis.
+pub(super) fn places(x: &Tensor) -> Result<Vec<Strided>> {
+    match Found::of(x)? {
+        Found::Places(places) if x.ndim() == 1 => {
+            let n = places.len();
+            Ok(vec![Strided::from_vec(bytemuck::cast_vec::<u64, i64>(places), vec![n])])
+        }
+        found => (0..x.ndim()).try_mapped(|axis| found.coordinates(&[axis], x.shape())?.reshape(&[found.len()])),
+    }
 }
 
-/// The indices of the elements that are not zero, in C order: a column for each axis.
-pub(super) fn places(x: &Tensor) -> Result<Vec<Vec<u64>>> {
-    let s = match &x.storage {
-        Storage::Strided(s) => return of_strided(s),
-        Storage::Sparse(s) => &**s,
-    };
-    if let Some(fill) = s.fill_values()
-        && of_strided_any(&fill)
-        && !s.shape.contains(&0)
-    {
-        context::may_densify(&s.shape, s.dtype().size() + 8 * s.ndim(), || {
-            format!("where nothing is stored the fill {} is not zero, so that its indices are wanted", s.fill)
+/// What is not zero of a tensor with axes, in C order.
+enum Found {
+    /// Numbers of elements.
+    Places(Vec<u64>),
+    /// Truth values that are stored, one at each position.
+    Stored(Sparse),
+}
+
+impl Found {
+    fn of(x: &Tensor) -> Result<Found> {
+        let s = match &x.storage {
+            Storage::Strided(s) => return Found::of_strided(s),
+            Storage::Sparse(s) => &**s,
+        };
+        if let Some(fill) = s.fill_values()
+            && of_strided_any(&fill)
+            && !s.shape.contains(&0)
+        {
+            context::may_densify(&s.shape, s.dtype().size() + 8 * s.ndim(), || {
+                format!("where nothing is stored the fill {} is not zero, so that its indices are wanted", s.fill)
+            })?;
+            return Found::of_strided(&convert::to_strided(s, &fill)?);
+        }
+        let s = convert::coalesce(s, ReduceOp::Sum)?;
+        let in_order = s.pattern.is_in_c_order() && s.pattern.value_dims().is_empty();
+        let s = if in_order { s } else { convert::convert(&s, &LevelSpec::of_layout(Layout::Coo, &s.shape)?)? };
+        let truth = cast_sparse(&s, DType::Bool);
+        let mask: Vec<bool> = truth.values.dense_bytes()?.iter().map(|&b| b != 0).collect();
+        convert::retain_rows(&truth, &mask).map(Found::Stored)
+    }
+
+    fn of_strided(x: &Strided) -> Result<Found> {
+        let truth = x.cast(DType::Bool);
+        let mask = truth.dense_bytes()?;
+        Ok(Found::Places(convert::places(mask.len(), |i| mask[i] != 0)))
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Found::Places(places) => places.len(),
+            Found::Stored(s) => s.pattern.positions,
+        }
+    }
+
+    /// A row for each: where it is along some axes.
+    fn coordinates(&self, axes: &[usize], shape: &[usize]) -> Result<Strided> {
+        let places = match self {
+            Found::Stored(s) => return s.pattern.coordinates(axes, shape),
+            Found::Places(places) => places,
+        };
+        raise(Work::Engine);
+        let columns = axes.len();
+        let n = dense_len(&[places.len(), columns], DType::I64)?;
+        let strides = c_strides(shape);
+        let out = Buffer::filled(n * size_of::<i64>(), size_of::<i64>(), |out| {
+            let rows = bytemuck::cast_slice_mut::<u8, i64>(out);
+            parallel::for_chunks_mut(rows, columns, parallel::GRAIN, &|start, rows| {
+                for (row, &place) in rows.chunks_exact_mut(columns).zip(&places[start..]) {
+                    for (at, &axis) in row.iter_mut().zip(axes) {
+                        *at = (place / strides[axis] as u64 % shape[axis] as u64) as i64;
+                    }
+                }
+            });
         })?;
-        return of_strided(&convert::to_strided(s, &fill)?);
+        Ok(Strided::new(out, DType::I64, vec![places.len(), columns]))
     }
-    let coo = LevelSpec::of_layout(Layout::Coo, &s.shape)?;
-    let s = convert::coalesce(&convert::convert(s, &coo)?, ReduceOp::Sum)?;
-    let truth = cast_sparse(&s, DType::Bool);
-    let mask = truth.values.dense_bytes()?;
-    let keep: Vec<u64> = (0..mask.len() as u64).chosen(|&p| mask[p as usize] != 0);
-    let chosen = |column: Vec<u64>| keep.iter().map(|&p| column[p as usize]).collect();
-    Ok((0..s.ndim()).mapped(|a| chosen(s.pattern.axis_coordinates(a, s.ndim()))))
 }
 
 fn of_strided_any(fill: &Strided) -> bool {
     fill.cast(DType::Bool).core().contiguous_bytes().is_some_and(|bytes| bytes.contains(&1))
-}
-
-fn of_strided(x: &Strided) -> Result<Vec<Vec<u64>>> {
-    let truth = x.cast(DType::Bool);
-    let mask = truth.dense_bytes()?;
-    let kept: Vec<u64> = (0..mask.len() as u64).chosen(|&i| mask[i as usize] != 0);
-    dense_len(&[kept.len(), x.ndim()], DType::U64)?;
-    let mut columns = vec![vec![0u64; kept.len()]; x.ndim()];
-    for (i, &position) in kept.iter().enumerate() {
-        let mut rest = position;
-        for (column, &n) in columns.iter_mut().zip(&x.shape).rev() {
-            column[i] = rest % n as u64;
-            rest /= n as u64;
-        }
-    }
-    Ok(columns)
 }

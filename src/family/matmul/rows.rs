@@ -418,14 +418,17 @@ impl Pass<'_> {
         // A piece has its own accumulators, `n` of them.
         let work = (least.max(4 * self.n)) / per_entry + 1;
         let (mut out, mut start, mut sum) = (Vec::new(), 0, 0);
-        for r in 0..total {
-            let own = if left.ids.is_some() { r } else { self.left_matrix(r / self.m) * self.m + r % self.m };
-            sum += left.start(own + 1) - left.start(own) + 1;
-            if sum >= work {
-                out.push(start..r + 1);
-                (start, sum) = (r + 1, 0);
+        let is_whole = left.ids.is_some() || self.batch.is_empty();
+        with_index!(left.pointers.as_slice(), pointers => {
+            for r in 0..total {
+                let own = if is_whole { r } else { self.left_matrix(r / self.m) * self.m + r % self.m };
+                sum += pointers[own + 1].get() - pointers[own].get() + 1;
+                if sum >= work {
+                    out.push(start..r + 1);
+                    (start, sum) = (r + 1, 0);
+                }
             }
-        }
+        });
         if start < total {
             out.push(start..total);
         }

@@ -39,7 +39,7 @@ pub(super) fn shortened(x: &Tensor, axis: usize, limit: usize, descending: bool)
     let (dtype, elements) = (s.dtype(), s.values.dense_bytes()?);
     let grain = (GRAIN * rows / n.max(1)).clamp(1, GRAIN);
     let parts = parallel::map_chunks(rows, grain, &|range| {
-        let (mut keys, mut keep) = (Vec::new(), Vec::new());
+        let (mut keys, mut keep, mut few) = (Vec::new(), Vec::new(), Vec::new());
         for own in range.map(|row| ends[row]..ends[row + 1]) {
             if own.len() <= limit {
                 keep.extend(own);
@@ -47,11 +47,11 @@ pub(super) fn shortened(x: &Tensor, axis: usize, limit: usize, descending: bool)
             }
             keys.resize(own.len(), 0);
             order::keys(dtype, &elements[own.start * dtype.size()..own.end * dtype.size()], &mut keys);
-            let few = ranking::first_few(&keys, flip, limit);
+            ranking::first_few(&keys, flip, limit, &mut few);
             if fill.is_some_and(|fill| few.iter().any(|few| few.0 >= fill)) {
                 keep.extend(own);
             } else {
-                keep.extend(few.into_iter().map(|few| own.start + few.1));
+                keep.extend(few.iter().map(|few| own.start + few.1));
             }
         }
         keep

@@ -133,7 +133,10 @@ fn top(x: &Tensor, k: usize, axis: Axis, largest: bool) -> Result<(Tensor, Tenso
     let order = Order { axis, descending: largest, limit: k };
     let shortened = few::shortened(x, axis, k, largest)?;
     let x = shortened.as_ref().unwrap_or(x);
-    Ok((order.values(x)?, order.places(x)?))
+    match order.both(x)? {
+        Some(both) => Ok(both),
+        None => Ok((order.values(x)?, order.places(x)?)),
+    }
 }
 
 struct Order {
@@ -141,6 +144,15 @@ struct Order {
     descending: bool,
     /// How many elements of each slice are wanted.
     limit: usize,
+}
+
+/// What one slice after the other is sorted in.
+#[derive(Default)]
+struct Room {
+    few: Vec<(u64, usize)>,
+    ranks: Vec<u64>,
+    numbers: Vec<u64>,
+    stored: Vec<usize>,
 }
 
 impl Order {
@@ -155,18 +167,23 @@ impl Order {
     }
 
     /// The stored elements of a slice in order, as far as they can be among those that are wanted.
-    fn stored(&self, slice: &Slice<'_>) -> Vec<usize> {
+    fn stored<'r>(&self, slice: &Slice<'_>, room: &'r mut Room) -> &'r [usize] {
+        let Room { few, ranks, numbers, stored } = room;
+        stored.clear();
         // The block of the fill comes between: behind it there is something to look for only if it is short.
         let is_long = !matches!(slice.rest, Rest::Constant { .. }) || slice.unstored() >= self.limit as u128;
         if self.limit < slice.keys.len() && is_long {
-            let mut out = ranking::first_few(slice.keys, self.rank(0), self.limit);
-            out.sort_unstable();
-            return out.into_iter().map(|(_, i)| i).collect();
+            ranking::first_few(slice.keys, self.rank(0), self.limit, few);
+            stored.extend(few.iter().map(|&(_, i)| i));
+            return stored;
         }
-        let mut ranks: Vec<u64> = slice.keys.iter().map(|&key| self.rank(key)).collect();
-        let mut numbers: Vec<u64> = (0..ranks.len() as u64).collect();
-        parallel::sort_numbered(&mut ranks, &mut numbers);
-        numbers.into_iter().map(|i| i as usize).collect()
+        ranks.clear();
+        ranks.extend(slice.keys.iter().map(|&key| self.rank(key)));
+        numbers.clear();
+        numbers.extend(0..ranks.len() as u64);
+        parallel::sort_numbered(ranks, numbers);
+        stored.extend(numbers.iter().map(|&i| i as usize));
+        stored
     }
 
     /// How many of the stored elements in order come before the fill, and how many before all that are not above it.
@@ -215,6 +232,43 @@ impl Order {
             return like(&self.sorted_values(&turned)?, x);
         }
         self.sorted_values(x)
+    }
+
+    /// Elements in order and where they were, of a sparse tensor over a fill that is constant along the axis: each slice is put in
+    /// order once. `None` of any other.
+    fn both(&self, x: &Tensor) -> Result<Option<(Tensor, Tensor)>> {
+        let Some(s) = x.sparse().filter(|s| !s.fill.is_undefined()) else { return Ok(None) };
+        ordered(x.dtype())?;
+        let turned = convert::turned(s, self.axis)?.map(Tensor::from);
+        let slices = Slices::of(turned.as_ref().unwrap_or(x), &[self.axis])?;
+        if slices.fill_varies() {
+            return Ok(None);
+        }
+        let (values, places) = match self.is_narrow(&slices) {
+            true => self.both_by::<u32>(slices, x)?,
+            false => self.both_by::<u64>(slices, x)?,
+        };
+        let values = if turned.is_some() { like(&values, x)? } else { values };
+        Ok(Some((values, places)))
+    }
+
+    fn both_by<I: Index>(&self, slices: Slices, x: &Tensor) -> Result<(Tensor, Tensor)> {
+        let length = self.length(&slices);
+        slices.may_fill(length, i64::DTYPE)?;
+        convert::dense_len(&[length], i64::DTYPE)?;
+        let (moved, places): (Vec<_>, Vec<_>) = {
+            let ranked = Ranked::of(&slices)?;
+            let place = |g: usize, room: &mut Room, out: &mut (Vec<[I; 2]>, Vec<u64>)| {
+                let slice = ranked.slice(g);
+                let stored = self.stored(&slice, room);
+                self.around_fill(&slice, (slices.ends[g], length), stored, &mut out.0);
+                self.with_fill(&slice, length, stored, &mut out.1);
+            };
+            self.each(&slices, &place).into_iter().unzip()
+        };
+        let rows = Strided::from_vec(bytemuck::cast_vec::<u64, i64>(places.concat()), vec![slices.len(), length]);
+        let places = slices.along(rows, self.numbers(x, length))?;
+        Ok((self.put(slices, moved.concat(), length)?, places))
     }
 
     /// All elements of an array in order: by their keys alone, from which the elements are made again.
@@ -349,20 +403,36 @@ impl Order {
         let length = self.length(&slices);
         let moved = {
             let ranked = Ranked::of(&slices)?;
-            let place = |g: usize, out: &mut Vec<[I; 2]>| {
+            let place = |g: usize, room: &mut Room, out: &mut Vec<[I; 2]>| {
                 let slice = ranked.slice(g);
-                let stored = self.stored(&slice);
-                let (_, front) = self.before_fill(&slice, &stored);
-                let behind = slice.unstored() as usize;
-                for (i, &e) in stored.iter().enumerate() {
-                    let at = if i < front { i } else { i + behind };
-                    if at < length {
-                        out.push([I::new(slices.ends[g] + e), I::new(at)]);
-                    }
-                }
+                let stored = self.stored(&slice, room);
+                self.around_fill(&slice, (slices.ends[g], length), stored, out);
             };
-            self.each(&slices, &place)
+            self.each(&slices, &place).concat()
         };
+        self.put(slices, moved, length)
+    }
+
+    /// Which elements of a slice, the first of which has a number, come to which of the first `length` places.
+    fn around_fill<I: Index>(
+        &self,
+        slice: &Slice<'_>,
+        (first, length): (usize, usize),
+        stored: &[usize],
+        out: &mut Vec<[I; 2]>,
+    ) {
+        let (_, front) = self.before_fill(slice, stored);
+        let behind = slice.unstored() as usize;
+        for (i, &e) in stored.iter().enumerate() {
+            let at = if i < front { i } else { i + behind };
+            if at < length {
+                out.push([I::new(first + e), I::new(at)]);
+            }
+        }
+    }
+
+    /// Elements of all slices at places along the axis.
+    fn put<I: Index>(&self, slices: Slices, moved: Vec<[I; 2]>, length: usize) -> Result<Tensor> {
         let values = convert::gather_values(&slices.values, &I::vec(moved.iter().map(|m| m[0]).collect()))?;
         let fill = slices.fill_along(length);
         slices.rearranged(moved, length, values, fill)
@@ -395,8 +465,11 @@ impl Order {
             convert::dense_len(&[length], i64::DTYPE)?;
             let places = {
                 let ranked = Ranked::of(&slices)?;
-                let place = |g: usize, out: &mut Vec<u64>| self.with_fill(&ranked.slice(g), length, out);
-                self.each(&slices, &place)
+                let place = |g: usize, room: &mut Room, out: &mut Vec<u64>| {
+                    let slice = ranked.slice(g);
+                    self.with_fill(&slice, length, self.stored(&slice, room), out);
+                };
+                self.each(&slices, &place).concat()
             };
             let rows = Strided::from_vec(bytemuck::cast_vec::<u64, i64>(places), vec![slices.len(), length]);
             return slices.along(rows, self.numbers(x, length));
@@ -408,12 +481,12 @@ impl Order {
         let length = self.length(&slices);
         let moved = {
             let ranked = Ranked::of(&slices)?;
-            let place = |g: usize, out: &mut Vec<[I; 2]>| {
-                let stored = self.stored(&ranked.slice(g));
+            let place = |g: usize, room: &mut Room, out: &mut Vec<[I; 2]>| {
+                let stored = self.stored(&ranked.slice(g), room);
                 let own = stored.iter().zip(0..length);
                 out.extend(own.map(|(&e, i)| [I::new(slices.ends[g] + e), I::new(i)]));
             };
-            self.each(&slices, &place)
+            self.each(&slices, &place).concat()
         };
         let from: Vec<i64> = {
             let positions = slices.positions();
@@ -439,10 +512,9 @@ impl Order {
     }
 
     /// The places of a slice's elements in order, stored or not, up to `length`.
-    fn with_fill(&self, slice: &Slice<'_>, length: usize, out: &mut Vec<u64>) {
+    fn with_fill(&self, slice: &Slice<'_>, length: usize, stored: &[usize], out: &mut Vec<u64>) {
         let end = out.len() + length;
-        let stored = self.stored(slice);
-        let (below, equal) = self.before_fill(slice, &stored);
+        let (below, equal) = self.before_fill(slice, stored);
         let at = |i: &usize| slice.position(*i) as u64;
         out.extend(stored[..below].iter().take(length).map(at));
         // What equals the fill stands among it, each at its place.
@@ -463,20 +535,16 @@ impl Order {
         out.extend(stored[equal..].iter().take(left).map(at));
     }
 
-    /// Runs `place` on every slice that stores something, and puts the lists together.
-    fn each<T: Copy + Send>(&self, slices: &Slices, place: &(dyn Fn(usize, &mut Vec<T>) + Sync)) -> Vec<T> {
+    /// Runs `place` on every slice that stores something: the lists of pieces of slices, in their order.
+    fn each<T: Default + Send>(&self, slices: &Slices, place: &(dyn Fn(usize, &mut Room, &mut T) + Sync)) -> Vec<T> {
         let n = slices.len();
         let grain = (GRAIN * n / slices.values.len().max(1)).clamp(1, GRAIN);
-        let parts = parallel::map_chunks(n, grain, &|range| {
-            let mut out = Vec::new();
-            range.for_each(|g| place(g, &mut out));
+        parallel::map_chunks(n, grain, &|range| {
+            // Slices are often short: what each needs is there once.
+            let (mut room, mut out) = (Room::default(), T::default());
+            range.for_each(|g| place(g, &mut room, &mut out));
             out
-        });
-        let mut out = Vec::with_capacity(parts.iter().map(Vec::len).sum());
-        for part in parts {
-            out.extend_from_slice(&part);
-        }
-        out
+        })
     }
 }
 

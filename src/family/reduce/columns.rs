@@ -1,4 +1,4 @@
-//! Variances of the columns of a matrix whose rows are kept together: columns get their sums as the rows go by, and nothing
+//! Variances of the columns of a matrix whose elements are stored row by row: columns get their sums as the rows go by, and nothing
 //! is transposed.
 
 use openwork_ops::structure::Index;
@@ -8,8 +8,9 @@ use crate::base::error::Result;
 use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::base::trace::{Work, raise};
-use crate::engine::slices::{Split, is_few};
+use crate::engine::slices::is_few;
 use crate::levels::level::Level;
+use crate::levels::pattern::Dim;
 use crate::tensor::Tensor;
 use crate::tensor::fill::Fill;
 
@@ -89,11 +90,11 @@ pub(super) fn variances(x: &Tensor, correction: f64, axes: &[usize]) -> Result<O
     let Fill::Scalar(fill) = &s.fill else { return Ok(None) };
     let (fill, n): (f64, usize) = (fill.to(), s.pattern.positions);
     let Some(Level::Sparse { indices, .. }) = s.pattern.levels.last() else { return Ok(None) };
-    let in_rows = axes == [0] && s.pattern.is_canonical() && s.values.shape.len() == 1;
+    // Rows need not be known, but elements go by in their order.
+    let [row, column] = [0, 1].map(|axis| Dim::whole(axis, x.shape()[axis]));
+    let in_rows = axes == [0] && s.pattern.is_canonical() && s.pattern.level_dims() == [row, column];
     let enough = columns > 0 && n / 8 >= columns && is_few(&[columns], n) && fill.is_finite();
-    if !in_rows || !enough || indices.len() != 1 || Split::new(&s.pattern, &[0]).row_ends().is_none() {
-        return Ok(None);
-    }
+    let (true, Some(indices)) = (in_rows && enough, indices.last()) else { return Ok(None) };
     raise(Work::Specialised);
     let values = s.values.cast(DType::F64).to_contiguous()?.into_owned();
     let Some(values) = values.typed::<f64>() else { return Ok(None) };
@@ -102,7 +103,7 @@ pub(super) fn variances(x: &Tensor, correction: f64, axes: &[usize]) -> Result<O
     let table = |mean: Option<&[f64]>| -> Vec<Column> {
         let parts = parallel::map_chunks(n, share, &|range| {
             let mut found = vec![Column::default(); columns];
-            with_index!(indices[0].as_slice(), c => add(&mut found, &c[range.clone()], &values[range], mean));
+            with_index!(indices.as_slice(), c => add(&mut found, &c[range.clone()], &values[range], mean));
             found
         });
         merged(parts)

@@ -29,6 +29,10 @@ use crate::tensor::{Sparse, Tensor};
 pub(super) fn reduce(fold: &Fold, s: &Sparse, kept: &[usize], axes: &[usize], k: u128) -> Result<Tensor> {
     let op = fold.op.name();
     let s = if s.pattern.is_unique() { Cow::Borrowed(s) } else { Cow::Owned(convert::coalesce(s, ReduceOp::Sum)?) };
+    let s = match along_rows(&s, kept)? {
+        Some(rows) => Cow::Owned(rows),
+        None => s,
+    };
     if kept.is_empty()
         && let Fill::Scalar(value) = s.fill
     {
@@ -62,6 +66,14 @@ pub(super) fn reduce(fold: &Fold, s: &Sparse, kept: &[usize], axes: &[usize], k:
     })?;
     let dense = convert::to_strided(&s, &fill)?;
     Ok(Tensor::from_strided(fold.strided(&dense, kept, axes)?))
+}
+
+/// A matrix by coordinates or listed rows in compressed rows, where a result for each row is wanted.
+fn along_rows(s: &Sparse, kept: &[usize]) -> Result<Option<Sparse>> {
+    if kept.len() != 1 || s.pattern.dims.first().is_none_or(|d| d.axis != kept[0]) {
+        return Ok(None);
+    }
+    convert::by_rows(s)
 }
 
 /// All elements in one, of which those that are not stored are one value: what [`constant`] gives, without groups.

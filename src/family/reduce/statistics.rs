@@ -180,9 +180,14 @@ impl Numbers<'_> {
         let all = || self.stored.iter().copied().chain((self.unstored > 0).then_some(self.fill));
         let outermost = if ord > 0.0 { all().fold(0.0, f64::max) } else { all().fold(f64::INFINITY, f64::min) };
         // A power of two that leaves the term that counts most near 1, where powers would overflow or vanish.
-        let scale = match outermost.log2() {
-            e if e.is_finite() && (e * ord).abs() > 900.0 => (-e.round().clamp(-1000.0, 1000.0)).exp2(),
-            _ => 1.0,
+        let exponent = (outermost.to_bits() >> 52 & 0x7ff) as f64 - 1023.0;
+        let scale = if (exponent.abs() + 1.0) * ord.abs() <= 900.0 {
+            1.0
+        } else {
+            match outermost.log2() {
+                e if e.is_finite() && (e * ord).abs() > 900.0 => (-e.round().clamp(-1000.0, 1000.0)).exp2(),
+                _ => 1.0,
+            }
         };
         let power = |x: f64| match ord {
             1.0 => x * scale,

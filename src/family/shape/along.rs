@@ -19,7 +19,7 @@ use crate::base::pages::Scratch;
 use crate::base::parallel;
 use crate::base::strided::{Strided, count, dense_len};
 use crate::base::trace::{Work, raise};
-use crate::engine::{convert, recompress};
+use crate::engine::convert;
 use crate::family::shape::along_segments;
 use crate::levels::build::{self, SortedKeys};
 use crate::levels::indices::{Indices, needs_64_bits};
@@ -206,10 +206,10 @@ fn sparse(s: &Sparse, axis: usize, choice: &Along<'_>) -> Result<Sparse> {
     }
     let positions = s.pattern.positions;
     if choice.len() / 4 <= positions
-        && let Some(rows) = recompress::by_rows(s, positions)
+        && let Some(rows) = convert::by_rows(s)?
     {
         // By pointers, and back to what lists rows or coordinates.
-        let chosen = sparse(&convert::convert(s, &rows)?, axis, choice)?;
+        let chosen = sparse(&rows, axis, choice)?;
         return convert::convert(&chosen, &s.pattern.spec().freed());
     }
     let s = whole(s, &[axis])?;

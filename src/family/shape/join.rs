@@ -23,6 +23,7 @@ use crate::engine::{convert, recompress};
 use crate::levels::indices::{Indices, needs_64_bits};
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::levels::level::{Level, LevelKind};
+use crate::levels::names::ArrayName;
 use crate::levels::pattern::{Dim, Part, Pattern};
 use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::trace;
@@ -223,7 +224,9 @@ fn sparse(parts: &[Tensor], axis: usize, shape: &[usize], model: usize) -> Resul
     let by_rows = |part: &Tensor| part.sparse().and_then(|s| recompress::by_rows(s, total));
     let is_listed = parts.iter().all(|part| part.sparse().is_some_and(|s| s.pattern.has_spec(&listed)));
     let spec = match by_rows(&parts[0]) {
-        Some(rows) if is_listed && parts.iter().all(|part| by_rows(part).is_some()) => rows,
+        Some(rows) if is_listed && !is_outermost(&listed, axis) && parts.iter().all(|part| by_rows(part).is_some()) => {
+            rows
+        }
         _ => listed.clone(),
     };
     let fill = if undefined {
@@ -253,7 +256,7 @@ fn sparse(parts: &[Tensor], axis: usize, shape: &[usize], model: usize) -> Resul
         pieces.push(Piece { sparse: refilled(part, own, &spec)?, offset, step: vec![1; shape.len()] });
         at = range.end;
     }
-    let joined = match rows(&pieces, axis, shape) {
+    let joined = match one_after_the_other(&pieces, axis, shape) {
         Some(pattern) => Some((pattern, join_values(&pieces)?)),
         None => side_by_side(&pieces, axis, shape),
     };
@@ -380,10 +383,11 @@ fn join_values(pieces: &[Piece<'_>]) -> Result<Strided> {
         return Ok(Strided { shape, ..one });
     }
     let n = convert::dense_len(&shape, first.dtype)?;
-    let buffer = Buffer::build(n * first.dtype.size(), |mut out| {
+    let size = first.dtype.size();
+    let buffer = Buffer::filled(n * size, size, |mut out| {
         for values in rows {
-            let (part, rest) = out.split_at_mut(values.len() * first.dtype.size());
-            values.read(0, part);
+            let (part, rest) = out.split_at_mut(values.len() * size);
+            parallel::for_chunks_mut(part, size, parallel::GRAIN, &|start, part| values.read(start, part));
             out = rest;
         }
     })?;
@@ -403,36 +407,81 @@ fn agree_bitwise(a: &Strided, b: &Strided) -> bool {
     a.shape == b.shape && a.contiguous_bytes() == b.contiguous_bytes()
 }
 
-/// Compressed rows joined along the rows: arrays one after the other.
-fn rows(pieces: &[Piece<'_>], axis: usize, shape: &[usize]) -> Option<Pattern> {
+/// Whether storage order follows an axis first of all.
+fn is_outermost(spec: &LevelSpec, axis: usize) -> bool {
+    spec.level_dims() > 0 && spec.dims[0] == (axis, Part::Whole)
+}
+
+/// Joined along the axis that storage order follows first of all: the arrays of every level one after the other. `None` of another
+/// axis, and where the root has pointers.
+fn one_after_the_other(pieces: &[Piece<'_>], axis: usize, shape: &[usize]) -> Option<Pattern> {
     let first = &pieces.first()?.sparse.pattern;
-    let (last, above) = first.levels.split_last()?;
-    let dense = !above.is_empty() && above.iter().all(|l| l.kind() == LevelKind::Dense);
-    if !dense || (first.dims[0].axis, first.dims[0].part) != (axis, Part::Whole) {
+    let has_pointers = |piece: &Piece<'_>| {
+        let root = piece.sparse.pattern.levels.first();
+        root.is_some_and(|root| root.named_arrays(0).any(|(name, _)| matches!(name, ArrayName::Pointers(_))))
+    };
+    if !is_outermost(&first.spec(), axis) || pieces.iter().any(has_pointers) {
         return None;
     }
-    let total = pieces.iter().map(|p| p.sparse.pattern.positions).sum::<usize>();
     let mut dims = first.dims.clone();
     dims[0].size = shape[axis];
-    let wide = needs_64_bits(total, dims[..first.level_dims].iter().map(|d| d.size));
-    let mut ends = Vec::new();
-    let mut columns: Vec<Vec<Indices>> = vec![Vec::new(); last.kind().rank()];
-    let mut before = 0;
-    for piece in pieces {
-        let p = &piece.sparse.pattern;
-        let Some(Level::Sparse { pointers: Some(pointers), indices, .. }) = p.levels.last() else { return None };
-        with_index!(pointers.as_slice(), s => {
-            let base = s[0].get();
-            ends.extend(s[1..].iter().map(|e| e.get() - base + before));
+    let positions = pieces.iter().map(|p| p.sparse.pattern.positions).sum();
+    let arrays = |piece: &Piece<'_>, l: usize| piece.sparse.pattern.levels[l].arrays().cloned().collect::<Vec<_>>();
+    let entries = |l: usize| pieces.iter().filter_map(|piece| Some(arrays(piece, l).last()?.len())).sum();
+    let most = (0..first.levels.len()).map(entries).fold(positions, usize::max);
+    let wide = needs_64_bits(most, dims[..first.level_dims].iter().map(|d| d.size));
+    let mut levels = Vec::with_capacity(first.levels.len());
+    for (l, level) in first.levels.iter().enumerate() {
+        let of_parts: Vec<Vec<Indices>> = pieces.iter().map(|piece| arrays(piece, l)).collect();
+        let mut i = 0;
+        let joined = level.try_map(0, &mut |name, _| {
+            let parts = of_parts.iter().map(|arrays| arrays.get(i)).collect::<Option<Vec<_>>>().ok_or(())?;
+            i += 1;
+            let mut before = 0;
+            let stretches = parts.iter().zip(pieces).enumerate().map(|(p, (&array, piece))| match name {
+                // These count on from what the parts before hold.
+                ArrayName::Pointers(_) => {
+                    let (base, own) = (array.get(0), array.get(array.len() - 1) - array.get(0));
+                    let add = before as isize - base as isize;
+                    before += own;
+                    Stretch { array, skip: usize::from(p > 0), add }
+                }
+                ArrayName::Indices(dim) => {
+                    let add = if (l, dim) == (0, 0) { piece.offset[axis] as isize } else { 0 };
+                    Stretch { array, skip: 0, add }
+                }
+            });
+            Ok::<_, ()>(appended(&stretches.collect::<Vec<_>>(), wide))
         });
-        columns.iter_mut().zip(indices).for_each(|(c, i)| c.push(i.widened(wide)));
-        before += p.positions;
+        levels.push(joined.ok()?);
     }
-    let indices = columns.mapped(|c| join_indices(c, wide).into());
-    let pointers = Some(along::pointers_of(&ends, wide).into());
-    let mut levels = above.to_vec();
-    levels.push(Level::Sparse { pointers, indices, ordered: true, unique: true });
-    Some(Pattern { levels, dims, level_dims: first.level_dims, positions: total })
+    Some(Pattern { levels, dims, level_dims: first.level_dims, positions })
+}
+
+/// An array but for some entries at its beginning, and what is added to the others.
+struct Stretch<'a> {
+    array: &'a Indices,
+    skip: usize,
+    add: isize,
+}
+
+/// Stretches one after the other.
+fn appended(parts: &[Stretch<'_>], wide: bool) -> Indices {
+    fn typed<I: Index>(parts: &[Stretch<'_>]) -> Indices {
+        let mut out = Scratch::<I>::any(parts.iter().map(|part| part.array.len() - part.skip).sum());
+        let mut rest = &mut out[..];
+        for &Stretch { array, skip, add } in parts {
+            let (own, others) = rest.split_at_mut(array.len() - skip);
+            with_index!(array.as_slice(), from => parallel::for_chunks_mut(own, 1, parallel::GRAIN, &|start, own| {
+                for (to, from) in own.iter_mut().zip(&from[skip + start..]) {
+                    *to = I::new(from.get().wrapping_add_signed(add));
+                }
+            }));
+            rest = others;
+        }
+        out.into()
+    }
+    if wide { typed::<u64>(parts) } else { typed::<u32>(parts) }
 }
 
 /// Compressed rows joined along the columns: the segments of each row one after the other.
@@ -525,21 +574,6 @@ fn joined<I: Index>(
         });
     });
     Some((ends.into(), columns.into(), buffer.ok()?))
-}
-
-fn join_indices(parts: &[Indices], wide: bool) -> IndexVec {
-    fn typed<I: Index>(parts: &[Indices]) -> IndexVec {
-        let mut out = Vec::with_capacity(parts.iter().map(Indices::len).sum());
-        // A wide part in a narrow whole: every value fits.
-        for part in parts {
-            match I::of(part.as_slice()) {
-                Some(same) => out.extend_from_slice(same),
-                None => with_index!(part.as_slice(), s => out.extend(s.iter().map(|v| I::new(v.get())))),
-            }
-        }
-        I::vec(out)
-    }
-    if wide { typed::<u64>(parts) } else { typed::<u32>(parts) }
 }
 
 /// Pieces that do not overlap, in a larger shape. Each is canonical and has the levels of `spec`.

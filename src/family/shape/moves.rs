@@ -163,8 +163,15 @@ impl Tensor {
             let by = if n == 0 { 0 } else { i128::from(shift).rem_euclid(n as i128) as usize };
             if by > 0 {
                 out = unblocked(&out, axis)?;
-                let parts = [out.narrow(n - by..n, axis)?, out.narrow(0..n - by, axis)?];
-                out = join::concat(&[&parts[0], &parts[1]], axis)?;
+                let listed = out.sparse().filter(|s| s.pattern.dims.first().is_some_and(|d| d.axis != axis));
+                // By pointers, and back to what lists rows or coordinates.
+                let rows = listed.map(convert::by_rows).transpose()?.flatten().map(Tensor::from);
+                let parts = window::windows(rows.as_ref().unwrap_or(&out), axis, &[0..n - by, n - by..n])?;
+                let joined = join::concat(&[&parts[1], &parts[0]], axis)?;
+                out = match (joined.sparse(), listed.filter(|_| rows.is_some())) {
+                    (Some(joined), Some(listed)) => convert::convert(joined, &listed.pattern.spec())?.into(),
+                    _ => joined,
+                };
             }
         }
         Ok(call.done(out))

@@ -234,14 +234,20 @@ fn copy_segments<I: Index>(
 
 /// Copies what is stored inside each of several windows along one axis, which follow one another.
 fn copied(s: &Sparse, axis: usize, ranges: &[Range<usize>]) -> Result<Vec<Tensor>> {
-    let parts = match segments_windows(s, axis, ranges) {
+    // By pointers, and back to what lists rows or coordinates.
+    let rows = convert::by_rows(s)?;
+    let parts = match segments_windows(rows.as_ref().unwrap_or(s), axis, ranges) {
         Some(parts) => {
             raise(Work::Specialised);
             parts
         }
         None => cut(s, axis, ranges)?,
     };
-    Ok(parts.into_iter().map(Into::into).collect())
+    let spec = rows.map(|_| s.pattern.spec());
+    parts.try_mapped(|part| match &spec {
+        Some(spec) => convert::convert(part, spec).map(Into::into),
+        None => Ok(part.clone().into()),
+    })
 }
 
 /// Several windows along one axis, one after the other, each as [`Tensor::narrow`] gives it. Where that copies what is

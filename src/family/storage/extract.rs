@@ -4,9 +4,7 @@
 use crate::base::mapped::Mapped;
 use openwork_ops::{Cast, Element};
 
-use crate::base::buffer::zeroed_vec;
 use crate::base::error::{self, Result};
-use crate::base::strided::Strided;
 use crate::engine::convert::dense_len;
 use crate::levels::pattern::Part;
 use crate::tensor::Tensor;
@@ -118,19 +116,6 @@ impl Tensor {
         }
         let mut axes: Vec<usize> = s.pattern.level_dims().mapped(|d| d.axis);
         axes.sort_unstable();
-        let (rows, columns) = (s.pattern.positions, axes.len());
-        let n = dense_len(&[rows, columns], i64::DTYPE)?;
-        if let Some(&axis) = axes.iter().find(|&&a| i64::try_from(s.shape[a]).is_err()) {
-            let why = format!("axis {axis} is longer than int64 counts");
-            return Err(error::shape(&[self.shape()], why));
-        }
-        let mut out = zeroed_vec::<i64>(n);
-        for (c, &axis) in axes.iter().enumerate() {
-            let coordinates = s.pattern.axis_coordinates(axis, s.ndim());
-            for (row, at) in out.chunks_exact_mut(columns).zip(coordinates) {
-                row[c] = at as i64;
-            }
-        }
-        Ok(call.done(Tensor::from_strided(Strided::from_vec(out, vec![rows, columns]))))
+        Ok(call.done(Tensor::from_strided(s.pattern.coordinates(&axes, &s.shape)?)))
     }
 }
