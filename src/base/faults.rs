@@ -42,6 +42,8 @@ pub enum Fault {
     PlacesUncounted,
     KeysUnfolded,
     LeadLost,
+    ListedMisplaced,
+    JoinedUncounted,
 }
 
 #[cfg(feature = "planted-faults")]
@@ -54,7 +56,7 @@ mod switch {
 
     impl Fault {
         /// Every fault.
-        pub const ALL: [Fault; 35] = [
+        pub const ALL: [Fault; 37] = [
             Fault::UnaryKeepsFill,
             Fault::BinaryFillOfLeft,
             Fault::DuplicatesDropped,
@@ -90,6 +92,8 @@ mod switch {
             Fault::PlacesUncounted,
             Fault::KeysUnfolded,
             Fault::LeadLost,
+            Fault::ListedMisplaced,
+            Fault::JoinedUncounted,
         ];
     }
 

@@ -62,6 +62,15 @@ impl List {
         Some(found)
     }
 
+    /// Whether so much was given since the last time that it is to be seen how much is free beside it.
+    fn is_time(&mut self) -> bool {
+        let is_time = self.unseen >= LOOK;
+        if is_time {
+            self.unseen = 0;
+        }
+        is_time
+    }
+
     /// Keeps a mapping, and gives what is to be freed for that.
     fn give(&mut self, mut mapping: Mapping) -> Vec<Mapping> {
         let limit = self.limit();
@@ -166,10 +175,7 @@ pub(crate) fn take(size: usize) -> Option<Mapping> {
 pub(crate) fn keep(mapping: Mapping) {
     let mut list = parallel::lock(&KEPT);
     let mut unfit = list.give(mapping);
-    let is_time = list.unseen >= LOOK;
-    if is_time {
-        list.unseen = 0;
-    }
+    let is_time = list.is_time();
     drop(list);
     // Others may need the memory more: what is kept stays below what is free beside it, which takes as long to find out as some
     // arrays take to be made.
@@ -351,6 +357,18 @@ mod tests {
         kept.give(rest);
         kept.give(found);
         assert_eq!((kept.held, kept.kept.len()), (9 * GRAIN, 1));
+    }
+
+    #[test]
+    fn what_is_free_is_asked_for_once_in_so_many_bytes() {
+        let mut kept = list(usize::MAX);
+        let pages = LOOK / PAGE;
+        let asked = (0..10 * pages).filter(|_| {
+            kept.give(mapping(1));
+            kept.take(PAGE);
+            kept.is_time()
+        });
+        assert_eq!(asked.count(), 10);
     }
 
     #[test]

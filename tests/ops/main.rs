@@ -21,6 +21,7 @@ mod linalg_data;
 mod matmul;
 mod many;
 mod many_columns;
+mod many_slices;
 mod matmul_fills;
 mod misuse;
 mod order;

@@ -1,7 +1,10 @@
 //! Element functions of the binary ops that take more than an expression.
 
+use std::marker::PhantomData;
+
 use crate::dtype::{Element, c64, c128};
-use crate::groups::zip;
+use crate::groups::{Store, zip};
+use crate::simd::{Loop, vectorised};
 
 /// Whether a value counts as true: it is not zero. NaN is true.
 pub(crate) trait Truthy: Copy {
@@ -241,12 +244,42 @@ pub(super) fn xor(a: &[u8], b: &[u8], out: &mut [u8]) {
 
 #[inline(never)] // `above` is the same loop
 pub(super) fn below<T: Element + PartialOrd>(a: &[u8], b: &[u8], out: &mut [u8]) {
-    zip::<T, _>(a, b, out, |a, b| a < b);
+    at_level::<T, _>(a, b, out, |a, b| a < b);
 }
 
 #[inline(never)] // `not_below` is the same loop
 pub(super) fn not_above<T: Element + PartialOrd>(a: &[u8], b: &[u8], out: &mut [u8]) {
-    zip::<T, _>(a, b, out, |a, b| a <= b);
+    at_level::<T, _>(a, b, out, |a, b| a <= b);
+}
+
+/// The greater of two floats; NaN if one is.
+pub(super) fn greater<T: Store + PartialOrd>(a: &[u8], b: &[u8], out: &mut [u8]) {
+    #[allow(clippy::eq_op)] // what is not equal to itself is no number
+    at_level::<T, _>(a, b, out, |a, b| if (a > b) | (a != a) { a } else { b });
+}
+
+/// The lesser of two floats; NaN if one is.
+pub(super) fn lesser<T: Store + PartialOrd>(a: &[u8], b: &[u8], out: &mut [u8]) {
+    #[allow(clippy::eq_op)] // as above
+    at_level::<T, _>(a, b, out, |a, b| if (a < b) | (a != a) { a } else { b });
+}
+
+/// [`zip`] at the level of vector instructions in use: for loops that take several instructions of the baseline for each element, of
+/// four bytes and more.
+fn at_level<T: Element, B: Store>(a: &[u8], b: &[u8], out: &mut [u8], f: impl Fn(T, T) -> B) {
+    struct Zip<'a, F, T, B>(&'a [u8], &'a [u8], &'a mut [u8], F, PhantomData<fn(T) -> B>);
+    impl<T: Element, B: Store, F: Fn(T, T) -> B> Loop for Zip<'_, F, T, B> {
+        type Output = ();
+        #[inline(always)]
+        fn run(self) {
+            zip::<T, B>(self.0, self.1, self.2, self.3);
+        }
+    }
+    if const { size_of::<T>() >= 4 } {
+        vectorised(Zip(a, b, out, f, PhantomData));
+    } else {
+        zip::<T, B>(a, b, out, f);
+    }
 }
 
 pub(super) fn above<T: Element + PartialOrd>(a: &[u8], b: &[u8], out: &mut [u8]) {

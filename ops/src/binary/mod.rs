@@ -4,7 +4,9 @@ pub(crate) mod element;
 #[cfg(test)]
 mod tests;
 
-use self::element::{Divisors, FloorDiv, Neighbour, Power, Truthy, above, and, below, not_above, not_below, or, xor};
+use self::element::{
+    Divisors, FloorDiv, Neighbour, Power, Truthy, above, and, below, greater, lesser, not_above, not_below, or, xor,
+};
 use crate::derivative::{Derivative, derivative, expr};
 use crate::dtype::DType;
 use crate::groups::{binary_line, group, pick};
@@ -207,7 +209,7 @@ binary_table! { $
         kernels: {
             bool: or,
             int => |a, b| a.max(b),
-            float => |a, b| if a > b || a.is_nan() { a } else { b },
+            float by greater::<T>,
         }
     }
     /// The lesser of `a` and `b`; NaN if one is.
@@ -217,7 +219,7 @@ binary_table! { $
         kernels: {
             bool: and,
             int => |a, b| a.min(b),
-            float => |a, b| if a < b || a.is_nan() { a } else { b },
+            float by lesser::<T>,
         }
     }
     /// The greater of `a` and `b`; of NaN and a number the number.

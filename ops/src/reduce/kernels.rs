@@ -136,10 +136,22 @@ fn at_level<M: Monoid, L: Loop>(work: L) -> L::Output {
     if const { M::WIDE } { simd::vectorised(work) } else { work.run() }
 }
 
+/// Elements that are folded before it is seen whether any others can change the result.
+const FURTHER: usize = 1 << 10;
+
 /// One after the other.
 #[inline(always)]
 fn in_turn<M: Fold<E>, E: Element>(values: &[E]) -> M::Acc {
-    values.iter().fold(M::IDENTITY, |acc, &value| M::combine(acc, M::lift(value)))
+    let fold = |values: &[E], acc| values.iter().fold(acc, |acc, &value| M::combine(acc, M::lift(value)));
+    let Some(last) = M::ABSORBING else { return fold(values, M::IDENTITY) };
+    let mut acc = M::IDENTITY;
+    for values in values.chunks(FURTHER) {
+        acc = fold(values, acc);
+        if acc == last {
+            break;
+        }
+    }
+    acc
 }
 
 /// Independent accumulators, for the vector unit, combined as a tree.

@@ -23,6 +23,8 @@ pub(super) trait Monoid: 'static {
     /// Whether any order of combining comes to the same, bit for bit: of whole numbers and truth values. Their loops say nothing of
     /// lanes, of which the compiler makes vectors where it fails to of loops that do.
     const EXACT: bool = false;
+    /// What nothing that is combined with it changes: whoever has it need not look further.
+    const ABSORBING: Option<Self::Acc> = None;
     /// Whether one of two is picked: without rounding, and by several instructions one after the other, so that more
     /// accumulators are to be on their way.
     const PICKS: bool = false;
@@ -228,7 +230,7 @@ macro_rules! order {
     (@ shortly, $ty:ty, $identity:expr, $better:tt) => {
         #[inline(always)]
         fn shortly(values: &[$ty]) -> Option<$ty> {
-            best_of_numbers::<$ty, { 128 / size_of::<$ty>() }>(values, $identity, |a, b| a $better b)
+            best_of_numbers::<$ty, { 256 / size_of::<$ty>() }>(values, $identity, |a, b| a $better b)
         }
     };
 }
@@ -250,12 +252,13 @@ order! {
 
 /// Folds of whether elements are not zero: blocks enter as bool.
 macro_rules! truth {
-    ($monoid:ty, $acc:ty, $identity:expr, |$a:ident, $b:ident| $combine:expr, |$n:ident| $power:expr) => {
+    ($monoid:ty, $acc:ty, $identity:expr, $absorbing:expr, |$a:ident, $b:ident| $combine:expr, |$n:ident| $power:expr) => {
         impl Monoid for $monoid {
             type Acc = $acc;
             const IDENTITY: $acc = $identity;
             const WIDE: bool = size_of::<$acc>() > 1;
             const EXACT: bool = true;
+            const ABSORBING: Option<$acc> = $absorbing;
             #[inline(always)]
             fn combine($a: $acc, $b: $acc) -> $acc {
                 $combine
@@ -276,6 +279,6 @@ macro_rules! truth {
     };
 }
 
-truth!(Any, bool, false, |a, b| a | b, |_n| a);
-truth!(All, bool, true, |a, b| a & b, |_n| a);
-truth!(Count, u64, 0, |a, b| a.wrapping_add(b), |n| a.wrapping_mul(n as u64));
+truth!(Any, bool, false, Some(true), |a, b| a | b, |_n| a);
+truth!(All, bool, true, Some(false), |a, b| a & b, |_n| a);
+truth!(Count, u64, 0, None, |a, b| a.wrapping_add(b), |n| a.wrapping_mul(n as u64));

@@ -84,6 +84,21 @@ pub fn rows_of_columns(source: &[u8], at: usize, step: isize, columns: usize, wi
     }
 }
 
+/// Elements of `width` bytes in the other order.
+pub fn reversed(source: &[u8], width: usize, out: &mut [u8]) {
+    fn wide<const W: usize>(source: &[u8], out: &mut [u8]) {
+        let (source, out) = (source.as_chunks::<W>().0, out.as_chunks_mut::<W>().0);
+        out.iter_mut().zip(source.iter().rev()).for_each(|(o, element)| *o = *element);
+    }
+    match width {
+        1 => wide::<1>(source, out),
+        2 => wide::<2>(source, out),
+        4 => wide::<4>(source, out),
+        8 => wide::<8>(source, out),
+        _ => wide::<16>(source, out),
+    }
+}
+
 /// Moves elements of `width` bytes whose keys are in `range` to the front of `out`, in order, with their keys less its
 /// start; both of `out` are as long as `keys`. Returns how many they are.
 pub fn select_by_key(

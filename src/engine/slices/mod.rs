@@ -30,6 +30,7 @@ use openwork_ops::{DType, Element, ReduceOp, with_index};
 
 use crate::base::buffer::zeroed_vec;
 use crate::base::error::{self, Result};
+use crate::base::faults::{self, Fault};
 use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::{Strided, c_strides, count};
 use crate::engine::blocks::{self, Source};
@@ -336,7 +337,7 @@ impl Positions<'_> {
             return (e % self.length) as u128;
         }
         if let Some(listed) = self.listed {
-            return listed.get(e) as u128;
+            return listed.get(e) as u128 + u128::from(faults::is(Fault::ListedMisplaced));
         }
         self.terms.iter().map(|(field, words, step)| u128::from(field.of(words[e])) * step).sum()
     }

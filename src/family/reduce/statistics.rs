@@ -145,14 +145,49 @@ struct Numbers<'a> {
     unstored: u128,
 }
 
-/// Adds pairwise: the error grows with the logarithm of the number.
-fn sum(terms: &[f64], f: &impl Fn(f64) -> f64) -> f64 {
-    match terms.len() {
-        n @ 65.. => {
-            let (a, b) = terms.split_at(n / 2);
-            sum(a, f) + sum(b, f)
+/// Lanes of a sum, and terms that are added in them one after the other.
+const LANES: usize = 8;
+const FEW: usize = 128;
+
+/// Adds the terms that `f` makes of each number, pairwise: the error grows with the logarithm of their number. Many are shared
+/// among threads, always in the same parts.
+fn sums<const N: usize>(of: &[f64], f: &(impl Fn(f64) -> [f64; N] + Sync)) -> [f64; N] {
+    fn added<const N: usize>(a: [f64; N], b: [f64; N]) -> [f64; N] {
+        std::array::from_fn(|i| a[i] + b[i])
+    }
+    fn in_pairs<const N: usize>(parts: &[[f64; N]]) -> [f64; N] {
+        match parts {
+            [] => [0.0; N],
+            [one] => *one,
+            _ => {
+                let (a, b) = parts.split_at(parts.len() / 2);
+                added(in_pairs(a), in_pairs(b))
+            }
         }
-        _ => terms.iter().map(|&x| f(x)).sum(),
+    }
+    match of.len() {
+        n if n > 2 * GRAIN => in_pairs(&parallel::map_chunks(n, GRAIN, &|range| sums(&of[range], f))),
+        n if n > FEW => {
+            let (a, b) = of.split_at((n / 2).next_multiple_of(LANES));
+            added(sums(a, f), sums(b, f))
+        }
+        _ => {
+            let (blocks, rest) = of.as_chunks::<LANES>();
+            let mut lanes = [[0.0; LANES]; N];
+            for block in blocks {
+                for l in 0..LANES {
+                    let terms = f(block[l]);
+                    for i in 0..N {
+                        lanes[i][l] += terms[i];
+                    }
+                }
+            }
+            let few = rest.iter().fold([0.0; N], |sums, &x| added(sums, f(x)));
+            std::array::from_fn(|i| {
+                let [a, b, c, d, e, f, g, h] = lanes[i];
+                ((a + b) + (c + d)) + ((e + f) + (g + h)) + few[i]
+            })
+        }
     }
 }
 
@@ -161,23 +196,36 @@ impl Numbers<'_> {
         (self.stored.len() as u128 + self.unstored) as f64
     }
 
-    /// `Σ f(x)`.
-    fn sum(&self, f: impl Fn(f64) -> f64) -> f64 {
-        let stored = if self.stored.is_empty() { 0.0 } else { sum(self.stored, &f) };
-        if self.unstored == 0 { stored } else { stored + self.unstored as f64 * f(self.fill) }
+    /// `Σ f(x)`, of several functions.
+    fn sums<const N: usize>(&self, f: impl Fn(f64) -> [f64; N] + Sync) -> [f64; N] {
+        let stored = if self.stored.is_empty() { [0.0; N] } else { sums(self.stored, &f) };
+        if self.unstored == 0 {
+            return stored;
+        }
+        let of_fill = f(self.fill);
+        std::array::from_fn(|i| stored[i] + self.unstored as f64 * of_fill[i])
     }
 
     fn variance(&self, correction: f64) -> f64 {
         let n = self.len();
         // A constant near all elements: their differences are what the rounding errors are relative to.
         let shift = self.stored.first().copied().unwrap_or(self.fill);
-        let mean = shift + self.sum(|x| x - shift) / n;
-        let (squares, rest) = (self.sum(|x| (x - mean) * (x - mean)), self.sum(|x| x - mean));
+        let [away] = self.sums(|x| [x - shift]);
+        let mean = shift + away / n;
+        let [squares, rest] = self.sums(|x| [(x - mean) * (x - mean), x - mean]);
         if n > correction { ((squares - rest * rest / n) / (n - correction)).max_or_nan(0.0) } else { f64::NAN }
     }
 
+    /// Of the moduli.
     fn norm(&self, ord: f64) -> f64 {
-        let all = || self.stored.iter().copied().chain((self.unstored > 0).then_some(self.fill));
+        // Where no square overflows, and none that vanishes counts, numbers need not be looked at before.
+        if ord == 2.0 {
+            let [squares] = self.sums(|x| [x * x]);
+            if (1e-250..1e250).contains(&squares) {
+                return squares.sqrt();
+            }
+        }
+        let all = || self.stored.iter().copied().chain((self.unstored > 0).then_some(self.fill)).map(f64::abs);
         let outermost = if ord > 0.0 { all().fold(0.0, f64::max) } else { all().fold(f64::INFINITY, f64::min) };
         // A power of two that leaves the term that counts most near 1, where powers would overflow or vanish.
         let exponent = (outermost.to_bits() >> 52 & 0x7ff) as f64 - 1023.0;
@@ -189,12 +237,11 @@ impl Numbers<'_> {
                 _ => 1.0,
             }
         };
-        let power = |x: f64| match ord {
-            1.0 => x * scale,
-            2.0 => (x * scale) * (x * scale),
-            _ => (x * scale).powf(ord),
+        let [sum] = match ord {
+            1.0 => self.sums(|x| [x.abs() * scale]),
+            2.0 => self.sums(|x| [(x * scale) * (x * scale)]),
+            _ => self.sums(|x| [(x.abs() * scale).powf(ord)]),
         };
-        let sum = self.sum(power);
         (if ord == 2.0 { sum.sqrt() } else { sum.powf(1.0 / ord) }) / scale
     }
 }
@@ -293,8 +340,10 @@ struct Spread<'a> {
 impl<'a> Spread<'a> {
     fn new(terms: &'a [f64], times: u128) -> Spread<'a> {
         let n = terms.len() as f64;
-        let mean = terms[0] + sum(terms, &|x| x - terms[0]) / n;
-        Spread { terms, times, mean, squares: times as f64 * sum(terms, &|x| (x - mean) * (x - mean)) }
+        let [away] = sums(terms, &|x| [x - terms[0]]);
+        let mean = terms[0] + away / n;
+        let [squares] = sums(terms, &|x| [(x - mean) * (x - mean)]);
+        Spread { terms, times, mean, squares: times as f64 * squares }
     }
 
     fn len(&self) -> f64 {
@@ -310,7 +359,8 @@ impl<'a> Spread<'a> {
         let mean = self.mean + shift;
         let square = |x: f64| (x - mean) * (x - mean);
         let all = self.squares + n * shift * shift;
-        let (more, less) = (sum(stored, &square), beneath.iter().map(|i| square(over(i))).sum::<f64>());
+        let [more] = sums(stored, &|x| [square(x)]);
+        let (more, less) = (more, beneath.iter().map(|i| square(over(i))).sum::<f64>());
         let squares = all + more - less;
         // Of NaN nothing is greater.
         (n > correction && squares > (all + more + less) / 4.0).then(|| squares / (n - correction))
@@ -362,18 +412,20 @@ fn norm(x: &Tensor, ord: f64, axes: &Axes) -> Result<Tensor> {
     let result = if ord == 0.0 {
         x.count_nonzero(axes)?.cast(out)?
     } else {
-        // Moduli in double precision: that of the least integer is not an integer of its dtype.
-        let moduli = accurate(x)?.abs()?;
-        let slices = Slices::without_positions(&moduli, &of)?;
+        // In double precision: the modulus of the least integer is not an integer of its dtype.
+        let numbers = accurate(x)?;
+        let numbers = if numbers.dtype().is_complex() { numbers.abs()? } else { numbers };
+        let slices = Slices::without_positions(&numbers, &of)?;
         if ord.is_infinite() {
             if slices.length == 0 && !slices.kept_shape().contains(&0) && !slices.is_undefined() {
                 let why = "of infinite order and of no elements is undefined: an axis has size 0";
                 return Err(error::shape(&[x.shape()], why));
             }
+            let moduli = numbers.abs()?;
             let result = if ord > 0.0 { moduli.max(axes)? } else { moduli.min(axes)? };
             result.cast(out)?
         } else if slices.fill_varies() {
-            moduli.pow(ord)?.sum(axes)?.pow(1.0 / ord)?.cast(out)?
+            numbers.abs()?.pow(ord)?.sum(axes)?.pow(1.0 / ord)?.cast(out)?
         } else {
             let (found, empty) = fold(&slices, &|x| x.norm(ord))?;
             slices.folded(found.cast(out), empty.map(|e| e.cast(out)), axes.keeps())?

@@ -7,16 +7,16 @@ use crate::base::mapped::Mapped;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use openwork_ops::structure::gather::copy_runs;
+use openwork_ops::structure::gather::{copy_runs, gather_rows};
 use openwork_ops::structure::keys::{self, KeyLayout};
-use openwork_ops::structure::{Index, IndexVec};
+use openwork_ops::structure::{Index, IndexSlice, IndexVec};
 use openwork_ops::{DType, ReduceOp, Scalar, with_index};
 
-use crate::base::buffer::{Buffer, zeroed_vec};
+use crate::base::buffer::{BYTES, Buffer, zeroed_vec};
 use crate::base::error::{self, Result};
 use crate::base::memory;
 use crate::base::pages::Scratch;
-use crate::base::parallel;
+use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::{Strided, count, dense_len};
 use crate::base::trace::{Work, raise};
 use crate::engine::convert;
@@ -101,15 +101,36 @@ pub(crate) fn strided(x: &Strided, axis: usize, choice: &Along<'_>) -> Result<St
     let core = x.unbroadcast();
     let outer = count(&core.shape[..axis]);
     let inner = count(&core.shape[axis + 1..]).saturating_mul(x.dtype.size());
-    dense_len(&[outer, len], DType::U64)?;
-    let select: Vec<u64> = (0..outer).flat_map(|o| (0..len).map(move |i| (o * n + choice.source(i)) as u64)).collect();
+    dense_len(&[len], DType::U64)?;
+    let list = match choice {
+        Along::List(list) => Cow::Borrowed(*list),
+        _ => Cow::Owned((0..len).map(|i| choice.source(i) as u64).collect()),
+    };
     let source = core.dense_bytes()?;
     let mut shape = core.shape.clone();
     shape[axis] = len;
-    dense_len(&shape, x.dtype)?;
-    let buffer = Buffer::build(select.len() * inner, |out| {
-        sort::gather(&source, inner, IndexVec::U64(select).as_slice(), out);
+    let n_bytes = dense_len(&shape, x.dtype)? * x.dtype.size();
+    let buffer = Buffer::filled(n_bytes, x.dtype.size().max(BYTES), |out| {
+        let grain = (GRAIN * x.dtype.size() / inner.max(1)).max(1);
+        parallel::for_chunks_mut(out, inner, grain, &|start, mut out| {
+            let mut at = start;
+            while !out.is_empty() {
+                // Up to the end of the list, of one of the arrays that lie one after the other.
+                let (o, i) = (at / len, at % len);
+                let count = (len - i).min(out.len() / inner);
+                let part;
+                (part, out) = std::mem::take(&mut out).split_at_mut(count * inner);
+                gather_rows(
+                    &source[o * n * inner..(o + 1) * n * inner],
+                    inner,
+                    IndexSlice::U64(&list[i..i + count]),
+                    part,
+                );
+                at += count;
+            }
+        });
     })?;
+    debug_assert_eq!(outer * len * inner, n_bytes);
     Ok(Strided::new(buffer, x.dtype, shape).broadcast(&view.shape))
 }
 
@@ -402,7 +423,7 @@ impl Runs<'_> {
         // Several runs make one piece of work.
         let (mut cuts, mut firsts, mut begun) = (Vec::new(), vec![0], 0);
         for (r, &end) in self.ends.iter().enumerate() {
-            if end - begun >= parallel::GRAIN {
+            if end - begun >= GRAIN {
                 (begun, _) = (end, firsts.push(r + 1));
                 cuts.push(end * row);
             }
@@ -416,7 +437,7 @@ impl Runs<'_> {
         });
     }
 
-    fn indices(&self, source: openwork_ops::structure::IndexSlice<'_>) -> Indices {
+    fn indices(&self, source: IndexSlice<'_>) -> Indices {
         with_index!(source, s => self.typed(s))
     }
 

@@ -16,6 +16,7 @@ use crate::base::axes::Axis;
 use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::context;
 use crate::base::error::{self, Result};
+use crate::base::faults::{self, Fault};
 use crate::base::pages::Scratch;
 use crate::base::parallel;
 use crate::base::strided::{DenseBytes, Strided};
@@ -447,7 +448,8 @@ fn one_after_the_other(pieces: &[Piece<'_>], axis: usize, shape: &[usize]) -> Op
                     Stretch { array, skip: usize::from(p > 0), add }
                 }
                 ArrayName::Indices(dim) => {
-                    let add = if (l, dim) == (0, 0) { piece.offset[axis] as isize } else { 0 };
+                    let is_first = (l, dim) == (0, 0) && !faults::is(Fault::JoinedUncounted);
+                    let add = if is_first { piece.offset[axis] as isize } else { 0 };
                     Stretch { array, skip: 0, add }
                 }
             });

@@ -15,12 +15,13 @@ use crate::base::buffer::Buffer;
 use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::memory;
+use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::base::trace::{Work, raise};
 use crate::engine::convert;
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::levels::level::{Level, LevelKind};
-use crate::levels::pattern::Dim;
+use crate::levels::pattern::{Dim, Part};
 use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
@@ -285,9 +286,16 @@ fn sparse_diagonal(s: &Sparse, offset: isize, a: usize, b: usize) -> Result<Spar
     let s = in_levels(s, &[a, b])?;
     let shape = diagonal_shape(&s.shape, offset, a, b);
     let fill = along::map_fill(&s, &shape, |values| Ok(diagonal_of(values, offset, a, b)))?;
-    let (first, second) = (s.pattern.axis_coordinates(a, n), s.pattern.axis_coordinates(b, n));
-    let on = |p: &u64| second[*p as usize] as i128 - first[*p as usize] as i128 == offset as i128;
-    let from: Vec<u64> = (0..first.len() as u64).chosen(on);
+    let (from, places): (Vec<u64>, Vec<u64>) = match in_rows(&s, offset, a) {
+        Some(found) => found,
+        None => {
+            let (first, second) = (s.pattern.axis_coordinates(a, n), s.pattern.axis_coordinates(b, n));
+            let on = |p: &u64| second[*p as usize] as i128 - first[*p as usize] as i128 == offset as i128;
+            let from: Vec<u64> = (0..first.len() as u64).chosen(on);
+            let places = from.mapped(|&p| first[p as usize].min(second[p as usize]));
+            (from, places)
+        }
+    };
     // The axes that are left keep their order; blocks of them are taken apart with these two, or stay whole.
     let to = |axis: usize| axis - usize::from(axis > a) - usize::from(axis > b);
     let left = |d: &&Dim| d.axis != a && d.axis != b;
@@ -305,8 +313,8 @@ fn sparse_diagonal(s: &Sparse, offset: isize, a: usize, b: usize) -> Result<Spar
         let weights: Vec<u64> = s.pattern.level_dims().mapped(weight);
         let all = s.pattern.linearize_all(&weights);
         let along = if diagonal.word == w { diagonal.weight() } else { 0 };
-        let at = |&p: &u64| all[p as usize].wrapping_add(along.wrapping_mul(first[p as usize].min(second[p as usize])));
-        from.mapped(at)
+        let at = |(&p, &place): (&u64, &u64)| all[p as usize].wrapping_add(along.wrapping_mul(place));
+        from.iter().zip(&places).map(at).collect()
     };
     let words = (0..layout.word_bits.len()).mapped(word);
     dims.extend(s.pattern.value_dims().iter().map(|d| Dim { axis: to(d.axis), ..*d }));
@@ -315,6 +323,50 @@ fn sparse_diagonal(s: &Sparse, offset: isize, a: usize, b: usize) -> Result<Spar
     let values = convert::gather_values(&s.values, &order)?;
     Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill })
 }
+
+/// What a canonical matrix of compressed rows, or columns, stores on a diagonal along axis `a` and the other one: the position of
+/// each, and its place along the diagonal.
+///
+/// Cost: O(rows · log of what they store).
+fn in_rows(s: &Sparse, offset: isize, a: usize) -> Option<(Vec<u64>, Vec<u64>)> {
+    let p = &s.pattern;
+    let [Level::Dense, Level::Sparse { pointers: Some(pointers), indices, .. }] = &p.levels[..] else { return None };
+    let is_matrix = s.ndim() == 2 && p.dims.iter().all(|d| d.part == Part::Whole);
+    let ([columns], true) = (&indices[..], is_matrix && p.is_canonical()) else { return None };
+    // Of columns, from the other side.
+    let offset = if p.dims[0].axis == a { offset } else { offset.checked_neg()? };
+    let first = offset.min(0).unsigned_abs();
+    let base = pointers.get(0);
+    let rows = first..p.dims[0].size.min(p.dims[1].size.saturating_add_signed(offset.saturating_neg()));
+    let parts = with_index!(pointers.as_slice(), pointers => with_index!(columns.as_slice(), columns => {
+        parallel::map_chunks(rows.len(), parallel::GRAIN / 8, &|chunk| {
+            let (mut from, mut places) = (Vec::with_capacity(chunk.len()), Vec::with_capacity(chunk.len()));
+            for r in chunk.start + first..chunk.end + first {
+                let (start, end) = (pointers[r].get() - base, pointers[r + 1].get() - base);
+                let (own, wanted) = (&columns[start..end], r.wrapping_add_signed(offset));
+                // In a short row, to look at all of it takes less than a guess that is wrong.
+                let at = match own.len() {
+                    0..=SHORT => own.iter().map(|column| usize::from(column.get() < wanted)).sum(),
+                    _ => own.partition_point(|column| column.get() < wanted),
+                };
+                if own.get(at).is_some_and(|column| column.get() == wanted) {
+                    from.push((start + at) as u64);
+                    places.push(r.min(wanted) as u64);
+                }
+            }
+            (from, places)
+        })
+    }));
+    let (mut from, mut places) = (Vec::new(), Vec::new());
+    for (more, at) in parts {
+        from.extend(more);
+        places.extend(at);
+    }
+    Some((from, places))
+}
+
+/// Elements of a short row.
+const SHORT: usize = 32;
 
 fn on_diagonal(x: &Strided, offset: isize, n: usize) -> Result<Strided> {
     let what = format!("a dense matrix of {}", x.dtype);
