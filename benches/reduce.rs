@@ -4,7 +4,7 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use openwork::{Layout, Tensor};
+use openwork::{DType, Layout, Tensor};
 
 const ROWS: usize = 1 << 16;
 const COLS: usize = 1 << 16;
@@ -57,5 +57,52 @@ fn windows(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, along_rows, along_columns, windows);
+/// Slices that lie one after the other are cut by pointers: no element gets a key. Beside the same elements of two axes together, which
+/// get one.
+fn slices(c: &mut Criterion) {
+    let mut group = c.benchmark_group("slices");
+    group.throughput(Throughput::Elements(NSE as u64));
+    let x = matrix(Layout::Csr);
+    let places = x.argmax(1).and_then(|p| p.to_vec::<i64>()).expect("an order");
+    assert!(places.iter().any(|&at| at > 0) && places.iter().all(|&at| (at as usize) < COLS));
+    for layout in [Layout::Csr, Layout::Coo, Layout::Csc] {
+        let x = matrix(layout);
+        assert_eq!(x.argmax(1).and_then(|p| p.to_vec::<i64>()).expect("an order"), places);
+        group.bench_function(BenchmarkId::new("argmax", layout), |b| b.iter(|| black_box(&x).argmax(1)));
+        group.bench_function(BenchmarkId::new("norm", layout), |b| b.iter(|| black_box(&x).vector_norm(2.0, 1)));
+        group.bench_function(BenchmarkId::new("median", layout), |b| b.iter(|| black_box(&x).median(1)));
+        group.bench_function(BenchmarkId::new("topk", layout), |b| b.iter(|| black_box(&x).topk(3, 1)));
+        group.bench_function(BenchmarkId::new("places", layout), |b| b.iter(|| black_box(&x).argwhere()));
+        group.bench_function(BenchmarkId::new("stack", layout), |b| b.iter(|| Tensor::stack(&[black_box(&x), &x], 0)));
+    }
+    group.finish();
+}
+
+/// Whole numbers and truth values beside floats of as many elements.
+fn whole_numbers(c: &mut Criterion) {
+    let mut group = c.benchmark_group("whole_numbers");
+    const N: usize = 4_000_000;
+    group.throughput(Throughput::Elements(N as u64));
+    let numbers = Tensor::arange(0.0, N as f64, 1.0).and_then(|x| x.remainder(100.0)).expect("numbers");
+    let total = (N / 100 * 4950) as f64;
+    for dtype in [DType::Bool, DType::I8, DType::I32, DType::I64, DType::F32, DType::F64] {
+        let x = numbers.cast(dtype).expect("a real dtype");
+        let sum = x.sum(..).and_then(|s| s.item()).expect("a sum").to::<f64>();
+        assert_eq!(sum, if dtype == DType::Bool { (N / 100 * 99) as f64 } else { total });
+        group.bench_function(BenchmarkId::new("sum", dtype), |b| b.iter(|| black_box(&x).sum(..)));
+        group.bench_function(BenchmarkId::new("max", dtype), |b| b.iter(|| black_box(&x).max(..)));
+        group.bench_function(BenchmarkId::new("count", dtype), |b| b.iter(|| black_box(&x).count_nonzero(..)));
+        group.bench_function(BenchmarkId::new("add", dtype), |b| b.iter(|| black_box(&x).add(&x)));
+        group.bench_function(BenchmarkId::new("to int8", dtype), |b| b.iter(|| black_box(&x).cast(DType::I8)));
+        group.bench_function(BenchmarkId::new("to float32", dtype), |b| b.iter(|| black_box(&x).cast(DType::F32)));
+    }
+    let norm = numbers.vector_norm(2.0, ..).and_then(|n| n.item()).expect("a norm").to::<f64>();
+    assert!((norm - (N as f64 / 100.0 * 328_350.0).sqrt()).abs() < 1e-9 * norm);
+    group.bench_function("norm", |b| b.iter(|| black_box(&numbers).vector_norm(2.0, ..)));
+    group.bench_function("variance", |b| b.iter(|| black_box(&numbers).var(0.0, ..)));
+    group.bench_function("clip", |b| b.iter(|| black_box(&numbers).clip(10.0, 90.0)));
+    group.finish();
+}
+
+criterion_group!(benches, along_rows, along_columns, windows, slices, whole_numbers);
 criterion_main!(benches);

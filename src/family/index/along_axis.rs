@@ -184,7 +184,7 @@ fn columns(x: &Tensor, index: &Tensor, axis: usize) -> Result<(usize, Vec<Vec<u6
     let named = all_bounded(&integers(index)?, axis, size)?;
     let strides = c_strides(index.shape());
     let own = |d: usize| (0..n).mapped(|i| ((i / strides[d] as usize) % index.shape()[d]) as u64);
-    Ok((n, (0..x.ndim()).mapped(|d| if d == axis { named.clone() } else { own(d) })))
+    Ok((n, (0..x.ndim()).mapped(|d| if d == axis { named.to_vec() } else { own(d) })))
 }
 
 fn picked(given: &Tensor, x: &Tensor, index: &Tensor, axis: usize) -> Result<Tensor> {

@@ -121,7 +121,7 @@ impl Resolved {
         match &self.taken[axis] {
             Taken::At(at) => vec![*at as u64; n],
             Taken::Step { start, .. } => vec![*start as u64; n],
-            Taken::List(list) => list.clone(),
+            Taken::List(list) => list.to_vec(),
         }
     }
 

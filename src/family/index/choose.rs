@@ -130,7 +130,7 @@ impl Tensor {
         let resolved = Resolved::new(&self.shape()[axis..=axis], &[indices])?;
         let mut gone = match resolved.taken.into_iter().next() {
             Some(Taken::At(at)) => vec![at as u64],
-            Some(Taken::List(list)) => list,
+            Some(Taken::List(list)) => list.to_vec(),
             Some(Taken::Step { start, step, len }) => {
                 along::fits(self.shape(), Some(len))?;
                 (0..len as isize).map(|i| start.wrapping_add_signed(step * i) as u64).collect()

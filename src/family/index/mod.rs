@@ -15,11 +15,13 @@ mod points;
 mod strided;
 
 use crate::base::mapped::{Chosen, Mapped};
-use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
+use std::ops::{Deref, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
 use openwork_ops::DType;
 
+use crate::base::buffer::Buffer;
 use crate::base::error::{self, Error, Result};
+use crate::base::parallel;
 use crate::base::shape::broadcast_shapes;
 use crate::base::strided::Strided;
 use crate::tensor::Tensor;
@@ -201,6 +203,23 @@ macro_rules! s {
     ($($items:tt)+) => { $crate::s!(@ [] $($items)+) };
 }
 
+/// Places along an axis, counted from the front.
+#[derive(Clone, Debug)]
+pub(crate) struct List(Buffer);
+
+impl Deref for List {
+    type Target = [u64];
+    fn deref(&self) -> &[u64] {
+        self.0.typed()
+    }
+}
+
+impl From<Vec<u64>> for List {
+    fn from(places: Vec<u64>) -> List {
+        List(Buffer::from_vec(places))
+    }
+}
+
 /// What an index takes from one axis of the tensor.
 #[derive(Clone, Debug)]
 pub(crate) enum Taken {
@@ -211,7 +230,7 @@ pub(crate) enum Taken {
         len: usize,
     },
     /// An element for each place of the lists, which have been broadcast.
-    List(Vec<u64>),
+    List(List),
 }
 
 /// What an axis of the result is made of.
@@ -320,14 +339,14 @@ impl Resolved {
         for (axis, list) in lists {
             let mut own = all_bounded(&list, axis, shape[axis])?;
             if list.shape[..] != common[..] {
-                let array = Strided::from_vec(own, list.shape.to_vec()).broadcast(&common);
-                own = array.to_contiguous()?.typed::<u64>().unwrap_or_default().to_vec();
+                let array = Strided::from_vec(own.to_vec(), list.shape.to_vec()).broadcast(&common);
+                own = array.to_contiguous()?.typed::<u64>().unwrap_or_default().to_vec().into();
             }
             self.taken[axis] = Taken::List(own);
         }
         for taken in &mut self.taken {
             if let Taken::At(at) = taken {
-                *taken = Taken::List(vec![*at as u64; n]);
+                *taken = Taken::List(vec![*at as u64; n].into());
             }
         }
         // Side by side, they leave their axes where they stand; else their axes come first.
@@ -396,19 +415,25 @@ fn bounded(at: i64, axis: usize, size: usize) -> Result<u64> {
     if (0..size as i128).contains(&front) { Ok(front as u64) } else { Err(out_of_bounds(at, axis, size)) }
 }
 
-/// The same of all elements of an `int64` array in C order.
-fn all_bounded(list: &Strided, axis: usize, size: usize) -> Result<Vec<u64>> {
-    let list = list.typed::<i64>().unwrap_or_default();
-    let mut all_inside = true;
+/// The same of all elements of an `int64` array in C order: where none is negative, the array itself.
+fn all_bounded(list: &Strided, axis: usize, size: usize) -> Result<List> {
+    let numbers = list.typed::<i64>().unwrap_or_default();
     // Counted from the front, what is before the first wraps around and is beyond the last.
-    let front = |&at: &i64| {
-        let front = (at as u64).wrapping_add(if at < 0 { size as u64 } else { 0 });
-        all_inside &= front < size as u64;
-        front
-    };
-    let fronts: Vec<u64> = list.iter().map(front).collect();
-    let outside = if all_inside { None } else { fronts.iter().position(|&front| front >= size as u64) };
-    outside.map_or(Ok(fronts), |at| Err(out_of_bounds(list[at], axis, size)))
+    let front = |at: i64| (at as u64).wrapping_add(if at < 0 { size as u64 } else { 0 });
+    let looks = parallel::map_chunks(numbers.len(), parallel::GRAIN, &|chunk| {
+        numbers[chunk]
+            .iter()
+            .fold((false, true), |(negative, inside), &at| (negative | (at < 0), inside & (front(at) < size as u64)))
+    });
+    if looks.iter().any(|look| !look.1) {
+        let outside = numbers.iter().find(|&&at| front(at) >= size as u64);
+        return Err(out_of_bounds(outside.copied().unwrap_or_default(), axis, size));
+    }
+    if !looks.iter().any(|look| look.0) && !list.buffer.may_change() {
+        let bytes = list.offset * size_of::<i64>()..(list.offset + numbers.len()) * size_of::<i64>();
+        return Ok(List(list.buffer.slice(bytes)));
+    }
+    Ok(numbers.iter().map(|&at| front(at)).collect::<Vec<_>>().into())
 }
 
 #[cold]

@@ -129,7 +129,8 @@ impl Tensor {
     /// Shifts the elements along some axes; those that leave at one end come back at the other: one shift
     /// for each axis; those of an axis that is given twice add up. `..` rolls the tensor as if it had one axis, by one shift.
     ///
-    /// Sparse: the layout stays (blocks are taken apart). Cost: O(nse), and a sort but for rows of CSR.
+    /// Sparse: the layout stays (blocks are taken apart). Cost: O(nse), and a sort but for matrices by rows, by coordinates
+    /// or by listed rows.
     ///
     /// ```
     /// use openwork::tensor;
