@@ -248,12 +248,44 @@ fn place_of(dtype: DType, values: &[u8], key: u64) -> Option<usize> {
     })
 }
 
+/// Elements from which on the best is found first, and then where it is: to keep the place of each lane's takes longer than a guess of
+/// where it is that is wrong.
+const MANY: usize = 512;
+
+/// Where a float is among others that hold it.
+struct Same<'a, T>(&'a [T], T);
+
+impl<T: Copy + PartialEq> Loop for Same<'_, T> {
+    type Output = Option<usize>;
+    #[inline(always)]
+    fn run(self) -> Option<usize> {
+        const FEW: usize = 64;
+        let Same(values, wanted) = self;
+        let has = |values: &[T]| values.iter().fold(false, |found, &v| found | (v == wanted));
+        let start = values.chunks(FEW).position(has)? * FEW;
+        values[start..].iter().position(|&v| v == wanted).map(|at| start + at)
+    }
+}
+
 /// [`outermost`] of floats; places within a stretch fit `P`, which is as wide as they are.
 fn outermost_float<T, P: Index>(values: &[T], greatest: bool) -> Option<(usize, u64)>
 where
-    T: Copy + PartialOrd + Add<Output = T> + Into<f64>,
+    T: Element + PartialOrd + Add<Output = T> + Into<f64>,
 {
     const STRETCH: usize = 1 << 16;
+    if values.len() >= MANY {
+        let op = if greatest { ReduceOp::Max } else { ReduceOp::Min };
+        let kernels = op.kernels(op.typing(T::DTYPE)?)?;
+        let mut word = [0u64];
+        let best = &mut bytemuck::cast_slice_mut::<u64, u8>(&mut word)[..size_of::<T>()];
+        kernels.fold(T::as_bytes(values), best);
+        let best = T::read(best);
+        let own: f64 = best.into();
+        if own.is_nan() {
+            return values.iter().position(|&v| v.into().is_nan()).map(|at| (at, NAN));
+        }
+        return vectorised(Same(values, best)).map(|at| (at, of_float(own)));
+    }
     let mut found: Option<(usize, f64)> = None;
     for (i, values) in values.chunks(STRETCH).enumerate() {
         let (at, is_suspect) = match greatest {

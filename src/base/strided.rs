@@ -228,10 +228,6 @@ impl Strided {
             let part = &mut out[done * size..(done + run) * size];
             match walk.inner_stride() {
                 1 => part.copy_from_slice(&source[walk.at as usize * size..(walk.at as usize + run) * size]),
-                -1 => {
-                    let end = walk.at as usize + 1;
-                    gather::reversed(&source[(end - run) * size..end * size], size, part);
-                }
                 0 => gather::repeat(&source[walk.at as usize * size..(walk.at as usize + 1) * size], part),
                 stride => gather::rows(source, walk.at as usize, [0, stride], run, size, part),
             }

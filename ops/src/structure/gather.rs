@@ -84,21 +84,6 @@ pub fn rows_of_columns(source: &[u8], at: usize, step: isize, columns: usize, wi
     }
 }
 
-/// Elements of `width` bytes in the other order.
-pub fn reversed(source: &[u8], width: usize, out: &mut [u8]) {
-    fn wide<const W: usize>(source: &[u8], out: &mut [u8]) {
-        let (source, out) = (source.as_chunks::<W>().0, out.as_chunks_mut::<W>().0);
-        out.iter_mut().zip(source.iter().rev()).for_each(|(o, element)| *o = *element);
-    }
-    match width {
-        1 => wide::<1>(source, out),
-        2 => wide::<2>(source, out),
-        4 => wide::<4>(source, out),
-        8 => wide::<8>(source, out),
-        _ => wide::<16>(source, out),
-    }
-}
-
 /// Moves elements of `width` bytes whose keys are in `range` to the front of `out`, in order, with their keys less its
 /// start; both of `out` are as long as `keys`. Returns how many they are.
 pub fn select_by_key(
@@ -268,6 +253,16 @@ pub fn rows(source: &[u8], at: usize, steps: [isize; 2], columns: usize, width: 
             match inner {
                 0 => row.fill(source[at]),
                 1 => row.copy_from_slice(&source[at..at + columns]),
+                -1 => {
+                    let turned = source[at + 1 - columns..=at].iter().rev();
+                    row.iter_mut().zip(turned).for_each(|(o, element)| *o = *element);
+                }
+                2 => {
+                    // The last has none beside it.
+                    let (pairs, last) = source[at..at + 2 * columns - 1].as_chunks::<2>();
+                    row.iter_mut().zip(pairs).for_each(|(o, pair)| *o = pair[0]);
+                    row[columns - 1] = last[0];
+                }
                 _ => row.iter_mut().enumerate().for_each(|(c, o)| {
                     *o = source[at.wrapping_add_signed(c as isize * inner)];
                 }),
@@ -304,9 +299,15 @@ mod tests {
     }
     #[test]
     fn short_rows_come_with_any_steps() {
-        for (count, columns, at, steps) in
-            [(9, 5, 3, [1, 0]), (9, 5, 3, [40, 1]), (4, 8, 900, [-12, -3]), (7, 1, 0, [0, 0]), (3, 0, 0, [1, 1])]
-        {
+        for (count, columns, at, steps) in [
+            (9, 5, 3, [1, 0]),
+            (9, 5, 3, [40, 1]),
+            (4, 8, 900, [-12, -3]),
+            (6, 17, 700, [-40, -1]),
+            (6, 17, 3, [50, 2]),
+            (7, 1, 0, [0, 0]),
+            (3, 0, 0, [1, 1]),
+        ] {
             for width in [1, 2, 4, 8, 16] {
                 let source: Vec<u8> = (0..1500 * width).map(|i| (i % 251) as u8).collect();
                 let mut out = vec![0; count * columns * width];
