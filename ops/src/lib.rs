@@ -14,6 +14,7 @@ mod groups;
 pub mod identity;
 pub mod matmul;
 pub mod order;
+pub mod outermost;
 pub mod ranking;
 pub mod reduce;
 pub mod registry;

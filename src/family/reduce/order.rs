@@ -211,7 +211,7 @@ fn outermost(slice: &Slice<'_>, greatest: bool, dtype: DType) -> u64 {
 fn first_outermost(slice: &Slice<'_>, elements: &[u8], greatest: bool, dtype: DType) -> Option<u128> {
     let size = dtype.size();
     let among = |range: Range<usize>| {
-        let found = order::outermost(dtype, &elements[range.start * size..range.end * size], greatest);
+        let found = openwork_ops::outermost::first(dtype, &elements[range.start * size..range.end * size], greatest);
         found.map(|(at, key)| (range.start + at, key))
     };
     // By how far out the key is, NaN furthest.
