@@ -44,6 +44,7 @@ pub enum Fault {
     LeadLost,
     ListedMisplaced,
     JoinedUncounted,
+    BeneathForgotten,
 }
 
 #[cfg(feature = "planted-faults")]
@@ -56,7 +57,7 @@ mod switch {
 
     impl Fault {
         /// Every fault.
-        pub const ALL: [Fault; 37] = [
+        pub const ALL: [Fault; 38] = [
             Fault::UnaryKeepsFill,
             Fault::BinaryFillOfLeft,
             Fault::DuplicatesDropped,
@@ -94,6 +95,7 @@ mod switch {
             Fault::LeadLost,
             Fault::ListedMisplaced,
             Fault::JoinedUncounted,
+            Fault::BeneathForgotten,
         ];
     }
 

@@ -88,6 +88,38 @@ fn by_diagonals(rng: &mut Rng) -> Result<(), String> {
     if is_same { Ok(()) } else { Err(format!("{} {dtype} {m} {n} {offsets:?}: {got:?}, not {want:?}", ready.form())) }
 }
 
+/// A matrix over fills that vary along one axis at most, beneath some elements a thousand times as large, times a strided one: beside
+/// the sum of every element.
+fn over_fills(rng: &mut Rng) -> Result<(), String> {
+    let [m, k, n] = [(); 3].map(|()| 1 + rng.below(40));
+    let of_fill = *rng.pick(&[[m, 1], [1, k], [1, 1]]);
+    let fills: Vec<f64> = (0..of_fill[0] * of_fill[1]).map(|_| *rng.pick(&[0.0, 1.0, -3.0, 1000.0, -5000.0])).collect();
+    let y: Vec<f64> = (0..k * n).map(|_| rng.below(9) as f64 - 4.0).collect();
+    let (mut rows, mut columns, mut values) = (Vec::new(), Vec::new(), Vec::new());
+    let mut want = vec![0.0; m * n];
+    for (r, want) in want.chunks_exact_mut(n).enumerate() {
+        for (c, y) in y.chunks_exact(n).enumerate() {
+            let mut value = fills[if of_fill[0] > 1 { r } else { 0 } + if of_fill[1] > 1 { c } else { 0 }];
+            if rng.one_in(4) {
+                value = *rng.pick(&[1.0, -2.0, 3.0, 1000.0, 4096.0]);
+                rows.push(r as i64);
+                columns.push(c as i64);
+                values.push(value);
+            }
+            want.iter_mut().zip(y).for_each(|(want, y)| *want += value * y);
+        }
+    }
+    let failed = |e: openwork::Error| e.to_string();
+    let layout = *rng.pick(&[Layout::Csc, Layout::Csr, Layout::Dcsc]);
+    let fill = Tensor::from_vec(of_fill, fills).map_err(failed)?;
+    let a = Tensor::from_triplets([m, k], rows, columns, values, 0.0).and_then(|a| a.to_layout(layout));
+    let a = a.and_then(|a| a.replace_fill(&fill)).map_err(failed)?;
+    let y = Tensor::from_vec([k, n], y).map_err(failed)?;
+    let got = a.mm(&y).and_then(|got| got.to_vec::<f64>()).map_err(failed)?;
+    // Sums of whole numbers are exact in any order.
+    if got == want { Ok(()) } else { Err(format!("{layout} {:?} {m} {k} {n}: {got:?}, not {want:?}", of_fill)) }
+}
+
 /// The op on any storage and on strided operands, against what it should give.
 fn lawful(
     operands: &[&Sample],
@@ -138,6 +170,7 @@ fn check(op: &str, cell: &Cell, seed: u64) -> Result<(), String> {
         oracle::einsum(equation, &operands.iter().map(|s| &s.model).collect::<Vec<_>>())
     };
     match op {
+        "mm" if rng.one_in(4) => over_fills(rng),
         "mm" => {
             let (x, y) = (tensor(rng, dtype, &[m, k]), tensor(rng, other, &[k2, n]));
             lawful(&[&x, &y], einsum("ij,jk->ik", &[&x, &y]), &|t| t[0].mm(t[1]))

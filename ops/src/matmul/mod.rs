@@ -8,6 +8,7 @@
 //! ([`Carrier::Double`]).
 
 mod allowed;
+mod beneath;
 mod blocks;
 mod carrier;
 mod columns;
@@ -39,6 +40,7 @@ use std::ops::Range;
 
 use crate::structure::{IndexSlice, IndexVec};
 
+pub use beneath::Met;
 pub use blocks::Blocks;
 pub use carrier::{Carrier, Told};
 pub use columns::{Columns, WIDTHS};

@@ -11,6 +11,7 @@
 use std::cell::Cell;
 use std::ops::Range;
 
+use super::beneath::Met;
 use super::columns::AHEAD;
 use super::double::Double;
 use super::over_fill_vector as one;
@@ -71,6 +72,10 @@ impl OverFill {
         if self.along == Along::Rows { self.fills[r] } else { 1.0 }
     }
 
+    pub(super) fn fills(&self) -> &[f64] {
+        &self.fills
+    }
+
     /// The axis along which fills vary.
     pub fn along(&self) -> Along {
         self.along
@@ -92,17 +97,17 @@ impl OverFill {
 impl OverFill {
     /// Adds columns of a sparse matrix times a panel of a dense one, as [`columns_panel`](super::Kernels::columns_panel) does: row `r`
     /// of `left` holds column `r` of the sparse matrix. Where the last column of the panel `is_spare`, what becomes of it is of no
-    /// use. `hard` is told the numbers of hard elements, rising, and what is beneath each.
+    /// use. `met` is given the hard elements over fills other than zero, if it is given.
     pub fn add_columns(
         &self,
         left: Rows<'_>,
         rows: Range<usize>,
         (panel, is_spare): (super::Columns<'_>, bool),
         acc: &mut [f64],
-        hard: &mut dyn FnMut(usize, f64),
+        met: Option<&mut Vec<Met>>,
     ) {
         debug_assert!(matches!(left.indices, IndexSlice::U32(_)));
-        let work = Columns { over: self, left: Typed::new(left), rows, panel, acc, hard };
+        let work = Columns { over: self, left: Typed::new(left), rows, panel, acc, met };
         if is_spare && panel.width > 1 && self.along == Along::Columns {
             return match panel.width {
                 4 => vectorised(Panel::<4, true>(work)),
@@ -129,7 +134,7 @@ struct Columns<'a> {
     rows: Range<usize>,
     panel: super::Columns<'a>,
     acc: &'a mut [f64],
-    hard: &'a mut dyn FnMut(usize, f64),
+    met: Option<&'a mut Vec<Met>>,
 }
 
 /// In a panel that has a column to `SPARE` the fill beneath a row of the result lies there: what is read with the row is near.
@@ -140,7 +145,7 @@ impl<const N: usize, const SPARE: bool> Loop for Panel<'_, N, SPARE> {
 
     #[inline(always)]
     fn run(self) {
-        let Columns { over, left, rows, panel, acc, hard: told } = self.0;
+        let Columns { over, left, rows, panel, acc, mut met } = self.0;
         let end = left.start(rows.end);
         let (acc, _) = acc.as_chunks_mut::<N>();
         let mut hard: Vec<Cell<u32>> = Vec::new();
@@ -180,9 +185,13 @@ impl<const N: usize, const SPARE: bool> Loop for Panel<'_, N, SPARE> {
                 }
                 less.found()
             };
+            let Some(met) = met.as_mut().filter(|_| found > 0) else { continue };
             for e in &hard[..found] {
-                let e = e.get() as usize;
-                told(start + e, fills.of(indices[e]));
+                let row = indices[e.get() as usize];
+                // Beneath NaN may be a zero.
+                if fills.of(row) != 0.0 {
+                    met.push(Met { row, with: r as u32 });
+                }
             }
         }
     }

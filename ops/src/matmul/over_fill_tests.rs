@@ -144,30 +144,37 @@ fn hard_elements_are_exact() {
 }
 
 #[test]
-fn columns_are_added_and_hard_elements_told() {
+fn columns_are_added_and_what_lies_beneath_hard_elements_apart() {
     let x = Matrix::new();
     for (along, width) in ALL.into_iter().flat_map(|along| WIDTHS.map(|width| (along, width))) {
         for (stride, is_spare) in [(width, false), (width + 3, false), (width, width > 1), (width + 3, width > 1)] {
             let (own, y) = (fills(along), dense(ROWS, stride));
             let over = OverFill::new(&own, along, LIMIT, &[]);
-            let (mut want, mut wanted) = (vec![0.0; COLUMNS * width], Vec::new());
+            let (mut want, mut hard) = (vec![0.0; COLUMNS * width], Vec::new());
+            let mut beneath_hard = vec![Double::ZERO; COLUMNS * width];
             for r in 0..ROWS {
-                for (e, i, v) in x.row(r) {
+                for (_, i, v) in x.row(r) {
                     let fill = beneath(along, &own, r, i);
                     let term = if is_hard(v, fill) { v } else { v - fill };
-                    wanted.extend(is_hard(v, fill).then_some((e, fill)));
+                    if is_hard(v, fill) {
+                        hard.push(Met { row: i as u32, with: r as u32 });
+                    }
                     for j in 0..width - usize::from(is_spare) {
-                        want[i * width + j] += term * y[r * stride + j];
+                        let (at, y) = (i * width + j, y[r * stride + j]);
+                        want[at] += term * y;
+                        if is_hard(v, fill) {
+                            beneath_hard[at] = beneath_hard[at].mul_add(-fill, y);
+                        }
                     }
                 }
             }
             let out = at_each_level(&|| {
                 let mut acc = vec![0.0; COLUMNS * width];
-                let mut told = Vec::new();
-                let panel = (Columns { values: &y, stride, width }, is_spare);
-                over.add_columns(x.view(), 0..20, panel, &mut acc, &mut |e, fill| told.push((e, fill)));
-                over.add_columns(x.view(), 20..ROWS, panel, &mut acc, &mut |e, fill| told.push((e, fill)));
-                assert_eq!(told, wanted);
+                let mut met = Vec::new();
+                let columns = Columns { values: &y, stride, width };
+                over.add_columns(x.view(), 0..20, (columns, is_spare), &mut acc, Some(&mut met));
+                over.add_columns(x.view(), 20..ROWS, (columns, is_spare), &mut acc, Some(&mut met));
+                assert_eq!(met, hard);
                 if is_spare {
                     // What becomes of the last column is nobody's business.
                     acc.chunks_exact_mut(width).for_each(|row| row[width - 1] = 0.0);
@@ -175,6 +182,24 @@ fn columns_are_added_and_hard_elements_told() {
                 bytemuck::cast_slice(&acc).to_vec()
             });
             assert_eq!(bytemuck::cast_slice::<u8, f64>(&out), want, "{along:?} {width} {is_spare}");
+            // What lies beneath hard elements, for each row of the product, in a row of accumulators that has room on both sides.
+            let (mut sorted, mut ends) = (Vec::new(), vec![0]);
+            for i in 0..COLUMNS {
+                sorted.extend(hard.iter().copied().filter(|met| met.row as usize == i));
+                ends.push(sorted.len());
+            }
+            let (n, first) = (width + 5, 3);
+            let out = at_each_level(&|| {
+                let mut sums = vec![Double { hi: 7.0, lo: 0.0 }; COLUMNS * n];
+                let columns = Columns { values: &y, stride, width };
+                over.beneath(&sorted, &ends, columns, (n, first), bytemuck::cast_slice_mut(&mut sums));
+                bytemuck::cast_slice(&sums).to_vec()
+            });
+            for (sums, want) in bytemuck::cast_slice::<u8, Double>(&out).chunks(n).zip(beneath_hard.chunks(width)) {
+                let written = width - usize::from(is_spare);
+                assert_eq!(sums[first..first + written], want[..written], "{along:?} {width} {is_spare}");
+                assert!(sums[..first].iter().chain(&sums[first + width..]).all(|sum| sum.hi == 7.0));
+            }
         }
     }
 }
@@ -202,7 +227,7 @@ fn nothing_is_read_beyond_fills_and_rows() {
         let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let mut acc = vec![0.0; rows];
             let panel = (Columns { values: &b, stride: 1, width: 1 }, false);
-            over.add_columns(left, 0..1, panel, &mut acc, &mut |_, _| {});
+            over.add_columns(left, 0..1, panel, &mut acc, None);
         }));
         assert!(caught.is_err(), "{fills} fills, {rows} rows");
     }

@@ -252,6 +252,15 @@ fn segments<M: Fold<E>, E: Element>(values: &[E], offsets: &[usize], acc: &mut [
     }
     let acc = M::Acc::from_bytes_mut(acc);
     debug_assert_eq!(offsets.len(), acc.len() + 1);
+    // Truth values of a matrix that stores no zeros: segments are told by their lengths.
+    if let Some(&first) = values.first()
+        && M::are_alike(values)
+    {
+        for (slot, ends) in acc.iter_mut().zip(offsets.windows(2)).filter(|(_, ends)| ends[0] < ends[1]) {
+            *slot = M::combine(*slot, M::power(M::lift(first), (ends[1] - ends[0]) as u128));
+        }
+        return;
+    }
     at_level::<M, _>(Segments::<M, E>(values, offsets, acc));
 }
 

@@ -45,7 +45,12 @@ pub(super) trait Fold<E: Element>: Monoid {
     fn shortly(_: &[E]) -> Option<Self::Acc> {
         None
     }
-    /// The same for a scalar of the fold's input dtype, which is not `E` where blocks are converted.
+    /// Whether elements are all the same, where that is seen at once.
+    #[inline(always)]
+    fn are_alike(_: &[E]) -> bool {
+        false
+    }
+    /// [`Fold::lift`] for a scalar of the fold's input dtype, which is not `E` where blocks are converted.
     fn lift_scalar(scalar: Scalar) -> Self::Acc;
 }
 
@@ -271,6 +276,10 @@ macro_rules! truth {
             #[inline(always)]
             fn lift(element: bool) -> $acc {
                 element.into()
+            }
+            fn are_alike(elements: &[bool]) -> bool {
+                // Compared as bytes, many at a time.
+                elements.get(1..).is_none_or(|rest| rest == &elements[..rest.len()])
             }
             fn lift_scalar(scalar: Scalar) -> $acc {
                 (!scalar.is_zero()).into()

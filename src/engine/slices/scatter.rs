@@ -35,7 +35,7 @@ const CUT: usize = 1 << 17;
 const PARTS: usize = 16;
 
 /// Terms for each accumulator of a table of which several are filled, each by a share of the terms.
-const SHARE: usize = 8;
+const SHARE: usize = 5;
 /// Terms of a share at least, and shares at most.
 const SHARED: usize = 1 << 16;
 const SHARES: usize = 16;

@@ -6,15 +6,20 @@
 //! threads, stored elements are cut into slices, as many as the data says, whose results are added in order: the bits
 //! depend neither on the panels nor on the number of threads.
 
-use openwork_ops::matmul::{self, Carrier, ColumnsPanel, WIDTHS};
+use std::sync::Mutex;
+
+use openwork_ops::matmul::{self, Carrier, ColumnsPanel, Met, WIDTHS};
 use openwork_ops::{DType, Element};
 
 use super::operand::Stored;
-use super::over_fill::Terms;
-use crate::base::buffer::Buffer;
+use super::over_fill::{InKernel, Terms};
+use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::error::Result;
+use crate::base::faults::{self, Fault};
+use crate::base::mapped::Mapped;
+use crate::base::memory;
+use crate::base::parallel::{self, lock};
 use crate::base::strided::Strided;
-use crate::base::{memory, parallel};
 use crate::engine::convert;
 use crate::levels::layout::Layout;
 use crate::tensor::Tensor;
@@ -64,7 +69,7 @@ pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Option<Ten
     let left = Stored::new(s, Carrier::new(dtype, false), false, true)?;
     let dense = dense.cast(DType::F64);
     let panels = Panels { kernel, left, terms: None, dense, m, n };
-    Ok(Some(Tensor::from_strided(panels.run(dtype, is_mirrored)?)))
+    Ok(Some(Tensor::from_strided(panels.run(dtype, is_mirrored)?.0)))
 }
 
 /// Whether the rows of the sparse operand are better formed first. Rows of the result are gone through once then, and at random those
@@ -76,20 +81,88 @@ fn is_better_by_rows([m, k, n]: [usize; 3], dtype: DType) -> bool {
 
 /// The sums of a product as [`product`] makes it, of easy terms of compressed rows of the transpose, in `float64`; `None` where
 /// terms are not floats.
-pub(super) fn sums(carrier: Carrier, terms: Terms<'_>, dense: &Strided, m: usize) -> Result<Option<Buffer>> {
+///
+/// And what is to be added to them because elements are hard, where the kernel makes the terms.
+pub(super) fn sums(
+    carrier: Carrier,
+    terms: Terms<'_>,
+    dense: &Strided,
+    m: usize,
+) -> Result<Option<(Buffer, Option<Hard>)>> {
     let (Some(kernel), n) = (carrier.kernels().columns_panel(), dense.shape[1]) else { return Ok(None) };
     let left = terms.rows();
     if dense.core_len() < dense.len() || !has_room(left.len(), m, n) {
         return Ok(None);
     }
     let panels = Panels { kernel, left: left.clone(), terms: Some(terms), dense: dense.cast(DType::F64), m, n };
-    Ok(Some(panels.run(DType::F64, false)?.buffer))
+    let (sums, hard) = panels.run(DType::F64, false)?;
+    Ok(Some((sums.buffer, hard)))
 }
 
-/// Whether panels of the dense operand and of the sums, a last one padded to twice its width at most, fit into memory.
+/// Whether panels of the dense operand and of the sums, a last one padded to twice its width at most, fit into memory, and as much as
+/// three times the sums for what is hard.
 fn has_room(k: usize, m: usize, n: usize) -> bool {
-    let elements = k.checked_add(m).and_then(|rows| rows.checked_mul(n));
+    let elements = m.checked_mul(4).and_then(|m| k.checked_add(m)).and_then(|rows| rows.checked_mul(n));
     elements.and_then(|e| e.checked_mul(2 * 8)).is_some_and(memory::is_free)
+}
+
+/// What is to be added to some rows of a product because elements are hard: accumulators of [`Carrier::Double`].
+pub(super) struct Hard {
+    /// Of each row of the product, one more than the number of its accumulators; 0 where it has none.
+    numbers: Vec<u32>,
+    /// `n` of each row that has any.
+    sums: Vec<u128>,
+    n: usize,
+}
+
+impl Hard {
+    /// Of hard elements that were met in a product of `m` rows of `n`; `None` if there are none. `panels` are those of the dense matrix,
+    /// with the first column of each.
+    fn of(
+        terms: &InKernel<'_>,
+        met: &[Met],
+        m: usize,
+        n: usize,
+        panels: &[(usize, matmul::Columns<'_>)],
+    ) -> Option<Hard> {
+        if met.is_empty() || faults::is(Fault::BeneathForgotten) {
+            return None;
+        }
+        // Those of a row side by side, in the order in which they were met.
+        let mut numbers = zeroed_vec::<u32>(m);
+        let mut ends = vec![0];
+        for met in met {
+            let number = &mut numbers[met.row as usize];
+            if *number == 0 {
+                ends.push(0);
+                *number = ends.len() as u32 - 1;
+            }
+            ends[*number as usize] += 1;
+        }
+        for i in 1..ends.len() {
+            ends[i] += ends[i - 1];
+        }
+        let (mut next, mut sorted) = (ends.clone(), met.to_vec());
+        for &met in met {
+            let next = &mut next[numbers[met.row as usize] as usize - 1];
+            sorted[*next] = met;
+            *next += 1;
+        }
+        let mut sums = zeroed_vec::<u128>((ends.len() - 1) * n);
+        parallel::for_chunks_mut(&mut sums, n, (1 << 12) / n, &|first, sums| {
+            let ends = &ends[first..=first + sums.len() / n];
+            for &(column, panel) in panels {
+                terms.beneath(&sorted, ends, panel, (n, column), bytemuck::cast_slice_mut(sums));
+            }
+        });
+        Some(Hard { numbers, sums, n })
+    }
+
+    /// What is to be added to a row.
+    pub(super) fn row(&self, row: usize) -> Option<&[u8]> {
+        let number = self.numbers[row].checked_sub(1)? as usize;
+        Some(bytemuck::cast_slice(&self.sums[number * self.n..][..self.n]))
+    }
 }
 
 struct Panels<'a> {
@@ -140,7 +213,7 @@ impl Panels<'_> {
         ends.windows(2).map(|w| w[0]..w[1]).collect()
     }
 
-    fn run(&self, dtype: DType, is_mirrored: bool) -> Result<Strided> {
+    fn run(&self, dtype: DType, is_mirrored: bool) -> Result<(Strided, Option<Hard>)> {
         let (m, n, k) = (self.m, self.n, self.left.len());
         let slices = self.slices();
         let width = self.width(slices.len());
@@ -158,16 +231,19 @@ impl Panels<'_> {
             }
         };
         let part = m * width;
+        // Every panel meets the same hard elements; of the first they are listed, for each slice.
+        let met: Vec<Mutex<Vec<Met>>> = slices.mapped(|_| Mutex::default());
         let sums = Buffer::build(panels * slices.len() * part * 8, |out| {
             parallel::for_chunks_mut(f64::from_bytes_mut(out), part, 1, &|task, acc| {
                 let (number, slice) = (task / slices.len(), &slices[task % slices.len()]);
                 let panel = columns(number);
                 match self.terms {
                     None => (self.kernel)(self.left.view(), slice.clone(), panel, acc),
-                    // Every panel makes them again; the first sees to the hard ones.
+                    // Every panel makes them again.
                     Some(Terms::InKernel(terms)) => {
                         let is_spare = (number + 1) * width > n;
-                        terms.add_columns(slice.clone(), number == 0, (panel, is_spare), acc);
+                        let mut met = (number == 0).then(|| lock(&met[task]));
+                        terms.add_columns(slice.clone(), (panel, is_spare), acc, met.as_deref_mut());
                     }
                     Some(Terms::AtHand(terms)) => terms.each(slice.clone(), number == 0, &mut |left, rows| {
                         (self.kernel)(left, rows, panel, acc);
@@ -176,10 +252,18 @@ impl Panels<'_> {
             });
         })?;
         let sums = if slices.len() == 1 { sums } else { added(&sums, slices.len(), part, panels)? };
+        let hard = match self.terms {
+            Some(Terms::InKernel(terms)) => {
+                let met = met.iter().flat_map(|met| lock(met).clone()).collect::<Vec<_>>();
+                let all: Vec<_> = (0..panels).map(|panel| (panel * width, columns(panel))).collect();
+                Hard::of(terms, &met, m, n, &all)
+            }
+            _ => None,
+        };
         let shape = if is_mirrored { vec![n, m] } else { vec![m, n] };
         if n == width && (n == 1 || !is_mirrored) {
             let out = Strided::new(sums, DType::F64, shape);
-            return Ok(if dtype == DType::F64 { out } else { out.cast(dtype) });
+            return Ok((if dtype == DType::F64 { out } else { out.cast(dtype) }, hard));
         }
         let sums = sums.typed::<f64>();
         let row = shape[1];
@@ -210,7 +294,7 @@ impl Panels<'_> {
                 }
             });
         })?;
-        Ok(Strided::new(out, dtype, shape))
+        Ok((Strided::new(out, dtype, shape), hard))
     }
 
     /// The dense operand from its first element on, and how far apart its rows are, if panels are best taken as they lie in it:

@@ -8,10 +8,10 @@
 use crate::base::mapped::Mapped;
 use std::borrow::Cow;
 
-use openwork_ops::matmul::{Carrier, Finish, Product};
+use openwork_ops::matmul::{Carrier, Finish, Grid, Product};
 use openwork_ops::{DType, Scalar};
 
-use super::columns;
+use super::columns::{self, Hard};
 use super::merged::merged;
 use super::operand::{Field, Stored, offset};
 use super::over_fill::{AtHand, InKernel, OverFill, Terms};
@@ -53,6 +53,15 @@ struct Added<'a> {
     fields: Vec<Field>,
     outers: Vec<Outer>,
     passes: Vec<Pass<'a>>,
+    /// What comes to some rows of the one matrix.
+    hard: Option<Hard>,
+}
+
+/// Sums of easy elements, and what is to be added to them exactly: hard elements, or what these come to.
+struct Easy {
+    sums: Buffer,
+    entries: Option<Stored>,
+    hard: Option<Hard>,
 }
 
 impl Plan<'_> {
@@ -70,14 +79,15 @@ impl Plan<'_> {
         if let Some(out) = self.at_once(x, y, parts, core, width)? {
             return Ok(out);
         }
-        let at_hand = match self.by_columns(x, y, core)? {
+        let easy = match self.by_columns(x, y, core)? {
             None => self.by_rows(x, y, parts, core)?,
             found => found,
         };
-        if let Some((sums, hard)) = at_hand {
+        if let Some(Easy { sums, entries, hard }) = easy {
             let rows = Parts { rows: true, ..Parts::default() };
-            let exact = self.joined(hard, None, rows)?;
-            return self.with_backgrounds(x, y, parts, [None, None], Some(sums), exact.as_slice(), core, finish, width);
+            let exact = self.joined(entries, None, rows)?;
+            let exact = (exact.as_slice(), hard);
+            return self.with_backgrounds(x, y, parts, [None, None], Some(sums), exact, core, finish, width);
         }
         // Listed rows meet one matrix on the left each.
         let all_right = parts.stored && x.batch() != self.batch;
@@ -97,7 +107,8 @@ impl Plan<'_> {
             None => None,
         };
         let exact = self.exactly(x, y, parts, left.as_ref(), right.as_ref())?;
-        self.with_backgrounds(x, y, parts, [left.as_ref(), right.as_ref()], sums, &exact, core, finish, width)
+        let exact = (&exact[..], None);
+        self.with_backgrounds(x, y, parts, [left.as_ref(), right.as_ref()], sums, exact, core, finish, width)
     }
 
     /// The sums of easy elements, to which what is multiplied out and the backgrounds are added.
@@ -109,21 +120,21 @@ impl Plan<'_> {
         parts: Parts,
         sides: [Option<&Split>; 2],
         sums: Option<Buffer>,
-        exact: &[Joined],
+        (exact, hard): (&[Joined], Option<Hard>),
         core: &[usize],
         finish: Finish<'_>,
         width: usize,
     ) -> Result<Buffer> {
         let carrier = self.carrier.doubled();
         let passes = exact.mapped(|j| Pass { carrier, ..self.pass_of(j, core) });
-        let mut added = Added { carrier, fields: Vec::new(), outers: Vec::new(), passes };
+        let mut added = Added { carrier, fields: Vec::new(), outers: Vec::new(), passes, hard };
         self.backgrounds(x, y, parts, sides, core, &mut added)?;
         self.together(sums, &added, core, finish, width)
     }
 
-    /// The sums of easy elements of a matrix that is stored by columns times a strided one, and the hard elements by rows:
-    /// only these are converted.
-    fn by_columns(&self, x: &Side<'_>, y: &Side<'_>, core: &[usize]) -> Result<Option<(Buffer, Option<Stored>)>> {
+    /// The sums of easy elements of a matrix that is stored by columns times a strided one, and what hard elements come to, or these
+    /// by rows: only they are converted.
+    fn by_columns(&self, x: &Side<'_>, y: &Side<'_>, core: &[usize]) -> Result<Option<Easy>> {
         let (Some(s), Some(dense)) = (self.over_fill(x, y), &y.background) else { return Ok(None) };
         if !self.batch.is_empty() || core != [self.m, self.n] || s.pattern.layout(&s.shape) != Layout::Csc {
             return Ok(None);
@@ -131,23 +142,21 @@ impl Plan<'_> {
         let turned = Tensor::from(s.clone()).matrix_transpose()?;
         let Some((turned, fill)) = turned.sparse().and_then(|s| Some((s, s.fill_values()?))) else { return Ok(None) };
         let over = OverFill::new(turned, fill, self.carrier, true, self.limit)?;
-        let in_kernel = InKernel::new(&over, &[]);
-        let at_hand = if in_kernel.is_none() { AtHand::new(&over) } else { None };
-        let in_kernel = in_kernel.as_ref().map(Terms::InKernel);
-        let Some(terms) = in_kernel.or(at_hand.as_ref().map(Terms::AtHand)) else { return Ok(None) };
-        let Some(sums) = columns::sums(self.carrier, terms, dense, self.m)? else { return Ok(None) };
-        let hard = terms.hard().map(|hard| hard.map(|hard| hard.transposed(self.m, self.carrier.term_size())));
-        Ok(hard.map(|hard| (sums, hard)))
+        if let Some(terms) = InKernel::new(&over, &[]) {
+            let sums = columns::sums(self.carrier, Terms::InKernel(&terms), dense, self.m)?;
+            return Ok(sums.map(|(sums, hard)| Easy { sums, entries: None, hard }));
+        }
+        let Some(terms) = AtHand::new(&over) else { return Ok(None) };
+        let Some((sums, _)) = columns::sums(self.carrier, Terms::AtHand(&terms), dense, self.m)? else {
+            return Ok(None);
+        };
+        let Some(entries) = terms.hard() else { return Ok(None) };
+        let entries = entries.map(|hard| hard.transposed(self.m, self.carrier.term_size()));
+        Ok(Some(Easy { sums, entries, hard: None }))
     }
 
     /// The same of compressed rows, whose terms are made as the kernel comes to them.
-    fn by_rows(
-        &self,
-        x: &Side<'_>,
-        y: &Side<'_>,
-        parts: Parts,
-        core: &[usize],
-    ) -> Result<Option<(Buffer, Option<Stored>)>> {
+    fn by_rows(&self, x: &Side<'_>, y: &Side<'_>, parts: Parts, core: &[usize]) -> Result<Option<Easy>> {
         let Some((s, fill)) = self.over_fill(x, y).and_then(|s| Some((s, s.fill_values()?))) else { return Ok(None) };
         let plain = parts.rows && !parts.stored && !parts.columns;
         // Of rows that meet several matrices, hard elements would be met as often.
@@ -156,13 +165,13 @@ impl Plan<'_> {
             return Ok(None);
         }
         let over = OverFill::new(s, fill, self.carrier, true, self.limit)?;
-        let Some(terms) = AtHand::new(&over) else { return Ok(None) };
-        let terms = Terms::AtHand(&terms);
+        let Some(at_hand) = AtHand::new(&over) else { return Ok(None) };
+        let terms = Terms::AtHand(&at_hand);
         let rows = Parts { rows: true, ..Parts::default() };
         let pass = Pass { left: Some(terms.rows()), left_terms: Some(terms), ..self.pass(rows, core) };
         let copy = |acc: &[u8], out: &mut [u8]| out.copy_from_slice(acc);
         let sums = pass.all_rows(&copy, self.carrier.acc_size())?;
-        Ok(terms.hard().map(|hard| (sums, hard)))
+        Ok(at_hand.hard().map(|entries| Easy { sums, entries, hard: None }))
     }
 
     /// Rows of a matrix of `float64` beside a strided one, the background with them; `None` for any other operands.
@@ -185,8 +194,8 @@ impl Plan<'_> {
             return Ok(None);
         }
         let over = OverFill::new(s, fill, self.carrier, true, self.limit)?;
-        let mut added =
-            Added { carrier: self.carrier.doubled(), fields: Vec::new(), outers: Vec::new(), passes: Vec::new() };
+        let carrier = self.carrier.doubled();
+        let mut added = Added { carrier, fields: Vec::new(), outers: Vec::new(), passes: Vec::new(), hard: None };
         self.backgrounds(x, y, parts, [None, None], core, &mut added)?;
         let (row, by_rows) = match (&added.fields[..], &added.outers[..]) {
             ([row], []) => (row, false),
@@ -427,8 +436,8 @@ impl Plan<'_> {
 }
 
 impl Added<'_> {
-    /// The accumulators of a row of `n` that joins every row, if nothing joins them but that and what [`Added::passes`] add
-    /// to rows that store something.
+    /// The accumulators of a row of `n` that joins every row, if nothing joins them but that, what [`Added::passes`] add
+    /// to rows that store something, and what is hard.
     fn row(&self, n: usize) -> Option<&[u8]> {
         let ([field], []) = (&self.fields[..], &self.outers[..]) else { return None };
         let (last, rest) = field.strides.split_last()?;
@@ -443,8 +452,9 @@ impl Added<'_> {
     /// How many rows of the one matrix from `first` on, `most` at most, are alike in that passes add to them, and whether
     /// they do.
     fn alike(&self, first: usize, most: usize) -> (usize, bool) {
-        let has_more =
+        let by_passes =
             |r: usize| self.passes.iter().any(|p| p.left.is_some_and(|left| left.start(r) < left.start(r + 1)));
+        let has_more = |r: usize| by_passes(r) || self.hard.as_ref().is_some_and(|hard| hard.row(r).is_some());
         let more = has_more(first);
         (1 + (first + 1..first + most).take_while(|&r| has_more(r) == more).count(), more)
     }
@@ -481,6 +491,13 @@ impl Added<'_> {
             for pass in &self.passes {
                 let left = pass.left_matrix(b) * m + i;
                 pass.accumulate(b, i..i + count, left..left + count, acc);
+            }
+            if let Some(hard) = &self.hard {
+                for (r, acc) in (i..).zip(acc.chunks_exact_mut(row)) {
+                    if let Some(sums) = hard.row(r) {
+                        kernels.add(Grid { values: sums, row: 0, col: 1 }, n, acc);
+                    }
+                }
             }
             end(at, part, acc);
             (rest, at) = (tail, at + count);

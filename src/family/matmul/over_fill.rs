@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::Mutex;
 
-use openwork_ops::matmul::{self, Along, Carrier, Columns, Grid, Rows, Told};
+use openwork_ops::matmul::{self, Along, Carrier, Columns, Grid, Met, Rows, Told};
 use openwork_ops::structure::{Index, IndexSlice, gather};
 use openwork_ops::{Element, with_index};
 
@@ -42,20 +42,6 @@ impl Terms<'_> {
             Terms::AtHand(terms) => &terms.over.rows,
             Terms::InKernel(terms) => &terms.over.rows,
         }
-    }
-
-    /// The hard elements that were met, exactly, if there are any; `None` of the whole if most elements are hard, so that all
-    /// are better multiplied exactly.
-    pub(super) fn hard(&self) -> Option<Option<Stored>> {
-        let hard = match self {
-            Terms::AtHand(terms) => &terms.hard,
-            Terms::InKernel(terms) => &terms.hard,
-        };
-        let (hard, rows) = (joined(std::mem::take(&mut *lock(hard))), self.rows());
-        if is_most(&hard, rows) {
-            return None;
-        }
-        Some((!hard.which.is_empty()).then(|| rows.of_entries(&hard.which, &hard.terms)))
     }
 }
 
@@ -125,7 +111,6 @@ impl OverFill {
 pub(super) struct InKernel<'a> {
     over: &'a OverFill,
     kernel: matmul::OverFill,
-    hard: Mutex<Vec<Entries>>,
 }
 
 impl<'a> InKernel<'a> {
@@ -139,6 +124,7 @@ impl<'a> InKernel<'a> {
     pub(super) fn new(over: &'a OverFill, background: &[u8]) -> Option<InKernel<'a>> {
         let rows = &over.rows;
         let is_narrow = matches!(rows.indices.as_slice(), IndexSlice::U32(_)) && rows.ids.is_none();
+        let is_narrow = is_narrow && u32::try_from(rows.len()).is_ok();
         if over.carrier != Carrier::Float || !is_narrow || has_long_row(rows) {
             return None;
         }
@@ -150,7 +136,7 @@ impl<'a> InKernel<'a> {
         };
         let fills = f64::from_bytes(fills.contiguous_bytes()?);
         let kernel = matmul::OverFill::new(fills, along, over.limit, background);
-        Some(InKernel { over, kernel, hard: Mutex::new(Vec::new()) })
+        Some(InKernel { over, kernel })
     }
 
     fn view(&self) -> Rows<'_> {
@@ -163,19 +149,21 @@ impl<'a> InKernel<'a> {
         self.kernel.multiply(self.view(), rows, right, out);
     }
 
-    /// Adds these rows, as columns, times a panel of a dense matrix. Hard elements are remembered where `remember`.
-    /// The last column of the panel may be one to spare.
-    pub(super) fn add_columns(&self, rows: Range<usize>, remember: bool, panel: (Columns<'_>, bool), acc: &mut [f64]) {
-        let mut entries = Entries::default();
-        self.kernel.add_columns(self.view(), rows, panel, acc, &mut |which, fill| {
-            if remember && fill != 0.0 {
-                entries.which.push(which);
-                entries.terms.extend_from_slice(&(-fill).to_ne_bytes());
-            }
-        });
-        if !entries.which.is_empty() {
-            lock(&self.hard).push(entries);
-        }
+    /// Adds these rows, as columns, times a panel of a dense matrix, and lists the hard elements in `met` if it is given. The last
+    /// column of the panel may be one to spare.
+    pub(super) fn add_columns(
+        &self,
+        rows: Range<usize>,
+        panel: (Columns<'_>, bool),
+        acc: &mut [f64],
+        met: Option<&mut Vec<Met>>,
+    ) {
+        self.kernel.add_columns(self.view(), rows, panel, acc, met);
+    }
+
+    /// See [`matmul::OverFill::beneath`].
+    pub(super) fn beneath(&self, met: &[Met], ends: &[usize], panel: Columns<'_>, at: (usize, usize), out: &mut [u8]) {
+        self.kernel.beneath(met, ends, panel, at, out);
     }
 }
 
@@ -200,6 +188,16 @@ impl<'a> AtHand<'a> {
             return None;
         }
         Some(AtHand { over, fill: Fills::new(over), hard: Mutex::new(Vec::new()) })
+    }
+
+    /// The hard elements that were met, exactly, if there are any; `None` of the whole if most elements are hard, so that all
+    /// are better multiplied exactly.
+    pub(super) fn hard(&self) -> Option<Option<Stored>> {
+        let (hard, rows) = (joined(std::mem::take(&mut *lock(&self.hard))), &self.over.rows);
+        if is_most(&hard, rows) {
+            return None;
+        }
+        Some((!hard.which.is_empty()).then(|| rows.of_entries(&hard.which, &hard.terms)))
     }
 
     /// Hands over terms of a few of these rows at a time. What is to be added to hard ones is remembered where `remember`.
