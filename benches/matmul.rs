@@ -108,5 +108,28 @@ fn small(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, products, orders, small);
+/// A matrix of blocks of 4 × 4, as it is stored and as compressed rows.
+///
+///     cargo bench --bench matmul -- blocks
+fn blocks(c: &mut Criterion) {
+    let mut group = c.benchmark_group("blocks");
+    group.sample_size(20);
+    let places = Tensor::random([N / 4, N / 4], 16.0 / N as f64 * 4.0, 0.0, Layout::Csr, 5).expect("a valid matrix");
+    let rows = places.kron(&Tensor::rand([4, 4], 6).expect("numbers")).expect("two matrices");
+    let rows = rows.to_layout(Layout::Csr).expect("a layout of two axes");
+    group.throughput(Throughput::Elements(rows.nse() as u64));
+    let (x, b16) = (Tensor::rand([N], 7).expect("numbers"), Tensor::rand([N, 16], 8).expect("numbers"));
+    let by_columns = Layout::Bsc { block: [4, 4] };
+    for layout in [Layout::Csr, Layout::Bsr { block: [4, 4] }, by_columns] {
+        let a = rows.to_layout(layout).expect("blocks that divide the axes");
+        for (name, right) in [("vector", &x), ("16 columns", &b16)] {
+            let (product, wanted) = (a.matmul(right), rows.matmul(right).expect("shapes that fit"));
+            assert!(product.and_then(|y| y.allclose(&wanted, 1e-9, 1e-9)).expect("two of one shape"));
+            group.bench_function(format!("{layout}, {name}"), |b| b.iter(|| black_box(&a).matmul(right)));
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, products, orders, blocks, small);
 criterion_main!(benches);

@@ -45,6 +45,7 @@ pub enum Fault {
     ListedMisplaced,
     JoinedUncounted,
     BeneathForgotten,
+    BlocksRepeated,
 }
 
 #[cfg(feature = "planted-faults")]
@@ -57,7 +58,7 @@ mod switch {
 
     impl Fault {
         /// Every fault.
-        pub const ALL: [Fault; 38] = [
+        pub const ALL: [Fault; 39] = [
             Fault::UnaryKeepsFill,
             Fault::BinaryFillOfLeft,
             Fault::DuplicatesDropped,
@@ -96,6 +97,7 @@ mod switch {
             Fault::ListedMisplaced,
             Fault::JoinedUncounted,
             Fault::BeneathForgotten,
+            Fault::BlocksRepeated,
         ];
     }
 

@@ -120,6 +120,35 @@ fn over_fills(rng: &mut Rng) -> Result<(), String> {
     if got == want { Ok(()) } else { Err(format!("{layout} {:?} {m} {k} {n}: {got:?}, not {want:?}", of_fill)) }
 }
 
+/// A matrix in blocks of whole numbers, in rows of them or columns, on either side of a strided one: beside the sum of every element.
+fn by_blocks(rng: &mut Rng) -> Result<(), String> {
+    let [r, c] = [(); 2].map(|()| 1 + rng.below(5));
+    let [m, k, n] = [r * (1 + rng.below(6)), c * (1 + rng.below(6)), 1 + rng.below(20)];
+    let whole = |rng: &mut Rng, n: usize| (0..n).map(|_| rng.below(9) as f64 - 4.0).collect::<Vec<_>>();
+    let x: Vec<f64> = (0..m * k).map(|_| if rng.one_in(3) { rng.below(9) as f64 - 4.0 } else { 0.0 }).collect();
+    let (right, left) = (whole(rng, k * n), whole(rng, n * m));
+    let (mut of_right, mut of_left) = (vec![0.0; m * n], vec![0.0; n * k]);
+    for (i, j, l) in (0..m).flat_map(|i| (0..k).flat_map(move |j| (0..n).map(move |l| (i, j, l)))) {
+        of_right[i * n + l] += x[i * k + j] * right[j * n + l];
+        of_left[l * k + j] += left[l * m + i] * x[i * k + j];
+    }
+    let failed = |e: openwork::Error| e.to_string();
+    let dtype = *rng.pick(&[DType::F64, DType::F32]);
+    let layout = *rng.pick(&[Layout::Bsr { block: [r, c] }, Layout::Bsc { block: [r, c] }]);
+    let matrix = |shape: [usize; 2], of: Vec<f64>| Tensor::from_vec(shape, of).and_then(|x| x.cast(dtype));
+    let x = matrix([m, k], x).and_then(|x| x.to_sparse(layout, 0.0)).map_err(failed)?;
+    let (right, left) = (matrix([k, n], right).map_err(failed)?, matrix([n, m], left).map_err(failed)?);
+    let numbers = |x: Tensor| x.cast(DType::F64).and_then(|x| x.to_vec::<f64>());
+    // Sums of whole numbers are exact in any order.
+    for (got, want) in [(x.mm(&right), of_right), (left.mm(&x), of_left)] {
+        let got = got.and_then(numbers).map_err(failed)?;
+        if got != want {
+            return Err(format!("{layout} {dtype} {m} {k} {n}: {got:?}, not {want:?}"));
+        }
+    }
+    Ok(())
+}
+
 /// The op on any storage and on strided operands, against what it should give.
 fn lawful(
     operands: &[&Sample],
@@ -175,6 +204,7 @@ fn check(op: &str, cell: &Cell, seed: u64) -> Result<(), String> {
             let (x, y) = (tensor(rng, dtype, &[m, k]), tensor(rng, other, &[k2, n]));
             lawful(&[&x, &y], einsum("ij,jk->ik", &[&x, &y]), &|t| t[0].mm(t[1]))
         }
+        "mv" if rng.one_in(4) => by_blocks(rng),
         "mv" => {
             let (x, y) = (tensor(rng, dtype, &[m, k]), tensor(rng, other, &[k2]));
             lawful(&[&x, &y], einsum("ij,j->i", &[&x, &y]), &|t| t[0].mv(t[1]))

@@ -34,6 +34,7 @@ mod reduce_repeated;
 mod reduce_varying;
 mod results;
 mod semirings;
+mod small_blocks;
 #[cfg(feature = "faer")]
 mod spectra;
 mod softmax;

@@ -26,6 +26,7 @@ mod over_fill_tests;
 mod over_fill_vector;
 mod sampled;
 mod semiring;
+mod small_blocks;
 mod source;
 mod sparse;
 mod term;
@@ -49,6 +50,7 @@ pub use extent::Extent;
 pub use over_fill::{Along, OverFill};
 pub use sampled::piece;
 pub use semiring::{Plus, Semiring, Times};
+pub use small_blocks::SmallBlocks;
 pub use sparse::{Accumulator, Out};
 
 /// Compressed rows: row `r` holds entries `pointers[r] - base..pointers[r + 1] - base`. Pointers and indices

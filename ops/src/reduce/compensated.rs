@@ -49,7 +49,7 @@ pub struct Table<'a> {
 
 impl<'a> Table<'a> {
     /// Sums of this many parts that fit the second-level cache with their corrections are a small table.
-    pub const SMALL: usize = 1 << 17;
+    pub const SMALL: usize = 1 << 15;
 
     /// A table of no terms over the accumulators of a sum of at least `2^log2` elements. `sums` says how many the whole
     /// table has that this one may be a part of. `zeroed` gives memory for so many bytes and numbers.

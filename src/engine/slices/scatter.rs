@@ -4,10 +4,10 @@ use crate::base::mapped::Mapped;
 use std::ops::Range;
 use std::sync::Arc;
 
-use openwork_ops::Scalar;
 use openwork_ops::reduce::{self, Compensated, Turns};
 use openwork_ops::structure::gather::select_by_key;
 use openwork_ops::structure::{IndexSlice, IndexVec};
+use openwork_ops::{DType, Scalar};
 
 use super::cut::Split;
 use super::groups::{Groups, Need, sizes};
@@ -34,8 +34,11 @@ const CUT: usize = 1 << 17;
 /// Parts of a table at most: every one looks at all keys.
 const PARTS: usize = 16;
 
-/// Terms for each accumulator of a table of which several are filled, each by a share of the terms.
-const SHARE: usize = 5;
+/// Terms for each accumulator of a table of which several are filled, each by a share of the terms; and those from which on two are.
+const SHARE: usize = 8;
+const TWO: usize = 7;
+/// Terms for each eight bytes of such tables where their number does not show in results.
+const EXACT: usize = 4;
 /// Terms of a share at least, and shares at most.
 const SHARED: usize = 1 << 16;
 const SHARES: usize = 16;
@@ -104,7 +107,8 @@ impl Table {
 /// Folds rows of one element each into a table of `size` accumulators.
 ///
 /// Where accumulators have many terms, each of a few tables is given a share of them, in storage order, and the tables are
-/// folded in theirs: how many does not depend on the threads, so results do not either.
+/// folded in theirs: how many does not depend on the threads, so results do not either. Whole numbers and truth values come to the
+/// same in any order, and have a table for each thread.
 pub(super) fn scatter(fold: &Fold, split: &Split<'_>, values: &Strided, size: usize, need: Need) -> Result<Table> {
     let fold = fold.starting_at_minus_zero();
     let pattern = split.pattern;
@@ -112,7 +116,7 @@ pub(super) fn scatter(fold: &Fold, split: &Split<'_>, values: &Strided, size: us
     let log2 = if need == Need::Folds { split.log2_of_reduced() } else { 0.0 };
     let all = Terms { fold: &fold, keys: Keys::new(pattern, &split.dims), values: &bytes, size, log2 };
     let counted = if need == Need::Counts { size } else { 0 };
-    let shares = shares(pattern.positions, size);
+    let shares = shares(pattern.positions, size, fold.typing.acc);
     let (acc, counts) =
         if shares > 1 { all.shared(pattern.positions, shares, counted)? } else { all.cut(pattern.positions, counted)? };
     let axes = split.dims.mapped(|d| d.axis);
@@ -121,9 +125,14 @@ pub(super) fn scatter(fold: &Fold, split: &Split<'_>, values: &Strided, size: us
 }
 
 /// In how many shares so many terms are folded into a table of so many accumulators.
-fn shares(positions: usize, size: usize) -> usize {
+fn shares(positions: usize, size: usize, acc: DType) -> usize {
+    let most = (positions / SHARED).min(SHARES);
+    if !acc.is_inexact() {
+        let words = (size * acc.size() / size_of::<u64>()).max(1);
+        return parallel::threads().min(positions / (EXACT * words)).min(most).max(1);
+    }
     let wanted = (positions + SHARE * size / 2) / (SHARE * size).max(1);
-    wanted.min(positions / SHARED).clamp(1, SHARES)
+    wanted.max(if positions >= TWO * size { 2 } else { 1 }).clamp(1, most.max(1))
 }
 
 /// Where terms go.

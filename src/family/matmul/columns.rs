@@ -13,6 +13,7 @@ use openwork_ops::{DType, Element};
 
 use super::operand::Stored;
 use super::over_fill::{InKernel, Terms};
+use super::small_blocks::Blocks;
 use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::error::Result;
 use crate::base::faults::{self, Fault};
@@ -66,9 +67,8 @@ pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Option<Ten
     if dense.core_len() < dense.len() || !has_room(s.shape[0], m, n) {
         return Ok(None);
     }
-    let left = Stored::new(s, Carrier::new(dtype, false), false, true)?;
-    let dense = dense.cast(DType::F64);
-    let panels = Panels { kernel, left, terms: None, dense, m, n };
+    let left = Left::Rows(kernel, Stored::new(s, Carrier::new(dtype, false), false, true)?);
+    let panels = Panels { left, dense: dense.cast(DType::F64), m, n };
     Ok(Some(Tensor::from_strided(panels.run(dtype, is_mirrored)?.0)))
 }
 
@@ -90,13 +90,23 @@ pub(super) fn sums(
     m: usize,
 ) -> Result<Option<(Buffer, Option<Hard>)>> {
     let (Some(kernel), n) = (carrier.kernels().columns_panel(), dense.shape[1]) else { return Ok(None) };
-    let left = terms.rows();
-    if dense.core_len() < dense.len() || !has_room(left.len(), m, n) {
+    if dense.core_len() < dense.len() || !has_room(terms.rows().len(), m, n) {
         return Ok(None);
     }
-    let panels = Panels { kernel, left: left.clone(), terms: Some(terms), dense: dense.cast(DType::F64), m, n };
+    let panels = Panels { left: Left::Terms(kernel, terms), dense: dense.cast(DType::F64), m, n };
     let (sums, hard) = panels.run(DType::F64, false)?;
     Ok(Some((sums.buffer, hard)))
+}
+
+/// The product of columns of blocks with a strided matrix of the same dtype, or its transpose where operands `are_mirrored`. `None` where
+/// there is no room for panels.
+pub(super) fn of_blocks(blocks: Blocks, dense: &Strided, m: usize, are_mirrored: bool) -> Result<Option<Tensor>> {
+    let (dtype, [k, n]) = (dense.dtype, [dense.shape[0], dense.shape[1]]);
+    if dense.core_len() < dense.len() || !has_room(k, m, n) {
+        return Ok(None);
+    }
+    let panels = Panels { left: Left::Blocks(blocks), dense: dense.cast(DType::F64), m, n };
+    Ok(Some(Tensor::from_strided(panels.run(dtype, are_mirrored)?.0)))
 }
 
 /// Whether panels of the dense operand and of the sums, a last one padded to twice its width at most, fit into memory, and as much as
@@ -165,12 +175,51 @@ impl Hard {
     }
 }
 
+/// The sparse operand, along what is summed over.
+enum Left<'a> {
+    /// Row `k` holds column `k` of it.
+    Rows(ColumnsPanel, Stored),
+    /// The same, and what makes its terms.
+    Terms(ColumnsPanel, Terms<'a>),
+    Blocks(Blocks),
+}
+
+impl Left<'_> {
+    fn rows(&self) -> Option<&Stored> {
+        match self {
+            Left::Rows(_, rows) => Some(rows),
+            Left::Terms(_, terms) => Some(terms.rows()),
+            Left::Blocks(_) => None,
+        }
+    }
+
+    /// Rows, of elements or of blocks.
+    fn len(&self) -> usize {
+        match self {
+            Left::Blocks(blocks) => blocks.len(),
+            _ => self.rows().map_or(0, Stored::len),
+        }
+    }
+
+    /// Elements before a row.
+    fn start(&self, row: usize) -> usize {
+        match self {
+            Left::Blocks(blocks) => blocks.start(row),
+            _ => self.rows().map_or(0, |rows| rows.start(row)),
+        }
+    }
+
+    /// Rows of the dense operand.
+    fn depth(&self) -> usize {
+        match self {
+            Left::Blocks(blocks) => blocks.len() * blocks.depth(),
+            _ => self.len(),
+        }
+    }
+}
+
 struct Panels<'a> {
-    kernel: ColumnsPanel,
-    /// Row `k` holds column `k` of the sparse operand.
-    left: Stored,
-    /// What makes its terms, where it has none.
-    terms: Option<Terms<'a>>,
+    left: Left<'a>,
     /// The other operand, as `float64`.
     dense: Strided,
     /// Rows and columns of the result (of its transpose, where operands were exchanged).
@@ -189,15 +238,16 @@ impl Panels<'_> {
 
     /// Rows of the left operand in slices of like work.
     fn slices(&self) -> Vec<std::ops::Range<usize>> {
-        let (rows, nse) = (self.left.len(), self.left.nse());
+        let rows = self.left.len();
+        let nse = self.left.start(rows);
         let places = (PER_PLACE * self.m * self.n).max(1);
         let by_work = (nse + places / 2) / places;
-        let wanted = match self.terms {
-            None if self.n >= MANY => 1,
-            None => by_work.clamp(1, SLICES),
+        let wanted = match self.left {
             // Terms would be made anew for each panel. Where the kernel makes them this takes less than to add many slices.
-            Some(Terms::InKernel(_)) => by_work.div_ceil(2).next_power_of_two().min(SLICES / 4),
-            Some(Terms::AtHand(_)) => by_work.clamp(1, SLICES),
+            Left::Terms(_, Terms::InKernel(_)) => by_work.div_ceil(2).next_power_of_two().min(SLICES / 4),
+            Left::Terms(_, Terms::AtHand(_)) => by_work.clamp(1, SLICES),
+            _ if self.n >= MANY => 1,
+            _ => by_work.clamp(1, SLICES),
         };
         let mut ends = vec![0];
         for i in 1..wanted {
@@ -214,7 +264,7 @@ impl Panels<'_> {
     }
 
     fn run(&self, dtype: DType, is_mirrored: bool) -> Result<(Strided, Option<Hard>)> {
-        let (m, n, k) = (self.m, self.n, self.left.len());
+        let (m, n, k) = (self.m, self.n, self.left.depth());
         let slices = self.slices();
         let width = self.width(slices.len());
         let panels = n.div_ceil(width);
@@ -237,23 +287,24 @@ impl Panels<'_> {
             parallel::for_chunks_mut(f64::from_bytes_mut(out), part, 1, &|task, acc| {
                 let (number, slice) = (task / slices.len(), &slices[task % slices.len()]);
                 let panel = columns(number);
-                match self.terms {
-                    None => (self.kernel)(self.left.view(), slice.clone(), panel, acc),
+                match &self.left {
+                    Left::Rows(kernel, rows) => kernel(rows.view(), slice.clone(), panel, acc),
+                    Left::Blocks(blocks) => blocks.add_columns(slice.clone(), panel, acc),
                     // Every panel makes them again.
-                    Some(Terms::InKernel(terms)) => {
+                    Left::Terms(_, Terms::InKernel(terms)) => {
                         let is_spare = (number + 1) * width > n;
                         let mut met = (number == 0).then(|| lock(&met[task]));
                         terms.add_columns(slice.clone(), (panel, is_spare), acc, met.as_deref_mut());
                     }
-                    Some(Terms::AtHand(terms)) => terms.each(slice.clone(), number == 0, &mut |left, rows| {
-                        (self.kernel)(left, rows, panel, acc);
-                    }),
+                    Left::Terms(kernel, Terms::AtHand(terms)) => {
+                        terms.each(slice.clone(), number == 0, &mut |left, rows| kernel(left, rows, panel, acc));
+                    }
                 }
             });
         })?;
         let sums = if slices.len() == 1 { sums } else { added(&sums, slices.len(), part, panels)? };
-        let hard = match self.terms {
-            Some(Terms::InKernel(terms)) => {
+        let hard = match self.left {
+            Left::Terms(_, Terms::InKernel(terms)) => {
                 let met = met.iter().flat_map(|met| lock(met).clone()).collect::<Vec<_>>();
                 let all: Vec<_> = (0..panels).map(|panel| (panel * width, columns(panel))).collect();
                 Hard::of(terms, &met, m, n, &all)
@@ -310,7 +361,7 @@ impl Panels<'_> {
     fn pack(&self, width: usize, out: &mut [f64]) {
         let x = &self.dense;
         let values = x.buffer.typed::<f64>();
-        let (rows, k) = (x.strides[0], self.left.len());
+        let (rows, k) = (x.strides[0], self.left.depth());
         for (panel, out) in out.chunks_exact_mut(k * width).enumerate() {
             let first = panel * width;
             let count = width.min(self.n - first);

@@ -24,6 +24,7 @@ mod operand;
 mod over_fill;
 mod rows;
 pub(crate) mod semiring;
+mod small_blocks;
 mod sparse;
 mod split;
 
@@ -208,10 +209,13 @@ fn product(a: &Tensor, b: &Tensor, way: Way, batch: &[usize]) -> Result<Tensor> 
     if let (Some(x), Some(y)) = (a.strided(), b.strided()) {
         return Ok(Tensor::from_strided(dense::product(x, y, way, &result)?));
     }
-    if way.is_sum()
-        && let Some(out) = columns::product(a, b, way.dtype)?
-    {
-        return Ok(out);
+    if way.is_sum() {
+        if let Some(out) = small_blocks::product(a, b, way.dtype)? {
+            return Ok(out);
+        }
+        if let Some(out) = columns::product(a, b, way.dtype)? {
+            return Ok(out);
+        }
     }
     let out = if is_transposed(a, b) {
         let out = plan::product(&b.matrix_transpose()?, &a.matrix_transpose()?, way.swapped(), batch, None)?;

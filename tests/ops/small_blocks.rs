@@ -1,0 +1,106 @@
+//! Products of matrices in small dense blocks with strided ones, beside those of the same elements in compressed rows.
+
+use openwork::parallel::with_threads;
+use openwork::{DType, ErrorKind, Layout, Tensor, explain};
+
+const SHAPES: [[usize; 2]; 5] = [[4, 4], [2, 3], [3, 2], [1, 6], [12, 8]];
+
+fn close(x: &Tensor, y: &Tensor) -> bool {
+    let tolerance = if x.dtype() == DType::F32 { 1e-5 } else { 1e-13 };
+    x.dtype() == y.dtype() && x.shape() == y.shape() && x.allclose(y, tolerance, tolerance * 10.0).unwrap()
+}
+
+/// Both orders of blocks, both sides, operands turned and cut, few columns and many; the same bits on any number of threads.
+#[test]
+fn blocks_on_either_side_give_what_rows_give() {
+    let (m, k) = (240, 360);
+    for dtype in [DType::F64, DType::F32] {
+        let x = Tensor::random([m, k], 0.05, 0.0, Layout::Csr, 3).unwrap().cast(dtype).unwrap();
+        for block in SHAPES {
+            for layout in [Layout::Bsr { block }, Layout::Bsc { block }] {
+                let blocks = x.to_layout(layout).unwrap();
+                for n in [1, 3, 8, 16, 37] {
+                    let right = Tensor::rand([k, n], 5).unwrap().cast(dtype).unwrap();
+                    let left = Tensor::rand([n, m], 6).unwrap().cast(dtype).unwrap();
+                    // Rows that are not side by side.
+                    let turned = Tensor::rand([n, k], 5).unwrap().cast(dtype).unwrap().t().unwrap();
+                    let pairs: [(&Tensor, &Tensor, Tensor); 5] = [
+                        (&blocks, &right, x.matmul(&right).unwrap()),
+                        (&left, &blocks, left.matmul(&x).unwrap()),
+                        (&blocks, &turned, x.matmul(&turned).unwrap()),
+                        (&blocks.t().unwrap(), &left.t().unwrap(), left.matmul(&x).unwrap().t().unwrap()),
+                        (&right.t().unwrap(), &blocks.t().unwrap(), x.matmul(&right).unwrap().t().unwrap()),
+                    ];
+                    for (i, (a, b, want)) in pairs.iter().enumerate() {
+                        let on = |threads| with_threads(threads, || a.matmul(b).unwrap()).unwrap();
+                        let (got, again) = (on(1), on(3));
+                        assert!(close(&got, want), "{layout} {dtype} {n} {i}");
+                        assert!(got.array_equal(&again).unwrap(), "{layout} {dtype} {n} {i}");
+                    }
+                }
+                let v = Tensor::rand([k], 7).unwrap().cast(dtype).unwrap();
+                assert!(close(&blocks.matmul(&v).unwrap(), &x.matmul(&v).unwrap()), "{layout}");
+                let w = Tensor::rand([m], 8).unwrap().cast(dtype).unwrap();
+                assert!(close(&w.matmul(&blocks).unwrap(), &w.matmul(&x).unwrap()), "{layout}");
+            }
+        }
+    }
+}
+
+/// As many rows as take several pieces and slices, of which most store nothing; and nothing at all.
+#[test]
+fn many_rows_of_blocks() {
+    let block = [4, 4];
+    for (m, k, density) in [(40_000, 400, 1e-3), (400, 40_000, 1e-3), (4_000, 4_000, 0.0), (2_000, 2_000, 0.05)] {
+        let x = Tensor::random([m, k], density, 0.0, Layout::Csr, 9).unwrap();
+        for layout in [Layout::Bsr { block }, Layout::Bsc { block }] {
+            let blocks = x.to_layout(layout).unwrap();
+            for n in [1, 4, 16] {
+                let right = Tensor::rand([k, n], 5).unwrap();
+                let on = |threads| with_threads(threads, || blocks.matmul(&right).unwrap()).unwrap();
+                let (got, again) = (on(1), on(4));
+                assert!(close(&got, &x.matmul(&right).unwrap()), "{layout} {m} {n}");
+                assert!(got.array_equal(&again).unwrap(), "{layout} {m} {n}");
+            }
+        }
+    }
+}
+
+/// NaN and infinity meet what blocks store, zeros too, and nothing else; other dtypes and fills go another way to the same result.
+#[test]
+fn what_is_not_finite_and_what_is_no_float() {
+    let block = [2, 2];
+    let x = Tensor::random([8, 12], 0.2, 0.0, Layout::Csr, 4).unwrap();
+    let blocks = x.to_layout(Layout::Bsr { block }).unwrap();
+    let v = Tensor::from_vec([12], (0..12).map(|i| if i == 3 { f64::INFINITY } else { 1.0 }).collect()).unwrap();
+    let got = blocks.matmul(&v).unwrap();
+    let same = blocks.to_layout(Layout::Csr).unwrap().matmul(&v).unwrap();
+    let bits = |t: &Tensor| t.to_vec::<f64>().unwrap().iter().map(|v| v.to_bits() << 1).collect::<Vec<_>>();
+    assert!(got.to_vec::<f64>().unwrap().iter().any(|v| !v.is_finite()));
+    let signs = |t: &Tensor| t.to_vec::<f64>().unwrap().iter().map(|v| (v.is_nan(), v.is_finite())).collect::<Vec<_>>();
+    assert_eq!((bits(&got).len(), signs(&got)), (bits(&same).len(), signs(&same)));
+    for dtype in [DType::I32, DType::Complex128, DType::F16, DType::Bool] {
+        let (blocks, x) = (blocks.cast(dtype).unwrap(), x.cast(dtype).unwrap());
+        let q = Tensor::ones([12, 3], dtype).unwrap();
+        assert!(blocks.matmul(&q).unwrap().array_equal(&x.matmul(&q).unwrap()).unwrap(), "{dtype}");
+    }
+    let (over, rows) = ((&blocks + 2.0).unwrap(), (&x + 2.0).unwrap());
+    let q = Tensor::rand([12, 3], 2).unwrap();
+    assert!(close(&over.matmul(&q).unwrap(), &rows.matmul(&q).unwrap()));
+    let wrong = blocks.matmul(&Tensor::rand([8, 3], 2).unwrap()).unwrap_err();
+    assert!(matches!(wrong.kind(), ErrorKind::Shape { .. }), "{wrong}");
+}
+
+/// No operand is converted: that would be said.
+#[test]
+fn blocks_are_multiplied_as_they_are() {
+    let block = [4, 4];
+    let x = Tensor::random([80, 120], 0.1, 0.0, Layout::Csr, 4).unwrap();
+    let q = Tensor::rand([120, 3], 2).unwrap();
+    for layout in [Layout::Bsr { block }, Layout::Bsc { block }] {
+        let blocks = x.to_layout(layout).unwrap();
+        let (_, steps) = explain(|| blocks.matmul(&q).unwrap());
+        let told: Vec<String> = steps.iter().map(|step| step.to_string()).collect();
+        assert!(told.iter().any(|step| step.contains("matmul [Specialised]")), "{told:?}");
+    }
+}
