@@ -46,6 +46,7 @@ pub enum Fault {
     JoinedUncounted,
     BeneathForgotten,
     BlocksRepeated,
+    BlocksUnspread,
 }
 
 #[cfg(feature = "planted-faults")]
@@ -58,7 +59,7 @@ mod switch {
 
     impl Fault {
         /// Every fault.
-        pub const ALL: [Fault; 39] = [
+        pub const ALL: [Fault; 40] = [
             Fault::UnaryKeepsFill,
             Fault::BinaryFillOfLeft,
             Fault::DuplicatesDropped,
@@ -98,6 +99,7 @@ mod switch {
             Fault::JoinedUncounted,
             Fault::BeneathForgotten,
             Fault::BlocksRepeated,
+            Fault::BlocksUnspread,
         ];
     }
 

@@ -21,6 +21,7 @@ use crate::base::{memory, parallel, shape};
 use crate::engine::blocks::{self, Kernel, Source};
 use crate::engine::recompress::{self, listed, listed_across, recompressed, recompressed_and_swapped};
 use crate::engine::transpose::swap_compressed;
+use crate::engine::unblock::unblocked;
 use crate::engine::{distribute, fold};
 use crate::levels::build::{self, SortedKeys};
 use crate::levels::layout::{Layout, LevelSpec};
@@ -131,6 +132,12 @@ pub(crate) fn convert(s: &Sparse, spec: &LevelSpec) -> Result<Sparse> {
         raise(Work::Engine);
         return Ok(done);
     }
+    if dims.iter().all(|d| d.part == Part::Whole)
+        && let Some(rows) = unblocked(s)
+    {
+        raise(Work::Engine);
+        return convert(&rows, spec);
+    }
     let level_dims = spec.level_dims();
     let (wanted, have) = (&dims[level_dims..], s.pattern.value_dims());
     let from: Option<Vec<usize>> = wanted.iter().map(|d| have.iter().position(|h| h == d)).collect();
@@ -143,8 +150,12 @@ pub(crate) fn convert(s: &Sparse, spec: &LevelSpec) -> Result<Sparse> {
     }
 }
 
-/// A matrix of sorted coordinates or listed rows in compressed rows, where that is quick: see [`recompress::by_rows`].
+/// A matrix of sorted coordinates or listed rows in compressed rows, where that is quick: see [`recompress::by_rows`]; or one in blocks
+/// in compressed rows or columns.
 pub(crate) fn by_rows(s: &Sparse) -> Result<Option<Sparse>> {
+    if let Some(rows) = unblocked(s) {
+        return Ok(Some(rows));
+    }
     recompress::by_rows(s, s.pattern.positions).map(|spec| convert(s, &spec)).transpose()
 }
 

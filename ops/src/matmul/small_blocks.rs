@@ -363,7 +363,7 @@ fn some<T: Lanes, const R: usize, const N: usize>(
 }
 
 impl<T: Lanes> Work<'_, T> {
-    /// One column.
+    /// One column: in the order in which several are summed, so that bits do not depend on how wide panels are.
     #[inline(always)]
     fn alone(self) {
         let Work { blocks, values, rows, panel, acc } = self;
@@ -385,12 +385,12 @@ impl<T: Lanes> Work<'_, T> {
                 } else if column == 1 {
                     for (i, out) in out.iter_mut().enumerate() {
                         let x = &x[i * row..][..c];
-                        *out += x.iter().zip(&y).fold(0.0, |sum, (x, y)| sum + x.wide() * y);
+                        *out = x.iter().zip(&y).fold(*out, |sum, (x, y)| sum + x.wide() * y);
                     }
                 } else {
                     for (i, out) in out.iter_mut().enumerate() {
                         let x = &x[i * row..];
-                        *out += y.iter().enumerate().fold(0.0, |sum, (j, y)| sum + x[j * column].wide() * y);
+                        *out = y.iter().enumerate().fold(*out, |sum, (j, y)| sum + x[j * column].wide() * y);
                     }
                 }
             }

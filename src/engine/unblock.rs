@@ -1,0 +1,133 @@
+//! Small dense blocks to single elements: rows of blocks become compressed rows, columns of blocks compressed columns.
+
+use std::sync::Arc;
+
+use openwork_ops::structure::Index;
+
+use crate::base::buffer::Buffer;
+use crate::base::faults::{self, Fault};
+use crate::base::memory;
+use crate::base::pages::Scratch;
+use crate::base::parallel::{self, GRAIN};
+use crate::base::strided::Strided;
+use crate::levels::indices::{Indices, needs_64_bits};
+use crate::levels::level::Level;
+use crate::levels::pattern::{Dim, Part, Pattern};
+use crate::tensor::Sparse;
+
+/// A canonical matrix in compressed rows of blocks in compressed rows; or one in columns, in columns. `None` of anything else, and where
+/// there is no room for it.
+///
+/// Cost: O(elements of blocks + rows).
+pub(super) fn unblocked(s: &Sparse) -> Option<Sparse> {
+    let from = &*s.pattern;
+    let [Level::Dense, Level::Sparse { pointers: Some(pointers), indices, .. }] = &from.levels[..] else { return None };
+    let ([columns], [first, second, one, other]) = (&indices[..], &from.dims[..]) else { return None };
+    // Which of the dimensions of a block go along the rows and along the columns.
+    let [r, c] = [first, second].map(|d| if one.axis == d.axis { (one.size, 1) } else { (other.size, 2) });
+    let is_part = |d: &Dim, size: usize| d.part == Part::Div(size);
+    let are_blocks = one.part == Part::Mod(one.size) && other.part == Part::Mod(other.size) && one.axis != other.axis;
+    if from.level_dims != 2 || !from.is_canonical() || !are_blocks || !is_part(first, r.0) || !is_part(second, c.0) {
+        return None;
+    }
+    let dims = [first, second].map(|d| Dim::whole(d.axis, s.shape[d.axis]));
+    let (elements, width) = (s.values.len(), s.dtype().size());
+    // Of one element over and over there may be more than memory holds, and rows of which nothing is stored.
+    if !memory::has_room(elements, width + size_of::<u64>()) || !memory::has_room(dims[0].size.checked_add(1)?, 8) {
+        return None;
+    }
+    let blocks = Blocks {
+        pointers,
+        columns,
+        values: &s.values,
+        shape: [r.0, c.0],
+        strides: [s.values.strides[0], s.values.strides[r.1], s.values.strides[c.1]],
+        width,
+    };
+    let (level, values) = if needs_64_bits(elements, dims.iter().map(|d| d.size)) {
+        blocks.single::<u64>(elements)
+    } else {
+        blocks.single::<u32>(elements)
+    };
+    let pattern =
+        Pattern { levels: vec![Level::Dense, level], dims: dims.to_vec(), level_dims: 2, positions: elements };
+    let values = Strided::new(values, s.dtype(), vec![elements]);
+    Some(Sparse { shape: s.shape.clone(), pattern: Arc::new(pattern), values, fill: s.fill.clone() })
+}
+
+struct Blocks<'a> {
+    pointers: &'a Indices,
+    columns: &'a Indices,
+    values: &'a Strided,
+    /// Elements of a block along both axes of the result, and from a block to the next and to the next element along these.
+    shape: [usize; 2],
+    strides: [isize; 3],
+    /// Bytes of an element.
+    width: usize,
+}
+
+impl Blocks<'_> {
+    /// Blocks before a row of them.
+    fn start(&self, row: usize) -> usize {
+        self.pointers.get(row) - self.pointers.get(0)
+    }
+
+    /// The last level of single elements, and these.
+    fn single<I: Index>(&self, elements: usize) -> (Level, Buffer) {
+        let ([r, c], rows) = (self.shape, self.pointers.len() - 1);
+        let mut pointers = Vec::with_capacity(rows * r + 1);
+        pointers.push(I::new(0));
+        for row in 0..rows {
+            let (start, n) = (self.start(row) * r * c, (self.start(row + 1) - self.start(row)) * c);
+            pointers.extend((1..=r).map(|i| I::new(start + i * n)));
+        }
+        let mut indices = Scratch::<I>::any(elements);
+        let width = self.width;
+        let values = Buffer::filled_of_held(elements * width, width, |out| {
+            let (mut work, mut first, mut rest) = (Vec::new(), 0, (&mut indices[..], out));
+            for row in 1..=rows {
+                let n = (self.start(row) - self.start(first)) * r * c;
+                if n >= GRAIN || row == rows {
+                    let (own, later) = rest.0.split_at_mut(n);
+                    let (bytes, more) = rest.1.split_at_mut(n * width);
+                    work.push((first..row, own, bytes));
+                    (first, rest) = (row, (later, more));
+                }
+            }
+            parallel::for_each(work, &|_, (rows, indices, bytes)| match width {
+                4 => self.rows::<I, 4>(rows, indices, bytes),
+                8 => self.rows::<I, 8>(rows, indices, bytes),
+                1 => self.rows::<I, 1>(rows, indices, bytes),
+                2 => self.rows::<I, 2>(rows, indices, bytes),
+                _ => self.rows::<I, 16>(rows, indices, bytes),
+            });
+        });
+        let indices = vec![indices.into()];
+        let pointers = Some(Indices::from(I::vec(pointers)));
+        (Level::Sparse { pointers, indices, ordered: true, unique: true }, values)
+    }
+
+    /// Some rows of blocks, of elements of `W` bytes.
+    fn rows<I: Index, const W: usize>(&self, rows: std::ops::Range<usize>, indices: &mut [I], bytes: &mut [u8]) {
+        let ([r, c], [block, row, column]) = (self.shape, self.strides);
+        let from = self.values.buffer.bytes().as_chunks::<W>().0;
+        let (mut places, mut elements) =
+            (indices.chunks_exact_mut(c), bytes.as_chunks_mut::<W>().0.chunks_exact_mut(c));
+        for own in rows {
+            for i in 0..r {
+                for e in self.start(own)..self.start(own + 1) {
+                    let (Some(places), Some(elements)) = (places.next(), elements.next()) else { return };
+                    let first = self.columns.get(e) * if faults::is(Fault::BlocksUnspread) { 1 } else { c };
+                    places.iter_mut().zip(first..).for_each(|(place, at)| *place = I::new(at));
+                    let at = self.values.offset as isize + e as isize * block + i as isize * row;
+                    if column == 1 {
+                        elements.copy_from_slice(&from[at as usize..][..c]);
+                    } else {
+                        let at = (0..c as isize).map(|j| at + j * column);
+                        elements.iter_mut().zip(at).for_each(|(element, at)| *element = from[at as usize]);
+                    }
+                }
+            }
+        }
+    }
+}
