@@ -15,8 +15,8 @@ use crate::levels::level::Level;
 use crate::levels::pattern::{Dim, Part, Pattern};
 use crate::tensor::Sparse;
 
-/// A canonical matrix in compressed rows of blocks in compressed rows; or one in columns, in columns. `None` of anything else, and where
-/// there is no room for it.
+/// A canonical matrix in compressed rows of blocks in compressed rows; or one in columns, in columns. `None` of anything else, where
+/// rows are many beside what is stored, and where there is no room for it.
 ///
 /// Cost: O(elements of blocks + rows).
 pub(super) fn unblocked(s: &Sparse) -> Option<Sparse> {
@@ -32,8 +32,8 @@ pub(super) fn unblocked(s: &Sparse) -> Option<Sparse> {
     }
     let dims = [first, second].map(|d| Dim::whole(d.axis, s.shape[d.axis]));
     let (elements, width) = (s.values.len(), s.dtype().size());
-    // Of one element over and over there may be more than memory holds, and rows of which nothing is stored.
-    if !memory::has_room(elements, width + size_of::<u64>()) || !memory::has_room(dims[0].size.checked_add(1)?, 8) {
+    // Of one element over and over there may be more than memory holds.
+    if dims[0].size / 4 > elements || !memory::has_room(elements, width + size_of::<u64>()) {
         return None;
     }
     let blocks = Blocks {

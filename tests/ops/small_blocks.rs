@@ -66,6 +66,31 @@ fn many_rows_of_blocks() {
     }
 }
 
+/// What repeats its elements, and one element in all blocks, is not written out first.
+#[test]
+fn views_that_repeat() {
+    let block = [4, 4];
+    let x = Tensor::random([240, 360], 0.05, 0.0, Layout::Csr, 3).unwrap();
+    let column = Tensor::rand([360, 1], 5).unwrap().broadcast_to([360, 7]).unwrap();
+    let row = Tensor::rand([1, 7], 6).unwrap().broadcast_to([360, 7]).unwrap();
+    for layout in [Layout::Bsr { block }, Layout::Bsc { block }] {
+        let blocks = x.to_layout(layout).unwrap();
+        for right in [&column, &row] {
+            assert!(close(&blocks.matmul(right).unwrap(), &x.matmul(right).unwrap()), "{layout}");
+        }
+        // All stored elements are one number in memory.
+        let twos = Tensor::scalar(2.0).broadcast_to(blocks.stored_values().shape()).unwrap();
+        let one = blocks.with_stored_values(&twos, 0.0).unwrap();
+        let right = Tensor::rand([360, 7], 7).unwrap();
+        let rows = one.to_dense().unwrap();
+        assert!(close(&one.matmul(&right).unwrap(), &rows.matmul(&right).unwrap()), "{layout}");
+        for to in [Layout::Csr, Layout::Csc, Layout::Coo] {
+            assert!(one.to_layout(to).unwrap().equal(&rows).unwrap(), "{layout} {to}");
+            assert!(blocks.to_layout(to).unwrap().equal(&x).unwrap(), "{layout} {to}");
+        }
+    }
+}
+
 /// NaN and infinity meet what blocks store, zeros too, and nothing else; other dtypes and fills go another way to the same result.
 #[test]
 fn what_is_not_finite_and_what_is_no_float() {

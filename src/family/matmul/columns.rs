@@ -98,11 +98,11 @@ pub(super) fn sums(
     Ok(Some((sums.buffer, hard)))
 }
 
-/// The product of columns of blocks with a strided matrix of the same dtype, or its transpose where operands `are_mirrored`. `None` where
-/// there is no room for panels.
+/// The product of columns of blocks with a strided matrix of the same dtype, or its transpose where operands `are_mirrored`. The dense
+/// matrix repeats none of its elements. `None` where there is no room for panels.
 pub(super) fn of_blocks(blocks: Blocks, dense: &Strided, m: usize, are_mirrored: bool) -> Result<Option<Tensor>> {
     let (dtype, [k, n]) = (dense.dtype, [dense.shape[0], dense.shape[1]]);
-    if dense.core_len() < dense.len() || !has_room(k, m, n) {
+    if !has_room(k, m, n) {
         return Ok(None);
     }
     let panels = Panels { left: Left::Blocks(blocks), dense: dense.cast(DType::F64), m, n };

@@ -154,7 +154,8 @@ pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Option<Ten
     }
     let blocks = if is_mirrored { blocks.turned() } else { blocks };
     let (m, n) = (s.shape[usize::from(is_mirrored)], dense.shape[1]);
-    if m == 0 || n == 0 || dense.shape[0] == 0 {
+    // A view that repeats its elements may be longer than memory holds: that is not written out.
+    if m == 0 || n == 0 || dense.shape[0] == 0 || dense.core_len() < dense.len() {
         return Ok(None);
     }
     convert::dense_len(&[m, n], dtype)?;
