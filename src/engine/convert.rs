@@ -150,12 +150,8 @@ pub(crate) fn convert(s: &Sparse, spec: &LevelSpec) -> Result<Sparse> {
     }
 }
 
-/// A matrix of sorted coordinates or listed rows in compressed rows, where that is quick: see [`recompress::by_rows`]; or one in blocks
-/// in compressed rows or columns.
+/// A matrix of sorted coordinates or listed rows in compressed rows, where that is quick: see [`recompress::by_rows`].
 pub(crate) fn by_rows(s: &Sparse) -> Result<Option<Sparse>> {
-    if let Some(rows) = unblocked(s) {
-        return Ok(Some(rows));
-    }
     recompress::by_rows(s, s.pattern.positions).map(|spec| convert(s, &spec)).transpose()
 }
 
