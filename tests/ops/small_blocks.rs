@@ -66,7 +66,7 @@ fn many_rows_of_blocks() {
     }
 }
 
-/// What repeats its elements, and one element in all blocks, is not written out first.
+/// What repeats its elements, many and few beside what is stored, and one element in all blocks.
 #[test]
 fn views_that_repeat() {
     let block = [4, 4];
@@ -75,7 +75,8 @@ fn views_that_repeat() {
     let row = Tensor::rand([1, 7], 6).unwrap().broadcast_to([360, 7]).unwrap();
     for layout in [Layout::Bsr { block }, Layout::Bsc { block }] {
         let blocks = x.to_layout(layout).unwrap();
-        for right in [&column, &row] {
+        let ones = Tensor::ones([360, 700], DType::F64, Layout::Strided).unwrap();
+        for right in [&column, &row, &ones] {
             assert!(close(&blocks.matmul(right).unwrap(), &x.matmul(right).unwrap()), "{layout}");
         }
         // All stored elements are one number in memory.

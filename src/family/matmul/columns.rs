@@ -98,8 +98,8 @@ pub(super) fn sums(
     Ok(Some((sums.buffer, hard)))
 }
 
-/// The product of columns of blocks with a strided matrix of the same dtype, or its transpose where operands `are_mirrored`. The dense
-/// matrix repeats none of its elements. `None` where there is no room for panels.
+/// The product of columns of blocks with a strided matrix of the same dtype, or its transpose where operands `are_mirrored`. `None` where
+/// there is no room for panels.
 pub(super) fn of_blocks(blocks: Blocks, dense: &Strided, m: usize, are_mirrored: bool) -> Result<Option<Tensor>> {
     let (dtype, [k, n]) = (dense.dtype, [dense.shape[0], dense.shape[1]]);
     if !has_room(k, m, n) {

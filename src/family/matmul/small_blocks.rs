@@ -154,8 +154,9 @@ pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Option<Ten
     }
     let blocks = if is_mirrored { blocks.turned() } else { blocks };
     let (m, n) = (s.shape[usize::from(is_mirrored)], dense.shape[1]);
-    // A view that repeats its elements may be longer than memory holds: that is not written out.
-    if m == 0 || n == 0 || dense.shape[0] == 0 || dense.core_len() < dense.len() {
+    // A view that repeats its elements is written out, unless it is longer than what the blocks store: it may be than memory.
+    let is_repeated = dense.core_len() < dense.len();
+    if m == 0 || n == 0 || dense.shape[0] == 0 || is_repeated && dense.len() > s.nse() {
         return Ok(None);
     }
     convert::dense_len(&[m, n], dtype)?;
