@@ -90,7 +90,9 @@ pub(super) fn sums(
     m: usize,
 ) -> Result<Option<(Buffer, Option<Hard>)>> {
     let (Some(kernel), n) = (carrier.kernels().columns_panel(), dense.shape[1]) else { return Ok(None) };
-    if dense.core_len() < dense.len() || !has_room(terms.rows().len(), m, n) {
+    // What is hard takes as much as three times the sums.
+    let has_room = m.checked_mul(4).is_some_and(|all| has_room(terms.rows().len(), all, n));
+    if dense.core_len() < dense.len() || !has_room {
         return Ok(None);
     }
     let panels = Panels { left: Left::Terms(kernel, terms), dense: dense.cast(DType::F64), m, n };
@@ -109,10 +111,9 @@ pub(super) fn of_blocks(blocks: Blocks, dense: &Strided, m: usize, are_mirrored:
     Ok(Some(Tensor::from_strided(panels.run(dtype, are_mirrored)?.0)))
 }
 
-/// Whether panels of the dense operand and of the sums, a last one padded to twice its width at most, fit into memory, and as much as
-/// three times the sums for what is hard.
+/// Whether panels of the dense operand and of the sums, a last one padded to twice its width at most, fit into memory.
 fn has_room(k: usize, m: usize, n: usize) -> bool {
-    let elements = m.checked_mul(4).and_then(|m| k.checked_add(m)).and_then(|rows| rows.checked_mul(n));
+    let elements = k.checked_add(m).and_then(|rows| rows.checked_mul(n));
     elements.and_then(|e| e.checked_mul(2 * 8)).is_some_and(memory::is_free)
 }
 

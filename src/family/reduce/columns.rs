@@ -14,10 +14,8 @@ use crate::levels::pattern::Dim;
 use crate::tensor::Tensor;
 use crate::tensor::fill::Fill;
 
-/// Elements for each column of a table of which several are filled, each by a share of the elements, those from which on two are, and
-/// shares at most.
+/// Elements for each column of a table, of which several are filled, each by a share of the elements; and shares at most.
 const SHARE: usize = 8;
-const TWO: usize = 7;
 const SHARES: usize = 16;
 
 /// A sum of floats, and what its roundings lost.
@@ -52,8 +50,8 @@ type Stored = (u64, Corrected);
 /// The sums of what they are more than the mean, and of the squares of that.
 type Away = [Corrected; 2];
 
-/// Calls `each` with the place of a column in a table, its number and an element of it, for every element of shares of as many as
-/// `share`, and merges the tables of shares in their order.
+/// What `each` finds of every column in `share` elements at a time, merged in their order: it is given a table, the columns of the
+/// elements and these.
 fn table<T: Copy + Default + Send + Sync, I: Index>(
     columns: usize,
     share: usize,
@@ -103,8 +101,9 @@ fn away<I: Index>(means: &[f64], share: usize, elements: (&[I], &[f64])) -> Vec<
     })
 }
 
-/// Σ (x − mean)² / (n − correction) of each column of a matrix in rows, or of each row of one in columns, as a strided vector of `float64`; `None` where
-/// another way is to be taken: of other tensors, where columns have few elements, and where the result is not to be strided.
+/// Σ (x − mean)² / (n − correction) of each column of a matrix in rows, or of each row of one in columns, as a strided vector of
+/// `float64`; `None` where another way is to be taken: of other tensors, where columns have few elements, and where the result is not
+/// to be strided.
 ///
 /// As the other way in two passes, of which the second is corrected by the sum of the differences; sums are corrected. Rows
 /// are cut into shares, by how much is stored: the same on any number of threads.
@@ -122,8 +121,7 @@ pub(super) fn variances(x: &Tensor, correction: f64, axes: &[usize]) -> Result<O
     raise(Work::Specialised);
     let values = s.values.cast(DType::F64).to_contiguous()?.into_owned();
     let Some(values) = values.typed::<f64>() else { return Ok(None) };
-    let shares = (n / columns / SHARE).max(if n / columns >= TWO { 2 } else { 1 }).min(SHARES);
-    let share = n.div_ceil(shares);
+    let share = n.div_ceil((n / columns / SHARE).clamp(2, SHARES));
     let rows = rows as f64;
     let of_fill = |found: &Stored| rows - found.0 as f64;
     let found = with_index!(indices.as_slice(), numbers => {
