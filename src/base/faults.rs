@@ -47,6 +47,8 @@ pub enum Fault {
     BeneathForgotten,
     BlocksRepeated,
     BlocksUnspread,
+    BlocksWindowed,
+    RowsOfFirst,
 }
 
 #[cfg(feature = "planted-faults")]
@@ -59,7 +61,7 @@ mod switch {
 
     impl Fault {
         /// Every fault.
-        pub const ALL: [Fault; 40] = [
+        pub const ALL: [Fault; 42] = [
             Fault::UnaryKeepsFill,
             Fault::BinaryFillOfLeft,
             Fault::DuplicatesDropped,
@@ -100,6 +102,8 @@ mod switch {
             Fault::BeneathForgotten,
             Fault::BlocksRepeated,
             Fault::BlocksUnspread,
+            Fault::BlocksWindowed,
+            Fault::RowsOfFirst,
         ];
     }
 

@@ -9,4 +9,4 @@ pub(crate) mod sides;
 pub(crate) mod recompress;
 pub(crate) mod slices;
 mod transpose;
-mod unblock;
+pub(crate) mod unblock;

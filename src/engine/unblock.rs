@@ -10,40 +10,27 @@ use crate::base::memory;
 use crate::base::pages::Scratch;
 use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::Strided;
+use crate::levels::block_rows::BlockRows;
 use crate::levels::indices::{Indices, needs_64_bits};
 use crate::levels::level::Level;
-use crate::levels::pattern::{Dim, Part, Pattern};
+use crate::levels::pattern::{Dim, Pattern};
 use crate::tensor::Sparse;
 
 /// A canonical matrix in compressed rows of blocks in compressed rows; or one in columns, in columns. `None` of anything else, where
 /// rows are many beside what is stored, and where there is no room for it.
 ///
 /// Cost: O(elements of blocks + rows).
-pub(super) fn unblocked(s: &Sparse) -> Option<Sparse> {
-    let from = &*s.pattern;
-    let [Level::Dense, Level::Sparse { pointers: Some(pointers), indices, .. }] = &from.levels[..] else { return None };
-    let ([columns], [first, second, one, other]) = (&indices[..], &from.dims[..]) else { return None };
-    // Which of the dimensions of a block go along the rows and along the columns.
-    let [r, c] = [first, second].map(|d| if one.axis == d.axis { (one.size, 1) } else { (other.size, 2) });
-    let is_part = |d: &Dim, size: usize| d.part == Part::Div(size);
-    let are_blocks = one.part == Part::Mod(one.size) && other.part == Part::Mod(other.size) && one.axis != other.axis;
-    if from.level_dims != 2 || !from.is_canonical() || !are_blocks || !is_part(first, r.0) || !is_part(second, c.0) {
-        return None;
-    }
-    let dims = [first, second].map(|d| Dim::whole(d.axis, s.shape[d.axis]));
+pub(crate) fn unblocked(s: &Sparse) -> Option<Sparse> {
+    let BlockRows { pointers, indices, axes, shape, dims } =
+        s.pattern.block_rows().filter(|_| s.pattern.is_canonical())?;
+    let strides = [0, dims[0], dims[1]].map(|d| s.values.strides[d]);
+    let dims = axes.map(|axis| Dim::whole(axis, s.shape[axis]));
     let (elements, width) = (s.values.len(), s.dtype().size());
     // Of one element over and over there may be more than memory holds.
     if dims[0].size / 4 > elements || !memory::has_room(elements, width + size_of::<u64>()) {
         return None;
     }
-    let blocks = Blocks {
-        pointers,
-        columns,
-        values: &s.values,
-        shape: [r.0, c.0],
-        strides: [s.values.strides[0], s.values.strides[r.1], s.values.strides[c.1]],
-        width,
-    };
+    let blocks = Blocks { pointers, columns: indices, values: &s.values, shape, strides, width };
     let (level, values) = if needs_64_bits(elements, dims.iter().map(|d| d.size)) {
         blocks.single::<u64>(elements)
     } else {

@@ -1,6 +1,7 @@
 //! Sparse structure: kinds of level, lists of them with the axis map, their names, their one check, and how they are
 //! built, sorted and walked together. Indices only: nothing here knows a value.
 
+pub(crate) mod block_rows;
 pub(crate) mod build;
 pub(crate) mod coiterate;
 mod dense;

@@ -140,6 +140,12 @@ fn concat(x: Sample, cell: &Cell, rng: &mut Rng) -> Case {
     let axis = rng.below(cell.shape.len() + 1);
     let mut operands = vec![x];
     for _ in 0..rng.below(3) {
+        // What stores the same elsewhere, and at the same places something else.
+        if rng.one_in(4) {
+            let other = Sample::clone(&operands[0]);
+            operands.push(if rng.one_in(2) { other } else { denied(&other) });
+            continue;
+        }
         let mut shape = cell.shape.clone();
         let at = if rng.one_in(12) && !shape.is_empty() { rng.below(shape.len()) } else { axis };
         if let Some(n) = shape.get_mut(at) {
@@ -156,6 +162,12 @@ fn concat(x: Sample, cell: &Cell, rng: &mut Rng) -> Case {
     };
     let run = Box::new(move |t: &[&Tensor]| Tensor::concat(t, signed));
     Case { arguments: described(&operands, signed), want, fill: None, operands, run }
+}
+
+/// Whether elements are zero: at the places of those that are stored, over another fill.
+fn denied(x: &Sample) -> Sample {
+    let not = |x: &Oracle| oracle::unary("logical_not", x).unwrap().value;
+    Sample { tensor: x.tensor.logical_not().unwrap(), model: not(&x.model), fill: x.fill.as_ref().map(not) }
 }
 
 fn described(operands: &[Sample], argument: impl std::fmt::Debug) -> String {

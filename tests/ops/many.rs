@@ -637,3 +637,30 @@ fn nothing_is_repeated_for_nothing() {
         assert_eq!((many.shape(), many.nse()), (&[3 << 40, 5][..], 0));
     }
 }
+
+/// Hybrid parts that store the same rows stay hybrid where they are joined along a value axis, over any fill; others become coordinates.
+#[test]
+fn rows_of_values_joined() {
+    let rows: Vec<i64> = (0..300).map(|i| i * 3).collect();
+    let (a, b) = (Tensor::rand([300, 5], 1).unwrap(), Tensor::rand([300, 2], 2).unwrap());
+    let hybrid = |values: &Tensor, rows: &[i64], fill: f64| {
+        Tensor::coo([900, values.shape()[1]], vec![rows.to_vec()], values, fill).unwrap()
+    };
+    for fills in [[0.0, 0.0], [2.0, 2.0], [0.0, 1.0]] {
+        let (x, y) = (hybrid(&a, &rows, fills[0]), hybrid(&b, &rows, fills[1]));
+        let want =
+            Tensor::concat(&[&x.to_dense().unwrap(), &y.to_dense().unwrap(), &x.to_dense().unwrap()], 1).unwrap();
+        let got = Tensor::concat(&[&x, &y, &x], 1).unwrap();
+        assert_eq!((got.layout(), got.nse()), (Layout::HybridCoo { dense_dims: 1 }, 300 * 12), "{fills:?}");
+        assert!(got.equal(&want).unwrap(), "{fills:?}");
+        let moved: Vec<i64> = rows.iter().map(|r| r + 1).collect();
+        let z = hybrid(&b, &moved, fills[1]);
+        let got = Tensor::concat(&[&x, &z], 1).unwrap();
+        let want = Tensor::concat(&[&x.to_dense().unwrap(), &z.to_dense().unwrap()], 1).unwrap();
+        assert!(got.equal(&want).unwrap(), "{fills:?}");
+    }
+    let x = hybrid(&a, &rows, 0.0).replace_fill(Fill::Undefined).unwrap();
+    let got = Tensor::concat(&[&x, &x], 1).unwrap();
+    assert!(got.fill().is_some_and(Fill::is_undefined) && got.layout() == x.layout() && got.nse() == 3000);
+    assert!(got.narrow(5..10, 1).unwrap().equal(&x).unwrap());
+}

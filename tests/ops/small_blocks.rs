@@ -129,3 +129,59 @@ fn blocks_are_multiplied_as_they_are() {
         assert!(told.iter().any(|step| step.contains("matmul [Specialised]")), "{told:?}");
     }
 }
+
+/// Windows of whole blocks stay blocks; what cuts blocks comes as coordinates.
+#[test]
+fn windows_of_blocks() {
+    let block = [4, 3];
+    let x = Tensor::random([240, 360], 0.05, 0.0, Layout::Csr, 4).unwrap();
+    for layout in [Layout::Bsr { block }, Layout::Bsc { block }] {
+        let blocks = (&x.to_layout(layout).unwrap() + 1.0).unwrap();
+        let want = (&x.to_dense().unwrap() + 1.0).unwrap();
+        for (axis, range) in [(0, 8..120), (0, 0..0), (0, 236..240), (1, 3..9), (1, 0..360), (1, 300..300)] {
+            let part = blocks.narrow(range.clone(), axis).unwrap();
+            assert_eq!(part.layout(), layout, "{axis} {range:?}");
+            assert!(part.equal(&want.narrow(range.clone(), axis).unwrap()).unwrap(), "{layout} {axis} {range:?}");
+        }
+        for (axis, range) in [(0, 7..120), (0, 5..6), (0, 1..240), (1, 2..9), (1, 359..360), (1, 10..10)] {
+            let part = blocks.narrow(range.clone(), axis).unwrap();
+            assert_eq!(part.layout(), Layout::Coo, "{axis} {range:?}");
+            assert!(part.equal(&want.narrow(range.clone(), axis).unwrap()).unwrap(), "{layout} {axis} {range:?}");
+        }
+        for (axis, sizes) in [(0, [40, 120, 80]), (1, [120, 120, 120]), (0, [41, 100, 99]), (1, [1, 358, 1])] {
+            let parts = blocks.split(sizes, axis).unwrap();
+            let back = Tensor::concat(&parts.iter().collect::<Vec<_>>(), axis).unwrap();
+            assert!(back.equal(&want).unwrap(), "{layout} {axis} {sizes:?}");
+        }
+    }
+}
+
+/// Ops that look at slices, and folds: what rows give, on one thread and on three.
+#[test]
+fn slices_of_blocks() {
+    type Op = (&'static str, fn(&Tensor, isize) -> openwork::Result<Tensor>);
+    let ops: [Op; 8] = [
+        ("argmax", |x, axis| x.argmax(axis)),
+        ("norm", |x, axis| x.vector_norm(2.0, axis)),
+        ("var", |x, axis| x.var(0.0, axis)),
+        ("median", |x, axis| x.median(axis)),
+        ("count", |x, axis| x.count_nonzero(axis)),
+        ("any", |x, axis| x.any(axis)),
+        ("sum", |x, axis| x.sum(axis)),
+        ("min", |x, axis| x.min(axis)),
+    ];
+    let x = Tensor::random([400, 600], 0.02, 0.0, Layout::Csr, 4).unwrap();
+    for block in [[4, 3], [1, 6]] {
+        for layout in [Layout::Bsr { block }, Layout::Bsc { block }] {
+            let blocks = x.to_layout(layout).unwrap();
+            for (name, op) in &ops {
+                for axis in [0, 1] {
+                    let on = |threads| with_threads(threads, || op(&blocks, axis).unwrap()).unwrap();
+                    let (one, three) = (on(1), on(3));
+                    assert!(close(&one, &op(&x, axis).unwrap()), "{layout} {name} {axis}");
+                    assert!(one.equal(&three).unwrap(), "{layout} {name} {axis}");
+                }
+            }
+        }
+    }
+}

@@ -1,10 +1,10 @@
 //! What lies beneath hard elements, times the rows of a dense matrix that these meet, in sums of two floats.
 
-use super::columns::Columns;
+use super::columns::{Columns, Panelled};
 use super::double::Double;
 use super::over_fill::{Along, OverFill};
 use super::typed::slice_mut;
-use crate::simd::{Loop, prefetch, vectorised};
+use crate::simd::prefetch;
 
 /// Elements whose rows of the dense matrix are asked for ahead.
 const AHEAD: usize = 8;
@@ -23,15 +23,7 @@ impl OverFill {
     /// which are in one row of the result, to row `i` of accumulators of [`Carrier::Double`](super::Carrier::Double). A row of
     /// them has `n`, of which those from `first` on are the panel's.
     pub fn beneath(&self, met: &[Met], ends: &[usize], panel: Columns<'_>, (n, first): (usize, usize), out: &mut [u8]) {
-        let work = Work { over: self, met, ends, panel, n, first, out: slice_mut(out) };
-        match panel.width {
-            1 => vectorised(Panel::<1>(work)),
-            4 => vectorised(Panel::<4>(work)),
-            8 => vectorised(Panel::<8>(work)),
-            16 => vectorised(Panel::<16>(work)),
-            24 => vectorised(Panel::<24>(work)),
-            _ => vectorised(Panel::<32>(work)),
-        }
+        Work { over: self, met, ends, panel, n, first, out: slice_mut(out) }.of_width(panel.width);
     }
 
     fn fill_at(&self, met: Met) -> f64 {
@@ -54,14 +46,10 @@ struct Work<'a> {
     out: &'a mut [Double],
 }
 
-struct Panel<'a, const N: usize>(Work<'a>);
-
-impl<const N: usize> Loop for Panel<'_, N> {
-    type Output = ();
-
+impl Panelled for Work<'_> {
     #[inline(always)]
-    fn run(self) {
-        let Work { over, met, ends, panel, n, first, out } = self.0;
+    fn run<const N: usize>(self) {
+        let Work { over, met, ends, panel, n, first, out } = self;
         for (ends, out) in ends.windows(2).zip(out.chunks_exact_mut(n)) {
             let (mut high, mut low) = ([0.0; N], [0.0; N]);
             for e in ends[0]..ends[1] {

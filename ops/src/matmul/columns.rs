@@ -43,6 +43,38 @@ impl Columns<'_> {
     }
 }
 
+/// Work on a panel of columns, compiled for each of [`WIDTHS`].
+pub(super) trait Panelled {
+    /// Does it, for panels of `N` columns.
+    fn run<const N: usize>(self);
+
+    /// Does it in vectors, for panels of that many columns.
+    fn of_width(self, width: usize)
+    where
+        Self: Sized,
+    {
+        match width {
+            1 => vectorised(OfWidth::<Self, 1>(self)),
+            4 => vectorised(OfWidth::<Self, 4>(self)),
+            8 => vectorised(OfWidth::<Self, 8>(self)),
+            16 => vectorised(OfWidth::<Self, 16>(self)),
+            24 => vectorised(OfWidth::<Self, 24>(self)),
+            _ => vectorised(OfWidth::<Self, 32>(self)),
+        }
+    }
+}
+
+struct OfWidth<W, const N: usize>(W);
+
+impl<W: Panelled, const N: usize> Loop for OfWidth<W, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        self.0.run::<N>();
+    }
+}
+
 /// Adds columns of a sparse matrix times some of a dense one: row `r` of `left`, which holds column `r` of the sparse matrix, meets
 /// row `r` of `panel`, and entry `i` of it goes to `acc[i · width..][..width]`.
 pub(super) fn add<T: Lanes>(left: Rows<'_>, rows: Range<usize>, panel: Columns<'_>, acc: &mut [f64]) {
@@ -52,11 +84,7 @@ pub(super) fn add<T: Lanes>(left: Rows<'_>, rows: Range<usize>, panel: Columns<'
             let work = Work { left, rows, panel, acc };
             match panel.width {
                 1 => lanes::add_rows(&work.left, work.rows, panel, work.acc),
-                4 => vectorised(Panel::<T, 4>(work)),
-                8 => vectorised(Panel::<T, 8>(work)),
-                16 => vectorised(Panel::<T, 16>(work)),
-                24 => vectorised(Panel::<T, 24>(work)),
-                _ => vectorised(Panel::<T, 32>(work)),
+                width => work.of_width(width),
             }
         }
         IndexSlice::U64(_) => {
@@ -80,14 +108,10 @@ struct Work<'a, T> {
     acc: &'a mut [f64],
 }
 
-struct Panel<'a, T, const N: usize>(Work<'a, T>);
-
-impl<T: Lanes, const N: usize> Loop for Panel<'_, T, N> {
-    type Output = ();
-
+impl<T: Lanes> Panelled for Work<'_, T> {
     #[inline(always)]
-    fn run(self) {
-        let Work { left, rows, panel, acc } = self.0;
+    fn run<const N: usize>(self) {
+        let Work { left, rows, panel, acc } = self;
         let end = left.start(rows.end);
         let (acc, _) = acc.as_chunks_mut::<N>();
         for r in rows {

@@ -12,7 +12,7 @@ use std::cell::Cell;
 use std::ops::Range;
 
 use super::beneath::Met;
-use super::columns::AHEAD;
+use super::columns::{AHEAD, Panelled};
 use super::double::Double;
 use super::over_fill_vector as one;
 use super::source::{Easy, Fills, Less, Source, greatest};
@@ -109,21 +109,9 @@ impl OverFill {
         debug_assert!(matches!(left.indices, IndexSlice::U32(_)));
         let work = Columns { over: self, left: Typed::new(left), rows, panel, acc, met };
         if is_spare && panel.width > 1 && self.along == Along::Columns {
-            return match panel.width {
-                4 => vectorised(Panel::<4, true>(work)),
-                8 => vectorised(Panel::<8, true>(work)),
-                16 => vectorised(Panel::<16, true>(work)),
-                24 => vectorised(Panel::<24, true>(work)),
-                _ => vectorised(Panel::<32, true>(work)),
-            };
-        }
-        match panel.width {
-            1 => vectorised(Panel::<1, false>(work)),
-            4 => vectorised(Panel::<4, false>(work)),
-            8 => vectorised(Panel::<8, false>(work)),
-            16 => vectorised(Panel::<16, false>(work)),
-            24 => vectorised(Panel::<24, false>(work)),
-            _ => vectorised(Panel::<32, false>(work)),
+            Panel::<true>(work).of_width(panel.width);
+        } else {
+            Panel::<false>(work).of_width(panel.width);
         }
     }
 }
@@ -138,13 +126,11 @@ struct Columns<'a> {
 }
 
 /// In a panel that has a column to `SPARE` the fill beneath a row of the result lies there: what is read with the row is near.
-struct Panel<'a, const N: usize, const SPARE: bool>(Columns<'a>);
+struct Panel<'a, const SPARE: bool>(Columns<'a>);
 
-impl<const N: usize, const SPARE: bool> Loop for Panel<'_, N, SPARE> {
-    type Output = ();
-
+impl<const SPARE: bool> Panelled for Panel<'_, SPARE> {
     #[inline(always)]
-    fn run(self) {
+    fn run<const N: usize>(self) {
         let Columns { over, left, rows, panel, acc, mut met } = self.0;
         let end = left.start(rows.end);
         let (acc, _) = acc.as_chunks_mut::<N>();

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::columns::Columns;
+use super::columns::{Columns, Panelled};
 use super::lanes::Lanes;
 use super::typed::{slice, slice_mut};
 use super::{Grid, vector};
@@ -292,15 +292,7 @@ impl<T: Lanes> Operands<'_, T> {
 }
 
 fn add_columns<T: Lanes>(blocks: &SmallBlocks<'_>, rows: Range<usize>, panel: Columns<'_>, acc: &mut [f64]) {
-    let work = Work::<T> { blocks, values: slice(blocks.values), rows, panel, acc };
-    match panel.width {
-        1 => vectorised(Panel::<T, 1>(work)),
-        4 => vectorised(Panel::<T, 4>(work)),
-        8 => vectorised(Panel::<T, 8>(work)),
-        16 => vectorised(Panel::<T, 16>(work)),
-        24 => vectorised(Panel::<T, 24>(work)),
-        _ => vectorised(Panel::<T, 32>(work)),
-    }
+    Work::<T> { blocks, values: slice(blocks.values), rows, panel, acc }.of_width(panel.width);
 }
 
 struct Work<'a, T> {
@@ -311,14 +303,10 @@ struct Work<'a, T> {
     acc: &'a mut [f64],
 }
 
-struct Panel<'a, T, const N: usize>(Work<'a, T>);
-
-impl<T: Lanes, const N: usize> Loop for Panel<'_, T, N> {
-    type Output = ();
-
+impl<T: Lanes> Panelled for Work<'_, T> {
     #[inline(always)]
-    fn run(self) {
-        let work = self.0;
+    fn run<const N: usize>(self) {
+        let work = self;
         let [r, c] = work.blocks.shape;
         if N == 1 {
             return work.alone();

@@ -35,6 +35,7 @@ use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::{Strided, c_strides, count};
 use crate::engine::blocks::{self, Source};
 use crate::engine::convert;
+use crate::engine::unblock::unblocked;
 use crate::levels::build::{self, SortedKeys};
 use crate::levels::indices::Indices;
 use crate::levels::level::LevelKind;
@@ -127,7 +128,10 @@ impl Slices {
             Storage::Sparse(s) => convert::coalesce(s, ReduceOp::Sum)?,
         };
         let (positions, places) = (asked != Asked::Values, asked == Asked::Places);
-        let by_rows = if asked == Asked::Elements { None } else { convert::by_rows(&s)? };
+        let by_rows = match asked {
+            Asked::Elements => None,
+            _ => convert::by_rows(&s)?.or_else(|| unblocked(&s)),
+        };
         let s = by_rows.unwrap_or(s);
         if asked != Asked::Elements
             && let Some(slices) = Slices::of_rows(&s, &kept, &axes, length, places)?

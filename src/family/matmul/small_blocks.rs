@@ -11,9 +11,8 @@ use crate::base::faults::{self, Fault};
 use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::engine::convert;
+use crate::levels::block_rows::BlockRows;
 use crate::levels::indices::Indices;
-use crate::levels::level::Level;
-use crate::levels::pattern::{Dim, Part};
 use crate::tensor::{Sparse, Tensor};
 
 /// A matrix of real numbers in compressed rows, or columns, of blocks.
@@ -33,33 +32,16 @@ pub(super) struct Blocks {
 impl Blocks {
     /// `None` of any other tensor, and where indices have 64 bits.
     fn of(s: &Sparse) -> Option<Blocks> {
-        let [Level::Dense, Level::Sparse { pointers: Some(pointers), indices, .. }] = &s.pattern.levels[..] else {
-            return None;
-        };
-        let ([indices], [first, second, i, j]) = (&indices[..], &s.pattern.dims[..]) else { return None };
-        let (Part::Div(_), Part::Div(_), Part::Mod(_), Part::Mod(_)) = (first.part, second.part, i.part, j.part) else {
-            return None;
-        };
-        let is_real = matches!(s.dtype(), DType::F64 | DType::F32);
-        if !is_real || s.pattern.level_dims != 2 || first.axis == second.axis || i.axis == j.axis || indices.is_wide() {
-            return None;
-        }
-        let along = |axis: usize| if i.axis == axis { (i.size, 1) } else { (j.size, 2) };
-        let [(rows, of_row), (columns, of_column)] = [along(0), along(1)];
-        let is_whole = |d: &Dim| d.part == Part::Div(if d.axis == 0 { rows } else { columns });
-        if !is_whole(first) || !is_whole(second) {
+        let BlockRows { pointers, indices, axes, shape, dims } = s.pattern.block_rows()?;
+        if !matches!(s.dtype(), DType::F64 | DType::F32) || indices.is_wide() {
             return None;
         }
         let stride = |d: usize| usize::try_from(s.values.strides[d]).ok();
         let block = if faults::is(Fault::BlocksRepeated) { 0 } else { stride(0)? };
-        Some(Blocks {
-            pointers: pointers.clone(),
-            indices: indices.clone(),
-            outer: first.axis,
-            shape: [rows, columns],
-            strides: [block, stride(of_row)?, stride(of_column)?],
-            values: s.values.clone(),
-        })
+        let strides = [block, stride(dims[0])?, stride(dims[1])?];
+        let (pointers, indices) = (pointers.clone(), indices.clone());
+        let blocks = Blocks { pointers, indices, outer: 0, shape, strides, values: s.values.clone() };
+        Some(if axes[0] == 0 { blocks } else { blocks.turned() })
     }
 
     /// Of the transpose.

@@ -21,6 +21,7 @@ use crate::engine::convert;
 use crate::engine::fold::{Fold, map_scalars};
 use crate::engine::sides::all_finite;
 use crate::engine::slices::{Groups, Need, Table, group, is_few, reduced, table};
+use crate::engine::unblock::unblocked;
 use crate::levels::level::{Level, LevelKind};
 use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::{Sparse, Tensor};
@@ -68,12 +69,14 @@ pub(super) fn reduce(fold: &Fold, s: &Sparse, kept: &[usize], axes: &[usize], k:
     Ok(Tensor::from_strided(fold.strided(&dense, kept, axes)?))
 }
 
-/// A matrix by coordinates or listed rows in compressed rows, where a result for each row is wanted.
+/// A matrix by coordinates or listed rows in compressed rows, where a result for each row is wanted; one in blocks where one is wanted for
+/// each row or column.
 fn along_rows(s: &Sparse, kept: &[usize]) -> Result<Option<Sparse>> {
-    if kept.len() != 1 || s.pattern.dims.first().is_none_or(|d| d.axis != kept[0]) {
-        return Ok(None);
+    match kept {
+        [_] if s.pattern.block_rows().is_some() => Ok(unblocked(s)),
+        [axis] if s.pattern.dims.first().is_some_and(|d| d.axis == *axis) => convert::by_rows(s),
+        _ => Ok(None),
     }
-    convert::by_rows(s)
 }
 
 /// All elements in one, of which those that are not stored are one value: what [`constant`] gives, without groups.

@@ -11,7 +11,7 @@ use openwork_ops::structure::keys::KeyLayout;
 use openwork_ops::structure::{Index, IndexVec};
 use openwork_ops::{Scalar, promote, with_index};
 
-use super::along;
+use super::{along, beside};
 use crate::base::axes::Axis;
 use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::context;
@@ -19,11 +19,11 @@ use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};
 use crate::base::pages::Scratch;
 use crate::base::parallel;
-use crate::base::strided::{DenseBytes, Strided};
+use crate::base::strided::Strided;
 use crate::engine::{convert, recompress};
 use crate::levels::indices::{Indices, needs_64_bits};
 use crate::levels::layout::{Layout, LevelSpec};
-use crate::levels::level::{Level, LevelKind};
+use crate::levels::level::Level;
 use crate::levels::names::ArrayName;
 use crate::levels::pattern::{Dim, Part, Pattern};
 use crate::tensor::fill::{Fill, fill_of};
@@ -42,7 +42,8 @@ impl Tensor {
     /// the densify budget. One undefined fill makes the result's undefined, the others storing all their elements within
     /// the budget.
     ///
-    /// Cost: O(nse + rows) and one copy of compressed rows, of coordinates and of listed rows, joined along any axis of a matrix.
+    /// Cost: O(nse + rows) and one copy of compressed rows, of coordinates and of listed rows, joined along any axis of a matrix;
+    /// and of hybrid parts that store the same rows, joined along a value axis, which stay hybrid.
     /// Other parts that interleave in storage order are sorted.
     ///
     /// ```
@@ -179,7 +180,7 @@ pub(crate) fn concat_like(tensors: &[&Tensor], axis: usize, model: usize) -> Res
     sparse(&parts, axis, &shape, model)
 }
 
-fn strided(parts: &[Tensor], axis: usize, shape: &[usize]) -> Result<Strided> {
+pub(super) fn strided(parts: &[Tensor], axis: usize, shape: &[usize]) -> Result<Strided> {
     let dtype = parts[0].dtype();
     let n = convert::dense_len(shape, dtype)?;
     let size = dtype.size();
@@ -218,6 +219,9 @@ fn sparse(parts: &[Tensor], axis: usize, shape: &[usize], model: usize) -> Resul
     } else {
         with_elements.iter().any(|s| s.fill.is_undefined())
     };
+    if let Some(out) = beside::along_values(parts, axis, shape)? {
+        return Ok(out.into());
+    }
     let spec = spec_of(parts, first, axis, shape, undefined)?;
     // By pointers where all are quickly made so, and back to what lists rows or coordinates.
     let listed = spec;
@@ -259,7 +263,7 @@ fn sparse(parts: &[Tensor], axis: usize, shape: &[usize], model: usize) -> Resul
     }
     let joined = match one_after_the_other(&pieces, axis, shape) {
         Some(pattern) => Some((pattern, join_values(&pieces)?)),
-        None => side_by_side(&pieces, axis, shape),
+        None => beside::side_by_side(&pieces, axis, shape),
     };
     let out = match joined {
         Some((pattern, values)) => Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill },
@@ -292,14 +296,14 @@ fn spec_of(parts: &[Tensor], first: &Sparse, axis: usize, shape: &[usize], undef
 }
 
 /// Whether two fills of one shape are the same; zeros are, whatever their sign.
-fn agree(a: &Strided, b: &Strided) -> bool {
+pub(super) fn agree(a: &Strided, b: &Strided) -> bool {
     let (x, y) = (a.core(), b.core());
     let zero = |s: &Strided| s.len() == 1 && s.at_offset(s.offset).is_zero();
     x.shape == y.shape && (x.contiguous_bytes() == y.contiguous_bytes() || (zero(&x) && zero(&y)))
 }
 
 /// The fill of parts whose fills are all defined; `None` if only a dense result is left, which fits the budget.
-fn joined_fill(
+pub(super) fn joined_fill(
     parts: &[Tensor],
     with_elements: &[&Sparse],
     axis: usize,
@@ -396,7 +400,7 @@ fn join_values(pieces: &[Piece<'_>]) -> Result<Strided> {
 }
 
 /// The value that all rows of values are, if they are one.
-fn iso(pieces: &[Piece<'_>]) -> Option<Strided> {
+pub(super) fn iso(pieces: &[Piece<'_>]) -> Option<Strided> {
     let mut rows = pieces.iter().map(|p| &p.sparse.values).filter(|v| v.len() > 0);
     let one = |v: &Strided| (v.strides[0] == 0).then(|| v.narrow(0, 0..1).core());
     let first = rows.next()?;
@@ -484,98 +488,6 @@ fn appended(parts: &[Stretch<'_>], wide: bool) -> Indices {
         out.into()
     }
     if wide { typed::<u64>(parts) } else { typed::<u32>(parts) }
-}
-
-/// Compressed rows joined along the columns: the segments of each row one after the other.
-fn side_by_side(pieces: &[Piece<'_>], axis: usize, shape: &[usize]) -> Option<(Pattern, Strided)> {
-    let first = &pieces.first()?.sparse;
-    let p = &first.pattern;
-    let above = p.levels.split_last()?.1;
-    let own = p.dims.get(p.level_dims - 1).is_some_and(|d| (d.axis, d.part) == (axis, Part::Whole));
-    if !own || above.is_empty() || above.iter().any(|l| l.kind() != LevelKind::Dense) {
-        return None;
-    }
-    let positions = pieces.iter().map(|p| p.sparse.pattern.positions).sum();
-    let mut dims = p.dims.clone();
-    dims[p.level_dims - 1].size = shape[axis];
-    let wide = needs_64_bits(positions, dims[..p.level_dims].iter().map(|d| d.size));
-    let mut values_shape = first.values.shape.clone();
-    values_shape[0] = positions;
-    let iso = iso(pieces);
-    let row = if iso.is_some() { 0 } else { p.block() * first.dtype().size() };
-    convert::dense_len(&values_shape, first.dtype()).ok()?;
-    let of_width = |array: &Indices| if wide { Some(array.widened(true)) } else { array.narrowed() };
-    let parts = pieces.iter().map(|piece| {
-        let Some(Level::Sparse { pointers: Some(pointers), indices, .. }) = piece.sparse.pattern.levels.last() else {
-            return None;
-        };
-        let [columns] = &indices[..] else { return None };
-        let values = if row == 0 { None } else { Some(piece.sparse.values.dense_bytes().ok()?) };
-        Some(Segments { pointers: of_width(pointers)?, columns: of_width(columns)?, values, shift: piece.offset[axis] })
-    });
-    let parts: Vec<Segments<'_>> = parts.collect::<Option<_>>()?;
-    let join = if wide { joined::<u64> } else { joined::<u32> };
-    let (pointers, columns, buffer) = join(&parts, positions, row, first.dtype().size())?;
-    let values = match iso {
-        Some(one) => Strided { shape: values_shape, ..one },
-        None => Strided::new(buffer, first.dtype(), values_shape),
-    };
-    let mut levels = above.to_vec();
-    levels.push(Level::Sparse { pointers: Some(pointers), indices: vec![columns], ordered: true, unique: true });
-    Some((Pattern { levels, dims, level_dims: p.level_dims, positions }, values))
-}
-
-/// The last level of a part, its rows of values, and what is added to its coordinates.
-struct Segments<'a> {
-    pointers: Indices,
-    columns: Indices,
-    values: Option<DenseBytes<'a>>,
-    shift: usize,
-}
-
-/// Pointers, coordinates and values of as many segments as each part has, joined.
-fn joined<I: Index>(
-    parts: &[Segments<'_>],
-    total: usize,
-    row: usize,
-    size: usize,
-) -> Option<(Indices, Indices, Buffer)> {
-    let of: Vec<(&[I], &[I])> = parts.mapped(|p| (p.pointers.typed(), p.columns.typed()));
-    let n = of.first()?.0.len().checked_sub(1)?;
-    let mut ends = Scratch::<I>::any(n + 1);
-    for (r, end) in ends.iter_mut().enumerate() {
-        *end = I::new(of.iter().map(|(pointers, _)| pointers[r].get() - pointers[0].get()).sum());
-    }
-    let mut columns = Scratch::<I>::any(total);
-    let buffer = Buffer::filled(total * row, size, |out| {
-        let (mut to, mut rest, mut items) = (&mut columns[..], out, Vec::new());
-        let grain = parallel::GRAIN / 8;
-        for first in (0..n).step_by(grain) {
-            let last = (first + grain).min(n);
-            let len = ends[last].get() - ends[first].get();
-            let (own, others) = to.split_at_mut(len);
-            let (rows, other_rows) = rest.split_at_mut(len * row);
-            items.push((first..last, own, rows));
-            (to, rest) = (others, other_rows);
-        }
-        parallel::for_each(items, &|_, (segments, columns, rows)| {
-            let mut at = 0;
-            for r in segments {
-                for ((pointers, from), part) in of.iter().zip(parts) {
-                    let segment = pointers[r].get() - pointers[0].get()..pointers[r + 1].get() - pointers[0].get();
-                    let end = at + segment.len();
-                    for (to, from) in columns[at..end].iter_mut().zip(&from[segment.clone()]) {
-                        *to = I::new(from.get() + part.shift);
-                    }
-                    if let Some(values) = &part.values {
-                        rows[at * row..end * row].copy_from_slice(&values[segment.start * row..segment.end * row]);
-                    }
-                    at = end;
-                }
-            }
-        });
-    });
-    Some((ends.into(), columns.into(), buffer.ok()?))
 }
 
 /// Pieces that do not overlap, in a larger shape. Each is canonical and has the levels of `spec`.

@@ -2,6 +2,7 @@
 //! choose, join and move elements.
 
 mod axes;
+mod beside;
 mod moves;
 mod pad;
 pub(crate) mod window;

@@ -10,11 +10,13 @@ use openwork_ops::with_index;
 use crate::base::axes::Axis;
 use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::error::{self, Result};
+use crate::base::faults::{self, Fault};
 use crate::base::pages::Scratch;
 use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::Strided;
 use crate::base::trace::{Work, raise};
 use crate::engine::convert;
+use crate::engine::unblock::unblocked;
 use crate::levels::build::{self, SortedKeys};
 use crate::levels::indices::Indices;
 use crate::levels::layout::{Layout, LevelSpec};
@@ -30,10 +32,10 @@ impl Tensor {
     /// A window of one axis: the elements `range` of it.
     ///
     /// A view where no index must move: strided tensors, value axes, and the outermost axis where its level is dense
-    /// (rows of CSR, columns of CSC, batches). Then pointers, indices and values are windows of the same memory. Where that level
+    /// (rows of CSR, columns of CSC, batches, rows of whole blocks of BSR). Then pointers, indices and values are windows of the same memory. Where that level
     /// is sorted (rows of COO and DCSR) only its coordinates inside the range are copied. Columns of CSR (rows of CSC) copy a
     /// stretch of each segment, at O(pointers · log + what is copied). Elsewhere the stored elements inside the range are
-    /// copied, at O(nse).
+    /// copied, at O(nse). A range that cuts blocks gives coordinates (COO), at the cost of the blocks it meets.
     ///
     /// ```
     /// use openwork::{Layout, tensor};
@@ -61,7 +63,7 @@ impl Tensor {
         let out = match &self.storage {
             _ if range == (0..size) => self.clone(),
             Storage::Strided(s) => Tensor::from_strided(s.narrow(axis, range)),
-            Storage::Sparse(s) => match values_window(s, axis, &range).or_else(|| root_window(s, axis, &range)) {
+            Storage::Sparse(s) => match view(s, axis, &range) {
                 Some(out) => out.into(),
                 None => copied(s, axis, std::slice::from_ref(&range))?
                     .pop()
@@ -88,9 +90,31 @@ fn narrowed_fill(s: &Sparse, axis: usize, range: &Range<usize>) -> Fill {
     }
 }
 
-/// The dimensions with another size along one axis that they hold whole.
+/// The dimensions with another size along one axis, of which they hold whole blocks.
 fn narrowed_dims(p: &Pattern, axis: usize, size: usize) -> Vec<Dim> {
-    p.dims.mapped(|d| if d.axis == axis { Dim { size, ..*d } } else { *d })
+    p.dims.mapped(|d| match d.part {
+        Part::Whole | Part::Div(_) if d.axis == axis => Dim { size: size / along(*d), ..*d },
+        _ => *d,
+    })
+}
+
+/// Indices of an axis to each one of its dimension.
+fn along(d: Dim) -> usize {
+    if let Part::Div(size) = d.part { size } else { 1 }
+}
+
+/// A range of an axis in indices of this dimension, if these are those of its elements or blocks, and none of them is cut.
+fn in_steps(d: Dim, axis: usize, range: &Range<usize>) -> Option<Range<usize>> {
+    let step = along(d);
+    let is_whole =
+        !matches!(d.part, Part::Mod(_)) && range.start.is_multiple_of(step) && range.end.is_multiple_of(step);
+    let before = if faults::is(Fault::BlocksWindowed) && step > 1 { range.start / step } else { 0 };
+    (d.axis == axis && is_whole).then(|| range.start / step - before..range.end / step - before)
+}
+
+/// A window for which nothing but coordinates need be copied.
+fn view(s: &Sparse, axis: usize, range: &Range<usize>) -> Option<Sparse> {
+    values_window(s, axis, range).or_else(|| root_window(s, axis, range))
 }
 
 /// A window of a value axis.
@@ -109,13 +133,10 @@ fn values_window(s: &Sparse, axis: usize, range: &Range<usize>) -> Option<Sparse
 /// along the axis of one that is sorted.
 fn root_window(s: &Sparse, axis: usize, range: &Range<usize>) -> Option<Sparse> {
     let p = &s.pattern;
-    let outermost = p.dims.first().is_some_and(|d| (d.axis, d.part) == (axis, Part::Whole));
-    if !outermost {
-        return None;
-    }
+    let steps = in_steps(*p.dims.first()?, axis, range)?;
     let (root, mut window) = match p.levels.first()? {
-        Level::Dense => (Level::Dense, range.clone()),
-        Level::Sparse { pointers: None, indices, ordered: true, unique } => sorted_window(indices, *unique, range)?,
+        Level::Dense => (Level::Dense, steps),
+        Level::Sparse { pointers: None, indices, ordered: true, unique } => sorted_window(indices, *unique, &steps)?,
         _ => return None,
     };
     let mut levels = vec![root];
@@ -132,6 +153,10 @@ fn root_window(s: &Sparse, axis: usize, range: &Range<usize>) -> Option<Sparse> 
         values: s.values.narrow(0, window),
         fill: narrowed_fill(s, axis, range),
     })
+}
+
+fn views(s: &Sparse, axis: usize, ranges: &[Range<usize>]) -> Option<Vec<Sparse>> {
+    ranges.iter().map(|range| view(s, axis, range)).collect()
 }
 
 /// The part of sorted tuples whose first coordinates are in a range, and which they are.
@@ -159,15 +184,16 @@ fn segments_windows(s: &Sparse, axis: usize, ranges: &[Range<usize>]) -> Option<
     else {
         return None;
     };
-    let own = p.dims.get(p.level_dims - 1).is_some_and(|d| (d.axis, d.part) == (axis, Part::Whole));
-    if !own || indices.len() != 1 || above.iter().any(|l| l.kind() != LevelKind::Dense) {
+    let own = *p.dims.get(p.level_dims - 1)?;
+    let steps: Vec<Range<usize>> = ranges.iter().map(|range| in_steps(own, axis, range)).collect::<Option<_>>()?;
+    if indices.len() != 1 || above.iter().any(|l| l.kind() != LevelKind::Dense) {
         return None;
     }
     let iso = s.values.strides[0] == 0;
     let row = if iso { 0 } else { p.block() * s.dtype().size() };
     let dense = if iso { None } else { Some(s.values.dense_bytes().ok()?) };
     let values = (dense.as_deref().unwrap_or_default(), row);
-    let found = with_index!(pointers.as_slice(), p => copy_segments(p, indices[0].typed(), values, ranges, *unique));
+    let found = with_index!(pointers.as_slice(), p => copy_segments(p, indices[0].typed(), values, &steps, *unique));
     let window = |((level, values), range): ((Level, Buffer), &Range<usize>)| {
         let mut shape = s.values.shape.clone();
         shape[0] = if let Level::Sparse { indices, .. } = &level { indices[0].len() } else { 0 };
@@ -234,41 +260,56 @@ fn copy_segments<I: Index>(
 
 /// Copies what is stored inside each of several windows along one axis, which follow one another.
 fn copied(s: &Sparse, axis: usize, ranges: &[Range<usize>]) -> Result<Vec<Tensor>> {
-    // By pointers, and back to what lists rows or coordinates.
-    let rows = convert::by_rows(s)?;
-    let parts = match segments_windows(rows.as_ref().unwrap_or(s), axis, ranges) {
+    if let Some(parts) = segments_windows(s, axis, ranges) {
+        raise(Work::Specialised);
+        return Ok(parts.into_iter().map(Into::into).collect());
+    }
+    // By pointers, and back to what lists rows or coordinates. Parts of blocks come as coordinates.
+    let is_cut = s.pattern.dims.iter().any(|d| d.axis == axis && d.part != Part::Whole);
+    if let ([range], true) = (ranges, is_cut)
+        && let Some((part, within)) = blocks_around(s, axis, range)
+    {
+        return copied(&part, axis, &[within]);
+    }
+    let spec = if is_cut { LevelSpec::of_layout(Layout::Coo, &s.shape)? } else { s.pattern.spec() };
+    let rows = if is_cut { unblocked(s) } else { convert::by_rows(s)? };
+    let by_rows = |rows: &Sparse| views(rows, axis, ranges).or_else(|| segments_windows(rows, axis, ranges));
+    match rows.as_ref().and_then(by_rows) {
         Some(parts) => {
             raise(Work::Specialised);
-            parts
+            parts.try_mapped(|part| convert::convert(part, &spec).map(Into::into))
         }
-        None => cut(s, axis, ranges)?,
-    };
-    let spec = rows.map(|_| s.pattern.spec());
-    parts.try_mapped(|part| match &spec {
-        Some(spec) => convert::convert(part, spec).map(Into::into),
-        None => Ok(part.clone().into()),
-    })
+        None if is_cut => cut(&convert::convert(s, &spec)?, axis, ranges),
+        None => cut(&convert::coalesce(s, openwork_ops::ReduceOp::Sum)?, axis, ranges),
+    }
+}
+
+/// The blocks that a range of an axis meets, where those are not all, and the range in these.
+fn blocks_around(s: &Sparse, axis: usize, range: &Range<usize>) -> Option<(Sparse, Range<usize>)> {
+    let size = s.pattern.dims.iter().find(|d| d.axis == axis && matches!(d.part, Part::Div(_))).map(|d| along(*d))?;
+    let start = range.start - range.start % size;
+    let around = start..range.end.next_multiple_of(size);
+    let is_less = around != (0..s.shape[axis]) && around != *range;
+    let part = || view(s, axis, &around).or_else(|| segments_windows(s, axis, std::slice::from_ref(&around))?.pop());
+    is_less.then(part)?.map(|part| (part, range.start - start..range.end - start))
 }
 
 /// Several windows along one axis, one after the other, each as [`Tensor::narrow`] gives it. Where that copies what is
 /// stored, all are copied in one pass.
 pub(super) fn windows(x: &Tensor, axis: usize, ranges: &[Range<usize>]) -> Result<Vec<Tensor>> {
-    let is_view = |s: &Sparse| values_window(s, axis, &(0..0)).or_else(|| root_window(s, axis, &(0..0))).is_some();
     match x.sparse() {
-        Some(s) if ranges.len() > 1 && !is_view(s) => copied(s, axis, ranges),
+        Some(s) if ranges.len() > 1 => match views(s, axis, ranges) {
+            Some(parts) => Ok(parts.into_iter().map(Into::into).collect()),
+            None => copied(s, axis, ranges),
+        },
         _ => ranges.iter().map(|range| x.narrow(range.clone(), axis)).collect(),
     }
 }
 
-/// What is stored inside each of several windows along one axis, which follow one another.
+/// What is stored inside each of several windows along one axis, which follow one another: of a tensor without duplicates.
 ///
 /// Cost: O(nse + windows).
-fn cut(s: &Sparse, axis: usize, ranges: &[Range<usize>]) -> Result<Vec<Sparse>> {
-    let s = if s.pattern.dims.iter().any(|d| d.axis == axis && d.part != Part::Whole) {
-        convert::convert(s, &LevelSpec::of_layout(Layout::Coo, &s.shape)?)?
-    } else {
-        convert::coalesce(s, openwork_ops::ReduceOp::Sum)?
-    };
+fn cut(s: &Sparse, axis: usize, ranges: &[Range<usize>]) -> Result<Vec<Tensor>> {
     // The positions of each window, in order: counted, then put there.
     let coordinates = s.pattern.axis_coordinates(axis, s.ndim());
     let window = |c: u64| {
@@ -303,8 +344,8 @@ fn cut(s: &Sparse, axis: usize, ranges: &[Range<usize>]) -> Result<Vec<Sparse>> 
         let dims = narrowed_dims(&s.pattern, axis, range.len());
         let pattern = build::build(&freed(s.pattern.kinds()), dims, &keys)?;
         let values = convert::gather_values(&s.values, &IndexVec::U64(own.to_vec()))?;
-        let (shape, fill) = (narrowed_shape(&s, axis, range), narrowed_fill(&s, axis, range));
-        Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill })
+        let (shape, fill) = (narrowed_shape(s, axis, range), narrowed_fill(s, axis, range));
+        Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill }.into())
     };
     ranges.iter().enumerate().map(part).collect()
 }

@@ -1,0 +1,161 @@
+//! Joined along an inner axis: the segments of compressed rows side by side, and rows of values.
+
+use std::sync::Arc;
+
+use openwork_ops::structure::Index;
+
+use super::join::{Piece, agree, iso, joined_fill, strided};
+use crate::base::buffer::Buffer;
+use crate::base::error::{Error, Result};
+use crate::base::faults::{self, Fault};
+use crate::base::mapped::Mapped;
+use crate::base::pages::Scratch;
+use crate::base::parallel;
+use crate::base::strided::{DenseBytes, Strided};
+use crate::engine::convert;
+use crate::levels::indices::{Indices, needs_64_bits};
+use crate::levels::level::{Level, LevelKind};
+use crate::levels::pattern::{Dim, Part, Pattern};
+use crate::tensor::fill::Fill;
+use crate::tensor::{Sparse, Tensor};
+
+/// Whether two fills of one shape are the same elements, where one varies along an axis and the other does not.
+fn are_equal(a: &Strided, b: &Strided) -> Result<bool> {
+    let (a, b) = (a.unbroadcast(), b.unbroadcast());
+    let shape: Vec<usize> = a.shape.iter().zip(&b.shape).map(|(&a, &b)| a.max(b)).collect();
+    Ok(*a.broadcast(&shape).dense_bytes()? == *b.broadcast(&shape).dense_bytes()?)
+}
+
+/// Parts that store the same positions, joined along an axis of their rows of values. `None` of others, and where one would have to
+/// store what its fill differs by.
+pub(super) fn along_values(parts: &[Tensor], axis: usize, shape: &[usize]) -> Result<Option<Sparse>> {
+    let Some(sparse) = parts.iter().map(Tensor::sparse).collect::<Option<Vec<_>>>() else { return Ok(None) };
+    let first = sparse[0];
+    let Some(place) = first.pattern.value_dims().iter().position(|d| (d.axis, d.part) == (axis, Part::Whole)) else {
+        return Ok(None);
+    };
+    let as_wide = |s: &Sparse| {
+        let dims = s.pattern.dims.mapped(|d| if d.axis == axis { Dim { size: shape[axis], ..*d } } else { *d });
+        Pattern { dims, ..(*s.pattern).clone() }
+    };
+    let pattern = as_wide(first);
+    if shape.contains(&0) || sparse[1..].iter().any(|s| !as_wide(s).has_equal_arrays(&pattern)) {
+        return Ok(None);
+    }
+    let fill = if sparse.iter().all(|s| s.fill.is_undefined()) {
+        Fill::Undefined
+    } else if sparse.iter().any(|s| s.fill.is_undefined()) {
+        return Ok(None);
+    } else {
+        let with_elements: Vec<&Sparse> = sparse.iter().copied().filter(|s| !s.shape.contains(&0)).collect();
+        // What is wrong with fills is said where parts are joined by coordinates.
+        let Ok(Some(fill)) = joined_fill(parts, &with_elements, axis, shape, &pattern.spec()) else { return Ok(None) };
+        let (all, mut at) = (fill.spread(shape), 0);
+        for s in sparse.iter().filter(|s| !s.shape.contains(&0)) {
+            let own = all.as_ref().map(|all| all.narrow(axis, at..at + s.shape[axis]));
+            at += s.shape[axis];
+            let is_own = |(a, b): (Strided, Strided)| Ok::<_, Error>(agree(&a, &b) || are_equal(&a, &b)?);
+            if !s.fill_values().zip(own).map_or(Ok(false), is_own)? {
+                return Ok(None);
+            }
+        }
+        fill
+    };
+    let is_first = |s: &Sparse| faults::is(Fault::RowsOfFirst) && s.shape == first.shape;
+    let rows: Vec<Tensor> =
+        sparse.mapped(|s| Tensor::from_strided(if is_first(s) { &first.values } else { &s.values }.clone()));
+    let values = strided(&rows, place + 1, &pattern.stored_shape())?;
+    Ok(Some(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill }))
+}
+
+/// Compressed rows joined along the columns: the segments of each row one after the other.
+pub(super) fn side_by_side(pieces: &[Piece<'_>], axis: usize, shape: &[usize]) -> Option<(Pattern, Strided)> {
+    let first = &pieces.first()?.sparse;
+    let p = &first.pattern;
+    let above = p.levels.split_last()?.1;
+    let own = p.dims.get(p.level_dims - 1).is_some_and(|d| (d.axis, d.part) == (axis, Part::Whole));
+    if !own || above.is_empty() || above.iter().any(|l| l.kind() != LevelKind::Dense) {
+        return None;
+    }
+    let positions = pieces.iter().map(|p| p.sparse.pattern.positions).sum();
+    let mut dims = p.dims.clone();
+    dims[p.level_dims - 1].size = shape[axis];
+    let wide = needs_64_bits(positions, dims[..p.level_dims].iter().map(|d| d.size));
+    let mut values_shape = first.values.shape.clone();
+    values_shape[0] = positions;
+    let iso = iso(pieces);
+    let row = if iso.is_some() { 0 } else { p.block() * first.dtype().size() };
+    convert::dense_len(&values_shape, first.dtype()).ok()?;
+    let of_width = |array: &Indices| if wide { Some(array.widened(true)) } else { array.narrowed() };
+    let parts = pieces.iter().map(|piece| {
+        let Some(Level::Sparse { pointers: Some(pointers), indices, .. }) = piece.sparse.pattern.levels.last() else {
+            return None;
+        };
+        let [columns] = &indices[..] else { return None };
+        let values = if row == 0 { None } else { Some(piece.sparse.values.dense_bytes().ok()?) };
+        Some(Segments { pointers: of_width(pointers)?, columns: of_width(columns)?, values, shift: piece.offset[axis] })
+    });
+    let parts: Vec<Segments<'_>> = parts.collect::<Option<_>>()?;
+    let join = if wide { joined::<u64> } else { joined::<u32> };
+    let (pointers, columns, buffer) = join(&parts, positions, row, first.dtype().size())?;
+    let values = match iso {
+        Some(one) => Strided { shape: values_shape, ..one },
+        None => Strided::new(buffer, first.dtype(), values_shape),
+    };
+    let mut levels = above.to_vec();
+    levels.push(Level::Sparse { pointers: Some(pointers), indices: vec![columns], ordered: true, unique: true });
+    Some((Pattern { levels, dims, level_dims: p.level_dims, positions }, values))
+}
+
+/// The last level of a part, its rows of values, and what is added to its coordinates.
+struct Segments<'a> {
+    pointers: Indices,
+    columns: Indices,
+    values: Option<DenseBytes<'a>>,
+    shift: usize,
+}
+
+/// Pointers, coordinates and values of as many segments as each part has, joined.
+fn joined<I: Index>(
+    parts: &[Segments<'_>],
+    total: usize,
+    row: usize,
+    size: usize,
+) -> Option<(Indices, Indices, Buffer)> {
+    let of: Vec<(&[I], &[I])> = parts.mapped(|p| (p.pointers.typed(), p.columns.typed()));
+    let n = of.first()?.0.len().checked_sub(1)?;
+    let mut ends = Scratch::<I>::any(n + 1);
+    for (r, end) in ends.iter_mut().enumerate() {
+        *end = I::new(of.iter().map(|(pointers, _)| pointers[r].get() - pointers[0].get()).sum());
+    }
+    let mut columns = Scratch::<I>::any(total);
+    let buffer = Buffer::filled(total * row, size, |out| {
+        let (mut to, mut rest, mut items) = (&mut columns[..], out, Vec::new());
+        let grain = parallel::GRAIN / 8;
+        for first in (0..n).step_by(grain) {
+            let last = (first + grain).min(n);
+            let len = ends[last].get() - ends[first].get();
+            let (own, others) = to.split_at_mut(len);
+            let (rows, other_rows) = rest.split_at_mut(len * row);
+            items.push((first..last, own, rows));
+            (to, rest) = (others, other_rows);
+        }
+        parallel::for_each(items, &|_, (segments, columns, rows)| {
+            let mut at = 0;
+            for r in segments {
+                for ((pointers, from), part) in of.iter().zip(parts) {
+                    let segment = pointers[r].get() - pointers[0].get()..pointers[r + 1].get() - pointers[0].get();
+                    let end = at + segment.len();
+                    for (to, from) in columns[at..end].iter_mut().zip(&from[segment.clone()]) {
+                        *to = I::new(from.get() + part.shift);
+                    }
+                    if let Some(values) = &part.values {
+                        rows[at * row..end * row].copy_from_slice(&values[segment.start * row..segment.end * row]);
+                    }
+                    at = end;
+                }
+            }
+        });
+    });
+    Some((ends.into(), columns.into(), buffer.ok()?))
+}
