@@ -209,7 +209,7 @@ pub(crate) fn prefetch<T, const N: usize>(elements: &[T], at: usize) {
 }
 
 /// Bytes of a stream that are asked for ahead of what is read.
-const SOON: usize = 1 << 10;
+const SOON: usize = 1 << 11;
 
 /// Asks for what a loop that reads elements one after the other will come to, at `from` now: where it goes elsewhere in between, the
 /// CPU does not foresee that. There may be nothing at that place.
