@@ -93,14 +93,6 @@ impl Indices {
         }
     }
 
-    /// Whether every entry is below 2^31 (2^63), so that its bytes are the same number signed and unsigned.
-    pub(crate) fn is_small(&self) -> bool {
-        match self.as_slice() {
-            IndexSlice::U32(s) => s.iter().fold(0, |all, v| all | v) < 1 << 31,
-            IndexSlice::U64(s) => s.iter().fold(0, |all, v| all | v) < 1 << 63,
-        }
-    }
-
     pub(crate) fn is_same(&self, other: &Indices) -> bool {
         self.buffer.is_same(&other.buffer)
     }

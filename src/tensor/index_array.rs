@@ -22,13 +22,18 @@ fn most<T: Copy + Ord + Send + Sync>(values: &[T]) -> Option<T> {
     parallel::map_chunks(values.len(), 1 << 18, &|r| values[r].iter().copied().max()).into_iter().flatten().max()
 }
 
+/// What all entries are below.
+fn limit_of<T: Copy + Ord + Into<u64> + Send + Sync>(values: &[T]) -> u64 {
+    most(values).map_or(0, |most| most.into().saturating_add(1))
+}
+
 macro_rules! index_array {
     ($($ty:ty as $to:ty => $variant:ident),*) => {$(
         impl From<Vec<$ty>> for IndexArray {
             fn from(values: Vec<$ty>) -> IndexArray {
                 // All values below 2^31 (2^63) are the same bytes signed and unsigned; negative ones are above.
                 let values: Vec<$to> = bytemuck::allocation::cast_vec(values);
-                let limit = most(&values).map_or(0, |most| u64::from(most).saturating_add(1));
+                let limit = limit_of(&values);
                 if limit > 1 << (<$to>::BITS - 1) {
                     let at = values.iter().position(|&v| v >> (<$to>::BITS - 1) != 0).unwrap_or(0);
                     return IndexArray(Err(format!("entry {at} is {}, out of range", values[at] as $ty)));
@@ -42,7 +47,7 @@ index_array!(i32 as u32 => U32, i64 as u64 => U64, u64 as u64 => U64, usize as u
 
 impl From<Vec<u32>> for IndexArray {
     fn from(values: Vec<u32>) -> IndexArray {
-        let limit = most(&values).map_or(0, |most| u64::from(most).saturating_add(1));
+        let limit = limit_of(&values);
         let vec = if limit > 1 << 31 {
             IndexVec::U64(values.into_iter().map(u64::from).collect())
         } else {
@@ -73,8 +78,14 @@ fn index_array_of(values: &Tensor, trusting: bool) -> IndexArray {
         let range = if s.len() == 0 { 0..0 } else { s.offset * size..(s.offset + s.len()) * size };
         Indices::of_buffer(s.buffer.slice(range), size == 8)
     });
-    if let Some(indices) = shared.filter(Indices::is_small) {
-        return IndexArray(Ok(indices));
+    if let Some(indices) = shared {
+        let (limit, bits) = match indices.as_slice() {
+            IndexSlice::U32(s) => (limit_of(s), 31),
+            IndexSlice::U64(s) => (limit_of(s), 63),
+        };
+        if limit <= 1 << bits {
+            return IndexArray(Ok(indices.known_below(limit)));
+        }
     }
     let dtype = match s.dtype {
         DType::U32 | DType::I64 | DType::U64 => s.dtype,

@@ -361,20 +361,24 @@ fn root_rows(s: &Sparse, axis: usize, choice: &Along<'_>, dims: &[Dim]) -> Resul
     let too_many = || error::shape(&[&s.shape], "the rows of the result do not fit in memory: choose coo");
     let parents = choice.len().checked_mul(inner).filter(|&n| Buffer::is_possible(n.saturating_mul(16)));
     let parents = parents.ok_or_else(too_many)?;
-    // Where each segment begins, and where it will end.
-    let (mut starts, mut ends) = (Vec::with_capacity(parents), Vec::with_capacity(parents));
-    let mut total = 0usize;
+    // Where each segment begins, and how long it is; then where it will end.
+    let (mut starts, mut ends) = (Scratch::<usize>::any(parents), Scratch::<usize>::any(parents));
+    let grain = GRAIN / 8;
+    let pieces: Vec<_> = starts.chunks_mut(grain).zip(ends.chunks_mut(grain)).enumerate().collect();
     with_index!(pointers.as_slice(), p => {
         let base = p[0].get();
-        for i in 0..choice.len() {
-            let first = choice.source(i) * inner;
-            for segment in p[first..first + inner + 1].windows(2) {
-                starts.push(segment[0].get() - base);
-                total = total.checked_add(segment[1].get() - segment[0].get()).ok_or_else(too_many)?;
-                ends.push(total);
+        parallel::for_each(pieces, &|_, (piece, (starts, lengths))| {
+            for ((start, length), i) in starts.iter_mut().zip(lengths).zip(piece * grain..) {
+                let of = if inner == 1 { choice.source(i) } else { choice.source(i / inner) * inner + i % inner };
+                (*start, *length) = (p[of].get() - base, p[of + 1].get() - p[of].get());
             }
-        }
+        });
     });
+    let mut total = 0usize;
+    for end in ends.iter_mut() {
+        total = total.checked_add(*end).ok_or_else(too_many)?;
+        *end = total;
+    }
     fits(&s.shape, Some(total))?;
     Runs { starts: &starts, ends: &ends }.of(s, dims)
 }

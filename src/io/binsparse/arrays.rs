@@ -30,8 +30,8 @@ pub(crate) trait Arrays {
     /// `None` if there is no such array.
     fn info(&mut self, name: &str) -> Res<Option<ArrayInfo>>;
 
-    /// Reads entries from `start` on into `out`, which has the size of some, in this machine's byte order. Truth values
-    /// come as bytes. What is not read is not checked either.
+    /// Reads entries from `start` on into `out`, which has the size of some, in this machine's byte order, and writes every byte
+    /// unless it fails: what was there may be another array's. Truth values come as bytes. What is not read is not checked either.
     fn read(&mut self, name: &str, start: u64, out: &mut [u8], tell: &Tell<'_>) -> Res<()>;
 
     /// Bytes that an array takes in the file, if it is packed and the container knows.
@@ -79,18 +79,14 @@ fn shared(arrays: &mut dyn Arrays, found: &FoundArray) -> Option<Strided> {
 
 /// Reads an integer array.
 pub(crate) fn read_index(arrays: &mut dyn Arrays, found: &FoundArray, tell: &Tell<'_>) -> Res<IndexArray> {
-    fn vec<T: bytemuck::Pod>(arrays: &mut dyn Arrays, found: &FoundArray, len: usize, tell: &Tell<'_>) -> Res<Vec<T>> {
-        let mut out: Vec<T> = buffer::zeroed_vec(len);
-        arrays.read(&found.name, found.start, bytemuck::cast_slice_mut(&mut out), tell)?;
-        Ok(out)
-    }
     fn narrow<T: bytemuck::Pod + Into<i64>>(
         arrays: &mut dyn Arrays,
         found: &FoundArray,
         len: usize,
         tell: &Tell<'_>,
     ) -> Res<IndexArray> {
-        let values: Vec<T> = vec(arrays, found, len, tell)?;
+        let mut values: Vec<T> = buffer::zeroed_vec(len);
+        arrays.read(&found.name, found.start, bytemuck::cast_slice_mut(&mut values), tell)?;
         let name = &found.name;
         match values.try_mapped(|&v| u32::try_from(v.into())) {
             Ok(values) => Ok(values.into()),
@@ -106,10 +102,10 @@ pub(crate) fn read_index(arrays: &mut dyn Arrays, found: &FoundArray, tell: &Tel
         DType::U8 => narrow::<u8>(arrays, found, len, tell),
         DType::I16 => narrow::<i16>(arrays, found, len, tell),
         DType::U16 => narrow::<u16>(arrays, found, len, tell),
-        DType::I32 => Ok(vec::<i32>(arrays, found, len, tell)?.into()),
-        DType::U32 => Ok(vec::<u32>(arrays, found, len, tell)?.into()),
-        DType::I64 => Ok(vec::<i64>(arrays, found, len, tell)?.into()),
-        DType::U64 => Ok(vec::<u64>(arrays, found, len, tell)?.into()),
+        DType::I32 | DType::U32 | DType::I64 | DType::U64 => {
+            let entries = Strided::new(read_bytes(arrays, found, len, tell)?, found.info.dtype, vec![len]);
+            Ok(IndexArray::from(&Tensor::from_strided(entries)))
+        }
         other => bad(format_args!("`{}` holds {other}, not integers", found.name)),
     }
 }
@@ -130,6 +126,9 @@ pub(crate) fn read_values(
         return Ok((Strided { dtype, ..shared }, 0));
     }
     let len = possible(found)?;
+    if !as_bool && info.dtype.size() > 1 {
+        return Ok((Strided::new(read_bytes(arrays, found, len, tell)?, info.dtype, vec![len]), 0));
+    }
     let mut result = Ok(());
     let mut odd = 0;
     let buffer = Buffer::build(len * info.dtype.size(), |out| {
@@ -147,6 +146,13 @@ pub(crate) fn read_values(
     }
     let dtype = if as_bool { DType::Bool } else { info.dtype };
     Ok((Strided::new(buffer, dtype, vec![len]), odd))
+}
+
+/// So many elements of more than a byte each, in memory that is not zeroed before.
+fn read_bytes(arrays: &mut dyn Arrays, found: &FoundArray, len: usize, tell: &Tell<'_>) -> Res<Buffer> {
+    let (size, mut result) = (found.info.dtype.size(), Ok(()));
+    let buffer = Buffer::filled(len * size, size, |out| result = arrays.read(&found.name, found.start, out, tell))?;
+    result.map(|()| buffer)
 }
 
 fn possible(found: &FoundArray) -> Res<usize> {
