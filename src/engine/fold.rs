@@ -124,9 +124,10 @@ impl Fold {
     fn leading(&self, values: &[u8], k: usize, results: usize) -> Result<Buffer> {
         let row = results * self.typing.input.size();
         Buffer::build(results * self.typing.acc.size(), |acc| {
-            // Each chunk of columns goes down all rows.
+            // Each chunk of columns goes down all rows; a thread has one at least, where there is work for it.
             let (from, to) = (self.typing.input.size(), self.typing.acc.size());
-            parallel::for_chunks_mut(acc, to, 1 << 10, &|first, acc| {
+            let each = if k * results < 2 * parallel::GRAIN { results } else { results.div_ceil(parallel::threads()) };
+            parallel::for_chunks_mut(acc, to, each.next_multiple_of(64).clamp(64, 1 << 10), &|first, acc| {
                 let n = acc.len() / to;
                 let rows = (0..k).map(|r| &values[r * row + first * from..r * row + (first + n) * from]);
                 self.accumulate_rows(rows, acc);

@@ -287,3 +287,25 @@ fn places_of_arrays_and_what_is_turned_round() {
         assert_eq!(x.index_select(Vec::<i64>::new(), 1).unwrap().shape(), [37, 0, 29]);
     }
 }
+
+/// Each element so many times, of every width, from pieces that begin anywhere; and squares, of integers too.
+#[test]
+fn repeated_and_squared() {
+    let n = 40_003;
+    for dtype in [DType::F64, DType::F32, DType::I8, DType::I16, DType::Complex128] {
+        let x = Tensor::from_vec([n], (0..n as i64).map(|i| i % 100).collect::<Vec<_>>()).unwrap().cast(dtype).unwrap();
+        for times in [1, 2, 3, 5] {
+            let on = |threads| with_threads(threads, || x.repeat(times, 0).unwrap()).unwrap();
+            let want = x.reshape([n, 1]).unwrap().broadcast_to([n, times]).unwrap().reshape([n * times]).unwrap();
+            assert!(on(1).equal(&want).unwrap() && on(3).equal(&want).unwrap(), "{dtype} {times}");
+        }
+        let square = (&x * &x).unwrap();
+        assert!(x.pow(2).unwrap().allclose(&square, 1e-15, 0.0).unwrap(), "{dtype}");
+    }
+    let rows = Tensor::rand([301, 77], 3).unwrap();
+    let want = rows.reshape([301, 1, 77]).unwrap().broadcast_to([301, 4, 77]).unwrap().reshape([1204, 77]).unwrap();
+    assert!(rows.repeat(4, 0).unwrap().equal(&want).unwrap());
+    let want = rows.reshape([301, 77, 1]).unwrap().broadcast_to([301, 77, 4]).unwrap().reshape([301, 308]).unwrap();
+    assert!(rows.repeat(4, 1).unwrap().equal(&want).unwrap());
+    assert_eq!(rows.repeat(0, 1).unwrap().shape(), [301, 0]);
+}

@@ -137,6 +137,9 @@ power! {
 
 /// `base` to the power of `exponent`, modulo 2^64.
 fn pow_unsigned(mut base: u64, mut exponent: u64) -> u64 {
+    if exponent == 2 {
+        return base.wrapping_mul(base);
+    }
     let mut power = 1u64;
     while exponent > 0 {
         if exponent & 1 == 1 {
@@ -153,6 +156,7 @@ fn pow_unsigned(mut base: u64, mut exponent: u64) -> u64 {
 fn pow_signed(base: i64, exponent: i64) -> i64 {
     match (base, exponent) {
         (1, _) => 1,
+        (_, 2) => base.wrapping_mul(base),
         (-1, _) => 1 - 2 * (exponent & 1),
         (_, ..0) => 0,
         _ => pow_unsigned(base as u64, exponent as u64) as i64,

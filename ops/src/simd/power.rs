@@ -62,7 +62,14 @@ fn power(x: f64, y: f64) -> (f64, bool) {
     let odd = half != half.floor();
     let value = f64::from_bits(value.to_bits() ^ if negative & odd { SIGN } else { 0 });
     let normal = (f64::MIN_POSITIVE..=f64::MAX).contains(&positive);
-    (value, normal & (product.abs() <= 708.0) & (!negative | (y == y.floor())))
+    let holds = normal & (product.abs() <= 708.0) & (!negative | (y == y.floor()));
+    let is_square = y == 2.0;
+    (if is_square { x * x } else { value }, holds | is_square)
+}
+
+/// The standard library's power; squares as all code here makes them, so that bits do not depend on what else is in a block.
+fn slowly(x: f64, y: f64) -> f64 {
+    if y == 2.0 { x * x } else { x.powf(y) }
 }
 
 /// Elements between two looks for what [`power`] does not hold for.
@@ -79,6 +86,10 @@ impl<T: Float> Loop for Powers<'_, T> {
     #[inline(always)]
     fn run(self) {
         for ((x, y), out) in self.x.chunks(CHUNK).zip(self.y.chunks(CHUNK)).zip(self.out.chunks_mut(CHUNK)) {
+            if y.iter().fold(true, |all, y| all & (y.wide() == 2.0)) {
+                out.iter_mut().zip(x).for_each(|(out, x)| *out = T::round(x.wide() * x.wide()));
+                continue;
+            }
             let mut held = [1u8; CHUNK];
             let mut all = 1;
             for (((out, x), y), held) in out.iter_mut().zip(x).zip(y).zip(&mut held) {
@@ -98,7 +109,7 @@ impl<T: Float> Loop for Powers<'_, T> {
 #[inline(never)]
 fn repair<T: Float>(x: &[T], y: &[T], out: &mut [T], held: &[u8; CHUNK]) {
     for (((out, x), y), _) in out.iter_mut().zip(x).zip(y).zip(held).filter(|(_, held)| **held == 0) {
-        *out = T::round(x.wide().powf(y.wide()));
+        *out = T::round(slowly(x.wide(), y.wide()));
     }
 }
 
@@ -109,7 +120,7 @@ fn apply<T: Float>(x: &[u8], y: &[u8], out: &mut [u8]) {
         vectorised(Powers { x, y, out });
     } else {
         for ((out, x), y) in out.iter_mut().zip(x).zip(y) {
-            *out = T::round(x.wide().powf(y.wide()));
+            *out = T::round(slowly(x.wide(), y.wide()));
         }
     }
 }
@@ -152,6 +163,19 @@ mod tests {
         let x: Vec<f64> = (0..400_000).map(|_| 1.0 + random.within(1e-3)).collect();
         let y: Vec<f64> = (0..400_000).map(|_| random.within(7e5)).collect();
         assert!(run64(&x, &y).iter().zip(x.iter().zip(&y)).all(|(&p, (x, y))| ulps(p, x.powf(*y)) <= 1));
+    }
+
+    /// Wherever it stands: what else is in a block changes no bit.
+    #[test]
+    fn squares_are_products() {
+        let mut x: Vec<f64> = (0..1000).map(|i| f64::from(i - 500) * 1.000_1).collect();
+        x.extend([f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 1e-200, 1e200, -5e-324]);
+        let squares: Vec<u64> = x.iter().map(|x| (x * x).to_bits()).collect();
+        let bits = |y: &[f64]| run64(&x, y).iter().map(|p| p.to_bits()).collect::<Vec<_>>();
+        let same = |a: u64, b: u64| a == b || f64::from_bits(a).is_nan() && f64::from_bits(b).is_nan();
+        assert!(bits(&vec![2.0; x.len()]).iter().zip(&squares).all(|(&a, &b)| same(a, b)));
+        let mixed: Vec<f64> = (0..x.len()).map(|i| if i % 3 == 0 { 2.0 } else { 1.5 }).collect();
+        assert!(bits(&mixed).iter().zip(&squares).step_by(3).all(|(&a, &b)| same(a, b)));
     }
 
     #[test]

@@ -36,6 +36,35 @@ fn gather_wide<const W: usize, I: Index>(source: &[u8], select: &[I], out: &mut 
     }
 }
 
+/// Rows of `row` bytes, each `times` times: from the `at`th of all these on.
+pub fn repeat_rows(source: &[u8], row: usize, times: usize, at: usize, out: &mut [u8]) {
+    match row {
+        1 => repeat_wide::<1>(source, times, at, out),
+        2 => repeat_wide::<2>(source, times, at, out),
+        4 => repeat_wide::<4>(source, times, at, out),
+        8 => repeat_wide::<8>(source, times, at, out),
+        16 => repeat_wide::<16>(source, times, at, out),
+        _ => {
+            for (i, o) in out.chunks_exact_mut(row.max(1)).enumerate() {
+                o.copy_from_slice(&source[(at + i) / times * row..][..row]);
+            }
+        }
+    }
+}
+
+fn repeat_wide<const W: usize>(source: &[u8], times: usize, at: usize, out: &mut [u8]) {
+    let ((source, _), (out, _)) = (source.as_chunks::<W>(), out.as_chunks_mut::<W>());
+    let begun = (at.next_multiple_of(times) - at).min(out.len());
+    let (head, out) = out.split_at_mut(begun);
+    head.iter_mut().for_each(|o| *o = source[at / times]);
+    let source = &source[(at + begun) / times..];
+    match times {
+        2 => out.chunks_mut(2).zip(source).for_each(|(o, x)| o.fill(*x)),
+        3 => out.chunks_mut(3).zip(source).for_each(|(o, x)| o.fill(*x)),
+        _ => out.chunks_mut(times).zip(source).for_each(|(o, x)| o.fill(*x)),
+    }
+}
+
 /// Runs of rows of `row` bytes one after the other: run `r` begins at row `starts[r]` of the source, and ends at row
 /// `ends[r] - begin` of `out`. Runs that lie anywhere are asked for ahead.
 pub fn copy_runs(source: &[u8], row: usize, starts: &[usize], ends: &[usize], begin: usize, mut out: &mut [u8]) {

@@ -17,7 +17,7 @@ mod strided;
 use crate::base::mapped::{Chosen, Mapped};
 use std::ops::{Deref, Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive};
 
-use openwork_ops::DType;
+use openwork_ops::{DType, Element};
 
 use crate::base::buffer::Buffer;
 use crate::base::error::{self, Error, Result};
@@ -433,7 +433,12 @@ fn all_bounded(list: &Strided, axis: usize, size: usize) -> Result<List> {
         let bytes = list.offset * size_of::<i64>()..(list.offset + numbers.len()) * size_of::<i64>();
         return Ok(List(list.buffer.slice(bytes)));
     }
-    Ok(numbers.iter().map(|&at| front(at)).collect::<Vec<_>>().into())
+    let bytes = size_of::<u64>();
+    Ok(List(Buffer::filled_of_held(numbers.len() * bytes, bytes, |out| {
+        parallel::for_chunks_mut(u64::from_bytes_mut(out), 1, parallel::GRAIN, &|first, out| {
+            out.iter_mut().zip(&numbers[first..]).for_each(|(out, &at)| *out = front(at));
+        });
+    })))
 }
 
 #[cold]

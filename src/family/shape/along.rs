@@ -7,7 +7,7 @@ use crate::base::mapped::Mapped;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use openwork_ops::structure::gather::{copy_runs, gather_rows};
+use openwork_ops::structure::gather::{copy_runs, gather_rows, repeat_rows};
 use openwork_ops::structure::keys::{self, KeyLayout};
 use openwork_ops::structure::{Index, IndexSlice, IndexVec};
 use openwork_ops::{DType, ReduceOp, Scalar, with_index};
@@ -104,6 +104,7 @@ pub(crate) fn strided(x: &Strided, axis: usize, choice: &Along<'_>) -> Result<St
     dense_len(&[len], DType::U64)?;
     let list = match choice {
         Along::List(list) => Cow::Borrowed(*list),
+        Along::Repeat { .. } => Cow::Borrowed(&[][..]),
         _ => Cow::Owned((0..len).map(|i| choice.source(i) as u64).collect()),
     };
     let source = core.dense_bytes()?;
@@ -120,12 +121,11 @@ pub(crate) fn strided(x: &Strided, axis: usize, choice: &Along<'_>) -> Result<St
                 let count = (len - i).min(out.len() / inner);
                 let part;
                 (part, out) = std::mem::take(&mut out).split_at_mut(count * inner);
-                gather_rows(
-                    &source[o * n * inner..(o + 1) * n * inner],
-                    inner,
-                    IndexSlice::U64(&list[i..i + count]),
-                    part,
-                );
+                let own = &source[o * n * inner..(o + 1) * n * inner];
+                match *choice {
+                    Along::Repeat { times, .. } => repeat_rows(own, inner, times, i, part),
+                    _ => gather_rows(own, inner, IndexSlice::U64(&list[i..i + count]), part),
+                }
                 at += count;
             }
         });
