@@ -5,6 +5,7 @@ use openwork::parallel::with_threads;
 use openwork::{
     DType, ErrorKind, Layout, NanPolicy, PreparedForm, Tensor, prepare, tensor, with_densify_budget, with_nan_policy,
 };
+use openwork_ops::simd::set_slow_gathers;
 
 use crate::common::rng::Rng;
 
@@ -101,7 +102,12 @@ fn frequent_columns_are_packed_and_bits_stay() {
         let values: Vec<f64> = (0..places.len()).map(|i| 1.0 / (1 + i % 1013) as f64).collect();
         let a = Tensor::from_triplets([m, n], of(&|p| p / n as u64), of(&|p| p % n as u64), values, 0.0).unwrap();
         let a = a.cast(dtype).unwrap().to_layout(Layout::Csr).unwrap();
+        // For the whole process, of which no other result is another by it.
+        set_slow_gathers(Some(true));
+        assert_eq!(prepare(&a).unwrap().form(), PreparedForm::AsStored);
+        set_slow_gathers(Some(false));
         let ready = prepare(&a).unwrap();
+        set_slow_gathers(None);
         assert_eq!(ready.form(), PreparedForm::PackedColumns);
         assert_eq!(ready.nbytes(), 4 * (a.nse() + n));
         let x = Tensor::from_vec([n], (0..n).map(|i| 1.0 / (1 + i % 997) as f64).collect::<Vec<_>>()).unwrap();

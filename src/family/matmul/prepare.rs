@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use openwork_ops::matmul::{BLOCK, Carrier, Diagonals as Kernel, Grid};
+use openwork_ops::simd::gathers_are_slow;
 use openwork_ops::structure::{IndexSlice, IndexVec, gather};
 use openwork_ops::{DType, Scalar};
 
@@ -47,7 +48,7 @@ pub enum PreparedForm {
     /// By compressed rows, into which the tensor was converted.
     Rows,
     /// By compressed rows whose columns are renumbered so that those met most often lie side by side: what is read of a
-    /// vector that no cache holds is in the cache more often. Results have the same bits as without.
+    /// vector that no cache holds is in the cache more often. Results have the same bits as without. Not on CPUs of AMD, where it does not pay.
     PackedColumns,
     /// By diagonals, without indices. Sums are made in another order, so that last bits may differ from those of the tensor.
     Diagonals,
@@ -485,7 +486,8 @@ impl Packed {
     fn of(stored: &Stored, dtype: DType, n: usize) -> Result<Option<Packed>> {
         let room = PACKED / dtype.size();
         let Some(Places { columns, .. }) = Places::of(stored) else { return Ok(None) };
-        if n < 2 * room || columns.len() < 4 * n {
+        // Where gathers are slow they take as long from the next cache, and the vector is packed at each product for nothing.
+        if n < 2 * room || columns.len() < 4 * n || gathers_are_slow() {
             return Ok(None);
         }
         let mut counts = vec![0u32; n];
