@@ -4,7 +4,7 @@ use crate::levels::indices::Indices;
 use crate::levels::level::Level;
 use crate::levels::pattern::{Dim, Part, Pattern};
 
-/// Rows of blocks of one shape, one behind the other; or columns of them, where that is the first axis.
+/// Rows of blocks of one shape, one after the other; or columns of blocks, where the first axis is that of columns.
 pub(crate) struct BlockRows<'a> {
     /// Blocks before each row of them.
     pub(crate) pointers: &'a Indices,

@@ -35,14 +35,8 @@ impl Tensor {
             32,
             "a number does the same where all of it is meant",
         )?;
-        let ones = Tensor::ones([n], dtype, Layout::Strided)?;
-        // Compressed, its pointers and indices are numbers in order.
-        if let (Layout::Csr | Layout::Csc, Ok(size)) = (layout, i32::try_from(n)) {
-            let (pointers, indices): (Vec<i32>, Vec<i32>) = ((0..=size).collect(), (0..size).collect());
-            let (new, zero) = (if layout == Layout::Csr { Tensor::csr } else { Tensor::csc }, Scalar::zero(dtype));
-            return call.gives(new([n, n], pointers, indices, &ones, zero));
-        }
         let diagonal = || (0..n as u64).collect::<Vec<u64>>();
+        let ones = Tensor::ones([n], dtype, Layout::Strided)?;
         let coo = Tensor::coo([n, n], vec![diagonal(), diagonal()], &ones, Scalar::zero(dtype))?;
         call.gives(coo.to_layout(layout))
     }

@@ -32,10 +32,11 @@ impl Tensor {
     /// A window of one axis: the elements `range` of it.
     ///
     /// A view where no index must move: strided tensors, value axes, and the outermost axis where its level is dense
-    /// (rows of CSR, columns of CSC, batches, rows of whole blocks of BSR). Then pointers, indices and values are windows of the
-    /// same memory. Where that level is sorted (rows of COO and DCSR) only its coordinates inside the range are copied. Columns of CSR (rows of CSC) copy a
-    /// stretch of each segment, at O(pointers · log + what is copied). Elsewhere the stored elements inside the range are
-    /// copied, at O(nse). A range that cuts blocks gives coordinates (COO), at the cost of the blocks it meets.
+    /// (rows of CSR, columns of CSC, batches, rows of whole blocks of BSR). Then pointers, indices and values are windows of
+    /// the same memory. Where that level is sorted (rows of COO and DCSR) only its coordinates inside the range are copied.
+    /// Columns of CSR (rows of CSC) copy a stretch of each segment, at O(pointers · log + what is copied). Elsewhere the
+    /// stored elements inside the range are copied, at O(nse). A range that cuts blocks gives coordinates (COO), at the cost
+    /// of the blocks it meets.
     ///
     /// ```
     /// use openwork::{Layout, tensor};
