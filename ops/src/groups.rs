@@ -1,12 +1,15 @@
 //! Dtype groups: the words in which the op tables say which closure serves which dtypes, and the loops
 //! that make a block kernel of a closure over elements.
 
+use std::marker::PhantomData;
+
 use bytemuck::Pod;
 use half::slice::HalfFloatSliceExt;
 use half::{bf16, f16};
 
 use crate::dtype::{Element, c64, c128};
 use crate::registry::{BinaryKernel, UnaryKernel};
+use crate::simd::{Loop, vectorised};
 
 /// An element as it is written: `bool` as its byte, so that a result block may hold anything before.
 pub(crate) trait Store: Element {
@@ -43,6 +46,19 @@ pub(crate) fn map<A: Element, B: Store>(x: &[u8], out: &mut [u8], f: impl Fn(A) 
     for (o, &x) in out.iter_mut().zip(x) {
         *o = f(x).store();
     }
+}
+
+/// [`map`] at the level of vector instructions in use: for loops that take several instructions of the baseline for each element.
+pub(crate) fn map_at_level<A: Element, B: Store>(x: &[u8], out: &mut [u8], f: impl Fn(A) -> B) {
+    struct Map<'a, F, A, B>(&'a [u8], &'a mut [u8], F, PhantomData<fn(A) -> B>);
+    impl<A: Element, B: Store, F: Fn(A) -> B> Loop for Map<'_, F, A, B> {
+        type Output = ();
+        #[inline(always)]
+        fn run(self) {
+            map::<A, B>(self.0, self.1, self.2);
+        }
+    }
+    vectorised(Map(x, out, f, PhantomData));
 }
 
 /// `out[i] = f(a[i], b[i])`.
@@ -189,6 +205,13 @@ macro_rules! unary_line {
     };
     (=> $group:ident, $dtype:expr, $f:expr) => {
         pick!($group, $dtype, |x, out| $crate::groups::map::<T, _>(x, out, $f));
+    };
+    (by float, $dtype:expr, $kernel:expr) => {
+        {
+            type T = f32;
+            unary_line!(: f32, $dtype, $kernel);
+        }
+        pick!(@ $dtype, $kernel, F64 => f64);
     };
     (: f32, $dtype:expr, $kernel:expr) => {
         match $dtype {

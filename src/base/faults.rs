@@ -49,6 +49,7 @@ pub enum Fault {
     BlocksUnspread,
     BlocksWindowed,
     RowsOfFirst,
+    RowsBesideLost,
 }
 
 #[cfg(feature = "planted-faults")]
@@ -61,7 +62,7 @@ mod switch {
 
     impl Fault {
         /// Every fault.
-        pub const ALL: [Fault; 42] = [
+        pub const ALL: [Fault; 43] = [
             Fault::UnaryKeepsFill,
             Fault::BinaryFillOfLeft,
             Fault::DuplicatesDropped,
@@ -104,6 +105,7 @@ mod switch {
             Fault::BlocksUnspread,
             Fault::BlocksWindowed,
             Fault::RowsOfFirst,
+            Fault::RowsBesideLost,
         ];
     }
 

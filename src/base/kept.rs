@@ -41,10 +41,12 @@ impl List {
         *self.limit.get_or_insert_with(memory::to_keep)
     }
 
-    /// The smallest mapping of `size` bytes or up to twice as many. Of one that is much too large, the rest stays.
+    /// The smallest mapping of `size` bytes or up to twice as many, of several the one that was freed last: a cache may still hold
+    /// it. Of one that is much too large, the rest stays.
     fn take(&mut self, size: usize) -> Option<Mapping> {
         let fits = |m: &Mapping| m.size() >= size && m.size() / 2 <= size;
-        let best = self.kept.iter().enumerate().filter(|(_, m)| fits(m)).min_by_key(|(_, m)| m.size()).map(|(i, _)| i);
+        let fitting = self.kept.iter().enumerate().rev().filter(|(_, m)| fits(m));
+        let best = fitting.min_by_key(|(_, m)| m.size()).map(|(i, _)| i);
         let Some(i) = best else {
             self.misses += 1;
             return None;
@@ -305,6 +307,20 @@ mod tests {
         // 30 are more than twice 9, and 2 are too few.
         assert!(kept.take(9 * PAGE).is_none() && kept.take(3 * PAGE).is_none());
         assert_eq!((kept.hits, kept.misses), (2, 3));
+    }
+
+    #[test]
+    fn of_several_that_fit_the_one_that_was_freed_last_is_taken() {
+        let mut kept = list(usize::MAX);
+        let mut first = mapping(60);
+        let mut second = first.split_off(20 * PAGE).unwrap();
+        let third = second.split_off(20 * PAGE).unwrap();
+        kept.give(third);
+        kept.give(first);
+        let found = kept.take(20 * PAGE).unwrap();
+        assert!(found.is_before(&second));
+        kept.give(found);
+        assert!(kept.take(20 * PAGE).unwrap().is_before(&second));
     }
 
     #[test]

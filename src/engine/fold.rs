@@ -3,7 +3,7 @@
 use crate::base::mapped::Mapped;
 use std::ops::Range;
 
-use openwork_ops::reduce::{Compensated, Gives, ReduceKernels, ReduceTyping};
+use openwork_ops::reduce::{Compensated, Gives, ROWS_AT_ONCE, ReduceKernels, ReduceTyping};
 use openwork_ops::{BinaryOp, DType, ReduceOp, Scalar};
 
 use crate::base::buffer::Buffer;
@@ -144,7 +144,7 @@ impl Fold {
         };
         let mut low = vec![0u128; acc.len().div_ceil(16)];
         let low = &mut bytemuck::cast_slice_mut(&mut low)[..acc.len()];
-        rows.for_each(|row| (kernels.accumulate)(row, acc, low));
+        accumulate_all(&kernels, rows, acc, low);
         Compensated::finish(acc, low);
     }
 
@@ -157,7 +157,7 @@ impl Fold {
             Some(kernels) => {
                 let mut low = vec![0u128; acc.len().div_ceil(16)];
                 let low = &mut bytemuck::cast_slice_mut(&mut low)[..acc.len()];
-                tables.for_each(|table| (kernels.accumulate)(table, acc, low));
+                accumulate_all(&kernels, tables, acc, low);
                 Compensated::finish(acc, low);
             }
         }
@@ -196,6 +196,24 @@ impl Fold {
 }
 
 /// The first bytes of an aligned word, as one accumulator.
+/// Adds rows with their corrections, a few in one pass over the sums.
+fn accumulate_all<'r>(kernels: &Compensated, mut rows: impl Iterator<Item = &'r [u8]>, acc: &mut [u8], low: &mut [u8]) {
+    let mut few: [&[u8]; ROWS_AT_ONCE] = [&[]; ROWS_AT_ONCE];
+    loop {
+        let mut n = 0;
+        while n < ROWS_AT_ONCE
+            && let Some(row) = rows.next()
+        {
+            few[n] = row;
+            n += 1;
+        }
+        if n == 0 {
+            return;
+        }
+        (kernels.accumulate)(&few[..n], acc, low);
+    }
+}
+
 fn bytes_of(word: &mut [u128; 1], dtype: DType) -> &mut [u8] {
     &mut bytemuck::cast_slice_mut(word)[..dtype.size()]
 }

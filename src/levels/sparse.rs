@@ -183,9 +183,55 @@ impl<'a> Kind<'a> for Sparse<'a> {
                 let repeats = with_index!(pointers.as_slice(), p => p.windows(2).any(|w| w[1].get() - w[0].get() > 1));
                 Some(if repeats { Order::Repeats } else { Order::Strict })
             }
+            (None, columns) => order_of_tuples(columns),
             _ => None,
         }
     }
+}
+
+/// How tuples are ordered whose entries stand in columns of one width; `None` where these differ, and where there is none.
+fn order_of_tuples(columns: &[Indices]) -> Option<Order> {
+    const GRAIN: usize = 1 << 18;
+    // Pairs that are looked at column by column, while what was found of them is in the first-level cache.
+    const PIECE: usize = 1 << 12;
+    fn typed<I: Index>(columns: &[&[I]]) -> Order {
+        let pairs = columns.iter().map(|c| c.len()).min().unwrap_or(0).saturating_sub(1);
+        let parts = parallel::map_chunks(pairs, GRAIN, &|range| {
+            let (mut alike, mut repeats) = ([0u8; PIECE], 0u8);
+            for start in range.clone().step_by(PIECE) {
+                let end = range.end.min(start + PIECE);
+                let alike = &mut alike[..end - start];
+                alike.fill(1);
+                let mut falls = 0u8;
+                for column in columns {
+                    let pairs = column[start..end].iter().zip(&column[start + 1..=end]);
+                    for (alike, (a, b)) in alike.iter_mut().zip(pairs) {
+                        falls |= *alike & u8::from(a > b);
+                        *alike &= u8::from(a == b);
+                    }
+                }
+                if falls != 0 {
+                    return Order::Unsorted;
+                }
+                repeats |= alike.iter().fold(0, |any, one| any | one);
+            }
+            if repeats != 0 { Order::Repeats } else { Order::Strict }
+        });
+        let any = |order: Order| parts.contains(&order);
+        match (any(Order::Unsorted), any(Order::Repeats)) {
+            (true, _) => Order::Unsorted,
+            (_, true) => Order::Repeats,
+            _ => Order::Strict,
+        }
+    }
+    let is_wide = columns.first()?.is_wide();
+    if columns.iter().any(|column| column.is_wide() != is_wide) {
+        return None;
+    }
+    Some(match is_wide {
+        true => typed::<u64>(&columns.mapped(Indices::typed)),
+        false => typed::<u32>(&columns.mapped(Indices::typed)),
+    })
 }
 
 /// Adds a multiple of each index.

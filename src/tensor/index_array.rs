@@ -1,5 +1,7 @@
 //! Index and pointer arrays, as constructors take them and tensors give them.
 
+use std::ops::Range;
+
 use openwork_ops::DType;
 use openwork_ops::structure::{Index, IndexSlice, IndexVec};
 
@@ -18,8 +20,10 @@ pub struct IndexArray(std::result::Result<Indices, String>);
 
 /// The largest entry.
 fn most<T: Copy + Ord + Send + Sync>(values: &[T]) -> Option<T> {
-    // One pass without branches.
-    parallel::map_chunks(values.len(), 1 << 18, &|r| values[r].iter().copied().max()).into_iter().flatten().max()
+    let first = *values.first()?;
+    // One pass without branches, of which the compiler makes vectors: `max` of an iterator is none.
+    let of = |r: Range<usize>| values[r].iter().fold(first, |most, &value| Ord::max(most, value));
+    parallel::map_chunks(values.len(), 1 << 18, &of).into_iter().max()
 }
 
 /// What all entries are below.

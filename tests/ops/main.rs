@@ -7,6 +7,7 @@ mod common;
 
 mod accuracy;
 mod arguments;
+mod arrays;
 mod catalogue;
 mod einsum;
 mod elementwise;

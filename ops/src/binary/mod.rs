@@ -1,9 +1,12 @@
 //! Ops of two operands of one dtype: the table, and what it says about each op.
 
+mod clamp;
+mod division;
 pub(crate) mod element;
 #[cfg(test)]
 mod tests;
 
+pub use self::clamp::clamp;
 use self::element::{
     Divisors, FloorDiv, Neighbour, Power, Truthy, above, and, below, greater, lesser, not_above, not_below, or, xor,
 };
@@ -152,7 +155,7 @@ binary_table! { $
         annihilators: [],
         derivatives: (zero, zero),
         kernels: {
-            int => |a, b| a.floor_div(b),
+            int by division::floor_divide::<T>,
             float => |a, b| a.floor_div(b),
         }
     }
@@ -162,7 +165,7 @@ binary_table! { $
         annihilators: [],
         derivatives: (1.0, [Neg [FloorDivide a b]]),
         kernels: {
-            int => |a, b| a.floor_rem(b),
+            int by division::remainder::<T>,
             float => |a, b| a.floor_rem(b),
         }
     }

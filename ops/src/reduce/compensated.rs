@@ -18,8 +18,9 @@ pub struct Compensated {
     pub scatter: fn(values: &[u8], keys: &[u32], table: &mut Table<'_>),
     /// The sums of all `values[i]` with each key, where it is known beforehand when they have a few terms.
     pub in_turns: fn(values: &[u8], keys: &[u32], turns: &Turns, acc: &mut [u8]),
-    /// Adds `values[i]` to `acc[i]`, with the correction in `low[i]`; both are of the accumulator's dtype.
-    pub accumulate: fn(values: &[u8], acc: &mut [u8], low: &mut [u8]),
+    /// Adds element `i` of each row to `acc[i]`, with the correction in `low[i]`; both are of the accumulator's dtype. Rows are added
+    /// in their order, [`ROWS_AT_ONCE`] of them in one pass.
+    pub accumulate: fn(rows: &[&[u8]], acc: &mut [u8], low: &mut [u8]),
     /// Parts of an element: 1 for reals, 2 for complex numbers.
     pub parts: usize,
 }
@@ -246,18 +247,29 @@ fn add_all<const P: usize>(pairs: &mut [[f64; 2]; P], values: &[f64; P]) {
     }
 }
 
-fn accumulate(values: &[u8], acc: &mut [u8], low: &mut [u8]) {
-    struct Accumulate<'a>(&'a [f64], &'a mut [f64], &'a mut [f64]);
-    impl Loop for Accumulate<'_> {
+/// Rows that are added in one pass over the sums.
+pub const ROWS_AT_ONCE: usize = 4;
+
+fn accumulate(rows: &[&[u8]], acc: &mut [u8], low: &mut [u8]) {
+    struct Accumulate<'a, const N: usize>([&'a [f64]; N], &'a mut [f64], &'a mut [f64]);
+    impl<const N: usize> Loop for Accumulate<'_, N> {
         type Output = ();
         #[inline(always)]
         fn run(self) {
-            for ((a, l), &v) in self.1.iter_mut().zip(self.2).zip(self.0) {
-                add(a, l, v);
+            let Accumulate(rows, acc, low) = self;
+            let n = rows.iter().map(|row| row.len()).min().unwrap_or(0).min(acc.len()).min(low.len());
+            let (rows, acc, low) = (rows.map(|row| &row[..n]), &mut acc[..n], &mut low[..n]);
+            for i in 0..n {
+                let (mut sum, mut lost) = (acc[i], low[i]);
+                rows.iter().for_each(|row| add(&mut sum, &mut lost, row[i]));
+                (acc[i], low[i]) = (sum, lost);
             }
         }
     }
-    simd::vectorised(Accumulate(f64::from_bytes(values), f64::from_bytes_mut(acc), f64::from_bytes_mut(low)));
+    let (acc, low) = (f64::from_bytes_mut(acc), f64::from_bytes_mut(low));
+    let (several, rest) = rows.as_chunks::<ROWS_AT_ONCE>();
+    several.iter().for_each(|rows| simd::vectorised(Accumulate(rows.map(f64::from_bytes), acc, low)));
+    rest.iter().for_each(|row| simd::vectorised(Accumulate([f64::from_bytes(row)], acc, low)));
 }
 
 #[cfg(test)]
@@ -335,7 +347,7 @@ mod tests {
         let (mut acc, mut low) = ([0.0; 2], [0.0; 2]);
         let (a, l): (&mut [u8], &mut [u8]) = (bytemuck::cast_slice_mut(&mut acc), bytemuck::cast_slice_mut(&mut low));
         for value in [[f64::INFINITY, 1.0], [2.0, 2.0]] {
-            (kernels.accumulate)(f64::as_bytes(&value), a, l);
+            (kernels.accumulate)(&[f64::as_bytes(&value)], a, l);
         }
         Compensated::finish(a, l);
         assert_eq!(acc, [f64::INFINITY, 3.0]);

@@ -3,16 +3,19 @@
 mod compensated;
 mod exact;
 mod kernels;
+pub mod moments;
 mod monoid;
+pub mod pairwise;
 #[cfg(target_arch = "x86_64")]
 mod rows;
 mod scan;
 #[cfg(test)]
 mod tests;
 
-pub use self::compensated::{Compensated, Table, Turns};
+pub use self::compensated::{Compensated, ROWS_AT_ONCE, Table, Turns};
 pub use self::exact::{Compact, Exact};
 use self::kernels::Words;
+pub use self::moments::Moments;
 use self::monoid::{All, Any, Count, Max, Min, Prod, Sum};
 pub use self::scan::{ScanKernel, ScanOp};
 use crate::BinaryOp;

@@ -10,6 +10,8 @@ pub struct Places<I> {
     next: Vec<I>,
     /// A bit for each coordinate: whether it goes anywhere. Smaller than the table by the width of a place.
     chosen: Vec<u64>,
+    /// As many bits: whether it goes to several places; nothing if none does.
+    several: Vec<u64>,
     /// Whether few coordinates are chosen, so that to ask first pays.
     few: bool,
     /// Whether places rise with their coordinates.
@@ -24,30 +26,33 @@ impl<I: Index> Places<I> {
     /// the list.
     pub fn new(n: usize, list: &[u64]) -> Places<I> {
         let (mut first, mut chosen) = (vec![I::NONE; n], vec![0u64; n.div_ceil(64)]);
-        let (mut next, mut rising) = (Vec::new(), true);
+        let (mut next, mut several, mut rising) = (Vec::new(), Vec::new(), true);
         // From behind, so that the places of a coordinate rise.
         for (i, &c) in list.iter().enumerate().rev() {
             let slot = &mut first[c as usize];
             if *slot != I::NONE {
                 next.resize(list.len(), I::NONE);
                 next[i] = *slot;
+                several.resize(chosen.len(), 0u64);
+                several[c as usize / 64] |= 1 << (c % 64);
             }
             *slot = I::new(i);
             chosen[c as usize / 64] |= 1 << (c % 64);
             rising &= list.get(i + 1).is_none_or(|&after| c <= after);
         }
-        Places { first, next, chosen, few: list.len() < n / FEW, rising }
+        Places { first, next, chosen, several, few: list.len() < n / FEW, rising }
     }
 
     /// For each segment of coordinates (`pointers` count from `base`), how many places its coordinates have together.
     pub fn count(&self, pointers: &[I], base: usize, indices: &[I], out: &mut [usize]) {
         for (o, ends) in out.iter_mut().zip(pointers.windows(2)) {
             let segment = &indices[ends[0].get() - base..ends[1].get() - base];
-            *o = if self.next.is_empty() {
-                segment.iter().map(|c| usize::from(self.goes(*c))).sum()
-            } else {
-                segment.iter().map(|c| self.of(*c).count()).sum()
-            };
+            *o = segment.iter().map(|c| usize::from(self.goes(*c))).sum();
+            if !self.several.is_empty() {
+                // Few do: what is foreseen is right most of the time.
+                *o +=
+                    segment.iter().filter(|c| is_in(&self.several, **c)).map(|c| self.rest(*c).count()).sum::<usize>();
+            }
         }
     }
 
@@ -61,15 +66,14 @@ impl<I: Index> Places<I> {
                 if self.few && !self.goes(*c) {
                     continue;
                 }
-                if self.next.is_empty() {
-                    // Written in any case, and the next one over it if it goes nowhere: a branch would be a guess.
-                    let place = self.first[c.get()];
-                    if at < places.len() {
-                        (places[at], from[at]) = (place, I::new(p));
-                    }
-                    at += usize::from(place != I::NONE);
-                } else {
-                    for place in self.of(*c) {
+                // Written in any case, and the next one over it if it goes nowhere: a branch would be a guess.
+                let place = self.first[c.get()];
+                if at < places.len() {
+                    (places[at], from[at]) = (place, I::new(p));
+                }
+                at += usize::from(place != I::NONE);
+                if !self.several.is_empty() && is_in(&self.several, *c) {
+                    for place in self.rest(*c) {
                         (places[at], from[at]) = (place, I::new(p));
                         at += 1;
                     }
@@ -83,20 +87,38 @@ impl<I: Index> Places<I> {
 
     #[inline(always)]
     fn goes(&self, coordinate: I) -> bool {
-        let c = coordinate.get();
-        (self.chosen[c / 64] >> (c % 64)) & 1 != 0
+        is_in(&self.chosen, coordinate)
     }
 
-    fn of(&self, coordinate: I) -> impl Iterator<Item = I> + '_ {
-        let place = |place: I| (place != I::NONE).then_some(place);
-        std::iter::successors(place(self.first[coordinate.get()]), move |at| {
-            self.next.get(at.get()).copied().and_then(place)
-        })
+    /// The places after the first, of a coordinate that has one.
+    fn rest(&self, coordinate: I) -> impl Iterator<Item = I> + '_ {
+        let after = |at: &I| self.next.get(at.get()).copied().filter(|place| *place != I::NONE);
+        std::iter::successors(after(&self.first[coordinate.get()]), after)
     }
+}
+
+/// The bit of a coordinate.
+#[inline(always)]
+fn is_in<I: Index>(bits: &[u64], coordinate: I) -> bool {
+    let c = coordinate.get();
+    (bits[c / 64] >> (c % 64)) & 1 != 0
 }
 
 /// Sorts places, and takes what belongs to them along.
 fn sort<I: Index>(places: &mut [I], from: &mut [I], scratch: &mut Vec<(I, I)>) {
+    const FEW: usize = 16;
+    if places.len() <= FEW {
+        for last in 1..places.len() {
+            let (place, own) = (places[last], from[last]);
+            let mut at = last;
+            while at > 0 && place < places[at - 1] {
+                (places[at], from[at]) = (places[at - 1], from[at - 1]);
+                at -= 1;
+            }
+            (places[at], from[at]) = (place, own);
+        }
+        return;
+    }
     scratch.clear();
     scratch.extend(places.iter().copied().zip(from.iter().copied()));
     scratch.sort_unstable();

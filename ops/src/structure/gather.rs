@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
+use bytemuck::Pod;
+
 use super::index::{Index, IndexSlice};
-use crate::simd;
+use crate::simd::{self, Loop};
 use crate::with_index;
 
 /// `out[i] = source[select[i]]` over rows of `row` bytes. Every selected row is in range.
@@ -34,6 +36,79 @@ fn gather_wide<const W: usize, I: Index>(source: &[u8], select: &[I], out: &mut 
     for (o, &i) in out.iter_mut().zip(select) {
         *o = source[i.get()];
     }
+}
+
+/// `out[i] = source[list[i]]` over rows of `row` bytes, negative numbers counted from the end; whether all are inside: the others
+/// are left out. Somebody else may write to the list: each number is read once, and what was read is looked at.
+pub fn gather_inside(source: &[u8], row: usize, list: &[i64], out: &mut [u8]) -> bool {
+    match row {
+        0 => list.is_empty(),
+        1 => gather_inside_wide::<1>(source, list, out),
+        2 => gather_inside_wide::<2>(source, list, out),
+        4 => gather_inside_wide::<4>(source, list, out),
+        8 => gather_inside_wide::<8>(source, list, out),
+        16 => gather_inside_wide::<16>(source, list, out),
+        _ => {
+            let rows = source.len() / row;
+            out.chunks_exact_mut(row).zip(list).fold(true, |inside, (o, &i)| {
+                let found = place(i, rows).and_then(|at| source.get(at * row..(at + 1) * row));
+                found.map(|found| o.copy_from_slice(found)).is_some() & inside
+            })
+        }
+    }
+}
+
+fn gather_inside_wide<const W: usize>(source: &[u8], list: &[i64], out: &mut [u8]) -> bool {
+    let ((source, _), (out, _)) = (source.as_chunks::<W>(), out.as_chunks_mut::<W>());
+    let mut inside = true;
+    for (o, &i) in out.iter_mut().zip(list) {
+        match place(i, source.len()) {
+            Some(at) => *o = source[at],
+            None => inside = false,
+        }
+    }
+    inside
+}
+
+/// `out[list[i]] = source[i]`, else as [`gather_inside`]; of a place that is named several times the last row counts.
+pub fn scatter_inside(source: &[u8], row: usize, list: &[i64], out: &mut [u8]) -> bool {
+    match row {
+        0 => list.is_empty(),
+        1 => scatter_inside_wide::<1>(source, list, out),
+        2 => scatter_inside_wide::<2>(source, list, out),
+        4 => scatter_inside_wide::<4>(source, list, out),
+        8 => scatter_inside_wide::<8>(source, list, out),
+        16 => scatter_inside_wide::<16>(source, list, out),
+        _ => {
+            let rows = out.len() / row;
+            source.chunks_exact(row).zip(list).fold(true, |inside, (s, &i)| {
+                let found = place(i, rows).and_then(|at| out.get_mut(at * row..(at + 1) * row));
+                found.map(|found| found.copy_from_slice(s)).is_some() & inside
+            })
+        }
+    }
+}
+
+fn scatter_inside_wide<const W: usize>(source: &[u8], list: &[i64], out: &mut [u8]) -> bool {
+    let ((source, _), (out, _)) = (source.as_chunks::<W>(), out.as_chunks_mut::<W>());
+    let mut inside = true;
+    for (i, (s, &at)) in source.iter().zip(list).enumerate() {
+        let next = list.get(i + AHEAD).copied().unwrap_or_default();
+        simd::prefetch::<[u8; W], 1>(out, next as usize);
+        match place(at, out.len()) {
+            Some(at) => out[at] = *s,
+            None => inside = false,
+        }
+    }
+    inside
+}
+
+/// Counted from the front, if it is one of `size` places.
+#[inline(always)]
+fn place(at: i64, size: usize) -> Option<usize> {
+    // What is before the first wraps around and is beyond the last.
+    let front = (at as usize).wrapping_add(if at < 0 { size } else { 0 });
+    (front < size).then_some(front)
 }
 
 /// Rows of `row` bytes, each `times` times: from the `at`th of all these on.
@@ -198,11 +273,12 @@ pub fn scatter_offsets(source: &[u8], width: usize, offsets: &[u64], out: &mut [
     }
 }
 
+/// Stores wait for their lines one after the other: how many of them before these are asked for.
+const AHEAD: usize = 32;
+
 fn scatter_wide<const W: usize>(source: &[u8], offsets: &[u64], out: &mut [u8]) {
     let (source, _) = source.as_chunks::<W>();
     let (out, _) = out.as_chunks_mut::<W>();
-    // Stores wait for their lines one after the other.
-    const AHEAD: usize = 32;
     for (i, (s, &o)) in source.iter().zip(offsets).enumerate() {
         let next = offsets.get(i + AHEAD).copied().unwrap_or_default();
         simd::prefetch::<[u8; W], 1>(out, next as usize);
@@ -275,28 +351,17 @@ pub fn repeat(element: &[u8], out: &mut [u8]) {
 /// Rows of a matrix that lies with steps: `out[r · columns + c]` is element `at + r · steps[0] + c · steps[1]` of the source, of
 /// `width` bytes each. For short rows, of which many are made at once.
 pub fn rows(source: &[u8], at: usize, steps: [isize; 2], columns: usize, width: usize, out: &mut [u8]) {
-    fn wide<const W: usize>(source: &[u8], at: usize, [step, inner]: [isize; 2], columns: usize, out: &mut [u8]) {
+    fn wide<const W: usize>(source: &[u8], at: usize, steps: [isize; 2], columns: usize, out: &mut [u8]) {
         let (source, out) = (source.as_chunks::<W>().0, out.as_chunks_mut::<W>().0);
-        for (r, row) in out.chunks_exact_mut(columns).enumerate() {
-            let at = at.wrapping_add_signed(r as isize * step);
-            match inner {
-                0 => row.fill(source[at]),
-                1 => row.copy_from_slice(&source[at..at + columns]),
-                -1 => {
-                    let turned = source[at + 1 - columns..=at].iter().rev();
-                    row.iter_mut().zip(turned).for_each(|(o, element)| *o = *element);
-                }
-                2 => {
-                    // The last has none beside it.
-                    let (pairs, last) = source[at..at + 2 * columns - 1].as_chunks::<2>();
-                    row.iter_mut().zip(pairs).for_each(|(o, pair)| *o = pair[0]);
-                    row[columns - 1] = last[0];
-                }
-                _ => row.iter_mut().enumerate().for_each(|(c, o)| {
-                    *o = source[at.wrapping_add_signed(c as isize * inner)];
-                }),
-            }
-        }
+        stepped(source, at, steps, columns, out);
+    }
+    // Numbers are what vectors are made of.
+    fn numbers<T: Pod>(source: &[u8], at: usize, steps: [isize; 2], columns: usize, out: &mut [u8]) -> bool {
+        let (Ok(source), Ok(out)) = (bytemuck::try_cast_slice(source), bytemuck::try_cast_slice_mut(out)) else {
+            return false;
+        };
+        simd::narrowly_vectorised(Stepped::<T> { source, at, steps, columns, out });
+        true
     }
     if columns == 0 {
         return;
@@ -304,9 +369,52 @@ pub fn rows(source: &[u8], at: usize, steps: [isize; 2], columns: usize, width: 
     match width {
         1 => wide::<1>(source, at, steps, columns, out),
         2 => wide::<2>(source, at, steps, columns, out),
+        4 if numbers::<u32>(source, at, steps, columns, out) => {}
         4 => wide::<4>(source, at, steps, columns, out),
+        8 if numbers::<u64>(source, at, steps, columns, out) => {}
         8 => wide::<8>(source, at, steps, columns, out),
         _ => wide::<16>(source, at, steps, columns, out),
+    }
+}
+
+/// [`stepped`] over numbers.
+struct Stepped<'a, T> {
+    source: &'a [T],
+    at: usize,
+    steps: [isize; 2],
+    columns: usize,
+    out: &'a mut [T],
+}
+
+impl<T: Copy> Loop for Stepped<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run(self) {
+        stepped(self.source, self.at, self.steps, self.columns, self.out);
+    }
+}
+
+#[inline(always)]
+fn stepped<T: Copy>(source: &[T], at: usize, [step, inner]: [isize; 2], columns: usize, out: &mut [T]) {
+    for (r, row) in out.chunks_exact_mut(columns).enumerate() {
+        let at = at.wrapping_add_signed(r as isize * step);
+        match inner {
+            0 => row.fill(source[at]),
+            1 => row.copy_from_slice(&source[at..at + columns]),
+            -1 => {
+                let turned = source[at + 1 - columns..=at].iter().rev();
+                row.iter_mut().zip(turned).for_each(|(o, element)| *o = *element);
+            }
+            2 => {
+                // The last has none beside it.
+                let (pairs, last) = source[at..at + 2 * columns - 1].as_chunks::<2>();
+                row.iter_mut().zip(pairs).for_each(|(o, pair)| *o = pair[0]);
+                row[columns - 1] = last[0];
+            }
+            _ => row.iter_mut().enumerate().for_each(|(c, o)| {
+                *o = source[at.wrapping_add_signed(c as isize * inner)];
+            }),
+        }
     }
 }
 

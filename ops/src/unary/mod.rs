@@ -10,7 +10,7 @@ use self::complex::Wide;
 use self::special::{Finite, Precise};
 use crate::derivative::{Derivative, derivative, expr};
 use crate::dtype::DType;
-use crate::groups::{group, pick, unary_line};
+use crate::groups::{group, map_at_level, pick, unary_line};
 use crate::registry::{Domain, Typing, UnaryKernel, typing};
 use crate::simd;
 
@@ -385,21 +385,21 @@ unary_table! { $
     Isnan { name: isnan, domain: Any, typing: predicate,
         derivative: none, kernels: {
         exact: zeros,
-        float => |x| x.is_nan(),
+        float by |x, out| map_at_level::<T, _>(x, out, T::is_nan),
         complex => |x| x.is_nan(),
     } }
     /// Whether `x`, or a part of it, is infinite.
     Isinf { name: isinf, domain: Any, typing: predicate,
         derivative: none, kernels: {
         exact: zeros,
-        float => |x| x.is_infinite(),
+        float by |x, out| map_at_level::<T, _>(x, out, T::is_infinite),
         complex => |x| x.re.is_infinite() || x.im.is_infinite(),
     } }
     /// Whether `x` is neither NaN nor infinite.
     Isfinite { name: isfinite, domain: Any, typing: predicate,
         derivative: none, kernels: {
         exact: trues,
-        float => |x| x.is_finite(),
+        float by |x, out| map_at_level::<T, _>(x, out, T::is_finite),
         complex => |x| x.is_finite(),
     } }
     /// Whether `x` is ∞.

@@ -2,6 +2,7 @@
 
 use openwork_ops::Element;
 
+use super::listed::Listed;
 use super::pick::pick;
 use super::{Index, Made, Resolved, Taken};
 use crate::base::axes::{Axes, Axis};
@@ -150,6 +151,12 @@ impl Tensor {
             && let Some(out) = masked(x, mask)?
         {
             return Ok(out);
+        }
+        if let (Some(x), [Index::List(list)]) = (self.strided(), items)
+            && let Some(listed) = Listed::new(x, list)
+            && let Some(out) = listed.read()?
+        {
+            return Ok(Tensor::from_strided(out));
         }
         let resolved = Resolved::new(self.shape(), items)?;
         let out = read(self, &resolved)?;

@@ -10,6 +10,7 @@ mod assign;
 mod put;
 mod boxes;
 mod erase;
+mod listed;
 mod pick;
 mod points;
 mod strided;

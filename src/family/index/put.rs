@@ -3,6 +3,7 @@
 
 use openwork_ops::{ReduceOp, Scalar};
 
+use super::listed::Listed;
 use super::{Index, Resolved};
 use crate::base::error::{self, Result};
 use crate::base::strided::Strided;
@@ -104,6 +105,13 @@ pub(super) fn spread(value: &Tensor, shape: &[usize]) -> Result<Tensor> {
 }
 
 fn index_put(x: &Tensor, items: &[Index], values: Operand<'_>, accumulate: bool) -> Result<Tensor> {
+    if let (Storage::Strided(s), [Index::List(list)], false) = (&x.storage, items, accumulate)
+        && let Some(listed) = Listed::new(s, list)
+        && let Ok(values) = value_of(x, values.clone())
+        && let Some(out) = super::strided::put_listed(s, &listed, &values)?
+    {
+        return Ok(out);
+    }
     let resolved = Resolved::new(x.shape(), items)?;
     let values = value_of(x, values)?;
     let fold = accumulate.then_some(ReduceOp::Sum);

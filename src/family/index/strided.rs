@@ -6,6 +6,7 @@ use openwork_ops::ReduceOp;
 use openwork_ops::structure::gather::{repeat, scatter_rows};
 use openwork_ops::structure::keys::KeyLayout;
 
+use super::listed::Listed;
 use super::points::{Unique, meeting, met};
 use super::put::{Given, spread};
 use super::{Made, Resolved, Taken};
@@ -59,6 +60,15 @@ pub(super) fn put(x: &Strided, resolved: &Resolved, values: &Tensor, fold: Optio
             scatter_rows(piece, row, offsets, out);
         }
     })
+}
+
+/// A copy with rows at the places of a list. `None` where values do not lie in order, and where a place is out of bounds.
+pub(super) fn put_listed(x: &Strided, listed: &Listed<'_>, values: &Tensor) -> Result<Option<Tensor>> {
+    let Some(values) = values.strided().filter(|v| v.shape == listed.shape()) else { return Ok(None) };
+    let Some(rows) = values.contiguous_bytes() else { return Ok(None) };
+    let mut inside = false;
+    let out = written(x, |out| inside = listed.write(rows, out))?;
+    Ok(inside.then_some(out))
 }
 
 /// A copy with what is given at offsets in C order.

@@ -9,6 +9,7 @@ use crate::engine::convert;
 use crate::levels::layout::Layout;
 use crate::tensor::Tensor;
 use crate::tensor::fill::Fill;
+use crate::tensor::index_array::IndexArray;
 use crate::tensor::trace;
 
 /// # Making tensors: diagonals
@@ -35,10 +36,18 @@ impl Tensor {
             32,
             "a number does the same where all of it is meant",
         )?;
-        let diagonal = || (0..n as u64).collect::<Vec<u64>>();
+        // Numbers from 0, as wide as all arrays of the result can be.
+        let counted = |n: usize| match u32::try_from(n) {
+            Ok(n) if n < 1 << 31 => IndexArray::from((0..n).collect::<Vec<u32>>()),
+            _ => IndexArray::from((0..n as u64).collect::<Vec<u64>>()),
+        };
         let ones = Tensor::ones([n], dtype, Layout::Strided)?;
-        let coo = Tensor::coo([n, n], vec![diagonal(), diagonal()], &ones, Scalar::zero(dtype))?;
-        call.gives(coo.to_layout(layout))
+        let (shape, zero, diagonal) = ([n, n], Scalar::zero(dtype), counted(n));
+        call.gives(match layout {
+            Layout::Csr => Tensor::csr(shape, counted(n + 1), diagonal, &ones, zero),
+            Layout::Csc => Tensor::csc(shape, counted(n + 1), diagonal, &ones, zero),
+            _ => Tensor::coo(shape, vec![diagonal.clone(), diagonal], &ones, zero)?.to_layout(layout),
+        })
     }
 
     /// A matrix with the given diagonals, as COO: `diagonals` is strided with shape (number of diagonals, columns), and

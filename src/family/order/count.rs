@@ -4,10 +4,11 @@ use openwork_ops::structure::keys::KeyLayout;
 use openwork_ops::{DType, ReduceOp, Scalar, order, promote};
 
 use super::{all, int64, map_keys, whole};
-use crate::base::buffer::zeroed_vec;
+use crate::base::buffer::Buffer;
 use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::mapped::Mapped;
+use crate::base::pages::Scratch;
 use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::engine::convert;
@@ -207,6 +208,12 @@ fn bin(dtype: DType, key: u64) -> Result<u64> {
 /// Elements for each bin of a share: each has a table of its own.
 const TERMS: usize = 4;
 
+/// Bins from which on a table does not fit the second-level cache: each thread then fills a part of it.
+const PARTED: usize = 1 << 16;
+
+/// Counts of a part that stay in the first-level cache.
+const HOT: usize = 64;
+
 /// The counts of the integers of an array, where these are less than there are elements; `None` elsewhere.
 fn tallied(x: &Tensor, minlength: usize) -> Result<Option<Tensor>> {
     let Some(s) = x.strided().filter(|s| s.len() > 0) else { return Ok(None) };
@@ -243,20 +250,41 @@ fn tallied(x: &Tensor, minlength: usize) -> Result<Option<Tensor>> {
     }
     let shape = [(bins + 1).max(minlength)];
     convert::dense_len(&shape, DType::I64)?;
-    // A table for each of a few shares, added up; fewer where it is large beside them.
+    // A table for each of a few shares, added up; where it is large beside them, one of which each thread fills a part.
     let shares = parallel::threads().min(s.len() / (TERMS * (bins + 1))).clamp(1, 16);
-    let mut tables = parallel::map_chunks(s.len(), s.len().div_ceil(shares), &|share| {
-        let mut counts = zeroed_vec::<i64>(bins + 1);
-        each(share, &mut |keys| keys.iter().for_each(|&key| counts[(key - zero) as usize] += 1));
-        counts
-    })
-    .into_iter();
-    let mut counts = tables.next().unwrap_or_default();
-    for table in tables {
-        counts.iter_mut().zip(table).for_each(|(all, own)| *all += own);
+    let (own, all) = (bins + 1, shape[0]);
+    let mut counts = Scratch::<i64>::any(all);
+    let add = |keys: &[u64], counts: &mut [i64]| keys.iter().for_each(|&key| counts[(key - zero) as usize] += 1);
+    if shares > 1 {
+        let tables = parallel::map_chunks(s.len(), s.len().div_ceil(shares), &|share| {
+            let mut counts = Scratch::<i64>::any(own);
+            counts.fill(0);
+            each(share, &mut |keys| add(keys, &mut counts));
+            counts
+        });
+        counts.fill(0);
+        for table in tables {
+            counts.iter_mut().zip(&table[..]).for_each(|(all, own)| *all += own);
+        }
+    } else if parallel::threads() > 1 && own >= PARTED {
+        let part = all.div_ceil(parallel::threads());
+        parallel::for_chunks_mut(&mut counts, 1, part, &|first, counts| {
+            counts.fill(0);
+            let last = counts.len() - 1;
+            each(0..s.len(), &mut |keys| {
+                for &key in keys {
+                    let at = ((key - zero) as usize).wrapping_sub(first);
+                    // To add nothing somewhere takes less than a guess whether it is in this part.
+                    let is_own = at < counts.len();
+                    counts[if is_own { at } else { (at % HOT).min(last) }] += i64::from(is_own);
+                }
+            });
+        });
+    } else {
+        counts.fill(0);
+        each(0..s.len(), &mut |keys| add(keys, &mut counts));
     }
-    counts.resize(shape[0], 0);
-    Ok(Some(Tensor::from_strided(Strided::from_vec(counts, shape.to_vec()))))
+    Ok(Some(Tensor::from_strided(Strided::new(Buffer::from_block(counts.into_block()), DType::I64, &shape[..]))))
 }
 
 /// The vector that has `values` at rising `bins`, and 0 elsewhere.

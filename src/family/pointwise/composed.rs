@@ -1,10 +1,9 @@
 //! Elementwise functions that take more than operands of one kind: limits, weights, tolerances, orders.
 
+use openwork_ops::binary::clamp;
 use openwork_ops::closeness::close;
 use openwork_ops::unary::special;
 use openwork_ops::{BinaryOp, DType, Element, Number, bf16, f16};
-
-use std::borrow::Cow;
 
 use super::{Operand, of_kernel};
 use crate::base::error::{self, Result};
@@ -59,30 +58,13 @@ impl Tensor {
 
     /// [`Tensor::clamp`] by two numbers of the tensor's dtype: in one pass. `None` of others.
     fn between(&self, low: &Operand<'_>, high: &Operand<'_>) -> Result<Option<Tensor>> {
-        // Bytes that are above the lower limit before they are put below the upper one.
-        const STRETCH: usize = 1 << 11;
         let dtype = self.dtype();
-        let all_of = |limit: &Operand<'_>| match limit {
-            Operand::Number(limit) if limit.meets(dtype) == dtype => {
-                let limit = Strided::constant(limit.scalar().fit(dtype).ok()?, &[STRETCH / dtype.size()]);
-                limit.to_contiguous().ok().map(Cow::into_owned)
-            }
+        let fitted = |limit: &Operand<'_>| match limit {
+            Operand::Number(limit) if limit.meets(dtype) == dtype => limit.scalar().fit(dtype).ok(),
             _ => None,
         };
-        let kernels = (BinaryOp::Maximum.kernel(dtype), BinaryOp::Minimum.kernel(dtype));
-        let ((Some(max), Some(min)), Some(low), Some(high)) = (kernels, all_of(low), all_of(high)) else {
-            return Ok(None);
-        };
-        let (Some(least), Some(greatest)) = (low.contiguous_bytes(), high.contiguous_bytes()) else { return Ok(None) };
-        let kernel = |x: &[&[u8]], out: &mut [u8]| {
-            let mut above = [0u128; STRETCH / 16];
-            let above: &mut [u8] = bytemuck::cast_slice_mut(&mut above);
-            for (x, out) in x[0].chunks(STRETCH).zip(out.chunks_mut(STRETCH)) {
-                let n = out.len();
-                max(x, &least[..n], &mut above[..n]);
-                min(&above[..n], &greatest[..n], out);
-            }
-        };
+        let (Some(low), Some(high), false) = (fitted(low), fitted(high), dtype.is_complex()) else { return Ok(None) };
+        let kernel = |x: &[&[u8]], out: &mut [u8]| clamp(dtype, x[0], [low, high], out);
         of_kernel(&[dtype], dtype, &kernel, &[self]).map(Some)
     }
 

@@ -3,6 +3,7 @@
 mod methods;
 mod statistics;
 mod columns;
+mod moments;
 mod order;
 mod outermost;
 mod nan;

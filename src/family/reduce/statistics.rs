@@ -2,8 +2,9 @@
 
 use crate::base::mapped::Mapped;
 use openwork_ops::DType;
+use openwork_ops::reduce::pairwise;
 
-use super::columns;
+use super::{columns, moments};
 use crate::base::axes::Axes;
 use crate::base::error::{self, Result};
 use crate::base::parallel::{self, GRAIN};
@@ -145,49 +146,21 @@ struct Numbers<'a> {
     unstored: u128,
 }
 
-/// Lanes of a sum, and terms that are added in them one after the other.
-const LANES: usize = 8;
-const FEW: usize = 128;
-
-/// Adds the terms that `f` makes of each number, pairwise: the error grows with the logarithm of their number. Many are shared
-/// among threads, always in the same parts.
+/// Adds the terms that `f` makes of each number, pairwise. Many are shared among threads, always in the same parts.
 fn sums<const N: usize>(of: &[f64], f: &(impl Fn(f64) -> [f64; N] + Sync)) -> [f64; N] {
-    fn added<const N: usize>(a: [f64; N], b: [f64; N]) -> [f64; N] {
-        std::array::from_fn(|i| a[i] + b[i])
-    }
     fn in_pairs<const N: usize>(parts: &[[f64; N]]) -> [f64; N] {
         match parts {
             [] => [0.0; N],
             [one] => *one,
             _ => {
                 let (a, b) = parts.split_at(parts.len() / 2);
-                added(in_pairs(a), in_pairs(b))
+                pairwise::added(in_pairs(a), in_pairs(b))
             }
         }
     }
     match of.len() {
-        n if n > 2 * GRAIN => in_pairs(&parallel::map_chunks(n, GRAIN, &|range| sums(&of[range], f))),
-        n if n > FEW => {
-            let (a, b) = of.split_at((n / 2).next_multiple_of(LANES));
-            added(sums(a, f), sums(b, f))
-        }
-        _ => {
-            let (blocks, rest) = of.as_chunks::<LANES>();
-            let mut lanes = [[0.0; LANES]; N];
-            for block in blocks {
-                for l in 0..LANES {
-                    let terms = f(block[l]);
-                    for i in 0..N {
-                        lanes[i][l] += terms[i];
-                    }
-                }
-            }
-            let few = rest.iter().fold([0.0; N], |sums, &x| added(sums, f(x)));
-            std::array::from_fn(|i| {
-                let [a, b, c, d, e, f, g, h] = lanes[i];
-                ((a + b) + (c + d)) + ((e + f) + (g + h)) + few[i]
-            })
-        }
+        n if n > 2 * GRAIN => in_pairs(&parallel::map_chunks(n, GRAIN, &|range| pairwise::sums(&of[range], f))),
+        _ => pairwise::sums(of, f),
     }
 }
 
@@ -312,7 +285,12 @@ fn variance(x: &Tensor, correction: f64, axes: &Axes, skip_nan: bool) -> Result<
     }
     let out = x.dtype().to_inexact();
     let of = axes.of(x.ndim())?;
-    if !skip_nan && let Some(found) = columns::variances(x, correction, &of)? {
+    let found = match (skip_nan, x.strided()) {
+        (true, _) => None,
+        (false, Some(x)) => moments::variances(x, correction, &of).map(Tensor::from_strided),
+        (false, None) => columns::variances(x, correction, &of)?,
+    };
+    if let Some(found) = found {
         let found = found.cast(out)?;
         return if axes.keeps() { found.expand_dims(&of) } else { Ok(found) };
     }

@@ -1,0 +1,239 @@
+//! Integers divided, several at a time: as floats, whose quotients are put right by their remainders.
+
+use super::element::FloorDiv;
+use crate::dtype::Element;
+use crate::simd::{Loop, vectorised};
+
+/// Elements that are divided at a time.
+const AT_ONCE: usize = 256;
+
+/// 64-bit integers below this magnitude, and their quotients, become floats and come back exactly by adding [`SHIFT`], and a
+/// quotient made by a reciprocal is less than a half away.
+const BITS: u32 = 50;
+/// 1.5 · 2⁵², beside which the lowest bit of a float counts ones.
+const SHIFT: f64 = (3u64 << 51) as f64;
+
+/// An integer that is divided in lanes of 32 or 64 bits, which may be its own.
+pub(super) trait Whole: Element + FloorDiv {
+    type Lane: Lane;
+    /// Elements as lanes: they themselves, or in the room for them.
+    fn lanes<'a>(elements: &'a [Self], room: &'a mut [Self::Lane]) -> &'a [Self::Lane];
+    /// Where lanes are to be written: where they belong, or the room for them.
+    fn place<'a>(out: &'a mut [Self], room: &'a mut [Self::Lane]) -> &'a mut [Self::Lane];
+    /// Takes what was written to the room.
+    fn take(out: &mut [Self], room: &[Self::Lane]);
+}
+
+macro_rules! own_lanes {
+    ($($ty:ty),+) => {$(
+        impl Whole for $ty {
+            type Lane = $ty;
+            #[inline(always)]
+            fn lanes<'a>(elements: &'a [$ty], _: &'a mut [$ty]) -> &'a [$ty] {
+                elements
+            }
+            #[inline(always)]
+            fn place<'a>(out: &'a mut [$ty], _: &'a mut [$ty]) -> &'a mut [$ty] {
+                out
+            }
+            #[inline(always)]
+            fn take(_: &mut [$ty], _: &[$ty]) {}
+        }
+    )+};
+}
+own_lanes!(i32, i64);
+
+macro_rules! wider_lanes {
+    ($($ty:ty as $lane:ty: $wide:expr;)+) => {$(
+        impl Whole for $ty {
+            type Lane = $lane;
+            #[inline(always)]
+            fn lanes<'a>(elements: &'a [$ty], room: &'a mut [$lane]) -> &'a [$lane] {
+                room.iter_mut().zip(elements).for_each(|(lane, &x)| *lane = $wide(x));
+                room
+            }
+            #[inline(always)]
+            fn place<'a>(_: &'a mut [$ty], room: &'a mut [$lane]) -> &'a mut [$lane] {
+                room
+            }
+            #[inline(always)]
+            fn take(out: &mut [$ty], room: &[$lane]) {
+                out.iter_mut().zip(room).for_each(|(x, &lane)| *x = lane as $ty);
+            }
+        }
+    )+};
+}
+wider_lanes! {
+    i8 as i32: i32::from; i16 as i32: i32::from; u8 as i32: i32::from; u16 as i32: i32::from; u32 as i64: i64::from;
+    // What has no place there is as large as can be: none that can be divided so.
+    u64 as i64: |x: u64| x.min(i64::MAX as u64) as i64;
+}
+
+/// The quotients rounded down.
+pub(super) fn floor_divide<T: Whole>(a: &[u8], b: &[u8], out: &mut [u8]) {
+    divide::<T>(a, b, out, (T::floor_div, false));
+}
+
+/// What these leave, which has the sign of the divisor.
+pub(super) fn remainder<T: Whole>(a: &[u8], b: &[u8], out: &mut [u8]) {
+    divide::<T>(a, b, out, (T::floor_rem, true));
+}
+
+/// One by one where an element is large, or a divisor is 0.
+fn divide<T: Whole>(a: &[u8], b: &[u8], out: &mut [u8], (one, rest): (fn(T, T) -> T, bool)) {
+    let (a, b, out) = (T::from_bytes(a), T::from_bytes(b), T::from_bytes_mut(out));
+    let [mut room_of_a, mut room_of_b, mut room] = [[T::Lane::default(); AT_ONCE]; 3];
+    for ((a, b), out) in a.chunks(AT_ONCE).zip(b.chunks(AT_ONCE)).zip(out.chunks_mut(AT_ONCE)) {
+        let n = out.len();
+        let (dividends, divisors) = (T::lanes(a, &mut room_of_a[..n]), T::lanes(b, &mut room_of_b[..n]));
+        let found = T::place(out, &mut room[..n]);
+        if vectorised(Floor { dividends, divisors, rest, found }) {
+            T::take(out, &room[..n]);
+        } else {
+            out.iter_mut().zip(a.iter().zip(b)).for_each(|(out, (&a, &b))| *out = one(a, b));
+        }
+    }
+}
+
+/// What lanes are of.
+pub(super) trait Lane: Copy + Default + Eq {
+    /// Exactly, if it is not large.
+    fn float(self) -> f64;
+    /// The integer that a float counts beside [`SHIFT`].
+    fn counted(shifted: f64) -> Self;
+    /// The quotient and the remainder that belong to the nearest integer, or to the one beside it, as those of the quotient rounded
+    /// down.
+    fn settled(self, by: Self, nearest: Self) -> (Self, Self);
+    /// Bits that tell whether one of two is too large for floats.
+    fn extent(self, other: Self) -> u64;
+}
+
+macro_rules! lane {
+    ($ty:ty: $float:expr, $counted:expr, $extent:expr) => {
+        impl Lane for $ty {
+            #[inline(always)]
+            fn float(self) -> f64 {
+                $float(self)
+            }
+            #[inline(always)]
+            fn counted(shifted: f64) -> $ty {
+                $counted(shifted.to_bits())
+            }
+            #[inline(always)]
+            fn settled(self, by: $ty, nearest: $ty) -> ($ty, $ty) {
+                let left = self.wrapping_sub(nearest.wrapping_mul(by));
+                let above = -<$ty>::from((left != 0) & ((left ^ by) < 0));
+                (nearest.wrapping_add(above), left.wrapping_add(above & by))
+            }
+            #[inline(always)]
+            fn extent(self, other: $ty) -> u64 {
+                $extent(self, other)
+            }
+        }
+    };
+}
+lane!(i32: f64::from, |bits| bits as i32, |_, _| 0);
+lane! {
+    i64: |x: i64| f64::from_bits(SHIFT.to_bits().wrapping_add(x as u64)) - SHIFT,
+    |bits: u64| bits.wrapping_sub(SHIFT.to_bits()) as i64,
+    |a: i64, b: i64| (((a ^ (a >> 63)) | (b ^ (b >> 63))) >> BITS) as u64
+}
+
+struct Floor<'a, L> {
+    dividends: &'a [L],
+    divisors: &'a [L],
+    /// Whether remainders are wanted.
+    rest: bool,
+    found: &'a mut [L],
+}
+
+impl<L: Lane> Loop for Floor<'_, L> {
+    /// Whether all elements were such as can be divided so: else what was written does not count.
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        let Floor { dividends, divisors, rest, found } = self;
+        let Some(&first) = divisors.first() else { return true };
+        let mut differ = false;
+        divisors.iter().for_each(|&by| differ |= by != first);
+        let reciprocal = 1.0 / first.float();
+        // Each a loop of its own.
+        match (differ, rest) {
+            (true, true) => each(dividends, divisors, found, |a, b| a / b, |_, rest| rest),
+            (true, false) => each(dividends, divisors, found, |a, b| a / b, |quotient, _| quotient),
+            (false, true) => each(dividends, divisors, found, |a, _| a * reciprocal, |_, rest| rest),
+            (false, false) => each(dividends, divisors, found, |a, _| a * reciprocal, |quotient, _| quotient),
+        }
+    }
+}
+
+#[inline(always)]
+fn each<L: Lane>(
+    dividends: &[L],
+    divisors: &[L],
+    found: &mut [L],
+    quotient: impl Fn(f64, f64) -> f64,
+    of: impl Fn(L, L) -> L,
+) -> bool {
+    let (mut large, mut zeros) = (0, false);
+    for ((&a, &b), found) in dividends.iter().zip(divisors).zip(found) {
+        large |= a.extent(b);
+        zeros |= b == L::default();
+        // What is left by the nearest integer, or by the one beside it, is less than the divisor.
+        let nearest = L::counted(quotient(a.float(), b.float()) + SHIFT);
+        let (quotient, rest) = a.settled(b, nearest);
+        *found = of(quotient, rest);
+    }
+    large == 0 && !zeros
+}
+
+#[cfg(test)]
+mod tests {
+    use bytemuck::{cast_slice, cast_slice_mut};
+
+    use super::*;
+    use crate::simd::{Level, set_level};
+
+    fn agree<T: Whole + bytemuck::Pod + PartialEq + std::fmt::Debug>(values: &[T]) {
+        let (a, b): (Vec<T>, Vec<T>) = values.iter().flat_map(|&a| values.iter().map(move |&b| (a, b))).unzip();
+        let mut out = vec![T::default(); a.len()];
+        type Kernel = fn(&[u8], &[u8], &mut [u8]);
+        let kinds: [(Kernel, fn(T, T) -> T); 2] = [(floor_divide::<T>, T::floor_div), (remainder::<T>, T::floor_rem)];
+        for level in Level::ALL {
+            set_level(Some(level));
+            for part in [1, 7, AT_ONCE, a.len()] {
+                for (kind, one) in kinds {
+                    let blocks = a.chunks(part).zip(b.chunks(part)).zip(out.chunks_mut(part));
+                    blocks.for_each(|((a, b), out)| kind(cast_slice(a), cast_slice(b), cast_slice_mut(out)));
+                    for ((&a, &b), &found) in a.iter().zip(&b).zip(&out) {
+                        assert_eq!(found, one(a, b), "{a:?}, {b:?} in blocks of {part} at {level:?}");
+                    }
+                }
+            }
+        }
+        set_level(None);
+    }
+
+    /// Numbers beside which rounding could go wrong: powers of two, and what is next to them and to their multiples.
+    fn numbers(bits: u32) -> impl Iterator<Item = i128> {
+        let near = |x: i128| [x - 1, x, x + 1];
+        (0..bits)
+            .flat_map(move |k| near(1 << k))
+            .chain((0..bits.min(40)).flat_map(move |k| near(7 << k)))
+            .chain([10, 1_000_003])
+    }
+
+    #[test]
+    fn quotients_are_those_of_one_division_after_the_other() {
+        let signed = |bits: u32| numbers(bits).flat_map(|x| [x, -x]);
+        agree(&signed(7).filter_map(|x| i8::try_from(x).ok()).collect::<Vec<_>>());
+        agree(&signed(15).filter_map(|x| i16::try_from(x).ok()).collect::<Vec<_>>());
+        agree(&signed(31).filter_map(|x| i32::try_from(x).ok()).collect::<Vec<_>>());
+        agree(&signed(63).filter_map(|x| i64::try_from(x).ok()).collect::<Vec<_>>());
+        agree(&signed(50).filter_map(|x| i64::try_from(x).ok()).filter(|&x| x != 0).collect::<Vec<_>>());
+        agree(&numbers(8).filter_map(|x| u8::try_from(x).ok()).collect::<Vec<_>>());
+        agree(&numbers(32).filter_map(|x| u32::try_from(x).ok()).collect::<Vec<_>>());
+        agree(&numbers(64).filter_map(|x| u64::try_from(x).ok()).collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,144 @@
+//! Variances of strided tensors: elements go by once, in the order of memory, and nothing is transposed.
+
+use std::cmp::Reverse;
+use std::ops::Range;
+
+use openwork_ops::reduce::Moments;
+use openwork_ops::reduce::moments::{COLUMNS, ROWS};
+use openwork_ops::{DType, cast};
+
+use crate::base::faults::{self, Fault};
+use crate::base::mapped::Mapped;
+use crate::base::parallel::{self, GRAIN};
+use crate::base::strided::Strided;
+
+/// Columns of a task at most.
+const WIDE: usize = 1 << 10;
+
+/// Elements of a slice, of which there are several, that are worth being taken so.
+const LONG: usize = 1 << 12;
+
+/// Elements of all tasks that are not worth another thread.
+const ALONE: usize = 4 * GRAIN;
+
+/// Σ (x − mean)² / (n − correction) over some axes, as `float64`; `None` where these are not next to each other in memory, and where
+/// there are many short slices.
+///
+/// Blocks are merged in pairs: the same on any number of threads.
+pub(super) fn variances(x: &Strided, correction: f64, axes: &[usize]) -> Option<Strided> {
+    let mut order: Vec<usize> = (0..x.ndim()).collect();
+    order.sort_by_key(|&axis| Reverse(x.strides[axis].unsigned_abs()));
+    let in_order = x.permute(&order);
+    let bytes = in_order.contiguous_bytes()?;
+    let first = order.iter().position(|axis| axes.contains(axis))?;
+    let last = first + axes.len();
+    if !order.get(first..last)?.iter().all(|axis| axes.contains(axis)) {
+        return None;
+    }
+    let size = |axes: &[usize]| axes.iter().map(|&axis| x.shape[axis]).product::<usize>();
+    let [outer, rows, columns] = [&order[..first], &order[first..last], &order[last..]].map(size);
+    let slice = rows * columns;
+    if slice == 0 || (outer > 1 && slice < LONG) {
+        return None;
+    }
+    let elements = Elements { bytes, dtype: x.dtype };
+    let of_slice = |o: usize| {
+        let found = elements.moments(o * slice, rows, columns);
+        let n = found.count();
+        // NaN stays, and where nothing is left to divide by there is none.
+        let variance = |&squares: &f64| match n > correction {
+            true if squares < 0.0 => 0.0,
+            true => squares / (n - correction),
+            false => f64::NAN,
+        };
+        found.squares().iter().map(variance).collect::<Vec<f64>>()
+    };
+    let found = parallel::map_chunks(outer, (GRAIN / slice).max(1), &|range| range.map(of_slice).collect::<Vec<_>>());
+    // The axes that are left, as they lie, and where each of these goes.
+    let kept: Vec<usize> = order[..first].iter().chain(&order[last..]).copied().collect();
+    let mut places: Vec<usize> = (0..kept.len()).collect();
+    places.sort_by_key(|&i| kept[i]);
+    let found = Strided::from_vec(found.concat().concat(), kept.mapped(|&axis| x.shape[axis]));
+    Some(found.permute(&places))
+}
+
+/// Elements in the order of memory.
+struct Elements<'a> {
+    bytes: &'a [u8],
+    dtype: DType,
+}
+
+impl Elements<'_> {
+    /// Of a matrix whose elements begin at `start`: columns that are narrower than a block lie beside each other in one.
+    fn moments(&self, start: usize, rows: usize, columns: usize) -> Moments {
+        let beside = (COLUMNS / columns).max(1);
+        let (tall, wide) = (rows / beside, beside * columns);
+        if beside == 1 {
+            return self.in_tasks(start, rows, columns);
+        }
+        let mut all = self.in_tasks(start, tall, wide).folded(columns);
+        if !faults::is(Fault::RowsBesideLost) {
+            all.merge(&self.in_tasks(start + tall * wide, rows - tall * beside, columns));
+        }
+        all
+    }
+
+    fn in_tasks(&self, start: usize, rows: usize, columns: usize) -> Moments {
+        let width = columns.min(WIDE);
+        let height = (GRAIN / width).next_multiple_of(ROWS);
+        let (pieces, shares) = (columns.div_ceil(width), rows.div_ceil(height));
+        let one = |task: usize| {
+            let (left, top) = (task / shares * width, task % shares * height);
+            let (right, bottom) = (columns.min(left + width), rows.min(top + height));
+            self.of_task((start + top * columns, columns), bottom - top, left..right)
+        };
+        let tasks = pieces * shares;
+        let grain = if rows * columns <= ALONE { tasks.max(1) } else { 1 };
+        let found = parallel::map_chunks(tasks, grain, &|range| range.map(one).collect::<Vec<_>>()).into_iter();
+        let mut found = found.flatten().collect::<Vec<Moments>>();
+        match pieces {
+            1 => in_pairs(&mut found, columns),
+            _ => Moments::beside(found.chunks_mut(shares).map(|of_piece| in_pairs(of_piece, 0)).collect()),
+        }
+    }
+
+    /// Of some columns of rows that begin `step` elements apart.
+    fn of_task(&self, (start, step): (usize, usize), rows: usize, columns: Range<usize>) -> Moments {
+        let mut found = Moments::new(columns.len());
+        let size = self.dtype.size();
+        let row = |r: usize| {
+            let first = start + r * step;
+            first + columns.start..first + columns.end
+        };
+        if self.dtype == DType::F64 {
+            let all = row(0).start..row(rows - 1).end;
+            found.add(bytemuck::cast_slice(&self.bytes[all.start * size..all.end * size]), step);
+            return found;
+        }
+        let mut numbers = vec![0.0f64; ROWS.min(rows) * columns.len()];
+        for first in (0..rows).step_by(ROWS) {
+            let numbers = &mut numbers[..ROWS.min(rows - first) * columns.len()];
+            for (r, numbers) in numbers.chunks_exact_mut(columns.len()).enumerate() {
+                let row = row(first + r);
+                let elements = &self.bytes[row.start * size..row.end * size];
+                cast::cast_block(self.dtype, elements, DType::F64, bytemuck::cast_slice_mut(numbers));
+            }
+            found.add(numbers, columns.len());
+        }
+        found
+    }
+}
+
+/// Merges the first with the second of two halves.
+fn in_pairs(parts: &mut [Moments], columns: usize) -> Moments {
+    match parts {
+        [] => Moments::new(columns),
+        [one] => std::mem::take(one),
+        _ => {
+            let (a, b) = parts.split_at_mut(parts.len() / 2);
+            let mut all = in_pairs(a, columns);
+            all.merge(&in_pairs(b, columns));
+            all
+        }
+    }
+}
