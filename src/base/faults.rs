@@ -50,6 +50,7 @@ pub enum Fault {
     BlocksWindowed,
     RowsOfFirst,
     RowsBesideLost,
+    RunsOfFirst,
 }
 
 #[cfg(feature = "planted-faults")]
@@ -62,7 +63,7 @@ mod switch {
 
     impl Fault {
         /// Every fault.
-        pub const ALL: [Fault; 43] = [
+        pub const ALL: [Fault; 44] = [
             Fault::UnaryKeepsFill,
             Fault::BinaryFillOfLeft,
             Fault::DuplicatesDropped,
@@ -106,6 +107,7 @@ mod switch {
             Fault::BlocksWindowed,
             Fault::RowsOfFirst,
             Fault::RowsBesideLost,
+            Fault::RunsOfFirst,
         ];
     }
 

@@ -42,7 +42,7 @@ impl Fold {
         let n = offsets.len() - 1;
         let elements = offsets[n] - offsets[0];
         let grain = (parallel::GRAIN * n / elements.max(1)).clamp(1, parallel::GRAIN);
-        Buffer::build(n * to, |acc| {
+        Buffer::filled(n * to, to, |acc| {
             parallel::for_chunks_mut(acc, to, grain, &|first, acc| {
                 let own = &offsets[first..=first + acc.len() / to];
                 self.fill_identity(acc);

@@ -144,10 +144,14 @@ impl<'a> Split<'a> {
 
     /// The pattern of a result with these level coordinates, over all kept dimensions.
     pub(crate) fn result_pattern(&self, kept: &[usize], layout: &KeyLayout, words: &[Vec<u64>]) -> Result<Pattern> {
-        let number = |d: &Dim| Dim { axis: kept.iter().position(|&a| a == d.axis).unwrap_or(d.axis), ..*d };
-        let dims = self.dims.iter().chain(&self.value_dims).map(number).collect();
         let keys = SortedKeys::new(layout, words);
-        build::build(&[LevelKind::Sparse { rank: self.dims.len() }], dims, &keys)
+        build::build(&[LevelKind::Sparse { rank: self.dims.len() }], self.result_dims(kept), &keys)
+    }
+
+    /// All kept dimensions, their axes numbered as in the result.
+    pub(super) fn result_dims(&self, kept: &[usize]) -> Vec<Dim> {
+        let number = |d: &Dim| Dim { axis: kept.iter().position(|&a| a == d.axis).unwrap_or(d.axis), ..*d };
+        self.dims.iter().chain(&self.value_dims).map(number).collect()
     }
 
     /// The shape of values over `n` groups.

@@ -5,6 +5,7 @@ use openwork_ops::DType;
 use openwork_ops::structure::IndexVec;
 
 use super::cut::Split;
+use super::leading::{Leading, leading};
 use super::result::is_few;
 use super::scatter::{Table, scatter};
 use crate::base::buffer::Buffer;
@@ -13,6 +14,7 @@ use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::engine::convert;
 use crate::engine::fold::Fold;
+use crate::levels::level::Level;
 use crate::levels::pattern::{Dim, Part, Pattern};
 use crate::tensor::Sparse;
 
@@ -73,14 +75,23 @@ pub(crate) fn group(fold: &Fold, s: &Sparse, values: &Strided, kept: &[usize], n
         let rows = split.rows_of(&values.cast(fold.typing.input));
         return scatter(fold, &split, &rows, size, need)?.groups(&split, kept);
     }
+    let counted = |ends: &[usize]| match need {
+        Need::Counts => ends.windows(2).map(|run| ((run[1] - run[0]) * per_row) as u64).collect(),
+        Need::Folds => Vec::new(),
+    };
+    if let Some(Leading { ends, columns }) = leading(&split) {
+        let n = ends.len() - 1;
+        let acc = split.fold_runs(fold, values, &ends, None)?;
+        let level = Level::Sparse { pointers: None, indices: columns, ordered: true, unique: true };
+        let pattern =
+            Pattern { levels: vec![level], level_dims: split.dims.len(), dims: split.result_dims(kept), positions: n };
+        return Ok(Groups { pattern, acc: Strided::new(acc, fold.typing.acc, split.shape(n)), counts: counted(&ends) });
+    }
     let runs = split.runs().without_empty();
     let ends = &runs.ends;
     let n = ends.len() - 1;
     let acc = split.fold_runs(fold, values, ends, runs.order.as_ref())?;
-    let counts = match need {
-        Need::Counts => ends.windows(2).map(|run| ((run[1] - run[0]) * per_row) as u64).collect(),
-        Need::Folds => Vec::new(),
-    };
+    let counts = counted(ends);
     let pattern = split.result_pattern(kept, &runs.layout, &runs.words)?;
     Ok(Groups { pattern, acc: Strided::new(acc, fold.typing.acc, split.shape(n)), counts })
 }

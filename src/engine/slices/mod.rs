@@ -7,6 +7,7 @@
 mod along;
 mod cut;
 mod groups;
+mod leading;
 mod ranked;
 mod result;
 mod scatter;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use openwork_ops::reduce::{self, Compensated, Turns};
 use openwork_ops::structure::gather::select_by_key;
-use openwork_ops::structure::{IndexSlice, IndexVec};
-use openwork_ops::{DType, Scalar};
+use openwork_ops::structure::{Index, IndexSlice, IndexVec};
+use openwork_ops::{DType, Scalar, with_index};
 
 use super::cut::Split;
 use super::groups::{Groups, Need, sizes};
@@ -135,6 +135,20 @@ fn shares(positions: usize, size: usize, acc: DType) -> usize {
     wanted.max(if positions >= TWO * size { 2 } else { 1 }).clamp(1, most.max(1))
 }
 
+/// Where a part of a table ends, and, if each has terms of its own, those.
+#[derive(PartialEq, Eq)]
+struct End {
+    key: usize,
+    term: Option<usize>,
+}
+
+/// A part of a table, and the terms that go there; unless they are apart others do, too.
+struct Part {
+    keys: Range<u32>,
+    terms: Range<usize>,
+    apart: bool,
+}
+
 /// Where terms go.
 enum Accumulators<'a> {
     Plain(&'a mut [u8]),
@@ -159,17 +173,22 @@ impl Terms<'_> {
         let ends = self.ends(positions);
         let mut counts = zeroed_vec::<u32>(counted);
         let acc = Buffer::build(self.size * width, |mut acc| {
-            let (mut counts, mut start) = (&mut counts[..], 0);
+            let (mut counts, mut start, mut first) = (&mut counts[..], 0, 0);
             let mut parts = Vec::with_capacity(ends.len());
-            for end in ends {
-                let n = end - start;
+            for End { key, term } in ends {
+                let n = key - start;
                 let (own, own_counts);
                 (own, acc) = std::mem::take(&mut acc).split_at_mut(n * width);
                 (own_counts, counts) = std::mem::take(&mut counts).split_at_mut(if counted > 0 { n } else { 0 });
-                parts.push((start as u32..end as u32, own, own_counts));
-                start = end;
+                let part = Part {
+                    keys: start as u32..key as u32,
+                    terms: first..term.unwrap_or(positions),
+                    apart: term.is_some(),
+                };
+                parts.push((part, own, own_counts));
+                (start, first) = (key, term.unwrap_or(0));
             }
-            parallel::for_each(parts, &|_, (range, acc, counts)| self.fold_part(0..positions, range, acc, counts));
+            parallel::for_each(parts, &|_, (part, acc, counts)| self.fold_part(part, acc, counts));
         })?;
         Ok((acc, counts))
     }
@@ -212,10 +231,12 @@ impl Terms<'_> {
             work.push((terms, own, own_counts));
         }
         parallel::for_each(work, &|share, (terms, acc, counts)| {
-            let Some((kernels, turns)) = &turns else { return self.fold_part(terms, whole.clone(), acc, counts) };
+            let Some((kernels, turns)) = &turns else {
+                return self.fold_part(Part { keys: whole.clone(), terms, apart: false }, acc, counts);
+            };
             let width = self.fold.typing.input.size();
             let values = &self.values[terms.start * width..terms.end * width];
-            (kernels.in_turns)(values, self.keys.read(terms, &mut Room::default()), &turns[share], acc);
+            (kernels.in_turns)(values, self.keys.read(terms, 0, &mut Room::default()), &turns[share], acc);
         });
         for share in 1..shares {
             let (first, own) = counts.split_at_mut(share * counted);
@@ -235,28 +256,44 @@ impl Terms<'_> {
 
     /// Where the table is cut, so that parts have about as many terms. An accumulator gets its terms in storage order in any
     /// part, so that results do not depend on this: it is left out on one thread.
-    fn ends(&self, positions: usize) -> Vec<usize> {
+    fn ends(&self, positions: usize) -> Vec<End> {
         let parts = parallel::threads().min(PARTS);
         let mut ends = Vec::new();
         if parts > 1 && self.size > CUT && positions >= CUT {
+            // Terms that come in order of their keys' first part: each thread looks at its own.
+            if let Some((first, step)) = self.keys.leading() {
+                with_index!(first.as_slice(), first => {
+                    for part in 1..parts {
+                        let own = first[part * positions / parts];
+                        let term = first.partition_point(|&i| i < own);
+                        if term > 0 {
+                            ends.push(End { key: own.get() * step, term: Some(term) });
+                        }
+                    }
+                });
+                ends.dedup();
+                ends.push(End { key: self.size, term: Some(positions) });
+                return ends;
+            }
             let [runs, run] = SAMPLE;
             let (mut sample, mut scratch) = (Vec::with_capacity(runs * run), Room::default());
             for start in (0..runs).map(|i| i * (positions - run) / runs) {
-                sample.extend_from_slice(self.keys.read(start..start + run, &mut scratch));
+                sample.extend_from_slice(self.keys.read(start..start + run, 0, &mut scratch));
             }
             sample.sort_unstable();
-            ends.extend((1..parts).map(|i| sample[i * sample.len() / parts] as usize));
+            ends.extend((1..parts).map(|i| End { key: sample[i * sample.len() / parts] as usize, term: None }));
             ends.dedup();
-            ends.retain(|&end| end > 0);
+            ends.retain(|end| end.key > 0);
         }
-        ends.push(self.size);
+        ends.push(End { key: self.size, term: None });
         ends
     }
 
-    /// Folds those of some terms with keys in `range`, and counts them if there is room for counts.
-    fn fold_part(&self, terms: Range<usize>, range: Range<u32>, acc: &mut [u8], counts: &mut [u32]) {
+    /// Folds the terms of a part, and counts them if there is room for counts.
+    fn fold_part(&self, Part { keys: range, terms, apart }: Part, acc: &mut [u8], counts: &mut [u32]) {
         let width = self.fold.typing.input.size();
-        let whole = range.len() == self.size;
+        let whole = range.len() == self.size || apart;
+        let base = if apart { range.start } else { 0 };
         let mut sums = match Compensated::of(self.fold.op, self.fold.typing.input) {
             Some(kernels) => {
                 let (sums, zeroed) = (kernels.parts * self.size, (zeroed_vec, zeroed_vec));
@@ -282,7 +319,7 @@ impl Terms<'_> {
         let own_values: &mut [u8] = bytemuck::cast_slice_mut(&mut own_values);
         for start in terms.clone().step_by(piece.max(1)) {
             let end = (start + piece).min(terms.end);
-            let mut keys = self.keys.read(start..end, &mut scratch);
+            let mut keys = self.keys.read(start..end, base, &mut scratch);
             let mut values = &self.values[start * width..end * width];
             if !whole {
                 let n = select_by_key(keys, values, width, range.clone(), (&mut own_keys, own_values));
@@ -377,19 +414,45 @@ impl<'a> Keys<'a> {
         Keys::Form(pattern, weights)
     }
 
-    fn read<'s>(&'s self, range: Range<usize>, scratch: &'s mut Room) -> &'s [u32] {
+    /// Those of some positions, less `base`, which is 0 for an array's own.
+    fn read<'s>(&'s self, range: Range<usize>, base: u32, scratch: &'s mut Room) -> &'s [u32] {
         match self {
             Keys::Own(indices) => match indices.as_slice() {
                 IndexSlice::U32(own) => &own[range],
                 IndexSlice::U64(_) => &[], // not taken
             },
             Keys::Form(pattern, weights) => {
+                let narrow = &mut scratch.narrow;
+                narrow.clear();
+                narrow.resize(range.len(), base.wrapping_neg());
+                if let [Level::Sparse { pointers: None, indices, .. }] = &pattern.levels[..]
+                    && indices.iter().all(|column| !column.is_wide())
+                {
+                    // A key fits, so what is beyond 32 bits on the way does not matter.
+                    for (column, &weight) in indices.iter().zip(weights).filter(|(_, weight)| **weight != 0) {
+                        let own = &column.typed::<u32>()[range.clone()];
+                        narrow.iter_mut().zip(own).for_each(|(key, &i)| {
+                            *key = key.wrapping_add(i.wrapping_mul(weight as u32));
+                        });
+                    }
+                    return narrow;
+                }
                 scratch.wide.resize(range.len(), 0);
                 pattern.linearize(weights, range, &mut scratch.wide);
-                scratch.narrow.clear();
-                scratch.narrow.extend(scratch.wide.iter().map(|&o| o as u32));
-                &scratch.narrow
+                narrow.iter_mut().zip(&scratch.wide).for_each(|(key, &o)| *key = key.wrapping_add(o as u32));
+                narrow
             }
         }
+    }
+
+    /// The first column of coordinates that are in its order, and what a step along it adds to a key.
+    fn leading(&self) -> Option<(&Indices, usize)> {
+        let Keys::Form(pattern, weights) = self else { return None };
+        let ([Level::Sparse { pointers: None, indices, .. }], true) = (&pattern.levels[..], pattern.is_canonical())
+        else {
+            return None;
+        };
+        let (first, &step) = (indices.first()?, weights.first()?);
+        (step > 0).then_some((first, step as usize))
     }
 }
