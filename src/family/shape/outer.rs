@@ -4,18 +4,21 @@ use crate::base::mapped::{Mapped, sums};
 use std::ops::Range;
 use std::sync::Arc;
 
+use openwork_ops::structure::Index;
 use openwork_ops::structure::keys::KeyLayout;
 use openwork_ops::{DTypeKind, identity, promote};
 
 use super::along;
-use crate::base::buffer::{Buffer, zeroed_vec};
+use crate::base::buffer::Buffer;
 use crate::base::context::{self, NanPolicy};
 use crate::base::error::Result;
+use crate::base::pages::Scratch;
 use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::base::trace::{Work, raise};
 use crate::levels::build::{self, SortedKeys};
-use crate::levels::level::LevelKind;
+use crate::levels::indices::{Indices, needs_64_bits};
+use crate::levels::level::{Level, LevelKind};
 use crate::levels::pattern::Pattern;
 use crate::tensor::fill::Fill;
 use crate::tensor::trace;
@@ -159,37 +162,13 @@ impl Pairs {
     /// row of the result, element by element of the first a run of the second's.
     fn kron(self, shape: &[usize]) -> Result<Tensor> {
         let Pairs { x, y, values, fill } = self;
-        let layout = KeyLayout::new(shape);
-        let (left, right) = (Runs::of(&x.pattern), Runs::of(&y.pattern));
         let m = y.pattern.positions;
         let dense = values.to_contiguous()?;
         let (bytes, width) = (dense.contiguous_bytes().unwrap_or_default(), dense.dtype.size());
-        let ends: Vec<usize> = left.ends.mapped(|end| end * m);
-        let words = (0..layout.word_bits.len()).map(|w| {
-            // What a coordinate of either adds to the key: those of the first count by the second's size.
-            let part = |s: &Sparse, by: [usize; 2]| {
-                let weight = |axis: usize| {
-                    let field = layout.fields[axis];
-                    if field.word == w { field.weight().wrapping_mul(by[axis] as u64) } else { 0 }
-                };
-                s.pattern.linearize_all(&[weight(0), weight(1)])
-            };
-            let (of_x, of_y) = (part(&x, [y.shape[0], y.shape[1]]), part(&y, [1, 1]));
-            let mut word = zeroed_vec::<u64>(values.len());
-            parallel::for_pieces_mut(&mut word, &ends, &|row, out| {
-                let mut at = 0;
-                for run in right.each() {
-                    for p in left.run(row) {
-                        let own = &of_y[run.clone()];
-                        out[at..at + own.len()].iter_mut().zip(own).for_each(|(o, y)| *o = of_x[p].wrapping_add(*y));
-                        at += own.len();
-                    }
-                }
-            });
-            word
-        });
-        let words: Vec<Vec<u64>> = words.collect();
-        let ends: Vec<usize> = ends.mapped(|end| end * width);
+        let wide = needs_64_bits(values.len(), shape.iter().copied());
+        let indices = if wide { crossed::<u64>(&x, &y) } else { crossed::<u32>(&x, &y) };
+        let (left, right) = (Runs::of(&x.pattern), Runs::of(&y.pattern));
+        let ends: Vec<usize> = left.ends.mapped(|end| end * m * width);
         let buffer = Buffer::filled(bytes.len(), width, |out| {
             parallel::for_pieces_mut(out, &ends, &|row, out| {
                 let mut at = 0;
@@ -203,8 +182,42 @@ impl Pairs {
             });
         })?;
         let values = Strided::new(buffer, dense.dtype, vec![values.len()]);
-        of_coordinates(shape, &layout, &words, values, fill)
+        let level = Level::Sparse { pointers: None, indices, ordered: true, unique: true };
+        let pattern =
+            Pattern { levels: vec![level], dims: super::coo_dims(shape), level_dims: 2, positions: values.len() };
+        Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill }.into())
     }
+}
+
+/// The rows and columns of a Kronecker product, in its order.
+fn crossed<I: Index>(x: &Sparse, y: &Sparse) -> Vec<Indices> {
+    let columns = |s: &Sparse| [[1, 0], [0, 1]].map(|weights| s.pattern.linearize_all(&weights));
+    let ([x_rows, x_columns], [y_rows, y_columns]) = (columns(x), columns(y));
+    let (left, right) = (Runs::of(&x.pattern), Runs::of(&y.pattern));
+    let (n, m) = (x.pattern.positions, y.pattern.positions);
+    let [mut rows, mut columns] = [(); 2].map(|()| Scratch::<I>::any(n * m));
+    let mut parts = Vec::with_capacity(left.ends.len());
+    let (mut rest, mut rest_of_columns) = (&mut rows[..], &mut columns[..]);
+    for row in 0..left.ends.len() {
+        let (own, own_columns);
+        (own, rest) = std::mem::take(&mut rest).split_at_mut(left.run(row).len() * m);
+        (own_columns, rest_of_columns) = std::mem::take(&mut rest_of_columns).split_at_mut(own.len());
+        parts.push((own, own_columns));
+    }
+    parallel::for_each(parts, &|row, (mut rows, mut columns)| {
+        for run in right.each() {
+            // Elements of one row of each lie in one row.
+            let (number, of_y) = (x_rows[left.run(row).start] * y.shape[0] as u64 + y_rows[run.start], &y_columns[run]);
+            let own;
+            (own, rows) = std::mem::take(&mut rows).split_at_mut(left.run(row).len() * of_y.len());
+            own.fill(I::new(number as usize));
+            for &of_x in &x_columns[left.run(row)] {
+                let (own, first) = (columns.split_off_mut(..of_y.len()), of_x * y.shape[1] as u64);
+                own.into_iter().flatten().zip(of_y).for_each(|(o, of_y)| *o = I::new((first + of_y) as usize));
+            }
+        }
+    });
+    [rows, columns].map(Indices::from).into()
 }
 
 /// The rows of coordinates that store something.
