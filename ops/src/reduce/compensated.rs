@@ -25,6 +25,9 @@ pub struct Compensated {
     pub parts: usize,
 }
 
+/// Entries of a large table whose pairs are made ready together.
+const BLOCK: usize = 16;
+
 /// Sums of elements that come in any order.
 ///
 /// A large table is bound by the memory that it touches, so most entries of one are a single number: a few terms of each
@@ -37,13 +40,15 @@ pub struct Table<'a> {
     /// Sums of the last few terms, for each part of an entry; and in the end all sums.
     recent: &'a mut [f64],
     /// How many terms these have, for each entry; none in a small table.
-    terms: Vec<u8>,
-    /// Sums of all terms before, each with its correction beside it.
-    pairs: Vec<f64>,
+    terms: &'a mut [u8],
+    /// Sums of all terms before, each with its correction beside it. In a large table few entries may have any.
+    pairs: &'a mut [f64],
+    /// Of a large table, a bit for each [`BLOCK`] of entries: whether it has pairs. What the others hold is anything.
+    begun: Vec<u64>,
+    /// Parts of an entry.
+    parts: usize,
     /// How many terms are a few.
     few: u8,
-    /// Whether any sum has moved to the pairs.
-    settled: bool,
     /// Where in a block of terms an entry has got its last of a few.
     full: Vec<u32>,
 }
@@ -52,25 +57,31 @@ impl<'a> Table<'a> {
     /// Sums of this many parts that fit the second-level cache with their corrections are a small table.
     pub const SMALL: usize = 1 << 15;
 
-    /// A table of no terms over the accumulators of a sum of at least `2^log2` elements. `sums` says how many the whole
-    /// table has that this one may be a part of. `zeroed` gives memory for so many bytes and numbers.
+    /// How many counts and how many numbers a table over so many accumulators needs room for. `sums` says how many the whole table
+    /// has that this one may be a part of.
+    pub fn room(kernels: &Compensated, accumulators: usize, sums: usize) -> (usize, usize) {
+        let parts = accumulators * kernels.parts;
+        (if sums > Table::SMALL { accumulators } else { 0 }, 2 * parts)
+    }
+
+    /// A table of no terms over the accumulators of a sum of at least `2^log2` elements, in [`Table::room`], which may hold
+    /// anything.
     pub fn new(
         kernels: &Compensated,
         acc: &'a mut [u8],
-        sums: usize,
         log2: f64,
-        zeroed: (impl FnOnce(usize) -> Vec<u8>, impl FnOnce(usize) -> Vec<f64>),
+        (terms, pairs): (&'a mut [u8], &'a mut [f64]),
     ) -> Table<'a> {
         let recent = f64::from_bytes_mut(acc);
         recent.fill(-0.0);
-        let n = recent.len();
-        let terms = if sums > Table::SMALL { (zeroed.0)(n / kernels.parts) } else { Vec::new() };
-        let mut pairs = (zeroed.1)(2 * n);
-        if terms.is_empty() {
+        terms.fill(0);
+        let blocks = terms.len().div_ceil(BLOCK);
+        if blocks == 0 {
             // The sum of −0 is −0.
             pairs.as_chunks_mut().0.fill([-0.0, 0.0]);
         }
-        Table { recent, terms, pairs, few: Table::few(log2), settled: false, full: Vec::new() }
+        let begun = vec![0; blocks.div_ceil(64)];
+        Table { recent, terms, pairs, begun, parts: kernels.parts, few: Table::few(log2), full: Vec::new() }
     }
 
     /// How many plain additions a sum of at least `n` terms can bear, `log2(n)` being given: the rounding errors of
@@ -81,11 +92,17 @@ impl<'a> Table<'a> {
 
     /// Writes the sums to the accumulators, after the last term.
     pub fn finish(self) {
-        let sums = self.recent.iter_mut().zip(self.pairs.as_chunks().0);
+        let (pairs, _) = self.pairs.as_chunks();
         if self.terms.is_empty() {
-            sums.for_each(|(sum, &[high, low])| *sum = corrected(high, low));
-        } else if self.settled {
-            for (sum, &[mut high, mut low]) in sums {
+            self.recent.iter_mut().zip(pairs).for_each(|(sum, &[high, low])| *sum = corrected(high, low));
+            return;
+        }
+        let size = BLOCK * self.parts;
+        for (block, (sums, pairs)) in self.recent.chunks_mut(size).zip(pairs.chunks(size)).enumerate() {
+            if self.begun[block / 64] >> (block % 64) & 1 == 0 {
+                continue;
+            }
+            for (sum, &[mut high, mut low]) in sums.iter_mut().zip(pairs) {
                 if high != 0.0 || low != 0.0 {
                     add(&mut high, &mut low, *sum);
                     *sum = corrected(high, low);
@@ -184,13 +201,18 @@ fn scatter<const P: usize>(values: &[u8], keys: &[u32], table: &mut Table<'_>) {
         return;
     }
     // Counting first: its small table then has the cache to itself, and where it branches the sums are not waited for.
-    fill(keys, &mut table.terms, table.few, &mut table.full);
-    table.settled |= !table.full.is_empty();
+    fill(keys, table.terms, table.few, &mut table.full);
     let mut start = 0;
     for &at in &table.full {
         let end = at as usize + 1;
         plainly(values, keys, start..end, recent);
         let key = keys[at as usize] as usize;
+        let (block, begun) = (key / BLOCK, &mut table.begun[key / BLOCK / 64]);
+        if *begun >> (block % 64) & 1 == 0 {
+            *begun |= 1 << (block % 64);
+            let end = pairs.len().min((block + 1) * BLOCK);
+            pairs[block * BLOCK..end].fill([[0.0; 2]; P]);
+        }
         add_all(&mut pairs[key], &std::mem::replace(&mut recent[key], [-0.0; P]));
         start = end;
     }
@@ -281,8 +303,10 @@ mod tests {
         let dtype = if parts == 1 { DType::F64 } else { DType::Complex128 };
         let kernels = Compensated::of(ReduceOp::Sum, dtype).unwrap();
         let mut acc = vec![1.0; parts * size];
-        let zeroed = (|n| vec![0; n], |n| vec![0.0; n]);
-        let mut table = Table::new(&kernels, bytemuck::cast_slice_mut(&mut acc), sums, log2, zeroed);
+        let (counts, numbers) = Table::room(&kernels, size, sums);
+        let (mut counts, mut numbers) = (vec![7; counts], vec![f64::NAN; numbers]);
+        let acc_bytes = bytemuck::cast_slice_mut(&mut acc);
+        let mut table = Table::new(&kernels, acc_bytes, log2, (&mut counts, &mut numbers));
         for (values, keys) in values.chunks(100 * parts).zip(keys.chunks(100)) {
             (kernels.scatter)(f64::as_bytes(values), keys, &mut table);
         }

@@ -294,10 +294,14 @@ impl Terms<'_> {
         let width = self.fold.typing.input.size();
         let whole = range.len() == self.size || apart;
         let base = if apart { range.start } else { 0 };
+        let (mut counts_of_sums, mut pairs);
         let mut sums = match Compensated::of(self.fold.op, self.fold.typing.input) {
             Some(kernels) => {
-                let (sums, zeroed) = (kernels.parts * self.size, (zeroed_vec, zeroed_vec));
-                Accumulators::Compensated(kernels, reduce::Table::new(&kernels, acc, sums, self.log2, zeroed))
+                let entries = acc.len() / self.fold.typing.acc.size();
+                let (bytes, numbers) = reduce::Table::room(&kernels, entries, kernels.parts * self.size);
+                (counts_of_sums, pairs) = (Scratch::<u8>::any(bytes), Scratch::<f64>::any(numbers));
+                let room = (&mut counts_of_sums[..], &mut pairs[..]);
+                Accumulators::Compensated(kernels, reduce::Table::new(&kernels, acc, self.log2, room))
             }
             None => {
                 self.fold.fill_identity(acc);
