@@ -9,6 +9,7 @@ pub mod index;
 pub mod keys;
 pub mod merge;
 pub mod sort;
+pub mod tally;
 pub mod transpose;
 pub mod window;
 

@@ -1,6 +1,7 @@
 //! Places among sorted elements, and counts of elements in bins.
 
 use openwork_ops::structure::keys::KeyLayout;
+use openwork_ops::structure::tally::tally;
 use openwork_ops::{DType, ReduceOp, Scalar, order, promote};
 
 use super::{all, int64, map_keys, whole};
@@ -206,13 +207,7 @@ fn bin(dtype: DType, key: u64) -> Result<u64> {
 }
 
 /// Elements for each bin of a share: each has a table of its own.
-const TERMS: usize = 4;
-
-/// Bins from which on a table does not fit the second-level cache: each thread then fills a part of it.
-const PARTED: usize = 1 << 16;
-
-/// Counts of a part that stay in the first-level cache.
-const HOT: usize = 64;
+const TERMS: usize = 1;
 
 /// The counts of the integers of an array, where these are less than there are elements; `None` elsewhere.
 fn tallied(x: &Tensor, minlength: usize) -> Result<Option<Tensor>> {
@@ -250,40 +245,23 @@ fn tallied(x: &Tensor, minlength: usize) -> Result<Option<Tensor>> {
     }
     let shape = [(bins + 1).max(minlength)];
     convert::dense_len(&shape, DType::I64)?;
-    // A table for each of a few shares, added up; where it is large beside them, one of which each thread fills a part.
+    // A table for each of a few shares, added up; fewer where it is large beside them.
     let shares = parallel::threads().min(s.len() / (TERMS * (bins + 1))).clamp(1, 16);
-    let (own, all) = (bins + 1, shape[0]);
-    let mut counts = Scratch::<i64>::any(all);
-    let add = |keys: &[u64], counts: &mut [i64]| keys.iter().for_each(|&key| counts[(key - zero) as usize] += 1);
-    if shares > 1 {
-        let tables = parallel::map_chunks(s.len(), s.len().div_ceil(shares), &|share| {
-            let mut counts = Scratch::<i64>::any(own);
-            counts.fill(0);
-            each(share, &mut |keys| add(keys, &mut counts));
-            counts
-        });
+    let all = shape[0];
+    let mut tables = parallel::map_chunks(s.len(), s.len().div_ceil(shares), &|share| {
+        // Of the first the result is made.
+        let mut counts = Scratch::<i64>::any(if share.start == 0 { all } else { bins + 1 });
         counts.fill(0);
-        for table in tables {
-            counts.iter_mut().zip(&table[..]).for_each(|(all, own)| *all += own);
+        tally(dtype, values(share), &mut counts);
+        counts
+    });
+    let mut counts = tables.swap_remove(0);
+    parallel::for_chunks_mut(&mut counts, 1, parallel::GRAIN, &|first, counts| {
+        for table in &tables {
+            let own = &table[first.min(table.len())..];
+            counts.iter_mut().zip(own).for_each(|(all, own)| *all += own);
         }
-    } else if parallel::threads() > 1 && own >= PARTED {
-        let part = all.div_ceil(parallel::threads());
-        parallel::for_chunks_mut(&mut counts, 1, part, &|first, counts| {
-            counts.fill(0);
-            let last = counts.len() - 1;
-            each(0..s.len(), &mut |keys| {
-                for &key in keys {
-                    let at = ((key - zero) as usize).wrapping_sub(first);
-                    // To add nothing somewhere takes less than a guess whether it is in this part.
-                    let is_own = at < counts.len();
-                    counts[if is_own { at } else { (at % HOT).min(last) }] += i64::from(is_own);
-                }
-            });
-        });
-    } else {
-        counts.fill(0);
-        each(0..s.len(), &mut |keys| add(keys, &mut counts));
-    }
+    });
     Ok(Some(Tensor::from_strided(Strided::new(Buffer::from_block(counts.into_block()), DType::I64, &shape[..]))))
 }
 
