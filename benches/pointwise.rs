@@ -5,7 +5,7 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use openwork::{Layout, Tensor, UnaryOp};
+use openwork::{Index, Layout, Tensor, UnaryOp};
 
 const ROWS: usize = 1 << 16;
 const COLS: usize = 1 << 16;
@@ -99,5 +99,47 @@ fn convert(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, unary, binary, small, convert);
+/// Ways that arrays take, beside a plain loop over the same elements.
+fn arrays(c: &mut Criterion) {
+    const N: usize = 1_000_000;
+    let mut group = c.benchmark_group("arrays");
+    group.throughput(Throughput::Elements(N as u64));
+    let scattered = |i: usize| ((i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20) as usize % N;
+    let list: Vec<i64> = (0..N).map(|i| scattered(i) as i64).collect();
+    let whole = Tensor::from_vec([N], list.clone()).expect("as many elements");
+    let x = Tensor::rand([N], 3).expect("a valid shape");
+    let numbers = x.to_vec::<f64>().expect("floats");
+    let same = |a: Tensor, b: Tensor| assert!(a.equal(&b).expect("of one shape"));
+
+    let divided = |x: &Tensor| x.map(|i: i64| i.div_euclid(7));
+    same(whole.floor_divide(7).expect("integers"), divided(&whole).expect("integers"));
+    group.bench_function("floor_divide", |b| b.iter(|| black_box(&whole).floor_divide(7)));
+    group.bench_function("floor_divide/loop", |b| b.iter(|| divided(black_box(&whole))));
+    let left = |x: &Tensor| x.map(|i: i64| i.rem_euclid(7));
+    same(whole.remainder(7).expect("integers"), left(&whole).expect("integers"));
+    group.bench_function("remainder", |b| b.iter(|| black_box(&whole).remainder(7)));
+    group.bench_function("remainder/loop", |b| b.iter(|| left(black_box(&whole))));
+
+    let chosen = |list: &Tensor| list.map(|i: i64| numbers[i as usize]);
+    same(x.index([Index::from(&whole)]).expect("places"), chosen(&whole).expect("places"));
+    group.bench_function("index by a list", |b| b.iter(|| black_box(&x).index([Index::from(&whole)])));
+    group.bench_function("index by a list/loop", |b| b.iter(|| chosen(black_box(&whole))));
+
+    let between = |x: &Tensor| x.maximum(0.25)?.minimum(0.75);
+    same(x.clamp(0.25, 0.75).expect("floats"), between(&x).expect("floats"));
+    group.bench_function("clamp", |b| b.iter(|| black_box(&x).clamp(0.25, 0.75)));
+    group.bench_function("clamp/two ops", |b| b.iter(|| between(black_box(&x))));
+
+    let counted = |list: &[i64]| {
+        let mut counts = vec![0i64; N];
+        list.iter().for_each(|&i| counts[i as usize] += 1);
+        Tensor::from_vec([N], counts)
+    };
+    same(whole.bincount(None, N).expect("integers"), counted(&list).expect("as many elements"));
+    group.bench_function("bincount", |b| b.iter(|| black_box(&whole).bincount(None, N)));
+    group.bench_function("bincount/loop", |b| b.iter(|| counted(black_box(&list))));
+    group.finish();
+}
+
+criterion_group!(benches, unary, binary, small, convert, arrays);
 criterion_main!(benches);

@@ -104,5 +104,39 @@ fn whole_numbers(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, along_rows, along_columns, windows, slices, whole_numbers);
+/// Columns of arrays in blocks as their rows go by, beside the rows of a transposed copy.
+fn columns_of_arrays(c: &mut Criterion) {
+    let mut group = c.benchmark_group("columns_of_arrays");
+    group.throughput(Throughput::Elements(1_000_000));
+    let x = Tensor::rand([1000, 1000], 3).expect("a valid shape");
+    let turned = |x: &Tensor| Tensor::from_vec([1000, 1000], x.permute_dims([1, 0])?.to_vec::<f64>()?);
+    let rows = turned(&x).expect("as many elements");
+    let near = |a: &Tensor, b: &Tensor| a.allclose(b, 1e-12, 0.0).expect("of one shape");
+    assert!(near(&x.var(1.0, 0).expect("floats"), &rows.var(1.0, 1).expect("floats")));
+    assert!(near(&x.vector_norm(2.0, 0).expect("floats"), &rows.vector_norm(2.0, 1).expect("floats")));
+    group.bench_function("var/blocks", |b| b.iter(|| black_box(&x).var(1.0, 0)));
+    group.bench_function("var/transposed", |b| b.iter(|| turned(black_box(&x))?.var(1.0, 1)));
+    group.bench_function("norm/blocks", |b| b.iter(|| black_box(&x).vector_norm(2.0, 0)));
+    group.bench_function("norm/transposed", |b| b.iter(|| turned(black_box(&x))?.vector_norm(2.0, 1)));
+    group.finish();
+}
+
+/// Coordinates of three axes: along the last, whose runs are cut where columns change, beside a level for each axis; along the middle
+/// one, into a table of which each thread fills a part.
+fn coordinates(c: &mut Criterion) {
+    let mut group = c.benchmark_group("coordinates");
+    group.throughput(Throughput::Elements(NSE as u64));
+    let x = Tensor::random([1000, 1000, 1000], NSE as f64 / 1e9, 0.0, Layout::Coo, 5).expect("a valid tensor");
+    let fibers = x.to_layout(Layout::Csf).expect("three axes");
+    let total = |x: &Tensor| x.sum(..).expect("floats").item().expect("one").to::<f64>();
+    for axis in 0..3 {
+        let found = x.sum(axis).expect("floats");
+        assert!((total(&found) / total(&x) - 1.0).abs() < 1e-12);
+        group.bench_function(format!("sum{axis}/coo"), |b| b.iter(|| black_box(&x).sum(axis)));
+        group.bench_function(format!("sum{axis}/csf"), |b| b.iter(|| black_box(&fibers).sum(axis)));
+    }
+    group.finish();
+}
+
+criterion_group!(benches, along_rows, along_columns, windows, slices, whole_numbers, columns_of_arrays, coordinates);
 criterion_main!(benches);

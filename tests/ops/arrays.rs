@@ -6,10 +6,7 @@ use openwork::{DType, Index, Layout, Tensor, s, tensor};
 use crate::common::rng::Rng;
 
 /// The same on every number of threads.
-fn on_threads<T: PartialEq>(f: impl Fn() -> T + Sync + Send) -> T
-where
-    T: Send,
-{
+fn on_threads<T: PartialEq + Send>(f: impl Fn() -> T + Sync + Send) -> T {
     let first = with_threads(1, &f).unwrap();
     for threads in 2..=3 {
         assert!(with_threads(threads, &f).unwrap() == first, "{threads} threads");
@@ -73,6 +70,29 @@ fn variances_of_arrays_along_any_axes() {
 }
 
 #[test]
+fn norms_of_arrays_along_any_axes() {
+    let n = 120 * 9 * 65;
+    let numbers: Vec<f64> = (0..n).map(|i| ((i * 7919 + 5) % 1013) as f64 / 8.0 - 60.0).collect();
+    let x = Tensor::from_vec([120, 9, 65], numbers).unwrap();
+    for dtype in [DType::F64, DType::F32, DType::I16, DType::Complex128] {
+        let x = x.cast(dtype).unwrap();
+        for axes in [vec![0i64], vec![1], vec![0, 1], vec![2], vec![0, 2]] {
+            let found = on_threads(|| x.vector_norm(2.0, &axes).unwrap().to_vec_as_f64());
+            let moduli = x.abs().unwrap().cast(DType::F64).unwrap();
+            let wanted = moduli.square().unwrap().sum(&axes).unwrap().sqrt().unwrap().to_vec_as_f64();
+            let near = if dtype == DType::F64 || dtype == DType::Complex128 { 1e-14 } else { 1e-6 };
+            assert!(found.iter().zip(&wanted).all(|(a, b)| (a - b).abs() <= near * b), "{dtype} {axes:?}");
+        }
+    }
+    // Squares that overflow, vanish, or are none.
+    let column = |numbers: [f64; 3]| Tensor::from_vec([3, 1], numbers.to_vec()).unwrap();
+    let x = [[3e200, 4e200, 0.0], [3e-200, 4e-200, 0.0], [0.0; 3], [1.0, f64::NAN, 2.0], [1.0, f64::INFINITY, 0.0]];
+    let norms = Tensor::concat(&x.map(column), 1).unwrap().vector_norm(2.0, 0).unwrap().to_vec::<f64>().unwrap();
+    assert!((norms[0] / 5e200 - 1.0).abs() < 1e-15 && (norms[1] / 5e-200 - 1.0).abs() < 1e-15);
+    assert!(norms[2] == 0.0 && norms[3].is_nan() && norms[4] == f64::INFINITY);
+}
+
+#[test]
 fn variances_of_arrays_of_any_dtype() {
     let x = Tensor::from_vec([500, 70], (0..35_000).map(|i| f64::from(i * 31 % 100)).collect::<Vec<_>>()).unwrap();
     for dtype in [DType::Bool, DType::U8, DType::I32, DType::F16, DType::F32, DType::I64, DType::Complex64] {
@@ -115,7 +135,7 @@ fn rows_that_a_list_names_are_read_and_written() {
                 // Backwards, and as a matrix of places.
                 let back = x.index([Index::from(list.flip(0).unwrap())]).unwrap().flip(0).unwrap();
                 assert!(back.equal(&x.index([Index::from(&list)]).unwrap()).unwrap());
-                let square = x.index([Index::from(list.reshape(&[70, 100]).unwrap())]).unwrap();
+                let square = x.index([Index::from(list.reshape([70, 100]).unwrap())]).unwrap();
                 assert_eq!(square.shape(), [&[70, 100], &shape[1..]].concat());
                 assert!(square.reshape(found_shape(&shape)).unwrap().equal(&back).unwrap());
                 // Of a place that is named several times the last row counts.

@@ -35,6 +35,11 @@ impl Moments {
         self.count
     }
 
+    /// The mean of each column, rounded.
+    pub fn means(&self) -> &[f64] {
+        &self.mean
+    }
+
     /// `Σ (x − mean)²` of each column.
     pub fn squares(&self) -> &[f64] {
         &self.squares

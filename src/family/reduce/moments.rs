@@ -1,4 +1,4 @@
-//! Variances of strided tensors: elements go by once, in the order of memory, and nothing is transposed.
+//! Variances and norms of strided tensors: elements go by once, in the order of memory, and nothing is transposed.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -21,11 +21,39 @@ const LONG: usize = 1 << 12;
 /// Elements of all tasks that are not worth another thread.
 const ALONE: usize = 4 * GRAIN;
 
-/// Σ (x − mean)² / (n − correction) over some axes, as `float64`; `None` where these are not next to each other in memory, and where
-/// there are many short slices.
+/// Σ (x − mean)² / (n − correction) over some axes, as `float64`; `None` where [`each`] finds nothing.
+pub(super) fn variances(x: &Strided, correction: f64, axes: &[usize]) -> Option<Strided> {
+    each(x, axes, true, &|found| {
+        let n = found.count();
+        // NaN stays, and where nothing is left to divide by there is none.
+        let variance = |&squares: &f64| match n > correction {
+            true if squares < 0.0 => 0.0,
+            true => squares / (n - correction),
+            false => f64::NAN,
+        };
+        found.squares().iter().map(variance).collect()
+    })
+}
+
+/// √(Σ x²) over some axes but the innermost, along which a plain sum is faster; `None` where [`each`] finds nothing, and where a
+/// square may overflow or vanish.
+pub(super) fn norms(x: &Strided, axes: &[usize]) -> Option<Strided> {
+    // About a mean, to which the squares are added that its own have.
+    let found = each(x, axes, false, &|found| {
+        let of_mean = found.means().iter().map(|mean| found.count() * mean * mean);
+        found.squares().iter().zip(of_mean).map(|(squares, of_mean)| squares + of_mean).collect()
+    })?;
+    let squares = found.core();
+    let is_exact = squares.typed::<f64>()?.iter().all(|squares| (1e-250..1e250).contains(squares));
+    let root = |squares: &f64| squares.sqrt();
+    is_exact.then(|| Strided::from_vec(squares.typed::<f64>().unwrap_or_default().mapped(root), squares.shape.clone()))
+}
+
+/// What `of` makes of the columns of each slice, in the shape of what is kept; `None` where the axes are not next to each other in
+/// memory, where there are many short slices, and of the innermost axis unless it is `with_inner`.
 ///
 /// Blocks are merged in pairs: the same on any number of threads.
-pub(super) fn variances(x: &Strided, correction: f64, axes: &[usize]) -> Option<Strided> {
+fn each(x: &Strided, axes: &[usize], with_inner: bool, of: &(dyn Fn(&Moments) -> Vec<f64> + Sync)) -> Option<Strided> {
     let mut order: Vec<usize> = (0..x.ndim()).collect();
     order.sort_by_key(|&axis| Reverse(x.strides[axis].unsigned_abs()));
     let in_order = x.permute(&order);
@@ -38,21 +66,11 @@ pub(super) fn variances(x: &Strided, correction: f64, axes: &[usize]) -> Option<
     let size = |axes: &[usize]| axes.iter().map(|&axis| x.shape[axis]).product::<usize>();
     let [outer, rows, columns] = [&order[..first], &order[first..last], &order[last..]].map(size);
     let slice = rows * columns;
-    if slice == 0 || (outer > 1 && slice < LONG) {
+    if slice == 0 || (outer > 1 && slice < LONG) || (last == order.len() && !with_inner) {
         return None;
     }
     let elements = Elements { bytes, dtype: x.dtype };
-    let of_slice = |o: usize| {
-        let found = elements.moments(o * slice, rows, columns);
-        let n = found.count();
-        // NaN stays, and where nothing is left to divide by there is none.
-        let variance = |&squares: &f64| match n > correction {
-            true if squares < 0.0 => 0.0,
-            true => squares / (n - correction),
-            false => f64::NAN,
-        };
-        found.squares().iter().map(variance).collect::<Vec<f64>>()
-    };
+    let of_slice = |o: usize| of(&elements.moments(o * slice, rows, columns));
     let found = parallel::map_chunks(outer, (GRAIN / slice).max(1), &|range| range.map(of_slice).collect::<Vec<_>>());
     // The axes that are left, as they lie, and where each of these goes.
     let kept: Vec<usize> = order[..first].iter().chain(&order[last..]).copied().collect();
