@@ -19,8 +19,8 @@ impl Tensor {
     /// of a whole population, of 1 that of a sample; NaN where `n` is not above it.
     ///
     /// Computed in `float64` in two passes, the second corrected by the sum of the differences (Chan, Golub, LeVeque,
-    /// "Algorithms for computing the sample variance", 1983). Integers and bool give floats, complex numbers their real
-    /// dtype. Unstored elements count as the fill; absent ones do not, and where there are no others the result is absent.
+    /// "Algorithms for computing the sample variance", 1983), strided tensors block by block, merged by the same authors' formula. Integers
+    /// and bool give floats, complex numbers their real dtype. Unstored elements count as the fill; absent ones do not, and where there are no others the result is absent.
     ///
     /// The result has one element per slice, in the layout of [`Tensor::reduce`]. Cost: O(nse), plus
     /// a sort where storage order is not that of the slices. Where the fill varies along the axes, its own variance is
