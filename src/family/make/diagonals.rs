@@ -36,17 +36,18 @@ impl Tensor {
             32,
             "a number does the same where all of it is meant",
         )?;
-        // Numbers from 0, as wide as all arrays of the result can be.
+        // Compressed rows are written as such, of 32 bits where these suffice.
         let counted = |n: usize| match u32::try_from(n) {
             Ok(n) if n < 1 << 31 => IndexArray::from((0..n).collect::<Vec<u32>>()),
             _ => IndexArray::from((0..n as u64).collect::<Vec<u64>>()),
         };
+        let diagonal = || IndexArray::from((0..n as u64).collect::<Vec<u64>>());
         let ones = Tensor::ones([n], dtype, Layout::Strided)?;
-        let (shape, zero, diagonal) = ([n, n], Scalar::zero(dtype), counted(n));
+        let (shape, zero) = ([n, n], Scalar::zero(dtype));
         call.gives(match layout {
-            Layout::Csr => Tensor::csr(shape, counted(n + 1), diagonal, &ones, zero),
-            Layout::Csc => Tensor::csc(shape, counted(n + 1), diagonal, &ones, zero),
-            _ => Tensor::coo(shape, vec![diagonal.clone(), diagonal], &ones, zero)?.to_layout(layout),
+            Layout::Csr => Tensor::csr(shape, counted(n + 1), counted(n), &ones, zero),
+            Layout::Csc => Tensor::csc(shape, counted(n + 1), counted(n), &ones, zero),
+            _ => Tensor::coo(shape, vec![diagonal(), diagonal()], &ones, zero)?.to_layout(layout),
         })
     }
 
