@@ -97,6 +97,7 @@ fn watched(f: &(dyn Fn() + Sync)) {
 
 /// Runs `f` on consecutive ranges of at most `grain` that cover `0..n`, and gives the results in order.
 pub(crate) fn map_chunks<R: Send>(n: usize, grain: usize, f: &(dyn Fn(Range<usize>) -> R + Sync)) -> Vec<R> {
+    let grain = grain.max(1);
     let chunks = n.div_ceil(grain);
     let mut results = Vec::with_capacity(chunks);
     if serial(n, grain) {
@@ -132,7 +133,9 @@ pub(crate) fn for_chunks_mut<T: Send>(out: &mut [T], width: usize, grain: usize,
     if width == 0 || out.is_empty() {
         return;
     }
-    let piece = grain.max(1) * width;
+    // Of rows longer than a grain, one.
+    let grain = grain.max(1);
+    let piece = grain * width;
     if serial(out.len() / width, grain) {
         for (i, part) in out.chunks_mut(piece).enumerate() {
             interrupt::check();
@@ -304,4 +307,22 @@ pub fn with_threads<R: Send>(threads: usize, f: impl FnOnce() -> R + Send) -> cr
     };
     crate::base::trace::extend(steps);
     Ok(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grain_of_nothing_is_one_element() {
+        for threads in [1, 3] {
+            let mut out = vec![0; 3 * 40];
+            let found = with_threads(threads, || {
+                for_chunks_mut(&mut out, 3, 0, &|first, piece| piece.fill(first));
+                map_chunks(5, 0, &|range| range)
+            });
+            assert_eq!(out, (0..3 * 40).map(|i| i / 3).collect::<Vec<_>>());
+            assert_eq!(found.unwrap(), (0..5).map(|i| i..i + 1).collect::<Vec<_>>());
+        }
+    }
 }

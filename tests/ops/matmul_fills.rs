@@ -332,10 +332,10 @@ fn very_long_rows_over_fills() {
     }
 }
 
-/// Wider than the kernel keeps sums of rows for.
+/// Wider than the kernel keeps sums of rows for, and than what is hard is shared out by.
 #[test]
 fn very_wide_results_over_fills() {
-    for n in [16_384, 16_385, 20_000] {
+    for n in [4096, 4097, 16_384, 16_385, 20_000] {
         let Whole { sparse, dense, product } = whole(40, [3, n], |i, j| (i + j) % 3 == 0);
         let rows = sparse.t().unwrap().to_layout(Layout::Csr).unwrap();
         assert!(rows.matmul(&dense).unwrap().to_vec::<f64>().unwrap() == product, "{n}");
