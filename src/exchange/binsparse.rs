@@ -180,7 +180,7 @@ fn read(source: &dyn Binsparse, options: &ReadOptions<'_>, trusting: bool) -> Re
     let types = normalise(&mut descriptor, &mut warnings);
     let mut d = Descriptor::parse(&descriptor.to_string(), options.mode(), &mut warnings)?;
     split_coordinates(&d, &mut arrays, &mut warnings)?;
-    let mut memory = Memory { arrays: Named::new() };
+    let mut memory = Memory { arrays: Named::new(), trusting };
     let mut named = Named::new();
     for (name, tensor) in arrays.into_iter() {
         let Some(values) = tensor.strided() else { continue };
@@ -193,7 +193,7 @@ fn read(source: &dyn Binsparse, options: &ReadOptions<'_>, trusting: bool) -> Re
         }
         d.data_types.insert(name.clone(), dtype);
         named.insert(name.clone(), ());
-        memory.add(name, values, trusting)?;
+        memory.add(name, values)?;
     }
     if let Some(name) = types.names().find(|name| !named.contains(name) && !is_split(name, &named)) {
         return bad(format_args!("`data_types` names `{name}`, which is not among the arrays"));
@@ -268,17 +268,19 @@ fn split_coordinates(d: &Descriptor, arrays: &mut Named<Tensor>, warnings: &mut 
 /// `bfloat16` as integers.
 struct Memory {
     arrays: Named<Strided>,
+    /// Whether indices are shared even where another library could write them.
+    trusting: bool,
 }
 
 impl Memory {
-    fn add(&mut self, name: String, values: &Strided, trusting: bool) -> Res<()> {
+    fn add(&mut self, name: String, values: &Strided) -> Res<()> {
         let values = values.to_contiguous()?;
         let stored = raw(values.dtype);
         let bytes = values.len() * values.dtype.size();
         let at = if bytes == 0 { 0 } else { values.offset * values.dtype.size() };
         let mut buffer = values.buffer.slice(at..at + bytes);
         let is_index = ArrayName::parse(&name).is_some();
-        if trusting && is_index && buffer.may_change() {
+        if self.trusting && is_index && buffer.may_change() {
             let (start, len) = (buffer.bytes().as_ptr(), buffer.len());
             // SAFETY: the old buffer, which the new one owns, keeps the bytes; the caller of `from_binsparse_shared`
             // promises that nobody writes them.
@@ -304,5 +306,9 @@ impl Arrays for Memory {
 
     fn share(&mut self, name: &str) -> Option<Strided> {
         self.arrays.get(name).cloned()
+    }
+
+    fn lends_indices(&self) -> bool {
+        self.trusting
     }
 }

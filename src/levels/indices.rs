@@ -1,9 +1,16 @@
 //! Index and pointer arrays: shared memory of one width, with what is known of its entries.
 
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use openwork_ops::structure::{Index, IndexSlice, IndexVec};
 
 use crate::base::buffer::Buffer;
 use crate::base::pages::Scratch;
+use crate::base::parallel;
+
+/// Bytes of two arrays that are compared at once.
+const PIECE: usize = 1 << 18;
 
 /// A shared index or pointer array, `u32` or `u64`.
 #[derive(Clone, Debug)]
@@ -17,6 +24,19 @@ pub(crate) struct Indices {
 /// What all entries are below, by their width: their bytes are the same number signed and unsigned.
 const fn limit_of_width(wide: bool) -> u64 {
     if wide { 1 << 63 } else { 1 << 31 }
+}
+
+/// The largest entry.
+pub(crate) fn most<T: Copy + Ord + Send + Sync>(entries: &[T]) -> Option<T> {
+    let first = *entries.first()?;
+    // One pass without branches, of which the compiler makes vectors: `max` of an iterator is none.
+    let of = |r: Range<usize>| entries[r].iter().fold(first, |most, &entry| Ord::max(most, entry));
+    parallel::map_chunks(entries.len(), 1 << 18, &of).into_iter().max()
+}
+
+/// What all entries are below.
+pub(crate) fn limit_of<T: Copy + Ord + Into<u64> + Send + Sync>(entries: &[T]) -> u64 {
+    most(entries).map_or(0, |most| most.into().saturating_add(1))
 }
 
 /// Whether arrays that the library makes need 64 bits: for so many positions, over dimensions of these sizes. The one
@@ -72,7 +92,7 @@ impl Indices {
         self.wide
     }
 
-    pub(crate) fn slice(&self, range: std::ops::Range<usize>) -> Indices {
+    pub(crate) fn slice(&self, range: Range<usize>) -> Indices {
         let width = if self.wide { 8 } else { 4 };
         Indices { buffer: self.buffer.slice(range.start * width..range.end * width), ..*self }
     }
@@ -84,17 +104,45 @@ impl Indices {
 
     /// The same array, 32 bits wide; `None` if an entry does not fit.
     pub(crate) fn narrowed(&self) -> Option<Indices> {
-        match self.as_slice() {
-            IndexSlice::U32(_) => Some(self.clone()),
-            IndexSlice::U64(s) if s.iter().fold(0, |all, v| all | v) < limit_of_width(false) => {
-                Some(IndexVec::U32(s.iter().map(|&entry| entry as u32).collect()).into())
-            }
-            IndexSlice::U64(_) => None,
-        }
+        let IndexSlice::U64(entries) = self.as_slice() else { return Some(self.clone()) };
+        let limit = if self.limit <= limit_of_width(false) { self.limit } else { limit_of(entries) };
+        (limit <= limit_of_width(false)).then(|| Indices::narrow(entries).known_below(limit))
+    }
+
+    /// A copy of entries that are below 2^31, 32 bits wide.
+    pub(crate) fn narrow(entries: &[u64]) -> Indices {
+        let width = size_of::<u32>();
+        let buffer = Buffer::filled_of_held(entries.len() * width, width, |out| {
+            parallel::for_chunks_mut(out, width, parallel::GRAIN, &|first, out| {
+                let out: &mut [u32] = bytemuck::cast_slice_mut(out);
+                out.iter_mut().zip(&entries[first..]).for_each(|(out, &entry)| *out = entry as u32);
+            });
+        });
+        Indices::of_buffer(buffer, false)
     }
 
     pub(crate) fn is_same(&self, other: &Indices) -> bool {
         self.buffer.is_same(&other.buffer)
+    }
+
+    /// Whether both have the same entries in the same width, in whatever memory.
+    ///
+    /// Cost: up to the first that differs, and a piece.
+    pub(crate) fn is_equal(&self, other: &Indices) -> bool {
+        if self.is_same(other) {
+            return true;
+        }
+        let (a, b) = (self.buffer.bytes(), other.buffer.bytes());
+        if self.wide != other.wide || a.len() != b.len() {
+            return false;
+        }
+        let differ = AtomicBool::new(false);
+        parallel::map_chunks(a.len(), PIECE, &|range| {
+            if !differ.load(Ordering::Relaxed) && a[range.clone()] != b[range] {
+                differ.store(true, Ordering::Relaxed);
+            }
+        });
+        !differ.into_inner()
     }
 }
 

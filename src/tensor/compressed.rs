@@ -116,6 +116,6 @@ impl Compressed {
             // Within a batch they may fall, which is found later; sums stay below 2^63.
             all.extend(own[1..].iter().map(|p| p.saturating_add((batch * per_batch) as u64)));
         }
-        Ok(IndexArray::narrowest(all))
+        Ok(IndexArray::from(all))
     }
 }

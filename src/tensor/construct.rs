@@ -196,8 +196,8 @@ impl Tensor {
     /// A COO tensor from one index array per sparse axis and values of shape (nse, dense axes…).
     ///
     /// Index tuples may come in any order and repeat: duplicates mean their sum. Value axes beyond the first
-    /// make a hybrid tensor: they are its trailing axes. Indices are taken without a copy where they are
-    /// `u32`, `i32`, `u64`, `i64` or `usize`; values share memory.
+    /// make a hybrid tensor: they are its trailing axes. Indices of 32 bits are taken without a copy, those of 64
+    /// copied into 32 where they fit ([`IndexArray`]); values share memory.
     ///
     /// ```
     /// use openwork::Tensor;

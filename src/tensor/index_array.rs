@@ -1,38 +1,23 @@
 //! Index and pointer arrays, as constructors take them and tensors give them.
 
-use std::ops::Range;
-
 use openwork_ops::DType;
 use openwork_ops::structure::{Index, IndexSlice, IndexVec};
 
 use crate::base::error::{self, Result};
-use crate::base::parallel;
 use crate::base::strided::Strided;
-use crate::levels::indices::Indices;
+use crate::levels::indices::{Indices, limit_of, most};
 use crate::levels::level::LevelOf;
 use crate::tensor::{Tensor, trace};
 
 /// An index or pointer array given to a constructor: `Vec` of `u32`, `u64`, `i32`, `i64` or `usize`, or a
-/// one-dimensional integer tensor. Signed and unsigned 32- and 64-bit vectors and tensors are taken without a copy after
-/// one check, unless another library may write a tensor's memory ([`IndexArray::share`]).
+/// one-dimensional integer tensor. Those of 32 bits, signed and unsigned, are taken without a copy after one check, unless another
+/// library may write a tensor's memory ([`IndexArray::share`]). Those of 64 bits are copied into 32 where all entries fit, which
+/// halves the memory and pays at the first product, and taken as they are where not.
 #[derive(Clone, Debug)]
 pub struct IndexArray(std::result::Result<Indices, String>);
 
-/// The largest entry.
-fn most<T: Copy + Ord + Send + Sync>(values: &[T]) -> Option<T> {
-    let first = *values.first()?;
-    // One pass without branches, of which the compiler makes vectors: `max` of an iterator is none.
-    let of = |r: Range<usize>| values[r].iter().fold(first, |most, &value| Ord::max(most, value));
-    parallel::map_chunks(values.len(), 1 << 18, &of).into_iter().max()
-}
-
-/// What all entries are below.
-fn limit_of<T: Copy + Ord + Into<u64> + Send + Sync>(values: &[T]) -> u64 {
-    most(values).map_or(0, |most| most.into().saturating_add(1))
-}
-
 macro_rules! index_array {
-    ($($ty:ty as $to:ty => $variant:ident),*) => {$(
+    ($($ty:ty as $to:ty),*) => {$(
         impl From<Vec<$ty>> for IndexArray {
             fn from(values: Vec<$ty>) -> IndexArray {
                 // All values below 2^31 (2^63) are the same bytes signed and unsigned; negative ones are above.
@@ -42,12 +27,30 @@ macro_rules! index_array {
                     let at = values.iter().position(|&v| v >> (<$to>::BITS - 1) != 0).unwrap_or(0);
                     return IndexArray(Err(format!("entry {at} is {}, out of range", values[at] as $ty)));
                 }
-                IndexArray(Ok(Indices::from(IndexVec::$variant(values)).known_below(limit)))
+                IndexArray(Ok(<$to>::held(values, limit).known_below(limit)))
             }
         }
     )*};
 }
-index_array!(i32 as u32 => U32, i64 as u64 => U64, u64 as u64 => U64, usize as u64 => U64);
+index_array!(i32 as u32, i64 as u64, u64 as u64, usize as u64);
+
+/// Entries that a vector holds.
+trait Held: Sized {
+    /// They are below `limit`.
+    fn held(entries: Vec<Self>, limit: u64) -> Indices;
+}
+
+impl Held for u32 {
+    fn held(entries: Vec<u32>, _limit: u64) -> Indices {
+        IndexVec::U32(entries).into()
+    }
+}
+
+impl Held for u64 {
+    fn held(entries: Vec<u64>, limit: u64) -> Indices {
+        if limit <= 1 << 31 { Indices::narrow(&entries) } else { IndexVec::U64(entries).into() }
+    }
+}
 
 impl From<Vec<u32>> for IndexArray {
     fn from(values: Vec<u32>) -> IndexArray {
@@ -61,33 +64,35 @@ impl From<Vec<u32>> for IndexArray {
     }
 }
 
-/// Shares the memory of 32- and 64-bit integers in order without gaps, unless another library may write it; else
-/// copies, in 32 bits where all entries fit.
+/// Shares the memory of 32-bit integers in order without gaps, and of 64-bit ones that do not fit in 32 bits, unless another library
+/// may write it; else copies, in 32 bits where all entries fit.
 impl From<&Tensor> for IndexArray {
     fn from(values: &Tensor) -> IndexArray {
-        index_array_of(values, false)
+        index_array_of(values, false, false)
     }
 }
 
-/// An index array of a tensor; `trusting` shares memory that another library may write.
-fn index_array_of(values: &Tensor, trusting: bool) -> IndexArray {
+/// An index array of a tensor. `wide` shares entries of 64 bits though they fit in 32; `trusting` memory that another library may
+/// write.
+fn index_array_of(values: &Tensor, wide: bool, trusting: bool) -> IndexArray {
     let Some(s) = values.strided().filter(|s| s.ndim() == 1 && s.dtype.is_int()) else {
         return IndexArray(Err(format!(
             "a one-dimensional strided integer tensor is needed, this is {}",
             values.summary()
         )));
     };
-    let shared = (s.is_contiguous() && s.dtype.size() >= 4 && (trusting || !s.buffer.may_change())).then(|| {
+    if s.is_contiguous() && s.dtype.size() >= 4 && (trusting || !s.buffer.may_change()) {
         let size = s.dtype.size();
         let range = if s.len() == 0 { 0..0 } else { s.offset * size..(s.offset + s.len()) * size };
-        Indices::of_buffer(s.buffer.slice(range), size == 8)
-    });
-    if let Some(indices) = shared {
-        let (limit, bits) = match indices.as_slice() {
-            IndexSlice::U32(s) => (limit_of(s), 31),
-            IndexSlice::U64(s) => (limit_of(s), 63),
+        let indices = Indices::of_buffer(s.buffer.slice(range), size == 8);
+        let (limit, most) = match indices.as_slice() {
+            IndexSlice::U32(s) => (limit_of(s), 1 << 31),
+            IndexSlice::U64(s) => (limit_of(s), 1 << 63),
         };
-        if limit <= 1 << bits {
+        if size == 8 && limit <= 1 << 31 && !wide {
+            return IndexArray(Ok(Indices::narrow(indices.typed()).known_below(limit)));
+        }
+        if limit <= most {
             return IndexArray(Ok(indices.known_below(limit)));
         }
     }
@@ -116,8 +121,13 @@ fn index_array_of(values: &Tensor, trusting: bool) -> IndexArray {
 
 /// A copy in 32 bits, if all entries fit; negative ones, as unsigned numbers, do not.
 fn narrowed(entries: &[u64]) -> Option<IndexArray> {
-    let fit = most(entries).is_none_or(|most| most < 1 << 31);
-    fit.then(|| entries.iter().map(|&entry| entry as u32).collect::<Vec<u32>>().into())
+    if most(entries).is_some_and(|most| most >= 1 << 31) {
+        return None;
+    }
+    // Checked as copied.
+    let narrow = Indices::narrow(entries);
+    let limit = limit_of(narrow.typed::<u32>());
+    (limit <= 1 << 31).then(|| IndexArray(Ok(narrow.known_below(limit))))
 }
 
 impl From<Indices> for IndexArray {
@@ -127,23 +137,20 @@ impl From<Indices> for IndexArray {
 }
 
 impl IndexArray {
-    /// As `IndexArray::from`, sharing memory even where its owner, another library or a file, could write it: the
-    /// twin for arrays that a safe function copies.
+    /// As `IndexArray::from`, sharing memory even where its owner, another library or a file, could write it, and where 64 bits would
+    /// fit in 32: the twin for arrays that a safe function copies.
     ///
     /// # Safety
     /// Nobody may write the memory while the index array, or a tensor made of it, lives: entries are checked once, and
     /// kernels rely on them.
     #[allow(unsafe_code)] // declares a contract, performs nothing unsafe itself
     pub unsafe fn share(values: &Tensor) -> IndexArray {
-        index_array_of(values, true)
+        index_array_of(values, true, true)
     }
 
-    /// Entries of 32 bits where all of them fit.
-    pub(crate) fn narrowest(entries: Vec<u64>) -> IndexArray {
-        if entries.iter().any(|&entry| entry >= 1 << 31) {
-            return entries.into();
-        }
-        entries.into_iter().map(|entry| entry as u32).collect::<Vec<u32>>().into()
+    /// As `IndexArray::from`, of the width that entries have in memory that nobody may write.
+    pub(crate) fn as_it_lies(values: &Tensor) -> IndexArray {
+        index_array_of(values, true, false)
     }
 
     pub(crate) fn as_indices(&self) -> Option<&Indices> {

@@ -270,7 +270,7 @@ impl Read {
             }
             let flags: Vec<(bool, bool)> = ordered.into_iter().zip(unique).collect();
             let mut next = |rule: ArrayRule| match self.arrays.remove(&rule.name.to_string()) {
-                Some(numbers) => Ok(Some(IndexArray::narrowest(numbers))),
+                Some(numbers) => Ok(Some(IndexArray::from(numbers))),
                 None if rule.optional => Ok(None),
                 None => Err(missing(&rule.name.to_string())),
             };

@@ -125,13 +125,13 @@ pub(super) fn entries(array: &IndexArray) -> Vec<u64> {
     }
 }
 
-/// An array of entries, 32 bits wide where `like` is and all entries fit.
-pub(super) fn array(entries: Vec<u64>, like: &IndexArray) -> IndexArray {
-    if like.as_u32().is_some() { IndexArray::narrowest(entries) } else { entries.into() }
+/// An array of entries.
+pub(super) fn array(entries: Vec<u64>) -> IndexArray {
+    entries.into()
 }
 
 fn mapped(a: &IndexArray, f: impl Fn(u64) -> u64) -> IndexArray {
-    array(entries(a).into_iter().map(f).collect(), a)
+    array(entries(a).into_iter().map(f).collect())
 }
 
 /// # Exchanging: the arrays of TACO, MLIR, Finch and others
@@ -241,7 +241,7 @@ impl Tensor {
             }
             let (mut pointers, indices) = level.into_parts();
             if let (LevelKind::Sparse { .. }, None, Some(first)) = (kind, &pointers, indices.first()) {
-                pointers = Some(array(vec![0, first.len() as u64], first));
+                pointers = Some(array(vec![0, first.len() as u64]));
             }
             match (names.pointers, pointers) {
                 (Some(name), Some(p)) => arrays.push((name, scaled(system, p, times))),
@@ -281,7 +281,7 @@ fn repeated(system: System, indices: IndexArray, times: usize) -> IndexArray {
     match (system, times) {
         (System::Finch, _) => mapped(&indices, |i| i + 1),
         (_, 1) => indices,
-        _ => array(mapped::repeated(entries(&indices).into_iter().map(|i| (i, times))), &indices),
+        _ => array(mapped::repeated(entries(&indices).into_iter().map(|i| (i, times)))),
     }
 }
 
@@ -496,7 +496,7 @@ impl Reading<'_> {
             let why = format!("{} entries are no whole tuples of {rank}", flat.len());
             return Err(error::invalid(name, why));
         }
-        Ok((0..rank).mapped(|d| array(flat.iter().skip(d).step_by(rank).copied().collect(), &all)))
+        Ok((0..rank).mapped(|d| array(flat.iter().skip(d).step_by(rank).copied().collect())))
     }
 
     /// An error of the constructor, with the array under the name it was given.
@@ -523,7 +523,7 @@ fn condensed(indices: &IndexArray, times: u64, name: &str) -> Result<IndexArray>
     let all = entries(indices);
     let Ok(step) = usize::try_from(times) else { return Ok(indices.clone()) };
     if step == 0 {
-        return Ok(array(Vec::new(), indices));
+        return Ok(array(Vec::new()));
     }
     if !all.len().is_multiple_of(step) {
         let why = format!("{} entries, with `S` before `C` of size {step} a multiple of {step}", all.len());
@@ -540,7 +540,7 @@ fn condensed(indices: &IndexArray, times: u64, name: &str) -> Result<IndexArray>
             return Err(error::invalid(name, why));
         }
     }
-    Ok(array(all.into_iter().step_by(step).collect(), indices))
+    Ok(array(all.into_iter().step_by(step).collect()))
 }
 
 /// Systems say nothing of the element type; it is the values' own.

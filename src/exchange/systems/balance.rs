@@ -40,16 +40,16 @@ pub(super) fn split(levels: &mut [LevelData], most: usize) -> Result<usize> {
     }
     for index in upper.iter_mut() {
         let all = entries(index);
-        *index = array(repeated(all.iter().copied().zip(times.iter().copied())), index);
+        *index = array(repeated(all.iter().copied().zip(times.iter().copied())));
     }
     if let Some(above) = above {
         let mut sums: Vec<u64> = vec![0];
         for &n in &times {
             sums.push(sums[sums.len() - 1] + n as u64);
         }
-        *above = array(entries(above).into_iter().map(|i| sums[i as usize]).collect(), above);
+        *above = array(entries(above).into_iter().map(|i| sums[i as usize]).collect());
     }
-    *p = array(pieces, p);
+    *p = array(pieces);
     *unique = false;
     Ok(n - 2)
 }
@@ -78,13 +78,13 @@ pub(super) fn merge(levels: &mut [LevelData], l: usize) -> Result<()> {
     starts.iter().for_each(|&s| is_start[s] = true);
     let heads: Vec<usize> = (0..n).chosen(|&i| is_start[i] || tuples.iter().any(|t| t[i] != t[i - 1]));
     for (index, tuple) in indices.iter_mut().zip(&tuples) {
-        *index = array(heads.iter().map(|&h| tuple[h]).collect(), index);
+        *index = array(heads.iter().map(|&h| tuple[h]).collect());
     }
     if let Some(above) = above {
         let counts = starts.iter().map(|&s| heads.partition_point(|&h| h < s) as u64).collect();
-        *above = array(counts, above);
+        *above = array(counts);
     }
-    *below = array(heads.iter().map(|&h| ends[h]).chain(ends.last().copied()).collect(), below);
+    *below = array(heads.iter().map(|&h| ends[h]).chain(ends.last().copied()).collect());
     *unique = true;
     Ok(())
 }

@@ -88,7 +88,7 @@ fn array(row: &tch::Tensor, name: &str, indices: Indices) -> Result<IndexArray> 
         // SAFETY: the caller of `from_torch_shared` promises that nobody writes them.
         return Ok(unsafe { shared_indices(row) });
     }
-    entries(row, name).map(IndexArray::narrowest)
+    entries(row, name).map(IndexArray::from)
 }
 
 fn shape_of(t: &tch::Tensor) -> Result<Vec<usize>> {

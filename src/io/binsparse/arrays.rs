@@ -43,6 +43,11 @@ pub(crate) trait Arrays {
     fn share(&mut self, _name: &str) -> Option<Strided> {
         None
     }
+
+    /// Whether indices stay as they lie in memory, 64 bits wide too: who lends them was asked for that.
+    fn lends_indices(&self) -> bool {
+        false
+    }
 }
 
 /// Arrays and what describes them.
@@ -94,7 +99,8 @@ pub(crate) fn read_index(arrays: &mut dyn Arrays, found: &FoundArray, tell: &Tel
         }
     }
     if let Some(shared) = shared(arrays, found).filter(|s| s.dtype.is_int()) {
-        return Ok(IndexArray::from(&Tensor::from_strided(shared)));
+        let shared = Tensor::from_strided(shared);
+        return Ok(if arrays.lends_indices() { IndexArray::as_it_lies(&shared) } else { IndexArray::from(&shared) });
     }
     let len = possible(found)?;
     match found.info.dtype {

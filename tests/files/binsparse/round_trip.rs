@@ -207,7 +207,7 @@ fn options_are_followed() {
         assert!(std::fs::metadata(&path).unwrap().len() < most);
     }
     let bounded = |n| binsparse::read_with(&path, &ReadOptions { max_bytes: Some(n), ..ReadOptions::default() });
-    let needed = 2 * 3000 * 8 + 8;
+    let needed = 2 * 3000 * 4 + 8;
     assert!(bounded(needed).is_ok());
     assert!(bounded(needed - 1).unwrap_err().to_string().contains("are allowed"));
     std::fs::remove_file(&path).unwrap();

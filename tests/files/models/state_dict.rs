@@ -81,7 +81,7 @@ fn dense_tensors_are_plain_arrays() {
     assert_eq!(entry("w"), ("F32", "[2,2]".into()));
     assert_eq!(entry("half"), ("BF16", "[1]".into()));
     assert_eq!(entry("z"), ("F32", "[1,2]".into()));
-    assert_eq!(entry("s.indices_0"), ("U64", "[2]".into()));
+    assert_eq!(entry("s.indices_0"), ("U32", "[2]".into()));
     assert_eq!(entry("s.values"), ("I16", "[1]".into()), "iso values are written once");
     let meta = &header["__metadata__"];
     assert_eq!((meta["format"].as_str(), meta["steps"].as_str()), (Some("pt"), Some("[1,2.5,null]")));
