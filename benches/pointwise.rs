@@ -52,6 +52,9 @@ fn binary(c: &mut Criterion) {
         b.iter(|| values.iter().zip(&values).map(|(a, b)| a + b).collect::<Vec<f64>>());
     });
     group.bench_function("add_same_pattern", |b| b.iter(|| black_box(&x).add(&x)));
+    let elsewhere = matrix(Layout::Csr, 1);
+    assert!(elsewhere.add(&x).and_then(|sum| sum.equal(&x.mul(2.0)?)).expect("two of one shape"));
+    group.bench_function("add_same_places", |b| b.iter(|| black_box(&x).add(&elsewhere)));
     group.bench_function("add_number", |b| b.iter(|| black_box(&x).add(1.5)));
     let row = Tensor::random([1, COLS], 1.0, 0.0, Layout::Csr, 3).and_then(|r| r.to_dense()).expect("a row");
     group.bench_function("add_dense_row", |b| b.iter(|| black_box(&x).add(&row)));

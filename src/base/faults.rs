@@ -51,6 +51,7 @@ pub enum Fault {
     RowsOfFirst,
     RowsBesideLost,
     RunsOfFirst,
+    PointersForPatterns,
 }
 
 #[cfg(feature = "planted-faults")]
@@ -63,7 +64,7 @@ mod switch {
 
     impl Fault {
         /// Every fault.
-        pub const ALL: [Fault; 44] = [
+        pub const ALL: [Fault; 45] = [
             Fault::UnaryKeepsFill,
             Fault::BinaryFillOfLeft,
             Fault::DuplicatesDropped,
@@ -108,6 +109,7 @@ mod switch {
             Fault::RowsOfFirst,
             Fault::RowsBesideLost,
             Fault::RunsOfFirst,
+            Fault::PointersForPatterns,
         ];
     }
 

@@ -54,7 +54,7 @@ pub(crate) fn join(shape: &[usize], sides: &mut [Side<'_>], single: bool) -> Res
                 sides[i].place = Place::Same;
                 continue;
             };
-            if current.is_same(&stored.pattern) {
+            if current.is_same(&stored.pattern) || current.has_equal_arrays(&stored.pattern) {
                 sides[i].place = Place::Same;
                 continue;
             }

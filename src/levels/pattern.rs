@@ -6,11 +6,11 @@ use std::ops::Range;
 use openwork_ops::DType;
 use openwork_ops::structure::keys::{self, KeyLayout, Order};
 
-use super::indices::Indices;
 use super::layout::{self, Layout, LevelSpec};
 use super::level::{Above, Level, LevelKind};
 use crate::base::buffer::Buffer;
 use crate::base::error::{self, Result};
+use crate::base::faults::{self, Fault};
 use crate::base::strided::{Strided, dense_len};
 use crate::base::trace::{Work, raise};
 use crate::base::{parallel, shape};
@@ -193,14 +193,14 @@ impl Pattern {
 
     /// Whether both are the same pattern, in whatever memory.
     pub(crate) fn has_equal_arrays(&self, other: &Pattern) -> bool {
-        let equal = |a: &Indices, b: &Indices| a.is_same(b) || a.as_slice() == b.as_slice();
+        let looked_at = if faults::is(Fault::PointersForPatterns) { 1 } else { usize::MAX };
         self.positions == other.positions
             && self.dims == other.dims
             && self.kinds() == other.kinds()
             && self.levels.iter().zip(&other.levels).all(|(a, b)| {
                 (a.is_ordered(), a.is_unique()) == (b.is_ordered(), b.is_unique())
                     && a.arrays().count() == b.arrays().count()
-                    && a.arrays().zip(b.arrays()).all(|(a, b)| equal(a, b))
+                    && a.arrays().zip(b.arrays()).take(looked_at).all(|(a, b)| a.is_equal(b))
             })
     }
 

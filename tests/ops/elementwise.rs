@@ -54,6 +54,35 @@ fn a_choice_keeps_the_pattern_of_what_is_chosen() {
     assert_eq!(x.gt(0.5).unwrap().where_(1, 0).unwrap().dtype(), DType::I64);
 }
 
+/// Operands with the same places in memory of their own have one pattern; one place that differs, wherever, makes another of it.
+#[test]
+fn the_same_places_in_other_memory() {
+    let n = 1 << 20;
+    for layout in [Layout::Csr, Layout::Csc, Layout::Coo, Layout::Dcsr] {
+        let [x, y] = [1, 1].map(|seed| Tensor::random([300, n], 8e-4, 0.0, layout, seed).unwrap());
+        let nse = x.nse();
+        assert!(nse > 200_000);
+        let sum = x.add(y.mul(2.0).unwrap()).unwrap();
+        assert!(sum.equal(&x.mul(3.0).unwrap()).unwrap() && sum.layout() == layout);
+        let coordinates = x.to_layout(Layout::Coo).unwrap();
+        let [rows, columns] = [0, 1].map(|axis| coordinates.coordinates()[axis].1.clone());
+        let values = coordinates.values::<f64>().unwrap();
+        for moved in [0, 70_000, nse - 1] {
+            let mut other = columns.clone();
+            // To where nothing is stored, whatever is beside it.
+            let taken: Vec<u64> = (0..nse).filter(|&p| rows[p] == rows[moved]).map(|p| columns[p]).collect();
+            other[moved] = (0..).find(|c| !taken.contains(c)).unwrap();
+            let z = Tensor::from_triplets([300, n], rows.clone(), other.clone(), values.to_vec(), 0.0).unwrap();
+            let z = z.to_layout(layout).unwrap();
+            assert_eq!(z.nse(), nse);
+            let (sum, product) = (x.add(&z).unwrap(), x.mul(&z).unwrap());
+            assert_eq!((sum.nse(), product.nse()), (nse + 1, nse - 1));
+            assert_eq!(at(&product, &[rows[moved] as usize, columns[moved] as usize]).unwrap(), 0.0.into());
+            assert_eq!(at(&sum, &[rows[moved] as usize, other[moved] as usize]).unwrap(), values[moved].into());
+        }
+    }
+}
+
 #[test]
 fn masks_by_value_and_by_structure() {
     let x = coo(&[4], &[&[0], &[1], &[2]], &[1.0, 2.0, 3.0], 0.0);
