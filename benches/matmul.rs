@@ -4,7 +4,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use openwork::{Layout, Tensor, s};
+use openwork::{DType, Layout, Tensor, s};
 
 const N: usize = 1 << 16;
 const PER_ROW: usize = 16;
@@ -50,6 +50,40 @@ fn products(c: &mut Criterion) {
     group.bench_function("spgemm", |b| b.iter(|| black_box(&a).matmul(&a)));
     let square = Tensor::random([512, 512], 1.0, 0.0, Layout::Strided, 3).expect("a valid matrix");
     group.bench_function("dense_512", |b| b.iter(|| black_box(&square).matmul(&square)));
+    group.finish();
+}
+
+/// Short rows: of a grid, where neighbours are as long as each other, and of the same grid with a fifth of its elements left out.
+///
+///     cargo bench --bench matmul -- grid
+fn grid(c: &mut Criterion) {
+    const SIDE: usize = 32;
+    let mut group = c.benchmark_group("grid");
+    let n = SIDE.pow(3);
+    let offsets = [SIDE * SIDE, SIDE, 1, 0, 1, SIDE, SIDE * SIDE];
+    // Points beyond the edge of a line or a plane are those of the next.
+    let columns = |r: usize| {
+        let before = offsets[..3].iter().filter_map(move |d| r.checked_sub(*d));
+        before.chain(offsets[3..].iter().map(move |d| r + d)).filter(move |&c| c < n)
+    };
+    let x = Tensor::rand([n], 3).expect("numbers");
+    for (name, leave_out) in [("alike", usize::MAX), ("uneven", 5)] {
+        let (mut ends, mut indices) = (vec![0i64], vec![]);
+        for r in 0..n {
+            let kept = columns(r).filter(|c| (r ^ c).wrapping_mul(0x9e37_79b9) / 64 % leave_out != 1 || *c == r);
+            indices.extend(kept.map(|c| c as i64));
+            ends.push(indices.len() as i64);
+        }
+        group.throughput(Throughput::Elements(indices.len() as u64));
+        let values = Tensor::rand([indices.len()], 2).expect("numbers");
+        for dtype in [DType::F32, DType::F64] {
+            let (values, x) = (values.cast(dtype).expect("floats"), x.cast(dtype).expect("floats"));
+            let a = Tensor::csr([n, n], ends.clone(), indices.clone(), &values, 0.0).expect("a valid matrix");
+            let (product, wanted) = (a.matmul(&x), a.mul(&x).and_then(|t| t.sum(1)).expect("one shape"));
+            assert!(product.and_then(|y| y.allclose(&wanted, 1e-5, 1e-5)).expect("two of one shape"));
+            group.bench_function(format!("{dtype}, {name}"), |b| b.iter(|| black_box(&a).matmul(&x)));
+        }
+    }
     group.finish();
 }
 
@@ -131,5 +165,5 @@ fn blocks(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, products, orders, blocks, small);
+criterion_group!(benches, products, grid, orders, blocks, small);
 criterion_main!(benches);

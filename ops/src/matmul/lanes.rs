@@ -7,6 +7,8 @@
 use std::arch::x86_64::*;
 use std::ops::Range;
 
+#[cfg(target_arch = "x86_64")]
+use super::alike;
 use super::columns::{AHEAD, Columns};
 use super::term::Term;
 use super::typed::Typed;
@@ -34,6 +36,20 @@ pub(super) trait Lanes: Term {
     /// As [`Lanes::add8`], for all of them.
     #[cfg(target_arch = "x86_64")]
     unsafe fn add_all8(from: *const Self, at: __m256i, b: &[Self], sums: &mut [__m256d; 2]);
+
+    /// The lanes in `mask` of four elements, with zeros in the others.
+    ///
+    /// # Safety
+    /// The CPU must have AVX2, and lanes in the mask must be readable.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn load4(mask: __m128i, from: *const Self) -> __m256d;
+
+    /// Four elements as doubles.
+    ///
+    /// # Safety
+    /// The CPU must have AVX2.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn four(of: [Self; 4]) -> __m256d;
 
     /// The lanes in `mask` of eight elements.
     ///
@@ -86,6 +102,19 @@ impl Lanes for f64 {
     }
     #[cfg(target_arch = "x86_64")]
     #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn load4(mask: __m128i, from: *const f64) -> __m256d {
+        // SAFETY: the caller's promise.
+        unsafe { _mm256_maskload_pd(from, _mm256_cvtepi32_epi64(mask)) }
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn four([a, b, c, d]: [f64; 4]) -> __m256d {
+        _mm256_setr_pd(a, b, c, d)
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
     #[target_feature(enable = "avx512f,avx512vl")]
     unsafe fn load8(mask: __mmask8, from: *const f64) -> __m512d {
         // SAFETY: the caller's promise.
@@ -130,6 +159,19 @@ impl Lanes for f32 {
     }
     #[cfg(target_arch = "x86_64")]
     #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn load4(mask: __m128i, from: *const f32) -> __m256d {
+        // SAFETY: the caller's promise.
+        _mm256_cvtps_pd(unsafe { _mm_maskload_ps(from, mask) })
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn four([a, b, c, d]: [f32; 4]) -> __m256d {
+        _mm256_cvtps_pd(_mm_setr_ps(a, b, c, d))
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
     #[target_feature(enable = "avx512f,avx512vl")]
     unsafe fn load8(mask: __mmask8, from: *const f32) -> __m512d {
         // SAFETY: the caller's promise.
@@ -168,6 +210,13 @@ pub(super) fn dots<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, b: &[
     // Gathers take indices as signed.
     if b.len() <= i32::MAX as usize {
         let few = if gathers_are_slow() { FEW } else { 0 };
+        // SAFETY: the level in use is at most that of the CPU.
+        if few > 0
+            && level() >= Level::Avx2
+            && unsafe { alike::dots(left, rows.clone(), b, out, |rows, out| dots256(left, rows, b, few, out)) }
+        {
+            return;
+        }
         match level() {
             // SAFETY: the level in use is at most that of the CPU.
             Level::Avx512 => return unsafe { dots512(left, rows, b, few, out) },
@@ -218,6 +267,14 @@ fn dots256<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, b: &[T], few:
 /// Eight of these from place `8 - n` on are a mask of the first `n` of eight lanes.
 #[cfg(target_arch = "x86_64")]
 static FIRST: [i32; 16] = [-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0];
+
+/// A mask of the first `n` of four lanes.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) fn first(n: usize) -> __m128i {
+    let masks: &[i32; 4] = FIRST[8 - n.min(4)..].first_chunk().unwrap_or(&[0; 4]);
+    bytemuck::cast(*masks)
+}
 
 /// `None` if an index is not below the length of `b`.
 #[cfg(target_arch = "x86_64")]
@@ -317,7 +374,7 @@ pub(super) fn in_halves(lanes: [__m512d; 2]) -> f64 {
 
 /// The same without gathers.
 #[inline(always)]
-fn dot<T: Lanes>(indices: &[u32], values: &[T], b: &[T]) -> f64 {
+pub(super) fn dot<T: Lanes>(indices: &[u32], values: &[T], b: &[T]) -> f64 {
     if indices.len() <= FEW {
         return dot_few(indices, values, b);
     }
@@ -347,7 +404,7 @@ fn added_in_halves<const N: usize>(mut lanes: [f64; N]) -> f64 {
 }
 
 /// Terms of a row that are written out, a loop for each number of them.
-const FEW: usize = 8;
+pub(super) const FEW: usize = 8;
 
 /// The same of up to [`FEW`] elements, each loaded by itself: no lane waits in memory for others to be added to it.
 #[inline(always)]

@@ -7,6 +7,8 @@
 //! backgrounds, and elements far smaller than the fill beneath them, are added in sums of two `f64`
 //! ([`Carrier::Double`]).
 
+#[cfg(target_arch = "x86_64")]
+mod alike;
 mod allowed;
 mod beneath;
 mod blocks;
