@@ -52,6 +52,7 @@ pub enum Fault {
     RowsBesideLost,
     RunsOfFirst,
     PointersForPatterns,
+    BlocksTurned,
 }
 
 #[cfg(feature = "planted-faults")]
@@ -64,7 +65,7 @@ mod switch {
 
     impl Fault {
         /// Every fault.
-        pub const ALL: [Fault; 45] = [
+        pub const ALL: [Fault; 46] = [
             Fault::UnaryKeepsFill,
             Fault::BinaryFillOfLeft,
             Fault::DuplicatesDropped,
@@ -110,6 +111,7 @@ mod switch {
             Fault::RowsBesideLost,
             Fault::RunsOfFirst,
             Fault::PointersForPatterns,
+            Fault::BlocksTurned,
         ];
     }
 

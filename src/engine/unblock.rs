@@ -5,6 +5,7 @@ use std::sync::Arc;
 use openwork_ops::structure::Index;
 
 use crate::base::buffer::Buffer;
+use crate::base::error::Result;
 use crate::base::faults::{self, Fault};
 use crate::base::memory;
 use crate::base::pages::Scratch;
@@ -40,6 +41,59 @@ pub(crate) fn unblocked(s: &Sparse) -> Option<Sparse> {
         Pattern { levels: vec![Level::Dense, level], dims: dims.to_vec(), level_dims: 2, positions: elements };
     let values = Strided::new(values, s.dtype(), vec![elements]);
     Some(Sparse { shape: s.shape.clone(), pattern: Arc::new(pattern), values, fill: s.fill.clone() })
+}
+
+/// What [`unblocked`] gives of a matrix with this pattern, with other values, in its blocks again.
+///
+/// Cost: O(elements).
+pub(crate) fn in_blocks(single: &Sparse, pattern: &Arc<Pattern>) -> Result<Option<Sparse>> {
+    let Some(BlockRows { pointers, shape: [r, c], dims, .. }) = pattern.block_rows() else { return Ok(None) };
+    let (values, width) = (single.values.dense_bytes()?, single.dtype().size());
+    let start = |row: usize| (pointers.get(row) - pointers.get(0)) * r * c;
+    let rows = pointers.len() - 1;
+    // Elements of a block from one of its rows to the next, and from one to the next of a row.
+    let steps = if (dims == [1, 2]) != faults::is(Fault::BlocksTurned) { [c, 1] } else { [1, r] };
+    let mut groups = vec![0];
+    (1..=rows).for_each(|row| {
+        if row == rows || start(row) - start(groups[groups.len() - 1]) >= GRAIN {
+            groups.push(row);
+        }
+    });
+    let ends: Vec<usize> = groups[1..].iter().map(|&row| start(row) * width).collect();
+    let buffer = Buffer::overwritten(start(rows) * width, width, |out| {
+        parallel::for_pieces_mut(out, &ends, &|group, mut out| {
+            for row in groups[group]..groups[group + 1] {
+                let bytes = start(row) * width..start(row + 1) * width;
+                let (own, rest) = std::mem::take(&mut out).split_at_mut(bytes.len());
+                let from = &values[bytes];
+                match width {
+                    4 => gathered::<4>(from, [r, c], steps, own),
+                    8 => gathered::<8>(from, [r, c], steps, own),
+                    1 => gathered::<1>(from, [r, c], steps, own),
+                    2 => gathered::<2>(from, [r, c], steps, own),
+                    _ => gathered::<16>(from, [r, c], steps, own),
+                }
+                out = rest;
+            }
+        });
+    })?;
+    let mut shape = vec![pattern.positions];
+    shape.extend(pattern.value_dims().iter().map(|d| d.size));
+    let values = Strided::new(buffer, single.dtype(), shape);
+    Ok(Some(Sparse { shape: single.shape.clone(), pattern: pattern.clone(), values, fill: single.fill.clone() }))
+}
+
+/// A row of blocks of `r` by `c` elements of `W` bytes, of which `from` has the rows.
+fn gathered<const W: usize>(from: &[u8], [r, c]: [usize; 2], [down, along]: [usize; 2], out: &mut [u8]) {
+    let (from, out) = (from.as_chunks::<W>().0, out.as_chunks_mut::<W>().0);
+    let n = from.len() / r;
+    for (b, block) in out.chunks_exact_mut(r * c).enumerate() {
+        for i in 0..r {
+            for j in 0..c {
+                block[i * down + j * along] = from[i * n + b * c + j];
+            }
+        }
+    }
 }
 
 struct Blocks<'a> {

@@ -158,3 +158,35 @@ fn tensors_without_elements() {
     let sums = x.logsumexp(1).unwrap().to_dense().unwrap();
     assert_eq!(sums.values::<f64>().unwrap(), [f64::NEG_INFINITY; 2]);
 }
+
+/// Blocks of few rows among many: reductions take them apart, and what is beside these has to.
+#[test]
+fn few_blocks_among_many_rows() {
+    type Op = fn(&Tensor, usize) -> Result<Tensor>;
+    let ops: [(&str, Op); 5] = [
+        ("softmax", |x, axis| x.softmax(axis)),
+        ("log_softmax", |x, axis| x.log_softmax(axis)),
+        ("normalize", |x, axis| x.normalize(2.0, axis)),
+        ("standardize", |x, axis| x.standardize(0.0, axis)),
+        ("logsumexp", |x, axis| x.logsumexp(axis)),
+    ];
+    for (shape, block) in [([20_000, 1], [4, 1]), ([20_000, 4], [4, 2]), ([1, 20_000], [1, 4]), ([900, 800], [3, 2])] {
+        for fill in [0.0, 2.0] {
+            for layout in [Layout::Bsr { block }, Layout::Bsc { block }] {
+                let x = Tensor::random(shape, 1e-3, fill, Layout::Coo, 4).unwrap();
+                let x = x.to_layout(layout).unwrap();
+                let dense = x.to_dense().unwrap();
+                for (name, op) in ops {
+                    for axis in [0, 1] {
+                        // A constant slice has no deviation.
+                        let (y, wanted) = (op(&x, axis).unwrap(), op(&dense, axis).unwrap());
+                        let is_close = y.allclose_nan(&wanted, 1e-12, 1e-12).unwrap();
+                        assert!(is_close, "{name} {shape:?} {layout} {axis} {fill}");
+                        let keeps = name == "logsumexp" || (y.layout() == layout && y.nse() == x.nse());
+                        assert!(keeps, "{name} {layout}: {}", y.layout());
+                    }
+                }
+            }
+        }
+    }
+}

@@ -7,12 +7,13 @@ use openwork_ops::structure::IndexVec;
 use openwork_ops::structure::keys::{KeyLayout, Order, order_of};
 
 use super::groups::sizes;
-use crate::base::buffer::zeroed_vec;
+
 use crate::base::error::Result;
 use crate::base::few::Few;
-use crate::base::shape;
+use crate::base::pages::Scratch;
 use crate::base::strided::Strided;
 use crate::base::trace::{Work, raise};
+use crate::base::{parallel, shape};
 use crate::engine::convert;
 use crate::levels::build::{self, SortedKeys};
 use crate::levels::level::{Level, LevelKind};
@@ -114,7 +115,7 @@ impl<'a> Split<'a> {
         if let Some(ends) = self.row_ends() {
             let rows: Vec<u64> = (0..ends.len() as u64 - 1).collect();
             let (layout, words) = convert::unravel(&rows, &sizes(&self.dims));
-            return Runs { layout, words, ends, order: None };
+            return Runs { layout, words, ends: ends.to_vec(), order: None };
         }
         let cut = Cut::new(convert::keys(self.pattern, &self.dims), self.dims.len(), self.in_order());
         Runs { words: cut.heads(), layout: cut.layout, ends: cut.ends, order: cut.order }
@@ -122,10 +123,14 @@ impl<'a> Split<'a> {
 
     /// Where the segments under the dense levels begin and end, if exactly these are kept and one sparse level follows:
     /// the pointers, with the empty segments. All positions together, if nothing is kept.
-    pub(crate) fn row_ends(&self) -> Option<Vec<usize>> {
+    pub(crate) fn row_ends(&self) -> Option<Scratch<usize>> {
         let Split { pattern, dims, .. } = self;
         if dims.is_empty() {
-            return Some(if pattern.positions == 0 { vec![0] } else { vec![0, pattern.positions] });
+            let runs = usize::from(pattern.positions > 0);
+            let mut ends = Scratch::any(1 + runs);
+            ends[0] = 0;
+            ends[runs] = pattern.positions;
+            return Some(ends);
         }
         let (last, above) = pattern.levels.split_last()?;
         let Level::Sparse { pointers: Some(pointers), .. } = last else { return None };
@@ -133,13 +138,15 @@ impl<'a> Split<'a> {
         if !dense || dims[..] != pattern.level_dims()[..dims.len()] {
             return None;
         }
-        let mut runs = zeroed_vec::<usize>(pointers.len());
+        let mut ends = Scratch::any(pointers.len());
         openwork_ops::with_index!(pointers.as_slice(), p => {
             use openwork_ops::structure::Index;
             let base = p[0].get();
-            runs.iter_mut().zip(p).for_each(|(r, p)| *r = p.get() - base);
+            parallel::for_chunks_mut(&mut ends, 1, parallel::GRAIN, &|first, ends| {
+                ends.iter_mut().zip(&p[first..]).for_each(|(end, p)| *end = p.get() - base);
+            });
         });
-        Some(runs)
+        Some(ends)
     }
 
     /// The pattern of a result with these level coordinates, over all kept dimensions.

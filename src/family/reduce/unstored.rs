@@ -50,16 +50,26 @@ pub(super) fn with_unstored(
     let add = |first: usize, acc: &mut [u8]| {
         let mut added = vec![0u128; acc.len().div_ceil(16)];
         let added = &mut bytemuck::cast_slice_mut::<u128, u8>(&mut added)[..acc.len()];
+        if let Some(once) = &once {
+            let is_any = |i: usize| unstored(first + i) > 0;
+            match size {
+                1 => either::<1>(once, &is_any, added),
+                2 => either::<2>(once, &is_any, added),
+                4 => either::<4>(once, &is_any, added),
+                8 => either::<8>(once, &is_any, added),
+                _ => either::<16>(once, &is_any, added),
+            }
+            return (fold.kernels.merge)(acc, added);
+        }
         let mut last = None;
         for (i, out) in added.chunks_exact_mut(size).enumerate() {
             let n = unstored(first + i);
-            let bytes = match (&once, constant) {
-                (Some(once), _) => once[usize::from(n > 0)],
-                (None, Some(v)) => match last {
+            let bytes = match constant {
+                Some(v) => match last {
                     Some((m, bytes)) if m == n => bytes,
                     _ => nfold(v, n),
                 },
-                (None, None) => nfold(dense.at_offset(dense.offset + first + i), n),
+                None => nfold(dense.at_offset(dense.offset + first + i), n),
             };
             last = Some((n, bytes));
             out.copy_from_slice(&bytes[..size]);
@@ -73,4 +83,12 @@ pub(super) fn with_unstored(
         parallel::for_chunks_mut(bytes, size, parallel::GRAIN, &add);
     }
     Ok(acc)
+}
+
+/// Writes the second of two elements of `W` bytes where something is so, and the first elsewhere.
+fn either<const W: usize>(of: &[[u8; 16]; 2], is_so: &impl Fn(usize) -> bool, out: &mut [u8]) {
+    let of = of.map(|bytes| std::array::from_fn::<u8, W, _>(|i| bytes[i]));
+    for (i, out) in out.as_chunks_mut::<W>().0.iter_mut().enumerate() {
+        *out = of[usize::from(is_so(i))];
+    }
 }

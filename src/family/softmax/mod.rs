@@ -4,6 +4,8 @@
 mod beside;
 mod rows;
 
+use std::sync::Arc;
+
 use openwork_ops::{BinaryOp, DType, ReduceOp, Scalar, UnaryOp};
 
 use self::beside::beside;
@@ -15,6 +17,8 @@ use crate::engine::blocks::{self, Source};
 use crate::engine::convert;
 use crate::engine::fold::map_scalars;
 use crate::engine::slices;
+use crate::engine::unblock::{in_blocks, unblocked};
+use crate::levels::pattern::Pattern;
 use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
@@ -233,6 +237,8 @@ struct SliceWise {
     /// Coalesced, in the dtype of computation, with a fill that is constant along the axes: else strided.
     tensor: Tensor,
     out: DType,
+    /// The pattern of a matrix of blocks, which is taken element by element: reductions of it are, and what is beside them has to be.
+    blocks: Option<Arc<Pattern>>,
 }
 
 impl SliceWise {
@@ -253,10 +259,15 @@ impl SliceWise {
         if x.size() == 0 {
             return Ok(None);
         }
+        let mut blocks = None;
         let tensor = match &x.storage {
             Storage::Strided(_) => x.clone(),
             Storage::Sparse(s) => {
-                let s = convert::coalesce(s, ReduceOp::Sum)?;
+                let mut s = convert::coalesce(s, ReduceOp::Sum)?;
+                if let Some(single) = unblocked(&s) {
+                    blocks = Some(s.pattern.clone());
+                    s = single;
+                }
                 match s.fill_values() {
                     Some(fill) if axes.iter().any(|&a| fill.strides[a] != 0 && fill.shape[a] > 1) => {
                         context::may_densify(&s.shape, s.dtype().size(), || {
@@ -268,7 +279,7 @@ impl SliceWise {
                 }
             }
         };
-        Ok(Some(SliceWise { axes, tensor: tensor.cast(compute)?, out }))
+        Ok(Some(SliceWise { axes, tensor: tensor.cast(compute)?, out, blocks }))
     }
 
     /// Over the axes, which are kept with size 1.
@@ -382,7 +393,9 @@ impl SliceWise {
     }
 
     fn finish(&self, out: Tensor) -> Result<Tensor> {
-        out.cast(self.out)
+        let out = out.cast(self.out)?;
+        let (Some(blocks), Some(s)) = (&self.blocks, out.sparse()) else { return Ok(out) };
+        Ok(in_blocks(s, blocks)?.map_or(out, Tensor::from))
     }
 }
 
