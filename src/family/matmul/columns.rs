@@ -284,8 +284,10 @@ impl Panels<'_> {
         let part = m * width;
         // Every panel meets the same hard elements; of the first they are listed, for each slice.
         let met: Vec<Mutex<Vec<Met>>> = slices.mapped(|_| Mutex::default());
-        let sums = Buffer::build(panels * slices.len() * part * 8, |out| {
+        let sums = Buffer::filled(panels * slices.len() * part * 8, 8, |out| {
             parallel::for_chunks_mut(f64::from_bytes_mut(out), part, 1, &|task, acc| {
+                // By whom they are used next.
+                acc.fill(0.0);
                 let (number, slice) = (task / slices.len(), &slices[task % slices.len()]);
                 let panel = columns(number);
                 match &self.left {
