@@ -114,6 +114,11 @@ fn columns_of_arrays(c: &mut Criterion) {
     let near = |a: &Tensor, b: &Tensor| a.allclose(b, 1e-12, 0.0).expect("of one shape");
     assert!(near(&x.var(1.0, 0).expect("floats"), &rows.var(1.0, 1).expect("floats")));
     assert!(near(&x.vector_norm(2.0, 0).expect("floats"), &rows.vector_norm(2.0, 1).expect("floats")));
+    // Four rows in one pass (one at a time: RFC 25).
+    let large = Tensor::rand([4000, 1000], 5).expect("a valid shape");
+    let summed = large.permute_dims([1, 0]).and_then(|t| t.to_contiguous()).and_then(|t| t.sum(1)).expect("floats");
+    assert!(near(&large.sum(0).expect("floats"), &summed));
+    group.bench_function("sum/4000 rows", |b| b.iter(|| black_box(&large).sum(0)));
     group.bench_function("var/blocks", |b| b.iter(|| black_box(&x).var(1.0, 0)));
     group.bench_function("var/transposed", |b| b.iter(|| turned(black_box(&x))?.var(1.0, 1)));
     group.bench_function("norm/blocks", |b| b.iter(|| black_box(&x).vector_norm(2.0, 0)));

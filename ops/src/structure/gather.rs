@@ -2,10 +2,8 @@
 
 use std::ops::Range;
 
-use bytemuck::Pod;
-
 use super::index::{Index, IndexSlice};
-use crate::simd::{self, Loop};
+use crate::simd;
 use crate::with_index;
 
 /// `out[i] = source[select[i]]` over rows of `row` bytes. Every selected row is in range.
@@ -355,42 +353,15 @@ pub fn rows(source: &[u8], at: usize, steps: [isize; 2], columns: usize, width: 
         let (source, out) = (source.as_chunks::<W>().0, out.as_chunks_mut::<W>().0);
         stepped(source, at, steps, columns, out);
     }
-    // Numbers are what vectors are made of.
-    fn numbers<T: Pod>(source: &[u8], at: usize, steps: [isize; 2], columns: usize, out: &mut [u8]) -> bool {
-        let (Ok(source), Ok(out)) = (bytemuck::try_cast_slice(source), bytemuck::try_cast_slice_mut(out)) else {
-            return false;
-        };
-        simd::narrowly_vectorised(Stepped::<T> { source, at, steps, columns, out });
-        true
-    }
     if columns == 0 {
         return;
     }
     match width {
         1 => wide::<1>(source, at, steps, columns, out),
         2 => wide::<2>(source, at, steps, columns, out),
-        4 if numbers::<u32>(source, at, steps, columns, out) => {}
         4 => wide::<4>(source, at, steps, columns, out),
-        8 if numbers::<u64>(source, at, steps, columns, out) => {}
         8 => wide::<8>(source, at, steps, columns, out),
         _ => wide::<16>(source, at, steps, columns, out),
-    }
-}
-
-/// [`stepped`] over numbers.
-struct Stepped<'a, T> {
-    source: &'a [T],
-    at: usize,
-    steps: [isize; 2],
-    columns: usize,
-    out: &'a mut [T],
-}
-
-impl<T: Copy> Loop for Stepped<'_, T> {
-    type Output = ();
-    #[inline(always)]
-    fn run(self) {
-        stepped(self.source, self.at, self.steps, self.columns, self.out);
     }
 }
 
