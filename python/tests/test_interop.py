@@ -44,6 +44,12 @@ def test_scipy_with_duplicates_and_out_of_order():
     c = sp.csr_array(([1.0, 2.0, 4.0, 3.0], [2, 0, 2, 1], [0, 3, 4]), shape=(2, 3))
     same(ow.asarray(c), c.toarray())
     np.testing.assert_array_equal(ow.asarray(c).to_scipy().toarray(), c.toarray())
+    product = sp.random_array((50, 50), density=0.2, format="csr", rng=1)
+    product = product @ product
+    for given in (s, c, product, product.tocoo()):
+        x = ow.asarray(given)
+        assert x.is_coalesced and x.layout == given.format, given.format
+        same(x, given.toarray())
 
 
 def test_to_scipy_shares_memory():

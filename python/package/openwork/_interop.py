@@ -17,9 +17,9 @@ def of_library(obj: Any, copy: bool | None) -> Tensor | None:
     home = type(obj).__module__.partition(".")[0]
     scipy_sparse = sys.modules.get("scipy.sparse")
     if scipy_sparse is not None and scipy_sparse.issparse(obj):
-        return _copied(obj, copy, _of_scipy)
+        return _copied(obj, copy, lambda a: _in_order(_of_scipy(a)))
     if home == "sparse":
-        return _copied(obj, copy, _of_pydata)
+        return _copied(obj, copy, lambda a: _in_order(_of_pydata(a)))
     if home == "torch" and hasattr(obj, "layout"):
         return _of_torch(obj, copy)
     if home == "pandas":
@@ -35,6 +35,12 @@ def _copied(obj: Any, copy: bool | None, convert: Any, clone: str = "copy") -> T
     if copy is True:
         obj = getattr(obj, clone)()
     return convert(obj)
+
+
+def _in_order(x: Tensor | None) -> Tensor | None:
+    """The same with its elements in order and each once: SciPy's products and lists of edges come otherwise, and every op would sort
+    them again."""
+    return x if x is None or x.is_coalesced else x.coalesce()
 
 
 def _of_scipy(a: Any) -> Tensor:
