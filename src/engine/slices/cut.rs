@@ -7,7 +7,6 @@ use openwork_ops::structure::IndexVec;
 use openwork_ops::structure::keys::{KeyLayout, Order, order_of};
 
 use super::groups::sizes;
-
 use crate::base::error::Result;
 use crate::base::few::Few;
 use crate::base::pages::Scratch;

@@ -286,7 +286,7 @@ impl Panels<'_> {
         let met: Vec<Mutex<Vec<Met>>> = slices.mapped(|_| Mutex::default());
         let sums = Buffer::filled(panels * slices.len() * part * 8, 8, |out| {
             parallel::for_chunks_mut(f64::from_bytes_mut(out), part, 1, &|task, acc| {
-                // By whom they are used next.
+                // By the thread that adds to them.
                 acc.fill(0.0);
                 let (number, slice) = (task / slices.len(), &slices[task % slices.len()]);
                 let panel = columns(number);
