@@ -64,10 +64,15 @@ fn swapped<I: Index>(rows: Rows<'_, I>, minor: usize, out: &mut [u8]) -> Option<
     let major = rows.pointers.len().checked_sub(1)?;
     let mut swapped = Scratch::any(rows.indices.len());
     let out = (&mut swapped[..], out);
-    let buckets = Buckets::new(major, minor, rows.indices.len(), rows.width).filter(|_| jumps(rows.indices, minor));
-    let pointers = match buckets {
-        Some(buckets) => by_buckets(rows, minor, buckets, out),
-        None => directly(rows, minor, out),
+    let buckets = || Buckets::new(major, minor, rows.indices.len(), rows.width);
+    let pointers = if is_by_rows(rows.indices, rows.width, minor) {
+        by_rows(rows, minor, out)
+    } else if jumps(rows.indices, rows.width, minor)
+        && let Some(buckets) = buckets()
+    {
+        by_buckets(rows, minor, buckets, out)
+    } else {
+        directly(rows, minor, out)
     };
     let level = Level::Sparse {
         pointers: Some(I::vec(pointers).into()),
@@ -82,16 +87,40 @@ fn swapped<I: Index>(rows: Rows<'_, I>, minor: usize, out: &mut [u8]) -> Option<
 const RUN: usize = 1 << 14;
 const RUNS: usize = 4;
 
-/// Columns whose next places stay in the second-level cache, by sixteens: a line of counters.
-const NEAR: usize = 1 << 11;
+/// Columns that successive elements of a local matrix go to at most, by sixteens: a line of counters.
+const NEAR: usize = 1 << 10;
 
-/// Whether successive elements go to more columns than a cache has lines for. Threads that share the columns all look at all
-/// rows, so that on several the way by buckets pays earlier.
-fn jumps<I: Index>(indices: &[I], minor: usize) -> bool {
-    let near = if parallel::threads() == 1 { NEAR } else { NEAR / 2 };
-    if indices.len() < PART || minor.div_ceil(16) <= near {
+/// Bytes of a result up to which it stays in a cache, so that it does not matter where elements go; and up to which one thread is done
+/// before several have looked at all of it.
+const CACHED: usize = 24 << 20;
+const SMALL: usize = 8 << 20;
+
+/// Columns whose ends, a line each of indices and of values, stay in the first-level cache.
+const FEW: usize = 1 << 9;
+
+/// Bytes of a result: as many indices, with values of `width` bytes.
+fn bytes_of<I>(indices: &[I], width: usize) -> usize {
+    indices.len().saturating_mul(width + size_of::<I>())
+}
+
+/// Whether each thread is to put some rows to its own part of every column: there are few columns, or the result stays in a cache and
+/// they have many elements.
+fn is_by_rows<I: Index>(indices: &[I], width: usize, minor: usize) -> bool {
+    let is_cached = bytes_of(indices, width) <= CACHED;
+    if parallel::threads() == 1 {
+        // One thread goes directly while it can.
+        return minor <= FEW && !is_cached;
+    }
+    indices.len() >= 2 * PART && (minor <= FEW || (is_cached && minor <= indices.len() / 16))
+}
+
+/// Whether the way by buckets pays: the result is larger than a cache, and successive elements go to many columns or all over them.
+fn jumps<I: Index>(indices: &[I], width: usize, minor: usize) -> bool {
+    let cached = if parallel::threads() == 1 { CACHED } else { SMALL };
+    if bytes_of(indices, width) <= cached {
         return false;
     }
+    let near = NEAR.min(minor.div_ceil(16) / 4);
     let far = |run: usize| {
         let start = run * (indices.len() - RUN) / RUNS;
         let mut seen: Vec<u64> = indices[start..start + RUN].iter().map(|j| (j.get() / 16) as u64).collect();
@@ -119,42 +148,74 @@ fn cut<'a, I>(
     parts
 }
 
+/// Every thread puts the elements of some rows to its part of each column.
+fn by_rows<I: Index>(rows: Rows<'_, I>, minor: usize, (mut indices, mut values): (&mut [I], &mut [u8])) -> Vec<I> {
+    let slices = row_slices(&rows, parallel::threads().min(rows.indices.len() / PART).max(1));
+    let mut counts = vec![zeroed_vec::<I>(minor); slices.len()];
+    parallel::for_each(counts.iter_mut().collect(), &|slice, counts: &mut Vec<I>| {
+        transpose::count(rows.part(slices[slice].clone()), 0..minor, true, counts);
+    });
+    let mut pointers = Vec::with_capacity(minor + 1);
+    let mut parts: Vec<Vec<_>> = slices.iter().map(|_| Vec::with_capacity(minor)).collect();
+    let mut start = 0;
+    for column in 0..minor {
+        pointers.push(I::new(start));
+        for (part, counts) in parts.iter_mut().zip(&counts) {
+            let n = counts[column].get();
+            let (of_indices, of_values);
+            (of_indices, indices) = indices.split_at_mut(n);
+            (of_values, values) = values.split_at_mut(n * rows.width);
+            part.push((of_indices, of_values));
+            start += n;
+        }
+    }
+    pointers.push(I::new(start));
+    let each = transpose::by_rows(rows.width);
+    parallel::for_each(parts, &|slice, columns| each(rows.part(slices[slice].clone()), columns));
+    pointers
+}
+
 /// Every thread puts the elements of some columns to their places.
 fn directly<I: Index>(rows: Rows<'_, I>, minor: usize, out: (&mut [I], &mut [u8])) -> Vec<I> {
-    let ends = column_ends(rows.indices, minor);
+    let ends = column_ends(rows.indices, rows.width, minor);
     let columns = |part: usize| if part == 0 { 0..ends[0] } else { ends[part - 1]..ends[part] };
     let all = ends.len() == 1;
     let mut pointers = zeroed_vec::<I>(minor + 1);
     parallel::for_pieces_mut(&mut pointers[..minor], &ends, &|part, counts| {
         transpose::count(rows, columns(part), all, counts);
     });
-    let mut end = 0;
-    let mut out_ends = Vec::with_capacity(ends.len());
-    let mut next = zeroed_vec::<I>(minor);
-    for part in 0..ends.len() {
-        let start = end;
-        end = transpose::accumulate(&mut pointers[columns(part)], start);
-        for (next, pointer) in next[columns(part)].iter_mut().zip(&pointers[columns(part)]) {
-            *next = I::new(pointer.get() - start);
-        }
-        out_ends.push(end);
+    // Where each part ends in the result.
+    let counted = |part: usize| pointers[columns(part)].iter().map(|count| count.get()).sum::<usize>();
+    let mut out_ends: Vec<usize> = (0..ends.len()).map(counted).collect();
+    for part in 1..out_ends.len() {
+        out_ends[part] += out_ends[part - 1];
     }
-    pointers[minor] = I::new(end);
-    let outs = cut(out, rows.width, &out_ends);
-    let (mut parts, mut rest) = (Vec::with_capacity(ends.len()), &mut next[..]);
-    for (part, out) in outs.into_iter().enumerate() {
-        let own;
-        (own, rest) = rest.split_at_mut(columns(part).len());
-        parts.push((own, out));
+    pointers[minor] = I::new(rows.indices.len());
+    let mut next = Scratch::<I>::any(minor);
+    let (mut parts, mut rest) = (Vec::with_capacity(ends.len()), (&mut pointers[..minor], &mut next[..]));
+    for (part, out) in cut(out, rows.width, &out_ends).into_iter().enumerate() {
+        let (own, next);
+        (own, rest.0) = rest.0.split_at_mut(columns(part).len());
+        (next, rest.1) = rest.1.split_at_mut(columns(part).len());
+        parts.push((own, next, out));
     }
     let direct = transpose::direct(rows.width);
-    parallel::for_each(parts, &|part, (next, out)| direct(rows, columns(part), all, next, out));
+    parallel::for_each(parts, &|part, (pointers, next, out)| {
+        let start = if part == 0 { 0 } else { out_ends[part - 1] };
+        transpose::accumulate(pointers, start);
+        for (next, pointer) in next.iter_mut().zip(pointers) {
+            *next = I::new(pointer.get() - start);
+        }
+        direct(rows, columns(part), all, next, out);
+    });
     pointers
 }
 
-/// Where columns are cut so that parts have about as many elements: a thread each, as every part looks at every row.
-fn column_ends<I: Index>(indices: &[I], minor: usize) -> Vec<usize> {
-    let parts = parallel::threads().min(indices.len() / PART);
+/// Where columns are cut so that parts have about as many elements: a thread each, as every part looks at every row, which takes longer
+/// than all of a small result.
+fn column_ends<I: Index>(indices: &[I], width: usize, minor: usize) -> Vec<usize> {
+    let is_small = bytes_of(indices, width) <= SMALL;
+    let parts = if is_small { 1 } else { parallel::threads() };
     let mut ends = Vec::new();
     if parts > 1 {
         let step = (indices.len() / (1 << 12)).max(1);

@@ -5,7 +5,7 @@ use crate::base::mapped::Mapped;
 use std::ops::Range;
 
 use openwork_ops::structure::Index;
-use openwork_ops::structure::keys::Order;
+use openwork_ops::structure::keys::{self, Order};
 use openwork_ops::with_index;
 
 use super::build::Builder;
@@ -236,12 +236,9 @@ fn order_of_tuples(columns: &[Indices]) -> Option<Order> {
 
 /// Adds a multiple of each index.
 pub(super) fn add_scaled(index: &Indices, weight: u64, out: &mut [u64]) {
-    if weight == 0 {
-        return;
+    if weight != 0 {
+        with_index!(index.as_slice(), s => keys::add_scaled(s, weight, out));
     }
-    with_index!(index.as_slice(), s => for (o, &i) in out.iter_mut().zip(s) {
-        *o = o.wrapping_add(weight.wrapping_mul(i.get() as u64));
-    });
 }
 
 /// How the coordinates of each segment are ordered.

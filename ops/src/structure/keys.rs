@@ -4,6 +4,7 @@
 //! that need more than 64 bits take several words, so that shapes of any size have keys.
 
 use super::index::Index;
+use crate::simd::{Loop, vectorised};
 
 /// Where one coordinate stands in a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +76,35 @@ impl KeyLayout {
 pub fn decode<I: Index>(words: &[u64], field: Field, out: &mut [I]) {
     for (o, &w) in out.iter_mut().zip(words) {
         *o = I::new(field.of(w) as usize);
+    }
+}
+
+/// Adds a multiple of each index, wrapping: a term of a linear form over coordinates, keys above all.
+pub fn add_scaled<I: Index>(indices: &[I], weight: u64, out: &mut [u64]) {
+    vectorised(AddScaled { indices, weight, out });
+}
+
+struct AddScaled<'a, I> {
+    indices: &'a [I],
+    weight: u64,
+    out: &'a mut [u64],
+}
+
+impl<I: Index> Loop for AddScaled<'_, I> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let pairs = self.out.iter_mut().zip(self.indices);
+        match self.weight {
+            0 => {}
+            // Fields of keys have such weights: numbers of 64 bits are multiplied in many steps.
+            weight if weight.is_power_of_two() => {
+                let shift = weight.trailing_zeros();
+                pairs.for_each(|(o, &i)| *o = o.wrapping_add((i.get() as u64) << shift));
+            }
+            weight => pairs.for_each(|(o, &i)| *o = o.wrapping_add(weight.wrapping_mul(i.get() as u64))),
+        }
     }
 }
 

@@ -137,6 +137,36 @@ fn directly<const W: usize, I: Index>(
     }
 }
 
+/// The loop that puts elements of some rows to their columns, each of which has room for just those.
+pub type ByRows<I> = fn(rows: Rows<'_, I>, columns: Vec<(&mut [I], &mut [u8])>);
+
+/// The loop for values of so many bytes: one, two, four, eight or sixteen.
+pub fn by_rows<I: Index>(width: usize) -> ByRows<I> {
+    match width {
+        1 => to_columns::<1, I>,
+        2 => to_columns::<2, I>,
+        4 => to_columns::<4, I>,
+        8 => to_columns::<8, I>,
+        _ => to_columns::<16, I>,
+    }
+}
+
+fn to_columns<const W: usize, I: Index>(rows: Rows<'_, I>, columns: Vec<(&mut [I], &mut [u8])>) {
+    // What is left of each column.
+    let mut left: Vec<_> =
+        columns.into_iter().map(|(rows, values)| (rows.iter_mut(), values.as_chunks_mut::<W>().0.iter_mut())).collect();
+    for (i, indices, values) in rows.each::<W>() {
+        let major = I::new(i);
+        for (&j, v) in indices.iter().zip(values) {
+            let (rows, values) = &mut left[j.get()];
+            if let (Some(row), Some(value)) = (rows.next(), values.next()) {
+                *row = major;
+                *value = *v;
+            }
+        }
+    }
+}
+
 /// How columns are put together to buckets: `1 << shift` each, and the bits of a row in a packed word.
 #[derive(Clone, Copy)]
 pub struct Buckets {

@@ -3,7 +3,8 @@
 use crate::base::mapped::{Chosen, Mapped};
 use std::sync::Arc;
 
-use super::{broadcast_sparse, map_fill, product, reshape_sparse, squeeze_free, squeeze_levels};
+use super::reshape::reshape_sparse;
+use super::{broadcast_sparse, map_fill, product, squeeze_free, squeeze_levels};
 use crate::base::axes::Axes;
 use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};

@@ -10,22 +10,18 @@ pub(crate) mod triangle;
 mod complex;
 mod outer;
 pub(crate) mod join;
+mod reshape;
 pub(crate) mod along;
 mod along_segments;
 
 use crate::base::mapped::{Chosen, Mapped, sort_short};
-use std::ops::Range;
 use std::sync::Arc;
 
-use openwork_ops::structure::keys::{Field, KeyLayout};
+use openwork_ops::structure::keys::KeyLayout;
 use openwork_ops::structure::{IndexVec, keys};
 
-use crate::base::buffer::zeroed_vec;
-use crate::base::context;
 use crate::base::error::{self, Result};
-use crate::base::parallel;
 use crate::base::strided::Strided;
-use crate::base::trace::{Work, raise};
 use crate::engine::convert;
 use crate::levels::build::{self, SortedKeys};
 use crate::levels::level::{Level, LevelKind};
@@ -127,147 +123,6 @@ pub(crate) fn coo_dims(shape: &[usize]) -> Vec<Dim> {
 /// Flattens to plain coordinates, one position per element, in C order.
 pub(crate) fn to_coo(s: &Sparse) -> Result<Sparse> {
     convert::convert(s, &crate::levels::layout::LevelSpec::of_layout(crate::levels::layout::Layout::Coo, &s.shape)?)
-}
-
-fn reshape_sparse(s: &Sparse, shape: &[usize]) -> Result<Sparse> {
-    let s = to_coo(s)?;
-    let fill = match &s.fill {
-        Fill::Array(_) => {
-            let Some(values) = s.fill_values() else { return Err(error::layout("no fill")) };
-            reshape_fill(&values, shape)?
-        }
-        other => other.clone(),
-    };
-    raise(Work::Engine);
-    // Coordinates of either shape are digits of one C-order number, group of axes by group of axes.
-    let layout = KeyLayout::new(shape);
-    let groups = axis_groups(&s.shape, shape);
-    for (from, _) in &groups {
-        let overflow = || error::shape(&[&s.shape, shape], "axes that merge exceed 2^128 elements together");
-        product(&s.shape[from.clone()]).ok_or_else(overflow)?;
-    }
-    let mut words = Vec::with_capacity(layout.word_bits.len());
-    for w in 0..layout.word_bits.len() {
-        let mut word = zeroed_vec::<u64>(s.pattern.positions);
-        parallel::for_chunks_mut(&mut word, 1, DIGITS, &|start, out| {
-            for (from, to) in &groups {
-                let fields = &layout.fields[to.clone()];
-                if fields.iter().any(|field| field.word == w) {
-                    digits(&s, from.clone(), &shape[to.clone()], fields, w, start, out);
-                }
-            }
-        });
-        words.push(word);
-    }
-    debug_assert_eq!(keys::order_of(&words), keys::Order::Strict);
-    let keys = SortedKeys::new(&layout, &words);
-    let pattern = build::build(&[LevelKind::Sparse { rank: shape.len() }], coo_dims(shape), &keys)?;
-    Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values: s.values, fill })
-}
-
-/// Positions whose coordinates are written in other digits at a time.
-const DIGITS: usize = 1 << 13;
-
-/// Puts the coordinates along some axes, from position `start` on, as digits of other sizes into the fields of word `w`.
-fn digits(s: &Sparse, from: Range<usize>, sizes: &[usize], fields: &[Field], w: usize, start: usize, out: &mut [u64]) {
-    let positions = start..start + out.len();
-    let put = |field: &Field, digit: u64, word: &mut u64| {
-        if field.word == w {
-            *word |= digit.checked_shl(field.shift).unwrap_or(0);
-        }
-    };
-    // The number itself, where it has 64 bits.
-    if product(&s.shape[from.clone()]).is_some_and(|n| n <= u64::MAX.into()) {
-        let mut weights = vec![0; s.ndim()];
-        let mut weight = 1u64;
-        for axis in from.rev() {
-            weights[axis] = weight;
-            weight = weight.wrapping_mul(s.shape[axis] as u64);
-        }
-        let mut numbers = zeroed_vec::<u64>(out.len());
-        s.pattern.linearize(&s.pattern.level_weights(&weights), positions, &mut numbers);
-        for (d, (field, &size)) in fields.iter().zip(sizes).enumerate().rev() {
-            let size = size as u64;
-            for (number, word) in numbers.iter_mut().zip(&mut *out) {
-                // What is left in the end is the first digit.
-                let rest = if d == 0 { 0 } else { *number / size };
-                put(field, *number - rest * size, word);
-                *number = rest;
-            }
-        }
-        return;
-    }
-    let mut numbers = vec![0u128; out.len()];
-    let mut coordinates = zeroed_vec::<u64>(out.len());
-    for axis in from {
-        let mut weights = vec![0; s.ndim()];
-        weights[axis] = 1;
-        s.pattern.linearize(&s.pattern.level_weights(&weights), positions.clone(), &mut coordinates);
-        for (number, &c) in numbers.iter_mut().zip(&coordinates) {
-            *number = *number * s.shape[axis] as u128 + u128::from(c);
-        }
-    }
-    for (field, &size) in fields.iter().zip(sizes).rev() {
-        let size = size as u128;
-        for (number, word) in numbers.iter_mut().zip(&mut *out) {
-            put(field, (*number % size) as u64, word);
-            *number /= size;
-        }
-    }
-}
-
-/// The finest groups of consecutive axes with equal numbers of elements on both sides.
-fn axis_groups(from: &[usize], to: &[usize]) -> Vec<(Range<usize>, Range<usize>)> {
-    if product(from) == Some(0) {
-        return vec![(0..from.len(), 0..0)]; // nothing is stored
-    }
-    let (mut out, mut i, mut j) = (Vec::new(), 0, 0);
-    while i < from.len() || j < to.len() {
-        let (i0, j0) = (i, j);
-        let (mut x, mut y) = (1u128, 1u128);
-        loop {
-            if x == y && (i > i0 || j > j0) && x != 1 {
-                break;
-            }
-            if x <= y && i < from.len() {
-                x = x.saturating_mul(from[i] as u128);
-                i += 1;
-            } else if j < to.len() {
-                y = y.saturating_mul(to[j] as u128);
-                j += 1;
-            } else if i < from.len() {
-                x = x.saturating_mul(from[i] as u128);
-                i += 1;
-            } else {
-                break;
-            }
-        }
-        out.push((i0..i, j0..j));
-    }
-    out
-}
-
-/// An array fill in another shape: each group of axes must be constant or full as a whole.
-fn reshape_fill(values: &Strided, shape: &[usize]) -> Result<Fill> {
-    let core = values.unbroadcast();
-    let mut small = Vec::with_capacity(shape.len());
-    let mut fits = true;
-    for (from, to) in axis_groups(&values.shape, shape) {
-        let varies = from.clone().any(|a| core.shape[a] > 1);
-        let full = from.clone().all(|a| core.shape[a] == values.shape[a]);
-        fits &= !varies || full;
-        small.extend(to.map(|a| if varies { shape[a] } else { 1 }));
-    }
-    if fits {
-        return Ok(fill_of(&core.reshape(&small)?.broadcast(shape)));
-    }
-    context::may_densify(shape, values.dtype.size(), || {
-        format!(
-            "the array fill of shape {:?} is full along some of the axes that merge or split, and constant along others",
-            core.shape
-        )
-    })?;
-    Ok(fill_of(&values.reshape(shape)?))
 }
 
 fn broadcast_sparse(s: &Sparse, shape: &[usize]) -> Result<Sparse> {
