@@ -87,6 +87,28 @@ fn grid(c: &mut Criterion) {
     group.finish();
 }
 
+/// Gram matrices of rows with few features, beside the same product of rows of the transpose, which is at hand; and a transpose times
+/// eight columns.
+///
+///     cargo bench --bench matmul -- gram
+fn gram(c: &mut Criterion) {
+    let mut group = c.benchmark_group("gram");
+    group.sample_size(10);
+    for (rows, columns, in_row) in [(300_000, 100, 5), (10_000, 300, 100), (1_000, 2_000, 400)] {
+        let x = Tensor::random([rows, columns], in_row as f64 / columns as f64, 0.0, Layout::Csr, 1).expect("a matrix");
+        let turned = x.matrix_transpose().expect("a matrix");
+        let by_rows = turned.to_layout(Layout::Csr).expect("a layout");
+        let (found, wanted) = (turned.matmul(&x).expect("shapes fit"), by_rows.matmul(&x).expect("shapes fit"));
+        assert!(found.allclose(&wanted, 1e-9, 1e-9).expect("two of one shape"));
+        let name = format!("{rows} x {columns}");
+        group.bench_function(format!("columns/{name}"), |b| b.iter(|| black_box(&turned).matmul(&x)));
+        group.bench_function(format!("rows/{name}"), |b| b.iter(|| black_box(&by_rows).matmul(&x)));
+        let few = Tensor::rand([rows, 8], 2).expect("numbers");
+        group.bench_function(format!("eight columns/{name}"), |b| b.iter(|| black_box(&turned).matmul(&few)));
+    }
+    group.finish();
+}
+
 /// The same matrix as others store it, beside what CSR takes; what stores little; a batch beside one matrix of as many rows.
 ///
 ///     cargo bench --bench matmul -- orders
@@ -165,5 +187,5 @@ fn blocks(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, products, grid, orders, blocks, small);
+criterion_group!(benches, products, grid, gram, orders, blocks, small);
 criterion_main!(benches);

@@ -44,6 +44,26 @@ fn searches(c: &mut Criterion) {
     group.finish();
 }
 
+/// Many short rows, beside each of them sorted by the standard library on one thread.
+fn rows(c: &mut Criterion) {
+    let mut group = c.benchmark_group("rows");
+    group.sample_size(10);
+    for n in [10, 100] {
+        let x = Tensor::rand([1_000_000 / n, n], 1).unwrap();
+        let own = x.to_vec::<f64>().unwrap();
+        let each = || {
+            let mut rows = own.clone();
+            rows.chunks_exact_mut(n).for_each(|row| row.sort_unstable_by(f64::total_cmp));
+            rows
+        };
+        assert_eq!(x.sort(1).unwrap().to_vec::<f64>().unwrap(), each());
+        group.bench_function(format!("sort of {n}"), |b| b.iter(|| x.sort(1).unwrap()));
+        group.bench_function(format!("argsort of {n}"), |b| b.iter(|| x.argsort(1).unwrap()));
+        group.bench_function(format!("each of {n}"), |b| b.iter(each));
+    }
+    group.finish();
+}
+
 fn columns(c: &mut Criterion) {
     let n = 2000;
     let x = Tensor::random([20_000, n], 0.1, 0.0, Layout::Csr, 1).unwrap();
@@ -57,5 +77,5 @@ fn columns(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, order, searches, columns);
+criterion_group!(benches, order, searches, rows, columns);
 criterion_main!(benches);

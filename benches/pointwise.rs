@@ -102,6 +102,39 @@ fn convert(c: &mut Criterion) {
     group.finish();
 }
 
+/// Columns by rows and shapes, beside the textbook's counting sort of the same elements on one thread.
+fn shapes(c: &mut Criterion) {
+    let mut group = c.benchmark_group("shapes");
+    group.sample_size(10);
+    for (rows, columns, in_row) in [(30_000, 300, 100), (100_000, 4_000, 10), (1_000_000, 8_000, 10)] {
+        let x = Tensor::random([rows, columns], in_row as f64 / columns as f64, 0.0, Layout::Csr, 1).expect("a matrix");
+        let at = x.indices().and_then(|at| at.to_vec::<i64>()).expect("places");
+        let values = x.stored_values().to_vec::<f64>().expect("floats");
+        let counted = || {
+            let mut next = vec![0usize; columns + 1];
+            at.chunks(2).for_each(|at| next[at[1] as usize + 1] += 1);
+            (0..columns).for_each(|j| next[j + 1] += next[j]);
+            let (mut to, mut moved) = (vec![0u32; values.len()], vec![0.0; values.len()]);
+            for (at, v) in at.chunks(2).zip(&values) {
+                let place = &mut next[at[1] as usize];
+                (to[*place], moved[*place]) = (at[0] as u32, *v);
+                *place += 1;
+            }
+            (to, moved)
+        };
+        let turned = x.to_layout(Layout::Csc).expect("a layout");
+        assert_eq!(turned.stored_values().to_vec::<f64>().expect("floats"), counted().1);
+        group.throughput(Throughput::Elements(x.nse() as u64));
+        let name = format!("{rows} x {columns}");
+        group.bench_function(format!("csr_to_csc/{name}"), |b| b.iter(|| black_box(&x).to_layout(Layout::Csc)));
+        group.bench_function(format!("counted/{name}"), |b| b.iter(counted));
+        group
+            .bench_function(format!("reshape/{name}"), |b| b.iter(|| black_box(&x).reshape([rows / 10, 10 * columns])));
+        group.bench_function(format!("flip/{name}"), |b| b.iter(|| black_box(&x).flip(1)));
+    }
+    group.finish();
+}
+
 /// Ways that arrays take, beside a plain loop over the same elements.
 fn arrays(c: &mut Criterion) {
     const N: usize = 1_000_000;
@@ -144,5 +177,5 @@ fn arrays(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, unary, binary, small, convert, arrays);
+criterion_group!(benches, unary, binary, small, convert, shapes, arrays);
 criterion_main!(benches);

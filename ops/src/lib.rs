@@ -20,6 +20,7 @@ pub mod reduce;
 pub mod registry;
 pub mod scalar;
 pub mod serialize;
+pub mod short_rows;
 pub mod simd;
 pub mod softmax;
 pub mod structure;

@@ -2,8 +2,9 @@
 
 use crate::order::least_rank;
 
-/// Up to so many keys are put where they belong one after the other.
+/// Up to so many keys are put where they belong one after the other; and up to so many where vectors could sort them.
 const SHORT: usize = 20;
+const SHORTER: usize = 4;
 
 /// Sorts keys.
 pub fn sort(keys: &mut [u64]) {
@@ -15,12 +16,12 @@ pub fn sort(keys: &mut [u64]) {
 /// By vectors where the CPU has AVX-512.
 pub fn sort_numbered(keys: &mut [u64], numbers: &mut [u64]) {
     debug_assert!(numbers.is_empty() || numbers.len() == keys.len());
+    #[cfg(target_arch = "x86_64")]
+    if keys.len() > SHORTER && crate::simd::quicksort::sort(keys, numbers) {
+        return;
+    }
     if keys.len() <= SHORT && !numbers.is_empty() {
         return insert(keys, numbers);
-    }
-    #[cfg(target_arch = "x86_64")]
-    if keys.len() > SHORT && crate::simd::quicksort::sort(keys, numbers) {
-        return;
     }
     if numbers.is_empty() {
         return keys.sort_unstable();

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use openwork_ops::structure::IndexVec;
-use openwork_ops::structure::gather::scatter_offsets;
+use openwork_ops::structure::gather::{scatter_offsets, scatter_to_rows};
 use openwork_ops::structure::keys::{KeyLayout, Order, order_of};
-use openwork_ops::{DType, ReduceOp, identity};
+use openwork_ops::structure::{Index, IndexSlice, IndexVec};
+use openwork_ops::{DType, ReduceOp, identity, with_index};
 
 use crate::base::buffer::{BYTES, Buffer, zeroed_vec};
 use crate::base::error::{self, Result};
@@ -25,7 +25,7 @@ use crate::engine::unblock::unblocked;
 use crate::engine::{distribute, fold};
 use crate::levels::build::{self, SortedKeys};
 use crate::levels::layout::{Layout, LevelSpec};
-use crate::levels::level::{LevelKind, freed};
+use crate::levels::level::{Level, LevelKind, freed};
 use crate::levels::pattern::{Dim, Part, Pattern, RowForm};
 use crate::levels::retain::{self, Kept};
 use crate::levels::sort;
@@ -230,6 +230,11 @@ fn rows_to(s: &Sparse, values: Strided, kinds: &[LevelKind], dims: Vec<Dim>, op:
 
 /// Rows `order[i]` of values; an iso tensor stays one.
 pub(crate) fn gather_values(values: &Strided, order: &IndexVec) -> Result<Strided> {
+    gather_at(values, order.as_slice())
+}
+
+/// As [`gather_values`], with the rows in a slice.
+pub(crate) fn gather_at(values: &Strided, order: IndexSlice<'_>) -> Result<Strided> {
     let mut shape = values.shape.clone();
     let n = order.len();
     if values.strides[0] == 0 && values.shape[0] > 0 {
@@ -241,11 +246,11 @@ pub(crate) fn gather_values(values: &Strided, order: &IndexVec) -> Result<Stride
     shape[0] = 1;
     let row = crate::base::strided::count(&shape) * values.dtype.size();
     shape[0] = n;
-    let first = IndexVec::U64(if faults::is(Fault::GatherFirstRow) { vec![0; n] } else { Vec::new() });
-    let order = if faults::is(Fault::GatherFirstRow) { &first } else { order };
+    let first = if faults::is(Fault::GatherFirstRow) { vec![0; n] } else { Vec::new() };
+    let order = if faults::is(Fault::GatherFirstRow) { IndexSlice::U64(&first) } else { order };
     dense_len(&shape, values.dtype)?;
     let width = values.dtype.size().max(BYTES);
-    let buffer = Buffer::filled(n * row, width, |out| sort::gather(bytes, row, order.as_slice(), out))?;
+    let buffer = Buffer::filled(n * row, width, |out| sort::gather(bytes, row, order, out))?;
     Ok(Strided::new(buffer, values.dtype, shape))
 }
 
@@ -368,6 +373,29 @@ pub(crate) fn to_strided(s: &Sparse, background: &Strided) -> Result<Strided> {
     let places = |elements: Range<usize>, places: &mut [u64]| {
         s.pattern.linearize_elements(&weights, &row, elements.start, &mut places[..elements.len()]);
     };
+    let is_matrix =
+        s.ndim() == 2 && s.pattern.dims.iter().enumerate().all(|(axis, d)| *d == Dim::whole(axis, s.shape[axis]));
+    if let ([Level::Dense, Level::Sparse { pointers: Some(pointers), indices, .. }], true) =
+        (&s.pattern.levels[..], is_matrix)
+        && let &[rows, columns] = &s.shape[..]
+        && (rows / 4 >= parallel::threads() || columns <= STRETCH)
+    {
+        // Some rows at a time: they are filled, and what is stored in them written, while they are in the cache.
+        let buffer = Buffer::filled(n * size, size, |out| {
+            let grain = (STRETCH / columns.max(1)).max(1);
+            with_index!(pointers.as_slice(), pointers => {
+                let (base, indices) = (pointers[0].get(), indices[0].typed());
+                parallel::for_chunks_mut(out, columns * size, grain, &|first, out| {
+                    fill(first * columns, out);
+                    let ends = &pointers[first..=first + out.len() / (columns * size)];
+                    let own = ends[0].get() - base..ends[ends.len() - 1].get() - base;
+                    let values = &values[own.start * size..own.end * size];
+                    scatter_to_rows(ends, &indices[own], values, size, columns, out);
+                });
+            });
+        })?;
+        return Ok(Strided::new(buffer, dtype, s.shape.clone()));
+    }
     if s.pattern.is_in_c_order() {
         // A stretch of the result at a time: it is filled, and what is stored in it written, while it is in the cache.
         let buffer = Buffer::filled(n * size, size, |out| {

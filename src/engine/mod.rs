@@ -8,5 +8,5 @@ pub(crate) mod join;
 pub(crate) mod sides;
 pub(crate) mod recompress;
 pub(crate) mod slices;
-mod transpose;
+pub(crate) mod transpose;
 pub(crate) mod unblock;

@@ -65,7 +65,7 @@ fn swapped<I: Index>(rows: Rows<'_, I>, minor: usize, out: &mut [u8]) -> Option<
     let mut swapped = Scratch::any(rows.indices.len());
     let out = (&mut swapped[..], out);
     let buckets = || Buckets::new(major, minor, rows.indices.len(), rows.width);
-    let pointers = if is_by_rows(rows.indices, rows.width, minor) {
+    let pointers = if is_by_rows(&rows, minor) {
         by_rows(rows, minor, out)
     } else if jumps(rows.indices, rows.width, minor)
         && let Some(buckets) = buckets()
@@ -105,13 +105,18 @@ fn bytes_of<I>(indices: &[I], width: usize) -> usize {
 
 /// Whether each thread is to put some rows to its own part of every column: there are few columns, or the result stays in a cache and
 /// they have many elements.
-fn is_by_rows<I: Index>(indices: &[I], width: usize, minor: usize) -> bool {
-    let is_cached = bytes_of(indices, width) <= CACHED;
+fn is_by_rows<I: Index>(rows: &Rows<'_, I>, minor: usize) -> bool {
+    let is_cached = bytes_of(rows.indices, rows.width) <= CACHED;
     if parallel::threads() == 1 {
         // One thread goes directly while it can.
         return minor <= FEW && !is_cached;
     }
-    indices.len() >= 2 * PART && (minor <= FEW || (is_cached && minor <= indices.len() / 16))
+    work_of(rows) >= 2 * PART && (minor <= FEW || (is_cached && minor <= rows.indices.len() / 16))
+}
+
+/// Elements, or rows that take as long to go through.
+fn work_of<I>(rows: &Rows<'_, I>) -> usize {
+    rows.indices.len().max(rows.pointers.len() / 4)
 }
 
 /// Whether the way by buckets pays: the result is larger than a cache, and successive elements go to many columns or all over them.
@@ -150,7 +155,7 @@ fn cut<'a, I>(
 
 /// Every thread puts the elements of some rows to its part of each column.
 fn by_rows<I: Index>(rows: Rows<'_, I>, minor: usize, (mut indices, mut values): (&mut [I], &mut [u8])) -> Vec<I> {
-    let slices = row_slices(&rows, parallel::threads().min(rows.indices.len() / PART).max(1));
+    let slices = row_slices(&rows, parallel::threads().min(work_of(&rows) / PART).max(1));
     let mut counts = vec![zeroed_vec::<I>(minor); slices.len()];
     parallel::for_each(counts.iter_mut().collect(), &|slice, counts: &mut Vec<I>| {
         transpose::count(rows.part(slices[slice].clone()), 0..minor, true, counts);
@@ -177,7 +182,9 @@ fn by_rows<I: Index>(rows: Rows<'_, I>, minor: usize, (mut indices, mut values):
 
 /// Every thread puts the elements of some columns to their places.
 fn directly<I: Index>(rows: Rows<'_, I>, minor: usize, out: (&mut [I], &mut [u8])) -> Vec<I> {
-    let ends = column_ends(rows.indices, rows.width, minor);
+    // A part for each thread, as every part looks at every row: that takes longer than all of a small result.
+    let is_small = bytes_of(rows.indices, rows.width) <= SMALL;
+    let ends = column_ends(rows.indices, if is_small { 1 } else { parallel::threads() }, minor);
     let columns = |part: usize| if part == 0 { 0..ends[0] } else { ends[part - 1]..ends[part] };
     let all = ends.len() == 1;
     let mut pointers = zeroed_vec::<I>(minor + 1);
@@ -211,13 +218,10 @@ fn directly<I: Index>(rows: Rows<'_, I>, minor: usize, out: (&mut [I], &mut [u8]
     pointers
 }
 
-/// Where columns are cut so that parts have about as many elements: a thread each, as every part looks at every row, which takes longer
-/// than all of a small result.
-fn column_ends<I: Index>(indices: &[I], width: usize, minor: usize) -> Vec<usize> {
-    let is_small = bytes_of(indices, width) <= SMALL;
-    let parts = if is_small { 1 } else { parallel::threads() };
+/// Where columns are cut so that parts have about as many elements.
+pub(crate) fn column_ends<I: Index>(indices: &[I], parts: usize, minor: usize) -> Vec<usize> {
     let mut ends = Vec::new();
-    if parts > 1 {
+    if parts > 1 && !indices.is_empty() {
         let step = (indices.len() / (1 << 12)).max(1);
         let mut sample: Vec<usize> = indices.iter().step_by(step).map(|j| j.get()).collect();
         sample.sort_unstable();

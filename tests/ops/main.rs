@@ -35,6 +35,7 @@ mod reduce_repeated;
 mod reduce_varying;
 mod results;
 mod semirings;
+mod sides;
 mod small_blocks;
 #[cfg(feature = "faer")]
 mod spectra;

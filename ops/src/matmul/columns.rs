@@ -7,6 +7,7 @@ use super::Rows;
 use super::lanes::{self, Lanes};
 use super::typed::Typed;
 use crate::simd::{Loop, prefetch, vectorised};
+use crate::structure::transpose::within;
 use crate::structure::{Index, IndexSlice};
 
 /// Stored elements whose rows of the result are asked for ahead.
@@ -76,23 +77,32 @@ impl<W: Panelled, const N: usize> Loop for OfWidth<W, N> {
 }
 
 /// Adds columns of a sparse matrix times some of a dense one: row `r` of `left`, which holds column `r` of the sparse matrix, meets
-/// row `r` of `panel`, and entry `i` of it goes to `acc[i · width..][..width]`.
-pub(super) fn add<T: Lanes>(left: Rows<'_>, rows: Range<usize>, panel: Columns<'_>, acc: &mut [f64]) {
+/// row `r` of `panel`, and entry `i` of it goes to `acc[i · width..][..width]`. Of a band, whose entries rise in each row, only those in it
+/// are taken, and `acc` begins where it does.
+pub(super) fn add<T: Lanes>(
+    left: Rows<'_>,
+    rows: Range<usize>,
+    band: Option<Range<usize>>,
+    panel: Columns<'_>,
+    acc: &mut [f64],
+) {
     match left.indices {
         IndexSlice::U32(_) => {
             let left = Typed::<T, u32>::new(left);
-            let work = Work { left, rows, panel, acc };
-            match panel.width {
-                1 => lanes::add_rows(&work.left, work.rows, panel, work.acc),
-                width => work.of_width(width),
+            match (panel.width, band) {
+                (1, None) => lanes::add_rows(&left, rows, panel, acc),
+                (width, None) => Work { left, rows, panel, acc }.of_width(width),
+                (width, Some(band)) => Banded { left, rows, band, panel, acc }.of_width(width),
             }
         }
         IndexSlice::U64(_) => {
             let left = Typed::<T, u64>::new(left);
+            let first = band.as_ref().map_or(0, |band| band.start);
             for r in rows {
                 let (indices, values) = left.row(r);
-                for (&i, &x) in indices.iter().zip(values) {
-                    let out = &mut acc[i.get() * panel.width..][..panel.width];
+                let own = band.as_ref().map_or(0..indices.len(), |band| within(indices, band));
+                for (&i, &x) in indices[own.clone()].iter().zip(&values[own]) {
+                    let out = &mut acc[(i.get() - first) * panel.width..][..panel.width];
                     let y = &panel.values[r * panel.stride..];
                     out.iter_mut().zip(y).for_each(|(o, y)| *o += x.wide() * y);
                 }
@@ -125,6 +135,43 @@ impl<T: Lanes> Panelled for Work<'_, T> {
                 }
                 let x = x.wide();
                 let out = &mut acc[i as usize];
+                for j in 0..N {
+                    out[j] += x * y[j];
+                }
+            }
+        }
+    }
+}
+
+/// What of some rows lies in a band.
+struct Banded<'a, T> {
+    left: Typed<'a, T, u32>,
+    rows: Range<usize>,
+    band: Range<usize>,
+    panel: Columns<'a>,
+    acc: &'a mut [f64],
+}
+
+impl<T: Lanes> Panelled for Banded<'_, T> {
+    #[inline(always)]
+    fn run<const N: usize>(self) {
+        let Banded { left, rows, band, panel, acc } = self;
+        let end = left.start(rows.end);
+        let (acc, _) = acc.as_chunks_mut::<N>();
+        for r in rows {
+            let (indices, values) = left.row(r);
+            let own = within(indices, &band);
+            if own.is_empty() {
+                continue;
+            }
+            let ahead = &left.indices[left.start(r) + own.start..end];
+            let y = panel.row::<N>(r);
+            for (e, (&i, &x)) in indices[own.clone()].iter().zip(&values[own]).enumerate() {
+                if let Some(&next) = ahead.get(e + AHEAD) {
+                    prefetch::<[f64; N], 1>(acc, (next as usize).wrapping_sub(band.start));
+                }
+                let x = x.wide();
+                let out = &mut acc[i as usize - band.start];
                 for j in 0..N {
                     out[j] += x * y[j];
                 }

@@ -6,8 +6,8 @@ use super::diagonals::{self, Block, Diagonals};
 use super::dots::Dots;
 use super::kernels::Loops;
 use super::vector;
-use super::{ColumnsPanel, Finish, Grid, Kernels, Listed, Operand, Product, Rows, Run, SparseRows, Wanted};
-use super::{columns, sampled, sparse};
+use super::{ColumnsPanel, Finish, Grid, Kernels, Listed, Operand, OuterSums, Product, Rows, Run, SparseRows, Wanted};
+use super::{columns, outer, sampled, sparse};
 use crate::structure::IndexSlice;
 
 /// As [`Loops`], with vector code for most of what has 32-bit indices.
@@ -41,6 +41,10 @@ impl<T: Block + Dots> Kernels for Floats<T> {
 
     fn sparse_rows(&self) -> Option<SparseRows> {
         Some(sparse::rows::<T>)
+    }
+
+    fn outer_sums(&self) -> Option<OuterSums> {
+        Some(OuterSums { add: outer::add::<T>, write: outer::write::<T> })
     }
 
     fn sparse_dense(&self, left: Rows<'_>, rows: Range<usize>, right: Grid<'_>, n: usize, acc: &mut [u8]) {

@@ -22,6 +22,7 @@ mod floats;
 mod fused;
 mod kernels;
 mod lanes;
+mod outer;
 mod over_fill;
 #[cfg(test)]
 mod over_fill_tests;
@@ -142,6 +143,11 @@ pub trait Kernels: Sync + std::fmt::Debug {
         None
     }
 
+    /// For floats: columns of a sparse matrix times rows of another, of 32-bit indices, as elements of the terms' dtype.
+    fn outer_sums(&self) -> Option<OuterSums> {
+        None
+    }
+
     /// Sparse rows times a dense matrix.
     fn sparse_dense(&self, left: Rows<'_>, rows: Range<usize>, right: Grid<'_>, n: usize, acc: &mut [u8]);
 
@@ -248,9 +254,29 @@ pub struct Mask<'a> {
 }
 
 /// The type of [`Kernels::columns_panel`].
-pub type ColumnsPanel = fn(left: Rows<'_>, rows: Range<usize>, panel: Columns<'_>, acc: &mut [f64]);
+pub type ColumnsPanel =
+    fn(left: Rows<'_>, rows: Range<usize>, band: Option<Range<usize>>, panel: Columns<'_>, acc: &mut [f64]);
 
 /// The type of [`Kernels::sparse_rows`]: rows of `left`, whose column `k` meets row `first + k` of `right`. Gives the number
 /// of entries written.
 pub type SparseRows =
     fn(left: Rows<'_>, rows: Range<usize>, right: Rows<'_>, first: usize, acc: &mut Accumulator, out: Out<'_>) -> usize;
+
+/// The loops of [`Kernels::outer_sums`].
+#[derive(Clone, Copy, Debug)]
+pub struct OuterSums {
+    /// Adds the outer products of rows of `left`, each of which holds a column of the matrix on the left, and of the same rows of `right`
+    /// to sums of `n` columns, and marks the places that have one with 1.
+    #[allow(clippy::type_complexity)] // its parameters are named here
+    pub add: fn(left: Rows<'_>, right: Rows<'_>, rows: Range<usize>, n: usize, sums: &mut [f64], is_stored: &mut [u8]),
+    /// Writes the sums of marked places row by row, and how many each row has. Gives the number of all.
+    #[allow(clippy::type_complexity)] // its parameters are named here
+    pub write: fn(
+        sums: &[f64],
+        is_stored: &[u8],
+        n: usize,
+        counts: &mut [u32],
+        columns: &mut [u32],
+        values: &mut [u8],
+    ) -> usize,
+}

@@ -20,7 +20,12 @@ pub struct Accumulator {
     tops: Vec<u64>,
     /// Words that have any, in the order in which they got one.
     touched: Vec<u32>,
+    /// Columns of the product, for which there is room.
+    columns: usize,
 }
+
+/// Rows that are added before it is asked whether every column has a sum.
+const LOOK: usize = 16;
 
 /// Words that have room from the start.
 const FEW: usize = 32;
@@ -33,13 +38,25 @@ impl Accumulator {
             words: vec![0; n.div_ceil(1 << 6)],
             tops: vec![0; n.div_ceil(1 << 12)],
             touched: vec![0; FEW],
+            columns: n,
         }
     }
 
+    /// The same for rows of `n` columns; `None` if there is no room for so many.
+    pub fn of_columns(self, n: usize) -> Option<Accumulator> {
+        (n <= self.room()).then_some(Accumulator { columns: n, ..self })
+    }
+
     /// The columns that there is room for.
-    pub fn columns(&self) -> usize {
+    pub fn room(&self) -> usize {
         self.sums.len()
     }
+}
+
+/// Whether each of so many columns has its bit.
+fn is_all(words: &[u64], columns: usize) -> bool {
+    let last = u64::MAX >> (columns.wrapping_neg() % 64);
+    words.split_last().is_some_and(|(end, words)| *end == last && words.iter().all(|&word| word == u64::MAX))
 }
 
 /// Where rows of a product are written: entries in each row, and columns and elements one row after the other.
@@ -51,6 +68,19 @@ pub struct Out<'a> {
     pub columns: &'a mut [u32],
     /// Elements of the terms' dtype, room for as many.
     pub values: &'a mut [u8],
+}
+
+/// Asks for the rows on the right that elements on the left after the one at `e` meet.
+#[inline(always)]
+fn ask_ahead<T: Lanes>(right: &Typed<'_, T, u32>, first: usize, ahead: &[u32], e: usize) {
+    if let Some(&k) = ahead.get(e + AHEAD[0]) {
+        prefetch::<u32, 1>(right.pointers, first + k as usize);
+    }
+    if let Some(&k) = ahead.get(e + AHEAD[1]) {
+        let at = right.start(first + k as usize);
+        prefetch::<u32, 16>(right.indices, at);
+        prefetch::<T, 16>(right.values, at);
+    }
 }
 
 /// Writes rows of the product of matrices with 32-bit indices, and says how many entries they have. Column `k` on the left
@@ -65,7 +95,8 @@ pub(super) fn rows<T: Lanes>(
 ) -> usize {
     let (left, right) = (Typed::<T, u32>::new(left), Typed::<T, u32>::new(right));
     let (columns, values) = (out.columns, slice_mut::<T>(out.values));
-    let Accumulator { sums, words, tops, touched } = acc;
+    let Accumulator { sums, words, tops, touched, columns: width } = acc;
+    let all = width.div_ceil(1 << 6);
     let end = left.start(rows.end);
     let mut len = 0;
     for (count, r) in out.counts.iter_mut().zip(rows) {
@@ -73,28 +104,36 @@ pub(super) fn rows<T: Lanes>(
         let ahead = &left.indices[start..end];
         let (ks, xs) = left.row(r);
         let mut found = 0;
-        for (e, (&k, &x)) in ks.iter().zip(xs).enumerate() {
-            if let Some(&k) = ahead.get(e + AHEAD[0]) {
-                prefetch::<u32, 1>(right.pointers, first + k as usize);
+        for first_of_block in (0..ks.len()).step_by(LOOK) {
+            if first_of_block > 0 && found == all && is_all(&words[..all], *width) {
+                // To remember a column takes longer than to add to it.
+                let ahead = &ahead[first_of_block..];
+                for (e, (&k, &x)) in ks[first_of_block..].iter().zip(&xs[first_of_block..]).enumerate() {
+                    ask_ahead(&right, first, ahead, e);
+                    let (js, ys) = right.row(first + k as usize);
+                    let x = x.wide();
+                    js.iter().zip(ys).for_each(|(&j, &y)| sums[j as usize] += x * y.wide());
+                }
+                break;
             }
-            if let Some(&k) = ahead.get(e + AHEAD[1]) {
-                let at = right.start(first + k as usize);
-                prefetch::<u32, 16>(right.indices, at);
-                prefetch::<T, 16>(right.values, at);
-            }
-            let (js, ys) = right.row(first + k as usize);
-            let x = x.wide();
-            if touched.len() < found + js.len() {
-                touched.resize(2 * (found + js.len()), 0);
-            }
-            let touched = &mut touched[..];
-            for (&j, &y) in js.iter().zip(ys) {
-                let j = j as usize;
-                sums[j] += x * y.wide();
-                let word = &mut words[j >> 6];
-                touched[found] = (j >> 6) as u32;
-                found += usize::from(*word == 0);
-                *word |= 1 << (j & 63);
+            let block = first_of_block..ks.len().min(first_of_block + LOOK);
+            let ahead = &ahead[first_of_block..];
+            for (e, (&k, &x)) in ks[block.clone()].iter().zip(&xs[block]).enumerate() {
+                ask_ahead(&right, first, ahead, e);
+                let (js, ys) = right.row(first + k as usize);
+                let x = x.wide();
+                if touched.len() < found + js.len() {
+                    touched.resize(2 * (found + js.len()), 0);
+                }
+                let touched = &mut touched[..];
+                for (&j, &y) in js.iter().zip(ys) {
+                    let j = j as usize;
+                    sums[j] += x * y.wide();
+                    let word = &mut words[j >> 6];
+                    touched[found] = (j >> 6) as u32;
+                    found += usize::from(*word == 0);
+                    *word |= 1 << (j & 63);
+                }
             }
         }
         // A bit for each word, not for each term: terms near each other would wait for the same bits.

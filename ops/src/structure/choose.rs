@@ -14,8 +14,9 @@ pub struct Places<I> {
     several: Vec<u64>,
     /// Whether few coordinates are chosen, so that to ask first pays.
     few: bool,
-    /// Whether places rise with their coordinates.
+    /// Whether places rise with their coordinates, and whether they fall while these do.
     rising: bool,
+    falling: bool,
 }
 
 /// Of so many coordinates, one is chosen where few are.
@@ -26,7 +27,7 @@ impl<I: Index> Places<I> {
     /// the list.
     pub fn new(n: usize, list: &[u64]) -> Places<I> {
         let (mut first, mut chosen) = (vec![I::NONE; n], vec![0u64; n.div_ceil(64)]);
-        let (mut next, mut several, mut rising) = (Vec::new(), Vec::new(), true);
+        let (mut next, mut several, mut rising, mut falling) = (Vec::new(), Vec::new(), true, true);
         // From behind, so that the places of a coordinate rise.
         for (i, &c) in list.iter().enumerate().rev() {
             let slot = &mut first[c as usize];
@@ -39,8 +40,9 @@ impl<I: Index> Places<I> {
             *slot = I::new(i);
             chosen[c as usize / 64] |= 1 << (c % 64);
             rising &= list.get(i + 1).is_none_or(|&after| c <= after);
+            falling &= list.get(i + 1).is_none_or(|&after| c > after);
         }
-        Places { first, next, chosen, several, few: list.len() < n / FEW, rising }
+        Places { first, next, chosen, several, few: list.len() < n / FEW, rising, falling }
     }
 
     /// For each segment of coordinates (`pointers` count from `base`), how many places its coordinates have together.
@@ -60,18 +62,26 @@ impl<I: Index> Places<I> {
     /// [`Places::count`] said. No coordinate repeats within a segment.
     pub fn put(&self, pointers: &[I], base: usize, indices: &[I], places: &mut [I], from: &mut [I]) {
         let (mut at, mut scratch) = (0, Vec::new());
+        let put = |at: &mut usize, places: &mut [I], from: &mut [I], (p, c): (usize, &I)| {
+            // Written in any case, and the next one over it if it goes nowhere: a branch would be a guess.
+            let place = self.first[c.get()];
+            if *at < places.len() {
+                (places[*at], from[*at]) = (place, I::new(p));
+            }
+            *at += usize::from(place != I::NONE);
+        };
         for ends in pointers.windows(2) {
             let (start, own) = (at, ends[0].get() - base..ends[1].get() - base);
+            if self.falling && !self.rising {
+                // Each goes to one place, before those of the coordinates below it.
+                own.clone().zip(&indices[own]).rev().for_each(|each| put(&mut at, places, from, each));
+                continue;
+            }
             for (p, c) in own.clone().zip(&indices[own]) {
                 if self.few && !self.goes(*c) {
                     continue;
                 }
-                // Written in any case, and the next one over it if it goes nowhere: a branch would be a guess.
-                let place = self.first[c.get()];
-                if at < places.len() {
-                    (places[at], from[at]) = (place, I::new(p));
-                }
-                at += usize::from(place != I::NONE);
+                put(&mut at, places, from, (p, c));
                 if !self.several.is_empty() && is_in(&self.several, *c) {
                     for place in self.rest(*c) {
                         (places[at], from[at]) = (place, I::new(p));
@@ -148,7 +158,17 @@ mod tests {
     fn each_segment_has_its_chosen_coordinates_in_order() {
         // Pointers of a window: they begin at 3.
         let (pointers, indices) = ([3, 6, 6, 8, 9], [0, 2, 5, 1, 4, 3]);
-        let lists: [&[u64]; 6] = [&[0, 2, 4], &[5, 0, 1], &[2, 2, 1, 2], &[0, 0, 5, 5], &[], &[0, 1, 2, 3, 4, 5]];
+        let lists: [&[u64]; 9] = [
+            &[0, 2, 4],
+            &[5, 0, 1],
+            &[2, 2, 1, 2],
+            &[0, 0, 5, 5],
+            &[],
+            &[0, 1, 2, 3, 4, 5],
+            &[5, 4, 3, 2, 1, 0],
+            &[5, 2, 1],
+            &[5, 2, 2, 1],
+        ];
         for list in lists {
             let expected: Vec<Vec<(usize, usize)>> = pointers
                 .windows(2)

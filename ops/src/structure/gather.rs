@@ -144,6 +144,9 @@ pub fn copy_runs(source: &[u8], row: usize, starts: &[usize], ends: &[usize], be
     const AHEAD: usize = 12;
     let mut begin = begin;
     for (r, (&start, &end)) in starts.iter().zip(ends).enumerate() {
+        if end == begin {
+            continue;
+        }
         if let Some(&next) = starts.get(r + AHEAD) {
             simd::prefetch::<u8, 192>(source, next * row);
         }
@@ -268,6 +271,36 @@ pub fn scatter_offsets(source: &[u8], width: usize, offsets: &[u64], out: &mut [
         4 => scatter_wide::<4>(source, offsets, out),
         8 => scatter_wide::<8>(source, offsets, out),
         _ => scatter_wide::<16>(source, offsets, out),
+    }
+}
+
+/// Compressed rows into rows of `columns` elements of `width` bytes: entry `e` of row `r`, which begins at `pointers[r] - pointers[0]`,
+/// goes to column `indices[e]`, which is in range.
+pub fn scatter_to_rows<I: Index>(
+    pointers: &[I],
+    indices: &[I],
+    source: &[u8],
+    width: usize,
+    columns: usize,
+    out: &mut [u8],
+) {
+    fn wide<const W: usize, I: Index>(pointers: &[I], indices: &[I], source: &[u8], columns: usize, out: &mut [u8]) {
+        let (source, out) = (source.as_chunks::<W>().0, out.as_chunks_mut::<W>().0);
+        let base = pointers[0].get();
+        for (ends, out) in pointers.windows(2).zip(out.chunks_exact_mut(columns)) {
+            let own = ends[0].get() - base..ends[1].get() - base;
+            indices[own.clone()].iter().zip(&source[own]).for_each(|(j, s)| out[j.get()] = *s);
+        }
+    }
+    if columns == 0 {
+        return;
+    }
+    match width {
+        1 => wide::<1, I>(pointers, indices, source, columns, out),
+        2 => wide::<2, I>(pointers, indices, source, columns, out),
+        4 => wide::<4, I>(pointers, indices, source, columns, out),
+        8 => wide::<8, I>(pointers, indices, source, columns, out),
+        _ => wide::<16, I>(pointers, indices, source, columns, out),
     }
 }
 

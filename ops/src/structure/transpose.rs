@@ -73,9 +73,9 @@ pub fn count<I: Index>(rows: Rows<'_, I>, columns: Range<usize>, all: bool, coun
     }
 }
 
-/// Which elements of a row lie in some columns.
+/// Which elements of a row, whose columns rise, lie in some columns.
 #[inline]
-fn within<I: Index>(indices: &[I], columns: &Range<usize>) -> Range<usize> {
+pub(crate) fn within<I: Index>(indices: &[I], columns: &Range<usize>) -> Range<usize> {
     let (Some(first), Some(last)) = (indices.first(), indices.last()) else { return 0..0 };
     if first.get() >= columns.end || last.get() < columns.start {
         return 0..0;

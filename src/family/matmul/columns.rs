@@ -3,13 +3,14 @@
 //!
 //! The dense matrix is taken in panels of columns, a row of which is what one stored element needs; many are packed. A
 //! panel's result stays where it is while all stored elements pass. Where there are too few columns to share among
-//! threads, stored elements are cut into slices, as many as the data says, whose results are added in order: the bits
-//! depend neither on the panels nor on the number of threads.
+//! threads, stored elements are cut into slices, as many as the data says, whose results are added in order; a result that is too
+//! large for that is cut into bands of rows. The bits depend neither on panels, nor on bands, nor on the number of threads.
 
+use std::ops::Range;
 use std::sync::Mutex;
 
 use openwork_ops::matmul::{self, Carrier, ColumnsPanel, Met, WIDTHS};
-use openwork_ops::{DType, Element};
+use openwork_ops::{DType, Element, with_index};
 
 use super::operand::Stored;
 use super::over_fill::{InKernel, Terms};
@@ -22,11 +23,21 @@ use crate::base::memory;
 use crate::base::parallel::{self, lock};
 use crate::base::strided::Strided;
 use crate::engine::convert;
+use crate::engine::transpose::column_ends;
 use crate::levels::layout::Layout;
 use crate::tensor::Tensor;
 
-/// Columns from which on panels alone are shared among threads.
-const MANY: usize = 8;
+/// Columns from which on panels alone are shared among threads: as many as the widest has.
+const MANY: usize = 32;
+
+/// Elements of a row from which on it is quick to find those that go to a band of the result.
+const LONG: usize = 64;
+
+/// Columns, of which a row of a large result takes one line of the cache: to read another takes as long as all that is done with it.
+const LINE: usize = 8;
+
+/// Bytes of a result that no second-level cache holds.
+const FAR: usize = 2 << 20;
 
 /// Slices of stored elements, at most, and how many elements one has for each place of the result, about.
 const SLICES: usize = 16;
@@ -232,13 +243,29 @@ impl Panels<'_> {
     /// The width of panels, beside so many slices: with which the thread that has most is done first, if a panel takes the time of its
     /// columns and of eight more to go through stored elements.
     fn width(&self, slices: usize) -> usize {
-        let threads = parallel::threads().div_ceil(slices);
+        let is_far = self.n <= LINE && self.m.saturating_mul(self.n * 8) > FAR;
+        let threads = if is_far { 1 } else { parallel::threads().div_ceil(slices) };
         let time = |width: usize| self.n.div_ceil(width).div_ceil(threads) * (width + 8);
         WIDTHS.into_iter().rev().min_by_key(|&width| time(width)).unwrap_or(1)
     }
 
+    /// The rows of the result in bands, one for each thread.
+    fn bands(&self, slices: usize) -> Vec<Range<usize>> {
+        let (nse, bytes) = (self.left.start(self.left.len()), self.m.saturating_mul(self.n * 8));
+        let is_few = slices == 1 && self.n < MANY && nse / LONG >= self.left.len();
+        let (Left::Rows(_, rows), true) = (&self.left, is_few && bytes > FAR && parallel::threads() > 1) else {
+            return std::iter::once(0..self.m).collect();
+        };
+        let ends = with_index!(rows.view().indices, i => column_ends(i, parallel::threads(), self.m));
+        std::iter::once(0)
+            .chain(ends.iter().copied())
+            .zip(ends.iter().copied())
+            .map(|(start, end)| start..end)
+            .collect()
+    }
+
     /// Rows of the left operand in slices of like work.
-    fn slices(&self) -> Vec<std::ops::Range<usize>> {
+    fn slices(&self) -> Vec<Range<usize>> {
         let rows = self.left.len();
         let nse = self.left.start(rows);
         let places = (PER_PLACE * self.m * self.n).max(1);
@@ -248,7 +275,8 @@ impl Panels<'_> {
             Left::Terms(_, Terms::InKernel(_)) => by_work.div_ceil(2).next_power_of_two().min(SLICES / 4),
             Left::Terms(_, Terms::AtHand(_)) => by_work.clamp(1, SLICES),
             _ if self.n >= MANY => 1,
-            _ => by_work.clamp(1, SLICES),
+            // The work, as well as what there is to add, is as much for each column.
+            _ => by_work.saturating_mul(self.n).clamp(1, SLICES),
         };
         let mut ends = vec![0];
         for i in 1..wanted {
@@ -267,7 +295,11 @@ impl Panels<'_> {
     fn run(&self, dtype: DType, is_mirrored: bool) -> Result<(Strided, Option<Hard>)> {
         let (m, n, k) = (self.m, self.n, self.left.depth());
         let slices = self.slices();
-        let width = self.width(slices.len());
+        let bands = self.bands(slices.len());
+        let width = match bands.len() {
+            1 => self.width(slices.len()),
+            _ => WIDTHS.into_iter().find(|&width| width >= n).unwrap_or(MANY),
+        };
         let panels = n.div_ceil(width);
         let size = dtype.size();
         let packed = match self.as_it_lies(panels) {
@@ -285,13 +317,17 @@ impl Panels<'_> {
         // Every panel meets the same hard elements; of the first they are listed, for each slice.
         let met: Vec<Mutex<Vec<Met>>> = slices.mapped(|_| Mutex::default());
         let sums = Buffer::filled(panels * slices.len() * part * 8, 8, |out| {
-            parallel::for_chunks_mut(f64::from_bytes_mut(out), part, 1, &|task, acc| {
+            let ends: Vec<usize> = (0..panels * slices.len())
+                .flat_map(|before| bands.iter().map(move |band| before * part + band.end * width))
+                .collect();
+            parallel::for_pieces_mut(f64::from_bytes_mut(out), &ends, &|task, acc| {
                 // By the thread that adds to them.
                 acc.fill(0.0);
+                let (task, band) = (task / bands.len(), (bands.len() > 1).then(|| bands[task % bands.len()].clone()));
                 let (number, slice) = (task / slices.len(), &slices[task % slices.len()]);
                 let panel = columns(number);
                 match &self.left {
-                    Left::Rows(kernel, rows) => kernel(rows.view(), slice.clone(), panel, acc),
+                    Left::Rows(kernel, rows) => kernel(rows.view(), slice.clone(), band, panel, acc),
                     Left::Blocks(blocks) => blocks.add_columns(slice.clone(), panel, acc),
                     // Every panel makes them again.
                     Left::Terms(_, Terms::InKernel(terms)) => {
@@ -300,7 +336,7 @@ impl Panels<'_> {
                         terms.add_columns(slice.clone(), (panel, is_spare), acc, met.as_deref_mut());
                     }
                     Left::Terms(kernel, Terms::AtHand(terms)) => {
-                        terms.each(slice.clone(), number == 0, &mut |left, rows| kernel(left, rows, panel, acc));
+                        terms.each(slice.clone(), number == 0, &mut |left, rows| kernel(left, rows, None, panel, acc));
                     }
                 }
             });

@@ -21,6 +21,7 @@ mod mask;
 mod merged;
 mod one_row;
 mod operand;
+mod outer;
 mod over_fill;
 mod rows;
 pub(crate) mod semiring;
@@ -216,6 +217,11 @@ fn product(a: &Tensor, b: &Tensor, way: Way, batch: &[usize]) -> Result<Tensor> 
         if let Some(out) = columns::product(a, b, way.dtype)? {
             return Ok(out);
         }
+        if batch.is_empty()
+            && let Some(out) = outer::product(a, b, way.dtype)?
+        {
+            return Ok(out);
+        }
     }
     let out = if is_transposed(a, b) {
         let out = plan::product(&b.matrix_transpose()?, &a.matrix_transpose()?, way.swapped(), batch, None)?;
@@ -266,9 +272,9 @@ fn is_transposed(a: &Tensor, b: &Tensor) -> bool {
         (true, _) => undefined(b) || by_columns(b) || a.shape()[a.ndim() - 2] > FEW || is_over_fill(b),
         (_, true) => !undefined(a) && by_columns(a) && b.shape()[b.ndim() - 1] <= FEW && !is_over_fill(a),
         _ if undefined(a) != undefined(b) => undefined(b),
-        // The operand that stores far more is taken as it is stored.
+        // The operand that stores far more is taken as it is stored; else so that the result comes in the layout of the left one.
         _ => match (by_columns(a), by_columns(b)) {
-            (true, false) => b.nse() < a.nse() / 4,
+            (true, false) => b.nse() / 4 <= a.nse(),
             (false, true) => a.nse() < b.nse() / 4,
             (both, _) => both,
         },

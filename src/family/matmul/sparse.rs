@@ -178,8 +178,8 @@ impl Run<'_> {
         let (mut columns, mut values) = (Scratch::<u32>::any(most), Scratch::<u8>::any(most * size));
         let mut len = 0;
         if parallel::threads() == 1 || most <= TERMS[1] {
-            let mut acc =
-                SPARE.take().filter(|spare| spare.columns() >= self.n).unwrap_or_else(|| Accumulator::new(self.n));
+            let spare = SPARE.take().and_then(|spare| spare.of_columns(self.n));
+            let mut acc = spare.unwrap_or_else(|| Accumulator::new(self.n));
             let mut piece = |rows: Range<usize>| {
                 interrupt::check();
                 let of_rows = &mut counts[rows.start + 1..=rows.end];
@@ -192,7 +192,7 @@ impl Run<'_> {
             } else {
                 self.pieces(TERMS[0]).into_iter().for_each(piece)
             }
-            if acc.columns() <= SPARED {
+            if acc.room() <= SPARED {
                 SPARE.set(Some(acc));
             }
         } else {

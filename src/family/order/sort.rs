@@ -1,7 +1,7 @@
 //! Sorting along an axis: the fill moves as one block.
 
 use openwork_ops::structure::Index;
-use openwork_ops::{DType, Element, order, ranking};
+use openwork_ops::{DType, Element, order, ranking, short_rows};
 
 use super::few;
 use crate::base::axes::Axis;
@@ -17,6 +17,9 @@ use crate::engine::slices::{Ranked, Rest, Slice, Slices, ordered};
 use crate::tensor::Tensor;
 use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::trace;
+
+/// The longest slice that is sorted as several are, not in parts by threads.
+const SHORT: usize = 1 << 12;
 
 /// # Sorting, the greatest elements
 impl Tensor {
@@ -273,25 +276,38 @@ impl Order {
 
     /// All elements of an array in order: by their keys alone, from which the elements are made again.
     fn all_of(&self, s: &Strided) -> Result<Tensor> {
-        self.rows(s, s.dtype, &|source, out, keys| self.one(s.dtype, source, out, keys))
+        let n = s.shape[self.axis];
+        self.rows(s, s.dtype, &|source, out| match source.len() / s.dtype.size() {
+            one if one == n && n > SHORT => self.one(s.dtype, source, out),
+            _ => self.several(s.dtype, n, source, out),
+        })
     }
 
     /// Where all elements of an array in order were: keys are sorted, and numbers with them.
     fn all_places(&self, s: &Strided) -> Result<Tensor> {
-        self.rows(s, DType::I64, &|source, out, keys| {
-            keys.resize(source.len() / s.dtype.size(), 0);
-            self.ranks(s.dtype, source, keys);
+        let n = s.shape[self.axis];
+        self.rows(s, DType::I64, &|source, out| {
+            let mut keys = zeroed_vec(source.len() / s.dtype.size());
+            self.ranks(s.dtype, source, &mut keys);
             let numbers = bytemuck::cast_slice_mut::<u8, u64>(out);
+            let first = u64::from(faults::is(Fault::PlacesUncounted));
+            if keys.len() > n {
+                for (keys, numbers) in keys.chunks_exact_mut(n).zip(numbers.chunks_exact_mut(n)) {
+                    numbers.iter_mut().zip(first..).for_each(|(number, i)| *number = i);
+                    ranking::sort_numbered(keys, numbers);
+                }
+                return;
+            }
             parallel::for_chunks_mut(numbers, 1, GRAIN, &|start, numbers| {
-                let start = if faults::is(Fault::PlacesUncounted) { 1 } else { start as u64 };
+                let start = if first > 0 { first } else { start as u64 };
                 numbers.iter_mut().zip(start..).for_each(|(number, i)| *number = i);
             });
-            parallel::sort_numbered(keys, numbers);
+            parallel::sort_numbered(&mut keys, numbers);
         })
     }
 
-    /// What `f` writes for each slice of an array, of which it gets the elements, and memory for keys.
-    fn rows(&self, s: &Strided, dtype: DType, f: &(dyn Fn(&[u8], &mut [u8], &mut Vec<u64>) + Sync)) -> Result<Tensor> {
+    /// What `f` writes for one or several slices of an array, of which it gets the elements.
+    fn rows(&self, s: &Strided, dtype: DType, f: &(dyn Fn(&[u8], &mut [u8]) + Sync)) -> Result<Tensor> {
         ordered(s.dtype)?;
         raise(Work::Specialised);
         let order: Vec<usize> = (0..s.ndim()).filter(|&a| a != self.axis).chain([self.axis]).collect();
@@ -300,22 +316,46 @@ impl Order {
         let (from, to) = (n * s.dtype.size(), n * dtype.size());
         convert::dense_len(&s.shape, DType::U64)?;
         let buffer = Buffer::filled(s.len() * dtype.size(), dtype.size(), |out| {
-            // One slice is all there is: its keys are in huge pages, and threads share it.
+            // One slice is all there is: threads share it.
             if out.len() == to {
-                return f(&source, out, &mut zeroed_vec(if s.dtype.size() == 8 && dtype == s.dtype { 0 } else { n }));
+                return f(&source, out);
             }
-            let grain = (GRAIN / n.max(1)).max(1);
+            // Keys of several short ones stay in the second-level cache.
+            let grain = (GRAIN / 2 / n.max(1)).max(1);
             parallel::for_chunks_mut(out, to, grain, &|first, out| {
-                let mut keys = Vec::new();
-                for (i, out) in out.chunks_exact_mut(to).enumerate() {
-                    f(&source[(first + i) * from..(first + i + 1) * from], out, &mut keys);
-                }
+                f(&source[first * from..][..out.len() / to * from], out);
             });
         })?;
         let mut back = vec![0; order.len()];
         order.iter().enumerate().for_each(|(i, &a)| back[a] = i);
         let out = Strided::new(buffer, dtype, turned.shape.clone()).permute(&back);
         Ok(Tensor::from_strided(out.to_contiguous()?.into_owned()))
+    }
+
+    /// The elements of each of several slices in order.
+    fn several(&self, dtype: DType, n: usize, source: &[u8], out: &mut [u8]) {
+        let size = dtype.size();
+        let mut keys = zeroed_vec::<u64>(source.len() / size);
+        order::keys(dtype, source, &mut keys);
+        // Whether every element is the one that its key stands for: all but zeros with a sign, and other NaN.
+        order::values(dtype, &keys, out);
+        let is_plain = out == source;
+        self.reverse(&mut keys);
+        short_rows::sort(&mut keys, n);
+        self.reverse(&mut keys);
+        order::values(dtype, &keys, out);
+        if is_plain {
+            return;
+        }
+        let row = n * size;
+        let mut own = vec![0; row];
+        for (source, out) in source.chunks_exact(row).zip(out.chunks_exact_mut(row)) {
+            order::keys(dtype, source, &mut keys[..n]);
+            order::values(dtype, &keys[..n], &mut own);
+            if own != source {
+                self.one(dtype, source, out);
+            }
+        }
     }
 
     /// The ranks of elements.
@@ -334,7 +374,7 @@ impl Order {
     }
 
     /// The elements of one slice in order.
-    fn one(&self, dtype: DType, source: &[u8], out: &mut [u8], keys: &mut Vec<u64>) {
+    fn one(&self, dtype: DType, source: &[u8], out: &mut [u8]) {
         let size = dtype.size();
         // Ranks of which the elements are made a stretch at a time; where they have the same size, in the same place.
         const STRETCH: usize = 1024;
@@ -352,11 +392,11 @@ impl Order {
             // Of this size, floats alone have elements that are alike.
             self.alike(dtype, ranks, &|&element| self.rank(order::of_float(f64::from_bits(element))))
         } else {
-            keys.resize(source.len() / size, 0);
-            self.ranks(dtype, source, keys);
-            parallel::sort(keys);
-            let alike = self.alike(dtype, keys, &|&rank| rank);
-            parallel::for_chunks_mut(keys, 1, GRAIN, &|_, keys| self.reverse(keys));
+            let mut keys = zeroed_vec(source.len() / size);
+            self.ranks(dtype, source, &mut keys);
+            parallel::sort(&mut keys);
+            let alike = self.alike(dtype, &keys, &|&rank| rank);
+            parallel::for_chunks_mut(&mut keys, 1, GRAIN, &|_, keys| self.reverse(keys));
             let keys = &keys[..];
             parallel::for_chunks_mut(out, size, GRAIN, &|start, out| {
                 order::values(dtype, &keys[start..start + out.len() / size], out);

@@ -384,11 +384,14 @@ fn root_rows(s: &Sparse, axis: usize, choice: &Along<'_>, dims: &[Dim]) -> Resul
 }
 
 /// Pointers from where each segment ends.
-pub(super) fn pointers_of(ends: &[usize], wide: bool) -> IndexVec {
-    fn typed<I: Index>(ends: &[usize]) -> IndexVec {
-        let mut out = zeroed_vec::<I>(ends.len() + 1);
-        out[1..].iter_mut().zip(ends).for_each(|(o, &e)| *o = I::new(e));
-        I::vec(out)
+pub(super) fn pointers_of(ends: &[usize], wide: bool) -> Indices {
+    fn typed<I: Index>(ends: &[usize]) -> Indices {
+        let mut out = Scratch::<I>::any(ends.len() + 1);
+        out[0] = I::new(0);
+        parallel::for_chunks_mut(&mut out[1..], 1, GRAIN, &|first, out| {
+            out.iter_mut().zip(&ends[first..]).for_each(|(o, &e)| *o = I::new(e));
+        });
+        out.into()
     }
     if wide { typed::<u64>(ends) } else { typed::<u32>(ends) }
 }
@@ -408,7 +411,7 @@ impl Runs<'_> {
         let sizes = dims[..level_dims].iter().map(|d| d.size);
         let wide = needs_64_bits(positions, sizes) || s.pattern.is_wide(); // all arrays are of one width
         let level = Level::Sparse {
-            pointers: Some(pointers_of(self.ends, wide).into()),
+            pointers: Some(pointers_of(self.ends, wide)),
             indices: indices.mapped(|i| self.indices(i.widened(wide).as_slice())),
             ordered: true,
             unique: true,

@@ -2,17 +2,18 @@
 
 use std::borrow::Cow;
 
+use openwork_ops::structure::Index;
 use openwork_ops::structure::choose::Places;
-use openwork_ops::structure::{Index, IndexVec};
 use openwork_ops::with_index;
 
 use super::along::{Along, fits, pointers_of};
 use crate::base::buffer::zeroed_vec;
 use crate::base::error::Result;
+use crate::base::pages::Scratch;
 use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::Strided;
 use crate::engine::convert;
-use crate::levels::indices::needs_64_bits;
+use crate::levels::indices::{Indices, needs_64_bits};
 use crate::levels::level::{Level, LevelKind};
 use crate::levels::pattern::{Dim, Part, Pattern};
 use crate::tensor::Sparse;
@@ -51,7 +52,7 @@ pub(super) fn chosen(s: &Sparse, axis: usize, choice: &Along<'_>, dims: &[Dim]) 
     let positions = from.len();
     let levels = above.iter().cloned().chain([level]).collect();
     let pattern = Pattern { levels, dims: dims.to_vec(), level_dims: p.level_dims, positions };
-    Ok(Some((pattern, convert::gather_values(&s.values, &from)?)))
+    Ok(Some((pattern, convert::gather_at(&s.values, from.as_slice())?)))
 }
 
 /// The level of what is chosen, and which stored element each of it is; `None` if `may` there not be so many.
@@ -60,7 +61,7 @@ fn typed<I: Index>(
     indices: &[I],
     places: &Places<I>,
     may: &dyn Fn(usize) -> Result<bool>,
-) -> Result<Option<(Level, IndexVec)>> {
+) -> Result<Option<(Level, Indices)>> {
     let base = pointers[0].get();
     let segments = pointers.len() - 1;
     // Segments differ in length: a piece has so many stored elements, however many segments these are.
@@ -84,7 +85,7 @@ fn typed<I: Index>(
     if !may(total)? {
         return Ok(None);
     }
-    let (mut to, mut from) = (zeroed_vec::<I>(total), zeroed_vec::<I>(total));
+    let (mut to, mut from) = (Scratch::<I>::any(total), Scratch::<I>::any(total));
     let (mut rest, mut rest_from, mut items) = (&mut to[..], &mut from[..], Vec::with_capacity(pieces.len()));
     for (piece, &last) in pieces.iter().enumerate() {
         let len = ends[last - 1] - if piece == 0 { 0 } else { ends[first_of(piece) - 1] };
@@ -95,10 +96,10 @@ fn typed<I: Index>(
     }
     parallel::for_each(items, &|_, (range, to, from)| places.put(&pointers[range], base, indices, to, from));
     let level = Level::Sparse {
-        pointers: Some(pointers_of(&ends, size_of::<I>() == 8).into()),
-        indices: vec![I::vec(to).into()],
+        pointers: Some(pointers_of(&ends, size_of::<I>() == 8)),
+        indices: vec![to.into()],
         ordered: true,
         unique: true,
     };
-    Ok(Some((level, I::vec(from))))
+    Ok(Some((level, from.into())))
 }

@@ -542,7 +542,7 @@ fn lift(t: &Tensor, at: usize) -> Result<Tensor> {
         dims.insert(place, Dim::whole(at, 1));
     } else {
         if let Some(Level::Sparse { pointers: pointers @ None, indices, .. }) = levels.first_mut() {
-            *pointers = Some(along::pointers_of(&[indices.first().map_or(0, Indices::len)], p.is_wide()).into());
+            *pointers = Some(along::pointers_of(&[indices.first().map_or(0, Indices::len)], p.is_wide()));
         }
         levels.insert(0, Level::Dense);
         dims.insert(0, Dim::whole(at, 1));

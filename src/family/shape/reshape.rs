@@ -54,10 +54,11 @@ fn level<I: Index>(s: &Sparse, groups: &[(Range<usize>, Range<usize>)], shape: &
     };
     let n = s.pattern.positions;
     let is_long = |&size: &usize| size != 1;
-    // Axes of size 1, and all where nothing is stored.
+    // Of axes of size 1, and of all where nothing is stored.
     let zeros = || Indices::from(zeros::<I>(n));
     let mut indices = Vec::with_capacity(shape.len());
-    for (from, to) in groups {
+    // Where nothing is stored there is nothing to number, however long axes are.
+    for (from, to) in groups.iter().filter(|_| n > 0) {
         let axes = from.clone().filter(|&axis| is_long(&s.shape[axis])).collect::<Vec<_>>();
         let sizes = shape[to.clone()].iter().copied().filter(is_long).collect::<Vec<_>>();
         let found = match (&axes[..], sizes.len()) {

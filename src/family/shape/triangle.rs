@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use openwork_ops::Scalar;
-use openwork_ops::structure::Index;
 use openwork_ops::structure::keys::KeyLayout;
+use openwork_ops::structure::{Index, IndexSlice, IndexVec};
 use openwork_ops::with_index;
 
-use super::{along, join};
+use super::{along, coo_dims, join};
 use crate::base::axes::{Axes, Axis};
 use crate::base::buffer::Buffer;
 use crate::base::context;
@@ -19,9 +19,10 @@ use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::base::trace::{Work, raise};
 use crate::engine::convert;
+use crate::levels::indices::{Indices, needs_64_bits};
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::levels::level::{Level, LevelKind};
-use crate::levels::pattern::{Dim, Part};
+use crate::levels::pattern::{Dim, Part, Pattern};
 use crate::tensor::fill::Fill;
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
@@ -136,7 +137,7 @@ impl Tensor {
                     }
                 }
                 let from = (0..row.len() as u64).collect();
-                let (kinds, dims) = (vec![LevelKind::Sparse { rank: 2 }], super::coo_dims(&shape));
+                let (kinds, dims) = (vec![LevelKind::Sparse { rank: 2 }], coo_dims(&shape));
                 let (pattern, _) = along::rebuild(kinds, dims, &layout, words, from)?;
                 Sparse { shape: shape[..].into(), pattern: Arc::new(pattern), values: s.values.clone(), fill }.into()
             }
@@ -296,6 +297,16 @@ fn sparse_diagonal(s: &Sparse, offset: isize, a: usize, b: usize) -> Result<Spar
             (from, places)
         }
     };
+    if n == 2 {
+        raise(Work::Specialised);
+        // Along the diagonal both coordinates rise: places are in order.
+        let wide = needs_64_bits(places.len(), shape.iter().copied());
+        let indices = if wide { IndexVec::U64(places).into() } else { Indices::narrow(&places) };
+        let level = Level::Sparse { pointers: None, indices: vec![indices], ordered: true, unique: true };
+        let pattern = Pattern { levels: vec![level], dims: coo_dims(&shape), level_dims: 1, positions: from.len() };
+        let values = convert::gather_at(&s.values, IndexSlice::U64(&from))?;
+        return Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill });
+    }
     // The axes that are left keep their order; blocks of them are taken apart with these two, or stay whole.
     let to = |axis: usize| axis - usize::from(axis > a) - usize::from(axis > b);
     let left = |d: &&Dim| d.axis != a && d.axis != b;
@@ -310,9 +321,9 @@ fn sparse_diagonal(s: &Sparse, offset: isize, a: usize, b: usize) -> Result<Spar
             Some(i) if layout.fields[i].word == w => layout.fields[i].weight(),
             _ => 0,
         };
+        let along = if diagonal.word == w { diagonal.weight() } else { 0 };
         let weights: Vec<u64> = s.pattern.level_dims().mapped(weight);
         let all = s.pattern.linearize_all(&weights);
-        let along = if diagonal.word == w { diagonal.weight() } else { 0 };
         let at = |(&p, &place): (&u64, &u64)| all[p as usize].wrapping_add(along.wrapping_mul(place));
         from.iter().zip(&places).map(at).collect()
     };
