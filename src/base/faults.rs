@@ -53,6 +53,8 @@ pub enum Fault {
     RunsOfFirst,
     PointersForPatterns,
     BlocksTurned,
+    DigitsUncarried,
+    RowsUnscattered,
 }
 
 #[cfg(feature = "planted-faults")]
@@ -65,7 +67,7 @@ mod switch {
 
     impl Fault {
         /// Every fault.
-        pub const ALL: [Fault; 46] = [
+        pub const ALL: [Fault; 48] = [
             Fault::UnaryKeepsFill,
             Fault::BinaryFillOfLeft,
             Fault::DuplicatesDropped,
@@ -112,6 +114,8 @@ mod switch {
             Fault::RunsOfFirst,
             Fault::PointersForPatterns,
             Fault::BlocksTurned,
+            Fault::DigitsUncarried,
+            Fault::RowsUnscattered,
         ];
     }
 

@@ -390,6 +390,7 @@ pub(crate) fn to_strided(s: &Sparse, background: &Strided) -> Result<Strided> {
                     let ends = &pointers[first..=first + out.len() / (columns * size)];
                     let own = ends[0].get() - base..ends[ends.len() - 1].get() - base;
                     let values = &values[own.start * size..own.end * size];
+                    let ends = if faults::is(Fault::RowsUnscattered) { &ends[1..] } else { ends };
                     scatter_to_rows(ends, &indices[own], values, size, columns, out);
                 });
             });

@@ -274,6 +274,9 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
     )
 
 
+_FEW = 8  # elements that are compared with one after the other: a search takes as long as about as many comparisons
+
+
 def isin(x1: Any, x2: Any, /, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Whether each element of `x1` is among those of `x2`."""
     del assume_unique
@@ -282,8 +285,13 @@ def isin(x1: Any, x2: Any, /, *, assume_unique: bool = False, invert: bool = Fal
     known = op("unique_values")(b)
     if known.size == 0:
         return full_like(a, invert, dtype=_dtypes.bool)
-    at = op("clip")(op("searchsorted")(known, a), None, known.size - 1)
-    found = op("eq")(known[op("to_dense")(at)], a)
+    if known.size <= _FEW:
+        found = op("eq")(known[0], a)
+        for i in range(1, known.size):
+            found = op("logical_or")(found, op("eq")(known[i], a))
+    else:
+        at = op("clip")(op("searchsorted")(known, a), None, known.size - 1)
+        found = op("eq")(known[op("to_dense")(at)], a)
     return op("logical_not")(found) if invert else found
 
 

@@ -9,6 +9,7 @@ use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};
+use crate::base::pages::Scratch;
 use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::Strided;
 use crate::base::trace::{Work, raise};
@@ -134,6 +135,9 @@ fn top(x: &Tensor, k: usize, axis: Axis, largest: bool) -> Result<(Tensor, Tenso
         return Err(error::invalid("k", format_args!("{k} is given, allowed is 0 to the size {size} of axis {axis}")));
     }
     let order = Order { axis, descending: largest, limit: k };
+    if let Some(s) = x.strided().filter(|s| s.len() > 0 && (1..size).contains(&k)) {
+        return order.few_of(s);
+    }
     let shortened = few::shortened(x, axis, k, largest)?;
     let x = shortened.as_ref().unwrap_or(x);
     match order.both(x)? {
@@ -356,6 +360,47 @@ impl Order {
                 self.one(dtype, source, out);
             }
         }
+    }
+
+    /// The first few elements of each slice of an array, in order, and where they were.
+    fn few_of(&self, s: &Strided) -> Result<(Tensor, Tensor)> {
+        ordered(s.dtype)?;
+        raise(Work::Specialised);
+        let order: Vec<usize> = (0..s.ndim()).filter(|&a| a != self.axis).chain([self.axis]).collect();
+        let turned = s.permute(&order);
+        let (source, n, limit, size) = (turned.dense_bytes()?, s.shape[self.axis], self.limit, s.dtype.size());
+        let found = s.len() / n * limit;
+        let first = u64::from(faults::is(Fault::PlacesUncounted));
+        let mut places = Scratch::<u64>::any(found);
+        let values = Buffer::filled(found * size, size, |out| {
+            let grain = (GRAIN / 2 / n).max(1);
+            let pieces = out.chunks_mut(grain * limit * size).zip(places.chunks_mut(grain * limit)).collect();
+            parallel::for_each(pieces, &|piece, (out, places): (&mut [u8], &mut [u64])| {
+                let rows = piece * grain..piece * grain + places.len() / limit;
+                let source = &source[rows.start * n * size..rows.end * n * size];
+                let (mut keys, mut few) = (zeroed_vec::<u64>(rows.len() * n), Vec::new());
+                order::keys(s.dtype, source, &mut keys);
+                let slices = keys.chunks_exact(n).zip(source.chunks_exact(n * size));
+                for ((keys, source), (out, places)) in
+                    slices.zip(out.chunks_exact_mut(limit * size).zip(places.chunks_exact_mut(limit)))
+                {
+                    ranking::first_few(keys, self.rank(0), limit, &mut few);
+                    for ((&(_, at), out), place) in few.iter().zip(out.chunks_exact_mut(size)).zip(places) {
+                        out.copy_from_slice(&source[at * size..(at + 1) * size]);
+                        *place = at as u64 + first;
+                    }
+                }
+            });
+        })?;
+        let mut shape = turned.shape.clone();
+        shape[s.ndim() - 1] = limit;
+        let mut back = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(i, &a)| back[a] = i);
+        let of = |buffer: Buffer, dtype: DType| -> Result<Tensor> {
+            let out = Strided::new(buffer, dtype, shape.clone()).permute(&back);
+            Ok(Tensor::from_strided(out.to_contiguous()?.into_owned()))
+        };
+        Ok((of(values, s.dtype)?, of(Buffer::from_block(places.into_block()), DType::I64)?))
     }
 
     /// The ranks of elements.

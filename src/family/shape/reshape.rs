@@ -8,6 +8,7 @@ use openwork_ops::structure::Index;
 use super::{coo_dims, product, to_coo};
 use crate::base::context;
 use crate::base::error::{self, Result};
+use crate::base::faults::{self, Fault};
 use crate::base::mapped::Mapped;
 use crate::base::pages::Scratch;
 use crate::base::parallel;
@@ -114,7 +115,8 @@ fn digits<I: Index>(s: &Sparse, axes: &[usize], sizes: &[usize]) -> Vec<Indices>
     };
     match product(&old).and_then(|n| u64::try_from(n).ok()) {
         Some(count) => {
-            let weights = weights(&|i| old[i + 1..].iter().map(|&size| size as u64).product());
+            let carried = !faults::is(Fault::DigitsUncarried);
+            let weights = weights(&|i| old[i + 1..].iter().filter(|_| carried).map(|&size| size as u64).product());
             let divisors: Vec<Divisor> = sizes.iter().map(|&size| Divisor::new(size as u64, count)).collect();
             parallel::for_each(tasks, &|task, mut out| {
                 let mut room = [0u64; PIECE];
