@@ -45,7 +45,7 @@ SINGLE = {
     "sort of many rows": ("d = ow.rand((20_000, 1000), seed=1)", "[ow.sort(d, axis=0) for _ in range(1000)]"),
     "median": ("d = ow.rand((6000, 6000), seed=1)", "[ow.median(d, axis=0) for _ in range(1000)]"),
     "random": ("", "[ow.random((10**6, 10**6), 1e-4, seed=1) for _ in range(1000)]"),
-    "a text written": ("x = ow.random((10**6, 10**6), 1e-5, seed=1)", "ow.save(folder + '/a.mtx', x)"),
+    "a text written": ("x = ow.random((10**6, 10**6), 3e-5, seed=1)", "ow.save(folder + '/a.mtx', x)"),
     "a file packed": ("x = ow.random((10**6, 10**6), 4e-6, layout='csr', seed=1)", "ow.save(folder + '/a.npz', x, compress=True)"),
     "a model packed": ("x = ow.random((10**6, 10**6), 4e-6, layout='csr', seed=1)", "ow.save(folder + '/a.h5', x, compress=True)"),
     "iterations": ("x = ow.random((100_000, 100_000), 5e-5, layout='csr', seed=1)", "ow.linalg.svds(x, 20, max_iterations=10**5)"),

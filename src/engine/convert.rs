@@ -373,18 +373,17 @@ pub(crate) fn to_strided(s: &Sparse, background: &Strided) -> Result<Strided> {
     let places = |elements: Range<usize>, places: &mut [u64]| {
         s.pattern.linearize_elements(&weights, &row, elements.start, &mut places[..elements.len()]);
     };
-    let is_matrix =
-        s.ndim() == 2 && s.pattern.dims.iter().enumerate().all(|(axis, d)| *d == Dim::whole(axis, s.shape[axis]));
+    let is_matrix = s.pattern.dims.iter().enumerate().all(|(axis, d)| *d == Dim::whole(axis, s.shape[axis]));
     if let ([Level::Dense, Level::Sparse { pointers: Some(pointers), indices, .. }], true) =
         (&s.pattern.levels[..], is_matrix)
-        && let &[rows, columns] = &s.shape[..]
+        && let ([indices], &[rows, columns]) = (&indices[..], &s.shape[..])
         && (rows / 4 >= parallel::threads() || columns <= STRETCH)
     {
         // Some rows at a time: they are filled, and what is stored in them written, while they are in the cache.
         let buffer = Buffer::filled(n * size, size, |out| {
             let grain = (STRETCH / columns.max(1)).max(1);
             with_index!(pointers.as_slice(), pointers => {
-                let (base, indices) = (pointers[0].get(), indices[0].typed());
+                let (base, indices) = (pointers[0].get(), indices.typed());
                 parallel::for_chunks_mut(out, columns * size, grain, &|first, out| {
                     fill(first * columns, out);
                     let ends = &pointers[first..=first + out.len() / (columns * size)];

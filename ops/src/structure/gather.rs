@@ -144,9 +144,6 @@ pub fn copy_runs(source: &[u8], row: usize, starts: &[usize], ends: &[usize], be
     const AHEAD: usize = 12;
     let mut begin = begin;
     for (r, (&start, &end)) in starts.iter().zip(ends).enumerate() {
-        if end == begin {
-            continue;
-        }
         if let Some(&next) = starts.get(r + AHEAD) {
             simd::prefetch::<u8, 192>(source, next * row);
         }

@@ -268,15 +268,17 @@ impl Panels<'_> {
     fn slices(&self) -> Vec<Range<usize>> {
         let rows = self.left.len();
         let nse = self.left.start(rows);
-        let places = (PER_PLACE * self.m * self.n).max(1);
-        let by_work = (nse + places / 2) / places;
+        // Work, as well as what there is to add, is as much for each column.
+        let by_work = |columns: usize| {
+            let places = (PER_PLACE * self.m * columns).max(1);
+            (nse + places / 2) / places
+        };
         let wanted = match self.left {
             // Terms would be made anew for each panel. Where the kernel makes them this takes less than to add many slices.
-            Left::Terms(_, Terms::InKernel(_)) => by_work.div_ceil(2).next_power_of_two().min(SLICES / 4),
-            Left::Terms(_, Terms::AtHand(_)) => by_work.clamp(1, SLICES),
+            Left::Terms(_, Terms::InKernel(_)) => by_work(self.n).div_ceil(2).next_power_of_two().min(SLICES / 4),
+            Left::Terms(_, Terms::AtHand(_)) => by_work(self.n).clamp(1, SLICES),
             _ if self.n >= MANY => 1,
-            // The work, as well as what there is to add, is as much for each column.
-            _ => by_work.saturating_mul(self.n).clamp(1, SLICES),
+            _ => by_work(1).clamp(1, SLICES),
         };
         let mut ends = vec![0];
         for i in 1..wanted {

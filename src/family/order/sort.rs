@@ -369,6 +369,7 @@ impl Order {
         let order: Vec<usize> = (0..s.ndim()).filter(|&a| a != self.axis).chain([self.axis]).collect();
         let turned = s.permute(&order);
         let (source, n, limit, size) = (turned.dense_bytes()?, s.shape[self.axis], self.limit, s.dtype.size());
+        convert::dense_len(&s.shape, DType::U64)?;
         let found = s.len() / n * limit;
         let first = u64::from(faults::is(Fault::PlacesUncounted));
         let mut places = Scratch::<u64>::any(found);
