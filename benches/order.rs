@@ -59,6 +59,12 @@ fn rows(c: &mut Criterion) {
         assert_eq!(x.sort(1).unwrap().to_vec::<f64>().unwrap(), each());
         group.bench_function(format!("sort of {n}"), |b| b.iter(|| x.sort(1).unwrap()));
         group.bench_function(format!("argsort of {n}"), |b| b.iter(|| x.argsort(1).unwrap()));
+        let middle = || -> Vec<f64> {
+            own.chunks_exact(n).map(|row| *row.to_vec().select_nth_unstable_by((n - 1) / 2, f64::total_cmp).1).collect()
+        };
+        assert_eq!(x.median(1).unwrap().to_vec::<f64>().unwrap(), middle());
+        group.bench_function(format!("median of {n}"), |b| b.iter(|| x.median(1).unwrap()));
+        group.bench_function(format!("median of each of {n}"), |b| b.iter(middle));
         group.bench_function(format!("each of {n}"), |b| b.iter(each));
     }
     group.finish();

@@ -161,6 +161,23 @@ fn arrays(c: &mut Criterion) {
     group.bench_function("index by a list", |b| b.iter(|| black_box(&x).index([Index::from(&whole)])));
     group.bench_function("index by a list/loop", |b| b.iter(|| chosen(black_box(&whole))));
 
+    // Beside each other, in a frame, on one side of the diagonal, and rows that do not follow each other.
+    let tall = x.reshape([N / 4, 4]).expect("as many elements");
+    let beside = || numbers.chunks_exact(4).flat_map(|row| [row, row].concat()).collect::<Vec<f64>>();
+    let joined = Tensor::concat(&[&tall, &tall], 1).expect("as many rows");
+    assert_eq!(joined.to_vec::<f64>().expect("floats"), beside());
+    group.bench_function("concat of rows", |b| b.iter(|| Tensor::concat(&[black_box(&tall), &tall], 1)));
+    group.bench_function("concat of rows/loop", |b| b.iter(|| black_box(beside())));
+    group.bench_function("pad", |b| b.iter(|| black_box(&tall).pad(&[(1, 1), (1, 1)], 0.0)));
+    let square = x.reshape([1000, 1000]).expect("as many elements");
+    group.bench_function("tril", |b| b.iter(|| black_box(&square).tril(0)));
+    let long = x.reshape([2, N / 2]).expect("as many elements");
+    let steps =
+        || numbers.chunks_exact(N / 2).flat_map(|row| row.windows(2).map(|w| w[1] - w[0])).collect::<Vec<f64>>();
+    assert_eq!(long.diff(1, 1).and_then(|d| d.to_vec::<f64>()).expect("floats"), steps());
+    group.bench_function("diff of long rows", |b| b.iter(|| black_box(&long).diff(1, 1)));
+    group.bench_function("diff of long rows/loop", |b| b.iter(|| black_box(steps())));
+
     let between = |x: &Tensor| x.maximum(0.25)?.minimum(0.75);
     same(x.clamp(0.25, 0.75).expect("floats"), between(&x).expect("floats"));
     group.bench_function("clamp", |b| b.iter(|| black_box(&x).clamp(0.25, 0.75)));

@@ -119,6 +119,14 @@ fn columns_of_arrays(c: &mut Criterion) {
     let summed = large.permute_dims([1, 0]).and_then(|t| t.to_contiguous()).and_then(|t| t.sum(1)).expect("floats");
     assert!(near(&large.sum(0).expect("floats"), &summed));
     group.bench_function("sum/4000 rows", |b| b.iter(|| black_box(&large).sum(0)));
+    // Narrow rows beside each other, in shares of the rows.
+    let narrow = Tensor::rand([60_000, 50], 5).expect("a valid shape");
+    let numbers = narrow.to_vec::<f64>().expect("floats");
+    let down = || numbers.chunks_exact(50).fold([0.0; 50], |sums, row| std::array::from_fn(|j| sums[j] + row[j]));
+    assert!(near(&narrow.sum(0).expect("floats"), &Tensor::from_vec([50], down().to_vec()).expect("as many")));
+    group.bench_function("sum/60000 narrow rows", |b| b.iter(|| black_box(&narrow).sum(0)));
+    group.bench_function("sum/60000 narrow rows/loop", |b| b.iter(|| black_box(down())));
+    group.bench_function("max/60000 narrow rows", |b| b.iter(|| black_box(&narrow).max(0)));
     group.bench_function("var/blocks", |b| b.iter(|| black_box(&x).var(1.0, 0)));
     group.bench_function("var/transposed", |b| b.iter(|| turned(black_box(&x))?.var(1.0, 1)));
     group.bench_function("norm/blocks", |b| b.iter(|| black_box(&x).vector_norm(2.0, 0)));

@@ -55,6 +55,9 @@ pub enum Fault {
     BlocksTurned,
     DigitsUncarried,
     RowsUnscattered,
+    RestUnfolded,
+    LinesOfFirst,
+    FrameShifted,
 }
 
 #[cfg(feature = "planted-faults")]
@@ -67,7 +70,7 @@ mod switch {
 
     impl Fault {
         /// Every fault.
-        pub const ALL: [Fault; 48] = [
+        pub const ALL: [Fault; 51] = [
             Fault::UnaryKeepsFill,
             Fault::BinaryFillOfLeft,
             Fault::DuplicatesDropped,
@@ -116,6 +119,9 @@ mod switch {
             Fault::BlocksTurned,
             Fault::DigitsUncarried,
             Fault::RowsUnscattered,
+            Fault::RestUnfolded,
+            Fault::LinesOfFirst,
+            Fault::FrameShifted,
         ];
     }
 

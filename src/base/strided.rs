@@ -402,6 +402,15 @@ impl Strided {
     }
 }
 
+/// An `int64` array of zeros.
+///
+/// # Errors
+/// If memory cannot hold it.
+pub(crate) fn zeros(shape: &[usize]) -> Result<Strided> {
+    let n = dense_len(shape, DType::I64)?;
+    Ok(Strided::new(Buffer::build(n * DType::I64.size(), |_| {})?, DType::I64, shape))
+}
+
 impl<'a> From<&'a Strided> for Cow<'a, Strided> {
     fn from(array: &'a Strided) -> Cow<'a, Strided> {
         Cow::Borrowed(array)

@@ -136,10 +136,56 @@ fn scratch(bytes: usize) -> Vec<u128> {
     zeroed_vec(bytes.div_ceil(16))
 }
 
+/// Elements of the shortest rows of which blocks are borrowed, and of the shortest such block.
+const LONG: usize = 256;
+const SHORT: usize = 64;
+
+/// Rows of a strided array that are long, but not one after the other.
+struct Lines<'a> {
+    array: &'a Strided,
+    /// Elements of a row.
+    length: usize,
+    /// How many axes come before those of a row.
+    outer: usize,
+    /// Whether a row is one element, over and over.
+    is_one: bool,
+    /// Where the last block begins, if it is borrowed or if it was made.
+    at: Option<usize>,
+}
+
+impl<'a> Lines<'a> {
+    fn of(array: &'a Strided) -> Option<Lines<'a>> {
+        let is_one = *array.strides.last()? == 0;
+        let (mut outer, mut length) = (array.ndim(), 1usize);
+        while let Some(axis) = outer.checked_sub(1) {
+            let step = if is_one { 0 } else { length as isize };
+            if array.shape[axis] != 1 && array.strides[axis] != step {
+                break;
+            }
+            (outer, length) = (axis, length * array.shape[axis]);
+        }
+        (length >= LONG).then_some(Lines { array, length, outer, is_one, at: None })
+    }
+
+    /// Where element `start` is, and how many elements of its row there are from it on.
+    fn place(&self, start: usize) -> (usize, usize) {
+        let (mut rest, within) = (start / self.length, start % self.length);
+        rest *= usize::from(!faults::is(Fault::LinesOfFirst));
+        let mut at = self.array.offset as isize + if self.is_one { 0 } else { within as isize };
+        for axis in (0..self.outer).rev() {
+            let n = self.array.shape[axis];
+            at += (rest % n) as isize * self.array.strides[axis];
+            rest /= n;
+        }
+        (at as usize, self.length - within)
+    }
+}
+
 /// A block of elements in the compute dtype: borrowed where they lie so, else read and cast.
 struct Reader<'a> {
     source: &'a Source<'a>,
     direct: Option<&'a [u8]>,
+    lines: Option<Lines<'a>>,
     compute: DType,
     /// Elements of the longest block.
     most: usize,
@@ -160,7 +206,16 @@ impl<'a> Reader<'a> {
             Some(_) => (0, 0),
             None => (most * from.size(), if from == compute { 0 } else { most * compute.size() }),
         };
-        Reader { source, direct, compute, most, raw: scratch(raw), cast: scratch(cast), ready: false }
+        let lines = match source {
+            Source::Strided(values) if from == compute && direct.is_none() => Lines::of(values),
+            _ => None,
+        };
+        Reader { source, direct, lines, compute, most, raw: scratch(raw), cast: scratch(cast), ready: false }
+    }
+
+    /// How many elements from `start` on make a block that costs least.
+    fn at_hand(&self, start: usize) -> usize {
+        self.lines.as_ref().map_or(usize::MAX, |lines| lines.length - start % lines.length)
     }
 
     /// Elements `start..start + n`.
@@ -172,6 +227,20 @@ impl<'a> Reader<'a> {
         }
         self.ready = true;
         let n = if constant { self.most } else { n };
+        if let Some(lines) = &mut self.lines {
+            let (at, left) = lines.place(start);
+            let is_within = n <= left;
+            let is_there = is_within && lines.is_one && lines.at == Some(at);
+            lines.at = is_within.then_some(at);
+            if is_there || (is_within && !lines.is_one) {
+                return;
+            }
+            if is_within {
+                let raw = &mut bytemuck::cast_slice_mut(&mut self.raw)[..self.most * self.compute.size()];
+                let size = self.compute.size();
+                return gather::repeat(&lines.array.buffer.bytes()[at * size..(at + 1) * size], raw);
+            }
+        }
         let from = self.source.dtype();
         let raw = &mut bytemuck::cast_slice_mut(&mut self.raw)[..n * from.size()];
         self.source.read(start, raw);
@@ -183,6 +252,9 @@ impl<'a> Reader<'a> {
 
     fn block(&self, start: usize, n: usize) -> &[u8] {
         let size = self.compute.size();
+        if let Some(Lines { array, is_one: false, at: Some(at), .. }) = &self.lines {
+            return &array.buffer.bytes()[at * size..(at + n) * size];
+        }
         match self.direct {
             Some(bytes) => &bytes[start * size..(start + n) * size],
             None if self.cast.is_empty() => &bytemuck::cast_slice(&self.raw)[..n * size],
@@ -272,9 +344,15 @@ impl Pass<'_> {
             parallel::for_chunks_mut(bytes, width, parallel::GRAIN, &|first, bytes| {
                 let most = BLOCK.min(bytes.len() / width);
                 with_readers(sources, self.computes, most, &mut |readers| {
-                    for (i, block) in bytes.chunks_mut(BLOCK * width).enumerate() {
-                        let n = block.len() / width;
-                        self.kernel.on_readers(readers, first + i * BLOCK, block, n);
+                    let (mut rest, mut start) = (&mut *bytes, first);
+                    while !rest.is_empty() {
+                        // Up to where a row of an operand ends, which is then read as it lies.
+                        let at_hand = readers.iter().map(|r| r.at_hand(start)).filter(|&n| n >= SHORT).min();
+                        let n = most.min(rest.len() / width).min(at_hand.unwrap_or(most));
+                        let block;
+                        (block, rest) = std::mem::take(&mut rest).split_at_mut(n * width);
+                        self.kernel.on_readers(readers, start, block, n);
+                        start += n;
                     }
                 });
             });

@@ -8,9 +8,21 @@ use openwork_ops::{BinaryOp, DType, ReduceOp, Scalar};
 
 use crate::base::buffer::Buffer;
 use crate::base::error::{self, Result};
+use crate::base::faults::{self, Fault};
 use crate::base::parallel;
 use crate::base::strided::{Strided, count, dense_len};
 use crate::engine::blocks::{self, Kernel};
+
+/// Columns that narrow rows have together which lie beside each other, and columns that loops take at once: what is left goes one by one.
+const NARROW: usize = 1024;
+const AT_ONCE: usize = 32;
+
+/// Columns from which on threads share them, not the rows.
+const WIDE: usize = 1 << 11;
+
+/// Elements of a share of the rows, and shares at most: each has a table as long as a row.
+const SHARE: usize = 1 << 16;
+const SHARES: usize = 16;
 
 /// A fold of one input dtype.
 pub(crate) struct Fold {
@@ -108,7 +120,9 @@ impl Fold {
         let order: Vec<usize> = kept.iter().chain(axes).copied().collect();
         let buffer = if results == 1 {
             self.all(&s.permute(&order).dense_bytes()?)
-        } else if k > 1 && axes.iter().chain(kept).copied().eq(0..s.ndim()) && s.is_contiguous() {
+        } else if k == 1 {
+            self.leading(&s.permute(&order).dense_bytes()?, k, results)?
+        } else if axes.iter().chain(kept).copied().eq(0..s.ndim()) && k > 0 && s.is_contiguous() {
             self.leading(&s.dense_bytes()?, k, results)?
         } else {
             let rows = s.permute(&order);
@@ -120,14 +134,50 @@ impl Fold {
         Ok(Strided::new(buffer, self.typing.acc, shape))
     }
 
-    /// Folds `k` rows of `results` elements into one row, in order.
+    /// Folds `k` rows of `results` elements into one row.
+    ///
+    /// Narrow rows lie beside each other in wider ones. Where these are not so wide that threads share their columns, each of up to 16
+    /// shares of the rows is folded by itself: how many says the data alone.
     fn leading(&self, values: &[u8], k: usize, results: usize) -> Result<Buffer> {
+        let beside = (NARROW / results.max(1)).clamp(1, k);
+        let evenly = AT_ONCE >> results.trailing_zeros().min(AT_ONCE.ilog2());
+        let beside = if beside > evenly { beside - beside % evenly } else { beside };
+        let (tall, wide) = (k / beside, beside * results);
+        let shares = if results < WIDE { (tall * wide / SHARE).clamp(1, SHARES) } else { 1 };
+        if beside * shares == 1 || results == 0 {
+            return self.down(values, k, results);
+        }
+        let (from, to) = (self.typing.input.size(), self.typing.acc.size());
+        let table = |rows: &[u8], columns: usize| {
+            let mut acc = vec![0u128; (columns * to).div_ceil(16)];
+            let rows = rows.chunks_exact(columns * from);
+            self.accumulate_rows(rows, &mut bytemuck::cast_slice_mut(&mut acc)[..columns * to]);
+            (acc, columns * to)
+        };
+        let (wholes, rest) = values.split_at(tall * wide * from);
+        let mut tables = parallel::map_chunks(tall, tall.div_ceil(shares), &|rows| {
+            table(&wholes[rows.start * wide * from..rows.end * wide * from], wide)
+        });
+        if !rest.is_empty() && !faults::is(Fault::RestUnfolded) {
+            tables.push(table(rest, results));
+        }
+        Buffer::build(results * to, |acc| {
+            let rows = tables.iter().flat_map(|(table, bytes)| {
+                bytemuck::cast_slice::<u128, u8>(table)[..*bytes].chunks_exact(results * to)
+            });
+            self.merge_tables(rows, acc);
+        })
+    }
+
+    /// Folds `k` rows of `results` elements into one row, in order: each chunk of columns goes down all rows, and a thread has one at
+    /// least, where there is work for it.
+    fn down(&self, values: &[u8], k: usize, results: usize) -> Result<Buffer> {
         let row = results * self.typing.input.size();
         Buffer::build(results * self.typing.acc.size(), |acc| {
-            // Each chunk of columns goes down all rows; a thread has one at least, where there is work for it.
             let (from, to) = (self.typing.input.size(), self.typing.acc.size());
             let each = if k * results < 2 * parallel::GRAIN { results } else { results.div_ceil(parallel::threads()) };
-            parallel::for_chunks_mut(acc, to, each.next_multiple_of(64).clamp(64, 1 << 10), &|first, acc| {
+            let most = (parallel::GRAIN / k).max(WIDE / 2);
+            parallel::for_chunks_mut(acc, to, each.next_multiple_of(64).clamp(64, most), &|first, acc| {
                 let n = acc.len() / to;
                 let rows = (0..k).map(|r| &values[r * row + first * from..r * row + (first + n) * from]);
                 self.accumulate_rows(rows, acc);
@@ -136,9 +186,10 @@ impl Fold {
     }
 
     /// Folds rows of equal length elementwise into `acc`, one after the other.
-    pub(crate) fn accumulate_rows<'r>(&self, rows: impl Iterator<Item = &'r [u8]>, acc: &mut [u8]) {
+    pub(crate) fn accumulate_rows<'r>(&self, rows: impl ExactSizeIterator<Item = &'r [u8]>, acc: &mut [u8]) {
         self.fill_identity(acc);
-        let Some(kernels) = Compensated::of(self.op, self.typing.input) else {
+        let Some(kernels) = Compensated::of(self.op, self.typing.input).filter(|_| rows.len() > Compensated::FEW)
+        else {
             rows.for_each(|row| self.kernels.accumulate(row, acc));
             return;
         };
@@ -195,7 +246,6 @@ impl Fold {
     }
 }
 
-/// The first bytes of an aligned word, as one accumulator.
 /// Adds rows with their corrections, a few in one pass over the sums.
 fn accumulate_all<'r>(kernels: &Compensated, mut rows: impl Iterator<Item = &'r [u8]>, acc: &mut [u8], low: &mut [u8]) {
     let mut few: [&[u8]; ROWS_AT_ONCE] = [&[]; ROWS_AT_ONCE];
@@ -214,6 +264,7 @@ fn accumulate_all<'r>(kernels: &Compensated, mut rows: impl Iterator<Item = &'r 
     }
 }
 
+/// The first bytes of an aligned word, as one accumulator.
 fn bytes_of(word: &mut [u128; 1], dtype: DType) -> &mut [u8] {
     &mut bytemuck::cast_slice_mut(word)[..dtype.size()]
 }

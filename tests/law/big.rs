@@ -13,7 +13,7 @@ use super::values::Data;
 type Ops = (fn(&Tensor, &Tensor) -> Result<Tensor>, fn(&Oracle, &Oracle) -> std::result::Result<Expected, Refused>);
 
 /// An op of two tensors (or of the first alone), and the same on models.
-pub const OPS: [(&str, Ops); 17] = [
+pub const OPS: [(&str, Ops); 18] = [
     ("sin", (|a, _| a.sin(), |a, _| oracle::unary("sin", a))),
     ("isfinite", (|a, _| a.unary(UnaryOp::Isfinite), |a, _| oracle::unary("isfinite", a))),
     ("add", (|a, b| a.add(b), |a, b| oracle::binary("add", a, b))),
@@ -29,9 +29,14 @@ pub const OPS: [(&str, Ops); 17] = [
     ("to_layout", (|a, _| sparse_in(a, Layout::Coo), |a, _| Ok(a.clone().into()))),
     ("to_layout", (|a, _| sparse_in(a, Layout::Csc), |a, _| Ok(a.clone().into()))),
     ("to_layout", (|a, _| sparse_in(a, Layout::Csf), |a, _| Ok(a.clone().into()))),
-    ("reshape", (|a, _| a.reshape([500, 200]), |a, _| a.reshape(&[500, 200]).map(Expected::from))),
+    ("diff", (|a, _| a.diff(1, -1), |a, _| oracle::scan::diff(a, 1, a.ndim() - 1))),
+    ("reshape", (|a, _| a.reshape(by_200(a.shape())), |a, _| a.reshape(&by_200(&a.shape)).map(Expected::from))),
     ("permute_dims", (|a, _| a.permute_dims([1, 0]), |a, _| a.permute(&[1, 0]).map(Expected::from))),
 ];
+
+fn by_200(shape: &[usize]) -> [usize; 2] {
+    [shape.iter().product::<usize>() / 200, 200]
+}
 
 fn all(a: &Oracle) -> Vec<usize> {
     (0..a.ndim()).collect()
@@ -41,9 +46,10 @@ fn sparse_in(a: &Tensor, layout: Layout) -> Result<Tensor> {
     if a.is_strided() { a.to_sparse(layout, openwork::Scalar::zero(a.dtype())) } else { a.to_layout(layout) }
 }
 
-/// Pairs of operands of 10^5 elements.
+/// Pairs of operands of 10^5 elements; and of arrays of narrow and of long rows.
 pub fn cells() -> Vec<(Cell, Cell)> {
     let cell = |store, fill, dtype| Cell { store, fill, dtype, shape: vec![250, 400] };
+    let of = |store, dtype, shape: [usize; 2]| Cell { store, fill: FillKind::Zero, dtype, shape: shape.to_vec() };
     vec![
         (cell(Store::Coo, FillKind::Zero, OType::F64), cell(Store::Coo, FillKind::Value, OType::F64)),
         (cell(Store::CooDuplicates, FillKind::Rows, OType::I32), cell(Store::Csr, FillKind::Zero, OType::I16)),
@@ -53,6 +59,8 @@ pub fn cells() -> Vec<(Cell, Cell)> {
         (cell(Store::Bsr, FillKind::Value, OType::Complex64), cell(Store::Strided, FillKind::Zero, OType::Complex64)),
         (cell(Store::StridedTransposed, FillKind::Zero, OType::F64), cell(Store::Csf, FillKind::Zero, OType::F64)),
         (cell(Store::Multigraph, FillKind::Value, OType::I64), cell(Store::CooIso, FillKind::Zero, OType::Bool)),
+        (of(Store::Strided, OType::F64, [9000, 3]), of(Store::Strided, OType::F64, [9000, 3])),
+        (of(Store::Strided, OType::I16, [100, 320]), of(Store::Strided, OType::F32, [100, 320])),
     ]
 }
 

@@ -8,6 +8,7 @@ mod common;
 mod accuracy;
 mod arguments;
 mod arrays;
+mod arrays_beside;
 mod catalogue;
 mod einsum;
 mod elementwise;

@@ -4,6 +4,7 @@
 
 pub mod buckets;
 pub mod choose;
+pub mod columns;
 pub mod gather;
 pub mod index;
 pub mod keys;

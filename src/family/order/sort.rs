@@ -11,7 +11,7 @@ use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};
 use crate::base::pages::Scratch;
 use crate::base::parallel::{self, GRAIN};
-use crate::base::strided::Strided;
+use crate::base::strided::{Strided, zeros};
 use crate::base::trace::{Work, raise};
 use crate::engine::convert;
 use crate::engine::slices::{Ranked, Rest, Slice, Slices, ordered};
@@ -232,6 +232,10 @@ impl Order {
         if let Some(s) = x.strided().filter(|s| s.len() == 0) {
             return Ok(Tensor::from_strided(s.narrow(self.axis, 0..self.limit.min(s.shape[self.axis]))));
         }
+        if let Some(s) = x.strided().filter(|s| self.limit > 0 && s.shape[self.axis] == 1) {
+            ordered(s.dtype)?;
+            return Ok(x.clone());
+        }
         if let Some(s) = x.strided().filter(|s| self.limit >= s.shape[self.axis]) {
             return self.all_of(s);
         }
@@ -314,8 +318,7 @@ impl Order {
     fn rows(&self, s: &Strided, dtype: DType, f: &(dyn Fn(&[u8], &mut [u8]) + Sync)) -> Result<Tensor> {
         ordered(s.dtype)?;
         raise(Work::Specialised);
-        let order: Vec<usize> = (0..s.ndim()).filter(|&a| a != self.axis).chain([self.axis]).collect();
-        let turned = s.permute(&order);
+        let turned = s.permute(&self.axis_last(s.ndim()));
         let (source, n) = (turned.dense_bytes()?, s.shape[self.axis]);
         let (from, to) = (n * s.dtype.size(), n * dtype.size());
         convert::dense_len(&s.shape, DType::U64)?;
@@ -330,10 +333,19 @@ impl Order {
                 f(&source[first * from..][..out.len() / to * from], out);
             });
         })?;
-        let mut back = vec![0; order.len()];
-        order.iter().enumerate().for_each(|(i, &a)| back[a] = i);
-        let out = Strided::new(buffer, dtype, turned.shape.clone()).permute(&back);
-        Ok(Tensor::from_strided(out.to_contiguous()?.into_owned()))
+        self.axis_back(&Strided::new(buffer, dtype, turned.shape.clone()))
+    }
+
+    /// The axes, with the one that is sorted along behind the others.
+    fn axis_last(&self, ndim: usize) -> Vec<usize> {
+        (0..ndim).filter(|&a| a != self.axis).chain([self.axis]).collect()
+    }
+
+    /// An array that has the axis last, with the axis where it belongs.
+    fn axis_back(&self, turned: &Strided) -> Result<Tensor> {
+        let mut back: Vec<usize> = (0..turned.ndim() - 1).collect();
+        back.insert(self.axis, turned.ndim() - 1);
+        Ok(Tensor::from_strided(turned.permute(&back).to_contiguous()?.into_owned()))
     }
 
     /// The elements of each of several slices in order.
@@ -366,8 +378,7 @@ impl Order {
     fn few_of(&self, s: &Strided) -> Result<(Tensor, Tensor)> {
         ordered(s.dtype)?;
         raise(Work::Specialised);
-        let order: Vec<usize> = (0..s.ndim()).filter(|&a| a != self.axis).chain([self.axis]).collect();
-        let turned = s.permute(&order);
+        let turned = s.permute(&self.axis_last(s.ndim()));
         let (source, n, limit, size) = (turned.dense_bytes()?, s.shape[self.axis], self.limit, s.dtype.size());
         convert::dense_len(&s.shape, DType::U64)?;
         let found = s.len() / n * limit;
@@ -395,13 +406,8 @@ impl Order {
         })?;
         let mut shape = turned.shape.clone();
         shape[s.ndim() - 1] = limit;
-        let mut back = vec![0; order.len()];
-        order.iter().enumerate().for_each(|(i, &a)| back[a] = i);
-        let of = |buffer: Buffer, dtype: DType| -> Result<Tensor> {
-            let out = Strided::new(buffer, dtype, shape.clone()).permute(&back);
-            Ok(Tensor::from_strided(out.to_contiguous()?.into_owned()))
-        };
-        Ok((of(values, s.dtype)?, of(Buffer::from_block(places.into_block()), DType::I64)?))
+        let places = Strided::new(Buffer::from_block(places.into_block()), DType::I64, shape.clone());
+        Ok((self.axis_back(&Strided::new(values, s.dtype, shape))?, self.axis_back(&places)?))
     }
 
     /// The ranks of elements.
@@ -531,6 +537,10 @@ impl Order {
         }
         if let Some(dense) = self.dense(x)? {
             return self.places(&dense);
+        }
+        if let Some(s) = x.strided().filter(|s| self.limit > 0 && s.shape[self.axis] == 1) {
+            ordered(s.dtype)?;
+            return Ok(Tensor::from_strided(zeros(&s.shape)?));
         }
         if let Some(s) = x.strided().filter(|s| self.limit >= s.shape[self.axis]) {
             return self.all_places(s);

@@ -9,6 +9,7 @@ mod outermost;
 mod nan;
 mod custom;
 mod rows;
+mod short;
 mod sparse;
 mod unstored;
 mod varying;

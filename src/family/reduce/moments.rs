@@ -7,6 +7,7 @@ use openwork_ops::reduce::Moments;
 use openwork_ops::reduce::moments::{COLUMNS, ROWS};
 use openwork_ops::{DType, cast};
 
+use crate::base::buffer::zeroed_vec;
 use crate::base::faults::{self, Fault};
 use crate::base::mapped::Mapped;
 use crate::base::parallel::{self, GRAIN};
@@ -23,6 +24,11 @@ const ALONE: usize = 4 * GRAIN;
 
 /// Σ (x − mean)² / (n − correction) over some axes, as `float64`; `None` where [`each`] finds nothing.
 pub(super) fn variances(x: &Strided, correction: f64, axes: &[usize]) -> Option<Strided> {
+    // What is not finite is no distance from itself.
+    let of_one = |x: f64| if correction < 1.0 && x.is_finite() { 0.0 } else { f64::NAN };
+    if let Some(found) = ones(x, axes, &of_one) {
+        return Some(found);
+    }
     each(x, axes, true, &|found| {
         let n = found.count();
         // NaN stays, and where nothing is left to divide by there is none.
@@ -38,6 +44,9 @@ pub(super) fn variances(x: &Strided, correction: f64, axes: &[usize]) -> Option<
 /// √(Σ x²) over some axes but the innermost, along which a plain sum is faster; `None` where [`each`] finds nothing, and where a
 /// square may overflow or vanish.
 pub(super) fn norms(x: &Strided, axes: &[usize]) -> Option<Strided> {
+    if let Some(found) = ones(x, axes, &f64::abs) {
+        return Some(found);
+    }
     // About a mean, to which the squares are added that its own have.
     let found = each(x, axes, false, &|found| {
         let of_mean = found.means().iter().map(|mean| found.count() * mean * mean);
@@ -47,6 +56,21 @@ pub(super) fn norms(x: &Strided, axes: &[usize]) -> Option<Strided> {
     let is_exact = squares.typed::<f64>()?.iter().all(|squares| (1e-250..1e250).contains(squares));
     let root = |squares: &f64| squares.sqrt();
     is_exact.then(|| Strided::from_vec(squares.typed::<f64>().unwrap_or_default().mapped(root), squares.shape.clone()))
+}
+
+/// What `of` makes of each element, where each is a slice; `None` where slices have more.
+fn ones(x: &Strided, axes: &[usize], of: &(dyn Fn(f64) -> f64 + Sync)) -> Option<Strided> {
+    if !axes.iter().all(|&axis| x.shape[axis] == 1) {
+        return None;
+    }
+    let kept: Vec<usize> = (0..x.ndim()).filter(|axis| !axes.contains(axis)).map(|axis| x.shape[axis]).collect();
+    let numbers = x.cast(DType::F64);
+    let numbers = numbers.typed::<f64>()?;
+    let mut found = zeroed_vec(numbers.len());
+    parallel::for_chunks_mut(&mut found, 1, GRAIN, &|first, found| {
+        found.iter_mut().zip(&numbers[first..]).for_each(|(found, &x)| *found = of(x));
+    });
+    Some(Strided::from_vec(found, kept))
 }
 
 /// What `of` makes of the columns of each slice, in the shape of what is kept; `None` where the axes are not next to each other in

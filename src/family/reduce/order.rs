@@ -9,13 +9,15 @@ use openwork_ops::reduce::Extreme;
 use openwork_ops::{DType, order};
 
 use super::outermost::in_columns;
+use super::short;
 use crate::base::axes::Axes;
 use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};
+use crate::base::mapped::{Chosen, Mapped};
 use crate::base::parallel::{self, GRAIN};
-use crate::base::strided::Strided;
+use crate::base::strided::{Strided, zeros};
 use crate::engine::fold::Fold;
-use crate::engine::slices::{Ranked, Rest, Selected, Slice, Slices, Sorted, number_of, values_of};
+use crate::engine::slices::{Ranked, Rest, Selected, Slice, Slices, Sorted, number_of, ordered, values_of};
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Tensor};
 
@@ -249,6 +251,12 @@ fn extreme(x: &Tensor, axis: &Axes, greatest: bool) -> Result<Tensor> {
     {
         return if axis.keeps() { out.expand_dims(along) } else { Ok(out) };
     }
+    // Each element by itself is the first.
+    if let Some(s) = x.strided().filter(|s| s.len() > 0 && axes.iter().all(|&axis| s.shape[axis] == 1)) {
+        ordered(s.dtype)?;
+        let kept: Vec<usize> = (0..s.ndim()).chosen(|axis| !axes.contains(axis)).mapped(|&axis| s.shape[axis]);
+        return with_axes(zeros(&kept)?, axis, &axes);
+    }
     let slices = slices_of(x, Slices::with_positions(x, &axes)?)?;
     let (found, empty) = Ranked::fold_by(&slices, false, &|slice, elements| {
         let at = match slice.rest {
@@ -280,9 +288,11 @@ fn by_key(
 }
 
 /// The elements of a slice by their places in order: a few are selected; where the fill varies, all are sorted.
-enum Places<'a> {
+pub(super) enum Places<'a> {
     Selected(Selected<'a>),
     Sorted(Sorted<'a>),
+    /// The keys of all, in order.
+    All(&'a [u64]),
 }
 
 impl<'a> Places<'a> {
@@ -299,6 +309,10 @@ impl<'a> Places<'a> {
             Places::Sorted(s) => {
                 (s.present(), if has_nan(s, dtype) { s.present() - s.rank(order::NAN - 1) } else { 0 })
             }
+            Places::All(keys) => {
+                let is_nan = |&&key: &&u64| order::has_nan(dtype) && key == order::NAN;
+                (keys.len() as u128, keys.iter().rev().take_while(is_nan).count() as u128)
+            }
         };
         if nans > 0 && !skip_nan { 0 } else { present - nans }
     }
@@ -307,31 +321,44 @@ impl<'a> Places<'a> {
         match self {
             Places::Selected(s) => s.select(k),
             Places::Sorted(s) => s.select(k),
+            Places::All(keys) => keys[k as usize],
         }
     }
 }
 
+/// What was found over some axes of a strided tensor, with these where they are kept.
+fn with_axes(found: Strided, axes: &Axes, of: &[usize]) -> Result<Tensor> {
+    let found = Tensor::from_strided(found);
+    if axes.keeps() { found.expand_dims(of) } else { Ok(found) }
+}
+
 fn median(x: &Tensor, axes: &Axes, skip_nan: bool) -> Result<Tensor> {
-    by_key(x, axes, false, &|slice, elements, dtype| {
-        let mut places = Places::of(slice, elements, dtype, 0.5);
-        match places.counted(dtype, skip_nan) {
-            0 => order::NAN,
-            n => places.select((n - 1) / 2),
-        }
-    })
+    let (dtype, of) = (x.dtype(), axes.of(x.ndim())?);
+    let middle = |places: &mut Places<'_>| match places.counted(dtype, skip_nan) {
+        0 => order::NAN,
+        n => places.select((n - 1) / 2),
+    };
+    if let Some(found) = short::in_order(x, &of, &middle)? {
+        return with_axes(values_of(dtype, &found), axes, &of);
+    }
+    by_key(x, axes, false, &|slice, elements, dtype| middle(&mut Places::of(slice, elements, dtype, 0.5)))
 }
 
 fn quantile(x: &Tensor, q: f64, interpolation: Interpolation, axes: &Axes, skip_nan: bool) -> Result<Tensor> {
     if !(0.0..=1.0).contains(&q) {
         return Err(error::invalid("q", format_args!("{q} is given, allowed is 0 to 1")));
     }
-    let slices = slices_of(x, Slices::without_positions(x, &axes.of(x.ndim())?)?)?;
-    let (dtype, out) = (x.dtype(), x.dtype().to_inexact());
-    let (found, empty) = Ranked::fold_by(&slices, false, &|slice, elements| {
-        let mut places = Places::of(slice, elements, dtype, q);
-        let n = places.counted(dtype, skip_nan);
-        Ok(if n == 0 { f64::NAN } else { interpolated(&mut places, n, q, interpolation, dtype) })
-    })?;
+    let (dtype, out, of) = (x.dtype(), x.dtype().to_inexact(), axes.of(x.ndim())?);
+    let quantile = |places: &mut Places<'_>| match places.counted(dtype, skip_nan) {
+        0 => f64::NAN,
+        n => interpolated(places, n, q, interpolation, dtype),
+    };
+    if let Some(found) = short::in_order(x, &of, &quantile)? {
+        return with_axes(found.cast(out), axes, &of);
+    }
+    let slices = slices_of(x, Slices::without_positions(x, &of)?)?;
+    let (found, empty) =
+        Ranked::fold_by(&slices, false, &|slice, elements| Ok(quantile(&mut Places::of(slice, elements, dtype, q))))?;
     let n = found.len();
     let values = Strided::from_vec(found, vec![n]).cast(out);
     slices.folded(values, empty.map(|e| e.cast(out)), axes.keeps())

@@ -7,6 +7,7 @@ use crate::base::mapped::Mapped;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use openwork_ops::structure::columns;
 use openwork_ops::structure::gather::{copy_runs, gather_rows, repeat_rows};
 use openwork_ops::structure::keys::{self, KeyLayout};
 use openwork_ops::structure::{Index, IndexSlice, IndexVec};
@@ -83,6 +84,9 @@ pub(crate) fn along(x: &Tensor, axis: usize, choice: &Along<'_>) -> Result<Tenso
     }
 }
 
+/// Elements of a list that are few enough for all rows to be gone through in one loop.
+const SHORT: usize = 64;
+
 /// The chosen elements of one axis of an array: a view where they are evenly spaced, else a copy. Axes along which the
 /// array does not vary stay so.
 pub(crate) fn strided(x: &Strided, axis: usize, choice: &Along<'_>) -> Result<Strided> {
@@ -112,6 +116,12 @@ pub(crate) fn strided(x: &Strided, axis: usize, choice: &Along<'_>) -> Result<St
     shape[axis] = len;
     let n_bytes = dense_len(&shape, x.dtype)? * x.dtype.size();
     let buffer = Buffer::filled(n_bytes, x.dtype.size().max(BYTES), |out| {
+        if (1..SHORT).contains(&list.len()) {
+            let grain = (GRAIN / len).max(1);
+            return parallel::for_chunks_mut(out, len * inner, grain, &|first, out| {
+                columns::choose(&source[first * n * inner..], n, &list, inner, out);
+            });
+        }
         let grain = (GRAIN * x.dtype.size() / inner.max(1)).max(1);
         parallel::for_chunks_mut(out, inner, grain, &|start, mut out| {
             let mut at = start;

@@ -11,7 +11,7 @@ use openwork_ops::structure::keys::KeyLayout;
 use openwork_ops::structure::{Index, IndexVec};
 use openwork_ops::{Scalar, promote, with_index};
 
-use super::{along, beside};
+use super::{along, arrays, beside};
 use crate::base::axes::Axis;
 use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::context;
@@ -180,23 +180,9 @@ pub(crate) fn concat_like(tensors: &[&Tensor], axis: usize, model: usize) -> Res
     sparse(&parts, axis, &shape, model)
 }
 
+/// Joins arrays of one dtype.
 pub(super) fn strided(parts: &[Tensor], axis: usize, shape: &[usize]) -> Result<Strided> {
-    let dtype = parts[0].dtype();
-    let n = convert::dense_len(shape, dtype)?;
-    let size = dtype.size();
-    let inner = crate::base::strided::count(&shape[axis + 1..]) * size;
-    let row = shape[axis] * inner;
-    let buffer = Buffer::build(n * size, |out| {
-        let mut at = 0;
-        for s in parts.iter().filter_map(Tensor::strided).filter(|s| s.len() > 0) {
-            let width = s.shape[axis] * inner;
-            for (i, to) in out.chunks_exact_mut(row).enumerate() {
-                s.read(i * (width / size), &mut to[at..at + width]);
-            }
-            at += width;
-        }
-    })?;
-    Ok(Strided::new(buffer, dtype, shape.to_vec()))
+    arrays::joined(&parts.iter().filter_map(Tensor::strided).collect::<Vec<_>>(), axis, shape)
 }
 
 /// One sparse part, and where its first element stands in the whole.

@@ -1,6 +1,7 @@
 //! Ops that change shape and move no value, or as few as the layout allows; and, in files of their own, those that
 //! choose, join and move elements.
 
+mod arrays;
 mod axes;
 mod beside;
 mod moves;

@@ -4,9 +4,9 @@ use crate::base::mapped::Mapped;
 use openwork_ops::Scalar;
 
 use super::along::{self, Along};
+use super::arrays;
 use super::join::{self, Piece};
 use crate::base::error::{self, Result};
-use crate::base::strided::Strided;
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::tensor::Tensor;
 use crate::tensor::fill::Fill;
@@ -104,17 +104,17 @@ fn padded(x: &Tensor, widths: &[(usize, usize)], pad: Pad) -> Result<Tensor> {
             return Ok(join::place(&shape, &spec, &pieces, fill)?.into());
         }
     }
+    let value = value.unwrap_or(Scalar::zero(x.dtype()));
+    if let Some(x) = x.strided() {
+        return Ok(Tensor::from_strided(arrays::framed(x, widths, &shape, value)?));
+    }
     // A sum of frames, one axis after the other.
     let mut out = x.clone();
-    let value = value.unwrap_or(Scalar::zero(x.dtype()));
     for (axis, &(before, after)) in widths.iter().enumerate().filter(|(_, w)| **w != (0, 0)) {
         let frame = |width: usize| {
             let mut shape = out.shape().to_vec();
             shape[axis] = width;
-            match x.sparse() {
-                None => Ok(Tensor::from_strided(Strided::constant(value, &shape))),
-                Some(_) => Tensor::full(&shape, value, Layout::Coo),
-            }
+            Tensor::full(&shape, value, Layout::Coo)
         };
         let (before, after) = (frame(before)?, frame(after)?);
         let parts = [&before, &out, &after];

@@ -9,7 +9,7 @@ use openwork_ops::structure::keys::KeyLayout;
 use openwork_ops::structure::{Index, IndexSlice, IndexVec};
 use openwork_ops::with_index;
 
-use super::{along, coo_dims, join};
+use super::{along, arrays, coo_dims, join};
 use crate::base::axes::{Axes, Axis};
 use crate::base::buffer::Buffer;
 use crate::base::context;
@@ -156,7 +156,7 @@ fn triangle(x: &Tensor, offset: isize, lower: bool) -> Result<Tensor> {
         if lower { away <= 0 } else { away >= 0 }
     };
     let out: Tensor = match &x.storage {
-        Storage::Strided(s) => Tensor::from_strided(kept(s, &keep)?),
+        Storage::Strided(s) => Tensor::from_strided(arrays::triangle(s, offset, lower)?),
         Storage::Sparse(s) => {
             let blank = match &s.fill {
                 Fill::Undefined => true,
@@ -169,7 +169,7 @@ fn triangle(x: &Tensor, offset: isize, lower: bool) -> Result<Tensor> {
                         format!("outside the triangle is zero, the fill {} varies then along two axes", s.fill)
                     })?;
                     let dense = convert::to_strided(s, &fill)?;
-                    Tensor::from_strided(kept(&dense, &keep)?)
+                    Tensor::from_strided(arrays::triangle(&dense, offset, lower)?)
                 }
                 _ => {
                     let s = in_levels(s, &[n - 2, n - 1])?;
@@ -233,26 +233,6 @@ pub(crate) fn in_levels<'a>(s: &'a Sparse, axes: &[usize]) -> Result<Cow<'a, Spa
         return convert::convert(&s, &LevelSpec::of_layout(Layout::Coo, &s.shape)?).map(Cow::Owned);
     }
     Ok(s)
-}
-
-/// A copy with zeros where `keep` does not hold of row and column.
-fn kept(x: &Strided, keep: &dyn Fn(u64, u64) -> bool) -> Result<Strided> {
-    let total = convert::dense_len(&x.shape, x.dtype)?;
-    let size = x.dtype.size();
-    let [.., rows, columns] = x.shape[..] else { return Ok(x.clone()) };
-    let source = x.dense_bytes()?;
-    let buffer = Buffer::build(total * size, |out| {
-        if total == 0 {
-            return;
-        }
-        for (i, (to, from)) in out.chunks_exact_mut(columns * size).zip(source.chunks_exact(columns * size)).enumerate()
-        {
-            for c in (0..columns).filter(|&c| keep((i % rows) as u64, c as u64)) {
-                to[c * size..(c + 1) * size].copy_from_slice(&from[c * size..(c + 1) * size]);
-            }
-        }
-    })?;
-    Ok(Strided::new(buffer, x.dtype, x.shape.clone()))
 }
 
 /// Where the diagonal `offset` above the main one begins: the row and the column.
