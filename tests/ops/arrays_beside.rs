@@ -240,7 +240,7 @@ fn long_rows_that_do_not_follow_each_other() {
                 });
                 same("broadcast", &want, || x.add(&narrow).unwrap());
                 same("from the left", &want, || narrow.add(&x).unwrap());
-                same("cast", &want, || x.add(&narrow.cast(DType::F32).unwrap()).unwrap());
+                same("cast", &want, || x.add(narrow.cast(DType::F32).unwrap()).unwrap());
             }
         }
     }
