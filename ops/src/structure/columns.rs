@@ -56,7 +56,7 @@ pub fn choose(source: &[u8], n: usize, list: &[u64], width: usize, out: &mut [u8
             out.iter_mut().zip(list).for_each(|(place, &column)| *place = own[column as usize]);
         }
     }
-    if n == 0 || list.is_empty() {
+    if n == 0 || width == 0 || list.is_empty() {
         return;
     }
     by_width!(width, wide(source, n, list, out), {
