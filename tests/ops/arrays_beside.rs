@@ -336,3 +336,15 @@ fn a_few_columns_by_a_list() {
         }
     }
 }
+
+#[test]
+fn huge_axes_of_arrays_that_hold_nothing() {
+    let huge = 1usize << 40;
+    let x = Tensor::zeros([0, huge, huge], DType::F64, openwork::Layout::Strided).unwrap();
+    assert_eq!(Tensor::concat(&[&x, &x], 1).unwrap().shape(), [0, 2 * huge, huge]);
+    assert_eq!(Tensor::stack(&[&x, &x], -1).unwrap().shape(), [0, huge, huge, 2]);
+    assert_eq!(x.pad(&[(0, 0), (1, 0), (0, 2)], 7.0).unwrap().shape(), [0, huge + 1, huge + 2]);
+    assert_eq!(x.tril(0).unwrap().shape(), [0, huge, huge]);
+    let places = Tensor::from_vec([3], vec![1i64, 0, 1]).unwrap();
+    assert_eq!(x.index_select(&places, 1).unwrap().shape(), [0, 3, huge]);
+}

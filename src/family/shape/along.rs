@@ -116,7 +116,7 @@ pub(crate) fn strided(x: &Strided, axis: usize, choice: &Along<'_>) -> Result<St
     shape[axis] = len;
     let n_bytes = dense_len(&shape, x.dtype)? * x.dtype.size();
     let buffer = Buffer::filled(n_bytes, x.dtype.size().max(BYTES), |out| {
-        if (1..SHORT).contains(&list.len()) {
+        if n_bytes > 0 && (1..SHORT).contains(&list.len()) {
             let grain = (GRAIN / len).max(1);
             return parallel::for_chunks_mut(out, len * inner, grain, &|first, out| {
                 columns::choose(&source[first * n * inner..], n, &list, inner, out);

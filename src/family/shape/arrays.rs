@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use openwork_ops::Scalar;
 use openwork_ops::structure::{columns, gather};
+use openwork_ops::{DType, Scalar};
 
 use crate::base::buffer::{BYTES, Buffer};
 use crate::base::error::Result;
@@ -23,11 +23,14 @@ pub(crate) fn joined(parts: &[&Strided], axis: usize, shape: &[usize]) -> Result
     let dtype = parts[0].dtype;
     let size = dtype.size();
     let n = convert::dense_len(shape, dtype)?;
+    if n == 0 {
+        return empty(dtype, shape); // other sizes together may be any
+    }
     let parts: Vec<&Strided> = parts.iter().copied().filter(|part| part.len() > 0).collect();
     let inner = count(&shape[axis + 1..]);
     let row = shape[axis] * inner;
     let buffer = Buffer::filled(n * size, size.max(BYTES), |out| {
-        if n > 0 && row * size / parts.len() >= LONG {
+        if row * size / parts.len() >= LONG {
             in_pieces(&parts, axis, row, inner, out);
         } else {
             parallel::for_chunks_mut(out, row * size, (GRAIN / row.max(1)).max(1), &|first, out| {
@@ -36,6 +39,11 @@ pub(crate) fn joined(parts: &[&Strided], axis: usize, shape: &[usize]) -> Result
         }
     })?;
     Ok(Strided::new(buffer, dtype, shape.to_vec()))
+}
+
+/// An array of no elements.
+fn empty(dtype: DType, shape: &[usize]) -> Result<Strided> {
+    Ok(Strided::new(Buffer::empty(), dtype, shape.to_vec()))
 }
 
 /// Every part of every row by itself.
@@ -113,6 +121,9 @@ fn apart(x: &Strided, axis: usize) -> Option<(usize, usize)> {
 pub(super) fn framed(x: &Strided, widths: &[(usize, usize)], shape: &[usize], value: Scalar) -> Result<Strided> {
     let (dtype, size) = (x.dtype, x.dtype.size());
     let n = convert::dense_len(shape, dtype)?;
+    if n == 0 {
+        return empty(dtype, shape);
+    }
     let x: Cow<'_, Strided> = x.to_contiguous()?;
     let source = x.contiguous_bytes().unwrap_or_default();
     let element = &value.to_bytes().0[..size];
@@ -183,6 +194,9 @@ pub(super) fn triangle(x: &Strided, offset: isize, lower: bool) -> Result<Stride
     let total = convert::dense_len(&x.shape, x.dtype)?;
     let size = x.dtype.size();
     let [.., rows, columns] = x.shape[..] else { return Ok(x.clone()) };
+    if total == 0 {
+        return empty(x.dtype, &x.shape);
+    }
     let source = x.dense_bytes()?;
     let row = columns * size;
     let edge = offset as i128 + i128::from(lower);
