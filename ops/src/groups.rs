@@ -61,13 +61,54 @@ pub(crate) fn map_at_level<A: Element, B: Store>(x: &[u8], out: &mut [u8], f: im
     vectorised(Map(x, out, f, PhantomData));
 }
 
-/// `out[i] = f(a[i], b[i])`.
+/// `out[i] = f(a[i], b[i])`, as a [`BinaryKernel`].
 #[inline(always)]
 pub(crate) fn zip<A: Element, B: Store>(a: &[u8], b: &[u8], out: &mut [u8], f: impl Fn(A, A) -> B) {
-    let (a, b, out) = (A::from_bytes(a), A::from_bytes(b), bytemuck::cast_slice_mut::<u8, B::Raw>(out));
-    debug_assert!(a.len() == b.len() && a.len() == out.len());
-    for ((o, &a), &b) in out.iter_mut().zip(a).zip(b) {
-        *o = f(a, b).store();
+    each(A::from_bytes(a), A::from_bytes(b), bytemuck::cast_slice_mut::<u8, B::Raw>(out), |a, b| f(a, b).store());
+}
+
+/// [`zip`] of elements.
+#[inline(always)]
+pub(crate) fn each<A: Copy, B>(a: &[A], b: &[A], out: &mut [B], mut f: impl FnMut(A, A) -> B) {
+    match (a, b) {
+        (a, &[b]) => {
+            debug_assert_eq!(a.len(), out.len());
+            out.iter_mut().zip(a).for_each(|(o, &a)| *o = f(a, b));
+        }
+        (&[a], b) => {
+            debug_assert_eq!(b.len(), out.len());
+            out.iter_mut().zip(b).for_each(|(o, &b)| *o = f(a, b));
+        }
+        (a, b) => {
+            debug_assert!(a.len() == b.len() && a.len() == out.len());
+            out.iter_mut().zip(a).zip(b).for_each(|((o, &a), &b)| *o = f(a, b));
+        }
+    }
+}
+
+/// Elements `start..start + n` of an operand of a [`BinaryKernel`], or the one that it is.
+#[inline(always)]
+pub(crate) fn part<T>(operand: &[T], start: usize, n: usize) -> &[T] {
+    if operand.len() == 1 { operand } else { &operand[start..start + n] }
+}
+
+/// An operand of a [`BinaryKernel`] for loops that read as many elements of each, at most `N`.
+pub(crate) struct Parts<'a, T, const N: usize> {
+    operand: &'a [T],
+    /// Where the operand is one element, over and over.
+    alike: [T; N],
+}
+
+impl<'a, T: Copy + Default, const N: usize> Parts<'a, T, N> {
+    #[inline(always)]
+    pub(crate) fn of(operand: &'a [T]) -> Self {
+        Parts { operand, alike: [operand.first().copied().unwrap_or_default(); N] }
+    }
+
+    /// Elements `start..start + n`.
+    #[inline(always)]
+    pub(crate) fn part(&self, start: usize, n: usize) -> &[T] {
+        if self.operand.len() == 1 { &self.alike[..n] } else { &self.operand[start..start + n] }
     }
 }
 
@@ -116,14 +157,16 @@ pub(crate) fn unary_through_f32<H: Half>(x: &[u8], out: &mut [u8], kernel: Unary
 /// Runs the `f32` kernel of a binary op on half-precision elements, as [`unary_through_f32`] does.
 pub(crate) fn binary_through_f32<H: Half>(a: &[u8], b: &[u8], out: &mut [u8], kernel: BinaryKernel) {
     let (mut wide_a, mut wide_b, mut wide_out) = ([0f32; CHUNK], [0f32; CHUNK], [0f32; CHUNK]);
-    let to_bool = out.len() < a.len();
-    let out_bytes = if to_bool { CHUNK } else { 2 * CHUNK };
-    for ((a, b), out) in a.chunks(2 * CHUNK).zip(b.chunks(2 * CHUNK)).zip(out.chunks_mut(out_bytes)) {
-        let n = a.len() / 2;
-        H::widen_all(H::from_bytes(a), &mut wide_a[..n]);
-        H::widen_all(H::from_bytes(b), &mut wide_b[..n]);
-        let (a, b) = (bytemuck::cast_slice(&wide_a[..n]), bytemuck::cast_slice(&wide_b[..n]));
-        if to_bool {
+    let (a, b) = (H::from_bytes(a), H::from_bytes(b));
+    let size = out.len() / a.len().max(b.len()).max(1);
+    for (i, out) in out.chunks_mut((CHUNK * size).max(1)).enumerate() {
+        let (start, n) = (i * CHUNK, out.len() / size);
+        let (a, b) = (part(a, start, n), part(b, start, n));
+        let (wide_a, wide_b) = (&mut wide_a[..a.len()], &mut wide_b[..b.len()]);
+        H::widen_all(a, wide_a);
+        H::widen_all(b, wide_b);
+        let (a, b) = (bytemuck::cast_slice(wide_a), bytemuck::cast_slice(wide_b));
+        if size == 1 {
             kernel(a, b, out);
         } else {
             kernel(a, b, bytemuck::cast_slice_mut(&mut wide_out[..n]));
@@ -254,11 +297,6 @@ macro_rules! binary_line {
     };
     (by $group:ident, $dtype:expr, $kernel:expr) => {
         pick!($group, $dtype, $kernel);
-    };
-    (: exact, $dtype:expr, $kernel:expr) => {
-        if matches!($dtype, group!(exact)) {
-            return Some($kernel);
-        }
     };
     (: bool, $dtype:expr, $kernel:expr) => {
         if $dtype == $crate::DType::Bool {

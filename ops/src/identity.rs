@@ -4,6 +4,7 @@
 use half::{bf16, f16};
 
 use crate::dtype::{DType, Element, c64, c128};
+use crate::groups::zip;
 use crate::registry::BinaryKernel;
 use crate::with_dtype;
 
@@ -51,9 +52,7 @@ complex!(c64, c128);
 #[inline(never)] // its kernels are compiled here, not in each crate that asks
 pub fn differs(dtype: DType) -> BinaryKernel {
     fn run<T: Identity>(a: &[u8], b: &[u8], out: &mut [u8]) {
-        for ((o, &x), &y) in out.iter_mut().zip(T::from_bytes(a)).zip(T::from_bytes(b)) {
-            *o = u8::from(x.differs(y));
-        }
+        zip::<T, bool>(a, b, out, T::differs);
     }
     with_dtype!(dtype, T => run::<T>)
 }

@@ -66,7 +66,8 @@ pub(crate) mod typing {
 /// A kernel over one operand: reads a block of `compute` elements, writes as many `out` elements.
 pub type UnaryKernel = fn(x: &[u8], out: &mut [u8]);
 
-/// A kernel over two operands: blocks of the same number of elements.
+/// A kernel over two operands: each a block of as many elements as it writes, or one of them a single element, which then stands
+/// beside all of the other.
 pub type BinaryKernel = fn(a: &[u8], b: &[u8], out: &mut [u8]);
 
 /// On which side of a binary op a special element stands.

@@ -77,9 +77,10 @@ pub(crate) fn unary(kernel: UnaryKernel, x: &[Scalar], compute: DType, out: DTyp
     result.scalars(out)
 }
 
-/// A binary kernel on scalars of its compute dtype.
+/// A binary kernel on scalars of its compute dtype: as many of both, or one beside any number.
 pub(crate) fn binary(kernel: BinaryKernel, a: &[Scalar], b: &[Scalar], compute: DType, out: DType) -> Vec<Scalar> {
-    let mut result = Block::zeroed(a.len() * out.size());
+    let n = if a.len() == 1 { b.len() } else { a.len() };
+    let mut result = Block::zeroed(n * out.size());
     kernel(Block::of(a, compute).bytes(), Block::of(b, compute).bytes(), result.bytes_mut());
     result.scalars(out)
 }

@@ -189,15 +189,19 @@ struct Reader<'a> {
     compute: DType,
     /// Elements of the longest block.
     most: usize,
+    /// Whether a block is one element, which the kernel takes for all.
+    is_one: bool,
     raw: Vec<u128>,
     cast: Vec<u128>,
     ready: bool,
 }
 
 impl<'a> Reader<'a> {
-    /// A reader of blocks of at most `most` elements.
-    fn new(source: &'a Source<'a>, compute: DType, most: usize) -> Reader<'a> {
+    /// A reader of blocks of at most `most` elements; of a constant of one element, if that does.
+    fn new(source: &'a Source<'a>, compute: DType, most: usize, one_does: bool) -> Reader<'a> {
         let from = source.dtype();
+        let is_one = one_does && matches!(source, Source::Constant(_));
+        let most = if is_one { 1 } else { most };
         let direct = match source {
             Source::Strided(values) if from == compute => values.contiguous_bytes(),
             _ => None,
@@ -210,7 +214,12 @@ impl<'a> Reader<'a> {
             Source::Strided(values) if from == compute && direct.is_none() => Lines::of(values),
             _ => None,
         };
-        Reader { source, direct, lines, compute, most, raw: scratch(raw), cast: scratch(cast), ready: false }
+        Reader { source, direct, lines, compute, most, is_one, raw: scratch(raw), cast: scratch(cast), ready: false }
+    }
+
+    /// Whether nothing is moved to make a block, however long.
+    fn is_as_it_lies(&self) -> bool {
+        self.direct.is_some() || self.is_one
     }
 
     /// How many elements from `start` on make a block that costs least.
@@ -252,6 +261,7 @@ impl<'a> Reader<'a> {
 
     fn block(&self, start: usize, n: usize) -> &[u8] {
         let size = self.compute.size();
+        let n = if self.is_one { 1 } else { n };
         if let Some(Lines { array, is_one: false, at: Some(at), .. }) = &self.lines {
             return &array.buffer.bytes()[at * size..(at + n) * size];
         }
@@ -264,14 +274,18 @@ impl<'a> Reader<'a> {
 }
 
 /// Runs `f` with a reader for each source, of blocks of at most `most` elements.
-fn with_readers(sources: &[Source<'_>], computes: &[DType], most: usize, f: &mut dyn FnMut(&mut [Reader<'_>])) {
-    match (sources, computes) {
-        ([a], &[x]) => f(&mut [Reader::new(a, x, most)]),
-        ([a, b], &[x, y]) => f(&mut [Reader::new(a, x, most), Reader::new(b, y, most)]),
+fn with_readers(sources: &[Source<'_>], pass: &Pass<'_>, most: usize, f: &mut dyn FnMut(&mut [Reader<'_>])) {
+    match (sources, pass.computes) {
+        ([a], &[x]) => f(&mut [Reader::new(a, x, most, false)]),
+        ([a, b], &[x, y]) => {
+            let one_does = matches!(pass.kernel, Kernel::Binary(_));
+            let first = Reader::new(a, x, most, one_does && !matches!(b, Source::Constant(_)));
+            f(&mut [first, Reader::new(b, y, most, one_does)]);
+        }
         _ => {
             let mut readers = Vec::with_capacity(sources.len());
-            for (source, &compute) in sources.iter().zip(computes) {
-                readers.push(Reader::new(source, compute, most));
+            for (source, &compute) in sources.iter().zip(pass.computes) {
+                readers.push(Reader::new(source, compute, most, false));
             }
             f(&mut readers);
         }
@@ -282,6 +296,7 @@ fn with_readers(sources: &[Source<'_>], computes: &[DType], most: usize, f: &mut
 #[derive(Clone, Copy)]
 pub(crate) enum Kernel<'a> {
     Unary(fn(&[u8], &mut [u8])),
+    /// A block of one of both may be one element.
     Binary(fn(&[u8], &[u8], &mut [u8])),
     /// Of any number of operands, in order; it may capture what it needs.
     Many(ManyKernel<'a>),
@@ -312,11 +327,20 @@ impl Kernel<'_> {
                 self.on_blocks(&views, out);
             }
         }
-        if faults::is(Fault::ChunkEndLost) && n == BLOCK {
+        if faults::is(Fault::ChunkEndLost) && n >= BLOCK {
             let width = out.len() / n;
             out[(n - 1) * width..].fill(0);
         }
     }
+}
+
+/// An element where one of any dtype may lie.
+fn aligned(value: &Scalar, dtype: DType) -> [u128; 1] {
+    [u128::from_ne_bytes(value.cast(dtype).to_bytes().0)]
+}
+
+fn bytes_of(element: &[u128; 1], dtype: DType) -> &[u8] {
+    &bytemuck::cast_slice(element)[..dtype.size()]
 }
 
 /// A pass of a kernel over elements: what each operand is read as, and what comes out.
@@ -343,7 +367,9 @@ impl Pass<'_> {
             }
             parallel::for_chunks_mut(bytes, width, parallel::GRAIN, &|first, bytes| {
                 let most = BLOCK.min(bytes.len() / width);
-                with_readers(sources, self.computes, most, &mut |readers| {
+                with_readers(sources, self, most, &mut |readers| {
+                    let is_as_it_lies = is_of_registry && readers.iter().all(Reader::is_as_it_lies);
+                    let most = if is_as_it_lies { bytes.len() / width } else { most };
                     let (mut rest, mut start) = (&mut *bytes, first);
                     while !rest.is_empty() {
                         // Up to where a row of an operand ends, which is then read as it lies.
@@ -369,13 +395,20 @@ impl Pass<'_> {
                 _ => None,
             }
         }
+        let takes_one = matches!(self.kernel, Kernel::Binary(_));
         match (sources, self.computes) {
             ([a], &[of_a]) => match direct(a, of_a, n) {
                 Some(a) => self.kernel.on_blocks(&[a], out),
                 None => return false,
             },
-            ([a, b], &[of_a, of_b]) => match (direct(a, of_a, n), direct(b, of_b, n)) {
-                (Some(a), Some(b)) => self.kernel.on_blocks(&[a, b], out),
+            ([a, b], &[of_a, of_b]) => match (direct(a, of_a, n), direct(b, of_b, n), a, b) {
+                (Some(a), Some(b), ..) => self.kernel.on_blocks(&[a, b], out),
+                (Some(a), None, _, Source::Constant(b)) if takes_one => {
+                    self.kernel.on_blocks(&[a, bytes_of(&aligned(b, of_b), of_b)], out);
+                }
+                (None, Some(b), Source::Constant(a), _) if takes_one => {
+                    self.kernel.on_blocks(&[bytes_of(&aligned(a, of_a), of_a), b], out);
+                }
                 _ => return false,
             },
             _ => return false,
@@ -385,20 +418,16 @@ impl Pass<'_> {
 
     /// On one element of each operand: no memory is allocated for one or two.
     pub(crate) fn on_scalars(&self, operands: &[Scalar]) -> Scalar {
-        fn bytes(element: &[u128; 1], dtype: DType) -> &[u8] {
-            &bytemuck::cast_slice(element)[..dtype.size()]
-        }
-        let aligned = |value: &Scalar, dtype: DType| [u128::from_ne_bytes(value.cast(dtype).to_bytes().0)];
         let mut result = [0u128];
         let out = &mut bytemuck::cast_slice_mut(&mut result)[..self.out.size()];
         match (operands, self.computes) {
-            ([x], &[of_x]) => self.kernel.on_blocks(&[bytes(&aligned(x, of_x), of_x)], out),
+            ([x], &[of_x]) => self.kernel.on_blocks(&[bytes_of(&aligned(x, of_x), of_x)], out),
             ([a, b], &[of_a, of_b]) => {
-                self.kernel.on_blocks(&[bytes(&aligned(a, of_a), of_a), bytes(&aligned(b, of_b), of_b)], out);
+                self.kernel.on_blocks(&[bytes_of(&aligned(a, of_a), of_a), bytes_of(&aligned(b, of_b), of_b)], out);
             }
             (all, dtypes) => {
                 let elements: Vec<[u128; 1]> = all.iter().zip(dtypes).map(|(v, &d)| aligned(v, d)).collect();
-                let blocks: Vec<&[u8]> = elements.iter().zip(dtypes).map(|(e, &d)| bytes(e, d)).collect();
+                let blocks: Vec<&[u8]> = elements.iter().zip(dtypes).map(|(e, &d)| bytes_of(e, d)).collect();
                 self.kernel.on_blocks(&blocks, out);
             }
         }
@@ -479,7 +508,7 @@ pub(crate) fn collect(n: usize, source: Source<'_>, dtype: DType) -> Result<Stri
     let n = dense_len(&[n], dtype)?;
     let buffer = Buffer::filled(n * width, width.max(BYTES), |bytes| {
         parallel::for_chunks_mut(bytes, width, parallel::GRAIN, &|first, bytes| {
-            let mut reader = Reader::new(&source, dtype, BLOCK.min(bytes.len() / width));
+            let mut reader = Reader::new(&source, dtype, BLOCK.min(bytes.len() / width), false);
             for (i, block) in bytes.chunks_mut(BLOCK * width).enumerate() {
                 let (start, n) = (first + i * BLOCK, block.len() / width);
                 reader.load(start, n);

@@ -2,6 +2,7 @@
 
 use super::element::FloorDiv;
 use crate::dtype::Element;
+use crate::groups::{Parts, each, part};
 use crate::simd::{Loop, vectorised};
 
 /// Elements that are divided at a time.
@@ -83,14 +84,16 @@ pub(super) fn remainder<T: Whole>(a: &[u8], b: &[u8], out: &mut [u8]) {
 fn divide<T: Whole>(a: &[u8], b: &[u8], out: &mut [u8], (one, rest): (fn(T, T) -> T, bool)) {
     let (a, b, out) = (T::from_bytes(a), T::from_bytes(b), T::from_bytes_mut(out));
     let [mut room_of_a, mut room_of_b, mut room] = [[T::Lane::default(); AT_ONCE]; 3];
-    for ((a, b), out) in a.chunks(AT_ONCE).zip(b.chunks(AT_ONCE)).zip(out.chunks_mut(AT_ONCE)) {
+    let all = Parts::<T, AT_ONCE>::of(a);
+    for (i, out) in out.chunks_mut(AT_ONCE).enumerate() {
         let n = out.len();
-        let (dividends, divisors) = (T::lanes(a, &mut room_of_a[..n]), T::lanes(b, &mut room_of_b[..n]));
+        let (a, b) = (all.part(i * AT_ONCE, n), part(b, i * AT_ONCE, n));
+        let (dividends, divisors) = (T::lanes(a, &mut room_of_a[..n]), T::lanes(b, &mut room_of_b[..b.len()]));
         let found = T::place(out, &mut room[..n]);
         if vectorised(Floor { dividends, divisors, rest, found }) {
             T::take(out, &room[..n]);
         } else {
-            out.iter_mut().zip(a.iter().zip(b)).for_each(|(out, (&a, &b))| *out = one(a, b));
+            each(a, b, out, one);
         }
     }
 }
@@ -141,6 +144,7 @@ lane! {
 
 struct Floor<'a, L> {
     dividends: &'a [L],
+    /// As many, or one.
     divisors: &'a [L],
     /// Whether remainders are wanted.
     rest: bool,
@@ -158,18 +162,19 @@ impl<L: Lane> Loop for Floor<'_, L> {
         let mut differ = false;
         divisors.iter().for_each(|&by| differ |= by != first);
         let reciprocal = 1.0 / first.float();
+        let divisors = if differ { divisors } else { &[first] };
         // Each a loop of its own.
         match (differ, rest) {
-            (true, true) => each(dividends, divisors, found, |a, b| a / b, |_, rest| rest),
-            (true, false) => each(dividends, divisors, found, |a, b| a / b, |quotient, _| quotient),
-            (false, true) => each(dividends, divisors, found, |a, _| a * reciprocal, |_, rest| rest),
-            (false, false) => each(dividends, divisors, found, |a, _| a * reciprocal, |quotient, _| quotient),
+            (true, true) => divided(dividends, divisors, found, |a, b| a / b, |_, rest| rest),
+            (true, false) => divided(dividends, divisors, found, |a, b| a / b, |quotient, _| quotient),
+            (false, true) => divided(dividends, divisors, found, |a, _| a * reciprocal, |_, rest| rest),
+            (false, false) => divided(dividends, divisors, found, |a, _| a * reciprocal, |quotient, _| quotient),
         }
     }
 }
 
 #[inline(always)]
-fn each<L: Lane>(
+fn divided<L: Lane>(
     dividends: &[L],
     divisors: &[L],
     found: &mut [L],
@@ -177,14 +182,14 @@ fn each<L: Lane>(
     of: impl Fn(L, L) -> L,
 ) -> bool {
     let (mut large, mut zeros) = (0, false);
-    for ((&a, &b), found) in dividends.iter().zip(divisors).zip(found) {
+    each(dividends, divisors, found, |a, b| {
         large |= a.extent(b);
         zeros |= b == L::default();
         // What is left by the nearest integer, or by the one beside it, is less than the divisor.
         let nearest = L::counted(quotient(a.float(), b.float()) + SHIFT);
         let (quotient, rest) = a.settled(b, nearest);
-        *found = of(quotient, rest);
-    }
+        of(quotient, rest)
+    });
     large == 0 && !zeros
 }
 

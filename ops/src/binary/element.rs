@@ -231,17 +231,17 @@ macro_rules! neighbour {
 }
 neighbour!(half::f16, half::bf16, f32, f64);
 
-/// Bits that both have, of elements of any width; and, for bool.
+/// And, for bool.
 pub(super) fn and(a: &[u8], b: &[u8], out: &mut [u8]) {
     zip::<u8, _>(a, b, out, |a, b| a & b);
 }
 
-/// Bits that one has; or, for bool.
+/// Or, for bool.
 pub(super) fn or(a: &[u8], b: &[u8], out: &mut [u8]) {
     zip::<u8, _>(a, b, out, |a, b| a | b);
 }
 
-/// Bits that one of both has.
+/// Exclusive or, for bool.
 pub(super) fn xor(a: &[u8], b: &[u8], out: &mut [u8]) {
     zip::<u8, _>(a, b, out, |a, b| a ^ b);
 }

@@ -397,19 +397,19 @@ binary_table! { $
         name: bitwise_and, symbol: Some("&"), domain: Any, typing: bits, commutative: true,
         annihilators: [exact(0)],
         derivatives: (none, none),
-        kernels: { exact: and }
+        kernels: { bool: and, bits => |a, b| a & b }
     }
     /// Bit by bit, or.
     BitwiseOr {
         name: bitwise_or, symbol: Some("|"), domain: Any, typing: bits, commutative: true, annihilators: [],
         derivatives: (none, none),
-        kernels: { exact: or }
+        kernels: { bool: or, bits => |a, b| a | b }
     }
     /// Bit by bit, exclusive or.
     BitwiseXor {
         name: bitwise_xor, symbol: Some("^"), domain: Any, typing: bits, commutative: true, annihilators: [],
         derivatives: (none, none),
-        kernels: { exact: xor }
+        kernels: { bool: xor, bits => |a, b| a ^ b }
     }
     /// `a * 2^b`: bits shifted up; 0 for `b` negative or past the width.
     BitwiseLeftShift {

@@ -45,6 +45,37 @@ fn every_typing_has_a_total_kernel() {
     }
 }
 
+/// What a kernel gives for one element beside a block, on either side, is what it gives for the element over and over.
+#[track_caller]
+fn check_one_element(kernel: BinaryKernel, typing: Typing, name: &str) {
+    let values = special(typing.compute);
+    // More than kernels look at together.
+    let block: Vec<Scalar> = values.iter().copied().cycle().take(600).collect();
+    for &one in &values {
+        let alike = vec![one; block.len()];
+        let run = |a: &[Scalar], b: &[Scalar]| binary(kernel, a, b, typing.compute, typing.out);
+        for n in [0, 1, 2, 7, block.len()] {
+            let (block, alike) = (&block[..n], &alike[..n]);
+            assert!(all_same(&run(block, &[one]), &run(block, alike)), "{name} {} of {n} and {one}", typing.compute);
+            assert!(all_same(&run(&[one], block), &run(alike, block)), "{name} {} of {one} and {n}", typing.compute);
+        }
+    }
+}
+
+#[test]
+fn one_element_stands_for_all() {
+    for &op in BinaryOp::ALL {
+        for typing in DType::ALL.into_iter().filter_map(|dtype| op.typing(dtype)) {
+            check_one_element(op.kernel(typing.compute).unwrap(), typing, op.name());
+        }
+    }
+    for dtype in DType::ALL {
+        check_one_element(crate::identity::differs(dtype), Typing { compute: dtype, out: DType::Bool }, "differs");
+        let Some(kernel) = crate::order::replace_nan(dtype) else { continue };
+        check_one_element(kernel, Typing::same(dtype), "replace_nan");
+    }
+}
+
 #[test]
 fn half_precision_is_single_rounded() {
     // The next float is that of the dtype.

@@ -2,6 +2,7 @@
 
 use super::elementary::{LN_2, split};
 use super::{Float, Level, Loop, level, polynomial, reduced_exponential, vectorised};
+use crate::groups::{Parts, each};
 
 /// The natural logarithm of a positive normal number, as a sum of two floats, within 2^-65 of itself.
 #[inline(always)]
@@ -85,7 +86,9 @@ impl<T: Float> Loop for Powers<'_, T> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        for ((x, y), out) in self.x.chunks(CHUNK).zip(self.y.chunks(CHUNK)).zip(self.out.chunks_mut(CHUNK)) {
+        let (all_x, all_y) = (Parts::<T, CHUNK>::of(self.x), Parts::<T, CHUNK>::of(self.y));
+        for (i, out) in self.out.chunks_mut(CHUNK).enumerate() {
+            let (x, y) = (all_x.part(i * CHUNK, out.len()), all_y.part(i * CHUNK, out.len()));
             if y.iter().fold(true, |all, y| all & (y.wide() == 2.0)) {
                 out.iter_mut().zip(x).for_each(|(out, x)| *out = T::round(x.wide() * x.wide()));
                 continue;
@@ -115,13 +118,10 @@ fn repair<T: Float>(x: &[T], y: &[T], out: &mut [T], held: &[u8; CHUNK]) {
 
 fn apply<T: Float>(x: &[u8], y: &[u8], out: &mut [u8]) {
     let (x, y, out) = (T::from_bytes(x), T::from_bytes(y), T::from_bytes_mut(out));
-    debug_assert!(x.len() == y.len() && x.len() == out.len());
     if level() > Level::Baseline || cfg!(any(target_arch = "aarch64", target_feature = "fma")) {
         vectorised(Powers { x, y, out });
     } else {
-        for ((out, x), y) in out.iter_mut().zip(x).zip(y) {
-            *out = T::round(slowly(x.wide(), y.wide()));
-        }
+        each(x, y, out, |x: T, y: T| T::round(slowly(x.wide(), y.wide())));
     }
 }
 
