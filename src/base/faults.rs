@@ -58,6 +58,8 @@ pub enum Fault {
     RestUnfolded,
     LinesOfFirst,
     FrameShifted,
+    FillsExchanged,
+    EndsUnmoved,
 }
 
 #[cfg(feature = "planted-faults")]
@@ -70,7 +72,7 @@ mod switch {
 
     impl Fault {
         /// Every fault.
-        pub const ALL: [Fault; 51] = [
+        pub const ALL: [Fault; 53] = [
             Fault::UnaryKeepsFill,
             Fault::BinaryFillOfLeft,
             Fault::DuplicatesDropped,
@@ -122,6 +124,8 @@ mod switch {
             Fault::RestUnfolded,
             Fault::LinesOfFirst,
             Fault::FrameShifted,
+            Fault::FillsExchanged,
+            Fault::EndsUnmoved,
         ];
     }
 

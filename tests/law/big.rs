@@ -13,11 +13,13 @@ use super::values::Data;
 type Ops = (fn(&Tensor, &Tensor) -> Result<Tensor>, fn(&Oracle, &Oracle) -> std::result::Result<Expected, Refused>);
 
 /// An op of two tensors (or of the first alone), and the same on models.
-pub const OPS: [(&str, Ops); 18] = [
+pub const OPS: [(&str, Ops); 20] = [
     ("sin", (|a, _| a.sin(), |a, _| oracle::unary("sin", a))),
     ("isfinite", (|a, _| a.unary(UnaryOp::Isfinite), |a, _| oracle::unary("isfinite", a))),
     ("add", (|a, b| a.add(b), |a, b| oracle::binary("add", a, b))),
     ("mul", (|a, b| a.mul(b), |a, b| oracle::binary("mul", a, b))),
+    ("add", (|a, b| anew(a, Layout::Csr)?.add(&anew(b, Layout::Csr)?), |a, b| oracle::binary("add", a, b))),
+    ("sub", (|a, b| anew(a, Layout::Coo)?.sub(&anew(b, Layout::Coo)?), |a, b| oracle::binary("sub", a, b))),
     ("lt", (|a, b| a.binary(BinaryOp::Lt, b), |a, b| oracle::binary("lt", a, b))),
     ("sum", (|a, _| a.sum(..), |a, _| oracle::reduce("sum", a, &all(a), false))),
     ("sum", (|a, _| a.sum(0), |a, _| oracle::reduce("sum", a, &[0], false))),
@@ -46,9 +48,17 @@ fn sparse_in(a: &Tensor, layout: Layout) -> Result<Tensor> {
     if a.is_strided() { a.to_sparse(layout, openwork::Scalar::zero(a.dtype())) } else { a.to_layout(layout) }
 }
 
+/// Over a number, the same elements in narrow arrays and in order.
+fn anew(x: &Tensor, layout: Layout) -> Result<Tensor> {
+    match x.fill() {
+        Some(Fill::Scalar(fill)) => x.to_dense()?.to_sparse(layout, *fill),
+        _ => Ok(x.clone()),
+    }
+}
+
 /// Pairs of operands of 10^5 elements; and of arrays of narrow and of long rows.
 pub fn cells() -> Vec<(Cell, Cell)> {
-    let cell = |store, fill, dtype| Cell { store, fill, dtype, shape: vec![250, 400] };
+    let cell = |store, fill, dtype| Cell { store, fill, dtype, shape: vec![300, 400] };
     let of = |store, dtype, shape: [usize; 2]| Cell { store, fill: FillKind::Zero, dtype, shape: shape.to_vec() };
     vec![
         (cell(Store::Coo, FillKind::Zero, OType::F64), cell(Store::Coo, FillKind::Value, OType::F64)),

@@ -25,6 +25,7 @@ mod many;
 mod many_columns;
 mod many_slices;
 mod matmul_fills;
+mod merged;
 mod misuse;
 mod order;
 mod outermost;

@@ -26,13 +26,11 @@ pub(super) fn merged(plan: &Plan<'_, '_>) -> Result<Option<Tensor>> {
     let pass = &plan.function.pass;
     let ([a, b], &[of_a, of_b]) = (plan.sides, pass.computes) else { return Ok(None) };
     let (Some(x), Some(y)) = (a.stored.as_deref(), b.stored.as_deref()) else { return Ok(None) };
-    let is_plain = |s: &Sparse| {
-        s.shape == plan.shape
-            && s.pattern.level_dims == s.pattern.dims.len()
-            && s.pattern.is_canonical()
-            && s.pattern.levels.iter().all(|l| l.kind() != LevelKind::Singleton)
-    };
-    if x.nse() + y.nse() > PLACES || (x.dtype(), y.dtype()) != (of_a, of_b) || !is_plain(x) || !is_plain(y) {
+    if x.nse() + y.nse() > PLACES
+        || (x.dtype(), y.dtype()) != (of_a, of_b)
+        || !is_plain(x, plan.shape)
+        || !is_plain(y, plan.shape)
+    {
         return Ok(None);
     }
     let (Some(beside_a), Some(beside_b)) = (beside(a, x), beside(b, y)) else { return Ok(None) };
@@ -67,8 +65,16 @@ pub(super) fn merged(plan: &Plan<'_, '_>) -> Result<Option<Tensor>> {
     Ok(Some(Sparse { shape: plan.shape.into(), pattern, values, fill: plan.fill.clone().into() }.into()))
 }
 
+/// Whether it stores single elements of the shape, in order, in levels that are merged.
+pub(super) fn is_plain(s: &Sparse, shape: &[usize]) -> bool {
+    s.shape == shape
+        && s.pattern.level_dims == s.pattern.dims.len()
+        && s.pattern.is_canonical()
+        && s.pattern.levels.iter().all(|l| l.kind() != LevelKind::Singleton)
+}
+
 /// The one value that a side is where it stores nothing; any, where it is absent there and so are the results.
-fn beside(side: &Side<'_>, s: &Sparse) -> Option<Scalar> {
+pub(super) fn beside(side: &Side<'_>, s: &Sparse) -> Option<Scalar> {
     match &side.rest {
         Background::Undefined => Some(Scalar::zero(s.dtype())),
         Background::Scalar(value) => Some(*value),

@@ -12,6 +12,7 @@ mod by_index;
 mod interp;
 mod plan;
 mod lookup;
+mod valued;
 
 use std::borrow::Cow;
 
@@ -149,6 +150,7 @@ fn binary(op: BinaryOp, a: &Tensor, b: &Tensor, common: DType) -> Result<Tensor>
     let function = Function {
         pass: Pass { computes: &[typing.compute; 2], out: typing.out, kernel },
         via: (common != typing.compute).then_some(common),
+        op: Some(op),
         annihilators: op.annihilators(),
     };
     function.apply(&[a, b])

@@ -5,9 +5,9 @@ use crate::base::mapped::Mapped;
 use std::borrow::Cow;
 
 use openwork_ops::registry::Side as Standing;
-use openwork_ops::{Annihilator, DType, DTypeKind, Scalar};
+use openwork_ops::{Annihilator, BinaryOp, DType, DTypeKind, Scalar};
 
-use super::{handful, lookup};
+use super::{handful, lookup, valued};
 use crate::base::context::{self, NanPolicy};
 use crate::base::error::Result;
 use crate::base::faults::{self, Fault};
@@ -28,6 +28,8 @@ pub(crate) struct Function<'a> {
     /// A dtype that operands take before the one in which they are computed, where casting them straight to that would
     /// give another number: an integer that wraps or rounds on the way.
     pub(crate) via: Option<DType>,
+    /// The op of two operands that it is, if it is one.
+    pub(crate) op: Option<BinaryOp>,
     /// Elements beside which the others do not matter.
     pub(crate) annihilators: &'static [Annihilator],
 }
@@ -46,8 +48,8 @@ type Specialised = fn(&Plan<'_, '_>) -> Result<Option<Tensor>>;
 
 /// What is tried before the engine, in this order, and how far each goes: the engine's way for small operands is none of
 /// its own.
-const SPECIALISED: [(Specialised, Work); 2] =
-    [(lookup::vector_beside, Work::Specialised), (handful::merged, Work::Engine)];
+const SPECIALISED: [(Specialised, Work); 3] =
+    [(lookup::vector_beside, Work::Specialised), (handful::merged, Work::Engine), (valued::merged, Work::Engine)];
 
 impl Plan<'_, '_> {
     fn specialised(&self) -> Result<Option<Tensor>> {
@@ -64,7 +66,7 @@ impl Plan<'_, '_> {
 impl<'f> Function<'f> {
     /// A function of which nothing more is known.
     pub(crate) fn new(pass: Pass<'f>) -> Function<'f> {
-        Function { pass, via: None, annihilators: &[] }
+        Function { pass, via: None, op: None, annihilators: &[] }
     }
 
     /// The function on every element of tensors that broadcast. An element exists where it does in all operands.

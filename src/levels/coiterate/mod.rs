@@ -2,6 +2,7 @@
 //! level structure, and where each of its positions comes from.
 
 mod tasks;
+mod valued;
 
 use std::ops::{Deref, DerefMut};
 
@@ -9,6 +10,7 @@ use openwork_ops::structure::Index;
 use openwork_ops::structure::merge::{Keep, Selection};
 
 use self::tasks::{Both, by_tasks, one_pass, tasks};
+pub(crate) use self::valued::{Operand, merge_values};
 use crate::base::pages::Scratch;
 use crate::base::parallel;
 use crate::base::trace::{Work, raise};

@@ -37,7 +37,7 @@ impl<'a, I: Index> Both<'a, I> {
     }
 
     /// The most that segments of so many entries can keep.
-    fn most(&self, l: usize, r: usize) -> usize {
+    pub(super) fn most(&self, l: usize, r: usize) -> usize {
         match (self.keep.left, self.keep.right) {
             (true, true) => l + r,
             (true, false) => l,
@@ -209,7 +209,7 @@ pub(super) fn tasks<I: Index>(
         let long = l.len() + r.len() > 2 * parallel::GRAIN && !left.columns.is_empty();
         return long.then(|| parts(left, right, l, r));
     }
-    const WORK: usize = 2 * parallel::GRAIN;
+    const WORK: usize = parallel::GRAIN / 2;
     let (mut out, mut start, mut work) = (Vec::new(), 0, 0);
     if let Some(sides) = in_order {
         // What stands before each parent rises: no parent is looked at on its own.
