@@ -15,7 +15,7 @@ fn tensor(shape: &[usize], layout: Layout, dtype: DType, fill: f64, [density, ru
 
 /// The op's result on every number of threads, which is that of dense arrays.
 fn check(op: BinaryOp, a: &Tensor, b: &Tensor) -> Tensor {
-    let dense = a.to_dense().unwrap().binary(op, &b.to_dense().unwrap()).unwrap();
+    let dense = a.to_dense().unwrap().binary(op, b.to_dense().unwrap()).unwrap();
     let on = |threads| with_threads(threads, || a.binary(op, b)).unwrap().unwrap();
     let first = on(1);
     let what = || format!("{op:?} of {} {} {:?}", a.layout(), a.dtype(), a.shape());

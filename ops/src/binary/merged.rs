@@ -275,7 +275,7 @@ mod tests {
         let mix = |i: u64| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ seed).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 33;
         for s in 0..segments as u64 {
             let width = [0, 7, 300][(mix(s) % 3) as usize];
-            coords.extend((0..width).filter(|c| mix(s << 20 | c / run) % 100 < density).map(|c| c as u32));
+            coords.extend((0..width).filter(|c| mix((s << 20) | (c / run)) % 100 < density).map(|c| c as u32));
             pointers.push(3 + coords.len() as u32);
         }
         let values = (0..coords.len() as u64).map(|i| Scalar::F64((mix(i) % 17) as f64 - 8.0).to::<T>()).collect();
