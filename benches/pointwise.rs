@@ -5,7 +5,7 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use openwork::{Index, Layout, Tensor, UnaryOp};
+use openwork::{DType, Index, Layout, Tensor, UnaryOp};
 
 const ROWS: usize = 1 << 16;
 const COLS: usize = 1 << 16;
@@ -64,6 +64,74 @@ fn binary(c: &mut Criterion) {
         group.bench_function(BenchmarkId::new("mul", layout), |b| b.iter(|| black_box(&x).mul(&y)));
     }
     group.finish();
+}
+
+/// Sums and products whose rows are merged, beside the textbook's loop on one thread: elements anywhere, where no CPU foresees which
+/// side is next, and runs of them, where it does.
+///
+///     cargo bench --bench pointwise -- merged
+fn merged(c: &mut Criterion) {
+    let mut group = c.benchmark_group("merged");
+    group.sample_size(20);
+    let n = 20_000;
+    let anywhere = |seed| Tensor::random([n, n], 0.005, 0.0, Layout::Csr, seed).expect("a matrix");
+    let offsets: Vec<isize> = (-50..=50).collect();
+    let numbers = Tensor::rand([offsets.len(), n], 3).expect("a valid shape");
+    let band = Tensor::from_diagonals([n, n], &numbers, &offsets, 0.0).and_then(|x| x.to_layout(Layout::Csr));
+    let band = band.expect("a band");
+    let one = Tensor::eye(n, DType::F64, Layout::Csr).expect("a valid shape");
+    for (name, x, y) in
+        [("anywhere", anywhere(1), anywhere(2)), ("runs", band.clone(), anywhere(2)), ("identity", band, one)]
+    {
+        let [a, b] = [&x, &y].map(Rows::of);
+        let (at, values) = a.plus(&b);
+        let sum = x.add(&y).expect("of one shape");
+        assert_eq!(sum.stored_values().to_vec::<f64>().expect("floats"), values);
+        assert_eq!(sum.nse(), at.len());
+        group.throughput(Throughput::Elements((x.nse() + y.nse()) as u64));
+        group.bench_function(format!("add/{name}"), |b| b.iter(|| black_box(&x).add(&y)));
+        group.bench_function(format!("add by a loop/{name}"), |r| r.iter(|| black_box(&a).plus(&b)));
+        group.bench_function(format!("maximum/{name}"), |b| b.iter(|| black_box(&x).maximum(&y)));
+        group.bench_function(format!("mul/{name}"), |b| b.iter(|| black_box(&x).mul(&y)));
+        let [x, y] = [&x, &y].map(|x| x.to_layout(Layout::Coo).expect("a layout"));
+        group.bench_function(format!("add of coordinates/{name}"), |b| b.iter(|| black_box(&x).add(&y)));
+    }
+    group.finish();
+}
+
+/// Compressed rows, as the textbook has them.
+struct Rows {
+    ends: Vec<usize>,
+    columns: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl Rows {
+    fn of(x: &Tensor) -> Rows {
+        let at = x.indices().and_then(|at| at.to_vec::<i64>()).expect("places");
+        let mut ends = vec![0; x.shape()[0] + 1];
+        at.chunks(2).for_each(|at| ends[at[0] as usize + 1] += 1);
+        (1..ends.len()).for_each(|row| ends[row] += ends[row - 1]);
+        let values = x.stored_values().to_vec().expect("floats");
+        Rows { ends, columns: at.chunks(2).map(|at| at[1] as u32).collect(), values }
+    }
+
+    fn plus(&self, other: &Rows) -> (Vec<u32>, Vec<f64>) {
+        let most = self.columns.len() + other.columns.len();
+        let (mut columns, mut values) = (Vec::with_capacity(most), Vec::with_capacity(most));
+        for (mine, theirs) in self.ends.windows(2).zip(other.ends.windows(2)) {
+            let (mut i, mut j) = (mine[0], theirs[0]);
+            while i < mine[1] || j < theirs[1] {
+                let a = if i < mine[1] { self.columns[i] } else { u32::MAX };
+                let b = if j < theirs[1] { other.columns[j] } else { u32::MAX };
+                let (x, y) = (if a <= b { self.values[i] } else { 0.0 }, if b <= a { other.values[j] } else { 0.0 });
+                columns.push(a.min(b));
+                values.push(x + y);
+                (i, j) = (i + usize::from(a <= b), j + usize::from(b <= a));
+            }
+        }
+        (columns, values)
+    }
 }
 
 /// Ten elements: nothing but the price of a call.
@@ -178,6 +246,12 @@ fn arrays(c: &mut Criterion) {
     group.bench_function("diff of long rows", |b| b.iter(|| black_box(&long).diff(1, 1)));
     group.bench_function("diff of long rows/loop", |b| b.iter(|| black_box(steps())));
 
+    // A number beside an array, which is read once, and as an array of its own.
+    let half = Tensor::from_vec([N], vec![0.5; N]).expect("as many elements");
+    same(x.gt(0.5).expect("floats"), x.gt(&half).expect("floats"));
+    group.bench_function("gt a number", |b| b.iter(|| black_box(&x).gt(0.5)));
+    group.bench_function("gt an array", |b| b.iter(|| black_box(&x).gt(&half)));
+
     let between = |x: &Tensor| x.maximum(0.25)?.minimum(0.75);
     same(x.clamp(0.25, 0.75).expect("floats"), between(&x).expect("floats"));
     group.bench_function("clamp", |b| b.iter(|| black_box(&x).clamp(0.25, 0.75)));
@@ -194,5 +268,5 @@ fn arrays(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, unary, binary, small, convert, shapes, arrays);
+criterion_group!(benches, unary, binary, merged, small, convert, shapes, arrays);
 criterion_main!(benches);

@@ -2,7 +2,7 @@
 //! a few: beside plain loops, on one, two and three threads.
 
 use openwork::parallel::with_threads;
-use openwork::{DType, ErrorKind, Pad, Scalar, Tensor};
+use openwork::{DType, ErrorKind, Layout, Pad, Scalar, Tensor};
 
 /// The same on every number of threads.
 fn on_threads<T: PartialEq + Send>(f: impl Fn() -> T + Sync + Send) -> T {
@@ -347,4 +347,24 @@ fn huge_axes_of_arrays_that_hold_nothing() {
     assert_eq!(x.tril(0).unwrap().shape(), [0, huge, huge]);
     let places = Tensor::from_vec([3], vec![1i64, 0, 1]).unwrap();
     assert_eq!(x.index_select(&places, 1).unwrap().shape(), [0, 3, huge]);
+}
+
+#[test]
+fn triangles_of_rows_of_which_most_are_whole() {
+    let x = Array::new(&[60_000, 5], 3).tensor(DType::F64);
+    let few = x.gt(0.0).and_then(|kept| kept.where_(&x, 0.0)).unwrap();
+    for layout in [Layout::Csr, Layout::Csc, Layout::Coo] {
+        let sparse = few.to_sparse(layout, Scalar::F64(0.0)).unwrap();
+        for offset in [0, 2, -3, -30_000, -59_999, 7] {
+            let wanted = [few.tril(offset).unwrap(), few.triu(offset).unwrap()];
+            let found = on_threads(|| {
+                let found = [sparse.tril(offset).unwrap(), sparse.triu(offset).unwrap()];
+                found.map(|t| (t.nse(), t.to_dense().unwrap().to_vec::<f64>().unwrap()))
+            });
+            for (wanted, (nse, found)) in wanted.iter().zip(found) {
+                assert!(found == wanted.to_vec::<f64>().unwrap(), "{layout} {offset}");
+                assert_eq!(nse, found.iter().filter(|&&x| x != 0.0).count(), "{layout} {offset}");
+            }
+        }
+    }
 }

@@ -390,7 +390,7 @@ fn root_rows(s: &Sparse, axis: usize, choice: &Along<'_>, dims: &[Dim]) -> Resul
         *end = total;
     }
     fits(&s.shape, Some(total))?;
-    Runs { starts: &starts, ends: &ends }.of(s, dims)
+    Runs { starts: &starts, ends: &ends, segments: &ends }.of(s, dims)
 }
 
 /// Pointers from where each segment ends.
@@ -410,10 +410,12 @@ pub(super) fn pointers_of(ends: &[usize], wide: bool) -> Indices {
 pub(super) struct Runs<'a> {
     pub(super) starts: &'a [usize],
     pub(super) ends: &'a [usize],
+    /// Where each segment of the last level ends in the copy: a run may be of several.
+    pub(super) segments: &'a [usize],
 }
 
 impl Runs<'_> {
-    /// The pattern with a run of positions for each segment of its last level, and dimensions of these sizes, and their values;
+    /// The pattern with these segments of its last level, and dimensions of these sizes, and their values;
     /// `None` if that level has no segments.
     pub(super) fn of(&self, s: &Sparse, dims: &[Dim]) -> Result<Option<(Pattern, Strided)>> {
         let Some((Level::Sparse { indices, .. }, above)) = s.pattern.levels.split_last() else { return Ok(None) };
@@ -421,7 +423,7 @@ impl Runs<'_> {
         let sizes = dims[..level_dims].iter().map(|d| d.size);
         let wide = needs_64_bits(positions, sizes) || s.pattern.is_wide(); // all arrays are of one width
         let level = Level::Sparse {
-            pointers: Some(pointers_of(self.ends, wide)),
+            pointers: Some(pointers_of(self.segments, wide)),
             indices: indices.mapped(|i| self.indices(i.widened(wide).as_slice())),
             ordered: true,
             unique: true,

@@ -15,6 +15,7 @@ use crate::base::buffer::Buffer;
 use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::memory;
+use crate::base::pages::Scratch;
 use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::base::trace::{Work, raise};
@@ -201,27 +202,42 @@ fn of_rows(s: &Sparse, offset: isize, lower: bool) -> Result<Option<Sparse>> {
         return Ok(None);
     }
     let rows = pointers.len().saturating_sub(1);
-    let (mut starts, mut ends) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
-    let mut total = 0;
-    with_index!(columns.as_slice(), columns => {
-        let mut start = 0;
-        for row in 0..rows {
-            let end = pointers.get(row + 1) - pointers.get(0);
-            // The first column on the other side.
-            let beyond = (row % height) as i128 + offset as i128 + i128::from(lower);
-            let cut = start + columns[start..end].partition_point(|c| (c.get() as i128) < beyond);
-            let kept = if lower { start..cut } else { cut..end };
-            total += kept.len();
-            starts.push(kept.start);
-            ends.push(total);
+    let mut segments = Scratch::<usize>::any(rows);
+    // Of rows that are kept whole, or up to their ends, one run, no longer than threads share.
+    let (mut starts, mut ends) = (Vec::new(), Vec::new());
+    let (mut total, mut behind, mut begun, mut start) = (0, 0, 0, 0);
+    with_index!(pointers.as_slice(), pointers => with_index!(columns.as_slice(), columns => {
+        let base = pointers[0].get();
+        for (row, segment) in segments.iter_mut().enumerate() {
+            let end = pointers[row + 1].get() - base;
+            if end > start {
+                // The first column on the other side.
+                let beyond = (row % height) as i128 + offset as i128 + i128::from(lower);
+                let cut = start + columns[start..end].partition_point(|c| (c.get() as i128) < beyond);
+                let kept = if lower { start..cut } else { cut..end };
+                if !kept.is_empty() {
+                    let before = total;
+                    total += kept.len();
+                    match ends.last_mut() {
+                        Some(last) if kept.start == behind && before - begun < parallel::GRAIN => *last = total,
+                        _ => {
+                            starts.push(kept.start);
+                            ends.push(total);
+                            begun = before;
+                        }
+                    }
+                    behind = kept.end;
+                }
+            }
+            *segment = total;
             start = end;
         }
-    });
+    }));
     if total == s.pattern.positions {
         return Ok(Some(s.clone()));
     }
     raise(Work::Engine);
-    let cut = along::Runs { starts: &starts, ends: &ends }.of(s, &s.pattern.dims)?;
+    let cut = along::Runs { starts: &starts, ends: &ends, segments: &segments }.of(s, &s.pattern.dims)?;
     let (shape, fill) = (s.shape.clone(), s.fill.clone());
     Ok(cut.map(|(pattern, values)| Sparse { shape, pattern: Arc::new(pattern), values, fill }))
 }
