@@ -268,7 +268,7 @@ fn slices_of_one_element() {
         assert!(var.iter().zip(numbers).all(|(&var, v)| var == nan_or(v, 0.0) || (var.is_nan() && !v.is_finite())));
         assert!(x.var(1.0, axis).unwrap().to_vec::<f64>().unwrap().iter().all(|v| v.is_nan()));
     }
-    let complex = Tensor::zeros([4, 1], DType::Complex64, openwork::Layout::Strided).unwrap();
+    let complex = Tensor::zeros([4, 1], DType::Complex64, Layout::Strided).unwrap();
     for refused in [complex.argmax(1), complex.sort(1), complex.argsort(1), complex.median(1)] {
         assert!(matches!(refused.unwrap_err().kind(), ErrorKind::DType { .. }));
     }
@@ -340,7 +340,7 @@ fn a_few_columns_by_a_list() {
 #[test]
 fn huge_axes_of_arrays_that_hold_nothing() {
     let huge = 1usize << 40;
-    let x = Tensor::zeros([0, huge, huge], DType::F64, openwork::Layout::Strided).unwrap();
+    let x = Tensor::zeros([0, huge, huge], DType::F64, Layout::Strided).unwrap();
     assert_eq!(Tensor::concat(&[&x, &x], 1).unwrap().shape(), [0, 2 * huge, huge]);
     assert_eq!(Tensor::stack(&[&x, &x], -1).unwrap().shape(), [0, huge, huge, 2]);
     assert_eq!(x.pad(&[(0, 0), (1, 0), (0, 2)], 7.0).unwrap().shape(), [0, huge + 1, huge + 2]);

@@ -56,6 +56,19 @@ fn results_are_those_of_dense_arrays() {
 }
 
 #[test]
+fn identities_and_values_in_another_order() {
+    for layout in [Layout::Csr, Layout::Csc, Layout::Coo] {
+        let x = tensor(&[500, 500], layout, DType::F64, 0.0, [30, 1, 1]);
+        let one = Tensor::eye(500, DType::F64, layout).unwrap();
+        let sum = check(BinaryOp::Add, &x, &one);
+        assert!(sum.nse() > x.nse());
+        check(BinaryOp::Sub, &one, &x);
+        check(BinaryOp::Mul, &one, &x);
+        check(BinaryOp::Add, &one, &x.matrix_transpose().unwrap().to_layout(layout).unwrap());
+    }
+}
+
+#[test]
 fn many_empty_rows_and_sides() {
     let shape = [1_000_000, 3];
     let (rows, columns) = ((0..50_000).map(|i| i * 20).collect::<Vec<u32>>(), vec![1u32; 50_000]);

@@ -2,6 +2,8 @@
 //! on either side, from which the engine takes elements, are as much to write and to read again as the operands
 //! (`benches/pointwise.rs`).
 
+use openwork_ops::Scalar;
+use openwork_ops::binary::MergeKernel;
 use openwork_ops::structure::merge::Keep;
 
 use super::handful::{beside, is_plain};
@@ -13,11 +15,32 @@ use crate::levels::coiterate::{self, Operand};
 use crate::tensor::{Sparse, Tensor};
 
 /// Both over different patterns of the same levels, by the op's own kernel, if it has one for this dtype.
+///
+/// # Errors
+/// If memory cannot hold the values of one in order.
 pub(super) fn merged(plan: &Plan<'_, '_>) -> Result<Option<Tensor>> {
-    Ok(pair(plan))
+    let Some((kernel, keep, sides)) = suited(plan) else { return Ok(None) };
+    let [(x, beside_x), (y, beside_y)] = sides;
+    // One value for all, as identities have, or in another order.
+    let (values_x, values_y) = (x.values.dense_bytes()?, y.values.dense_bytes()?);
+    let operands = [
+        Operand { pattern: &x.pattern, values: &values_x, beside: beside_x },
+        Operand { pattern: &y.pattern, values: &values_y, beside: beside_y },
+    ];
+    let dtype = x.dtype();
+    let Some((pattern, values)) = coiterate::merge_values(operands, keep, dtype.size(), kernel) else {
+        return Ok(None);
+    };
+    let values = Strided::new(values, dtype, &[pattern.positions][..]);
+    Ok(Some(
+        Sparse { shape: plan.shape.into(), pattern: pattern.into(), values, fill: plan.fill.clone().into() }.into(),
+    ))
 }
 
-fn pair(plan: &Plan<'_, '_>) -> Option<Tensor> {
+/// A kernel for these operands, what it keeps, and what each stores with what it is elsewhere.
+type Suited<'p> = (MergeKernel, Keep, [(&'p Sparse, Scalar); 2]);
+
+fn suited<'p>(plan: &Plan<'p, '_>) -> Option<Suited<'p>> {
     let pass = &plan.function.pass;
     let ([a, b], &[compute, of_b]) = (plan.sides, pass.computes) else { return None };
     let keep = match (a.role, b.role) {
@@ -27,20 +50,10 @@ fn pair(plan: &Plan<'_, '_>) -> Option<Tensor> {
     };
     let kernel = plan.function.op?.merge_kernel(compute, keep)?;
     let (x, y) = (a.stored.as_deref()?, b.stored.as_deref()?);
-    if [x.dtype(), y.dtype(), of_b, pass.out] != [compute; 4] || !is_plain(x, plan.shape) || !is_plain(y, plan.shape) {
-        return None;
-    }
-    let (beside_a, beside_b) = (beside(a, x)?, beside(b, y)?);
-    let (values_a, values_b) = (x.values.contiguous_bytes()?, y.values.contiguous_bytes()?);
+    let sides = [(x, beside(a, x)?), (y, beside(b, y)?)];
+    let is_of_dtype = [x.dtype(), y.dtype(), of_b, pass.out] == [compute; 4];
+    let are_alike = is_plain(x, plan.shape) && is_plain(y, plan.shape) && x.pattern.has_levels_of(&y.pattern);
+    // Of one pattern, values are all that is looked at.
     let are_equal = || x.pattern.is_same(&y.pattern) || x.pattern.has_equal_arrays(&y.pattern);
-    if !x.pattern.has_levels_of(&y.pattern) || are_equal() {
-        return None;
-    }
-    let operands = [
-        Operand { pattern: &x.pattern, values: values_a, beside: beside_a },
-        Operand { pattern: &y.pattern, values: values_b, beside: beside_b },
-    ];
-    let (pattern, values) = coiterate::merge_values(operands, keep, compute.size(), kernel)?;
-    let values = Strided::new(values, compute, &[pattern.positions][..]);
-    Some(Sparse { shape: plan.shape.into(), pattern: pattern.into(), values, fill: plan.fill.clone().into() }.into())
+    (is_of_dtype && are_alike && !are_equal()).then_some((kernel, keep, sides))
 }
