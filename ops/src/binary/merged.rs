@@ -115,9 +115,9 @@ fn merged<T: Element, const UNION: bool>(
         }
         let out = Out { coords: &mut coords[kept..], values: &mut values[kept..], ends: &mut ends[first..last] };
         let added = if is_foreseeable(&x, &y, first..last) {
-            by_branches::<T, UNION>(x, y, (first, kept), out, f)
+            each_segment::<T, UNION, false>(x, y, (first, kept), out, f)
         } else {
-            by_choice::<T, UNION>(x, y, (first, kept), out, f)
+            each_segment::<T, UNION, true>(x, y, (first, kept), out, f)
         };
         (first, kept) = (last, kept + added);
     }
@@ -170,9 +170,10 @@ fn rest<T: Copy>(
     k
 }
 
-/// With branches, which cost nothing where they are foreseen. The first segment, and what was kept before it, are given.
+/// Merges segments from the first on, before which so much was kept. With branches on what comes next, which cost nothing where they are
+/// foreseen; or by `CHOICE`: both sides are read, and one or both are chosen.
 #[inline(never)]
-fn by_branches<T: Copy, const UNION: bool>(
+fn each_segment<T: Copy, const UNION: bool, const CHOICE: bool>(
     x: Side<'_, T>,
     y: Side<'_, T>,
     (first, before): (usize, usize),
@@ -183,48 +184,7 @@ fn by_branches<T: Copy, const UNION: bool>(
     let (mut i, mut j, mut k) = (x.start(first), y.start(first), 0);
     for (segment, end) in (first + 1..).zip(ends) {
         let (end_i, end_j) = (x.start(segment), y.start(segment));
-        while i < end_i && j < end_j {
-            let (a, b) = (x.segments.coords[i], y.segments.coords[j]);
-            if a == b {
-                (coords[k], values[k]) = (a, f(x.values[i], y.values[j]));
-                (i, j, k) = (i + 1, j + 1, k + 1);
-            } else if a < b {
-                if UNION {
-                    (coords[k], values[k]) = (a, f(x.values[i], y.beside));
-                    k += 1;
-                }
-                i += 1;
-            } else {
-                if UNION {
-                    (coords[k], values[k]) = (b, f(x.beside, y.values[j]));
-                    k += 1;
-                }
-                j += 1;
-            }
-        }
-        if UNION {
-            k = rest((x, i..end_i), (y, j..end_j), k, (coords, values), &f);
-        }
-        (i, j) = (end_i, end_j);
-        *end = (before + k) as u32;
-    }
-    k
-}
-
-/// Without branches on what comes next: both sides are read, and one or both are chosen.
-#[inline(never)]
-fn by_choice<T: Copy, const UNION: bool>(
-    x: Side<'_, T>,
-    y: Side<'_, T>,
-    (first, before): (usize, usize),
-    out: Out<'_, T>,
-    f: impl Fn(T, T) -> T,
-) -> usize {
-    let Out { coords, values, ends } = out;
-    let (mut i, mut j, mut k) = (x.start(first), y.start(first), 0);
-    for (segment, end) in (first + 1..).zip(ends) {
-        let (end_i, end_j) = (x.start(segment), y.start(segment));
-        if i < end_i && j < end_j {
+        if CHOICE && i < end_i && j < end_j {
             let (last_i, last_j) = (end_i - 1, end_j - 1);
             let (mut a, mut b) = (x.segments.coords[i], y.segments.coords[j]);
             // Where all that may be kept is, the rest is kept nowhere.
@@ -250,6 +210,25 @@ fn by_choice<T: Copy, const UNION: bool>(
                 }
                 a = select_unpredictable(of_x, next_a, a);
                 b = select_unpredictable(of_y, next_b, b);
+            }
+        }
+        while !CHOICE && i < end_i && j < end_j {
+            let (a, b) = (x.segments.coords[i], y.segments.coords[j]);
+            if a == b {
+                (coords[k], values[k]) = (a, f(x.values[i], y.values[j]));
+                (i, j, k) = (i + 1, j + 1, k + 1);
+            } else if a < b {
+                if UNION {
+                    (coords[k], values[k]) = (a, f(x.values[i], y.beside));
+                    k += 1;
+                }
+                i += 1;
+            } else {
+                if UNION {
+                    (coords[k], values[k]) = (b, f(x.beside, y.values[j]));
+                    k += 1;
+                }
+                j += 1;
             }
         }
         if UNION {
