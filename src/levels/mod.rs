@@ -4,6 +4,7 @@
 pub(crate) mod block_rows;
 pub(crate) mod build;
 pub(crate) mod coiterate;
+pub(crate) mod counted;
 mod dense;
 pub(crate) mod indices;
 pub(crate) mod layout;

@@ -1,5 +1,7 @@
 //! Coordinates chosen and renumbered, segment by segment, by a table of where each goes.
 
+use std::ops::Range;
+
 use super::index::Index;
 
 /// Where coordinates go.
@@ -45,54 +47,73 @@ impl<I: Index> Places<I> {
         Places { first, next, chosen, several, few: list.len() < n / FEW, rising, falling }
     }
 
-    /// For each segment of coordinates (`pointers` count from `base`), how many places its coordinates have together.
-    pub fn count(&self, pointers: &[I], base: usize, indices: &[I], out: &mut [usize]) {
-        for (o, ends) in out.iter_mut().zip(pointers.windows(2)) {
-            let segment = &indices[ends[0].get() - base..ends[1].get() - base];
-            *o = segment.iter().map(|c| usize::from(self.goes(*c))).sum();
-            if !self.several.is_empty() {
-                // Few do: what is foreseen is right most of the time.
-                *o +=
-                    segment.iter().filter(|c| is_in(&self.several, **c)).map(|c| self.rest(*c).count()).sum::<usize>();
+    /// Where the places of each segment of coordinates (`pointers` count from `base`) would end if those of the first began at 0,
+    /// [`Index::NONE`] if that is no number of this width; and how many there are.
+    pub fn count(&self, pointers: &[I], base: usize, indices: &[I], ends: &mut [I]) -> usize {
+        let mut total = 0usize;
+        for (end, own) in ends.iter_mut().zip(pointers.windows(2)) {
+            if own[0] < own[1] {
+                let segment = &indices[own[0].get() - base..own[1].get() - base];
+                total += segment.iter().map(|c| usize::from(self.goes(*c))).sum::<usize>();
+                if !self.several.is_empty() {
+                    // Few do: what is foreseen is right most of the time.
+                    let several = segment.iter().filter(|c| is_in(&self.several, **c));
+                    total = total.saturating_add(several.map(|c| self.rest(*c).count()).sum());
+                }
             }
+            *end = I::new(total.min(I::NONE.get()));
         }
+        total
     }
 
     /// The places of the coordinates of each segment, rising, and which coordinate each is of: as many as
     /// [`Places::count`] said. No coordinate repeats within a segment.
     pub fn put(&self, pointers: &[I], base: usize, indices: &[I], places: &mut [I], from: &mut [I]) {
         let (mut at, mut scratch) = (0, Vec::new());
-        let put = |at: &mut usize, places: &mut [I], from: &mut [I], (p, c): (usize, &I)| {
-            // Written in any case, and the next one over it if it goes nowhere: a branch would be a guess.
-            let place = self.first[c.get()];
-            if *at < places.len() {
-                (places[*at], from[*at]) = (place, I::new(p));
-            }
-            *at += usize::from(place != I::NONE);
-        };
-        for ends in pointers.windows(2) {
+        if self.rising {
+            // In whatever segment.
+            let all = pointers[0].get() - base..pointers[pointers.len() - 1].get() - base;
+            self.put_in_order(all, indices, &mut at, places, from);
+            return;
+        }
+        for ends in pointers.windows(2).filter(|ends| ends[0] < ends[1]) {
             let (start, own) = (at, ends[0].get() - base..ends[1].get() - base);
-            if self.falling && !self.rising {
+            if self.falling {
                 // Each goes to one place, before those of the coordinates below it.
-                own.clone().zip(&indices[own]).rev().for_each(|each| put(&mut at, places, from, each));
+                own.clone().zip(&indices[own]).rev().for_each(|each| self.put_one(each, &mut at, places, from));
                 continue;
             }
-            for (p, c) in own.clone().zip(&indices[own]) {
-                if self.few && !self.goes(*c) {
-                    continue;
-                }
-                put(&mut at, places, from, (p, c));
-                if !self.several.is_empty() && is_in(&self.several, *c) {
-                    for place in self.rest(*c) {
-                        (places[at], from[at]) = (place, I::new(p));
-                        at += 1;
-                    }
-                }
+            self.put_in_order(own, indices, &mut at, places, from);
+            sort(&mut places[start..at], &mut from[start..at], &mut scratch);
+        }
+    }
+
+    /// All places of some coordinates, in the order of these.
+    #[inline(always)]
+    fn put_in_order(&self, own: Range<usize>, indices: &[I], at: &mut usize, places: &mut [I], from: &mut [I]) {
+        for (p, c) in own.clone().zip(&indices[own]) {
+            if self.few && !self.goes(*c) {
+                continue;
             }
-            if !self.rising {
-                sort(&mut places[start..at], &mut from[start..at], &mut scratch);
+            self.put_one((p, c), at, places, from);
+            if !self.several.is_empty() && is_in(&self.several, *c) {
+                for place in self.rest(*c) {
+                    (places[*at], from[*at]) = (place, I::new(p));
+                    *at += 1;
+                }
             }
         }
+    }
+
+    /// The first place of a coordinate.
+    #[inline(always)]
+    fn put_one(&self, (p, c): (usize, &I), at: &mut usize, places: &mut [I], from: &mut [I]) {
+        // Written in any case, and the next one over it if it goes nowhere: a branch would be a guess.
+        let place = self.first[c.get()];
+        if *at < places.len() {
+            (places[*at], from[*at]) = (place, I::new(p));
+        }
+        *at += usize::from(place != I::NONE);
     }
 
     #[inline(always)]
@@ -145,13 +166,13 @@ mod tests {
         let typed = |values: &[usize]| values.iter().map(|&v| I::new(v)).collect::<Vec<I>>();
         let (pointers, indices) = (typed(pointers), typed(indices));
         let places = Places::<I>::new(n, list);
-        let mut counts = vec![0; pointers.len() - 1];
-        places.count(&pointers, pointers[0].get(), &indices, &mut counts);
-        let total = counts.iter().sum();
+        let mut ends = vec![I::default(); pointers.len() - 1];
+        let total = places.count(&pointers, pointers[0].get(), &indices, &mut ends);
         let (mut to, mut from) = (vec![I::default(); total], vec![I::default(); total]);
         places.put(&pointers, pointers[0].get(), &indices, &mut to, &mut from);
         let mut pairs = to.iter().map(|i| i.get()).zip(from.iter().map(|i| i.get()));
-        counts.iter().map(|&n| pairs.by_ref().take(n).collect()).collect()
+        let begins = [0].into_iter().chain(ends.iter().map(|end| end.get()));
+        ends.iter().zip(begins).map(|(end, begin)| pairs.by_ref().take(end.get() - begin).collect()).collect()
     }
 
     #[test]

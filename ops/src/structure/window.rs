@@ -9,6 +9,10 @@ use super::index::Index;
 pub fn within<I: Index>(pointers: &[I], base: usize, indices: &[I], window: &Range<usize>, out: &mut [[I; 2]]) {
     for (o, ends) in out.iter_mut().zip(pointers.windows(2)) {
         let (start, end) = (ends[0].get() - base, ends[1].get() - base);
+        if start == end {
+            *o = [I::new(start), I::new(end)];
+            continue;
+        }
         let segment = &indices[start..end];
         let first = segment.partition_point(|i| i.get() < window.start);
         let len = segment[first..].partition_point(|i| i.get() < window.end);
@@ -44,6 +48,9 @@ pub fn copy<I: Index>(
     let mut at = 0;
     for part in parts {
         let (start, end) = (part[0].get(), part[1].get());
+        if start == end {
+            continue;
+        }
         let to = at + end - start;
         for (o, i) in out_indices[at..to].iter_mut().zip(&indices[start..end]) {
             *o = I::new(i.get() - shift);

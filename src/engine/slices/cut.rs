@@ -2,11 +2,12 @@
 //! sorted where they do not come sorted, cut where they change. Rows that a level keeps together are cut where its pointers
 //! say, and nothing is read.
 
-use crate::base::mapped::{Chosen, Mapped};
-use openwork_ops::structure::IndexVec;
+use crate::base::mapped::Mapped;
+use openwork_ops::structure::{Index, IndexVec};
 use openwork_ops::structure::keys::{KeyLayout, Order, order_of};
 
 use super::groups::sizes;
+use crate::base::buffer::zeroed_vec;
 use crate::base::error::Result;
 use crate::base::few::Few;
 use crate::base::pages::Scratch;
@@ -15,6 +16,7 @@ use crate::base::trace::{Work, raise};
 use crate::base::{parallel, shape};
 use crate::engine::convert;
 use crate::levels::build::{self, SortedKeys};
+use crate::levels::indices::Indices;
 use crate::levels::level::{Level, LevelKind};
 use crate::levels::pattern::{Dim, Pattern};
 use crate::levels::sort;
@@ -109,13 +111,27 @@ impl<'a> Split<'a> {
         dims.is_empty() || (self.pattern.is_canonical() && self.dims == dims)
     }
 
-    /// Positions by their kept coordinates.
+    /// Positions by their kept coordinates, with the empty segments of compressed ones.
     pub(crate) fn runs(&self) -> Runs {
-        if let Some(ends) = self.row_ends() {
-            let rows: Vec<u64> = (0..ends.len() as u64 - 1).collect();
-            let (layout, words) = convert::unravel(&rows, &sizes(&self.dims));
-            return Runs { layout, words, ends: ends.to_vec(), order: None };
-        }
+        let Some(ends) = self.row_ends() else { return self.cut() };
+        let rows: Vec<u64> = (0..ends.len() as u64 - 1).collect();
+        let (layout, words) = convert::unravel(&rows, &sizes(&self.dims));
+        Runs { layout, words, ends: ends.to_vec(), order: None }
+    }
+
+    /// Only the runs that have positions.
+    pub(crate) fn stored_runs(&self) -> Runs {
+        let Some(pointers) = self.pointers() else {
+            let runs = if self.dims.is_empty() { self.runs() } else { self.cut() };
+            debug_assert!(runs.ends.windows(2).all(|run| run[0] < run[1]));
+            return runs;
+        };
+        let (rows, ends) = openwork_ops::with_index!(pointers.as_slice(), p => stored(p));
+        let (layout, words) = convert::unravel(&rows, &sizes(&self.dims));
+        Runs { layout, words, ends, order: None }
+    }
+
+    fn cut(&self) -> Runs {
         let cut = Cut::new(convert::keys(self.pattern, &self.dims), self.dims.len(), self.in_order());
         Runs { words: cut.heads(), layout: cut.layout, ends: cut.ends, order: cut.order }
     }
@@ -131,21 +147,23 @@ impl<'a> Split<'a> {
             ends[runs] = pattern.positions;
             return Some(ends);
         }
-        let (last, above) = pattern.levels.split_last()?;
-        let Level::Sparse { pointers: Some(pointers), .. } = last else { return None };
-        let dense = above.iter().all(|l| l.kind() == LevelKind::Dense) && above.len() == dims.len();
-        if !dense || dims[..] != pattern.level_dims()[..dims.len()] {
-            return None;
-        }
+        let pointers = self.pointers()?;
         let mut ends = Scratch::any(pointers.len());
         openwork_ops::with_index!(pointers.as_slice(), p => {
-            use openwork_ops::structure::Index;
             let base = p[0].get();
             parallel::for_chunks_mut(&mut ends, 1, parallel::GRAIN, &|first, ends| {
                 ends.iter_mut().zip(&p[first..]).for_each(|(end, p)| *end = p.get() - base);
             });
         });
         Some(ends)
+    }
+
+    /// Those of the one sparse level under dense ones, if exactly these are kept.
+    fn pointers(&self) -> Option<&'a Indices> {
+        let (last, above) = self.pattern.levels.split_last()?;
+        let Level::Sparse { pointers: Some(pointers), .. } = last else { return None };
+        let dense = above.iter().all(|l| l.kind() == LevelKind::Dense) && above.len() == self.dims.len();
+        (dense && !above.is_empty() && self.dims[..] == self.pattern.level_dims()[..above.len()]).then_some(pointers)
     }
 
     /// The pattern of a result with these level coordinates, over all kept dimensions.
@@ -177,16 +195,27 @@ pub(crate) struct Runs {
     pub(crate) order: Option<IndexVec>,
 }
 
-impl Runs {
-    /// Only the runs that have positions. Pointers list the others as well.
-    pub(crate) fn without_empty(self) -> Runs {
-        let Runs { layout, words, ends, order } = self;
-        if ends.windows(2).all(|run| run[0] < run[1]) {
-            return Runs { layout, words, ends, order };
+/// The segments that have something: which they are, where the first begins, and where each ends.
+fn stored<I: Index>(pointers: &[I]) -> (Vec<u64>, Vec<usize>) {
+    let (base, n) = (pointers[0].get(), pointers.len() - 1);
+    let parts = parallel::map_chunks(n, parallel::GRAIN, &|range| {
+        let (mut rows, mut ends) = (zeroed_vec(range.len() + 1), zeroed_vec(range.len() + 1));
+        let (mut found, mut start) = (0, pointers[range.start].get());
+        for (row, end) in range.clone().zip(&pointers[range.start + 1..]) {
+            // Written in any case, and the next one over it if there is nothing: a branch would be a guess.
+            (rows[found], ends[found]) = (row as u64, end.get() - base);
+            found += usize::from(start < end.get());
+            start = end.get();
         }
-        let own: Vec<usize> = (0..ends.len() - 1).chosen(|&r| ends[r] < ends[r + 1]);
-        let words = words.mapped(|w| sort::pick(w, &own));
-        let ends = [0].into_iter().chain(own.iter().map(|&r| ends[r + 1])).collect();
-        Runs { layout, words, ends, order }
+        // As long as they are: most of a sparse one would be room that nobody uses.
+        (rows[..found].to_vec(), ends[..found].to_vec())
+    });
+    let found = parts.iter().map(|part| part.0.len()).sum();
+    let (mut rows, mut ends) = (Vec::with_capacity(found), Vec::with_capacity(found + 1));
+    ends.push(0);
+    for (own, own_ends) in parts {
+        rows.extend(own);
+        ends.extend(own_ends);
     }
+    (rows, ends)
 }

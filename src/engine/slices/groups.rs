@@ -87,7 +87,7 @@ pub(crate) fn group(fold: &Fold, s: &Sparse, values: &Strided, kept: &[usize], n
             Pattern { levels: vec![level], level_dims: split.dims.len(), dims: split.result_dims(kept), positions: n };
         return Ok(Groups { pattern, acc: Strided::new(acc, fold.typing.acc, split.shape(n)), counts: counted(&ends) });
     }
-    let runs = split.runs().without_empty();
+    let runs = split.stored_runs();
     let ends = &runs.ends;
     let n = ends.len() - 1;
     let acc = split.fold_runs(fold, values, ends, runs.order.as_ref())?;

@@ -44,7 +44,7 @@ impl Slices {
         if (places && in_levels && listed.is_none()) || (is_single && !split.in_order()) {
             return Ok(None);
         }
-        let runs = split.runs().without_empty();
+        let runs = split.stored_runs();
         let rows = split.rows_of(&s.values);
         let rows = match &runs.order {
             Some(order) => convert::gather_values(&rows, order)?,

@@ -109,7 +109,7 @@ pub(super) fn in_columns(x: &Tensor, axis: usize, greatest: bool) -> Result<Opti
     ordered(s.dtype())?;
     let kept: Vec<usize> = (0..x.ndim()).chosen(|&a| a != axis);
     let split = Split::new(p, &kept);
-    let runs = split.runs().without_empty();
+    let runs = split.stored_runs();
     let mut places = p.axis_coordinates(axis, x.ndim());
     let mut values = split.rows_of(&s.values);
     if let Some(order) = &runs.order {

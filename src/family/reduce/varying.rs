@@ -122,7 +122,7 @@ fn floats(fold: &Fold, s: &Sparse, fill: &Strided, beneath: &Strided, kept: &[us
     let core: Vec<usize> = kept.mapped(|&a| fill.unbroadcast().shape[a]);
 
     let split = Split::new(&s.pattern, kept);
-    let runs = split.runs().without_empty();
+    let runs = split.stored_runs();
     let pattern = Arc::new(split.result_pattern(kept, &runs.layout, &runs.words)?);
     let shape = split.shape(runs.ends.len() - 1);
     let (n, width) = (count(&shape) * parts, split.block * parts);

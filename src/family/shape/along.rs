@@ -5,10 +5,11 @@
 
 use crate::base::mapped::Mapped;
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use openwork_ops::structure::columns;
-use openwork_ops::structure::gather::{copy_runs, gather_rows, repeat_rows};
+use openwork_ops::structure::gather::{gather_rows, repeat_rows};
 use openwork_ops::structure::keys::{self, KeyLayout};
 use openwork_ops::structure::{Index, IndexSlice, IndexVec};
 use openwork_ops::{DType, ReduceOp, Scalar, with_index};
@@ -16,14 +17,13 @@ use openwork_ops::{DType, ReduceOp, Scalar, with_index};
 use crate::base::buffer::{BYTES, Buffer, zeroed_vec};
 use crate::base::error::{self, Result};
 use crate::base::memory;
-use crate::base::pages::Scratch;
 use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::{Strided, count, dense_len};
 use crate::base::trace::{Work, raise};
 use crate::engine::convert;
 use crate::family::shape::along_segments;
+use crate::family::shape::runs::Runs;
 use crate::levels::build::{self, SortedKeys};
-use crate::levels::indices::{Indices, needs_64_bits};
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::levels::level::{Level, LevelKind, freed};
 use crate::levels::pattern::{Dim, Part, Pattern};
@@ -53,6 +53,7 @@ impl Along<'_> {
     }
 
     /// Which element of the operand element `i` is.
+    #[inline]
     pub(super) fn source(&self, i: usize) -> usize {
         match *self {
             Along::Step { start, step, .. } => start.wrapping_add_signed(step.wrapping_mul(i as isize)),
@@ -371,111 +372,37 @@ fn root_rows(s: &Sparse, axis: usize, choice: &Along<'_>, dims: &[Dim]) -> Resul
     let too_many = || error::shape(&[&s.shape], "the rows of the result do not fit in memory: choose coo");
     let parents = choice.len().checked_mul(inner).filter(|&n| Buffer::is_possible(n.saturating_mul(16)));
     let parents = parents.ok_or_else(too_many)?;
-    // Where each segment begins, and how long it is; then where it will end.
-    let (mut starts, mut ends) = (Scratch::<usize>::any(parents), Scratch::<usize>::any(parents));
-    let grain = GRAIN / 8;
-    let pieces: Vec<_> = starts.chunks_mut(grain).zip(ends.chunks_mut(grain)).enumerate().collect();
-    with_index!(pointers.as_slice(), p => {
-        let base = p[0].get();
-        parallel::for_each(pieces, &|_, (piece, (starts, lengths))| {
-            for ((start, length), i) in starts.iter_mut().zip(lengths).zip(piece * grain..) {
-                let of = if inner == 1 { choice.source(i) } else { choice.source(i / inner) * inner + i % inner };
-                (*start, *length) = (p[of].get() - base, p[of + 1].get() - p[of].get());
-            }
-        });
-    });
-    let mut total = 0usize;
-    for end in ends.iter_mut() {
-        total = total.checked_add(*end).ok_or_else(too_many)?;
-        *end = total;
-    }
-    fits(&s.shape, Some(total))?;
-    Runs { starts: &starts, ends: &ends, segments: &ends }.of(s, dims)
+    with_index!(pointers.as_slice(), p => chosen_rows(s, dims, p, (choice, inner), parents))
 }
 
-/// Pointers from where each segment ends.
-pub(super) fn pointers_of(ends: &[usize], wide: bool) -> Indices {
-    fn typed<I: Index>(ends: &[usize]) -> Indices {
-        let mut out = Scratch::<I>::any(ends.len() + 1);
-        out[0] = I::new(0);
-        parallel::for_chunks_mut(&mut out[1..], 1, GRAIN, &|first, out| {
-            out.iter_mut().zip(&ends[first..]).for_each(|(o, &e)| *o = I::new(e));
-        });
-        out.into()
-    }
-    if wide { typed::<u64>(ends) } else { typed::<u32>(ends) }
-}
-
-/// Runs of rows, to be copied one after the other: where each begins in the source, and ends in the copy.
-pub(super) struct Runs<'a> {
-    pub(super) starts: &'a [usize],
-    pub(super) ends: &'a [usize],
-    /// Where each segment of the last level ends in the copy: a run may be of several.
-    pub(super) segments: &'a [usize],
-}
-
-impl Runs<'_> {
-    /// The pattern with these segments of its last level, and dimensions of these sizes, and their values;
-    /// `None` if that level has no segments.
-    pub(super) fn of(&self, s: &Sparse, dims: &[Dim]) -> Result<Option<(Pattern, Strided)>> {
-        let Some((Level::Sparse { indices, .. }, above)) = s.pattern.levels.split_last() else { return Ok(None) };
-        let (level_dims, positions) = (s.pattern.level_dims, self.total());
-        let sizes = dims[..level_dims].iter().map(|d| d.size);
-        let wide = needs_64_bits(positions, sizes) || s.pattern.is_wide(); // all arrays are of one width
-        let level = Level::Sparse {
-            pointers: Some(pointers_of(self.segments, wide)),
-            indices: indices.mapped(|i| self.indices(i.widened(wide).as_slice())),
-            ordered: true,
-            unique: true,
-        };
-        let mut levels = above.to_vec();
-        levels.push(level);
-        let pattern = Pattern { levels, dims: dims.to_vec(), level_dims, positions };
-        Ok(Some((pattern, self.values(&s.values)?)))
-    }
-
-    fn total(&self) -> usize {
-        self.ends.last().copied().unwrap_or(0)
-    }
-
-    fn copy(&self, source: &[u8], row: usize, out: &mut [u8]) {
-        // Several runs make one piece of work.
-        let (mut cuts, mut firsts, mut begun) = (Vec::new(), vec![0], 0);
-        for (r, &end) in self.ends.iter().enumerate() {
-            if end - begun >= GRAIN {
-                (begun, _) = (end, firsts.push(r + 1));
-                cuts.push(end * row);
-            }
+/// Rows of the choice, each of `inner` segments: `parents` of these together.
+fn chosen_rows<I: Index>(
+    s: &Sparse,
+    dims: &[Dim],
+    pointers: &[I],
+    (choice, inner): (&Along<'_>, usize),
+    parents: usize,
+) -> Result<Option<(Pattern, Strided)>> {
+    let base = pointers[0].get();
+    let stretch = |of: usize| [pointers[of].get() - base, pointers[of + 1].get() - base];
+    let stretches = |segments: Range<usize>, out: &mut [[usize; 2]]| match (choice, inner) {
+        (Along::List(list), 1) => {
+            out.iter_mut().zip(&list[segments]).for_each(|(out, &of)| *out = stretch(of as usize));
         }
-        cuts.push(self.total() * row);
-        firsts.push(self.ends.len());
-        parallel::for_pieces_mut(out, &cuts, &|piece, out| {
-            let runs = firsts[piece]..firsts[piece + 1];
-            let begin = if runs.start == 0 { 0 } else { self.ends[runs.start - 1] };
-            copy_runs(source, row, &self.starts[runs.clone()], &self.ends[runs], begin, out);
-        });
-    }
-
-    fn indices(&self, source: IndexSlice<'_>) -> Indices {
-        with_index!(source, s => self.typed(s))
-    }
-
-    fn typed<I: Index>(&self, source: &[I]) -> Indices {
-        let mut out = Scratch::<I>::any(self.total());
-        self.copy(bytemuck::cast_slice(source), size_of::<I>(), bytemuck::cast_slice_mut(&mut out));
-        out.into()
-    }
-
-    fn values(&self, values: &Strided) -> Result<Strided> {
-        let mut shape = values.shape.clone();
-        shape[0] = self.total();
-        if values.strides[0] == 0 && values.shape[0] > 0 {
-            return Ok(Strided { shape, ..values.clone() });
+        (Along::Step { .. }, 1) => out.iter_mut().zip(segments).for_each(|(out, i)| *out = stretch(choice.source(i))),
+        _ => out.iter_mut().zip(segments).for_each(|(out, i)| {
+            *out = stretch(choice.source(i / inner) * inner + i % inner);
+        }),
+    };
+    match Runs::<I>::new(parents, &stretches) {
+        Ok(runs) => {
+            fits(&s.shape, Some(runs.total()))?;
+            runs.cut(s, dims)
         }
-        let row = count(&values.shape[1..]).saturating_mul(values.dtype.size());
-        let source = values.dense_bytes()?;
-        dense_len(&shape, values.dtype)?;
-        let buffer = Buffer::filled(self.total() * row, values.dtype.size(), |out| self.copy(&source, row, out))?;
-        Ok(Strided::new(buffer, values.dtype, shape))
+        Err(total) => {
+            fits(&s.shape, Some(total))?;
+            let runs = Runs::<u64>::new(parents, &stretches);
+            runs.map_err(|total| error::shape(&[&s.shape], format_args!("{total} elements are too many")))?.cut(s, dims)
+        }
     }
 }

@@ -6,13 +6,13 @@ use openwork_ops::structure::Index;
 use openwork_ops::structure::choose::Places;
 use openwork_ops::with_index;
 
-use super::along::{Along, fits, pointers_of};
-use crate::base::buffer::zeroed_vec;
+use super::along::{Along, fits};
 use crate::base::error::Result;
 use crate::base::pages::Scratch;
-use crate::base::parallel::{self, GRAIN};
+use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::engine::convert;
+use crate::levels::counted::{self, Counted};
 use crate::levels::indices::{Indices, needs_64_bits};
 use crate::levels::level::{Level, LevelKind};
 use crate::levels::pattern::{Dim, Part, Pattern};
@@ -63,43 +63,25 @@ fn typed<I: Index>(
     may: &dyn Fn(usize) -> Result<bool>,
 ) -> Result<Option<(Level, Indices)>> {
     let base = pointers[0].get();
-    let segments = pointers.len() - 1;
-    // Segments differ in length: a piece has so many stored elements, however many segments these are.
-    let (mut pieces, mut begun) = (Vec::new(), 0);
-    for segment in 1..=segments {
-        if segment == segments || pointers[segment].get() - pointers[begun].get() >= GRAIN {
-            pieces.push(segment);
-            begun = segment;
-        }
-    }
-    let first_of = |piece: usize| if piece == 0 { 0 } else { pieces[piece - 1] };
-    let mut ends = zeroed_vec::<usize>(segments);
-    parallel::for_pieces_mut(&mut ends, &pieces, &|piece, out| {
-        places.count(&pointers[first_of(piece)..=pieces[piece]], base, indices, out);
+    let cuts = counted::cuts(pointers);
+    let (counted, _) = Counted::<I>::new(&cuts, &|segments, ends| {
+        (places.count(&pointers[segments.start..=segments.end], base, indices, ends), ())
     });
-    let mut total = 0usize;
-    for end in &mut ends {
-        total = total.saturating_add(*end);
-        *end = total;
-    }
+    let total = counted.total();
     if !may(total)? {
         return Ok(None);
     }
     let (mut to, mut from) = (Scratch::<I>::any(total), Scratch::<I>::any(total));
-    let (mut rest, mut rest_from, mut items) = (&mut to[..], &mut from[..], Vec::with_capacity(pieces.len()));
-    for (piece, &last) in pieces.iter().enumerate() {
-        let len = ends[last - 1] - if piece == 0 { 0 } else { ends[first_of(piece) - 1] };
-        let (own, others) = rest.split_at_mut(len);
-        let (own_from, others_from) = rest_from.split_at_mut(len);
-        items.push((first_of(piece)..last + 1, own, own_from));
-        (rest, rest_from) = (others, others_from);
+    let (mut rest, mut rest_from, mut items) = (&mut to[..], &mut from[..], Vec::with_capacity(cuts.len()));
+    let mut first = 0;
+    for (&cut, begins) in cuts.iter().zip(counted.begins.windows(2)) {
+        let (own, others) = rest.split_at_mut(begins[1] - begins[0]);
+        let (own_from, others_from) = rest_from.split_at_mut(own.len());
+        items.push((first..cut + 1, own, own_from));
+        (rest, rest_from, first) = (others, others_from, cut);
     }
     parallel::for_each(items, &|_, (range, to, from)| places.put(&pointers[range], base, indices, to, from));
-    let level = Level::Sparse {
-        pointers: Some(pointers_of(&ends, size_of::<I>() == 8)),
-        indices: vec![to.into()],
-        ordered: true,
-        unique: true,
-    };
+    let pointers = Some(counted.pointers().into());
+    let level = Level::Sparse { pointers, indices: vec![to.into()], ordered: true, unique: true };
     Ok(Some((level, from.into())))
 }

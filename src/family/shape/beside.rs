@@ -125,9 +125,13 @@ fn joined<I: Index>(
     let of: Vec<(&[I], &[I])> = parts.mapped(|p| (p.pointers.typed(), p.columns.typed()));
     let n = of.first()?.0.len().checked_sub(1)?;
     let mut ends = Scratch::<I>::any(n + 1);
-    for (r, end) in ends.iter_mut().enumerate() {
-        *end = I::new(of.iter().map(|(pointers, _)| pointers[r].get() - pointers[0].get()).sum());
-    }
+    parallel::for_chunks_mut(&mut ends, 1, parallel::GRAIN, &|first, ends| {
+        ends.fill(I::default());
+        for (pointers, _) in &of {
+            let own = ends.iter_mut().zip(&pointers[first..]);
+            own.for_each(|(end, pointer)| *end = I::new(end.get() + pointer.get() - pointers[0].get()));
+        }
+    });
     let mut columns = Scratch::<I>::any(total);
     let buffer = Buffer::filled(total * row, size, |out| {
         let (mut to, mut rest, mut items) = (&mut columns[..], out, Vec::new());
@@ -145,6 +149,9 @@ fn joined<I: Index>(
             for r in segments {
                 for ((pointers, from), part) in of.iter().zip(parts) {
                     let segment = pointers[r].get() - pointers[0].get()..pointers[r + 1].get() - pointers[0].get();
+                    if segment.is_empty() {
+                        continue;
+                    }
                     let end = at + segment.len();
                     for (to, from) in columns[at..end].iter_mut().zip(&from[segment.clone()]) {
                         *to = I::new(from.get() + part.shift);

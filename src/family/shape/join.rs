@@ -528,7 +528,8 @@ fn lift(t: &Tensor, at: usize) -> Result<Tensor> {
         dims.insert(place, Dim::whole(at, 1));
     } else {
         if let Some(Level::Sparse { pointers: pointers @ None, indices, .. }) = levels.first_mut() {
-            *pointers = Some(along::pointers_of(&[indices.first().map_or(0, Indices::len)], p.is_wide()));
+            let ends = vec![0, indices.first().map_or(0, Indices::len) as u64];
+            *pointers = Some(if p.is_wide() { IndexVec::U64(ends).into() } else { Indices::narrow(&ends) });
         }
         levels.insert(0, Level::Dense);
         dims.insert(0, Dim::whole(at, 1));

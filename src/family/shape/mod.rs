@@ -7,6 +7,7 @@ mod beside;
 mod moves;
 mod pad;
 pub(crate) mod window;
+mod runs;
 pub(crate) mod triangle;
 mod complex;
 mod outer;

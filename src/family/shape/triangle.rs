@@ -2,6 +2,7 @@
 
 use crate::base::mapped::{Chosen, Mapped};
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use openwork_ops::Scalar;
@@ -9,13 +10,13 @@ use openwork_ops::structure::keys::KeyLayout;
 use openwork_ops::structure::{Index, IndexSlice, IndexVec};
 use openwork_ops::with_index;
 
+use super::runs::Runs;
 use super::{along, arrays, coo_dims, join};
 use crate::base::axes::{Axes, Axis};
 use crate::base::buffer::Buffer;
 use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::memory;
-use crate::base::pages::Scratch;
 use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::base::trace::{Work, raise};
@@ -201,45 +202,39 @@ fn of_rows(s: &Sparse, offset: isize, lower: bool) -> Result<Option<Sparse>> {
     if !s.pattern.is_canonical() {
         return Ok(None);
     }
-    let rows = pointers.len().saturating_sub(1);
-    let mut segments = Scratch::<usize>::any(rows);
-    // Of rows that are kept whole, or up to their ends, one run, no longer than threads share.
-    let (mut starts, mut ends) = (Vec::new(), Vec::new());
-    let (mut total, mut behind, mut begun, mut start) = (0, 0, 0, 0);
-    with_index!(pointers.as_slice(), pointers => with_index!(columns.as_slice(), columns => {
-        let base = pointers[0].get();
-        for (row, segment) in segments.iter_mut().enumerate() {
-            let end = pointers[row + 1].get() - base;
-            if end > start {
-                // The first column on the other side.
-                let beyond = (row % height) as i128 + offset as i128 + i128::from(lower);
-                let cut = start + columns[start..end].partition_point(|c| (c.get() as i128) < beyond);
-                let kept = if lower { start..cut } else { cut..end };
-                if !kept.is_empty() {
-                    let before = total;
-                    total += kept.len();
-                    match ends.last_mut() {
-                        Some(last) if kept.start == behind && before - begun < parallel::GRAIN => *last = total,
-                        _ => {
-                            starts.push(kept.start);
-                            ends.push(total);
-                            begun = before;
-                        }
-                    }
-                    behind = kept.end;
-                }
-            }
-            *segment = total;
-            start = end;
-        }
-    }));
-    if total == s.pattern.positions {
-        return Ok(Some(s.clone()));
-    }
-    raise(Work::Engine);
-    let cut = along::Runs { starts: &starts, ends: &ends, segments: &segments }.of(s, &s.pattern.dims)?;
+    let cut = with_index!(pointers.as_slice(), p => cut_rows(s, p, columns.typed(), |row, columns| {
+        // The first column on the other side.
+        let beyond = (row % height) as i128 + offset as i128 + i128::from(lower);
+        let cut = columns.partition_point(|c| (c.get() as i128) < beyond);
+        if lower { 0..cut } else { cut..columns.len() }
+    }))?;
     let (shape, fill) = (s.shape.clone(), s.fill.clone());
     Ok(cut.map(|(pattern, values)| Sparse { shape, pattern: Arc::new(pattern), values, fill }))
+}
+
+/// A stretch of the columns of each row.
+fn cut_rows<I: Index>(
+    s: &Sparse,
+    pointers: &[I],
+    columns: &[I],
+    kept: impl Fn(usize, &[I]) -> Range<usize> + Sync,
+) -> Result<Option<(Pattern, Strided)>> {
+    let base = pointers[0].get();
+    let runs = Runs::<I>::new(pointers.len() - 1, &|rows, stretches| {
+        for (stretch, row) in stretches.iter_mut().zip(rows) {
+            let (start, end) = (pointers[row].get() - base, pointers[row + 1].get() - base);
+            let kept = if start < end { kept(row, &columns[start..end]) } else { 0..0 };
+            *stretch = [start + kept.start, start + kept.end];
+        }
+    });
+    match runs {
+        Ok(runs) if runs.total() == s.pattern.positions => Ok(Some(((*s.pattern).clone(), s.values.clone()))),
+        Ok(runs) => {
+            raise(Work::Engine);
+            runs.cut(s, &s.pattern.dims)
+        }
+        Err(_) => Ok(None),
+    }
 }
 
 /// The same tensor, canonical, with these axes whole in its levels.

@@ -18,6 +18,7 @@ use crate::base::trace::{Work, raise};
 use crate::engine::convert;
 use crate::engine::unblock::unblocked;
 use crate::levels::build::{self, SortedKeys};
+use crate::levels::counted::Counted;
 use crate::levels::indices::Indices;
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::levels::level::{Level, LevelKind, freed};
@@ -221,6 +222,7 @@ fn copy_segments<I: Index>(
     let mut parts = Scratch::<[I; 2]>::any(n);
     // Segments differ in length: pieces of a few thousand even that out.
     let grain = GRAIN / 8;
+    let cuts: Vec<usize> = (0..n).step_by(GRAIN).map(|first| n.min(first + GRAIN)).collect();
     let mut out = Vec::with_capacity(ranges.len());
     for (w, range) in ranges.iter().enumerate() {
         // What begins where the window before it ended need not be looked for.
@@ -233,11 +235,16 @@ fn copy_segments<I: Index>(
                 window::within(pointers, base, indices, range, out);
             }
         });
-        let mut new = zeroed_vec::<I>(n + 1);
-        for (i, part) in parts.iter().enumerate() {
-            new[i + 1] = I::new(new[i].get() + part[1].get() - part[0].get());
-        }
-        let kept = new[n].get();
+        let (counted, _) = Counted::<I>::new(&cuts, &|segments, ends| {
+            let mut total = 0;
+            for (end, part) in ends.iter_mut().zip(&parts[segments]) {
+                total += part[1].get() - part[0].get();
+                *end = I::new(total);
+            }
+            (total, ())
+        });
+        let kept = counted.total();
+        let new = counted.pointers();
         let mut out_indices = Scratch::<I>::any(kept);
         let buffer = Buffer::filled_of_held(kept * row, row, |out| {
             let (mut to, mut rest, mut items) = (&mut out_indices[..], out, Vec::new());
@@ -253,7 +260,7 @@ fn copy_segments<I: Index>(
                 window::copy(&parts[segments], range.start, row, (indices, values), (own, rows));
             });
         });
-        let (pointers, indices) = (I::vec(new).into(), out_indices.into());
+        let (pointers, indices) = (new.into(), out_indices.into());
         out.push((Level::Sparse { pointers: Some(pointers), indices: vec![indices], ordered: true, unique }, buffer));
     }
     out

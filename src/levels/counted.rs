@@ -1,0 +1,109 @@
+//! Pointers of segments whose lengths are counted piece by piece, in parallel.
+
+use std::ops::Range;
+
+use openwork_ops::structure::Index;
+
+use crate::base::pages::Scratch;
+use crate::base::parallel::{self, GRAIN};
+
+/// Segments that are counted: where each ends within its piece, until [`Counted::pointers`] says where it does in all.
+pub(crate) struct Counted<'a, O> {
+    ends: Scratch<O>,
+    /// Where each piece of segments ends.
+    cuts: &'a [usize],
+    /// How much stands before each piece, and before what would come after the last.
+    pub(crate) begins: Vec<usize>,
+}
+
+/// Cuts segments (`pointers` are theirs) into pieces that take about equally long: of so many segments and entries together. Gives where each
+/// piece ends.
+pub(crate) fn cuts<I: Index>(pointers: &[I]) -> Vec<usize> {
+    let (n, base) = (pointers.len() - 1, pointers[0].get());
+    let (mut cuts, mut begun) = (Vec::new(), 0);
+    while begun < n {
+        let goal = begun + pointers[begun].get() - base + GRAIN;
+        // The work before each segment rises with it.
+        let (mut low, mut high) = (begun + 1, n.min(begun + GRAIN));
+        while low < high {
+            let middle = low.midpoint(high);
+            if middle + pointers[middle].get() - base < goal { low = middle + 1 } else { high = middle }
+        }
+        cuts.push(low);
+        begun = low;
+    }
+    cuts
+}
+
+impl<'a, O: Index> Counted<'a, O> {
+    /// `count` writes where each of some segments would end if the first of them began at 0, or [`Index::NONE`] where that is too
+    /// much for this width, and says what they have together; and gives what else it found.
+    pub(crate) fn new<R: Default + Send>(
+        cuts: &'a [usize],
+        count: &(dyn Fn(Range<usize>, &mut [O]) -> (usize, R) + Sync),
+    ) -> (Counted<'a, O>, Vec<R>) {
+        let n = cuts.last().copied().unwrap_or(0);
+        let mut ends = Scratch::<O>::any(n + 1);
+        ends[0] = O::new(0);
+        let mut found: Vec<(usize, R)> = Vec::new();
+        found.resize_with(cuts.len(), Default::default);
+        let (mut rest, mut items, mut begun) = (&mut ends[1..], Vec::with_capacity(cuts.len()), 0);
+        for (&cut, found) in cuts.iter().zip(&mut found) {
+            let own;
+            (own, rest) = rest.split_at_mut(cut - begun);
+            items.push((begun..cut, own, found));
+            begun = cut;
+        }
+        parallel::for_each(items, &|_, (segments, own, found)| *found = count(segments, own));
+        let (mut begins, mut total) = (vec![0], 0usize);
+        let mut others = Vec::with_capacity(found.len());
+        for (count, other) in found {
+            total = total.saturating_add(count);
+            begins.push(total);
+            others.push(other);
+        }
+        (Counted { ends, cuts, begins }, others)
+    }
+
+    /// What all segments have.
+    pub(crate) fn total(&self) -> usize {
+        self.begins.last().copied().unwrap_or(0)
+    }
+
+    /// The pointers of all segments. Their total is one of this width.
+    pub(crate) fn pointers(mut self) -> Scratch<O> {
+        parallel::for_pieces_mut(&mut self.ends[1..], self.cuts, &|piece, ends| {
+            let begin = self.begins[piece];
+            if begin > 0 {
+                ends.iter_mut().for_each(|end| *end = O::new(end.get() + begin));
+            }
+        });
+        self.ends
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_have_about_as_much_to_do() {
+        for lengths in [vec![0; 200_000], vec![1; 200_000], vec![300_000, 0, 0, 1], vec![], vec![7; 3]] {
+            let mut pointers = vec![5u32];
+            lengths.iter().for_each(|n| pointers.push(pointers[pointers.len() - 1] + n));
+            let cuts = cuts(&pointers);
+            assert_eq!(cuts.last().copied().unwrap_or(0), lengths.len());
+            assert!(cuts.windows(2).all(|c| c[0] < c[1]));
+            let work = lengths.len() + (pointers[lengths.len()] - 5) as usize;
+            assert!(cuts.len() <= work / GRAIN + 1, "{} pieces of {work}", cuts.len());
+            let (counted, firsts) = Counted::<u64>::new(&cuts, &|own, ends| {
+                let first = pointers[own.start];
+                ends.iter_mut().zip(&pointers[own.start + 1..]).for_each(|(e, p)| *e = u64::from(p - first));
+                (ends.last().map_or(0, |e| *e as usize), own.start)
+            });
+            assert!(firsts.iter().copied().eq([0].into_iter().chain(cuts.clone()).take(cuts.len())));
+            assert_eq!(counted.total(), work - lengths.len());
+            assert!(counted.pointers().iter().zip(&pointers).all(|(o, p)| *o == u64::from(p - 5)));
+        }
+    }
+}
