@@ -1,10 +1,12 @@
-//! Sums, differences and products of two sparse operands, made while their segments are merged: no position is written down, and no
-//! value but the result's.
+//! Ops on two sparse operands, done while their segments are merged: no position is written down. Sums, differences and products are
+//! computed as each coordinate is found; the operands of other ops are brought side by side, a few thousand at a time.
 
 use std::hint::select_unpredictable;
 use std::ops::Range;
 
-use super::BinaryOp;
+use bytemuck::Pod;
+
+use super::{BinaryKernel, BinaryOp};
 use crate::dtype::{DType, Element};
 use crate::structure::merge::{Keep, Segmented};
 
@@ -30,19 +32,62 @@ pub struct Merged<'a> {
     pub ends: &'a mut [u32],
 }
 
-/// Merges as many pairs of segments as there are ends to write; gives how many coordinates were kept.
-pub type MergeKernel = fn(Stored<'_>, Stored<'_>, Merged<'_>) -> usize;
+/// What is done with two sparse operands at each coordinate that is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct MergeKernel(Way);
+
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    /// Computed at once.
+    Fused(fn(Stored<'_>, Stored<'_>, Merged<'_>) -> usize),
+    /// By a kernel over blocks, which reads elements of one width and writes those of another.
+    SideBySide(fn(Stored<'_>, Stored<'_>, Merged<'_>, BinaryKernel, usize) -> usize, BinaryKernel, usize),
+}
+
+impl MergeKernel {
+    /// By a kernel over blocks that reads elements of one dtype and writes those of another; `None` for coordinates of one operand.
+    pub fn side_by_side(kernel: BinaryKernel, compute: DType, out: DType, keep: Keep) -> Option<MergeKernel> {
+        macro_rules! of_width {
+            ($union:literal) => {
+                match compute.size() {
+                    1 => side_by_side::<u8, $union>,
+                    2 => side_by_side::<u16, $union>,
+                    4 => side_by_side::<u32, $union>,
+                    8 => side_by_side::<u64, $union>,
+                    16 => side_by_side::<[u64; 2], $union>,
+                    _ => return None,
+                }
+            };
+        }
+        let merge = match keep {
+            Keep::UNION => of_width!(true),
+            Keep::INTERSECTION => of_width!(false),
+            _ => return None,
+        };
+        Some(MergeKernel(Way::SideBySide(merge, kernel, out.size())))
+    }
+
+    /// Merges as many pairs of segments as there are ends to write; gives how many coordinates were kept.
+    pub fn run(self, left: Stored<'_>, right: Stored<'_>, out: Merged<'_>) -> usize {
+        match self.0 {
+            Way::Fused(merge) => merge(left, right, out),
+            Way::SideBySide(merge, kernel, width) => merge(left, right, out, kernel, width),
+        }
+    }
+}
 
 impl BinaryOp {
-    /// The kernel on two sparse operands of a compute dtype that keeps these coordinates; `None` for most ops.
+    /// The kernel on two sparse operands that computes at once what these coordinates have; `None` for most ops. It reads and writes
+    /// elements of the compute dtype.
     pub fn merge_kernel(self, compute: DType, keep: Keep) -> Option<MergeKernel> {
+        let fused = |f| Some(MergeKernel(Way::Fused(f)));
         macro_rules! kernel {
             ($union:literal, $bits:expr, $float:expr) => {
                 match compute {
-                    DType::I32 | DType::U32 => Some(|a, b, out| merged::<u32, $union>(a, b, out, $bits)),
-                    DType::I64 | DType::U64 => Some(|a, b, out| merged::<u64, $union>(a, b, out, $bits)),
-                    DType::F32 => Some(|a, b, out| merged::<f32, $union>(a, b, out, $float)),
-                    DType::F64 => Some(|a, b, out| merged::<f64, $union>(a, b, out, $float)),
+                    DType::I32 | DType::U32 => fused(|a, b, out| merged::<u32, $union>(a, b, out, $bits)),
+                    DType::I64 | DType::U64 => fused(|a, b, out| merged::<u64, $union>(a, b, out, $bits)),
+                    DType::F32 => fused(|a, b, out| merged::<f32, $union>(a, b, out, $float)),
+                    DType::F64 => fused(|a, b, out| merged::<f64, $union>(a, b, out, $float)),
                     _ => None,
                 }
             };
@@ -64,27 +109,35 @@ struct Side<'a, T> {
     beside: T,
 }
 
-impl<'a, T: Element> Side<'a, T> {
+impl<'a, T: Pod> Side<'a, T> {
     fn new(stored: Stored<'a>) -> Side<'a, T> {
-        let beside = T::from_bytes(stored.beside).first().copied().unwrap_or_default();
-        Side { segments: stored.segments, values: T::from_bytes(stored.values), beside }
+        let beside = bytemuck::pod_read_unaligned(stored.beside);
+        Side { segments: stored.segments, values: bytemuck::cast_slice(stored.values), beside }
     }
 }
 
-impl<T> Side<'_, T> {
+impl<'a, T: Copy> Side<'a, T> {
+    /// Of other segments, whose pointers count from `base`.
+    fn within<'b>(self, pointers: &'b [u32], base: usize) -> Side<'b, T>
+    where
+        'a: 'b,
+    {
+        Side { segments: Segmented { pointers, base, ..self.segments }, ..self }
+    }
+
     /// Where a segment begins, or the one before it ends.
     #[inline(always)]
     fn start(&self, segment: usize) -> usize {
         self.segments.pointers[segment] as usize - self.segments.base
     }
+
+    fn len(&self) -> usize {
+        self.start(self.segments.pointers.len() - 1) - self.start(0)
+    }
 }
 
-/// [`Merged`], typed.
-struct Out<'a, T> {
-    coords: &'a mut [u32],
-    values: &'a mut [T],
-    ends: &'a mut [u32],
-}
+/// Where what comes of each coordinate's elements goes: two arrays as long as the coordinates', of which one may hold nothing.
+type To<'a, T, U> = (&'a mut [T], &'a mut [U]);
 
 /// Entries that are merged by one of two ways: of those to come, some are looked at first.
 const GROUP: usize = 1 << 13;
@@ -93,40 +146,115 @@ const STEPS: usize = 128;
 /// Entries of a segment, on average, below which the way costs less than what is done for each segment.
 const SHORT: usize = 5;
 
+/// Several segments that have no more than so many entries on either side, or a part of one: `each` gets both sides, and which segments end
+/// there, or go on.
+fn in_groups<T: Copy>(
+    x: Side<'_, T>,
+    y: Side<'_, T>,
+    segments: usize,
+    mut each: impl FnMut(Side<'_, T>, Side<'_, T>, Range<usize>),
+) {
+    let before = |segment: usize| x.start(segment) + y.start(segment);
+    let mut first = 0;
+    while first < segments {
+        let goal = before(first) + GROUP;
+        let (mut last, mut beyond) = (first, segments);
+        while last < beyond {
+            let middle = last.midpoint(beyond) + 1;
+            if before(middle) <= goal { last = middle } else { beyond = middle - 1 }
+        }
+        if last > first {
+            let (p, q) = (&x.segments.pointers[first..=last], &y.segments.pointers[first..=last]);
+            each(x.within(p, x.segments.base), y.within(q, y.segments.base), first..last);
+            first = last;
+            continue;
+        }
+        // One that is longer, up to the coordinate at which either side has enough.
+        let (mut i, mut j) = (x.start(first), y.start(first));
+        let (end_i, end_j) = (x.start(first + 1), y.start(first + 1));
+        while i < end_i || j < end_j {
+            let coord = |s: &Side<'_, T>, at: usize, end: usize| (at < end).then(|| s.segments.coords[at]);
+            let next = [coord(&x, i + GROUP / 2, end_i), coord(&y, j + GROUP / 2, end_j)].into_iter().flatten().min();
+            let until = |s: &Side<'_, T>, at: usize, end: usize| match next {
+                Some(next) => at + s.segments.coords[at..end].partition_point(|&c| c < next),
+                None => end,
+            };
+            let (to_i, to_j) = (until(&x, i, end_i), until(&y, j, end_j));
+            let (p, q) = ([i as u32, to_i as u32], [j as u32, to_j as u32]);
+            each(x.within(&p, 0), y.within(&q, 0), first..first + 1);
+            (i, j) = (to_i, to_j);
+        }
+        first += 1;
+    }
+}
+
 /// `f` of both sides at each coordinate of either (`UNION`), or of both.
 #[inline(always)]
-fn merged<T: Element, const UNION: bool>(
+fn merged<T: Element + Pod, const UNION: bool>(
     left: Stored<'_>,
     right: Stored<'_>,
     out: Merged<'_>,
     f: impl Fn(T, T) -> T + Copy,
 ) -> usize {
-    let (x, y) = (Side::<T>::new(left), Side::<T>::new(right));
     let Merged { coords, values, ends } = out;
     let values = T::from_bytes_mut(values);
-    let before = |segment: usize| x.start(segment) + y.start(segment);
-    let (mut first, mut kept) = (0, 0);
-    while first < ends.len() {
-        let goal = before(first) + GROUP;
-        let (mut last, mut beyond) = (first + 1, ends.len());
-        while last < beyond {
-            let middle = last.midpoint(beyond);
-            if before(middle) < goal { last = middle + 1 } else { beyond = middle }
-        }
-        let out = Out { coords: &mut coords[kept..], values: &mut values[kept..], ends: &mut ends[first..last] };
-        let added = if is_foreseeable(&x, &y, first..last) {
-            each_segment::<T, UNION, false>(x, y, (first, kept), out, f)
-        } else {
-            each_segment::<T, UNION, true>(x, y, (first, kept), out, f)
-        };
-        (first, kept) = (last, kept + added);
-    }
+    let (mut none, mut kept) = (vec![(); coords.len()], 0);
+    in_groups(Side::new(left), Side::new(right), ends.len(), |x, y, own| {
+        let to = (&mut values[kept..], &mut none[kept..]);
+        let put = |k: usize, (left, right): (T, T), values: &mut [T], _: &mut [()]| values[k] = f(left, right);
+        kept += group::<T, (), UNION>(x, y, kept, (&mut coords[kept..], &mut ends[own]), to, put);
+    });
     kept
+}
+
+/// Both sides at each coordinate of either (`UNION`), or of both, and of them what `kernel` gives, in elements of so many bytes.
+fn side_by_side<T: Pod, const UNION: bool>(
+    left: Stored<'_>,
+    right: Stored<'_>,
+    out: Merged<'_>,
+    kernel: BinaryKernel,
+    width: usize,
+) -> usize {
+    let Merged { coords, values, ends } = out;
+    let (mut lefts, mut rights, mut kept) = (Vec::new(), Vec::new(), 0);
+    in_groups(Side::<T>::new(left), Side::new(right), ends.len(), |x, y, own| {
+        let most = if UNION { x.len() + y.len() } else { x.len().min(y.len()) };
+        if lefts.len() < most {
+            lefts.resize(most, T::zeroed());
+            rights.resize(most, T::zeroed());
+        }
+        let to = (&mut lefts[..most], &mut rights[..most]);
+        let put = |k: usize, both: (T, T), lefts: &mut [T], rights: &mut [T]| (lefts[k], rights[k]) = both;
+        let n = group::<T, T, UNION>(x, y, kept, (&mut coords[kept..kept + most], &mut ends[own]), to, put);
+        if n > 0 {
+            let out = &mut values[kept * width..(kept + n) * width];
+            kernel(bytemuck::cast_slice(&lefts[..n]), bytemuck::cast_slice(&rights[..n]), out);
+        }
+        kept += n;
+    });
+    kept
+}
+
+/// Merges segments, before which so much was kept, in the way that suits them.
+#[inline(always)]
+fn group<T: Copy, U, const UNION: bool>(
+    x: Side<'_, T>,
+    y: Side<'_, T>,
+    before: usize,
+    (coords, ends): (&mut [u32], &mut [u32]),
+    (to, other): To<'_, T, U>,
+    put: impl Fn(usize, (T, T), &mut [T], &mut [U]),
+) -> usize {
+    if is_foreseeable(&x, &y, 0..ends.len()) {
+        each_segment::<T, U, UNION, false>(x, y, before, coords, ends, to, other, put)
+    } else {
+        each_segment::<T, U, UNION, true>(x, y, before, coords, ends, to, other, put)
+    }
 }
 
 /// Whether a CPU will mostly foresee which side comes next: of some steps few go another way than the one before.
 #[inline(never)]
-fn is_foreseeable<T>(x: &Side<'_, T>, y: &Side<'_, T>, segments: Range<usize>) -> bool {
+fn is_foreseeable<T: Copy>(x: &Side<'_, T>, y: &Side<'_, T>, segments: Range<usize>) -> bool {
     let entries = |s: &Side<'_, T>| s.start(segments.end) - s.start(segments.start);
     if entries(x) + entries(y) < SHORT * segments.len() {
         return true;
@@ -152,87 +280,100 @@ fn is_foreseeable<T>(x: &Side<'_, T>, y: &Side<'_, T>, segments: Range<usize>) -
 
 /// What is left of a segment on one side, at `k` of the result; gives where that ends.
 #[inline(always)]
-fn rest<T: Copy>(
+fn rest<T: Copy, U>(
     (x, left): (Side<'_, T>, Range<usize>),
     (y, right): (Side<'_, T>, Range<usize>),
     mut k: usize,
-    (coords, values): (&mut [u32], &mut [T]),
-    f: &impl Fn(T, T) -> T,
+    coords: &mut [u32],
+    (to, other): To<'_, T, U>,
+    put: impl Fn(usize, (T, T), &mut [T], &mut [U]),
 ) -> usize {
     for i in left {
-        (coords[k], values[k]) = (x.segments.coords[i], f(x.values[i], y.beside));
+        coords[k] = x.segments.coords[i];
+        put(k, (x.values[i], y.beside), to, other);
         k += 1;
     }
     for j in right {
-        (coords[k], values[k]) = (y.segments.coords[j], f(x.beside, y.values[j]));
+        coords[k] = y.segments.coords[j];
+        put(k, (x.beside, y.values[j]), to, other);
         k += 1;
     }
     k
 }
 
-/// Merges segments from the first on, before which so much was kept. With branches on what comes next, which cost nothing where they are
+/// Merges segments, before which so much was kept. With branches on what comes next, which cost nothing where they are
 /// foreseen; or by `CHOICE`: both sides are read, and one or both are chosen.
 #[inline(never)]
-fn each_segment<T: Copy, const UNION: bool, const CHOICE: bool>(
+fn each_segment<T: Copy, U, const UNION: bool, const CHOICE: bool>(
     x: Side<'_, T>,
     y: Side<'_, T>,
-    (first, before): (usize, usize),
-    out: Out<'_, T>,
-    f: impl Fn(T, T) -> T,
+    before: usize,
+    coords: &mut [u32],
+    ends: &mut [u32],
+    to: &mut [T],
+    other: &mut [U],
+    put: impl Fn(usize, (T, T), &mut [T], &mut [U]),
 ) -> usize {
-    let Out { coords, values, ends } = out;
-    let (mut i, mut j, mut k) = (x.start(first), y.start(first), 0);
-    for (segment, end) in (first + 1..).zip(ends) {
+    let (to, other) = (&mut to[..coords.len()], &mut other[..coords.len()]);
+    let (mut i, mut j, mut k) = (x.start(0), y.start(0), 0);
+    for (segment, end) in (1..).zip(ends) {
         let (end_i, end_j) = (x.start(segment), y.start(segment));
         if CHOICE && i < end_i && j < end_j {
-            let (last_i, last_j) = (end_i - 1, end_j - 1);
-            let (mut a, mut b) = (x.segments.coords[i], y.segments.coords[j]);
+            // Of this segment alone: no place has to be looked at, since both arrays of a side are as long.
+            let (xs, ys) = (&x.segments.coords[i..end_i], &y.segments.coords[j..end_j]);
+            let (of_xs, of_ys) = (&x.values[i..end_i], &y.values[j..end_j]);
+            let (mut p, mut q) = (0, 0);
+            let (mut a, mut b) = (xs[0], ys[0]);
             // Where all that may be kept is, the rest is kept nowhere.
             while k < coords.len() {
                 // What may come next on either side is read before it is known which does: the next choice does not wait for it.
-                let (next_a, next_b) = (x.segments.coords[(i + 1).min(last_i)], y.segments.coords[(j + 1).min(last_j)]);
+                let (next_a, next_b) = (xs[(p + 1).min(xs.len() - 1)], ys[(q + 1).min(ys.len() - 1)]);
                 let (of_x, of_y) = (a <= b, b <= a);
                 coords[k] = a.min(b);
                 if UNION {
                     // Of places, not of elements: floats would be chosen by a branch.
-                    let left = *select_unpredictable(of_x, &x.values[i], &x.beside);
-                    let right = *select_unpredictable(of_y, &y.values[j], &y.beside);
-                    values[k] = f(left, right);
+                    let left = *select_unpredictable(of_x, &of_xs[p], &x.beside);
+                    let right = *select_unpredictable(of_y, &of_ys[q], &y.beside);
+                    put(k, (left, right), to, other);
                     k += 1;
                 } else {
-                    values[k] = f(x.values[i], y.values[j]);
+                    put(k, (of_xs[p], of_ys[q]), to, other);
                     k += usize::from(of_x & of_y);
                 }
-                i += usize::from(of_x);
-                j += usize::from(of_y);
-                if (i > last_i) | (j > last_j) {
+                p += usize::from(of_x);
+                q += usize::from(of_y);
+                if (p >= xs.len()) | (q >= ys.len()) {
                     break;
                 }
                 a = select_unpredictable(of_x, next_a, a);
                 b = select_unpredictable(of_y, next_b, b);
             }
+            (i, j) = (i + p, j + q);
         }
         while !CHOICE && i < end_i && j < end_j {
             let (a, b) = (x.segments.coords[i], y.segments.coords[j]);
             if a == b {
-                (coords[k], values[k]) = (a, f(x.values[i], y.values[j]));
+                coords[k] = a;
+                put(k, (x.values[i], y.values[j]), to, other);
                 (i, j, k) = (i + 1, j + 1, k + 1);
             } else if a < b {
                 if UNION {
-                    (coords[k], values[k]) = (a, f(x.values[i], y.beside));
+                    coords[k] = a;
+                    put(k, (x.values[i], y.beside), to, other);
                     k += 1;
                 }
                 i += 1;
             } else {
                 if UNION {
-                    (coords[k], values[k]) = (b, f(x.beside, y.values[j]));
+                    coords[k] = b;
+                    put(k, (x.beside, y.values[j]), to, other);
                     k += 1;
                 }
                 j += 1;
             }
         }
         if UNION {
-            k = rest((x, i..end_i), (y, j..end_j), k, (coords, values), &f);
+            k = rest((x, i..end_i), (y, j..end_j), k, coords, (to, other), &put);
         }
         (i, j) = (end_i, end_j);
         *end = (before + k) as u32;
@@ -242,7 +383,7 @@ fn each_segment<T: Copy, const UNION: bool, const CHOICE: bool>(
 
 #[cfg(test)]
 mod tests {
-    use bytemuck::Pod;
+    use num_complex::Complex;
 
     use super::*;
     use crate::scalar::{Cast, Scalar};
@@ -253,7 +394,8 @@ mod tests {
         let (mut pointers, mut coords) = (vec![3], Vec::new());
         let mix = |i: u64| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ seed).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 33;
         for s in 0..segments as u64 {
-            let width = [0, 7, 300][(mix(s) % 3) as usize];
+            // One is longer than what is merged in one way.
+            let width = if s == 200 { 30_000 } else { [0, 7, 300][(mix(s) % 3) as usize] };
             coords.extend((0..width).filter(|c| mix((s << 20) | (c / run)) % 100 < density).map(|c| c as u32));
             pointers.push(3 + coords.len() as u32);
         }
@@ -261,8 +403,10 @@ mod tests {
         (pointers, coords, values)
     }
 
-    fn agree<T: Element + Cast + Pod>(op: BinaryOp, keep: Keep, runs: [u64; 2], density: [u64; 2]) {
-        let kernel = op.merge_kernel(T::DTYPE, keep).unwrap();
+    fn agree<T: Element + Cast>(op: BinaryOp, keep: Keep, runs: [u64; 2], density: [u64; 2]) {
+        let typing = op.typing(T::DTYPE).unwrap();
+        assert_eq!(typing.compute, T::DTYPE);
+        let (kernel, out) = (op.kernel(T::DTYPE).unwrap(), typing.out.size());
         let (p, c, v) = side::<T>(400, density[0], runs[0], 1);
         let (q, d, w) = side::<T>(400, density[1], runs[1], 2);
         let x = Segmented { pointers: &p, base: 3, coords: &c };
@@ -275,20 +419,27 @@ mod tests {
         let of = |values: &[T], at: u32, beside: T| if at == u32::MAX { beside } else { values[at as usize] };
         let (lefts, rights): (Vec<T>, Vec<T>) =
             l[..n].iter().zip(&r[..n]).map(|(&l, &r)| (of(&v, l, beside[0]), of(&w, r, beside[1]))).unzip();
-        let mut results = vec![beside[1]; n];
-        op.kernel(T::DTYPE).unwrap()(T::as_bytes(&lefts), T::as_bytes(&rights), bytemuck::cast_slice_mut(&mut results));
-        // With no more room than there must be.
-        let room = if keep == Keep::UNION { most } else { c.len().min(d.len()) };
-        let (mut coords, mut values, mut own_ends) = (vec![9; room], vec![beside[0]; room], vec![9; 400]);
+        let room = |n: usize| vec![0u64; (n * out).div_ceil(8)];
+        let mut results = room(n);
+        let results = &mut bytemuck::cast_slice_mut(&mut results)[..n * out];
+        kernel(T::as_bytes(&lefts), T::as_bytes(&rights), results);
         let stored = |segments, values, i: usize| Stored {
             segments,
             values: T::as_bytes(values),
             beside: T::as_bytes(&beside[i..=i]),
         };
-        let out = Merged { coords: &mut coords, values: bytemuck::cast_slice_mut(&mut values), ends: &mut own_ends };
-        let kept = kernel(stored(x, &v, 0), stored(y, &w, 1), out);
-        assert_eq!((kept, &coords[..kept], &own_ends), (n, &wanted[..n], &ends), "{op:?} {runs:?} {density:?}");
-        assert_eq!(&values[..kept], &results[..], "{op:?} {runs:?} {density:?}");
+        let fused = if typing.out == T::DTYPE { op.merge_kernel(T::DTYPE, keep) } else { None };
+        let side_by_side = MergeKernel::side_by_side(kernel, T::DTYPE, typing.out, keep);
+        for merge in fused.into_iter().chain(side_by_side) {
+            // With no more room than there must be.
+            let most = if keep == Keep::UNION { most } else { c.len().min(d.len()) };
+            let (mut coords, mut values, mut own_ends) = (vec![9; most], room(most), vec![9; 400]);
+            let values = &mut bytemuck::cast_slice_mut(&mut values)[..most * out];
+            let out = Merged { coords: &mut coords, values: &mut *values, ends: &mut own_ends };
+            let kept = merge.run(stored(x, &v, 0), stored(y, &w, 1), out);
+            assert_eq!((kept, &coords[..kept], &own_ends), (n, &wanted[..n], &ends), "{op:?} {runs:?} {density:?}");
+            assert_eq!(&values[..results.len()], results, "{op:?} {runs:?} {density:?}");
+        }
     }
 
     #[test]
@@ -307,6 +458,13 @@ mod tests {
                 agree::<f32>(op, keep, runs, density);
                 agree::<i32>(op, keep, runs, density);
                 agree::<u64>(op, keep, runs, density);
+            }
+            for keep in [Keep::UNION, Keep::INTERSECTION] {
+                agree::<f64>(BinaryOp::Gt, keep, runs, density);
+                agree::<bool>(BinaryOp::LogicalXor, keep, runs, density);
+                agree::<i16>(BinaryOp::Maximum, keep, runs, density);
+                agree::<f32>(BinaryOp::Atan2, keep, runs, density);
+                agree::<Complex<f64>>(BinaryOp::Add, keep, runs, density);
             }
         }
     }

@@ -3,8 +3,8 @@
 //! say, and nothing is read.
 
 use crate::base::mapped::Mapped;
-use openwork_ops::structure::{Index, IndexVec};
 use openwork_ops::structure::keys::{KeyLayout, Order, order_of};
+use openwork_ops::structure::{Index, IndexVec};
 
 use super::groups::sizes;
 use crate::base::buffer::zeroed_vec;

@@ -1,6 +1,5 @@
-//! Sums, differences and products of two sparse operands over compressed rows or columns, in one pass over what they store: positions
-//! on either side, from which the engine takes elements, are as much to write and to read again as the operands
-//! (`benches/pointwise.rs`).
+//! Two sparse operands over compressed rows or columns, or coordinates, in one pass over what they store: positions on either side, from
+//! which the engine takes elements, are as much to write and to read again as the operands (`benches/pointwise.rs`).
 
 use openwork_ops::Scalar;
 use openwork_ops::binary::MergeKernel;
@@ -10,24 +9,27 @@ use super::handful::{beside, is_plain};
 use super::plan::Plan;
 use crate::base::error::Result;
 use crate::base::strided::Strided;
+use crate::engine::blocks::Kernel;
 use crate::engine::join::Role;
 use crate::levels::coiterate::{self, Operand};
 use crate::tensor::{Sparse, Tensor};
 
-/// Both over different patterns of the same levels, by the op's own kernel, if it has one for this dtype.
+/// Both over different patterns of the same levels, of which all coordinates are kept or those of both.
 ///
 /// # Errors
-/// If memory cannot hold the values of one in order.
+/// If memory cannot hold the values of one in order, or in the dtype that the op computes in.
 pub(super) fn merged(plan: &Plan<'_, '_>) -> Result<Option<Tensor>> {
     let Some((kernel, keep, sides)) = suited(plan) else { return Ok(None) };
     let [(x, beside_x), (y, beside_y)] = sides;
+    let compute = plan.function.pass.computes[0];
     // One value for all, as identities have, or in another order.
-    let (values_x, values_y) = (x.values.dense_bytes()?, y.values.dense_bytes()?);
+    let (of_x, of_y) = (x.values.cast(compute), y.values.cast(compute));
+    let (values_x, values_y) = (of_x.dense_bytes()?, of_y.dense_bytes()?);
     let operands = [
-        Operand { pattern: &x.pattern, values: &values_x, beside: beside_x },
-        Operand { pattern: &y.pattern, values: &values_y, beside: beside_y },
+        Operand { pattern: &x.pattern, values: &values_x, beside: beside_x.cast(compute) },
+        Operand { pattern: &y.pattern, values: &values_y, beside: beside_y.cast(compute) },
     ];
-    let dtype = x.dtype();
+    let dtype = plan.function.pass.out;
     let Some((pattern, values)) = coiterate::merge_values(operands, keep, dtype.size(), kernel) else {
         return Ok(None);
     };
@@ -42,18 +44,23 @@ type Suited<'p> = (MergeKernel, Keep, [(&'p Sparse, Scalar); 2]);
 
 fn suited<'p>(plan: &Plan<'p, '_>) -> Option<Suited<'p>> {
     let pass = &plan.function.pass;
-    let ([a, b], &[compute, of_b]) = (plan.sides, pass.computes) else { return None };
+    let ([a, b], &[compute, of_b], Kernel::Binary(kernel)) = (plan.sides, pass.computes, pass.kernel) else {
+        return None;
+    };
     let keep = match (a.role, b.role) {
         (Role::Any, Role::Any) => Keep::UNION,
         (Role::Every, Role::Every) => Keep::INTERSECTION,
         _ => return None,
     };
-    let kernel = plan.function.op?.merge_kernel(compute, keep)?;
     let (x, y) = (a.stored.as_deref()?, b.stored.as_deref()?);
     let sides = [(x, beside(a, x)?), (y, beside(b, y)?)];
-    let is_of_dtype = [x.dtype(), y.dtype(), of_b, pass.out] == [compute; 4];
     let are_alike = is_plain(x, plan.shape) && is_plain(y, plan.shape) && x.pattern.has_levels_of(&y.pattern);
     // Of one pattern, values are all that is looked at.
     let are_equal = || x.pattern.is_same(&y.pattern) || x.pattern.has_equal_arrays(&y.pattern);
-    (is_of_dtype && are_alike && !are_equal()).then_some((kernel, keep, sides))
+    if of_b != compute || !are_alike || are_equal() {
+        return None;
+    }
+    let fused = plan.function.op.filter(|_| pass.out == compute).and_then(|op| op.merge_kernel(compute, keep));
+    let kernel = fused.or_else(|| MergeKernel::side_by_side(kernel, compute, pass.out, keep))?;
+    Some((kernel, keep, sides))
 }

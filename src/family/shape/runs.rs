@@ -95,8 +95,7 @@ impl<O: Index> Runs<O> {
     /// Rows of the copy from the `first` on, as many as there is room for.
     fn copy(&self, source: &[u8], row: usize, first: usize, out: &mut [u8]) {
         let stop = first + out.len() / row;
-        let (at, last) =
-            (self.ends.partition_point(|&end| end <= first), self.ends.partition_point(|&end| end < stop));
+        let (at, last) = (self.ends.partition_point(|&end| end <= first), self.ends.partition_point(|&end| end < stop));
         let from = |place: usize, run: usize| &source[(self.starts[run] + place - self.begin_of(run)) * row..];
         if at == last {
             return out.copy_from_slice(&from(first, at)[..out.len()]);

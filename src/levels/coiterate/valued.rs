@@ -28,7 +28,7 @@ pub(crate) struct Operand<'a> {
     pub(crate) beside: Scalar,
 }
 
-/// The merged pattern, and an element of `width` bytes for each of its positions. `None` unless no array is wide and all levels but
+/// The merged pattern, and a result of `width` bytes for each of its positions. `None` unless no array is wide and all levels but
 /// the last are dense, which holds single coordinates, or pairs of which the first have no more values than there are pairs.
 pub(crate) fn merge_values(
     [a, b]: [Operand<'_>; 2],
@@ -52,18 +52,19 @@ pub(crate) fn merge_values(
     let left = under_parents(&given_left, count, &mut of_left)?;
     let right = under_parents(&given_right, count, &mut of_right)?;
     raise(Work::Engine);
+    let size = a.beside.dtype().size();
     let mut beside = [a.beside, b.beside].map(|element| bytemuck::cast::<_, [u64; 2]>(element.to_bytes().0));
     if faults::is(Fault::FillsExchanged) {
         beside.reverse();
     }
-    let beside = |i: usize| &bytemuck::cast_slice(&beside[i])[..width];
+    let beside = |i: usize| &bytemuck::cast_slice(&beside[i])[..size];
     let of = |segments: [Segmented<'_, u32>; 2], out: Merged<'_>| {
         let [x, y] = segments;
         let (x, y) = (
             Stored { segments: x, values: a.values, beside: beside(0) },
             Stored { segments: y, values: b.values, beside: beside(1) },
         );
-        kernel(x, y, out)
+        kernel.run(x, y, out)
     };
     let both = Both { left: &left, right: &right, keep };
     let segments = both.in_order()?;
