@@ -37,32 +37,35 @@ pub(crate) fn cuts<I: Index>(pointers: &[I]) -> Vec<usize> {
 
 impl<'a, O: Index> Counted<'a, O> {
     /// `count` writes where each of some segments would end if the first of them began at 0, or [`Index::NONE`] where that is too
-    /// much for this width, and says what they have together; and gives what else it found.
-    pub(crate) fn new<R: Default + Send>(
+    /// much for this width, and says what they have together.
+    pub(crate) fn new(cuts: &'a [usize], count: &(dyn Fn(Range<usize>, &mut [O]) -> usize + Sync)) -> Counted<'a, O> {
+        Counted::with(cuts, vec![(); cuts.len()], &|segments, ends, ()| (count(segments, ends), 0)).0
+    }
+
+    /// As [`Counted::new`], with something of its own for each piece, and a number that it gives.
+    pub(crate) fn with<E: Send>(
         cuts: &'a [usize],
-        count: &(dyn Fn(Range<usize>, &mut [O]) -> (usize, R) + Sync),
-    ) -> (Counted<'a, O>, Vec<R>) {
+        own: Vec<E>,
+        count: &(dyn Fn(Range<usize>, &mut [O], E) -> (usize, usize) + Sync),
+    ) -> (Counted<'a, O>, Vec<usize>) {
         let n = cuts.last().copied().unwrap_or(0);
         let mut ends = Scratch::<O>::any(n + 1);
         ends[0] = O::new(0);
-        let mut found: Vec<(usize, R)> = Vec::new();
-        found.resize_with(cuts.len(), Default::default);
+        let mut found = vec![(0, 0); cuts.len()];
         let (mut rest, mut items, mut begun) = (&mut ends[1..], Vec::with_capacity(cuts.len()), 0);
-        for (&cut, found) in cuts.iter().zip(&mut found) {
-            let own;
-            (own, rest) = rest.split_at_mut(cut - begun);
-            items.push((begun..cut, own, found));
+        for ((&cut, found), own) in cuts.iter().zip(&mut found).zip(own) {
+            let ends;
+            (ends, rest) = rest.split_at_mut(cut - begun);
+            items.push((begun..cut, ends, own, found));
             begun = cut;
         }
-        parallel::for_each(items, &|_, (segments, own, found)| *found = count(segments, own));
+        parallel::for_each(items, &|_, (segments, ends, own, found)| *found = count(segments, ends, own));
         let (mut begins, mut total) = (vec![0], 0usize);
-        let mut others = Vec::with_capacity(found.len());
-        for (count, other) in found {
-            total = total.saturating_add(count);
+        for (count, _) in &found {
+            total = total.saturating_add(*count);
             begins.push(total);
-            others.push(other);
         }
-        (Counted { ends, cuts, begins }, others)
+        (Counted { ends, cuts, begins }, found.into_iter().map(|(_, number)| number).collect())
     }
 
     /// What all segments have.
@@ -96,7 +99,9 @@ mod tests {
             assert!(cuts.windows(2).all(|c| c[0] < c[1]));
             let work = lengths.len() + (pointers[lengths.len()] - 5) as usize;
             assert!(cuts.len() <= work / GRAIN + 1, "{} pieces of {work}", cuts.len());
-            let (counted, firsts) = Counted::<u64>::new(&cuts, &|own, ends| {
+            let numbers = (0..cuts.len()).map(|i| i * 3).collect();
+            let (counted, firsts) = Counted::<u64>::with(&cuts, numbers, &|own, ends, number: usize| {
+                assert_eq!(number % 3, 0);
                 let first = pointers[own.start];
                 ends.iter_mut().zip(&pointers[own.start + 1..]).for_each(|(e, p)| *e = u64::from(p - first));
                 (ends.last().map_or(0, |e| *e as usize), own.start)

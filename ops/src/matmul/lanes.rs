@@ -204,8 +204,30 @@ fn add_widened(x: __m256, y: __m256, sums: &mut [__m256d; 2]) {
     sums[1] = _mm256_add_pd(sums[1], _mm256_mul_pd(high(x), high(y)));
 }
 
+/// Rows for each element beside which most rows are empty.
+const MOSTLY: usize = 4;
+
+/// The dot products of rows of which most are empty: of several beside each other that all are, one look says so.
+fn dots_of_few<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, b: &[T], out: &mut [T]) {
+    const BLOCK: usize = 16;
+    out.fill(T::round(0.0));
+    for (out, first) in out.chunks_mut(BLOCK).zip(rows.step_by(BLOCK)) {
+        if left.pointers[first] < left.pointers[first + out.len()] {
+            for (out, r) in out.iter_mut().zip(first..) {
+                let (indices, values) = left.row(r);
+                if !indices.is_empty() {
+                    *out = T::round(dot(indices, values, b));
+                }
+            }
+        }
+    }
+}
+
 /// The dot product of each of some rows with a vector.
 pub(super) fn dots<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, b: &[T], out: &mut [T]) {
+    if MOSTLY * (left.start(rows.end) - left.start(rows.start)) < rows.len() {
+        return dots_of_few(left, rows, b, out);
+    }
     #[cfg(target_arch = "x86_64")]
     // Gathers take indices as signed.
     if b.len() <= i32::MAX as usize {

@@ -28,6 +28,9 @@ pub(super) fn add<T: Lanes>(
             is_full = !is_stored.contains(&0);
         }
         let (is, xs) = left.row(r);
+        if is.is_empty() {
+            continue;
+        }
         let (js, ys) = right.row(r);
         for (&i, &x) in is.iter().zip(xs) {
             let (x, at) = (x.wide(), i as usize * n);

@@ -140,18 +140,18 @@ fn repeat_wide<const W: usize>(source: &[u8], times: usize, at: usize, out: &mut
 
 /// Runs of rows of `row` bytes one after the other: run `r` begins at row `starts[r]` of the source, and ends at row
 /// `ends[r] - begin` of `out`. Runs that lie anywhere are asked for ahead.
-pub fn copy_runs(source: &[u8], row: usize, starts: &[usize], ends: &[usize], begin: usize, mut out: &mut [u8]) {
+pub fn copy_runs<I: Index>(source: &[u8], row: usize, starts: &[I], ends: &[I], begin: usize, mut out: &mut [u8]) {
     const AHEAD: usize = 12;
     let mut begin = begin;
     for (r, (&start, &end)) in starts.iter().zip(ends).enumerate() {
-        if let Some(&next) = starts.get(r + AHEAD) {
-            simd::prefetch::<u8, 192>(source, next * row);
+        if let Some(next) = starts.get(r + AHEAD) {
+            simd::prefetch::<u8, 192>(source, next.get() * row);
         }
         let part;
-        (part, out) = std::mem::take(&mut out).split_at_mut((end - begin) * row);
-        let from = start * row;
+        (part, out) = std::mem::take(&mut out).split_at_mut((end.get() - begin) * row);
+        let from = start.get() * row;
         part.copy_from_slice(&source[from..from + part.len()]);
-        begin = end;
+        begin = end.get();
     }
 }
 

@@ -7,7 +7,6 @@ use openwork_ops::structure::keys::{KeyLayout, Order, order_of};
 use openwork_ops::structure::{Index, IndexVec};
 
 use super::groups::sizes;
-use crate::base::buffer::zeroed_vec;
 use crate::base::error::Result;
 use crate::base::few::Few;
 use crate::base::pages::Scratch;
@@ -197,18 +196,25 @@ pub(crate) struct Runs {
 
 /// The segments that have something: which they are, where the first begins, and where each ends.
 fn stored<I: Index>(pointers: &[I]) -> (Vec<u64>, Vec<usize>) {
+    const AT_ONCE: usize = 256;
     let (base, n) = (pointers[0].get(), pointers.len() - 1);
     let parts = parallel::map_chunks(n, parallel::GRAIN, &|range| {
-        let (mut rows, mut ends) = (zeroed_vec(range.len() + 1), zeroed_vec(range.len() + 1));
-        let (mut found, mut start) = (0, pointers[range.start].get());
-        for (row, end) in range.clone().zip(&pointers[range.start + 1..]) {
-            // Written in any case, and the next one over it if there is nothing: a branch would be a guess.
-            (rows[found], ends[found]) = (row as u64, end.get() - base);
-            found += usize::from(start < end.get());
-            start = end.get();
+        let (mut rows, mut ends) = (Vec::new(), Vec::new());
+        let (mut some_rows, mut some_ends) = ([0; AT_ONCE], [0; AT_ONCE]);
+        let mut start = pointers[range.start].get();
+        for (first, block) in range.clone().step_by(AT_ONCE).zip(pointers[range.start + 1..=range.end].chunks(AT_ONCE))
+        {
+            let mut found = 0;
+            for (row, end) in (first..).zip(block) {
+                // Written in any case, and the next one over it if there is nothing: a branch would be a guess.
+                (some_rows[found], some_ends[found]) = (row as u64, end.get() - base);
+                found += usize::from(start < end.get());
+                start = end.get();
+            }
+            rows.extend_from_slice(&some_rows[..found]);
+            ends.extend_from_slice(&some_ends[..found]);
         }
-        // As long as they are: most of a sparse one would be room that nobody uses.
-        (rows[..found].to_vec(), ends[..found].to_vec())
+        (rows, ends)
     });
     let found = parts.iter().map(|part| part.0.len()).sum();
     let (mut rows, mut ends) = (Vec::with_capacity(found), Vec::with_capacity(found + 1));

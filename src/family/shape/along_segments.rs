@@ -64,8 +64,8 @@ fn typed<I: Index>(
 ) -> Result<Option<(Level, Indices)>> {
     let base = pointers[0].get();
     let cuts = counted::cuts(pointers);
-    let (counted, _) = Counted::<I>::new(&cuts, &|segments, ends| {
-        (places.count(&pointers[segments.start..=segments.end], base, indices, ends), ())
+    let counted = Counted::<I>::new(&cuts, &|segments, ends| {
+        places.count(&pointers[segments.start..=segments.end], base, indices, ends)
     });
     let total = counted.total();
     if !may(total)? {

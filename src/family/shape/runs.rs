@@ -6,7 +6,7 @@ use openwork_ops::structure::gather::copy_runs;
 use openwork_ops::structure::{Index, IndexSlice};
 use openwork_ops::with_index;
 
-use crate::base::buffer::{Buffer, zeroed_vec};
+use crate::base::buffer::Buffer;
 use crate::base::error::Result;
 use crate::base::mapped::Mapped;
 use crate::base::pages::Scratch;
@@ -21,8 +21,8 @@ use crate::tensor::Sparse;
 /// Runs that hold something, of which none begins where the one before it ends.
 pub(super) struct Runs<O> {
     /// Where each begins in the source, and ends in the copy.
-    starts: Vec<usize>,
-    ends: Vec<usize>,
+    starts: Scratch<O>,
+    ends: Scratch<O>,
     /// Where each segment of the copy ends, after 0: a run may be of several.
     pub(super) pointers: Scratch<O>,
 }
@@ -35,45 +35,53 @@ const AT_ONCE: usize = 256;
 pub(super) type Stretches<'a> = &'a (dyn Fn(Range<usize>, &mut [[usize; 2]]) + Sync);
 
 impl<O: Index> Runs<O> {
-    /// Of `n` segments, each a stretch of the source. `Err` with their total if that is no number of this width.
+    /// Of `n` segments, each a stretch of the source, whose places are numbers of this width. `Err` with their total if that is no number of this width.
     pub(super) fn new(n: usize, stretches: Stretches<'_>) -> std::result::Result<Runs<O>, usize> {
         let cuts: Vec<usize> = (0..n).step_by(SEGMENTS).map(|first| n.min(first + SEGMENTS)).collect();
-        let (counted, found) = Counted::new(&cuts, &|segments, out| {
-            let (mut starts, mut ends) = (zeroed_vec(segments.len() + 1), zeroed_vec(segments.len() + 1));
+        // Room for a run of each segment, of which little is used where most are empty or go on.
+        let (mut starts, mut ends) = (Scratch::<O>::any(n), Scratch::<O>::any(n));
+        let room = starts.chunks_mut(SEGMENTS).zip(ends.chunks_mut(SEGMENTS)).collect();
+        let (counted, found) = Counted::with(&cuts, room, &|segments, out, (starts, ends): (&mut [_], &mut [_])| {
             let mut block = [[0; 2]; AT_ONCE];
             // The run that goes on, of which the first is none.
-            let (mut run, mut start, mut behind, mut total) = (0, usize::MAX, usize::MAX, 0usize);
+            let (mut runs, mut start, mut behind, mut total) = (0, O::NONE, usize::MAX, 0usize);
             for (out, first) in out.chunks_mut(AT_ONCE).zip(segments.step_by(AT_ONCE)) {
                 let block = &mut block[..out.len()];
                 stretches(first..first + out.len(), block);
                 for (&mut [begin, end], out) in block.iter_mut().zip(out) {
                     let is_new = begin != behind && begin < end;
                     total += end - begin;
-                    *out = O::new(total.min(O::NONE.get()));
-                    run += usize::from(is_new);
-                    start = if is_new { begin } else { start };
+                    let until = O::new(total.min(O::NONE.get()));
+                    *out = until;
+                    runs += usize::from(is_new);
+                    start = if is_new { O::new(begin) } else { start };
                     behind = if begin < end { end } else { behind };
-                    (starts[run], ends[run]) = (start, total);
+                    // Before the first, over which the first is written.
+                    let at = runs.saturating_sub(1);
+                    (starts[at], ends[at]) = (start, until);
                 }
             }
-            (total, (starts[1..=run].to_vec(), ends[1..=run].to_vec()))
+            (total, runs)
         });
         let total = counted.total();
         if total >= O::NONE.get() {
             return Err(total);
         }
-        let runs = found.iter().map(|(own, _)| own.len()).sum();
-        let (mut starts, mut ends) = (Vec::with_capacity(runs), Vec::with_capacity(runs));
-        for ((own, own_ends), begin) in found.iter().zip(&counted.begins) {
-            starts.extend(own);
-            ends.extend(own_ends.iter().map(|end| end + begin));
+        let mut runs = 0;
+        for ((&own, &begin), first) in found.iter().zip(&counted.begins).zip((0..n).step_by(SEGMENTS)) {
+            starts.copy_within(first..first + own, runs);
+            ends.copy_within(first..first + own, runs);
+            ends[runs..runs + own].iter_mut().for_each(|end| *end = O::new(end.get() + begin));
+            runs += own;
         }
+        starts.truncate(runs);
+        ends.truncate(runs);
         Ok(Runs { starts, ends, pointers: counted.pointers() })
     }
 
     /// How much is copied.
     pub(super) fn total(&self) -> usize {
-        self.ends.last().copied().unwrap_or(0)
+        self.ends.last().map_or(0, |end| end.get())
     }
 
     /// The pattern with these segments of its last level, and dimensions of these sizes, and their values;
@@ -95,22 +103,23 @@ impl<O: Index> Runs<O> {
     /// Rows of the copy from the `first` on, as many as there is room for.
     fn copy(&self, source: &[u8], row: usize, first: usize, out: &mut [u8]) {
         let stop = first + out.len() / row;
-        let (at, last) = (self.ends.partition_point(|&end| end <= first), self.ends.partition_point(|&end| end < stop));
-        let from = |place: usize, run: usize| &source[(self.starts[run] + place - self.begin_of(run)) * row..];
+        let (at, last) =
+            (self.ends.partition_point(|end| end.get() <= first), self.ends.partition_point(|end| end.get() < stop));
+        let from = |place: usize, run: usize| &source[(self.starts[run].get() + place - self.begin_of(run)) * row..];
         if at == last {
             return out.copy_from_slice(&from(first, at)[..out.len()]);
         }
         // The rest of one run, several whole ones, and what fits of the last.
-        let (rest, out) = out.split_at_mut((self.ends[at] - first) * row);
-        let (whole, begun) = out.split_at_mut((self.begin_of(last) - self.ends[at]) * row);
+        let (rest, out) = out.split_at_mut((self.ends[at].get() - first) * row);
+        let (whole, begun) = out.split_at_mut((self.begin_of(last) - self.ends[at].get()) * row);
         rest.copy_from_slice(&from(first, at)[..rest.len()]);
         let (starts, ends) = (&self.starts[at + 1..last], &self.ends[at + 1..last]);
-        copy_runs(source, row, starts, ends, self.ends[at], whole);
+        copy_runs(source, row, starts, ends, self.ends[at].get(), whole);
         begun.copy_from_slice(&from(self.begin_of(last), last)[..begun.len()]);
     }
 
     fn begin_of(&self, run: usize) -> usize {
-        if run == 0 { 0 } else { self.ends[run - 1] }
+        if run == 0 { 0 } else { self.ends[run - 1].get() }
     }
 
     fn indices(&self, source: IndexSlice<'_>) -> Indices {

@@ -359,7 +359,8 @@ fn in_rows(s: &Sparse, offset: isize, a: usize) -> Option<(Vec<u64>, Vec<u64>)> 
             (from, places)
         })
     }));
-    let (mut from, mut places) = (Vec::new(), Vec::new());
+    let found = parts.iter().map(|(own, _)| own.len()).sum();
+    let (mut from, mut places) = (Vec::with_capacity(found), Vec::with_capacity(found));
     for (more, at) in parts {
         from.extend(more);
         places.extend(at);

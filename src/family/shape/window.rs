@@ -235,13 +235,13 @@ fn copy_segments<I: Index>(
                 window::within(pointers, base, indices, range, out);
             }
         });
-        let (counted, _) = Counted::<I>::new(&cuts, &|segments, ends| {
+        let counted = Counted::<I>::new(&cuts, &|segments, ends| {
             let mut total = 0;
             for (end, part) in ends.iter_mut().zip(&parts[segments]) {
                 total += part[1].get() - part[0].get();
                 *end = I::new(total);
             }
-            (total, ())
+            total
         });
         let kept = counted.total();
         let new = counted.pointers();
