@@ -41,6 +41,7 @@ mod sides;
 mod small_blocks;
 #[cfg(feature = "faer")]
 mod spectra;
+mod stretches;
 mod softmax;
 mod there_here;
 mod threads;

@@ -1,5 +1,4 @@
-//! Sums, differences and products of two tensors of one layout, large enough to be merged in pieces: beside those of dense arrays, on
-//! one, two and three threads.
+//! Ops on two tensors of one layout, large enough to be merged in pieces: beside those on dense arrays, on one, two and three threads.
 
 use openwork::parallel::with_threads;
 use openwork::{BinaryOp, DType, Layout, Scalar, Tensor};
@@ -50,6 +49,33 @@ fn results_are_those_of_dense_arrays() {
                 {
                     check(op, &of(x, fills[0]), &of(y, fills[1]));
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn ops_of_any_dtypes() {
+    let shape = [300, 500];
+    let cases = [
+        (BinaryOp::Maximum, [DType::F64, DType::F64], [0.0, 0.0]),
+        (BinaryOp::Minimum, [DType::I16, DType::I16], [0.0, 2.0]),
+        (BinaryOp::Gt, [DType::F64, DType::F64], [0.0, 0.0]),
+        (BinaryOp::Ne, [DType::I32, DType::F32], [0.0, 0.0]),
+        (BinaryOp::Add, [DType::F32, DType::F64], [1.0, 0.0]),
+        (BinaryOp::Add, [DType::Complex128, DType::Complex128], [0.0, 0.0]),
+        (BinaryOp::Mul, [DType::Complex64, DType::F32], [0.0, 0.0]),
+        (BinaryOp::Mul, [DType::U8, DType::I64], [0.0, 0.0]),
+        (BinaryOp::Add, [DType::F16, DType::BF16], [0.0, 1.0]),
+        (BinaryOp::Div, [DType::F64, DType::F64], [0.0, 1.0]),
+        (BinaryOp::LogicalAnd, [DType::Bool, DType::Bool], [0.0, 0.0]),
+        (BinaryOp::LogicalOr, [DType::Bool, DType::Bool], [0.0, 0.0]),
+    ];
+    for layout in [Layout::Csr, Layout::Csc, Layout::Coo] {
+        for (op, [of_a, of_b], fills) in cases {
+            for (x, y) in [([60, 1, 1], [40, 1, 2]), ([50, 60, 1], [3, 1, 2])] {
+                let (a, b) = (tensor(&shape, layout, of_a, fills[0], x), tensor(&shape, layout, of_b, fills[1], y));
+                check(op, &a, &b);
             }
         }
     }
