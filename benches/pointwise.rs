@@ -203,6 +203,43 @@ fn shapes(c: &mut Criterion) {
     group.finish();
 }
 
+/// A tall matrix most of whose rows are empty, beside a loop over all of them.
+///
+///     cargo bench --bench pointwise -- rows
+fn empty_rows(c: &mut Criterion) {
+    const ROWS: usize = 2_000_000;
+    let mut group = c.benchmark_group("empty rows");
+    group.sample_size(20);
+    group.throughput(Throughput::Elements(ROWS as u64));
+    let x = Tensor::random([ROWS, 10], 0.004, 0.0, Layout::Csr, 1).expect("a matrix");
+    let (rows, v) = (Rows::of(&x), Tensor::rand([10], 2).expect("numbers"));
+    let numbers = v.to_vec::<f64>().expect("floats");
+    let segments = || rows.ends.windows(2).map(|ends| ends[0]..ends[1]);
+    let product = || -> Vec<f64> {
+        segments().map(|own| own.map(|e| rows.values[e] * numbers[rows.columns[e] as usize]).sum()).collect()
+    };
+    let turned = || {
+        let (mut ends, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+        for own in segments().rev() {
+            columns.extend_from_slice(&rows.columns[own.clone()]);
+            values.extend_from_slice(&rows.values[own]);
+            ends.push(columns.len());
+        }
+        (ends, columns, values)
+    };
+    let wanted = Tensor::from_vec([ROWS], product()).expect("as many elements");
+    assert!(x.matmul(&v).and_then(|y| y.allclose(&wanted, 1e-14, 0.0)).expect("of one shape"));
+    assert_eq!(x.flip(0).and_then(|y| y.stored_values().to_vec::<f64>()).expect("floats"), turned().2);
+    assert_eq!(x.sum(1).expect("a sum").nse(), segments().filter(|own| !own.is_empty()).count());
+    group.bench_function("times a vector", |b| b.iter(|| black_box(&x).matmul(&v)));
+    group.bench_function("times a vector/loop", |b| b.iter(product));
+    group.bench_function("reversed", |b| b.iter(|| black_box(&x).flip(0)));
+    group.bench_function("reversed/loop", |b| b.iter(turned));
+    group.bench_function("some columns", |b| b.iter(|| black_box(&x).narrow(2..7, 1)));
+    group.bench_function("sums", |b| b.iter(|| black_box(&x).sum(1)));
+    group.finish();
+}
+
 /// Ways that arrays take, beside a plain loop over the same elements.
 fn arrays(c: &mut Criterion) {
     const N: usize = 1_000_000;
@@ -268,5 +305,5 @@ fn arrays(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, unary, binary, merged, small, convert, shapes, arrays);
+criterion_group!(benches, unary, binary, merged, small, convert, shapes, empty_rows, arrays);
 criterion_main!(benches);

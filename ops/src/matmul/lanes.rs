@@ -210,14 +210,17 @@ const MOSTLY: usize = 4;
 /// The dot products of rows of which most are empty: of several beside each other that all are, one look says so.
 fn dots_of_few<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, b: &[T], out: &mut [T]) {
     const BLOCK: usize = 16;
-    out.fill(T::round(0.0));
     for (out, first) in out.chunks_mut(BLOCK).zip(rows.step_by(BLOCK)) {
-        if left.pointers[first] < left.pointers[first + out.len()] {
-            for (out, r) in out.iter_mut().zip(first..) {
+        let ends = &left.pointers[first..=first + out.len()];
+        if ends[0] == ends[out.len()] {
+            out.fill(T::round(0.0));
+            continue;
+        }
+        for ((out, ends), r) in out.iter_mut().zip(ends.windows(2)).zip(first..) {
+            *out = T::round(0.0);
+            if ends[0] < ends[1] {
                 let (indices, values) = left.row(r);
-                if !indices.is_empty() {
-                    *out = T::round(dot(indices, values, b));
-                }
+                *out = T::round(dot(indices, values, b));
             }
         }
     }
