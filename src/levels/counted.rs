@@ -16,8 +16,8 @@ pub(crate) struct Counted<'a, O> {
     pub(crate) begins: Vec<usize>,
 }
 
-/// Cuts segments (`pointers` are theirs) into pieces that take about equally long: of so many segments and entries together. Gives where each
-/// piece ends.
+/// Cuts segments (`pointers` are theirs) into pieces that take about equally long: of a grain of segments and entries
+/// together. Gives where each piece ends.
 pub(crate) fn cuts<I: Index>(pointers: &[I]) -> Vec<usize> {
     let (n, base) = (pointers.len() - 1, pointers[0].get());
     let (mut cuts, mut begun) = (Vec::new(), 0);

@@ -250,9 +250,9 @@ fn group<T: Copy, U, const UNION: bool>(
     put: impl Fn(usize, (T, T), &mut [T], &mut [U]),
 ) -> usize {
     if is_foreseeable(&x, &y, 0..ends.len()) {
-        each_segment::<T, U, UNION, false>(x, y, before, coords, ends, to, other, put)
+        each_segment::<T, U, UNION, false>([x, y], before, coords, ends, to, other, put)
     } else {
-        each_segment::<T, U, UNION, true>(x, y, before, coords, ends, to, other, put)
+        each_segment::<T, U, UNION, true>([x, y], before, coords, ends, to, other, put)
     }
 }
 
@@ -309,8 +309,7 @@ fn rest<T: Copy, U>(
 /// foreseen; or by `CHOICE`: both sides are read, and one or both are chosen.
 #[inline(never)]
 fn each_segment<T: Copy, U, const UNION: bool, const CHOICE: bool>(
-    x: Side<'_, T>,
-    y: Side<'_, T>,
+    [x, y]: [Side<'_, T>; 2],
     before: usize,
     coords: &mut [u32],
     ends: &mut [u32],

@@ -35,7 +35,8 @@ const AT_ONCE: usize = 256;
 pub(super) type Stretches<'a> = &'a (dyn Fn(Range<usize>, &mut [[usize; 2]]) + Sync);
 
 impl<O: Index> Runs<O> {
-    /// Of `n` segments, each a stretch of the source, whose places are numbers of this width. `Err` with their total if that is no number of this width.
+    /// Of `n` segments, each a stretch of the source, whose places are numbers of this width. `Err` with their total if that is
+    /// none.
     pub(super) fn new(n: usize, stretches: Stretches<'_>) -> std::result::Result<Runs<O>, usize> {
         let cuts: Vec<usize> = (0..n).step_by(SEGMENTS).map(|first| n.min(first + SEGMENTS)).collect();
         // Room for a run of each segment, of which little is used where most are empty or go on.
