@@ -1,6 +1,8 @@
 """Ops beside NumPy: over layouts, fills and dtypes. What an op means is tested where it is written; here, that arguments and
 results are what they should be."""
 
+import re
+
 import numpy as np
 import pytest
 from conftest import LAYOUTS, dense, same, tensor
@@ -241,3 +243,46 @@ def test_products_in_a_layout_of_choice(layout):
         same(product, dense() @ dense(seed=1).T)
     least = a.matmul_with(b, "min_plus", layout="strided")
     same(least, (dense()[:, None, :] + dense(seed=1)[None, :, :]).min(axis=-1))
+
+
+def test_axes_are_taken_by_their_place():
+    a = np.array([[3.0, 0, 1], [0, 2, 0]])
+    x = ow.sparse_csr_tensor([0, 2, 3], [0, 2, 1], [3.0, 1, 2], (2, 3), fill_value=0.0)
+    same = lambda found, wanted: np.testing.assert_array_equal(np.asarray(found), wanted)  # noqa: E731
+    same(x.flip(0), np.flip(a, 0))
+    same(ow.roll(x, 1, 0), np.roll(a, 1, 0))
+    same(x.sort(0), np.sort(a, 0))
+    same(x.argsort(1), np.argsort(a, 1, kind="stable"))
+    same(ow.take(x, [1, 0], 1), np.take(a, [1, 0], 1))
+    same(x.tril(-1), np.tril(a, -1))
+    same(ow.triu(x, 1), np.triu(a, 1))
+    same(ow.concat([x, x], 1), np.concatenate([a, a], 1))
+    same(ow.stack([x, x], 1), np.stack([a, a], 1))
+    same(x.cumulative_sum(1), np.cumsum(a, 1))
+    same(x.tensordot(x.T, 1), a @ a.T)
+    same(x.topk(1, 0).values, a.max(0)[None])
+    assert len(x.unstack(1)) == 3
+    # Of PyTorch's the second number repeats another axis, of NumPy's it is the axis.
+    with pytest.raises(TypeError, match="positional"):
+        x.repeat(2, 1)
+
+
+def test_names_of_other_libraries_are_explained():
+    x = ow.eye(3, layout="csr")
+    hints = {"toarray": "todense()", "tocsr": 'to_layout("csr")', "nnz": "nse", "numpy": "to_numpy()", "view": "reshape(shape)"}
+    for name, hint in hints.items():
+        assert not hasattr(x, name)
+        with pytest.raises(AttributeError, match="here it is " + re.escape(hint)):
+            getattr(x, name)
+    with pytest.raises(AttributeError, match="'openwork.Tensor' object has no attribute 'nothing'$"):
+        x.nothing
+    with pytest.raises(AttributeError, match="here it is openwork.concat"):
+        ow.hstack
+    # Each hint names what there is.
+    from openwork import _elsewhere
+
+    for hint in _elsewhere.TENSOR.values():
+        first = re.match(r"(?:x\[|(openwork\.)?(\w+))", hint)
+        assert hint.startswith("x[") or hasattr(ow if first.group(1) else x, first.group(2)), hint
+    for hint in _elsewhere.MODULE.values():
+        assert hasattr(ow, hint.split(".")[0]), hint

@@ -24,6 +24,7 @@ from ._dtypes import (
     bfloat16, bool, can_cast, complex64, complex128, finfo, float16, float32, float64, iinfo, int8, int16, int32, int64,
     isdtype, result_type, uint8, uint16, uint32, uint64,
 )  # fmt: skip
+from ._elsewhere import of_module as __getattr__, of_tensor as _of_tensor
 from ._files import (
     Archive, info, load, load_state_dict, open_state_dict, read, save, save_state_dict, torch_state_dict,
 )  # fmt: skip
@@ -64,21 +65,6 @@ def _operand(other: object) -> "Tensor | None":
 
 def _operand_or_number(other: object) -> _Any:
     return other if isinstance(other, (int, float, Tensor)) else _operand(other)
-
-
-# What other libraries call it.
-_ELSEWHERE = {
-    "array": "asarray", "tensor": "asarray", "as_tensor": "asarray", "concatenate": "concat", "cat": "concat",
-    "hstack": "concat", "vstack": "concat", "transpose": "permute_dims", "cumsum": "cumulative_sum",
-    "cumprod": "cumulative_prod", "unique": "unique_values", "norm": "linalg.vector_norm", "svd": "linalg.svd",
-    "coo_matrix": "sparse_coo_tensor", "coo_array": "sparse_coo_tensor", "csr_matrix": "sparse_csr_tensor",
-    "csr_array": "sparse_csr_tensor", "csc_array": "sparse_csc_tensor", "COO": "sparse_coo_tensor",
-}  # fmt: skip
-
-
-def __getattr__(name: str) -> object:
-    hint = f"; here it is openwork.{_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
-    raise AttributeError(f"module 'openwork' has no attribute {name!r}{hint}")
 
 
 def _install() -> None:
@@ -151,6 +137,7 @@ def _install() -> None:
         "__reduce_ex__": _protocol.reduce_ex,
         "__copy__": copy,
         "__divmod__": divmod_,
+        "__getattr__": _of_tensor,
         "__rdivmod__": rdivmod,
         "__sizeof__": sizeof,
         "__deepcopy__": lambda self, memo: self,

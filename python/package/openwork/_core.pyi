@@ -172,9 +172,9 @@ class Tensor:
         """A copy with `self[…, index[…, i, …], …] = src[…, i, …]`."""
     def scatter_reduce(self, index: Any, src: Any, reduce: str, /, axis: int) -> Tensor:
         """As `scatter`, but all values that name a place meet there by a reduction (sum, prod, max or min), and meet what was there, unless that is absent."""
-    def take(self, indices: Any, /, *, axis: Axes = None) -> Tensor:
+    def take(self, indices: Any, /, axis: Axes = None) -> Tensor:
         """The listed elements of one axis, or (`..`) of the flattened tensor."""
-    def take_along_axis(self, indices: Any, /, *, axis: int = -1) -> Tensor:
+    def take_along_axis(self, indices: Any, /, axis: int = -1) -> Tensor:
         """Gathers one element per index: `out[…, i, …] = self[…, indices[…, i, …], …]`."""
     def unset(self, items: Any, /) -> Tensor:
         """A copy in which the named elements are what unstored ones are."""
@@ -208,17 +208,17 @@ class Tensor:
         """The product of two matrices: `matmul` of nothing else."""
     def mv(self, vector: Any, /) -> Tensor:
         """The product of a matrix and a vector."""
-    def tensordot(self, x2: Any, /, *, axes: Any = 2) -> Tensor:
+    def tensordot(self, x2: Any, /, axes: Any = 2) -> Tensor:
         """The sums of the products of elements over some axes of both."""
     def vdot(self, x2: Any, /) -> complex:
         """The sum of the products of the elements of two tensors of one shape, those of `self` conjugated."""
     def vecdot(self, x2: Any, /, *, axis: int = -1) -> Tensor:
         """The inner products of vectors along an axis, those of `self` conjugated (the array API's `vecdot`)."""
-    def sort(self, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
+    def sort(self, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Tensor:
         """The elements along an axis in rising order."""
-    def argsort(self, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
+    def argsort(self, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Tensor:
         """The places along an axis from which `sort` takes its elements, as `int64`."""
-    def topk(self, k: int, /, *, axis: int = -1, largest: bool = True) -> TopK:
+    def topk(self, k: int, /, axis: int = -1, *, largest: bool = True) -> TopK:
         """The `k` greatest elements along an axis, in order, and where they are."""
     def bincount(self, weights: Any = None, minlength: int = 0) -> Tensor:
         """How often each integer from 0 occurs."""
@@ -290,9 +290,9 @@ class Tensor:
         """The greatest element so far along an axis; NaN from the first NaN on."""
     def cummin(self, axis: int = -1) -> Tensor:
         """The least element so far along an axis; NaN from the first NaN on."""
-    def cumulative_sum(self, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False) -> Tensor:
+    def cumulative_sum(self, axis: int | None = None, *, dtype: DTypeLike | None = None, include_initial: bool = False) -> Tensor:
         """Running sums along an axis."""
-    def cumulative_prod(self, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False) -> Tensor:
+    def cumulative_prod(self, axis: int | None = None, *, dtype: DTypeLike | None = None, include_initial: bool = False) -> Tensor:
         """Running products along an axis: as `cumulative_sum`."""
     def diff(self, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Tensor:
         """The differences of neighbouring elements along an axis, taken `n` times."""
@@ -308,7 +308,7 @@ class Tensor:
         """Inserts axes of size 1, which are the named axes of the result."""
     def flatten(self) -> Tensor:
         """All elements along one axis, in C order."""
-    def flip(self, *, axis: Axes = None) -> Tensor:
+    def flip(self, axis: Axes = None) -> Tensor:
         """The elements in reverse order along some axes."""
     def kron(self, x2: Any, /) -> Tensor:
         """The Kronecker product: a block for each element of `self`, which is `other` times that element."""
@@ -328,7 +328,7 @@ class Tensor:
         """Repeats each element along an axis, or (`..`) of the flattened tensor."""
     def reshape(self, shape: int | Sequence[int], *, copy: bool | None = None) -> Tensor:
         """The same elements, in C order, in another shape."""
-    def roll(self, shift: Any, *, axis: Axes = None) -> Tensor:
+    def roll(self, shift: Any, axis: Axes = None) -> Tensor:
         """Shifts the elements along some axes; those that leave at one end come back at the other."""
     def split(self, sizes: Any, /, axis: int = 0) -> tuple[Tensor, ...]:
         """Cuts an axis into parts of the given sizes; each as `narrow` gives it, all in one pass over what is stored where that has to be copied."""
@@ -340,11 +340,11 @@ class Tensor:
         """Cuts an axis before each of the given indices, which must not decrease."""
     def tile(self, repetitions: Any, /) -> Tensor:
         """Lays copies of the tensor side by side."""
-    def tril(self, *, k: int = 0) -> Tensor:
+    def tril(self, k: int = 0) -> Tensor:
         """The elements on and below a diagonal of the last two axes (`offset` above the main one); zero elsewhere, absent with an undefined fill."""
-    def triu(self, *, k: int = 0) -> Tensor:
+    def triu(self, k: int = 0) -> Tensor:
         """The elements on and above a diagonal; else as `tril`."""
-    def unstack(self, *, axis: int = 0) -> tuple[Tensor, ...]:
+    def unstack(self, axis: int = 0) -> tuple[Tensor, ...]:
         """A tensor for each index of an axis, without that axis."""
     def view_as_complex(self) -> Tensor:
         """Pairs along the last axis as complex numbers, the last axis dropped."""

@@ -361,12 +361,12 @@ def scatter_reduce(x: Any, index: Any, src: Any, reduce: str, /, axis: int) -> T
     return _scatter_reduce(x, index, src, reduce, axis)
 
 
-def take(x: Any, indices: Any, /, *, axis: Axes = None) -> Tensor:
+def take(x: Any, indices: Any, /, axis: Axes = None) -> Tensor:
     """The listed elements of one axis, or (`..`) of the flattened tensor."""
     return _take(x, indices, axis)
 
 
-def take_along_axis(x: Any, indices: Any, /, *, axis: int = -1) -> Tensor:
+def take_along_axis(x: Any, indices: Any, /, axis: int = -1) -> Tensor:
     """Gathers one element per index: `out[…, i, …] = self[…, indices[…, i, …], …]`."""
     return _take_along_axis(x, indices, axis)
 
@@ -451,7 +451,7 @@ def mv(x: Any, vector: Any, /) -> Tensor:
     return _mv(x, vector)
 
 
-def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Tensor:
+def tensordot(x1: Any, x2: Any, /, axes: Any = 2) -> Tensor:
     """The sums of the products of elements over some axes of both."""
     return _tensordot(x1, x2, _pair(axes))
 
@@ -466,17 +466,17 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
     return _vecdot(x1, x2, axis)
 
 
-def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
+def sort(x: Any, /, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Tensor:
     """The elements along an axis in rising order."""
     return (_sort_descending if descending else _sort)(x, axis)
 
 
-def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
+def argsort(x: Any, /, axis: int = -1, *, descending: bool = False, stable: bool = True) -> Tensor:
     """The places along an axis from which `sort` takes its elements, as `int64`."""
     return (_argsort_descending if descending else _argsort)(x, axis)
 
 
-def topk(x: Any, k: int, /, *, axis: int = -1, largest: bool = True) -> TopK:
+def topk(x: Any, k: int, /, axis: int = -1, *, largest: bool = True) -> TopK:
     """The `k` greatest elements along an axis, in order, and where they are."""
     return TopK(*(_topk if largest else _topk_smallest)(x, k, axis))
 
@@ -656,12 +656,12 @@ def cummin(x: Any, /, axis: int = -1) -> Tensor:
     return _cummin(x, axis)
 
 
-def cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False) -> Tensor:
+def cumulative_sum(x: Any, /, axis: int | None = None, *, dtype: DTypeLike | None = None, include_initial: bool = False) -> Tensor:
     """Running sums along an axis."""
     return _running(x, axis, dtype, include_initial, _cumulative_sum, _cumulative_sum_as, _cumulative_sum_with_initial)
 
 
-def cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: DTypeLike | None = None, include_initial: bool = False) -> Tensor:
+def cumulative_prod(x: Any, /, axis: int | None = None, *, dtype: DTypeLike | None = None, include_initial: bool = False) -> Tensor:
     """Running products along an axis: as `cumulative_sum`."""
     return _running(x, axis, dtype, include_initial, _cumulative_prod, _cumulative_prod_as, _cumulative_prod_with_initial)
 
@@ -701,7 +701,7 @@ def flatten(x: Any, /) -> Tensor:
     return _flatten(x)
 
 
-def flip(x: Any, /, *, axis: Axes = None) -> Tensor:
+def flip(x: Any, /, axis: Axes = None) -> Tensor:
     """The elements in reverse order along some axes."""
     return _flip(x, axis)
 
@@ -751,7 +751,7 @@ def reshape(x: Any, /, shape: int | Sequence[int], *, copy: bool | None = None) 
     return _reshape(x, _sizes(x, shape))
 
 
-def roll(x: Any, /, shift: Any, *, axis: Axes = None) -> Tensor:
+def roll(x: Any, /, shift: Any, axis: Axes = None) -> Tensor:
     """Shifts the elements along some axes; those that leave at one end come back at the other."""
     return _roll(x, _shifts(shift, axis), axis)
 
@@ -781,17 +781,17 @@ def tile(x: Any, repetitions: Any, /) -> Tensor:
     return _tile(x, repetitions)
 
 
-def tril(x: Any, /, *, k: int = 0) -> Tensor:
+def tril(x: Any, /, k: int = 0) -> Tensor:
     """The elements on and below a diagonal of the last two axes (`offset` above the main one); zero elsewhere, absent with an undefined fill."""
     return _tril(x, k)
 
 
-def triu(x: Any, /, *, k: int = 0) -> Tensor:
+def triu(x: Any, /, k: int = 0) -> Tensor:
     """The elements on and above a diagonal; else as `tril`."""
     return _triu(x, k)
 
 
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Tensor, ...]:
+def unstack(x: Any, /, axis: int = 0) -> tuple[Tensor, ...]:
     """A tensor for each index of an axis, without that axis."""
     return _unstack(x, axis)
 
@@ -911,12 +911,12 @@ def block_diag(arrays: Sequence[Any], /) -> Tensor:
     return _block_diag(arrays)
 
 
-def concat(arrays: Sequence[Any], /, *, axis: int = 0) -> Tensor:
+def concat(arrays: Sequence[Any], /, axis: int = 0) -> Tensor:
     """Joins tensors along an axis they have."""
     return _concat(arrays, axis) if axis is not None else _concat([_flatten(x) for x in arrays], 0)
 
 
-def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> Tensor:
+def stack(arrays: Sequence[Any], /, axis: int = 0) -> Tensor:
     """Joins tensors of one shape along a new axis."""
     return _stack(arrays, axis)
 

@@ -154,6 +154,6 @@ impl<O: Index> Runs<O> {
 }
 
 /// Whether so many elements in dimensions of these sizes need wide indices: all arrays of a pattern are of one width.
-pub(super) fn is_wide(s: &Sparse, dims: &[Dim], positions: usize) -> bool {
+fn is_wide(s: &Sparse, dims: &[Dim], positions: usize) -> bool {
     needs_64_bits(positions, dims[..s.pattern.level_dims].iter().map(|d| d.size)) || s.pattern.is_wide()
 }

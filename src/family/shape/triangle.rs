@@ -202,14 +202,12 @@ fn of_rows(s: &Sparse, offset: isize, lower: bool) -> Result<Option<Sparse>> {
     if !s.pattern.is_canonical() {
         return Ok(None);
     }
-    let cut = with_index!(pointers.as_slice(), p => cut_rows(s, p, columns.typed(), |row, columns| {
+    with_index!(pointers.as_slice(), p => cut_rows(s, p, columns.typed(), |row, columns| {
         // The first column on the other side.
         let beyond = (row % height) as i128 + offset as i128 + i128::from(lower);
         let cut = columns.partition_point(|c| (c.get() as i128) < beyond);
         if lower { 0..cut } else { cut..columns.len() }
-    }))?;
-    let (shape, fill) = (s.shape.clone(), s.fill.clone());
-    Ok(cut.map(|(pattern, values)| Sparse { shape, pattern: Arc::new(pattern), values, fill }))
+    }))
 }
 
 /// A stretch of the columns of each row.
@@ -218,7 +216,7 @@ fn cut_rows<I: Index>(
     pointers: &[I],
     columns: &[I],
     kept: impl Fn(usize, &[I]) -> Range<usize> + Sync,
-) -> Result<Option<(Pattern, Strided)>> {
+) -> Result<Option<Sparse>> {
     let base = pointers[0].get();
     let runs = Runs::<I>::new(pointers.len() - 1, &|rows, stretches| {
         for (stretch, row) in stretches.iter_mut().zip(rows) {
@@ -228,10 +226,11 @@ fn cut_rows<I: Index>(
         }
     });
     match runs {
-        Ok(runs) if runs.total() == s.pattern.positions => Ok(Some(((*s.pattern).clone(), s.values.clone()))),
+        Ok(runs) if runs.total() == s.pattern.positions => Ok(Some(s.clone())),
         Ok(runs) => {
             raise(Work::Engine);
-            runs.cut(s, &s.pattern.dims)
+            let cut = runs.cut(s, &s.pattern.dims)?;
+            Ok(cut.map(|(pattern, values)| Sparse { pattern: Arc::new(pattern), values, ..s.clone() }))
         }
         Err(_) => Ok(None),
     }
