@@ -261,6 +261,12 @@ def test_axes_are_taken_by_their_place():
     same(x.cumulative_sum(1), np.cumsum(a, 1))
     same(x.tensordot(x.T, 1), a @ a.T)
     same(x.topk(1, 0).values, a.max(0)[None])
+    same(x.reshape(3, 2), a.reshape(3, 2))
+    same(x.reshape(3, -1), a.reshape(3, 2))
+    same(x.reshape(np.int64(6)), a.reshape(6))
+    same(ow.reshape(x, shape=(3, 2)), a.reshape(3, 2))
+    with pytest.raises(TypeError, match="one sequence"):
+        x.reshape((3, 2), 1)
     assert len(x.unstack(1)) == 3
     # Of PyTorch's the second number repeats another axis, of NumPy's it is the axis.
     with pytest.raises(TypeError, match="positional"):

@@ -66,9 +66,12 @@ def _on(device: str | None, x: Any) -> Any:
     return x
 
 
-def _sizes(x: Any, shape: int | Sequence[int]) -> tuple[int, ...]:
-    """A shape, with the size that -1 stands for."""
-    sizes = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+def _sizes(x: Any, shape: int | Sequence[int], *more: int) -> tuple[int, ...]:
+    """A shape, whole or size by size, with the size that -1 stands for."""
+    given = (shape, *more) if isinstance(shape, (int, np.integer)) else shape
+    if more and given is shape:
+        raise TypeError("reshape: a shape is one sequence, or sizes alone")
+    sizes = tuple(int(n) for n in given)
     unknown = [i for i, n in enumerate(sizes) if n == -1]
     if not unknown:
         return sizes

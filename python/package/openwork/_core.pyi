@@ -326,7 +326,7 @@ class Tensor:
         """Reorders the axes: axis `i` of the result is axis `axes[i]`."""
     def repeat(self, repeats: Any, /, *, axis: Axes = None) -> Tensor:
         """Repeats each element along an axis, or (`..`) of the flattened tensor."""
-    def reshape(self, shape: int | Sequence[int], *, copy: bool | None = None) -> Tensor:
+    def reshape(self, shape: int | Sequence[int], *more: Any, copy: bool | None = None) -> Tensor:
         """The same elements, in C order, in another shape."""
     def roll(self, shift: Any, axis: Axes = None) -> Tensor:
         """Shifts the elements along some axes; those that leave at one end come back at the other."""

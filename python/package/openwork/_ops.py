@@ -746,9 +746,9 @@ def repeat(x: Any, repeats: Any, /, *, axis: Axes = None) -> Tensor:
     return _repeat(x, _integers(repeats), axis)
 
 
-def reshape(x: Any, /, shape: int | Sequence[int], *, copy: bool | None = None) -> Tensor:
+def reshape(x: Any, /, shape: int | Sequence[int], *more: Any, copy: bool | None = None) -> Tensor:
     """The same elements, in C order, in another shape."""
-    return _reshape(x, _sizes(x, shape))
+    return _reshape(x, _sizes(x, shape, *more))
 
 
 def roll(x: Any, /, shift: Any, axis: Axes = None) -> Tensor:
