@@ -70,6 +70,8 @@ fn they_are_those_of_dense_arrays() {
             check("a window of columns", &dense, &x, |t| t.narrow(1..columns, 1));
             check("side by side", &dense, &x, |t| Tensor::concat(&[t, t, t], 1));
             check("a triangle", &dense, &x, |t| t.tril(-(rows as isize) / 2));
+            check("elements above a number", &dense, &x, |t| t.index([Index::Mask(t.gt(4.0)?)]));
+            check("elements but for some", &dense, &x, |t| t.index([Index::Mask(t.ne(fill)?)]));
             for op in [ReduceOp::Sum, ReduceOp::Max, ReduceOp::CountNonzero] {
                 check(op.name(), &dense, &x, |t| t.reduce(op, 1));
             }

@@ -1,6 +1,9 @@
 //! Reading: slices, lists, masks.
 
-use openwork_ops::Element;
+use std::sync::Arc;
+
+use openwork_ops::structure::IndexVec;
+use openwork_ops::{DType, Element};
 
 use super::listed::Listed;
 use super::pick::pick;
@@ -11,9 +14,14 @@ use crate::base::error::{self, Result};
 use crate::base::strided::{Strided, count};
 use crate::base::trace::{Work, raise};
 use crate::family::shape::along::{self, Along};
+use crate::family::shape::coo_dims;
+use crate::levels::indices::{Indices, needs_64_bits};
+use crate::levels::level::Level;
+use crate::levels::pattern::Pattern;
 use crate::levels::retain::Kept;
-use crate::tensor::Tensor;
+use crate::tensor::fill::Fill;
 use crate::tensor::trace;
+use crate::tensor::{Sparse, Tensor};
 
 /// # Indexing: slices, lists, masks
 impl Tensor {
@@ -152,6 +160,12 @@ impl Tensor {
         {
             return Ok(out);
         }
+        if let (Some(x), [Index::Mask(mask)]) = (self.sparse(), items)
+            && let Some(mask) = mask.sparse()
+            && let Some(out) = marked(x, mask)?
+        {
+            return Ok(out.into());
+        }
         if let (Some(x), [Index::List(list)]) = (self.strided(), items)
             && let Some(listed) = Listed::new(x, list)
             && let Some(out) = listed.read()?
@@ -180,6 +194,37 @@ fn masked(x: &Strided, mask: &Strided) -> Result<Option<Tensor>> {
     let source = x.dense_bytes()?;
     let buffer = Buffer::filled(kept.len() * row, x.dtype.size(), |out| kept.copy(&source, row, out))?;
     Ok(Some(Tensor::from_strided(Strided::new(buffer, x.dtype, shape))))
+}
+
+/// The elements that a mask over the same pattern marks, as comparisons with a number give it: all are stored, in the order in which they
+/// come. `None` of others, and where a fill varies.
+fn marked(x: &Sparse, mask: &Sparse) -> Result<Option<Sparse>> {
+    let p = &x.pattern;
+    let is_false_elsewhere = match &mask.fill {
+        Fill::Undefined => true,
+        Fill::Scalar(fill) => fill.is_zero(),
+        Fill::Array(_) => false,
+    };
+    let is_plain = p.level_dims == p.dims.len() && p.is_in_c_order() && !matches!(x.fill, Fill::Array(_));
+    if !is_plain || !is_false_elsewhere || mask.dtype() != DType::Bool || x.shape != mask.shape {
+        return Ok(None);
+    }
+    if !p.is_same(&mask.pattern) && !p.has_equal_arrays(&mask.pattern) {
+        return Ok(None);
+    }
+    raise(Work::Specialised);
+    let bytes = mask.values.dense_bytes()?;
+    let kept = Kept::new(bool::from_bytes(&bytes));
+    let (n, size) = (kept.len(), x.dtype().size());
+    let source = x.values.dense_bytes()?;
+    let values =
+        Strided::new(Buffer::filled(n * size, size, |out| kept.copy(&source, size, out))?, x.dtype(), &[n][..]);
+    let all: Vec<u64> = (0..n as u64).collect();
+    let wide = needs_64_bits(n, [n]);
+    let indices = if wide { IndexVec::U64(all).into() } else { Indices::narrow(&all) };
+    let level = Level::Sparse { pointers: None, indices: vec![indices], ordered: true, unique: true };
+    let pattern = Pattern { levels: vec![level], dims: coo_dims(&[n]), level_dims: 1, positions: n };
+    Ok(Some(Sparse { shape: (&[n][..]).into(), pattern: Arc::new(pattern), values, fill: x.fill.clone() }))
 }
 
 fn taken(x: &Tensor, indices: Index, axis: &Axes) -> Result<Tensor> {
