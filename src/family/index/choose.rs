@@ -206,7 +206,7 @@ fn marked(x: &Sparse, mask: &Sparse) -> Result<Option<Sparse>> {
         Fill::Array(_) => false,
     };
     let is_plain = p.level_dims == p.dims.len() && p.is_in_c_order() && !matches!(x.fill, Fill::Array(_));
-    if !is_plain || !is_false_elsewhere || mask.dtype() != DType::Bool || x.shape != mask.shape {
+    if !is_plain || !is_false_elsewhere || x.shape.is_empty() || mask.dtype() != DType::Bool || x.shape != mask.shape {
         return Ok(None);
     }
     if !p.is_same(&mask.pattern) && !p.has_equal_arrays(&mask.pattern) {
