@@ -16,7 +16,7 @@ from typing import Any as _Any
 
 import numpy as _np
 
-from . import _context, _core, _dtypes, _info, _interop, _make, _numpy, _ops, _protocol, _show, linalg, vjp
+from . import _context, _core, _dtypes, _elsewhere, _info, _interop, _make, _numpy, _ops, _protocol, _show, linalg, vjp
 from ._adapt import as_tensor as _as_tensor, vectorised as _vectorised
 from ._context import DensifyError, Step, config, densify_budget, explain
 from ._core import Tensor
@@ -24,7 +24,7 @@ from ._dtypes import (
     bfloat16, bool, can_cast, complex64, complex128, finfo, float16, float32, float64, iinfo, int8, int16, int32, int64,
     isdtype, result_type, uint8, uint16, uint32, uint64,
 )  # fmt: skip
-from ._elsewhere import of_module as __getattr__, of_tensor as _of_tensor
+from ._elsewhere import of_module as __getattr__
 from ._files import (
     Archive, info, load, load_state_dict, open_state_dict, read, save, save_state_dict, torch_state_dict,
 )  # fmt: skip
@@ -137,7 +137,7 @@ def _install() -> None:
         "__reduce_ex__": _protocol.reduce_ex,
         "__copy__": copy,
         "__divmod__": divmod_,
-        "__getattr__": _of_tensor,
+        "__dir__": _elsewhere.names,
         "__rdivmod__": rdivmod,
         "__sizeof__": sizeof,
         "__deepcopy__": lambda self, memo: self,
@@ -156,6 +156,8 @@ def _install() -> None:
     }
     for name, member in members.items():
         setattr(Tensor, name, member)
+    for name in _elsewhere.TENSOR:
+        setattr(Tensor, name, _elsewhere.OfTensor(name))
     if hasattr(_os, "register_at_fork"):
         # Threads of the parent are not in a child: ops there start their own.
         _os.register_at_fork(after_in_child=_core.after_fork)

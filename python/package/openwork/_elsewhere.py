@@ -33,6 +33,17 @@ def of_module(name: str) -> object:
     raise AttributeError(f"module 'openwork' has no attribute {name!r}{hint}")
 
 
-def of_tensor(self: object, name: str) -> object:
-    hint = f"; here it is {TENSOR[name]}" if name in TENSOR else ""
-    raise AttributeError(f"'openwork.Tensor' object has no attribute {name!r}{hint}", name=name, obj=self)
+class OfTensor:
+    """An attribute that is not there, with a hint. A `__getattr__` of the class would make every call of a method a tenth slower."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, x: object, owner: "type | None" = None) -> object:
+        hint = f"; here it is {TENSOR[self.name]}"
+        raise AttributeError(f"'openwork.Tensor' object has no attribute {self.name!r}{hint}", name=self.name, obj=x)
+
+
+def names(self: object) -> "list[str]":
+    """What `dir` lists: only what is there."""
+    return sorted(set(object.__dir__(self)) - TENSOR.keys())
