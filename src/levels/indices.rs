@@ -109,6 +109,11 @@ impl Indices {
         (limit <= limit_of_width(false)).then(|| Indices::narrow(entries).known_below(limit))
     }
 
+    /// Entries of this width; of the narrow one all are below 2^31.
+    pub(crate) fn of_width(entries: Vec<u64>, wide: bool) -> Indices {
+        if wide { IndexVec::U64(entries).into() } else { Indices::narrow(&entries) }
+    }
+
     /// A copy of entries that are below 2^31, 32 bits wide.
     pub(crate) fn narrow(entries: &[u64]) -> Indices {
         let width = size_of::<u32>();

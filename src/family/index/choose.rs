@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use openwork_ops::structure::IndexVec;
 use openwork_ops::{DType, Element};
 
 use super::listed::Listed;
@@ -220,8 +219,7 @@ fn marked(x: &Sparse, mask: &Sparse) -> Result<Option<Sparse>> {
     let values =
         Strided::new(Buffer::filled(n * size, size, |out| kept.copy(&source, size, out))?, x.dtype(), &[n][..]);
     let all: Vec<u64> = (0..n as u64).collect();
-    let wide = needs_64_bits(n, [n]);
-    let indices = if wide { IndexVec::U64(all).into() } else { Indices::narrow(&all) };
+    let indices = Indices::of_width(all, needs_64_bits(n, [n]));
     let level = Level::Sparse { pointers: None, indices: vec![indices], ordered: true, unique: true };
     let pattern = Pattern { levels: vec![level], dims: coo_dims(&[n]), level_dims: 1, positions: n };
     Ok(Some(Sparse { shape: (&[n][..]).into(), pattern: Arc::new(pattern), values, fill: x.fill.clone() }))

@@ -529,7 +529,7 @@ fn lift(t: &Tensor, at: usize) -> Result<Tensor> {
     } else {
         if let Some(Level::Sparse { pointers: pointers @ None, indices, .. }) = levels.first_mut() {
             let ends = vec![0, indices.first().map_or(0, Indices::len) as u64];
-            *pointers = Some(if p.is_wide() { IndexVec::U64(ends).into() } else { Indices::narrow(&ends) });
+            *pointers = Some(Indices::of_width(ends, p.is_wide()));
         }
         levels.insert(0, Level::Dense);
         dims.insert(0, Dim::whole(at, 1));

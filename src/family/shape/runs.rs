@@ -24,7 +24,7 @@ pub(super) struct Runs<O> {
     starts: Scratch<O>,
     ends: Scratch<O>,
     /// Where each segment of the copy ends, after 0: a run may be of several.
-    pub(super) pointers: Scratch<O>,
+    pointers: Scratch<O>,
 }
 
 /// Segments of one piece of work, and of those that are asked for at a time.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use openwork_ops::Scalar;
 use openwork_ops::structure::keys::KeyLayout;
-use openwork_ops::structure::{Index, IndexSlice, IndexVec};
+use openwork_ops::structure::{Index, IndexSlice};
 use openwork_ops::with_index;
 
 use super::runs::Runs;
@@ -291,7 +291,7 @@ fn sparse_diagonal(s: &Sparse, offset: isize, a: usize, b: usize) -> Result<Spar
         raise(Work::Specialised);
         // Along the diagonal both coordinates rise: places are in order.
         let wide = needs_64_bits(places.len(), shape.iter().copied());
-        let indices = if wide { IndexVec::U64(places).into() } else { Indices::narrow(&places) };
+        let indices = Indices::of_width(places, wide);
         let level = Level::Sparse { pointers: None, indices: vec![indices], ordered: true, unique: true };
         let pattern = Pattern { levels: vec![level], dims: coo_dims(&shape), level_dims: 1, positions: from.len() };
         let values = convert::gather_at(&s.values, IndexSlice::U64(&from))?;
