@@ -19,7 +19,7 @@ use crate::base::strided::Strided;
 use crate::base::trace::{self, Work, raise};
 use crate::base::{memory, parallel, shape};
 use crate::engine::blocks::{self, Kernel, Source};
-use crate::engine::recompress::{self, listed, listed_across, recompressed, recompressed_and_swapped};
+use crate::engine::recompress::{self, listed, listed_across, recompressed, recompressed_and_swapped, regrouped};
 use crate::engine::transpose::swap_compressed;
 use crate::engine::unblock::unblocked;
 use crate::engine::{distribute, fold};
@@ -128,6 +128,7 @@ pub(crate) fn convert(s: &Sparse, spec: &LevelSpec) -> Result<Sparse> {
             .or_else(|| recompressed_and_swapped(s, &spec.levels, &dims))
             .or_else(|| listed(s, &spec.levels, &dims))
             .or_else(|| listed_across(s, &spec.levels, &dims))
+            .or_else(|| regrouped(s, &spec.levels, &dims))
     {
         raise(Work::Engine);
         return Ok(done);

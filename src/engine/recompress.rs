@@ -6,10 +6,9 @@ use std::sync::Arc;
 use openwork_ops::structure::Index;
 use openwork_ops::with_index;
 
-use crate::base::pages::Scratch;
-use crate::base::parallel;
 use crate::engine::transpose::swap_compressed;
 use crate::levels::build;
+use crate::levels::fibres::{self, spread};
 use crate::levels::indices::{Indices, needs_64_bits};
 use crate::levels::layout::LevelSpec;
 use crate::levels::level::{Level, LevelKind};
@@ -119,7 +118,7 @@ pub(super) fn listed(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> Option<Sp
     let of_rows = |indices, pointers| Level::Sparse { pointers, indices, ordered: true, unique: true };
     let levels = match kinds {
         [LevelKind::Sparse { rank: 2 }] => {
-            let rows = with_index!(pointers.as_slice(), ends => coordinates(ends, from.positions));
+            let rows = with_index!(pointers.as_slice(), ends => spread(ends, from.positions, &Index::new));
             vec![of_rows(vec![rows, columns], None)]
         }
         [LevelKind::Sparse { rank: 1 }, LevelKind::Sparse { rank: 1 }] => {
@@ -144,20 +143,28 @@ pub(super) fn listed_across(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> Op
     listed(&rows, kinds, dims)
 }
 
-/// The row of each element.
-fn coordinates<I: Index>(pointers: &[I], positions: usize) -> Indices {
-    let first = pointers[0].get();
-    let mut out = Scratch::<I>::any(positions);
-    parallel::for_chunks_mut(&mut out, 1, parallel::GRAIN, &|start, out| {
-        let (mut at, end) = (start, start + out.len());
-        let mut row = pointers.partition_point(|p| p.get() - first <= start) - 1;
-        while at < end {
-            let until = (pointers[row + 1].get() - first).min(end);
-            out[at - start..until - start].fill(I::new(row));
-            (at, row) = (until, row + 1);
-        }
-    });
-    out.into()
+/// A canonical tensor with its coordinates in levels of these kinds, all sparse with a coordinate at least; `None` of anything that is
+/// not stored so itself, and over other dimensions.
+///
+/// Cost: O(nse) for each level, and a copy of the coordinates but for those of the last.
+pub(super) fn regrouped(s: &Sparse, kinds: &[LevelKind], dims: &[Dim]) -> Option<Sparse> {
+    let from = &*s.pattern;
+    fibres::ranks(from.levels.iter().map(Level::kind))?;
+    let ranks = fibres::ranks(kinds.iter().copied())?;
+    if from.dims != dims || from.level_dims != ranks.iter().sum::<usize>() {
+        return None;
+    }
+    let is_wide = from.is_wide();
+    if from.levels.iter().flat_map(Level::arrays).any(|array| array.is_wide() != is_wide) {
+        return None;
+    }
+    let regroup = if is_wide { in_levels::<u64> } else { in_levels::<u32> };
+    let levels = regroup(from, &ranks);
+    Some(Sparse { pattern: Arc::new(Pattern { levels, ..from.clone() }), ..s.clone() })
+}
+
+fn in_levels<I: Index>(from: &Pattern, ranks: &[usize]) -> Vec<Level> {
+    fibres::grouped::<I>(&fibres::coordinates::<I>(from), from.positions, ranks)
 }
 
 /// The rows that store something, and where these end.

@@ -6,6 +6,7 @@ use crate::base::mapped::{Chosen, Mapped, partition_point};
 use openwork_ops::structure::Index;
 use openwork_ops::structure::keys::{self, Field, KeyLayout};
 
+use super::fibres;
 use super::indices::{Indices, needs_64_bits};
 use super::level::LevelKind;
 use super::pattern::{Dim, Pattern};
@@ -93,6 +94,14 @@ pub(crate) fn build(kinds: &[LevelKind], dims: Vec<Dim>, keys: &SortedKeys<'_>) 
         parents: Parents::Root,
         nodes: None,
     };
+    if kinds.len() > 1
+        && let Some(ranks) = fibres::ranks(kinds.iter().copied())
+    {
+        let columns = (0..level_dims).mapped(|d| builder.column(d, None));
+        let grouped = if wide { fibres::grouped::<u64> } else { fibres::grouped::<u32> };
+        let levels = grouped(&columns, keys.len(), &ranks);
+        return Ok(Pattern { levels, dims, level_dims, positions: keys.len() });
+    }
     let mut levels = Vec::with_capacity(kinds.len());
     for (l, &kind) in kinds.iter().enumerate() {
         (builder.level, builder.is_last) = (l, l + 1 == kinds.len());

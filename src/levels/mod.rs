@@ -6,6 +6,8 @@ pub(crate) mod build;
 pub(crate) mod coiterate;
 pub(crate) mod counted;
 mod dense;
+pub(crate) mod fibres;
+pub(crate) mod folded;
 pub(crate) mod indices;
 pub(crate) mod layout;
 pub(crate) mod level;

@@ -11,6 +11,7 @@ use super::level::{Above, Level, LevelKind};
 use crate::base::buffer::Buffer;
 use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};
+use crate::base::pages::Scratch;
 use crate::base::strided::{Strided, dense_len};
 use crate::base::trace::{Work, raise};
 use crate::base::{parallel, shape};
@@ -247,6 +248,15 @@ impl Pattern {
     pub(crate) fn linearize_all(&self, weights: &[u64]) -> Vec<u64> {
         raise(Work::Engine);
         let mut out = crate::base::buffer::zeroed_vec(self.positions);
+        parallel::for_chunks_mut(&mut out, 1, parallel::GRAIN, &|start, out| {
+            self.linearize(weights, start..start + out.len(), out);
+        });
+        out
+    }
+
+    /// As [`Pattern::linearize_all`], in memory of a temporary.
+    pub(crate) fn linearized(&self, weights: &[u64]) -> Scratch<u64> {
+        let mut out = Scratch::any(self.positions);
         parallel::for_chunks_mut(&mut out, 1, parallel::GRAIN, &|start, out| {
             self.linearize(weights, start..start + out.len(), out);
         });

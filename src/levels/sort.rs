@@ -2,9 +2,11 @@
 
 use crate::base::mapped::Mapped;
 use openwork_ops::structure::keys::KeyLayout;
+use openwork_ops::structure::merge::Numbered;
 use openwork_ops::structure::{Index, IndexSlice, IndexVec, sort};
 use openwork_ops::with_index;
 
+use super::indices::Indices;
 use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::pages::Scratch;
 use crate::base::parallel;
@@ -32,6 +34,59 @@ pub(crate) fn sort_keys(layout: &KeyLayout, mut words: Vec<Vec<u64>>) -> Sorted 
     }
     let words = words.mapped(|w| order.mapped(|&i| w[i as usize]));
     Sorted { words, order: narrowest(order) }
+}
+
+/// Lists of rising keys that are merged two by two; more are sorted.
+const MERGED: usize = 8;
+
+/// The order in which keys that rise in each list rise in all: numbers of keys, counted from list to list. Equal ones keep theirs.
+///
+/// Cost: O(n · log(lists)), or a sort of as many keys of `bits` bits.
+pub(crate) fn merged(lists: Vec<Scratch<u64>>, bits: u32) -> Indices {
+    let n: usize = lists.iter().map(|list| list.len()).sum();
+    if lists.len() > MERGED {
+        let mut keys = Vec::with_capacity(n);
+        lists.iter().for_each(|list| keys.extend_from_slice(list));
+        return sort_word(keys, bits).1.into();
+    }
+    if n < 1 << 31 { merged_in_pairs::<u32>(lists).into() } else { merged_in_pairs::<u64>(lists).into() }
+}
+
+fn merged_in_pairs<I: Index>(lists: Vec<Scratch<u64>>) -> Scratch<I> {
+    let mut first = 0;
+    let numbered = |keys: Scratch<u64>| {
+        let mut numbers = Scratch::<I>::any(keys.len());
+        numbers.iter_mut().zip(first..).for_each(|(number, i)| *number = I::new(i));
+        first += keys.len();
+        (keys, numbers)
+    };
+    let mut lists: Vec<(Scratch<u64>, Scratch<I>)> = lists.into_iter().map(numbered).collect();
+    while lists.len() > 1 {
+        let (mut fewer, mut rest) = (Vec::new(), lists.into_iter());
+        while let Some(left) = rest.next() {
+            fewer.push(match rest.next() {
+                Some(right) => merged_pair(&left, &right),
+                None => left,
+            });
+        }
+        lists = fewer;
+    }
+    lists.pop().map_or(Scratch::any(0), |(_, numbers)| numbers)
+}
+
+type NumberedKeys<I> = (Scratch<u64>, Scratch<I>);
+
+fn merged_pair<I: Index>(left: &NumberedKeys<I>, right: &NumberedKeys<I>) -> NumberedKeys<I> {
+    let [left, right] = [left, right].map(|list| Numbered { keys: &list.0[..], numbers: &list.1[..] });
+    let n = left.keys.len() + right.keys.len();
+    let (mut keys, mut numbers) = (Scratch::<u64>::any(n), Scratch::<I>::any(n));
+    let chunks = keys.chunks_mut(parallel::GRAIN).zip(numbers.chunks_mut(parallel::GRAIN)).collect();
+    parallel::for_each(chunks, &|c, (keys, numbers): (&mut [u64], &mut [I])| {
+        let (start, stop) = (c * parallel::GRAIN, c * parallel::GRAIN + keys.len());
+        let (i, until) = (left.among(right, start), left.among(right, stop));
+        left.part(i..until).merge(right.part(start - i..stop - until), keys, numbers);
+    });
+    (keys, numbers)
 }
 
 fn narrowest(order: Vec<u64>) -> IndexVec {

@@ -22,6 +22,7 @@ mod linalg;
 mod linalg_data;
 mod matmul;
 mod many;
+mod many_axes;
 mod many_columns;
 mod many_slices;
 mod matmul_fills;

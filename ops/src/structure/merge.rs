@@ -141,6 +141,52 @@ pub fn merge_segments<I: Index>(
     k
 }
 
+/// Rising keys, each with a number.
+#[derive(Clone, Copy, Debug)]
+pub struct Numbered<'a, I> {
+    /// The keys.
+    pub keys: &'a [u64],
+    /// As many numbers.
+    pub numbers: &'a [I],
+}
+
+impl<'a, I: Index> Numbered<'a, I> {
+    /// Some of them, which there are.
+    pub fn part(self, range: Range<usize>) -> Numbered<'a, I> {
+        Numbered { keys: &self.keys[range.clone()], numbers: &self.numbers[range] }
+    }
+
+    /// How many of the first `at` of both lists, merged, are of this one.
+    pub fn among(self, other: Numbered<'_, I>, at: usize) -> usize {
+        let (mut low, mut high) = (at.saturating_sub(other.keys.len()), at.min(self.keys.len()));
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.keys[middle] <= other.keys[at - middle - 1] { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+
+    /// Merges both lists, for all of which there is room; of keys that are equal those of this one come first.
+    pub fn merge(self, other: Numbered<'_, I>, keys: &mut [u64], numbers: &mut [I]) {
+        let (left, right) = (self.keys, other.keys);
+        let (of_left, of_right) = (&self.numbers[..left.len()], &other.numbers[..right.len()]);
+        let (mut i, mut j, mut k) = (0, 0, 0);
+        while i < left.len() && j < right.len() && k < keys.len() && k < numbers.len() {
+            let from_left = left[i] <= right[j];
+            keys[k] = if from_left { left[i] } else { right[j] };
+            numbers[k] = if from_left { of_left[i] } else { of_right[j] };
+            i += usize::from(from_left);
+            j += usize::from(!from_left);
+            k += 1;
+        }
+        let rest = k + left.len() - i;
+        keys[k..rest].copy_from_slice(&left[i..]);
+        numbers[k..rest].copy_from_slice(&of_left[i..]);
+        keys[rest..].copy_from_slice(&right[j..]);
+        numbers[rest..].copy_from_slice(&of_right[j..]);
+    }
+}
+
 /// How the next tuples of two segments compare; `None` when both have ended.
 fn compare<I: Index>(left: &[&[I]], i: Option<usize>, right: &[&[I]], j: Option<usize>) -> Option<Ordering> {
     match (i, j) {

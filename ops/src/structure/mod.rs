@@ -2,6 +2,7 @@
 //!
 //! Kernels that move elements know the width of an element in bytes and nothing else.
 
+pub mod agree;
 pub mod buckets;
 pub mod choose;
 pub mod columns;

@@ -1,7 +1,7 @@
 //! Elements of one axis, chosen and put in another order: what flip, repeat, slices with a step and index lists share.
 //!
-//! The coordinates of the stored elements are mapped, the values gathered, and the pattern rebuilt; the fill is chosen
-//! from likewise. A sort happens only where the order is not kept.
+//! Segments of rows are copied whole, those of columns renumbered, coordinates put in their new order group by group; the fill is chosen
+//! from likewise.
 
 use crate::base::mapped::Mapped;
 use std::borrow::Cow;
@@ -21,8 +21,8 @@ use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::{Strided, count, dense_len};
 use crate::base::trace::{Work, raise};
 use crate::engine::convert;
-use crate::family::shape::along_segments;
 use crate::family::shape::runs::Runs;
+use crate::family::shape::{along_segments, groups};
 use crate::levels::build::{self, SortedKeys};
 use crate::levels::layout::{Layout, LevelSpec};
 use crate::levels::level::{Level, LevelKind, freed};
@@ -40,6 +40,8 @@ pub(crate) enum Along<'a> {
     Repeat { times: usize, len: usize },
     /// Element `i` is element `list[i]`.
     List(&'a [u64]),
+    /// Element `i` goes to `i + by`, and those that would go beyond `len` to the front.
+    Roll { by: usize, len: usize },
     /// All but these, which rise: `len` elements.
     Without { gone: &'a [u64], len: usize },
 }
@@ -47,7 +49,10 @@ pub(crate) enum Along<'a> {
 impl Along<'_> {
     pub(crate) fn len(&self) -> usize {
         match self {
-            Along::Step { len, .. } | Along::Repeat { len, .. } | Along::Without { len, .. } => *len,
+            Along::Step { len, .. }
+            | Along::Repeat { len, .. }
+            | Along::Roll { len, .. }
+            | Along::Without { len, .. } => *len,
             Along::List(list) => list.len(),
         }
     }
@@ -59,6 +64,13 @@ impl Along<'_> {
             Along::Step { start, step, .. } => start.wrapping_add_signed(step.wrapping_mul(i as isize)),
             Along::Repeat { times, .. } => i / times,
             Along::List(list) => list[i] as usize,
+            Along::Roll { by, len } => {
+                if i < by {
+                    i + len - by
+                } else {
+                    i - by
+                }
+            }
             Along::Without { gone, .. } => {
                 // So many are gone before it: those of which the places, without the gone, do not exceed it.
                 let (mut low, mut high) = (0, gone.len());
@@ -180,15 +192,6 @@ pub(crate) fn whole<'a>(s: &'a Sparse, axes: &[usize]) -> Result<Cow<'a, Sparse>
     if s.pattern.is_canonical() { Ok(Cow::Borrowed(s)) } else { convert::coalesce(s, ReduceOp::Sum).map(Cow::Owned) }
 }
 
-/// Words of keys in a layout over a pattern's own level dimensions, leaving out some of them.
-pub(crate) fn keys_without(pattern: &Pattern, layout: &KeyLayout, left_out: impl Fn(usize) -> bool) -> Vec<Vec<u64>> {
-    let word = |w: usize| {
-        let weight = |(d, f): (usize, &keys::Field)| if f.word == w && !left_out(d) { f.weight() } else { 0 };
-        pattern.linearize_all(&layout.fields.iter().enumerate().map(weight).collect::<Vec<_>>())
-    };
-    (0..layout.word_bits.len()).mapped(word)
-}
-
 /// A pattern and the rows of values it takes, from keys in any order, each with the row it came from. No key repeats.
 pub(crate) fn rebuild(
     kinds: Vec<LevelKind>,
@@ -258,58 +261,12 @@ fn sparse(s: &Sparse, axis: usize, choice: &Along<'_>) -> Result<Sparse> {
         return Err(error::layout(format_args!("no level holds axis {axis}")));
     };
     raise(Work::Engine);
-    let layout = KeyLayout::new(&dims[..s.pattern.level_dims].mapped(|d| d.size));
-    let words = keys_without(&s.pattern, &layout, |d| d == place);
-    let coordinates = s.pattern.axis_coordinates(axis, s.ndim());
-    let (from, to) = spread(&s.shape, s.shape[axis], &coordinates, choice)?;
-    let field = layout.fields[place];
-    let words = words.iter().enumerate().map(|(w, word)| {
-        let weight = if w == field.word { field.weight() } else { 0 };
-        from.iter().zip(&to).map(|(&p, &c)| word[p as usize].wrapping_add(weight.wrapping_mul(c))).collect()
-    });
-    let (pattern, order) = rebuild(s.pattern.kinds(), dims, &layout, words.collect(), from)?;
-    let values = convert::gather_values(&s.values, &order)?;
-    Ok(Sparse { shape, pattern: Arc::new(pattern), values, fill })
-}
-
-/// For coordinates along an axis of size `n`, all their places in the result: (which coordinate, the place).
-fn spread(shape: &[usize], n: usize, coordinates: &[u64], choice: &Along<'_>) -> Result<(Vec<u64>, Vec<u64>)> {
-    match *choice {
-        Along::Step { start, step, len } => {
-            let place = |c: u64| {
-                let away = c as i128 - start as i128;
-                let (steps, rest) = (away / step as i128, away % step as i128);
-                (rest == 0 && (0..len as i128).contains(&steps)).then_some(steps as u64)
-            };
-            Ok(coordinates.iter().enumerate().filter_map(|(p, &c)| Some((p as u64, place(c)?))).unzip())
-        }
-        Along::Without { gone, .. } => {
-            let place =
-                |(p, &c): (usize, &u64)| gone.binary_search(&c).err().map(|before| (p as u64, c - before as u64));
-            Ok(coordinates.iter().enumerate().filter_map(place).unzip())
-        }
-        Along::Repeat { times, .. } => {
-            let all = fits(shape, coordinates.len().checked_mul(times))?;
-            let (mut from, mut to) = (Vec::with_capacity(all), Vec::with_capacity(all));
-            for (p, &c) in coordinates.iter().enumerate() {
-                from.extend(std::iter::repeat_n(p as u64, times));
-                to.extend((0..times as u64).map(|t| c * times as u64 + t));
-            }
-            Ok((from, to))
-        }
-        Along::List(list) => {
-            let places = Places::new(n, list, coordinates.len());
-            let count = coordinates.iter().try_fold(0usize, |sum, &c| sum.checked_add(places.of(c).len()));
-            let all = fits(shape, count)?;
-            let (mut from, mut to) = (Vec::with_capacity(all), Vec::with_capacity(all));
-            for (p, &c) in coordinates.iter().enumerate() {
-                let of = places.of(c);
-                from.extend(std::iter::repeat_n(p as u64, of.len()));
-                to.extend_from_slice(of);
-            }
-            Ok((from, to))
-        }
-    }
+    // By sorted coordinates, and back.
+    let spec = s.pattern.spec().freed();
+    let coordinates =
+        LevelSpec { levels: vec![LevelKind::Sparse { rank: s.pattern.level_dims }], dims: spec.dims.clone() };
+    let (pattern, values) = groups::chosen(&convert::convert(&s, &coordinates)?, place, choice, &dims)?;
+    convert::convert(&Sparse { shape, pattern: Arc::new(pattern), values, fill }, &spec)
 }
 
 /// Where each value stands in a list.

@@ -1,10 +1,13 @@
 //! Joined along an inner axis: the segments of compressed rows side by side, and rows of values.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use openwork_ops::structure::Index;
+use openwork_ops::structure::keys::KeyLayout;
 
-use super::join::{Piece, agree, iso, joined_fill, strided};
+use super::groups::gathered;
+use super::join::{Piece, Stretch, agree, appended, iso, join_values, joined_fill, strided};
 use crate::base::buffer::Buffer;
 use crate::base::error::{Error, Result};
 use crate::base::faults::{self, Fault};
@@ -14,8 +17,10 @@ use crate::base::parallel;
 use crate::base::strided::{DenseBytes, Strided};
 use crate::engine::convert;
 use crate::levels::indices::{Indices, needs_64_bits};
+use crate::levels::layout::LevelSpec;
 use crate::levels::level::{Level, LevelKind};
 use crate::levels::pattern::{Dim, Part, Pattern};
+use crate::levels::sort;
 use crate::tensor::fill::Fill;
 use crate::tensor::{Sparse, Tensor};
 
@@ -66,6 +71,46 @@ pub(super) fn along_values(parts: &[Tensor], axis: usize, shape: &[usize]) -> Re
         sparse.mapped(|s| Tensor::from_strided(if is_first(s) { &first.values } else { &s.values }.clone()));
     let values = strided(&rows, place + 1, &pattern.stored_shape())?;
     Ok(Some(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill }))
+}
+
+/// Coordinates joined along an axis that storage order does not follow first: what agrees in the axes before it is put together, part
+/// by part. `None` where blocks divide an axis, and where the axes before it are too long for keys of one word.
+pub(super) fn interleaved(
+    pieces: &[Piece<'_>],
+    axis: usize,
+    shape: &[usize],
+    spec: &LevelSpec,
+) -> Result<Option<Sparse>> {
+    let rank = spec.level_dims();
+    let place = spec.dims[..rank].iter().position(|&dim| dim == (axis, Part::Whole));
+    let Some(place) = place.filter(|_| spec.dims.iter().all(|dim| dim.1 == Part::Whole)) else { return Ok(None) };
+    let sizes: Vec<usize> = spec.dims[..rank].iter().map(|dim| shape[dim.0]).collect();
+    let layout = KeyLayout::new(&sizes[..place]);
+    let &[bits] = &layout.word_bits[..] else { return Ok(None) };
+    let coordinates = LevelSpec { levels: vec![LevelKind::Sparse { rank }], dims: spec.dims.clone() };
+    let listed = |piece: &Piece<'_>| {
+        let sparse = Cow::Owned(convert::convert(&piece.sparse, &coordinates)?);
+        Ok::<_, Error>(Piece { sparse, offset: piece.offset.clone(), step: piece.step.clone() })
+    };
+    let pieces = pieces.try_mapped(listed)?;
+    let positions = pieces.iter().map(|piece| piece.sparse.pattern.positions).sum();
+    let weights: Vec<u64> = (0..rank).map(|d| layout.fields.get(d).map_or(0, |field| field.weight())).collect();
+    let order = sort::merged(pieces.mapped(|piece| piece.sparse.pattern.linearized(&weights)), bits);
+    let wide = needs_64_bits(positions, sizes);
+    let column = |d: usize| {
+        let stretches = pieces.iter().filter_map(|piece| {
+            let Some(Level::Sparse { indices, .. }) = piece.sparse.pattern.levels.first() else { return None };
+            let add = if d == place { piece.offset[axis] as isize } else { 0 };
+            Some(Stretch { array: indices.get(d)?, skip: 0, add })
+        });
+        gathered(&appended(&stretches.collect::<Vec<_>>(), wide), order.as_slice())
+    };
+    let indices = (0..rank).mapped(column);
+    let values = convert::gather_at(&join_values(&pieces)?, order.as_slice())?;
+    let levels = vec![Level::Sparse { pointers: None, indices, ordered: true, unique: true }];
+    let pattern = Pattern { levels, dims: coordinates.resolve(shape)?, level_dims: rank, positions };
+    let fill = Fill::Undefined; // whose the caller knows
+    convert::convert(&Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill }, spec).map(Some)
 }
 
 /// Compressed rows joined along the columns: the segments of each row one after the other.

@@ -1,7 +1,6 @@
 //! Tensors laid side by side in a larger one: concat, stack, block_diag, and what pads.
 //!
-//! Stored coordinates are shifted, keys and values put one after the other, and the pattern rebuilt; a sort happens only
-//! where the parts interleave. The fills decide what else is done.
+//! Stored coordinates are shifted, and put one after the other, side by side, or merged. The fills decide what else is done.
 
 use crate::base::mapped::Mapped;
 use std::borrow::{Borrow, Cow};
@@ -42,9 +41,8 @@ impl Tensor {
     /// the densify budget. One undefined fill makes the result's undefined, the others storing all their elements within
     /// the budget.
     ///
-    /// Cost: O(nse + rows) and one copy of compressed rows, of coordinates and of listed rows, joined along any axis of a matrix;
-    /// and of hybrid parts that store the same rows, joined along a value axis, which stay hybrid.
-    /// Other parts that interleave in storage order are sorted.
+    /// Cost: O(nse + rows) and one copy; what interleaves in storage order is merged, and where blocks or more than eight parts do,
+    /// sorted. Hybrid parts that store the same rows, joined along a value axis, stay hybrid.
     ///
     /// ```
     /// use openwork::{Layout, Tensor, tensor};
@@ -253,7 +251,10 @@ fn sparse(parts: &[Tensor], axis: usize, shape: &[usize], model: usize) -> Resul
     };
     let out = match joined {
         Some((pattern, values)) => Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill },
-        None => place(shape, &spec, &pieces, fill)?,
+        None => match beside::interleaved(&pieces, axis, shape, &spec)? {
+            Some(joined) => Sparse { fill, ..joined },
+            None => place(shape, &spec, &pieces, fill)?,
+        },
     };
     Ok(if spec == listed { out } else { convert::convert(&out, &listed)? }.into())
 }
@@ -365,7 +366,7 @@ pub(crate) fn refilled<'a>(part: &'a Tensor, fill: Fill, spec: &LevelSpec) -> Re
 }
 
 /// Rows of values one after the other; iso parts of one value stay iso.
-fn join_values(pieces: &[Piece<'_>]) -> Result<Strided> {
+pub(super) fn join_values(pieces: &[Piece<'_>]) -> Result<Strided> {
     let first = &pieces[0].sparse.values;
     let mut shape = first.shape.clone();
     shape[0] = pieces.iter().map(|p| p.sparse.pattern.positions).sum();
@@ -451,14 +452,14 @@ fn one_after_the_other(pieces: &[Piece<'_>], axis: usize, shape: &[usize]) -> Op
 }
 
 /// An array but for some entries at its beginning, and what is added to the others.
-struct Stretch<'a> {
-    array: &'a Indices,
-    skip: usize,
-    add: isize,
+pub(super) struct Stretch<'a> {
+    pub(super) array: &'a Indices,
+    pub(super) skip: usize,
+    pub(super) add: isize,
 }
 
 /// Stretches one after the other.
-fn appended(parts: &[Stretch<'_>], wide: bool) -> Indices {
+pub(super) fn appended(parts: &[Stretch<'_>], wide: bool) -> Indices {
     fn typed<I: Index>(parts: &[Stretch<'_>]) -> Indices {
         let mut out = Scratch::<I>::any(parts.iter().map(|part| part.array.len() - part.skip).sum());
         let mut rest = &mut out[..];

@@ -15,6 +15,7 @@ pub(crate) mod join;
 mod reshape;
 pub(crate) mod along;
 mod along_segments;
+mod groups;
 
 use crate::base::mapped::{Chosen, Mapped, sort_short};
 use std::sync::Arc;

@@ -13,8 +13,8 @@ use crate::engine::convert;
 use crate::levels::layout::LevelSpec;
 use crate::levels::level::LevelKind;
 use crate::levels::pattern::Part;
-use crate::tensor::Tensor;
 use crate::tensor::trace;
+use crate::tensor::{Sparse, Tensor};
 
 /// Bytes of a tensor that shares its arrays with many others.
 const ONE_OF_MANY: usize = 512;
@@ -95,8 +95,7 @@ impl Tensor {
 
     /// The elements in reverse order along some axes.
     ///
-    /// Strided: a view. Sparse: the layout stays (blocks are taken apart); flipped rows of CSR are copied whole, elsewhere
-    /// the stored elements are sorted.
+    /// Strided: a view. Sparse: the layout stays (blocks are taken apart). Cost: O(nse + rows).
     ///
     /// ```
     /// use openwork::tensor;
@@ -129,8 +128,7 @@ impl Tensor {
     /// Shifts the elements along some axes; those that leave at one end come back at the other: one shift
     /// for each axis; those of an axis that is given twice add up. `..` rolls the tensor as if it had one axis, by one shift.
     ///
-    /// Sparse: the layout stays (blocks are taken apart). Cost: O(nse), and a sort but for matrices by rows, by coordinates
-    /// or by listed rows.
+    /// Sparse: the layout stays (blocks are taken apart). Cost: O(nse + rows).
     ///
     /// ```
     /// use openwork::tensor;
@@ -164,6 +162,12 @@ impl Tensor {
             let by = if n == 0 { 0 } else { i128::from(shift).rem_euclid(n as i128) as usize };
             if by > 0 {
                 out = unblocked(&out, axis)?;
+                let coordinates =
+                    |s: &Sparse| s.ndim() > 2 && s.pattern.levels.iter().all(|l| l.kind() != LevelKind::Dense);
+                if out.sparse().is_some_and(coordinates) {
+                    out = along::along(&out, axis, &Along::Roll { by, len: n })?;
+                    continue;
+                }
                 let listed = out.sparse().filter(|s| s.pattern.dims.first().is_some_and(|d| d.axis != axis));
                 // By pointers, and back to what lists rows or coordinates.
                 let rows = listed.map(convert::by_rows).transpose()?.flatten().map(Tensor::from);

@@ -1,0 +1,102 @@
+//! Elements of tensors of one, three and four axes, chosen, moved, joined and combined along each: beside the same of dense arrays, on one,
+//! two and three threads.
+
+use openwork::parallel::with_threads;
+use openwork::{BinaryOp, DType, Index, Layout, Result, Scalar, Span, Tensor};
+
+const ALL: Index = Index::Range(Span { start: 0, end: None }, 1);
+
+/// A tensor of which about `density` of 1000 elements are whole numbers, and the others a fill.
+fn tensor(shape: &[usize], density: usize, seed: usize, fill: f64) -> Tensor {
+    let mix = |i: usize| (i + seed).wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_mul(0xBF58_476D) >> 20;
+    let number = |i: usize| if mix(i) % 1000 < density { ((i * 7919 + seed) % 23) as f64 + 1.0 } else { fill };
+    Tensor::from_vec(shape, (0..shape.iter().product()).map(number).collect::<Vec<f64>>()).unwrap()
+}
+
+fn list(n: usize, of: impl Fn(usize) -> usize) -> Tensor {
+    Tensor::from_vec([n], (0..n).map(|i| of(i) as i64).collect::<Vec<i64>>()).unwrap()
+}
+
+/// The op of both gives what it gives of the dense ones, the same on any number of threads, in the layout of the first.
+fn check(
+    what: &str,
+    [a, b]: [&Tensor; 2],
+    dense: [&Tensor; 2],
+    op: &(dyn Fn(&Tensor, &Tensor) -> Result<Tensor> + Sync),
+) {
+    let what = format!("{what} of {} {:?}", a.layout(), a.shape());
+    let wanted = op(dense[0], dense[1]).and_then(|t| t.to_dense()).unwrap();
+    let on = |threads| with_threads(threads, || op(a, b)).unwrap().unwrap();
+    let first = on(1);
+    assert!(first.to_dense().unwrap().equal(&wanted).unwrap(), "{what}");
+    assert_eq!(first.layout(), a.layout(), "{what}");
+    assert!(first.is_coalesced(), "{what}");
+    for threads in 2..=3 {
+        let other = on(threads);
+        assert_eq!(other.nse(), first.nse(), "{what} on {threads} threads");
+        assert_eq!(other.coordinates(), first.coordinates(), "{what} on {threads} threads");
+        assert!(other.equal(&first).unwrap(), "{what} on {threads} threads");
+    }
+}
+
+#[test]
+fn they_are_those_of_dense_arrays() {
+    let shapes: [(&[usize], usize); 7] = [
+        (&[20, 30, 200], 200),
+        (&[3000, 7, 5], 100),
+        (&[2, 3, 20_000], 300),
+        (&[4, 5, 6, 700], 600),
+        (&[40_000], 500),
+        (&[1, 9000, 4], 400),
+        (&[5, 4, 3, 2], 1),
+    ];
+    for (shape, density) in shapes {
+        for fill in [0.0, 2.0] {
+            let dense = [tensor(shape, density, 1, fill), tensor(shape, density / 3, 99, fill)];
+            for layout in [Layout::Coo, Layout::Csf] {
+                if layout == Layout::Csf && shape.len() == 1 {
+                    continue;
+                }
+                let sparse = [&dense[0], &dense[1]].map(|t| t.to_sparse(layout, Scalar::F64(fill)).unwrap());
+                let both = [&sparse[0], &sparse[1]];
+                let dense = [&dense[0], &dense[1]];
+                moved(both, dense);
+                for op in [BinaryOp::Add, BinaryOp::Mul, BinaryOp::Maximum, BinaryOp::Gt, BinaryOp::Sub] {
+                    check(op.name(), both, dense, &|a, b| a.binary(op, b));
+                }
+                let narrow = sparse[1].cast(DType::I16).unwrap();
+                let narrow_dense = dense[1].cast(DType::I16).unwrap();
+                check("add i16", [&sparse[0], &narrow], [dense[0], &narrow_dense], &|a, b| a.binary(BinaryOp::Add, b));
+            }
+        }
+    }
+}
+
+fn moved(both: [&Tensor; 2], dense: [&Tensor; 2]) {
+    let shape = both[0].shape().to_vec();
+    for (axis, &n) in shape.iter().enumerate() {
+        let with = |index: Index| -> Vec<Index> { std::iter::repeat_n(ALL, axis).chain([index]).collect() };
+        let of = |what: &str, op: &(dyn Fn(&Tensor, &Tensor) -> Result<Tensor> + Sync)| {
+            check(&format!("{what} {axis}"), both, dense, op);
+        };
+        let some = list(n / 2 + 3, |i| (i * 7919) % n);
+        let rising = list(n.div_ceil(3), |i| 3 * i);
+        let twice = list(2 * n, |i| i / 2);
+        let mask = Tensor::from_vec([n], (0..n).map(|i| i % 5 != 1).collect::<Vec<bool>>()).unwrap();
+        let backwards = Index::Range(Span { start: 0, end: None }, -2);
+        of("reversed", &|t, _| t.flip(axis));
+        of("rolled", &|t, _| t.roll(3, axis));
+        of("repeated", &|t, _| t.repeat(3, axis));
+        of("some", &|t, _| t.index_select(some.clone(), axis));
+        of("some that rise", &|t, _| t.index_select(rising.clone(), axis));
+        of("all twice", &|t, _| t.index_select(twice.clone(), axis));
+        of("marked", &|t, _| t.index(with(Index::Mask(mask.clone()))));
+        of("every second", &|t, _| t.slice(with(Index::Range(Span { start: 1, end: None }, 2))));
+        of("every second, backwards", &|t, _| t.slice(with(backwards.clone())));
+        of("joined", &|a, b| Tensor::concat(&[a, b, a], axis));
+        of("many joined", &|a, b| Tensor::concat(&[a, b, a, b, b, b, a, a, b, a], axis));
+        of("joined with nothing", &|a, b| {
+            Tensor::concat(&[&a.narrow(0..0, axis)?, b, &b.narrow(0..n.min(1), axis)?], axis)
+        });
+    }
+}
