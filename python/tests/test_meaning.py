@@ -267,10 +267,24 @@ def test_axes_are_taken_by_their_place():
     same(ow.reshape(x, shape=(3, 2)), a.reshape(3, 2))
     with pytest.raises(TypeError, match="one sequence"):
         x.reshape((3, 2), 1)
+    same(x.permute_dims(1, 0), a.T)
+    same(ow.permute_dims(x, axes=(1, 0)), a.T)
     assert len(x.unstack(1)) == 3
     # Of PyTorch's the second number repeats another axis, of NumPy's it is the axis.
     with pytest.raises(TypeError, match="positional"):
         x.repeat(2, 1)
+
+
+def test_fills_and_decimals_that_are_not_given():
+    a = np.array([[0.0, 1.256, 0], [2.5, 0, -0.125]])
+    x = ow.asarray(a).to_sparse("csr")
+    assert (x.layout, x.nse, x.fill_value) == ("csr", 3, 0.0)
+    ones = ow.asarray(a).to_sparse(fill_value=1.0)
+    assert ones.to_sparse("csr").fill_value == 1.0 and ow.to_sparse(a > 0).nse == 2
+    assert ow.asarray(a).to_sparse(fill_value=None).nse == 6
+    for decimals in (0, 1, 2, -1):
+        np.testing.assert_array_equal(np.asarray(x.round(decimals)), np.round(a, decimals))
+        np.testing.assert_array_equal(np.asarray(ow.round(ow.asarray([15, 25, -7]), decimals)), np.round([15, 25, -7], decimals))
 
 
 def test_names_of_other_libraries_are_explained():

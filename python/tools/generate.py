@@ -103,8 +103,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ._adapt import (
-    Axes, DTypeLike, Fill, TopK, UniqueAll, UniqueCounts, UniqueInverse, _border, _integers, _joined, _on,
-    _pair, _running, _shifts, _side, _sizes, _widths, as_tensor,
+    Axes, DTypeLike, Fill, TopK, UniqueAll, UniqueCounts, UniqueInverse, _axes, _border, _in_layout, _integers, _joined, _on,
+    _pair, _rounded, _running, _shifts, _side, _sizes, _widths, as_tensor,
 )
 from ._core import Tensor, op
 

@@ -117,7 +117,7 @@ moveaxis(x, source, destination, /)
 narrow(x, start, stop, /, axis) = _narrow(x, (start, stop), axis)
 outer(x1, x2, /)
 pad(x, pad_width, /, mode="constant", *, value=None) = _pad(x, _widths(x, pad_width), _border(mode, value))
-permute_dims(x, /, axes)
+permute_dims(x, /, axes, *more) = _permute_dims(x, _axes(axes, *more))
 repeat(x, repeats, /, *, axis=None) = _repeat(x, _integers(repeats), axis)
 reshape(x, /, shape, *more, copy=None) = _reshape(x, _sizes(x, shape, *more))
 roll(x, /, shift, axis=None) = _roll(x, _shifts(shift, axis), axis)
@@ -146,7 +146,8 @@ replace_fill(x, fill_value, /)
 with_fill(x, fill_value, /)
 to_dense(x, /, absent=None) = _to_dense(x) if absent is None else _to_dense_with(x, absent)
 to_layout(x, layout, /)
-to_sparse(x, /, layout="coo", *, fill_value)
+round(x, /, decimals=0) = _rounded(x, decimals)
+to_sparse(x, /, layout="coo", *, fill_value=...) = _in_layout(x, layout, fill_value)
 with_stored_values(x, values, /, *, fill_value)
 einsum(equation, /, *operands, semiring=None) = _einsum(equation, operands) if semiring is None else _einsum_with(equation, operands, semiring)
 multi_dot(arrays, /)
@@ -174,7 +175,7 @@ TYPES = {
     "rtol": "float", "atol": "float", "descending": "bool", "stable": "bool", "largest": "bool", "k": "int", "n": "int",
     "side": "str", "correction": "float", "method": "str", "q": "float", "ord": "float", "copy": "bool | None",
     "device": "str | None", "classes": "int", "bins": "int", "minlength": "int", "offset": "int", "equation": "str",
-    "include_initial": "bool", "ndim": "int", "p": "float", "eps": "float", "replace": "bool", "accumulate_op": "str",
+    "include_initial": "bool", "ndim": "int", "decimals": "int", "p": "float", "eps": "float", "replace": "bool", "accumulate_op": "str",
     "arrays": "Sequence[Any]", "rows": "Sequence[Sequence[Any]]", "start": "int", "stop": "int", "mode": "str",
     "axis1": "int", "axis2": "int", "a": "Any", "b": "Any",
 }

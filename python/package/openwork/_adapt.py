@@ -86,6 +86,31 @@ def _sizes(x: Any, shape: int | Sequence[int], *more: int) -> tuple[int, ...]:
     return tuple(total // known if n == -1 else n for n in sizes)
 
 
+def _axes(axes: Any, *more: int) -> Any:
+    """An order of axes, whole or axis by axis."""
+    return (axes, *more) if isinstance(axes, (int, np.integer)) else axes
+
+
+def _rounded(x: Any, decimals: int) -> Tensor:
+    """Multiples of a power of ten, as NumPy computes them."""
+    x, whole = as_tensor(x), op("round")
+    if decimals == 0 or (x.dtype.kind in "biu" and decimals > 0):
+        return whole(x)
+    scale = 10.0 ** abs(decimals)
+    out = whole(x * scale) / scale if decimals > 0 else whole(x / scale) * scale
+    return op("cast")(out, x.dtype) if x.dtype.kind in "biu" else out
+
+
+def _in_layout(x: Any, layout: str, fill_value: Fill) -> Tensor:
+    """Sparse over a fill: over its own, or of a strided tensor over 0, where none is given."""
+    x = as_tensor(x)
+    if fill_value is not ...:
+        return op("to_sparse")(x, layout, fill_value)
+    if not x.is_strided:
+        return op("to_layout")(x, layout)
+    return op("to_sparse")(x, layout, False if x.dtype == np.bool_ else 0)
+
+
 def _integers(values: Any) -> Any:
     """An integer, or a list of them."""
     if isinstance(values, Tensor):

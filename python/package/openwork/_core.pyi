@@ -322,7 +322,7 @@ class Tensor:
         """Every element times every element of another tensor."""
     def pad(self, pad_width: Any, /, mode: str = "constant", *, value: Any = None) -> Tensor:
         """This tensor with a border around it."""
-    def permute_dims(self, axes: Any) -> Tensor:
+    def permute_dims(self, axes: Any, *more: Any) -> Tensor:
         """Reorders the axes: axis `i` of the result is axis `axes[i]`."""
     def repeat(self, repeats: Any, /, *, axis: Axes = None) -> Tensor:
         """Repeats each element along an axis, or (`..`) of the flattened tensor."""
@@ -380,7 +380,9 @@ class Tensor:
         """The tensor with every element stored, strided."""
     def to_layout(self, layout: str, /) -> Tensor:
         """The same tensor in another layout, sorted and without duplicates."""
-    def to_sparse(self, layout: str = "coo", *, fill_value: Fill) -> Tensor:
+    def round(self, decimals: int = 0) -> Tensor:
+        """The nearest integer; the even one of two."""
+    def to_sparse(self, layout: str = "coo", *, fill_value: Fill = ...) -> Tensor:
         """The same elements stored sparsely."""
     def with_stored_values(self, values: Any, /, *, fill_value: Fill) -> Tensor:
         """Other values at the same positions."""
@@ -476,8 +478,6 @@ class Tensor:
         """The least integer that is at least `x`."""
     def trunc(self) -> Tensor:
         """The integer part of `x`."""
-    def round(self) -> Tensor:
-        """The nearest integer; the even one of two."""
     def isnan(self) -> Tensor:
         """Whether `x`, or a part of it, is NaN."""
     def isinf(self) -> Tensor:

@@ -69,14 +69,7 @@ def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -
 
 
 def around(a: Any, decimals: int = 0) -> Tensor:
-    a = _tensor(a)
-    if decimals == 0 or a.dtype.kind in "biu" and decimals > 0:
-        return _ops.round(a)
-    if a.dtype.kind in "biu":
-        step = 10**-decimals
-        return op("cast")(_ops.round(a / float(step)) * float(step), a.dtype)
-    scale = 10.0 ** abs(decimals)
-    return _ops.round(a * scale) / scale if decimals > 0 else _ops.round(a / scale) * scale
+    return _ops.round(_tensor(a), decimals)
 
 
 def fix(x: Any) -> Tensor:

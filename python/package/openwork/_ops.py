@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ._adapt import (
-    Axes, DTypeLike, Fill, TopK, UniqueAll, UniqueCounts, UniqueInverse, _border, _integers, _joined, _on,
-    _pair, _running, _shifts, _side, _sizes, _widths, as_tensor,
+    Axes, DTypeLike, Fill, TopK, UniqueAll, UniqueCounts, UniqueInverse, _axes, _border, _in_layout, _integers, _joined, _on,
+    _pair, _rounded, _running, _shifts, _side, _sizes, _widths, as_tensor,
 )
 from ._core import Tensor, op
 
@@ -202,7 +202,6 @@ _repeat = op("repeat")
 _replace_fill = op("replace_fill")
 _reshape = op("reshape")
 _roll = op("roll")
-_round = op("round")
 _rsqrt = op("rsqrt")
 _same_meaning = op("same_meaning")
 _sampled_addmm = op("sampled_addmm")
@@ -244,7 +243,6 @@ _to_dense = op("to_dense")
 _to_dense_with = op("to_dense_with")
 _to_diagonals = op("to_diagonals")
 _to_layout = op("to_layout")
-_to_sparse = op("to_sparse")
 _to_sparse_where = op("to_sparse_where")
 _topk = op("topk")
 _topk_smallest = op("topk_smallest")
@@ -736,9 +734,9 @@ def pad(x: Any, pad_width: Any, /, mode: str = "constant", *, value: Any = None)
     return _pad(x, _widths(x, pad_width), _border(mode, value))
 
 
-def permute_dims(x: Any, /, axes: Any) -> Tensor:
+def permute_dims(x: Any, /, axes: Any, *more: Any) -> Tensor:
     """Reorders the axes: axis `i` of the result is axis `axes[i]`."""
-    return _permute_dims(x, axes)
+    return _permute_dims(x, _axes(axes, *more))
 
 
 def repeat(x: Any, repeats: Any, /, *, axis: Axes = None) -> Tensor:
@@ -881,9 +879,14 @@ def to_layout(x: Any, layout: str, /) -> Tensor:
     return _to_layout(x, layout)
 
 
-def to_sparse(x: Any, /, layout: str = "coo", *, fill_value: Fill) -> Tensor:
+def round(x: Any, /, decimals: int = 0) -> Tensor:
+    """The nearest integer; the even one of two."""
+    return _rounded(x, decimals)
+
+
+def to_sparse(x: Any, /, layout: str = "coo", *, fill_value: Fill = ...) -> Tensor:
     """The same elements stored sparsely."""
-    return _to_sparse(x, layout, fill_value)
+    return _in_layout(x, layout, fill_value)
 
 
 def with_stored_values(x: Any, values: Any, /, *, fill_value: Fill) -> Tensor:
@@ -1149,11 +1152,6 @@ def ceil(x: Any, /) -> Tensor:
 def trunc(x: Any, /) -> Tensor:
     """The integer part of `x`."""
     return _trunc(x)
-
-
-def round(x: Any, /) -> Tensor:
-    """The nearest integer; the even one of two."""
-    return _round(x)
 
 
 def isnan(x: Any, /) -> Tensor:
