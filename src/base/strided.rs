@@ -254,6 +254,18 @@ impl Strided {
     }
 
     /// Broadcasts to a shape that is known to be compatible (trailing axes aligned).
+    /// With one axis behind the others.
+    pub(crate) fn axis_last(&self, axis: usize) -> Strided {
+        self.permute(&(0..self.ndim()).filter(|&a| a != axis).chain([axis]).collect::<Shape>())
+    }
+
+    /// With the last axis where [`Strided::axis_last`] took it from.
+    pub(crate) fn axis_back(&self, axis: usize) -> Strided {
+        let mut order: Shape = (0..self.ndim() - 1).collect();
+        order.insert(axis, self.ndim() - 1);
+        self.permute(&order)
+    }
+
     pub(crate) fn broadcast(&self, shape: &[usize]) -> Strided {
         let lead = shape.len() - self.ndim();
         let mut strides: Strides = (0..shape.len())

@@ -14,7 +14,7 @@ use crate::base::faults::{self, Fault};
 use crate::base::parallel;
 use crate::base::strided::{Strided, dense_len};
 use crate::levels::level::Indices;
-use crate::levels::pattern::{Pattern, RowForm};
+use crate::levels::pattern::{Part, Pattern, RowForm};
 
 /// Elements of one block: a few of them fit the first-level cache together.
 pub(crate) const BLOCK: usize = 1024;
@@ -59,6 +59,14 @@ impl<'a> Source<'a> {
         }
         let axis_weights: Vec<u64> = array.strides.mapped(|&s| s as u64);
         let (weights, within) = (pattern.level_weights(&axis_weights), pattern.row_form(&axis_weights));
+        let are_whole = || pattern.value_dims().iter().all(|d| d.part == Part::Whole);
+        if pattern.level_dims < pattern.dims.len() && weights.iter().all(|&w| w == 0) && are_whole() {
+            // The same beside each row of values.
+            let of_rows = pattern.value_dims().iter().map(|d| (d.size, array.strides[d.axis]));
+            let dims = || std::iter::once((pattern.positions, 0)).chain(of_rows.clone());
+            let (shape, strides) = (dims().map(|d| d.0).collect(), dims().map(|d| d.1).collect());
+            return Source::Strided(Cow::Owned(Strided { shape, strides, ..array.into_owned() }));
+        }
         Source::At { weights, within, array, pattern }
     }
 
@@ -107,6 +115,18 @@ impl<'a> Source<'a> {
             }
             Source::At { array, pattern, weights, within } => {
                 let base = array.offset as u64;
+                if within.is_one() && within.len() > 1 {
+                    // One for each row, as often as the row is long.
+                    let (n, length) = (out.len() / size, within.len());
+                    let rows = start / length..(start + n).div_ceil(length);
+                    let mut places = vec![0; rows.len()];
+                    pattern.linearize(weights, rows.clone(), &mut places);
+                    places.iter_mut().for_each(|place| *place = base.wrapping_add(*place));
+                    let mut found = scratch(rows.len() * size);
+                    let found = &mut bytemuck::cast_slice_mut(&mut found)[..rows.len() * size];
+                    gather::gather_offsets(array.buffer.bytes(), size, &places, found);
+                    return gather::repeat_rows(found, size, length, start % length, out);
+                }
                 let mut elements = vec![0; out.len() / size];
                 pattern.linearize_elements(weights, within, start, &mut elements);
                 elements.iter_mut().for_each(|e| *e = base.wrapping_add(*e));

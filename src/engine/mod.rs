@@ -10,3 +10,4 @@ pub(crate) mod recompress;
 pub(crate) mod slices;
 pub(crate) mod transpose;
 pub(crate) mod unblock;
+pub(crate) mod value_rows;

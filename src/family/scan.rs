@@ -18,6 +18,7 @@ use crate::base::strided::{Strided, c_strides, count};
 use crate::engine::blocks::{self, Source};
 use crate::engine::convert;
 use crate::engine::slices::Slices;
+use crate::engine::value_rows::{along_values, with_rows};
 use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Tensor};
@@ -164,11 +165,9 @@ fn scan(scan: ScanOp, x: &Tensor, dtype: Option<DType>, with_initial: bool, axis
     let kernel = scan.kernel(typing.acc).ok_or_else(unsupported)?;
     let identity = scan.fold().kernels(typing).map(|k| k.identity);
     let scan = Scan { typing, kernel, initial: identity.filter(|_| with_initial) };
-    let slices = Slices::of(x, &[axis])?;
-    let out = match slices.source() {
-        None => Tensor::from_strided(scan.strided(&slices)?),
-        Some(s) if slices.is_undefined() => scan.stored(&slices, s)?.into(),
-        Some(s) => scan.filled(&slices, s)?,
+    let out = match scan.in_rows(x, axis)? {
+        Some(out) => out.into(),
+        None => scan.in_slices(&Slices::of(x, &[axis])?)?,
     };
     let out = match dtype {
         Some(dtype) => out.cast(dtype)?,
@@ -178,6 +177,29 @@ fn scan(scan: ScanOp, x: &Tensor, dtype: Option<DType>, with_initial: bool, axis
 }
 
 impl Scan {
+    fn in_slices(&self, slices: &Slices) -> Result<Tensor> {
+        Ok(match slices.source() {
+            None => Tensor::from_strided(self.strided(slices)?),
+            Some(s) if slices.is_undefined() => self.stored(slices, s)?.into(),
+            Some(s) => self.filled(slices, s)?,
+        })
+    }
+
+    /// Along an axis that rows of values hold, each by itself. `None` of any other tensor.
+    fn in_rows(&self, x: &Tensor, axis: usize) -> Result<Option<Sparse>> {
+        let Some((s, place)) = along_values(x, axis)? else { return Ok(None) };
+        if s.fill.is_undefined() && self.initial.is_some() {
+            return Ok(None); // which is refused
+        }
+        let fill = match s.fill_values() {
+            Some(_) if s.shape.contains(&0) => Fill::Scalar(Scalar::zero(self.typing.out)),
+            Some(fill) => self.background(axis, &s.shape, &fill)?,
+            None => Fill::Undefined,
+        };
+        let values = self.last_axis(&s.values.axis_last(place))?.axis_back(place);
+        Ok(Some(with_rows(&s, values, fill)))
+    }
+
     /// Elements of a row of `n` in the result.
     fn length(&self, n: usize) -> usize {
         n + usize::from(self.initial.is_some())
@@ -259,7 +281,7 @@ impl Scan {
             return Ok(s.clone().into());
         };
         slices.may_fill(self.length(n), self.typing.acc)?;
-        let background = self.background(slices, fill)?;
+        let background = self.background(slices.axes[0], &slices.shape, fill)?;
         let beneath = blocks::collect(groups * n, Source::at(fill, &Arc::new(pattern)), s.dtype())?;
         let mut rows = Strided { shape: vec![groups, n].into(), strides: c_strides(&[groups, n]).into(), ..beneath };
         let positions = slices.positions();
@@ -275,12 +297,11 @@ impl Scan {
     }
 
     /// The scan of the fill, as a fill.
-    fn background(&self, slices: &Slices, fill: &Strided) -> Result<Fill> {
-        let (axis, n) = (slices.axes[0], slices.length as usize);
-        let core = fill.unbroadcast();
-        let all: Vec<usize> = slices.kept.iter().chain(&slices.axes).copied().collect();
-        let mut full = core.permute(&all);
-        let last = all.len() - 1;
+    fn background(&self, axis: usize, shape: &[usize], fill: &Strided) -> Result<Fill> {
+        let (n, last) = (shape[axis], shape.len() - 1);
+        let mut full = fill.unbroadcast().axis_last(axis);
+        let mut shape = shape.to_vec();
+        shape[axis] = self.length(n);
         if full.strides[last] == 0 || full.shape[last] == 1 {
             // Two steps tell whether a scan of equal elements moves at all.
             full.shape[last] = n.min(2);
@@ -290,9 +311,7 @@ impl Scan {
             let step = |i: usize| first.narrow(last, i..i + 1).core();
             let moves = (1..length).any(|i| step(i).contiguous_bytes() != step(0).contiguous_bytes());
             if !moves && length > 0 {
-                let mut shape = slices.shape.clone();
-                shape[axis] = self.length(n);
-                let one = slices.placed(&first.narrow(last, 0..1));
+                let one = first.narrow(last, 0..1).axis_back(axis);
                 return Ok(fill_of(&one.broadcast(&shape)));
             }
             full.shape[last] = n;
@@ -304,9 +323,7 @@ impl Scan {
             })?;
         }
         convert::dense_len(&full.shape, self.typing.acc)?;
-        let mut shape = slices.shape.clone();
-        shape[axis] = self.length(n);
-        let scanned = slices.placed(&self.last_axis(&full)?);
+        let scanned = self.last_axis(&full)?.axis_back(axis);
         Ok(if scanned.len() == 0 {
             Fill::Scalar(Scalar::zero(self.typing.out))
         } else {

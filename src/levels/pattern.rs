@@ -363,6 +363,8 @@ pub(crate) struct RowForm {
     outer: Vec<(usize, u64)>,
     table: Vec<u64>,
     len: usize,
+    /// Whether all elements of a row add the same.
+    is_one: bool,
 }
 
 /// Entries of the table of a [`RowForm`] at most.
@@ -372,17 +374,23 @@ impl RowForm {
     /// Of value axes with these sizes and weights.
     pub(crate) fn new(mut axes: Vec<(usize, u64)>) -> RowForm {
         let len = shape::product(axes.iter().map(|a| a.0));
+        let is_one = axes.iter().all(|a| a.1 == 0);
         let mut table = vec![0u64];
         while let Some(&(size, weight)) = axes.last().filter(|a| a.0 <= TABLE / table.len().max(1)) {
             table = sums(&(0..size).mapped(|i| weight.wrapping_mul(i as u64)), &table);
             axes.pop();
         }
-        RowForm { outer: axes, table, len }
+        RowForm { outer: axes, table, len, is_one }
     }
 
     /// Elements of a row.
     pub(crate) fn len(&self) -> usize {
         self.len
+    }
+
+    /// Whether all elements of a row add the same.
+    pub(crate) fn is_one(&self) -> bool {
+        self.is_one
     }
 
     /// What element `i` of a row adds.

@@ -28,6 +28,7 @@ pub(crate) mod semiring;
 mod small_blocks;
 mod sparse;
 mod split;
+mod value_rows;
 
 use openwork_ops::matmul::{Carrier, Semiring};
 use openwork_ops::{DType, Scalar, Side, promote};
@@ -217,10 +218,13 @@ fn product(a: &Tensor, b: &Tensor, way: Way, batch: &[usize]) -> Result<Tensor> 
         if let Some(out) = columns::product(a, b, way.dtype)? {
             return Ok(out);
         }
-        if batch.is_empty()
-            && let Some(out) = outer::product(a, b, way.dtype)?
-        {
-            return Ok(out);
+        if batch.is_empty() {
+            if let Some(out) = value_rows::product(a, b, way)? {
+                return Ok(out);
+            }
+            if let Some(out) = outer::product(a, b, way.dtype)? {
+                return Ok(out);
+            }
         }
     }
     let out = if is_transposed(a, b) {

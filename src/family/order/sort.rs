@@ -1,5 +1,7 @@
 //! Sorting along an axis: the fill moves as one block.
 
+use std::borrow::Cow;
+
 use openwork_ops::structure::Index;
 use openwork_ops::{DType, Element, order, ranking, short_rows};
 
@@ -15,9 +17,10 @@ use crate::base::strided::{Strided, zeros};
 use crate::base::trace::{Work, raise};
 use crate::engine::convert;
 use crate::engine::slices::{Ranked, Rest, Slice, Slices, ordered};
-use crate::tensor::Tensor;
+use crate::engine::value_rows::{along_values, with_rows};
+use crate::family::shape::along::map_fill;
 use crate::tensor::fill::{Fill, fill_of};
-use crate::tensor::trace;
+use crate::tensor::{Sparse, Tensor, trace};
 
 /// The longest slice that is sorted as several are, not in parts by threads.
 const SHORT: usize = 1 << 12;
@@ -29,7 +32,7 @@ impl Tensor {
     ///
     /// Stored elements below the fill move to the front, those above it to the back, and the fill stays one block between
     /// them: as many elements are stored as before. A fill that varies along the axis is sorted densely, within the budget.
-    /// The layout stays if it has no value axes, else it becomes COO. Cost: O(nse log nse).
+    /// The layout stays, but for value axes, unless one of these is the axis: then it becomes COO. Cost: O(nse log nse).
     ///
     /// ```
     /// use openwork::{Layout, tensor};
@@ -138,6 +141,13 @@ fn top(x: &Tensor, k: usize, axis: Axis, largest: bool) -> Result<(Tensor, Tenso
     if let Some(s) = x.strided().filter(|s| s.len() > 0 && (1..size).contains(&k)) {
         return order.few_of(s);
     }
+    if (1..size).contains(&k)
+        && let Some((s, place)) = order.in_rows(x)?
+    {
+        let (values, places) = Order { axis: place, ..order }.few_of(&s.values)?;
+        let fill = if s.fill.is_undefined() { Fill::Undefined } else { order.numbers(x, k) };
+        return Ok((order.of_rows(&s, &values, order.shortened(&s)?), order.of_rows(&s, &places, fill)));
+    }
     let shortened = few::shortened(x, axis, k, largest)?;
     let x = shortened.as_ref().unwrap_or(x);
     match order.both(x)? {
@@ -224,10 +234,33 @@ impl Order {
         }
     }
 
+    /// A tensor of which rows of values hold the axis, and where: each of its rows is put in order by itself.
+    fn in_rows<'x>(&self, x: &'x Tensor) -> Result<Option<(Cow<'x, Sparse>, usize)>> {
+        let is_one = |fill: &Strided| fill.strides[self.axis] == 0 || fill.shape[self.axis] <= 1;
+        let has_elements = |s: &Sparse| s.values.len() > 0 && s.fill_values().as_ref().is_none_or(is_one);
+        Ok(along_values(x, self.axis)?.filter(|(s, _)| has_elements(s)))
+    }
+
+    /// The fill, which is one element along the axis, as far as that goes.
+    fn shortened(&self, s: &Sparse) -> Result<Fill> {
+        let mut shape = s.shape.clone();
+        shape[self.axis] = self.limit.min(shape[self.axis]);
+        map_fill(s, &shape, |fill| Ok(fill.narrow(self.axis, 0..shape[self.axis])))
+    }
+
+    fn of_rows(&self, s: &Sparse, rows: &Tensor, fill: Fill) -> Tensor {
+        let values = rows.strided().cloned().unwrap_or_else(|| s.values.clone());
+        with_rows(s, values, fill).into()
+    }
+
     /// The elements in order.
     fn values(&self, x: &Tensor) -> Result<Tensor> {
         if let Some(dense) = self.dense(x)? {
             return self.values(&dense);
+        }
+        if let Some((s, place)) = self.in_rows(x)? {
+            let rows = Order { axis: place, ..*self }.values(&Tensor::from_strided(s.values.clone()))?;
+            return Ok(self.of_rows(&s, &rows, self.shortened(&s)?));
         }
         if let Some(s) = x.strided().filter(|s| s.len() == 0) {
             return Ok(Tensor::from_strided(s.narrow(self.axis, 0..self.limit.min(s.shape[self.axis]))));
@@ -318,7 +351,7 @@ impl Order {
     fn rows(&self, s: &Strided, dtype: DType, f: &(dyn Fn(&[u8], &mut [u8]) + Sync)) -> Result<Tensor> {
         ordered(s.dtype)?;
         raise(Work::Specialised);
-        let turned = s.permute(&self.axis_last(s.ndim()));
+        let turned = s.axis_last(self.axis);
         let (source, n) = (turned.dense_bytes()?, s.shape[self.axis]);
         let (from, to) = (n * s.dtype.size(), n * dtype.size());
         convert::dense_len(&s.shape, DType::U64)?;
@@ -336,16 +369,9 @@ impl Order {
         self.axis_back(&Strided::new(buffer, dtype, turned.shape.clone()))
     }
 
-    /// The axes, with the one that is sorted along behind the others.
-    fn axis_last(&self, ndim: usize) -> Vec<usize> {
-        (0..ndim).filter(|&a| a != self.axis).chain([self.axis]).collect()
-    }
-
     /// An array that has the axis last, with the axis where it belongs.
     fn axis_back(&self, turned: &Strided) -> Result<Tensor> {
-        let mut back: Vec<usize> = (0..turned.ndim() - 1).collect();
-        back.insert(self.axis, turned.ndim() - 1);
-        Ok(Tensor::from_strided(turned.permute(&back).to_contiguous()?.into_owned()))
+        Ok(Tensor::from_strided(turned.axis_back(self.axis).to_contiguous()?.into_owned()))
     }
 
     /// The elements of each of several slices in order.
@@ -378,7 +404,7 @@ impl Order {
     fn few_of(&self, s: &Strided) -> Result<(Tensor, Tensor)> {
         ordered(s.dtype)?;
         raise(Work::Specialised);
-        let turned = s.permute(&self.axis_last(s.ndim()));
+        let turned = s.axis_last(self.axis);
         let (source, n, limit, size) = (turned.dense_bytes()?, s.shape[self.axis], self.limit, s.dtype.size());
         convert::dense_len(&s.shape, DType::U64)?;
         let found = s.len() / n * limit;
@@ -537,6 +563,15 @@ impl Order {
         }
         if let Some(dense) = self.dense(x)? {
             return self.places(&dense);
+        }
+        if let Some((s, place)) = self.in_rows(x)? {
+            let rows = Order { axis: place, ..*self }.places(&Tensor::from_strided(s.values.clone()))?;
+            let fill = if s.fill.is_undefined() {
+                Fill::Undefined
+            } else {
+                self.numbers(x, self.limit.min(x.shape()[self.axis]))
+            };
+            return Ok(self.of_rows(&s, &rows, fill));
         }
         if let Some(s) = x.strided().filter(|s| self.limit > 0 && s.shape[self.axis] == 1) {
             ordered(s.dtype)?;

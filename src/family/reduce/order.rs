@@ -17,7 +17,9 @@ use crate::base::mapped::{Chosen, Mapped};
 use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::{Strided, zeros};
 use crate::engine::fold::Fold;
-use crate::engine::slices::{Ranked, Rest, Selected, Slice, Slices, Sorted, number_of, ordered, values_of};
+use crate::engine::slices::{Ranked, Rest, Selected, Slice, Slices, Sorted, number_of, ordered, reduced, values_of};
+use crate::engine::value_rows::{along_values, with_shorter_rows};
+use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Tensor};
 
@@ -169,7 +171,9 @@ impl Tensor {
     /// As [`Tensor::median`].
     pub fn mode(&self, axes: impl Into<Axes>) -> Result<Tensor> {
         let call = trace::call("mode", &[self]);
-        call.end(by_key(self, &axes.into(), true, &|slice, _, _| most_frequent(slice)))
+        let (axes, most) = (&axes.into(), |slice: &Slice<'_>, _: &[u8], _| most_frequent(slice));
+        let in_rows = in_rows(self, axes, &|x, axes| by_key(x, axes, true, &most))?;
+        call.end(in_rows.map_or_else(|| by_key(self, axes, true, &most), Ok))
     }
 }
 
@@ -332,7 +336,30 @@ fn with_axes(found: Strided, axes: &Axes, of: &[usize]) -> Result<Tensor> {
     if axes.keeps() { found.expand_dims(of) } else { Ok(found) }
 }
 
+/// What `f` gives of rows of values along an axis that they hold, where the fill is one element along it. `None` of any other tensor.
+fn in_rows(x: &Tensor, axes: &Axes, f: &dyn Fn(&Tensor, &Axes) -> Result<Tensor>) -> Result<Option<Tensor>> {
+    let of = axes.of(x.ndim())?;
+    let [axis] = of[..] else { return Ok(None) };
+    let Some((s, place)) = along_values(x, axis)?.filter(|(s, _)| s.values.len() > 0) else { return Ok(None) };
+    let fill = match s.fill_values().map(|fill| fill.unbroadcast()) {
+        None => Fill::Undefined,
+        Some(core) if core.shape[axis] > 1 => return Ok(None),
+        Some(core) => {
+            let found = f(&Tensor::from_strided(core), &Axes::from(axis))?;
+            let shape: Vec<usize> = (0..x.ndim()).chosen(|&a| a != axis).mapped(|&a| x.shape()[a]);
+            found.strided().map_or(Fill::Undefined, |found| fill_of(&found.broadcast(&shape)))
+        }
+    };
+    let rows = f(&Tensor::from_strided(s.values.clone()), &Axes::from(place))?;
+    let Some(values) = rows.strided() else { return Ok(None) };
+    let out = reduced(with_shorter_rows(&s, &of, values.clone(), fill), s.nse())?;
+    if axes.keeps() { out.expand_dims(&of).map(Some) } else { Ok(Some(out)) }
+}
+
 fn median(x: &Tensor, axes: &Axes, skip_nan: bool) -> Result<Tensor> {
+    if let Some(out) = in_rows(x, axes, &|x, axes| median(x, axes, skip_nan))? {
+        return Ok(out);
+    }
     let (dtype, of) = (x.dtype(), axes.of(x.ndim())?);
     let middle = |places: &mut Places<'_>| match places.counted(dtype, skip_nan) {
         0 => order::NAN,
@@ -347,6 +374,9 @@ fn median(x: &Tensor, axes: &Axes, skip_nan: bool) -> Result<Tensor> {
 fn quantile(x: &Tensor, q: f64, interpolation: Interpolation, axes: &Axes, skip_nan: bool) -> Result<Tensor> {
     if !(0.0..=1.0).contains(&q) {
         return Err(error::invalid("q", format_args!("{q} is given, allowed is 0 to 1")));
+    }
+    if let Some(out) = in_rows(x, axes, &|x, axes| quantile(x, q, interpolation, axes, skip_nan))? {
+        return Ok(out);
     }
     let (dtype, out, of) = (x.dtype(), x.dtype().to_inexact(), axes.of(x.ndim())?);
     let quantile = |places: &mut Places<'_>| match places.counted(dtype, skip_nan) {

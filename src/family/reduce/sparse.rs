@@ -22,6 +22,7 @@ use crate::engine::fold::{Fold, map_scalars};
 use crate::engine::sides::all_finite;
 use crate::engine::slices::{Groups, Need, Table, group, is_few, reduced, table};
 use crate::engine::unblock::unblocked;
+use crate::engine::value_rows::place_of;
 use crate::levels::level::{Level, LevelKind};
 use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::{Sparse, Tensor};
@@ -38,6 +39,9 @@ pub(super) fn reduce(fold: &Fold, s: &Sparse, kept: &[usize], axes: &[usize], k:
         && let Fill::Scalar(value) = s.fill
     {
         return in_one(fold, &s, value, k).map(Tensor::from_strided);
+    }
+    if let Some(out) = over_levels(fold, &s, kept, axes, k)? {
+        return Ok(Tensor::from_strided(out));
     }
     if let Fill::Scalar(value) = s.fill
         && let Some(out) = over_neutral(fold, &s, value, kept, axes, k)?
@@ -91,6 +95,25 @@ fn in_one(fold: &Fold, s: &Sparse, fill: Scalar, k: u128) -> Result<Strided> {
         with_unstored(fold, stored, &|| Ok(Strided::constant(fill, &[])), &|_| s.nse() as u64, 1, k)?
     };
     fold.finish(&acc, k)
+}
+
+/// Folds of rows of values over each other, where axes of rows alone are kept; a defined fill is one value along the others.
+fn over_levels(fold: &Fold, s: &Sparse, kept: &[usize], axes: &[usize], k: u128) -> Result<Option<Strided>> {
+    let places = |axes: &[usize]| axes.iter().map(|&axis| place_of(s, axis)).collect::<Option<Vec<_>>>();
+    let (Some(of_kept), Some(fill)) = (places(kept), s.fill_values()) else { return Ok(None) };
+    let is_one = |&a: &usize| fill.strides[a] == 0 || fill.shape[a] <= 1;
+    if s.pattern.value_dims().is_empty() || s.values.len() == 0 || !axes.iter().all(is_one) {
+        return Ok(None);
+    }
+    raise(Work::Specialised);
+    let others: Vec<usize> = (0..s.values.ndim()).chosen(|place| !of_kept.contains(place));
+    let acc = fold.strided_acc(&s.values, &of_kept, &others)?;
+    let mut over_kept = fill.permute(kept);
+    over_kept.shape = acc.shape.clone();
+    check_count(fold, &over_kept.unbroadcast(), k)?;
+    let each = (s.nse() / acc.len()) as u64;
+    let acc = with_unstored(fold, acc, &|| Ok(over_kept.clone()), &|_| each, 1, k)?;
+    fold.finish(&acc, k).map(Some)
 }
 
 /// The few folds of a tensor of which unstored elements leave them as they are: what [`constant`] gives, without an array for the
