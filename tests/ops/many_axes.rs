@@ -2,7 +2,7 @@
 //! two and three threads.
 
 use openwork::parallel::with_threads;
-use openwork::{BinaryOp, DType, Index, Layout, Result, Scalar, Span, Tensor};
+use openwork::{BinaryOp, DType, Fill, Index, Layout, ReduceOp, Result, Scalar, Span, Tensor};
 
 const ALL: Index = Index::Range(Span { start: 0, end: None }, 1);
 
@@ -99,4 +99,90 @@ fn moved(both: [&Tensor; 2], dense: [&Tensor; 2]) {
             Tensor::concat(&[&a.narrow(0..0, axis)?, b, &b.narrow(0..n.min(1), axis)?], axis)
         });
     }
+}
+
+#[test]
+fn rows_of_values_are_those_of_dense_arrays() {
+    for (shape, sparse) in [(&[900, 40][..], 1), (&[400, 5, 7], 1), (&[30, 20, 9], 2)] {
+        let n = shape.len();
+        for fill in [0.0, 2.0] {
+            let dense = tensor(shape, 300, 5, fill);
+            // A fill for each index of the last axis, which is one of values, and one for each of the first.
+            let of = |axis: usize| {
+                let mut own = vec![1; n];
+                own[axis] = shape[axis];
+                Tensor::from_vec(&own[..], (0..shape[axis]).map(|i| (i % 4) as f64).collect::<Vec<_>>()).unwrap()
+            };
+            for x in [
+                hybrid(&dense, sparse, fill.into()),
+                hybrid(&dense, sparse, of(n - 1).into()),
+                hybrid(&dense, sparse, of(0).into()),
+            ] {
+                let whole = x.to_dense().unwrap();
+                let on = |what: &str, op: &(dyn Fn(&Tensor) -> Result<Tensor> + Sync)| {
+                    let wanted = op(&whole).and_then(|t| t.to_dense()).unwrap();
+                    for threads in 1..=3 {
+                        let found = with_threads(threads, || op(&x)).unwrap().unwrap().to_dense().unwrap();
+                        assert!(
+                            found.equal(&wanted).unwrap(),
+                            "{what} of {shape:?}, {sparse} sparse, {threads} threads"
+                        );
+                    }
+                };
+                for axis in 0..n {
+                    on("sort", &|t| t.sort(axis));
+                    on("sort_descending", &|t| t.sort_descending(axis));
+                    on("argsort", &|t| t.argsort(axis));
+                    on("topk", &|t| Ok(t.topk(3, axis)?.0));
+                    on("places of topk", &|t| Ok(t.topk(3, axis)?.1));
+                    on("cumulative_sum", &|t| t.cumulative_sum(axis));
+                    on("cumulative_sum_with_initial", &|t| t.cumulative_sum_with_initial(axis));
+                    on("cummax", &|t| t.cummax(axis));
+                    on("median", &|t| t.median(axis));
+                    on("quantile", &|t| t.quantile(0.3, axis));
+                    on("mode", &|t| t.mode(axis));
+                    on("flip", &|t| t.flip(axis));
+                    on("roll", &|t| t.roll(3, axis));
+                    for op in [ReduceOp::Sum, ReduceOp::Max, ReduceOp::Mean, ReduceOp::CountNonzero, ReduceOp::Any] {
+                        on(op.name(), &|t| t.reduce(op, axis));
+                        let others: Vec<usize> = (0..n).filter(|&a| a != axis).collect();
+                        on(op.name(), &|t| t.reduce(op, &others[..]));
+                    }
+                    on("times a number for each", &|t| t.mul(&of(axis)));
+                    on("and a number for each", &|t| t.add(&of(axis)));
+                }
+                let split: Vec<usize> = shape[..n - 1].iter().copied().chain([1, shape[n - 1], 1]).collect();
+                on("reshape", &|t| t.reshape(&split));
+                on("flatten", &|t| t.flatten());
+                if n == 2 {
+                    let m = tensor(&[shape[1], 5], 800, 9, 0.0);
+                    on("matmul", &|t| t.matmul(&m));
+                    on("matmul f32", &|t| t.cast(DType::F32)?.matmul(&m.cast(DType::F32)?));
+                }
+            }
+        }
+    }
+    let x = hybrid(&tensor(&[50, 12], 300, 5, 0.0), 1, 0.0.into());
+    let stays = |t: Tensor| assert!(matches!(t.layout(), Layout::HybridCoo { .. }), "{} {:?}", t.layout(), t.shape());
+    [x.sort(1), x.argsort(1), x.cumulative_sum(1), x.reshape([50, 3, 4]), x.reshape([5, 10, 12])]
+        .into_iter()
+        .for_each(|t| stays(t.unwrap()));
+    stays(x.topk(2, 1).unwrap().1);
+}
+
+/// Rows of some leading axes, of which every third is left out: there is the fill.
+fn hybrid(dense: &Tensor, sparse: usize, fill: Fill) -> Tensor {
+    let shape = dense.shape();
+    let rows: usize = shape[..sparse].iter().product();
+    let kept: Vec<usize> = (0..rows).filter(|i| i % 3 != 1).collect();
+    let list = list(kept.len(), |i| kept[i]);
+    let of_rows: Vec<usize> = [rows].into_iter().chain(shape[sparse..].iter().copied()).collect();
+    let values = dense.reshape(&of_rows).unwrap().index_select(list, 0).unwrap();
+    let mut indices: Vec<Vec<u64>> = Vec::new();
+    let mut below = rows;
+    for &size in &shape[..sparse] {
+        below /= size;
+        indices.push(kept.iter().map(|&i| (i / below % size) as u64).collect());
+    }
+    Tensor::coo(shape, indices, &values, fill).unwrap()
 }

@@ -195,9 +195,9 @@ impl Tensor {
 
     /// The same elements, in C order, in another shape.
     ///
-    /// Strided: a view where strides allow. Sparse: the result is COO (its value axes go into the
-    /// coordinates); an array fill is kept if merged or split axes are all full or all constant. Cost:
-    /// O(nse) for an ordered tensor, plus a sort otherwise.
+    /// Strided: a view where strides allow. Sparse: the result is COO, with value axes where the new shape keeps these apart from
+    /// the others (else they go into the coordinates); an array fill is kept if merged or split axes are all full or all
+    /// constant. Cost: O(nse) for an ordered tensor, plus a sort otherwise.
     ///
     /// ```
     /// use openwork::{Layout, tensor};

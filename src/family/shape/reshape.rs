@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use openwork_ops::structure::Index;
+use openwork_ops::{ReduceOp, Scalar};
 
 use super::{coo_dims, product, to_coo};
 use crate::base::context;
@@ -14,9 +15,10 @@ use crate::base::pages::Scratch;
 use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::base::trace::{Work, raise};
+use crate::engine::convert;
 use crate::levels::indices::{Indices, needs_64_bits};
 use crate::levels::level::Level;
-use crate::levels::pattern::Pattern;
+use crate::levels::pattern::{Dim, Pattern};
 use crate::tensor::Sparse;
 use crate::tensor::fill::{Fill, fill_of};
 
@@ -24,14 +26,11 @@ use crate::tensor::fill::{Fill, fill_of};
 const PIECE: usize = 1 << 11;
 
 pub(super) fn reshape_sparse(s: &Sparse, shape: &[usize]) -> Result<Sparse> {
+    if let Some(leading) = cut(s, shape) {
+        return in_parts(s, shape, leading);
+    }
     let s = to_coo(s)?;
-    let fill = match &s.fill {
-        Fill::Array(_) => {
-            let Some(values) = s.fill_values() else { return Err(error::layout("no fill")) };
-            reshape_fill(&values, shape)?
-        }
-        other => other.clone(),
-    };
+    let fill = fill_in(&s, shape)?;
     raise(Work::Engine);
     let groups = axis_groups(&s.shape, shape);
     for (from, _) in &groups {
@@ -46,6 +45,40 @@ pub(super) fn reshape_sparse(s: &Sparse, shape: &[usize]) -> Result<Sparse> {
     };
     let pattern = Pattern { levels: vec![level?], dims: coo_dims(shape), level_dims: shape.len(), positions };
     Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values: s.values, fill })
+}
+
+fn fill_in(s: &Sparse, shape: &[usize]) -> Result<Fill> {
+    match (&s.fill, s.fill_values()) {
+        (Fill::Array(_), Some(values)) => reshape_fill(&values, shape),
+        (fill, _) => Ok(fill.clone()),
+    }
+}
+
+/// How many axes of the new shape the levels hold, where rows of values, of which there are some, hold all others.
+fn cut(s: &Sparse, shape: &[usize]) -> Option<usize> {
+    let levels = s.pattern.level_dims;
+    let in_order = s.pattern.dims.iter().enumerate().all(|(axis, dim)| *dim == Dim::whole(axis, s.shape[axis]));
+    if !in_order || levels == 0 || levels == s.ndim() || product(&s.shape) == Some(0) {
+        return None;
+    }
+    let wanted = [product(&s.shape[..levels])?, product(&s.shape[levels..])?];
+    let fits = |&at: &usize| product(&shape[..at]) == Some(wanted[0]) && product(&shape[at..]) == Some(wanted[1]);
+    (1..shape.len()).find(fits)
+}
+
+/// Levels and rows of values each in a part of the shape.
+fn in_parts(s: &Sparse, shape: &[usize], leading: usize) -> Result<Sparse> {
+    let s = if s.pattern.is_canonical() { s.clone() } else { convert::coalesce(s, ReduceOp::Sum)? };
+    let (levels, positions) = (s.pattern.level_dims, s.pattern.positions);
+    let pattern = Pattern { dims: s.pattern.dims[..levels].to_vec(), ..(*s.pattern).clone() };
+    let stored = Strided::constant(Scalar::Bool(true), &[positions]);
+    let fill = Fill::Scalar(Scalar::Bool(false));
+    let listed = Sparse { shape: s.shape[..levels].into(), pattern: Arc::new(pattern), values: stored, fill };
+    let mut pattern = (*reshape_sparse(&listed, &shape[..leading])?.pattern).clone();
+    pattern.dims.extend((leading..shape.len()).map(|axis| Dim::whole(axis, shape[axis])));
+    let rows: Vec<usize> = std::iter::once(positions).chain(shape[leading..].iter().copied()).collect();
+    let values = s.values.reshape(&rows)?;
+    Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill: fill_in(&s, shape)? })
 }
 
 /// The coordinates in the new shape.
