@@ -240,6 +240,43 @@ fn empty_rows(c: &mut Criterion) {
     group.finish();
 }
 
+/// Tensors of three axes by coordinates and by levels of fibres, and rows of values: beside what sorts the coordinates, and beside arrays.
+///
+///     cargo bench --bench pointwise -- axes
+fn many_axes(c: &mut Criterion) {
+    const SHAPE: [usize; 3] = [2000, 50, 20];
+    let mut group = c.benchmark_group("many axes");
+    group.sample_size(20);
+    let x = Tensor::random(SHAPE, 0.1, 0.0, Layout::Coo, 1).expect("a tensor");
+    let y = Tensor::random(SHAPE, 0.1, 0.0, Layout::Coo, 2).expect("a tensor");
+    let [fibres, others] = [&x, &y].map(|t| t.to_layout(Layout::Csf).expect("three levels"));
+    group.throughput(Throughput::Elements(x.nse() as u64));
+    let at: Vec<Vec<u64>> = x.coordinates().into_iter().map(|(_, own)| own).collect();
+    let values = x.stored_values();
+    let sorted = |axis: usize, place: &dyn Fn(u64) -> u64| {
+        let mut at = at.clone();
+        at[axis].iter_mut().for_each(|c| *c = place(*c));
+        Tensor::coo(SHAPE, at, &values, 0.0).and_then(|t| t.coalesce())
+    };
+    let mirrored = |c: u64| SHAPE[1] as u64 - 1 - c;
+    assert!(x.flip(1).and_then(|t| t.equal(&sorted(1, &mirrored)?)).expect("of one shape"));
+    assert!((&x + &y).equal(&(&fibres + &others)).expect("of one shape"));
+    group.bench_function("reversed", |b| b.iter(|| black_box(&x).flip(1)));
+    group.bench_function("reversed/sorted", |b| b.iter(|| sorted(1, &mirrored)));
+    group.bench_function("joined", |b| b.iter(|| Tensor::concat(&[&x, &y], 2)));
+    group.bench_function("sums", |b| b.iter(|| black_box(&x) + &y));
+    group.bench_function("sums, fibres", |b| b.iter(|| black_box(&fibres) + &others));
+    let rows = Tensor::rand([20_000, 16], 3).expect("numbers");
+    let list: Vec<i64> = (0..20_000).map(|i| 2 * i).collect();
+    let hybrid = Tensor::coo([40_000, 16], vec![list], &rows, 0.0).expect("rows of values");
+    assert!(hybrid.sort(1).and_then(|t| t.stored_values().equal(&rows.sort(1)?)).expect("of one shape"));
+    group.bench_function("rows in order", |b| b.iter(|| black_box(&hybrid).sort(1)));
+    group.bench_function("rows in order/array", |b| b.iter(|| black_box(&rows).sort(1)));
+    group.bench_function("rows summed", |b| b.iter(|| black_box(&hybrid).sum(0)));
+    group.bench_function("rows summed/array", |b| b.iter(|| black_box(&rows).sum(0)));
+    group.finish();
+}
+
 /// Ways that arrays take, beside a plain loop over the same elements.
 fn arrays(c: &mut Criterion) {
     const N: usize = 1_000_000;
@@ -305,5 +342,5 @@ fn arrays(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, unary, binary, merged, small, convert, shapes, empty_rows, arrays);
+criterion_group!(benches, unary, binary, merged, small, convert, shapes, empty_rows, many_axes, arrays);
 criterion_main!(benches);

@@ -60,6 +60,9 @@ pub enum Fault {
     FrameShifted,
     FillsExchanged,
     EndsUnmoved,
+    RunsUnordered,
+    NodesOfFirst,
+    RowsUnfolded,
 }
 
 #[cfg(feature = "planted-faults")]
@@ -72,7 +75,7 @@ mod switch {
 
     impl Fault {
         /// Every fault.
-        pub const ALL: [Fault; 53] = [
+        pub const ALL: [Fault; 56] = [
             Fault::UnaryKeepsFill,
             Fault::BinaryFillOfLeft,
             Fault::DuplicatesDropped,
@@ -126,6 +129,9 @@ mod switch {
             Fault::FrameShifted,
             Fault::FillsExchanged,
             Fault::EndsUnmoved,
+            Fault::RunsUnordered,
+            Fault::NodesOfFirst,
+            Fault::RowsUnfolded,
         ];
     }
 

@@ -188,11 +188,10 @@ impl Scan {
     /// Along an axis that rows of values hold, each by itself. `None` of any other tensor.
     fn in_rows(&self, x: &Tensor, axis: usize) -> Result<Option<Sparse>> {
         let Some((s, place)) = along_values(x, axis)? else { return Ok(None) };
-        if s.fill.is_undefined() && self.initial.is_some() {
-            return Ok(None); // which is refused
+        if s.shape.contains(&0) || (s.fill.is_undefined() && self.initial.is_some()) {
+            return Ok(None); // the one has no rows to speak of, the other is refused
         }
         let fill = match s.fill_values() {
-            Some(_) if s.shape.contains(&0) => Fill::Scalar(Scalar::zero(self.typing.out)),
             Some(fill) => self.background(axis, &s.shape, &fill)?,
             None => Fill::Undefined,
         };

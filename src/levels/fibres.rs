@@ -6,6 +6,7 @@ use openwork_ops::structure::{Index, agree};
 use super::indices::Indices;
 use super::level::{Level, LevelKind};
 use super::pattern::Pattern;
+use crate::base::faults::{self, Fault};
 use crate::base::mapped::Mapped;
 use crate::base::pages::Scratch;
 use crate::base::parallel::{self, GRAIN};
@@ -91,10 +92,11 @@ pub(crate) fn grouped<I: Index>(columns: &[Indices], n: usize, ranks: &[usize]) 
         }
         let ends: Vec<usize> = (1..begins.len()).map(|chunk| nodes(chunk, l)).collect();
         let count = nodes(chunks.len(), l);
+        let of = if faults::is(Fault::NodesOfFirst) { 0 } else { l };
         let indices = own.mapped(|column| {
             let (source, mut out) = (column.typed::<I>(), Scratch::<I>::any(count));
             parallel::for_pieces_mut(&mut out, &ends, &|i, out| {
-                agree::entries(chunk(i), under[l], &source[i * GRAIN..], out);
+                agree::entries(chunk(i), under[of], &source[i * GRAIN..], out);
             });
             out.into()
         });

@@ -8,6 +8,7 @@ use super::fibres::{coordinates, grouped, ranks, spread};
 use super::indices::Indices;
 use super::level::Level;
 use super::pattern::{Dim, Pattern};
+use crate::base::faults::{self, Fault};
 use crate::base::mapped::Mapped;
 use crate::base::pages::Scratch;
 use crate::base::parallel::{self, GRAIN};
@@ -27,13 +28,29 @@ pub(crate) struct Folded {
 /// Stored elements for each row, where there may be so many.
 const PER_ROW: usize = 8;
 
+/// Positions that it pays to fold.
+const MANY: usize = 1 << 12;
+
 /// Elements of a long segment.
 const LONG: usize = 4;
 
 impl Folded {
+    /// Two patterns with the same levels, neither of them wide, as compressed rows, and how they were folded. `None` where they are as
+    /// quickly merged as they are.
+    pub(crate) fn both(p: &Pattern, q: &Pattern) -> Option<(Folded, [Pattern; 2])> {
+        let positions = p.positions + q.positions;
+        let are_alike = || p.levels.iter().map(Level::kind).eq(q.levels.iter().map(Level::kind));
+        if positions < MANY || p.is_wide() || q.is_wide() || !are_alike() {
+            return None;
+        }
+        let folded = Folded::new(p, positions)?;
+        let both = [folded.fold(p)?, folded.fold(q)?];
+        Some((folded, both))
+    }
+
     /// For patterns with the levels of this one, and so many positions together. `None` where a level is not sparse or all are one of
     /// pairs, where the last level's segments are long, which are merged as they are, and where rows or columns would be too many.
-    pub(crate) fn new(p: &Pattern, positions: usize) -> Option<Folded> {
+    fn new(p: &Pattern, positions: usize) -> Option<Folded> {
         let ranks = ranks(p.levels.iter().map(Level::kind)).filter(|ranks| !matches!(ranks[..], [1 | 2]))?;
         // Long segments are merged level by level as quickly.
         if let [.., Level::Sparse { indices, .. }, _] = &p.levels[..]
@@ -59,7 +76,7 @@ impl Folded {
     }
 
     /// A pattern of these levels, canonical and not wide, as compressed rows. `None` if memory has no room for their pointers.
-    pub(crate) fn fold(&self, p: &Pattern) -> Option<Pattern> {
+    fn fold(&self, p: &Pattern) -> Option<Pattern> {
         let (all, n) = (coordinates::<u32>(p), p.positions);
         let (leading, others) = all.split_at(self.leading);
         let below = |d: usize| self.below(d) as u32;
@@ -83,7 +100,7 @@ impl Folded {
         let column = |d: usize| {
             let size = self.dims[d].size;
             if d < self.leading {
-                let below = self.below(d);
+                let below = if faults::is(Fault::RowsUnfolded) { 1 } else { self.below(d) };
                 return match self.leading {
                     1 => spread(pointers, n, &|row| row as u32),
                     _ => spread(pointers, n, &|row| (row / below % size) as u32),

@@ -13,7 +13,7 @@ use super::values::Data;
 type Ops = (fn(&Tensor, &Tensor) -> Result<Tensor>, fn(&Oracle, &Oracle) -> std::result::Result<Expected, Refused>);
 
 /// An op of two tensors (or of the first alone), and the same on models.
-pub const OPS: [(&str, Ops); 20] = [
+pub const OPS: [(&str, Ops); 22] = [
     ("sin", (|a, _| a.sin(), |a, _| oracle::unary("sin", a))),
     ("isfinite", (|a, _| a.unary(UnaryOp::Isfinite), |a, _| oracle::unary("isfinite", a))),
     ("add", (|a, b| a.add(b), |a, b| oracle::binary("add", a, b))),
@@ -33,11 +33,34 @@ pub const OPS: [(&str, Ops); 20] = [
     ("to_layout", (|a, _| sparse_in(a, Layout::Csf), |a, _| Ok(a.clone().into()))),
     ("diff", (|a, _| a.diff(1, -1), |a, _| oracle::scan::diff(a, 1, a.ndim() - 1))),
     ("reshape", (|a, _| a.reshape(by_200(a.shape())), |a, _| a.reshape(&by_200(&a.shape)).map(Expected::from))),
+    (
+        "add",
+        (
+            |a, b| in_three(&anew(a, Layout::Coo)?)?.add(&in_three(&anew(b, Layout::Coo)?)?),
+            |a, b| oracle::binary("add", &a.reshape(&three(&a.shape))?, &b.reshape(&three(&b.shape))?),
+        ),
+    ),
+    (
+        "roll",
+        (
+            |a, _| in_three(&anew(a, Layout::Coo)?)?.roll(7, 1),
+            |a, _| a.reshape(&three(&a.shape))?.roll(7, 1).map(Expected::from),
+        ),
+    ),
     ("permute_dims", (|a, _| a.permute_dims([1, 0]), |a, _| a.permute(&[1, 0]).map(Expected::from))),
 ];
 
 fn by_200(shape: &[usize]) -> [usize; 2] {
     [shape.iter().product::<usize>() / 200, 200]
+}
+
+/// Rows in hundreds.
+fn three(shape: &[usize]) -> [usize; 3] {
+    [shape[0] / 100, 100, shape[1]]
+}
+
+fn in_three(x: &Tensor) -> Result<Tensor> {
+    x.reshape(three(x.shape()))
 }
 
 fn all(a: &Oracle) -> Vec<usize> {

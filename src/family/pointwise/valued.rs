@@ -12,8 +12,6 @@ use crate::base::strided::Strided;
 use crate::engine::blocks::Kernel;
 use crate::engine::join::Role;
 use crate::levels::coiterate::{self, Operand};
-use crate::levels::folded::Folded;
-use crate::levels::pattern::Pattern;
 use crate::tensor::{Sparse, Tensor};
 
 /// Both over different patterns of the same levels, of which all coordinates are kept or those of both.
@@ -28,23 +26,13 @@ pub(super) fn merged(plan: &Plan<'_, '_>) -> Result<Option<Tensor>> {
     let (of_x, of_y) = (x.values.cast(compute), y.values.cast(compute));
     let (values_x, values_y) = (of_x.dense_bytes()?, of_y.dense_bytes()?);
     let dtype = plan.function.pass.out;
-    let merge = |x: &Pattern, y: &Pattern| {
-        let operands = [
-            Operand { pattern: x, values: &values_x, beside: beside_x.cast(compute) },
-            Operand { pattern: y, values: &values_y, beside: beside_y.cast(compute) },
-        ];
-        coiterate::merge_values(operands, keep, dtype.size(), kernel)
+    let operands = [
+        Operand { pattern: &x.pattern, values: &values_x, beside: beside_x.cast(compute) },
+        Operand { pattern: &y.pattern, values: &values_y, beside: beside_y.cast(compute) },
+    ];
+    let Some((pattern, values)) = coiterate::merge_values(operands, keep, dtype.size(), kernel) else {
+        return Ok(None);
     };
-    let (p, q) = (&*x.pattern, &*y.pattern);
-    let folded = if p.is_wide() || q.is_wide() { None } else { Folded::new(p, p.positions + q.positions) };
-    let merged = match folded {
-        None => merge(p, q),
-        Some(folded) => folded.fold(p).zip(folded.fold(q)).and_then(|(p, q)| {
-            let (pattern, values) = merge(&p, &q)?;
-            Some((folded.unfold(&pattern)?, values))
-        }),
-    };
-    let Some((pattern, values)) = merged else { return Ok(None) };
     let values = Strided::new(values, dtype, &[pattern.positions][..]);
     Ok(Some(
         Sparse { shape: plan.shape.into(), pattern: pattern.into(), values, fill: plan.fill.clone().into() }.into(),

@@ -297,13 +297,42 @@ pub(super) enum Places<'a> {
     Sorted(Sorted<'a>),
     /// The keys of all, in order.
     All(&'a [u64]),
+    /// The keys of the first `stored`, in order: before so many of them stand `unstored` elements with the key of the fill.
+    Few {
+        keys: [u64; FEW],
+        stored: usize,
+        before: usize,
+        unstored: u128,
+        fill: u64,
+    },
 }
+
+/// Stored elements of a slice that are put in order at once: to select among them takes longer.
+const FEW: usize = 16;
 
 impl<'a> Places<'a> {
     /// Of a slice that stores these elements; those near the share `near` of all may be asked for at little cost.
     fn of(slice: &Slice<'a>, elements: &'a [u8], dtype: DType, near: f64) -> Places<'a> {
+        if let Some(few) = Places::few(slice, elements, dtype) {
+            return few;
+        }
         let selected = Selected::of(slice, elements, dtype, near);
         selected.map_or_else(|| Places::Sorted(slice.sorted()), Places::Selected)
+    }
+
+    fn few(slice: &Slice<'a>, elements: &[u8], dtype: DType) -> Option<Places<'a>> {
+        let stored = elements.len() / dtype.size();
+        let fill = match slice.rest {
+            _ if stored > FEW => return None,
+            Rest::Varying(_) => return None,
+            Rest::None => u64::MAX,
+            Rest::Constant { key } => key,
+        };
+        let mut keys = [0; FEW];
+        order::keys(dtype, elements, &mut keys[..stored]);
+        keys[..stored].sort_unstable();
+        let before = keys[..stored].partition_point(|&key| key < fill);
+        Some(Places::Few { keys, stored, before, unstored: slice.unstored(), fill })
     }
 
     /// How many elements count: all; or those that are not NaN; none at all if one is NaN.
@@ -317,6 +346,11 @@ impl<'a> Places<'a> {
                 let is_nan = |&&key: &&u64| order::has_nan(dtype) && key == order::NAN;
                 (keys.len() as u128, keys.iter().rev().take_while(is_nan).count() as u128)
             }
+            Places::Few { keys, stored, unstored, fill, .. } => {
+                let is_nan = |key: &u64| order::has_nan(dtype) && *key == order::NAN;
+                let nans = keys[..*stored].iter().filter(|key| is_nan(key)).count() as u128;
+                (*stored as u128 + unstored, nans + if is_nan(fill) { *unstored } else { 0 })
+            }
         };
         if nans > 0 && !skip_nan { 0 } else { present - nans }
     }
@@ -326,6 +360,11 @@ impl<'a> Places<'a> {
             Places::Selected(s) => s.select(k),
             Places::Sorted(s) => s.select(k),
             Places::All(keys) => keys[k as usize],
+            &mut Places::Few { keys, before, unstored, fill, .. } => match k.checked_sub(before as u128) {
+                None => keys[k as usize],
+                Some(at) if at < unstored => fill,
+                Some(at) => keys[before + (at - unstored) as usize],
+            },
         }
     }
 }

@@ -8,6 +8,7 @@ use openwork_ops::with_index;
 
 use super::along::{Along, Places, fits};
 use crate::base::error::{self, Result};
+use crate::base::faults::{self, Fault};
 use crate::base::mapped::Mapped;
 use crate::base::pages::Scratch;
 use crate::base::parallel::{self, GRAIN};
@@ -253,10 +254,18 @@ fn put_piece<I: Index>(groups: &Groups, own: &[I], piece: Range<usize>, goal: &G
         }
         filled = end;
     };
-    let (mut at, rises) = (piece.start, goal.rises());
+    let (mut begun, rises) = (piece.start, goal.rises());
+    // Single elements from the last to the first need no list.
+    let falls = groups.is_last && matches!(goal, Goal::Step { step: ..0, .. });
     let mut runs: Vec<(u64, Range<usize>)> = Vec::new();
-    while at < piece.end {
-        let end = if rises { piece.end } else { groups.end_of_group(at, piece.end) };
+    while begun < piece.end {
+        let end = if rises { piece.end } else { groups.end_of_group(begun, piece.end) };
+        let group = std::mem::replace(&mut begun, end)..end;
+        if falls {
+            group.rev().for_each(|at| goal.places(own[at].get() as u64, |place| put(place, at..at + 1)));
+            continue;
+        }
+        let mut at = group.start;
         while at < end {
             let stop = groups.end_of_run(at, end);
             let run = at..stop;
@@ -268,7 +277,7 @@ fn put_piece<I: Index>(groups: &Groups, own: &[I], piece: Range<usize>, goal: &G
         }
         if runs.windows(2).all(|pair| pair[0].0 > pair[1].0) {
             runs.reverse();
-        } else {
+        } else if !faults::is(Fault::RunsUnordered) {
             runs.sort_by_key(|run| run.0);
         }
         runs.drain(..).for_each(|(place, run)| put(place, run));

@@ -14,6 +14,7 @@ pub(crate) use self::valued::{Operand, merge_values};
 use crate::base::pages::Scratch;
 use crate::base::parallel;
 use crate::base::trace::{Work, raise};
+use crate::levels::folded::Folded;
 use crate::levels::indices::{Indices, needs_64_bits};
 use crate::levels::level::Level;
 use crate::levels::pattern::Pattern;
@@ -35,6 +36,14 @@ pub(crate) fn merge(a: &Pattern, b: &Pattern, keep: Keep) -> Merged {
         Merged { pattern, left: chosen.left.give(), right: chosen.right.give() }
     }
     raise(Work::Engine);
+    if is_narrow(a, b)
+        && let Some((folded, [p, q])) = Folded::both(a, b)
+    {
+        let merged = wide::<u32>(&p, &q, keep);
+        if let Some(pattern) = folded.unfold(&merged.pattern) {
+            return Merged { pattern, ..merged };
+        }
+    }
     if is_narrow(a, b) {
         wide::<u32>(a, b, keep)
     } else {

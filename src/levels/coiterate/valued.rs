@@ -14,11 +14,13 @@ use crate::base::pages::Scratch;
 use crate::base::parallel;
 use crate::base::trace::{Work, raise};
 use crate::base::turns::{cut, in_turns};
+use crate::levels::folded::Folded;
 use crate::levels::level::Level;
 use crate::levels::pattern::Pattern;
 use crate::levels::segments::{Bounds, Segments};
 
 /// One of two operands.
+#[derive(Clone, Copy)]
 pub(crate) struct Operand<'a> {
     /// In order, with the levels of the other.
     pub(crate) pattern: &'a Pattern,
@@ -28,14 +30,25 @@ pub(crate) struct Operand<'a> {
     pub(crate) beside: Scalar,
 }
 
-/// The merged pattern, and a result of `width` bytes for each of its positions. `None` unless no array is wide and all levels but
-/// the last are dense, which holds single coordinates, or pairs of which the first have no more values than there are pairs.
+/// The merged pattern, and a result of `width` bytes for each of its positions. `None` unless no array is wide, and these are compressed
+/// rows, coordinates of pairs of which the first have no more values than there are pairs, or what is [`Folded`] to rows.
 pub(crate) fn merge_values(
-    [a, b]: [Operand<'_>; 2],
+    operands: [Operand<'_>; 2],
     keep: Keep,
     width: usize,
     kernel: MergeKernel,
 ) -> Option<(Pattern, Buffer)> {
+    let [a, b] = &operands;
+    let Some((folded, [p, q])) = Folded::both(a.pattern, b.pattern) else {
+        return merge_rows(operands, keep, width, kernel);
+    };
+    let (pattern, values) =
+        merge_rows([Operand { pattern: &p, ..*a }, Operand { pattern: &q, ..*b }], keep, width, kernel)?;
+    Some((folded.unfold(&pattern)?, values))
+}
+
+/// The same of rows and pairs.
+fn merge_rows([a, b]: [Operand<'_>; 2], keep: Keep, width: usize, kernel: MergeKernel) -> Option<(Pattern, Buffer)> {
     let (last, above) = a.pattern.levels.split_last()?;
     if !is_narrow(a.pattern, b.pattern) || !above.iter().all(|level| matches!(level, Level::Dense)) {
         return None;
