@@ -11,7 +11,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use openwork::{Result, explain};
+use openwork::{Result, Tensor, explain};
 
 /// The path of the last step of a computation, which is the op asked for.
 #[track_caller]
@@ -81,4 +81,17 @@ pub fn ncdump(test: &str, arguments: &[&str]) -> Option<String> {
 
 fn skipped(why: &str) {
     std::io::stderr().write_all(format!("SKIPPED {why}\n").as_bytes()).unwrap();
+}
+
+/// What an op gives, which is the same on one, two and three threads: the elements, and where they are stored.
+pub fn on_threads(what: &str, op: &(dyn Fn() -> Result<Tensor> + Sync)) -> Tensor {
+    let on = |threads| openwork::parallel::with_threads(threads, op).unwrap().unwrap();
+    let first = on(1);
+    for threads in 2..=3 {
+        let other = on(threads);
+        assert_eq!(other.nse(), first.nse(), "{what} on {threads} threads");
+        assert_eq!(other.coordinates(), first.coordinates(), "{what} on {threads} threads");
+        assert!(other.equal(&first).unwrap(), "{what} on {threads} threads");
+    }
+    first
 }

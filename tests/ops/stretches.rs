@@ -1,7 +1,7 @@
 //! Rows and columns of tall, of wide and of mostly empty matrices, chosen, turned, joined and folded: beside the same of dense arrays, on
 //! one, two and three threads.
 
-use openwork::parallel::with_threads;
+use crate::common::on_threads;
 use openwork::{DType, Index, Layout, ReduceOp, Result, Scalar, Span, Tensor};
 
 const ALL: Index = Index::Range(Span { start: 0, end: None }, 1);
@@ -29,15 +29,8 @@ fn mask(n: usize, is_chosen: impl Fn(usize) -> bool) -> Index {
 fn check(what: &str, dense: &Tensor, sparse: &Tensor, op: impl Fn(&Tensor) -> Result<Tensor> + Sync) {
     let what = format!("{what} of {} {:?}", sparse.layout(), sparse.shape());
     let wanted = op(dense).and_then(|t| t.to_dense()).unwrap();
-    let on = |threads| with_threads(threads, || op(sparse)).unwrap().unwrap();
-    let first = on(1);
+    let first = on_threads(&what, &|| op(sparse));
     assert!(first.to_dense().unwrap().equal(&wanted).unwrap(), "{what}");
-    for threads in 2..=3 {
-        let other = on(threads);
-        assert_eq!(other.nse(), first.nse(), "{what} on {threads} threads");
-        assert_eq!(other.coordinates(), first.coordinates(), "{what} on {threads} threads");
-        assert!(other.equal(&first).unwrap(), "{what} on {threads} threads");
-    }
 }
 
 #[test]
