@@ -142,8 +142,8 @@ fn rows_of_values_are_those_of_dense_arrays() {
                         let others: Vec<usize> = (0..n).filter(|&a| a != axis).collect();
                         on(op.name(), &|t| t.reduce(op, &others[..]));
                     }
-                    on("times a number for each", &|t| t.mul(&of(axis)));
-                    on("and a number for each", &|t| t.add(&of(axis)));
+                    on("times a number for each", &|t| t.mul(of(axis)));
+                    on("and a number for each", &|t| t.add(of(axis)));
                 }
                 let split: Vec<usize> = shape[..n - 1].iter().copied().chain([1, shape[n - 1], 1]).collect();
                 on("reshape", &|t| t.reshape(&split));
