@@ -116,7 +116,7 @@ pub(super) fn chosen(s: &Sparse, place: usize, choice: &Along<'_>, dims: &[Dim])
     let wide = p.is_wide() || needs_64_bits(0, sizes());
     let columns = columns.mapped(|column| column.widened(wide));
     let groups = with_index!(columns[place].as_slice(), own => Groups::of(own, &columns, place, goal.rises()));
-    let counts = with_index!(columns[place].as_slice(), own => groups.counts(own, &goal));
+    let counts = with_index!(columns[place].as_slice(), own => groups.counts(own, &goal, size));
     let total = fits(&s.shape, counts.iter().try_fold(0usize, |sum, &own| sum.checked_add(own)))?;
     let (columns, wide) = if !wide && needs_64_bits(total, sizes()) {
         (columns.mapped(|column| column.widened(true)), true)
@@ -186,13 +186,19 @@ impl Groups {
         (at + 1..stop).find(|&i| self.agreeing[i] <= self.place).unwrap_or(stop)
     }
 
-    /// How many elements each piece has in the result.
-    fn counts<I: Index>(&self, own: &[I], goal: &Goal<'_>) -> Vec<usize> {
+    fn start_of_run(&self, at: usize, first: usize) -> usize {
+        let goes_on = |&i: &usize| !self.is_last && i > first && self.agreeing[i] > self.place;
+        at - (0..=at).rev().take_while(goes_on).count()
+    }
+
+    /// How many elements each piece has in the result, of an axis of so many.
+    fn counts<I: Index>(&self, own: &[I], goal: &Goal<'_>, size: usize) -> Vec<usize> {
         let mut counts = vec![0; self.pieces.len()];
         parallel::for_each(self.pieces.iter().zip(&mut counts).collect(), &|_, (piece, count): (&Range<_>, &mut _)| {
             *count = match *goal {
                 Goal::Repeat(times) => piece.len() * times as usize,
                 Goal::Roll { .. } => piece.len(),
+                Goal::Step { step: 1 | -1, len, .. } if len as usize == size => piece.len(),
                 Goal::Table(ref table) if self.is_last => {
                     own[piece.clone()].iter().map(|c| usize::from(table[c.get()] != NOWHERE)).sum()
                 }
@@ -255,14 +261,19 @@ fn put_piece<I: Index>(groups: &Groups, own: &[I], piece: Range<usize>, goal: &G
         filled = end;
     };
     let (mut begun, rises) = (piece.start, goal.rises());
-    // Single elements from the last to the first need no list.
-    let falls = groups.is_last && matches!(goal, Goal::Step { step: ..0, .. });
+    // From the last run to the first no list is needed.
+    let falls = matches!(goal, Goal::Step { step: ..0, .. });
     let mut runs: Vec<(u64, Range<usize>)> = Vec::new();
     while begun < piece.end {
         let end = if rises { piece.end } else { groups.end_of_group(begun, piece.end) };
         let group = std::mem::replace(&mut begun, end)..end;
         if falls {
-            group.rev().for_each(|at| goal.places(own[at].get() as u64, |place| put(place, at..at + 1)));
+            let mut stop = end;
+            while stop > group.start {
+                let at = groups.start_of_run(stop - 1, group.start);
+                goal.places(own[at].get() as u64, |place| put(place, at..stop));
+                stop = at;
+            }
             continue;
         }
         let mut at = group.start;
