@@ -21,6 +21,7 @@ use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::{Strided, count, dense_len};
 use crate::base::trace::{Work, raise};
 use crate::engine::convert;
+use crate::engine::value_rows::{place_of, with_rows};
 use crate::family::shape::runs::Runs;
 use crate::family::shape::{along_segments, groups};
 use crate::levels::build::{self, SortedKeys};
@@ -231,13 +232,11 @@ fn sparse(s: &Sparse, axis: usize, choice: &Along<'_>) -> Result<Sparse> {
     let resized = |p: &Pattern| -> Vec<Dim> {
         p.dims.mapped(|d| if d.axis == axis { Dim { size: choice.len(), ..*d } } else { *d })
     };
-    let of_values = |p: &Pattern| p.value_dims().iter().position(|d| (d.axis, d.part) == (axis, Part::Whole));
-    if let Some(place) = of_values(&s.pattern) {
+    if let Some(place) = place_of(s, axis) {
         let mut value_shape = s.values.shape.clone();
-        value_shape[place + 1] = choice.len();
+        value_shape[place] = choice.len();
         dense_len(&value_shape, s.dtype())?;
-        let pattern = Arc::new(Pattern { dims: resized(&s.pattern), ..(*s.pattern).clone() });
-        return Ok(Sparse { shape, pattern, values: strided(&s.values, place + 1, choice)?, fill });
+        return Ok(with_rows(s, strided(&s.values, place, choice)?, fill));
     }
     let positions = s.pattern.positions;
     if choice.len() / 4 <= positions

@@ -16,6 +16,7 @@ use crate::base::pages::Scratch;
 use crate::base::parallel;
 use crate::base::strided::{DenseBytes, Strided};
 use crate::engine::convert;
+use crate::engine::value_rows::place_of;
 use crate::levels::indices::{Indices, needs_64_bits};
 use crate::levels::layout::LevelSpec;
 use crate::levels::level::{Level, LevelKind};
@@ -36,9 +37,7 @@ fn are_equal(a: &Strided, b: &Strided) -> Result<bool> {
 pub(super) fn along_values(parts: &[Tensor], axis: usize, shape: &[usize]) -> Result<Option<Sparse>> {
     let Some(sparse) = parts.iter().map(Tensor::sparse).collect::<Option<Vec<_>>>() else { return Ok(None) };
     let first = sparse[0];
-    let Some(place) = first.pattern.value_dims().iter().position(|d| (d.axis, d.part) == (axis, Part::Whole)) else {
-        return Ok(None);
-    };
+    let Some(place) = place_of(first, axis) else { return Ok(None) };
     let as_wide = |s: &Sparse| {
         let dims = s.pattern.dims.mapped(|d| if d.axis == axis { Dim { size: shape[axis], ..*d } } else { *d });
         Pattern { dims, ..(*s.pattern).clone() }
@@ -69,7 +68,7 @@ pub(super) fn along_values(parts: &[Tensor], axis: usize, shape: &[usize]) -> Re
     let is_first = |s: &Sparse| faults::is(Fault::RowsOfFirst) && s.shape == first.shape;
     let rows: Vec<Tensor> =
         sparse.mapped(|s| Tensor::from_strided(if is_first(s) { &first.values } else { &s.values }.clone()));
-    let values = strided(&rows, place + 1, &pattern.stored_shape())?;
+    let values = strided(&rows, place, &pattern.stored_shape())?;
     Ok(Some(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill }))
 }
 
