@@ -122,17 +122,19 @@ impl<T: Lanes> Panelled for Work<'_, T> {
     #[inline(always)]
     fn run<const N: usize>(self) {
         let Work { left, rows, panel, acc } = self;
-        let end = left.start(rows.end);
+        let (first, end) = (left.start(rows.start), left.start(rows.end));
         let (acc, _) = acc.as_chunks_mut::<N>();
+        let mut later = left.later(&rows, acc);
         for r in rows {
             let start = left.start(r);
             let (indices, values) = left.row(r);
-            let ahead = &left.indices[start..end];
+            let ahead = if later.is_idle() { &left.indices[start..end] } else { &[] };
             let y = panel.row::<N>(r);
             for (e, (&i, &x)) in indices.iter().zip(values).enumerate() {
                 if let Some(&next) = ahead.get(e + AHEAD) {
                     prefetch::<[f64; N], 1>(acc, next as usize);
                 }
+                later.reach(start - first + e, acc);
                 let x = x.wide();
                 let out = &mut acc[i as usize];
                 for j in 0..N {

@@ -92,9 +92,11 @@ pub(super) fn sparse_dense<T: Term, I: Index>(
     let (left, b, acc) = (Typed::<T, I>::new(left), slice::<T>(right.values), slice_mut::<T::Acc>(acc));
     if n == 1 && right.row == 1 {
         // A vector: each row ends where the next begins.
-        let mut start = left.range(rows.start).0;
+        let first = left.start(rows.start);
+        let (mut start, mut later) = (first, left.later(&rows, b));
         for (out, end) in acc.iter_mut().zip(&left.pointers[rows.start + 1..=rows.end]) {
             let end = end.get() - left.base;
+            later.reach_row(start - first, end - start, b);
             *out = T::add(*out, dot(&left.indices[start..end], &left.values[start..end], b));
             start = end;
         }

@@ -9,11 +9,12 @@ use std::ops::Range;
 
 #[cfg(target_arch = "x86_64")]
 use super::alike;
-use super::columns::{AHEAD, Columns};
+use super::columns::Columns;
 use super::term::Term;
 use super::typed::Typed;
+use crate::simd::Later;
 #[cfg(target_arch = "x86_64")]
-use crate::simd::{Level, gathers_are_slow, level, prefetch, prefetch_stream};
+use crate::simd::{Level, gathers_are_slow, level, prefetch_stream};
 
 /// Lanes of a sum.
 pub(super) const LANES: usize = 16;
@@ -238,54 +239,88 @@ pub(super) fn dots<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, b: &[
         // SAFETY: the level in use is at most that of the CPU.
         if few > 0
             && level() >= Level::Avx2
-            && unsafe { alike::dots(left, rows.clone(), b, out, |rows, out| dots256(left, rows, b, few, out)) }
+            && unsafe { alike::dots(left, rows.clone(), b, out, |rows, out| dots256(left, rows, b, few, out, |_| {})) }
         {
             return;
         }
-        match level() {
+        let later = left.later(&rows, b);
+        match (level(), later.is_idle()) {
             // SAFETY: the level in use is at most that of the CPU.
-            Level::Avx512 => return unsafe { dots512(left, rows, b, few, out) },
+            (Level::Avx512, true) => return unsafe { dots512(left, rows, b, few, out, |_| {}) },
             // SAFETY: as above.
-            Level::Avx2 => return unsafe { dots256(left, rows, b, few, out) },
-            Level::Baseline => {}
+            (Level::Avx512, false) => return unsafe { dots512(left, rows, b, few, out, asking(later, b)) },
+            // SAFETY: as above.
+            (Level::Avx2, true) => return unsafe { dots256(left, rows, b, few, out, |_| {}) },
+            // SAFETY: as above.
+            (Level::Avx2, false) => return unsafe { dots256(left, rows, b, few, out, asking(later, b)) },
+            (Level::Baseline, _) => {}
         }
     }
+    let (mut later, first) = (left.later(&rows, b), left.start(rows.start));
     for (out, r) in out.iter_mut().zip(rows) {
         let (indices, values) = left.row(r);
+        later.reach_row(left.start(r) - first, indices.len(), b);
         *out = T::round(dot(indices, values, b));
     }
 }
 
+/// Asks for what comes soon after each entry that it is given.
+#[cfg(target_arch = "x86_64")]
+fn asking<T>(mut later: Later<'_, u32>, b: &[T]) -> impl FnMut(usize) {
+    move |at| later.reach(at, b)
+}
+
+/// `look` is told how many entries were met, before more are.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512vl")]
-fn dots512<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, b: &[T], few: usize, out: &mut [T]) {
+fn dots512<T: Lanes>(
+    left: &Typed<'_, T, u32>,
+    rows: Range<usize>,
+    b: &[T],
+    few: usize,
+    out: &mut [T],
+    mut look: impl FnMut(usize),
+) {
     let mut start = left.start(rows.start);
+    let first = start;
     for (out, &end) in out.iter_mut().zip(&left.pointers[rows.start + 1..=rows.end]) {
         let end = end as usize - left.base;
         let (indices, values) = (&left.indices[start..end], &left.values[start..end]);
+        let met = start - first;
         start = end;
         if indices.len() <= few {
+            look(met);
             *out = T::round(dot_few_ahead(indices, values, b));
             continue;
         }
         // An index beyond the vector: the safe loop says so as any slice does.
-        *out = T::round(dot512(indices, values, b).unwrap_or_else(|| dot(indices, values, b)));
+        *out = T::round(dot512(indices, values, b, |e| look(met + e)).unwrap_or_else(|| dot(indices, values, b)));
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn dots256<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, b: &[T], few: usize, out: &mut [T]) {
+fn dots256<T: Lanes>(
+    left: &Typed<'_, T, u32>,
+    rows: Range<usize>,
+    b: &[T],
+    few: usize,
+    out: &mut [T],
+    mut look: impl FnMut(usize),
+) {
     let mut start = left.start(rows.start);
+    let first = start;
     for (out, &end) in out.iter_mut().zip(&left.pointers[rows.start + 1..=rows.end]) {
         let end = end as usize - left.base;
         let (indices, values) = (&left.indices[start..end], &left.values[start..end]);
+        let met = start - first;
         start = end;
         if indices.len() <= few {
+            look(met);
             *out = T::round(dot_few_ahead(indices, values, b));
             continue;
         }
-        *out = T::round(dot256(indices, values, b).unwrap_or_else(|| dot(indices, values, b)));
+        *out = T::round(dot256(indices, values, b, |e| look(met + e)).unwrap_or_else(|| dot(indices, values, b)));
     }
 }
 
@@ -305,7 +340,7 @@ pub(super) fn first(n: usize) -> __m128i {
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx2")]
-fn dot256<T: Lanes>(indices: &[u32], values: &[T], b: &[T]) -> Option<f64> {
+fn dot256<T: Lanes>(indices: &[u32], values: &[T], b: &[T], mut look: impl FnMut(usize)) -> Option<f64> {
     // Lanes without an element have place 0, which an empty vector has not.
     if b.is_empty() {
         return indices.is_empty().then_some(0.0);
@@ -316,6 +351,7 @@ fn dot256<T: Lanes>(indices: &[u32], values: &[T], b: &[T]) -> Option<f64> {
     let mut sums = [[_mm256_setzero_pd(); 2]; 2];
     let mut e = 0;
     while n - e >= LANES {
+        look(e);
         for sums in &mut sums {
             let (k, x) = (indices.as_ptr().wrapping_add(e), values.as_ptr().wrapping_add(e));
             prefetch_stream(k);
@@ -330,6 +366,7 @@ fn dot256<T: Lanes>(indices: &[u32], values: &[T], b: &[T]) -> Option<f64> {
             e += 8;
         }
     }
+    look(e);
     for sums in &mut sums {
         let left = (n - e).min(8);
         if left == 0 {
@@ -358,12 +395,13 @@ fn dot256<T: Lanes>(indices: &[u32], values: &[T], b: &[T]) -> Option<f64> {
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl")]
-fn dot512<T: Lanes>(indices: &[u32], values: &[T], b: &[T]) -> Option<f64> {
+fn dot512<T: Lanes>(indices: &[u32], values: &[T], b: &[T], mut look: impl FnMut(usize)) -> Option<f64> {
     let n = indices.len().min(values.len());
     let len = _mm256_set1_epi32(b.len() as u32 as i32);
     let mut sums = [_mm512_setzero_pd(); 2];
     let mut e = 0;
     while e < n {
+        look(e);
         for sum in &mut sums {
             let mask = if n - e >= 8 { !0 } else { ((1u32 << (n - e)) - 1) as __mmask8 };
             let (k, x) = (indices.as_ptr().wrapping_add(e), values.as_ptr().wrapping_add(e));
@@ -474,44 +512,32 @@ pub(super) fn add_rows<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, f
         // SAFETY: the level in use is at most that of the CPU.
         return unsafe { add_rows512(left, rows, factors, acc) };
     }
-    let (end, is_far) = (left.start(rows.end), acc.len() > FAR);
+    let (mut later, first) = (left.later(&rows, acc), left.start(rows.start));
     for r in rows {
         let (indices, values) = left.row(r);
         let factor = factors.values[r * factors.stride];
-        if is_far {
-            add_row_ahead(indices, values, &left.indices[left.start(r)..end], factor, acc);
+        if later.is_idle() {
+            add_row(indices, values, factor, acc, |_, _| {});
         } else {
-            add_row(indices, values, factor, acc);
+            let met = left.start(r) - first;
+            add_row(indices, values, factor, acc, |e, acc| later.reach(met + e, acc));
         }
     }
 }
 
-/// Sums beyond which no second-level cache holds them.
-const FAR: usize = 1 << 17;
-
-/// Adds a row. What comes next of it is asked for: scattered stores keep the CPU from seeing the streams.
-fn add_row<T: Lanes>(indices: &[u32], values: &[T], factor: f64, acc: &mut [f64]) {
+/// Adds a row. What comes next of it is asked for: scattered stores keep the CPU from seeing the streams. `look` is told how many
+/// entries were met, before more are.
+#[inline(always)]
+fn add_row<T: Lanes>(indices: &[u32], values: &[T], factor: f64, acc: &mut [f64], mut look: impl FnMut(usize, &[f64])) {
     let ((blocks, indices), (of_blocks, values)) = (indices.as_chunks::<8>(), values.as_chunks::<8>());
-    for (indices, values) in blocks.iter().zip(of_blocks) {
+    for (e, (indices, values)) in blocks.iter().zip(of_blocks).enumerate() {
+        look(8 * e, acc);
         prefetch_stream(indices.as_ptr());
         prefetch_stream(values.as_ptr());
         indices.iter().zip(values).for_each(|(&i, x)| acc[i as usize] += x.wide() * factor);
     }
+    look(8 * blocks.len(), acc);
     indices.iter().zip(values).for_each(|(&i, x)| acc[i as usize] += x.wide() * factor);
-}
-
-/// The same with sums far away, which are asked for: `ahead` is where entries are from the first of the row on.
-fn add_row_ahead<T: Lanes>(indices: &[u32], values: &[T], ahead: &[u32], factor: f64, acc: &mut [f64]) {
-    for (e, (&i, x)) in indices.iter().zip(values).enumerate() {
-        if e % 8 == 0 {
-            prefetch_stream(indices.as_ptr().wrapping_add(e));
-            prefetch_stream(values.as_ptr().wrapping_add(e));
-        }
-        if let Some(&next) = ahead.get(e + AHEAD) {
-            prefetch::<f64, 1>(acc, next as usize);
-        }
-        acc[i as usize] += x.wide() * factor;
-    }
 }
 
 /// Eight sums are on their way from memory at once, where the plain loop waits for what it stored before.
@@ -538,7 +564,7 @@ fn add_rows512<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, factors: 
             let before = _mm256_alignr_epi32::<7>(at, _mm256_setzero_si256());
             let falls = _mm256_mask_cmple_epu32_mask(mask & !1, at, before);
             if _mm256_mask_cmpge_epu32_mask(mask, at, len) | falls != 0 {
-                add_row(&indices[e..e + n], &values[e..e + n], single, acc);
+                add_row(&indices[e..e + n], &values[e..e + n], single, acc, |_, _| {});
             } else {
                 // SAFETY: all places in the mask are below the length of `acc`, and each is there once.
                 unsafe {

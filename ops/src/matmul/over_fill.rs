@@ -17,7 +17,7 @@ use super::double::Double;
 use super::over_fill_vector as one;
 use super::source::{Easy, Fills, Less, Source, greatest};
 use super::typed::{Typed, slice, slice_mut};
-use super::vector::{self, Group, TOGETHER};
+use super::vector::{self, FAR, Group, NEAR, SCATTERED, TOGETHER};
 use super::{Grid, Rows};
 use crate::simd::{Loop, level, prefetch, vectorised};
 use crate::structure::IndexSlice;
@@ -89,7 +89,7 @@ impl OverFill {
         if n == 0 {
             return;
         }
-        let group = Group { left, end: rows.end, b, stride: right.row, n, level: level() };
+        let group = Group::new(left, &rows, (b, right.row), n, level());
         vectorised(Work { over: self, group, rows, out: slice_mut(out) });
     }
 }
@@ -132,8 +132,9 @@ impl<const SPARE: bool> Panelled for Panel<'_, SPARE> {
     #[inline(always)]
     fn run<const N: usize>(self) {
         let Columns { over, left, rows, panel, acc, mut met } = self.0;
-        let end = left.start(rows.end);
+        let (first, end) = (left.start(rows.start), left.start(rows.end));
         let (acc, _) = acc.as_chunks_mut::<N>();
+        let mut later = left.later(&rows, acc);
         let mut hard: Vec<Cell<u32>> = Vec::new();
         if SPARE {
             for (acc, &fill) in acc.iter_mut().zip(&over.fills) {
@@ -143,7 +144,7 @@ impl<const SPARE: bool> Panelled for Panel<'_, SPARE> {
         for r in rows {
             let start = left.start(r);
             let (indices, values) = left.row(r);
-            let ahead = &left.indices[start..end];
+            let ahead = if later.is_idle() { &left.indices[start..end] } else { &[] };
             if hard.len() < indices.len() {
                 hard.resize(indices.len(), Cell::new(0));
             }
@@ -154,6 +155,7 @@ impl<const SPARE: bool> Panelled for Panel<'_, SPARE> {
             }
             let fills = over.of_row(r, acc.len());
             let found = if N == 1 {
+                later.reach_row(start - first, indices.len(), acc);
                 let of = one::Rows { easy: over.easy, hard: &hard };
                 of.add(indices, values, fills, y[0], acc.as_flattened_mut())
             } else {
@@ -163,6 +165,7 @@ impl<const SPARE: bool> Panelled for Panel<'_, SPARE> {
                     if let Some(&next) = ahead.get(e + AHEAD) {
                         prefetch::<[f64; N], 1>(acc, next as usize);
                     }
+                    later.reach(start - first + e, acc);
                     let out = &mut acc[i as usize];
                     let x = if SPARE { less.over(e, out[N - 1], x) } else { (&less).term(e, i, x) };
                     for j in 0..N {
@@ -195,19 +198,24 @@ impl Loop for Work<'_> {
 
     #[inline(always)]
     fn run(self) {
-        if vector::is_near(self.group.b) { self.all::<false>() } else { self.all::<true>() }
+        match self.group.away() {
+            NEAR => self.all::<NEAR>(),
+            FAR => self.all::<FAR>(),
+            _ => self.all::<SCATTERED>(),
+        }
     }
 }
 
 impl Work<'_> {
     #[inline(always)]
-    fn all<const FAR: bool>(self) {
+    fn all<const AWAY: u8>(self) {
         let Work { over, group, rows, out } = self;
         let (n, level) = (group.n, group.level);
         let mut hard: Vec<Cell<u32>> = Vec::new();
         // The sums of a few rows stay here until the background joins them, which it may have to do exactly. What was written a moment
         // ago for one row would be waited for.
         let mut sums = vec![0.0; n * TOGETHER.min(rows.len())];
+        let (mut later, begin) = (group.left.later(&rows, group.b), group.left.start(rows.start));
         for (i, out) in out.chunks_mut(n * TOGETHER).enumerate() {
             let first = rows.start + i * TOGETHER;
             let last = rows.end.min(first + TOGETHER);
@@ -226,12 +234,13 @@ impl Work<'_> {
                 let (fills, hard) = (over.of_row(r, reaches), &hard[group.left.start(r) - start..][..indices.len()]);
                 if n == 1 && group.stride == 1 {
                     let of = one::Rows { easy: over.easy, hard };
+                    later.reach_row(group.left.start(r) - begin, indices.len(), b);
                     (sums[0], *found) = of.dot(indices, values, fills, b);
                 } else {
                     // SAFETY: the greatest column was compared with the number of fills.
                     let less = unsafe { fills.less(over.easy, hard) };
-                    let row = &group.row::<&Less<'_>, FAR>(r, b, &less);
-                    vector::columns_from::<f64, &Less<'_>, FAR>(row, level, 0, sums);
+                    let row = &group.row::<&Less<'_>, AWAY>(r, b, &less);
+                    vector::columns_from::<f64, &Less<'_>, AWAY>(row, level, 0, sums);
                     *found = less.found();
                 }
             }

@@ -3,7 +3,7 @@
 use super::dots::{Dots, dots};
 use super::typed::{slice, slice_mut};
 use super::{Grid, WantedRow};
-use crate::simd::{Level, Loop, level, prefetch, vectorised};
+use crate::simd::{Level, Loop, are_scattered, is_far, level, prefetch, prefetch_far, vectorised};
 
 /// Elements whose rows of the right operand are asked for ahead.
 const AHEAD: usize = 32;
@@ -42,7 +42,8 @@ fn tile(share: usize, each: usize, rows: usize, k: usize, size: usize) -> Option
 /// operand's transpose.
 pub(super) fn add<T: Dots>([a, b]: [Grid<'_>; 2], columns: &[u32], rows: &[WantedRow], k: usize, acc: &mut [u8]) {
     let (x, y) = (slice::<T>(a.values), slice::<T>(b.values));
-    let sampled = Sampled { x, x_stride: a.row, y, y_stride: b.row, columns, k, level: level() };
+    let is_scattered = is_far(y) && are_scattered(columns);
+    let sampled = Sampled { x, x_stride: a.row, y, y_stride: b.row, columns, k, level: level(), is_scattered };
     add_to(sampled, rows, slice_mut(acc));
 }
 
@@ -82,6 +83,8 @@ struct Sampled<'a, T> {
     columns: &'a [u32],
     k: usize,
     level: Level,
+    /// Whether the right operand is far, and its rows are met in no order.
+    is_scattered: bool,
 }
 
 /// All wanted elements of some rows.
@@ -127,9 +130,11 @@ impl<T: Dots> Loop for One<'_, T> {
         let look = |e: usize| {
             if let Some(&next) = ahead.get(e + AHEAD) {
                 let at = (row.first + next as usize) * y_stride;
-                prefetch::<T, 16>(y, at);
-                if k > 16 {
-                    prefetch::<T, 16>(y, at + 16);
+                match (sampled.is_scattered, k > 16) {
+                    (true, true) => prefetch_far::<T, 32>(y, at),
+                    (true, false) => prefetch_far::<T, 16>(y, at),
+                    (false, true) => prefetch::<T, 32>(y, at),
+                    (false, false) => prefetch::<T, 16>(y, at),
                 }
             }
         };
@@ -184,7 +189,11 @@ mod tests {
         for level in Level::ALL {
             let level = level.min(Level::of_cpu());
             let mut acc = vec![1.0f64; columns.len()];
-            add_to(Sampled { x, x_stride: k, y, y_stride: k, columns, k, level }, rows, &mut acc);
+            add_to(
+                Sampled { x, x_stride: k, y, y_stride: k, columns, k, level, is_scattered: level == Level::Avx2 },
+                rows,
+                &mut acc,
+            );
             for (e, (sum, wanted)) in acc.iter().zip(&wanted).enumerate() {
                 assert_eq!(sum.to_bits(), wanted.to_bits(), "element {e}, {k} terms, {level:?}: {sum} and {wanted}");
             }

@@ -6,7 +6,7 @@
 use std::arch::x86_64::*;
 
 use super::source::Source;
-use super::vector::{RUN, Row};
+use super::vector::{NEAR, RUN, Row};
 use crate::simd::prefetch_stream;
 
 /// Registers of one width and what is done with them.
@@ -170,7 +170,7 @@ registers!(Narrow, "avx2", __m256: 8, __m256d: 4, {
 /// The CPU must have AVX-512 F and DQ. `column` and the length of `out`, which is that many, together are at most the number of
 /// columns that the row was made for.
 #[target_feature(enable = "avx512f,avx512dq")]
-pub(super) unsafe fn wide_singles<const TWICE: bool, const FAR: bool>(
+pub(super) unsafe fn wide_singles<const TWICE: bool, const AWAY: u8>(
     row: &Row<'_, f32>,
     column: usize,
     out: &mut [f32],
@@ -179,8 +179,8 @@ pub(super) unsafe fn wide_singles<const TWICE: bool, const FAR: bool>(
     // SAFETY: the caller's promise.
     unsafe {
         match TWICE {
-            true => singles::<Wide, 4, 1, FAR>(row, column, out),
-            false => singles::<Wide, 2, 2, FAR>(row, column, out),
+            true => singles::<Wide, 4, 1, AWAY>(row, column, out),
+            false => singles::<Wide, 2, 2, AWAY>(row, column, out),
         }
     }
 }
@@ -190,7 +190,7 @@ pub(super) unsafe fn wide_singles<const TWICE: bool, const FAR: bool>(
 /// # Safety
 /// The CPU must have AVX2; the rest as there.
 #[target_feature(enable = "avx2")]
-pub(super) unsafe fn narrow_singles<const TWICE: bool, const FAR: bool>(
+pub(super) unsafe fn narrow_singles<const TWICE: bool, const AWAY: u8>(
     row: &Row<'_, f32>,
     column: usize,
     out: &mut [f32],
@@ -198,8 +198,8 @@ pub(super) unsafe fn narrow_singles<const TWICE: bool, const FAR: bool>(
     // SAFETY: the caller's promise.
     unsafe {
         match TWICE {
-            true => singles::<Narrow, 8, 1, FAR>(row, column, out),
-            false => singles::<Narrow, 4, 2, FAR>(row, column, out),
+            true => singles::<Narrow, 8, 1, AWAY>(row, column, out),
+            false => singles::<Narrow, 4, 2, AWAY>(row, column, out),
         }
     }
 }
@@ -210,9 +210,9 @@ pub(super) unsafe fn narrow_singles<const TWICE: bool, const FAR: bool>(
 /// The CPU must have AVX-512 F and DQ. `column + 32` is at most the number of columns that the row was made for, and `out` has 32
 /// elements.
 #[target_feature(enable = "avx512f,avx512dq")]
-pub(super) unsafe fn wide_doubles<S: Source, const FAR: bool>(row: &Row<'_, f64, S>, column: usize, out: &mut [f64]) {
+pub(super) unsafe fn wide_doubles<S: Source, const AWAY: u8>(row: &Row<'_, f64, S>, column: usize, out: &mut [f64]) {
     // SAFETY: the caller's promise.
-    unsafe { doubles::<Wide, S, 4, FAR>(row, column, out) }
+    unsafe { doubles::<Wide, S, 4, AWAY>(row, column, out) }
 }
 
 /// The same in narrow registers.
@@ -220,9 +220,9 @@ pub(super) unsafe fn wide_doubles<S: Source, const FAR: bool>(row: &Row<'_, f64,
 /// # Safety
 /// The CPU must have AVX2; the rest as there.
 #[target_feature(enable = "avx2")]
-pub(super) unsafe fn narrow_doubles<S: Source, const FAR: bool>(row: &Row<'_, f64, S>, column: usize, out: &mut [f64]) {
+pub(super) unsafe fn narrow_doubles<S: Source, const AWAY: u8>(row: &Row<'_, f64, S>, column: usize, out: &mut [f64]) {
     // SAFETY: the caller's promise.
-    unsafe { doubles::<Narrow, S, 8, FAR>(row, column, out) }
+    unsafe { doubles::<Narrow, S, 8, AWAY>(row, column, out) }
 }
 
 /// The columns of `C` registers, in runs of [`RUN`] terms, `R` of them at once.
@@ -230,7 +230,7 @@ pub(super) unsafe fn narrow_doubles<S: Source, const FAR: bool>(row: &Row<'_, f6
 /// # Safety
 /// The CPU must have what `V` says; the rest as [`wide_singles`].
 #[inline(always)]
-unsafe fn singles<V: Registers, const C: usize, const R: usize, const FAR: bool>(
+unsafe fn singles<V: Registers, const C: usize, const R: usize, const AWAY: u8>(
     row: &Row<'_, f32>,
     column: usize,
     out: &mut [f32],
@@ -249,7 +249,7 @@ unsafe fn singles<V: Registers, const C: usize, const R: usize, const FAR: bool>
             let mut runs = [[V::no_singles(); C]; R];
             for t in 0..RUN {
                 for r in 0..R {
-                    row.look::<16, FAR>(lines, e + r * RUN + t, column);
+                    row.look::<16, AWAY>(lines, e + r * RUN + t, column);
                     let from = row.from(indices[r][t], column);
                     for (c, run) in runs[r].iter_mut().enumerate() {
                         *run = V::add_singles(*run, values[r][t], from.add(V::SINGLES * c));
@@ -268,7 +268,7 @@ unsafe fn singles<V: Registers, const C: usize, const R: usize, const FAR: bool>
         for (values, indices) in left.zip(left_indices) {
             let mut run = [V::no_singles(); C];
             for (&x, &k) in values.iter().zip(indices) {
-                row.look::<16, FAR>(lines, e, column);
+                row.look::<16, AWAY>(lines, e, column);
                 let from = row.from(k, column);
                 for (c, run) in run.iter_mut().enumerate() {
                     *run = V::add_singles(*run, x, from.add(V::SINGLES * c));
@@ -298,7 +298,7 @@ unsafe fn singles<V: Registers, const C: usize, const R: usize, const FAR: bool>
 /// # Safety
 /// The CPU must have what `V` says; the rest as [`wide_doubles`].
 #[inline(always)]
-unsafe fn doubles<V: Registers, S: Source, const C: usize, const FAR: bool>(
+unsafe fn doubles<V: Registers, S: Source, const C: usize, const AWAY: u8>(
     row: &Row<'_, f64, S>,
     column: usize,
     out: &mut [f64],
@@ -309,7 +309,7 @@ unsafe fn doubles<V: Registers, S: Source, const C: usize, const FAR: bool>(
         let mut sums = [V::no_doubles(); C];
         row.source.begin();
         for (e, (&x, &k)) in row.values.iter().zip(row.indices).enumerate() {
-            row.look::<32, FAR>(1, e, column);
+            row.look::<32, AWAY>(1, e, column);
             let x = row.source.term(e, k, x);
             let from = row.from(k, column);
             for (c, sum) in sums.iter_mut().enumerate() {
@@ -329,7 +329,7 @@ unsafe fn doubles<V: Registers, S: Source, const C: usize, const FAR: bool>(
 /// The CPU must have AVX-512 F and DQ. `column + 32` is at most the number of columns that the row was made for, and both parts of `out`
 /// have 32 elements.
 #[target_feature(enable = "avx512f,avx512dq")]
-pub(super) unsafe fn two_doubles<const FAR: bool>(
+pub(super) unsafe fn two_doubles<const AWAY: u8>(
     row: &Row<'_, f64>,
     second: &[f64],
     column: usize,
@@ -341,8 +341,8 @@ pub(super) unsafe fn two_doubles<const FAR: bool>(
     unsafe {
         let mut sums = [[_mm512_setzero_pd(); C]; 2];
         for (e, ((x, z), &k)) in row.values.iter().zip(second).zip(row.indices).enumerate() {
-            row.look::<32, FAR>(1, e, column);
-            if FAR {
+            row.look::<32, AWAY>(1, e, column);
+            if AWAY != NEAR {
                 prefetch_stream(x);
                 prefetch_stream(z);
             }
@@ -368,7 +368,7 @@ pub(super) unsafe fn two_doubles<const FAR: bool>(
 /// The CPU must have AVX-512 F and DQ. `column` and the length of `out`, which is more than `8 · (C - 1)` and at most `8 · C`,
 /// together are at most the number of columns that the row was made for.
 #[target_feature(enable = "avx512f,avx512dq")]
-pub(super) unsafe fn some_doubles<const C: usize, S: Source, const FAR: bool>(
+pub(super) unsafe fn some_doubles<const C: usize, S: Source, const AWAY: u8>(
     row: &Row<'_, f64, S>,
     column: usize,
     out: &mut [f64],
@@ -382,7 +382,7 @@ pub(super) unsafe fn some_doubles<const C: usize, S: Source, const FAR: bool>(
         let mut sums = [_mm512_setzero_pd(); C];
         row.source.begin();
         for (e, (&x, &k)) in row.values.iter().zip(row.indices).enumerate() {
-            row.look::<8, FAR>(C, e, column);
+            row.look::<8, AWAY>(C, e, column);
             let x = row.source.term(e, k, x);
             let from = row.from(k, column);
             for (c, sum) in sums.iter_mut().enumerate().take(C - 1) {

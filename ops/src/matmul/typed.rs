@@ -1,7 +1,10 @@
 //! Bytes of operands as slices of their types.
 
+use std::ops::Range;
+
 use super::Rows;
 use super::term::Term;
+use crate::simd::Later;
 use crate::structure::Index;
 
 pub(super) fn slice<T: bytemuck::Pod>(bytes: &[u8]) -> &[T] {
@@ -37,6 +40,11 @@ impl<'a, T: Term, I: Index> Typed<'a, T, I> {
     #[inline(always)]
     pub(super) fn start(&self, r: usize) -> usize {
         self.pointers[r].get() - self.base
+    }
+
+    /// What entries of some rows meet in a table, to be asked for.
+    pub(super) fn later<A>(&self, rows: &Range<usize>, table: &[A]) -> Later<'a, I> {
+        Later::of(&self.indices[self.start(rows.start)..self.start(rows.end)], table)
     }
 
     #[inline(always)]

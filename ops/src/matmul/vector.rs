@@ -14,7 +14,7 @@ use super::source::{Source, Whole};
 use super::tiles;
 use super::typed::{Typed, slice, slice_mut};
 use super::{Grid, Rows};
-use crate::simd::{Level, Loop, level, prefetch, vectorised};
+use crate::simd::{Level, Loop, are_scattered, is_far, level, prefetch, prefetch_far, vectorised};
 use crate::structure::IndexSlice;
 
 /// Stored elements whose rows of the dense matrix are asked for ahead: of narrow matrices, and of wide ones.
@@ -28,7 +28,13 @@ const PAGE: usize = 4096;
 
 /// Bytes of a dense matrix that is near enough for rows not to be asked for ahead: what that costs in instructions is a quarter
 /// of the time where rows are short.
-const NEAR: usize = 512 << 10;
+const SMALL: usize = 512 << 10;
+
+/// What rows of the dense matrix that come later need: not to be asked for; to be asked for, since not all are near; the same into
+/// the second cache, since they are far and met in no order.
+pub(super) const NEAR: u8 = 0;
+pub(super) const FAR: u8 = 1;
+pub(super) const SCATTERED: u8 = 2;
 
 /// Rows whose indices are compared with the size of the dense matrix at once.
 pub(super) const TOGETHER: usize = 8;
@@ -36,8 +42,9 @@ pub(super) const TOGETHER: usize = 8;
 /// Columns of rows whose indices are the same that are made at once.
 const PAIRED: usize = 32;
 
-/// Columns up to which a matrix is narrow.
+/// Columns up to which a matrix is narrow, and most that are made at once.
 const NARROW: usize = 32;
+const TILE: usize = 64;
 
 /// A float with loops of its own, for terms that are made of elements as `S` says.
 pub(super) trait Float<S = Whole>: Lanes {
@@ -45,14 +52,14 @@ pub(super) trait Float<S = Whole>: Lanes {
     ///
     /// # Safety
     /// `column + N` is at most the number of columns that the row was made for.
-    unsafe fn tile<const N: usize, const FAR: bool>(row: &Row<'_, Self, S>, column: usize) -> [Self; N];
+    unsafe fn tile<const N: usize, const AWAY: u8>(row: &Row<'_, Self, S>, column: usize) -> [Self; N];
 
     /// The same in `out`, for 32 and 64 columns, in registers of 512 bits (`WIDE`) or of 256.
     ///
     /// # Safety
     /// As above; the CPU must have AVX-512 F and DQ, or AVX2.
     #[cfg(target_arch = "x86_64")]
-    unsafe fn in_registers<const N: usize, const WIDE: bool, const FAR: bool>(
+    unsafe fn in_registers<const N: usize, const WIDE: bool, const AWAY: u8>(
         row: &Row<'_, Self, S>,
         column: usize,
         out: &mut [Self],
@@ -64,7 +71,7 @@ pub(super) trait Float<S = Whole>: Lanes {
     /// `column` and the length of `out` together are at most the number of columns that the row was made for; the CPU must have
     /// AVX-512 F and DQ.
     #[cfg(target_arch = "x86_64")]
-    unsafe fn in_part<const FAR: bool>(_row: &Row<'_, Self, S>, _column: usize, _out: &mut [Self]) -> bool {
+    unsafe fn in_part<const AWAY: u8>(_row: &Row<'_, Self, S>, _column: usize, _out: &mut [Self]) -> bool {
         false
     }
 }
@@ -77,7 +84,7 @@ pub(super) trait Paired: Float {
     /// `column +` [`PAIRED`] is at most the number of columns that the row was made for, and both parts of `out` have as many; the
     /// CPU must have AVX-512 F and DQ.
     #[cfg(target_arch = "x86_64")]
-    unsafe fn of_two<const FAR: bool>(
+    unsafe fn of_two<const AWAY: u8>(
         _row: &Row<'_, Self>,
         _second: &[Self],
         _column: usize,
@@ -105,10 +112,15 @@ pub(super) struct Row<'a, T, S = Whole> {
 impl<'a, T, S> Row<'a, T, S> {
     /// Asks for what will be needed `distance` elements after element `e`, `times` `N` columns, if that is far.
     #[inline(always)]
-    pub(super) fn look<const N: usize, const FAR: bool>(&self, times: usize, e: usize, column: usize) {
-        if FAR && let Some(k) = self.ahead.get(e + self.distance) {
+    pub(super) fn look<const N: usize, const AWAY: u8>(&self, times: usize, e: usize, column: usize) {
+        if AWAY != NEAR
+            && let Some(k) = self.ahead.get(e + self.distance)
+        {
             let at = *k as usize * self.stride + column;
-            (0..times).for_each(|i| prefetch::<T, N>(self.b, at + i * N));
+            match AWAY {
+                FAR => (0..times).for_each(|i| prefetch::<T, N>(self.b, at + i * N)),
+                _ => (0..times).for_each(|i| prefetch_far::<T, N>(self.b, at + i * N)),
+            }
         }
     }
 
@@ -138,11 +150,11 @@ impl<'a, T, S> Row<'a, T, S> {
 
 impl<S: Source> Float<S> for f64 {
     #[inline(always)]
-    unsafe fn tile<const N: usize, const FAR: bool>(row: &Row<'_, f64, S>, column: usize) -> [f64; N] {
+    unsafe fn tile<const N: usize, const AWAY: u8>(row: &Row<'_, f64, S>, column: usize) -> [f64; N] {
         let mut sum = [0.0; N];
         row.source.begin();
         for (e, (&x, &k)) in row.values.iter().zip(row.indices).enumerate() {
-            row.look::<N, FAR>(1, e, column);
+            row.look::<N, AWAY>(1, e, column);
             let x = row.source.term(e, k, x);
             // SAFETY: an index of the row; the caller's promise.
             let y = unsafe { row.at::<N>(k, column) };
@@ -155,7 +167,7 @@ impl<S: Source> Float<S> for f64 {
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn in_registers<const N: usize, const WIDE: bool, const FAR: bool>(
+    unsafe fn in_registers<const N: usize, const WIDE: bool, const AWAY: u8>(
         row: &Row<'_, f64, S>,
         column: usize,
         out: &mut [f64],
@@ -165,8 +177,8 @@ impl<S: Source> Float<S> for f64 {
             // SAFETY: the caller's promise.
             unsafe {
                 match WIDE {
-                    true => tiles::wide_doubles::<S, FAR>(row, column, out),
-                    false => tiles::narrow_doubles::<S, FAR>(row, column, out),
+                    true => tiles::wide_doubles::<S, AWAY>(row, column, out),
+                    false => tiles::narrow_doubles::<S, AWAY>(row, column, out),
                 }
             }
         }
@@ -174,15 +186,15 @@ impl<S: Source> Float<S> for f64 {
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn in_part<const FAR: bool>(row: &Row<'_, f64, S>, column: usize, out: &mut [f64]) -> bool {
+    unsafe fn in_part<const AWAY: u8>(row: &Row<'_, f64, S>, column: usize, out: &mut [f64]) -> bool {
         // SAFETY: the caller's promise.
         unsafe {
             match out.len().div_ceil(8) {
                 0 => {}
-                1 => tiles::some_doubles::<1, S, FAR>(row, column, out),
-                2 => tiles::some_doubles::<2, S, FAR>(row, column, out),
-                3 => tiles::some_doubles::<3, S, FAR>(row, column, out),
-                4 => tiles::some_doubles::<4, S, FAR>(row, column, out),
+                1 => tiles::some_doubles::<1, S, AWAY>(row, column, out),
+                2 => tiles::some_doubles::<2, S, AWAY>(row, column, out),
+                3 => tiles::some_doubles::<3, S, AWAY>(row, column, out),
+                4 => tiles::some_doubles::<4, S, AWAY>(row, column, out),
                 _ => return false,
             }
         }
@@ -193,9 +205,9 @@ impl<S: Source> Float<S> for f64 {
 impl Paired for f64 {
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn of_two<const FAR: bool>(row: &Row<'_, f64>, second: &[f64], column: usize, out: [&mut [f64]; 2]) -> bool {
+    unsafe fn of_two<const AWAY: u8>(row: &Row<'_, f64>, second: &[f64], column: usize, out: [&mut [f64]; 2]) -> bool {
         // SAFETY: the caller's promise.
-        unsafe { tiles::two_doubles::<FAR>(row, second, column, out) };
+        unsafe { tiles::two_doubles::<AWAY>(row, second, column, out) };
         true
     }
 }
@@ -211,7 +223,7 @@ const FEW: usize = 16;
 
 impl Float for f32 {
     #[inline(always)]
-    unsafe fn tile<const N: usize, const FAR: bool>(row: &Row<'_, f32>, column: usize) -> [f32; N] {
+    unsafe fn tile<const N: usize, const AWAY: u8>(row: &Row<'_, f32>, column: usize) -> [f32; N] {
         let mut sum = [0.0f64; N];
         let mut e = 0;
         let (mut rest, mut rest_indices) = (row.values, row.indices);
@@ -222,8 +234,8 @@ impl Float for f32 {
             for (values, indices) in pairs.iter().zip(pair_indices) {
                 let (mut one, mut two) = ([0.0f32; N], [0.0f32; N]);
                 for t in 0..RUN {
-                    row.look::<N, FAR>(1, e + t, column);
-                    row.look::<N, FAR>(1, e + RUN + t, column);
+                    row.look::<N, AWAY>(1, e + t, column);
+                    row.look::<N, AWAY>(1, e + RUN + t, column);
                     // SAFETY: indices of the row; the caller's promise.
                     let (y, z) = unsafe { (row.at::<N>(indices[t], column), row.at::<N>(indices[RUN + t], column)) };
                     for i in 0..N {
@@ -245,7 +257,7 @@ impl Float for f32 {
         for (values, indices) in rest.chunks(RUN).zip(rest_indices.chunks(RUN)) {
             let mut run = [0.0f32; N];
             for (&x, &k) in values.iter().zip(indices) {
-                row.look::<N, FAR>(1, e, column);
+                row.look::<N, AWAY>(1, e, column);
                 // SAFETY: an index of the row; the caller's promise.
                 let y = unsafe { row.at::<N>(k, column) };
                 for i in 0..N {
@@ -265,7 +277,7 @@ impl Float for f32 {
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn in_registers<const N: usize, const WIDE: bool, const FAR: bool>(
+    unsafe fn in_registers<const N: usize, const WIDE: bool, const AWAY: u8>(
         row: &Row<'_, f32>,
         column: usize,
         out: &mut [f32],
@@ -273,10 +285,10 @@ impl Float for f32 {
         // SAFETY: the caller's promise.
         let is_done = unsafe {
             match (N, WIDE) {
-                (64, true) => tiles::wide_singles::<true, FAR>(row, column, out),
-                (64, false) => tiles::narrow_singles::<true, FAR>(row, column, out),
-                (_, true) => tiles::wide_singles::<false, FAR>(row, column, out),
-                (_, false) => tiles::narrow_singles::<false, FAR>(row, column, out),
+                (64, true) => tiles::wide_singles::<true, AWAY>(row, column, out),
+                (64, false) => tiles::narrow_singles::<true, AWAY>(row, column, out),
+                (_, true) => tiles::wide_singles::<false, AWAY>(row, column, out),
+                (_, false) => tiles::narrow_singles::<false, AWAY>(row, column, out),
             }
         };
         if !is_done {
@@ -336,39 +348,44 @@ impl<T: Paired> Loop for SparseDense<'_, T> {
     #[inline(always)]
     fn run(self) {
         // What lies in the cache need not be asked for, and that costs in instructions.
-        if is_near(self.b) { self.rows::<false>() } else { self.rows::<true>() }
+        let SparseDense { left, b, stride, n, level, .. } = self;
+        let group = Group::new(left, &self.rows, (b, stride), n, level);
+        match group.away() {
+            NEAR => self.rows::<NEAR>(group),
+            FAR => self.rows::<FAR>(group),
+            _ => self.rows::<SCATTERED>(group),
+        }
     }
 }
 
 /// Whether rows of the dense matrix need not be asked for ahead.
 pub(super) fn is_near<T>(b: &[T]) -> bool {
-    size_of_val(b) <= NEAR
+    size_of_val(b) <= SMALL
 }
 
 impl<T: Paired> SparseDense<'_, T> {
     #[inline(always)]
-    fn rows<const FAR: bool>(self) {
-        let SparseDense { left, rows, b, stride, n, out, level, stream } = self;
-        let group = Group { left, end: rows.end, b, stride, n, level };
+    fn rows<const AWAY: u8>(self, group: Group<'_, T>) {
+        let SparseDense { rows, n, out, level, stream, .. } = self;
         for (i, out) in out.chunks_mut(n * TOGETHER).enumerate() {
             let first = rows.start + i * TOGETHER;
             let last = rows.end.min(first + TOGETHER);
             let b = group.checked(first..last);
             let (mut r, mut rest) = (first, out);
             while r < last {
-                let row = &Row { stream, ..group.row::<Whole, FAR>(r, b, Whole) };
+                let row = &Row { stream, ..group.row::<Whole, AWAY>(r, b, Whole) };
                 let are_two = n >= PAIRED && level == Level::Avx512 && r + 1 < last && group.are_alike(r);
                 let (own, tail) = rest.split_at_mut(if are_two { 2 * n } else { n });
                 rest = tail;
                 if are_two {
-                    let second = &Row { stream, ..group.row::<Whole, FAR>(r + 1, b, Whole) };
+                    let second = &Row { stream, ..group.row::<Whole, AWAY>(r + 1, b, Whole) };
                     let (a, b) = own.split_at_mut(n);
-                    let from = of_two::<T, FAR>(row, second.values, a, b);
-                    columns_from::<T, Whole, FAR>(row, level, from, a);
-                    columns_from::<T, Whole, FAR>(second, level, from, b);
+                    let from = of_two::<T, AWAY>(row, second.values, a, b);
+                    columns_from::<T, Whole, AWAY>(row, level, from, a);
+                    columns_from::<T, Whole, AWAY>(second, level, from, b);
                     r += 2;
                 } else {
-                    columns_from::<T, Whole, FAR>(row, level, 0, own);
+                    columns_from::<T, Whole, AWAY>(row, level, 0, own);
                     r += 1;
                 }
             }
@@ -383,7 +400,8 @@ impl<T: Paired> SparseDense<'_, T> {
 /// Rows of a sparse matrix up to row `end` that meet a dense one of `n` columns.
 pub(super) struct Group<'a, T> {
     pub(super) left: Typed<'a, T, u32>,
-    pub(super) end: usize,
+    first: usize,
+    end: usize,
     pub(super) b: &'a [T],
     pub(super) stride: usize,
     pub(super) n: usize,
@@ -391,6 +409,27 @@ pub(super) struct Group<'a, T> {
 }
 
 impl<'a, T: Lanes> Group<'a, T> {
+    /// Of these rows and `n` columns of a matrix, in which a row begins `stride` elements after the one before.
+    pub(super) fn new(
+        left: Typed<'a, T, u32>,
+        rows: &Range<usize>,
+        (b, stride): (&'a [T], usize),
+        n: usize,
+        level: Level,
+    ) -> Group<'a, T> {
+        Group { left, first: rows.start, end: rows.end, b, stride, n, level }
+    }
+
+    /// How far what one pass meets of the dense matrix is: [`NEAR`], [`FAR`] or [`SCATTERED`].
+    pub(super) fn away(&self) -> u8 {
+        if is_near(self.b) {
+            return NEAR;
+        }
+        let met = self.b.len() / self.stride.max(1) * self.n.min(TILE);
+        let indices = &self.left.indices[self.left.start(self.first)..self.left.start(self.end)];
+        if is_far(&self.b[..met.min(self.b.len())]) && are_scattered(indices) { SCATTERED } else { FAR }
+    }
+
     /// The dense matrix, once the last place that some rows name was looked up in it, and none need be later.
     #[inline(always)]
     pub(super) fn checked(&self, rows: Range<usize>) -> &'a [T] {
@@ -409,24 +448,24 @@ impl<'a, T: Lanes> Group<'a, T> {
 
     /// Row `r` beside the matrix in which its places were looked up.
     #[inline(always)]
-    pub(super) fn row<S, const FAR: bool>(&self, r: usize, checked: &'a [T], source: S) -> Row<'a, T, S> {
+    pub(super) fn row<S, const AWAY: u8>(&self, r: usize, checked: &'a [T], source: S) -> Row<'a, T, S> {
         let is_clashing = self.level == Level::Avx512 && (self.stride * size_of::<T>()).is_multiple_of(PAGE);
         let distance = if is_clashing { CLASHING } else { AHEAD[usize::from(self.n > NARROW)] };
         let (indices, values) = self.left.row(r);
-        let ahead = if FAR { &self.left.indices[self.left.start(r)..self.left.start(self.end)] } else { &[] };
+        let ahead = if AWAY != NEAR { &self.left.indices[self.left.start(r)..self.left.start(self.end)] } else { &[] };
         Row { indices, values, source, ahead, distance, b: checked, stride: self.stride, stream: false }
     }
 }
 
 /// The columns of two rows whose indices are the same, as many as are made at once with AVX-512; says how many these are.
 #[inline(always)]
-fn of_two<T: Paired, const FAR: bool>(row: &Row<'_, T>, second: &[T], a: &mut [T], b: &mut [T]) -> usize {
+fn of_two<T: Paired, const AWAY: u8>(row: &Row<'_, T>, second: &[T], a: &mut [T], b: &mut [T]) -> usize {
     let mut at = 0;
     #[cfg(target_arch = "x86_64")]
     while at + PAIRED <= a.len() {
         let out = [&mut a[at..at + PAIRED], &mut b[at..at + PAIRED]];
         // SAFETY: columns of the row; the caller asked for the level.
-        if !unsafe { T::of_two::<FAR>(row, second, at, out) } {
+        if !unsafe { T::of_two::<AWAY>(row, second, at, out) } {
             break;
         }
         at += PAIRED;
@@ -436,7 +475,7 @@ fn of_two<T: Paired, const FAR: bool>(row: &Row<'_, T>, second: &[T], a: &mut [T
 
 /// The columns of a row from one on.
 #[inline(always)]
-pub(super) fn columns_from<T: Float<S>, S, const FAR: bool>(
+pub(super) fn columns_from<T: Float<S>, S, const AWAY: u8>(
     row: &Row<'_, T, S>,
     level: Level,
     mut at: usize,
@@ -444,29 +483,29 @@ pub(super) fn columns_from<T: Float<S>, S, const FAR: bool>(
 ) {
     match level {
         Level::Avx512 => {
-            at = in_tiles::<T, S, 64, 512, FAR>(row, at, out);
-            at = in_tiles::<T, S, 32, 512, FAR>(row, at, out);
+            at = in_tiles::<T, S, 64, 512, AWAY>(row, at, out);
+            at = in_tiles::<T, S, 32, 512, AWAY>(row, at, out);
             // SAFETY: columns of the row; the level in use has AVX-512.
             #[cfg(target_arch = "x86_64")]
-            if unsafe { T::in_part::<FAR>(row, at, &mut out[at..]) } {
+            if unsafe { T::in_part::<AWAY>(row, at, &mut out[at..]) } {
                 return;
             }
         }
         Level::Avx2 => {
-            at = in_tiles::<T, S, 64, 256, FAR>(row, at, out);
-            at = in_tiles::<T, S, 32, 256, FAR>(row, at, out);
+            at = in_tiles::<T, S, 64, 256, AWAY>(row, at, out);
+            at = in_tiles::<T, S, 32, 256, AWAY>(row, at, out);
         }
-        Level::Baseline => at = in_tiles::<T, S, 32, 0, FAR>(row, at, out),
+        Level::Baseline => at = in_tiles::<T, S, 32, 0, AWAY>(row, at, out),
     }
-    at = in_tiles::<T, S, 16, 0, FAR>(row, at, out);
-    at = in_tiles::<T, S, 8, 0, FAR>(row, at, out);
-    at = in_tiles::<T, S, 4, 0, FAR>(row, at, out);
-    in_tiles::<T, S, 1, 0, FAR>(row, at, out);
+    at = in_tiles::<T, S, 16, 0, AWAY>(row, at, out);
+    at = in_tiles::<T, S, 8, 0, AWAY>(row, at, out);
+    at = in_tiles::<T, S, 4, 0, AWAY>(row, at, out);
+    in_tiles::<T, S, 1, 0, AWAY>(row, at, out);
 }
 
 /// One tile of [`in_tiles`]. No closure: one that is not inlined is code of the baseline.
 #[inline(always)]
-fn one_tile<T: Float<S>, S, const N: usize, const BITS: usize, const FAR: bool>(
+fn one_tile<T: Float<S>, S, const N: usize, const BITS: usize, const AWAY: u8>(
     row: &Row<'_, T, S>,
     at: usize,
     out: &mut [T],
@@ -474,32 +513,32 @@ fn one_tile<T: Float<S>, S, const N: usize, const BITS: usize, const FAR: bool>(
     #[cfg(target_arch = "x86_64")]
     match BITS {
         // SAFETY: columns of the row; the level in use has AVX-512.
-        512 => return unsafe { T::in_registers::<N, true, FAR>(row, at, out) },
+        512 => return unsafe { T::in_registers::<N, true, AWAY>(row, at, out) },
         // SAFETY: as above; it has AVX2.
-        256 => return unsafe { T::in_registers::<N, false, FAR>(row, at, out) },
+        256 => return unsafe { T::in_registers::<N, false, AWAY>(row, at, out) },
         _ => {}
     }
     // SAFETY: columns of the row.
-    out.copy_from_slice(&unsafe { T::tile::<N, FAR>(row, at) });
+    out.copy_from_slice(&unsafe { T::tile::<N, AWAY>(row, at) });
 }
 
 /// Fills the row, which was made for as many columns, in tiles of `N` from column `at` on, and says where they end. A last tile
 /// goes over columns that are done, where that saves two or more passes. `BITS` are those of the registers that a tile is written
 /// out for, or 0: what the compiler makes of it.
 #[inline(always)]
-fn in_tiles<T: Float<S>, S, const N: usize, const BITS: usize, const FAR: bool>(
+fn in_tiles<T: Float<S>, S, const N: usize, const BITS: usize, const AWAY: u8>(
     row: &Row<'_, T, S>,
     mut at: usize,
     out: &mut [T],
 ) -> usize {
     while at + N <= out.len() {
-        one_tile::<T, S, N, BITS, FAR>(row, at, &mut out[at..at + N]);
+        one_tile::<T, S, N, BITS, AWAY>(row, at, &mut out[at..at + N]);
         at += N;
     }
     let left = out.len() - at;
     if left > N / 2 && out.len() >= N {
         at = out.len() - N;
-        one_tile::<T, S, N, BITS, FAR>(row, at, &mut out[at..]);
+        one_tile::<T, S, N, BITS, AWAY>(row, at, &mut out[at..]);
         at = out.len();
     }
     at

@@ -201,7 +201,7 @@ fn scatter<const P: usize>(values: &[u8], keys: &[u32], table: &mut Table<'_>) {
     debug_assert!(values.len() == keys.len() && u32::try_from(keys.len()).is_ok());
     let (recent, pairs) = (table.recent.as_chunks_mut::<P>().0, table.pairs.as_chunks_mut::<2>().0.as_chunks_mut().0);
     if table.terms.is_empty() {
-        simd::in_stream(values, keys, 0..keys.len(), |value, key| add_all::<P>(&mut pairs[key], value));
+        simd::in_stream(values, keys, 0..keys.len(), pairs, add_all::<P>);
         return;
     }
     // Counting first: its small table then has the cache to itself, and where it branches the sums are not waited for.
@@ -250,8 +250,7 @@ fn in_turns<const P: usize>(values: &[u8], keys: &[u32], turns: &Turns, acc: &mu
 fn fill(keys: &[u32], terms: &mut [u8], few: u8, full: &mut Vec<u32>) {
     full.clear();
     let mut i = 0;
-    simd::in_stream(keys, keys, 0..keys.len(), |_, key| {
-        let n = &mut terms[key];
+    simd::in_stream(keys, keys, 0..keys.len(), terms, |n, _| {
         *n += 1;
         if *n >= few {
             *n = 0;
@@ -263,7 +262,7 @@ fn fill(keys: &[u32], terms: &mut [u8], few: u8, full: &mut Vec<u32>) {
 
 #[inline(always)]
 fn plainly<const P: usize>(values: &[[f64; P]], keys: &[u32], range: Range<usize>, sums: &mut [[f64; P]]) {
-    simd::in_stream(values, keys, range, |value, key| sums[key].iter_mut().zip(value).for_each(|(sum, v)| *sum += v));
+    simd::in_stream(values, keys, range, sums, |sums, value| sums.iter_mut().zip(value).for_each(|(sum, v)| *sum += v));
 }
 
 #[inline(always)]

@@ -1,7 +1,6 @@
 //! Which vector instructions loops are compiled for, chosen when they run.
-#![allow(unsafe_code)] // functions compiled for CPU features are called once these were detected; prefetches
+#![allow(unsafe_code)] // functions compiled for CPU features are called once these were detected
 
-use std::ops::Range;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Vector instructions that a loop is compiled for. Each level includes those before it.
@@ -192,55 +191,6 @@ fn avx2<L: Loop>(work: L) -> L::Output {
     work.run()
 }
 
-/// Asks for the cache lines of `N` elements from place `at` on; of none where the place is beyond the end.
-#[inline(always)]
-pub(crate) fn prefetch<T, const N: usize>(elements: &[T], at: usize) {
-    #[cfg(target_arch = "x86_64")]
-    if at < elements.len() {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let first = elements.as_ptr().wrapping_add(at).cast::<i8>();
-        for line in 0..(N * size_of::<T>()).div_ceil(64) {
-            // SAFETY: a prefetch reads nothing and cannot fault, wherever it points.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(first.wrapping_add(64 * line)) };
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = (elements, at);
-}
-
-/// Bytes of a stream that are asked for ahead of what is read.
-const SOON: usize = 1 << 11;
-
-/// Asks for what a loop that reads elements one after the other will come to, at `from` now: where it goes elsewhere in between, the
-/// CPU does not foresee that. There may be nothing at that place.
-#[inline(always)]
-pub(crate) fn prefetch_stream<T>(from: *const T) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a prefetch reads nothing and cannot fault, wherever it points.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(from.cast::<i8>().wrapping_add(SOON)) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = from;
-}
-
-/// Gives `f` each value in a range with its key, and asks for both ahead: where `f` goes anywhere in other memory, the CPU does not
-/// look far enough ahead by itself (sums of columns took 1.3 to 1.5 times as long).
-#[inline(always)]
-pub(crate) fn in_stream<T>(values: &[T], keys: &[u32], range: Range<usize>, mut f: impl FnMut(&T, usize)) {
-    const LINE: usize = 16;
-    const AHEAD: usize = 16 * LINE;
-    let mut at = range.start;
-    while at < range.end {
-        let end = range.end.min(at + LINE);
-        prefetch::<u32, LINE>(keys, at + AHEAD);
-        prefetch::<T, LINE>(values, at + AHEAD);
-        values[at..end].iter().zip(&keys[at..end]).for_each(|(value, &key)| f(value, key as usize));
-        at = end;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,17 +201,6 @@ mod tests {
             assert_eq!(named(level.name()), Some(level));
         }
         assert_eq!(named("sse9"), None);
-    }
-
-    #[test]
-    fn a_stream_gives_each_value_in_the_range_with_its_key() {
-        let (values, keys): (Vec<u64>, Vec<u32>) = (0..600).map(|i| (u64::from(i) * 3, i * 7)).unzip();
-        for range in [0..0, 5..5, 0..1, 3..18, 0..16, 1..33, 590..600, 0..600, 600..600] {
-            let mut given = Vec::new();
-            in_stream(&values, &keys, range.clone(), |&value, key| given.push((value, key)));
-            let wanted: Vec<(u64, usize)> = range.map(|i| (i as u64 * 3, i * 7)).collect();
-            assert_eq!(given, wanted);
-        }
     }
 
     #[test]

@@ -4,16 +4,18 @@
 //! A result depends on its element alone, not on the place in a block: each vector lane does the same
 //! IEEE operations as the scalar code for the rest of a block, and both vector widths do the same.
 
+mod ahead;
 mod elementary;
 mod level;
 mod power;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod quicksort;
 
+pub(crate) use ahead::{Later, are_scattered, in_parts, in_stream, is_far, prefetch, prefetch_far, prefetch_stream};
 pub use level::{Level, gathers_are_slow, level, set_level, set_slow_gathers};
 pub(crate) use level::{
-    Loop, in_stream, prefetch, prefetch_stream, run as vectorised, run_above as vectorised_above,
-    run_narrow as narrowly_vectorised, run_narrow_above as narrowly_vectorised_above,
+    Loop, run as vectorised, run_above as vectorised_above, run_narrow as narrowly_vectorised,
+    run_narrow_above as narrowly_vectorised_above,
 };
 pub use power::{pow_f32, pow_f64};
 

@@ -20,7 +20,11 @@ fn gather_typed<I: Index>(source: &[u8], row: usize, select: &[I], out: &mut [u8
         8 => gather_wide::<8, I>(source, select, out),
         16 => gather_wide::<16, I>(source, select, out),
         _ => {
-            for (o, &i) in out.chunks_exact_mut(row).zip(select) {
+            let ahead = ahead(source, row);
+            for (e, (o, i)) in out.chunks_exact_mut(row).zip(select).enumerate() {
+                if let Some(later) = select.get(e.saturating_add(ahead)) {
+                    ask_row(source, row, later.get());
+                }
                 let start = i.get() * row;
                 o.copy_from_slice(&source[start..start + row]);
             }
@@ -28,12 +32,28 @@ fn gather_typed<I: Index>(source: &[u8], row: usize, select: &[I], out: &mut [u8
     }
 }
 
+/// Rows of so many bytes after the one that is moved, of which the next is asked for; none where all are near.
+fn ahead(rows: &[u8], row: usize) -> usize {
+    if simd::is_far(rows) { (ASKED / row).clamp(4, 32) } else { usize::MAX }
+}
+
+/// Bytes of rows that are on their way at once, and those of a row that are asked for: the CPU foresees the others.
+const ASKED: usize = 8 << 10;
+const BEGINNING: usize = 256;
+
+/// Asks for row `at`, wherever that is.
+#[inline(always)]
+fn ask_row(rows: &[u8], row: usize, at: usize) {
+    let start = at.wrapping_mul(row);
+    (0..row.min(BEGINNING)).step_by(64).for_each(|line| simd::prefetch_far::<u8, 1>(rows, start.wrapping_add(line)));
+}
+
 fn gather_wide<const W: usize, I: Index>(source: &[u8], select: &[I], out: &mut [u8]) {
     let (source, _) = source.as_chunks::<W>();
     let (out, _) = out.as_chunks_mut::<W>();
-    for (o, &i) in out.iter_mut().zip(select) {
-        *o = source[i.get()];
-    }
+    simd::in_parts(select, source, |source, part| {
+        out[part.clone()].iter_mut().zip(&select[part]).for_each(|(o, i)| *o = source[i.get()]);
+    });
 }
 
 /// `out[i] = source[list[i]]` over rows of `row` bytes, negative numbers counted from the end; whether all are inside: the others
@@ -47,8 +67,11 @@ pub fn gather_inside(source: &[u8], row: usize, list: &[i64], out: &mut [u8]) ->
         8 => gather_inside_wide::<8>(source, list, out),
         16 => gather_inside_wide::<16>(source, list, out),
         _ => {
-            let rows = source.len() / row;
-            out.chunks_exact_mut(row).zip(list).fold(true, |inside, (o, &i)| {
+            let (rows, ahead) = (source.len() / row, ahead(source, row));
+            out.chunks_exact_mut(row).zip(list).enumerate().fold(true, |inside, (e, (o, &i))| {
+                if let Some(&later) = list.get(e.saturating_add(ahead)) {
+                    ask_row(source, row, later as usize);
+                }
                 let found = place(i, rows).and_then(|at| source.get(at * row..(at + 1) * row));
                 found.map(|found| o.copy_from_slice(found)).is_some() & inside
             })
@@ -59,12 +82,15 @@ pub fn gather_inside(source: &[u8], row: usize, list: &[i64], out: &mut [u8]) ->
 fn gather_inside_wide<const W: usize>(source: &[u8], list: &[i64], out: &mut [u8]) -> bool {
     let ((source, _), (out, _)) = (source.as_chunks::<W>(), out.as_chunks_mut::<W>());
     let mut inside = true;
-    for (o, &i) in out.iter_mut().zip(list) {
-        match place(i, source.len()) {
-            Some(at) => *o = source[at],
-            None => inside = false,
+    let list = &list[..list.len().min(out.len())];
+    simd::in_parts(bytemuck::cast_slice::<i64, u64>(list), source, |source, part| {
+        for (o, &i) in out[part.clone()].iter_mut().zip(&list[part]) {
+            match place(i, source.len()) {
+                Some(at) => *o = source[at],
+                None => inside = false,
+            }
         }
-    }
+    });
     inside
 }
 
@@ -78,8 +104,11 @@ pub fn scatter_inside(source: &[u8], row: usize, list: &[i64], out: &mut [u8]) -
         8 => scatter_inside_wide::<8>(source, list, out),
         16 => scatter_inside_wide::<16>(source, list, out),
         _ => {
-            let rows = out.len() / row;
-            source.chunks_exact(row).zip(list).fold(true, |inside, (s, &i)| {
+            let (rows, ahead) = (out.len() / row, ahead(out, row));
+            source.chunks_exact(row).zip(list).enumerate().fold(true, |inside, (e, (s, &i))| {
+                if let Some(&later) = list.get(e.saturating_add(ahead)) {
+                    ask_row(out, row, later as usize);
+                }
                 let found = place(i, rows).and_then(|at| out.get_mut(at * row..(at + 1) * row));
                 found.map(|found| found.copy_from_slice(s)).is_some() & inside
             })
@@ -90,14 +119,15 @@ pub fn scatter_inside(source: &[u8], row: usize, list: &[i64], out: &mut [u8]) -
 fn scatter_inside_wide<const W: usize>(source: &[u8], list: &[i64], out: &mut [u8]) -> bool {
     let ((source, _), (out, _)) = (source.as_chunks::<W>(), out.as_chunks_mut::<W>());
     let mut inside = true;
-    for (i, (s, &at)) in source.iter().zip(list).enumerate() {
-        let next = list.get(i + AHEAD).copied().unwrap_or_default();
-        simd::prefetch::<[u8; W], 1>(out, next as usize);
-        match place(at, out.len()) {
-            Some(at) => out[at] = *s,
-            None => inside = false,
+    let list = &list[..list.len().min(source.len())];
+    simd::in_parts(bytemuck::cast_slice::<i64, u64>(list), out, |out, part| {
+        for (s, &at) in source[part.clone()].iter().zip(&list[part]) {
+            match place(at, out.len()) {
+                Some(at) => out[at] = *s,
+                None => inside = false,
+            }
         }
-    }
+    });
     inside
 }
 
@@ -141,11 +171,11 @@ fn repeat_wide<const W: usize>(source: &[u8], times: usize, at: usize, out: &mut
 /// Runs of rows of `row` bytes one after the other: run `r` begins at row `starts[r]` of the source, and ends at row
 /// `ends[r] - begin` of `out`. Runs that lie anywhere are asked for ahead.
 pub fn copy_runs<I: Index>(source: &[u8], row: usize, starts: &[I], ends: &[I], begin: usize, mut out: &mut [u8]) {
-    const AHEAD: usize = 12;
+    const AHEAD: usize = 24;
     let mut begin = begin;
     for (r, (&start, &end)) in starts.iter().zip(ends).enumerate() {
         if let Some(next) = starts.get(r + AHEAD) {
-            simd::prefetch::<u8, 192>(source, next.get() * row);
+            simd::prefetch_far::<u8, 192>(source, next.get() * row);
         }
         let part;
         (part, out) = std::mem::take(&mut out).split_at_mut((end.get() - begin) * row);
@@ -301,17 +331,13 @@ pub fn scatter_to_rows<I: Index>(
     }
 }
 
-/// Stores wait for their lines one after the other: how many of them before these are asked for.
-const AHEAD: usize = 32;
-
 fn scatter_wide<const W: usize>(source: &[u8], offsets: &[u64], out: &mut [u8]) {
     let (source, _) = source.as_chunks::<W>();
     let (out, _) = out.as_chunks_mut::<W>();
-    for (i, (s, &o)) in source.iter().zip(offsets).enumerate() {
-        let next = offsets.get(i + AHEAD).copied().unwrap_or_default();
-        simd::prefetch::<[u8; W], 1>(out, next as usize);
-        out[o as usize] = *s;
-    }
+    let offsets = &offsets[..offsets.len().min(source.len())];
+    simd::in_parts(offsets, out, |out, part| {
+        source[part.clone()].iter().zip(&offsets[part]).for_each(|(s, &o)| out[o as usize] = *s);
+    });
 }
 
 /// `out[offsets[i]] = source[i]` over rows of any number of bytes; offsets count rows and are in range.
@@ -320,7 +346,11 @@ pub fn scatter_rows(source: &[u8], row: usize, offsets: &[u64], out: &mut [u8]) 
         0 => {}
         1 | 2 | 4 | 8 | 16 => scatter_offsets(source, row, offsets, out),
         _ => {
-            for (s, &o) in source.chunks_exact(row).zip(offsets) {
+            let ahead = ahead(out, row);
+            for (e, (s, &o)) in source.chunks_exact(row).zip(offsets).enumerate() {
+                if let Some(&later) = offsets.get(e.saturating_add(ahead)) {
+                    ask_row(out, row, later as usize);
+                }
                 let start = o as usize * row;
                 out[start..start + row].copy_from_slice(s);
             }

@@ -1,6 +1,7 @@
 //! Integers counted in a table.
 
 use crate::dtype::{DType, Element};
+use crate::simd;
 
 /// Adds one to `counts[x]` for each element `x` of an integer dtype; those that have no place there are left out.
 ///
@@ -19,9 +20,19 @@ pub fn tally(dtype: DType, values: &[u8], counts: &mut [i64]) {
 }
 
 fn typed<T: Copy>(values: &[T], number: impl Fn(T) -> usize, counts: &mut [i64]) {
-    for &x in values {
-        if let Some(count) = counts.get_mut(number(x)) {
-            *count += 1;
+    const PART: usize = 16;
+    const AHEAD: usize = 8 * PART;
+    let part = if simd::is_far(counts) { PART } else { values.len().max(1) };
+    for (i, part) in values.chunks(part).enumerate() {
+        if part.len() == PART
+            && let Some(later) = values.get(PART * i + AHEAD..PART * (i + 1) + AHEAD)
+        {
+            later.iter().for_each(|&x| simd::prefetch_far::<i64, 1>(counts, number(x)));
+        }
+        for &x in part {
+            if let Some(count) = counts.get_mut(number(x)) {
+                *count += 1;
+            }
         }
     }
 }

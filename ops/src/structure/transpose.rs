@@ -58,18 +58,18 @@ impl<'a, I: Index> Rows<'a, I> {
 
 /// How many elements each of these columns has, into zeros.
 pub fn count<I: Index>(rows: Rows<'_, I>, columns: Range<usize>, all: bool, counts: &mut [I]) {
-    let mut add = |indices: &[I]| {
+    let add = |counts: &mut [I], indices: &[I]| {
         for &j in indices {
             let slot = &mut counts[j.get() - columns.start];
             *slot = I::new(slot.get() + 1);
         }
     };
     if all {
-        return add(rows.indices);
+        return simd::in_parts(rows.indices, counts, |counts, part| add(counts, &rows.indices[part]));
     }
     for ends in rows.pointers.windows(2) {
         let indices = &rows.indices[ends[0].get() - rows.base..ends[1].get() - rows.base];
-        add(&indices[within(indices, &columns)]);
+        add(counts, &indices[within(indices, &columns)]);
     }
 }
 
