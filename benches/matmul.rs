@@ -87,6 +87,67 @@ fn grid(c: &mut Criterion) {
     group.finish();
 }
 
+/// Elements that lie all over a vector, a table of sums and rows of an array, none of which a second-level cache holds, beside plain loops
+/// over the same arrays on one thread.
+///
+///     RAYON_NUM_THREADS=1 cargo bench --bench matmul -- scattered
+fn scattered(c: &mut Criterion) {
+    const ROWS: usize = 200_000;
+    const COLUMNS: usize = 1 << 20;
+    const FEW: usize = 32;
+    let mut group = c.benchmark_group("scattered");
+    group.sample_size(20);
+    let a = Tensor::random([ROWS, COLUMNS], 16.0 / COLUMNS as f64, 0.0, Layout::Csr, 1).expect("a matrix");
+    let (x, y) = (Tensor::rand([COLUMNS], 2).expect("numbers"), Tensor::rand([ROWS], 3).expect("numbers"));
+    let rows = Tensor::rand([COLUMNS / 4, FEW], 4).expect("numbers");
+    let transposed = a.matrix_transpose().expect("a matrix");
+    group.throughput(Throughput::Elements(a.nse() as u64));
+
+    let [i, j]: [Vec<usize>; 2] =
+        [0, 1].map(|axis| a.coordinates().swap_remove(axis).1.iter().map(|&k| k as usize).collect());
+    let values = a.values::<f64>().expect("values of a fresh matrix are contiguous").to_vec();
+    let numbers = |t: &Tensor| t.to_vec::<f64>().expect("floats");
+    let (xs, ys, all) = (numbers(&x), numbers(&y), numbers(&rows));
+    let entries = || i.iter().zip(&j).zip(&values);
+    let times = || {
+        let mut out = vec![0.0; ROWS];
+        entries().for_each(|((&i, &j), v)| out[i] += v * xs[j]);
+        out
+    };
+    let transposed_times = || {
+        let mut out = vec![0.0; COLUMNS];
+        entries().for_each(|((&i, &j), v)| out[j] += v * ys[i]);
+        out
+    };
+    let sums = || {
+        let mut out = vec![0.0; COLUMNS];
+        entries().for_each(|((_, &j), v)| out[j] += v);
+        out
+    };
+    let taken: Vec<usize> = j.iter().step_by(8).map(|j| j / 4).collect();
+    let list = Tensor::from_vec([taken.len()], taken.iter().map(|&k| k as i64).collect()).expect("a list");
+    let copies = || {
+        let mut out = vec![0.0; taken.len() * FEW];
+        out.chunks_exact_mut(FEW).zip(&taken).for_each(|(o, &k)| o.copy_from_slice(&all[k * FEW..][..FEW]));
+        out
+    };
+    type Way<'a> = (&'a str, &'a dyn Fn() -> openwork::Result<Tensor>, &'a dyn Fn() -> Vec<f64>);
+    let ways: [Way<'_>; 4] = [
+        ("times a vector", &|| a.matmul(&x), &times),
+        ("transposed times a vector", &|| transposed.matmul(&y), &transposed_times),
+        ("sums of columns", &|| a.sum(0), &sums),
+        ("rows of 32", &|| rows.take(&list, 0), &copies),
+    ];
+    for (name, op, plainly) in ways {
+        let (found, wanted) = (numbers(&op().expect("shapes that fit")), plainly());
+        assert_eq!(found.len(), wanted.len());
+        assert!(found.iter().zip(&wanted).all(|(a, b)| (a - b).abs() <= 1e-9) && wanted.iter().any(|x| *x != 0.0));
+        group.bench_function(name, |b| b.iter(op));
+        group.bench_function(format!("loop/{name}"), |b| b.iter(plainly));
+    }
+    group.finish();
+}
+
 /// Gram matrices of rows with few features, beside the same product of rows of the transpose, which is at hand; and a transpose times
 /// eight columns.
 ///
@@ -187,5 +248,5 @@ fn blocks(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, products, grid, gram, orders, blocks, small);
+criterion_group!(benches, products, grid, scattered, gram, orders, blocks, small);
 criterion_main!(benches);

@@ -7,6 +7,7 @@ use super::allowed::Allowed;
 use super::term::Term;
 use super::typed::{Typed, slice, slice_mut};
 use super::{Finish, Grid, Kernels, Listed, Operand, Product, Rows, Run, Wanted, WantedRow};
+use crate::simd::{are_scattered, is_far, prefetch_far};
 use crate::structure::{Index, IndexSlice};
 
 /// The loops over terms `T`.
@@ -81,6 +82,9 @@ impl<T: Term> Kernels for Loops<T> {
 /// Columns that are accumulated in registers at a time.
 const WIDE: usize = 16;
 
+/// Elements whose rows of the dense matrix are asked for ahead.
+const ROWS_AHEAD: usize = 32;
+
 #[inline(always)] // into the loops of `fused` too
 pub(super) fn sparse_dense<T: Term, I: Index>(
     left: Rows<'_>,
@@ -111,8 +115,16 @@ pub(super) fn sparse_dense<T: Term, I: Index>(
         }
         return;
     }
+    let (last, is_far) = (left.start(rows.end), is_far(b) && are_scattered(&left.indices[left.start(rows.start)..]));
     for (out, r) in acc.chunks_exact_mut(n).zip(rows) {
         let (indices, values) = left.row(r);
+        if is_far {
+            let start = left.start(r) + ROWS_AHEAD;
+            for k in &left.indices[start.min(last)..(start + indices.len().min(16 * ROWS_AHEAD)).min(last)] {
+                let asked = (0..n.min(4 * WIDE)).step_by(WIDE);
+                asked.for_each(|j| prefetch_far::<T, WIDE>(b, k.get() * right.row + j));
+            }
+        }
         let mut j = 0;
         let (wide, rest) = out.as_chunks_mut::<WIDE>();
         for out in wide {

@@ -185,4 +185,41 @@ mod tests {
         assert!(!are_scattered(&all(&|i| i / 7 + beside[i as usize % 7])));
         assert!(!are_scattered::<u32>(&[]));
     }
+
+    #[test]
+    fn all_indices_come_in_parts_and_in_order() {
+        let spread = |i: u32| i.wrapping_mul(0x9e37_79b1) >> 14;
+        for (n, size) in [(0, 1 << 18), (1, 1 << 18), (130, 1 << 18), (1000, 1 << 18), (1000, 1000)] {
+            let indices: Vec<u32> = (0..n).map(|i| spread(i) % size).collect();
+            let mut table = vec![0u64; size as usize];
+            let (mut met, mut parts) = (Vec::new(), 0);
+            in_parts(&indices, &mut table[..], |table, part| {
+                parts += 1;
+                for &i in &indices[part] {
+                    table[i as usize] += 1;
+                    met.push(i);
+                }
+            });
+            assert_eq!(met, indices);
+            // Two megabytes are far.
+            let asked = if size > 1000 { Later::<u32>::TOGETHER } else { n.max(1) as usize };
+            assert_eq!(parts, met.len().div_ceil(asked));
+            assert_eq!(table.iter().sum::<u64>(), u64::from(n));
+        }
+    }
+
+    #[test]
+    fn what_comes_soon_is_asked_for_once() {
+        let (indices, table): (Vec<u32>, _) = ((0..2000).map(|i| i * 1000 % (1 << 18)).collect(), vec![0u64; 1 << 18]);
+        let mut later = Later::of(&indices, &table);
+        assert!(!later.is_idle() && Later::of(&indices, &table[..1000]).is_idle());
+        let mut asked = Vec::new();
+        for at in [0, 1, 15, 16, 17, 300] {
+            later.reach(at, &table);
+            asked.push(later.asked);
+        }
+        assert_eq!(asked, [128, 144, 144, 144, 160, 432]);
+        later.reach_row(400, 100_000, &table);
+        assert_eq!(later.asked, 2000);
+    }
 }
