@@ -236,14 +236,15 @@ pub(super) fn dots<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, b: &[
     // Gathers take indices as signed.
     if b.len() <= i32::MAX as usize {
         let few = if gathers_are_slow() { FEW } else { 0 };
+        let later = left.later(&rows, b);
         // SAFETY: the level in use is at most that of the CPU.
         if few > 0
+            && later.is_idle()
             && level() >= Level::Avx2
             && unsafe { alike::dots(left, rows.clone(), b, out, |rows, out| dots256(left, rows, b, few, out, |_| {})) }
         {
             return;
         }
-        let later = left.later(&rows, b);
         match (level(), later.is_idle()) {
             // SAFETY: the level in use is at most that of the CPU.
             (Level::Avx512, true) => return unsafe { dots512(left, rows, b, few, out, |_| {}) },

@@ -20,6 +20,9 @@ use crate::structure::IndexSlice;
 /// Stored elements whose rows of the dense matrix are asked for ahead: of narrow matrices, and of wide ones.
 const AHEAD: [usize; 2] = [32, 8];
 
+/// The same of rows that come into the second cache.
+const LATER: [usize; 2] = [64, 32];
+
 /// The same where rows of the dense matrix are a multiple of [`PAGE`] bytes apart: the same columns of all of them compete for
 /// twelve lines of the first cache, or eight. A product with 512 columns of `f64` takes nine tenths of the time at AVX-512; slower
 /// loops have no more rows on their way than fit.
@@ -450,7 +453,11 @@ impl<'a, T: Lanes> Group<'a, T> {
     #[inline(always)]
     pub(super) fn row<S, const AWAY: u8>(&self, r: usize, checked: &'a [T], source: S) -> Row<'a, T, S> {
         let is_clashing = self.level == Level::Avx512 && (self.stride * size_of::<T>()).is_multiple_of(PAGE);
-        let distance = if is_clashing { CLASHING } else { AHEAD[usize::from(self.n > NARROW)] };
+        let distance = match AWAY {
+            SCATTERED => LATER[usize::from(self.n > NARROW)],
+            _ if is_clashing => CLASHING,
+            _ => AHEAD[usize::from(self.n > NARROW)],
+        };
         let (indices, values) = self.left.row(r);
         let ahead = if AWAY != NEAR { &self.left.indices[self.left.start(r)..self.left.start(self.end)] } else { &[] };
         Row { indices, values, source, ahead, distance, b: checked, stride: self.stride, stream: false }
