@@ -37,6 +37,7 @@ mod programs;
 mod reduce_repeated;
 mod reduce_varying;
 mod results;
+mod scattered;
 mod semirings;
 mod sides;
 mod small_blocks;
