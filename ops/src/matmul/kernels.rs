@@ -7,7 +7,7 @@ use super::allowed::Allowed;
 use super::term::Term;
 use super::typed::{Typed, slice, slice_mut};
 use super::{Finish, Grid, Kernels, Listed, Operand, Product, Rows, Run, Wanted, WantedRow};
-use crate::simd::{are_scattered, is_far, prefetch_far};
+use crate::simd::{all_over, prefetch_far};
 use crate::structure::{Index, IndexSlice};
 
 /// The loops over terms `T`.
@@ -115,10 +115,11 @@ pub(super) fn sparse_dense<T: Term, I: Index>(
         }
         return;
     }
-    let (last, is_far) = (left.start(rows.end), is_far(b) && are_scattered(&left.indices[left.start(rows.start)..]));
+    let last = left.start(rows.end);
+    let all_over = all_over(&left.indices[left.start(rows.start)..last], b);
     for (out, r) in acc.chunks_exact_mut(n).zip(rows) {
         let (indices, values) = left.row(r);
-        if is_far {
+        if all_over {
             let start = left.start(r) + ROWS_AHEAD;
             for k in &left.indices[start.min(last)..(start + indices.len().min(16 * ROWS_AHEAD)).min(last)] {
                 let asked = (0..n.min(4 * WIDE)).step_by(WIDE);

@@ -3,7 +3,7 @@
 use super::dots::{Dots, dots};
 use super::typed::{slice, slice_mut};
 use super::{Grid, WantedRow};
-use crate::simd::{Level, Loop, are_scattered, is_far, level, prefetch, prefetch_far, vectorised};
+use crate::simd::{Level, Loop, all_over, level, prefetch, prefetch_far, vectorised};
 
 /// Elements whose rows of the right operand are asked for ahead.
 const AHEAD: usize = 32;
@@ -42,7 +42,7 @@ fn tile(share: usize, each: usize, rows: usize, k: usize, size: usize) -> Option
 /// operand's transpose.
 pub(super) fn add<T: Dots>([a, b]: [Grid<'_>; 2], columns: &[u32], rows: &[WantedRow], k: usize, acc: &mut [u8]) {
     let (x, y) = (slice::<T>(a.values), slice::<T>(b.values));
-    let is_scattered = is_far(y) && are_scattered(columns);
+    let is_scattered = all_over(columns, y);
     let sampled = Sampled { x, x_stride: a.row, y, y_stride: b.row, columns, k, level: level(), is_scattered };
     add_to(sampled, rows, slice_mut(acc));
 }

@@ -14,7 +14,7 @@ use super::source::{Source, Whole};
 use super::tiles;
 use super::typed::{Typed, slice, slice_mut};
 use super::{Grid, Rows};
-use crate::simd::{Level, Loop, are_scattered, is_far, level, prefetch, prefetch_far, vectorised};
+use crate::simd::{Level, Loop, all_over, level, prefetch, prefetch_far, vectorised};
 use crate::structure::IndexSlice;
 
 /// Stored elements whose rows of the dense matrix are asked for ahead: of narrow matrices, and of wide ones.
@@ -430,7 +430,7 @@ impl<'a, T: Lanes> Group<'a, T> {
         }
         let met = self.b.len() / self.stride.max(1) * self.n.min(TILE);
         let indices = &self.left.indices[self.left.start(self.first)..self.left.start(self.end)];
-        if is_far(&self.b[..met.min(self.b.len())]) && are_scattered(indices) { SCATTERED } else { FAR }
+        if all_over(indices, &self.b[..met.min(self.b.len())]) { SCATTERED } else { FAR }
     }
 
     /// The dense matrix, once the last place that some rows name was looked up in it, and none need be later.

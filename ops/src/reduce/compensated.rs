@@ -201,15 +201,17 @@ fn scatter<const P: usize>(values: &[u8], keys: &[u32], table: &mut Table<'_>) {
     debug_assert!(values.len() == keys.len() && u32::try_from(keys.len()).is_ok());
     let (recent, pairs) = (table.recent.as_chunks_mut::<P>().0, table.pairs.as_chunks_mut::<2>().0.as_chunks_mut().0);
     if table.terms.is_empty() {
-        simd::in_stream(values, keys, 0..keys.len(), pairs, add_all::<P>);
+        let all_over = simd::all_over(keys, pairs);
+        simd::in_stream(values, keys, 0..keys.len(), (pairs, all_over), add_all::<P>);
         return;
     }
     // Counting first: its small table then has the cache to itself, and where it branches the sums are not waited for.
     fill(keys, table.terms, table.few, &mut table.full);
+    let all_over = simd::all_over(keys, recent);
     let mut start = 0;
     for &at in &table.full {
         let end = at as usize + 1;
-        plainly(values, keys, start..end, recent);
+        plainly(values, keys, start..end, (recent, all_over));
         let key = keys[at as usize] as usize;
         let (block, begun) = (key / BLOCK, &mut table.begun[key / BLOCK / 64]);
         if *begun >> (block % 64) & 1 == 0 {
@@ -220,7 +222,7 @@ fn scatter<const P: usize>(values: &[u8], keys: &[u32], table: &mut Table<'_>) {
         add_all(&mut pairs[key], &std::mem::replace(&mut recent[key], [-0.0; P]));
         start = end;
     }
-    plainly(values, keys, start..keys.len(), recent);
+    plainly(values, keys, start..keys.len(), (recent, all_over));
 }
 
 fn in_turns<const P: usize>(values: &[u8], keys: &[u32], turns: &Turns, acc: &mut [u8]) {
@@ -230,15 +232,16 @@ fn in_turns<const P: usize>(values: &[u8], keys: &[u32], turns: &Turns, acc: &mu
     sums.fill(-0.0);
     let sums = sums.as_chunks_mut::<P>().0;
     let mut pairs = vec![[[-0.0, 0.0]; P]; turns.entries.len()];
+    let all_over = simd::all_over(keys, sums);
     let mut start = 0;
     for (&at, &slot) in turns.at.iter().zip(&turns.slots) {
         let end = at as usize + 1;
-        plainly(values, keys, start..end, sums);
+        plainly(values, keys, start..end, (sums, all_over));
         let recent = &mut sums[keys[at as usize] as usize];
         add_all(&mut pairs[slot as usize], &std::mem::replace(recent, [-0.0; P]));
         start = end;
     }
-    plainly(values, keys, start..keys.len(), sums);
+    plainly(values, keys, start..keys.len(), (sums, all_over));
     for (pairs, &entry) in pairs.iter_mut().zip(&turns.entries) {
         let sums = &mut sums[entry as usize];
         add_all(pairs, sums);
@@ -250,7 +253,8 @@ fn in_turns<const P: usize>(values: &[u8], keys: &[u32], turns: &Turns, acc: &mu
 fn fill(keys: &[u32], terms: &mut [u8], few: u8, full: &mut Vec<u32>) {
     full.clear();
     let mut i = 0;
-    simd::in_stream(keys, keys, 0..keys.len(), terms, |n, _| {
+    let all_over = simd::all_over(keys, terms);
+    simd::in_stream(keys, keys, 0..keys.len(), (terms, all_over), |n, _| {
         *n += 1;
         if *n >= few {
             *n = 0;
@@ -261,7 +265,7 @@ fn fill(keys: &[u32], terms: &mut [u8], few: u8, full: &mut Vec<u32>) {
 }
 
 #[inline(always)]
-fn plainly<const P: usize>(values: &[[f64; P]], keys: &[u32], range: Range<usize>, sums: &mut [[f64; P]]) {
+fn plainly<const P: usize>(values: &[[f64; P]], keys: &[u32], range: Range<usize>, sums: (&mut [[f64; P]], bool)) {
     simd::in_stream(values, keys, range, sums, |sums, value| sums.iter_mut().zip(value).for_each(|(sum, v)| *sum += v));
 }
 

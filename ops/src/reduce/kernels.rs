@@ -211,7 +211,10 @@ fn fold_short<M: Fold<E>, E: Element>(values: &[E], start: usize, end: usize) ->
 fn scatter<M: Fold<E>, E: Element>(values: &[E], keys: &[u32], acc: &mut [u8]) {
     debug_assert_eq!(values.len(), keys.len());
     let acc = M::Acc::from_bytes_mut(acc);
-    simd::in_stream(values, keys, 0..keys.len(), acc, |acc, &value| *acc = M::combine(*acc, M::lift(value)));
+    let all_over = simd::all_over(keys, acc);
+    simd::in_stream(values, keys, 0..keys.len(), (acc, all_over), |acc, &value| {
+        *acc = M::combine(*acc, M::lift(value))
+    });
 }
 
 fn segments<M: Fold<E>, E: Element>(values: &[E], offsets: &[usize], acc: &mut [u8]) {
