@@ -186,10 +186,13 @@ fn directly<I: Index>(rows: Rows<'_, I>, minor: usize, out: (&mut [I], &mut [u8]
     let is_small = bytes_of(rows.indices, rows.width) <= SMALL;
     let ends = column_ends(rows.indices, if is_small { 1 } else { parallel::threads() }, minor);
     let columns = |part: usize| if part == 0 { 0..ends[0] } else { ends[part - 1]..ends[part] };
-    let all = ends.len() == 1;
+    let extents = if ends.len() == 1 { Vec::new() } else { extents(&rows) };
+    let stretches = |part: usize| stretches(&extents, rows.pointers.len() - 1, columns(part));
     let mut pointers = zeroed_vec::<I>(minor + 1);
     parallel::for_pieces_mut(&mut pointers[..minor], &ends, &|part, counts| {
-        transpose::count(rows, columns(part), all, counts);
+        for (stretch, all) in stretches(part) {
+            transpose::count(rows.part(stretch), columns(part), all, counts);
+        }
     });
     // Where each part ends in the result.
     let counted = |part: usize| pointers[columns(part)].iter().map(|count| count.get()).sum::<usize>();
@@ -213,9 +216,52 @@ fn directly<I: Index>(rows: Rows<'_, I>, minor: usize, out: (&mut [I], &mut [u8]
         for (next, pointer) in next.iter_mut().zip(pointers) {
             *next = I::new(pointer.get() - start);
         }
-        direct(rows, columns(part), all, next, out);
+        for (stretch, all) in stretches(part) {
+            direct(rows.part(stretch), columns(part), all, next, (&mut *out.0, &mut *out.1));
+        }
     });
     pointers
+}
+
+/// Rows that are looked at together.
+const STRETCH: usize = 1 << 7;
+
+/// From which column to which one, excluded, elements are in each stretch of rows.
+fn extents<I: Index>(rows: &Rows<'_, I>) -> Vec<(usize, usize)> {
+    let mut extents = vec![(usize::MAX, 0); (rows.pointers.len() - 1).div_ceil(STRETCH)];
+    parallel::for_chunks_mut(&mut extents, 1, parallel::GRAIN / STRETCH, &|first, part| {
+        let pointers =
+            rows.pointers[first * STRETCH..].chunks(STRETCH).zip(rows.pointers[first * STRETCH + 1..].chunks(STRETCH));
+        for (extent, (starts, ends)) in part.iter_mut().zip(pointers) {
+            for (start, end) in starts.iter().zip(ends) {
+                if let [from, .., to] | [from @ to] = &rows.indices[start.get() - rows.base..end.get() - rows.base] {
+                    *extent = (extent.0.min(from.get()), extent.1.max(to.get() + 1));
+                }
+            }
+        }
+    });
+    extents
+}
+
+/// The rows, of so many, that may have elements in these columns, and whether all of theirs are there; stretches that follow each
+/// other and are alike are one. All rows, where no extents are given.
+fn stretches(extents: &[(usize, usize)], rows: usize, columns: Range<usize>) -> Vec<(Range<usize>, bool)> {
+    if extents.is_empty() {
+        return vec![(0..rows, true)];
+    }
+    let mut stretches: Vec<(Range<usize>, bool)> = Vec::new();
+    for (i, &(from, to)) in extents.iter().enumerate() {
+        if from >= columns.end || to <= columns.start {
+            continue;
+        }
+        let own = i * STRETCH..((i + 1) * STRETCH).min(rows);
+        let all = from >= columns.start && to <= columns.end;
+        match stretches.last_mut() {
+            Some((last, same)) if last.end == own.start && *same == all => last.end = own.end,
+            _ => stretches.push((own, all)),
+        }
+    }
+    stretches
 }
 
 /// Where columns are cut so that parts have about as many elements.
