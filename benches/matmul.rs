@@ -3,7 +3,7 @@
 
 use std::hint::black_box;
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use openwork::{DType, Layout, Tensor, s};
 
 const N: usize = 1 << 16;
@@ -83,6 +83,41 @@ fn grid(c: &mut Criterion) {
             assert!(product.and_then(|y| y.allclose(&wanted, 1e-5, 1e-5)).expect("two of one shape"));
             group.bench_function(format!("{dtype}, {name}"), |b| b.iter(|| black_box(&a).matmul(&x)));
         }
+    }
+    group.finish();
+}
+
+/// A grid whose lines end, times a vector: for the first time, and again, when it is known which rows have the columns of the row before,
+/// each plus one. Results are the same to the bit.
+///
+///     RAYON_NUM_THREADS=1 cargo bench --bench matmul -- stencils
+fn stencils(c: &mut Criterion) {
+    const SIDE: usize = 80;
+    let mut group = c.benchmark_group("stencils");
+    group.sample_size(20);
+    let (n, steps) = (SIDE.pow(3), [SIDE * SIDE, SIDE, 1]);
+    let (mut ends, mut indices) = (vec![0i64], vec![]);
+    for r in 0..n {
+        let is_beyond = |step: usize, edge: usize| r / step % SIDE == edge;
+        indices.extend(steps.iter().filter(|&&d| !is_beyond(d, 0)).map(|d| (r - d) as i64));
+        indices.push(r as i64);
+        indices.extend(steps.iter().rev().filter(|&&d| !is_beyond(d, SIDE - 1)).map(|d| (r + d) as i64));
+        ends.push(indices.len() as i64);
+    }
+    group.throughput(Throughput::Elements(indices.len() as u64));
+    let (values, x) = (Tensor::rand([indices.len()], 2).expect("numbers"), Tensor::rand([n], 3).expect("numbers"));
+    for dtype in [DType::F32, DType::F64] {
+        let (values, x) = (values.cast(dtype).expect("floats"), x.cast(dtype).expect("floats"));
+        let made = || Tensor::csr([n, n], ends.clone(), indices.clone(), &values, 0.0).expect("a valid matrix");
+        let a = made();
+        let [first, second, third] =
+            [(); 3].map(|()| a.matmul(&x).and_then(|y| y.cast(DType::F64)?.to_vec::<f64>()).expect("floats"));
+        assert!(first == second && first == third && first.iter().any(|y| *y != first[0]));
+        let times = |a: &Tensor| a.matmul(&x);
+        group.bench_function(format!("{dtype}, again"), |b| b.iter(|| times(black_box(&a))));
+        group.bench_function(format!("{dtype}, first"), |b| {
+            b.iter_batched_ref(made, |a| times(a), BatchSize::LargeInput)
+        });
     }
     group.finish();
 }
@@ -248,5 +283,5 @@ fn blocks(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, products, grid, scattered, gram, orders, blocks, small);
+criterion_group!(benches, products, grid, stencils, scattered, gram, orders, blocks, small);
 criterion_main!(benches);

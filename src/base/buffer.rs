@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use openwork_ops::matmul::Extent;
+use openwork_ops::matmul::{Extent, Stencil};
 use openwork_ops::reduce::Turns;
 use openwork_ops::{DType, Element};
 
@@ -37,8 +37,8 @@ trait Owner: Send + Sync {
     fn found(&self) -> Option<&Found> {
         None
     }
-    /// Where is kept, until the bytes change, when sums have a few terms that they are the keys of.
-    fn turned(&self) -> Option<&Turned> {
+    /// Where is kept, until the bytes change, what was learned of them as indices.
+    fn learned(&self) -> Option<&Learned> {
         None
     }
 }
@@ -46,11 +46,42 @@ trait Owner: Send + Sync {
 /// How large and small the elements of some of the bytes are.
 type Found = OnceLock<(Range<usize>, DType, Extent)>;
 
-/// When sums have a few terms that some of the bytes are the keys of, with what that depends on, and whether anybody has asked.
+/// What was learned of indices.
 #[derive(Default)]
-struct Turned {
-    kept: OnceLock<(Range<usize>, [usize; 3], Arc<[Turns]>)>,
+struct Learned {
+    /// When sums have a few terms that they are the keys of.
+    turns: Kept<[usize; 3], Turns>,
+    /// Stretches of so many rows, whose columns they are, that have one stencil.
+    stencils: Kept<usize, Stencil>,
+}
+
+/// What was found by a look that takes longer than its use gains once: with which of the bytes it is of, and what else it depends on.
+struct Kept<K, V> {
+    found: OnceLock<(Range<usize>, K, Arc<[V]>)>,
+    /// Whether anybody has asked.
     asked: AtomicBool,
+}
+
+impl<K, V> Default for Kept<K, V> {
+    fn default() -> Self {
+        Kept { found: OnceLock::new(), asked: AtomicBool::new(false) }
+    }
+}
+
+impl<K: PartialEq, V> Kept<K, V> {
+    /// As `look` finds it: `None` of who asks first, and once something else is kept.
+    fn get(&self, of: &Range<usize>, key: K, look: impl FnOnce() -> Arc<[V]>) -> Option<Arc<[V]>> {
+        if let Some((own, known, found)) = self.found.get() {
+            return (own == of && *known == key).then(|| found.clone());
+        }
+        if !self.asked.swap(true, Ordering::Relaxed) {
+            return None;
+        }
+        // Others may look meanwhile: to wait for one would be to wait for work that this thread may have to do.
+        let found = look();
+        let _ = self.found.set((of.clone(), key, found.clone()));
+        Some(found)
+    }
 }
 
 struct VecOwner<T: Element>(Vec<T>, Found);
@@ -100,25 +131,25 @@ impl Owner for Foreign {
 }
 
 /// Many indices.
-struct Keys(VecOwner<u32>, Turned);
+struct Keys(VecOwner<u32>, Learned);
 
 impl Owner for Keys {
     fn bytes(&self) -> &[u8] {
         self.0.bytes()
     }
     fn bytes_mut(&mut self) -> Option<&mut [u8]> {
-        self.1 = Turned::default();
+        self.1 = Learned::default();
         self.0.bytes_mut()
     }
     fn found(&self) -> Option<&Found> {
         self.0.found()
     }
-    fn turned(&self) -> Option<&Turned> {
+    fn learned(&self) -> Option<&Learned> {
         Some(&self.1)
     }
 }
 
-struct Large(Block, Found, Turned);
+struct Large(Block, Found, Learned);
 
 impl Owner for Large {
     fn bytes(&self) -> &[u8] {
@@ -126,7 +157,7 @@ impl Owner for Large {
     }
     fn bytes_mut(&mut self) -> Option<&mut [u8]> {
         self.1.take();
-        self.2 = Turned::default();
+        self.2 = Learned::default();
         Some(self.0.all_mut())
     }
     fn is_plain(&self) -> bool {
@@ -135,7 +166,7 @@ impl Owner for Large {
     fn found(&self) -> Option<&Found> {
         Some(&self.1)
     }
-    fn turned(&self) -> Option<&Turned> {
+    fn learned(&self) -> Option<&Learned> {
         Some(&self.2)
     }
 }
@@ -220,13 +251,13 @@ impl Buffer {
             return Buffer::from_vec(keys);
         }
         let range = 0..size_of_val(keys.as_slice());
-        Buffer { owner: Arc::new(Keys(VecOwner(keys, Found::new()), Turned::default())), range }
+        Buffer { owner: Arc::new(Keys(VecOwner(keys, Found::new()), Learned::default())), range }
     }
 
     /// Takes memory without copying.
     pub(crate) fn from_block(block: Block) -> Buffer {
         let range = 0..block.all().len();
-        Buffer { owner: Arc::new(Large(block, Found::new(), Turned::default())), range }
+        Buffer { owner: Arc::new(Large(block, Found::new(), Learned::default())), range }
     }
 
     /// No bytes.
@@ -319,7 +350,7 @@ impl Buffer {
             Arc::new(out)
         }
         let owner = match (large, len) {
-            (Some(large), _) => Arc::new(Large(large, Found::new(), Turned::default())),
+            (Some(large), _) => Arc::new(Large(large, Found::new(), Learned::default())),
             (None, 0..=64) => first::<4>(few),
             (None, 65..=128) => first::<8>(few),
             (None, _) => Arc::new(Small(*few)),
@@ -442,17 +473,12 @@ impl Buffer {
     /// To look takes longer than one sum gains: `None` of who asks first, of memory with no room for it, and once something else is
     /// kept.
     pub(crate) fn turns(&self, key: [usize; 3], look: impl FnOnce() -> Arc<[Turns]>) -> Option<Arc<[Turns]>> {
-        let turned = self.owner.turned()?;
-        if let Some((of, known, turns)) = turned.kept.get() {
-            return (*of == self.range && *known == key).then(|| turns.clone());
-        }
-        if !turned.asked.swap(true, Ordering::Relaxed) {
-            return None;
-        }
-        // Others may look meanwhile: to wait for one would be to wait for work that this thread may have to do.
-        let turns = look();
-        let _ = turned.kept.set((self.range.clone(), key, turns.clone()));
-        Some(turns)
+        self.owner.learned()?.turns.get(&self.range, key, look)
+    }
+
+    /// Stretches of so many rows, whose columns these bytes are, that have one stencil: kept, and `None`, as of [`Buffer::turns`].
+    pub(crate) fn stencils(&self, rows: usize, look: impl FnOnce() -> Arc<[Stencil]>) -> Option<Arc<[Stencil]>> {
+        self.owner.learned()?.stencils.get(&self.range, rows, look)
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {

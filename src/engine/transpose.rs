@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use openwork_ops::structure::Index;
-use openwork_ops::structure::transpose::{self, Buckets, Passes, Rows};
+use openwork_ops::structure::transpose::{self, Buckets, Passes, Rows, STRETCH};
 use openwork_ops::with_index;
 
 use crate::base::buffer::{Buffer, zeroed_vec};
@@ -185,9 +185,12 @@ fn directly<I: Index>(rows: Rows<'_, I>, minor: usize, out: (&mut [I], &mut [u8]
     // A part for each thread, as every part looks at every row: that takes longer than all of a small result.
     let is_small = bytes_of(rows.indices, rows.width) <= SMALL;
     let ends = column_ends(rows.indices, if is_small { 1 } else { parallel::threads() }, minor);
+    let all = ends.len() == 1;
     let columns = |part: usize| if part == 0 { 0..ends[0] } else { ends[part - 1]..ends[part] };
-    let extents = if ends.len() == 1 { Vec::new() } else { extents(&rows) };
-    let stretches = |part: usize| stretches(&extents, rows.pointers.len() - 1, columns(part));
+    let n = rows.pointers.len() - 1;
+    let mut extents = if all { Vec::new() } else { vec![(0, 0); n.div_ceil(STRETCH)] };
+    parallel::for_chunks_mut(&mut extents, 1, parallel::GRAIN / STRETCH, &|first, part| rows.extents(first, part));
+    let stretches = |part: usize| transpose::stretches(&extents, n, columns(part));
     let mut pointers = zeroed_vec::<I>(minor + 1);
     parallel::for_pieces_mut(&mut pointers[..minor], &ends, &|part, counts| {
         for (stretch, all) in stretches(part) {
@@ -221,47 +224,6 @@ fn directly<I: Index>(rows: Rows<'_, I>, minor: usize, out: (&mut [I], &mut [u8]
         }
     });
     pointers
-}
-
-/// Rows that are looked at together.
-const STRETCH: usize = 1 << 7;
-
-/// From which column to which one, excluded, elements are in each stretch of rows.
-fn extents<I: Index>(rows: &Rows<'_, I>) -> Vec<(usize, usize)> {
-    let mut extents = vec![(usize::MAX, 0); (rows.pointers.len() - 1).div_ceil(STRETCH)];
-    parallel::for_chunks_mut(&mut extents, 1, parallel::GRAIN / STRETCH, &|first, part| {
-        let pointers =
-            rows.pointers[first * STRETCH..].chunks(STRETCH).zip(rows.pointers[first * STRETCH + 1..].chunks(STRETCH));
-        for (extent, (starts, ends)) in part.iter_mut().zip(pointers) {
-            for (start, end) in starts.iter().zip(ends) {
-                if let [from, .., to] | [from @ to] = &rows.indices[start.get() - rows.base..end.get() - rows.base] {
-                    *extent = (extent.0.min(from.get()), extent.1.max(to.get() + 1));
-                }
-            }
-        }
-    });
-    extents
-}
-
-/// The rows, of so many, that may have elements in these columns, and whether all of theirs are there; stretches that follow each
-/// other and are alike are one. All rows, where no extents are given.
-fn stretches(extents: &[(usize, usize)], rows: usize, columns: Range<usize>) -> Vec<(Range<usize>, bool)> {
-    if extents.is_empty() {
-        return vec![(0..rows, true)];
-    }
-    let mut stretches: Vec<(Range<usize>, bool)> = Vec::new();
-    for (i, &(from, to)) in extents.iter().enumerate() {
-        if from >= columns.end || to <= columns.start {
-            continue;
-        }
-        let own = i * STRETCH..((i + 1) * STRETCH).min(rows);
-        let all = from >= columns.start && to <= columns.end;
-        match stretches.last_mut() {
-            Some((last, same)) if last.end == own.start && *same == all => last.end = own.end,
-            _ => stretches.push((own, all)),
-        }
-    }
-    stretches
 }
 
 /// Where columns are cut so that parts have about as many elements.

@@ -14,6 +14,7 @@ mod einsum;
 mod elementwise;
 mod gradients;
 mod graphs;
+mod grids;
 mod indexing;
 mod into;
 #[cfg(feature = "faer")]

@@ -10,6 +10,9 @@ use std::ops::Range;
 #[cfg(target_arch = "x86_64")]
 use super::alike;
 use super::columns::Columns;
+#[cfg(target_arch = "x86_64")]
+use super::stencils;
+use super::stencils::Stencil;
 use super::term::Term;
 use super::typed::Typed;
 use crate::simd::Later;
@@ -51,6 +54,13 @@ pub(super) trait Lanes: Term {
     /// The CPU must have AVX2.
     #[cfg(target_arch = "x86_64")]
     unsafe fn four(of: [Self; 4]) -> __m256d;
+
+    /// Writes four sums.
+    ///
+    /// # Safety
+    /// The CPU must have AVX2.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn store4(sums: __m256d, to: &mut [Self; 4]);
 
     /// The lanes in `mask` of eight elements.
     ///
@@ -116,6 +126,13 @@ impl Lanes for f64 {
     }
     #[cfg(target_arch = "x86_64")]
     #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn store4(sums: __m256d, to: &mut [f64; 4]) {
+        // SAFETY: there is room for four.
+        unsafe { _mm256_storeu_pd(to.as_mut_ptr(), sums) }
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
     #[target_feature(enable = "avx512f,avx512vl")]
     unsafe fn load8(mask: __mmask8, from: *const f64) -> __m512d {
         // SAFETY: the caller's promise.
@@ -170,6 +187,13 @@ impl Lanes for f32 {
     #[target_feature(enable = "avx2")]
     unsafe fn four([a, b, c, d]: [f32; 4]) -> __m256d {
         _mm256_cvtps_pd(_mm_setr_ps(a, b, c, d))
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn store4(sums: __m256d, to: &mut [f32; 4]) {
+        // SAFETY: there is room for four.
+        unsafe { _mm_storeu_ps(to.as_mut_ptr(), _mm256_cvtpd_ps(sums)) }
     }
     #[cfg(target_arch = "x86_64")]
     #[inline]
@@ -228,7 +252,13 @@ fn dots_of_few<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, b: &[T], 
 }
 
 /// The dot product of each of some rows with a vector.
-pub(super) fn dots<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, b: &[T], out: &mut [T]) {
+pub(super) fn dots<T: Lanes>(
+    left: &Typed<'_, T, u32>,
+    stencils: &[Stencil],
+    rows: Range<usize>,
+    b: &[T],
+    out: &mut [T],
+) {
     if MOSTLY * (left.start(rows.end) - left.start(rows.start)) < rows.len() {
         return dots_of_few(left, rows, b, out);
     }
@@ -236,6 +266,12 @@ pub(super) fn dots<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, b: &[
     // Gathers take indices as signed.
     if b.len() <= i32::MAX as usize {
         let few = if gathers_are_slow() { FEW } else { 0 };
+        if !stencils.is_empty() && level() >= Level::Avx2 {
+            // SAFETY: the level in use is at most that of the CPU.
+            let others = |rows, out: &mut [T]| unsafe { dots256(left, rows, b, few, out, |_| {}) };
+            // SAFETY: as above.
+            return unsafe { stencils::dots(left, stencils, rows, b, out, others) };
+        }
         let later = left.later(&rows, b);
         // SAFETY: the level in use is at most that of the CPU.
         if few > 0

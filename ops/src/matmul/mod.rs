@@ -29,6 +29,7 @@ mod over_fill_tests;
 mod over_fill_vector;
 mod sampled;
 mod semiring;
+mod stencils;
 mod small_blocks;
 mod source;
 mod sparse;
@@ -55,6 +56,7 @@ pub use sampled::piece;
 pub use semiring::{Plus, Semiring, Times};
 pub use small_blocks::SmallBlocks;
 pub use sparse::{Accumulator, Out};
+pub use stencils::Stencil;
 
 /// Compressed rows: row `r` holds entries `pointers[r] - base..pointers[r + 1] - base`. Pointers and indices
 /// have one width.
@@ -68,6 +70,8 @@ pub struct Rows<'a> {
     pub indices: IndexSlice<'a>,
     /// The term of each entry.
     pub values: &'a [u8],
+    /// Stretches of rows whose columns need not be read, in order; where they are known.
+    pub stencils: &'a [Stencil],
 }
 
 /// A matrix of terms (or accumulators) with strides in elements; a stride is 0 where nothing varies. The

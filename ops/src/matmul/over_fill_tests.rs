@@ -36,6 +36,7 @@ impl Matrix {
             base: 0,
             indices: IndexSlice::U32(&self.indices),
             values: bytemuck::cast_slice(&self.values),
+            stencils: &[],
         }
     }
 
@@ -133,6 +134,7 @@ fn hard_elements_are_exact() {
         base: 0,
         indices: IndexSlice::U32(&indices),
         values: bytemuck::cast_slice(&values),
+        stencils: &[],
     };
     let right = Grid { values: bytemuck::cast_slice(&b), row: 1, col: 1 };
     let out = at_each_level(&|| {
@@ -213,6 +215,7 @@ fn nothing_is_read_beyond_fills_and_rows() {
         base: 0,
         indices: IndexSlice::U32(&indices),
         values: bytemuck::cast_slice(&values),
+        stencils: &[],
     };
     for (fills, rows) in [(5, 8), (8, 5)] {
         let (own, b) = (vec![1.0; fills], vec![1.0; rows]);

@@ -8,6 +8,7 @@ fn rows<'a>(pointers: &'a [u32], indices: &'a [u32], values: &'a [f64]) -> Rows<
         base: pointers[0] as usize,
         indices: IndexSlice::U32(indices),
         values: bytemuck::cast_slice(values),
+        stencils: &[],
     }
 }
 
@@ -163,8 +164,13 @@ fn vector_kernels_agree(rows: usize, columns: usize, (pointers, indices, values)
             }
         }
         let run = |carrier: Carrier, values: &[u8], dense: &[u8], size: usize| {
-            let left =
-                Rows { pointers: IndexSlice::U32(&pointers), base: 0, indices: IndexSlice::U32(&indices), values };
+            let left = Rows {
+                pointers: IndexSlice::U32(&pointers),
+                base: 0,
+                indices: IndexSlice::U32(&indices),
+                values,
+                stencils: &[],
+            };
             let right = Grid { values: dense, row: n, col: usize::from(n > 1) };
             at_each_level(&|| {
                 // Elements that begin where a line of the cache does, as those of large results do.
@@ -202,6 +208,7 @@ fn single_sums_may_be_large_on_the_way() {
         base: 0,
         indices: IndexSlice::U32(&[0, 1, 2, 3, 4]),
         values: bytemuck::cast_slice(&large),
+        stencils: &[],
     };
     // One column is summed in lanes, in which 5 is lost beside 3e38 but nothing overflows.
     for (n, want) in [(1, 0.0), (2, 5.0), (8, 5.0), (32, 5.0), (64, 5.0)] {
@@ -234,6 +241,7 @@ fn gathers_stay_inside() {
                     base: 0,
                     indices: IndexSlice::U32(&indices),
                     values: bytemuck::cast_slice(&values),
+                    stencils: &[],
                 };
                 let right = Grid { values: bytemuck::cast_slice(&[1.0f64, 2.0, 3.0]), row: 1, col: 0 };
                 let mut out = [0u8; 8];
@@ -260,6 +268,7 @@ fn columns_agree_with_rows() {
             base: 0,
             indices: IndexSlice::U32(indices),
             values: bytemuck::cast_slice(&values),
+            stencils: &[],
         };
         let panel = numbers(rows * width, 5);
         let mut want = vec![0.0; columns * width];
@@ -309,6 +318,7 @@ fn sparse_rows_agree_with_gustavson() {
         base: 0,
         indices: IndexSlice::U32(indices),
         values: bytemuck::cast_slice(values),
+        stencils: &[],
     };
     let (left, right) = (view(&pointers, &indices, &values), view(&right_pointers, &right_indices, &right_values));
     let kernels = Carrier::Float.kernels();

@@ -326,9 +326,10 @@ pub(super) fn sparse_dense<T: Paired>(
     (out, stream): (&mut [u8], bool),
 ) {
     debug_assert!(matches!(left.indices, IndexSlice::U32(_)));
+    let stencils = left.stencils;
     let (left, b, out) = (Typed::<T, u32>::new(left), slice::<T>(right.values), slice_mut::<T>(out));
     if n == 1 && right.row == 1 {
-        return lanes::dots(&left, rows, b, out);
+        return lanes::dots(&left, stencils, rows, b, out);
     }
     vectorised(SparseDense { left, rows, b, stride: right.row, n, out, level: level(), stream });
 }

@@ -54,6 +54,43 @@ impl<'a, I: Index> Rows<'a, I> {
             first: self.first + rows.start,
         }
     }
+
+    /// From which column on, and up to which, the elements of stretches of [`STRETCH`] rows are, from so many stretches on.
+    pub fn extents(self, first: usize, out: &mut [(usize, usize)]) {
+        let of = |pointers: &'a [I]| pointers[first * STRETCH..].chunks(STRETCH);
+        for (out, (starts, ends)) in out.iter_mut().zip(of(self.pointers).zip(of(&self.pointers[1..]))) {
+            *out = (usize::MAX, 0);
+            for (start, end) in starts.iter().zip(ends) {
+                if let [from, .., to] | [from @ to] = &self.indices[start.get() - self.base..end.get() - self.base] {
+                    *out = (out.0.min(from.get()), out.1.max(to.get() + 1));
+                }
+            }
+        }
+    }
+}
+
+/// Rows of which it is asked together where their elements are.
+pub const STRETCH: usize = 1 << 7;
+
+/// The rows, of so many, that may have elements in these columns, and whether all that they have are there; what follows each other and
+/// is alike is one. Without [`Rows::extents`] these are all rows, and all that they have.
+pub fn stretches(extents: &[(usize, usize)], rows: usize, columns: Range<usize>) -> Vec<(Range<usize>, bool)> {
+    let mut stretches: Vec<(Range<usize>, bool)> = Vec::new();
+    if extents.is_empty() {
+        stretches.push((0..rows, true));
+    }
+    for (i, &(from, to)) in extents.iter().enumerate() {
+        if from >= columns.end || to <= columns.start {
+            continue;
+        }
+        let own = i * STRETCH..((i + 1) * STRETCH).min(rows);
+        let all = from >= columns.start && to <= columns.end;
+        match stretches.last_mut() {
+            Some((last, same)) if last.end == own.start && *same == all => last.end = own.end,
+            _ => stretches.push((own, all)),
+        }
+    }
+    stretches
 }
 
 /// How many elements each of these columns has, into zeros.
@@ -330,5 +367,40 @@ fn collect<const W: usize, const K: usize, I: Index>(
             values_out[at].copy_from_slice(&bytemuck::bytes_of(entry)[value..value + W]);
             *slot = I::new(at + 1);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_reach_columns_are_found() {
+        // Two elements in each row, one after the other, but for some that are empty; the last stretch is short.
+        let n = 3 * STRETCH + 5;
+        let (mut pointers, mut indices) = (vec![7u32], Vec::new());
+        for r in 0..n as u32 {
+            if !(130..400).contains(&r) || r % 2 == 0 {
+                indices.extend([r + 1, r + 4]);
+            }
+            pointers.push(7 + indices.len() as u32);
+        }
+        let values = vec![0; indices.len()];
+        let rows = Rows { pointers: &pointers, base: 7, indices: &indices, values: &values, width: 1, first: 0 };
+        let mut extents = vec![(0, 0); 4];
+        rows.extents(0, &mut extents[..1]);
+        rows.extents(1, &mut extents[1..]);
+        let s = STRETCH;
+        assert_eq!(extents, [(1, s + 4), (s + 1, 2 * s + 3), (2 * s + 1, 3 * s + 3), (3 * s + 1, 3 * s + 9)]);
+        assert_eq!(stretches(&extents, n, 0..n + 9), [(0..n, true)]);
+        assert_eq!(stretches(&extents, n, 0..s), [(0..s, false)]);
+        assert_eq!(stretches(&extents, n, 0..s + 4), [(0..s, true), (s..2 * s, false)]);
+        assert_eq!(stretches(&extents, n, s + 4..n + 4), [(s..2 * s, false), (2 * s..n, true)]);
+        assert_eq!(stretches(&extents, n, n + 9..n + 10), []);
+        assert_eq!(stretches(&[], n, 3..4), [(0..n, true)]);
+        // No rows reach any column.
+        let mut none = [(3, 3)];
+        Rows { pointers: &[0u32; 4], base: 0, indices: &[], values: &[], width: 1, first: 0 }.extents(0, &mut none);
+        assert_eq!(stretches(&none, 3, 0..9), []);
     }
 }

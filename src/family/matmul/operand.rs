@@ -93,6 +93,7 @@ impl Stored {
             base: self.pointers.get(0),
             indices: self.indices.as_slice(),
             values: self.terms.bytes(),
+            stencils: &[],
         }
     }
 

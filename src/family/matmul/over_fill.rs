@@ -220,7 +220,13 @@ impl<'a> AtHand<'a> {
             self.over.some(&self.fill, start, Told::Hard, terms, &mut entries);
             let all = stored.view();
             take(
-                Rows { values: terms, indices: all.indices.range(start..start + n), base: all.base + start, ..all },
+                Rows {
+                    values: terms,
+                    indices: all.indices.range(start..start + n),
+                    base: all.base + start,
+                    stencils: &[],
+                    ..all
+                },
                 first..last,
             );
             first = last;

@@ -1,9 +1,10 @@
 //! The loops over matrices and rows: which rows meet which, in pieces that threads share.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use openwork_ops::matmul::{Carrier, Finish, Grid, Listed, Mask, Out, Product, Run};
-use openwork_ops::structure::Index;
+use openwork_ops::matmul::{Carrier, Finish, Grid, Listed, Mask, Out, Product, Rows, Run, Stencil};
+use openwork_ops::structure::{Index, IndexSlice};
 use openwork_ops::with_index;
 
 use super::mask::Wanted;
@@ -67,11 +68,13 @@ pub(super) const WORK: usize = 1 << 18;
 
 /// Where rows are made.
 #[derive(Default)]
-struct Room {
+struct Room<'a> {
     /// For accumulators, where these are not the elements.
     scratch: Vec<u128>,
     /// Whether elements are best written past the caches.
     stream: bool,
+    /// Rows of the left operand whose columns need not be read.
+    stencils: &'a [Stencil],
 }
 
 impl Pass<'_> {
@@ -117,12 +120,14 @@ impl Pass<'_> {
             if row == 0 {
                 return;
             }
+            let stencils = self.stencils();
+            let stencils = stencils.as_deref().unwrap_or(&[]);
             let ends: Vec<usize> = self.dense_pieces(rows).into_iter().map(|end| end * row).collect();
             parallel::for_pieces_mut(out, &ends, &|piece, out| {
                 let mut at = piece.checked_sub(1).map_or(0, |before| ends[before] / row);
                 let end = ends[piece] / row;
                 let mut rest = out;
-                let mut room = Room { scratch: Vec::new(), stream };
+                let mut room = Room { scratch: Vec::new(), stream, stencils };
                 while at < end {
                     let (b, i) = (at / self.m, at % self.m);
                     let count = (self.m - i).min(end - at);
@@ -133,6 +138,19 @@ impl Pass<'_> {
                 }
             });
         })
+    }
+
+    /// Stretches of rows whose columns need not be read, where vectors are multiplied, and not for the first time.
+    fn stencils(&self) -> Option<Arc<[Stencil]>> {
+        let left = self.left.filter(|_| self.n == 1 && self.parts.rows && self.left_terms.is_none())?;
+        let (IndexSlice::U32(pointers), IndexSlice::U32(indices)) = (left.pointers.as_slice(), left.indices.as_slice())
+        else {
+            return None;
+        };
+        if !matches!(self.carrier, Carrier::Single | Carrier::Float) || !Stencil::is_of_use() {
+            return None;
+        }
+        left.indices.buffer().stencils(left.len(), || Stencil::all(pointers, indices).into())
     }
 
     /// The accumulators of the one row of the one matrix, where only backgrounds take part, over an axis so long that its parts
@@ -234,7 +252,7 @@ impl Pass<'_> {
     }
 
     /// Consecutive rows of matrix `b`, from row `i` on, finished into `out`.
-    fn rows(&self, b: usize, i: usize, left: Range<usize>, room: &mut Room, finish: Finish<'_>, out: &mut [u8]) {
+    fn rows(&self, b: usize, i: usize, left: Range<usize>, room: &mut Room<'_>, finish: Finish<'_>, out: &mut [u8]) {
         if let (Some(x), Some(y), true) = (self.left, self.right_field, self.is_rounded_at_once(out.len() / left.len()))
         {
             let y = y.grid(self.field_offset(y, b));
@@ -253,7 +271,8 @@ impl Pass<'_> {
                 });
                 return;
             }
-            if self.carrier.kernels().sparse_dense_rounded(x.view(), left.clone(), y, self.n, out, room.stream) {
+            let x = Rows { stencils: room.stencils, ..x.view() };
+            if self.carrier.kernels().sparse_dense_rounded(x, left.clone(), y, self.n, out, room.stream) {
                 return;
             }
         }

@@ -1,0 +1,403 @@
+//! Rows that have one stencil, as those of grids and of bands have: the columns of each are those of the row before, each plus one, and
+//! those of the first say all. Where such rows are known, a product with a vector reads half as much of `f32`, and two thirds of
+//! `f64`, and multiplies four rows side by side. Lanes and the order in which they are added are those of [`lanes`](super::lanes), and so are
+//! the bits.
+#![allow(unsafe_code)] // the vector is read unchecked once the greatest column of all rows was compared with its length
+
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::*;
+use std::ops::Range;
+
+#[cfg(target_arch = "x86_64")]
+use super::lanes::{LANES, Lanes, first};
+#[cfg(target_arch = "x86_64")]
+use super::typed::Typed;
+use crate::simd::{Level, level};
+#[cfg(target_arch = "x86_64")]
+use crate::simd::{prefetch, prefetch_stream};
+
+/// A stretch of rows that have one stencil: they are as long as each other, and the columns of each are those of the row before, each plus one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stencil {
+    /// The first row.
+    row: usize,
+    /// Where its entries begin.
+    entry: u32,
+    /// How many rows there are.
+    count: u32,
+    /// Entries of a row.
+    length: u32,
+}
+
+/// Rows that are worth a note.
+const LEAST: u32 = 8;
+/// Entries of such a row at most: of longer ones a gather costs less than it costs to put values side by side.
+const LONGEST: usize = 32;
+/// Rows that are looked at, one after the other, and in how many places, to learn whether all are to be looked at.
+const SAMPLE: usize = 64;
+const SAMPLES: usize = 16;
+
+impl Stencil {
+    /// Whether it pays to look for such rows on this CPU.
+    pub fn is_of_use() -> bool {
+        cfg!(target_arch = "x86_64") && level() >= Level::Avx2
+    }
+
+    /// All such rows of compressed ones; none where they hold less than two thirds of what is stored.
+    ///
+    /// Cost: a pass over the columns, or a look at some of them.
+    pub fn all(pointers: &[u32], indices: &[u32]) -> Vec<Stencil> {
+        let rows = Columns { pointers, base: pointers.first().map_or(0, |&first| first as usize), indices };
+        let n = pointers.len().saturating_sub(1);
+        let step = (n / SAMPLES).max(SAMPLE);
+        let some = |start: usize| start..(start + SAMPLE).min(n);
+        let (mut of_some, mut all_of_some) = (0, 0);
+        for start in (0..n).step_by(step) {
+            found(rows, some(start), |s| of_some += s.entries());
+            all_of_some += rows.start(some(start).end) - rows.start(start);
+        }
+        let mut all = Vec::new();
+        if 3 * of_some >= 2 * all_of_some {
+            found(rows, 0..n, |s| all.push(s));
+        }
+        let held: usize = all.iter().map(|s| s.entries()).sum();
+        if 3 * held < 2 * indices.len() {
+            all.clear();
+        }
+        all.shrink_to_fit();
+        all
+    }
+
+    fn entries(&self) -> usize {
+        self.count as usize * self.length as usize
+    }
+}
+
+/// The columns of compressed rows.
+#[derive(Clone, Copy)]
+struct Columns<'a> {
+    pointers: &'a [u32],
+    base: usize,
+    indices: &'a [u32],
+}
+
+impl Columns<'_> {
+    fn start(&self, r: usize) -> usize {
+        self.pointers[r] as usize - self.base
+    }
+}
+
+/// Gives each stretch of such rows among some.
+fn found(rows: Columns<'_>, some: Range<usize>, mut each: impl FnMut(Stencil)) {
+    let columns = |r: usize| &rows.indices[rows.start(r)..rows.start(r + 1)];
+    let mut first = some.start;
+    for r in some.start + 1..=some.end {
+        let own = columns(first);
+        let goes_on = r < some.end && {
+            let (before, now) = (columns(r - 1), columns(r));
+            (1..=LONGEST).contains(&own.len())
+                && before.len() == now.len()
+                && before.iter().zip(now).fold(true, |all, (&b, &n)| all & (b.wrapping_add(1) == n))
+        };
+        if goes_on {
+            continue;
+        }
+        let count = (r - first) as u32;
+        if count >= LEAST && !own.is_empty() {
+            each(Stencil { row: first, entry: rows.start(first) as u32, count, length: own.len() as u32 });
+        }
+        first = r;
+    }
+}
+
+/// The dot product of each of some rows with a vector: of rows that are known to have one stencil, and by `others` of all others.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+pub(super) fn dots<T: Lanes>(
+    left: &Typed<'_, T, u32>,
+    stencils: &[Stencil],
+    rows: Range<usize>,
+    b: &[T],
+    out: &mut [T],
+    others: impl Fn(Range<usize>, &mut [T]),
+) {
+    let known = stencils.partition_point(|s| s.row + s.count as usize <= rows.start);
+    let (mut row, mut out) = (rows.start, out);
+    for (i, s) in stencils.iter().enumerate().skip(known) {
+        if let Some(next) = stencils.get(i + AHEAD) {
+            prefetch::<u32, LONGEST>(left.indices, next.entry as usize);
+        }
+        let own = s.row.max(row)..(s.row + s.count as usize).min(rows.end);
+        if own.start >= rows.end {
+            break;
+        }
+        if own.len() < ROWS || !is_as_known(left, s, own.clone(), b.len()) {
+            continue;
+        }
+        let (before, rest) = std::mem::take(&mut out).split_at_mut(own.start - row);
+        if !before.is_empty() {
+            others(row..own.start, before);
+        }
+        let (part, rest) = rest.split_at_mut(own.len());
+        let (indices, values) =
+            (&left.indices[s.entry as usize..][..s.length as usize], &left.values[left.start(own.start)..]);
+        let shift = own.start - s.row;
+        match indices.len() {
+            1 => stretch::<T, 1>(indices, shift, values, b, part),
+            2 => stretch::<T, 2>(indices, shift, values, b, part),
+            3 => stretch::<T, 3>(indices, shift, values, b, part),
+            4 => stretch::<T, 4>(indices, shift, values, b, part),
+            5 => stretch::<T, 5>(indices, shift, values, b, part),
+            6 => stretch::<T, 6>(indices, shift, values, b, part),
+            7 => stretch::<T, 7>(indices, shift, values, b, part),
+            8 => stretch::<T, 8>(indices, shift, values, b, part),
+            9 => stretch::<T, 9>(indices, shift, values, b, part),
+            _ => stretch::<T, ANY>(indices, shift, values, b, part),
+        }
+        (row, out) = (own.end, rest);
+    }
+    others(row..rows.end, out);
+}
+
+/// Whether these rows are where they were when they were found, and all of what they meet is below `len`.
+#[cfg(target_arch = "x86_64")]
+fn is_as_known<T: Lanes>(left: &Typed<'_, T, u32>, s: &Stencil, own: Range<usize>, len: usize) -> bool {
+    let pointers = &left.pointers[own.start..=own.end];
+    let lengths = pointers[1..].iter().zip(pointers).map(|(end, start)| end.wrapping_sub(*start));
+    let is_even = lengths.fold(0, |differ, length| differ | (length ^ s.length)) == 0;
+    let is_there = left.start(own.start) == s.entry as usize + (own.start - s.row) * s.length as usize;
+    let greatest = left.indices[s.entry as usize..][..s.length as usize].iter().fold(0, |most, &k| most.max(k));
+    is_even && is_there && greatest as usize + (own.end - s.row) <= len
+}
+
+/// Bytes of values that are asked for beyond what is soon read: rows go by faster here than elsewhere.
+#[cfg(target_arch = "x86_64")]
+const SOON: usize = 1 << 11;
+/// Stretches whose first columns are asked for ahead: they lie far from each other.
+#[cfg(target_arch = "x86_64")]
+const AHEAD: usize = 2;
+/// Rows that are multiplied side by side.
+#[cfg(target_arch = "x86_64")]
+const ROWS: usize = 4;
+/// Stands for any number of entries.
+#[cfg(target_arch = "x86_64")]
+const ANY: usize = 0;
+
+/// [`ROWS`] rows or more of `N` entries, whose columns are `indices`, each plus `shift` in the first row.
+///
+/// The greatest column of the last row must be below the length of `b`: [`is_as_known`] says so.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx2")]
+fn stretch<T: Lanes, const N: usize>(indices: &[u32], shift: usize, values: &[T], b: &[T], out: &mut [T]) {
+    let n = if N == ANY { indices.len() } else { N };
+    let (indices, values) = (&indices[..n], &values[..out.len() * n]);
+    let last = out.len() - ROWS;
+    let mut row = 0;
+    loop {
+        let of_rows = &values[row * n..(row + ROWS) * n];
+        (0..size_of_val(of_rows))
+            .step_by(64)
+            .for_each(|at| prefetch_stream(of_rows.as_ptr().wrapping_byte_add(at + SOON)));
+        // The sums of four lanes, those of all rows side by side: they hold what a row alone holds in these lanes. Written out, as
+        // what is called four times would not be compiled for each number of entries.
+        macro_rules! lanes {
+            ($first:literal) => {{
+                let mut sums = [_mm256_setzero_pd(); 4];
+                let mut k = $first;
+                while k < n {
+                    let here = (n - k).min(4);
+                    let of = |r: usize| {
+                        let from = of_rows[r * n + k..][..here].as_ptr();
+                        // SAFETY: the CPU has AVX2; there are as many elements as in the mask.
+                        unsafe { T::load4(first(here), from) }
+                    };
+                    let sides = transposed([of(0), of(1), of(2), of(3)]);
+                    for i in 0..here {
+                        let at = indices[k + i] as usize + shift + row;
+                        // SAFETY: the greatest column of the last row is below the length of `b`, and so are these.
+                        let x = unsafe { T::four(b.as_ptr().add(at).cast::<[T; 4]>().read_unaligned()) };
+                        sums[i] = _mm256_add_pd(sums[i], _mm256_mul_pd(sides[i], x));
+                    }
+                    k += LANES;
+                }
+                sums
+            }};
+        }
+        // Lanes without an element are 0, which no sum of others is changed by.
+        let mut sums = lanes!(0);
+        if n > 8 {
+            sums = added(sums, lanes!(8));
+        }
+        if n > 4 {
+            let mut other = lanes!(4);
+            if n > 12 {
+                other = added(other, lanes!(12));
+            }
+            sums = added(sums, other);
+        }
+        let two = [_mm256_add_pd(sums[0], sums[2]), _mm256_add_pd(sums[1], sums[3])];
+        let sums = _mm256_add_pd(two[0], two[1]);
+        if let Some(out) = out[row..].first_chunk_mut() {
+            // SAFETY: the CPU has AVX2.
+            unsafe { T::store4(sums, out) };
+        }
+        if row == last {
+            break;
+        }
+        // The last rows may be among those before, and come out the same.
+        row = (row + ROWS).min(last);
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx2")]
+fn added(a: [__m256d; 4], b: [__m256d; 4]) -> [__m256d; 4] {
+    [_mm256_add_pd(a[0], b[0]), _mm256_add_pd(a[1], b[1]), _mm256_add_pd(a[2], b[2]), _mm256_add_pd(a[3], b[3])]
+}
+
+/// The elements of four rows, those of a column side by side.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx2")]
+fn transposed(rows: [__m256d; 4]) -> [__m256d; 4] {
+    let low = [_mm256_unpacklo_pd(rows[0], rows[1]), _mm256_unpacklo_pd(rows[2], rows[3])];
+    let high = [_mm256_unpackhi_pd(rows[0], rows[1]), _mm256_unpackhi_pd(rows[2], rows[3])];
+    [
+        _mm256_permute2f128_pd::<0x20>(low[0], low[1]),
+        _mm256_permute2f128_pd::<0x20>(high[0], high[1]),
+        _mm256_permute2f128_pd::<0x31>(low[0], low[1]),
+        _mm256_permute2f128_pd::<0x31>(high[0], high[1]),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows of these first columns, then of each plus one, as often as is said.
+    fn rows(stretches: &[(&[u32], u32)]) -> (Vec<u32>, Vec<u32>) {
+        let (mut pointers, mut indices) = (vec![5], Vec::new());
+        for (first, count) in stretches {
+            for row in 0..*count {
+                indices.extend(first.iter().map(|k| k + row));
+                pointers.push(5 + indices.len() as u32);
+            }
+        }
+        (pointers, indices)
+    }
+
+    #[test]
+    fn stretches_of_rows_are_found() {
+        let of = |row, entry, count, length| Stencil { row, entry, count, length };
+        let (pointers, indices) =
+            rows(&[(&[3, 4, 9], 20), (&[0], 7), (&[], 9), (&[0, 1], 30), (&[31, 32], 2), (&[2], 8)]);
+        assert_eq!(Stencil::all(&pointers, &indices), [of(0, 0, 20, 3), of(36, 67, 30, 2), of(68, 131, 8, 1)]);
+        let long: Vec<u32> = (0..=LONGEST as u32).collect();
+        let (pointers, indices) = rows(&[(&long, 100), (&long[1..], 7)]);
+        assert_eq!(Stencil::all(&pointers, &indices), []);
+        let (pointers, indices) = rows(&[(&long[1..], 100)]);
+        assert_eq!(Stencil::all(&pointers, &indices), [of(0, 0, 100, LONGEST as u32)]);
+        // Too few of many, wherever one looks, and elsewhere than where one looks.
+        let mixed: Vec<(&[u32], u32)> =
+            (0..500).flat_map(|_| [(&[1, 5][..], 8), (&[7, 9][..], 1), (&[3, 9][..], 5)]).collect();
+        let (pointers, indices) = rows(&mixed);
+        assert_eq!(Stencil::all(&pointers, &indices), []);
+        let (pointers, indices) = rows(&[(&[1, 5], 64), (&[7, 9], 1), (&[7, 9], 1), (&[0, 9], 1)]);
+        assert_eq!(Stencil::all(&pointers, &indices), [of(0, 0, 64, 2)]);
+        assert_eq!(Stencil::all(&[], &[]), []);
+        assert_eq!(Stencil::all(&[0, 0, 0], &[]), []);
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod products {
+    use std::cell::RefCell;
+
+    use super::super::lanes;
+    use super::*;
+
+    fn bits<T: Lanes>(of: &[T]) -> Vec<u64> {
+        of.iter().map(|x| x.wide().to_bits()).collect()
+    }
+
+    /// Products of stretches of rows of `length` entries, cut anywhere, beside those of each row.
+    fn same<T: Lanes>(length: u32, value: impl Fn(u32) -> T) {
+        let first: Vec<u32> = (0..length).map(|k| k * k % 97 + 3 * k).collect();
+        let (mut pointers, mut indices) = (vec![2], Vec::new());
+        for row in 0..300 {
+            // A row of another length, and one whose columns jump, end a stretch.
+            let shift = row + if row >= 201 { 17 } else { 0 };
+            let n = if row == 90 { first.len() - 1 } else { first.len() };
+            indices.extend(first[..n].iter().map(|k| k + shift));
+            pointers.push(2 + indices.len() as u32);
+        }
+        let values: Vec<T> = (0..indices.len() as u32).map(&value).collect();
+        let most = indices.iter().max().map_or(0, |&k| k as usize + 1);
+        let b: Vec<T> = (0..most as u32).map(|i| value(i.wrapping_mul(77) + 1)).collect();
+        let left = Typed { pointers: &pointers, base: 2, indices: &indices, values: &values };
+        let plain = |rows: Range<usize>, out: &mut [T]| {
+            for (out, r) in out.iter_mut().zip(rows) {
+                let (indices, values) = left.row(r);
+                *out = T::round(lanes::dot(indices, values, &b));
+            }
+        };
+        let mut wanted = vec![T::zeroed(); 300];
+        plain(0..300, &mut wanted);
+        assert!(bits(&wanted).iter().filter(|&&b| b != 0).count() > 150);
+        let found = Stencil::all(&pointers, &indices);
+        assert_eq!(found.iter().map(|s| s.count).collect::<Vec<_>>(), [90, 110, 99], "{length}");
+        for rows in [0..300, 1..300, 5..8, 3..96, 88..95, 89..91, 90..91, 150..150, 199..299] {
+            let others = RefCell::new(0);
+            let mut out = vec![value(9); rows.len()];
+            let by_others = |rows: Range<usize>, out: &mut [T]| {
+                *others.borrow_mut() += rows.len();
+                plain(rows, out);
+            };
+            // SAFETY: the caller has asked.
+            unsafe { dots(&left, &found, rows.clone(), &b, &mut out, by_others) };
+            assert_eq!(bits(&out), bits(&wanted[rows.clone()]), "{length} {rows:?}");
+            assert!(rows.len() < 100 || others.take() <= 4, "{length} {rows:?}");
+        }
+    }
+
+    #[test]
+    fn bits_are_those_of_each_row() {
+        if Level::of_cpu() < Level::Avx2 {
+            return;
+        }
+        let spread = |e: u32| f64::from(e.wrapping_mul(0x85eb_ca6b) as i32) / 1e7;
+        for length in 2..=LONGEST as u32 {
+            same::<f64>(length, spread);
+            same::<f32>(length, |e| spread(e) as f32);
+            same::<f64>(length, |e| [0.0, -0.0, 1.0, -1.0, f64::INFINITY][e as usize % 5]);
+        }
+    }
+
+    #[test]
+    fn rows_that_are_elsewhere_by_now_are_left_to_others() {
+        if Level::of_cpu() < Level::Avx2 {
+            return;
+        }
+        let indices: Vec<u32> = (0..100).flat_map(|row| [row, row + 2]).collect();
+        let pointers: Vec<u32> = (0..=100).map(|row| 2 * row).collect();
+        let found = Stencil::all(&pointers, &indices);
+        assert_eq!(found, [Stencil { row: 0, entry: 0, count: 100, length: 2 }]);
+        let mut moved = pointers.clone();
+        moved[50] += 1;
+        let values = vec![1.0; 200];
+        let asked = |pointers: &[u32], b: &[f64]| {
+            let left = Typed { pointers, base: 0, indices: &indices, values: &values };
+            let asked = RefCell::new(Vec::new());
+            let by_others = |rows: Range<usize>, _: &mut [f64]| asked.borrow_mut().push((rows.start, rows.end));
+            // SAFETY: the caller has asked.
+            unsafe { dots(&left, &found, 0..100, b, &mut [0.0; 100], by_others) };
+            asked.take()
+        };
+        assert_eq!(asked(&pointers, &[1.0; 102]), [(100, 100)]);
+        assert_eq!(asked(&moved, &[1.0; 102]), [(0, 100)]);
+        // A vector without all that is met: whoever reads element by element says so.
+        assert_eq!(asked(&pointers, &[1.0; 101]), [(0, 100)]);
+    }
+}
