@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::allowed::Allowed;
+use super::any_columns::{self, AddColumns};
 use super::term::Term;
 use super::typed::{Typed, slice, slice_mut};
 use super::{Finish, Grid, Kernels, Listed, Operand, Product, Rows, Run, Wanted, WantedRow};
@@ -50,6 +51,10 @@ impl<T: Term> Kernels for Loops<T> {
 
     fn add(&self, values: Grid<'_>, n: usize, acc: &mut [u8]) {
         add::<T>(values, n, acc);
+    }
+
+    fn add_columns(&self) -> Option<AddColumns> {
+        Some(any_columns::add::<T>)
     }
 
     fn outer(&self, left: Grid<'_>, right: Grid<'_>, n: usize, acc: &mut [u8]) {

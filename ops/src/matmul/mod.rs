@@ -10,6 +10,7 @@
 #[cfg(target_arch = "x86_64")]
 mod alike;
 mod allowed;
+mod any_columns;
 mod beneath;
 mod blocks;
 mod carrier;
@@ -45,6 +46,7 @@ use std::ops::Range;
 
 use crate::structure::{IndexSlice, IndexVec};
 
+pub use any_columns::{AddColumns, PANELS};
 pub use beneath::Met;
 pub use blocks::Blocks;
 pub use carrier::{Carrier, Told};
@@ -134,6 +136,11 @@ pub trait Kernels: Sync + std::fmt::Debug {
     /// For floats: adds compressed columns times a panel of a dense matrix, of one of the widths [`WIDTHS`]. Row `r` of
     /// `left` meets row `r` of the panel, and its entry `i` goes to row `i` of the accumulators.
     fn columns_panel(&self) -> Option<ColumnsPanel> {
+        None
+    }
+
+    /// For integers, bool and complex numbers: adds compressed columns of 32-bit indices times some columns of a dense matrix.
+    fn add_columns(&self) -> Option<AddColumns> {
         None
     }
 

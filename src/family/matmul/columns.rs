@@ -49,19 +49,10 @@ const BLOCK: usize = 128;
 /// The product of two matrices of floats, one of them sparse over zeros and walked against its rows, the other strided;
 /// `None` for any other operands.
 pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Option<Tensor>> {
-    if a.ndim() != 2 || b.ndim() != 2 || !dtype.is_inexact() || dtype.is_complex() {
+    if !dtype.is_inexact() || dtype.is_complex() {
         return Ok(None);
     }
-    let turned = match (a.strided(), b.strided()) {
-        (None, Some(dense)) if a.layout() == Layout::Csc || super::is_along(a, 1) => {
-            Some((a.matrix_transpose()?, dense.clone(), false))
-        }
-        (Some(dense), None) if b.layout() == Layout::Csr || super::is_along(b, 0) => {
-            Some((b.clone(), dense.permute(&[1, 0]), true))
-        }
-        _ => None,
-    };
-    let Some((sparse, dense, is_mirrored)) = turned else { return Ok(None) };
+    let Some((sparse, dense, is_mirrored)) = walked(a, b)? else { return Ok(None) };
     let (Some(s), Some(kernel)) = (sparse.sparse(), Carrier::new(dtype, false).kernels().columns_panel()) else {
         return Ok(None);
     };
@@ -81,6 +72,23 @@ pub(super) fn product(a: &Tensor, b: &Tensor, dtype: DType) -> Result<Option<Ten
     let left = Left::Rows(kernel, Stored::new(s, Carrier::new(dtype, false), false, true)?);
     let panels = Panels { left, dense: dense.cast(DType::F64), m, n };
     Ok(Some(Tensor::from_strided(panels.run(dtype, is_mirrored)?.0)))
+}
+
+/// The transpose of a sparse matrix that is walked against its rows, and the strided one that it meets; whether operands are exchanged,
+/// and the result is to be transposed. `None` for any other operands.
+pub(super) fn walked(a: &Tensor, b: &Tensor) -> Result<Option<(Tensor, Strided, bool)>> {
+    if a.ndim() != 2 || b.ndim() != 2 {
+        return Ok(None);
+    }
+    Ok(match (a.strided(), b.strided()) {
+        (None, Some(dense)) if a.layout() == Layout::Csc || super::is_along(a, 1) => {
+            Some((a.matrix_transpose()?, dense.clone(), false))
+        }
+        (Some(dense), None) if b.layout() == Layout::Csr || super::is_along(b, 0) => {
+            Some((b.clone(), dense.permute(&[1, 0]), true))
+        }
+        _ => None,
+    })
 }
 
 /// Whether the rows of the sparse operand are better formed first. Rows of the result are gone through once then, and at random those
@@ -120,6 +128,34 @@ pub(super) fn of_blocks(blocks: Blocks, dense: &Strided, m: usize, are_mirrored:
     }
     let panels = Panels { left: Left::Blocks(blocks), dense: dense.cast(DType::F64), m, n };
     Ok(Some(Tensor::from_strided(panels.run(dtype, are_mirrored)?.0)))
+}
+
+/// Slices of so many stored elements, whose work is that of adding the sums in so many places.
+fn by_work(nse: usize, places: usize) -> usize {
+    let places = (PER_PLACE * places).max(1);
+    (nse + places / 2) / places
+}
+
+/// Slices of stored elements for a result of `m` rows and `n` columns, where panels of columns cost no more than their columns.
+pub(super) fn slices(nse: usize, m: usize, n: usize) -> usize {
+    // Work, as well as what there is to add, is as much for each column.
+    if n >= MANY { 1 } else { by_work(nse, m).clamp(1, SLICES) }
+}
+
+/// Rows cut in so many slices of as many elements; `start` says how many are before a row.
+pub(super) fn cut(rows: usize, wanted: usize, start: &dyn Fn(usize) -> usize) -> Vec<Range<usize>> {
+    let mut ends = vec![0];
+    for i in 1..wanted {
+        let goal = start(rows) / wanted * i;
+        let (mut low, mut high) = (0, rows);
+        while low < high {
+            let middle = low.midpoint(high);
+            if start(middle) < goal { low = middle + 1 } else { high = middle }
+        }
+        ends.push(low);
+    }
+    ends.push(rows);
+    ends.windows(2).map(|w| w[0]..w[1]).collect()
 }
 
 /// Whether panels of the dense operand and of the sums, a last one padded to twice its width at most, fit into memory.
@@ -268,30 +304,14 @@ impl Panels<'_> {
     fn slices(&self) -> Vec<Range<usize>> {
         let rows = self.left.len();
         let nse = self.left.start(rows);
-        // Work, as well as what there is to add, is as much for each column.
-        let by_work = |columns: usize| {
-            let places = (PER_PLACE * self.m * columns).max(1);
-            (nse + places / 2) / places
-        };
+        let by_work = |columns: usize| by_work(nse, self.m * columns);
         let wanted = match self.left {
             // Terms would be made anew for each panel. Where the kernel makes them this takes less than to add many slices.
             Left::Terms(_, Terms::InKernel(_)) => by_work(self.n).div_ceil(2).next_power_of_two().min(SLICES / 4),
             Left::Terms(_, Terms::AtHand(_)) => by_work(self.n).clamp(1, SLICES),
-            _ if self.n >= MANY => 1,
-            _ => by_work(1).clamp(1, SLICES),
+            _ => slices(nse, self.m, self.n),
         };
-        let mut ends = vec![0];
-        for i in 1..wanted {
-            let goal = nse / wanted * i;
-            let (mut low, mut high) = (0, rows);
-            while low < high {
-                let middle = low.midpoint(high);
-                if self.left.start(middle) < goal { low = middle + 1 } else { high = middle }
-            }
-            ends.push(low);
-        }
-        ends.push(rows);
-        ends.windows(2).map(|w| w[0]..w[1]).collect()
+        cut(rows, wanted, &|row| self.left.start(row))
     }
 
     fn run(&self, dtype: DType, is_mirrored: bool) -> Result<(Strided, Option<Hard>)> {

@@ -10,6 +10,7 @@ mod dot;
 pub(crate) mod forms;
 mod plan;
 pub(crate) mod prepare;
+mod any_columns;
 mod assemble;
 pub(crate) mod chain;
 mod columns;
@@ -216,6 +217,9 @@ fn product(a: &Tensor, b: &Tensor, way: Way, batch: &[usize]) -> Result<Tensor> 
             return Ok(out);
         }
         if let Some(out) = columns::product(a, b, way.dtype)? {
+            return Ok(out);
+        }
+        if let Some(out) = any_columns::product(a, b, way)? {
             return Ok(out);
         }
         if batch.is_empty() {
