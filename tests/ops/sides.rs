@@ -2,7 +2,7 @@
 //! than those of square ones, and other ways again on several threads. Elements are small integers, so that all sums are exact.
 
 use openwork::parallel::with_threads;
-use openwork::{DType, Layout, Tensor};
+use openwork::{DType, Layout, Tensor, c128};
 
 /// A matrix by its elements, row by row.
 struct Matrix {
@@ -209,5 +209,62 @@ fn reshaped_flipped_and_diagonal() {
                 assert!(found.iter().copied().eq(want), "{rows} x {columns}, diagonal {offset}");
             }
         });
+    }
+}
+
+/// Of dtypes that are no floats, times many numbers of columns: panels and slices of each kind, and columns beyond the last.
+#[test]
+fn transposes_of_every_dtype_times_columns() {
+    let shapes = [(60_000, 3, 2), (20_000, 300, 20), (3_000, 7_000, 30), (9, 40_000, 900), (5_000, 20, 0)];
+    for (rows, columns, each) in shapes {
+        let x = Matrix::new(rows, columns, each, None);
+        for dtype in [DType::I64, DType::I16, DType::U8, DType::Bool, DType::Complex64, DType::Complex128] {
+            let is_complex = dtype.is_complex();
+            // A complex number that is a whole one, times what turns it.
+            let turn = |re: f64, im: f64| if is_complex { c128::new(re, im) } else { c128::new(1.0, 0.0) };
+            let with = |t: Tensor, by: c128| if is_complex { t.mul(by).unwrap() } else { t };
+            let (of_x, of_dense) = (turn(1.0, 2.0), turn(3.0, -1.0));
+            let a = with(x.tensor(dtype), of_x).cast(dtype).unwrap();
+            assert_eq!(a.dtype(), dtype);
+            for n in [1, 2, 3, 5, 8, 11, 17, 33] {
+                let dense: Vec<f64> = (0..rows * n).map(|i| (mixed(i as u64) % 4) as f64).collect();
+                let b = Tensor::from_vec([rows, n], dense.clone()).unwrap().cast(dtype).unwrap();
+                let b = with(b, of_dense).cast(dtype).unwrap();
+                let wanted: Vec<c128> = x
+                    .turned_times(&dense, n)
+                    .iter()
+                    .map(|&sum| match dtype {
+                        // Or of ands.
+                        DType::Bool => c128::new(f64::from(sum != 0.0), 0.0),
+                        DType::U8 => c128::new(sum % 256.0, 0.0),
+                        DType::I16 => c128::new(f64::from(sum as i64 as i16), 0.0),
+                        _ => of_x * of_dense * sum,
+                    })
+                    .collect();
+                assert!(each == 0 || wanted.iter().any(|y| y.re != 0.0));
+                let as_complex = |t: &Tensor| t.cast(DType::Complex128).and_then(|t| t.to_vec::<c128>()).unwrap();
+                for threads in 1..=3 {
+                    let what = format!("{rows} x {columns} {dtype}, {n} columns on {threads}");
+                    let run =
+                        |f: &(dyn Fn() -> openwork::Result<Tensor> + Sync)| with_threads(threads, f).unwrap().unwrap();
+                    let found = run(&|| a.matrix_transpose()?.matmul(&b));
+                    assert_eq!((found.dtype(), found.shape()), (dtype, &[columns, n][..]), "{what}");
+                    assert!(as_complex(&found) == wanted, "{what}");
+                    let mirrored = run(&|| b.matrix_transpose()?.matmul(&a));
+                    assert!(as_complex(&mirrored.matrix_transpose().unwrap()) == wanted, "{what}, mirrored");
+                }
+            }
+            // A row over and over, and columns that run backwards.
+            let ones = Tensor::ones([1, 3], dtype, Layout::Strided).unwrap().broadcast_to([rows, 3]).unwrap();
+            let falling = Tensor::arange(0.0, 3.0 * rows as f64, 1.0)
+                .and_then(|t| t.reshape([rows, 3])?.remainder(5.0)?.cast(dtype));
+            let falling = falling.and_then(|t| t.flip(1)).unwrap();
+            for b in [ones, falling] {
+                let t = a.matrix_transpose().unwrap();
+                let found = t.matmul(&b).unwrap();
+                let by_rows = t.to_layout(Layout::Csr).and_then(|t| t.matmul(&b)).unwrap();
+                assert!(found.equal(&by_rows).unwrap(), "{rows} x {columns} {dtype}");
+            }
+        }
     }
 }

@@ -62,12 +62,7 @@ impl<T: Term, const N: usize> Loop for Of<'_, T, N> {
                 Some(all) => row = *all,
                 None => row[..from.len()].copy_from_slice(from),
             }
-            let one = |acc: &mut [[T::Acc; N]], &i: &u32, x: T| {
-                let out = &mut acc[i as usize];
-                for j in 0..N {
-                    out[j] = T::mul_add(out[j], x, row[j]);
-                }
-            };
+            let one = |acc: &mut [[T::Acc; N]], &i: &u32, x: T| T::add_row(&mut acc[i as usize], x, &row);
             if is_idle {
                 indices.iter().zip(values).for_each(|(i, &x)| one(acc, i, x));
                 continue;

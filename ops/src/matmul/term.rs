@@ -26,6 +26,13 @@ pub(super) trait Term: Pod + Sync + std::fmt::Debug {
         }
         *sums = acc;
     }
+    /// Adds `x` times a row.
+    #[inline(always)]
+    fn add_row<const N: usize>(sums: &mut [Self::Acc; N], x: Self, row: &[Self; N]) {
+        for i in 0..N {
+            sums[i] = Self::mul_add(sums[i], x, row[i]);
+        }
+    }
     /// `k` times `x * y`.
     fn times(x: Self, y: Self, k: usize) -> Self::Acc;
     /// The product of two accumulators.
@@ -119,6 +126,19 @@ macro_rules! complex {
             #[inline(always)]
             fn add(a: c128, b: c128) -> c128 {
                 a + b
+            }
+            /// Both parts by the same operations, for the sake of vectors.
+            #[inline(always)]
+            fn add_row<const N: usize>(sums: &mut [c128; N], x: $ty, row: &[$ty; N]) {
+                let (re, im) = (f64::from(x.re), f64::from(x.im));
+                let turned = [-im, im];
+                for (sum, y) in sums.iter_mut().zip(row) {
+                    let y = [f64::from(y.re), f64::from(y.im)];
+                    let own = [re * y[0], re * y[1]];
+                    let other = [turned[0] * y[1], turned[1] * y[0]];
+                    let both = [own[0] + other[0], own[1] + other[1]];
+                    *sum = c128::new(sum.re + both[0], sum.im + both[1]);
+                }
             }
             fn times(x: $ty, y: $ty, k: usize) -> c128 {
                 let one = <$ty as Term>::mul_add(<$ty as Term>::ZERO, x, y);

@@ -18,8 +18,10 @@ use crate::base::{memory, parallel};
 use crate::engine::convert;
 use crate::tensor::Tensor;
 
-/// The most columns of a panel, and how many are worth another pass over stored elements.
-const WIDE: usize = PANELS[PANELS.len() - 1];
+/// Bytes of sums in a row of a panel, at most: so many stay in registers.
+const WIDEST: usize = 128;
+
+/// Columns that are worth another pass over stored elements.
 const NARROW: usize = 4;
 
 /// Bytes of sums that a second-level cache holds, and from which on rows are better formed where they are many beside columns.
@@ -68,10 +70,11 @@ impl Sums {
     /// Columns of a panel: as many as a second-level cache holds sums of, and so few that each thread has some.
     fn width(&self, slices: usize) -> usize {
         let size = self.way.carrier.acc_size();
-        let is_near = |width: &usize| self.m * width * size <= NEAR;
-        let near = PANELS.into_iter().rev().filter(|&width| width >= NARROW).find(is_near).unwrap_or(WIDE);
+        let widest = PANELS.into_iter().rev().find(|width| width * size <= WIDEST).unwrap_or(NARROW);
+        let is_near = |width: &usize| (NARROW..=widest).contains(width) && self.m * width * size <= NEAR;
+        let near = PANELS.into_iter().rev().find(is_near).unwrap_or(widest);
         let own = self.n.div_ceil(parallel::threads().div_ceil(slices)).max(NARROW).min(self.n);
-        PANELS.into_iter().find(|&width| width >= own.min(near)).unwrap_or(WIDE)
+        PANELS.into_iter().find(|&width| width >= own.min(near)).unwrap_or(widest)
     }
 
     fn all(&self, slices: &[Range<usize>]) -> Result<Strided> {
