@@ -183,6 +183,28 @@ fn scattered(c: &mut Criterion) {
     group.finish();
 }
 
+/// Transposes of tall matrices of dtypes that are no floats times eight columns, beside the same with rows formed first.
+///
+///     cargo bench --bench matmul -- any_columns
+fn any_columns(c: &mut Criterion) {
+    let mut group = c.benchmark_group("any_columns");
+    group.sample_size(10);
+    let x = Tensor::random([200_000, 100], 0.05, 0.0, Layout::Csr, 1).expect("a matrix").mul(9.0).expect("floats");
+    let few = Tensor::rand([200_000, 8], 2).expect("numbers").mul(9.0).expect("floats");
+    for dtype in [DType::I8, DType::I64, DType::Complex128] {
+        let (x, few) = (x.cast(dtype).expect("numbers"), few.cast(dtype).expect("numbers"));
+        let t = x.matrix_transpose().expect("a matrix");
+        let by_rows = || t.to_layout(Layout::Csr)?.matmul(&few);
+        let (found, wanted) = (t.matmul(&few).expect("shapes fit"), by_rows().expect("shapes fit"));
+        assert!(found.allclose(&wanted, 1e-9, 1e-9).expect("two of one shape"));
+        let whole = wanted.abs().and_then(|t| t.cast(DType::F64)?.to_vec::<f64>()).expect("numbers");
+        assert!(whole.iter().filter(|&&x| x != 0.0).count() > 700);
+        group.bench_function(format!("columns/{dtype}"), |b| b.iter(|| black_box(&t).matmul(&few)));
+        group.bench_function(format!("rows/{dtype}"), |b| b.iter(by_rows));
+    }
+    group.finish();
+}
+
 /// Gram matrices of rows with few features, beside the same product of rows of the transpose, which is at hand; and a transpose times
 /// eight columns.
 ///
@@ -283,5 +305,5 @@ fn blocks(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, products, grid, stencils, scattered, gram, orders, blocks, small);
+criterion_group!(benches, products, grid, stencils, scattered, any_columns, gram, orders, blocks, small);
 criterion_main!(benches);

@@ -166,8 +166,14 @@ impl<T: Lanes> Panelled for Banded<'_, T> {
             if own.is_empty() {
                 continue;
             }
-            let ahead = &left.indices[left.start(r) + own.start..end];
             let y = panel.row::<N>(r);
+            if N == 1 {
+                // Of a vector, or of what is near.
+                let acc = (acc.as_flattened_mut(), band.start);
+                lanes::add_row(&indices[own.clone()], &values[own], y[0], acc, |_, _| {});
+                continue;
+            }
+            let ahead = &left.indices[left.start(r) + own.start..end];
             for (e, (&i, &x)) in indices[own.clone()].iter().zip(&values[own]).enumerate() {
                 if let Some(&next) = ahead.get(e + AHEAD) {
                     prefetch::<[f64; N], 1>(acc, (next as usize).wrapping_sub(band.start));

@@ -554,27 +554,33 @@ pub(super) fn add_rows<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, f
         let (indices, values) = left.row(r);
         let factor = factors.values[r * factors.stride];
         if later.is_idle() {
-            add_row(indices, values, factor, acc, |_, _| {});
+            add_row(indices, values, factor, (acc, 0), |_, _| {});
         } else {
             let met = left.start(r) - first;
-            add_row(indices, values, factor, acc, |e, acc| later.reach(met + e, acc));
+            add_row(indices, values, factor, (acc, 0), |e, acc| later.reach(met + e, acc));
         }
     }
 }
 
-/// Adds a row. What comes next of it is asked for: scattered stores keep the CPU from seeing the streams. `look` is told how many
+/// Adds a row to sums, the first of which is that of this column. What comes next of it is asked for: scattered stores keep the CPU from seeing the streams. `look` is told how many
 /// entries were met, before more are.
 #[inline(always)]
-fn add_row<T: Lanes>(indices: &[u32], values: &[T], factor: f64, acc: &mut [f64], mut look: impl FnMut(usize, &[f64])) {
+pub(super) fn add_row<T: Lanes>(
+    indices: &[u32],
+    values: &[T],
+    factor: f64,
+    (acc, first): (&mut [f64], usize),
+    mut look: impl FnMut(usize, &[f64]),
+) {
     let ((blocks, indices), (of_blocks, values)) = (indices.as_chunks::<8>(), values.as_chunks::<8>());
     for (e, (indices, values)) in blocks.iter().zip(of_blocks).enumerate() {
         look(8 * e, acc);
         prefetch_stream(indices.as_ptr());
         prefetch_stream(values.as_ptr());
-        indices.iter().zip(values).for_each(|(&i, x)| acc[i as usize] += x.wide() * factor);
+        indices.iter().zip(values).for_each(|(&i, x)| acc[i as usize - first] += x.wide() * factor);
     }
     look(8 * blocks.len(), acc);
-    indices.iter().zip(values).for_each(|(&i, x)| acc[i as usize] += x.wide() * factor);
+    indices.iter().zip(values).for_each(|(&i, x)| acc[i as usize - first] += x.wide() * factor);
 }
 
 /// Eight sums are on their way from memory at once, where the plain loop waits for what it stored before.
@@ -601,7 +607,7 @@ fn add_rows512<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, factors: 
             let before = _mm256_alignr_epi32::<7>(at, _mm256_setzero_si256());
             let falls = _mm256_mask_cmple_epu32_mask(mask & !1, at, before);
             if _mm256_mask_cmpge_epu32_mask(mask, at, len) | falls != 0 {
-                add_row(&indices[e..e + n], &values[e..e + n], single, acc, |_, _| {});
+                add_row(&indices[e..e + n], &values[e..e + n], single, (&mut *acc, 0), |_, _| {});
             } else {
                 // SAFETY: all places in the mask are below the length of `acc`, and each is there once.
                 unsafe {

@@ -10,6 +10,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 
 use openwork_ops::matmul::{self, Carrier, ColumnsPanel, Met, WIDTHS};
+use openwork_ops::structure::transpose::{self, STRETCH};
 use openwork_ops::{DType, Element, with_index};
 
 use super::operand::Stored;
@@ -286,18 +287,20 @@ impl Panels<'_> {
     }
 
     /// The rows of the result in bands, one for each thread.
-    fn bands(&self, slices: usize) -> Vec<Range<usize>> {
-        let (nse, bytes) = (self.left.start(self.left.len()), self.m.saturating_mul(self.n * 8));
-        let is_few = slices == 1 && self.n < MANY && nse / LONG >= self.left.len();
-        let (Left::Rows(_, rows), true) = (&self.left, is_few && bytes > FAR && parallel::threads() > 1) else {
-            return std::iter::once(0..self.m).collect();
-        };
+    fn bands(&self, slices: usize) -> Vec<Band> {
+        let bytes = self.m.saturating_mul(self.n * 8);
+        let whole = || vec![Band { rows: 0..self.m, from: all(0..self.left.len()) }];
+        let is_few = slices == 1 && self.n < MANY && bytes > FAR && parallel::threads() > 1;
+        let (Left::Rows(_, rows), true) = (&self.left, is_few) else { return whole() };
         let ends = with_index!(rows.view().indices, i => column_ends(i, parallel::threads(), self.m));
-        std::iter::once(0)
-            .chain(ends.iter().copied())
-            .zip(ends.iter().copied())
-            .map(|(start, end)| start..end)
-            .collect()
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        let bands: Vec<Range<usize>> = starts.zip(ends.iter().copied()).map(|(start, end)| start..end).collect();
+        let is_long = rows.nse() / LONG >= rows.len();
+        let from = if is_long { Some(bands.mapped(|_| all(0..rows.len()))) } else { reaching(rows, &bands) };
+        match from {
+            Some(from) => bands.into_iter().zip(from).map(|(rows, from)| Band { rows, from }).collect(),
+            None => whole(),
+        }
     }
 
     /// Rows of the left operand in slices of like work.
@@ -340,16 +343,23 @@ impl Panels<'_> {
         let met: Vec<Mutex<Vec<Met>>> = slices.mapped(|_| Mutex::default());
         let sums = Buffer::filled(panels * slices.len() * part * 8, 8, |out| {
             let ends: Vec<usize> = (0..panels * slices.len())
-                .flat_map(|before| bands.iter().map(move |band| before * part + band.end * width))
+                .flat_map(|before| bands.iter().map(move |band| before * part + band.rows.end * width))
                 .collect();
             parallel::for_pieces_mut(f64::from_bytes_mut(out), &ends, &|task, acc| {
                 // By the thread that adds to them.
                 acc.fill(0.0);
-                let (task, band) = (task / bands.len(), (bands.len() > 1).then(|| bands[task % bands.len()].clone()));
+                let (task, band) = (task / bands.len(), (bands.len() > 1).then(|| &bands[task % bands.len()]));
                 let (number, slice) = (task / slices.len(), &slices[task % slices.len()]);
                 let panel = columns(number);
                 match &self.left {
-                    Left::Rows(kernel, rows) => kernel(rows.view(), slice.clone(), band, panel, acc),
+                    Left::Rows(kernel, rows) => match band {
+                        None => kernel(rows.view(), slice.clone(), None, panel, acc),
+                        Some(band) => {
+                            band.from.iter().for_each(|from| {
+                                kernel(rows.view(), from.clone(), Some(band.rows.clone()), panel, acc);
+                            });
+                        }
+                    },
                     Left::Blocks(blocks) => blocks.add_columns(slice.clone(), panel, acc),
                     // Every panel makes them again.
                     Left::Terms(_, Terms::InKernel(terms)) => {
@@ -437,6 +447,41 @@ impl Panels<'_> {
             });
         }
     }
+}
+
+/// Rows of the result, and those of the left operand that may have elements for them.
+struct Band {
+    rows: Range<usize>,
+    from: Vec<Range<usize>>,
+}
+
+fn all(rows: Range<usize>) -> Vec<Range<usize>> {
+    std::iter::once(rows).collect()
+}
+
+/// The rows that reach each band, where few reach several, as those of grids do; `None` elsewhere, most often after a look at some.
+fn reaching(rows: &Stored, bands: &[Range<usize>]) -> Option<Vec<Vec<Range<usize>>>> {
+    const LOOKS: usize = 16;
+    let n = rows.len();
+    with_index!(rows.pointers.as_slice(), pointers => {
+        let base = rows.pointers.get(0);
+        let rows = transpose::Rows { pointers, base, indices: rows.indices.typed(), values: &[], width: 0, first: 0 };
+        let count = n.div_ceil(STRETCH);
+        let is_in_several = |stretch: usize| {
+            let mut extent = [(0, 0)];
+            rows.extents(stretch, &mut extent);
+            let [(start, end)] = extent;
+            bands.iter().filter(|band| start < band.end && end > band.start).count() > 1
+        };
+        if (0..LOOKS).filter(|look| is_in_several(look * count / LOOKS)).count() > LOOKS / 4 {
+            return None;
+        }
+        let mut extents = vec![(0, 0); count];
+        parallel::for_chunks_mut(&mut extents, 1, parallel::GRAIN / STRETCH, &|first, part| rows.extents(first, part));
+        let from = bands.mapped(|band| transpose::stretches(&extents, n, band.clone()).mapped(|(rows, _)| rows.clone()));
+        let reaching: usize = from.iter().flatten().map(|rows| rows.len()).sum();
+        (reaching <= n + n / 4).then_some(from)
+    })
 }
 
 /// The sums of the slices of every panel, in order.
