@@ -8,7 +8,7 @@ use super::any_columns::{self, AddColumns};
 use super::term::Term;
 use super::typed::{Typed, slice, slice_mut};
 use super::{Finish, Grid, Kernels, Listed, Operand, Product, Rows, Run, Wanted, WantedRow};
-use crate::simd::{all_over, prefetch_far};
+use crate::simd::{prefetch_far, rows_all_over};
 use crate::structure::{Index, IndexSlice};
 
 /// The loops over terms `T`.
@@ -121,30 +121,25 @@ pub(super) fn sparse_dense<T: Term, I: Index>(
         return;
     }
     let last = left.start(rows.end);
-    let all_over = all_over(&left.indices[left.start(rows.start)..last], b);
+    let all_over = rows_all_over(&left.indices[left.start(rows.start)..last], b, right.row);
     for (out, r) in acc.chunks_exact_mut(n).zip(rows) {
         let (indices, values) = left.row(r);
-        if all_over {
-            let start = left.start(r) + ROWS_AHEAD;
-            for k in &left.indices[start.min(last)..(start + indices.len().min(16 * ROWS_AHEAD)).min(last)] {
-                let asked = (0..n.min(4 * WIDE)).step_by(WIDE);
-                asked.for_each(|j| prefetch_far::<T, WIDE>(b, k.get() * right.row + j));
-            }
-        }
+        let ahead = if all_over { &left.indices[(left.start(r) + ROWS_AHEAD).min(last)..last] } else { &[] };
+        let entries = (indices, values, ahead);
         let mut j = 0;
         let (wide, rest) = out.as_chunks_mut::<WIDE>();
         for out in wide {
-            block(indices, values, &b[j..], right.row, out);
+            block(entries, &b[j..], right.row, out);
             j += WIDE;
         }
         let (half, rest) = rest.as_chunks_mut::<{ WIDE / 2 }>();
         for out in half {
-            block(indices, values, &b[j..], right.row, out);
+            block(entries, &b[j..], right.row, out);
             j += WIDE / 2;
         }
         let (few, rest) = rest.as_chunks_mut::<{ WIDE / 4 }>();
         for out in few {
-            block(indices, values, &b[j..], right.row, out);
+            block(entries, &b[j..], right.row, out);
             j += WIDE / 4;
         }
         for out in rest {
@@ -154,16 +149,21 @@ pub(super) fn sparse_dense<T: Term, I: Index>(
     }
 }
 
-/// `N` columns of one row, in registers.
+/// `N` columns of one row, in registers; what is met [`ROWS_AHEAD`] entries later is asked for, of as many as are known.
 #[inline(always)]
 fn block<T: Term, I: Index, const N: usize>(
-    indices: &[I],
-    values: &[T],
+    (indices, values, ahead): (&[I], &[T], &[I]),
     b: &[T],
     stride: usize,
     out: &mut [T::Acc; N],
 ) {
-    T::add_rows(indices.iter().zip(values).map(|(k, &x)| (x, &b[k.get() * stride..][..N])), out);
+    let entries = indices.iter().zip(values).enumerate().map(|(e, (k, &x))| {
+        if let Some(next) = ahead.get(e) {
+            prefetch_far::<T, N>(b, next.get() * stride);
+        }
+        (x, &b[k.get() * stride..][..N])
+    });
+    T::add_rows(entries, out);
 }
 
 /// [`dot`], compiled once for all that take a product of rows for each element of the result.

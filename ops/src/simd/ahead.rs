@@ -85,7 +85,12 @@ pub(crate) fn in_stream<T, A>(
 
 /// Whether indices go all over a table that is far.
 pub(crate) fn all_over<I: Index, T>(indices: &[I], table: &[T]) -> bool {
-    is_far(table) && are_scattered(indices)
+    is_far(table) && are_scattered(indices, GROUP)
+}
+
+/// Whether indices of rows of so many elements go all over a table that is far.
+pub(crate) fn rows_all_over<I: Index, T>(indices: &[I], table: &[T], row: usize) -> bool {
+    is_far(table) && are_scattered(indices, (GROUP / row.max(1)).max(1))
 }
 
 /// What indices that come later name in a table, asked for: see [`prefetch_far`].
@@ -147,15 +152,18 @@ pub(crate) fn in_parts<I: Index, T, S: Deref<Target = [T]>>(
 /// Indices that are looked at, one after the other, and in how many places: a call that is made often has few of them.
 const LOOKED_AT: [usize; 2] = [64, 2];
 
-/// Whether what indices name lies all over memory: of those beside each other more than every eighth names another group of 512,
-/// which for numbers are a page.
-fn are_scattered<I: Index>(indices: &[I]) -> bool {
+/// Elements that are named together: of numbers a page.
+const GROUP: usize = 512;
+
+/// Whether what indices name lies all over memory: of those beside each other more than every eighth names another group.
+fn are_scattered<I: Index>(indices: &[I], group: usize) -> bool {
+    let bits = group.ilog2();
     let [window, places] = LOOKED_AT;
     let step = (indices.len() / places).max(window);
     let (mut looked, mut groups) = (0, 0);
     for indices in indices.chunks(step).map(|part| &part[..part.len().min(window)]) {
         // A bit for each group, of which some share one.
-        let met = indices.iter().fold(0u64, |met, k| met | 1 << (k.get() >> 9 & 63));
+        let met = indices.iter().fold(0u64, |met, k| met | 1 << (k.get() >> bits & 63));
         looked += indices.len();
         groups += met.count_ones() as usize;
     }
@@ -183,12 +191,17 @@ mod tests {
     #[test]
     fn indices_all_over_memory_are_scattered() {
         let all = |f: &dyn Fn(u32) -> u32| -> Vec<u32> { (0..100_000).map(f).collect() };
-        assert!(are_scattered(&all(&|i| i.wrapping_mul(0x9e37_79b1) >> 12)));
-        assert!(!are_scattered(&all(&|i| i)));
+        assert!(are_scattered(&all(&|i| i.wrapping_mul(0x9e37_79b1) >> 12), GROUP));
+        assert!(!are_scattered(&all(&|i| i), GROUP));
+        // Every twentieth of rows: those of one element lie near each other, those of eight do not.
+        let far = vec![0u8; (1 << 20) + 1];
+        let step = all(&|i| i * 20);
+        assert!(!rows_all_over(&step, &far, 1) && rows_all_over(&step, &far, 8) && rows_all_over(&step, &far, 5000));
+        assert!(!rows_all_over(&step, &far[1..], 8) && !rows_all_over(&all(&|i| i), &far, 32));
         // A grid: a row has its own place, and those beside it along three axes.
         let beside = [0, 9900, 9999, 10_000, 10_001, 10_100, 20_000];
-        assert!(!are_scattered(&all(&|i| i / 7 + beside[i as usize % 7])));
-        assert!(!are_scattered::<u32>(&[]));
+        assert!(!are_scattered(&all(&|i| i / 7 + beside[i as usize % 7]), GROUP));
+        assert!(!are_scattered::<u32>(&[], GROUP));
     }
 
     #[test]

@@ -11,7 +11,9 @@ mod power;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod quicksort;
 
-pub(crate) use ahead::{Later, all_over, in_parts, in_stream, is_far, prefetch, prefetch_far, prefetch_stream};
+pub(crate) use ahead::{
+    Later, all_over, in_parts, in_stream, is_far, prefetch, prefetch_far, prefetch_stream, rows_all_over,
+};
 pub use level::{Level, gathers_are_slow, level, set_level, set_slow_gathers};
 pub(crate) use level::{
     Loop, run as vectorised, run_above as vectorised_above, run_narrow as narrowly_vectorised,
