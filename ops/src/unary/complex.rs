@@ -11,6 +11,9 @@ pub(crate) trait Wide: Copy {
     fn through(self, f: impl Fn(c128) -> c128) -> Self;
     /// The same for two operands.
     fn through2(self, other: Self, f: impl Fn(c128, c128) -> c128) -> Self;
+    /// The absolute value, which overflows and underflows where it is too large or too small and not before; infinite if a part is.
+    type Part;
+    fn norm(self) -> Self::Part;
 }
 
 impl Wide for c128 {
@@ -22,6 +25,11 @@ impl Wide for c128 {
     fn through2(self, other: c128, f: impl Fn(c128, c128) -> c128) -> c128 {
         f(self, other)
     }
+    type Part = f64;
+    #[inline(always)]
+    fn norm(self) -> f64 {
+        self.re.hypot(self.im)
+    }
 }
 
 impl Wide for c64 {
@@ -32,6 +40,14 @@ impl Wide for c64 {
     #[inline(always)]
     fn through2(self, other: c64, f: impl Fn(c128, c128) -> c128) -> c64 {
         narrow(f(widen(self), widen(other)))
+    }
+    type Part = f32;
+    /// No square of a part leaves the range of `f64`, and each is exact.
+    #[inline(always)]
+    fn norm(self) -> f32 {
+        let c128 { re, im } = widen(self);
+        let norm = (re * re + im * im).sqrt() as f32;
+        if re.is_infinite() | im.is_infinite() { f32::INFINITY } else { norm }
     }
 }
 

@@ -286,3 +286,29 @@ fn complex_functions() {
     assert!(((saturated.im - c128::new(20.5, 1.0).tanh().im) / saturated.im).abs() < 1e-12);
     assert!(near(get(UnaryOp::Reciprocal, c128::new(1e300, 1e300)) * 1e300, c128::new(0.5, -0.5)));
 }
+
+#[test]
+fn absolute_values_of_complex_numbers() {
+    let parts = [
+        0.0,
+        -0.0,
+        1.0,
+        -3.5,
+        1e-45,
+        -1e-38,
+        7e-20,
+        2.5e19,
+        -1e38,
+        f32::MAX,
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        f32::NAN,
+    ];
+    let all: Vec<c64> = parts.iter().flat_map(|&re| parts.map(|im| c64::new(re, im))).collect();
+    let found = apply::<c64, f32>(UnaryOp::Abs, &all);
+    for (x, found) in all.iter().zip(found) {
+        let wanted = f64::from(x.re).hypot(f64::from(x.im)) as f32;
+        let is_near = found == wanted || found.to_bits().abs_diff(wanted.to_bits()) <= 1;
+        assert!(is_near || found.is_nan() && wanted.is_nan(), "{x}: {found}, {wanted}");
+    }
+}
