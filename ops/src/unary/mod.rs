@@ -106,7 +106,7 @@ unary_table! { $
         unsigned: copy,
         signed => |x| x.wrapping_abs(),
         float => |x| x.abs(),
-        complex => |x| complex::Wide::norm(x),
+        complex => Wide::norm,
     } }
     /// The sign: −1, 0 or 1, NaN for NaN; `x / |x|` for complex `x`.
     Sign { name: sign, domain: Any, typing: number,
