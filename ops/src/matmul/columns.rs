@@ -168,7 +168,7 @@ impl<T: Lanes> Panelled for Banded<'_, T> {
             }
             let y = panel.row::<N>(r);
             if N == 1 {
-                // Of a vector, or of what is near.
+                // A vector: as without a band.
                 let acc = (acc.as_flattened_mut(), band.start);
                 lanes::add_row(&indices[own.clone()], &values[own], y[0], acc, |_, _| {});
                 continue;

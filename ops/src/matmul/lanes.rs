@@ -562,8 +562,8 @@ pub(super) fn add_rows<T: Lanes>(left: &Typed<'_, T, u32>, rows: Range<usize>, f
     }
 }
 
-/// Adds a row to sums, the first of which is that of this column. What comes next of it is asked for: scattered stores keep the CPU from seeing the streams. `look` is told how many
-/// entries were met, before more are.
+/// Adds a row to sums, the first of which is that of column `first`. What comes next of the row is asked for: scattered stores keep the
+/// CPU from seeing the streams. `look` is told how many entries were met, before more are.
 #[inline(always)]
 pub(super) fn add_row<T: Lanes>(
     indices: &[u32],
