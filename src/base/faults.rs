@@ -63,6 +63,7 @@ pub enum Fault {
     RunsUnordered,
     NodesOfFirst,
     RowsUnfolded,
+    FillsOfFirstRows,
 }
 
 #[cfg(feature = "planted-faults")]
@@ -132,6 +133,7 @@ mod switch {
             Fault::RunsUnordered,
             Fault::NodesOfFirst,
             Fault::RowsUnfolded,
+            Fault::FillsOfFirstRows,
         ];
     }
 

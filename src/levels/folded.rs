@@ -1,7 +1,7 @@
 //! Patterns of sparse levels over many dimensions as compressed rows: some leading dimensions are the rows, the others the columns.
 //! Patterns that are folded alike are merged as matrices are.
 
-use openwork_ops::structure::keys::KeyLayout;
+use openwork_ops::structure::keys::{Field, KeyLayout};
 
 use super::build;
 use super::fibres::{coordinates, grouped, ranks, spread};
@@ -68,6 +68,16 @@ impl Folded {
             is_narrow.then(|| Folded { leading, rows, columns, ranks: ranks.clone(), dims: p.dims.clone() })
         };
         folded(positions / PER_ROW).or_else(|| folded(positions))
+    }
+
+    /// How many dimensions are those of rows.
+    pub(crate) fn leading(&self) -> usize {
+        self.leading
+    }
+
+    /// Where the others are in a column.
+    pub(crate) fn fields(&self) -> &[Field] {
+        &self.columns.fields
     }
 
     /// By how many rows a step along a leading dimension goes.

@@ -16,9 +16,11 @@ use std::sync::Arc;
 
 use openwork_ops::DType;
 
+use crate::base::faults::{self, Fault};
+use crate::base::mapped::Mapped;
 use crate::base::strided::{Shape, Strided};
-use crate::levels::pattern::Pattern;
-use crate::tensor::fill::Fill;
+use crate::levels::pattern::{Dim, Pattern};
+use crate::tensor::fill::{Fill, fill_of};
 
 /// An N-dimensional tensor whose layout, element type and fill value are data.
 ///
@@ -148,6 +150,20 @@ impl Sparse {
     /// Stored elements: positions times value axes.
     pub(crate) fn nse(&self) -> usize {
         self.values.len()
+    }
+
+    /// With its axes in another order: axis `order[i]` becomes axis `i`. Nothing that is stored moves.
+    pub(crate) fn permuted(&self, order: &[usize]) -> Sparse {
+        let axes = if faults::is(Fault::TransposeWithoutAxes) { &[] } else { order };
+        let to = |axis: usize| axes.iter().position(|&a| a == axis).unwrap_or(axis);
+        let dims = self.pattern.dims.mapped(|d| Dim { axis: to(d.axis), ..*d });
+        let pattern = Pattern { dims, levels: self.pattern.levels.clone(), ..*self.pattern };
+        let fill = match &self.fill {
+            Fill::Array(values) => values.strided().map_or(Fill::Undefined, |values| fill_of(&values.permute(order))),
+            other => other.clone(),
+        };
+        let shape = order.iter().map(|&a| self.shape[a]).collect();
+        Sparse { shape, pattern: Arc::new(pattern), values: self.values.clone(), fill }
     }
 
     /// The same pattern and fill with other values.

@@ -17,8 +17,26 @@ pub struct Stored<'a> {
     pub segments: Segmented<'a, u32>,
     /// The element at each of them.
     pub values: &'a [u8],
-    /// The element that stands where it stores none.
-    pub beside: &'a [u8],
+    /// What stands where it stores none.
+    pub beside: Beside<'a>,
+}
+
+/// What an operand is where it stores nothing.
+#[derive(Clone, Copy, Debug)]
+pub enum Beside<'a> {
+    /// One element.
+    One(&'a [u8]),
+    /// An element for each number that some bits of a coordinate say: those of `mask`, after as many as `shift` are dropped.
+    OfCoords {
+        /// The elements.
+        elements: &'a [u8],
+        /// Bits that are dropped.
+        shift: u32,
+        /// Bits that are kept.
+        mask: u32,
+    },
+    /// An element for each segment.
+    OfSegments(&'a [u8]),
 }
 
 /// Where a [`MergeKernel`] writes, from the front: there is room for all that may be kept.
@@ -103,30 +121,62 @@ impl BinaryOp {
     }
 }
 
+/// What stands where an operand stores nothing: an element for each coordinate or segment, or one for all.
+///
+/// One is found in the same way. Held in a register, the choice between it and a stored element would be made by a branch, or take longer:
+/// a sum of rows of a hundred elements in random places takes 1.4 times as long (`benches/pointwise.rs`).
+#[derive(Clone, Copy)]
+struct Elsewhere<'a, T> {
+    elements: &'a [T],
+    shift: u32,
+    mask: u32,
+    /// All bits, where it is segments that count.
+    segments: usize,
+}
+
+impl<'a, T: Pod> Elsewhere<'a, T> {
+    fn new(beside: Beside<'a>) -> Elsewhere<'a, T> {
+        let (elements, shift, mask, segments) = match beside {
+            Beside::One(element) => (element, 0, 0, 0),
+            Beside::OfCoords { elements, shift, mask } => (elements, shift, mask, 0),
+            Beside::OfSegments(elements) => (elements, 0, 0, usize::MAX),
+        };
+        Elsewhere { elements: bytemuck::cast_slice(elements), shift, mask, segments }
+    }
+
+    /// Of other segments, the first of which is this one.
+    fn from(self, segment: usize) -> Self {
+        Elsewhere { elements: &self.elements[segment & self.segments..], ..self }
+    }
+
+    #[inline(always)]
+    fn at(&self, coord: u32, segment: usize) -> &'a T {
+        &self.elements[((coord >> self.shift) & self.mask) as usize + (segment & self.segments)]
+    }
+}
+
 /// An operand, typed.
 #[derive(Clone, Copy)]
 struct Side<'a, T> {
     segments: Segmented<'a, u32>,
     values: &'a [T],
-    beside: T,
+    beside: Elsewhere<'a, T>,
 }
 
 impl<'a, T: Pod> Side<'a, T> {
     fn new(stored: Stored<'a>) -> Side<'a, T> {
-        let beside = bytemuck::pod_read_unaligned(stored.beside);
         // No values may lie anywhere.
         let values = if stored.values.is_empty() { &[] } else { bytemuck::cast_slice(stored.values) };
-        Side { segments: stored.segments, values, beside }
+        Side { segments: stored.segments, values, beside: Elsewhere::new(stored.beside) }
     }
-}
 
-impl<'a, T: Copy> Side<'a, T> {
-    /// Of other segments, whose pointers count from `base`.
-    fn within<'b>(self, pointers: &'b [u32], base: usize) -> Side<'b, T>
+    /// Of other segments, whose pointers count from `base`: the first of them is this one.
+    fn within<'b>(self, first: usize, pointers: &'b [u32], base: usize) -> Side<'b, T>
     where
         'a: 'b,
     {
-        Side { segments: Segmented { pointers, base, ..self.segments }, ..self }
+        let segments = Segmented { pointers, base, ..self.segments };
+        Side { segments, beside: self.beside.from(first), ..self }
     }
 
     /// Where a segment begins, or the one before it ends.
@@ -152,7 +202,7 @@ const SHORT: usize = 5;
 
 /// Several segments that have no more than so many entries on either side, or a part of one: `each` gets both sides, and which segments end
 /// there, or go on.
-fn in_groups<T: Copy>(
+fn in_groups<T: Pod>(
     x: Side<'_, T>,
     y: Side<'_, T>,
     segments: usize,
@@ -169,7 +219,7 @@ fn in_groups<T: Copy>(
         }
         if last > first {
             let (p, q) = (&x.segments.pointers[first..=last], &y.segments.pointers[first..=last]);
-            each(x.within(p, x.segments.base), y.within(q, y.segments.base), first..last);
+            each(x.within(first, p, x.segments.base), y.within(first, q, y.segments.base), first..last);
             first = last;
             continue;
         }
@@ -185,7 +235,7 @@ fn in_groups<T: Copy>(
             };
             let (to_i, to_j) = (until(&x, i, end_i), until(&y, j, end_j));
             let (p, q) = ([i as u32, to_i as u32], [j as u32, to_j as u32]);
-            each(x.within(&p, 0), y.within(&q, 0), first..first + 1);
+            each(x.within(first, &p, 0), y.within(first, &q, 0), first..first + 1);
             (i, j) = (to_i, to_j);
         }
         first += 1;
@@ -241,7 +291,7 @@ fn side_by_side<T: Pod, const UNION: bool>(
 
 /// Merges segments, before which so much was kept, in the way that suits them.
 #[inline(always)]
-fn group<T: Copy, U, const UNION: bool>(
+fn group<T: Pod, U, const UNION: bool>(
     x: Side<'_, T>,
     y: Side<'_, T>,
     before: usize,
@@ -258,7 +308,7 @@ fn group<T: Copy, U, const UNION: bool>(
 
 /// Whether a CPU will mostly foresee which side comes next: of some steps few go another way than the one before.
 #[inline(never)]
-fn is_foreseeable<T: Copy>(x: &Side<'_, T>, y: &Side<'_, T>, segments: Range<usize>) -> bool {
+fn is_foreseeable<T: Pod>(x: &Side<'_, T>, y: &Side<'_, T>, segments: Range<usize>) -> bool {
     let entries = |s: &Side<'_, T>| s.start(segments.end) - s.start(segments.start);
     if entries(x) + entries(y) < SHORT * segments.len() {
         return true;
@@ -284,7 +334,8 @@ fn is_foreseeable<T: Copy>(x: &Side<'_, T>, y: &Side<'_, T>, segments: Range<usi
 
 /// What is left of a segment on one side, at `k` of the result; gives where that ends.
 #[inline(always)]
-fn rest<T: Copy, U>(
+fn rest<T: Pod, U>(
+    segment: usize,
     (x, left): (Side<'_, T>, Range<usize>),
     (y, right): (Side<'_, T>, Range<usize>),
     mut k: usize,
@@ -294,12 +345,12 @@ fn rest<T: Copy, U>(
 ) -> usize {
     for i in left {
         coords[k] = x.segments.coords[i];
-        put(k, (x.values[i], y.beside), to, other);
+        put(k, (x.values[i], *y.beside.at(coords[k], segment)), to, other);
         k += 1;
     }
     for j in right {
         coords[k] = y.segments.coords[j];
-        put(k, (x.beside, y.values[j]), to, other);
+        put(k, (*x.beside.at(coords[k], segment), y.values[j]), to, other);
         k += 1;
     }
     k
@@ -308,7 +359,7 @@ fn rest<T: Copy, U>(
 /// Merges segments, before which so much was kept. With branches on what comes next, which cost nothing where they are
 /// foreseen; or by `CHOICE`: both sides are read, and one or both are chosen.
 #[inline(never)]
-fn each_segment<T: Copy, U, const UNION: bool, const CHOICE: bool>(
+fn each_segment<T: Pod, U, const UNION: bool, const CHOICE: bool>(
     [x, y]: [Side<'_, T>; 2],
     before: usize,
     coords: &mut [u32],
@@ -319,8 +370,8 @@ fn each_segment<T: Copy, U, const UNION: bool, const CHOICE: bool>(
 ) -> usize {
     let (to, other) = (&mut to[..coords.len()], &mut other[..coords.len()]);
     let (mut i, mut j, mut k) = (x.start(0), y.start(0), 0);
-    for (segment, end) in (1..).zip(ends) {
-        let (end_i, end_j) = (x.start(segment), y.start(segment));
+    for (segment, end) in ends.iter_mut().enumerate() {
+        let (end_i, end_j) = (x.start(segment + 1), y.start(segment + 1));
         if CHOICE && i < end_i && j < end_j {
             // Of this segment alone: no place has to be looked at, since both arrays of a side are as long.
             let (xs, ys) = (&x.segments.coords[i..end_i], &y.segments.coords[j..end_j]);
@@ -332,11 +383,12 @@ fn each_segment<T: Copy, U, const UNION: bool, const CHOICE: bool>(
                 // What may come next on either side is read before it is known which does: the next choice does not wait for it.
                 let (next_a, next_b) = (xs[(p + 1).min(xs.len() - 1)], ys[(q + 1).min(ys.len() - 1)]);
                 let (of_x, of_y) = (a <= b, b <= a);
-                coords[k] = a.min(b);
+                let coord = a.min(b);
+                coords[k] = coord;
                 if UNION {
                     // Of places, not of elements: floats would be chosen by a branch.
-                    let left = *select_unpredictable(of_x, &of_xs[p], &x.beside);
-                    let right = *select_unpredictable(of_y, &of_ys[q], &y.beside);
+                    let left = *select_unpredictable(of_x, &of_xs[p], x.beside.at(coord, segment));
+                    let right = *select_unpredictable(of_y, &of_ys[q], y.beside.at(coord, segment));
                     put(k, (left, right), to, other);
                     k += 1;
                 } else {
@@ -362,21 +414,21 @@ fn each_segment<T: Copy, U, const UNION: bool, const CHOICE: bool>(
             } else if a < b {
                 if UNION {
                     coords[k] = a;
-                    put(k, (x.values[i], y.beside), to, other);
+                    put(k, (x.values[i], *y.beside.at(a, segment)), to, other);
                     k += 1;
                 }
                 i += 1;
             } else {
                 if UNION {
                     coords[k] = b;
-                    put(k, (x.beside, y.values[j]), to, other);
+                    put(k, (*x.beside.at(b, segment), y.values[j]), to, other);
                     k += 1;
                 }
                 j += 1;
             }
         }
         if UNION {
-            k = rest((x, i..end_i), (y, j..end_j), k, coords, (to, other), &put);
+            k = rest(segment, (x, i..end_i), (y, j..end_j), k, coords, (to, other), &put);
         }
         (i, j) = (end_i, end_j);
         *end = (before + k) as u32;
@@ -429,7 +481,7 @@ mod tests {
         let stored = |segments, values, i: usize| Stored {
             segments,
             values: T::as_bytes(values),
-            beside: T::as_bytes(&beside[i..=i]),
+            beside: Beside::One(T::as_bytes(&beside[i..=i])),
         };
         let fused = if typing.out == T::DTYPE { op.merge_kernel(T::DTYPE, keep) } else { None };
         let side_by_side = MergeKernel::side_by_side(kernel, T::DTYPE, typing.out, keep);
@@ -481,7 +533,7 @@ mod tests {
             let side = |pointers, coords, values| Side {
                 segments: Segmented { pointers, base: 3, coords },
                 values,
-                beside: 0.0,
+                beside: Elsewhere::new(Beside::One(f64::as_bytes(&[0.0]))),
             };
             is_foreseeable(&side(&p, &c, &v), &side(&q, &d, &w), 0..400)
         };

@@ -11,7 +11,7 @@ pub use self::clamp::clamp;
 use self::element::{
     Divisors, FloorDiv, Neighbour, Power, Truthy, above, and, below, greater, lesser, not_above, not_below, or, xor,
 };
-pub use self::merged::{MergeKernel, Merged, Stored};
+pub use self::merged::{Beside, MergeKernel, Merged, Stored};
 use crate::derivative::{Derivative, derivative, expr};
 use crate::dtype::DType;
 use crate::groups::{binary_line, group, pick};

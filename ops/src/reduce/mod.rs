@@ -13,7 +13,7 @@ mod scan;
 mod tests;
 
 pub use self::compensated::{Compensated, ROWS_AT_ONCE, Table, Turns};
-pub use self::exact::{Compact, Exact};
+pub use self::exact::{Compact, Exact, Quick};
 use self::kernels::Words;
 pub use self::moments::Moments;
 use self::monoid::{All, Any, Count, Max, Min, Prod, Sum};

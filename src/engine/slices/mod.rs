@@ -108,6 +108,21 @@ impl Slices {
         Slices::cut(x, axes, Asked::Values)
     }
 
+    /// As [`Slices::without_positions`], where it does not matter in which order elements of a slice come either: without a sort where
+    /// kept axes come first in storage, in whatever order the others do.
+    pub(crate) fn in_any_order(x: &Tensor, axes: &[usize]) -> Result<Slices> {
+        let Storage::Sparse(s) = &x.storage else { return Slices::without_positions(x, axes) };
+        let stored = || s.pattern.dims.iter().map(|d| d.axis).filter(|axis| axes.contains(axis));
+        let mut places = axes.to_vec();
+        places.sort_unstable();
+        if stored().eq(places.iter().copied()) || stored().count() != axes.len() {
+            return Slices::without_positions(x, axes);
+        }
+        let mut order: Vec<usize> = (0..x.ndim()).collect();
+        stored().zip(&places).for_each(|(axis, &place)| order[place] = axis);
+        Slices::without_positions(&s.permuted(&order).into(), &places)
+    }
+
     fn cut(x: &Tensor, axes: &[usize], asked: Asked) -> Result<Slices> {
         let shape = x.shape().to_vec();
         let kept: Vec<usize> = (0..x.ndim()).chosen(|a| !axes.contains(a));

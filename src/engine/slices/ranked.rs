@@ -36,6 +36,9 @@ enum Rests {
 pub(crate) struct FillOrder {
     /// Keys with the numbers of their elements, sorted.
     pub(crate) sorted: Vec<(u64, u64)>,
+    /// The distinct keys, rising, and how many elements have none above each.
+    distinct: Vec<u64>,
+    until: Vec<u64>,
     /// Keys by number.
     keys: Vec<u64>,
     /// How often each occurs: along reduced axes on which the fill is constant.
@@ -45,6 +48,11 @@ pub(crate) struct FillOrder {
 }
 
 impl FillOrder {
+    /// How many elements of the whole fill have one of the first `n` keys.
+    fn count(&self, n: usize) -> u128 {
+        n.checked_sub(1).map_or(0, |last| u128::from(self.until[last]) * self.times)
+    }
+
     /// Where the `t`-th occurrence of element `number` is, in C order.
     fn position(&self, number: u64, t: u128) -> u128 {
         let (mut number, mut t, mut at) = (u128::from(number), t, 0);
@@ -217,7 +225,13 @@ fn varying(slices: &Slices, fill: &Strided, key: &dyn Fn(&Strided) -> Result<Vec
     let order = |keys: &[u64]| {
         let mut sorted: Vec<(u64, u64)> = keys.iter().copied().zip(0..).collect();
         sorted.sort_unstable();
-        FillOrder { sorted, keys: keys.to_vec(), times, axes: axes.clone() }
+        let (mut distinct, mut until, mut n) = (Vec::new(), Vec::new(), 0);
+        for run in sorted.chunk_by(|a, b| a.0 == b.0) {
+            n += run.len() as u64;
+            distinct.push(run[0].0);
+            until.push(n);
+        }
+        FillOrder { sorted, distinct, until, keys: keys.to_vec(), times, axes: axes.clone() }
     };
     let orders: Vec<FillOrder> = key(&core)?.chunks_exact(terms.max(1)).map(order).collect();
     Ok((Rests::Varying { orders, at, beneath }, over_kept))
@@ -287,6 +301,36 @@ impl<'a> Slice<'a> {
             }
         }
         false
+    }
+
+    /// The least or the greatest key of the elements of a fill that are not stored over; `None` where all are.
+    ///
+    /// Cost: O(stored) where most of the fill is not stored over, else O(stored · log stored).
+    pub(crate) fn outermost_unstored(&self, order: &FillOrder, greatest: bool) -> Option<u64> {
+        /// Keys of the fill that are looked for among all that lies beneath.
+        const LOOKED_FOR: usize = 8;
+        if self.unstored() == 0 {
+            return None;
+        }
+        let beneath = || self.beneath.iter().map(|&n| order.keys[n as usize]);
+        let mut runs = order.sorted.chunk_by(|a, b| a.0 == b.0);
+        let mut next = || if greatest { runs.next_back() } else { runs.next() };
+        for _ in 0..LOOKED_FOR {
+            let run = next()?;
+            let gone = beneath().filter(|&key| key == run[0].0).count() as u128;
+            if run.len() as u128 * order.times > gone {
+                return Some(run[0].0);
+            }
+        }
+        let mut removed: Vec<u64> = beneath().collect();
+        removed.sort_unstable();
+        loop {
+            let run = next()?;
+            let gone = removed.partition_point(|&key| key <= run[0].0) - removed.partition_point(|&key| key < run[0].0);
+            if run.len() as u128 * order.times > gone as u128 {
+                return Some(run[0].0);
+            }
+        }
     }
 
     /// The elements in order.
@@ -359,7 +403,12 @@ impl<'a> Slice<'a> {
 }
 
 fn not_above(sorted: &[u64], key: u64) -> u128 {
-    sorted.partition_point(|&k| k <= key) as u128
+    /// Keys that are counted faster than they are searched.
+    const FEW: usize = 16;
+    match sorted.len() {
+        ..=FEW => sorted.iter().map(|&k| u128::from(k <= key)).sum(),
+        _ => sorted.partition_point(|&k| k <= key) as u128,
+    }
 }
 
 /// The elements of a slice in order: stored ones, and the fill's without those that are stored over.
@@ -389,9 +438,7 @@ impl Sorted<'_> {
             Rest::Constant { .. } if faults::is(Fault::FillUnranked) => 0,
             Rest::Constant { key: fill } if fill <= key => self.unstored,
             Rest::Constant { .. } => 0,
-            Rest::Varying(order) => {
-                order.sorted.partition_point(|e| e.0 <= key) as u128 * order.times - not_above(&self.removed, key)
-            }
+            Rest::Varying(order) => order.count(not_above(&order.distinct, key) as usize) - not_above(&self.removed, key),
         }
     }
 
@@ -454,16 +501,31 @@ impl Sorted<'_> {
     }
 
     /// The `k`-th element of those there are, in rising order: the least key that more than `k` do not exceed.
+    ///
+    /// Cost: O(log stored · log of the fill's elements).
     pub(crate) fn select(&self, k: u128) -> u64 {
-        let (mut low, mut high) = (0, u64::MAX);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.rank(middle) > k {
-                high = middle;
-            } else {
-                low = middle + 1;
+        let unstored = |n: usize, key: u64| match self.rest {
+            Rest::Varying(order) => order.count(n) - not_above(&self.removed, key),
+            _ => n as u128 * self.rest_rank(key),
+        };
+        let one;
+        let fill: &[u64] = match self.rest {
+            Rest::None => &[],
+            Rest::Constant { key } => {
+                one = [key];
+                &one
             }
+            Rest::Varying(order) => &order.distinct,
+        };
+        // The first key of the fill that more than `k` do not exceed. One that is stored over everywhere has the rank of the one before it.
+        let (mut low, mut high) = (0, fill.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            let key = fill[middle];
+            if unstored(middle + 1, key) + not_above(&self.stored, key) <= k { low = middle + 1 } else { high = middle }
         }
-        low
+        let before = low.checked_sub(1).map_or(0, |last| unstored(low, fill[last]));
+        let stored = k.checked_sub(before).and_then(|at| self.stored.get(usize::try_from(at).ok()?));
+        stored.into_iter().chain(fill.get(low)).min().copied().unwrap_or(u64::MAX)
     }
 }

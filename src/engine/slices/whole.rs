@@ -17,7 +17,7 @@ use crate::tensor::Sparse;
 impl Slices {
     /// Of a canonical tensor. Whoever asks for places gets those of slices along value axes alone, which store every element, and
     /// along the last level alone, which lists them. `None` where elements of a slice do not lie in C order of the reduced axes, or
-    /// the fill varies along these.
+    /// the fill varies along these and rows of values lie on it.
     pub(super) fn of_rows(
         s: &Sparse,
         kept: &[usize],
@@ -33,11 +33,11 @@ impl Slices {
         let in_order = p.dims.iter().map(|d| d.axis).filter(|axis| axes.contains(axis)).eq(axes.iter().copied());
         let fill = s.fill_values();
         let varies = fill.as_ref().is_some_and(|fill| axes.iter().any(|&a| fill.strides[a] != 0 && fill.shape[a] > 1));
-        if !in_order || varies {
+        let is_single = p.value_dims().is_empty();
+        if !in_order || (varies && !is_single) {
             return Ok(None);
         }
         let split = Split::new(p, kept);
-        let is_single = p.value_dims().is_empty();
         let is_along = is_single && axes.len() == 1;
         let listed =
             p.levels.last().filter(|l| is_along && l.kind().rank() > 0).and_then(|l| l.arrays().last().cloned());

@@ -5,13 +5,14 @@ use openwork_ops::Scalar;
 use openwork_ops::binary::MergeKernel;
 use openwork_ops::structure::merge::Keep;
 
-use super::handful::{beside, is_plain};
+use super::handful::is_plain;
 use super::plan::Plan;
 use crate::base::error::Result;
 use crate::base::strided::Strided;
 use crate::engine::blocks::Kernel;
 use crate::engine::join::Role;
-use crate::levels::coiterate::{self, Operand};
+use crate::levels::coiterate::{self, Elsewhere, Operand};
+use crate::tensor::fill::Background;
 use crate::tensor::{Sparse, Tensor};
 
 /// Both over different patterns of the same levels, of which all coordinates are kept or those of both.
@@ -19,16 +20,21 @@ use crate::tensor::{Sparse, Tensor};
 /// # Errors
 /// If memory cannot hold the values of one in order, or in the dtype that the op computes in.
 pub(super) fn merged(plan: &Plan<'_, '_>) -> Result<Option<Tensor>> {
-    let Some((kernel, keep, sides)) = suited(plan) else { return Ok(None) };
-    let [(x, beside_x), (y, beside_y)] = sides;
+    let Some(Suited { kernel, keep, stored: [x, y], rests }) = suited(plan) else { return Ok(None) };
     let compute = plan.function.pass.computes[0];
     // One value for all, as identities have, or in another order.
     let (of_x, of_y) = (x.values.cast(compute), y.values.cast(compute));
     let (values_x, values_y) = (of_x.dense_bytes()?, of_y.dense_bytes()?);
     let dtype = plan.function.pass.out;
+    let rests = rests.map(|rest| rest.clone().cast(compute));
+    // Where only what both store is kept, and where results are absent, any will do.
+    let elsewhere = rests.each_ref().map(|rest| match rest {
+        Background::Array(array) if keep == Keep::UNION => Elsewhere::Array(array),
+        other => Elsewhere::One(other.scalar().unwrap_or_else(|| Scalar::zero(compute))),
+    });
     let operands = [
-        Operand { pattern: &x.pattern, values: &values_x, beside: beside_x.cast(compute) },
-        Operand { pattern: &y.pattern, values: &values_y, beside: beside_y.cast(compute) },
+        Operand { pattern: &x.pattern, values: &values_x, beside: elsewhere[0] },
+        Operand { pattern: &y.pattern, values: &values_y, beside: elsewhere[1] },
     ];
     let Some((pattern, values)) = coiterate::merge_values(operands, keep, dtype.size(), kernel) else {
         return Ok(None);
@@ -39,8 +45,13 @@ pub(super) fn merged(plan: &Plan<'_, '_>) -> Result<Option<Tensor>> {
     ))
 }
 
-/// A kernel for these operands, what it keeps, and what each stores with what it is elsewhere.
-type Suited<'p> = (MergeKernel, Keep, [(&'p Sparse, Scalar); 2]);
+/// A kernel for some operands, and what it keeps; what each stores, and what it is elsewhere.
+struct Suited<'p> {
+    kernel: MergeKernel,
+    keep: Keep,
+    stored: [&'p Sparse; 2],
+    rests: [&'p Background; 2],
+}
 
 fn suited<'p>(plan: &Plan<'p, '_>) -> Option<Suited<'p>> {
     let pass = &plan.function.pass;
@@ -53,7 +64,6 @@ fn suited<'p>(plan: &Plan<'p, '_>) -> Option<Suited<'p>> {
         _ => return None,
     };
     let (x, y) = (a.stored.as_deref()?, b.stored.as_deref()?);
-    let sides = [(x, beside(a, x)?), (y, beside(b, y)?)];
     let are_alike = is_plain(x, plan.shape) && is_plain(y, plan.shape) && x.pattern.has_levels_of(&y.pattern);
     // Of one pattern, values are all that is looked at.
     let are_equal = || x.pattern.is_same(&y.pattern) || x.pattern.has_equal_arrays(&y.pattern);
@@ -62,5 +72,5 @@ fn suited<'p>(plan: &Plan<'p, '_>) -> Option<Suited<'p>> {
     }
     let fused = plan.function.op.filter(|_| pass.out == compute).and_then(|op| op.merge_kernel(compute, keep));
     let kernel = fused.or_else(|| MergeKernel::side_by_side(kernel, compute, pass.out, keep))?;
-    Some((kernel, keep, sides))
+    Some(Suited { kernel, keep, stored: [x, y], rests: [&a.rest, &b.rest] })
 }

@@ -197,14 +197,11 @@ fn outermost(slice: &Slice<'_>, greatest: bool, dtype: DType) -> u64 {
     // One more than each key makes NaN the least.
     let shift = u64::from(order::has_nan(dtype) && !greatest);
     let fill = match slice.rest {
-        Rest::Varying(_) => {
-            let sorted = slice.sorted();
-            return match greatest {
-                true => sorted.select(sorted.present() - 1),
-                false if has_nan(&sorted, dtype) => order::NAN,
-                false => sorted.select(0),
-            };
-        }
+        Rest::Varying(of_fill) => match slice.outermost_unstored(of_fill, true) {
+            // NaN, which is the greatest key.
+            Some(key) if greatest || (shift == 1 && key == order::NAN) => Some(key),
+            _ => slice.outermost_unstored(of_fill, greatest),
+        },
         Rest::Constant { key } if slice.unstored() > 0 => Some(key),
         _ => None,
     };
@@ -283,7 +280,7 @@ fn by_key(
     keyed: bool,
     f: &(dyn Fn(&Slice<'_>, &[u8], DType) -> u64 + Sync),
 ) -> Result<Tensor> {
-    let slices = slices_of(x, Slices::without_positions(x, &axes.of(x.ndim())?)?)?;
+    let slices = slices_of(x, Slices::in_any_order(x, &axes.of(x.ndim())?)?)?;
     let dtype = x.dtype();
     let (found, empty) = Ranked::fold_by(&slices, keyed, &|slice, elements| Ok(f(slice, elements, dtype)))?;
     let n = found.len();
@@ -425,7 +422,7 @@ fn quantile(x: &Tensor, q: f64, interpolation: Interpolation, axes: &Axes, skip_
     if let Some(found) = short::in_order(x, &of, &quantile)? {
         return with_axes(found.cast(out), axes, &of);
     }
-    let slices = slices_of(x, Slices::without_positions(x, &of)?)?;
+    let slices = slices_of(x, Slices::in_any_order(x, &of)?)?;
     let (found, empty) =
         Ranked::fold_by(&slices, false, &|slice, elements| Ok(quantile(&mut Places::of(slice, elements, dtype, q))))?;
     let n = found.len();
@@ -475,7 +472,7 @@ fn most_frequent(slice: &Slice<'_>) -> u64 {
 pub(super) fn varying(fold: &Fold, s: &Sparse, axes: &[usize]) -> Result<Option<Tensor>> {
     let Some(extreme) = fold.op.extreme() else { return Ok(None) };
     let x = Tensor::from(s.clone()).cast(fold.typing.acc)?;
-    let slices = Slices::without_positions(&x, axes)?;
+    let slices = Slices::in_any_order(&x, axes)?;
     let (found, empty) =
         Ranked::fold(&slices, &|slice: &Slice<'_>| Ok(outermost(slice, extreme == Extreme::Greatest, x.dtype())))?;
     let n = found.len();

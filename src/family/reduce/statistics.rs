@@ -10,8 +10,8 @@ use crate::base::error::{self, Result};
 use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::Strided;
 use crate::engine::slices::Slices;
-use crate::tensor::Tensor;
-use crate::tensor::trace;
+use crate::tensor::fill::{Background, Fill};
+use crate::tensor::{Tensor, trace};
 
 /// # Reducing: moments and norms
 impl Tensor {
@@ -294,7 +294,7 @@ fn variance(x: &Tensor, correction: f64, axes: &Axes, skip_nan: bool) -> Result<
         let found = found.cast(out)?;
         return if axes.keeps() { found.expand_dims(&of) } else { Ok(found) };
     }
-    let slices = Slices::without_positions(x, &of)?;
+    let slices = Slices::in_any_order(x, &of)?;
     let (found, empty) = match slices.fill().filter(|_| slices.fill_varies()) {
         Some(fill) => {
             let (found, empty) = over_a_fill(&slices, fill, correction, skip_nan)?;
@@ -381,6 +381,11 @@ fn over_a_fill(slices: &Slices, fill: &Strided, correction: f64, skip_nan: bool)
     Ok((Strided::from_vec(parts.concat(), vec![n]), empty))
 }
 
+/// Whether unstored elements differ along an axis.
+fn fill_varies(x: &Tensor, axis: usize) -> bool {
+    x.sparse().is_some_and(|s| Background::of(&s.fill, &s.shape).varies(axis))
+}
+
 fn norm(x: &Tensor, ord: f64, axes: &Axes) -> Result<Tensor> {
     if ord.is_nan() {
         return Err(error::invalid("ord", "NaN is given, allowed are numbers and infinities"));
@@ -400,18 +405,20 @@ fn norm(x: &Tensor, ord: f64, axes: &Axes) -> Result<Tensor> {
         // In double precision: the modulus of the least integer is not an integer of its dtype.
         let numbers = accurate(x)?;
         let numbers = if numbers.dtype().is_complex() { numbers.abs()? } else { numbers };
-        let slices = Slices::without_positions(&numbers, &of)?;
         if ord.is_infinite() {
-            if slices.length == 0 && !slices.kept_shape().contains(&0) && !slices.is_undefined() {
+            let is_empty = |axis: &usize| x.shape()[*axis] == 0;
+            let has_results = (0..x.ndim()).filter(|axis| !of.contains(axis)).all(|axis| !is_empty(&axis));
+            if of.iter().any(is_empty) && has_results && !x.fill().is_some_and(Fill::is_undefined) {
                 let why = "of infinite order and of no elements is undefined: an axis has size 0";
                 return Err(error::shape(&[x.shape()], why));
             }
             let moduli = numbers.abs()?;
             let result = if ord > 0.0 { moduli.max(axes)? } else { moduli.min(axes)? };
             result.cast(out)?
-        } else if slices.fill_varies() {
+        } else if of.iter().any(|&axis| fill_varies(x, axis)) {
             numbers.abs()?.pow(ord)?.sum(axes)?.pow(1.0 / ord)?.cast(out)?
         } else {
+            let slices = Slices::in_any_order(&numbers, &of)?;
             let (found, empty) = fold(&slices, &|x| x.norm(ord))?;
             slices.folded(found.cast(out), empty.map(|e| e.cast(out)), axes.keeps())?
         }

@@ -1,13 +1,14 @@
 //! Sums over axes along which the fill varies: all of the fill, less the fill where elements are stored, plus these.
 //!
-//! The three may be far larger than what they come to, so nothing is rounded in between: floats are summed exactly, and
-//! integers wrap, which is exact too.
+//! The three may be far larger than what they come to, so nothing is rounded in between: floats are summed exactly (in twice the
+//! precision where that shows what the exact sum rounds to), and integers wrap, which is exact too.
 
 use crate::base::mapped::Mapped;
 use std::ops::Range;
 use std::sync::Arc;
 
-use openwork_ops::reduce::{Compact, Exact, Gives};
+use openwork_ops::structure::{IndexSlice, IndexVec};
+use openwork_ops::reduce::{Compact, Exact, Gives, Quick};
 use openwork_ops::{BinaryOp, Element, ReduceOp};
 
 use super::sparse::check_count;
@@ -16,6 +17,7 @@ use crate::base::error::{self, Result};
 use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::{Strided, c_strides, count};
 use crate::engine::blocks::{self, Kernel, Source};
+use crate::engine::convert;
 use crate::engine::fold::{Fold, map_scalars};
 use crate::engine::slices::{Groups, Need, Split, group, reduced};
 use crate::levels::pattern::Pattern;
@@ -42,6 +44,9 @@ pub(super) fn varying(
     k: u128,
 ) -> Result<Tensor> {
     let shape: Vec<usize> = kept.mapped(|&a| s.shape[a]);
+    // A transpose is cheaper than a sort by columns.
+    let turned = if axes.len() == 1 { convert::turned(s, axes[0])? } else { None };
+    let s = turned.as_ref().unwrap_or(s);
     let beneath = blocks::collect(s.nse(), Source::at(fill, &s.pattern), s.dtype())?;
     let beneath = Strided { shape: s.values.shape.clone(), strides: c_strides(&s.values.shape).into(), ..beneath };
     let Sums { pattern, sums, total } = if fold.typing.acc.is_inexact() {
@@ -109,7 +114,7 @@ pub(super) fn float_totals(fold: &Fold, x: &Strided, kept: &[usize], axes: &[usi
     let values = core.cast(fold.typing.input).cast(acc).to_contiguous()?.into_owned();
     let totals = totals(&values, x, kept, axes, acc.size() / size_of::<f64>())?;
     let shape: Vec<usize> = kept.mapped(|&a| core.shape[a]);
-    Ok(Strided::new(Buffer::from_vec(totals.iter().map(|t| t.0).collect()), acc, shape))
+    Ok(Strided::new(Buffer::from_vec(totals.iter().map(|t| t.rounded).collect()), acc, shape))
 }
 
 /// Exactly, rounded once. Complex numbers are two floats, each summed for itself.
@@ -132,18 +137,30 @@ fn floats(fold: &Fold, s: &Sparse, fill: &Strided, beneath: &Strided, kept: &[us
     let sum = |i: usize| {
         let (run, column) = (i / width, i % width);
         let (start, end) = (runs.ends[run], runs.ends[run + 1]);
-        let total = &totals[places[i / parts] as usize * parts + i % parts].1;
-        let mut sum = exact(end - start, &|positions, sum| {
-            for p in positions {
-                let p = runs.order.as_ref().map_or(start + p, |o| o.as_slice().get(start + p));
-                for row in p * split.per_row..(p + 1) * split.per_row {
-                    sum.add(stored[row * width + column]);
-                    sum.sub(beneath[row * width + column]);
-                }
-            }
-        });
-        sum.merge(total);
-        sum.round()
+        let total = &totals[places[i / parts] as usize * parts + i % parts];
+        let terms = Terms {
+            start,
+            order: runs.order.as_ref().map(IndexVec::as_slice),
+            per_row: split.per_row,
+            step: width,
+            stored: stored.get(column..).unwrap_or_default(),
+            beneath: beneath.get(column..).unwrap_or_default(),
+        };
+        let mut all = match end - start {
+            n if n <= GRAIN => terms.quick(0..n),
+            n => in_one(&parallel::map_chunks(n, GRAIN, &|range| terms.quick(range))),
+        };
+        all.merge(&total.quick);
+        all.round().unwrap_or_else(|| {
+            let mut sum = exact(end - start, &|positions, sum| {
+                terms.each(positions, |stored, beneath| {
+                    sum.add(stored);
+                    sum.sub(beneath);
+                });
+            });
+            sum.merge(&total.exact);
+            sum.round()
+        })
     };
     let grain = (GRAIN * n / stored.len().max(1)).clamp(1, GRAIN);
     let sums = Buffer::build(n * size_of::<f64>(), |out| {
@@ -151,16 +168,68 @@ fn floats(fold: &Fold, s: &Sparse, fill: &Strided, beneath: &Strided, kept: &[us
             out.iter_mut().enumerate().for_each(|(i, o)| *o = sum(first + i));
         });
     })?;
-    let total = Buffer::from_vec(totals.iter().map(|t| t.0).collect());
+    let total = Buffer::from_vec(totals.iter().map(|t| t.rounded).collect());
     Ok(Sums { pattern, sums: Strided::new(sums, acc, shape), total: Strided::new(total, acc, core) })
+}
+
+/// The terms of a sum: what is stored, and what lies beneath.
+struct Terms<'a> {
+    /// The first of the positions, which come in another order where there is one.
+    start: usize,
+    order: Option<IndexSlice<'a>>,
+    per_row: usize,
+    /// From one element to the next that belongs to the same sum.
+    step: usize,
+    stored: &'a [f64],
+    beneath: &'a [f64],
+}
+
+impl Terms<'_> {
+    #[inline(always)]
+    fn each(&self, positions: Range<usize>, mut f: impl FnMut(f64, f64)) {
+        if self.order.is_none() && self.step == 1 {
+            let all = (self.start + positions.start) * self.per_row..(self.start + positions.end) * self.per_row;
+            self.stored[all.clone()].iter().zip(&self.beneath[all]).for_each(|(&stored, &beneath)| f(stored, beneath));
+            return;
+        }
+        for p in positions {
+            let p = self.order.map_or(self.start + p, |order| order.get(self.start + p));
+            for row in p * self.per_row..(p + 1) * self.per_row {
+                f(self.stored[row * self.step], self.beneath[row * self.step]);
+            }
+        }
+    }
+
+    fn quick(&self, positions: Range<usize>) -> Quick {
+        let (mut more, mut less) = (Quick::default(), Quick::default());
+        self.each(positions, |stored, beneath| {
+            more.add(stored);
+            less.add(-beneath);
+        });
+        more.merge(&less);
+        more
+    }
+}
+
+fn in_one(parts: &[Quick]) -> Quick {
+    let mut sum = Quick::default();
+    parts.iter().for_each(|part| sum.merge(part));
+    sum
 }
 
 fn parts_of(x: &Strided) -> &[f64] {
     f64::from_bytes(x.contiguous_bytes().unwrap_or_default())
 }
 
-/// The sum of the fill over the reduced axes, at each element of its core over the kept ones: rounded, and exactly.
-fn totals(core: &Strided, fill: &Strided, kept: &[usize], axes: &[usize], parts: usize) -> Result<Vec<(f64, Compact)>> {
+/// The sum of a fill.
+struct Total {
+    rounded: f64,
+    quick: Quick,
+    exact: Compact,
+}
+
+/// The sum of the fill over the reduced axes, at each element of its core over the kept ones.
+fn totals(core: &Strided, fill: &Strided, kept: &[usize], axes: &[usize], parts: usize) -> Result<Vec<Total>> {
     let order: Vec<usize> = kept.iter().chain(axes).copied().collect();
     let times = repeats(fill, core, axes, u128::saturating_mul);
     let n = kept.iter().map(|&a| core.shape[a]).product::<usize>();
@@ -172,7 +241,8 @@ fn totals(core: &Strided, fill: &Strided, kept: &[usize], axes: &[usize], parts:
         let (first, part) = (i / parts * terms, i % parts);
         let mut sum = exact(terms, &|range, sum| range.for_each(|t| sum.add(values[(first + t) * parts + part])));
         sum.scale(times);
-        (sum.round(), sum.compact())
+        let (rounded, exact) = (sum.round(), sum.compact());
+        Total { rounded, quick: exact.quick(), exact }
     };
     let grain = (GRAIN / terms.max(1)).max(1);
     let all = parallel::map_chunks(n * parts, grain, &|range| range.map(total).collect::<Vec<_>>());

@@ -7,7 +7,6 @@ use super::reshape::reshape_sparse;
 use super::{broadcast_sparse, map_fill, product, squeeze_free, squeeze_levels};
 use crate::base::axes::Axes;
 use crate::base::error::{self, Result};
-use crate::base::faults::{self, Fault};
 use crate::base::shape::broadcast_shapes;
 use crate::base::strided::Strided;
 use crate::levels::pattern::{Dim, Pattern};
@@ -44,15 +43,7 @@ impl Tensor {
         }
         let out = match &self.storage {
             Storage::Strided(s) => Tensor::from_strided(s.permute(&order)),
-            Storage::Sparse(s) => {
-                let axes = if faults::is(Fault::TransposeWithoutAxes) { &[] } else { &order[..] };
-                let to = |axis: usize| axes.iter().position(|&a| a == axis).unwrap_or(axis);
-                let dims = s.pattern.dims.mapped(|d| Dim { axis: to(d.axis), ..*d });
-                let pattern = Arc::new(Pattern { dims, levels: s.pattern.levels.clone(), ..*s.pattern });
-                let fill = map_fill(&s.fill, |values| values.permute(&order));
-                Sparse { shape: order.iter().map(|&a| s.shape[a]).collect(), pattern, values: s.values.clone(), fill }
-                    .into()
-            }
+            Storage::Sparse(s) => s.permuted(&order).into(),
         };
         Ok(call.done(out))
     }

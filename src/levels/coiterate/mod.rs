@@ -10,7 +10,7 @@ use openwork_ops::structure::Index;
 use openwork_ops::structure::merge::{Keep, Selection};
 
 use self::tasks::{Both, by_tasks, one_pass, tasks};
-pub(crate) use self::valued::{Operand, merge_values};
+pub(crate) use self::valued::{Elsewhere, Operand, merge_values};
 use crate::base::pages::Scratch;
 use crate::base::parallel;
 use crate::base::trace::{Work, raise};

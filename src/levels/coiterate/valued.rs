@@ -3,20 +3,23 @@
 use std::ops::Range;
 
 use openwork_ops::Scalar;
-use openwork_ops::binary::{MergeKernel, Merged, Stored};
+use openwork_ops::binary::{Beside, MergeKernel, Merged, Stored};
+use openwork_ops::structure::keys::Field;
 use openwork_ops::structure::merge::{Keep, Segmented};
 
 use super::is_narrow;
 use super::tasks::{Both, Task, tasks};
 use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::faults::{self, Fault};
+use crate::base::mapped::Mapped;
 use crate::base::pages::Scratch;
 use crate::base::parallel;
+use crate::base::strided::Strided;
 use crate::base::trace::{Work, raise};
 use crate::base::turns::{cut, in_turns};
 use crate::levels::folded::Folded;
 use crate::levels::level::Level;
-use crate::levels::pattern::Pattern;
+use crate::levels::pattern::{Dim, Part, Pattern};
 use crate::levels::segments::{Bounds, Segments};
 
 /// One of two operands.
@@ -27,7 +30,75 @@ pub(crate) struct Operand<'a> {
     /// An element for each position.
     pub(crate) values: &'a [u8],
     /// What it is where it stores none.
-    pub(crate) beside: Scalar,
+    pub(crate) beside: Elsewhere<'a>,
+}
+
+/// What an operand is where it stores nothing.
+#[derive(Clone, Copy)]
+pub(crate) enum Elsewhere<'a> {
+    One(Scalar),
+    /// An array of the shape, with strides 0 along the axes on which it does not vary.
+    Array(&'a Strided),
+}
+
+/// The same as the merge reads it.
+enum Given {
+    /// One element, in a word of its own.
+    One([u64; 2]),
+    OfCoords {
+        elements: Buffer,
+        field: Field,
+    },
+    OfSegments(Buffer),
+}
+
+/// Which dimensions are those of segments, and where the others are in a coordinate.
+struct Split<'a> {
+    dims: &'a [Dim],
+    leading: usize,
+    fields: &'a [Field],
+}
+
+impl Split<'_> {
+    /// `None` where an array varies along more than one dimension of coordinates, or along these and those of segments.
+    fn given(&self, beside: Elsewhere<'_>) -> Option<Given> {
+        let array = match beside {
+            Elsewhere::One(element) => return Some(Given::One(bytemuck::cast(element.to_bytes().0))),
+            Elsewhere::Array(array) => array,
+        };
+        if self.dims.len() != array.ndim() || self.dims.iter().any(|d| d.part != Part::Whole) {
+            return None;
+        }
+        let array = array.permute(&self.dims.mapped(|d| d.axis));
+        let varying: Vec<usize> = (0..array.ndim()).filter(|&d| array.strides[d] != 0 && array.shape[d] > 1).collect();
+        let along = |array: &Strided, dims: Range<usize>| {
+            let one = (0..array.ndim()).filter(|d| !dims.contains(d));
+            let array = one.fold(array.clone(), |array, d| array.narrow(d, 0..1));
+            Buffer::filled(array.len() * array.dtype.size(), array.dtype.size(), |out| array.read(0, out)).ok()
+        };
+        match varying[..] {
+            [d] if d >= self.leading => {
+                Some(Given::OfCoords { elements: along(&array, d..d + 1)?, field: self.fields[d - self.leading] })
+            }
+            _ if varying.iter().all(|&d| d < self.leading) => Some(Given::OfSegments(along(&array, 0..self.leading)?)),
+            _ => None,
+        }
+    }
+}
+
+impl Given {
+    /// Of segments from the first one of a task on.
+    fn from(&self, first: usize, size: usize) -> Beside<'_> {
+        match self {
+            Given::One(words) => Beside::One(&bytemuck::cast_slice(words)[..size]),
+            Given::OfSegments(elements) => Beside::OfSegments(&elements.bytes()[first * size..]),
+            Given::OfCoords { elements, field } => Beside::OfCoords {
+                elements: elements.bytes(),
+                shift: field.shift,
+                mask: (u64::MAX >> (64 - field.bits.max(1))) as u32,
+            },
+        }
+    }
 }
 
 /// The merged pattern, and a result of `width` bytes for each of its positions. `None` unless no array is wide, and these are compressed
@@ -40,15 +111,28 @@ pub(crate) fn merge_values(
 ) -> Option<(Pattern, Buffer)> {
     let [a, b] = &operands;
     let Some((folded, [p, q])) = Folded::both(a.pattern, b.pattern) else {
-        return merge_rows(operands, keep, width, kernel);
+        let dims = &a.pattern.dims;
+        let leading = dims.len().checked_sub(1)?;
+        let whole = Field { word: 0, shift: 0, bits: u32::BITS };
+        let split = Split { dims, leading, fields: &[whole] };
+        let beside = [split.given(a.beside)?, split.given(b.beside)?];
+        return merge_rows(operands, &beside, keep, width, kernel);
     };
-    let (pattern, values) =
-        merge_rows([Operand { pattern: &p, ..*a }, Operand { pattern: &q, ..*b }], keep, width, kernel)?;
+    let split = Split { dims: &a.pattern.dims, leading: folded.leading(), fields: folded.fields() };
+    let beside = [split.given(a.beside)?, split.given(b.beside)?];
+    let operands = [Operand { pattern: &p, ..*a }, Operand { pattern: &q, ..*b }];
+    let (pattern, values) = merge_rows(operands, &beside, keep, width, kernel)?;
     Some((folded.unfold(&pattern)?, values))
 }
 
 /// The same of rows and pairs.
-fn merge_rows([a, b]: [Operand<'_>; 2], keep: Keep, width: usize, kernel: MergeKernel) -> Option<(Pattern, Buffer)> {
+fn merge_rows(
+    [a, b]: [Operand<'_>; 2],
+    beside: &[Given; 2],
+    keep: Keep,
+    width: usize,
+    kernel: MergeKernel,
+) -> Option<(Pattern, Buffer)> {
     let (last, above) = a.pattern.levels.split_last()?;
     if !is_narrow(a.pattern, b.pattern) || !above.iter().all(|level| matches!(level, Level::Dense)) {
         return None;
@@ -65,17 +149,21 @@ fn merge_rows([a, b]: [Operand<'_>; 2], keep: Keep, width: usize, kernel: MergeK
     let left = under_parents(&given_left, count, &mut of_left)?;
     let right = under_parents(&given_right, count, &mut of_right)?;
     raise(Work::Engine);
-    let size = a.beside.dtype().size();
-    let mut beside = [a.beside, b.beside].map(|element| bytemuck::cast::<_, [u64; 2]>(element.to_bytes().0));
+    let size = match a.beside {
+        Elsewhere::One(element) => element.dtype().size(),
+        Elsewhere::Array(array) => array.dtype.size(),
+    };
+    let [mut of_a, mut of_b] = beside.each_ref();
     if faults::is(Fault::FillsExchanged) {
-        beside.reverse();
+        std::mem::swap(&mut of_a, &mut of_b);
     }
-    let beside = |i: usize| &bytemuck::cast_slice(&beside[i])[..size];
-    let of = |segments: [Segmented<'_, u32>; 2], out: Merged<'_>| {
+    // The first segment is that of so many.
+    let of = |first: usize, segments: [Segmented<'_, u32>; 2], out: Merged<'_>| {
         let [x, y] = segments;
+        let first = if faults::is(Fault::FillsOfFirstRows) { 0 } else { first };
         let (x, y) = (
-            Stored { segments: x, values: a.values, beside: beside(0) },
-            Stored { segments: y, values: b.values, beside: beside(1) },
+            Stored { segments: x, values: a.values, beside: of_a.from(first, size) },
+            Stored { segments: y, values: b.values, beside: of_b.from(first, size) },
         );
         kernel.run(x, y, out)
     };
@@ -88,20 +176,20 @@ fn merge_rows([a, b]: [Operand<'_>; 2], keep: Keep, width: usize, kernel: MergeK
     ends[0] = 0;
     let room = Room { coords: &mut coords, values: &mut values, ends: &mut ends[1..], start: 0, width };
     let kept = match tasks(&both, Some(segments), count, &segment) {
-        None => of(segments, Merged { coords: room.coords, values: room.values, ends: room.ends }),
+        None => of(0, segments, Merged { coords: room.coords, values: room.values, ends: room.ends }),
         Some(tasks) => {
             let make = |t: usize, piece: &mut Piece| match &tasks[t] {
                 Task::Parents(parents) => {
                     let segments =
                         segments.map(|s| Segmented { pointers: &s.pointers[parents.start..=parents.end], ..s });
-                    piece.make(segments, &both, width, &of);
+                    piece.make(segments, &both, width, &|segments, out| of(parents.start, segments, out));
                 }
                 Task::Part(l, r) => {
                     let ends = |range: &Range<usize>| [range.start as u32, range.end as u32];
                     let [x, y] = segments;
                     let (p, q) = (ends(l), ends(r));
                     let part = |s, pointers| Segmented { pointers, base: 0, ..s };
-                    piece.make([part(x, &p), part(y, &q)], &both, width, &of);
+                    piece.make([part(x, &p), part(y, &q)], &both, width, &|segments, out| of(0, segments, out));
                     piece.ends.clear(); // the segment goes on
                 }
             };

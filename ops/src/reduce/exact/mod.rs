@@ -5,8 +5,11 @@
 //! bits, whose carries wait, is as in Neal, "Fast exact summation using small and large superaccumulators" (2015). Being
 //! exact, it does not depend on the order of the terms, and what is taken away again leaves no trace.
 
+mod quick;
 #[cfg(test)]
 mod tests;
+
+pub use self::quick::Quick;
 
 /// Bits of a limb's place; the rest of its 64 bits takes carries that wait.
 const BITS: usize = 32;

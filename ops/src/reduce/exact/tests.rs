@@ -20,6 +20,14 @@ fn check(terms: &[f64], expected: f64) {
     let mut sum = exact(b);
     sum.merge(&exact(a).compact());
     assert!(same(sum.round(), expected), "merged {terms:?}");
+    // Quickly, where that is certain: in one, in two parts, and beside an exact sum.
+    let one = Quick::of(terms.iter().copied());
+    let (mut two, mut beside) = (Quick::of(b.iter().copied()), Quick::of(b.iter().copied()));
+    two.merge(&Quick::of(a.iter().copied()));
+    beside.merge(&exact(a).compact().quick());
+    for quick in [one, two, beside] {
+        assert!(quick.round().is_none_or(|sum| same(sum, expected)), "quickly {terms:?}: {quick:?}");
+    }
 }
 
 struct Random(u64);
@@ -164,4 +172,21 @@ fn negative_sums_are_short() {
     assert_eq!(exact(&[1.0, -1.0]).compact().digits.len(), 0);
     let sum = exact(&[2f64.powi(-20), -1e10]).compact();
     assert!(sum.digits.len() <= 4, "{sum:?}");
+}
+
+#[test]
+fn sums_are_mostly_certain() {
+    let mut random = Random(5);
+    let terms: Vec<f64> = (0..10_000).map(|_| random.next() as f64 / 1e19 - 0.7).collect();
+    let certain = |terms: &[f64]| Quick::of(terms.iter().copied()).round() == Some(exact(terms).round());
+    // Terms of like magnitudes have sums halfway between two numbers.
+    let n = terms.chunks(20).filter(|&terms| certain(terms)).count();
+    assert!(n > 400 && certain(&terms), "{n}");
+    assert!(certain(&[]) && certain(&[1.0, -1.0]) && certain(&[0.5; 7]));
+    // Between two numbers, and a little more: nobody can say which without all of it.
+    let between = [1.0, f64::EPSILON / 2.0];
+    assert_eq!(Quick::of(between.into_iter()).round(), None);
+    check(&between, 1.0);
+    check(&[between[0], between[1], 1e-40], 1.0 + f64::EPSILON);
+    check(&[between[0], between[1], -1e-40], 1.0);
 }
