@@ -88,7 +88,7 @@ impl Side<'_> {
     pub(crate) fn presence(&self) -> Option<Vec<bool>> {
         match &self.place {
             Place::At(select) if self.is_undefined() => {
-                Some(with_index!(select.as_slice(), s => s.iter().map(|p| !is_none(p)).collect()))
+                Some(with_index!(select.as_slice(), s => s.iter().map(|p| !p.is_none()).collect()))
             }
             _ => None,
         }
@@ -102,10 +102,6 @@ impl Side<'_> {
             Place::Beside => matches!(self.rest, Background::Scalar(_)),
         }
     }
-}
-
-fn is_none<I: Index>(place: &I) -> bool {
-    *place == I::NONE
 }
 
 /// `inner[outer[p]]`, and nothing where either is.

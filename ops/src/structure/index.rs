@@ -8,6 +8,11 @@ use bytemuck::Pod;
 pub trait Index: Pod + Ord + Debug + Default + Send + Sync {
     /// Stands for "no position" in selections; no position reaches it.
     const NONE: Self;
+    /// Whether it stands for no position.
+    #[inline(always)]
+    fn is_none(self) -> bool {
+        self == Self::NONE
+    }
     /// As a machine index.
     fn get(self) -> usize;
     /// From a machine index that is known to fit.

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use openwork_ops::{DType, Element};
+use openwork_ops::structure::merge::Keep;
+use openwork_ops::structure::{Index as _, IndexVec};
+use openwork_ops::{DType, Element, with_index};
 
 use super::listed::Listed;
 use super::pick::pick;
@@ -10,11 +12,15 @@ use super::{Index, Made, Resolved, Taken};
 use crate::base::axes::{Axes, Axis};
 use crate::base::buffer::Buffer;
 use crate::base::error::{self, Result};
+use crate::base::mapped::sort_short;
 use crate::base::strided::{Strided, count};
 use crate::base::trace::{Work, raise};
+use crate::engine::convert;
 use crate::family::shape::along::{self, Along};
 use crate::family::shape::coo_dims;
+use crate::levels::coiterate;
 use crate::levels::indices::{Indices, needs_64_bits};
+use crate::levels::layout::Layout;
 use crate::levels::level::Level;
 use crate::levels::pattern::Pattern;
 use crate::levels::retain::Kept;
@@ -195,34 +201,60 @@ fn masked(x: &Strided, mask: &Strided) -> Result<Option<Tensor>> {
     Ok(Some(Tensor::from_strided(Strided::new(buffer, x.dtype, shape))))
 }
 
-/// The elements that a mask over the same pattern marks, as comparisons with a number give it: all are stored, in the order in which they
-/// come. `None` of others, and where a fill varies.
+/// The elements that a mask marks that stores what it marks, in C order, as a vector: what is stored of them, over the same fill. `None`
+/// of rows of values, where a fill varies, and where a shape does not fit, which is said elsewhere.
 fn marked(x: &Sparse, mask: &Sparse) -> Result<Option<Sparse>> {
-    let p = &x.pattern;
     let is_false_elsewhere = match &mask.fill {
         Fill::Undefined => true,
         Fill::Scalar(fill) => fill.is_zero(),
         Fill::Array(_) => false,
     };
-    let is_plain = p.level_dims == p.dims.len() && p.is_in_c_order() && !matches!(x.fill, Fill::Array(_));
-    if !is_plain || !is_false_elsewhere || x.shape.is_empty() || mask.dtype() != DType::Bool || x.shape != mask.shape {
+    let is_plain = |s: &Sparse| s.pattern.value_dims().is_empty() && s.pattern.is_unique();
+    let fits = !x.shape.is_empty() && mask.dtype() == DType::Bool && x.shape == mask.shape;
+    if !fits || !is_false_elsewhere || !is_plain(x) || !is_plain(mask) || matches!(x.fill, Fill::Array(_)) {
         return Ok(None);
     }
-    if !p.is_same(&mask.pattern) && !p.has_equal_arrays(&mask.pattern) {
-        return Ok(None);
-    }
-    raise(Work::Specialised);
+    let p = &x.pattern;
     let bytes = mask.values.dense_bytes()?;
-    let kept = Kept::new(bool::from_bytes(&bytes));
-    let (n, size) = (kept.len(), x.dtype().size());
-    let source = x.values.dense_bytes()?;
-    let values =
-        Strided::new(Buffer::filled(n * size, size, |out| kept.copy(&source, size, out))?, x.dtype(), &[n][..]);
-    let all: Vec<u64> = (0..n as u64).collect();
-    let indices = Indices::of_width(all, needs_64_bits(n, [n]));
+    let marks = bool::from_bytes(&bytes);
+    if p.is_same(&mask.pattern) || p.has_equal_arrays(&mask.pattern) {
+        // As comparisons with a number give it: all are stored.
+        raise(Work::Specialised);
+        if p.is_in_c_order() {
+            let kept = Kept::new(marks);
+            let (n, size) = (kept.len(), x.dtype().size());
+            let source = x.values.dense_bytes()?;
+            let buffer = Buffer::filled(n * size, size, |out| kept.copy(&source, size, out))?;
+            return vector(None, n, Strided::new(buffer, x.dtype(), &[n][..]), &x.fill).map(Some);
+        }
+        if p.is_canonical() {
+            let chosen = convert::retain_rows(x, marks)?;
+            let chosen = convert::to_named(&chosen, Layout::Coo)?;
+            return vector(None, chosen.pattern.positions, chosen.values.clone(), &x.fill).map(Some);
+        }
+    }
+    let mask = convert::to_named(mask, Layout::Coo)?;
+    let bytes = mask.values.dense_bytes()?;
+    let mask = convert::retain_rows(&mask, bool::from_bytes(&bytes))?;
+    let x = convert::to_named(x, Layout::Coo)?;
+    let merged = coiterate::merge(&mask.pattern, &x.pattern, Keep { left: true, right: false });
+    let stored: (Vec<u64>, Vec<u64>) = with_index!(merged.right.as_slice(), right => {
+        let found = (0u64..).zip(right).filter(|(_, p)| !p.is_none());
+        found.map(|(i, p)| (i, p.get() as u64)).unzip()
+    });
+    let (places, from) = stored;
+    let values = convert::gather_values(&x.values, &IndexVec::U64(from))?;
+    vector(Some(places), mask.pattern.positions, values, &x.fill).map(Some)
+}
+
+/// A vector of `n` elements that stores some at these places, or all.
+fn vector(places: Option<Vec<u64>>, n: usize, values: Strided, fill: &Fill) -> Result<Sparse> {
+    let places = places.unwrap_or_else(|| (0..n as u64).collect());
+    let positions = places.len();
+    let indices = Indices::of_width(places, needs_64_bits(positions, [n]));
     let level = Level::Sparse { pointers: None, indices: vec![indices], ordered: true, unique: true };
-    let pattern = Pattern { levels: vec![level], dims: coo_dims(&[n]), level_dims: 1, positions: n };
-    Ok(Some(Sparse { shape: (&[n][..]).into(), pattern: Arc::new(pattern), values, fill: x.fill.clone() }))
+    let pattern = Pattern { levels: vec![level], dims: coo_dims(&[n]), level_dims: 1, positions };
+    Ok(Sparse { shape: (&[n][..]).into(), pattern: Arc::new(pattern), values, fill: fill.clone() })
 }
 
 fn taken(x: &Tensor, indices: Index, axis: &Axes) -> Result<Tensor> {
@@ -237,11 +269,20 @@ fn taken(x: &Tensor, indices: Index, axis: &Axes) -> Result<Tensor> {
     x.indexed(&items)
 }
 
+/// The axes of a tensor as it stores them: a window of the outermost one is a view, or a few coordinates, and leaves little to search.
+fn outermost_first(x: &Tensor) -> Vec<usize> {
+    let mut axes: Vec<usize> = (0..x.ndim()).collect();
+    if let Some(s) = x.sparse() {
+        sort_short(&mut axes, |axis| s.pattern.dims.iter().position(|d| d.axis == *axis));
+    }
+    axes
+}
+
 /// What an index chooses.
 pub(super) fn read(x: &Tensor, resolved: &Resolved) -> Result<Tensor> {
     let mut out = x.clone();
-    for (axis, taken) in resolved.taken.iter().enumerate() {
-        match *taken {
+    for axis in outermost_first(x) {
+        match resolved.taken[axis] {
             Taken::At(at) => out = out.narrow(at..at + 1, axis)?,
             Taken::Step { start, step: 1, len } => out = out.narrow(start..start + len, axis)?,
             Taken::Step { start, step, len } => out = along::along(&out, axis, &Along::Step { start, step, len })?,

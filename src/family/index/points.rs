@@ -217,8 +217,8 @@ fn overlaid(s: &Sparse, unique: &Unique, blank: &[bool], meeting: Option<BinaryO
     let mut places = vec![(0usize, false); patch.positions];
     with_index!(merged.left.as_slice(), left => with_index!(merged.right.as_slice(), right => {
         for (row, (l, r)) in left.iter().zip(right).enumerate() {
-            if !is_none(*r) {
-                places[r.get()] = (row, is_none(*l));
+            if !r.is_none() {
+                places[r.get()] = (row, l.is_none());
             }
         }
     }));
@@ -255,8 +255,4 @@ fn overlaid(s: &Sparse, unique: &Unique, blank: &[bool], meeting: Option<BinaryO
     values.shape = shape.into();
     let out = Sparse { shape: s.shape.clone(), pattern, values, fill: s.fill.clone() };
     if keep.is_empty() { Ok(out) } else { convert::retain_rows(&out, &keep) }
-}
-
-fn is_none<I: Width>(i: I) -> bool {
-    i == I::NONE
 }
