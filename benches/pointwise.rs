@@ -93,6 +93,17 @@ fn merged(c: &mut Criterion) {
         group.bench_function(format!("add by a loop/{name}"), |r| r.iter(|| black_box(&a).plus(&b)));
         group.bench_function(format!("maximum/{name}"), |b| b.iter(|| black_box(&x).maximum(&y)));
         group.bench_function(format!("mul/{name}"), |b| b.iter(|| black_box(&x).mul(&y)));
+        // Over one value for each column: what is not stored is looked up.
+        let fill = Tensor::rand([1, n], 4).expect("a valid shape");
+        let over = |x: &Tensor| x.replace_fill(&fill).expect("a fill that fits");
+        let (p, q) = (over(&x), over(&y));
+        let numbers = fill.to_vec::<f64>().expect("floats");
+        let sum = p.add(&q).expect("of one shape").stored_values().to_vec::<f64>().expect("floats");
+        assert_eq!(sum, a.plus_over(&b, &numbers).1);
+        group.bench_function(format!("add over fills/{name}"), |b| b.iter(|| black_box(&p).add(&q)));
+        group.bench_function(format!("add over fills by a loop/{name}"), |r| {
+            r.iter(|| black_box(&a).plus_over(&b, &numbers));
+        });
         let [x, y] = [&x, &y].map(|x| x.to_layout(Layout::Coo).expect("a layout"));
         group.bench_function(format!("add of coordinates/{name}"), |b| b.iter(|| black_box(&x).add(&y)));
     }
@@ -117,6 +128,15 @@ impl Rows {
     }
 
     fn plus(&self, other: &Rows) -> (Vec<u32>, Vec<f64>) {
+        self.merged(other, |_| 0.0)
+    }
+
+    /// Where what is not stored is a number for each column.
+    fn plus_over(&self, other: &Rows, fill: &[f64]) -> (Vec<u32>, Vec<f64>) {
+        self.merged(other, |column| fill[column as usize])
+    }
+
+    fn merged(&self, other: &Rows, elsewhere: impl Fn(u32) -> f64) -> (Vec<u32>, Vec<f64>) {
         let most = self.columns.len() + other.columns.len();
         let (mut columns, mut values) = (Vec::with_capacity(most), Vec::with_capacity(most));
         for (mine, theirs) in self.ends.windows(2).zip(other.ends.windows(2)) {
@@ -124,8 +144,10 @@ impl Rows {
             while i < mine[1] || j < theirs[1] {
                 let a = if i < mine[1] { self.columns[i] } else { u32::MAX };
                 let b = if j < theirs[1] { other.columns[j] } else { u32::MAX };
-                let (x, y) = (if a <= b { self.values[i] } else { 0.0 }, if b <= a { other.values[j] } else { 0.0 });
-                columns.push(a.min(b));
+                let column = a.min(b);
+                let x = if a <= b { self.values[i] } else { elsewhere(column) };
+                let y = if b <= a { other.values[j] } else { elsewhere(column) };
+                columns.push(column);
                 values.push(x + y);
                 (i, j) = (i + usize::from(a <= b), j + usize::from(b <= a));
             }

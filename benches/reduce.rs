@@ -5,6 +5,7 @@ use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use openwork::{DType, Layout, Tensor};
+use openwork_ops::reduce::Exact;
 
 const ROWS: usize = 1 << 16;
 const COLS: usize = 1 << 16;
@@ -151,5 +152,85 @@ fn coordinates(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, along_rows, along_columns, windows, slices, whole_numbers, columns_of_arrays, coordinates);
+/// Rows over a fill for each column, beside loops over what is stored: sums of every term without rounding, of which twice the
+/// precision is enough; and for an extreme and a median all of a row in order, of which the fill is sorted once.
+///
+///     cargo bench --bench reduce -- fills
+fn fills(c: &mut Criterion) {
+    let (rows, columns) = (20_000, 1_000);
+    let mut group = c.benchmark_group("fills");
+    group.sample_size(10);
+    let x = Tensor::random([rows, columns], 0.01, 0.0, Layout::Csr, 6).expect("a matrix");
+    let fill = Tensor::rand([1, columns], 7).expect("a valid shape");
+    let x = x.replace_fill(&fill).expect("a fill that fits");
+    group.throughput(Throughput::Elements(x.nse() as u64));
+    let numbers = fill.to_vec::<f64>().expect("floats");
+    let at = x.indices().and_then(|at| at.to_vec::<i64>()).expect("places");
+    let values = x.stored_values().to_vec::<f64>().expect("floats");
+    let exactly = || {
+        let mut sums = vec![Exact::new(); rows];
+        for (at, value) in at.chunks(2).zip(&values) {
+            sums[at[0] as usize].add(*value);
+            sums[at[0] as usize].sub(numbers[at[1] as usize]);
+        }
+        let mut all = Exact::new();
+        numbers.iter().for_each(|&v| all.add(v));
+        let all = all.compact();
+        let rounded = |sum: &mut Exact| {
+            sum.merge(&all);
+            sum.round()
+        };
+        sums.iter_mut().map(rounded).collect::<Vec<f64>>()
+    };
+    let sorted = || {
+        let mut entries = at.chunks(2).zip(&values).peekable();
+        let row = |row: usize| {
+            let mut all = numbers.clone();
+            while let Some((at, value)) = entries.next_if(|(at, _)| at[0] as usize == row) {
+                all[at[1] as usize] = *value;
+            }
+            all.sort_unstable_by(f64::total_cmp);
+            (all[(columns - 1) / 2], all[columns - 1])
+        };
+        (0..rows).map(row).unzip::<f64, f64, Vec<f64>, Vec<f64>>()
+    };
+    let of = |x: openwork::Result<Tensor>| x.and_then(|x| x.to_vec::<f64>()).expect("floats");
+    assert_eq!(of(x.sum(1)), exactly());
+    assert_eq!((of(x.median(1)), of(x.max(1))), sorted());
+    group.bench_function("sum", |b| b.iter(|| black_box(&x).sum(1)));
+    group.bench_function("sum by a loop", |b| b.iter(exactly));
+    group.bench_function("max", |b| b.iter(|| black_box(&x).max(1)));
+    group.bench_function("median", |b| b.iter(|| black_box(&x).median(1)));
+    group.bench_function("max and median by a loop", |b| b.iter(sorted));
+    group.finish();
+}
+
+/// All elements of compressed columns, whose order does not matter, beside rows made of them first.
+///
+///     cargo bench --bench reduce -- any_order
+fn any_order(c: &mut Criterion) {
+    let mut group = c.benchmark_group("any_order");
+    group.throughput(Throughput::Elements(NSE as u64));
+    let x = matrix(Layout::Csc);
+    let rows = |x: &Tensor| x.to_layout(Layout::Csr);
+    assert_eq!(x.median(..).expect("floats").item(), rows(&x).and_then(|x| x.median(..)).expect("floats").item());
+    group.bench_function("variance", |b| b.iter(|| black_box(&x).var(0.0, ..)));
+    group.bench_function("variance/rows", |b| b.iter(|| rows(black_box(&x))?.var(0.0, ..)));
+    group.bench_function("median", |b| b.iter(|| black_box(&x).median(..)));
+    group.bench_function("median/rows", |b| b.iter(|| rows(black_box(&x))?.median(..)));
+    group.finish();
+}
+
+criterion_group!(
+    benches,
+    along_rows,
+    along_columns,
+    windows,
+    slices,
+    whole_numbers,
+    columns_of_arrays,
+    coordinates,
+    fills,
+    any_order
+);
 criterion_main!(benches);

@@ -91,7 +91,7 @@ pub fn on_threads(what: &str, op: &(dyn Fn() -> Result<Tensor> + Sync)) -> Tenso
         let other = on(threads);
         assert_eq!(other.nse(), first.nse(), "{what} on {threads} threads");
         assert_eq!(other.coordinates(), first.coordinates(), "{what} on {threads} threads");
-        assert!(other.equal(&first).unwrap(), "{what} on {threads} threads");
+        assert!(other.equal_nan(&first).unwrap(), "{what} on {threads} threads");
     }
     first
 }

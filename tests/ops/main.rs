@@ -7,6 +7,7 @@ mod common;
 
 mod accuracy;
 mod arguments;
+mod array_fills;
 mod arrays;
 mod arrays_beside;
 mod catalogue;

@@ -1,5 +1,6 @@
 //! Reading: slices, lists, masks.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use openwork_ops::structure::merge::Keep;
@@ -20,7 +21,7 @@ use crate::family::shape::along::{self, Along};
 use crate::family::shape::coo_dims;
 use crate::levels::coiterate;
 use crate::levels::indices::{Indices, needs_64_bits};
-use crate::levels::layout::Layout;
+use crate::levels::layout::{Layout, LevelSpec};
 use crate::levels::level::Level;
 use crate::levels::pattern::Pattern;
 use crate::levels::retain::Kept;
@@ -229,14 +230,14 @@ fn marked(x: &Sparse, mask: &Sparse) -> Result<Option<Sparse>> {
         }
         if p.is_canonical() {
             let chosen = convert::retain_rows(x, marks)?;
-            let chosen = convert::to_named(&chosen, Layout::Coo)?;
+            let chosen = in_c_order(&chosen)?;
             return vector(None, chosen.pattern.positions, chosen.values.clone(), &x.fill).map(Some);
         }
     }
-    let mask = convert::to_named(mask, Layout::Coo)?;
+    let mask = in_c_order(mask)?;
     let bytes = mask.values.dense_bytes()?;
     let mask = convert::retain_rows(&mask, bool::from_bytes(&bytes))?;
-    let x = convert::to_named(x, Layout::Coo)?;
+    let x = in_c_order(x)?;
     let merged = coiterate::merge(&mask.pattern, &x.pattern, Keep { left: true, right: false });
     let stored: (Vec<u64>, Vec<u64>) = with_index!(merged.right.as_slice(), right => {
         let found = (0u64..).zip(right).filter(|(_, p)| !p.is_none());
@@ -245,6 +246,14 @@ fn marked(x: &Sparse, mask: &Sparse) -> Result<Option<Sparse>> {
     let (places, from) = stored;
     let values = convert::gather_values(&x.values, &IndexVec::U64(from))?;
     vector(Some(places), mask.pattern.positions, values, &x.fill).map(Some)
+}
+
+/// By coordinates in C order: those of permuted axes are in another.
+fn in_c_order(s: &Sparse) -> Result<Cow<'_, Sparse>> {
+    if s.pattern.is_in_c_order() {
+        return convert::to_named(s, Layout::Coo);
+    }
+    convert::convert(s, &LevelSpec::of_layout(Layout::Coo, &s.shape)?).map(Cow::Owned)
 }
 
 /// A vector of `n` elements that stores some at these places, or all.

@@ -66,7 +66,8 @@ impl Split<'_> {
             Elsewhere::One(element) => return Some(Given::One(bytemuck::cast(element.to_bytes().0))),
             Elsewhere::Array(array) => array,
         };
-        if self.dims.len() != array.ndim() || self.dims.iter().any(|d| d.part != Part::Whole) {
+        let is_whole = self.dims.len() == array.ndim() && self.dims.iter().all(|d| d.part == Part::Whole);
+        if !is_whole || array.len() == 0 {
             return None;
         }
         let array = array.permute(&self.dims.mapped(|d| d.axis));
