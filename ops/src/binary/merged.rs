@@ -123,8 +123,8 @@ impl BinaryOp {
 
 /// What stands where an operand stores nothing: an element for each coordinate or segment, or one for all.
 ///
-/// One is found in the same way. Held in a register, the choice between it and a stored element would be made by a branch, or take longer:
-/// a sum of rows of a hundred elements in random places takes 1.4 times as long (`benches/pointwise.rs`).
+/// One is found in the same way where it is chosen or a stored element is. Held in a register, it would be chosen by a branch, or in more
+/// steps: a sum of rows of a hundred elements in random places takes 1.4 times as long (`benches/pointwise.rs`).
 #[derive(Clone, Copy)]
 struct Elsewhere<'a, T> {
     elements: &'a [T],
@@ -142,6 +142,10 @@ impl<'a, T: Pod> Elsewhere<'a, T> {
             Beside::OfSegments(elements) => (elements, 0, 0, usize::MAX),
         };
         Elsewhere { elements: bytemuck::cast_slice(elements), shift, mask, segments }
+    }
+
+    fn is_one(&self) -> bool {
+        (self.mask, self.segments) == (0, 0)
     }
 
     /// Of other segments, the first of which is this one.
@@ -299,10 +303,11 @@ fn group<T: Pod, U, const UNION: bool>(
     (to, other): To<'_, T, U>,
     put: impl Fn(usize, (T, T), &mut [T], &mut [U]),
 ) -> usize {
-    if is_foreseeable(&x, &y, 0..ends.len()) {
-        each_segment::<T, U, UNION, false>([x, y], before, coords, ends, to, other, put)
-    } else {
-        each_segment::<T, U, UNION, true>([x, y], before, coords, ends, to, other, put)
+    match (is_foreseeable(&x, &y, 0..ends.len()), x.beside.is_one() && y.beside.is_one()) {
+        (true, true) => each_segment::<T, U, UNION, false, true>([x, y], before, coords, ends, to, other, put),
+        (true, false) => each_segment::<T, U, UNION, false, false>([x, y], before, coords, ends, to, other, put),
+        // As if there were more: see [`Elsewhere`].
+        (false, _) => each_segment::<T, U, UNION, true, false>([x, y], before, coords, ends, to, other, put),
     }
 }
 
@@ -335,9 +340,9 @@ fn is_foreseeable<T: Pod>(x: &Side<'_, T>, y: &Side<'_, T>, segments: Range<usiz
 /// What is left of a segment on one side, at `k` of the result; gives where that ends.
 #[inline(always)]
 fn rest<T: Pod, U>(
-    segment: usize,
     (x, left): (Side<'_, T>, Range<usize>),
     (y, right): (Side<'_, T>, Range<usize>),
+    (beside_x, beside_y): (impl Fn(u32) -> T, impl Fn(u32) -> T),
     mut k: usize,
     coords: &mut [u32],
     (to, other): To<'_, T, U>,
@@ -345,21 +350,21 @@ fn rest<T: Pod, U>(
 ) -> usize {
     for i in left {
         coords[k] = x.segments.coords[i];
-        put(k, (x.values[i], *y.beside.at(coords[k], segment)), to, other);
+        put(k, (x.values[i], beside_y(coords[k])), to, other);
         k += 1;
     }
     for j in right {
         coords[k] = y.segments.coords[j];
-        put(k, (*x.beside.at(coords[k], segment), y.values[j]), to, other);
+        put(k, (beside_x(coords[k]), y.values[j]), to, other);
         k += 1;
     }
     k
 }
 
 /// Merges segments, before which so much was kept. With branches on what comes next, which cost nothing where they are
-/// foreseen; or by `CHOICE`: both sides are read, and one or both are chosen.
+/// foreseen; or by `CHOICE`: both sides are read, and one or both are chosen. Beside each side is `ONE` element, which is at hand, or it is looked up.
 #[inline(never)]
-fn each_segment<T: Pod, U, const UNION: bool, const CHOICE: bool>(
+fn each_segment<T: Pod, U, const UNION: bool, const CHOICE: bool, const ONE: bool>(
     [x, y]: [Side<'_, T>; 2],
     before: usize,
     coords: &mut [u32],
@@ -369,9 +374,12 @@ fn each_segment<T: Pod, U, const UNION: bool, const CHOICE: bool>(
     put: impl Fn(usize, (T, T), &mut [T], &mut [U]),
 ) -> usize {
     let (to, other) = (&mut to[..coords.len()], &mut other[..coords.len()]);
+    let [one_x, one_y] = [x, y].map(|side| side.beside.elements.first().copied().unwrap_or(T::zeroed()));
     let (mut i, mut j, mut k) = (x.start(0), y.start(0), 0);
     for (segment, end) in ends.iter_mut().enumerate() {
         let (end_i, end_j) = (x.start(segment + 1), y.start(segment + 1));
+        let beside_x = |coord| if ONE { one_x } else { *x.beside.at(coord, segment) };
+        let beside_y = |coord| if ONE { one_y } else { *y.beside.at(coord, segment) };
         if CHOICE && i < end_i && j < end_j {
             // Of this segment alone: no place has to be looked at, since both arrays of a side are as long.
             let (xs, ys) = (&x.segments.coords[i..end_i], &y.segments.coords[j..end_j]);
@@ -414,21 +422,21 @@ fn each_segment<T: Pod, U, const UNION: bool, const CHOICE: bool>(
             } else if a < b {
                 if UNION {
                     coords[k] = a;
-                    put(k, (x.values[i], *y.beside.at(a, segment)), to, other);
+                    put(k, (x.values[i], beside_y(a)), to, other);
                     k += 1;
                 }
                 i += 1;
             } else {
                 if UNION {
                     coords[k] = b;
-                    put(k, (*x.beside.at(b, segment), y.values[j]), to, other);
+                    put(k, (beside_x(b), y.values[j]), to, other);
                     k += 1;
                 }
                 j += 1;
             }
         }
         if UNION {
-            k = rest(segment, (x, i..end_i), (y, j..end_j), k, coords, (to, other), &put);
+            k = rest((x, i..end_i), (y, j..end_j), (beside_x, beside_y), k, coords, (to, other), &put);
         }
         (i, j) = (end_i, end_j);
         *end = (before + k) as u32;
