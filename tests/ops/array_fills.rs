@@ -50,7 +50,11 @@ fn pairs_are_merged_over_fills_along_any_axis() {
                 continue; // the result's fill would vary along two axes
             }
             let (x, y) = (over(shape, 40_000, a, 1), over(shape, 60_000, b, 2));
-            let layouts = if axes == 2 { [Layout::Csr, Layout::Csc, Layout::Coo] } else { [Layout::Coo, Layout::Csf, Layout::Coo] };
+            let layouts = if axes == 2 {
+                [Layout::Csr, Layout::Csc, Layout::Coo]
+            } else {
+                [Layout::Coo, Layout::Csf, Layout::Coo]
+            };
             for (layout, dtype) in layouts.into_iter().zip([DType::F64, DType::F32, DType::I16]) {
                 let [x, y] = [&x, &y].map(|x| x.cast(dtype).unwrap().to_layout(layout).unwrap());
                 let (of_x, of_y) = (x.to_dense().unwrap(), y.to_dense().unwrap());
@@ -98,14 +102,40 @@ fn folds_along_the_axis_of_a_fill() {
 #[test]
 fn extremes_of_fills_that_are_stored_over() {
     let nan = f64::NAN;
-    let fill = Tensor::from_vec([1, 12], (0..12).map(|i| if i == 11 { nan } else { f64::from(i / 2) }).collect()).unwrap();
+    let fill =
+        Tensor::from_vec([1, 12], (0..12).map(|i| if i == 11 { nan } else { f64::from(i / 2) }).collect()).unwrap();
     let rows: [&[(i64, f64)]; 6] = [
         &[],
         &[(11, 1.0)],
         &[(11, nan), (3, 7.0)],
         &[(5, -1.0), (6, -1.0), (7, -1.0), (8, -1.0), (9, -1.0), (10, -1.0), (11, -1.0)],
-        &[(0, 9.0), (1, 9.0), (2, 9.0), (3, 9.0), (4, 9.0), (5, 9.0), (6, 9.0), (7, 9.0), (8, 9.0), (9, 9.0), (11, 9.0)],
-        &[(0, 1.0), (1, 2.0), (2, 1.0), (3, 2.0), (4, 1.0), (5, 2.0), (6, 1.0), (7, 2.0), (8, 1.0), (9, 2.0), (10, 1.0), (11, 2.0)],
+        &[
+            (0, 9.0),
+            (1, 9.0),
+            (2, 9.0),
+            (3, 9.0),
+            (4, 9.0),
+            (5, 9.0),
+            (6, 9.0),
+            (7, 9.0),
+            (8, 9.0),
+            (9, 9.0),
+            (11, 9.0),
+        ],
+        &[
+            (0, 1.0),
+            (1, 2.0),
+            (2, 1.0),
+            (3, 2.0),
+            (4, 1.0),
+            (5, 2.0),
+            (6, 1.0),
+            (7, 2.0),
+            (8, 1.0),
+            (9, 2.0),
+            (10, 1.0),
+            (11, 2.0),
+        ],
     ];
     let all = || rows.iter().enumerate().flat_map(|(r, row)| row.iter().map(move |&(c, v)| (r as i64, c, v)));
     let indices = vec![all().map(|e| e.0).collect::<Vec<i64>>(), all().map(|e| e.1).collect::<Vec<i64>>()];

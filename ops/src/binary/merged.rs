@@ -452,10 +452,14 @@ mod tests {
     use crate::scalar::{Cast, Scalar};
     use crate::structure::merge::{Selection, merge_segments};
 
+    fn mixed(i: u64, seed: u64) -> u64 {
+        (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ seed).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 33
+    }
+
     /// Pointers, coordinates and values of segments, of which `density` of 100 places of each are taken, in runs.
     fn side<T: Element + Cast>(segments: usize, density: u64, run: u64, seed: u64) -> (Vec<u32>, Vec<u32>, Vec<T>) {
         let (mut pointers, mut coords) = (vec![3], Vec::new());
-        let mix = |i: u64| (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ seed).wrapping_mul(0xBF58_476D_1CE4_E5B9) >> 33;
+        let mix = |i: u64| mixed(i, seed);
         for s in 0..segments as u64 {
             // One is longer than what is merged in one way.
             let width = if s == 200 { 30_000 } else { [0, 7, 300][(mix(s) % 3) as usize] };
@@ -478,30 +482,53 @@ mod tests {
         let (mut l, mut r, mut wanted, mut ends) = (vec![0; most], vec![0; most], vec![0; most], vec![0; 400]);
         let mut selection = Selection { left: &mut l, right: &mut r, coords: &mut wanted };
         let n = merge_segments(x, y, keep, &mut selection, &mut ends);
-        let beside = [1.0, 0.0].map(|x| Scalar::F64(x).to::<T>());
-        let of = |values: &[T], at: u32, beside: T| if at == u32::MAX { beside } else { values[at as usize] };
-        let (lefts, rights): (Vec<T>, Vec<T>) =
-            l[..n].iter().zip(&r[..n]).map(|(&l, &r)| (of(&v, l, beside[0]), of(&w, r, beside[1]))).unzip();
-        let room = |n: usize| vec![0u64; (n * out).div_ceil(8)];
-        let mut results = room(n);
-        let results = &mut bytemuck::cast_slice_mut(&mut results)[..n * out];
-        kernel(T::as_bytes(&lefts), T::as_bytes(&rights), results);
-        let stored = |segments, values, i: usize| Stored {
-            segments,
-            values: T::as_bytes(values),
-            beside: Beside::One(T::as_bytes(&beside[i..=i])),
+        // One element on either side; one for each coordinate, of some of its bits, or for each segment.
+        let listed = |n: u64, side: u64| -> Vec<T> {
+            (0..n).map(|i| Scalar::F64((mixed(i, side) % 9) as f64).to::<T>()).collect()
         };
-        let fused = if typing.out == T::DTYPE { op.merge_kernel(T::DTYPE, keep) } else { None };
-        let side_by_side = MergeKernel::side_by_side(kernel, T::DTYPE, typing.out, keep);
-        for merge in fused.into_iter().chain(side_by_side) {
-            // With no more room than there must be.
-            let most = if keep == Keep::UNION { most } else { c.len().min(d.len()) };
-            let (mut coords, mut values, mut own_ends) = (vec![9; most], room(most), vec![9; 400]);
-            let values = &mut bytemuck::cast_slice_mut(&mut values)[..most * out];
-            let out = Merged { coords: &mut coords, values: &mut *values, ends: &mut own_ends };
-            let kept = merge.run(stored(x, &v, 0), stored(y, &w, 1), out);
-            assert_eq!((kept, &coords[..kept], &own_ends), (n, &wanted[..n], &ends), "{op:?} {runs:?} {density:?}");
-            assert_eq!(&values[..results.len()], results, "{op:?} {runs:?} {density:?}");
+        let (ones, coords, segments) =
+            ([listed(1, 3), listed(1, 4)], [listed(1 << 15, 5), listed(64, 6)], [listed(400, 7), listed(400, 8)]);
+        let bytes = T::as_bytes;
+        let lists =
+            |i: usize| Beside::OfCoords { elements: bytes(&coords[i]), shift: [0, 2][i], mask: [u32::MAX, 63][i] };
+        let all = [
+            [Beside::One(bytes(&ones[0])), Beside::One(bytes(&ones[1]))],
+            [lists(0), lists(1)],
+            [lists(1), Beside::OfSegments(bytes(&segments[1]))],
+            [Beside::OfSegments(bytes(&segments[0])), Beside::One(bytes(&ones[1]))],
+        ];
+        let segment_of = |k: usize| ends.partition_point(|&end| end as usize <= k);
+        for beside in all.into_iter().take(if keep == Keep::UNION { 4 } else { 1 }) {
+            let elsewhere = |i: usize, k: usize| match beside[i] {
+                Beside::One(elements) => T::from_bytes(elements)[0],
+                Beside::OfCoords { elements, shift, mask } => {
+                    T::from_bytes(elements)[((wanted[k] >> shift) & mask) as usize]
+                }
+                Beside::OfSegments(elements) => T::from_bytes(elements)[segment_of(k)],
+            };
+            let of = |values: &[T], at: u32, i: usize, k: usize| match at {
+                u32::MAX => elsewhere(i, k),
+                at => values[at as usize],
+            };
+            let (lefts, rights): (Vec<T>, Vec<T>) = (0..n).map(|k| (of(&v, l[k], 0, k), of(&w, r[k], 1, k))).unzip();
+            let room = |n: usize| vec![0u64; (n * out).div_ceil(8)];
+            let mut results = room(n);
+            let results = &mut bytemuck::cast_slice_mut(&mut results)[..n * out];
+            kernel(T::as_bytes(&lefts), T::as_bytes(&rights), results);
+            let stored =
+                |segments, values, i: usize| Stored { segments, values: T::as_bytes(values), beside: beside[i] };
+            let fused = if typing.out == T::DTYPE { op.merge_kernel(T::DTYPE, keep) } else { None };
+            let side_by_side = MergeKernel::side_by_side(kernel, T::DTYPE, typing.out, keep);
+            for merge in fused.into_iter().chain(side_by_side) {
+                // With no more room than there must be.
+                let most = if keep == Keep::UNION { most } else { c.len().min(d.len()) };
+                let (mut coords, mut values, mut own_ends) = (vec![9; most], room(most), vec![9; 400]);
+                let values = &mut bytemuck::cast_slice_mut(&mut values)[..most * out];
+                let out = Merged { coords: &mut coords, values: &mut *values, ends: &mut own_ends };
+                let kept = merge.run(stored(x, &v, 0), stored(y, &w, 1), out);
+                assert_eq!((kept, &coords[..kept], &own_ends), (n, &wanted[..n], &ends), "{op:?} {runs:?} {density:?}");
+                assert_eq!(&values[..results.len()], results, "{op:?} {runs:?} {density:?}");
+            }
         }
     }
 

@@ -313,24 +313,23 @@ impl<'a> Slice<'a> {
             return None;
         }
         let beneath = || self.beneath.iter().map(|&n| order.keys[n as usize]);
-        let mut runs = order.sorted.chunk_by(|a, b| a.0 == b.0);
-        let mut next = || if greatest { runs.next_back() } else { runs.next() };
-        for _ in 0..LOOKED_FOR {
-            let run = next()?;
-            let gone = beneath().filter(|&key| key == run[0].0).count() as u128;
-            if run.len() as u128 * order.times > gone {
-                return Some(run[0].0);
+        let (n, mut removed) = (order.distinct.len(), Vec::new());
+        for i in 0..n {
+            let at = if greatest { n - 1 - i } else { i };
+            let key = order.distinct[at];
+            if i == LOOKED_FOR {
+                removed = beneath().collect();
+                removed.sort_unstable();
+            }
+            let gone = match i {
+                ..LOOKED_FOR => beneath().filter(|&beneath| beneath == key).count(),
+                _ => removed.partition_point(|&k| k <= key) - removed.partition_point(|&k| k < key),
+            };
+            if order.count(at + 1) - order.count(at) > gone as u128 {
+                return Some(key);
             }
         }
-        let mut removed: Vec<u64> = beneath().collect();
-        removed.sort_unstable();
-        loop {
-            let run = next()?;
-            let gone = removed.partition_point(|&key| key <= run[0].0) - removed.partition_point(|&key| key < run[0].0);
-            if run.len() as u128 * order.times > gone as u128 {
-                return Some(run[0].0);
-            }
-        }
+        None
     }
 
     /// The elements in order.
@@ -438,7 +437,9 @@ impl Sorted<'_> {
             Rest::Constant { .. } if faults::is(Fault::FillUnranked) => 0,
             Rest::Constant { key: fill } if fill <= key => self.unstored,
             Rest::Constant { .. } => 0,
-            Rest::Varying(order) => order.count(not_above(&order.distinct, key) as usize) - not_above(&self.removed, key),
+            Rest::Varying(order) => {
+                order.count(not_above(&order.distinct, key) as usize) - not_above(&self.removed, key)
+            }
         }
     }
 

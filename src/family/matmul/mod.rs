@@ -245,16 +245,19 @@ fn product(a: &Tensor, b: &Tensor, way: Way, batch: &[usize]) -> Result<Tensor> 
 
 /// The rows of several matrices in one, where all meet one matrix over the same fill: it is summed once then, not for each of them.
 fn in_rows(a: &Tensor, b: &Tensor) -> Result<Option<Tensor>> {
-    let Some(s) = a.sparse().filter(|s| s.ndim() > 2 && b.ndim() == 2 && !s.shape.contains(&0)) else { return Ok(None) };
+    let Some(s) = a.sparse().filter(|s| s.ndim() > 2 && b.ndim() == 2 && !s.shape.contains(&0)) else {
+        return Ok(None);
+    };
     let is_same = match &s.fill {
         Fill::Undefined => false,
         Fill::Scalar(fill) => !fill.is_zero(),
         Fill::Array(values) => values.shape()[..s.ndim() - 1].iter().all(|&n| n == 1),
     };
-    let Some(rows) = s.shape[..s.ndim() - 1].iter().try_fold(1usize, |n, &m| n.checked_mul(m)).filter(|_| is_same) else {
+    let Some(rows) = s.shape[..s.ndim() - 1].iter().try_fold(1usize, |n, &m| n.checked_mul(m)).filter(|_| is_same)
+    else {
         return Ok(None);
     };
-    a.reshape(&[rows, s.shape[s.ndim() - 1]]).map(Some)
+    a.reshape([rows, s.shape[s.ndim() - 1]]).map(Some)
 }
 
 /// A product in the layout that its left operand's asks for.

@@ -7,8 +7,8 @@ use crate::base::mapped::Mapped;
 use std::ops::Range;
 use std::sync::Arc;
 
-use openwork_ops::structure::{IndexSlice, IndexVec};
 use openwork_ops::reduce::{Compact, Exact, Gives, Quick};
+use openwork_ops::structure::{IndexSlice, IndexVec};
 use openwork_ops::{BinaryOp, Element, ReduceOp};
 
 use super::sparse::check_count;
