@@ -183,3 +183,29 @@ fn nothing_stored_along_axes_of_2_to_the_40() {
     assert!(wrong.is_empty(), "{} of {cases} cases:\n{}", wrong.len(), wrong[..wrong.len().min(40)].join("\n"));
     assert!(cases >= ops::all().len() * stores().len() * FILLS.len(), "{cases} cases only");
 }
+
+/// A fill along one axis beside another that no memory holds: nothing is made for each of its places.
+#[test]
+fn pairs_over_fills_beside_huge_axes_take_little_memory() {
+    let fill = |shape: [usize; 3]| Fill::array(Tensor::from_vec(shape, vec![1.0, 2.0, 3.0]).unwrap());
+    for (layout, huge) in
+        [(Layout::Coo, 1i64 << 28), (Layout::Csf, 1 << 28), (Layout::Coo, 1 << 40), (Layout::Csf, 1 << 40)]
+    {
+        let tensor = |seed: i64| {
+            let at = |f: &dyn Fn(i64) -> i64| (0..600).map(f).collect::<Vec<i64>>();
+            let indices = vec![at(&|i| i / 200), at(&|i| (i % 200) * (huge / 200) + seed), at(&|i| (i + seed) % 5)];
+            let values = Tensor::from_vec([600], (0..600).map(f64::from).collect::<Vec<f64>>()).unwrap();
+            let x = Tensor::coo([3, huge as usize, 5], indices, &values, fill([3, 1, 1])).unwrap();
+            x.to_layout(layout).unwrap()
+        };
+        let (x, y) = (tensor(1), tensor(2));
+        let (sum, most) = largest_block(|| x.add(&y).unwrap());
+        assert!(most < 1 << 20, "{layout} {huge}: {most} bytes");
+        assert_eq!((sum.nse(), sum.layout()), (1200, layout));
+        let at = |x: &Tensor, i: usize| x.get([1, i, 1]).unwrap();
+        assert_eq!(at(&sum, 0), Some(4.0.into()));
+        // Element 200 of x, in place 1 of the huge axis, stands over the second fill of y.
+        let place = [1, 1, 201 % 5];
+        assert_eq!((x.get(place).unwrap(), sum.get(place).unwrap()), (Some(200.0.into()), Some(202.0.into())));
+    }
+}

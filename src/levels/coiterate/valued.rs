@@ -116,20 +116,18 @@ pub(crate) fn merge_values(
         let leading = dims.len().checked_sub(1)?;
         let whole = Field { word: 0, shift: 0, bits: u32::BITS };
         let split = Split { dims, leading, fields: &[whole] };
-        let beside = [split.given(a.beside)?, split.given(b.beside)?];
-        return merge_rows(operands, &beside, keep, width, kernel);
+        return merge_rows(operands, &split, keep, width, kernel);
     };
     let split = Split { dims: &a.pattern.dims, leading: folded.leading(), fields: folded.fields() };
-    let beside = [split.given(a.beside)?, split.given(b.beside)?];
     let operands = [Operand { pattern: &p, ..*a }, Operand { pattern: &q, ..*b }];
-    let (pattern, values) = merge_rows(operands, &beside, keep, width, kernel)?;
+    let (pattern, values) = merge_rows(operands, &split, keep, width, kernel)?;
     Some((folded.unfold(&pattern)?, values))
 }
 
 /// The same of rows and pairs.
 fn merge_rows(
     [a, b]: [Operand<'_>; 2],
-    beside: &[Given; 2],
+    split: &Split<'_>,
     keep: Keep,
     width: usize,
     kernel: MergeKernel,
@@ -149,6 +147,8 @@ fn merge_rows(
     let (mut of_left, mut of_right) = (Vec::new(), Vec::new());
     let left = under_parents(&given_left, count, &mut of_left)?;
     let right = under_parents(&given_right, count, &mut of_right)?;
+    // Only now is it known that segments are as few as pointers: before, their number is that of a shape.
+    let beside = [split.given(a.beside)?, split.given(b.beside)?];
     raise(Work::Engine);
     let size = match a.beside {
         Elsewhere::One(element) => element.dtype().size(),
