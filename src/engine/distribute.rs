@@ -31,8 +31,9 @@ const FEW: usize = 1 << 15;
 /// Positions whose keys are read at a time: they stay in the first-level cache.
 const PIECE: usize = 1 << 11;
 
-/// Positions among which one is below the one before, or the elements are taken to be in order.
+/// Positions from the first on, and others all over, among which one is below the one before, or the elements are taken to be in order.
 const LOOKED_AT: usize = 1 << 13;
+const ALL_OVER: usize = 1 << 6;
 
 /// Elements of the buckets that are put in their places together, about.
 const TOGETHER: usize = 1 << 15;
@@ -77,7 +78,12 @@ pub(super) fn merged(
     }
     let mut first = vec![0; LOOKED_AT.min(n)];
     pattern.linearize(&weights, 0..first.len(), &mut first);
-    if first.is_sorted() {
+    let mut all_over = [0; ALL_OVER];
+    for (i, key) in all_over.iter_mut().enumerate() {
+        let at = i * (n / ALL_OVER);
+        pattern.linearize(&weights, at..at + 1, std::slice::from_mut(key));
+    }
+    if first.is_sorted() && all_over.is_sorted() {
         return Ok(None);
     }
     let fold = Fold::new(op, values.dtype)?.starting_at_minus_zero();

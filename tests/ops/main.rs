@@ -12,6 +12,7 @@ mod arrays;
 mod arrays_beside;
 mod catalogue;
 mod einsum;
+mod few_places;
 mod elementwise;
 mod gradients;
 mod graphs;

@@ -1,6 +1,6 @@
-//! Rows that have one stencil, as those of grids and of bands have: the columns of each are those of the row before, each plus one, and
-//! those of the first say all. Where such rows are known, a product with a vector reads half as much of `f32`, and two thirds of
-//! `f64`, and multiplies four rows side by side. Lanes and the order in which they are added are those of [`lanes`](super::lanes), and so are
+//! Rows that have one stencil: the columns of the first say all. Those of grids and of bands have the columns of the row before, each
+//! plus one; those of blocks, and of several unknowns at each node, the same columns. Where such rows are known, a product with a vector
+//! reads half as much of `f32`, and two thirds of `f64`, and multiplies a few rows side by side. Lanes and the order in which they are added are those of [`lanes`](super::lanes), and so are
 //! the bits.
 #![allow(unsafe_code)] // the vector is read unchecked once the greatest column of all rows was compared with its length
 
@@ -16,7 +16,8 @@ use crate::simd::{Level, level};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{prefetch, prefetch_stream};
 
-/// A stretch of rows that have one stencil: they are as long as each other, and the columns of each are those of the row before, each plus one.
+/// A stretch of rows that have one stencil: they are as long as each other, and the columns of each are those of the row before, each plus
+/// one, or the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stencil {
     /// The first row.
@@ -27,12 +28,16 @@ pub struct Stencil {
     count: u32,
     /// Entries of a row.
     length: u32,
+    /// How much greater than in the row before each column is: 0 or 1.
+    step: u32,
 }
 
-/// Rows that are worth a note.
-const LEAST: u32 = 8;
-/// Entries of such a row at most: of longer ones a gather costs less than it costs to put values side by side.
+/// Rows that are worth a note, by their step.
+const LEAST: [u32; 2] = [2, 8];
+/// Entries of such a row at most, if columns move: of longer ones a gather costs less than it costs to put values side by side.
 const LONGEST: usize = 32;
+/// Entries of such a row at least, if they do not: of shorter ones it costs as much to read the columns again.
+const SHORTEST: usize = 9;
 /// Rows that are looked at, one after the other, and in how many places, to learn whether all are to be looked at.
 const SAMPLE: usize = 64;
 const SAMPLES: usize = 16;
@@ -90,24 +95,34 @@ impl Columns<'_> {
 /// Gives each stretch of such rows among some.
 fn found(rows: Columns<'_>, some: Range<usize>, mut each: impl FnMut(Stencil)) {
     let columns = |r: usize| &rows.indices[rows.start(r)..rows.start(r + 1)];
-    let mut first = some.start;
+    let (mut first, mut step) = (some.start, None);
     for r in some.start + 1..=some.end {
         let own = columns(first);
-        let goes_on = r < some.end && {
-            let (before, now) = (columns(r - 1), columns(r));
-            (1..=LONGEST).contains(&own.len())
-                && before.len() == now.len()
-                && before.iter().zip(now).fold(true, |all, (&b, &n)| all & (b.wrapping_add(1) == n))
-        };
-        if goes_on {
+        let next = if r < some.end { step_between(columns(r - 1), columns(r)) } else { None };
+        if next.is_some() && (step.is_none() || step == next) {
+            step = next;
             continue;
         }
         let count = (r - first) as u32;
-        if count >= LEAST && !own.is_empty() {
-            each(Stencil { row: first, entry: rows.start(first) as u32, count, length: own.len() as u32 });
+        if let Some(step) = step.take()
+            && count >= LEAST[step as usize]
+        {
+            each(Stencil { row: first, entry: rows.start(first) as u32, count, length: own.len() as u32, step });
         }
         first = r;
     }
+}
+
+/// How much greater than in a row before columns are, if that is the same of all, and 0 or 1.
+fn step_between(before: &[u32], now: &[u32]) -> Option<u32> {
+    let step = now.first()?.wrapping_sub(*before.first()?);
+    let may_be = match step {
+        0 => before.len() >= SHORTEST,
+        1 => before.len() <= LONGEST,
+        _ => false,
+    };
+    let is_same = |all, (&b, &n): (&u32, &u32)| all & (b.wrapping_add(step) == n);
+    (may_be && before.len() == now.len() && before.iter().zip(now).fold(true, is_same)).then_some(step)
 }
 
 /// The dot product of each of some rows with a vector: of rows that are known to have one stencil, and by `others` of all others.
@@ -131,7 +146,7 @@ pub(super) fn dots<T: Lanes>(
         if own.start >= rows.end {
             break;
         }
-        if own.len() < ROWS || !is_as_known(left, s, own.clone(), b.len()) {
+        if own.len() < LEAST[s.step as usize].min(ROWS as u32) as usize || !is_as_known(left, s, own.clone(), b.len()) {
             continue;
         }
         let (before, rest) = std::mem::take(&mut out).split_at_mut(own.start - row);
@@ -143,6 +158,7 @@ pub(super) fn dots<T: Lanes>(
             (&left.indices[s.entry as usize..][..s.length as usize], &left.values[left.start(own.start)..]);
         let shift = own.start - s.row;
         match indices.len() {
+            _ if s.step == 0 => same_columns(indices, values, b, part),
             1 => stretch::<T, 1>(indices, shift, values, b, part),
             2 => stretch::<T, 2>(indices, shift, values, b, part),
             3 => stretch::<T, 3>(indices, shift, values, b, part),
@@ -167,7 +183,7 @@ fn is_as_known<T: Lanes>(left: &Typed<'_, T, u32>, s: &Stencil, own: Range<usize
     let is_even = lengths.fold(0, |differ, length| differ | (length ^ s.length)) == 0;
     let is_there = left.start(own.start) == s.entry as usize + (own.start - s.row) * s.length as usize;
     let greatest = left.indices[s.entry as usize..][..s.length as usize].iter().fold(0, |most, &k| most.max(k));
-    is_even && is_there && greatest as usize + (own.end - s.row) <= len
+    is_even && is_there && greatest as usize + (own.end - s.row - 1) * (s.step as usize) < len
 }
 
 /// Bytes of values that are asked for beyond what is soon read: rows go by faster here than elsewhere.
@@ -250,6 +266,73 @@ fn stretch<T: Lanes, const N: usize>(indices: &[u32], shift: usize, values: &[T]
     }
 }
 
+/// Rows that all have the columns `indices`, which are below the length of `b`: [`is_as_known`] says so.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx2")]
+fn same_columns<T: Lanes>(indices: &[u32], values: &[T], b: &[T], out: &mut [T]) {
+    let n = indices.len();
+    let (pairs, last) = out.as_chunks_mut::<2>();
+    let (of_pairs, of_last) = values[..(2 * pairs.len() + last.len()) * n].split_at(2 * pairs.len() * n);
+    for (out, values) in pairs.iter_mut().zip(of_pairs.chunks_exact(2 * n)) {
+        *out = rows_of_same(indices, values, b);
+    }
+    for out in last {
+        [*out] = rows_of_same(indices, of_last, b);
+    }
+}
+
+/// The products of `R` rows of the same columns: each four elements of the vector are put together once for all of them.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+#[target_feature(enable = "avx2")]
+fn rows_of_same<T: Lanes, const R: usize>(indices: &[u32], values: &[T], b: &[T]) -> [T; R] {
+    let n = indices.len();
+    let values = &values[..R * n];
+    let mut sums = [[_mm256_setzero_pd(); LANES / 4]; R];
+    // Written out for each four lanes: sums that a number chooses would lie in memory.
+    macro_rules! lanes {
+        ($lane:literal, $at:expr, $here:expr, $mask:expr) => {{
+            let here: &[u32] = $here;
+            // Volatile, or else the compiler makes of these loads a gather, which takes longer.
+            // SAFETY: all columns are below the length of `b`.
+            let x = |i: usize| match here.get(i) {
+                Some(&k) => unsafe { b.as_ptr().add(k as usize).read_volatile() },
+                None => T::zeroed(),
+            };
+            // SAFETY: the CPU has AVX2.
+            let x = unsafe { T::four([x(0), x(1), x(2), x(3)]) };
+            for r in 0..R {
+                let from = values[r * n + $at..][..here.len()].as_ptr();
+                prefetch_stream(from.wrapping_byte_add(SOON));
+                // SAFETY: the CPU has AVX2; there are as many elements as in the mask.
+                let v = unsafe { T::load4($mask, from) };
+                sums[r][$lane] = _mm256_add_pd(sums[r][$lane], _mm256_mul_pd(v, x));
+            }
+        }};
+    }
+    let (whole, rest) = indices.as_chunks::<LANES>();
+    let all = first(4);
+    for (i, part) in whole.iter().enumerate() {
+        lanes!(0, i * LANES, &part[..4], all);
+        lanes!(1, i * LANES + 4, &part[4..8], all);
+        lanes!(2, i * LANES + 8, &part[8..12], all);
+        lanes!(3, i * LANES + 12, &part[12..], all);
+    }
+    let start = whole.len() * LANES;
+    let some = |lane: usize| &rest[(4 * lane).min(rest.len())..(4 * lane + 4).min(rest.len())];
+    // Lanes without an element are 0, which no sum of others is changed by.
+    lanes!(0, start, some(0), first(some(0).len()));
+    lanes!(1, start + some(0).len(), some(1), first(some(1).len()));
+    lanes!(2, start + some(0).len() + some(1).len(), some(2), first(some(2).len()));
+    lanes!(3, n - some(3).len(), some(3), first(some(3).len()));
+    sums.map(|[a, b, c, d]| {
+        let four = _mm256_add_pd(_mm256_add_pd(a, c), _mm256_add_pd(b, d));
+        let two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd::<1>(four));
+        T::round(_mm_cvtsd_f64(two) + _mm_cvtsd_f64(_mm_unpackhi_pd(two, two)))
+    })
+}
+
 #[cfg(target_arch = "x86_64")]
 #[inline]
 #[target_feature(enable = "avx2")]
@@ -290,7 +373,7 @@ mod tests {
 
     #[test]
     fn stretches_of_rows_are_found() {
-        let of = |row, entry, count, length| Stencil { row, entry, count, length };
+        let of = |row, entry, count, length| Stencil { row, entry, count, length, step: 1 };
         let (pointers, indices) =
             rows(&[(&[3, 4, 9], 20), (&[0], 7), (&[], 9), (&[0, 1], 30), (&[31, 32], 2), (&[2], 8)]);
         assert_eq!(Stencil::all(&pointers, &indices), [of(0, 0, 20, 3), of(36, 67, 30, 2), of(68, 131, 8, 1)]);
@@ -306,6 +389,27 @@ mod tests {
         assert_eq!(Stencil::all(&pointers, &indices), []);
         let (pointers, indices) = rows(&[(&[1, 5], 64), (&[7, 9], 1), (&[7, 9], 1), (&[0, 9], 1)]);
         assert_eq!(Stencil::all(&pointers, &indices), [of(0, 0, 64, 2)]);
+        // Rows of the same columns: two or more, unless they are short.
+        let repeated = |stretches: &[(&[u32], u32)]| {
+            let (mut pointers, mut indices) = (vec![5], Vec::new());
+            for (columns, count) in stretches {
+                for _ in 0..*count {
+                    indices.extend_from_slice(columns);
+                    pointers.push(5 + indices.len() as u32);
+                }
+            }
+            Stencil::all(&pointers, &indices)
+        };
+        let same = |row, entry, count, length| Stencil { step: 0, ..of(row, entry, count, length) };
+        let other: Vec<u32> = (3..13).collect();
+        let (long, other) = (&long[..], &other[..]);
+        let n = LONGEST as u32 + 1;
+        assert_eq!(
+            repeated(&[(long, 2), (other, 1), (long, 3), (&[1, 2], 9), (other, 4)]),
+            [same(0, 0, 2, n), same(3, 2 * n + 10, 3, n), same(15, 5 * n + 28, 4, 10)]
+        );
+        assert_eq!(repeated(&[(&[1, 2, 3], 100)]), []);
+        assert_eq!(repeated(&[(long, 2), (other, 1), (&other[1..], 1), (other, 1), (&long[1..], 1)]), []);
         assert_eq!(Stencil::all(&[], &[]), []);
         assert_eq!(Stencil::all(&[0, 0, 0], &[]), []);
     }
@@ -322,13 +426,13 @@ mod products {
         of.iter().map(|x| x.wide().to_bits()).collect()
     }
 
-    /// Products of stretches of rows of `length` entries, cut anywhere, beside those of each row.
-    fn same<T: Lanes>(length: u32, value: impl Fn(u32) -> T) {
+    /// Products of stretches of rows of `length` entries, whose columns move by `step`, cut anywhere, beside those of each row.
+    fn same<T: Lanes>(step: u32, length: u32, value: impl Fn(u32) -> T) {
         let first: Vec<u32> = (0..length).map(|k| k * k % 97 + 3 * k).collect();
         let (mut pointers, mut indices) = (vec![2], Vec::new());
         for row in 0..300 {
             // A row of another length, and one whose columns jump, end a stretch.
-            let shift = row + if row >= 201 { 17 } else { 0 };
+            let shift = step * row + if row >= 201 { 17 } else { 0 };
             let n = if row == 90 { first.len() - 1 } else { first.len() };
             indices.extend(first[..n].iter().map(|k| k + shift));
             pointers.push(2 + indices.len() as u32);
@@ -357,8 +461,8 @@ mod products {
             };
             // SAFETY: the caller has asked.
             unsafe { dots(&left, &found, rows.clone(), &b, &mut out, by_others) };
-            assert_eq!(bits(&out), bits(&wanted[rows.clone()]), "{length} {rows:?}");
-            assert!(rows.len() < 100 || others.take() <= 4, "{length} {rows:?}");
+            assert_eq!(bits(&out), bits(&wanted[rows.clone()]), "{step} {length} {rows:?}");
+            assert!(rows.len() < 100 || others.take() <= 4, "{step} {length} {rows:?}");
         }
     }
 
@@ -368,10 +472,11 @@ mod products {
             return;
         }
         let spread = |e: u32| f64::from(e.wrapping_mul(0x85eb_ca6b) as i32) / 1e7;
-        for length in 2..=LONGEST as u32 {
-            same::<f64>(length, spread);
-            same::<f32>(length, |e| spread(e) as f32);
-            same::<f64>(length, |e| [0.0, -0.0, 1.0, -1.0, f64::INFINITY][e as usize % 5]);
+        let lengths = [(1, 2..=LONGEST as u32), (0, SHORTEST as u32 + 1..=70)];
+        for (step, length) in lengths.into_iter().flat_map(|(step, all)| all.map(move |length| (step, length))) {
+            same::<f64>(step, length, spread);
+            same::<f32>(step, length, |e| spread(e) as f32);
+            same::<f64>(step, length, |e| [0.0, -0.0, 1.0, -1.0, f64::INFINITY][e as usize % 5]);
         }
     }
 
@@ -383,7 +488,7 @@ mod products {
         let indices: Vec<u32> = (0..100).flat_map(|row| [row, row + 2]).collect();
         let pointers: Vec<u32> = (0..=100).map(|row| 2 * row).collect();
         let found = Stencil::all(&pointers, &indices);
-        assert_eq!(found, [Stencil { row: 0, entry: 0, count: 100, length: 2 }]);
+        assert_eq!(found, [Stencil { row: 0, entry: 0, count: 100, length: 2, step: 1 }]);
         let mut moved = pointers.clone();
         moved[50] += 1;
         let values = vec![1.0; 200];

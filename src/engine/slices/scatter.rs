@@ -400,7 +400,12 @@ struct Room {
 
 impl<'a> Keys<'a> {
     fn new(pattern: &'a Pattern, kept: &[Dim]) -> Keys<'a> {
-        if let ([dim], Some(Level::Sparse { indices, .. })) = (kept, pattern.levels.last())
+        let of_last: &[Indices] = match pattern.levels.last() {
+            Some(Level::Sparse { indices, .. }) => indices,
+            Some(Level::Singleton { indices }) => std::slice::from_ref(indices),
+            _ => &[],
+        };
+        if let ([dim], indices) = (kept, of_last)
             && let of_last = &pattern.level_dims()[pattern.level_dims - indices.len()..]
             && let Some(own) = of_last.iter().position(|d| d == dim)
             && !indices[own].is_wide()

@@ -1,17 +1,19 @@
 //! Assigning to a window: what is stored in it goes, what is stored of the value comes.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use super::put::{spread, undefined, value_of};
+use super::put::{Given, spread, undefined, value_of};
 use super::{Index, Made, Resolved, Taken};
 use crate::base::context;
 use crate::base::error::{self, Result};
-use crate::base::mapped::Chosen;
+use crate::base::mapped::{Chosen, Mapped};
 use crate::engine::convert;
 use crate::family::pointwise::Operand;
 use crate::family::shape::along::{self, Along, unblocked};
 use crate::family::shape::join::{self, Piece};
 use crate::levels::layout::{Layout, LevelSpec};
+use crate::levels::pattern::{Part, Pattern};
 use crate::tensor::fill::{Fill, fill_of};
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
@@ -72,6 +74,9 @@ pub(super) fn assign(x: &Tensor, resolved: &Resolved, value: &Tensor) -> Result<
         Storage::Strided(s) => return super::strided::put(s, resolved, value, None),
         Storage::Sparse(s) => s,
     };
+    if resolved.taken.iter().all(|t| matches!(t, Taken::At(_) | Taken::Step { len: 1, .. })) {
+        return super::boxes::put(s, resolved, value, None).map(Into::into);
+    }
     let window = resolved.window();
     let given = value.size();
     // In the shape of the window: without new axes, with those that integers dropped.
@@ -117,12 +122,29 @@ fn into_sparse(s: &Sparse, resolved: &Resolved, value: Tensor, given: u128) -> R
         return Ok(own);
     }
     let n = s.ndim();
+    if is_laid(&own, &value) {
+        let columns: Vec<Vec<u64>> = (0..n).mapped(|axis| {
+            let (start, step, _) = resolved.along(axis);
+            let mut column = value.pattern.axis_coordinates(axis, n);
+            column.iter_mut().for_each(|c| *c = start.wrapping_add_signed(step * *c as isize) as u64);
+            column
+        });
+        let values = value.values.reshape(&[value.pattern.positions])?;
+        return super::points::laid(&own, &columns, &Given { values: Some(values), absent: Vec::new(), fold: None });
+    }
     let (starts, steps) = (0..n).map(|a| resolved.along(a)).map(|(start, step, _)| (start, step)).unzip();
     let pieces = [
         Piece { sparse: Cow::Owned(own), offset: vec![0; n], step: vec![1; n] },
         Piece { sparse: value, offset: starts, step: steps },
     ];
     join::place(&s.shape, &spec, &pieces, s.fill.clone())
+}
+
+/// Whether what comes is laid over what is there, at the cost of a merge at most: places of both together are sorted.
+fn is_laid(own: &Sparse, value: &Sparse) -> bool {
+    let of = [own, value].map(|s| &s.pattern);
+    let is_whole = |p: &Arc<Pattern>| p.value_dims().is_empty() && p.dims.iter().all(|d| d.part == Part::Whole);
+    of.into_iter().all(is_whole) && own.pattern.is_canonical() && value.pattern.positions <= own.pattern.positions / 2
 }
 
 /// A strided value that broadcasting has repeated: nothing is stored of one that is the fill; else the budget decides.

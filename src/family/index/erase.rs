@@ -8,11 +8,14 @@ use super::pick::Tuples;
 use super::{Resolved, Taken};
 use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::error::Result;
+use crate::base::mapped::Mapped;
 use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::Strided;
 use crate::engine::blocks::{self, Kernel, Source};
 use crate::engine::convert;
+use crate::engine::splice::{Coming, Edit, Spliced};
 use crate::family::shape::triangle::in_levels;
+use crate::levels::pattern::Dim;
 use crate::tensor::Sparse;
 
 /// A linear form over the coordinates of what is stored, given a weight for each axis.
@@ -20,11 +23,104 @@ type Form<'a> = &'a dyn Fn(&[u64]) -> Vec<u64>;
 
 /// The tensor without what the index names: nothing is stored for it. Blocks and value axes that are cut are taken apart.
 pub(super) fn without(s: &Sparse, resolved: &Resolved) -> Result<Sparse> {
+    if let Some(out) = spliced(s, resolved)? {
+        return Ok(out);
+    }
     let s = in_levels(s, &resolved.cut(&s.shape))?;
     let form = |weights: &[u64]| s.pattern.linearize_all(&s.pattern.level_weights(weights));
     let mut keep = named(resolved, &s.shape, s.pattern.positions, &form);
     keep.iter_mut().for_each(|k| *k = !*k);
     convert::retain_rows(&s, &keep)
+}
+
+/// As [`without`], where what goes lies in few stretches: each is looked up. `None` elsewhere.
+fn spliced(s: &Sparse, resolved: &Resolved) -> Result<Option<Sparse>> {
+    let dims = s.pattern.level_dims();
+    let Some((last, outer)) = dims.split_last() else { return Ok(None) };
+    if dims.len() != s.ndim() || resolved.shape().contains(&0) {
+        return Ok(None);
+    }
+    let is_listed = |d: &Dim| matches!(resolved.taken[d.axis], Taken::List(_));
+    // Lists that are one tuple after the other name no box.
+    let Some((low, 1, len)) = resolved.rising(last.axis) else { return Ok(None) };
+    let places = outer.iter().try_fold(1usize, |n, d| n.checked_mul(resolved.many(d.axis)));
+    let lists = outer.iter().filter(|d| is_listed(d)).count();
+    let (Some(places), 0..=1) = (places, lists) else { return Ok(None) };
+    let Some(all) = Spliced::new(s, places) else { return Ok(None) };
+    let taken: Vec<Vec<u64>> = outer.mapped(|d| resolved.named(d.axis));
+    let (of_segments, _) = all.dims();
+    let mut edits = Vec::with_capacity(places);
+    let mut tuple = vec![0; dims.len() - of_segments.len()];
+    let end = tuple.len() - 1;
+    let mut at = vec![0; outer.len()];
+    'boxes: loop {
+        let coordinate = |dim: usize| taken[dim][at[dim]];
+        let segment = (0..of_segments.len()).fold(0, |s, dim| s * dims[dim].size + coordinate(dim) as usize);
+        for dim in of_segments.len()..outer.len() {
+            tuple[dim - of_segments.len()] = coordinate(dim);
+        }
+        let within = all.segment(segment);
+        let mut from = |coordinate: usize| {
+            tuple[end] = coordinate as u64;
+            all.find(within.clone(), &tuple).0
+        };
+        let (start, stop) = (from(low), from(low + len));
+        if start < stop {
+            edits.push(Edit { segment, at: start, goes: stop - start, comes: 0 });
+        }
+        let mut dim = outer.len();
+        loop {
+            let Some(next) = dim.checked_sub(1) else { break 'boxes };
+            dim = next;
+            at[dim] += 1;
+            if at[dim] < taken[dim].len() {
+                break;
+            }
+            at[dim] = 0;
+        }
+    }
+    if edits.is_empty() {
+        return Ok(Some(s.clone()));
+    }
+    all.with(&edits, Coming { columns: Some(&vec![Vec::new(); tuple.len()]), values: &[] })
+}
+
+impl Resolved {
+    /// What is taken of an axis, its first element first: that one, the step, and how many there are; `None` of a list.
+    fn rising(&self, axis: usize) -> Option<(usize, usize, usize)> {
+        match self.taken[axis] {
+            Taken::At(at) => Some((at, 1, 1)),
+            Taken::Step { start, step, len } if step < 0 => {
+                let apart = step.unsigned_abs();
+                Some((start - apart * len.saturating_sub(1), if len == 1 { 1 } else { apart }, len))
+            }
+            Taken::Step { start, step, len } => Some((start, if len == 1 { 1 } else { step.unsigned_abs() }, len)),
+            Taken::List(_) => None,
+        }
+    }
+
+    /// How many elements of an axis are named at most.
+    fn many(&self, axis: usize) -> usize {
+        match &self.taken[axis] {
+            Taken::At(_) => 1,
+            Taken::Step { len, .. } => *len,
+            Taken::List(list) => list.len(),
+        }
+    }
+
+    /// The elements of an axis that are named, each once, in order.
+    fn named(&self, axis: usize) -> Vec<u64> {
+        match (&self.taken[axis], self.rising(axis)) {
+            (_, Some((first, step, len))) => (0..len as u64).map(|i| first as u64 + i * step as u64).collect(),
+            (Taken::List(list), _) => {
+                let mut all = list.to_vec();
+                all.sort_unstable();
+                all.dedup();
+                all
+            }
+            _ => Vec::new(),
+        }
+    }
 }
 
 /// The tensor with its fill, which is defined, where the index names elements, in the levels it has. Positions at which

@@ -16,6 +16,7 @@ use crate::base::strided::{Strided, c_strides};
 use crate::engine::blocks::{self, Source};
 use crate::engine::convert;
 use crate::engine::fold;
+use crate::engine::splice::{Coming, Edit, Spliced};
 use crate::levels::build::{self, SortedKeys};
 use crate::levels::coiterate;
 use crate::levels::level::freed;
@@ -93,11 +94,10 @@ impl Unique {
         Ok(())
     }
 
-    /// Which values are the same as the fill at their places. The dimensions are those of the keys.
-    fn are_fill(&self, fill: &Strided, dims: &[Dim]) -> Result<Vec<bool>> {
+    /// The fill at the places. The dimensions are those of the keys.
+    fn fills(&self, fill: &Strided, dims: &[Dim]) -> Vec<u8> {
         let (n, size) = (self.len(), fill.dtype.size());
-        let values = self.values.dense_bytes()?;
-        let fills = match single(fill) {
+        match single(fill) {
             Some(one) => one.to_bytes().0[..size].repeat(n),
             None => {
                 let weights: Vec<u64> = dims.mapped(|d| (fill.strides[d.axis] * d.step() as isize) as u64);
@@ -107,9 +107,13 @@ impl Unique {
                 gather_offsets(fill.buffer.bytes(), size, &at, &mut out);
                 out
             }
-        };
-        let mut differ = vec![0; n];
-        identity::differs(fill.dtype)(&values, &fills, &mut differ);
+        }
+    }
+
+    /// Which values are the same as the fill at their places. The dimensions are those of the keys.
+    fn are_fill(&self, fill: &Strided, dims: &[Dim]) -> Result<Vec<bool>> {
+        let mut differ = vec![0; self.len()];
+        identity::differs(fill.dtype)(&self.values.dense_bytes()?, &self.fills(fill, dims), &mut differ);
         Ok(differ.iter().map(|&d| d == 0).collect())
     }
 }
@@ -139,6 +143,24 @@ pub(super) fn put(s: &Sparse, columns: &[Vec<u64>], given: &Given) -> Result<Spa
     // Rows of value axes cannot lose single elements.
     let single = s.fill.is_undefined() && !s.pattern.value_dims().is_empty();
     let s = if single { crate::family::shape::to_coo(s)? } else { convert::coalesce(s, ReduceOp::Sum)? };
+    let unique = unique(&s, columns, given)?;
+    let blank = match s.fill_values() {
+        None => unique.absent.clone(),
+        Some(fill) => {
+            unique.none_absent()?;
+            if meeting.is_none() { unique.are_fill(&fill, &s.pattern.dims)? } else { Vec::new() }
+        }
+    };
+    overlaid(&s, &unique, &blank, meeting)
+}
+
+/// A copy of the tensor with these values at places, the fill among them.
+pub(super) fn laid(s: &Sparse, columns: &[Vec<u64>], given: &Given) -> Result<Sparse> {
+    overlaid(s, &unique(s, columns, given)?, &[], None)
+}
+
+/// The places, by the tensor's own keys.
+fn unique(s: &Sparse, columns: &[Vec<u64>], given: &Given) -> Result<Unique> {
     let dims = &s.pattern.dims;
     let layout = KeyLayout::new(&dims.mapped(|d| d.size));
     let n = given.values.as_ref().map_or(given.absent.len(), Strided::len);
@@ -148,15 +170,7 @@ pub(super) fn put(s: &Sparse, columns: &[Vec<u64>], given: &Given) -> Result<Spa
             *word = word.wrapping_add(field.weight().wrapping_mul(part(*d, c)));
         }
     }
-    let unique = Unique::new(s.dtype(), layout, words, given)?;
-    let blank = match s.fill_values() {
-        None => unique.absent.clone(),
-        Some(fill) => {
-            unique.none_absent()?;
-            if meeting.is_none() { unique.are_fill(&fill, dims)? } else { Vec::new() }
-        }
-    };
-    overlaid(&s, &unique, &blank, meeting)
+    Unique::new(s.dtype(), layout, words, given)
 }
 
 /// What values make of the elements at offsets; those marked new have nothing to meet.
@@ -187,9 +201,63 @@ pub(super) fn met(
     Ok(Strided::new(buffer, values.dtype, values.shape.clone()))
 }
 
+/// As [`overlaid`], where places are few: each is looked up. `None` elsewhere.
+fn spliced(s: &Sparse, unique: &Unique, blank: &[bool], meeting: Option<BinaryOp>) -> Result<Option<Sparse>> {
+    let Some(all) = Spliced::new(s, unique.len()) else { return Ok(None) };
+    let (outer, inner) = all.dims();
+    let coordinates = |dim: usize| {
+        let weights: Vec<u64> = (0..s.pattern.level_dims).mapped(|d| u64::from(d == dim));
+        unique.linear(0, &weights)
+    };
+    let mut segments = vec![0; unique.len()];
+    for (dim, d) in outer.iter().enumerate() {
+        segments.iter_mut().zip(coordinates(dim)).for_each(|(s, c)| *s = *s * d.size + c as usize);
+    }
+    let columns: Vec<Vec<u64>> = (0..inner.len()).mapped(|dim| coordinates(outer.len() + dim));
+    let (mut edits, mut chosen, mut tuple) = (Vec::with_capacity(unique.len()), Vec::new(), vec![0; inner.len()]);
+    for (i, &segment) in segments.iter().enumerate() {
+        tuple.iter_mut().zip(&columns).for_each(|(t, column)| *t = column[i]);
+        let (at, is_there) = all.find(all.segment(segment), &tuple);
+        let is_blank = blank.get(i).copied().unwrap_or(false);
+        if is_there || !is_blank {
+            edits.push(Edit { segment, at, goes: usize::from(is_there), comes: usize::from(!is_blank) });
+        }
+        if !is_blank {
+            chosen.push(i);
+        }
+    }
+    // What is there, or the fill, meets what is put.
+    let (size, values) = (s.dtype().size(), s.values.dense_bytes()?);
+    let mut there = match (meeting, s.fill_values()) {
+        (Some(_), Some(fill)) => unique.fills(&fill, &s.pattern.dims),
+        _ => vec![0; if meeting.is_some() { unique.len() * size } else { 0 }],
+    };
+    let mut new = vec![false; unique.len()];
+    if meeting.is_some() {
+        debug_assert_eq!(edits.len(), unique.len());
+        for (i, edit) in edits.iter().enumerate() {
+            new[i] = edit.goes == 0 && s.fill.is_undefined();
+            if edit.goes == 1 {
+                there[i * size..(i + 1) * size].copy_from_slice(&values[edit.at * size..(edit.at + 1) * size]);
+            }
+        }
+    }
+    let offsets: Vec<u64> = (0..unique.len() as u64).collect();
+    let put = met(meeting, &there, &offsets, &unique.values, &new)?;
+    let places: Vec<u64> = chosen.iter().map(|&i| i as u64).collect();
+    let put = convert::gather_values(&put, &IndexVec::U64(places))?;
+    let columns: Vec<Vec<u64>> = columns.mapped(|column| chosen.iter().map(|&i| column[i]).collect());
+    let is_elsewhere = edits.iter().any(|edit| edit.goes != edit.comes);
+    let coming = Coming { columns: is_elsewhere.then_some(&columns[..]), values: &put.dense_bytes()? };
+    all.with(&edits, coming)
+}
+
 /// The union of what is stored and what is put, without positions at which nothing but blank elements is put: those that
 /// are absent, or the fill.
 fn overlaid(s: &Sparse, unique: &Unique, blank: &[bool], meeting: Option<BinaryOp>) -> Result<Sparse> {
+    if let Some(out) = spliced(s, unique, blank, meeting)? {
+        return Ok(out);
+    }
     let kinds = freed(s.pattern.kinds());
     let spec = crate::levels::layout::LevelSpec { levels: kinds.clone(), ..s.pattern.spec() };
     let s = if s.pattern.kinds() == kinds { s.clone() } else { convert::convert(s, &spec)? };

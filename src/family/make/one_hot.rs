@@ -1,15 +1,18 @@
 //! Labels as rows that have a one at the label.
 
+use openwork_ops::structure::Index;
 use openwork_ops::{DType, ReduceOp, Scalar};
 
+use crate::base::buffer::Buffer;
 use crate::base::error::{self, Result};
-use crate::base::strided::Strided;
+use crate::base::parallel;
+use crate::base::strided::{Shape, Strided};
 use crate::engine::convert;
-use crate::levels::layout::LevelSpec;
-use crate::levels::level::LevelKind;
-use crate::levels::pattern::Part;
+use crate::levels::indices::{Indices, needs_64_bits};
+use crate::levels::level::Level;
+use crate::levels::pattern::{Dim, Pattern};
 use crate::tensor::fill::Fill;
-use crate::tensor::index_array::LevelData;
+use crate::tensor::index_array::IndexArray;
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
@@ -44,28 +47,33 @@ fn one_hot(labels: &Tensor, classes: usize) -> Result<Tensor> {
     }
     match &labels.storage {
         Storage::Strided(s) => {
-            let places = checked(s, classes)?;
-            let n = places.len();
-            let dims = (0..=s.ndim()).map(|axis| (axis, Part::Whole)).collect();
-            let mut kinds = vec![LevelKind::Dense; s.ndim()];
-            kinds.push(LevelKind::Sparse { rank: 1 });
-            let mut levels = vec![LevelData::Dense; s.ndim()];
-            let pointers = (s.ndim() > 0).then(|| (0..=n as u64).collect::<Vec<_>>().into());
-            levels.push(LevelData::Sparse { pointers, indices: vec![places.into()], ordered: true, unique: true });
-            let shape: Vec<usize> = s.shape.iter().copied().chain([classes]).collect();
-            let ones = Tensor::from_strided(Strided::constant(Scalar::I64(1), &[n]));
-            Tensor::from_parts(&shape, levels, &LevelSpec { levels: kinds, dims }, &ones, 0i64)
+            let n = s.len();
+            let places = IndexArray::from(&Tensor::from_strided(s.reshape(&[n])?));
+            let Some(places) = places.as_indices().filter(|places| places.limit() <= classes as u64) else {
+                check(s, classes)?;
+                return Err(error::invalid("self", "there is a label that is too large for an index"));
+            };
+            let shape: Shape = s.shape.iter().copied().chain([classes]).collect();
+            let wide = places.is_wide() || needs_64_bits(n, shape.iter().copied());
+            let pointers = (s.ndim() > 0).then(|| counted(n, wide));
+            let level = Level::Sparse { pointers, indices: vec![places.widened(wide)], ordered: true, unique: true };
+            let mut levels = vec![Level::Dense; s.ndim()];
+            levels.push(level);
+            let dims: Vec<Dim> = shape.iter().enumerate().map(|(axis, &size)| Dim::whole(axis, size)).collect();
+            let pattern = Pattern { level_dims: dims.len(), levels, dims, positions: n };
+            let values = Strided::constant(Scalar::I64(1), &[n]);
+            Ok(Sparse { shape, pattern: pattern.into(), values, fill: Fill::Scalar(Scalar::I64(0)) }.into())
         }
         Storage::Sparse(s) => {
             // Of duplicates the sum is the label.
             let s = convert::coalesce(s, ReduceOp::Sum)?;
-            checked(&s.values, classes)?;
+            check(&s.values, classes)?;
             match &s.fill {
                 Fill::Array(values) if (s.nse() as u128) < labels.size() => {
                     shown(&s, values, classes)?;
                 }
                 Fill::Scalar(value) if (s.nse() as u128) < labels.size() => {
-                    checked(&Strided::constant(*value, &[1]), classes)?;
+                    check(&Strided::constant(*value, &[1]), classes)?;
                 }
                 _ => {}
             }
@@ -77,7 +85,7 @@ fn one_hot(labels: &Tensor, classes: usize) -> Result<Tensor> {
 
 /// Refuses labels of a fill, but those that stored ones stand over wherever they would be.
 fn shown(s: &Sparse, fill: &Tensor, classes: usize) -> Result<()> {
-    let Some(Err(wrong)) = fill.strided().map(|labels| checked(labels, classes)) else { return Ok(()) };
+    let Some(Err(wrong)) = fill.strided().map(|labels| check(labels, classes)) else { return Ok(()) };
     let labels = fill.cast(DType::I64)?;
     let outside = labels.lt(0)?.logical_or(&labels.ge(i64::try_from(classes).unwrap_or(i64::MAX))?)?;
     let values = Strided::constant(Scalar::Bool(false), &s.values.shape);
@@ -85,20 +93,32 @@ fn shown(s: &Sparse, fill: &Tensor, classes: usize) -> Result<()> {
     if seen.any(..)?.item()? == Scalar::Bool(true) { Err(wrong) } else { Ok(()) }
 }
 
-/// The labels, which are in `0..classes`.
-fn checked(labels: &Strided, classes: usize) -> Result<Vec<u64>> {
+/// The numbers from 0 up to `last`.
+fn counted(last: usize, wide: bool) -> Indices {
+    fn counted<I: Index>(last: usize) -> Buffer {
+        let width = size_of::<I>();
+        Buffer::filled_of_held((last + 1) * width, width, |out| {
+            parallel::for_chunks_mut(out, width, parallel::GRAIN, &|first, out| {
+                let out: &mut [I] = bytemuck::cast_slice_mut(out);
+                out.iter_mut().zip(first..).for_each(|(out, i)| *out = I::new(i));
+            });
+        })
+    }
+    Indices::of_buffer(if wide { counted::<u64>(last) } else { counted::<u32>(last) }, wide)
+}
+
+/// Labels have to be in `0..classes`.
+fn check(labels: &Strided, classes: usize) -> Result<()> {
     let size = labels.dtype.size();
     let bytes = labels.dense_bytes()?;
-    let mut out = Vec::with_capacity(labels.len());
     for element in bytes.chunks_exact(size) {
         let label = Scalar::from_bytes(labels.dtype, element).as_integer().unwrap_or(-1);
-        match u64::try_from(label).ok().filter(|&l| l < classes as u64) {
-            Some(label) => out.push(label),
-            None => {
-                let why = format!("there is a label {label}, allowed are those of 0..{classes}");
-                return Err(error::invalid("self", why));
-            }
+        if !(0..classes as i128).contains(&label) {
+            return Err(error::invalid(
+                "self",
+                format_args!("there is a label {label}, allowed are those of 0..{classes}"),
+            ));
         }
     }
-    Ok(out)
+    Ok(())
 }

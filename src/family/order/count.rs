@@ -14,11 +14,14 @@ use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::engine::convert;
 use crate::engine::fold::Fold;
-use crate::engine::slices::{Ranked, Slices, keys_of, number_of, ordered};
+use crate::engine::slices::{Need, Ranked, Slices, keys_of, number_of, ordered, table};
 use crate::family::make::ranges::spaced;
 use crate::levels::layout::Layout;
+use crate::levels::level::Level;
+use crate::levels::pattern::{Dim, Pattern};
 use crate::levels::sort;
 use crate::tensor::fill::Fill;
+use crate::tensor::index_array::IndexArray;
 use crate::tensor::trace;
 use crate::tensor::{Sparse, Storage, Tensor};
 
@@ -312,6 +315,9 @@ fn weighted(x: &Tensor, weights: &Tensor, minlength: usize) -> Result<Tensor> {
         return Err(error::shape(&[x.shape(), weights.shape()], "the weights must have the shape of the elements"));
     }
     let fold = Fold::new(ReduceOp::Sum, weights.dtype())?;
+    if let Some(out) = sums_of_columns(&fold, x, weights, minlength)? {
+        return Ok(out);
+    }
     // Both on the pattern where either stores something: adding zeros changes nothing else.
     let (x, w) = (with_one_fill(x)?, with_one_fill(weights)?);
     let both = if x.is_strided() && w.is_strided() {
@@ -368,6 +374,30 @@ fn weighted(x: &Tensor, weights: &Tensor, minlength: usize) -> Result<Tensor> {
     let sums = Strided::new(sums, fold.typing.acc, vec![n]).cast(fold.typing.out);
     let bins = distinct.try_mapped(|&key| bin(x.dtype(), key))?;
     binned(&both[0], bins, sums, minlength)
+}
+
+/// The sums of the weights of an array's integers, where these are less than there are elements; `None` elsewhere, and where one is
+/// negative: those of the columns of a matrix in whose rows each weight stands where its integer says.
+fn sums_of_columns(fold: &Fold, x: &Tensor, weights: &Tensor, minlength: usize) -> Result<Option<Tensor>> {
+    let (Some(x), Some(weights)) = (x.strided(), weights.strided()) else { return Ok(None) };
+    let n = x.len();
+    let columns = IndexArray::from(&Tensor::from_strided(x.reshape(&[n])?));
+    let Some(columns) = columns.as_indices().filter(|columns| !columns.is_wide()) else { return Ok(None) };
+    let bins = (columns.limit() as usize).max(minlength);
+    if bins >= n {
+        return Ok(None);
+    }
+    let pattern = Pattern {
+        levels: vec![Level::Dense, Level::Singleton { indices: columns.clone() }],
+        dims: vec![Dim::whole(0, n), Dim::whole(1, bins)],
+        level_dims: 2,
+        positions: n,
+    };
+    let values = weights.reshape(&[n])?;
+    let matrix = Sparse { shape: [n, bins][..].into(), pattern: pattern.into(), values, fill: Fill::Undefined };
+    let Some(mut table) = table(fold, &matrix, &[1], Need::Folds)? else { return Ok(None) };
+    table.put_empty(Scalar::zero(fold.typing.acc));
+    Ok(Some(Tensor::from_strided(table.acc.cast(fold.typing.out))))
 }
 
 /// The strided form, within the budget; absent elements stay absent.

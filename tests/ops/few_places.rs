@@ -1,0 +1,215 @@
+//! A few places of many elements: what is assigned, added or unset there, beside the same on the strided tensor. Of so few each is
+//! looked up, and all else is copied.
+
+use openwork::{DType, Fill, Index, Layout, Result, Scalar, Tensor, s};
+
+use crate::common::on_threads;
+use crate::common::rng::Rng;
+
+/// About `n` elements anywhere; some rows store nothing.
+fn many(shape: &[usize], n: usize, fill: impl Into<Fill>, seed: u64) -> Tensor {
+    let mut random = Rng::new(seed);
+    let mut places: Vec<Vec<i64>> =
+        (0..n).map(|_| shape.iter().map(|&size| random.below(size) as i64).collect()).collect();
+    places.sort_unstable();
+    places.dedup();
+    places.retain(|p| p[0] % 7 != 3);
+    let indices = (0..shape.len()).map(|a| places.iter().map(|p| p[a]).collect::<Vec<i64>>());
+    let values: Vec<f64> = places.iter().map(|_| random.below(41) as f64 / 2.0 - 10.0).collect();
+    let values = Tensor::from_vec([values.len()], values).unwrap();
+    Tensor::coo(shape, indices.collect::<Vec<_>>(), &values, fill).unwrap()
+}
+
+/// The fills: one value, another, NaN, one for each index along an axis.
+fn fills(shape: &[usize]) -> Vec<Fill> {
+    let along = |axis: usize| {
+        let mut of = vec![1; shape.len()];
+        of[axis] = shape[axis];
+        Fill::array(Tensor::from_vec(of, (0..shape[axis]).map(|i| (i % 5) as f64).collect()).unwrap())
+    };
+    let one = |x: f64| Fill::Scalar(Scalar::F64(x));
+    vec![one(0.0), one(1.5), one(f64::NAN), along(0), along(shape.len() - 1)]
+}
+
+fn same(what: &str, sparse: &(dyn Fn() -> Result<Tensor> + Sync), strided: Result<Tensor>) -> Tensor {
+    let found = on_threads(what, sparse);
+    let wanted = strided.unwrap();
+    assert_eq!((found.shape(), found.dtype()), (wanted.shape(), wanted.dtype()), "{what}");
+    assert!(found.to_dense().unwrap().equal_nan(&wanted.to_dense().unwrap()).unwrap(), "{what}");
+    found
+}
+
+/// A place that stores an element, and one that does not.
+fn places(x: &Tensor) -> [Vec<usize>; 2] {
+    let mut random = Rng::new(9);
+    let mut any = || x.shape().iter().map(|&size| random.below(size)).collect::<Vec<usize>>();
+    [true, false].map(|wanted| {
+        let is_stored = |at: &Vec<usize>| x.stored().is_stored().unwrap().get(at).unwrap() == Some(true.into());
+        std::iter::from_fn(|| Some(any())).find(|at| is_stored(at) == wanted).unwrap()
+    })
+}
+
+fn at(place: &[usize]) -> Vec<Index> {
+    place.iter().map(|&i| Index::from(i)).collect()
+}
+
+const LAYOUTS: [Layout; 5] = [Layout::Csr, Layout::Csc, Layout::Coo, Layout::Dcsr, Layout::Csf];
+
+#[test]
+fn single_elements_of_matrices() {
+    let shape = [900, 90];
+    for fill in fills(&shape) {
+        let all = many(&shape, 9_000, fill.clone(), 1);
+        let [stored, other] = places(&all);
+        for layout in LAYOUTS {
+            let x = all.to_layout(layout).unwrap();
+            let dense = x.to_dense().unwrap();
+            for (place, is_stored) in [(&stored, true), (&other, false)] {
+                let items = at(place);
+                let what = format!("{layout} {fill:?} {place:?}");
+                let put = same(&what, &|| x.index_put(&items, 99.0), dense.index_put(&items, 99.0));
+                assert_eq!((put.nse(), put.layout()), (x.nse() + usize::from(!is_stored), x.layout()), "{what}");
+                assert_eq!(put.get(place).unwrap(), Some(99.0.into()), "{what}");
+                let list: Vec<Index> = place.iter().map(|&i| Index::from(vec![i])).collect();
+                same(&what, &|| x.index_put(&list, 99.0), dense.index_put(&list, 99.0));
+                same(&what, &|| x.index_add(&list, 2.5), dense.index_add(&list, 2.5));
+                same(&what, &|| x.index_add(&items, 2.5), dense.index_add(&items, 2.5));
+                let gone = on_threads(&what, &|| x.unset(&items));
+                assert_eq!(gone.nse(), x.nse() - usize::from(is_stored), "{what}");
+                // The fill is not stored.
+                let fill = gone.get(place).unwrap().unwrap();
+                let put = same(&what, &|| x.index_put(&items, fill), dense.index_put(&items, fill));
+                assert_eq!(put.nse(), gone.nse(), "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn first_and_last_elements_and_many_places_of_one_row() {
+    let shape = [900, 90];
+    let all = many(&shape, 9_000, 0.0, 2);
+    let dense = all.to_dense().unwrap();
+    let rows = [0i64, 899, 0, 899, 3, 17, 17, 17, 17, 17, 899, 0];
+    let columns = [0i64, 89, 89, 0, 5, 40, 2, 88, 41, 2, 89, 0];
+    let values = Tensor::arange(0.0, rows.len() as f64, 1.0).unwrap();
+    let items = || [Index::from(rows), Index::from(columns)];
+    for layout in LAYOUTS {
+        let x = all.to_layout(layout).unwrap();
+        same(&format!("{layout}"), &|| x.index_put(items(), &values), dense.index_put(items(), &values));
+        same(&format!("{layout}"), &|| x.index_add(items(), &values), dense.index_add(items(), &values));
+    }
+}
+
+#[test]
+fn windows_rows_and_lists_of_rows() {
+    let shape = [900, 90];
+    for fill in fills(&shape) {
+        let all = many(&shape, 9_000, fill.clone(), 3);
+        let part = many(&[4, 90], 60, 0.0, 4);
+        for layout in LAYOUTS {
+            let x = all.to_layout(layout).unwrap();
+            let (dense, of_part) = (x.to_dense().unwrap(), part.to_dense().unwrap());
+            for items in [
+                s![7, ..].to_vec(),
+                s![.., 7].to_vec(),
+                s![3..7, 10..20].to_vec(),
+                s![3..9;2, 10..20;3].to_vec(),
+                s![3..9;-2, 80..82;-1].to_vec(),
+                s![899, 80..].to_vec(),
+                s![0, ..1].to_vec(),
+                s![5..5, ..].to_vec(),
+                s![[9, 2, 9, 880], ..].to_vec(),
+                s![[2, 9, 880], 3..7].to_vec(),
+                s![.., [2, 9]].to_vec(),
+                s![[2, 9], [4, 5]].to_vec(),
+            ] {
+                let what = format!("{layout} {fill:?} {items:?}");
+                same(&what, &|| x.index_put(&items, 7.0), dense.index_put(&items, 7.0));
+                let gone = on_threads(&what, &|| x.unset(&items));
+                let stays = x.stored().is_stored().unwrap().to_dense().unwrap().index_put(&items, false).unwrap();
+                let there = gone.stored().is_stored().unwrap().to_dense().unwrap();
+                assert!(there.equal_nan(&stays).unwrap(), "{what}");
+            }
+            for items in [s![20..24, ..].to_vec(), s![20..24;-1, ..].to_vec(), s![20..28;2, ..].to_vec()] {
+                let what = format!("{layout} {fill:?} {items:?} by sparse rows");
+                same(&what, &|| x.index_put(&items, &part), dense.index_put(&items, &of_part));
+                same(&what, &|| x.slice_assign(&items, &part), dense.slice_assign(&items, &of_part));
+            }
+        }
+    }
+}
+
+#[test]
+fn elements_that_are_absent_and_other_dtypes() {
+    let shape = [900, 90];
+    let all = many(&shape, 9_000, 0.0, 5);
+    let [stored, other] = places(&all);
+    for dtype in [DType::F32, DType::I8, DType::Bool, DType::Complex128] {
+        for layout in LAYOUTS {
+            let x = all.cast(dtype).unwrap().to_layout(layout).unwrap();
+            let dense = x.to_dense().unwrap();
+            for place in [&stored, &other] {
+                let items = at(place);
+                let one = Scalar::one(dtype);
+                same("put", &|| x.index_put(&items, one), dense.index_put(&items, one));
+                same("add", &|| x.index_add(&items, one), dense.index_add(&items, one));
+                let absent = x.stored();
+                let put = on_threads("put", &|| absent.index_put(&items, one));
+                assert_eq!(put.nse(), absent.nse() + usize::from(place == &other));
+                assert_eq!(put.get(place).unwrap(), Some(one));
+                // What is absent counts as nothing.
+                let added = on_threads("add", &|| absent.index_add(&items, one));
+                assert_eq!(added.get(place).unwrap(), x.index_add(&items, one).unwrap().get(place).unwrap());
+                assert_eq!(on_threads("unset", &|| absent.unset(&items)).get(place).unwrap(), None);
+            }
+        }
+    }
+}
+
+#[test]
+fn of_more_axes_and_of_one() {
+    let shape = [20, 30, 40];
+    for (fill, layout) in
+        fills(&shape).into_iter().flat_map(|f| [Layout::Coo, Layout::Csr, Layout::Csf].map(|l| (f.clone(), l)))
+    {
+        let all = many(&shape, 6_000, fill, 6);
+        let x = all.to_layout(layout).unwrap();
+        let dense = x.to_dense().unwrap();
+        for items in [
+            s![3, 4, 5].to_vec(),
+            s![3, 4, ..].to_vec(),
+            s![3, .., 5].to_vec(),
+            s![19, 28.., 3..5].to_vec(),
+            s![[1, 7], 4, 2..9].to_vec(),
+            s![[1, 7], [4, 4], [0, 39]].to_vec(),
+        ] {
+            let what = format!("{layout} {items:?}");
+            same(&what, &|| x.index_put(&items, 7.0), dense.index_put(&items, 7.0));
+            same(&what, &|| x.index_add(&items, 7.0), dense.index_add(&items, 7.0));
+        }
+    }
+    let line = many(&[9_000], 3_000, 0.0, 7);
+    let dense = line.to_dense().unwrap();
+    for items in [s![3].to_vec(), s![0].to_vec(), s![8_999].to_vec(), s![5..90].to_vec(), s![[1, 4, 4]].to_vec()] {
+        same(&format!("{items:?}"), &|| line.index_put(&items, 7.0), dense.index_put(&items, 7.0));
+        same(&format!("{items:?}"), &|| line.index_put(&items, 0.0), dense.index_put(&items, 0.0));
+    }
+}
+
+/// Places beyond what the arrays' width holds, and axes that memory does not.
+#[test]
+fn far_places() {
+    const N: usize = 1 << 40;
+    let x = many(&[100, 100], 3_000, 0.0, 8);
+    let indices: Vec<Vec<i64>> = (0..2).map(|a| x.coordinates()[a].1.iter().map(|&i| i as i64).collect()).collect();
+    let x = Tensor::coo([N, N], indices, &x.stored_values(), 0.0).unwrap();
+    for place in [[3, 7], [N - 1, 5], [5, N - 1], [N - 1, N - 1]] {
+        let put = on_threads("put", &|| x.index_put(at(&place), 99.0));
+        assert_eq!(put.get(place).unwrap(), Some(99.0.into()));
+        let sum = |x: &Tensor| x.sum(..).unwrap().item().unwrap();
+        assert_eq!(sum(&put.unset(at(&place)).unwrap()), sum(&x.unset(at(&place)).unwrap()));
+    }
+    let gone = on_threads("unset", &|| x.unset(s![5, ..]));
+    assert!(gone.nse() < x.nse() && gone.index(s![5, ..]).unwrap().nse() == 0);
+}
