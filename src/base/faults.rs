@@ -64,6 +64,7 @@ pub enum Fault {
     NodesOfFirst,
     RowsUnfolded,
     FillsOfFirstRows,
+    EditsUnshifted,
 }
 
 #[cfg(feature = "planted-faults")]
@@ -76,7 +77,7 @@ mod switch {
 
     impl Fault {
         /// Every fault.
-        pub const ALL: [Fault; 57] = [
+        pub const ALL: [Fault; 58] = [
             Fault::UnaryKeepsFill,
             Fault::BinaryFillOfLeft,
             Fault::DuplicatesDropped,
@@ -134,6 +135,7 @@ mod switch {
             Fault::NodesOfFirst,
             Fault::RowsUnfolded,
             Fault::FillsOfFirstRows,
+            Fault::EditsUnshifted,
         ];
     }
 

@@ -9,6 +9,7 @@ use openwork_ops::with_index;
 
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
+use crate::base::faults::{self, Fault};
 use crate::base::mapped::Mapped;
 use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::Strided;
@@ -18,8 +19,11 @@ use crate::levels::level::Level;
 use crate::levels::pattern::{Dim, Part, Pattern};
 use crate::tensor::Sparse;
 
-/// Stored elements for each place that is looked up, from which on a look at all of them takes longer: see `benches/pointwise.rs`.
+/// Stored elements for each place that is looked up, from which on a look at all of them takes longer (`benches/order.rs`, `places`); and
+/// where so few are stored that they lie in the first-level cache.
 const FEW: usize = 32;
+const FEW_IN_CACHE: usize = 4;
+const IN_CACHE: usize = 1 << 12;
 
 /// Elements that go from one segment, and those that come in their place.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +59,8 @@ impl<'a> Spliced<'a> {
             && p.level_dims == p.dims.len()
             && p.dims.iter().all(|d| d.part == Part::Whole)
             && p.is_canonical();
-        let is_few = places.checked_mul(FEW).is_some_and(|n| n <= p.positions);
+        let few = if p.positions <= IN_CACHE { FEW_IN_CACHE } else { FEW };
+        let is_few = places.checked_mul(few).is_some_and(|n| n <= p.positions);
         (is_plain && is_few && !indices.is_empty()).then_some(Spliced { s, pointers: pointers.as_ref(), indices })
     }
 
@@ -131,7 +136,7 @@ fn shifted<I: Index>(own: &[I], edits: &[Edit]) -> Result<Indices> {
     let mut shifts = vec![0isize];
     let mut shift = 0;
     shifts.extend(edits.iter().map(|edit| {
-        shift += edit.comes as isize - edit.goes as isize;
+        shift += if faults::is(Fault::EditsUnshifted) { 0 } else { edit.comes as isize - edit.goes as isize };
         shift
     }));
     let width = size_of::<I>();
