@@ -3,7 +3,8 @@
 
 use std::hint::black_box;
 
-use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use criterion::measurement::WallTime;
+use criterion::{BatchSize, BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
 use openwork::{DType, Layout, Tensor, s};
 
 const N: usize = 1 << 16;
@@ -87,8 +88,8 @@ fn grid(c: &mut Criterion) {
     group.finish();
 }
 
-/// A grid whose lines end, times a vector: for the first time, and again, when it is known which rows have the columns of the row before,
-/// each plus one. Results are the same to the bit.
+/// A grid whose lines end, and blocks of 16 × 16 in rows, times a vector: for the first time, and again, when it is known which rows have
+/// the columns of the row before, each plus one, or the same. Results are the same to the bit.
 ///
 ///     RAYON_NUM_THREADS=1 cargo bench --bench matmul -- stencils
 fn stencils(c: &mut Criterion) {
@@ -104,6 +105,21 @@ fn stencils(c: &mut Criterion) {
         indices.extend(steps.iter().rev().filter(|&&d| !is_beyond(d, SIDE - 1)).map(|d| (r + d) as i64));
         ends.push(indices.len() as i64);
     }
+    again(&mut group, "", n, (ends, indices));
+    const BLOCK: usize = 16;
+    const BLOCKS: usize = 1 << 10;
+    let (mut ends, mut indices) = (vec![0i64], vec![]);
+    for r in 0..BLOCK * BLOCKS {
+        let blocks = (0..BLOCKS).filter(|b| (r / BLOCK ^ b).wrapping_mul(0x9e37_79b9) / 64 % 50 == 1);
+        indices.extend(blocks.flat_map(|b| (0..BLOCK).map(move |c| (b * BLOCK + c) as i64)));
+        ends.push(indices.len() as i64);
+    }
+    again(&mut group, "blocks, ", BLOCK * BLOCKS, (ends, indices));
+    group.finish();
+}
+
+/// A square matrix with these pointers and columns times a vector, for the first time and again.
+fn again(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, n: usize, (ends, indices): (Vec<i64>, Vec<i64>)) {
     group.throughput(Throughput::Elements(indices.len() as u64));
     let (values, x) = (Tensor::rand([indices.len()], 2).expect("numbers"), Tensor::rand([n], 3).expect("numbers"));
     for dtype in [DType::F32, DType::F64] {
@@ -114,12 +130,11 @@ fn stencils(c: &mut Criterion) {
             [(); 3].map(|()| a.matmul(&x).and_then(|y| y.cast(DType::F64)?.to_vec::<f64>()).expect("floats"));
         assert!(first == second && first == third && first.iter().any(|y| *y != first[0]));
         let times = |a: &Tensor| a.matmul(&x);
-        group.bench_function(format!("{dtype}, again"), |b| b.iter(|| times(black_box(&a))));
-        group.bench_function(format!("{dtype}, first"), |b| {
+        group.bench_function(format!("{name}{dtype}, again"), |b| b.iter(|| times(black_box(&a))));
+        group.bench_function(format!("{name}{dtype}, first"), |b| {
             b.iter_batched_ref(made, |a| times(a), BatchSize::LargeInput)
         });
     }
-    group.finish();
 }
 
 /// Elements that lie all over a vector, a table of sums and rows of an array, none of which a second-level cache holds, beside plain loops

@@ -2,8 +2,10 @@
 //! chosen and cut.
 #![allow(clippy::unwrap_used, missing_docs)] // a bench that cannot set up has nothing to measure
 
+use std::hint::black_box;
+
 use criterion::{Criterion, criterion_group, criterion_main};
-use openwork::{Layout, Tensor, keep, with_densify_budget};
+use openwork::{Index, Layout, Tensor, keep, s, with_densify_budget};
 
 fn order(c: &mut Criterion) {
     let x = Tensor::random([100_000, 20_000], 1e-3, 0.0, Layout::Csr, 1).unwrap();
@@ -83,5 +85,41 @@ fn columns(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, order, searches, rows, columns);
+/// A few places of four million, which are looked up, beside a copy of all; and as many that they are merged with what is stored. Weights in
+/// a thousand bins beside a plain loop.
+///
+///     RAYON_NUM_THREADS=1 cargo bench --bench order -- places
+fn places(c: &mut Criterion) {
+    let n = 200_000;
+    let x = Tensor::random([n, n], 1e-4, 0.0, Layout::Csr, 3).unwrap();
+    let mut group = c.benchmark_group("places");
+    group.sample_size(10);
+    group.bench_function("copy", |b| b.iter(|| x.mul(2.0).unwrap()));
+    for count in [1, 1000, x.nse() / 40, x.nse() / 25] {
+        let at = |seed: usize| (0..count).map(move |i| i.wrapping_mul(0x9e37_79b9) / seed % n).collect::<Vec<_>>();
+        let items = [Index::from(at(1)), Index::from(at(64))];
+        let put = x.index_put(&items, 2.0).unwrap();
+        assert!(put.index(&items).unwrap().eq(2.0).and_then(|same| same.all(..)?.item()).unwrap() == true.into());
+        group.bench_function(format!("{count} assigned"), |b| b.iter(|| x.index_put(&items, 2.0).unwrap()));
+    }
+    let rows = Tensor::random([10, n], 1e-4, 0.0, Layout::Csr, 4).unwrap();
+    group.bench_function("ten rows assigned", |b| b.iter(|| x.index_put(s![50..60], &rows).unwrap()));
+    let numbers: Vec<i64> = (0..1 << 20).map(|i: i64| i.wrapping_mul(0x9e37_79b9) / 64 % 1000).collect();
+    let weights: Vec<f64> = numbers.iter().map(|&i| i as f64 / 4.0).collect();
+    let sums = |numbers: &[i64], weights: &[f64]| {
+        let mut sums = vec![0.0; 1000];
+        numbers.iter().zip(weights).for_each(|(&i, w)| sums[i as usize] += w);
+        sums
+    };
+    let labels = Tensor::from_vec([numbers.len()], numbers.clone()).unwrap();
+    let weighed = Tensor::from_vec([weights.len()], weights.clone()).unwrap();
+    let found = labels.bincount(Some(&weighed), 0).unwrap().to_vec::<f64>().unwrap();
+    assert_eq!(found, sums(&numbers, &weights));
+    group.bench_function("weights in bins", |b| b.iter(|| labels.bincount(Some(&weighed), 0).unwrap()));
+    group.bench_function("weights in bins/loop", |b| b.iter(|| black_box(sums(&numbers, &weights))));
+    group.bench_function("labels as rows", |b| b.iter(|| labels.one_hot(1000).unwrap()));
+    group.finish();
+}
+
+criterion_group!(benches, order, searches, rows, columns, places);
 criterion_main!(benches);
