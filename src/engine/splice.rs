@@ -140,7 +140,7 @@ fn shifted<I: Index>(own: &[I], edits: &[Edit]) -> Result<Indices> {
         shift
     }));
     let width = size_of::<I>();
-    let buffer = Buffer::filled(own.len() * width, width, |out| {
+    let buffer = Buffer::filled(size_of_val(own), width, |out| {
         parallel::for_chunks_mut(out, width, GRAIN, &|first, out| {
             let out: &mut [I] = bytemuck::cast_slice_mut(out);
             let (mut at, end) = (first, first + out.len());
