@@ -110,7 +110,7 @@ fn stencils(c: &mut Criterion) {
     const BLOCKS: usize = 1 << 10;
     let (mut ends, mut indices) = (vec![0i64], vec![]);
     for r in 0..BLOCK * BLOCKS {
-        let blocks = (0..BLOCKS).filter(|b| (r / BLOCK ^ b).wrapping_mul(0x9e37_79b9) / 64 % 50 == 1);
+        let blocks = (0..BLOCKS).filter(|b| ((r / BLOCK) ^ b).wrapping_mul(0x9e37_79b9) / 64 % 50 == 1);
         indices.extend(blocks.flat_map(|b| (0..BLOCK).map(move |c| (b * BLOCK + c) as i64)));
         ends.push(indices.len() as i64);
     }
