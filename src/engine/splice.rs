@@ -104,8 +104,12 @@ impl<'a> Spliced<'a> {
         raise(Work::Specialised);
         let (s, p) = (self.s, &*self.s.pattern);
         let runs = Runs::new(edits, p.positions);
-        let source = s.values.dense_bytes()?;
-        let values = Strided::new(runs.copied(&source, coming.values, s.dtype().size())?, s.dtype(), vec![runs.len]);
+        let values = if s.values.strides[0] == 0 && coming.values.is_empty() {
+            Strided { shape: [runs.len][..].into(), ..s.values.clone() } // an iso tensor: rows are alike
+        } else {
+            let source = s.values.dense_bytes()?;
+            Strided::new(runs.copied(&source, coming.values, s.dtype().size())?, s.dtype(), vec![runs.len])
+        };
         let Some(columns) = coming.columns else { return Ok(Some(Sparse { values, ..s.clone() })) };
         let base = self.pointers.map_or(0, |pointers| pointers.get(0));
         let is_too_much = |own: &Indices, most: usize| !own.is_wide() && needs_64_bits(most, []);

@@ -213,3 +213,19 @@ fn far_places() {
     let gone = on_threads("unset", &|| x.unset(s![5, ..]));
     assert!(gone.nse() < x.nse() && gone.index(s![5, ..]).unwrap().nse() == 0);
 }
+
+/// Elements that are all the same memory stay so where some go, and become memory of their own where others come.
+#[test]
+fn of_elements_that_are_one() {
+    let labels: Vec<i64> = (0..9_000).map(|i| i * 7 % 50).collect();
+    let x = Tensor::from_vec([9_000], labels).unwrap().one_hot(50).unwrap();
+    let dense = x.to_dense().unwrap();
+    let place = [Index::from(10), Index::from(20)];
+    assert_eq!(x.get([10, 20]).unwrap(), Some(1i64.into()));
+    let gone = same("unset", &|| x.unset(&place), dense.index_put(&place, 0));
+    assert_eq!(gone.nse(), x.nse() - 1);
+    assert!(gone.nbytes() <= x.nbytes(), "{} of {}", gone.nbytes(), x.nbytes());
+    same("put", &|| x.index_put(&place, 5), dense.index_put(&place, 5));
+    same("add", &|| x.index_add(&place, 5), dense.index_add(&place, 5));
+    same("row", &|| x.index_put(s![17, ..], 0), dense.index_put(s![17, ..], 0));
+}
