@@ -123,8 +123,8 @@ impl BinaryOp {
 
 /// What stands where an operand stores nothing: an element for each coordinate or segment, or one for all.
 ///
-/// One is found in the same way where it is chosen or a stored element is. Held in a register, it would be chosen by a branch, or in more
-/// steps: a sum of rows of a hundred elements in random places takes 1.4 times as long (`benches/pointwise.rs`).
+/// Where sides are chosen, it is the place of this that is, also of one for all: the element itself would be chosen by a branch, or in more
+/// steps.
 #[derive(Clone, Copy)]
 struct Elsewhere<'a, T> {
     elements: &'a [T],
@@ -187,6 +187,14 @@ impl<'a, T: Pod> Side<'a, T> {
     #[inline(always)]
     fn start(&self, segment: usize) -> usize {
         self.segments.pointers[segment] as usize - self.segments.base
+    }
+
+    /// The elements of a stretch and one coordinate more: the one after the stretch, where there is one, else the last element is left out.
+    #[inline(always)]
+    fn stretch(&self, start: usize, end: usize) -> (&'a [u32], &'a [T]) {
+        let coords = &self.segments.coords[start..];
+        let n = (end - start).min(coords.len().saturating_sub(1));
+        (coords, &self.values[start..start + n])
     }
 
     fn len(&self) -> usize {
@@ -306,8 +314,8 @@ fn group<T: Pod, U, const UNION: bool>(
     match (is_foreseeable(&x, &y, 0..ends.len()), x.beside.is_one() && y.beside.is_one()) {
         (true, true) => each_segment::<T, U, UNION, false, true>([x, y], before, coords, ends, to, other, put),
         (true, false) => each_segment::<T, U, UNION, false, false>([x, y], before, coords, ends, to, other, put),
-        // As if there were more: see [`Elsewhere`].
-        (false, _) => each_segment::<T, U, UNION, true, false>([x, y], before, coords, ends, to, other, put),
+        (false, true) => each_segment::<T, U, UNION, true, true>([x, y], before, coords, ends, to, other, put),
+        (false, false) => each_segment::<T, U, UNION, true, false>([x, y], before, coords, ends, to, other, put),
     }
 }
 
@@ -361,6 +369,63 @@ fn rest<T: Pod, U>(
     k
 }
 
+/// Merges two segments up to the end of one of them: both sides are read, and one or both are chosen. Gives how much of each was
+/// merged, and how much is kept. There is a coordinate more than elements on each side, which is not of the segment.
+///
+/// A function of its own, since so few things fit into registers as it takes: within the loop over segments it took 1.4 times as long.
+#[inline(never)]
+fn chosen<T: Pod, U, const UNION: bool, const ONE: bool>(
+    [(xs, of_xs), (ys, of_ys)]: [(&[u32], &[T]); 2],
+    [beside_x, beside_y]: [Elsewhere<'_, T>; 2],
+    segment: usize,
+    (coords, to, other): (&mut [u32], &mut [T], &mut [U]),
+    put: impl Fn(usize, (T, T), &mut [T], &mut [U]),
+) -> [usize; 3] {
+    let (n, m) = (of_xs.len(), of_ys.len());
+    if n == 0 || m == 0 {
+        return [0; 3];
+    }
+    let (xs, ys) = (&xs[..n + 1], &ys[..m + 1]);
+    let (to, other) = (&mut to[..coords.len()], &mut other[..coords.len()]);
+    let (one_x, one_y) = (&beside_x.elements[0], &beside_y.elements[0]);
+    let (mut a, mut b) = (xs[0], ys[0]);
+    let (mut p, mut q, mut k) = (0, 0, 0);
+    // Where all that may be kept is, the rest is kept nowhere.
+    while k < coords.len() {
+        if p >= n {
+            break;
+        }
+        if q >= m {
+            break;
+        }
+        // What may come next on either side is read before it is known which does: the next choice does not wait for it.
+        let (next_a, next_b) = (xs[p + 1], ys[q + 1]);
+        let (of_x, of_y) = (a <= b, b <= a);
+        let coord = a.min(b);
+        coords[k] = coord;
+        if UNION {
+            // Of places, not of elements: floats would be chosen by a branch.
+            let rest_x = if ONE { one_x } else { beside_x.at(coord, segment) };
+            let rest_y = if ONE { one_y } else { beside_y.at(coord, segment) };
+            put(
+                k,
+                (*select_unpredictable(of_x, &of_xs[p], rest_x), *select_unpredictable(of_y, &of_ys[q], rest_y)),
+                to,
+                other,
+            );
+            k += 1;
+        } else {
+            put(k, (of_xs[p], of_ys[q]), to, other);
+            k += usize::from(of_x & of_y);
+        }
+        p += usize::from(of_x);
+        q += usize::from(of_y);
+        a = select_unpredictable(of_x, next_a, a);
+        b = select_unpredictable(of_y, next_b, b);
+    }
+    [p, q, k]
+}
+
 /// Merges segments, before which so much was kept. With branches on what comes next, which cost nothing where they are
 /// foreseen; or by `CHOICE`: both sides are read, and one or both are chosen. Beside each side is `ONE` element, which is at hand, or it is looked up.
 #[inline(never)]
@@ -380,40 +445,18 @@ fn each_segment<T: Pod, U, const UNION: bool, const CHOICE: bool, const ONE: boo
         let (end_i, end_j) = (x.start(segment + 1), y.start(segment + 1));
         let beside_x = |coord| if ONE { one_x } else { *x.beside.at(coord, segment) };
         let beside_y = |coord| if ONE { one_y } else { *y.beside.at(coord, segment) };
-        if CHOICE && i < end_i && j < end_j {
-            // Of this segment alone: no place has to be looked at, since both arrays of a side are as long.
-            let (xs, ys) = (&x.segments.coords[i..end_i], &y.segments.coords[j..end_j]);
-            let (of_xs, of_ys) = (&x.values[i..end_i], &y.values[j..end_j]);
-            let (mut p, mut q) = (0, 0);
-            let (mut a, mut b) = (xs[0], ys[0]);
-            // Where all that may be kept is, the rest is kept nowhere.
-            while k < coords.len() {
-                // What may come next on either side is read before it is known which does: the next choice does not wait for it.
-                let (next_a, next_b) = (xs[(p + 1).min(xs.len() - 1)], ys[(q + 1).min(ys.len() - 1)]);
-                let (of_x, of_y) = (a <= b, b <= a);
-                let coord = a.min(b);
-                coords[k] = coord;
-                if UNION {
-                    // Of places, not of elements: floats would be chosen by a branch.
-                    let left = *select_unpredictable(of_x, &of_xs[p], x.beside.at(coord, segment));
-                    let right = *select_unpredictable(of_y, &of_ys[q], y.beside.at(coord, segment));
-                    put(k, (left, right), to, other);
-                    k += 1;
-                } else {
-                    put(k, (of_xs[p], of_ys[q]), to, other);
-                    k += usize::from(of_x & of_y);
-                }
-                p += usize::from(of_x);
-                q += usize::from(of_y);
-                if (p >= xs.len()) | (q >= ys.len()) {
-                    break;
-                }
-                a = select_unpredictable(of_x, next_a, a);
-                b = select_unpredictable(of_y, next_b, b);
-            }
-            (i, j) = (i + p, j + q);
+        if CHOICE {
+            let room = (&mut coords[k..], &mut to[k..], &mut other[k..]);
+            let [p, q, kept] = chosen::<T, U, UNION, ONE>(
+                [x.stretch(i, end_i), y.stretch(j, end_j)],
+                [x.beside, y.beside],
+                segment,
+                room,
+                &put,
+            );
+            (i, j, k) = (i + p, j + q, k + kept);
         }
-        while !CHOICE && i < end_i && j < end_j {
+        while i < end_i && j < end_j {
             let (a, b) = (x.segments.coords[i], y.segments.coords[j]);
             if a == b {
                 coords[k] = a;
