@@ -72,16 +72,51 @@ fn rows(c: &mut Criterion) {
     group.finish();
 }
 
+/// Columns by a list, in rising order, in another, and with repeats, of rows of 200 and of 20 elements, beside the textbook's loop on one
+/// thread: where each column goes is looked up, and each row is sorted.
+///
+///     RAYON_NUM_THREADS=1 cargo bench --bench order -- columns
 fn columns(c: &mut Criterion) {
-    let n = 2000;
-    let x = Tensor::random([20_000, n], 0.1, 0.0, Layout::Csr, 1).unwrap();
-    let some: Vec<usize> = (0..n).filter(|i| i * 7919 % 13 < 6).collect();
-    let turned: Vec<usize> = (0..n).map(|i| i * 7 % n).collect();
     let mut group = c.benchmark_group("columns");
     group.sample_size(10);
-    group.bench_function("some", |b| b.iter(|| x.index_select(some.clone(), 1).unwrap()));
-    group.bench_function("all in another order", |b| b.iter(|| x.index_select(turned.clone(), 1).unwrap()));
-    group.bench_function("split into 500", |b| b.iter(|| x.split(vec![n / 500; 500], 1).unwrap()));
+    for (rows, n, each) in [(20_000, 2000, 200), (100_000, 20_000, 20)] {
+        let x = Tensor::random([rows, n], each as f64 / n as f64, 0.0, Layout::Csr, 1).unwrap();
+        let at = x.indices().unwrap().to_vec::<i64>().unwrap();
+        let indices: Vec<usize> = at.chunks(2).map(|at| at[1] as usize).collect();
+        let mut pointers = vec![0; rows + 1];
+        at.chunks(2).for_each(|at| pointers[at[0] as usize + 1] += 1);
+        (0..rows).for_each(|row| pointers[row + 1] += pointers[row]);
+        let values = x.stored_values().to_vec::<f64>().unwrap();
+        let by_a_loop = |list: &[usize]| {
+            let mut places = vec![Vec::new(); n];
+            list.iter().enumerate().for_each(|(place, &column)| places[column].push(place));
+            let (mut at, mut out, mut row) = (Vec::new(), Vec::new(), Vec::new());
+            for ends in pointers.windows(2) {
+                row.clear();
+                for i in ends[0]..ends[1] {
+                    row.extend(places[indices[i]].iter().map(|&place| (place, values[i])));
+                }
+                row.sort_unstable_by_key(|&(place, _)| place);
+                at.extend(row.iter().map(|&(place, _)| place as i64));
+                out.extend(row.iter().map(|&(_, value)| value));
+            }
+            (at, out)
+        };
+        let some: Vec<usize> = (0..n).filter(|i| i * 7919 % 13 < 6).collect();
+        let turned: Vec<usize> = (0..n).map(|i| i * 7 % n).collect();
+        let anywhere: Vec<usize> = (0..n / 3).map(|i| i.wrapping_mul(0x9e37_79b9) / 64 % n).collect();
+        for (name, list) in [("some", some), ("all in another order", turned), ("anywhere", anywhere)] {
+            let chosen = x.index_select(list.clone(), 1).unwrap();
+            let found = chosen.indices().unwrap().slice(s![.., 1]).unwrap().to_vec::<i64>().unwrap();
+            assert_eq!((found, chosen.stored_values().to_vec::<f64>().unwrap()), by_a_loop(&list));
+            let name = format!("{name} of rows of {each}");
+            group.bench_function(&name, |b| b.iter(|| x.index_select(list.clone(), 1).unwrap()));
+            group.bench_function(format!("{name} by a loop"), |b| b.iter(|| by_a_loop(black_box(&list))));
+        }
+        group.bench_function(format!("split into 500 of rows of {each}"), |b| {
+            b.iter(|| x.split(vec![n / 500; 500], 1).unwrap());
+        });
+    }
     group.finish();
 }
 

@@ -19,6 +19,10 @@ pub struct Places<I> {
     /// Whether places rise with their coordinates, and whether they fall while these do.
     rising: bool,
     falling: bool,
+    /// How many places there are.
+    len: usize,
+    /// Whether each coordinate goes to one place.
+    is_order: bool,
 }
 
 /// Of so many coordinates, one is chosen where few are.
@@ -44,13 +48,21 @@ impl<I: Index> Places<I> {
             rising &= list.get(i + 1).is_none_or(|&after| c <= after);
             falling &= list.get(i + 1).is_none_or(|&after| c > after);
         }
-        Places { first, next, chosen, several, few: list.len() < n / FEW, rising, falling }
+        let is_order = list.len() == n && several.is_empty();
+        Places { first, next, chosen, several, few: list.len() < n / FEW, rising, falling, len: list.len(), is_order }
     }
 
     /// Where the places of each segment of coordinates (`pointers` count from `base`) would end if those of the first began at 0,
     /// [`Index::NONE`] if that is no number of this width; and how many there are.
     pub fn count(&self, pointers: &[I], base: usize, indices: &[I], ends: &mut [I]) -> usize {
         let mut total = 0usize;
+        if self.is_order {
+            for (end, own) in ends.iter_mut().zip(&pointers[1..]) {
+                total = own.get() - pointers[0].get();
+                *end = I::new(total);
+            }
+            return total;
+        }
         for (end, own) in ends.iter_mut().zip(pointers.windows(2)) {
             if own[0] < own[1] {
                 let segment = &indices[own[0].get() - base..own[1].get() - base];
@@ -69,7 +81,7 @@ impl<I: Index> Places<I> {
     /// The places of the coordinates of each segment, rising, and which coordinate each is of: as many as
     /// [`Places::count`] said. No coordinate repeats within a segment.
     pub fn put(&self, pointers: &[I], base: usize, indices: &[I], places: &mut [I], from: &mut [I]) {
-        let (mut at, mut scratch) = (0, Vec::new());
+        let (mut at, mut marks) = (0, Marks::new(self.len, places.len()));
         if self.rising {
             // In whatever segment.
             let all = pointers[0].get() - base..pointers[pointers.len() - 1].get() - base;
@@ -84,7 +96,7 @@ impl<I: Index> Places<I> {
                 continue;
             }
             self.put_in_order(own, indices, &mut at, places, from);
-            sort(&mut places[start..at], &mut from[start..at], &mut scratch);
+            marks.sort(&mut places[start..at], &mut from[start..at]);
         }
     }
 
@@ -135,26 +147,92 @@ fn is_in<I: Index>(bits: &[u64], coordinate: I) -> bool {
     (bits[c / 64] >> (c % 64)) & 1 != 0
 }
 
-/// Sorts places, and takes what belongs to them along.
-fn sort<I: Index>(places: &mut [I], from: &mut [I], scratch: &mut Vec<(I, I)>) {
-    const FEW: usize = 16;
-    if places.len() <= FEW {
-        for last in 1..places.len() {
-            let (place, own) = (places[last], from[last]);
-            let mut at = last;
-            while at > 0 && place < places[at - 1] {
-                (places[at], from[at]) = (places[at - 1], from[at - 1]);
-                at -= 1;
-            }
-            (places[at], from[at]) = (place, own);
-        }
-        return;
+/// Puts places below a number in order.
+struct Marks<I> {
+    len: usize,
+    /// A bit for each place, and a bit for each 64 of them: whether one of them is marked. All clear between segments; nothing at first.
+    places: Vec<u64>,
+    groups: Vec<u64>,
+    /// What belongs to each place that is marked.
+    from: Vec<I>,
+    /// Whether a table of all places is not large beside what is to be sorted.
+    fits: bool,
+    /// Places and what belongs to them, as they are sorted else.
+    both: Vec<(I, I)>,
+}
+
+impl<I: Index> Marks<I> {
+    /// For places below `len`, of which so many are sorted in all.
+    fn new(len: usize, sorted: usize) -> Marks<I> {
+        let fits = len / 8 <= sorted;
+        Marks { len, places: Vec::new(), groups: Vec::new(), from: Vec::new(), fits, both: Vec::new() }
     }
-    scratch.clear();
-    scratch.extend(places.iter().copied().zip(from.iter().copied()));
-    scratch.sort_unstable();
-    for ((place, from), sorted) in places.iter_mut().zip(from).zip(scratch) {
-        (*place, *from) = *sorted;
+
+    /// Sorts places, none of which is there twice, and takes what belongs to them along.
+    fn sort(&mut self, places: &mut [I], from: &mut [I]) {
+        const FEW: usize = 6;
+        if places.len() <= FEW {
+            for last in 1..places.len() {
+                let (place, own) = (places[last], from[last]);
+                let mut at = last;
+                while at > 0 && place < places[at - 1] {
+                    (places[at], from[at]) = (places[at - 1], from[at - 1]);
+                    at -= 1;
+                }
+                (places[at], from[at]) = (place, own);
+            }
+            return;
+        }
+        let groups = self.len.div_ceil(64 * 64);
+        // To look at more groups would take longer.
+        if !self.fits || groups > places.len() {
+            self.both.clear();
+            self.both.extend(places.iter().copied().zip(from.iter().copied()));
+            self.both.sort_unstable();
+            for ((place, from), sorted) in places.iter_mut().zip(from).zip(&self.both) {
+                (*place, *from) = *sorted;
+            }
+            return;
+        }
+        if self.places.is_empty() {
+            (self.places, self.groups) = (vec![0; 64 * groups], vec![0; groups]);
+            self.from = vec![I::default(); self.len];
+        }
+        // Where most of them have a place, all are looked at.
+        let all = self.len.div_ceil(64) <= places.len();
+        for (place, &from) in places.iter().map(|place| place.get()).zip(&*from) {
+            self.places[place / 64] |= 1 << (place % 64);
+            self.from[place] = from;
+            if !all {
+                self.groups[place / (64 * 64)] |= 1 << (place / 64 % 64);
+            }
+        }
+        let mut at = 0;
+        for (first, group) in (0..).step_by(64).zip(&mut self.groups) {
+            for word in Bits(if all { u64::MAX } else { std::mem::take(group) }) {
+                for bit in Bits(std::mem::take(&mut self.places[first + word])) {
+                    let place = 64 * (first + word) + bit;
+                    if at < places.len() {
+                        (places[at], from[at]) = (I::new(place), self.from[place]);
+                    }
+                    at += 1;
+                }
+            }
+        }
+    }
+}
+
+/// The bits of a word that are set, from the lowest on.
+struct Bits(u64);
+
+impl Iterator for Bits {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        let bit = self.0.trailing_zeros() as usize;
+        self.0 &= self.0.checked_sub(1)?;
+        Some(bit)
     }
 }
 
@@ -203,6 +281,28 @@ mod tests {
             for n in [6, 300] {
                 assert_eq!(chosen::<u32>(&pointers, &indices, n, list), expected, "{list:?}");
                 assert_eq!(chosen::<u64>(&pointers, &indices, n, list), expected, "{list:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn places_are_put_in_order_however_many_there_are() {
+        let mix = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
+        // In words and groups of words, of which some or all are looked at, or none.
+        for (len, counts) in
+            [(1, vec![0, 1]), (70, vec![6, 7, 40, 70]), (5000, vec![7, 300, 79]), (100_000, vec![20, 50])]
+        {
+            let mut marks = Marks::<u32>::new(len, len);
+            for (round, count) in (0..).zip(counts.into_iter().cycle().take(9)) {
+                let mut all: Vec<u32> = (0..len as u32).collect();
+                all.sort_by_key(|&i| mix(u64::from(i) + round));
+                let mut places = all[..count].to_vec();
+                let mut from: Vec<u32> = places.iter().map(|place| place ^ 0x55).collect();
+                marks.sort(&mut places, &mut from);
+                let mut wanted = all[..count].to_vec();
+                wanted.sort_unstable();
+                assert_eq!(places, wanted);
+                assert!(places.iter().zip(&from).all(|(place, from)| place ^ 0x55 == *from));
             }
         }
     }
