@@ -4,6 +4,7 @@
 use std::hint::black_box;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use openwork::parallel::with_threads;
 use openwork::{DType, Layout, Tensor};
 use openwork_ops::reduce::Exact;
 
@@ -39,6 +40,12 @@ fn along_columns(c: &mut Criterion) {
     group.bench_function("sum/sorted", |b| b.iter(|| sorted(black_box(&x))));
     let ones = x.replace_fill(1.0).expect("a number of the dtype");
     group.bench_function("sum/table_with_counts", |b| b.iter(|| black_box(&ones).sum(0)));
+    // Columns that follow the rows: threads share them by where they are.
+    let n = 1_000_000;
+    let band = Tensor::rand([3, n], 3).and_then(|numbers| Tensor::from_diagonals([n, n], &numbers, &[-1, 0, 1], 0.0));
+    let band = band.and_then(|x| x.to_layout(Layout::Csr)).expect("a band");
+    group.bench_function("sum/band", |b| b.iter(|| black_box(&band).sum(0)));
+    group.bench_function("sum/band on one thread", |b| b.iter(|| with_threads(1, || black_box(&band).sum(0))));
     group.finish();
 }
 

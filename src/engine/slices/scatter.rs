@@ -45,6 +45,8 @@ const SHARES: usize = 16;
 
 /// Positions that are looked at to say where a table is cut: so many runs of so many.
 const SAMPLE: [usize; 2] = [256, 16];
+/// Of so many runs one goes to several parts, at most, where it pays to ask to which parts each piece goes.
+const FAR: usize = 4;
 
 /// An accumulator for every index of the kept dimensions.
 pub(crate) struct Table {
@@ -142,11 +144,19 @@ struct End {
     term: Option<usize>,
 }
 
-/// A part of a table, and the terms that go there; unless they are apart others do, too.
-struct Part {
+/// Where a table is cut, and whether the terms of most pieces go to one part.
+struct Cuts {
+    ends: Vec<End>,
+    are_near: bool,
+}
+
+/// A part of a table, and the terms among which are those that go there; if they are apart, no others.
+struct Part<'a> {
     keys: Range<u32>,
     terms: Range<usize>,
     apart: bool,
+    /// The least and greatest key of each piece, if known.
+    extents: &'a [[u32; 2]],
 }
 
 /// Where terms go.
@@ -170,7 +180,8 @@ impl Terms<'_> {
     /// One table, of which every thread fills a part.
     fn cut(&self, positions: usize, counted: usize) -> Result<(Buffer, Vec<u32>)> {
         let width = self.fold.typing.acc.size();
-        let ends = self.ends(positions);
+        let Cuts { ends, are_near } = self.cuts(positions);
+        let extents = if are_near { self.extents(positions) } else { Vec::new() };
         let mut counts = zeroed_vec::<u32>(counted);
         let acc = Buffer::build(self.size * width, |mut acc| {
             let (mut counts, mut start, mut first) = (&mut counts[..], 0, 0);
@@ -184,6 +195,7 @@ impl Terms<'_> {
                     keys: start as u32..key as u32,
                     terms: first..term.unwrap_or(positions),
                     apart: term.is_some(),
+                    extents: &extents,
                 };
                 parts.push((part, own, own_counts));
                 (start, first) = (key, term.unwrap_or(0));
@@ -232,7 +244,7 @@ impl Terms<'_> {
         }
         parallel::for_each(work, &|share, (terms, acc, counts)| {
             let Some((kernels, turns)) = &turns else {
-                return self.fold_part(Part { keys: whole.clone(), terms, apart: false }, acc, counts);
+                return self.fold_part(Part { keys: whole.clone(), terms, apart: false, extents: &[] }, acc, counts);
             };
             let width = self.fold.typing.input.size();
             let values = &self.values[terms.start * width..terms.end * width];
@@ -256,9 +268,9 @@ impl Terms<'_> {
 
     /// Where the table is cut, so that parts have about as many terms. An accumulator gets its terms in storage order in any
     /// part, so that results do not depend on this: it is left out on one thread.
-    fn ends(&self, positions: usize) -> Vec<End> {
+    fn cuts(&self, positions: usize) -> Cuts {
         let parts = parallel::threads().min(PARTS);
-        let mut ends = Vec::new();
+        let (mut ends, mut are_near) = (Vec::new(), false);
         if parts > 1 && self.size > CUT && positions >= CUT {
             // Terms that come in order of their keys' first part: each thread looks at its own.
             if let Some((first, step)) = self.keys.leading() {
@@ -273,24 +285,40 @@ impl Terms<'_> {
                 });
                 ends.dedup();
                 ends.push(End { key: self.size, term: Some(positions) });
-                return ends;
+                return Cuts { ends, are_near };
             }
             let [runs, run] = SAMPLE;
             let (mut sample, mut scratch) = (Vec::with_capacity(runs * run), Room::default());
             for start in (0..runs).map(|i| i * (positions - run) / runs) {
                 sample.extend_from_slice(self.keys.read(start..start + run, 0, &mut scratch));
             }
+            let extents: Vec<[u32; 2]> = sample.chunks(run).map(extent).collect();
             sample.sort_unstable();
             ends.extend((1..parts).map(|i| End { key: sample[i * sample.len() / parts] as usize, term: None }));
             ends.dedup();
             ends.retain(|end| end.key > 0);
+            let is_cut = |[least, greatest]: &&[u32; 2]| {
+                ends.iter().any(|end| (*least as usize) < end.key && end.key <= *greatest as usize)
+            };
+            are_near = extents.iter().filter(is_cut).count() * FAR < runs;
         }
         ends.push(End { key: self.size, term: None });
-        ends
+        Cuts { ends, are_near }
+    }
+
+    /// The least and greatest key of each piece.
+    fn extents(&self, positions: usize) -> Vec<[u32; 2]> {
+        let pieces = parallel::map_chunks(positions, parallel::GRAIN, &|terms| {
+            let mut scratch = Room::default();
+            let piece = |start: usize| start..(start + PIECE).min(terms.end);
+            let starts = terms.clone().step_by(PIECE);
+            starts.map(|start| extent(self.keys.read(piece(start), 0, &mut scratch))).collect::<Vec<_>>()
+        });
+        pieces.concat()
     }
 
     /// Folds the terms of a part, and counts them if there is room for counts.
-    fn fold_part(&self, Part { keys: range, terms, apart }: Part, acc: &mut [u8], counts: &mut [u32]) {
+    fn fold_part(&self, Part { keys: range, terms, apart, extents }: Part<'_>, acc: &mut [u8], counts: &mut [u32]) {
         let width = self.fold.typing.input.size();
         let whole = range.len() == self.size || apart;
         let base = if apart { range.start } else { 0 };
@@ -323,9 +351,17 @@ impl Terms<'_> {
         let own_values: &mut [u8] = bytemuck::cast_slice_mut(&mut own_values);
         for start in terms.clone().step_by(piece.max(1)) {
             let end = (start + piece).min(terms.end);
+            let is_inside = match extents.get(start / PIECE) {
+                Some([least, greatest]) if *greatest < range.start || range.end <= *least => continue,
+                Some([least, greatest]) => range.start <= *least && *greatest < range.end,
+                None => false,
+            };
             let mut keys = self.keys.read(start..end, base, &mut scratch);
             let mut values = &self.values[start * width..end * width];
-            if !whole {
+            if is_inside {
+                own_keys.iter_mut().zip(keys).for_each(|(own, key)| *own = key - range.start);
+                keys = &own_keys[..end - start];
+            } else if !whole {
                 let n = select_by_key(keys, values, width, range.clone(), (&mut own_keys, own_values));
                 (keys, values) = (&own_keys[..n], &own_values[..n * width]);
             }
@@ -341,6 +377,11 @@ impl Terms<'_> {
             table.finish();
         }
     }
+}
+
+/// The least and the greatest key.
+fn extent(keys: &[u32]) -> [u32; 2] {
+    keys.iter().fold([u32::MAX, 0], |[least, greatest], &key| [least.min(key), greatest.max(key)])
 }
 
 /// The accumulators that some term has changed.

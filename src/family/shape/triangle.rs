@@ -17,9 +17,11 @@ use crate::base::buffer::Buffer;
 use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::memory;
+use crate::base::pages::Scratch;
 use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::base::trace::{Work, raise};
+use crate::base::turns::{cut, in_turns};
 use crate::engine::convert;
 use crate::levels::indices::{Indices, needs_64_bits};
 use crate::levels::layout::{Layout, LevelSpec};
@@ -277,25 +279,18 @@ fn sparse_diagonal(s: &Sparse, offset: isize, a: usize, b: usize) -> Result<Spar
     let s = in_levels(s, &[a, b])?;
     let shape = diagonal_shape(&s.shape, offset, a, b);
     let fill = along::map_fill(&s, &shape, |values| Ok(diagonal_of(values, offset, a, b)))?;
-    let (from, places): (Vec<u64>, Vec<u64>) = match in_rows(&s, offset, a) {
-        Some(found) => found,
-        None => {
-            let (first, second) = (s.pattern.axis_coordinates(a, n), s.pattern.axis_coordinates(b, n));
-            let on = |p: &u64| second[*p as usize] as i128 - first[*p as usize] as i128 == offset as i128;
-            let from: Vec<u64> = (0..first.len() as u64).chosen(on);
-            let places = from.mapped(|&p| first[p as usize].min(second[p as usize]));
-            (from, places)
-        }
-    };
-    if n == 2 {
-        raise(Work::Specialised);
-        // Along the diagonal both coordinates rise: places are in order.
+    if let Some((from, places)) = in_rows(&s, offset, a) {
         let wide = needs_64_bits(places.len(), shape.iter().copied());
-        let indices = Indices::of_width(places, wide);
-        let level = Level::Sparse { pointers: None, indices: vec![indices], ordered: true, unique: true };
-        let pattern = Pattern { levels: vec![level], dims: coo_dims(&shape), level_dims: 1, positions: from.len() };
-        let values = convert::gather_at(&s.values, IndexSlice::U64(&from))?;
-        return Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill });
+        let places = if wide { places.widened(true) } else { places.narrowed().unwrap_or(places) };
+        return along_diagonal(&s, shape, fill, places, from.as_slice());
+    }
+    let (first, second) = (s.pattern.axis_coordinates(a, n), s.pattern.axis_coordinates(b, n));
+    let on = |p: &u64| second[*p as usize] as i128 - first[*p as usize] as i128 == offset as i128;
+    let from: Vec<u64> = (0..first.len() as u64).chosen(on);
+    let places: Vec<u64> = from.mapped(|&p| first[p as usize].min(second[p as usize]));
+    if n == 2 {
+        let wide = needs_64_bits(places.len(), shape.iter().copied());
+        return along_diagonal(&s, shape, fill, Indices::of_width(places, wide), IndexSlice::U64(&from));
     }
     // The axes that are left keep their order; blocks of them are taken apart with these two, or stay whole.
     let to = |axis: usize| axis - usize::from(axis > a) - usize::from(axis > b);
@@ -325,11 +320,21 @@ fn sparse_diagonal(s: &Sparse, offset: isize, a: usize, b: usize) -> Result<Spar
     Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill })
 }
 
+/// The diagonal of a matrix: what it has at some positions, at these places.
+fn along_diagonal(s: &Sparse, shape: Vec<usize>, fill: Fill, places: Indices, from: IndexSlice<'_>) -> Result<Sparse> {
+    raise(Work::Specialised);
+    // Along the diagonal both coordinates rise: places are in order.
+    let level = Level::Sparse { pointers: None, indices: vec![places], ordered: true, unique: true };
+    let pattern = Pattern { levels: vec![level], dims: coo_dims(&shape), level_dims: 1, positions: from.len() };
+    let values = convert::gather_at(&s.values, from)?;
+    Ok(Sparse { shape: shape.into(), pattern: Arc::new(pattern), values, fill })
+}
+
 /// What a canonical matrix of compressed rows, or columns, stores on a diagonal along axis `a` and the other one: the position of
 /// each, and its place along the diagonal.
 ///
 /// Cost: O(rows · log of what they store).
-fn in_rows(s: &Sparse, offset: isize, a: usize) -> Option<(Vec<u64>, Vec<u64>)> {
+fn in_rows(s: &Sparse, offset: isize, a: usize) -> Option<(Indices, Indices)> {
     let p = &s.pattern;
     let [Level::Dense, Level::Sparse { pointers: Some(pointers), indices, .. }] = &p.levels[..] else { return None };
     let is_matrix = s.ndim() == 2 && p.dims.iter().all(|d| d.part == Part::Whole);
@@ -337,34 +342,53 @@ fn in_rows(s: &Sparse, offset: isize, a: usize) -> Option<(Vec<u64>, Vec<u64>)> 
     // Of columns, from the other side.
     let offset = if p.dims[0].axis == a { offset } else { offset.checked_neg()? };
     let first = offset.min(0).unsigned_abs();
-    let base = pointers.get(0);
     let rows = first..p.dims[0].size.min(p.dims[1].size.saturating_add_signed(offset.saturating_neg()));
-    let parts = with_index!(pointers.as_slice(), pointers => with_index!(columns.as_slice(), columns => {
-        parallel::map_chunks(rows.len(), parallel::GRAIN / 8, &|chunk| {
-            let (mut from, mut places) = (Vec::with_capacity(chunk.len()), Vec::with_capacity(chunk.len()));
-            for r in chunk.start + first..chunk.end + first {
-                let (start, end) = (pointers[r].get() - base, pointers[r + 1].get() - base);
-                let (own, wanted) = (&columns[start..end], r.wrapping_add_signed(offset));
+    Some(with_index!(pointers.as_slice(), pointers => {
+        with_index!(columns.as_slice(), columns => on_rows(pointers, columns, rows, offset))
+    }))
+}
+
+/// What some compressed rows store so far beside their own number: the position of each, and the lesser of row and column.
+fn on_rows<P: Index, C: Index>(pointers: &[P], columns: &[C], rows: Range<usize>, offset: isize) -> (Indices, Indices) {
+    const PIECE: usize = parallel::GRAIN / 8;
+    let base = pointers[0].get();
+    // No row has two, and none is of an element that is not stored.
+    let most = rows.len().min(columns.len());
+    let (mut from, mut places) = (Scratch::<P>::any(most), Scratch::<C>::any(most));
+    let make = |piece: usize, (from, places): &mut (Vec<P>, Vec<C>)| {
+        from.clear();
+        places.clear();
+        let (start, mut guess) = (rows.start + piece * PIECE, 0);
+        for r in start..rows.end.min(start + PIECE) {
+            let (start, end) = (pointers[r].get() - base, pointers[r + 1].get() - base);
+            let (own, wanted) = (&columns[start..end], r.wrapping_add_signed(offset));
+            let is_at = |at: usize| own.get(at).is_some_and(|column| column.get() == wanted);
+            let at = match own.len() {
+                // Where the row before has it.
+                _ if is_at(guess) => guess,
                 // In a short row, to look at all of it takes less than a guess that is wrong.
-                let at = match own.len() {
-                    0..=SHORT => own.iter().map(|column| usize::from(column.get() < wanted)).sum(),
-                    _ => own.partition_point(|column| column.get() < wanted),
-                };
-                if own.get(at).is_some_and(|column| column.get() == wanted) {
-                    from.push((start + at) as u64);
-                    places.push(r.min(wanted) as u64);
-                }
+                0..=SHORT => own.iter().map(|column| usize::from(column.get() < wanted)).sum(),
+                _ => own.partition_point(|column| column.get() < wanted),
+            };
+            if is_at(at) {
+                guess = at;
+                from.push(P::new(start + at));
+                places.push(C::new(r.min(wanted)));
             }
-            (from, places)
-        })
-    }));
-    let found = parts.iter().map(|(own, _)| own.len()).sum();
-    let (mut from, mut places) = (Vec::with_capacity(found), Vec::with_capacity(found));
-    for (more, at) in parts {
-        from.extend(more);
-        places.extend(at);
-    }
-    Some((from, places))
+        }
+    };
+    let place = |room: &mut (_, _), piece: &(Vec<P>, Vec<C>)| {
+        (cut(&mut room.0, piece.0.len()), cut(&mut room.1, piece.0.len()))
+    };
+    let copy = |piece: &(Vec<P>, Vec<C>), (from, places): (&mut [P], &mut [C])| {
+        from.copy_from_slice(&piece.0);
+        places.copy_from_slice(&piece.1);
+    };
+    let room = (&mut from[..], &mut places[..]);
+    let found = most - in_turns(rows.len().div_ceil(PIECE), room, &make, &place, &copy).0.len();
+    from.truncate(found);
+    places.truncate(found);
+    (from.into(), places.into())
 }
 
 /// Elements of a short row.
