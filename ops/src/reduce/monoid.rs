@@ -28,6 +28,8 @@ pub(super) trait Monoid: 'static {
     /// Whether one of two is picked: without rounding, and by several instructions one after the other, so that more
     /// accumulators are to be on their way.
     const PICKS: bool = false;
+    /// Whether it is by a choice, and not by an instruction that computes it, that an accumulator may stay as it is.
+    const STAYS: bool = false;
     /// What eight lanes of `f64` accumulators do at a time, if they do it.
     #[cfg(target_arch = "x86_64")]
     const LANES: Option<Lanes> = None;
@@ -208,6 +210,7 @@ macro_rules! order {
             const WIDE: bool = size_of::<$ty>() >= 4;
             const EXACT: bool = <$ty as Element>::DTYPE.is_int();
             const PICKS: bool = matches!(<$ty as Element>::DTYPE, crate::DType::F64 | crate::DType::F32);
+            const STAYS: bool = Self::PICKS | matches!(<$ty as Element>::DTYPE, crate::DType::I64 | crate::DType::U64);
             #[cfg(target_arch = "x86_64")]
             const LANES: Option<Lanes> =
                 if matches!(<$ty as Element>::DTYPE, crate::DType::F64) { Some(Lanes::$lanes) } else { None };
