@@ -69,6 +69,65 @@ fn variances_of_arrays_along_any_axes() {
     }
 }
 
+/// Narrow and wide rows, columns of several tasks and groups of rows, with ties, zeros of both signs, infinities and NaN: the first of
+/// the outermost, and the outermost, of each column, beside a loop.
+#[test]
+fn extremes_of_columns_of_arrays() {
+    let shapes: [&[usize]; 8] =
+        [&[2000, 3], &[3000, 50], &[300, 1000], &[5, 20_000], &[7, 4, 16], &[3, 40, 300], &[2, 3, 9000], &[1, 20]];
+    for shape in shapes {
+        let n: usize = shape.iter().product();
+        let number = |i: usize| match i * 7919 % 1013 {
+            0..40 => 0.0,
+            40..80 => -0.0,
+            80 => f64::INFINITY,
+            81 => f64::NEG_INFINITY,
+            k => (k % 60) as f64 - 30.0,
+        };
+        let plain: Vec<f64> = (0..n).map(number).collect();
+        let with_nan: Vec<f64> =
+            plain.iter().enumerate().map(|(i, &v)| if i % 1777 == 5 { f64::NAN } else { v }).collect();
+        for (numbers, dtypes) in [
+            (&plain, &[DType::F64, DType::F32, DType::F16, DType::I64, DType::U64, DType::I8, DType::Bool][..]),
+            (&with_nan, &[DType::F64, DType::F32, DType::BF16]),
+        ] {
+            for &dtype in dtypes {
+                let x = Tensor::from_vec(shape, numbers.clone()).unwrap().cast(dtype).unwrap();
+                let numbers = x.cast(DType::F64).unwrap().to_vec::<f64>().unwrap();
+                for axis in 0..shape.len() {
+                    let (rows, block) = (shape[axis], shape[axis + 1..].iter().product::<usize>());
+                    for greatest in [true, false] {
+                        let further = |a: f64, b: f64| if greatest { a > b } else { a < b };
+                        let wanted = |column: usize| {
+                            let at = |row: usize| numbers[(column / block * rows + row) * block + column % block];
+                            let first = (0..rows).find(|&row| at(row).is_nan());
+                            let first = first.unwrap_or_else(|| {
+                                (1..rows).fold(0, |best, row| if further(at(row), at(best)) { row } else { best })
+                            });
+                            (first as i64, at(first))
+                        };
+                        let (places, values): (Vec<i64>, Vec<f64>) = (0..n / rows).map(wanted).unzip();
+                        let found = on_threads(|| {
+                            let found = if greatest { x.argmax(axis as i64) } else { x.argmin(axis as i64) };
+                            found.unwrap().to_vec::<i64>().unwrap()
+                        });
+                        assert_eq!(found, places, "{shape:?} {dtype} {axis} {greatest}");
+                        let found = on_threads(|| {
+                            let found = if greatest { x.max(axis as i64) } else { x.min(axis as i64) };
+                            bits(&found.unwrap().cast(DType::F64).unwrap())
+                        });
+                        let same = |(&found, &wanted): (&u64, &f64)| {
+                            let found = f64::from_bits(found);
+                            found == wanted || (found.is_nan() && wanted.is_nan())
+                        };
+                        assert!(found.iter().zip(&values).all(same), "{shape:?} {dtype} {axis} {greatest}");
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn norms_of_arrays_along_any_axes() {
     let n = 120 * 9 * 65;

@@ -1,4 +1,4 @@
-//! Where extremes are in columns of rows that are stored whole, as hybrid tensors store them: rows go by once, in order, and
+//! Where extremes are in columns of rows that are stored whole, as arrays and hybrid tensors store them: rows go by once, in order, and
 //! no element gets a key of its place.
 
 use std::ops::Range;
@@ -9,9 +9,9 @@ use openwork_ops::{DType, Scalar, order};
 use crate::base::buffer::zeroed_vec;
 use crate::base::error::Result;
 use crate::base::faults::{self, Fault};
-use crate::base::mapped::Chosen;
+use crate::base::mapped::{Chosen, Mapped};
 use crate::base::parallel::{self, GRAIN};
-use crate::base::strided::Strided;
+use crate::base::strided::{Strided, count};
 use crate::engine::convert;
 use crate::engine::slices::{Split, ordered, reduced};
 use crate::levels::pattern::Part;
@@ -25,6 +25,10 @@ const AT_ONCE: usize = 1024;
 const SHARE: usize = 1 << 17;
 const SHARES: usize = 16;
 const ROWS: usize = 8;
+
+/// Columns of an array whose slices are looked at one by one, and from which on threads share the columns, so many each.
+const NARROW: usize = 16;
+const WIDE: usize = 8 * AT_ONCE;
 
 /// Rows of elements, all of which are present.
 struct Rows<'a> {
@@ -43,22 +47,22 @@ impl Rows<'_> {
         key.wrapping_add(shift) ^ flip
     }
 
-    /// For each column the greatest rank among some rows, and the row in which it comes first.
-    fn best(&self, rows: Range<usize>) -> Vec<(u64, usize)> {
+    /// For each of some columns the greatest rank among some rows, and the row in which it comes first.
+    fn best(&self, rows: Range<usize>, columns: Range<usize>) -> Vec<(u64, usize)> {
         let (block, size) = (self.block, self.dtype.size());
-        let mut best = vec![(0, rows.start); block];
+        let mut best = vec![(0, rows.start); columns.len()];
         // Several short rows at a time, or a part of a long one.
-        let tall = (AT_ONCE / block).max(1);
+        let tall = if columns.len() == block { (AT_ONCE / block).max(1) } else { 1 };
         let mut keys = [0; AT_ONCE];
         for start in rows.clone().step_by(tall) {
             let end = (start + tall).min(rows.end);
-            for from in (0..block).step_by(AT_ONCE) {
-                let width = AT_ONCE.min(block - from);
+            for from in columns.clone().step_by(AT_ONCE) {
+                let width = AT_ONCE.min(columns.end - from);
                 let (first, n) = (start * block + from, (end - start) * width);
                 let keys = &mut keys[..n];
                 order::keys(self.dtype, &self.bytes[first * size..(first + n) * size], keys);
                 for (row, keys) in (start..end).zip(keys.chunks_exact(width)) {
-                    for (best, &key) in best[from..from + width].iter_mut().zip(keys) {
+                    for (best, &key) in best[from - columns.start..][..width].iter_mut().zip(keys) {
                         let rank = self.rank(key);
                         if rank > best.0 {
                             *best = (rank, row);
@@ -75,7 +79,7 @@ impl Rows<'_> {
         let n = rows.len();
         let shares = (n.saturating_mul(self.block) / SHARE).min(n / ROWS).clamp(1, SHARES);
         let parts = parallel::map_chunks(n, n.div_ceil(shares), &|part| {
-            self.best(rows.start + part.start..rows.start + part.end)
+            self.best(rows.start + part.start..rows.start + part.end, 0..self.block)
         });
         let mut parts = parts.into_iter();
         let mut all = parts.next().unwrap_or_default();
@@ -88,13 +92,47 @@ impl Rows<'_> {
     }
 }
 
+/// The same along an axis of an array that is not the last one: each index of the axes before it has rows of its own.
+fn of_array(x: &Strided, axis: usize, greatest: bool) -> Result<Option<Tensor>> {
+    let [groups, n, block] = [&x.shape[..axis], &x.shape[axis..=axis], &x.shape[axis + 1..]].map(count);
+    if x.len() == 0 || n == 1 || block < NARROW || !x.is_contiguous() {
+        return Ok(None);
+    }
+    ordered(x.dtype)?;
+    let bytes = x.dense_bytes()?;
+    let rows = Rows { bytes: &bytes, dtype: x.dtype, block, greatest };
+    let mut found = zeroed_vec::<i64>(groups * block);
+    let put = |found: &mut [i64], best: Vec<(u64, usize)>, first: usize| {
+        found.iter_mut().zip(best).for_each(|(found, (_, row))| *found = (row - first) as i64);
+    };
+    if block >= WIDE {
+        for (group, found) in found.chunks_exact_mut(block).enumerate() {
+            parallel::for_chunks_mut(found, 1, WIDE, &|start, found| {
+                put(found, rows.best(group * n..(group + 1) * n, start..start + found.len()), group * n);
+            });
+        }
+    } else {
+        parallel::for_chunks_mut(&mut found, 1, (GRAIN / (n * block)).max(1) * block, &|start, found| {
+            for (group, found) in (start / block..).zip(found.chunks_exact_mut(block)) {
+                put(found, rows.best_of_shares(group * n..(group + 1) * n), group * n);
+            }
+        });
+    }
+    let kept: Vec<usize> = (0..x.ndim()).chosen(|&a| a != axis).mapped(|&a| x.shape[a]);
+    Ok(Some(Tensor::from_strided(Strided::from_vec(found, kept))))
+}
+
 /// Where the least or the greatest element is along an axis that the levels hold, where each position has a row of values
 /// along other axes; `None` of other tensors, and where the fill is an array.
 ///
 /// # Errors
 /// If the dtype has no order, or memory cannot hold the result.
 pub(super) fn in_columns(x: &Tensor, axis: usize, greatest: bool) -> Result<Option<Tensor>> {
-    let Some(s) = x.sparse() else { return Ok(None) };
+    let s = match (x.strided(), x.sparse()) {
+        (Some(s), _) => return of_array(s, axis, greatest),
+        (_, Some(s)) => s,
+        _ => return Ok(None),
+    };
     let fill = match &s.fill {
         Fill::Scalar(value) => Some(*value),
         Fill::Undefined => None,
