@@ -64,12 +64,20 @@ fn transposes_that_jump_and_that_stay_near() {
 #[test]
 fn columns_of_bands_beside_a_loop() {
     const N: usize = 200_000;
-    for (far, shift) in [(usize::MAX, 0), (5_000, 0), (40, 0), (usize::MAX, N / 2)] {
+    // The last two: all in one column, the first and another.
+    for (far, shift, wide) in [
+        (usize::MAX, 0, N),
+        (5_000, 0, N),
+        (40, 0, N),
+        (usize::MAX, N / 2, N),
+        (usize::MAX, 0, 1),
+        (usize::MAX, 300, 1),
+    ] {
         let mut random = Rng::new(far as u64);
         let places: Vec<[usize; 2]> = (0..4 * N)
             .map(|i| {
                 let (row, beside) = (i / 4, [0, 1, 3, 90][i % 4]);
-                [row, if i % far == 7 { random.below(N) } else { (row + beside + shift) % N }]
+                [row, if i % far == 7 { random.below(N) } else { ((row + beside) % wide + shift) % N }]
             })
             .collect();
         let numbers: Vec<i64> = (0..places.len()).map(|i| (i % 23) as i64 - 7).collect();

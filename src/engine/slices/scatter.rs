@@ -155,7 +155,7 @@ struct Part<'a> {
     keys: Range<u32>,
     terms: Range<usize>,
     apart: bool,
-    /// The least and greatest key of each piece, if known.
+    /// The least and greatest key of each piece, if known: of a part that is not the whole.
     extents: &'a [[u32; 2]],
 }
 
@@ -300,7 +300,7 @@ impl Terms<'_> {
             let is_cut = |[least, greatest]: &&[u32; 2]| {
                 ends.iter().any(|end| (*least as usize) < end.key && end.key <= *greatest as usize)
             };
-            are_near = extents.iter().filter(is_cut).count() * FAR < runs;
+            are_near = !ends.is_empty() && extents.iter().filter(is_cut).count() * FAR < runs;
         }
         ends.push(End { key: self.size, term: None });
         Cuts { ends, are_near }
