@@ -10,6 +10,7 @@ mod arguments;
 mod array_fills;
 mod arrays;
 mod arrays_beside;
+mod bands;
 mod catalogue;
 mod einsum;
 mod few_places;

@@ -92,7 +92,8 @@ impl Rows<'_> {
     }
 }
 
-/// The same along an axis of an array that is not the last one: each index of the axes before it has rows of its own.
+/// Where the least or the greatest element is along an axis of an array: each index of the axes before it has rows of its own. `None`
+/// along the last axis, and where rows are narrow or do not lie in order.
 fn of_array(x: &Strided, axis: usize, greatest: bool) -> Result<Option<Tensor>> {
     let [groups, n, block] = [&x.shape[..axis], &x.shape[axis..=axis], &x.shape[axis + 1..]].map(count);
     if x.len() == 0 || n == 1 || block < NARROW || !x.is_contiguous() {
