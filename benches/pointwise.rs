@@ -52,6 +52,13 @@ fn binary(c: &mut Criterion) {
         b.iter(|| values.iter().zip(&values).map(|(a, b)| a + b).collect::<Vec<f64>>());
     });
     group.bench_function("add_same_pattern", |b| b.iter(|| black_box(&x).add(&x)));
+    // Arithmetic for vectors, and the standard library's, number by number.
+    let by_number = || values.iter().map(|v| v.hypot(*v)).collect::<Vec<f64>>();
+    let expected = Tensor::from_vec([values.len()], by_number()).expect("as many");
+    let numbers = Tensor::from_vec([values.len()], values.clone()).expect("as many");
+    assert!(numbers.hypot(&numbers).and_then(|found| found.allclose(&expected, 3e-16, 0.0)).expect("floats"));
+    group.bench_function("hypot", |b| b.iter(|| black_box(&numbers).hypot(&numbers)));
+    group.bench_function("hypot/loop", |b| b.iter(|| black_box(by_number())));
     let elsewhere = matrix(Layout::Csr, 1);
     assert!(elsewhere.add(&x).and_then(|sum| sum.equal(&x.mul(2.0)?)).expect("two of one shape"));
     group.bench_function("add_same_places", |b| b.iter(|| black_box(&x).add(&elsewhere)));

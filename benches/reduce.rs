@@ -135,6 +135,22 @@ fn columns_of_arrays(c: &mut Criterion) {
     group.bench_function("sum/60000 narrow rows", |b| b.iter(|| black_box(&narrow).sum(0)));
     group.bench_function("sum/60000 narrow rows/loop", |b| b.iter(|| black_box(down())));
     group.bench_function("max/60000 narrow rows", |b| b.iter(|| black_box(&narrow).max(0)));
+    // Four rows in one pass over the greatest, and a row at a time.
+    let numbers = x.to_vec::<f64>().expect("floats");
+    let greatest = || {
+        numbers.chunks_exact(1000).fold(vec![f64::NEG_INFINITY; 1000], |mut most, row| {
+            most.iter_mut().zip(row).for_each(|(most, &v)| *most = if *most > v || most.is_nan() { *most } else { v });
+            most
+        })
+    };
+    assert_eq!(x.max(0).and_then(|most| most.to_vec::<f64>()).expect("floats"), greatest());
+    group.bench_function("max/rows", |b| b.iter(|| black_box(&x).max(0)));
+    group.bench_function("max/rows/loop", |b| b.iter(|| black_box(greatest())));
+    // Where it is: as rows go by, beside each column by itself.
+    let places = |x: &Tensor, axis: isize| x.argmax(axis).and_then(|at| at.to_vec::<i64>()).expect("an order");
+    assert_eq!(places(&x, 0), places(&rows, 1));
+    group.bench_function("argmax/rows", |b| b.iter(|| black_box(&x).argmax(0)));
+    group.bench_function("argmax/transposed", |b| b.iter(|| turned(black_box(&x))?.argmax(1)));
     group.bench_function("var/blocks", |b| b.iter(|| black_box(&x).var(1.0, 0)));
     group.bench_function("var/transposed", |b| b.iter(|| turned(black_box(&x))?.var(1.0, 1)));
     group.bench_function("norm/blocks", |b| b.iter(|| black_box(&x).vector_norm(2.0, 0)));

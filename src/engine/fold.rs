@@ -190,12 +190,11 @@ impl Fold {
         self.fill_identity(acc);
         let Some(kernels) = Compensated::of(self.op, self.typing.input).filter(|_| rows.len() > Compensated::FEW)
         else {
-            rows.for_each(|row| self.kernels.accumulate(row, acc));
-            return;
+            return a_few_at_once(rows, |rows| self.kernels.accumulate(rows, acc));
         };
         let mut low = vec![0u128; acc.len().div_ceil(16)];
         let low = &mut bytemuck::cast_slice_mut(&mut low)[..acc.len()];
-        accumulate_all(&kernels, rows, acc, low);
+        a_few_at_once(rows, |rows| (kernels.accumulate)(rows, acc, low));
         Compensated::finish(acc, low);
     }
 
@@ -208,7 +207,7 @@ impl Fold {
             Some(kernels) => {
                 let mut low = vec![0u128; acc.len().div_ceil(16)];
                 let low = &mut bytemuck::cast_slice_mut(&mut low)[..acc.len()];
-                accumulate_all(&kernels, tables, acc, low);
+                a_few_at_once(tables, |rows| (kernels.accumulate)(rows, acc, low));
                 Compensated::finish(acc, low);
             }
         }
@@ -246,8 +245,8 @@ impl Fold {
     }
 }
 
-/// Adds rows with their corrections, a few in one pass over the sums.
-fn accumulate_all<'r>(kernels: &Compensated, mut rows: impl Iterator<Item = &'r [u8]>, acc: &mut [u8], low: &mut [u8]) {
+/// As many rows as go by in one pass over the accumulators, again and again.
+fn a_few_at_once<'r>(mut rows: impl Iterator<Item = &'r [u8]>, mut f: impl FnMut(&[&[u8]])) {
     let mut few: [&[u8]; ROWS_AT_ONCE] = [&[]; ROWS_AT_ONCE];
     loop {
         let mut n = 0;
@@ -260,7 +259,7 @@ fn accumulate_all<'r>(kernels: &Compensated, mut rows: impl Iterator<Item = &'r 
         if n == 0 {
             return;
         }
-        (kernels.accumulate)(&few[..n], acc, low);
+        f(&few[..n]);
     }
 }
 

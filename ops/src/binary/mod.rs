@@ -259,7 +259,7 @@ binary_table! { $
     Hypot {
         name: hypot, symbol: None, domain: Any, typing: inexact_real, commutative: true, annihilators: [],
         derivatives: ([Div a y], [Div b y]),
-        kernels: { float => |a, b| a.hypot(b) }
+        kernels: { float => |a, b| a.precisely2(b, special::hypot) }
     }
     /// The magnitude of `a` with the sign of `b`.
     Copysign {

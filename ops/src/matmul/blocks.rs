@@ -220,7 +220,7 @@ impl Work {
     /// Adds the products of `n` pairs to an accumulator each.
     fn each(&mut self, n: usize, acc: &mut [u8]) {
         self.multiply(n);
-        self.of.fold.accumulate(self.products(n), acc);
+        self.of.fold.accumulate(&[self.products(n)], acc);
     }
 
     /// Adds the products of the pairs in the block to the accumulators that their keys name.
@@ -256,7 +256,7 @@ impl Work {
                 self.multiply(n);
                 let size = self.of.product.size();
                 for (j, product) in columns[at..at + n].iter().zip(self.products(n).chunks_exact(size)) {
-                    self.of.fold.accumulate(product, &mut acc[j.get() * wide..(j.get() + 1) * wide]);
+                    self.of.fold.accumulate(&[product], &mut acc[j.get() * wide..(j.get() + 1) * wide]);
                 }
             }
             at += n;

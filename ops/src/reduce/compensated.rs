@@ -54,8 +54,9 @@ pub struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// Sums of this many parts that fit the second-level cache with their corrections are a small table.
-    pub const SMALL: usize = 1 << 15;
+    /// Parts of sums of a small table, which stays in the nearer caches with all corrections: of 20,000 sums, a term with its correction
+    /// takes twice as long as one that is added plainly, once it is known when there are a few (2.1 and 1.1 ns on Zen 3).
+    pub const SMALL: usize = 1 << 13;
 
     /// How many counts and how many numbers a table over so many accumulators needs room for. `sums` says how many the whole table
     /// has that this one may be a part of.

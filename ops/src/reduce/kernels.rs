@@ -2,10 +2,10 @@
 
 use std::marker::PhantomData;
 
-use super::ReduceKernels;
 use super::monoid::{Fold, Monoid};
 #[cfg(target_arch = "x86_64")]
 use super::rows;
+use super::{ROWS_AT_ONCE, ReduceKernels};
 use crate::cast::cast_block;
 use crate::dtype::{DType, Element};
 use crate::groups::Store;
@@ -37,7 +37,7 @@ pub(super) fn of<M: Fold<E>, E: Element>() -> ReduceKernels {
         fold: |values, acc| store::<M>(acc, fold::<M, E>(E::from_bytes(values))),
         scatter: |values, keys, acc| scatter::<M, E>(E::from_bytes(values), keys, acc),
         segments: |values, offsets, acc| segments::<M, E>(E::from_bytes(values), offsets, acc),
-        accumulate: |values, acc| accumulate::<M, E>(E::from_bytes(values), acc),
+        accumulate: accumulate::<M, E>,
         merge: merge::<M>,
         nfold: nfold::<M, E>,
     }
@@ -271,30 +271,38 @@ fn segments<M: Fold<E>, E: Element>(values: &[E], offsets: &[usize], acc: &mut [
     at_level::<M, _>(Segments::<M, E>(values, offsets, acc));
 }
 
-fn accumulate<M: Fold<E>, E: Element>(values: &[E], acc: &mut [u8]) {
-    struct Accumulate<'a, M: Monoid, E>(&'a [E], &'a mut [M::Acc]);
-    impl<M: Fold<E>, E: Element> Loop for Accumulate<'_, M, E> {
+fn accumulate<M: Fold<E>, E: Element>(rows: &[&[u8]], acc: &mut [u8]) {
+    struct Accumulate<'a, M: Monoid, E, const N: usize>([&'a [E]; N], &'a mut [M::Acc]);
+    impl<M: Fold<E>, E: Element, const N: usize> Loop for Accumulate<'_, M, E, N> {
         type Output = ();
         #[inline(always)]
         fn run(self) {
-            let Accumulate(values, acc) = self;
+            let Accumulate(rows, acc) = self;
+            let n = rows.iter().map(|row| row.len()).min().unwrap_or(0).min(acc.len());
+            let (rows, acc) = (rows.map(|row| &row[..n]), &mut acc[..n]);
             if const { !M::STAYS } {
-                acc.iter_mut().zip(values).for_each(|(slot, &value)| *slot = M::combine(*slot, M::lift(value)));
+                for i in 0..n {
+                    acc[i] = rows.iter().fold(acc[i], |acc, row| M::combine(acc, M::lift(row[i])));
+                }
                 return;
             }
             let mut own = [M::IDENTITY; APART];
-            for (acc, values) in acc.chunks_mut(APART).zip(values.chunks(APART)) {
+            for start in (0..n).step_by(APART) {
+                let end = n.min(start + APART);
+                let (rows, acc) = (rows.map(|row| &row[start..end]), &mut acc[start..end]);
                 let own = &mut own[..acc.len()];
                 own.copy_from_slice(acc);
-                for ((slot, &own), &value) in acc.iter_mut().zip(&*own).zip(values) {
-                    *slot = M::combine(own, M::lift(value));
+                for i in 0..acc.len() {
+                    acc[i] = rows.iter().fold(own[i], |acc, row| M::combine(acc, M::lift(row[i])));
                 }
             }
         }
     }
     let acc = M::Acc::from_bytes_mut(acc);
-    debug_assert_eq!(values.len(), acc.len());
-    at_level::<M, _>(Accumulate::<M, E>(values, acc));
+    debug_assert!(rows.iter().all(|row| row.len() == acc.len() * size_of::<E>()));
+    let (several, rest) = rows.as_chunks::<ROWS_AT_ONCE>();
+    several.iter().for_each(|rows| at_level::<M, _>(Accumulate::<M, E, _>(rows.map(E::from_bytes), acc)));
+    rest.iter().for_each(|row| at_level::<M, _>(Accumulate::<M, E, 1>([E::from_bytes(row)], acc)));
 }
 
 fn merge<M: Monoid>(acc: &mut [u8], other: &[u8]) {

@@ -51,7 +51,7 @@ pub struct ReduceKernels {
     fold: fn(values: &[u8], acc: &mut [u8]),
     scatter: fn(values: &[u8], keys: &[u32], acc: &mut [u8]),
     segments: fn(values: &[u8], offsets: &[usize], acc: &mut [u8]),
-    accumulate: fn(values: &[u8], acc: &mut [u8]),
+    accumulate: fn(rows: &[&[u8]], acc: &mut [u8]),
 }
 
 impl ReduceKernels {
@@ -71,9 +71,12 @@ impl ReduceKernels {
         self.taken(values, |values| (self.segments)(values, offsets, acc));
     }
 
-    /// `acc[i] = combine(acc[i], values[i])`.
-    pub fn accumulate(&self, values: &[u8], acc: &mut [u8]) {
-        self.taken(values, |values| (self.accumulate)(values, acc));
+    /// `acc[i] = combine(acc[i], row[i])`, for each row in turn; [`ROWS_AT_ONCE`] of them go by in one pass over `acc`.
+    pub fn accumulate(&self, rows: &[&[u8]], acc: &mut [u8]) {
+        match self.taken_as {
+            None => (self.accumulate)(rows, acc),
+            Some(_) => rows.iter().for_each(|row| self.taken(row, |row| (self.accumulate)(&[row], acc))),
+        }
     }
 
     fn taken(&self, values: &[u8], run: impl FnOnce(&[u8])) {

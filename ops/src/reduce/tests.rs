@@ -146,17 +146,16 @@ fn all_loops_agree() {
         let mut by_key = initial(4);
         kernels.scatter(block.bytes(), &keys, by_key.bytes_mut());
         assert!(all_same(&by_key.scalars(typing.acc), &expected), "{} {dtype} scatter", op.name());
-        // Rows of 20 accumulated, then halves of the row merged.
-        let mut row = initial(20);
-        for part in block.bytes().chunks(20 * typing.input.size()) {
-            kernels.accumulate(part, row.bytes_mut());
-        }
-        let (mut first, mut second) = (initial(10), initial(10));
-        first.bytes_mut().copy_from_slice(&row.bytes()[..10 * size]);
-        second.bytes_mut().copy_from_slice(&row.bytes()[10 * size..]);
+        // Six rows of 10 accumulated, more than go by at once, then halves of the row merged.
+        let mut row = initial(10);
+        let rows: Vec<&[u8]> = block.bytes().chunks(10 * typing.input.size()).collect();
+        kernels.accumulate(&rows, row.bytes_mut());
+        let (mut first, mut second) = (initial(5), initial(5));
+        first.bytes_mut().copy_from_slice(&row.bytes()[..5 * size]);
+        second.bytes_mut().copy_from_slice(&row.bytes()[5 * size..]);
         (kernels.merge)(first.bytes_mut(), second.bytes());
         let columns: Vec<_> =
-            (0..10).map(|c| fold(op, dtype, &values.iter().skip(c).step_by(10).copied().collect::<Vec<_>>())).collect();
+            (0..5).map(|c| fold(op, dtype, &values.iter().skip(c).step_by(5).copied().collect::<Vec<_>>())).collect();
         assert!(all_same(&first.scalars(typing.acc), &columns), "{} {dtype} accumulate", op.name());
     }
 }

@@ -28,7 +28,7 @@ impl Wide for c128 {
     type Part = f64;
     #[inline(always)]
     fn norm(self) -> f64 {
-        self.re.hypot(self.im)
+        special::hypot(self.re, self.im)
     }
 }
 

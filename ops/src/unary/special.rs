@@ -37,6 +37,23 @@ impl Precise for f32 {
     }
 }
 
+/// `sqrt(a² + b²)` within an ulp, infinite if one is: numbers whose squares would leave the range are scaled by a power of two, which
+/// is exact. All of it is arithmetic and choices, so that loops over it become vector code.
+#[inline(always)]
+pub(crate) fn hypot(a: f64, b: f64) -> f64 {
+    const LARGE: f64 = f64::from_bits((1023 + 500) << 52); // 2⁵⁰⁰
+    const SMALL: f64 = f64::from_bits((1023 - 400) << 52);
+    const UP: f64 = f64::from_bits((1023 + 600) << 52);
+    const DOWN: f64 = f64::from_bits((1023 - 600) << 52);
+    let (a, b) = (a.abs(), b.abs());
+    let most = if a > b { a } else { b };
+    let (scale, back) = if most > LARGE { (DOWN, UP) } else { (1.0, 1.0) };
+    let (scale, back) = if most < SMALL { (UP, DOWN) } else { (scale, back) };
+    let (x, y) = (a * scale, b * scale);
+    let found = (x * x + y * y).sqrt() * back;
+    if (a == f64::INFINITY) | (b == f64::INFINITY) { f64::INFINITY } else { found }
+}
+
 /// Floats that can be made finite.
 pub(crate) trait Finite: Copy {
     /// 0 for NaN, the end of the range for an infinity.

@@ -379,3 +379,27 @@ fn functions_with_an_order() {
     assert_eq!((special::polygamma(1, f64::INFINITY), special::polygamma(0, 1.0)), (0.0, special::digamma(1.0)));
     assert!(special::mvlgamma(3, 1.0).is_nan() && special::mvlgamma(2, f64::NAN).is_nan());
 }
+
+/// Within an ulp of what the C library gives, which is right to less than one, from the least numbers to the greatest.
+#[test]
+fn distances() {
+    let mut bits = 1u64;
+    let mut next = || {
+        bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        bits ^ bits >> 29
+    };
+    let near = |a: f64, b: f64| {
+        let (got, want) = (special::hypot(a, b), a.hypot(b));
+        let same = got == want || got.is_nan() && want.is_nan() || got.to_bits().abs_diff(want.to_bits()) <= 1;
+        assert!(same, "hypot({a:e}, {b:e}) = {got:e}, not {want:e}");
+    };
+    for _ in 0..100_000 {
+        let (a, b) = (next(), next());
+        near(f64::from_bits(a), f64::from_bits(b));
+        // Of like magnitudes.
+        let exponent = f64::from_bits(a).abs().to_bits() & !0xf_ffff_ffff_ffff;
+        near(f64::from_bits(exponent | a >> 12), f64::from_bits(exponent | b >> 12));
+    }
+    let ends = [0.0, -0.0, f64::from_bits(1), f64::MIN_POSITIVE, 1.0, f64::MAX, f64::INFINITY, f64::NAN];
+    ends.iter().for_each(|&a| ends.iter().for_each(|&b| near(a, -b)));
+}
