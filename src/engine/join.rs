@@ -28,6 +28,7 @@ pub(crate) enum Role {
 }
 
 /// Where an operand has the element of each position of the common pattern.
+#[derive(Clone)]
 pub(crate) enum Place {
     /// In what it is where it stores nothing: it is strided, or not joined yet.
     Beside,
@@ -56,6 +57,15 @@ pub(crate) fn join(shape: &[usize], sides: &mut [Side<'_>], single: bool) -> Res
             };
             if current.is_same(&stored.pattern) || current.has_equal_arrays(&stored.pattern) {
                 sides[i].place = Place::Same;
+                continue;
+            }
+            // One with the pattern of one that was joined, as `x > 0` has that of `x`, is where that is.
+            let twin = |s: &&Side<'_>| {
+                !matches!(s.place, Place::Beside)
+                    && s.stored.as_ref().is_some_and(|joined| joined.pattern.is_same(&stored.pattern))
+            };
+            if let Some(place) = sides.iter().find(twin).map(|twin| twin.place.clone()) {
+                sides[i].place = place;
                 continue;
             }
             let keep = match role {

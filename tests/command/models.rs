@@ -187,6 +187,7 @@ fn a_matrix_of_any_layout_goes_to_anndata() {
     let columns = folder.join("columns.h5ad");
     good(&["convert", text(&input), text(&columns), "--layout", "csc"]);
     assert_eq!(io::read(&columns).unwrap().layout(), Layout::Csc);
+    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// A model of 160 MB goes from container to container without ever being in memory as a whole.

@@ -54,6 +54,29 @@ fn a_choice_keeps_the_pattern_of_what_is_chosen() {
     assert_eq!(x.gt(0.5).unwrap().where_(1, 0).unwrap().dtype(), DType::I64);
 }
 
+/// Operands of one pattern are brought beside one of another together, whatever comes first and whatever is looked up.
+#[test]
+fn some_operands_share_a_pattern() {
+    let random = |seed: u64| Tensor::random([30, 40], 0.3, 0.0, Layout::Csr, seed).unwrap();
+    let (x, y) = (random(1), random(2));
+    let (z, dense) = (x.exp().unwrap(), |x: &Tensor| x.to_dense().unwrap());
+    for [a, b, c] in [[&x, &z, &y], [&x, &y, &z], [&y, &x, &z], [&y, &z, &y]] {
+        let sum = |of: [&Tensor; 3]| Tensor::zip_many(&of, |v: &[f64]| v[0] - 2.0 * v[1] + 3.0 * v[2]).unwrap();
+        assert!(dense(&sum([a, b, c])).equal(&sum([&dense(a), &dense(b), &dense(c)])).unwrap());
+        for condition in [a.gt(0.5).unwrap(), a.lt(0.5).unwrap(), b.ge(0.0).unwrap(), a.gt(b).unwrap()] {
+            let chosen = condition.where_(b, c).unwrap();
+            assert!(dense(&chosen).equal(&dense(&condition).where_(&dense(b), &dense(c)).unwrap()).unwrap());
+            // What is absent where it is not stored.
+            let [b, c] = [b.stored(), c.stored()];
+            let chosen = condition.where_(&b, &c).unwrap();
+            for index in (0..30).flat_map(|i| (0..40).map(move |j| [i, j])) {
+                let is_first = at(&condition, &index) == Some(Scalar::Bool(true));
+                assert_eq!(at(&chosen, &index), at(if is_first { &b } else { &c }, &index), "{index:?}");
+            }
+        }
+    }
+}
+
 /// Operands with the same places in memory of their own have one pattern; one place that differs, wherever, makes another of it.
 #[test]
 fn the_same_places_in_other_memory() {

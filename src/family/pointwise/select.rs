@@ -4,10 +4,11 @@ use openwork_ops::{DType, Element, Scalar, promote};
 
 use super::Operand;
 use super::plan::{Function, common_shape};
-use crate::base::buffer::Buffer;
+use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::context;
 use crate::base::error::{self, Result};
-use crate::base::mapped::{Chosen, Mapped};
+use crate::base::mapped::Mapped;
+use crate::base::parallel;
 use crate::base::strided::{Shape, Strided};
 use crate::engine::blocks::{self, Kernel, Pass, Source};
 use crate::engine::convert;
@@ -234,7 +235,7 @@ impl Choice<'_> {
         let keep = present(pattern.positions, condition, &presence)?;
         let all = Sparse { shape, pattern: pattern.clone(), values, fill: Fill::Undefined };
         let Some(keep) = keep else { return Ok(all.into()) };
-        Ok(convert::select_rows(&all, &keep)?.into())
+        Ok(convert::retain_rows(&all, &keep)?.into())
     }
 
     /// Every element of the shape is looked at, within budget.
@@ -269,18 +270,26 @@ impl Choice<'_> {
         let values = function.pass.on_arrays(&arrays.iter().collect::<Vec<_>>())?;
         let spec = LevelSpec::of_layout(Layout::Coo, shape)?;
         let all = convert::from_strided(&values, &spec, Fill::Undefined)?;
-        Ok(if let Some(keep) = keep { convert::select_rows(&all, &keep)? } else { all }.into())
+        Ok(if let Some(keep) = keep { convert::retain_rows(&all, &keep)? } else { all }.into())
     }
 }
 
-/// The positions at which the condition and the arm it chooses are there; `None` if they are everywhere.
-fn present(n: usize, condition: Source<'_>, presence: &[Option<Vec<bool>>; 3]) -> Result<Option<Vec<usize>>> {
+/// At which positions the condition and the arm it chooses are there; `None` if they are everywhere.
+fn present(n: usize, condition: Source<'_>, presence: &[Option<Vec<bool>>; 3]) -> Result<Option<Vec<bool>>> {
     if presence.iter().all(Option::is_none) {
         return Ok(None);
     }
     let condition = blocks::collect(n, condition, DType::Bool)?;
     let chosen = condition.buffer.bytes();
-    let is = |i: usize, p: usize| presence[i].as_ref().is_none_or(|there| there[p]);
-    let is_there = |&p: &usize| is(0, p) && is(if chosen[p] != 0 { 1 } else { 2 }, p);
-    Ok((!(0..n).all(|p| is_there(&p))).then(|| (0..n).chosen(is_there)))
+    let [of_condition, of_x, of_y] = presence.each_ref().map(|there| there.as_deref());
+    let mut present = zeroed_vec::<bool>(n);
+    parallel::for_chunks_mut(&mut present, 1, parallel::GRAIN, &|start, present| {
+        let is = |there: Option<&[bool]>, p: usize| there.is_none_or(|there| there[p]);
+        for (present, p) in present.iter_mut().zip(start..) {
+            // Both arms are asked, without a branch that is a guess.
+            let (x, y) = (is(of_x, p), is(of_y, p));
+            *present = is(of_condition, p) & if chosen[p] != 0 { x } else { y };
+        }
+    });
+    Ok(Some(present))
 }

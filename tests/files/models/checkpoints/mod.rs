@@ -66,6 +66,7 @@ fn what_training_saves() {
     let again = StateDict::load(&path).unwrap();
     assert!(again.names().eq(model.names()));
     assert_eq!(again.metadata(), model.metadata());
+    std::fs::remove_file(&path).unwrap();
     let error = model.save(super::path("again.pt")).unwrap_err().to_string();
     assert!(error.contains("read, not written") && error.contains(".safetensors"), "{error}");
 }
