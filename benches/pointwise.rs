@@ -62,6 +62,14 @@ fn binary(c: &mut Criterion) {
     let elsewhere = matrix(Layout::Csr, 1);
     assert!(elsewhere.add(&x).and_then(|sum| sum.equal(&x.mul(2.0)?)).expect("two of one shape"));
     group.bench_function("add_same_places", |b| b.iter(|| black_box(&x).add(&elsewhere)));
+    // A condition goes where the operand goes whose pattern it has, or is merged by itself.
+    let (own, other) = (x.gt(0.5).expect("numbers"), elsewhere.gt(0.5).expect("numbers"));
+    let chosen = |condition: &Tensor| condition.where_(&x, &y);
+    let same = chosen(&own).and_then(|found| found.equal(&chosen(&other)?)).expect("two of one shape");
+    assert!(same && chosen(&own).and_then(|found| found.equal(&y)).is_ok_and(|is_y| !is_y));
+    group.bench_function("where", |b| b.iter(|| chosen(black_box(&own))));
+    group.bench_function("where/another pattern", |b| b.iter(|| chosen(black_box(&other))));
+    group.bench_function("mask", |b| b.iter(|| black_box(&x).mask(&own)));
     group.bench_function("add_number", |b| b.iter(|| black_box(&x).add(1.5)));
     let row = Tensor::random([1, COLS], 1.0, 0.0, Layout::Csr, 3).and_then(|r| r.to_dense()).expect("a row");
     group.bench_function("add_dense_row", |b| b.iter(|| black_box(&x).add(&row)));

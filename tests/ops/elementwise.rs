@@ -65,7 +65,7 @@ fn some_operands_share_a_pattern() {
         assert!(dense(&sum([a, b, c])).equal(&sum([&dense(a), &dense(b), &dense(c)])).unwrap());
         for condition in [a.gt(0.5).unwrap(), a.lt(0.5).unwrap(), b.ge(0.0).unwrap(), a.gt(b).unwrap()] {
             let chosen = condition.where_(b, c).unwrap();
-            assert!(dense(&chosen).equal(&dense(&condition).where_(&dense(b), &dense(c)).unwrap()).unwrap());
+            assert!(dense(&chosen).equal(&dense(&condition).where_(dense(b), dense(c)).unwrap()).unwrap());
             // What is absent where it is not stored.
             let [b, c] = [b.stored(), c.stored()];
             let chosen = condition.where_(&b, &c).unwrap();
