@@ -88,6 +88,35 @@ fn grid(c: &mut Criterion) {
     group.finish();
 }
 
+/// Rows of twelve to thirty elements, as long as chance made them, times a vector that the second cache holds. Where gathers are slow they
+/// are made of loads one by one:
+///
+///     OPENWORK_SIMD=avx2 OPENWORK_GATHERS=slow cargo bench --bench matmul -- lengths
+///     OPENWORK_SIMD=avx2 OPENWORK_GATHERS=fast cargo bench --bench matmul -- lengths
+fn lengths(c: &mut Criterion) {
+    let mut group = c.benchmark_group("lengths");
+    let (rows, columns) = (100_000, 20_000);
+    let mix = |i: usize| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+    let (mut ends, mut indices) = (vec![0i64], vec![]);
+    for r in 0..rows {
+        let n = 12 + mix(r) % 19;
+        let apart = columns / n;
+        indices.extend((0..n).map(|i| (i * apart + mix(r * 32 + i) % apart) as i64));
+        ends.push(indices.len() as i64);
+    }
+    group.throughput(Throughput::Elements(indices.len() as u64));
+    let (values, x) =
+        (Tensor::rand([indices.len()], 2).expect("numbers"), Tensor::rand([columns], 3).expect("numbers"));
+    for dtype in [DType::F32, DType::F64] {
+        let (values, x) = (values.cast(dtype).expect("floats"), x.cast(dtype).expect("floats"));
+        let a = Tensor::csr([rows, columns], ends.clone(), indices.clone(), &values, 0.0).expect("a valid matrix");
+        let (product, wanted) = (a.matmul(&x), a.mul(&x).and_then(|t| t.sum(1)).expect("one shape"));
+        assert!(product.and_then(|y| y.allclose(&wanted, 1e-5, 1e-5)).expect("two of one shape"));
+        group.bench_function(format!("{dtype}"), |b| b.iter(|| black_box(&a).matmul(&x)));
+    }
+    group.finish();
+}
+
 /// A grid whose lines end, and blocks of 16 × 16 in rows, times a vector: for the first time, and again, when it is known which rows have
 /// the columns of the row before, each plus one, or the same. Results are the same to the bit.
 ///
@@ -320,5 +349,5 @@ fn blocks(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, products, grid, stencils, scattered, any_columns, gram, orders, blocks, small);
+criterion_group!(benches, products, grid, lengths, stencils, scattered, any_columns, gram, orders, blocks, small);
 criterion_main!(benches);

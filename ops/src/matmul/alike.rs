@@ -108,12 +108,16 @@ fn group<T: Lanes, const N: usize>(indices: &[u32], values: &[T], b: &[T], out: 
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::matmul::lanes;
 
     /// Rows of these lengths, whose indices come everywhere below `n`, and some values.
-    fn rows<T: Lanes>(lengths: &[u32], n: u32, value: impl Fn(u32) -> T) -> (Vec<u32>, Vec<u32>, Vec<T>) {
+    pub(in crate::matmul) fn rows<T: Lanes>(
+        lengths: &[u32],
+        n: u32,
+        value: impl Fn(u32) -> T,
+    ) -> (Vec<u32>, Vec<u32>, Vec<T>) {
         let mut pointers = vec![0];
         lengths.iter().for_each(|length| pointers.push(pointers[pointers.len() - 1] + length));
         let stored = 0..pointers[lengths.len()];
@@ -138,11 +142,11 @@ mod tests {
         (is_done.then_some(out), wanted)
     }
 
-    fn has_avx2() -> bool {
+    pub(in crate::matmul) fn has_avx2() -> bool {
         crate::simd::Level::of_cpu() >= crate::simd::Level::Avx2
     }
 
-    fn bits<T: Lanes>(of: &[T]) -> Vec<u64> {
+    pub(in crate::matmul) fn bits<T: Lanes>(of: &[T]) -> Vec<u64> {
         of.iter().map(|x| x.wide().to_bits()).collect()
     }
 

@@ -7,14 +7,12 @@
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-#[cfg(target_arch = "x86_64")]
-use super::alike;
 use super::columns::Columns;
-#[cfg(target_arch = "x86_64")]
-use super::stencils;
 use super::stencils::Stencil;
 use super::term::Term;
 use super::typed::Typed;
+#[cfg(target_arch = "x86_64")]
+use super::{alike, loads, stencils};
 use crate::simd::Later;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Level, gathers_are_slow, level, prefetch_stream};
@@ -47,6 +45,13 @@ pub(super) trait Lanes: Term {
     /// The CPU must have AVX2, and lanes in the mask must be readable.
     #[cfg(target_arch = "x86_64")]
     unsafe fn load4(mask: __m128i, from: *const Self) -> __m256d;
+
+    /// Four elements.
+    ///
+    /// # Safety
+    /// The CPU must have AVX2, and all four must be readable.
+    #[cfg(target_arch = "x86_64")]
+    unsafe fn load(from: *const Self) -> __m256d;
 
     /// Four elements as doubles.
     ///
@@ -121,6 +126,13 @@ impl Lanes for f64 {
     #[cfg(target_arch = "x86_64")]
     #[inline]
     #[target_feature(enable = "avx2")]
+    unsafe fn load(from: *const f64) -> __m256d {
+        // SAFETY: the caller's promise.
+        unsafe { _mm256_loadu_pd(from) }
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx2")]
     unsafe fn four([a, b, c, d]: [f64; 4]) -> __m256d {
         _mm256_setr_pd(a, b, c, d)
     }
@@ -181,6 +193,13 @@ impl Lanes for f32 {
     unsafe fn load4(mask: __m128i, from: *const f32) -> __m256d {
         // SAFETY: the caller's promise.
         _mm256_cvtps_pd(unsafe { _mm_maskload_ps(from, mask) })
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    unsafe fn load(from: *const f32) -> __m256d {
+        // SAFETY: the caller's promise.
+        _mm256_cvtps_pd(unsafe { _mm_loadu_ps(from) })
     }
     #[cfg(target_arch = "x86_64")]
     #[inline]
@@ -268,7 +287,7 @@ pub(super) fn dots<T: Lanes>(
         let few = if gathers_are_slow() { FEW } else { 0 };
         if !stencils.is_empty() && level() >= Level::Avx2 {
             // SAFETY: the level in use is at most that of the CPU.
-            let others = |rows, out: &mut [T]| unsafe { dots256(left, rows, b, few, out, |_| {}) };
+            let others = |rows, out: &mut [T]| unsafe { dots256(left, rows, b, out, |_| {}) };
             // SAFETY: as above.
             return unsafe { stencils::dots(left, stencils, rows, b, out, others) };
         }
@@ -277,7 +296,7 @@ pub(super) fn dots<T: Lanes>(
         if few > 0
             && later.is_idle()
             && level() >= Level::Avx2
-            && unsafe { alike::dots(left, rows.clone(), b, out, |rows, out| dots256(left, rows, b, few, out, |_| {})) }
+            && unsafe { alike::dots(left, rows.clone(), b, out, |rows, out| dots256(left, rows, b, out, |_| {})) }
         {
             return;
         }
@@ -287,9 +306,9 @@ pub(super) fn dots<T: Lanes>(
             // SAFETY: as above.
             (Level::Avx512, false) => return unsafe { dots512(left, rows, b, few, out, asking(later, b)) },
             // SAFETY: as above.
-            (Level::Avx2, true) => return unsafe { dots256(left, rows, b, few, out, |_| {}) },
+            (Level::Avx2, true) => return unsafe { dots256(left, rows, b, out, |_| {}) },
             // SAFETY: as above.
-            (Level::Avx2, false) => return unsafe { dots256(left, rows, b, few, out, asking(later, b)) },
+            (Level::Avx2, false) => return unsafe { dots256(left, rows, b, out, asking(later, b)) },
             (Level::Baseline, _) => {}
         }
     }
@@ -335,16 +354,19 @@ fn dots512<T: Lanes>(
     }
 }
 
+/// `look` is told how many entries were met, before more are.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn dots256<T: Lanes>(
     left: &Typed<'_, T, u32>,
     rows: Range<usize>,
     b: &[T],
-    few: usize,
     out: &mut [T],
     mut look: impl FnMut(usize),
 ) {
+    if gathers_are_slow() {
+        return loads::dots(left, rows, b, out, look);
+    }
     let mut start = left.start(rows.start);
     let first = start;
     for (out, &end) in out.iter_mut().zip(&left.pointers[rows.start + 1..=rows.end]) {
@@ -352,11 +374,6 @@ fn dots256<T: Lanes>(
         let (indices, values) = (&left.indices[start..end], &left.values[start..end]);
         let met = start - first;
         start = end;
-        if indices.len() <= few {
-            look(met);
-            *out = T::round(dot_few_ahead(indices, values, b));
-            continue;
-        }
         *out = T::round(dot256(indices, values, b, |e| look(met + e)).unwrap_or_else(|| dot(indices, values, b)));
     }
 }

@@ -23,6 +23,8 @@ mod floats;
 mod fused;
 mod kernels;
 mod lanes;
+#[cfg(target_arch = "x86_64")]
+mod loads;
 mod outer;
 mod over_fill;
 #[cfg(test)]

@@ -27,7 +27,10 @@ const LANES: usize = 8;
 
 /// Accumulators that are read into a place of their own before they are written, where some stay as they are. Compilers store only those
 /// that change if they see where these come from, which AVX2 does so slowly on some CPUs that it took five times as long.
-const APART: usize = 256;
+const APART: usize = 128;
+
+/// Accumulators so few that a place of their own does not pay.
+const FEW: usize = 8;
 
 /// The kernels of the fold `M` of elements `E`.
 pub(super) fn of<M: Fold<E>, E: Element>() -> ReduceKernels {
@@ -280,7 +283,7 @@ fn accumulate<M: Fold<E>, E: Element>(rows: &[&[u8]], acc: &mut [u8]) {
             let Accumulate(rows, acc) = self;
             let n = rows.iter().map(|row| row.len()).min().unwrap_or(0).min(acc.len());
             let (rows, acc) = (rows.map(|row| &row[..n]), &mut acc[..n]);
-            if const { !M::STAYS } {
+            if const { !M::STAYS } || n <= FEW {
                 for i in 0..n {
                     acc[i] = rows.iter().fold(acc[i], |acc, row| M::combine(acc, M::lift(row[i])));
                 }

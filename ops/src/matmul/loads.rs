@@ -1,0 +1,158 @@
+//! Dot products of sparse rows with a vector for CPUs on which a gather takes longer than loads one by one. Rows go by in blocks of
+//! eight, of which the last is made whole by what lies behind the row and counts for nothing: the length of a row decides one branch
+//! alone, since a CPU that foresees lengths wrongly loses more than it takes to load a few elements in vain. Lanes and the order in
+//! which they are added are those of [`lanes`](super::lanes), and so are the bits.
+#![allow(unsafe_code)] // blocks are read past the ends of rows, and the vector unchecked once eight indices were compared with its length
+
+use std::arch::x86_64::*;
+use std::mem::swap;
+use std::ops::Range;
+
+use super::lanes::{self, Lanes};
+use super::typed::Typed;
+use crate::simd::prefetch_stream;
+
+/// Elements in a block.
+const BLOCK: usize = 8;
+
+/// The dot product of each of some rows with a vector. `look` is told how many entries were met, before more are.
+#[target_feature(enable = "avx2")]
+pub(super) fn dots<T: Lanes>(
+    left: &Typed<'_, T, u32>,
+    rows: Range<usize>,
+    b: &[T],
+    out: &mut [T],
+    mut look: impl FnMut(usize),
+) {
+    let stored = left.indices.len().min(left.values.len());
+    let mut start = left.start(rows.start);
+    let first = start;
+    for (out, &end) in out.iter_mut().zip(&left.pointers[rows.start + 1..=rows.end]) {
+        let row = start..end as usize - left.base;
+        start = row.end;
+        let (n, met) = (row.len(), row.start.wrapping_sub(first));
+        let is_stored = row.start <= row.end && row.end <= stored;
+        let dot = if is_stored && row.start + n.max(1).next_multiple_of(BLOCK) <= stored {
+            let (indices, values) = (&left.indices[row.start..stored], &left.values[row.start..stored]);
+            // SAFETY: blocks of as many elements as the row has, and of one at least, end within both.
+            unsafe { dot(indices, values, n, b, |e| look(met + e)) }
+        } else {
+            None
+        };
+        *out = T::round(dot.unwrap_or_else(|| plain(left, row, b)));
+    }
+}
+
+/// The last rows, and those with an index beyond the vector: the safe loop says so as any slice does.
+#[cold]
+#[inline(never)]
+fn plain<T: Lanes>(left: &Typed<'_, T, u32>, row: Range<usize>, b: &[T]) -> f64 {
+    lanes::dot(&left.indices[row.clone()], &left.values[row], b)
+}
+
+/// The product of the first `n` elements; `None` if an index is not below the length of `b`.
+///
+/// # Safety
+/// The CPU must have AVX2. Of indices and values there must be blocks that hold `n` elements, and one at least.
+#[inline]
+#[target_feature(enable = "avx2")]
+unsafe fn dot<T: Lanes>(indices: &[u32], values: &[T], n: usize, b: &[T], mut look: impl FnMut(usize)) -> Option<f64> {
+    let last = _mm256_set1_epi32(b.len().checked_sub(1)? as u32 as i32);
+    let (mut sums, mut others) = ([_mm256_setzero_pd(); 2], [_mm256_setzero_pd(); 2]);
+    let mut e = 0;
+    loop {
+        look(e);
+        let (k, x) = (indices.as_ptr().wrapping_add(e), values.as_ptr().wrapping_add(e));
+        prefetch_stream(k);
+        prefetch_stream(x);
+        // SAFETY: the caller's promise.
+        let at = unsafe { _mm256_loadu_si256(k.cast()) };
+        if _mm256_movemask_epi8(_mm256_cmpeq_epi32(_mm256_max_epu32(at, last), last)) != -1 {
+            return None;
+        }
+        // Volatile, or else the compiler makes of these loads the gather that is to be avoided.
+        // SAFETY: eight indices that are below the length of `b`.
+        let element = |i: usize| unsafe { b.as_ptr().add(*k.add(i) as usize).read_volatile() };
+        // SAFETY: as above.
+        let products = unsafe {
+            [
+                _mm256_mul_pd(T::load(x), T::four([0, 1, 2, 3].map(element))),
+                _mm256_mul_pd(T::load(x.add(4)), T::four([4, 5, 6, 7].map(element))),
+            ]
+        };
+        if e + BLOCK >= n {
+            let rest = _mm256_set1_epi64x((n - e) as i64);
+            let lanes = [_mm256_setr_epi64x(0, 1, 2, 3), _mm256_setr_epi64x(4, 5, 6, 7)];
+            for ((sum, product), lanes) in sums.iter_mut().zip(products).zip(lanes) {
+                let is_of_row = _mm256_castsi256_pd(_mm256_cmpgt_epi64(rest, lanes));
+                *sum = _mm256_add_pd(*sum, _mm256_and_pd(product, is_of_row));
+            }
+            break;
+        }
+        sums = [_mm256_add_pd(sums[0], products[0]), _mm256_add_pd(sums[1], products[1])];
+        swap(&mut sums, &mut others);
+        e += BLOCK;
+    }
+    // Sixteen lanes, each with that eight further; which of the two comes first makes no difference.
+    let four = _mm256_add_pd(_mm256_add_pd(sums[0], others[0]), _mm256_add_pd(sums[1], others[1]));
+    let two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd::<1>(four));
+    Some(_mm_cvtsd_f64(two) + _mm_cvtsd_f64(_mm_unpackhi_pd(two, two)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::matmul::alike::tests::{bits, has_avx2, rows};
+
+    fn same_for<T: Lanes>(of: impl Fn(f64) -> T) {
+        let spread = |e: u32| f64::from(e.wrapping_mul(0x85eb_ca6b) as i32) / 1e7;
+        let b: Vec<T> = (0..50).map(|k| of(spread(k + 7))).collect();
+        let lengths: Vec<u32> = (0..200).map(|r: u32| r.wrapping_mul(0x9e37_79b1) % 41).chain(0..40).collect();
+        // What lies behind a row must not reach its sum, whatever it is.
+        let odd = |e: u32| if e.is_multiple_of(37) { f64::NAN } else { spread(e) };
+        for value in [&spread as &dyn Fn(u32) -> f64, &odd, &|_| -0.0] {
+            let (pointers, indices, values) = rows(&lengths, 50, |e| of(value(e)));
+            let left = Typed { pointers: &pointers, base: 0, indices: &indices, values: &values };
+            let plain = (0..lengths.len()).map(|r| {
+                let (indices, values) = left.row(r);
+                T::round(lanes::dot(indices, values, &b))
+            });
+            let (wanted, mut out) = (plain.collect::<Vec<T>>(), vec![T::zeroed(); lengths.len()]);
+            let mut met = vec![];
+            // SAFETY: the caller has asked.
+            unsafe { dots(&left, 0..lengths.len(), &b, &mut out, |e| met.push(e)) };
+            assert_eq!(bits(&out), bits(&wanted));
+            assert!(met.is_sorted() && met.len() > 500);
+            assert!(out.iter().any(|x| x.wide().is_finite()));
+        }
+    }
+
+    #[test]
+    fn as_the_plain_loop() {
+        if has_avx2() {
+            same_for(|x| x);
+            same_for(|x| x as f32);
+        }
+    }
+
+    #[test]
+    fn an_index_outside_is_left_to_the_plain_loop() {
+        if !has_avx2() {
+            return;
+        }
+        let mut indices = [3; 24];
+        indices[20] = 50;
+        let of = |n: usize, len: usize| {
+            // SAFETY: three blocks, of which the row has one or more.
+            unsafe { dot(&indices, &[1.0; 24], n, &vec![2.0; len], |_| {}) }
+        };
+        assert_eq!([of(16, 50), of(17, 50), of(24, 50), of(24, 51)], [Some(32.0), None, None, Some(48.0)]);
+        assert_eq!(of(0, 0), None);
+        // The next row has it: this one is right nevertheless.
+        let left = Typed { pointers: &[0, 17, 24], base: 0, indices: &indices, values: &[1.0; 24] };
+        let mut out = [0.0];
+        // SAFETY: as above.
+        unsafe { dots(&left, 0..1, &[2.0; 50], &mut out, |_| {}) };
+        assert_eq!(out, [34.0]);
+    }
+}
