@@ -160,6 +160,23 @@ fn all_loops_agree() {
     }
 }
 
+/// Few accumulators, and as many as go by at once, one more and more.
+#[test]
+fn one_row_after_the_other() {
+    for (op, dtype) in defined() {
+        let (typing, kernels) = kernels(op, dtype);
+        for n in [1, 8, 9, 128, 129, 300] {
+            let values = small(typing.input, 2 * n);
+            let block = Block::of(&values, typing.input);
+            let mut row = Block::of(&vec![kernels.identity; n], typing.acc);
+            let rows = block.bytes().chunks(n * typing.input.size());
+            rows.for_each(|one| kernels.accumulate(&[one], row.bytes_mut()));
+            let columns: Vec<_> = (0..n).map(|c| fold(op, dtype, &[values[c], values[n + c]])).collect();
+            assert!(all_same(&row.scalars(typing.acc), &columns), "{} {dtype} {n}", op.name());
+        }
+    }
+}
+
 #[test]
 fn nfold_is_the_fold_of_copies() {
     for (op, dtype) in defined() {

@@ -50,14 +50,39 @@ impl Level {
     }
 }
 
-/// The level in use as a number, or [`UNKNOWN`] before the first question.
-static CURRENT: AtomicU8 = AtomicU8::new(UNKNOWN);
+/// What is chosen, as numbers, or [`UNKNOWN`] before the first question.
+struct Chosen {
+    level: AtomicU8,
+    slow_gathers: AtomicU8,
+}
+
 const UNKNOWN: u8 = u8::MAX;
+
+impl Chosen {
+    const fn nothing() -> Chosen {
+        Chosen { level: AtomicU8::new(UNKNOWN), slow_gathers: AtomicU8::new(UNKNOWN) }
+    }
+}
+
+#[cfg(not(test))]
+fn chosen<T>(f: impl FnOnce(&Chosen) -> T) -> T {
+    static CHOSEN: Chosen = Chosen::nothing();
+    f(&CHOSEN)
+}
+
+/// A choice for each thread: tests run beside each other, and what one tries must not reach the others.
+#[cfg(test)]
+fn chosen<T>(f: impl FnOnce(&Chosen) -> T) -> T {
+    thread_local! {
+        static CHOSEN: Chosen = const { Chosen::nothing() };
+    }
+    CHOSEN.with(f)
+}
 
 /// The level that loops run at: the CPU's, or the one that the environment variable `OPENWORK_SIMD` (`baseline`, `avx2`,
 /// `avx512`) or [`set_level`] asks for, if that is lower.
 pub fn level() -> Level {
-    match CURRENT.load(Ordering::Relaxed) {
+    match chosen(|of| of.level.load(Ordering::Relaxed)) {
         0 => Level::Baseline,
         1 => Level::Avx2,
         2 => Level::Avx512,
@@ -74,17 +99,14 @@ fn named(name: &str) -> Option<Level> {
 pub fn set_level(wanted: Option<Level>) -> Level {
     let own = Level::of_cpu();
     let level = wanted.map_or(own, |wanted| wanted.min(own));
-    CURRENT.store(level as u8, Ordering::Relaxed);
+    chosen(|of| of.level.store(level as u8, Ordering::Relaxed));
     level
 }
-
-/// Whether gathers are slow, as a number, or [`UNKNOWN`] before the first question.
-static SLOW_GATHERS: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 /// Whether instructions that gather and scatter are slower here than loads and stores of the same elements: those of AMD are made of
 /// dozens of steps. Unless the environment variable `OPENWORK_GATHERS` (`slow`, `fast`) or [`set_slow_gathers`] says so.
 pub fn gathers_are_slow() -> bool {
-    match SLOW_GATHERS.load(Ordering::Relaxed) {
+    match chosen(|of| of.slow_gathers.load(Ordering::Relaxed)) {
         0 => false,
         1 => true,
         _ => set_slow_gathers(match std::env::var("OPENWORK_GATHERS").as_deref() {
@@ -99,7 +121,7 @@ pub fn gathers_are_slow() -> bool {
 /// measure both ways on one machine. Results are the same.
 pub fn set_slow_gathers(slow: Option<bool>) -> bool {
     let slow = slow.unwrap_or_else(is_amd);
-    SLOW_GATHERS.store(u8::from(slow), Ordering::Relaxed);
+    chosen(|of| of.slow_gathers.store(u8::from(slow), Ordering::Relaxed));
     slow
 }
 
@@ -205,9 +227,10 @@ mod tests {
 
     #[test]
     fn gathers_are_as_slow_as_is_said() {
-        // Other tests set it at the same time.
-        assert!(set_slow_gathers(Some(true)) && !set_slow_gathers(Some(false)));
-        assert_eq!(set_slow_gathers(None), is_amd());
+        for slow in [true, false] {
+            assert_eq!((set_slow_gathers(Some(slow)), gathers_are_slow()), (slow, slow));
+        }
+        assert_eq!((set_slow_gathers(None), gathers_are_slow()), (is_amd(), is_amd()));
     }
 
     #[test]
@@ -216,5 +239,13 @@ mod tests {
             assert!(level.min(Level::of_cpu()) <= Level::of_cpu());
         }
         assert!(level() <= Level::of_cpu());
+    }
+
+    #[test]
+    fn what_a_test_tries_reaches_no_other() {
+        set_level(Some(Level::Baseline));
+        let elsewhere = std::thread::spawn(|| (set_level(None), level())).join().unwrap();
+        assert_eq!((level(), elsewhere), (Level::Baseline, (Level::of_cpu(), Level::of_cpu())));
+        set_level(None);
     }
 }
