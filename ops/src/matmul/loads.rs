@@ -1,6 +1,6 @@
 //! Dot products of sparse rows with a vector for CPUs on which a gather takes longer than loads one by one. Rows go by in blocks of
 //! eight, of which the last is made whole by what lies behind the row and counts for nothing: the length of a row decides one branch
-//! alone, since a CPU that foresees lengths wrongly loses more than it takes to load a few elements in vain. Lanes and the order in
+//! alone, and a few elements are loaded in vain. Lanes and the order in
 //! which they are added are those of [`lanes`](super::lanes), and so are the bits.
 #![allow(unsafe_code)] // blocks are read past the ends of rows, and the vector unchecked once eight indices were compared with its length
 
