@@ -117,6 +117,32 @@ fn lengths(c: &mut Criterion) {
     group.finish();
 }
 
+/// A tenth of a matrix times a dense one that no cache holds: all rows, which go through its columns by panels (without AVX-512), and
+/// eight rows at a time, which go through all of it.
+///
+///     OPENWORK_SIMD=avx2 cargo bench --bench matmul -- panels
+fn panels(c: &mut Criterion) {
+    const SIDE: usize = 2048;
+    let mut group = c.benchmark_group("panels");
+    group.sample_size(10);
+    let a = Tensor::random([SIDE, SIDE], 0.1, 0.0, Layout::Csr, 1).expect("a small matrix");
+    let wide = Tensor::rand([SIDE, SIDE], 2).expect("numbers");
+    group.throughput(Throughput::Elements((a.nse() * SIDE) as u64));
+    for dtype in [DType::F32, DType::F64] {
+        let (a, wide) = (a.cast(dtype).expect("floats"), wide.cast(dtype).expect("floats"));
+        let parts: Vec<Tensor> =
+            (0..SIDE).step_by(8).map(|r| a.narrow(r..r + 8, 0).expect("rows of the matrix")).collect();
+        let (last, all) =
+            (parts[parts.len() - 1].matmul(&wide), a.matmul(&wide).and_then(|y| y.narrow(SIDE - 8..SIDE, 0)));
+        assert!(all.and_then(|all| all.allclose(&last?, 0.0, 0.0)).expect("one shape"));
+        group.bench_function(format!("{dtype}, all rows"), |b| b.iter(|| black_box(&a).matmul(&wide)));
+        group.bench_function(format!("{dtype}, eight rows at a time"), |b| {
+            b.iter(|| parts.iter().try_for_each(|part| black_box(part).matmul(&wide).map(drop)));
+        });
+    }
+    group.finish();
+}
+
 /// A grid whose lines end, and blocks of 16 × 16 in rows, times a vector: for the first time, and again, when it is known which rows have
 /// the columns of the row before, each plus one, or the same. Results are the same to the bit.
 ///
@@ -349,5 +375,18 @@ fn blocks(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, products, grid, lengths, stencils, scattered, any_columns, gram, orders, blocks, small);
+criterion_group!(
+    benches,
+    products,
+    grid,
+    lengths,
+    panels,
+    stencils,
+    scattered,
+    any_columns,
+    gram,
+    orders,
+    blocks,
+    small
+);
 criterion_main!(benches);

@@ -61,6 +61,7 @@ pub use semiring::{Plus, Semiring, Times};
 pub use small_blocks::SmallBlocks;
 pub use sparse::{Accumulator, Out};
 pub use stencils::Stencil;
+pub use vector::has_panels;
 
 /// Compressed rows: row `r` holds entries `pointers[r] - base..pointers[r + 1] - base`. Pointers and indices
 /// have one width.

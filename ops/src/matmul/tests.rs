@@ -199,6 +199,48 @@ fn vector_kernels_agree(rows: usize, columns: usize, (pointers, indices, values)
     }
 }
 
+/// Rows that go through a large dense matrix by panels of its columns have the bits of each row alone, which meets too little for that.
+#[test]
+fn panels_change_no_bits() {
+    const COLUMNS: usize = 1100;
+    let (rows, met) = (60, 90);
+    let pointers: Vec<u32> = (0..=rows as u32).map(|r| r * met).collect();
+    let indices: Vec<u32> = (0..rows as u32 * met).map(|e| e % met * 12 + e / met % 12).collect();
+    let values = numbers(indices.len(), 3);
+    let run = |carrier: Carrier, values: &[u8], dense: &[u8], size: usize| {
+        let n = dense.len() / size / COLUMNS;
+        let left = Rows {
+            pointers: IndexSlice::U32(&pointers),
+            base: 0,
+            indices: IndexSlice::U32(&indices),
+            values,
+            stencils: &[],
+        };
+        let right = Grid { values: dense, row: n, col: 1 };
+        let product = |rows: Range<usize>, out: &mut [u8], stream: bool| {
+            assert!(carrier.kernels().sparse_dense_rounded(left, rows, right, n, out, stream));
+        };
+        let mut apart = vec![0; rows * n * size];
+        for (r, out) in apart.chunks_exact_mut(n * size).enumerate() {
+            product(r..r + 1, out, false);
+        }
+        let together = at_each_level(&|| {
+            let [mut out, mut past] = [vec![0xaa; apart.len()], vec![0xaa; apart.len()]];
+            product(0..rows, &mut out, false);
+            product(0..rows, &mut past, true);
+            assert!(out == past);
+            out
+        });
+        assert!(together == apart);
+    };
+    // More than 8 MiB, and columns that fill no panel.
+    let dense = numbers(COLUMNS * 1005, 5);
+    run(Carrier::Float, bytemuck::cast_slice(&values), bytemuck::cast_slice(&dense), 8);
+    let singles = |x: &[f64]| x.iter().map(|&x| x as f32).collect::<Vec<f32>>();
+    let (values, dense) = (singles(&values), singles(&numbers(COLUMNS * 2011, 7)));
+    run(Carrier::Single, bytemuck::cast_slice(&values), bytemuck::cast_slice(&dense), 4);
+}
+
 /// What is larger than any `f32` on the way does not spoil a sum that is not.
 #[test]
 fn single_sums_may_be_large_on_the_way() {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use openwork_ops::matmul::{Carrier, Finish, Grid, Listed, Mask, Out, Product, Rows, Run, Stencil};
+use openwork_ops::matmul::{Carrier, Finish, Grid, Listed, Mask, Out, Product, Rows, Run, Stencil, has_panels};
 use openwork_ops::structure::{Index, IndexSlice};
 use openwork_ops::with_index;
 
@@ -186,6 +186,19 @@ impl Pass<'_> {
         Buffer::build(n, |out| out.copy_from_slice(total)).ok()
     }
 
+    /// Stored elements of a piece in which a kernel may go through a large dense matrix by panels of columns: so many that each row of it
+    /// is met several times, in a few pieces for each thread. Where there are fewer, 0.
+    fn panel_work(&self, left: &Stored) -> usize {
+        const MET: usize = 8;
+        const PIECES: usize = 4;
+        // A fraction of a second: an interrupt is seen between pieces.
+        const MOST: usize = 1 << 29;
+        let work = (left.nse() / (PIECES * parallel::threads())).min(MOST / self.n.max(1));
+        let is_plain = matches!(self.carrier, Carrier::Single | Carrier::Float) && self.left_terms.is_none();
+        let has_panels = is_plain && self.batch.is_empty() && has_panels(self.k, self.n, self.carrier.term_size());
+        if has_panels && work / MET >= self.k { work } else { 0 }
+    }
+
     /// Where pieces of similar work end that are made of whole rows of all matrices.
     fn dense_pieces(&self, rows: usize) -> Vec<usize> {
         let Some(left) = self.left.filter(|l| self.parts.rows && l.ids.is_none() && rows > 0) else {
@@ -193,7 +206,7 @@ impl Pass<'_> {
             return (1..=rows.div_ceil(grain)).map(|piece| (piece * grain).min(rows)).collect();
         };
         // A row is worth what it stores, and what is written of it.
-        let work = (WORK / self.n).max(1 << 10);
+        let work = (WORK / self.n).max(1 << 10).max(self.panel_work(left));
         if self.batch.is_empty() && left.nse() + rows <= work {
             return vec![rows];
         }
