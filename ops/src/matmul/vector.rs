@@ -21,7 +21,7 @@ use crate::structure::IndexSlice;
 const AHEAD: [usize; 2] = [32, 8];
 
 /// The same of rows that come into the second cache; with AVX2 rows of 2 KiB and more are asked for as [`AHEAD`] of wide ones, in
-/// 0.7 to 0.9 of the time (Zen 3).
+/// 0.7 to 1.0 of the time (Zen 3).
 const LATER: [usize; 2] = [64, 32];
 
 /// The same where rows of the dense matrix are a multiple of [`PAGE`] bytes apart: the same columns of all of them compete for
