@@ -1,7 +1,7 @@
 //! Strided storage: a buffer with shape, strides and offset. Views are free.
 
 use std::borrow::Cow;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 
 use openwork_ops::structure::gather;
 use openwork_ops::{DType, Element, Scalar};
@@ -214,25 +214,45 @@ impl Strided {
             out.copy_from_slice(&bytes[start * size..start * size + out.len()]);
             return;
         }
+        self.rows_from(start, out.len() / size, &mut |at, steps, columns, part| {
+            let part = &mut out[part.start * size..part.end * size];
+            gather::rows(source, at, steps, columns, size, part);
+        });
+    }
+
+    /// Reads what lies `step` times `places[i]` elements beyond each of the elements `start..` in C order, as many as fit `out`.
+    pub(crate) fn read_beyond(&self, start: usize, step: isize, places: &[u64], out: &mut [u8]) {
+        let (size, source) = (self.dtype.size(), self.buffer.bytes());
+        self.rows_from(start, places.len(), &mut |at, steps, columns, part| {
+            let (places, part) = (&places[part.clone()], &mut out[part.start * size..part.end * size]);
+            gather::rows_beyond(source, at, steps, columns, (step, places), size, part);
+        });
+    }
+
+    /// Where all is that [`Strided::read_beyond`] reads.
+    pub(crate) fn offsets_beyond(&self, start: usize, step: isize, places: &[u64], out: &mut [u64]) {
+        self.rows_from(start, out.len(), &mut |at, steps, columns, part| {
+            let rows = out[part.clone()].chunks_exact_mut(columns).zip(places[part].chunks_exact(columns));
+            for (r, (out, places)) in rows.enumerate() {
+                let at = at.wrapping_add_signed(r as isize * steps[0]);
+                for (c, (out, &place)) in out.iter_mut().zip(places).enumerate() {
+                    *out = at.wrapping_add_signed(c as isize * steps[1] + place as isize * step) as u64;
+                }
+            }
+        });
+    }
+
+    /// Gives rows from element `start` on, `total` elements in all: where the first of some is, the steps between rows and in them, the
+    /// length of each, and which of the elements they are.
+    fn rows_from(&self, start: usize, total: usize, each: &mut dyn FnMut(usize, [isize; 2], usize, Range<usize>)) {
         let mut walk = Walk::new(self, start);
-        let (mut done, total) = (0, out.len() / size);
+        let mut done = 0;
         while done < total {
-            if let Some((rows, steps, columns)) = walk.short_rows(total - done) {
-                let end = done + rows * columns;
-                gather::rows(source, walk.at as usize, steps, columns, size, &mut out[done * size..end * size]);
-                done = end;
-                walk.advance(1, rows);
-                continue;
-            }
-            let run = walk.run().min(total - done);
-            let part = &mut out[done * size..(done + run) * size];
-            match walk.inner_stride() {
-                1 => part.copy_from_slice(&source[walk.at as usize * size..(walk.at as usize + run) * size]),
-                0 => gather::repeat(&source[walk.at as usize * size..(walk.at as usize + 1) * size], part),
-                stride => gather::rows(source, walk.at as usize, [0, stride], run, size, part),
-            }
-            done += run;
-            walk.advance(0, run);
+            let (short, run) = (walk.short_rows(total - done), walk.run().min(total - done));
+            let (rows, steps, columns) = short.unwrap_or((1, [0, walk.inner_stride()], run));
+            each(walk.at as usize, steps, columns, done..done + rows * columns);
+            done += rows * columns;
+            if short.is_some() { walk.advance(1, rows) } else { walk.advance(0, run) }
         }
     }
 
@@ -276,7 +296,7 @@ impl Strided {
     }
 
     /// `start..end` of one axis.
-    pub(crate) fn narrow(&self, axis: usize, range: std::ops::Range<usize>) -> Strided {
+    pub(crate) fn narrow(&self, axis: usize, range: Range<usize>) -> Strided {
         let mut out = self.clone();
         out.shape[axis] = range.len();
         if !range.is_empty() {

@@ -85,6 +85,14 @@ impl Fold {
             (self.kernels.merge)(acc, bytes_of(&mut part, self.typing.acc));
             return Buffer::of_few(acc);
         }
+        // What the first elements say, no others can change.
+        if matches!(self.op, ReduceOp::Any | ReduceOp::All) {
+            let mut first = chunk(0..CHUNK >> 3);
+            let acc = bytes_of(&mut first, self.typing.acc);
+            if acc == [u8::from(self.op == ReduceOp::Any)] {
+                return Buffer::of_few(acc);
+            }
+        }
         let parts = parallel::map_chunks(n, CHUNK, &chunk);
         Buffer::of_held(self.typing.acc.size(), |acc| {
             self.fill_identity(acc);
@@ -124,6 +132,10 @@ impl Fold {
             self.leading(&s.permute(&order).dense_bytes()?, k, results)?
         } else if axes.iter().chain(kept).copied().eq(0..s.ndim()) && k > 0 && s.is_contiguous() {
             self.leading(&s.dense_bytes()?, k, results)?
+        } else if let Some(groups) = groups_in_order(&s, axes)
+            && k > 0
+        {
+            self.grouped(&s.dense_bytes()?, groups, k, results / groups)?
         } else {
             let rows = s.permute(&order);
             let bytes = rows.dense_bytes()?;
@@ -132,6 +144,25 @@ impl Fold {
             self.segments(&bytes, &offsets)?
         };
         Ok(Strided::new(buffer, self.typing.acc, shape))
+    }
+
+    /// Folds each of some groups of `k` rows of `block` elements into one row: where the axes lie between others.
+    fn grouped(&self, values: &[u8], groups: usize, k: usize, block: usize) -> Result<Buffer> {
+        let (row, to) = (block * self.typing.input.size(), block * self.typing.acc.size());
+        let of = |group: usize| &values[group * k * row..(group + 1) * k * row];
+        if k * block >= 2 * SHARE {
+            let each = (0..groups).map(|group| self.leading(of(group), k, block)).collect::<Result<Vec<Buffer>>>()?;
+            return Buffer::build(groups * to, |acc| {
+                acc.chunks_exact_mut(to).zip(&each).for_each(|(acc, own)| acc.copy_from_slice(own.bytes()));
+            });
+        }
+        Buffer::build(groups * to, |acc| {
+            parallel::for_chunks_mut(acc, to, (parallel::GRAIN / (k * block)).max(1), &|first, acc| {
+                for (group, acc) in (first..).zip(acc.chunks_exact_mut(to)) {
+                    self.accumulate_rows(of(group).chunks_exact(row), acc);
+                }
+            });
+        })
     }
 
     /// Folds `k` rows of `results` elements into one row.
@@ -243,6 +274,13 @@ impl Fold {
         let shape = acc.shape.clone();
         Ok(Strided { strides: crate::base::strided::c_strides(&shape).into(), shape, ..whole }.cast(self.typing.out))
     }
+}
+
+/// How many groups of rows these axes have that lie between others, of an array in C order whose rows are not narrow.
+fn groups_in_order(s: &Strided, axes: &[usize]) -> Option<usize> {
+    let (first, end) = (*axes.first()?, axes.last()? + 1);
+    let are_between = axes.iter().copied().eq(first..end) && count(&s.shape[end..]) >= AT_ONCE / 2;
+    (are_between && s.is_contiguous()).then(|| count(&s.shape[..first]))
 }
 
 /// As many rows as go by in one pass over the accumulators, again and again.

@@ -6,7 +6,7 @@ use openwork::{DType, Index, Layout, Tensor, s, tensor};
 use crate::common::rng::Rng;
 
 /// The same on every number of threads.
-fn on_threads<T: PartialEq + Send>(f: impl Fn() -> T + Sync + Send) -> T {
+pub fn on_threads<T: PartialEq + Send>(f: impl Fn() -> T + Sync + Send) -> T {
     let first = with_threads(1, &f).unwrap();
     for threads in 2..=3 {
         assert!(with_threads(threads, &f).unwrap() == first, "{threads} threads");

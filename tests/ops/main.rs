@@ -43,6 +43,7 @@ mod reduce_varying;
 mod results;
 mod scattered;
 mod semirings;
+mod short_axes;
 mod sides;
 mod small_blocks;
 #[cfg(feature = "faer")]

@@ -215,6 +215,35 @@ fn fold_short<M: Fold<E>, E: Element>(values: &[E], start: usize, end: usize) ->
     }
 }
 
+/// Combines with the folds of segments that all have the same few elements, as rows of points and colours have: in the lanes that
+/// [`fold_short`] has them in, with no branch. Whether they have.
+#[inline(always)]
+fn even<M: Fold<E>, E: Element>(values: &[E], offsets: &[usize], acc: &mut [M::Acc]) -> bool {
+    #[inline(always)]
+    fn of<M: Fold<E>, E: Element, const N: usize>(values: &[E], acc: &mut [M::Acc]) {
+        for (slot, row) in acc.iter_mut().zip(values.as_chunks::<N>().0) {
+            let mut lanes = [M::PADDING; LANES];
+            for i in 0..N {
+                lanes[i] = M::combine(M::PADDING, M::lift(row[i]));
+            }
+            *slot = M::combine(*slot, tree::<M, LANES>(lanes));
+        }
+    }
+    let [start, second, ..] = *offsets else { return false };
+    let n = second.wrapping_sub(start);
+    if !(2..=4).contains(&n) || acc.len() < LANES || !offsets.windows(2).fold(true, |even, w| even & (w[1] - w[0] == n))
+    {
+        return false;
+    }
+    let values = &values[start..start + acc.len() * n];
+    match n {
+        2 => of::<M, E, 2>(values, acc),
+        3 => of::<M, E, 3>(values, acc),
+        _ => of::<M, E, 4>(values, acc),
+    }
+    true
+}
+
 fn scatter<M: Fold<E>, E: Element>(values: &[E], keys: &[u32], acc: &mut [u8]) {
     debug_assert_eq!(values.len(), keys.len());
     let acc = M::Acc::from_bytes_mut(acc);
@@ -231,6 +260,9 @@ fn segments<M: Fold<E>, E: Element>(values: &[E], offsets: &[usize], acc: &mut [
         #[inline(always)]
         fn run(self) {
             let Segments(values, offsets, acc) = self;
+            if const { !M::EXACT } && even::<M, E>(values, offsets, acc) {
+                return;
+            }
             for (slot, ends) in acc.iter_mut().zip(offsets.windows(2)) {
                 let (start, end) = (ends[0], ends[1]);
                 let fold = if const { M::EXACT } {

@@ -50,6 +50,35 @@ fn every_typing_has_kernels() {
     assert_eq!(ReduceOp::Sum.typing(DType::F16).map(|t| (t.acc, t.out)), Some((DType::F64, DType::F16)));
 }
 
+/// Segments of a few elements have the same bits whether all are as long as each other or one is not.
+#[test]
+fn even_segments_are_as_others() {
+    for level in Level::ALL {
+        set_level(Some(level));
+        for (op, dtype) in defined() {
+            let (typing, kernels) = kernels(op, dtype);
+            let values = Block::of(&special(typing.input), typing.input);
+            let all = values.bytes().repeat(40);
+            let size = typing.input.size();
+            for n in 1..=5 {
+                let count = (all.len() / size - 2) / n;
+                let ends: Vec<usize> = (0..=count).map(|i| 1 + i * n).collect();
+                let longer: Vec<usize> = ends.iter().copied().chain([1 + count * n + 1]).collect();
+                let [even, odd] = [&ends, &longer].map(|ends| {
+                    let mut acc = Block::of(&vec![kernels.identity; ends.len() - 1], typing.acc);
+                    let mut words = Block::zeroed(all.len());
+                    words.bytes_mut().copy_from_slice(&all);
+                    kernels.segments(words.bytes(), ends, acc.bytes_mut());
+                    acc.scalars(typing.acc)
+                });
+                let same = even.iter().zip(&odd).all(|(even, odd)| even.same(*odd));
+                assert!(same, "{} {dtype} {n} {level:?}", op.name());
+            }
+        }
+    }
+    set_level(None);
+}
+
 #[test]
 fn columns_say_what_kernels_do() {
     let pair = [Scalar::I64(3), Scalar::I64(2)];

@@ -425,6 +425,54 @@ pub fn rows(source: &[u8], at: usize, steps: [isize; 2], columns: usize, width: 
     }
 }
 
+/// As [`rows`], of elements that lie further by as many times a step as `beyond` says of each.
+pub fn rows_beyond(
+    source: &[u8],
+    at: usize,
+    steps: [isize; 2],
+    columns: usize,
+    beyond: (isize, &[u64]),
+    width: usize,
+    out: &mut [u8],
+) {
+    const AHEAD: usize = 32;
+    fn wide<const W: usize>(
+        source: &[u8],
+        at: usize,
+        steps: [isize; 2],
+        columns: usize,
+        (step, places): (isize, &[u64]),
+        out: &mut [u8],
+    ) {
+        let (source, out) = (source.as_chunks::<W>().0, out.as_chunks_mut::<W>().0);
+        // Elements all over memory are asked for ahead: some further in the row, or in one of the next rows.
+        let [rows_ahead, ahead] = if columns > AHEAD { [0, AHEAD] } else { [AHEAD / columns, 0] };
+        let later = rows_ahead as isize * steps[0] + ahead as isize * steps[1];
+        let ahead = if simd::is_far(source) { rows_ahead * columns + ahead } else { places.len() };
+        let rows = out.chunks_exact_mut(columns).enumerate();
+        for (r, row) in rows {
+            let (at, first) = (at.wrapping_add_signed(r as isize * steps[0]), r * columns);
+            for (c, o) in row.iter_mut().enumerate() {
+                let beside = at.wrapping_add_signed(c as isize * steps[1]);
+                if let Some(&place) = places.get(first + c + ahead) {
+                    simd::prefetch_far::<[u8; W], 1>(source, beside.wrapping_add_signed(later + place as isize * step));
+                }
+                *o = source[beside.wrapping_add_signed(places[first + c] as isize * step)];
+            }
+        }
+    }
+    if columns == 0 {
+        return;
+    }
+    match width {
+        1 => wide::<1>(source, at, steps, columns, beyond, out),
+        2 => wide::<2>(source, at, steps, columns, beyond, out),
+        4 => wide::<4>(source, at, steps, columns, beyond, out),
+        8 => wide::<8>(source, at, steps, columns, beyond, out),
+        _ => wide::<16>(source, at, steps, columns, beyond, out),
+    }
+}
+
 #[inline(always)]
 fn stepped<T: Copy>(source: &[T], at: usize, [step, inner]: [isize; 2], columns: usize, out: &mut [T]) {
     for (r, row) in out.chunks_exact_mut(columns).enumerate() {
@@ -463,6 +511,27 @@ mod tests {
             assert_eq!(out_keys[..n], [4, 0, 1, 4]);
             let rows: Vec<u8> = [0, 1, 4, 5].iter().flat_map(|r| values[r * width..(r + 1) * width].to_vec()).collect();
             assert_eq!(out_values[..n * width], rows);
+        }
+    }
+    #[test]
+    fn elements_beyond_those_of_rows() {
+        // Near, and so many that they are asked for ahead.
+        for (width, n) in [1, 2, 4, 8, 16].into_iter().flat_map(|width| [(width, 2000), (width, 3 << 20)]) {
+            let source: Vec<u8> = (0..n * width).map(|i: usize| (i.wrapping_mul(0x9e37_79b1) >> 11) as u8).collect();
+            for (rows, columns, at, steps, step) in
+                [(40, 3, 7, [9, 1], 2), (3, 50, 1900, [-20, -3], -1), (9, 33, 5, [1, 0], 11), (1, 1, 0, [0, 0], 1)]
+            {
+                let places: Vec<u64> = (0..rows * columns).map(|i| (i * 7919 % 64) as u64).collect();
+                let mut out = vec![0; places.len() * width];
+                rows_beyond(&source, at, steps, columns, (step, &places), width, &mut out);
+                for (i, (found, &place)) in out.chunks_exact(width).zip(&places).enumerate() {
+                    let from = at as isize
+                        + (i / columns) as isize * steps[0]
+                        + (i % columns) as isize * steps[1]
+                        + place as isize * step;
+                    assert_eq!(*found, source[from as usize * width..][..width], "{width} {n} {columns} {i}");
+                }
+            }
         }
     }
     #[test]

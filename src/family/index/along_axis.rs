@@ -5,13 +5,15 @@ use openwork_ops::ReduceOp;
 
 use super::pick::pick;
 use super::put::{Given, value_of};
-use super::{all_bounded, integers};
+use super::{List, all_bounded, integers};
 use crate::base::axes::Axis;
+use crate::base::buffer::{Buffer, zeroed_vec};
 use crate::base::context;
 use crate::base::error::{self, Result};
 use crate::base::memory;
+use crate::base::parallel;
 use crate::base::shape::broadcast_shapes;
-use crate::base::strided::{Strided, c_strides};
+use crate::base::strided::{Strided, c_order, count, dense_len};
 use crate::engine::convert;
 use crate::family::pointwise::Operand;
 use crate::tensor::fill::Fill;
@@ -145,17 +147,28 @@ fn scatter(x: &Tensor, index: &Tensor, src: Operand<'_>, reduce: Option<ReduceOp
     if src.shape() != index.shape() {
         return Err(error::shape(&[index.shape(), src.shape()], "src needs the shape of index, or is a number"));
     }
-    let (n, columns) = columns(x, index, axis)?;
-    let given = Given::of(&src, n, reduce)?;
     match &x.storage {
         Storage::Strided(s) => {
-            let mut offsets = vec![0u64; n];
-            for (column, stride) in columns.iter().zip(c_strides(&s.shape)) {
-                offsets.iter_mut().zip(column).for_each(|(o, c)| *o += c * stride as u64);
-            }
-            super::strided::at(s, offsets, given)
+            let in_order = Strided { strides: c_order(&s.shape), offset: 0, ..s.clone() };
+            let (named, first, step) = along(&in_order, index, axis)?;
+            let (width, instead) = (size_of::<u64>(), "scatter fewer at a time");
+            let n = memory::room(
+                index.shape(),
+                "a list of the places that the indices name",
+                index.shape(),
+                width,
+                instead,
+            )?;
+            let mut offsets = zeroed_vec(n);
+            parallel::for_chunks_mut(&mut offsets, 1, parallel::GRAIN, &|start, offsets| {
+                first.offsets_beyond(start, step, &named[start..], offsets);
+            });
+            super::strided::at(s, offsets, Given::of(&src, n, reduce)?)
         }
-        Storage::Sparse(s) => Ok(super::points::put(s, &columns, &given)?.into()),
+        Storage::Sparse(s) => {
+            let (n, columns) = columns(x, index, axis)?;
+            Ok(super::points::put(s, &columns, &Given::of(&src, n, reduce)?)?.into())
+        }
     }
 }
 
@@ -182,12 +195,49 @@ fn columns(x: &Tensor, index: &Tensor, axis: usize) -> Result<(usize, Vec<Vec<u6
     let n = memory::room(index.shape(), "a list of the places that the indices name", index.shape(), width, instead)?;
     let size = x.shape()[axis];
     let named = all_bounded(&integers(index)?, axis, size)?;
-    let strides = c_strides(index.shape());
-    let own = |d: usize| (0..n).mapped(|i| ((i / strides[d] as usize) % index.shape()[d]) as u64);
+    // Each coordinate stands as often as the axes behind it have elements, and all of them again and again.
+    let own = |d: usize| {
+        let (times, size) = (count(&index.shape()[d + 1..]), index.shape()[d]);
+        let mut column = zeroed_vec(n);
+        parallel::for_chunks_mut(
+            &mut column,
+            times.max(1),
+            (parallel::GRAIN / times.max(1)).max(1),
+            &|first, column| {
+                for (i, run) in (first..).zip(column.chunks_exact_mut(times)) {
+                    run.fill((i % size) as u64);
+                }
+            },
+        );
+        column
+    };
     Ok((n, (0..x.ndim()).mapped(|d| if d == axis { named.to_vec() } else { own(d) })))
 }
 
+/// Which elements the indices name along the axis, where its first is for each of them, and the step from one to the next.
+fn along(x: &Strided, index: &Tensor, axis: usize) -> Result<(List, Strided, isize)> {
+    let named = all_bounded(&integers(index)?, axis, x.shape[axis])?;
+    let mut first = Strided { shape: index.shape().into(), ..x.clone() };
+    let step = std::mem::take(&mut first.strides[axis]);
+    Ok((named, first, step))
+}
+
+/// What the indices name of an array that is no smaller than they along other axes.
+fn picked_strided(x: &Strided, index: &Tensor, axis: usize) -> Result<Strided> {
+    let (shape, size) = (index.shape(), x.dtype.size());
+    let (named, first, step) = along(x, index, axis)?;
+    let buffer = Buffer::filled(dense_len(shape, x.dtype)? * size, size, |out| {
+        parallel::for_chunks_mut(out, size, parallel::GRAIN, &|start, out| {
+            first.read_beyond(start, step, &named[start..start + out.len() / size], out);
+        });
+    })?;
+    Ok(Strided::new(buffer, x.dtype, shape))
+}
+
 fn picked(given: &Tensor, x: &Tensor, index: &Tensor, axis: usize) -> Result<Tensor> {
+    if let Storage::Strided(s) = &x.storage {
+        return Ok(Tensor::from_strided(picked_strided(s, index, axis)?));
+    }
     let (n, columns) = columns(x, index, axis)?;
     let axes: Vec<usize> = (0..x.ndim()).collect();
     let lists: Vec<&[u64]> = columns.mapped(|c| &c[..]);
@@ -203,9 +253,7 @@ fn picked(given: &Tensor, x: &Tensor, index: &Tensor, axis: usize) -> Result<Ten
             };
             Tensor::from_strided(dense)
         }
-        (Some(_), _) => flat,
-        (None, _) => flat,
+        _ => flat,
     };
-    let out = flat.reshape(index.shape())?;
-    Ok(out)
+    flat.reshape(index.shape())
 }

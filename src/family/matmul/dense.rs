@@ -1,11 +1,12 @@
 //! Products of strided operands: the `gemm` crate for floats, our own rows for everything else.
 #![allow(unsafe_code)] // the crate's entry points take raw pointers; the call says why they are in bounds
 
+use openwork_ops::matmul::array_vector::Number;
 use openwork_ops::{DType, DTypeKind, Element, c64, c128};
 
-use super::Way;
 use super::operand::Field;
 use super::rows::{Parts, Pass};
+use super::{Way, array_vector};
 use crate::base::buffer::Buffer;
 use crate::base::error::Result;
 use crate::base::parallel;
@@ -14,6 +15,9 @@ use crate::engine::convert;
 
 /// Rows of the result that one call computes: fixed, so that results do not depend on threads.
 const PANEL: usize = 256;
+
+/// Products of numbers that one call takes at least, where rows are short.
+const LITTLE: usize = 1 << 14;
 
 /// Columns of a result with few rows that one call computes.
 const COLUMNS: usize = 1024;
@@ -88,6 +92,9 @@ fn floats<T: Float>(
     batch: &[usize],
     shape: &[usize],
 ) -> Result<Strided> {
+    if let Some(out) = array_vector::product::<T>(a, b, shape)? {
+        return Ok(out);
+    }
     let size = T::DTYPE.size();
     let buffer = Buffer::overwritten(crate::base::strided::count(shape) * size, size, |out| {
         if out.is_empty() {
@@ -100,7 +107,7 @@ fn floats<T: Float>(
             });
         }
         // Small matrices of a batch share a piece; a large one is cut into panels.
-        let grain = if m > PANEL { PANEL } else { m * ((1 << 20) / (m * k * n).max(1)).max(1) };
+        let grain = if m > PANEL { PANEL.max(LITTLE / (k * n)) } else { m * ((1 << 20) / (m * k * n).max(1)).max(1) };
         parallel::for_chunks_mut(T::from_bytes_mut(out), n, grain, &|first, out| {
             let (mut at, end) = (first, first + out.len() / n);
             let mut rest = out;
@@ -156,7 +163,7 @@ fn corner<T>(elements: &[T], x: &Strided, batch: &[usize], b: usize, i: usize) -
     Matrix { at: elements[at as usize..].as_ptr(), row: x.strides[lead], col: x.strides[lead + 1] }
 }
 
-trait Float: Element {
+trait Float: Number + Element {
     /// `out = left · right`, `out` in C order.
     ///
     /// # Safety

@@ -5,19 +5,25 @@ use std::ops::Range;
 
 use openwork_ops::reduce::Moments;
 use openwork_ops::reduce::moments::{COLUMNS, ROWS};
-use openwork_ops::{DType, cast};
+use openwork_ops::{DType, ReduceOp, UnaryOp, cast};
 
 use crate::base::buffer::zeroed_vec;
+use crate::base::error::{self, Result};
 use crate::base::faults::{self, Fault};
-use crate::base::mapped::Mapped;
+use crate::base::mapped::{Chosen, Mapped};
 use crate::base::parallel::{self, GRAIN};
 use crate::base::strided::Strided;
+use crate::engine::fold::Fold;
+use crate::tensor::Tensor;
 
 /// Columns of a task at most.
 const WIDE: usize = 1 << 10;
 
 /// Elements of a slice, of which there are several, that are worth being taken so.
 const LONG: usize = 1 << 12;
+
+/// Elements of a slice that are so few that all are squared first: the means of as many slices take longer.
+const SHORT: usize = 64;
 
 /// Elements of all tasks that are not worth another thread.
 const ALONE: usize = 4 * GRAIN;
@@ -41,21 +47,43 @@ pub(super) fn variances(x: &Strided, correction: f64, axes: &[usize]) -> Option<
     })
 }
 
-/// √(Σ x²) over some axes but the innermost, along which a plain sum is faster; `None` where [`each`] finds nothing, and where a
-/// square may overflow or vanish.
-pub(super) fn norms(x: &Strided, axes: &[usize]) -> Option<Strided> {
+/// √(Σ x²) over some axes but the innermost, along which a plain sum is faster unless slices are short; `None` where [`each`] finds
+/// nothing, and where a square may overflow or vanish.
+pub(super) fn norms(x: &Strided, axes: &[usize]) -> Result<Option<Strided>> {
     if let Some(found) = ones(x, axes, &f64::abs) {
-        return Some(found);
+        return Ok(Some(found));
     }
+    let length = axes.iter().map(|&axis| x.shape[axis]).product::<usize>();
     // About a mean, to which the squares are added that its own have.
-    let found = each(x, axes, false, &|found| {
-        let of_mean = found.means().iter().map(|mean| found.count() * mean * mean);
-        found.squares().iter().zip(of_mean).map(|(squares, of_mean)| squares + of_mean).collect()
-    })?;
-    let squares = found.core();
-    let is_exact = squares.typed::<f64>()?.iter().all(|squares| (1e-250..1e250).contains(squares));
-    let root = |squares: &f64| squares.sqrt();
-    is_exact.then(|| Strided::from_vec(squares.typed::<f64>().unwrap_or_default().mapped(root), squares.shape.clone()))
+    let are_all_squared = (1..=SHORT).contains(&length);
+    let found = if are_all_squared {
+        Some(sums_of_squares(x, axes)?)
+    } else {
+        each(x, axes, false, &|found| {
+            let of_mean = found.means().iter().map(|mean| found.count() * mean * mean);
+            found.squares().iter().zip(of_mean).map(|(squares, of_mean)| squares + of_mean).collect()
+        })
+    };
+    let Some(squares) = found.map(|found| found.core()) else { return Ok(None) };
+    let numbers = squares.typed::<f64>().unwrap_or_default();
+    // Of narrower numbers no square overflows or vanishes; what is infinite may not meet a mean.
+    let is_exact = are_all_squared && x.dtype != DType::F64;
+    if !is_exact && !numbers.iter().all(|squares| (1e-250..1e250).contains(squares)) {
+        return Ok(None);
+    }
+    let mut roots = zeroed_vec(numbers.len());
+    parallel::for_chunks_mut(&mut roots, 1, GRAIN, &|first, roots| {
+        roots.iter_mut().zip(&numbers[first..]).for_each(|(root, squares)| *root = squares.sqrt());
+    });
+    Ok(Some(Strided::from_vec(roots, squares.shape.clone())))
+}
+
+/// Σ x² over some axes, as `float64`.
+fn sums_of_squares(x: &Strided, axes: &[usize]) -> Result<Strided> {
+    let squares = Tensor::from_strided(x.cast(DType::F64)).unary(UnaryOp::Square)?;
+    let kept: Vec<usize> = (0..x.ndim()).chosen(|axis| !axes.contains(axis));
+    let Some(squares) = squares.strided() else { return Err(error::layout("squares of an array are one")) };
+    Fold::new(ReduceOp::Sum, DType::F64)?.strided(squares, &kept, axes)
 }
 
 /// What `of` makes of each element, where each is a slice; `None` where slices have more.

@@ -23,7 +23,7 @@ impl Tensor {
     pub fn nansum(&self, axes: impl Into<Axes>) -> Result<Tensor> {
         let axes = &axes.into();
         let call = trace::call("nansum", &[self]);
-        call.end(with_nan_as(self, 0.0)?.sum(axes))
+        call.end(unless_nan(self.sum(axes)?, || with_nan_as(self, 0.0)?.sum(axes)))
     }
 
     /// The product of the elements that are not NaN; 1 where there are no others. See [`Tensor::prod`].
@@ -33,7 +33,7 @@ impl Tensor {
     pub fn nanprod(&self, axes: impl Into<Axes>) -> Result<Tensor> {
         let axes = &axes.into();
         let call = trace::call("nanprod", &[self]);
-        call.end(with_nan_as(self, 1.0)?.prod(axes))
+        call.end(unless_nan(self.prod(axes)?, || with_nan_as(self, 1.0)?.prod(axes)))
     }
 
     /// The least of the elements that are not NaN; NaN where there are no others. See [`Tensor::min`].
@@ -43,8 +43,8 @@ impl Tensor {
     pub fn nanmin(&self, axes: impl Into<Axes>) -> Result<Tensor> {
         let axes = &axes.into();
         let call = trace::call("nanmin", &[self]);
-        let least = with_nan_as(self, f64::INFINITY)?.min(axes)?;
-        call.end(nan_where_none(least, self, axes))
+        let others = || nan_where_none(with_nan_as(self, f64::INFINITY)?.min(axes)?, self, axes);
+        call.end(unless_nan(self.min(axes)?, others))
     }
 
     /// The greatest of the elements that are not NaN; NaN where there are no others. See [`Tensor::max`].
@@ -54,8 +54,8 @@ impl Tensor {
     pub fn nanmax(&self, axes: impl Into<Axes>) -> Result<Tensor> {
         let axes = &axes.into();
         let call = trace::call("nanmax", &[self]);
-        let greatest = with_nan_as(self, f64::NEG_INFINITY)?.max(axes)?;
-        call.end(nan_where_none(greatest, self, axes))
+        let others = || nan_where_none(with_nan_as(self, f64::NEG_INFINITY)?.max(axes)?, self, axes);
+        call.end(unless_nan(self.max(axes)?, others))
     }
 
     /// The mean of the elements that are not NaN; NaN where there are no others. See [`Tensor::mean`].
@@ -70,10 +70,15 @@ impl Tensor {
             return call.end(self.mean(axes));
         }
         let wide = if out.is_complex() { DType::Complex128 } else { DType::F64 };
-        let sum = with_nan_as(&self.cast(wide)?, 0.0)?.sum(axes)?;
-        let count = counted(self, axes)?;
-        call.end(sum.div(&count)?.cast(out))
+        let others = || with_nan_as(&self.cast(wide)?, 0.0)?.sum(axes)?.div(&counted(self, axes)?)?.cast(out);
+        call.end(unless_nan(self.mean(axes)?, others))
     }
+}
+
+/// The fold of all elements, of which NaN becomes NaN: where there is none, no element was one. Else the fold of the others.
+fn unless_nan(all: Tensor, others: impl FnOnce() -> Result<Tensor>) -> Result<Tensor> {
+    let is_any = all.dtype().is_inexact() && all.isnan()?.count_nonzero(..)?.item()? != Scalar::I64(0);
+    if is_any { others() } else { Ok(all) }
 }
 
 /// The tensor with NaN replaced by a number.

@@ -26,6 +26,9 @@ const SHARE: usize = 1 << 17;
 const SHARES: usize = 16;
 const ROWS: usize = 8;
 
+/// Rows so short that several have their keys made at once.
+const SHORT: usize = 32;
+
 /// Columns of an array whose slices are looked at one by one, and from which on threads share the columns, so many each.
 const NARROW: usize = 16;
 const WIDE: usize = 8 * AT_ONCE;
@@ -74,6 +77,25 @@ impl Rows<'_> {
         best
     }
 
+    /// Of each row from `first` on the place of its greatest rank.
+    fn best_of_each(&self, first: usize, found: &mut [i64]) {
+        let (n, size) = (self.block, self.dtype.size());
+        let mut keys = [0; AT_ONCE];
+        for (part, found) in found.chunks_mut(AT_ONCE / n).enumerate() {
+            let start = (first + part * (AT_ONCE / n)) * n;
+            let keys = &mut keys[..found.len() * n];
+            order::keys(self.dtype, &self.bytes[start * size..(start + keys.len()) * size], keys);
+            for (found, keys) in found.iter_mut().zip(keys.chunks_exact(n)) {
+                let mut best = (self.rank(keys[0]), 0);
+                for (place, &key) in keys.iter().enumerate().skip(1) {
+                    let rank = self.rank(key);
+                    best = if rank > best.0 { (rank, place as i64) } else { best };
+                }
+                *found = best.1;
+            }
+        }
+    }
+
     /// The same, of shares of the rows on several threads.
     fn best_of_shares(&self, rows: Range<usize>) -> Vec<(u64, usize)> {
         let n = rows.len();
@@ -93,16 +115,21 @@ impl Rows<'_> {
 }
 
 /// Where the least or the greatest element is along an axis of an array: each index of the axes before it has rows of its own. `None`
-/// along the last axis, and where rows are narrow or do not lie in order.
+/// along the last axis where its rows are long, and where rows are narrow or do not lie in order.
 fn of_array(x: &Strided, axis: usize, greatest: bool) -> Result<Option<Tensor>> {
     let [groups, n, block] = [&x.shape[..axis], &x.shape[axis..=axis], &x.shape[axis + 1..]].map(count);
-    if x.len() == 0 || n == 1 || block < NARROW || !x.is_contiguous() {
+    let are_short = block == 1 && n <= SHORT;
+    if x.len() == 0 || n == 1 || (block < NARROW && !are_short) || !x.is_contiguous() {
         return Ok(None);
     }
     ordered(x.dtype)?;
     let bytes = x.dense_bytes()?;
-    let rows = Rows { bytes: &bytes, dtype: x.dtype, block, greatest };
+    let rows = Rows { bytes: &bytes, dtype: x.dtype, block: if are_short { n } else { block }, greatest };
     let mut found = zeroed_vec::<i64>(groups * block);
+    if are_short {
+        parallel::for_chunks_mut(&mut found, 1, (GRAIN / n).max(1), &|first, found| rows.best_of_each(first, found));
+        return Ok(Some(Tensor::from_strided(Strided::from_vec(found, x.shape[..axis].to_vec()))));
+    }
     let put = |found: &mut [i64], best: Vec<(u64, usize)>, first: usize| {
         found.iter_mut().zip(best).for_each(|(found, (_, row))| *found = (row - first) as i64);
     };

@@ -12,10 +12,10 @@ use self::beside::beside;
 use crate::base::axes::{Axes, keep};
 use crate::base::context;
 use crate::base::error::{self, Result};
+use crate::base::parallel;
 use crate::base::strided::Strided;
 use crate::engine::blocks::{self, Source};
 use crate::engine::convert;
-use crate::engine::fold::map_scalars;
 use crate::engine::slices;
 use crate::engine::unblock::{in_blocks, unblocked};
 use crate::levels::pattern::Pattern;
@@ -205,7 +205,7 @@ impl Tensor {
         let mean = x.reduced(&x.tensor, ReduceOp::Mean)?;
         let d = x.beside(BinaryOp::Sub, &x.tensor, &mean)?;
         drop(mean);
-        let freedom = map(&x.counts()?, |n| Scalar::F64((as_f64(n) - correction).max(0.0)))?;
+        let freedom = map(&x.counts()?, |n| (n - correction).max(0.0))?;
         let square = d.unary(UnaryOp::Abs)?.unary(UnaryOp::Square)?;
         let variance = x.reduced(&square, ReduceOp::Sum)?.binary(BinaryOp::Div, &freedom)?;
         drop(square);
@@ -315,6 +315,12 @@ impl SliceWise {
 
     /// The `p`-norms, of `float64`.
     fn norm(&self, p: f64) -> Result<Tensor> {
+        // Of narrower numbers no square overflows or vanishes in double precision.
+        if p == 2.0 && self.out != DType::F64 && !self.out.is_complex() {
+            let mut norm = self.reduced(&self.tensor.unary(UnaryOp::Square)?, ReduceOp::Sum)?;
+            norm.unary_assign(UnaryOp::Sqrt)?;
+            return Ok(norm);
+        }
         let x = self.tensor.unary(UnaryOp::Abs)?;
         match p {
             f64::INFINITY => return self.reduced(&x, ReduceOp::Max),
@@ -325,8 +331,7 @@ impl SliceWise {
         }
         // Powers of magnitudes near one neither overflow nor vanish.
         let scale = map(&self.reduced(&x, if p > 0.0 { ReduceOp::Max } else { ReduceOp::Min })?, |v| {
-            let usable = as_f64(v).is_normal();
-            if usable { v } else { Scalar::F64(1.0) }
+            if v.is_normal() { v } else { 1.0 }
         })?;
         // Magnitudes are as large as the tensor, and so are the powers, which take the place of their bases. In a square of what is
         // real the sign vanishes.
@@ -359,7 +364,7 @@ impl SliceWise {
             Storage::Strided(_) => self.tensor.clone(),
         };
         // An infinite maximum would make NaN of its own slice; nothing finite is lost without it.
-        let finite = |v: Scalar| if v.is_finite() { v } else { Scalar::zero(v.dtype()) };
+        let finite = |v: f64| if v.is_finite() { v } else { 0.0 };
         let m = map(&self.reduced(&stored, ReduceOp::Max)?, finite)?;
         let e = self.beside(BinaryOp::Sub, &stored, &m)?.unary(UnaryOp::Exp)?;
         let of_stored = self.reduced(&e, ReduceOp::Sum)?.unary(UnaryOp::Log)?.binary(BinaryOp::Add, &m)?;
@@ -386,7 +391,7 @@ impl SliceWise {
         let Storage::Strided(values) = sums.storage else {
             return Err(error::layout("values are strided"));
         };
-        let alone = map(&Tensor::from_strided(of_slices), |f| Scalar::F64(times(as_f64(f), all)).cast(f.dtype()))?;
+        let alone = map(&Tensor::from_strided(of_slices), |f| times(f, all))?;
         let Storage::Strided(alone) = alone.storage else { return Err(error::layout("a fill is strided")) };
         let out = Sparse { values, fill: fill_of(&alone), ..t.clone() };
         slices::reduced(out, s.nse())
@@ -399,15 +404,15 @@ impl SliceWise {
     }
 }
 
-fn as_f64(v: Scalar) -> f64 {
-    v.cast(DType::F64).to()
-}
-
-/// A function of every element of a small tensor: of what is stored, and of the fill.
-fn map(x: &Tensor, f: impl Fn(Scalar) -> Scalar) -> Result<Tensor> {
+/// A function of every element of a tensor of real numbers, taken as `float64`: of what is stored, and of the fill.
+fn map(x: &Tensor, f: impl Fn(f64) -> f64 + Sync) -> Result<Tensor> {
     let apply = |x: &Strided| -> Result<Strided> {
-        let out = map_scalars(&x.unbroadcast(), x.dtype, &f)?;
-        Ok(out.broadcast(&x.shape))
+        let (core, dtype) = (x.core(), x.dtype);
+        let mut numbers = core.cast(DType::F64).typed::<f64>().unwrap_or_default().to_vec();
+        parallel::for_chunks_mut(&mut numbers, 1, parallel::GRAIN, &|_, numbers| {
+            numbers.iter_mut().for_each(|x| *x = f(*x));
+        });
+        Ok(Strided::from_vec(numbers, core.shape).cast(dtype).broadcast(&x.shape))
     };
     Ok(match &x.storage {
         Storage::Strided(s) => Tensor::from_strided(apply(s)?),

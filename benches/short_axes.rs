@@ -1,0 +1,63 @@
+//! Strided tensors: elements named along an axis, folds over axes between others, of short slices and without NaN, products with vectors
+//! of matrices that are narrow. Each beside a way round it that has the same result.
+
+use std::hint::black_box;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use openwork::{Result, Tensor};
+
+/// Points of three coordinates, and pictures of rows by columns.
+const POINTS: usize = 300_000;
+const PICTURES: [usize; 3] = [100, 100, 100];
+
+fn near(a: Result<Tensor>, b: Result<Tensor>) -> bool {
+    a.and_then(|a| a.allclose(&b?, 1e-12, 1e-300)).expect("of one shape")
+}
+
+/// What is measured, and the way round.
+type Pair<'a> = (&'a str, &'a dyn Fn() -> Result<Tensor>, &'a dyn Fn() -> Result<Tensor>);
+
+fn short_axes(c: &mut Criterion) {
+    let mut group = c.benchmark_group("short_axes");
+    group.throughput(Throughput::Elements(3 * POINTS as u64));
+    let points = Tensor::randn([POINTS, 3], 3).expect("a valid shape");
+    let pictures = Tensor::randn(PICTURES, 4).expect("a valid shape");
+    let order = points.argsort(1).expect("an order");
+    // The same in COO, whose elements are looked up by their coordinates.
+    let listed = points.flatten().expect("a valid shape");
+    let at = Tensor::arange(0.0, (3 * POINTS) as f64, 3.0).and_then(|x| x.cast(openwork::DType::I64)).expect("numbers");
+    let at = at.reshape([POINTS, 1]).and_then(|first| first.add(&order)).expect("of one shape");
+    let column = |j: usize| points.narrow(j..j + 1, 1)?.reshape([POINTS]);
+    let weights = Tensor::randn([3], 5).expect("a valid shape");
+    let factors = weights.to_vec::<f64>().expect("floats");
+    let of_points = Tensor::randn([POINTS], 6).expect("a valid shape");
+    let turned = || pictures.permute_dims([0, 2, 1])?.to_contiguous();
+    let pairs: [Pair<'_>; 9] = [
+        ("take_along_axis", &|| points.take_along_axis(&order, 1), &|| listed.take(&at, 0)?.reshape([POINTS, 3])),
+        ("scatter", &|| points.scatter(&order, &points, 1), &|| points.take_along_axis(&order.argsort(1)?, 1)),
+        ("sum between", &|| pictures.sum(1), &|| turned()?.sum(2)),
+        ("max between", &|| pictures.max(1), &|| turned()?.max(2)),
+        ("max of three", &|| points.max(1), &|| column(0)?.maximum(&column(1)?)?.maximum(&column(2)?)),
+        ("norm of three", &|| points.vector_norm(2.0, 1), &|| column(0)?.hypot(&column(1)?)?.hypot(&column(2)?)),
+        ("argmax of three", &|| points.argmax(1), &|| points.sort_descending(1).and(points.argmax(1))),
+        ("points @ vector", &|| points.matmul(&weights), &|| {
+            let sum = column(0)?.mul(factors[0])?.add(&column(1)?.mul(factors[1])?)?;
+            sum.add(&column(2)?.mul(factors[2])?)
+        }),
+        ("vector @ points", &|| of_points.matmul(&points), &|| of_points.reshape([POINTS, 1])?.mul(&points)?.sum(0)),
+    ];
+    for (name, ours, round) in pairs {
+        assert!(near(ours(), round()), "{name}");
+        group.bench_function(name, |b| b.iter(|| black_box(ours())));
+        group.bench_function(format!("{name}/round it"), |b| b.iter(|| black_box(round())));
+    }
+    // NaN of which there is none, and looked for.
+    assert!(near(pictures.nanmax(..), pictures.max(..)) && near(pictures.nansum(2), pictures.sum(2)));
+    let without = || pictures.isnan()?.logical_not()?.where_(&pictures, f64::NEG_INFINITY)?.max(..);
+    group.bench_function("nanmax", |b| b.iter(|| black_box(&pictures).nanmax(..)));
+    group.bench_function("nanmax/round it", |b| b.iter(|| black_box(without())));
+    group.finish();
+}
+
+criterion_group!(benches, short_axes);
+criterion_main!(benches);
